@@ -1,8 +1,13 @@
 // CodegenEntry: a function of core/codegen's library, which only workers load.
 #pragma once
 
+#include <memory>
+#include <vector>
+
 #include "core/base/own_library.h"
 #include "core/base/result.h"
+#include "core/compile/compile.h"
+#include "core/compile/kernel_code.h"
 
 namespace hloscope::replay {
 
@@ -14,5 +19,9 @@ Result<Function> CodegenEntry(const char* name) {
       FindInOwnLibrary("codegen", name, "run `scripts/setup build`, then build again"));
   return *static_cast<const Function*>(entry);
 }
+
+// The calls of libraries in a compiled module; those that the library refuses are added to `kernels`.
+Result<std::unique_ptr<compile::KernelLibrary>> MakeLibraryCalls(
+    const compile::Compilation& compilation, std::vector<hlo::InstructionId>& kernels);
 
 }  // namespace hloscope::replay

@@ -34,7 +34,7 @@ class EntryEmitter {
   }
 
   Result<EmittedEntry> Emit() {
-    const int64_t scratch_at = AlignUp(plan_.arena_bytes);
+    const int64_t scratch_at = compile::AlignedBytes(plan_.arena_bytes);
     PlanMemory memory{function_->getArg(2), Offset(function_->getArg(2), scratch_at), {}};
     BindArguments(memory);
     BindConstants(memory);
@@ -53,10 +53,6 @@ class EntryEmitter {
   }
 
  private:
-  static int64_t AlignUp(int64_t bytes) {
-    return (bytes + compile::kBufferAlignment - 1) / compile::kBufferAlignment *
-           compile::kBufferAlignment;
-  }
   Value* Offset(Value* address, int64_t bytes) {
     return b_.CreateConstGEP1_64(b_.getInt8Ty(), address, static_cast<uint64_t>(bytes));
   }

@@ -33,13 +33,13 @@ class Placing {
   void AddParameters() {
     size_t next = 0;
     for (const InstructionId parameter : plan_.module->Parameters(plan_.computation)) {
-      AddLeaves(parameter, plan_.module->shape(parameter), plan_.parameters, next, 0);
+      AddLeaves(parameter, plan_.parameters, next, 0);
     }
   }
   void AddResults(const PlannedStep& step) {
     if (step.kind == StepKind::kCopy) return;  // of a value that is there already
     size_t next = 0;
-    AddLeaves(step.id, plan_.module->shape(step.id), step.results, next, step.last_number);
+    AddLeaves(step.id, step.results, next, step.last_number);
   }
   // A constant, or memory that only copies go to.
   void AddBuffer(BufferNumber b) {
@@ -49,19 +49,12 @@ class Placing {
     Add({b, buffer.made_by, {}, is_whole ? &shape : nullptr, buffer.first, 0});
   }
 
-  void AddLeaves(InstructionId id, const Shape& shape, const std::vector<BufferNumber>& buffers,
-                 size_t& next, int64_t first) {
-    if (shape.IsTuple()) {
-      const auto elements = shape.elements();
-      for (size_t i = 0; i < elements.size(); ++i) {
-        index_.push_back(static_cast<int64_t>(i));
-        AddLeaves(id, elements[i], buffers, next, first);
-        index_.pop_back();
-      }
-      return;
+  void AddLeaves(InstructionId id, const std::vector<BufferNumber>& buffers, size_t& next,
+                 int64_t first) {
+    for (auto& [index, shape] : plan_.module->shape(id).Leaves()) {
+      const BufferNumber b = buffers[next++];
+      if (shape->IsArray()) Add({b, id, index, shape, first, 0});
     }
-    const BufferNumber b = buffers[next++];
-    if (shape.IsArray()) Add({b, id, index_, &shape, first, 0});
   }
   void Add(PlacedValue value) {
     const PlannedBuffer& buffer = plan_.buffers[value.buffer];
@@ -84,7 +77,6 @@ class Placing {
   }
 
   const Plan& plan_;
-  std::vector<int64_t> index_;
   std::map<BufferNumber, bool> has_value_;
   std::vector<PlacedValue> values_;
 };

@@ -103,16 +103,12 @@ class ThunkText {
                    KindOf(*plan_.module, step, code), before, behind, Description(step, code));
     if (!RunsSteps(step)) return;
     for (size_t i = 0; i < step.sequences.size(); ++i) {
-      fmt::format_to(out, "{:{}}{}:\n", "", 2 * depth + 1, NameOf(step, i));
+      fmt::format_to(out, "{:{}}{}:\n", "", 2 * depth + 1, NameOfSequence(step, i));
       if (plan_.sequences[step.sequences[i]].empty()) {
         fmt::format_to(out, "{:{}}No thunks.\n", "", 2 * depth + 2);
       }
       Write(step.sequences[i], depth + 1);
     }
-  }
-  static std::string NameOf(const PlannedStep& step, size_t k) {
-    if (step.kind == StepKind::kWhile) return k == 0 ? "condition" : "body";
-    return fmt::format("branch {}", k);
   }
 
   std::string Description(const PlannedStep& step, const StepCode* code) const {

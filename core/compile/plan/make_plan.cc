@@ -33,15 +33,14 @@ constexpr size_t kMostStepsInOneFunction = 64;
 using Leaves = std::vector<BufferNumber>;
 
 bool IsPlannable(const Shape& shape) {
-  if (shape.IsTuple()) return std::ranges::all_of(shape.elements(), IsPlannable);
-  if (shape.IsToken()) return true;
-  return shape.IsArray() && shape.is_static() && shape.ByteSize().has_value();
+  return std::ranges::all_of(shape.Leaves(), [](const auto& leaf) {
+    const Shape& part = *leaf.second;
+    return part.IsToken() ||
+           (part.IsArray() && part.is_static() && part.ByteSize().has_value());
+  });
 }
 
-void AppendLeaves(const Shape& shape, std::vector<const Shape*>& out) {
-  if (!shape.IsTuple()) return out.push_back(&shape);
-  for (const Shape& element : shape.elements()) AppendLeaves(element, out);
-}
+size_t LeafCount(const Shape& shape) { return shape.Leaves().size(); }
 
 class Planner {
  public:
@@ -96,10 +95,8 @@ class Planner {
   }
 
   Leaves NewBuffers(InstructionId id, SequenceNumber home, Place place) {
-    std::vector<const Shape*> shapes;
-    AppendLeaves(module_.shape(id), shapes);
     Leaves out;
-    for (const Shape* shape : shapes) {
+    for (const auto& [index, shape] : module_.shape(id).Leaves()) {
       out.push_back(NewBuffer(id, home, place, shape->ByteSize().value_or(0)));
     }
     return out;
@@ -323,13 +320,6 @@ class Planner {
 };
 
 }  // namespace
-
-size_t LeafCount(const Shape& shape) {
-  if (!shape.IsTuple()) return 1;
-  size_t count = 0;
-  for (const Shape& element : shape.elements()) count += LeafCount(element);
-  return count;
-}
 
 Result<Plan> MakePlan(std::shared_ptr<const Module> module, ComputationId computation,
                       const std::vector<InstructionId>& kernels) {

@@ -13,10 +13,6 @@ namespace {
 // More buffers are placed in the order in which they are made, which takes less time.
 constexpr size_t kMostBySize = 4096;
 
-int64_t Aligned(int64_t bytes) {
-  return (bytes + kBufferAlignment - 1) / kBufferAlignment * kBufferAlignment;
-}
-
 class Liveness {
  public:
   explicit Liveness(PlanDraft& draft)
@@ -98,10 +94,10 @@ void PlaceBySize(Plan& plan, std::vector<BufferNumber> order) {
       const PlannedBuffer& it = plan.buffers[other];
       if (it.last < buffer.first || it.first > buffer.last) continue;
       if (at + buffer.bytes <= it.at) break;
-      at = std::max(at, Aligned(it.at + it.bytes));
+      at = std::max(at, AlignedBytes(it.at + it.bytes));
     }
     buffer.at = at;
-    plan.arena_bytes = std::max(plan.arena_bytes, Aligned(at + buffer.bytes));
+    plan.arena_bytes = std::max(plan.arena_bytes, AlignedBytes(at + buffer.bytes));
     const auto behind = std::ranges::upper_bound(
         placed, at, {}, [&](BufferNumber other) { return plan.buffers[other].at; });
     placed.insert(behind, b);
@@ -176,9 +172,9 @@ void PlaceByTime(Plan& plan, std::vector<BufferNumber> order) {
     PlannedBuffer& buffer = plan.buffers[b];
     for (; plan.buffers[ends[done]].last < buffer.first; ++done) {
       const PlannedBuffer& it = plan.buffers[ends[done]];
-      free.GiveBack(it.at, Aligned(it.bytes));
+      free.GiveBack(it.at, AlignedBytes(it.bytes));
     }
-    buffer.at = free.Take(Aligned(buffer.bytes));
+    buffer.at = free.Take(AlignedBytes(buffer.bytes));
   }
   plan.arena_bytes = free.end();
 }

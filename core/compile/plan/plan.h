@@ -75,6 +75,10 @@ struct Plan {
 
 // Where an arena buffer begins, and every parameter, constant and result must.
 inline constexpr int64_t kBufferAlignment = 64;
+// The first multiple of it from `bytes` on.
+constexpr int64_t AlignedBytes(int64_t bytes) {
+  return (bytes + kBufferAlignment - 1) / kBufferAlignment * kBufferAlignment;
+}
 
 // The plan of a computation whose kernels are `kernels`, in ascending order. Unsupported, with the
 // reason, where it can only be run instruction by instruction: arrays of dynamic sizes, effects
@@ -91,18 +95,19 @@ void ForEachStep(const Plan& plan, SequenceNumber sequence, const Function& fn) 
   }
 }
 
-// The kernels that are called by themselves, in ascending order: all but those of loops that are one
-// function.
-std::vector<hlo::InstructionId> KernelsOf(const Plan& plan);
+// Those of `kernels`, all of the module's, that need a function of their own: all but those that only
+// loops run that are one function. What the evaluator runs may call any other.
+std::vector<hlo::InstructionId> KernelsBesideLoops(const Plan& plan,
+                                                   const std::vector<hlo::InstructionId>& kernels);
 // The outermost loops that are one function.
 std::vector<const PlannedStep*> OneFunctionLoopsOf(const Plan& plan);
-
-// How many arrays and tokens a value of that shape has.
-size_t LeafCount(const hlo::Shape& shape);
 
 // By array of the instruction's value: the operand in whose memory a kernel makes it, because it
 // writes only a part; -1 where it is written whole.
 std::vector<int> InPlaceOperands(const hlo::Module& module, hlo::InstructionId kernel);
+
+// What sequence k of a loop or branch is: "condition", "body", "branch 0".
+std::string NameOfSequence(const PlannedStep& step, size_t k);
 
 // The plan as a text for people: steps with their buffers, buffers with places and live ranges.
 std::string ToText(const Plan& plan);

@@ -2,53 +2,43 @@
 #include "core/compile/plan/plan_arrays.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 namespace hloscope::compile {
 
 using hlo::InstructionId;
-using hlo::Shape;
 
 namespace {
 
-class Leaves {
- public:
-  explicit Leaves(const std::vector<BufferNumber>& buffers) : buffers_(buffers) {}
-
-  void Take(const Shape& shape, const std::string& name, const std::string& place) {
-    if (shape.IsTuple()) {
-      for (size_t i = 0; i < shape.elements().size(); ++i) {
-        Take(shape.elements()[i], name,
-             place.empty() ? fmt::format("{}", i) : fmt::format("{},{}", place, i));
-      }
-      return;
-    }
-    const BufferNumber buffer = buffers_[next_++];
-    if (shape.IsToken()) return;
-    found_.push_back({buffer, shape, place.empty() ? name : fmt::format("{}{{{}}}", name, place)});
+// The arrays of an instruction's value behind those that are there; buffers from `next` on are its
+// leaves.
+void AppendArrays(const Plan& plan, InstructionId id, const std::vector<BufferNumber>& buffers,
+                  size_t& next, std::vector<PlanArray>& out) {
+  const std::string name(plan.module->name(id));
+  for (const auto& [index, shape] : plan.module->shape(id).Leaves()) {
+    const BufferNumber buffer = buffers[next++];
+    if (shape->IsToken()) continue;
+    out.push_back({buffer, *shape,
+                   index.empty() ? name : fmt::format("{}{{{}}}", name, fmt::join(index, ","))});
   }
-  std::vector<PlanArray> found() && { return std::move(found_); }
-
- private:
-  const std::vector<BufferNumber>& buffers_;
-  size_t next_ = 0;
-  std::vector<PlanArray> found_;
-};
+}
 
 }  // namespace
 
 std::vector<PlanArray> ParameterArrays(const Plan& plan) {
-  Leaves leaves(plan.parameters);
+  std::vector<PlanArray> out;
+  size_t next = 0;
   for (const InstructionId parameter : plan.module->Parameters(plan.computation)) {
-    leaves.Take(plan.module->shape(parameter), std::string(plan.module->name(parameter)), "");
+    AppendArrays(plan, parameter, plan.parameters, next, out);
   }
-  return std::move(leaves).found();
+  return out;
 }
 
 std::vector<PlanArray> ResultArrays(const Plan& plan) {
-  Leaves leaves(plan.results);
-  const InstructionId root = (*plan.module)[plan.computation].root;
-  leaves.Take(plan.module->shape(root), std::string(plan.module->name(root)), "");
-  return std::move(leaves).found();
+  std::vector<PlanArray> out;
+  size_t next = 0;
+  AppendArrays(plan, (*plan.module)[plan.computation].root, plan.results, next, out);
+  return out;
 }
 
 }  // namespace hloscope::compile

@@ -1,5 +1,6 @@
 // What a plan consists of, asked by those that write code for it.
 #include <algorithm>
+#include <iterator>
 
 #include "core/compile/plan/plan.h"
 
@@ -25,21 +26,26 @@ void ForEachCalled(const Plan& plan, const Function& fn) {
 
 }  // namespace
 
-std::vector<hlo::InstructionId> KernelsOf(const Plan& plan) {
-  std::vector<hlo::InstructionId> out;
-  ForEachCalled(plan, [&](const PlannedStep& step) {
-    if (step.kind == StepKind::kKernel) out.push_back(step.id);
-  });
-  std::ranges::sort(out);
-  const auto repeated = std::ranges::unique(out);
-  out.erase(repeated.begin(), repeated.end());
-  return out;
-}
-
 std::vector<const PlannedStep*> OneFunctionLoopsOf(const Plan& plan) {
   std::vector<const PlannedStep*> out;
   ForEachCalled(plan, [&](const PlannedStep& step) {
     if (step.is_one_function) out.push_back(&step);
+  });
+  return out;
+}
+
+std::vector<hlo::InstructionId> KernelsBesideLoops(const Plan& plan,
+                                                   const std::vector<hlo::InstructionId>& kernels) {
+  std::vector<bool> is_inside(plan.module->instructions().size(), false), is_called = is_inside;
+  ForEachCalled(plan, [&](const PlannedStep& step) { is_called[step.id.index] = true; });
+  for (const PlannedStep* const loop : OneFunctionLoopsOf(plan)) {
+    for (const SequenceNumber s : loop->sequences) {
+      ForEachStep(plan, s, [&](const PlannedStep& step) { is_inside[step.id.index] = true; });
+    }
+  }
+  std::vector<hlo::InstructionId> out;
+  std::ranges::copy_if(kernels, std::back_inserter(out), [&](hlo::InstructionId id) {
+    return !is_inside[id.index] || is_called[id.index];
   });
   return out;
 }

@@ -58,14 +58,10 @@ class PlanText {
       }
       text_ += '\n';
       for (size_t k = 0; k < step.sequences.size(); ++k) {
-        fmt::format_to(out_, "{:{}}{}\n", "", 2 * depth + 1, NameOf(step, k));
+        fmt::format_to(out_, "{:{}}{}\n", "", 2 * depth + 1, NameOfSequence(step, k));
         WriteSteps(step.sequences[k], depth + 1);
       }
     }
-  }
-  static std::string NameOf(const PlannedStep& step, size_t k) {
-    if (step.kind == StepKind::kWhile) return k == 0 ? "condition" : "body";
-    return fmt::format("branch {}", k);
   }
 
   const Plan& plan_;
@@ -74,6 +70,11 @@ class PlanText {
 };
 
 }  // namespace
+
+std::string NameOfSequence(const PlannedStep& step, size_t k) {
+  if (step.kind == StepKind::kWhile) return k == 0 ? "condition" : "body";
+  return fmt::format("branch {}", k);
+}
 
 std::string ToText(const Plan& plan) { return PlanText(plan).Write(); }
 

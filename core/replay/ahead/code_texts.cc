@@ -3,13 +3,11 @@
 
 #include <algorithm>
 #include <chrono>
-#include <iterator>
 #include <span>
 
 #include "core/base/byte_archive.h"
 #include "core/base/machine_memory.h"
 #include "core/compile/compile.h"
-#include "core/compile/library_rules.h"
 #include "core/hlo/module_image.h"
 #include "core/replay/codegen_entry.h"
 #include "core/replay/workers/isolated_task.h"
@@ -70,14 +68,8 @@ Result<CodeAnswer> GenerateHere(const std::shared_ptr<const hlo::Module>& module
   options.parts = &answer.parts;
   HLOSCOPE_ASSIGN_OR_RETURN(const auto generate, CodegenEntry<compile::GenerateKernelsFunction>(
                                                      compile::kGenerateKernels));
-  HLOSCOPE_ASSIGN_OR_RETURN(const auto make_calls, CodegenEntry<compile::MakeLibraryCallsFunction>(
-                                                       compile::kMakeLibraryCalls));
-  const std::vector<hlo::InstructionId> wanted = compile::LibraryCallsOf(made);
-  HLOSCOPE_ASSIGN_OR_RETURN(const auto calls, make_calls(compiled.module, wanted));
-  // What the library refuses is a kernel.
   std::vector<hlo::InstructionId> own = compiled.kernels;
-  std::ranges::copy_if(wanted, std::back_inserter(own),
-                       [&](hlo::InstructionId id) { return calls->Find(id) == nullptr; });
+  HLOSCOPE_ASSIGN_OR_RETURN(const auto calls, MakeLibraryCalls(compiled, own));
   HLOSCOPE_ASSIGN_OR_RETURN(const auto kernels, generate(compiled.module, own, options));
   answer.milliseconds = std::chrono::duration<double, std::milli>(Clock::now() - start).count();
   for (uint32_t i = 0; i < made.instructions().size(); ++i) {

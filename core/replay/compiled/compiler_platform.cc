@@ -1,10 +1,8 @@
 // The row of our own compiler: kernels where there are any, the evaluator around them.
 #include <algorithm>
 #include <array>
-#include <iterator>
 
 #include "core/compile/compile.h"
-#include "core/compile/library_rules.h"
 #include "core/hlo/sharding/topology.h"
 #include "core/replay/codegen_entry.h"
 #include "core/replay/compiled/compilation_cache.h"
@@ -99,18 +97,6 @@ Form FormFor(const RunOptions& options) {
 
 using Libraries = std::vector<std::unique_ptr<compile::KernelLibrary>>;
 
-// Calls of libraries; those that they refuse are added to the kernels.
-Result<std::unique_ptr<compile::KernelLibrary>> MakeCalls(const compile::Compilation& compilation,
-                                                          std::vector<InstructionId>& kernels) {
-  HLOSCOPE_ASSIGN_OR_RETURN(const auto make_calls, CodegenEntry<compile::MakeLibraryCallsFunction>(
-                                                       compile::kMakeLibraryCalls));
-  const auto calls = compile::LibraryCallsOf(*compilation.module);
-  HLOSCOPE_ASSIGN_OR_RETURN(auto made, make_calls(compilation.module, calls));
-  std::ranges::copy_if(calls, std::back_inserter(kernels),
-                       [&](InstructionId id) { return made->Find(id) == nullptr; });
-  return made;
-}
-
 // A form that shows steps is made for one recording: it is not kept.
 bool IsKept(const RunOptions& options) {
   return options.object_cache && FormFor(options) != Form::kSteps;
@@ -127,25 +113,6 @@ Result<CompilationCache> CacheFor(const hlo::Module& module, const compile::Comp
   return CompilationCache(module, how, target, options);
 }
 
-// All but those that only loops run that are one function. What the evaluator runs may call the
-// others, whether the plan does or not.
-std::vector<InstructionId> KernelsFor(const compile::Compilation& compilation) {
-  if (compilation.plan == nullptr) return compilation.kernels;
-  const compile::Plan& plan = *compilation.plan;
-  const std::vector<InstructionId> called = compile::KernelsOf(plan);
-  std::vector<bool> is_inside(compilation.module->instructions().size(), false);
-  for (const compile::PlannedStep* const loop : compile::OneFunctionLoopsOf(plan)) {
-    for (const compile::SequenceNumber s : loop->sequences) {
-      ForEachStep(plan, s, [&](const auto& step) { is_inside[step.id.index] = true; });
-    }
-  }
-  std::vector<InstructionId> kernels;
-  std::ranges::copy_if(compilation.kernels, std::back_inserter(kernels), [&](InstructionId id) {
-    return !is_inside[id.index] || std::ranges::binary_search(called, id);
-  });
-  return kernels;
-}
-
 // Compiles, puts the libraries behind `libraries` and what came of it into the cache.
 Result<compile::Compilation> CompileAnew(const std::shared_ptr<const hlo::Module>& module,
                                          const compile::CompileOptions& how,
@@ -153,8 +120,11 @@ Result<compile::Compilation> CompileAnew(const std::shared_ptr<const hlo::Module
                                          Libraries& libraries) {
   HLOSCOPE_ASSIGN_OR_RETURN(compile::Compilation compilation, compile::Compile(module, how));
   if (FormFor(options) == Form::kSteps) compilation.plan = nullptr;
-  std::vector<InstructionId> kernels = KernelsFor(compilation);
-  HLOSCOPE_ASSIGN_OR_RETURN(libraries.emplace_back(), MakeCalls(compilation, kernels));
+  std::vector<InstructionId> kernels =
+      compilation.plan == nullptr
+          ? compilation.kernels
+          : compile::KernelsBesideLoops(*compilation.plan, compilation.kernels);
+  HLOSCOPE_ASSIGN_OR_RETURN(libraries.emplace_back(), MakeLibraryCalls(compilation, kernels));
   HLOSCOPE_ASSIGN_OR_RETURN(const auto generate, CodegenEntry<compile::GenerateKernelsFunction>(
                                                      compile::kGenerateKernels));
   std::string image;
@@ -179,7 +149,7 @@ Result<std::unique_ptr<Executable>> CompileAndLink(std::shared_ptr<const hlo::Mo
   if (auto kept = cache.Load(load)) {
     compilation = std::move(kept->compilation);
     std::vector<InstructionId> refused;  // have code in the other library
-    HLOSCOPE_ASSIGN_OR_RETURN(libraries.emplace_back(), MakeCalls(compilation, refused));
+    HLOSCOPE_ASSIGN_OR_RETURN(libraries.emplace_back(), MakeLibraryCalls(compilation, refused));
     libraries.push_back(std::move(kept->kernels));
   } else {
     HLOSCOPE_ASSIGN_OR_RETURN(compilation, CompileAnew(module, how, options, cache, libraries));

@@ -76,13 +76,10 @@ bool PlanRun::Bind(std::span<const Value> arguments) {
   const auto parameters = plan_.module->Parameters(plan_.computation);
   size_t next = 0;
   for (size_t i = 0; i < parameters.size(); ++i) {
-    if (!BindLeaves(arguments[i], plan_.module->shape(parameters[i]), next)) return false;
+    const Shape& shape = plan_.module->shape(parameters[i]);
+    if (!TakeLeaves(arguments[i], shape, plan_.parameters, next)) return false;
   }
   return true;
-}
-
-bool PlanRun::BindLeaves(const Value& value, const Shape& shape, size_t& next) {
-  return TakeLeaves(value, shape, plan_.parameters, next);
 }
 
 Status PlanRun::Allocate() {
@@ -170,12 +167,13 @@ Result<bool> PlanRun::RunLoop(const PlannedStep& step) {
   if (code_.loops[step.id.index] != nullptr) ++counts_.kernels;
   bool has_ended = false;
   int64_t ran = 0;
+  std::optional<std::vector<BufferNumber>> deciding;  // known once the loop is a long one
   for (int64_t turns = kWatchedTurns;; turns = std::min(2 * turns, kMostTurns)) {
     HLOSCOPE_TRY(LookAtLoop(step, ran, turns));
     HLOSCOPE_ASSIGN_OR_RETURN(bool is_done, RunTurns(step, turns, has_ended));
     if (!is_done || has_ended) return is_done;
+    if (ran == 0) deciding = DecidingBuffers(step);
     ran += turns;
-    const auto deciding = DecidingBuffers(step);
     if (!deciding) continue;
     const std::vector<std::byte> before = BytesOf(*deciding);
     for (int64_t turn = 0; turn < kWatchedTurns; ++turn, ++ran) {
@@ -230,7 +228,7 @@ std::optional<std::vector<BufferNumber>> PlanRun::DecidingBuffers(const PlannedS
   } else {
     size_t first = 0, e = 0;
     for (const Shape& element : module.shape(loop.id).elements()) {
-      const size_t end = first + compile::LeafCount(element);
+      const size_t end = first + element.Leaves().size();
       if (std::ranges::binary_search(*elements, e++)) take(first, end);
       first = end;
     }

@@ -40,7 +40,6 @@ class PlanRun {
 
  private:
   bool Bind(std::span<const eval::Value> arguments);
-  bool BindLeaves(const eval::Value& value, const hlo::Shape& shape, size_t& next);
   Status Allocate();
 
   // False: give up.
