@@ -7,7 +7,6 @@
 
 #include "core/base/counted.h"
 #include "core/compile/dump/dump_texts.h"
-#include "core/compile/run_computations.h"
 #include "core/hlo/analysis/cost.h"
 #include "core/hlo/opcode_traits.h"
 

@@ -38,12 +38,11 @@ std::optional<size_t> Chosen(Edit& edit, InstructionId id, size_t branches) {
 }  // namespace
 
 Result<PassResult> SimplifyConditionals(const std::shared_ptr<const Module>& module, Compilation&) {
-  const auto is_conditional = [](const auto& i) { return i.opcode == Opcode::kConditional; };
-  if (std::ranges::none_of(module->instructions(), is_conditional)) return PassResult{};
+  if (!HasOpcode(*module, Opcode::kConditional)) return PassResult{};
   Edit edit(module);
   for (uint32_t k = 0; k < module->instructions().size(); ++k) {
     const InstructionId id(k);
-    if (!is_conditional((*module)[id]) || edit.IsPinned(id)) continue;
+    if ((*module)[id].opcode != Opcode::kConditional || edit.IsPinned(id)) continue;
     const std::vector<ComputationId> branches = BranchesOf(*module, id);
     const auto chosen = Chosen(edit, id, branches.size());
     if (!chosen || *chosen >= branches.size()) continue;

@@ -4,7 +4,6 @@
 
 #include "core/compile/kernel_rules.h"
 #include "core/compile/passes/edit.h"
-#include "core/compile/run_computations.h"
 
 namespace hloscope::compile {
 
@@ -172,16 +171,12 @@ bool IsNormalizable(const Module& module, InstructionId id) {
 
 Result<PassResult> NormalizeConvolutions(const std::shared_ptr<const Module>& module,
                                          Compilation& out) {
-  if (!out.library_calls) return PassResult{};
-  const std::vector<bool> runs = RunComputations(*module);
+  if (!out.library_calls || !HasOpcode(*module, Opcode::kConvolution)) return PassResult{};
   Edit edit(module);
-  for (uint32_t k = 0; k < module->instructions().size(); ++k) {
-    const InstructionId id(k);
-    if ((*module)[id].opcode == Opcode::kConvolution && runs[(*module)[id].computation.index] &&
-        !edit.IsPinned(id) && IsNormalizable(*module, id)) {
-      Convolution(edit, id).Normalize();
-    }
-  }
+  edit.ForEachRunning([&](InstructionId id) {
+    const bool is_convolution = (*module)[id].opcode == Opcode::kConvolution;
+    if (is_convolution && IsNormalizable(*module, id)) Convolution(edit, id).Normalize();
+  });
   return edit.Finish();
 }
 

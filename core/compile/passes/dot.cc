@@ -6,7 +6,6 @@
 #include "core/compile/kernel_rules.h"
 #include "core/compile/library_rules.h"
 #include "core/compile/passes/edit.h"
-#include "core/compile/run_computations.h"
 
 namespace hloscope::compile {
 
@@ -199,18 +198,16 @@ class Dot {
 }  // namespace
 
 Result<PassResult> DecomposeDots(const std::shared_ptr<const Module>& module, Compilation& out) {
-  const std::vector<bool> runs = RunComputations(*module);
+  if (!HasOpcode(*module, Opcode::kDot)) return PassResult{};
   Edit edit(module);
-  for (uint32_t k = 0; k < module->instructions().size(); ++k) {
-    const InstructionId id(k);
+  edit.ForEachRunning([&](InstructionId id) {
     const auto operands = module->operands(id);
-    const bool is_dot = (*module)[id].opcode == Opcode::kDot && operands.size() == 2 &&
-                        runs[(*module)[id].computation.index] && !edit.IsPinned(id);
+    const bool is_dot = (*module)[id].opcode == Opcode::kDot && operands.size() == 2;
     const auto is_whole = [&](InstructionId each) { return IsWholeArray(module->shape(each)); };
-    if (!is_dot || !is_whole(id) || !std::ranges::all_of(operands, is_whole)) continue;
+    if (!is_dot || !is_whole(id) || !std::ranges::all_of(operands, is_whole)) return;
     const bool is_library_type =
         out.library_calls && HasLibraryTypes(*module, id) && !IsSmallDot(*module, id);
-    if (is_library_type && IsLibraryCall(*module, id)) continue;
+    if (is_library_type && IsLibraryCall(*module, id)) return;
     Dot dot(edit, id);
     if (is_library_type && dot.sums()) {
       dot.OrderForLibrary();
@@ -219,7 +216,7 @@ Result<PassResult> DecomposeDots(const std::shared_ptr<const Module>& module, Co
     } else {
       dot.OrderForKernel();
     }
-  }
+  });
   return edit.Finish();
 }
 

@@ -1,6 +1,7 @@
 // Edit: a module on its way through a pass: a Rewriter that knows which value replaced which.
 #pragma once
 
+#include <algorithm>
 #include <span>
 #include <string>
 #include <string_view>
@@ -8,6 +9,7 @@
 #include <vector>
 
 #include "core/compile/passes/pass.h"
+#include "core/compile/run_computations.h"
 #include "core/hlo/rewrite/rewriter.h"
 
 namespace hloscope::compile {
@@ -15,6 +17,12 @@ namespace hloscope::compile {
 // A row-major array of these sizes.
 inline hlo::Shape PlainArray(hlo::ElementType type, std::span<const int64_t> sizes) {
   return hlo::Shape::Array(type, std::vector<int64_t>(sizes.begin(), sizes.end()));
+}
+
+// True if the module has an instruction of that opcode; else its passes have nothing to edit.
+inline bool HasOpcode(const hlo::Module& module, hlo::Opcode opcode) {
+  return std::ranges::find(module.instructions(), opcode, &hlo::Instruction::opcode) !=
+         module.instructions().end();
 }
 
 class Edit {
@@ -41,6 +49,16 @@ class Edit {
   // True for what a control dependency holds in its place: it is not replaced.
   bool IsPinned(hlo::InstructionId id) const {
     return id.index < pinned_.size() && pinned_[id.index];
+  }
+
+  // Calls fn(id) for each instruction of the original that runs and is not pinned, in order.
+  template <typename Function>
+  void ForEachRunning(const Function& fn) const {
+    const std::vector<bool> runs = RunComputations(*original_);
+    for (uint32_t k = 0; k < original_->instructions().size(); ++k) {
+      const hlo::InstructionId id(k);
+      if (runs[(*original_)[id].computation.index] && !IsPinned(id)) fn(id);
+    }
   }
 
   // False where a control dependency or a bitcast, which means its operand's layout, would notice.

@@ -3,7 +3,6 @@
 
 #include "core/compile/kernel_rules.h"
 #include "core/compile/passes/edit.h"
-#include "core/compile/run_computations.h"
 #include "core/hlo/float_types.h"
 #include "core/hlo/opcode_traits.h"
 
@@ -45,16 +44,11 @@ class EmptyArrays {
       : module_(*module), edit_(module) {}
 
   Result<PassResult> Run() {
-    const std::vector<bool> runs = RunComputations(module_);
-    for (uint32_t k = 0; k < module_.instructions().size(); ++k) {
-      const InstructionId id(k);
-      if (!runs[module_[id].computation.index] || !IsPure(module_[id].opcode) || !IsStatic(id) ||
-          edit_.IsPinned(id)) {
-        continue;
-      }
+    edit_.ForEachRunning([&](InstructionId id) {
+      if (!IsPure(module_[id].opcode) || !IsStatic(id)) return;
       const InstructionId made = HasEmptyLeaves(module_.shape(id)) ? Nothing(id) : OfNothing(id);
       if (made.valid()) edit_.Replace(id, made);
-    }
+    });
     return edit_.Finish();
   }
 

@@ -4,7 +4,6 @@
 
 #include "core/compile/kernel_rules.h"
 #include "core/compile/passes/edit.h"
-#include "core/compile/run_computations.h"
 
 namespace hloscope::compile {
 
@@ -108,14 +107,11 @@ class ScaledDot {
 }  // namespace
 
 Result<PassResult> DecomposeScaledDots(const std::shared_ptr<const Module>& module, Compilation&) {
-  const std::vector<bool> runs = RunComputations(*module);
+  if (!HasOpcode(*module, Opcode::kScaledDot)) return PassResult{};
   Edit edit(module);
-  for (uint32_t k = 0; k < module->instructions().size(); ++k) {
-    const InstructionId id(k);
-    if (runs[(*module)[id].computation.index] && IsDecomposed(*module, id) && !edit.IsPinned(id)) {
-      ScaledDot(edit, id).Decompose();
-    }
-  }
+  edit.ForEachRunning([&](InstructionId id) {
+    if (IsDecomposed(*module, id)) ScaledDot(edit, id).Decompose();
+  });
   return edit.Finish();
 }
 

@@ -2,7 +2,6 @@
 // the first are taken.
 #include "core/compile/kernel_rules.h"
 #include "core/compile/passes/edit.h"
-#include "core/compile/run_computations.h"
 #include "core/hlo/comparison.h"
 
 namespace hloscope::compile {
@@ -106,14 +105,11 @@ class TopK {
 }  // namespace
 
 Result<PassResult> DecomposeTopK(const std::shared_ptr<const Module>& module, Compilation&) {
-  const std::vector<bool> runs = RunComputations(*module);
+  if (!HasOpcode(*module, Opcode::kTopK)) return PassResult{};
   Edit edit(module);
-  for (uint32_t k = 0; k < module->instructions().size(); ++k) {
-    const InstructionId id(k);
-    if (runs[(*module)[id].computation.index] && IsDecomposed(*module, id) && !edit.IsPinned(id)) {
-      TopK(edit, id).Decompose();
-    }
-  }
+  edit.ForEachRunning([&](InstructionId id) {
+    if (IsDecomposed(*module, id)) TopK(edit, id).Decompose();
+  });
   return edit.Finish();
 }
 
