@@ -3,7 +3,6 @@
 // read serves several sums. What lies outside the input, or between its dilated elements, is left
 // out.
 #include <algorithm>
-#include <bit>
 
 #include "core/codegen/emit/emit_kernel.h"
 #include "core/codegen/emit/kernel_function.h"
@@ -34,10 +33,7 @@ class ConvolutionKernel {
         input_(Sizes(kernel.module.operands(root_)[0])),
         weights_(Sizes(kernel.module.operands(root_)[1])),
         out_(Sizes(root_)) {
-    const auto* window =
-        kernel.module.Get<hlo::Window>(kernel.module[root_], AttributeKey::kWindow);
-    if (window != nullptr) window_ = window->dimensions;
-    window_.resize(dims_.input_spatial.size());
+    window_ = WindowOf(kernel, dims_.input_spatial.size());
     feature_groups_ = Int(AttributeKey::kFeatureGroupCount);
     batch_groups_ = Int(AttributeKey::kBatchGroupCount);
     ChooseLanes();
@@ -49,19 +45,13 @@ class ConvolutionKernel {
     for (size_t d = 0; d < out_.size(); ++d) units *= Steps(d);
     const int64_t unit = block_ * vectors_ * width_ * depth;
     const int64_t grain = std::clamp<int64_t>(kGrainProducts / unit, 1, units);
-    EmittedKernel out;
-    out.code.name = name_;
-    out.code.grains = (units - 1) / grain + 1;
-    out.code.grain_bytes = grain * unit;
-    out.code.in_place = {-1};
+    EmittedKernel out = InGrains(name_, units, grain, unit, 1);
     Builder& b = function_.builder();
     IndexMath math(b, width_, width_ == 1 ? 64 : LaneBits(kernel_));
     ElementEmitter emitter(kernel_.module, math, function_.Arrays());
     math_ = &math;
     emitter_ = &emitter;
-    Value* from = b.CreateMul(function_.begin(), Int(grain));
-    Value* to = function_.Smaller(b.CreateMul(function_.end(), Int(grain)), Int(units));
-    function_.Loop(from, to, 1, [&](Value* number) { Unit(number); });
+    function_.ForUnits(units, grain, [&](Value* number) { Unit(number); });
     function_.Finish();
     out.is_complete = !emitter.has_failed();
     return out;
@@ -93,8 +83,7 @@ class ConvolutionKernel {
       break;
     }
     const int64_t size = lane_ < 0 ? 1 : out_[static_cast<size_t>(lane_)];
-    width_ = static_cast<int>(std::bit_floor(static_cast<uint64_t>(
-        std::min<int64_t>(std::min(products_.width(), FullWidth(kernel_)), size))));
+    width_ = LanesAlong(kernel_, std::min<int64_t>(products_.width(), size));
     vectors_ = std::min(products_.parts() == 1 ? kVectors : 1, (size - 1) / width_ + 1);
     // Lanes of features share inputs with no other feature, others share weights.
     std::vector<int64_t> choices = {dims_.output_feature};
@@ -122,8 +111,7 @@ class ConvolutionKernel {
     at_.assign(out_.size(), {});
     Value* rest = unit;
     for (size_t d = out_.size(); d-- > 0;) {
-      Value* step = b.CreateURem(rest, Int(Steps(d)));
-      rest = b.CreateUDiv(rest, Int(Steps(d)));
+      Value* step = math_->TakeLast(rest, Steps(d)).base;
       if (IsLane(d)) {
         for (int64_t v = 0; v < vectors_; ++v) {
           Value* first = b.CreateAdd(b.CreateMul(step, Int(vectors_ * width_)), Int(v * width_));

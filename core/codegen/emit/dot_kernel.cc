@@ -3,7 +3,6 @@
 // the right side is brought side by side and into the type of the sums; then each block of rows
 // sums up the run in registers, and adds that to its sums in memory.
 #include <algorithm>
-#include <bit>
 
 #include "core/codegen/emit/emit_kernel.h"
 #include "core/codegen/emit/kernel_function.h"
@@ -42,8 +41,7 @@ class DotKernel {
         function_(module, kernel, name, -1),
         left_(SideOf(0)),
         right_(SideOf(1)) {
-    width_ = static_cast<int>(std::bit_floor(static_cast<uint64_t>(
-        std::min<int64_t>(std::min(products_.width(), FullWidth(kernel)), right_.block_size))));
+    width_ = LanesAlong(kernel, std::min<int64_t>(products_.width(), right_.block_size));
     rows_ = std::min(kUnitRows, left_.block_size);
     vectors_ = std::min(products_.parts() == 1 ? kVectors : kVectors / 2,
                         (right_.block_size - 1) / width_ + 1);
@@ -61,11 +59,7 @@ class DotKernel {
     const int64_t units = turns * row_units * column_blocks;
     const int64_t unit = rows_ * vectors_ * width_ * depth;
     const int64_t grain = std::clamp<int64_t>(kGrainProducts / unit, 1, units);
-    EmittedKernel out;
-    out.code.name = name_;
-    out.code.grains = (units - 1) / grain + 1;
-    out.code.grain_bytes = grain * unit;
-    out.code.in_place = {-1};
+    EmittedKernel out = InGrains(name_, units, grain, unit, 1);
     Builder& b = function_.builder();
     IndexMath math(b, width_, width_ == 1 ? 64 : LaneBits(kernel_));
     ElementEmitter emitter(kernel_.module, math, function_.Arrays());
@@ -73,9 +67,8 @@ class DotKernel {
     emitter_ = &emitter;
     sums_ = Room(rows_);
     packed_ = Room(std::min(kRun, DepthOfRuns()));
-    Value* from = b.CreateMul(function_.begin(), Int(grain));
-    Value* to = function_.Smaller(b.CreateMul(function_.end(), Int(grain)), Int(units));
-    function_.Loop(from, to, 1, [&](Value* number) { Unit(number, row_units, column_blocks); });
+    function_.ForUnits(units, grain,
+                       [&](Value* number) { Unit(number, row_units, column_blocks); });
     function_.Finish();
     out.is_complete = !emitter.has_failed();
     return out;
@@ -114,11 +107,8 @@ class DotKernel {
   // `rest` taken apart; the last dimension varies fastest.
   Value* Split(const Side& side, const std::vector<size_t>& dimensions, Value* rest,
                Numbers& numbers) {
-    Builder& b = function_.builder();
     for (size_t i = dimensions.size(); i-- > 0;) {
-      Value* size = Int(side.sizes[dimensions[i]]);
-      numbers[dimensions[i]] = math_->FromScalar(b.CreateURem(rest, size));
-      rest = b.CreateUDiv(rest, size);
+      numbers[dimensions[i]] = math_->TakeLast(rest, side.sizes[dimensions[i]]);
     }
     return rest;
   }
@@ -166,10 +156,9 @@ class DotKernel {
     Builder& b = function_.builder();
     left_at_.assign(left_.sizes.size(), math_->Constant(0));
     right_at_.assign(right_.sizes.size(), math_->Constant(0));
-    Value* row_unit = b.CreateURem(unit, Int(row_units));
-    Value* rest = b.CreateUDiv(unit, Int(row_units));
-    Value* column_block = b.CreateURem(rest, Int(column_blocks));
-    rest = b.CreateUDiv(rest, Int(column_blocks));
+    Value* rest = unit;
+    Value* row_unit = math_->TakeLast(rest, row_units).base;
+    Value* column_block = math_->TakeLast(rest, column_blocks).base;
     // Where rows and columns of this unit begin in the result, which has batch, left and right
     // dimensions in this order.
     Value* right_outer = rest;

@@ -19,6 +19,11 @@ struct EmittedKernel {
 };
 inline constexpr const char* kFinishSuffix = "_finish";
 
+// What is known of a kernel that is run through in units, `grain` of them in a grain, each of which
+// reads and writes about `unit_bytes`; all results are written whole.
+EmittedKernel InGrains(const std::string& name, int64_t units, int64_t grain, int64_t unit_bytes,
+                       size_t results);
+
 // Writes the functions of the kernel into the module.
 EmittedKernel EmitKernel(llvm::Module& module, const Kernel& kernel, const std::string& name);
 

@@ -35,6 +35,13 @@ Value* IndexMath::Lanes(int64_t step) {
   return llvm::ConstantVector::get(lanes);
 }
 
+LaneNumber IndexMath::TakeLast(llvm::Value*& rest, int64_t size) {
+  llvm::Value* divisor = b_.getInt64(static_cast<uint64_t>(size));
+  const LaneNumber last = FromScalar(b_.CreateURem(rest, divisor));
+  rest = b_.CreateUDiv(rest, divisor);
+  return last;
+}
+
 Value* IndexMath::Vector(const LaneNumber& a) {
   if (a.lanes != nullptr) return a.lanes;
   Value* base = b_.CreateTrunc(a.base, b_.getIntNTy(static_cast<unsigned>(lane_bits_)));

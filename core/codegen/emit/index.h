@@ -59,6 +59,9 @@ class IndexMath {
   LaneNumber Multiply(const LaneNumber& a, int64_t factor);
   // Quotient and remainder of numbers that are not negative.
   std::pair<LaneNumber, LaneNumber> Divide(const LaneNumber& a, int64_t divisor);
+  // The last of several numbers that `rest` is made of, row-major, where it runs below `size`;
+  // `rest` becomes what the others make.
+  LaneNumber TakeLast(llvm::Value*& rest, int64_t size);
   // As a vector of `lane_bits` integers, whether or not they differ.
   llvm::Value* Vector(const LaneNumber& a);
   LaneNumber FromVector(llvm::Value* lanes) const { return {nullptr, 0, lanes, 1}; }

@@ -43,6 +43,15 @@ Kernel::Kernel(const Module& m, InstructionId kernel) : module(m), id(kernel) {
   }
 }
 
+std::vector<hlo::WindowDimension> WindowOf(const Kernel& kernel, size_t rank) {
+  std::vector<hlo::WindowDimension> out;
+  const auto* window =
+      kernel.module.Get<hlo::Window>(kernel.module[kernel.roots[0]], AttributeKey::kWindow);
+  if (window != nullptr) out = window->dimensions;
+  out.resize(rank);
+  return out;
+}
+
 bool Kernel::IsParameter(InstructionId i) const {
   return std::ranges::find(parameters, i) != parameters.end();
 }

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "core/hlo/module.h"
+#include "core/hlo/window.h"
 
 namespace hloscope::codegen {
 
@@ -18,6 +19,9 @@ struct Kernel {
   Kernel(const hlo::Module& m, hlo::InstructionId kernel);
   bool IsParameter(hlo::InstructionId i) const;
 };
+
+// The window of the kernel's root, of so many dimensions; trivial where it has none.
+std::vector<hlo::WindowDimension> WindowOf(const Kernel& kernel, size_t rank);
 
 // A text that is the same for kernels that the same code computes.
 std::string KeyOf(const Kernel& kernel);

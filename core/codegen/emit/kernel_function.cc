@@ -93,6 +93,13 @@ void KernelFunction::Loop(Value* from, Value* to, int64_t step,
   });
 }
 
+void KernelFunction::ForUnits(int64_t units, int64_t grain, const std::function<void(Value*)>& body,
+                              int64_t step) {
+  Value* from = b_.CreateMul(begin_, Int(grain));
+  Value* to = Smaller(b_.CreateMul(end_, Int(grain)), Int(units));
+  Loop(from, to, step, body);
+}
+
 void KernelFunction::Store(Value* value, hlo::ElementType type, Value* address, Value* at,
                            int width) {
   value = ToMemory(b_, value, type);

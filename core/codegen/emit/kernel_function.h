@@ -40,6 +40,11 @@ class KernelFunction {
       const std::function<std::vector<llvm::Value*>(llvm::Value*, std::vector<llvm::Value*>)>&
           body);
 
+  // Runs body(unit) for the units of the grains that are asked for: `grain` units each, but for the
+  // last one, of `units` in all; of every `step`-th unit.
+  void ForUnits(int64_t units, int64_t grain, const std::function<void(llvm::Value*)>& body,
+                int64_t step = 1);
+
   // Writes elements from element number `at` of an array on.
   void Store(llvm::Value* value, hlo::ElementType type, llvm::Value* address, llvm::Value* at,
              int width);

@@ -1,6 +1,5 @@
 // Kernels whose results are arrays of the same dimensions: one loop over their elements.
 #include <algorithm>
-#include <bit>
 
 #include "core/codegen/emit/emit_kernel.h"
 #include "core/codegen/emit/kernel_function.h"
@@ -38,7 +37,7 @@ class LoopKernel {
     }
     FindTile();
     row_ = groups_.empty() ? 1 : groups_.back().size;
-    width_ = static_cast<int>(std::bit_floor(static_cast<uint64_t>(std::min<int64_t>(full, row_))));
+    width_ = LanesAlong(kernel, row_);
   }
 
   EmittedKernel Emit(const std::string& name) {
@@ -51,11 +50,7 @@ class LoopKernel {
     int64_t units = pieces_;
     for (size_t g = 0; g + 1 < groups_.size(); ++g) units *= Steps(g);
     units_ = std::max<int64_t>(1, grain / (piece_ * tile_));
-    EmittedKernel out;
-    out.code.name = name;
-    out.code.grains = (units - 1) / units_ + 1;
-    out.code.grain_bytes = units_ * piece_ * tile_ * bytes;
-    out.code.in_place.assign(kernel_.roots.size(), -1);
+    EmittedKernel out = InGrains(name, units, units_, piece_ * tile_ * bytes, kernel_.roots.size());
     IndexMath math(function_.builder(), width_, width_ == 1 ? 64 : LaneBits(kernel_));
     ElementEmitter emitter(kernel_.module, math, function_.Arrays());
     Builder& b = function_.builder();
@@ -65,10 +60,7 @@ class LoopKernel {
                                     function_.Int(total_));
       Row(math, emitter, {}, from, to);
     } else {
-      Value* from = b.CreateMul(function_.begin(), function_.Int(units_));
-      Value* to = function_.Smaller(b.CreateMul(function_.end(), function_.Int(units_)),
-                                    function_.Int(units));
-      function_.Loop(from, to, 1, [&](Value* unit) { Unit(math, emitter, unit); });
+      function_.ForUnits(units, units_, [&](Value* unit) { Unit(math, emitter, unit); });
     }
     function_.Finish();
     out.is_complete = !emitter.has_failed();
@@ -232,6 +224,16 @@ class LoopKernel {
 
 EmittedKernel EmitLoop(llvm::Module& module, const Kernel& kernel, const std::string& name) {
   return LoopKernel(module, kernel, name).Emit(name);
+}
+
+EmittedKernel InGrains(const std::string& name, int64_t units, int64_t grain, int64_t unit_bytes,
+                       size_t results) {
+  EmittedKernel out;
+  out.code.name = name;
+  out.code.grains = (units - 1) / grain + 1;
+  out.code.grain_bytes = grain * unit_bytes;
+  out.code.in_place.assign(results, -1);
+  return out;
 }
 
 EmittedKernel EmitKernel(llvm::Module& module, const Kernel& kernel, const std::string& name) {

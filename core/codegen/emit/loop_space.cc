@@ -2,6 +2,7 @@
 #include "core/codegen/emit/loop_space.h"
 
 #include <algorithm>
+#include <bit>
 #include <set>
 #include <utility>
 
@@ -274,6 +275,11 @@ int FullWidth(const Kernel& kernel) {
     if (count > 1) bytes = std::max(bytes, RegisterBytes(type));
   });
   return std::min(32, 64 / bytes);
+}
+
+int LanesAlong(const Kernel& kernel, int64_t size) {
+  const auto lanes = static_cast<uint64_t>(std::min<int64_t>(FullWidth(kernel), size));
+  return static_cast<int>(std::bit_floor(lanes));
 }
 
 int LaneBits(const Kernel& kernel) {

@@ -63,21 +63,16 @@ class RandomKernel {
   }
 
   EmittedKernel Emit() {
-    EmittedKernel out;
-    out.code.name = name_;
-    out.code.grains = (counters_ - 1) / kGrain + 1;
-    out.code.grain_bytes = kGrain * kBytesPerCounter;
-    out.code.in_place = {-1, -1};
+    EmittedKernel out = InGrains(name_, counters_, kGrain, kBytesPerCounter, 2);
     for (int64_t i = 0; i < state_words_; ++i) words_.push_back(LoadState(i));
     key_ = {b_.CreateTrunc(words_[0], b_.getInt32Ty()),
             b_.CreateTrunc(b_.CreateLShr(words_[0], 32), b_.getInt32Ty())};
     Value* is_first = b_.CreateICmpEQ(function_.begin(), Int(0));
     function_.Loop(Int(0), b_.CreateZExt(is_first, b_.getInt64Ty()), 1,
                    [&](Value*) { StoreState(); });
-    Value* from = b_.CreateMul(function_.begin(), Int(kGrain));
-    Value* to = function_.Smaller(b_.CreateMul(function_.end(), Int(kGrain)), Int(counters_));
-    function_.Loop(from, to, kWidth,
-                   [&](Value* first) { is_threefry_ ? ThreeFry(first) : Philox(first); });
+    function_.ForUnits(
+        counters_, kGrain, [&](Value* first) { is_threefry_ ? ThreeFry(first) : Philox(first); },
+        kWidth);
     function_.Finish();
     out.is_complete = true;
     return out;

@@ -5,7 +5,6 @@
 // turn, runs of a bounded length one behind the other, parts of their own grains where the results
 // alone would be too few of them.
 #include <algorithm>
-#include <bit>
 
 #include "core/codegen/emit/emit_kernel.h"
 #include "core/codegen/emit/kernel_function.h"
@@ -138,8 +137,7 @@ class ReduceKernel {
     }
     if (lane_ >= 0 && !HasKeptLanes()) order_.push_back(static_cast<size_t>(lane_));
     const int64_t size = lane_ < 0 ? 1 : groups_[static_cast<size_t>(lane_)].size;
-    width_ = static_cast<int>(
-        std::bit_floor(static_cast<uint64_t>(std::min<int64_t>(size, FullWidth(kernel_)))));
+    width_ = LanesAlong(kernel_, size);
     slots_ = 1;
     if (HasKeptLanes()) {
       const int64_t vectors = (size - 1) / width_ + 1;
@@ -215,10 +213,8 @@ class ReduceKernel {
     for (size_t g = groups_.size(); g-- > 0;) {
       if (groups_[g].is_reduced) continue;
       if (static_cast<int>(g) != lane_) {
-        Value* number = b.CreateURem(rest, Int(groups_[g].size));
-        rest = b.CreateUDiv(rest, Int(groups_[g].size));
-        numbers_[g] = math_->FromScalar(number);
-        result = b.CreateAdd(result, b.CreateMul(number, Int(stride)));
+        numbers_[g] = math_->TakeLast(rest, groups_[g].size);
+        result = b.CreateAdd(result, b.CreateMul(numbers_[g].base, Int(stride)));
       }
       stride *= groups_[g].size;
     }

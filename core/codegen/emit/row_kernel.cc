@@ -2,7 +2,6 @@
 // for each stage of compile::RowForm. What is dear and needed in a later stage is kept in memory
 // for one row; everything else is computed anew.
 #include <algorithm>
-#include <bit>
 
 #include "core/codegen/emit/emit_kernel.h"
 #include "core/codegen/emit/kernel_function.h"
@@ -34,8 +33,7 @@ class RowKernel {
         form_(form),
         function_(module, kernel, name, -1),
         rank_(kernel.module.shape(kernel.module.operands(form.first_reduce)[0]).rank()) {
-    width_ = static_cast<int>(
-        std::bit_floor(static_cast<uint64_t>(std::min<int64_t>(form.row_size, FullWidth(kernel)))));
+    width_ = LanesAlong(kernel, form.row_size);
     for (size_t k = 0; k < kernel.instructions.size(); ++k) {
       position_[kernel.instructions[k].index] = k;
       last_stage_ = std::max(last_stage_, form.stages[k]);
@@ -57,20 +55,14 @@ class RowKernel {
     const int64_t row_bytes =
         form_.row_size * BytesPerElement(kernel_, form_.rows * form_.row_size);
     const int64_t grain = std::clamp<int64_t>(kGrainBytes / row_bytes, 1, form_.rows);
-    EmittedKernel out;
-    out.code.name = name_;
-    out.code.grains = (form_.rows - 1) / grain + 1;
-    out.code.grain_bytes = grain * row_bytes;
-    out.code.in_place.assign(kernel_.roots.size(), -1);
+    EmittedKernel out = InGrains(name_, form_.rows, grain, row_bytes, kernel_.roots.size());
     Builder& b = function_.builder();
     IndexMath math(b, width_, width_ == 1 ? 64 : LaneBits(kernel_));
     ElementEmitter emitter(kernel_.module, math, function_.Arrays());
     math_ = &math;
     emitter_ = &emitter;
     for (auto& [id, room] : kept_) room = Room(InstructionId(id));
-    Value* from = b.CreateMul(function_.begin(), Int(grain));
-    Value* to = function_.Smaller(b.CreateMul(function_.end(), Int(grain)), Int(form_.rows));
-    function_.Loop(from, to, 1, [&](Value* row) { Row(row); });
+    function_.ForUnits(form_.rows, grain, [&](Value* row) { Row(row); });
     function_.Finish();
     out.is_complete = !emitter.has_failed() && !has_failed_;
     return out;

@@ -8,7 +8,6 @@
 #include "core/codegen/emit/scan_kernel.h"
 
 #include <algorithm>
-#include <bit>
 
 #include "core/codegen/emit/emit_kernel.h"
 #include "core/codegen/emit/kernel_function.h"
@@ -39,8 +38,7 @@ class ScanKernel {
         count_(sizes_[form.dimension]),
         behind_(ProductOf(sizes_.subspan(form.dimension + 1))) {
     in_lanes_ = behind_ == 1;
-    width_ = static_cast<int>(std::bit_floor(
-        static_cast<uint64_t>(std::min<int64_t>(in_lanes_ ? count_ : behind_, FullWidth(kernel)))));
+    width_ = LanesAlong(kernel, in_lanes_ ? count_ : behind_);
     vectors_ = in_lanes_ ? 1 : (behind_ - 1) / width_ + 1;
     blocks_ = form.kind == ScanForm::Kind::kSliding ? (form.results - 1) / form.window + 1 : 1;
   }
@@ -50,20 +48,14 @@ class ScanKernel {
     const int64_t bytes =
         std::min(count_, form_.window) * width_ * BytesPerElement(kernel_, ProductOf(sizes_));
     const int64_t grain = std::clamp<int64_t>(kGrainBytes / bytes, 1, units);
-    EmittedKernel out;
-    out.code.name = name_;
-    out.code.grains = (units - 1) / grain + 1;
-    out.code.grain_bytes = grain * bytes;
-    out.code.in_place.assign(reducers_.count(), -1);
+    EmittedKernel out = InGrains(name_, units, grain, bytes, reducers_.count());
     Builder& b = function_.builder();
     IndexMath math(b, width_, width_ == 1 ? 64 : LaneBits(kernel_));
     ElementEmitter emitter(kernel_.module, math, function_.Arrays());
     math_ = &math;
     emitter_ = &emitter;
-    Value* from = b.CreateMul(function_.begin(), Int(grain));
-    Value* to = function_.Smaller(b.CreateMul(function_.end(), Int(grain)), Int(units));
     identity_ = reducers_.Start(emitter, b, width_);
-    function_.Loop(from, to, 1, [&](Value* unit) { Unit(unit); });
+    function_.ForUnits(units, grain, [&](Value* unit) { Unit(unit); });
     function_.Finish();
     out.is_complete = !emitter.has_failed();
     return out;

@@ -1,7 +1,6 @@
 // Kernels that combine updates into arrays where they are: scatter. One grain: updates of one
 // element follow on each other in the order of the indices, whatever the threads.
 #include <algorithm>
-#include <bit>
 
 #include "core/codegen/emit/elementwise.h"
 #include "core/codegen/emit/emit_kernel.h"
@@ -77,8 +76,7 @@ class ScatterKernel {
         UpdateDim(window_.size() - 1) + 1 != updates_.size() || updates_.back() < kLeastLanes) {
       return;
     }
-    width_ = static_cast<int>(std::bit_floor(
-        static_cast<uint64_t>(std::min<int64_t>(FullWidth(kernel_), updates_.back()))));
+    width_ = LanesAlong(kernel_, updates_.back());
   }
 
   // Runs body for all numbers of these dimensions of the updates.

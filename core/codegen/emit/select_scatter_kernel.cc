@@ -2,8 +2,6 @@
 // and there the place's source element is combined into the result. Lanes run along the last
 // dimension where the window leaves that alone; a grain is what no window reaches out of, and there
 // the places follow each other in order.
-#include <algorithm>
-#include <bit>
 
 #include "core/codegen/emit/elementwise.h"
 #include "core/codegen/emit/emit_kernel.h"
@@ -31,26 +29,18 @@ class SelectScatterKernel {
         type_(kernel.module.shape(root_).element_type()),
         function_(module, kernel, name, -1),
         sizes_(kernel.module.shape(root_).dimensions()),
-        places_(kernel.module.shape(operands_[1]).dimensions()) {
-    const auto* window =
-        kernel.module.Get<hlo::Window>(kernel.module[root_], AttributeKey::kWindow);
-    if (window != nullptr) window_ = window->dimensions;
-    window_.resize(sizes_.size());
+        places_(kernel.module.shape(operands_[1]).dimensions()),
+        window_(WindowOf(kernel, sizes_.size())) {
     if (!sizes_.empty() && IsTrivial(sizes_.size() - 1) && sizes_.back() >= kLeastLanes) {
-      width_ = static_cast<int>(std::bit_floor(
-          static_cast<uint64_t>(std::min<int64_t>(sizes_.back(), FullWidth(kernel)))));
+      width_ = LanesAlong(kernel, sizes_.back());
     }
     const size_t outermost = sizes_.size() - (width_ > 1 ? 1 : 0);
     while (outer_ < outermost && IsTrivial(outer_)) ++outer_;
   }
 
   EmittedKernel Emit() {
-    const int64_t grains = ProductOf(sizes_.first(outer_));
-    EmittedKernel out;
-    out.code.name = name_;
-    out.code.grains = grains;
-    out.code.grain_bytes = Region() * BytesPerElement(kernel_, ProductOf(sizes_));
-    out.code.in_place = {-1};
+    const int64_t bytes = Region() * BytesPerElement(kernel_, ProductOf(sizes_));
+    EmittedKernel out = InGrains(name_, ProductOf(sizes_.first(outer_)), 1, bytes, 1);
     IndexMath math(function_.builder(), width_, width_ == 1 ? 64 : LaneBits(kernel_));
     ElementEmitter emitter(kernel_.module, math, function_.Arrays());
     math_ = &math;
@@ -61,9 +51,7 @@ class SelectScatterKernel {
       Fill(grain);
       Value* rest = grain;
       for (size_t d = outer_; d-- > 0;) {
-        Builder& b = function_.builder();
-        place_[d] = position_[d] = math_->FromScalar(b.CreateURem(rest, Int(sizes_[d])));
-        rest = b.CreateUDiv(rest, Int(sizes_[d]));
+        place_[d] = position_[d] = math_->TakeLast(rest, sizes_[d]);
       }
       Places(outer_);
     });

@@ -1,7 +1,6 @@
 // Kernels that sort lines of arrays. Keys are computed in vectors where the comparator compares
 // such; any other comparator becomes a function. The order is the runtime's work.
 #include <algorithm>
-#include <bit>
 
 #include "core/codegen/emit/elementwise.h"
 #include "core/codegen/emit/emit_kernel.h"
@@ -44,8 +43,7 @@ class SortKernel {
     stride_ = ProductOf(sizes_.subspan(dimension_ + 1));
     if (auto keys = SortFormOf(kernel.module, sort_)) keys_ = *std::move(keys);
     PackKeys();
-    width_ = static_cast<int>(
-        std::bit_floor(static_cast<uint64_t>(std::min<int64_t>(length_, FullWidth(kernel)))));
+    width_ = LanesAlong(kernel, length_);
   }
 
   EmittedKernel Emit() {

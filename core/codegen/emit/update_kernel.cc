@@ -1,6 +1,5 @@
 // Kernels that write a block into an array where it is: dynamic-update-slice.
 #include <algorithm>
-#include <bit>
 
 #include "core/codegen/emit/emit_kernel.h"
 #include "core/codegen/emit/kernel_function.h"
@@ -35,8 +34,7 @@ EmittedKernel EmitUpdate(llvm::Module& module, const Kernel& kernel, const std::
   for (size_t d = 0; d < sizes.size(); ++d) borders[d] = borders[d] || sizes[d] != whole[d];
   const std::vector<LoopGroup> groups = Grouped(sizes, borders);
   const int64_t row = groups.empty() ? 1 : groups.back().size, rows = ProductOf(sizes) / row;
-  const int width = static_cast<int>(
-      std::bit_floor(static_cast<uint64_t>(std::min<int64_t>(FullWidth(kernel), row))));
+  const int width = LanesAlong(kernel, row);
   const int64_t grain = std::max<int64_t>(1, kGrainElements / row);
   out.code.grains = (rows - 1) / grain + 1;
   out.code.grain_bytes = grain * row * BytesPerElement(kernel, ProductOf(whole));
@@ -51,18 +49,14 @@ EmittedKernel EmitUpdate(llvm::Module& module, const Kernel& kernel, const std::
                                    : emitter.Start(operands[2 + d], {}, whole[d] - sizes[d])});
   }
   const LaneNumber first = math.Offset(start, whole);
-  Value* from = b.CreateMul(function.begin(), function.Int(grain));
-  Value* to =
-      function.Smaller(b.CreateMul(function.end(), function.Int(grain)), function.Int(rows));
-  function.Loop(from, to, 1, [&](Value* unit) {
+  function.ForUnits(rows, grain, [&](Value* unit) {
     Index index;
     index.groups.resize(groups.size());
     Value* rest = unit;
     for (size_t g = groups.size(); g-- > 0;) {
       index.groups[g].count = groups[g].count;
       if (g + 1 == groups.size()) continue;
-      index.groups[g].number = math.FromScalar(b.CreateURem(rest, function.Int(groups[g].size)));
-      rest = b.CreateUDiv(rest, function.Int(groups[g].size));
+      index.groups[g].number = math.TakeLast(rest, groups[g].size);
     }
     function.Loop(function.Int(0), function.Int(row), width, [&](Value* i) {
       emitter.Forget();

@@ -1,7 +1,6 @@
 // Kernels that reduce windows of arrays: reduce-window. Lanes are neighbours of the
 // result; places outside the input, or between its dilated elements, are left out.
 #include <algorithm>
-#include <bit>
 
 #include "core/codegen/emit/emit_kernel.h"
 #include "core/codegen/emit/kernel_function.h"
@@ -28,13 +27,8 @@ class WindowKernel {
         input_(reducers_.sizes()) {
     const hlo::Shape& shape = kernel.module.shape(kernel.roots[0]);
     sizes_ = (shape.IsTuple() ? shape.elements()[0] : shape).dimensions();
-    const auto* window =
-        kernel.module.Get<hlo::Window>(kernel.module[kernel.roots[0]], hlo::AttributeKey::kWindow);
-    if (window != nullptr) window_ = window->dimensions;
-    window_.resize(sizes_.size());
-    const int64_t row = sizes_.empty() ? 1 : sizes_.back();
-    width_ = static_cast<int>(
-        std::bit_floor(static_cast<uint64_t>(std::min<int64_t>(row, FullWidth(kernel)))));
+    window_ = WindowOf(kernel, sizes_.size());
+    width_ = LanesAlong(kernel, sizes_.empty() ? 1 : sizes_.back());
   }
 
   EmittedKernel Emit() {
@@ -44,20 +38,13 @@ class WindowKernel {
     const int64_t row_bytes = row * taps * BytesPerElement(kernel_, ProductOf(sizes_));
     const int64_t grain =
         std::clamp<int64_t>(kGrainBytes / std::max<int64_t>(1, row_bytes), 1, rows);
-    EmittedKernel out;
-    out.code.name = name_;
-    out.code.grains = (rows - 1) / grain + 1;
-    out.code.grain_bytes = grain * row_bytes;
-    out.code.in_place.assign(reducers_.count(), -1);
+    EmittedKernel out = InGrains(name_, rows, grain, row_bytes, reducers_.count());
     Builder& b = function_.builder();
     IndexMath math(b, width_, width_ == 1 ? 64 : LaneBits(kernel_));
     ElementEmitter emitter(kernel_.module, math, function_.Arrays());
     math_ = &math;
     emitter_ = &emitter;
-    Value* from = b.CreateMul(function_.begin(), function_.Int(grain));
-    Value* to =
-        function_.Smaller(b.CreateMul(function_.end(), function_.Int(grain)), function_.Int(rows));
-    function_.Loop(from, to, 1, [&](Value* unit) { Row(unit); });
+    function_.ForUnits(rows, grain, [&](Value* unit) { Row(unit); });
     function_.Finish();
     out.is_complete = !emitter.has_failed() && !has_failed_;
     return out;
@@ -75,8 +62,7 @@ class WindowKernel {
     place_.assign(sizes_.size(), math_->Constant(0));
     Value* rest = unit;
     for (size_t d = sizes_.empty() ? 0 : sizes_.size() - 1; d-- > 0;) {
-      place_[d] = math_->FromScalar(b.CreateURem(rest, Int(sizes_[d])));
-      rest = b.CreateUDiv(rest, Int(sizes_[d]));
+      place_[d] = math_->TakeLast(rest, sizes_[d]);
     }
     const int64_t row = sizes_.empty() ? 1 : sizes_.back();
     function_.Loop(Int(0), Int(row), width_, [&](Value* i) {
