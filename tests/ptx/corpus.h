@@ -1,0 +1,35 @@
+// The PTX files of the corpus.
+#pragma once
+
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <string>
+#include <vector>
+
+namespace hloscope::ptx {
+
+// Paths of the PTX files of the samples and, where there is one, of the corpus, sorted.
+inline std::vector<std::string> CorpusFiles() {
+  const char* path = std::getenv("HLOSCOPE_CORPUS");
+  std::vector<std::string> files;
+  for (const std::filesystem::path root :
+       {HLOSCOPE_SOURCE_DIR "/samples",
+        path != nullptr ? path : HLOSCOPE_SOURCE_DIR "/../shared/corpus"}) {
+    std::error_code error;
+    for (std::filesystem::recursive_directory_iterator it(root, error), end; !error && it != end;
+         it.increment(error)) {
+      if (it->path().extension() == ".ptx") files.push_back(it->path().string());
+    }
+  }
+  std::sort(files.begin(), files.end());
+  return files;
+}
+
+inline std::string ReadAll(const std::string& path) {
+  std::ifstream in(path, std::ios::binary);
+  return {std::istreambuf_iterator<char>(in), {}};
+}
+
+}  // namespace hloscope::ptx
