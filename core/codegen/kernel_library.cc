@@ -14,7 +14,8 @@ using compile::KernelCode;
 template <typename A>
 void Archive(A& archive, Archived<A, EmittedKernel>& kernel) {
   auto& code = kernel.code;
-  archive(code.name, code.grains, code.scratch_bytes, code.grain_bytes, code.in_place);
+  archive(code.name, code.grains, code.scratch_bytes, code.grain_bytes, code.calls_are_alike,
+          code.in_place);
   archive(kernel.is_complete, kernel.has_finish);
 }
 

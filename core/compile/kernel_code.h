@@ -48,6 +48,8 @@ struct KernelCode {
   int64_t scratch_bytes = 0;
   // What a grain reads and writes, in bytes, about: how many belong on one thread.
   int64_t grain_bytes = 0;
+  // A call takes about as long for one grain as for all: each thread is given its share at once.
+  bool calls_are_alike = false;
   // By leaf of the result: the operand in whose memory the result must be made (its bytes are there
   // already, as in an update in place), -1 where it is written whole.
   std::vector<int> in_place;

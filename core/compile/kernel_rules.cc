@@ -339,23 +339,25 @@ bool ShareLoop(const Module& module, std::span<const InstructionId> roots) {
                : std::span<const int64_t>();
   };
   return std::ranges::all_of(roots, [&](InstructionId id) {
-    return module[id].opcode != Opcode::kDynamicUpdateSlice && module.shape(id).IsArray() &&
+    return UpdatedOperands(module, id) == 0 && module.shape(id).IsArray() &&
            (module[id].opcode == Opcode::kReduce) == (module[roots[0]].opcode == Opcode::kReduce) &&
            std::ranges::equal(loop_of(id), loop_of(roots[0])) &&
            std::ranges::equal(reduced(id), reduced(roots[0]));
   });
 }
 
-// In a fusion the memory of a parameter is updated, which nothing else there may read.
-bool UpdatesParameter(const Module& module, const hlo::Computation& computation, InstructionId id) {
-  if (module[id].opcode != Opcode::kDynamicUpdateSlice) return true;
-  const InstructionId updated = module.operands(id)[0];
-  if (module[updated].opcode != Opcode::kParameter) return false;
-  int64_t reads = 0;
-  for (const Instruction& each : module.instructions(computation)) {
-    reads += std::ranges::count(module.operands(each), updated);
-  }
-  return reads == 1;
+// In a fusion the memory of parameters is updated, which nothing else there may read.
+bool UpdatesParameters(const Module& module, const hlo::Computation& computation,
+                       InstructionId id) {
+  const auto all_updated = module.operands(id).first(UpdatedOperands(module, id));
+  return std::ranges::all_of(all_updated, [&](InstructionId updated) {
+    if (module[updated].opcode != Opcode::kParameter) return false;
+    int64_t reads = 0;
+    for (const Instruction& each : module.instructions(computation)) {
+      reads += std::ranges::count(module.operands(each), updated);
+    }
+    return reads == 1;
+  });
 }
 
 // Reduces of rows, and what depends on them.
@@ -392,7 +394,7 @@ bool IsKernelFusion(const Module& module, InstructionId id) {
     }
   }
   if (roots.empty() || (is_tuple && !ShareLoop(module, roots))) return false;
-  return UpdatesParameter(module, computation, roots[0]);
+  return UpdatesParameters(module, computation, roots[0]);
 }
 
 }  // namespace
@@ -422,6 +424,17 @@ bool KeepsBytes(const Module& module, InstructionId id) {
 bool IsKernelRoot(const Module& module, InstructionId id) {
   const Condition condition = RulesOf(module[id].opcode).root;
   return condition != nullptr ? condition(module, id) : IsElemental(module, id);
+}
+
+size_t UpdatedOperands(const Module& module, InstructionId id) {
+  switch (module[id].opcode) {
+    case Opcode::kDynamicUpdateSlice:
+      return 1;
+    case Opcode::kScatter:
+      return (module.operands(id).size() - 1) / 2;
+    default:
+      return 0;
+  }
 }
 
 bool IsKernel(const Module& module, InstructionId id) {

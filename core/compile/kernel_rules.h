@@ -2,6 +2,7 @@
 // fusion. Fusion asks here before it puts instructions together.
 #pragma once
 
+#include <cstddef>
 #include <string_view>
 
 #include "core/hlo/module.h"
@@ -26,8 +27,12 @@ bool IsElemental(const hlo::Module& module, hlo::InstructionId id);
 bool KeepsBytes(const hlo::Module& module, hlo::InstructionId id);
 
 // True if the instruction can be what a kernel yields: an elemental one, or one that is emitted as
-// a loop of its own (reduce, dynamic-update-slice in place).
+// a loop of its own (reduce; dynamic-update-slice and scatter in place).
 bool IsKernelRoot(const hlo::Module& module, hlo::InstructionId id);
+
+// How many of the instruction's operands, from the first on, are updated where they are: the arrays
+// of a dynamic-update-slice or a scatter.
+size_t UpdatedOperands(const hlo::Module& module, hlo::InstructionId id);
 
 // True if code can be written for the instruction as a kernel: a root, or a fusion all of whose
 // instructions are elemental but its root (each of them where the root is a tuple), which is a

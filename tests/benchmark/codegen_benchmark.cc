@@ -38,6 +38,14 @@ const std::vector<Row>& Rows() {
        "z = f32[] constant(0) m = f32[4194304] multiply(p1, p2) a = f32[4194304] add(p0, m) "
        "ROOT r = f32[] reduce(a, z), dimensions={0}, to_apply=add",
        "f32[]"},
+      {"sum_tanh_exp_4m",
+       {"f32[4194304]", "f32[4194304]"},
+       "o = f32[] constant(1) ob = f32[4194304] broadcast(o), dimensions={} "
+       "z = f32[] constant(0) m = f32[4194304] multiply(p0, p1) a = f32[4194304] add(m, ob) "
+       "t = f32[4194304] tanh(a) n = f32[4194304] negate(p0) q = f32[4194304] multiply(n, p0) "
+       "e = f32[4194304] exponential(q) w = f32[4194304] multiply(t, e) "
+       "ROOT r = f32[] reduce(w, z), dimensions={0}, to_apply=add",
+       "f32[]"},
       {"row_max_1k",
        {"f32[1024,1024]"},
        "z = f32[] constant(-inf) ROOT r = f32[1024] reduce(p0, z), dimensions={1}, to_apply=max",
@@ -57,6 +65,10 @@ const std::vector<Row>& Rows() {
        "f32[1024,1024]"},
       {"column_sum_1k",
        {"f32[1024,1024]"},
+       "z = f32[] constant(0) ROOT r = f32[1024] reduce(p0, z), dimensions={0}, to_apply=add",
+       "f32[1024]"},
+      {"column_sum_4k",
+       {"f32[4096,1024]"},
        "z = f32[] constant(0) ROOT r = f32[1024] reduce(p0, z), dimensions={0}, to_apply=add",
        "f32[1024]"},
       {"transpose_1k",
@@ -143,6 +155,30 @@ void RunKernel(benchmark::State& state, const Row& row) {
   state.SetBytesProcessed(state.iterations() * bytes);
 }
 
+// What memory gives: the sum of three arrays of 4 M numbers each, read as fast as may be, in as
+// many streams. sum_axpy_4m reads the same bytes.
+__attribute__((target_clones("arch=x86-64-v4", "arch=x86-64-v3", "default"))) float SumOf(
+    const float* x, const float* y, const float* z, size_t count) {
+  constexpr size_t kLanes = 64;
+  float sums[kLanes] = {};
+  for (size_t i = 0; i < count; i += kLanes) {
+    for (size_t k = 0; k < kLanes; ++k) sums[k] += x[i + k] + (y[i + k] + z[i + k]);
+  }
+  float sum = 0;
+  for (const float each : sums) sum += each;
+  return sum;
+}
+
+void ReadSum(benchmark::State& state) {
+  constexpr size_t kCount = 4194304, kBytes = kCount * sizeof(float);
+  const std::vector<std::byte> arrays[] = {Numbers(kBytes), Numbers(kBytes), Numbers(kBytes)};
+  const auto numbers = [&](size_t i) { return reinterpret_cast<const float*>(arrays[i].data()); };
+  for (auto _ : state) {
+    benchmark::DoNotOptimize(SumOf(numbers(0), numbers(1), numbers(2), kCount));
+  }
+  state.SetBytesProcessed(state.iterations() * static_cast<int64_t>(3 * kBytes));
+}
+
 void Generate(benchmark::State& state, const Row& row) {
   const auto module = ModuleOf(row);
   const hlo::InstructionId kernels[] = {module->entry().root};
@@ -159,6 +195,7 @@ int main(int argc, char** argv) {
     benchmark::RegisterBenchmark(("generate/" + row.name).c_str(), hloscope::Generate, row)
         ->Unit(benchmark::kMillisecond);
   }
+  benchmark::RegisterBenchmark("read_sum_3x4m", hloscope::ReadSum)->Unit(benchmark::kMicrosecond);
   benchmark::Initialize(&argc, argv);
   benchmark::RunSpecifiedBenchmarks();
 }

@@ -1,11 +1,16 @@
-// Kernels that combine updates into arrays where they are: scatter. One grain: updates of one
-// element follow on each other in the order of the indices, whatever the threads.
+// Kernels that combine updates into arrays where they are: scatter. A grain is a range of places in
+// the arrays. Whoever computes some grains goes through all updates and applies those that fall
+// there, so that updates of one element follow on each other in the order of the indices.
+#include <llvm/IR/IntrinsicsX86.h>
+
 #include <algorithm>
 
 #include "core/codegen/emit/elementwise.h"
 #include "core/codegen/emit/emit_kernel.h"
 #include "core/codegen/emit/kernel_function.h"
 #include "core/codegen/emit/loop_space.h"
+#include "core/codegen/emit/scatter_windows.h"
+#include "core/codegen/math/functions.h"
 
 namespace hloscope::codegen {
 
@@ -18,65 +23,196 @@ namespace {
 
 // Windows whose rows are shorter are gone through element by element.
 constexpr int64_t kLeastLanes = 8;
+// Updates of single elements that are looked at before the first of them is applied. Long runs of
+// the loop that applies them let many accesses to memory be under way.
+constexpr int64_t kBlock = 512;
+constexpr int kVectorBits = 512;
+// Bytes of the largest values of which lanes can be stored one behind the other.
+constexpr int64_t kMostCompressed = 8;
+
+// Stores the lanes where the mask is set one behind the other. Where it has an instruction for that
+// it writes a whole vector, whose rest is of no use.
+void StoreCompressed(Builder& b, Value* lanes, Value* mask, Value* address) {
+  llvm::Type* type = lanes->getType();
+  const llvm::Align align(type->getScalarSizeInBits() / 8);
+  if (!type->isVectorTy()) {
+    b.CreateAlignedStore(lanes, address, align);
+  } else if (type->getPrimitiveSizeInBits() == kVectorBits &&
+             b.GetInsertBlock()->getModule()->getModuleFlag(kHasAvx512) != nullptr) {
+    Value* compressed = b.CreateIntrinsic(llvm::Intrinsic::x86_avx512_mask_compress, {type},
+                                          {lanes, llvm::Constant::getNullValue(type), mask});
+    b.CreateAlignedStore(compressed, address, align);
+  } else {
+    b.CreateMaskedCompressStore(lanes, address, mask);
+  }
+}
+
+// How many lanes of the mask are set, as i64.
+Value* CountOf(Builder& b, Value* mask) {
+  if (const auto* type = llvm::dyn_cast<llvm::FixedVectorType>(mask->getType())) {
+    mask = b.CreateBitCast(mask, b.getIntNTy(type->getNumElements()));
+    mask = b.CreateUnaryIntrinsic(llvm::Intrinsic::ctpop, mask);
+  }
+  return b.CreateZExtOrTrunc(mask, b.getInt64Ty());
+}
+
+// The operand of the kernel that array `i` is; -1 where a fusion makes it.
+int InPlace(const Kernel& kernel, const ScatterWindows& windows, size_t i) {
+  if (kernel.id == kernel.roots[0]) return static_cast<int>(i);
+  const auto found = std::ranges::find(kernel.parameters, windows.array(i));
+  if (found == kernel.parameters.end()) return -1;
+  return static_cast<int>(found - kernel.parameters.begin());
+}
 
 class ScatterKernel {
  public:
   ScatterKernel(llvm::Module& module, const Kernel& kernel, const std::string& name)
       : kernel_(kernel),
-        name_(name),
-        root_(kernel.roots[0]),
-        operands_(kernel.module.operands(root_)),
-        arity_((operands_.size() - 1) / 2),
-        function_(module, kernel, name, 0),
-        whole_(Sizes(operands_[0])),
-        updates_(Sizes(operands_[arity_ + 1])),
-        update_window_(Ints(AttributeKey::kUpdateWindowDims)) {
-    const auto inserted = Ints(AttributeKey::kInsertedWindowDims),
-               batching = Ints(AttributeKey::kInputBatchingDims);
-    for (size_t d = 0; d < whole_.size(); ++d) {
-      if (!Contains(inserted, d) && !Contains(batching, d)) window_.push_back(d);
-    }
-    extent_.assign(whole_.size(), 1);
-    for (size_t i = 0; i < window_.size(); ++i) extent_[window_[i]] = updates_[UpdateDim(i)];
+        windows_(kernel),
+        arity_(windows_.arity()),
+        whole_(windows_.sizes()),
+        updates_(windows_.update_sizes()),
+        function_(module, kernel, name, InPlace(kernel, windows_, 0)) {
     ChooseWidth();
   }
 
-  EmittedKernel Emit() {
+  EmittedKernel Emit(const std::string& name) {
     EmittedKernel out;
-    out.code.name = name_;
-    out.code.grain_bytes = ProductOf(updates_) * BytesPerElement(kernel_, ProductOf(whole_));
-    for (size_t i = 0; i < arity_; ++i) out.code.in_place.push_back(static_cast<int>(i));
+    out.code.name = name;
+    out.code.grains = windows_.grains();
+    out.code.grain_bytes =
+        ProductOf(updates_) * BytesPerElement(kernel_, ProductOf(whole_)) / windows_.grains();
+    out.code.calls_are_alike = true;
+    for (size_t i = 0; i < arity_; ++i) {
+      out.code.in_place.push_back(InPlace(kernel_, windows_, i));
+      if (out.code.in_place.back() < 0) return out;
+    }
     IndexMath math(function_.builder(), width_, width_ == 1 ? 64 : LaneBits(kernel_));
     ElementEmitter emitter(kernel_.module, math, function_.Arrays());
     math_ = &math;
     emitter_ = &emitter;
-    numbers_.assign(updates_.size(), math.Constant(0));
-    std::vector<size_t> batch;
-    for (size_t d = 0; d < updates_.size(); ++d) {
-      if (!Contains(update_window_, d)) batch.push_back(d);
-    }
-    ForEach(batch, 0, [&] { Window(batch); });
+    windows_.Begin(function_);
+    windows_.AreElements() ? Points() : Windows();
     function_.Finish();
     out.is_complete = !emitter.has_failed() && !has_failed_;
     return out;
   }
 
  private:
-  std::span<const int64_t> Sizes(InstructionId id) const {
-    return kernel_.module.shape(id).dimensions();
-  }
-  std::span<const int64_t> Ints(AttributeKey key) const {
-    return kernel_.module.GetInts(kernel_.module[root_], key);
-  }
-  size_t UpdateDim(size_t i) const { return static_cast<size_t>(update_window_[i]); }
-
-  // Lanes are neighbours in the updates and in the result: along the last dimension of both.
+  // Lanes are updates, where those are of one element each; else neighbours in the updates and in
+  // the result: along the last dimension of both.
   void ChooseWidth() {
-    if (window_.empty() || window_.back() + 1 != whole_.size() ||
-        UpdateDim(window_.size() - 1) + 1 != updates_.size() || updates_.back() < kLeastLanes) {
+    if (windows_.AreElements()) {
+      for (size_t i = 0; i < arity_; ++i) {
+        if (hlo::StorageBytes(TypeOf(i)) > kMostCompressed) return;
+      }
+      const int most = kVectorBits / LaneBits(kernel_);
+      width_ = std::min(most, LanesAlong(kernel_, ProductOf(updates_)));
       return;
     }
-    width_ = LanesAlong(kernel_, updates_.back());
+    const size_t last = windows_.dimensions().size() - 1;
+    if (windows_.dimensions()[last] + 1 == whole_.size() &&
+        windows_.UpdateDim(last) + 1 == updates_.size() && updates_.back() >= kLeastLanes) {
+      width_ = LanesAlong(kernel_, updates_.back());
+    }
+  }
+
+  // ---- Updates of single elements: a block of them is gone through in lanes, which leave what is
+  // to be applied behind, places and values.
+
+  void Points() {
+    const int64_t count = ProductOf(updates_);
+    Builder& b = function_.builder();
+    llvm::Type* place = b.getIntNTy(static_cast<unsigned>(math_->lane_bits()));
+    Value* places = Room(place);
+    std::vector<Value*> values;
+    for (size_t i = 0; i < arity_; ++i) values.push_back(Room(KeptType(i)));
+    function_.Loop(function_.Int(0), function_.Int(count), kBlock, [&](Value* first) {
+      Value* end =
+          function_.Smaller(b.CreateAdd(first, function_.Int(kBlock)), function_.Int(count));
+      const auto found = function_.Loop(
+          first, end, width_, {function_.Int(0)}, [&](Value* i, const std::vector<Value*>& so_far) {
+            return std::vector<Value*>{Collect(i, so_far[0], count, places, values)};
+          });
+      function_.Loop(function_.Int(0), found[0], 1, [&](Value* i) {
+        Value* at =
+            b.CreateZExt(b.CreateLoad(place, b.CreateGEP(place, places, i)), b.getInt64Ty());
+        std::vector<Value*> updates;
+        for (size_t k = 0; k < arity_; ++k) {
+          Value* kept = b.CreateLoad(KeptType(k), b.CreateGEP(KeptType(k), values[k], i));
+          updates.push_back(FromMemory(b, FromKept(kept, MemoryType(b, TypeOf(k))), TypeOf(k)));
+        }
+        Combine(at, updates, 1);
+      });
+    });
+  }
+
+  Value* Room(llvm::Type* type) {
+    llvm::BasicBlock& entry = function_.builder().GetInsertBlock()->getParent()->getEntryBlock();
+    Builder at(&entry, entry.begin());
+    auto* room = at.CreateAlloca(type, at.getInt64(static_cast<uint64_t>(kBlock + width_)));
+    room->setAlignment(llvm::Align(64));
+    return room;
+  }
+
+  // Values are kept as integers of 32 bits at least, for which there are instructions.
+  llvm::Type* KeptType(size_t i) {
+    Builder& b = function_.builder();
+    return b.getIntNTy(std::max(32U, MemoryType(b, TypeOf(i))->getScalarSizeInBits()));
+  }
+  Value* FromKept(Value* kept, llvm::Type* memory) {
+    Builder& b = function_.builder();
+    const auto bits = static_cast<unsigned>(memory->getScalarSizeInBits());
+    return b.CreateBitCast(b.CreateTrunc(kept, b.getIntNTy(bits)), memory);
+  }
+  Value* ToKept(Value* value, size_t i) {
+    Builder& b = function_.builder();
+    value = InLanes(*math_, ToMemory(b, value, TypeOf(i)));
+    const auto bits = static_cast<unsigned>(value->getType()->getScalarSizeInBits());
+    value = b.CreateBitCast(value, LanesLike(value, b.getIntNTy(bits)));
+    return b.CreateZExt(value, LanesLike(value, KeptType(i)));
+  }
+
+  // Looks at the updates from number i on, in lanes. Returns how many are to be applied so far.
+  Value* Collect(Value* i, Value* so_far, int64_t count, Value* places,
+                 const std::vector<Value*>& values) {
+    Builder& b = function_.builder();
+    const bool is_even = count % width_ == 0;
+    Value* at = is_even ? i : function_.Smaller(i, function_.Int(count - width_));
+    const LaneNumber number = {at, width_ == 1 ? 0 : 1, nullptr, is_even ? width_ : 1};
+    const auto index_of = [&](size_t rank) {
+      Index index;
+      if (rank > 0) index.groups.push_back({rank, number});
+      return index;
+    };
+    emitter_->Forget();
+    const ScatterWindows::Start start =
+        windows_.StartOf(*emitter_, *math_, index_of(windows_.BatchDims().size()));
+    Value* mask = start.fits == nullptr ? b.getTrue() : start.fits;
+    if (!is_even) {  // the last vector is moved back over updates that are done
+      LaneNumber lanes = math_->Constant(0);
+      lanes.step = 1;
+      Value* done = math_->Vector(math_->FromScalar(b.CreateSub(i, at)));
+      mask = Both(*math_, mask, b.CreateICmpUGE(math_->Vector(lanes), done));
+    }
+    mask = InLanes(*math_, mask);
+    Index to;
+    for (const LaneNumber& coordinate : start.numbers) to.groups.push_back({1, coordinate});
+    Value* place = math_->Vector(math_->Offset(to, whole_));
+    StoreCompressed(b, place, mask, b.CreateGEP(place->getType()->getScalarType(), places, so_far));
+    for (size_t k = 0; k < arity_; ++k) {
+      Value* update = ToKept(emitter_->Emit(windows_.update(k), index_of(updates_.size())), k);
+      StoreCompressed(b, update, mask, b.CreateGEP(KeptType(k), values[k], so_far));
+    }
+    return b.CreateAdd(so_far, CountOf(b, mask));
+  }
+
+  // ---- Windows, one after the other.
+
+  void Windows() {
+    numbers_.assign(updates_.size(), math_->Constant(0));
+    const std::vector<size_t> batch = windows_.BatchDims();
+    ForEach(batch, 0, [&] { Window(batch); });
   }
 
   // Runs body for all numbers of these dimensions of the updates.
@@ -89,59 +225,27 @@ class ScatterKernel {
     });
   }
 
-  // Where the window of the updates at hand begins, by dimension of the result; sets `fits` to
-  // whether all of it lies inside (null: it does).
-  std::vector<LaneNumber> Start(std::span<const size_t> batch, Value*& fits) {
-    Builder& b = function_.builder();
-    const InstructionId indices = operands_[arity_];
-    const auto sizes = Sizes(indices);
-    const auto vector_dim = static_cast<size_t>(
-        kernel_.module.GetInt(kernel_.module[root_], AttributeKey::kIndexVectorDim));
-    std::vector<LaneNumber> by_dim(sizes.size(), math_->Constant(0));
-    for (size_t d = 0, next = 0; d < sizes.size(); ++d) {
-      if (d != vector_dim) by_dim[d] = numbers_[batch[next++]];
-    }
-    std::vector<LaneNumber> start(whole_.size(), math_->Constant(0));
-    const auto map = Ints(AttributeKey::kScatterDimsToOperandDims);
-    const ElementType type = kernel_.module.shape(indices).element_type();
-    for (size_t k = 0; k < map.size(); ++k) {
-      const auto d = static_cast<size_t>(map[k]);
-      Index index;
-      for (size_t i = 0; i < sizes.size(); ++i) {
-        index.groups.push_back(
-            {1, i == vector_dim ? math_->Constant(static_cast<int64_t>(k)) : by_dim[i]});
-      }
-      Value* number = Converted(b, emitter_->Emit(indices, std::move(index)), type,
-                                hlo::IsSigned(type) ? ElementType::kS64 : ElementType::kU64);
-      Value* is_inside = b.CreateICmpULE(number, function_.Int(whole_[d] - extent_[d]));
-      fits = fits == nullptr ? is_inside : b.CreateAnd(fits, is_inside);
-      start[d] = math_->FromScalar(number);
-    }
-    const auto batching = Ints(AttributeKey::kInputBatchingDims),
-               index_batching = Ints(AttributeKey::kScatterIndicesBatchingDims);
-    for (size_t i = 0; i < batching.size(); ++i) {
-      start[static_cast<size_t>(batching[i])] = by_dim[static_cast<size_t>(index_batching[i])];
-    }
-    return start;
-  }
-
   void Window(std::span<const size_t> batch) {
     Builder& b = function_.builder();
     emitter_->Forget();
-    Value* fits = nullptr;
-    start_ = Start(batch, fits);
+    Index of_batch;
+    for (const size_t d : batch) of_batch.groups.push_back({1, numbers_[d]});
+    const ScatterWindows::Start start = windows_.StartOf(*emitter_, *math_, std::move(of_batch));
+    start_ = start.numbers;
     llvm::BasicBlock* behind = nullptr;
-    if (fits != nullptr) {
+    if (start.fits != nullptr) {
       llvm::Function* function = b.GetInsertBlock()->getParent();
       auto* inside = llvm::BasicBlock::Create(b.getContext(), "inside", function);
       behind = llvm::BasicBlock::Create(b.getContext(), "behind", function);
-      b.CreateCondBr(fits, inside, behind);
+      b.CreateCondBr(start.fits, inside, behind);
       b.SetInsertPoint(inside);
     }
     std::vector<size_t> dimensions;
-    for (size_t i = 0; i < window_.size(); ++i) dimensions.push_back(UpdateDim(i));
+    for (size_t i = 0; i < windows_.dimensions().size(); ++i) {
+      dimensions.push_back(windows_.UpdateDim(i));
+    }
     if (width_ > 1) dimensions.pop_back();
-    ForEach(dimensions, 0, [&] { width_ > 1 ? Row() : Combine(1); });
+    ForEach(dimensions, 0, [&] { width_ > 1 ? Row() : Elements(1); });
     emitter_->Forget();
     if (behind == nullptr) return;
     b.CreateBr(behind);
@@ -154,7 +258,7 @@ class ScatterKernel {
     LaneNumber& last = numbers_.back();
     function_.Loop(function_.Int(0), function_.Int(whole), width_, [&](Value* i) {
       last = {i, 1, nullptr, width_};
-      Combine(width_);
+      Elements(width_);
     });
     if (whole == size) return;
     IndexMath* const lanes = math_;
@@ -165,32 +269,39 @@ class ScatterKernel {
     emitter_ = &emitter;
     function_.Loop(function_.Int(whole), function_.Int(size), 1, [&](Value* i) {
       last = math.FromScalar(i);
-      Combine(1);
+      Elements(1);
     });
     has_failed_ |= emitter.has_failed();
     math_ = lanes;
     emitter_ = of_lanes;
   }
 
-  // The elements at hand: read, combined, written back.
-  void Combine(int width) {
-    Builder& b = function_.builder();
+  // The elements of the window at hand.
+  void Elements(int width) {
     emitter_->Forget();
     Index from, to;
     std::vector<LaneNumber> place = start_;
     for (size_t d = 0; d < updates_.size(); ++d) from.groups.push_back({1, numbers_[d]});
-    for (size_t i = 0; i < window_.size(); ++i) {
-      place[window_[i]] = math_->Add(place[window_[i]], numbers_[UpdateDim(i)]);
+    for (size_t i = 0; i < windows_.dimensions().size(); ++i) {
+      LaneNumber& number = place[windows_.dimensions()[i]];
+      number = math_->Add(number, numbers_[windows_.UpdateDim(i)]);
     }
     for (const LaneNumber& number : place) to.groups.push_back({1, number});
-    Value* at = math_->Offset(to, whole_).base;
+    std::vector<Value*> updates;
+    for (size_t i = 0; i < arity_; ++i) {
+      updates.push_back(emitter_->Emit(windows_.update(i), from));
+    }
+    Combine(math_->Offset(to, whole_).base, updates, width);
+  }
+
+  // Elements from number `at` on: read, combined, written back.
+  void Combine(Value* at, const std::vector<Value*>& updates, int width) {
+    Builder& b = function_.builder();
     std::vector<Value*> arguments;
     for (size_t i = 0; i < arity_; ++i) arguments.push_back(Load(i, at, width));
-    for (size_t i = 0; i < arity_; ++i) {
-      arguments.push_back(emitter_->Emit(operands_[arity_ + 1 + i], from));
-    }
+    arguments.insert(arguments.end(), updates.begin(), updates.end());
     const auto applied =
-        kernel_.module.GetComputation(kernel_.module[root_], AttributeKey::kToApply);
+        kernel_.module.GetComputation(kernel_.module[kernel_.roots[0]], AttributeKey::kToApply);
     const auto results = Applied(b, kernel_.module, applied, arguments);
     has_failed_ |= results.size() != arity_;
     for (size_t i = 0; i < std::min(arity_, results.size()); ++i) {
@@ -198,7 +309,9 @@ class ScatterKernel {
     }
   }
 
-  ElementType TypeOf(size_t i) const { return kernel_.module.shape(operands_[i]).element_type(); }
+  ElementType TypeOf(size_t i) const {
+    return kernel_.module.shape(windows_.array(i)).element_type();
+  }
 
   Value* Load(size_t i, Value* at, int width) {
     Builder& b = function_.builder();
@@ -211,14 +324,10 @@ class ScatterKernel {
   }
 
   const Kernel& kernel_;
-  const std::string& name_;
-  InstructionId root_;
-  std::span<const InstructionId> operands_;
+  ScatterWindows windows_;
   size_t arity_;
+  std::span<const int64_t> whole_, updates_;
   KernelFunction function_;
-  std::span<const int64_t> whole_, updates_, update_window_;
-  std::vector<size_t> window_;   // dimensions of the result that windows reach along
-  std::vector<int64_t> extent_;  // of a window, by dimension of the result
   int width_ = 1;
   IndexMath* math_ = nullptr;
   ElementEmitter* emitter_ = nullptr;
@@ -230,7 +339,7 @@ class ScatterKernel {
 }  // namespace
 
 EmittedKernel EmitScatter(llvm::Module& module, const Kernel& kernel, const std::string& name) {
-  return ScatterKernel(module, kernel, name).Emit();
+  return ScatterKernel(module, kernel, name).Emit(name);
 }
 
 }  // namespace hloscope::codegen

@@ -110,7 +110,7 @@ class FusionWriter {
 
   InstructionId OperandIn(InstructionId user, size_t slot) {
     const InstructionId operand = module_.operands(user)[slot];
-    if (module_[user].opcode == Opcode::kDynamicUpdateSlice && slot == 0) return Parameter(operand);
+    if (slot < UpdatedOperands(module_, user)) return Parameter(operand);
     // Operands come first, so those of the kernel have been copied.
     if (slots_[operand.index].group == group_) return slots_[operand.index].inside;
     if (module_[operand].opcode != Opcode::kConstant || !IsElemental(module_, operand)) {

@@ -138,12 +138,25 @@ std::string FusionGraph::Obstacle(Position p, const std::vector<Position>& kerne
     if (root.operands + operands.size() > kMostOperands + 1) {
       return fmt::format("{} reads {} values", module_.name(id(kernel)), root.operands);
     }
-    if (module_[id(kernel)].opcode != Opcode::kDynamicUpdateSlice) continue;
-    const auto of_root = module_.operands(id(kernel));
-    const InstructionId updated = of_root[0];
+    const std::string update = ObstacleOfUpdate(p, id(kernel));
+    if (!update.empty()) return update;
+  }
+  return {};
+}
+
+// Nothing in a kernel reads what it updates, and its other operands are arrays of elements.
+std::string FusionGraph::ObstacleOfUpdate(Position p, InstructionId root) const {
+  const auto of_root = module_.operands(root), operands = module_.operands(id(p));
+  const size_t count = UpdatedOperands(module_, root);
+  for (const InstructionId updated : of_root.first(count)) {
     if (std::ranges::count(of_root, updated) > 1 || updated == id(p) ||
         std::ranges::find(operands, updated) != operands.end()) {
       return fmt::format("{} is updated in place and read here", module_.name(updated));
+    }
+  }
+  for (const InstructionId operand : of_root.subspan(count)) {
+    if (count > 0 && !IsWholeArray(module_.shape(operand))) {
+      return fmt::format("{} has no elements", module_.name(operand));
     }
   }
   return {};
@@ -164,6 +177,12 @@ FusionGraph::Verdict FusionGraph::Judge(Position p, const std::vector<Position>&
                   kernels.size() == 1 ? "" : "s", again, elements);
   if (cost == 0) return {true, "costs nothing"};
   if (elements > 1 && cost >= kDearCost && again > 0.05 * elements) return {false, recomputed};
+  const auto scatters = [&](Position kernel) {
+    return module_[id(kernel)].opcode == Opcode::kScatter;
+  };
+  if (elements > 1 && cost >= kDearCost && std::ranges::any_of(kernels, scatters)) {
+    return {false, "each thread would compute all of it"};
+  }
   if (IsScattered(module_, self) && bytes > kMostRearranged) {
     return {false, fmt::format("rearranges {}", BytesText(bytes))};
   }

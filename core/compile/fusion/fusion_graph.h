@@ -73,6 +73,7 @@ class FusionGraph {
   std::vector<Position> KernelsOf(const Node& node) const;
   Verdict Judge(Position p, const std::vector<Position>& kernels) const;
   std::string Obstacle(Position p, const std::vector<Position>& kernels) const;
+  std::string ObstacleOfUpdate(Position p, hlo::InstructionId root) const;
   void MakeOutside(Position p);
   void MakeRoot(Position p);
   void MakeInside(Position p, const std::vector<Position>& kernels);

@@ -1,6 +1,7 @@
 // Index maps by the table access.def, and costs by the table costs.def.
 #include "core/compile/fusion/index_map.h"
 
+#include <algorithm>
 #include <array>
 
 namespace hloscope::compile {
@@ -13,7 +14,7 @@ using hlo::Shape;
 
 namespace {
 
-enum class Access : uint8_t { kSame, kMoved, kPart, kIndexed, kReduced, kUpdated };
+enum class Access : uint8_t { kSame, kMoved, kPart, kIndexed, kReduced, kUpdated, kScattered };
 
 constexpr auto kAccess = [] {
   std::array<Access, hlo::kOpcodeCount> rows{};
@@ -76,6 +77,11 @@ Reads IndexedReads(const Module& module, InstructionId id, size_t slot, const Re
   return {OwnMap(id, slot, reads.map), reads.count * static_cast<double>(coordinates)};
 }
 
+// The operand of a scatter that is its indices: behind the arrays, before as many updates.
+size_t ScatterIndices(const Module& module, InstructionId id) {
+  return (module.operands(id).size() - 1) / 2;
+}
+
 }  // namespace
 
 double ElementCount(const Shape& shape) {
@@ -92,6 +98,9 @@ double LoopCount(const Module& module, InstructionId id) {
   const Access access = kAccess[static_cast<size_t>(module[id].opcode)];
   if (access == Access::kReduced) return ElementCount(module.shape(module.operands(id)[0]));
   if (access == Access::kUpdated) return ElementCount(module.shape(module.operands(id)[1]));
+  if (access == Access::kScattered) {
+    return ElementCount(module.shape(module.operands(id).back()));
+  }
   return ElementCount(module.shape(id));
 }
 
@@ -112,6 +121,9 @@ Reads OperandReads(const Module& module, InstructionId id, size_t slot, const Re
       return {reads.map, elements};
     case Access::kUpdated:
       return slot == 0 ? Reads{OwnMap(id, slot, reads.map), 0} : Reads{reads.map, elements};
+    case Access::kScattered:
+      return {OwnMap(id, std::min(slot, ScatterIndices(module, id) + 1), reads.map),
+              slot < ScatterIndices(module, id) ? 0 : elements};
   }
   return reads;
 }

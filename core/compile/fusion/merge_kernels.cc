@@ -11,6 +11,7 @@
 #include <tuple>
 
 #include "core/compile/fusion/row_form.h"
+#include "core/compile/kernel_rules.h"
 
 namespace hloscope::compile {
 
@@ -139,7 +140,7 @@ class Merger {
   // Updates in place and several reduces in one instruction stay alone.
   bool MayMerge(Position unit) const {
     return IsKernel(unit) && module_.shape(id(unit)).IsArray() &&
-           module_[id(unit)].opcode != Opcode::kDynamicUpdateSlice;
+           UpdatedOperands(module_, id(unit)) == 0;
   }
 
   static double Count(const Loop& loop) {

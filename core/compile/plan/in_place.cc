@@ -1,6 +1,5 @@
 // InPlaceOperands: dynamic-update-slice and scatter write parts of what they update.
-#include <algorithm>
-
+#include "core/compile/kernel_rules.h"
 #include "core/compile/plan/plan.h"
 
 namespace hloscope::compile {
@@ -24,17 +23,11 @@ std::vector<int> InPlaceOperands(const Module& module, InstructionId kernel) {
   const hlo::Shape& shape = module.shape(kernel);
   std::vector<int> out(shape.IsTuple() ? shape.elements().size() : 1, -1);
   const InstructionId root = RootOf(module, kernel);
-  const Opcode opcode = module[root].opcode;
-  if (opcode == Opcode::kScatter) {
-    for (size_t i = 0; i < out.size(); ++i) out[i] = static_cast<int>(i);
-  }
-  if (opcode == Opcode::kDynamicUpdateSlice) {
-    const InstructionId updated = module.operands(root)[0];
-    out[0] = 0;
-    if (root != kernel) {
-      out[0] = static_cast<int>(
-          module.GetInt(module[updated], AttributeKey::kParameterNumber));
-    }
+  for (size_t i = 0; i < UpdatedOperands(module, root); ++i) {
+    const InstructionId updated = module.operands(root)[i];
+    out[i] = root == kernel
+                 ? static_cast<int>(i)
+                 : static_cast<int>(module.GetInt(module[updated], AttributeKey::kParameterNumber));
   }
   return out;
 }

@@ -41,8 +41,10 @@ constexpr int64_t kBytesPerElement = 4;  // about, for counting work
 Status RunCode(const KernelCode& code, eval::Machine& machine, const std::byte* const* operands,
                std::byte* const* results, std::byte* scratch) {
   if (code.library != nullptr) HLOSCOPE_TRY(code.library->Prepare(operands, scratch));
-  const int64_t per_turn =
-      std::max<int64_t>(1, kBytesPerTurn / std::max<int64_t>(1, code.grain_bytes));
+  int64_t per_turn = std::max<int64_t>(1, kBytesPerTurn / std::max<int64_t>(1, code.grain_bytes));
+  if (code.calls_are_alike) {
+    per_turn = std::max(per_turn, (code.grains - 1) / machine.run().threads() + 1);
+  }
   HLOSCOPE_TRY(machine.ForRanges(code.grains, per_turn, [&](IndexRange range) -> Status {
     if (code.library != nullptr) {
       return code.library->Run(operands, results, scratch, range.begin, range.end);
