@@ -2,14 +2,21 @@
 #include "core/base/build_id.h"
 
 #include <elf.h>
+#include <fcntl.h>
 #include <link.h>
+#include <unistd.h>
 
 #include <cstdint>
 #include <cstring>
 #include <string_view>
 
+#include "core/base/unique_fd.h"
+
 namespace hloscope {
 namespace {
+
+// Of a file: where linkers put its headers and notes.
+constexpr size_t kHeadBytes = size_t{16} << 10;
 
 struct Search {
   uintptr_t address = 0;
@@ -54,6 +61,28 @@ std::string BuildIdAt(const void* address) {
   Search search{reinterpret_cast<uintptr_t>(address), {}};
   dl_iterate_phdr(&Visit, &search);
   return search.id;
+}
+
+std::string BuildIdOfFile(const std::string& path) {
+  const UniqueFd file(open(path.c_str(), O_RDONLY | O_CLOEXEC));
+  std::string head(kHeadBytes, '\0');
+  const ssize_t read = file.valid() ? pread(file.get(), head.data(), head.size(), 0) : 0;
+  head.resize(read < 0 ? 0 : static_cast<size_t>(read));
+  ElfW(Ehdr) header;
+  if (head.size() < sizeof header) return {};
+  std::memcpy(&header, head.data(), sizeof header);
+  const bool is_elf = std::memcmp(header.e_ident, ELFMAG, SELFMAG) == 0 &&
+                      header.e_phentsize == sizeof(ElfW(Phdr)) && header.e_phoff < head.size();
+  for (size_t i = 0; is_elf && i < header.e_phnum; ++i) {
+    const size_t at = header.e_phoff + i * sizeof(ElfW(Phdr));
+    ElfW(Phdr) part;
+    if (at + sizeof part > head.size()) break;
+    std::memcpy(&part, head.data() + at, sizeof part);
+    if (part.p_type != PT_NOTE || part.p_offset > head.size()) continue;
+    std::string id = IdIn(std::string_view(head).substr(part.p_offset, part.p_filesz));
+    if (!id.empty()) return id;
+  }
+  return {};
 }
 
 }  // namespace hloscope

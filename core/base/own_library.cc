@@ -6,11 +6,17 @@
 #include <unistd.h>
 
 #include <filesystem>
+#include <map>
+#include <mutex>
 #include <utility>
 #include <vector>
 
+#include "core/base/build_id.h"
+
 namespace hloscope {
 namespace {
+
+std::string FileOf(std::string_view name) { return fmt::format("libhloscope_{}.so", name); }
 
 // Programs of tests lie in a folder beside the program's.
 std::vector<std::string> Places(const std::string& file) {
@@ -25,7 +31,7 @@ std::vector<std::string> Places(const std::string& file) {
 }  // namespace
 
 Result<void*> FindInOwnLibrary(std::string_view name, const char* symbol, std::string hint) {
-  const std::string file = fmt::format("libhloscope_{}.so", name);
+  const std::string file = FileOf(name);
   std::string reason = file + " is neither beside the program nor in ../lib/hloscope";
   for (const std::string& path : Places(file)) {
     if (access(path.c_str(), F_OK) != 0) continue;
@@ -37,6 +43,20 @@ Result<void*> FindInOwnLibrary(std::string_view name, const char* symbol, std::s
   }
   return EnvironmentError(fmt::format("cannot load the library {}: {}", name, reason),
                           std::move(hint));
+}
+
+std::string BuildIdOfOwnLibrary(const std::string& name) {
+  static std::mutex mutex;
+  static std::map<std::string, std::string> known;
+  const std::lock_guard lock(mutex);
+  const auto [at, is_new] = known.try_emplace(name);
+  if (!is_new) return at->second;
+  for (const std::string& path : Places(FileOf(name))) {
+    if (access(path.c_str(), F_OK) != 0) continue;
+    at->second = BuildIdOfFile(path);
+    break;
+  }
+  return at->second;
 }
 
 }  // namespace hloscope

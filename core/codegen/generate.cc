@@ -15,8 +15,8 @@
 #include "core/codegen/effort.h"
 #include "core/codegen/emit/emit_kernel.h"
 #include "core/codegen/emit/loop_function.h"
-#include "core/codegen/kernel_library.h"
 #include "core/codegen/target.h"
+#include "core/linking/written_kernels.h"
 
 namespace hloscope::codegen {
 namespace {
@@ -32,7 +32,7 @@ struct Batch {
   size_t first = 0;  // the number of the first
   const compile::PlannedStep* loop = nullptr;
   Effort effort = Effort::kUsual;
-  WrittenKernels::Object written;
+  linking::WrittenKernels::Object written;
   compile::CodePart part;
   Status status;
 };
@@ -174,7 +174,7 @@ Result<std::unique_ptr<compile::KernelLibrary>> GenerateKernels(
     Batch& batch = batches[static_cast<size_t>(i)];
     batch.status = CompileBatch(*module, options, batch);
   }));
-  WrittenKernels written;
+  linking::WrittenKernels written;
   for (Batch& batch : batches) {
     HLOSCOPE_TRY(batch.status);
     HandOut(batch, options);
@@ -184,8 +184,8 @@ Result<std::unique_ptr<compile::KernelLibrary>> GenerateKernels(
     const size_t kernel = different.number[different.which[i]];
     written.uses.push_back({kernels[i].index, static_cast<uint32_t>(kernel)});
   }
-  if (options.image != nullptr) *options.image = ToImage(written);
-  return Link(std::move(written));
+  if (options.image != nullptr) *options.image = linking::ToImage(written);
+  return linking::Link(std::move(written));
 }
 
 }  // namespace hloscope::codegen

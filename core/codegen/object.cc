@@ -8,8 +8,8 @@
 #include <algorithm>
 
 #include "core/codegen/emit/entry_function.h"
-#include "core/codegen/math/symbols.h"
 #include "core/codegen/target.h"
+#include "core/linking/symbols.h"
 
 namespace hloscope::codegen {
 
@@ -36,8 +36,8 @@ Result<std::vector<std::string>> SymbolsAskedFor(const std::string& object) {
   }
   std::ranges::sort(out);
   for (const std::string& name : out) {
-    const bool is_ours =
-        std::ranges::any_of(Symbols(), [&](const Symbol& symbol) { return name == symbol.name; });
+    const bool is_ours = std::ranges::any_of(
+        linking::Symbols(), [&](const linking::Symbol& symbol) { return name == symbol.name; });
     if (!is_ours) return InternalError("no symbol " + name + " in the table");
   }
   return out;

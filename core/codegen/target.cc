@@ -198,11 +198,6 @@ Result<std::string> Target::ToAssembly(llvm::Module& module) {
   return stream.str().str();
 }
 
-std::string TargetName(const std::string& cpu) {
-  const Host& host = Host::This();
-  return cpu.empty() ? host.triple + ' ' + host.cpu + ' ' + host.features : host.triple + ' ' + cpu;
-}
-
 Status CheckSound(const llvm::Module& module) {
   std::string message;
   llvm::raw_string_ostream stream(message);

@@ -64,10 +64,6 @@ class BorrowedTarget {
   std::unique_ptr<Target> target_;
 };
 
-// The processor that code is written for, with all that it can, in LLVM's words: code that is
-// written for one may not run on another.
-std::string TargetName(const std::string& cpu);
-
 // Internal where LLVM finds a module unsound; for tests.
 Status CheckSound(const llvm::Module& module);
 

@@ -62,6 +62,18 @@ void Compose(std::vector<InstructionId>& first, const std::vector<InstructionId>
   }
 }
 
+void AddPlan(Compilation& compilation, const CompileOptions& options) {
+  const auto& module = compilation.module;
+  if (options.keep_values) {
+    compilation.why_no_plan = "every value is kept";
+  } else if (Result<Plan> plan = MakePlan(module, module->entry_id(), compilation.kernels);
+             plan.has_value()) {
+    compilation.plan = std::make_shared<const Plan>(*std::move(plan));
+  } else {
+    compilation.why_no_plan = plan.error().message;
+  }
+}
+
 }  // namespace
 
 Result<Compilation> Compile(std::shared_ptr<const Module> module, const CompileOptions& options) {
@@ -92,18 +104,6 @@ Result<Compilation> Compile(std::shared_ptr<const Module> module, const CompileO
   out.module = std::move(module);
   AddPlan(out, options);
   return out;
-}
-
-void AddPlan(Compilation& compilation, const CompileOptions& options) {
-  const auto& module = compilation.module;
-  if (options.keep_values) {
-    compilation.why_no_plan = "every value is kept";
-  } else if (Result<Plan> plan = MakePlan(module, module->entry_id(), compilation.kernels);
-             plan.has_value()) {
-    compilation.plan = std::make_shared<const Plan>(*std::move(plan));
-  } else {
-    compilation.why_no_plan = plan.error().message;
-  }
 }
 
 }  // namespace hloscope::compile

@@ -68,7 +68,4 @@ struct Compilation {
 Result<Compilation> Compile(std::shared_ptr<const hlo::Module> module,
                             const CompileOptions& options = {});
 
-// Plans how the entry of a compiled module runs, of the module and its kernels.
-void AddPlan(Compilation& compilation, const CompileOptions& options);
-
 }  // namespace hloscope::compile

@@ -103,8 +103,8 @@ struct CodegenOptions {
   std::string* llvm_ir = nullptr;
   std::string* assembly = nullptr;
   std::vector<CodePart>* parts = nullptr;  // where not null: likewise, all forms by LLVM module
-  // Where not null: what LoadKernels makes the same library of, in another process of this build on
-  // such a processor.
+  // Where not null: what linking::LoadKernels makes the same library of, in another process of this
+  // build on such a processor.
   std::string* image = nullptr;
   std::optional<Effort> effort = {};  // for all kernels; by what each has to do where not set
   bool verify = false;                // lets LLVM look for what is unsound, for tests
@@ -114,16 +114,9 @@ struct CodegenOptions {
 using GenerateKernelsFunction = Result<std::unique_ptr<KernelLibrary>> (*)(
     std::shared_ptr<const hlo::Module> module, std::span<const hlo::InstructionId> kernels,
     const CodegenOptions& options);
-// Likewise for library calls, which are made for their shapes.
+// The entry of the library of library calls, which are made for their shapes.
 using MakeLibraryCallsFunction = Result<std::unique_ptr<KernelLibrary>> (*)(
     std::shared_ptr<const hlo::Module> module, std::span<const hlo::InstructionId> calls);
-// Likewise for the code in an image. Internal where it is none.
-using LoadKernelsFunction =
-    Result<std::unique_ptr<KernelLibrary>> (*)(std::span<const std::byte> image);
-// Which processor and which build of code generation an image is of; empty where that is unknown.
-using DescribeTargetFunction = std::string (*)(const std::string& cpu);
-inline constexpr const char* kLoadKernels = "hloscope_load_kernels";
-inline constexpr const char* kDescribeTarget = "hloscope_describe_target";
 inline constexpr const char* kMakeLibraryCalls = "hloscope_make_library_calls";
 inline constexpr const char* kGenerateKernels = "hloscope_generate_kernels";
 

@@ -1,4 +1,5 @@
-// CodegenEntry: a function of core/codegen's library, which only workers load.
+// CodegenEntry: a function of core/codegen's libraries, which only workers load, when they need
+// them.
 #pragma once
 
 #include <memory>
@@ -11,16 +12,20 @@
 
 namespace hloscope::replay {
 
+inline constexpr const char* kCodegenLibrary = "codegen";
+inline constexpr const char* kCallsLibrary = "library_calls";
+
 // The function that the library gives under that name (compile::kGenerateKernels, …).
 template <typename Function>
-Result<Function> CodegenEntry(const char* name) {
+Result<Function> CodegenEntry(const char* name, const char* library = kCodegenLibrary) {
   HLOSCOPE_ASSIGN_OR_RETURN(
       void* const entry,
-      FindInOwnLibrary("codegen", name, "run `scripts/setup build`, then build again"));
+      FindInOwnLibrary(library, name, "run `scripts/setup build`, then build again"));
   return *static_cast<const Function*>(entry);
 }
 
-// The calls of libraries in a compiled module; those that the library refuses are added to `kernels`.
+// The calls of libraries in a compiled module; those that the library refuses are added to
+// `kernels`.
 Result<std::unique_ptr<compile::KernelLibrary>> MakeLibraryCalls(
     const compile::Compilation& compilation, std::vector<hlo::InstructionId>& kernels);
 

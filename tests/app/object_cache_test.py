@@ -4,6 +4,7 @@
   object_cache_test.py HLOSCOPE"""
 import concurrent.futures
 import os
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -50,11 +51,13 @@ class ObjectCacheTest(unittest.TestCase):
         self.expected = self.run_module('--no-cache')
         self.assertEqual(self.entries(), {})
 
-    def run_module(self, *options, before=()):
+    def run_module(self, *options, before=(), program=HLOSCOPE, status=0):
         done = subprocess.run(
-            [*before, HLOSCOPE, 'run', self.module, '--platform', 'cpu', '--print_literals', '--threads', '1', *options],
+            [*before, program, 'run', self.module, '--platform', 'cpu', '--print_literals', '--threads', '1', *options],
             env={**os.environ, 'XDG_CACHE_HOME': self.cache}, capture_output=True, timeout=300)
-        self.assertEqual(done.returncode, 0, done.stderr.decode())
+        self.assertEqual(done.returncode, status, done.stderr.decode())
+        if status != 0:
+            return None
         text = done.stdout.decode()
         values = text[text.index('input 0'):]  # what stands before tells how long it took
         self.assertGreater(len(values), 1000)
@@ -74,6 +77,22 @@ class ObjectCacheTest(unittest.TestCase):
         self.assertEqual(self.entries(), first)
         self.assertEqual(self.run_module('--no-cache'), self.expected)
         self.assertEqual(self.entries(), first)
+
+    def test_the_second_start_loads_no_code_generation(self):
+        """Its library is there, but for another kind of processor: it cannot be loaded."""
+        self.run_module()
+        first = self.entries()
+        folder = os.path.join(self.temporary.name, 'program')
+        os.mkdir(folder)
+        for name in ('hloscope', 'libhloscope_library_calls.so', 'libhloscope_codegen.so'):
+            shutil.copy(os.path.join(os.path.dirname(HLOSCOPE), name), folder)
+        with open(os.path.join(folder, 'libhloscope_codegen.so'), 'r+b') as f:
+            f.seek(18)  # e_machine
+            f.write(b'\xff\xff')
+        program = os.path.join(folder, 'hloscope')
+        self.assertEqual(self.run_module(program=program), self.expected)
+        self.assertEqual(self.entries(), first)
+        self.run_module('--no-cache', program=program, status=2)
 
     def test_broken_entries_are_made_again(self):
         self.run_module()

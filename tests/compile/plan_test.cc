@@ -1,13 +1,15 @@
-// Tests of plans: which copies are left, what shares memory, and that nothing is overwritten while it
-// is wanted.
+// Tests of plans: which copies are left, what shares memory, and that nothing is overwritten while
+// it is wanted.
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include <algorithm>
 #include <filesystem>
+#include <optional>
 
 #include "core/base/file.h"
 #include "core/compile/compile.h"
+#include "core/compile/plan/plan_image.h"
 #include "core/dump/load.h"
 #include "tests/hlo/parsed.h"
 
@@ -140,10 +142,45 @@ void CheckMemory(const Plan& plan) {
   EXPECT_LE(plan.arena_bytes, plan.live_bytes + plan.live_bytes / 4 + padding);
 }
 
+std::optional<Plan> ReadBack(const std::shared_ptr<const hlo::Module>& module,
+                             const std::string& image) {
+  Plan plan;
+  plan.module = module;
+  ByteReader in(std::as_bytes(std::span(image)));
+  in(plan);
+  if (!in.ok() || !in.empty()) return std::nullopt;
+  return plan;
+}
+
+TEST(Plan, ImagesAreReadBackAndBrokenOnesLeadNowhereElse) {
+  const auto plan = LoopPlan("f32[8]", R"(  v = f32[8] get-tuple-element(s), index=1
+  w = f32[8] negate(v)
+  ROOT r = (s32[], f32[8]) tuple(next, w))",
+                             "  i = (s32[], f32[8]) tuple(zero, x)");
+  ByteWriter out;
+  out(*plan);
+  const std::string image = std::move(out).Take();
+  const auto read = ReadBack(plan->module, image);
+  ASSERT_TRUE(read.has_value());
+  EXPECT_EQ(ToText(*read), ToText(*plan));
+  for (size_t size = 0; size < image.size(); ++size) {
+    EXPECT_FALSE(ReadBack(plan->module, image.substr(0, size)).has_value()) << size;
+  }
+  int refused = 0;
+  for (size_t i = 0; i < 8 * image.size(); ++i) {
+    std::string flipped = image;
+    flipped[i / 8] = static_cast<char>(flipped[i / 8] ^ 1 << i % 8);
+    const auto broken = ReadBack(plan->module, flipped);
+    if (!broken) ++refused;
+    if (broken) ToText(*broken);
+  }
+  EXPECT_GT(refused, 500);
+}
+
 TEST(Plan, SamplesFitTheirMemory) {
   int64_t planned = 0;
-  for (const auto& entry : std::filesystem::recursive_directory_iterator(HLOSCOPE_SOURCE_DIR
-                                                                         "/samples")) {
+  for (const auto& entry :
+       std::filesystem::recursive_directory_iterator(HLOSCOPE_SOURCE_DIR "/samples")) {
     const std::string path = entry.path().string();
     if (!path.ends_with("before_optimizations.txt")) continue;
     SCOPED_TRACE(path);

@@ -7,17 +7,12 @@
 
 #include "core/codegen/emit/kernel.h"
 #include "core/compile/fusion/row_form.h"
-#include "core/compile/kernel_code.h"
+#include "core/linking/written_kernels.h"
 
 namespace hloscope::codegen {
 
-// What was written of a kernel; its addresses are known once it is linked.
-struct EmittedKernel {
-  compile::KernelCode code;  // all but the addresses
-  bool is_complete = false;  // false: there is no code for it
-  bool has_finish = false;   // a second function, of the name with kFinishSuffix behind it
-};
-inline constexpr const char* kFinishSuffix = "_finish";
+using linking::EmittedKernel;
+using linking::kFinishSuffix;
 
 // What is known of a kernel that is run through in units, `grain` of them in a grain, each of which
 // reads and writes about `unit_bytes`; all results are written whole.

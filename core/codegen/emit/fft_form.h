@@ -1,8 +1,8 @@
 // FftForm: a Fourier transform of HLO as calls of the runtime's.
 #pragma once
 
-#include "core/codegen/runtime/fft.h"
 #include "core/hlo/module.h"
+#include "core/linking/runtime/fft.h"
 
 namespace hloscope::codegen {
 

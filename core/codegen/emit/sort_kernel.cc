@@ -8,7 +8,7 @@
 #include "core/codegen/emit/loop_space.h"
 #include "core/codegen/emit/sort_form.h"
 #include "core/codegen/math/small_floats.h"
-#include "core/codegen/runtime/sort.h"
+#include "core/linking/runtime/sort.h"
 
 namespace hloscope::codegen {
 

@@ -3,24 +3,14 @@
 
 #include <llvm/IR/Module.h>
 
-#include <cmath>
-#include <cstring>
 #include <string>
 #include <vector>
-
-#include "core/codegen/runtime/fft.h"
-#include "core/codegen/runtime/functions.h"
-#include "core/codegen/runtime/sort.h"
 
 namespace hloscope::codegen {
 namespace {
 
 using hlo::Opcode;
 using llvm::Value;
-
-// Where the target has no instructions for half precision.
-float HalfToFloat(_Float16 x) { return static_cast<float>(x); }
-_Float16 FloatToHalf(float x) { return static_cast<_Float16>(x); }
 
 // A function of the runtime, or two: of f32 and f64, or of c64 and c128.
 struct Row {
@@ -38,7 +28,7 @@ struct Row {
 #define QUAD COMPLEX
 #define RUNTIME(name, type, function)
 constexpr Row kRows[] = {
-#include "core/codegen/runtime/symbols.def"
+#include "core/linking/runtime/symbols.def"
 };
 #undef UNARY
 #undef BINARY
@@ -48,28 +38,6 @@ constexpr Row kRows[] = {
 
 constexpr const char* kSignedPower = "hloscope_kPower_s64";
 constexpr const char* kUnsignedPower = "hloscope_kPower_u64";
-
-#define SYMBOL(name) {#name, reinterpret_cast<void*>(&::name)},
-#define UNARY(opcode, function) SYMBOL(hloscope_##opcode##_f32) SYMBOL(hloscope_##opcode##_f64)
-#define BINARY UNARY
-#define COMPLEX(opcode, function) SYMBOL(hloscope_##opcode##_c64) SYMBOL(hloscope_##opcode##_c128)
-#define QUAD COMPLEX
-#define RUNTIME(name, type, function) {#name, reinterpret_cast<void*>(static_cast<type>(function))},
-const Symbol kSymbols[] = {
-#include "core/codegen/runtime/symbols.def"
-    SYMBOL(hloscope_kPower_s64) SYMBOL(hloscope_kPower_u64)};
-#undef SYMBOL
-#undef UNARY
-#undef BINARY
-#undef COMPLEX
-#undef QUAD
-#undef RUNTIME
-
-}  // namespace
-
-std::span<const Symbol> Symbols() { return kSymbols; }
-
-namespace {
 
 // Empty where the table has no such row.
 std::string FindName(Opcode opcode, bool is_double, bool is_complex) {

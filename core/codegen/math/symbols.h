@@ -1,4 +1,4 @@
-// What compiled code may call outside of itself: one table, no other symbol of the process.
+// Calls of the functions that compiled code may call (core/linking/symbols.h).
 #pragma once
 
 #include <span>
@@ -7,13 +7,6 @@
 #include "core/hlo/opcode.h"
 
 namespace hloscope::codegen {
-
-struct Symbol {
-  const char* name;
-  void* address;
-};
-// All symbols that compiled code may reach.
-std::span<const Symbol> Symbols();
 
 // `opcode` of floats (f32 or f64) or of 64-bit integers through a function of the table, lane by
 // lane; what is narrower than f64 is computed in f64 and rounded once. Null where the table has

@@ -1,4 +1,4 @@
-// An entry: the compiled module's image, the ids, and the image of its kernels.
+// An entry: the ids, the image of the kernels, the compiled module's image and its plan.
 #include "core/replay/compiled/compilation_cache.h"
 
 #include <fmt/format.h>
@@ -8,7 +8,9 @@
 #include "core/base/build_id.h"
 #include "core/base/byte_archive.h"
 #include "core/base/quick_hash.h"
+#include "core/compile/plan/plan_image.h"
 #include "core/hlo/module_image.h"
+#include "core/linking/written_kernels.h"
 
 namespace hloscope::replay {
 
@@ -44,11 +46,21 @@ bool LeadInto(const hlo::Module& module, const std::vector<InstructionId>& ids) 
   });
 }
 
+// Of a compilation that has its module; fails the reader where there is none.
+void ReadPlan(ByteReader& in, compile::Compilation& compilation) {
+  in(compilation.why_no_plan);
+  if (!in.Get<bool>()) return;
+  compile::Plan plan;
+  plan.module = compilation.module;
+  in(plan);
+  compilation.plan = std::make_shared<const compile::Plan>(std::move(plan));
+}
+
 }  // namespace
 
 CompilationCache::CompilationCache(const hlo::Module& module, const compile::CompileOptions& how,
                                    const std::string& target, const RunOptions& options)
-    : how_(how), instructions_(module.instructions().size()) {
+    : instructions_(module.instructions().size()) {
   const std::string build = OwnBuild();
   DiskCache files(DiskCache::FolderOfUser(kObjectCacheFolder), options.limits.object_cache_bytes);
   if (!options.object_cache || target.empty() || build.empty() || files.folder().empty()) return;
@@ -60,7 +72,7 @@ CompilationCache::CompilationCache(const hlo::Module& module, const compile::Com
   for (const std::string& pass : how.disabled_passes) name_ += ' ' + pass;
 }
 
-std::optional<CachedCompilation> CompilationCache::Load(compile::LoadKernelsFunction load) const {
+std::optional<CachedCompilation> CompilationCache::Load() const {
   if (!files_) return std::nullopt;
   auto entry = files_->Load(name_, stamp_);
   if (!entry) return std::nullopt;
@@ -74,7 +86,7 @@ std::optional<CachedCompilation> CompilationCache::Load(compile::LoadKernelsFunc
   const auto image = in.Raw(size);
   if (!in.ok()) return std::nullopt;
   auto module = hlo::ModuleFromImage(image, bytes);
-  auto kernels = load(std::as_bytes(std::span(parts.kernel_image)));
+  auto kernels = linking::LoadKernels(std::as_bytes(std::span(parts.kernel_image)));
   if (!module.has_value() || !kernels.has_value()) return std::nullopt;
   const bool fits = parts.new_id.size() == instructions_ && LeadInto(**module, parts.new_id) &&
                     LeadInto(**module, parts.kernels);
@@ -84,7 +96,8 @@ std::optional<CachedCompilation> CompilationCache::Load(compile::LoadKernelsFunc
   out.compilation.module = *std::move(module);
   out.compilation.kernels = std::move(parts.kernels);
   out.compilation.new_id = std::move(parts.new_id);
-  compile::AddPlan(out.compilation, how_);
+  ReadPlan(in, out.compilation);
+  if (!in.ok()) return std::nullopt;
   return out;
 }
 
@@ -97,6 +110,8 @@ void CompilationCache::Store(const compile::Compilation& compilation,
   out(uint64_t{image.size()});
   out.Align(kEntryAlignment);
   out.Raw(std::as_bytes(std::span(image)));
+  out(compilation.why_no_plan, compilation.plan != nullptr);
+  if (compilation.plan != nullptr) out(*compilation.plan);
   files_->Store(name_, stamp_, out.bytes());
 }
 

@@ -29,12 +29,11 @@ class CompilationCache {
                    const std::string& target, const RunOptions& options);
 
   // Nothing where there is none that is whole.
-  std::optional<CachedCompilation> Load(compile::LoadKernelsFunction load) const;
+  std::optional<CachedCompilation> Load() const;
   // `kernels` is the image of the library.
   void Store(const compile::Compilation& compilation, const std::string& kernels) const;
 
  private:
-  compile::CompileOptions how_;
   std::optional<DiskCache> files_;
   std::string name_;
   DiskCache::Words stamp_ = {};

@@ -2,8 +2,10 @@
 #include <algorithm>
 #include <array>
 
+#include "core/base/own_library.h"
 #include "core/compile/compile.h"
 #include "core/hlo/sharding/topology.h"
+#include "core/linking/processor.h"
 #include "core/replay/codegen_entry.h"
 #include "core/replay/compiled/compilation_cache.h"
 #include "core/replay/compiled/kernel_runner.h"
@@ -102,15 +104,13 @@ bool IsKept(const RunOptions& options) {
   return options.object_cache && FormFor(options) != Form::kSteps;
 }
 
-Result<CompilationCache> CacheFor(const hlo::Module& module, const compile::CompileOptions& how,
-                                  const RunOptions& options) {
-  std::string target;
-  if (IsKept(options)) {
-    HLOSCOPE_ASSIGN_OR_RETURN(const auto describe, CodegenEntry<compile::DescribeTargetFunction>(
-                                                       compile::kDescribeTarget));
-    target = describe("");
-  }
-  return CompilationCache(module, how, target, options);
+// Which processor code is for, and what writes it; empty where that is unknown.
+std::string TargetHere() {
+  const std::string codegen = BuildIdOfOwnLibrary(kCodegenLibrary),
+                    calls = BuildIdOfOwnLibrary(kCallsLibrary);
+  if (codegen.empty() || calls.empty()) return {};
+  const std::string processor = linking::ProcessorName();
+  return processor.empty() ? processor : codegen + calls + processor;
 }
 
 // Compiles, puts the libraries behind `libraries` and what came of it into the cache.
@@ -141,12 +141,10 @@ Result<std::unique_ptr<Executable>> CompileAndLink(std::shared_ptr<const hlo::Mo
                                                    const RunOptions& options) {
   const compile::CompileOptions how =
       OptionsFor(*module, options, FormFor(options) == Form::kValues);
-  HLOSCOPE_ASSIGN_OR_RETURN(const CompilationCache cache, CacheFor(*module, how, options));
-  HLOSCOPE_ASSIGN_OR_RETURN(const auto load,
-                            CodegenEntry<compile::LoadKernelsFunction>(compile::kLoadKernels));
+  const CompilationCache cache(*module, how, IsKept(options) ? TargetHere() : "", options);
   Libraries libraries;
   compile::Compilation compilation;
-  if (auto kept = cache.Load(load)) {
+  if (auto kept = cache.Load()) {
     compilation = std::move(kept->compilation);
     std::vector<InstructionId> refused;  // have code in the other library
     HLOSCOPE_ASSIGN_OR_RETURN(libraries.emplace_back(), MakeLibraryCalls(compilation, refused));

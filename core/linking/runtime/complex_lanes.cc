@@ -1,6 +1,7 @@
 // Functions of complex numbers, lane by lane.
-#include "core/codegen/runtime/complex_lanes.h"
-#include "core/codegen/runtime/functions.h"
+#include "core/linking/runtime/complex_lanes.h"
+
+#include "core/linking/runtime/functions.h"
 
 using namespace hloscope::complex_functions;
 
@@ -11,6 +12,6 @@ extern "C" {
 #define RUNTIME(name, type, function)
 #define COMPLEX HLOSCOPE_COMPLEX
 #define QUAD(opcode, function)
-#include "core/codegen/runtime/symbols.def"
+#include "core/linking/runtime/symbols.def"
 
 }  // extern "C"

@@ -16,7 +16,7 @@ extern "C" {
   LANES(opcode##_c64, std::complex<float>) LANES(opcode##_c128, std::complex<double>)
 #define QUAD COMPLEX
 #define RUNTIME(name, type, function)
-#include "core/codegen/runtime/symbols.def"
+#include "core/linking/runtime/symbols.def"
 // x to the power of y modulo 2^64.
 LANES(kPower_s64, int64_t)
 LANES(kPower_u64, uint64_t)

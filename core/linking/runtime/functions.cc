@@ -1,5 +1,5 @@
 // Functions of real numbers, lane by lane.
-#include "core/codegen/runtime/functions.h"
+#include "core/linking/runtime/functions.h"
 
 #include <cmath>
 #include <type_traits>
@@ -50,7 +50,7 @@ extern "C" {
 #define COMPLEX(opcode, function)
 #define QUAD COMPLEX
 #define RUNTIME(name, type, function)
-#include "core/codegen/runtime/symbols.def"
+#include "core/linking/runtime/symbols.def"
 
 void hloscope_kPower_s64(const int64_t* x, const int64_t* y, int64_t* out, int64_t count) {
   for (int64_t i = 0; i < count; ++i) out[i] = IntegerPower(x[i], y[i]);

@@ -1,5 +1,5 @@
 // Radix sort of keys, merge sort by a comparator. Neither allocates.
-#include "core/codegen/runtime/sort.h"
+#include "core/linking/runtime/sort.h"
 
 #include <algorithm>
 #include <array>

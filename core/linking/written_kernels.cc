@@ -1,12 +1,12 @@
 // Images of kernels, and linking them.
-#include "core/codegen/kernel_library.h"
+#include "core/linking/written_kernels.h"
 
 #include <unordered_map>
 
 #include "core/base/byte_archive.h"
-#include "core/codegen/linked_code.h"
+#include "core/linking/linked_code.h"
 
-namespace hloscope::codegen {
+namespace hloscope::linking {
 
 using compile::GrainFunction;
 using compile::KernelCode;
@@ -80,7 +80,7 @@ Result<std::unique_ptr<compile::KernelLibrary>> Link(WrittenKernels written) {
   std::vector<const KernelCode*> codes;
   for (WrittenKernels::Object& object : written.objects) {
     if (object.bytes.empty()) continue;  // of a loop that there is no code for
-    HLOSCOPE_TRY(library->linked.Add({object.bytes, "kernels"}));
+    HLOSCOPE_TRY(library->linked.Add(std::as_bytes(std::span(object.bytes))));
     for (EmittedKernel& kernel : object.kernels) {
       HLOSCOPE_ASSIGN_OR_RETURN(const KernelCode* const code, Add(*library, std::move(kernel)));
       codes.push_back(code);
@@ -107,4 +107,4 @@ Result<std::unique_ptr<compile::KernelLibrary>> LoadKernels(std::span<const std:
   return Link(std::move(written));
 }
 
-}  // namespace hloscope::codegen
+}  // namespace hloscope::linking

@@ -8,7 +8,7 @@
 #include <new>
 #include <vector>
 
-#include "core/codegen/runtime/fft.h"
+#include "core/linking/runtime/fft.h"
 
 namespace {
 

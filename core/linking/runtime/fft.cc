@@ -1,5 +1,5 @@
 // The transform for the widest vectors that this processor has.
-#include "core/codegen/runtime/fft.h"
+#include "core/linking/runtime/fft.h"
 
 extern "C" {
 

@@ -6,7 +6,7 @@
 
 #include "core/base/complex_functions.h"
 
-namespace hloscope::codegen {
+namespace hloscope::linking {
 
 // y is null for functions of one number.
 template <typename F, typename T>
@@ -21,12 +21,12 @@ void ComplexLanes(const std::complex<T>* x, const std::complex<T>* y, std::compl
   }
 }
 
-}  // namespace hloscope::codegen
+}  // namespace hloscope::linking
 
 #define HLOSCOPE_COMPLEX_LANES(name, part, function)                             \
   void hloscope_##name(const std::complex<part>* x, const std::complex<part>* y, \
                        std::complex<part>* out, int64_t count) {                 \
-    hloscope::codegen::ComplexLanes<function>(x, y, out, count);                 \
+    hloscope::linking::ComplexLanes<function>(x, y, out, count);                 \
   }
 #define HLOSCOPE_COMPLEX(opcode, function)              \
   HLOSCOPE_COMPLEX_LANES(opcode##_c64, float, function) \

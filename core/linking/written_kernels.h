@@ -8,9 +8,17 @@
 #include <vector>
 
 #include "core/base/result.h"
-#include "core/codegen/emit/emit_kernel.h"
+#include "core/compile/kernel_code.h"
 
-namespace hloscope::codegen {
+namespace hloscope::linking {
+
+// What was written of a kernel; its addresses are known once it is linked.
+struct EmittedKernel {
+  compile::KernelCode code;  // all but the addresses
+  bool is_complete = false;  // false: there is no code for it
+  bool has_finish = false;   // a second function, of the name with kFinishSuffix behind it
+};
+inline constexpr const char* kFinishSuffix = "_finish";
 
 // A loop of a plan that is one function.
 struct WrittenLoop {
@@ -41,4 +49,4 @@ Result<std::unique_ptr<compile::KernelLibrary>> Link(WrittenKernels written);
 // The library of an image that a process of this build wrote; internal where it is none.
 Result<std::unique_ptr<compile::KernelLibrary>> LoadKernels(std::span<const std::byte> image);
 
-}  // namespace hloscope::codegen
+}  // namespace hloscope::linking

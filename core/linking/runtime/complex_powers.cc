@@ -1,6 +1,6 @@
 // Powers of complex numbers, which need libquadmath.
-#include "core/codegen/runtime/complex_lanes.h"
-#include "core/codegen/runtime/functions.h"
+#include "core/linking/runtime/complex_lanes.h"
+#include "core/linking/runtime/functions.h"
 
 using namespace hloscope::complex_functions;
 
@@ -11,6 +11,6 @@ extern "C" {
 #define RUNTIME(name, type, function)
 #define QUAD HLOSCOPE_COMPLEX
 #define COMPLEX(opcode, function)
-#include "core/codegen/runtime/symbols.def"
+#include "core/linking/runtime/symbols.def"
 
 }  // extern "C"

@@ -1,0 +1,15 @@
+// A plan as bytes, for another process of the same build that has the module too.
+#pragma once
+
+#include "core/base/byte_archive.h"
+#include "core/compile/plan/plan.h"
+
+namespace hloscope::compile {
+
+// All but the module.
+void Archive(ByteWriter& out, const Plan& plan);
+// Fails the archive where a number leads nowhere in the plan or in plan.module, which is there
+// already.
+void Archive(ByteReader& in, Plan& plan);
+
+}  // namespace hloscope::compile

@@ -1,0 +1,38 @@
+// The addresses of runtime/symbols.def.
+#include "core/linking/symbols.h"
+
+#include <cmath>
+#include <cstring>
+
+#include "core/linking/runtime/fft.h"
+#include "core/linking/runtime/functions.h"
+#include "core/linking/runtime/sort.h"
+
+namespace hloscope::linking {
+namespace {
+
+// Where the target has no instructions for half precision.
+float HalfToFloat(_Float16 x) { return static_cast<float>(x); }
+_Float16 FloatToHalf(float x) { return static_cast<_Float16>(x); }
+
+#define SYMBOL(name) {#name, reinterpret_cast<void*>(&::name)},
+#define UNARY(opcode, function) SYMBOL(hloscope_##opcode##_f32) SYMBOL(hloscope_##opcode##_f64)
+#define BINARY UNARY
+#define COMPLEX(opcode, function) SYMBOL(hloscope_##opcode##_c64) SYMBOL(hloscope_##opcode##_c128)
+#define QUAD COMPLEX
+#define RUNTIME(name, type, function) {#name, reinterpret_cast<void*>(static_cast<type>(function))},
+const Symbol kSymbols[] = {
+#include "core/linking/runtime/symbols.def"
+    SYMBOL(hloscope_kPower_s64) SYMBOL(hloscope_kPower_u64)};
+#undef SYMBOL
+#undef UNARY
+#undef BINARY
+#undef COMPLEX
+#undef QUAD
+#undef RUNTIME
+
+}  // namespace
+
+std::span<const Symbol> Symbols() { return kSymbols; }
+
+}  // namespace hloscope::linking
