@@ -3,6 +3,7 @@
 
 #include "core/compile/compile.h"
 #include "core/hlo/analysis/call_graph.h"
+#include "core/hlo/verify/verifier.h"
 #include "tests/compile/expression.h"
 #include "tests/hlo/parsed.h"
 
@@ -125,6 +126,65 @@ TEST(Passes, MapsBecomeElementwise) {
 body { a = f32[] parameter(0) two = f32[] constant(2) b = f32[] multiply(a, two) ROOT c = f32[] exponential(b) }
 ENTRY e { x = f32[4] parameter(0) ROOT r = f32[4] map(x), dimensions={0}, to_apply=body })");
   EXPECT_EQ(Expression(*module), "exponential(multiply(x, broadcast{}(2)))");
+}
+
+TEST(Passes, NumbersOfTheOnlyDeviceAreConstants) {
+  const auto module = AfterPass("device-numbers", R"(HloModule m
+ENTRY e {
+  r.1 = u32[] replica-id()
+  p = u32[] partition-id()
+  ROOT t = (u32[], u32[]) tuple(r.1, p)
+})");
+  EXPECT_EQ(Expression(*module), "tuple(0, 0)");
+  const auto several = AfterPass("device-numbers", R"(HloModule m, replica_count=2
+ENTRY e {
+  r.1 = u32[] replica-id()
+  p = u32[] partition-id()
+  ROOT t = (u32[], u32[]) tuple(r.1, p)
+})");
+  EXPECT_EQ(Expression(*several), "tuple(replica-id(), 0)");
+}
+
+TEST(Passes, DynamicArraysAreArraysOfTheirBounds) {
+  const auto module = AfterPass("dynamic-dimensions", R"(HloModule m
+add { a = f32[] parameter(0) b = f32[] parameter(1) ROOT c = f32[] add(a, b) }
+cond { p = (f32[<=8], s32[]) parameter(0) i = s32[] get-tuple-element(p), index=1 n.1 = s32[] constant(3) ROOT l = pred[] compare(i, n.1), direction=LT }
+body {
+  p.1 = (f32[<=8], s32[]) parameter(0)
+  x.1 = f32[<=8] get-tuple-element(p.1), index=0
+  i.1 = s32[] get-tuple-element(p.1), index=1
+  one = s32[] constant(1)
+  j = s32[] add(i.1, one)
+  y = f32[<=8] exponential(x.1)
+  ROOT q = (f32[<=8], s32[]) tuple(y, j)
+}
+ENTRY e {
+  x = f32[8] parameter(0)
+  n = s32[] parameter(1)
+  d = f32[<=8] set-dimension-size(x, n), dimensions={0}
+  zero = s32[] constant(0)
+  start = (f32[<=8], s32[]) tuple(d, zero)
+  w = (f32[<=8], s32[]) while(start), condition=cond, body=body
+  z = f32[<=8] get-tuple-element(w), index=0
+  k = f32[] constant(2)
+  ROOT s = f32[] reduce(z, k), dimensions={0}, to_apply=add
+})");
+  for (const hlo::Instruction& i : module->instructions()) {
+    EXPECT_TRUE((*module)[i.shape].is_static()) << (*module)[i.name];
+  }
+  EXPECT_TRUE(hlo::Verify(*module).empty());
+}
+
+// A size that no shape declares would be lost: the module stays as it is.
+TEST(Passes, ArraysDeclaredStaticThatAreShorterStay) {
+  const auto module = AfterPass("dynamic-dimensions", R"(HloModule m
+ENTRY e {
+  x = f32[8] parameter(0)
+  n = s32[] parameter(1)
+  d = f32[<=8] set-dimension-size(x, n), dimensions={0}
+  ROOT s = f32[8] set-dimension-size(d, n), dimensions={0}
+})");
+  EXPECT_EQ(Expression(*module), "set-dimension-size{0}(set-dimension-size{0}(x, n), n)");
 }
 
 TEST(Passes, EmptyArraysAreConstants) {

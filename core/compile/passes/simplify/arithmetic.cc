@@ -139,8 +139,16 @@ InstructionId OfEqualIntegers(Edit& edit, InstructionId id) {
   return Filled(edit, id, edit.shape(id), holds ? 1 : 0);
 }
 
+namespace {
+
+// The type has no sign: what is negated is no number, whatever it was.
+bool NegatesToNan(ElementType type) { return type == ElementType::kF8E8M0FNU; }
+
+}  // namespace
+
 InstructionId DoubleNegation(Edit& edit, InstructionId id) {
   const InstructionId inner = edit.operand(id, 0);
+  if (NegatesToNan(edit.shape(id).element_type())) return kNoReplacement;
   return edit.opcode(inner) == edit.opcode(id) ? edit.operand(inner, 0) : kNoReplacement;
 }
 
@@ -149,7 +157,9 @@ InstructionId OfNegation(Edit& edit, InstructionId id) {
   const InstructionId inner = edit.operand(id, 0);
   if (IsComplex(edit.shape(inner).element_type())) return kNoReplacement;
   if (edit.opcode(inner) == Opcode::kAbs) return inner;
-  if (edit.opcode(inner) != Opcode::kNegate) return kNoReplacement;
+  if (edit.opcode(inner) != Opcode::kNegate || NegatesToNan(edit.shape(id).element_type())) {
+    return kNoReplacement;
+  }
   return edit.Add(id, "abs", Opcode::kAbs, edit.shape(id), {edit.operand(inner, 0)});
 }
 
