@@ -264,6 +264,19 @@ bool MakesBits(const Module& module, InstructionId id) {
          (words == 2 || words == 3) && !IsComplex(type) && (!IsFloat(type) || BitWidth(type) >= 8);
 }
 
+// Matrices of a type that the runtime factors and solves, all of one type and with elements.
+bool HasMatrices(const Module& module, InstructionId id) {
+  const ElementType type = module.shape(id).element_type();
+  const bool is_known = type == ElementType::kF32 || type == ElementType::kF64 ||
+                        type == ElementType::kC64 || type == ElementType::kC128;
+  const auto fits = [&](InstructionId each) {
+    const Shape& shape = module.shape(each);
+    return IsWholeArray(shape) && shape.element_type() == type && shape.rank() >= 2 &&
+           shape.ElementCount().value_or(0) > 0;
+  };
+  return is_known && fits(id) && std::ranges::all_of(module.operands(id), fits);
+}
+
 // Dense operands and no metadata of sparse ones.
 bool Multiplies(const Module& module, InstructionId id) {
   return module.operands(id).size() == 2 && AreKernelArrays(module, id);

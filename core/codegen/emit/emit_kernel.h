@@ -25,6 +25,8 @@ EmittedKernel EmitKernel(llvm::Module& module, const Kernel& kernel, const std::
 // By what the roots are.
 EmittedKernel EmitConvolution(llvm::Module& module, const Kernel& kernel, const std::string& name);
 EmittedKernel EmitDot(llvm::Module& module, const Kernel& kernel, const std::string& name);
+EmittedKernel EmitLinearAlgebra(llvm::Module& module, const Kernel& kernel,
+                                const std::string& name);
 EmittedKernel EmitLoop(llvm::Module& module, const Kernel& kernel, const std::string& name);
 EmittedKernel EmitUpdate(llvm::Module& module, const Kernel& kernel, const std::string& name);
 EmittedKernel EmitScatter(llvm::Module& module, const Kernel& kernel, const std::string& name);

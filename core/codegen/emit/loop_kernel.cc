@@ -251,6 +251,9 @@ EmittedKernel EmitKernel(llvm::Module& module, const Kernel& kernel, const std::
       return EmitReduce(module, kernel, name);
     case Opcode::kReduceWindow:
       return EmitReduceWindow(module, kernel, name);
+    case Opcode::kCholesky:
+    case Opcode::kTriangularSolve:
+      return EmitLinearAlgebra(module, kernel, name);
     case Opcode::kRngBitGenerator:
       return EmitRandomBits(module, kernel, name);
     case Opcode::kScatter:
