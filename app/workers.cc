@@ -6,12 +6,16 @@
 
 namespace hloscope::app {
 
-std::shared_ptr<replay::WorkerPool> StartWorkers(std::span<const std::string> platforms,
-                                                 const Limits& limits) {
+replay::WorkerPoolOptions WorkerOptions(const Limits& limits) {
   replay::WorkerPoolOptions options;
   options.evidence_folder = replay::EvidenceFolder();
   options.most_frame_bytes = limits.worker_frame_bytes;
-  auto pool = std::make_shared<replay::WorkerPool>(std::move(options));
+  return options;
+}
+
+std::shared_ptr<replay::WorkerPool> StartWorkers(std::span<const std::string> platforms,
+                                                 const Limits& limits) {
+  auto pool = std::make_shared<replay::WorkerPool>(WorkerOptions(limits));
   for (const std::string& platform : platforms) {
     if (replay::CheckPlatform(platform).has_value()) pool->Prestart({platform, {}});
   }

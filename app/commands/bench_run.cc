@@ -4,8 +4,8 @@
 #include <fmt/format.h>
 #include <sched.h>
 
-#include <array>
 #include <chrono>
+#include <optional>
 
 #include "app/any_module.h"
 #include "app/cancel.h"
@@ -19,6 +19,7 @@ namespace {
 
 using debug::BenchFigures;
 using debug::BenchReport;
+using debug::RunRatio;
 
 // Holds this process, and the workers it will start, to the first `count` CPUs it may use.
 Status PinTo(int64_t count) {
@@ -48,6 +49,33 @@ void WriteFigures(JsonWriter& json, std::string_view prefix, const BenchFigures&
   json.Field(fmt::format("{}compile_ms", prefix), figures.compile_ms);
   json.Field(fmt::format("{}run_us", prefix), figures.run_us);
   json.Field(fmt::format("{}runs", prefix), figures.runs);
+  if (!figures.memory) {
+    json.Field(fmt::format("{}why_no_memory", prefix), figures.why_no_memory);
+    return;
+  }
+  json.Field(fmt::format("{}idle_bytes", prefix), figures.memory->idle);
+  json.Field(fmt::format("{}compile_peak_bytes", prefix), figures.memory->compile_peak);
+  json.Field(fmt::format("{}run_peak_bytes", prefix), figures.memory->run_peak);
+}
+
+void WriteRatio(JsonWriter& json, std::string_view name, const RunRatio& ratio) {
+  json.Field(name, ratio.ratio);
+  if (!ratio.interval) return;
+  json.Key(fmt::format("{}_interval", name)).BeginArray();
+  json.Value(ratio.interval->low).Value(ratio.interval->high).EndArray();
+}
+
+// Of the platform to the other; nothing where one of them cannot tell.
+struct PeakRatios {
+  double compile = 0, run = 0;
+};
+std::optional<PeakRatios> PeakRatiosOf(const BenchReport& report) {
+  const auto& own = report.platform.memory;
+  const auto& other = report.against->memory;
+  if (!own || !other) return std::nullopt;
+  return PeakRatios{
+      static_cast<double>(own->compile_peak) / static_cast<double>(other->compile_peak),
+      static_cast<double>(own->run_peak) / static_cast<double>(other->run_peak)};
 }
 
 std::string Json(const std::string& file, const BenchRunOptions& options,
@@ -62,7 +90,11 @@ std::string Json(const std::string& file, const BenchRunOptions& options,
     json.Field("status", report.difference ? "differs" : "equal");
     if (!report.difference) {
       json.Field("ratio_compile", report.platform.compile_ms / report.against->compile_ms);
-      json.Field("ratio_run", report.platform.run_us / report.against->run_us);
+      WriteRatio(json, "ratio_run", *report.run_ratio);
+    }
+    if (report.against_itself) WriteRatio(json, "against_itself_ratio_run", *report.against_itself);
+    if (const auto peaks = PeakRatiosOf(report)) {
+      json.Field("ratio_compile_peak", peaks->compile).Field("ratio_run_peak", peaks->run);
     }
   }
   json.Key("warnings").BeginArray();
@@ -77,26 +109,48 @@ std::string RunErrorJson(const std::string& file, const Error& error) {
   return out + "\n";
 }
 
+std::string IntervalText(const RunRatio& ratio) {
+  if (!ratio.interval) return "few runs";
+  return fmt::format("{:.2f}-{:.2f}", ratio.interval->low, ratio.interval->high);
+}
+
+std::string MemoryText(const BenchFigures& figures) {
+  if (!figures.memory) return fmt::format(" {:>23}", "not known");
+  std::string text;
+  for (const int64_t bytes :
+       {figures.memory->idle, figures.memory->compile_peak, figures.memory->run_peak}) {
+    text += fmt::format(" {:>7.1f}", static_cast<double>(bytes) / 1e6);
+  }
+  return text;
+}
+
 std::string Line(const std::string& file, const BenchReport& report) {
   const BenchFigures& own = report.platform;
   std::string line = fmt::format("{:>10.2f} {:>11.1f}", own.compile_ms, own.run_us);
   if (report.against) {
     const BenchFigures& other = *report.against;
     line += fmt::format(" {:>10.2f} {:>11.1f}", other.compile_ms, other.run_us);
-    line += report.difference ? fmt::format(" {:>17}", "results differ")
-                              : fmt::format(" {:>8.2f} {:>8.2f}", own.compile_ms / other.compile_ms,
-                                            own.run_us / other.run_us);
+    line += report.difference
+                ? fmt::format(" {:>29}", "results differ")
+                : fmt::format(" {:>8.2f} {:>8.2f} {:>11}", own.compile_ms / other.compile_ms,
+                              report.run_ratio->ratio, IntervalText(*report.run_ratio));
   }
+  if (report.against_itself) line += fmt::format(" {:>11}", IntervalText(*report.against_itself));
+  line += MemoryText(own);
+  if (report.against) line += MemoryText(*report.against);
   return line + "  " + file + "\n";
 }
 
 std::string Heading(const BenchRunOptions& options) {
+  const std::string memory = fmt::format(" {:>7} {:>7} {:>7}", "idle MB", "compile", "run");
   std::string heading = fmt::format("{:>10} {:>11}", "compile ms", "run us");
   if (!options.against.empty()) {
-    heading +=
-        fmt::format(" {:>10} {:>11} {:>8} {:>8}", "against ms", "against us", "compile", "run");
+    heading += fmt::format(" {:>10} {:>11} {:>8} {:>8} {:>11}", "against ms", "against us",
+                           "compile", "run", "95 %");
+    if (options.against_itself) heading += fmt::format(" {:>11}", "itself 95 %");
+    heading += memory;
   }
-  return heading + "  module\n";
+  return heading + memory + "  module\n";
 }
 
 Result<BenchReport> Measure(const std::string& file, debug::BenchRequest request,
@@ -125,12 +179,13 @@ int BenchRun(std::span<const std::string> files, const BenchRunOptions& options,
   debug::BenchRequest request;
   request.platform = options.platform;
   request.against = options.against;
+  request.against_itself = options.against_itself;
   request.threads = static_cast<int>(options.threads.value_or(0));
   request.seed = static_cast<uint64_t>(options.seed.value_or(0));
   if (options.fill_elided) request.fill_elided = static_cast<uint64_t>(*options.fill_elided);
   request.repeats = options.repeats.value_or(0);
   request.limits = context.limits;
-  request.workers = StartWorkers(std::array{options.platform, options.against}, context.limits);
+  request.workers = WorkerOptions(context.limits);
   if (!context.json) PrintOut(Heading(options));
   int status = kGood;
   for (const std::string& file : files) {

@@ -85,4 +85,22 @@ std::optional<int64_t> ResidentBytesOf(std::string_view pid) {
   return (numbers[1] - numbers[2]) * sysconf(_SC_PAGESIZE);
 }
 
+std::optional<int64_t> PeakBytesOf(std::string_view pid) {
+  const std::string text = ReadStart("/proc/" + std::string(pid) + "/status");
+  constexpr std::string_view kPeak = "\nVmHWM:";  // in kB, behind blanks
+  const size_t at = text.find(kPeak);
+  if (at == std::string::npos) return std::nullopt;
+  std::string_view rest = std::string_view(text).substr(at + kPeak.size());
+  rest.remove_prefix(std::min(rest.find_first_not_of(" \t"), rest.size()));
+  const auto kilobytes = LeadingNumber(rest);
+  if (!kilobytes) return std::nullopt;
+  return *kilobytes * 1024;
+}
+
+bool ForgetPeakOf(std::string_view pid) {
+  const std::string path = "/proc/" + std::string(pid) + "/clear_refs";
+  const UniqueFd fd(open(path.c_str(), O_WRONLY | O_CLOEXEC));
+  return fd.valid() && write(fd.get(), "5", 1) == 1;
+}
+
 }  // namespace hloscope

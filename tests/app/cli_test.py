@@ -549,8 +549,29 @@ class CommandLine(unittest.TestCase):
             self.assertGreater(record[side + 'run_us'], 0)
         self.assertAlmostEqual(record['ratio_run'], record['run_us'] / record['against_run_us'])
         self.assertIn('absent.hlo', absent['error'])
+        self.assertNotIn('ratio_run_interval', record)  # too few runs
         self.assertEqual(run('bench', 'run', '--platform', 'none', TEXT)[0], 2)
         self.assertEqual(run('bench', 'run', '--threads', '0', TEXT)[0], 2)
+
+    def test_bench_run_tells_memory_and_intervals(self):
+        large = self.file('large.hlo', 'HloModule m\nENTRY e {\n x = f32[4194304] parameter(0)\n ROOT y = f32[4194304] negate(x)\n}\n')
+        status, out = run('bench', 'run', '--json', '--repeats', '8', '--against', 'interpreter', '--against_itself', large)[:2]
+        self.assertEqual(status, 0)
+        record, = json_lines(out)
+        for name, ratio in (('ratio_run', record['ratio_run']), ('against_itself_ratio_run', record['against_itself_ratio_run'])):
+            low, high = record[name + '_interval']
+            self.assertLessEqual(low, ratio)
+            self.assertLessEqual(ratio, high)
+        for side in ('', 'against_'):
+            idle, compiling, running = (record[side + key] for key in ('idle_bytes', 'compile_peak_bytes', 'run_peak_bytes'))
+            self.assertGreater(idle, 1 << 20)
+            self.assertGreaterEqual(compiling, idle // 2)
+            self.assertGreater(running, 2 << 24)  # argument and result
+            self.assertLess(running, 1 << 30)
+        self.assertAlmostEqual(record['ratio_run_peak'], record['run_peak_bytes'] / record['against_run_peak_bytes'])
+        text = run('bench', 'run', '--repeats', '2', '--against', 'interpreter', large)[1]
+        self.assertIn('few runs', text)
+        self.assertIn('idle MB', text)
 
     def test_bench_parse(self):
         record = json_lines(run('bench', 'parse', '--json', '--repeats', '1', TEXT)[1])[0]

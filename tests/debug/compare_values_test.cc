@@ -6,6 +6,9 @@
 
 #include <cmath>
 #include <limits>
+#include <vector>
+
+#include "core/debug/run/run_ratio.h"
 
 namespace hloscope::debug {
 namespace {
@@ -168,6 +171,32 @@ TEST(CompareValues, FlushesDenormalsKeepingTheSign) {
   EXPECT_TRUE(std::signbit(flushed.data<float>()[1]));
   EXPECT_EQ(flushed.data<float>()[1], 0.0f);
   EXPECT_EQ(flushed.data<float>()[2], 1.5f);
+}
+
+TEST(RunRatio, HasAnIntervalOnlyWhereThereAreEnoughTurns) {
+  std::vector<double> own, other;
+  for (size_t i = 0; i < 1000; ++i) {
+    own.push_back(2 + static_cast<double>(i * 7919 % 100) / 100);  // 2 to 3, in no order
+    other.push_back(4 + static_cast<double>(i * 6007 % 100) / 50);
+  }
+  const RunRatio ratio = RatioOf(own, other);
+  EXPECT_NEAR(ratio.ratio, 0.5, 0.01);
+  ASSERT_TRUE(ratio.interval.has_value());
+  EXPECT_LT(ratio.interval->low, ratio.interval->high);
+  EXPECT_LE(ratio.interval->low, 0.5);
+  EXPECT_GE(ratio.interval->high, 0.49);
+  EXPECT_GT(ratio.interval->low, 0.45);
+  EXPECT_LT(ratio.interval->high, 0.55);
+  const RunRatio again = RatioOf(own, other);
+  EXPECT_EQ(again.interval->low, ratio.interval->low);
+  EXPECT_EQ(again.interval->high, ratio.interval->high);
+
+  const RunRatio itself = RatioOf(own, own);
+  EXPECT_EQ(itself.interval->low, 1);
+  EXPECT_EQ(itself.interval->high, 1);
+
+  EXPECT_FALSE(RatioOf(std::span(own).first(5), std::span(other).first(5)).interval.has_value());
+  EXPECT_TRUE(RatioOf(std::span(own).first(6), std::span(other).first(6)).interval.has_value());
 }
 
 }  // namespace

@@ -5,8 +5,10 @@
 #include <chrono>
 #include <utility>
 
+#include "core/base/machine_memory.h"
 #include "core/debug/run/output_judge.h"
 #include "core/debug/run/run_inputs.h"
+#include "core/hlo/text/text.h"
 #include "core/hlo/verify/verifier.h"
 #include "core/replay/device_values.h"
 #include "core/replay/workers/worker_platform.h"
@@ -19,11 +21,9 @@ using Clock = std::chrono::steady_clock;
 constexpr int64_t kCompiles = 3;
 constexpr double kSlowCompileMs = 5000;  // is not repeated
 
-double Median(std::vector<double> values) {
-  std::ranges::sort(values);
-  const size_t half = values.size() / 2;
-  return values.size() % 2 == 1 ? values[half] : (values[half - 1] + values[half]) / 2;
-}
+// What makes a worker load its compiler.
+constexpr std::string_view kSmallModule =
+    "HloModule small\nENTRY e {\n x = f32[8] parameter(0)\n ROOT y = f32[8] negate(x)\n}\n";
 
 // Results are dropped unless they are to be kept; one without a value ends the measurement.
 class Outcome : public replay::RunStream {
@@ -52,20 +52,37 @@ class Side {
  public:
   Side(std::string name, std::shared_ptr<const hlo::Module> module, const BenchRequest& request,
        std::stop_token stop)
-      : name_(std::move(name)),
-        module_(std::move(module)),
-        workers_(request.workers),
-        options_(request) {
+      : name_(std::move(name)), module_(std::move(module)), options_(request) {
     options_.stop = std::move(stop);
+    replay::WorkerPoolOptions workers = request.workers;
+    workers.most_workers = 1;
+    workers_ = std::make_shared<replay::WorkerPool>(std::move(workers));
+  }
+
+  Status WarmUp() {
+    HLOSCOPE_ASSIGN_OR_RETURN(platform_, replay::MakePlatform(name_, workers_));
+    const hlo::ParseResult small = hlo::ParseText(kSmallModule, options_.limits);
+    replay::RunOptions options = options_;
+    options.fill_elided.reset();
+    HLOSCOPE_TRY(platform_->Load(small.module, options));
+    const replay::PlatformRow* row = replay::FindPlatform(name_);
+    if (row != nullptr && (row->flags & replay::kNeedsPython) != 0) {
+      why_no_memory_ = "it runs in another process than the worker";
+      return {};
+    }
+    HLOSCOPE_TRY(ForgetPeak());
+    memory_.idle = Peak();
+    return {};
   }
 
   Status Compile() {
-    HLOSCOPE_ASSIGN_OR_RETURN(const auto platform, replay::MakePlatform(name_, workers_));
     executable_.reset();
+    HLOSCOPE_TRY(ForgetPeak());
     const Clock::time_point start = Clock::now();
-    HLOSCOPE_ASSIGN_OR_RETURN(executable_, platform->Load(module_, options_));
+    HLOSCOPE_ASSIGN_OR_RETURN(executable_, platform_->Load(module_, options_));
     const double ms = std::chrono::duration<double, std::milli>(Clock::now() - start).count();
     compile_ms_.push_back(executable_->load_ms().value_or(ms));
+    memory_.compile_peak = std::max(memory_.compile_peak, Peak());
     return {};
   }
   bool CompilesAgain() const {
@@ -77,6 +94,9 @@ class Side {
     run_us_.push_back(run.run_us);
     return {};
   }
+  // Around all runs.
+  Status BeginRuns() { return ForgetPeak(); }
+  void EndRuns() { memory_.run_peak = Peak(); }
   // The results of a run that does not count.
   Result<Leaves> ResultsOf(const RunInputs& inputs, const replay::Placement& placement,
                            std::vector<std::string>& warnings) {
@@ -88,8 +108,16 @@ class Side {
   }
 
   BenchFigures Figures() const {
-    return {Median(compile_ms_), Median(run_us_), std::ssize(compile_ms_), std::ssize(run_us_)};
+    BenchFigures out;
+    out.compile_ms = Median(compile_ms_);
+    out.run_us = Median(run_us_);
+    out.compiles = std::ssize(compile_ms_);
+    out.runs = std::ssize(run_us_);
+    out.why_no_memory = why_no_memory_;
+    if (why_no_memory_.empty()) out.memory = memory_;
+    return out;
   }
+  const std::vector<double>& run_us() const { return run_us_; }
 
  private:
   Result<replay::RunResult> RunInto(Outcome outcome, const RunInputs& inputs) {
@@ -98,10 +126,32 @@ class Side {
     return run;
   }
 
+  Result<std::string> Worker() {
+    const replay::WorkerPool::Lease lease = workers_->Take({name_, options_.environment});
+    HLOSCOPE_ASSIGN_OR_RETURN(const auto* worker, lease.seat->Worker());
+    return std::to_string(worker->pid());
+  }
+  Status ForgetPeak() {
+    if (!why_no_memory_.empty()) return {};
+    HLOSCOPE_ASSIGN_OR_RETURN(worker_, Worker());
+    if (!ForgetPeakOf(worker_)) why_no_memory_ = "the system keeps one peak for all of a process";
+    return {};
+  }
+  // Of the worker since then; the reason why not where there is none.
+  int64_t Peak() {
+    const auto peak = PeakBytesOf(worker_);
+    if (!peak && why_no_memory_.empty()) why_no_memory_ = "the system does not tell the peak";
+    return peak.value_or(0);
+  }
+
   std::string name_;
   std::shared_ptr<const hlo::Module> module_;
-  std::shared_ptr<replay::WorkerPool> workers_;
   replay::RunOptions options_;
+  std::shared_ptr<replay::WorkerPool> workers_;
+  std::string worker_;  // its process
+  std::unique_ptr<replay::Platform> platform_;
+  BenchFigures::Memory memory_;
+  std::string why_no_memory_;
   std::unique_ptr<replay::Executable> executable_;
   std::vector<double> compile_ms_, run_us_;
 };
@@ -140,9 +190,11 @@ Status RunScheduled(std::vector<Side>& sides, const RunInputs& inputs, const Ben
     const double seconds = std::chrono::duration<double>(Clock::now() - start).count();
     return runs >= kLeastRuns && seconds >= request.seconds;
   };
+  for (Side& side : sides) HLOSCOPE_TRY(side.BeginRuns());
   for (int64_t runs = 0; !enough(runs); ++runs) {
     for (Side& side : sides) HLOSCOPE_TRY(side.Run(inputs, warnings));
   }
+  for (Side& side : sides) side.EndRuns();
   return {};
 }
 
@@ -162,6 +214,10 @@ Result<BenchReport> BenchRun(const std::shared_ptr<const hlo::Module>& module,
   std::vector<Side> sides;
   sides.emplace_back(request.platform, module, request, stop);
   if (!request.against.empty()) sides.emplace_back(request.against, module, request, stop);
+  if (sides.size() > 1 && request.against_itself) {
+    sides.emplace_back(request.against, module, request, stop);
+  }
+  for (Side& side : sides) HLOSCOPE_TRY(side.WarmUp());
   do {
     for (Side& side : sides) HLOSCOPE_TRY(side.Compile());
   } while (std::ranges::all_of(sides, &Side::CompilesAgain));
@@ -169,7 +225,11 @@ Result<BenchReport> BenchRun(const std::shared_ptr<const hlo::Module>& module,
                             DifferenceOf(*module, placement, sides, inputs, report.warnings));
   HLOSCOPE_TRY(RunScheduled(sides, inputs, request, report.warnings));
   report.platform = sides[0].Figures();
-  if (sides.size() > 1) report.against = sides[1].Figures();
+  if (sides.size() > 1) {
+    report.against = sides[1].Figures();
+    report.run_ratio = RatioOf(sides[0].run_us(), sides[1].run_us());
+  }
+  if (sides.size() > 2) report.against_itself = RatioOf(sides[2].run_us(), sides[1].run_us());
   return report;
 }
 

@@ -1,4 +1,5 @@
-// BenchRun: how long platforms take to compile and to run one module, side by side.
+// BenchRun: how long platforms take to compile and to run one module, and how much memory, side by
+// side.
 #pragma once
 
 #include <cstdint>
@@ -11,6 +12,7 @@
 #include "core/base/limits.h"
 #include "core/base/result.h"
 #include "core/debug/compare/compare_values.h"
+#include "core/debug/run/run_ratio.h"
 #include "core/hlo/module.h"
 #include "core/replay/run_options.h"
 #include "core/replay/workers/worker_pool.h"
@@ -20,10 +22,13 @@ namespace hloscope::debug {
 struct BenchRequest : replay::RunOptions {
   std::string platform{replay::ReferencePlatform().name};
   std::string against;  // empty: nothing beside it
+  // Beside `against` another worker of it: how far apart two measurements of the same are.
+  bool against_itself = false;
   uint64_t seed = 0;    // of made-up inputs
   double seconds = 2;   // of running, all platforms together; each runs at least kLeastRuns times
   int64_t repeats = 0;  // runs of each platform instead of `seconds`, if positive
-  std::shared_ptr<replay::WorkerPool> workers;
+  // Of the workers that each side gets one of.
+  replay::WorkerPoolOptions workers;
 };
 
 // Medians of one platform's worker: compiling again and again, and runs with inputs resident until
@@ -32,11 +37,21 @@ struct BenchFigures {
   double compile_ms = 0;
   double run_us = 0;
   int64_t compiles = 0, runs = 0;
+  // The most bytes that the worker process held while it compiled and while it ran, all of it:
+  // program, libraries, module, inputs and results too. `idle` is what it held before, with its
+  // compiler loaded by a small module. Not there where `why_no_memory` says why.
+  struct Memory {
+    int64_t idle = 0, compile_peak = 0, run_peak = 0;
+  };
+  std::optional<Memory> memory;
+  std::string why_no_memory;
 };
 
 struct BenchReport {
   BenchFigures platform;
   std::optional<BenchFigures> against;
+  std::optional<RunRatio> run_ratio;       // of the platform to `against`
+  std::optional<RunRatio> against_itself;  // of another worker of `against` to that one
   // With `against`: where the results of both are apart by more than the bounds of a replay.
   std::optional<LeafComparison> difference;
   std::vector<std::string> warnings;  // of inputs and runs, each once
