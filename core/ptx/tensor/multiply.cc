@@ -1,0 +1,231 @@
+// Mma and MultiplyTile: operands to dense matrices, these to panels of eight columns, which steps.h
+// multiplies.
+#include <algorithm>
+#include <bit>
+#include <cmath>
+#include <cstring>
+
+#include "core/ptx/tensor/fragments.h"
+#include "core/ptx/tensor/steps.h"
+#include "core/ptx/tensor/tensor.h"
+
+namespace hloscope::ptx {
+namespace {
+
+constexpr int kBlockRows = 16, kMostDepth = 64;
+
+// D = A·B + C of dense matrices; integers of four bits are widened to bytes before.
+struct DenseProduct {
+  int m, n, k;
+  Element a, b, sums;
+  bool saturate;
+  StepRule rule;  // of floats
+  const std::byte *a_bits, *b_bits, *c_bits;
+  std::byte* d_bits;
+};
+
+// A panel taken apart: values and exponents of floats, or the integers.
+template <int kElements>
+struct Plane {
+  union {
+    alignas(32) float values[kElements];
+    int32_t integers[kElements];
+  };
+  alignas(32) int32_t exponents[kElements];
+};
+
+template <int kElements>
+void TakeApart(Element element, const std::byte* bits, int count, Plane<kElements>& plane) {
+  if (!IsInteger(element)) {
+    StepsOfProcessor().decode(RowOf(element), bits, count, plane.values, plane.exponents);
+    return;
+  }
+  for (int i = 0; i < count; ++i) {
+    const auto byte = static_cast<uint8_t>(bits[i]);
+    plane.integers[i] = element == Element::kS8 ? static_cast<int8_t>(byte) : byte;
+  }
+}
+
+// The bits of a rounded sum.
+uint16_t F16Bits(float sum) {
+  const auto bits = std::bit_cast<uint32_t>(sum);
+  const uint32_t sign = bits >> 16 & 0x8000, magnitude = bits & 0x7fffffff;
+  if (magnitude > 0x7f800000) return 0x7fff;
+  if (magnitude == 0x7f800000) return static_cast<uint16_t>(sign | 0x7c00);
+  const float scaled = std::bit_cast<float>(magnitude) * 0x1p-112f;  // exact: it has ten bits
+  return static_cast<uint16_t>(sign | std::bit_cast<uint32_t>(scaled) >> 13);
+}
+
+void LoadSums(const DenseProduct& p, int row, int column, int rows, float* sums) {
+  if (p.c_bits == nullptr) {
+    std::fill_n(sums, rows * kPanelColumns, 0.0f);
+    return;
+  }
+  const int bytes = BytesOf(p.sums);
+  alignas(32) int32_t exponents[kPanelColumns];
+  for (int i = 0; i < rows; ++i, sums += kPanelColumns) {
+    const std::byte* from = p.c_bits + ((row + i) * p.n + column) * bytes;
+    if (bytes == 4) {
+      std::memcpy(sums, from, sizeof(float) * kPanelColumns);
+    } else {
+      StepsOfProcessor().decode(RowOf(p.sums), from, kPanelColumns, sums, exponents);
+    }
+  }
+}
+
+void StoreSums(const DenseProduct& p, int row, int column, int rows, const float* sums) {
+  const int bytes = BytesOf(p.sums);
+  for (int i = 0; i < rows; ++i, sums += kPanelColumns) {
+    std::byte* to = p.d_bits + ((row + i) * p.n + column) * bytes;
+    if (bytes == 4) {
+      std::memcpy(to, sums, sizeof(float) * kPanelColumns);
+      continue;
+    }
+    uint16_t halves[kPanelColumns];
+    std::transform(sums, sums + kPanelColumns, halves, F16Bits);
+    std::memcpy(to, halves, sizeof halves);
+  }
+}
+
+// Up to 16 rows of D.
+void MultiplyBlock(const DenseProduct& p, int row, int rows) {
+  const int a_bytes = BytesOf(p.a), b_bytes = BytesOf(p.b);
+  Plane<kBlockRows * kMostDepth> a;
+  Plane<kPanelColumns * kMostDepth> b;
+  std::byte panel[kPanelColumns * kMostDepth * 4];
+  alignas(32) float sums[kBlockRows * kPanelColumns];
+  TakeApart(p.a, p.a_bits + row * p.k * a_bytes, rows * p.k, a);
+  for (int column = 0; column < p.n; column += kPanelColumns) {
+    for (int k = 0; k < p.k; ++k) {
+      std::memcpy(panel + k * kPanelColumns * b_bytes, p.b_bits + (k * p.n + column) * b_bytes,
+                  static_cast<size_t>(kPanelColumns * b_bytes));
+    }
+    TakeApart(p.b, panel, p.k * kPanelColumns, b);
+    LoadSums(p, row, column, rows, sums);
+    if (IsInteger(p.a)) {
+      int32_t integers[kBlockRows * kPanelColumns];
+      std::memcpy(integers, sums, sizeof integers);
+      StepsOfProcessor().add_integers({p.saturate, rows, p.k, a.integers, b.integers, integers});
+      std::memcpy(sums, integers, sizeof integers);
+    } else {
+      StepsOfProcessor().add_floats({p.rule,
+                                     p.sums == Element::kF16,
+                                     rows,
+                                     p.k,
+                                     p.rule.step_bytes / a_bytes,
+                                     {a.values, a.exponents},
+                                     {b.values, b.exponents},
+                                     sums});
+    }
+    StoreSums(p, row, column, rows, sums);
+  }
+}
+
+void MultiplyDense(const DenseProduct& p) {
+  for (int row = 0; row < p.m; row += kBlockRows) {
+    MultiplyBlock(p, row, std::min(kBlockRows, p.m - row));
+  }
+}
+
+// Elements of four bits as bytes.
+Element Widen(Element element, int count, std::byte* bits) {
+  if (RowOf(element).bits != 4) return element;
+  const bool is_signed = element == Element::kS4;
+  for (int i = count - 1; i >= 0; --i) {
+    const auto nibble = static_cast<uint8_t>(static_cast<uint8_t>(bits[i / 2]) >> i % 2 * 4 & 15);
+    bits[i] = std::byte(is_signed && nibble > 7 ? nibble | 0xf0 : nibble);
+  }
+  return is_signed ? Element::kS8 : Element::kU8;
+}
+
+template <typename T>
+void Transpose(const std::byte* from, int rows, int columns, std::byte* to) {
+  for (int column = 0; column < columns; ++column) {
+    for (int row = 0; row < rows; ++row) {
+      std::memcpy(to + (column * rows + row) * static_cast<int>(sizeof(T)),
+                  from + (row * columns + column) * static_cast<int>(sizeof(T)), sizeof(T));
+    }
+  }
+}
+
+// Each sum is a chain of fused multiply-adds in order of k. The payload of a NaN is not documented;
+// this one is the quiet one.
+void MultiplyDoubles(const double* a, const double* b_columns, const double* c, double* d) {
+  constexpr int kRows = 8, kDepth = 4;
+  for (int i = 0; i < kRows; ++i) {
+    for (int j = 0; j < kPanelColumns; ++j) {
+      double sum = c[i * kPanelColumns + j];
+      for (int k = 0; k < kDepth; ++k) {
+        sum = std::fma(a[i * kDepth + k], b_columns[j * kDepth + k], sum);
+      }
+      d[i * kPanelColumns + j] =
+          std::isnan(sum) ? std::bit_cast<double>(uint64_t{0x7ff8} << 48) : sum;
+    }
+  }
+}
+
+// The f64 of each lane, its halves in two registers.
+void GatherDoubles(const uint32_t (*registers)[32], double* out) {
+  for (int lane = 0; lane < 32; ++lane) {
+    out[lane] = std::bit_cast<double>(registers[0][lane] | uint64_t{registers[1][lane]} << 32);
+  }
+}
+
+void MmaOfDoubles(const uint32_t (*a)[32], const uint32_t (*b)[32], const uint32_t (*c)[32],
+                  uint32_t (*d)[32]) {
+  double a_rows[32], b_columns[32], sums[64];
+  GatherDoubles(a, a_rows);
+  GatherDoubles(b, b_columns);
+  GatherSums(c, 8, sizeof(double), reinterpret_cast<std::byte*>(sums));
+  MultiplyDoubles(a_rows, b_columns, sums, sums);
+  ScatterSums(reinterpret_cast<const std::byte*>(sums), 8, sizeof(double), d);
+}
+
+}  // namespace
+
+void Mma(const MmaForm& form, const uint32_t (*a)[32], const uint32_t (*b)[32],
+         const uint32_t (*c)[32], uint32_t (*d)[32]) {
+  if (form.a == Element::kF64) return MmaOfDoubles(a, b, c, d);
+  const int row_bytes = form.k * RowOf(form.a).bits / 8, sum_bytes = BytesOf(form.d);
+  // Twice the operands' bytes, for those of four bits.
+  std::byte a_bits[2 * kOperandBytes], b_columns[kOperandBytes], b_bits[kOperandBytes],
+      sums[kOperandBytes];
+  GatherRows(a, form.m, row_bytes, a_bits);
+  GatherRows(b, form.n, row_bytes, b_columns);
+  GatherSums(c, form.m, sum_bytes, sums);
+  DenseProduct product = {form.m,
+                          form.n,
+                          form.k,
+                          Widen(form.a, form.m * form.k, a_bits),
+                          Widen(form.b, form.k * form.n, b_columns),
+                          form.d,
+                          form.saturate,
+                          {},
+                          a_bits,
+                          b_bits,
+                          sums,
+                          sums};
+  switch (BytesOf(product.b)) {
+    case 1:
+      Transpose<uint8_t>(b_columns, form.n, form.k, b_bits);
+      break;
+    case 2:
+      Transpose<uint16_t>(b_columns, form.n, form.k, b_bits);
+      break;
+    default:
+      Transpose<uint32_t>(b_columns, form.n, form.k, b_bits);
+  }
+  if (!IsInteger(form.a)) product.rule = *RuleOf(TensorUnit::kMma, form.sm, form.a);
+  MultiplyDense(product);
+  ScatterSums(sums, form.m, sum_bytes, d);
+}
+
+void MultiplyTile(const TileForm& form, const std::byte* a, const std::byte* b, const std::byte* c,
+                  std::byte* d) {
+  DenseProduct product = {form.m,        form.n, form.k, form.a, form.b, form.d,
+                          form.saturate, {},     a,      b,      c,      d};
+  if (!IsInteger(form.a)) product.rule = *RuleOf(form.unit, form.sm, form.a);
+  MultiplyDense(product);
+}
+
+}  // namespace hloscope::ptx

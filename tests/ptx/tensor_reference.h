@@ -1,0 +1,32 @@
+// A second way to what tensor cores compute, to hold core/ptx/tensor against: integers of 128 bits,
+// one element at a time.
+#pragma once
+
+#include <cstdint>
+#include <utility>
+#include <vector>
+
+#include "core/ptx/tensor/tensor.h"
+
+namespace hloscope::ptx {
+
+// How one step of floats goes: `products` of them, `fraction` bits below the largest exponent,
+// `kept` bits of an f32 result.
+struct ReferenceRule {
+  int products, fraction, kept;
+};
+
+using Bits = std::vector<uint64_t>;  // of the elements of a dense row-major matrix
+
+// D[i][j] of A[m][k] · B[k][n] + C[m][n].
+uint64_t ReferenceSum(const Bits& a, const Bits& b, uint64_t c, int i, int j, int n, int k,
+                      Element a_type, Element b_type, Element d_type, bool saturate,
+                      ReferenceRule rule);
+
+// Row and column of element `i` of a lane in the fragments of A, B, and C and D, as the PTX ISA
+// gives them.
+std::pair<int, int> PlaceInA(const MmaForm& form, int lane, int i);
+std::pair<int, int> PlaceInB(const MmaForm& form, int lane, int i);
+std::pair<int, int> PlaceInC(const MmaForm& form, int lane, int i);
+
+}  // namespace hloscope::ptx
