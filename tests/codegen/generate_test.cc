@@ -91,6 +91,27 @@ ENTRY e {
   EXPECT_NE(assembly.find("subps"), std::string::npos);
 }
 
+// Only loops along memory do, over arrays that are larger than caches.
+TEST(Generate, ReadsAheadInLargeArrays) {
+  const auto reads_ahead = [](const std::string& shape, const std::string& out, int dimension) {
+    const auto module = hlo::Parsed(
+        fmt::format("HloModule m\nc {{\n a = f32[] parameter(0)\n b = f32[] parameter(1)\n"
+                    " ROOT r = f32[] add(a, b)\n}}\nENTRY e {{\n x = f32[{}] parameter(0)\n"
+                    " i = f32[] parameter(1)\n ROOT r = f32[{}] reduce(x, i), dimensions={{{}}}, "
+                    "to_apply=c\n}}\n",
+                    shape, out, dimension));
+    std::string llvm_ir;
+    CodegenOptions options;
+    options.llvm_ir = &llvm_ir;
+    const hlo::InstructionId kernels[] = {module->entry().root};
+    EXPECT_TRUE(GenerateKernels(module, kernels, options).has_value());
+    return llvm_ir.find("call void @llvm.prefetch") != std::string::npos;
+  };
+  EXPECT_TRUE(reads_ahead("4194304", "", 0));
+  EXPECT_FALSE(reads_ahead("65536", "", 0));
+  EXPECT_FALSE(reads_ahead("4096,1024", "1024", 0));
+}
+
 // Partial results, rows and parts: the same bits however grains are called.
 TEST(Generate, GivesTheSameBitsForAnyRangesOfGrains) {
   const auto module = hlo::Parsed(

@@ -23,6 +23,10 @@ namespace {
 // not worth its code.
 constexpr int64_t kMostEmitted = 20000;
 
+// How far memory is read ahead: a page. Arrays of fewer bytes are in the cache, more or less.
+constexpr uint64_t kAheadBytes = 1 << 12;
+constexpr int64_t kLeastAheadBytes = 1 << 21;
+
 }  // namespace
 
 Value* ElementEmitter::Find(const Request& request) const {
@@ -166,6 +170,17 @@ Index ElementEmitter::OnlyElement(InstructionId id) {
   return index;
 }
 
+void ElementEmitter::Prefetch(InstructionId id, Value* address) {
+  const hlo::Shape& shape = module_.shape(id);
+  if (ProductOf(shape.dimensions()) * hlo::StorageBytes(shape.element_type()) < kLeastAheadBytes) {
+    return;
+  }
+  constexpr uint32_t kRead = 0, kAllCaches = 3, kData = 1;
+  b_.CreateIntrinsic(llvm::Intrinsic::prefetch, {b_.getPtrTy()},
+                     {b_.CreateConstGEP1_64(b_.getInt8Ty(), address, kAheadBytes),
+                      b_.getInt32(kRead), b_.getInt32(kAllCaches), b_.getInt32(kData)});
+}
+
 Value* ElementEmitter::Load(const Array& array, const Request& request) {
   const ElementType type = module_.shape(request.id).element_type();
   llvm::Type* element = MemoryType(b_, type);
@@ -191,6 +206,7 @@ Value* ElementEmitter::Load(const Array& array, const Request& request) {
     if (offset.step < 0) first = b_.CreateSub(first, b_.getInt64(width - 1));
     Value* address = b_.CreateGEP(element, array.address, first);
     if (offset.step < 0 && mask != nullptr) mask = b_.CreateVectorReverse(mask);
+    if (reads_ahead_ && offset.step > 0 && mask == nullptr) Prefetch(request.id, address);
     llvm::Instruction* load =
         mask == nullptr
             ? static_cast<llvm::Instruction*>(b_.CreateAlignedLoad(vector, address, align))

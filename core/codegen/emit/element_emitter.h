@@ -40,6 +40,10 @@ class ElementEmitter {
   void Fix(hlo::InstructionId id, llvm::Value* value) { fixed_[id.index] = value; }
   void Fix(hlo::InstructionId id, const Array& array) { arrays_[id.index] = array; }
 
+  // From here on, what large arrays are read along is asked for in time: loops go through memory
+  // from row to row. Processors stop reading ahead at the end of a page.
+  void ReadAhead() { reads_ahead_ = true; }
+
   // What was emitted before holds no longer: code behind this is not reached from it alone.
   void Forget() { scopes_.assign(1, {}); }
   // True if something could not be emitted; the code is of no use then.
@@ -66,6 +70,7 @@ class ElementEmitter {
   // Emits what is not plain.
   llvm::Value* Special(const Request& request);
   llvm::Value* Load(const Array& array, const Request& request);
+  void Prefetch(hlo::InstructionId id, llvm::Value* address);
   llvm::Value* Constant(const Request& request);
   llvm::Value* Iota(const Request& request);
   llvm::Value* Pad(const Request& request);
@@ -101,7 +106,7 @@ class ElementEmitter {
   std::vector<std::map<Request, llvm::Value*>> scopes_{1};
   int64_t emitted_ = 0;
   int depth_ = 0;
-  bool has_failed_ = false;
+  bool has_failed_ = false, reads_ahead_ = false;
 };
 
 }  // namespace hloscope::codegen

@@ -40,6 +40,8 @@ int FullWidth(const Kernel& kernel);
 int LanesAlong(const Kernel& kernel, int64_t size);
 // Bits of the integers that number lanes: 32 where all arrays have fewer elements.
 int LaneBits(const Kernel& kernel);
+// Loops over at least as many neighbours read so far along memory that it is worth to look ahead.
+inline constexpr int64_t kLeastAhead = 1 << 13;
 // Bytes read and written per element of a result of so many elements, about.
 int64_t BytesPerElement(const Kernel& kernel, int64_t elements);
 

@@ -56,6 +56,10 @@ class ReduceKernel {
     ElementEmitter emitter(kernel_.module, math, function_->Arrays());
     math_ = &math;
     emitter_ = &emitter;
+    if (lane_ + 1 == static_cast<int>(groups_.size()) && !HasKeptLanes() && lane_ >= 0 &&
+        groups_.back().size >= kLeastAhead) {
+      emitter.ReadAhead();
+    }
     // Grains of one part stand behind those of the part before.
     function_->Loop(function_->begin(), function_->end(), 1, [&](Value* number) {
       Builder& b = function_->builder();
