@@ -91,7 +91,7 @@ ENTRY e {
   EXPECT_NE(assembly.find("subps"), std::string::npos);
 }
 
-// Only loops along memory do, over arrays that are larger than caches.
+// Only loops that know where they read next do, over arrays that are larger than caches.
 TEST(Generate, ReadsAheadInLargeArrays) {
   const auto reads_ahead = [](const std::string& shape, const std::string& out, int dimension) {
     const auto module = hlo::Parsed(
@@ -109,7 +109,8 @@ TEST(Generate, ReadsAheadInLargeArrays) {
   };
   EXPECT_TRUE(reads_ahead("4194304", "", 0));
   EXPECT_FALSE(reads_ahead("65536", "", 0));
-  EXPECT_FALSE(reads_ahead("4096,1024", "1024", 0));
+  EXPECT_TRUE(reads_ahead("4096,1024", "1024", 0));
+  EXPECT_FALSE(reads_ahead("1024,256,4", "1024,4", 1));
 }
 
 // Partial results, rows and parts: the same bits however grains are called.

@@ -23,8 +23,7 @@ namespace {
 // not worth its code.
 constexpr int64_t kMostEmitted = 20000;
 
-// How far memory is read ahead: a page. Arrays of fewer bytes are in the cache, more or less.
-constexpr uint64_t kAheadBytes = 1 << 12;
+// Arrays of fewer bytes are in the cache, more or less.
 constexpr int64_t kLeastAheadBytes = 1 << 21;
 
 }  // namespace
@@ -172,13 +171,13 @@ Index ElementEmitter::OnlyElement(InstructionId id) {
 
 void ElementEmitter::Prefetch(InstructionId id, Value* address) {
   const hlo::Shape& shape = module_.shape(id);
-  if (ProductOf(shape.dimensions()) * hlo::StorageBytes(shape.element_type()) < kLeastAheadBytes) {
-    return;
-  }
+  const int64_t bytes = hlo::StorageBytes(shape.element_type());
+  if (ProductOf(shape.dimensions()) * bytes < kLeastAheadBytes) return;
   constexpr uint32_t kRead = 0, kAllCaches = 3, kData = 1;
+  Value* ahead = b_.getInt64(static_cast<uint64_t>(ahead_ * bytes));
   b_.CreateIntrinsic(llvm::Intrinsic::prefetch, {b_.getPtrTy()},
-                     {b_.CreateConstGEP1_64(b_.getInt8Ty(), address, kAheadBytes),
-                      b_.getInt32(kRead), b_.getInt32(kAllCaches), b_.getInt32(kData)});
+                     {b_.CreateGEP(b_.getInt8Ty(), address, ahead), b_.getInt32(kRead),
+                      b_.getInt32(kAllCaches), b_.getInt32(kData)});
 }
 
 Value* ElementEmitter::Load(const Array& array, const Request& request) {
@@ -206,7 +205,7 @@ Value* ElementEmitter::Load(const Array& array, const Request& request) {
     if (offset.step < 0) first = b_.CreateSub(first, b_.getInt64(width - 1));
     Value* address = b_.CreateGEP(element, array.address, first);
     if (offset.step < 0 && mask != nullptr) mask = b_.CreateVectorReverse(mask);
-    if (reads_ahead_ && offset.step > 0 && mask == nullptr) Prefetch(request.id, address);
+    if (ahead_ != 0 && offset.step > 0 && mask == nullptr) Prefetch(request.id, address);
     llvm::Instruction* load =
         mask == nullptr
             ? static_cast<llvm::Instruction*>(b_.CreateAlignedLoad(vector, address, align))

@@ -40,9 +40,9 @@ class ElementEmitter {
   void Fix(hlo::InstructionId id, llvm::Value* value) { fixed_[id.index] = value; }
   void Fix(hlo::InstructionId id, const Array& array) { arrays_[id.index] = array; }
 
-  // From here on, what large arrays are read along is asked for in time: loops go through memory
-  // from row to row. Processors stop reading ahead at the end of a page.
-  void ReadAhead() { reads_ahead_ = true; }
+  // From here on large arrays are asked for so many elements ahead of where they are read in step.
+  // Processors, which look ahead themselves, stop at the end of a page.
+  void ReadAhead(int64_t elements) { ahead_ = elements; }
 
   // What was emitted before holds no longer: code behind this is not reached from it alone.
   void Forget() { scopes_.assign(1, {}); }
@@ -106,7 +106,8 @@ class ElementEmitter {
   std::vector<std::map<Request, llvm::Value*>> scopes_{1};
   int64_t emitted_ = 0;
   int depth_ = 0;
-  bool has_failed_ = false, reads_ahead_ = false;
+  int64_t ahead_ = 0;
+  bool has_failed_ = false;
 };
 
 }  // namespace hloscope::codegen

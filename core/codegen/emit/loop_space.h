@@ -40,8 +40,9 @@ int FullWidth(const Kernel& kernel);
 int LanesAlong(const Kernel& kernel, int64_t size);
 // Bits of the integers that number lanes: 32 where all arrays have fewer elements.
 int LaneBits(const Kernel& kernel);
-// Loops over at least as many neighbours read so far along memory that it is worth to look ahead.
-inline constexpr int64_t kLeastAhead = 1 << 13;
+// How many elements loops along memory look ahead, about a page, and how long a loop has to be for
+// that: further on is not what it reads.
+inline constexpr int64_t kAhead = 1 << 10, kLeastAhead = 1 << 13;
 // Bytes read and written per element of a result of so many elements, about.
 int64_t BytesPerElement(const Kernel& kernel, int64_t elements);
 

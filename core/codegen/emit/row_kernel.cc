@@ -61,7 +61,7 @@ class RowKernel {
     ElementEmitter emitter(kernel_.module, math, function_.Arrays());
     math_ = &math;
     emitter_ = &emitter;
-    emitter.ReadAhead();
+    emitter.ReadAhead(kAhead);
     for (auto& [id, room] : kept_) room = Room(InstructionId(id));
     function_.ForUnits(form_.rows, grain, [&](Value* row) { Row(row); });
     function_.Finish();

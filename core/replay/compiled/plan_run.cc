@@ -67,7 +67,8 @@ Result<std::optional<Value>> PlanRun::Run(std::span<const Value> arguments) {
     const PlannedBuffer& buffer = plan_.buffers[b];
     if (buffer.place != Place::kResult) continue;
     Shape bytes = Shape::Array(hlo::ElementType::kU8, {buffer.bytes});
-    values_[b] = Value::Array(std::move(bytes), std::move(results_[static_cast<size_t>(buffer.at)]));
+    values_[b] =
+        Value::Array(std::move(bytes), std::move(results_[static_cast<size_t>(buffer.at)]));
   }
   size_t next = 0;
   const InstructionId root = (*plan_.module)[plan_.computation].root;
@@ -102,8 +103,8 @@ Status PlanRun::Allocate() {
       }
       case Place::kConstant: {
         const InstructionId id(static_cast<uint32_t>(buffer.at));
-        const auto* literal = plan_.module->Get<hlo::Literal>((*plan_.module)[id],
-                                                              hlo::AttributeKey::kConstantValue);
+        const auto* literal =
+            plan_.module->Get<hlo::Literal>((*plan_.module)[id], hlo::AttributeKey::kConstantValue);
         values_[b] = Value::FromLiteral(*literal);
         addresses_[b] = const_cast<std::byte*>(values_[b].data());
         break;
@@ -133,9 +134,12 @@ Result<bool> PlanRun::RunStep(const PlannedStep& step) {
       return true;
     case StepKind::kCopy: {
       const BufferNumber from = step.operands[0], to = step.results[0];
-      if (plan_.buffers[to].bytes > 0) {
-        std::memcpy(addresses_[to], addresses_[from], static_cast<size_t>(plan_.buffers[to].bytes));
-      }
+      HLOSCOPE_TRY(machine_.ForRanges(
+          plan_.buffers[to].bytes, kBytesPerTurn, [&](IndexRange range) -> Status {
+            std::memcpy(addresses_[to] + range.begin, addresses_[from] + range.begin,
+                        static_cast<size_t>(range.end - range.begin));
+            return {};
+          }));
       return true;
     }
     case StepKind::kWhile:
