@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include "core/ptx/ir/decode.h"
 #include "core/ptx/text/parser.h"
 
 namespace hloscope::ptx {
@@ -18,6 +19,20 @@ TEST(PtxCorpus, EveryFileParses) {
   }
   EXPECT_GE(files.size(), 21u);
   EXPECT_GT(entries, 20u);
+}
+
+TEST(PtxCorpus, EveryInstructionDecodes) {
+  size_t instructions = 0;
+  for (const std::string& file : CorpusFiles()) {
+    auto syntax = ParseText(ReadAll(file), file);
+    ASSERT_TRUE(syntax.has_value()) << syntax.error().ToString();
+    const Program program = Decode(*std::move(syntax));
+    for (const Kernel& kernel : program.kernels) {
+      instructions += kernel.instructions.size();
+      for (const Error& error : kernel.unsupported) ADD_FAILURE() << error.ToString();
+    }
+  }
+  EXPECT_GT(instructions, 1000u);
 }
 
 }  // namespace

@@ -1,0 +1,202 @@
+// Rows of opcodes.def, parsed once.
+#include "core/ptx/ir/forms.h"
+
+#include <algorithm>
+
+namespace hloscope::ptx {
+namespace {
+
+struct GroupRow {
+  std::string_view name;
+  std::vector<std::string_view> texts;
+};
+
+const std::vector<GroupRow>& Groups() {
+  static const std::vector<GroupRow> groups = {
+#define GROUP(name) \
+  {                 \
+    #name, {
+#define VALUE(name, enumerator, text) text,
+#define END(name) \
+  }               \
+  }               \
+  ,
+#include "core/ptx/ir/modifiers.def"
+#undef GROUP
+#undef VALUE
+#undef END
+  };
+  return groups;
+}
+
+std::vector<std::string_view> Words(std::string_view text) {
+  std::vector<std::string_view> words;
+  while (!text.empty()) {
+    const size_t end = std::min(text.find(' '), text.size());
+    if (end > 0) words.push_back(text.substr(0, end));
+    text.remove_prefix(std::min(end + 1, text.size()));
+  }
+  return words;
+}
+
+ModifierPattern ParseModifier(std::string_view word) {
+  ModifierPattern pattern;
+  if (word.ends_with('?')) pattern.optional = true;
+  if (word.ends_with('*')) pattern.optional = pattern.repeated = true;
+  if (pattern.optional) word.remove_suffix(1);
+  pattern.word = word;
+  if (word == "T") pattern.kind = ModifierPattern::Kind::kType;
+  if (word == "U") pattern.kind = ModifierPattern::Kind::kSourceType;
+  if (!word.starts_with('<')) return pattern;
+  pattern.kind = ModifierPattern::Kind::kGroup;
+  const std::string_view name = word.substr(1, word.size() - 2);
+  const auto found = std::ranges::find(Groups(), name, &GroupRow::name);
+  pattern.group = static_cast<ModifierGroup>(found - Groups().begin());
+  return pattern;
+}
+
+bool TakePrefix(std::string_view& text, std::string_view prefix) {
+  if (!text.starts_with(prefix)) return false;
+  text.remove_prefix(prefix.size());
+  return true;
+}
+
+OperandPattern ParseOperandPattern(std::string_view word) {
+  OperandPattern pattern;
+  using Kind = OperandPattern::Kind;
+  using Width = OperandPattern::Width;
+  if (word.ends_with('?')) {
+    pattern.optional = true;
+    word.remove_suffix(1);
+  }
+  if (word == "m" || word == "i" || word == "L") {
+    pattern.kind = word == "m" ? Kind::kAddress : word == "i" ? Kind::kInteger : Kind::kLabel;
+    return pattern;
+  }
+  pattern.kind = word[0] == 'd' ? Kind::kWrite : Kind::kRead;
+  word.remove_prefix(1);
+  pattern.by_vector = TakePrefix(word, "v");
+  if (word.size() > 2 && word[1] == 'x') {
+    pattern.parts = static_cast<uint32_t>(word[0] - '0');
+    word.remove_prefix(2);
+  }
+  if (TakePrefix(word, "T2"))
+    pattern.width = Width::kTwiceType;
+  else if (TakePrefix(word, "T"))
+    pattern.width = Width::kType;
+  else if (TakePrefix(word, "U"))
+    pattern.width = Width::kSource;
+  else if (TakePrefix(word, "p"))
+    pattern.width = Width::kPredicate;
+  else if (TakePrefix(word, "/"))
+    pattern.splits = true;
+  else {
+    pattern.width = Width::kBytes;
+    pattern.bytes = TakePrefix(word, "64") ? 8 : TakePrefix(word, "32") ? 4 : 2;
+  }
+  pattern.or_wider = TakePrefix(word, "+");
+  pattern.with_predicate = TakePrefix(word, "|p");
+  return pattern;
+}
+
+Form ParseForm(Operation operation, std::string_view modifiers, std::string_view types,
+               std::string_view sources, std::string_view operands) {
+  Form form;
+  form.operation = operation;
+  for (const std::string_view word : Words(modifiers))
+    form.modifiers.push_back(ParseModifier(word));
+  for (const std::string_view word : Words(types)) form.types.push_back(*TypeOf(word));
+  for (const std::string_view word : Words(sources)) form.sources.push_back(*TypeOf(word));
+  for (const std::string_view word : Words(operands))
+    form.operands.push_back(ParseOperandPattern(word));
+  return form;
+}
+
+std::unordered_map<std::string_view, std::vector<Form>> ParseForms() {
+  std::unordered_map<std::string_view, std::vector<Form>> forms;
+#define FORM(operation, opcode, modifiers, types, sources, operands) \
+  forms[opcode].push_back(ParseForm(Operation::operation, modifiers, types, sources, operands));
+#include "core/ptx/ir/opcodes.def"
+#undef FORM
+  return forms;
+}
+
+// Whether one modifier is what one pattern asks for; notes it in the instruction.
+bool MatchOne(const Form& form, const ModifierPattern& pattern, std::string_view text,
+              Instruction& instruction) {
+  const auto type_in = [&](const std::vector<Type>& types, Type& type) {
+    const auto read = TypeOf(text);
+    if (!read.has_value() || std::ranges::find(types, *read) == types.end()) return false;
+    type = *read;
+    return true;
+  };
+  switch (pattern.kind) {
+    case ModifierPattern::Kind::kWord:
+      if (text == pattern.word && (text == "approx" || text == "full"))
+        instruction.approximate = true;
+      return text == pattern.word;
+    case ModifierPattern::Kind::kType:
+      return type_in(form.types, instruction.type);
+    case ModifierPattern::Kind::kSourceType:
+      return type_in(form.sources, instruction.source);
+    case ModifierPattern::Kind::kGroup:
+      break;
+  }
+  const auto& texts = Groups()[static_cast<size_t>(pattern.group)].texts;
+  const auto found = std::ranges::find(texts, text);
+  if (found == texts.end()) return false;
+  instruction.modifiers[static_cast<size_t>(pattern.group)] =
+      static_cast<uint8_t>(found - texts.begin() + 1);
+  return true;
+}
+
+}  // namespace
+
+std::span<const Form> FormsOf(std::string_view opcode) {
+  static const auto forms = ParseForms();
+  const auto found = forms.find(opcode);
+  if (found == forms.end()) return {};
+  return found->second;
+}
+
+bool MatchModifiers(const Form& form, const Statement& statement, Instruction& instruction) {
+  instruction = {};
+  instruction.operation = form.operation;
+  size_t next = 0;
+  for (const ModifierPattern& pattern : form.modifiers) {
+    bool any = false;
+    while (next < statement.modifiers.size() &&
+           MatchOne(form, pattern, statement.modifiers[next], instruction)) {
+      ++next;
+      any = true;
+      if (!pattern.repeated) break;
+    }
+    if (!any && !pattern.optional) return false;
+  }
+  return next == statement.modifiers.size();
+}
+
+uint32_t Instruction::vector_width() const {
+  switch (ModifierVector(*this)) {
+    case Vector::kNone:
+      return 1;
+    case Vector::kV2:
+      return 2;
+    case Vector::kV4:
+      return 4;
+    case Vector::kV8:
+      return 8;
+  }
+  return 1;
+}
+
+InstructionClass ClassOf(Operation operation) {
+  static constexpr InstructionClass kClasses[] = {
+#define OPERATION(enumerator, counted) InstructionClass::counted,
+#include "core/ptx/ir/operations.def"
+#undef OPERATION
+  };
+  return kClasses[static_cast<size_t>(operation)];
+}
+
+}  // namespace hloscope::ptx
