@@ -11,6 +11,21 @@
 namespace hloscope::ptx {
 namespace {
 
+bool IsWarpWide(Operation operation) {
+  switch (operation) {
+    case Operation::kShfl:
+    case Operation::kVote:
+    case Operation::kBallot:
+    case Operation::kElect:
+    case Operation::kRedux:
+    case Operation::kLdmatrix:
+    case Operation::kStmatrix:
+      return true;
+    default:
+      return ClassOf(operation) == InstructionClass::kTensor;
+  }
+}
+
 class Decoder {
  public:
   Decoder(const Syntax& syntax, const Entry& entry, Kernel& kernel)
@@ -29,6 +44,7 @@ class Decoder {
         instruction.operation = Operation::kTrap;
       }
       instruction.position = statement.position;
+      instruction.warp_wide = IsWarpWide(instruction.operation);
       kernel_.instructions.push_back(instruction);
       kernel_.forms.push_back(statement.Form());
     }
@@ -255,8 +271,9 @@ bool WantsBlockOrder(const Kernel& kernel) {
   for (const Instruction& instruction : kernel.instructions) {
     const StateSpace space = ModifierStateSpace(instruction);
     const bool shared = space == StateSpace::kShared || space == StateSpace::kSharedCta;
-    const bool atomic =
-        instruction.operation == Operation::kAtom || instruction.operation == Operation::kRed;
+    const bool atomic = instruction.operation == Operation::kAtom ||
+                        instruction.operation == Operation::kAtomCas ||
+                        instruction.operation == Operation::kRed;
     const Order order = ModifierOrder(instruction);
     const bool watches = order != Order::kNone && order != Order::kWeak;
     if (!shared && (atomic || watches)) return true;

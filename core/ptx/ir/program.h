@@ -87,11 +87,12 @@ struct Instruction {
   uint32_t value = 0;           // its integer that is known now (size of cp.async)
   Position position;
 
+  bool warp_wide = false;  // waits for the lanes of its member mask, or for all
+
   uint32_t vector_width() const;
-  bool warp_wide = false;  // waits for the lanes of its member mask
 };
 
-// The value of a modifier group: `Get<Round>(instruction)`.
+// The value of a modifier group: ModifierRound(instruction).
 #define GROUP(name)                                                                     \
   inline name Modifier##name(const Instruction& i) {                                    \
     return static_cast<name>(i.modifiers[static_cast<size_t>(ModifierGroup::k##name)]); \

@@ -1,0 +1,107 @@
+// Every access to memory.
+#include "core/ptx/machine/access.h"
+
+#include <algorithm>
+
+namespace hloscope::ptx {
+namespace {
+
+std::string_view NameOf(uint64_t window) {
+  if (window == kSharedWindow) return "shared memory";
+  if (window == kLocalWindow) return "local memory";
+  if (window == kParamWindow) return "the parameters";
+  if (window >= kFirstVariableWindow) return "a variable of the module";
+  return "an argument";
+}
+
+bool Refuse(Warp& warp, const char* verb, const Place& place, uint64_t window, uint64_t address,
+            uint32_t lane, uint32_t bytes) {
+  std::string what = std::string(verb) + " " + std::to_string(bytes) + " bytes ";
+  if (place.window == nullptr) {
+    what += "at an address that belongs to no argument, variable or memory of the block";
+  } else {
+    what += "at byte " + std::to_string(place.offset) + " of " + std::string(NameOf(window));
+    if (window >= kFirstArgumentWindow && window < kFirstVariableWindow)
+      what += " " + std::to_string(window - kFirstArgumentWindow);
+    what += ", which has " + std::to_string(place.window->bytes);
+  }
+  warp.block->Fail(std::move(what), warp.first_thread + lane, address);
+  return false;
+}
+
+uint64_t WindowOf(StateSpace space, uint64_t address) {
+  switch (space) {
+    case StateSpace::kShared:
+    case StateSpace::kSharedCta:
+      return kSharedWindow;
+    case StateSpace::kLocal:
+      return kLocalWindow;
+    case StateSpace::kParam:
+    case StateSpace::kParamEntry:
+      return kParamWindow;
+    default:
+      return address >> kWindowShift;
+  }
+}
+
+}  // namespace
+
+Place Locate(Warp& warp, StateSpace space, uint64_t address, uint32_t lane, Window& scratch) {
+  const uint64_t window = WindowOf(space, address);
+  const bool in_space =
+      space != StateSpace::kNone && space != StateSpace::kGlobal && space != StateSpace::kConst;
+  const uint64_t offset = in_space ? address : address & ((uint64_t{1} << kWindowShift) - 1);
+  Block& block = *warp.block;
+  const LaunchMemory& memory = *block.memory;
+  if (space == StateSpace::kGlobal && window < kFirstArgumentWindow) return {};
+  if (window == kSharedWindow) {
+    scratch = {block.shared.data(), block.shared.size(), block.shared.size(), true};
+    return {&scratch, offset};
+  }
+  if (window == kLocalWindow) {
+    scratch = {block.local + block.local_bytes * (warp.first_thread + lane), block.local_bytes,
+               block.local_bytes, true};
+    return {&scratch, offset};
+  }
+  if (window == kParamWindow) return {&memory.parameters, offset};
+  if (window >= kFirstVariableWindow && window - kFirstVariableWindow < memory.variables.size()) {
+    return {&memory.variables[window - kFirstVariableWindow], offset};
+  }
+  if (window >= kFirstArgumentWindow && window - kFirstArgumentWindow < memory.arguments.size()) {
+    return {&memory.arguments[window - kFirstArgumentWindow], offset};
+  }
+  return {};
+}
+
+bool Load(Warp& warp, StateSpace space, uint64_t address, uint32_t lane, void* into,
+          uint32_t bytes) {
+  Window scratch;
+  const Place place = Locate(warp, space, address, lane, scratch);
+  if (place.window == nullptr || place.offset > place.window->padded ||
+      bytes > place.window->padded - place.offset) {
+    return Refuse(warp, "reads", place, WindowOf(space, address), address, lane, bytes);
+  }
+  const uint64_t held = place.offset >= place.window->bytes
+                            ? 0
+                            : std::min<uint64_t>(bytes, place.window->bytes - place.offset);
+  std::memcpy(into, place.window->data + place.offset, held);
+  if (held < bytes) {
+    std::memset(static_cast<std::byte*>(into) + held, 0xff, bytes - held);
+    warp.block->padding_reads += bytes - held;
+  }
+  return true;
+}
+
+bool Store(Warp& warp, StateSpace space, uint64_t address, uint32_t lane, const void* from,
+           uint32_t bytes) {
+  Window scratch;
+  const Place place = Locate(warp, space, address, lane, scratch);
+  if (place.window == nullptr || !place.window->writable || place.offset > place.window->bytes ||
+      bytes > place.window->bytes - place.offset) {
+    return Refuse(warp, "writes", place, WindowOf(space, address), address, lane, bytes);
+  }
+  std::memcpy(place.window->data + place.offset, from, bytes);
+  return true;
+}
+
+}  // namespace hloscope::ptx

@@ -1,0 +1,30 @@
+// Every access to memory: an address to bytes that its window holds, or a fault.
+#pragma once
+
+#include "core/ptx/machine/lanes.h"
+
+namespace hloscope::ptx {
+
+// The window that addresses of a state space lie in, for one thread of the block.
+struct Place {
+  const Window* window = nullptr;
+  uint64_t offset = 0;
+};
+
+// Where `address` of `space` points to for lane `lane`; a null window where there is none.
+Place Locate(Warp& warp, StateSpace space, uint64_t address, uint32_t lane, Window& scratch);
+
+// Copies `bytes` from or to `address`. Notes a fault and gives false where the access is outside of
+// its window (reads: beyond its padding), misaligned, or a write to what cannot be written.
+bool Load(Warp& warp, StateSpace space, uint64_t address, uint32_t lane, void* into,
+          uint32_t bytes);
+bool Store(Warp& warp, StateSpace space, uint64_t address, uint32_t lane, const void* from,
+           uint32_t bytes);
+
+// The address operand of one lane, its offset added.
+inline uint64_t AddressOf(const Warp& warp, const Instruction& in, Slot slot, uint32_t lane,
+                          uint32_t which = 0) {
+  return ReadLane(warp, slot, lane) + static_cast<uint64_t>(in.offsets[which]);
+}
+
+}  // namespace hloscope::ptx

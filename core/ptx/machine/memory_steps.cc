@@ -1,0 +1,257 @@
+// Loads, stores, atomics and asynchronous copies (which are done when they are issued).
+#include <algorithm>
+#include <bit>
+#include <cmath>
+
+#include "core/ptx/machine/access.h"
+#include "core/ptx/machine/rounding.h"
+#include "core/ptx/machine/steps.h"
+
+namespace hloscope::ptx {
+namespace {
+
+bool Misaligned(Warp& w, uint64_t address, uint32_t lane, uint32_t bytes) {
+  if (address % bytes == 0) return false;
+  w.block->Fail(
+      "an address that is no multiple of the " + std::to_string(bytes) + " bytes accessed",
+      w.first_thread + lane, address);
+  return true;
+}
+
+// Values narrower than their registers are extended by the sign of their type.
+uint64_t Extended(uint64_t bits, Type type) {
+  const uint32_t width = RowOf(type).bits;
+  if (RowOf(type).kind != TypeKind::kSigned || width == 64) return bits;
+  const uint64_t sign = uint64_t{1} << (width - 1);
+  return (bits ^ sign) - sign;
+}
+
+void LoadLanes(Warp& w, const Instruction& in, const Slot* s, uint32_t m) {
+  const uint32_t width = in.vector_width(), bytes = BytesOf(in.type);
+  const StateSpace space = ModifierStateSpace(in);
+  for (uint32_t l = 0; l < kLanes; ++l) {
+    if ((m >> l & 1) == 0) continue;
+    std::byte values[64];
+    const uint64_t address = AddressOf(w, in, s[width], l);
+    if (Misaligned(w, address, l, bytes * width) ||
+        !Load(w, space, address, l, values, bytes * width))
+      return;
+    for (uint32_t v = 0; v < width; ++v) {
+      uint64_t bits = 0;
+      std::memcpy(&bits, values + v * bytes, bytes);
+      WriteLane(w, s[v], l, Extended(bits, in.type));
+    }
+  }
+}
+
+// All lanes in one window and registers of exactly the type: bounds are checked once, for the least
+// and the greatest offset.
+template <typename T>
+bool LoadTogether(Warp& w, const Instruction& in, const Slot* s, uint32_t m) {
+  const uint32_t width = in.vector_width();
+  const StateSpace space = ModifierStateSpace(in);
+  if (m != kAllLanes || space == StateSpace::kLocal || s[width].bytes != 8) return false;
+  const auto addresses = Read<uint64_t>(w, s[width]);
+  uint64_t low = ~uint64_t{0}, high = 0, all = 0;
+  for (uint32_t l = 0; l < kLanes; ++l) {
+    const uint64_t address = addresses.v[l] + static_cast<uint64_t>(in.offsets[0]);
+    low = std::min(low, address);
+    high = std::max(high, address);
+    all |= address;
+  }
+  Window scratch;
+  const Place place = Locate(w, space, low, 0, scratch);
+  const uint64_t size = sizeof(T) * width;
+  if (place.window == nullptr || all % size != 0 || place.offset > place.window->bytes ||
+      high - low + size > place.window->bytes - place.offset) {
+    return false;
+  }
+  if (space == StateSpace::kNone && (low >> kWindowShift) == kLocalWindow) return false;
+  const std::byte* base =
+      place.window->data + place.offset - low + static_cast<uint64_t>(in.offsets[0]);
+  for (uint32_t v = 0; v < width; ++v) {
+    if (s[v].present() && s[v].bytes != sizeof(T)) return false;
+  }
+  for (uint32_t v = 0; v < width; ++v) {
+    Values<T> values;
+    for (uint32_t l = 0; l < kLanes; ++l)
+      std::memcpy(&values.v[l], base + addresses.v[l] + v * sizeof(T), sizeof(T));
+    Write(w, s[v], values, kAllLanes);
+  }
+  return true;
+}
+
+template <typename T>
+void LoadOf(Warp& w, const Instruction& in, const Slot* s, uint32_t m) {
+  if (!LoadTogether<T>(w, in, s, m)) LoadLanes(w, in, s, m);
+}
+
+Step LoadStep(const Instruction& i) {
+  switch (BytesOf(i.type)) {
+    case 2:
+      return LoadOf<uint16_t>;
+    case 4:
+      return LoadOf<uint32_t>;
+    case 8:
+      return LoadOf<uint64_t>;
+    default:
+      return LoadLanes;
+  }
+}
+
+void StoreLanes(Warp& w, const Instruction& in, const Slot* s, uint32_t m) {
+  const uint32_t width = in.vector_width(), bytes = BytesOf(in.type);
+  const StateSpace space = ModifierStateSpace(in);
+  for (uint32_t l = 0; l < kLanes; ++l) {
+    if ((m >> l & 1) == 0) continue;
+    std::byte values[64];
+    for (uint32_t v = 0; v < width; ++v) {
+      const uint64_t bits = ReadLane(w, s[1 + v], l);
+      std::memcpy(values + v * bytes, &bits, bytes);
+    }
+    const uint64_t address = AddressOf(w, in, s[0], l);
+    if (Misaligned(w, address, l, bytes * width) ||
+        !Store(w, space, address, l, values, bytes * width))
+      return;
+  }
+}
+
+template <typename T>
+T Changed(Atomic atomic, T old, T value) {
+  switch (atomic) {
+    case Atomic::kAdd:
+      return static_cast<T>(old + value);
+    case Atomic::kMin:
+      return std::min(old, value);
+    case Atomic::kMax:
+      return std::max(old, value);
+    case Atomic::kExch:
+      return value;
+    case Atomic::kInc:
+      return old >= value ? T{0} : static_cast<T>(old + 1);
+    case Atomic::kDec:
+      return old == 0 || old > value ? value : static_cast<T>(old - 1);
+    default:
+      return old;
+  }
+}
+
+uint64_t ChangedHalves(const Instruction& in, uint64_t old, uint64_t value) {
+  const bool half = in.type == Type::kF16 || in.type == Type::kF16x2;
+  uint64_t result = 0;
+  for (uint32_t p = 0; p < BytesOf(in.type) / 2; ++p) {
+    const auto a = static_cast<uint16_t>(old >> (16 * p)),
+               b = static_cast<uint16_t>(value >> (16 * p));
+    const double sum = half ? double{HalfToFloat(a)} + double{HalfToFloat(b)}
+                            : SumToOdd(Bf16ToFloat(a), Bf16ToFloat(b));
+    result |= uint64_t{ToNarrow(sum, half ? kFormatF16 : kFormatBf16)} << (16 * p);
+  }
+  return result;
+}
+
+uint64_t ChangedBits(const Instruction& in, uint64_t old, uint64_t value, uint64_t other) {
+  if (in.operation == Operation::kAtomCas) return old == value ? other : old;
+  const Atomic atomic = ModifierAtomic(in);
+  if (atomic == Atomic::kAnd) return old & value;
+  if (atomic == Atomic::kOr) return old | value;
+  if (atomic == Atomic::kXor) return old ^ value;
+  const auto as = [&]<typename T>(Tag<T>) {
+    return static_cast<uint64_t>(Changed(atomic, static_cast<T>(old), static_cast<T>(value)));
+  };
+  switch (in.type) {
+    case Type::kS32:
+      return as(Tag<int32_t>{});
+    case Type::kS64:
+      return as(Tag<int64_t>{});
+    case Type::kB32:
+    case Type::kU32:
+      return as(Tag<uint32_t>{});
+    case Type::kB64:
+    case Type::kU64:
+      return as(Tag<uint64_t>{});
+    case Type::kF32:
+      return std::bit_cast<uint32_t>(
+          Compute32(Arithmetic::kAdd, std::bit_cast<float>(static_cast<uint32_t>(old)),
+                    std::bit_cast<float>(static_cast<uint32_t>(value)), 0, Round::kRn));
+    case Type::kF64:
+      return std::bit_cast<uint64_t>(std::bit_cast<double>(old) + std::bit_cast<double>(value));
+    default:
+      return ChangedHalves(in, old, value);
+  }
+}
+
+// Lanes take turns in their order. atom: d, address, value, other; red: address, value.
+void AtomicLanes(Warp& w, const Instruction& in, const Slot* s, uint32_t m) {
+  const bool returns = in.operation != Operation::kRed;
+  const Slot* from = returns ? s + 1 : s;
+  const uint32_t bytes = BytesOf(in.type);
+  const StateSpace space = ModifierStateSpace(in);
+  for (uint32_t l = 0; l < kLanes; ++l) {
+    if ((m >> l & 1) == 0) continue;
+    const uint64_t address = AddressOf(w, in, from[0], l);
+    uint64_t old = 0;
+    if (Misaligned(w, address, l, bytes) || !Load(w, space, address, l, &old, bytes)) return;
+    const uint64_t other = in.operation == Operation::kAtomCas ? ReadLane(w, s[3], l) : 0;
+    const uint64_t changed = ChangedBits(in, old, ReadLane(w, from[1], l), other);
+    if (!Store(w, space, address, l, &changed, bytes)) return;
+    if (returns) WriteLane(w, s[0], l, old);
+  }
+}
+
+Step AtomicStep(const Instruction& i) {
+  const Atomic atomic = ModifierAtomic(i);
+  const TypeKind kind = RowOf(i.type).kind;
+  const bool floating = kind == TypeKind::kFloat || kind == TypeKind::kPacked;
+  if (floating && atomic != Atomic::kAdd) return nullptr;
+  return AtomicLanes;
+}
+
+// The fourth operand of the first form is how many bytes come from the source, the rest are zeros;
+// that of the second a predicate that leaves only zeros.
+void CopyLanes(Warp& w, const Instruction& in, const Slot* s, uint32_t m) {
+  for (uint32_t l = 0; l < kLanes; ++l) {
+    if ((m >> l & 1) == 0) continue;
+    std::byte values[16] = {};
+    uint32_t bytes = in.value;
+    if (in.operation == Operation::kCpAsyncIgnore) {
+      if ((ReadMask(w, s[2]) >> l & 1) != 0) bytes = 0;
+    } else if (s[2].present()) {
+      bytes = std::min(bytes, static_cast<uint32_t>(ReadLane(w, s[2], l)));
+    }
+    const uint64_t to = AddressOf(w, in, s[0], l), from = AddressOf(w, in, s[1], l, 1);
+    if (Misaligned(w, to, l, in.value)) return;
+    if (bytes > 0 &&
+        (Misaligned(w, from, l, in.value) || !Load(w, StateSpace::kGlobal, from, l, values, bytes)))
+      return;
+    if (!Store(w, StateSpace::kShared, to, l, values, in.value)) return;
+  }
+}
+
+Step CopyStep(const Instruction& i) {
+  const StateSpace space = ModifierStateSpace(i);
+  if (space != StateSpace::kShared && space != StateSpace::kSharedCta) return nullptr;
+  return i.value == 4 || i.value == 8 || i.value == 16 ? CopyLanes : nullptr;
+}
+
+}  // namespace
+
+Step MemoryStep(const Instruction& i) {
+  switch (i.operation) {
+    case Operation::kLd:
+      return LoadStep(i);
+    case Operation::kSt:
+      return StoreLanes;
+    case Operation::kAtom:
+    case Operation::kRed:
+      return AtomicStep(i);
+    case Operation::kAtomCas:
+      return AtomicLanes;
+    case Operation::kCpAsync:
+    case Operation::kCpAsyncIgnore:
+      return CopyStep(i);
+    default:
+      return nullptr;
+  }
+}
+
+}  // namespace hloscope::ptx

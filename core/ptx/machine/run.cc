@@ -1,0 +1,296 @@
+// The loop that executes a block: warps in turn, and in a warp the group of lanes with the lowest
+// pc, so that lanes that part meet again without a graph of the code.
+#include "core/ptx/machine/run.h"
+
+#include <algorithm>
+#include <bit>
+
+#include "core/ptx/machine/lanes.h"
+
+namespace hloscope::ptx {
+namespace {
+
+constexpr uint64_t kStepsBetweenQuestions = 1 << 14;
+// After so many branches back in a row other groups of the warp get their turn: one may wait for
+// what another writes.
+constexpr uint32_t kPatience = 4096;
+
+class BlockLoop {
+ public:
+  BlockLoop(const Executable& executable, Block& block, Executions& executions,
+            const Continue& go_on)
+      : kernel_(*executable.kernel),
+        steps_(executable.steps),
+        block_(block),
+        executions_(executions),
+        go_on_(go_on) {}
+
+  bool Run() {
+    const bool finished = RunWarps();
+    return (since_question_ == 0 || Ask()) && finished;
+  }
+
+ private:
+  bool RunWarps() {
+    while (block_.live_threads > 0) {
+      bool ran = false;
+      for (Warp& warp : block_.warps) {
+        ran |= RunWarp(warp);
+        if (stopped_) return false;
+        if (block_.fault.has_value()) return true;
+      }
+      if (ReleaseBarriers() || ran) continue;
+      Stuck();
+      return true;
+    }
+    return true;
+  }
+
+  // The running group with the lowest pc, or the highest where that has spun for long; nullptr
+  // where none runs.
+  Group* Choose(Warp& warp, uint32_t spins) {
+    Group* chosen = nullptr;
+    for (Group& group : warp.groups) {
+      if (group.state != GroupState::kRuns) continue;
+      if (chosen == nullptr || spins >= kPatience) chosen = &group;
+      if (spins < kPatience) break;
+    }
+    return chosen;
+  }
+
+  bool RunWarp(Warp& warp) {
+    bool ran = false;
+    uint32_t spins = 0;
+    while (Group* group = Choose(warp, spins)) {
+      ran = true;
+      const bool impatient = spins >= kPatience;
+      if (impatient) spins = 0;
+      const Group taken = *group;
+      warp.groups.erase(warp.groups.begin() + (group - warp.groups.data()));
+      RunGroup(warp, taken, spins);
+      if (stopped_ || block_.fault.has_value()) return true;
+      // A warp that only waits for another warp must let it run.
+      if (impatient) return true;
+    }
+    return ran;
+  }
+
+  // Puts a group among the others; groups that run at one pc become one, and a waiting one that it
+  // completes too.
+  void Insert(Warp& warp, Group group) {
+    for (Group& other : warp.groups) {
+      const bool joins = other.pc == group.pc && other.state != GroupState::kWaitsAtBarrier &&
+                         group.state == GroupState::kRuns;
+      if (!joins) continue;
+      other.mask |= group.mask;
+      other.state = GroupState::kRuns;
+      return;
+    }
+    const auto at = std::ranges::upper_bound(warp.groups, group.pc, {}, &Group::pc);
+    warp.groups.insert(at, group);
+  }
+
+  // Where the group has to stop: the lowest pc of another one that it could meet.
+  uint32_t Limit(const Warp& warp, uint32_t pc) const {
+    uint32_t limit = 0xffffffffu;
+    for (const Group& other : warp.groups) {
+      if (other.state != GroupState::kWaitsAtBarrier && other.pc >= pc)
+        limit = std::min(limit, other.pc);
+    }
+    return limit;
+  }
+
+  void RunGroup(Warp& warp, Group group, uint32_t& spins) {
+    uint32_t pc = group.pc, mask = group.mask;
+    const uint32_t limit = Limit(warp, pc);
+    const Instruction* code = kernel_.instructions.data();
+    bool first = true;
+    for (;;) {
+      if (pc >= limit && !(first && pc == limit)) break;
+      first = false;
+      const Instruction& in = code[pc];
+      uint32_t active = mask;
+      if (in.guard != Slot::kAbsent) {
+        uint32_t guard;
+        std::memcpy(&guard, warp.registers + in.guard, 4);
+        active &= in.guard_negated ? ~guard : guard;
+      }
+      executions_.warps[pc] += 1;
+      executions_.lanes[pc] += static_cast<uint32_t>(std::popcount(active));
+      if (++since_question_ >= kStepsBetweenQuestions && !Ask()) return;
+      if (const Step step = steps_[pc]; step != nullptr) {
+        if (in.warp_wide && active != kAllLanes && active != 0 &&
+            Waits(warp, in, active, {pc, mask}))
+          return;
+        if (active != 0) {
+          block_.pc = pc;
+          step(warp, in, kernel_.slots.data() + in.first_slot, active);
+          if (block_.fault.has_value()) return;
+        }
+        ++pc;
+        continue;
+      }
+      if (!Control(warp, in, pc, mask, active, spins)) return;
+    }
+    Insert(warp, {pc, mask});
+  }
+
+  bool Ask() {
+    stopped_ = !go_on_(since_question_);
+    since_question_ = 0;
+    return !stopped_;
+  }
+
+  // Whether lanes that the member mask names are elsewhere in the code: then the group waits for
+  // them.
+  bool Waits(Warp& warp, const Instruction& in, uint32_t active, Group group) {
+    uint32_t members = kAllLanes;
+    if (const auto counted = ClassOf(in.operation);
+        counted == InstructionClass::kWarp || counted == InstructionClass::kControl) {
+      const Slot slot = kernel_.slots[in.first_slot + in.slot_count - 1];
+      members = static_cast<uint32_t>(
+          ReadLane(warp, slot, static_cast<uint32_t>(std::countr_zero(active))));
+    }
+    const uint32_t missing = members & warp.live & ~group.mask;
+    if (missing == 0) return false;
+    group.state = GroupState::kWaitsForLanes;
+    Insert(warp, group);
+    return true;
+  }
+
+  // A control instruction; false where the group ended, parted or waits.
+  bool Control(Warp& warp, const Instruction& in, uint32_t& pc, uint32_t& mask, uint32_t active,
+               uint32_t& spins) {
+    block_.pc = pc;
+    switch (in.operation) {
+      case Operation::kBra:
+        return Branch(warp, in, pc, mask, active, spins);
+      case Operation::kRet:
+        warp.live &= ~active;
+        block_.live_threads -= static_cast<uint32_t>(std::popcount(active));
+        mask &= ~active;
+        ++pc;
+        return mask != 0;
+      case Operation::kBar:
+        return active == 0 ? (++pc, true) : Barrier(warp, in, pc, mask, active);
+      case Operation::kWarpBar:
+        if (active != 0 && active != kAllLanes && Waits(warp, in, active, {pc, mask})) return false;
+        ++pc;
+        return true;
+      case Operation::kTrap:
+        if (active != 0) {
+          block_.Fail("the kernel stops itself (trap)",
+                      warp.first_thread + static_cast<uint32_t>(std::countr_zero(active)));
+          return false;
+        }
+        ++pc;
+        return true;
+      default:
+        ++pc;
+        return true;
+    }
+  }
+
+  bool Branch(Warp& warp, const Instruction& in, uint32_t& pc, uint32_t& mask, uint32_t active,
+              uint32_t& spins) {
+    if (active == 0) {
+      ++pc;
+      return true;
+    }
+    const bool back = in.target <= pc;
+    if (back) ++spins;
+    if (active == mask && !back && warp.groups.empty()) {
+      pc = in.target;
+      return true;
+    }
+    if (active == mask && back && warp.groups.empty() && spins < kPatience) {
+      pc = in.target;
+      return true;
+    }
+    Insert(warp, {in.target, active});
+    if ((mask & ~active) != 0) Insert(warp, {pc + 1, mask & ~active});
+    return false;
+  }
+
+  bool Barrier(Warp& warp, const Instruction& in, uint32_t pc, uint32_t mask, uint32_t active) {
+    const Slot* s = kernel_.slots.data() + in.first_slot;
+    const uint32_t lane = static_cast<uint32_t>(std::countr_zero(active));
+    Group group{pc, active, GroupState::kWaitsAtBarrier,
+                static_cast<uint32_t>(ReadLane(warp, s[0], lane)), 0};
+    if (s[1].present()) group.threads = static_cast<uint32_t>(ReadLane(warp, s[1], lane));
+    if ((mask & ~active) != 0) Insert(warp, {pc + 1, mask & ~active});
+    Insert(warp, group);
+    return false;
+  }
+
+  // A barrier opens when as many threads as it names wait at it, or all that live.
+  bool ReleaseBarriers() {
+    bool released = false;
+    for (Warp& warp : block_.warps) {
+      for (const Group& group : warp.groups) {
+        if (group.state != GroupState::kWaitsAtBarrier) continue;
+        const uint32_t wanted = group.threads == 0 ? block_.live_threads : group.threads;
+        if (WaitingAt(group.barrier) < wanted) continue;
+        Release(group.barrier);
+        released = true;
+        break;
+      }
+    }
+    return released;
+  }
+
+  uint32_t WaitingAt(uint32_t barrier) const {
+    uint32_t threads = 0;
+    for (const Warp& warp : block_.warps) {
+      for (const Group& group : warp.groups) {
+        const bool waits = group.state == GroupState::kWaitsAtBarrier && group.barrier == barrier;
+        if (waits) threads += static_cast<uint32_t>(std::popcount(group.mask));
+      }
+    }
+    return threads;
+  }
+
+  void Release(uint32_t barrier) {
+    for (Warp& warp : block_.warps) {
+      std::vector<Group> groups;
+      groups.swap(warp.groups);
+      for (Group group : groups) {
+        if (group.state == GroupState::kWaitsAtBarrier && group.barrier == barrier) {
+          group = {group.pc + 1, group.mask};
+        }
+        Insert(warp, group);
+      }
+    }
+  }
+
+  // Nobody can go on: named by the first thread that waits.
+  void Stuck() {
+    for (const Warp& warp : block_.warps) {
+      if (warp.groups.empty()) continue;
+      const Group& group = warp.groups.front();
+      block_.pc = group.pc;
+      block_.Fail(group.state == GroupState::kWaitsAtBarrier
+                      ? "a barrier that not all threads of the block reach"
+                      : "lanes of the member mask that never come",
+                  warp.first_thread + static_cast<uint32_t>(std::countr_zero(group.mask)));
+      return;
+    }
+  }
+
+  const Kernel& kernel_;
+  const std::vector<Step>& steps_;
+  Block& block_;
+  Executions& executions_;
+  const Continue& go_on_;
+  uint64_t since_question_ = 0;
+  bool stopped_ = false;
+};
+
+}  // namespace
+
+bool RunBlock(const Executable& executable, Block& block, Executions& executions,
+              const Continue& go_on) {
+  return BlockLoop(executable, block, executions, go_on).Run();
+}
+
+}  // namespace hloscope::ptx

@@ -1,0 +1,84 @@
+// What a running kernel consists of: memory windows, a block, its warps and the groups of lanes
+// that share a pc.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "core/ptx/ir/program.h"
+
+namespace hloscope::ptx {
+
+inline constexpr uint32_t kLanes = 32;
+inline constexpr uint32_t kAllLanes = 0xffffffffu;
+
+// The bytes behind the addresses of one window. Reads from `bytes` up to `padded` give poison
+// (0xff), beyond are faults.
+struct Window {
+  std::byte* data = nullptr;
+  uint64_t bytes = 0;
+  uint64_t padded = 0;
+  bool writable = true;
+};
+
+struct RawFault {
+  std::string what;
+  uint32_t pc = 0;
+  uint32_t thread = 0;  // in its block
+  uint64_t address = 0;
+  bool has_address = false;
+};
+
+// Windows that all blocks of a launch share: arguments, variables of the module, parameters.
+struct LaunchMemory {
+  std::vector<Window> arguments;
+  std::vector<Window> variables;
+  Window parameters;
+};
+
+enum class GroupState : uint8_t { kRuns, kWaitsForLanes, kWaitsAtBarrier };
+
+struct Group {
+  uint32_t pc = 0;
+  uint32_t mask = 0;
+  GroupState state = GroupState::kRuns;
+  uint32_t barrier = 0;  // which one it waits at, and for how many threads (0: all of the block)
+  uint32_t threads = 0;
+};
+
+struct Block;
+
+struct Warp {
+  std::byte* registers = nullptr;
+  const std::byte* constants = nullptr;
+  Block* block = nullptr;
+  uint32_t first_thread = 0;        // in its block
+  uint32_t live = 0;                // lanes that have not returned
+  uint32_t carry = 0;               // the carry flag of each lane
+  std::vector<Group> groups;        // sorted by pc
+  alignas(64) std::byte sink[512];  // what is written to `_`
+};
+
+struct Block {
+  const LaunchMemory* memory = nullptr;
+  std::span<std::byte> shared;
+  std::byte* local = nullptr;  // local_bytes for each thread
+  uint64_t local_bytes = 0;
+  std::vector<Warp> warps;
+  uint32_t live_threads = 0;
+  uint32_t target = 90;        // sm number
+  uint64_t padding_reads = 0;  // bytes read as poison
+  uint32_t pc = 0;             // of the instruction in execution
+  std::optional<RawFault> fault;
+
+  // Notes the first fault; the block stops after the instruction in execution.
+  void Fail(std::string what, uint32_t thread, std::optional<uint64_t> address = {});
+};
+
+using Step = void (*)(Warp& warp, const Instruction& instruction, const Slot* slots, uint32_t mask);
+
+}  // namespace hloscope::ptx

@@ -1,0 +1,146 @@
+// Shuffles, votes and reductions over the lanes of a warp.
+#include <algorithm>
+#include <bit>
+#include <cmath>
+
+#include "core/ptx/machine/lanes.h"
+#include "core/ptx/machine/rounding.h"
+#include "core/ptx/machine/steps.h"
+
+namespace hloscope::ptx {
+namespace {
+
+// shfl.sync d|p, a, b, c, members: c holds the clamp (bits 0-4) and the mask of segments (bits
+// 8-12).
+void ShuffleLanes(Warp& w, const Instruction& in, const Slot* s, uint32_t m) {
+  const auto a = Read<uint32_t>(w, s[2]), b = Read<uint32_t>(w, s[3]), c = Read<uint32_t>(w, s[4]);
+  Values<uint32_t> d;
+  uint32_t inside = 0;
+  for (uint32_t l = 0; l < kLanes; ++l) {
+    const uint32_t clamp = c.v[l] & 31, segment = c.v[l] >> 8 & 31, by = b.v[l] & 31;
+    const uint32_t most = (l & segment) | (clamp & ~segment & 31), least = l & segment;
+    int from = 0;
+    bool valid = false;
+    switch (ModifierShuffle(in)) {
+      case Shuffle::kUp:
+        from = static_cast<int>(l) - static_cast<int>(by);
+        valid = from >= static_cast<int>(most);
+        break;
+      case Shuffle::kDown:
+        from = static_cast<int>(l + by);
+        valid = from <= static_cast<int>(most);
+        break;
+      case Shuffle::kBfly:
+        from = static_cast<int>(l ^ by);
+        valid = from <= static_cast<int>(most);
+        break;
+      default:
+        from = static_cast<int>(least | (by & ~segment & 31));
+        valid = from <= static_cast<int>(most);
+        break;
+    }
+    if (!valid) from = static_cast<int>(l);
+    if (valid) inside |= 1u << l;
+    d.v[l] = a.v[static_cast<uint32_t>(from) & 31];
+  }
+  Write(w, s[0], d, m);
+  WriteMask(w, s[1], inside, m);
+}
+
+void VoteLanes(Warp& w, const Instruction& in, const Slot* s, uint32_t m) {
+  const uint32_t yes = ReadMask(w, s[1]) & m;
+  bool result = yes != 0;
+  if (ModifierVote(in) == Vote::kAll) result = yes == m;
+  if (ModifierVote(in) == Vote::kUni) result = yes == m || yes == 0;
+  WriteMask(w, s[0], result ? kAllLanes : 0, m);
+}
+
+void SetAll(Warp& w, Slot slot, uint32_t value, uint32_t m) {
+  Values<uint32_t> d;
+  std::fill(std::begin(d.v), std::end(d.v), value);
+  Write(w, slot, d, m);
+}
+
+float Extreme(float a, float b, bool largest, bool keep_nan) {
+  if (a != a || b != b)
+    return keep_nan || (a != a && b != b) ? std::bit_cast<float>(kNan32) : a != a ? b : a;
+  if (a == b) return std::signbit(a) == largest ? b : a;
+  return (a > b) == largest ? a : b;
+}
+
+uint32_t Combined(const Instruction& in, uint32_t x, uint32_t y) {
+  const bool is_signed = in.type == Type::kS32;
+  const auto smaller = [&] {
+    return is_signed ? static_cast<int32_t>(x) < static_cast<int32_t>(y) : x < y;
+  };
+  if (in.type == Type::kF32) {
+    return std::bit_cast<uint32_t>(Extreme(std::bit_cast<float>(x), std::bit_cast<float>(y),
+                                           ModifierAtomic(in) == Atomic::kMax,
+                                           ModifierNan(in) == Nan::kOn));
+  }
+  switch (ModifierAtomic(in)) {
+    case Atomic::kAdd:
+      return x + y;
+    case Atomic::kMin:
+      return smaller() ? x : y;
+    case Atomic::kMax:
+      return smaller() ? y : x;
+    case Atomic::kAnd:
+      return x & y;
+    case Atomic::kOr:
+      return x | y;
+    default:
+      return x ^ y;
+  }
+}
+
+void ReduceLanes(Warp& w, const Instruction& in, const Slot* s, uint32_t m) {
+  const auto a = Read<uint32_t>(w, s[1]);
+  uint32_t result = 0;
+  bool any = false;
+  for (uint32_t l = 0; l < kLanes; ++l) {
+    if ((m >> l & 1) == 0) continue;
+    const uint32_t value = ModifierAbs(in) == Abs::kOn ? a.v[l] & 0x7fffffff : a.v[l];
+    result = any ? Combined(in, result, value) : value;
+    any = true;
+  }
+  SetAll(w, s[0], result, m);
+}
+
+Step ReduceStep(const Instruction& i) {
+  const Atomic atomic = ModifierAtomic(i);
+  const bool bitwise = atomic == Atomic::kAnd || atomic == Atomic::kOr || atomic == Atomic::kXor;
+  const bool extreme = atomic == Atomic::kMin || atomic == Atomic::kMax;
+  if (i.type == Type::kB32) return bitwise ? ReduceLanes : nullptr;
+  if (i.type == Type::kF32) return extreme ? ReduceLanes : nullptr;
+  return extreme || atomic == Atomic::kAdd ? ReduceLanes : nullptr;
+}
+
+}  // namespace
+
+Step WarpStep(const Instruction& i) {
+  switch (i.operation) {
+    case Operation::kShfl:
+      return ShuffleLanes;
+    case Operation::kVote:
+      return VoteLanes;
+    case Operation::kBallot:
+      return [](Warp& w, const Instruction&, const Slot* s, uint32_t m) {
+        SetAll(w, s[0], ReadMask(w, s[1]) & m, m);
+      };
+    case Operation::kActivemask:
+      return [](Warp& w, const Instruction&, const Slot* s, uint32_t m) { SetAll(w, s[0], m, m); };
+    case Operation::kElect:
+      return [](Warp& w, const Instruction&, const Slot* s, uint32_t m) {
+        const uint32_t leader = static_cast<uint32_t>(std::countr_zero(m));
+        SetAll(w, s[0], leader, m);
+        WriteMask(w, s[1], 1u << leader, m);
+      };
+    case Operation::kRedux:
+      return ReduceStep(i);
+    default:
+      return nullptr;
+  }
+}
+
+}  // namespace hloscope::ptx

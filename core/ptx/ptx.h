@@ -1,0 +1,121 @@
+// PTX kernels run on the CPU as a GPU would run them: parse a module, launch an entry on spans of
+// host memory.
+#pragma once
+
+#include <array>
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <span>
+#include <stop_token>
+#include <string>
+#include <vector>
+
+#include "core/base/result.h"
+#include "core/ptx/text/parser.h"
+
+namespace hloscope::ptx {
+
+struct EntryParameter {
+  std::string name;
+  uint64_t bytes = 0;
+  bool is_pointer = false;     // written .ptr
+  uint32_t pointer_align = 0;  // bytes; 0 where it is not said
+};
+
+struct EntryInfo {
+  std::string name;
+  uint32_t line = 0;
+  std::vector<EntryParameter> parameters;
+  std::array<uint32_t, 3> required_threads{};  // .reqntid; zeros where it is not said
+  uint64_t static_shared_bytes = 0;
+  uint64_t instructions = 0;
+  std::vector<Error> unsupported;  // each instruction that is not executed, with its place; empty
+                                   // where the entry can run
+};
+
+class Module {
+ public:
+  // Reads and decodes `text`. Errors (class input) carry file:line:column; what is sound but not
+  // executed is not an error but in EntryInfo::unsupported.
+  static Result<Module> Parse(std::string text, std::string file, const TextLimits& limits = {});
+
+  const std::vector<EntryInfo>& entries() const;
+  const std::string& target() const;  // as the module says: "sm_90a"
+
+ private:
+  friend class Launcher;
+  struct Contents;
+  std::shared_ptr<const Contents> contents_;
+};
+
+// What a parameter of an entry is given: memory that the kernel may read and write (a pointer), or
+// plain bytes.
+struct Argument {
+  std::span<std::byte> memory;                  // what a pointer points to
+  std::optional<std::vector<std::byte>> value;  // instead of a pointer: the bytes of the parameter
+};
+
+struct LaunchRequest {
+  std::string entry;
+  std::array<uint32_t, 3> grid{1, 1, 1};   // blocks
+  std::array<uint32_t, 3> block{1, 1, 1};  // threads
+  uint64_t dynamic_shared_bytes = 0;
+  std::vector<Argument> arguments;
+  uint32_t target =
+      0;  // sm number whose tensor cores are followed, such as 90; 0: that of the module
+};
+
+struct LaunchOptions {
+  int threads = 1;                     // host threads; results do not depend on it
+  uint64_t steps = uint64_t{1} << 40;  // instructions of warps, over all blocks of a launch
+  uint64_t memory_bytes = uint64_t{4}
+                          << 30;    // registers, shared and local memory of the blocks in flight
+  uint64_t shared_bytes = 232'448;  // of one block: what an H100 has
+  std::optional<std::chrono::steady_clock::time_point> deadline;
+  std::stop_token stop;
+  std::optional<std::array<uint32_t, 3>> only_block;  // runs this one block alone
+};
+
+struct Fault {
+  std::string what;
+  std::string kernel;
+  Place place;       // in the PTX
+  std::string form;  // of the instruction, as written
+  std::array<uint32_t, 3> block{};
+  std::array<uint32_t, 3> thread{};
+  std::optional<uint64_t> address;
+  std::optional<uint32_t> argument;  // whose window the address names
+  std::string ToString() const;
+};
+
+// Executed instructions of threads (lanes that were active), by what they do.
+struct Counters {
+  uint64_t arithmetic = 0, bitwise = 0, move = 0, compare = 0, convert = 0, function = 0,
+           memory = 0, control = 0, warp = 0, tensor = 0;
+  uint64_t warp_instructions = 0;  // of warps, whatever their masks
+  uint64_t global_read_bytes = 0, global_written_bytes = 0;
+  uint64_t shared_read_bytes = 0, shared_written_bytes = 0;
+  uint64_t local_bytes = 0;
+  uint64_t padding_bytes =
+      0;  // read beyond the end of an argument, within its padding to 256 bytes: poison (0xff)
+  uint64_t threads() const {
+    return arithmetic + bitwise + move + compare + convert + function + memory + control + warp +
+           tensor;
+  }
+};
+
+struct LaunchResult {
+  Counters counters;
+  std::optional<Fault> fault;  // of the first block in index order that has one; memory then holds
+                               // what was written before
+};
+
+// Runs an entry. Errors: input for a request that does not fit the entry, unsupported for an
+// instruction that is not executed, kDied for a deadline, a stop, or more steps than allowed.
+Result<LaunchResult> Launch(const Module& module, const LaunchRequest& request,
+                            const LaunchOptions& options = {});
+
+}  // namespace hloscope::ptx
