@@ -7,16 +7,19 @@ namespace hloscope::compile {
 
 template <typename A>
 void Archive(A& archive, Archived<A, PlannedStep>& step) {
-  archive(step.kind, step.id, step.operands, step.results, step.sequences);
-  archive(step.number, step.last_number, step.is_one_function);
+  // All members by name, so that a new one does not compile until it is here.
+  auto& [kind, id, operands, results, sequences, number, last_number, is_one_function] = step;
+  archive(kind, id, operands, results, sequences, number, last_number, is_one_function);
 }
 
 namespace {
 
 template <typename A, typename P>
 void ArchiveAll(A& archive, P& plan) {
-  archive(plan.computation, plan.buffers, plan.sequences, plan.parameters, plan.results);
-  archive(plan.arena_bytes, plan.result_buffers, plan.live_bytes);
+  auto& [module, computation, buffers, sequences, parameters, results, arena_bytes, result_buffers,
+         live_bytes] = plan;
+  archive(computation, buffers, sequences, parameters, results);
+  archive(arena_bytes, result_buffers, live_bytes);
 }
 
 class Check {
