@@ -7,7 +7,6 @@ using Ints = int32_t __attribute__((vector_size(32)));
 using Words = uint32_t __attribute__((vector_size(32)));
 using Halves = uint16_t __attribute__((vector_size(16)));
 using Octets = uint8_t __attribute__((vector_size(8)));
-using FourInts = int32_t __attribute__((vector_size(16)));
 using FourFloats = float __attribute__((vector_size(16)));
 using Doubles = double __attribute__((vector_size(32)));
 using Longs = int64_t __attribute__((vector_size(32)));
@@ -72,36 +71,41 @@ HLOSCOPE_STEP_TARGET void Decode(const ElementRow& row, const std::byte* bits, i
 HLOSCOPE_STEP_TARGET inline void LargestExponents(const FloatProduct& p, int row, int first,
                                                   int end, Ints& largest) {
   const int32_t* a = p.a.exponents + row * p.depth;
-  for (int k = first; k < end; ++k) {
+  const int32_t* panel = p.b.exponents + first * kPanelColumns;
+  for (int k = first; k < end; ++k, panel += kPanelColumns) {
     Ints b;
-    std::memcpy(&b, p.b.exponents + k * kPanelColumns, sizeof b);
+    std::memcpy(&b, panel, sizeof b);
     const Ints exponent = b + a[k];
     largest = exponent > largest ? exponent : largest;
   }
 }
 
-// Adds up the products in units of 1 / scale. Eight of them are below 2^30: each factor is below
+HLOSCOPE_STEP_TARGET inline void AddToDoubles(const Ints& sum, Doubles& low, Doubles& high) {
+  low += __builtin_convertvector(__builtin_shufflevector(sum, sum, 0, 1, 2, 3), Doubles);
+  high += __builtin_convertvector(__builtin_shufflevector(sum, sum, 4, 5, 6, 7), Doubles);
+}
+
+// Adds up the products in units of 1 / scale. Sixteen of them are below 2^31: each factor is below
 // two, and at most 25 bits are kept.
 HLOSCOPE_STEP_TARGET inline void AddProducts(const FloatProduct& p, int row, int first, int end,
                                              const Floats& scale, Doubles& low, Doubles& high) {
   const float* a = p.a.values + row * p.depth;
+  const float* panel = p.b.values + first * kPanelColumns;
   for (int k = first; k < end;) {
     Words sum = {};
-    for (const int stop = std::min(k + 8, end); k < stop; ++k) {
+    for (const int stop = std::min(k + 16, end); k < stop; ++k, panel += kPanelColumns) {
       Floats b;
-      std::memcpy(&b, p.b.values + k * kPanelColumns, sizeof b);
+      std::memcpy(&b, panel, sizeof b);
       sum += Words(__builtin_convertvector(b * a[k] * scale, Ints));
     }
-    FourInts parts[2];
-    std::memcpy(parts, &sum, sizeof parts);
-    low += __builtin_convertvector(parts[0], Doubles);
-    high += __builtin_convertvector(parts[1], Doubles);
+    AddToDoubles(Ints(sum), low, high);
   }
 }
 
-// Rounds four sums; none is a subnormal f32.
-HLOSCOPE_STEP_TARGET inline void RoundSums(const FloatProduct& p, const Doubles& exact,
-                                           FourFloats& out) {
+// Rounds four sums of so many units; none is a subnormal f32.
+HLOSCOPE_STEP_TARGET inline void RoundSums(const FloatProduct& p, const Doubles& units,
+                                           const FourFloats& unit, FourFloats& out) {
+  const Doubles exact = units * __builtin_convertvector(unit, Doubles);
   if (!p.has_f16_sums) {
     const int64_t kept = -(int64_t{1} << (52 - p.rule.mantissa_bits));
     out = __builtin_convertvector(Doubles(Longs(exact) & kept), FourFloats);
@@ -133,18 +137,13 @@ HLOSCOPE_STEP_TARGET inline void AddStep(const FloatProduct& p, int row, int fir
   bounded = bounded < kSmallest ? Ints{} + kSmallest : bounded;
   const Ints power = p.rule.fraction_bits - bounded;
   const Floats scale = Floats((power + 127) << 23), unit = Floats((127 - power) << 23);
-  FourInts sum[2];
-  const Ints truncated = __builtin_convertvector(sums * scale, Ints);
-  std::memcpy(sum, &truncated, sizeof sum);
-  Doubles low = __builtin_convertvector(sum[0], Doubles);
-  Doubles high = __builtin_convertvector(sum[1], Doubles);
+  Doubles low = {}, high = {};
+  AddToDoubles(__builtin_convertvector(sums * scale, Ints), low, high);
   AddProducts(p, row, first, end, scale, low, high);
-  FourFloats units[2], rounded[2];
-  std::memcpy(units, &unit, sizeof units);
-  RoundSums(p, low * __builtin_convertvector(units[0], Doubles), rounded[0]);
-  RoundSums(p, high * __builtin_convertvector(units[1], Doubles), rounded[1]);
-  Floats result;
-  std::memcpy(&result, rounded, sizeof result);
+  FourFloats rounded[2];
+  RoundSums(p, low, __builtin_shufflevector(unit, unit, 0, 1, 2, 3), rounded[0]);
+  RoundSums(p, high, __builtin_shufflevector(unit, unit, 4, 5, 6, 7), rounded[1]);
+  Floats result = __builtin_shufflevector(rounded[0], rounded[1], 0, 1, 2, 3, 4, 5, 6, 7);
   uint64_t hard[4];
   std::memcpy(hard, &is_hard, sizeof hard);
   if ((hard[0] | hard[1] | hard[2] | hard[3]) != 0) [[unlikely]] {
