@@ -62,6 +62,7 @@ Number NumberOf(uint64_t bits, Element type) {
 
 // Drops what is below 2^(largest - fraction) and gives the rest in units of that.
 Wide Aligned(const Number& term, int largest, int fraction) {
+  if (term.significand == 0) return 0;  // its exponent does not count
   const int left = term.exponent - term.fraction - (largest - fraction);
   Wide units = 0;
   if (left >= 0) {
