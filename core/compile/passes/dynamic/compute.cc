@@ -249,49 +249,6 @@ Made Pad(DynamicCall& call) {
   return Cut(call, OverBounds(call, {live}), std::move(sizes));
 }
 
-// What a reducer of that opcode does not see, as a number that converts to the type without loss.
-std::optional<double> Unseen(Opcode opcode, ElementType type) {
-  const double infinity = std::numeric_limits<double>::infinity();
-  const bool is_float = type == ElementType::kF64 || type == ElementType::kF32 ||
-                        type == ElementType::kF16 || type == ElementType::kBF16;
-  const bool is_small = hlo::IsInteger(type) && hlo::BitWidth(type) <= 32;
-  const double top = is_small ? double(int64_t{1} << (hlo::BitWidth(type) - IsSigned(type))) : 0;
-  switch (opcode) {
-    case Opcode::kAdd:
-      if (is_float) return -0.0;
-      return IsInteger(type) ? std::optional(0.0) : std::nullopt;
-    case Opcode::kMultiply:
-      return is_float || hlo::IsInteger(type) ? std::optional(1.0) : std::nullopt;
-    case Opcode::kMaximum:
-      if (is_float) return -infinity;
-      return is_small ? std::optional(IsSigned(type) ? -top : 0.0) : std::nullopt;
-    case Opcode::kMinimum:
-      if (is_float) return infinity;
-      return is_small ? std::optional(top - 1) : std::nullopt;
-    case Opcode::kOr:
-    case Opcode::kXor:
-      return IsInteger(type) || type == ElementType::kPred ? std::optional(0.0) : std::nullopt;
-    case Opcode::kAnd:
-      return type == ElementType::kPred ? std::optional(1.0) : std::nullopt;
-    default:
-      return std::nullopt;
-  }
-}
-
-// The opcode that a computation applies to its two parameters.
-std::optional<Opcode> Applied(const Module& module, ComputationId id) {
-  const InstructionId root = module[id].root;
-  const auto operands = module.operands(root);
-  if (operands.size() != 2 || operands[0] == operands[1]) return std::nullopt;
-  for (const InstructionId operand : operands) {
-    const bool is_parameter =
-        module[operand].opcode == Opcode::kParameter &&
-        module.shape(operand).element_type() == module.shape(root).element_type();
-    if (!is_parameter) return std::nullopt;
-  }
-  return module[root].opcode;
-}
-
 // A scalar of the number in a type.
 InstructionId Scalar(DynamicWriter& writer, double number, ElementType type) {
   const Shape wide = Shape::Scalar(ElementType::kF64);
@@ -321,9 +278,9 @@ Made Reduce(DynamicCall& call) {
   }
   if (behind.is_dynamic()) {
     const Module& module = ModuleOf(call);
-    const auto opcode =
-        Applied(module, module.GetComputation(module[call.id], AttributeKey::kToApply));
-    const auto unseen = opcode ? Unseen(*opcode, from.element_type()) : std::nullopt;
+    const auto unseen =
+        UnseenBy(module, module.GetComputation(module[call.id], AttributeKey::kToApply),
+                 from.element_type());
     if (!unseen) return std::nullopt;
     const InstructionId fill = Scalar(call.writer, *unseen, from.element_type());
     behind.whole = call.writer.Masked(behind, from, fill);

@@ -61,6 +61,11 @@ class DynamicWriter {
   uint32_t next_number_ = 0;
 };
 
+// The number that leaves every other as it is when the reducer is applied to both; nullopt where
+// that is not known, or does not fit the type.
+std::optional<double> UnseenBy(const hlo::Module& module, hlo::ComputationId reducer,
+                               hlo::ElementType type);
+
 // What an instruction makes of arrays of dynamic size; the sizes of one result.
 struct DynamicCall {
   DynamicWriter& writer;
