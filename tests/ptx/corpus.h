@@ -1,6 +1,7 @@
 // The PTX files of the corpus.
 #pragma once
 
+#include <algorithm>
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>

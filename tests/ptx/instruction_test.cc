@@ -225,6 +225,9 @@ TEST(PtxInstructions, Conversions) {
     const float step = std::fabs(x) < 0x1p-14f ? 0x1p-24f : std::ldexp(1.0f, std::ilogb(x) - 10);
     return std::bit_cast<uint32_t>(std::copysign(std::nearbyint(x / step) * step, x));
   });
+  ExpectSame("cvt.sat.f32.f32 %r4, %r2;", pairs, [&](uint32_t a, uint32_t) {
+    return std::bit_cast<uint32_t>(f(a) > 0 ? std::min(f(a), 1.0f) : 0.0f);
+  });
   ExpectSame("cvt.rna.tf32.f32 %r4, %r2;", pairs, [&](uint32_t a, uint32_t) {
     if (f(a) != f(a)) return kNan32;
     return (a & 0x7fffffff) == 0x7f800000 ? a : (a + 0x1000) & ~0x1fffu;

@@ -156,6 +156,14 @@ void Cast(Warp& w, const Instruction& in, const Slot* s, uint32_t m) {
 }
 
 Step FastStep(const Instruction& i) {
+  const bool clamps = ModifierSat(i) == Sat::kOn && i.type == Type::kF32 && i.source == Type::kF32;
+  if (clamps && ModifierFtz(i) == Ftz::kNone && ModifierRound(i) == Round::kNone &&
+      ModifierIntegerRound(i) == IntegerRound::kNone) {
+    return [](Warp& w, const Instruction& in, const Slot* s, uint32_t m) {
+      if (s[0].bytes != 4 || s[1].bytes != 4) return ConvertLanes(w, in, s, m);
+      Map<float, float>(w, s, m, [](float a) { return a > 0 ? std::min(a, 1.0f) : 0.0f; });
+    };
+  }
   if (ModifierSat(i) != Sat::kNone || ModifierFtz(i) != Ftz::kNone ||
       ModifierIntegerRound(i) != IntegerRound::kNone)
     return nullptr;
