@@ -183,8 +183,13 @@ std::vector<OptionSpec> RunOptionSet::MachineSpecs() {
       {.name = "--target",
        .target = &target_,
        .help = "instruction set that XLA:CPU compiles for: native (the default: all that the "
-               "machine has), SSE4_2, AVX, AVX2, AVX512, …",
+               "machine has), SSE4_2, AVX, AVX2, AVX512, …; device that " +
+               replay::PlatformNames(replay::kRunsDumps) + " has it compiled for: h100, a100, …",
        .value = "T"},
+      {.name = "--as_dumped",
+       .target = &as_dumped_,
+       .help = "run the kernels that lie beside the module in its dump (the default of " +
+               replay::PlatformNames(replay::kRunsDumps) + ")"},
       PythonOption(&python_),
       {.name = "--no-verify",
        .target = &no_verify_,
@@ -250,6 +255,12 @@ Status RunOptionSet::PrepareFlags(const Limits& limits) {
   return {};
 }
 
+// The platform runs kernels that lie in a dump.
+static bool RunsDumps(std::string_view platform) {
+  const replay::PlatformRow* row = replay::FindPlatform(platform);
+  return row != nullptr && row->Has(replay::kRunsDumps);
+}
+
 Status RunOptionSet::PrepareTargets() {
   const auto take = [](std::string_view option, std::string_view platform,
                        const std::string& target, auto& flags) -> Status {
@@ -264,6 +275,18 @@ Status RunOptionSet::PrepareTargets() {
     flags.push_back(*flag);
     return {};
   };
+  if (RunsDumps(PlatformName())) {
+    if (as_dumped_ && !target_.empty()) {
+      return InputError("--as_dumped and --target: expected one of them",
+                        "--as_dumped runs the kernels of the dump, --target compiles new ones");
+    }
+    request_.gpu_target = target_;
+    return {};
+  }
+  if (as_dumped_) {
+    return InputError(fmt::format("--as_dumped: {} runs no kernels of dumps", PlatformName()),
+                      "platforms that do: " + replay::PlatformNames(replay::kRunsDumps));
+  }
   HLOSCOPE_TRY(take("--target", PlatformName(), target_, request_.xla_flags));
   return take("--reference_target", request_.reference_platform, reference_target_,
               request_.reference_flags);
@@ -326,6 +349,7 @@ Result<LoadedRun> RunOptionSet::Load(const std::string& file, const Limits& limi
   if (Status sound = Verify(loaded, limits); !sound) return std::unexpected(sound.error());
   dump::CompletedModule completed = dump::CompleteFromDump(loaded, limits);
   LoadedRun run{std::move(loaded), completed.module, request_};
+  run.request.module_file = file;
   if (skip_callbacks_) {
     HLOSCOPE_ASSIGN_OR_RETURN(debug::WithoutCallbacks without, debug::SkipCallbacks(run.module));
     run.module = std::move(without.module);

@@ -67,7 +67,7 @@ class RunOptionSet {
   std::vector<std::string> pythons_;
   std::vector<std::string> reference_flags_;
   XlaOptions xla_options_;
-  bool no_verify_ = false, several_pythons_ = false, skip_callbacks_ = false;
+  bool no_verify_ = false, as_dumped_ = false, several_pythons_ = false, skip_callbacks_ = false;
 };
 
 // The error as the report of a replay that did not begin.

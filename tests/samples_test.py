@@ -55,6 +55,24 @@ class Samples(unittest.TestCase):
                     self.assertEqual(len(records[-1]['outputs']), len(results(folder)))
                     self.assertEqual(sum(o['mismatched'] for o in records[-1]['outputs']), 0)
 
+    def test_kernels_of_a_gpu_run_without_one(self):
+        for name, kernels in (('softmax_passes_a100', 1), ('attention_block_h100', 14)):
+            module, = glob.glob(f'{SAMPLES}/{name}/*.before_optimizations.txt')
+            with self.subTest(module=module):
+                status, records, errors = hloscope('run', module, '--platform', 'xla-gpu-sim', '--as_dumped', '--reference_platform', 'interpreter',
+                                                   '--abs_error_bound', '0.01', '--rel_error_bound', '0.01')
+                self.assertEqual((status, errors), (0, ''), records)
+                self.assertEqual(records[-1]['status'], 'equal')
+                self.assertEqual(records[-1]['executed']['kernels'], kernels)
+                self.assertEqual(records[-1]['executed']['evaluated'], 0)
+
+    def test_kernels_that_are_not_there_are_named_with_the_fix(self):
+        module = forms(FOLDERS[0], 'before_optimizations')[0]
+        status, records, _ = hloscope('run', module, '--platform', 'xla-gpu-sim')
+        self.assertEqual(status, 2)
+        self.assertIn('lie no kernels of XLA:GPU', records[-1]['error'])
+        self.assertIn('--target h100', records[-1]['error'])
+
     def test_a_wrong_expectation_is_seen(self):
         for folder in FOLDERS:
             for index, name in enumerate(results(folder)):

@@ -141,6 +141,9 @@ class Gather {
       kernel.launch.threads = function.launch.threads;
       kernel.launch_source = source;
     }
+    if (function.launch.blocks && !kernel.launch.blocks) {
+      kernel.launch.blocks = function.launch.blocks;
+    }
     if (function.launch.cluster && !kernel.launch.cluster)
       kernel.launch.cluster = function.launch.cluster;
     auto keep = [](auto& mine, const auto& theirs) {

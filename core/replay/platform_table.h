@@ -35,6 +35,7 @@ enum PlatformFlag : uint32_t {
   // (XLA:CPU 0.11.2; shown by the kernel's own ir-no-opt.ll beside the buffer assignment).
   kOverrunsBits = 1 << 8,
   kDefault = 1 << 9,  // what a module runs on where nobody names a platform
+  kRunsDumps = 1 << 10,  // runs the kernels that lie beside a module in its dump
 };
 
 struct PlatformRow {

@@ -37,6 +37,11 @@ struct RunOptions {
   // already, and flags of XLA, by name without dashes.
   bool run_passes = true;
   std::vector<std::pair<std::string, std::string>> xla_flags;
+  // Of loading, for the platform that runs what XLA left in a dump: the file that the module came
+  // from, beside which it lies (empty: unknown), or the device to have it compiled for: a name of
+  // GpuTargetNames() or a file (empty: none).
+  std::string module_file;
+  std::string gpu_target;
   // Of loading: what our compiler made of a module may come from the user's cache and go there.
   bool object_cache = false;
   // NAME=value for the process that runs it; without effect in this process.

@@ -66,6 +66,25 @@ TEST(CodeReaderTest, FindsEntriesOfPtx) {
   EXPECT_EQ(lines[0].source_line, 12);
 }
 
+TEST(CodeReaderTest, BlocksAreTheRangeOfTheIndexOfABlock) {
+  constexpr std::string_view kText = R"(define ptx_kernel void @now() {
+  %1 = call range(i32 0, 48) i32 @llvm.nvvm.read.ptx.sreg.ctaid.y()
+  ret void
+}
+define void @before() {
+  %1 = call i32 @llvm.nvvm.read.ptx.sreg.ctaid.x(), !range !12
+  %2 = call i32 @llvm.nvvm.read.ptx.sreg.tid.x(), !range !13
+  ret void
+}
+!12 = !{i32 0, i32 32}
+!13 = !{i32 0, i32 256}
+)";
+  const std::vector<CodeFunction> found = ReadLlvm(kText, true);
+  ASSERT_EQ(found.size(), 2u);
+  EXPECT_EQ(found[0].launch.blocks, (Extent3{1, 48, 1}));
+  EXPECT_EQ(found[1].launch.blocks, (Extent3{32, 1, 1}));
+}
+
 TEST(CodeReaderTest, FindsFunctionsOfLlvm) {
   constexpr std::string_view kText = R"(; ModuleID = 'm'
 define ptx_kernel void @"a.b\2Dc"(ptr %0) local_unnamed_addr #0 !dbg !7 {
@@ -95,6 +114,7 @@ attributes #0 = { nounwind "nvvm.reqntid"="64,2,1" }
   EXPECT_EQ(found[1].first_line, 5);
   EXPECT_TRUE(found[2].is_kernel) << "by its annotation";
   EXPECT_EQ(found[2].launch.threads, (Extent3{32, 1, 1}));
+  EXPECT_FALSE(found[2].launch.blocks.has_value()) << "it asks for no index of a block";
   EXPECT_TRUE(ReadLlvm(kText, false)[2].is_kernel) << "on the CPU what is linked from outside";
   EXPECT_TRUE(ReadLlvm("define void @f() {\n  ret", false)[0].is_cut);
   std::vector<DebugLine> lines = ReadLlvmLines(kText, 2, 4);

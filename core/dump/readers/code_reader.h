@@ -17,7 +17,7 @@ struct CodeFunction {
   int32_t first_line = 0, last_line = 0;
   bool is_kernel = false;   // `.entry`, ptx_kernel, an annotation, or (CPU) linked from outside
   bool is_cut = false;      // the text ends inside it
-  LaunchDimensions launch;  // threads where required or bounded, cluster
+  LaunchDimensions launch;  // threads where required or bounded, cluster, blocks where IR says so
   std::optional<int64_t> max_threads, registers, shared_bytes, local_bytes;
 };
 

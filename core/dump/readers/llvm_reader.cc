@@ -55,6 +55,8 @@ void Bound(CodeFunction& function, const Extent3& threads) {
   function.max_threads = product;
 }
 
+constexpr std::string_view kBlockIndex = "@llvm.nvvm.read.ptx.sreg.ctaid.";
+
 class LlvmScan {
  public:
   LlvmScan(std::string_view text, bool for_gpu) : lines_(text), for_gpu_(for_gpu) {}
@@ -68,6 +70,8 @@ class LlvmScan {
         ReadAttributes(line);
       } else if (line.starts_with('!') && line.find('@') != std::string_view::npos) {
         ReadAnnotation(line);
+      } else if (line.starts_with('!') && line.find("!{i32 0, i32 ") != std::string_view::npos) {
+        ReadRange(line);
       }
     }
     for (size_t k = 0; k < functions_.size(); ++k) ApplyAttributes(functions_[k], groups_[k]);
@@ -99,10 +103,51 @@ class LlvmScan {
     function.is_cut = end == std::string_view::npos;
     size_t skipped = function.is_cut ? body.size() : end == 0 ? 1 : end + 2;
     std::string_view passed = body.substr(0, skipped);
+    if (for_gpu_) ReadBlocks(passed, function);
     lines_.Skip(skipped, static_cast<int32_t>(std::ranges::count(passed, '\n')));
     // The brace's own line is counted when its end is read.
     function.last_line = function.is_cut ? lines_.number() : lines_.number() + 1;
     functions_.push_back(std::move(function));
+  }
+
+  // XLA says how many blocks there are as the range of the index of a block:
+  // `call range(i32 0, 32) i32 @llvm.nvvm.read.ptx.sreg.ctaid.x()`, or `… ctaid.x(), !range !12`.
+  void ReadBlocks(std::string_view body, CodeFunction& function) {
+    for (size_t at = body.find(kBlockIndex); at != std::string_view::npos;
+         at = body.find(kBlockIndex, at + 1)) {
+      const size_t line = body.rfind('\n', at) + 1;  // 0 where it is the first
+      std::string_view before = body.substr(line, at - line);
+      std::string_view after = body.substr(at + kBlockIndex.size());
+      after = after.substr(0, after.find('\n'));
+      if (after.empty() || after[0] < 'x' || after[0] > 'z') continue;
+      const auto axis = static_cast<size_t>(after[0] - 'x');
+      if (const size_t range = before.find("range(i32 0, "); range != std::string_view::npos) {
+        before.remove_prefix(range + std::string_view("range(i32 0, ").size());
+        if (const auto end = TakeNumber(before)) SetBlocks(function, axis, *end);
+      } else if (const size_t node = after.find("!range !"); node != std::string_view::npos) {
+        after.remove_prefix(node + std::string_view("!range !").size());
+        if (const auto number = TakeNumber(after)) ranges_.push_back({functions_.size(), axis, *number});
+      }
+    }
+  }
+
+  static void SetBlocks(CodeFunction& function, size_t axis, int64_t blocks) {
+    if (blocks <= 0) return;
+    Extent3 all = function.launch.blocks.value_or(Extent3{1, 1, 1});
+    all[axis] = blocks;
+    function.launch.blocks = all;
+  }
+
+  // !12 = !{i32 0, i32 32}
+  void ReadRange(std::string_view line) {
+    line.remove_prefix(1);
+    const auto node = TakeNumber(line);
+    if (!node || !TakeWord(line, " = !{i32 0, i32 ")) return;
+    const auto end = TakeNumber(line);
+    if (!end) return;
+    for (const BlockRange& range : ranges_) {
+      if (range.node == *node) SetBlocks(functions_[range.function], range.axis, *end);
+    }
   }
 
   void ReadAttributes(std::string_view line) {
@@ -163,8 +208,15 @@ class LlvmScan {
     if (auto number = TakeNumber(registers)) function.registers = number;
   }
 
+  // The index of a block of a function has the range of a node that comes later.
+  struct BlockRange {
+    size_t function, axis;
+    int64_t node;
+  };
+
   LineReader lines_;
   bool for_gpu_;
+  std::vector<BlockRange> ranges_;
   std::vector<CodeFunction> functions_;
   std::vector<int64_t> groups_;  // of attributes, for each function
   std::map<int64_t, std::string_view> attributes_;

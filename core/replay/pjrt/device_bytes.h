@@ -13,4 +13,10 @@ namespace hloscope::replay::pjrt {
 // and tiles.
 Result<hlo::Literal> FromDeviceBytes(const hlo::Shape& shape, const std::byte* data);
 
+// The other way: writes an array of the dimensions of `shape` to `to`, which has room for the array
+// in the order of that shape's layout; `is_packed`: elements narrower than a byte share bytes.
+// Unsupported: as above, or another size.
+Status ToDeviceBytes(const hlo::Literal& array, const hlo::Shape& shape, bool is_packed,
+                     std::byte* to);
+
 }  // namespace hloscope::replay::pjrt

@@ -223,7 +223,7 @@ std::optional<RunEvent> GetEvent(ValueReader& in) {
 void PutOptions(ValueWriter& out, const RunOptions& options) {
   out.Put(options.limits, options.memory_bytes, options.threads, options.deadline,
           options.fill_elided, options.rng_seed, options.run_passes, options.xla_flags,
-          options.record_steps, options.object_cache);
+          options.record_steps, options.object_cache, options.module_file, options.gpu_target);
   Put(out, options.capture);
 }
 
@@ -239,6 +239,8 @@ RunOptions GetOptions(ValueReader& in) {
   options.xla_flags = in.Get<decltype(options.xla_flags)>();
   options.record_steps = in.Get<int64_t>();
   options.object_cache = in.Get<bool>();
+  options.module_file = in.Get<std::string>();
+  options.gpu_target = in.Get<std::string>();
   Get(in, options.capture);
   return options;
 }

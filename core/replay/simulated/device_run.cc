@@ -1,0 +1,226 @@
+// DeviceRun: allocations, steps, launches and hand-overs.
+#include "core/replay/simulated/device_run.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cstring>
+#include <thread>
+#include <utility>
+
+#include "core/eval/machine/indices.h"
+#include "core/replay/pjrt/device_bytes.h"
+
+namespace hloscope::replay {
+
+using eval::Value;
+using hlo::InstructionId;
+using hlo::Opcode;
+using hlo::Shape;
+
+namespace {
+
+// What nobody wrote yet: a NaN to every type of floats, and no small index.
+constexpr int kPoison = 0xff;
+// Kernels read whole vectors up to here behind the end of an array (see ptx::Argument).
+constexpr int64_t kPadding = 256;
+
+bool IsPacked(const Shape& shape, const Slice& slice) {
+  const auto size = shape.ByteSize();
+  return size && slice.bytes < shape.ElementCount().value_or(0);
+}
+
+}  // namespace
+
+Result<Value> DeviceRun::Run(std::span<const Value> arguments) {
+  HLOSCOPE_TRY(Allocate());
+  HLOSCOPE_TRY(WriteInputs(arguments));
+  HLOSCOPE_TRY(RunSequence(0));
+  size_t next = 0;
+  const InstructionId root = program_.module->entry().root;
+  return ValueOf(program_.module->shape(root), program_.results, next);
+}
+
+Status DeviceRun::Allocate() {
+  for (const int64_t bytes : program_.allocations) {
+    const int64_t padded = (bytes + kPadding - 1) / kPadding * kPadding + kPadding;
+    HLOSCOPE_ASSIGN_OR_RETURN(eval::Buffer buffer, machine_.Allocate(padded));
+    std::memset(buffer.data(), kPoison, static_cast<size_t>(padded));
+    allocations_.push_back(std::move(buffer));
+  }
+  return {};
+}
+
+Status DeviceRun::WriteInputs(std::span<const Value> arguments) {
+  const auto parameters = program_.module->Parameters(program_.module->entry_id());
+  size_t next = 0;
+  for (size_t i = 0; i < parameters.size(); ++i) {
+    HLOSCOPE_TRY(
+        Store(arguments[i], program_.module->shape(parameters[i]), program_.parameters, next));
+  }
+  for (const auto& [id, slice] : program_.constants) {
+    HLOSCOPE_ASSIGN_OR_RETURN(const Value value, machine_.RunAlone(id, {}));
+    next = 0;
+    HLOSCOPE_TRY(Store(value, program_.module->shape(id), std::span(&slice, 1), next));
+  }
+  return {};
+}
+
+Status DeviceRun::RunSequence(uint32_t sequence) {
+  for (const DeviceStep& step : program_.sequences[sequence]) HLOSCOPE_TRY(RunStep(step));
+  return {};
+}
+
+Status DeviceRun::RunStep(const DeviceStep& step) {
+  HLOSCOPE_TRY(machine_.Charge(1));
+  switch (step.kind) {
+    case DeviceStepKind::kKernels:
+      return RunKernels(step);
+    case DeviceStepKind::kEvaluate:
+      return Evaluate(step);
+    case DeviceStepKind::kWhile:
+      return RunLoop(step);
+    case DeviceStepKind::kConditional:
+      return RunBranch(step);
+    case DeviceStepKind::kCall:
+      return RunSequence(step.sequences[0]);
+  }
+  return {};
+}
+
+Status DeviceRun::RunKernels(const DeviceStep& step) {
+  for (const auto& [from, to] : step.copies) {
+    std::memmove(At(to), At(from), static_cast<size_t>(std::min(from.bytes, to.bytes)));
+  }
+  for (const KernelLaunch& launch : step.launches) {
+    HLOSCOPE_TRY(Launch(launch));
+    ++counts_.kernels;
+  }
+  return {};
+}
+
+Status DeviceRun::Launch(const KernelLaunch& launch) {
+  const auto extent = [](const dump::Extent3& e) {
+    return std::array{static_cast<uint32_t>(e[0]), static_cast<uint32_t>(e[1]),
+                      static_cast<uint32_t>(e[2])};
+  };
+  ptx::LaunchRequest request;
+  request.entry = launch.kernel;
+  request.grid = extent(launch.blocks);
+  request.block = extent(launch.threads);
+  request.dynamic_shared_bytes = static_cast<uint64_t>(launch.shared_bytes);
+  for (const Slice& slice : launch.arguments) {
+    request.arguments.push_back({{At(slice), static_cast<size_t>(slice.bytes)}, {}});
+  }
+  ptx::LaunchOptions options;
+  options.threads = machine_.options().threads;
+  if (options.threads == 0) options.threads = static_cast<int>(std::thread::hardware_concurrency());
+  options.deadline = machine_.options().deadline;
+  options.stop = machine_.options().stop;
+  HLOSCOPE_ASSIGN_OR_RETURN(
+      const ptx::LaunchResult result,
+      ptx::Launch(loaded_.code[static_cast<size_t>(launch.code)], request, options));
+  if (!result.fault) return {};
+  return std::unexpected(Error{ErrorClass::kDied, result.fault->ToString(), result.fault->place,
+                               "a real device would go on with damaged memory, or stop"});
+}
+
+Status DeviceRun::RunLoop(const DeviceStep& step) {
+  for (int64_t turn = 0;; ++turn) {
+    Status status = machine_.run().Look();
+    if (status.has_value()) status = machine_.Charge(1);
+    if (!status.has_value()) {
+      Error error = std::move(status).error();
+      error.message +=
+          fmt::format("; {} had run {} iterations", program_.module->name(step.id), turn);
+      return std::unexpected(std::move(error));
+    }
+    HLOSCOPE_TRY(RunSequence(step.sequences[0]));
+    if (*At(step.operands[0]) == std::byte{0}) return {};
+    HLOSCOPE_TRY(RunSequence(step.sequences[1]));
+  }
+}
+
+// As the evaluator's conditional: the last branch where an index is out of range.
+Status DeviceRun::RunBranch(const DeviceStep& step) {
+  const Shape& shape = program_.module->shape(program_.module->operands(step.id)[0]);
+  size_t next = 0;
+  HLOSCOPE_ASSIGN_OR_RETURN(const Value index, ValueOf(shape, step.operands, next));
+  const auto count = std::ssize(step.sequences);
+  int64_t branch = count - 1;
+  if (shape.element_type() == hlo::ElementType::kPred) {
+    branch = *index.as<uint8_t>() != 0 ? 0 : 1;
+  } else if (const int64_t wanted = eval::ReadIndices(index)[0]; wanted >= 0 && wanted < count) {
+    branch = wanted;
+  }
+  return RunSequence(step.sequences[static_cast<size_t>(branch)]);
+}
+
+// Copies, also inside of fusions without a kernel, are the driver's; all else is what libraries and
+// XLA's runtime do.
+Status DeviceRun::Evaluate(const DeviceStep& step) {
+  const hlo::Module& module = *program_.module;
+  std::vector<Value> operands;
+  size_t next = 0;
+  for (const InstructionId operand : module.operands(step.id)) {
+    HLOSCOPE_ASSIGN_OR_RETURN(Value value, ValueOf(module.shape(operand), step.operands, next));
+    operands.push_back(std::move(value));
+  }
+  const Opcode opcode = module[step.id].opcode;
+  Value value;
+  const int64_t start = eval::SteadyNanoseconds();
+  if (opcode == Opcode::kCopy) {
+    value = operands[0];
+  } else {
+    HLOSCOPE_ASSIGN_OR_RETURN(value, machine_.RunAlone(step.id, operands));
+  }
+  if (opcode == Opcode::kCopy || opcode == Opcode::kFusion) {
+    ++counts_.library_calls;
+  } else {
+    auto& it = counts_.evaluated[step.id];
+    ++it.count;
+    it.nanoseconds += eval::SteadyNanoseconds() - start;
+  }
+  next = 0;
+  return Store(value, module.shape(step.id), step.results, next);
+}
+
+Result<Value> DeviceRun::ValueOf(const Shape& shape, std::span<const Slice> leaves,
+                                 size_t& next) const {
+  if (shape.IsTuple()) {
+    std::vector<Value> elements;
+    for (const Shape& element : shape.elements()) {
+      HLOSCOPE_ASSIGN_OR_RETURN(Value value, ValueOf(element, leaves, next));
+      elements.push_back(std::move(value));
+    }
+    return Value::Tuple(std::move(elements));
+  }
+  const Slice& slice = leaves[next++];
+  if (shape.IsToken()) return Value::Token();
+  if (!slice.known()) {
+    return Value::Missing(InputError("the buffer assignment does not say where it lies").error());
+  }
+  HLOSCOPE_ASSIGN_OR_RETURN(hlo::Literal literal, pjrt::FromDeviceBytes(shape, At(slice)));
+  return Value::Array(std::move(literal));
+}
+
+Status DeviceRun::Store(const Value& value, const Shape& shape, std::span<const Slice> leaves,
+                        size_t& next) {
+  if (value.is_missing()) return std::unexpected(value.error());
+  if (shape.IsTuple()) {
+    const auto elements = shape.elements();
+    if (!value.is_tuple() || value.elements().size() != elements.size()) {
+      return InternalError("a value has other parts than its shape");
+    }
+    for (size_t i = 0; i < elements.size(); ++i) {
+      HLOSCOPE_TRY(Store(value.elements()[i], elements[i], leaves, next));
+    }
+    return {};
+  }
+  const Slice& slice = leaves[next++];
+  if (shape.IsToken() || !slice.known()) return {};
+  return pjrt::ToDeviceBytes(value.literal(), shape, IsPacked(shape, slice), At(slice));
+}
+
+}  // namespace hloscope::replay

@@ -1,0 +1,62 @@
+// DeviceRun: one run of a DeviceProgram: its allocations, kernels on the simulated GPU, the
+// evaluator for what libraries and XLA's runtime do, all on the same bytes.
+#pragma once
+
+#include <map>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "core/eval/machine/machine.h"
+#include "core/replay/simulated/device_program.h"
+#include "core/replay/simulated/loaded_program.h"
+
+namespace hloscope::replay {
+
+// What ran, and how often.
+struct DeviceCounts {
+  struct HandOver {
+    int64_t count = 0, nanoseconds = 0;
+  };
+  int64_t kernels = 0, library_calls = 0;
+  std::map<hlo::InstructionId, HandOver> evaluated;
+};
+
+class DeviceRun {
+ public:
+  DeviceRun(const LoadedProgram& loaded, eval::Machine& machine)
+      : program_(loaded.program), loaded_(loaded), machine_(machine) {}
+
+  // The value of the root. Errors end the run: a kernel that touches what is not its own (internal
+  // to XLA, so an environment error with kernel and line), memory, deadline, what the evaluator
+  // cannot do.
+  Result<eval::Value> Run(std::span<const eval::Value> arguments);
+  const DeviceCounts& counts() const { return counts_; }
+
+ private:
+  Status Allocate();
+  Status WriteInputs(std::span<const eval::Value> arguments);
+  Status RunSequence(uint32_t sequence);
+  Status RunStep(const DeviceStep& step);
+  Status RunKernels(const DeviceStep& step);
+  Status Launch(const KernelLaunch& launch);
+  Status RunLoop(const DeviceStep& step);
+  Status RunBranch(const DeviceStep& step);
+  Status Evaluate(const DeviceStep& step);
+
+  std::byte* At(const Slice& slice) const {
+    return allocations_[static_cast<size_t>(slice.allocation)].data() + slice.offset;
+  }
+  Result<eval::Value> ValueOf(const hlo::Shape& shape, std::span<const Slice> leaves,
+                              size_t& next) const;
+  Status Store(const eval::Value& value, const hlo::Shape& shape, std::span<const Slice> leaves,
+               size_t& next);
+
+  const DeviceProgram& program_;
+  const LoadedProgram& loaded_;
+  eval::Machine& machine_;
+  std::vector<eval::Buffer> allocations_;
+  DeviceCounts counts_;
+};
+
+}  // namespace hloscope::replay

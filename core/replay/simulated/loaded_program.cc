@@ -1,0 +1,88 @@
+// Decoding code, and the arguments of kernels by how many they take.
+#include "core/replay/simulated/loaded_program.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <utility>
+
+namespace hloscope::replay {
+namespace {
+
+std::vector<Slice> EachOnce(const std::vector<Slice>& slices) {
+  std::vector<Slice> out;
+  for (const Slice& slice : slices) {
+    if (std::ranges::find(out, slice) == out.end()) out.push_back(slice);
+  }
+  return out;
+}
+
+const ptx::EntryInfo* FindEntry(const ptx::Module& module, const std::string& name) {
+  const auto& entries = module.entries();
+  const auto found = std::ranges::find(entries, name, &ptx::EntryInfo::name);
+  return found == entries.end() ? nullptr : &*found;
+}
+
+// What a block of an H100 may have: XLA before 2026 does not write how much a launch asks for.
+constexpr int64_t kMostSharedBytes = 232'448;
+
+int64_t SharedBytes(const DeviceCode& code, const ptx::EntryInfo& entry) {
+  if (code.text.find(".extern .shared") == std::string::npos) return 0;
+  return kMostSharedBytes - static_cast<int64_t>(entry.static_shared_bytes);
+}
+
+Status CheckEntry(const ptx::EntryInfo& entry) {
+  if (!entry.unsupported.empty()) return std::unexpected(entry.unsupported.front());
+  for (const ptx::EntryParameter& parameter : entry.parameters) {
+    if (parameter.bytes == sizeof(uint64_t)) continue;
+    return UnsupportedError(
+        fmt::format("kernel {} takes {}, {} bytes that are no pointer", entry.name, parameter.name,
+                    parameter.bytes),
+        "compile without tensor memory accelerators: --xla_gpu_enable_triton_tma=false");
+  }
+  return {};
+}
+
+}  // namespace
+
+Result<LoadedProgram> LoadProgram(DeviceProgram program) {
+  LoadedProgram loaded{std::move(program), {}};
+  for (const DeviceCode& code : loaded.program.code) {
+    HLOSCOPE_ASSIGN_OR_RETURN(ptx::Module module, ptx::Module::Parse(code.text, code.file));
+    loaded.code.push_back(std::move(module));
+  }
+  for (auto& sequence : loaded.program.sequences) {
+    for (DeviceStep& step : sequence) {
+      for (KernelLaunch& launch : step.launches) {
+        const ptx::EntryInfo* const entry =
+            FindEntry(loaded.code[static_cast<size_t>(launch.code)], launch.kernel);
+        if (entry == nullptr) return InternalError("a kernel is not in its file");
+        HLOSCOPE_TRY(CheckEntry(*entry));
+        if (launch.shared_bytes < 0) {
+          launch.shared_bytes =
+              SharedBytes(loaded.program.code[static_cast<size_t>(launch.code)], *entry);
+        }
+        auto arguments = ArgumentsOf(step, entry->parameters.size());
+        if (!arguments) {
+          arguments.error().message.insert(0, fmt::format("kernel {}: ", launch.kernel));
+          return std::unexpected(std::move(arguments).error());
+        }
+        launch.arguments = *std::move(arguments);
+      }
+    }
+  }
+  return loaded;
+}
+
+Result<std::vector<Slice>> ArgumentsOf(const DeviceStep& step, size_t count) {
+  std::vector<Slice> all = step.operands;
+  all.insert(all.end(), step.results.begin(), step.results.end());
+  if (all.size() == count) return all;
+  if (std::vector<Slice> once = EachOnce(all); once.size() == count) return once;
+  if (step.results.size() == count) return step.results;
+  return InputError(
+      fmt::format("it takes {} arguments, its instruction has {} arrays", count, all.size()),
+      "keep the files of one compilation together: code and module are not of the same one");
+}
+
+}  // namespace hloscope::replay

@@ -1,0 +1,28 @@
+// LoadedProgram: a DeviceProgram whose code is decoded and whose launches know their arguments.
+#pragma once
+
+#include <memory>
+#include <vector>
+
+#include "core/base/result.h"
+#include "core/ptx/ptx.h"
+#include "core/replay/simulated/device_program.h"
+
+namespace hloscope::replay {
+
+struct LoadedProgram {
+  DeviceProgram program;
+  std::vector<ptx::Module> code;  // by DeviceProgram::code
+};
+
+// Decodes the code and counts the parameters of every kernel. Errors: unsupported, an instruction
+// that the simulated GPU does not know, with file and line; input, a kernel that takes another
+// number of arguments than its instruction has arrays.
+Result<LoadedProgram> LoadProgram(DeviceProgram program);
+
+// The arguments of a kernel that takes `count`: the arrays of all operands, then those of the
+// result. XLA before 2026 names a slice that comes twice only once, and gives a sort its results
+// alone. Input error: none of these has that many.
+Result<std::vector<Slice>> ArgumentsOf(const DeviceStep& step, size_t count);
+
+}  // namespace hloscope::replay

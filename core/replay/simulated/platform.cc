@@ -1,0 +1,130 @@
+// The row of XLA:GPU's own kernels on the simulated GPU: those of the dump that a module lies in,
+// or compiled for a described device.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <utility>
+
+#include "core/hlo/sharding/topology.h"
+#include "core/replay/evaluating.h"
+#include "core/replay/pjrt/compile_module.h"
+#include "core/replay/pjrt/scratch_folder.h"
+#include "core/replay/simulated/device_run.h"
+#include "core/replay/simulated/device_runner.h"
+#include "core/replay/simulated/loaded_program.h"
+
+namespace hloscope::replay {
+namespace {
+
+constexpr std::string_view kNameTarget = "name a device, as --target h100: it is then compiled for it";
+
+// The module of the dump that a file belongs to; -1: none.
+int32_t ModuleOfFile(const dump::DumpModel& dump, const std::string& file) {
+  const std::string name = std::filesystem::path(file).filename().string();
+  for (int32_t m = 0; std::cmp_less(m, dump.modules().size()); ++m) {
+    for (const int32_t f : dump.modules()[static_cast<size_t>(m)].files) {
+      if (dump.files()[static_cast<size_t>(f)].path == name) return m;
+    }
+  }
+  return -1;
+}
+
+Result<DeviceProgram> ProgramBeside(const std::string& file, const Limits& limits) {
+  if (file.empty()) {
+    return InputError("no kernels are known: the module lies in no dump", std::string(kNameTarget));
+  }
+  std::string folder = std::filesystem::path(file).parent_path().string();
+  if (folder.empty()) folder = ".";
+  HLOSCOPE_ASSIGN_OR_RETURN(const auto dump, dump::DumpModel::Open(folder, limits));
+  const int32_t module = ModuleOfFile(*dump, file);
+  if (module < 0 || dump->FindFile(module, dump::FileRole::kThunkSequence) < 0) {
+    return InputError(fmt::format("beside {} lie no kernels of XLA:GPU", file),
+                      std::string(kNameTarget));
+  }
+  return ReadDeviceProgram(*dump, module);
+}
+
+Result<DeviceProgram> CompiledProgram(const std::shared_ptr<const hlo::Module>& module,
+                                      const RunOptions& options) {
+  HLOSCOPE_ASSIGN_OR_RETURN(const ScratchFolder folder, ScratchFolder::Make());
+  CompileModuleRequest request;
+  static_cast<RunOptions&>(request) = options;
+  request.platform = PluginPlatform(Devices::kGpu)->name;
+  request.target = options.gpu_target;
+  request.dump = folder.path();
+  if (auto done = CompileModule(module, request, options.stop); !done) {
+    return std::unexpected(std::move(done).error());
+  }
+  HLOSCOPE_ASSIGN_OR_RETURN(const auto dump, dump::DumpModel::Open(folder.path(), options.limits));
+  if (dump->modules().empty()) return EnvironmentError("XLA left no dump of what it compiled");
+  return ReadDeviceProgram(*dump, 0);
+}
+
+class SimulatedExecutable : public EvaluatorExecutable {
+ public:
+  SimulatedExecutable(std::shared_ptr<const hlo::Module> module, const RunOptions& options,
+                      std::unique_ptr<const LoadedProgram> loaded)
+      : EvaluatorExecutable(std::move(module), options, loaded->program.module),
+        loaded_(std::move(loaded)) {}
+
+  Result<RunResult> Run(std::span<const std::vector<hlo::Literal>> inputs,
+                        const RunOptions& options, RunStream& stream) override {
+    for (const std::string& warning : loaded_->program.warnings) stream.Take(RunWarning{warning});
+    RunOptions own = options;
+    own.record_steps = 0;  // instructions are no steps here
+    const DeviceRunner runner(*loaded_);
+    set_compiled(&runner);
+    auto result = EvaluatorExecutable::Run(inputs, own, stream);
+    set_compiled(nullptr);
+    runner.Tell(stream);
+    return result;
+  }
+
+ private:
+  std::unique_ptr<const LoadedProgram> loaded_;
+};
+
+class SimulatedPlatform : public Platform {
+ public:
+  explicit SimulatedPlatform(const PlatformRow& row) : row_(row) {}
+  std::string_view name() const override { return row_.name; }
+
+  Result<std::unique_ptr<Executable>> Load(std::shared_ptr<const hlo::Module> module,
+                                           const RunOptions& options) override {
+    const hlo::Topology topology = hlo::TopologyOf(*module, options.limits.devices);
+    if (topology.counts.replicas * topology.counts.partitions > 1) {
+      return UnsupportedError(fmt::format("{} runs modules of one device", name()),
+                              "run it on the interpreter, which has as many as are wanted");
+    }
+    HLOSCOPE_ASSIGN_OR_RETURN(DeviceProgram program,
+                              options.gpu_target.empty()
+                                  ? ProgramBeside(options.module_file, options.limits)
+                                  : CompiledProgram(module, options));
+    HLOSCOPE_ASSIGN_OR_RETURN(LoadedProgram loaded, LoadProgram(std::move(program)));
+    HLOSCOPE_TRY(CheckSameParameters(*module, *loaded.program.module));
+    return std::make_unique<SimulatedExecutable>(
+        std::move(module), options, std::make_unique<const LoadedProgram>(std::move(loaded)));
+  }
+
+ private:
+  static Status CheckSameParameters(const hlo::Module& given, const hlo::Module& compiled) {
+    const auto a = ParameterShapes(given), b = ParameterShapes(compiled);
+    const bool are_same = std::ranges::equal(a, b, [](const hlo::Shape& x, const hlo::Shape& y) {
+      return x.WithoutLayouts() == y.WithoutLayouts();
+    });
+    if (are_same) return {};
+    return InputError("the kernels are of a module with other parameters",
+                      "keep the files of one compilation together");
+  }
+
+  const PlatformRow& row_;
+};
+
+}  // namespace
+
+std::unique_ptr<Platform> MakeSimulatedPlatform(const PlatformRow& row, std::string_view) {
+  return std::make_unique<SimulatedPlatform>(row);
+}
+
+}  // namespace hloscope::replay

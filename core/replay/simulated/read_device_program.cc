@@ -1,0 +1,218 @@
+// Reading a program: the instructions of the last stage in their order, each with its launches.
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "core/hlo/analysis/call_graph.h"
+#include "core/hlo/opcode_traits.h"
+#include "core/replay/simulated/device_program.h"
+#include "core/replay/simulated/launches.h"
+#include "core/replay/simulated/leaf_slices.h"
+
+namespace hloscope::replay {
+namespace {
+
+using hlo::AttributeKey;
+using hlo::ComputationId;
+using hlo::InstructionId;
+using hlo::Opcode;
+
+// Loops in branches in loops …
+constexpr int kDeepest = 64;
+
+class ProgramReader {
+ public:
+  ProgramReader(std::shared_ptr<const hlo::Module> module, const dump::BufferTable& buffers,
+                const Launches& launches)
+      : module_(*module), launches_(launches), slices_(*module, buffers) {
+    program_.module = std::move(module);
+    for (const auto& allocation : buffers.allocations) {
+      program_.allocations.push_back(allocation.size);
+    }
+  }
+
+  Result<DeviceProgram> Read() {
+    if (auto entry = ReadSequence(module_.entry_id(), 0); !entry) {
+      return std::unexpected(std::move(entry).error());
+    }
+    for (const InstructionId id : module_.Parameters(module_.entry_id())) {
+      if (!id.valid()) return InputError("a parameter is missing");
+      HLOSCOPE_TRY(AppendKnown(id, program_.parameters));
+    }
+    HLOSCOPE_TRY(AppendKnown(module_.entry().root, program_.results));
+    ReadConstants();
+    return std::move(program_);
+  }
+
+ private:
+  Result<uint32_t> ReadSequence(ComputationId computation, int depth) {
+    if (depth > kDeepest) return UnsupportedError("loops and branches nest too deep");
+    const auto number = static_cast<uint32_t>(program_.sequences.size());
+    program_.sequences.emplace_back();
+    const hlo::Computation& c = module_[computation];
+    for (uint32_t k = 0; k < c.instruction_count; ++k) {
+      const InstructionId id(c.first_instruction + k);
+      if (!HasWork(id)) continue;
+      HLOSCOPE_ASSIGN_OR_RETURN(DeviceStep step, ReadStep(id, depth));
+      program_.sequences[number].push_back(std::move(step));
+    }
+    return number;
+  }
+
+  bool HasWork(InstructionId id) const {
+    const Opcode opcode = module_[id].opcode;
+    return !hlo::HasTrait(opcode, hlo::kTraitNoCode) && !HasFlag(opcode, hlo::kFlagDone) &&
+           opcode != Opcode::kAddDependency && opcode != Opcode::kAfterAll &&
+           opcode != Opcode::kDomain;
+  }
+
+  Result<DeviceStep> ReadStep(InstructionId id, int depth) {
+    DeviceStep step;
+    step.id = id;
+    step.results = slices_.AllOf(id);
+    for (const InstructionId operand : module_.operands(id)) {
+      const std::vector<Slice> leaves = slices_.AllOf(operand);
+      step.operands.insert(step.operands.end(), leaves.begin(), leaves.end());
+    }
+    HLOSCOPE_TRY(ReadCallees(step, depth));
+    step.launches = launches_.Of(module_.name(id));
+    if (step.launches.empty()) return step;
+    step.kind = DeviceStepKind::kKernels;
+    program_.kernels += std::ssize(step.launches);
+    HLOSCOPE_TRY(CheckKnown(id, step.operands));
+    HLOSCOPE_TRY(CheckKnown(id, step.results));
+    AddSortCopies(step);
+    return step;
+  }
+
+  Status ReadCallees(DeviceStep& step, int depth) {
+    switch (module_[step.id].opcode) {
+      case Opcode::kWhile: {
+        step.kind = DeviceStepKind::kWhile;
+        const auto& loop = module_[step.id];
+        const ComputationId condition = module_.GetComputation(loop, AttributeKey::kCondition);
+        const ComputationId body = module_.GetComputation(loop, AttributeKey::kBody);
+        step.operands = slices_.AllOf(module_[condition].root);
+        HLOSCOPE_TRY(CheckKnown(step.id, step.operands));
+        HLOSCOPE_TRY(AddSequence(step, condition, depth));
+        return AddSequence(step, body, depth);
+      }
+      case Opcode::kConditional:
+        step.kind = DeviceStepKind::kConditional;
+        break;
+      case Opcode::kCall:
+      case Opcode::kAsyncStart:
+        step.kind = DeviceStepKind::kCall;
+        break;
+      default:
+        return {};
+    }
+    for (const hlo::Call& call : hlo::CallGraphOf(module_).calls(step.id)) {
+      HLOSCOPE_TRY(AddSequence(step, call.callee, depth));
+    }
+    return {};
+  }
+
+  Status AddSequence(DeviceStep& step, ComputationId computation, int depth) {
+    HLOSCOPE_ASSIGN_OR_RETURN(const uint32_t number, ReadSequence(computation, depth + 1));
+    step.sequences.push_back(number);
+    return {};
+  }
+
+  // A sort kernel works in place: the runtime first copies what it is to sort.
+  void AddSortCopies(DeviceStep& step) const {
+    InstructionId sort = step.id;
+    if (module_[sort].opcode == Opcode::kFusion) {
+      const ComputationId fused = module_.GetComputation(module_[sort], AttributeKey::kCalls);
+      if (fused.valid()) sort = module_[fused].root;
+    }
+    if (module_[sort].opcode != Opcode::kSort) return;
+    const auto operands = module_.operands(sort);
+    for (size_t i = 0; i < operands.size() && i < step.results.size(); ++i) {
+      size_t from = i;
+      if (sort != step.id) {
+        InstructionId source = operands[i];
+        while (module_[source].opcode == Opcode::kBitcast) source = module_.operands(source)[0];
+        if (module_[source].opcode != Opcode::kParameter) continue;
+        from = static_cast<size_t>(
+            module_.GetInt(module_[source], AttributeKey::kParameterNumber));
+      }
+      if (from >= step.operands.size() || step.operands[from] == step.results[i]) continue;
+      step.copies.emplace_back(step.operands[from], step.results[i]);
+    }
+  }
+
+  void ReadConstants() {
+    for (uint32_t i = 0; i < module_.instructions().size(); ++i) {
+      const InstructionId id(i);
+      if (module_[id].opcode != Opcode::kConstant || !module_.shape(id).IsArray()) continue;
+      const Slice slice = slices_.Of(id, {});
+      if (slice.known()) program_.constants.emplace_back(id, slice);
+    }
+  }
+
+  Status AppendKnown(InstructionId id, std::vector<Slice>& to) const {
+    const std::vector<Slice> leaves = slices_.AllOf(id);
+    HLOSCOPE_TRY(CheckKnown(id, leaves));
+    to.insert(to.end(), leaves.begin(), leaves.end());
+    return {};
+  }
+
+  Status CheckKnown(InstructionId id, const std::vector<Slice>& slices) const {
+    if (std::ranges::all_of(slices, &Slice::known)) return {};
+    return InputError(
+        fmt::format("the buffer assignment does not say where {} or one of its operands lies",
+                    module_.name(id)),
+        "dump again with --xla_dump_hlo_as_text, and keep all files of the dump together");
+  }
+
+  const hlo::Module& module_;
+  const Launches& launches_;
+  LeafSlices slices_;
+  DeviceProgram program_;
+};
+
+Status CheckSlices(const DeviceProgram& program) {
+  const auto fits = [&](const Slice& slice) {
+    return !slice.known() ||
+           (std::cmp_less(slice.allocation, program.allocations.size()) && slice.offset >= 0 &&
+            slice.bytes >= 0 &&
+            slice.bytes <= program.allocations[static_cast<size_t>(slice.allocation)] &&
+            slice.offset <=
+                program.allocations[static_cast<size_t>(slice.allocation)] - slice.bytes);
+  };
+  bool all = std::ranges::all_of(program.parameters, fits) &&
+             std::ranges::all_of(program.results, fits) &&
+             std::ranges::all_of(program.constants, [&](const auto& c) { return fits(c.second); });
+  for (const auto& sequence : program.sequences) {
+    for (const DeviceStep& step : sequence) {
+      all = all && std::ranges::all_of(step.operands, fits) &&
+            std::ranges::all_of(step.results, fits);
+    }
+  }
+  if (all) return {};
+  return InputError("the buffer assignment places a value outside of its allocation",
+                    "dump again; the file was changed or cut off");
+}
+
+}  // namespace
+
+Result<DeviceProgram> ReadDeviceProgram(const dump::DumpModel& dump, int32_t module) {
+  HLOSCOPE_ASSIGN_OR_RETURN(const auto buffers, dump.Buffers(module));
+  if (!buffers->has_values()) {
+    return InputError("the dump has no buffer assignment, which says where values lie",
+                      "dump again with --xla_dump_hlo_as_text");
+  }
+  HLOSCOPE_ASSIGN_OR_RETURN(auto last, dump.Module(module, dump.FinalStage(module)));
+  HLOSCOPE_ASSIGN_OR_RETURN(const Launches launches, Launches::Read(dump, module));
+  HLOSCOPE_ASSIGN_OR_RETURN(DeviceProgram program,
+                            ProgramReader(std::move(last), *buffers, launches).Read());
+  HLOSCOPE_TRY(CheckSlices(program));
+  for (const int32_t file : launches.files()) {
+    HLOSCOPE_ASSIGN_OR_RETURN(const FileView view, dump.OpenFile(file));
+    program.code.push_back({dump.FullPath(file), std::string(view.bytes())});
+  }
+  return program;
+}
+
+}  // namespace hloscope::replay
