@@ -8,7 +8,6 @@
 #include "app/cancel.h"
 #include "app/command.h"
 #include "app/commands/emit_own.h"
-#include "app/commands/own_compile.h"
 #include "app/module_form.h"
 #include "app/output.h"
 #include "app/shared_options.h"
@@ -19,6 +18,7 @@
 #include "core/dump/complete_module.h"
 #include "core/dump/load.h"
 #include "core/hlo/verify/verifier.h"
+#include "core/replay/ahead/own_compile.h"
 #include "core/replay/pjrt/compile_module.h"
 #include "core/replay/platform_table.h"
 
@@ -197,20 +197,28 @@ class CompileCommand : public Command {
     EmitRequest emit{emit_, output_, request_.target, context.jobs, request_.limits};
     HLOSCOPE_ASSIGN_OR_RETURN(EmitReport report, EmitOwn(loaded.module, emit, stop));
     if (request_.dump.empty()) return report;
-    HLOSCOPE_ASSIGN_OR_RETURN(const OwnCompileReport dumped,
-                              OwnCompile(loaded.module, request_.dump, request_.passes,
-                                         request_.limits, stop));
+    HLOSCOPE_ASSIGN_OR_RETURN(const replay::OwnCompileReport dumped,
+                              replay::OwnCompile(*loaded.module, OwnRequest(false), stop));
     report.files.push_back({request_.dump, Counted(dumped.dump_files, "file")});
     return report;
   }
 
-  Result<OwnCompileReport> CompileOwn(const Context& context, const std::stop_token& stop) const {
+  replay::OwnCompileRequest OwnRequest(bool wants_module) const {
+    return {.dump = request_.dump,
+            .passes = request_.passes,
+            .wants_module = wants_module,
+            .xla_flags = {},
+            .limits = request_.limits};
+  }
+
+  Result<replay::OwnCompileReport> CompileOwn(const Context& context, const std::stop_token& stop) {
     HLOSCOPE_TRY(CheckOwnOptions());
+    HLOSCOPE_TRY(SetDeadline());
     HLOSCOPE_ASSIGN_OR_RETURN(const std::optional<ModuleForm> form, OutputForm());
     HLOSCOPE_ASSIGN_OR_RETURN(const dump::LoadedModule loaded, Load(context));
-    HLOSCOPE_ASSIGN_OR_RETURN(OwnCompileReport report,
-                              OwnCompile(loaded.module, request_.dump, request_.passes,
-                                         request_.limits, stop));
+    HLOSCOPE_ASSIGN_OR_RETURN(
+        replay::OwnCompileReport report,
+        replay::OwnCompile(*loaded.module, OwnRequest(form.has_value()), stop));
     if (form) HLOSCOPE_TRY(WriteOptimized(report.module, *form));
     return report;
   }
@@ -259,7 +267,7 @@ class CompileCommand : public Command {
     return out + "\n";
   }
 
-  std::string Text(const OwnCompileReport& report) const {
+  std::string Text(const replay::OwnCompileReport& report) const {
     std::string out = fmt::format(
         "{}: compiled in {:.1f} ms: {} became {}, {} of them kernels\n", module_, report.compile_ms,
         Counted(report.instructions_before, "instruction"), report.instructions, report.kernels);
@@ -271,7 +279,7 @@ class CompileCommand : public Command {
     return out;
   }
 
-  std::string Json(const OwnCompileReport& report) const {
+  std::string Json(const replay::OwnCompileReport& report) const {
     std::string out;
     JsonWriter json(out);
     json.BeginObject()

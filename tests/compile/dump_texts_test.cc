@@ -117,7 +117,7 @@ ENTRY e {
   a = f32[512,1024] concatenate(t, n), dimensions={1}
   b = f32[512,512] transpose(t), dimensions={1,0}
   ROOT r = (f32[512,1024], f32[512,512]) tuple(a, b) })");
-  const std::string text = DecisionText(compiled);
+  const std::string text = DecisionText(compiled, "before_optimizations");
   EXPECT_NE(text.find("\n  not fused: t into a: b needs it as a whole\n"), std::string::npos) << text;
   EXPECT_NE(text.find("\n  fused: n into a: "), std::string::npos) << text;
   EXPECT_NE(text.find("\n  t: 1 operation, reads 1048576, writes 1048576\n"), std::string::npos)

@@ -430,8 +430,9 @@ Cases KeysTest::ExperimentCases() {
   const Case sass{"attention_block_h100", "jit_attention_block:gemm_fusion_dot.3", "kernels",
                   "code", [this] { return session().marks.asked_machine_code.size() == 1; }};
   const Case base{"mlp_train_step", "", "divergence", "divergence", {}, choose};
-  Case runs = base, values = base, diverges = base, records = base;
+  Case runs = base, values = base, diverges = base, records = base, compiles = base;
   records.check = [this] { return Changed("divergence"); };
+  compiles.check = [this] { return session().document.path().ends_with(".dump"); };
   diverges.prepare = [this] {
     app().dock().Find("divergence")->view->SetState("interpreter\ninterpreter\n0\n0");
     Settle();
@@ -460,6 +461,7 @@ Cases KeysTest::ExperimentCases() {
           {kStopComparing, stops},
           {kFindDivergence, diverges},
           {kRecordProfile, records},
+          {kShowCompiled, compiles},
           {kCriticalPath, path},
           {kShowSass, sass}};
 }

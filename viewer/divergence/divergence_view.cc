@@ -13,6 +13,7 @@
 #include "core/replay/platform_table.h"
 #include "viewer/divergence/divergence_outcome.h"
 #include "viewer/lab/fault_run.h"
+#include "viewer/lab/own_compilation.h"
 #include "viewer/model/document.h"
 #include "viewer/model/dump_data.h"
 #include "viewer/model/experiment.h"
@@ -59,6 +60,9 @@ class DivergenceView : public View {
         return true;
       case Command::kRecordProfile:
         record_ = !record_;
+        return true;
+      case Command::kShowCompiled:
+        ShowCompiled(frame.context, module);
         return true;
       case Command::kFindDivergence:
         FindDivergence(frame.context, module);
@@ -236,6 +240,11 @@ class DivergenceView : public View {
       SameLineIfRoom(ButtonWidth("Shrink the module"));
       CommandButton(frame, Command::kReduce, "Shrink the module");
     }
+    const std::string compiled =
+        fmt::format("Show what {} compiled", replay::DefaultPlatform().name);
+    SameLineIfRoom(ButtonWidth(compiled.c_str()));
+    if (ImGui::Button(compiled.c_str())) ShowCompiled(frame.context, module);
+    Help(Command::kShowCompiled);
     SameLineIfRoom(ButtonWidth("Make a bundle"));
     CommandButton(frame, Command::kMakeBundle, "Make a bundle");
     if (platforms_.size() == 1) {
@@ -270,6 +279,19 @@ class DivergenceView : public View {
 
   // What is to run starts as soon as the module is read, and its inputs were looked at.
   void Start(Context& context, int32_t module, std::optional<debug::NonFiniteKind> find) {
+    waiting_ = RequestFor(module, find);
+    waits_to_compile_ = false;
+    selects_finding_ = find.has_value();
+    StartWaiting(context);
+  }
+
+  void ShowCompiled(Context& context, int32_t module) {
+    waiting_ = RequestFor(module, std::nullopt);
+    waits_to_compile_ = true;
+    StartWaiting(context);
+  }
+
+  ExperimentRequest RequestFor(int32_t module, std::optional<debug::NonFiniteKind> find) const {
     ExperimentRequest request;
     request.module_index = module;
     request.stage = stage_;
@@ -282,9 +304,7 @@ class DivergenceView : public View {
     if (own_bounds_) {
       request.bounds = {absolute_, relative_};
     }
-    waiting_ = std::move(request);
-    selects_finding_ = find.has_value();
-    StartWaiting(context);
+    return request;
   }
 
   void StartWaiting(Context& context) {
@@ -295,7 +315,10 @@ class DivergenceView : public View {
     if (const std::string path = inputs_.PathOf(context, module, stage); !path.empty()) {
       waiting_->inputs = {path};
     }
-    if (read.ready()) context.experiment.Start(read.value, *waiting_);
+    if (read.ready()) {
+      waits_to_compile_ ? ShowOwnCompilation(context, read.value, *waiting_)
+                        : context.experiment.Start(read.value, *waiting_);
+    }
     if (read.failed()) {
       context.messages.Post(Severity::kError, "run failed: " + read.error.ToString());
     }
@@ -403,6 +426,7 @@ class DivergenceView : public View {
   std::vector<std::string> platforms_;
   std::string platform_, reference_{replay::ReferencePlatform().name};
   std::optional<ExperimentRequest> waiting_;  // for its module to be read
+  bool waits_to_compile_ = false;             // instead of being run
   InputsChoice inputs_;
   int stage_ = 0;
   bool wants_divergence_ = false;  // as soon as its inputs were looked at

@@ -192,11 +192,16 @@ std::string InputsText(const debug::RunRequest& request) {
   return "inputs from " + (name.empty() ? path.parent_path().filename().string() : name);
 }
 
+// Each is some megabytes.
+constexpr size_t kMostCompilations = 10;
+
 Experiment::Experiment(std::function<void()> wake, std::string worker_program,
                        std::string state_folder)
     : wake_(std::move(wake)),
       program_(std::move(worker_program)),
-      profiles_(std::make_shared<RunProfiles>(std::move(state_folder))) {
+      profiles_(std::make_shared<RunProfiles>(state_folder)),
+      compilations_(std::make_shared<KeptFolder>(std::move(state_folder), "compiled", ".dump",
+                                                 kMostCompilations)) {
   replay::WorkerPoolOptions options;
   options.program = program_;
   options.evidence_folder = replay::EvidenceFolder();

@@ -22,6 +22,7 @@
 #include "core/hlo/module.h"
 #include "core/replay/workers/worker_pool.h"
 #include "viewer/model/held_values.h"
+#include "viewer/model/kept_folder.h"
 #include "viewer/model/run_profiles.h"
 #include "viewer/model/verdict_table.h"
 
@@ -63,7 +64,7 @@ struct CapturedPair {
 class Experiment {
  public:
   // `wake` is called from any thread when there is news; `worker_program` serves as a worker;
-  // profiles of runs go below `state_folder` (RunProfiles).
+  // profiles of runs, and what was compiled, go below `state_folder`.
   explicit Experiment(std::function<void()> wake, std::string worker_program = kThisProgram,
                       std::string state_folder = {});
   // Stops what runs and waits for it; nothing else here waits.
@@ -97,6 +98,8 @@ class Experiment {
   // Others, at most that many, for modules that nobody needs to see when a worker dies of them.
   std::shared_ptr<replay::WorkerPool> MakeWorkers(int most) const;
   const std::string& program() const { return program_; }  // that serves as a worker
+  // Where dumps of what our own compiler made go.
+  const std::shared_ptr<KeptFolder>& compilations() const { return compilations_; }
   const CapturedPair* captured() const { return captured_ ? &*captured_ : nullptr; }
   // What the instructions of that stage held in its last run; null: it was not run, or long ago.
   const RunValues* ValuesOf(int32_t module_index, int32_t stage) const;
@@ -138,6 +141,7 @@ class Experiment {
   std::vector<RunValues> values_;  // of stages, the newest last
   uint64_t runs_ = 0;
   std::shared_ptr<RunProfiles> profiles_;
+  std::shared_ptr<KeptFolder> compilations_;
   std::optional<Result<RunProfile>> profile_;
   std::optional<replay::RunProgress> progress_;  // of what runs
   // What was told to stop may take a while to: it is waited for when it has ended.

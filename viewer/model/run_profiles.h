@@ -2,16 +2,15 @@
 // them.
 #pragma once
 
-#include <mutex>
-#include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "core/base/result.h"
 #include "core/debug/run/run_recorder.h"
-#include "core/replay/pjrt/scratch_folder.h"
 #include "profiler/profile.h"
+#include "viewer/model/kept_folder.h"
 
 namespace hloscope::viewer {
 
@@ -28,7 +27,8 @@ class RunProfiles {
 
   // They lie in the folder `profiles` of this one, at most kMostKept, the oldest removed first; in
   // one of their own that goes with this object where it is empty.
-  explicit RunProfiles(std::string state_folder) : state_folder_(std::move(state_folder)) {}
+  explicit RunProfiles(std::string state_folder)
+      : folder_(std::move(state_folder), "profiles", ".hloprof", kMostKept) {}
 
   // Writes what was recorded, which is spent, to a file of its own, named after module and
   // platform. Errors: those of recording and of writing.
@@ -36,12 +36,7 @@ class RunProfiles {
                            std::string_view platform);
 
  private:
-  // The folder, made where it is not there.
-  Result<std::string> Folder();
-
-  const std::string state_folder_;
-  std::mutex mutex_;  // a run that was stopped may still be writing
-  std::optional<replay::ScratchFolder> scratch_;
+  KeptFolder folder_;
 };
 
 }  // namespace hloscope::viewer

@@ -50,7 +50,7 @@ std::vector<FusionDecision> LastDecisions(const std::vector<FusionDecision>& dec
 
 }  // namespace
 
-std::string DecisionText(const Compilation& compiled) {
+std::string DecisionText(const Compilation& compiled, std::string_view stage) {
   const hlo::Module& module = *compiled.module;
   const hlo::CostModel costs(module);
   std::string text =
@@ -69,7 +69,7 @@ std::string DecisionText(const Compilation& compiled) {
     written += cost.bytes_written;
   }
   fmt::format_to(out, "  all: reads {:.0f}, writes {:.0f}\n", read, written);
-  text += "\ndecisions\n";
+  fmt::format_to(out, "\ndecisions on the instructions of {}\n", stage);
   const hlo::Module& before = *compiled.before_fusion;
   for (const FusionDecision& decision : LastDecisions(compiled.decisions)) {
     fmt::format_to(out, "  {}: {} into {}: {}\n", decision.is_fused ? "fused" : "not fused",

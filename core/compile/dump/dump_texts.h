@@ -44,7 +44,8 @@ std::string ThunkSequenceText(const Plan& plan, const StepCodes& codes);
 std::string ThunkMetadataText(const Plan& plan, const StepCodes& codes);
 
 // fusion_decisions.txt: kernels with what they read and write, and each pair of instructions that
-// could have been together, with the reason why they are or are not.
-std::string DecisionText(const Compilation& compiled);
+// could have been together, with the reason why they are or are not. `stage`: what the dump calls
+// the module before fusion, whose instructions they are.
+std::string DecisionText(const Compilation& compiled, std::string_view stage);
 
 }  // namespace hloscope::compile

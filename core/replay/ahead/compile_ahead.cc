@@ -15,7 +15,7 @@
 #include "core/hlo/module_image.h"
 #include "core/replay/ahead/c_interface.h"
 #include "core/replay/codegen_entry.h"
-#include "core/replay/workers/isolated_task.h"
+#include "core/replay/workers/typed_task.h"
 
 namespace hloscope::replay {
 
@@ -54,8 +54,9 @@ Result<AheadAnswer> WriteKernels(const compile::Compilation& compiled, const Ahe
   compile::CodegenOptions options{
       .threads = job.threads, .target = job.target, .plan = compiled.plan.get()};
   (job.form == CodeForm::kLlvm ? options.llvm_ir : options.assembly) = &answer.code;
-  HLOSCOPE_ASSIGN_OR_RETURN(const auto library,
-                            generate(compiled.module, compiled.kernels, options));
+  std::vector<hlo::InstructionId> own = compiled.kernels;
+  HLOSCOPE_TRY(MakeLibraryCalls(compiled, own));
+  HLOSCOPE_ASSIGN_OR_RETURN(const auto library, generate(compiled.module, own, options));
   answer.functions = library->function_count();
   return answer;
 }
@@ -145,32 +146,18 @@ Result<AheadAnswer> CompileHere(AheadJob& job) {
 
 // The task "ahead".
 Result<std::string> CompileAheadTask(std::string_view request) {
-  AheadJob job;
-  ByteReader in(std::as_bytes(std::span(request)));
-  in(job);
-  if (!in.ok()) return InternalError("malformed request");
-  HLOSCOPE_ASSIGN_OR_RETURN(const AheadAnswer answer, CompileHere(job));
-  ByteWriter out;
-  out(answer);
-  return std::move(out).Take();
+  return DoTypedTask<AheadJob>(request, &CompileHere);
 }
 
 Result<AheadAnswer> CompileAhead(const hlo::Module& module, const AheadRequest& request,
                                  const std::stop_token& stop) {
-  ByteWriter out;
-  out(AheadJob{hlo::ModuleToImage(module), request.form, request.target, request.threads,
-               request.object_file});
   IsolatedTaskRequest task;
   task.name = "ahead";
-  task.bytes = std::move(out).Take();
   task.deadline = request.deadline;
   task.memory_bytes = request.memory_bytes;
-  HLOSCOPE_ASSIGN_OR_RETURN(const std::string answered, RunIsolatedTask(task, stop));
-  AheadAnswer answer;
-  ByteReader in(std::as_bytes(std::span(answered)));
-  in(answer);
-  if (!in.ok()) return InternalError("malformed answer from a child process");
-  return answer;
+  const AheadJob job{hlo::ModuleToImage(module), request.form, request.target, request.threads,
+                     request.object_file};
+  return RunTypedTask<AheadAnswer>(std::move(task), job, stop);
 }
 
 }  // namespace hloscope::replay

@@ -4,41 +4,17 @@
 
 #include "core/base/own_library.h"
 #include "core/compile/compile.h"
-#include "core/hlo/sharding/topology.h"
 #include "core/linking/processor.h"
 #include "core/replay/codegen_entry.h"
 #include "core/replay/compiled/compilation_cache.h"
+#include "core/replay/compiled/how_to_compile.h"
 #include "core/replay/compiled/kernel_runner.h"
 #include "core/replay/evaluating.h"
-#include "core/replay/run_targets.h"
 
 namespace hloscope::replay {
 namespace {
 
 using hlo::InstructionId;
-
-// "a,b" as two.
-void AppendParts(std::string_view text, std::vector<std::string>& out) {
-  while (!text.empty()) {
-    const size_t comma = std::min(text.find(','), text.size());
-    if (comma > 0) out.emplace_back(text.substr(0, comma));
-    text.remove_prefix(std::min(comma + 1, text.size()));
-  }
-}
-
-// Values of an unpartitioned module with manual regions are global outside of them and a device's
-// own inside. Which is which follows from the instructions as they were given, so they stay; and so
-// do they where values between them are wanted.
-compile::CompileOptions OptionsFor(const hlo::Module& module, const RunOptions& options,
-                                   bool keep_values) {
-  const hlo::Topology topology = hlo::TopologyOf(module, options.limits.devices);
-  compile::CompileOptions how;
-  for (const auto& [name, value] : options.xla_flags) {
-    if (name == kDisablePassesFlag) AppendParts(value, how.disabled_passes);
-  }
-  how.keep_values = keep_values || (topology.unpartitioned && topology.has_device_work);
-  return how;
-}
 
 class CompilerExecutable : public EvaluatorExecutable {
  public:
@@ -140,7 +116,7 @@ Result<compile::Compilation> CompileAnew(const std::shared_ptr<const hlo::Module
 Result<std::unique_ptr<Executable>> CompileAndLink(std::shared_ptr<const hlo::Module> module,
                                                    const RunOptions& options) {
   const compile::CompileOptions how =
-      OptionsFor(*module, options, FormFor(options) == Form::kValues);
+      HowToCompile(*module, options, FormFor(options) == Form::kValues);
   const CompilationCache cache(*module, how, IsKept(options) ? TargetHere() : "", options);
   Libraries libraries;
   compile::Compilation compilation;

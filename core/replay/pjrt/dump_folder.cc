@@ -1,40 +1,19 @@
 // Folders and flags for dumps.
 #include "core/replay/pjrt/dump_folder.h"
 
-#include <fmt/format.h>
-
 #include <filesystem>
 
 #include "core/base/file.h"
+#include "core/replay/new_dump.h"
 #include "core/replay/pjrt/xla_compile.h"
 
 namespace hloscope::replay {
 
 namespace fs = std::filesystem;
 
-namespace {
-
-// Makes the folder, or refuses one that holds a dump; its absolute path.
-Result<std::string> PrepareDump(const std::string& folder) {
-  std::error_code error;
-  fs::create_directories(folder, error);
-  if (error) return EnvironmentError(fmt::format("{}: {}", folder, error.message()));
-  for (fs::directory_iterator it(folder, error), end; !error && it != end; it.increment(error)) {
-    if (it->path().filename().string().starts_with("module_")) {
-      return InputError(fmt::format("{}: already contains a dump", folder),
-                        "give a new or empty folder");
-    }
-  }
-  const fs::path whole = fs::canonical(folder, error);
-  if (error) return EnvironmentError(fmt::format("{}: {}", folder, error.message()));
-  return whole.string();
-}
-
-}  // namespace
-
 Result<std::string> DumpFolder(const CompileModuleRequest& request,
                                std::optional<ScratchFolder>& scratch) {
-  if (!request.dump.empty()) return PrepareDump(request.dump);
+  if (!request.dump.empty()) return MakeDumpFolder(request.dump);
   if (!request.optimized_module) return std::string();
   HLOSCOPE_ASSIGN_OR_RETURN(ScratchFolder made, ScratchFolder::Make());
   scratch.emplace(std::move(made));

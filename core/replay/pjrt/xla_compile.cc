@@ -15,7 +15,7 @@
 #include "core/replay/pjrt/api.h"
 #include "core/replay/pjrt/compile_options.h"
 #include "core/replay/pjrt/memory_stats.h"
-#include "core/replay/workers/isolated_task.h"
+#include "core/replay/workers/typed_task.h"
 
 namespace hloscope::replay {
 
@@ -268,33 +268,18 @@ Result<XlaCompileAnswer> CompileHere(XlaCompileRequest& request) {
 }  // namespace
 
 // The task "compile".
-Result<std::string> CompileWithPlugin(std::string_view request_bytes) {
-  XlaCompileRequest request;
-  ByteReader in(std::as_bytes(std::span(request_bytes)));
-  in(request);
-  if (!in.ok()) return InternalError("malformed request");
-  HLOSCOPE_ASSIGN_OR_RETURN(const XlaCompileAnswer answer, CompileHere(request));
-  ByteWriter out;
-  out(answer);
-  return std::move(out).Take();
+Result<std::string> CompileWithPlugin(std::string_view request) {
+  return DoTypedTask<XlaCompileRequest>(request, &CompileHere);
 }
 
 Result<XlaCompileAnswer> CompileWithXla(const XlaCompileRequest& request,
                                         std::chrono::milliseconds deadline,
                                         const std::stop_token& stop) {
-  ByteWriter out;
-  out(request);
   IsolatedTaskRequest task;
   task.name = "compile";
-  task.bytes = std::move(out).Take();
   task.deadline = deadline;
   task.memory_bytes = request.memory_bytes > 0 ? request.memory_bytes : MachineMemoryBytes() / 2;
-  HLOSCOPE_ASSIGN_OR_RETURN(const std::string answered, RunIsolatedTask(task, stop));
-  XlaCompileAnswer answer;
-  ByteReader in(std::as_bytes(std::span(answered)));
-  in(answer);
-  if (!in.ok()) return InternalError("malformed answer from a child process");
-  return answer;
+  return RunTypedTask<XlaCompileAnswer>(std::move(task), request, stop);
 }
 
 pjrt::XlaFlags DumpFlags(Devices devices, bool passes) {

@@ -35,6 +35,7 @@ constexpr std::chrono::hours kLongest{1 << 19};  // more would overflow the cloc
 Result<std::string> RunIsolatedTask(const IsolatedTaskRequest& request,
                                     const std::stop_token& stop) {
   WorkerStart start;
+  start.program = request.program;
   start.platform = request.name;
   // Only errors, not how the plugin is getting on.
   start.environment = {"TF_CPP_MIN_LOG_LEVEL=1", "TZ=UTC"};

@@ -8,6 +8,7 @@
 #include <string>
 #include <string_view>
 
+#include "core/base/child_process.h"
 #include "core/base/result.h"
 
 namespace hloscope::replay {
@@ -16,7 +17,8 @@ struct IsolatedTaskRequest {
   std::string name;  // of a row of isolated_tasks.def
   std::string bytes;
   std::chrono::milliseconds deadline{60'000};
-  int64_t memory_bytes = 0;  // that it may hold; 0: no bound
+  int64_t memory_bytes = 0;            // that it may hold; 0: no bound
+  std::string program = kThisProgram;  // that is started as the worker
 };
 
 // The answer of the worker. Errors: the task's own; died where the worker crashed, met its deadline

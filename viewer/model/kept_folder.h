@@ -1,0 +1,41 @@
+// KeptFolder: where the window keeps what runs leave behind, as files that outlast it.
+#pragma once
+
+#include <mutex>
+#include <optional>
+#include <set>
+#include <string>
+#include <string_view>
+
+#include "core/base/result.h"
+#include "core/replay/pjrt/scratch_folder.h"
+
+namespace hloscope::viewer {
+
+// Any thread may call it.
+class KeptFolder {
+ public:
+  // `name` below the state folder; where that is empty, a folder that goes with this object.
+  // At most `most` things that are named with `ending` stay in it.
+  KeptFolder(std::string state_folder, std::string name, std::string ending, size_t most);
+
+  // A path in it where nothing is and that nobody else was given, named after module and platform.
+  // Environment error: the folder cannot be made.
+  Result<std::string> NewPath(std::string_view module, std::string_view platform);
+  // Removes the oldest beyond the most; what cannot be removed stays.
+  void RemoveOldest();
+  // False: all of it goes when the window is closed.
+  bool is_kept() const { return !state_folder_.empty(); }
+
+ private:
+  // Made where it is not there.
+  Result<std::string> Folder();
+
+  const std::string state_folder_, name_, ending_;
+  const size_t most_;
+  std::mutex mutex_;
+  std::optional<replay::ScratchFolder> scratch_;
+  std::set<std::string> given_;
+};
+
+}  // namespace hloscope::viewer
