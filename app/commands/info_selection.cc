@@ -10,6 +10,7 @@
 #include "core/base/closest_text.h"
 #include "core/base/counted.h"
 #include "core/base/json.h"
+#include "core/debug/align/fusion_facts.h"
 #include "core/debug/align/provenance.h"
 #include "core/dump/dump_model.h"
 #include "core/hlo/analysis/find_instruction.h"
@@ -54,7 +55,14 @@ class SelectionWriter {
   Result<std::string> Instruction(int32_t stage, InstructionId id, bool as_json) const {
     HLOSCOPE_ASSIGN_OR_RETURN(InstructionFacts facts, provenance_.FactsOf(stage, id));
     HLOSCOPE_ASSIGN_OR_RETURN(auto module, provenance_.lineage().Module(stage));
-    return as_json ? Json(*module, stage, id, facts) : Text(*module, stage, id, facts);
+    debug::FusionFacts fusion;
+    if (auto read = debug::FusionFactsOf(provenance_, stage, id)) {
+      fusion = *std::move(read);
+    } else {
+      facts.notes.push_back(read.error().ToString());
+    }
+    return as_json ? Json(*module, stage, id, facts, fusion)
+                   : Text(*module, stage, id, facts, fusion);
   }
 
   Result<std::string> List(int32_t stage, const std::string& what,
@@ -87,7 +95,7 @@ class SelectionWriter {
   }
 
   std::string Text(const Module& module, int32_t stage, InstructionId id,
-                   const InstructionFacts& facts) const {
+                   const InstructionFacts& facts, const debug::FusionFacts& fusion) const {
     std::string out = fmt::format("{}, {}\n  ", ModuleTitle(entry_), Stage(stage));
     hlo::PrintText(module, id, hlo::TextFormat::kElided, out);
     out += fmt::format("\n  in       {}", ComputationName(module, id));
@@ -97,6 +105,10 @@ class SelectionWriter {
                          HowText(facts.source.how));
     }
     out += "\n" + CodeText(facts);
+    for (const dump::FusionDecision& d : fusion.decisions) {
+      out += fmt::format("  {:<9}{} into {}: {}\n", d.is_fused ? "fused" : "apart", d.producer,
+                         d.consumer, d.reason);
+    }
     out += ChainText("ancestors", facts.ancestors) + ChainText("became", facts.descendants);
     for (const std::string& note : facts.notes) out += "  warning: " + note + "\n";
     return out;
@@ -190,7 +202,7 @@ class SelectionWriter {
   }
 
   std::string Json(const Module& module, int32_t stage, InstructionId id,
-                   const InstructionFacts& facts) const {
+                   const InstructionFacts& facts, const debug::FusionFacts& fusion) const {
     std::string out;
     JsonWriter json(out);
     json.BeginObject().Field("file", path_).Field("module", entry_.name).Field("id", entry_.id);
@@ -201,6 +213,7 @@ class SelectionWriter {
     json.Key("source");
     WriteSource(facts.source, json);
     WriteCode(facts, json);
+    WriteDecisions(fusion, json);
     WriteChain("ancestors", facts.ancestors, json);
     WriteChain("descendants", facts.descendants, json);
     json.Key("warnings").BeginArray();
@@ -246,6 +259,15 @@ class SelectionWriter {
           .Field("allocation",
                  (*buffers)->allocations[static_cast<size_t>(value.allocation)].index);
       json.Field("offset", value.offset).Field("size", value.size).EndObject();
+    }
+    json.EndArray();
+  }
+
+  static void WriteDecisions(const debug::FusionFacts& fusion, JsonWriter& json) {
+    json.Key("fusion_decisions").BeginArray();
+    for (const dump::FusionDecision& d : fusion.decisions) {
+      json.BeginObject().Field("producer", d.producer).Field("consumer", d.consumer);
+      json.Field("fused", d.is_fused).Field("reason", d.reason).EndObject();
     }
     json.EndArray();
   }

@@ -7,6 +7,7 @@
 
 #include "core/dump/dump_model.h"
 #include "core/dump/listing/word_list.h"
+#include "core/dump/own_compilation.h"
 #include "core/dump/stage_order.h"
 
 namespace hloscope::dump {
@@ -51,8 +52,11 @@ class Finder {
   size_t size() const { return model_.modules().size(); }
   const ModuleEntry& module(size_t m) const { return model_.modules()[m]; }
 
-  // Modules with an id were dumped by XLA; others are files by themselves.
-  bool Dumped(size_t m) const { return module(m).id >= 0; }
+  // Modules with an id were dumped by XLA or by our own compiler, to which its flags mean nothing;
+  // others are files by themselves.
+  bool Dumped(size_t m) const {
+    return module(m).id >= 0 && !IsOwnCompilation(model_, static_cast<int32_t>(m));
+  }
   bool Has(size_t m, StagePhase phase) const {
     return std::ranges::any_of(
         module(m).stages, [&](const StageEntry& stage) { return PhaseOf(stage.name) == phase; });

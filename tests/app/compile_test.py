@@ -115,9 +115,31 @@ class Compile(FolderTest):
         (kernel,) = own['kernels']
         self.assertEqual(kernel['tie'], 'metadata')
         self.assertTrue(kernel['llvm'])
+        self.assertEqual(told['missing'], [])
         self.expect_error('already contains a dump', module, '--dump', dump)
         self.expect_error('give --dump DIR, or --emit hlo -o OUT', module)
         self.expect_error('--target is for code', module, '--dump', dump, '--target', 'h100')
+
+    def test_why_an_instruction_was_fused(self):
+        module = self.path('m.hlo', 'HloModule m\nENTRY e {\n  x = f32[512,512] parameter(0)\n  t = f32[512,512] tanh(x)\n'
+                                    '  n = f32[512,512] negate(t)\n  a = f32[512,1024] concatenate(t, n), dimensions={1}\n'
+                                    '  b = f32[512,512] transpose(t), dimensions={1,0}\n'
+                                    '  ROOT r = (f32[512,1024], f32[512,512]) tuple(a, b)\n}\n')
+        dump = self.path('own')
+        self.assertEqual(self.run_it(module, '--dump', dump).returncode, 0)
+        info = [HLOSCOPE, 'info', dump, '--select', 't@before_optimizations']
+        done = subprocess.run(info, capture_output=True, text=True, check=False, timeout=300)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertRegex(done.stdout, r'(?m)^  apart    t into a: b needs it as a whole$')
+        done = subprocess.run([*info, '--json'], capture_output=True, text=True, check=False, timeout=300)
+        decisions = json.loads(done.stdout)['fusion_decisions']
+        self.assertIn({'producer': 't', 'consumer': 'a', 'fused': False, 'reason': 'b needs it as a whole'}, decisions)
+        # Of a fusion, what is in it.
+        done = subprocess.run([HLOSCOPE, 'info', dump, '--json'], capture_output=True, text=True, check=False, timeout=300)
+        (own,) = json.loads(done.stdout)['modules']
+        fusion = next(k['instruction'] for k in own['kernels'] if 'fusion' in k['instruction'])
+        done = subprocess.run([HLOSCOPE, 'info', dump, '--select', fusion, '--json'], capture_output=True, text=True, check=False, timeout=300)
+        self.assertIn(('n', 'a', True), [(d['producer'], d['consumer'], d['fused']) for d in json.loads(done.stdout)['fusion_decisions']])
 
     def test_plan_and_code(self):
         module = self.path('m.hlo', 'HloModule m\nENTRY e {\n  p = f32[8] parameter(0)\n  q = f32[8] sine(p)\n  ROOT s = f32[8] add(q, p)\n}\n')

@@ -8,6 +8,7 @@
 #include "core/compile/compile.h"
 #include "core/dump/readers/buffer_reader.h"
 #include "core/dump/readers/code_reader.h"
+#include "core/dump/readers/fusion_decisions.h"
 #include "core/dump/readers/thunk_reader.h"
 #include "tests/hlo/parsed.h"
 
@@ -118,10 +119,34 @@ ENTRY e {
   b = f32[512,512] transpose(t), dimensions={1,0}
   ROOT r = (f32[512,1024], f32[512,512]) tuple(a, b) })");
   const std::string text = DecisionText(compiled, "before_optimizations");
-  EXPECT_NE(text.find("\n  not fused: t into a: b needs it as a whole\n"), std::string::npos) << text;
+  EXPECT_NE(text.find("\n  not fused: t into a: b needs it as a whole\n"), std::string::npos)
+      << text;
   EXPECT_NE(text.find("\n  fused: n into a: "), std::string::npos) << text;
   EXPECT_NE(text.find("\n  t: 1 operation, reads 1048576, writes 1048576\n"), std::string::npos)
       << text;
+  const dump::FusionDecisions read = dump::ReadFusionDecisions(text);
+  EXPECT_EQ(read.stage, "before_optimizations");
+  EXPECT_EQ(read.unread_lines, 0);
+  const auto apart = std::ranges::find(read.decisions, false, &dump::FusionDecision::is_fused);
+  ASSERT_NE(apart, read.decisions.end());
+  EXPECT_EQ(apart->producer, "t");
+  EXPECT_EQ(apart->consumer, "a");
+  EXPECT_EQ(apart->reason, "b needs it as a whole");
+  EXPECT_GT(apart->line, 1);
+}
+
+TEST(DumpTexts, DecisionsThatSaySomethingElseAreCounted) {
+  const dump::FusionDecisions read = dump::ReadFusionDecisions(
+      "Fusion of m: 1 kernels\nNo plan, it runs instruction by instruction: m has infeeds\n"
+      "  fused: a into b: not among the decisions yet\n\n"
+      "decisions on the instructions of s\n  fused: a into b: c: d\n  fused: a and b\n"
+      "  melted: a into b: e\n");
+  EXPECT_EQ(read.why_no_plan, "m has infeeds");
+  ASSERT_EQ(read.decisions.size(), 1U);
+  EXPECT_EQ(read.decisions[0].consumer, "b");
+  EXPECT_EQ(read.decisions[0].reason, "c: d");
+  EXPECT_EQ(read.decisions[0].line, 6);
+  EXPECT_EQ(read.unread_lines, 2);
 }
 
 TEST(DumpTexts, AssemblyIsReadByItsLabels) {

@@ -302,7 +302,7 @@ TEST_F(LabelsTest, AllGraphsThatAreShownAreExported) {
   View& graph = *app().dock().Find("graph")->view;
   const std::string all = graph.Export(ExportFormat::kSvg, session()).value_or("");
   for (const char* part :
-       {"What you wrote: before_optimizations", "What XLA fused: cpu_after_optimizations",
+       {"What you wrote: before_optimizations", "What was fused: cpu_after_optimizations",
         "Where it runs: cpu_after_optimizations", ">alpha_two<", ">beta_two<"})
     EXPECT_NE(all.find(part), std::string::npos) << part;
   Drive([](ImGuiTestContext* context) { context->WindowFocus(kGraphWindow); });

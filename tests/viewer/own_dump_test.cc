@@ -72,6 +72,22 @@ TEST_F(OwnDumpTest, OneActionShowsWhatWasCompiledWithItsTimes) {
   EXPECT_TRUE(Has(Lit("kernels"), SelectedName())) << Lit("kernels");
 }
 
+TEST_F(OwnDumpTest, ASelectionSaysWhyItWasFusedAndWhatWasLeftApart) {
+  Start({Sample("mlp_train_step")}, Scratch("state"));
+  ShowCompiled();
+  session().navigation.Select(FirstFusion());
+  Settle();
+  EXPECT_TRUE(Has(Lit("selection"), "used: ")) << Lit("selection");
+  EXPECT_TRUE(Has(Lit("selection"), " moved less")) << Lit("selection");
+}
+
+TEST_F(OwnDumpTest, NothingOfItIsSaidToBeOfXla) {
+  Start({Sample("mlp_train_step")}, Scratch("state"));
+  ShowCompiled();
+  EXPECT_TRUE(dump().missing().empty());
+  EXPECT_TRUE((*dump().Module(0, dump().FinalStage(0)))->header().is_scheduled);
+}
+
 TEST_F(OwnDumpTest, WithoutAFolderItLastsAsLongAsTheWindow) {
   Start({Sample("power_iteration")});
   ShowCompiled();

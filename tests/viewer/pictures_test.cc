@@ -28,7 +28,7 @@ class PicturesTest : public ReadingTest {
 TEST_F(PicturesTest, OpenWithTheSentenceAndTheMostTellingKernel) {
   Show("attention_block_h100");
   ExpectSeen("graph", "What you wrote: before_optimizations");
-  ExpectSeen("graph", "What XLA fused: ");
+  ExpectSeen("graph", "What was fused: ");
   ExpectSeen("graph", "Where it runs: ");
   ExpectSeen("graph", "operations → ");
   ExpectSeen("graph", "nothing on the host");

@@ -186,7 +186,7 @@ Answered MissingAnswer(const dump::DumpModel& dump, int32_t module, const Module
     std::string part = piece.flag.empty() ? piece.what : piece.what + " (" + piece.flag + ")";
     text += (text.empty() ? "" : ", ") + part;
   }
-  if (text.empty()) text = "nothing: the dump has everything that XLA can write";
+  if (text.empty()) text = "nothing: the dump has everything that the compiler can write";
   return Known(text, {}, "home");
 }
 

@@ -11,6 +11,7 @@
 
 #include "core/base/jobs.h"
 #include "core/debug/place/placement.h"
+#include "core/dump/own_compilation.h"
 #include "core/graph/lanes.h"
 #include "profiler/profile_comparison.h"
 #include "viewer/model/document.h"
@@ -311,12 +312,19 @@ class SheetMaker {
 
   bool HasCode() const { return in_.kernels != nullptr && !in_.kernels->kernels.empty(); }
 
+  bool IsOwn() const {
+    return in_.dump != nullptr && dump::IsOwnCompilation(*in_.dump, in_.dump_module);
+  }
+
   void Explain() {
     if (in_.profile != nullptr && in_.dump != nullptr && sheet_->has_times) SayWhatRan();
     if (in_.profile == nullptr) {
       sheet_->notes.emplace_back(
-          "estimate by shapes, no times: jax.profiler.trace(FOLDER) records a trace, hloscope open "
-          "DUMP TRACE shows both");
+          IsOwn() ? "estimate by shapes, no times: `hloscope run MODULE --profile FILE` records "
+                    "some, hloscope open DUMP FILE shows both"
+                  : "estimate by shapes, no times: jax.profiler.trace(FOLDER) records a trace, "
+                    "hloscope open "
+                    "DUMP TRACE shows both");
     } else if (!sheet_->has_times) {
       sheet_->notes.emplace_back(
           "the trace has no instruction of this module: it is of another program, or of one of "
@@ -333,9 +341,9 @@ class SheetMaker {
       for (const std::string& note : sheet_->comparison->notes) sheet_->notes.push_back(note);
     }
     if (in_.dump != nullptr && !HasCode()) {
-      sheet_->notes.emplace_back(
-          "no code in this dump: XLA writes LLVM IR and PTX with "
-          "--xla_dump_hlo_as_text --xla_dump_emitter_re=.*");
+      sheet_->notes.emplace_back(IsOwn() ? dump::kNoOwnCode
+                                         : "no code in this dump: XLA writes LLVM IR and PTX with "
+                                           "--xla_dump_hlo_as_text --xla_dump_emitter_re=.*");
     }
   }
 

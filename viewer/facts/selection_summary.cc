@@ -6,6 +6,8 @@
 #include <algorithm>
 #include <iterator>
 
+#include "core/debug/align/fusion_facts.h"
+#include "core/dump/own_compilation.h"
 #include "viewer/facts/answers.h"
 #include "viewer/facts/comparison.h"
 #include "viewer/facts/kernel_sheet.h"
@@ -35,6 +37,13 @@ std::string LaunchText(const dump::Kernel& kernel) {
   return text.empty() ? ", launch dimensions not in this dump" : text;
 }
 
+struct FusionKey {
+  using Value = debug::FusionFacts;
+  int32_t module = -1, stage = -1;
+  hlo::InstructionId instruction;
+  auto operator<=>(const FusionKey&) const = default;
+};
+
 class Teller {
  public:
   Teller(Context& context, const Counterparts& found)
@@ -48,6 +57,7 @@ class Teller {
     const bool is_whole = context_.navigation.counterparts_complete();
     if (final_.valid()) TellPlace();
     if (is_whole) TellKernels();
+    if (is_whole) TellFusion();
     if (final_.valid()) TellTime();
     if (is_whole && context_.navigation.selection().kind == SelectionKind::kInstruction) TellFate();
     return std::move(lines_);
@@ -115,6 +125,37 @@ class Teller {
                                    LaunchText(kernel)),
                .view = "code"});
     }
+  }
+
+  // Why it shares a kernel with others or does not: first what was left apart.
+  void TellFusion() {
+    const dump::DumpModel& dump = *context_.document.dump();
+    if (!dump::IsOwnCompilation(dump, found_.module) || found_.start_stage < 0) return;
+    const FusionKey key{found_.module, found_.start_stage, found_.In(found_.start_stage)};
+    if (!key.instruction.valid()) return;
+    const Pending<debug::FusionFacts>& facts = context_.cache.Get(
+        key, "reading why it was fused",
+        [provenance = context_.data.Provenance(found_.module),
+         key](TaskControl&) -> Result<std::shared_ptr<const debug::FusionFacts>> {
+          HLOSCOPE_ASSIGN_OR_RETURN(debug::FusionFacts read,
+                                    debug::FusionFactsOf(*provenance, key.stage, key.instruction));
+          return std::make_shared<const debug::FusionFacts>(std::move(read));
+        });
+    if (!facts.ready()) return;
+    constexpr size_t kMost = 4;
+    for (const dump::FusionDecision& d :
+         std::span(facts->decisions).first(std::min(kMost, facts->decisions.size()))) {
+      AddLine({.text = fmt::format("{}: {} into {}: {}", d.is_fused ? "fused" : "not fused",
+                                   d.producer.substr(0, 60), d.consumer.substr(0, 60), d.reason),
+               .selection = Selection::OfTextLine(facts->file, d.line),
+               .view = "text"});
+    }
+    if (facts->decisions.size() <= kMost) return;
+    AddLine({.text = fmt::format(
+                 "{} more decisions of fusion on it",
+                 CountText(std::ssize(facts->decisions) - static_cast<ptrdiff_t>(kMost))),
+             .selection = Selection::OfTextLine(facts->file, facts->decisions[kMost].line),
+             .view = "text"});
   }
 
   void TellTime() {

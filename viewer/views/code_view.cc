@@ -10,6 +10,7 @@
 #include <optional>
 #include <set>
 
+#include "core/dump/own_compilation.h"
 #include "viewer/facts/kernel_code.h"
 #include "viewer/facts/kernel_sheet.h"
 #include "viewer/model/document.h"
@@ -51,10 +52,13 @@ class CodeView : public View {
     const Pending<dump::KernelTable>& kernels = context.data.Kernels(module);
     if (!ShowPending(frame, kernels, "the kernels")) return;
     if (kernels->kernels.empty()) {
-      Sentence(frame,
-               "no code in this dump: run the program again with "
-               "XLA_FLAGS=\"--xla_dump_to=FOLDER --xla_dump_hlo_as_text "
-               "--xla_dump_emitter_re=.*\" and XLA writes LLVM IR and PTX beside the modules");
+      Sentence(
+          frame,
+          dump::IsOwnCompilation(*context.document.dump(), module)
+              ? dump::kNoOwnCode
+              : "no code in this dump: run the program again with "
+                "XLA_FLAGS=\"--xla_dump_to=FOLDER --xla_dump_hlo_as_text "
+                "--xla_dump_emitter_re=.*\" and XLA writes LLVM IR and PTX beside the modules");
       return;
     }
     const int32_t chosen = KernelOf(context, *kernels);
@@ -314,7 +318,7 @@ class CodeView : public View {
     if (final.value.get()->instructions()[id.index].opcode != hlo::Opcode::kFusion ||
         std::ranges::find(kernel.instructions, name) != kernel.instructions.end())
       return;
-    Sentence(frame, fmt::format("{} equals {}, and XLA compiles equal fusions once",
+    Sentence(frame, fmt::format("{} equals {}, and equal fusions are compiled once",
                                 SafeText(name, 80), SafeText(kernel.instruction, 80)));
   }
 

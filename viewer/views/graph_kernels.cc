@@ -39,7 +39,7 @@ std::shared_ptr<const SourceKernels> SourceKernelsOf(
     const std::shared_ptr<const hlo::Module>& later,
     const std::shared_ptr<const StageKernels>& kernels) {
   const Pending<SourceKernels>& found = context.cache.Get(
-      PartKey<SourceKernels>{module, stage}, "linking what you wrote to what XLA fused",
+      PartKey<SourceKernels>{module, stage}, "linking what you wrote to what was fused",
       [first, later, kernels](TaskControl&) {
         auto made = std::make_shared<SourceKernels>();
         made->links = debug::Align(*first, *later);

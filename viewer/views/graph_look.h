@@ -16,7 +16,7 @@ namespace hloscope::viewer {
 // From left to right. There is a source only where the stage in view is not the first.
 enum GraphPicture : uint8_t { kSource, kFusions, kDevices, kShownCount };
 inline constexpr std::array<const char*, kShownCount> kGraphTitles = {
-    "What you wrote", "What XLA fused", "Where it runs"};
+    "What you wrote", "What was fused", "Where it runs"};
 
 struct GraphLook {
   ColorMode mode = ColorMode::kKernel;

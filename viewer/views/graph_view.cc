@@ -1,4 +1,4 @@
-// The screen Graph and devices: what you wrote, what XLA fused and where it runs, side by side, one
+// The screen Graph and devices: what you wrote, what was fused and where it runs, side by side, one
 // selection and linked cameras.
 #include <fmt/format.h>
 #include <imgui/imgui.h>
@@ -378,7 +378,7 @@ class GraphView : public View {
                       ImGuiWindowFlags_NoScrollbar | ImGuiWindowFlags_NoScrollWithMouse);
     ImGui::AlignTextToFramePadding();
     FittedLabel(
-        "One colour is one kernel: follow it from what you wrote through what XLA fused to where "
+        "One colour is one kernel: follow it from what you wrote through what was fused to where "
         "it "
         "runs. Orange is the host.");
     ImGui::EndChild();

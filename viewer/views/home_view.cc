@@ -556,7 +556,7 @@ class HomeView : public View {
       ImGui::PopID();
     }
     if (shown == 0)
-      Label(frame.theme, Color::kGood, "nothing: the dump has everything that XLA can write");
+      Label(frame.theme, Color::kGood, "nothing: the dump has everything that the compiler can write");
   }
 
   static void DrawTensorFlow(Frame& frame) {

@@ -6,6 +6,7 @@
 #include <array>
 #include <cmath>
 
+#include "core/dump/own_compilation.h"
 #include "viewer/facts/memory_groups.h"
 #include "viewer/facts/memory_plan.h"
 #include "viewer/model/document.h"
@@ -53,11 +54,15 @@ class MemoryView : public View {
     const Pending<dump::BufferTable>& buffers = context.data.Buffers(module);
     if (!ShowPending(frame, buffers, "the buffer assignment")) return;
     if (!buffers->has_values()) {
-      Sentence(
-          frame,
-          "no buffer assignment of this module in the dump: XLA writes it beside the module after "
-          "optimization "
-          "with --xla_dump_to=DIR --xla_dump_hlo_as_text (or as_proto) when it compiles to code");
+      Sentence(frame, dump::IsOwnCompilation(*context.document.dump(), module)
+                          ? "no memory of this module was planned: it runs instruction by "
+                            "instruction; the top of "
+                            "fusion_decisions.txt says why"
+                          : "no buffer assignment of this module in the dump: XLA writes it beside "
+                            "the module after "
+                            "optimization "
+                            "with --xla_dump_to=DIR --xla_dump_hlo_as_text (or as_proto) when it "
+                            "compiles to code");
       return;
     }
     const Pending<MemoryPlan>& plan = Plan(context, module, buffers.value);

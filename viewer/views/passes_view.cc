@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <array>
 
+#include "core/dump/own_compilation.h"
 #include "viewer/facts/answers.h"
 #include "viewer/facts/comparison.h"
 #include "viewer/facts/selection_summary.h"
@@ -54,8 +55,11 @@ class PassesView : public View {
     DrawTable(frame, entry, module, rows);
     if (std::ranges::none_of(entry.stages, [](const auto& s) { return !s.pass.empty(); })) {
       Sentence(frame,
-               "no passes in this dump, only the module before and after optimization: "
-               "add --xla_dump_hlo_pass_re=.* to XLA_FLAGS to dump every pass");
+               dump::IsOwnCompilation(*context.document.dump(), module)
+                   ? "no pass changed the module before fusion, or the dump was written without "
+                     "--passes"
+                   : "no passes in this dump, only the module before and after optimization: "
+                     "add --xla_dump_hlo_pass_re=.* to XLA_FLAGS to dump every pass");
     }
   }
 

@@ -1,0 +1,19 @@
+// Files of our own compiler.
+#include "core/dump/own_compilation.h"
+
+namespace hloscope::dump {
+
+bool IsOwnCompilation(const DumpModel& model, int32_t module) {
+  return model.FindFile(module, FileRole::kFusionDecisions) >= 0;
+}
+
+Result<FusionDecisions> FusionDecisionsOf(const DumpModel& model, int32_t module) {
+  const int32_t file = model.FindFile(module, FileRole::kFusionDecisions);
+  if (file < 0) return FusionDecisions();
+  HLOSCOPE_ASSIGN_OR_RETURN(const FileView view, model.OpenFile(file));
+  FusionDecisions decisions = ReadFusionDecisions(view.bytes());
+  decisions.file = file;
+  return decisions;
+}
+
+}  // namespace hloscope::dump
