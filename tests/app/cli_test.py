@@ -127,7 +127,7 @@ class CommandLine(unittest.TestCase):
         self.assertEqual(complete('show', '--form'), ['--format'])
         self.assertEqual(complete('show', '--format', 'hlo-'), ['hlo-elided', 'hlo-short', 'hlo-canonical'])
         self.assertEqual(complete('show', '--format', '=', 'js'), ['json'])
-        self.assertEqual(complete('run', '--platform', 'x'), ['xla-cpu', 'xla-gpu'])
+        self.assertEqual(complete('run', '--platform', 'x'), ['xla-cpu', 'xla-gpu', 'xla-gpu-sim'])
         self.assertIn('h100', complete('compile', '--target', ''))
         self.assertNotIn('interpreter', complete('compile', '--with', ''))
         self.assertEqual(complete('help', 'comp'), ['compare', 'compile', 'completions'])

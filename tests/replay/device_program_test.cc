@@ -59,7 +59,7 @@ TEST(DeviceProgramTest, ASliceThatTheDriverCopiesHasNoKernel) {
   const DeviceProgram program = ReadSample("gpt_train_step_h100");
   const DeviceStep* const step = Find(program, "wrapped_slice.1");
   ASSERT_NE(step, nullptr);
-  EXPECT_EQ(step->kind, DeviceStepKind::kEvaluate);
+  EXPECT_EQ(step->kind, DeviceStepKind::kCopy);
   EXPECT_TRUE(step->launches.empty());
 }
 

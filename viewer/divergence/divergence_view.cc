@@ -315,6 +315,10 @@ class DivergenceView : public View {
     if (const std::string path = inputs_.PathOf(context, module, stage); !path.empty()) {
       waiting_->inputs = {path};
     }
+    const dump::DumpModel& dump = *context.document.dump();
+    if (const int32_t file = dump.ModuleFile(module, stage); file >= 0) {
+      waiting_->module_file = dump.FullPath(file);
+    }
     if (read.ready()) {
       waits_to_compile_ ? ShowOwnCompilation(context, read.value, *waiting_)
                         : context.experiment.Start(read.value, *waiting_);

@@ -35,7 +35,8 @@ struct KernelLaunch {
 
 enum class DeviceStepKind : uint8_t {
   kKernels,   // `launches`, behind `copies`
-  kEvaluate,  // what a library, a copy or XLA's runtime does
+  kCopy,      // of arrays or parts of them, by the driver: computed as its instruction says
+  kEvaluate,  // what a library or XLA's runtime does, or a kernel that the dump has not
   kWhile,     // sequences: condition, body
   kConditional,
   kCall,

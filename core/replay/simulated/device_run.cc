@@ -77,6 +77,7 @@ Status DeviceRun::RunStep(const DeviceStep& step) {
   switch (step.kind) {
     case DeviceStepKind::kKernels:
       return RunKernels(step);
+    case DeviceStepKind::kCopy:
     case DeviceStepKind::kEvaluate:
       return Evaluate(step);
     case DeviceStepKind::kWhile:
@@ -157,8 +158,6 @@ Status DeviceRun::RunBranch(const DeviceStep& step) {
   return RunSequence(step.sequences[static_cast<size_t>(branch)]);
 }
 
-// Copies, also inside of fusions without a kernel, are the driver's; all else is what libraries and
-// XLA's runtime do.
 Status DeviceRun::Evaluate(const DeviceStep& step) {
   const hlo::Module& module = *program_.module;
   std::vector<Value> operands;
@@ -175,7 +174,7 @@ Status DeviceRun::Evaluate(const DeviceStep& step) {
   } else {
     HLOSCOPE_ASSIGN_OR_RETURN(value, machine_.RunAlone(step.id, operands));
   }
-  if (opcode == Opcode::kCopy || opcode == Opcode::kFusion) {
+  if (step.kind == DeviceStepKind::kCopy) {
     ++counts_.library_calls;
   } else {
     auto& it = counts_.evaluated[step.id];

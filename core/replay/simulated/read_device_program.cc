@@ -76,13 +76,45 @@ class ProgramReader {
     }
     HLOSCOPE_TRY(ReadCallees(step, depth));
     step.launches = launches_.Of(module_.name(id));
-    if (step.launches.empty()) return step;
+    if (step.launches.empty()) {
+      if (IsCopy(id)) step.kind = DeviceStepKind::kCopy;
+      return step;
+    }
     step.kind = DeviceStepKind::kKernels;
     program_.kernels += std::ssize(step.launches);
     HLOSCOPE_TRY(CheckKnown(id, step.operands));
     HLOSCOPE_TRY(CheckKnown(id, step.results));
     AddSortCopies(step);
     return step;
+  }
+
+  // A copy, or a fusion that does nothing but move parts of arrays: the driver copies those, there
+  // is no kernel. Arithmetic with scalars says where the parts are.
+  bool IsCopy(InstructionId id) const {
+    if (module_[id].opcode == Opcode::kCopy) return true;
+    const ComputationId fused = module_.GetComputation(module_[id], AttributeKey::kCalls);
+    if (module_[id].opcode != Opcode::kFusion || !fused.valid()) return false;
+    const hlo::Computation& c = module_[fused];
+    for (uint32_t k = 0; k < c.instruction_count; ++k) {
+      const InstructionId inner(c.first_instruction + k);
+      const hlo::Shape& shape = module_.shape(inner);
+      if (shape.IsArray() && shape.rank() == 0) continue;
+      switch (module_[inner].opcode) {
+        case Opcode::kParameter:
+        case Opcode::kConstant:
+        case Opcode::kBitcast:
+        case Opcode::kCopy:
+        case Opcode::kSlice:
+        case Opcode::kDynamicSlice:
+        case Opcode::kDynamicUpdateSlice:
+        case Opcode::kGetTupleElement:
+        case Opcode::kTuple:
+          break;
+        default:
+          return false;
+      }
+    }
+    return true;
   }
 
   Status ReadCallees(DeviceStep& step, int depth) {
