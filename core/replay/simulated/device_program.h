@@ -29,7 +29,7 @@ struct KernelLaunch {
   std::string kernel;  // its entry
   dump::Extent3 blocks = {1, 1, 1};
   dump::Extent3 threads = {1, 1, 1};
-  int64_t shared_bytes = 0;  // beyond what the kernel declares; -1: the dump does not say
+  int64_t shared_bytes = 0;      // beyond what the kernel declares; -1: the dump does not say
   std::vector<Slice> arguments;  // filled in by LoadProgram
 };
 
@@ -62,8 +62,8 @@ struct DeviceProgram {
   std::shared_ptr<const hlo::Module> module;  // the last stage
   std::vector<int64_t> allocations;           // bytes
   std::vector<std::pair<hlo::InstructionId, Slice>> constants;
-  std::vector<Slice> parameters;  // the arrays of the entry's parameters
-  std::vector<Slice> results;     // the arrays of its root
+  std::vector<Slice> parameters;                   // the arrays of the entry's parameters
+  std::vector<Slice> results;                      // the arrays of its root
   std::vector<std::vector<DeviceStep>> sequences;  // the first is the entry's
   std::vector<DeviceCode> code;
   int64_t kernels = 0;  // launches in all sequences

@@ -37,9 +37,12 @@ Result<Value> DeviceRun::Run(std::span<const Value> arguments) {
   HLOSCOPE_TRY(Allocate());
   HLOSCOPE_TRY(WriteInputs(arguments));
   HLOSCOPE_TRY(RunSequence(0));
+  // XLA is sometimes given a module whose result is in a tuple of its own.
+  const Shape& shape = program_.module->shape(program_.module->entry().root);
+  const Shape& wanted = loaded_.result_shape;
   size_t next = 0;
-  const InstructionId root = program_.module->entry().root;
-  return ValueOf(program_.module->shape(root), program_.results, next);
+  if (wanted.IsTuple() || !shape.IsTuple()) return ValueOf(shape, program_.results, next);
+  return ValueOf(shape.elements()[0], program_.results, next);
 }
 
 Status DeviceRun::Allocate() {
@@ -218,7 +221,7 @@ Status DeviceRun::Store(const Value& value, const Shape& shape, std::span<const 
     return {};
   }
   const Slice& slice = leaves[next++];
-  if (shape.IsToken() || !slice.known()) return {};
+  if (shape.IsToken() || !slice.known() || !value.is_array() || value.shape().IsToken()) return {};
   return pjrt::ToDeviceBytes(value.literal(), shape, IsPacked(shape, slice), At(slice));
 }
 

@@ -8,7 +8,8 @@ namespace {
 
 // Why XLA:GPU has no kernel for an instruction.
 std::string_view WhyEvaluated(const hlo::Module& module, hlo::InstructionId id) {
-  if (module[id].opcode == hlo::Opcode::kCustomCall) return "a library's own code, which no dump has";
+  if (module[id].opcode == hlo::Opcode::kCustomCall)
+    return "a library's own code, which no dump has";
   if (module[id].opcode == hlo::Opcode::kFusion) return "its kernel is not in the dump";
   if (module[id].opcode == hlo::Opcode::kFft) return "cuFFT's own code, which no dump has";
   return "XLA's runtime does it without a kernel of the dump";

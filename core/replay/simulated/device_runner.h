@@ -17,9 +17,9 @@ class DeviceRunner : public eval::CompiledKernels {
   const hlo::Module& module() const override { return *loaded_.program.module; }
   bool Has(hlo::InstructionId) const override { return false; }
   Result<eval::Value> Run(eval::KernelCall& call) const override;
-  Result<std::optional<eval::Value>> RunWhole(eval::Machine& machine,
-                                              hlo::ComputationId computation,
-                                              std::span<const eval::Value> arguments) const override;
+  Result<std::optional<eval::Value>> RunWhole(
+      eval::Machine& machine, hlo::ComputationId computation,
+      std::span<const eval::Value> arguments) const override;
   void Evaluated(hlo::InstructionId, int64_t) const override {}
 
   // Behind the run: what ran, and each instruction that the evaluator computed.

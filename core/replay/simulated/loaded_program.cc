@@ -45,8 +45,12 @@ Status CheckEntry(const ptx::EntryInfo& entry) {
 
 }  // namespace
 
-Result<LoadedProgram> LoadProgram(DeviceProgram program) {
-  LoadedProgram loaded{std::move(program), {}};
+Result<LoadedProgram> LoadProgram(DeviceProgram program, hlo::Shape result_shape) {
+  if (result_shape.Leaves().size() != program.results.size()) {
+    return InputError("the kernels are of a module with other results",
+                      "keep the files of one compilation together");
+  }
+  LoadedProgram loaded{std::move(program), {}, std::move(result_shape)};
   for (const DeviceCode& code : loaded.program.code) {
     HLOSCOPE_ASSIGN_OR_RETURN(ptx::Module module, ptx::Module::Parse(code.text, code.file));
     loaded.code.push_back(std::move(module));

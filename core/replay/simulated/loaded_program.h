@@ -13,12 +13,14 @@ namespace hloscope::replay {
 struct LoadedProgram {
   DeviceProgram program;
   std::vector<ptx::Module> code;  // by DeviceProgram::code
+  hlo::Shape result_shape;        // of the module that was given
 };
 
-// Decodes the code and counts the parameters of every kernel. Errors: unsupported, an instruction
-// that the simulated GPU does not know, with file and line; input, a kernel that takes another
-// number of arguments than its instruction has arrays.
-Result<LoadedProgram> LoadProgram(DeviceProgram program);
+// Decodes the code for a module with that result and counts the parameters of every kernel. Errors:
+// unsupported, an instruction that the simulated GPU does not know, with file and line; input, a
+// kernel that takes another number of arguments than its instruction has arrays, another number of
+// results.
+Result<LoadedProgram> LoadProgram(DeviceProgram program, hlo::Shape result_shape);
 
 // The arguments of a kernel that takes `count`: the arrays of all operands, then those of the
 // result. XLA before 2026 names a slice that comes twice only once, and gives a sort its results

@@ -17,7 +17,8 @@
 namespace hloscope::replay {
 namespace {
 
-constexpr std::string_view kNameTarget = "name a device, as --target h100: it is then compiled for it";
+constexpr std::string_view kNameTarget =
+    "name a device, as --target h100: it is then compiled for it";
 
 // The module of the dump that a file belongs to; -1: none.
 int32_t ModuleOfFile(const dump::DumpModel& dump, const std::string& file) {
@@ -101,7 +102,8 @@ class SimulatedPlatform : public Platform {
                               options.gpu_target.empty()
                                   ? ProgramBeside(options.module_file, options.limits)
                                   : CompiledProgram(module, options));
-    HLOSCOPE_ASSIGN_OR_RETURN(LoadedProgram loaded, LoadProgram(std::move(program)));
+    HLOSCOPE_ASSIGN_OR_RETURN(LoadedProgram loaded,
+                              LoadProgram(std::move(program), module->shape(module->entry().root)));
     HLOSCOPE_TRY(CheckSameParameters(*module, *loaded.program.module));
     return std::make_unique<SimulatedExecutable>(
         std::move(module), options, std::make_unique<const LoadedProgram>(std::move(loaded)));

@@ -166,8 +166,7 @@ class ProgramReader {
         InstructionId source = operands[i];
         while (module_[source].opcode == Opcode::kBitcast) source = module_.operands(source)[0];
         if (module_[source].opcode != Opcode::kParameter) continue;
-        from = static_cast<size_t>(
-            module_.GetInt(module_[source], AttributeKey::kParameterNumber));
+        from = static_cast<size_t>(module_.GetInt(module_[source], AttributeKey::kParameterNumber));
       }
       if (from >= step.operands.size() || step.operands[from] == step.results[i]) continue;
       step.copies.emplace_back(step.operands[from], step.results[i]);
