@@ -9,7 +9,7 @@ namespace hloscope::ptx {
 
 template <typename T>
 struct Values {
-  alignas(64) T v[kLanes];
+  T v[kLanes];
 };
 
 inline const std::byte* SourceOf(const Warp& warp, Slot slot) {

@@ -60,7 +60,7 @@ struct Warp {
   uint32_t live = 0;                // lanes that have not returned
   uint32_t carry = 0;               // the carry flag of each lane
   std::vector<Group> groups;        // sorted by pc
-  alignas(64) std::byte sink[512];  // what is written to `_`
+  std::byte sink[512];  // what is written to `_`
 };
 
 struct Block {
