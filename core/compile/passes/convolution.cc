@@ -171,13 +171,10 @@ bool IsNormalizable(const Module& module, InstructionId id) {
 
 Result<PassResult> NormalizeConvolutions(const std::shared_ptr<const Module>& module,
                                          Compilation& out) {
-  if (!out.library_calls || !HasOpcode(*module, Opcode::kConvolution)) return PassResult{};
-  Edit edit(module);
-  edit.ForEachRunning([&](InstructionId id) {
-    const bool is_convolution = (*module)[id].opcode == Opcode::kConvolution;
-    if (is_convolution && IsNormalizable(*module, id)) Convolution(edit, id).Normalize();
+  if (!out.library_calls) return PassResult{};
+  return EditEach(module, Opcode::kConvolution, [&](Edit& edit, InstructionId id) {
+    if (IsNormalizable(*module, id)) Convolution(edit, id).Normalize();
   });
-  return edit.Finish();
 }
 
 }  // namespace hloscope::compile

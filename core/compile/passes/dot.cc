@@ -198,13 +198,10 @@ class Dot {
 }  // namespace
 
 Result<PassResult> DecomposeDots(const std::shared_ptr<const Module>& module, Compilation& out) {
-  if (!HasOpcode(*module, Opcode::kDot)) return PassResult{};
-  Edit edit(module);
-  edit.ForEachRunning([&](InstructionId id) {
+  return EditEach(module, Opcode::kDot, [&](Edit& edit, InstructionId id) {
     const auto operands = module->operands(id);
-    const bool is_dot = (*module)[id].opcode == Opcode::kDot && operands.size() == 2;
     const auto is_whole = [&](InstructionId each) { return IsWholeArray(module->shape(each)); };
-    if (!is_dot || !is_whole(id) || !std::ranges::all_of(operands, is_whole)) return;
+    if (operands.size() != 2 || !is_whole(id) || !std::ranges::all_of(operands, is_whole)) return;
     const bool is_library_type =
         out.library_calls && HasLibraryTypes(*module, id) && !IsSmallDot(*module, id);
     if (is_library_type && IsLibraryCall(*module, id)) return;
@@ -217,7 +214,6 @@ Result<PassResult> DecomposeDots(const std::shared_ptr<const Module>& module, Co
       dot.OrderForKernel();
     }
   });
-  return edit.Finish();
 }
 
 }  // namespace hloscope::compile

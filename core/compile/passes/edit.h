@@ -109,4 +109,17 @@ class Edit {
   bool changed_ = false;
 };
 
+// A pass over one opcode: fn(edit, id) for each instruction of it that runs and is not pinned, in
+// order.
+template <typename Function>
+Result<PassResult> EditEach(const std::shared_ptr<const hlo::Module>& module, hlo::Opcode opcode,
+                            const Function& fn) {
+  if (!HasOpcode(*module, opcode)) return PassResult{};
+  Edit edit(module);
+  edit.ForEachRunning([&](hlo::InstructionId id) {
+    if ((*module)[id].opcode == opcode) fn(edit, id);
+  });
+  return edit.Finish();
+}
+
 }  // namespace hloscope::compile

@@ -35,8 +35,7 @@ bool IsDecomposed(const Module& module, InstructionId id) {
     const Shape& shape = module.shape(each);
     return IsWholeArray(shape) && shape.element_type() != ElementType::kF8E8M0FNU;
   };
-  if (module[id].opcode != Opcode::kRaggedDot || operands.size() != 3 || !is_whole(id) ||
-      !std::ranges::all_of(operands, is_whole)) {
+  if (operands.size() != 3 || !is_whole(id) || !std::ranges::all_of(operands, is_whole)) {
     return false;
   }
   const Shape& sizes = module.shape(operands[2]);
@@ -215,12 +214,9 @@ class RaggedDot {
 }  // namespace
 
 Result<PassResult> DecomposeRaggedDots(const std::shared_ptr<const Module>& module, Compilation&) {
-  if (!HasOpcode(*module, Opcode::kRaggedDot)) return PassResult{};
-  Edit edit(module);
-  edit.ForEachRunning([&](InstructionId id) {
+  return EditEach(module, Opcode::kRaggedDot, [&](Edit& edit, InstructionId id) {
     if (IsDecomposed(*module, id)) RaggedDot(edit, id).Decompose();
   });
-  return edit.Finish();
 }
 
 }  // namespace hloscope::compile

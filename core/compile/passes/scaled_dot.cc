@@ -25,8 +25,8 @@ bool IsDecomposed(const Module& module, InstructionId id) {
     const Shape& shape = module.shape(operand);
     return IsWholeArray(shape) && hlo::IsFloat(shape.element_type());
   };
-  if (module[id].opcode != Opcode::kScaledDot || (operands.size() != 4 && operands.size() != 6) ||
-      !is_float(id) || !std::ranges::all_of(operands, is_float)) {
+  if ((operands.size() != 4 && operands.size() != 6) || !is_float(id) ||
+      !std::ranges::all_of(operands, is_float)) {
     return false;
   }
   for (size_t side = 0; side < 2; ++side) {
@@ -107,12 +107,9 @@ class ScaledDot {
 }  // namespace
 
 Result<PassResult> DecomposeScaledDots(const std::shared_ptr<const Module>& module, Compilation&) {
-  if (!HasOpcode(*module, Opcode::kScaledDot)) return PassResult{};
-  Edit edit(module);
-  edit.ForEachRunning([&](InstructionId id) {
+  return EditEach(module, Opcode::kScaledDot, [&](Edit& edit, InstructionId id) {
     if (IsDecomposed(*module, id)) ScaledDot(edit, id).Decompose();
   });
-  return edit.Finish();
 }
 
 }  // namespace hloscope::compile

@@ -20,9 +20,7 @@ namespace {
 // A result of values and places of the last dimension's elements.
 bool IsDecomposed(const Module& module, InstructionId id) {
   const Shape& shape = module.shape(id);
-  if (module[id].opcode != Opcode::kTopK || !shape.IsTuple() || shape.elements().size() != 2) {
-    return false;
-  }
+  if (!shape.IsTuple() || shape.elements().size() != 2) return false;
   const Shape& in = module.shape(module.operands(id)[0]);
   const Shape &values = shape.elements()[0], &places = shape.elements()[1];
   return IsWholeArray(in) && in.rank() > 0 && IsWholeArray(values) && IsWholeArray(places) &&
@@ -105,12 +103,9 @@ class TopK {
 }  // namespace
 
 Result<PassResult> DecomposeTopK(const std::shared_ptr<const Module>& module, Compilation&) {
-  if (!HasOpcode(*module, Opcode::kTopK)) return PassResult{};
-  Edit edit(module);
-  edit.ForEachRunning([&](InstructionId id) {
+  return EditEach(module, Opcode::kTopK, [&](Edit& edit, InstructionId id) {
     if (IsDecomposed(*module, id)) TopK(edit, id).Decompose();
   });
-  return edit.Finish();
 }
 
 }  // namespace hloscope::compile

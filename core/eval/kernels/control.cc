@@ -150,15 +150,7 @@ Result<Value> WhileKernel(KernelCall& call) {
 Result<Value> ConditionalKernel(KernelCall& call) {
   if (call.operands[0].is_missing()) return Undecided(call, call.operands[0]);
   const auto branches = hlo::CallGraphOf(call.module()).calls(call.id);
-  const bool by_pred = call.operand_shape(0).element_type() == hlo::ElementType::kPred;
-  size_t index = 0;
-  if (by_pred) {
-    index = IsTrue(call.operands[0]) ? 0 : 1;
-  } else {
-    const int64_t wanted = ReadIndices(call.operands[0])[0];
-    const auto count = static_cast<int64_t>(branches.size());
-    index = static_cast<size_t>(wanted < 0 || wanted >= count ? count - 1 : wanted);
-  }
+  const auto index = static_cast<size_t>(TakenBranch(call.operands[0], std::ssize(branches)));
   if (index >= branches.size() || index + 1 >= call.operands.size()) {
     return Unsupported(call, "it has no such branch");
   }

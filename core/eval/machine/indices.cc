@@ -22,6 +22,14 @@ void LoadIndices(hlo::ElementType type, const std::byte* in, std::span<int64_t> 
   for (int64_t& i : out) i = i < 0 ? std::numeric_limits<int64_t>::max() : i;
 }
 
+int64_t TakenBranch(const Value& selector, int64_t branches) {
+  if (selector.shape().element_type() == hlo::ElementType::kPred) {
+    return *selector.as<uint8_t>() != 0 ? 0 : 1;
+  }
+  const int64_t wanted = ReadIndices(selector)[0];
+  return wanted < 0 || wanted >= branches ? branches - 1 : wanted;
+}
+
 bool NextIndex(std::span<int64_t> index, std::span<const int64_t> sizes) {
   for (size_t d = index.size(); d-- > 0;) {
     if (++index[d] < sizes[d]) return true;

@@ -283,16 +283,7 @@ Step FlushedSign(const Instruction&) {
 
 Step SignOf(const Instruction& i) {
   if (ModifierFtz(i) == Ftz::kOn) return i.type == Type::kF32 ? FlushedSign(i) : nullptr;
-  switch (BytesOf(i.type)) {
-    case 2:
-      return SignStep<uint16_t>(i);
-    case 4:
-      return SignStep<uint32_t>(i);
-    case 8:
-      return SignStep<uint64_t>(i);
-    default:
-      return nullptr;
-  }
+  return ForBits(i.type, [&](auto tag) { return SignStep<typename decltype(tag)::type>(i); });
 }
 
 // copysign.type d, a, b: the sign of a, the rest of b.

@@ -373,16 +373,7 @@ Step SplitStep(const Instruction& i) {
 
 Step BitStep(const Instruction& i) {
   if (i.type == Type::kPred) return OnPredicates(i);
-  switch (BytesOf(i.type)) {
-    case 2:
-      return Bitwise<uint16_t>(i);
-    case 4:
-      return Bitwise<uint32_t>(i);
-    case 8:
-      return Bitwise<uint64_t>(i);
-    default:
-      return nullptr;
-  }
+  return ForBits(i.type, [&](auto tag) { return Bitwise<typename decltype(tag)::type>(i); });
 }
 
 Step FunnelShift(const Instruction& i) {

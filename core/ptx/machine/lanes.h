@@ -124,4 +124,19 @@ Step ForInteger(Type type, F f) {
   }
 }
 
+// The same for the unsigned type of the width of `type`.
+template <typename F>
+Step ForBits(Type type, F f) {
+  switch (BytesOf(type)) {
+    case 2:
+      return f(Tag<uint16_t>{});
+    case 4:
+      return f(Tag<uint32_t>{});
+    case 8:
+      return f(Tag<uint64_t>{});
+    default:
+      return nullptr;
+  }
+}
+
 }  // namespace hloscope::ptx

@@ -87,16 +87,9 @@ void LoadOf(Warp& w, const Instruction& in, const Slot* s, uint32_t m) {
 }
 
 Step LoadStep(const Instruction& i) {
-  switch (BytesOf(i.type)) {
-    case 2:
-      return LoadOf<uint16_t>;
-    case 4:
-      return LoadOf<uint32_t>;
-    case 8:
-      return LoadOf<uint64_t>;
-    default:
-      return LoadLanes;
-  }
+  const Step together =
+      ForBits(i.type, [](auto tag) -> Step { return LoadOf<typename decltype(tag)::type>; });
+  return together != nullptr ? together : LoadLanes;
 }
 
 void StoreLanes(Warp& w, const Instruction& in, const Slot* s, uint32_t m) {

@@ -72,7 +72,7 @@ Result<std::optional<Value>> KernelRunner::RunWhole(eval::Machine& machine,
   HLOSCOPE_ASSIGN_OR_RETURN(std::optional<Value> value, run.Run(arguments));
   const std::lock_guard lock(mutex_);
   if (!value.has_value()) {
-    evaluated_.clear();  // all of it runs again
+    evaluated_.Clear();  // all of it runs again
     return value;
   }
   counts_.kernels += run.counts().kernels;
@@ -82,33 +82,14 @@ Result<std::optional<Value>> KernelRunner::RunWhole(eval::Machine& machine,
 
 void KernelRunner::Evaluated(InstructionId id, int64_t nanoseconds) const {
   const std::lock_guard lock(mutex_);
-  HandOver& it = evaluated_[id];
-  ++it.count;
-  it.nanoseconds += nanoseconds;
+  evaluated_.Add(id, nanoseconds);
 }
 
 void KernelRunner::Tell(RunStream& stream) const {
-  RunExecuted executed{.kernels = counts_.kernels, .library_calls = counts_.library_calls};
-  for (const auto& [id, it] : evaluated_) {
-    const std::string opcode(hlo::ToString(module_[id].opcode));
-    const std::string reason(compile::WhyNoKernel(module_, id));
-    executed.evaluated += it.count;
-    const auto same = std::ranges::find_if(executed.evaluated_ops, [&](const auto& op) {
-      return op.opcode == opcode && op.reason == reason;
-    });
-    if (same == executed.evaluated_ops.end()) {
-      executed.evaluated_ops.push_back({opcode, it.count, reason});
-    } else {
-      same->count += it.count;
-    }
-    stream.Take(RunFallback{.instruction = std::string(module_.name(id)),
-                            .opcode = opcode,
-                            .reason = reason,
-                            .detail = "the evaluator ran it in place",
-                            .bytes_moved = 0,
-                            .time_us = static_cast<double>(it.nanoseconds) / 1e3});
-  }
-  stream.Take(std::move(executed));
+  evaluated_.Tell(
+      module_, [&](InstructionId id) { return compile::WhyNoKernel(module_, id); },
+      "the evaluator ran it in place",
+      {.kernels = counts_.kernels, .library_calls = counts_.library_calls}, stream);
 }
 
 }  // namespace hloscope::replay

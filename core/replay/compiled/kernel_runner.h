@@ -2,13 +2,13 @@
 // the evaluator did.
 #pragma once
 
-#include <map>
 #include <memory>
 #include <mutex>
 
 #include "core/eval/machine/compiled_kernels.h"
 #include "core/replay/capture/run_stream.h"
 #include "core/replay/compiled/plan_run.h"
+#include "core/replay/hand_overs.h"
 
 namespace hloscope::replay {
 
@@ -18,28 +18,22 @@ class KernelRunner : public eval::CompiledKernels {
   KernelRunner(const hlo::Module& module, const ModuleCode& code) : module_(module), code_(code) {}
 
   const hlo::Module& module() const override { return module_; }
-  bool Has(hlo::InstructionId id) const override {
-    return code_.kernels[id.index] != nullptr;
-  }
+  bool Has(hlo::InstructionId id) const override { return code_.kernels[id.index] != nullptr; }
   Result<eval::Value> Run(eval::KernelCall& call) const override;
-  Result<std::optional<eval::Value>> RunWhole(eval::Machine& machine,
-                                              hlo::ComputationId computation,
-                                              std::span<const eval::Value> arguments) const override;
+  Result<std::optional<eval::Value>> RunWhole(
+      eval::Machine& machine, hlo::ComputationId computation,
+      std::span<const eval::Value> arguments) const override;
   void Evaluated(hlo::InstructionId id, int64_t nanoseconds) const override;
 
   // Behind the run: what ran, and each instruction that the evaluator computed as a fallback.
   void Tell(RunStream& stream) const;
 
  private:
-  struct HandOver {
-    int64_t count = 0, nanoseconds = 0;
-  };
-
   const hlo::Module& module_;
   const ModuleCode& code_;
   mutable std::mutex mutex_;  // devices run at the same time
   mutable CodeCounts counts_;
-  mutable std::map<hlo::InstructionId, HandOver> evaluated_;
+  mutable HandOvers evaluated_;
 };
 
 }  // namespace hloscope::replay

@@ -251,17 +251,10 @@ std::vector<std::byte> PlanRun::BytesOf(const std::vector<BufferNumber>& buffers
   return out;
 }
 
-// As the evaluator's conditional: the last branch where an index is out of range.
 Result<bool> PlanRun::RunBranch(const PlannedStep& step) {
   const hlo::Shape& shape = plan_.module->shape(plan_.module->operands(step.id)[0]);
-  const Value index = ValueOf(step.operands[0], shape);
   const auto count = std::ssize(step.sequences);
-  int64_t branch = count - 1;
-  if (shape.element_type() == hlo::ElementType::kPred) {
-    branch = *index.as<uint8_t>() != 0 ? 0 : 1;
-  } else if (const int64_t wanted = eval::ReadIndices(index)[0]; wanted >= 0 && wanted < count) {
-    branch = wanted;
-  }
+  const int64_t branch = eval::TakenBranch(ValueOf(step.operands[0], shape), count);
   if (branch >= count) return false;
   HLOSCOPE_TRY(machine_.Charge(1));
   return RunSequence(step.sequences[static_cast<size_t>(branch)]);

@@ -55,7 +55,7 @@ struct DeviceStep {
 // A file of PTX.
 struct DeviceCode {
   std::string file;
-  std::string text;
+  std::string text;  // LoadProgram takes it
 };
 
 struct DeviceProgram {

@@ -146,17 +146,14 @@ Status DeviceRun::RunLoop(const DeviceStep& step) {
   }
 }
 
-// As the evaluator's conditional: the last branch where an index is out of range.
 Status DeviceRun::RunBranch(const DeviceStep& step) {
   const Shape& shape = program_.module->shape(program_.module->operands(step.id)[0]);
   size_t next = 0;
-  HLOSCOPE_ASSIGN_OR_RETURN(const Value index, ValueOf(shape, step.operands, next));
+  HLOSCOPE_ASSIGN_OR_RETURN(const Value selector, ValueOf(shape, step.operands, next));
   const auto count = std::ssize(step.sequences);
-  int64_t branch = count - 1;
-  if (shape.element_type() == hlo::ElementType::kPred) {
-    branch = *index.as<uint8_t>() != 0 ? 0 : 1;
-  } else if (const int64_t wanted = eval::ReadIndices(index)[0]; wanted >= 0 && wanted < count) {
-    branch = wanted;
+  const int64_t branch = eval::TakenBranch(selector, count);
+  if (branch < 0 || branch >= count) {
+    return UnsupportedError(fmt::format("{} has no such branch", program_.module->name(step.id)));
   }
   return RunSequence(step.sequences[static_cast<size_t>(branch)]);
 }
@@ -180,9 +177,7 @@ Status DeviceRun::Evaluate(const DeviceStep& step) {
   if (step.kind == DeviceStepKind::kCopy) {
     ++counts_.library_calls;
   } else {
-    auto& it = counts_.evaluated[step.id];
-    ++it.count;
-    it.nanoseconds += eval::SteadyNanoseconds() - start;
+    counts_.evaluated.Add(step.id, eval::SteadyNanoseconds() - start);
   }
   next = 0;
   return Store(value, module.shape(step.id), step.results, next);

@@ -2,12 +2,12 @@
 // evaluator for what libraries and XLA's runtime do, all on the same bytes.
 #pragma once
 
-#include <map>
 #include <span>
 #include <string>
 #include <vector>
 
 #include "core/eval/machine/machine.h"
+#include "core/replay/hand_overs.h"
 #include "core/replay/simulated/device_program.h"
 #include "core/replay/simulated/loaded_program.h"
 
@@ -15,11 +15,8 @@ namespace hloscope::replay {
 
 // What ran, and how often.
 struct DeviceCounts {
-  struct HandOver {
-    int64_t count = 0, nanoseconds = 0;
-  };
   int64_t kernels = 0, library_calls = 0;
-  std::map<hlo::InstructionId, HandOver> evaluated;
+  HandOvers evaluated;
 };
 
 class DeviceRun {

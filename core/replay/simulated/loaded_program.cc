@@ -26,8 +26,8 @@ const ptx::EntryInfo* FindEntry(const ptx::Module& module, const std::string& na
 // What a block of an H100 may have: XLA before 2026 does not write how much a launch asks for.
 constexpr int64_t kMostSharedBytes = 232'448;
 
-int64_t SharedBytes(const DeviceCode& code, const ptx::EntryInfo& entry) {
-  if (code.text.find(".extern .shared") == std::string::npos) return 0;
+int64_t SharedBytes(bool takes_more, const ptx::EntryInfo& entry) {
+  if (!takes_more) return 0;
   return kMostSharedBytes - static_cast<int64_t>(entry.static_shared_bytes);
 }
 
@@ -51,8 +51,11 @@ Result<LoadedProgram> LoadProgram(DeviceProgram program, hlo::Shape result_shape
                       "keep the files of one compilation together");
   }
   LoadedProgram loaded{std::move(program), {}, std::move(result_shape)};
-  for (const DeviceCode& code : loaded.program.code) {
-    HLOSCOPE_ASSIGN_OR_RETURN(ptx::Module module, ptx::Module::Parse(code.text, code.file));
+  std::vector<bool> takes_more;  // shared memory than it declares, by code
+  for (DeviceCode& code : loaded.program.code) {
+    takes_more.push_back(code.text.find(".extern .shared") != std::string::npos);
+    HLOSCOPE_ASSIGN_OR_RETURN(ptx::Module module,
+                              ptx::Module::Parse(std::move(code.text), code.file));
     loaded.code.push_back(std::move(module));
   }
   for (auto& sequence : loaded.program.sequences) {
@@ -63,8 +66,7 @@ Result<LoadedProgram> LoadProgram(DeviceProgram program, hlo::Shape result_shape
         if (entry == nullptr) return InternalError("a kernel is not in its file");
         HLOSCOPE_TRY(CheckEntry(*entry));
         if (launch.shared_bytes < 0) {
-          launch.shared_bytes =
-              SharedBytes(loaded.program.code[static_cast<size_t>(launch.code)], *entry);
+          launch.shared_bytes = SharedBytes(takes_more[static_cast<size_t>(launch.code)], *entry);
         }
         auto arguments = ArgumentsOf(step, entry->parameters.size());
         if (!arguments) {

@@ -1,0 +1,45 @@
+// HandOvers: counts by instruction, told by opcode and reason.
+#include "core/replay/hand_overs.h"
+
+#include <algorithm>
+#include <string>
+#include <utility>
+
+namespace hloscope::replay {
+
+void HandOvers::Add(hlo::InstructionId id, int64_t count, int64_t nanoseconds) {
+  HandOver& it = all_[id];
+  it.count += count;
+  it.nanoseconds += nanoseconds;
+}
+
+void HandOvers::Add(const HandOvers& others) {
+  for (const auto& [id, it] : others.all_) Add(id, it.count, it.nanoseconds);
+}
+
+void HandOvers::Tell(const hlo::Module& module,
+                     const std::function<std::string_view(hlo::InstructionId)>& why,
+                     std::string_view detail, RunExecuted executed, RunStream& stream) const {
+  for (const auto& [id, it] : all_) {
+    const std::string opcode(hlo::ToString(module[id].opcode));
+    const std::string reason(why(id));
+    executed.evaluated += it.count;
+    const auto same = std::ranges::find_if(executed.evaluated_ops, [&](const auto& op) {
+      return op.opcode == opcode && op.reason == reason;
+    });
+    if (same == executed.evaluated_ops.end()) {
+      executed.evaluated_ops.push_back({opcode, it.count, reason});
+    } else {
+      same->count += it.count;
+    }
+    stream.Take(RunFallback{.instruction = std::string(module.name(id)),
+                            .opcode = opcode,
+                            .reason = reason,
+                            .detail = std::string(detail),
+                            .bytes_moved = 0,
+                            .time_us = static_cast<double>(it.nanoseconds) / 1e3});
+  }
+  stream.Take(std::move(executed));
+}
+
+}  // namespace hloscope::replay

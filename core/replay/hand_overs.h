@@ -1,0 +1,36 @@
+// HandOvers: the instructions that the evaluator computed in place of a platform's own code.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <string_view>
+
+#include "core/hlo/module.h"
+#include "core/replay/capture/run_stream.h"
+
+namespace hloscope::replay {
+
+// Of one run of a module. Not for several threads at a time.
+class HandOvers {
+ public:
+  void Add(hlo::InstructionId id, int64_t nanoseconds) { Add(id, 1, nanoseconds); }
+  void Add(const HandOvers& others);
+  void Clear() { all_.clear(); }
+
+  // Tells each as a fallback, why(id) being its reason, and last `executed`, to which they are
+  // added.
+  void Tell(const hlo::Module& module,
+            const std::function<std::string_view(hlo::InstructionId)>& why, std::string_view detail,
+            RunExecuted executed, RunStream& stream) const;
+
+ private:
+  struct HandOver {
+    int64_t count = 0, nanoseconds = 0;
+  };
+  void Add(hlo::InstructionId id, int64_t count, int64_t nanoseconds);
+
+  std::map<hlo::InstructionId, HandOver> all_;
+};
+
+}  // namespace hloscope::replay
