@@ -3,6 +3,8 @@
 
 #include <algorithm>
 
+#include "core/ptx/machine/observer.h"
+
 namespace hloscope::ptx {
 namespace {
 
@@ -84,7 +86,11 @@ bool Load(Warp& warp, StateSpace space, uint64_t address, uint32_t lane, void* i
   const uint64_t held = place.offset >= place.window->bytes
                             ? 0
                             : std::min<uint64_t>(bytes, place.window->bytes - place.offset);
-  std::memcpy(into, place.window->data + place.offset, held);
+  const std::byte* from = place.window->data + place.offset;
+  if (Observer* observer = warp.block->observer)
+    observer->Accesses(warp, lane,
+                       {WindowOf(space, address), place.offset, bytes, false, from, from});
+  std::memcpy(into, from, held);
   if (held < bytes) {
     std::memset(static_cast<std::byte*>(into) + held, 0xff, bytes - held);
     warp.block->padding_reads += bytes - held;
@@ -100,7 +106,13 @@ bool Store(Warp& warp, StateSpace space, uint64_t address, uint32_t lane, const 
       bytes > place.window->bytes - place.offset) {
     return Refuse(warp, "writes", place, WindowOf(space, address), address, lane, bytes);
   }
-  std::memcpy(place.window->data + place.offset, from, bytes);
+  std::byte* to = place.window->data + place.offset;
+  if (Observer* observer = warp.block->observer) {
+    const auto* value = static_cast<const std::byte*>(from);
+    observer->Accesses(warp, lane,
+                       {WindowOf(space, address), place.offset, bytes, true, value, to});
+  }
+  std::memcpy(to, from, bytes);
   return true;
 }
 

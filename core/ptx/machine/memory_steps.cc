@@ -51,6 +51,7 @@ bool LoadTogether(Warp& w, const Instruction& in, const Slot* s, uint32_t m) {
   const uint32_t width = in.vector_width();
   const StateSpace space = ModifierStateSpace(in);
   if (m != kAllLanes || space == StateSpace::kLocal || s[width].bytes != 8) return false;
+  if (w.block->observer != nullptr) return false;
   const auto addresses = Read<uint64_t>(w, s[width]);
   uint64_t low = ~uint64_t{0}, high = 0, all = 0;
   for (uint32_t l = 0; l < kLanes; ++l) {

@@ -6,6 +6,7 @@
 #include <bit>
 
 #include "core/ptx/machine/lanes.h"
+#include "core/ptx/machine/observer.h"
 
 namespace hloscope::ptx {
 namespace {
@@ -15,6 +16,7 @@ constexpr uint64_t kStepsBetweenQuestions = 1 << 14;
 // what another writes.
 constexpr uint32_t kPatience = 4096;
 
+template <bool kObserved>
 class BlockLoop {
  public:
   BlockLoop(const Executable& executable, Block& block, Executions& executions,
@@ -124,7 +126,10 @@ class BlockLoop {
           return;
         if (active != 0) {
           block_.pc = pc;
-          step(warp, in, kernel_.slots.data() + in.first_slot, active);
+          const Slot* slots = kernel_.slots.data() + in.first_slot;
+          if constexpr (kObserved) block_.observer->Before(warp, in, slots, active);
+          step(warp, in, slots, active);
+          if constexpr (kObserved) block_.observer->After(warp, in, slots, active);
           if (block_.fault.has_value()) return;
         }
         ++pc;
@@ -162,6 +167,10 @@ class BlockLoop {
   bool Control(Warp& warp, const Instruction& in, uint32_t& pc, uint32_t& mask, uint32_t active,
                uint32_t& spins) {
     block_.pc = pc;
+    if constexpr (kObserved) {
+      if (active != 0)
+        block_.observer->Before(warp, in, kernel_.slots.data() + in.first_slot, active);
+    }
     switch (in.operation) {
       case Operation::kBra:
         return Branch(warp, in, pc, mask, active, spins);
@@ -251,6 +260,7 @@ class BlockLoop {
   }
 
   void Release(uint32_t barrier) {
+    if constexpr (kObserved) block_.observer->BarrierOpens(block_, barrier);
     for (Warp& warp : block_.warps) {
       std::vector<Group> groups;
       groups.swap(warp.groups);
@@ -290,7 +300,8 @@ class BlockLoop {
 
 bool RunBlock(const Executable& executable, Block& block, Executions& executions,
               const Continue& go_on) {
-  return BlockLoop(executable, block, executions, go_on).Run();
+  return block.observer != nullptr ? BlockLoop<true>(executable, block, executions, go_on).Run()
+                                   : BlockLoop<false>(executable, block, executions, go_on).Run();
 }
 
 }  // namespace hloscope::ptx

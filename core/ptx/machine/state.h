@@ -51,16 +51,17 @@ struct Group {
 };
 
 struct Block;
+class Observer;
 
 struct Warp {
   std::byte* registers = nullptr;
   const std::byte* constants = nullptr;
   Block* block = nullptr;
-  uint32_t first_thread = 0;        // in its block
-  uint32_t live = 0;                // lanes that have not returned
-  uint32_t carry = 0;               // the carry flag of each lane
-  std::vector<Group> groups;        // sorted by pc
-  std::byte sink[512];  // what is written to `_`
+  uint32_t first_thread = 0;  // in its block
+  uint32_t live = 0;          // lanes that have not returned
+  uint32_t carry = 0;         // the carry flag of each lane
+  std::vector<Group> groups;  // sorted by pc
+  std::byte sink[512];        // what is written to `_`
 };
 
 struct Block {
@@ -74,6 +75,7 @@ struct Block {
   uint64_t padding_reads = 0;  // bytes read as poison
   uint32_t pc = 0;             // of the instruction in execution
   std::optional<RawFault> fault;
+  Observer* observer = nullptr;  // told of every instruction and access; may be null
 
   // Notes the first fault; the block stops after the instruction in execution.
   void Fail(std::string what, uint32_t thread, std::optional<uint64_t> address = {});

@@ -1,0 +1,32 @@
+// What watches a block while it runs: checks and traces. A block without one pays nothing.
+#pragma once
+
+#include "core/ptx/machine/state.h"
+
+namespace hloscope::ptx {
+
+// One access of one lane, inside the bounds of its window.
+struct MemoryAccess {
+  uint64_t window = 0;  // kSharedWindow, kLocalWindow, …: see ir/program.h
+  uint64_t offset = 0;  // in it
+  uint32_t bytes = 0;
+  bool writes = false;
+  const std::byte* value = nullptr;  // what is written; reads: what is there
+  const std::byte* held = nullptr;   // what is there before a write
+};
+
+class Observer {
+ public:
+  virtual ~Observer() = default;
+  // A block begins; `index` counts x first.
+  virtual void Starts(Block&, uint64_t /*index*/) {}
+  // Around every instruction, control included, that at least one lane executes; Block::pc is its
+  // place. Before a branch, a barrier or a return there is no After.
+  virtual void Before(Warp&, const Instruction&, const Slot* /*slots*/, uint32_t /*mask*/) {}
+  virtual void After(Warp&, const Instruction&, const Slot* /*slots*/, uint32_t /*mask*/) {}
+  virtual void Accesses(Warp&, uint32_t /*lane*/, const MemoryAccess&) {}
+  // All threads that it waits for have come.
+  virtual void BarrierOpens(Block&, uint32_t /*barrier*/) {}
+};
+
+}  // namespace hloscope::ptx
