@@ -9,7 +9,9 @@
 #include "core/base/checked.h"
 #include "core/base/jobs.h"
 #include "core/ptx/machine/matrix_form.h"
+#include "core/ptx/machine/observer.h"
 #include "core/ptx/machine/run.h"
+#include "core/ptx/machine/step_changer.h"
 #include "core/ptx/module.h"
 
 namespace hloscope::ptx {
@@ -86,7 +88,7 @@ uint32_t SpecialValue(Special special, uint32_t thread, const std::array<uint32_
 class Launcher {
  public:
   Launcher(const Module& module, const LaunchRequest& request, const LaunchOptions& options)
-      : contents_(*module.contents_), request_(request), options_(options) {}
+      : contents_(module.contents()), request_(request), options_(options) {}
 
   Result<LaunchResult> Run() {
     HLOSCOPE_TRY(FindEntry());
@@ -95,6 +97,7 @@ class Launcher {
     HLOSCOPE_TRY(MakeArguments());
     MakeVariables();
     HLOSCOPE_TRY(CheckMemory());
+    ChangeSteps();
     HLOSCOPE_TRY(RunBlocks());
     return Finish();
   }
@@ -228,7 +231,7 @@ class Launcher {
     warps_ = (threads_ + kLanes - 1) / kLanes;
     // Registers of a kernel, up to 2^20 of them, and warps, up to 32, cannot overflow; local memory
     // is bounded by the text.
-    in_flight_ = kernel_->wants_block_order
+    in_flight_ = kernel_->wants_block_order || options_.observer != nullptr
                      ? 1
                      : static_cast<uint64_t>(std::clamp(options_.threads, 1, 256));
     const uint64_t each =
@@ -245,6 +248,16 @@ class Launcher {
     return {};
   }
 
+  void ChangeSteps() {
+    if (options_.changer == nullptr) return;
+    changed_ = *executable_;
+    for (size_t i = 0; i < changed_.steps.size(); ++i) {
+      if (changed_.steps[i] == nullptr) continue;
+      changed_.steps[i] = options_.changer->Changed(kernel_->instructions[i], changed_.steps[i]);
+    }
+    executable_ = &changed_;
+  }
+
   void Prepare(Context& context) {
     const size_t instructions = kernel_->instructions.size();
     context.registers.resize(kernel_->register_bytes * warps_);
@@ -258,6 +271,7 @@ class Launcher {
     block.local = context.local.data();
     block.local_bytes = kernel_->local_bytes;
     block.target = target_;
+    block.observer = options_.observer;
     block.warps.resize(warps_);
   }
 
@@ -306,6 +320,7 @@ class Launcher {
       const auto index = static_cast<uint64_t>(i);
       if (stopped_by_ != 0 || index > first_fault_) break;
       Start(context, Unflattened(index, request_.grid));
+      if (options_.observer != nullptr) options_.observer->Starts(context.block, index);
       if (!RunBlock(*executable_, context.block, context.executions, go_on)) break;
       if (context.block.fault.has_value()) {
         NoteFault(index, *context.block.fault);
@@ -432,6 +447,7 @@ class Launcher {
   const LaunchRequest& request_;
   const LaunchOptions& options_;
   const Executable* executable_ = nullptr;
+  Executable changed_;  // by StepChanger
   const Kernel* kernel_ = nullptr;
   uint64_t blocks_ = 1, threads_ = 1, warps_ = 1, shared_bytes_ = 0, in_flight_ = 1;
   uint32_t target_ = 0;

@@ -18,6 +18,9 @@
 
 namespace hloscope::ptx {
 
+class Observer;
+class StepChanger;
+
 struct EntryParameter {
   std::string name;
   uint64_t bytes = 0;
@@ -45,9 +48,11 @@ class Module {
   const std::vector<EntryInfo>& entries() const;
   const std::string& target() const;  // as the module says: "sm_90a"
 
- private:
-  friend class Launcher;
+  // The decoded kernels, for the folders of this room.
   struct Contents;
+  const Contents& contents() const { return *contents_; }
+
+ private:
   std::shared_ptr<const Contents> contents_;
 };
 
@@ -77,6 +82,11 @@ struct LaunchOptions {
   std::optional<std::chrono::steady_clock::time_point> deadline;
   std::stop_token stop;
   std::optional<std::array<uint32_t, 3>> only_block;  // runs this one block alone
+  // Is told of everything that blocks do (machine/observer.h); they then run in index order on one
+  // thread.
+  Observer* observer = nullptr;
+  // Gives other steps than the usual ones (machine/step_changer.h).
+  const StepChanger* changer = nullptr;
 };
 
 struct Fault {

@@ -176,7 +176,7 @@ class Decoder {
     const bool writes = pattern.kind == OperandPattern::Kind::kWrite;
     if (operand.kind == OperandKind::kSink) {
       if (!writes) return Refuse("`_` cannot be read");
-      kernel_.slots.push_back({Slot::kAbsent, static_cast<uint8_t>(width), false});
+      kernel_.slots.push_back({Slot::kAbsent, static_cast<uint8_t>(width), false, true});
       return true;
     }
     if (operand.kind == OperandKind::kRegister) {
@@ -191,6 +191,7 @@ class Decoder {
       if (operand.negated && (writes || width > 0))
         return Refuse("`!` stands before no predicate that is read");
       slot.negated = operand.negated;
+      slot.written = writes;
       kernel_.slots.push_back(slot);
       return true;
     }

@@ -69,6 +69,7 @@ struct Slot {
   uint32_t offset = kAbsent;
   uint8_t bytes = 0;
   bool negated = false;  // of a predicate
+  bool written = false;  // a destination
   bool present() const { return offset != kAbsent; }
 };
 
