@@ -1,0 +1,213 @@
+// A request held to its kernel; arguments and variables become windows.
+#include "core/ptx/launch_plan.h"
+
+#include <algorithm>
+#include <cstring>
+
+#include "core/base/checked.h"
+#include "core/ptx/machine/matrix_form.h"
+#include "core/ptx/machine/step_changer.h"
+
+namespace hloscope::ptx {
+namespace {
+
+constexpr uint64_t kPadding = 256;
+
+uint64_t RoundUp(uint64_t value, uint64_t align) { return (value + align - 1) / align * align; }
+
+class Planner {
+ public:
+  Planner(const Module::Contents& contents, const LaunchRequest& request,
+          const LaunchOptions& options, LaunchPlan& plan)
+      : contents_(contents), request_(request), options_(options), plan_(plan) {}
+
+  Status Plan() {
+    HLOSCOPE_TRY(FindEntry());
+    HLOSCOPE_TRY(CheckShape());
+    HLOSCOPE_TRY(CheckTarget());
+    HLOSCOPE_TRY(MakeArguments());
+    MakeVariables();
+    HLOSCOPE_TRY(CheckMemory());
+    ChangeSteps();
+    return {};
+  }
+
+ private:
+  std::string Name() const { return "kernel " + request_.entry; }
+
+  Status FindEntry() {
+    for (const Executable& executable : contents_.executables) {
+      if (executable.kernel->name == request_.entry) plan_.executable = &executable;
+    }
+    if (plan_.executable == nullptr) {
+      return InputError("no entry `" + request_.entry + "` in " + contents_.program.syntax.file,
+                        "see the entries of the module");
+    }
+    plan_.kernel = plan_.executable->kernel;
+    const auto& unsupported =
+        contents_.entries[static_cast<size_t>(plan_.executable - contents_.executables.data())]
+            .unsupported;
+    if (!unsupported.empty()) return std::unexpected(unsupported.front());
+    return {};
+  }
+
+  Status CheckShape() {
+    plan_.grid = request_.grid;
+    plan_.block = request_.block;
+    for (int i = 0; i < 3; ++i) {
+      if (request_.grid[i] == 0 || request_.block[i] == 0) {
+        return InputError(Name() + ": a grid or block with a size of 0", "sizes start at 1");
+      }
+      const auto blocks = CheckedMul<uint64_t>(plan_.blocks, request_.grid[i]);
+      const auto threads = CheckedMul<uint64_t>(plan_.threads, request_.block[i]);
+      if (!blocks.has_value() || !threads.has_value() || *threads > 1024) {
+        return InputError(Name() + ": more than 1024 threads in a block, or blocks beyond 64 bits",
+                          "no GPU runs it");
+      }
+      plan_.blocks = *blocks;
+      plan_.threads = *threads;
+      const uint32_t required = plan_.kernel->required_threads[i];
+      if (required != 0 && required != request_.block[i]) {
+        return InputError(Name() + ": launched with other threads than its .reqntid",
+                          "pass those of .reqntid");
+      }
+    }
+    if (!options_.only_block.has_value()) return {};
+    for (int i = 0; i < 3; ++i) {
+      if ((*options_.only_block)[i] >= request_.grid[i])
+        return InputError(Name() + ": the block asked for is outside of the grid");
+    }
+    return {};
+  }
+
+  Status CheckTarget() {
+    plan_.target = request_.target;
+    const std::string& text = contents_.target;
+    if (plan_.target == 0 && text.starts_with("sm_")) {
+      for (const char c : text.substr(3, 4)) {
+        if (c >= '0' && c <= '9') plan_.target = plan_.target * 10 + static_cast<uint32_t>(c - '0');
+      }
+    }
+    for (const Instruction& instruction : plan_.kernel->instructions) {
+      if (ClassOf(instruction.operation) != InstructionClass::kTensor) continue;
+      if (Status status = CheckMma(MmaFormOf(instruction, plan_.target)); !status.has_value()) {
+        status.error().place = {contents_.program.syntax.file, instruction.position.line,
+                                instruction.position.column};
+        return status;
+      }
+    }
+    return {};
+  }
+
+  Status MakeArguments() {
+    const auto& parameters = plan_.kernel->parameters;
+    if (request_.arguments.size() != parameters.size()) {
+      return InputError(Name() + " takes " + std::to_string(parameters.size()) +
+                        " arguments, given " + std::to_string(request_.arguments.size()));
+    }
+    plan_.parameter_bytes.resize(RoundUp(plan_.kernel->parameter_bytes, 16));
+    for (size_t i = 0; i < parameters.size(); ++i) {
+      const Argument& argument = request_.arguments[i];
+      std::byte* to = plan_.parameter_bytes.data() + parameters[i].offset;
+      const uint64_t size = argument.memory.size();
+      plan_.memory.arguments.push_back(
+          {argument.memory.data(), size, RoundUp(size, kPadding), true});
+      if (argument.value.has_value()) {
+        if (argument.value->size() != parameters[i].bytes) {
+          return InputError(Name() + ": argument " + std::to_string(i) + " has " +
+                            std::to_string(argument.value->size()) + " bytes, its parameter " +
+                            std::to_string(parameters[i].bytes));
+        }
+        std::copy(argument.value->begin(), argument.value->end(), to);
+        continue;
+      }
+      if (parameters[i].bytes != 8) {
+        return InputError(
+            Name() + ": argument " + std::to_string(i) + " is memory, its parameter no pointer",
+            "pass a value of " + std::to_string(parameters[i].bytes) + " bytes");
+      }
+      if (size >= uint64_t{1} << kWindowShift)
+        return InputError(Name() + ": an argument of 64 GiB or more", "split it");
+      const uint64_t address = (kFirstArgumentWindow + i) << kWindowShift;
+      std::memcpy(to, &address, 8);
+    }
+    plan_.memory.parameters = {plan_.parameter_bytes.data(), plan_.kernel->parameter_bytes,
+                               plan_.kernel->parameter_bytes, false};
+    return {};
+  }
+
+  // Variables of the module start with their initial values in every launch.
+  void MakeVariables() {
+    const auto& variables = contents_.program.syntax.variables;
+    plan_.variable_bytes.resize(variables.size());
+    for (size_t i = 0; i < variables.size(); ++i) {
+      const Variable& variable = variables[i];
+      const bool is_shared = variable.space == Space::kShared;
+      std::vector<std::byte>& bytes = plan_.variable_bytes[i];
+      if (!is_shared) bytes.resize(variable.bytes);
+      if (!variable.initial.empty() && !is_shared)
+        std::memcpy(bytes.data(), variable.initial.data(), variable.initial.size());
+      plan_.memory.variables.push_back(
+          {bytes.data(), bytes.size(), bytes.size(), variable.space == Space::kGlobal});
+    }
+  }
+
+  Status CheckMemory() {
+    const auto shared =
+        CheckedAdd(plan_.kernel->static_shared_bytes, request_.dynamic_shared_bytes);
+    if (!shared.has_value() || *shared > options_.shared_bytes) {
+      return InputError(Name() + ": more shared memory than the " +
+                        std::to_string(options_.shared_bytes) + " bytes of a block");
+    }
+    plan_.shared_bytes = *shared;
+    plan_.warps = (plan_.threads + kLanes - 1) / kLanes;
+    // Registers of a kernel, up to 2^20 of them, and warps, up to 32, cannot overflow; local memory
+    // is bounded by the text.
+    plan_.in_flight = plan_.kernel->wants_block_order || options_.observer != nullptr
+                          ? 1
+                          : static_cast<uint64_t>(std::clamp(options_.threads, 1, 256));
+    const uint64_t each = plan_.kernel->register_bytes * plan_.warps + plan_.shared_bytes +
+                          plan_.kernel->local_bytes * plan_.threads;
+    if (each > options_.memory_bytes) {
+      return InputError(Name() + ": a block needs " + std::to_string(each) +
+                            " bytes of registers, shared and local memory, allowed are " +
+                            std::to_string(options_.memory_bytes),
+                        "raise the memory limit of the launch");
+    }
+    plan_.in_flight =
+        std::min({plan_.in_flight, plan_.blocks,
+                  std::max<uint64_t>(1, options_.memory_bytes / std::max<uint64_t>(each, 1))});
+    return {};
+  }
+
+  void ChangeSteps() {
+    if (options_.changer == nullptr) return;
+    plan_.changed = *plan_.executable;
+    for (size_t i = 0; i < plan_.changed.steps.size(); ++i) {
+      if (plan_.changed.steps[i] == nullptr) continue;
+      plan_.changed.steps[i] =
+          options_.changer->Changed(plan_.kernel->instructions[i], plan_.changed.steps[i]);
+    }
+    plan_.executable = &plan_.changed;
+  }
+
+  const Module::Contents& contents_;
+  const LaunchRequest& request_;
+  const LaunchOptions& options_;
+  LaunchPlan& plan_;
+};
+
+}  // namespace
+
+std::array<uint32_t, 3> Unflattened(uint64_t index, const std::array<uint32_t, 3>& sizes) {
+  return {static_cast<uint32_t>(index % sizes[0]),
+          static_cast<uint32_t>(index / sizes[0] % sizes[1]),
+          static_cast<uint32_t>(index / sizes[0] / sizes[1])};
+}
+
+Status MakePlan(const Module::Contents& contents, const LaunchRequest& request,
+                const LaunchOptions& options, LaunchPlan& plan) {
+  return Planner(contents, request, options, plan).Plan();
+}
+
+}  // namespace hloscope::ptx
