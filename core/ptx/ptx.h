@@ -128,4 +128,22 @@ struct LaunchResult {
 Result<LaunchResult> Launch(const Module& module, const LaunchRequest& request,
                             const LaunchOptions& options = {});
 
+// The last store of a launch to one byte.
+struct Writer {
+  std::array<uint32_t, 3> block{};
+  std::array<uint32_t, 3> thread{};
+  Place place;          // of the instruction in the PTX
+  std::string form;     // as written
+  uint32_t pc = 0;      // its index among the instructions of the entry
+  uint64_t stores = 0;  // to this byte, of all threads
+};
+
+// Runs an entry and answers who stored byte `byte` of argument `argument`, also through another
+// argument that holds the same memory; nullopt: nobody. Arguments are written as by Launch. Errors:
+// those of Launch, input for a byte outside of the argument, kDied where the kernel has a fault. It
+// is an observer of its own: that of the options is not told.
+Result<std::optional<Writer>> FindWriter(const Module& module, const LaunchRequest& request,
+                                         uint32_t argument, uint64_t byte,
+                                         const LaunchOptions& options = {});
+
 }  // namespace hloscope::ptx
