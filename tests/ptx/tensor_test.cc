@@ -11,7 +11,7 @@
 #include <random>
 #include <string>
 
-#include "tests/ptx/tensor_reference.h"
+#include "core/ptx/twin/tensor_model.h"
 
 namespace hloscope::ptx {
 namespace {

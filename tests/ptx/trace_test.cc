@@ -56,7 +56,8 @@ TEST(PtxTrace, ValuesAndWhereTheyCameFrom) {
   EXPECT_EQ(values[1].bits, 3u);
   EXPECT_EQ(trace.instructions[trace.threads[0].at(values[1].from.step).instruction].text,
             "mov.u32 %r1, %tid.x");
-  EXPECT_EQ(StepText(trace, trace.threads[0], *add), "%r2 = 8 (0x00000008); from %r1 = 3 (0x00000003)");
+  EXPECT_EQ(StepText(trace, trace.threads[0], *add),
+            "%r2 = 8 (0x00000008); from %r1 = 3 (0x00000003)");
   const TracedStep* const shuffle = StepThat(trace, "shfl");
   const TracedValue& shuffled = trace.ValuesOf(trace.threads[0], *shuffle)[0];
   EXPECT_EQ(shuffled.bits, 7u);

@@ -1,6 +1,6 @@
 // Written from the arithmetic's description and the PTX ISA's index formulas, without a look at
 // tables of core/ptx/tensor.
-#include "tests/ptx/tensor_reference.h"
+#include "core/ptx/twin/tensor_model.h"
 
 #include <algorithm>
 #include <bit>
