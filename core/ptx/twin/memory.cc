@@ -64,7 +64,7 @@ TwinMemory::Found TwinMemory::Find(uint32_t thread, StateSpace space, uint64_t a
   const uint64_t held = offset < found->bytes ? found->bytes - offset : 0;
   if (held == 0) return {nullptr, 0, 0, found->padded - offset, false};
   const std::byte* const at = found->data + offset;
-  auto image = std::prev(images_.upper_bound(at));
+  const auto image = std::prev(images_.upper_bound(at));
   return {&image->second, static_cast<uint64_t>(at - image->first), held, found->padded - offset,
           found->writable};
 }

@@ -31,7 +31,7 @@ class TwinMemory {
   const Window* WindowOf(uint64_t window) const;
   void Cover(const Window& window);
 
-  const LaunchMemory& memory_;
+  LaunchMemory memory_;  // windows; their bytes are the machine's, those of arguments the caller's
   // By where they lie in the machine's memory: arguments may share bytes.
   mutable std::map<const std::byte*, std::vector<std::byte>> images_;
   mutable std::vector<std::byte> shared_;

@@ -1,0 +1,13 @@
+// Products of mma.sync in double precision.
+#pragma once
+
+#include "core/ptx/machine/state.h"
+
+namespace hloscope::ptx {
+
+// Of tf32, all bits of whose registers count then. `usual` where it is no mma.sync of floats.
+Step WideProductStep(const Instruction& instruction, Step usual);
+// Sums in double precision, rounded once to nearest. `usual` likewise, and of f64 and integers.
+Step ExactSumStep(const Instruction& instruction, Step usual);
+
+}  // namespace hloscope::ptx

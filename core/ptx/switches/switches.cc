@@ -1,0 +1,173 @@
+// Steps of other arithmetic. They take their time: they run for one kernel at a time.
+#include "core/ptx/switches/switches.h"
+
+#include <algorithm>
+#include <bit>
+#include <cmath>
+
+#include "core/ptx/machine/lanes.h"
+#include "core/ptx/machine/rounding.h"
+#include "core/ptx/machine/steps.h"
+#include "core/ptx/module.h"
+#include "core/ptx/switches/products.h"
+
+namespace hloscope::ptx {
+namespace {
+
+float AsFloat(uint64_t bits) { return std::bit_cast<float>(static_cast<uint32_t>(bits)); }
+
+float Flushed(const Instruction& in, float value) {
+  const bool flushes = ModifierFtz(in) == Ftz::kOn && std::fabs(value) < 0x1p-126f;
+  return flushes ? std::copysign(0.0f, value) : value;
+}
+
+// A product and a sum of the type's numbers, each rounded.
+uint64_t TwiceRounded(const Instruction& in, Type type, uint64_t a, uint64_t b, uint64_t c) {
+  const Round round = ModifierRound(in);
+  if (type == Type::kF64) {
+    const double product =
+        Compute64(Arithmetic::kMul, std::bit_cast<double>(a), std::bit_cast<double>(b), 0, round);
+    return std::bit_cast<uint64_t>(
+        Compute64(Arithmetic::kAdd, product, std::bit_cast<double>(c), 0, round));
+  }
+  if (type == Type::kF32) {
+    const float product =
+        Compute32(Arithmetic::kMul, Flushed(in, AsFloat(a)), Flushed(in, AsFloat(b)), 0, round);
+    float sum = Flushed(
+        in, Compute32(Arithmetic::kAdd, Flushed(in, product), Flushed(in, AsFloat(c)), 0, round));
+    if (ModifierRelu(in) == Relu::kOn && sum < 0) sum = 0;
+    if (ModifierSat(in) == Sat::kOn) sum = sum > 0 ? std::min(sum, 1.0f) : 0.0f;
+    return std::bit_cast<uint32_t>(sum);
+  }
+  const NarrowFormat format = type == Type::kF16 ? kFormatF16 : kFormatBf16;
+  const auto value = [&](uint64_t bits) {
+    return FromNarrow(static_cast<uint32_t>(bits & 0xffff), format);
+  };
+  const double product =
+      value(ToNarrow(ComputeToOdd(Arithmetic::kMul, value(a), value(b), 0), format));
+  double sum = ComputeToOdd(Arithmetic::kAdd, product, value(c), 0);
+  if (ModifierRelu(in) == Relu::kOn && sum < 0) sum = 0;
+  if (ModifierSat(in) == Sat::kOn) sum = sum > 0 ? std::min(sum, 1.0) : 0.0;
+  return ToNarrow(sum, format);
+}
+
+void ApartFma(Warp& w, const Instruction& in, const Slot* s, uint32_t m) {
+  Type part = in.type;
+  if (in.type == Type::kF16x2) part = Type::kF16;
+  if (in.type == Type::kBf16x2) part = Type::kBf16;
+  if (in.type == Type::kF32x2) part = Type::kF32;
+  const uint32_t bits = RowOf(part).bits, count = RowOf(in.type).bits / bits;
+  const uint64_t ones = bits == 64 ? ~uint64_t{0} : (uint64_t{1} << bits) - 1;
+  for (uint32_t lane = 0; lane < kLanes; ++lane) {
+    if ((m >> lane & 1) == 0) continue;
+    uint64_t out = 0;
+    for (uint32_t p = 0; p < count; ++p) {
+      const auto part_of = [&](int i) { return ReadLane(w, s[i], lane) >> (bits * p) & ones; };
+      out |= TwiceRounded(in, part, part_of(1), part_of(2), part_of(3)) << (bits * p);
+    }
+    WriteLane(w, s[0], lane, out);
+  }
+}
+
+void KeepSubnormals(Warp& w, const Instruction& in, const Slot* s, uint32_t m) {
+  Instruction plain = in;
+  plain.modifiers[static_cast<size_t>(ModifierGroup::kFtz)] = 0;
+  StepOf(plain)(w, plain, s, m);
+}
+
+void Copy32(Warp& w, const Instruction&, const Slot* s, uint32_t m) {
+  Write(w, s[0], Read<uint32_t>(w, s[1]), m);
+}
+
+double UnitOf(float value) { return std::ldexp(1.0, std::ilogb(std::fabs(value)) - 23); }
+
+// How far the PTX ISA lets a function of f32 be from the true value.
+double BoundOf(const Instruction& in, float operand, float value) {
+  const double magnitude = std::fabs(value);
+  switch (in.operation) {
+    case Operation::kEx2:
+    case Operation::kDiv:
+      return 2 * UnitOf(value);
+    case Operation::kRcp:
+      return UnitOf(value);
+    case Operation::kRsqrt:
+      return magnitude * 0x1.12p-23;  // 2^-22.9
+    case Operation::kSqrt:
+      return magnitude * 0x1p-23;
+    case Operation::kLg2:
+      return operand > 0.5f && operand < 2.0f ? 0x1p-22 : magnitude * 0x1p-22;
+    case Operation::kSin:
+    case Operation::kCos:
+      return 0x1.6ap-21;  // 2^-20.5
+    default:
+      return magnitude * 0x1p-11;  // tanh
+  }
+}
+
+// What is exactly 0, infinite or NaN stays.
+void Push(Warp& w, const Instruction& in, const Slot* s, uint32_t m, double direction) {
+  StepOf(in)(w, in, s, m);
+  for (uint32_t lane = 0; lane < kLanes; ++lane) {
+    if ((m >> lane & 1) == 0) continue;
+    const float value = AsFloat(ReadLane(w, s[0], lane));
+    if (value == 0 || !std::isfinite(value)) continue;
+    const double bound = BoundOf(in, AsFloat(ReadLane(w, s[1], lane)), value);
+    const auto pushed = static_cast<float>(value + direction * bound);
+    WriteLane(w, s[0], lane, std::bit_cast<uint32_t>(pushed));
+  }
+}
+
+void PushUp(Warp& w, const Instruction& in, const Slot* s, uint32_t m) { Push(w, in, s, m, 1); }
+void PushDown(Warp& w, const Instruction& in, const Slot* s, uint32_t m) { Push(w, in, s, m, -1); }
+
+bool IsApproximateF32(const Instruction& in) { return in.approximate && in.type == Type::kF32; }
+
+}  // namespace
+
+std::span<const SwitchRow> SwitchRows() {
+  static constexpr SwitchRow kRows[] = {
+#define SWITCH(enumerator, key, text) {Switch::enumerator, key, text},
+#include "core/ptx/switches/switches.def"
+#undef SWITCH
+  };
+  return kRows;
+}
+
+Step SwitchedSteps::Changed(const Instruction& in, Step usual) const {
+  const bool is_tensor = ClassOf(in.operation) == InstructionClass::kTensor;
+  switch (which_) {
+    case Switch::kTf32:
+      if (in.operation == Operation::kCvtTf32) return Copy32;
+      return is_tensor && in.type == Type::kTf32 ? WideProductStep(in, usual) : usual;
+    case Switch::kTensorSums:
+      return is_tensor ? ExactSumStep(in, usual) : usual;
+    case Switch::kFma: {
+      const TypeKind kind = RowOf(in.type).kind;
+      const bool is_float = kind == TypeKind::kFloat || kind == TypeKind::kPacked;
+      return in.operation == Operation::kFma && is_float ? ApartFma : usual;
+    }
+    case Switch::kDenormals:
+      return ModifierFtz(in) == Ftz::kOn ? KeepSubnormals : usual;
+    case Switch::kApproximationsUp:
+      return IsApproximateF32(in) ? PushUp : usual;
+    case Switch::kApproximationsDown:
+      return IsApproximateF32(in) ? PushDown : usual;
+  }
+  return usual;
+}
+
+int64_t SwitchedInstructions(const Module& module, std::string_view entry, Switch which) {
+  const SwitchedSteps steps(which);
+  int64_t count = 0;
+  for (const Executable& executable : module.contents().executables) {
+    if (executable.kernel->name != entry) continue;
+    for (size_t i = 0; i < executable.steps.size(); ++i) {
+      const Step usual = executable.steps[i];
+      if (usual == nullptr) continue;
+      count += steps.Changed(executable.kernel->instructions[i], usual) != usual ? 1 : 0;
+    }
+  }
+  return count;
+}
+
+}  // namespace hloscope::ptx

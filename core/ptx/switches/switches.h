@@ -1,0 +1,38 @@
+// Switches: arithmetic of a kernel done otherwise, for LaunchOptions::changer.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+
+#include "core/ptx/machine/step_changer.h"
+#include "core/ptx/ptx.h"
+
+namespace hloscope::ptx {
+
+enum class Switch : uint8_t {
+#define SWITCH(enumerator, key, text) enumerator,
+#include "core/ptx/switches/switches.def"
+#undef SWITCH
+};
+
+struct SwitchRow {
+  Switch which;
+  std::string_view key, text;
+};
+std::span<const SwitchRow> SwitchRows();
+
+class SwitchedSteps : public StepChanger {
+ public:
+  explicit SwitchedSteps(Switch which) : which_(which) {}
+  Step Changed(const Instruction& instruction, Step usual) const override;
+
+ private:
+  Switch which_;
+};
+
+// How many instructions of an entry it changes; 0 for an entry that the module has not.
+int64_t SwitchedInstructions(const Module& module, std::string_view entry, Switch which);
+
+}  // namespace hloscope::ptx
