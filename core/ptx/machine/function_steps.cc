@@ -7,8 +7,9 @@
 #include "core/ptx/machine/lanes.h"
 #include "core/ptx/machine/rounding.h"
 #include "core/ptx/machine/steps.h"
+#include "core/ptx/machine/unit_begin.h"
 
-namespace hloscope::ptx {
+namespace hloscope::ptx::inline HLOSCOPE_UNIT {
 namespace {
 
 float Flushed(float x) {
@@ -110,4 +111,6 @@ Step FunctionStep(const Instruction& i) {
   }
 }
 
-}  // namespace hloscope::ptx
+}  // namespace hloscope::ptx::inline HLOSCOPE_UNIT
+
+#include "core/ptx/machine/unit_end.h"

@@ -1,16 +1,21 @@
-// Loops over the 32 lanes of a warp: operands are copied in, results blended out under a mask.
+// Loops over the 32 lanes of a warp: operands are read in place, results blended in under a mask.
 #pragma once
 
 #include <cstring>
 
 #include "core/ptx/machine/state.h"
+#include "core/ptx/machine/unit_begin.h"
 
-namespace hloscope::ptx {
+namespace hloscope::ptx::inline HLOSCOPE_UNIT {
 
 template <typename T>
 struct Values {
   T v[kLanes];
 };
+
+// A register holds bytes, whatever an instruction takes them for.
+template <typename T>
+using InPlace [[gnu::may_alias]] = T;
 
 inline const std::byte* SourceOf(const Warp& warp, Slot slot) {
   const std::byte* base = (slot.offset & Slot::kConstant) != 0 ? warp.constants : warp.registers;
@@ -19,6 +24,12 @@ inline const std::byte* SourceOf(const Warp& warp, Slot slot) {
 
 inline std::byte* TargetOf(Warp& warp, Slot slot) {
   return slot.present() ? warp.registers + slot.offset : warp.sink;
+}
+
+// The 32 values of an operand where they lie.
+template <typename T>
+inline const InPlace<T>* LanesOf(const Warp& warp, Slot slot) {
+  return reinterpret_cast<const InPlace<T>*>(SourceOf(warp, slot));
 }
 
 template <typename T>
@@ -35,8 +46,9 @@ inline void Write(Warp& warp, Slot slot, const Values<T>& values, uint32_t mask)
     std::memcpy(target, values.v, sizeof(values.v));
     return;
   }
+  auto* const lanes = reinterpret_cast<InPlace<T>*>(target);
   for (uint32_t lane = 0; lane < kLanes; ++lane) {
-    if ((mask >> lane & 1) != 0) std::memcpy(target + lane * sizeof(T), &values.v[lane], sizeof(T));
+    lanes[lane] = (mask & 1u << lane) != 0 ? values.v[lane] : lanes[lane];
   }
 }
 
@@ -69,29 +81,55 @@ inline void WriteLane(Warp& warp, Slot slot, uint32_t lane, uint64_t bits) {
 
 template <typename D, typename A, typename F>
 inline void Map(Warp& warp, const Slot* slots, uint32_t mask, F f) {
-  const Values<A> a = Read<A>(warp, slots[1]);
+  const auto* const a = LanesOf<A>(warp, slots[1]);
   Values<D> d;
-  for (uint32_t i = 0; i < kLanes; ++i) d.v[i] = f(a.v[i]);
+  for (uint32_t i = 0; i < kLanes; ++i) d.v[i] = f(a[i]);
   Write(warp, slots[0], d, mask);
 }
 
 template <typename D, typename A, typename B, typename F>
 inline void Map(Warp& warp, const Slot* slots, uint32_t mask, F f) {
-  const Values<A> a = Read<A>(warp, slots[1]);
-  const Values<B> b = Read<B>(warp, slots[2]);
+  const auto* const a = LanesOf<A>(warp, slots[1]);
+  const auto* const b = LanesOf<B>(warp, slots[2]);
   Values<D> d;
-  for (uint32_t i = 0; i < kLanes; ++i) d.v[i] = f(a.v[i], b.v[i]);
+  for (uint32_t i = 0; i < kLanes; ++i) d.v[i] = f(a[i], b[i]);
   Write(warp, slots[0], d, mask);
 }
 
 template <typename D, typename A, typename B, typename C, typename F>
 inline void Map(Warp& warp, const Slot* slots, uint32_t mask, F f) {
-  const Values<A> a = Read<A>(warp, slots[1]);
-  const Values<B> b = Read<B>(warp, slots[2]);
-  const Values<C> c = Read<C>(warp, slots[3]);
+  const auto* const a = LanesOf<A>(warp, slots[1]);
+  const auto* const b = LanesOf<B>(warp, slots[2]);
+  const auto* const c = LanesOf<C>(warp, slots[3]);
   Values<D> d;
-  for (uint32_t i = 0; i < kLanes; ++i) d.v[i] = f(a.v[i], b.v[i], c.v[i]);
+  for (uint32_t i = 0; i < kLanes; ++i) d.v[i] = f(a[i], b[i], c[i]);
   Write(warp, slots[0], d, mask);
+}
+
+// The lanes for which `f` holds.
+template <typename T, typename F>
+inline uint32_t LanesWhere(const Warp& warp, Slot a, Slot b, F f) {
+  const auto* const x = LanesOf<T>(warp, a);
+  const auto* const y = LanesOf<T>(warp, b);
+  uint32_t mask = 0;
+  for (uint32_t i = 0; i < kLanes; ++i) mask |= f(x[i], y[i]) ? 1u << i : 0u;
+  return mask;
+}
+
+// What setp writes: the result and its opposite, each combined with a predicate where there is one.
+inline void WriteComparison(Warp& warp, const Instruction& in, const Slot* slots, uint32_t result,
+                            uint32_t mask) {
+  uint32_t other = ~result;
+  if (const Bool combine = ModifierBool(in); combine != Bool::kNone) {
+    const uint32_t c = ReadMask(warp, slots[4]);
+    const auto combined = [&](uint32_t x) {
+      return combine == Bool::kAnd ? x & c : combine == Bool::kOr ? x | c : x ^ c;
+    };
+    result = combined(result);
+    other = combined(other);
+  }
+  WriteMask(warp, slots[0], result, mask);
+  WriteMask(warp, slots[1], other, mask);
 }
 
 template <typename T>
@@ -139,4 +177,6 @@ Step ForBits(Type type, F f) {
   }
 }
 
-}  // namespace hloscope::ptx
+}  // namespace hloscope::ptx::inline HLOSCOPE_UNIT
+
+#include "core/ptx/machine/unit_end.h"

@@ -2,8 +2,9 @@
 #include "core/ptx/machine/access.h"
 #include "core/ptx/machine/matrix_form.h"
 #include "core/ptx/machine/steps.h"
+#include "core/ptx/machine/unit_begin.h"
 
-namespace hloscope::ptx {
+namespace hloscope::ptx::inline HLOSCOPE_UNIT {
 namespace {
 
 // Registers of 32 bits of the slots from `s` on: a slot of 64 bits is two, its low half first.
@@ -95,46 +96,6 @@ void StoreMatrices(Warp& w, const Instruction& in, const Slot* s, uint32_t m) {
 
 }  // namespace
 
-MmaForm MmaFormOf(const Instruction& in, uint32_t target) {
-  MmaForm form{16,
-               8,
-               16,
-               *ElementOf(RowOf(in.type).text),
-               *ElementOf(RowOf(in.source).text),
-               Element::kF32,
-               Element::kF32};
-  form.saturate = ModifierSatfinite(in) == Satfinite::kOn;
-  form.sm = static_cast<int>(target);
-  switch (in.operation) {
-    case Operation::kMmaK4:
-      form.k = 4;
-      break;
-    case Operation::kMmaK8:
-      form.k = 8;
-      break;
-    case Operation::kMmaK32:
-      form.k = 32;
-      break;
-    case Operation::kMmaInteger:
-      form.k = 32;
-      [[fallthrough]];
-    case Operation::kMmaInteger16:
-      form.c = form.d = Element::kS32;
-      break;
-    case Operation::kMmaF16K16:
-      form.c = form.d = Element::kF16;
-      break;
-    case Operation::kMmaF64:
-      form.m = 8;
-      form.k = 4;
-      form.c = form.d = Element::kF64;
-      break;
-    default:
-      break;
-  }
-  return form;
-}
-
 Step MatrixStep(const Instruction& i) {
   if (ClassOf(i.operation) == InstructionClass::kTensor) return Multiply;
   switch (i.operation) {
@@ -147,4 +108,6 @@ Step MatrixStep(const Instruction& i) {
   }
 }
 
-}  // namespace hloscope::ptx
+}  // namespace hloscope::ptx::inline HLOSCOPE_UNIT
+
+#include "core/ptx/machine/unit_end.h"

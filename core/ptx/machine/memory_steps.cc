@@ -6,8 +6,9 @@
 #include "core/ptx/machine/access.h"
 #include "core/ptx/machine/rounding.h"
 #include "core/ptx/machine/steps.h"
+#include "core/ptx/machine/unit_begin.h"
 
-namespace hloscope::ptx {
+namespace hloscope::ptx::inline HLOSCOPE_UNIT {
 namespace {
 
 bool Misaligned(Warp& w, uint64_t address, uint32_t lane, uint32_t bytes) {
@@ -248,4 +249,6 @@ Step MemoryStep(const Instruction& i) {
   }
 }
 
-}  // namespace hloscope::ptx
+}  // namespace hloscope::ptx::inline HLOSCOPE_UNIT
+
+#include "core/ptx/machine/unit_end.h"

@@ -1,7 +1,49 @@
-// Which function executes an instruction.
+// The vector units of this processor, and which one executes instructions.
 #include "core/ptx/machine/steps.h"
 
 namespace hloscope::ptx {
+
+#ifdef HLOSCOPE_HAS_UNITS
+namespace avx2_unit {
+Step LaneStep(const Instruction& instruction);
+}
+namespace avx512_unit {
+Step LaneStep(const Instruction& instruction);
+}
+#endif
+
+namespace {
+
+constexpr VectorUnit kUnits[] = {
+    {"any", any_unit::LaneStep},
+#ifdef HLOSCOPE_HAS_UNITS
+    {"avx2", avx2_unit::LaneStep},
+    {"avx512", avx512_unit::LaneStep},
+#endif
+};
+
+size_t CountUnits() {
+#ifdef HLOSCOPE_HAS_UNITS
+  if (!__builtin_cpu_supports("avx2") || !__builtin_cpu_supports("fma") ||
+      !__builtin_cpu_supports("f16c") || !__builtin_cpu_supports("bmi2") ||
+      !__builtin_cpu_supports("lzcnt"))
+    return 1;
+  if (!__builtin_cpu_supports("avx512f") || !__builtin_cpu_supports("avx512bw") ||
+      !__builtin_cpu_supports("avx512dq") || !__builtin_cpu_supports("avx512vl") ||
+      !__builtin_cpu_supports("avx512cd"))
+    return 2;
+#endif
+  return std::size(kUnits);
+}
+
+}  // namespace
+
+std::span<const VectorUnit> VectorUnits() {
+  static const size_t count = CountUnits();
+  return std::span(kUnits).first(count);
+}
+
+Step StepOf(const Instruction& instruction) { return VectorUnits().back().step_of(instruction); }
 
 bool IsControl(Operation operation) {
   switch (operation) {
@@ -15,16 +57,6 @@ bool IsControl(Operation operation) {
     default:
       return false;
   }
-}
-
-Step StepOf(const Instruction& instruction) {
-  for (const auto of :
-       {IntegerStep, FloatStep, FunctionStep, ConvertStep, MemoryStep, WarpStep, MatrixStep}) {
-    // What only floating-point types have is asked of integers too: their tables have no entry for
-    // it.
-    if (const Step step = of(instruction); step != nullptr) return step;
-  }
-  return nullptr;
 }
 
 void Block::Fail(std::string what, uint32_t thread, std::optional<uint64_t> address) {

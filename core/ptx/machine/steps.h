@@ -1,12 +1,19 @@
 // What executes each instruction. Every function gives nullptr for a form that it does not execute.
 #pragma once
 
+#include <span>
+#include <string_view>
+
 #include "core/ptx/machine/state.h"
+#include "core/ptx/machine/unit_begin.h"
 
 namespace hloscope::ptx {
 
-Step IntegerStep(
-    const Instruction& instruction);  // arithmetic, bits, moves, comparisons of integers
+// Compiled for each generation of vector units; all have the same bits.
+inline namespace HLOSCOPE_UNIT {
+
+Step IntegerStep(const Instruction& instruction);  // arithmetic of integers
+Step BitStep(const Instruction& instruction);      // bits, moves, comparisons of integers
 Step FloatStep(
     const Instruction& instruction);  // arithmetic and comparisons of floating-point numbers
 Step FunctionStep(const Instruction& instruction);  // approximate functions, roots, reciprocals
@@ -15,9 +22,24 @@ Step MemoryStep(const Instruction& instruction);
 Step WarpStep(const Instruction& instruction);    // shuffles, votes, reductions of a warp
 Step MatrixStep(const Instruction& instruction);  // tensor cores and matrices in shared memory
 
-// The first of them that knows the instruction; nullptr for none. Control instructions have none:
-// the loop of a warp executes them.
+// The first of them that knows the instruction; nullptr for none.
+Step LaneStep(const Instruction& instruction);
+
+}  // namespace HLOSCOPE_UNIT
+
+struct VectorUnit {
+  std::string_view name;
+  Step (*step_of)(const Instruction&);
+};
+
+// Those that this processor has, the best last.
+std::span<const VectorUnit> VectorUnits();
+
+// The step of the best of them; nullptr for none. Control instructions have none: the loop of a
+// warp executes them.
 Step StepOf(const Instruction& instruction);
 bool IsControl(Operation operation);
 
 }  // namespace hloscope::ptx
+
+#include "core/ptx/machine/unit_end.h"

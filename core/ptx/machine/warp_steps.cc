@@ -6,8 +6,9 @@
 #include "core/ptx/machine/lanes.h"
 #include "core/ptx/machine/rounding.h"
 #include "core/ptx/machine/steps.h"
+#include "core/ptx/machine/unit_begin.h"
 
-namespace hloscope::ptx {
+namespace hloscope::ptx::inline HLOSCOPE_UNIT {
 namespace {
 
 // shfl.sync d|p, a, b, c, members: c holds the clamp (bits 0-4) and the mask of segments (bits
@@ -143,4 +144,6 @@ Step WarpStep(const Instruction& i) {
   }
 }
 
-}  // namespace hloscope::ptx
+}  // namespace hloscope::ptx::inline HLOSCOPE_UNIT
+
+#include "core/ptx/machine/unit_end.h"
