@@ -20,7 +20,9 @@ struct Context {
   std::vector<std::byte> registers, shared, local;
   Block block;
   Executions executions;
-  uint64_t padding_reads = 0;
+  TrafficCounter traffic;
+
+  Context(size_t arguments, Observer* observer) : traffic(arguments, observer) {}
 };
 
 uint32_t SpecialValue(Special special, uint32_t thread, const std::array<uint32_t, 3>& block,
@@ -93,7 +95,7 @@ class Runner {
     block.local = context.local.data();
     block.local_bytes = plan_.kernel->local_bytes;
     block.target = plan_.target;
-    block.observer = options_.observer;
+    block.observer = options_.count_traffic ? &context.traffic : options_.observer;
     block.warps.resize(plan_.warps);
   }
 
@@ -135,7 +137,7 @@ class Runner {
   }
 
   void RunRange(IndexRange range) {
-    Context context;
+    Context context(plan_.memory.arguments.size(), options_.observer);
     Prepare(context);
     const Continue go_on = [this](uint64_t steps) { return GoOn(steps); };
     for (int64_t i = range.begin; i < range.end; ++i) {
@@ -155,6 +157,7 @@ class Runner {
       result_.executions.lanes[i] += context.executions.lanes[i];
     }
     result_.padding_reads += context.block.padding_reads;
+    result_.traffic.Add(context.traffic.traffic());
   }
 
   void NoteFault(uint64_t block, const RawFault& fault) {
@@ -168,6 +171,7 @@ class Runner {
   Status RunBlocks() {
     result_.executions.warps.resize(plan_.kernel->instructions.size());
     result_.executions.lanes.resize(plan_.kernel->instructions.size());
+    result_.traffic = Traffic(plan_.memory.arguments.size());
     if (options_.only_block.has_value()) {
       const auto& at = *options_.only_block;
       const auto index = static_cast<int64_t>(

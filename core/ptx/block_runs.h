@@ -5,12 +5,14 @@
 #include <optional>
 
 #include "core/ptx/launch_plan.h"
+#include "core/ptx/machine/traffic.h"
 
 namespace hloscope::ptx {
 
 struct BlockRuns {
   Executions executions;
   uint64_t padding_reads = 0;     // bytes read as poison
+  Traffic traffic;                // where it was to be counted
   std::optional<RawFault> fault;  // of the first block in index order that has one
   uint64_t fault_block = 0;
 };

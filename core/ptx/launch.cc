@@ -1,54 +1,9 @@
 // Launches: a plan, its blocks, and what they did: counters and the first fault.
 #include "core/ptx/block_runs.h"
+#include "core/ptx/counting.h"
 
 namespace hloscope::ptx {
 namespace {
-
-void Count(Counters& counters, const Instruction& in, uint64_t warps, uint64_t lanes) {
-  counters.warp_instructions += warps;
-  uint64_t* const classes[] = {&counters.arithmetic, &counters.bitwise, &counters.move,
-                               &counters.compare,    &counters.convert, &counters.function,
-                               &counters.memory,     &counters.control, &counters.warp,
-                               &counters.tensor};
-  *classes[static_cast<size_t>(ClassOf(in.operation))] += lanes;
-  const StateSpace space = ModifierStateSpace(in);
-  const bool shared = space == StateSpace::kShared || space == StateSpace::kSharedCta;
-  const bool global =
-      space == StateSpace::kNone || space == StateSpace::kGlobal || space == StateSpace::kConst;
-  const uint64_t bytes = lanes * BytesOf(in.type) * in.vector_width();
-  const uint64_t matrix_bytes = warps * (in.slot_count - 1) * 128;
-  switch (in.operation) {
-    case Operation::kLd:
-      (shared   ? counters.shared_read_bytes
-       : global ? counters.global_read_bytes
-                : counters.local_bytes) += bytes;
-      break;
-    case Operation::kSt:
-      (shared   ? counters.shared_written_bytes
-       : global ? counters.global_written_bytes
-                : counters.local_bytes) += bytes;
-      break;
-    case Operation::kAtom:
-    case Operation::kAtomCas:
-    case Operation::kRed:
-      (shared ? counters.shared_read_bytes : counters.global_read_bytes) += bytes;
-      (shared ? counters.shared_written_bytes : counters.global_written_bytes) += bytes;
-      break;
-    case Operation::kCpAsync:
-    case Operation::kCpAsyncIgnore:
-      counters.global_read_bytes += lanes * in.value;
-      counters.shared_written_bytes += lanes * in.value;
-      break;
-    case Operation::kLdmatrix:
-      counters.shared_read_bytes += matrix_bytes;
-      break;
-    case Operation::kStmatrix:
-      counters.shared_written_bytes += matrix_bytes;
-      break;
-    default:
-      break;
-  }
-}
 
 Fault FaultOf(const LaunchPlan& plan, const std::string& file, const RawFault& raw,
               uint64_t block) {
@@ -88,10 +43,11 @@ Result<LaunchResult> Launch(const Module& module, const LaunchRequest& request,
   HLOSCOPE_ASSIGN_OR_RETURN(const BlockRuns runs, RunBlocks(plan, options));
   LaunchResult result;
   for (size_t i = 0; i < runs.executions.warps.size(); ++i) {
-    Count(result.counters, plan.kernel->instructions[i], runs.executions.warps[i],
-          runs.executions.lanes[i]);
+    Count(plan.kernel->instructions[i], plan.target, runs.executions.warps[i],
+          runs.executions.lanes[i], result.counters);
   }
   result.counters.padding_bytes = runs.padding_reads;
+  if (options.count_traffic) AddTraffic(runs.traffic, plan.memory, result.counters);
   if (runs.fault.has_value()) {
     result.fault =
         FaultOf(plan, module.contents().program.syntax.file, *runs.fault, runs.fault_block);

@@ -87,6 +87,7 @@ struct LaunchOptions {
   Observer* observer = nullptr;
   // Gives other steps than the usual ones (machine/step_changer.h).
   const StepChanger* changer = nullptr;
+  bool count_traffic = false;  // the counters of Counters that say so; takes up to as long again
 };
 
 struct Fault {
@@ -111,6 +112,19 @@ struct Counters {
   uint64_t local_bytes = 0;
   uint64_t padding_bytes =
       0;  // read beyond the end of an argument, within its padding to 256 bytes: poison (0xff)
+  // Sums, products, quotients, roots and functions of floats: an fma is two, packed types count
+  // each half.
+  uint64_t float_operations = 0, double_operations = 0;
+  // Multiply-adds of tensor cores, by what they multiply.
+  uint64_t products_f64 = 0, products_tf32 = 0, products_16bit = 0, products_8bit = 0,
+           products_4bit = 0;
+  // Only with LaunchOptions::count_traffic. Sectors of 32 bytes that accesses of warps to global
+  // memory touch, each once an access; how many more turns than needed shared memory takes because
+  // lanes want different words of one bank; and of every argument the bytes read and written, but
+  // no more than it has: what goes to memory at least.
+  uint64_t global_read_sectors = 0, global_written_sectors = 0;
+  uint64_t shared_read_conflicts = 0, shared_written_conflicts = 0;
+  uint64_t touched_bytes = 0;
   uint64_t threads() const {
     return arithmetic + bitwise + move + compare + convert + function + memory + control + warp +
            tensor;

@@ -31,28 +31,11 @@ bool Refuse(Warp& warp, const char* verb, const Place& place, uint64_t window, u
   return false;
 }
 
-uint64_t WindowOf(StateSpace space, uint64_t address) {
-  switch (space) {
-    case StateSpace::kShared:
-    case StateSpace::kSharedCta:
-      return kSharedWindow;
-    case StateSpace::kLocal:
-      return kLocalWindow;
-    case StateSpace::kParam:
-    case StateSpace::kParamEntry:
-      return kParamWindow;
-    default:
-      return address >> kWindowShift;
-  }
-}
-
 }  // namespace
 
 Place Locate(Warp& warp, StateSpace space, uint64_t address, uint32_t lane, Window& scratch) {
   const uint64_t window = WindowOf(space, address);
-  const bool in_space =
-      space != StateSpace::kNone && space != StateSpace::kGlobal && space != StateSpace::kConst;
-  const uint64_t offset = in_space ? address : address & ((uint64_t{1} << kWindowShift) - 1);
+  const uint64_t offset = OffsetOf(space, address);
   Block& block = *warp.block;
   const LaunchMemory& memory = *block.memory;
   if (space == StateSpace::kGlobal && window < kFirstArgumentWindow) return {};

@@ -5,6 +5,27 @@
 
 namespace hloscope::ptx {
 
+// The window that an address of a state space names, and its offset in it.
+inline uint64_t WindowOf(StateSpace space, uint64_t address) {
+  switch (space) {
+    case StateSpace::kShared:
+    case StateSpace::kSharedCta:
+      return kSharedWindow;
+    case StateSpace::kLocal:
+      return kLocalWindow;
+    case StateSpace::kParam:
+    case StateSpace::kParamEntry:
+      return kParamWindow;
+    default:
+      return address >> kWindowShift;
+  }
+}
+inline uint64_t OffsetOf(StateSpace space, uint64_t address) {
+  const bool in_space =
+      space != StateSpace::kNone && space != StateSpace::kGlobal && space != StateSpace::kConst;
+  return in_space ? address : address & ((uint64_t{1} << kWindowShift) - 1);
+}
+
 // The window that addresses of a state space lie in, for one thread of the block.
 struct Place {
   const Window* window = nullptr;

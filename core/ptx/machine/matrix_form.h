@@ -10,4 +10,10 @@ namespace hloscope::ptx {
 // computed.
 MmaForm MmaFormOf(const Instruction& instruction, uint32_t target);
 
+// How many products of two elements it sums, for all lanes together.
+inline uint64_t ProductsOf(const MmaForm& form) {
+  return static_cast<uint64_t>(form.m) * static_cast<uint64_t>(form.n) *
+         static_cast<uint64_t>(form.k);
+}
+
 }  // namespace hloscope::ptx

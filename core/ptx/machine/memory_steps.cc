@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "core/ptx/machine/access.h"
+#include "core/ptx/machine/observer.h"
 #include "core/ptx/machine/rounding.h"
 #include "core/ptx/machine/steps.h"
 #include "core/ptx/machine/unit_begin.h"
@@ -52,7 +53,7 @@ bool LoadTogether(Warp& w, const Instruction& in, const Slot* s, uint32_t m) {
   const uint32_t width = in.vector_width();
   const StateSpace space = ModifierStateSpace(in);
   if (m != kAllLanes || space == StateSpace::kLocal || s[width].bytes != 8) return false;
-  if (w.block->observer != nullptr) return false;
+  if (w.block->observer != nullptr && w.block->observer->WantsAccesses()) return false;
   const auto addresses = Read<uint64_t>(w, s[width]);
   uint64_t low = ~uint64_t{0}, high = 0, all = 0;
   for (uint32_t l = 0; l < kLanes; ++l) {

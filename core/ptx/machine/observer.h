@@ -24,6 +24,8 @@ class Observer {
   // place. Before a branch, a barrier or a return there is no After.
   virtual void Before(Warp&, const Instruction&, const Slot* /*slots*/, uint32_t /*mask*/) {}
   virtual void After(Warp&, const Instruction&, const Slot* /*slots*/, uint32_t /*mask*/) {}
+  // Whether every access is to be told; else those of all lanes may go together, untold.
+  virtual bool WantsAccesses() const { return true; }
   virtual void Accesses(Warp&, uint32_t /*lane*/, const MemoryAccess&) {}
   // All threads that it waits for have come.
   virtual void BarrierOpens(Block&, uint32_t /*barrier*/) {}
