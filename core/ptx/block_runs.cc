@@ -107,6 +107,7 @@ class Runner {
     std::ranges::fill(context.local, std::byte{0xff});
     Block& block = context.block;
     block.fault.reset();
+    block.tensor_memory.reset();
     block.live_threads = static_cast<uint32_t>(plan_.threads);
     for (uint64_t i = 0; i < plan_.warps; ++i) {
       Warp& warp = block.warps[i];

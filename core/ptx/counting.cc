@@ -63,7 +63,7 @@ void CountProducts(const MmaForm& form, uint64_t warps, Counters& counters) {
 
 void CountBytes(const Instruction& in, uint64_t lanes, Counters& counters) {
   const StateSpace space = ModifierStateSpace(in);
-  const bool shared = space == StateSpace::kShared || space == StateSpace::kSharedCta;
+  const bool shared = IsShared(space);
   const bool global =
       space == StateSpace::kNone || space == StateSpace::kGlobal || space == StateSpace::kConst;
   const uint64_t bytes = lanes * BytesOf(in.type) * in.vector_width();
@@ -114,7 +114,7 @@ void Count(const Instruction& in, uint32_t target, uint64_t warps, uint64_t lane
   const InstructionClass counted = ClassOf(in.operation);
   *classes[static_cast<size_t>(counted)] += lanes;
   if (counted == InstructionClass::kMemory) CountBytes(in, lanes, counters);
-  if (counted == InstructionClass::kTensor) {
+  if (IsMma(in.operation)) {
     CountProducts(MmaFormOf(in, target), lanes / kLanes, counters);
   }
   (in.type == Type::kF64 ? counters.double_operations : counters.float_operations) +=

@@ -90,7 +90,7 @@ class Planner {
     }
     for (const Instruction& instruction : plan_.kernel->instructions) {
       if (ClassOf(instruction.operation) != InstructionClass::kTensor) continue;
-      if (Status status = CheckMma(MmaFormOf(instruction, plan_.target)); !status.has_value()) {
+      if (Status status = CheckProduct(instruction, plan_.target); !status.has_value()) {
         status.error().place = {contents_.program.syntax.file, instruction.position.line,
                                 instruction.position.column};
         return status;
@@ -121,18 +121,38 @@ class Planner {
         std::copy(argument.value->begin(), argument.value->end(), to);
         continue;
       }
+      if (size >= uint64_t{1} << kWindowShift)
+        return InputError(Name() + ": an argument of 64 GiB or more", "split it");
+      const uint64_t address = (kFirstArgumentWindow + i) << kWindowShift;
+      if (argument.map.has_value()) {
+        HLOSCOPE_TRY(PutMap(parameters[i], *argument.map, size, address, to));
+        continue;
+      }
       if (parameters[i].bytes != 8) {
         return InputError(
             Name() + ": argument " + std::to_string(i) + " is memory, its parameter no pointer",
             "pass a value of " + std::to_string(parameters[i].bytes) + " bytes");
       }
-      if (size >= uint64_t{1} << kWindowShift)
-        return InputError(Name() + ": an argument of 64 GiB or more", "split it");
-      const uint64_t address = (kFirstArgumentWindow + i) << kWindowShift;
       std::memcpy(to, &address, 8);
     }
     plan_.memory.parameters = {plan_.parameter_bytes.data(), plan_.kernel->parameter_bytes,
                                plan_.kernel->parameter_bytes, false};
+    return {};
+  }
+
+  Status PutMap(const Parameter& parameter, const TensorMap& map, uint64_t size, uint64_t address,
+                std::byte* to) {
+    if (parameter.bytes != kTensorMapBytes) {
+      return InputError(Name() + ": parameter " + parameter.name + " has " +
+                            std::to_string(parameter.bytes) + " bytes, a tensor map 128",
+                        "pass a pointer or a value");
+    }
+    if (Status status = CheckTensorMap(map, size); !status) {
+      status.error().message.insert(0, Name() + ", " + parameter.name + ": ");
+      return status;
+    }
+    const auto bytes = EncodeTensorMap(map, address);
+    std::ranges::copy(bytes, to);
     return {};
   }
 

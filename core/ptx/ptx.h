@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "core/base/result.h"
+#include "core/ptx/tensor/tensor_map.h"
 #include "core/ptx/text/parser.h"
 
 namespace hloscope::ptx {
@@ -56,11 +57,12 @@ class Module {
   std::shared_ptr<const Contents> contents_;
 };
 
-// What a parameter of an entry is given: memory that the kernel may read and write (a pointer), or
-// plain bytes.
+// What a parameter of an entry is given: memory that the kernel may read and write (a pointer),
+// plain bytes, or a tensor map of memory.
 struct Argument {
   std::span<std::byte> memory;                  // what a pointer points to
   std::optional<std::vector<std::byte>> value;  // instead of a pointer: the bytes of the parameter
+  std::optional<TensorMap> map = {};            // of `memory`, where the parameter is a tensor map
 };
 
 struct LaunchRequest {

@@ -2,6 +2,7 @@
 // none does.
 #include "core/ptx/ir/decode.h"
 
+#include <algorithm>
 #include <bit>
 #include <string>
 
@@ -20,7 +21,14 @@ bool IsWarpWide(Operation operation) {
     case Operation::kRedux:
     case Operation::kLdmatrix:
     case Operation::kStmatrix:
+    case Operation::kTensorAllocate:
+    case Operation::kTensorFree:
+    case Operation::kTensorLoad:
+    case Operation::kTensorStore:
       return true;
+    case Operation::kTensorMultiply:  // one lane issues it
+    case Operation::kTensorMultiplyFromMemory:
+      return false;
     default:
       return ClassOf(operation) == InstructionClass::kTensor;
   }
@@ -45,6 +53,8 @@ class Decoder {
       }
       instruction.position = statement.position;
       instruction.warp_wide = IsWarpWide(instruction.operation);
+      instruction.group_wide = instruction.operation == Operation::kWarpGroupMultiply ||
+                               instruction.operation == Operation::kWarpGroupMultiplyRegisters;
       kernel_.instructions.push_back(instruction);
       kernel_.forms.push_back(statement.Form());
     }
@@ -92,8 +102,10 @@ class Decoder {
         kernel_.slots.push_back({});
         continue;
       }
-      if (!MatchOperand(pattern, statement.operands[next], instruction)) return false;
-      ++next;
+      do {
+        if (!MatchOperand(pattern, statement.operands[next], instruction)) return false;
+        ++next;
+      } while (pattern.repeated && next < statement.operands.size());
     }
     if (next < statement.operands.size()) return Refuse("it has more operands than its form");
     return true;
@@ -104,19 +116,55 @@ class Decoder {
     switch (pattern.kind) {
       case OperandPattern::Kind::kAddress:
         return MatchAddress(operand, instruction);
+      case OperandPattern::Kind::kTensorAddress:
+        return MatchTensorAddress(operand, instruction);
       case OperandPattern::Kind::kInteger:
         if (operand.kind != OperandKind::kInteger) return Refuse("an operand has to be a number");
         instruction.value = static_cast<uint32_t>(operand.bits);
         return true;
       case OperandPattern::Kind::kLabel:
-        if (operand.kind != OperandKind::kLabel) return Refuse("a branch needs a label");
-        instruction.target = entry_.labels[operand.index].statement;
-        return true;
+        return MatchLabel(pattern, operand, instruction);
       case OperandPattern::Kind::kRead:
       case OperandPattern::Kind::kWrite:
         return MatchValues(pattern, operand, instruction);
     }
     return false;
+  }
+
+  bool MatchLabel(const OperandPattern& pattern, const Operand& operand, Instruction& instruction) {
+    if (operand.kind != OperandKind::kLabel) return Refuse("a branch needs a label");
+    const uint32_t statement = entry_.labels[operand.index].statement;
+    if (pattern.repeated) {
+      auto& targets = kernel_.branch_targets;
+      if (instruction.target == 0) instruction.value = static_cast<uint32_t>(targets.size());
+      targets.push_back(statement);
+      ++instruction.target;
+      return true;
+    }
+    instruction.target = statement;
+    const bool is_list = statement < entry_.statements.size() &&
+                         entry_.statements[statement].opcode == ".branchtargets";
+    if (instruction.operation == Operation::kBranchIndexed && !is_list)
+      return Refuse("its label names no .branchtargets");
+    return true;
+  }
+
+  // [map, {coordinates}]: as many as the form has dimensions.
+  bool MatchTensorAddress(const Operand& operand, Instruction& instruction) {
+    if (operand.kind != OperandKind::kAddress || operand.parts.size() != 2 || operand.offset != 0 ||
+        operand.parts[1].kind != OperandKind::kVector) {
+      return Refuse("it needs a [tensor map, {coordinates}]");
+    }
+    const Operand& base = operand.parts[0];
+    if (base.kind != OperandKind::kRegister || layout_.RegisterSlot(base.index).bytes != 8)
+      return Refuse("the address of a tensor map needs a register of 64 bits");
+    kernel_.slots.push_back(layout_.RegisterSlot(base.index));
+    const auto& coordinates = operand.parts[1].parts;
+    if (coordinates.size() != instruction.value)
+      return Refuse("it needs " + std::to_string(instruction.value) + " coordinates");
+    const OperandPattern pattern;
+    return std::ranges::all_of(
+        coordinates, [&](const Operand& coordinate) { return MatchValue(pattern, coordinate, 4); });
   }
 
   // Bytes that one value of an operand has; 0 for a predicate.
@@ -159,9 +207,10 @@ class Decoder {
       }
       return true;
     }
-    const size_t parts = pattern.parts > 0   ? pattern.parts
-                         : pattern.by_vector ? instruction.vector_width()
-                                             : 0;
+    const size_t parts = pattern.per_part > 0 ? instruction.value * pattern.parts / pattern.per_part
+                         : pattern.parts > 0  ? pattern.parts
+                         : pattern.by_vector  ? instruction.vector_width()
+                                              : 0;
     if (parts == 0 || (parts == 1 && !braces)) return MatchValue(pattern, operand, width);
     if (!braces || operand.parts.size() != parts) {
       return Refuse("an operand needs " + std::to_string(parts) + " parts in { }");
@@ -241,7 +290,7 @@ class Decoder {
   }
 
   bool MatchAddress(const Operand& operand, Instruction& instruction) {
-    if (operand.kind != OperandKind::kAddress || operand.parts.size() != 1 || addresses_ >= 2) {
+    if (operand.kind != OperandKind::kAddress || operand.parts.size() != 1 || addresses_ >= 3) {
       return Refuse("it needs an [address]");
     }
     instruction.offsets[addresses_++] = operand.offset;
@@ -271,7 +320,7 @@ class Decoder {
 bool WantsBlockOrder(const Kernel& kernel) {
   for (const Instruction& instruction : kernel.instructions) {
     const StateSpace space = ModifierStateSpace(instruction);
-    const bool shared = space == StateSpace::kShared || space == StateSpace::kSharedCta;
+    const bool shared = IsShared(space);
     const bool atomic = instruction.operation == Operation::kAtom ||
                         instruction.operation == Operation::kAtomCas ||
                         instruction.operation == Operation::kRed;

@@ -2,6 +2,8 @@
 #include "core/ptx/ir/forms.h"
 
 #include <algorithm>
+#include <charconv>
+#include <optional>
 
 namespace hloscope::ptx {
 namespace {
@@ -45,11 +47,18 @@ ModifierPattern ParseModifier(std::string_view word) {
   if (word.ends_with('*')) pattern.optional = pattern.repeated = true;
   if (pattern.optional) word.remove_suffix(1);
   pattern.word = word;
+  if (!word.starts_with('<') && word.find('#') != std::string_view::npos)
+    pattern.kind = ModifierPattern::Kind::kNumbered;
   if (word == "T") pattern.kind = ModifierPattern::Kind::kType;
   if (word == "U") pattern.kind = ModifierPattern::Kind::kSourceType;
   if (!word.starts_with('<')) return pattern;
   pattern.kind = ModifierPattern::Kind::kGroup;
-  const std::string_view name = word.substr(1, word.size() - 2);
+  std::string_view name = word.substr(1, word.size() - 2);
+  pattern.word = {};
+  if (const size_t colon = name.find(':'); colon != std::string_view::npos) {
+    pattern.word = name.substr(colon + 1);
+    name = name.substr(0, colon);
+  }
   const auto found = std::ranges::find(Groups(), name, &GroupRow::name);
   pattern.group = static_cast<ModifierGroup>(found - Groups().begin());
   return pattern;
@@ -69,13 +78,29 @@ OperandPattern ParseOperandPattern(std::string_view word) {
     pattern.optional = true;
     word.remove_suffix(1);
   }
-  if (word == "m" || word == "i" || word == "L") {
-    pattern.kind = word == "m" ? Kind::kAddress : word == "i" ? Kind::kInteger : Kind::kLabel;
+  if (word.ends_with('*')) {
+    pattern.repeated = pattern.optional = true;
+    word.remove_suffix(1);
+  }
+  if (word == "m" || word == "t" || word == "i" || word == "L") {
+    pattern.kind = word == "m"   ? Kind::kAddress
+                   : word == "t" ? Kind::kTensorAddress
+                   : word == "i" ? Kind::kInteger
+                                 : Kind::kLabel;
     return pattern;
   }
   pattern.kind = word[0] == 'd' ? Kind::kWrite : Kind::kRead;
   word.remove_prefix(1);
   pattern.by_vector = TakePrefix(word, "v");
+  if (TakePrefix(word, "#")) {
+    const bool divides = TakePrefix(word, "/");
+    const bool multiplies = !divides && TakePrefix(word, "*");
+    const auto number = divides || multiplies ? static_cast<uint32_t>(word[0] - '0') : 1;
+    if (divides || multiplies) word.remove_prefix(1);
+    pattern.parts = multiplies ? number : 1;
+    pattern.per_part = divides ? number : 1;
+    word.remove_prefix(1);  // x
+  }
   if (word.size() > 2 && word[1] == 'x') {
     pattern.parts = static_cast<uint32_t>(word[0] - '0');
     word.remove_prefix(2);
@@ -121,6 +146,20 @@ std::unordered_map<std::string_view, std::vector<Form>> ParseForms() {
   return forms;
 }
 
+// The number that stands for the # of `pattern` in `text`; nullopt where it does not fit.
+std::optional<uint32_t> NumberIn(std::string_view text, std::string_view pattern) {
+  const size_t at = pattern.find('#');
+  const std::string_view after = pattern.substr(at + 1);
+  if (!text.starts_with(pattern.substr(0, at)) || !text.ends_with(after)) return std::nullopt;
+  text.remove_prefix(at);
+  if (text.size() <= after.size()) return std::nullopt;
+  text.remove_suffix(after.size());
+  uint32_t number = 0;
+  const auto read = std::from_chars(text.data(), text.data() + text.size(), number);
+  const bool plain = read.ec == std::errc() && read.ptr == text.data() + text.size();
+  return plain && number <= 512 && text[0] != '0' ? std::optional(number) : std::nullopt;
+}
+
 // Whether one modifier is what one pattern asks for; notes it in the instruction.
 bool MatchOne(const Form& form, const ModifierPattern& pattern, std::string_view text,
               Instruction& instruction) {
@@ -135,6 +174,11 @@ bool MatchOne(const Form& form, const ModifierPattern& pattern, std::string_view
       if (text == pattern.word && (text == "approx" || text == "full"))
         instruction.approximate = true;
       return text == pattern.word;
+    case ModifierPattern::Kind::kNumbered: {
+      const auto number = NumberIn(text, pattern.word);
+      if (number.has_value()) instruction.value = *number;
+      return number.has_value();
+    }
     case ModifierPattern::Kind::kType:
       return type_in(form.types, instruction.type);
     case ModifierPattern::Kind::kSourceType:
@@ -144,7 +188,7 @@ bool MatchOne(const Form& form, const ModifierPattern& pattern, std::string_view
   }
   const auto& texts = Groups()[static_cast<size_t>(pattern.group)].texts;
   const auto found = std::ranges::find(texts, text);
-  if (found == texts.end()) return false;
+  if (found == texts.end() || (!pattern.word.empty() && text != pattern.word)) return false;
   instruction.modifiers[static_cast<size_t>(pattern.group)] =
       static_cast<uint8_t>(found - texts.begin() + 1);
   return true;

@@ -11,15 +11,22 @@
 namespace hloscope::ptx {
 
 struct ModifierPattern {
-  enum class Kind : uint8_t { kWord, kGroup, kType, kSourceType } kind = Kind::kWord;
-  std::string_view word;
+  enum class Kind : uint8_t { kWord, kNumbered, kGroup, kType, kSourceType } kind = Kind::kWord;
+  std::string_view word;  // with a # where the number stands; of a group the one that it has to be
   ModifierGroup group = ModifierGroup::kCount;
   bool optional = false;
   bool repeated = false;
 };
 
 struct OperandPattern {
-  enum class Kind : uint8_t { kWrite, kRead, kAddress, kInteger, kLabel } kind = Kind::kRead;
+  enum class Kind : uint8_t {
+    kWrite,
+    kRead,
+    kAddress,
+    kTensorAddress,
+    kInteger,
+    kLabel
+  } kind = Kind::kRead;
   enum class Width : uint8_t {
     kType,
     kSource,
@@ -29,6 +36,8 @@ struct OperandPattern {
   } width = Width::kType;
   uint32_t bytes = 0;      // of Width::kBytes
   uint32_t parts = 0;      // so many in { }; 0: no { }
+  uint32_t per_part = 0;   // with a #: the number of the form, times `parts`, divided by this
+  bool repeated = false;   // any number of labels
   bool by_vector = false;  // as many as the .v2, .v4, .v8 say
   bool splits = false;     // parts that make up T
   bool or_wider = false;

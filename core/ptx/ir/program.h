@@ -60,6 +60,16 @@ enum class Special : uint8_t {
 #undef SPECIAL
 };
 
+// mma.sync: what a warp multiplies out of its registers.
+constexpr bool IsMma(Operation operation) {
+  return operation >= Operation::kMmaK16 && operation <= Operation::kMmaF64;
+}
+
+inline bool IsShared(StateSpace space) {
+  return space == StateSpace::kShared || space == StateSpace::kSharedCta ||
+         space == StateSpace::kSharedCluster;  // a cluster is one block
+}
+
 // The place of an operand: an offset into the registers of a warp or, with kConstant, into the
 // constants of the kernel. There are 32 values of `bytes` each; a predicate (0 bytes) is one mask
 // of 32 bits.
@@ -83,12 +93,13 @@ struct Instruction {
   uint32_t guard = Slot::kAbsent;  // offset of the predicate it is executed under
   uint32_t first_slot = 0;         // into Kernel::slots
   uint32_t slot_count = 0;
-  uint32_t target = 0;          // of a branch: an index of an instruction
-  int64_t offsets[2] = {0, 0};  // added to its addresses
-  uint32_t value = 0;           // its integer that is known now (size of cp.async)
+  uint32_t target = 0;             // of a branch: an index of an instruction
+  int64_t offsets[3] = {0, 0, 0};  // added to its addresses
+  uint32_t value = 0;  // its integer that is known now: the size of cp.async, the # of its form
   Position position;
 
-  bool warp_wide = false;  // waits for the lanes of its member mask, or for all
+  bool warp_wide = false;   // waits for the lanes of its member mask, or for all
+  bool group_wide = false;  // and for the other three warps of the warp group
 
   uint32_t vector_width() const;
 };
@@ -130,7 +141,8 @@ struct Kernel {
   uint32_t required_threads[3] = {0, 0, 0};
   std::vector<Instruction> instructions;
   std::vector<Slot> slots;
-  uint64_t register_bytes = 0;  // of one warp
+  std::vector<uint32_t> branch_targets;  // of .branchtargets: `target` of them from `value` on
+  uint64_t register_bytes = 0;           // of one warp
   std::vector<uint8_t> constants;
   std::vector<std::pair<Special, uint32_t>> specials;  // and the offsets they are wanted at
   uint64_t static_shared_bytes = 0;                    // dynamic shared memory follows

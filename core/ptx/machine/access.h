@@ -10,6 +10,7 @@ inline uint64_t WindowOf(StateSpace space, uint64_t address) {
   switch (space) {
     case StateSpace::kShared:
     case StateSpace::kSharedCta:
+    case StateSpace::kSharedCluster:
       return kSharedWindow;
     case StateSpace::kLocal:
       return kLocalWindow;

@@ -133,6 +133,7 @@ Step AddressStep(const Instruction& i) {
     case StateSpace::kParamEntry:
     case StateSpace::kShared:
     case StateSpace::kSharedCta:
+    case StateSpace::kSharedCluster:
     case StateSpace::kLocal:
       break;
     default:

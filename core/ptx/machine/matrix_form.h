@@ -6,9 +6,17 @@
 
 namespace hloscope::ptx {
 
-// The form of an instruction of the class kTensor on sm_`target`; CheckMma says whether it can be
-// computed.
+// The form of an mma.sync on sm_`target`; CheckMma says whether it can be computed.
 MmaForm MmaFormOf(const Instruction& instruction, uint32_t target);
+// The same of wgmma.mma_async and CheckTile.
+TileForm WgmmaFormOf(const Instruction& instruction, uint32_t target);
+
+// Turns the signs of the floats in `size` bytes.
+void NegateElements(Element element, std::byte* bytes, size_t size);
+
+// An error of class kUnsupported names what of an instruction of the class kTensor cannot be
+// computed on sm_`target`. Of tcgen05.mma only its kind is known before it runs.
+Status CheckProduct(const Instruction& instruction, uint32_t target);
 
 // How many products of two elements it sums, for all lanes together.
 inline uint64_t ProductsOf(const MmaForm& form) {

@@ -97,7 +97,7 @@ void StoreMatrices(Warp& w, const Instruction& in, const Slot* s, uint32_t m) {
 }  // namespace
 
 Step MatrixStep(const Instruction& i) {
-  if (ClassOf(i.operation) == InstructionClass::kTensor) return Multiply;
+  if (IsMma(i.operation)) return Multiply;
   switch (i.operation) {
     case Operation::kLdmatrix:
       return LoadMatrices;

@@ -225,7 +225,7 @@ void CopyLanes(Warp& w, const Instruction& in, const Slot* s, uint32_t m) {
 
 Step CopyStep(const Instruction& i) {
   const StateSpace space = ModifierStateSpace(i);
-  if (space != StateSpace::kShared && space != StateSpace::kSharedCta) return nullptr;
+  if (!IsShared(space)) return nullptr;
   return i.value == 4 || i.value == 8 || i.value == 16 ? CopyLanes : nullptr;
 }
 

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <bit>
 
+#include "core/ptx/machine/barrier.h"
 #include "core/ptx/machine/lanes.h"
 #include "core/ptx/machine/observer.h"
 
@@ -15,6 +16,9 @@ constexpr uint64_t kStepsBetweenQuestions = 1 << 14;
 // After so many branches back in a row other groups of the warp get their turn: one may wait for
 // what another writes.
 constexpr uint32_t kPatience = 4096;
+// After so many rounds in which all warps only asked for phases of mbarriers, and none changed,
+// none will.
+constexpr uint32_t kIdleRounds = 1 << 16;
 
 template <bool kObserved>
 class BlockLoop {
@@ -35,13 +39,25 @@ class BlockLoop {
  private:
   bool RunWarps() {
     while (block_.live_threads > 0) {
-      bool ran = false;
+      bool ran = false, waits = true;
+      const uint64_t changes = block_.barrier_changes;
       for (Warp& warp : block_.warps) {
-        ran |= RunWarp(warp);
+        failed_ = false;
+        const bool this_ran = RunWarp(warp);
+        ran |= this_ran;
+        waits &= failed_ || !this_ran;
         if (stopped_) return false;
         if (block_.fault.has_value()) return true;
       }
-      if (ReleaseBarriers() || ran) continue;
+      const bool released = ReleaseBarriers();
+      if (released || ran) {
+        const bool idle = waits && !released && changes == block_.barrier_changes;
+        idle_rounds_ = idle ? idle_rounds_ + 1 : 0;
+        if (idle_rounds_ < kIdleRounds) continue;
+        block_.pc = failed_pc_;
+        block_.Fail("waits for a phase of an mbarrier that nobody completes", failed_thread_);
+        return true;
+      }
       Stuck();
       return true;
     }
@@ -120,7 +136,7 @@ class BlockLoop {
       executions_.warps[pc] += 1;
       executions_.lanes[pc] += static_cast<uint32_t>(std::popcount(active));
       if (++since_question_ >= kStepsBetweenQuestions && !Ask()) return;
-      if (const Step step = steps_[pc]; step != nullptr) {
+      if (const Step step = steps_[pc]; step != nullptr && !in.group_wide) {
         if (in.warp_wide && active != kAllLanes && active != 0 &&
             Waits(warp, in, active, {pc, mask}))
           return;
@@ -186,6 +202,14 @@ class BlockLoop {
         if (active != 0 && active != kAllLanes && Waits(warp, in, active, {pc, mask})) return false;
         ++pc;
         return true;
+      case Operation::kBranchIndexed:
+        return active == 0 ? (++pc, true) : BranchByIndex(warp, in, pc, mask, active);
+      case Operation::kBarrierWait:
+      case Operation::kBarrierWaitParity:
+        return active == 0 ? (++pc, true) : TestBarrier(warp, in, pc, mask, active, spins);
+      case Operation::kWarpGroupMultiply:
+      case Operation::kWarpGroupMultiplyRegisters:
+        return active == 0 ? (++pc, true) : WarpGroup(warp, in, pc, mask, active);
       case Operation::kTrap:
         if (active != 0) {
           block_.Fail("the kernel stops itself (trap)",
@@ -230,6 +254,76 @@ class BlockLoop {
     if ((mask & ~active) != 0) Insert(warp, {pc + 1, mask & ~active});
     Insert(warp, group);
     return false;
+  }
+
+  // brx.idx: each lane goes where the list of its label says.
+  bool BranchByIndex(Warp& warp, const Instruction& in, uint32_t pc, uint32_t mask,
+                     uint32_t active) {
+    const Instruction& list = kernel_.instructions[in.target];
+    const Slot index = kernel_.slots[in.first_slot];
+    for (uint32_t l = 0; l < kLanes; ++l) {
+      if ((active >> l & 1) == 0) continue;
+      const uint64_t which = ReadLane(warp, index, l);
+      if (which >= list.target) {
+        block_.Fail("an index beyond the list of branch targets", warp.first_thread + l);
+        return false;
+      }
+      Insert(warp, {kernel_.branch_targets[list.value + which], 1u << l});
+    }
+    if ((mask & ~active) != 0) Insert(warp, {pc + 1, mask & ~active});
+    return false;
+  }
+
+  // test_wait and try_wait: a warp whose phase is not complete lets the others run.
+  bool TestBarrier(Warp& warp, const Instruction& in, uint32_t& pc, uint32_t mask, uint32_t active,
+                   uint32_t& spins) {
+    const Slot* slots = kernel_.slots.data() + in.first_slot;
+    const uint32_t waiting = TestBarriers(warp, in, slots, active);
+    if (block_.fault.has_value()) return false;
+    if constexpr (kObserved) block_.observer->After(warp, in, slots, active);
+    ++pc;
+    if (waiting == 0) return true;
+    spins = kPatience;
+    failed_pc_ = pc - 1;
+    failed_thread_ = warp.first_thread + static_cast<uint32_t>(std::countr_zero(waiting));
+    failed_ = true;
+    Insert(warp, {pc, mask});
+    return false;
+  }
+
+  // What the four warps of a warp group do together is done when the last of them has come.
+  bool WarpGroup(Warp& warp, const Instruction& in, uint32_t& pc, uint32_t mask, uint32_t active) {
+    if (active != kAllLanes) {
+      if (Waits(warp, in, active, {pc, mask})) return false;
+      block_.Fail("wgmma without all 32 lanes of a warp", warp.first_thread);
+      return false;
+    }
+    const size_t first = warp.first_thread / kLanes / 4 * 4;
+    if (first + 4 > block_.warps.size()) {
+      block_.Fail("wgmma in a warp group of fewer than four warps", warp.first_thread);
+      return false;
+    }
+    Warp* const group = block_.warps.data() + first;
+    const auto has_come = [&](const Warp& other) {
+      return &other == &warp || std::ranges::any_of(other.groups, [&](const Group& g) {
+        return g.pc == pc && g.state == GroupState::kWaitsForWarps;
+      });
+    };
+    if (!std::all_of(group, group + 4, has_come)) {
+      Insert(warp, {pc, mask, GroupState::kWaitsForWarps});
+      return false;
+    }
+    const Slot* slots = kernel_.slots.data() + in.first_slot;
+    steps_[pc](*group, in, slots, kAllLanes);
+    if (block_.fault.has_value()) return false;
+    for (Warp* other = group; other < group + 4; ++other) {
+      if constexpr (kObserved) block_.observer->After(*other, in, slots, kAllLanes);
+      if (other == &warp) continue;
+      std::erase_if(other->groups, [&](const Group& g) { return g.pc == pc; });
+      Insert(*other, {pc + 1, kAllLanes});
+    }
+    ++pc;
+    return true;
   }
 
   // A barrier opens when as many threads as it names wait at it, or all that live.
@@ -281,6 +375,8 @@ class BlockLoop {
       block_.pc = group.pc;
       block_.Fail(group.state == GroupState::kWaitsAtBarrier
                       ? "a barrier that not all threads of the block reach"
+                  : group.state == GroupState::kWaitsForWarps
+                      ? "a warp group whose four warps do not all come"
                       : "lanes of the member mask that never come",
                   warp.first_thread + static_cast<uint32_t>(std::countr_zero(group.mask)));
       return;
@@ -294,6 +390,9 @@ class BlockLoop {
   const Continue& go_on_;
   uint64_t since_question_ = 0;
   bool stopped_ = false;
+  uint32_t idle_rounds_ = 0;
+  bool failed_ = false;  // the warp has asked for a phase that is not complete
+  uint32_t failed_pc_ = 0, failed_thread_ = 0;
 };
 
 }  // namespace

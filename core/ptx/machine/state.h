@@ -4,6 +4,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <span>
 #include <string>
@@ -40,7 +41,7 @@ struct LaunchMemory {
   Window parameters;
 };
 
-enum class GroupState : uint8_t { kRuns, kWaitsForLanes, kWaitsAtBarrier };
+enum class GroupState : uint8_t { kRuns, kWaitsForLanes, kWaitsAtBarrier, kWaitsForWarps };
 
 struct Group {
   uint32_t pc = 0;
@@ -52,6 +53,7 @@ struct Group {
 
 struct Block;
 class Observer;
+class TensorMemory;
 
 struct Warp {
   std::byte* registers = nullptr;
@@ -75,7 +77,10 @@ struct Block {
   uint64_t padding_reads = 0;  // bytes read as poison
   uint32_t pc = 0;             // of the instruction in execution
   std::optional<RawFault> fault;
-  Observer* observer = nullptr;  // told of every instruction and access; may be null
+  Observer* observer = nullptr;                 // told of every instruction and access; may be null
+  uint64_t barrier_changes = 0;                 // of mbarriers
+  std::shared_ptr<TensorMemory> tensor_memory;  // made by the first tcgen05.alloc
+  std::vector<std::byte> scratch;               // of the instruction in execution
 
   // Notes the first fault; the block stops after the instruction in execution.
   void Fail(std::string what, uint32_t thread, std::optional<uint64_t> address = {});

@@ -43,7 +43,13 @@ std::span<const VectorUnit> VectorUnits() {
   return std::span(kUnits).first(count);
 }
 
-Step StepOf(const Instruction& instruction) { return VectorUnits().back().step_of(instruction); }
+Step StepOf(const Instruction& instruction) {
+  for (const auto of : {VectorUnits().back().step_of, BarrierStep, BulkStep, WarpGroupStep,
+                        TensorMemoryStep, TensorMultiplyStep}) {
+    if (const Step step = of(instruction); step != nullptr) return step;
+  }
+  return nullptr;
+}
 
 bool IsControl(Operation operation) {
   switch (operation) {
@@ -53,6 +59,10 @@ bool IsControl(Operation operation) {
     case Operation::kBra:
     case Operation::kRet:
     case Operation::kTrap:
+    case Operation::kBranchTargets:
+    case Operation::kBranchIndexed:
+    case Operation::kBarrierWait:
+    case Operation::kBarrierWaitParity:
       return true;
     default:
       return false;

@@ -27,6 +27,12 @@ Step LaneStep(const Instruction& instruction);
 
 }  // namespace HLOSCOPE_UNIT
 
+Step BarrierStep(const Instruction& instruction);       // mbarrier
+Step BulkStep(const Instruction& instruction);          // bulk copies, with tensor maps and without
+Step WarpGroupStep(const Instruction& instruction);     // wgmma, given the first warp of the group
+Step TensorMemoryStep(const Instruction& instruction);  // tcgen05 but its products
+Step TensorMultiplyStep(const Instruction& instruction);
+
 struct VectorUnit {
   std::string_view name;
   Step (*step_of)(const Instruction&);
@@ -35,7 +41,7 @@ struct VectorUnit {
 // Those that this processor has, the best last.
 std::span<const VectorUnit> VectorUnits();
 
-// The step of the best of them; nullptr for none. Control instructions have none: the loop of a
+// The step of the best of them, or the one for all units; nullptr for none. Control instructions have none: the loop of a
 // warp executes them.
 Step StepOf(const Instruction& instruction);
 bool IsControl(Operation operation);

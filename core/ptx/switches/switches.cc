@@ -134,7 +134,7 @@ std::span<const SwitchRow> SwitchRows() {
 }
 
 Step SwitchedSteps::Changed(const Instruction& in, Step usual) const {
-  const bool is_tensor = ClassOf(in.operation) == InstructionClass::kTensor;
+  const bool is_tensor = IsMma(in.operation);
   switch (which_) {
     case Switch::kTf32:
       if (in.operation == Operation::kCvtTf32) return Copy32;

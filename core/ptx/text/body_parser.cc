@@ -167,7 +167,9 @@ Status BodyParser::ParseNamed() {
                         "rename one of them");
   }
   entry_.labels.push_back({name.text, static_cast<uint32_t>(entry_.statements.size())});
-  return {};
+  const Token& next = tokens_.token();
+  if (next.kind != TokenKind::kDirective || next.text != ".branchtargets") return {};
+  return ParseStatement(tokens_.Take(), -1, false);
 }
 
 Status BodyParser::ParseStatement(Token opcode, int64_t guard, bool guard_negated) {
@@ -195,9 +197,11 @@ Status BodyParser::ParseStatement(Token opcode, int64_t guard, bool guard_negate
                                            operand.position});
     }
     statement.operands.push_back(std::move(operand));
-    if (statement.operands.size() > 16) {
-      return tokens_.Fail(opcode.position, "a statement of more than 16 operands",
-                          "no form has as many");
+    if (statement.operands.size() > limits_.operand_parts) {
+      return tokens_.Fail(
+          opcode.position,
+          "a statement of more than " + std::to_string(limits_.operand_parts) + " operands",
+          "no form has as many");
     }
   }
   tokens_.Take();

@@ -66,6 +66,7 @@ struct Operand {
   Position position;
 };
 
+// `.branchtargets` is a statement too: its operands are the labels that a brx.idx chooses between.
 struct Statement {
   Position position;
   std::string_view opcode;                  // "ld"

@@ -50,7 +50,7 @@ TwinMemory::Found TwinMemory::Find(uint32_t thread, StateSpace space, uint64_t a
     window = which;
     offset = address;
   };
-  if (space == StateSpace::kShared || space == StateSpace::kSharedCta) inside(kSharedWindow);
+  if (IsShared(space)) inside(kSharedWindow);
   if (space == StateSpace::kLocal) inside(kLocalWindow);
   if (space == StateSpace::kParam || space == StateSpace::kParamEntry) inside(kParamWindow);
   if (window == kSharedWindow || window == kLocalWindow) {

@@ -561,6 +561,7 @@ bool Address(const Instruction& in, std::span<uint64_t> v) {
   switch (ModifierStateSpace(in)) {
     case StateSpace::kShared:
     case StateSpace::kSharedCta:
+    case StateSpace::kSharedCluster:
       window = kSharedWindow;
       break;
     case StateSpace::kLocal:

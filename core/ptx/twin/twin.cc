@@ -226,7 +226,7 @@ class Twin : public Observer {
       default:
         break;
     }
-    if (ClassOf(in.operation) == InstructionClass::kTensor) {
+    if (IsMma(in.operation)) {
       return mask == kAllLanes && Product(warp, in, slots, values);
     }
     return EachLane(warp, mask, [&](uint32_t thread, uint32_t lane) {

@@ -1,0 +1,29 @@
+// Matrices in shared memory as wgmma and tcgen05.mma are told of them by a descriptor of 64 bits.
+#pragma once
+
+#include "core/ptx/machine/lanes.h"
+#include "core/ptx/tensor/tensor_map.h"
+
+namespace hloscope::ptx {
+
+struct SharedTile {
+  uint32_t start = 0;    // offset in shared memory
+  uint32_t leading = 0;  // bytes; see ReadTile
+  uint32_t stride = 0;   // bytes
+  Swizzle swizzle = Swizzle::kNone;
+};
+
+// What a descriptor says; nullopt and a reason in `refused` for what is not executed.
+std::optional<SharedTile> WgmmaTile(uint64_t descriptor, const char*& refused);
+std::optional<SharedTile> Tcgen05Tile(uint64_t descriptor, const char*& refused);
+
+// Reads `rows` (of M or N, a multiple of 8) times 32 bytes of k with elements of 1, 2 or 4 bytes:
+// as [row][k] or, with `by_k`, as [k][row]. `transposed`: elements next to each other in memory are
+// those of one k. The layouts are those of the PTX ISA, in chunks of 16 bytes: eight rows (or, if
+// transposed, eight k) of the width of the swizzle make an atom; `stride` lies between atoms along
+// the rows (transposed: along k), `leading` between those along k where there is no swizzle
+// (transposed: along the rows). False and a fault of thread `lane` for an access outside.
+bool ReadTile(Warp& warp, uint32_t lane, const SharedTile& tile, bool transposed, uint32_t rows,
+              uint32_t element_bytes, bool by_k, std::byte* into);
+
+}  // namespace hloscope::ptx

@@ -1,0 +1,108 @@
+// Tensor maps: their limits, and the bytes that stand for them in a parameter.
+#include "core/ptx/tensor/tensor_map.h"
+
+#include <cstring>
+#include <string>
+
+#include "core/base/checked.h"
+
+namespace hloscope::ptx {
+namespace {
+
+constexpr uint64_t kMark = 0x70616d726f736e74;  // no address
+
+struct Encoded {
+  uint64_t mark = kMark;
+  uint64_t address = 0;
+  uint64_t strides[kMostTensorDimensions - 1] = {};
+  uint32_t sizes[kMostTensorDimensions] = {};
+  uint16_t box[kMostTensorDimensions] = {};
+  uint8_t steps[kMostTensorDimensions] = {};
+  uint8_t dimensions = 0;
+  uint8_t element_bytes = 0;
+  uint8_t swizzle = 0;
+};
+static_assert(sizeof(Encoded) <= kTensorMapBytes);
+
+Status Refuse(const std::string& what) {
+  return InputError("a tensor map " + what, "see cuTensorMapEncodeTiled for what a map may say");
+}
+
+}  // namespace
+
+Status CheckTensorMap(const TensorMap& map, uint64_t memory_bytes) {
+  const size_t n = map.sizes.size();
+  if (n == 0 || n > kMostTensorDimensions || map.strides.size() != n - 1 || map.box.size() != n ||
+      map.steps.size() != n) {
+    return Refuse("of other than 1 to 5 dimensions");
+  }
+  const uint32_t bytes = map.element_bytes;
+  if (bytes != 1 && bytes != 2 && bytes != 4 && bytes != 8)
+    return Refuse("of elements of " + std::to_string(bytes) + " bytes");
+  uint64_t last = bytes;  // bytes from the first element to the end of the last
+  for (size_t i = 0; i < n; ++i) {
+    if (map.sizes[i] == 0 || map.sizes[i] > 0xffffffff)
+      return Refuse("of no elements or over 2^32");
+    if (map.box[i] == 0 || map.box[i] > 256) return Refuse("with a box of 0 or over 256 elements");
+    if (map.steps[i] == 0 || map.steps[i] > 8) return Refuse("with steps outside of 1 to 8");
+    const uint64_t stride = i == 0 ? bytes : map.strides[i - 1];
+    if (i > 0 && stride % 16 != 0) return Refuse("with a stride that is no multiple of 16 bytes");
+    const auto extent = CheckedMul<uint64_t>(stride, map.sizes[i] - 1);
+    const auto sum = extent ? CheckedAdd<uint64_t>(last, *extent) : std::nullopt;
+    if (!sum) return Refuse("of an array beyond 64 bits");
+    last = *sum;
+  }
+  if (last > memory_bytes) {
+    return Refuse("of an array of " + std::to_string(last) + " bytes over memory of " +
+                  std::to_string(memory_bytes));
+  }
+  if (map.steps[0] != 1) return Refuse("with steps in its contiguous dimension");
+  const uint32_t row = map.box[0] * bytes;
+  if (row % 16 != 0) return Refuse("whose box has rows of no multiple of 16 bytes");
+  if (map.swizzle != Swizzle::kNone && row > RowBytes(map.swizzle))
+    return Refuse("whose box is wider than its swizzle");
+  return {};
+}
+
+std::array<std::byte, kTensorMapBytes> EncodeTensorMap(const TensorMap& map, uint64_t address) {
+  Encoded encoded;
+  encoded.address = address;
+  encoded.dimensions = static_cast<uint8_t>(map.sizes.size());
+  encoded.element_bytes = static_cast<uint8_t>(map.element_bytes);
+  encoded.swizzle = static_cast<uint8_t>(map.swizzle);
+  for (size_t i = 0; i < map.sizes.size(); ++i) {
+    encoded.sizes[i] = static_cast<uint32_t>(map.sizes[i]);
+    encoded.box[i] = static_cast<uint16_t>(map.box[i]);
+    encoded.steps[i] = static_cast<uint8_t>(map.steps[i]);
+    if (i > 0) encoded.strides[i - 1] = map.strides[i - 1];
+  }
+  std::array<std::byte, kTensorMapBytes> bytes{};
+  std::memcpy(bytes.data(), &encoded, sizeof encoded);
+  return bytes;
+}
+
+std::optional<PlacedTensorMap> DecodeTensorMap(
+    const std::array<std::byte, kTensorMapBytes>& bytes) {
+  Encoded encoded;
+  std::memcpy(&encoded, bytes.data(), sizeof encoded);
+  const size_t n = encoded.dimensions;
+  if (encoded.mark != kMark || n == 0 || n > kMostTensorDimensions ||
+      encoded.swizzle > static_cast<uint8_t>(Swizzle::k128)) {
+    return std::nullopt;
+  }
+  PlacedTensorMap placed;
+  placed.address = encoded.address;
+  placed.map.element_bytes = encoded.element_bytes;
+  placed.map.swizzle = static_cast<Swizzle>(encoded.swizzle);
+  for (size_t i = 0; i < n; ++i) {
+    placed.map.sizes.push_back(encoded.sizes[i]);
+    placed.map.box.push_back(encoded.box[i]);
+    placed.map.steps.push_back(encoded.steps[i]);
+    if (i > 0) placed.map.strides.push_back(encoded.strides[i - 1]);
+  }
+  // A kernel could have made these bytes up.
+  if (!CheckTensorMap(placed.map, ~uint64_t{0})) return std::nullopt;
+  return placed;
+}
+
+}  // namespace hloscope::ptx
