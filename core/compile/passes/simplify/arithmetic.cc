@@ -213,7 +213,11 @@ InstructionId ChainOfConverts(Edit& edit, InstructionId id) {
   if (edit.opcode(from) != Opcode::kConvert) return kNoReplacement;
   const InstructionId first = edit.operand(from, 0);
   const ElementType type = edit.shape(first).element_type();
-  if (!IsLossless(type, edit.shape(from).element_type())) return kNoReplacement;
+  const ElementType between = edit.shape(from).element_type(), to = edit.shape(id).element_type();
+  if (!IsLossless(type, between)) return kNoReplacement;
+  // A float that an integer cannot hold becomes its limit, an integer wraps around.
+  const bool wraps = !IsFloat(type) && IsFloat(between) && !IsFloat(to) && !IsComplex(to);
+  if (wraps && !IsLossless(type, to)) return kNoReplacement;
   if (SameArray(edit.shape(first), edit.shape(id))) return first;
   return edit.Add(id, "convert", Opcode::kConvert, edit.shape(id), {first});
 }
