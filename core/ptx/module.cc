@@ -55,5 +55,7 @@ Result<Module> Module::Parse(std::string text, std::string file, const TextLimit
 
 const std::vector<EntryInfo>& Module::entries() const { return contents_->entries; }
 const std::string& Module::target() const { return contents_->target; }
+const std::string& Module::file() const { return contents_->program.syntax.file; }
+const std::string& Module::text() const { return *contents_->program.syntax.text; }
 
 }  // namespace hloscope::ptx

@@ -48,6 +48,8 @@ class Module {
 
   const std::vector<EntryInfo>& entries() const;
   const std::string& target() const;  // as the module says: "sm_90a"
+  const std::string& file() const;
+  const std::string& text() const;
 
   // The decoded kernels, for the folders of this room.
   struct Contents;

@@ -1,0 +1,266 @@
+// The child's work on a case, and how it is asked for.
+#include "core/replay/simulated/kernel_study.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <chrono>
+
+#include "core/ptx/trace/trace_archive.h"
+#include "core/ptx/twin/twin.h"
+#include "core/replay/workers/typed_task.h"
+
+namespace hloscope::replay {
+
+template <typename A>
+void Archive(A& a, Archived<A, StudiedThreads>& v) {
+  a(v.launch, v.block, v.threads, v.first, v.most);
+}
+template <typename A>
+void Archive(A& a, Archived<A, KernelStudy>& v) {
+  a(v.kernels, v.switches, v.byte, v.twin, v.trace, v.threads);
+}
+template <typename A>
+void Archive(A& a, Archived<A, SwitchedRun>& v) {
+  a(v.which, v.instructions, v.memory, v.error);
+}
+template <typename A>
+void Archive(A& a, Archived<A, ByteStudy>& v) {
+  a(v.launch, v.argument, v.offset, v.block, v.thread, v.line, v.column, v.file, v.form, v.stores,
+    v.trace, v.store, v.slice, v.trace_error);
+}
+template <typename A>
+void Archive(A& a, Archived<A, TwinStudy>& v) {
+  a(v.checked, v.agrees, v.difference);
+}
+template <typename A>
+void Archive(A& a, Archived<A, KernelStudyAnswer>& v) {
+  a(v.memory, v.switches, v.byte, v.twin, v.trace);
+}
+
+namespace {
+
+uint32_t Flattened(const std::array<uint32_t, 3>& at, const std::array<uint32_t, 3>& sizes) {
+  return at[0] + sizes[0] * (at[1] + sizes[1] * at[2]);
+}
+
+// A switch; what it leaves is as wrong as a test has it.
+class Switched : public ptx::StepChanger {
+ public:
+  Switched(ptx::Switch which, const ptx::StepChanger* fault) : steps_(which), fault_(fault) {}
+  ptx::Step Changed(const ptx::Instruction& instruction, ptx::Step usual) const override {
+    const ptx::Step switched = steps_.Changed(instruction, usual);
+    if (switched != usual || fault_ == nullptr) return switched;
+    return fault_->Changed(instruction, usual);
+  }
+
+ private:
+  ptx::SwitchedSteps steps_;
+  const ptx::StepChanger* fault_;
+};
+
+class Study {
+ public:
+  Study(const KernelStudy& study, const std::vector<ptx::Module>& code)
+      : study_(study), kernels_(study.kernels), code_(code) {
+    options_.changer = study.fault;
+    options_.threads = static_cast<int>(std::max<int64_t>(1, study.threads));
+  }
+
+  Result<KernelStudyAnswer> Run() {
+    if (study_.trace) {
+      HLOSCOPE_TRY(TraceThreads());
+      return std::move(answer_);
+    }
+    HLOSCOPE_ASSIGN_OR_RETURN(answer_.memory, RunKernelCase(kernels_, code_, options_));
+    if (study_.switches) RunSwitches();
+    if (study_.byte) HLOSCOPE_TRY(StudyByte());
+    return std::move(answer_);
+  }
+
+ private:
+  void RunSwitches() {
+    for (const ptx::SwitchRow& row : ptx::SwitchRows()) {
+      SwitchedRun run;
+      run.which = static_cast<uint32_t>(row.which);
+      for (const CaseLaunch& launch : kernels_.launches) {
+        run.instructions += ptx::SwitchedInstructions(code_[launch.code], launch.kernel, row.which);
+      }
+      if (run.instructions == 0) continue;
+      const Switched steps(row.which, study_.fault);
+      ptx::LaunchOptions options = options_;
+      options.changer = &steps;
+      auto memory = RunKernelCase(kernels_, code_, options);
+      if (memory.has_value()) {
+        run.memory = *std::move(memory);
+      } else {
+        run.error = memory.error().ToString();
+      }
+      answer_.switches.push_back(std::move(run));
+    }
+  }
+
+  // The argument of a launch that holds the byte.
+  static std::optional<std::pair<uint32_t, uint64_t>> ArgumentWith(const CaseLaunch& launch,
+                                                                   uint64_t region, uint64_t at) {
+    for (size_t i = launch.arguments.size(); i-- > 0;) {
+      const CaseSlice& slice = launch.arguments[i];
+      if (slice.region == region && slice.offset <= at && at < slice.offset + slice.bytes) {
+        return std::pair(static_cast<uint32_t>(i), at - slice.offset);
+      }
+    }
+    return std::nullopt;
+  }
+
+  // Launch by launch; the last that writes the byte counts.
+  Status StudyByte() {
+    if (study_.byte->result >= kernels_.results.size()) return InputError("no such result");
+    const CaseSlice& result = kernels_.results[study_.byte->result];
+    const uint64_t at = result.offset + study_.byte->byte;
+    CaseMemory memory = kernels_.memory;
+    BeginKernelCase(kernels_, memory);
+    std::optional<ptx::Writer> last;
+    CaseMemory before_last;
+    ByteStudy study;
+    for (size_t i = 0; i < kernels_.launches.size(); ++i) {
+      const CaseLaunch& launch = kernels_.launches[i];
+      CaseMemory before = memory;
+      const ptx::LaunchRequest request = RequestOf(kernels_, launch, memory);
+      const auto argument = ArgumentWith(launch, result.region, at);
+      if (!argument) {
+        HLOSCOPE_TRY(ptx::Launch(code_[launch.code], request, options_));
+        continue;
+      }
+      HLOSCOPE_ASSIGN_OR_RETURN(const auto writer,
+                                ptx::FindWriter(code_[launch.code], request, argument->first,
+                                                argument->second, options_));
+      if (!writer) continue;
+      last = writer;
+      before_last = std::move(before);
+      study.launch = i;
+      std::tie(study.argument, study.offset) = *argument;
+    }
+    if (!last) return {};
+    study.block = last->block;
+    study.thread = last->thread;
+    study.line = static_cast<uint32_t>(last->place.line);
+    study.column = static_cast<uint32_t>(last->place.column);
+    study.file = last->place.file;
+    study.form = last->form;
+    study.stores = last->stores;
+    TraceBack(*last, before_last, study);
+    if (study_.twin) answer_.twin = BesideTwin(*last, before_last, study);
+    answer_.byte = std::move(study);
+    return {};
+  }
+
+  void TraceBack(const ptx::Writer& writer, const CaseMemory& before, ByteStudy& study) {
+    const CaseLaunch& launch = kernels_.launches[study.launch];
+    CaseMemory memory = before;
+    const ptx::LaunchRequest request = RequestOf(kernels_, launch, memory);
+    const auto restore = [&] {
+      for (size_t r = 0; r < memory.size(); ++r) std::ranges::copy(before[r], memory[r].begin());
+    };
+    auto traced = ptx::TraceSlice(
+        code_[launch.code], request, writer, Flattened(writer.thread, launch.threads),
+        static_cast<uint32_t>(study.argument), study.offset, options_, restore);
+    if (!traced.has_value()) {
+      study.trace_error = traced.error().ToString();
+      return;
+    }
+    if (traced->store.step < 0) {
+      study.trace_error =
+          "the block by itself does not write the byte: what it does depends on other blocks";
+      return;
+    }
+    study.trace = std::move(traced->trace);
+    study.store = traced->store;
+    study.slice = std::move(traced->slice);
+  }
+
+  TwinStudy BesideTwin(const ptx::Writer& writer, const CaseMemory& before,
+                       const ByteStudy& study) const {
+    const CaseLaunch& launch = kernels_.launches[study.launch];
+    CaseMemory memory = before;
+    const auto report = ptx::RunTwin(code_[launch.code], RequestOf(kernels_, launch, memory),
+                                     writer.block, options_);
+    TwinStudy twin;
+    if (!report.has_value()) {
+      twin.difference = report.error().ToString();
+      return twin;
+    }
+    twin.checked = report->checked;
+    twin.agrees = report->agrees();
+    if (report->missing) twin.difference = report->missing->ToString();
+    if (report->fault) twin.difference = report->fault->ToString();
+    if (report->first) {
+      twin.difference =
+          fmt::format("{}: `{}` {}; thread {}", report->first->place.ToString(),
+                      report->first->form, report->first->what, report->first->thread);
+    }
+    if (twin.agrees && !SameBytes(memory, study)) {
+      twin.agrees = false;
+      twin.difference = "the block by itself writes another value than among the others";
+    }
+    return twin;
+  }
+
+  // The block by itself has left at the byte what the launch left there.
+  bool SameBytes(const CaseMemory& memory, const ByteStudy& study) const {
+    const CaseSlice& slice = kernels_.launches[study.launch].arguments[study.argument];
+    const size_t at = slice.offset + study.offset;
+    return memory[slice.region][at] == answer_.memory[slice.region][at];
+  }
+
+  Status TraceThreads() {
+    const StudiedThreads& wanted = *study_.trace;
+    if (wanted.launch >= kernels_.launches.size()) return InputError("no such launch");
+    CaseMemory memory = kernels_.memory;
+    BeginKernelCase(kernels_, memory);
+    for (size_t i = 0; i <= wanted.launch; ++i) {
+      const CaseLaunch& launch = kernels_.launches[i];
+      const ptx::LaunchRequest request = RequestOf(kernels_, launch, memory);
+      if (i < wanted.launch) {
+        HLOSCOPE_TRY(ptx::Launch(code_[launch.code], request, options_));
+        continue;
+      }
+      ptx::TraceRequest trace{wanted.block, wanted.threads, wanted.first, wanted.most};
+      HLOSCOPE_ASSIGN_OR_RETURN(answer_.trace,
+                                ptx::Trace(code_[launch.code], request, trace, options_));
+    }
+    return {};
+  }
+
+  const KernelStudy& study_;
+  const KernelCase& kernels_;
+  const std::vector<ptx::Module>& code_;
+  ptx::LaunchOptions options_;
+  KernelStudyAnswer answer_;
+};
+
+}  // namespace
+
+Result<KernelStudyAnswer> StudyKernelHere(const KernelStudy& study) {
+  HLOSCOPE_ASSIGN_OR_RETURN(const std::vector<ptx::Module> code, LoadKernelCase(study.kernels));
+  return Study(study, code).Run();
+}
+
+Result<std::string> StudyKernelTask(std::string_view request) {
+  return DoTypedTask<KernelStudy>(request, StudyKernelHere);
+}
+
+Result<KernelStudyAnswer> StudyKernel(const KernelStudy& study, const RunOptions& options,
+                                      const std::stop_token& stop) {
+  using std::chrono::milliseconds;
+  IsolatedTaskRequest request;
+  request.name = "kernel";
+  request.deadline = milliseconds(1000 * options.limits.run_deadline_seconds);
+  if (options.deadline) {
+    request.deadline = std::chrono::duration_cast<milliseconds>(*options.deadline -
+                                                                std::chrono::steady_clock::now());
+  }
+  request.memory_bytes = options.memory_bytes;
+  return RunTypedTask<KernelStudyAnswer>(std::move(request), study, stop);
+}
+
+}  // namespace hloscope::replay

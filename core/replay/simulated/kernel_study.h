@@ -1,0 +1,81 @@
+// A kernel case run again and again in a child process: with other arithmetic, with the writer of a
+// byte found, with threads traced, beside the second implementation.
+#pragma once
+
+#include <optional>
+#include <stop_token>
+#include <string>
+#include <vector>
+
+#include "core/ptx/switches/switches.h"
+#include "core/ptx/trace/slice.h"
+#include "core/replay/run_options.h"
+#include "core/replay/simulated/kernel_case.h"
+
+namespace hloscope::replay {
+
+// A byte of an array of the results.
+struct StudiedByte {
+  uint64_t result = 0, byte = 0;
+};
+
+struct StudiedThreads {
+  uint64_t launch = 0;  // position in KernelCase::launches
+  std::array<uint32_t, 3> block{};
+  std::vector<uint32_t> threads;
+  int64_t first = 0, most = 1 << 20;
+};
+
+struct KernelStudy {
+  KernelCase kernels;
+  bool switches = false;            // run with each switch that changes something
+  std::optional<StudiedByte> byte;  // find who wrote it, and where its value came from
+  bool twin = false;                // with `byte`: run its block beside the second implementation
+  std::optional<StudiedThreads> trace;  // instead
+  int64_t threads = 1;
+  // Of a test, and in this process only: what the simulated GPU gets wrong.
+  const ptx::StepChanger* fault = nullptr;
+};
+
+struct SwitchedRun {
+  uint32_t which = 0;        // ptx::Switch
+  int64_t instructions = 0;  // of all kernels, that it changes
+  CaseMemory memory;         // behind the launches; empty where `error` says why
+  std::string error;
+};
+
+struct ByteStudy {
+  uint64_t launch = 0;
+  uint64_t argument = 0, offset = 0;  // the byte, as the kernel names it
+  std::array<uint32_t, 3> block{}, thread{};
+  uint32_t line = 0, column = 0;
+  std::string file, form;
+  uint64_t stores = 0;
+  ptx::BlockTrace trace;
+  ptx::StepRef store;
+  ptx::Slice slice;
+  std::string trace_error;  // why there is no trace
+};
+
+struct TwinStudy {
+  uint64_t checked = 0;
+  bool agrees = false;
+  std::string difference;  // in words, with its place; empty where they agree
+};
+
+struct KernelStudyAnswer {
+  CaseMemory memory;  // behind the launches, as they are
+  std::vector<SwitchedRun> switches;
+  std::optional<ByteStudy> byte;
+  std::optional<TwinStudy> twin;
+  std::optional<ptx::BlockTrace> trace;
+};
+
+// Does it in a child process. Errors: those of the kernels; died, beyond deadline or memory.
+Result<KernelStudyAnswer> StudyKernel(const KernelStudy& study, const RunOptions& options,
+                                      const std::stop_token& stop);
+
+// In this process.
+Result<KernelStudyAnswer> StudyKernelHere(const KernelStudy& study);
+
+}  // namespace hloscope::replay
