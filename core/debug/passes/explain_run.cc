@@ -11,7 +11,7 @@
 #include "core/debug/passes/confirm.h"
 #include "core/debug/passes/find_pass.h"
 #include "core/debug/passes/meaning.h"
-#include "core/debug/passes/other_rounding.h"
+#include "core/debug/diverge/other_rounding.h"
 #include "core/hlo/analysis/cost.h"
 #include "core/hlo/analysis/find_instruction.h"
 #include "core/replay/pjrt/api.h"

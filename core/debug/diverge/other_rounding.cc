@@ -1,5 +1,5 @@
 // Blocks of sums, and products rounded with sums.
-#include "core/debug/passes/other_rounding.h"
+#include "core/debug/diverge/other_rounding.h"
 
 #include <algorithm>
 #include <array>

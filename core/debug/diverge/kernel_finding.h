@@ -1,0 +1,46 @@
+// KernelFinding: which kernel of a simulated GPU first gives something else than its instruction
+// means, and where in its code; a part of a verdict.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace hloscope::debug {
+
+// One step of a thread, of those that the worst element comes from.
+struct KernelLine {
+  uint32_t thread = 0;  // in its block, x first
+  uint32_t line = 0;    // in the PTX
+  std::string text;     // as written
+  std::string values;   // "%f3 = 1.5 (0x3fc00000); from …"
+  // The fused instruction that has the value it writes, at the element or anywhere; empty: none.
+  std::string instruction;
+  bool same_bits = false;  // else a few ULP away
+};
+
+struct KernelFinding {
+  // How many kernels of the run (the first execution of each, and the worst ones of loops) gave the
+  // bits of the reference, others within the bounds, and others yet.
+  int64_t same_bits = 0, within_bounds = 0, differing = 0;
+
+  // The first that differs; all empty where none does.
+  std::string kernel, file;  // its name; its PTX
+  std::string source;        // line of the program that it comes from
+  int64_t result = 0;        // which array of it has the worst element
+  std::vector<int64_t> index;
+  std::string value, expected;                // of the element
+  std::array<uint32_t, 3> block{}, thread{};  // that stored it
+  uint32_t line = 0;                          // of the store
+  int64_t stores = 0;                         // to the element, of all threads
+  std::vector<KernelLine> slice;              // where its value comes from; the store is the last
+  bool slice_complete = true;
+  // The second implementation of the simulated GPU ran that block: it gave the same bits, or
+  // `twin_difference` says where it did not.
+  bool twin_agrees = false;
+  int64_t twin_checked = 0;  // instructions of lanes
+  std::string twin_difference;
+};
+
+}  // namespace hloscope::debug

@@ -1,0 +1,355 @@
+// One thing is switched at a time, in the kernel or in what it is held to.
+#include "core/debug/kernels/explain_kernel.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <utility>
+
+#include "core/base/counted.h"
+#include "core/debug/diverge/kernel_check.h"
+#include "core/debug/diverge/other_rounding.h"
+#include "core/debug/kernels/switch_causes.h"
+#include "core/debug/kernels/value_signatures.h"
+#include "core/eval/numbers/precise.h"
+#include "core/replay/pjrt/device_bytes.h"
+#include "core/replay/simulated/kernel_study.h"
+
+namespace hloscope::debug {
+
+using hlo::Literal;
+using hlo::Module;
+using replay::CaseMemory;
+
+namespace {
+
+using Arrays = std::vector<Literal>;
+
+// Where an element lies in an array on the device, in bytes.
+uint64_t ByteOf(const hlo::Shape& shape, const std::vector<int64_t>& index) {
+  std::vector<int64_t> order;
+  if (shape.has_layout()) {
+    order = shape.layout().minor_to_major;
+  } else {
+    for (size_t d = shape.rank(); d-- > 0;) order.push_back(static_cast<int64_t>(d));
+  }
+  int64_t at = 0, stride = 1;
+  for (const int64_t d : order) {
+    at += index[static_cast<size_t>(d)] * stride;
+    stride *= shape.dimension(static_cast<size_t>(d));
+  }
+  return static_cast<uint64_t>(at * hlo::StorageBytes(shape.element_type()));
+}
+
+int64_t RowMajor(const hlo::Shape& shape, const std::vector<int64_t>& index) {
+  int64_t at = 0;
+  for (size_t d = 0; d < shape.rank(); ++d) at = at * shape.dimension(d) + index[d];
+  return at;
+}
+
+class Explainer {
+ public:
+  Explainer(const KernelQuestion& question, const RunRequest& request, const std::stop_token& stop)
+      : question_(question), request_(request), stop_(stop) {}
+
+  Result<std::optional<KernelExplanation>> Run() {
+    HLOSCOPE_ASSIGN_OR_RETURN(expected_, Evaluated(question_.alone));
+    replay::KernelStudy study = StudyOf();
+    study.switches = true;
+    HLOSCOPE_ASSIGN_OR_RETURN(const replay::KernelStudyAnswer answer, Study(study));
+    HLOSCOPE_ASSIGN_OR_RETURN(actual_, ArraysIn(answer.memory));
+    const size_t worst = WorstArray(actual_);
+    if (worst == actual_.size()) return std::nullopt;
+    out_.worst = CompareArrays(actual_[worst], expected_[worst], request_.bounds);
+    HLOSCOPE_TRY(FindPlace(worst));
+    TrySwitches(answer.switches);
+    TryReferences();
+    Decide();
+    return std::move(out_);
+  }
+
+ private:
+  replay::KernelStudy StudyOf() const {
+    replay::KernelStudy study;
+    study.kernels = question_.kernels;
+    study.fault = question_.fault;
+    study.threads = request_.threads;
+    return study;
+  }
+
+  Result<replay::KernelStudyAnswer> Study(const replay::KernelStudy& study) const {
+    const bool here = question_.fault != nullptr || request_.workers == nullptr;
+    return here ? replay::StudyKernelHere(study) : replay::StudyKernel(study, request_, stop_);
+  }
+
+  Result<Arrays> Evaluated(const std::shared_ptr<const Module>& module) const {
+    const RunReport report = RunModule(
+        module, AloneRequest(request_, request_.reference_platform, question_.arguments), stop_);
+    if (report.error) return std::unexpected(*report.error);
+    Arrays arrays;
+    for (const RunOutput& output : report.outputs) {
+      if (output.missing) return std::unexpected(*output.missing);
+      arrays.push_back(output.value);
+    }
+    if (arrays.size() != question_.results.size()) {
+      return InternalError("the instruction by itself has other results");
+    }
+    return arrays;
+  }
+
+  Result<Arrays> ArraysIn(const CaseMemory& memory) const {
+    Arrays arrays;
+    for (size_t i = 0; i < question_.results.size(); ++i) {
+      const replay::CaseSlice& slice = question_.kernels.results[i];
+      HLOSCOPE_ASSIGN_OR_RETURN(
+          Literal array, replay::pjrt::FromDeviceBytes(question_.results[i],
+                                                       memory[slice.region].data() + slice.offset));
+      arrays.push_back(std::move(array));
+    }
+    return arrays;
+  }
+
+  // The array of the largest errors; their number where all agree.
+  size_t WorstArray(const Arrays& arrays) const {
+    size_t worst = arrays.size();
+    double most = -1;
+    for (size_t i = 0; i < arrays.size(); ++i) {
+      const LeafComparison leaf = CompareArrays(arrays[i], expected_[i], request_.bounds);
+      if (leaf.equal()) continue;
+      const double error =
+          leaf.nan_mismatched + leaf.inf_mismatched > 0 ? INFINITY : leaf.max_rel_error;
+      if (error <= most) continue;
+      most = error;
+      worst = i;
+    }
+    return worst;
+  }
+
+  Status FindPlace(size_t array) {
+    KernelFinding& finding = out_.finding;
+    const auto& mismatch =
+        out_.worst.worst_mismatch ? out_.worst.worst_mismatch : out_.worst.first_mismatch;
+    finding.kernel = question_.kernels.launches.empty() ? "" : question_.kernels.launches[0].kernel;
+    finding.result = static_cast<int64_t>(array);
+    if (!mismatch) return {};
+    finding.index = mismatch->index;
+    finding.value = mismatch->actual;
+    finding.expected = mismatch->expected;
+    const hlo::Shape& shape = question_.results[array];
+    if (hlo::Info(shape.element_type()).bits < 8) {
+      out_.warnings.push_back("elements narrower than a byte are not traced back");
+      return {};
+    }
+    replay::KernelStudy study = StudyOf();
+    study.byte = replay::StudiedByte{array, ByteOf(shape, mismatch->index)};
+    study.twin = true;
+    HLOSCOPE_ASSIGN_OR_RETURN(const replay::KernelStudyAnswer answer, Study(study));
+    if (!answer.byte) {
+      out_.warnings.push_back("no thread stored the worst element");
+      return {};
+    }
+    const replay::ByteStudy& byte = *answer.byte;
+    finding.kernel = question_.kernels.launches[byte.launch].kernel;
+    finding.file = byte.file;
+    finding.block = byte.block;
+    finding.thread = byte.thread;
+    finding.line = byte.line;
+    finding.stores = static_cast<int64_t>(byte.stores);
+    if (!byte.trace_error.empty()) out_.warnings.push_back(byte.trace_error);
+    if (answer.twin) {
+      finding.twin_agrees = answer.twin->agrees;
+      finding.twin_checked = static_cast<int64_t>(answer.twin->checked);
+      finding.twin_difference = answer.twin->difference;
+    }
+    TellSlice(byte, RowMajor(shape, mismatch->index), shape.ElementCount().value_or(0));
+    return {};
+  }
+
+  void TellSlice(const replay::ByteStudy& byte, int64_t element, int64_t elements) {
+    auto signatures =
+        ValueSignatures::Make(*question_.alone, question_.arguments, element, elements);
+    if (!signatures.has_value()) {
+      out_.warnings.push_back("values inside the instruction are not known: " +
+                              signatures.error().message);
+    }
+    out_.finding.slice_complete = byte.slice.complete && byte.slice.other_threads.empty();
+    for (const ptx::StepRef& ref : byte.slice.steps) {
+      const ptx::ThreadTrace* const thread = byte.trace.Find(ref.thread);
+      if (thread == nullptr || !thread->Has(ref.step)) continue;
+      const ptx::TracedStep& step = thread->at(ref.step);
+      const ptx::TracedInstruction& in = byte.trace.instructions[step.instruction];
+      KernelLine line{static_cast<uint32_t>(ref.thread),        in.line, in.text,
+                      ptx::StepText(byte.trace, *thread, step), "",      false};
+      if (signatures.has_value()) {
+        const SignatureMatch match = MatchOf(*signatures, byte.trace, *thread, step);
+        line.instruction = match.instruction;
+        line.same_bits = match.same_bits;
+      }
+      out_.finding.slice.push_back(std::move(line));
+    }
+  }
+
+  // Of what the step writes to registers; a store: of what it stores.
+  static SignatureMatch MatchOf(const ValueSignatures& signatures, const ptx::BlockTrace& trace,
+                                const ptx::ThreadTrace& thread, const ptx::TracedStep& step) {
+    const ptx::TracedInstruction& in = trace.instructions[step.instruction];
+    const auto values = trace.ValuesOf(thread, step);
+    const bool stores = in.opcode == "st";
+    for (size_t i = 0; i < in.operands.size(); ++i) {
+      const ptx::TracedOperand& operand = in.operands[i];
+      const bool taken = stores ? i > 0 && !operand.guard : operand.written;
+      if (!taken || operand.bytes == 0) continue;
+      const SignatureMatch match = signatures.Find(values[i].bits, operand.bytes);
+      if (!match.instruction.empty()) return match;
+      const bool packed = operand.bytes == 4 && in.type.ends_with("x2");
+      if (!packed) continue;
+      for (const int shift : {0, 16}) {
+        const SignatureMatch half = signatures.Find(values[i].bits >> shift & 0xffff, 2);
+        if (!half.instruction.empty()) return half;
+      }
+    }
+    return {};
+  }
+
+  bool Agrees(const Arrays& arrays, const Arrays& expected, LeafComparison& worst) const {
+    for (size_t i = 0; i < arrays.size(); ++i) {
+      LeafComparison leaf = CompareArrays(arrays[i], expected[i], request_.bounds);
+      if (leaf.equal()) continue;
+      worst = std::move(leaf);
+      return false;
+    }
+    return true;
+  }
+
+  void Note(std::string what, const Arrays& arrays, const Arrays& expected, Cause cause) {
+    LeafComparison worst;
+    const bool closes = Agrees(arrays, expected, worst);
+    out_.tries.push_back({std::move(what), closes, closes ? "" : ErrorPhrase(worst)});
+    if (closes) Close(cause);
+  }
+
+  // The first that closes the gap is the cause.
+  void Close(Cause cause) {
+    if (!closed_) closed_ = cause;
+  }
+
+  void TrySwitches(const std::vector<replay::SwitchedRun>& runs) {
+    std::vector<Arrays> pushed;
+    int64_t approximations = 0;
+    for (const replay::SwitchedRun& run : runs) {
+      const auto which = static_cast<ptx::Switch>(run.which);
+      const ptx::SwitchRow& row = ptx::SwitchRows()[run.which];
+      const std::string what =
+          fmt::format("{} ({})", row.text, Counted(run.instructions, "instruction"));
+      auto arrays = run.error.empty() ? ArraysIn(run.memory) : InternalError(run.error);
+      if (!arrays.has_value()) {
+        out_.tries.push_back({what, std::nullopt, arrays.error().message});
+      } else if (const auto cause = CauseOf(which)) {
+        Note(what, *arrays, expected_, *cause);
+      } else {
+        pushed.push_back(*std::move(arrays));
+        approximations = run.instructions;
+      }
+    }
+    if (pushed.size() == 2) TryApproximations(pushed, approximations);
+  }
+
+  // What their bounds allow reaches the reference, element by element.
+  void TryApproximations(const std::vector<Arrays>& pushed, int64_t instructions) {
+    bool closes = true;
+    for (size_t i = 0; i < actual_.size(); ++i) {
+      closes &= WithinSpread(actual_[i], expected_[i], pushed[0][i], pushed[1][i],
+                             BoundsFor(actual_[i].shape().element_type(), request_.bounds));
+    }
+    out_.tries.push_back(
+        {fmt::format("approximate functions pushed to both ends of their documented bounds ({})",
+                     Counted(instructions, "instruction")),
+         closes, closes ? "what they move reaches the reference" : "they do not move it so far"});
+    if (closes) Close(Cause::kApproximation);
+  }
+
+  // The reference otherwise: what the kernel is then close to.
+  void TryReferences() {
+    const auto attempt = [&](const std::string& what, auto made, Cause cause) {
+      if (!made.has_value()) {
+        out_.tries.push_back({what, std::nullopt, made.error().message});
+        return;
+      }
+      if (*made == nullptr) return;
+      auto arrays = Evaluated(*made);
+      if (!arrays.has_value()) {
+        out_.tries.push_back({what, std::nullopt, arrays.error().message});
+        return;
+      }
+      for (size_t i = 0; i < arrays->size(); ++i) {
+        (*arrays)[i] = eval::ConvertLiteral((*arrays)[i], actual_[i].shape());
+      }
+      Note(what, actual_, *arrays, cause);
+    };
+    attempt("the reference's sums taken in blocks", SumsInBlocks(question_.alone),
+            Cause::kReductionOrder);
+    attempt("the reference's products rounded with their sums", ProductsContracted(question_.alone),
+            Cause::kFma);
+    attempt("the reference in double precision",
+            Result<std::shared_ptr<const Module>>(eval::WidenModule(*question_.alone)),
+            HasNarrowFloats() ? Cause::kExcessPrecision : Cause::kRounding);
+  }
+
+  bool HasNarrowFloats() const {
+    const Module& module = *question_.alone;
+    for (uint32_t i = 0; i < module.instructions().size(); ++i) {
+      const hlo::Shape& shape = module.shape(hlo::InstructionId(i));
+      if (!shape.IsArray() || !hlo::IsFloat(shape.element_type())) continue;
+      if (hlo::Info(shape.element_type()).bits < 32) return true;
+    }
+    return false;
+  }
+
+  void Decide() {
+    const KernelFinding& finding = out_.finding;
+    const bool is_twin_missing = finding.twin_checked == 0 && finding.twin_difference.empty();
+    if (!finding.twin_agrees && !is_twin_missing) {
+      out_.warnings.push_back("the simulated GPU cannot vouch for this kernel: " +
+                              finding.twin_difference);
+    }
+    // A fault of the simulated GPU explains nothing about XLA.
+    if (!finding.twin_agrees && finding.twin_checked > 0 && IsContradicted()) return;
+    if (closed_) {
+      out_.cause = *closed_;
+      out_.confirmed = true;
+      return;
+    }
+    if (!finding.twin_agrees || !question_.other_compilations) return;
+    for (DivergeTry& attempt : question_.other_compilations()) {
+      const bool right = attempt.closes == true;
+      out_.tries.push_back(std::move(attempt));
+      if (!right) continue;
+      out_.cause = Cause::kMiscompile;
+      out_.confirmed = true;
+      return;
+    }
+  }
+
+  // The second implementation gave something else, and is not merely without the instruction.
+  bool IsContradicted() const {
+    return !out_.finding.twin_difference.ends_with("has no second implementation");
+  }
+
+  const KernelQuestion& question_;
+  const RunRequest& request_;
+  const std::stop_token& stop_;
+  Arrays expected_, actual_;
+  std::optional<Cause> closed_;
+  KernelExplanation out_;
+};
+
+}  // namespace
+
+Result<std::optional<KernelExplanation>> ExplainKernel(const KernelQuestion& question,
+                                                       const RunRequest& request,
+                                                       const std::stop_token& stop) {
+  return Explainer(question, request, stop).Run();
+}
+
+}  // namespace hloscope::debug

@@ -1,0 +1,48 @@
+// ExplainKernel: why the kernels of one instruction give something else than it means, on the
+// operands that they had.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <optional>
+#include <stop_token>
+#include <string>
+#include <vector>
+
+#include "core/debug/diverge/kernel_finding.h"
+#include "core/debug/diverge/verdict.h"
+#include "core/debug/run/run_module.h"
+#include "core/replay/simulated/kernel_case.h"
+
+namespace hloscope::debug {
+
+struct KernelQuestion {
+  replay::KernelCase kernels;
+  std::shared_ptr<const hlo::Module> alone;  // the instruction as a module
+  std::vector<hlo::Literal> arguments;       // its
+  std::vector<hlo::Shape> results;           // arrays of its result, with the layouts of the device
+  // Whether another compilation of the program gives the right results: the tries, the first that
+  // does last. Asked only where everything else says that XLA is wrong.
+  std::function<std::vector<DivergeTry>()> other_compilations;
+  // Of a test: what the simulated GPU gets wrong. Everything then runs in this process.
+  const ptx::StepChanger* fault = nullptr;
+};
+
+struct KernelExplanation {
+  Cause cause = Cause::kUnexplained;
+  bool confirmed = false;
+  LeafComparison worst;  // of the arrays
+  std::vector<DivergeTry> tries;
+  std::vector<std::string> warnings;
+  KernelFinding finding;  // but for the counts
+};
+
+// `request` names the reference, and workers, bounds and limits. Nothing where the kernels give
+// what the instruction means. It is a miscompilation only if the second implementation of the
+// simulated GPU gives the same bits, no switch closes the gap, and another compilation is right.
+// Errors: those of running the kernels or the reference.
+Result<std::optional<KernelExplanation>> ExplainKernel(const KernelQuestion& question,
+                                                       const RunRequest& request,
+                                                       const std::stop_token& stop);
+
+}  // namespace hloscope::debug

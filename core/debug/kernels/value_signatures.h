@@ -1,0 +1,48 @@
+// ValueSignatures: which fused instruction has a value that a register holds. Bits tell, since no
+// line of PTX says where it comes from.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "core/base/result.h"
+#include "core/hlo/literal.h"
+#include "core/hlo/module.h"
+
+namespace hloscope::debug {
+
+struct SignatureMatch {
+  std::string instruction;  // empty: none
+  bool same_bits = false;
+};
+
+class ValueSignatures {
+ public:
+  // Evaluates `alone` (one fusion or instruction as a module) on its arguments and keeps what each
+  // instruction inside makes. `element`: linear index, in row-major order, of the element asked
+  // for; arrays of as many elements as the result are looked up there first.
+  static Result<ValueSignatures> Make(const hlo::Module& alone,
+                                      std::span<const hlo::Literal> arguments, int64_t element,
+                                      int64_t elements);
+
+  // The first instruction that makes these bits, of values as wide; for floats up to 4 ULP away at
+  // the element. 0, 1 and other small integers say nothing.
+  SignatureMatch Find(uint64_t bits, uint32_t bytes) const;
+
+ private:
+  struct Row {
+    std::string instruction;
+    hlo::ElementType type;
+    uint32_t bytes;
+    bool has_element;
+    uint64_t element;              // its bits
+    std::vector<uint64_t> sorted;  // all bits there are, each once
+  };
+  std::vector<Row> rows_;
+};
+
+}  // namespace hloscope::debug

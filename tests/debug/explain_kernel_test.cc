@@ -1,0 +1,285 @@
+// Why kernels differ: what XLA did wrong is told from what the simulated GPU does wrong, whatever
+// step of it is broken, and from arithmetic that may differ.
+#include "core/debug/kernels/explain_kernel.h"
+
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+
+#include <cstring>
+#include <map>
+
+#include "core/debug/kernels/value_signatures.h"
+#include "core/ptx/machine/lanes.h"
+#include "core/ptx/machine/step_changer.h"
+#include "tests/hlo/parsed.h"
+
+namespace hloscope::debug {
+namespace {
+
+using hlo::Literal;
+using ptx::Instruction;
+using ptx::Operation;
+using ptx::Slot;
+using ptx::Step;
+using ptx::Warp;
+
+// 64 threads; %r2 and %r3 are an element of each operand, what is left in %r4 is stored.
+std::string PtxOf(const std::string& instructions) {
+  return ".version 8.7\n.target sm_90a\n.address_size 64\n.visible .entry k(.param .u64 .ptr "
+         ".align 16 k_0, .param .u64 .ptr .align 16 k_1, .param .u64 .ptr .align 128 "
+         "k_2)\n.reqntid "
+         "64, 1, 1\n{\n.reg .pred %p<9>;\n.reg .b16 %rs<9>;\n.reg .b32 %r<40>;\n.reg .b64 "
+         "%rd<20>;\n"
+         ".shared .align 16 .b8 sh[256];\n"
+         "ld.param.b64 %rd1, [k_0];\nld.param.b64 %rd2, [k_1];\nld.param.b64 %rd3, [k_2];\n"
+         "mov.u32 %r1, %tid.x;\nmul.wide.u32 %rd4, %r1, 4;\nadd.s64 %rd5, %rd1, %rd4;\n"
+         "ld.global.b32 %r2, [%rd5];\nadd.s64 %rd6, %rd2, %rd4;\nld.global.b32 %r3, [%rd6];\n" +
+         instructions + "\nadd.s64 %rd7, %rd3, %rd4;\nst.global.b32 [%rd7], %r4;\nret;\n}\n";
+}
+
+std::string ModuleOf(const std::string& type, const std::string& body) {
+  return fmt::format(
+      "HloModule m\nfused {{\n  p0 = {0}[64] parameter(0)\n  p1 = {0}[64] parameter(1)\n{1}}}\n"
+      "ENTRY e {{\n  a = {0}[64] parameter(0)\n  b = {0}[64] parameter(1)\n"
+      "  ROOT fusion = {0}[64] fusion(a, b), kind=kLoop, calls=fused\n}}\n",
+      type, body);
+}
+
+struct Meaning {
+  std::string type, hlo, ptx;
+  Operation broken = Operation::kNop;
+};
+
+KernelQuestion QuestionOf(const Meaning& meaning) {
+  KernelQuestion question;
+  question.alone = hlo::Parsed(ModuleOf(meaning.type, meaning.hlo));
+  const hlo::Shape shape = question.alone->shape(question.alone->entry().root);
+  question.results = {shape};
+  replay::KernelCase& kernels = question.kernels;
+  kernels.instruction = "fusion";
+  kernels.code = {{"k.ptx", PtxOf(meaning.ptx)}};
+  kernels.launches = {{0, "k", {1, 1, 1}, {64, 1, 1}, 0, {{0, 0, 256}, {1, 0, 256}, {2, 0, 256}}}};
+  kernels.operands = {{0, 0, 256}, {1, 0, 256}};
+  kernels.results = {{2, 0, 256}};
+  for (int operand = 0; operand < 2; ++operand) {
+    std::vector<std::byte> bytes(256);
+    for (int i = 0; i < 64; ++i) {
+      const float f = 0.3f * static_cast<float>(i + 1) + 1.7f * static_cast<float>(operand);
+      const int32_t n = 1000 * i + 77 * (operand + 1);
+      std::memcpy(bytes.data() + 4 * i, meaning.type == "f32" ? static_cast<const void*>(&f) : &n,
+                  4);
+    }
+    kernels.memory.push_back(bytes);
+    question.arguments.push_back(Literal::Dense(shape, bytes));
+  }
+  kernels.memory.emplace_back(256, std::byte{0xff});
+  // As if another compilation were right: that alone must not do.
+  question.other_compilations = [] {
+    return std::vector<DivergeTry>{{"compiled with other tiles", true, ""}};
+  };
+  return question;
+}
+
+std::optional<KernelExplanation> Explained(const KernelQuestion& question) {
+  RunRequest request;
+  request.reference_platform = replay::ReferencePlatform().name;
+  request.threads = 1;
+  auto explained = ExplainKernel(question, request, {});
+  EXPECT_TRUE(explained.has_value()) << explained.error().ToString();
+  return explained.has_value() ? *std::move(explained) : std::nullopt;
+}
+
+// One kind of step adds a bit to what it writes.
+class Breaker : public ptx::StepChanger {
+ public:
+  explicit Breaker(Operation operation) : operation_(operation) { usual_.clear(); }
+  Step Changed(const Instruction& instruction, Step usual) const override {
+    if (instruction.operation != operation_) return usual;
+    usual_[operation_] = usual;
+    return [](Warp& warp, const Instruction& in, const Slot* slots, uint32_t mask) {
+      usual_[in.operation](warp, in, slots, mask);
+      for (uint32_t lane = 0; lane < ptx::kLanes; ++lane) {
+        if ((mask >> lane & 1) == 0) continue;
+        if (slots[0].bytes == 0) {
+          const uint32_t turned = ~ptx::ReadMask(warp, slots[0]);
+          ptx::WriteMask(warp, slots[0], turned, 1u << lane);
+        } else if (slots[0].bytes == 4) {
+          ptx::WriteLane(warp, slots[0], lane, ptx::ReadLane(warp, slots[0], lane) + 0x100000);
+        } else if (slots[0].bytes == 2) {
+          ptx::WriteLane(warp, slots[0], lane, ptx::ReadLane(warp, slots[0], lane) + 0x20);
+        }
+      }
+    };
+  }
+
+ private:
+  Operation operation_;
+  static inline std::map<Operation, Step> usual_;
+};
+
+std::vector<Meaning> Meanings() {
+  const auto binary = [](const std::string& type, const std::string& opcode) {
+    return fmt::format("  ROOT r = {}[64] {}(p0, p1)\n", type, opcode);
+  };
+  const auto unary = [](const std::string& type, const std::string& opcode) {
+    return fmt::format("  ROOT r = {}[64] {}(p0)\n", type, opcode);
+  };
+  const std::string sum = "  m = f32[64] multiply(p0, p1)\n  ROOT r = f32[64] add(m, p1)\n";
+  const std::string choice =
+      "  c = pred[64] compare(p0, p1), direction=GT\n  ROOT r = f32[64] select(c, p0, p1)\n";
+  const std::string reversed = "  ROOT r = f32[64] reverse(p0), dimensions={0}\n";
+  const std::string rounded = "  b = bf16[64] convert(p0)\n  ROOT r = f32[64] convert(b)\n";
+  const std::string shifted =
+      "  c = s32[] constant(3)\n  b = s32[64] broadcast(c), dimensions={}\n"
+      "  ROOT r = s32[64] shift-left(p0, b)\n";
+  const std::string widened = "  s = s32[64] convert(p0)\n  ROOT r = f32[64] convert(s)\n";
+  const std::string exchange =
+      "mov.b32 %r5, sh;\nshl.b32 %r6, %r1, 2;\nadd.s32 %r7, %r5, %r6;\n"
+      "st.shared.b32 [%r7], %r2;\nbar.sync 0;\nsub.s32 %r8, 252, %r6;\nadd.s32 %r9, %r5, %r8;\n"
+      "ld.shared.b32 %r4, [%r9];";
+  const std::string swap =
+      "xor.b32 %r5, %r1, 31;\nand.b32 %r5, %r5, 31;\nshfl.sync.idx.b32 %r6, %r2, %r5, 31, -1;\n"
+      "mov.b32 %r7, sh;\nshl.b32 %r8, %r1, 2;\nxor.b32 %r9, %r8, 128;\nadd.s32 %r10, %r7, %r9;\n"
+      "st.shared.b32 [%r10], %r6;\nbar.sync 0;\nadd.s32 %r11, %r7, %r8;\n"
+      "ld.shared.b32 %r4, [%r11];";
+  return {
+      {"f32", binary("f32", "add"), "add.rn.f32 %r4, %r2, %r3;", Operation::kAdd},
+      {"f32", binary("f32", "subtract"), "sub.rn.f32 %r4, %r2, %r3;", Operation::kSub},
+      {"f32", binary("f32", "multiply"), "mul.rn.f32 %r4, %r2, %r3;", Operation::kMul},
+      {"f32", binary("f32", "divide"), "div.rn.f32 %r4, %r2, %r3;", Operation::kDiv},
+      {"f32", binary("f32", "maximum"), "max.NaN.f32 %r4, %r2, %r3;", Operation::kMax},
+      {"f32", binary("f32", "minimum"), "min.NaN.f32 %r4, %r2, %r3;", Operation::kMin},
+      {"f32", sum, "fma.rn.f32 %r4, %r2, %r3, %r3;", Operation::kFma},
+      {"f32", choice, "setp.gt.f32 %p1, %r2, %r3;\nselp.b32 %r4, %r2, %r3, %p1;", Operation::kSetp},
+      {"f32", choice, "setp.gt.f32 %p1, %r2, %r3;\nselp.b32 %r4, %r2, %r3, %p1;", Operation::kSelp},
+      {"f32", unary("f32", "negate"), "neg.f32 %r4, %r2;", Operation::kNeg},
+      {"f32", unary("f32", "abs"), "abs.f32 %r4, %r2;", Operation::kAbs},
+      {"f32", unary("f32", "sqrt"), "sqrt.rn.f32 %r4, %r2;", Operation::kSqrt},
+      {"f32", rounded, "cvt.rn.bf16.f32 %rs1, %r2;\nmov.b32 %r4, {0, %rs1};", Operation::kCvt},
+      {"f32", rounded, "cvt.rn.bf16.f32 %rs1, %r2;\nmov.b16 %rs2, 0;\nmov.b32 %r4, {%rs2, %rs1};",
+       Operation::kPack},
+      {"f32", widened, "cvt.rzi.s32.f32 %r5, %r2;\ncvt.rn.f32.s32 %r4, %r5;", Operation::kCvt},
+      {"f32", reversed, exchange, Operation::kLd},
+      {"f32", reversed, swap, Operation::kShfl},
+      {"s32", binary("s32", "add"), "add.s32 %r4, %r2, %r3;", Operation::kAdd},
+      {"s32", binary("s32", "multiply"), "mul.lo.s32 %r4, %r2, %r3;", Operation::kMul},
+      {"s32", binary("s32", "and"), "and.b32 %r4, %r2, %r3;", Operation::kAnd},
+      {"s32", binary("s32", "or"), "or.b32 %r4, %r2, %r3;", Operation::kOr},
+      {"s32", binary("s32", "xor"), "xor.b32 %r4, %r2, %r3;", Operation::kXor},
+      {"s32", binary("s32", "divide"), "div.s32 %r4, %r2, %r3;", Operation::kDiv},
+      {"s32", shifted, "shl.b32 %r4, %r2, 3;", Operation::kShl},
+      {"s32", unary("s32", "not"), "not.b32 %r4, %r2;", Operation::kNot},
+      {"s32", unary("s32", "popcnt"), "popc.b32 %r4, %r2;", Operation::kPopc},
+      {"s32", unary("s32", "copy"), "prmt.b32 %r4, %r2, %r2, 0x3210U;", Operation::kPrmt},
+  };
+}
+
+TEST(ExplainKernel, RightKernelsNeedNoExplanation) {
+  for (const Meaning& meaning : Meanings()) {
+    EXPECT_FALSE(Explained(QuestionOf(meaning)).has_value()) << meaning.ptx;
+  }
+}
+
+TEST(ExplainKernel, AFaultOfTheSimulatedGpuIsNeverXlas) {
+  for (const Meaning& meaning : Meanings()) {
+    KernelQuestion question = QuestionOf(meaning);
+    const Breaker breaker(meaning.broken);
+    question.fault = &breaker;
+    const auto explained = Explained(question);
+    ASSERT_TRUE(explained.has_value()) << meaning.ptx;
+    EXPECT_EQ(explained->cause, Cause::kUnexplained) << meaning.ptx;
+    EXPECT_FALSE(explained->confirmed);
+    EXPECT_FALSE(explained->finding.twin_agrees);
+    EXPECT_FALSE(explained->finding.twin_difference.empty()) << meaning.ptx;
+  }
+}
+
+Meaning SwappedOperands() {
+  return {"f32", "  ROOT r = f32[64] subtract(p0, p1)\n", "sub.rn.f32 %r4, %r3, %r2;"};
+}
+
+TEST(ExplainKernel, AWrongKernelIsAMiscompileWhereAnotherCompilationIsRight) {
+  KernelQuestion question = QuestionOf(SwappedOperands());
+  const auto explained = Explained(question);
+  ASSERT_TRUE(explained.has_value());
+  EXPECT_EQ(explained->cause, Cause::kMiscompile);
+  EXPECT_TRUE(explained->confirmed);
+  EXPECT_TRUE(explained->finding.twin_agrees);
+  EXPECT_GT(explained->finding.twin_checked, 64);
+  EXPECT_EQ(explained->tries.back().what, "compiled with other tiles");
+  const auto without = [&](std::vector<DivergeTry> tries) {
+    question.other_compilations = [tries] { return tries; };
+    return Explained(question)->cause;
+  };
+  EXPECT_EQ(without({{"compiled with other tiles", false, ""}}), Cause::kUnexplained);
+  EXPECT_EQ(without({}), Cause::kUnexplained);
+}
+
+TEST(ExplainKernel, NamesTheThreadTheLineAndTheValues) {
+  KernelQuestion question =
+      QuestionOf({"f32", "  s = f32[64] subtract(p0, p1)\n  ROOT r = f32[64] multiply(s, p1)\n",
+                  "sub.rn.f32 %r5, %r2, %r3;\nmul.rn.f32 %r4, %r5, %r2;"});
+  const auto explained = Explained(question);
+  ASSERT_TRUE(explained.has_value());
+  const KernelFinding& finding = explained->finding;
+  EXPECT_EQ(finding.kernel, "k");
+  ASSERT_EQ(finding.index.size(), 1u);
+  EXPECT_EQ(finding.thread[0], finding.index[0]);
+  EXPECT_EQ(finding.line, 24u);
+  EXPECT_EQ(finding.stores, 1);
+  ASSERT_GE(finding.slice.size(), 6u);
+  EXPECT_EQ(finding.slice.back().text, "st.global.b32 [%rd7], %r4");
+  const auto line = std::ranges::find(finding.slice, "sub.rn.f32 %r5, %r2, %r3", &KernelLine::text);
+  ASSERT_NE(line, finding.slice.end());
+  EXPECT_EQ(line->instruction, "s");
+  EXPECT_TRUE(line->same_bits);
+  EXPECT_NE(line->values.find("%r5 = "), std::string::npos);
+}
+
+TEST(ExplainKernel, ArithmeticThatMayDifferIsNamed) {
+  // x · x − x · x: fma keeps of one product what the other loses.
+  const auto explained = Explained(
+      QuestionOf({"f32",
+                  "  m = f32[64] multiply(p0, p0)\n  n = f32[64] multiply(p0, p0)\n"
+                  "  s = f32[64] subtract(m, n)\n  c = f32[] constant(1048576)\n"
+                  "  b = f32[64] broadcast(c), dimensions={}\n  ROOT r = f32[64] multiply(s, b)\n",
+                  "mul.rn.f32 %r5, %r2, %r2;\nneg.f32 %r5, %r5;\nfma.rn.f32 %r6, %r2, %r2, %r5;\n"
+                  "mul.rn.f32 %r4, %r6, 0f49800000;"}));
+  ASSERT_TRUE(explained.has_value());
+  EXPECT_EQ(explained->cause, Cause::kFma);
+  const auto flushed = Explained(
+      QuestionOf({"f32",
+                  "  c = f32[] constant(1e-39)\n  b = f32[64] broadcast(c), dimensions={}\n"
+                  "  t = f32[64] multiply(p0, b)\n  d = f32[] constant(1e-38)\n"
+                  "  e = f32[64] broadcast(d), dimensions={}\n  ROOT r = f32[64] divide(t, e)\n",
+                  "mul.rn.ftz.f32 %r5, %r2, 0f000AE398;\ndiv.rn.f32 %r4, %r5, 0f006CE3EE;"}));
+  ASSERT_TRUE(flushed.has_value());
+  EXPECT_EQ(flushed->cause, Cause::kDenormals);
+  EXPECT_TRUE(flushed->confirmed);
+}
+
+TEST(ValueSignaturesTest, BitsAtTheElementThenAnywhere) {
+  const auto module = hlo::Parsed(
+      ModuleOf("f32", "  s = f32[64] add(p0, p1)\n  ROOT r = f32[64] multiply(s, p1)\n"));
+  std::vector<float> a, b;
+  for (int i = 0; i < 64; ++i) {
+    a.push_back(0.37f * static_cast<float>(i));
+    b.push_back(0.91f);
+  }
+  const auto shape = module->shape(module->entry().root);
+  const std::vector<Literal> arguments = {Literal::Of<float>(shape, a),
+                                          Literal::Of<float>(shape, b)};
+  const auto signatures = ValueSignatures::Make(*module, arguments, 5, 64);
+  ASSERT_TRUE(signatures.has_value());
+  const auto bits = [](float value) { return std::bit_cast<uint32_t>(value); };
+  EXPECT_EQ(signatures->Find(bits(a[5] + b[5]), 4).instruction, "s");
+  EXPECT_TRUE(signatures->Find(bits(a[5] + b[5]), 4).same_bits);
+  EXPECT_FALSE(signatures->Find(bits(a[5] + b[5]) + 3, 4).same_bits);
+  EXPECT_EQ(signatures->Find(bits(a[5] + b[5]) + 3, 4).instruction, "s");
+  EXPECT_EQ(signatures->Find(bits(a[9] + b[9]), 4).instruction, "s");
+  EXPECT_EQ(signatures->Find(bits(a[9] + b[9]) + 3, 4).instruction, "");
+  EXPECT_EQ(signatures->Find(bits(1.0f), 4).instruction, "");
+}
+
+}  // namespace
+}  // namespace hloscope::debug
