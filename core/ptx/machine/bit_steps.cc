@@ -42,9 +42,10 @@ Step Bitwise(const Instruction& i) {
     case Operation::kSelp:
       return [](Warp& w, const Instruction&, const Slot* s, uint32_t m) {
         const uint32_t choice = ReadMask(w, s[3]);
-        const auto a = Read<T>(w, s[1]), b = Read<T>(w, s[2]);
+        const auto* const a = LanesOf<T>(w, s[1]);
+        const auto* const b = LanesOf<T>(w, s[2]);
         Values<T> d;
-        for (uint32_t l = 0; l < kLanes; ++l) d.v[l] = (choice >> l & 1) != 0 ? a.v[l] : b.v[l];
+        for (uint32_t l = 0; l < kLanes; ++l) d.v[l] = (choice & 1u << l) != 0 ? a[l] : b[l];
         Write(w, s[0], d, m);
       };
     default:
@@ -76,51 +77,35 @@ Step OnPredicates(const Instruction& i) {
 #undef MASKS
 }
 
-template <typename T>
-bool Holds(Compare compare, T a, T b) {
-  switch (compare) {
-    case Compare::kEq:
-      return a == b;
-    case Compare::kNe:
-      return a != b;
-    case Compare::kLt:
-    case Compare::kLo:
-      return a < b;
-    case Compare::kLe:
-    case Compare::kLs:
-      return a <= b;
-    case Compare::kGt:
-    case Compare::kHi:
-      return a > b;
-    default:
-      return a >= b;
-  }
-}
-
 // lo, ls, hi, hs are the unsigned comparisons, the floating-point ones do not apply.
 template <typename T>
 Step CompareStep(const Instruction& i, Tag<T>) {
-  if (ModifierCompare(i) > Compare::kHs) return nullptr;
-  return [](Warp& w, const Instruction& in, const Slot* s, uint32_t m) {
-    const auto a = Read<T>(w, s[2]), b = Read<T>(w, s[3]);
-    const Compare compare = ModifierCompare(in);
-    uint32_t result = 0;
-    for (uint32_t l = 0; l < kLanes; ++l)
-      result |= static_cast<uint32_t>(Holds(compare, a.v[l], b.v[l])) << l;
-    uint32_t other = ~result;
-    if (ModifierBool(in) != Bool::kNone) {
-      const uint32_t c = ReadMask(w, s[4]);
-      const auto combine = [&](uint32_t x) {
-        return ModifierBool(in) == Bool::kAnd  ? x & c
-               : ModifierBool(in) == Bool::kOr ? x | c
-                                               : x ^ c;
-      };
-      result = combine(result);
-      other = combine(other);
-    }
-    WriteMask(w, s[0], result, m);
-    WriteMask(w, s[1], other, m);
-  };
+#define COMPARE(expression)                                              \
+  return [](Warp& w, const Instruction& in, const Slot* s, uint32_t m) { \
+    const auto holds = [](T a, T b) { return expression; };              \
+    WriteComparison(w, in, s, LanesWhere<T>(w, s[2], s[3], holds), m);   \
+  }
+  switch (ModifierCompare(i)) {
+    case Compare::kEq:
+      COMPARE(a == b);
+    case Compare::kNe:
+      COMPARE(a != b);
+    case Compare::kLt:
+    case Compare::kLo:
+      COMPARE(a < b);
+    case Compare::kLe:
+    case Compare::kLs:
+      COMPARE(a <= b);
+    case Compare::kGt:
+    case Compare::kHi:
+      COMPARE(a > b);
+    case Compare::kGe:
+    case Compare::kHs:
+      COMPARE(a >= b);
+    default:
+      return nullptr;
+  }
+#undef COMPARE
 }
 
 // Generic addresses of .shared and .local carry their window, those in the space itself do not.

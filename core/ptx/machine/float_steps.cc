@@ -1,39 +1,15 @@
-// Floating-point arithmetic and comparisons.
+// Floating-point arithmetic.
 #include <algorithm>
 #include <bit>
 #include <cmath>
-#include <limits>
+#include <type_traits>
 
-#include "core/ptx/machine/lanes.h"
-#include "core/ptx/machine/rounding.h"
+#include "core/ptx/machine/float_lanes.h"
 #include "core/ptx/machine/steps.h"
 #include "core/ptx/machine/unit_begin.h"
 
 namespace hloscope::ptx::inline HLOSCOPE_UNIT {
 namespace {
-
-float Canonical(float x) { return x != x ? std::bit_cast<float>(kNan32) : x; }
-float Flushed(float x) {
-  return std::fabs(x) < std::numeric_limits<float>::min() ? std::copysign(0.0f, x) : x;
-}
-template <typename T>
-T Clamped(T x) {
-  return x > 0 ? std::min(x, T{1}) : T{0};  // NaN gives 0
-}
-
-// Numbers of one type as the steps compute with them: read, computed, written back.
-struct F16 {
-  using Stored = uint16_t;
-  static double Load(Stored b) { return HalfToFloat(b); }
-  static Stored Store(double v) { return static_cast<Stored>(ToNarrow(v, kFormatF16)); }
-  static constexpr Stored kSign = 0x8000;
-};
-struct Bf16 {
-  using Stored = uint16_t;
-  static double Load(Stored b) { return Bf16ToFloat(b); }
-  static Stored Store(double v) { return static_cast<Stored>(ToNarrow(v, kFormatBf16)); }
-  static constexpr Stored kSign = 0x8000;
-};
 
 Arithmetic ArithmeticOf(Operation operation) {
   switch (operation) {
@@ -50,6 +26,22 @@ Arithmetic ArithmeticOf(Operation operation) {
   }
 }
 
+// f(integral_constant<Arithmetic>) of an operation.
+template <typename F>
+Step ForArithmetic(Operation operation, F f) {
+  switch (ArithmeticOf(operation)) {
+    case Arithmetic::kAdd:
+      return f(std::integral_constant<Arithmetic, Arithmetic::kAdd>{});
+    case Arithmetic::kSub:
+      return f(std::integral_constant<Arithmetic, Arithmetic::kSub>{});
+    case Arithmetic::kMul:
+      return f(std::integral_constant<Arithmetic, Arithmetic::kMul>{});
+    case Arithmetic::kFma:
+      return f(std::integral_constant<Arithmetic, Arithmetic::kFma>{});
+  }
+  return nullptr;
+}
+
 // With .ftz, .sat or another rounding mode than to nearest.
 float ComputeAny(const Instruction& in, float a, float b, float c) {
   const bool ftz = ModifierFtz(in) == Ftz::kOn;
@@ -64,29 +56,61 @@ float ComputeAny(const Instruction& in, float a, float b, float c) {
   return ftz ? Flushed(r) : r;
 }
 
-#define ARITHMETIC32(expression)                                                               \
-  return [](Warp& w, const Instruction&, const Slot* s, uint32_t m) {                          \
-    Map<float, float, float>(w, s, m, [](float a, float b) { return Canonical(expression); }); \
+template <Arithmetic kArithmetic, typename F>
+void MapFloats(Warp& w, const Slot* s, uint32_t m, F f) {
+  if constexpr (kArithmetic == Arithmetic::kFma) {
+    Map<float, float, float, float>(w, s, m, f);
+  } else {
+    Map<float, float, float>(w, s, m, [&](float a, float b) { return f(a, b, 0.0f); });
   }
+}
+
+// To nearest as the processor does.
+template <Arithmetic kArithmetic>
+float Nearest(float a, float b, float c) {
+  if constexpr (kArithmetic == Arithmetic::kAdd) return a + b;
+  if constexpr (kArithmetic == Arithmetic::kSub) return a - b;
+  if constexpr (kArithmetic == Arithmetic::kMul) return a * b;
+  return std::fma(a, b, c);
+}
+
+template <Arithmetic kArithmetic>
+Step PlainArithmetic32(Round round) {
+  switch (round) {
+    case Round::kRz:
+      return [](Warp& w, const Instruction&, const Slot* s, uint32_t m) {
+        MapFloats<kArithmetic>(w, s, m, [](float a, float b, float c) {
+          return Compute32<kArithmetic, Round::kRz>(a, b, c);
+        });
+      };
+    case Round::kRm:
+      return [](Warp& w, const Instruction&, const Slot* s, uint32_t m) {
+        MapFloats<kArithmetic>(w, s, m, [](float a, float b, float c) {
+          return Compute32<kArithmetic, Round::kRm>(a, b, c);
+        });
+      };
+    case Round::kRp:
+      return [](Warp& w, const Instruction&, const Slot* s, uint32_t m) {
+        MapFloats<kArithmetic>(w, s, m, [](float a, float b, float c) {
+          return Compute32<kArithmetic, Round::kRp>(a, b, c);
+        });
+      };
+    default:
+      return [](Warp& w, const Instruction&, const Slot* s, uint32_t m) {
+        MapFloats<kArithmetic>(w, s, m, [](float a, float b, float c) {
+          return Canonical(Nearest<kArithmetic>(a, b, c));
+        });
+      };
+  }
+}
 
 Step Arithmetic32(const Instruction& i) {
   const bool plain = ModifierFtz(i) == Ftz::kNone && ModifierSat(i) == Sat::kNone &&
-                     ModifierRelu(i) == Relu::kNone &&
-                     (ModifierRound(i) == Round::kRn || ModifierRound(i) == Round::kNone);
+                     ModifierRelu(i) == Relu::kNone;
   if (plain) {
-    switch (i.operation) {
-      case Operation::kAdd:
-        ARITHMETIC32(a + b);
-      case Operation::kSub:
-        ARITHMETIC32(a - b);
-      case Operation::kMul:
-        ARITHMETIC32(a * b);
-      default:
-        return [](Warp& w, const Instruction&, const Slot* s, uint32_t m) {
-          Map<float, float, float, float>(
-              w, s, m, [](float a, float b, float c) { return Canonical(std::fma(a, b, c)); });
-        };
-    }
+    return ForArithmetic(i.operation, [&](auto arithmetic) {
+      return PlainArithmetic32<decltype(arithmetic)::value>(ModifierRound(i));
+    });
   }
   return [](Warp& w, const Instruction& in, const Slot* s, uint32_t m) {
     const auto a = Read<float>(w, s[1]), b = Read<float>(w, s[2]);
@@ -97,7 +121,29 @@ Step Arithmetic32(const Instruction& i) {
   };
 }
 
-Step Arithmetic64(const Instruction&) {
+// To nearest as the processor does; other modes lane by lane.
+template <Arithmetic kArithmetic>
+Step NearestArithmetic64() {
+  return [](Warp& w, const Instruction&, const Slot* s, uint32_t m) {
+    if constexpr (kArithmetic == Arithmetic::kFma) {
+      Map<double, double, double, double>(
+          w, s, m, [](double a, double b, double c) { return std::fma(a, b, c); });
+    } else {
+      Map<double, double, double>(w, s, m, [](double a, double b) {
+        if constexpr (kArithmetic == Arithmetic::kAdd) return a + b;
+        if constexpr (kArithmetic == Arithmetic::kSub) return a - b;
+        return a * b;
+      });
+    }
+  };
+}
+
+Step Arithmetic64(const Instruction& i) {
+  if (ModifierRound(i) == Round::kRn || ModifierRound(i) == Round::kNone) {
+    return ForArithmetic(i.operation, [](auto arithmetic) {
+      return NearestArithmetic64<decltype(arithmetic)::value>();
+    });
+  }
   return [](Warp& w, const Instruction& in, const Slot* s, uint32_t m) {
     const auto a = Read<double>(w, s[1]), b = Read<double>(w, s[2]);
     const auto c = in.operation == Operation::kFma ? Read<double>(w, s[3]) : Values<double>{};
@@ -106,6 +152,16 @@ Step Arithmetic64(const Instruction&) {
       d.v[l] = Compute64(ArithmeticOf(in.operation), a.v[l], b.v[l], c.v[l], ModifierRound(in));
     }
     Write(w, s[0], d, m);
+  };
+}
+
+template <typename N, uint32_t kParts, Arithmetic kArithmetic>
+Step PlainArithmeticNarrow() {
+  constexpr uint32_t kOperands = kArithmetic == Arithmetic::kFma ? 3 : 2;
+  return [](Warp& w, const Instruction&, const Slot* s, uint32_t m) {
+    MapParts<N, kParts, kOperands>(w, s, m, [](auto a, auto b, auto c) {
+      return N::Store(ComputeToOdd<kArithmetic>(N::Load(a), N::Load(b), N::Load(c)));
+    });
   };
 }
 
@@ -118,28 +174,25 @@ typename N::Stored ComputeNarrow(const Instruction& in, typename N::Stored a, ty
   return N::Store(r);
 }
 
-// The same for each of `kParts` numbers in a register.
-template <typename N, uint32_t kParts, typename F>
-void EachPart(Warp& w, const Slot* s, uint32_t operands, uint32_t m, F f) {
-  using S = typename N::Stored;
-  for (uint32_t l = 0; l < kLanes; ++l) {
-    if ((m >> l & 1) == 0) continue;
-    S parts[3][kParts] = {}, d[kParts];
-    for (uint32_t k = 0; k < operands; ++k)
-      std::memcpy(parts[k], SourceOf(w, s[k + 1]) + l * sizeof(d), sizeof(d));
-    for (uint32_t p = 0; p < kParts; ++p) d[p] = f(parts[0][p], parts[1][p], parts[2][p]);
-    std::memcpy(TargetOf(w, s[0]) + l * sizeof(d), d, sizeof(d));
-  }
-}
-
 template <typename N, uint32_t kParts>
 Step ArithmeticNarrow(const Instruction& i) {
   if (ModifierFtz(i) == Ftz::kOn ||
       (ModifierRound(i) != Round::kRn && ModifierRound(i) != Round::kNone))
     return nullptr;
+  if (ModifierSat(i) == Sat::kNone && ModifierRelu(i) == Relu::kNone) {
+    return ForArithmetic(i.operation, [](auto arithmetic) {
+      return PlainArithmeticNarrow<N, kParts, decltype(arithmetic)::value>();
+    });
+  }
+  if (i.operation == Operation::kFma) {
+    return [](Warp& w, const Instruction& in, const Slot* s, uint32_t m) {
+      MapParts<N, kParts, 3>(w, s, m,
+                             [&](auto a, auto b, auto c) { return ComputeNarrow<N>(in, a, b, c); });
+    };
+  }
   return [](Warp& w, const Instruction& in, const Slot* s, uint32_t m) {
-    EachPart<N, kParts>(w, s, in.operation == Operation::kFma ? 3 : 2, m,
-                        [&](auto a, auto b, auto c) { return ComputeNarrow<N>(in, a, b, c); });
+    MapParts<N, kParts, 2>(w, s, m,
+                           [&](auto a, auto b, auto) { return ComputeNarrow<N>(in, a, b, 0); });
   };
 }
 
@@ -147,10 +200,16 @@ struct F32Pair {
   using Stored = float;
 };
 
-Step ArithmeticPairs(const Instruction&) {
+Step ArithmeticPairs(const Instruction& i) {
+  if (i.operation == Operation::kFma) {
+    return [](Warp& w, const Instruction& in, const Slot* s, uint32_t m) {
+      MapParts<F32Pair, 2, 3>(w, s, m,
+                              [&](float a, float b, float c) { return ComputeAny(in, a, b, c); });
+    };
+  }
   return [](Warp& w, const Instruction& in, const Slot* s, uint32_t m) {
-    EachPart<F32Pair, 2>(w, s, in.operation == Operation::kFma ? 3 : 2, m,
-                         [&](float a, float b, float c) { return ComputeAny(in, a, b, c); });
+    MapParts<F32Pair, 2, 2>(w, s, m,
+                            [&](float a, float b, float) { return ComputeAny(in, a, b, 0); });
   };
 }
 
@@ -190,68 +249,6 @@ Step ArithmeticStep(const Instruction& i) {
     default:
       return nullptr;
   }
-}
-
-// -0 counts as less than +0. Plain min and max drop a NaN, .NaN keeps it.
-template <typename T>
-T Extreme(T a, T b, bool largest, bool keep_nan, T nan) {
-  if (a != a || b != b) return keep_nan || (a != a && b != b) ? nan : a != a ? b : a;
-  if (a == b) return (std::signbit(a) == largest) ? b : a;
-  return (a > b) == largest ? a : b;
-}
-
-template <typename N, uint32_t kParts>
-Step ExtremeNarrow(const Instruction&) {
-  return [](Warp& w, const Instruction& in, const Slot* s, uint32_t m) {
-    EachPart<N, kParts>(w, s, 2, m, [&](auto a, auto b, auto) {
-      return N::Store(Extreme<double>(N::Load(a), N::Load(b), in.operation == Operation::kMax,
-                                      ModifierNan(in) == Nan::kOn,
-                                      std::numeric_limits<double>::quiet_NaN()));
-    });
-  };
-}
-
-float Extreme32(const Instruction& in, float a, float b) {
-  const bool largest = in.operation == Operation::kMax || in.operation == Operation::kMax3;
-  if (ModifierFtz(in) == Ftz::kOn) {
-    a = Flushed(a);
-    b = Flushed(b);
-  }
-  return Extreme(a, b, largest, ModifierNan(in) == Nan::kOn, std::bit_cast<float>(kNan32));
-}
-
-Step ExtremeStep(const Instruction& i) {
-  switch (i.type) {
-    case Type::kF32:
-      return [](Warp& w, const Instruction& in, const Slot* s, uint32_t m) {
-        Map<float, float, float>(w, s, m, [&](float a, float b) { return Extreme32(in, a, b); });
-      };
-    case Type::kF64:
-      return [](Warp& w, const Instruction& in, const Slot* s, uint32_t m) {
-        if (ModifierNan(in) == Nan::kOn) return;
-        Map<double, double, double>(w, s, m, [&](double a, double b) {
-          return Extreme(a, b, in.operation == Operation::kMax, false,
-                         std::numeric_limits<double>::quiet_NaN());
-        });
-      };
-    case Type::kF16:
-      return ExtremeNarrow<F16, 1>(i);
-    case Type::kBf16:
-      return ExtremeNarrow<Bf16, 1>(i);
-    case Type::kF16x2:
-      return ExtremeNarrow<F16, 2>(i);
-    case Type::kBf16x2:
-      return ExtremeNarrow<Bf16, 2>(i);
-    default:
-      return nullptr;
-  }
-}
-
-Step ExtremeOfThree(const Instruction&) {
-  return [](Warp& w, const Instruction& in, const Slot* s, uint32_t m) {
-    Map<float, float, float, float>(
-        w, s, m, [&](float a, float b, float c) { return Extreme32(in, Extreme32(in, a, b), c); });
-  };
 }
 
 // Signs are bits; f32 NaN stays the NaN that arithmetic gives only where the instruction computes,
@@ -299,85 +296,6 @@ Step CopysignStep(const Instruction& i) {
   };
 }
 
-bool Holds(Compare compare, double a, double b) {
-  const bool unordered = a != a || b != b;
-  switch (compare) {
-    case Compare::kEq:
-      return a == b;
-    case Compare::kNe:
-      return !unordered && a != b;
-    case Compare::kLt:
-      return a < b;
-    case Compare::kLe:
-      return a <= b;
-    case Compare::kGt:
-      return a > b;
-    case Compare::kGe:
-      return a >= b;
-    case Compare::kEqu:
-      return unordered || a == b;
-    case Compare::kNeu:
-      return a != b;
-    case Compare::kLtu:
-      return unordered || a < b;
-    case Compare::kLeu:
-      return unordered || a <= b;
-    case Compare::kGtu:
-      return unordered || a > b;
-    case Compare::kGeu:
-      return unordered || a >= b;
-    case Compare::kNum:
-      return !unordered;
-    case Compare::kNan:
-      return unordered;
-    default:
-      return false;
-  }
-}
-
-double LoadAs(const Instruction& in, const Warp& w, Slot slot, uint32_t lane) {
-  const uint64_t bits = ReadLane(w, slot, lane);
-  switch (in.type) {
-    case Type::kF32: {
-      const float f = std::bit_cast<float>(static_cast<uint32_t>(bits));
-      return ModifierFtz(in) == Ftz::kOn ? Flushed(f) : f;
-    }
-    case Type::kF64:
-      return std::bit_cast<double>(bits);
-    case Type::kF16:
-      return HalfToFloat(static_cast<uint16_t>(bits));
-    default:
-      return Bf16ToFloat(static_cast<uint16_t>(bits));
-  }
-}
-
-Step CompareStep(const Instruction& i) {
-  const Compare compare = ModifierCompare(i);
-  if (compare >= Compare::kLo && compare <= Compare::kHs) return nullptr;
-  if (RowOf(i.type).kind != TypeKind::kFloat) return nullptr;
-  return [](Warp& w, const Instruction& in, const Slot* s, uint32_t m) {
-    uint32_t result = 0;
-    for (uint32_t l = 0; l < kLanes; ++l) {
-      result |= static_cast<uint32_t>(
-                    Holds(ModifierCompare(in), LoadAs(in, w, s[2], l), LoadAs(in, w, s[3], l)))
-                << l;
-    }
-    uint32_t other = ~result;
-    if (ModifierBool(in) != Bool::kNone) {
-      const uint32_t c = ReadMask(w, s[4]);
-      const auto combine = [&](uint32_t x) {
-        return ModifierBool(in) == Bool::kAnd  ? x & c
-               : ModifierBool(in) == Bool::kOr ? x | c
-                                               : x ^ c;
-      };
-      result = combine(result);
-      other = combine(other);
-    }
-    WriteMask(w, s[0], result, m);
-    WriteMask(w, s[1], other, m);
-  };
-}
-
 }  // namespace
 
 Step FloatStep(const Instruction& i) {
@@ -393,20 +311,11 @@ Step FloatStep(const Instruction& i) {
     case Operation::kSubMixed:
     case Operation::kFmaMixed:
       return MixedStep(i);
-    case Operation::kMin:
-    case Operation::kMax:
-      if (i.type == Type::kF64 && ModifierNan(i) == Nan::kOn) return nullptr;
-      return ExtremeStep(i);
-    case Operation::kMin3:
-    case Operation::kMax3:
-      return ExtremeOfThree(i);
     case Operation::kNeg:
     case Operation::kAbs:
       return SignOf(i);
     case Operation::kCopysign:
       return CopysignStep(i);
-    case Operation::kSetp:
-      return CompareStep(i);
     default:
       return nullptr;
   }

@@ -20,27 +20,41 @@ using Wide = std::conditional_t<sizeof(T) == 8, uint64_t, uint32_t>;
 
 template <typename T>
 T HighProduct(T a, T b) {
-  using Product = std::conditional_t<std::is_signed_v<T>, __int128, unsigned __int128>;
+  using Product =
+      std::conditional_t<sizeof(T) == 8,
+                         std::conditional_t<std::is_signed_v<T>, __int128, unsigned __int128>,
+                         std::conditional_t<std::is_signed_v<T>, int64_t, uint64_t>>;
   return static_cast<T>(static_cast<Product>(a) * static_cast<Product>(b) >> (8 * sizeof(T)));
 }
 
-// Division by zero gives all ones, as GPUs do; the smallest by -1 wraps.
+// Division by zero gives all ones, as GPUs do; the smallest by -1 wraps. A quotient of integers up
+// to 32 bits is nearer to itself in double than to any other.
 template <typename T>
 T Quotient(T a, T b) {
-  if (b == 0) return static_cast<T>(-1);
-  if constexpr (std::is_signed_v<T>) {
-    if (b == -1) return static_cast<T>(0 - static_cast<U<T>>(a));
+  if constexpr (sizeof(T) < 8) {
+    const double exact = static_cast<double>(a) / static_cast<double>(b == 0 ? T{1} : b);
+    return b == 0 ? static_cast<T>(-1) : static_cast<T>(static_cast<int64_t>(exact));
+  } else {
+    if (b == 0) return static_cast<T>(-1);
+    if constexpr (std::is_signed_v<T>) {
+      if (b == -1) return static_cast<T>(0 - static_cast<U<T>>(a));
+    }
+    return static_cast<T>(a / b);
   }
-  return static_cast<T>(a / b);
 }
 
 template <typename T>
 T Remainder(T a, T b) {
-  if (b == 0) return a;
-  if constexpr (std::is_signed_v<T>) {
-    if (b == -1) return 0;
+  if constexpr (sizeof(T) < 8) {
+    const auto product = static_cast<Wide<T>>(Quotient(a, b)) * static_cast<Wide<T>>(b);
+    return b == 0 ? a : static_cast<T>(static_cast<Wide<T>>(a) - product);
+  } else {
+    if (b == 0) return a;
+    if constexpr (std::is_signed_v<T>) {
+      if (b == -1) return 0;
+    }
+    return static_cast<T>(a % b);
   }
-  return static_cast<T>(a % b);
 }
 
 template <typename T>

@@ -54,79 +54,63 @@ uint32_t ToNarrow(double value, NarrowFormat format, Round round, bool saturate)
   return sign | static_cast<uint32_t>(bits);
 }
 
-float HalfToFloat(uint16_t bits) {
-  const uint32_t sign = static_cast<uint32_t>(bits & 0x8000) << 16;
-  const uint32_t rest = bits & 0x7fff;
-  if (rest >= 0x7c00) return std::bit_cast<float>(sign | 0x7f800000 | (rest & 0x3ff) << 13);
-  // The exponent is 112 too small as bits of an f32; the product is exact, also for subnormals.
-  const float magnitude = std::bit_cast<float>(rest << 13) * 0x1p112f;
-  return std::bit_cast<float>(sign | std::bit_cast<uint32_t>(magnitude));
-}
-
-float Bf16ToFloat(uint16_t bits) { return std::bit_cast<float>(uint32_t{bits} << 16); }
-
-uint16_t FloatToHalf(float value) { return static_cast<uint16_t>(ToNarrow(value, kFormatF16)); }
-
-uint16_t FloatToBf16(float value) {
-  if (value != value) return kNan16;
-  const uint32_t bits = std::bit_cast<uint32_t>(value);
-  return static_cast<uint16_t>((bits + 0x7fff + (bits >> 16 & 1)) >> 16);
-}
-
-double SumToOdd(double a, double b) {
-  const double sum = a + b;
-  if (!std::isfinite(sum)) return sum;
-  const double part = sum - a;
-  const double error = (a - (sum - part)) + (b - part);
-  const auto bits = std::bit_cast<uint64_t>(sum);
-  if (error == 0 || (bits & 1) != 0) return sum;
-  const bool away = (error > 0) == (sum > 0);
-  return std::bit_cast<double>(away ? bits + 1 : bits - 1);
-}
-
 float ToFloat(double value, Round round) {
-  const float nearest = static_cast<float>(value);
-  if (round == Round::kRn || round == Round::kNone || nearest != nearest) return nearest;
-  const float kInfinity = std::numeric_limits<float>::infinity();
-  const double back = nearest;
   switch (round) {
     case Round::kRz:
-      return std::fabs(back) > std::fabs(value) ? std::nextafterf(nearest, 0.0f) : nearest;
+      return ToFloat<Round::kRz>(value);
     case Round::kRm:
-      return back > value ? std::nextafterf(nearest, -kInfinity) : nearest;
+      return ToFloat<Round::kRm>(value);
     case Round::kRp:
-      return back < value ? std::nextafterf(nearest, kInfinity) : nearest;
+      return ToFloat<Round::kRp>(value);
     default:
-      return nearest;
+      return ToFloat<Round::kRn>(value);
   }
 }
 
 double ComputeToOdd(Arithmetic operation, double a, double b, double c) {
   switch (operation) {
     case Arithmetic::kAdd:
-      return SumToOdd(a, b);
+      return ComputeToOdd<Arithmetic::kAdd>(a, b, c);
     case Arithmetic::kSub:
-      return SumToOdd(a, -b);
+      return ComputeToOdd<Arithmetic::kSub>(a, b, c);
     case Arithmetic::kMul:
-      return a * b;
+      return ComputeToOdd<Arithmetic::kMul>(a, b, c);
     case Arithmetic::kFma:
-      return SumToOdd(a * b, c);
+      return ComputeToOdd<Arithmetic::kFma>(a, b, c);
   }
   return 0;
 }
 
-float Compute32(Arithmetic operation, float a, float b, float c, Round round) {
-  const double odd = ComputeToOdd(operation, a, b, c);
-  float result = ToFloat(odd, round);
-  // x - x is -0 when rounding down, unless both are +0.
-  if (odd == 0 && round == Round::kRm && operation != Arithmetic::kMul) {
-    const double first = operation == Arithmetic::kFma ? double{a} * double{b} : double{a};
-    const double second = operation == Arithmetic::kFma   ? double{c}
-                          : operation == Arithmetic::kSub ? -double{b}
-                                                          : double{b};
-    result = !std::signbit(first) && !std::signbit(second) ? 0.0f : -0.0f;
+namespace {
+
+template <Arithmetic kArithmetic>
+float Compute32As(float a, float b, float c, Round round) {
+  switch (round) {
+    case Round::kRz:
+      return Compute32<kArithmetic, Round::kRz>(a, b, c);
+    case Round::kRm:
+      return Compute32<kArithmetic, Round::kRm>(a, b, c);
+    case Round::kRp:
+      return Compute32<kArithmetic, Round::kRp>(a, b, c);
+    default:
+      return Compute32<kArithmetic, Round::kRn>(a, b, c);
   }
-  return result != result ? std::bit_cast<float>(kNan32) : result;
+}
+
+}  // namespace
+
+float Compute32(Arithmetic operation, float a, float b, float c, Round round) {
+  switch (operation) {
+    case Arithmetic::kAdd:
+      return Compute32As<Arithmetic::kAdd>(a, b, c, round);
+    case Arithmetic::kSub:
+      return Compute32As<Arithmetic::kSub>(a, b, c, round);
+    case Arithmetic::kMul:
+      return Compute32As<Arithmetic::kMul>(a, b, c, round);
+    case Arithmetic::kFma:
+      return Compute32As<Arithmetic::kFma>(a, b, c, round);
+  }
+  return 0;
 }
 
 double Compute64(Arithmetic operation, double a, double b, double c, Round round) {

@@ -12,10 +12,10 @@ namespace hloscope::ptx {
 // Compiled for each generation of vector units; all have the same bits.
 inline namespace HLOSCOPE_UNIT {
 
-Step IntegerStep(const Instruction& instruction);  // arithmetic of integers
-Step BitStep(const Instruction& instruction);      // bits, moves, comparisons of integers
-Step FloatStep(
-    const Instruction& instruction);  // arithmetic and comparisons of floating-point numbers
+Step IntegerStep(const Instruction& instruction);   // arithmetic of integers
+Step BitStep(const Instruction& instruction);       // bits, moves, comparisons of integers
+Step FloatStep(const Instruction& instruction);     // arithmetic of floating-point numbers
+Step OrderStep(const Instruction& instruction);     // their comparisons, the smaller, the larger
 Step FunctionStep(const Instruction& instruction);  // approximate functions, roots, reciprocals
 Step ConvertStep(const Instruction& instruction);
 Step MemoryStep(const Instruction& instruction);
