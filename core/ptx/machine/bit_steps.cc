@@ -136,27 +136,58 @@ Step AddressStep(const Instruction& i) {
   };
 }
 
-Step SplitStep(const Instruction& i) {
-  if (i.operation == Operation::kPack) {
-    return [](Warp& w, const Instruction& in, const Slot* s, uint32_t m) {
-      for (uint32_t l = 0; l < kLanes; ++l) {
-        if ((m >> l & 1) == 0) continue;
-        uint64_t bits = 0;
-        for (uint32_t p = 1; p < in.slot_count; ++p)
-          bits |= ReadLane(w, s[p], l) << (8 * s[p].bytes * (p - 1));
-        WriteLane(w, s[0], l, bits);
-      }
-    };
+void PackLanes(Warp& w, const Instruction& in, const Slot* s, uint32_t m) {
+  for (uint32_t l = 0; l < kLanes; ++l) {
+    if ((m >> l & 1) == 0) continue;
+    uint64_t bits = 0;
+    for (uint32_t p = 1; p < in.slot_count; ++p)
+      bits |= ReadLane(w, s[p], l) << (8 * s[p].bytes * (p - 1));
+    WriteLane(w, s[0], l, bits);
   }
-  return [](Warp& w, const Instruction& in, const Slot* s, uint32_t m) {
-    const Slot source = s[in.slot_count - 1];
-    for (uint32_t l = 0; l < kLanes; ++l) {
-      if ((m >> l & 1) == 0) continue;
-      const uint64_t bits = ReadLane(w, source, l);
-      for (uint32_t p = 0; p + 1 < in.slot_count; ++p)
-        WriteLane(w, s[p], l, bits >> (8 * s[p].bytes * p));
-    }
-  };
+}
+
+void UnpackLanes(Warp& w, const Instruction& in, const Slot* s, uint32_t m) {
+  const Slot source = s[in.slot_count - 1];
+  for (uint32_t l = 0; l < kLanes; ++l) {
+    if ((m >> l & 1) == 0) continue;
+    const uint64_t bits = ReadLane(w, source, l);
+    for (uint32_t p = 0; p + 1 < in.slot_count; ++p)
+      WriteLane(w, s[p], l, bits >> (8 * s[p].bytes * p));
+  }
+}
+
+// A register of W and its two halves of H.
+template <typename W, typename H>
+void PackHalves(Warp& w, const Instruction& in, const Slot* s, uint32_t m) {
+  if (in.slot_count != 3) return PackLanes(w, in, s, m);
+  Map<W, H, H>(w, s, m, [](H low, H high) {
+    return static_cast<W>(low | static_cast<W>(high) << (8 * sizeof(H)));
+  });
+}
+
+template <typename W, typename H>
+void UnpackHalves(Warp& w, const Instruction& in, const Slot* s, uint32_t m) {
+  if (in.slot_count != 3) return UnpackLanes(w, in, s, m);
+  const auto source = Read<W>(w, s[2]);
+  Values<H> low, high;
+  for (uint32_t l = 0; l < kLanes; ++l) {
+    low.v[l] = static_cast<H>(source.v[l]);
+    high.v[l] = static_cast<H>(source.v[l] >> (8 * sizeof(H)));
+  }
+  Write(w, s[0], low, m);
+  Write(w, s[1], high, m);
+}
+
+Step SplitStep(const Instruction& i) {
+  const bool packs = i.operation == Operation::kPack;
+  switch (BytesOf(i.type)) {
+    case 4:
+      return packs ? PackHalves<uint32_t, uint16_t> : UnpackHalves<uint32_t, uint16_t>;
+    case 8:
+      return packs ? PackHalves<uint64_t, uint32_t> : UnpackHalves<uint64_t, uint32_t>;
+    default:
+      return packs ? PackLanes : UnpackLanes;
+  }
 }
 
 Step BitwiseStep(const Instruction& i) {

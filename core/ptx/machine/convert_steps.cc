@@ -4,8 +4,7 @@
 #include <cmath>
 #include <limits>
 
-#include "core/ptx/machine/lanes.h"
-#include "core/ptx/machine/rounding.h"
+#include "core/ptx/machine/float_lanes.h"
 #include "core/ptx/machine/steps.h"
 #include "core/ptx/machine/unit_begin.h"
 
@@ -24,10 +23,6 @@ uint64_t SignExtended(uint64_t bits, uint32_t width) {
 
 uint64_t ZeroExtended(uint64_t bits, uint32_t width) {
   return width >= 64 ? bits : bits & ((uint64_t{1} << width) - 1);
-}
-
-float Flushed(float x) {
-  return std::fabs(x) < std::numeric_limits<float>::min() ? std::copysign(0.0f, x) : x;
 }
 
 double LoadFloat(const Instruction& in, uint64_t bits) {
@@ -149,64 +144,110 @@ void ConvertLanes(Warp& w, const Instruction& in, const Slot* s, uint32_t m) {
   }
 }
 
-// The frequent ones on registers of exactly their types.
-template <typename D, typename A>
-void Cast(Warp& w, const Instruction& in, const Slot* s, uint32_t m) {
-  if (s[0].bytes != sizeof(D) || s[1].bytes != sizeof(A)) return ConvertLanes(w, in, s, m);
-  Map<D, A>(w, s, m, [](A a) { return static_cast<D>(a); });
+// The frequent ones on registers of exactly their types: d = f(a).
+#define CONVERT(D, A, expression)                                                             \
+  return [](Warp& w, const Instruction& in, const Slot* s, uint32_t m) {                      \
+    if (s[0].bytes != sizeof(D) || s[1].bytes != sizeof(A)) return ConvertLanes(w, in, s, m); \
+    Map<D, A>(w, s, m, [](A a) { return static_cast<D>(expression); });                       \
+  }
+
+// An integral f32 within the bounds of an integer type of 32 bits; NaN gives 0.
+template <typename D>
+D Bounded(double a) {
+  constexpr double kLow = std::numeric_limits<D>::min(), kHigh = std::numeric_limits<D>::max();
+  a = a < kLow ? kLow : a;
+  a = a > kHigh ? kHigh : a;
+  return static_cast<D>(static_cast<int64_t>(a != a ? 0 : a));
+}
+
+// Of an f32 to an integer, as an f32 or in 32 bits.
+Step IntegralStep(const Instruction& i) {
+  const IntegerRound round = ModifierIntegerRound(i);
+  const bool down = round == IntegerRound::kRmi, up = round == IntegerRound::kRpi,
+             nearest = round == IntegerRound::kRni;
+  switch (i.type) {
+    case Type::kF32:
+      if (nearest) CONVERT(float, float, Canonical(std::nearbyint(a)));
+      if (down) CONVERT(float, float, Canonical(std::floor(a)));
+      if (up) CONVERT(float, float, Canonical(std::ceil(a)));
+      CONVERT(float, float, Canonical(std::trunc(a)));
+    case Type::kS32:
+      if (nearest) CONVERT(int32_t, float, Bounded<int32_t>(std::nearbyint(a)));
+      if (down) CONVERT(int32_t, float, Bounded<int32_t>(std::floor(a)));
+      if (up) CONVERT(int32_t, float, Bounded<int32_t>(std::ceil(a)));
+      CONVERT(int32_t, float, Bounded<int32_t>(a));
+    case Type::kU32:
+      if (nearest) CONVERT(uint32_t, float, Bounded<uint32_t>(std::nearbyint(a)));
+      if (down) CONVERT(uint32_t, float, Bounded<uint32_t>(std::floor(a)));
+      if (up) CONVERT(uint32_t, float, Bounded<uint32_t>(std::ceil(a)));
+      CONVERT(uint32_t, float, Bounded<uint32_t>(a));
+    default:
+      return nullptr;
+  }
 }
 
 Step FastStep(const Instruction& i) {
-  const bool clamps = ModifierSat(i) == Sat::kOn && i.type == Type::kF32 && i.source == Type::kF32;
-  if (clamps && ModifierFtz(i) == Ftz::kNone && ModifierRound(i) == Round::kNone &&
-      ModifierIntegerRound(i) == IntegerRound::kNone) {
-    return [](Warp& w, const Instruction& in, const Slot* s, uint32_t m) {
-      if (s[0].bytes != 4 || s[1].bytes != 4) return ConvertLanes(w, in, s, m);
-      Map<float, float>(w, s, m, [](float a) { return a > 0 ? std::min(a, 1.0f) : 0.0f; });
-    };
-  }
-  if (ModifierSat(i) != Sat::kNone || ModifierFtz(i) != Ftz::kNone ||
-      ModifierIntegerRound(i) != IntegerRound::kNone)
-    return nullptr;
-  const bool nearest = ModifierRound(i) == Round::kNone || ModifierRound(i) == Round::kRn;
+  const bool to_nearest = ModifierRound(i) == Round::kNone || ModifierRound(i) == Round::kRn;
+  if (ModifierFtz(i) != Ftz::kNone || !to_nearest) return nullptr;
   const auto is = [&](Type d, Type a) { return i.type == d && i.source == a; };
-  if (!nearest) return nullptr;
-  if (is(Type::kU64, Type::kU32) || is(Type::kS64, Type::kU32)) return Cast<uint64_t, uint32_t>;
-  if (is(Type::kS64, Type::kS32) || is(Type::kU64, Type::kS32)) return Cast<int64_t, int32_t>;
-  if (is(Type::kU32, Type::kU64) || is(Type::kS32, Type::kS64)) return Cast<uint32_t, uint64_t>;
-  if (is(Type::kU32, Type::kU16)) return Cast<uint32_t, uint16_t>;
-  if (is(Type::kU16, Type::kU32)) return Cast<uint16_t, uint32_t>;
-  if (is(Type::kF32, Type::kS32)) return Cast<float, int32_t>;
-  if (is(Type::kF32, Type::kU32)) return Cast<float, uint32_t>;
-  if (is(Type::kF32, Type::kBf16)) {
-    return [](Warp& w, const Instruction& in, const Slot* s, uint32_t m) {
-      if (s[0].bytes != 4 || s[1].bytes != 2) return ConvertLanes(w, in, s, m);
-      Map<uint32_t, uint16_t>(
-          w, s, m, [](uint16_t a) { return (a & 0x7fffu) > 0x7f80u ? kNan32 : uint32_t{a} << 16; });
-    };
+  if (ModifierSat(i) != Sat::kNone) {
+    if (is(Type::kF32, Type::kF32) && ModifierIntegerRound(i) == IntegerRound::kNone)
+      CONVERT(float, float, Clamped(a));
+    return nullptr;
   }
-  if (is(Type::kBf16, Type::kF32)) {
-    return [](Warp& w, const Instruction& in, const Slot* s, uint32_t m) {
-      if (s[0].bytes != 2 || s[1].bytes != 4) return ConvertLanes(w, in, s, m);
-      Map<uint16_t, float>(w, s, m, FloatToBf16);
-    };
-  }
+  if (ModifierIntegerRound(i) != IntegerRound::kNone)
+    return i.source == Type::kF32 ? IntegralStep(i) : nullptr;
+  if (is(Type::kU64, Type::kU32) || is(Type::kS64, Type::kU32)) CONVERT(uint64_t, uint32_t, a);
+  if (is(Type::kS64, Type::kS32) || is(Type::kU64, Type::kS32)) CONVERT(int64_t, int32_t, a);
+  if (is(Type::kU32, Type::kU64) || is(Type::kS32, Type::kS64)) CONVERT(uint32_t, uint64_t, a);
+  if (is(Type::kU32, Type::kU16) || is(Type::kS32, Type::kU16)) CONVERT(uint32_t, uint16_t, a);
+  if (is(Type::kS32, Type::kS16)) CONVERT(int32_t, int16_t, a);
+  if (is(Type::kU16, Type::kU32)) CONVERT(uint16_t, uint32_t, a);
+  if (is(Type::kF32, Type::kS32)) CONVERT(float, int32_t, a);
+  if (is(Type::kF32, Type::kU32)) CONVERT(float, uint32_t, a);
+  if (is(Type::kF32, Type::kBf16)) CONVERT(float, uint16_t, Canonical(Bf16ToFloat(a)));
+  if (is(Type::kF32, Type::kF16)) CONVERT(float, uint16_t, Canonical(HalfToFloat(a)));
+  if (is(Type::kBf16, Type::kF32)) CONVERT(uint16_t, float, FloatToBf16(a));
+  if (is(Type::kF16, Type::kF32)) CONVERT(uint16_t, float, FloatToHalf(a));
+  if (is(Type::kF32, Type::kF64)) CONVERT(float, double, Canonical(static_cast<float>(a)));
   return nullptr;
 }
 
 // tf32: 10 bits of fraction, ties away from zero for rna.
-void ToTf32(Warp& w, const Instruction& in, const Slot* s, uint32_t m) {
-  const Round round = ModifierRound(in);
-  Map<uint32_t, uint32_t>(w, s, m, [&](uint32_t a) {
-    if ((a & 0x7fffffff) > 0x7f800000) return kNan32;
-    if ((a & 0x7fffffff) == 0x7f800000) return a;
-    if (ModifierRelu(in) == Relu::kOn && (a >> 31) != 0) return uint32_t{0};
-    if (round == Round::kRna) a += 0x1000;
-    if (round == Round::kRn) a += 0xfff + (a >> 13 & 1);
-    a &= ~uint32_t{0x1fff};
-    if (ModifierSatfinite(in) == Satfinite::kOn && (a & 0x7fffffff) == 0x7f800000) a -= 0x2000;
-    return a;
-  });
+template <Round kRound, bool kRelu, bool kSatfinite>
+uint32_t Tf32Of(uint32_t a) {
+  uint32_t rounded = kRound == Round::kRna  ? a + 0x1000
+                     : kRound == Round::kRn ? a + 0xfff + (a >> 13 & 1)
+                                            : a;
+  rounded &= ~uint32_t{0x1fff};
+  if (kSatfinite) rounded = (rounded & 0x7fffffff) == 0x7f800000 ? rounded - 0x2000 : rounded;
+  if (kRelu) rounded = a >> 31 != 0 ? 0 : rounded;
+  const uint32_t magnitude = a & 0x7fffffff;
+  return magnitude > 0x7f800000 ? kNan32 : magnitude == 0x7f800000 ? a : rounded;
+}
+
+template <Round kRound>
+Step Tf32Rounded(const Instruction& i) {
+  const bool relu = ModifierRelu(i) == Relu::kOn,
+             saturates = ModifierSatfinite(i) == Satfinite::kOn;
+  if (relu && saturates) CONVERT(uint32_t, uint32_t, (Tf32Of<kRound, true, true>(a)));
+  if (relu) CONVERT(uint32_t, uint32_t, (Tf32Of<kRound, true, false>(a)));
+  if (saturates) CONVERT(uint32_t, uint32_t, (Tf32Of<kRound, false, true>(a)));
+  CONVERT(uint32_t, uint32_t, (Tf32Of<kRound, false, false>(a)));
+}
+#undef CONVERT
+
+Step Tf32Step(const Instruction& i) {
+  switch (ModifierRound(i)) {
+    case Round::kRna:
+      return Tf32Rounded<Round::kRna>(i);
+    case Round::kRn:
+      return Tf32Rounded<Round::kRn>(i);
+    case Round::kRz:
+      return Tf32Rounded<Round::kRz>(i);
+    default:
+      return nullptr;
+  }
 }
 
 NarrowFormat FormatOf(Type type) {
@@ -237,6 +278,22 @@ void Pack(Warp& w, const Instruction& in, const Slot* s, uint32_t m) {
     if ((m >> l & 1) != 0)
       WriteLane(w, s[0], l, uint64_t{ToPart(in, a.v[l])} << bits | ToPart(in, b.v[l]));
   }
+}
+
+// The frequent one: to nearest, infinities stay.
+template <uint16_t (*kNarrow)(float)>
+void PackLanes(Warp& w, const Instruction&, const Slot* s, uint32_t m) {
+  Map<uint32_t, float, float>(
+      w, s, m, [](float a, float b) { return uint32_t{kNarrow(a)} << 16 | kNarrow(b); });
+}
+
+Step PackStep(const Instruction& i) {
+  if (ModifierRound(i) != Round::kRn && ModifierRound(i) != Round::kRz) return nullptr;
+  const bool plain = ModifierRound(i) == Round::kRn && ModifierRelu(i) == Relu::kNone &&
+                     ModifierSatfinite(i) == Satfinite::kNone;
+  if (plain && i.type == Type::kBf16x2) return PackLanes<FloatToBf16>;
+  if (plain && i.type == Type::kF16x2) return PackLanes<FloatToHalf>;
+  return Pack;
 }
 
 void FromF8(Warp& w, const Instruction& in, const Slot* s, uint32_t m) {
@@ -280,11 +337,9 @@ Step ConvertStep(const Instruction& i) {
       return fast != nullptr ? fast : ConvertLanes;
     }
     case Operation::kCvtTf32:
-      return ModifierRound(i) == Round::kRm || ModifierRound(i) == Round::kRp ? nullptr : ToTf32;
-    case Operation::kCvtPack: {
-      const bool rounds = ModifierRound(i) == Round::kRn || ModifierRound(i) == Round::kRz;
-      return rounds ? Pack : nullptr;
-    }
+      return Tf32Step(i);
+    case Operation::kCvtPack:
+      return PackStep(i);
     case Operation::kCvtFromF8:
       return ModifierRound(i) == Round::kRn ? FromF8 : nullptr;
     case Operation::kCvtToF8:

@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <bit>
 #include <cmath>
+#include <type_traits>
 
 #include "core/ptx/machine/access.h"
 #include "core/ptx/machine/observer.h"
@@ -46,55 +47,6 @@ void LoadLanes(Warp& w, const Instruction& in, const Slot* s, uint32_t m) {
   }
 }
 
-// All lanes in one window and registers of exactly the type: bounds are checked once, for the least
-// and the greatest offset.
-template <typename T>
-bool LoadTogether(Warp& w, const Instruction& in, const Slot* s, uint32_t m) {
-  const uint32_t width = in.vector_width();
-  const StateSpace space = ModifierStateSpace(in);
-  if (m != kAllLanes || space == StateSpace::kLocal || s[width].bytes != 8) return false;
-  if (w.block->observer != nullptr && w.block->observer->WantsAccesses()) return false;
-  const auto addresses = Read<uint64_t>(w, s[width]);
-  uint64_t low = ~uint64_t{0}, high = 0, all = 0;
-  for (uint32_t l = 0; l < kLanes; ++l) {
-    const uint64_t address = addresses.v[l] + static_cast<uint64_t>(in.offsets[0]);
-    low = std::min(low, address);
-    high = std::max(high, address);
-    all |= address;
-  }
-  Window scratch;
-  const Place place = Locate(w, space, low, 0, scratch);
-  const uint64_t size = sizeof(T) * width;
-  if (place.window == nullptr || all % size != 0 || place.offset > place.window->bytes ||
-      high - low + size > place.window->bytes - place.offset) {
-    return false;
-  }
-  if (space == StateSpace::kNone && (low >> kWindowShift) == kLocalWindow) return false;
-  const std::byte* base =
-      place.window->data + place.offset - low + static_cast<uint64_t>(in.offsets[0]);
-  for (uint32_t v = 0; v < width; ++v) {
-    if (s[v].present() && s[v].bytes != sizeof(T)) return false;
-  }
-  for (uint32_t v = 0; v < width; ++v) {
-    Values<T> values;
-    for (uint32_t l = 0; l < kLanes; ++l)
-      std::memcpy(&values.v[l], base + addresses.v[l] + v * sizeof(T), sizeof(T));
-    Write(w, s[v], values, kAllLanes);
-  }
-  return true;
-}
-
-template <typename T>
-void LoadOf(Warp& w, const Instruction& in, const Slot* s, uint32_t m) {
-  if (!LoadTogether<T>(w, in, s, m)) LoadLanes(w, in, s, m);
-}
-
-Step LoadStep(const Instruction& i) {
-  const Step together =
-      ForBits(i.type, [](auto tag) -> Step { return LoadOf<typename decltype(tag)::type>; });
-  return together != nullptr ? together : LoadLanes;
-}
-
 void StoreLanes(Warp& w, const Instruction& in, const Slot* s, uint32_t m) {
   const uint32_t width = in.vector_width(), bytes = BytesOf(in.type);
   const StateSpace space = ModifierStateSpace(in);
@@ -110,6 +62,162 @@ void StoreLanes(Warp& w, const Instruction& in, const Slot* s, uint32_t m) {
         !Store(w, space, address, l, values, bytes * width))
       return;
   }
+}
+
+// The addresses of the lanes of an access, of `size` bytes each, all inside one window: bounds are
+// checked once, for the least and the greatest. Lanes that do not take part have the address of one
+// that does.
+struct Together {
+  std::byte* base = nullptr;  // of address 0
+  Values<uint64_t> addresses;
+
+  bool Find(Warp& w, const Instruction& in, Slot slot, uint32_t m, uint64_t size, bool writes) {
+    const StateSpace space = ModifierStateSpace(in);
+    if (space == StateSpace::kLocal) return false;
+    if (const Observer* observer = w.block->observer;
+        observer != nullptr && observer->WantsAccesses())
+      return false;
+    if (slot.bytes == 8) {
+      FindAddresses<uint64_t>(w, in, slot, m);
+    } else {
+      FindAddresses<uint32_t>(w, in, slot, m);
+    }
+    uint64_t low = ~uint64_t{0}, high = 0, all = 0;
+    for (uint32_t l = 0; l < kLanes; ++l) {
+      low = std::min(low, addresses.v[l]);
+      high = std::max(high, addresses.v[l]);
+      all |= addresses.v[l];
+    }
+    if ((all & (size - 1)) != 0) return false;
+    if (space == StateSpace::kNone && (low >> kWindowShift) == kLocalWindow) return false;
+    Window scratch;
+    const Place place = Locate(w, space, low, 0, scratch);
+    if (place.window == nullptr || (writes && !place.window->writable)) return false;
+    const uint64_t left = place.window->bytes - std::min(place.offset, place.window->bytes);
+    if (high - low > left || size > left - (high - low)) return false;
+    base = place.window->data + place.offset - low;
+    return true;
+  }
+
+  // One lane behind the other without gaps.
+  bool IsRow(uint64_t size) const {
+    uint64_t differs = 0;
+    for (uint32_t l = 0; l < kLanes; ++l) differs |= addresses.v[l] ^ (addresses.v[0] + l * size);
+    return differs == 0;
+  }
+
+ private:
+  template <typename A>
+  void FindAddresses(const Warp& w, const Instruction& in, Slot slot, uint32_t m) {
+    const auto* const from = LanesOf<A>(w, slot);
+    const uint64_t any = from[std::countr_zero(m)];
+    for (uint32_t l = 0; l < kLanes; ++l) {
+      addresses.v[l] = ((m & 1u << l) != 0 ? from[l] : any) + static_cast<uint64_t>(in.offsets[0]);
+    }
+  }
+};
+
+// `kWidth` values of T for each lane, into registers of R, which is as wide or wider.
+template <typename T, typename R, uint32_t kWidth>
+bool LoadTogether(Warp& w, const Instruction& in, const Slot* s, uint32_t m) {
+  Together lanes;
+  if (!lanes.Find(w, in, s[kWidth], m, sizeof(T) * kWidth, false)) return false;
+  T values[kLanes][kWidth];
+  if (lanes.IsRow(sizeof(T) * kWidth)) {
+    std::memcpy(values, lanes.base + lanes.addresses.v[0], sizeof values);
+  } else {
+    for (uint32_t l = 0; l < kLanes; ++l)
+      std::memcpy(values[l], lanes.base + lanes.addresses.v[l], sizeof values[l]);
+  }
+  for (uint32_t v = 0; v < kWidth; ++v) {
+    Values<R> column;
+    for (uint32_t l = 0; l < kLanes; ++l)
+      column.v[l] = static_cast<R>(static_cast<std::make_signed_t<R>>(values[l][v]));
+    Write(w, s[v], column, m);
+  }
+  return true;
+}
+
+// Lanes store in their order: of those with one address the last stays.
+template <typename T, typename R, uint32_t kWidth>
+bool StoreTogether(Warp& w, const Instruction& in, const Slot* s, uint32_t m) {
+  Together lanes;
+  if (!lanes.Find(w, in, s[0], m, sizeof(T) * kWidth, true)) return false;
+  T values[kLanes][kWidth];
+  for (uint32_t v = 0; v < kWidth; ++v) {
+    const auto* const column = LanesOf<R>(w, s[1 + v]);
+    for (uint32_t l = 0; l < kLanes; ++l) values[l][v] = static_cast<T>(column[l]);
+  }
+  if (m == kAllLanes && lanes.IsRow(sizeof(T) * kWidth)) {
+    std::memcpy(lanes.base + lanes.addresses.v[0], values, sizeof values);
+    return true;
+  }
+  for (uint32_t left = m; left != 0; left &= left - 1) {
+    const auto l = static_cast<uint32_t>(std::countr_zero(left));
+    std::memcpy(lanes.base + lanes.addresses.v[l], values[l], sizeof values[l]);
+  }
+  return true;
+}
+
+template <typename T, typename R, uint32_t kWidth>
+void LoadOf(Warp& w, const Instruction& in, const Slot* s, uint32_t m) {
+  bool fits = true;
+  for (uint32_t v = 0; v < kWidth; ++v) fits &= !s[v].present() || s[v].bytes == sizeof(R);
+  if (!fits || !LoadTogether<T, R, kWidth>(w, in, s, m)) LoadLanes(w, in, s, m);
+}
+
+template <typename T, typename R, uint32_t kWidth>
+void StoreOf(Warp& w, const Instruction& in, const Slot* s, uint32_t m) {
+  bool fits = true;
+  for (uint32_t v = 0; v < kWidth; ++v) fits &= s[1 + v].bytes == sizeof(R);
+  if (!fits || !StoreTogether<T, R, kWidth>(w, in, s, m)) StoreLanes(w, in, s, m);
+}
+
+// f(type in memory, register, vector width) for what kernels have; nullptr for others. Values
+// narrower than 16 bits are in registers of 16.
+template <typename F>
+Step ForAccess(const Instruction& i, F f) {
+  const auto by_width = [&](auto stored, auto held) -> Step {
+    switch (i.vector_width()) {
+      case 1:
+        return f(stored, held, std::integral_constant<uint32_t, 1>{});
+      case 2:
+        return f(stored, held, std::integral_constant<uint32_t, 2>{});
+      case 4:
+        return f(stored, held, std::integral_constant<uint32_t, 4>{});
+      default:
+        return nullptr;
+    }
+  };
+  switch (BytesOf(i.type)) {
+    case 1:
+      return RowOf(i.type).kind == TypeKind::kSigned ? by_width(Tag<int8_t>{}, Tag<uint16_t>{})
+                                                     : by_width(Tag<uint8_t>{}, Tag<uint16_t>{});
+    case 2:
+      return by_width(Tag<uint16_t>{}, Tag<uint16_t>{});
+    case 4:
+      return by_width(Tag<uint32_t>{}, Tag<uint32_t>{});
+    case 8:
+      return by_width(Tag<uint64_t>{}, Tag<uint64_t>{});
+    default:
+      return nullptr;
+  }
+}
+
+Step LoadStep(const Instruction& i) {
+  const Step together = ForAccess(i, [](auto stored, auto held, auto width) -> Step {
+    return LoadOf<typename decltype(stored)::type, typename decltype(held)::type,
+                  decltype(width)::value>;
+  });
+  return together != nullptr ? together : LoadLanes;
+}
+
+Step StoreStep(const Instruction& i) {
+  const Step together = ForAccess(i, [](auto stored, auto held, auto width) -> Step {
+    return StoreOf<typename decltype(stored)::type, typename decltype(held)::type,
+                   decltype(width)::value>;
+  });
+  return together != nullptr ? together : StoreLanes;
 }
 
 template <typename T>
@@ -236,7 +344,7 @@ Step MemoryStep(const Instruction& i) {
     case Operation::kLd:
       return LoadStep(i);
     case Operation::kSt:
-      return StoreLanes;
+      return StoreStep(i);
     case Operation::kAtom:
     case Operation::kRed:
       return AtomicStep(i);

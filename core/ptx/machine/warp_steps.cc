@@ -13,39 +13,41 @@ namespace {
 
 // shfl.sync d|p, a, b, c, members: c holds the clamp (bits 0-4) and the mask of segments (bits
 // 8-12).
-void ShuffleLanes(Warp& w, const Instruction& in, const Slot* s, uint32_t m) {
-  const auto a = Read<uint32_t>(w, s[2]), b = Read<uint32_t>(w, s[3]), c = Read<uint32_t>(w, s[4]);
-  Values<uint32_t> d;
+template <Shuffle kShuffle>
+void ShuffleLanes(Warp& w, const Instruction&, const Slot* s, uint32_t m) {
+  const auto a = Read<uint32_t>(w, s[2]);
+  const auto* const b = LanesOf<int32_t>(w, s[3]);
+  const auto* const c = LanesOf<int32_t>(w, s[4]);
+  Values<int32_t> from;
   uint32_t inside = 0;
-  for (uint32_t l = 0; l < kLanes; ++l) {
-    const uint32_t clamp = c.v[l] & 31, segment = c.v[l] >> 8 & 31, by = b.v[l] & 31;
-    const uint32_t most = (l & segment) | (clamp & ~segment & 31), least = l & segment;
-    int from = 0;
-    bool valid = false;
-    switch (ModifierShuffle(in)) {
-      case Shuffle::kUp:
-        from = static_cast<int>(l) - static_cast<int>(by);
-        valid = from >= static_cast<int>(most);
-        break;
-      case Shuffle::kDown:
-        from = static_cast<int>(l + by);
-        valid = from <= static_cast<int>(most);
-        break;
-      case Shuffle::kBfly:
-        from = static_cast<int>(l ^ by);
-        valid = from <= static_cast<int>(most);
-        break;
-      default:
-        from = static_cast<int>(least | (by & ~segment & 31));
-        valid = from <= static_cast<int>(most);
-        break;
-    }
-    if (!valid) from = static_cast<int>(l);
-    if (valid) inside |= 1u << l;
-    d.v[l] = a.v[static_cast<uint32_t>(from) & 31];
+  for (int32_t l = 0; l < static_cast<int32_t>(kLanes); ++l) {
+    const int32_t clamp = c[l] & 31, segment = c[l] >> 8 & 31, by = b[l] & 31;
+    const int32_t least = l & segment, most = least | (clamp & ~segment);
+    const int32_t wanted = kShuffle == Shuffle::kUp     ? l - by
+                           : kShuffle == Shuffle::kDown ? l + by
+                           : kShuffle == Shuffle::kBfly ? l ^ by
+                                                        : least | (by & ~segment);
+    const bool valid = kShuffle == Shuffle::kUp ? wanted >= most : wanted <= most;
+    from.v[l] = valid ? wanted : l;
+    inside |= valid ? 1u << l : 0u;
   }
+  Values<uint32_t> d;
+  for (uint32_t l = 0; l < kLanes; ++l) d.v[l] = a.v[from.v[l] & 31];
   Write(w, s[0], d, m);
   WriteMask(w, s[1], inside, m);
+}
+
+Step ShuffleStep(const Instruction& i) {
+  switch (ModifierShuffle(i)) {
+    case Shuffle::kUp:
+      return ShuffleLanes<Shuffle::kUp>;
+    case Shuffle::kDown:
+      return ShuffleLanes<Shuffle::kDown>;
+    case Shuffle::kBfly:
+      return ShuffleLanes<Shuffle::kBfly>;
+    default:
+      return ShuffleLanes<Shuffle::kIdx>;
+  }
 }
 
 void VoteLanes(Warp& w, const Instruction& in, const Slot* s, uint32_t m) {
@@ -122,7 +124,7 @@ Step ReduceStep(const Instruction& i) {
 Step WarpStep(const Instruction& i) {
   switch (i.operation) {
     case Operation::kShfl:
-      return ShuffleLanes;
+      return ShuffleStep(i);
     case Operation::kVote:
       return VoteLanes;
     case Operation::kBallot:
