@@ -3,6 +3,8 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
+#include <map>
 #include <memory>
 #include <string>
 #include <utility>
@@ -11,6 +13,7 @@
 #include "core/base/result.h"
 #include "core/dump/dump_model.h"
 #include "core/dump/readers/launch_dimensions.h"
+#include "core/dump/readers/tile_reader.h"
 #include "core/hlo/module.h"
 
 namespace hloscope::replay {
@@ -66,6 +69,9 @@ struct DeviceProgram {
   std::vector<Slice> results;                      // the arrays of its root
   std::vector<std::vector<DeviceStep>> sequences;  // the first is the entry's
   std::vector<DeviceCode> code;
+  // By kernel: what tensor maps are made of, of those kernels that take any and whose Triton IR the
+  // dump has.
+  std::map<std::string, dump::TiledFunction, std::less<>> tiles;
   int64_t kernels = 0;  // launches in all sequences
   std::vector<std::string> warnings;
 };

@@ -117,6 +117,9 @@ Status DeviceRun::Launch(const KernelLaunch& launch) {
   for (const Slice& slice : launch.arguments) {
     request.arguments.push_back({{At(slice), static_cast<size_t>(slice.bytes)}, {}});
   }
+  if (const auto maps = loaded_.maps.find(launch.kernel); maps != loaded_.maps.end()) {
+    for (size_t i = 0; i < maps->second.size(); ++i) request.arguments[i].map = maps->second[i];
+  }
   ptx::LaunchOptions options;
   options.threads = machine_.options().threads;
   if (options.threads == 0) options.threads = static_cast<int>(std::thread::hardware_concurrency());

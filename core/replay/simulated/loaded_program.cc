@@ -6,6 +6,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "core/replay/simulated/tensor_maps.h"
+
 namespace hloscope::replay {
 namespace {
 
@@ -34,13 +36,33 @@ int64_t SharedBytes(bool takes_more, const ptx::EntryInfo& entry) {
 Status CheckEntry(const ptx::EntryInfo& entry) {
   if (!entry.unsupported.empty()) return std::unexpected(entry.unsupported.front());
   for (const ptx::EntryParameter& parameter : entry.parameters) {
-    if (parameter.bytes == sizeof(uint64_t)) continue;
+    if (parameter.bytes == sizeof(uint64_t) || parameter.bytes == ptx::kTensorMapBytes) continue;
     return UnsupportedError(
         fmt::format("kernel {} takes {}, {} bytes that are no pointer", entry.name, parameter.name,
                     parameter.bytes),
         "compile without tensor memory accelerators: --xla_gpu_enable_triton_tma=false");
   }
   return {};
+}
+
+// The tensor maps of a kernel, by parameter; empty where it takes none.
+Result<std::vector<std::optional<ptx::TensorMap>>> MapsOf(const DeviceProgram& program,
+                                                          const ptx::EntryInfo& entry) {
+  std::vector<std::optional<ptx::TensorMap>> maps;
+  for (size_t i = 0; i < entry.parameters.size(); ++i) {
+    if (entry.parameters[i].bytes != ptx::kTensorMapBytes) continue;
+    const auto tiles = program.tiles.find(entry.name);
+    if (tiles == program.tiles.end() || tiles->second.arguments.size() != entry.parameters.size()) {
+      return UnsupportedError(
+          fmt::format("kernel {} takes tensor maps, which follow from its Triton IR, and the dump "
+                      "has none that fits",
+                      entry.name),
+          "dump again with --xla_dump_emitter_re=^(llvm|ptx|triton-fusion)$");
+    }
+    maps.resize(entry.parameters.size());
+    HLOSCOPE_ASSIGN_OR_RETURN(maps[i], TensorMapOf(tiles->second, i));
+  }
+  return maps;
 }
 
 }  // namespace
@@ -74,6 +96,8 @@ Result<LoadedProgram> LoadProgram(DeviceProgram program, hlo::Shape result_shape
           return std::unexpected(std::move(arguments).error());
         }
         launch.arguments = *std::move(arguments);
+        HLOSCOPE_ASSIGN_OR_RETURN(auto maps, MapsOf(loaded.program, *entry));
+        if (!maps.empty()) loaded.maps.emplace(launch.kernel, std::move(maps));
       }
     }
   }

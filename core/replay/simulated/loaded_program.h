@@ -1,7 +1,11 @@
 // LoadedProgram: a DeviceProgram whose code is decoded and whose launches know their arguments.
 #pragma once
 
+#include <functional>
+#include <map>
 #include <memory>
+#include <optional>
+#include <string>
 #include <vector>
 
 #include "core/base/result.h"
@@ -14,6 +18,8 @@ struct LoadedProgram {
   DeviceProgram program;
   std::vector<ptx::Module> code;  // by DeviceProgram::code
   hlo::Shape result_shape;        // of the module that was given
+  // By kernel and parameter, of kernels that take tensor maps.
+  std::map<std::string, std::vector<std::optional<ptx::TensorMap>>, std::less<>> maps = {};
 };
 
 // Decodes the code for a module with that result and counts the parameters of every kernel. Errors:

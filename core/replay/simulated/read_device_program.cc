@@ -226,6 +226,28 @@ Status CheckSlices(const DeviceProgram& program) {
                     "dump again; the file was changed or cut off");
 }
 
+// Parameters of a kernel that are no pointer.
+bool HasWideParameters(std::string_view text) {
+  return text.find(".param .align 64 .b8 ") != std::string_view::npos;
+}
+
+// The tiles of kernels that take tensor maps.
+Status ReadTilesOf(const dump::DumpModel& dump, int32_t module, DeviceProgram& program) {
+  if (!std::ranges::any_of(program.code, HasWideParameters, &DeviceCode::text)) return {};
+  HLOSCOPE_ASSIGN_OR_RETURN(const auto kernels, dump.Kernels(module));
+  for (const dump::Kernel& kernel : kernels->kernels) {
+    if (!kernel.triton.found()) continue;
+    HLOSCOPE_ASSIGN_OR_RETURN(const FileView view, dump.OpenFile(kernel.triton.file));
+    auto tiles = dump::ReadTiles(view.bytes(), dump.FullPath(kernel.triton.file));
+    if (tiles && tiles->name == kernel.name) {
+      program.tiles.emplace(kernel.name, *std::move(tiles));
+    } else if (!tiles) {
+      program.warnings.push_back(tiles.error().ToString());
+    }
+  }
+  return {};
+}
+
 }  // namespace
 
 Result<DeviceProgram> ReadDeviceProgram(const dump::DumpModel& dump, int32_t module) {
@@ -243,6 +265,7 @@ Result<DeviceProgram> ReadDeviceProgram(const dump::DumpModel& dump, int32_t mod
     HLOSCOPE_ASSIGN_OR_RETURN(const FileView view, dump.OpenFile(file));
     program.code.push_back({dump.FullPath(file), std::string(view.bytes())});
   }
+  HLOSCOPE_TRY(ReadTilesOf(dump, module, program));
   return program;
 }
 
