@@ -15,14 +15,31 @@ namespace {
 
 constexpr uint64_t kNoBlock = std::numeric_limits<uint64_t>::max();
 
+// Bytes whose first is at a multiple of 64, as vectors are.
+class AlignedBytes {
+ public:
+  void Resize(size_t bytes, std::byte value) {
+    bytes_.assign(bytes + kAlign, value);
+    skipped_ = (kAlign - reinterpret_cast<uintptr_t>(bytes_.data()) % kAlign) % kAlign;
+  }
+  std::byte* data() { return bytes_.data() + skipped_; }
+
+ private:
+  static constexpr size_t kAlign = 64;
+  std::vector<std::byte> bytes_;
+  size_t skipped_ = 0;
+};
+
 // The memory of one block in flight; used again for the next.
 struct Context {
-  std::vector<std::byte> registers, shared, local;
+  AlignedBytes registers, constants;
+  std::vector<std::byte> shared, local;
   Block block;
   Executions executions;
   TrafficCounter traffic;
 
-  Context(size_t arguments, Observer* observer) : traffic(arguments, observer) {}
+  Context(size_t instructions, size_t arguments, Observer* observer)
+      : executions(instructions), traffic(arguments, observer) {}
 };
 
 uint32_t SpecialValue(Special special, uint32_t thread, const std::array<uint32_t, 3>& block,
@@ -83,48 +100,76 @@ class Runner {
 
  private:
   void Prepare(Context& context) {
-    const size_t instructions = plan_.kernel->instructions.size();
-    context.registers.resize(plan_.kernel->register_bytes * plan_.warps);
-    context.shared.resize(plan_.shared_bytes);
-    context.local.resize(plan_.kernel->local_bytes * plan_.threads);
-    context.executions.warps.resize(instructions);
-    context.executions.lanes.resize(instructions);
+    const Kernel& kernel = *plan_.kernel;
+    context.registers.Resize(kernel.register_bytes * plan_.warps, std::byte{0xff});
+    context.constants.Resize(kernel.constants.size(), std::byte{0});
+    if (!kernel.constants.empty())
+      std::memcpy(context.constants.data(), kernel.constants.data(), kernel.constants.size());
+    context.shared.assign(plan_.shared_bytes, std::byte{0xff});
+    context.local.resize(kernel.local_bytes * plan_.threads);
     Block& block = context.block;
     block.memory = &plan_.memory;
     block.shared = context.shared;
     block.local = context.local.data();
-    block.local_bytes = plan_.kernel->local_bytes;
+    block.local_bytes = kernel.local_bytes;
     block.target = plan_.target;
     block.observer = options_.count_traffic ? &context.traffic : options_.observer;
     block.warps.resize(plan_.warps);
+    for (uint64_t i = 0; i < plan_.warps; ++i) {
+      Warp& warp = block.warps[i];
+      warp.registers = context.registers.data() + i * kernel.register_bytes;
+      warp.constants = context.constants.data();
+      warp.block = &block;
+      warp.first_thread = static_cast<uint32_t>(i * kLanes);
+      WriteSpecials(warp, {}, false);
+    }
+  }
+
+  // Those that depend on the block, or the others.
+  void WriteSpecials(Warp& warp, const std::array<uint32_t, 3>& block_at, bool of_block) {
+    for (const auto& [special, offset] : plan_.kernel->specials) {
+      const bool depends =
+          special == Special::kCtaidX || special == Special::kCtaidY || special == Special::kCtaidZ;
+      if (depends != of_block) continue;
+      uint32_t value = 0;
+      for (uint32_t l = 0; l < kLanes; ++l) {
+        if (l == 0 || !of_block)
+          value = SpecialValue(special, warp.first_thread + l, block_at, plan_);
+        std::memcpy(warp.registers + offset + 4 * l, &value, 4);
+      }
+    }
   }
 
   // Registers start at 0, shared and local memory as poison: a run never depends on the block
-  // before.
+  // before. Registers that are written before they are read may hold anything where nobody looks.
+  void ClearRegisters(Warp& warp) {
+    if (options_.observer != nullptr) {
+      uint64_t end = plan_.kernel->register_bytes;
+      for (const auto& [special, offset] : plan_.kernel->specials)
+        end = std::min<uint64_t>(end, offset);
+      std::memset(warp.registers, 0, end);
+      return;
+    }
+    for (const ByteRange& range : plan_.kernel->cleared)
+      std::memset(warp.registers + range.offset, 0, range.bytes);
+  }
+
   void Start(Context& context, const std::array<uint32_t, 3>& block_at) {
-    std::ranges::fill(context.registers, std::byte{0});
-    std::ranges::fill(context.shared, std::byte{0xff});
-    std::ranges::fill(context.local, std::byte{0xff});
     Block& block = context.block;
+    std::fill_n(context.shared.begin(), block.shared_written, std::byte{0xff});
+    block.shared_written = 0;
+    std::ranges::fill(context.local, std::byte{0xff});
     block.fault.reset();
     block.tensor_memory.reset();
     block.live_threads = static_cast<uint32_t>(plan_.threads);
     for (uint64_t i = 0; i < plan_.warps; ++i) {
       Warp& warp = block.warps[i];
-      warp.registers = context.registers.data() + i * plan_.kernel->register_bytes;
-      warp.constants = reinterpret_cast<const std::byte*>(plan_.kernel->constants.data());
-      warp.block = &block;
-      warp.first_thread = static_cast<uint32_t>(i * kLanes);
+      ClearRegisters(warp);
       const uint64_t lanes = std::min<uint64_t>(plan_.threads - i * kLanes, kLanes);
       warp.live = lanes == kLanes ? kAllLanes : (1u << lanes) - 1;
       warp.carry = 0;
       warp.groups.assign(1, {0, warp.live});
-      for (const auto& [special, offset] : plan_.kernel->specials) {
-        for (uint32_t l = 0; l < kLanes; ++l) {
-          const uint32_t value = SpecialValue(special, warp.first_thread + l, block_at, plan_);
-          std::memcpy(warp.registers + offset + 4 * l, &value, 4);
-        }
-      }
+      WriteSpecials(warp, block_at, true);
     }
   }
 
@@ -138,7 +183,8 @@ class Runner {
   }
 
   void RunRange(IndexRange range) {
-    Context context(plan_.memory.arguments.size(), options_.observer);
+    Context context(plan_.kernel->instructions.size(), plan_.memory.arguments.size(),
+                    options_.observer);
     Prepare(context);
     const Continue go_on = [this](uint64_t steps) { return GoOn(steps); };
     for (int64_t i = range.begin; i < range.end; ++i) {
@@ -153,10 +199,7 @@ class Runner {
       }
     }
     const std::scoped_lock lock(mutex_);
-    for (size_t i = 0; i < context.executions.warps.size(); ++i) {
-      result_.executions.warps[i] += context.executions.warps[i];
-      result_.executions.lanes[i] += context.executions.lanes[i];
-    }
+    result_.executions.Add(context.executions);
     result_.padding_reads += context.block.padding_reads;
     result_.traffic.Add(context.traffic.traffic());
   }
@@ -170,8 +213,7 @@ class Runner {
   }
 
   Status RunBlocks() {
-    result_.executions.warps.resize(plan_.kernel->instructions.size());
-    result_.executions.lanes.resize(plan_.kernel->instructions.size());
+    result_.executions = Executions(plan_.kernel->instructions.size());
     result_.traffic = Traffic(plan_.memory.arguments.size());
     if (options_.only_block.has_value()) {
       const auto& at = *options_.only_block;

@@ -42,9 +42,10 @@ Result<LaunchResult> Launch(const Module& module, const LaunchRequest& request,
   HLOSCOPE_TRY(MakePlan(module.contents(), request, options, plan));
   HLOSCOPE_ASSIGN_OR_RETURN(const BlockRuns runs, RunBlocks(plan, options));
   LaunchResult result;
-  for (size_t i = 0; i < runs.executions.warps.size(); ++i) {
-    Count(plan.kernel->instructions[i], plan.target, runs.executions.warps[i],
-          runs.executions.lanes[i], result.counters);
+  const Executions::Counts counts = runs.executions.Sum();
+  for (size_t i = 0; i < counts.warps.size(); ++i) {
+    Count(plan.kernel->instructions[i], plan.target, counts.warps[i], counts.lanes[i],
+          result.counters);
   }
   result.counters.padding_bytes = runs.padding_reads;
   if (options.count_traffic) AddTraffic(runs.traffic, plan.memory, result.counters);

@@ -202,12 +202,12 @@ class Planner {
 
   void ChangeSteps() {
     if (options_.changer == nullptr) return;
-    plan_.changed = *plan_.executable;
-    for (size_t i = 0; i < plan_.changed.steps.size(); ++i) {
-      if (plan_.changed.steps[i] == nullptr) continue;
-      plan_.changed.steps[i] =
-          options_.changer->Changed(plan_.kernel->instructions[i], plan_.changed.steps[i]);
+    std::vector<Step> steps = plan_.executable->steps;
+    for (size_t i = 0; i < steps.size(); ++i) {
+      if (steps[i] == nullptr) continue;
+      steps[i] = options_.changer->Changed(plan_.kernel->instructions[i], steps[i]);
     }
+    plan_.changed = Executable(*plan_.kernel, std::move(steps));
     plan_.executable = &plan_.changed;
   }
 

@@ -23,18 +23,18 @@ EntryInfo InfoOf(const Kernel& kernel) {
 // The functions that execute a kernel; a form that decodes and is not executed joins what is
 // unsupported.
 Executable Prepared(const Kernel& kernel, const std::string& file, EntryInfo& info) {
-  Executable executable{&kernel, {}};
+  std::vector<Step> steps;
   for (size_t i = 0; i < kernel.instructions.size(); ++i) {
     const Instruction& instruction = kernel.instructions[i];
     const Step step = IsControl(instruction.operation) ? nullptr : StepOf(instruction);
-    executable.steps.push_back(step);
+    steps.push_back(step);
     if (step != nullptr || IsControl(instruction.operation)) continue;
     info.unsupported.push_back(Error{ErrorClass::kUnsupported,
                                      "`" + kernel.forms[i] + "`: this form is not executed",
                                      {file, instruction.position.line, instruction.position.column},
                                      "kernels that hold it are not executed"});
   }
-  return executable;
+  return {kernel, std::move(steps)};
 }
 
 }  // namespace

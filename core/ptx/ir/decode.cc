@@ -6,6 +6,7 @@
 #include <bit>
 #include <string>
 
+#include "core/ptx/ir/first_reads.h"
 #include "core/ptx/ir/forms.h"
 #include "core/ptx/ir/layout.h"
 
@@ -344,6 +345,7 @@ Program Decode(Syntax syntax) {
               kernel.required_threads);
     Decoder(program.syntax, entry, kernel).Decode();
     kernel.wants_block_order = WantsBlockOrder(kernel);
+    kernel.cleared = FirstReads(kernel);
   }
   return program;
 }

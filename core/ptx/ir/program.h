@@ -125,6 +125,10 @@ inline constexpr uint64_t kParamWindow = 3;
 inline constexpr uint64_t kFirstArgumentWindow = 16;
 inline constexpr uint64_t kFirstVariableWindow = 8192;
 
+struct ByteRange {
+  uint32_t offset = 0, bytes = 0;
+};
+
 struct Parameter {
   std::string name;
   uint64_t offset = 0;  // in the window of parameters
@@ -143,6 +147,7 @@ struct Kernel {
   std::vector<Slot> slots;
   std::vector<uint32_t> branch_targets;  // of .branchtargets: `target` of them from `value` on
   uint64_t register_bytes = 0;           // of one warp
+  std::vector<ByteRange> cleared;        // registers that start at 0: see ir/first_reads.h
   std::vector<uint8_t> constants;
   std::vector<std::pair<Special, uint32_t>> specials;  // and the offsets they are wanted at
   uint64_t static_shared_bytes = 0;                    // dynamic shared memory follows

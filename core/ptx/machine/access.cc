@@ -90,6 +90,7 @@ bool Store(Warp& warp, StateSpace space, uint64_t address, uint32_t lane, const 
     return Refuse(warp, "writes", place, WindowOf(space, address), address, lane, bytes);
   }
   std::byte* to = place.window->data + place.offset;
+  NoteStore(*warp.block, *place.window, place.offset + bytes);
   if (Observer* observer = warp.block->observer) {
     const auto* value = static_cast<const std::byte*>(from);
     observer->Accesses(warp, lane,

@@ -1,6 +1,8 @@
 // Every access to memory: an address to bytes that its window holds, or a fault.
 #pragma once
 
+#include <algorithm>
+
 #include "core/ptx/machine/lanes.h"
 
 namespace hloscope::ptx {
@@ -42,6 +44,13 @@ bool Load(Warp& warp, StateSpace space, uint64_t address, uint32_t lane, void* i
           uint32_t bytes);
 bool Store(Warp& warp, StateSpace space, uint64_t address, uint32_t lane, const void* from,
            uint32_t bytes);
+
+// Every write goes through Store or is noted here: up to `end` of its window. What was written of
+// shared memory is poison again when the next block starts.
+inline void NoteStore(Block& block, const Window& window, uint64_t end) {
+  if (window.data == block.shared.data())
+    block.shared_written = std::max(block.shared_written, end);
+}
 
 // The address operand of one lane, its offset added.
 inline uint64_t AddressOf(const Warp& warp, const Instruction& in, Slot slot, uint32_t lane,

@@ -1,15 +1,32 @@
 // Which product of a tensor core an instruction asks for.
 #include "core/ptx/machine/matrix_form.h"
 
+#include <array>
+
 namespace hloscope::ptx {
+namespace {
+
+constexpr size_t kTypes = 0
+#define TYPE(enumerator, text, bits, kind) +1
+#include "core/ptx/text/types.def"
+#undef TYPE
+    ;
+
+// Asked for by every product that is executed, so their names are compared once.
+Element ElementOfType(Type type) {
+  static const auto elements = [] {
+    std::array<Element, kTypes> all{};
+    for (size_t i = 0; i < kTypes; ++i)
+      all[i] = ElementOf(RowOf(static_cast<Type>(i)).text).value_or(Element::kF32);
+    return all;
+  }();
+  return elements[static_cast<size_t>(type)];
+}
+
+}  // namespace
 
 MmaForm MmaFormOf(const Instruction& in, uint32_t target) {
-  MmaForm form{16,
-               8,
-               16,
-               *ElementOf(RowOf(in.type).text),
-               *ElementOf(RowOf(in.source).text),
-               Element::kF32,
+  MmaForm form{16,           8, 16, ElementOfType(in.type), ElementOfType(in.source), Element::kF32,
                Element::kF32};
   form.saturate = ModifierSatfinite(in) == Satfinite::kOn;
   form.sm = static_cast<int>(target);

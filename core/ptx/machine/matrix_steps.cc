@@ -1,7 +1,7 @@
 // mma.sync, and matrices between shared memory and registers.
-#include "core/ptx/machine/access.h"
 #include "core/ptx/machine/matrix_form.h"
 #include "core/ptx/machine/steps.h"
+#include "core/ptx/machine/together.h"
 #include "core/ptx/machine/unit_begin.h"
 
 namespace hloscope::ptx::inline HLOSCOPE_UNIT {
@@ -10,12 +10,15 @@ namespace {
 // Registers of 32 bits of the slots from `s` on: a slot of 64 bits is two, its low half first.
 void Gather(const Warp& w, const Slot* s, int registers, uint32_t (*into)[kLanes]) {
   for (int r = 0; r < registers; ++r) {
-    const uint32_t parts = s[0].bytes / 4;
+    const uint32_t parts = s[0].bytes / 4, part = static_cast<uint32_t>(r) % parts;
     const Slot slot = s[static_cast<uint32_t>(r) / parts];
-    for (uint32_t l = 0; l < kLanes; ++l) {
-      into[r][l] =
-          static_cast<uint32_t>(ReadLane(w, slot, l) >> (32 * (static_cast<uint32_t>(r) % parts)));
+    if (parts == 1) {
+      std::memcpy(into[r], SourceOf(w, slot), sizeof into[r]);
+      continue;
     }
+    const auto* const from = LanesOf<uint64_t>(w, slot);
+    for (uint32_t l = 0; l < kLanes; ++l)
+      into[r][l] = static_cast<uint32_t>(from[l] >> (32 * part));
   }
 }
 
@@ -38,35 +41,58 @@ void Multiply(Warp& w, const Instruction& in, const Slot* s, uint32_t m) {
   Gather(w, slots[3], registers[3], c);
   Mma(form, a, b, c, d);
   for (uint32_t r = 0; r < static_cast<uint32_t>(registers[0]); r += parts) {
-    for (uint32_t l = 0; l < kLanes; ++l) {
-      const uint64_t high = parts == 2 ? uint64_t{d[r + 1][l]} << 32 : 0;
-      WriteLane(w, s[r / parts], l, high | d[r][l]);
+    if (parts == 1) {
+      std::memcpy(TargetOf(w, s[r]), d[r], sizeof d[r]);
+      continue;
     }
+    for (uint32_t l = 0; l < kLanes; ++l)
+      WriteLane(w, s[r / parts], l, uint64_t{d[r + 1][l]} << 32 | d[r][l]);
   }
 }
 
-StateSpace SpaceOf(const Instruction& in) { return ModifierStateSpace(in); }
+// Row i of matrix x lies where lane 8 * x + i says, in 16 bytes.
+using Matrices = uint16_t[4][8][8];
 
-// Row i of matrix x lies where lane 8 * x + i says.
+template <bool kWrites>
+bool MoveRows(Warp& w, const Instruction& in, Slot slot, uint32_t matrices, Matrices& values) {
+  const StateSpace space = ModifierStateSpace(in);
+  const uint32_t rows = 8 * matrices;
+  Together lanes;
+  if (lanes.Find(w, space, slot, in.offsets[0], kAllLanes >> (kLanes - rows), 16, kWrites)) {
+    for (uint32_t l = 0; l < rows; ++l) {
+      if constexpr (kWrites) std::memcpy(lanes.At(l), values[l / 8][l % 8], 16);
+      if constexpr (!kWrites) std::memcpy(values[l / 8][l % 8], lanes.At(l), 16);
+    }
+    return true;
+  }
+  for (uint32_t l = 0; l < rows; ++l) {
+    const uint64_t address = AddressOf(w, in, slot, l);
+    if (address % 16 != 0) {
+      w.block->Fail(kWrites ? "a row of stmatrix at no multiple of 16 bytes"
+                            : "a row of ldmatrix at no multiple of 16 bytes",
+                    w.first_thread + l, address);
+      return false;
+    }
+    if (kWrites ? !Store(w, space, address, l, values[l / 8][l % 8], 16)
+                : !Load(w, space, address, l, values[l / 8][l % 8], 16))
+      return false;
+  }
+  return true;
+}
+
+// A lane has two neighbours of a row: rows follow each other as lanes do. Transposed: of a column.
 void LoadMatrices(Warp& w, const Instruction& in, const Slot* s, uint32_t m) {
   if (m != kAllLanes) return w.block->Fail("ldmatrix without all 32 lanes", w.first_thread);
   const uint32_t matrices = in.slot_count - 1;
-  uint16_t values[4][8][8];
-  for (uint32_t l = 0; l < 8 * matrices; ++l) {
-    const uint64_t address = AddressOf(w, in, s[matrices], l);
-    if (address % 16 != 0)
-      return w.block->Fail("a row of ldmatrix at no multiple of 16 bytes", w.first_thread + l,
-                           address);
-    if (!Load(w, SpaceOf(in), address, l, values[l / 8][l % 8], 16)) return;
-  }
+  Matrices values;
+  if (!MoveRows<false>(w, in, s[matrices], matrices, values)) return;
   const bool trans = ModifierTrans(in) == Trans::kOn;
   for (uint32_t x = 0; x < matrices; ++x) {
     Values<uint32_t> d;
-    for (uint32_t l = 0; l < kLanes; ++l) {
+    if (!trans) std::memcpy(d.v, values[x], sizeof d.v);
+    for (uint32_t l = 0; trans && l < kLanes; ++l) {
       const uint32_t i = l / 4, j = l % 4 * 2;
-      const uint32_t low = trans ? values[x][j][i] : values[x][i][j];
-      const uint32_t high = trans ? values[x][j + 1][i] : values[x][i][j + 1];
-      d.v[l] = low | high << 16;
+      d.v[l] = values[x][j][i] | uint32_t{values[x][j + 1][i]} << 16;
     }
     Write(w, s[x], d, m);
   }
@@ -75,23 +101,18 @@ void LoadMatrices(Warp& w, const Instruction& in, const Slot* s, uint32_t m) {
 void StoreMatrices(Warp& w, const Instruction& in, const Slot* s, uint32_t m) {
   if (m != kAllLanes) return w.block->Fail("stmatrix without all 32 lanes", w.first_thread);
   const uint32_t matrices = in.slot_count - 1;
-  uint16_t values[4][8][8];
+  Matrices values;
   const bool trans = ModifierTrans(in) == Trans::kOn;
   for (uint32_t x = 0; x < matrices; ++x) {
     const auto a = Read<uint32_t>(w, s[1 + x]);
-    for (uint32_t l = 0; l < kLanes; ++l) {
+    if (!trans) std::memcpy(values[x], a.v, sizeof a.v);
+    for (uint32_t l = 0; trans && l < kLanes; ++l) {
       const uint32_t i = l / 4, j = l % 4 * 2;
-      (trans ? values[x][j][i] : values[x][i][j]) = static_cast<uint16_t>(a.v[l]);
-      (trans ? values[x][j + 1][i] : values[x][i][j + 1]) = static_cast<uint16_t>(a.v[l] >> 16);
+      values[x][j][i] = static_cast<uint16_t>(a.v[l]);
+      values[x][j + 1][i] = static_cast<uint16_t>(a.v[l] >> 16);
     }
   }
-  for (uint32_t l = 0; l < 8 * matrices; ++l) {
-    const uint64_t address = AddressOf(w, in, s[0], l);
-    if (address % 16 != 0)
-      return w.block->Fail("a row of stmatrix at no multiple of 16 bytes", w.first_thread + l,
-                           address);
-    if (!Store(w, SpaceOf(in), address, l, values[l / 8][l % 8], 16)) return;
-  }
+  MoveRows<true>(w, in, s[0], matrices, values);
 }
 
 }  // namespace

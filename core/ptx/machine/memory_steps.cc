@@ -4,10 +4,9 @@
 #include <cmath>
 #include <type_traits>
 
-#include "core/ptx/machine/access.h"
-#include "core/ptx/machine/observer.h"
 #include "core/ptx/machine/rounding.h"
 #include "core/ptx/machine/steps.h"
+#include "core/ptx/machine/together.h"
 #include "core/ptx/machine/unit_begin.h"
 
 namespace hloscope::ptx::inline HLOSCOPE_UNIT {
@@ -64,70 +63,18 @@ void StoreLanes(Warp& w, const Instruction& in, const Slot* s, uint32_t m) {
   }
 }
 
-// The addresses of the lanes of an access, of `size` bytes each, all inside one window: bounds are
-// checked once, for the least and the greatest. Lanes that do not take part have the address of one
-// that does.
-struct Together {
-  std::byte* base = nullptr;  // of address 0
-  Values<uint64_t> addresses;
-
-  bool Find(Warp& w, const Instruction& in, Slot slot, uint32_t m, uint64_t size, bool writes) {
-    const StateSpace space = ModifierStateSpace(in);
-    if (space == StateSpace::kLocal) return false;
-    if (const Observer* observer = w.block->observer;
-        observer != nullptr && observer->WantsAccesses())
-      return false;
-    if (slot.bytes == 8) {
-      FindAddresses<uint64_t>(w, in, slot, m);
-    } else {
-      FindAddresses<uint32_t>(w, in, slot, m);
-    }
-    uint64_t low = ~uint64_t{0}, high = 0, all = 0;
-    for (uint32_t l = 0; l < kLanes; ++l) {
-      low = std::min(low, addresses.v[l]);
-      high = std::max(high, addresses.v[l]);
-      all |= addresses.v[l];
-    }
-    if ((all & (size - 1)) != 0) return false;
-    if (space == StateSpace::kNone && (low >> kWindowShift) == kLocalWindow) return false;
-    Window scratch;
-    const Place place = Locate(w, space, low, 0, scratch);
-    if (place.window == nullptr || (writes && !place.window->writable)) return false;
-    const uint64_t left = place.window->bytes - std::min(place.offset, place.window->bytes);
-    if (high - low > left || size > left - (high - low)) return false;
-    base = place.window->data + place.offset - low;
-    return true;
-  }
-
-  // One lane behind the other without gaps.
-  bool IsRow(uint64_t size) const {
-    uint64_t differs = 0;
-    for (uint32_t l = 0; l < kLanes; ++l) differs |= addresses.v[l] ^ (addresses.v[0] + l * size);
-    return differs == 0;
-  }
-
- private:
-  template <typename A>
-  void FindAddresses(const Warp& w, const Instruction& in, Slot slot, uint32_t m) {
-    const auto* const from = LanesOf<A>(w, slot);
-    const uint64_t any = from[std::countr_zero(m)];
-    for (uint32_t l = 0; l < kLanes; ++l) {
-      addresses.v[l] = ((m & 1u << l) != 0 ? from[l] : any) + static_cast<uint64_t>(in.offsets[0]);
-    }
-  }
-};
-
 // `kWidth` values of T for each lane, into registers of R, which is as wide or wider.
 template <typename T, typename R, uint32_t kWidth>
 bool LoadTogether(Warp& w, const Instruction& in, const Slot* s, uint32_t m) {
   Together lanes;
-  if (!lanes.Find(w, in, s[kWidth], m, sizeof(T) * kWidth, false)) return false;
+  if (!lanes.Find(w, ModifierStateSpace(in), s[kWidth], in.offsets[0], m, sizeof(T) * kWidth,
+                  false))
+    return false;
   T values[kLanes][kWidth];
   if (lanes.IsRow(sizeof(T) * kWidth)) {
-    std::memcpy(values, lanes.base + lanes.addresses.v[0], sizeof values);
+    std::memcpy(values, lanes.At(0), sizeof values);
   } else {
-    for (uint32_t l = 0; l < kLanes; ++l)
-      std::memcpy(values[l], lanes.base + lanes.addresses.v[l], sizeof values[l]);
+    for (uint32_t l = 0; l < kLanes; ++l) std::memcpy(values[l], lanes.At(l), sizeof values[l]);
   }
   for (uint32_t v = 0; v < kWidth; ++v) {
     Values<R> column;
@@ -142,80 +89,98 @@ bool LoadTogether(Warp& w, const Instruction& in, const Slot* s, uint32_t m) {
 template <typename T, typename R, uint32_t kWidth>
 bool StoreTogether(Warp& w, const Instruction& in, const Slot* s, uint32_t m) {
   Together lanes;
-  if (!lanes.Find(w, in, s[0], m, sizeof(T) * kWidth, true)) return false;
+  if (!lanes.Find(w, ModifierStateSpace(in), s[0], in.offsets[0], m, sizeof(T) * kWidth, true))
+    return false;
   T values[kLanes][kWidth];
   for (uint32_t v = 0; v < kWidth; ++v) {
     const auto* const column = LanesOf<R>(w, s[1 + v]);
     for (uint32_t l = 0; l < kLanes; ++l) values[l][v] = static_cast<T>(column[l]);
   }
   if (m == kAllLanes && lanes.IsRow(sizeof(T) * kWidth)) {
-    std::memcpy(lanes.base + lanes.addresses.v[0], values, sizeof values);
+    std::memcpy(lanes.At(0), values, sizeof values);
     return true;
   }
   for (uint32_t left = m; left != 0; left &= left - 1) {
     const auto l = static_cast<uint32_t>(std::countr_zero(left));
-    std::memcpy(lanes.base + lanes.addresses.v[l], values[l], sizeof values[l]);
+    std::memcpy(lanes.At(l), values[l], sizeof values[l]);
   }
   return true;
 }
 
-template <typename T, typename R, uint32_t kWidth>
+// Whether all of the registers have so many bytes.
+template <uint32_t kWidth>
+bool Have(const Slot* s, uint32_t bytes) {
+  bool fits = true;
+  for (uint32_t v = 0; v < kWidth; ++v) fits &= !s[v].present() || s[v].bytes == bytes;
+  return fits;
+}
+
+// The narrowest register for a T; narrow values may be in registers of 32 bits too.
+template <typename T>
+using RegisterOf = std::conditional_t<sizeof(T) == 8, uint64_t,
+                                      std::conditional_t<sizeof(T) == 4, uint32_t, uint16_t>>;
+
+template <typename T, uint32_t kWidth>
 void LoadOf(Warp& w, const Instruction& in, const Slot* s, uint32_t m) {
-  bool fits = true;
-  for (uint32_t v = 0; v < kWidth; ++v) fits &= !s[v].present() || s[v].bytes == sizeof(R);
-  if (!fits || !LoadTogether<T, R, kWidth>(w, in, s, m)) LoadLanes(w, in, s, m);
+  using R = RegisterOf<T>;
+  bool done = Have<kWidth>(s, sizeof(R)) && LoadTogether<T, R, kWidth>(w, in, s, m);
+  if constexpr (sizeof(R) == 2) {
+    done = done || (Have<kWidth>(s, 4) && LoadTogether<T, uint32_t, kWidth>(w, in, s, m));
+  }
+  if (!done) LoadLanes(w, in, s, m);
 }
 
-template <typename T, typename R, uint32_t kWidth>
+template <typename T, uint32_t kWidth>
 void StoreOf(Warp& w, const Instruction& in, const Slot* s, uint32_t m) {
-  bool fits = true;
-  for (uint32_t v = 0; v < kWidth; ++v) fits &= s[1 + v].bytes == sizeof(R);
-  if (!fits || !StoreTogether<T, R, kWidth>(w, in, s, m)) StoreLanes(w, in, s, m);
+  using R = RegisterOf<T>;
+  bool done = Have<kWidth>(s + 1, sizeof(R)) && StoreTogether<T, R, kWidth>(w, in, s, m);
+  if constexpr (sizeof(R) == 2) {
+    done = done || (Have<kWidth>(s + 1, 4) && StoreTogether<T, uint32_t, kWidth>(w, in, s, m));
+  }
+  if (!done) StoreLanes(w, in, s, m);
 }
 
-// f(type in memory, register, vector width) for what kernels have; nullptr for others. Values
-// narrower than 16 bits are in registers of 16.
+// f(type in memory, vector width) for what kernels have; nullptr for others.
 template <typename F>
 Step ForAccess(const Instruction& i, F f) {
-  const auto by_width = [&](auto stored, auto held) -> Step {
+  const auto by_width = [&](auto stored) -> Step {
     switch (i.vector_width()) {
       case 1:
-        return f(stored, held, std::integral_constant<uint32_t, 1>{});
+        return f(stored, std::integral_constant<uint32_t, 1>{});
       case 2:
-        return f(stored, held, std::integral_constant<uint32_t, 2>{});
+        return f(stored, std::integral_constant<uint32_t, 2>{});
       case 4:
-        return f(stored, held, std::integral_constant<uint32_t, 4>{});
+        return f(stored, std::integral_constant<uint32_t, 4>{});
       default:
         return nullptr;
     }
   };
+  const bool is_signed = RowOf(i.type).kind == TypeKind::kSigned;
   switch (BytesOf(i.type)) {
     case 1:
-      return RowOf(i.type).kind == TypeKind::kSigned ? by_width(Tag<int8_t>{}, Tag<uint16_t>{})
-                                                     : by_width(Tag<uint8_t>{}, Tag<uint16_t>{});
+      return is_signed ? by_width(Tag<int8_t>{}) : by_width(Tag<uint8_t>{});
     case 2:
-      return by_width(Tag<uint16_t>{}, Tag<uint16_t>{});
+      return is_signed ? by_width(Tag<int16_t>{}) : by_width(Tag<uint16_t>{});
     case 4:
-      return by_width(Tag<uint32_t>{}, Tag<uint32_t>{});
+      return by_width(Tag<uint32_t>{});
     case 8:
-      return by_width(Tag<uint64_t>{}, Tag<uint64_t>{});
+      return by_width(Tag<uint64_t>{});
     default:
       return nullptr;
   }
 }
 
+// Registers of 64 bits for values of 32, which are rare, go lane by lane.
 Step LoadStep(const Instruction& i) {
-  const Step together = ForAccess(i, [](auto stored, auto held, auto width) -> Step {
-    return LoadOf<typename decltype(stored)::type, typename decltype(held)::type,
-                  decltype(width)::value>;
+  const Step together = ForAccess(i, [](auto stored, auto width) -> Step {
+    return LoadOf<typename decltype(stored)::type, decltype(width)::value>;
   });
   return together != nullptr ? together : LoadLanes;
 }
 
 Step StoreStep(const Instruction& i) {
-  const Step together = ForAccess(i, [](auto stored, auto held, auto width) -> Step {
-    return StoreOf<typename decltype(stored)::type, typename decltype(held)::type,
-                   decltype(width)::value>;
+  const Step together = ForAccess(i, [](auto stored, auto width) -> Step {
+    return StoreOf<typename decltype(stored)::type, decltype(width)::value>;
   });
   return together != nullptr ? together : StoreLanes;
 }
@@ -331,10 +296,40 @@ void CopyLanes(Warp& w, const Instruction& in, const Slot* s, uint32_t m) {
   }
 }
 
+// All lanes that take part copy all of their bytes.
+bool CopyTogether(Warp& w, const Instruction& in, const Slot* s, uint32_t m) {
+  if (in.operation == Operation::kCpAsyncIgnore) {
+    if ((ReadMask(w, s[2]) & m) != 0) return false;
+  } else if (s[2].present()) {
+    const auto* const bytes = LanesOf<uint32_t>(w, s[2]);
+    uint32_t least = in.value;
+    for (uint32_t l = 0; l < kLanes; ++l)
+      least = std::min(least, (m & 1u << l) != 0 ? bytes[l] : in.value);
+    if (least < in.value) return false;
+  }
+  Together from, to;
+  if (!from.Find(w, StateSpace::kGlobal, s[1], in.offsets[1], m, in.value, false) ||
+      !to.Find(w, StateSpace::kShared, s[0], in.offsets[0], m, in.value, true))
+    return false;
+  for (uint32_t left = m; left != 0; left &= left - 1) {
+    const auto l = static_cast<uint32_t>(std::countr_zero(left));
+    if (in.value == 16) {
+      std::memcpy(to.At(l), from.At(l), 16);
+    } else {
+      std::memcpy(to.At(l), from.At(l), in.value);
+    }
+  }
+  return true;
+}
+
+void Copy(Warp& w, const Instruction& in, const Slot* s, uint32_t m) {
+  if (!CopyTogether(w, in, s, m)) CopyLanes(w, in, s, m);
+}
+
 Step CopyStep(const Instruction& i) {
   const StateSpace space = ModifierStateSpace(i);
   if (!IsShared(space)) return nullptr;
-  return i.value == 4 || i.value == 8 || i.value == 16 ? CopyLanes : nullptr;
+  return i.value == 4 || i.value == 8 || i.value == 16 ? Copy : nullptr;
 }
 
 }  // namespace

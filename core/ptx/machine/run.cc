@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <numeric>
 
 #include "core/ptx/machine/barrier.h"
 #include "core/ptx/machine/lanes.h"
@@ -20,6 +21,11 @@ constexpr uint32_t kPatience = 4096;
 // none will.
 constexpr uint32_t kIdleRounds = 1 << 16;
 
+// Any processor counts bits by a call; most masks are full.
+uint32_t CountOf(uint32_t mask) {
+  return mask == kAllLanes ? kLanes : static_cast<uint32_t>(std::popcount(mask));
+}
+
 template <bool kObserved>
 class BlockLoop {
  public:
@@ -27,6 +33,7 @@ class BlockLoop {
             const Continue& go_on)
       : kernel_(*executable.kernel),
         steps_(executable.steps),
+        straight_ends_(executable.straight_ends),
         block_(block),
         executions_(executions),
         go_on_(go_on) {}
@@ -121,39 +128,72 @@ class BlockLoop {
   void RunGroup(Warp& warp, Group group, uint32_t& spins) {
     uint32_t pc = group.pc, mask = group.mask;
     const uint32_t limit = Limit(warp, pc);
-    const Instruction* code = kernel_.instructions.data();
     bool first = true;
     for (;;) {
       if (pc >= limit && !(first && pc == limit)) break;
       first = false;
-      const Instruction& in = code[pc];
-      uint32_t active = mask;
-      if (in.guard != Slot::kAbsent) {
-        uint32_t guard;
-        std::memcpy(&guard, warp.registers + in.guard, 4);
-        active &= in.guard_negated ? ~guard : guard;
+      const uint32_t stop = std::min(straight_ends_[pc], pc == limit ? pc + 1 : limit);
+      if (stop > pc) {
+        if (!RunStraight(warp, pc, stop, mask)) return;
+        pc = stop;
+      } else if (!RunOne(warp, pc, mask, spins)) {
+        return;
       }
-      executions_.warps[pc] += 1;
-      executions_.lanes[pc] += static_cast<uint32_t>(std::popcount(active));
-      if (++since_question_ >= kStepsBetweenQuestions && !Ask()) return;
-      if (const Step step = steps_[pc]; step != nullptr && !in.group_wide) {
-        if (in.warp_wide && active != kAllLanes && active != 0 &&
-            Waits(warp, in, active, {pc, mask}))
-          return;
-        if (active != 0) {
-          block_.pc = pc;
-          const Slot* slots = kernel_.slots.data() + in.first_slot;
-          if constexpr (kObserved) block_.observer->Before(warp, in, slots, active);
-          step(warp, in, slots, active);
-          if constexpr (kObserved) block_.observer->After(warp, in, slots, active);
-          if (block_.fault.has_value()) return;
-        }
-        ++pc;
-        continue;
-      }
-      if (!Control(warp, in, pc, mask, active, spins)) return;
     }
     Insert(warp, {pc, mask});
+  }
+
+  // Instructions that all lanes of the group execute, one after the other; false where the block
+  // ends.
+  bool RunStraight(Warp& warp, uint32_t pc, uint32_t stop, uint32_t mask) {
+    const uint32_t lanes = CountOf(mask);
+    executions_.Add(pc, stop, lanes);
+    since_question_ += stop - pc;
+    if (since_question_ >= kStepsBetweenQuestions && !Ask()) return false;
+    const Instruction* const code = kernel_.instructions.data();
+    const Slot* const all_slots = kernel_.slots.data();
+    const Step* const steps = steps_.data();
+    for (; pc < stop; ++pc) {
+      const Instruction& in = code[pc];
+      const Slot* const slots = all_slots + in.first_slot;
+      block_.pc = pc;
+      if constexpr (kObserved) block_.observer->Before(warp, in, slots, mask);
+      steps[pc](warp, in, slots, mask);
+      if constexpr (kObserved) block_.observer->After(warp, in, slots, mask);
+      if (block_.fault.has_value()) {
+        executions_.Remove(pc + 1, stop, lanes);
+        return false;
+      }
+    }
+    return true;
+  }
+
+  // An instruction with a guard, of control, or one that waits for lanes; false where the group
+  // ended, parted or waits.
+  bool RunOne(Warp& warp, uint32_t& pc, uint32_t& mask, uint32_t& spins) {
+    const Instruction& in = kernel_.instructions[pc];
+    uint32_t active = mask;
+    if (in.guard != Slot::kAbsent) {
+      uint32_t guard;
+      std::memcpy(&guard, warp.registers + in.guard, 4);
+      active &= in.guard_negated ? ~guard : guard;
+    }
+    executions_.Add(pc, pc + 1, CountOf(active));
+    if (++since_question_ >= kStepsBetweenQuestions && !Ask()) return false;
+    const Step step = steps_[pc];
+    if (step == nullptr || in.group_wide) return Control(warp, in, pc, mask, active, spins);
+    if (in.warp_wide && active != kAllLanes && active != 0 && Waits(warp, in, active, {pc, mask}))
+      return false;
+    if (active != 0) {
+      block_.pc = pc;
+      const Slot* const slots = kernel_.slots.data() + in.first_slot;
+      if constexpr (kObserved) block_.observer->Before(warp, in, slots, active);
+      step(warp, in, slots, active);
+      if constexpr (kObserved) block_.observer->After(warp, in, slots, active);
+      if (block_.fault.has_value()) return false;
+    }
+    ++pc;
+    return true;
   }
 
   bool Ask() {
@@ -356,6 +396,12 @@ class BlockLoop {
   void Release(uint32_t barrier) {
     if constexpr (kObserved) block_.observer->BarrierOpens(block_, barrier);
     for (Warp& warp : block_.warps) {
+      if (warp.groups.size() == 1) {
+        Group& group = warp.groups.front();
+        if (group.state == GroupState::kWaitsAtBarrier && group.barrier == barrier)
+          group = {group.pc + 1, group.mask};
+        continue;
+      }
       std::vector<Group> groups;
       groups.swap(warp.groups);
       for (Group group : groups) {
@@ -385,6 +431,7 @@ class BlockLoop {
 
   const Kernel& kernel_;
   const std::vector<Step>& steps_;
+  const std::vector<uint32_t>& straight_ends_;
   Block& block_;
   Executions& executions_;
   const Continue& go_on_;
@@ -396,6 +443,32 @@ class BlockLoop {
 };
 
 }  // namespace
+
+Executable::Executable(const Kernel& of, std::vector<Step> by)
+    : kernel(&of), steps(std::move(by)), straight_ends(steps.size()) {
+  for (size_t i = steps.size(); i-- > 0;) {
+    const Instruction& in = of.instructions[i];
+    const bool is_plain = steps[i] != nullptr && in.guard == Slot::kAbsent && !in.warp_wide &&
+                          !in.group_wide && i + 1 < steps.size();
+    straight_ends[i] = is_plain ? straight_ends[i + 1] : static_cast<uint32_t>(i);
+  }
+}
+
+void Executions::Add(const Executions& other) {
+  for (size_t i = 0; i < warps_.size(); ++i) {
+    warps_[i] += other.warps_[i];
+    lanes_[i] += other.lanes_[i];
+  }
+}
+
+Executions::Counts Executions::Sum() const {
+  Counts counts{warps_, lanes_};
+  for (std::vector<uint64_t>* const of : {&counts.warps, &counts.lanes}) {
+    std::partial_sum(of->begin(), of->end(), of->begin());
+    of->pop_back();
+  }
+  return counts;
+}
 
 bool RunBlock(const Executable& executable, Block& block, Executions& executions,
               const Continue& go_on) {

@@ -9,14 +9,46 @@
 namespace hloscope::ptx {
 
 struct Executable {
+  Executable() = default;
+  Executable(const Kernel& kernel, std::vector<Step> steps);
+
   const Kernel* kernel = nullptr;
   std::vector<Step> steps;  // aligned with the instructions; nullptr for control
+  // For each instruction the next one, itself included, that takes more than its step: it has a
+  // guard, branches or waits for lanes.
+  std::vector<uint32_t> straight_ends;
 };
 
 // How often each instruction was executed, by warps and by lanes.
-struct Executions {
-  std::vector<uint64_t> warps;
-  std::vector<uint64_t> lanes;
+class Executions {
+ public:
+  explicit Executions(size_t instructions = 0)
+      : warps_(instructions + 1), lanes_(instructions + 1) {}
+
+  // The instructions from `first` up to `end`, by one warp with so many lanes.
+  void Add(uint32_t first, uint32_t end, uint32_t lanes) {
+    ++warps_[first];
+    --warps_[end];
+    lanes_[first] += lanes;
+    lanes_[end] -= lanes;
+  }
+  // Takes those from `first` up to `end` away again.
+  void Remove(uint32_t first, uint32_t end, uint32_t lanes) {
+    --warps_[first];
+    ++warps_[end];
+    lanes_[first] -= lanes;
+    lanes_[end] += lanes;
+  }
+  void Add(const Executions& other);
+
+  struct Counts {
+    std::vector<uint64_t> warps, lanes;  // by instruction
+  };
+  Counts Sum() const;
+
+ private:
+  // What an instruction was executed more often than the one before it.
+  std::vector<uint64_t> warps_, lanes_;
 };
 
 // Takes note of steps and answers whether to go on; called every few thousand steps.

@@ -69,7 +69,8 @@ struct Warp {
 struct Block {
   const LaunchMemory* memory = nullptr;
   std::span<std::byte> shared;
-  std::byte* local = nullptr;  // local_bytes for each thread
+  uint64_t shared_written = 0;  // bytes from its start that may have been written
+  std::byte* local = nullptr;   // local_bytes for each thread
   uint64_t local_bytes = 0;
   std::vector<Warp> warps;
   uint32_t live_threads = 0;

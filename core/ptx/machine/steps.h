@@ -41,8 +41,8 @@ struct VectorUnit {
 // Those that this processor has, the best last.
 std::span<const VectorUnit> VectorUnits();
 
-// The step of the best of them, or the one for all units; nullptr for none. Control instructions have none: the loop of a
-// warp executes them.
+// The step of the best of them, or the one for all units; nullptr for none. Control instructions
+// have none: the loop of a warp executes them.
 Step StepOf(const Instruction& instruction);
 bool IsControl(Operation operation);
 

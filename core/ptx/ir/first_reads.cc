@@ -1,0 +1,171 @@
+// Registers that are read before they are written: a register is definitely written where every way
+// from the entry leads through an instruction without a guard that writes it.
+#include "core/ptx/ir/first_reads.h"
+
+#include <algorithm>
+
+namespace hloscope::ptx {
+namespace {
+
+constexpr uint64_t kLanes = 32;
+constexpr uint64_t kMostWords = uint64_t{1} << 22;
+
+using Words = std::vector<uint64_t>;  // one bit for each register
+
+class Analysis {
+ public:
+  explicit Analysis(const Kernel& kernel) : kernel_(kernel), end_(kernel.register_bytes) {
+    for (const auto& [special, offset] : kernel.specials) end_ = std::min<uint64_t>(end_, offset);
+  }
+
+  std::vector<ByteRange> Find() {
+    const std::vector<ByteRange> all = {{0, static_cast<uint32_t>(end_)}};
+    if (!FindBlocks()) return all;
+    FindRegisters();
+    const size_t words = (registers_.size() + 63) / 64;
+    if (words * blocks_.size() > kMostWords) return all;
+    written_.assign(blocks_.size(), Words(words, ~uint64_t{0}));
+    written_[0].assign(words, 0);
+    while (Spread()) {
+    }
+    read_first_.assign(words, 0);
+    for (size_t b = 0; b < blocks_.size(); ++b) Walk(b, true);
+    return Ranges();
+  }
+
+ private:
+  struct BasicBlock {
+    uint32_t first = 0, end = 0;
+    uint32_t next[2] = {0, 0};
+    uint32_t next_count = 0;
+  };
+
+  // False where branches go to what only a register says.
+  bool FindBlocks() {
+    const auto& code = kernel_.instructions;
+    std::vector<uint32_t> block_of(code.size() + 1, 0);
+    std::vector<bool> begins(code.size() + 1, false);
+    begins[0] = true;
+    for (size_t i = 0; i < code.size(); ++i) {
+      if (code[i].operation == Operation::kBranchIndexed) return false;
+      const bool branches = code[i].operation == Operation::kBra;
+      if (branches) begins[code[i].target] = true;
+      if (branches || Ends(code[i])) begins[i + 1] = true;
+    }
+    for (uint32_t i = 0; i < code.size(); ++i) {
+      if (begins[i]) blocks_.push_back({i, i, {}, 0});
+      blocks_.back().end = i + 1;
+      block_of[i] = static_cast<uint32_t>(blocks_.size() - 1);
+    }
+    for (BasicBlock& block : blocks_) {
+      const Instruction& last = code[block.end - 1];
+      const bool always = last.guard == Slot::kAbsent;
+      if (last.operation == Operation::kBra) block.next[block.next_count++] = block_of[last.target];
+      const bool stops = always && (last.operation == Operation::kBra || Ends(last));
+      if (!stops && block.end < code.size()) block.next[block.next_count++] = block_of[block.end];
+    }
+    return true;
+  }
+
+  static bool Ends(const Instruction& in) {
+    return in.operation == Operation::kRet || in.operation == Operation::kTrap;
+  }
+
+  void FindRegisters() {
+    for (const Slot& slot : kernel_.slots) {
+      if (IsRegister(slot)) registers_.push_back({slot.offset, BytesOf(slot)});
+    }
+    for (const Instruction& in : kernel_.instructions) {
+      if (in.guard != Slot::kAbsent) registers_.push_back({in.guard, 4});
+    }
+    std::ranges::sort(registers_, {}, &ByteRange::offset);
+    const auto same = std::ranges::unique(registers_, {}, &ByteRange::offset);
+    registers_.erase(same.begin(), same.end());
+  }
+
+  bool IsRegister(const Slot& slot) const {
+    return slot.present() && (slot.offset & Slot::kConstant) == 0 && slot.offset < end_;
+  }
+  static uint32_t BytesOf(const Slot& slot) {
+    return slot.bytes == 0 ? 4 : static_cast<uint32_t>(slot.bytes * kLanes);
+  }
+
+  size_t IndexOf(uint32_t offset) const {
+    return static_cast<size_t>(
+        std::ranges::lower_bound(registers_, offset, {}, &ByteRange::offset) - registers_.begin());
+  }
+
+  // What is written where a block ends; notes, when asked, what it reads first.
+  Words Walk(size_t block, bool notes) {
+    Words written = written_[block];
+    const auto reads = [&](uint32_t offset) {
+      const size_t at = IndexOf(offset);
+      if ((written[at / 64] >> at % 64 & 1) == 0) Note(at);
+    };
+    for (uint32_t i = blocks_[block].first; i < blocks_[block].end; ++i) {
+      const Instruction& in = kernel_.instructions[i];
+      const Slot* const slots = kernel_.slots.data() + in.first_slot;
+      if (notes) {
+        if (in.guard != Slot::kAbsent) reads(in.guard);
+        for (uint32_t s = 0; s < in.slot_count; ++s) {
+          // Sums of a warp group are read where they are written.
+          if (IsRegister(slots[s]) && (!slots[s].written || in.group_wide)) reads(slots[s].offset);
+        }
+        // Lanes that take no part may be asked for their values.
+        if (in.operation == Operation::kShfl && IsRegister(slots[2]))
+          Note(IndexOf(slots[2].offset));
+      }
+      if (in.guard != Slot::kAbsent) continue;
+      for (uint32_t s = 0; s < in.slot_count; ++s) {
+        if (!IsRegister(slots[s]) || !slots[s].written) continue;
+        const size_t at = IndexOf(slots[s].offset);
+        written[at / 64] |= uint64_t{1} << at % 64;
+      }
+    }
+    return written;
+  }
+
+  void Note(size_t at) { read_first_[at / 64] |= uint64_t{1} << at % 64; }
+
+  bool Spread() {
+    bool changed = false;
+    for (size_t b = 0; b < blocks_.size(); ++b) {
+      const Words out = Walk(b, false);
+      for (uint32_t n = 0; n < blocks_[b].next_count; ++n) {
+        Words& in = written_[blocks_[b].next[n]];
+        for (size_t i = 0; i < in.size(); ++i) {
+          changed |= (in[i] & ~out[i]) != 0;
+          in[i] &= out[i];
+        }
+      }
+    }
+    return changed;
+  }
+
+  std::vector<ByteRange> Ranges() const {
+    std::vector<ByteRange> ranges;
+    for (size_t at = 0; at < registers_.size(); ++at) {
+      if ((read_first_[at / 64] >> at % 64 & 1) == 0) continue;
+      const auto [offset, bytes] = registers_[at];
+      if (!ranges.empty() && ranges.back().offset + ranges.back().bytes == offset) {
+        ranges.back().bytes += bytes;
+      } else {
+        ranges.push_back({offset, bytes});
+      }
+    }
+    return ranges;
+  }
+
+  const Kernel& kernel_;
+  uint64_t end_;  // of registers; special ones follow
+  std::vector<BasicBlock> blocks_;
+  std::vector<ByteRange> registers_;
+  std::vector<Words> written_;  // for certain, where a block begins
+  Words read_first_;
+};
+
+}  // namespace
+
+std::vector<ByteRange> FirstReads(const Kernel& kernel) { return Analysis(kernel).Find(); }
+
+}  // namespace hloscope::ptx
