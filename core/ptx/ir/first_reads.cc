@@ -7,14 +7,14 @@
 namespace hloscope::ptx {
 namespace {
 
-constexpr uint64_t kLanes = 32;
+constexpr uint64_t kLanesOfWarp = 32;
 constexpr uint64_t kMostWords = uint64_t{1} << 22;
 
-using Words = std::vector<uint64_t>;  // one bit for each register
+using RegisterBits = std::vector<uint64_t>;  // one bit for each register
 
-class Analysis {
+class FirstReadAnalysis {
  public:
-  explicit Analysis(const Kernel& kernel) : kernel_(kernel), end_(kernel.register_bytes) {
+  explicit FirstReadAnalysis(const Kernel& kernel) : kernel_(kernel), end_(kernel.register_bytes) {
     for (const auto& [special, offset] : kernel.specials) end_ = std::min<uint64_t>(end_, offset);
   }
 
@@ -24,7 +24,7 @@ class Analysis {
     FindRegisters();
     const size_t words = (registers_.size() + 63) / 64;
     if (words * blocks_.size() > kMostWords) return all;
-    written_.assign(blocks_.size(), Words(words, ~uint64_t{0}));
+    written_.assign(blocks_.size(), RegisterBits(words, ~uint64_t{0}));
     written_[0].assign(words, 0);
     while (Spread()) {
     }
@@ -87,7 +87,7 @@ class Analysis {
     return slot.present() && (slot.offset & Slot::kConstant) == 0 && slot.offset < end_;
   }
   static uint32_t BytesOf(const Slot& slot) {
-    return slot.bytes == 0 ? 4 : static_cast<uint32_t>(slot.bytes * kLanes);
+    return slot.bytes == 0 ? 4 : static_cast<uint32_t>(slot.bytes * kLanesOfWarp);
   }
 
   size_t IndexOf(uint32_t offset) const {
@@ -96,8 +96,8 @@ class Analysis {
   }
 
   // What is written where a block ends; notes, when asked, what it reads first.
-  Words Walk(size_t block, bool notes) {
-    Words written = written_[block];
+  RegisterBits Walk(size_t block, bool notes) {
+    RegisterBits written = written_[block];
     const auto reads = [&](uint32_t offset) {
       const size_t at = IndexOf(offset);
       if ((written[at / 64] >> at % 64 & 1) == 0) Note(at);
@@ -130,9 +130,9 @@ class Analysis {
   bool Spread() {
     bool changed = false;
     for (size_t b = 0; b < blocks_.size(); ++b) {
-      const Words out = Walk(b, false);
+      const RegisterBits out = Walk(b, false);
       for (uint32_t n = 0; n < blocks_[b].next_count; ++n) {
-        Words& in = written_[blocks_[b].next[n]];
+        RegisterBits& in = written_[blocks_[b].next[n]];
         for (size_t i = 0; i < in.size(); ++i) {
           changed |= (in[i] & ~out[i]) != 0;
           in[i] &= out[i];
@@ -160,12 +160,12 @@ class Analysis {
   uint64_t end_;  // of registers; special ones follow
   std::vector<BasicBlock> blocks_;
   std::vector<ByteRange> registers_;
-  std::vector<Words> written_;  // for certain, where a block begins
-  Words read_first_;
+  std::vector<RegisterBits> written_;  // for certain, where a block begins
+  RegisterBits read_first_;
 };
 
 }  // namespace
 
-std::vector<ByteRange> FirstReads(const Kernel& kernel) { return Analysis(kernel).Find(); }
+std::vector<ByteRange> FirstReads(const Kernel& kernel) { return FirstReadAnalysis(kernel).Find(); }
 
 }  // namespace hloscope::ptx
