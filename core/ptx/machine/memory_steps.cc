@@ -71,7 +71,7 @@ bool LoadTogether(Warp& w, const Instruction& in, const Slot* s, uint32_t m) {
                   false))
     return false;
   T values[kLanes][kWidth];
-  if (lanes.IsRow(sizeof(T) * kWidth)) {
+  if (lanes.is_row) {
     std::memcpy(values, lanes.At(0), sizeof values);
   } else {
     for (uint32_t l = 0; l < kLanes; ++l) std::memcpy(values[l], lanes.At(l), sizeof values[l]);
@@ -96,7 +96,7 @@ bool StoreTogether(Warp& w, const Instruction& in, const Slot* s, uint32_t m) {
     const auto* const column = LanesOf<R>(w, s[1 + v]);
     for (uint32_t l = 0; l < kLanes; ++l) values[l][v] = static_cast<T>(column[l]);
   }
-  if (m == kAllLanes && lanes.IsRow(sizeof(T) * kWidth)) {
+  if (m == kAllLanes && lanes.is_row) {
     std::memcpy(lanes.At(0), values, sizeof values);
     return true;
   }

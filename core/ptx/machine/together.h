@@ -14,6 +14,7 @@ namespace hloscope::ptx::inline HLOSCOPE_UNIT {
 // address of one that does.
 struct Together {
   std::byte* base = nullptr;  // of address 0
+  bool is_row = false;        // one lane lies behind the other without gaps
   Values<uint64_t> addresses;
 
   std::byte* At(uint32_t lane) const { return base + addresses.v[lane]; }
@@ -32,11 +33,15 @@ struct Together {
     } else {
       FindAddresses<uint32_t>(w, slot, static_cast<uint64_t>(offset), m);
     }
-    uint64_t low = ~uint64_t{0}, high = 0, all = 0;
-    for (uint32_t l = 0; l < kLanes; ++l) {
-      low = std::min(low, addresses.v[l]);
-      high = std::max(high, addresses.v[l]);
-      all |= addresses.v[l];
+    is_row = IsRowOf(size);
+    uint64_t low = addresses.v[0], high = low + (kLanes - 1) * size, all = low;
+    if (!is_row) {
+      high = low;
+      for (uint32_t l = 0; l < kLanes; ++l) {
+        low = std::min(low, addresses.v[l]);
+        high = std::max(high, addresses.v[l]);
+        all |= addresses.v[l];
+      }
     }
     if ((all & (size - 1)) != 0) return false;
     if (space == StateSpace::kNone && (low >> kWindowShift) == kLocalWindow) return false;
@@ -50,14 +55,13 @@ struct Together {
     return true;
   }
 
-  // One lane behind the other without gaps.
-  bool IsRow(uint64_t size) const {
+ private:
+  bool IsRowOf(uint64_t size) const {
     uint64_t differs = 0;
     for (uint32_t l = 0; l < kLanes; ++l) differs |= addresses.v[l] ^ (addresses.v[0] + l * size);
     return differs == 0;
   }
 
- private:
   template <typename A>
   void FindAddresses(const Warp& w, Slot slot, uint64_t offset, uint32_t m) {
     const auto* const from = LanesOf<A>(w, slot);
