@@ -61,6 +61,8 @@ void WriteFields(JsonWriter& json, const InstructionReport& report) {
   }
   json.EndArray().Field("run_us", report.run_us);
   if (!report.source.empty()) json.Field("source", report.source);
+  if (!report.kernels.empty()) json.Field("kernels", report.kernels);
+  if (!report.path.empty()) json.Field("path", report.path);
   if (!report.together_with.empty()) {
     json.Key("together_with").BeginArray();
     for (const std::string& name : report.together_with) json.Value(name);
@@ -106,6 +108,7 @@ std::string InstructionReportText(const InstructionReport& report) {
   if (!report.together_with.empty()) {
     text += fmt::format(" together with {}", fmt::join(report.together_with, ", "));
   }
+  if (!report.path.empty()) text += " in " + report.path;
   if (report.error) return text + ": " + report.error->ToString() + "\n";
   if (!report.compared) return text + "\n";
   const LeafComparison worst = Worst(report);

@@ -5,6 +5,7 @@
 
 #include <set>
 
+#include "core/replay/simulated/check_program.h"
 #include "core/replay/simulated/loaded_program.h"
 
 namespace hloscope::replay {
@@ -33,6 +34,7 @@ TEST(DeviceProgramTest, EveryKernelIsLaunchedWithItsSizeAndItsSlices) {
   EXPECT_EQ(program.code.size(), 14u);
   std::set<std::string> kernels;
   for (const DeviceStep& step : program.sequences[0]) {
+    if (step.kind == DeviceStepKind::kNothing) continue;
     EXPECT_EQ(step.kind, DeviceStepKind::kKernels) << program.module->name(step.id);
     for (const KernelLaunch& launch : step.launches) {
       kernels.insert(launch.kernel);
@@ -85,6 +87,29 @@ TEST(DeviceProgramTest, KernelsTakeOperandsAndResultsOrEachSliceOnceOrResultsAlo
   const auto other = ArgumentsOf(step, 4);
   ASSERT_FALSE(other.has_value());
   EXPECT_NE(other.error().message.find("4 arguments"), std::string::npos);
+}
+
+TEST(DeviceProgramTest, WhatAStrangersAssignmentSaysIsCheckedBeforeAnythingRuns) {
+  const auto refused = [](DeviceProgram program) {
+    const Status status = CheckProgram(program);
+    return status.has_value() ? std::string() : status.error().message;
+  };
+  const DeviceProgram sound = ReadSample("softmax_passes_a100");
+  EXPECT_EQ(refused(sound), "");
+  DeviceProgram broken = sound;
+  broken.allocations[0] = -1;
+  EXPECT_NE(refused(broken).find("an allocation of -1 bytes"), std::string::npos);
+  broken = sound;
+  broken.parameters[0].offset = 1 << 20;
+  EXPECT_NE(refused(broken).find("at 1048576 + "), std::string::npos);
+  broken = sound;
+  broken.results[0].bytes = 4;  // fewer than its shape takes
+  EXPECT_NE(refused(broken).find("+ 4 bytes"), std::string::npos);
+  broken = sound;
+  for (auto& step : broken.sequences[0]) {
+    for (KernelLaunch& launch : step.launches) launch.threads = {int64_t{1} << 32, 1, 1};
+  }
+  EXPECT_NE(refused(broken).find("which no GPU allows"), std::string::npos);
 }
 
 }  // namespace

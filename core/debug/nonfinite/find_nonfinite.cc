@@ -7,6 +7,7 @@
 #include <algorithm>
 
 #include "core/debug/compare/compare_bits.h"
+#include "core/debug/nonfinite/inside_fusion.h"
 #include "core/dump/tensors/tensor_values.h"
 #include "core/hlo/analysis/source_line.h"
 #include "core/hlo/text/value_text.h"
@@ -224,21 +225,29 @@ Result<NonFiniteReport> FindFirstNonFinite(const Module& module, std::span<const
   arrivals.LookAtArguments(arguments);
   arrivals.LookAtConstants();
   HLOSCOPE_ASSIGN_OR_RETURN(const SearchedRun searched, run(NonFiniteSearchRequest(kind)));
+  // The platform may have looked at the values of the module that it compiled.
+  const Module& looked = searched.finding.module ? *searched.finding.module : module;
   HLOSCOPE_ASSIGN_OR_RETURN(const NonFiniteFound found,
-                            ReadNonFiniteFound(module, searched.finding));
+                            ReadNonFiniteFound(looked, searched.finding));
   const auto& leaves = searched.leaves;
   const std::optional<NonFiniteOrigin>& origin = found.first;
   if (!origin) {
     AddArrival(module, arrivals, kind, leaves, report);
     return report;
   }
-  const NonFiniteOrigin narrowed = Narrowed(module, *origin, kind, run);
-  report.first = ReportOf(module, narrowed, kind);
+  if (const auto inside = FindInsideFusion(looked, *origin, kind)) {
+    report.first = ReportOf(*inside->module, inside->origin, kind);
+    report.first->device = origin->device;
+    const auto around = PathOf(looked, origin->frames);
+    report.first->path.insert(report.first->path.begin(), around.begin(), around.end());
+  } else {
+    report.first = ReportOf(looked, Narrowed(looked, *origin, kind, run), kind);
+  }
   const InstructionId in_entry =
       origin->frames.empty() ? origin->instruction : origin->frames[0].caller;
-  report.first->reaches_output = ReachesOutput(module, in_entry, leaves);
+  report.first->reaches_output = ReachesOutput(looked, in_entry, leaves);
   const InstructionId infinity = found.infinity_from;
-  if (infinity.valid()) report.first->infinity_from = module.name(infinity);
+  if (infinity.valid()) report.first->infinity_from = looked.name(infinity);
   return report;
 }
 

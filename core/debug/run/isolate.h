@@ -27,6 +27,9 @@ struct InstructionReport {
   std::optional<Error> error;      // why it did not run, or is of no value to compare
   double run_us = 0;               // of the module it ran in, others beside it
   std::optional<double> alone_us;  // by itself, the least of some runs; where that is asked for
+  // Of one that kernels of a compiled program computed: their names, and the loops and calls around
+  // it; else empty.
+  std::string kernels, path;
   // Where it took others beside it for a difference: their names, in order.
   std::vector<std::string> together_with;
   bool differs() const;

@@ -9,6 +9,7 @@
 
 #include "core/debug/run/host_feeds.h"
 #include "core/debug/run/input_source.h"
+#include "core/debug/run/isolate_kernels.h"
 #include "core/debug/run/output_judge.h"
 #include "core/debug/run/run_literals.h"
 #include "core/debug/run/run_results.h"
@@ -352,7 +353,27 @@ class Replay {
     return {};
   }
 
+  // The kernels of the program as it was compiled, against the reference.
+  Status IsolateCompiled() {
+    const auto tell = [&](const InstructionReport& instruction) {
+      if (request_.on_instruction) request_.on_instruction(instruction);
+    };
+    HLOSCOPE_ASSIGN_OR_RETURN(
+        KernelsReport kernels,
+        IsolateKernels(*test_, source_->inputs().lists, OptionsFor(Side::kTest, 0), request_.bounds,
+                       request_.statistics, tell));
+    report_.first_divergent = std::move(kernels.first_divergent);
+    report_.warnings.push_back(
+        fmt::format("isolated: {} of {} instructions that kernels compute differ from what they "
+                    "mean on the same operands ({})",
+                    kernels.differing, kernels.instructions, Reference()));
+    isolated_kernels_ = true;
+    return {};
+  }
+
   Status IsolateInstructions() {
+    const replay::PlatformRow* const row = replay::FindPlatform(request_.platform);
+    if (row != nullptr && row->Has(replay::kRunsDumps)) return IsolateCompiled();
     if (placement_->lists() > 1) {
       return UnsupportedError(
           "--isolate_instructions supports one device, the module is for several",
@@ -391,6 +412,12 @@ class Replay {
     const bool differs = std::ranges::any_of(outputs, [](const RunOutput& output) {
       return output.compared && !output.comparison.equal();
     });
+    if (isolated_kernels_ && !report_.first_divergent && differs) {
+      report_.warnings.push_back(
+          "no kernel differs by itself: small differences of several add up, or it lies in what "
+          "has "
+          "no kernel");
+    }
     if (!isolation_ || report_.first_divergent || !differs) return {};
     HLOSCOPE_ASSIGN_OR_RETURN(report_.first_divergent, isolation_->GrowPieces());
     if (report_.first_divergent && request_.on_instruction) {
@@ -516,6 +543,7 @@ class Replay {
   std::optional<uint32_t> test_program_, reference_program_;  // of request_.recorder
   std::unique_ptr<replay::Platform> isolating_, isolating_reference_;
   std::optional<Isolation> isolation_;  // of the first iteration
+  bool isolated_kernels_ = false;       // instead
   std::unique_ptr<replay::Executable> precise_executable_;
   std::optional<replay::Placement> placement_;
   std::vector<replay::LeafPlacement> results_;  // with what the first gathering decided

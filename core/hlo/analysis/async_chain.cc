@@ -68,7 +68,7 @@ InstructionId AsyncChains::Trace(InstructionId id) {
     if (i.opcode == kAsyncStart) return id;
     if (starts_[id.index].valid()) return starts_[id.index];
     if (i.opcode == kParameter) {
-      id = OperandOfParameter(id);
+      id = CallGraphOf(module_).OperandOfParameter(module_, id);
     } else if (i.opcode == kTuple) {
       if (part.empty() || static_cast<size_t>(part.back()) >= operands.size()) return {};
       id = operands[static_cast<size_t>(part.back())];
@@ -86,35 +86,6 @@ InstructionId AsyncChains::Trace(InstructionId id) {
     }
   }
   return {};
-}
-
-InstructionId AsyncChains::OperandOfParameter(InstructionId parameter) {
-  if (callers_.empty()) IndexCallers();
-  const Caller& caller = callers_[module_[parameter].computation.index];
-  if (!caller.instruction.valid()) return {};
-  int64_t operand = caller.only_operand;
-  if (operand < 0) operand = module_.GetInt(module_[parameter], AttributeKey::kParameterNumber, -1);
-  auto operands = module_.operands(caller.instruction);
-  bool there = operand >= 0 && operand < static_cast<int64_t>(operands.size());
-  return there ? operands[static_cast<size_t>(operand)] : InstructionId();
-}
-
-void AsyncChains::IndexCallers() {
-  callers_.resize(module_.computations().size());
-  InstructionId before;
-  int64_t branch = 0;
-  for (const Call& call : CallGraphOf(module_).calls()) {
-    branch = call.caller == before ? branch + 1 : 1;
-    before = call.caller;
-    const Opcode opcode = module_[call.caller].opcode;
-    Caller& caller = callers_[call.callee.index];
-    if (caller.instruction.valid() ||
-        (opcode != kCall && opcode != kWhile && opcode != kConditional)) {
-      continue;
-    }
-    const int64_t only = opcode == kWhile ? 0 : opcode == kConditional ? branch : -1;
-    caller = {call.caller, only};
-  }
 }
 
 }  // namespace hloscope::hlo

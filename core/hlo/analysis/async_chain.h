@@ -29,19 +29,11 @@ class AsyncChains {
   }
 
  private:
-  struct Caller {
-    InstructionId instruction;
-    int64_t only_operand;  // that all parameters are; -1: the operand of their number
-  };
-
   InstructionId Trace(InstructionId id);
-  InstructionId OperandOfParameter(InstructionId parameter);
-  void IndexCallers();
 
   const Module& module_;
   std::vector<InstructionId> all_;
   std::vector<InstructionId> starts_;  // by instruction; empty without asynchronous instructions
-  std::vector<Caller> callers_;        // the first caller of every computation
   size_t steps_left_ = 0;
 };
 

@@ -2,6 +2,7 @@
 #include "core/hlo/analysis/call_graph.h"
 
 #include <algorithm>
+#include <utility>
 
 namespace hloscope::hlo {
 
@@ -52,6 +53,7 @@ CallGraph::CallGraph(const Module& module)
     }
   }
   IndexCallers(module.computations().size());
+  IndexGivers(module);
   OrderCalleesFirst();
   OrderCallersFirst();
   FindReached(module.entry_id());
@@ -73,6 +75,33 @@ InstructionId CallGraph::FirstCaller(ComputationId c) const {
 
 InstructionId CallGraph::OnlyCaller(ComputationId c) const {
   return callers(c).size() == 1 ? callers(c).front() : InstructionId();
+}
+
+// The first caller of each computation that gives it operands as they are.
+void CallGraph::IndexGivers(const Module& module) {
+  givers_.resize(module.computations().size());
+  InstructionId before;
+  int64_t branch = 0;
+  for (const Call& call : calls_) {
+    branch = call.caller == before ? branch + 1 : 1;
+    before = call.caller;
+    const Opcode opcode = module[call.caller].opcode;
+    Giver& giver = givers_[call.callee.index];
+    if (giver.caller.valid()) continue;
+    if (opcode == Opcode::kCall || opcode == Opcode::kAsyncStart) giver = {call.caller, -1};
+    if (opcode == Opcode::kWhile) giver = {call.caller, 0};
+    if (opcode == Opcode::kConditional) giver = {call.caller, branch};
+  }
+}
+
+InstructionId CallGraph::OperandOfParameter(const Module& module, InstructionId parameter) const {
+  const Giver& giver = givers_[module[parameter].computation.index];
+  if (!giver.caller.valid()) return {};
+  int64_t operand = giver.only_operand;
+  if (operand < 0) operand = module.GetInt(module[parameter], AttributeKey::kParameterNumber, -1);
+  const auto operands = module.operands(giver.caller);
+  const bool there = operand >= 0 && std::cmp_less(operand, operands.size());
+  return there ? operands[static_cast<size_t>(operand)] : InstructionId();
 }
 
 void CallGraph::IndexCallers(size_t computations) {

@@ -1,5 +1,4 @@
 // CallGraph: who calls whom in a module, and the orders that follow. CallGraphOf(module) keeps one.
-// one.
 #pragma once
 
 #include <cstdint>
@@ -36,6 +35,9 @@ class CallGraph {
   // Invalid where there is none; where there is not exactly one.
   InstructionId FirstCaller(ComputationId c) const;
   InstructionId OnlyCaller(ComputationId c) const;
+  // Of a parameter, the operand that the first call, loop, branch or asynchronous start that calls
+  // its computation gives it; invalid where there is none.
+  InstructionId OperandOfParameter(const Module& module, InstructionId parameter) const;
 
   // Callees before callers; computations on a cycle of calls, which no sound module has, in some
   // order.
@@ -46,7 +48,12 @@ class CallGraph {
   bool IsReached(ComputationId c) const { return reached_[c.index]; }
 
  private:
+  struct Giver {
+    InstructionId caller;
+    int64_t only_operand = -1;  // that all parameters are; -1: the operand of their number
+  };
   void IndexCallers(size_t computations);
+  void IndexGivers(const Module& module);
   void OrderCalleesFirst();
   void OrderCallersFirst();
   void FindReached(ComputationId entry);
@@ -55,6 +62,7 @@ class CallGraph {
   std::vector<uint32_t> first_call_, call_count_;  // by computation, in calls_
   std::vector<uint32_t> first_caller_;
   std::vector<InstructionId> callers_;
+  std::vector<Giver> givers_;  // by computation
   std::vector<ComputationId> callees_first_, callers_first_;
   std::vector<bool> reached_;
 };

@@ -153,7 +153,7 @@ Status NonFiniteSearch::OnValue(const eval::Site& site, std::span<const Value> o
       return frame.caller == lanes_of_->instruction;
     });
     const bool now = executions_[lanes_of_->instruction.index] == lanes_of_->execution;
-    if (inside && now && !ForwardsOperand(module_[site.instruction].opcode)) {
+    if (inside && now && !HandsOn(site.instruction)) {
       Look(site, operands, value);
     }
     const bool over =
@@ -162,9 +162,14 @@ Status NonFiniteSearch::OnValue(const eval::Site& site, std::span<const Value> o
     return std::unexpected(EndedByPlan());
   }
   if (first_) return {};
-  if (!ForwardsOperand(module_[site.instruction].opcode)) Look(site, operands, value);
+  if (!HandsOn(site.instruction)) Look(site, operands, value);
   if (kind_ == NonFiniteKind::kNan) NoteInfinities(site, operands, value);
   return {};
+}
+
+bool NonFiniteSearch::HandsOn(InstructionId id) const {
+  const Opcode opcode = module_[id].opcode;
+  return ForwardsOperand(opcode) && (sees_fusions_ || opcode != Opcode::kFusion);
 }
 
 void NonFiniteSearch::Look(const eval::Site& site, std::span<const Value> operands,
@@ -209,7 +214,7 @@ void NonFiniteSearch::NoteInfinities(const eval::Site& site, std::span<const Val
   const Opcode opcode = module_[site.instruction].opcode;
   std::vector<bool> made;
   std::vector<const Value*> pending = {&value};
-  while (!ForwardsOperand(opcode) && !pending.empty()) {
+  while (!HandsOn(site.instruction) && !pending.empty()) {
     const Value& part = *pending.back();
     pending.pop_back();
     if (!part.is_tuple()) {

@@ -39,8 +39,7 @@ struct NonFiniteFound {
 // origin's execution only, and end the run behind it.
 SearchRequest NonFiniteSearchRequest(NonFiniteKind kind, const NonFiniteOrigin* lanes_of = nullptr);
 // What such a search has found in `module`. Internal error: malformed.
-Result<NonFiniteFound> ReadNonFiniteFound(const hlo::Module& module,
-                                              const SearchFinding& finding);
+Result<NonFiniteFound> ReadNonFiniteFound(const hlo::Module& module, const SearchFinding& finding);
 
 // Sees whole arrays; scalar computations only where what they make could be hidden from their
 // caller's result. Remembers the first origin, and of a NaN what made the infinity it came from.
@@ -52,10 +51,12 @@ class NonFiniteSearch : public Search {
   Status OnValue(const eval::Site& site, std::span<const eval::Value> operands,
                  const eval::Value& value) override;
   bool WantsLanes(hlo::InstructionId caller) override;
+  void FusionsAreWhole() override { sees_fusions_ = false; }
 
   SearchFinding Finding() const override;
 
  private:
+  bool HandsOn(hlo::InstructionId id) const;
   void Look(const eval::Site& site, std::span<const eval::Value> operands,
             const eval::Value& value);
   void NoteInfinities(const eval::Site& site, std::span<const eval::Value> operands,
@@ -65,6 +66,7 @@ class NonFiniteSearch : public Search {
   const hlo::Module& module_;
   NonFiniteKind kind_;
   std::optional<NonFiniteOrigin> lanes_of_;
+  bool sees_fusions_ = true;
   std::vector<bool> hides_;  // by instruction: it applies a computation that may hide what it makes
   std::vector<int64_t> executions_;
   std::optional<NonFiniteOrigin> first_;

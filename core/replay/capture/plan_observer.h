@@ -22,6 +22,11 @@ class PlanObserver : public eval::Observer {
   static Result<std::unique_ptr<PlanObserver>> Make(const hlo::Module& module,
                                                     const CapturePlan& plan, RunStream& stream);
 
+  // See Search.
+  void FusionsAreWhole() {
+    if (search_ != nullptr) search_->FusionsAreWhole();
+  }
+
   Status OnValue(const eval::Site& site, std::span<const eval::Value> operands,
                  const eval::Value& value) override;
   bool WantsLanes(hlo::InstructionId caller) override;

@@ -34,6 +34,8 @@ struct CapturedValue {
 struct SearchFinding {
   std::string name, fields;
   std::vector<eval::Value> values = {};
+  // Whose instructions it names, where another module ran than the one that was given.
+  std::shared_ptr<const hlo::Module> module = nullptr;
 };
 
 struct RunWarning {

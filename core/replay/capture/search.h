@@ -12,6 +12,8 @@ namespace hloscope::replay {
 
 class Search : public eval::Observer {
  public:
+  // Before the run: nobody will show what happens inside fusions.
+  virtual void FusionsAreWhole() {}
   // Once, behind the run.
   virtual SearchFinding Finding() const = 0;
 };

@@ -43,12 +43,14 @@ enum class DeviceStepKind : uint8_t {
   kWhile,     // sequences: condition, body
   kConditional,
   kCall,
+  kNothing,  // another name for values that are there already
 };
 
 struct DeviceStep {
   DeviceStepKind kind = DeviceStepKind::kEvaluate;
   hlo::InstructionId id;
   std::vector<Slice> operands;  // the arrays of all operands, in order
+  Slice predicate;              // of kWhile: what its condition gives
   std::vector<Slice> results;   // the arrays of the result, in the order of their indices
   std::vector<std::pair<Slice, Slice>> copies;  // from, to
   std::vector<KernelLaunch> launches;

@@ -9,6 +9,7 @@
 #include <thread>
 #include <utility>
 
+#include "core/base/scope_exit.h"
 #include "core/eval/machine/indices.h"
 #include "core/replay/pjrt/device_bytes.h"
 
@@ -46,9 +47,16 @@ Result<Value> DeviceRun::Run(std::span<const Value> arguments) {
 }
 
 Status DeviceRun::Allocate() {
-  for (const int64_t bytes : program_.allocations) {
+  for (size_t i = 0; i < program_.allocations.size(); ++i) {
+    const int64_t bytes = program_.allocations[i];
     const int64_t padded = (bytes + kPadding - 1) / kPadding * kPadding + kPadding;
-    HLOSCOPE_ASSIGN_OR_RETURN(eval::Buffer buffer, machine_.Allocate(padded));
+    auto allocated = machine_.Allocate(padded);
+    if (!allocated.has_value()) {
+      allocated.error().message.insert(
+          0, fmt::format("allocation {} of the buffer assignment takes {} bytes: ", i, bytes));
+      return std::unexpected(std::move(allocated).error());
+    }
+    eval::Buffer buffer = *std::move(allocated);
     std::memset(buffer.data(), kPoison, static_cast<size_t>(padded));
     allocations_.push_back(std::move(buffer));
   }
@@ -77,6 +85,22 @@ Status DeviceRun::RunSequence(uint32_t sequence) {
 
 Status DeviceRun::RunStep(const DeviceStep& step) {
   HLOSCOPE_TRY(machine_.Charge(1));
+  return observer_ != nullptr && observer_->Wants(step) ? RunObserved(step) : DoStep(step);
+}
+
+// Operands are read first: a step may write over them.
+Status DeviceRun::RunObserved(const DeviceStep& step) {
+  const std::vector<Value> operands = OperandsOf(step);
+  const int64_t start = eval::SteadyNanoseconds();
+  HLOSCOPE_TRY(DoStep(step));
+  const int64_t duration = eval::SteadyNanoseconds() - start;
+  size_t next = 0;
+  const Value result = ValueOf(program_.module->shape(step.id), step.results, next);
+  return observer_->OnStep(
+      {step, {step.id, machine_.device(), frames_}, operands, result, duration, machine_});
+}
+
+Status DeviceRun::DoStep(const DeviceStep& step) {
   switch (step.kind) {
     case DeviceStepKind::kKernels:
       return RunKernels(step);
@@ -88,9 +112,17 @@ Status DeviceRun::RunStep(const DeviceStep& step) {
     case DeviceStepKind::kConditional:
       return RunBranch(step);
     case DeviceStepKind::kCall:
-      return RunSequence(step.sequences[0]);
+      return RunCallee(step, 0);
+    case DeviceStepKind::kNothing:
+      return {};
   }
   return {};
+}
+
+Status DeviceRun::RunCallee(const DeviceStep& step, size_t callee, int64_t iteration) {
+  frames_.push_back({step.id, iteration});
+  const OnScopeExit pop([&] { frames_.pop_back(); });
+  return RunSequence(step.sequences[callee]);
 }
 
 Status DeviceRun::RunKernels(const DeviceStep& step) {
@@ -143,32 +175,28 @@ Status DeviceRun::RunLoop(const DeviceStep& step) {
           fmt::format("; {} had run {} iterations", program_.module->name(step.id), turn);
       return std::unexpected(std::move(error));
     }
-    HLOSCOPE_TRY(RunSequence(step.sequences[0]));
-    if (*At(step.operands[0]) == std::byte{0}) return {};
-    HLOSCOPE_TRY(RunSequence(step.sequences[1]));
+    HLOSCOPE_TRY(RunCallee(step, 0, turn));
+    if (*At(step.predicate) == std::byte{0}) return {};
+    HLOSCOPE_TRY(RunCallee(step, 1, turn));
   }
 }
 
 Status DeviceRun::RunBranch(const DeviceStep& step) {
   const Shape& shape = program_.module->shape(program_.module->operands(step.id)[0]);
   size_t next = 0;
-  HLOSCOPE_ASSIGN_OR_RETURN(const Value selector, ValueOf(shape, step.operands, next));
+  const Value selector = ValueOf(shape, step.operands, next);
+  if (selector.is_missing()) return std::unexpected(selector.error());
   const auto count = std::ssize(step.sequences);
   const int64_t branch = eval::TakenBranch(selector, count);
   if (branch < 0 || branch >= count) {
     return UnsupportedError(fmt::format("{} has no such branch", program_.module->name(step.id)));
   }
-  return RunSequence(step.sequences[static_cast<size_t>(branch)]);
+  return RunCallee(step, static_cast<size_t>(branch));
 }
 
 Status DeviceRun::Evaluate(const DeviceStep& step) {
   const hlo::Module& module = *program_.module;
-  std::vector<Value> operands;
-  size_t next = 0;
-  for (const InstructionId operand : module.operands(step.id)) {
-    HLOSCOPE_ASSIGN_OR_RETURN(Value value, ValueOf(module.shape(operand), step.operands, next));
-    operands.push_back(std::move(value));
-  }
+  std::vector<Value> operands = OperandsOf(step);
   const Opcode opcode = module[step.id].opcode;
   Value value;
   const int64_t start = eval::SteadyNanoseconds();
@@ -182,18 +210,25 @@ Status DeviceRun::Evaluate(const DeviceStep& step) {
   } else {
     counts_.evaluated.Add(step.id, eval::SteadyNanoseconds() - start);
   }
-  next = 0;
+  size_t next = 0;
   return Store(value, module.shape(step.id), step.results, next);
 }
 
-Result<Value> DeviceRun::ValueOf(const Shape& shape, std::span<const Slice> leaves,
-                                 size_t& next) const {
+std::vector<Value> DeviceRun::OperandsOf(const DeviceStep& step) const {
+  const hlo::Module& module = *program_.module;
+  std::vector<Value> operands;
+  size_t next = 0;
+  for (const InstructionId operand : module.operands(step.id)) {
+    operands.push_back(ValueOf(module.shape(operand), step.operands, next));
+  }
+  return operands;
+}
+
+Value DeviceRun::ValueOf(const Shape& shape, std::span<const Slice> leaves, size_t& next) const {
   if (shape.IsTuple()) {
     std::vector<Value> elements;
-    for (const Shape& element : shape.elements()) {
-      HLOSCOPE_ASSIGN_OR_RETURN(Value value, ValueOf(element, leaves, next));
-      elements.push_back(std::move(value));
-    }
+    for (const Shape& element : shape.elements())
+      elements.push_back(ValueOf(element, leaves, next));
     return Value::Tuple(std::move(elements));
   }
   const Slice& slice = leaves[next++];
@@ -201,8 +236,9 @@ Result<Value> DeviceRun::ValueOf(const Shape& shape, std::span<const Slice> leav
   if (!slice.known()) {
     return Value::Missing(InputError("the buffer assignment does not say where it lies").error());
   }
-  HLOSCOPE_ASSIGN_OR_RETURN(hlo::Literal literal, pjrt::FromDeviceBytes(shape, At(slice)));
-  return Value::Array(std::move(literal));
+  auto literal = pjrt::FromDeviceBytes(shape, At(slice));
+  if (!literal.has_value()) return Value::Missing(std::move(literal).error());
+  return Value::Array(*std::move(literal));
 }
 
 Status DeviceRun::Store(const Value& value, const Shape& shape, std::span<const Slice> leaves,

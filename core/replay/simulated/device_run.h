@@ -10,6 +10,7 @@
 #include "core/replay/hand_overs.h"
 #include "core/replay/simulated/device_program.h"
 #include "core/replay/simulated/loaded_program.h"
+#include "core/replay/simulated/step_observer.h"
 
 namespace hloscope::replay {
 
@@ -21,8 +22,9 @@ struct DeviceCounts {
 
 class DeviceRun {
  public:
-  DeviceRun(const LoadedProgram& loaded, eval::Machine& machine)
-      : program_(loaded.program), loaded_(loaded), machine_(machine) {}
+  // `observer`: who is shown the steps; null: nobody.
+  DeviceRun(const LoadedProgram& loaded, eval::Machine& machine, StepObserver* observer = nullptr)
+      : program_(loaded.program), loaded_(loaded), machine_(machine), observer_(observer) {}
 
   // The value of the root. Errors end the run: a kernel that touches what is not its own (internal
   // to XLA, so an environment error with kernel and line), memory, deadline, what the evaluator
@@ -35,6 +37,9 @@ class DeviceRun {
   Status WriteInputs(std::span<const eval::Value> arguments);
   Status RunSequence(uint32_t sequence);
   Status RunStep(const DeviceStep& step);
+  Status RunObserved(const DeviceStep& step);
+  Status DoStep(const DeviceStep& step);
+  Status RunCallee(const DeviceStep& step, size_t callee, int64_t iteration = 0);
   Status RunKernels(const DeviceStep& step);
   Status Launch(const KernelLaunch& launch);
   Status RunLoop(const DeviceStep& step);
@@ -44,15 +49,18 @@ class DeviceRun {
   std::byte* At(const Slice& slice) const {
     return allocations_[static_cast<size_t>(slice.allocation)].data() + slice.offset;
   }
-  Result<eval::Value> ValueOf(const hlo::Shape& shape, std::span<const Slice> leaves,
-                              size_t& next) const;
+  std::vector<eval::Value> OperandsOf(const DeviceStep& step) const;
+  // Missing where the assignment does not say where it lies, or nobody can read such an array.
+  eval::Value ValueOf(const hlo::Shape& shape, std::span<const Slice> leaves, size_t& next) const;
   Status Store(const eval::Value& value, const hlo::Shape& shape, std::span<const Slice> leaves,
                size_t& next);
 
   const DeviceProgram& program_;
   const LoadedProgram& loaded_;
   eval::Machine& machine_;
+  StepObserver* observer_;
   std::vector<eval::Buffer> allocations_;
+  std::vector<eval::Frame> frames_;  // the loops, branches and calls around the step at hand
   DeviceCounts counts_;
 };
 

@@ -8,7 +8,9 @@ namespace {
 std::string_view WhyEvaluated(const hlo::Module& module, hlo::InstructionId id) {
   if (module[id].opcode == hlo::Opcode::kCustomCall)
     return "a library's own code, which no dump has";
-  if (module[id].opcode == hlo::Opcode::kFusion) return "its kernel is not in the dump";
+  if (module[id].opcode == hlo::Opcode::kFusion) {
+    return "its kernel is not in the dump, or works on the memory of other devices";
+  }
   if (module[id].opcode == hlo::Opcode::kFft) return "cuFFT's own code, which no dump has";
   return "XLA's runtime does it without a kernel of the dump";
 }
@@ -23,7 +25,7 @@ Result<std::optional<eval::Value>> DeviceRunner::RunWhole(
     eval::Machine& machine, hlo::ComputationId computation,
     std::span<const eval::Value> arguments) const {
   if (computation != module().entry_id()) return std::nullopt;
-  DeviceRun run(loaded_, machine);
+  DeviceRun run(loaded_, machine, observer_);
   auto value = run.Run(arguments);
   const std::lock_guard lock(mutex_);
   counts_.kernels += run.counts().kernels;

@@ -12,7 +12,9 @@ namespace hloscope::replay {
 // Of one run of a module.
 class DeviceRunner : public eval::CompiledKernels {
  public:
-  explicit DeviceRunner(const LoadedProgram& loaded) : loaded_(loaded) {}
+  // `observer`: who is shown the steps; null: nobody.
+  DeviceRunner(const LoadedProgram& loaded, StepObserver* observer)
+      : loaded_(loaded), observer_(observer) {}
 
   const hlo::Module& module() const override { return *loaded_.program.module; }
   bool Has(hlo::InstructionId) const override { return false; }
@@ -27,6 +29,7 @@ class DeviceRunner : public eval::CompiledKernels {
 
  private:
   const LoadedProgram& loaded_;
+  StepObserver* observer_;
   mutable std::mutex mutex_;  // devices run at the same time
   mutable DeviceCounts counts_;
 };

@@ -78,35 +78,11 @@ bool LeafSlices::Follow(Leaf& leaf) const {
       return true;
     }
     case Opcode::kParameter:
-      return FollowParameter(leaf);
+      leaf.id = calls_.OperandOfParameter(module_, leaf.id);
+      return leaf.id.valid();
     default:
       return FollowAsync(leaf);
   }
-}
-
-bool LeafSlices::FollowParameter(Leaf& leaf) const {
-  const hlo::Instruction& i = module_[leaf.id];
-  const InstructionId caller = calls_.FirstCaller(i.computation);
-  if (!caller.valid()) return false;
-  const auto operands = module_.operands(caller);
-  auto operand = static_cast<size_t>(module_.GetInt(i, AttributeKey::kParameterNumber));
-  switch (module_[caller].opcode) {
-    case Opcode::kWhile:
-    case Opcode::kCall:
-    case Opcode::kAsyncStart:
-      break;
-    case Opcode::kConditional: {
-      const auto callees = calls_.calls(caller);
-      const auto own = std::ranges::find(callees, i.computation, &hlo::Call::callee);
-      operand = static_cast<size_t>(own - callees.begin()) + 1;
-      break;
-    }
-    default:
-      return false;
-  }
-  if (operand >= operands.size()) return false;
-  leaf.id = operands[operand];
-  return true;
 }
 
 // The value of a start is (operands, results, …), that of an all-reduce-start its result.

@@ -34,7 +34,6 @@ class LeafSlices {
   };
   // One step towards what defines it; false where there is none.
   bool Follow(Leaf& leaf) const;
-  bool FollowParameter(Leaf& leaf) const;
   bool FollowAsync(Leaf& leaf) const;
 
   const hlo::Module& module_;

@@ -12,7 +12,10 @@
 #include "core/replay/pjrt/scratch_folder.h"
 #include "core/replay/simulated/device_run.h"
 #include "core/replay/simulated/device_runner.h"
+#include "core/replay/simulated/kernel_meanings.h"
 #include "core/replay/simulated/loaded_program.h"
+#include "core/replay/simulated/plan_steps.h"
+#include "core/replay/simulated/spread_leaves.h"
 
 namespace hloscope::replay {
 namespace {
@@ -64,26 +67,64 @@ Result<DeviceProgram> CompiledProgram(const std::shared_ptr<const hlo::Module>& 
 
 class SimulatedExecutable : public EvaluatorExecutable {
  public:
+  // `spread`: where the program was partitioned and the module was not.
   SimulatedExecutable(std::shared_ptr<const hlo::Module> module, const RunOptions& options,
-                      std::unique_ptr<const LoadedProgram> loaded)
-      : EvaluatorExecutable(std::move(module), options, loaded->program.module),
-        loaded_(std::move(loaded)) {}
+                      std::unique_ptr<const LoadedProgram> loaded,
+                      std::optional<SpreadLeaves> spread)
+      : EvaluatorExecutable(spread ? loaded->program.module : module, options,
+                            loaded->program.module),
+        given_(std::move(module)),
+        loaded_(std::move(loaded)),
+        spread_(std::move(spread)) {}
 
   Result<RunResult> Run(std::span<const std::vector<hlo::Literal>> inputs,
                         const RunOptions& options, RunStream& stream) override {
+    if (!spread_) return RunDevices(inputs, options, options.capture.results, stream);
+    HLOSCOPE_ASSIGN_OR_RETURN(const auto devices, spread_->Inputs(inputs));
+    SpreadLeaves::Results results(*spread_, stream);
+    HLOSCOPE_ASSIGN_OR_RETURN(const RunResult run,
+                              RunDevices(devices, options, CaptureForm::kBytes, results));
+    results.Tell(options.capture, given_->entry().root);
+    return run;
+  }
+
+ private:
+  Result<RunResult> RunDevices(std::span<const std::vector<hlo::Literal>> inputs,
+                               const RunOptions& options, CaptureForm results, RunStream& stream) {
     for (const std::string& warning : loaded_->program.warnings) stream.Take(RunWarning{warning});
+    HLOSCOPE_ASSIGN_OR_RETURN(const auto observer, ObserverFor(options.capture, stream));
     RunOptions own = options;
     own.record_steps = 0;  // instructions are no steps here
-    const DeviceRunner runner(*loaded_);
+    own.capture = CapturePlan();
+    own.capture.stage = options.capture.stage;
+    own.capture.results = results;
+    const DeviceRunner runner(*loaded_, observer.get());
     set_compiled(&runner);
     auto result = EvaluatorExecutable::Run(inputs, own, stream);
     set_compiled(nullptr);
+    if (!result.has_value() && (observer == nullptr || !observer->ended())) return result;
+    if (!result.has_value()) result = RunResult{.ended_by_plan = true};
+    if (observer != nullptr) {
+      observer->Finish();
+      result->executions = observer->executions();
+    }
     runner.Tell(stream);
     return result;
   }
 
- private:
+  // Null where the plan wants nothing but results.
+  Result<std::unique_ptr<StepObserver>> ObserverFor(const CapturePlan& plan,
+                                                    RunStream& stream) const {
+    if (plan.search && plan.search->name == kKernelMeaningsSearch) {
+      return std::make_unique<KernelMeanings>(*loaded_->program.module, stream);
+    }
+    if (!plan.wants_more_than_results()) return nullptr;
+    return PlanSteps::Make(given_, loaded_->program.module, plan, stream);
+  }
+
+  std::shared_ptr<const hlo::Module> given_;
   std::unique_ptr<const LoadedProgram> loaded_;
+  std::optional<SpreadLeaves> spread_;
 };
 
 class SimulatedPlatform : public Platform {
@@ -93,24 +134,35 @@ class SimulatedPlatform : public Platform {
 
   Result<std::unique_ptr<Executable>> Load(std::shared_ptr<const hlo::Module> module,
                                            const RunOptions& options) override {
-    const hlo::Topology topology = hlo::TopologyOf(*module, options.limits.devices);
-    if (topology.counts.replicas * topology.counts.partitions > 1) {
-      return UnsupportedError(fmt::format("{} runs modules of one device", name()),
-                              "run it on the interpreter, which has as many as are wanted");
-    }
     HLOSCOPE_ASSIGN_OR_RETURN(DeviceProgram program,
                               options.gpu_target.empty()
                                   ? ProgramBeside(options.module_file, options.limits)
                                   : CompiledProgram(module, options));
+    const hlo::Topology given = hlo::TopologyOf(*module, options.limits.devices);
+    const hlo::Topology compiled = hlo::TopologyOf(*program.module, options.limits.devices);
+    std::optional<SpreadLeaves> spread;
+    if (given.unpartitioned && compiled.counts.partitions > 1) {
+      HLOSCOPE_ASSIGN_OR_RETURN(spread,
+                                SpreadLeaves::Make(*module, *program.module, options.limits));
+    } else {
+      HLOSCOPE_TRY(CheckSameModule(*module, given, *program.module, compiled));
+    }
+    const hlo::Module& whose = spread ? *program.module : *module;
     HLOSCOPE_ASSIGN_OR_RETURN(LoadedProgram loaded,
-                              LoadProgram(std::move(program), module->shape(module->entry().root)));
-    HLOSCOPE_TRY(CheckSameParameters(*module, *loaded.program.module));
+                              LoadProgram(std::move(program), whose.shape(whose.entry().root)));
     return std::make_unique<SimulatedExecutable>(
-        std::move(module), options, std::make_unique<const LoadedProgram>(std::move(loaded)));
+        std::move(module), options, std::make_unique<const LoadedProgram>(std::move(loaded)),
+        std::move(spread));
   }
 
  private:
-  static Status CheckSameParameters(const hlo::Module& given, const hlo::Module& compiled) {
+  static Status CheckSameModule(const hlo::Module& given, const hlo::Topology& its,
+                                const hlo::Module& compiled, const hlo::Topology& own) {
+    if (its.counts.devices() != own.counts.devices()) {
+      return InputError(fmt::format("the module is for {} devices, its kernels are for {}",
+                                    its.counts.devices(), own.counts.devices()),
+                        "keep the files of one compilation together");
+    }
     const auto a = ParameterShapes(given), b = ParameterShapes(compiled);
     const bool are_same = std::ranges::equal(a, b, [](const hlo::Shape& x, const hlo::Shape& y) {
       return x.WithoutLayouts() == y.WithoutLayouts();

@@ -5,6 +5,8 @@
 
 #include "core/hlo/analysis/call_graph.h"
 #include "core/hlo/opcode_traits.h"
+#include "core/hlo/verify/verifier.h"
+#include "core/replay/simulated/check_program.h"
 #include "core/replay/simulated/device_program.h"
 #include "core/replay/simulated/launches.h"
 #include "core/replay/simulated/leaf_slices.h"
@@ -52,7 +54,6 @@ class ProgramReader {
     const hlo::Computation& c = module_[computation];
     for (uint32_t k = 0; k < c.instruction_count; ++k) {
       const InstructionId id(c.first_instruction + k);
-      if (!HasWork(id)) continue;
       HLOSCOPE_ASSIGN_OR_RETURN(DeviceStep step, ReadStep(id, depth));
       program_.sequences[number].push_back(std::move(step));
     }
@@ -74,8 +75,12 @@ class ProgramReader {
       const std::vector<Slice> leaves = slices_.AllOf(operand);
       step.operands.insert(step.operands.end(), leaves.begin(), leaves.end());
     }
+    if (!HasWork(id)) {
+      step.kind = DeviceStepKind::kNothing;
+      return step;
+    }
     HLOSCOPE_TRY(ReadCallees(step, depth));
-    step.launches = launches_.Of(module_.name(id));
+    if (!MeetsOthers(id)) step.launches = launches_.Of(module_.name(id));
     if (step.launches.empty()) {
       if (IsCopy(id)) step.kind = DeviceStepKind::kCopy;
       return step;
@@ -86,6 +91,15 @@ class ProgramReader {
     HLOSCOPE_TRY(CheckKnown(id, step.results));
     AddSortCopies(step);
     return step;
+  }
+
+  // True of a fusion with a collective in it, whose kernel works on the memory of other devices.
+  bool MeetsOthers(InstructionId id) const {
+    const ComputationId fused = module_.GetComputation(module_[id], AttributeKey::kCalls);
+    if (module_[id].opcode != Opcode::kFusion || !fused.valid()) return false;
+    return std::ranges::any_of(module_.instructions(module_[fused]), [](const auto& inner) {
+      return HasFlag(inner.opcode, hlo::kFlagCollective);
+    });
   }
 
   // A copy, or a fusion that does nothing but move parts of arrays: the driver copies those, there
@@ -124,8 +138,10 @@ class ProgramReader {
         const auto& loop = module_[step.id];
         const ComputationId condition = module_.GetComputation(loop, AttributeKey::kCondition);
         const ComputationId body = module_.GetComputation(loop, AttributeKey::kBody);
-        step.operands = slices_.AllOf(module_[condition].root);
-        HLOSCOPE_TRY(CheckKnown(step.id, step.operands));
+        const std::vector<Slice> predicate = slices_.AllOf(module_[condition].root);
+        HLOSCOPE_TRY(CheckKnown(step.id, predicate));
+        if (predicate.size() != 1) return InputError("the condition of a loop gives no predicate");
+        step.predicate = predicate[0];
         HLOSCOPE_TRY(AddSequence(step, condition, depth));
         return AddSequence(step, body, depth);
       }
@@ -203,29 +219,6 @@ class ProgramReader {
   DeviceProgram program_;
 };
 
-Status CheckSlices(const DeviceProgram& program) {
-  const auto fits = [&](const Slice& slice) {
-    return !slice.known() ||
-           (std::cmp_less(slice.allocation, program.allocations.size()) && slice.offset >= 0 &&
-            slice.bytes >= 0 &&
-            slice.bytes <= program.allocations[static_cast<size_t>(slice.allocation)] &&
-            slice.offset <=
-                program.allocations[static_cast<size_t>(slice.allocation)] - slice.bytes);
-  };
-  bool all = std::ranges::all_of(program.parameters, fits) &&
-             std::ranges::all_of(program.results, fits) &&
-             std::ranges::all_of(program.constants, [&](const auto& c) { return fits(c.second); });
-  for (const auto& sequence : program.sequences) {
-    for (const DeviceStep& step : sequence) {
-      all = all && std::ranges::all_of(step.operands, fits) &&
-            std::ranges::all_of(step.results, fits);
-    }
-  }
-  if (all) return {};
-  return InputError("the buffer assignment places a value outside of its allocation",
-                    "dump again; the file was changed or cut off");
-}
-
 // Parameters of a kernel that are no pointer.
 bool HasWideParameters(std::string_view text) {
   return text.find(".param .align 64 .b8 ") != std::string_view::npos;
@@ -257,10 +250,14 @@ Result<DeviceProgram> ReadDeviceProgram(const dump::DumpModel& dump, int32_t mod
                       "dump again with --xla_dump_hlo_as_text");
   }
   HLOSCOPE_ASSIGN_OR_RETURN(auto last, dump.Module(module, dump.FinalStage(module)));
+  for (const hlo::Diagnostic& diagnostic : hlo::Verify(*last)) {
+    if (diagnostic.severity != hlo::Severity::kError) continue;
+    return InputError("the last stage of the dump: " + diagnostic.message, diagnostic.hint);
+  }
   HLOSCOPE_ASSIGN_OR_RETURN(const Launches launches, Launches::Read(dump, module));
   HLOSCOPE_ASSIGN_OR_RETURN(DeviceProgram program,
                             ProgramReader(std::move(last), *buffers, launches).Read());
-  HLOSCOPE_TRY(CheckSlices(program));
+  HLOSCOPE_TRY(CheckProgram(program));
   for (const int32_t file : launches.files()) {
     HLOSCOPE_ASSIGN_OR_RETURN(const FileView view, dump.OpenFile(file));
     program.code.push_back({dump.FullPath(file), std::string(view.bytes())});

@@ -85,9 +85,23 @@ void Get(ValueReader& in, CapturedValue& event) {
   }
 }
 
+// A module that may be null.
+void PutModule(ValueWriter& out, const std::shared_ptr<const hlo::Module>& module) {
+  out.Put(module != nullptr);
+  if (module != nullptr) out.Put(hlo::ModuleToImage(*module));
+}
+std::shared_ptr<const hlo::Module> GetModule(ValueReader& in) {
+  if (!in.Get<bool>()) return nullptr;
+  const auto image = std::make_shared<const std::string>(in.Get<std::string>());
+  auto module = hlo::ModuleFromImage(std::as_bytes(std::span(*image)), image);
+  if (!module.has_value()) return in.Fail(), nullptr;
+  return *std::move(module);
+}
+
 void Put(ValueWriter& out, const SearchFinding& event) {
   out.Put(event.name, event.fields, uint64_t{event.values.size()});
   for (const eval::Value& value : event.values) out.PutValue(value);
+  PutModule(out, event.module);
 }
 void Get(ValueReader& in, SearchFinding& event) {
   event.name = in.Get<std::string>();
@@ -95,6 +109,7 @@ void Get(ValueReader& in, SearchFinding& event) {
   for (auto left = in.Get<uint64_t>(); left > 0 && in.ok(); --left) {
     event.values.push_back(in.GetValue());
   }
+  event.module = GetModule(in);
 }
 
 void Put(ValueWriter& out, const RunWarning& event) { out.Put(event.text); }
@@ -137,9 +152,8 @@ void Get(ValueReader& in, TraceSlice& event) { event = in.Get<TraceSlice>(); }
 void Put(ValueWriter& out, const TraceSteps& event) {
   const eval::DeviceRecording& told = event.steps;
   out.Put(event.device, told.paths, told.steps, told.sums, told.live, told.lost, told.lost_ns);
-  out.Put(event.module_number, event.module != nullptr);
-  if (event.module == nullptr) return;
-  out.Put(hlo::ModuleToImage(*event.module));
+  out.Put(event.module_number);
+  PutModule(out, event.module);
 }
 void Get(ValueReader& in, TraceSteps& event) {
   event.device = in.Get<int64_t>();
@@ -151,11 +165,7 @@ void Get(ValueReader& in, TraceSteps& event) {
   told.lost = in.Get<int64_t>();
   told.lost_ns = in.Get<int64_t>();
   event.module_number = in.Get<uint64_t>();
-  if (!in.Get<bool>()) return;
-  const auto image = std::make_shared<const std::string>(in.Get<std::string>());
-  auto module = hlo::ModuleFromImage(std::as_bytes(std::span(*image)), image);
-  if (!module.has_value()) return in.Fail();
-  event.module = *std::move(module);
+  event.module = GetModule(in);
 }
 
 void Put(ValueWriter& out, const TraceSamples& event) {
