@@ -40,5 +40,61 @@ TEST(PtxLaunch, TheLastWriterOfAByteIsFound) {
   EXPECT_FALSE(FindWriter(*module, request, 0, memory.size()).has_value());
 }
 
+// A function with a loop, memory of its own and two ways out, called twice by one kernel.
+TEST(PtxLaunch, FunctionsRunInTheirCallers) {
+  const std::string text =
+      ".version 8.7\n.target sm_90a\n.address_size 64\n"
+      ".func (.param .align 8 .b8 back[8]) power(.param .b32 power_0, .param .b32 power_1);\n"
+      ".extern .func (.param .b32 x) elsewhere(.param .b32 y);\n"
+      ".visible .entry k(.param .u64 .ptr .align 16 k_0)\n{\n.reg .b32 %r<9>;\n.reg .b64 %rd<9>;\n"
+      "ld.param.b64 %rd1, [k_0];\nmov.u32 %r1, %tid.x;\nmul.wide.u32 %rd2, %r1, 4;\n"
+      "add.s64 %rd3, %rd1, %rd2;\nmov.b32 %r2, 3;\n"
+      "{ .param .b32 a; .param .b32 b; .param .align 8 .b8 c[8];\n"
+      "st.param::func.b32 [a], %r2; st.param.b32 [b], %r1; call.uni (c), power, (a, b);\n"
+      "ld.param::func.b32 %r3, [c+4]; }\n"
+      "{ .param .b32 a; .param .b32 b; .param .align 8 .b8 c[8];\n"
+      "st.param.b32 [a], %r3; st.param.b32 [b], 2; call (c), power, (a, b);\n"
+      "ld.param.b32 %r4, [c+4]; }\n"
+      "st.global.b32 [%rd3], %r4;\nret;\n}\n"
+      ".func (.param .align 8 .b8 back[8]) power(.param .b32 power_0, .param .b32 power_1)\n{\n"
+      ".local .align 4 .b8 kept[4];\n.reg .pred %p<3>;\n.reg .b32 %r<9>;\n.reg .b64 %rd<3>;\n"
+      "mov.b64 %rd1, kept;\nld.param.b32 %r1, [power_0];\nld.param.b32 %r2, [power_1];\n"
+      "mov.b32 %r3, 1;\nst.local.b32 [%rd1], %r3;\nsetp.eq.s32 %p1, %r2, 0;\n"
+      "@%p1 st.param.b32 [back+4], %r3;\n@%p1 ret;\n"
+      "again:\nld.local.b32 %r3, [%rd1];\nmul.lo.s32 %r3, %r3, %r1;\nst.local.b32 [%rd1], %r3;\n"
+      "add.s32 %r2, %r2, -1;\nsetp.ne.s32 %p2, %r2, 0;\n@%p2 bra again;\n"
+      "st.param::func.b32 [back+4], %r3;\nret;\n}\n";
+  const auto module = Module::Parse(text, "k.ptx");
+  ASSERT_TRUE(module.has_value()) << module.error().ToString();
+  ASSERT_TRUE(module->entries()[0].unsupported.empty());
+  std::vector<int32_t> out(5);
+  LaunchRequest request;
+  request.entry = "k";
+  request.block = {5, 1, 1};
+  request.arguments.push_back({std::as_writable_bytes(std::span(out)), {}});
+  const auto ran = Launch(*module, request);
+  ASSERT_TRUE(ran.has_value() && !ran->fault) << (ran ? ran->fault->ToString() : "");
+  EXPECT_EQ(out, (std::vector<int32_t>{1, 9, 81, 729, 6561}));
+}
+
+TEST(PtxLaunch, CallsThatCannotBePutInAreNamed) {
+  const auto text = [](const std::string& function, const std::string& callee) {
+    return ".version 8.7\n.target sm_90a\n.address_size 64\n" + function +
+           ".visible .entry k()\n{\n{ .param .b32 a;\ncall " + callee + ", (a); }\nret;\n}\n";
+  };
+  const auto outside =
+      Module::Parse(text(".extern .func print(.param .b32 y);\n", "print"), "k.ptx");
+  ASSERT_TRUE(outside.has_value()) << outside.error().ToString();
+  ASSERT_EQ(outside->entries()[0].unsupported.size(), 1u);
+  EXPECT_EQ(outside->entries()[0].unsupported[0].place.line, 8u);
+  const auto endless = Module::Parse(
+      text(".func f(.param .b32 y)\n{\n.param .b32 a;\ncall f, (a);\nret;\n}\n", "f"), "k.ptx");
+  ASSERT_FALSE(endless.has_value());
+  EXPECT_NE(endless.error().message.find("calls itself"), std::string::npos);
+  const auto other = Module::Parse(text(".func f()\n{\nret;\n}\n", "f"), "k.ptx");
+  ASSERT_FALSE(other.has_value());
+  EXPECT_NE(other.error().message.find("another number of parameters"), std::string::npos);
+}
+
 }  // namespace
 }  // namespace hloscope::ptx

@@ -78,9 +78,8 @@ TEST(PtxParser, NamesWhatIsWrong) {
       "number, a name, [address] or {vector})");
   EXPECT_EQ(ErrorOf(InEntry("@%q bra x;")),
             "k.ptx:6:2: `%q` is no predicate register (declare it with .reg .pred)");
-  EXPECT_EQ(ErrorOf(std::string(kHead) + ".func f() {}"),
-            "k.ptx:4:1: `.func` at the level of the module (functions other than .entry are not "
-            "supported)");
+  EXPECT_EQ(ErrorOf(std::string(kHead) + ".func f() {} .func f() {}"),
+            "k.ptx:4:20: function `f` has two bodies (rename one of them)");
 }
 
 TEST(PtxParser, HostileSizesAreRefused) {

@@ -1,41 +1,61 @@
 // A fusion as a module of its own, evaluated with the search beside it.
 #include "core/debug/nonfinite/inside_fusion.h"
 
-#include <algorithm>
 #include <utility>
 #include <vector>
 
-#include "core/debug/run/pieces.h"
 #include "core/eval/machine/evaluator.h"
+#include "core/hlo/rewrite/module_copier.h"
 
 namespace hloscope::debug {
 
 using hlo::InstructionId;
 using replay::NonFiniteOrigin;
 
+namespace {
+
+// A module that takes the operands of the instruction, and gives its value.
+std::shared_ptr<const hlo::Module> Alone(const hlo::Module& module, InstructionId id) {
+  hlo::ModuleBuilder builder;
+  hlo::ModuleCopier copier(module, builder);
+  builder.header().name = builder.Intern(module.name());
+  copier.CopyHeader();
+  copier.CopyCallees(std::span(&id, 1));
+  const hlo::ComputationId entry = builder.DeclareComputation(builder.Intern("alone"));
+  builder.BeginComputation(entry);
+  std::vector<InstructionId> operands;
+  for (const InstructionId operand : module.operands(id)) {
+    const hlo::Attribute number =
+        builder.MakeInt(hlo::AttributeKey::kParameterNumber, std::ssize(operands));
+    operands.push_back(builder.AddInstruction(copier.Copy(module[operand].name),
+                                              hlo::Opcode::kParameter,
+                                              copier.Copy(module[operand].shape), {}, {{number}}));
+  }
+  builder.EndComputation(copier.CopyInstruction(id, operands));
+  builder.SetEntry(entry);
+  return builder.Build();
+}
+
+}  // namespace
+
 std::optional<OriginInside> FindInsideFusion(const hlo::Module& module,
                                              const NonFiniteOrigin& origin,
                                              replay::NonFiniteKind kind) {
   if (module[origin.instruction].opcode != hlo::Opcode::kFusion) return std::nullopt;
-  const Piece piece = CutPiece(module, origin.instruction, 0);
-  JoinedPieces joined = JoinPieces(module, std::span(&piece, 1));
-  const auto operands = module.operands(origin.instruction);
+  const std::shared_ptr<const hlo::Module> alone = Alone(module, origin.instruction);
   std::vector<hlo::Literal> arguments;
-  for (const InstructionId parameter : joined.parameters) {
-    const auto slot =
-        static_cast<size_t>(std::ranges::find(operands, parameter) - operands.begin());
-    if (slot >= origin.operands.size()) return std::nullopt;
-    auto literal = origin.operands[slot].ToLiteral();
+  for (const eval::Value& operand : origin.operands) {
+    auto literal = operand.ToLiteral();
     if (!literal.has_value()) return std::nullopt;
     arguments.push_back(*std::move(literal));
   }
-  replay::NonFiniteSearch search(*joined.module, kind);
+  replay::NonFiniteSearch search(*alone, kind);
   eval::EvaluateOptions how;
   how.observer = &search;
-  (void)eval::Evaluate(*joined.module, arguments, how);  // what was found before it failed counts
-  auto found = ReadNonFiniteFound(*joined.module, search.Finding());
+  (void)eval::Evaluate(*alone, arguments, how);  // what was found before it failed counts
+  auto found = ReadNonFiniteFound(*alone, search.Finding());
   if (!found.has_value() || !found->first) return std::nullopt;
-  return OriginInside{std::move(joined.module), *std::move(found->first)};
+  return OriginInside{alone, *std::move(found->first)};
 }
 
 }  // namespace hloscope::debug

@@ -60,12 +60,13 @@ Status BodyParser::ParseDirective() {
   if (tokens_.TakeDirective(".reg")) return ParseRegisters();
   if (tokens_.TakeDirective(".pragma")) return ParsePragma();
   if (token.text == ".loc" || token.text == ".file") return SkipLine(token.position);
-  const auto space = SpaceOf(token.text);
-  if (!space.has_value() || *space == Space::kParam) {
+  auto space = SpaceOf(token.text);
+  if (!space.has_value()) {
     return tokens_.Fail(token.position, "`" + std::string(token.text) + "` in the body of an entry",
-                        "expected .reg, .shared, .local, .const, .global, .pragma or .loc");
+                        "expected .reg, .shared, .local, .const, .global, .param, .pragma or .loc");
   }
   tokens_.Take();
+  if (*space == Space::kParam) space = Space::kLocal;  // what a call takes or gives
   HLOSCOPE_ASSIGN_OR_RETURN(Variable variable, ParseVariable(tokens_, *space, limits_, bytes_));
   HLOSCOPE_TRY(tokens_.Expect(';', "after a variable"));
   if (entry_.variables.size() >= limits_.variables) {
@@ -188,6 +189,11 @@ Status BodyParser::ParseStatement(Token opcode, int64_t guard, bool guard_negate
     statement.modifiers.push_back(tokens_.Take().text.substr(1));
   }
   const auto index = static_cast<uint32_t>(entry_.statements.size());
+  if (statement.opcode == "call") {
+    HLOSCOPE_TRY(ParseCall(statement));
+    entry_.statements.push_back(std::move(statement));
+    return {};
+  }
   while (!tokens_.token().Is(';')) {
     if (!statement.operands.empty()) HLOSCOPE_TRY(tokens_.Expect(',', "or `;` after an operand"));
     HLOSCOPE_ASSIGN_OR_RETURN(Operand operand, ParseOperand(0));
@@ -207,6 +213,34 @@ Status BodyParser::ParseStatement(Token opcode, int64_t guard, bool guard_negate
   tokens_.Take();
   entry_.statements.push_back(std::move(statement));
   return {};
+}
+
+// `call (results), name, (arguments);`: results, the name and arguments become three operands.
+Status BodyParser::ParseCall(Statement& statement) {
+  Operand results, name, arguments;
+  results.kind = arguments.kind = OperandKind::kVector;
+  results.position = arguments.position = statement.position;
+  if (tokens_.TakeIf('(')) {
+    HLOSCOPE_ASSIGN_OR_RETURN(results, ParseParts(std::move(results), ')', 0));
+    HLOSCOPE_TRY(tokens_.Expect(',', "behind what a call gives"));
+  }
+  HLOSCOPE_ASSIGN_OR_RETURN(const Token callee,
+                            tokens_.ExpectKind(TokenKind::kName, "the name of a function"));
+  name.name = callee.text;
+  name.position = callee.position;
+  if (tokens_.TakeIf(',')) {
+    HLOSCOPE_TRY(tokens_.Expect('(', "before what a call takes"));
+    HLOSCOPE_ASSIGN_OR_RETURN(arguments, ParseParts(std::move(arguments), ')', 0));
+  }
+  for (const Operand* side : {&results, &arguments}) {
+    for (const Operand& part : side->parts) {
+      if (part.kind == OperandKind::kVariable && !part.is_module) continue;
+      return tokens_.Fail(part.position, "a call with something else than variables",
+                          "declare a .param for each in the body");
+    }
+  }
+  statement.operands = {std::move(results), std::move(name), std::move(arguments)};
+  return tokens_.Expect(';', "after a call");
 }
 
 }  // namespace hloscope::ptx

@@ -52,6 +52,7 @@ class BodyParser {
   Status ParsePragma();
   Status ParseNamed();
   Status ParseStatement(Token opcode, int64_t guard, bool guard_negated);
+  Status ParseCall(Statement& statement);
   Status OpenScope(Position position);
   Status CloseScope();
   Status SkipLine(Position position);

@@ -5,6 +5,7 @@
 #include <unordered_set>
 
 #include "core/ptx/text/body_parser.h"
+#include "core/ptx/text/inline_calls.h"
 #include "core/ptx/text/variables.h"
 
 namespace hloscope::ptx {
@@ -37,13 +38,13 @@ class ModuleParser {
     }
     if (text == ".pragma") return SkipTo(';');
     if (text == ".entry") return ParseEntry();
+    if (text == ".func") return ParseFunction();
     if (const auto space = SpaceOf(text); space.has_value() && *space != Space::kParam) {
       return AddVariable(*space);
     }
     return tokens_.Fail(directive.position,
                         "`" + std::string(text) + "` at the level of the module",
-                        text == ".func" ? "functions other than .entry are not supported"
-                                        : "expected .version, .target, .entry or a variable");
+                        "expected .version, .target, .entry, .func or a variable");
   }
 
   Status ParseVersion() {
@@ -139,6 +140,36 @@ class ModuleParser {
     return {};
   }
 
+  // A function is declared before it is used, and may be again with its body.
+  Status ParseFunction() {
+    is_extern_ = false;
+    Entry function;
+    if (tokens_.TakeIf('(')) HLOSCOPE_TRY(ParseParameters(function));
+    HLOSCOPE_ASSIGN_OR_RETURN(const Token name,
+                              tokens_.ExpectKind(TokenKind::kName, "the name of a function"));
+    if (syntax_.functions.size() >= limits_.entries) {
+      return tokens_.Fail(name.position, "too many functions",
+                          "the limit guards against hostile files");
+    }
+    function.name = name.text;
+    function.position = name.position;
+    if (tokens_.TakeIf('(')) HLOSCOPE_TRY(ParseParameters(function));
+    while (tokens_.token().kind == TokenKind::kDirective) HLOSCOPE_TRY(ParseTuning(function));
+    function.has_body = !tokens_.TakeIf(';');
+    if (function.has_body) {
+      if (!functions_.insert(name.text).second) {
+        return tokens_.Fail(name.position,
+                            "function `" + std::string(name.text) + "` has two bodies",
+                            "rename one of them");
+      }
+      HLOSCOPE_TRY(tokens_.Expect('{', "before the body of a function"));
+      BodyParser body(tokens_, syntax_, names_, function, limits_, statements_, bytes_);
+      HLOSCOPE_TRY(body.Parse());
+    }
+    syntax_.functions.push_back(std::move(function));
+    return {};
+  }
+
   Status ParseParameters(Entry& entry) {
     if (tokens_.TakeIf(')')) return {};
     do {
@@ -194,7 +225,7 @@ class ModuleParser {
   const TextLimits& limits_;
   TokenStream tokens_;
   std::unordered_map<std::string_view, uint32_t> names_;
-  std::unordered_set<std::string_view> entry_names_;
+  std::unordered_set<std::string_view> entry_names_, functions_;  // functions: with a body
   uint32_t statements_ = 0;
   uint64_t bytes_ = 0;
   bool is_extern_ = false;
@@ -223,6 +254,7 @@ Result<Syntax> ParseText(std::string text, std::string file, const TextLimits& l
   syntax.file = std::move(file);
   syntax.text = std::make_shared<const std::string>(std::move(text));
   HLOSCOPE_TRY(ModuleParser(syntax, limits).Parse());
+  HLOSCOPE_TRY(InlineCalls(syntax, limits));
   return syntax;
 }
 

@@ -64,6 +64,9 @@ struct Operand {
   std::string_view name;
   std::vector<Operand> parts;
   Position position;
+
+  // A kVariable that counts in Entry::parameters.
+  bool is_parameter() const { return kind == OperandKind::kVariable && bits == 1; }
 };
 
 // `.branchtargets` is a statement too: its operands are the labels that a brx.idx chooses between.
@@ -87,12 +90,13 @@ struct Label {
 struct Entry {
   std::string_view name;
   Position position;
-  std::vector<Variable> parameters;
-  std::vector<Variable> variables;  // of its body
+  std::vector<Variable> parameters;  // of a function, what it gives back comes first
+  std::vector<Variable> variables;   // of its body
   std::vector<Register> registers;
   std::vector<Label> labels;
   std::vector<Statement> statements;
   uint32_t required_threads[3] = {0, 0, 0};  // .reqntid; 0: not said
+  bool has_body = true;                      // false of a function that is only declared
 };
 
 struct Syntax {
@@ -102,6 +106,7 @@ struct Syntax {
   std::string_view target;                  // "sm_90a"
   std::vector<Variable> variables;
   std::vector<Entry> entries;
+  std::vector<Entry> functions;  // .func; calls of those that have a body are put into the entries
 };
 
 }  // namespace hloscope::ptx

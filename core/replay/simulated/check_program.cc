@@ -7,6 +7,8 @@
 #include <span>
 #include <utility>
 
+#include "core/replay/simulated/device_arrays.h"
+
 namespace hloscope::replay {
 namespace {
 
@@ -119,15 +121,6 @@ class ProgramCheck {
 };
 
 }  // namespace
-
-int64_t DeviceBytes(const Shape& shape) {
-  if (!shape.IsArray()) return 0;
-  const int64_t bits = hlo::BitWidth(shape.element_type());
-  const int64_t count = shape.ElementCount().value_or(0);
-  const int64_t bytes = bits < 8 ? (count * bits + 7) / 8 : shape.ByteSize().value_or(kMostBytes);
-  const auto rank = static_cast<int64_t>(shape.rank());
-  return bytes + (shape.is_static() ? 0 : rank * static_cast<int64_t>(sizeof(int32_t)));
-}
 
 Status CheckProgram(const DeviceProgram& program) { return ProgramCheck(program).Run(); }
 

@@ -11,7 +11,7 @@
 
 #include "core/base/scope_exit.h"
 #include "core/eval/machine/indices.h"
-#include "core/replay/pjrt/device_bytes.h"
+#include "core/replay/simulated/device_arrays.h"
 
 namespace hloscope::replay {
 
@@ -26,11 +26,6 @@ namespace {
 constexpr int kPoison = 0xff;
 // Kernels read whole vectors up to here behind the end of an array (see ptx::Argument).
 constexpr int64_t kPadding = 256;
-
-bool IsPacked(const Shape& shape, const Slice& slice) {
-  const auto size = shape.ByteSize();
-  return size && slice.bytes < shape.ElementCount().value_or(0);
-}
 
 }  // namespace
 
@@ -236,7 +231,7 @@ Value DeviceRun::ValueOf(const Shape& shape, std::span<const Slice> leaves, size
   if (!slice.known()) {
     return Value::Missing(InputError("the buffer assignment does not say where it lies").error());
   }
-  auto literal = pjrt::FromDeviceBytes(shape, At(slice));
+  auto literal = ReadDeviceArray(shape, {At(slice), static_cast<size_t>(slice.bytes)});
   if (!literal.has_value()) return Value::Missing(std::move(literal).error());
   return Value::Array(*std::move(literal));
 }
@@ -256,7 +251,7 @@ Status DeviceRun::Store(const Value& value, const Shape& shape, std::span<const 
   }
   const Slice& slice = leaves[next++];
   if (shape.IsToken() || !slice.known() || !value.is_array() || value.shape().IsToken()) return {};
-  return pjrt::ToDeviceBytes(value.literal(), shape, IsPacked(shape, slice), At(slice));
+  return WriteDeviceArray(value.literal(), shape, {At(slice), static_cast<size_t>(slice.bytes)});
 }
 
 }  // namespace hloscope::replay

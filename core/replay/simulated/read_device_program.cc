@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "core/dump/complete_module.h"
 #include "core/hlo/analysis/call_graph.h"
 #include "core/hlo/opcode_traits.h"
 #include "core/hlo/verify/verifier.h"
@@ -249,7 +250,18 @@ Result<DeviceProgram> ReadDeviceProgram(const dump::DumpModel& dump, int32_t mod
     return InputError("the dump has no buffer assignment, which says where values lie",
                       "dump again with --xla_dump_hlo_as_text");
   }
-  HLOSCOPE_ASSIGN_OR_RETURN(auto last, dump.Module(module, dump.FinalStage(module)));
+  const int32_t stage = dump.FinalStage(module);
+  HLOSCOPE_ASSIGN_OR_RETURN(auto last, dump.Module(module, stage));
+  // It has lost the shardings of what devices take and give.
+  const int32_t file = dump.ModuleFile(module, stage);
+  HLOSCOPE_ASSIGN_OR_RETURN(FileView view, dump.OpenFile(file));
+  last = dump::CompleteFromDump({.path = dump.FullPath(file),
+                                 .file = std::move(view),
+                                 .module = std::move(last),
+                                 .diagnostics = {},
+                                 .proto = {}},
+                                Limits())
+             .module;
   for (const hlo::Diagnostic& diagnostic : hlo::Verify(*last)) {
     if (diagnostic.severity != hlo::Severity::kError) continue;
     return InputError("the last stage of the dump: " + diagnostic.message, diagnostic.hint);
@@ -258,9 +270,9 @@ Result<DeviceProgram> ReadDeviceProgram(const dump::DumpModel& dump, int32_t mod
   HLOSCOPE_ASSIGN_OR_RETURN(DeviceProgram program,
                             ProgramReader(std::move(last), *buffers, launches).Read());
   HLOSCOPE_TRY(CheckProgram(program));
-  for (const int32_t file : launches.files()) {
-    HLOSCOPE_ASSIGN_OR_RETURN(const FileView view, dump.OpenFile(file));
-    program.code.push_back({dump.FullPath(file), std::string(view.bytes())});
+  for (const int32_t ptx : launches.files()) {
+    HLOSCOPE_ASSIGN_OR_RETURN(const FileView text, dump.OpenFile(ptx));
+    program.code.push_back({dump.FullPath(ptx), std::string(text.bytes())});
   }
   HLOSCOPE_TRY(ReadTilesOf(dump, module, program));
   return program;
