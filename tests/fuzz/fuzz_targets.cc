@@ -14,6 +14,7 @@
 #include "core/hlo/text/text.h"
 #include "core/hlo/verify/verifier.h"
 #include "tests/fuzz/bundle_target.h"
+#include "tests/fuzz/device_target.h"
 #include "tests/fuzz/message_target.h"
 #include "tests/fuzz/reader_targets.h"
 
@@ -142,6 +143,7 @@ constexpr TargetRow kTargets[] = {
     {"trace", FuzzTrace, "any bytes are a trace or an error", TraceSeed},
     {"message", FuzzMessage, "what a worker or its parent sends is read or refused", MessageSeed},
     {"bundle", FuzzBundle, "a bundle is read whole or refused with a reason", BundleSeed},
+    {"device", FuzzDevice, "a dump of XLA:GPU runs or says why not, within its memory", DeviceSeed},
     {"readers", FuzzReaders, "the readers of a dump's files take any bytes"},
 };
 

@@ -96,6 +96,18 @@ TEST(CallGraph, KnowsCallersAndOrders) {
   }
 }
 
+TEST(CallGraph, ParametersAreOperandsOfTheFirstThatGivesThem) {
+  const auto m = Read(kCalls);
+  const CallGraph& graph = CallGraphOf(*m);
+  const auto operand = [&](const char* computation) {
+    const InstructionId parameter((*m)[Named(*m, computation)].first_instruction);
+    return graph.OperandOfParameter(*m, parameter);
+  };
+  EXPECT_EQ(operand("middle"), Instr(*m, "x"));  // of a call
+  EXPECT_EQ(operand("pure"), Instr(*m, "e"));    // the call comes before the branch
+  EXPECT_FALSE(graph.OperandOfParameter(*m, Instr(*m, "x")).valid());
+}
+
 TEST(Effects, ReachCallersAndKeepWhatHasThemAlive) {
   const auto m = Read(kCalls);
   const Effects& effects = EffectsOf(*m);

@@ -96,5 +96,17 @@ TEST(PtxLaunch, CallsThatCannotBePutInAreNamed) {
   EXPECT_NE(other.error().message.find("another number of parameters"), std::string::npos);
 }
 
+TEST(PtxLaunch, AWordThatEndsBehindAnArgumentMayBeSwappedWhereThatStays) {
+  const auto ran = [](const char* mask) {
+    return RunKernel("ld.global.b32 %r3, [%rd3+4];\nxor.b32 %r4, %r3, " + std::string(mask) +
+                         ";\natom.global.cas.b32 %r5, [%rd3+4], %r3, %r4;",
+                     {}, {}, 5, 1);
+  };
+  const Ran inside = ran("0x0f");
+  ASSERT_FALSE(inside.result.fault) << inside.result.fault->ToString();
+  EXPECT_EQ(inside.As<uint8_t>(2), (std::vector<uint8_t>{0, 0, 0, 0, 0x0f}));
+  ASSERT_TRUE(ran("0xf00").result.fault.has_value());
+}
+
 }  // namespace
 }  // namespace hloscope::ptx

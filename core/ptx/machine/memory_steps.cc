@@ -249,6 +249,19 @@ uint64_t ChangedBits(const Instruction& in, uint64_t old, uint64_t value, uint64
   }
 }
 
+// Narrow elements are changed by compare-and-swap of the word around them, which may end behind the
+// argument: how many of its last bytes lie there and stay as they are.
+uint32_t KeptBehind(Warp& w, StateSpace space, uint64_t address, uint32_t lane, uint64_t changed,
+                    uint32_t bytes) {
+  Window scratch;
+  const Place place = Locate(w, space, address, lane, scratch);
+  if (place.window == nullptr || place.offset >= place.window->bytes) return 0;
+  const uint64_t held = place.window->bytes - place.offset;
+  uint32_t kept = 0;
+  while (bytes - kept > held && (changed >> (8 * (bytes - kept - 1)) & 0xff) == 0) ++kept;
+  return kept;
+}
+
 // Lanes take turns in their order. atom: d, address, value, other; red: address, value.
 void AtomicLanes(Warp& w, const Instruction& in, const Slot* s, uint32_t m) {
   const bool returns = in.operation != Operation::kRed;
@@ -262,7 +275,8 @@ void AtomicLanes(Warp& w, const Instruction& in, const Slot* s, uint32_t m) {
     if (Misaligned(w, address, l, bytes) || !Load(w, space, address, l, &old, bytes)) return;
     const uint64_t other = in.operation == Operation::kAtomCas ? ReadLane(w, s[3], l) : 0;
     const uint64_t changed = ChangedBits(in, old, ReadLane(w, from[1], l), other);
-    if (!Store(w, space, address, l, &changed, bytes)) return;
+    const uint32_t kept = KeptBehind(w, space, address, l, old ^ changed, bytes);
+    if (kept < bytes && !Store(w, space, address, l, &changed, bytes - kept)) return;
     if (returns) WriteLane(w, s[0], l, old);
   }
 }
