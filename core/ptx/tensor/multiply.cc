@@ -96,11 +96,15 @@ void MultiplyBlock(const DenseProduct& p, int row, int rows) {
   alignas(32) float sums[kBlockRows * kPanelColumns];
   TakeApart(p.a, p.a_bits + row * p.k * a_bytes, rows * p.k, a);
   for (int column = 0; column < p.n; column += kPanelColumns) {
-    for (int k = 0; k < p.k; ++k) {
-      std::memcpy(panel + k * kPanelColumns * b_bytes, p.b_bits + (k * p.n + column) * b_bytes,
-                  static_cast<size_t>(kPanelColumns * b_bytes));
+    const std::byte* b_bits = p.b_bits;  // of eight columns, one row behind the other
+    if (p.n != kPanelColumns) {
+      b_bits = panel;
+      for (int k = 0; k < p.k; ++k) {
+        std::memcpy(panel + k * kPanelColumns * b_bytes, p.b_bits + (k * p.n + column) * b_bytes,
+                    static_cast<size_t>(kPanelColumns * b_bytes));
+      }
     }
-    TakeApart(p.b, panel, p.k * kPanelColumns, b);
+    TakeApart(p.b, b_bits, p.k * kPanelColumns, b);
     LoadSums(p, row, column, rows, sums);
     if (IsInteger(p.a)) {
       int32_t integers[kBlockRows * kPanelColumns];
