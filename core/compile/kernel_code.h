@@ -55,11 +55,19 @@ struct KernelCode {
   std::vector<int> in_place;
 };
 
-// Runs at most `turns` turns of a loop that is one function and returns true once it has ended.
+// How far a loop that is one function is.
+struct LoopProgress {
+  int64_t turns = 0;  // that it may run yet
+  int64_t inner = 0;  // the loop inside in which it stopped; 0: between two turns
+};
+
+// Runs at most `progress->turns` turns of a loop that is one function, counting them down, and
+// returns true once it has ended. Where a loop inside takes long it comes back earlier and goes on
+// there when it is called with the same progress again, so that nothing runs for ever unseen.
 // `buffers` has the address of every buffer of the plan that is not of the arena, by number;
 // `arena` and `scratch` are the memory of the plan and what LoopCode::scratch_bytes asks for.
 using LoopFunction = bool (*)(std::byte* const* buffers, std::byte* arena, std::byte* scratch,
-                              int64_t turns);
+                              LoopProgress* progress);
 
 struct LoopCode {
   std::string name;  // of the symbol

@@ -377,6 +377,20 @@ ENTRY e {
             self.assertEqual(status, 0)
             self.assertIn(words, out)
 
+    def test_a_loop_inside_that_never_ends_looks_at_the_clock(self):
+        text = ('HloModule m\nforever { s = s32[] parameter(0) ROOT go = pred[] constant(true) }\nsame { ROOT s = s32[] parameter(0) }\n'
+                'count { s = s32[] parameter(0) one = s32[] constant(1) ROOT n = s32[] add(s, one) }\n'
+                'again { s = s32[] parameter(0) ROOT w = s32[] while(s), condition=forever, body=BODY }\n'
+                'ENTRY e { a = s32[] parameter(0) ROOT w.1 = s32[] while(a), condition=forever, body=again }\n')
+        for body in ('same', 'count'):
+            module = self.path(f'{body}.hlo', text.replace('BODY', body))
+            for platform in ('interpreter', 'cpu'):
+                status, (report,), _ = self.run_json('--deadline', '0.5', '--platform', platform, module)
+                self.assertEqual((status, report['status']), (4, 'died'), (body, platform, report))
+                self.assertIn('deadline', report['error'])
+                # It ends by itself, and is not killed long after.
+                self.assertIn('had run', report['error'], (body, platform))
+
     def test_a_deadline_says_what_ran(self):
         status, out, err = self.run_text('--deadline', '0.3', '--iterations', '3', self.path('m.hlo', ENDLESS))
         self.assertEqual(status, 4)

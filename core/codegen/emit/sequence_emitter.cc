@@ -221,6 +221,7 @@ void SequenceEmitter::EmitLoop(const PlannedStep& step) {
   BasicBlock* decide = NewBlock("condition");
   b_.CreateBr(decide);
   b_.SetInsertPoint(decide);
+  if (turn_hook_ != nullptr) turn_hook_(decide);
   EmitSequence(step.sequences[0]);
   BasicBlock* turn = NewBlock("body");
   BasicBlock* behind = NewBlock("behind");

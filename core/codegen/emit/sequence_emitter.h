@@ -4,6 +4,7 @@
 #include <llvm/IR/IRBuilder.h>
 #include <llvm/IR/Module.h>
 
+#include <functional>
 #include <string>
 #include <unordered_map>
 #include <vector>
@@ -38,6 +39,10 @@ class SequenceEmitter {
   llvm::Value* LoadDecision(const compile::PlannedStep& step);
   llvm::Value* AddressOf(compile::BufferNumber b);
 
+  // Is called where a turn of a loop begins, to add code there; the block is the first of the turn.
+  using TurnHook = std::function<void(llvm::BasicBlock* turn)>;
+  void set_turn_hook(TurnHook hook) { turn_hook_ = std::move(hook); }
+
   llvm::IRBuilder<>& builder() { return b_; }
   llvm::BasicBlock* NewBlock(const char* name);
   // True if a step could not be written; the code is of no use then.
@@ -70,6 +75,7 @@ class SequenceEmitter {
   llvm::Value *operands_ = nullptr, *results_ = nullptr;
   int64_t scratch_bytes_ = 0;
   hlo::InstructionId failed_;
+  TurnHook turn_hook_;
 };
 
 }  // namespace hloscope::codegen

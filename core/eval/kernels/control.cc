@@ -134,8 +134,12 @@ Result<Value> WhileKernel(KernelCall& call) {
                               InLoop(call, iteration, call.machine.Call(condition, {state})));
     if (go_on.is_missing()) return Undecided(call, go_on);
     if (!IsTrue(go_on)) return state;
-    if (const Status charged = call.machine.Charge(1); !charged.has_value()) {
-      return InLoop(call, iteration, std::unexpected(charged.error()));
+    // What an iteration does may count for little and take long: a loop inside that never ends is
+    // given up for what it is, and has no value.
+    Status may_go_on = call.machine.Charge(1);
+    if (may_go_on.has_value()) may_go_on = call.machine.run().Look();
+    if (!may_go_on.has_value()) {
+      return InLoop(call, iteration, std::unexpected(may_go_on.error()));
     }
     std::vector<Value> arguments;
     arguments.push_back(std::move(state));

@@ -176,14 +176,14 @@ Result<bool> PlanRun::RunLoop(const PlannedStep& step) {
   std::optional<std::vector<BufferNumber>> deciding;  // known once the loop is a long one
   for (int64_t turns = kWatchedTurns;; turns = std::min(2 * turns, kMostTurns)) {
     HLOSCOPE_TRY(LookAtLoop(step, ran, turns));
-    HLOSCOPE_ASSIGN_OR_RETURN(bool is_done, RunTurns(step, turns, has_ended));
+    HLOSCOPE_ASSIGN_OR_RETURN(bool is_done, RunTurns(step, ran, turns, has_ended));
     if (!is_done || has_ended) return is_done;
     if (ran == 0) deciding = DecidingBuffers(step);
     ran += turns;
     if (!deciding) continue;
     const std::vector<std::byte> before = BytesOf(*deciding);
     for (int64_t turn = 0; turn < kWatchedTurns; ++turn, ++ran) {
-      HLOSCOPE_ASSIGN_OR_RETURN(is_done, RunTurns(step, 1, has_ended));
+      HLOSCOPE_ASSIGN_OR_RETURN(is_done, RunTurns(step, ran, 1, has_ended));
       if (!is_done || has_ended) return is_done;
       if (BytesOf(*deciding) == before) return false;
     }
@@ -200,10 +200,15 @@ Status PlanRun::LookAtLoop(const PlannedStep& step, int64_t ran, int64_t turns) 
   return std::unexpected(std::move(error));
 }
 
-Result<bool> PlanRun::RunTurns(const PlannedStep& step, int64_t turns, bool& has_ended) {
+Result<bool> PlanRun::RunTurns(const PlannedStep& step, int64_t ran, int64_t turns,
+                               bool& has_ended) {
   if (const compile::LoopCode* code = code_.loops[step.id.index]; code != nullptr) {
-    has_ended = code->run(addresses_.data(), arena_.data(), scratch_.data(), turns);
-    return true;
+    compile::LoopProgress progress{.turns = turns, .inner = 0};
+    while (true) {
+      has_ended = code->run(addresses_.data(), arena_.data(), scratch_.data(), &progress);
+      if (has_ended || progress.inner == 0) return true;
+      HLOSCOPE_TRY(LookAtLoop(step, ran + turns - progress.turns, 1));
+    }
   }
   for (int64_t turn = 0; turn < turns; ++turn) {
     HLOSCOPE_ASSIGN_OR_RETURN(const bool is_decided, RunSequence(step.sequences[0]));

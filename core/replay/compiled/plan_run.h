@@ -48,7 +48,9 @@ class PlanRun {
   Status RunKernel(const compile::PlannedStep& step);
   Result<bool> RunLoop(const compile::PlannedStep& step);
   Status LookAtLoop(const compile::PlannedStep& step, int64_t ran, int64_t turns);
-  Result<bool> RunTurns(const compile::PlannedStep& step, int64_t turns, bool& has_ended);
+  // The loop has run `ran` turns before.
+  Result<bool> RunTurns(const compile::PlannedStep& step, int64_t ran, int64_t turns,
+                        bool& has_ended);
   Result<bool> RunBranch(const compile::PlannedStep& step);
   Result<bool> Evaluate(const compile::PlannedStep& step);
 
