@@ -199,5 +199,21 @@ TEST(RunRatio, HasAnIntervalOnlyWhereThereAreEnoughTurns) {
   EXPECT_TRUE(RatioOf(std::span(own).first(6), std::span(other).first(6)).interval.has_value());
 }
 
+TEST(RunRatio, IsInItsIntervalWhereSlowTurnsComeInBlocks) {
+  // Three of five blocks are slow in two turns of five, two of five in all: most turns are slow,
+  // most blocks' medians are not.
+  std::vector<double> own, other;
+  for (size_t i = 0; i < 1000; ++i) {
+    const bool slow = i / 5 % 5 >= 3 || i % 5 >= 3;
+    own.push_back((slow ? 9 : 1) + static_cast<double>(i * 7919 % 100) / 1000);
+    other.push_back(4 + static_cast<double>(i * 6007 % 100) / 1000);
+  }
+  const RunRatio ratio = RatioOf(own, other);
+  EXPECT_GT(ratio.ratio, 2);
+  ASSERT_TRUE(ratio.interval.has_value());
+  EXPECT_LE(ratio.interval->low, ratio.ratio);
+  EXPECT_GE(ratio.interval->high, ratio.ratio);
+}
+
 }  // namespace
 }  // namespace hloscope::debug

@@ -2,7 +2,9 @@
 #include "core/debug/run/run_ratio.h"
 
 #include <algorithm>
+#include <cstdint>
 #include <random>
+#include <utility>
 
 namespace hloscope::debug {
 namespace {
@@ -11,17 +13,46 @@ constexpr size_t kMostBlocks = 200;
 constexpr size_t kDraws = 2000;
 constexpr size_t kOutside = kDraws / 40;  // of the draws, on each side: 2.5 %
 
-// The medians of blocks of turns.
-std::vector<double> Blocks(std::span<const double> values) {
-  const size_t count = std::min(values.size(), kMostBlocks);
-  std::vector<double> out;
-  for (size_t i = 0; i < count; ++i) {
-    const size_t begin = i * values.size() / count, end = (i + 1) * values.size() / count;
-    out.push_back(Median({values.begin() + static_cast<ptrdiff_t>(begin),
-                          values.begin() + static_cast<ptrdiff_t>(end)}));
+// The times of one side, cut into blocks of turns that follow each other.
+class Blocks {
+ public:
+  explicit Blocks(std::span<const double> values)
+      : count_(std::min(values.size(), kMostBlocks)), sizes_(count_) {
+    for (size_t block = 0; block < count_; ++block) {
+      const size_t begin = block * values.size() / count_,
+                   end = (block + 1) * values.size() / count_;
+      sizes_[block] = end - begin;
+      for (size_t i = begin; i < end; ++i) sorted_.emplace_back(values[i], block);
+    }
+    std::ranges::sort(sorted_);
   }
-  return out;
-}
+
+  size_t count() const { return count_; }
+
+  // Of all turns where each block is there as often as `times` says.
+  double MedianOf(std::span<const uint32_t> times) const {
+    size_t all = 0;
+    for (size_t block = 0; block < count_; ++block) all += times[block] * sizes_[block];
+    const size_t low_place = (all - 1) / 2, high_place = all / 2;
+    size_t before = 0;
+    double low = 0;
+    bool has_low = false;
+    for (const auto& [value, block] : sorted_) {
+      before += times[block];
+      if (!has_low && before > low_place) {
+        low = value;
+        has_low = true;
+      }
+      if (before > high_place) return (low + value) / 2;
+    }
+    return low;
+  }
+
+ private:
+  size_t count_;
+  std::vector<size_t> sizes_;                      // turns, by block
+  std::vector<std::pair<double, size_t>> sorted_;  // times with their blocks
+};
 
 }  // namespace
 
@@ -35,16 +66,16 @@ RunRatio RatioOf(std::span<const double> own, std::span<const double> other) {
   RunRatio out;
   out.ratio = Median({own.begin(), own.end()}) / Median({other.begin(), other.end()});
   if (own.size() < kLeastForInterval) return out;
-  const std::vector<double> own_blocks = Blocks(own), other_blocks = Blocks(other);
+  // The same statistic as of what was measured, or the interval would be that of another: medians
+  // of medians leave out the slow turns of most blocks, however many those are in all.
+  const Blocks own_blocks(own), other_blocks(other);
   std::mt19937_64 random(1);
-  std::vector<double> ratios, drawn_own(own_blocks.size()), drawn_other(own_blocks.size());
+  std::vector<double> ratios;
+  std::vector<uint32_t> times(own_blocks.count());
   for (size_t draw = 0; draw < kDraws; ++draw) {
-    for (size_t i = 0; i < own_blocks.size(); ++i) {
-      const size_t block = random() % own_blocks.size();
-      drawn_own[i] = own_blocks[block];
-      drawn_other[i] = other_blocks[block];
-    }
-    ratios.push_back(Median(drawn_own) / Median(drawn_other));
+    std::ranges::fill(times, 0);
+    for (size_t i = 0; i < times.size(); ++i) ++times[random() % times.size()];
+    ratios.push_back(own_blocks.MedianOf(times) / other_blocks.MedianOf(times));
   }
   std::ranges::sort(ratios);
   out.interval = {ratios[kOutside], ratios[kDraws - 1 - kOutside]};
