@@ -4,6 +4,7 @@
 
 #include <gtest/gtest.h>
 
+#include <bit>
 #include <numeric>
 
 #include "core/debug/run/run_module.h"
@@ -88,6 +89,25 @@ TEST(Placement, SaysWhereDevicesThatShouldAgreeDoNot) {
   values[2] = Iota({2, 2});
   EXPECT_EQ(m.placement.Gather(leaf, values).warning,
             "partitions 0 and 2 should be equal but differ");
+}
+
+TEST(Placement, PayloadsOfNansSayNothing) {
+  const Loaded m = Load(R"(HloModule m, is_scheduled=true, num_partitions=2
+ENTRY e {
+  x = f32[2] parameter(0), sharding={replicated}
+  id = u32[] partition-id()
+  ROOT r = f32[2] negate(x)
+})");
+  LeafPlacement leaf = m.placement.parameters()[0];
+  const auto floats = [](uint32_t first, uint32_t second) {
+    return Literal::Of<float>(Shape::Array(hlo::ElementType::kF32, {2}),
+                              {{std::bit_cast<float>(first), std::bit_cast<float>(second)}});
+  };
+  const Literal nan = floats(0x7fc00000, 0x3f800000), other_nan = floats(0xffc12345, 0x3f800000);
+  const Literal zero = floats(0, 0x3f800000), minus_zero = floats(0x80000000, 0x3f800000);
+  EXPECT_EQ(m.placement.Gather(leaf, std::vector{nan, other_nan}).warning, "");
+  EXPECT_NE(m.placement.Gather(leaf, std::vector{nan, zero}).warning, "");
+  EXPECT_NE(m.placement.Gather(leaf, std::vector{zero, minus_zero}).warning, "");
 }
 
 TEST(Placement, PutsTogetherWhatIsWantedWhereNothingSaysHow) {
