@@ -240,6 +240,17 @@ TEST(Loop, MovesElements) {
            "operand_batching_dims={0}, start_indices_batching_dims={0}, index_vector_dim=2, "
            "slice_sizes={1,1,7}",
            "[6,40,7]", type);
+    // More places in the indices than in the array, and fewer.
+    expect("[3,100,7] u64[6,40]",
+           "gather(p0, p1), offset_dims={2}, collapsed_slice_dims={1}, start_index_map={1}, "
+           "operand_batching_dims={0}, start_indices_batching_dims={0}, index_vector_dim=2, "
+           "slice_sizes={1,1,7}",
+           "[6,40,7]", type);
+    expect("[3,100,7] u64[6,40]",
+           "gather(p0, p1), offset_dims={2}, collapsed_slice_dims={1}, start_index_map={1}, "
+           "operand_batching_dims={0}, start_indices_batching_dims={1}, index_vector_dim=2, "
+           "slice_sizes={1,1,7}",
+           "[6,40,7]", type);
     expect("[7]", "broadcast(p0), dimensions={1}", "[4,7,9]", type);
     expect("[]", "broadcast(p0), dimensions={}", "[4,7,9]", type);
     expect("[]", "iota(), iota_dimension=1", "[4,300]", type);

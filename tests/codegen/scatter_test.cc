@@ -50,6 +50,13 @@ const std::vector<Case>& Elements() {
       {"7,40", "7,33,1", "7,33",
        "update_window_dims={}, inserted_window_dims={1}, scatter_dims_to_operand_dims={1}, "
        "input_batching_dims={0}, scatter_indices_batching_dims={0}, index_vector_dim=2"},
+      // More places in the indices than in the array.
+      {"5,40", "7,33,1", "7,33",
+       "update_window_dims={}, inserted_window_dims={1}, scatter_dims_to_operand_dims={1}, "
+       "input_batching_dims={0}, scatter_indices_batching_dims={0}, index_vector_dim=2"},
+      {"9,40", "7,33,1", "7,33",
+       "update_window_dims={}, inserted_window_dims={1}, scatter_dims_to_operand_dims={1}, "
+       "input_batching_dims={0}, scatter_indices_batching_dims={1}, index_vector_dim=2"},
       {"40", "1", "",
        "update_window_dims={}, inserted_window_dims={0}, scatter_dims_to_operand_dims={0}, "
        "index_vector_dim=0"},
@@ -90,6 +97,9 @@ TEST(Scatter, OfWindows) {
       {"50,60", "30,2", "30,3,17",
        "update_window_dims={1,2}, inserted_window_dims={}, scatter_dims_to_operand_dims={0,1}, "
        "index_vector_dim=1"},
+      {"4,50,9", "6,30", "6,30,5",
+       "update_window_dims={2}, inserted_window_dims={1}, scatter_dims_to_operand_dims={1}, "
+       "input_batching_dims={0}, scatter_indices_batching_dims={0}, index_vector_dim=2"},
       {"6,50,9", "6,30", "6,30,5",
        "update_window_dims={2}, inserted_window_dims={1}, scatter_dims_to_operand_dims={1}, "
        "input_batching_dims={0}, scatter_indices_batching_dims={0}, index_vector_dim=2"},

@@ -70,6 +70,20 @@ LaneNumber IndexMath::Multiply(const LaneNumber& a, int64_t factor) {
           nullptr, multiple};
 }
 
+LaneNumber IndexMath::AtMost(const LaneNumber& a, int64_t most) {
+  const LaneNumber limit = Constant(most);
+  if (a.is_uniform()) {
+    return FromScalar(b_.CreateBinaryIntrinsic(llvm::Intrinsic::umin, a.base, limit.base));
+  }
+  return FromVector(b_.CreateBinaryIntrinsic(llvm::Intrinsic::umin, Vector(a), Vector(limit)));
+}
+
+Value* IndexMath::IsBelow(const LaneNumber& a, int64_t end) {
+  const LaneNumber limit = Constant(end);
+  if (a.is_uniform()) return b_.CreateICmpULT(a.base, limit.base);
+  return b_.CreateICmpULT(Vector(a), Vector(limit));
+}
+
 std::pair<LaneNumber, LaneNumber> IndexMath::Divide(const LaneNumber& a, int64_t divisor) {
   if (divisor == 1) return {a, Constant(0)};
   const int64_t common = std::gcd(a.multiple, divisor);

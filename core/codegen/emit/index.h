@@ -57,6 +57,11 @@ class IndexMath {
   LaneNumber Add(const LaneNumber& a, const LaneNumber& b);
   LaneNumber AddConstant(const LaneNumber& a, int64_t c) { return Add(a, Constant(c)); }
   LaneNumber Multiply(const LaneNumber& a, int64_t factor);
+  // Of numbers that are not negative: the number or, where that is larger, `most`.
+  LaneNumber AtMost(const LaneNumber& a, int64_t most);
+  // Of such, whether each is below `end`: one bit where all lanes have the same number, else one
+  // for each.
+  llvm::Value* IsBelow(const LaneNumber& a, int64_t end);
   // Quotient and remainder of numbers that are not negative.
   std::pair<LaneNumber, LaneNumber> Divide(const LaneNumber& a, int64_t divisor);
   // The last of several numbers that `rest` is made of, row-major, where it runs below `size`;

@@ -72,9 +72,14 @@ ScatterWindows::Start ScatterWindows::StartOf(ElementEmitter& emitter, IndexMath
   const auto batching = Ints(AttributeKey::kInputBatchingDims),
              index_batching = Ints(AttributeKey::kScatterIndicesBatchingDims);
   for (size_t i = 0; i < batching.size(); ++i) {
+    const auto to = static_cast<size_t>(batching[i]);
     auto d = static_cast<size_t>(index_batching[i]);
     if (has_vectors && d > vector_dim) --d;
-    start.numbers[static_cast<size_t>(batching[i])] = math.Of(batch, sizes, d);
+    start.numbers[to] = math.Of(batch, sizes, d);
+    // XLA lets the sizes differ, and leaves out what has no place.
+    if (sizes[d] > sizes_[to]) {
+      start.fits = Both(math, start.fits, math.IsBelow(start.numbers[to], sizes_[to]));
+    }
   }
   if (has_vectors) math.CutAt(batch, sizes, vector_dim);
   const auto map = Ints(AttributeKey::kScatterDimsToOperandDims);

@@ -247,8 +247,10 @@ Value* ElementEmitter::Gather(const Request& request) {
     numbers[d] = Start(operands[1], std::move(at), whole[d] - slice_sizes[d]);
   }
   for (size_t i = 0; i < batching.size(); ++i) {
-    numbers[static_cast<size_t>(batching[i])] =
-        by_index_dim[static_cast<size_t>(index_batching[i])];
+    const auto d = static_cast<size_t>(batching[i]), from = static_cast<size_t>(index_batching[i]);
+    // XLA lets the sizes differ; batching dimensions are indices like others to it.
+    numbers[d] = index_sizes[from] <= whole[d] ? by_index_dim[from]
+                                               : math_.AtMost(by_index_dim[from], whole[d] - 1);
   }
   Index index;
   index.mask = request.index.mask;

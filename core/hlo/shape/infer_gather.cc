@@ -49,6 +49,18 @@ Status CheckBatching(const InferenceInput& input, AttributeKey operand_key,
   return CheckUnique(input, indices_key, of_indices);
 }
 
+// A dimension that two of the lists name would be indexed in two ways. XLA's verifier looks at each
+// list by itself and finds it later, where batching dimensions become indices: "… must not repeat".
+Status CheckApart(const InferenceInput& input, AttributeKey key, AttributeKey other_key) {
+  std::span<const int64_t> other = IntsOr(input, other_key);
+  for (const int64_t d : IntsOr(input, key)) {
+    if (!Contains(other, d)) continue;
+    return Fail(input, fmt::format("has dimension {} in {}= and in {}=, expected in one of them", d,
+                                   Info(key).text, Info(other_key).text));
+  }
+  return {};
+}
+
 // Which operand dimension each element of an index vector is for.
 Status CheckIndexMap(const InferenceInput& input, AttributeKey key, const Indices& indices,
                      size_t operand_rank) {
@@ -69,7 +81,10 @@ Status CheckGatherDims(const InferenceInput& input, const Indices& indices) {
   HLOSCOPE_TRY(CheckIndexMap(input, kStartIndexMap, indices, rank));
   HLOSCOPE_TRY(
       CheckAscending(input, kCollapsedSliceDims, IntsOr(input, kCollapsedSliceDims), rank));
-  return CheckBatching(input, kOperandBatchingDims, kStartIndicesBatchingDims, rank, indices_rank);
+  HLOSCOPE_TRY(
+      CheckBatching(input, kOperandBatchingDims, kStartIndicesBatchingDims, rank, indices_rank));
+  HLOSCOPE_TRY(CheckApart(input, kCollapsedSliceDims, kOperandBatchingDims));
+  return CheckApart(input, kStartIndexMap, kOperandBatchingDims);
 }
 
 Status CheckSliceSizes(const InferenceInput& input, std::span<const int64_t> sizes) {
@@ -126,8 +141,10 @@ Status CheckScatterDims(const InferenceInput& input, const Shape& operand, const
                                    covered, Text(operand)));
   }
   HLOSCOPE_TRY(CheckIndexMap(input, kScatterDimsToOperandDims, indices, operand.rank()));
-  return CheckBatching(input, kInputBatchingDims, kScatterIndicesBatchingDims, operand.rank(),
-                       indices.shape.rank());
+  HLOSCOPE_TRY(CheckBatching(input, kInputBatchingDims, kScatterIndicesBatchingDims, operand.rank(),
+                             indices.shape.rank()));
+  HLOSCOPE_TRY(CheckApart(input, kInsertedWindowDims, kInputBatchingDims));
+  return CheckApart(input, kScatterDimsToOperandDims, kInputBatchingDims);
 }
 
 // Updates fit the operand in their window dimensions and the indices in the others.
@@ -139,7 +156,6 @@ Status CheckUpdates(const InferenceInput& input, const Shape& operand, const Sha
   for (size_t i = 0; i < updates.rank(); ++i) {
     int64_t size = updates.dimension(i);
     if (Contains(windows, static_cast<int64_t>(i))) {
-      // Inserted and batching dimensions may overlap in a broken text.
       int64_t most = window < bounds.size() ? bounds[window] : 0;
       ++window;
       if (IsUnbounded(size) || IsUnbounded(most) || size <= most) continue;
@@ -179,9 +195,6 @@ Result<Shape> InferGather(const InferenceInput& input) {
     while (slice < sizes.size() && (Contains(collapsed, static_cast<int64_t>(slice)) ||
                                     Contains(batching, static_cast<int64_t>(slice)))) {
       ++slice;
-    }
-    if (slice == sizes.size()) {
-      return Fail(input, "names a dimension both collapsed and batching");
     }
     // A whole dynamic dimension stays dynamic.
     bool whole = sizes[slice] == operand.dimension(slice);
