@@ -7,6 +7,7 @@
 #include "core/base/json.h"
 #include "core/debug/align/lineage.h"
 #include "core/debug/align/pass_changes.h"
+#include "core/debug/align/provenance.h"
 #include "core/dump/dump_model.h"
 #include "core/hlo/text/text.h"
 
@@ -26,10 +27,12 @@ struct Pass {
 };
 
 // The passes of a module; stages that cannot be read go to `lost`.
-std::vector<Pass> ReadPasses(const dump::DumpModel& model, int32_t module,
+std::vector<Pass> ReadPasses(const std::shared_ptr<const dump::DumpModel>& dump, int32_t module,
                              std::vector<std::string>& lost) {
   std::vector<Pass> passes;
   std::shared_ptr<const hlo::Module> last;
+  const debug::Provenance provenance(dump, module);
+  const dump::DumpModel& model = *dump;
   auto count = static_cast<int32_t>(model.modules()[static_cast<size_t>(module)].stages.size());
   for (int32_t stage = 0; stage < count; ++stage) {
     if (model.ModuleFile(module, stage) < 0) continue;
@@ -43,11 +46,17 @@ std::vector<Pass> ReadPasses(const dump::DumpModel& model, int32_t module,
               .instructions = (*now)->instructions().size(),
               .counts = {}};
     if (last != nullptr) {
-      pass.counts = debug::FindChanges(*last, **now, debug::Align(*last, **now)).counts;
+      const auto links = provenance.lineage().Step(pass.before);
+      if (!links) {
+        lost.push_back(links.error().ToString());
+        continue;
+      }
+      pass.counts = debug::FindChanges(*last, **now, **links).counts;
     }
     passes.push_back(pass);
     last = *now;
   }
+  for (std::string& note : provenance.notes()) lost.push_back(std::move(note));
   return passes;
 }
 
@@ -200,7 +209,7 @@ Result<std::string> PassesText(const std::string& path, const PassesRequest& req
   for (size_t m = 0; m < model->modules().size(); ++m) {
     if (only >= 0 && static_cast<size_t>(only) != m) continue;
     const dump::ModuleEntry& entry = model->modules()[m];
-    std::vector<Pass> passes = ReadPasses(*model, static_cast<int32_t>(m), lost);
+    std::vector<Pass> passes = ReadPasses(model, static_cast<int32_t>(m), lost);
     const size_t stages = passes.size();
     if (request.changed_only)
       std::erase_if(passes, [](const Pass& p) { return p.before >= 0 && !p.counts.any(); });
@@ -231,14 +240,15 @@ Result<std::string> PassDiffText(const std::string& path, const std::string& sta
   HLOSCOPE_ASSIGN_OR_RETURN(int32_t module, FindModule(*model, module_name));
   HLOSCOPE_ASSIGN_OR_RETURN(int32_t stage, FindStage(*model, module, name));
   HLOSCOPE_ASSIGN_OR_RETURN(auto after, model->Module(module, stage));
-  debug::Lineage lineage(stage + 1, [&](int32_t s) { return model->Module(module, s); });
-  int32_t earlier = lineage.Neighbour(stage, -1);
+  const debug::Provenance provenance(model, module);
+  int32_t earlier = provenance.lineage().Neighbour(stage, -1);
   if (earlier < 0) {
     return InputError(
         fmt::format("{}: {} is the first stage, there is nothing to compare it with", path, name));
   }
   HLOSCOPE_ASSIGN_OR_RETURN(auto before, model->Module(module, earlier));
-  debug::PassChanges changes = debug::FindChanges(*before, *after, debug::Align(*before, *after));
+  HLOSCOPE_ASSIGN_OR_RETURN(const auto links, provenance.lineage().Step(earlier));
+  debug::PassChanges changes = debug::FindChanges(*before, *after, *links);
   const dump::ModuleEntry& entry = model->modules()[static_cast<size_t>(module)];
   const std::string& from = entry.stages[static_cast<size_t>(earlier)].name;
   const std::string& to = entry.stages[static_cast<size_t>(stage)].name;

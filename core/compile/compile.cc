@@ -97,7 +97,8 @@ Result<Compilation> Compile(std::shared_ptr<const Module> module, const CompileO
     if (options.verify) HLOSCOPE_TRY(CheckModule(*module, row.name));
     Compose(out.new_id, result.new_id);
     if (options.keep_stages) {
-      out.stages.push_back({std::string(row.name), module, std::move(result.new_id)});
+      out.stages.push_back(
+          {std::string(row.name), module, std::move(result.new_id), std::move(result.origins)});
     }
   }
   out.kernels = FindKernels(*module, options);

@@ -10,6 +10,7 @@
 #include "core/base/result.h"
 #include "core/compile/plan/plan.h"
 #include "core/hlo/module.h"
+#include "core/hlo/rewrite/origins.h"
 
 namespace hloscope::compile {
 
@@ -30,6 +31,7 @@ struct Stage {
   std::shared_ptr<const hlo::Module> module;
   // By id in the module before: its id here; invalid where it was removed.
   std::vector<hlo::InstructionId> new_id;
+  std::vector<hlo::Origin> origins;  // in the module before, sorted
 };
 
 // Why two instructions share a kernel or do not; ids are of the module before fusion.

@@ -16,4 +16,13 @@ Result<FusionDecisions> FusionDecisionsOf(const DumpModel& model, int32_t module
   return decisions;
 }
 
+Result<std::vector<StageProvenance>> ProvenanceOf(const DumpModel& model, int32_t module) {
+  const int32_t file = model.FindFile(module, FileRole::kProvenance);
+  if (file < 0) return std::vector<StageProvenance>();
+  HLOSCOPE_ASSIGN_OR_RETURN(const FileView view, model.OpenFile(file));
+  Result<std::vector<StageProvenance>> stages = ReadProvenance(view.bytes());
+  if (!stages) stages.error().place.file = model.FullPath(file);
+  return stages;
+}
+
 }  // namespace hloscope::dump

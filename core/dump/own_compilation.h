@@ -2,10 +2,12 @@
 #pragma once
 
 #include <cstdint>
+#include <vector>
 
 #include "core/base/result.h"
 #include "core/dump/dump_model.h"
 #include "core/dump/readers/fusion_decisions.h"
+#include "core/dump/readers/provenance.h"
 
 namespace hloscope::dump {
 
@@ -19,5 +21,9 @@ inline constexpr const char* kNoOwnCode =
 // The decisions of fusion of a module; empty, with file -1, where XLA compiled it. Read anew with
 // each call. Errors: the file cannot be read.
 Result<FusionDecisions> FusionDecisionsOf(const DumpModel& model, int32_t module);
+
+// Where the instructions of its stages come from, as the passes noted it; empty where XLA compiled
+// it. Read anew with each call. Errors: the file cannot be read.
+Result<std::vector<StageProvenance>> ProvenanceOf(const DumpModel& model, int32_t module);
 
 }  // namespace hloscope::dump

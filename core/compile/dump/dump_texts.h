@@ -2,7 +2,9 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
 #include <string>
+#include <string_view>
 #include <unordered_map>
 #include <vector>
 
@@ -47,5 +49,16 @@ std::string ThunkMetadataText(const Plan& plan, const StepCodes& codes);
 // could have been together, with the reason why they are or are not. `stage`: what the dump calls
 // the module before fusion, whose instructions they are.
 std::string DecisionText(const Compilation& compiled, std::string_view stage);
+
+// The origins of one stage of a dump in another.
+struct StageOrigins {
+  std::string before, after;  // what the dump calls them
+  hlo::ModuleMark before_mark, after_mark;
+  std::vector<hlo::Origin> origins;  // sorted
+};
+
+// provenance.txt: which instructions of the stage before those of a stage come from, so that a
+// reader of the dump has no need to guess. Positions are those of the stages' files.
+std::string ProvenanceText(std::string_view module, std::span<const StageOrigins> stages);
 
 }  // namespace hloscope::compile

@@ -104,6 +104,7 @@ class FusionWriter {
         edit_.rewriter().builder().MakeInt(AttributeKey::kParameterNumber, number);
     const InstructionId id = AddIn(fmt::format("param_{}", number), Opcode::kParameter,
                                    module_.shape(outside), {}, std::span(&attribute, 1));
+    edit_.NoteOrigin(id, outside, hlo::OriginKind::kParameter);
     parameter = {group_, id};
     return id;
   }
@@ -119,6 +120,7 @@ class FusionWriter {
     slots_[operand.index] = {
         group_, AddIn(module_.name(operand), Opcode::kConstant, module_.shape(operand), {},
                       module_.attributes(module_[operand]))};
+    edit_.NoteOrigin(slots_[operand.index].inside, operand, hlo::OriginKind::kCopied);
     return slots_[operand.index].inside;
   }
 
@@ -129,6 +131,7 @@ class FusionWriter {
     }
     const InstructionId copy = AddIn(module_.name(id), module_[id].opcode, module_.shape(id),
                                      operands, module_.attributes(module_[id]));
+    edit_.NoteOrigin(copy, id, hlo::OriginKind::kCopied);
     if (!is_noted_[id.index]) edit_.NoteSameValue(id, copy);
     is_noted_[id.index] = true;
     return copy;
@@ -149,8 +152,10 @@ class FusionWriter {
         rewriter.builder().MakeComputation(AttributeKey::kCalls, body_)};
     if (group.roots.size() == 1) {
       rewriter.SetRoot(body_, slots_[last.index].inside);
-      Replace(last,
-              edit_.Add(last, name, Opcode::kFusion, module_.shape(last), operands_, attributes));
+      const InstructionId fusion =
+          edit_.Add(last, name, Opcode::kFusion, module_.shape(last), operands_, attributes);
+      edit_.NoteOrigin(fusion, last, hlo::OriginKind::kResult);
+      Replace(last, fusion);
       return;
     }
     std::vector<InstructionId> results;
@@ -160,10 +165,13 @@ class FusionWriter {
       shapes.push_back(module_.shape(root));
     }
     const Shape shape = Shape::Tuple(shapes);
-    rewriter.SetRoot(body_, AddIn("tuple", Opcode::kTuple, shape, results, {}));
+    const InstructionId tuple = AddIn("tuple", Opcode::kTuple, shape, results, {});
+    rewriter.SetRoot(body_, tuple);
     const InstructionId fusion =
         edit_.Add(last, name, Opcode::kFusion, shape, operands_, attributes);
     for (size_t k = 0; k < group.roots.size(); ++k) {
+      edit_.NoteOrigin(fusion, group.roots[k], hlo::OriginKind::kResult);
+      edit_.NoteOrigin(tuple, group.roots[k], hlo::OriginKind::kMade);
       const Attribute index =
           rewriter.builder().MakeInt(AttributeKey::kIndex, static_cast<int64_t>(k));
       Replace(group.roots[k],

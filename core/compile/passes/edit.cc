@@ -11,7 +11,14 @@ using hlo::Attribute;
 using hlo::AttributeKey;
 using hlo::InstructionId;
 using hlo::Opcode;
+using hlo::OriginKind;
 using hlo::Shape;
+
+namespace {
+
+constexpr uint32_t kNoOrigin = 0xffffffff;
+
+}  // namespace
 
 Edit::Edit(std::shared_ptr<const hlo::Module> module)
     : original_(std::move(module)), rewriter_(original_) {
@@ -52,8 +59,28 @@ InstructionId Edit::Add(InstructionId like, std::string_view name, Opcode opcode
   if (const Attribute* metadata = Find(like, AttributeKey::kMetadata)) {
     attributes.push_back(*metadata);
   }
-  return rewriter_.Add(rewriter_.computation(like), UniqueName(name), opcode, std::move(shape),
-                       operands, attributes);
+  const InstructionId made = rewriter_.Add(rewriter_.computation(like), UniqueName(name), opcode,
+                                           std::move(shape), operands, attributes);
+  NoteOrigin(made, like, OriginKind::kMade);
+  return made;
+}
+
+void Edit::NoteOrigin(InstructionId after, InstructionId before, OriginKind kind) {
+  const size_t old_count = original_->instructions().size();
+  if (before.index >= old_count) {
+    const size_t added = before.index - old_count;
+    if (added >= first_origin_.size() || first_origin_[added] == kNoOrigin) return;
+    const hlo::Origin& origin = origins_[first_origin_[added]];
+    before = origin.before;
+    kind = std::max(kind, origin.kind);
+  }
+  if (after.index >= old_count) {
+    const size_t added = after.index - old_count;
+    if (added >= first_origin_.size()) first_origin_.resize(added + 1, kNoOrigin);
+    uint32_t& first = first_origin_[added];
+    if (first == kNoOrigin) first = static_cast<uint32_t>(origins_.size());
+  }
+  origins_.push_back({before, after, kind});
 }
 
 InstructionId Edit::AddScalar(InstructionId like, hlo::ElementType type,
@@ -92,8 +119,11 @@ hlo::ComputationId Edit::AddReducer(InstructionId user, std::string_view name, O
         rewriter_.builder().MakeInt(hlo::AttributeKey::kParameterNumber, k);
     parameters[k] = rewriter_.Add(made, UniqueName(k == 0 ? "x" : "y"), Opcode::kParameter, scalar,
                                   {}, std::span(&number, 1));
+    NoteOrigin(parameters[k], user, OriginKind::kMade);
   }
-  rewriter_.SetRoot(made, rewriter_.Add(made, UniqueName("sum"), opcode, scalar, parameters));
+  const InstructionId sum = rewriter_.Add(made, UniqueName("sum"), opcode, scalar, parameters);
+  NoteOrigin(sum, user, OriginKind::kMade);
+  rewriter_.SetRoot(made, sum);
   return made;
 }
 
@@ -131,18 +161,39 @@ InstructionId Edit::Resolve(InstructionId id) const {
   return id;
 }
 
+// Of what is left: instructions that stayed, what took the place of others, and what was noted.
+std::vector<hlo::Origin> Edit::Origins(const hlo::RewriteResult& rewritten) const {
+  std::vector<hlo::Origin> origins;
+  origins.reserve(rewritten.module->instructions().size());
+  const auto add = [&](InstructionId before, InstructionId after, OriginKind kind) {
+    InstructionId now = rewritten.new_id[after.index];
+    if (!now.valid()) {
+      now = rewritten.new_id[Resolve(after).index];
+      kind = std::max(kind, OriginKind::kReplaced);
+    }
+    if (now.valid()) origins.push_back({before, now, kind});
+  };
+  for (uint32_t i = 0; i < original_->instructions().size(); ++i) {
+    add(InstructionId(i), InstructionId(i), OriginKind::kSame);
+  }
+  for (const hlo::Origin& origin : origins_) add(origin.before, origin.after, origin.kind);
+  hlo::SortOrigins(origins);
+  return origins;
+}
+
 Result<PassResult> Edit::Finish() {
   PassResult result;
   if (!changed_) return result;
   rewriter_.RemoveDeadCode();
   HLOSCOPE_ASSIGN_OR_RETURN(hlo::RewriteResult rewritten, rewriter_.Finish());
-  result.module = std::move(rewritten.module);
+  result.module = rewritten.module;
   result.new_id.resize(original_->instructions().size());
   for (uint32_t i = 0; i < result.new_id.size(); ++i) {
     const InstructionId id(i);
     result.new_id[i] =
         rewritten.new_id[i].valid() ? rewritten.new_id[i] : rewritten.new_id[Resolve(id).index];
   }
+  result.origins = Origins(rewritten);
   return result;
 }
 

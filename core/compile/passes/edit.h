@@ -86,6 +86,10 @@ class Edit {
 
   // Uses of `from` become uses of `to`, which has its value.
   void Replace(hlo::InstructionId from, hlo::InstructionId to);
+  // Says that an instruction comes from one of the original or from one that was added, which may
+  // be said of several. What Add makes comes from `like`, what Replace puts in place from what it
+  // replaces; for all that is added to the rewriter itself it has to be said.
+  void NoteOrigin(hlo::InstructionId after, hlo::InstructionId before, hlo::OriginKind kind);
   // Says that `to` has the value of `from` too, which is going to be dropped.
   void NoteSameValue(hlo::InstructionId from, hlo::InstructionId to) { forward_[from] = to; }
   bool changed() const { return changed_; }
@@ -99,11 +103,15 @@ class Edit {
   // Takes the name where it is free.
   bool TakeName(std::string_view name);
   hlo::InstructionId Resolve(hlo::InstructionId id) const;
+  std::vector<hlo::Origin> Origins(const hlo::RewriteResult& rewritten) const;
 
   std::shared_ptr<const hlo::Module> original_;
   hlo::Rewriter rewriter_;
   std::vector<bool> pinned_;
   std::unordered_map<hlo::InstructionId, hlo::InstructionId> forward_;
+  std::vector<hlo::Origin> origins_;  // `before` is of the original, `after` of the rewriter
+  // By added instruction: its first place in origins_, kNoOrigin where nothing was noted.
+  std::vector<uint32_t> first_origin_;
   std::vector<uint32_t> names_;  // by text: instructions of that name; filled when first asked for
   std::unordered_map<hlo::StringId, uint32_t> next_number_;
   bool changed_ = false;

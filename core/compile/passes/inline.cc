@@ -96,6 +96,7 @@ class Inliner {
       if (rewriter.opcode(id) == Opcode::kParameter) {
         const auto number = static_cast<size_t>(edit_.Int(id, AttributeKey::kParameterNumber));
         copies[id] = rewriter.operand(call, number);
+        edit_.NoteOrigin(copies[id], id, hlo::OriginKind::kReplaced);
       } else {
         operands.clear();
         for (const InstructionId operand : rewriter.operands(id)) {
@@ -107,6 +108,7 @@ class Inliner {
             keeps_name ? std::string(rewriter.name(id)) : edit_.UniqueName(rewriter.name(id));
         copies[id] = rewriter.Add(rewriter.computation(call), name, rewriter.opcode(id),
                                   rewriter.shape(id), operands, attributes);
+        edit_.NoteOrigin(copies[id], id, hlo::OriginKind::kCopied);
       }
       if (is_only_call) edit_.NoteSameValue(id, copies[id]);
     }

@@ -127,7 +127,10 @@ Result<PassResult> NormalizeLayouts(const std::shared_ptr<const Module>& module,
   builder.header().entry_layout.reset();
   result.module = builder.Build();
   if (result.new_id.empty()) {
-    for (uint32_t k = 0; k < module->instructions().size(); ++k) result.new_id.emplace_back(k);
+    for (uint32_t k = 0; k < module->instructions().size(); ++k) {
+      result.new_id.emplace_back(k);
+      result.origins.push_back({InstructionId(k), InstructionId(k), hlo::OriginKind::kSame});
+    }
   }
   return result;
 }

@@ -291,6 +291,7 @@ class Expander {
       copies[k] = rewriter.Add(rewriter.computation(like_), edit_.UniqueName(module.name(id)),
                                module[id].opcode, is_constant ? module.shape(id) : wanted, operands,
                                attributes);
+      edit_.NoteOrigin(copies[k], id, hlo::OriginKind::kCopied);
       if (is_constant && !shape.IsScalar()) copies[k] = Broadcast(copies[k], wanted, {});
     }
     edit_.Replace(like_, copies[body.root.index - body.first_instruction]);

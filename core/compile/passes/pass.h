@@ -15,6 +15,8 @@ struct PassResult {
   std::shared_ptr<const hlo::Module> module;  // null where nothing changed
   // By id in the module before: where its value is now; invalid where no instruction has it.
   std::vector<hlo::InstructionId> new_id;
+  // Of every instruction of the new module, sorted.
+  std::vector<hlo::Origin> origins;
 };
 
 // `out` takes what a pass has to say beside the module. Errors are our own (internal).

@@ -82,6 +82,7 @@ class TopK {
       parameters[k] =
           rewriter.Add(made, edit_.UniqueName("x"), Opcode::kParameter,
                        Shape::Scalar(k < 2 ? values : places), {}, std::span(&number, 1));
+      edit_.NoteOrigin(parameters[k], id_, hlo::OriginKind::kMade);
     }
     const auto direction =
         is_largest ? hlo::ComparisonDirection::kGt : hlo::ComparisonDirection::kLt;
@@ -90,9 +91,11 @@ class TopK {
     const Attribute attributes[] = {
         builder.MakeInt(AttributeKey::kDirection, static_cast<int64_t>(direction)),
         builder.MakeInt(AttributeKey::kComparisonType, static_cast<int64_t>(type))};
-    rewriter.SetRoot(made, rewriter.Add(made, edit_.UniqueName("before"), Opcode::kCompare,
-                                        Shape::Scalar(ElementType::kPred), std::span(parameters, 2),
-                                        attributes));
+    const InstructionId root =
+        rewriter.Add(made, edit_.UniqueName("before"), Opcode::kCompare,
+                     Shape::Scalar(ElementType::kPred), std::span(parameters, 2), attributes);
+    edit_.NoteOrigin(root, id_, hlo::OriginKind::kMade);
+    rewriter.SetRoot(made, root);
     return made;
   }
 

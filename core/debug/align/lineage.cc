@@ -6,6 +6,8 @@
 #include <algorithm>
 #include <unordered_map>
 
+#include "core/debug/align/noted_alignment.h"
+
 namespace hloscope::debug {
 
 int32_t Lineage::Neighbour(int32_t stage, int32_t direction) const {
@@ -25,7 +27,13 @@ Result<std::shared_ptr<const Alignment>> Lineage::Step(int32_t stage) const {
   int32_t next = Neighbour(stage, 1);
   if (next < 0) return InputError(fmt::format("stage {} is the last that can be read", stage));
   HLOSCOPE_ASSIGN_OR_RETURN(std::shared_ptr<const hlo::Module> after, loader_(next));
-  auto step = std::make_shared<const Alignment>(Align(*before, *after));
+  std::optional<Alignment> noted;
+  if (noted_ != nullptr) {
+    if (const auto origins = noted_(stage, *before, next, *after)) {
+      noted = NotedAlignment(*before, *after, *origins);
+    }
+  }
+  auto step = std::make_shared<const Alignment>(noted ? *std::move(noted) : Align(*before, *after));
   std::lock_guard lock(mutex_);
   return steps_.emplace(stage, std::move(step)).first->second;
 }

@@ -6,6 +6,7 @@
 #include <map>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -14,6 +15,7 @@
 #include "core/debug/align/alignment.h"
 #include "core/hlo/analysis/source_line.h"
 #include "core/hlo/module.h"
+#include "core/hlo/rewrite/origins.h"
 
 namespace hloscope::debug {
 
@@ -64,15 +66,20 @@ class Lineage {
  public:
   // Gives the module of a stage, or why it cannot be read; must be safe to call from any thread.
   using StageLoader = std::function<Result<std::shared_ptr<const hlo::Module>>(int32_t stage)>;
-  Lineage(int32_t stage_count, StageLoader loader)
-      : stage_count_(stage_count), loader_(std::move(loader)) {}
+  // Where the instructions of one stage come from in an earlier one, as the compiler noted it, for
+  // those modules; nullopt where it did not. Must be safe to call from any thread.
+  using NotedOrigins = std::function<std::optional<std::vector<hlo::Origin>>(
+      int32_t before_stage, const hlo::Module& before, int32_t after_stage,
+      const hlo::Module& after)>;
+  explicit Lineage(int32_t stage_count, StageLoader loader, NotedOrigins noted = nullptr)
+      : stage_count_(stage_count), loader_(std::move(loader)), noted_(std::move(noted)) {}
 
   int32_t stage_count() const { return stage_count_; }
   Result<std::shared_ptr<const hlo::Module>> Module(int32_t stage) const { return loader_(stage); }
   // The next stage after (direction 1) or before (-1) `stage` that can be read; -1: none.
   int32_t Neighbour(int32_t stage, int32_t direction) const;
-  // Stage `stage` against the next that can be read; computed once and kept. Fails where `stage`
-  // cannot be read or is the last.
+  // Stage `stage` against the next that can be read; computed once and kept. Exact where the
+  // compiler noted it. Fails where `stage` cannot be read or is the last.
   Result<std::shared_ptr<const Alignment>> Step(int32_t stage) const;
 
   // Through every earlier (later) stage that can be read. Fails where `stage` cannot be read.
@@ -95,6 +102,7 @@ class Lineage {
 
   int32_t stage_count_;
   StageLoader loader_;
+  NotedOrigins noted_;
   mutable std::mutex mutex_;
   mutable std::map<int32_t, std::shared_ptr<const Alignment>> steps_;
 };

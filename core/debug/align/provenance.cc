@@ -2,6 +2,7 @@
 #include "core/debug/align/provenance.h"
 
 #include <algorithm>
+#include <functional>
 
 #include "core/debug/align/fingerprint.h"
 #include "core/hlo/analysis/call_graph.h"
@@ -38,8 +39,11 @@ bool HasLargeConstants(const Module& module, const hlo::Instruction& fusion) {
 Provenance::Provenance(std::shared_ptr<const dump::DumpModel> model, int32_t module)
     : model_(std::move(model)),
       module_(module),
-      lineage_(static_cast<int32_t>(model_->modules()[static_cast<size_t>(module)].stages.size()),
-               [model = model_, module](int32_t stage) { return model->Module(module, stage); }) {}
+      noted_(std::make_shared<NotedStages>(model_, module)),
+      lineage_(
+          static_cast<int32_t>(model_->modules()[static_cast<size_t>(module)].stages.size()),
+          [model = model_, module](int32_t stage) { return model->Module(module, stage); },
+          std::bind_front(&NotedStages::Between, noted_)) {}
 
 Result<InstructionFacts> Provenance::FactsOf(int32_t stage, InstructionId id) const {
   InstructionFacts facts;
@@ -49,6 +53,7 @@ Result<InstructionFacts> Provenance::FactsOf(int32_t stage, InstructionId id) co
   HLOSCOPE_ASSIGN_OR_RETURN(facts.source, lineage_.Source(stage, id));
   InstructionId kernel = KernelInstructions(*module)[id.index];
   if (kernel != id) facts.fusion = kernel;
+  facts.notes = notes();
   int32_t last = final_stage();
   for (const LineageStep& s : facts.descendants.steps) {
     if (s.stage == last) facts.compiled.push_back(s);
@@ -59,7 +64,7 @@ Result<InstructionFacts> Provenance::FactsOf(int32_t stage, InstructionId id) co
     facts.notes.push_back(tables.error().ToString());
     return facts;
   }
-  facts.notes = (*tables)->notes;
+  facts.notes.insert(facts.notes.end(), (*tables)->notes.begin(), (*tables)->notes.end());
   HLOSCOPE_ASSIGN_OR_RETURN(std::shared_ptr<const Module> final, lineage_.Module(last));
   // What took its place counts as much as the best of them.
   float enough = facts.compiled.front().confidence * 0.9f;

@@ -12,6 +12,7 @@
 
 #include "core/base/result.h"
 #include "core/debug/align/lineage.h"
+#include "core/debug/align/noted_stages.h"
 #include "core/dump/dump_model.h"
 
 namespace hloscope::debug {
@@ -36,6 +37,8 @@ class Provenance {
   const dump::DumpModel& model() const { return *model_; }
   int32_t module() const { return module_; }
   const Lineage& lineage() const { return lineage_; }
+  // Why links are guessed although the compiler noted them.
+  std::vector<std::string> notes() const { return noted_->notes(); }
   // The stage that was compiled to code; -1: none.
   int32_t final_stage() const { return model_->FinalStage(module_); }
 
@@ -69,6 +72,7 @@ class Provenance {
 
   std::shared_ptr<const dump::DumpModel> model_;
   int32_t module_;
+  std::shared_ptr<NotedStages> noted_;
   Lineage lineage_;
   mutable std::mutex mutex_;
   mutable std::unique_ptr<const Tables> tables_;

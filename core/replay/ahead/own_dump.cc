@@ -71,15 +71,44 @@ std::shared_ptr<const hlo::Module> Marked(const std::shared_ptr<const hlo::Modul
   return builder.Build();
 }
 
-Status WriteModules(DumpFiles& files, std::shared_ptr<const hlo::Module> before,
+// Each instruction from itself.
+std::vector<hlo::Origin> Unchanged(const hlo::Module& module) {
+  std::vector<hlo::Origin> origins;
+  for (uint32_t k = 0; k < module.instructions().size(); ++k) {
+    origins.push_back({hlo::InstructionId(k), hlo::InstructionId(k), hlo::OriginKind::kSame});
+  }
+  return origins;
+}
+
+// The modules with where their instructions come from, through passes whose modules are left out.
+Status WriteModules(DumpFiles& files, const std::shared_ptr<const hlo::Module>& before,
                     const compile::Compilation& compiled, bool passes) {
-  HLOSCOPE_TRY(files.Write(std::move(before), std::string(kFirst)));
+  HLOSCOPE_TRY(files.Write(before, std::string(kFirst)));
+  std::vector<compile::StageOrigins> noted;
+  compile::StageOrigins next;
+  const auto begin_next = [&](const hlo::Module& module, std::string stage) {
+    next = compile::StageOrigins();
+    next.before = std::move(stage);
+    next.before_mark = hlo::MarkOf(module);
+    next.origins = Unchanged(module);
+  };
+  const auto end_next = [&](const hlo::Module& module, std::string stage) {
+    next.after = std::move(stage);
+    next.after_mark = hlo::MarkOf(module);
+    noted.push_back(std::move(next));
+  };
+  begin_next(*before, std::string(kFirst));
   for (size_t k = 0; k < compiled.stages.size(); ++k) {
     const auto& module = compiled.stages[k].module;
+    next.origins = hlo::ComposeOrigins(next.origins, compiled.stages[k].origins);
     if (!passes && module != compiled.before_fusion) continue;
     HLOSCOPE_TRY(files.Write(module, StageName(compiled, k)));
+    end_next(*module, StageName(compiled, k));
+    begin_next(*module, StageName(compiled, k));
   }
-  return files.Write(Marked(compiled.module), std::string(kFinal));
+  end_next(*compiled.module, std::string(kFinal));
+  HLOSCOPE_TRY(files.Write(Marked(compiled.module), std::string(kFinal)));
+  return files.Write("provenance.txt", compile::ProvenanceText(before->name(), noted));
 }
 
 // XLA's flags have no part in it.
@@ -114,11 +143,12 @@ Status WriteCode(DumpFiles& files, const CodeTexts& code) {
 
 }  // namespace
 
-Result<int64_t> WriteOwnDump(const std::string& folder, std::shared_ptr<const hlo::Module> before,
+Result<int64_t> WriteOwnDump(const std::string& folder,
+                             const std::shared_ptr<const hlo::Module>& before,
                              const compile::Compilation& compiled, const CodeTexts& code,
                              bool passes) {
   DumpFiles files(folder, before->name());
-  HLOSCOPE_TRY(WriteModules(files, std::move(before), compiled, passes));
+  HLOSCOPE_TRY(WriteModules(files, before, compiled, passes));
   HLOSCOPE_TRY(files.Write("debug_options", OptionsText(compiled)));
   HLOSCOPE_TRY(WritePlan(files, compiled, code));
   HLOSCOPE_TRY(WriteCode(files, code));

@@ -15,7 +15,8 @@ namespace hloscope::replay {
 // Writes the dump of `compiled`, which was made of `before` and keeps its stages, into the folder:
 // of its stages the one before fusion, with `passes` all; how many files there are. Environment
 // error: one cannot be written.
-Result<int64_t> WriteOwnDump(const std::string& folder, std::shared_ptr<const hlo::Module> before,
+Result<int64_t> WriteOwnDump(const std::string& folder,
+                             const std::shared_ptr<const hlo::Module>& before,
                              const compile::Compilation& compiled, const CodeTexts& code,
                              bool passes);
 

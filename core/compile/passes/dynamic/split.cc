@@ -83,16 +83,18 @@ class Splitter {
   }
 
   // Null where a size is lost: an array declared static that is shorter.
-  std::shared_ptr<const Module> Run(std::vector<InstructionId>& new_id) {
+  std::shared_ptr<const Module> Run(PassResult& result) {
     hlo::ModuleBuilder& builder = writer_.builder();
     for (const hlo::Computation& c : module_.computations()) builder.DeclareComputation(c.name);
     for (uint32_t c = 0; c < module_.computations().size(); ++c) Write(ComputationId(c));
     if (is_lost_) return nullptr;
     builder.SetEntry(module_.entry_id());
     for (const Split& value : values_) {
-      new_id.push_back(value.sizes.empty() && !value.is_tuple_of_parts ? value.whole
-                                                                       : InstructionId());
+      result.new_id.push_back(value.sizes.empty() && !value.is_tuple_of_parts ? value.whole
+                                                                              : InstructionId());
     }
+    hlo::SortOrigins(origins_);
+    result.origins = std::move(origins_);
     auto made = builder.Build();
     const auto is_error = [](const hlo::Diagnostic& d) {
       return d.severity == hlo::Severity::kError;
@@ -117,15 +119,34 @@ class Splitter {
     writer_.builder().BeginComputation(c);
     for (uint32_t k = 0; k < computation.instruction_count; ++k) {
       const InstructionId id(computation.first_instruction + k);
+      const InstructionId first = writer_.builder().NextInstruction();
       values_[id.index] = Made(id, c == module_.entry_id());
+      NoteOrigins(id, first);
+      NoteOrigin(id, values_[id.index].whole, hlo::OriginKind::kReplaced);
     }
+    const InstructionId first = writer_.builder().NextInstruction();
     const Shape& shape = module_.shape(computation.root);
     InstructionId root = Whole(computation.root);
     if (HasDynamicArray(shape)) {
       root = c == module_.entry_id() ? Restored(Packed(computation.root), shape)
                                      : Packed(computation.root);
     }
+    NoteOrigins(computation.root, first);
     writer_.builder().EndComputation(root, computation.execution_thread);
+  }
+
+  void NoteOrigin(InstructionId before, InstructionId after, hlo::OriginKind kind) {
+    origins_.push_back({before, after, kind});
+  }
+  // Everything from `first` on is the instruction itself, or was made for it.
+  void NoteOrigins(InstructionId id, InstructionId first) {
+    const hlo::ModuleBuilder& builder = writer_.builder();
+    for (uint32_t k = first.index; k < builder.NextInstruction().index; ++k) {
+      const hlo::Instruction& made = builder.module()[InstructionId(k)];
+      const bool is_same =
+          made.opcode == module_[id].opcode && builder.module()[made.name] == module_.name(id);
+      NoteOrigin(id, InstructionId(k), is_same ? hlo::OriginKind::kSame : hlo::OriginKind::kMade);
+    }
   }
 
   Split Made(InstructionId id, bool in_entry) {
@@ -256,6 +277,7 @@ class Splitter {
   const Module& module_;
   DynamicWriter writer_;
   std::vector<Split> values_;
+  std::vector<hlo::Origin> origins_;
   bool is_lost_ = false;
 };
 
@@ -264,8 +286,8 @@ class Splitter {
 Result<PassResult> SplitDynamicArrays(const std::shared_ptr<const Module>& module, Compilation&) {
   PassResult result;
   if (!Splitter::CanSplit(*module)) return result;
-  result.module = Splitter(*module).Run(result.new_id);
-  if (result.module == nullptr) result.new_id.clear();
+  result.module = Splitter(*module).Run(result);
+  if (result.module == nullptr) return PassResult();
   return result;
 }
 
