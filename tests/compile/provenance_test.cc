@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <set>
 #include <span>
 #include <string>
 
@@ -12,6 +13,7 @@
 #include "core/compile/dump/dump_texts.h"
 #include "core/debug/align/noted_alignment.h"
 #include "core/hlo/proto/proto.h"
+#include "core/hlo/text/text.h"
 #include "tests/hlo/parsed.h"
 
 namespace hloscope::compile {
@@ -52,12 +54,11 @@ Stages Compiled() {
   out.compiled = *std::move(compiled);
   std::vector<StageOrigins> stages;
   std::string name = "given";
-  hlo::ModuleMark mark = hlo::MarkOf(*out.given);
+  std::shared_ptr<const hlo::Module> before = out.given;
   for (const Stage& stage : out.compiled.stages) {
-    const hlo::ModuleMark next = hlo::MarkOf(*stage.module);
-    stages.push_back({name, stage.pass, mark, next, stage.origins});
+    stages.push_back({name, stage.pass, before, stage.module, stage.origins});
     name = stage.pass;
-    mark = next;
+    before = stage.module;
   }
   out.text = ProvenanceText("m", stages);
   return out;
@@ -123,16 +124,41 @@ TEST(Provenance, LeadsThroughAllStages) {
             y.end());
 }
 
-TEST(Provenance, PositionsAreThoseOfTheProtos) {
+// Files have their instructions in other orders than the compiler.
+TEST(Provenance, FitsTheFilesOfADump) {
   const Stages stages = Compiled();
+  const auto read = dump::ReadProvenance(stages.text);
+  ASSERT_TRUE(read.has_value());
+  std::string_view name = "given";
+  std::shared_ptr<const hlo::Module> last = stages.given, before[] = {last, last};
   for (const Stage& stage : stages.compiled.stages) {
     hlo::ProtoFile file;
     file.kind = hlo::ProtoKind::kHlo;
     file.module = stage.module;
     const std::string bytes = hlo::HloToProto(file);
-    const auto again = hlo::ReadProto(std::as_bytes(std::span(bytes)));
-    ASSERT_TRUE(again.has_value());
-    EXPECT_EQ(hlo::MarkOf(*again->module), hlo::MarkOf(*stage.module));
+    const auto from_proto = hlo::ReadProto(std::as_bytes(std::span(bytes)));
+    ASSERT_TRUE(from_proto.has_value());
+    std::string text;
+    hlo::PrintText(*stage.module, hlo::TextFormat::kHlo, text);
+    const std::shared_ptr<const hlo::Module> after[] = {from_proto->module, Parsed(text)};
+    for (const size_t k : {0, 1}) {
+      const auto origins = dump::OriginsBetween(*read, {name, *before[k]}, {stage.pass, *after[k]});
+      ASSERT_TRUE(origins.has_value()) << stage.pass;
+      std::set<std::string> found, noted;
+      const auto tell = [](const hlo::Origin& origin, const hlo::Module& from,
+                           const hlo::Module& to) {
+        return fmt::format("{} {} {}", to.name(origin.after), WordOf(origin.kind),
+                           from.name(origin.before));
+      };
+      for (const hlo::Origin& origin : *origins) found.insert(tell(origin, *before[k], *after[k]));
+      for (const hlo::Origin& origin : stage.origins) {
+        noted.insert(tell(origin, *last, *stage.module));
+      }
+      EXPECT_EQ(found, noted);
+      before[k] = after[k];
+    }
+    name = stage.pass;
+    last = stage.module;
   }
 }
 
@@ -161,8 +187,12 @@ TEST(Provenance, WhatDoesNotFitIsNotUsed) {
   }
   // Runs that lie over each other again and again.
   const size_t few = std::min(stages.given->instructions().size(), after.instructions().size());
-  std::string many = fmt::format("{}b ({} instructions) from a ({} instructions)\n", head,
-                                 after.instructions().size(), stages.given->instructions().size());
+  const auto named = [](const char* name, const hlo::Module& module) {
+    return fmt::format("{} ({} instructions, names {:016x})", name, module.instructions().size(),
+                       hlo::MarkOf(module).names);
+  };
+  std::string many =
+      fmt::format("{}{} from {}\n", head, named("b", after), named("a", *stages.given));
   for (int k = 0; k < 1000; ++k) many += fmt::format("  same 0 0 {}\n", few);
   const auto hostile = dump::ReadProvenance(many);
   ASSERT_TRUE(hostile.has_value());

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <span>
 #include <string>
 #include <string_view>
@@ -53,12 +54,12 @@ std::string DecisionText(const Compilation& compiled, std::string_view stage);
 // The origins of one stage of a dump in another.
 struct StageOrigins {
   std::string before, after;  // what the dump calls them
-  hlo::ModuleMark before_mark, after_mark;
-  std::vector<hlo::Origin> origins;  // sorted
+  std::shared_ptr<const hlo::Module> before_module, after_module;
+  std::vector<hlo::Origin> origins;
 };
 
 // provenance.txt: which instructions of the stage before those of a stage come from, so that a
-// reader of the dump has no need to guess. Positions are those of the stages' files.
+// reader of the dump has no need to guess. Positions are those of hlo::ByName.
 std::string ProvenanceText(std::string_view module, std::span<const StageOrigins> stages);
 
 }  // namespace hloscope::compile

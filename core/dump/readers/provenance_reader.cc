@@ -6,6 +6,7 @@
 
 #include "core/dump/readers/line_reader.h"
 #include "core/dump/readers/provenance.h"
+#include "core/hlo/rewrite/named_order.h"
 
 namespace hloscope::dump {
 namespace {
@@ -132,7 +133,8 @@ std::optional<std::vector<hlo::Origin>> OriginsBetween(std::span<const StageProv
     mark = stage.before_mark;
   }
   const bool fits = at == before.name && mark == hlo::MarkOf(before.module);
-  return fits ? all : std::nullopt;
+  if (!fits || !all) return std::nullopt;
+  return hlo::Renumbered(*std::move(all), hlo::ByName(before.module), hlo::ByName(after.module));
 }
 
 }  // namespace hloscope::dump

@@ -86,27 +86,27 @@ Status WriteModules(DumpFiles& files, const std::shared_ptr<const hlo::Module>& 
   HLOSCOPE_TRY(files.Write(before, std::string(kFirst)));
   std::vector<compile::StageOrigins> noted;
   compile::StageOrigins next;
-  const auto begin_next = [&](const hlo::Module& module, std::string stage) {
+  const auto begin_next = [&](const std::shared_ptr<const hlo::Module>& module, std::string stage) {
     next = compile::StageOrigins();
     next.before = std::move(stage);
-    next.before_mark = hlo::MarkOf(module);
-    next.origins = Unchanged(module);
+    next.before_module = module;
+    next.origins = Unchanged(*module);
   };
-  const auto end_next = [&](const hlo::Module& module, std::string stage) {
+  const auto end_next = [&](const std::shared_ptr<const hlo::Module>& module, std::string stage) {
     next.after = std::move(stage);
-    next.after_mark = hlo::MarkOf(module);
+    next.after_module = module;
     noted.push_back(std::move(next));
   };
-  begin_next(*before, std::string(kFirst));
+  begin_next(before, std::string(kFirst));
   for (size_t k = 0; k < compiled.stages.size(); ++k) {
     const auto& module = compiled.stages[k].module;
     next.origins = hlo::ComposeOrigins(next.origins, compiled.stages[k].origins);
     if (!passes && module != compiled.before_fusion) continue;
     HLOSCOPE_TRY(files.Write(module, StageName(compiled, k)));
-    end_next(*module, StageName(compiled, k));
-    begin_next(*module, StageName(compiled, k));
+    end_next(module, StageName(compiled, k));
+    begin_next(module, StageName(compiled, k));
   }
-  end_next(*compiled.module, std::string(kFinal));
+  end_next(compiled.module, std::string(kFinal));
   HLOSCOPE_TRY(files.Write(Marked(compiled.module), std::string(kFinal)));
   return files.Write("provenance.txt", compile::ProvenanceText(before->name(), noted));
 }
