@@ -24,6 +24,8 @@ class FirstReadAnalysis {
     FindRegisters();
     const size_t words = (registers_.size() + 63) / 64;
     if (words * blocks_.size() > kMostWords) return all;
+    written_.assign(blocks_.size(), RegisterBits(words, 0));
+    for (size_t b = 0; b < blocks_.size(); ++b) writes_.push_back(Walk(b, false));
     written_.assign(blocks_.size(), RegisterBits(words, ~uint64_t{0}));
     written_[0].assign(words, 0);
     while (Spread()) {
@@ -71,16 +73,32 @@ class FirstReadAnalysis {
     return in.operation == Operation::kRet || in.operation == Operation::kTrap;
   }
 
+  // Predicates have 4 bytes each and come first, others start at multiples of 64.
   void FindRegisters() {
+    predicates_end_ = static_cast<uint32_t>(end_);
     for (const Slot& slot : kernel_.slots) {
-      if (IsRegister(slot)) registers_.push_back({slot.offset, BytesOf(slot)});
+      if (IsRegister(slot) && slot.bytes > 0)
+        predicates_end_ = std::min(predicates_end_, slot.offset);
+    }
+    index_of_.assign(UnitOf(static_cast<uint32_t>(end_)) + 1, kUnseen);
+    for (const Slot& slot : kernel_.slots) {
+      if (IsRegister(slot)) See(slot.offset, BytesOf(slot));
     }
     for (const Instruction& in : kernel_.instructions) {
-      if (in.guard != Slot::kAbsent) registers_.push_back({in.guard, 4});
+      if (in.guard != Slot::kAbsent) See(in.guard, 4);
     }
-    std::ranges::sort(registers_, {}, &ByteRange::offset);
-    const auto same = std::ranges::unique(registers_, {}, &ByteRange::offset);
-    registers_.erase(same.begin(), same.end());
+  }
+
+  void See(uint32_t offset, uint32_t bytes) {
+    uint32_t& index = index_of_[UnitOf(offset)];
+    if (index != kUnseen) return;
+    index = static_cast<uint32_t>(registers_.size());
+    registers_.push_back({offset, bytes});
+  }
+
+  size_t UnitOf(uint32_t offset) const {
+    if (offset < predicates_end_) return offset / 4;
+    return predicates_end_ / 4 + (offset - predicates_end_) / 64;
   }
 
   bool IsRegister(const Slot& slot) const {
@@ -90,10 +108,7 @@ class FirstReadAnalysis {
     return slot.bytes == 0 ? 4 : static_cast<uint32_t>(slot.bytes * kLanesOfWarp);
   }
 
-  size_t IndexOf(uint32_t offset) const {
-    return static_cast<size_t>(
-        std::ranges::lower_bound(registers_, offset, {}, &ByteRange::offset) - registers_.begin());
-  }
+  size_t IndexOf(uint32_t offset) const { return index_of_[UnitOf(offset)]; }
 
   // What is written where a block ends; notes, when asked, what it reads first.
   RegisterBits Walk(size_t block, bool notes) {
@@ -130,12 +145,12 @@ class FirstReadAnalysis {
   bool Spread() {
     bool changed = false;
     for (size_t b = 0; b < blocks_.size(); ++b) {
-      const RegisterBits out = Walk(b, false);
       for (uint32_t n = 0; n < blocks_[b].next_count; ++n) {
         RegisterBits& in = written_[blocks_[b].next[n]];
         for (size_t i = 0; i < in.size(); ++i) {
-          changed |= (in[i] & ~out[i]) != 0;
-          in[i] &= out[i];
+          const uint64_t out = written_[b][i] | writes_[b][i];
+          changed |= (in[i] & ~out) != 0;
+          in[i] &= out;
         }
       }
     }
@@ -143,10 +158,12 @@ class FirstReadAnalysis {
   }
 
   std::vector<ByteRange> Ranges() const {
-    std::vector<ByteRange> ranges;
+    std::vector<ByteRange> single, ranges;
     for (size_t at = 0; at < registers_.size(); ++at) {
-      if ((read_first_[at / 64] >> at % 64 & 1) == 0) continue;
-      const auto [offset, bytes] = registers_[at];
+      if ((read_first_[at / 64] >> at % 64 & 1) != 0) single.push_back(registers_[at]);
+    }
+    std::ranges::sort(single, {}, &ByteRange::offset);
+    for (const auto [offset, bytes] : single) {
       if (!ranges.empty() && ranges.back().offset + ranges.back().bytes == offset) {
         ranges.back().bytes += bytes;
       } else {
@@ -156,11 +173,15 @@ class FirstReadAnalysis {
     return ranges;
   }
 
+  static constexpr uint32_t kUnseen = 0xffffffffu;
   const Kernel& kernel_;
   uint64_t end_;  // of registers; special ones follow
   std::vector<BasicBlock> blocks_;
-  std::vector<ByteRange> registers_;
+  uint32_t predicates_end_ = 0;
+  std::vector<uint32_t> index_of_;     // a register, by where it starts
+  std::vector<ByteRange> registers_;   // as they are met
   std::vector<RegisterBits> written_;  // for certain, where a block begins
+  std::vector<RegisterBits> writes_;   // of a block
   RegisterBits read_first_;
 };
 
