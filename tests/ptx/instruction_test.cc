@@ -285,6 +285,29 @@ TEST(PtxInstructions, ApproximationsKeepTheirBounds) {
   check("tanh.approx.f32 %r4, %r2;", [](double x) { return std::tanh(x); }, 0x1p-11);
 }
 
+// The upper half of the bits of the operand and of the result, no subnormals.
+TEST(PtxInstructions, GrossFunctionsOf64BitsGiveTheUpperHalf) {
+  const double a[] = {3, -0.1, 1e300, 4e-310, INFINITY};
+  const auto run = [&](const char* instruction) {
+    return RunKernel(
+               "mul.wide.u32 %rd5, %r1, 8;\nadd.s64 %rd6, %rd1, %rd5;\nadd.s64 %rd7, %rd3, "
+               "%rd5;\nld.global.b64 %rd8, [%rd6];\n" +
+                   std::string(instruction) + " %rd9, %rd8;\nst.global.b64 [%rd7], %rd9;",
+               Bytes(std::vector<double>(a, a + 5)), {}, 40, 5)
+        .As<double>(2);
+  };
+  const std::vector<double> inverse = run("rcp.approx.ftz.f64"), root = run("rsqrt.approx.ftz.f64");
+  for (size_t i = 0; i < 3; ++i) {
+    EXPECT_EQ(std::bit_cast<uint64_t>(inverse[i]) & 0xffffffff, 0u);
+    EXPECT_NEAR(inverse[i] * a[i], 1, 0x1p-19);
+    if (a[i] > 0) {
+      EXPECT_NEAR(root[i] * root[i] * a[i], 1, 0x1p-18);
+    }
+  }
+  EXPECT_EQ(inverse[3], INFINITY);
+  EXPECT_EQ(inverse[4], 0);
+}
+
 // A form is not taken for its neighbour.
 TEST(PtxInstructions, FormsAreStrict) {
   const auto why = [](const std::string& body) {

@@ -21,7 +21,8 @@ std::shared_ptr<const hlo::Module> Alone(const hlo::Module& module, InstructionI
   builder.header().name = builder.Intern(module.name());
   copier.CopyHeader();
   copier.CopyCallees(std::span(&id, 1));
-  const hlo::ComputationId entry = builder.DeclareComputation(builder.Intern("alone"));
+  const hlo::ComputationId entry =
+      builder.DeclareComputation(copier.Copy(module[module[id].computation].name));
   builder.BeginComputation(entry);
   std::vector<InstructionId> operands;
   for (const InstructionId operand : module.operands(id)) {

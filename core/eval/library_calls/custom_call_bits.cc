@@ -1,6 +1,8 @@
 // Custom calls on bits: 64-bit values as pairs of 32 bits, and the Threefry block cipher.
+#include <algorithm>
 #include <array>
 #include <bit>
+#include <cstring>
 
 #include "core/eval/library_calls/custom_calls.h"
 #include "core/eval/library_calls/expansion.h"
@@ -46,6 +48,20 @@ std::array<uint32_t, 2> Threefry(uint32_t key0, uint32_t key1, uint32_t x0, uint
 }
 
 }  // namespace
+
+// Bits that the device draws, as rng does: from EvaluateOptions::rng_seed.
+Result<Value> RandomSeedCall(KernelCall& call) {
+  if (!call.shape().IsArray() || !hlo::IsInteger(call.shape().element_type()) ||
+      hlo::BitWidth(call.shape().element_type()) < 8) {
+    return Unsupported(call, "its result is no array of integers");
+  }
+  HLOSCOPE_ASSIGN_OR_RETURN(Buffer buffer, call.machine.Allocate(call.shape()));
+  for (size_t at = 0; at < buffer.size; at += sizeof(uint64_t)) {
+    const uint64_t bits = call.machine.NextRandom();
+    std::memcpy(buffer.data() + at, &bits, std::min(sizeof(bits), buffer.size - at));
+  }
+  return Value::Array(call.shape(), std::move(buffer));
+}
 
 Result<Value> X64SplitLowCall(KernelCall& call) { return SplitHalf(call, false); }
 

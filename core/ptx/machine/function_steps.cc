@@ -138,6 +138,19 @@ void Compute64Bits(Warp& w, const Instruction&, const Slot* s, uint32_t m) {
   }
 }
 
+// Of .approx.ftz.f64 the upper half of operand and result counts, the rest is 0; no subnormals.
+double UpperHalf(double a) {
+  if (std::fpclassify(a) == FP_SUBNORMAL) return std::copysign(0.0, a);
+  return std::bit_cast<double>(std::bit_cast<uint64_t>(a) & ~uint64_t{0xffffffff});
+}
+
+template <Operation kOperation>
+void ComputeUpperHalf(Warp& w, const Instruction&, const Slot* s, uint32_t m) {
+  Map<double, double>(w, s, m, [](double a) {
+    return a != a ? a : UpperHalf(Function<kOperation>(UpperHalf(a), 0));
+  });
+}
+
 template <Operation kOperation>
 void ComputeNarrow(Warp& w, const Instruction& in, const Slot* s, uint32_t m) {
   const bool half = in.type == Type::kF16 || in.type == Type::kF16x2;
@@ -189,12 +202,14 @@ Step FunctionStep(const Instruction& i) {
     case Operation::kDiv:
       return RoundedOr64Bits<Operation::kDiv>(i);
     case Operation::kRcp:
-      return RoundedOr64Bits<Operation::kRcp>(i);
+      return i.type == Type::kF64 && i.approximate ? ComputeUpperHalf<Operation::kRcp>
+                                                   : RoundedOr64Bits<Operation::kRcp>(i);
     case Operation::kSqrt:
       return RoundedOr64Bits<Operation::kSqrt>(i);
     case Operation::kRsqrt:
-      return i.type == Type::kF32 ? ComputeStep<Operation::kRsqrt, Round::kRn>(i)
-                                  : Compute64Bits<Operation::kRsqrt>;
+      if (i.type == Type::kF32) return ComputeStep<Operation::kRsqrt, Round::kRn>(i);
+      return ModifierFtz(i) == Ftz::kOn ? ComputeUpperHalf<Operation::kRsqrt>
+                                        : Compute64Bits<Operation::kRsqrt>;
     default:
       return nullptr;
   }

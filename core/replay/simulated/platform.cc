@@ -57,6 +57,13 @@ Result<DeviceProgram> CompiledProgram(const std::shared_ptr<const hlo::Module>& 
   request.platform = PluginPlatform(Devices::kGpu)->name;
   request.target = options.gpu_target;
   request.dump = folder.path();
+  // Libraries that this XLA does not know are the evaluator's: their calls stay in the module.
+  constexpr std::string_view kKeepUnknownCalls = "xla_gpu_mock_custom_calls";
+  if (std::ranges::find(request.xla_flags, kKeepUnknownCalls, [](const auto& flag) {
+        return std::string_view(flag.first);
+      }) == request.xla_flags.end()) {
+    request.xla_flags.emplace_back(kKeepUnknownCalls, "true");
+  }
   if (auto done = CompileModule(module, request, options.stop); !done) {
     return std::unexpected(std::move(done).error());
   }
