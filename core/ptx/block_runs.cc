@@ -201,6 +201,7 @@ class Runner {
     const std::scoped_lock lock(mutex_);
     result_.executions.Add(context.executions);
     result_.padding_reads += context.block.padding_reads;
+    result_.late_counts.Add(context.block.late_counts);
     result_.traffic.Add(context.traffic.traffic());
   }
 

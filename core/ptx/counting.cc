@@ -121,6 +121,16 @@ void Count(const Instruction& in, uint32_t target, uint64_t warps, uint64_t lane
       lanes * FloatOperations(in);
 }
 
+void AddLateCounts(const LateCounts& counts, Counters& counters) {
+  counters.products_tf32 += counts.products_tf32;
+  counters.products_16bit += counts.products_16bit;
+  counters.products_8bit += counts.products_8bit;
+  counters.global_read_bytes += counts.bulk_read_bytes;
+  counters.shared_written_bytes += counts.bulk_read_bytes;
+  counters.global_written_bytes += counts.bulk_written_bytes;
+  counters.shared_read_bytes += counts.bulk_written_bytes;
+}
+
 void AddTraffic(const Traffic& traffic, const LaunchMemory& memory, Counters& counters) {
   counters.global_read_sectors += traffic.global_read_sectors;
   counters.global_written_sectors += traffic.global_written_sectors;

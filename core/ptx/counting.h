@@ -12,6 +12,9 @@ namespace hloscope::ptx {
 void Count(const Instruction& instruction, uint32_t target, uint64_t warps, uint64_t lanes,
            Counters& counters);
 
+// Adds what only the run could tell.
+void AddLateCounts(const LateCounts& counts, Counters& counters);
+
 // Adds the counters of LaunchOptions::count_traffic.
 void AddTraffic(const Traffic& traffic, const LaunchMemory& memory, Counters& counters);
 

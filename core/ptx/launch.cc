@@ -48,6 +48,7 @@ Result<LaunchResult> Launch(const Module& module, const LaunchRequest& request,
           result.counters);
   }
   result.counters.padding_bytes = runs.padding_reads;
+  AddLateCounts(runs.late_counts, result.counters);
   if (options.count_traffic) AddTraffic(runs.traffic, plan.memory, result.counters);
   if (runs.fault.has_value()) {
     result.fault =

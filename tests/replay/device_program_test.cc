@@ -7,6 +7,7 @@
 
 #include "core/replay/simulated/check_program.h"
 #include "core/replay/simulated/loaded_program.h"
+#include "core/replay/simulated/tensor_maps.h"
 
 namespace hloscope::replay {
 namespace {
@@ -110,6 +111,77 @@ TEST(DeviceProgramTest, WhatAStrangersAssignmentSaysIsCheckedBeforeAnythingRuns)
     for (KernelLaunch& launch : step.launches) launch.threads = {int64_t{1} << 32, 1, 1};
   }
   EXPECT_NE(refused(broken).find("which no GPU allows"), std::string::npos);
+}
+
+dump::TiledFunction ReadKernelTiles(const std::string& name) {
+  const auto file = FileView::Open(std::string(HLOSCOPE_PTX_KERNELS "/") + name, Limits());
+  EXPECT_TRUE(file.has_value());
+  auto tiles = dump::ReadTiles(file->bytes(), name);
+  EXPECT_TRUE(tiles.has_value()) << tiles.error().ToString();
+  return *std::move(tiles);
+}
+
+void ExpectMap(const dump::TiledFunction& tiles, size_t argument, const ptx::TensorMap& want) {
+  const auto map = TensorMapOf(tiles, argument);
+  ASSERT_TRUE(map.has_value()) << map.error().ToString();
+  EXPECT_EQ(map->element_bytes, want.element_bytes);
+  EXPECT_EQ(map->sizes, want.sizes);
+  EXPECT_EQ(map->strides, want.strides);
+  EXPECT_EQ(map->box, want.box);
+  EXPECT_EQ(map->steps, want.steps);
+  EXPECT_EQ(map->swizzle, want.swizzle) << argument;
+}
+
+// With these maps tests/ptx/gemm_test.cc gets the right product.
+TEST(TensorMapTest, TheTilesOfTritonIrTellTheMaps) {
+  const dump::TiledFunction wide = ReadKernelTiles("warp_specialized_b200.ttir.txt");
+  EXPECT_EQ(wide.name, "gemm_fusion_dot_general_1");
+  ASSERT_EQ(wide.arguments.size(), 3u);
+  ExpectMap(wide, 0, {2, {128, 128}, {256}, {64, 64}, {1, 1}, ptx::Swizzle::k128});
+  ExpectMap(wide, 1, {2, {64, 128}, {128}, {32, 64}, {1, 1}, ptx::Swizzle::k64});
+  ExpectMap(wide, 2, {4, {64, 128}, {256}, {32, 64}, {1, 1}, ptx::Swizzle::k128});
+  // An array that lies the other way round.
+  const dump::TiledFunction narrow = ReadKernelTiles("f8_h100.ttir.txt");
+  EXPECT_EQ(narrow.arguments[1].minor_to_major, (std::vector<int64_t>{0, 1}));
+  ExpectMap(narrow, 0, {1, {128, 128}, {128}, {64, 64}, {1, 1}, ptx::Swizzle::k64});
+  ExpectMap(narrow, 1, {1, {64, 128}, {64}, {32, 64}, {1, 1}, ptx::Swizzle::k32});
+}
+
+// A wide tile is copied in parts of its swizzle; a vector has no swizzle; of one element every
+// other.
+TEST(TensorMapTest, BoxesAndSteps) {
+  const std::string text =
+      "  xtile.entry_func @k(%arg0: memref<4x64x256xbf16>, %arg1: memref<256xf32>, %arg2: "
+      "memref<64x64xi4>, %arg3: index) attributes {num_opaque_args = 0 : i32} {\n"
+      "    %1 = xtile.extract %arg0[%0, %c0, %2] [1, 64, 128] [1, 2, 1] : memref<…>\n"
+      "    %2 = xtile.extract %arg1[%0] [128] [1] : memref<256xf32> -> tensor<128xf32>\n"
+      "    xtile.insert %2 into %arg2[%0, %c0] [64, 64] [1, 1] : …\n";
+  const auto tiles = dump::ReadTiles(text, "k.ttir.txt");
+  ASSERT_TRUE(tiles.has_value()) << tiles.error().ToString();
+  ExpectMap(*tiles, 0,
+            {2, {256, 64, 4}, {512, 32768}, {64, 128, 1}, {1, 2, 1}, ptx::Swizzle::k128});
+  ExpectMap(*tiles, 1, {4, {256}, {}, {128}, {1}, ptx::Swizzle::kNone});
+  const auto refused = TensorMapOf(*tiles, 2);
+  ASSERT_FALSE(refused.has_value());
+  EXPECT_EQ(refused.error().message,
+            "kernel k takes a tensor map as parameter 2; its Triton IR gives it a type that is not "
+            "known");
+}
+
+TEST(TensorMapTest, BrokenTritonIrIsPlaced) {
+  const auto why = [](const std::string& text) {
+    const auto tiles = dump::ReadTiles(text, "k.ttir.txt");
+    return tiles.has_value() ? std::string("read") : tiles.error().ToString();
+  };
+  const std::string fix = " (expected Triton IR as XLA has written it since the end of 2025)";
+  EXPECT_EQ(why(""), "k.ttir.txt: no xtile.entry_func" + fix);
+  EXPECT_EQ(why("xtile.entry_func @k(%arg0: memref<4x"),
+            "k.ttir.txt:1: argument 0 is no memref" + fix);
+  const std::string entry = "xtile.entry_func @k(%arg0: memref<4x4xf32>, %arg1: index) {\n";
+  EXPECT_EQ(why(entry + "%0 = xtile.extract %arg0[%1, %2] [4] [1] : "),
+            "k.ttir.txt:2: a tile of other dimensions than its array" + fix);
+  EXPECT_EQ(why(entry + "%0 = xtile.extract %arg0[%1, %2] [4, x] [1, 1] : "),
+            "k.ttir.txt:2: a tile that is not [offsets] [sizes] [strides]" + fix);
 }
 
 }  // namespace

@@ -41,6 +41,13 @@ class Decoder {
       : syntax_(syntax), entry_(entry), kernel_(kernel), layout_(syntax, entry, kernel) {}
 
   void Decode() {
+    if (entry_.cluster_blocks != 1) {
+      kernel_.unsupported.push_back(
+          Error{ErrorClass::kUnsupported,
+                "`.reqnctapercluster`: clusters of several blocks are not executed",
+                {syntax_.file, entry_.position.line, entry_.position.column},
+                "compile with num_ctas:1"});
+    }
     for (const Statement& statement : entry_.statements) {
       Instruction instruction;
       if (!DecodeStatement(statement, instruction)) {

@@ -2,6 +2,7 @@
 // still missing (20), bytes still missing (21, with a sign), the parity of the phase (1), and 01.
 #include "core/ptx/machine/access.h"
 #include "core/ptx/machine/barrier.h"
+#include "core/ptx/machine/observer.h"
 #include "core/ptx/machine/steps.h"
 
 namespace hloscope::ptx {
@@ -58,6 +59,8 @@ bool Change(Warp& w, StateSpace space, uint64_t address, uint32_t lane, uint64_t
   if (b.missing == 0 && b.bytes == 0) {
     b.missing = b.arrivals;
     b.parity ^= 1;
+    if (w.block->observer != nullptr)
+      w.block->observer->PhaseEnds(*w.block, OffsetOf(space, address));
   }
   const uint64_t after = Bits(b);
   ++w.block->barrier_changes;

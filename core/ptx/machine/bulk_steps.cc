@@ -48,16 +48,19 @@ void LoadBulk(Warp& w, const Instruction& in, const Slot* s, uint32_t m) {
         !CompleteBytes(w, space, AddressOf(w, in, s[3], l, 2), l, bytes)) {
       return;
     }
+    w.block->late_counts.bulk_read_bytes += bytes;
   }
 }
 
 void StoreBulk(Warp& w, const Instruction& in, const Slot* s, uint32_t m) {
   for (uint32_t l = 0; l < kLanes; ++l) {
     if ((m >> l & 1) == 0) continue;
+    const auto bytes = static_cast<uint32_t>(ReadLane(w, s[2], l));
     if (!CopyPlain(w, l, StateSpace::kSharedCta, AddressOf(w, in, s[1], l, 1), StateSpace::kGlobal,
-                   AddressOf(w, in, s[0], l), static_cast<uint32_t>(ReadLane(w, s[2], l)))) {
+                   AddressOf(w, in, s[0], l), bytes)) {
       return;
     }
+    w.block->late_counts.bulk_written_bytes += bytes;
   }
 }
 
@@ -100,6 +103,7 @@ class BoxCopy {
       const auto from = GlobalRow(r);
       if (from.has_value() && !Load(w_, StateSpace::kNone, *from, lane_, InRow(), Bytes()))
         return false;
+      if (from.has_value()) w_.block->late_counts.bulk_read_bytes += Bytes();
       for (uint32_t c = 0; c < row_bytes_; c += kChunk) {
         if (!Store(w_, space_, SharedChunk(r, c), lane_, row_.data() + c, kChunk)) return false;
       }
@@ -115,6 +119,7 @@ class BoxCopy {
         if (!Load(w_, space_, SharedChunk(r, c), lane_, row_.data() + c, kChunk)) return false;
       }
       if (!Store(w_, StateSpace::kNone, *to, lane_, InRow(), Bytes())) return false;
+      w_.block->late_counts.bulk_written_bytes += Bytes();
     }
     return true;
   }

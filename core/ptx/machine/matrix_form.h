@@ -1,7 +1,7 @@
 // Which product of a tensor core an instruction asks for.
 #pragma once
 
-#include "core/ptx/ir/program.h"
+#include "core/ptx/machine/state.h"
 #include "core/ptx/tensor/tensor.h"
 
 namespace hloscope::ptx {
@@ -10,6 +10,9 @@ namespace hloscope::ptx {
 MmaForm MmaFormOf(const Instruction& instruction, uint32_t target);
 // The same of wgmma.mma_async and CheckTile.
 TileForm WgmmaFormOf(const Instruction& instruction, uint32_t target);
+
+// Adds the products of a tile.
+void CountProduct(const TileForm& form, LateCounts& counts);
 
 // Turns the signs of the floats in `size` bytes.
 void NegateElements(Element element, std::byte* bytes, size_t size);

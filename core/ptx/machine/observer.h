@@ -29,6 +29,8 @@ class Observer {
   virtual void Accesses(Warp&, uint32_t /*lane*/, const MemoryAccess&) {}
   // All threads that it waits for have come.
   virtual void BarrierOpens(Block&, uint32_t /*barrier*/) {}
+  // The phase of the mbarrier at that address of shared memory is complete.
+  virtual void PhaseEnds(Block&, uint64_t /*address*/) {}
 };
 
 }  // namespace hloscope::ptx

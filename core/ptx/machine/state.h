@@ -51,6 +51,13 @@ struct Group {
   uint32_t threads = 0;
 };
 
+// What a block does and only a run tells how much of.
+struct LateCounts {
+  uint64_t products_tf32 = 0, products_16bit = 0, products_8bit = 0;  // of wgmma and tcgen05
+  uint64_t bulk_read_bytes = 0, bulk_written_bytes = 0;  // of global memory, by bulk copies
+  void Add(const LateCounts& other);
+};
+
 struct Block;
 class Observer;
 class TensorMemory;
@@ -78,8 +85,9 @@ struct Block {
   uint64_t padding_reads = 0;  // bytes read as poison
   uint32_t pc = 0;             // of the instruction in execution
   std::optional<RawFault> fault;
-  Observer* observer = nullptr;                 // told of every instruction and access; may be null
-  uint64_t barrier_changes = 0;                 // of mbarriers
+  Observer* observer = nullptr;  // told of every instruction and access; may be null
+  uint64_t barrier_changes = 0;  // of mbarriers
+  LateCounts late_counts;
   std::shared_ptr<TensorMemory> tensor_memory;  // made by the first tcgen05.alloc
   std::vector<std::byte> scratch;               // of the instruction in execution
 

@@ -8,6 +8,7 @@
 #include "core/ptx/machine/shared_tile.h"
 #include "core/ptx/machine/steps.h"
 #include "core/ptx/machine/tensor_memory.h"
+#include "core/ptx/machine/tile_products.h"
 #include "core/ptx/tensor/steps.h"
 
 namespace hloscope::ptx {
@@ -20,11 +21,6 @@ struct Product {
   bool a_negative = false, b_negative = false;
   bool a_transposed = false, b_transposed = false;
 };
-
-bool IsTensorMultiply(const Instruction& in) {
-  return in.operation == Operation::kTensorMultiply ||
-         in.operation == Operation::kTensorMultiplyFromMemory;
-}
 
 std::optional<Element> ElementIn(Kind kind, uint32_t format) {
   switch (kind) {
@@ -85,7 +81,8 @@ uint32_t LaneOf(int rows, uint32_t row) { return rows == 64 ? row / 16 * 32 + ro
 
 class Multiplication {
  public:
-  Multiplication(Warp& w, uint32_t lane, const Product& p) : w_(w), lane_(lane), p_(p) {
+  Multiplication(Warp& w, uint32_t lane, const Product& p, TileProduct product)
+      : w_(w), lane_(lane), p_(p), product_(product) {
     const auto m = static_cast<size_t>(p.form.m), n = static_cast<size_t>(p.form.n);
     auto& buffer = w.block->scratch;
     buffer.resize((m + n) * kRowBytes + m * n * 4);
@@ -124,7 +121,8 @@ class Multiplication {
         for (uint32_t i = 0; i < n; ++i) std::memcpy(d_ + (row * n + i) * width, cells + i, width);
       });
     }
-    MultiplyTile(p_.form, a_, b_, adds ? d_ : nullptr, d_);
+    CountProduct(p_.form, w_.block->late_counts);
+    product_(p_.form, a_, b_, adds ? d_ : nullptr, d_);
     ForRows(address, [&](uint32_t row, uint32_t* cells) {
       for (uint32_t i = 0; i < n; ++i) {
         cells[i] = 0;
@@ -161,10 +159,23 @@ class Multiplication {
   Warp& w_;
   uint32_t lane_;
   const Product& p_;
+  TileProduct product_;
   std::byte *a_, *b_, *d_;
 };
 
 void MultiplyLanes(Warp& w, const Instruction& in, const Slot* s, uint32_t m) {
+  MultiplyTensorMemory(w, in, s, m, MultiplyTile);
+}
+
+}  // namespace
+
+bool IsTensorMultiply(const Instruction& in) {
+  return in.operation == Operation::kTensorMultiply ||
+         in.operation == Operation::kTensorMultiplyFromMemory;
+}
+
+void MultiplyTensorMemory(Warp& w, const Instruction& in, const Slot* s, uint32_t m,
+                          TileProduct product_of_tiles) {
   const bool a_in_memory = in.operation == Operation::kTensorMultiplyFromMemory;
   for (uint32_t l = 0; l < kLanes; ++l) {
     if ((m >> l & 1) == 0) continue;
@@ -177,7 +188,7 @@ void MultiplyLanes(Warp& w, const Instruction& in, const Slot* s, uint32_t m) {
     if (a_in_memory && product->a_transposed) {
       return w.block->Fail("a matrix a in tensor memory is not transposed", w.first_thread + l);
     }
-    Multiplication multiplication(w, l, *product);
+    Multiplication multiplication(w, l, *product, product_of_tiles);
     const bool has_a =
         a_in_memory ? multiplication.ReadA(static_cast<uint32_t>(AddressOf(w, in, s[1], l, 1)))
                     : multiplication.ReadShared(ReadLane(w, s[1], l), false);
@@ -189,7 +200,14 @@ void MultiplyLanes(Warp& w, const Instruction& in, const Slot* s, uint32_t m) {
   }
 }
 
-}  // namespace
+void CountProduct(const TileForm& form, LateCounts& counts) {
+  const auto products =
+      static_cast<uint64_t>(form.m) * static_cast<uint64_t>(form.n) * static_cast<uint64_t>(form.k);
+  const int bytes = BytesOf(form.a);
+  (bytes == 4   ? counts.products_tf32
+   : bytes == 2 ? counts.products_16bit
+                : counts.products_8bit) += products;
+}
 
 void NegateElements(Element element, std::byte* bytes, size_t size) {
   const auto width = static_cast<size_t>(BytesOf(element));

@@ -5,6 +5,7 @@
 #include "core/ptx/machine/matrix_form.h"
 #include "core/ptx/machine/shared_tile.h"
 #include "core/ptx/machine/steps.h"
+#include "core/ptx/machine/tile_products.h"
 #include "core/ptx/tensor/steps.h"
 
 namespace hloscope::ptx {
@@ -94,8 +95,14 @@ bool ReadShared(Warp& w, uint64_t descriptor, bool transposed, uint32_t rows, ui
   return false;
 }
 
-// `first` is the first warp of the group; the others follow it.
 void Multiply(Warp& first, const Instruction& in, const Slot* s, uint32_t) {
+  MultiplyWarpGroup(first, in, s, MultiplyTile);
+}
+
+}  // namespace
+
+// The other warps of the group follow the first.
+void MultiplyWarpGroup(Warp& first, const Instruction& in, const Slot* s, TileProduct product) {
   Warp* const warps = &first;
   const TileForm form = WgmmaFormOf(in, first.block->target);
   const Operands o = OperandsOf(form, in, s);
@@ -122,11 +129,10 @@ void Multiply(Warp& first, const Instruction& in, const Slot* s, uint32_t) {
   if (b_negative) NegateElements(form.b, b, n * kRowBytes);
   const bool adds = (ReadMask(first, o.rest[0]) & 1) != 0;
   if (adds) MoveSums<false>(warps, o, form, d);
-  MultiplyTile(form, a, b, adds ? d : nullptr, d);
+  CountProduct(form, first.block->late_counts);
+  product(form, a, b, adds ? d : nullptr, d);
   MoveSums<true>(warps, o, form, d);
 }
-
-}  // namespace
 
 TileForm WgmmaFormOf(const Instruction& in, uint32_t target) {
   TileForm form{TensorUnit::kWgmma,

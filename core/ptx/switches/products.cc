@@ -1,11 +1,14 @@
-// Fragments as dense matrices of double.
+// Fragments and tiles as dense matrices of double.
 #include "core/ptx/switches/products.h"
 
 #include <bit>
+#include <cstring>
+#include <vector>
 
 #include "core/ptx/machine/lanes.h"
 #include "core/ptx/machine/matrix_form.h"
 #include "core/ptx/machine/rounding.h"
+#include "core/ptx/machine/tile_products.h"
 
 namespace hloscope::ptx {
 namespace {
@@ -43,8 +46,8 @@ double NumberIn(Type type, uint32_t bits) {
   }
 }
 
-bool IsFloatMma(const Instruction& in) {
-  switch (in.operation) {
+bool IsFloatMma(Operation operation) {
+  switch (operation) {
     case Operation::kMmaK4:
     case Operation::kMmaK8:
     case Operation::kMmaK16:
@@ -108,13 +111,75 @@ void Multiply(Warp& w, const Instruction& in, const Slot* s, uint32_t m) {
   }
 }
 
+Type TypeOf(Element element) { return *ptx::TypeOf(NameOf(element)); }
+
+uint32_t BitsAt(const std::byte* from, size_t index, size_t bytes) {
+  uint32_t bits = 0;
+  std::memcpy(&bits, from + index * bytes, bytes);
+  return bits;
+}
+
+// In place of MultiplyTile, of floats.
+template <bool kKeepTf32>
+void MultiplyWide(const TileForm& form, const std::byte* a, const std::byte* b, const std::byte* c,
+                  std::byte* d) {
+  const auto m = static_cast<size_t>(form.m), n = static_cast<size_t>(form.n),
+             k = static_cast<size_t>(form.k);
+  const size_t bytes = 32 / k, sum_bytes = form.d == Element::kF16 ? 2 : 4;
+  const auto numbers = [&](Element element, const std::byte* from, size_t count) {
+    std::vector<double> out(count);
+    for (size_t i = 0; i < count; ++i) {
+      uint32_t bits = BitsAt(from, i, bytes);
+      if (element == Element::kTf32 && kKeepTf32) bits &= 0xffffe000;
+      out[i] = NumberIn(TypeOf(element), bits);
+    }
+    return out;
+  };
+  const auto left = numbers(form.a, a, m * k), right = numbers(form.b, b, k * n);
+  std::vector<double> row(n);
+  for (size_t i = 0; i < m; ++i) {
+    for (size_t j = 0; j < n; ++j) {
+      row[j] = c == nullptr ? 0.0 : NumberIn(TypeOf(form.d), BitsAt(c, i * n + j, sum_bytes));
+    }
+    for (size_t l = 0; l < k; ++l) {
+      for (size_t j = 0; j < n; ++j) row[j] += left[i * k + l] * right[l * n + j];
+    }
+    for (size_t j = 0; j < n; ++j) {
+      const auto value = static_cast<float>(row[j]);
+      const uint32_t bits = sum_bytes == 2   ? ToNarrow(row[j], kFormatF16)
+                            : value != value ? kNan32
+                                             : std::bit_cast<uint32_t>(value);
+      std::memcpy(d + (i * n + j) * sum_bytes, &bits, sum_bytes);
+    }
+  }
+}
+
+template <bool kKeepTf32>
+void MultiplyGroup(Warp& first, const Instruction& in, const Slot* s, uint32_t) {
+  MultiplyWarpGroup(first, in, s, MultiplyWide<kKeepTf32>);
+}
+template <bool kKeepTf32>
+void MultiplyMemory(Warp& w, const Instruction& in, const Slot* s, uint32_t m) {
+  MultiplyTensorMemory(w, in, s, m, MultiplyWide<kKeepTf32>);
+}
+
+template <bool kKeepTf32>
+Step WideStep(const Instruction& in, Step usual) {
+  if (IsFloatMma(in.operation)) return Multiply<kKeepTf32>;
+  if (in.group_wide && ModifierSums(in) != Sums::kS32) return MultiplyGroup<kKeepTf32>;
+  if (IsTensorMultiply(in) && ModifierKind(in) != Kind::kI8) return MultiplyMemory<kKeepTf32>;
+  return usual;
+}
+
+bool IsTf32(const Instruction& in) {
+  return IsTensorMultiply(in) ? ModifierKind(in) == Kind::kTf32 : in.type == Type::kTf32;
+}
+
 }  // namespace
 
 Step WideProductStep(const Instruction& in, Step usual) {
-  return IsFloatMma(in) ? Multiply<false> : usual;
+  return IsTf32(in) ? WideStep<false>(in, usual) : usual;
 }
-Step ExactSumStep(const Instruction& in, Step usual) {
-  return IsFloatMma(in) ? Multiply<true> : usual;
-}
+Step ExactSumStep(const Instruction& in, Step usual) { return WideStep<true>(in, usual); }
 
 }  // namespace hloscope::ptx

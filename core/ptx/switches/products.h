@@ -1,11 +1,11 @@
-// Products of mma.sync in double precision.
+// Products of mma.sync, wgmma and tcgen05 in double precision.
 #pragma once
 
 #include "core/ptx/machine/state.h"
 
 namespace hloscope::ptx {
 
-// Of tf32, all bits of whose registers count then. `usual` where it is no mma.sync of floats.
+// Of tf32, all bits of whose registers count then. `usual` where it is no such product.
 Step WideProductStep(const Instruction& instruction, Step usual);
 // Sums in double precision, rounded once to nearest. `usual` likewise, and of f64 and integers.
 Step ExactSumStep(const Instruction& instruction, Step usual);

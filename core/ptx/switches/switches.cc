@@ -134,11 +134,11 @@ std::span<const SwitchRow> SwitchRows() {
 }
 
 Step SwitchedSteps::Changed(const Instruction& in, Step usual) const {
-  const bool is_tensor = IsMma(in.operation);
+  const bool is_tensor = ClassOf(in.operation) == InstructionClass::kTensor;
   switch (which_) {
     case Switch::kTf32:
       if (in.operation == Operation::kCvtTf32) return Copy32;
-      return is_tensor && in.type == Type::kTf32 ? WideProductStep(in, usual) : usual;
+      return is_tensor ? WideProductStep(in, usual) : usual;
     case Switch::kTensorSums:
       return is_tensor ? ExactSumStep(in, usual) : usual;
     case Switch::kFma: {

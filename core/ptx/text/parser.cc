@@ -212,6 +212,8 @@ class ModuleParser {
         }
         entry.required_threads[count] = static_cast<uint32_t>(number.value);
       }
+      if (text == ".reqnctapercluster")
+        entry.cluster_blocks *= std::min(number.value, uint64_t{1024});
       ++count;
       if (!tokens_.TakeIf(',')) break;
     }
