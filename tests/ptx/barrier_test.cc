@@ -218,6 +218,10 @@ TEST(PtxBulk, MapsThatNoDriverTakesAreRefused) {
   map = MapOf(Swizzle::kNone);
   map.box[0] = 300;
   EXPECT_EQ(why(map), "a tensor map with a box of 0 or over 256 elements");
+  map = {2, {256, 256, 256}, {512, 131072}, {256, 256, 256}, {1, 1, 1}, Swizzle::kNone};
+  const Status status = CheckTensorMap(map, 1 << 30);
+  ASSERT_FALSE(status.has_value());
+  EXPECT_EQ(status.error().message, "a tensor map whose box is larger than shared memory");
 }
 
 TEST(PtxBranch, EachLaneTakesItsTarget) {

@@ -23,7 +23,7 @@ inline std::string GroupBody(const std::string& body, size_t image_bytes) {
 
 inline Ran RunGroup(const std::string& body, std::vector<std::byte> image, size_t out_bytes,
                     uint32_t threads = 128, const std::string& target = "sm_90a",
-                    std::vector<std::byte> second = {}) {
+                    std::vector<std::byte> second = {}, const LaunchOptions& options = {}) {
   Ran ran;
   image.resize((image.size() + 3) / 4 * 4);
   const std::string text = KernelText(GroupBody(body, image.size()), target);
@@ -38,7 +38,7 @@ inline Ran RunGroup(const std::string& body, std::vector<std::byte> image, size_
   request.block = {threads, 1, 1};
   request.dynamic_shared_bytes = kGroupShared;
   for (auto& memory : ran.memory) request.arguments.push_back({memory, {}});
-  auto result = Launch(*module, request);
+  auto result = Launch(*module, request, options);
   EXPECT_TRUE(result.has_value()) << (result.has_value() ? "" : result.error().ToString());
   if (result.has_value()) ran.result = *std::move(result);
   return ran;

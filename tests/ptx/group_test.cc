@@ -4,6 +4,7 @@
 #include <random>
 
 #include "core/ptx/machine/rounding.h"
+#include "core/ptx/switches/switches.h"
 #include "tests/ptx/group_kernel.h"
 
 namespace hloscope::ptx {
@@ -177,6 +178,31 @@ TEST(PtxWarpGroup, AllFourWarpsHaveToCome) {
       {}, 4);
   ASSERT_TRUE(ran.result.fault.has_value());
   EXPECT_EQ(ran.result.fault->what, "a warp group whose four warps do not all come");
+}
+
+// 1 + 2^-20 is no tf32: products of tf32 lose it, those of f32 keep it.
+TEST(PtxWarpGroup, ProductsOfTf32CanBeSwitchedToF32) {
+  const TypeCase type{
+      "tf32", 4, [](int v) { return std::bit_cast<uint32_t>(v == 0 ? 0.0f : 1.0f + 0x1p-20f); }};
+  SmallMatrix a{64, 8, 4, std::vector<int>(64 * 8), type.encode};
+  SmallMatrix b{kColumns, 8, 4, std::vector<int>(kColumns * 8), type.encode};
+  for (uint32_t i = 0; i < 64; ++i) a.values[i * 8] = 1;
+  for (uint32_t i = 0; i < kColumns; ++i) b.values[i * 8] = 1;
+  const Placed pa = Place(a, false, 128), pb = Place(b, false, 128);
+  const std::string text = Descriptor("%rd11", 0, pa, WgmmaMode(128)) +
+                           Descriptor("%rd13", kGroupShared / 2, pb, WgmmaMode(128)) +
+                           "wgmma.mma_async.sync.aligned.m64n32k8.f32.tf32.tf32 {" +
+                           Registers(10, kSums) + "}, %rd11, %rd13, 0, 1, 1;\n" + kStoreSums;
+  const SwitchedSteps wide(Switch::kTf32), exact(Switch::kTensorSums);
+  LaunchOptions options;
+  for (const auto& [changer, want] : {std::pair<const StepChanger*, float>{nullptr, 1.0f},
+                                      {&exact, 1.0f},
+                                      {&wide, (1.0f + 0x1p-20f) * (1.0f + 0x1p-20f)}}) {
+    options.changer = changer;
+    const Ran ran = RunGroup(text, Images(pa, pb), 128 * 64, 128, "sm_90a", {}, options);
+    ASSERT_FALSE(ran.result.fault.has_value()) << ran.result.fault->ToString();
+    for (const float got : ran.As<float>(2)) ASSERT_EQ(got, want);
+  }
 }
 
 struct TensorCase {

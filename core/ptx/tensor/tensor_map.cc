@@ -11,6 +11,8 @@ namespace {
 
 constexpr uint64_t kMark = 0x70616d726f736e74;  // no address
 
+constexpr uint64_t kMostBoxBytes = 256 << 10;
+
 struct Encoded {
   uint64_t mark = kMark;
   uint64_t address = 0;
@@ -56,6 +58,9 @@ Status CheckTensorMap(const TensorMap& map, uint64_t memory_bytes) {
     return Refuse("of an array of " + std::to_string(last) + " bytes over memory of " +
                   std::to_string(memory_bytes));
   }
+  uint64_t box_bytes = bytes;
+  for (size_t i = 0; i < n; ++i) box_bytes *= map.Taken(i);  // below 2^43
+  if (box_bytes > kMostBoxBytes) return Refuse("whose box is larger than shared memory");
   if (map.steps[0] != 1) return Refuse("with steps in its contiguous dimension");
   const uint32_t row = map.box[0] * bytes;
   if (row % 16 != 0) return Refuse("whose box has rows of no multiple of 16 bytes");
