@@ -107,6 +107,10 @@ TEST(PtxInstructions, Integers) {
              [](uint32_t a, uint32_t b) { return a > b ? 2u : 1u; });
   ExpectSame("add.cc.u32 %r5, %r2, %r3;\naddc.u32 %r4, 0, 0;", pairs,
              [](uint32_t a, uint32_t b) { return static_cast<uint32_t>((uint64_t{a} + b) >> 32); });
+  ExpectSame("sub.cc.u32 %r5, %r2, %r3;\nsubc.u32 %r4, %r2, 7;", pairs,
+             [](uint32_t a, uint32_t b) { return a - 7 - (a < b ? 1 : 0); });
+  ExpectSame("sub.cc.u32 %r5, %r2, %r3;\nsubc.cc.s32 %r5, %r2, %r2;\nsubc.u32 %r4, 0, 0;", pairs,
+             [](uint32_t a, uint32_t b) { return a < b ? ~0u : 0u; });
   ExpectSame("cvt.u16.u32 %rs1, %r2;\ncvt.s32.s16 %r4, %rs1;", pairs, [](uint32_t a, uint32_t) {
     return static_cast<uint32_t>(int32_t{static_cast<int16_t>(a)});
   });

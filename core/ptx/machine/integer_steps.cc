@@ -212,6 +212,26 @@ Step CarryStep(const Instruction& i, Tag<T>) {
   };
 }
 
+// sub.cc, subc: likewise; the flag is a borrow.
+template <typename T>
+Step BorrowStep(const Instruction& i, Tag<T>) {
+  (void)i;
+  return [](Warp& w, const Instruction& in, const Slot* s, uint32_t m) {
+    using V = U<T>;
+    const bool takes = in.operation == Operation::kSubWithCarry;
+    const auto a = Read<V>(w, s[1]), b = Read<V>(w, s[2]);
+    Values<V> d;
+    uint32_t borrow = 0;
+    for (uint32_t l = 0; l < kLanes; ++l) {
+      const V incoming = takes ? static_cast<V>(w.carry >> l & 1) : V{0};
+      d.v[l] = static_cast<V>(a.v[l] - b.v[l] - incoming);
+      if (a.v[l] < b.v[l] || (a.v[l] == b.v[l] && incoming != 0)) borrow |= 1u << l;
+    }
+    Write(w, s[0], d, m);
+    if (ModifierCarry(in) == Carry::kOut) w.carry = (w.carry & ~m) | (borrow & m);
+  };
+}
+
 }  // namespace
 
 Step IntegerStep(const Instruction& i) {
@@ -224,6 +244,9 @@ Step IntegerStep(const Instruction& i) {
     case Operation::kMadCarry:
     case Operation::kMadWithCarry:
       return ForInteger(i.type, [&](auto tag) { return CarryStep(i, tag); });
+    case Operation::kSubCarry:
+    case Operation::kSubWithCarry:
+      return ForInteger(i.type, [&](auto tag) { return BorrowStep(i, tag); });
     default:
       return ForInteger(i.type, [&](auto tag) { return Arithmetic(i, tag); });
   }

@@ -379,6 +379,16 @@ bool CarryArithmetic(const Instruction& in, std::span<uint64_t> v, bool& carry) 
   return true;
 }
 
+bool BorrowArithmetic(const Instruction& in, std::span<uint64_t> v, bool& borrow) {
+  const uint32_t width = RowOf(in.type).bits;
+  Integer rest = static_cast<Integer>(Cut(static_cast<Integer>(v[1]), width)) -
+                 static_cast<Integer>(Cut(static_cast<Integer>(v[2]), width));
+  rest -= in.operation == Operation::kSubWithCarry && borrow ? 1 : 0;
+  v[0] = Cut(rest, width);
+  if (ModifierCarry(in) == Carry::kOut) borrow = rest < 0;
+  return true;
+}
+
 bool IntegerArithmetic(const Instruction& in, std::span<const Slot> slots, std::span<uint64_t> v) {
   const uint32_t width = RowOf(in.type).bits;
   const uint32_t to = 8u * slots[0].bytes;
@@ -622,6 +632,9 @@ bool ComputeScalar(const Instruction& in, std::span<const Slot> slots, std::span
     case Operation::kMadCarry:
     case Operation::kMadWithCarry:
       return CarryArithmetic(in, v, carry);
+    case Operation::kSubCarry:
+    case Operation::kSubWithCarry:
+      return BorrowArithmetic(in, v, carry);
     case Operation::kCopysign: {
       const uint64_t sign = uint64_t{1} << (RowOf(in.type).bits - 1);
       v[0] = (v[1] & sign) | (v[2] & (sign - 1));
