@@ -293,5 +293,82 @@ ENTRY e {
   EXPECT_TRUE(unknown.error().message.contains("`fusoin`"));
 }
 
+// A loop of `turns` from 0, over a counter, a sum, an array that nobody wants and one that is only
+// read.
+std::string LoopOf(int turns, const std::string& sum) {
+  return R"(HloModule m
+condition {
+  s = (s32[], f32[8,8], f32[8], f32[8,8]) parameter(0)
+  i = s32[] get-tuple-element(s), index=0
+  n = s32[] constant()" +
+         std::to_string(turns) + R"()
+  ROOT c = pred[] compare(i, n), direction=LT
+}
+body {
+  s.1 = (s32[], f32[8,8], f32[8], f32[8,8]) parameter(0)
+  i.1 = s32[] get-tuple-element(s.1), index=0
+  one = s32[] constant(1)
+  next = s32[] add(i.1, one)
+  x = f32[8,8] get-tuple-element(s.1), index=1
+  unwanted = f32[8] get-tuple-element(s.1), index=2
+  w = f32[8,8] get-tuple-element(s.1), index=3
+  more = f32[8] exponential(unwanted)
+  )" + sum +
+         R"(
+  ROOT t = (s32[], f32[8,8], f32[8], f32[8,8]) tuple(next, y, more, w)
+}
+ENTRY e {
+  p = f32[8,8] parameter(0)
+  q = f32[8,8] parameter(1)
+  zero = s32[] constant(0)
+  u = f32[8] constant({1,2,3,4,5,6,7,8})
+  start = (s32[], f32[8,8], f32[8], f32[8,8]) tuple(zero, p, u, q)
+  loop = (s32[], f32[8,8], f32[8], f32[8,8]) while(start), condition=condition, body=body
+  a = f32[8,8] get-tuple-element(loop), index=1
+  b = f32[8,8] get-tuple-element(loop), index=3
+  ROOT r = (f32[8,8], f32[8,8]) tuple(a, b)
+})";
+}
+
+TEST(Passes, LoopsThatRunNeverOrOnceAreNone) {
+  const std::string sum = "y = f32[8,8] add(x, w)";
+  EXPECT_EQ(Expression(*AfterPass("loop-simplification", LoopOf(0, sum))),
+            "tuple(get-tuple-element{1}(tuple(0, p, {1, 2, 3, 4, 5, 6, 7, 8}, q)), q)");
+  const auto once = AfterPass("loop-simplification", LoopOf(1, sum));
+  EXPECT_EQ(once->instructions()[hlo::Named(*once, "call").index].opcode, hlo::Opcode::kCall);
+}
+
+TEST(Passes, LoopsCarryOnlyWhatIsWanted) {
+  const auto module = AfterPass("loop-simplification", LoopOf(5, "y = f32[8,8] add(x, w)"));
+  const hlo::InstructionId loop = [&] {
+    for (uint32_t k = 0; k < module->instructions().size(); ++k) {
+      if (module->instructions()[k].opcode == hlo::Opcode::kWhile) return hlo::InstructionId(k);
+    }
+    return hlo::InstructionId();
+  }();
+  ASSERT_TRUE(loop.valid());
+  EXPECT_EQ(hlo::ToString(module->shape(loop), false), "(s32[], f32[8,8], f32[8,8])");
+  EXPECT_EQ(Expression(*module).find("exponential"), std::string::npos);
+}
+
+TEST(Passes, WhatIsTheSameInEveryTurnIsComputedBeforeTheLoop) {
+  const auto module = AfterPass(
+      "loop-simplification",
+      LoopOf(5,
+             "v = f32[8,8] dot(w, w), lhs_contracting_dims={1}, rhs_contracting_dims={0}\n"
+             "  k = f32[8,8] tanh(v)\n  y = f32[8,8] add(x, k)"));
+  for (uint32_t k = 0; k < module->instructions().size(); ++k) {
+    const hlo::InstructionId id(k);
+    const bool is_moved =
+        (*module)[id].opcode == hlo::Opcode::kDot || (*module)[id].opcode == hlo::Opcode::kTanh;
+    if (is_moved) {
+      EXPECT_EQ((*module)[id].computation, module->entry_id());
+    }
+    if ((*module)[id].opcode == hlo::Opcode::kWhile) {
+      EXPECT_EQ(hlo::ToString(module->shape(id), false), "(s32[], f32[8,8], f32[8,8])");
+    }
+  }
+}
+
 }  // namespace
 }  // namespace hloscope::compile
