@@ -66,6 +66,33 @@ class Samples(unittest.TestCase):
                 self.assertEqual(records[-1]['executed']['kernels'], kernels)
                 self.assertEqual(records[-1]['executed']['evaluated'], 0)
 
+    def test_a_profile_of_simulated_kernels_has_what_they_did(self):
+        module, = glob.glob(f'{SAMPLES}/softmax_passes_a100/*.before_optimizations.txt')
+        with tempfile.TemporaryDirectory() as scratch:
+            trace = scratch + '/run.hloprof'
+            status, records, errors = hloscope('run', module, '--platform', 'xla-gpu-sim', '--as_dumped', '--profile', trace)
+            self.assertEqual((status, errors), (0, ''), records)
+            status, (profile,), errors = hloscope('profile', trace)
+            self.assertEqual((status, errors), (0, ''))
+            self.assertTrue(any('not of a GPU' in warning for warning in profile['warnings']), profile['warnings'])
+            launched, = (i for i in profile['instructions'] if 'launches' in i)
+            figures = launched['figures']
+            self.assertEqual(launched['launches'], 1)
+            self.assertEqual(launched['model_device'], 'NVIDIA A100-SXM4-80GB')
+            self.assertGreater(launched['model_us'], 0)
+            self.assertEqual(launched['model_bound'], 'memory')
+            # The array is read and written at least once, in sectors that lie side by side.
+            self.assertGreaterEqual(figures['global_load_sectors'] * 32, figures['touched_bytes'] / 2)
+            self.assertEqual(launched['coalesced'], 1)
+            self.assertGreater(figures['thread_instructions_executed'], figures['instructions_executed'])
+            # Counts are exact: a second run has the same.
+            again = scratch + '/again.hloprof'
+            hloscope('run', module, '--platform', 'xla-gpu-sim', '--as_dumped', '--profile', again)
+            _, (second,), _ = hloscope('profile', again)
+            self.assertEqual([i['figures'] for i in second['instructions'] if 'launches' in i], [figures])
+            status, (comparison,), _ = hloscope('compare', trace, again)
+            self.assertEqual((status, comparison['status']), (0, 'ok'))
+
     def test_kernels_that_are_not_there_are_named_with_the_fix(self):
         module = forms(FOLDERS[0], 'before_optimizations')[0]
         status, records, _ = hloscope('run', module, '--platform', 'xla-gpu-sim')

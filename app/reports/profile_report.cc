@@ -8,6 +8,7 @@
 
 #include "app/reports/attributed_modules.h"
 #include "app/reports/critical_path_report.h"
+#include "app/reports/launch_report.h"
 #include "core/base/counted.h"
 #include "core/base/json.h"
 #include "core/hlo/analysis/source_line.h"
@@ -198,8 +199,10 @@ void AppendInstruction(const ProfileReport& report, const InstructionTime& time,
       .Field("p90_ns", Nanoseconds(time.p90))
       .Field("max_ns", Nanoseconds(time.max))
       .Field("share", static_cast<double>(time.self) /
-                          static_cast<double>(std::max<int64_t>(totals.work, 1)))
-      .EndObject();
+                          static_cast<double>(std::max<int64_t>(totals.work, 1)));
+  const auto index = static_cast<size_t>(&time - report.attribution->times().data());
+  if (index < report.sums.size()) AppendLaunches(report.sums[index], json);
+  json.EndObject();
 }
 
 void AppendAttribution(const ProfileReport& report, JsonWriter& json) {
@@ -329,6 +332,7 @@ Result<ProfileReport> MakeProfileReport(std::shared_ptr<const profiler::Profile>
   HLOSCOPE_ASSIGN_OR_RETURN(
       report.attribution,
       profiler::Attribution::Make(report.profile->store, std::move(modules), jobs));
+  HLOSCOPE_ASSIGN_OR_RETURN(report.sums, profiler::LaunchSumsOf(*report.attribution));
   return report;
 }
 
@@ -370,6 +374,7 @@ std::string ProfileText(const ProfileReport& report) {
   out += '\n';
   AppendInstructions(report, out);
   out += '\n';
+  if (const std::string launches = LaunchesText(report); !launches.empty()) out += launches + '\n';
   out += CriticalPathText(*report.attribution, report.critical_path, report.top);
   if (!report.critical_path.steps.empty()) out += '\n';
   AppendNames(report, out);

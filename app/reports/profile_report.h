@@ -12,6 +12,7 @@
 #include "core/base/result.h"
 #include "profiler/attribution.h"
 #include "profiler/critical_path.h"
+#include "profiler/launch_sums.h"
 #include "profiler/profile.h"
 #include "profiler/range_statistics.h"
 
@@ -31,6 +32,7 @@ struct ProfileReport {
   std::string path;  // as given
   std::shared_ptr<const profiler::Profile> profile;
   std::shared_ptr<const profiler::Attribution> attribution;
+  std::vector<profiler::LaunchSums> sums;           // by its times(); empty: nothing was counted
   std::vector<profiler::DurationStatistics> names;  // of all events
   profiler::CriticalPath critical_path;             // from the first work to the last
   std::vector<std::string> warnings;

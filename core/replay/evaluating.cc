@@ -31,25 +31,26 @@ void EmitLeaves(const eval::Value& value, const Shape& shape, int64_t device, in
 
 // The run of a device as a whole, and what of it lies before its first instruction and behind its
 // last.
-void TellAround(const eval::Recording& recording, size_t device, int64_t start, int64_t end,
-                RunStream& stream) {
+void TellAround(const TraceSteps& steps, std::span<const eval::DeviceSpan> spans, int64_t start,
+                int64_t end, RunStream& stream) {
   const auto tell = [&](std::string_view what, int64_t from, int64_t to) {
     if (to <= from) return;
-    stream.Take(TraceSlice{std::string(what), std::string(kDeviceLane) + std::to_string(device),
-                           from, to - from});
+    stream.Take(TraceSlice{std::string(what),
+                           std::string(kDeviceLane) + std::to_string(steps.device), from,
+                           to - from});
   };
   tell(kRunSlice, start, end);
-  const eval::DeviceSpan& own = recording.spans[device];
+  const eval::DeviceSpan& own = spans[static_cast<size_t>(steps.device)];
   if (own.ended_ns == 0) return tell(kSetUpSlice, start, end);  // it never ran
   int64_t first_turn = own.begun_ns, all_ended = own.ended_ns;
-  for (const eval::DeviceSpan& other : recording.spans) {
+  for (const eval::DeviceSpan& other : spans) {
     if (other.ended_ns == 0) continue;
     first_turn = std::min(first_turn, other.begun_ns);
     all_ended = std::max(all_ended, other.ended_ns);
   }
   int64_t first = own.ended_ns, last = own.ended_ns;
   bool is_first = true;
-  for (const eval::RecordedStep& step : recording.devices[device].steps) {
+  for (const eval::RecordedStep& step : steps.steps.steps) {
     if (step.path != 0 || !step.instruction.valid()) continue;  // of the entry only
     if (is_first) first = step.start_ns;
     is_first = false;
@@ -150,9 +151,18 @@ Result<RunResult> EvaluatorExecutable::Evaluate(std::span<const std::vector<Lite
 void EvaluatorExecutable::TellRecording(eval::Recording* recording, int64_t start_ns,
                                         int64_t run_ns, RunStream& stream) const {
   if (recording == nullptr) return;
-  for (size_t d = 0; d < recording->devices.size(); ++d) {
-    TellAround(*recording, d, start_ns, start_ns + run_ns, stream);
-    TraceSteps steps{static_cast<int64_t>(d), std::move(recording->devices[d])};
+  std::vector<TraceSteps> devices;
+  for (eval::DeviceRecording& device : recording->devices) {
+    devices.push_back({std::ssize(devices), std::move(device)});
+  }
+  TellSteps(std::move(devices), recording->spans, start_ns, run_ns, stream);
+}
+
+void EvaluatorExecutable::TellSteps(std::vector<TraceSteps> devices,
+                                    std::span<const eval::DeviceSpan> spans, int64_t start_ns,
+                                    int64_t run_ns, RunStream& stream) const {
+  for (TraceSteps& steps : devices) {
+    TellAround(steps, spans, start_ns, start_ns + run_ns, stream);
     steps.module_number = rewritten_number_;
     if (!std::exchange(has_told_rewritten_, true)) steps.module = rewritten_;
     stream.Take(std::move(steps));

@@ -479,17 +479,17 @@ TEST(MemoryPlanTest, LiveBytesCountAliasesOnce) {
 }
 
 TEST(DeviceFactsTest, TargetsAndOccupancyAreRead) {
-  const DeviceFacts facts = FactsFromTarget(
+  const profiler::DeviceFacts facts = profiler::FactsFromTarget(
       "gpu_device_info {\n  threads_per_core_limit: 2048\n  core_count: 132\n  fpus_per_core: 128\n"
       "  clock_rate_ghz: 1.98\n  memory_bandwidth: 3350000000000\n  shared_memory_per_core: "
       "233472\n"
       "  registers_per_core_limit: 65536\n}");
   EXPECT_NEAR(facts.flops_per_second, 66.9e12, 1e11);
   EXPECT_EQ(facts.bytes_per_second, 3.35e12);
-  EXPECT_EQ(Occupancy(facts, 128, 0, 0), 1);
-  EXPECT_EQ(Occupancy(facts, 128, 128, 0), 0.25);
-  EXPECT_EQ(Occupancy(facts, 128, 0, 116'736), 0.125);
-  EXPECT_LT(Occupancy({}, 128, 0, 0), 0);
+  EXPECT_EQ(profiler::Occupancy(facts, 128, 0, 0), 1);
+  EXPECT_EQ(profiler::Occupancy(facts, 128, 128, 0), 0.25);
+  EXPECT_EQ(profiler::Occupancy(facts, 128, 0, 116'736), 0.125);
+  EXPECT_LT(profiler::Occupancy({}, 128, 0, 0), 0);
 }
 
 // Ten million events, panned and zoomed; run by hand: --gtest_also_run_disabled_tests

@@ -99,9 +99,9 @@ class SheetMaker {
     }
     if (in_.dump != nullptr) sheet_->device = FactsFromDump(*in_.dump, in_.dump_module);
     if (in_.profile != nullptr && sheet_->device.source.empty()) {
-      sheet_->device = FactsFromTrace(in_.profile->store());
+      sheet_->device = profiler::FactsFromTrace(in_.profile->store());
     }
-    AddTimes();
+    HLOSCOPE_TRY(AddTimes(stop));
     AddKernels();
     HLOSCOPE_TRY(AddOthers(stop));
     if (sheet_->rows.empty()) AddRunning();
@@ -109,6 +109,8 @@ class SheetMaker {
         !sheet_->has_times && !sheet_->has_others && in_.module != nullptr && !sheet_->rows.empty();
     for (KernelRow& row : sheet_->rows) Finish(row);
     std::ranges::stable_sort(sheet_->rows, [this](const KernelRow& a, const KernelRow& b) {
+      if (sheet_->is_simulated && a.sums.model_us != b.sums.model_us)
+        return a.sums.model_us > b.sums.model_us;
       if (a.self != b.self) return a.self > b.self;
       if (sheet_->is_estimate && a.cost.bytes() != b.cost.bytes())
         return a.cost.bytes() > b.cost.bytes();
@@ -121,9 +123,11 @@ class SheetMaker {
  private:
   // Every instruction of the module in view that took time; of a trace alone, those of all its
   // modules.
-  void AddTimes() {
-    if (in_.profile == nullptr) return;
+  Status AddTimes(const std::stop_token& stop) {
+    if (in_.profile == nullptr) return {};
     const Attribution& attribution = *in_.profile->attribution;
+    HLOSCOPE_ASSIGN_OR_RETURN(const std::vector<profiler::LaunchSums> sums,
+                              profiler::LaunchSumsOf(attribution, stop));
     const std::optional<uint32_t> own = in_.profile->ModuleFor(in_.dump_module);
     for (const InstructionTime& time : attribution.times()) {
       if (in_.dump != nullptr && own != time.target.module) continue;
@@ -137,10 +141,14 @@ class SheetMaker {
       row.max = time.max;
       row.longest = time.longest;
       sheet_->work += time.self;
+      if (!sums.empty()) row.sums = sums[static_cast<size_t>(&time - attribution.times().data())];
+      sheet_->is_simulated |= row.sums.launches > 0;
+      sheet_->model_us += row.sums.model_us;
       if (in_.module == nullptr) row.cost = CostIn(time.target);
       Place(std::move(row));
     }
     sheet_->has_times = !sheet_->rows.empty();
+    return {};
   }
 
   // Kernels are code of the module as it was compiled.
@@ -283,9 +291,9 @@ class SheetMaker {
       const auto& [x, y, z] = *row.launch.threads;
       const double threads =
           static_cast<double>(x) * static_cast<double>(y) * static_cast<double>(z);
-      row.occupancy =
-          Occupancy(sheet_->device, threads, static_cast<double>(row.registers.value_or(0)),
-                    static_cast<double>(row.shared_bytes.value_or(0)));
+      row.occupancy = profiler::Occupancy(sheet_->device, threads,
+                                          static_cast<double>(row.registers.value_or(0)),
+                                          static_cast<double>(row.shared_bytes.value_or(0)));
       row.is_occupancy_bound = !row.registers.has_value();
     }
     if (row.count > 0) AddDetails(in_.profile->store(), row);
@@ -316,7 +324,20 @@ class SheetMaker {
     return in_.dump != nullptr && dump::IsOwnCompilation(*in_.dump, in_.dump_module);
   }
 
+  // "times are those of the simulation …; on NVIDIA H100 all launches take 12 us by the model".
+  void SayWhatIsSimulated() {
+    std::string note(profiler::kSimulatedTimes);
+    const auto row = std::ranges::find_if(
+        sheet_->rows, [](const KernelRow& r) { return !r.sums.model_device.empty(); });
+    if (row != sheet_->rows.end()) {
+      note += fmt::format("; all launches together: {} on {} by the model",
+                          TimeText(1e6 * sheet_->model_us), row->sums.model_device);
+    }
+    sheet_->notes.push_back(std::move(note));
+  }
+
   void Explain() {
+    if (sheet_->is_simulated) SayWhatIsSimulated();
     if (in_.profile != nullptr && in_.dump != nullptr && sheet_->has_times) SayWhatRan();
     if (in_.profile == nullptr) {
       sheet_->notes.emplace_back(
@@ -364,8 +385,43 @@ double KernelRow::bytes_per_second() const {
   return mean() == 0 ? 0 : cost.bytes() / (mean() * 1e-12);
 }
 
+std::string LaunchText(const KernelRow& row) {
+  if (row.sums.launches == 0) return {};
+  const profiler::LaunchFigures& figures = row.sums.figures;
+  const auto count = [&](uint64_t sum) {
+    return CountText(std::llround(row.PerLaunch(static_cast<double>(sum))));
+  };
+  std::string text = fmt::format("{} instructions of warps, {:.0f} % of the lanes active",
+                                 count(figures.warp_instructions), 100 * figures.active_lanes());
+  if (figures.sectors() > 0) {
+    text += fmt::format("; {} sectors of global memory, {:.0f} % of their bytes asked for",
+                        count(figures.sectors()), 100 * figures.coalesced());
+  }
+  if (figures.shared_read_bytes + figures.shared_written_bytes > 0) {
+    text += fmt::format("; {} bank conflicts", count(figures.conflicts()));
+  }
+  if (figures.products() > 0) {
+    text += fmt::format("; {} products of tensor cores", count(figures.products()));
+  }
+  if (figures.padding_bytes > 0) {
+    text += fmt::format("; {} read behind the end of an argument",
+                        BytesText(static_cast<int64_t>(figures.padding_bytes)));
+  }
+  if (row.model_us() > 0) {
+    text += fmt::format("; model: {} on {}, bound by {}", TimeText(1e6 * row.model_us()),
+                        row.sums.model_device, row.sums.bound);
+  }
+  return text;
+}
+
 std::string TimeShareText(const KernelSheet& sheet, const KernelRow& row) {
   if (row.count == 0) return {};
+  if (sheet.is_simulated && row.model_us() > 0) {
+    return fmt::format("{:.1f} % of the model's time: {} in {} {}",
+                       100 * row.sums.model_us / sheet.model_us, TimeText(1e6 * row.sums.model_us),
+                       CountText(row.sums.launches),
+                       row.sums.launches == 1 ? "launch" : "launches");
+  }
   const double share =
       static_cast<double>(row.self) / static_cast<double>(std::max<int64_t>(sheet.work, 1));
   return fmt::format("{:.1f} % of the time: {} in {} {}", 100 * share,

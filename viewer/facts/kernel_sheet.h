@@ -10,6 +10,7 @@
 
 #include "core/dump/readers/kernels.h"
 #include "core/hlo/analysis/cost.h"
+#include "profiler/launch_sums.h"
 #include "profiler/profile_comparison.h"
 #include "viewer/facts/device_facts.h"
 #include "viewer/facts/profile_model.h"
@@ -39,6 +40,8 @@ struct KernelRow {
   std::optional<int64_t> registers, shared_bytes;
   double occupancy = -1;            // 0 to 1; less: not known
   bool is_occupancy_bound = false;  // the registers are not known: at most that
+  // What its launches did on a simulated device, all together; of none: nobody counted.
+  profiler::LaunchSums sums;
 
   double mean() const {
     return count == 0 ? 0 : static_cast<double>(total) / static_cast<double>(count);
@@ -46,6 +49,11 @@ struct KernelRow {
   // Per second of the mean time; 0 where there is no time.
   double flops_per_second() const;
   double bytes_per_second() const;
+  // Of one launch, in the mean; 0 where nothing was counted.
+  double PerLaunch(double sum) const {
+    return sums.launches == 0 ? 0 : sum / static_cast<double>(sums.launches);
+  }
+  double model_us() const { return PerLaunch(sums.model_us); }
 };
 
 struct KernelSheet {
@@ -65,12 +73,19 @@ struct KernelSheet {
   // there is none.
   std::shared_ptr<const profiler::ProfileComparison> comparison;
   std::string other_path;  // of the second profile; empty: none
-  DeviceFacts device;
+  // The times are those of a simulated device: what a device would take is a model's.
+  bool is_simulated = false;
+  double model_us = 0;  // of all rows together
+  profiler::DeviceFacts device;
   std::vector<std::string> notes;  // what is missing, and what would fill it
 };
 
 // "12.5 % of the time: 1.2 ms in 40 events"; empty where the profile has none.
 std::string TimeShareText(const KernelSheet& sheet, const KernelRow& row);
+
+// "1,024 instructions of warps, 87 % of the lanes active, …": what one launch did, in the mean;
+// empty where nothing was counted.
+std::string LaunchText(const KernelRow& row);
 
 // Of the module in view, or of the trace alone where no dump is open. Null while something it needs
 // is being read.

@@ -12,6 +12,7 @@
 
 #include "core/dump/own_compilation.h"
 #include "viewer/facts/kernel_code.h"
+#include "viewer/facts/kernel_of_selection.h"
 #include "viewer/facts/kernel_sheet.h"
 #include "viewer/model/document.h"
 #include "viewer/model/dump_data.h"
@@ -61,7 +62,7 @@ class CodeView : public View {
                 "--xla_dump_emitter_re=.*\" and XLA writes LLVM IR and PTX beside the modules");
       return;
     }
-    const int32_t chosen = KernelOf(context, *kernels);
+    const int32_t chosen = KernelOfSelection(context, *kernels);
     if (chosen < 0) {
       lit_.clear();
       Sentence(frame, context.navigation.selection().kind <= SelectionKind::kStage
@@ -97,19 +98,6 @@ class CodeView : public View {
   std::string Lit(Context& /*context*/) const override { return lit_; }
 
  private:
-  static int32_t KernelOf(Context& context, const dump::KernelTable& table) {
-    const Selection& now = context.navigation.selection();
-    // A selection kept from a dump that has changed may name a kernel that is gone.
-    if (now.kind == SelectionKind::kKernel) {
-      return now.kernel >= 0 && now.kernel < std::ssize(table.kernels) ? now.kernel : -1;
-    }
-    if (now.kind <= SelectionKind::kStage) return -1;
-    const Counterparts& found = context.navigation.counterparts();
-    const bool is_known =
-        !found.kernels.empty() && static_cast<size_t>(found.kernels.front()) < table.kernels.size();
-    return is_known ? found.kernels.front() : -1;
-  }
-
   void DrawKernel(Frame& frame, int32_t module, const dump::Kernel& kernel, int32_t number) {
     const Pending<MachineCodeText>* sass = MachineCodeOf(frame.context, module, number);
     ImGui::AlignTextToFramePadding();
@@ -119,6 +107,9 @@ class CodeView : public View {
     DrawSassButton(frame, module, kernel, number, sass);
     DrawFacts(frame, kernel, number, sass);
     SayEqual(frame, module, kernel);
+    if (const KernelRow* row = KernelRowOf(frame.context, number)) {
+      if (const std::string text = LaunchText(*row); !text.empty()) Sentence(frame, text);
+    }
     std::vector<const Form*> forms;
     for (const Form& form : kForms) {
       const bool is_there = (kernel.*form.range).found();
@@ -346,7 +337,8 @@ class CodeView : public View {
         add(fmt::format("occupancy {}{:.0f} %", row->is_occupancy_bound ? "at most " : "",
                         100 * row->occupancy));
       }
-      if (row->count > 0) add(fmt::format("{} × {}", row->count, TimeText(row->mean())));
+      if (row->count > 0 && row->sums.launches == 0)
+        add(fmt::format("{} × {}", row->count, TimeText(row->mean())));
     }
     ImGui::SameLine(0, 12 * frame.scale);
     ImGui::PushStyleColor(ImGuiCol_Text, frame.theme[Color::kTextSecondary]);
@@ -363,9 +355,9 @@ class CodeView : public View {
     const auto& [x, y, z] = *row.launch.threads;
     const double shared = static_cast<double>(
         std::max(code.resources.shared_bytes.value_or(0), row.shared_bytes.value_or(0)));
-    return Occupancy((*sheet)->device,
-                     static_cast<double>(x) * static_cast<double>(y) * static_cast<double>(z),
-                     static_cast<double>(*code.resources.registers), shared);
+    return profiler::Occupancy(
+        (*sheet)->device, static_cast<double>(x) * static_cast<double>(y) * static_cast<double>(z),
+        static_cast<double>(*code.resources.registers), shared);
   }
 
   static const KernelRow* KernelRowOf(Context& context, int32_t kernel) {

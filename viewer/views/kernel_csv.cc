@@ -69,6 +69,25 @@ constexpr std::array kWork = {
     CsvColumn{"kernel", [](const auto&, const auto& r) { return CsvCell(r.kernel); }},
 };
 
+// What one launch did, in the mean.
+std::string Mean(const KernelRow& row, double sum) {
+  return row.sums.launches == 0 ? "" : Number(row.PerLaunch(sum));
+}
+constexpr std::array kFigures = {
+    CsvColumn{"launches", [](const auto&, const auto& r) { return Number(r.sums.launches); }},
+#define LAUNCH_FIGURE(field, name, metric)                               \
+  CsvColumn{name, [](const auto&, const auto& r) {                       \
+              return Mean(r, static_cast<double>(r.sums.figures.field)); \
+            }},
+#include "profiler/launch_figures.def"
+#undef LAUNCH_FIGURE
+    CsvColumn{"model_us",
+              [](const auto&, const auto& r) {
+                return r.model_us() > 0 ? Number(r.model_us()) : std::string();
+              }},
+    CsvColumn{"model_bound", [](const auto&, const auto& r) { return CsvCell(r.sums.bound); }},
+};
+
 template <size_t N>
 void AddHeads(const std::array<CsvColumn, N>& columns, std::string& out) {
   for (const CsvColumn& column : columns) out += fmt::format(",{}", column.head);
@@ -89,6 +108,7 @@ std::string KernelCsv(const KernelSheet& sheet, bool swapped) {
   if (sheet.has_others) out += ",change_ps,ratio,before_ps,after_ps,ratio_low,ratio_high,verdict";
   AddHeads(kTimes, out);
   AddHeads(kWork, out);
+  if (sheet.is_simulated) AddHeads(kFigures, out);
   out += '\n';
   for (const KernelRow& row : sheet.rows) {
     out += CsvCell(row.name) + "," + row.opcode;
@@ -103,6 +123,7 @@ std::string KernelCsv(const KernelSheet& sheet, bool swapped) {
     }
     AddCells(kTimes, sheet, row, row.count > 0, out);
     AddCells(kWork, sheet, row, true, out);
+    if (sheet.is_simulated) AddCells(kFigures, sheet, row, row.sums.launches > 0, out);
     out += '\n';
   }
   return out;

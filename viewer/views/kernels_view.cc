@@ -4,11 +4,7 @@
 #include <imgui/misc/cpp/imgui_stdlib.h>
 
 #include <algorithm>
-#include <array>
-#include <cmath>
 #include <filesystem>
-#include <functional>
-#include <limits>
 #include <optional>
 #include <set>
 
@@ -18,6 +14,7 @@
 #include "viewer/model/navigation.h"
 #include "viewer/model/requests.h"
 #include "viewer/model/timeline_camera.h"
+#include "viewer/views/kernel_columns.h"
 #include "viewer/views/kernel_csv.h"
 #include "viewer/widgets/view.h"
 #include "viewer/widgets/widgets.h"
@@ -25,196 +22,7 @@
 namespace hloscope::viewer {
 namespace {
 
-// 1.25 G, three digits.
-std::string SiText(double value, std::string_view unit) {
-  static constexpr std::array<const char*, 7> kPrefixes = {"", "k", "M", "G", "T", "P", "E"};
-  size_t i = 0;
-  while (std::abs(value) >= 999.5 && i + 1 < kPrefixes.size()) {
-    value /= 1000;
-    ++i;
-  }
-  const int digits = std::abs(value) >= 99.95 || (i == 0 && value == std::floor(value)) ? 0
-                     : std::abs(value) >= 9.995                                         ? 1
-                                                                                        : 2;
-  return fmt::format("{:.{}f} {}{}", value, digits, kPrefixes[i], unit);
-}
-
-std::string ExtentText(const std::optional<dump::Extent3>& extent) {
-  if (!extent) return {};
-  const auto& [x, y, z] = *extent;
-  if (y == 1 && z == 1) return std::to_string(x);
-  return z == 1 ? fmt::format("{}×{}", x, y) : fmt::format("{}×{}×{}", x, y, z);
-}
-
-// A column: its title, width in logical pixels, text and order.
-struct Column {
-  const char* title;
-  float width;
-  bool is_number;
-  std::function<std::string(const KernelSheet&, const KernelRow&)> text;
-  std::function<double(const KernelRow&)> order;  // none: by text
-  const char* help;
-  bool is_hidden = false;  // until it is chosen from the menu of the heads
-};
-
-std::string Percent(double share) { return fmt::format("{:.1f} %", 100 * share); }
-
-const std::vector<Column>& TimeColumns() {
-  static const std::vector<Column> kColumns = {
-      {"self", 66, true,
-       [](const auto&, const auto& r) {
-         return r.count ? TimeText(static_cast<double>(r.self)) : "";
-       },
-       [](const auto& r) { return static_cast<double>(r.self); },
-       "self time: time of its events without that of nested instructions"},
-      {"share", 54, true,
-       [](const auto& s, const auto& r) {
-         return r.count ? Percent(static_cast<double>(r.self) /
-                                  static_cast<double>(std::max<int64_t>(s.work, 1)))
-                        : "";
-       },
-       [](const auto& r) { return static_cast<double>(r.self); }, "share of the module's time"},
-      {"count", 46, true,
-       [](const auto&, const auto& r) { return r.count ? CountText(r.count) : ""; },
-       [](const auto& r) { return static_cast<double>(r.count); }, "events in the trace"},
-      {"mean", 64, true,
-       [](const auto&, const auto& r) { return r.count ? TimeText(r.mean()) : ""; },
-       [](const auto& r) { return r.mean(); }, "mean duration of its events"},
-      {"max", 70, true,
-       [](const auto&, const auto& r) {
-         return r.count ? TimeText(static_cast<double>(r.max)) : "";
-       },
-       [](const auto& r) { return static_cast<double>(r.max); }, "its longest event", true},
-  };
-  return kColumns;
-}
-
-double Before(const KernelRow& row, bool swapped) {
-  return swapped ? row.after_time() : row.before_time();
-}
-double After(const KernelRow& row, bool swapped) { return Before(row, !swapped); }
-double Change(const KernelRow& row, bool swapped) {
-  return After(row, swapped) - Before(row, swapped);
-}
-double Ratio(const KernelRow& row, bool swapped) {
-  const double before = Before(row, swapped), after = After(row, swapped);
-  if (before > 0) return after / before;
-  return after > 0 ? std::numeric_limits<double>::infinity() : 1;
-}
-
-std::string RatioText(double ratio) {
-  if (std::isinf(ratio)) return "new";
-  return ratio == 0 ? "gone" : fmt::format("{:.{}f}×", ratio, ratio < 9.995 ? 2 : 0);
-}
-
-// "1.14–1.26×": what the ratio may be, by the noise.
-std::string IntervalText(const KernelRow& row, bool swapped) {
-  if (!row.ratio) return {};
-  const profiler::ChangeRatio ratio = swapped ? row.ratio->Inverse() : *row.ratio;
-  return fmt::format("{:.2f}–{}", ratio.low, RatioText(ratio.high));
-}
-profiler::Verdict VerdictOf(const KernelRow& row, bool swapped) {
-  return swapped ? Inverse(row.verdict) : row.verdict;
-}
-
-// Two profiles beside each other, for the same number of runs.
-std::vector<Column> MakeComparison(bool swapped) {
-  auto time = [](double picoseconds) { return picoseconds > 0 ? TimeText(picoseconds) : ""; };
-  return {
-      {"change", 90, true,
-       [=](const auto&, const auto& r) {
-         const double change = Change(r, swapped);
-         if (change == 0) return std::string("0");
-         return (change > 0 ? "+" : "") + TimeText(change);
-       },
-       [=](const auto& r) { return std::abs(Change(r, swapped)); },
-       "time gained (-) or lost (+); sorted by absolute value"},
-      {"ratio", 60, true, [=](const auto&, const auto& r) { return RatioText(Ratio(r, swapped)); },
-       [=](const auto& r) { return Ratio(r, swapped); },
-       "time after / time before; what the machine was slower by is taken out where it can be "
-       "told"},
-      {"may be", 96, true, [=](const auto&, const auto& r) { return IntervalText(r, swapped); },
-       [=](const auto& r) { return r.ratio ? r.ratio->high / r.ratio->low : 0; },
-       "what the ratio may be by the noise, for all rows together at 99 %"},
-      {"verdict", 104, false,
-       [=](const auto&, const auto& r) { return std::string(ToString(VerdictOf(r, swapped))); },
-       nullptr, "slower or faster: the change is more than noise, all rows regarded"},
-      {"before", 70, true, [=](const auto&, const auto& r) { return time(Before(r, swapped)); },
-       [=](const auto& r) { return Before(r, swapped); },
-       "typical self time of all executions in the first profile, for the same number of runs"},
-      {"after", 70, true, [=](const auto&, const auto& r) { return time(After(r, swapped)); },
-       [=](const auto& r) { return After(r, swapped); }, "the same in the second profile"},
-  };
-}
-
-const std::vector<Column>& ComparisonColumns(bool swapped) {
-  static const std::vector<Column> kForward = MakeComparison(false),
-                                   kBackward = MakeComparison(true);
-  return swapped ? kBackward : kForward;
-}
-
-const std::vector<Column>& WorkColumns() {
-  static const std::vector<Column> kColumns = {
-      {"flop", 58, true,
-       [](const auto&, const auto& r) {
-         return r.instruction.valid() ? SiText(r.cost.flops + r.cost.transcendentals, "") : "";
-       },
-       [](const auto& r) { return r.cost.flops + r.cost.transcendentals; },
-       "operations per run, as XLA's cost analysis counts them"},
-      {"bytes", 64, true,
-       [](const auto&, const auto& r) {
-         return r.instruction.valid()
-                    ? BytesText(static_cast<int64_t>(std::min(r.cost.bytes(), 9e18)))
-                    : "";
-       },
-       [](const auto& r) { return r.cost.bytes(); }, "bytes read and written per run"},
-  };
-  return kColumns;
-}
-
-const std::vector<Column>& RateColumns() {
-  static const std::vector<Column> kColumns = {
-      {"flop/s", 58, true,
-       [](const auto&, const auto& r) {
-         return r.flops_per_second() > 0 ? SiText(r.flops_per_second(), "") : "";
-       },
-       [](const auto& r) { return r.flops_per_second(); }, "per second of the mean duration"},
-      {"B/s", 64, true,
-       [](const auto&, const auto& r) {
-         return r.bytes_per_second() > 0 ? SiText(r.bytes_per_second(), "B") : "";
-       },
-       [](const auto& r) { return r.bytes_per_second(); }, "per second of the mean duration"},
-  };
-  return kColumns;
-}
-
-const std::vector<Column>& LaunchColumns() {
-  static const std::vector<Column> kColumns = {
-      {"grid", 70, true, [](const auto&, const auto& r) { return ExtentText(r.launch.blocks); },
-       nullptr, "blocks per grid"},
-      {"block", 66, true, [](const auto&, const auto& r) { return ExtentText(r.launch.threads); },
-       nullptr, "threads per block"},
-      {"regs", 46, true,
-       [](const auto&, const auto& r) { return r.registers ? CountText(*r.registers) : ""; },
-       [](const auto& r) { return static_cast<double>(r.registers.value_or(-1)); },
-       "registers per thread; from a trace, .maxnreg or a cubin"},
-      {"shared", 66, true,
-       [](const auto&, const auto& r) { return r.shared_bytes ? BytesText(*r.shared_bytes) : ""; },
-       [](const auto& r) { return static_cast<double>(r.shared_bytes.value_or(-1)); },
-       "shared memory per block"},
-      {"occup.", 64, true,
-       [](const auto&, const auto& r) {
-         if (r.occupancy < 0) return std::string();
-         return (r.is_occupancy_bound ? "≤ " : "") + fmt::format("{:.0f} %", 100 * r.occupancy);
-       },
-       [](const auto& r) { return r.occupancy; },
-       "occupancy: resident threads of the maximum per SM; an upper bound if registers are not "
-       "known"},
-      {"kernel", 190, false, [](const auto&, const auto& r) { return SafeText(r.kernel, 80); },
-       nullptr, "kernel symbol"},
-  };
-  return kColumns;
-}
+using Column = KernelColumn;
 
 class KernelsView : public View {
  public:
@@ -268,27 +76,9 @@ class KernelsView : public View {
   }
 
  private:
-  std::vector<const Column*> Columns() const {
-    std::vector<const Column*> columns;
-    auto add = [&](const std::vector<Column>& group) {
-      for (const Column& column : group) columns.push_back(&column);
-    };
-    if (sheet_->has_others) {
-      add(ComparisonColumns(swapped_));
-    } else if (sheet_->has_times) {
-      add(TimeColumns());
-    }
-    add(WorkColumns());
-    if (sheet_->has_times && !sheet_->has_others) add(RateColumns());
-    const bool has_launch = std::ranges::any_of(
-        sheet_->rows, [](const KernelRow& r) { return r.launch.known() || !r.kernel.empty(); });
-    if (has_launch) add(LaunchColumns());
-    return columns;
-  }
-
   // What says the same in every row says nothing: hidden until asked for.
   void HideSame() {
-    columns_ = Columns();
+    columns_ = KernelColumnsOf(*sheet_, swapped_);
     same_.clear();
     if (sheet_->rows.size() < 2) return;
     for (const Column* column : columns_) {
@@ -356,7 +146,8 @@ class KernelsView : public View {
     std::string text =
         fmt::format("{} of {}", CountText(std::ssize(order_)), CountText(std::ssize(sheet_->rows)));
     if (sheet_->has_times) {
-      text += fmt::format(", {} in this module", TimeText(static_cast<double>(sheet_->work)));
+      text += fmt::format(", {} in this module{}", TimeText(static_cast<double>(sheet_->work)),
+                          sheet_->is_simulated ? ", simulated" : "");
     }
     if (sheet_->is_estimate) text += ", estimate";
     ImGui::SameLine();
@@ -482,7 +273,7 @@ class KernelsView : public View {
           (is_first ? ImGuiTableColumnFlags_DefaultSort : 0) |
           (columns[c]->is_hidden ? ImGuiTableColumnFlags_DefaultHide : 0);
       // Without times there is nothing measured in the table.
-      const bool is_estimate = sheet_->is_estimate && IsWork(columns[c]);
+      const bool is_estimate = sheet_->is_estimate && IsWorkColumn(columns[c]);
       const std::string title =
           is_estimate ? fmt::format("{} (estimate)", columns[c]->title) : columns[c]->title;
       ImGui::TableSetupColumn(title.c_str(), flags,
@@ -532,10 +323,6 @@ class KernelsView : public View {
       const std::string text = columns[c]->text(*sheet_, row);
       columns[c]->is_number ? RightLabel(text) : FittedLabel(text);
     }
-  }
-
-  static bool IsWork(const Column* column) {
-    return std::ranges::any_of(WorkColumns(), [&](const Column& c) { return &c == column; });
   }
 
   std::shared_ptr<const KernelSheet> sheet_;

@@ -45,6 +45,11 @@ class RooflineView : public View {
                "(hloscope open DUMP TRACE)");
       return;
     }
+    if (sheet.is_simulated) {
+      Sentence(frame,
+               "operations and bytes are counted, the rate is the model's: at most that, each part "
+               "at its peak");
+    }
     if (sheet.device.source.empty()) {
       Sentence(frame,
                "peak performance unknown: neither the trace nor the dump describes the device "
@@ -92,6 +97,14 @@ class RooflineView : public View {
   static std::vector<Point> PointsOf(const KernelSheet& sheet) {
     std::vector<Point> points;
     for (const KernelRow& row : sheet.rows) {
+      if (sheet.is_simulated) {
+        const profiler::LaunchFigures& figures = row.sums.figures;
+        const auto flops = static_cast<double>(figures.flops());
+        if (flops > 0 && figures.touched_bytes > 0 && row.sums.model_us > 0)
+          points.push_back({flops / static_cast<double>(figures.touched_bytes),
+                            flops / (1e-6 * row.sums.model_us), &row});
+        continue;
+      }
       if (row.flops_per_second() > 0 && row.cost.bytes() > 0)
         points.push_back({row.cost.intensity(), row.flops_per_second(), &row});
     }
@@ -107,7 +120,7 @@ class RooflineView : public View {
       y0 = std::min(y0, p.rate);
       y1 = std::max(y1, p.rate);
     }
-    const DeviceFacts& device = sheet.device;
+    const profiler::DeviceFacts& device = sheet.device;
     if (device.flops_per_second > 0) {
       y1 = std::max(y1, device.flops_per_second);
       if (device.bytes_per_second > 0) {
@@ -153,7 +166,7 @@ class RooflineView : public View {
     ImPlot::PopStyleColor(4);
   }
 
-  static void DrawCeilings(Frame& frame, const DeviceFacts& device) {
+  static void DrawCeilings(Frame& frame, const profiler::DeviceFacts& device) {
     const ImPlotRect seen = ImPlot::GetPlotLimits();
     ImDrawList& list = *ImPlot::GetPlotDrawList();
     const uint32_t color = frame.theme[Color::kWarning];
@@ -195,8 +208,10 @@ class RooflineView : public View {
     for (const Point& p : points) {
       const ImVec2 at = ImPlot::PlotToPixels(p.intensity, p.rate);
       // The area of a point is its share of the time.
-      const double share =
-          static_cast<double>(p.row->self) / static_cast<double>(std::max<int64_t>(sheet.work, 1));
+      const double share = sheet.is_simulated
+                               ? p.row->sums.model_us / sheet.model_us
+                               : static_cast<double>(p.row->self) /
+                                     static_cast<double>(std::max<int64_t>(sheet.work, 1));
       const float radius =
           (3.5F + 16 * static_cast<float>(std::sqrt(std::max(share, 0.0)))) * frame.scale;
       const uint32_t fill = frame.theme.With(ColorOf(p.row->code), 0.55F);
@@ -222,10 +237,14 @@ class RooflineView : public View {
     if (nearest == nullptr || !ImPlot::IsPlotHovered()) return;
     const KernelRow& row = *nearest->row;
     ImGui::SetTooltip(
-        "%s", fmt::format("{} ({})\n{} a run, {:.3g} flop/s, {:.3g} B/s, {:.3g} flop/B",
-                          SafeText(row.name, 80), row.opcode, TimeText(row.mean()),
-                          row.flops_per_second(), row.bytes_per_second(), row.cost.intensity())
-                  .c_str());
+        "%s",
+        (sheet.is_simulated
+             ? fmt::format("{} ({})\n{}\n{:.3g} flop/B", SafeText(row.name, 80), row.opcode,
+                           LaunchText(row), nearest->intensity)
+             : fmt::format("{} ({})\n{} a run, {:.3g} flop/s, {:.3g} B/s, {:.3g} flop/B",
+                           SafeText(row.name, 80), row.opcode, TimeText(row.mean()),
+                           row.flops_per_second(), row.bytes_per_second(), row.cost.intensity()))
+            .c_str());
     const bool clicked = ImGui::IsMouseClicked(ImGuiMouseButton_Left);
     const int32_t module = context.navigation.module();
     if (clicked && module >= 0 && row.instruction.valid()) {

@@ -2,6 +2,7 @@
 #include "core/debug/run/run_recorder.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <chrono>
@@ -12,6 +13,7 @@
 #include "core/hlo/proto/proto.h"
 #include "core/replay/platform_table.h"
 #include "profiler/attribution.h"
+#include "profiler/launch_figures.h"
 #include "profiler/profile_comparison.h"
 
 namespace hloscope::debug {
@@ -85,6 +87,7 @@ class RunRecorder::Arguments : public profiler::ArgumentSource {
     const auto target = module.GetString(instruction, hlo::AttributeKey::kCustomCallTarget);
     if (!target.empty()) all.push_back({"kernel", std::string(target)});
     AddSum(told, index, all);
+    AddLaunch(batch.told, index, all);
     return all;
   }
 
@@ -107,6 +110,28 @@ class RunRecorder::Arguments : public profiler::ArgumentSource {
     all.push_back({std::string(profiler::kTotalArgument), sum->total_ns});
     all.push_back({std::string(profiler::kLeastArgument), sum->min_ns});
     all.push_back({std::string(profiler::kMostArgument), sum->max_ns});
+  }
+
+  static void AddLaunch(const replay::TraceSteps& told, uint64_t step, std::vector<Argument>& all) {
+    const auto launch =
+        std::ranges::lower_bound(told.launches, step, {}, &replay::TracedLaunch::step);
+    if (launch == told.launches.end() || launch->step != step) return;
+    const replay::TracedKernel& kernel = told.kernels[launch->kernel];
+    all.push_back({"kernel", kernel.name});
+    all.push_back({"kernel_file", kernel.file});
+    all.push_back({"kernel_line", kernel.line});
+    // As XLA's own profiler writes it, but for registers, which PTX does not assign.
+    all.push_back({"kernel_details",
+                   fmt::format("static_shared:{} dynamic_shared:{} grid:{} block:{}",
+                               kernel.static_shared_bytes, kernel.dynamic_shared_bytes,
+                               fmt::join(kernel.blocks, ","), fmt::join(kernel.threads, ","))});
+    all.push_back({"thread_instructions_executed", launch->figures.threads()});
+    profiler::AppendFigures(launch->figures, all);
+    if (launch->bound == profiler::ModelBound::kNone) return;
+    all.push_back({std::string(profiler::kModelTimeArgument), launch->model_us});
+    all.push_back(
+        {std::string(profiler::kModelBoundArgument), std::string(ToString(launch->bound))});
+    all.push_back({std::string(profiler::kModelDeviceArgument), told.model_device});
   }
 
   std::vector<Batch> batches_;
@@ -377,6 +402,11 @@ void RunRecorder::AddSteps(Program& program, replay::TraceSteps steps) {
   if (steps.module != nullptr && steps.module != program.module) {
     program.module = steps.module;  // what ran
     program.operations.assign(program.module->instructions().size(), {});
+  }
+  if (!steps.launches.empty() && !std::exchange(program.is_simulated, true)) {
+    warnings_.push_back(fmt::format("{}: {}", program.label, profiler::kSimulatedTimes));
+    AddFact(fmt::format("times of program {}", program.number),
+            std::string(profiler::kSimulatedTimes));
   }
   const uint64_t place =
       arguments_->Add({program.module, program.runs - 1, std::move(steps), nullptr});

@@ -66,6 +66,7 @@ class RunRecorder {
     int64_t runs = 0;
     std::map<int64_t, int64_t> traced = {};              // numbers of programs in its own traces
     bool tells_instructions = false, has_steps = false;  // in its runs; of ours
+    bool is_simulated = false;                           // kernels on a simulated device
     std::vector<Alone> alone = {};
     std::vector<profiler::OperationId> operations = {};  // by instruction; invalid: none yet
   };

@@ -1,6 +1,7 @@
 // RunStream: everything a run tells, as it comes, the same from this process and from a worker.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <memory>
 #include <string>
@@ -14,6 +15,7 @@
 #include "core/eval/machine/value.h"
 #include "core/hlo/literal.h"
 #include "core/replay/capture/capture_plan.h"
+#include "profiler/launch_figures.h"
 
 namespace hloscope::replay {
 
@@ -79,6 +81,23 @@ inline constexpr std::string_view kDeviceLane = "device ";
 inline constexpr std::string_view kProgramLane = "program";
 inline constexpr std::string_view kTransferLane = "transfers";
 
+// A kernel as it is launched. `file`: of its PTX.
+struct TracedKernel {
+  std::string name, file;
+  int64_t line = 0;
+  std::array<uint32_t, 3> blocks = {}, threads = {};
+  int64_t static_shared_bytes = 0, dynamic_shared_bytes = 0;
+};
+
+// A step that was the launch of a kernel on a simulated device, and what it was counted to do.
+struct TracedLaunch {
+  uint64_t step = 0;    // of the recording
+  uint32_t kernel = 0;  // of TraceSteps::kernels
+  profiler::ModelBound bound = profiler::ModelBound::kNone;
+  double model_us = 0;  // by the model of TraceSteps::model_device
+  profiler::LaunchFigures figures;
+};
+
 // When the instructions of one device ran.
 struct TraceSteps {
   int64_t device = 0;
@@ -87,6 +106,10 @@ struct TraceSteps {
   // process that ran it, and with the first steps told of it the module. 0: the one that was given.
   uint64_t module_number = 0;
   std::shared_ptr<const hlo::Module> module = nullptr;
+  // Of a simulated device; the times are then those of the simulation.
+  std::vector<TracedKernel> kernels = {};
+  std::vector<TracedLaunch> launches = {};  // of ascending step
+  std::string model_device = {};            // empty: not known
 };
 
 // Values of a quantity over time: nanoseconds and value.

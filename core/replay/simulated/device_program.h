@@ -74,7 +74,8 @@ struct DeviceProgram {
   // By kernel: what tensor maps are made of, of those kernels that take any and whose Triton IR the
   // dump has.
   std::map<std::string, dump::TiledFunction, std::less<>> tiles;
-  int64_t kernels = 0;  // launches in all sequences
+  std::string target_config;  // describes the device; empty: the dump does not
+  int64_t kernels = 0;        // launches in all sequences
   std::vector<std::string> warnings;
 };
 

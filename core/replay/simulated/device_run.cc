@@ -74,7 +74,16 @@ Status DeviceRun::WriteInputs(std::span<const Value> arguments) {
 }
 
 Status DeviceRun::RunSequence(uint32_t sequence) {
-  for (const DeviceStep& step : program_.sequences[sequence]) HLOSCOPE_TRY(RunStep(step));
+  if (recorder_ != nullptr) recorder_->Enter(frames_);
+  const OnScopeExit leave([this] {
+    if (recorder_ != nullptr) recorder_->Leave();
+  });
+  for (const DeviceStep& step : program_.sequences[sequence]) {
+    HLOSCOPE_TRY(RunStep(step));
+    // Launches are told one by one.
+    const bool is_step = step.launches.empty() && step.kind != DeviceStepKind::kNothing;
+    if (recorder_ != nullptr && is_step) recorder_->Ended(step.id);
+  }
   return {};
 }
 
@@ -125,13 +134,13 @@ Status DeviceRun::RunKernels(const DeviceStep& step) {
     std::memmove(At(to), At(from), static_cast<size_t>(std::min(from.bytes, to.bytes)));
   }
   for (const KernelLaunch& launch : step.launches) {
-    HLOSCOPE_TRY(Launch(launch));
+    HLOSCOPE_TRY(Launch(step.id, launch));
     ++counts_.kernels;
   }
   return {};
 }
 
-Status DeviceRun::Launch(const KernelLaunch& launch) {
+Status DeviceRun::Launch(InstructionId id, const KernelLaunch& launch) {
   const auto extent = [](const dump::Extent3& e) {
     return std::array{static_cast<uint32_t>(e[0]), static_cast<uint32_t>(e[1]),
                       static_cast<uint32_t>(e[2])};
@@ -152,10 +161,14 @@ Status DeviceRun::Launch(const KernelLaunch& launch) {
   if (options.threads == 0) options.threads = static_cast<int>(std::thread::hardware_concurrency());
   options.deadline = machine_.options().deadline;
   options.stop = machine_.options().stop;
+  options.count_traffic = recorder_ != nullptr;
   HLOSCOPE_ASSIGN_OR_RETURN(
       const ptx::LaunchResult result,
       ptx::Launch(loaded_.code[static_cast<size_t>(launch.code)], request, options));
-  if (!result.fault) return {};
+  if (!result.fault) {
+    if (recorder_ != nullptr) recorder_->Launched(id, launch, result.counters);
+    return {};
+  }
   return std::unexpected(Error{ErrorClass::kDied, result.fault->ToString(), result.fault->place,
                                "a real device would go on with damaged memory, or stop"});
 }

@@ -9,6 +9,7 @@
 #include "core/eval/machine/machine.h"
 #include "core/replay/hand_overs.h"
 #include "core/replay/simulated/device_program.h"
+#include "core/replay/simulated/launch_recorder.h"
 #include "core/replay/simulated/loaded_program.h"
 #include "core/replay/simulated/step_observer.h"
 
@@ -22,9 +23,15 @@ struct DeviceCounts {
 
 class DeviceRun {
  public:
-  // `observer`: who is shown the steps; null: nobody.
-  DeviceRun(const LoadedProgram& loaded, eval::Machine& machine, StepObserver* observer = nullptr)
-      : program_(loaded.program), loaded_(loaded), machine_(machine), observer_(observer) {}
+  // `observer`: who is shown the steps; `recorder`: takes them down and counts what launches do;
+  // null: nobody.
+  DeviceRun(const LoadedProgram& loaded, eval::Machine& machine, StepObserver* observer = nullptr,
+            LaunchRecorder* recorder = nullptr)
+      : program_(loaded.program),
+        loaded_(loaded),
+        machine_(machine),
+        observer_(observer),
+        recorder_(recorder) {}
 
   // The value of the root. Errors end the run: a kernel that touches what is not its own (internal
   // to XLA, so an environment error with kernel and line), memory, deadline, what the evaluator
@@ -41,7 +48,7 @@ class DeviceRun {
   Status DoStep(const DeviceStep& step);
   Status RunCallee(const DeviceStep& step, size_t callee, int64_t iteration = 0);
   Status RunKernels(const DeviceStep& step);
-  Status Launch(const KernelLaunch& launch);
+  Status Launch(hlo::InstructionId id, const KernelLaunch& launch);
   Status RunLoop(const DeviceStep& step);
   Status RunBranch(const DeviceStep& step);
   Status Evaluate(const DeviceStep& step);
@@ -59,6 +66,7 @@ class DeviceRun {
   const LoadedProgram& loaded_;
   eval::Machine& machine_;
   StepObserver* observer_;
+  LaunchRecorder* recorder_;
   std::vector<eval::Buffer> allocations_;
   std::vector<eval::Frame> frames_;  // the loops, branches and calls around the step at hand
   DeviceCounts counts_;

@@ -1,6 +1,9 @@
 // DeviceRunner: counts of runs and what they hand over.
 #include "core/replay/simulated/device_runner.h"
 
+#include <optional>
+#include <utility>
+
 namespace hloscope::replay {
 namespace {
 
@@ -25,9 +28,12 @@ Result<std::optional<eval::Value>> DeviceRunner::RunWhole(
     eval::Machine& machine, hlo::ComputationId computation,
     std::span<const eval::Value> arguments) const {
   if (computation != module().entry_id()) return std::nullopt;
-  DeviceRun run(loaded_, machine, observer_);
+  std::optional<LaunchRecorder> recorder;
+  if (record_steps_ > 0) recorder.emplace(loaded_, record_steps_, machine.run());
+  DeviceRun run(loaded_, machine, observer_, recorder ? &*recorder : nullptr);
   auto value = run.Run(arguments);
   const std::lock_guard lock(mutex_);
+  if (recorder) steps_.insert_or_assign(machine.device(), recorder->Take(machine.device()));
   counts_.kernels += run.counts().kernels;
   counts_.library_calls += run.counts().library_calls;
   counts_.evaluated.Add(run.counts().evaluated);
@@ -40,6 +46,17 @@ void DeviceRunner::Tell(RunStream& stream) const {
       module(), [&](hlo::InstructionId id) { return WhyEvaluated(module(), id); },
       "the evaluator computed it on the same bytes",
       {.kernels = counts_.kernels, .library_calls = counts_.library_calls}, stream);
+}
+
+std::pair<std::vector<TraceSteps>, std::vector<eval::DeviceSpan>> DeviceRunner::TakeSteps() const {
+  const std::lock_guard lock(mutex_);
+  std::pair<std::vector<TraceSteps>, std::vector<eval::DeviceSpan>> all;
+  for (auto& [device, told] : std::exchange(steps_, {})) {
+    all.second.resize(static_cast<size_t>(device));  // those that never ran
+    all.first.push_back(std::move(told.first));
+    all.second.push_back(told.second);
+  }
+  return all;
 }
 
 }  // namespace hloscope::replay

@@ -1,7 +1,10 @@
 // DeviceRunner: lets the evaluator run a DeviceProgram in place of a module, and tells what ran.
 #pragma once
 
+#include <map>
 #include <mutex>
+#include <utility>
+#include <vector>
 
 #include "core/eval/machine/compiled_kernels.h"
 #include "core/replay/capture/run_stream.h"
@@ -12,9 +15,10 @@ namespace hloscope::replay {
 // Of one run of a module.
 class DeviceRunner : public eval::CompiledKernels {
  public:
-  // `observer`: who is shown the steps; null: nobody.
-  DeviceRunner(const LoadedProgram& loaded, StepObserver* observer)
-      : loaded_(loaded), observer_(observer) {}
+  // `observer`: who is shown the steps; null: nobody. `record_steps`: so many steps of each device
+  // are told; 0: none.
+  DeviceRunner(const LoadedProgram& loaded, StepObserver* observer, int64_t record_steps)
+      : loaded_(loaded), observer_(observer), record_steps_(record_steps) {}
 
   const hlo::Module& module() const override { return *loaded_.program.module; }
   bool Has(hlo::InstructionId) const override { return false; }
@@ -26,12 +30,16 @@ class DeviceRunner : public eval::CompiledKernels {
 
   // Behind the run: what ran, and each instruction that the evaluator computed.
   void Tell(RunStream& stream) const;
+  // What each device recorded, in order, and its span; both are spent.
+  std::pair<std::vector<TraceSteps>, std::vector<eval::DeviceSpan>> TakeSteps() const;
 
  private:
   const LoadedProgram& loaded_;
   StepObserver* observer_;
+  const int64_t record_steps_;
   mutable std::mutex mutex_;  // devices run at the same time
   mutable DeviceCounts counts_;
+  mutable std::map<int64_t, std::pair<TraceSteps, eval::DeviceSpan>> steps_;  // by device
 };
 
 }  // namespace hloscope::replay

@@ -73,6 +73,7 @@ Result<LoadedProgram> LoadProgram(DeviceProgram program, hlo::Shape result_shape
                       "keep the files of one compilation together");
   }
   LoadedProgram loaded{std::move(program), {}, std::move(result_shape)};
+  loaded.device = profiler::FactsFromTarget(loaded.program.target_config);
   std::vector<bool> takes_more;  // shared memory than it declares, by code
   for (DeviceCode& code : loaded.program.code) {
     takes_more.push_back(code.text.find(".extern .shared") != std::string::npos);

@@ -11,6 +11,7 @@
 #include "core/base/result.h"
 #include "core/ptx/ptx.h"
 #include "core/replay/simulated/device_program.h"
+#include "profiler/device_facts.h"
 
 namespace hloscope::replay {
 
@@ -20,6 +21,7 @@ struct LoadedProgram {
   hlo::Shape result_shape;        // of the module that was given
   // By kernel and parameter, of kernels that take tensor maps.
   std::map<std::string, std::vector<std::optional<ptx::TensorMap>>, std::less<>> maps = {};
+  profiler::DeviceFacts device = {};  // that the kernels were compiled for; of no name: not known
 };
 
 // Decodes the code for a module with that result and counts the parameters of every kernel. Errors:

@@ -105,10 +105,15 @@ class SimulatedExecutable : public EvaluatorExecutable {
     own.capture = CapturePlan();
     own.capture.stage = options.capture.stage;
     own.capture.results = results;
-    const DeviceRunner runner(*loaded_, observer.get());
+    const DeviceRunner runner(*loaded_, observer.get(), options.record_steps);
     set_compiled(&runner);
+    const int64_t start_ns = eval::SteadyNanoseconds();
     auto result = EvaluatorExecutable::Run(inputs, own, stream);
+    const int64_t run_ns = result.has_value() ? static_cast<int64_t>(1e3 * result->run_us)
+                                              : eval::SteadyNanoseconds() - start_ns;
     set_compiled(nullptr);
+    auto [steps, spans] = runner.TakeSteps();
+    TellSteps(std::move(steps), spans, start_ns, run_ns, stream);
     if (!result.has_value() && (observer == nullptr || !observer->ended())) return result;
     if (!result.has_value()) result = RunResult{.ended_by_plan = true};
     if (observer != nullptr) {

@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "core/dump/complete_module.h"
+#include "core/dump/gpu_target.h"
 #include "core/hlo/analysis/call_graph.h"
 #include "core/hlo/opcode_traits.h"
 #include "core/hlo/verify/verifier.h"
@@ -275,6 +276,10 @@ Result<DeviceProgram> ReadDeviceProgram(const dump::DumpModel& dump, int32_t mod
     program.code.push_back({dump.FullPath(ptx), std::string(text.bytes())});
   }
   HLOSCOPE_TRY(ReadTilesOf(dump, module, program));
+  if (const int32_t target = dump::FindGpuTarget(dump, module); target >= 0) {
+    HLOSCOPE_ASSIGN_OR_RETURN(const FileView described, dump.OpenFile(target));
+    program.target_config = std::string(described.bytes());
+  }
   return program;
 }
 

@@ -25,6 +25,15 @@ void Archive(ByteReader& in, TraceSlice& slice) {
   if (slice.duration_ns < 0) in.Fail();
 }
 
+void Archive(ByteWriter& out, const TracedKernel& kernel) {
+  out(kernel.name, kernel.file, kernel.line, kernel.blocks, kernel.threads,
+      kernel.static_shared_bytes, kernel.dynamic_shared_bytes);
+}
+void Archive(ByteReader& in, TracedKernel& kernel) {
+  in(kernel.name, kernel.file, kernel.line, kernel.blocks, kernel.threads,
+     kernel.static_shared_bytes, kernel.dynamic_shared_bytes);
+}
+
 namespace {
 
 using hlo::Literal;
@@ -152,6 +161,7 @@ void Get(ValueReader& in, TraceSlice& event) { event = in.Get<TraceSlice>(); }
 void Put(ValueWriter& out, const TraceSteps& event) {
   const eval::DeviceRecording& told = event.steps;
   out.Put(event.device, told.paths, told.steps, told.sums, told.live, told.lost, told.lost_ns);
+  out.Put(event.kernels, event.launches, event.model_device);
   out.Put(event.module_number);
   PutModule(out, event.module);
 }
@@ -164,6 +174,9 @@ void Get(ValueReader& in, TraceSteps& event) {
   told.live = in.Get<decltype(told.live)>();
   told.lost = in.Get<int64_t>();
   told.lost_ns = in.Get<int64_t>();
+  event.kernels = in.Get<decltype(event.kernels)>();
+  event.launches = in.Get<decltype(event.launches)>();
+  event.model_device = in.Get<std::string>();
   event.module_number = in.Get<uint64_t>();
   event.module = GetModule(in);
 }

@@ -235,8 +235,14 @@ class WorkerExecutable : public Executable {
                    return step.path < paths.size() && step.duration_ns >= 0 &&
                           (!step.instruction.valid() || step.instruction.index < count);
                  }) &&
-             std::ranges::all_of(sums, [&](const eval::SummedSteps& sum) {
-               return sum.step < steps.size() && steps[sum.step].instruction.valid();
+             std::ranges::all_of(sums,
+                                 [&](const eval::SummedSteps& sum) {
+                                   return sum.step < steps.size() &&
+                                          steps[sum.step].instruction.valid();
+                                 }) &&
+             std::ranges::all_of(told.launches, [&](const TracedLaunch& launch) {
+               return launch.step < steps.size() && launch.kernel < told.kernels.size() &&
+                      launch.bound < profiler::ModelBound::kCount;
              });
     }
     template <typename Event>

@@ -1,0 +1,292 @@
+// Columns of kernels: what stands in each, and how it is sorted.
+#include "viewer/views/kernel_columns.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <limits>
+#include <optional>
+
+#include "viewer/model/number_text.h"
+#include "viewer/model/timeline_camera.h"
+#include "viewer/widgets/widgets.h"
+
+namespace hloscope::viewer {
+namespace {
+
+using Column = KernelColumn;
+
+// 1.25 G, three digits.
+std::string SiText(double value, std::string_view unit) {
+  static constexpr std::array<const char*, 7> kPrefixes = {"", "k", "M", "G", "T", "P", "E"};
+  size_t i = 0;
+  while (std::abs(value) >= 999.5 && i + 1 < kPrefixes.size()) {
+    value /= 1000;
+    ++i;
+  }
+  const int digits = std::abs(value) >= 99.95 || (i == 0 && value == std::floor(value)) ? 0
+                     : std::abs(value) >= 9.995                                         ? 1
+                                                                                        : 2;
+  return fmt::format("{:.{}f} {}{}", value, digits, kPrefixes[i], unit);
+}
+
+std::string ExtentText(const std::optional<dump::Extent3>& extent) {
+  if (!extent) return {};
+  const auto& [x, y, z] = *extent;
+  if (y == 1 && z == 1) return std::to_string(x);
+  return z == 1 ? fmt::format("{}×{}", x, y) : fmt::format("{}×{}×{}", x, y, z);
+}
+
+std::string Percent(double share) { return fmt::format("{:.1f} %", 100 * share); }
+
+const std::vector<Column>& TimeColumns() {
+  static const std::vector<Column> kColumns = {
+      {"self", 66, true,
+       [](const auto&, const auto& r) {
+         return r.count ? TimeText(static_cast<double>(r.self)) : "";
+       },
+       [](const auto& r) { return static_cast<double>(r.self); },
+       "self time: time of its events without that of nested instructions"},
+      {"share", 54, true,
+       [](const auto& s, const auto& r) {
+         return r.count ? Percent(static_cast<double>(r.self) /
+                                  static_cast<double>(std::max<int64_t>(s.work, 1)))
+                        : "";
+       },
+       [](const auto& r) { return static_cast<double>(r.self); }, "share of the module's time"},
+      {"count", 46, true,
+       [](const auto&, const auto& r) { return r.count ? CountText(r.count) : ""; },
+       [](const auto& r) { return static_cast<double>(r.count); }, "events in the trace"},
+      {"mean", 64, true,
+       [](const auto&, const auto& r) { return r.count ? TimeText(r.mean()) : ""; },
+       [](const auto& r) { return r.mean(); }, "mean duration of its events"},
+      {"max", 70, true,
+       [](const auto&, const auto& r) {
+         return r.count ? TimeText(static_cast<double>(r.max)) : "";
+       },
+       [](const auto& r) { return static_cast<double>(r.max); }, "its longest event", true},
+  };
+  return kColumns;
+}
+
+// What a launch did on a simulated device, in the mean, and a model of the device it was compiled
+// for.
+const std::vector<Column>& FigureColumns() {
+  static const auto mean = [](const KernelRow& row, uint64_t sum) {
+    return row.PerLaunch(static_cast<double>(sum));
+  };
+  static const auto counted = [](const KernelRow& row, uint64_t sum) {
+    return row.sums.launches > 0 ? SiText(mean(row, sum), "") : std::string();
+  };
+  static const std::vector<Column> kColumns = {
+      {"model", 66, true,
+       [](const auto&, const auto& r) {
+         return r.model_us() > 0 ? TimeText(1e6 * r.model_us()) : std::string();
+       },
+       [](const auto& r) { return r.sums.model_us; },
+       "what a launch takes by a model of the device, each part at its peak: bytes touched, "
+       "operations, instructions; no launch, no latency, caches cold. Sorted by all launches "
+       "together"},
+      {"bound by", 92, false, [](const auto&, const auto& r) { return r.sums.bound; }, nullptr,
+       "which part of the model takes longest"},
+      {"instr.", 58, true,
+       [](const auto&, const auto& r) { return counted(r, r.sums.figures.warp_instructions); },
+       [](const auto& r) { return mean(r, r.sums.figures.warp_instructions); },
+       "instructions of warps a launch (smsp__inst_executed)"},
+      {"lanes", 54, true,
+       [](const auto&, const auto& r) {
+         return r.sums.launches > 0 ? Percent(r.sums.figures.active_lanes()) : std::string();
+       },
+       [](const auto& r) { return r.sums.launches > 0 ? r.sums.figures.active_lanes() : -1; },
+       "lanes of a warp that were active, on average: what is missing to 100 % is divergence"},
+      {"sectors", 58, true,
+       [](const auto&, const auto& r) { return counted(r, r.sums.figures.sectors()); },
+       [](const auto& r) { return mean(r, r.sums.figures.sectors()); },
+       "sectors of 32 bytes of global memory that accesses of warps touch, a launch "
+       "(l1tex__t_sectors_pipe_lsu_mem_global)"},
+      {"used", 54, true,
+       [](const auto&, const auto& r) {
+         return r.sums.figures.sectors() > 0 ? Percent(r.sums.figures.coalesced()) : std::string();
+       },
+       [](const auto& r) { return r.sums.launches > 0 ? r.sums.figures.coalesced() : -1; },
+       "how much of those sectors was asked for: less than 100 % is not coalesced"},
+      {"conflicts", 66, true,
+       [](const auto&, const auto& r) { return counted(r, r.sums.figures.conflicts()); },
+       [](const auto& r) { return mean(r, r.sums.figures.conflicts()); },
+       "turns of the banks of shared memory beyond those needed, a launch "
+       "(l1tex__data_bank_conflicts_pipe_lsu_mem_shared)"},
+      {"products", 62, true,
+       [](const auto&, const auto& r) { return counted(r, r.sums.figures.products()); },
+       [](const auto& r) { return mean(r, r.sums.figures.products()); },
+       "multiply-adds of tensor cores a launch"},
+      {"flop done", 66, true,
+       [](const auto&, const auto& r) { return counted(r, r.sums.figures.flops()); },
+       [](const auto& r) { return mean(r, r.sums.figures.flops()); },
+       "operations of floats that were executed a launch, tensor cores included", true},
+      {"touched", 66, true,
+       [](const auto&, const auto& r) { return counted(r, r.sums.figures.touched_bytes); },
+       [](const auto& r) { return mean(r, r.sums.figures.touched_bytes); },
+       "bytes of its arguments read and written a launch, each counted once", true},
+      {"padding", 66, true,
+       [](const auto&, const auto& r) { return counted(r, r.sums.figures.padding_bytes); },
+       [](const auto& r) { return mean(r, r.sums.figures.padding_bytes); },
+       "bytes read behind the end of an argument, in its padding to 256", true},
+  };
+  return kColumns;
+}
+
+double Before(const KernelRow& row, bool swapped) {
+  return swapped ? row.after_time() : row.before_time();
+}
+double After(const KernelRow& row, bool swapped) { return Before(row, !swapped); }
+double Change(const KernelRow& row, bool swapped) {
+  return After(row, swapped) - Before(row, swapped);
+}
+double Ratio(const KernelRow& row, bool swapped) {
+  const double before = Before(row, swapped), after = After(row, swapped);
+  if (before > 0) return after / before;
+  return after > 0 ? std::numeric_limits<double>::infinity() : 1;
+}
+
+std::string RatioText(double ratio) {
+  if (std::isinf(ratio)) return "new";
+  return ratio == 0 ? "gone" : fmt::format("{:.{}f}×", ratio, ratio < 9.995 ? 2 : 0);
+}
+
+// "1.14–1.26×": what the ratio may be, by the noise.
+std::string IntervalText(const KernelRow& row, bool swapped) {
+  if (!row.ratio) return {};
+  const profiler::ChangeRatio ratio = swapped ? row.ratio->Inverse() : *row.ratio;
+  return fmt::format("{:.2f}–{}", ratio.low, RatioText(ratio.high));
+}
+profiler::Verdict VerdictOf(const KernelRow& row, bool swapped) {
+  return swapped ? Inverse(row.verdict) : row.verdict;
+}
+
+// Two profiles beside each other, for the same number of runs.
+std::vector<Column> MakeComparison(bool swapped) {
+  auto time = [](double picoseconds) { return picoseconds > 0 ? TimeText(picoseconds) : ""; };
+  return {
+      {"change", 90, true,
+       [=](const auto&, const auto& r) {
+         const double change = Change(r, swapped);
+         if (change == 0) return std::string("0");
+         return (change > 0 ? "+" : "") + TimeText(change);
+       },
+       [=](const auto& r) { return std::abs(Change(r, swapped)); },
+       "time gained (-) or lost (+); sorted by absolute value"},
+      {"ratio", 60, true, [=](const auto&, const auto& r) { return RatioText(Ratio(r, swapped)); },
+       [=](const auto& r) { return Ratio(r, swapped); },
+       "time after / time before; what the machine was slower by is taken out where it can be "
+       "told"},
+      {"may be", 96, true, [=](const auto&, const auto& r) { return IntervalText(r, swapped); },
+       [=](const auto& r) { return r.ratio ? r.ratio->high / r.ratio->low : 0; },
+       "what the ratio may be by the noise, for all rows together at 99 %"},
+      {"verdict", 104, false,
+       [=](const auto&, const auto& r) { return std::string(ToString(VerdictOf(r, swapped))); },
+       nullptr, "slower or faster: the change is more than noise, all rows regarded"},
+      {"before", 70, true, [=](const auto&, const auto& r) { return time(Before(r, swapped)); },
+       [=](const auto& r) { return Before(r, swapped); },
+       "typical self time of all executions in the first profile, for the same number of runs"},
+      {"after", 70, true, [=](const auto&, const auto& r) { return time(After(r, swapped)); },
+       [=](const auto& r) { return After(r, swapped); }, "the same in the second profile"},
+  };
+}
+
+const std::vector<Column>& ComparisonColumns(bool swapped) {
+  static const std::vector<Column> kForward = MakeComparison(false),
+                                   kBackward = MakeComparison(true);
+  return swapped ? kBackward : kForward;
+}
+
+const std::vector<Column>& WorkColumns() {
+  static const std::vector<Column> kColumns = {
+      {"flop", 58, true,
+       [](const auto&, const auto& r) {
+         return r.instruction.valid() ? SiText(r.cost.flops + r.cost.transcendentals, "") : "";
+       },
+       [](const auto& r) { return r.cost.flops + r.cost.transcendentals; },
+       "operations per run, as XLA's cost analysis counts them"},
+      {"bytes", 64, true,
+       [](const auto&, const auto& r) {
+         return r.instruction.valid()
+                    ? BytesText(static_cast<int64_t>(std::min(r.cost.bytes(), 9e18)))
+                    : "";
+       },
+       [](const auto& r) { return r.cost.bytes(); }, "bytes read and written per run"},
+  };
+  return kColumns;
+}
+
+const std::vector<Column>& RateColumns() {
+  static const std::vector<Column> kColumns = {
+      {"flop/s", 58, true,
+       [](const auto&, const auto& r) {
+         return r.flops_per_second() > 0 ? SiText(r.flops_per_second(), "") : "";
+       },
+       [](const auto& r) { return r.flops_per_second(); }, "per second of the mean duration"},
+      {"B/s", 64, true,
+       [](const auto&, const auto& r) {
+         return r.bytes_per_second() > 0 ? SiText(r.bytes_per_second(), "B") : "";
+       },
+       [](const auto& r) { return r.bytes_per_second(); }, "per second of the mean duration"},
+  };
+  return kColumns;
+}
+
+const std::vector<Column>& LaunchColumns() {
+  static const std::vector<Column> kColumns = {
+      {"grid", 70, true, [](const auto&, const auto& r) { return ExtentText(r.launch.blocks); },
+       nullptr, "blocks per grid"},
+      {"block", 66, true, [](const auto&, const auto& r) { return ExtentText(r.launch.threads); },
+       nullptr, "threads per block"},
+      {"regs", 46, true,
+       [](const auto&, const auto& r) { return r.registers ? CountText(*r.registers) : ""; },
+       [](const auto& r) { return static_cast<double>(r.registers.value_or(-1)); },
+       "registers per thread; from a trace, .maxnreg or a cubin"},
+      {"shared", 66, true,
+       [](const auto&, const auto& r) { return r.shared_bytes ? BytesText(*r.shared_bytes) : ""; },
+       [](const auto& r) { return static_cast<double>(r.shared_bytes.value_or(-1)); },
+       "shared memory per block"},
+      {"occup.", 64, true,
+       [](const auto&, const auto& r) {
+         if (r.occupancy < 0) return std::string();
+         return (r.is_occupancy_bound ? "≤ " : "") + fmt::format("{:.0f} %", 100 * r.occupancy);
+       },
+       [](const auto& r) { return r.occupancy; },
+       "occupancy: resident threads of the maximum per SM; an upper bound if registers are not "
+       "known"},
+      {"kernel", 190, false, [](const auto&, const auto& r) { return SafeText(r.kernel, 80); },
+       nullptr, "kernel symbol"},
+  };
+  return kColumns;
+}
+
+}  // namespace
+
+std::vector<const KernelColumn*> KernelColumnsOf(const KernelSheet& sheet, bool swapped) {
+  std::vector<const KernelColumn*> columns;
+  auto add = [&](const std::vector<Column>& group) {
+    for (const Column& column : group) columns.push_back(&column);
+  };
+  if (sheet.has_others) {
+    add(ComparisonColumns(swapped));
+  } else if (sheet.is_simulated) {
+    add(FigureColumns());
+  }
+  if (sheet.has_times && !sheet.has_others) add(TimeColumns());
+  add(WorkColumns());
+  if (sheet.has_times && !sheet.has_others && !sheet.is_simulated) add(RateColumns());
+  const bool has_launch = std::ranges::any_of(
+      sheet.rows, [](const KernelRow& r) { return r.launch.known() || !r.kernel.empty(); });
+  if (has_launch) add(LaunchColumns());
+  return columns;
+}
+
+bool IsWorkColumn(const KernelColumn* column) {
+  return std::ranges::any_of(WorkColumns(), [&](const Column& c) { return &c == column; });
+}
+
+}  // namespace hloscope::viewer
