@@ -6,6 +6,7 @@
 
 #include "app/cancel.h"
 #include "app/command.h"
+#include "app/commands/extract_kernel.h"
 #include "app/module_form.h"
 #include "app/output.h"
 #include "app/shared_options.h"
@@ -43,13 +44,14 @@ class ExtractCommand : public Command {
          .required = true},
         {.name = "instruction",
          .target = &instruction_,
-         .help = "the instruction to extract, of any computation",
+         .help = "the instruction to extract, of any computation; with a simulated GPU as the "
+                 "platform, of the compiled module, or one of its kernels",
          .value = "INSTR",
          .required = true},
         {.name = "-o",
          .target = &output_,
          .help = "the new module, text or proto by its extension; STEM.inputs.npz and "
-                 "STEM.expected.npz are written beside it",
+                 "STEM.expected.npz are written beside it. With a simulated GPU: a folder",
          .value = "OUT",
          .required = true},
         {.name = "--depth",
@@ -78,6 +80,10 @@ class ExtractCommand : public Command {
         {.name = "--strip_metadata",
          .target = &strip_metadata_,
          .help = "leave out op names, source files and stack frames"},
+        {.name = "--target",
+         .target = &request_.gpu_target,
+         .help = "simulated GPU: compile for this device; without it the kernels of the dump",
+         .value = "T"},
         FillElidedOption(&fill_elided_),
         InputFormatOption(&input_format_),
     };
@@ -85,6 +91,8 @@ class ExtractCommand : public Command {
 
   int Run(const Context& context) override {
     const CancelOnSignals cancel;
+    const replay::PlatformRow* const row = replay::FindPlatform(platform_);
+    takes_kernels_ = row != nullptr && row->Has(replay::kRunsDumps);
     const Result<Written> written = Extract(context, cancel.token());
     if (!written) {
       if (context.json) WriteOut(ErrorJson(written.error()));
@@ -99,13 +107,15 @@ class ExtractCommand : public Command {
   Result<Written> Extract(const Context& context, const std::stop_token& stop) {
     if (depth_ < 0) return InputError("--depth: expected at least 0");
     if (iteration_ < 0) return InputError("--iteration: expected at least 0");
-    HLOSCOPE_ASSIGN_OR_RETURN(const ModuleForm form, ModuleFormFromPath(output_));
+    HLOSCOPE_ASSIGN_OR_RETURN(const ModuleForm form,
+                              takes_kernels_ ? Result<ModuleForm>() : ModuleFormFromPath(output_));
     HLOSCOPE_ASSIGN_OR_RETURN(const dump::InputFormat format,
                               dump::InputFormatFromName(input_format_));
     HLOSCOPE_ASSIGN_OR_RETURN(dump::LoadedModule loaded,
                               dump::LoadSoundModule(module_, context.limits, format));
     dump::CompletedModule completed = dump::CompleteFromDump(loaded, context.limits);
     loaded.module = std::move(completed.module);
+    if (takes_kernels_) return Kernels(loaded, std::move(completed.notes), context.limits, stop);
     HLOSCOPE_ASSIGN_OR_RETURN(const hlo::InstructionId root, FindRoot(*loaded.module));
     HLOSCOPE_ASSIGN_OR_RETURN(const debug::ExtractedModule extracted,
                               debug::ExtractModule(*loaded.module, root, depth_,
@@ -136,6 +146,24 @@ class ExtractCommand : public Command {
     HLOSCOPE_ASSIGN_OR_RETURN(Written written, Write(extracted, values.arguments, expected, form));
     written.warnings = std::move(completed.notes);
     return written;
+  }
+
+  Result<Written> Kernels(const dump::LoadedModule& loaded, std::vector<std::string> notes,
+                          const Limits& limits, const std::stop_token& stop) {
+    if (depth_ > 0) return InputError("--depth: kernels of a simulated GPU are taken one by one");
+    debug::RunRequest request = request_;
+    request.platform = platform_;
+    request.seed = static_cast<uint64_t>(seed_);
+    if (fill_elided_) request.fill_elided = static_cast<uint64_t>(*fill_elided_);
+    request.limits = limits;
+    request.module_file = module_;
+    request.workers = StartWorkers(std::array<std::string, 1>{platform_}, limits);
+    if (!loaded.proto.arguments.empty()) request.arguments = loaded.proto.arguments.front();
+    HLOSCOPE_ASSIGN_OR_RETURN(
+        const ExtractedKernel kernel,
+        ExtractKernel(instruction_, iteration_, loaded.module, request, output_, stop));
+    return Written{kernel.module,       kernel.inputs,     kernel.expected,
+                   kernel.instructions, kernel.parameters, std::move(notes)};
   }
 
   debug::RunRequest RequestOnPlatform() const {
@@ -239,6 +267,7 @@ class ExtractCommand : public Command {
     if (!written.expected.empty()) {
       line += " --expect " + Quoted(written.expected) + " --platform " + Quoted(platform_);
     }
+    if (takes_kernels_) line += " --as_dumped";
     return line;
   }
 
@@ -291,7 +320,7 @@ class ExtractCommand : public Command {
   int64_t depth_ = 0, iteration_ = 0, seed_ = 0;
   std::optional<int64_t> fill_elided_;
   std::string platform_{replay::ReferencePlatform().name};
-  bool strip_metadata_ = false;
+  bool strip_metadata_ = false, takes_kernels_ = false;
   debug::RunRequest request_;
 };
 

@@ -12,6 +12,7 @@
 #include "app/command.h"
 #include "app/commands/pack_bundle.h"
 #include "app/commands/record_profile.h"
+#include "app/commands/trace_kernel.h"
 #include "app/module_form.h"
 #include "app/output.h"
 #include "app/reports/instruction_report.h"
@@ -108,6 +109,12 @@ class RunCommand : public Command {
          .help = "record the runs and write a profile of all modules to " +
                  profiler::WrittenNames() + ", or as .hloprof into a folder",
          .value = "OUT"},
+        {.name = "--trace",
+         .target = &trace_text_,
+         .help = "simulated GPU: print what one thread of a kernel does, line by line with values, "
+                 "before the run; as fusion_3:0:17, blocks and threads also as x,y,z, and :N "
+                 "behind it for its execution N",
+         .value = "KERNEL:BLOCK:THREAD"},
         {.name = "--no-cache",
          .target = &no_cache_,
          .help = "cpu: compile anew, and neither read nor write the cache of compiled modules"},
@@ -130,6 +137,9 @@ class RunCommand : public Command {
   Status Prepare(const Context& context) {
     if (Status ready = shared_.Prepare(context); !ready) return ready;
     request_.object_cache = !no_cache_;
+    if (!trace_text_.empty()) {
+      HLOSCOPE_ASSIGN_OR_RETURN(trace_, ReadTraceSpec(trace_text_));
+    }
     HLOSCOPE_TRY(bundle_.Check());
     return {};
   }
@@ -206,6 +216,10 @@ class RunCommand : public Command {
                    : PrintOut(InstructionReportText(instruction));
       FlushOut();
     };
+    if (trace_) {
+      Status traced = TraceKernel(*trace_, loaded->module, request, context.json, stop);
+      if (!traced) return RefusedRun(request, std::move(traced).error());
+    }
     RunReport report = debug::RunModule(loaded->module, request, std::move(stop));
     report.timing.load_ms += load_ms;
     return report;
@@ -272,7 +286,8 @@ class RunCommand : public Command {
   RunOptionSet shared_;
   RunRequest& request_ = shared_.request();
   BundleStep bundle_;
-  std::string fallback_ = "error", profile_;
+  std::string fallback_ = "error", profile_, trace_text_;
+  std::optional<TraceSpec> trace_;
   std::optional<debug::RunRecorder> recorder_;
   bool print_literals_ = false, no_cache_ = false;
   bool modules_are_many_ = false;

@@ -6,6 +6,7 @@
 
 #include <algorithm>
 
+#include "app/reports/kernel_finding_report.h"
 #include "app/reports/walk_report.h"
 
 namespace hloscope::app {
@@ -58,6 +59,7 @@ std::string DivergeReportText(const std::vector<std::string>& files,
                               const DivergeVerdict& verdict) {
   std::string out = fmt::format("{}: {}\n", fmt::join(files, " against "), verdict.sentence);
   out += EditText(verdict.edit) + PassesText(verdict) + WalkText(verdict);
+  if (verdict.finding) out += KernelFindingText(*verdict.finding);
   if (!verdict.tries.empty()) out += "  tried:\n";
   for (const DivergeTry& attempt : verdict.tries) out += TryText(attempt);
   if (!verdict.kernel.empty()) out += "  in the compiled module: " + verdict.kernel + "\n";

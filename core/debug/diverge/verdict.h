@@ -9,6 +9,7 @@
 
 #include "core/base/result.h"
 #include "core/debug/compare/compare_values.h"
+#include "core/debug/diverge/kernel_finding.h"
 #include "core/debug/diverge/value_walk.h"
 #include "core/debug/run/run_module.h"
 
@@ -75,6 +76,7 @@ struct DivergeVerdict {
   std::string first_bad;  // of several versions; empty: none or not asked
 
   std::optional<ValueWalk> walk;          // of two platforms
+  std::optional<KernelFinding> finding;   // of kernels on a simulated GPU
   std::optional<LeafComparison> worst;    // of what differs most: results or instruction
   int64_t stages = 0, evaluated = 0;      // of the pipeline; the others mean the same by their text
   std::vector<std::string> stepped_over;  // stages that could not be evaluated, with the reason

@@ -114,6 +114,38 @@ void WriteWalkJson(JsonWriter& json, const ValueWalk& walk) {
   json.EndObject();
 }
 
+void WriteTriple(JsonWriter& json, std::string_view key, const std::array<uint32_t, 3>& values) {
+  json.Key(key).BeginArray();
+  for (const uint32_t value : values) json.Value(value);
+  json.EndArray();
+}
+
+void WriteFinding(JsonWriter& json, const KernelFinding& finding) {
+  json.BeginObject();
+  json.Field("same_bits", finding.same_bits).Field("within_bounds", finding.within_bounds);
+  json.Field("differing", finding.differing);
+  if (!finding.kernel.empty()) {
+    json.Field("kernel", finding.kernel).Field("file", finding.file);
+    json.Field("source", finding.source).Field("result", finding.result).Key("index").BeginArray();
+    for (const int64_t i : finding.index) json.Value(i);
+    json.EndArray().Field("value", finding.value).Field("expected", finding.expected);
+    WriteTriple(json, "block", finding.block);
+    WriteTriple(json, "thread", finding.thread);
+    json.Field("line", finding.line).Field("stores", finding.stores);
+    json.Field("slice_complete", finding.slice_complete).Key("slice").BeginArray();
+    for (const KernelLine& line : finding.slice) {
+      json.BeginObject().Field("thread", line.thread).Field("line", line.line);
+      json.Field("text", line.text).Field("values", line.values);
+      OptionalField(json, "instruction", line.instruction);
+      json.Field("same_bits", line.same_bits).EndObject();
+    }
+    json.EndArray().Field("twin_agrees", finding.twin_agrees);
+    json.Field("twin_checked", finding.twin_checked);
+    OptionalField(json, "twin_difference", finding.twin_difference);
+  }
+  json.EndObject();
+}
+
 }  // namespace
 
 std::string VerdictJson(const std::vector<std::string>& files, const DivergeVerdict& verdict) {
@@ -144,6 +176,7 @@ std::string VerdictJson(const std::vector<std::string>& files, const DivergeVerd
   json.EndArray().Field("stages", verdict.stages).Field("evaluated", verdict.evaluated);
   WriteTexts(json, "stepped_over", verdict.stepped_over);
   if (verdict.walk) WriteWalkJson(json.Key("walk"), *verdict.walk);
+  if (verdict.finding) WriteFinding(json.Key("kernels"), *verdict.finding);
   if (verdict.worst) {
     json.Key("worst").BeginObject();
     WriteLeafJson(json, *verdict.worst, true);

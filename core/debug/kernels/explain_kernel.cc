@@ -10,6 +10,8 @@
 #include "core/base/counted.h"
 #include "core/debug/diverge/kernel_check.h"
 #include "core/debug/diverge/other_rounding.h"
+#include "core/debug/kernels/initial_values.h"
+#include "core/debug/kernels/split_products.h"
 #include "core/debug/kernels/switch_causes.h"
 #include "core/debug/kernels/value_signatures.h"
 #include "core/eval/numbers/precise.h"
@@ -64,6 +66,7 @@ class Explainer {
     out_.worst = CompareArrays(actual_[worst], expected_[worst], request_.bounds);
     HLOSCOPE_TRY(FindPlace(worst));
     TrySwitches(answer.switches);
+    TryPartSums("", actual_);
     TryReferences();
     Decide();
     return std::move(out_);
@@ -173,16 +176,11 @@ class Explainer {
       out_.warnings.push_back("values inside the instruction are not known: " +
                               signatures.error().message);
     }
-    out_.finding.slice_complete = byte.slice.complete && byte.slice.other_threads.empty();
-    for (const ptx::StepRef& ref : byte.slice.steps) {
-      const ptx::ThreadTrace* const thread = byte.trace.Find(ref.thread);
-      if (thread == nullptr || !thread->Has(ref.step)) continue;
-      const ptx::TracedStep& step = thread->at(ref.step);
-      const ptx::TracedInstruction& in = byte.trace.instructions[step.instruction];
-      KernelLine line{static_cast<uint32_t>(ref.thread),        in.line, in.text,
-                      ptx::StepText(byte.trace, *thread, step), "",      false};
+    out_.finding.slice_complete = byte.complete;
+    for (const replay::StudiedStep& step : byte.steps) {
+      KernelLine line{step.thread, step.line, step.text, step.values, "", false};
       if (signatures.has_value()) {
-        const SignatureMatch match = MatchOf(*signatures, byte.trace, *thread, step);
+        const SignatureMatch match = MatchOf(*signatures, step);
         line.instruction = match.instruction;
         line.same_bits = match.same_bits;
       }
@@ -190,22 +188,14 @@ class Explainer {
     }
   }
 
-  // Of what the step writes to registers; a store: of what it stores.
-  static SignatureMatch MatchOf(const ValueSignatures& signatures, const ptx::BlockTrace& trace,
-                                const ptx::ThreadTrace& thread, const ptx::TracedStep& step) {
-    const ptx::TracedInstruction& in = trace.instructions[step.instruction];
-    const auto values = trace.ValuesOf(thread, step);
-    const bool stores = in.opcode == "st";
-    for (size_t i = 0; i < in.operands.size(); ++i) {
-      const ptx::TracedOperand& operand = in.operands[i];
-      const bool taken = stores ? i > 0 && !operand.guard : operand.written;
-      if (!taken || operand.bytes == 0) continue;
-      const SignatureMatch match = signatures.Find(values[i].bits, operand.bytes);
+  static SignatureMatch MatchOf(const ValueSignatures& signatures,
+                                const replay::StudiedStep& step) {
+    for (const auto& [bits, bytes] : step.carries) {
+      const SignatureMatch match = signatures.Find(bits, static_cast<uint32_t>(bytes));
       if (!match.instruction.empty()) return match;
-      const bool packed = operand.bytes == 4 && in.type.ends_with("x2");
-      if (!packed) continue;
+      if (bytes != 4 || !step.type.ends_with("x2")) continue;
       for (const int shift : {0, 16}) {
-        const SignatureMatch half = signatures.Find(values[i].bits >> shift & 0xffff, 2);
+        const SignatureMatch half = signatures.Find(bits >> shift & 0xffff, 2);
         if (!half.instruction.empty()) return half;
       }
     }
@@ -247,12 +237,27 @@ class Explainer {
         out_.tries.push_back({what, std::nullopt, arrays.error().message});
       } else if (const auto cause = CauseOf(which)) {
         Note(what, *arrays, expected_, *cause);
+        TryPartSums(", " + std::string(row.text), *arrays);
       } else {
         pushed.push_back(*std::move(arrays));
         approximations = run.instructions;
       }
     }
     if (pushed.size() == 2) TryApproximations(pushed, approximations);
+  }
+
+  // Partial products mean what they add up to.
+  void TryPartSums(const std::string& switched, const Arrays& arrays) {
+    if (closed_ || arrays.size() != 1 || !MayBeSplitProduct(*question_.alone, arrays[0].shape()))
+      return;
+    const ErrorBounds bounds = BoundsFor(arrays[0].shape().element_type(), request_.bounds);
+    if (!SameSums(arrays[0], expected_[0], bounds)) return;
+    out_.tries.push_back(
+        {"partial products added up: which part of k each takes is the kernel's "
+         "own" +
+             switched,
+         true, ""});
+    Close(Cause::kReductionOrder);
   }
 
   // What their bounds allow reaches the reference, element by element.
@@ -291,6 +296,15 @@ class Explainer {
             Cause::kReductionOrder);
     attempt("the reference's products rounded with their sums", ProductsContracted(question_.alone),
             Cause::kFma);
+    // As many threads as XLA reduces with; each begins with it.
+    for (const int64_t threads : {2, 4, 8, 16, 32, 64, 128, 256, 512, 1024}) {
+      if (closed_) break;
+      const size_t tries = out_.tries.size();
+      attempt(fmt::format("the reference's initial values taken {} times", threads),
+              InitialValuesAgain(question_.alone, threads - 1), Cause::kInitialValue);
+      // One line for those that do not close it.
+      if (!closed_ && out_.tries.size() > tries && threads < 1024) out_.tries.pop_back();
+    }
     attempt("the reference in double precision",
             Result<std::shared_ptr<const Module>>(eval::WidenModule(*question_.alone)),
             HasNarrowFloats() ? Cause::kExcessPrecision : Cause::kRounding);

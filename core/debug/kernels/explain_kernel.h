@@ -16,11 +16,19 @@
 
 namespace hloscope::debug {
 
+// An array of an operand or of the result, as the instruction by itself names it.
+struct NamedLeaf {
+  std::string name;
+  std::vector<int64_t> index;
+  hlo::Shape shape;
+};
+
 struct KernelQuestion {
   replay::KernelCase kernels;
   std::shared_ptr<const hlo::Module> alone;  // the instruction as a module
   std::vector<hlo::Literal> arguments;       // its
   std::vector<hlo::Shape> results;           // arrays of its result, with the layouts of the device
+  std::vector<NamedLeaf> operand_leaves, result_leaves;  // aligned with those of the case
   // Whether another compilation of the program gives the right results: the tries, the first that
   // does last. Asked only where everything else says that XLA is wrong.
   std::function<std::vector<DivergeTry>()> other_compilations;

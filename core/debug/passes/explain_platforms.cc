@@ -5,6 +5,7 @@
 
 #include "core/debug/diverge/diverge_alone.h"
 #include "core/debug/diverge/diverge_platforms.h"
+#include "core/debug/kernels/diverge_kernels.h"
 #include "core/debug/passes/conditioning.h"
 #include "core/debug/passes/own_passes.h"
 #include "core/replay/platform_table.h"
@@ -71,6 +72,13 @@ std::string CompilerOf(std::string_view platform) {
 
 DivergeVerdict ExplainPlatforms(const std::shared_ptr<const hlo::Module>& module,
                                 const RunRequest& request, const std::stop_token& stop) {
+  if (RunsSimulatedKernels(request)) {
+    DivergeVerdict verdict = DivergeKernels(module, request, stop);
+    if (verdict.cause == Cause::kIllConditioned) {
+      MeasureConditioning(verdict, module, request, stop);
+    }
+    return verdict;
+  }
   const bool alone = RunsKernelsAlone(request);
   for (const std::string& name : {request.platform, request.reference_platform}) {
     const replay::PlatformRow* row = replay::FindPlatform(name);

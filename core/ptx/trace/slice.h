@@ -40,9 +40,14 @@ Result<SlicedTrace> TraceSlice(const Module& module, const LaunchRequest& launch
   request.threads = {thread};
   for (;;) {
     restore();
+    SlicedTrace before = std::move(sliced);
+    sliced = {};
     HLOSCOPE_ASSIGN_OR_RETURN(sliced.trace, Trace(module, launch, request, options));
     sliced.store = StoreTo(sliced.trace, thread, argument, byte);
-    if (sliced.store.step < 0) return sliced;
+    if (sliced.store.step < 0) {
+      // So many threads do more steps than are recorded: what was found before them stands.
+      return before.store.step < 0 ? std::move(sliced) : std::move(before);
+    }
     sliced.slice = SliceFrom(sliced.trace, sliced.store);
     bool more = false;
     for (const uint32_t other : sliced.slice.other_threads) {

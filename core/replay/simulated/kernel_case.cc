@@ -97,6 +97,8 @@ Result<KernelCase> MakeKernelCase(const LoadedProgram& loaded, const DeviceStep&
     own.threads = Extent(launch.threads);
     own.shared_bytes = static_cast<uint64_t>(launch.shared_bytes);
     for (const Slice& slice : launch.arguments) own.arguments.push_back(regions.Of(slice));
+    const auto maps = loaded.maps.find(launch.kernel);
+    if (maps != loaded.maps.end()) own.maps = maps->second;
     made.launches.push_back(std::move(own));
   }
   const std::vector<hlo::Shape> shapes = OperandShapes(module, step.id);
@@ -147,6 +149,9 @@ ptx::LaunchRequest RequestOf(const KernelCase&, const CaseLaunch& launch, CaseMe
   for (const CaseSlice& slice : launch.arguments) {
     request.arguments.push_back(
         {std::span(memory[slice.region]).subspan(slice.offset, slice.bytes), {}});
+  }
+  for (size_t i = 0; i < std::min(launch.maps.size(), request.arguments.size()); ++i) {
+    request.arguments[i].map = launch.maps[i];
   }
   return request;
 }

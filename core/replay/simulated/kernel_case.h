@@ -4,6 +4,7 @@
 
 #include <array>
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <string>
 #include <utility>
@@ -12,7 +13,17 @@
 #include "core/base/byte_archive.h"
 #include "core/hlo/literal.h"
 #include "core/ptx/ptx.h"
+#include "core/ptx/tensor/tensor_map.h"
 #include "core/replay/simulated/loaded_program.h"
+
+namespace hloscope::ptx {
+
+template <typename A>
+void Archive(A& a, Archived<A, TensorMap>& v) {
+  a(v.element_bytes, v.sizes, v.strides, v.box, v.steps, v.swizzle);
+}
+
+}  // namespace hloscope::ptx
 
 namespace hloscope::replay {
 
@@ -27,6 +38,7 @@ struct CaseLaunch {
   std::array<uint32_t, 3> blocks{1, 1, 1}, threads{1, 1, 1};
   uint64_t shared_bytes = 0;
   std::vector<CaseSlice> arguments;
+  std::vector<std::optional<ptx::TensorMap>> maps = {};  // by argument; empty: none takes one
 };
 
 struct CaseCode {
@@ -46,7 +58,7 @@ struct KernelCase {
 
 template <typename A>
 void Archive(A& a, Archived<A, CaseLaunch>& v) {
-  a(v.code, v.kernel, v.blocks, v.threads, v.shared_bytes, v.arguments);
+  a(v.code, v.kernel, v.blocks, v.threads, v.shared_bytes, v.arguments, v.maps);
 }
 template <typename A>
 void Archive(A& a, Archived<A, CaseCode>& v) {

@@ -25,9 +25,13 @@ void Archive(A& a, Archived<A, SwitchedRun>& v) {
   a(v.which, v.instructions, v.memory, v.error);
 }
 template <typename A>
+void Archive(A& a, Archived<A, StudiedStep>& v) {
+  a(v.thread, v.line, v.text, v.values, v.opcode, v.type, v.carries);
+}
+template <typename A>
 void Archive(A& a, Archived<A, ByteStudy>& v) {
   a(v.launch, v.argument, v.offset, v.block, v.thread, v.line, v.column, v.file, v.form, v.stores,
-    v.trace, v.store, v.slice, v.trace_error);
+    v.steps, v.complete, v.trace_error);
 }
 template <typename A>
 void Archive(A& a, Archived<A, TwinStudy>& v) {
@@ -173,9 +177,30 @@ class Study {
           "the block by itself does not write the byte: what it does depends on other blocks";
       return;
     }
-    study.trace = std::move(traced->trace);
-    study.store = traced->store;
-    study.slice = std::move(traced->slice);
+    study.complete = traced->slice.complete && traced->slice.other_threads.empty();
+    for (const ptx::StepRef& ref : traced->slice.steps) {
+      study.steps.push_back(StepAt(traced->trace, ref));
+    }
+  }
+
+  static StudiedStep StepAt(const ptx::BlockTrace& trace, const ptx::StepRef& ref) {
+    const ptx::ThreadTrace& thread = *trace.Find(ref.thread);
+    const ptx::TracedStep& step = thread.at(ref.step);
+    const ptx::TracedInstruction& in = trace.instructions[step.instruction];
+    StudiedStep out{static_cast<uint32_t>(ref.thread),
+                    in.line,
+                    in.text,
+                    ptx::StepText(trace, thread, step),
+                    in.opcode,
+                    in.type,
+                    {}};
+    const auto values = trace.ValuesOf(thread, step);
+    for (size_t i = 0; i < in.operands.size(); ++i) {
+      const ptx::TracedOperand& operand = in.operands[i];
+      const bool carried = in.opcode == "st" ? i > 0 && !operand.guard : operand.written;
+      if (carried && operand.bytes > 0) out.carries.emplace_back(values[i].bits, operand.bytes);
+    }
+    return out;
   }
 
   TwinStudy BesideTwin(const ptx::Writer& writer, const CaseMemory& before,

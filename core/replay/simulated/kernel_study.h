@@ -44,6 +44,15 @@ struct SwitchedRun {
   std::string error;
 };
 
+// A step of a thread that the byte comes from.
+struct StudiedStep {
+  uint32_t thread = 0, line = 0;
+  std::string text, values;  // as written; with the values that it had
+  std::string opcode, type;  // "st", "f16x2"
+  // Bits and bytes of what it writes to registers; of a store, of what it stores.
+  std::vector<std::pair<uint64_t, uint64_t>> carries;
+};
+
 struct ByteStudy {
   uint64_t launch = 0;
   uint64_t argument = 0, offset = 0;  // the byte, as the kernel names it
@@ -51,10 +60,9 @@ struct ByteStudy {
   uint32_t line = 0, column = 0;
   std::string file, form;
   uint64_t stores = 0;
-  ptx::BlockTrace trace;
-  ptx::StepRef store;
-  ptx::Slice slice;
-  std::string trace_error;  // why there is no trace
+  std::vector<StudiedStep> steps;  // each behind what it needs; the store is the last
+  bool complete = true;            // false: it comes from more
+  std::string trace_error;         // why there are no steps
 };
 
 struct TwinStudy {

@@ -12,6 +12,7 @@
 #include "core/replay/pjrt/scratch_folder.h"
 #include "core/replay/simulated/device_run.h"
 #include "core/replay/simulated/device_runner.h"
+#include "core/replay/simulated/kernel_cases.h"
 #include "core/replay/simulated/kernel_meanings.h"
 #include "core/replay/simulated/loaded_program.h"
 #include "core/replay/simulated/plan_steps.h"
@@ -129,6 +130,9 @@ class SimulatedExecutable : public EvaluatorExecutable {
                                                     RunStream& stream) const {
     if (plan.search && plan.search->name == kKernelMeaningsSearch) {
       return std::make_unique<KernelMeanings>(*loaded_->program.module, stream);
+    }
+    if (plan.search && plan.search->name == kKernelCasesSearch) {
+      return KernelCases::Make(*loaded_, *plan.search, stream);
     }
     if (!plan.wants_more_than_results()) return nullptr;
     return PlanSteps::Make(given_, loaded_->program.module, plan, stream);

@@ -1,0 +1,65 @@
+// Printing the finding in a kernel.
+#include "app/reports/kernel_finding_report.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include "core/base/counted.h"
+
+namespace hloscope::app {
+namespace {
+
+constexpr size_t kSliceSteps = 32;  // of the slice; JSON has them all
+
+std::string SliceStepText(const debug::KernelLine& line) {
+  std::string out = fmt::format("    thread {:<4} line {:<5} {:<48} {}", line.thread, line.line,
+                                line.text, line.values);
+  if (!line.instruction.empty()) {
+    out += fmt::format("   {} {}", line.same_bits ? "=" : "≈", line.instruction);
+  }
+  return out + "\n";
+}
+
+}  // namespace
+
+std::string KernelFindingText(const debug::KernelFinding& finding) {
+  std::string out = fmt::format(
+      "  {}, each on the operands that it had: {} with the bits of the evaluator, {} within the "
+      "bounds, {} beyond\n",
+      Counted(finding.same_bits + finding.within_bounds + finding.differing, "kernel"),
+      finding.same_bits, finding.within_bounds, finding.differing);
+  if (finding.kernel.empty()) return out;
+  out += fmt::format("  kernel {}{}\n", finding.kernel,
+                     finding.source.empty() ? "" : fmt::format(", from {}", finding.source));
+  if (!finding.value.empty()) {
+    out += fmt::format("    element [{}] is {}, expected {}\n", fmt::join(finding.index, ","),
+                       finding.value, finding.expected);
+  }
+  if (finding.line > 0) {
+    out += fmt::format("    stored by block ({}), thread ({}) at {}:{}\n",
+                       fmt::join(finding.block, ", "), fmt::join(finding.thread, ", "),
+                       finding.file, finding.line);
+  }
+  if (finding.twin_checked > 0) {
+    out += finding.twin_agrees
+               ? fmt::format(
+                     "    a second implementation of the simulated GPU gave the same bits "
+                     "({} instructions of threads)\n",
+                     finding.twin_checked)
+               : fmt::format(
+                     "    a second implementation of the simulated GPU does not confirm it: "
+                     "{}\n",
+                     finding.twin_difference);
+  }
+  if (finding.slice.empty()) return out;
+  const size_t first = finding.slice.size() > kSliceSteps ? finding.slice.size() - kSliceSteps : 0;
+  out += fmt::format(
+      "    what it comes from ({}{}; = and ≈: the fused instruction that has the "
+      "value, bit for bit or nearly):\n",
+      first > 0 ? fmt::format("the last {} of ", kSliceSteps) : "",
+      Counted(static_cast<int64_t>(finding.slice.size()), "step"));
+  for (size_t i = first; i < finding.slice.size(); ++i) out += SliceStepText(finding.slice[i]);
+  return out;
+}
+
+}  // namespace hloscope::app

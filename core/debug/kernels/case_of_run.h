@@ -1,0 +1,31 @@
+// Kernels of a run as cases that run by themselves.
+#pragma once
+
+#include <memory>
+#include <stop_token>
+#include <string>
+#include <vector>
+
+#include "core/base/result.h"
+#include "core/debug/kernels/explain_kernel.h"
+#include "core/debug/run/run_module.h"
+#include "core/replay/simulated/kernel_cases.h"
+
+namespace hloscope::debug {
+
+// Runs `module` once on the request's platform and answers what each kernel gave; `wish` says which
+// come with a case.
+Result<std::vector<replay::KernelOutcome>> OutcomesOfKernels(
+    const std::shared_ptr<const hlo::Module>& module, const RunRequest& request,
+    const replay::CaseWish& wish, const std::stop_token& stop);
+
+// The case of the kernel, or of the instruction, of that name in one of its executions. Input
+// error: there is none; it names those that there are.
+Result<replay::KernelOutcome> CaseOfKernel(const std::shared_ptr<const hlo::Module>& module,
+                                           const RunRequest& request, const std::string& name,
+                                           int64_t execution, const std::stop_token& stop);
+
+// The instruction of an outcome with a case, by itself and with its arguments.
+Result<KernelQuestion> QuestionOf(const replay::KernelOutcome& outcome);
+
+}  // namespace hloscope::debug

@@ -1,0 +1,253 @@
+// From a run to a verdict on its kernels.
+#include "core/debug/kernels/diverge_kernels.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <utility>
+
+#include "core/base/counted.h"
+#include "core/debug/diverge/kernel_check.h"
+#include "core/debug/kernels/case_of_run.h"
+
+namespace hloscope::debug {
+
+using hlo::Module;
+using replay::KernelOutcome;
+
+namespace {
+
+void Flatten(const eval::Value& value, std::vector<Result<hlo::Literal>>& leaves) {
+  if (!value.is_tuple()) return leaves.push_back(value.ToLiteral()), void();
+  for (const eval::Value& element : value.elements()) Flatten(element, leaves);
+}
+
+class KernelDivergence {
+ public:
+  KernelDivergence(const std::shared_ptr<const Module>& module, const RunRequest& request,
+                   const std::stop_token& stop)
+      : module_(module), request_(request), stop_(stop) {
+    verdict_.platform = request.platform;
+    verdict_.reference = request.reference_platform;
+    verdict_.seed = request.seed;
+  }
+
+  Result<DivergeVerdict> Run() {
+    HLOSCOPE_TRY(RunPlain());
+    RunRequest again = request_;
+    again.inputs.clear();
+    again.input_literals.clear();
+    again.arguments = plain_.arguments;
+    replay::CaseWish wish;
+    wish.absolute = request_.bounds.absolute.value_or(0);
+    wish.relative = request_.bounds.relative.value_or(0);
+    HLOSCOPE_ASSIGN_OR_RETURN(const std::vector<KernelOutcome> outcomes,
+                              OutcomesOfKernels(module_, again, wish, stop_));
+    Count(outcomes);
+    HLOSCOPE_TRY(Settle());
+    verdict_.finding = std::move(finding_);
+    WriteSentence(verdict_);
+    return std::move(verdict_);
+  }
+
+ private:
+  Status RunPlain() {
+    RunRequest plain = request_;
+    plain.isolate = false;
+    plain.iterations = plain.repeat = 1;
+    plain_ = RunModule(module_, plain, stop_);
+    verdict_.warnings = plain_.warnings;
+    if (plain_.error) return std::unexpected(*plain_.error);
+    for (const RunOutput& output : plain_.outputs) {
+      if (!output.compared || output.comparison.equal()) continue;
+      results_differ_ = true;
+      if (!verdict_.worst) verdict_.worst = output.comparison;
+    }
+    return {};
+  }
+
+  // The first outcome beyond the bounds is the one that is explained.
+  void Count(const std::vector<KernelOutcome>& outcomes) {
+    int64_t not_evaluated = 0;
+    for (const KernelOutcome& outcome : outcomes) {
+      if (!outcome.not_evaluated.empty()) {
+        if (not_evaluated++ == 0) verdict_.warnings.push_back(outcome.not_evaluated);
+        continue;
+      }
+      if (outcome.same_bits == true) {
+        ++finding_.same_bits;
+        continue;
+      }
+      if (!Differs(outcome)) {
+        ++finding_.within_bounds;
+        continue;
+      }
+      ++finding_.differing;
+      if (first_) continue;
+      first_ = outcome;
+    }
+    if (not_evaluated > 1) {
+      verdict_.warnings.push_back(
+          fmt::format("{} were not compared", Counted(not_evaluated, "kernel")));
+    }
+  }
+
+  bool Differs(const KernelOutcome& outcome) const {
+    std::vector<Result<hlo::Literal>> actual, meant;
+    Flatten(outcome.actual, actual);
+    Flatten(outcome.meant, meant);
+    if (actual.size() != meant.size()) return true;
+    for (size_t i = 0; i < actual.size(); ++i) {
+      if (!actual[i].has_value() || !meant[i].has_value()) return true;
+      if (!meant[i]->shape().IsArray()) continue;
+      if (!CompareArrays(*actual[i], *meant[i], request_.bounds).equal()) return true;
+    }
+    return false;
+  }
+
+  Status Settle() {
+    verdict_.status = results_differ_ || first_ ? RunStatus::kDiffers : RunStatus::kEqual;
+    if (!first_) {
+      if (!results_differ_) return {};
+      verdict_.cause = Cause::kIllConditioned;
+      verdict_.warnings.push_back(
+          "no kernel differs by itself: small differences of several add up, the passes of the "
+          "compiler made it, or it lies in what has no kernel");
+      return {};
+    }
+    verdict_.place = DivergePlace{first_->instruction, first_->computation, first_->path};
+    verdict_.kernel = first_->kernels;
+    finding_.source = first_->source;
+    verdict_.cause = Cause::kUnexplained;
+    if (!first_->kernels_case) {
+      verdict_.warnings.push_back("the kernel was not run by itself: " + first_->why_no_case);
+      return {};
+    }
+    HLOSCOPE_ASSIGN_OR_RETURN(KernelQuestion question, QuestionOf(*first_));
+    question.other_compilations = [this] { return OtherCompilations(); };
+    HLOSCOPE_ASSIGN_OR_RETURN(auto explained, ExplainKernel(question, request_, stop_));
+    if (!explained) {
+      verdict_.warnings.push_back(
+          "by itself, on the same bytes, the kernel gives what its instruction means: what it "
+          "reads beside its operands makes the difference");
+      return {};
+    }
+    Take(*std::move(explained));
+    return {};
+  }
+
+  void Take(KernelExplanation explained) {
+    const KernelFinding counts = std::move(finding_);
+    finding_ = std::move(explained.finding);
+    finding_.same_bits = counts.same_bits;
+    finding_.within_bounds = counts.within_bounds;
+    finding_.differing = counts.differing;
+    finding_.source = counts.source;
+    verdict_.cause = explained.cause;
+    verdict_.confirmed = explained.confirmed;
+    verdict_.worst = std::move(explained.worst);
+    verdict_.tries = std::move(explained.tries);
+    if (!finding_.kernel.empty()) verdict_.kernel = finding_.kernel;
+    if (finding_.line > 0) verdict_.ptx_line = finding_.line;
+    verdict_.warnings.insert(verdict_.warnings.end(), explained.warnings.begin(),
+                             explained.warnings.end());
+  }
+
+  struct Compilation {
+    std::string what, target;
+    std::vector<std::pair<std::string, std::string>> flags;
+  };
+
+  // Other tiles of the same device, then other devices.
+  std::vector<Compilation> Compilations() const {
+    const std::string own = request_.gpu_target.empty() ? TargetOfCode() : request_.gpu_target;
+    std::vector<Compilation> all;
+    for (const int k : {32, 64, 128}) {
+      const std::string tile = fmt::format(
+          "block_m:32 block_n:32 block_k:{} split_k:1 num_stages:1 num_warps:4 num_ctas:1", k);
+      all.push_back({fmt::format("compiled for {} with tiles of 32×32×{}", own, k),
+                     own,
+                     {{"xla_gpu_override_gemm_autotuner", tile}}});
+    }
+    for (const char* other : {"a100", "h100", "b200"}) {
+      if (own != other) all.push_back({fmt::format("compiled for {}", other), other, {}});
+    }
+    return all;
+  }
+
+  // The device that the kernel in question was compiled for.
+  std::string TargetOfCode() const {
+    for (const auto& [sm, name] : {std::pair("sm_10", "b200"), std::pair("sm_9", "h100")}) {
+      if (first_->kernels_case->code[0].text.find(fmt::format(".target {}", sm)) !=
+          std::string::npos)
+        return name;
+    }
+    return "a100";
+  }
+
+  std::vector<DivergeTry> OtherCompilations() {
+    std::vector<DivergeTry> tries;
+    for (const Compilation& other : Compilations()) {
+      if (stop_.stop_requested()) break;
+      tries.push_back(TryCompilation(other));
+      if (tries.back().closes == true) break;
+    }
+    return tries;
+  }
+
+  DivergeTry TryCompilation(const Compilation& other) {
+    RunRequest request = request_;
+    request.inputs.clear();
+    request.input_literals.clear();
+    request.arguments = plain_.arguments;
+    request.gpu_target = other.target;
+    request.iterations = request.repeat = 1;
+    for (const auto& flag : other.flags) request.xla_flags.push_back(flag);
+    const RunReport report = RunModule(module_, request, stop_);
+    DivergeTry attempt{other.what, std::nullopt, ""};
+    if (report.error) {
+      attempt.detail = report.error->message;
+      return attempt;
+    }
+    if (!report.executed || report.executed->kernels == 0) {
+      attempt.detail = "no kernel ran";
+      return attempt;
+    }
+    // What was handed to the evaluator says nothing about kernels of XLA.
+    for (const auto& evaluated : report.executed->evaluated_ops) {
+      if (evaluated.opcode != "fusion" && evaluated.opcode != "dot" &&
+          evaluated.opcode != "custom-call")
+        continue;
+      attempt.detail = fmt::format("{} was computed by no kernel", evaluated.opcode);
+      return attempt;
+    }
+    attempt.closes = report.status == RunStatus::kEqual;
+    return attempt;
+  }
+
+  const std::shared_ptr<const Module>& module_;
+  const RunRequest& request_;
+  const std::stop_token& stop_;
+  RunReport plain_;
+  bool results_differ_ = false;
+  std::optional<KernelOutcome> first_;  // that differs
+  KernelFinding finding_;
+  DivergeVerdict verdict_;
+};
+
+}  // namespace
+
+bool RunsSimulatedKernels(const RunRequest& request) {
+  const replay::PlatformRow* row = replay::FindPlatform(request.platform);
+  return row != nullptr && row->Has(replay::kRunsDumps);
+}
+
+DivergeVerdict DivergeKernels(const std::shared_ptr<const Module>& module,
+                              const RunRequest& request, const std::stop_token& stop) {
+  auto verdict = KernelDivergence(module, request, stop).Run();
+  if (verdict.has_value()) return *std::move(verdict);
+  return RefusedVerdict(std::move(verdict).error());
+}
+
+}  // namespace hloscope::debug

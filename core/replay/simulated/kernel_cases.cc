@@ -1,0 +1,220 @@
+// The evaluator beside each kernel, and cases of those that are apart.
+#include "core/replay/simulated/kernel_cases.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include "core/base/byte_archive.h"
+#include "core/eval/numbers/wide.h"
+#include "core/hlo/analysis/source_line.h"
+
+namespace hloscope::replay {
+
+using eval::Value;
+
+template <typename A>
+void Archive(A& a, Archived<A, CaseWish>& v) {
+  a(v.name, v.execution, v.absolute, v.relative);
+}
+template <typename A>
+void Archive(A& a, Archived<A, KernelOutcome>& v) {
+  a(v.instruction, v.computation, v.source, v.kernels, v.path, v.device, v.execution, v.same_bits,
+    v.not_evaluated, v.kernels_case, v.why_no_case);
+}
+
+namespace {
+
+constexpr double kInfinity = std::numeric_limits<double>::infinity();
+
+// A quarter of the default bounds of comparisons: whoever compares decides.
+double DefaultBound(hlo::ElementType type) {
+  switch (type) {
+    case hlo::ElementType::kF64:
+    case hlo::ElementType::kC128:
+      return 2.5e-9;
+    case hlo::ElementType::kF32:
+    case hlo::ElementType::kC64:
+      return 2.5e-5;
+    case hlo::ElementType::kF16:
+      return 2.5e-3;
+    case hlo::ElementType::kBF16:
+      return 1e-2;
+    default:
+      return 0;
+  }
+}
+
+struct Gap {
+  bool same_bits = true, may_differ = false;
+  double distance = 0;  // the largest difference, beside 1 and the size of what is meant
+
+  void Apart() {
+    same_bits = false;
+    may_differ = true;
+    distance = kInfinity;
+  }
+};
+
+void Measure(const hlo::Literal& actual, const hlo::Literal& meant, const CaseWish& wish,
+             Gap& gap) {
+  if (actual.bytes().size() != meant.bytes().size()) return gap.Apart();
+  if (std::ranges::equal(actual.bytes(), meant.bytes())) return;
+  gap.same_bits = false;
+  const hlo::ElementType type = meant.shape().element_type();
+  const auto width = static_cast<size_t>(hlo::StorageBytes(type));
+  const double bound = DefaultBound(type);
+  const bool given = wish.absolute > 0 || wish.relative > 0;
+  const double absolute = given ? wish.absolute / 4 : bound;
+  const double relative = given ? wish.relative / 4 : bound;
+  for (size_t at = 0; width > 0 && at < meant.bytes().size(); at += width) {
+    eval::Complex a, m;
+    eval::LoadAs(type, actual.bytes().data() + at, &a, 1);
+    eval::LoadAs(type, meant.bytes().data() + at, &m, 1);
+    if (a == m || (std::isnan(std::abs(a)) && std::isnan(std::abs(m)))) continue;
+    const double off = std::abs(a - m), size = std::abs(m);
+    if (std::isnan(off)) return gap.Apart();
+    gap.may_differ |= off > absolute && off > relative * size;
+    gap.distance = std::max(gap.distance, off / (1 + size));
+  }
+}
+
+void Measure(const Value& actual, const Value& meant, const CaseWish& wish, Gap& gap) {
+  const bool tuples = actual.is_tuple() && meant.is_tuple();
+  if (tuples && actual.elements().size() == meant.elements().size()) {
+    for (size_t i = 0; i < meant.elements().size(); ++i) {
+      Measure(actual.elements()[i], meant.elements()[i], wish, gap);
+    }
+  } else if (actual.is_array() && meant.is_array()) {
+    Measure(actual.literal(), meant.literal(), wish, gap);
+  } else {
+    gap.Apart();
+  }
+}
+
+std::string PathOf(const hlo::Module& module, std::span<const eval::Frame> frames) {
+  std::string path;
+  for (const eval::Frame& frame : frames) {
+    path += path.empty() ? "" : ", ";
+    path += module.name(frame.caller);
+    if (module[frame.caller].opcode != hlo::Opcode::kWhile) continue;
+    path += fmt::format(" #{}", frame.iteration);
+  }
+  return path;
+}
+
+Status Flatten(const Value& value, std::vector<hlo::Literal>& leaves) {
+  if (value.is_missing()) return std::unexpected(value.error());
+  if (value.is_tuple()) {
+    for (const Value& element : value.elements()) HLOSCOPE_TRY(Flatten(element, leaves));
+    return {};
+  }
+  leaves.push_back(value.is_array() ? value.literal() : hlo::Literal::Token());
+  return {};
+}
+
+}  // namespace
+
+SearchRequest KernelCasesRequest(const CaseWish& wish) {
+  ByteWriter out;
+  out(wish);
+  return {std::string(kKernelCasesSearch), std::move(out).Take()};
+}
+
+std::optional<KernelOutcome> ReadKernelOutcome(const SearchFinding& finding) {
+  if (finding.name != kKernelCasesSearch || finding.values.size() > 2) return std::nullopt;
+  KernelOutcome outcome;
+  ByteReader in(std::as_bytes(std::span(finding.fields)));
+  in(outcome);
+  if (!in.ok() || !in.empty()) return std::nullopt;
+  if (finding.values.size() == 2) {
+    outcome.actual = finding.values[0];
+    outcome.meant = finding.values[1];
+  }
+  outcome.program = finding.module;
+  return outcome;
+}
+
+Result<std::unique_ptr<KernelCases>> KernelCases::Make(const LoadedProgram& loaded,
+                                                       const SearchRequest& request,
+                                                       RunStream& stream) {
+  CaseWish wish;
+  ByteReader in(std::as_bytes(std::span(request.request)));
+  in(wish);
+  if (!in.ok()) return InternalError("a malformed wish for cases of kernels");
+  return std::unique_ptr<KernelCases>(new KernelCases(loaded, std::move(wish), stream));
+}
+
+Status KernelCases::OnStep(const StepValues& values) {
+  const hlo::Module& module = *loaded_.program.module;
+  const hlo::InstructionId id = values.site.instruction;
+  Seen& seen = seen_[{values.site.device, id}];
+  KernelOutcome outcome;
+  outcome.instruction = module.name(id);
+  outcome.computation = module[module[module[id].computation].name];
+  outcome.source = ToString(hlo::SourceLineOf(module, id));
+  for (const KernelLaunch& launch : values.step.launches) {
+    outcome.kernels += (outcome.kernels.empty() ? "" : ", ") + launch.kernel;
+  }
+  outcome.path = PathOf(module, values.site.frames);
+  outcome.device = values.site.device;
+  outcome.execution = seen.executions++;
+  SearchFinding finding{std::string(kKernelCasesSearch), {}, {}, nullptr};
+  if (!wish_.name.empty()) {
+    const bool named = IsNamed(values, outcome.execution);
+    if (!named && outcome.execution > 0) return {};
+    if (named) AddCase(values, outcome);
+  } else {
+    std::vector<Value> operands(values.operands.begin(), values.operands.end());
+    auto meant = values.machine.RunAlone(id, operands);
+    const bool is_unsupported =
+        !meant.has_value() && meant.error().error_class == ErrorClass::kUnsupported;
+    if (!meant.has_value() && !is_unsupported) return std::unexpected(std::move(meant).error());
+    if (!meant.has_value()) {
+      if (outcome.execution > 0) return {};
+      outcome.not_evaluated = meant.error().ToString();
+    } else {
+      Gap gap;
+      Measure(values.result, *meant, wish_, gap);
+      if (gap.distance <= 2 * seen.distance) return {};
+      seen.distance = gap.distance;
+      outcome.same_bits = gap.same_bits;
+      if (gap.may_differ) AddCase(values, outcome);
+      if (!gap.same_bits) finding.values = {values.result, *meant};
+    }
+  }
+  if (outcome.kernels_case) finding.module = loaded_.program.module;
+  ByteWriter fields;
+  fields(outcome);
+  finding.fields = std::move(fields).Take();
+  stream_.Take(std::move(finding));
+  return {};
+}
+
+bool KernelCases::IsNamed(const StepValues& values, int64_t execution) const {
+  if (execution != wish_.execution || values.site.device != 0) return false;
+  if (loaded_.program.module->name(values.site.instruction) == wish_.name) return true;
+  return std::ranges::any_of(values.step.launches, [&](const KernelLaunch& launch) {
+    return launch.kernel == wish_.name;
+  });
+}
+
+void KernelCases::AddCase(const StepValues& values, KernelOutcome& outcome) {
+  std::vector<hlo::Literal> operands;
+  Status flattened;
+  for (const Value& operand : values.operands) {
+    flattened = Flatten(operand, operands);
+    if (!flattened.has_value()) break;
+  }
+  auto made = flattened.has_value() ? MakeKernelCase(loaded_, values.step, operands)
+                                    : std::unexpected(flattened.error());
+  if (made.has_value()) {
+    outcome.kernels_case = *std::move(made);
+  } else {
+    outcome.why_no_case = made.error().ToString();
+  }
+}
+
+}  // namespace hloscope::replay
