@@ -8,6 +8,8 @@
 #include <mutex>
 
 #include "core/base/jobs.h"
+#include "core/ptx/checks/kernel_facts.h"
+#include "core/ptx/checks/shuffle_order.h"
 #include "core/ptx/machine/observer.h"
 
 namespace hloscope::ptx {
@@ -37,6 +39,7 @@ struct Context {
   Block block;
   Executions executions;
   TrafficCounter traffic;
+  std::array<uint8_t, kLanes> warp_order, lane_order;  // of the block, of atomics: where shuffled
 
   Context(size_t instructions, size_t arguments, Observer* observer)
       : executions(instructions), traffic(arguments, observer) {}
@@ -91,7 +94,11 @@ uint32_t SpecialValue(Special special, uint32_t thread, const std::array<uint32_
 
 class Runner {
  public:
-  Runner(const LaunchPlan& plan, const LaunchOptions& options) : plan_(plan), options_(options) {}
+  Runner(const LaunchPlan& plan, const LaunchOptions& options)
+      : plan_(plan),
+        options_(options),
+        shuffles_blocks_(options.shuffle && !options.only_block &&
+                         !FactsOf(*plan.kernel).orders_blocks) {}
 
   Result<BlockRuns> Run() {
     HLOSCOPE_TRY(RunBlocks());
@@ -123,6 +130,10 @@ class Runner {
       warp.first_thread = static_cast<uint32_t>(i * kLanes);
       WriteSpecials(warp, {}, false);
     }
+    if (!options_.shuffle) return;
+    context.lane_order = ShuffledLanes(*options_.shuffle);
+    block.lane_order = context.lane_order.data();
+    block.warp_order = context.warp_order.data();
   }
 
   // Those that depend on the block, or the others.
@@ -154,7 +165,8 @@ class Runner {
       std::memset(warp.registers + range.offset, 0, range.bytes);
   }
 
-  void Start(Context& context, const std::array<uint32_t, 3>& block_at) {
+  void Start(Context& context, uint64_t block_index) {
+    const std::array<uint32_t, 3> block_at = Unflattened(block_index, plan_.grid);
     Block& block = context.block;
     std::fill_n(context.shared.begin(), block.shared_written, std::byte{0xff});
     block.shared_written = 0;
@@ -162,6 +174,10 @@ class Runner {
     block.fault.reset();
     block.tensor_memory.reset();
     block.live_threads = static_cast<uint32_t>(plan_.threads);
+    for (uint64_t i = 0; options_.shuffle && i < plan_.warps; ++i) {
+      context.warp_order[i] = static_cast<uint8_t>(
+          ShuffledIndex(i, plan_.warps, Mixed(*options_.shuffle) ^ block_index));
+    }
     for (uint64_t i = 0; i < plan_.warps; ++i) {
       Warp& warp = block.warps[i];
       ClearRegisters(warp);
@@ -188,9 +204,10 @@ class Runner {
     Prepare(context);
     const Continue go_on = [this](uint64_t steps) { return GoOn(steps); };
     for (int64_t i = range.begin; i < range.end; ++i) {
-      const auto index = static_cast<uint64_t>(i);
+      auto index = static_cast<uint64_t>(i);
       if (stopped_by_ != 0 || index > first_fault_) break;
-      Start(context, Unflattened(index, plan_.grid));
+      if (shuffles_blocks_) index = ShuffledIndex(index, plan_.blocks, *options_.shuffle);
+      Start(context, index);
       if (options_.observer != nullptr) options_.observer->Starts(context.block, index);
       if (!RunBlock(*plan_.executable, context.block, context.executions, go_on)) break;
       if (context.block.fault.has_value()) {
@@ -241,6 +258,7 @@ class Runner {
 
   const LaunchPlan& plan_;
   const LaunchOptions& options_;
+  bool shuffles_blocks_;
   std::atomic<uint64_t> steps_ = 0;
   std::atomic<int> stopped_by_ = 0;
   std::atomic<uint64_t> first_fault_ = kNoBlock;

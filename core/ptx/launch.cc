@@ -1,6 +1,10 @@
 // Launches: a plan, its blocks, and what they did: counters and the first fault.
+#include <memory>
+
 #include "core/ptx/block_runs.h"
+#include "core/ptx/checks/checker.h"
 #include "core/ptx/counting.h"
+#include "core/ptx/machine/observer_pair.h"
 
 namespace hloscope::ptx {
 namespace {
@@ -40,8 +44,21 @@ Result<LaunchResult> Launch(const Module& module, const LaunchRequest& request,
                             const LaunchOptions& options) {
   LaunchPlan plan;
   HLOSCOPE_TRY(MakePlan(module.contents(), request, options, plan));
-  HLOSCOPE_ASSIGN_OR_RETURN(const BlockRuns runs, RunBlocks(plan, options));
+  ShadowMemory no_memory;
+  std::optional<Checker> checker;
+  std::optional<ObserverPair> both;
+  LaunchOptions watched = options;
+  if (options.checks.any()) {
+    checker.emplace(CheckedLaunch{plan.kernel, module.contents().program.syntax.file, plan.grid,
+                                  plan.block, options.checks.race, options.checks.uninitialised},
+                    plan.memory,
+                    options.checks.memory != nullptr ? *options.checks.memory : no_memory);
+    watched.observer = &*checker;
+    if (options.observer != nullptr) watched.observer = &both.emplace(*options.observer, *checker);
+  }
+  HLOSCOPE_ASSIGN_OR_RETURN(const BlockRuns runs, RunBlocks(plan, watched));
   LaunchResult result;
+  if (checker.has_value()) result.findings = checker->Take();
   const Executions::Counts counts = runs.executions.Sum();
   for (size_t i = 0; i < counts.warps.size(); ++i) {
     Count(plan.kernel->instructions[i], plan.target, counts.warps[i], counts.lanes[i],

@@ -82,12 +82,7 @@ class Planner {
 
   Status CheckTarget() {
     plan_.target = request_.target;
-    const std::string& text = contents_.target;
-    if (plan_.target == 0 && text.starts_with("sm_")) {
-      for (const char c : text.substr(3, 4)) {
-        if (c >= '0' && c <= '9') plan_.target = plan_.target * 10 + static_cast<uint32_t>(c - '0');
-      }
-    }
+    if (plan_.target == 0) plan_.target = SmOf(contents_.target);
     for (const Instruction& instruction : plan_.kernel->instructions) {
       if (ClassOf(instruction.operation) != InstructionClass::kTensor) continue;
       if (Status status = CheckProduct(instruction, plan_.target); !status.has_value()) {
@@ -175,17 +170,20 @@ class Planner {
   Status CheckMemory() {
     const auto shared =
         CheckedAdd(plan_.kernel->static_shared_bytes, request_.dynamic_shared_bytes);
-    if (!shared.has_value() || *shared > options_.shared_bytes) {
-      return InputError(Name() + ": more shared memory than the " +
-                        std::to_string(options_.shared_bytes) + " bytes of a block");
+    const uint64_t most =
+        options_.shared_bytes != 0 ? options_.shared_bytes : MostSharedBytes(plan_.target);
+    if (!shared.has_value() || *shared > most) {
+      return InputError(Name() + ": more shared memory than the " + std::to_string(most) +
+                            " bytes that a block has on sm_" + std::to_string(plan_.target),
+                        "a real device would not launch it");
     }
     plan_.shared_bytes = *shared;
     plan_.warps = (plan_.threads + kLanes - 1) / kLanes;
     // Registers of a kernel, up to 2^20 of them, and warps, up to 32, cannot overflow; local memory
     // is bounded by the text.
-    plan_.in_flight = plan_.kernel->wants_block_order || options_.observer != nullptr
-                          ? 1
-                          : static_cast<uint64_t>(std::clamp(options_.threads, 1, 256));
+    const bool in_order = plan_.kernel->wants_block_order || options_.observer != nullptr ||
+                          options_.checks.any() || options_.shuffle.has_value();
+    plan_.in_flight = in_order ? 1 : static_cast<uint64_t>(std::clamp(options_.threads, 1, 256));
     const uint64_t each = plan_.kernel->register_bytes * plan_.warps + plan_.shared_bytes +
                           plan_.kernel->local_bytes * plan_.threads;
     if (each > options_.memory_bytes) {
@@ -223,6 +221,36 @@ std::array<uint32_t, 3> Unflattened(uint64_t index, const std::array<uint32_t, 3
   return {static_cast<uint32_t>(index % sizes[0]),
           static_cast<uint32_t>(index / sizes[0] % sizes[1]),
           static_cast<uint32_t>(index / sizes[0] / sizes[1])};
+}
+
+uint32_t SmOf(std::string_view target) {
+  uint32_t sm = 0;
+  if (!target.starts_with("sm_")) return sm;
+  for (const char c : target.substr(3, 4)) {
+    if (c >= '0' && c <= '9') sm = sm * 10 + static_cast<uint32_t>(c - '0');
+  }
+  return sm;
+}
+
+uint64_t MostSharedBytes(uint32_t sm) {
+  constexpr uint64_t kKib = 1024;
+  switch (sm) {
+    case 70:
+    case 72:
+      return 96 * kKib;
+    case 75:
+      return 64 * kKib;
+    case 80:
+    case 87:
+      return 163 * kKib;
+    case 86:
+    case 89:
+    case 120:
+    case 121:
+      return 99 * kKib;
+    default:
+      return 227 * kKib;
+  }
 }
 
 Status MakePlan(const Module::Contents& contents, const LaunchRequest& request,

@@ -11,9 +11,11 @@
 #include <span>
 #include <stop_token>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "core/base/result.h"
+#include "core/ptx/checks/findings.h"
 #include "core/ptx/tensor/tensor_map.h"
 #include "core/ptx/text/parser.h"
 
@@ -77,12 +79,26 @@ struct LaunchRequest {
       0;  // sm number whose tensor cores are followed, such as 90; 0: that of the module
 };
 
+class ShadowMemory;
+
+// What is looked for while blocks run; accesses beyond memory always are. Blocks then run in index
+// order on one thread.
+struct CheckOptions {
+  bool race = false;           // accesses that nothing orders, in shared memory and in arguments
+  bool uninitialised = false;  // bytes that nobody wrote
+  // What was done to the memory of the arguments before (checks/shadow_memory.h); null: it counts
+  // as written, and no races in it are looked for.
+  ShadowMemory* memory = nullptr;
+
+  bool any() const { return race || uninitialised; }
+};
+
 struct LaunchOptions {
   int threads = 1;                     // host threads; results do not depend on it
   uint64_t steps = uint64_t{1} << 40;  // instructions of warps, over all blocks of a launch
   uint64_t memory_bytes = uint64_t{4}
-                          << 30;    // registers, shared and local memory of the blocks in flight
-  uint64_t shared_bytes = 232'448;  // of one block: what an H100 has
+                          << 30;  // registers, shared and local memory of the blocks in flight
+  uint64_t shared_bytes = 0;      // of one block; 0: what the target has
   std::optional<std::chrono::steady_clock::time_point> deadline;
   std::stop_token stop;
   std::optional<std::array<uint32_t, 3>> only_block;  // runs this one block alone
@@ -92,6 +108,10 @@ struct LaunchOptions {
   // Gives other steps than the usual ones (machine/step_changer.h).
   const StepChanger* changer = nullptr;
   bool count_traffic = false;  // the counters of Counters that say so; takes up to as long again
+  CheckOptions checks;
+  // Runs blocks, the warps of a block and the lanes of an atomic in an order made of this seed.
+  // Blocks that wait for one another keep theirs.
+  std::optional<uint64_t> shuffle;
 };
 
 struct Fault {
@@ -139,7 +159,14 @@ struct LaunchResult {
   Counters counters;
   std::optional<Fault> fault;  // of the first block in index order that has one; memory then holds
                                // what was written before
+  std::vector<Finding> findings;  // of LaunchOptions::checks
 };
+
+// The sm number of a target as modules name it ("sm_90a"); 0: it has none.
+uint32_t SmOf(std::string_view target);
+// How much shared memory a block may have on sm_`sm` (CUDA C++ Programming Guide, compute
+// capabilities); of one that is not known what an H100 has.
+uint64_t MostSharedBytes(uint32_t sm);
 
 // Runs an entry. Errors: input for a request that does not fit the entry, unsupported for an
 // instruction that is not executed, kDied for a deadline, a stop, or more steps than allowed.

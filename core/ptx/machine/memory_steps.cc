@@ -262,13 +262,15 @@ uint32_t KeptBehind(Warp& w, StateSpace space, uint64_t address, uint32_t lane, 
   return kept;
 }
 
-// Lanes take turns in their order. atom: d, address, value, other; red: address, value.
+// Lanes take turns. atom: d, address, value, other; red: address, value.
 void AtomicLanes(Warp& w, const Instruction& in, const Slot* s, uint32_t m) {
   const bool returns = in.operation != Operation::kRed;
   const Slot* from = returns ? s + 1 : s;
   const uint32_t bytes = BytesOf(in.type);
   const StateSpace space = ModifierStateSpace(in);
-  for (uint32_t l = 0; l < kLanes; ++l) {
+  const uint8_t* const order = w.block->lane_order;
+  for (uint32_t i = 0; i < kLanes; ++i) {
+    const uint32_t l = order != nullptr ? order[i] : i;
     if ((m >> l & 1) == 0) continue;
     const uint64_t address = AddressOf(w, in, from[0], l);
     uint64_t old = 0;

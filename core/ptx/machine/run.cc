@@ -48,7 +48,8 @@ class BlockLoop {
     while (block_.live_threads > 0) {
       bool ran = false, waits = true;
       const uint64_t changes = block_.barrier_changes;
-      for (Warp& warp : block_.warps) {
+      for (size_t i = 0; i < block_.warps.size(); ++i) {
+        Warp& warp = block_.warps[block_.warp_order != nullptr ? block_.warp_order[i] : i];
         failed_ = false;
         const bool this_ran = RunWarp(warp);
         ran |= this_ran;

@@ -85,6 +85,9 @@ struct Block {
   uint64_t padding_reads = 0;  // bytes read as poison
   uint32_t pc = 0;             // of the instruction in execution
   std::optional<RawFault> fault;
+  // In what order warps take turns, and lanes in atomics; null: by their number.
+  const uint8_t* warp_order = nullptr;
+  const uint8_t* lane_order = nullptr;
   Observer* observer = nullptr;  // told of every instruction and access; may be null
   uint64_t barrier_changes = 0;  // of mbarriers
   LateCounts late_counts;

@@ -25,12 +25,11 @@ const ptx::EntryInfo* FindEntry(const ptx::Module& module, const std::string& na
   return found == entries.end() ? nullptr : &*found;
 }
 
-// What a block of an H100 may have: XLA before 2026 does not write how much a launch asks for.
-constexpr int64_t kMostSharedBytes = 232'448;
-
-int64_t SharedBytes(bool takes_more, const ptx::EntryInfo& entry) {
+// All that a block may have: XLA before 2026 does not write how much a launch asks for.
+int64_t SharedBytes(bool takes_more, const ptx::Module& code, const ptx::EntryInfo& entry) {
   if (!takes_more) return 0;
-  return kMostSharedBytes - static_cast<int64_t>(entry.static_shared_bytes);
+  const uint64_t most = ptx::MostSharedBytes(ptx::SmOf(code.target()));
+  return static_cast<int64_t>(most - std::min(most, entry.static_shared_bytes));
 }
 
 Status CheckEntry(const ptx::EntryInfo& entry) {
@@ -89,7 +88,8 @@ Result<LoadedProgram> LoadProgram(DeviceProgram program, hlo::Shape result_shape
         if (entry == nullptr) return InternalError("a kernel is not in its file");
         HLOSCOPE_TRY(CheckEntry(*entry));
         if (launch.shared_bytes < 0) {
-          launch.shared_bytes = SharedBytes(takes_more[static_cast<size_t>(launch.code)], *entry);
+          launch.shared_bytes = SharedBytes(takes_more[static_cast<size_t>(launch.code)],
+                                            loaded.code[static_cast<size_t>(launch.code)], *entry);
         }
         auto arguments = ArgumentsOf(step, entry->parameters.size());
         if (!arguments) {

@@ -1,0 +1,66 @@
+// Cells: who accessed a piece of memory last, for the search for races.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "core/ptx/machine/state.h"
+
+namespace hloscope::ptx {
+
+// An access: its interval (see Clocks; 0: none), and the instruction, whether an asynchronous copy
+// did it, and the thread in its block.
+struct Stamp {
+  static constexpr uint32_t kMostInstructions = 1u << 21;
+  static constexpr uint32_t kAsync = 1u << 10;
+
+  uint32_t interval = 0;
+  uint32_t who = 0;
+
+  static Stamp Of(uint32_t interval, uint32_t pc, bool is_async, uint32_t thread) {
+    return {interval, pc << 11 | (is_async ? kAsync : 0) | thread};
+  }
+  // Of what `who` has: the warp, or kLanes above it what copies for it.
+  static uint32_t AgentOf(uint32_t who) { return who / kLanes & (2 * kLanes - 1); }
+
+  uint32_t pc() const { return who >> 11; }
+  uint32_t thread() const { return who & (kAsync - 1); }
+  uint32_t agent() const { return AgentOf(who); }
+  bool operator==(const Stamp&) const = default;
+};
+
+// Stamps of neighbouring cells, apart so that they can be gone through as vectors.
+struct Stamps {
+  static constexpr uint32_t kCount = 512;
+  uint32_t interval[kCount], who[kCount];
+
+  Stamp Get(uint32_t i) const { return {interval[i], who[i]}; }
+  void Set(uint32_t i, Stamp stamp) {
+    interval[i] = stamp.interval;
+    who[i] = stamp.who;
+  }
+};
+
+// What was never read has no stamps of reads.
+struct CellPage {
+  Stamps write;
+  std::unique_ptr<Stamps> read;
+  std::unique_ptr<Stamps> other_read;  // of another warp, or another block, than `read`
+};
+
+// Cells by number; they take memory only where they were asked for.
+class CellTable {
+ public:
+  CellPage& PageOf(uint64_t number) {
+    const uint64_t page = number / Stamps::kCount;
+    if (page >= pages_.size()) pages_.resize(page + 1);
+    if (pages_[page] == nullptr) pages_[page] = std::make_unique<CellPage>();
+    return *pages_[page];
+  }
+
+ private:
+  std::vector<std::unique_ptr<CellPage>> pages_;
+};
+
+}  // namespace hloscope::ptx

@@ -1,0 +1,357 @@
+// Checker: blocks, control, and where accesses go.
+#include "core/ptx/checks/checker.h"
+
+#include <algorithm>
+#include <bit>
+#include <numeric>
+
+#include "core/ptx/machine/access.h"
+
+namespace hloscope::ptx {
+namespace {
+
+// Findings of a launch beyond so many different ones say nothing new.
+constexpr size_t kMostFindings = 100;
+
+std::array<uint32_t, 3> Unflattened(uint64_t index, const std::array<uint32_t, 3>& sizes) {
+  return {static_cast<uint32_t>(index % sizes[0]),
+          static_cast<uint32_t>(index / sizes[0] % sizes[1]),
+          static_cast<uint32_t>(index / sizes[0] / sizes[1])};
+}
+
+// Shared addresses may be generic.
+uint64_t BarrierAt(uint64_t address) { return address & ((uint64_t{1} << kWindowShift) - 1); }
+
+bool IsKnown(const Instruction& in) {
+  switch (in.operation) {
+    case Operation::kLd:
+    case Operation::kSt:
+    case Operation::kAtom:
+    case Operation::kAtomCas:
+    case Operation::kRed:
+    case Operation::kCpAsync:
+    case Operation::kCpAsyncIgnore:
+    case Operation::kLdmatrix:
+    case Operation::kStmatrix:
+      return true;
+    default:
+      return ClassOf(in.operation) != InstructionClass::kMemory;
+  }
+}
+
+}  // namespace
+
+Checker::Checker(CheckedLaunch launch, const LaunchMemory& memory, ShadowMemory& shadow)
+    : launch_(std::move(launch)),
+      memory_(memory),
+      shadow_(shadow),
+      facts_(shadow.FactsOf(*launch_.kernel)) {
+  for (const Instruction& in : launch_.kernel->instructions) wants_accesses_ |= !IsKnown(in);
+  if (launch_.kernel->instructions.size() >= Stamp::kMostInstructions) launch_.race = false;
+  floor_ = shadow_.interval + 1;
+  grain_ = facts_.global_grain;
+  for (size_t i = 0; i < memory_.arguments.size(); ++i) {
+    const Window& window = memory_.arguments[i];
+    Argument& argument = arguments_.emplace_back();
+    argument.region = shadow_.Find({window.data, window.bytes});
+    if (argument.region == nullptr) {
+      argument.all_written = true;
+      continue;
+    }
+    argument.offset = argument.region->OffsetOf(window.data);
+    argument.all_written =
+        !argument.region->unwritten.AnyIn(argument.offset, argument.offset + window.bytes);
+  }
+  // A part of memory may be an argument twice: races are looked for wherever one that is written
+  // to overlaps.
+  for (size_t i = 0; i < arguments_.size(); ++i) {
+    if (!facts_.writes[i]) continue;
+    const uint64_t begin = arguments_[i].offset, end = begin + memory_.arguments[i].bytes;
+    for (size_t k = 0; k < arguments_.size(); ++k) {
+      Argument& other = arguments_[k];
+      if (other.region == nullptr || other.region != arguments_[i].region) continue;
+      const bool meets = other.offset < end && begin < other.offset + memory_.arguments[k].bytes;
+      if (!meets) continue;
+      other.races = launch_.race;
+      grain_ = static_cast<uint32_t>(std::gcd(uint64_t{grain_}, other.offset));
+    }
+  }
+}
+
+void Checker::Starts(Block& block, uint64_t index) {
+  block_ = &block;
+  block_index_ = index;
+  ordered_ = false;
+  clocks_.Start(static_cast<uint32_t>(block.warps.size()), shadow_.interval);
+  block_starts_.emplace_back(clocks_.first(), index);
+  if (!launch_.uninitialised) return;
+  shared_unwritten_.Assign(block.shared.size(), true);
+  if (block.local_bytes > 0)
+    local_unwritten_.Assign(block.local_bytes * block.warps.size() * kLanes, true);
+  poison_.resize(block.warps.size());
+  for (RegisterPoison& poison : poison_) poison.Assign(launch_.kernel->register_bytes);
+}
+
+void Checker::Before(Warp& warp, const Instruction& in, const Slot* slots, uint32_t mask) {
+  switch (in.operation) {
+    case Operation::kLd:
+      known_ = true;
+      return Load(warp, in, slots, mask);
+    case Operation::kSt:
+      known_ = true;
+      return Store(warp, in, slots, mask);
+    case Operation::kAtom:
+    case Operation::kAtomCas:
+    case Operation::kRed:
+      known_ = true;
+      return Atomic(warp, in, slots, mask);
+    case Operation::kCpAsync:
+    case Operation::kCpAsyncIgnore:
+      known_ = true;
+      return Copy(warp, in, slots, mask);
+    case Operation::kLdmatrix:
+      known_ = true;
+      return LoadMatrices(warp, in, slots, mask);
+    case Operation::kStmatrix:
+      known_ = true;
+      return StoreMatrices(warp, in, slots, mask);
+    default:
+      break;
+  }
+  known_ = false;
+  is_async_ = in.operation == Operation::kBulkLoad || in.operation == Operation::kTensorMapLoad;
+  if (launch_.race && facts_.has_barriers) Synchronise(warp, in, slots, mask);
+  if (ClassOf(in.operation) == InstructionClass::kControl) return Control(warp, in, slots, mask);
+  if (!launch_.uninitialised) return;
+  RegisterPoison& poison = PoisonOf(warp);
+  if (poison.any()) poison.Follow(warp, in, slots, mask);
+}
+
+// A bulk copy tells its barrier when all of it is there.
+void Checker::After(Warp& warp, const Instruction& in, const Slot* slots, uint32_t mask) {
+  if (!launch_.race || !facts_.has_barriers) return;
+  if (in.operation == Operation::kBulkLoad) Arrive(warp, in, slots[3], 2, mask, true);
+  if (in.operation == Operation::kTensorMapLoad)
+    Arrive(warp, in, slots[2 + in.value], 1, mask, true);
+}
+
+void Checker::Arrive(const Warp& warp, const Instruction& in, const Slot& slot, uint32_t which,
+                     uint32_t mask, bool copies) {
+  const uint32_t number = warp.first_thread / kLanes;
+  for (uint32_t l = 0; l < kLanes; ++l) {
+    if ((mask >> l & 1) == 0) continue;
+    const uint64_t barrier = BarrierAt(AddressOf(warp, in, slot, l, which));
+    clocks_.Arrive(copies ? kLanes + number : number, barrier, shadow_.interval);
+  }
+}
+
+void Checker::Synchronise(Warp& warp, const Instruction& in, const Slot* s, uint32_t mask) {
+  const auto first = static_cast<uint32_t>(std::countr_zero(mask));
+  switch (in.operation) {
+    case Operation::kBarrierInit:
+      for (uint32_t l = 0; l < kLanes; ++l) {
+        if ((mask >> l & 1) != 0) clocks_.MakeBarrier(BarrierAt(AddressOf(warp, in, s[0], l)));
+      }
+      return;
+    case Operation::kBarrierArrive:
+      // cp.async.mbarrier.arrive has no state: it arrives for the warp's copies.
+      if (in.slot_count == 1) return Arrive(warp, in, s[0], 0, mask, true);
+      return Arrive(warp, in, s[1], 0, mask, false);
+    case Operation::kBarrierArriveExpect:
+      return Arrive(warp, in, s[1], 0, mask, false);
+    case Operation::kTensorCommit:
+      return Arrive(warp, in, s[0], 0, mask, false);
+    case Operation::kBarrierWait:
+    case Operation::kBarrierWaitParity:
+      return clocks_.Leave(warp.first_thread / kLanes, BarrierAt(AddressOf(warp, in, s[1], first)));
+    default:
+      return;
+  }
+}
+
+void Checker::Control(Warp& warp, const Instruction& in, const Slot*, uint32_t mask) {
+  if (in.operation == Operation::kNop && launch_.race && !facts_.copy_groups.empty()) {
+    const uint32_t number = warp.first_thread / kLanes;
+    const CopyGroup group = facts_.copy_groups[block_->pc];
+    if (group == CopyGroup::kCommit || group == CopyGroup::kWaitAll)
+      clocks_.Commit(number, shadow_.interval);
+    if (group == CopyGroup::kWait) clocks_.Wait(number, in.value);
+    if (group == CopyGroup::kWaitAll) clocks_.Wait(number, 0);
+    return;
+  }
+  if (!launch_.uninitialised || in.guard == Slot::kAbsent) return;
+  if (in.operation != Operation::kBra && in.operation != Operation::kRet) return;
+  Slot guard{in.guard, 0};
+  CheckOperand(warp, guard, mask, "branches on what nobody wrote");
+}
+
+void Checker::BarrierOpens(Block& block, uint32_t barrier) {
+  uint32_t participants = 0;
+  for (const Warp& warp : block.warps) {
+    const Group* first = nullptr;
+    for (const Group& group : warp.groups) {
+      if (group.state != GroupState::kWaitsAtBarrier || group.barrier != barrier) continue;
+      participants |= 1u << (warp.first_thread / kLanes);
+      if (first == nullptr) {
+        first = &group;
+      } else if (first->pc != group.pc) {
+        block.pc = group.pc;
+        const uint32_t thread =
+            warp.first_thread + static_cast<uint32_t>(std::countr_zero(group.mask));
+        Report(FindingKind::kBarrier, "is where some threads of a warp wait, others wait elsewhere",
+               thread, nullptr,
+               Stamp::Of(clocks_.first(), first->pc, false,
+                         warp.first_thread + static_cast<uint32_t>(std::countr_zero(first->mask))));
+      }
+    }
+  }
+  clocks_.Meet(participants, shadow_.interval);
+}
+
+Checker::Addresses Checker::AddressesOf(const Warp& warp, const Instruction& in, StateSpace space,
+                                        Slot slot, uint32_t which, uint32_t bytes,
+                                        uint32_t mask) const {
+  Addresses addresses;
+  addresses.space = space;
+  addresses.mask = mask;
+  addresses.bytes = bytes;
+  const auto offset = static_cast<uint64_t>(in.offsets[which]);
+  if (slot.bytes == 8) {
+    const Values<uint64_t> values = Read<uint64_t>(warp, slot);
+    for (uint32_t l = 0; l < kLanes; ++l) addresses.of[l] = values.v[l] + offset;
+  } else {
+    const Values<uint32_t> values = Read<uint32_t>(warp, slot);
+    for (uint32_t l = 0; l < kLanes; ++l) addresses.of[l] = values.v[l] + offset;
+  }
+  return addresses;
+}
+
+Checker::Spot Checker::SpotOf(const Warp& warp, StateSpace space, uint64_t address, uint32_t lane) {
+  if (IsShared(space)) return SpotIn(warp, kSharedWindow, address, lane);
+  if (space == StateSpace::kLocal) return SpotIn(warp, kLocalWindow, address, lane);
+  if (space == StateSpace::kParam || space == StateSpace::kParamEntry)
+    return SpotIn(warp, kParamWindow, address, lane);
+  return SpotIn(warp, address >> kWindowShift, address & ((uint64_t{1} << kWindowShift) - 1), lane);
+}
+
+void Checker::Move(Spot& spot, const Warp& warp, StateSpace space, uint64_t address,
+                   uint32_t lane) {
+  const uint64_t size = block_->shared.size();
+  if (!IsShared(space) || !spot.inside || address > size) {
+    spot = SpotOf(warp, space, address, lane);
+    return;
+  }
+  spot.offset = spot.at = address;
+  spot.held = size - address;
+  spot.data = block_->shared.data() + address;
+}
+
+Checker::Spot Checker::SpotIn(const Warp& warp, uint64_t window, uint64_t offset, uint32_t lane) {
+  Spot spot;
+  spot.window = window;
+  spot.offset = offset;
+  if (window == kSharedWindow) {
+    if (offset > block_->shared.size()) return spot;
+    spot.unwritten = launch_.uninitialised ? &shared_unwritten_ : nullptr;
+    spot.cells = launch_.race ? &shared_cells_ : nullptr;
+    spot.at = offset;
+    spot.held = block_->shared.size() - offset;
+    spot.data = block_->shared.data() + offset;
+    spot.grain = facts_.shared_grain;
+    spot.inside = true;
+    return spot;
+  }
+  if (window == kLocalWindow) {
+    if (offset > block_->local_bytes) return spot;
+    spot.unwritten = launch_.uninitialised ? &local_unwritten_ : nullptr;
+    spot.at = block_->local_bytes * (warp.first_thread + lane) + offset;
+    spot.held = block_->local_bytes - offset;
+    spot.data = block_->local + spot.at;
+    spot.inside = true;
+    return spot;
+  }
+  if (window < kFirstArgumentWindow || window - kFirstArgumentWindow >= arguments_.size()) {
+    // Variables of the module, parameters: always written, and not looked for races.
+    spot.inside = false;
+    return spot;
+  }
+  const Argument& argument = arguments_[window - kFirstArgumentWindow];
+  const Window& memory = memory_.arguments[window - kFirstArgumentWindow];
+  if (offset > memory.padded) return spot;
+  spot.inside = true;
+  spot.held = offset < memory.bytes ? memory.bytes - offset : 0;
+  spot.data = memory.data + offset;
+  spot.at = argument.offset + offset;
+  spot.grain = grain_;
+  if (argument.region == nullptr) return spot;
+  if (launch_.uninitialised) spot.unwritten = &argument.region->unwritten;
+  if (argument.races && !ordered_) spot.cells = &argument.region->cells;
+  return spot;
+}
+
+void Checker::CheckOperand(Warp& warp, const Slot& slot, uint32_t mask, const char* what) {
+  const RegisterPoison& poison = PoisonOf(warp);
+  if (!poison.any()) return;
+  const PoisonedLanes lanes = poison.Get(slot);
+  for (uint32_t l = 0; l < kLanes; ++l) {
+    if ((mask >> l & 1) == 0 || lanes[l] == 0) continue;
+    return Report(FindingKind::kUninitialised, what, warp.first_thread + l, nullptr);
+  }
+}
+
+void Checker::ReportRace(const Collision& found, bool writes, uint32_t thread, const Spot& spot) {
+  std::string what = writes ? "writes what " : "reads what ";
+  what += found.other_block ? "a thread of another block " : "a thread of another warp ";
+  const bool copies = found.earlier.agent() >= kLanes;
+  if (copies && !found.other_block && found.earlier.thread() / kLanes == thread / kLanes)
+    what = std::string(writes ? "writes" : "reads") + " what a copy that nobody waited for ";
+  what += found.earlier_writes ? "wrote" : "read";
+  what += found.other_block ? ", and blocks have no order" : ", with no barrier between them";
+  Report(FindingKind::kRace, std::move(what), thread, &spot, found.earlier);
+}
+
+void Checker::Report(FindingKind kind, std::string what, uint32_t thread, const Spot* spot,
+                     std::optional<Stamp> other) {
+  const std::array<uint64_t, 4> key{static_cast<uint64_t>(kind), block_->pc,
+                                    other ? other->pc() : ~uint64_t{0},
+                                    spot != nullptr ? spot->window : 0};
+  if (found_.size() >= kMostFindings && !found_.contains(key)) return;
+  const auto [at, is_new] = found_.try_emplace(key, findings_.size());
+  if (!is_new) {
+    ++findings_[at->second].count;
+    return;
+  }
+  Finding& finding = findings_.emplace_back();
+  finding.kind = kind;
+  finding.what = std::move(what);
+  finding.kernel = launch_.kernel->name;
+  finding.at = SideOf(block_->pc, thread, block_index_);
+  if (other) finding.other = SideOf(other->pc(), other->thread(), BlockOf(other->interval));
+  if (spot == nullptr) return;
+  finding.byte = spot->offset;
+  if (spot->window == kSharedWindow) {
+    finding.memory = "shared memory";
+  } else if (spot->window == kLocalWindow) {
+    finding.memory = "local memory";
+  } else {
+    finding.argument = static_cast<uint32_t>(spot->window - kFirstArgumentWindow);
+    finding.memory = "argument " + std::to_string(*finding.argument);
+  }
+}
+
+FindingSide Checker::SideOf(uint32_t pc, uint32_t thread, uint64_t block) const {
+  const Kernel& kernel = *launch_.kernel;
+  const Instruction& in = kernel.instructions[pc];
+  return {{launch_.file, in.position.line, in.position.column},
+          kernel.forms[pc],
+          Unflattened(block, launch_.grid),
+          Unflattened(thread, launch_.block)};
+}
+
+uint64_t Checker::BlockOf(uint32_t interval) const {
+  const auto after =
+      std::ranges::upper_bound(block_starts_, interval, {}, &std::pair<uint32_t, uint64_t>::first);
+  return after == block_starts_.begin() ? block_index_ : std::prev(after)->second;
+}
+
+}  // namespace hloscope::ptx

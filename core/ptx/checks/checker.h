@@ -1,0 +1,147 @@
+// Checker: watches the blocks of a launch for races, and for what nobody wrote.
+#pragma once
+
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "core/ptx/checks/clocks.h"
+#include "core/ptx/checks/findings.h"
+#include "core/ptx/checks/race_search.h"
+#include "core/ptx/checks/register_poison.h"
+#include "core/ptx/checks/shadow_memory.h"
+#include "core/ptx/machine/observer.h"
+
+namespace hloscope::ptx {
+
+struct CheckedLaunch {
+  const Kernel* kernel = nullptr;
+  std::string file;  // of the PTX
+  std::array<uint32_t, 3> grid{}, block{};
+  bool race = false, uninitialised = false;
+};
+
+// Of the blocks of one launch, one after the other, on one thread. Looks at each instruction before
+// it is executed, and works its accesses out from its operands; those of instructions that it does
+// not know come as Accesses.
+//
+// Bytes that nobody wrote are poison, and so is what is computed of them. It is reported where it
+// decides something: stored to an argument, as an address, as the condition of a branch or a store.
+// What is read and then thrown away is no concern, as XLA reads beyond the end of arrays.
+class Checker final : public Observer {
+ public:
+  // `shadow` knows the memory of the arguments, or it counts as written and is no part of it.
+  Checker(CheckedLaunch launch, const LaunchMemory& memory, ShadowMemory& shadow);
+
+  bool WantsAccesses() const override { return wants_accesses_; }
+  void Starts(Block& block, uint64_t index) override;
+  void Before(Warp& warp, const Instruction& in, const Slot* slots, uint32_t mask) override;
+  void After(Warp& warp, const Instruction& in, const Slot* slots, uint32_t mask) override;
+  void Accesses(Warp& warp, uint32_t lane, const MemoryAccess& access) override;
+  void BarrierOpens(Block& block, uint32_t barrier) override;
+
+  // In the order in which they were found.
+  std::vector<Finding> Take() { return std::move(findings_); }
+
+ private:
+  // An argument as checks see it.
+  struct Argument {
+    ShadowMemory::Region* region = nullptr;
+    uint64_t offset = 0;       // in the region
+    bool all_written = false;  // when the launch began
+    bool races = false;        // the kernel may write to it
+  };
+  // Where one lane's access goes; null sets are not looked at.
+  struct Spot {
+    bool inside = false;  // else the access faults
+    uint64_t window = 0, offset = 0;
+    ByteSet* unwritten = nullptr;
+    CellTable* cells = nullptr;
+    uint64_t at = 0;    // in both
+    uint64_t held = 0;  // bytes from there to the end; behind it is padding
+    const std::byte* data = nullptr;
+    uint32_t grain = 1;
+  };
+  // One access of all lanes of an instruction.
+  struct Addresses {
+    StateSpace space = StateSpace::kNone;
+    uint32_t mask = 0;
+    uint32_t bytes = 0;  // of each lane
+    uint64_t of[kLanes];
+  };
+
+  // All lanes, one behind the other without gaps.
+  struct Row {
+    Spot spot;  // of the first lane
+    uint32_t bytes = 0;
+    CellPage* page = nullptr;  // where races are looked for; cells from `first` on
+    uint32_t first = 0, cells = 0, each = 0;
+  };
+
+  std::optional<Row> RowOf(const Warp& warp, const Addresses& addresses);
+  // False, with nothing done, where the lanes have to be looked at one by one.
+  bool CheckReadRow(const Warp& warp, const Row& row);
+  bool CheckWriteRow(const Warp& warp, const Row& row, const std::byte* values);
+  Addresses AddressesOf(const Warp& warp, const Instruction& in, StateSpace space, Slot slot,
+                        uint32_t which, uint32_t bytes, uint32_t mask) const;
+  Spot SpotOf(const Warp& warp, StateSpace space, uint64_t address, uint32_t lane);
+  Spot SpotIn(const Warp& warp, uint64_t window, uint64_t offset, uint32_t lane);
+  // SpotOf, where `spot` is that of another address of the same access.
+  void Move(Spot& spot, const Warp& warp, StateSpace space, uint64_t address, uint32_t lane);
+
+  void Load(Warp& warp, const Instruction& in, const Slot* slots, uint32_t mask);
+  void Store(Warp& warp, const Instruction& in, const Slot* slots, uint32_t mask);
+  void Atomic(Warp& warp, const Instruction& in, const Slot* slots, uint32_t mask);
+  void Copy(Warp& warp, const Instruction& in, const Slot* slots, uint32_t mask);
+  void LoadMatrices(Warp& warp, const Instruction& in, const Slot* slots, uint32_t mask);
+  void StoreMatrices(Warp& warp, const Instruction& in, const Slot* slots, uint32_t mask);
+  // mbarriers and the copies that arrive at them.
+  void Arrive(const Warp& warp, const Instruction& in, const Slot& slot, uint32_t which,
+              uint32_t mask, bool copies);
+  void Synchronise(Warp& warp, const Instruction& in, const Slot* slots, uint32_t mask);
+  void Control(Warp& warp, const Instruction& in, const Slot* slots, uint32_t mask);
+
+  // Whether all lanes read only written bytes of memory that nobody races for.
+  bool IsPlain(const Addresses& addresses) const;
+  void CheckRead(const Warp& warp, uint32_t lane, const Spot& spot, uint32_t bytes);
+  void CheckWrite(const Warp& warp, uint32_t lane, const Spot& spot, const std::byte* values,
+                  uint32_t bytes, bool is_async);
+  // The bytes of a read that nobody wrote.
+  uint64_t PoisonOf(const Spot& spot, uint32_t bytes) const;
+  void Poison(const Warp& warp, uint32_t lane, const Spot& spot, uint32_t bytes, uint64_t poison);
+  void CheckOperand(Warp& warp, const Slot& slot, uint32_t mask, const char* what);
+
+  RegisterPoison& PoisonOf(const Warp& warp) { return poison_[warp.first_thread / kLanes]; }
+  void Report(FindingKind kind, std::string what, uint32_t thread, const Spot* spot,
+              std::optional<Stamp> other = {});
+  void ReportRace(const Collision& found, bool writes, uint32_t thread, const Spot& spot);
+  FindingSide SideOf(uint32_t pc, uint32_t thread, uint64_t block) const;
+  uint64_t BlockOf(uint32_t interval) const;
+
+  CheckedLaunch launch_;
+  const LaunchMemory& memory_;
+  ShadowMemory& shadow_;
+  const KernelFacts& facts_;
+  std::vector<Argument> arguments_;
+  bool wants_accesses_ = false;
+  uint32_t floor_ = 0;  // interval of the launch
+  uint32_t grain_ = 1;  // of arguments: bytes of a cell
+
+  Block* block_ = nullptr;
+  uint64_t block_index_ = 0;
+  bool ordered_ = false;  // the block has watched what others write
+  std::vector<std::pair<uint32_t, uint64_t>> block_starts_;  // first interval, block
+  Clocks clocks_;
+  CellTable shared_cells_;
+  ByteSet shared_unwritten_, local_unwritten_;
+  std::vector<RegisterPoison> poison_;  // by warp
+  // Of the instruction in execution: its accesses are known and those told are not wanted, or they
+  // are those of a copy that goes on beside the warp.
+  bool known_ = false, is_async_ = false;
+
+  std::vector<Finding> findings_;
+  std::map<std::array<uint64_t, 4>, size_t> found_;
+};
+
+}  // namespace hloscope::ptx

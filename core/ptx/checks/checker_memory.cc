@@ -1,0 +1,424 @@
+// Checker: loads, stores, atomics and copies.
+#include <algorithm>
+#include <bit>
+#include <cstring>
+
+#include "core/ptx/checks/checker.h"
+#include "core/ptx/machine/access.h"
+
+namespace hloscope::ptx {
+namespace {
+
+constexpr uint32_t kMostRowBytes = 32;  // of a lane
+
+constexpr uint64_t Low(uint32_t count) {
+  return count >= 64 ? ~uint64_t{0} : (uint64_t{1} << count) - 1;
+}
+
+// What a register of `slot` gets from `bytes` loaded bytes, `poison` a bit for each.
+uint8_t Loaded(uint64_t poison, const Instruction& in, uint32_t bytes) {
+  const auto bits = static_cast<uint8_t>(poison & Low(bytes));
+  return bits != 0 && RowOf(in.type).kind == TypeKind::kSigned ? 0xff : bits;
+}
+
+template <typename T>
+bool AllDiffer(const std::byte* a, const std::byte* b, uint32_t bytes) {
+  uint32_t equal = 0;
+  for (uint32_t i = 0; i < bytes / sizeof(T); ++i) {
+    T x, y;
+    std::memcpy(&x, a + i * sizeof(T), sizeof(T));
+    std::memcpy(&y, b + i * sizeof(T), sizeof(T));
+    equal |= x == y;
+  }
+  return equal == 0;
+}
+
+bool IsSame(const std::byte* a, const std::byte* b, uint32_t bytes) {
+  if (bytes == 4) return !AllDiffer<uint32_t>(a, b, 4);
+  if (bytes == 2) return !AllDiffer<uint16_t>(a, b, 2);
+  return std::memcmp(a, b, bytes) == 0;
+}
+
+// Whether no part of `grain` bytes is the same.
+bool DiffersEverywhere(const std::byte* a, const std::byte* b, uint32_t bytes, uint32_t grain) {
+  switch (grain) {
+    case 1:
+      return AllDiffer<uint8_t>(a, b, bytes);
+    case 2:
+      return AllDiffer<uint16_t>(a, b, bytes);
+    case 4:
+      return AllDiffer<uint32_t>(a, b, bytes);
+    case 8:
+      return AllDiffer<uint64_t>(a, b, bytes);
+    default:
+      return false;
+  }
+}
+
+template <typename T>
+void GatherColumn(const Warp& warp, const Slot& slot, uint32_t bytes, uint32_t stride,
+                  std::byte* to) {
+  const Values<T> values = Read<T>(warp, slot);
+  for (uint32_t l = 0; l < kLanes; ++l) std::memcpy(to + l * stride, &values.v[l], bytes);
+}
+
+// What all lanes store, one lane behind the other.
+void GatherStored(const Warp& warp, const Slot* slots, uint32_t width, uint32_t bytes,
+                  std::byte* to) {
+  if (width == 1 && slots[0].bytes == bytes) {
+    std::memcpy(to, SourceOf(warp, slots[0]), kLanes * bytes);
+    return;
+  }
+  for (uint32_t v = 0; v < width; ++v) {
+    const auto gather = slots[v].bytes == 2   ? GatherColumn<uint16_t>
+                        : slots[v].bytes == 4 ? GatherColumn<uint32_t>
+                                              : GatherColumn<uint64_t>;
+    gather(warp, slots[v], bytes, width * bytes, to + v * bytes);
+  }
+}
+
+}  // namespace
+
+bool Checker::IsPlain(const Addresses& a) const {
+  if (IsShared(a.space) || a.space == StateSpace::kLocal) return false;
+  if (a.space == StateSpace::kParam || a.space == StateSpace::kParamEntry) return true;
+  uint64_t low = ~uint64_t{0}, high = 0;
+  for (uint32_t l = 0; l < kLanes; ++l) {
+    const uint64_t address = (a.mask >> l & 1) != 0 ? a.of[l] : a.of[std::countr_zero(a.mask)];
+    low = std::min(low, address);
+    high = std::max(high, address);
+  }
+  const uint64_t window = low >> kWindowShift;
+  if (window != high >> kWindowShift || window < kFirstArgumentWindow) return false;
+  const uint64_t number = window - kFirstArgumentWindow;
+  if (number >= arguments_.size()) return true;
+  const Argument& argument = arguments_[number];
+  if (argument.races && !ordered_) return false;
+  const uint64_t end = (high & ((uint64_t{1} << kWindowShift) - 1)) + a.bytes;
+  const uint64_t begin = low & ((uint64_t{1} << kWindowShift) - 1);
+  if (!launch_.uninitialised) return true;
+  if (end > memory_.arguments[number].bytes) return false;
+  return argument.all_written ||
+         (end - begin <= 4096 &&
+          !argument.region->unwritten.AnyIn(argument.offset + begin, argument.offset + end));
+}
+
+void Checker::CheckRead(const Warp& warp, uint32_t lane, const Spot& spot, uint32_t bytes) {
+  if (spot.cells == nullptr) return;
+  const auto end = static_cast<uint32_t>(std::min<uint64_t>(bytes, spot.held));
+  const bool shared = spot.window == kSharedWindow;
+  const uint32_t thread = warp.first_thread + lane;
+  const RaceSearch search(clocks_, shared ? clocks_.first() : floor_, thread / kLanes);
+  const Stamp me = Stamp::Of(clocks_.Now(thread / kLanes), block_->pc, false, thread);
+  for (uint32_t i = 0; i < end; i += spot.grain) {
+    const uint64_t cell = (spot.at + i) / spot.grain;
+    const auto found = search.Read(spot.cells->PageOf(cell), cell % Stamps::kCount, me);
+    if (!found) continue;
+    Spot at = spot;
+    at.offset += i;
+    ReportRace(*found, false, thread, at);
+  }
+}
+
+void Checker::CheckWrite(const Warp& warp, uint32_t lane, const Spot& spot, const std::byte* values,
+                         uint32_t bytes, bool is_async) {
+  if (spot.cells == nullptr || bytes > spot.held) return;
+  const bool shared = spot.window == kSharedWindow;
+  const uint32_t thread = warp.first_thread + lane, number = thread / kLanes;
+  const RaceSearch search(clocks_, shared ? clocks_.first() : floor_, number);
+  const uint32_t now = clocks_.Now(is_async ? kLanes + number : number);
+  const Stamp me = Stamp::Of(now, block_->pc, is_async, thread);
+  for (uint32_t i = 0; i < bytes; i += spot.grain) {
+    const uint32_t size = std::min(spot.grain, bytes - i);
+    // What a copy brings comes later: what is there now says nothing.
+    const bool changes = is_async || !IsSame(spot.data + i, values + i, size);
+    const uint64_t cell = (spot.at + i) / spot.grain;
+    const auto found = search.Write(spot.cells->PageOf(cell), cell % Stamps::kCount, me, changes);
+    if (!found) continue;
+    Spot at = spot;
+    at.offset += i;
+    ReportRace(*found, true, thread, at);
+  }
+}
+
+uint64_t Checker::PoisonOf(const Spot& spot, uint32_t bytes) const {
+  if (!launch_.uninitialised) return 0;
+  const auto held = static_cast<uint32_t>(std::min<uint64_t>(bytes, spot.held));
+  uint64_t poison = Low(bytes) & ~Low(held);
+  // The word around the last narrow element may end behind the argument.
+  if (facts_.has_swaps && bytes <= 4 && held > 0) poison = 0;
+  if (held > 0 && spot.unwritten != nullptr) poison |= spot.unwritten->Get(spot.at, held);
+  return poison;
+}
+
+// A store to an argument is where poison has arrived: it is reported once, and then counts as
+// written.
+void Checker::Poison(const Warp& warp, uint32_t lane, const Spot& spot, uint32_t bytes,
+                     uint64_t poison) {
+  if (spot.unwritten == nullptr || bytes > spot.held) return;
+  const bool own = spot.window == kSharedWindow || spot.window == kLocalWindow;
+  if (!own && poison != 0) {
+    Spot at = spot;
+    at.offset += static_cast<uint64_t>(std::countr_zero(poison));
+    Report(FindingKind::kUninitialised, "stores what is computed of what nobody wrote",
+           warp.first_thread + lane, &at);
+    poison = 0;
+  }
+  spot.unwritten->Put(spot.at, bytes, poison);
+}
+
+// Rows are gone through as a whole where nothing is to be found; a row over the end of a page is
+// not.
+std::optional<Checker::Row> Checker::RowOf(const Warp& warp, const Addresses& a) {
+  if (a.mask != kAllLanes || a.bytes > kMostRowBytes || (a.bytes & (a.bytes - 1)) != 0)
+    return std::nullopt;
+  uint64_t differs = 0;
+  for (uint32_t l = 0; l < kLanes; ++l) differs |= a.of[l] ^ (a.of[0] + l * a.bytes);
+  if (differs != 0) return std::nullopt;
+  Row row{SpotOf(warp, a.space, a.of[0], 0), a.bytes * kLanes};
+  const Spot& spot = row.spot;
+  if (!spot.inside || spot.held < row.bytes || spot.window == kLocalWindow) return std::nullopt;
+  if (spot.cells == nullptr) return row;
+  const uint64_t cell = spot.at / spot.grain;
+  row.first = cell % Stamps::kCount;
+  row.cells = row.bytes / spot.grain;
+  row.each = a.bytes / spot.grain;
+  if (spot.at % spot.grain != 0 || row.first + row.cells > Stamps::kCount) return std::nullopt;
+  row.page = &spot.cells->PageOf(cell);
+  return row;
+}
+
+bool Checker::CheckReadRow(const Warp& warp, const Row& row) {
+  const Spot& spot = row.spot;
+  if (spot.unwritten != nullptr && spot.unwritten->AnyIn(spot.at, spot.at + row.bytes))
+    return false;
+  if (spot.cells == nullptr) return true;
+  const uint32_t number = warp.first_thread / kLanes;
+  const RaceSearch search(clocks_, spot.window == kSharedWindow ? clocks_.first() : floor_, number);
+  const Stamp me = Stamp::Of(clocks_.Now(number), block_->pc, false, warp.first_thread);
+  return search.ReadRow(*row.page, row.first, row.cells, row.each, me);
+}
+
+bool Checker::CheckWriteRow(const Warp& warp, const Row& row, const std::byte* values) {
+  const Spot& spot = row.spot;
+  if (spot.cells != nullptr) {
+    if (!DiffersEverywhere(spot.data, values, row.bytes, spot.grain)) return false;
+    const uint32_t number = warp.first_thread / kLanes;
+    const RaceSearch search(clocks_, spot.window == kSharedWindow ? clocks_.first() : floor_,
+                            number);
+    const Stamp me = Stamp::Of(clocks_.Now(number), block_->pc, false, warp.first_thread);
+    if (!search.WriteRow(*row.page, row.first, row.cells, row.each, me)) return false;
+  }
+  if (spot.unwritten != nullptr) spot.unwritten->Fill(spot.at, spot.at + row.bytes, false);
+  return true;
+}
+
+void Checker::Load(Warp& warp, const Instruction& in, const Slot* s, uint32_t mask) {
+  const uint32_t width = in.vector_width(), bytes = BytesOf(in.type);
+  const Addresses addresses =
+      AddressesOf(warp, in, ModifierStateSpace(in), s[width], 0, bytes * width, mask);
+  const bool follows = launch_.uninitialised;
+  RegisterPoison* const registers = follows ? &PoisonOf(warp) : nullptr;
+  if (follows) CheckOperand(warp, s[width], mask, "loads from an address that nobody wrote");
+  uint64_t poison[kLanes] = {};
+  uint64_t any = 0;
+  if (IsOrdered(in) && facts_.orders_blocks) ordered_ = true;
+  const auto done = [&] {
+    if (IsPlain(addresses)) return true;
+    if (IsOrdered(in)) return false;
+    const std::optional<Row> row = RowOf(warp, addresses);
+    return row.has_value() && CheckReadRow(warp, *row);
+  };
+  if (!done()) {
+    Spot spot;
+    for (uint32_t l = 0; l < kLanes; ++l) {
+      if ((mask >> l & 1) == 0) continue;
+      Move(spot, warp, addresses.space, addresses.of[l], l);
+      if (!spot.inside) continue;
+      if (!IsOrdered(in)) CheckRead(warp, l, spot, addresses.bytes);
+      poison[l] = PoisonOf(spot, addresses.bytes);
+      any |= poison[l];
+    }
+  }
+  if (!follows || (any == 0 && !registers->any())) return;
+  const uint32_t guard = registers->Guard(in.guard);
+  for (uint32_t v = 0; v < width; ++v) {
+    PoisonedLanes lanes;
+    for (uint32_t l = 0; l < kLanes; ++l)
+      lanes[l] = (guard >> l & 1) != 0 ? 0xff : Loaded(poison[l] >> (v * bytes), in, bytes);
+    registers->Put(s[v], lanes, mask | guard);
+  }
+}
+
+void Checker::Store(Warp& warp, const Instruction& in, const Slot* s, uint32_t mask) {
+  const uint32_t width = in.vector_width(), bytes = BytesOf(in.type);
+  const Addresses addresses =
+      AddressesOf(warp, in, ModifierStateSpace(in), s[0], 0, bytes * width, mask);
+  const bool poisoned = launch_.uninitialised && PoisonOf(warp).any();
+  PoisonedLanes lanes[8];
+  if (poisoned) {
+    CheckOperand(warp, s[0], mask, "stores to an address that nobody wrote");
+    if (in.guard != Slot::kAbsent)
+      CheckOperand(warp, Slot{in.guard, 0}, mask, "stores or not by what nobody wrote");
+    for (uint32_t v = 0; v < width; ++v) lanes[v] = PoisonOf(warp).Get(s[1 + v]);
+  }
+  if (!poisoned && !IsOrdered(in)) {
+    if (const std::optional<Row> row = RowOf(warp, addresses)) {
+      std::byte values[kLanes * kMostRowBytes];
+      if (row->spot.cells != nullptr) GatherStored(warp, s + 1, width, bytes, values);
+      if (CheckWriteRow(warp, *row, values)) return;
+    }
+  }
+  Spot spot;
+  for (uint32_t l = 0; l < kLanes; ++l) {
+    if ((mask >> l & 1) == 0) continue;
+    Move(spot, warp, addresses.space, addresses.of[l], l);
+    if (!spot.inside) continue;
+    if (spot.cells != nullptr && !IsOrdered(in)) {
+      std::byte values[64];
+      for (uint32_t v = 0; v < width; ++v) {
+        const uint64_t bits = ReadLane(warp, s[1 + v], l);
+        std::memcpy(values + v * bytes, &bits, bytes);
+      }
+      CheckWrite(warp, l, spot, values, addresses.bytes, false);
+    }
+    uint64_t poison = 0;
+    for (uint32_t v = 0; v < width && poisoned; ++v)
+      poison |= (lanes[v][l] & Low(bytes)) << (v * bytes);
+    Poison(warp, l, spot, addresses.bytes, poison);
+  }
+}
+
+// Atomics race with nobody. What they leave is poisoned by what was there and by what they add.
+void Checker::Atomic(Warp& warp, const Instruction& in, const Slot* s, uint32_t mask) {
+  if (facts_.orders_blocks) ordered_ = true;
+  if (!launch_.uninitialised) return;
+  const bool returns = in.operation != Operation::kRed;
+  const Slot* const from = returns ? s + 1 : s;
+  const uint32_t bytes = BytesOf(in.type);
+  RegisterPoison& registers = PoisonOf(warp);
+  CheckOperand(warp, from[0], mask, "updates an address that nobody wrote");
+  PoisonedLanes result{};
+  const PoisonedLanes value = registers.Get(from[1]);
+  for (uint32_t l = 0; l < kLanes; ++l) {
+    if ((mask >> l & 1) == 0) continue;
+    const Spot spot = SpotOf(warp, ModifierStateSpace(in), AddressOf(warp, in, from[0], l), l);
+    if (!spot.inside) continue;
+    const uint64_t held = PoisonOf(spot, bytes);
+    result[l] = held != 0 ? 0xff : 0;
+    const bool replaces =
+        in.operation != Operation::kAtomCas && ModifierAtomic(in) == Atomic::kExch;
+    const bool left = value[l] != 0 || (held != 0 && !replaces);
+    Poison(warp, l, spot, bytes, left ? Low(bytes) : 0);
+  }
+  if (returns && (registers.any() || std::ranges::any_of(result, [](auto p) { return p != 0; })))
+    registers.Put(s[0], result, mask);
+}
+
+// A copy reads when it starts; what it brings is there when its group was waited for.
+void Checker::Copy(Warp& warp, const Instruction& in, const Slot* s, uint32_t mask) {
+  if (launch_.uninitialised) {
+    CheckOperand(warp, s[0], mask, "copies to an address that nobody wrote");
+    CheckOperand(warp, s[1], mask, "copies from an address that nobody wrote");
+  }
+  for (uint32_t l = 0; l < kLanes; ++l) {
+    if ((mask >> l & 1) == 0) continue;
+    uint32_t bytes = in.value;
+    if (in.operation == Operation::kCpAsyncIgnore) {
+      if ((ReadMask(warp, s[2]) >> l & 1) != 0) bytes = 0;
+    } else if (s[2].present()) {
+      bytes = std::min(bytes, static_cast<uint32_t>(ReadLane(warp, s[2], l)));
+    }
+    uint64_t poison = 0;
+    if (bytes > 0) {
+      const Spot from = SpotOf(warp, StateSpace::kGlobal, AddressOf(warp, in, s[1], l, 1), l);
+      if (!from.inside) continue;
+      CheckRead(warp, l, from, bytes);
+      poison = PoisonOf(from, bytes);
+    }
+    const Spot to = SpotOf(warp, StateSpace::kShared, AddressOf(warp, in, s[0], l), l);
+    if (!to.inside) continue;
+    CheckWrite(warp, l, to, nullptr, in.value, true);
+    Poison(warp, l, to, in.value, poison);
+  }
+}
+
+// Row i of matrix x lies where lane 8 * x + i says; lane l gets two elements of row l / 4.
+void Checker::LoadMatrices(Warp& warp, const Instruction& in, const Slot* s, uint32_t mask) {
+  const uint32_t matrices = in.slot_count - 1;
+  const bool follows = launch_.uninitialised;
+  if (follows) CheckOperand(warp, s[matrices], mask, "loads from an address that nobody wrote");
+  uint64_t rows[kLanes] = {};
+  uint64_t any = 0;
+  Spot spot;
+  for (uint32_t l = 0; l < 8 * matrices; ++l) {
+    Move(spot, warp, ModifierStateSpace(in), AddressOf(warp, in, s[matrices], l), l);
+    if (!spot.inside) continue;
+    CheckRead(warp, l, spot, 16);
+    rows[l] = PoisonOf(spot, 16);
+    any |= rows[l];
+  }
+  if (!follows || (any == 0 && !PoisonOf(warp).any())) return;
+  const bool trans = ModifierTrans(in) == Trans::kOn;
+  for (uint32_t x = 0; x < matrices; ++x) {
+    PoisonedLanes lanes;
+    for (uint32_t l = 0; l < kLanes; ++l) {
+      const uint32_t i = l / 4, j = l % 4 * 2;
+      const auto element = [&](uint32_t row, uint32_t column) {
+        return static_cast<uint8_t>(rows[8 * x + row] >> (2 * column) & 3);
+      };
+      lanes[l] = static_cast<uint8_t>(trans ? element(j, i) | element(j + 1, i) << 2
+                                            : element(i, j) | element(i, j + 1) << 2);
+    }
+    PoisonOf(warp).Put(s[x], lanes, mask);
+  }
+}
+
+void Checker::StoreMatrices(Warp& warp, const Instruction& in, const Slot* s, uint32_t mask) {
+  const uint32_t matrices = in.slot_count - 1;
+  const bool trans = ModifierTrans(in) == Trans::kOn;
+  if (launch_.uninitialised)
+    CheckOperand(warp, s[0], mask, "stores to an address that nobody wrote");
+  uint16_t values[4][8][8];
+  uint64_t rows[kLanes] = {};
+  for (uint32_t x = 0; x < matrices; ++x) {
+    const auto a = Read<uint32_t>(warp, s[1 + x]);
+    const PoisonedLanes poison =
+        launch_.uninitialised ? PoisonOf(warp).Get(s[1 + x]) : PoisonedLanes{};
+    for (uint32_t l = 0; l < kLanes; ++l) {
+      const uint32_t i = l / 4, j = l % 4 * 2;
+      const auto put = [&](uint32_t row, uint32_t column, uint32_t half) {
+        values[x][row][column] = static_cast<uint16_t>(a.v[l] >> (16 * half));
+        rows[8 * x + row] |= uint64_t{poison[l] >> (2 * half) & 3u} << (2 * column);
+      };
+      put(trans ? j : i, trans ? i : j, 0);
+      put(trans ? j + 1 : i, trans ? i : j + 1, 1);
+    }
+  }
+  Spot spot;
+  for (uint32_t l = 0; l < 8 * matrices; ++l) {
+    Move(spot, warp, ModifierStateSpace(in), AddressOf(warp, in, s[0], l), l);
+    if (!spot.inside) continue;
+    CheckWrite(warp, l, spot, reinterpret_cast<const std::byte*>(values[l / 8][l % 8]), 16, false);
+    Poison(warp, l, spot, 16, rows[l]);
+  }
+}
+
+// Of instructions that Before does not know.
+void Checker::Accesses(Warp& warp, uint32_t lane, const MemoryAccess& access) {
+  if (known_) return;
+  const Spot spot = SpotIn(warp, access.window, access.offset, lane);
+  if (!spot.inside) return;
+  const bool barrier =
+      access.window == kSharedWindow && access.bytes == 8 && clocks_.IsBarrier(access.offset);
+  if (!access.writes) {
+    if (!barrier) CheckRead(warp, lane, spot, access.bytes);
+    return;
+  }
+  if (!barrier) CheckWrite(warp, lane, spot, access.value, access.bytes, is_async_);
+  for (uint32_t i = 0; i < access.bytes; i += 64)
+    if (spot.unwritten != nullptr && access.bytes <= spot.held)
+      spot.unwritten->Put(spot.at + i, std::min(64u, access.bytes - i), 0);
+}
+
+}  // namespace hloscope::ptx

@@ -1,0 +1,74 @@
+// Clocks: intervals of warps and of their copies, and what each warp knows of the others.
+#include "core/ptx/checks/clocks.h"
+
+#include <algorithm>
+
+namespace hloscope::ptx {
+
+void Clocks::Start(uint32_t warps, uint32_t& interval) {
+  warps_ = warps;
+  first_ = ++interval;
+  now_.fill(interval);
+  barriers_.clear();
+  for (uint32_t w = 0; w < warps; ++w) {
+    known_[w].fill(interval - 1);
+    known_of_all_[w] = interval - 1;
+    groups_[w].clear();
+  }
+}
+
+void Clocks::Meet(uint32_t participants, uint32_t& interval) {
+  Row all{};
+  for (uint32_t w = 0; w < kLanes; ++w) {
+    if ((participants >> w & 1) == 0) continue;
+    for (uint32_t a = 0; a < kAgents; ++a) all[a] = std::max(all[a], known_[w][a]);
+    all[w] = std::max(all[w], now_[w]);
+  }
+  ++interval;
+  for (uint32_t w = 0; w < kLanes; ++w) {
+    if ((participants >> w & 1) == 0) continue;
+    known_[w] = all;
+    now_[w] = interval;
+    Summarise(w);
+  }
+}
+
+void Clocks::Commit(uint32_t warp, uint32_t& interval) {
+  groups_[warp].push_back(now_[kLanes + warp]);
+  now_[kLanes + warp] = ++interval;
+}
+
+void Clocks::Wait(uint32_t warp, uint32_t left) {
+  std::deque<uint32_t>& groups = groups_[warp];
+  while (groups.size() > left) {
+    uint32_t& known = known_[warp][kLanes + warp];
+    known = std::max(known, groups.front());
+    groups.pop_front();
+  }
+}
+
+// Copies bring what they wrote, not what the warp that started them knows.
+void Clocks::Arrive(uint32_t agent, uint64_t barrier, uint32_t& interval) {
+  Row& row = barriers_[barrier];
+  row[agent] = std::max(row[agent], now_[agent]);
+  now_[agent] = ++interval;
+  if (agent >= kLanes) return;
+  for (uint32_t a = 0; a < kAgents; ++a) row[a] = std::max(row[a], known_[agent][a]);
+}
+
+void Clocks::Leave(uint32_t warp, uint64_t barrier) {
+  const auto found = barriers_.find(barrier);
+  if (found == barriers_.end()) return;
+  for (uint32_t a = 0; a < kAgents; ++a)
+    known_[warp][a] = std::max(known_[warp][a], found->second[a]);
+  Summarise(warp);
+}
+
+void Clocks::Summarise(uint32_t warp) {
+  uint32_t least = ~uint32_t{0};
+  for (uint32_t w = 0; w < warps_; ++w)
+    if (w != warp) least = std::min(least, known_[warp][w]);
+  known_of_all_[warp] = least;
+}
+
+}  // namespace hloscope::ptx

@@ -1,0 +1,57 @@
+// Clocks: what of the other warps of its block each warp knows to be done.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <deque>
+#include <unordered_map>
+
+#include "core/ptx/machine/state.h"
+
+namespace hloscope::ptx {
+
+// Time is cut into intervals, numbered over all blocks of a run. A warp is in one interval from one
+// barrier to the next. Who acts are the warps and, kLanes numbers above each, the copies that it
+// started (cp.async), which go on beside it until it waits for them.
+class Clocks {
+ public:
+  static constexpr uint32_t kAgents = 2 * kLanes;
+
+  // A block begins. `interval` is the last that was given out; it is counted on.
+  void Start(uint32_t warps, uint32_t& interval);
+  // The warps of `participants` (a bit for each) have met.
+  void Meet(uint32_t participants, uint32_t& interval);
+  // The copies that a warp has started and not yet closed are a group of its own.
+  void Commit(uint32_t warp, uint32_t& interval);
+  // A warp has waited until no more than `left` of its groups go on.
+  void Wait(uint32_t warp, uint32_t left);
+
+  // mbarriers, by their address: a warp has arrived, or the copies that it started, or has waited.
+  void MakeBarrier(uint64_t barrier) { barriers_.try_emplace(barrier); }
+  bool IsBarrier(uint64_t address) const { return barriers_.contains(address); }
+  void Arrive(uint32_t agent, uint64_t barrier, uint32_t& interval);
+  void Leave(uint32_t warp, uint64_t barrier);
+
+  uint32_t first() const { return first_; }  // interval of the block
+  uint32_t Now(uint32_t agent) const { return now_[agent]; }
+  // What `warp` knows of every other warp of the block; of itself it knows all.
+  uint32_t KnownOfAll(uint32_t warp) const { return known_of_all_[warp]; }
+  // Whether `warp` knows that what `agent` did in `interval` of this block is done.
+  bool Knows(uint32_t warp, uint32_t agent, uint32_t interval) const {
+    return warp == agent || interval <= known_[warp][agent];
+  }
+
+ private:
+  using Row = std::array<uint32_t, kAgents>;
+  void Summarise(uint32_t warp);
+
+  uint32_t warps_ = 0;
+  uint32_t first_ = 0;
+  std::array<uint32_t, kAgents> now_{};
+  std::array<Row, kLanes> known_{};
+  std::array<uint32_t, kLanes> known_of_all_{};
+  std::array<std::deque<uint32_t>, kLanes> groups_;  // the last interval of each
+  std::unordered_map<uint64_t, Row> barriers_;       // what is known behind each
+};
+
+}  // namespace hloscope::ptx

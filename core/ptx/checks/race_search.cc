@@ -1,0 +1,54 @@
+// RaceSearch: rows of cells where nothing is to be found.
+#include "core/ptx/checks/race_search.h"
+
+#include <bit>
+
+namespace hloscope::ptx {
+
+// One of another block is not given up for one of this block.
+void RaceSearch::KeepOther(CellPage& page, uint32_t i, Stamp read) const {
+  if (page.other_read == nullptr) page.other_read = std::make_unique<Stamps>();
+  if (IsOfOtherBlock(read.interval) || !IsOfOtherBlock(page.other_read->interval[i]))
+    page.other_read->Set(i, read);
+}
+
+bool RaceSearch::AllOrdered(const Stamps& stamps, uint32_t i, uint32_t count) const {
+  // In the block: what all its warps have behind a barrier, which says nothing of copies.
+  const uint32_t known = floor_ == first_ ? clocks_.KnownOfAll(warp_) : floor_ - 1;
+  const uint32_t copies = floor_ == first_ ? Stamp::kAsync : 0;
+  const uint32_t* const interval = stamps.interval + i;
+  const uint32_t* const who = stamps.who + i;
+  uint32_t open = 0;
+  for (uint32_t k = 0; k < count; ++k) {
+    const uint32_t is_known =
+        interval[k] < floor_ || (interval[k] <= known && (who[k] & copies) == 0);
+    const uint32_t is_own = interval[k] >= first_ && Stamp::AgentOf(who[k]) == warp_;
+    open |= (is_known | is_own) ^ 1;
+  }
+  return open == 0;
+}
+
+bool RaceSearch::ReadRow(CellPage& page, uint32_t i, uint32_t count, uint32_t each,
+                         Stamp me) const {
+  if (page.read == nullptr) page.read = std::make_unique<Stamps>();
+  if (!AllOrdered(page.write, i, count) || !AllOrdered(*page.read, i, count)) return false;
+  const int shift = std::countr_zero(each);
+  for (uint32_t k = 0; k < count; ++k) page.read->interval[i + k] = me.interval;
+  for (uint32_t k = 0; k < count; ++k) page.read->who[i + k] = me.who + (k >> shift);
+  return true;
+}
+
+bool RaceSearch::WriteRow(CellPage& page, uint32_t i, uint32_t count, uint32_t each,
+                          Stamp me) const {
+  if (!AllOrdered(page.write, i, count) ||
+      (page.read != nullptr && !AllOrdered(*page.read, i, count)) ||
+      (page.other_read != nullptr && !AllOrdered(*page.other_read, i, count))) {
+    return false;
+  }
+  const int shift = std::countr_zero(each);
+  for (uint32_t k = 0; k < count; ++k) page.write.interval[i + k] = me.interval;
+  for (uint32_t k = 0; k < count; ++k) page.write.who[i + k] = me.who + (k >> shift);
+  return true;
+}
+
+}  // namespace hloscope::ptx

@@ -1,0 +1,51 @@
+// ShadowMemory: what the launches of a run did to the memory that they share: which of its bytes
+// nobody wrote yet, and who accessed each part last.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <deque>
+#include <optional>
+#include <span>
+#include <unordered_map>
+
+#include "core/ptx/checks/byte_set.h"
+#include "core/ptx/checks/cells.h"
+#include "core/ptx/checks/kernel_facts.h"
+
+namespace hloscope::ptx {
+
+// For one run at a time, and not for several threads.
+class ShadowMemory {
+ public:
+  // Memory that was allocated for one purpose or many; its bytes count as never written.
+  struct Region {
+    const std::byte* data = nullptr;
+    uint64_t bytes = 0;
+    ByteSet unwritten;
+    CellTable cells;
+
+    uint64_t OffsetOf(const std::byte* at) const { return static_cast<uint64_t>(at - data); }
+  };
+
+  Region& Add(std::span<const std::byte> memory, bool written = false);
+  // The one that holds all of `memory`; null: none does.
+  Region* Find(std::span<const std::byte> memory);
+
+  // What was done to memory by others than kernels. Memory of no region is no concern.
+  void Written(std::span<const std::byte> memory);
+  void Copied(const std::byte* from, const std::byte* to, uint64_t bytes);
+  // The first byte of `memory` that nobody wrote, by its place in it; nullopt: all are written.
+  std::optional<uint64_t> FirstUnwritten(std::span<const std::byte> memory);
+
+  // Worked out once for each kernel, which has to stay where it is.
+  const KernelFacts& FactsOf(const Kernel& kernel);
+
+  uint32_t interval = 0;  // the last that was given out: see Clocks
+
+ private:
+  std::deque<Region> regions_;
+  std::unordered_map<const Kernel*, KernelFacts> facts_;
+};
+
+}  // namespace hloscope::ptx

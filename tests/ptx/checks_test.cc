@@ -1,0 +1,201 @@
+// Checks: races, what nobody wrote, and orders of blocks and warps.
+#include <set>
+
+#include "core/ptx/checks/shadow_memory.h"
+#include "core/ptx/checks/shuffle_order.h"
+#include "tests/ptx/kernel.h"
+
+namespace hloscope::ptx {
+namespace {
+
+const std::string kStore = "\nadd.s64 %rd7, %rd3, %rd4;\nst.global.b32 [%rd7], %r4;";
+
+// Runs with all checks; memory 2 (the results) was never written, the others were.
+std::vector<Finding> Check(const std::string& body, uint32_t threads = 32, uint32_t blocks = 1,
+                           size_t out_bytes = 4096) {
+  std::vector<std::byte> memory[3] = {std::vector<std::byte>(4096), std::vector<std::byte>(4096),
+                                      std::vector<std::byte>(out_bytes)};
+  ShadowMemory shadow;
+  shadow.Add(memory[0], true);
+  shadow.Add(memory[1], false);
+  shadow.Add(memory[2], false);
+  const auto module = Module::Parse(KernelText(body), "k.ptx");
+  EXPECT_TRUE(module.has_value()) << (module.has_value() ? "" : module.error().ToString());
+  if (!module.has_value()) return {};
+  LaunchRequest request{"k", {blocks, 1, 1}, {threads, 1, 1}, 1024, {}, 0};
+  for (auto& m : memory) request.arguments.push_back({m, {}});
+  LaunchOptions options;
+  options.checks = {true, true, &shadow};
+  const auto result = Launch(*module, request, options);
+  EXPECT_TRUE(result.has_value()) << (result.has_value() ? "" : result.error().ToString());
+  if (!result.has_value()) return {};
+  EXPECT_FALSE(result->fault.has_value()) << result->fault->ToString();
+  return result->findings;
+}
+
+std::string Only(const std::vector<Finding>& findings) {
+  if (findings.size() != 1) return std::to_string(findings.size()) + " findings";
+  return findings[0].ToString();
+}
+
+// Each thread writes its number to shared memory and reads that of its mirror image.
+std::string Mirror(const std::string& barrier) {
+  return "mov.b32 %r2, sh;\nshl.b32 %r3, %r1, 2;\nadd.s32 %r5, %r2, %r3;\n"
+         "st.shared.b32 [%r5], %r1;\n" +
+         barrier +
+         "\nsub.s32 %r6, 252, %r3;\nadd.s32 %r7, %r2, %r6;\nld.shared.b32 %r4, [%r7];" + kStore;
+}
+
+TEST(PtxChecks, ABarrierOrdersWarps) { EXPECT_EQ(Check(Mirror("bar.sync 0;"), 64).size(), 0u); }
+
+TEST(PtxChecks, AMissingBarrierIsARace) {
+  // The first warp reads what the second has not written yet, the second what the first wrote.
+  const std::vector<Finding> findings = Check(Mirror(""), 64);
+  ASSERT_GE(findings.size(), 1u);
+  const Finding* race = nullptr;
+  for (const Finding& f : findings) {
+    if (f.kind == FindingKind::kRace) race = &f;
+  }
+  ASSERT_NE(race, nullptr);
+  ASSERT_TRUE(race->other.has_value());
+  EXPECT_NE(race->at.place.line, race->other->place.line);
+  EXPECT_EQ(race->memory, "shared memory");
+  EXPECT_GE(race->count, 1u);
+}
+
+TEST(PtxChecks, StoringTheSameValueIsNoRace) {
+  EXPECT_EQ(Check("mov.b32 %r2, sh;\nmov.b32 %r4, 7;\nst.shared.b32 [%r2], %r4;" + kStore, 64)
+                .size(),
+            0u);
+}
+
+TEST(PtxChecks, ACopyIsThereWhenItWasWaitedFor) {
+  const auto body = [](const std::string& wait) {
+    return "mov.b32 %r2, sh;\nshl.b32 %r3, %r1, 2;\nadd.s32 %r5, %r2, %r3;\nadd.s64 %rd5, %rd1, "
+           "%rd4;\ncp.async.ca.shared.global [%r5], [%rd5], 4;\ncp.async.commit_group;\n" +
+           wait + "\nld.shared.b32 %r4, [%r5];" + kStore;
+  };
+  EXPECT_EQ(Check(body("cp.async.wait_group 0;")).size(), 0u);
+  EXPECT_EQ(Check(body("cp.async.wait_all;")).size(), 0u);
+  const std::vector<Finding> findings = Check(body("cp.async.wait_group 1;"));
+  ASSERT_EQ(findings.size(), 1u);
+  EXPECT_EQ(findings[0].what,
+            "reads what a copy that nobody waited for wrote, with no barrier between them");
+}
+
+TEST(PtxChecks, BlocksHaveNoOrder) {
+  // Every block stores its number to one place.
+  EXPECT_EQ(Only(Check("mov.u32 %r4, %ctaid.x;\nst.global.b32 [%rd3], %r4;", 1, 2)),
+            "k.ptx:18:1: race: `st.global.b32` writes what a thread of another block wrote, and "
+            "blocks have no order, byte 0 of argument 2; kernel k, block (1, 0, 0), thread (0, 0, "
+            "0); the other: k.ptx:18:1: `st.global.b32`, block (0, 0, 0), thread (0, 0, 0)");
+  EXPECT_EQ(Check("mov.u32 %r4, %ctaid.x;\nmul.wide.u32 %rd5, %r4, 4;\nadd.s64 %rd6, %rd3, %rd5;\n"
+                  "st.global.b32 [%rd6], %r4;",
+                  1, 8)
+                .size(),
+            0u);
+  EXPECT_EQ(Check("mov.b32 %r4, 1;\nred.global.add.u32 [%rd1], %r4;", 32, 8).size(), 0u);
+}
+
+TEST(PtxChecks, AnotherBlocksInputMustNotBeWritten) {
+  // In place, one further than the own element.
+  const std::string body =
+      "mov.u32 %r2, %ctaid.x;\nmul.wide.u32 %rd5, %r2, 4;\nadd.s64 %rd6, %rd1, %rd5;\n"
+      "ld.global.b32 %r3, [%rd6+4];\nadd.s32 %r3, %r3, 1;\nst.global.b32 [%rd6], %r3;";
+  const std::vector<Finding> findings = Check(body, 1, 2);
+  ASSERT_EQ(findings.size(), 1u);
+  EXPECT_EQ(findings[0].what,
+            "writes what a thread of another block read, and blocks have no order");
+}
+
+TEST(PtxChecks, NarrowNeighboursAreNoRace) {
+  EXPECT_EQ(Check("mov.u32 %r2, %ctaid.x;\ncvt.u64.u32 %rd5, %r2;\nadd.s64 %rd6, %rd3, %rd5;\n"
+                  "cvt.u16.u32 %rs1, %r2;\nst.global.b8 [%rd6], %rs1;",
+                  1, 8)
+                .size(),
+            0u);
+}
+
+TEST(PtxChecks, WhatNobodyWroteIsFoundWhereItDecides) {
+  const std::string load = "add.s64 %rd5, %rd2, %rd4;\nld.global.b32 %r4, [%rd5];\n";
+  EXPECT_EQ(Only(Check(load + "add.s32 %r4, %r4, 1;" + kStore)),
+            "k.ptx:21:1: uninitialised: `st.global.b32` stores what is computed of what nobody "
+            "wrote, byte 0 of argument 2; kernel k, block (0, 0, 0), thread (0, 0, 0); 32 times");
+  EXPECT_EQ(Check(load + "mov.b32 %r4, 1;" + kStore).size(), 0u) << "thrown away";
+  EXPECT_EQ(Check(load + "setp.lt.u32 %p1, %r1, 99;\nselp.b32 %r4, 5, %r4, %p1;" + kStore).size(),
+            0u)
+      << "not chosen";
+  EXPECT_EQ(Check(load + "setp.eq.s32 %p1, %r4, 1;\n@%p1 bra out;\nout:").size(), 0u)
+      << "no lane branches";
+  const std::vector<Finding> branch =
+      Check(load + "setp.ne.s32 %p1, %r4, 1;\n@%p1 bra out;\nout:");
+  ASSERT_EQ(branch.size(), 1u);
+  EXPECT_EQ(branch[0].what, "branches on what nobody wrote");
+  const std::vector<Finding> address =
+      Check(load + "and.b32 %r4, %r4, 4;\ncvt.u64.u32 %rd6, %r4;\nadd.s64 %rd6, %rd1, %rd6;\n"
+                   "ld.global.b32 %r4, [%rd6];");
+  ASSERT_EQ(address.size(), 1u);
+  EXPECT_EQ(address[0].what, "loads from an address that nobody wrote");
+}
+
+TEST(PtxChecks, PoisonIsFollowedByBytes) {
+  // Two of four bytes were written; only those are used.
+  const std::string body =
+      "mov.b32 %r2, sh;\nshl.b32 %r3, %r1, 2;\nadd.s32 %r5, %r2, %r3;\nmov.b16 %rs1, 7;\n"
+      "st.shared.b16 [%r5], %rs1;\nld.shared.b32 %r6, [%r5];\n";
+  EXPECT_EQ(Check(body + "mov.b32 {%rs2, %rs3}, %r6;\ncvt.u32.u16 %r4, %rs2;" + kStore).size(), 0u);
+  EXPECT_EQ(Check(body + "mov.b32 {%rs2, %rs3}, %r6;\ncvt.u32.u16 %r4, %rs3;" + kStore).size(), 1u);
+  EXPECT_EQ(Check(body + "and.b32 %r4, %r6, 65535;" + kStore).size(), 0u);
+  EXPECT_EQ(Check(body + "shr.u32 %r4, %r6, 16;" + kStore).size(), 1u);
+  EXPECT_EQ(Check(body + "shl.b32 %r4, %r6, 16;" + kStore).size(), 0u);
+  EXPECT_EQ(Check(body + "prmt.b32 %r4, %r6, %r1, 0x5410;" + kStore).size(), 0u);
+  EXPECT_EQ(Check(body + "bfe.u32 %r4, %r6, 4, 12;" + kStore).size(), 0u);
+}
+
+TEST(PtxChecks, APaddingReadIsPoison) {
+  const std::string load =
+      "ld.global.v4.b32 {%r2, %r3, %r4, %r5}, [%rd3];\n";  // of 12 bytes that the kernel wrote
+  const std::string write =
+      "mov.b32 %r6, 1;\nst.global.b32 [%rd3], %r6;\nst.global.b32 [%rd3+4], %r6;\n"
+      "st.global.b32 [%rd3+8], %r6;\n";
+  EXPECT_EQ(Check(write + load + "st.global.b32 [%rd1], %r4;", 1, 1, 12).size(), 0u);
+  EXPECT_EQ(Check(write + load + "st.global.b32 [%rd1], %r5;", 1, 1, 12).size(), 1u);
+}
+
+TEST(PtxChecks, ShufflesTakePoisonAlong) {
+  const std::string body =
+      "mov.b32 %r4, 1;\nadd.s64 %rd5, %rd2, %rd4;\nsetp.eq.s32 %p1, %r1, 3;\n@%p1 ld.global.b32 "
+      "%r4, [%rd5];\nshfl.sync.idx.b32 %r4, %r4, ";
+  EXPECT_EQ(Check(body + "2, 31, -1;" + kStore).size(), 0u);
+  EXPECT_EQ(Check(body + "3, 31, -1;" + kStore).size(), 1u);
+}
+
+TEST(PtxChecks, OrdersArePermutations) {
+  for (const uint64_t count : {1u, 2u, 3u, 31u, 32u, 1000u}) {
+    std::set<uint64_t> seen;
+    for (uint64_t i = 0; i < count; ++i) {
+      const uint64_t at = ShuffledIndex(i, count, 7);
+      EXPECT_LT(at, count);
+      seen.insert(at);
+    }
+    EXPECT_EQ(seen.size(), count);
+  }
+  EXPECT_NE(ShuffledLanes(1), ShuffledLanes(2));
+}
+
+TEST(PtxChecks, AShuffledOrderIsSeen) {
+  // The last block that stores wins.
+  const auto last = [](std::optional<uint64_t> seed) {
+    LaunchOptions options;
+    options.shuffle = seed;
+    return RunKernel("mov.u32 %r4, %ctaid.x;\nst.global.b32 [%rd3], %r4;", {}, {}, 4, 1, 64,
+                     options)
+        .As<uint32_t>(2)[0];
+  };
+  EXPECT_EQ(last({}), 63u);
+  EXPECT_NE(last(1), 63u);
+  EXPECT_EQ(last(1), last(1));
+}
+
+}  // namespace
+}  // namespace hloscope::ptx
