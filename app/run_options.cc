@@ -41,8 +41,8 @@ Result<int64_t> BytesFromText(std::string_view text) {
 }
 
 // The first flag that has no effect on the platform; null: there is none.
-const std::string* FindUseless(
-    std::string_view platform, std::span<const std::pair<std::string, std::string>> flags) {
+const std::string* FindUseless(std::string_view platform,
+                               std::span<const std::pair<std::string, std::string>> flags) {
   const auto found = std::ranges::find_if(
       flags, [&](const auto& flag) { return !replay::ReadsFlag(platform, flag.first); });
   return found == flags.end() ? nullptr : &found->first;
@@ -190,6 +190,18 @@ std::vector<OptionSpec> RunOptionSet::MachineSpecs() {
        .target = &as_dumped_,
        .help = "run the kernels that lie beside the module in its dump (the default of " +
                replay::PlatformNames(replay::kRunsDumps) + ")"},
+      {.name = "--check",
+       .target = &checks_,
+       .help = "what a simulated GPU (" + replay::PlatformNames(replay::kSimulatesGpu) +
+               ") looks for: memory (accesses outside of it: always), race, uninitialised; none: "
+               "memory alone",
+       .value = "WHAT",
+       .choices = {"memory", "race", "uninitialised", "none"}},
+      {.name = "--shuffle",
+       .target = &shuffle_,
+       .help = "the order in which a simulated GPU runs blocks, warps and lanes of atomics is made "
+               "of this seed; kernels whose results depend on it are found",
+       .value = "SEED"},
       PythonOption(&python_),
       {.name = "--no-verify",
        .target = &no_verify_,
@@ -237,6 +249,7 @@ Status RunOptionSet::Prepare(const Context& context) {
   request_.limits = context.limits;
   HLOSCOPE_TRY(PrepareReference());
   HLOSCOPE_TRY(PrepareFlags(context.limits));
+  HLOSCOPE_TRY(PrepareChecks());
   return PrepareTargets();
 }
 
@@ -253,6 +266,26 @@ Status RunOptionSet::PrepareFlags(const Limits& limits) {
   if (xla_options_.names_any()) return std::unexpected(UselessFlag(PlatformName(), *useless));
   request_.notes.push_back(fmt::format("XLA flags have no effect on {}", PlatformName()));
   return {};
+}
+
+Status RunOptionSet::PrepareChecks() {
+  if (shuffle_ && *shuffle_ < 0) return InputError("--shuffle: expected at least 0");
+  if (shuffle_) request_.shuffle = static_cast<uint64_t>(*shuffle_);
+  const auto asked = [&](std::string_view name) {
+    return std::ranges::find(checks_, name) != checks_.end();
+  };
+  request_.check_races = asked("race");
+  request_.check_uninitialised = asked("uninitialised");
+  const bool asks = request_.check_races || request_.check_uninitialised;
+  if (asks && asked("none")) {
+    return InputError("--check: none and others contradict one another");
+  }
+  const replay::PlatformRow* const row = replay::FindPlatform(PlatformName());
+  const bool simulates = row != nullptr && row->Has(replay::kSimulatesGpu);
+  if (simulates || (checks_.empty() && !shuffle_)) return {};
+  return InputError(
+      fmt::format("{}: {} simulates no GPU", shuffle_ ? "--shuffle" : "--check", PlatformName()),
+      "platforms that do: " + replay::PlatformNames(replay::kSimulatesGpu));
 }
 
 // The platform runs kernels that lie in a dump.

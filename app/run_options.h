@@ -56,12 +56,14 @@ class RunOptionSet {
   std::string_view PlatformName() const;
   Status PrepareFlags(const Limits& limits);
   Status PrepareTargets();
+  Status PrepareChecks();
   Status PrepareReference();
   Status Verify(const dump::LoadedModule& loaded, const Limits& limits) const;
 
   debug::RunRequest request_;
   int64_t seed_ = 0, threads_ = 0;
-  std::optional<int64_t> fill_elided_;
+  std::optional<int64_t> fill_elided_, shuffle_;
+  std::vector<std::string> checks_;
   std::string input_format_, denormals_ = "keep", python_, target_, reference_target_;
   std::optional<std::string> memory_, find_;
   std::vector<std::string> pythons_;

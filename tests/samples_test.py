@@ -93,6 +93,19 @@ class Samples(unittest.TestCase):
             status, (comparison,), _ = hloscope('compare', trace, again)
             self.assertEqual((status, comparison['status']), (0, 'ok'))
 
+    def test_checks_find_nothing_in_sound_kernels(self):
+        module, = glob.glob(f'{SAMPLES}/softmax_passes_a100/*.before_optimizations.txt')
+        status, records, errors = hloscope('run', module, '--platform', 'xla-gpu-sim', '--check', 'race,uninitialised', '--shuffle', '3')
+        self.assertEqual((status, errors), (0, ''), records)
+        self.assertEqual((records[-1]['status'], records[-1]['checks']), ('ran', []))
+        self.assertIn('in the order of seed 3 in 1 launches', records[-1]['warnings'][0])
+
+    def test_checks_are_for_simulated_gpus(self):
+        for option in (('--check', 'race'), ('--shuffle', '1')):
+            status, records, errors = hloscope('run', forms(FOLDERS[0], 'before_optimizations')[0], '--platform', 'interpreter', *option)
+            self.assertEqual(status, 2)
+            self.assertIn(f'{option[0]}: interpreter simulates no GPU', errors + str(records))
+
     def test_kernels_that_are_not_there_are_named_with_the_fix(self):
         module = forms(FOLDERS[0], 'before_optimizations')[0]
         status, records, _ = hloscope('run', module, '--platform', 'xla-gpu-sim')

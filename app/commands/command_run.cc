@@ -227,7 +227,7 @@ class RunCommand : public Command {
 
   int Tell(const std::string& file, RunReport& report, const Context& context,
            const std::stop_token& stop) {
-    const int status = app::ExitStatusOf(report.status);
+    const int status = app::ExitStatusOf(report);
     std::string line;
     if (!context.json) PrintOut(RunReportText(file, report));
     if (context.json) line = RunReportJson(file, report);

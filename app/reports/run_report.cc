@@ -62,6 +62,50 @@ void WriteExecuted(JsonWriter& json, const replay::RunExecuted& executed) {
   json.EndArray().EndObject();
 }
 
+void WriteSide(JsonWriter& json, std::string_view key, const replay::RunFinding::Side& side) {
+  json.Key(key).BeginObject().Field("file", side.file).Field("line", side.line);
+  json.Field("column", side.column).Field("form", side.form);
+  for (const auto& [name, at] :
+       {std::pair("block", &side.block), std::pair("thread", &side.thread)}) {
+    json.Key(name).BeginArray();
+    for (const int64_t i : *at) json.Value(i);
+    json.EndArray();
+  }
+  json.EndObject();
+}
+
+void WriteChecks(JsonWriter& json, const std::vector<replay::RunFinding>& findings) {
+  json.Key("checks").BeginArray();
+  for (const replay::RunFinding& finding : findings) {
+    json.BeginObject().Field("kind", finding.kind).Field("what", finding.what);
+    json.Field("instruction", finding.instruction).Field("kernel", finding.kernel);
+    if (finding.at) WriteSide(json, "at", *finding.at);
+    if (finding.other) WriteSide(json, "other", *finding.other);
+    if (!finding.memory.empty()) {
+      json.Field("memory", finding.memory).Field("byte", finding.byte);
+    }
+    json.Field("count", finding.count).EndObject();
+  }
+  json.EndArray();
+}
+
+std::string SideText(const replay::RunFinding::Side& side) {
+  return fmt::format("{}:{}:{}: `{}` of block ({}), thread ({})", side.file, side.line, side.column,
+                     side.form, fmt::join(side.block, ", "), fmt::join(side.thread, ", "));
+}
+
+// "  race in fusion.3, kernel loop_fusion, byte 4 of shared memory, 32 times:" and a line a side.
+std::string CheckText(const replay::RunFinding& finding) {
+  std::string out = fmt::format("  {} in {}", finding.kind, finding.instruction);
+  if (!finding.kernel.empty()) out += ", kernel " + finding.kernel;
+  if (!finding.memory.empty()) out += fmt::format(", byte {} of {}", finding.byte, finding.memory);
+  if (finding.count > 1) out += fmt::format(", {} times", finding.count);
+  if (!finding.at) return out + ": " + finding.what + "\n";
+  out += fmt::format("\n    {} {}\n", SideText(*finding.at), finding.what);
+  if (finding.other) out += fmt::format("    the other: {}\n", SideText(*finding.other));
+  return out;
+}
+
 void WriteRepeat(JsonWriter& json, const debug::RepeatReport& repeat) {
   json.Key("repeat").BeginObject().Field("runs", repeat.runs).Field("bits", repeat.same_bits);
   json.Key("differing_run");
@@ -219,7 +263,9 @@ std::string RunReportJson(const std::string& file, const RunReport& report) {
         .Field("time_us", fallback.time_us)
         .EndObject();
   }
-  json.EndArray().Key("executed");
+  json.EndArray();
+  WriteChecks(json, report.checks);
+  json.Key("executed");
   if (report.executed) {
     WriteExecuted(json, *report.executed);
   } else {
@@ -270,6 +316,7 @@ std::string RunReportText(const std::string& file, const RunReport& report) {
         fmt::format("  no {} was found\n",
                     *report.found_no_nonfinite == debug::NonFiniteKind::kNan ? "NaN" : "infinity");
   }
+  for (const replay::RunFinding& finding : report.checks) out += CheckText(finding);
   for (const std::string& warning : report.warnings) out += "  warning: " + warning + "\n";
   if (ran && report.executed) out += ExecutedText(*report.executed);
   return ran ? out + TimingText(report) : out;
@@ -296,6 +343,11 @@ int ExitStatusOf(RunStatus status) {
       return kBadInput;
   }
   return kBadInput;
+}
+
+int ExitStatusOf(const RunReport& report) {
+  const int status = ExitStatusOf(report.status);
+  return status == kGood && !report.checks.empty() ? kDiffers : status;
 }
 
 }  // namespace hloscope::app

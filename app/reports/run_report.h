@@ -16,5 +16,7 @@ std::string RunReportText(const std::string& file, const debug::RunReport& repor
 // Its error, which names at least `file`.
 std::optional<Error> RunReportError(const std::string& file, const debug::RunReport& report);
 int ExitStatusOf(debug::RunStatus status);
+// That of its status, or kDiffers where all is well but checks found something.
+int ExitStatusOf(const debug::RunReport& report);
 
 }  // namespace hloscope::app

@@ -34,8 +34,9 @@ enum PlatformFlag : uint32_t {
   // Its kernels take an array of s1 or u1 for a byte an element, its buffers hold a bit an element
   // (XLA:CPU 0.11.2; shown by the kernel's own ir-no-opt.ll beside the buffer assignment).
   kOverrunsBits = 1 << 8,
-  kDefault = 1 << 9,  // what a module runs on where nobody names a platform
-  kRunsDumps = 1 << 10,  // runs the kernels that lie beside a module in its dump
+  kDefault = 1 << 9,        // what a module runs on where nobody names a platform
+  kRunsDumps = 1 << 10,     // runs the kernels that lie beside a module in its dump
+  kSimulatesGpu = 1 << 11,  // kernels run on a simulated GPU, which checks what hardware does not
 };
 
 struct PlatformRow {

@@ -42,6 +42,10 @@ struct RunOptions {
   // GpuTargetNames() or a file (empty: none).
   std::string module_file;
   std::string gpu_target;
+  // Of running, for platforms that simulate a GPU: what is looked for beside accesses outside of
+  // memory, and the seed of the order of blocks, warps and lanes of atomics (absent: their own).
+  bool check_races = false, check_uninitialised = false;
+  std::optional<uint64_t> shuffle;
   // Of loading: what our compiler made of a module may come from the user's cache and go there.
   bool object_cache = false;
   // NAME=value for the process that runs it; without effect in this process.

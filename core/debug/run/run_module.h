@@ -119,6 +119,7 @@ struct RunReport {
   std::optional<NonFinite> first_nonfinite;          // --find, on the interpreter
   std::optional<NonFiniteKind> found_no_nonfinite;   // --find looked for that, in vain
   std::vector<replay::RunFallback> fallbacks;        // each as often as it happened
+  std::vector<replay::RunFinding> checks;            // what checks of a simulated GPU found
   std::optional<replay::RunExecuted> executed;       // of platforms that tell it: the last run's
   std::vector<std::string> warnings;    // "out3 is not among the expected values: not compared" …
   std::optional<Error> error;           // for kUnsupported, kError and kDied: the first

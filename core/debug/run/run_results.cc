@@ -50,9 +50,29 @@ void ResultCollector::Take(replay::RunEvent event) {
   if (auto* fallback = std::get_if<replay::RunFallback>(&event)) {
     report_.fallbacks.push_back(std::move(*fallback));
   }
+  if (auto* found = std::get_if<replay::RunFinding>(&event)) {
+    KeepFinding(std::move(*found));
+  }
   if (auto* executed = std::get_if<replay::RunExecuted>(&event)) {
     report_.executed = std::move(*executed);
   }
+}
+
+// Runs on other inputs find the same again.
+void ResultCollector::KeepFinding(replay::RunFinding finding) {
+  const auto line = [](const std::optional<replay::RunFinding::Side>& side) {
+    return side ? side->line : -1;
+  };
+  for (replay::RunFinding& known : report_.checks) {
+    if (known.kind != finding.kind || known.instruction != finding.instruction ||
+        known.kernel != finding.kernel || known.memory != finding.memory ||
+        line(known.at) != line(finding.at) || line(known.other) != line(finding.other)) {
+      continue;
+    }
+    known.count += finding.count;
+    return;
+  }
+  report_.checks.push_back(std::move(finding));
 }
 
 void ResultCollector::Keep(replay::LeafResult result) {

@@ -35,6 +35,7 @@ class ResultCollector : public replay::RunStream {
 
  private:
   void Keep(replay::LeafResult result);
+  void KeepFinding(replay::RunFinding finding);
 
   std::vector<Leaves> lists_;
   std::optional<replay::SearchFinding> finding_;

@@ -4,6 +4,7 @@
 #include <array>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -130,6 +131,22 @@ struct RunFault {
   Error error;
 };
 
+// What a check of a simulated GPU found: threads at instructions of kernels.
+struct RunFinding {
+  struct Side {
+    std::string file, form;  // of PTX; the instruction as written
+    int64_t line = 0, column = 0;
+    std::array<int64_t, 3> block{}, thread{};
+  };
+  // "race", "uninitialised", "barrier", "memory", "order"; in words; the instruction that launched
+  // the kernel.
+  std::string kind, what, instruction, kernel;
+  std::optional<Side> at, other;  // of a race: the earlier access
+  std::string memory;             // "shared memory", "argument 2"; empty: none
+  int64_t byte = 0;               // in it
+  int64_t count = 1;              // how often the same was found
+};
+
 // The trace that a library's own profiler made of a run, as the bytes of a file of a format that
 // the profiler reads.
 struct TraceFile {
@@ -137,9 +154,9 @@ struct TraceFile {
   int64_t start_ns = 0;  // what its time 0 is; 0: it says so itself, or nobody does
 };
 
-using RunEvent =
-    std::variant<LeafResult, CapturedValue, SearchFinding, RunWarning, RunFallback, TraceSlice,
-                 TraceSteps, TraceSamples, TraceFile, RunProgress, RunFault, RunExecuted>;
+using RunEvent = std::variant<LeafResult, CapturedValue, SearchFinding, RunWarning, RunFallback,
+                              TraceSlice, TraceSteps, TraceSamples, TraceFile, RunProgress,
+                              RunFault, RunExecuted, RunFinding>;
 
 class RunStream {
  public:

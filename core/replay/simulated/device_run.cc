@@ -33,12 +33,21 @@ Result<Value> DeviceRun::Run(std::span<const Value> arguments) {
   HLOSCOPE_TRY(Allocate());
   HLOSCOPE_TRY(WriteInputs(arguments));
   HLOSCOPE_TRY(RunSequence(0));
+  CheckResults();
   // XLA is sometimes given a module whose result is in a tuple of its own.
   const Shape& shape = program_.module->shape(program_.module->entry().root);
   const Shape& wanted = loaded_.result_shape;
   size_t next = 0;
   if (wanted.IsTuple() || !shape.IsTuple()) return ValueOf(shape, program_.results, next);
   return ValueOf(shape.elements()[0], program_.results, next);
+}
+
+void DeviceRun::CheckResults() {
+  const std::string root(program_.module->name(program_.module->entry().root));
+  for (size_t i = 0; i < program_.results.size(); ++i) {
+    const Slice& slice = program_.results[i];
+    if (slice.known()) checks_.CheckResult(root, i, {At(slice), static_cast<size_t>(slice.bytes)});
+  }
 }
 
 Status DeviceRun::Allocate() {
@@ -53,6 +62,7 @@ Status DeviceRun::Allocate() {
     }
     eval::Buffer buffer = *std::move(allocated);
     std::memset(buffer.data(), kPoison, static_cast<size_t>(padded));
+    checks_.Allocated({buffer.data(), static_cast<size_t>(padded)});
     allocations_.push_back(std::move(buffer));
   }
   return {};
@@ -131,16 +141,32 @@ Status DeviceRun::RunCallee(const DeviceStep& step, size_t callee, int64_t itera
 
 Status DeviceRun::RunKernels(const DeviceStep& step) {
   for (const auto& [from, to] : step.copies) {
-    std::memmove(At(to), At(from), static_cast<size_t>(std::min(from.bytes, to.bytes)));
+    const auto bytes = static_cast<size_t>(std::min(from.bytes, to.bytes));
+    std::memmove(At(to), At(from), bytes);
+    checks_.Copied(At(from), At(to), bytes);
   }
   for (const KernelLaunch& launch : step.launches) {
-    HLOSCOPE_TRY(Launch(step.id, launch));
+    HLOSCOPE_TRY(Launch(step, launch));
     ++counts_.kernels;
   }
   return {};
 }
 
-Status DeviceRun::Launch(InstructionId id, const KernelLaunch& launch) {
+std::string DeviceRun::NameOf(const DeviceStep& step, const Slice& slice) const {
+  const hlo::Module& module = *program_.module;
+  size_t next = 0;
+  for (const InstructionId operand : module.operands(step.id)) {
+    const size_t leaves = module.shape(operand).Leaves().size();
+    for (size_t i = 0; i < leaves && next < step.operands.size(); ++i) {
+      if (step.operands[next++] == slice) return fmt::format("operand {}", module.name(operand));
+    }
+  }
+  const auto result = std::ranges::find(step.results, slice);
+  return step.results.size() < 2 ? "the result"
+                                 : fmt::format("result {}", result - step.results.begin());
+}
+
+Status DeviceRun::Launch(const DeviceStep& step, const KernelLaunch& launch) {
   const auto extent = [](const dump::Extent3& e) {
     return std::array{static_cast<uint32_t>(e[0]), static_cast<uint32_t>(e[1]),
                       static_cast<uint32_t>(e[2])};
@@ -162,15 +188,20 @@ Status DeviceRun::Launch(InstructionId id, const KernelLaunch& launch) {
   options.deadline = machine_.options().deadline;
   options.stop = machine_.options().stop;
   options.count_traffic = recorder_ != nullptr;
+  const LaunchedFor launched{std::string(program_.module->name(step.id)),
+                             [&](size_t i) { return NameOf(step, launch.arguments[i]); }};
   HLOSCOPE_ASSIGN_OR_RETURN(
       const ptx::LaunchResult result,
-      ptx::Launch(loaded_.code[static_cast<size_t>(launch.code)], request, options));
+      checks_.Launch(launched, loaded_.code[static_cast<size_t>(launch.code)], request, options));
   if (!result.fault) {
-    if (recorder_ != nullptr) recorder_->Launched(id, launch, result.counters);
+    if (recorder_ != nullptr) recorder_->Launched(step.id, launch, result.counters);
     return {};
   }
-  return std::unexpected(Error{ErrorClass::kDied, result.fault->ToString(), result.fault->place,
-                               "a real device would go on with damaged memory, or stop"});
+  std::string text = result.fault->ToString();
+  text.erase(0, result.fault->place.ToString().size() + 2);  // the error has it too
+  return std::unexpected(
+      Error{ErrorClass::kDied, fmt::format("{}, for {}", text, launched.instruction),
+            result.fault->place, "a real device would go on with damaged memory, or stop"});
 }
 
 Status DeviceRun::RunLoop(const DeviceStep& step) {
@@ -264,6 +295,7 @@ Status DeviceRun::Store(const Value& value, const Shape& shape, std::span<const 
   }
   const Slice& slice = leaves[next++];
   if (shape.IsToken() || !slice.known() || !value.is_array() || value.shape().IsToken()) return {};
+  checks_.Written({At(slice), static_cast<size_t>(slice.bytes)});
   return WriteDeviceArray(value.literal(), shape, {At(slice), static_cast<size_t>(slice.bytes)});
 }
 

@@ -11,6 +11,7 @@
 #include "core/replay/simulated/device_program.h"
 #include "core/replay/simulated/launch_recorder.h"
 #include "core/replay/simulated/loaded_program.h"
+#include "core/replay/simulated/run_checks.h"
 #include "core/replay/simulated/step_observer.h"
 
 namespace hloscope::replay {
@@ -25,19 +26,21 @@ class DeviceRun {
  public:
   // `observer`: who is shown the steps; `recorder`: takes them down and counts what launches do;
   // null: nobody.
-  DeviceRun(const LoadedProgram& loaded, eval::Machine& machine, StepObserver* observer = nullptr,
-            LaunchRecorder* recorder = nullptr)
+  DeviceRun(const LoadedProgram& loaded, eval::Machine& machine, const RunOptions& options,
+            StepObserver* observer = nullptr, LaunchRecorder* recorder = nullptr)
       : program_(loaded.program),
         loaded_(loaded),
         machine_(machine),
         observer_(observer),
-        recorder_(recorder) {}
+        recorder_(recorder),
+        checks_(options) {}
 
   // The value of the root. Errors end the run: a kernel that touches what is not its own (internal
   // to XLA, so an environment error with kernel and line), memory, deadline, what the evaluator
   // cannot do.
   Result<eval::Value> Run(std::span<const eval::Value> arguments);
   const DeviceCounts& counts() const { return counts_; }
+  const RunChecks& checks() const { return checks_; }
 
  private:
   Status Allocate();
@@ -48,7 +51,9 @@ class DeviceRun {
   Status DoStep(const DeviceStep& step);
   Status RunCallee(const DeviceStep& step, size_t callee, int64_t iteration = 0);
   Status RunKernels(const DeviceStep& step);
-  Status Launch(hlo::InstructionId id, const KernelLaunch& launch);
+  Status Launch(const DeviceStep& step, const KernelLaunch& launch);
+  std::string NameOf(const DeviceStep& step, const Slice& slice) const;
+  void CheckResults();
   Status RunLoop(const DeviceStep& step);
   Status RunBranch(const DeviceStep& step);
   Status Evaluate(const DeviceStep& step);
@@ -70,6 +75,7 @@ class DeviceRun {
   std::vector<eval::Buffer> allocations_;
   std::vector<eval::Frame> frames_;  // the loops, branches and calls around the step at hand
   DeviceCounts counts_;
+  RunChecks checks_;
 };
 
 }  // namespace hloscope::replay

@@ -30,18 +30,20 @@ Result<std::optional<eval::Value>> DeviceRunner::RunWhole(
   if (computation != module().entry_id()) return std::nullopt;
   std::optional<LaunchRecorder> recorder;
   if (record_steps_ > 0) recorder.emplace(loaded_, record_steps_, machine.run());
-  DeviceRun run(loaded_, machine, observer_, recorder ? &*recorder : nullptr);
+  DeviceRun run(loaded_, machine, options_, observer_, recorder ? &*recorder : nullptr);
   auto value = run.Run(arguments);
   const std::lock_guard lock(mutex_);
   if (recorder) steps_.insert_or_assign(machine.device(), recorder->Take(machine.device()));
   counts_.kernels += run.counts().kernels;
   counts_.library_calls += run.counts().library_calls;
   counts_.evaluated.Add(run.counts().evaluated);
+  checks_.Add(run.checks());
   if (!value.has_value()) return std::unexpected(std::move(value).error());
   return *std::move(value);
 }
 
 void DeviceRunner::Tell(RunStream& stream) const {
+  checks_.Tell(stream);
   counts_.evaluated.Tell(
       module(), [&](hlo::InstructionId id) { return WhyEvaluated(module(), id); },
       "the evaluator computed it on the same bytes",

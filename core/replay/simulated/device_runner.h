@@ -17,8 +17,13 @@ class DeviceRunner : public eval::CompiledKernels {
  public:
   // `observer`: who is shown the steps; null: nobody. `record_steps`: so many steps of each device
   // are told; 0: none.
-  DeviceRunner(const LoadedProgram& loaded, StepObserver* observer, int64_t record_steps)
-      : loaded_(loaded), observer_(observer), record_steps_(record_steps) {}
+  DeviceRunner(const LoadedProgram& loaded, const RunOptions& options, StepObserver* observer,
+               int64_t record_steps)
+      : loaded_(loaded),
+        options_(options),
+        observer_(observer),
+        record_steps_(record_steps),
+        checks_(options) {}
 
   const hlo::Module& module() const override { return *loaded_.program.module; }
   bool Has(hlo::InstructionId) const override { return false; }
@@ -28,18 +33,20 @@ class DeviceRunner : public eval::CompiledKernels {
       std::span<const eval::Value> arguments) const override;
   void Evaluated(hlo::InstructionId, int64_t) const override {}
 
-  // Behind the run: what ran, and each instruction that the evaluator computed.
+  // Behind the run: what checks found, what ran, and each instruction that the evaluator computed.
   void Tell(RunStream& stream) const;
   // What each device recorded, in order, and its span; both are spent.
   std::pair<std::vector<TraceSteps>, std::vector<eval::DeviceSpan>> TakeSteps() const;
 
  private:
   const LoadedProgram& loaded_;
+  const RunOptions& options_;
   StepObserver* observer_;
   const int64_t record_steps_;
   mutable std::mutex mutex_;  // devices run at the same time
   mutable DeviceCounts counts_;
   mutable std::map<int64_t, std::pair<TraceSteps, eval::DeviceSpan>> steps_;  // by device
+  mutable RunChecks checks_;
 };
 
 }  // namespace hloscope::replay

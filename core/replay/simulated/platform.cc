@@ -106,7 +106,7 @@ class SimulatedExecutable : public EvaluatorExecutable {
     own.capture = CapturePlan();
     own.capture.stage = options.capture.stage;
     own.capture.results = results;
-    const DeviceRunner runner(*loaded_, observer.get(), options.record_steps);
+    const DeviceRunner runner(*loaded_, own, observer.get(), options.record_steps);
     set_compiled(&runner);
     const int64_t start_ns = eval::SteadyNanoseconds();
     auto result = EvaluatorExecutable::Run(inputs, own, stream);

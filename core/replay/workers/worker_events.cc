@@ -214,6 +214,42 @@ void Get(ValueReader& in, RunFault& event) {
   event.error = in.GetError();
 }
 
+void Put(ValueWriter& out, const std::optional<RunFinding::Side>& side) {
+  out.Put(side.has_value());
+  if (!side) return;
+  out.Put(side->file, side->form, side->line, side->column);
+  for (size_t i = 0; i < 3; ++i) out.Put(side->block[i], side->thread[i]);
+}
+void Get(ValueReader& in, std::optional<RunFinding::Side>& side) {
+  if (!in.Get<bool>()) return;
+  side.emplace();
+  side->file = in.Get<std::string>();
+  side->form = in.Get<std::string>();
+  side->line = in.Get<int64_t>();
+  side->column = in.Get<int64_t>();
+  for (size_t i = 0; i < 3; ++i) {
+    side->block[i] = in.Get<int64_t>();
+    side->thread[i] = in.Get<int64_t>();
+  }
+}
+
+void Put(ValueWriter& out, const RunFinding& event) {
+  out.Put(event.kind, event.what, event.instruction, event.kernel, event.memory, event.byte,
+          event.count);
+  Put(out, event.at);
+  Put(out, event.other);
+}
+void Get(ValueReader& in, RunFinding& event) {
+  for (std::string* text :
+       {&event.kind, &event.what, &event.instruction, &event.kernel, &event.memory}) {
+    *text = in.Get<std::string>();
+  }
+  event.byte = in.Get<int64_t>();
+  event.count = in.Get<int64_t>();
+  Get(in, event.at);
+  Get(in, event.other);
+}
+
 // A reader for each alternative of RunEvent, by its number.
 template <typename Event>
 RunEvent Read(ValueReader& in) {
@@ -246,7 +282,8 @@ std::optional<RunEvent> GetEvent(ValueReader& in) {
 void PutOptions(ValueWriter& out, const RunOptions& options) {
   out.Put(options.limits, options.memory_bytes, options.threads, options.deadline,
           options.fill_elided, options.rng_seed, options.run_passes, options.xla_flags,
-          options.record_steps, options.object_cache, options.module_file, options.gpu_target);
+          options.record_steps, options.object_cache, options.module_file, options.gpu_target,
+          options.check_races, options.check_uninitialised, options.shuffle);
   Put(out, options.capture);
 }
 
@@ -264,6 +301,9 @@ RunOptions GetOptions(ValueReader& in) {
   options.object_cache = in.Get<bool>();
   options.module_file = in.Get<std::string>();
   options.gpu_target = in.Get<std::string>();
+  options.check_races = in.Get<bool>();
+  options.check_uninitialised = in.Get<bool>();
+  options.shuffle = in.Get<decltype(options.shuffle)>();
   Get(in, options.capture);
   return options;
 }

@@ -1,0 +1,233 @@
+#!/usr/bin/env python3
+"""Faults planted into the kernels of GPU dumps: each that changes a result, or is a race, has to be found.
+
+  planted_faults.py HLOSCOPE FOLDER… [--faults N] [--seed S] [--kinds A,B] [--untouched] [-v]
+
+FOLDER holds dumps at any depth: modules before optimizations with their PTX beside them. First each dump runs untouched with all
+checks, which must find nothing; with --untouched that is all, and the time beside a run without checks is told. Then N faults are
+planted into the text of the PTX, one at a time, and the dump runs again with all checks, against the reference evaluator. A fault
+that leaves every bit of the results as it was and is found by nothing changed nothing. Exit status 1: a fault was missed, or
+something was found where nothing is."""
+import argparse
+import collections
+import glob
+import json
+import os
+import random
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+import zipfile
+
+CHECKS = ['--check', 'race,uninitialised']
+ADDRESS = re.compile(r'\[\s*(%\w+)\s*(?:\+\s*(-?\d+)\s*)?\]')
+WIDTH = re.compile(r'\.(?:v(\d)\.)?[bfus](8|16|32|64)\b')
+
+
+def barrier(line, _):
+    return '' if re.search(r'\bbar\.sync\b', line) else None
+
+
+def off_by_one(line, rng):
+    """One element, or one whole vector, further."""
+    if not re.search(r'\b(ld|st)\.(global|shared)', line):
+        return None
+    address, width = ADDRESS.search(line), WIDTH.search(line)
+    if not address or not width:
+        return None
+    step = int(width[1] or 1) * int(width[2]) // 8 * rng.choice((1, -1))
+    offset = int(address[2] or 0) + step
+    return line[:address.start()] + f'[{address[1]}+{offset}]' + line[address.end():]
+
+
+def shuffle(line, _):
+    found = re.search(r'(shfl\.sync\.\w+\.b32\s+[^;]*,\s*)(\d+)(,\s*\d+,\s*-1;)', line)
+    if not found:
+        return None
+    distance = int(found[2])
+    return line[:found.start()] + found[1] + str(distance // 2 if distance > 1 else 2) + found[3] + line[found.end():]
+
+
+def predicate(line, _):
+    found = re.search(r'@!?%\w+\s+(?=(ld|st|bra|atom|red)\b)', line)
+    return line[:found.start()] + line[found.end():] if found else None
+
+
+def rounding(line, _):
+    found = re.search(r'\b(cvt|add|sub|mul|fma|div)\.rn\.(?!ftz)', line)
+    if not found or found[1] == 'div':
+        return None
+    return line[:found.start()] + found[1] + '.rz.' + line[found.end():]
+
+
+def operands(line, _):
+    """Two sources that must not be swapped."""
+    found = re.match(r'(\s*(?:@!?%\w+\s+)?(?:sub|div|rem|selp|setp\.(?:lt|le|gt|ge|ltu|gtu|leu|geu)|shl|shr)\.[\w.]+\s+[^,;]+,\s*)([^,;]+),(\s*)([^,;]+)([,;].*)', line)
+    if not found or found[2].strip() == found[4].strip() or not found[4].strip().startswith('%'):
+        return None
+    return found[1] + found[4].strip() + ', ' + found[2].strip() + found[5]
+
+
+KINDS = {'barrier': barrier, 'off_by_one': off_by_one, 'shuffle': shuffle, 'predicate': predicate, 'rounding': rounding, 'operands': operands}
+
+
+class Dump:
+    def __init__(self, module, scratch):
+        self.origin = os.path.dirname(module)
+        self.name = os.path.basename(os.path.dirname(self.origin)) if os.path.basename(self.origin) == 'dump' else os.path.basename(self.origin)
+        self.folder = f'{scratch}/{self.name}'
+        if not os.path.exists(self.folder):
+            shutil.copytree(self.origin, self.folder)
+        self.module = f'{self.folder}/{os.path.basename(module)}'
+        self.stem = os.path.basename(module).split('.before_opt')[0]
+        self.expected, self.clean = f'{scratch}/{self.name}.{self.stem}.expected.npz', f'{scratch}/{self.name}.{self.stem}.clean.npz'
+        text = open(module, errors='replace').read()
+        self.bound = '0.06' if re.search(r'bf16|f8e|f16', text) else '0.005'
+
+    def ptx(self):
+        """(file, number of a line, kernel, line)"""
+        for path in sorted(glob.glob(f'{self.folder}/{self.stem}*.ptx')):
+            kernel = ''
+            for number, line in enumerate(open(path).read().split('\n')):
+                entry = re.search(r'\.entry\s+(\w+)', line)
+                kernel = entry[1] if entry else kernel
+                yield path, number, kernel, line
+
+
+def hloscope(*arguments, timeout=300):
+    """Exit status, the last record, standard error, seconds."""
+    start = time.time()
+    p = subprocess.run([OPTIONS.hloscope, *arguments, '--json'], stdin=subprocess.DEVNULL, capture_output=True, timeout=timeout, text=True, errors='replace')
+    lines = [json.loads(line) for line in p.stdout.splitlines() if line.startswith('{')]
+    return p.returncode, lines[-1] if lines else {}, p.stderr, time.time() - start
+
+
+def simulate(dump, outputs, *more):
+    return hloscope('run', dump.module, '--platform', 'xla-gpu-sim', '--as_dumped', '--seed', '7', '--outputs', outputs, *more)
+
+
+def arrays(path):
+    with zipfile.ZipFile(path) as z:
+        return {name: z.read(name) for name in z.namelist()}
+
+
+def prepare(dump):
+    """Runs it untouched; the findings, and seconds with checks and without. None: the platform does not run it."""
+    status, record, errors, _ = hloscope('run', dump.module, '--platform', 'interpreter', '--seed', '7', '--outputs', dump.expected)
+    if status != 0:
+        raise RuntimeError(f'{dump.name}: {errors or record}')
+    status, _, _, without = simulate(dump, dump.clean)
+    if status == 3:
+        return None
+    status, record, errors, seconds = simulate(dump, dump.clean, *CHECKS)
+    if status not in (0, 1) or not os.path.exists(dump.clean):
+        raise RuntimeError(f'{dump.name}: {errors or record}')
+    return record.get('checks', []), seconds, without
+
+
+def sites(dumps, kinds):
+    """By kind: (dump, file, line, kernel)."""
+    found = collections.defaultdict(list)
+    for dump in dumps:
+        for path, number, kernel, line in dump.ptx():
+            for kind in kinds:
+                if KINDS[kind](line, random.Random(0)) is not None:
+                    found[kind].append((dump, path, number, kernel))
+    return found
+
+
+def judge(dump, kernel, line, outputs):
+    """What became of a fault: 'check' (kernel named), 'line' (and the line), 'value', 'deadline' (of
+    a loop without end, kernel named), 'bits', 'nothing', 'elsewhere'; and the record."""
+    if os.path.exists(outputs):
+        os.remove(outputs)
+    status, record, errors, _ = simulate(dump, outputs, *CHECKS, '--expect', dump.expected, '--abs_error_bound', dump.bound,
+                                         '--rel_error_bound', dump.bound, '--deadline', '30')
+    checks = record.get('checks', [])
+    named = [c for c in checks if c['kernel'] == kernel]
+    if any(side.get('line') == line for c in named for side in (c.get('at', {}), c.get('other', {}))):
+        return 'line', record
+    if named:
+        return 'check', record
+    if record.get('status') == 'differs':
+        return 'value', record
+    if checks:
+        return 'elsewhere', record
+    if status in (2, 3):
+        return 'refused', record
+    if status == 4 and f'kernel {kernel}: its deadline passed' in (record.get('error') or ''):
+        return 'deadline', record
+    if status != 0 or not os.path.exists(outputs):
+        return 'died', record
+    return ('nothing' if arrays(outputs) == arrays(dump.clean) else 'bits'), record
+
+
+def plant(dumps, scratch):
+    rng = random.Random(OPTIONS.seed)
+    places = sites(dumps, OPTIONS.kinds)
+    results, missed = collections.defaultdict(collections.Counter), []
+    for number in range(OPTIONS.faults):
+        kind = OPTIONS.kinds[number % len(OPTIONS.kinds)]
+        if not places[kind]:
+            continue
+        dump, path, at, kernel = places[kind].pop(rng.randrange(len(places[kind])))
+        text = open(path).read()
+        lines = text.split('\n')
+        planted = KINDS[kind](lines[at], rng)
+        lines[at], was = planted, lines[at]
+        with open(path, 'w') as f:
+            f.write('\n'.join(lines))
+        try:
+            verdict, record = judge(dump, kernel, at + 1, f'{scratch}/faulty.npz')
+        finally:
+            with open(path, 'w') as f:
+                f.write(text)
+        results[kind][verdict] += 1
+        where = f'{kind} {dump.name} {os.path.basename(path)}:{at + 1} {kernel}: `{was.strip()}` -> `{planted.strip()}`: {verdict}'
+        if verdict in ('elsewhere', 'died'):
+            missed.append(where + ' ' + json.dumps(record)[-500:])
+        if OPTIONS.verbose:
+            print(where, [(c['kind'], c.get('at', {}).get('line'), c['what']) for c in record.get('checks', [])][:3], record.get('error'), flush=True)
+    return results, missed
+
+
+def main():
+    modules = [m for folder in OPTIONS.folders for m in sorted(glob.glob(folder + '/**/*before_optimizations.txt', recursive=True))
+               if glob.glob(m.split('.before_opt')[0] + '*.ptx')]
+    with tempfile.TemporaryDirectory() as scratch:
+        dumps, false, times = [Dump(m, scratch) for m in modules], 0, []
+        for dump in list(dumps):
+            prepared = prepare(dump)
+            if prepared is None:
+                dumps.remove(dump)
+                continue
+            findings, checked, without = prepared
+            times.append((checked, without))
+            false += len(findings)
+            for finding in findings:
+                print(f'found in the untouched {dump.name}: {json.dumps(finding)}')
+            if OPTIONS.verbose:
+                print(f'{dump.name}: {checked:.2f} s with checks, {without:.2f} s without')
+        print(f'{len(dumps)} dumps untouched: {false} findings; {sum(t[0] for t in times):.1f} s with checks, {sum(t[1] for t in times):.1f} s without')
+        if OPTIONS.untouched:
+            return int(false > 0)
+        results, missed = plant(dumps, scratch)
+        for kind, verdicts in sorted(results.items()):
+            print(kind, dict(verdicts))
+        print(*missed, sep='\n')
+        return int(false > 0 or len(missed) > 0)
+
+
+parser = argparse.ArgumentParser()
+parser.add_argument('hloscope')
+parser.add_argument('folders', nargs='+')
+parser.add_argument('--faults', type=int, default=200)
+parser.add_argument('--seed', type=int, default=1)
+parser.add_argument('--kinds', type=lambda text: text.split(','), default=list(KINDS))
+parser.add_argument('--untouched', action='store_true')
+parser.add_argument('-v', '--verbose', action='store_true')
+OPTIONS = parser.parse_args()
+sys.exit(main())
