@@ -13,7 +13,7 @@ namespace hloscope::ptx {
 namespace {
 
 uint8_t BytesMask(uint32_t bytes) {
-  return bytes >= 8 ? 0xff : static_cast<uint8_t>((1u << bytes) - 1);
+  return static_cast<uint8_t>(bytes >= 8 ? 0xffu : (1u << bytes) - 1);
 }
 uint8_t WholeIf(uint8_t poison) { return poison != 0 ? 0xff : 0; }
 
