@@ -67,7 +67,7 @@ RunEvent EventAbout(std::string_view file, size_t number) {
                     .steps = {{hlo::InstructionId(5u), 1, 10, 20}, {hlo::InstructionId(), 0, 1, 2}},
                     .sums = {{0, 100, 18, 1, 2}},
                     .live = {{12, 4096}}},
-          .kernels = {{.file = text, .blocks = {3, 1, 1}}},
+          .kernels = {{.name = text, .file = text, .blocks = {3, 1, 1}, .threads = {32, 1, 1}}},
           .launches = {{.step = 0, .model_us = 0.5, .figures = {.warp_instructions = 7}}}};
     case 8:
       return replay::TraceSamples{.name = text, .unit = "bytes", .samples = {{3, 0.5}}};
