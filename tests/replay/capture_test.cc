@@ -412,6 +412,10 @@ std::vector<RunEvent> EveryEvent() {
                      "GPU"},
           TraceSamples{"memory", "bytes", {{3, 0.5}, {4, 1.5}}},
           TraceFile{"bytes"},
+          RunFinding{"race", "written twice", "fusion.1", "fusion_1",
+                     RunFinding::Side{"a.ptx", "st.shared.b32", 7, 2, {1, 0, 0}, {33, 0, 0}},
+                     RunFinding::Side{"a.ptx", "ld.shared.b32", 9, 2, {1, 0, 0}, {1, 0, 0}},
+                     "shared memory", 12, 3},
           RunProgress{"instructions", 3, 7},
           RunFault{key, Error{ErrorClass::kInternal, "race", {}, {}}}};
 }

@@ -43,7 +43,7 @@ Result<std::optional<eval::Value>> DeviceRunner::RunWhole(
 }
 
 void DeviceRunner::Tell(RunStream& stream) const {
-  checks_.Tell(stream);
+  TellChecks(stream);
   counts_.evaluated.Tell(
       module(), [&](hlo::InstructionId id) { return WhyEvaluated(module(), id); },
       "the evaluator computed it on the same bytes",

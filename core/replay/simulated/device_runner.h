@@ -35,6 +35,8 @@ class DeviceRunner : public eval::CompiledKernels {
 
   // Behind the run: what checks found, what ran, and each instruction that the evaluator computed.
   void Tell(RunStream& stream) const;
+  // What checks found alone, also of a run that failed.
+  void TellChecks(RunStream& stream) const { checks_.Tell(stream); }
   // What each device recorded, in order, and its span; both are spent.
   std::pair<std::vector<TraceSteps>, std::vector<eval::DeviceSpan>> TakeSteps() const;
 

@@ -115,7 +115,10 @@ class SimulatedExecutable : public EvaluatorExecutable {
     set_compiled(nullptr);
     auto [steps, spans] = runner.TakeSteps();
     TellSteps(std::move(steps), spans, start_ns, run_ns, stream);
-    if (!result.has_value() && (observer == nullptr || !observer->ended())) return result;
+    if (!result.has_value() && (observer == nullptr || !observer->ended())) {
+      runner.TellChecks(stream);  // what ended the run is among them
+      return result;
+    }
     if (!result.has_value()) result = RunResult{.ended_by_plan = true};
     if (observer != nullptr) {
       observer->Finish();
