@@ -107,7 +107,8 @@ struct LaunchOptions {
   Observer* observer = nullptr;
   // Gives other steps than the usual ones (machine/step_changer.h).
   const StepChanger* changer = nullptr;
-  bool count_traffic = false;  // the counters of Counters that say so; takes up to as long again
+  bool count_traffic =
+      false;  // the counters of Counters that say so; takes up to three times as long
   CheckOptions checks;
   // Runs blocks, the warps of a block and the lanes of an atomic in an order made of this seed.
   // Blocks that wait for one another keep theirs.
