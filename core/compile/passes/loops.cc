@@ -217,22 +217,25 @@ class Loop {
     for (const InstructionId user : rewriter_.users(id_)) {
       const bool is_used = rewriter_.has_users(user) || edit_.IsPinned(user) ||
                            rewriter_.root(rewriter_.computation(user)) == user;
-      if (is_used) is_wanted_[static_cast<size_t>(edit_.Int(user, AttributeKey::kIndex))] = true;
+      if (is_used) Want(static_cast<size_t>(edit_.Int(user, AttributeKey::kIndex)));
     }
-    Reach(rewriter_.root(condition_), in_condition_);
-    std::vector<bool> done(count_, false);
-    for (size_t k = 0; k < count_; ++k) {
-      if (!is_wanted_[k] || done[k]) continue;
-      done[k] = true;
-      Reach(edit_.operand(root_, k), in_body_);
-      k = static_cast<size_t>(-1);  // others may be wanted now
+    std::unordered_set<InstructionId> seen;
+    Reach(rewriter_.root(condition_), in_condition_, seen);
+    while (!newly_wanted_.empty()) {
+      const size_t k = newly_wanted_.back();
+      newly_wanted_.pop_back();
+      Reach(edit_.operand(root_, k), in_body_, seen);
     }
     std::erase_if(carried_, [&](InstructionId id) { return !reached_.contains(id); });
   }
-  // Marks the elements that a value is made of.
-  void Reach(InstructionId from, const std::unordered_map<InstructionId, size_t>& elements) {
+  void Want(size_t k) {
+    if (!is_wanted_[k]) newly_wanted_.push_back(k);
+    is_wanted_[k] = true;
+  }
+  // Marks the elements that a value is made of; what is in `seen` has been marked already.
+  void Reach(InstructionId from, const std::unordered_map<InstructionId, size_t>& elements,
+             std::unordered_set<InstructionId>& seen) {
     std::vector<InstructionId> open = {from};
-    std::unordered_set<InstructionId> seen;
     while (!open.empty()) {
       const InstructionId at = open.back();
       open.pop_back();
@@ -242,7 +245,7 @@ class Loop {
         continue;
       }
       if (const auto k = ElementOf(at, elements)) {
-        is_wanted_[*k] = true;
+        Want(*k);
         continue;
       }
       for (const InstructionId operand : rewriter_.operands(at)) open.push_back(operand);
@@ -464,6 +467,7 @@ class Loop {
   size_t count_ = 0;
   std::unordered_map<InstructionId, size_t> in_condition_, in_body_;
   std::vector<bool> is_invariant_, is_wanted_;
+  std::vector<size_t> newly_wanted_;  // whose makers were not looked at yet
   std::vector<InstructionId> carried_, outside_;
   std::unordered_set<InstructionId> reached_;  // of those
   Copies moved_;
