@@ -217,12 +217,6 @@ class Planner {
 
 }  // namespace
 
-std::array<uint32_t, 3> Unflattened(uint64_t index, const std::array<uint32_t, 3>& sizes) {
-  return {static_cast<uint32_t>(index % sizes[0]),
-          static_cast<uint32_t>(index / sizes[0] % sizes[1]),
-          static_cast<uint32_t>(index / sizes[0] / sizes[1])};
-}
-
 uint32_t SmOf(std::string_view target) {
   uint32_t sm = 0;
   if (!target.starts_with("sm_")) return sm;

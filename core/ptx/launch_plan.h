@@ -2,6 +2,7 @@
 // windows of memory, and how many blocks may be in flight.
 #pragma once
 
+#include "core/ptx/machine/coordinates.h"
 #include "core/ptx/machine/run.h"
 #include "core/ptx/module.h"
 
@@ -20,9 +21,6 @@ struct LaunchPlan {
   std::vector<std::byte> parameter_bytes;
   std::vector<std::vector<std::byte>> variable_bytes;
 };
-
-// The index of a block in its grid or of a thread in its block, x first, as coordinates.
-std::array<uint32_t, 3> Unflattened(uint64_t index, const std::array<uint32_t, 3>& sizes);
 
 // Fills `plan`, which the windows of its memory point into. Errors: input for a request that does
 // not fit the entry, unsupported for an instruction that is not executed.

@@ -13,6 +13,7 @@
 #include "core/replay/workers/worker_platform.h"
 #include "core/replay/workers/worker_protocol.h"
 #include "tests/hlo/parsed.h"
+#include "tests/replay/events.h"
 
 namespace hloscope::replay {
 namespace {
@@ -51,23 +52,6 @@ ENTRY e {
   last = f32[2] get-tuple-element(loop), index=1
   ROOT out = f32[2] multiply(last, last)
 })";
-
-class Events : public RunStream {
- public:
-  // All but progress, which goes by the clock.
-  void Take(RunEvent event) override {
-    if (!std::holds_alternative<RunProgress>(event)) all.push_back(std::move(event));
-  }
-  template <typename Event>
-  std::vector<const Event*> Of() const {
-    std::vector<const Event*> some;
-    for (const RunEvent& event : all) {
-      if (const auto* one = std::get_if<Event>(&event)) some.push_back(one);
-    }
-    return some;
-  }
-  std::vector<RunEvent> all;
-};
 
 std::vector<std::vector<Literal>> TwoFloats() {
   const float data[] = {0.5f, -2};

@@ -9,25 +9,12 @@
 #include "core/replay/inputs/inputs.h"
 #include "core/replay/platform.h"
 #include "core/replay/simulated/kernel_meanings.h"
+#include "tests/replay/events.h"
 
 namespace hloscope::replay {
 namespace {
 
 using hlo::Literal;
-
-class Events : public RunStream {
- public:
-  void Take(RunEvent event) override { all.push_back(std::move(event)); }
-  template <typename Event>
-  std::vector<const Event*> Of() const {
-    std::vector<const Event*> some;
-    for (const RunEvent& event : all) {
-      if (const auto* one = std::get_if<Event>(&event)) some.push_back(one);
-    }
-    return some;
-  }
-  std::vector<RunEvent> all;
-};
 
 // A stage of the only module of a sample, loaded beside its kernels.
 struct Loaded {

@@ -9,6 +9,7 @@
 #include "core/debug/diverge/kernel_check.h"
 #include "core/debug/diverge/lone_kernels.h"
 #include "core/debug/diverge/optimised_module.h"
+#include "core/debug/diverge/plain_run.h"
 #include "core/debug/place/placement.h"
 #include "core/hlo/analysis/find_instruction.h"
 
@@ -29,14 +30,10 @@ class LoneDivergence {
  public:
   LoneDivergence(const std::shared_ptr<const Module>& module, const RunRequest& request,
                  const std::stop_token& stop)
-      : module_(module), request_(request), stop_(stop) {
-    verdict_.platform = request.platform;
-    verdict_.reference = request.reference_platform;
-    verdict_.seed = request.seed;
-  }
+      : module_(module), request_(request), stop_(stop), verdict_(VerdictOn(request)) {}
 
   Result<DivergeVerdict> Run() {
-    HLOSCOPE_TRY(RunPlain());
+    HLOSCOPE_ASSIGN_OR_RETURN(plain_, RunPlain(module_, request_, verdict_, stop_));
     const std::string& compiler =
         TakesSourceOnly(request_.platform) ? request_.platform : request_.reference_platform;
     HLOSCOPE_ASSIGN_OR_RETURN(const auto optimized,
@@ -60,16 +57,6 @@ class LoneDivergence {
   }
 
  private:
-  Status RunPlain() {
-    RunRequest plain = request_;
-    plain.isolate = false;
-    plain.iterations = plain.repeat = 1;
-    plain_ = RunModule(module_, plain, stop_);
-    verdict_.warnings = plain_.warnings;
-    if (plain_.error) return std::unexpected(*plain_.error);
-    return {};
-  }
-
   std::vector<int64_t> Reached() {
     std::vector<int64_t> reached;
     for (size_t i = 0; i < plain_.outputs.size(); ++i) {

@@ -12,6 +12,7 @@
 #include "core/debug/compare/compare_bits.h"
 #include "core/debug/diverge/kernel_check.h"
 #include "core/debug/diverge/optimised_module.h"
+#include "core/debug/diverge/plain_run.h"
 #include "core/debug/diverge/value_comparison.h"
 #include "core/debug/place/placement.h"
 #include "core/replay/capture/boundaries.h"
@@ -67,11 +68,11 @@ class PlatformDivergence {
  public:
   PlatformDivergence(const std::shared_ptr<const Module>& module, const RunRequest& request,
                      std::stop_token stop, int64_t keep_bytes)
-      : module_(module), request_(request), stop_(std::move(stop)), keep_bytes_(keep_bytes) {
-    verdict_.platform = request.platform;
-    verdict_.reference = request.reference_platform;
-    verdict_.seed = request.seed;
-  }
+      : module_(module),
+        request_(request),
+        stop_(std::move(stop)),
+        keep_bytes_(keep_bytes),
+        verdict_(VerdictOn(request)) {}
 
   Result<DivergeVerdict> Run() {
     HLOSCOPE_TRY(CheckCaptures(request_.platform));
@@ -91,14 +92,8 @@ class PlatformDivergence {
   }
 
  private:
-  // As `run` does: the module as it is, compiled with all passes.
   Status RunPlain() {
-    RunRequest plain = request_;
-    plain.isolate = false;
-    plain.iterations = plain.repeat = 1;
-    plain_ = RunModule(module_, plain, stop_);
-    verdict_.warnings = plain_.warnings;
-    if (plain_.error) return std::unexpected(*plain_.error);
+    HLOSCOPE_ASSIGN_OR_RETURN(plain_, debug::RunPlain(module_, request_, verdict_, stop_));
     walk_.plain_ms = plain_.timing.run_us.empty() ? 0 : plain_.timing.run_us[0] / 1000;
     return {};
   }

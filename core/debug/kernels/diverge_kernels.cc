@@ -9,6 +9,7 @@
 
 #include "core/base/counted.h"
 #include "core/debug/diverge/kernel_check.h"
+#include "core/debug/diverge/plain_run.h"
 #include "core/debug/kernels/case_of_run.h"
 
 namespace hloscope::debug {
@@ -27,11 +28,7 @@ class KernelDivergence {
  public:
   KernelDivergence(const std::shared_ptr<const Module>& module, const RunRequest& request,
                    const std::stop_token& stop)
-      : module_(module), request_(request), stop_(stop) {
-    verdict_.platform = request.platform;
-    verdict_.reference = request.reference_platform;
-    verdict_.seed = request.seed;
-  }
+      : module_(module), request_(request), stop_(stop), verdict_(VerdictOn(request)) {}
 
   Result<DivergeVerdict> Run() {
     HLOSCOPE_TRY(RunPlain());
@@ -53,12 +50,7 @@ class KernelDivergence {
 
  private:
   Status RunPlain() {
-    RunRequest plain = request_;
-    plain.isolate = false;
-    plain.iterations = plain.repeat = 1;
-    plain_ = RunModule(module_, plain, stop_);
-    verdict_.warnings = plain_.warnings;
-    if (plain_.error) return std::unexpected(*plain_.error);
+    HLOSCOPE_ASSIGN_OR_RETURN(plain_, debug::RunPlain(module_, request_, verdict_, stop_));
     for (const RunOutput& output : plain_.outputs) {
       if (!output.compared || output.comparison.equal()) continue;
       results_differ_ = true;

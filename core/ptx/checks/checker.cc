@@ -6,18 +6,13 @@
 #include <numeric>
 
 #include "core/ptx/machine/access.h"
+#include "core/ptx/machine/coordinates.h"
 
 namespace hloscope::ptx {
 namespace {
 
 // Findings of a launch beyond so many different ones say nothing new.
 constexpr size_t kMostFindings = 100;
-
-std::array<uint32_t, 3> Unflattened(uint64_t index, const std::array<uint32_t, 3>& sizes) {
-  return {static_cast<uint32_t>(index % sizes[0]),
-          static_cast<uint32_t>(index / sizes[0] % sizes[1]),
-          static_cast<uint32_t>(index / sizes[0] / sizes[1])};
-}
 
 // Shared addresses may be generic.
 uint64_t BarrierAt(uint64_t address) { return address & ((uint64_t{1} << kWindowShift) - 1); }
