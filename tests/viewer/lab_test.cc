@@ -408,11 +408,13 @@ ENTRY e {
 }
 
 TEST_F(LabTest, ADivergenceThatIsSoughtCanBeCancelled) {
-  // A loop that nobody waits for.
+  // A loop that nobody waits for; one whose values stay the same the evaluator would give up.
   const std::string path = Scratch("module_0001.endless.before_optimizations.txt");
   ASSERT_TRUE(WriteFileAtomically(path, R"(HloModule endless
 body {
-  ROOT p = s32[] parameter(0)
+  p = s32[] parameter(0)
+  one = s32[] constant(1)
+  ROOT next = s32[] add(p, one)
 }
 condition {
   p = s32[] parameter(0)
