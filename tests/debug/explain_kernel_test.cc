@@ -8,6 +8,7 @@
 #include <cstring>
 #include <map>
 
+#include "core/debug/kernels/split_products.h"
 #include "core/debug/kernels/value_signatures.h"
 #include "core/ptx/machine/lanes.h"
 #include "core/ptx/machine/step_changer.h"
@@ -256,6 +257,18 @@ TEST(ExplainKernel, ArithmeticThatMayDifferIsNamed) {
   ASSERT_TRUE(flushed.has_value());
   EXPECT_EQ(flushed->cause, Cause::kDenormals);
   EXPECT_TRUE(flushed->confirmed);
+}
+
+TEST(SplitProducts, SharesOfKMayDifferPartsMayNotChangePlaces) {
+  const hlo::Shape shape = hlo::Shape::Array(hlo::ElementType::kF32, {2, 3});
+  const auto literal = [&](std::initializer_list<float> values) {
+    return Literal::Of<float>(shape, std::vector(values));
+  };
+  const ErrorBounds bounds{1e-4, 1e-4};
+  const Literal meant = literal({1, 2, 3, 10, 20, 30});
+  EXPECT_TRUE(SameSums(literal({4, 5, 6, 7, 17, 27}), meant, bounds));
+  EXPECT_FALSE(SameSums(literal({4, 5, 6, 7, 17, 28}), meant, bounds));
+  EXPECT_FALSE(SameSums(literal({10, 20, 30, 1, 2, 3}), meant, bounds));
 }
 
 TEST(ValueSignaturesTest, BitsAtTheElementThenAnywhere) {

@@ -61,10 +61,9 @@ class KernelDivergence {
 
   // The first outcome beyond the bounds is the one that is explained.
   void Count(const std::vector<KernelOutcome>& outcomes) {
-    int64_t not_evaluated = 0;
     for (const KernelOutcome& outcome : outcomes) {
       if (!outcome.not_evaluated.empty()) {
-        if (not_evaluated++ == 0) verdict_.warnings.push_back(outcome.not_evaluated);
+        if (not_compared_++ == 0) verdict_.warnings.push_back(outcome.not_evaluated);
         continue;
       }
       if (outcome.same_bits == true) {
@@ -79,9 +78,9 @@ class KernelDivergence {
       if (first_) continue;
       first_ = outcome;
     }
-    if (not_evaluated > 1) {
+    if (not_compared_ > 1) {
       verdict_.warnings.push_back(
-          fmt::format("{} were not compared", Counted(not_evaluated, "kernel")));
+          fmt::format("{} were not compared", Counted(not_compared_, "kernel")));
     }
   }
 
@@ -102,6 +101,10 @@ class KernelDivergence {
     verdict_.status = results_differ_ || first_ ? RunStatus::kDiffers : RunStatus::kEqual;
     if (!first_) {
       if (!results_differ_) return {};
+      if (not_compared_ > 0) {
+        verdict_.cause = Cause::kUnexplained;
+        return {};
+      }
       verdict_.cause = Cause::kIllConditioned;
       verdict_.warnings.push_back(
           "no kernel differs by itself: small differences of several add up, the passes of the "
@@ -224,6 +227,7 @@ class KernelDivergence {
   RunReport plain_;
   bool results_differ_ = false;
   std::optional<KernelOutcome> first_;  // that differs
+  int64_t not_compared_ = 0;            // kernels whose instruction the evaluator does not run
   KernelFinding finding_;
   DivergeVerdict verdict_;
 };

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <span>
 #include <vector>
 
 #include "core/eval/numbers/wide.h"
@@ -13,17 +14,44 @@ namespace {
 // XLA splits no further.
 constexpr int64_t kMostParts = 128;
 
-std::vector<double> Sums(const hlo::Literal& array, size_t parts) {
+std::vector<double> Elements(const hlo::Literal& array) {
   const hlo::ElementType type = array.shape().element_type();
   const auto width = static_cast<size_t>(hlo::StorageBytes(type));
-  const size_t each = array.bytes().size() / width / parts;
-  std::vector<double> sums(each);
-  for (size_t i = 0; i < each * parts; ++i) {
+  std::vector<double> elements(array.bytes().size() / width);
+  for (size_t i = 0; i < elements.size(); ++i) {
     eval::Complex value;
     eval::LoadAs(type, array.bytes().data() + i * width, &value, 1);
-    sums[i % each] += value.real();
+    elements[i] = value.real();
   }
+  return elements;
+}
+
+using Part = std::span<const double>;
+
+bool Agree(Part actual, Part expected, const ErrorBounds& bounds) {
+  return std::ranges::equal(actual, expected, [&](double a, double e) {
+    const double error = std::fabs(a - e);
+    return error <= bounds.absolute || error <= bounds.relative * std::fabs(e);
+  });
+}
+
+std::vector<double> Sums(Part elements, size_t parts) {
+  std::vector<double> sums(elements.size() / parts);
+  for (size_t i = 0; i < elements.size(); ++i) sums[i % sums.size()] += elements[i];
   return sums;
+}
+
+// One part where another should be: an error of indices, not another share of k.
+bool ChangedPlaces(Part actual, Part expected, size_t parts, const ErrorBounds& bounds) {
+  const size_t each = actual.size() / parts;
+  for (size_t p = 0; p < parts; ++p) {
+    const Part part = actual.subspan(p * each, each);
+    if (Agree(part, expected.subspan(p * each, each), bounds)) continue;
+    for (size_t q = 0; q < parts; ++q) {
+      if (q != p && Agree(part, expected.subspan(q * each, each), bounds)) return true;
+    }
+  }
+  return false;
 }
 
 }  // namespace
@@ -38,12 +66,8 @@ bool MayBeSplitProduct(const hlo::Module& alone, const hlo::Shape& array) {
 
 bool SameSums(const hlo::Literal& actual, const hlo::Literal& expected, const ErrorBounds& bounds) {
   const auto parts = static_cast<size_t>(actual.shape().dimension(0));
-  const std::vector<double> a = Sums(actual, parts), e = Sums(expected, parts);
-  for (size_t i = 0; i < a.size(); ++i) {
-    const double error = std::fabs(a[i] - e[i]);
-    if (!(error <= bounds.absolute || error <= bounds.relative * std::fabs(e[i]))) return false;
-  }
-  return true;
+  const std::vector<double> a = Elements(actual), e = Elements(expected);
+  return Agree(Sums(a, parts), Sums(e, parts), bounds) && !ChangedPlaces(a, e, parts, bounds);
 }
 
 }  // namespace hloscope::debug

@@ -10,7 +10,8 @@ namespace hloscope::debug {
 // True where the array may be the partial products of a dot in `alone`, by its first dimension.
 bool MayBeSplitProduct(const hlo::Module& alone, const hlo::Shape& array);
 
-// The sums over the first dimension agree within the bounds.
+// The sums over the first dimension agree within the bounds, and no part stands where another
+// should.
 bool SameSums(const hlo::Literal& actual, const hlo::Literal& expected, const ErrorBounds& bounds);
 
 }  // namespace hloscope::debug
