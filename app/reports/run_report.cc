@@ -12,6 +12,7 @@
 #include "app/reports/nonfinite_report.h"
 #include "core/base/json.h"
 #include "core/base/text.h"
+#include "core/debug/run/finding_text.h"
 
 namespace hloscope::app {
 namespace {
@@ -87,23 +88,6 @@ void WriteChecks(JsonWriter& json, const std::vector<replay::RunFinding>& findin
     json.Field("count", finding.count).EndObject();
   }
   json.EndArray();
-}
-
-std::string SideText(const replay::RunFinding::Side& side) {
-  return fmt::format("{}:{}:{}: `{}` of block ({}), thread ({})", side.file, side.line, side.column,
-                     side.form, fmt::join(side.block, ", "), fmt::join(side.thread, ", "));
-}
-
-// "  race in fusion.3, kernel loop_fusion, byte 4 of shared memory, 32 times:" and a line a side.
-std::string CheckText(const replay::RunFinding& finding) {
-  std::string out = fmt::format("  {} in {}", finding.kind, finding.instruction);
-  if (!finding.kernel.empty()) out += ", kernel " + finding.kernel;
-  if (!finding.memory.empty()) out += fmt::format(", byte {} of {}", finding.byte, finding.memory);
-  if (finding.count > 1) out += fmt::format(", {} times", finding.count);
-  if (!finding.at) return out + ": " + finding.what + "\n";
-  out += fmt::format("\n    {} {}\n", SideText(*finding.at), finding.what);
-  if (finding.other) out += fmt::format("    the other: {}\n", SideText(*finding.other));
-  return out;
 }
 
 void WriteRepeat(JsonWriter& json, const debug::RepeatReport& repeat) {
@@ -316,7 +300,7 @@ std::string RunReportText(const std::string& file, const RunReport& report) {
         fmt::format("  no {} was found\n",
                     *report.found_no_nonfinite == debug::NonFiniteKind::kNan ? "NaN" : "infinity");
   }
-  for (const replay::RunFinding& finding : report.checks) out += CheckText(finding);
+  for (const replay::RunFinding& finding : report.checks) out += debug::FindingText(finding, "  ");
   for (const std::string& warning : report.warnings) out += "  warning: " + warning + "\n";
   if (ran && report.executed) out += ExecutedText(*report.executed);
   return ran ? out + TimingText(report) : out;

@@ -429,6 +429,27 @@ Cases KeysTest::ExperimentCases() {
                   [this] { return session().marks.critical_path; }};
   const Case sass{"attention_block_h100", "jit_attention_block:gemm_fusion_dot.3", "kernels",
                   "code", [this] { return session().marks.asked_machine_code.size() == 1; }};
+  auto trace = [this] {
+    app().Run(Command::kTraceThread);
+    ASSERT_TRUE(DrawUntil([this] { return Has(Lit("thread"), "step 0 "); })) << Lit("thread");
+  };
+  auto walk = [this, trace] {
+    trace();
+    // To a step that reads what another has written.
+    for (int i = 0; i < 12; ++i) app().Run(Command::kThreadForward);
+    Settle();
+    ASSERT_TRUE(Has(Lit("thread"), "step 12 ")) << Lit("thread");
+  };
+  const Case thread{"softmax_passes_a100", "jit_softmax:triton_softmax.2", "kernels", "thread",
+                    [this] { return Has(Lit("thread"), "step 0 "); }};
+  Case traces = thread, forward = thread, back = thread, origin = thread;
+  traces.check = [this] { return DrawUntil([this] { return Has(Lit("thread"), "step 0 "); }); };
+  forward.prepare = trace;
+  forward.check = [this] { return Has(Lit("thread"), "step 1 "); };
+  back.prepare = walk;
+  back.check = [this] { return Has(Lit("thread"), "step 11 "); };
+  origin.prepare = walk;
+  origin.check = [this] { return !Has(Lit("thread"), "step 12 "); };
   const Case base{"mlp_train_step", "", "divergence", "divergence", {}, choose};
   Case runs = base, values = base, diverges = base, records = base, compiles = base;
   records.check = [this] { return Changed("divergence"); };
@@ -463,6 +484,10 @@ Cases KeysTest::ExperimentCases() {
           {kRecordProfile, records},
           {kShowCompiled, compiles},
           {kCriticalPath, path},
+          {kTraceThread, traces},
+          {kThreadForward, forward},
+          {kThreadBack, back},
+          {kThreadOrigin, origin},
           {kShowSass, sass}};
 }
 

@@ -1,13 +1,18 @@
 // Runs on the simulated GPU on the screens: counts of launches, the model beside them, threads step
-// by step.
+// by step, what checks find.
+#include <imgui_te_context.h>
+
 #include <filesystem>
 
+#include "core/base/file.h"
 #include "core/debug/run/run_module.h"
 #include "core/debug/run/run_recorder.h"
 #include "core/replay/platform_table.h"
 #include "tests/viewer/viewer_fixture.h"
 #include "viewer/facts/kernel_sheet.h"
+#include "viewer/lab/thread_trace.h"
 #include "viewer/model/dump_data.h"
+#include "viewer/model/requests.h"
 
 namespace hloscope::viewer {
 namespace {
@@ -64,6 +69,113 @@ TEST_F(SimulatedTest, KernelsHaveWhatTheirLaunchesDid) {
   EXPECT_GT(gemm->sums.figures.products(), 0u);
   EXPECT_TRUE(Has(LaunchText(*gemm), "products of tensor cores")) << LaunchText(*gemm);
   EXPECT_TRUE(Has(Lit("roofline"), "points ")) << Lit("roofline");
+}
+
+TEST_F(SimulatedTest, AThreadIsGoneThroughStepByStep) {
+  Start({Sample("softmax_passes_a100")});
+  app().SelectWhenOpen("jit_softmax:triton_softmax.2");
+  app().Open({Sample("softmax_passes_a100")});
+  Press("Ctrl+5");
+  session().requests.Show("thread");
+  Settle();
+  EXPECT_EQ(Lit("thread"), "") << "nothing runs until somebody asks";
+  Press("T");
+  ASSERT_TRUE(DrawUntil([&] { return Has(Lit("thread"), "step 0 "); })) << Messages();
+  Press("Right");
+  Press("Right");
+  EXPECT_TRUE(Has(Lit("thread"), "step 2 ")) << Lit("thread");
+  Press("Left");
+  EXPECT_TRUE(Has(Lit("thread"), "step 1 ")) << Lit("thread");
+  // A load of an argument says which, and a register where it came from.
+  std::string lit = Lit("thread");
+  for (int i = 0; i < 200 && !Has(lit, "ld.global"); ++i) {
+    Press("Right");
+    lit = Lit("thread");
+  }
+  ASSERT_TRUE(Has(lit, "ld.global")) << lit;
+  EXPECT_TRUE(Has(lit, "argument 0")) << lit;
+  Press("Backspace");
+  EXPECT_NE(Lit("thread"), lit);
+}
+
+TEST_F(SimulatedTest, LinesLightThatMakeTheValueOfAFusedInstruction) {
+  Start({Sample("softmax_passes_a100")});
+  app().SelectWhenOpen("jit_softmax:triton_softmax.2");
+  app().Open({Sample("softmax_passes_a100")});
+  Press("Ctrl+5");
+  session().requests.Show("thread");
+  Settle();
+  Press("T");
+  ASSERT_TRUE(DrawUntil([&] { return Has(Lit("thread"), "step 0 "); })) << Messages();
+  EXPECT_FALSE(Has(Lit("thread"), "lit ")) << Lit("thread");
+  for (int i = 0; i < 500 && !Has(Lit("thread"), "value of "); ++i) Press("Right");
+  const std::string at = Lit("thread");
+  const size_t name = at.find("value of ");
+  ASSERT_NE(name, std::string::npos) << at;
+  const std::string instruction = at.substr(name + 9, at.find('\n', name) - name - 9);
+  const size_t line = at.find("line ");
+  Click("**/the value of " + instruction + "##value");
+  EXPECT_EQ(SelectedName(), instruction);
+  EXPECT_TRUE(Has(Lit("thread"), "lit " + at.substr(line + 5, at.find(':', line) - line - 5)))
+      << Lit("thread");
+}
+
+TEST_F(SimulatedTest, AFindingOfTheChecksLeadsToItsThread) {
+  const std::string dump = Scratch("dump");
+  std::filesystem::copy(Sample("attention_block_h100"), dump);
+  const std::string ptx = dump + "/module_0000.jit_attention_block.3.ptx";
+  std::string text(FileView::Open(ptx, Limits())->bytes());
+  ASSERT_TRUE(Has(text, "bar.sync"));
+  while (Has(text, "bar.sync")) text.replace(text.find("bar.sync"), 8, "//      ");
+  ASSERT_TRUE(WriteFileAtomically(ptx, text).has_value());
+  Start({dump});
+  Press("Ctrl+4");
+  const std::string panel = "//###divergence.divergence";
+  Drive([&](ImGuiTestContext* context) {
+    context->SetRef(panel.c_str());
+    context->ComboClick(
+        ("##platform/" + std::string(replay::PlatformWith(replay::kRunsDumps)->name)).c_str());
+  });
+  Click(panel + "/look for races");
+  Click(panel + "/check each instruction separately");
+  Click(panel + "/Run");
+  ASSERT_TRUE(DrawUntil([&] { return session().experiment.report() != nullptr; }));
+  const auto& checks = session().experiment.report()->checks;
+  ASSERT_FALSE(checks.empty());
+  EXPECT_EQ(checks[0].kind, "race");
+  EXPECT_TRUE(Has(Lit("divergence"), "race in gemm_fusion_dot, kernel gemm_fusion_dot"))
+      << Lit("divergence");
+  Settle();
+  const int64_t thread = checks[0].at->thread[0], line = checks[0].at->line;
+  Click("**/0; " + std::to_string(thread) + "##at");
+  EXPECT_EQ(app().dock().screen(), "kernels");
+  ASSERT_TRUE(DrawUntil([&] { return Has(Lit("thread"), "step "); })) << Messages();
+  EXPECT_TRUE(Has(Lit("thread"), "line " + std::to_string(line) + ":")) << Lit("thread");
+  const auto traced = ThreadTraceOf(session(), {.module = 0,
+                                                .kernel = session().navigation.selection().kernel,
+                                                .block = {},
+                                                .thread = {static_cast<uint32_t>(thread), 0, 0}});
+  EXPECT_NE(traced, nullptr) << "it is the thread of the finding";
+}
+
+TEST_F(SimulatedTest, ABlockThatTheLaunchHasNotIsNamed) {
+  EXPECT_EQ(IndexOf("3"), (std::array<uint32_t, 3>{3, 0, 0}));
+  EXPECT_EQ(IndexOf(" 1, 2,3 "), (std::array<uint32_t, 3>{1, 2, 3}));
+  EXPECT_FALSE(IndexOf("").has_value());
+  EXPECT_FALSE(IndexOf("1,").has_value());
+  EXPECT_FALSE(IndexOf("-1").has_value());
+  EXPECT_FALSE(IndexOf("1,2,3,4").has_value());
+  Start({Sample("softmax_passes_a100")});
+  const ThreadChoice choice{.module = 0, .kernel = 0, .block = {100'000, 0, 0}};
+  session().data.Kernels(0);
+  Settle();
+  AskThreadTrace(session(), choice);
+  Settle();
+  const Pending<TracedThread>* traced = ThreadTraceOf(session(), choice);
+  ASSERT_TRUE(traced != nullptr && traced->failed());
+  EXPECT_TRUE(Has(traced->error.ToString(),
+                  "has no block 100000 (it was launched with 64 × 1 × 1, counted from 0)"))
+      << traced->error.ToString();
 }
 
 }  // namespace

@@ -10,7 +10,9 @@
 #include <optional>
 #include <utility>
 
+#include "core/debug/run/finding_text.h"
 #include "core/replay/platform_table.h"
+#include "viewer/divergence/check_findings.h"
 #include "viewer/divergence/divergence_outcome.h"
 #include "viewer/lab/fault_run.h"
 #include "viewer/lab/own_compilation.h"
@@ -77,11 +79,12 @@ class DivergenceView : public View {
   }
 
   std::string State() const override {
-    return fmt::format("{}\n{}\n{}\n{}\n{}", platform_, reference_, only_differences_ ? 1 : 0,
-                       isolate_ ? 1 : 0, record_ ? 1 : 0);
+    return fmt::format("{}\n{}\n{}\n{}\n{}\n{}\n{}", platform_, reference_,
+                       only_differences_ ? 1 : 0, isolate_ ? 1 : 0, record_ ? 1 : 0,
+                       check_races_ ? 1 : 0, check_uninitialised_ ? 1 : 0);
   }
   void SetState(std::string_view state) override {
-    std::array<std::string, 5> parts;
+    std::array<std::string, 7> parts;
     for (std::string& part : parts) {
       const size_t end = std::min(state.find('\n'), state.size());
       part = state.substr(0, end);
@@ -93,6 +96,8 @@ class DivergenceView : public View {
     only_differences_ = parts[2] == "1";
     isolate_ = parts[3] == "1";
     record_ = parts[4] == "1";
+    check_races_ = parts[5] == "1";
+    check_uninitialised_ = parts[6] == "1";
   }
 
   Result<std::string> Export(ExportFormat format, Context& context) const override {
@@ -113,6 +118,10 @@ class DivergenceView : public View {
   std::string Lit(Context& context) const override {
     const Experiment& experiment = context.experiment;
     std::string out = VerdictText(experiment);
+    if (experiment.report() != nullptr) {
+      for (const replay::RunFinding& found : experiment.report()->checks)
+        out += "\n" + debug::HeadText(found);
+    }
     for (const Finding& f : experiment.findings()) {
       if (!StandsOut(f.verdict)) continue;
       out += fmt::format("\n{} {}", experiment.module()->name(f.instruction), ToString(f.verdict));
@@ -146,6 +155,7 @@ class DivergenceView : public View {
     SameLineIfRoom(CheckboxWidth("record a profile"));
     ImGui::Checkbox("record a profile", &record_);
     Help(Command::kRecordProfile);
+    DrawChecks(frame);
     SameLineIfRoom(CheckboxWidth("custom tolerance"));
     ImGui::Checkbox("custom tolerance", &own_bounds_);
     Help("bounds of your own instead of those of the element type");
@@ -158,6 +168,21 @@ class DivergenceView : public View {
     ImGui::SetNextItemWidth(110 * frame.scale);
     ImGui::InputDouble("##relative", &relative_, 0, 0, "%.1e");
     Help("largest relative error that still counts as equal");
+  }
+
+  // What a simulated GPU is to look for beside accesses outside of memory.
+  void DrawChecks(Frame& /*frame*/) {
+    if (!Simulates(platform_)) return;
+    SameLineIfRoom(CheckboxWidth("look for races"));
+    ImGui::Checkbox("look for races", &check_races_);
+    Help("find accesses to the same byte that nothing orders: --check race");
+    SameLineIfRoom(CheckboxWidth("look for unwritten values"));
+    ImGui::Checkbox("look for unwritten values", &check_uninitialised_);
+    Help("find reads of what nobody has written: --check uninitialised");
+  }
+  static bool Simulates(std::string_view platform) {
+    const replay::PlatformRow* row = replay::FindPlatform(platform);
+    return row != nullptr && row->Has(replay::kSimulatesGpu);
   }
 
   // There is room for another name and a choice of that width in the line of the last item.
@@ -301,6 +326,8 @@ class DivergenceView : public View {
     request.isolate = isolate_;
     request.record = record_ && !find;
     request.find = find;
+    request.check_races = check_races_ && Simulates(request.platform);
+    request.check_uninitialised = check_uninitialised_ && Simulates(request.platform);
     if (own_bounds_) {
       request.bounds = {absolute_, relative_};
     }
@@ -345,7 +372,9 @@ class DivergenceView : public View {
     if (report != nullptr) {
       ImGui::PushFont(frame.strong, 0);
       const bool bad =
-          report->status != debug::RunStatus::kEqual && report->status != debug::RunStatus::kRan;
+          (report->status != debug::RunStatus::kEqual &&
+           report->status != debug::RunStatus::kRan) ||
+          !report->checks.empty();
       ImGui::PushStyleColor(ImGuiCol_Text, frame.theme[bad ? Color::kBeyondBound : Color::kText]);
       ImGui::PushTextWrapPos(0);
       ImGui::TextUnformatted(SafeText(VerdictText(experiment), 600).c_str());
@@ -356,6 +385,7 @@ class DivergenceView : public View {
       for (const std::string& warning : report->warnings) {
         Label(frame.theme, Color::kWarning, SafeText(warning, 300));
       }
+      DrawCheckFindings(frame, experiment);
       DrawOutputs(frame, *report);
     }
     DrawFindings(frame, experiment);
@@ -435,6 +465,7 @@ class DivergenceView : public View {
   int stage_ = 0;
   bool wants_divergence_ = false;  // as soon as its inputs were looked at
   bool isolate_ = true, record_ = false, own_bounds_ = false, only_differences_ = false;
+  bool check_races_ = false, check_uninitialised_ = false;
   bool selects_finding_ = false;
   double absolute_ = 1e-4, relative_ = 1e-4;
 };

@@ -1,6 +1,7 @@
 // Marks: what one view marks for others to show; forgotten with the dump.
 #pragma once
 
+#include <array>
 #include <chrono>
 #include <compare>
 #include <cstdint>
@@ -67,6 +68,14 @@ struct Hovered {
   int frame = -1000;  // of ImGui, when it was seen there last
 };
 
+// A thread of a kernel that the panel Thread is to show, at a line of its PTX; 0: from its start.
+struct WantedThread {
+  int32_t module = -1;
+  std::string kernel;
+  std::array<uint32_t, 3> block{}, thread{};
+  uint32_t line = 0;
+};
+
 struct Marks {
   Hovered hovered;
   std::string chosen_inputs;  // the file that the lab was last told to run on; empty: none
@@ -85,6 +94,7 @@ struct Marks {
   std::map<int32_t, std::shared_ptr<Reduction>> reductions;  // by module
   std::shared_ptr<BundleMaking> bundle;                      // the last; null: none
   std::set<std::pair<int32_t, int32_t>> asked_machine_code;  // modules and kernels
+  std::optional<WantedThread> wanted_thread;                 // until the panel takes it
   std::set<int32_t> looked_at;     // modules of which something was selected to begin with
   std::set<int32_t> asked_passes;  // modules whose stages are all to be compared, however many
 };

@@ -94,12 +94,13 @@ void TextPane::HandleKeys(int64_t rows) {
     if (caret_ < top_) top_ = caret_;
     if (caret_ >= top_ + rows - 1) top_ = caret_ - rows + 2;
   };
-  if (ImGui::IsKeyPressed(ImGuiKey_DownArrow)) move(1);
-  if (ImGui::IsKeyPressed(ImGuiKey_UpArrow)) move(-1);
   if (ImGui::IsKeyPressed(ImGuiKey_PageDown)) move(rows - 1);
   if (ImGui::IsKeyPressed(ImGuiKey_PageUp)) move(1 - rows);
   if (ImGui::IsKeyPressed(ImGuiKey_End)) move(document_->lines());
   if (ImGui::IsKeyPressed(ImGuiKey_Home)) move(-document_->lines());
+  if (!own_arrows_) return;
+  if (ImGui::IsKeyPressed(ImGuiKey_DownArrow)) move(1);
+  if (ImGui::IsKeyPressed(ImGuiKey_UpArrow)) move(-1);
   float advance = 8;
   if (ImGui::IsKeyPressed(ImGuiKey_RightArrow)) left_ += advance;
   if (ImGui::IsKeyPressed(ImGuiKey_LeftArrow)) left_ = std::max(0.0f, left_ - advance);
@@ -192,7 +193,21 @@ void TextPane::DrawLine(Frame& frame, int64_t number, float x, float y, float wi
     pen += length;
     if (pen > x + width) break;
   }
+  constexpr float kNoteColumn = 56;
+  if (notes_) {
+    DrawNotes(frame, number, std::max(pen + 2 * advance, start + kNoteColumn * advance), text_y,
+              x + width);
+  }
   draw->PopClipRect();
+}
+
+void TextPane::DrawNotes(Frame& frame, int64_t number, float x, float y, float right) {
+  for (const TextNote& note : notes_(number)) {
+    if (x > right) return;
+    const std::string text = EscapeForTerminal(note.text);
+    ImGui::GetWindowDrawList()->AddText(ImVec2(x, y), frame.theme[note.color], text.c_str());
+    x += ImGui::CalcTextSize(text.c_str()).x + 2 * AdvanceOfMono();
+  }
 }
 
 void TextPane::DrawScrollbar(Frame& frame, float x, float y, float height, int64_t rows) {

@@ -15,6 +15,12 @@
 
 namespace hloscope::viewer {
 
+// What stands behind the end of a line.
+struct TextNote {
+  std::string text;
+  Color color = Color::kTextSecondary;
+};
+
 // A float that scrolls by pixels is exact to a million lines only; whole lines have no such end.
 class TextPane {
  public:
@@ -37,6 +43,11 @@ class TextPane {
   void SetLit(std::set<int64_t> lines) { lit_ = std::move(lines); }
   void SetMarked(std::string text) { marked_ = std::move(text); }
   const std::set<int64_t>& lit() const { return lit_; }
+  // Asked for each line in sight.
+  using Notes = std::function<std::vector<TextNote>(int64_t line)>;
+  void SetNotes(Notes notes) { notes_ = std::move(notes); }
+  // False: the arrows are somebody else's.
+  void SetArrows(bool own) { own_arrows_ = own; }
 
  private:
   struct Span {
@@ -51,6 +62,7 @@ class TextPane {
   const Shown& ShownLine(int64_t number);
   void HandleKeys(int64_t rows);
   void DrawLine(Frame& frame, int64_t number, float x, float y, float width);
+  void DrawNotes(Frame& frame, int64_t number, float x, float y, float right);
   void DrawScrollbar(Frame& frame, float x, float y, float height, int64_t rows);
 
   std::shared_ptr<const TextDocument> document_;
@@ -61,6 +73,8 @@ class TextPane {
   bool folded_ = true, dragging_ = false;
   std::set<int64_t> lit_;
   std::string marked_;
+  Notes notes_;
+  bool own_arrows_ = true;
   std::unordered_map<int64_t, Shown> shown_;
 };
 

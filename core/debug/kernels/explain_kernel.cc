@@ -191,13 +191,8 @@ class Explainer {
   static SignatureMatch MatchOf(const ValueSignatures& signatures,
                                 const replay::StudiedStep& step) {
     for (const auto& [bits, bytes] : step.carries) {
-      const SignatureMatch match = signatures.Find(bits, static_cast<uint32_t>(bytes));
+      SignatureMatch match = signatures.FindIn(bits, static_cast<uint32_t>(bytes), step.type);
       if (!match.instruction.empty()) return match;
-      if (bytes != 4 || !step.type.ends_with("x2")) continue;
-      for (const int shift : {0, 16}) {
-        const SignatureMatch half = signatures.Find(bits >> shift & 0xffff, 2);
-        if (!half.instruction.empty()) return half;
-      }
     }
     return {};
   }

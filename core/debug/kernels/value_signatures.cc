@@ -66,15 +66,18 @@ uint64_t UlpBetween(uint64_t a, uint64_t b, uint32_t bytes) {
   return x > y ? x - y : y - x;
 }
 
+bool IsKept(const hlo::Module& module, hlo::InstructionId id, const hlo::Literal& value) {
+  return !MakesNothing(module[id].opcode) && value.shape().IsArray() &&
+         value.shape().ElementCount().value_or(0) <= kMostElements;
+}
+
 class Collector : public eval::Observer {
  public:
   explicit Collector(const hlo::Module& module) : module_(module) {}
 
   Status OnValue(const eval::Site& site, std::span<const eval::Value>,
                  const eval::Value& value) override {
-    const hlo::Opcode opcode = module_[site.instruction].opcode;
-    if (MakesNothing(opcode) || !value.is_array()) return {};
-    if (value.literal().shape().ElementCount().value_or(0) > kMostElements) return {};
+    if (!value.is_array() || !IsKept(module_, site.instruction, value.literal())) return {};
     values.emplace_back(site.instruction, value.literal());
     return {};
   }
@@ -94,8 +97,15 @@ Result<ValueSignatures> ValueSignatures::Make(const hlo::Module& alone,
   eval::EvaluateOptions options;
   options.observer = &collector;
   HLOSCOPE_TRY(eval::Evaluate(alone, arguments, options));
+  return Of(alone, collector.values, element, elements);
+}
+
+ValueSignatures ValueSignatures::Of(
+    const hlo::Module& alone, std::span<const std::pair<hlo::InstructionId, hlo::Literal>> values,
+    int64_t element, int64_t elements) {
   ValueSignatures signatures;
-  for (const auto& [id, literal] : collector.values) {
+  for (const auto& [id, literal] : values) {
+    if (!IsKept(alone, id, literal)) continue;
     const hlo::ElementType type = literal.shape().element_type();
     const auto bytes = static_cast<uint32_t>(hlo::StorageBytes(type));
     if (bytes < 2 || bytes > 8 || hlo::IsComplex(type)) continue;
@@ -133,6 +143,16 @@ SignatureMatch ValueSignatures::Find(uint64_t bits, uint32_t bytes) const {
     if (std::ranges::binary_search(row.sorted, bits)) return {row.instruction, true};
   }
   return {};
+}
+
+SignatureMatch ValueSignatures::FindIn(uint64_t bits, uint32_t bytes, std::string_view type) const {
+  SignatureMatch match = Find(bits, bytes);
+  if (!match.instruction.empty() || bytes != 4 || !type.ends_with("x2")) return match;
+  for (const int shift : {0, 16}) {
+    SignatureMatch half = Find(bits >> shift & 0xffff, 2);
+    if (!half.instruction.empty()) return half;
+  }
+  return match;
 }
 
 }  // namespace hloscope::debug

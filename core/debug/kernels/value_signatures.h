@@ -7,6 +7,8 @@
 #include <memory>
 #include <span>
 #include <string>
+#include <string_view>
+#include <utility>
 #include <vector>
 
 #include "core/base/result.h"
@@ -29,9 +31,16 @@ class ValueSignatures {
                                       std::span<const hlo::Literal> arguments, int64_t element,
                                       int64_t elements);
 
+  // The same of values that are known already: those of instructions of `alone`.
+  static ValueSignatures Of(const hlo::Module& alone,
+                            std::span<const std::pair<hlo::InstructionId, hlo::Literal>> values,
+                            int64_t element, int64_t elements);
+
   // The first instruction that makes these bits, of values as wide; for floats up to 4 ULP away at
   // the element. 0, 1 and other small integers say nothing.
   SignatureMatch Find(uint64_t bits, uint32_t bytes) const;
+  // The same, and where a register of that PTX type holds a pair ("f16x2") also of its halves.
+  SignatureMatch FindIn(uint64_t bits, uint32_t bytes, std::string_view type) const;
 
  private:
   struct Row {

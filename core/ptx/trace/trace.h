@@ -32,6 +32,12 @@ struct TracedInstruction {
   std::string opcode;             // "ld"
   std::string type;               // "f32": of its values; empty where it has none
   std::vector<TracedOperand> operands;
+
+  // The operand is what the instruction is for: what it writes to a register, or stores.
+  bool Makes(size_t operand) const {
+    const TracedOperand& made = operands[operand];
+    return made.bytes > 0 && (opcode == "st" ? operand > 0 && !made.guard : made.written);
+  }
 };
 
 // A step of a thread, counted from 0.

@@ -196,9 +196,7 @@ class Study {
                     {}};
     const auto values = trace.ValuesOf(thread, step);
     for (size_t i = 0; i < in.operands.size(); ++i) {
-      const ptx::TracedOperand& operand = in.operands[i];
-      const bool carried = in.opcode == "st" ? i > 0 && !operand.guard : operand.written;
-      if (carried && operand.bytes > 0) out.carries.emplace_back(values[i].bits, operand.bytes);
+      if (in.Makes(i)) out.carries.emplace_back(values[i].bits, in.operands[i].bytes);
     }
     return out;
   }

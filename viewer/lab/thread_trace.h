@@ -1,0 +1,57 @@
+// What one thread of a kernel did, step by step: the module runs on the simulated GPU up to the
+// kernel, and the kernel then by itself on what its operands held, in child processes and in the
+// background.
+#pragma once
+
+#include <array>
+#include <compare>
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "core/ptx/trace/trace.h"
+#include "viewer/model/context.h"
+#include "viewer/model/pending.h"
+
+namespace hloscope::viewer {
+
+struct ThreadChoice {
+  int32_t module = -1, kernel = -1;           // in the dump; in its KernelTable
+  std::array<uint32_t, 3> block{}, thread{};  // x first
+  auto operator<=>(const ThreadChoice&) const = default;
+};
+
+struct TracedThread {
+  ptx::BlockTrace trace;  // of that one thread
+  // By step: the fused instruction whose value it makes, as its bits tell; empty: none is known.
+  std::vector<std::string> values_of;
+  std::string no_values;               // why none is known; empty: they were looked for
+  std::vector<std::string> arguments;  // whose bytes each argument of the kernel has
+  std::string inputs;                  // what the module ran on: "seed 0"
+  std::map<uint32_t, std::vector<int64_t>> steps_of;  // by line of the PTX, in order
+
+  const ptx::ThreadTrace& thread() const { return trace.threads.front(); }
+  const ptx::TracedInstruction& InstructionOf(int64_t step) const {
+    return trace.instructions[thread().at(step).instruction];
+  }
+  uint32_t LineOf(int64_t step) const { return InstructionOf(step).line; }
+  const std::string& ValueOf(int64_t step) const {
+    return values_of[static_cast<size_t>(step - thread().first)];
+  }
+};
+
+// Null: nobody has asked for it, or the dump has changed since.
+const Pending<TracedThread>* ThreadTraceOf(Context& context, const ThreadChoice& choice);
+// Runs it, also once more where that failed. The module's inputs are those of the last run of the
+// divergence lab where that was of this module, else made up from seed 0.
+void AskThreadTrace(Context& context, const ThreadChoice& choice);
+
+// "1,0,2" or "7": three numbers, those left out 0; nullopt for anything else.
+std::optional<std::array<uint32_t, 3>> IndexOf(std::string_view text);
+// "7", "1,0,2": what IndexOf reads.
+std::string IndexText(const std::array<uint32_t, 3>& index);
+
+}  // namespace hloscope::viewer

@@ -1,0 +1,218 @@
+// Operands, accesses and links from step to step.
+#include "viewer/views/thread_step.h"
+
+#include <fmt/format.h>
+#include <imgui/imgui.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "viewer/widgets/widgets.h"
+
+namespace hloscope::viewer {
+namespace {
+
+using ptx::StepRef;
+using ptx::ThreadTrace;
+using ptx::TracedInstruction;
+using ptx::TracedOperand;
+using ptx::TracedStep;
+
+constexpr size_t kMostBytes = 16;  // of an access that are shown
+
+bool IsHere(const TracedThread& traced, StepRef from) {
+  return std::cmp_equal(from.thread, traced.thread().thread) && traced.thread().Has(from.step);
+}
+
+class StepPainter {
+ public:
+  StepPainter(Frame& frame, const TracedThread& traced, int64_t step)
+      : frame_(frame), traced_(traced), step_(step) {}
+
+  std::optional<int64_t> Draw(std::string& picked) {
+    const ThreadTrace& thread = traced_.thread();
+    const TracedStep& step = thread.at(step_);
+    const TracedInstruction& in = traced_.InstructionOf(step_);
+    ImGui::PushFont(frame_.mono, 0);
+    FittedLabel(in.text);
+    ImGui::PopFont();
+    if (const std::string& name = traced_.ValueOf(step_); !name.empty()) {
+      if (Choice("the value of " + name, "value")) picked = name;
+    }
+    constexpr ImGuiTableFlags kFlags = ImGuiTableFlags_SizingStretchProp | ImGuiTableFlags_RowBg;
+    if (!in.operands.empty() && ImGui::BeginTable("##values", 3, kFlags)) {
+      ImGui::TableSetupColumn("name", 0, 0.8F);
+      ImGui::TableSetupColumn("value", 0, 1.5F);
+      ImGui::TableSetupColumn("from", 0, 1.2F);
+      const auto values = traced_.trace.ValuesOf(thread, step);
+      for (size_t i = 0; i < in.operands.size(); ++i) {
+        DrawOperand(in, in.operands[i], values[i], static_cast<int>(i));
+      }
+      ImGui::EndTable();
+    }
+    int number = 0;
+    for (const ptx::TracedAccess& access : thread.AccessesOf(step)) DrawAccess(access, number++);
+    return goal_;
+  }
+
+ private:
+  void DrawOperand(const TracedInstruction& in, const TracedOperand& operand,
+                   const ptx::TracedValue& value, int number) {
+    ImGui::TableNextRow();
+    ImGui::TableNextColumn();
+    ImGui::PushFont(frame_.mono, 0);
+    FittedLabel(operand.name.empty() ? "constant" : operand.name);
+    ImGui::TableNextColumn();
+    FittedLabel((operand.written ? "= " : "") + ptx::ValueText(value.bits, operand.bytes, in.type));
+    ImGui::PopFont();
+    ImGui::TableNextColumn();
+    if (operand.kind == TracedOperand::Kind::kRegister)
+      DrawOrigin(value.from, operand.written, fmt::format("o{}", number));
+  }
+
+  // A link to the step that wrote it.
+  void DrawOrigin(StepRef from, bool is_written, const std::string& id) {
+    if (is_written && (from.thread < 0 || IsHere(traced_, from))) {
+      return Quiet("written here");
+    }
+    if (from.thread < 0) return Quiet("never written");
+    if (IsHere(traced_, from)) {
+      if (Choice(fmt::format("step {}, line {}", CountText(from.step), traced_.LineOf(from.step)),
+                 id)) {
+        goal_ = from.step;
+      }
+      return;
+    }
+    const bool is_own = std::cmp_equal(from.thread, traced_.thread().thread);
+    const std::string where = is_own ? "" : fmt::format("thread {}, ", from.thread);
+    Quiet(where +
+          (from.step < 0 ? "a step that was not recorded" : "step " + CountText(from.step)));
+  }
+
+  void Quiet(const std::string& text) {
+    ImGui::PushStyleColor(ImGuiCol_Text, frame_.theme[Color::kTextSecondary]);
+    FittedLabel(text);
+    ImGui::PopStyleColor();
+  }
+
+  std::string PlaceOf(const ptx::TracedAccess& access) const {
+    const bool is_argument = access.space == ptx::TracedSpace::kArgument;
+    std::string what(ptx::NameOf(access.space));
+    if (is_argument || access.space == ptx::TracedSpace::kVariable)
+      what += fmt::format(" {}", access.number);
+    if (is_argument && access.number < traced_.arguments.size() &&
+        !traced_.arguments[access.number].empty()) {
+      what += fmt::format(" ({})", traced_.arguments[access.number]);
+    }
+    return what;
+  }
+
+  void DrawAccess(const ptx::TracedAccess& access, int number) {
+    std::string bytes;
+    for (const std::byte byte :
+         traced_.thread().BytesOf(access).first(std::min<size_t>(access.held, kMostBytes))) {
+      bytes += fmt::format(" {:02x}", static_cast<unsigned>(byte));
+    }
+    if (access.held > kMostBytes) bytes += " …";
+    const std::string end = access.held < access.bytes ? ", beyond its end" : "";
+    ImGui::Spacing();
+    FittedLabel(fmt::format("{} {} of {} at {}{}", access.writes ? "writes" : "reads",
+                            access.bytes == 1 ? "1 byte" : fmt::format("{} bytes", access.bytes),
+                            PlaceOf(access), access.offset, end));
+    if (!bytes.empty()) {
+      ImGui::PushFont(frame_.mono, 0);
+      Quiet(bytes.substr(1));
+      ImGui::PopFont();
+    }
+    if (access.from.thread < 0) return;
+    Quiet("written by");
+    ImGui::SameLine();
+    DrawOrigin(access.from, false, fmt::format("a{}", number));
+  }
+
+  Frame& frame_;
+  const TracedThread& traced_;
+  int64_t step_;
+  std::optional<int64_t> goal_;
+};
+
+// What the step makes, else what it reads: "%f3 = 1.5 (0x3fc00000)".
+std::string MadeText(const TracedThread& traced, int64_t step) {
+  const TracedInstruction& in = traced.InstructionOf(step);
+  const auto values = traced.trace.ValuesOf(traced.thread(), traced.thread().at(step));
+  std::string made, read;
+  for (size_t i = 0; i < in.operands.size(); ++i) {
+    const TracedOperand& operand = in.operands[i];
+    if (operand.kind == TracedOperand::Kind::kConstant) continue;
+    std::string& out = operand.written || in.Makes(i) ? made : read;
+    out += (out.empty() ? "" : ", ") + operand.name + " = " +
+           ptx::ValueText(values[i].bits, operand.bytes, in.type);
+  }
+  return made.empty() ? read : made;
+}
+
+}  // namespace
+
+std::optional<int64_t> DrawThreadStep(Frame& frame, const TracedThread& traced, int64_t step,
+                                      std::string& picked) {
+  ImGui::BeginChild("##step", ImGui::GetContentRegionAvail());
+  const auto goal = StepPainter(frame, traced, step).Draw(picked);
+  ImGui::EndChild();
+  return goal;
+}
+
+std::optional<int64_t> DrawThreadSteps(Frame& frame, const TracedThread& traced, int64_t step,
+                                       bool reveal) {
+  const ThreadTrace& thread = traced.thread();
+  std::optional<int64_t> clicked;
+  ImGui::BeginChild("##steps", ImGui::GetContentRegionAvail());
+  ImGui::PushFont(frame.mono, 0);
+  const float height = ImGui::GetTextLineHeightWithSpacing();
+  if (reveal) {
+    const float at = static_cast<float>(step - thread.first) * height;
+    const float top = ImGui::GetScrollY(), room = ImGui::GetWindowHeight();
+    if (at < top || at + height > top + room) ImGui::SetScrollY(std::max(0.0F, at - room / 3));
+  }
+  ImGuiListClipper clipper;
+  clipper.Begin(static_cast<int>(thread.steps.size()), height);
+  while (clipper.Step()) {
+    for (int i = clipper.DisplayStart; i < clipper.DisplayEnd; ++i) {
+      const int64_t at = thread.first + i;
+      const TracedInstruction& in = traced.InstructionOf(at);
+      const std::string text = fmt::format("{:>5}  line {:<5} {}", at, in.line, in.text);
+      if (Choice(text, fmt::format("s{}", i), at == step)) clicked = at;
+    }
+  }
+  ImGui::PopFont();
+  ImGui::EndChild();
+  return clicked;
+}
+
+std::vector<TextNote> NotesOfLine(const TracedThread& traced, int64_t step, uint32_t line) {
+  const auto found = traced.steps_of.find(line);
+  if (found == traced.steps_of.end()) return {};
+  const auto behind = std::ranges::upper_bound(found->second, step);
+  if (behind == found->second.begin()) return {};
+  const int64_t last = *std::prev(behind);
+  std::vector<TextNote> notes;
+  if (const std::string& name = traced.ValueOf(last); !name.empty())
+    notes.push_back({name, Color::kAccent});
+  notes.push_back({MadeText(traced, last), last == step ? Color::kText : Color::kTextSecondary});
+  return notes;
+}
+
+int64_t OriginOf(const TracedThread& traced, int64_t step) {
+  const TracedStep& at = traced.thread().at(step);
+  const auto& operands = traced.InstructionOf(step).operands;
+  const auto values = traced.trace.ValuesOf(traced.thread(), at);
+  for (size_t i = 0; i < operands.size(); ++i) {
+    const bool is_read = !operands[i].written && operands[i].kind == TracedOperand::Kind::kRegister;
+    if (is_read && IsHere(traced, values[i].from)) return values[i].from.step;
+  }
+  for (const ptx::TracedAccess& access : traced.thread().AccessesOf(at)) {
+    if (IsHere(traced, access.from)) return access.from.step;
+  }
+  return -1;
+}
+
+}  // namespace hloscope::viewer
