@@ -132,6 +132,8 @@ class CommandLine(unittest.TestCase):
         self.assertNotIn('interpreter', complete('compile', '--with', ''))
         self.assertEqual(complete('help', 'comp'), ['compare', 'compile', 'completions'])
         self.assertEqual(complete('completions', ''), ['bash', 'zsh', 'fish'])
+        self.assertEqual(complete('open', '--screen', 'thr'), ['thread'])
+        self.assertEqual(complete('run', '--check', 'r'), ['race'])
         self.assertEqual(complete('show', '--radius', ''), [])
         self.assertEqual(complete('run', '--inputs', 'inp'), ['inputs.npz'])
         self.assertEqual(complete('verify', 'expe'), ['expected.npz'])

@@ -131,6 +131,8 @@ constexpr ExportCase kCases[] = {
     {"statistics", "kernels", kCpu, kConvolution, "event,inside_ps,count",
      "conv_general_dilated.3"},
     {"code", "kernels", kGpu, kFusion, "file,line,text", ""},
+    {"thread", "kernels", kPasses, "jit_softmax:triton_softmax.2", "step,line,text,values",
+     "bar.sync 0"},
     {"memory", "memory", kGpu, kFusion, "point,instruction,live_bytes", "gemm_fusion_dot.3"},
     {"buffers", "memory", kGpu, kFusion, "bytes,instruction,shape", "qkv.1"},
     {"divergence", "divergence", "mlp_train_step", "", "instruction,verdict", ""},
@@ -160,6 +162,9 @@ class ExportTest : public ViewerTest {
     session().requests.Show(c.view);
     Settle();
     ASSERT_EQ(app().dock().focused_view(), c.view);
+    if (std::string_view(c.view) != "thread") return;
+    app().Run(Command::kTraceThread);
+    ASSERT_TRUE(DrawUntil([&] { return !Lit("thread").empty(); })) << Messages();
   }
   void RunAndTakeValues() {
     app().dock().Find("divergence")->view->SetState("interpreter\ninterpreter\n0\n1");

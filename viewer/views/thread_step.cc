@@ -5,6 +5,7 @@
 #include <imgui/imgui.h>
 
 #include <algorithm>
+#include <cfloat>
 #include <utility>
 
 #include "viewer/widgets/widgets.h"
@@ -41,9 +42,9 @@ class StepPainter {
     }
     constexpr ImGuiTableFlags kFlags = ImGuiTableFlags_SizingStretchProp | ImGuiTableFlags_RowBg;
     if (!in.operands.empty() && ImGui::BeginTable("##values", 3, kFlags)) {
-      ImGui::TableSetupColumn("name", 0, 0.8F);
-      ImGui::TableSetupColumn("value", 0, 1.5F);
-      ImGui::TableSetupColumn("from", 0, 1.2F);
+      ImGui::TableSetupColumn("name", 0, 0.6F);
+      ImGui::TableSetupColumn("value", 0, 1.6F);
+      ImGui::TableSetupColumn("from", 0, 1.1F);
       const auto values = traced_.trace.ValuesOf(thread, step);
       for (size_t i = 0; i < in.operands.size(); ++i) {
         DrawOperand(in, in.operands[i], values[i], static_cast<int>(i));
@@ -136,7 +137,14 @@ class StepPainter {
   std::optional<int64_t> goal_;
 };
 
-// What the step makes, else what it reads: "%f3 = 1.5 (0x3fc00000)".
+// Without the bits of what is told as a number: there is no room for them behind a line.
+std::string ShortValue(uint64_t bits, uint8_t bytes, std::string_view type) {
+  std::string text = ptx::ValueText(bits, bytes, type);
+  if (!text.starts_with("0x")) text.erase(std::min(text.find(" (0x"), text.size()));
+  return text;
+}
+
+// What the step makes, else what it reads: "%f3 = 1.5".
 std::string MadeText(const TracedThread& traced, int64_t step) {
   const TracedInstruction& in = traced.InstructionOf(step);
   const auto values = traced.trace.ValuesOf(traced.thread(), traced.thread().at(step));
@@ -146,7 +154,7 @@ std::string MadeText(const TracedThread& traced, int64_t step) {
     if (operand.kind == TracedOperand::Kind::kConstant) continue;
     std::string& out = operand.written || in.Makes(i) ? made : read;
     out += (out.empty() ? "" : ", ") + operand.name + " = " +
-           ptx::ValueText(values[i].bits, operand.bytes, in.type);
+           ShortValue(values[i].bits, operand.bytes, in.type);
   }
   return made.empty() ? read : made;
 }
@@ -155,7 +163,10 @@ std::string MadeText(const TracedThread& traced, int64_t step) {
 
 std::optional<int64_t> DrawThreadStep(Frame& frame, const TracedThread& traced, int64_t step,
                                       std::string& picked) {
-  ImGui::BeginChild("##step", ImGui::GetContentRegionAvail());
+  // The steps below have room, too.
+  const float most = std::max(0.6F * ImGui::GetContentRegionAvail().y, ImGui::GetFrameHeight());
+  ImGui::SetNextWindowSizeConstraints(ImVec2(0, 0), ImVec2(FLT_MAX, most));
+  ImGui::BeginChild("##step", ImVec2(0, 0), ImGuiChildFlags_AutoResizeY);
   const auto goal = StepPainter(frame, traced, step).Draw(picked);
   ImGui::EndChild();
   return goal;
@@ -179,7 +190,7 @@ std::optional<int64_t> DrawThreadSteps(Frame& frame, const TracedThread& traced,
     for (int i = clipper.DisplayStart; i < clipper.DisplayEnd; ++i) {
       const int64_t at = thread.first + i;
       const TracedInstruction& in = traced.InstructionOf(at);
-      const std::string text = fmt::format("{:>5}  line {:<5} {}", at, in.line, in.text);
+      const std::string text = fmt::format("{:>5}  line {:<4} {}", at, in.line, in.text);
       if (Choice(text, fmt::format("s{}", i), at == step)) clicked = at;
     }
   }

@@ -248,22 +248,18 @@ class ThreadView : public View {
             "the block ends with " + traced_->trace.fault->ToString());
     }
     if (!HasSteps()) return Sentence(frame, "the thread did nothing");
-    if (!ImGui::BeginTable("##thread", 3,
-                           ImGuiTableFlags_Resizable | ImGuiTableFlags_BordersInnerV |
-                               ImGuiTableFlags_SizingStretchProp,
-                           ImGui::GetContentRegionAvail())) {
-      return;
-    }
-    ImGui::TableSetupColumn("PTX", 0, 1.8F);
-    ImGui::TableSetupColumn("step", 0, 1.1F);
-    ImGui::TableSetupColumn("steps", 0, 1.0F);
+    constexpr ImGuiTableFlags kFlags = ImGuiTableFlags_Resizable | ImGuiTableFlags_BordersInnerV |
+                                       ImGuiTableFlags_SizingStretchProp;
+    if (!ImGui::BeginTable("##thread", 2, kFlags, ImGui::GetContentRegionAvail())) return;
+    ImGui::TableSetupColumn("PTX", 0, 1.6F);
+    ImGui::TableSetupColumn("step", 0, 1.0F);
     ImGui::TableNextRow();
     ImGui::TableNextColumn();
     DrawCode(frame, kernel);
     ImGui::TableNextColumn();
     std::string picked;
     std::optional<int64_t> goal = DrawThreadStep(frame, *traced_, step_, picked);
-    ImGui::TableNextColumn();
+    ImGui::Separator();
     const bool reveals = std::exchange(reveals_, false);
     if (const auto clicked = DrawThreadSteps(frame, *traced_, step_, reveals)) goal = clicked;
     ImGui::EndTable();

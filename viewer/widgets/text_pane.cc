@@ -193,7 +193,7 @@ void TextPane::DrawLine(Frame& frame, int64_t number, float x, float y, float wi
     pen += length;
     if (pen > x + width) break;
   }
-  constexpr float kNoteColumn = 56;
+  constexpr float kNoteColumn = 44;
   if (notes_) {
     DrawNotes(frame, number, std::max(pen + 2 * advance, start + kNoteColumn * advance), text_y,
               x + width);
