@@ -65,7 +65,7 @@ void DrawCheckFinding(Frame& frame, int32_t module, const RunFinding& finding) {
   ImGui::TableNextColumn();
   if (Row(frame, "##check", false, false)) SelectInstruction(frame.context, module, finding);
   Help(debug::FindingText(finding));
-  ImGui::SameLine();
+  ImGui::SameLine(0, 0);
   Label(frame.theme, Color::kBeyondBound, finding.kind);
   ImGui::TableNextColumn();
   FittedLabel(finding.instruction);

@@ -59,7 +59,7 @@ void DrawFinding(Frame& frame, const Experiment& experiment, const Finding& find
     const std::string note = finding.note.empty() ? "" : SafeText(finding.note, 800) + "\n";
     ImGui::SetTooltip("%s%s", note.c_str(), SafeLines(values).c_str());
   }
-  ImGui::SameLine();
+  ImGui::SameLine(0, 0);
   FittedLabel(module.name(finding.instruction));
   ImGui::TableNextColumn();
   Label(frame.theme, Color::kTextSecondary, hlo::ToString(module[finding.instruction].opcode));

@@ -297,7 +297,7 @@ class HomeView : public View {
     ImGui::TableNextRow(ImGuiTableRowFlags_Headers);
     for (const Column* column : columns) {
       ImGui::TableNextColumn();
-      ImGui::TableHeader(column->title);
+      Header(column->title);
       Help(fmt::format("{}: {}; click to sort", column->title, column->help));
     }
   }

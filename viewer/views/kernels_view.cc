@@ -295,7 +295,7 @@ class KernelsView : public View {
     ImGui::TableNextRow(ImGuiTableRowFlags_Headers);
     for (int c = 0; c < static_cast<int>(columns.size()) + 2; ++c) {
       if (!ImGui::TableSetColumnIndex(c)) continue;
-      ImGui::TableHeader(ImGui::TableGetColumnName(c));
+      Header(ImGui::TableGetColumnName(c));
       Help(fmt::format("{}: {}; click to sort", ImGui::TableGetColumnName(c),
                        c == 0   ? "the instruction, or what the trace calls it"
                        : c == 1 ? "its opcode"

@@ -282,7 +282,7 @@ class PassesView : public View {
     ImGui::TableNextRow(ImGuiTableRowFlags_Headers);
     for (int c = 0; c < columns; ++c) {
       if (!ImGui::TableSetColumnIndex(c)) continue;
-      ImGui::TableHeader(ImGui::TableGetColumnName(c));
+      Header(ImGui::TableGetColumnName(c));
       Help(kHelp[static_cast<size_t>(c)]);
     }
   }

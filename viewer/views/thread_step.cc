@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <cfloat>
+#include <span>
 #include <utility>
 
 #include "viewer/widgets/widgets.h"
@@ -40,54 +41,79 @@ class StepPainter {
     if (const std::string& name = traced_.ValueOf(step_); !name.empty()) {
       if (Choice("the value of " + name, "value")) picked = name;
     }
-    constexpr ImGuiTableFlags kFlags = ImGuiTableFlags_SizingStretchProp | ImGuiTableFlags_RowBg;
-    if (!in.operands.empty() && ImGui::BeginTable("##values", 3, kFlags)) {
-      ImGui::TableSetupColumn("name", 0, 0.6F);
-      ImGui::TableSetupColumn("value", 0, 1.6F);
-      ImGui::TableSetupColumn("from", 0, 1.1F);
-      const auto values = traced_.trace.ValuesOf(thread, step);
-      for (size_t i = 0; i < in.operands.size(); ++i) {
-        DrawOperand(in, in.operands[i], values[i], static_cast<int>(i));
-      }
-      ImGui::EndTable();
-    }
+    DrawOperands(in, traced_.trace.ValuesOf(thread, step));
     int number = 0;
     for (const ptx::TracedAccess& access : thread.AccessesOf(step)) DrawAccess(access, number++);
     return goal_;
   }
 
  private:
-  void DrawOperand(const TracedInstruction& in, const TracedOperand& operand,
-                   const ptx::TracedValue& value, int number) {
-    ImGui::TableNextRow();
-    ImGui::TableNextColumn();
-    ImGui::PushFont(frame_.mono, 0);
-    FittedLabel(operand.name.empty() ? "constant" : operand.name);
-    ImGui::TableNextColumn();
-    FittedLabel((operand.written ? "= " : "") + ptx::ValueText(value.bits, operand.bytes, in.type));
-    ImGui::PopFont();
-    ImGui::TableNextColumn();
-    if (operand.kind == TracedOperand::Kind::kRegister)
-      DrawOrigin(value.from, operand.written, fmt::format("o{}", number));
-  }
-
-  // A link to the step that wrote it.
-  void DrawOrigin(StepRef from, bool is_written, const std::string& id) {
-    if (is_written && (from.thread < 0 || IsHere(traced_, from))) {
-      return Quiet("written here");
-    }
-    if (from.thread < 0) return Quiet("never written");
-    if (IsHere(traced_, from)) {
-      if (Choice(fmt::format("step {}, line {}", CountText(from.step), traced_.LineOf(from.step)),
-                 id)) {
-        goal_ = from.step;
-      }
-      return;
+  // Where a value comes from, and the step that a click on it leads to; -1: none.
+  struct Origin {
+    std::string text;
+    int64_t goal = -1;
+  };
+  Origin OriginOfValue(StepRef from, bool is_written) const {
+    const bool is_here = IsHere(traced_, from);
+    if (is_written && (from.thread < 0 || is_here)) return {"written here"};
+    if (from.thread < 0) return {"never written"};
+    if (is_here) {
+      return {fmt::format("step {}, line {}", CountText(from.step), traced_.LineOf(from.step)),
+              from.step};
     }
     const bool is_own = std::cmp_equal(from.thread, traced_.thread().thread);
     const std::string where = is_own ? "" : fmt::format("thread {}, ", from.thread);
-    Quiet(where +
-          (from.step < 0 ? "a step that was not recorded" : "step " + CountText(from.step)));
+    return {where + (from.step < 0 ? "not recorded" : "step " + CountText(from.step))};
+  }
+
+  // Values have the room that names and origins leave.
+  void DrawOperands(const TracedInstruction& in, std::span<const ptx::TracedValue> values) {
+    if (in.operands.empty()) return;
+    std::vector<Origin> origins;
+    float from = 0;
+    for (size_t i = 0; i < in.operands.size(); ++i) {
+      const bool is_register = in.operands[i].kind == TracedOperand::Kind::kRegister;
+      origins.push_back(is_register ? OriginOfValue(values[i].from, in.operands[i].written)
+                                    : Origin{});
+      from = std::max(from, ImGui::CalcTextSize(origins.back().text.c_str()).x);
+    }
+    ImGui::PushFont(frame_.mono, 0);
+    float name = 0;
+    for (const TracedOperand& operand : in.operands)
+      name = std::max(name, ImGui::CalcTextSize(NameOf(operand).c_str()).x);
+    ImGui::PopFont();
+    constexpr ImGuiTableFlags kFlags =
+        ImGuiTableFlags_SizingFixedFit | ImGuiTableFlags_RowBg | ImGuiTableFlags_NoSavedSettings;
+    if (!ImGui::BeginTable("##values", 3, kFlags)) return;
+    ImGui::TableSetupColumn("name", ImGuiTableColumnFlags_WidthFixed, name);
+    ImGui::TableSetupColumn("value", ImGuiTableColumnFlags_WidthStretch);
+    ImGui::TableSetupColumn("from", ImGuiTableColumnFlags_WidthFixed,
+                            std::min(from, 0.45F * ImGui::GetContentRegionAvail().x));
+    for (size_t i = 0; i < in.operands.size(); ++i) {
+      const TracedOperand& operand = in.operands[i];
+      ImGui::TableNextRow();
+      ImGui::TableNextColumn();
+      ImGui::PushFont(frame_.mono, 0);
+      FittedLabel(NameOf(operand));
+      ImGui::TableNextColumn();
+      FittedLabel((operand.written ? "= " : "") +
+                  ptx::ValueText(values[i].bits, operand.bytes, in.type));
+      ImGui::PopFont();
+      ImGui::TableNextColumn();
+      DrawOrigin(origins[i], fmt::format("o{}", i));
+    }
+    ImGui::EndTable();
+  }
+
+  static std::string NameOf(const TracedOperand& operand) {
+    return operand.name.empty() ? "constant" : operand.name;
+  }
+
+  // A link to the step that wrote it.
+  void DrawOrigin(const Origin& origin, const std::string& id) {
+    if (origin.text.empty()) return;
+    if (origin.goal < 0) return Quiet(origin.text);
+    if (Choice(origin.text, id)) goal_ = origin.goal;
   }
 
   void Quiet(const std::string& text) {
@@ -128,7 +154,7 @@ class StepPainter {
     if (access.from.thread < 0) return;
     Quiet("written by");
     ImGui::SameLine();
-    DrawOrigin(access.from, false, fmt::format("a{}", number));
+    DrawOrigin(OriginOfValue(access.from, false), fmt::format("a{}", number));
   }
 
   Frame& frame_;

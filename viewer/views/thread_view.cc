@@ -156,7 +156,8 @@ class ThreadView : public View {
     if (!HasSteps()) return;
     if (is_new) {
       step_ = traced_->thread().first;
-      reveals_ = true;
+      Reveal();
+      is_new_ = true;
       // What was asked for went wrong where it was executed last.
       const auto found = traced_->steps_of.find(std::exchange(goal_line_, 0));
       if (found != traced_->steps_of.end()) step_ = found->second.back();
@@ -168,7 +169,11 @@ class ThreadView : public View {
     if (!HasSteps()) return;
     const ThreadTrace& thread = traced_->thread();
     step = std::clamp<int64_t>(step, thread.first, thread.first + std::ssize(thread.steps) - 1);
-    reveals_ |= std::exchange(step_, step) != step;
+    if (std::exchange(step_, step) != step) Reveal();
+  }
+  void Reveal() {
+    reveals_line_ = true;
+    reveals_step_ = kFramesToSettle;
   }
 
   // The choice of a kernel; false: there is none.
@@ -251,7 +256,7 @@ class ThreadView : public View {
     constexpr ImGuiTableFlags kFlags = ImGuiTableFlags_Resizable | ImGuiTableFlags_BordersInnerV |
                                        ImGuiTableFlags_SizingStretchProp;
     if (!ImGui::BeginTable("##thread", 2, kFlags, ImGui::GetContentRegionAvail())) return;
-    ImGui::TableSetupColumn("PTX", 0, 1.6F);
+    ImGui::TableSetupColumn("PTX", 0, 1.4F);
     ImGui::TableSetupColumn("step", 0, 1.0F);
     ImGui::TableNextRow();
     ImGui::TableNextColumn();
@@ -260,7 +265,8 @@ class ThreadView : public View {
     std::string picked;
     std::optional<int64_t> goal = DrawThreadStep(frame, *traced_, step_, picked);
     ImGui::Separator();
-    const bool reveals = std::exchange(reveals_, false);
+    const bool reveals = reveals_step_ > 0;
+    reveals_step_ -= reveals ? 1 : 0;
     if (const auto clicked = DrawThreadSteps(frame, *traced_, step_, reveals)) goal = clicked;
     ImGui::EndTable();
     if (goal) GoTo(*goal);
@@ -292,7 +298,9 @@ class ThreadView : public View {
     pane_.SetNotes([traced = shown_, step = step_](int64_t shown) {
       return NotesOfLine(*traced, step, static_cast<uint32_t>(shown + 1));
     });
-    if (reveals_) pane_.Reveal(line);
+    const bool is_new = std::exchange(is_new_, false);
+    if (is_new) pane_.SetTop(std::max<int64_t>(0, line - kLinesAbove));
+    if (std::exchange(reveals_line_, false) && !is_new) pane_.Reveal(line);
     ImGui::BeginChild("##code", ImGui::GetContentRegionAvail());
     const int64_t clicked = pane_.Draw(frame);
     ImGui::EndChild();
@@ -338,7 +346,12 @@ class ThreadView : public View {
   std::shared_ptr<const TracedThread> shown_;  // that step_ is of
   int64_t step_ = 0;
   uint32_t goal_line_ = 0;  // that the next trace is shown at; 0: its beginning
-  bool reveals_ = false;
+  // The room of the list depends on the step above it, which is drawn anew.
+  static constexpr int kFramesToSettle = 3;
+  static constexpr int64_t kLinesAbove = 4;  // a new trace's first step
+  bool is_new_ = false;
+  int reveals_step_ = 0;       // frames in which the list of steps moves to the step
+  bool reveals_line_ = false;  // until the text is there
   TextPane pane_;
 };
 

@@ -31,9 +31,10 @@ class TimelineView : public View {
   void Draw(Frame& frame) override {
     const Pending<ProfileModel>* profile = ProfileOf(frame.context);
     if (profile == nullptr) {
-      Sentence(frame,
-               "no trace is open: record one with jax.profiler.trace(FOLDER) in Python, then open "
-               "it with hloscope open DUMP TRACE (FOLDER/plugins/profile/…/HOST.xplane.pb).");
+      Sentence(
+          frame,
+          "no trace is open: record one with jax.profiler.trace(FOLDER) in Python, then hloscope "
+          "open DUMP FOLDER/plugins/profile/…/HOST.xplane.pb shows it");
       return;
     }
     if (!ShowPending(frame, *profile, "the trace")) return;

@@ -51,6 +51,15 @@ void Draw(std::string_view whole, std::string_view shown) {
 }
 void Draw(std::string_view whole) { Draw(whole, SafeText(whole)); }
 
+// Whether the values in the current column of the current table stand at the right, as the last
+// frame drew them; null: no table.
+bool* IsRightColumn() {
+  ImGuiTable* const table = ImGui::GetCurrentTable();
+  if (table == nullptr || table->CurrentColumn < 0) return nullptr;
+  const int column = table->CurrentColumn;
+  return table->InnerWindow->StateStorage.GetBoolRef(ImHashData(&column, sizeof column, table->ID));
+}
+
 }  // namespace
 
 void Help(std::string_view text) {
@@ -84,13 +93,26 @@ bool BeginTab(const char* title, std::string_view help) {
   return is_open;
 }
 
+void Header(const char* name) {
+  const ImGuiTable& table = *ImGui::GetCurrentTable();
+  if (const bool* right = IsRightColumn(); right != nullptr && *right) {
+    // As wide as ImGui's arrow of sorted columns, which stands there.
+    const bool sorts = (table.Flags & ImGuiTableFlags_Sortable) != 0;
+    const float arrow =
+        sorts ? std::trunc(0.65F * ImGui::GetFontSize() + ImGui::GetStyle().FramePadding.x) : 0;
+    const float room = std::floor(ImGui::GetContentRegionAvail().x - WidthOf(name) - arrow);
+    if (room > 0) ImGui::SetCursorPosX(ImGui::GetCursorPosX() + room);
+  }
+  ImGui::TableHeader(name);
+}
+
 void HeaderRow(std::span<const char* const> help) {
   ImGui::TableNextRow(ImGuiTableRowFlags_Headers);
   for (int c = 0; c < ImGui::TableGetColumnCount(); ++c) {
     if (!ImGui::TableSetColumnIndex(c)) continue;
     const char* name = ImGui::TableGetColumnName(c);
     ImGui::PushID(c);
-    ImGui::TableHeader(name);
+    Header(name);
     ImGui::PopID();
     if (static_cast<size_t>(c) < help.size())
       Help(fmt::format("{}: {}", name, help[static_cast<size_t>(c)]));
@@ -228,6 +250,7 @@ bool Row(Frame& frame, std::string_view id, bool selected, bool lit) {
 
 void RightLabel(std::string_view text) {
   const std::string fitted = FittedText(text, ImGui::GetContentRegionAvail().x);
+  if (bool* const right = IsRightColumn()) *right = true;
   const float room = ImGui::GetContentRegionAvail().x - WidthOf(fitted);
   if (room > 0) ImGui::SetCursorPosX(ImGui::GetCursorPosX() + room);
   Draw(text, fitted);

@@ -35,6 +35,8 @@ void WholeIfCut(std::string_view whole, std::string_view shown);
 bool CommandButton(Frame& frame, Command command, const char* label, bool is_small = false);
 // A tab of a tab bar, with its help; ended by ImGui::EndTabItem where true.
 bool BeginTab(const char* title, std::string_view help);
+// The header of the current column, at the side where the values below it stand (RightLabel).
+void Header(const char* name);
 // The headers of a table, each with a sentence; click to sort where the table sorts.
 void HeaderRow(std::span<const char* const> help);
 
