@@ -8,6 +8,7 @@
 #include <cstring>
 #include <map>
 
+#include "core/debug/kernels/exact_meaning.h"
 #include "core/debug/kernels/split_products.h"
 #include "core/debug/kernels/value_signatures.h"
 #include "core/ptx/machine/lanes.h"
@@ -177,7 +178,11 @@ std::vector<Meaning> Meanings() {
 
 TEST(ExplainKernel, RightKernelsNeedNoExplanation) {
   for (const Meaning& meaning : Meanings()) {
-    EXPECT_FALSE(Explained(QuestionOf(meaning)).has_value()) << meaning.ptx;
+    KernelQuestion question = QuestionOf(meaning);
+    EXPECT_FALSE(Explained(question).has_value()) << meaning.ptx;
+    question.demand =
+        MeansEveryBit(*question.alone) ? KernelDemand::kEveryBit : KernelDemand::kRoundings;
+    EXPECT_FALSE(Explained(question).has_value()) << meaning.ptx;
   }
 }
 
@@ -269,6 +274,54 @@ TEST(SplitProducts, SharesOfKMayDifferPartsMayNotChangePlaces) {
   EXPECT_TRUE(SameSums(literal({4, 5, 6, 7, 17, 27}), meant, bounds));
   EXPECT_FALSE(SameSums(literal({4, 5, 6, 7, 17, 28}), meant, bounds));
   EXPECT_FALSE(SameSums(literal({10, 20, 30, 1, 2, 3}), meant, bounds));
+}
+
+std::optional<KernelExplanation> Held(const Meaning& meaning, KernelDemand demand) {
+  KernelQuestion question = QuestionOf(meaning);
+  question.demand = demand;
+  return Explained(question);
+}
+
+TEST(ExplainKernel, WithinTheBoundsEveryBitIsMeantWhereNothingRounds) {
+  // A neighbour's value is as good as its own by any bound, but not the same.
+  const Meaning off{"f32", "  ROOT r = f32[64] maximum(p0, p0)\n", "add.s32 %r4, %r2, 1;"};
+  EXPECT_TRUE(MeansEveryBit(*QuestionOf(off).alone));
+  EXPECT_FALSE(Held(off, KernelDemand::kBounds).has_value());
+  const auto found = Held(off, KernelDemand::kEveryBit);
+  ASSERT_TRUE(found.has_value());
+  EXPECT_EQ(found->finding.line, 23u);
+  EXPECT_EQ(found->worst.mismatched, 64);
+  for (const char* rounds :
+       {"  m = f32[64] multiply(p0, p1)\n  ROOT r = f32[64] add(m, p1)\n",
+        "  ROOT r = f32[64] exponential(p0)\n", "  ROOT r = f32[64] divide(p0, p1)\n"}) {
+    EXPECT_FALSE(MeansEveryBit(*QuestionOf({"f32", rounds, ""}).alone)) << rounds;
+  }
+}
+
+TEST(ExplainKernel, WithinTheBoundsRoundingsMoveOnlySoFar) {
+  const std::string sum = "  m = f32[64] multiply(p0, p1)\n  ROOT r = f32[64] subtract(m, p1)\n";
+  const std::string apart = "mul.rn.f32 %r5, %r2, %r3;\nsub.rn.f32 %r4, %r5, %r3;";
+  const std::string further = apart + "\nmul.rn.f32 %r4, %r4, 0f3F800054;";  // 1 + 1e-5
+  EXPECT_FALSE(Held({"f32", sum, apart}, KernelDemand::kRoundings).has_value());
+  EXPECT_FALSE(Held({"f32", sum, further}, KernelDemand::kBounds).has_value());
+  const auto found = Held({"f32", sum, further}, KernelDemand::kRoundings);
+  ASSERT_TRUE(found.has_value());
+  EXPECT_EQ(found->cause, Cause::kUnexplained);
+  EXPECT_TRUE(found->finding.twin_agrees);
+}
+
+TEST(ExplainKernel, ARoundingTowardsZeroIsNamedByItsLine) {
+  const std::string product = "  ROOT r = f32[64] multiply(p0, p1)\n";
+  const auto found = Held({"f32", product, "mul.rz.f32 %r4, %r2, %r3;"}, KernelDemand::kRoundings);
+  ASSERT_TRUE(found.has_value());
+  EXPECT_EQ(found->cause, Cause::kDirectedRounding);
+  EXPECT_EQ(found->finding.line, 21u);
+  // Functions take the bits apart of what they round so.
+  EXPECT_FALSE(Held({"f32", product,
+                     "mul.rm.f32 %r5, %r2, %r3;\nshl.b32 %r6, %r5, 1;\n"
+                     "mul.rn.f32 %r4, %r2, %r3;"},
+                    KernelDemand::kRoundings)
+                   .has_value());
 }
 
 TEST(ValueSignaturesTest, BitsAtTheElementThenAnywhere) {

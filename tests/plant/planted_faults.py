@@ -4,11 +4,21 @@
   planted_faults.py HLOSCOPE FOLDER… [--faults N] [--seed S] [--kinds A,B] [--untouched] [-v]
 
 FOLDER holds dumps at any depth: modules before optimizations with their PTX beside them. First each dump runs untouched with all
-checks, which must find nothing; with --untouched that is all, and the time beside a run without checks is told. Then N faults are
-planted into the text of the PTX, one at a time, and the dump runs again with all checks, against the reference evaluator. A fault
-that leaves every bit of the results as it was and is found by nothing changed nothing. Exit status 1: a fault was missed, or
+checks and `diverge` looks at its kernels; neither may find anything that nothing explains. With --untouched that is all, and the
+time beside a run without checks is told. Then N faults are planted into the text of the PTX, one at a time, and a user's two
+questions are asked again: `run --check` and `diverge`.
+
+  check      a check names the line (check_line), or the kernel
+  diverge    diverge names the kernel, with nothing that explains it; diverge_line: the line is among those that the worst element
+             comes from, or is the one blamed
+  value      the results differ beyond the bounds, and the kernel is not named
+  missed     bits of the results changed, and nothing is found
+  nothing    no bit of the results changed, and nothing is found
+
+Integers of inputs are small, so that those that are labels or indices say something. Exit status 1: a fault was missed, or
 something was found where nothing is."""
 import argparse
+import array
 import collections
 import glob
 import json
@@ -84,7 +94,9 @@ class Dump:
         self.module = f'{self.folder}/{os.path.basename(module)}'
         self.stem = os.path.basename(module).split('.before_opt')[0]
         self.expected, self.clean = f'{scratch}/{self.name}.{self.stem}.expected.npz', f'{scratch}/{self.name}.{self.stem}.clean.npz'
+        self.inputs = ['--seed', '7']
         text = open(module, errors='replace').read()
+        self.parameters = '\n'.join(line for line in text.split('\n') if ' parameter(' in line)
         self.bound = '0.06' if re.search(r'bf16|f8e|f16', text) else '0.005'
 
     def ptx(self):
@@ -106,7 +118,24 @@ def hloscope(*arguments, timeout=300):
 
 
 def simulate(dump, outputs, *more):
-    return hloscope('run', dump.module, '--platform', 'xla-gpu-sim', '--as_dumped', '--seed', '7', '--outputs', outputs, *more)
+    return hloscope('run', dump.module, '--platform', 'xla-gpu-sim', '--as_dumped', *dump.inputs, '--outputs', outputs, *more)
+
+
+def diverge(dump):
+    return hloscope('diverge', dump.module, '--platform', 'xla-gpu-sim', '--as_dumped', '--reference_platform', 'interpreter', *dump.inputs,
+                    '--deadline', '120')[1]
+
+
+# Liberties of a compiler that `diverge` proves.
+EXPLAINED = {'tf32', 'tensor_sums', 'fma', 'denormals', 'approximation', 'reduction_order', 'rounding', 'excess_precision',
+             'initial_value', 'ill_conditioned'}
+
+
+def accused(verdict):
+    """What diverge accuses of an untouched dump: nothing, or its cause."""
+    if verdict.get('status') != 'differs':
+        return verdict.get('error') or verdict.get('status') if verdict.get('status') != 'equal' else None
+    return None if verdict.get('cause') in EXPLAINED else verdict.get('cause')
 
 
 def arrays(path):
@@ -114,9 +143,29 @@ def arrays(path):
         return {name: z.read(name) for name in z.namelist()}
 
 
+def small_integers(path):
+    """Integers of the inputs mod 8: as labels and indices they are in range."""
+    with zipfile.ZipFile(path) as z:
+        entries = {name: z.read(name) for name in z.namelist()}
+    with zipfile.ZipFile(path, 'w') as z:
+        for name, raw in entries.items():
+            header = 10 + int.from_bytes(raw[8:10], 'little')
+            kind = re.search(rb"'descr': '[<|]([iu])([248])'", raw[:header])
+            if kind:
+                code = {b'2': 'H', b'4': 'I', b'8': 'Q'}[kind[2]]
+                raw = raw[:header] + array.array(code, [v % 8 for v in array.array(code, raw[header:])]).tobytes()
+            z.writestr(name, raw)
+
+
 def prepare(dump):
     """Runs it untouched; the findings, and seconds with checks and without. None: the platform does not run it."""
-    status, record, errors, _ = hloscope('run', dump.module, '--platform', 'interpreter', '--seed', '7', '--outputs', dump.expected)
+    inputs = dump.expected + '.in.npz'
+    status, record, errors, _ = hloscope('run', dump.module, '--platform', 'interpreter', '--seed', '7', '--outputs', dump.expected,
+                                         '--save_inputs', inputs)
+    if status == 0 and os.path.exists(inputs) and not re.search('bf16|f8e', dump.parameters):
+        small_integers(inputs)
+        dump.inputs = ['--inputs', inputs]
+        status, record, errors, _ = hloscope('run', dump.module, '--platform', 'interpreter', *dump.inputs, '--outputs', dump.expected)
     if status != 0:
         raise RuntimeError(f'{dump.name}: {errors or record}')
     status, _, _, without = simulate(dump, dump.clean)
@@ -125,7 +174,10 @@ def prepare(dump):
     status, record, errors, seconds = simulate(dump, dump.clean, *CHECKS)
     if status not in (0, 1) or not os.path.exists(dump.clean):
         raise RuntimeError(f'{dump.name}: {errors or record}')
-    return record.get('checks', []), seconds, without
+    findings = record.get('checks', [])
+    if verdict := accused(diverge(dump)):
+        findings.append({'diverge': verdict})
+    return findings, seconds, without
 
 
 def sites(dumps, kinds):
@@ -140,29 +192,31 @@ def sites(dumps, kinds):
 
 
 def judge(dump, kernel, line, outputs):
-    """What became of a fault: 'check' (kernel named), 'line' (and the line), 'value', 'deadline' (of
-    a loop without end, kernel named), 'bits', 'nothing', 'elsewhere'; and the record."""
+    """What became of a fault (see above), and the record that says so."""
     if os.path.exists(outputs):
         os.remove(outputs)
     status, record, errors, _ = simulate(dump, outputs, *CHECKS, '--expect', dump.expected, '--abs_error_bound', dump.bound,
                                          '--rel_error_bound', dump.bound, '--deadline', '30')
-    checks = record.get('checks', [])
-    named = [c for c in checks if c['kernel'] == kernel]
+    named = [c for c in record.get('checks', []) if c['kernel'] == kernel]
     if any(side.get('line') == line for c in named for side in (c.get('at', {}), c.get('other', {}))):
-        return 'line', record
+        return 'check_line', record
     if named:
         return 'check', record
-    if record.get('status') == 'differs':
-        return 'value', record
-    if checks:
-        return 'elsewhere', record
     if status in (2, 3):
         return 'refused', record
     if status == 4 and f'kernel {kernel}: its deadline passed' in (record.get('error') or ''):
         return 'deadline', record
+    verdict = diverge(dump)
+    if accused(verdict) and verdict.get('kernel') == kernel:
+        steps = verdict.get('kernels', {}).get('slice', [])
+        return 'diverge_line' if line in [verdict.get('ptx_line')] + [s['line'] for s in steps] else 'diverge', verdict
+    if record.get('status') == 'differs':
+        return 'value', verdict
+    if record.get('checks') or accused(verdict):
+        return 'elsewhere', verdict
     if status != 0 or not os.path.exists(outputs):
         return 'died', record
-    return ('nothing' if arrays(outputs) == arrays(dump.clean) else 'bits'), record
+    return ('nothing' if arrays(outputs) == arrays(dump.clean) else 'missed'), verdict
 
 
 def plant(dumps, scratch):
@@ -187,10 +241,11 @@ def plant(dumps, scratch):
                 f.write(text)
         results[kind][verdict] += 1
         where = f'{kind} {dump.name} {os.path.basename(path)}:{at + 1} {kernel}: `{was.strip()}` -> `{planted.strip()}`: {verdict}'
-        if verdict in ('elsewhere', 'died'):
+        if verdict in ('elsewhere', 'died', 'missed', 'value'):
             missed.append(where + ' ' + json.dumps(record)[-500:])
         if OPTIONS.verbose:
-            print(where, [(c['kind'], c.get('at', {}).get('line'), c['what']) for c in record.get('checks', [])][:3], record.get('error'), flush=True)
+            checks = [(c['kind'], c.get('at', {}).get('line'), c['what']) for c in record.get('checks', [])][:3]
+            print(where, checks, record.get('cause'), record.get('kernel'), record.get('ptx_line'), record.get('error'), flush=True)
     return results, missed
 
 
@@ -217,6 +272,7 @@ def main():
         results, missed = plant(dumps, scratch)
         for kind, verdicts in sorted(results.items()):
             print(kind, dict(verdicts))
+        print('all', dict(sum(results.values(), collections.Counter())))
         print(*missed, sep='\n')
         return int(false > 0 or len(missed) > 0)
 

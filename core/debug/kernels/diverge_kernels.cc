@@ -5,12 +5,14 @@
 
 #include <algorithm>
 #include <array>
+#include <span>
 #include <utility>
 
 #include "core/base/counted.h"
 #include "core/debug/diverge/kernel_check.h"
 #include "core/debug/diverge/plain_run.h"
 #include "core/debug/kernels/case_of_run.h"
+#include "core/debug/kernels/exact_meaning.h"
 
 namespace hloscope::debug {
 
@@ -36,11 +38,8 @@ class KernelDivergence {
     again.inputs.clear();
     again.input_literals.clear();
     again.arguments = plain_.arguments;
-    replay::CaseWish wish;
-    wish.absolute = request_.bounds.absolute.value_or(0);
-    wish.relative = request_.bounds.relative.value_or(0);
     HLOSCOPE_ASSIGN_OR_RETURN(const std::vector<KernelOutcome> outcomes,
-                              OutcomesOfKernels(module_, again, wish, stop_));
+                              OutcomesOfKernels(module_, again, {}, stop_));
     Count(outcomes);
     HLOSCOPE_TRY(Settle());
     verdict_.finding = std::move(finding_);
@@ -49,6 +48,9 @@ class KernelDivergence {
   }
 
  private:
+  // Of those beyond the bounds, and of those within.
+  static constexpr size_t kMostExplained = 16;
+
   Status RunPlain() {
     HLOSCOPE_ASSIGN_OR_RETURN(plain_, debug::RunPlain(module_, request_, verdict_, stop_));
     for (const RunOutput& output : plain_.outputs) {
@@ -59,24 +61,19 @@ class KernelDivergence {
     return {};
   }
 
-  // The first outcome beyond the bounds is the one that is explained.
   void Count(const std::vector<KernelOutcome>& outcomes) {
     for (const KernelOutcome& outcome : outcomes) {
       if (!outcome.not_evaluated.empty()) {
         if (not_compared_++ == 0) verdict_.warnings.push_back(outcome.not_evaluated);
-        continue;
-      }
-      if (outcome.same_bits == true) {
+      } else if (outcome.same_bits == true) {
         ++finding_.same_bits;
-        continue;
-      }
-      if (!Differs(outcome)) {
+      } else if (Differs(outcome)) {
+        ++finding_.differing;
+        beyond_.push_back(&outcome);
+      } else {
         ++finding_.within_bounds;
-        continue;
+        within_.push_back(&outcome);
       }
-      ++finding_.differing;
-      if (first_) continue;
-      first_ = outcome;
     }
     if (not_compared_ > 1) {
       verdict_.warnings.push_back(
@@ -97,38 +94,92 @@ class KernelDivergence {
     return false;
   }
 
+  // The first beyond the bounds that nothing explains; else the first within them that is not what
+  // its instruction means to the bit, or beyond what its own roundings move; else the first.
   Status Settle() {
-    verdict_.status = results_differ_ || first_ ? RunStatus::kDiffers : RunStatus::kEqual;
-    if (!first_) {
-      if (!results_differ_) return {};
-      if (not_compared_ > 0) {
-        verdict_.cause = Cause::kUnexplained;
-        return {};
-      }
-      verdict_.cause = Cause::kIllConditioned;
-      verdict_.warnings.push_back(
-          "no kernel differs by itself: small differences of several add up, the passes of the "
-          "compiler made it, or it lies in what has no kernel");
+    std::optional<Explained> chosen;
+    for (const KernelOutcome* outcome :
+         std::span(beyond_).first(std::min(beyond_.size(), kMostExplained))) {
+      Explained explained{outcome, std::nullopt, ""};
+      HLOSCOPE_TRY(Explain(explained, KernelDemand::kBounds));
+      const bool is_explained = explained.explanation && IsExplained(*explained.explanation);
+      if (!chosen || !is_explained) chosen = std::move(explained);
+      if (!is_explained) break;
+    }
+    if (!chosen || (chosen->explanation && IsExplained(*chosen->explanation))) {
+      HLOSCOPE_TRY(SearchWithin(chosen));
+    }
+    verdict_.status = results_differ_ || chosen ? RunStatus::kDiffers : RunStatus::kEqual;
+    if (chosen) return Tell(*std::move(chosen));
+    if (!results_differ_) return {};
+    if (not_compared_ > 0) {
+      verdict_.cause = Cause::kUnexplained;
       return {};
     }
-    verdict_.place = DivergePlace{first_->instruction, first_->computation, first_->path};
-    verdict_.kernel = first_->kernels;
-    finding_.source = first_->source;
-    verdict_.cause = Cause::kUnexplained;
-    if (!first_->kernels_case) {
-      verdict_.warnings.push_back("the kernel was not run by itself: " + first_->why_no_case);
+    verdict_.cause = Cause::kIllConditioned;
+    verdict_.warnings.push_back(
+        "no kernel differs by itself: small differences of several add up, the passes of the "
+        "compiler made it, or it lies in what has no kernel");
+    return {};
+  }
+
+  struct Explained {
+    const KernelOutcome* outcome;
+    std::optional<KernelExplanation> explanation;  // none: by itself it gives what is meant
+    std::string why_none;
+  };
+
+  static bool IsExplained(const KernelExplanation& explanation) {
+    return explanation.confirmed && explanation.cause != Cause::kMiscompile &&
+           explanation.cause != Cause::kDirectedRounding;
+  }
+
+  Status SearchWithin(std::optional<Explained>& chosen) {
+    for (const KernelOutcome* outcome :
+         std::span(within_).first(std::min(within_.size(), kMostExplained))) {
+      if (!outcome->kernels_case) continue;
+      HLOSCOPE_ASSIGN_OR_RETURN(const KernelQuestion question, QuestionOf(*outcome));
+      Explained explained{outcome, std::nullopt, ""};
+      HLOSCOPE_TRY(Explain(explained, MeansEveryBit(*question.alone) ? KernelDemand::kEveryBit
+                                                                     : KernelDemand::kRoundings));
+      if (!explained.explanation || IsExplained(*explained.explanation)) continue;
+      --finding_.within_bounds;
+      ++finding_.differing;
+      chosen = std::move(explained);
       return {};
     }
-    HLOSCOPE_ASSIGN_OR_RETURN(KernelQuestion question, QuestionOf(*first_));
-    question.other_compilations = [this] { return OtherCompilations(); };
-    HLOSCOPE_ASSIGN_OR_RETURN(auto explained, ExplainKernel(question, request_, stop_));
-    if (!explained) {
-      verdict_.warnings.push_back(
+    return {};
+  }
+
+  Status Explain(Explained& explained, KernelDemand demand) {
+    const KernelOutcome& outcome = *explained.outcome;
+    if (!outcome.kernels_case) {
+      explained.why_none = "the kernel was not run by itself: " + outcome.why_no_case;
+      return {};
+    }
+    HLOSCOPE_ASSIGN_OR_RETURN(KernelQuestion question, QuestionOf(outcome));
+    question.demand = demand;
+    question.other_compilations = [this, &outcome] { return OtherCompilations(outcome); };
+    HLOSCOPE_ASSIGN_OR_RETURN(explained.explanation, ExplainKernel(question, request_, stop_));
+    if (!explained.explanation) {
+      explained.why_none =
           "by itself, on the same bytes, the kernel gives what its instruction means: what it "
-          "reads beside its operands makes the difference");
-      return {};
+          "reads beside its operands makes the difference";
     }
-    Take(*std::move(explained));
+    return {};
+  }
+
+  Status Tell(Explained chosen) {
+    const KernelOutcome& outcome = *chosen.outcome;
+    verdict_.place = DivergePlace{outcome.instruction, outcome.computation, outcome.path};
+    verdict_.kernel = outcome.kernels;
+    finding_.source = outcome.source;
+    verdict_.cause = Cause::kUnexplained;
+    if (chosen.explanation) {
+      Take(*std::move(chosen.explanation));
+    } else {
+      verdict_.warnings.push_back(std::move(chosen.why_none));
+    }
     return {};
   }
 
@@ -155,8 +206,9 @@ class KernelDivergence {
   };
 
   // Other tiles of the same device, then other devices.
-  std::vector<Compilation> Compilations() const {
-    const std::string own = request_.gpu_target.empty() ? TargetOfCode() : request_.gpu_target;
+  std::vector<Compilation> Compilations(const KernelOutcome& outcome) const {
+    const std::string own =
+        request_.gpu_target.empty() ? TargetOfCode(outcome) : request_.gpu_target;
     std::vector<Compilation> all;
     for (const int k : {32, 64, 128}) {
       const std::string tile = fmt::format(
@@ -172,18 +224,18 @@ class KernelDivergence {
   }
 
   // The device that the kernel in question was compiled for.
-  std::string TargetOfCode() const {
+  static std::string TargetOfCode(const KernelOutcome& outcome) {
     for (const auto& [sm, name] : {std::pair("sm_10", "b200"), std::pair("sm_9", "h100")}) {
-      if (first_->kernels_case->code[0].text.find(fmt::format(".target {}", sm)) !=
+      if (outcome.kernels_case->code[0].text.find(fmt::format(".target {}", sm)) !=
           std::string::npos)
         return name;
     }
     return "a100";
   }
 
-  std::vector<DivergeTry> OtherCompilations() {
+  std::vector<DivergeTry> OtherCompilations(const KernelOutcome& outcome) {
     std::vector<DivergeTry> tries;
-    for (const Compilation& other : Compilations()) {
+    for (const Compilation& other : Compilations(outcome)) {
       if (stop_.stop_requested()) break;
       tries.push_back(TryCompilation(other));
       if (tries.back().closes == true) break;
@@ -226,8 +278,7 @@ class KernelDivergence {
   const std::stop_token& stop_;
   RunReport plain_;
   bool results_differ_ = false;
-  std::optional<KernelOutcome> first_;  // that differs
-  int64_t not_compared_ = 0;            // kernels whose instruction the evaluator does not run
+  std::vector<const KernelOutcome*> beyond_, within_;  // the bounds; none has all its bits
   KernelFinding finding_;
   DivergeVerdict verdict_;
 };

@@ -11,6 +11,7 @@
 #include "core/debug/diverge/kernel_check.h"
 #include "core/debug/diverge/other_rounding.h"
 #include "core/debug/kernels/initial_values.h"
+#include "core/debug/kernels/rounding_budget.h"
 #include "core/debug/kernels/split_products.h"
 #include "core/debug/kernels/switch_causes.h"
 #include "core/debug/kernels/value_signatures.h"
@@ -57,13 +58,18 @@ class Explainer {
 
   Result<std::optional<KernelExplanation>> Run() {
     HLOSCOPE_ASSIGN_OR_RETURN(expected_, Evaluated(question_.alone));
+    if (question_.demand == KernelDemand::kRoundings) {
+      HLOSCOPE_ASSIGN_OR_RETURN(const bool settled, SettleByRoundings());
+      if (settled && out_.confirmed) return std::move(out_);
+      if (settled) return std::nullopt;
+    }
     replay::KernelStudy study = StudyOf();
     study.switches = true;
     HLOSCOPE_ASSIGN_OR_RETURN(const replay::KernelStudyAnswer answer, Study(study));
     HLOSCOPE_ASSIGN_OR_RETURN(actual_, ArraysIn(answer.memory));
     const size_t worst = WorstArray(actual_);
     if (worst == actual_.size()) return std::nullopt;
-    out_.worst = CompareArrays(actual_[worst], expected_[worst], request_.bounds);
+    out_.worst = Compare(worst, actual_[worst], expected_[worst]);
     HLOSCOPE_TRY(FindPlace(worst));
     TrySwitches(answer.switches);
     TryPartSums("", actual_);
@@ -79,6 +85,85 @@ class Explainer {
     study.fault = question_.fault;
     study.threads = request_.threads;
     return study;
+  }
+
+  LeafComparison Compare(size_t array, const Literal& actual, const Literal& expected) const {
+    if (budget_) return budget_->Compare(array, actual, expected);
+    if (question_.demand == KernelDemand::kEveryBit)
+      return CompareArrays(actual, expected, {.absolute = 0, .relative = 0});
+    return CompareArrays(actual, expected, request_.bounds);
+  }
+
+  // What costs least first; what is left over is beyond the roundings of the kernel. A finding is
+  // confirmed.
+  Result<bool> SettleByRoundings() {
+    replay::KernelStudy study = StudyOf();
+    study.directed = true;
+    HLOSCOPE_ASSIGN_OR_RETURN(const replay::KernelStudyAnswer plain, Study(study));
+    HLOSCOPE_ASSIGN_OR_RETURN(actual_, ArraysIn(plain.memory));
+    const Arrays precise = InDoublePrecision();
+    HLOSCOPE_ASSIGN_OR_RETURN(const bool is_directed, BlameDirectedRounding(plain, precise));
+    if (is_directed) return true;
+    const auto agrees = [&](const Arrays& arrays) {
+      LeafComparison worst;
+      return Agrees(arrays, expected_, worst) ||
+             (!precise.empty() && Agrees(arrays, precise, worst));
+    };
+    budget_.emplace(actual_, std::vector<Arrays>());
+    if (agrees(actual_)) return true;
+    study.directed = false;
+    study.roundings = true;
+    HLOSCOPE_ASSIGN_OR_RETURN(const replay::KernelStudyAnswer drawn, Study(study));
+    std::vector<Arrays> rounded;
+    for (const CaseMemory& draw : drawn.rounded) {
+      HLOSCOPE_ASSIGN_OR_RETURN(Arrays arrays, ArraysIn(draw));
+      rounded.push_back(std::move(arrays));
+    }
+    budget_.emplace(actual_, rounded);
+    if (agrees(actual_)) return true;
+    // Or with one thing done otherwise that may be.
+    study.roundings = false;
+    study.switches = true;
+    HLOSCOPE_ASSIGN_OR_RETURN(const replay::KernelStudyAnswer answer, Study(study));
+    for (const replay::SwitchedRun& run : answer.switches) {
+      if (!run.error.empty() || !CauseOf(static_cast<ptx::Switch>(run.which))) continue;
+      HLOSCOPE_ASSIGN_OR_RETURN(const Arrays arrays, ArraysIn(run.memory));
+      if (agrees(arrays)) return true;
+    }
+    return false;
+  }
+
+  // The instruction's results in double precision, rounded once; empty where there are none.
+  Arrays InDoublePrecision() const {
+    auto arrays = Evaluated(eval::WidenModule(*question_.alone));
+    if (!arrays.has_value()) return {};
+    for (size_t i = 0; i < arrays->size(); ++i)
+      (*arrays)[i] = eval::ConvertLiteral((*arrays)[i], actual_[i].shape());
+    return *std::move(arrays);
+  }
+
+  // One that rounds otherwise than to nearest, where nearest is nearer to what is meant: by more
+  // elements than chance makes of as many.
+  Result<bool> BlameDirectedRounding(const replay::KernelStudyAnswer& answer,
+                                     const Arrays& precise) {
+    for (const replay::DirectedRun& run : answer.directed) {
+      HLOSCOPE_ASSIGN_OR_RETURN(const Arrays nearest, ArraysIn(run.memory));
+      const Nearer nearer = NearerTo(precise.empty() ? expected_ : precise, nearest, actual_);
+      const auto changed = static_cast<double>(nearer.first + nearer.second);
+      if (static_cast<double>(nearer.first - nearer.second) <= kSigmas * std::sqrt(changed))
+        continue;
+      out_.cause = Cause::kDirectedRounding;
+      out_.confirmed = true;
+      out_.finding.kernel = question_.kernels.launches[0].kernel;
+      out_.finding.file = run.file;
+      out_.finding.line = run.line;
+      out_.worst = CompareArrays(actual_[0], expected_[0], {.absolute = 0, .relative = 0});
+      out_.tries.push_back({fmt::format("line {}: `{}` to nearest", run.line, run.form), true,
+                            fmt::format("{} come nearer to what is meant, {} move away",
+                                        Counted(nearer.first, "element"), nearer.second)});
+      return true;
+    }
+    return false;
   }
 
   Result<replay::KernelStudyAnswer> Study(const replay::KernelStudy& study) const {
@@ -118,7 +203,7 @@ class Explainer {
     size_t worst = arrays.size();
     double most = -1;
     for (size_t i = 0; i < arrays.size(); ++i) {
-      const LeafComparison leaf = CompareArrays(arrays[i], expected_[i], request_.bounds);
+      const LeafComparison leaf = Compare(i, arrays[i], expected_[i]);
       if (leaf.equal()) continue;
       const double error =
           leaf.nan_mismatched + leaf.inf_mismatched > 0 ? INFINITY : leaf.max_rel_error;
@@ -199,7 +284,7 @@ class Explainer {
 
   bool Agrees(const Arrays& arrays, const Arrays& expected, LeafComparison& worst) const {
     for (size_t i = 0; i < arrays.size(); ++i) {
-      LeafComparison leaf = CompareArrays(arrays[i], expected[i], request_.bounds);
+      LeafComparison leaf = Compare(i, arrays[i], expected[i]);
       if (leaf.equal()) continue;
       worst = std::move(leaf);
       return false;
@@ -329,6 +414,8 @@ class Explainer {
       out_.confirmed = true;
       return;
     }
+    // Others are right within the bounds, as this one is.
+    if (question_.demand == KernelDemand::kRoundings) return;
     if (!finding.twin_agrees || !question_.other_compilations) return;
     for (DivergeTry& attempt : question_.other_compilations()) {
       const bool right = attempt.closes == true;
@@ -348,7 +435,10 @@ class Explainer {
   const KernelQuestion& question_;
   const RunRequest& request_;
   const std::stop_token& stop_;
+  static constexpr double kSigmas = 4;
+
   Arrays expected_, actual_;
+  std::optional<RoundingBudget> budget_;
   std::optional<Cause> closed_;
   KernelExplanation out_;
 };

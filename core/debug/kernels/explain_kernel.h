@@ -23,6 +23,13 @@ struct NamedLeaf {
   hlo::Shape shape;
 };
 
+// What the results are held to.
+enum class KernelDemand : uint8_t {
+  kBounds,     // those of the request
+  kEveryBit,   // the instruction means every bit (exact_meaning.h)
+  kRoundings,  // as far as the roundings of the kernel itself move them (rounding_budget.h)
+};
+
 struct KernelQuestion {
   replay::KernelCase kernels;
   std::shared_ptr<const hlo::Module> alone;  // the instruction as a module
@@ -32,6 +39,7 @@ struct KernelQuestion {
   // Whether another compilation of the program gives the right results: the tries, the first that
   // does last. Asked only where everything else says that XLA is wrong.
   std::function<std::vector<DivergeTry>()> other_compilations;
+  KernelDemand demand = KernelDemand::kBounds;
   // Of a test: what the simulated GPU gets wrong. Everything then runs in this process.
   const ptx::StepChanger* fault = nullptr;
 };
@@ -47,7 +55,8 @@ struct KernelExplanation {
 
 // `request` names the reference, and workers, bounds and limits. Nothing where the kernels give
 // what the instruction means. It is a miscompilation only if the second implementation of the
-// simulated GPU gives the same bits, no switch closes the gap, and another compilation is right.
+// simulated GPU gives the same bits, no switch closes the gap, and another compilation is right;
+// within the bounds no other compilation is asked.
 // Errors: those of running the kernels or the reference.
 Result<std::optional<KernelExplanation>> ExplainKernel(const KernelQuestion& question,
                                                        const RunRequest& request,

@@ -9,6 +9,7 @@
 #include "core/ptx/machine/rounding.h"
 #include "core/ptx/machine/steps.h"
 #include "core/ptx/module.h"
+#include "core/ptx/switches/approximations.h"
 #include "core/ptx/switches/products.h"
 
 namespace hloscope::ptx {
@@ -79,48 +80,14 @@ void Copy32(Warp& w, const Instruction&, const Slot* s, uint32_t m) {
   Write(w, s[0], Read<uint32_t>(w, s[1]), m);
 }
 
-double UnitOf(float value) { return std::ldexp(1.0, std::ilogb(std::fabs(value)) - 23); }
-
-// How far the PTX ISA lets a function of f32 be from the true value.
-double BoundOf(const Instruction& in, float operand, float value) {
-  const double magnitude = std::fabs(value);
-  switch (in.operation) {
-    case Operation::kEx2:
-    case Operation::kDiv:
-      return 2 * UnitOf(value);
-    case Operation::kRcp:
-      return UnitOf(value);
-    case Operation::kRsqrt:
-      return magnitude * 0x1.12p-23;  // 2^-22.9
-    case Operation::kSqrt:
-      return magnitude * 0x1p-23;
-    case Operation::kLg2:
-      return operand > 0.5f && operand < 2.0f ? 0x1p-22 : magnitude * 0x1p-22;
-    case Operation::kSin:
-    case Operation::kCos:
-      return 0x1.6ap-21;  // 2^-20.5
-    default:
-      return magnitude * 0x1p-11;  // tanh
-  }
-}
-
-// What is exactly 0, infinite or NaN stays.
-void Push(Warp& w, const Instruction& in, const Slot* s, uint32_t m, double direction) {
+void PushUp(Warp& w, const Instruction& in, const Slot* s, uint32_t m) {
   StepOf(in)(w, in, s, m);
-  for (uint32_t lane = 0; lane < kLanes; ++lane) {
-    if ((m >> lane & 1) == 0) continue;
-    const float value = AsFloat(ReadLane(w, s[0], lane));
-    if (value == 0 || !std::isfinite(value)) continue;
-    const double bound = BoundOf(in, AsFloat(ReadLane(w, s[1], lane)), value);
-    const auto pushed = static_cast<float>(value + direction * bound);
-    WriteLane(w, s[0], lane, std::bit_cast<uint32_t>(pushed));
-  }
+  PushApproximation(w, in, s, m, 1);
 }
-
-void PushUp(Warp& w, const Instruction& in, const Slot* s, uint32_t m) { Push(w, in, s, m, 1); }
-void PushDown(Warp& w, const Instruction& in, const Slot* s, uint32_t m) { Push(w, in, s, m, -1); }
-
-bool IsApproximateF32(const Instruction& in) { return in.approximate && in.type == Type::kF32; }
+void PushDown(Warp& w, const Instruction& in, const Slot* s, uint32_t m) {
+  StepOf(in)(w, in, s, m);
+  PushApproximation(w, in, s, m, -1);
+}
 
 }  // namespace
 
@@ -149,9 +116,9 @@ Step SwitchedSteps::Changed(const Instruction& in, Step usual) const {
     case Switch::kDenormals:
       return ModifierFtz(in) == Ftz::kOn ? KeepSubnormals : usual;
     case Switch::kApproximationsUp:
-      return IsApproximateF32(in) ? PushUp : usual;
+      return IsApproximateFloat(in) ? PushUp : usual;
     case Switch::kApproximationsDown:
-      return IsApproximateF32(in) ? PushDown : usual;
+      return IsApproximateFloat(in) ? PushDown : usual;
   }
   return usual;
 }

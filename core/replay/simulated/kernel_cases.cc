@@ -17,7 +17,7 @@ using eval::Value;
 
 template <typename A>
 void Archive(A& a, Archived<A, CaseWish>& v) {
-  a(v.name, v.execution, v.absolute, v.relative);
+  a(v.name, v.execution);
 }
 template <typename A>
 void Archive(A& a, Archived<A, KernelOutcome>& v) {
@@ -29,46 +29,22 @@ namespace {
 
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
-// A quarter of the default bounds of comparisons: whoever compares decides.
-double DefaultBound(hlo::ElementType type) {
-  switch (type) {
-    case hlo::ElementType::kF64:
-    case hlo::ElementType::kC128:
-      return 2.5e-9;
-    case hlo::ElementType::kF32:
-    case hlo::ElementType::kC64:
-      return 2.5e-5;
-    case hlo::ElementType::kF16:
-      return 2.5e-3;
-    case hlo::ElementType::kBF16:
-      return 1e-2;
-    default:
-      return 0;
-  }
-}
-
 struct Gap {
-  bool same_bits = true, may_differ = false;
+  bool same_bits = true;
   double distance = 0;  // the largest difference, beside 1 and the size of what is meant
 
   void Apart() {
     same_bits = false;
-    may_differ = true;
     distance = kInfinity;
   }
 };
 
-void Measure(const hlo::Literal& actual, const hlo::Literal& meant, const CaseWish& wish,
-             Gap& gap) {
+void Measure(const hlo::Literal& actual, const hlo::Literal& meant, Gap& gap) {
   if (actual.bytes().size() != meant.bytes().size()) return gap.Apart();
   if (std::ranges::equal(actual.bytes(), meant.bytes())) return;
   gap.same_bits = false;
   const hlo::ElementType type = meant.shape().element_type();
   const auto width = static_cast<size_t>(hlo::StorageBytes(type));
-  const double bound = DefaultBound(type);
-  const bool given = wish.absolute > 0 || wish.relative > 0;
-  const double absolute = given ? wish.absolute / 4 : bound;
-  const double relative = given ? wish.relative / 4 : bound;
   for (size_t at = 0; width > 0 && at < meant.bytes().size(); at += width) {
     eval::Complex a, m;
     eval::LoadAs(type, actual.bytes().data() + at, &a, 1);
@@ -76,19 +52,18 @@ void Measure(const hlo::Literal& actual, const hlo::Literal& meant, const CaseWi
     if (a == m || (std::isnan(std::abs(a)) && std::isnan(std::abs(m)))) continue;
     const double off = std::abs(a - m), size = std::abs(m);
     if (std::isnan(off)) return gap.Apart();
-    gap.may_differ |= off > absolute && off > relative * size;
     gap.distance = std::max(gap.distance, off / (1 + size));
   }
 }
 
-void Measure(const Value& actual, const Value& meant, const CaseWish& wish, Gap& gap) {
+void Measure(const Value& actual, const Value& meant, Gap& gap) {
   const bool tuples = actual.is_tuple() && meant.is_tuple();
   if (tuples && actual.elements().size() == meant.elements().size()) {
     for (size_t i = 0; i < meant.elements().size(); ++i) {
-      Measure(actual.elements()[i], meant.elements()[i], wish, gap);
+      Measure(actual.elements()[i], meant.elements()[i], gap);
     }
   } else if (actual.is_array() && meant.is_array()) {
-    Measure(actual.literal(), meant.literal(), wish, gap);
+    Measure(actual.literal(), meant.literal(), gap);
   } else {
     gap.Apart();
   }
@@ -177,11 +152,11 @@ Status KernelCases::OnStep(const StepValues& values) {
       outcome.not_evaluated = meant.error().ToString();
     } else {
       Gap gap;
-      Measure(values.result, *meant, wish_, gap);
+      Measure(values.result, *meant, gap);
       if (gap.distance <= 2 * seen.distance) return {};
       seen.distance = gap.distance;
       outcome.same_bits = gap.same_bits;
-      if (gap.may_differ) AddCase(values, outcome);
+      if (!gap.same_bits) AddCase(values, outcome);
       if (!gap.same_bits) finding.values = {values.result, *meant};
     }
   }

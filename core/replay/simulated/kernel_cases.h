@@ -21,11 +21,9 @@ inline constexpr std::string_view kKernelCasesSearch = "kernel_cases";
 // Which executions are wanted as cases. All are told.
 struct CaseWish {
   // Those that launch this kernel, or are of this instruction, in execution number `execution`;
-  // empty: those that may differ.
+  // empty: those with other bits than the evaluator's.
   std::string name;
   int64_t execution = 0;
-  // Of differences: what is closer than both is none. 0: by the type of the elements.
-  double absolute = 0, relative = 0;
 };
 SearchRequest KernelCasesRequest(const CaseWish& wish);
 

@@ -5,7 +5,10 @@
 
 #include <algorithm>
 #include <chrono>
+#include <set>
+#include <tuple>
 
+#include "core/ptx/switches/roundings.h"
 #include "core/ptx/trace/trace_archive.h"
 #include "core/ptx/twin/twin.h"
 #include "core/replay/workers/typed_task.h"
@@ -18,11 +21,15 @@ void Archive(A& a, Archived<A, StudiedThreads>& v) {
 }
 template <typename A>
 void Archive(A& a, Archived<A, KernelStudy>& v) {
-  a(v.kernels, v.switches, v.byte, v.twin, v.trace, v.threads);
+  a(v.kernels, v.switches, v.roundings, v.directed, v.byte, v.twin, v.trace, v.threads);
 }
 template <typename A>
 void Archive(A& a, Archived<A, SwitchedRun>& v) {
   a(v.which, v.instructions, v.memory, v.error);
+}
+template <typename A>
+void Archive(A& a, Archived<A, DirectedRun>& v) {
+  a(v.file, v.form, v.line, v.memory);
 }
 template <typename A>
 void Archive(A& a, Archived<A, StudiedStep>& v) {
@@ -39,7 +46,7 @@ void Archive(A& a, Archived<A, TwinStudy>& v) {
 }
 template <typename A>
 void Archive(A& a, Archived<A, KernelStudyAnswer>& v) {
-  a(v.memory, v.switches, v.byte, v.twin, v.trace);
+  a(v.memory, v.switches, v.rounded, v.directed, v.byte, v.twin, v.trace);
 }
 
 namespace {
@@ -48,10 +55,11 @@ uint32_t Flattened(const std::array<uint32_t, 3>& at, const std::array<uint32_t,
   return at[0] + sizes[0] * (at[1] + sizes[1] * at[2]);
 }
 
-// A switch; what it leaves is as wrong as a test has it.
+// Other arithmetic; what it leaves is as wrong as a test has it.
 class Switched : public ptx::StepChanger {
  public:
-  Switched(ptx::Switch which, const ptx::StepChanger* fault) : steps_(which), fault_(fault) {}
+  Switched(const ptx::StepChanger& steps, const ptx::StepChanger* fault)
+      : steps_(steps), fault_(fault) {}
   ptx::Step Changed(const ptx::Instruction& instruction, ptx::Step usual) const override {
     const ptx::Step switched = steps_.Changed(instruction, usual);
     if (switched != usual || fault_ == nullptr) return switched;
@@ -59,7 +67,7 @@ class Switched : public ptx::StepChanger {
   }
 
  private:
-  ptx::SwitchedSteps steps_;
+  const ptx::StepChanger& steps_;
   const ptx::StepChanger* fault_;
 };
 
@@ -78,6 +86,8 @@ class Study {
     }
     HLOSCOPE_ASSIGN_OR_RETURN(answer_.memory, RunKernelCase(kernels_, code_, options_));
     if (study_.switches) RunSwitches();
+    if (study_.roundings) HLOSCOPE_TRY(RunRoundings());
+    if (study_.directed) HLOSCOPE_TRY(RunToNearest());
     if (study_.byte) HLOSCOPE_TRY(StudyByte());
     return std::move(answer_);
   }
@@ -91,10 +101,7 @@ class Study {
         run.instructions += ptx::SwitchedInstructions(code_[launch.code], launch.kernel, row.which);
       }
       if (run.instructions == 0) continue;
-      const Switched steps(row.which, study_.fault);
-      ptx::LaunchOptions options = options_;
-      options.changer = &steps;
-      auto memory = RunKernelCase(kernels_, code_, options);
+      auto memory = RunWith(ptx::SwitchedSteps(row.which));
       if (memory.has_value()) {
         run.memory = *std::move(memory);
       } else {
@@ -102,6 +109,37 @@ class Study {
       }
       answer_.switches.push_back(std::move(run));
     }
+  }
+
+  Result<CaseMemory> RunWith(const ptx::StepChanger& changer) const {
+    const Switched steps(changer, study_.fault);
+    ptx::LaunchOptions options = options_;
+    options.changer = &steps;
+    return RunKernelCase(kernels_, code_, options);
+  }
+
+  Status RunRoundings() {
+    for (uint32_t draw = 0; draw < ptx::RandomRounding::kDraws; ++draw) {
+      HLOSCOPE_ASSIGN_OR_RETURN(CaseMemory memory, RunWith(ptx::RandomRounding(draw)));
+      answer_.rounded.push_back(std::move(memory));
+    }
+    return {};
+  }
+
+  // Each by itself, of every entry once.
+  Status RunToNearest() {
+    std::set<std::tuple<uint64_t, uint32_t, uint32_t>> seen;
+    for (const CaseLaunch& launch : kernels_.launches) {
+      for (const ptx::DirectedRounding& at :
+           ptx::DirectedRoundings(code_[launch.code], launch.kernel)) {
+        if (!seen.emplace(launch.code, at.position.line, at.position.column).second) continue;
+        HLOSCOPE_ASSIGN_OR_RETURN(CaseMemory memory, RunWith(ptx::RoundingToNearest(at.position)));
+        if (memory == answer_.memory) continue;
+        answer_.directed.push_back(
+            {kernels_.code[launch.code].file, at.form, at.position.line, std::move(memory)});
+      }
+    }
+    return {};
   }
 
   // The argument of a launch that holds the byte.

@@ -29,6 +29,8 @@ struct StudiedThreads {
 struct KernelStudy {
   KernelCase kernels;
   bool switches = false;            // run with each switch that changes something
+  bool roundings = false;           // run with roundings drawn by chance
+  bool directed = false;            // run with roundings to nearest where it rounds otherwise
   std::optional<StudiedByte> byte;  // find who wrote it, and where its value came from
   bool twin = false;                // with `byte`: run its block beside the second implementation
   std::optional<StudiedThreads> trace;  // instead
@@ -42,6 +44,13 @@ struct SwitchedRun {
   int64_t instructions = 0;  // of all kernels, that it changes
   CaseMemory memory;         // behind the launches; empty where `error` says why
   std::string error;
+};
+
+// One instruction that rounds otherwise than to nearest, rounding to nearest.
+struct DirectedRun {
+  std::string file, form;
+  uint32_t line = 0;
+  CaseMemory memory;
 };
 
 // A step of a thread that the byte comes from.
@@ -74,6 +83,8 @@ struct TwinStudy {
 struct KernelStudyAnswer {
   CaseMemory memory;  // behind the launches, as they are
   std::vector<SwitchedRun> switches;
+  std::vector<CaseMemory> rounded;    // behind the launches, a draw of roundings each
+  std::vector<DirectedRun> directed;  // those that change something
   std::optional<ByteStudy> byte;
   std::optional<TwinStudy> twin;
   std::optional<ptx::BlockTrace> trace;

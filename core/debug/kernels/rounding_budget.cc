@@ -1,0 +1,96 @@
+// Spreads, and elements within them.
+#include "core/debug/kernels/rounding_budget.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+#include <iterator>
+
+#include "core/eval/numbers/wide.h"
+
+namespace hloscope::debug {
+
+using hlo::Literal;
+
+namespace {
+
+size_t WidthOf(const Literal& array) {
+  return static_cast<size_t>(hlo::StorageBytes(array.shape().element_type()));
+}
+
+eval::Complex At(const Literal& array, size_t i) {
+  eval::Complex value;
+  eval::LoadAs(array.shape().element_type(), array.bytes().data() + i * WidthOf(array), &value, 1);
+  return value;
+}
+
+// Draws may leave an element where it is by chance: it may be as far off as all but one in a
+// hundred are moved at most.
+void RaiseToUsual(std::vector<double>& spread) {
+  std::vector<double> finite;
+  std::ranges::copy_if(spread, std::back_inserter(finite), [](double s) { return s < INFINITY; });
+  if (finite.empty()) return;
+  const auto usual = finite.begin() + static_cast<ptrdiff_t>(finite.size() * 99 / 100);
+  std::ranges::nth_element(finite, usual);
+  for (double& each : spread) each = std::max(each, *usual);
+}
+
+}  // namespace
+
+RoundingBudget::RoundingBudget(const std::vector<Literal>& actual,
+                               const std::vector<std::vector<Literal>>& rounded) {
+  for (size_t a = 0; a < actual.size(); ++a) {
+    const size_t width = WidthOf(actual[a]);
+    std::vector<double>& spread =
+        spread_.emplace_back(width == 0 ? 0 : actual[a].bytes().size() / width);
+    for (size_t i = 0; i < spread.size(); ++i) {
+      const eval::Complex value = At(actual[a], i);
+      for (const std::vector<Literal>& draw : rounded) {
+        if (std::memcmp(draw[a].bytes().data() + i * width, actual[a].bytes().data() + i * width,
+                        width) == 0)
+          continue;
+        const double moved = std::abs(At(draw[a], i) - value);
+        // Beyond the range of the type in one draw: anything may be there.
+        spread[i] = std::max(spread[i], std::isnan(moved) ? INFINITY : moved);
+      }
+    }
+    RaiseToUsual(spread);
+  }
+}
+
+LeafComparison RoundingBudget::Compare(size_t array, const Literal& actual,
+                                       const Literal& expected) const {
+  const hlo::ElementType type = actual.shape().element_type();
+  const size_t width = WidthOf(actual);
+  std::vector<std::byte> settled(actual.bytes().begin(), actual.bytes().end());
+  for (size_t i = 0; i < spread_[array].size(); ++i) {
+    const std::byte* const a = actual.bytes().data() + i * width;
+    const std::byte* const e = expected.bytes().data() + i * width;
+    if (std::memcmp(a, e, width) == 0) continue;
+    const double spread = spread_[array][i], off = std::abs(At(actual, i) - At(expected, i));
+    const bool is_next =
+        (hlo::IsFloat(type) || hlo::IsComplex(type)) && UlpDistance(type, a, e) <= 1;
+    if (is_next || off <= kTimes * spread || std::isinf(spread))
+      std::memcpy(settled.data() + i * width, e, width);
+  }
+  return CompareArrays(Literal::Dense(actual.shape(), std::move(settled)), expected,
+                       {.absolute = 0, .relative = 0});
+}
+
+Nearer NearerTo(const std::vector<Literal>& meant, const std::vector<Literal>& first,
+                const std::vector<Literal>& second) {
+  Nearer nearer;
+  for (size_t a = 0; a < meant.size(); ++a) {
+    const size_t width = WidthOf(meant[a]);
+    const size_t count = width == 0 ? 0 : meant[a].bytes().size() / width;
+    for (size_t i = 0; i < count; ++i) {
+      const eval::Complex m = At(meant[a], i);
+      const double x = std::abs(At(first[a], i) - m), y = std::abs(At(second[a], i) - m);
+      nearer.first += x < y ? 1 : 0;
+      nearer.second += y < x ? 1 : 0;
+    }
+  }
+  return nearer;
+}
+
+}  // namespace hloscope::debug
