@@ -1,9 +1,12 @@
 // The library's entries.
 #include "core/codegen/generate.h"
+#include "core/codegen/gpu_code.h"
 #include "core/codegen/object.h"
 
 // As C++: both sides are of one build.
 extern "C" const hloscope::compile::GenerateKernelsFunction hloscope_generate_kernels =
     &hloscope::codegen::GenerateKernels;
+extern "C" const hloscope::compile::GenerateGpuCodeFunction hloscope_generate_gpu_code =
+    &hloscope::codegen::GenerateGpuCode;
 extern "C" const hloscope::compile::WriteObjectFunction hloscope_write_object =
     &hloscope::codegen::WriteObject;

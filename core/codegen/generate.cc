@@ -8,11 +8,9 @@
 #include <llvm/Transforms/Utils/Cloning.h>
 
 #include <algorithm>
-#include <optional>
-#include <unordered_map>
 
 #include "core/base/jobs.h"
-#include "core/codegen/effort.h"
+#include "core/codegen/different_kernels.h"
 #include "core/codegen/emit/emit_kernel.h"
 #include "core/codegen/emit/loop_function.h"
 #include "core/codegen/target.h"
@@ -36,16 +34,6 @@ struct Batch {
   compile::CodePart part;
   Status status;
 };
-
-// "k12_fusion_3": a name that no other kernel has and LLVM, assemblers and people can read.
-std::string SymbolName(const hlo::Module& module, InstructionId id, size_t number) {
-  std::string name = fmt::format("k{}_{}", number, module.name(id));
-  for (char& c : name) {
-    const bool fits = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9');
-    if (!fits) c = '_';
-  }
-  return name;
-}
 
 std::string TextOf(const llvm::Module& code) {
   std::string text;
@@ -107,41 +95,8 @@ void HandOut(Batch& batch, const CodegenOptions& options) {
   options.parts->push_back(std::move(batch.part));
 }
 
-// The kernels that differ, those first that are worth the least effort.
-struct Different {
-  std::vector<InstructionId> kernels;
-  size_t least_effort = 0;     // so many of them
-  std::vector<size_t> which;   // by kernel given: its number among those that differ, as found
-  std::vector<size_t> number;  // by that: its place in `kernels`
-};
-
-Different FindDifferent(const hlo::Module& module, std::span<const InstructionId> kernels,
-                        std::optional<Effort> effort) {
-  Different out;
-  std::unordered_map<std::string, size_t> by_key;
-  std::vector<std::pair<InstructionId, Effort>> found;
-  for (const InstructionId id : kernels) {
-    const Kernel kernel(module, id);
-    const auto [at, is_new] = by_key.emplace(KeyOf(kernel), found.size());
-    const Effort own = effort.value_or(EffortFor(kernel));
-    if (is_new) found.emplace_back(id, own);
-    found[at->second].second = std::max(found[at->second].second, own);
-    out.which.push_back(at->second);
-  }
-  out.number.resize(found.size());
-  for (const Effort each : {Effort::kLeast, Effort::kUsual}) {
-    for (size_t i = 0; i < found.size(); ++i) {
-      if (found[i].second != each) continue;
-      out.number[i] = out.kernels.size();
-      out.kernels.push_back(found[i].first);
-    }
-    if (each == Effort::kLeast) out.least_effort = out.kernels.size();
-  }
-  return out;
-}
-
 // Batches of one effort each, for `threads` to share.
-std::vector<Batch> Cut(const Different& different,
+std::vector<Batch> Cut(const DifferentKernels& different,
                        std::span<const compile::PlannedStep* const> loops, int threads) {
   std::vector<Batch> batches;
   const auto cut = [&](size_t begin, size_t end, Effort effort) {
@@ -165,7 +120,7 @@ std::vector<Batch> Cut(const Different& different,
 Result<std::unique_ptr<compile::KernelLibrary>> GenerateKernels(
     std::shared_ptr<const hlo::Module> module, std::span<const InstructionId> kernels,
     const CodegenOptions& options) {
-  const Different different = FindDifferent(*module, kernels, options.effort);
+  const DifferentKernels different = FindDifferent(*module, kernels, options.effort);
   const int threads = options.threads > 0 ? options.threads : AvailableCpus();
   std::vector<const compile::PlannedStep*> loops;
   if (options.plan != nullptr) loops = OneFunctionLoopsOf(*options.plan);
@@ -181,8 +136,7 @@ Result<std::unique_ptr<compile::KernelLibrary>> GenerateKernels(
     written.objects.push_back(std::move(batch.written));
   }
   for (size_t i = 0; i < kernels.size(); ++i) {
-    const size_t kernel = different.number[different.which[i]];
-    written.uses.push_back({kernels[i].index, static_cast<uint32_t>(kernel)});
+    written.uses.push_back({kernels[i].index, static_cast<uint32_t>(different.use[i])});
   }
   if (options.image != nullptr) *options.image = linking::ToImage(written);
   return linking::Link(std::move(written));

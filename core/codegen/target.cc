@@ -145,8 +145,40 @@ class Target::ObjectWriter {
 
 Target::~Target() = default;
 
+bool IsGpuTarget(const std::string& name) { return name.starts_with("sm_"); }
+
+Result<std::unique_ptr<Target>> Target::MakeGpu(const std::string& architecture) {
+  static std::once_flag once;
+  std::call_once(once, [] {
+    LLVMInitializeNVPTXTargetInfo();
+    LLVMInitializeNVPTXTarget();
+    LLVMInitializeNVPTXTargetMC();
+    LLVMInitializeNVPTXAsmPrinter();
+  });
+  constexpr const char* kTriple = "nvptx64-nvidia-cuda";
+  std::string message;
+  const llvm::Target* target = llvm::TargetRegistry::lookupTarget(kTriple, message);
+  if (target == nullptr) return UnsupportedError("LLVM: " + message);
+  const std::unique_ptr<llvm::MCSubtargetInfo> known(
+      target->createMCSubtargetInfo(kTriple, "", ""));
+  if (known == nullptr || !known->isCPUStringValid(architecture)) {
+    return UnsupportedError(fmt::format("target {}: LLVM writes no PTX for it", architecture),
+                            "sm_80 and sm_90 are known");
+  }
+  llvm::TargetOptions options;
+  options.AllowFPOpFusion = llvm::FPOpFusion::Strict;
+  std::unique_ptr<Target> out(new Target);
+  out->cpu_ = architecture;
+  out->effort_ = Effort::kUsual;
+  out->machine_.reset(target->createTargetMachine(kTriple, architecture, "", options, std::nullopt,
+                                                  std::nullopt, llvm::CodeGenOptLevel::Default));
+  out->passes_ = std::make_unique<Passes>(*out->machine_);
+  return out;
+}
+
 Result<std::unique_ptr<Target>> Target::Make(const std::string& cpu, Effort effort) {
   InitializeOnce();
+  if (IsGpuTarget(cpu)) return MakeGpu(cpu);
   const Host& host = Host::This();
   std::string message;
   const llvm::Target* target = llvm::TargetRegistry::lookupTarget(host.triple, message);
@@ -176,7 +208,7 @@ Result<std::unique_ptr<Target>> Target::Make(const std::string& cpu, Effort effo
 void Target::Prepare(llvm::Module& module) const {
   module.setTargetTriple(machine_->getTargetTriple().str());
   module.setDataLayout(machine_->createDataLayout());
-  if (machine_->getMCSubtargetInfo()->checkFeatures("+avx512f")) {
+  if (!IsGpuTarget(cpu_) && machine_->getMCSubtargetInfo()->checkFeatures("+avx512f")) {
     module.addModuleFlag(llvm::Module::Warning, kHasAvx512, 1);
   }
 }

@@ -14,6 +14,9 @@ namespace hloscope::codegen {
 
 using compile::Effort;
 
+// True of the name of a GPU's architecture, as "sm_80".
+bool IsGpuTarget(const std::string& name);
+
 // A processor to write code for, with all that LLVM sets up for it. One thread at a time may use
 // it.
 class Target {
@@ -28,8 +31,9 @@ class Target {
   void Inline(llvm::Module& module);
   // Runs LLVM's passes over the functions of a module.
   void Optimize(llvm::Module& module);
-  // The bytes of an object.
+  // The bytes of an object; not for a GPU.
   std::string ToObject(llvm::Module& module);
+  // For a GPU it is PTX.
   Result<std::string> ToAssembly(llvm::Module& module);
 
  private:
@@ -38,6 +42,7 @@ class Target {
   class ObjectWriter;
   Target() = default;
   static Result<std::unique_ptr<Target>> Make(const std::string& cpu, Effort effort);
+  static Result<std::unique_ptr<Target>> MakeGpu(const std::string& architecture);
 
   std::string cpu_;
   Effort effort_ = Effort::kUsual;
@@ -50,7 +55,8 @@ class Target {
 // small kernel; it goes back behind the scope.
 class BorrowedTarget {
  public:
-  // `cpu`: an LLVM CPU name; empty: this machine. Unsupported where LLVM does not know it.
+  // `cpu`: an LLVM CPU name, or that of a GPU's architecture; empty: this machine. Unsupported
+  // where LLVM does not know it.
   static Result<BorrowedTarget> Take(const std::string& cpu, Effort effort);
   BorrowedTarget(BorrowedTarget&&) noexcept = default;
   ~BorrowedTarget();

@@ -17,25 +17,24 @@ void HandOvers::Add(const HandOvers& others) {
   for (const auto& [id, it] : others.all_) Add(id, it.count, it.nanoseconds);
 }
 
-void HandOvers::Tell(const hlo::Module& module,
-                     const std::function<std::string_view(hlo::InstructionId)>& why,
-                     std::string_view detail, RunExecuted executed, RunStream& stream) const {
+void HandOvers::Tell(const hlo::Module& module, const std::function<Why(hlo::InstructionId)>& why,
+                     RunExecuted executed, RunStream& stream) const {
   for (const auto& [id, it] : all_) {
     const std::string opcode(hlo::ToString(module[id].opcode));
-    const std::string reason(why(id));
+    const Why it_is = why(id);
     executed.evaluated += it.count;
     const auto same = std::ranges::find_if(executed.evaluated_ops, [&](const auto& op) {
-      return op.opcode == opcode && op.reason == reason;
+      return op.opcode == opcode && op.reason == it_is.reason;
     });
     if (same == executed.evaluated_ops.end()) {
-      executed.evaluated_ops.push_back({opcode, it.count, reason});
+      executed.evaluated_ops.push_back({opcode, it.count, it_is.reason});
     } else {
       same->count += it.count;
     }
     stream.Take(RunFallback{.instruction = std::string(module.name(id)),
                             .opcode = opcode,
-                            .reason = reason,
-                            .detail = std::string(detail),
+                            .reason = it_is.reason,
+                            .detail = it_is.detail,
                             .bytes_moved = 0,
                             .time_us = static_cast<double>(it.nanoseconds) / 1e3});
   }

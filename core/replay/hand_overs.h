@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <functional>
 #include <map>
-#include <string_view>
+#include <string>
 
 #include "core/hlo/module.h"
 #include "core/replay/capture/run_stream.h"
@@ -18,10 +18,11 @@ class HandOvers {
   void Add(const HandOvers& others);
   void Clear() { all_.clear(); }
 
-  // Tells each as a fallback, why(id) being its reason, and last `executed`, to which they are
-  // added.
-  void Tell(const hlo::Module& module,
-            const std::function<std::string_view(hlo::InstructionId)>& why, std::string_view detail,
+  struct Why {
+    std::string reason, detail;
+  };
+  // Tells each as a fallback, with why(id), and last `executed`, to which they are added.
+  void Tell(const hlo::Module& module, const std::function<Why(hlo::InstructionId)>& why,
             RunExecuted executed, RunStream& stream) const;
 
  private:

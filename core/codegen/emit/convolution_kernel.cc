@@ -44,7 +44,7 @@ class ConvolutionKernel {
     for (const int64_t d : dims_.kernel_spatial) depth *= weights_[At(d)];
     for (size_t d = 0; d < out_.size(); ++d) units *= Steps(d);
     const int64_t unit = block_ * vectors_ * width_ * depth;
-    const int64_t grain = std::clamp<int64_t>(kGrainProducts / unit, 1, units);
+    const int64_t grain = std::clamp<int64_t>(GrainLimit(kernel_, kGrainProducts) / unit, 1, units);
     EmittedKernel out = InGrains(name_, units, grain, unit, 1);
     Builder& b = function_.builder();
     IndexMath math(b, width_, width_ == 1 ? 64 : LaneBits(kernel_));

@@ -58,7 +58,7 @@ class DotKernel {
     }
     const int64_t units = turns * row_units * column_blocks;
     const int64_t unit = rows_ * vectors_ * width_ * depth;
-    const int64_t grain = std::clamp<int64_t>(kGrainProducts / unit, 1, units);
+    const int64_t grain = std::clamp<int64_t>(GrainLimit(kernel_, kGrainProducts) / unit, 1, units);
     EmittedKernel out = InGrains(name_, units, grain, unit, 1);
     Builder& b = function_.builder();
     IndexMath math(b, width_, width_ == 1 ? 64 : LaneBits(kernel_));

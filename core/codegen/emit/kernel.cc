@@ -18,7 +18,8 @@ using hlo::InstructionId;
 using hlo::Module;
 using hlo::Opcode;
 
-Kernel::Kernel(const Module& m, InstructionId kernel) : module(m), id(kernel) {
+Kernel::Kernel(const Module& m, InstructionId kernel, Machine for_machine)
+    : module(m), id(kernel), machine(for_machine) {
   if (m[id].opcode != Opcode::kFusion) {
     roots = {id};
     const auto operands = m.operands(id);

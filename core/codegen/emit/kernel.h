@@ -9,14 +9,22 @@
 
 namespace hloscope::codegen {
 
+// What a kernel is written for.
+enum class Machine : uint8_t {
+  kCpu,  // vectors of lanes, grains that are worth handing to a thread
+  kGpu,  // one lane and the smallest grains: each thread has one
+};
+
 struct Kernel {
   const hlo::Module& module;
   hlo::InstructionId id;
+  Machine machine;
   std::vector<hlo::InstructionId> roots;       // what it yields; of a reduce of several arrays, it
   std::vector<hlo::InstructionId> parameters;  // by operand: what stands for it among the rest
   std::vector<hlo::InstructionId> instructions;  // all but parameters, operands before users
 
-  Kernel(const hlo::Module& m, hlo::InstructionId kernel);
+  Kernel(const hlo::Module& m, hlo::InstructionId kernel, Machine for_machine = Machine::kCpu);
+  bool is_for_gpu() const { return machine == Machine::kGpu; }
   bool IsParameter(hlo::InstructionId i) const;
 };
 

@@ -2,6 +2,10 @@
 #include "core/codegen/emit/kernel_function.h"
 
 #include <llvm/IR/Intrinsics.h>
+#include <llvm/IR/IntrinsicsNVPTX.h>
+
+#include <array>
+#include <string>
 
 namespace hloscope::codegen {
 
@@ -22,22 +26,33 @@ size_t LeafCount(const hlo::Shape& shape) { return shape.IsTuple() ? shape.eleme
 
 }  // namespace
 
-KernelFunction::KernelFunction(llvm::Module& module, const Kernel& kernel, const std::string& name,
-                               int in_place)
-    : b_(module.getContext()) {
+llvm::Function* KernelFunction::NewFunction(llvm::Module& module, const Kernel& kernel,
+                                            const std::string& name) {
   llvm::Type* pointer = b_.getPtrTy();
   llvm::Type* number = b_.getInt64Ty();
-  auto* type =
-      llvm::FunctionType::get(b_.getVoidTy(), {pointer, pointer, pointer, number, number}, false);
-  function_ = llvm::Function::Create(type, llvm::Function::ExternalLinkage, name, module);
-  function_->setDoesNotThrow();
-  function_->addFnAttr("prefer-vector-width", "512");
-  function_->getArg(0)->setName("operands");
-  function_->getArg(1)->setName("results");
-  function_->getArg(2)->setName("scratch");
-  function_->getArg(3)->setName("begin");
-  function_->getArg(4)->setName("end");
+  std::vector<llvm::Type*> types(3, pointer);
+  if (kernel.is_for_gpu()) {
+    types.resize(kernel.parameters.size() + LeafCount(kernel.module.shape(kernel.id)) + 1, pointer);
+  }
+  types.insert(types.end(), 2, number);
+  llvm::Function* function =
+      llvm::Function::Create(llvm::FunctionType::get(b_.getVoidTy(), types, false),
+                             llvm::Function::ExternalLinkage, name, module);
+  function->setDoesNotThrow();
+  return function;
+}
+
+KernelFunction::KernelFunction(llvm::Module& module, const Kernel& kernel, const std::string& name,
+                               int in_place)
+    : b_(module.getContext()), function_(NewFunction(module, kernel, name)) {
   b_.SetInsertPoint(llvm::BasicBlock::Create(b_.getContext(), "entry", function_));
+  kernel.is_for_gpu() ? BeginOnGpu(kernel, in_place) : BeginOnCpu(kernel, in_place);
+}
+
+void KernelFunction::BeginOnCpu(const Kernel& kernel, int in_place) {
+  function_->addFnAttr("prefer-vector-width", "512");
+  constexpr std::array kNames = {"operands", "results", "scratch", "begin", "end"};
+  for (unsigned i = 0; i < kNames.size(); ++i) function_->getArg(i)->setName(kNames[i]);
   scratch_ = function_->getArg(2);
   begin_ = function_->getArg(3);
   end_ = function_->getArg(4);
@@ -49,6 +64,41 @@ KernelFunction::KernelFunction(llvm::Module& module, const Kernel& kernel, const
   for (size_t i = 0; i < leaves; ++i) {
     results_.push_back(LoadPointer(b_, function_->getArg(1), i));
   }
+}
+
+// kernel(operands…, results…, scratch, grains, grains of each thread)
+void KernelFunction::BeginOnGpu(const Kernel& kernel, int in_place) {
+  function_->setCallingConv(llvm::CallingConv::PTX_Kernel);
+  llvm::Argument* argument = function_->arg_begin();
+  for (size_t i = 0; i < kernel.parameters.size(); ++i) {
+    argument->setName("operand_" + std::to_string(i));
+    arrays_.try_emplace(kernel.parameters[i].index, argument++, static_cast<int>(i) != in_place);
+  }
+  const size_t leaves = LeafCount(kernel.module.shape(kernel.id));
+  for (size_t i = 0; i < leaves; ++i) {
+    argument->setName("result_" + std::to_string(i));
+    results_.push_back(argument++);
+  }
+  argument->setName("scratch");
+  scratch_ = argument++;
+  argument->setName("grains");
+  Value* grains = argument++;
+  argument->setName("each");
+  Value* each = argument;
+  const auto read = [&](llvm::Intrinsic::ID id) {
+    return b_.CreateZExt(b_.CreateIntrinsic(id, {}, {}), b_.getInt64Ty());
+  };
+  Value* block = b_.CreateMul(read(llvm::Intrinsic::nvvm_read_ptx_sreg_ctaid_x),
+                              read(llvm::Intrinsic::nvvm_read_ptx_sreg_ntid_x));
+  Value* thread = b_.CreateAdd(block, read(llvm::Intrinsic::nvvm_read_ptx_sreg_tid_x));
+  begin_ = b_.CreateMul(thread, each);
+  auto* body = llvm::BasicBlock::Create(b_.getContext(), "body", function_);
+  auto* idle = llvm::BasicBlock::Create(b_.getContext(), "idle", function_);
+  b_.CreateCondBr(b_.CreateICmpSLT(begin_, grains), body, idle);
+  b_.SetInsertPoint(idle);
+  b_.CreateRetVoid();
+  b_.SetInsertPoint(body);
+  end_ = Smaller(b_.CreateAdd(begin_, each), grains);
 }
 
 std::vector<Value*> KernelFunction::Loop(

@@ -1,4 +1,5 @@
-// KernelFunction: an LLVM function of the form compile::GrainFunction while it is being written.
+// KernelFunction: an LLVM function of the form compile::GrainFunction while it is being written, or
+// a kernel of a GPU, whose threads have grains.
 #pragma once
 
 #include <llvm/IR/IRBuilder.h>
@@ -23,6 +24,7 @@ class KernelFunction {
   llvm::Value* begin() const { return begin_; }
   llvm::Value* end() const { return end_; }
   llvm::Value* scratch() const { return scratch_; }
+  // The lists of addresses; not on a GPU.
   llvm::Value* operands() const { return function_->getArg(0); }
   llvm::Value* results() const { return function_->getArg(1); }
   llvm::Value* result(size_t leaf) const { return results_[leaf]; }
@@ -54,8 +56,12 @@ class KernelFunction {
   void Finish() { b_.CreateRetVoid(); }
 
  private:
-  llvm::Function* function_;
+  llvm::Function* NewFunction(llvm::Module& module, const Kernel& kernel, const std::string& name);
+  void BeginOnCpu(const Kernel& kernel, int in_place);
+  void BeginOnGpu(const Kernel& kernel, int in_place);
+
   Builder b_;
+  llvm::Function* function_;
   llvm::Value *begin_, *end_, *scratch_;
   std::vector<llvm::Value*> results_;
   std::unordered_map<uint32_t, Array> arrays_;

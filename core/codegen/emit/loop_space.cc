@@ -270,6 +270,7 @@ void ForEachArray(const Kernel& kernel, const F& f) {
 }  // namespace
 
 int FullWidth(const Kernel& kernel) {
+  if (kernel.is_for_gpu()) return 1;
   int bytes = 1;
   ForEachArray(kernel, [&](hlo::ElementType type, int64_t count) {
     if (count > 1) bytes = std::max(bytes, RegisterBytes(type));
@@ -289,6 +290,8 @@ int LaneBits(const Kernel& kernel) {
   });
   return bits;
 }
+
+int64_t GrainLimit(const Kernel& kernel, int64_t usual) { return kernel.is_for_gpu() ? 1 : usual; }
 
 int64_t BytesPerElement(const Kernel& kernel, int64_t elements) {
   double bytes = 0;

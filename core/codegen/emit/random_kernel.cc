@@ -15,7 +15,7 @@ using llvm::Value;
 
 namespace {
 
-constexpr int kWidth = 16;                // counters at a time
+constexpr int kMostWidth = 16;            // counters at a time
 constexpr int64_t kGrain = 1 << 12;       // counters
 constexpr int64_t kBytesPerCounter = 64;  // what one is worth, as memory that is read and written
 
@@ -42,6 +42,8 @@ class RandomKernel {
  public:
   RandomKernel(llvm::Module& module, const Kernel& kernel, const std::string& name)
       : name_(name),
+        width_(kernel.is_for_gpu() ? 1 : kMostWidth),
+        grain_(GrainLimit(kernel, kGrain)),
         function_(module, kernel, name, -1),
         b_(function_.builder()),
         shape_(kernel.module.shape(kernel.roots[0]).elements()[1]),
@@ -63,7 +65,7 @@ class RandomKernel {
   }
 
   EmittedKernel Emit() {
-    EmittedKernel out = InGrains(name_, counters_, kGrain, kBytesPerCounter, 2);
+    EmittedKernel out = InGrains(name_, counters_, grain_, kBytesPerCounter, 2);
     for (int64_t i = 0; i < state_words_; ++i) words_.push_back(LoadState(i));
     key_ = {b_.CreateTrunc(words_[0], b_.getInt32Ty()),
             b_.CreateTrunc(b_.CreateLShr(words_[0], 32), b_.getInt32Ty())};
@@ -71,8 +73,8 @@ class RandomKernel {
     function_.Loop(Int(0), b_.CreateZExt(is_first, b_.getInt64Ty()), 1,
                    [&](Value*) { StoreState(); });
     function_.ForUnits(
-        counters_, kGrain, [&](Value* first) { is_threefry_ ? ThreeFry(first) : Philox(first); },
-        kWidth);
+        counters_, grain_, [&](Value* first) { is_threefry_ ? ThreeFry(first) : Philox(first); },
+        width_);
     function_.Finish();
     out.is_complete = true;
     return out;
@@ -80,8 +82,8 @@ class RandomKernel {
 
  private:
   Value* Int(int64_t value) { return function_.Int(value); }
-  llvm::Type* Lanes(llvm::Type* type) const { return llvm::FixedVectorType::get(type, kWidth); }
-  Value* Splat(Value* x) { return b_.CreateVectorSplat(kWidth, x); }
+  llvm::Type* Lanes(llvm::Type* type) const { return llvm::FixedVectorType::get(type, static_cast<unsigned>(width_)); }
+  Value* Splat(Value* x) { return b_.CreateVectorSplat(static_cast<unsigned>(width_), x); }
   Value* Word(uint32_t value) { return Splat(b_.getInt32(value)); }
 
   Value* LoadState(int64_t i) {
@@ -105,7 +107,7 @@ class RandomKernel {
   // first, first + 1, …
   Value* Numbers(Value* first) {
     std::vector<llvm::Constant*> lanes;
-    for (int i = 0; i < kWidth; ++i) lanes.push_back(b_.getInt64(static_cast<uint64_t>(i)));
+    for (int i = 0; i < width_; ++i) lanes.push_back(b_.getInt64(static_cast<uint64_t>(i)));
     return b_.CreateAdd(Splat(first), llvm::ConstantVector::get(lanes));
   }
   Value* Low(Value* x) { return b_.CreateTrunc(x, Lanes(b_.getInt32Ty())); }
@@ -225,6 +227,8 @@ class RandomKernel {
   }
 
   const std::string& name_;
+  int width_;
+  int64_t grain_;
   KernelFunction function_;
   Builder& b_;
   const hlo::Shape& shape_;

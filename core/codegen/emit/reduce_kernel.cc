@@ -142,7 +142,7 @@ class ReduceKernel {
     slots_ = 1;
     if (HasKeptLanes()) {
       const int64_t vectors = (size - 1) / width_ + 1;
-      slots_ = lane_ == minor ? std::min(vectors, kSlots) : 1;
+      slots_ = lane_ == minor && !kernel_.is_for_gpu() ? std::min(vectors, kSlots) : 1;
       blocks_ = (vectors - 1) / slots_ + 1;
     }
   }
@@ -155,7 +155,8 @@ class ReduceKernel {
   void ChooseGrains() {
     units_ = HasKeptLanes() ? kept_ / groups_[static_cast<size_t>(lane_)].size * blocks_ : kept_;
     const int64_t unit_bytes = UnitElements() * bytes_;
-    grain_ = std::clamp<int64_t>(kGrainBytes / std::max<int64_t>(1, unit_bytes), 1, units_);
+    grain_ = std::clamp<int64_t>(
+        GrainLimit(kernel_, kGrainBytes) / std::max<int64_t>(1, unit_bytes), 1, units_);
     if (!reducers_.AreAssociative() || units_ / grain_ >= kEnoughGrains) return;
     const int64_t parts = std::min(kMostParts, reduced_ * kept_ * bytes_ / kPartBytes);
     // The longest reduced group is cut into parts of whole vectors.
@@ -182,6 +183,7 @@ class ReduceKernel {
   // and asking for the next ones takes longer than the processor's own reading ahead, by a quarter
   // where they come from memory.
   int64_t AheadOf() const {
+    if (kernel_.is_for_gpu()) return 0;
     if (lane_ < 0 || lane_ + 1 != static_cast<int>(groups_.size()) || HasKeptLanes()) return 0;
     return groups_.back().size >= kLeastAhead ? kAhead : 0;
   }

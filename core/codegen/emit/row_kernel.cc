@@ -54,14 +54,15 @@ class RowKernel {
     }
     const int64_t row_bytes =
         form_.row_size * BytesPerElement(kernel_, form_.rows * form_.row_size);
-    const int64_t grain = std::clamp<int64_t>(kGrainBytes / row_bytes, 1, form_.rows);
+    const int64_t grain =
+        std::clamp<int64_t>(GrainLimit(kernel_, kGrainBytes) / row_bytes, 1, form_.rows);
     EmittedKernel out = InGrains(name_, form_.rows, grain, row_bytes, kernel_.roots.size());
     Builder& b = function_.builder();
     IndexMath math(b, width_, width_ == 1 ? 64 : LaneBits(kernel_));
     ElementEmitter emitter(kernel_.module, math, function_.Arrays());
     math_ = &math;
     emitter_ = &emitter;
-    emitter.ReadAhead(kAhead);
+    if (!kernel_.is_for_gpu()) emitter.ReadAhead(kAhead);
     for (auto& [id, room] : kept_) room = Room(InstructionId(id));
     function_.ForUnits(form_.rows, grain, [&](Value* row) { Row(row); });
     function_.Finish();

@@ -47,7 +47,7 @@ class ScanKernel {
     const int64_t units = ProductOf(sizes_.first(form_.dimension)) * vectors_ * blocks_;
     const int64_t bytes =
         std::min(count_, form_.window) * width_ * BytesPerElement(kernel_, ProductOf(sizes_));
-    const int64_t grain = std::clamp<int64_t>(kGrainBytes / bytes, 1, units);
+    const int64_t grain = std::clamp<int64_t>(GrainLimit(kernel_, kGrainBytes) / bytes, 1, units);
     EmittedKernel out = InGrains(name_, units, grain, bytes, reducers_.count());
     Builder& b = function_.builder();
     IndexMath math(b, width_, width_ == 1 ? 64 : LaneBits(kernel_));

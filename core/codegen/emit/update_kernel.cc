@@ -35,7 +35,7 @@ EmittedKernel EmitUpdate(llvm::Module& module, const Kernel& kernel, const std::
   const std::vector<LoopGroup> groups = Grouped(sizes, borders);
   const int64_t row = groups.empty() ? 1 : groups.back().size, rows = ProductOf(sizes) / row;
   const int width = LanesAlong(kernel, row);
-  const int64_t grain = std::max<int64_t>(1, kGrainElements / row);
+  const int64_t grain = std::max<int64_t>(1, GrainLimit(kernel, kGrainElements) / row);
   out.code.grains = (rows - 1) / grain + 1;
   out.code.grain_bytes = grain * row * BytesPerElement(kernel, ProductOf(whole));
   out.code.in_place = {in_place};

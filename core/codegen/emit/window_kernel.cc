@@ -36,8 +36,8 @@ class WindowKernel {
     int64_t taps = 1;
     for (const hlo::WindowDimension& w : window_) taps *= w.size;
     const int64_t row_bytes = row * taps * BytesPerElement(kernel_, ProductOf(sizes_));
-    const int64_t grain =
-        std::clamp<int64_t>(kGrainBytes / std::max<int64_t>(1, row_bytes), 1, rows);
+    const int64_t grain = std::clamp<int64_t>(
+        GrainLimit(kernel_, kGrainBytes) / std::max<int64_t>(1, row_bytes), 1, rows);
     EmittedKernel out = InGrains(name_, rows, grain, row_bytes, reducers_.count());
     Builder& b = function_.builder();
     IndexMath math(b, width_, width_ == 1 ? 64 : LaneBits(kernel_));

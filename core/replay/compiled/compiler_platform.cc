@@ -1,11 +1,9 @@
-// The row of our own compiler: kernels where there are any, the evaluator around them.
+// The rows of our own compiler: kernels where there are any, the evaluator around them.
 #include <algorithm>
 #include <array>
 
-#include "core/base/own_library.h"
 #include "core/compile/compile.h"
-#include "core/linking/processor.h"
-#include "core/replay/codegen_entry.h"
+#include "core/replay/compiled/backend.h"
 #include "core/replay/compiled/compilation_cache.h"
 #include "core/replay/compiled/how_to_compile.h"
 #include "core/replay/compiled/kernel_runner.h"
@@ -19,11 +17,11 @@ using hlo::InstructionId;
 class CompilerExecutable : public EvaluatorExecutable {
  public:
   CompilerExecutable(std::shared_ptr<const hlo::Module> module, const RunOptions& options,
-                     const compile::Compilation& compilation,
-                     std::vector<std::unique_ptr<compile::KernelLibrary>> libraries)
+                     const compile::Compilation& compilation, WrittenCode written)
       : EvaluatorExecutable(std::move(module), options, compilation.module),
         compiled_(compilation.module),
-        libraries_(std::move(libraries)) {
+        libraries_(std::move(written.libraries)) {
+    code_.missing = std::move(written.missing);
     const size_t count = compiled_->instructions().size();
     code_.plan = compilation.plan;
     code_.kernels.resize(count);
@@ -35,6 +33,9 @@ class CompilerExecutable : public EvaluatorExecutable {
 
   Result<RunResult> Run(std::span<const std::vector<hlo::Literal>> inputs,
                         const RunOptions& options, RunStream& stream) override {
+    for (const auto& library : libraries_) {
+      library->Begin({options.threads, options.deadline, options.stop});
+    }
     const KernelRunner kernels(*compiled_, code_);
     set_compiled(&kernels);
     auto result = EvaluatorExecutable::Run(inputs, options, stream);
@@ -73,74 +74,44 @@ Form FormFor(const RunOptions& options) {
   return options.record_steps > 0 ? Form::kSteps : Form::kResults;
 }
 
-using Libraries = std::vector<std::unique_ptr<compile::KernelLibrary>>;
-
 // A form that shows steps is made for one recording: it is not kept.
 bool IsKept(const RunOptions& options) {
   return options.object_cache && FormFor(options) != Form::kSteps;
 }
 
-// Which processor code is for, and what writes it; empty where that is unknown.
-std::string TargetHere() {
-  const std::string codegen = BuildIdOfOwnLibrary(kCodegenLibrary),
-                    calls = BuildIdOfOwnLibrary(kCallsLibrary);
-  if (codegen.empty() || calls.empty()) return {};
-  const std::string processor = linking::ProcessorName();
-  return processor.empty() ? processor : codegen + calls + processor;
-}
-
-// Compiles, puts the libraries behind `libraries` and what came of it into the cache.
-Result<compile::Compilation> CompileAnew(const std::shared_ptr<const hlo::Module>& module,
-                                         const compile::CompileOptions& how,
-                                         const RunOptions& options, const CompilationCache& cache,
-                                         Libraries& libraries) {
-  HLOSCOPE_ASSIGN_OR_RETURN(compile::Compilation compilation, compile::Compile(module, how));
-  if (FormFor(options) == Form::kSteps) compilation.plan = nullptr;
-  std::vector<InstructionId> kernels =
-      compilation.plan == nullptr
-          ? compilation.kernels
-          : compile::KernelsBesideLoops(*compilation.plan, compilation.kernels);
-  HLOSCOPE_ASSIGN_OR_RETURN(libraries.emplace_back(), MakeLibraryCalls(compilation, kernels));
-  HLOSCOPE_ASSIGN_OR_RETURN(const auto generate, CodegenEntry<compile::GenerateKernelsFunction>(
-                                                     compile::kGenerateKernels));
-  std::string image;
-  HLOSCOPE_ASSIGN_OR_RETURN(libraries.emplace_back(),
-                            generate(compilation.module, kernels,
-                                     {.threads = options.threads,
-                                      .plan = compilation.plan.get(),
-                                      .image = IsKept(options) ? &image : nullptr}));
-  cache.Store(compilation, image);
-  return compilation;
-}
-
 Result<std::unique_ptr<Executable>> CompileAndLink(std::shared_ptr<const hlo::Module> module,
+                                                   const Backend& backend,
                                                    const RunOptions& options) {
-  const compile::CompileOptions how =
-      HowToCompile(*module, options, FormFor(options) == Form::kValues);
-  const CompilationCache cache(*module, how, IsKept(options) ? TargetHere() : "", options);
-  Libraries libraries;
+  compile::CompileOptions how = HowToCompile(*module, options, FormFor(options) == Form::kValues);
+  backend.Ask(how);
+  const CompilationCache cache(*module, how, IsKept(options) ? backend.CacheTarget() : "", options);
   compile::Compilation compilation;
+  WrittenCode written;
   if (auto kept = cache.Load()) {
     compilation = std::move(kept->compilation);
-    std::vector<InstructionId> refused;  // have code in the other library
-    HLOSCOPE_ASSIGN_OR_RETURN(libraries.emplace_back(), MakeLibraryCalls(compilation, refused));
-    libraries.push_back(std::move(kept->kernels));
+    HLOSCOPE_ASSIGN_OR_RETURN(written, backend.Keep(compilation, std::move(kept->kernels)));
   } else {
-    HLOSCOPE_ASSIGN_OR_RETURN(compilation, CompileAnew(module, how, options, cache, libraries));
+    HLOSCOPE_ASSIGN_OR_RETURN(compilation, compile::Compile(module, how));
+    if (FormFor(options) == Form::kSteps) compilation.plan = nullptr;
+    std::string image;
+    HLOSCOPE_ASSIGN_OR_RETURN(
+        written, backend.Write(compilation, options, IsKept(options) ? &image : nullptr));
+    cache.Store(compilation, image);
   }
   return std::make_unique<CompilerExecutable>(std::move(module), options, compilation,
-                                              std::move(libraries));
+                                              std::move(written));
 }
 
 // A module in the forms that its runs ask for, each made when it is first asked for.
 class ModuleForms : public Executable {
  public:
-  explicit ModuleForms(std::shared_ptr<const hlo::Module> module) : module_(std::move(module)) {}
+  ModuleForms(std::shared_ptr<const hlo::Module> module, std::shared_ptr<const Backend> backend)
+      : module_(std::move(module)), backend_(std::move(backend)) {}
 
   Result<Executable*> Make(const RunOptions& options) {
     std::unique_ptr<Executable>& form = forms_[static_cast<size_t>(FormFor(options))];
     if (form == nullptr) {
-      HLOSCOPE_ASSIGN_OR_RETURN(form, CompileAndLink(module_, options));
+      HLOSCOPE_ASSIGN_OR_RETURN(form, CompileAndLink(module_, *backend_, options));
     }
     return form.get();
   }
@@ -152,29 +123,35 @@ class ModuleForms : public Executable {
 
  private:
   std::shared_ptr<const hlo::Module> module_;
+  std::shared_ptr<const Backend> backend_;
   std::array<std::unique_ptr<Executable>, kForms> forms_;
 };
 
 class CompilerPlatform : public Platform {
  public:
-  explicit CompilerPlatform(const PlatformRow& row) : row_(row) {}
+  CompilerPlatform(const PlatformRow& row, std::unique_ptr<Backend> backend)
+      : row_(row), backend_(std::move(backend)) {}
   std::string_view name() const override { return row_.name; }
 
   Result<std::unique_ptr<Executable>> Load(std::shared_ptr<const hlo::Module> module,
                                            const RunOptions& options) override {
-    auto executable = std::make_unique<ModuleForms>(std::move(module));
+    auto executable = std::make_unique<ModuleForms>(std::move(module), backend_);
     HLOSCOPE_TRY(executable->Make(options));
     return executable;
   }
 
  private:
   const PlatformRow& row_;
+  std::shared_ptr<const Backend> backend_;
 };
 
 }  // namespace
 
 std::unique_ptr<Platform> MakeCompilerPlatform(const PlatformRow& row, std::string_view) {
-  return std::make_unique<CompilerPlatform>(row);
+  return std::make_unique<CompilerPlatform>(row, MakeCpuBackend());
+}
+std::unique_ptr<Platform> MakeSimulatedGpuPlatform(const PlatformRow& row, std::string_view) {
+  return std::make_unique<CompilerPlatform>(row, MakeSimulatedGpuBackend());
 }
 
 }  // namespace hloscope::replay

@@ -54,7 +54,7 @@ Result<Value> KernelRunner::Run(eval::KernelCall& call) const {
   HLOSCOPE_TRY(RunCode(code, call.machine, operands.data(), results.data(), scratch.data()));
   {
     const std::lock_guard lock(mutex_);
-    ++(code.library != nullptr ? counts_.library_calls : counts_.kernels);
+    counts_.Add(code);
   }
   if (!call.shape().IsTuple()) return Value::Array(call.shape(), std::move(buffers[0]));
   std::vector<Value> elements;
@@ -87,8 +87,12 @@ void KernelRunner::Evaluated(InstructionId id, int64_t nanoseconds) const {
 
 void KernelRunner::Tell(RunStream& stream) const {
   evaluated_.Tell(
-      module_, [&](InstructionId id) { return compile::WhyNoKernel(module_, id); },
-      "the evaluator ran it in place",
+      module_,
+      [&](InstructionId id) -> HandOvers::Why {
+        const auto missing = code_.missing.find(id);
+        if (missing != code_.missing.end()) return {"unsupported opcode", missing->second};
+        return {std::string(compile::WhyNoKernel(module_, id)), "the evaluator ran it in place"};
+      },
       {.kernels = counts_.kernels, .library_calls = counts_.library_calls}, stream);
 }
 

@@ -162,7 +162,7 @@ Status PlanRun::RunKernel(const PlannedStep& step) {
     bytes += plan_.buffers[b].bytes;
   }
   HLOSCOPE_TRY(machine_.Charge(1 + bytes / kBytesPerElement));
-  ++(code.library != nullptr ? counts_.library_calls : counts_.kernels);
+  counts_.Add(code);
   return RunCode(code, machine_, pointers_.data(), pointers_.data() + step.operands.size(),
                  scratch_.data());
 }

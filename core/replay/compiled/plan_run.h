@@ -1,8 +1,10 @@
 // PlanRun: one run of a plan: memory for its buffers, its steps one after the other.
 #pragma once
 
+#include <map>
 #include <optional>
 #include <span>
+#include <string>
 #include <vector>
 
 #include "core/compile/kernel_code.h"
@@ -16,7 +18,8 @@ struct ModuleCode {
   std::shared_ptr<const compile::Plan> plan;  // of the entry; null: instruction by instruction
   std::vector<const compile::KernelCode*> kernels;
   std::vector<const compile::LoopCode*> loops;
-  int64_t scratch_bytes = 0;  // the most that any of the plan's asks for
+  std::map<hlo::InstructionId, std::string> missing;  // kernels without code, and why
+  int64_t scratch_bytes = 0;                          // the most that any of the plan's asks for
 };
 
 // Runs all grains of a kernel or library call on the threads of the run.
@@ -26,6 +29,11 @@ Status RunCode(const compile::KernelCode& code, eval::Machine& machine,
 // How often code ran.
 struct CodeCounts {
   int64_t kernels = 0, library_calls = 0;
+
+  void Add(const compile::KernelCode& code) {
+    const bool is_call = code.library != nullptr && !code.library->is_kernel();
+    ++(is_call ? library_calls : kernels);
+  }
 };
 
 class PlanRun {

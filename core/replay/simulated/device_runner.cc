@@ -45,8 +45,11 @@ Result<std::optional<eval::Value>> DeviceRunner::RunWhole(
 void DeviceRunner::Tell(RunStream& stream) const {
   TellChecks(stream);
   counts_.evaluated.Tell(
-      module(), [&](hlo::InstructionId id) { return WhyEvaluated(module(), id); },
-      "the evaluator computed it on the same bytes",
+      module(),
+      [&](hlo::InstructionId id) -> HandOvers::Why {
+        return {std::string(WhyEvaluated(module(), id)),
+                "the evaluator computed it on the same bytes"};
+      },
       {.kernels = counts_.kernels, .library_calls = counts_.library_calls}, stream);
 }
 

@@ -1,0 +1,140 @@
+// Kernels to LLVM IR to PTX, as for the CPU but with threads instead of vectors.
+#include "core/codegen/gpu_code.h"
+
+#include <fmt/format.h>
+#include <llvm/IR/InstIterator.h>
+#include <llvm/IR/Instructions.h>
+#include <llvm/IR/LLVMContext.h>
+
+#include <algorithm>
+
+#include "core/base/jobs.h"
+#include "core/codegen/different_kernels.h"
+#include "core/codegen/emit/emit_kernel.h"
+#include "core/codegen/target.h"
+
+namespace hloscope::codegen {
+namespace {
+
+using compile::GpuCode;
+using compile::GpuKernel;
+using hlo::InstructionId;
+
+constexpr int64_t kMostInModule = 64;
+
+// Some different kernels, which become one text.
+struct Batch {
+  std::span<const InstructionId> kernels;
+  size_t first = 0;  // the number of the first
+  std::string ptx;
+  std::vector<GpuKernel> written;
+  std::vector<std::string> missing;  // by kernel; empty where it was written
+  Status status;
+};
+
+// The first function of the runtime that the code calls: it runs on the CPU alone.
+std::string RuntimeCallIn(const llvm::Function& function) {
+  for (const llvm::Instruction& each : llvm::instructions(function)) {
+    const auto* call = llvm::dyn_cast<llvm::CallBase>(&each);
+    const llvm::Function* callee = call == nullptr ? nullptr : call->getCalledFunction();
+    if (callee == nullptr || callee->isIntrinsic()) continue;
+    if (callee->isDeclaration()) return callee->getName().str();
+  }
+  return {};
+}
+
+std::string WhyNotWritten(const llvm::Module& code, const EmittedKernel& kernel) {
+  if (!kernel.is_complete) return "no code for a GPU is written for it yet";
+  for (const llvm::Function& function : code) {
+    const std::string name = function.getName().str();
+    if (name != kernel.code.name && name != kernel.code.name + kFinishSuffix) continue;
+    const std::string call = RuntimeCallIn(function);
+    if (!call.empty()) return fmt::format("no code for a GPU is written for {} yet", call);
+  }
+  return {};
+}
+
+void Emit(const hlo::Module& module, llvm::Module& code, Batch& batch) {
+  for (size_t i = 0; i < batch.kernels.size(); ++i) {
+    const InstructionId id = batch.kernels[i];
+    const std::string name = SymbolName(module, id, batch.first + i);
+    const EmittedKernel emitted = EmitKernel(code, Kernel(module, id, Machine::kGpu), name);
+    batch.missing.push_back(WhyNotWritten(code, emitted));
+    batch.written.push_back({name, emitted.has_finish ? name + kFinishSuffix : "", 0,
+                             emitted.code.grains, emitted.code.scratch_bytes,
+                             emitted.code.in_place});
+    if (batch.missing.back().empty()) continue;
+    for (const std::string& each : {name, name + kFinishSuffix}) {
+      if (llvm::Function* function = code.getFunction(each)) function->eraseFromParent();
+    }
+  }
+  // What was called by none that stayed.
+  std::vector<llvm::Function*> unused;
+  for (llvm::Function& function : code) {
+    if (function.use_empty() && function.isDeclaration()) unused.push_back(&function);
+  }
+  for (llvm::Function* function : unused) function->eraseFromParent();
+}
+
+Status CompileBatch(const hlo::Module& module, const compile::GpuCodeOptions& options,
+                    Batch& batch) {
+  HLOSCOPE_ASSIGN_OR_RETURN(const BorrowedTarget target,
+                            BorrowedTarget::Take(options.target, compile::Effort::kUsual));
+  llvm::LLVMContext context;
+  llvm::Module code("kernels", context);
+  target->Prepare(code);
+  Emit(module, code, batch);
+  if (options.verify) HLOSCOPE_TRY(CheckSound(code));
+  target->Optimize(code);
+  HLOSCOPE_ASSIGN_OR_RETURN(batch.ptx, target->ToAssembly(code));
+  return {};
+}
+
+std::vector<Batch> Cut(const DifferentKernels& different, int threads) {
+  std::vector<Batch> batches;
+  const std::span<const InstructionId> all = different.kernels;
+  const auto share = static_cast<int64_t>(all.size()) / threads + 1;
+  const auto size = static_cast<size_t>(std::min(share, kMostInModule));
+  for (size_t i = 0; i < all.size(); i += size) {
+    Batch& batch = batches.emplace_back();
+    batch.kernels = all.subspan(i, std::min(size, all.size() - i));
+    batch.first = i;
+  }
+  return batches;
+}
+
+}  // namespace
+
+Result<GpuCode> GenerateGpuCode(std::shared_ptr<const hlo::Module> module,
+                                std::span<const InstructionId> kernels,
+                                const compile::GpuCodeOptions& options) {
+  const DifferentKernels different = FindDifferent(*module, kernels, compile::Effort::kUsual);
+  const int threads = options.threads > 0 ? options.threads : AvailableCpus();
+  std::vector<Batch> batches = Cut(different, threads);
+  HLOSCOPE_TRY(ParallelFor(std::ssize(batches), threads, [&](int64_t i) {
+    Batch& batch = batches[static_cast<size_t>(i)];
+    batch.status = CompileBatch(*module, options, batch);
+  }));
+  GpuCode out;
+  std::vector<std::string> missing;
+  for (Batch& batch : batches) {
+    HLOSCOPE_TRY(batch.status);
+    for (GpuKernel& kernel : batch.written) {
+      kernel.module = out.modules.size();
+      out.kernels.push_back(std::move(kernel));
+    }
+    missing.insert(missing.end(), batch.missing.begin(), batch.missing.end());
+    out.modules.push_back(std::move(batch.ptx));
+  }
+  for (size_t i = 0; i < kernels.size(); ++i) {
+    const size_t kernel = different.use[i];
+    if (missing[kernel].empty()) {
+      out.uses.push_back({kernels[i], kernel});
+    } else {
+      out.refused.push_back({kernels[i], missing[kernel]});
+    }
+  }
+  return out;
+}
+
+}  // namespace hloscope::codegen

@@ -1,0 +1,58 @@
+// GpuCode: the kernels of a module as PTX and how they are to be launched.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "core/base/result.h"
+#include "core/hlo/module.h"
+
+namespace hloscope::compile {
+
+// A kernel has the parameters (operands…, results…, scratch, grains, grains of each thread),
+// addresses but for the last two, which are s64. Threads are counted over the blocks along x;
+// thread t computes `each` grains from grain t · each on, and threads beyond the last grain do
+// nothing. Arrays are dense and row-major, elements as in a Literal, as for compile::GrainFunction.
+struct GpuKernel {
+  std::string name;    // of the entry
+  std::string finish;  // where not empty: an entry that one thread runs behind it, with all grains
+  size_t module = 0;   // in GpuCode::modules
+  int64_t grains = 1;
+  int64_t scratch_bytes = 0;
+  // By leaf of the result: the operand in whose memory the result must be made, -1: of its own.
+  std::vector<int> in_place;
+};
+
+struct GpuCode {
+  std::vector<std::string> modules;  // PTX texts
+  std::vector<GpuKernel> kernels;
+  struct Use {
+    hlo::InstructionId instruction;
+    size_t kernel = 0;
+  };
+  std::vector<Use> uses;  // instructions that are run by a kernel, equal ones by the same
+  // Instructions that no code was written for, and what is missing.
+  struct Refused {
+    hlo::InstructionId instruction;
+    std::string why;
+  };
+  std::vector<Refused> refused;
+};
+
+struct GpuCodeOptions {
+  int threads = 0;      // to compile with; 0: one for each CPU
+  std::string target;   // "sm_80": LLVM's name of an architecture
+  bool verify = false;  // lets LLVM look for what is unsound, for tests
+};
+
+// The entry of core/codegen's library, found there by the name below. Errors: an architecture that
+// LLVM does not know (unsupported).
+using GenerateGpuCodeFunction = Result<GpuCode> (*)(std::shared_ptr<const hlo::Module> module,
+                                                    std::span<const hlo::InstructionId> kernels,
+                                                    const GpuCodeOptions& options);
+inline constexpr const char* kGenerateGpuCode = "hloscope_generate_gpu_code";
+
+}  // namespace hloscope::compile

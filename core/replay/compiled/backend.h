@@ -1,0 +1,39 @@
+// Backend: what makes code of a compiled module: for this machine's processor, or for a GPU.
+#pragma once
+
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "core/compile/compile.h"
+#include "core/compile/kernel_code.h"
+#include "core/replay/run_options.h"
+
+namespace hloscope::replay {
+
+struct WrittenCode {
+  // An instruction's code is in one of them, or nowhere.
+  std::vector<std::unique_ptr<compile::KernelLibrary>> libraries;
+  std::map<hlo::InstructionId, std::string> missing;  // kernels without code, and why
+};
+
+class Backend {
+ public:
+  virtual ~Backend() = default;
+  // What the passes are to leave.
+  virtual void Ask(compile::CompileOptions& how) const = 0;
+  // The processor and build that the code is for; empty: what is written is not kept.
+  virtual std::string CacheTarget() const = 0;
+  // `image`, where not null, gets what LoadKept makes the same code of.
+  virtual Result<WrittenCode> Write(const compile::Compilation& compilation,
+                                    const RunOptions& options, std::string* image) const = 0;
+  // Of a compilation whose kernels came from the cache.
+  virtual Result<WrittenCode> Keep(const compile::Compilation& compilation,
+                                   std::unique_ptr<compile::KernelLibrary> kernels) const = 0;
+};
+
+std::unique_ptr<Backend> MakeCpuBackend();
+std::unique_ptr<Backend> MakeSimulatedGpuBackend();
+
+}  // namespace hloscope::replay
