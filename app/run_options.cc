@@ -288,10 +288,9 @@ Status RunOptionSet::PrepareChecks() {
       "platforms that do: " + replay::PlatformNames(replay::kSimulatesGpu));
 }
 
-// The platform runs kernels that lie in a dump.
-static bool RunsDumps(std::string_view platform) {
+static bool PlatformHas(std::string_view platform, replay::PlatformFlag flag) {
   const replay::PlatformRow* row = replay::FindPlatform(platform);
-  return row != nullptr && row->Has(replay::kRunsDumps);
+  return row != nullptr && row->Has(flag);
 }
 
 Status RunOptionSet::PrepareTargets() {
@@ -308,17 +307,17 @@ Status RunOptionSet::PrepareTargets() {
     flags.push_back(*flag);
     return {};
   };
-  if (RunsDumps(PlatformName())) {
-    if (as_dumped_ && !target_.empty()) {
-      return InputError("--as_dumped and --target: expected one of them",
-                        "--as_dumped runs the kernels of the dump, --target compiles new ones");
-    }
-    request_.gpu_target = target_;
-    return {};
-  }
-  if (as_dumped_) {
+  if (as_dumped_ && !PlatformHas(PlatformName(), replay::kRunsDumps)) {
     return InputError(fmt::format("--as_dumped: {} runs no kernels of dumps", PlatformName()),
                       "platforms that do: " + replay::PlatformNames(replay::kRunsDumps));
+  }
+  if (as_dumped_ && !target_.empty()) {
+    return InputError("--as_dumped and --target: expected one of them",
+                      "--as_dumped runs the kernels of the dump, --target compiles new ones");
+  }
+  if (PlatformHas(PlatformName(), replay::kSimulatesGpu)) {
+    request_.gpu_target = target_;
+    return {};
   }
   HLOSCOPE_TRY(take("--target", PlatformName(), target_, request_.xla_flags));
   return take("--reference_target", request_.reference_platform, reference_target_,

@@ -42,7 +42,7 @@ class CompileCommand : public Command {
          .help = "device that " + replay::PlatformNames(replay::kTargets) +
                  " compiles for, which need not be present: a name, or a file with a "
                  "GpuTargetConfigProto as text; without --with a processor by its LLVM name, or "
-                 "native",
+                 "native, and of PTX such a device",
          .value = "DEVICE",
          .suggestions = replay::GpuTargetNames()},
         {.name = "--dump",
@@ -59,7 +59,7 @@ class CompileCommand : public Command {
         {.name = "--emit",
          .target = &emit_,
          .help = "write to -o: the optimised module (hlo); without --with also the plan, the "
-                 "kernels as LLVM IR or assembly, or an object to link, with a C header and a "
+                 "kernels as LLVM IR, assembly or PTX, or an object to link, with a C header and a "
                  "CMake file beside it",
          .value = "WHAT",
          .choices = EmitChoices()},

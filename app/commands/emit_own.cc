@@ -12,6 +12,7 @@
 #include "core/base/machine_memory.h"
 #include "core/compile/compile.h"
 #include "core/replay/ahead/compile_ahead.h"
+#include "core/replay/gpu_architecture.h"
 
 namespace hloscope::app {
 namespace {
@@ -26,9 +27,11 @@ struct CodeRow {
 constexpr CodeRow kCode[] = {
     {"llvm", CodeForm::kLlvm, "LLVM IR of the kernels"},
     {"asm", CodeForm::kAssembly, "assembly of the kernels"},
+    {"ptx", CodeForm::kPtx, "PTX of the kernels"},
     {"object", CodeForm::kObject, "the module as an object"},
 };
 constexpr std::string_view kPlan = "plan", kNative = "native";
+constexpr const char* kUsualDevice = "h100";  // that PTX is for
 
 Status Write(const std::string& path, std::string_view bytes) {
   if (path != "-") return WriteFileAtomically(path, bytes);
@@ -100,6 +103,11 @@ Result<EmitReport> EmitOwn(const std::shared_ptr<const hlo::Module>& module,
   ahead.object_file = request.output;
   ahead.form = row->form;
   ahead.target = request.target == kNative ? "" : request.target;
+  if (row->form == CodeForm::kPtx) {
+    HLOSCOPE_ASSIGN_OR_RETURN(
+        ahead.target, replay::GpuArchitecture(ahead.target.empty() ? kUsualDevice : ahead.target,
+                                              request.limits));
+  }
   ahead.threads = static_cast<int>(request.jobs);
   ahead.deadline = std::chrono::seconds(request.limits.run_deadline_seconds);
   ahead.memory_bytes = MachineMemoryBytes() / 100 * request.limits.run_memory_percent;

@@ -1,13 +1,11 @@
 // KernelCode: the machine code of a kernel and how it is to be called.
 #pragma once
 
-#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <optional>
 #include <span>
-#include <stop_token>
 #include <string>
 #include <vector>
 
@@ -79,13 +77,6 @@ struct LoopCode {
   int64_t scratch_bytes = 0;
 };
 
-// What a run may take, for code that looks at the clock itself.
-struct RunBounds {
-  int threads = 0;  // 0: one for each CPU
-  std::optional<std::chrono::steady_clock::time_point> deadline;
-  std::stop_token stop;
-};
-
 // Code of kernels, alive as long as this is.
 class KernelLibrary {
  public:
@@ -97,8 +88,6 @@ class KernelLibrary {
     (void)id;
     return nullptr;
   }
-  // Before each run.
-  virtual void Begin(const RunBounds& bounds) { (void)bounds; }
   // How many functions there are: equal kernels share one.
   virtual int64_t function_count() const = 0;
 };

@@ -9,6 +9,7 @@
 #include "core/base/byte_archive.h"
 #include "core/base/counted.h"
 #include "core/compile/compile.h"
+#include "core/compile/gpu_code.h"
 #include "core/compile/kernel_code.h"
 #include "core/compile/kernel_rules.h"
 #include "core/compile/object_code.h"
@@ -58,6 +59,23 @@ Result<AheadAnswer> WriteKernels(const compile::Compilation& compiled, const Ahe
   HLOSCOPE_TRY(MakeLibraryCalls(compiled, own));
   HLOSCOPE_ASSIGN_OR_RETURN(const auto library, generate(compiled.module, own, options));
   answer.functions = library->function_count();
+  return answer;
+}
+
+// PTX texts, one behind the other, and what has none as comments.
+Result<AheadAnswer> WritePtx(const compile::Compilation& compiled, const AheadJob& job) {
+  HLOSCOPE_ASSIGN_OR_RETURN(const auto generate, CodegenEntry<compile::GenerateGpuCodeFunction>(
+                                                     compile::kGenerateGpuCode));
+  HLOSCOPE_ASSIGN_OR_RETURN(
+      const compile::GpuCode code,
+      generate(compiled.module, compiled.kernels, {.threads = job.threads, .target = job.target}));
+  AheadAnswer answer;
+  for (const std::string& text : code.modules) answer.code += text;
+  for (const auto& refused : code.refused) {
+    answer.code += fmt::format("// no code for {}: {}\n",
+                               compiled.module->name(refused.instruction), refused.why);
+  }
+  answer.functions = std::ssize(code.kernels);
   return answer;
 }
 
@@ -126,6 +144,19 @@ Result<AheadAnswer> WriteObject(const compile::Compilation& compiled, const Ahea
   return answer;
 }
 
+Result<AheadAnswer> Write(const compile::Compilation& compiled, const AheadJob& job) {
+  switch (job.form) {
+    case CodeForm::kLlvm:
+    case CodeForm::kAssembly:
+      return WriteKernels(compiled, job);
+    case CodeForm::kPtx:
+      return WritePtx(compiled, job);
+    case CodeForm::kObject:
+      return WriteObject(compiled, job);
+  }
+  return InternalError("no such form of code");
+}
+
 Result<AheadAnswer> CompileHere(AheadJob& job) {
   const auto image = std::make_shared<const std::string>(std::move(job.module));
   HLOSCOPE_ASSIGN_OR_RETURN(const auto module,
@@ -133,10 +164,9 @@ Result<AheadAnswer> CompileHere(AheadJob& job) {
   const Clock::time_point start = Clock::now();
   const bool is_object = job.form == CodeForm::kObject;
   compile::CompileOptions options;
-  options.library_calls = !is_object;
+  options.library_calls = !is_object && job.form != CodeForm::kPtx;
   HLOSCOPE_ASSIGN_OR_RETURN(const compile::Compilation compiled, compile::Compile(module, options));
-  HLOSCOPE_ASSIGN_OR_RETURN(AheadAnswer answer,
-                            is_object ? WriteObject(compiled, job) : WriteKernels(compiled, job));
+  HLOSCOPE_ASSIGN_OR_RETURN(AheadAnswer answer, Write(compiled, job));
   answer.kernels = std::ssize(compiled.kernels);
   answer.compile_ms = std::chrono::duration<double, std::milli>(Clock::now() - start).count();
   return answer;

@@ -8,14 +8,25 @@
 
 #include "core/compile/compile.h"
 #include "core/compile/kernel_code.h"
+#include "core/replay/capture/run_stream.h"
 #include "core/replay/run_options.h"
 
 namespace hloscope::replay {
+
+// Code that has to know of the runs it is part of.
+class RunListener {
+ public:
+  virtual ~RunListener() = default;
+  virtual void Begin(const RunOptions& options) = 0;
+  // Tells what was found.
+  virtual void End(RunStream& stream) = 0;
+};
 
 struct WrittenCode {
   // An instruction's code is in one of them, or nowhere.
   std::vector<std::unique_ptr<compile::KernelLibrary>> libraries;
   std::map<hlo::InstructionId, std::string> missing;  // kernels without code, and why
+  std::shared_ptr<RunListener> listener;              // null: none
 };
 
 class Backend {
@@ -25,7 +36,7 @@ class Backend {
   virtual void Ask(compile::CompileOptions& how) const = 0;
   // The processor and build that the code is for; empty: what is written is not kept.
   virtual std::string CacheTarget() const = 0;
-  // `image`, where not null, gets what LoadKept makes the same code of.
+  // `image`, where not null, gets what Keep makes the same code of.
   virtual Result<WrittenCode> Write(const compile::Compilation& compilation,
                                     const RunOptions& options, std::string* image) const = 0;
   // Of a compilation whose kernels came from the cache.

@@ -20,7 +20,8 @@ class CompilerExecutable : public EvaluatorExecutable {
                      const compile::Compilation& compilation, WrittenCode written)
       : EvaluatorExecutable(std::move(module), options, compilation.module),
         compiled_(compilation.module),
-        libraries_(std::move(written.libraries)) {
+        libraries_(std::move(written.libraries)),
+        listener_(std::move(written.listener)) {
     code_.missing = std::move(written.missing);
     const size_t count = compiled_->instructions().size();
     code_.plan = compilation.plan;
@@ -33,13 +34,12 @@ class CompilerExecutable : public EvaluatorExecutable {
 
   Result<RunResult> Run(std::span<const std::vector<hlo::Literal>> inputs,
                         const RunOptions& options, RunStream& stream) override {
-    for (const auto& library : libraries_) {
-      library->Begin({options.threads, options.deadline, options.stop});
-    }
+    if (listener_ != nullptr) listener_->Begin(options);
     const KernelRunner kernels(*compiled_, code_);
     set_compiled(&kernels);
     auto result = EvaluatorExecutable::Run(inputs, options, stream);
     set_compiled(nullptr);
+    if (listener_ != nullptr) listener_->End(stream);
     kernels.Tell(stream);
     return result;
   }
@@ -58,6 +58,7 @@ class CompilerExecutable : public EvaluatorExecutable {
 
   std::shared_ptr<const hlo::Module> compiled_;
   std::vector<std::unique_ptr<compile::KernelLibrary>> libraries_;
+  std::shared_ptr<RunListener> listener_;
   ModuleCode code_;
 };
 

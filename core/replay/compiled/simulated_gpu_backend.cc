@@ -2,6 +2,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <mutex>
+#include <optional>
 #include <unordered_map>
 #include <utility>
 
@@ -10,6 +12,8 @@
 #include "core/ptx/ptx.h"
 #include "core/replay/codegen_entry.h"
 #include "core/replay/compiled/backend.h"
+#include "core/replay/gpu_architecture.h"
+#include "core/replay/simulated/run_checks.h"
 
 namespace hloscope::replay {
 namespace {
@@ -26,64 +30,106 @@ ptx::Argument Number(int64_t value) {
   return {{}, std::vector(bytes.begin(), bytes.end())};
 }
 
-// What the launches of a run keep to.
-struct LaunchRules {
-  compile::RunBounds bounds;
-
-  ptx::LaunchOptions Options() const {
-    ptx::LaunchOptions options;
-    options.threads = bounds.threads > 0 ? bounds.threads : AvailableCpus();
-    options.deadline = bounds.deadline;
-    options.stop = bounds.stop;
-    return options;
+// What the launches of a run keep to, and what was found in them.
+class RunOfLaunches : public RunListener {
+ public:
+  void Begin(const RunOptions& options) override {
+    options_ = options;
+    found_.emplace(options);
   }
+  void End(RunStream& stream) override { found_->Tell(stream); }
+
+  const RunOptions& options() const { return options_; }
+  ptx::LaunchOptions HowToLaunch() const {
+    ptx::LaunchOptions how;
+    how.threads = options_.threads > 0 ? options_.threads : AvailableCpus();
+    how.deadline = options_.deadline;
+    how.stop = options_.stop;
+    return how;
+  }
+  void Add(const RunChecks& checks) {
+    const std::lock_guard lock(mutex_);
+    found_->Add(checks);
+  }
+
+ private:
+  RunOptions options_;
+  std::mutex mutex_;  // devices run at the same time
+  std::optional<RunChecks> found_;
 };
 
 // A kernel as the launch of its grains, and of its second entry where it has one.
 class Launches : public compile::LibraryCall {
  public:
   Launches(const hlo::Module& module, InstructionId id, const ptx::Module& code, GpuKernel kernel,
-           const LaunchRules& rules)
-      : code_(code), kernel_(std::move(kernel)), rules_(rules) {
+           RunOfLaunches& run)
+      : instruction_(module.name(id)), code_(code), kernel_(std::move(kernel)), run_(run) {
     for (const InstructionId operand : module.operands(id)) {
-      operand_bytes_.push_back(Bytes(module.shape(operand)));
+      arrays_.push_back(
+          {Bytes(module.shape(operand)), fmt::format("operand {}", module.name(operand)), true});
     }
-    for (const auto& [index, shape] : module.shape(id).Leaves()) {
-      result_bytes_.push_back(Bytes(*shape));
+    const auto leaves = module.shape(id).Leaves();
+    for (size_t i = 0; i < leaves.size(); ++i) {
+      const bool in_place = i < kernel_.in_place.size() && kernel_.in_place[i] >= 0;
+      arrays_.push_back({Bytes(*leaves[i].second), fmt::format("result {}", i), in_place});
     }
+    results_ = leaves.size();
+    arrays_.push_back({static_cast<size_t>(kernel_.scratch_bytes), "scratch", false});
   }
 
   bool is_kernel() const override { return true; }
 
   Status Run(const std::byte* const* operands, std::byte* const* results, std::byte* scratch,
              int64_t, int64_t) const override {
+    const size_t inputs = arrays_.size() - results_ - 1;
     ptx::LaunchRequest request;
-    const auto add = [&](const std::byte* address, size_t bytes) {
-      request.arguments.push_back({{const_cast<std::byte*>(address), bytes}, {}});
-    };
-    for (size_t i = 0; i < operand_bytes_.size(); ++i) add(operands[i], operand_bytes_[i]);
-    for (size_t i = 0; i < result_bytes_.size(); ++i) add(results[i], result_bytes_[i]);
-    add(scratch, static_cast<size_t>(kernel_.scratch_bytes));
+    RunChecks checks(run_.options());
+    for (size_t i = 0; i < arrays_.size(); ++i) {
+      std::byte* const address = i < inputs              ? const_cast<std::byte*>(operands[i])
+                                 : i < inputs + results_ ? results[i - inputs]
+                                                         : scratch;
+      const std::span<std::byte> memory(address, arrays_[i].bytes);
+      request.arguments.push_back({memory, {}});
+      // What is updated in place is the operand's already.
+      if (i >= inputs && arrays_[i].is_written) continue;
+      checks.Allocated(memory);
+      if (arrays_[i].is_written) checks.Written(memory);
+    }
     const int64_t threads = std::min(kThreadsOfBlock, kernel_.grains);
-    HLOSCOPE_TRY(Launch(request, kernel_.name, (kernel_.grains - 1) / threads + 1, threads, 1));
-    if (kernel_.finish.empty()) return {};
-    return Launch(request, kernel_.finish, 1, 1, kernel_.grains);
+    Status status =
+        Launch(request, kernel_.name, (kernel_.grains - 1) / threads + 1, threads, 1, checks);
+    if (status.has_value() && !kernel_.finish.empty()) {
+      status = Launch(request, kernel_.finish, 1, 1, kernel_.grains, checks);
+    }
+    for (size_t i = 0; status.has_value() && i < results_; ++i) {
+      checks.CheckResult(instruction_, i, request.arguments[inputs + i].memory);
+    }
+    run_.Add(checks);
+    return status;
   }
 
  private:
+  struct KernelArray {
+    size_t bytes = 0;
+    std::string name;
+    bool is_written = false;  // before the kernel runs
+  };
+
   static size_t Bytes(const hlo::Shape& shape) {
     return static_cast<size_t>(shape.ByteSize().value_or(0));
   }
 
   Status Launch(ptx::LaunchRequest request, const std::string& entry, int64_t blocks,
-                int64_t threads, int64_t each) const {
+                int64_t threads, int64_t each, RunChecks& checks) const {
     request.entry = entry;
     request.grid[0] = static_cast<uint32_t>(blocks);
     request.block[0] = static_cast<uint32_t>(threads);
     request.arguments.push_back(Number(kernel_.grains));
     request.arguments.push_back(Number(each));
+    const LaunchedFor launched{
+        instruction_, [&](size_t i) { return i < arrays_.size() ? arrays_[i].name : "a number"; }};
     HLOSCOPE_ASSIGN_OR_RETURN(const ptx::LaunchResult result,
-                              ptx::Launch(code_, request, rules_.Options()));
+                              checks.Launch(launched, code_, request, run_.HowToLaunch()));
     if (result.fault) return InternalError("our own code for a GPU: " + result.fault->ToString());
     if (result.counters.padding_bytes > 0) {
       return InternalError(fmt::format("our own code for a GPU: {} reads behind an array", entry));
@@ -91,16 +137,20 @@ class Launches : public compile::LibraryCall {
     return {};
   }
 
+  std::string instruction_;
   const ptx::Module& code_;
   GpuKernel kernel_;
-  const LaunchRules& rules_;
-  std::vector<size_t> operand_bytes_, result_bytes_;
+  RunOfLaunches& run_;
+  std::vector<KernelArray> arrays_;  // operands, results, scratch
+  size_t results_ = 0;
 };
 
 class SimulatedKernels : public compile::KernelLibrary {
  public:
-  static Result<std::unique_ptr<SimulatedKernels>> Make(const hlo::Module& module, GpuCode code) {
+  static Result<std::unique_ptr<SimulatedKernels>> Make(const hlo::Module& module, GpuCode code,
+                                                        std::shared_ptr<RunOfLaunches> run) {
     std::unique_ptr<SimulatedKernels> out(new SimulatedKernels);
+    out->run_ = std::move(run);
     for (size_t i = 0; i < code.modules.size(); ++i) {
       auto parsed = ptx::Module::Parse(std::move(code.modules[i]), fmt::format("part_{}.ptx", i));
       if (!parsed.has_value()) return InternalError(parsed.error().ToString());
@@ -118,7 +168,7 @@ class SimulatedKernels : public compile::KernelLibrary {
       launched.scratch_bytes = kernel.scratch_bytes;
       launched.in_place = kernel.in_place;
       launched.library = std::make_shared<Launches>(
-          module, use.instruction, *out->modules_[kernel.module], kernel, out->rules_);
+          module, use.instruction, *out->modules_[kernel.module], kernel, *out->run_);
     }
     return out;
   }
@@ -128,7 +178,6 @@ class SimulatedKernels : public compile::KernelLibrary {
     return found == code_.end() ? nullptr : &found->second;
   }
   int64_t function_count() const override { return count_; }
-  void Begin(const compile::RunBounds& bounds) override { rules_.bounds = bounds; }
 
  private:
   SimulatedKernels() = default;
@@ -136,7 +185,7 @@ class SimulatedKernels : public compile::KernelLibrary {
   std::vector<std::unique_ptr<ptx::Module>> modules_;
   std::unordered_map<uint32_t, compile::KernelCode> code_;
   int64_t count_ = 0;
-  LaunchRules rules_;
+  std::shared_ptr<RunOfLaunches> run_;
 };
 
 class SimulatedGpuBackend : public Backend {
@@ -148,15 +197,20 @@ class SimulatedGpuBackend : public Backend {
                             std::string*) const override {
     HLOSCOPE_ASSIGN_OR_RETURN(const auto generate, CodegenEntry<compile::GenerateGpuCodeFunction>(
                                                        compile::kGenerateGpuCode));
+    HLOSCOPE_ASSIGN_OR_RETURN(
+        const std::string target,
+        GpuArchitecture(options.gpu_target.empty() ? "h100" : options.gpu_target, options.limits));
     HLOSCOPE_ASSIGN_OR_RETURN(GpuCode code,
                               generate(compilation.module, compilation.kernels,
-                                       {.threads = options.threads, .target = "sm_80"}));
+                                       {.threads = options.threads, .target = target}));
     WrittenCode out;
     for (GpuCode::Refused& refused : code.refused) {
       out.missing.emplace(refused.instruction, std::move(refused.why));
     }
+    const auto run = std::make_shared<RunOfLaunches>();
+    out.listener = run;
     HLOSCOPE_ASSIGN_OR_RETURN(out.libraries.emplace_back(),
-                              SimulatedKernels::Make(*compilation.module, std::move(code)));
+                              SimulatedKernels::Make(*compilation.module, std::move(code), run));
     return out;
   }
 
