@@ -60,9 +60,13 @@ void Emit(const hlo::Module& module, llvm::Module& code, Batch& batch) {
     const std::string name = SymbolName(module, id, batch.first + i);
     const EmittedKernel emitted = EmitKernel(code, Kernel(module, id, Machine::kGpu), name);
     batch.missing.push_back(WhyNotWritten(code, emitted));
-    batch.written.push_back({name, emitted.has_finish ? name + kFinishSuffix : "", 0,
-                             emitted.code.grains, emitted.code.scratch_bytes,
-                             emitted.code.in_place});
+    GpuKernel& kernel = batch.written.emplace_back();
+    kernel.name = name;
+    if (emitted.has_finish) kernel.finish = name + kFinishSuffix;
+    kernel.grains = emitted.code.grains;
+    kernel.passes = emitted.passes.empty() ? std::vector<int64_t>{0} : emitted.passes;
+    kernel.scratch_bytes = emitted.code.scratch_bytes;
+    kernel.in_place = emitted.code.in_place;
     if (batch.missing.back().empty()) continue;
     for (const std::string& each : {name, name + kFinishSuffix}) {
       if (llvm::Function* function = code.getFunction(each)) function->eraseFromParent();

@@ -12,15 +12,16 @@
 
 namespace hloscope::compile {
 
-// A kernel has the parameters (operands…, results…, scratch, grains, grains of each thread),
-// addresses but for the last two, which are s64. Threads are counted over the blocks along x;
-// thread t computes `each` grains from grain t · each on, and threads beyond the last grain do
-// nothing. Arrays are dense and row-major, elements as in a Literal, as for compile::GrainFunction.
+// A kernel has the parameters (operands…, results…, scratch, grains, each, pass), addresses but for
+// the last three, which are s64. Threads are counted over the blocks along x; thread t computes
+// `each` grains from grain t · each on, and threads beyond the last grain do nothing. Arrays are
+// dense and row-major, elements as in a Literal, as for compile::GrainFunction.
 struct GpuKernel {
   std::string name;    // of the entry
   std::string finish;  // where not empty: an entry that one thread runs behind it, with all grains
   size_t module = 0;   // in GpuCode::modules
   int64_t grains = 1;
+  std::vector<int64_t> passes;  // what `pass` is in launches that follow one another
   int64_t scratch_bytes = 0;
   // By leaf of the result: the operand in whose memory the result must be made, -1: of its own.
   std::vector<int> in_place;

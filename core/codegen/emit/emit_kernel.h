@@ -36,6 +36,7 @@ EmittedKernel EmitRows(llvm::Module& module, const Kernel& kernel, const std::st
 EmittedKernel EmitRandomBits(llvm::Module& module, const Kernel& kernel, const std::string& name);
 EmittedKernel EmitSelectAndScatter(llvm::Module& module, const Kernel& kernel,
                                    const std::string& name);
+EmittedKernel EmitGpuSort(llvm::Module& module, const Kernel& kernel, const std::string& name);
 EmittedKernel EmitSort(llvm::Module& module, const Kernel& kernel, const std::string& name);
 EmittedKernel EmitReduce(llvm::Module& module, const Kernel& kernel, const std::string& name);
 

@@ -34,7 +34,7 @@ llvm::Function* KernelFunction::NewFunction(llvm::Module& module, const Kernel& 
   if (kernel.is_for_gpu()) {
     types.resize(kernel.parameters.size() + LeafCount(kernel.module.shape(kernel.id)) + 1, pointer);
   }
-  types.insert(types.end(), 2, number);
+  types.insert(types.end(), kernel.is_for_gpu() ? 3 : 2, number);
   llvm::Function* function =
       llvm::Function::Create(llvm::FunctionType::get(b_.getVoidTy(), types, false),
                              llvm::Function::ExternalLinkage, name, module);
@@ -66,7 +66,7 @@ void KernelFunction::BeginOnCpu(const Kernel& kernel, int in_place) {
   }
 }
 
-// kernel(operands…, results…, scratch, grains, grains of each thread)
+// kernel(operands…, results…, scratch, grains, grains of each thread, pass)
 void KernelFunction::BeginOnGpu(const Kernel& kernel, int in_place) {
   function_->setCallingConv(llvm::CallingConv::PTX_Kernel);
   llvm::Argument* argument = function_->arg_begin();
@@ -84,7 +84,9 @@ void KernelFunction::BeginOnGpu(const Kernel& kernel, int in_place) {
   argument->setName("grains");
   Value* grains = argument++;
   argument->setName("each");
-  Value* each = argument;
+  Value* each = argument++;
+  argument->setName("pass");
+  pass_ = argument;
   const auto read = [&](llvm::Intrinsic::ID id) {
     return b_.CreateZExt(b_.CreateIntrinsic(id, {}, {}), b_.getInt64Ty());
   };

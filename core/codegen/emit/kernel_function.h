@@ -24,6 +24,7 @@ class KernelFunction {
   llvm::Value* begin() const { return begin_; }
   llvm::Value* end() const { return end_; }
   llvm::Value* scratch() const { return scratch_; }
+  llvm::Value* pass() const { return pass_; }  // on a GPU
   // The lists of addresses; not on a GPU.
   llvm::Value* operands() const { return function_->getArg(0); }
   llvm::Value* results() const { return function_->getArg(1); }
@@ -62,7 +63,7 @@ class KernelFunction {
 
   Builder b_;
   llvm::Function* function_;
-  llvm::Value *begin_, *end_, *scratch_;
+  llvm::Value *begin_, *end_, *scratch_, *pass_ = nullptr;
   std::vector<llvm::Value*> results_;
   std::unordered_map<uint32_t, Array> arrays_;
 };

@@ -243,8 +243,7 @@ namespace {
 // These are functions of core/linking's runtime, which runs on the CPU.
 bool CallsRuntime(const Kernel& kernel) {
   const Opcode opcode = kernel.module[kernel.roots[0]].opcode;
-  return opcode == Opcode::kSort || opcode == Opcode::kCholesky ||
-         opcode == Opcode::kTriangularSolve;
+  return opcode == Opcode::kCholesky || opcode == Opcode::kTriangularSolve;
 }
 
 }  // namespace
@@ -275,7 +274,8 @@ EmittedKernel EmitKernel(llvm::Module& module, const Kernel& kernel, const std::
     case Opcode::kSelectAndScatter:
       return EmitSelectAndScatter(module, kernel, name);
     case Opcode::kSort:
-      return EmitSort(module, kernel, name);
+      return kernel.is_for_gpu() ? EmitGpuSort(module, kernel, name)
+                                 : EmitSort(module, kernel, name);
     default:
       return EmitLoop(module, kernel, name);
   }

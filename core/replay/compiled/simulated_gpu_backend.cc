@@ -95,11 +95,12 @@ class Launches : public compile::LibraryCall {
       checks.Allocated(memory);
       if (arrays_[i].is_written) checks.Written(memory);
     }
-    const int64_t threads = std::min(kThreadsOfBlock, kernel_.grains);
-    Status status =
-        Launch(request, kernel_.name, (kernel_.grains - 1) / threads + 1, threads, 1, checks);
+    Status status;
+    for (size_t i = 0; status.has_value() && i < kernel_.passes.size(); ++i) {
+      status = Launch(request, kernel_.name, 1, kernel_.passes[i], checks);
+    }
     if (status.has_value() && !kernel_.finish.empty()) {
-      status = Launch(request, kernel_.finish, 1, 1, kernel_.grains, checks);
+      status = Launch(request, kernel_.finish, kernel_.grains, 0, checks);
     }
     for (size_t i = 0; status.has_value() && i < results_; ++i) {
       checks.CheckResult(instruction_, i, request.arguments[inputs + i].memory);
@@ -119,13 +120,17 @@ class Launches : public compile::LibraryCall {
     return static_cast<size_t>(shape.ByteSize().value_or(0));
   }
 
-  Status Launch(ptx::LaunchRequest request, const std::string& entry, int64_t blocks,
-                int64_t threads, int64_t each, RunChecks& checks) const {
+  // So many threads as have `each` grains.
+  Status Launch(ptx::LaunchRequest request, const std::string& entry, int64_t each, int64_t pass,
+                RunChecks& checks) const {
+    const int64_t threads = (kernel_.grains - 1) / each + 1;
+    const int64_t of_block = std::min(kThreadsOfBlock, threads);
     request.entry = entry;
-    request.grid[0] = static_cast<uint32_t>(blocks);
-    request.block[0] = static_cast<uint32_t>(threads);
-    request.arguments.push_back(Number(kernel_.grains));
-    request.arguments.push_back(Number(each));
+    request.grid[0] = static_cast<uint32_t>((threads - 1) / of_block + 1);
+    request.block[0] = static_cast<uint32_t>(of_block);
+    for (const int64_t number : {kernel_.grains, each, pass}) {
+      request.arguments.push_back(Number(number));
+    }
     const LaunchedFor launched{
         instruction_, [&](size_t i) { return i < arrays_.size() ? arrays_[i].name : "a number"; }};
     HLOSCOPE_ASSIGN_OR_RETURN(const ptx::LaunchResult result,
