@@ -159,6 +159,12 @@ class Compile(FolderTest):
             self.assertEqual(done.returncode, 0, done.stderr)
             self.assertIn(holds, done.stdout)
         self.assertNotIn('ymm', done.stdout)
+        for target, holds in (('sm_80', '.target sm_80'), ('b200', '.target sm_90')):
+            done = self.run_it(module, '--emit', 'ptx', '-o', '-', '--target', target)
+            self.assertEqual(done.returncode, 0, done.stderr)
+            self.assertIn(holds, done.stdout)
+            self.assertIn('.visible .entry k0_', done.stdout)
+        self.expect_error('neither a device nor a file', module, '--emit', 'ptx', '-o', '-', '--target', 'abacus')
         self.expect_error('LLVM has no processor of that name', module, '--emit', 'asm', '-o', '-', '--target', 'abacus', status=3)
         self.expect_error('is for our own compiler', module, '--emit', 'asm', '-o', '-', '--with', 'xla-cpu')
         self.expect_error('--target is for code', module, '--emit', 'plan', '-o', '-', '--target', 'native')

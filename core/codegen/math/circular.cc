@@ -56,11 +56,12 @@ Expression TurnedOrCalled(Expression x, int quarters, Opcode opcode) {
   b.SetInsertPoint(inside);
   Value* operands[] = {x.value()};
   Value* called = CallByLane(b, opcode, operands);
+  llvm::BasicBlock* last = b.GetInsertBlock();
   b.CreateBr(behind);
   b.SetInsertPoint(behind);
   llvm::PHINode* phi = b.CreatePHI(called->getType(), 2);
   phi->addIncoming(y.value(), before);
-  phi->addIncoming(called, inside);
+  phi->addIncoming(called, last);
   return {b, phi};
 }
 

@@ -6,6 +6,8 @@
 #include <string>
 #include <vector>
 
+#include "core/codegen/math/device_functions.h"
+
 namespace hloscope::codegen {
 namespace {
 
@@ -93,6 +95,12 @@ Value* CallLanes(Builder& b, const std::string& name, std::span<Value* const> op
 }  // namespace
 
 Value* CallByLane(Builder& b, Opcode opcode, std::span<Value* const> operands, bool is_signed) {
+  if (WritesForGpu(b)) {
+    if (operands[0]->getType()->isIntegerTy(64)) {
+      return DevicePower(b, operands[0], operands[1], is_signed);
+    }
+    if (Value* value = DeviceFunction(b, opcode, operands)) return value;
+  }
   const std::string name = NameOf(opcode, operands[0]->getType()->getScalarType(), is_signed);
   return name.empty() ? nullptr : CallLanes(b, name, operands);
 }

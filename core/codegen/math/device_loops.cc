@@ -1,0 +1,135 @@
+// Branches, turns, and the functions that need them.
+#include "core/codegen/math/device_loops.h"
+
+#include <llvm/IR/Intrinsics.h>
+#include <llvm/IR/Module.h>
+
+#include "core/codegen/math/device_functions.h"
+
+namespace hloscope::codegen {
+
+using llvm::BasicBlock;
+using llvm::Value;
+
+std::vector<Value*> Where(Builder& b, Value* condition, std::vector<Value*> otherwise,
+                          const std::function<std::vector<Value*>()>& body) {
+  BasicBlock* before = b.GetInsertBlock();
+  auto* inside = BasicBlock::Create(b.getContext(), "where", before->getParent());
+  auto* behind = BasicBlock::Create(b.getContext(), "behind", before->getParent());
+  b.CreateCondBr(condition, inside, behind);
+  b.SetInsertPoint(inside);
+  const std::vector<Value*> made = body();
+  BasicBlock* last = b.GetInsertBlock();
+  b.CreateBr(behind);
+  b.SetInsertPoint(behind);
+  for (size_t i = 0; i < made.size(); ++i) {
+    llvm::PHINode* phi = b.CreatePHI(made[i]->getType(), 2);
+    phi->addIncoming(otherwise[i], before);
+    phi->addIncoming(made[i], last);
+    otherwise[i] = phi;
+  }
+  return otherwise;
+}
+
+std::vector<Value*> While(
+    Builder& b, std::vector<Value*> values,
+    const std::function<Value*(const std::vector<Value*>&)>& is_on,
+    const std::function<std::vector<Value*>(const std::vector<Value*>&)>& body) {
+  BasicBlock* before = b.GetInsertBlock();
+  auto* test = BasicBlock::Create(b.getContext(), "test", before->getParent());
+  auto* turn = BasicBlock::Create(b.getContext(), "turn", before->getParent());
+  auto* behind = BasicBlock::Create(b.getContext(), "behind", before->getParent());
+  b.CreateBr(test);
+  b.SetInsertPoint(test);
+  std::vector<llvm::PHINode*> phis;
+  for (Value*& value : values) {
+    phis.push_back(b.CreatePHI(value->getType(), 2));
+    phis.back()->addIncoming(value, before);
+    value = phis.back();
+  }
+  b.CreateCondBr(is_on(values), turn, behind);
+  b.SetInsertPoint(turn);
+  const std::vector<Value*> next = body(values);
+  for (size_t i = 0; i < phis.size(); ++i) phis[i]->addIncoming(next[i], b.GetInsertBlock());
+  b.CreateBr(test);
+  b.SetInsertPoint(behind);
+  return values;
+}
+
+// Both as integers times a power of two; the larger is divided eleven bits at a time, as many as
+// fit beside a mantissa.
+Value* DeviceRemainder(Builder& b, Value* x, Value* y) {
+  llvm::Type* word = b.getInt64Ty();
+  const auto number = [&](uint64_t n) { return b.getInt64(n); };
+  constexpr uint64_t kMantissa = (uint64_t{1} << 52) - 1;
+  struct Split {
+    Value *mantissa, *exponent;
+  };
+  const auto split = [&](Value* value) -> Split {
+    Value* bits = b.CreateBitCast(Call(b, llvm::Intrinsic::fabs, {value}), word);
+    Value* exponent = b.CreateLShr(bits, 52);
+    Value* fraction = b.CreateAnd(bits, number(kMantissa));
+    Value* is_denormal = b.CreateICmpEQ(exponent, number(0));
+    return {b.CreateSelect(is_denormal, fraction, b.CreateOr(fraction, number(kMantissa + 1))),
+            b.CreateSelect(is_denormal, number(1), exponent)};
+  };
+  const Split p = split(x), q = split(y);
+  Value* gap = b.CreateSub(p.exponent, q.exponent);
+  Value* is_below = b.CreateICmpSLT(gap, number(0));
+  // Where y is zero, infinite or NaN, or x is, this is not what is taken.
+  Value* divisor = Call(b, llvm::Intrinsic::umax, {q.mantissa, number(1)});
+  Value* first = b.CreateURem(p.mantissa, divisor);
+  Value* turns = b.CreateSelect(is_below, number(0), gap);
+  const auto values = While(
+      b, {first, turns},
+      [&](const std::vector<Value*>& v) { return b.CreateICmpSGT(v[1], number(0)); },
+      [&](const std::vector<Value*>& v) -> std::vector<Value*> {
+        Value* bits = Call(b, llvm::Intrinsic::umin, {v[1], number(11)});
+        return {b.CreateURem(b.CreateShl(v[0], bits), divisor), b.CreateSub(v[1], bits)};
+      });
+  // mantissa · 2^(exponent - 1075): a number of its own, exactly.
+  Value* rest = values[0];
+  Value* zeros =
+      Call(b, llvm::Intrinsic::umin,
+           {b.CreateSub(b.CreateIntrinsic(llvm::Intrinsic::ctlz, {word}, {rest, b.getFalse()}),
+                        number(11)),
+            b.CreateSub(q.exponent, number(1))});
+  Value* is_zero = b.CreateICmpEQ(rest, number(0));
+  zeros = b.CreateSelect(is_zero, number(0), zeros);
+  Value* shifted = b.CreateShl(rest, zeros);
+  Value* is_normal = b.CreateICmpUGT(shifted, number(kMantissa));
+  Value* exponent = b.CreateSelect(is_normal, b.CreateSub(q.exponent, zeros), number(0));
+  Value* bits = b.CreateOr(b.CreateAnd(shifted, number(kMantissa)), b.CreateShl(exponent, 52));
+  Value* made = b.CreateBitCast(bits, b.getDoubleTy());
+  Value* magnitude = b.CreateSelect(is_below, Call(b, llvm::Intrinsic::fabs, {x}), made);
+  Value* result = Call(b, llvm::Intrinsic::copysign, {magnitude, x});
+  llvm::Constant* infinity = llvm::ConstantFP::getInfinity(b.getDoubleTy());
+  llvm::Constant* zero = llvm::ConstantFP::get(b.getDoubleTy(), 0.0);
+  Value* x_size = Call(b, llvm::Intrinsic::fabs, {x});
+  Value* y_size = Call(b, llvm::Intrinsic::fabs, {y});
+  result = b.CreateSelect(b.CreateFCmpOEQ(y_size, infinity), x, result);
+  Value* has_none = b.CreateOr(b.CreateFCmpUNO(x, y), b.CreateOr(b.CreateFCmpOEQ(x_size, infinity),
+                                                                 b.CreateFCmpOEQ(y, zero)));
+  return b.CreateSelect(has_none, llvm::ConstantFP::getNaN(b.getDoubleTy()), result);
+}
+
+Value* DevicePower(Builder& b, Value* x, Value* y, bool is_signed) {
+  const auto number = [&](int64_t n) { return b.getInt64(static_cast<uint64_t>(n)); };
+  const auto values = While(
+      b, {number(1), x, y},
+      [&](const std::vector<Value*>& v) { return b.CreateICmpNE(v[2], number(0)); },
+      [&](const std::vector<Value*>& v) -> std::vector<Value*> {
+        Value* is_odd = b.CreateTrunc(v[2], b.getInt1Ty());
+        return {b.CreateSelect(is_odd, b.CreateMul(v[0], v[1]), v[0]), b.CreateMul(v[1], v[1]),
+                b.CreateLShr(v[2], 1)};
+      });
+  if (!is_signed) return values[0];
+  Value* is_odd = b.CreateTrunc(y, b.getInt1Ty());
+  Value* of_minus_one = b.CreateSelect(is_odd, number(-1), number(1));
+  Value* inverse =
+      b.CreateSelect(b.CreateICmpEQ(x, number(1)), number(1),
+                     b.CreateSelect(b.CreateICmpEQ(x, number(-1)), of_minus_one, number(0)));
+  return b.CreateSelect(b.CreateICmpSLT(y, number(0)), inverse, values[0]);
+}
+
+}  // namespace hloscope::codegen

@@ -1,0 +1,202 @@
+// Our own GPU kernels on the simulated GPU: functions of f64 and f32, sorts, checks, hand-overs.
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+
+#include <bit>
+#include <cmath>
+#include <cstring>
+#include <limits>
+
+#include "core/replay/inputs/inputs.h"
+#include "core/replay/platform.h"
+#include "tests/hlo/parsed.h"
+#include "tests/replay/events.h"
+
+namespace hloscope::replay {
+namespace {
+
+using hlo::Literal;
+
+struct Ran {
+  std::vector<Literal> results;
+  RunExecuted executed;
+  std::vector<RunFallback> fallbacks;
+  std::vector<RunFinding> findings;
+};
+
+Ran RunOn(std::string_view platform_name, const std::string& text,
+          const std::vector<Literal>& inputs) {
+  Ran ran;
+  const auto platform = *MakePlatform(platform_name);
+  RunOptions options;
+  options.check_races = options.check_uninitialised = platform_name == "gpu-sim";
+  auto executable = platform->Load(hlo::Parsed(text), options);
+  EXPECT_TRUE(executable.has_value()) << executable.error().ToString();
+  if (!executable.has_value()) return ran;
+  Events events;
+  const auto run = (*executable)->Run({&inputs, 1}, options, events);
+  EXPECT_TRUE(run.has_value()) << run.error().ToString();
+  for (const LeafResult* leaf : events.Of<LeafResult>()) ran.results.push_back(*leaf->value);
+  for (const RunExecuted* each : events.Of<RunExecuted>()) ran.executed = *each;
+  for (const RunFallback* each : events.Of<RunFallback>()) ran.fallbacks.push_back(*each);
+  for (const RunFinding* each : events.Of<RunFinding>()) ran.findings.push_back(*each);
+  return ran;
+}
+
+// Steps from one number to the other; as many as can be where only one is NaN.
+template <typename T, typename Bits>
+uint64_t StepsBetween(T a, T b) {
+  if (std::isnan(a) || std::isnan(b)) return std::isnan(a) == std::isnan(b) ? 0 : UINT64_MAX;
+  const auto ordered = [](T x) {
+    const auto bits = std::bit_cast<Bits>(x);
+    return bits < 0 ? std::numeric_limits<Bits>::min() - bits : bits;
+  };
+  const Bits x = ordered(a), y = ordered(b);
+  return x > y ? static_cast<uint64_t>(x) - static_cast<uint64_t>(y)
+               : static_cast<uint64_t>(y) - static_cast<uint64_t>(x);
+}
+
+template <typename T>
+std::vector<T> Numbers() {
+  constexpr T kInfinity = std::numeric_limits<T>::infinity();
+  std::vector<T> out = {0,
+                        T(-0.0),
+                        kInfinity,
+                        -kInfinity,
+                        std::numeric_limits<T>::quiet_NaN(),
+                        T(1),
+                        T(-1),
+                        T(0.5),
+                        T(-0.5),
+                        std::numeric_limits<T>::denorm_min(),
+                        T(1e6),
+                        T(-3e7),
+                        T(1e-30),
+                        T(709.5),
+                        T(-744.5),
+                        T(2.9),
+                        T(3.1),
+                        std::numeric_limits<T>::max()};
+  for (int i = 0; i < 400; ++i) {
+    const double scale = std::exp2(0.5 * i - 100);
+    out.push_back(static_cast<T>((i % 2 == 0 ? 1.37 : -1.91) * scale));
+    out.push_back(static_cast<T>(0.037 * i - 7.3));
+  }
+  return out;
+}
+
+struct FunctionRow {
+  const char* opcode;
+  uint64_t steps;  // of f64 from libm's, which are off by one themselves
+};
+constexpr FunctionRow kUnary[] = {{"cosine", 1},
+                                  {"sine", 1},
+                                  {"tan", 3},
+                                  {"exponential", 1},
+                                  {"exponential-minus-one", 2},
+                                  {"log", 1},
+                                  {"log-plus-one", 1},
+                                  {"logistic", 3},
+                                  {"tanh", 3},
+                                  {"sinh", 3},
+                                  {"cosh", 3},
+                                  {"asinh", 2},
+                                  {"acosh", 2},
+                                  {"atanh", 3},
+                                  {"asin", 3},
+                                  {"acos", 3},
+                                  {"atan", 2},
+                                  {"cbrt", 1},
+                                  {"erf", 4}};
+constexpr FunctionRow kBinary[] = {{"atan2", 2}, {"power", 8}, {"remainder", 0}};
+
+template <typename T, typename Bits>
+void ExpectFunction(const std::string& type, const FunctionRow& row, bool is_binary,
+                    uint64_t allowed) {
+  const std::vector<T> x = Numbers<T>();
+  std::vector<T> y(x.rbegin(), x.rend());
+  const auto n = static_cast<int64_t>(x.size());
+  const std::string text = fmt::format(
+      "HloModule m\nENTRY e {{\n  x = {0}[{1}] parameter(0)\n  y = {0}[{1}] parameter(1)\n"
+      "  ROOT r = {0}[{1}] {2}(x{3})\n}}\n",
+      type, n, row.opcode, is_binary ? ", y" : "");
+  const hlo::Shape shape = hlo::Shape::Array(hlo::ElementTypeFromText(type), {n});
+  const std::vector<Literal> inputs = {Literal::Of<T>(shape, x), Literal::Of<T>(shape, y)};
+  const Ran gpu = RunOn("gpu-sim", text, inputs), meant = RunOn("interpreter", text, inputs);
+  EXPECT_EQ(gpu.executed.kernels, 1) << row.opcode;
+  EXPECT_TRUE(gpu.fallbacks.empty()) << row.opcode;
+  ASSERT_EQ(gpu.results.size(), 1u);
+  for (size_t i = 0; i < x.size(); ++i) {
+    T a, m;
+    std::memcpy(&a, gpu.results[0].bytes().data() + i * sizeof(T), sizeof(T));
+    std::memcpy(&m, meant.results[0].bytes().data() + i * sizeof(T), sizeof(T));
+    EXPECT_LE((StepsBetween<T, Bits>(a, m)), allowed)
+        << type << " " << row.opcode << "(" << x[i] << ", " << y[i] << "): " << a << " for " << m;
+  }
+}
+
+TEST(GpuSim, FunctionsOfDoublesAreCodeOfTheDevice) {
+  for (const FunctionRow& row : kUnary)
+    ExpectFunction<double, int64_t>("f64", row, false, row.steps);
+  for (const FunctionRow& row : kBinary)
+    ExpectFunction<double, int64_t>("f64", row, true, row.steps);
+}
+
+TEST(GpuSim, FunctionsOfFloatsAreRight) {
+  for (const FunctionRow& row : kUnary) ExpectFunction<float, int32_t>("f32", row, false, 2);
+  for (const FunctionRow& row : kBinary) ExpectFunction<float, int32_t>("f32", row, true, 1);
+}
+
+constexpr const char* kSort = R"(HloModule m
+less {
+  a = s32[] parameter(0)
+  b = s32[] parameter(1)
+  i = s32[] parameter(2)
+  j = s32[] parameter(3)
+  ROOT r = pred[] compare(a, b), direction=LT
+}
+ENTRY e {
+  keys = s32[3,37,2] parameter(0)
+  numbers = s32[3,37,2] iota(), iota_dimension=1
+  ROOT r = (s32[3,37,2], s32[3,37,2]) sort(keys, numbers), dimensions={1}, is_stable=true, to_apply=less
+}
+)";
+
+TEST(GpuSim, SortsAreStableAndWriteEveryElement) {
+  std::vector<int32_t> keys;
+  for (int i = 0; i < 3 * 37 * 2; ++i) keys.push_back(i * 31 % 11 - 5);
+  const std::vector<Literal> inputs = {
+      Literal::Of<int32_t>(hlo::Shape::Array(hlo::ElementType::kS32, {3, 37, 2}), keys)};
+  const Ran gpu = RunOn("gpu-sim", kSort, inputs), meant = RunOn("interpreter", kSort, inputs);
+  ASSERT_EQ(gpu.results.size(), 2u);
+  for (size_t i = 0; i < 2; ++i) {
+    EXPECT_TRUE(std::ranges::equal(gpu.results[i].bytes(), meant.results[i].bytes())) << i;
+  }
+  EXPECT_TRUE(gpu.findings.empty());
+}
+
+TEST(GpuSim, WhatHasNoCodeIsNamed) {
+  const std::string text =
+      "HloModule m\nENTRY e {\n  a = f32[4,4] parameter(0)\n"
+      "  ROOT r = f32[4,4] cholesky(a), lower=true\n}\n";
+  std::vector<float> a(16);
+  for (size_t i = 0; i < 4; ++i) a[5 * i] = 2;
+  const Ran gpu = RunOn("gpu-sim", text,
+                        {Literal::Of<float>(hlo::Shape::Array(hlo::ElementType::kF32, {4, 4}), a)});
+  ASSERT_EQ(gpu.fallbacks.size(), 1u);
+  EXPECT_EQ(gpu.fallbacks[0].opcode, "cholesky");
+  EXPECT_EQ(gpu.fallbacks[0].reason, "unsupported opcode");
+  EXPECT_EQ(gpu.fallbacks[0].detail, "no code for a GPU is written for it yet");
+  EXPECT_EQ(gpu.executed.kernels, 0);
+}
+
+TEST(GpuSim, DevicesThatAreTooOldAreRefused) {
+  RunOptions options;
+  options.gpu_target = "v100";
+  const auto executable = (*MakePlatform("gpu-sim"))->Load(hlo::Parsed(kSort), options);
+  ASSERT_FALSE(executable.has_value());
+  EXPECT_NE(executable.error().ToString().find("v100"), std::string::npos);
+}
+
+}  // namespace
+}  // namespace hloscope::replay
