@@ -12,7 +12,7 @@
 #include "core/base/machine_memory.h"
 #include "core/compile/compile.h"
 #include "core/replay/ahead/compile_ahead.h"
-#include "core/replay/gpu_architecture.h"
+#include "core/replay/pjrt/gpu_architecture.h"
 
 namespace hloscope::app {
 namespace {

@@ -1,11 +1,13 @@
-// Sorts on a GPU: a network that compares and exchanges places of elements. Every launch is one
-// layer of it; whatever the comparator says, the places stay a permutation.
+// Sorts on a GPU: a network that compares and exchanges places of elements; short lines a thread
+// sorts by itself. Every launch is one layer of the network; whatever the comparator says, the
+// places stay a permutation.
 #include <bit>
 
 #include "core/codegen/emit/elementwise.h"
 #include "core/codegen/emit/emit_kernel.h"
 #include "core/codegen/emit/kernel_function.h"
 #include "core/codegen/emit/loop_space.h"
+#include "core/codegen/math/device_loops.h"
 
 namespace hloscope::codegen {
 
@@ -16,6 +18,8 @@ using llvm::Value;
 
 namespace {
 
+// Up to here a thread sorts a line, as std::sort does: it shows where a comparator is no order.
+constexpr int64_t kShort = 16;
 constexpr int64_t kLongest = int64_t{1} << 31, kPlaceBytes = 4;
 // Passes that are no layer: places are numbered, elements are put where they belong.
 constexpr int64_t kNumber = 0, kGather = -1;
@@ -53,11 +57,13 @@ class GpuSortKernel {
   }
 
   EmittedKernel Emit(const std::string& name) {
+    const bool is_short = length_ <= kShort;
+    const int64_t units = is_short ? count_ / length_ : count_;
     EmittedKernel out =
-        InGrains(name, count_, 1, BytesPerElement(kernel_, count_), operands_.size());
+        InGrains(name, units, 1, BytesPerElement(kernel_, count_), operands_.size());
     out.code.scratch_bytes = count_ * kPlaceBytes;
-    out.passes = Passes(length_);
-    function_.ForUnits(count_, 1, [&](Value* unit) { Unit(unit); });
+    if (!is_short) out.passes = Passes(length_);
+    function_.ForUnits(units, 1, [&](Value* unit) { is_short ? ShortLine(unit) : Unit(unit); });
     function_.Finish();
     out.is_complete = !has_failed_ && length_ < kLongest;
     return out;
@@ -74,12 +80,39 @@ class GpuSortKernel {
     Value* pass = function_.pass();
     When(b_.CreateICmpEQ(pass, Int(kNumber)), [&] { StorePlace(i, Narrow(i)); });
     When(b_.CreateICmpSGT(pass, Int(kNumber)), [&] { Meet(i, b_.CreateXor(i, pass)); });
-    When(b_.CreateICmpEQ(pass, Int(kGather)), [&] {
-      Value* from = AddressOf(LoadPlace(i));
-      for (size_t k = 0; k < operands_.size(); ++k) {
-        function_.Store(Load(k, from), TypeOf(k), function_.result(k), AddressOf(i), 1);
-      }
+    When(b_.CreateICmpEQ(pass, Int(kGather)), [&] { Gather(i); });
+  }
+
+  void Gather(Value* i) {
+    Value* from = AddressOf(LoadPlace(i));
+    for (size_t k = 0; k < operands_.size(); ++k) {
+      function_.Store(Load(k, from), TypeOf(k), function_.result(k), AddressOf(i), 1);
+    }
+  }
+
+  // By insertion, from the second on: to the front where it is less than the first, else behind
+  // the last that it is not less than.
+  void ShortLine(Value* line) {
+    line_ = line;
+    function_.Loop(Int(0), Int(length_), 1, [&](Value* i) { StorePlace(i, Narrow(i)); });
+    function_.Loop(Int(1), Int(length_), 1, [&](Value* i) {
+      Value* is_front = Less(i, LoadPlace(Int(0)));
+      const auto at = While(
+          b_, {i},
+          [&](const std::vector<Value*>& j) -> Value* {
+            Value* before =
+                LoadPlace(Call(b_, llvm::Intrinsic::smax, {b_.CreateSub(j[0], Int(1)), Int(0)}));
+            Value* moves = b_.CreateOr(is_front, Less(i, before));
+            return b_.CreateAnd(b_.CreateICmpSGT(j[0], Int(0)), moves);
+          },
+          [&](const std::vector<Value*>& j) -> std::vector<Value*> {
+            Value* before = b_.CreateSub(j[0], Int(1));
+            StorePlace(j[0], Narrow(LoadPlace(before)));
+            return {before};
+          });
+      StorePlace(at[0], Narrow(i));
     });
+    function_.Loop(Int(0), Int(length_), 1, [&](Value* i) { Gather(i); });
   }
 
   void Meet(Value* i, Value* other) {

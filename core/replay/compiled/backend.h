@@ -9,6 +9,7 @@
 #include "core/compile/compile.h"
 #include "core/compile/kernel_code.h"
 #include "core/replay/capture/run_stream.h"
+#include "core/replay/platform.h"
 #include "core/replay/run_options.h"
 
 namespace hloscope::replay {
@@ -45,6 +46,9 @@ class Backend {
 };
 
 std::unique_ptr<Backend> MakeCpuBackend();
-std::unique_ptr<Backend> MakeSimulatedGpuBackend();
+
+// The row of a platform whose code `backend` makes.
+std::unique_ptr<Platform> MakeCompiledPlatform(const PlatformRow& row,
+                                               std::unique_ptr<Backend> backend);
 
 }  // namespace hloscope::replay

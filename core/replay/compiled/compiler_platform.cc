@@ -1,4 +1,4 @@
-// The rows of our own compiler: kernels where there are any, the evaluator around them.
+// The row of our own compiler: kernels where there are any, the evaluator around them.
 #include <algorithm>
 #include <array>
 
@@ -149,10 +149,12 @@ class CompilerPlatform : public Platform {
 }  // namespace
 
 std::unique_ptr<Platform> MakeCompilerPlatform(const PlatformRow& row, std::string_view) {
-  return std::make_unique<CompilerPlatform>(row, MakeCpuBackend());
+  return MakeCompiledPlatform(row, MakeCpuBackend());
 }
-std::unique_ptr<Platform> MakeSimulatedGpuPlatform(const PlatformRow& row, std::string_view) {
-  return std::make_unique<CompilerPlatform>(row, MakeSimulatedGpuBackend());
+
+std::unique_ptr<Platform> MakeCompiledPlatform(const PlatformRow& row,
+                                               std::unique_ptr<Backend> backend) {
+  return std::make_unique<CompilerPlatform>(row, std::move(backend));
 }
 
 }  // namespace hloscope::replay

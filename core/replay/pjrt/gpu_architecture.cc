@@ -1,6 +1,6 @@
 // Devices and the PTX they run. PTX for an architecture runs on it and on all that are newer
 // (NVIDIA, PTX ISA, "Target").
-#include "core/replay/gpu_architecture.h"
+#include "core/replay/pjrt/gpu_architecture.h"
 
 #include <fmt/format.h>
 

@@ -1,4 +1,4 @@
-// Our own GPU kernels, launched on the simulated GPU one after the other.
+// The row of our own GPU kernels, launched on the simulated GPU one after the other.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -12,7 +12,7 @@
 #include "core/ptx/ptx.h"
 #include "core/replay/codegen_entry.h"
 #include "core/replay/compiled/backend.h"
-#include "core/replay/gpu_architecture.h"
+#include "core/replay/pjrt/gpu_architecture.h"
 #include "core/replay/simulated/run_checks.h"
 
 namespace hloscope::replay {
@@ -59,9 +59,9 @@ class RunOfLaunches : public RunListener {
 };
 
 // A kernel as the launch of its grains, and of its second entry where it has one.
-class Launches : public compile::LibraryCall {
+class LaunchedKernel : public compile::LibraryCall {
  public:
-  Launches(const hlo::Module& module, InstructionId id, const ptx::Module& code, GpuKernel kernel,
+  LaunchedKernel(const hlo::Module& module, InstructionId id, const ptx::Module& code, GpuKernel kernel,
            RunOfLaunches& run)
       : instruction_(module.name(id)), code_(code), kernel_(std::move(kernel)), run_(run) {
     for (const InstructionId operand : module.operands(id)) {
@@ -172,7 +172,7 @@ class SimulatedKernels : public compile::KernelLibrary {
       launched.name = kernel.name;
       launched.scratch_bytes = kernel.scratch_bytes;
       launched.in_place = kernel.in_place;
-      launched.library = std::make_shared<Launches>(
+      launched.library = std::make_shared<LaunchedKernel>(
           module, use.instruction, *out->modules_[kernel.module], kernel, *out->run_);
     }
     return out;
@@ -227,8 +227,8 @@ class SimulatedGpuBackend : public Backend {
 
 }  // namespace
 
-std::unique_ptr<Backend> MakeSimulatedGpuBackend() {
-  return std::make_unique<SimulatedGpuBackend>();
+std::unique_ptr<Platform> MakeSimulatedGpuPlatform(const PlatformRow& row, std::string_view) {
+  return MakeCompiledPlatform(row, std::make_unique<SimulatedGpuBackend>());
 }
 
 }  // namespace hloscope::replay
