@@ -278,6 +278,7 @@ class KernelDivergence {
   const std::stop_token& stop_;
   RunReport plain_;
   bool results_differ_ = false;
+  int64_t not_compared_ = 0;  // kernels
   std::vector<const KernelOutcome*> beyond_, within_;  // the bounds; none has all its bits
   KernelFinding finding_;
   DivergeVerdict verdict_;
