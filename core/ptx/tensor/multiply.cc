@@ -185,11 +185,21 @@ void MmaOfDoubles(const uint32_t (*a)[32], const uint32_t (*b)[32], const uint32
   ScatterSums(reinterpret_cast<const std::byte*>(sums), 8, sizeof(double), d);
 }
 
+// Sums of f32 without a dense matrix; false where that is not to be had.
+bool MultiplyFragments(const MmaForm& form, const uint32_t (*a)[32], const uint32_t (*b)[32],
+                       const uint32_t (*c)[32], uint32_t (*d)[32]) {
+  const auto multiply = StepsOfProcessor().multiply_fragments;
+  if (multiply == nullptr || form.d != Element::kF32) return false;
+  return multiply({*RuleOf(TensorUnit::kMma, form.sm, form.a), RowOf(form.a), RowOf(form.b),
+                   form.k * RowOf(form.a).bits / 128, a, b, c, d});
+}
+
 }  // namespace
 
 void Mma(const MmaForm& form, const uint32_t (*a)[32], const uint32_t (*b)[32],
          const uint32_t (*c)[32], uint32_t (*d)[32]) {
   if (form.a == Element::kF64) return MmaOfDoubles(a, b, c, d);
+  if (MultiplyFragments(form, a, b, c, d)) return;
   const int row_bytes = form.k * RowOf(form.a).bits / 8, sum_bytes = BytesOf(form.d);
   // Twice the operands' bytes, for those of four bits.
   std::byte a_bits[2 * kOperandBytes], b_columns[kOperandBytes], b_bits[kOperandBytes],

@@ -7,6 +7,10 @@
 #include <cstring>
 #include <limits>
 
+#ifdef HLOSCOPE_HAS_UNITS
+#include <immintrin.h>
+#endif
+
 namespace hloscope::ptx {
 namespace {
 
@@ -22,6 +26,17 @@ namespace avx2_unit {
 #include "core/ptx/tensor/vector_steps.h"
 #undef HLOSCOPE_STEP_TARGET
 }  // namespace avx2_unit
+#endif
+
+#ifdef HLOSCOPE_HAS_UNITS
+namespace avx512_unit {
+#define HLOSCOPE_STEP_TARGET \
+  __attribute__((target("avx512f,avx512bw,avx512dq,avx512vl,avx2,prefer-vector-width=512")))
+#include "core/ptx/tensor/fragment_steps.h"
+#include "core/ptx/tensor/vector_steps.h"
+#undef HLOSCOPE_STEP_TARGET
+constexpr VectorSteps kAllSteps = {Decode, AddFloats, AddIntegers, MultiplyFragments};
+}  // namespace avx512_unit
 #endif
 
 // A term of zero counts with this exponent.
@@ -48,6 +63,12 @@ float RoundSum(const FloatProduct& product, double exact) {
 }  // namespace
 
 const VectorSteps& StepsOfProcessor() {
+#ifdef HLOSCOPE_HAS_UNITS
+  static const bool has_avx512 =
+      __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
+      __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl");
+  if (has_avx512) return avx512_unit::kAllSteps;
+#endif
 #ifdef __x86_64__
   static const bool has_avx2 = __builtin_cpu_supports("avx2") != 0;
   if (has_avx2) return avx2_unit::kSteps;

@@ -57,6 +57,15 @@ struct FloatProduct {
   float* sums;  // [rows][8]: C on entry, D on return
 };
 
+// One mma.sync with sums of f32, over fragments [register][lane].
+struct FragmentProduct {
+  StepRule rule;
+  const ElementRow &a_row, &b_row;
+  int blocks;  // of 16 bytes of a row of A
+  const uint32_t (*a)[32], (*b)[32], (*c)[32];
+  uint32_t (*d)[32];
+};
+
 struct IntegerProduct {
   bool saturate;
   int rows, depth;
@@ -71,6 +80,9 @@ struct VectorSteps {
                  int32_t* exponents);
   void (*add_floats)(const FloatProduct& product);
   void (*add_integers)(const IntegerProduct& product);
+  // False, and nothing written, where a sum has exponents that floats do not do. Null where the
+  // unit has no vectors of a size for it.
+  bool (*multiply_fragments)(const FragmentProduct& product) = nullptr;
 };
 
 // Those of this processor.
