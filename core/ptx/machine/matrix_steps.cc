@@ -22,9 +22,24 @@ void Gather(const Warp& w, const Slot* s, int registers, uint32_t (*into)[kLanes
   }
 }
 
+// Sums of f32, which have four registers, on registers of 32 bits as they are.
+bool MultiplyInPlace(Warp& w, const MmaForm& form, const Slot* s, uint32_t slots) {
+  if (form.d != Element::kF32) return false;
+  for (uint32_t i = 0; i < slots; ++i) {
+    if (s[i].bytes != sizeof(uint32_t)) return false;
+  }
+  const uint32_t b_registers = (slots - 8) / 3;
+  const uint32_t* sources[12];  // a, b and c
+  uint32_t* d[4];
+  for (uint32_t i = 4; i < slots; ++i) sources[i - 4] = LanesOf<uint32_t>(w, s[i]);
+  for (uint32_t i = 0; i < 4; ++i) d[i] = reinterpret_cast<InPlace<uint32_t>*>(TargetOf(w, s[i]));
+  return MmaInPlace(form, sources, sources + 2 * b_registers, sources + 3 * b_registers, d);
+}
+
 void Multiply(Warp& w, const Instruction& in, const Slot* s, uint32_t m) {
   if (m != kAllLanes) return w.block->Fail("mma.sync without all 32 lanes", w.first_thread);
   const MmaForm form = MmaFormOf(in, w.block->target);
+  if (MultiplyInPlace(w, form, s, in.slot_count)) return;
   // d, a, b, c: as many slots each as their registers fill.
   const uint32_t parts = form.a == Element::kF64 ? 2 : 1;
   const Slot* slots[4] = {s};
@@ -52,6 +67,18 @@ void Multiply(Warp& w, const Instruction& in, const Slot* s, uint32_t m) {
 
 // Row i of matrix x lies where lane 8 * x + i says, in 16 bytes.
 using Matrices = uint16_t[4][8][8];
+
+// What .trans does to a matrix of eight rows.
+void Transpose(const void* from, void* into) {
+  using Halves [[gnu::vector_size(64)]] = uint16_t;
+  constexpr Halves kPlaces = {0, 8,  16, 24, 32, 40, 48, 56, 1, 9,  17, 25, 33, 41, 49, 57,
+                              2, 10, 18, 26, 34, 42, 50, 58, 3, 11, 19, 27, 35, 43, 51, 59};
+  Halves halves[2];
+  std::memcpy(&halves, from, sizeof halves);
+  const Halves rows[2] = {__builtin_shuffle(halves[0], halves[1], kPlaces),
+                          __builtin_shuffle(halves[0], halves[1], kPlaces + 4)};
+  std::memcpy(into, &rows, sizeof rows);
+}
 
 template <bool kWrites>
 bool MoveRows(Warp& w, const Instruction& in, Slot slot, uint32_t matrices, Matrices& values) {
@@ -88,13 +115,12 @@ void LoadMatrices(Warp& w, const Instruction& in, const Slot* s, uint32_t m) {
   if (!MoveRows<false>(w, in, s[matrices], matrices, values)) return;
   const bool trans = ModifierTrans(in) == Trans::kOn;
   for (uint32_t x = 0; x < matrices; ++x) {
-    Values<uint32_t> d;
-    if (!trans) std::memcpy(d.v, values[x], sizeof d.v);
-    for (uint32_t l = 0; trans && l < kLanes; ++l) {
-      const uint32_t i = l / 4, j = l % 4 * 2;
-      d.v[l] = values[x][j][i] | uint32_t{values[x][j + 1][i]} << 16;
+    std::byte* const d = TargetOf(w, s[x]);
+    if (trans) {
+      Transpose(values[x], d);
+    } else {
+      std::memcpy(d, values[x], sizeof values[x]);
     }
-    Write(w, s[x], d, m);
   }
 }
 
@@ -104,12 +130,11 @@ void StoreMatrices(Warp& w, const Instruction& in, const Slot* s, uint32_t m) {
   Matrices values;
   const bool trans = ModifierTrans(in) == Trans::kOn;
   for (uint32_t x = 0; x < matrices; ++x) {
-    const auto a = Read<uint32_t>(w, s[1 + x]);
-    if (!trans) std::memcpy(values[x], a.v, sizeof a.v);
-    for (uint32_t l = 0; trans && l < kLanes; ++l) {
-      const uint32_t i = l / 4, j = l % 4 * 2;
-      values[x][j][i] = static_cast<uint16_t>(a.v[l]);
-      values[x][j + 1][i] = static_cast<uint16_t>(a.v[l] >> 16);
+    const std::byte* const a = SourceOf(w, s[1 + x]);
+    if (trans) {
+      Transpose(a, values[x]);
+    } else {
+      std::memcpy(values[x], a, sizeof values[x]);
     }
   }
   MoveRows<true>(w, in, s[0], matrices, values);

@@ -70,18 +70,23 @@ bool LoadTogether(Warp& w, const Instruction& in, const Slot* s, uint32_t m) {
   if (!lanes.Find(w, ModifierStateSpace(in), s[kWidth], in.offsets[0], m, sizeof(T) * kWidth,
                   false))
     return false;
-  T values[kLanes][kWidth];
+  const auto to_registers = [&](const auto& value_of) {
+    for (uint32_t v = 0; v < kWidth; ++v) {
+      Values<R> column;
+      for (uint32_t l = 0; l < kLanes; ++l)
+        column.v[l] = static_cast<R>(static_cast<std::make_signed_t<R>>(value_of(l, v)));
+      Write(w, s[v], column, m);
+    }
+  };
   if (lanes.is_row) {
-    std::memcpy(values, lanes.At(0), sizeof values);
-  } else {
-    for (uint32_t l = 0; l < kLanes; ++l) std::memcpy(values[l], lanes.At(l), sizeof values[l]);
+    using Unaligned [[gnu::may_alias, gnu::aligned(1)]] = T;
+    const auto* const row = reinterpret_cast<const Unaligned*>(lanes.base);
+    to_registers([&](uint32_t l, uint32_t v) { return row[l * kWidth + v]; });
+    return true;
   }
-  for (uint32_t v = 0; v < kWidth; ++v) {
-    Values<R> column;
-    for (uint32_t l = 0; l < kLanes; ++l)
-      column.v[l] = static_cast<R>(static_cast<std::make_signed_t<R>>(values[l][v]));
-    Write(w, s[v], column, m);
-  }
+  T values[kLanes][kWidth];
+  for (uint32_t l = 0; l < kLanes; ++l) std::memcpy(values[l], lanes.At(l), sizeof values[l]);
+  to_registers([&](uint32_t l, uint32_t v) { return values[l][v]; });
   return true;
 }
 
@@ -97,7 +102,7 @@ bool StoreTogether(Warp& w, const Instruction& in, const Slot* s, uint32_t m) {
     for (uint32_t l = 0; l < kLanes; ++l) values[l][v] = static_cast<T>(column[l]);
   }
   if (m == kAllLanes && lanes.is_row) {
-    std::memcpy(lanes.At(0), values, sizeof values);
+    std::memcpy(lanes.base, values, sizeof values);
     return true;
   }
   for (uint32_t left = m; left != 0; left &= left - 1) {
@@ -327,6 +332,10 @@ bool CopyTogether(Warp& w, const Instruction& in, const Slot* s, uint32_t m) {
   if (!from.Find(w, StateSpace::kGlobal, s[1], in.offsets[1], m, in.value, false) ||
       !to.Find(w, StateSpace::kShared, s[0], in.offsets[0], m, in.value, true))
     return false;
+  if (from.is_row && to.is_row) {
+    std::memcpy(to.base, from.base, kLanes * in.value);
+    return true;
+  }
   for (uint32_t left = m; left != 0; left &= left - 1) {
     const auto l = static_cast<uint32_t>(std::countr_zero(left));
     if (in.value == 16) {

@@ -10,14 +10,15 @@
 
 namespace hloscope::ptx::inline HLOSCOPE_UNIT {
 
-// The addresses of the lanes of an access, all inside one window. Lanes that take no part have the
-// address of one that does.
+// Where the lanes of an access find their bytes, all inside one window. Lanes that take no part
+// have the address of one that does.
 struct Together {
-  std::byte* base = nullptr;  // of address 0
+  std::byte* base = nullptr;  // of address 0; of the first lane where the lanes are a row
   bool is_row = false;        // one lane lies behind the other without gaps
-  Values<uint64_t> addresses;
 
-  std::byte* At(uint32_t lane) const { return base + addresses.v[lane]; }
+  std::byte* At(uint32_t lane) const {
+    return base + (is_row ? lane * row_step_ : addresses_.v[lane]);
+  }
 
   // For lanes `m` that access `size` bytes each, a power of two, at what `slot` holds plus
   // `offset`. False where they have to go one by one: for local memory, an observer who is told of
@@ -28,21 +29,21 @@ struct Together {
     if (const Observer* observer = w.block->observer;
         observer != nullptr && observer->WantsAccesses())
       return false;
-    if (slot.bytes == 8) {
-      FindAddresses<uint64_t>(w, slot, static_cast<uint64_t>(offset), m);
+    const auto added = static_cast<uint64_t>(offset);
+    const bool is_long = slot.bytes == 8;
+    is_row = m == kAllLanes &&
+             (is_long ? IsRow<uint64_t>(w, slot, size) : IsRow<uint32_t>(w, slot, size));
+    row_step_ = size;
+    Range range;
+    if (is_row) {
+      const uint64_t first = ReadLane(w, slot, 0) + added;
+      range = {first, first + (kLanes - 1) * size, first};
+    } else if (is_long) {
+      FindAddresses<uint64_t>(w, slot, added, m, range);
     } else {
-      FindAddresses<uint32_t>(w, slot, static_cast<uint64_t>(offset), m);
+      FindAddresses<uint32_t>(w, slot, added, m, range);
     }
-    is_row = IsRowOf(size);
-    uint64_t low = addresses.v[0], high = low + (kLanes - 1) * size, all = low;
-    if (!is_row) {
-      high = low;
-      for (uint32_t l = 0; l < kLanes; ++l) {
-        low = std::min(low, addresses.v[l]);
-        high = std::max(high, addresses.v[l]);
-        all |= addresses.v[l];
-      }
-    }
+    const auto [low, high, all] = range;
     if ((all & (size - 1)) != 0) return false;
     if (space == StateSpace::kNone && (low >> kWindowShift) == kLocalWindow) return false;
     Window scratch;
@@ -50,25 +51,44 @@ struct Together {
     if (place.window == nullptr || (writes && !place.window->writable)) return false;
     const uint64_t left = place.window->bytes - std::min(place.offset, place.window->bytes);
     if (high - low > left || size > left - (high - low)) return false;
-    base = place.window->data + place.offset - low;
+    base = place.window->data + place.offset - (is_row ? 0 : low);
     if (writes) NoteStore(*w.block, *place.window, place.offset + (high - low) + size);
     return true;
   }
 
  private:
-  bool IsRowOf(uint64_t size) const {
-    uint64_t differs = 0;
-    for (uint32_t l = 0; l < kLanes; ++l) differs |= addresses.v[l] ^ (addresses.v[0] + l * size);
+  // Sums of 32 bits may wrap around, but no window reaches so far.
+  template <typename A>
+  static bool IsRow(const Warp& w, Slot slot, uint64_t size) {
+    const auto* const from = LanesOf<A>(w, slot);
+    const A first = from[0];
+    A differs = 0;
+    for (uint32_t l = 0; l < kLanes; ++l)
+      differs |= from[l] ^ static_cast<A>(first + l * static_cast<A>(size));
     return differs == 0;
   }
 
+  struct Range {
+    uint64_t low = UINT64_MAX, high = 0, all = 0;  // all: bits of any address
+  };
+
   template <typename A>
-  void FindAddresses(const Warp& w, Slot slot, uint64_t offset, uint32_t m) {
+  void FindAddresses(const Warp& w, Slot slot, uint64_t offset, uint32_t m, Range& range) {
     const auto* const from = LanesOf<A>(w, slot);
     const uint64_t any = from[std::countr_zero(m)];
-    for (uint32_t l = 0; l < kLanes; ++l)
-      addresses.v[l] = ((m & 1u << l) != 0 ? from[l] : any) + offset;
+    uint64_t low = UINT64_MAX, high = 0, all = 0;
+    for (uint32_t l = 0; l < kLanes; ++l) {
+      const uint64_t address = ((m & 1u << l) != 0 ? from[l] : any) + offset;
+      addresses_.v[l] = address;
+      low = std::min(low, address);
+      high = std::max(high, address);
+      all |= address;
+    }
+    range = {low, high, all};
   }
+
+  Values<uint64_t> addresses_;  // where the lanes are no row
+  uint64_t row_step_ = 0;
 };
 
 }  // namespace hloscope::ptx::inline HLOSCOPE_UNIT

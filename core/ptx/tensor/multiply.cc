@@ -185,16 +185,30 @@ void MmaOfDoubles(const uint32_t (*a)[32], const uint32_t (*b)[32], const uint32
   ScatterSums(reinterpret_cast<const std::byte*>(sums), 8, sizeof(double), d);
 }
 
-// Sums of f32 without a dense matrix; false where that is not to be had.
+// Mma by MmaInPlace; sums of f32 have four registers.
 bool MultiplyFragments(const MmaForm& form, const uint32_t (*a)[32], const uint32_t (*b)[32],
                        const uint32_t (*c)[32], uint32_t (*d)[32]) {
+  if (form.d != Element::kF32) return false;
+  const uint32_t *a_registers[4], *b_registers[2], *c_registers[4];
+  uint32_t* d_registers[4];
+  for (int i = 0; i < RegistersOf(form, MmaOperand::kA); ++i) a_registers[i] = a[i];
+  for (int i = 0; i < RegistersOf(form, MmaOperand::kB); ++i) b_registers[i] = b[i];
+  for (int i = 0; i < 4; ++i) {
+    c_registers[i] = c[i];
+    d_registers[i] = d[i];
+  }
+  return MmaInPlace(form, a_registers, b_registers, c_registers, d_registers);
+}
+
+}  // namespace
+
+bool MmaInPlace(const MmaForm& form, const uint32_t* const* a, const uint32_t* const* b,
+                const uint32_t* const* c, uint32_t* const* d) {
   const auto multiply = StepsOfProcessor().multiply_fragments;
   if (multiply == nullptr || form.d != Element::kF32) return false;
   return multiply({*RuleOf(TensorUnit::kMma, form.sm, form.a), RowOf(form.a), RowOf(form.b),
                    form.k * RowOf(form.a).bits / 128, a, b, c, d});
 }
-
-}  // namespace
 
 void Mma(const MmaForm& form, const uint32_t (*a)[32], const uint32_t (*b)[32],
          const uint32_t (*c)[32], uint32_t (*d)[32]) {

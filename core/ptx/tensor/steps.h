@@ -57,13 +57,13 @@ struct FloatProduct {
   float* sums;  // [rows][8]: C on entry, D on return
 };
 
-// One mma.sync with sums of f32, over fragments [register][lane].
+// One mma.sync with sums of f32, over the 32 lanes of each register.
 struct FragmentProduct {
   StepRule rule;
   const ElementRow &a_row, &b_row;
   int blocks;  // of 16 bytes of a row of A
-  const uint32_t (*a)[32], (*b)[32], (*c)[32];
-  uint32_t (*d)[32];
+  const uint32_t *const *a, *const *b, *const *c;
+  uint32_t* const* d;
 };
 
 struct IntegerProduct {

@@ -45,6 +45,11 @@ int RegistersOf(const MmaForm& form, MmaOperand operand);
 void Mma(const MmaForm& form, const uint32_t (*a)[32], const uint32_t (*b)[32],
          const uint32_t (*c)[32], uint32_t (*d)[32]);
 
+// The same where each register is, with d in place of any operand too. False, and nothing is done,
+// where only Mma can.
+bool MmaInPlace(const MmaForm& form, const uint32_t* const* a, const uint32_t* const* b,
+                const uint32_t* const* c, uint32_t* const* d);
+
 enum class TensorUnit : uint8_t { kMma, kWgmma, kTcgen05 };
 
 // One product of wgmma or tcgen05: k is that of the instruction, 32 bytes of a and b.
