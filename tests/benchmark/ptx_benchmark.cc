@@ -61,7 +61,9 @@ std::vector<std::byte> Numbers() {
   return bytes;
 }
 
-void Run(benchmark::State& state, const Row& row, const Module& module) {
+void Run(benchmark::State& state, const Row& row, const Module& module, bool counts_traffic) {
+  LaunchOptions options;
+  options.count_traffic = counts_traffic;
   LaunchRequest request{row.entry, {row.blocks, 1, 1}, {row.threads, 1, 1}, row.shared_bytes, {}};
   std::vector<std::vector<std::byte>> memory;
   for (const EntryInfo& entry : module.entries()) {
@@ -70,7 +72,7 @@ void Run(benchmark::State& state, const Row& row, const Module& module) {
   for (auto& bytes : memory) request.arguments.push_back({bytes, {}});
   Counters counters;
   for (auto _ : state) {
-    const auto result = Launch(module, request);
+    const auto result = Launch(module, request, options);
     if (!result.has_value() || result->fault.has_value()) {
       return state.SkipWithError(
           (result.has_value() ? result->fault->ToString() : result.error().ToString()).c_str());
@@ -96,8 +98,11 @@ void RegisterAll() {
   for (const Row& row : kRows) {
     const auto module = Find(row);
     if (!module.has_value()) continue;
-    benchmark::RegisterBenchmark(
-        row.name, [row, module](benchmark::State& state) { Run(state, row, *module); });
+    for (const bool counts : {false, true}) {
+      benchmark::RegisterBenchmark(
+          (std::string(counts ? "counted/" : "") + row.name).c_str(),
+          [row, module, counts](benchmark::State& state) { Run(state, row, *module, counts); });
+    }
   }
   for (const std::string& file : CorpusFiles()) {
     if (file.find("/sort_topk/") == std::string::npos || ReadAll(file).size() < 100'000) continue;

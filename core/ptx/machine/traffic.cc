@@ -106,6 +106,7 @@ void TrafficCounter::CountAccesses(const Warp& warp, const Instruction& in, cons
 void TrafficCounter::Count(const Warp& warp, const Instruction& in, const Access& access,
                            uint32_t mask) {
   if (access.bytes == 0 || access.bytes > kMostBytes) return;
+  if (mask == kAllLanes && CountRow(warp, in, access)) return;
   uint64_t global[kLanes], shared[kLanes];
   uint32_t globals = 0, shareds = 0;
   for (uint32_t left = mask; left != 0; left &= left - 1) {
@@ -122,16 +123,40 @@ void TrafficCounter::Count(const Warp& warp, const Instruction& in, const Access
   if (shareds > 0) CountShared(shared, shareds, access);
 }
 
-void TrafficCounter::CountGlobal(const uint64_t* addresses, uint32_t lanes, const Access& access) {
-  const uint64_t sectors = Sectors(addresses, lanes, access.bytes);
+// All lanes one behind the other in one argument or variable, or in shared memory, where they are
+// in nobody's way.
+bool TrafficCounter::CountRow(const Warp& warp, const Instruction& in, const Access& access) {
+  if (access.slot.bytes != 8) return false;
+  const auto* const lanes = LanesOf<uint64_t>(warp, access.slot);
+  uint64_t differs = 0;
+  for (uint32_t l = 0; l < kLanes; ++l) differs |= lanes[l] ^ (lanes[0] + l * access.bytes);
+  if (differs != 0) return false;
+  const uint64_t first = lanes[0] + static_cast<uint64_t>(in.offsets[access.which]);
+  const uint64_t last = first + (kLanes - 1) * access.bytes;
+  const uint64_t window = WindowOf(access.space, first);
+  if (first % access.bytes != 0 || window != WindowOf(access.space, last)) return false;
+  if (window == kSharedWindow) return true;
+  if (window < kFirstArgumentWindow) return false;
+  NoteGlobal((last + access.bytes - 1) / kSector - first / kSector + 1, access);
+  NoteBytes(first, kLanes * access.bytes, access);
+  return true;
+}
+
+void TrafficCounter::NoteGlobal(uint64_t sectors, const Access& access) {
   if (access.reads) traffic_.global_read_sectors += sectors;
   if (access.writes) traffic_.global_written_sectors += sectors;
-  for (uint32_t l = 0; l < lanes; ++l) {
-    const uint64_t argument = (addresses[l] >> kWindowShift) - kFirstArgumentWindow;
-    if (argument >= traffic_.read_bytes.size()) continue;
-    if (access.reads) traffic_.read_bytes[argument] += access.bytes;
-    if (access.writes) traffic_.written_bytes[argument] += access.bytes;
-  }
+}
+
+void TrafficCounter::NoteBytes(uint64_t address, uint64_t bytes, const Access& access) {
+  const uint64_t argument = (address >> kWindowShift) - kFirstArgumentWindow;
+  if (argument >= traffic_.read_bytes.size()) return;
+  if (access.reads) traffic_.read_bytes[argument] += bytes;
+  if (access.writes) traffic_.written_bytes[argument] += bytes;
+}
+
+void TrafficCounter::CountGlobal(const uint64_t* addresses, uint32_t lanes, const Access& access) {
+  NoteGlobal(Sectors(addresses, lanes, access.bytes), access);
+  for (uint32_t l = 0; l < lanes; ++l) NoteBytes(addresses[l], access.bytes, access);
 }
 
 // Lanes are served in groups that fill the banks: all 32 of up to 4 bytes, 16 of 8, 8 of 16.

@@ -53,6 +53,9 @@ class TrafficCounter final : public Observer {
   };
   void CountAccesses(const Warp& warp, const Instruction& in, const Slot* slots, uint32_t mask);
   void Count(const Warp& warp, const Instruction& in, const Access& access, uint32_t mask);
+  bool CountRow(const Warp& warp, const Instruction& in, const Access& access);
+  void NoteGlobal(uint64_t sectors, const Access& access);
+  void NoteBytes(uint64_t address, uint64_t bytes, const Access& access);
   void CountGlobal(const uint64_t* addresses, uint32_t lanes, const Access& access);
   void CountShared(const uint64_t* offsets, uint32_t lanes, const Access& access);
 
