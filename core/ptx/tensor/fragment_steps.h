@@ -69,6 +69,7 @@ HLOSCOPE_STEP_TARGET inline void TakeFragmentsApart(const FragmentProduct& p,
       LaneElements low, high;
       TakeApart16(p.b_row, words[0], e, low);
       TakeApart16(p.b_row, words[1], e, high);
+#pragma GCC unroll 4
       for (int t = 0; t < 4; ++t) {
         for (int odd = 0; odd < 2; ++odd) {
           const Ints16 lanes = columns + (t + 4 * odd);
@@ -94,6 +95,7 @@ HLOSCOPE_STEP_TARGET inline void AddBlocks(const FragmentProduct& p, const Fragm
   Ints16 largest[2];
   for (int odd = 0; odd < 2; ++odd) ExponentsOf16(sums[odd], -126, largest[odd]);
   for (int block = first; block < end; ++block) {
+#pragma GCC unroll 4
     for (int t = 0; t < 4; ++t) {
       for (int e = 0; e < kElements; ++e) {
         const Ints16 a =
@@ -119,6 +121,7 @@ HLOSCOPE_STEP_TARGET inline void AddBlocks(const FragmentProduct& p, const Fragm
   }
   for (int block = first; block < end; ++block) {
     Words16 sum[2] = {};
+#pragma GCC unroll 4
     for (int t = 0; t < 4; ++t) {
       for (int e = 0; e < kElements; ++e) {
         const Floats16 a =
