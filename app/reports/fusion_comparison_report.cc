@@ -7,6 +7,7 @@
 
 #include "core/base/counted.h"
 #include "core/base/json.h"
+#include "core/debug/align/provenance.h"
 #include "core/dump/dump_model.h"
 #include "core/graph/labels.h"
 
@@ -43,6 +44,13 @@ Result<Compiled> Read(const std::string& path, const std::string& name, const Li
   }
   HLOSCOPE_ASSIGN_OR_RETURN(found.first, found.model->Module(found.module, 0));
   return found;
+}
+
+// From the module given to what was made of it: exact where the compiler noted it.
+debug::Alignment LinksFrom(const hlo::Module& given, const Compiled& compiled) {
+  return debug::Provenance(compiled.model, compiled.module)
+      .lineage()
+      .Between(0, given, compiled.model->FinalStage(compiled.module), *compiled.last);
 }
 
 std::string Names(const hlo::Module& module, const graph::KernelMap& map,
@@ -88,8 +96,10 @@ Result<FusionReport> ReadFusionReport(const std::string& a, const std::string& b
                       .compiled_a = side_a.last,
                       .compiled_b = side_b.last,
                       .comparison = {}};
-  report.comparison = graph::CompareFusion(*side_a.first, *side_a.last, side_a.placement,
-                                           *side_b.last, side_b.placement);
+  const debug::Alignment links_a = LinksFrom(*side_a.first, side_a),
+                         links_b = LinksFrom(*side_a.first, side_b);
+  report.comparison = graph::CompareFusion(*side_a.first, {*side_a.last, side_a.placement, links_a},
+                                           {*side_b.last, side_b.placement, links_b});
   return report;
 }
 

@@ -6,7 +6,6 @@
 #include <map>
 #include <numeric>
 
-#include "core/debug/align/alignment.h"
 #include "core/hlo/analysis/cost.h"
 
 namespace hloscope::graph {
@@ -44,14 +43,13 @@ CompiledSide MakeCompiledSide(const hlo::Module& compiled, const debug::Placemen
   return side;
 }
 
-FusionComparison CompareFusion(const hlo::Module& given, const hlo::Module& compiled_a,
-                               const debug::Placement& placement_a, const hlo::Module& compiled_b,
-                               const debug::Placement& placement_b) {
-  FusionComparison out{.a = MakeCompiledSide(compiled_a, placement_a),
-                       .b = MakeCompiledSide(compiled_b, placement_b),
+FusionComparison CompareFusion(const hlo::Module& given, const CompiledModule& a,
+                               const CompiledModule& b) {
+  FusionComparison out{.a = MakeCompiledSide(a.module, a.placement),
+                       .b = MakeCompiledSide(b.module, b.placement),
                        .groups = {}};
-  const auto in_a = MapOperations(given, debug::Align(given, compiled_a), out.a.map);
-  const auto in_b = MapOperations(given, debug::Align(given, compiled_b), out.b.map);
+  const auto in_a = MapOperations(given, a.links, out.a.map);
+  const auto in_b = MapOperations(given, b.links, out.b.map);
   const auto count_a = static_cast<uint32_t>(out.a.map.kernels.size());
   const auto count_b = static_cast<uint32_t>(out.b.map.kernels.size());
   Sets sets(count_a + count_b);

@@ -38,9 +38,15 @@ struct FusionComparison {
   std::vector<FusionGroup> groups;  // those that differ most in bytes first
 };
 
+// What one compiler made of a module; `links` are from that module.
+struct CompiledModule {
+  const hlo::Module& module;
+  const debug::Placement& placement;
+  const debug::Alignment& links;
+};
+
 // `given` is what both were made of.
-FusionComparison CompareFusion(const hlo::Module& given, const hlo::Module& compiled_a,
-                               const debug::Placement& placement_a, const hlo::Module& compiled_b,
-                               const debug::Placement& placement_b);
+FusionComparison CompareFusion(const hlo::Module& given, const CompiledModule& a,
+                               const CompiledModule& b);
 
 }  // namespace hloscope::graph

@@ -6,11 +6,12 @@
 #include <algorithm>
 
 #include "core/debug/align/alignment.h"
+#include "core/debug/align/provenance.h"
+#include "viewer/facts/selection_summary.h"
 #include "viewer/model/document.h"
 #include "viewer/model/dump_data.h"
 #include "viewer/model/navigation.h"
 #include "viewer/model/search_index.h"
-#include "viewer/facts/selection_summary.h"
 #include "viewer/model/task_cache.h"
 
 namespace hloscope::viewer {
@@ -40,12 +41,16 @@ const Pending<debug::PassChanges>& CompareStages(Context& context, const Compari
   return context.cache.Get(
       ComparisonKey{before.module, before.stage, module, stage, AnnotationsIn(context)},
       "comparing two stages",
-      [dump = context.document.dump().value, before, module, stage,
-       annotations = AnnotationsIn(context)](TaskControl&) -> Changes {
+      [dump = context.document.dump().value, provenance = context.data.Provenance(module), before,
+       module, stage, annotations = AnnotationsIn(context)](TaskControl&) -> Changes {
         HLOSCOPE_ASSIGN_OR_RETURN(auto earlier, dump->Module(before.module, before.stage));
         HLOSCOPE_ASSIGN_OR_RETURN(auto later, dump->Module(module, stage));
+        const debug::Alignment links =
+            provenance != nullptr && before.module == module
+                ? provenance->lineage().Between(before.stage, *earlier, stage, *later)
+                : debug::Align(*earlier, *later);
         return std::make_shared<const debug::PassChanges>(
-            debug::FindChanges(*earlier, *later, debug::Align(*earlier, *later), annotations));
+            debug::FindChanges(*earlier, *later, links, annotations));
       });
 }
 

@@ -7,7 +7,9 @@
 #include <array>
 
 #include "core/debug/align/alignment.h"
+#include "core/debug/align/provenance.h"
 #include "core/graph/count_text.h"
+#include "viewer/model/dump_data.h"
 #include "viewer/model/number_text.h"
 #include "viewer/model/task_cache.h"
 #include "viewer/widgets/widgets.h"
@@ -40,9 +42,11 @@ std::shared_ptr<const SourceKernels> SourceKernelsOf(
     const std::shared_ptr<const StageKernels>& kernels) {
   const Pending<SourceKernels>& found = context.cache.Get(
       PartKey<SourceKernels>{module, stage}, "linking what you wrote to what was fused",
-      [first, later, kernels](TaskControl&) {
+      [provenance = context.data.Provenance(module), stage, first, later, kernels](TaskControl&) {
         auto made = std::make_shared<SourceKernels>();
-        made->links = debug::Align(*first, *later);
+        made->links = provenance == nullptr
+                          ? debug::Align(*first, *later)
+                          : provenance->lineage().Between(0, *first, stage, *later);
         made->kernel_of = graph::MapOperations(*first, made->links, kernels->map);
         made->members = graph::KernelMembers(made->kernel_of, kernels->map.kernels.size());
         made->first = first;

@@ -27,15 +27,19 @@ Result<std::shared_ptr<const Alignment>> Lineage::Step(int32_t stage) const {
   int32_t next = Neighbour(stage, 1);
   if (next < 0) return InputError(fmt::format("stage {} is the last that can be read", stage));
   HLOSCOPE_ASSIGN_OR_RETURN(std::shared_ptr<const hlo::Module> after, loader_(next));
-  std::optional<Alignment> noted;
-  if (noted_ != nullptr) {
-    if (const auto origins = noted_(stage, *before, next, *after)) {
-      noted = NotedAlignment(*before, *after, *origins);
-    }
-  }
-  auto step = std::make_shared<const Alignment>(noted ? *std::move(noted) : Align(*before, *after));
+  auto step = std::make_shared<const Alignment>(Between(stage, *before, next, *after));
   std::lock_guard lock(mutex_);
   return steps_.emplace(stage, std::move(step)).first->second;
+}
+
+Alignment Lineage::Between(int32_t before_stage, const hlo::Module& before, int32_t after_stage,
+                           const hlo::Module& after) const {
+  if (noted_ != nullptr && before_stage < after_stage) {
+    if (const auto origins = noted_(before_stage, before, after_stage, after)) {
+      if (auto exact = NotedAlignment(before, after, *origins)) return *std::move(exact);
+    }
+  }
+  return Align(before, after);
 }
 
 Result<Chain> Lineage::Ancestors(int32_t stage, hlo::InstructionId id,

@@ -82,6 +82,11 @@ class Lineage {
   // compiler noted it. Fails where `stage` cannot be read or is the last.
   Result<std::shared_ptr<const Alignment>> Step(int32_t stage) const;
 
+  // Any two stages, of which these are the modules: exact where the compiler noted the way from the
+  // earlier to the later, else guessed. Computed anew.
+  Alignment Between(int32_t before_stage, const hlo::Module& before, int32_t after_stage,
+                    const hlo::Module& after) const;
+
   // Through every earlier (later) stage that can be read. Fails where `stage` cannot be read.
   Result<Chain> Ancestors(int32_t stage, hlo::InstructionId id,
                           const ChainOptions& options = {}) const;

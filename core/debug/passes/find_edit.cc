@@ -112,11 +112,12 @@ std::vector<bool> NeededBy(const Module& module, std::span<const size_t> leaves)
 class Search {
  public:
   Search(const StageValues& values, std::shared_ptr<const Module> before,
-         std::shared_ptr<const Module> after, std::span<const size_t> leaves, std::stop_token stop)
+         std::shared_ptr<const Module> after, Alignment alignment, std::span<const size_t> leaves,
+         std::stop_token stop)
       : values_(values),
         before_(std::move(before)),
         after_(std::move(after)),
-        pairing_(*before_, *after_),
+        pairing_(*before_, *after_, std::move(alignment)),
         needed_(NeededBy(*after_, leaves)),
         stop_(std::move(stop)) {}
 
@@ -345,9 +346,9 @@ class Search {
 Result<std::optional<FoundEdit>> FindEdit(const StageValues& values,
                                           const std::shared_ptr<const Module>& before,
                                           const std::shared_ptr<const Module>& after,
-                                          std::span<const size_t> leaves,
+                                          Alignment alignment, std::span<const size_t> leaves,
                                           const std::stop_token& stop) {
-  Search search(values, before, after, leaves, stop);
+  Search search(values, before, after, std::move(alignment), leaves, stop);
   auto found = search.Run(TracePrecision::kDouble);
   if (found.has_value() && found->has_value()) return found;
   return search.Run(TracePrecision::kOwn);

@@ -5,7 +5,9 @@
 
 #include <algorithm>
 #include <array>
+#include <span>
 
+#include "core/debug/align/noted_alignment.h"
 #include "core/debug/compare/compare_modules.h"
 #include "core/debug/passes/find_edit.h"
 #include "core/debug/passes/meaning.h"
@@ -51,7 +53,7 @@ std::array<int64_t, 3> DrawsByKind(const Module& module) {
 struct Known {
   std::shared_ptr<const Module> module;
   Leaves results;
-  std::string file;
+  std::string file, name;  // of the stage
 };
 
 class Sweep {
@@ -60,7 +62,8 @@ class Sweep {
 
   DivergeVerdict Run(const Leaves& results, const std::shared_ptr<const Module>& first,
                      const Pipeline& pipeline) {
-    last_ = {first, results, ""};
+    last_ = {first, results, "", ""};
+    noted_ = pipeline.provenance;
     verdict_.stages = static_cast<int64_t>(pipeline.stages.size());
     verdict_.stepped_over = pipeline.stepped_over;
     verdict_.warnings = pipeline.notes;
@@ -78,6 +81,7 @@ class Sweep {
       ++judged_;
       last_.module = stage.module;
       last_.file = stage.file;
+      last_.name = stage.name;
       return;
     }
     Result<Leaves> results = values_.Plain(stage.module);
@@ -88,7 +92,7 @@ class Sweep {
     ++verdict_.evaluated;
     ++judged_;
     Judge(stage, *results);
-    last_ = {stage.module, *std::move(results), stage.file};
+    last_ = {stage.module, *std::move(results), stage.file, stage.name};
   }
 
   void Judge(const PassStage& stage, const Leaves& results) {
@@ -110,7 +114,7 @@ class Sweep {
     PassBlame blame{stage.pass, stage.pipeline, last_.file, stage.file, Restores(results), {},
                     {},         change->worst};
     if (!blame.restores) meant_ = last_.results;
-    auto edit = FindEdit(values_, last_.module, stage.module,
+    auto edit = FindEdit(values_, last_.module, stage.module, AlignmentWith(stage),
                          DifferingLeaves(results, last_.results, values_.request().bounds), stop_);
     if (!edit) {
       verdict_.warnings.push_back(
@@ -120,6 +124,20 @@ class Sweep {
       blame.edit = (*edit)->edit;
     }
     verdict_.passes.push_back(std::move(blame));
+  }
+
+  // Of the stage before with this one: as the compiler noted it, or guessed where it did not.
+  Alignment AlignmentWith(const PassStage& stage) {
+    if (!noted_.empty() && !last_.name.empty()) {
+      const auto origins =
+          dump::OriginsBetween(noted_, {last_.name, *last_.module}, {stage.name, *stage.module});
+      auto exact = origins ? NotedAlignment(*last_.module, *stage.module, *origins) : std::nullopt;
+      if (exact) return *std::move(exact);
+      verdict_.warnings.push_back(
+          fmt::format("provenance.txt does not fit {} and {}: links between them are guessed",
+                      last_.file, stage.file));
+    }
+    return Align(*last_.module, *stage.module);
   }
 
   // Before any pass: what the compiler was given, in its own words.
@@ -132,7 +150,7 @@ class Sweep {
     verdict_.cause = Cause::kBeforeXla;
     verdict_.worst = worst;
     verdict_.warnings.push_back(stage.file + ": means something else than the module given");
-    auto edit = FindEdit(values_, last_.module, stage.module,
+    auto edit = FindEdit(values_, last_.module, stage.module, AlignmentWith(stage),
                          DifferingLeaves(results, last_.results, values_.request().bounds), stop_);
     if (!edit || !*edit) return;
     verdict_.place = (*edit)->place;
@@ -173,6 +191,7 @@ class Sweep {
   const StageValues& values_;
   const std::stop_token& stop_;
   Known last_;
+  std::span<const dump::StageProvenance> noted_;
   int64_t judged_ = 0;           // stages that were evaluated, or need not be
   std::optional<Leaves> meant_;  // results before the pass that was blamed last
   DivergeVerdict verdict_;
@@ -220,7 +239,7 @@ DivergeVerdict FindDifference(StageValues& values, const std::shared_ptr<const M
     verdict.worst = change->worst;
     verdict.cause = change->excuse;
   }
-  auto edit = FindEdit(values, expected, actual,
+  auto edit = FindEdit(values, expected, actual, Align(*expected, *actual),
                        DifferingLeaves(*results, *meant, values.request().bounds), stop);
   if (!edit) {
     verdict.warnings.push_back("the instruction was not found: " + edit.error().message);

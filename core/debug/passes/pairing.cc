@@ -2,6 +2,7 @@
 #include "core/debug/passes/pairing.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "core/hlo/text/value_text.h"
 #include "core/replay/capture/capture_plan.h"
@@ -49,10 +50,10 @@ std::string ConstantText(const Literal& literal) {
 
 }  // namespace
 
-Pairing::Pairing(const Module& before, const Module& after)
+Pairing::Pairing(const Module& before, const Module& after, Alignment alignment)
     : before_(before),
       after_(after),
-      alignment_(Align(before, after)),
+      alignment_(std::move(alignment)),
       prints_before_(Fingerprint(before)),
       prints_after_(Fingerprint(after)),
       before_of_(after.instructions().size()),

@@ -13,8 +13,8 @@ namespace hloscope::debug {
 
 class Pairing {
  public:
-  // Both must outlive it.
-  Pairing(const hlo::Module& before, const hlo::Module& after);
+  // Of the alignment of both, which must outlive it.
+  Pairing(const hlo::Module& before, const hlo::Module& after, Alignment alignment);
 
   // The partner of an instruction of the later module; invalid where it has none.
   hlo::InstructionId Before(hlo::InstructionId after) const { return before_of_[after.index]; }

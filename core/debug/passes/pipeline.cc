@@ -41,6 +41,11 @@ Result<Pipeline> ReadPipeline(const dump::DumpModel& model, int32_t module, cons
                                stage.pipeline, path, *std::move(read)});
   }
   pipeline.notes.assign(notes.begin(), notes.end());
+  if (auto noted = dump::ProvenanceOf(model, module)) {
+    pipeline.provenance = *std::move(noted);
+  } else {
+    pipeline.notes.push_back(noted.error().ToString() + "; links between stages are guessed");
+  }
   if (pipeline.stages.empty()) {
     return InputError(model.path() + ": no stage of the module can be read",
                       pipeline.stepped_over.empty() ? "`hloscope info` shows what is there"

@@ -12,6 +12,7 @@
 #include "core/base/result.h"
 #include "core/debug/run/run_module.h"
 #include "core/dump/dump_model.h"
+#include "core/dump/own_compilation.h"
 #include "core/hlo/module.h"
 
 namespace hloscope::debug {
@@ -27,7 +28,9 @@ struct PassStage {
 struct Pipeline {
   std::vector<PassStage> stages;          // in order of compilation
   std::vector<std::string> stepped_over;  // stages that cannot be read: "FILE: reason"
-  std::vector<std::string> notes;         // what was completed from where
+  std::vector<std::string> notes;         // what was completed from where, and what is not used
+  // Where the compiler says that the instructions of its stages come from; empty: it does not.
+  std::vector<dump::StageProvenance> provenance;
 };
 
 // What a platform's compiler makes of a module.
