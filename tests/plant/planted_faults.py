@@ -11,6 +11,7 @@ questions are asked again: `run --check` and `diverge`.
   check      a check names the line (check_line), or the kernel
   diverge    diverge names the kernel, with nothing that explains it; diverge_line: the line is among those that the worst element
              comes from, or is the one blamed
+  instruction  diverge names another kernel of the same instruction, as of a sort in several stages
   value      the results differ beyond the bounds, and the kernel is not named
   missed     bits of the results changed, and nothing is found
   nothing    no bit of the results changed, and nothing is found
@@ -210,6 +211,8 @@ def judge(dump, kernel, line, outputs):
     if accused(verdict) and verdict.get('kernel') == kernel:
         steps = verdict.get('kernels', {}).get('slice', [])
         return 'diverge_line' if line in [verdict.get('ptx_line')] + [s['line'] for s in steps] else 'diverge', verdict
+    if accused(verdict) and re.sub(r'__\d+$', '', verdict.get('kernel') or '') == re.sub(r'__\d+$', '', kernel):
+        return 'instruction', verdict
     if record.get('status') == 'differs':
         return 'value', verdict
     if record.get('checks') or accused(verdict):

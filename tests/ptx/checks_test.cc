@@ -1,4 +1,5 @@
 // Checks: races, what nobody wrote, and orders of blocks and warps.
+#include <algorithm>
 #include <set>
 
 #include "core/ptx/checks/shadow_memory.h"
@@ -42,8 +43,8 @@ std::string Only(const std::vector<Finding>& findings) {
 std::string Mirror(const std::string& barrier) {
   return "mov.b32 %r2, sh;\nshl.b32 %r3, %r1, 2;\nadd.s32 %r5, %r2, %r3;\n"
          "st.shared.b32 [%r5], %r1;\n" +
-         barrier +
-         "\nsub.s32 %r6, 252, %r3;\nadd.s32 %r7, %r2, %r6;\nld.shared.b32 %r4, [%r7];" + kStore;
+         barrier + "\nsub.s32 %r6, 252, %r3;\nadd.s32 %r7, %r2, %r6;\nld.shared.b32 %r4, [%r7];" +
+         kStore;
 }
 
 TEST(PtxChecks, ABarrierOrdersWarps) { EXPECT_EQ(Check(Mirror("bar.sync 0;"), 64).size(), 0u); }
@@ -64,9 +65,9 @@ TEST(PtxChecks, AMissingBarrierIsARace) {
 }
 
 TEST(PtxChecks, StoringTheSameValueIsNoRace) {
-  EXPECT_EQ(Check("mov.b32 %r2, sh;\nmov.b32 %r4, 7;\nst.shared.b32 [%r2], %r4;" + kStore, 64)
-                .size(),
-            0u);
+  EXPECT_EQ(
+      Check("mov.b32 %r2, sh;\nmov.b32 %r4, 7;\nst.shared.b32 [%r2], %r4;" + kStore, 64).size(),
+      0u);
 }
 
 TEST(PtxChecks, ACopyIsThereWhenItWasWaitedFor) {
@@ -81,6 +82,29 @@ TEST(PtxChecks, ACopyIsThereWhenItWasWaitedFor) {
   ASSERT_EQ(findings.size(), 1u);
   EXPECT_EQ(findings[0].what,
             "reads what a copy that nobody waited for wrote, with no barrier between them");
+}
+
+// The second warp reads what the first wrote before it arrived at an mbarrier; `wait` stands before
+// the read, `later` behind the arrival.
+std::string Handed(const std::string& wait, const std::string& later) {
+  return "mov.b32 %r2, sh;\nadd.s32 %r3, %r2, 512;\nsetp.eq.s32 %p1, %r1, 0;\n"
+         "@%p1 mbarrier.init.shared::cta.b64 [%r3], 32;\nbar.sync 0;\nand.b32 %r5, %r1, 31;\n"
+         "shl.b32 %r6, %r5, 2;\nadd.s32 %r7, %r2, %r6;\nsetp.ge.s32 %p2, %r1, 32;\n"
+         "@%p2 bra second;\nadd.s32 %r8, %r1, 5;\nst.shared.b32 [%r7], %r8;\n"
+         "mbarrier.arrive.shared::cta.b64 %rd8, [%r3];\n" +
+         later + "\nret;\nsecond:\n" + wait + "\nld.shared.b32 %r4, [%r7];" + kStore;
+}
+
+TEST(PtxChecks, AnMbarrierOrdersWhatCameBeforeIt) {
+  const std::string wait =
+      "again:\nmbarrier.try_wait.parity.shared::cta.b64 %p3, [%r3], 0;\n@!%p3 bra again;";
+  const auto races = [](const std::string& body) {
+    return std::ranges::count(Check(body, 64), FindingKind::kRace, &Finding::kind);
+  };
+  EXPECT_EQ(races(Handed(wait, "")), 0);
+  EXPECT_GT(races(Handed("", "")), 0);
+  // What comes behind the arrival is not ordered by it.
+  EXPECT_GT(races(Handed(wait, "add.s32 %r8, %r8, 1;\nst.shared.b32 [%r7], %r8;")), 0);
 }
 
 TEST(PtxChecks, BlocksHaveNoOrder) {
@@ -127,13 +151,13 @@ TEST(PtxChecks, WhatNobodyWroteIsFoundWhereItDecides) {
       << "not chosen";
   EXPECT_EQ(Check(load + "setp.eq.s32 %p1, %r4, 1;\n@%p1 bra out;\nout:").size(), 0u)
       << "no lane branches";
-  const std::vector<Finding> branch =
-      Check(load + "setp.ne.s32 %p1, %r4, 1;\n@%p1 bra out;\nout:");
+  const std::vector<Finding> branch = Check(load + "setp.ne.s32 %p1, %r4, 1;\n@%p1 bra out;\nout:");
   ASSERT_EQ(branch.size(), 1u);
   EXPECT_EQ(branch[0].what, "branches on what nobody wrote");
   const std::vector<Finding> address =
-      Check(load + "and.b32 %r4, %r4, 4;\ncvt.u64.u32 %rd6, %r4;\nadd.s64 %rd6, %rd1, %rd6;\n"
-                   "ld.global.b32 %r4, [%rd6];");
+      Check(load +
+            "and.b32 %r4, %r4, 4;\ncvt.u64.u32 %rd6, %r4;\nadd.s64 %rd6, %rd1, %rd6;\n"
+            "ld.global.b32 %r4, [%rd6];");
   ASSERT_EQ(address.size(), 1u);
   EXPECT_EQ(address[0].what, "loads from an address that nobody wrote");
 }

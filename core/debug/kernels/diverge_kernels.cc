@@ -103,6 +103,8 @@ class KernelDivergence {
       Explained explained{outcome, std::nullopt, ""};
       HLOSCOPE_TRY(Explain(explained, KernelDemand::kBounds));
       const bool is_explained = explained.explanation && IsExplained(*explained.explanation);
+      // What a switch of its arithmetic explains is held to its roundings with that switch thrown.
+      if (is_explained && IsSwitched(explained.explanation->cause)) within_.push_back(outcome);
       if (!chosen || !is_explained) chosen = std::move(explained);
       if (!is_explained) break;
     }
@@ -134,6 +136,11 @@ class KernelDivergence {
            explanation.cause != Cause::kDirectedRounding;
   }
 
+  static bool IsSwitched(Cause cause) {
+    return cause == Cause::kTf32 || cause == Cause::kTensorSums || cause == Cause::kFma ||
+           cause == Cause::kDenormals;
+  }
+
   Status SearchWithin(std::optional<Explained>& chosen) {
     for (const KernelOutcome* outcome :
          std::span(within_).first(std::min(within_.size(), kMostExplained))) {
@@ -143,8 +150,10 @@ class KernelDivergence {
       HLOSCOPE_TRY(Explain(explained, MeansEveryBit(*question.alone) ? KernelDemand::kEveryBit
                                                                      : KernelDemand::kRoundings));
       if (!explained.explanation || IsExplained(*explained.explanation)) continue;
-      --finding_.within_bounds;
-      ++finding_.differing;
+      if (!Differs(*outcome)) {
+        --finding_.within_bounds;
+        ++finding_.differing;
+      }
       chosen = std::move(explained);
       return {};
     }
@@ -278,7 +287,7 @@ class KernelDivergence {
   const std::stop_token& stop_;
   RunReport plain_;
   bool results_differ_ = false;
-  int64_t not_compared_ = 0;  // kernels
+  int64_t not_compared_ = 0;                           // kernels
   std::vector<const KernelOutcome*> beyond_, within_;  // the bounds; none has all its bits
   KernelFinding finding_;
   DivergeVerdict verdict_;

@@ -114,6 +114,7 @@ class Explainer {
     study.directed = false;
     study.roundings = true;
     HLOSCOPE_ASSIGN_OR_RETURN(const replay::KernelStudyAnswer drawn, Study(study));
+    if (drawn.rounded.empty()) return true;
     std::vector<Arrays> rounded;
     for (const CaseMemory& draw : drawn.rounded) {
       HLOSCOPE_ASSIGN_OR_RETURN(Arrays arrays, ArraysIn(draw));

@@ -95,7 +95,7 @@ void MultiplyRandomly(Warp& w, const Instruction& in, const Slot* s, uint32_t m)
 
 bool SumsFloats(const Instruction& in) {
   return in.operation == Operation::kMmaK4 || in.operation == Operation::kMmaK8 ||
-         in.operation == Operation::kMmaK16 || in.operation == Operation::kMmaK32;
+         in.operation == Operation::kMmaK16;
 }
 
 template <uint32_t... kDraw>
@@ -163,6 +163,16 @@ bool IsTakenApart(const Kernel& kernel, uint32_t offset) {
 
 Step RandomRounding::Changed(const Instruction& in, Step usual) const {
   return StepFor(in, usual, draw_ % kDraws, std::make_integer_sequence<uint32_t, kDraws>());
+}
+
+bool RoundingsAreDrawn(const Module& module, std::string_view entry) {
+  for (const Executable& executable : module.contents().executables) {
+    if (executable.kernel->name != entry) continue;
+    for (const Instruction& in : executable.kernel->instructions) {
+      if (ClassOf(in.operation) == InstructionClass::kTensor && !SumsFloats(in)) return false;
+    }
+  }
+  return true;
 }
 
 std::vector<DirectedRounding> DirectedRoundings(const Module& module, std::string_view entry) {

@@ -28,6 +28,10 @@ class RandomRounding final : public StepChanger {
   uint32_t draw_;
 };
 
+// False where an entry has products of tensor cores whose roundings are not drawn: those of warp
+// groups, of tensor memory, of f8 and f16.
+bool RoundingsAreDrawn(const Module& module, std::string_view entry);
+
 struct DirectedRounding {
   Position position;
   std::string form;  // as written

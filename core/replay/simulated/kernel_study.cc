@@ -119,6 +119,9 @@ class Study {
   }
 
   Status RunRoundings() {
+    for (const CaseLaunch& launch : kernels_.launches) {
+      if (!ptx::RoundingsAreDrawn(code_[launch.code], launch.kernel)) return {};
+    }
     for (uint32_t draw = 0; draw < ptx::RandomRounding::kDraws; ++draw) {
       HLOSCOPE_ASSIGN_OR_RETURN(CaseMemory memory, RunWith(ptx::RandomRounding(draw)));
       answer_.rounded.push_back(std::move(memory));

@@ -83,7 +83,8 @@ struct TwinStudy {
 struct KernelStudyAnswer {
   CaseMemory memory;  // behind the launches, as they are
   std::vector<SwitchedRun> switches;
-  std::vector<CaseMemory> rounded;    // behind the launches, a draw of roundings each
+  // Behind the launches, a draw of roundings each; none where not all roundings can be drawn.
+  std::vector<CaseMemory> rounded;
   std::vector<DirectedRun> directed;  // those that change something
   std::optional<ByteStudy> byte;
   std::optional<TwinStudy> twin;
