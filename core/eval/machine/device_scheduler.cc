@@ -1,14 +1,12 @@
-// DeviceScheduler: the baton is an index; a device's thread sleeps until it is its own.
+// DeviceScheduler: whose turn ends switches to the fiber of the next.
 #include "core/eval/machine/device_scheduler.h"
 
 #include <fmt/format.h>
-#include <pthread.h>
 
-#include <condition_variable>
-#include <mutex>
 #include <new>
 #include <vector>
 
+#include "core/eval/machine/fiber.h"
 #include "core/eval/machine/recording.h"
 
 namespace hloscope::eval {
@@ -31,7 +29,7 @@ class DeviceScheduler::Stage {
     if (devices() == 1) {
       Perform(0);
     } else {
-      HLOSCOPE_TRY(RunThreads(stack_bytes));
+      HLOSCOPE_TRY(RunFibers(stack_bytes));
     }
     if (failure_) return std::unexpected(*failure_);
     return {};
@@ -74,7 +72,7 @@ class DeviceScheduler::Stage {
   struct Place {
     State state = State::kReady;
     std::function<std::string()> reason;
-    std::condition_variable turn;
+    Fiber fiber;
   };
   struct Performer {
     Stage* stage;
@@ -83,37 +81,34 @@ class DeviceScheduler::Stage {
 
   Place& At(int64_t device) { return places_[static_cast<size_t>(device)]; }
 
-  Status RunThreads(int64_t stack_bytes) {
-    pthread_attr_t attributes;
-    pthread_attr_init(&attributes);
-    pthread_attr_setstacksize(&attributes, static_cast<size_t>(stack_bytes));
+  Status RunFibers(int64_t stack_bytes) {
     std::vector<Performer> performers;
     for (int64_t d = 0; d < devices(); ++d) performers.push_back({this, d});
-    std::vector<pthread_t> threads;
     for (Performer& performer : performers) {
-      pthread_t thread;
-      if (pthread_create(&thread, &attributes, &Stage::Start, &performer) != 0) break;
-      threads.push_back(thread);
+      Place& place = At(performer.device);
+      if (failure_ || !place.fiber.Make(stack_bytes, &Stage::Start, &performer)) {
+        if (!failure_) NoteNoStacks(performer.device);
+        place.state = State::kEnded;
+      }
     }
-    pthread_attr_destroy(&attributes);
-    for (int64_t d = std::ssize(threads); d < devices(); ++d) {
-      At(d).state = State::kEnded;
-      failure_ = EnvironmentError(fmt::format("threads can be created for only {} of {} devices",
-                                              threads.size(), devices()),
-                                  "raise the process's limits of threads and memory")
-                     .error();
-    }
-    if (!threads.empty()) Hand(0);
-    for (pthread_t thread : threads) pthread_join(thread, nullptr);
+    if (At(0).state != State::kEnded) Fiber::Switch(caller_, At(0).fiber);
     return {};
   }
 
-  static void* Start(void* performer) {
+  void NoteNoStacks(int64_t made) {
+    failure_ =
+        EnvironmentError(
+            fmt::format("there is memory for the stacks of only {} of {} devices", made, devices()),
+            "raise the process's limit of memory")
+            .error();
+  }
+
+  static void Start(void* performer) {
     auto [stage, device] = *static_cast<Performer*>(performer);
-    stage->Sleep(device);
     stage->Perform(device);
-    stage->Hand(stage->Next(device));
-    return nullptr;
+    const int64_t next = stage->Next(device);
+    Fiber::Switch(stage->At(device).fiber, next < 0 ? stage->caller_ : stage->At(next).fiber,
+                  Fiber::kEnds);
   }
 
   void Perform(int64_t device) {
@@ -170,31 +165,13 @@ class DeviceScheduler::Stage {
   void PassOn(int64_t device) {
     const int64_t next = Next(device);
     if (next == device || next < 0) return;
-    if (!on_wait_) {
-      Hand(next);
-      return Sleep(device);
-    }
-    const int64_t start = SteadyNanoseconds();
-    Hand(next);
-    Sleep(device);
-    on_wait_(device, start, SteadyNanoseconds());
-  }
-
-  void Hand(int64_t device) {
-    if (device < 0) return;
-    const std::lock_guard lock(mutex_);
-    current_ = device;
-    At(device).turn.notify_one();
-  }
-
-  void Sleep(int64_t device) {
-    std::unique_lock lock(mutex_);
-    At(device).turn.wait(lock, [&] { return current_ == device; });
+    const int64_t start = on_wait_ ? SteadyNanoseconds() : 0;
+    Fiber::Switch(At(device).fiber, At(next).fiber);
+    if (on_wait_) on_wait_(device, start, SteadyNanoseconds());
   }
 
   const std::function<Status(int64_t)>* body_ = nullptr;
-  std::mutex mutex_;
-  int64_t current_ = -1;
+  Fiber caller_;
   std::vector<Place> places_;
   std::optional<Error> failure_;
 };

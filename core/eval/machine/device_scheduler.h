@@ -1,5 +1,6 @@
-// DeviceScheduler: the devices of a run, each on a thread of its own, of which only one runs at a
-// time. What they share needs no locks, and the order in which they run is always the same.
+// DeviceScheduler: the devices of a run, each on a stack of its own, all on one thread: only one
+// runs at a time. What they share needs no locks, and the order in which they run is always the
+// same.
 #pragma once
 
 #include <cstdint>
@@ -20,13 +21,13 @@ class DeviceScheduler {
   DeviceScheduler& operator=(const DeviceScheduler&) = delete;
 
   int64_t devices() const;
-  // Told of each time that a device handed over, by its own thread: nanoseconds of the steady
-  // clock.
+  // Told of each time that a device handed over, when its turn comes again: nanoseconds of the
+  // steady clock.
   void set_on_wait(std::function<void(int64_t device, int64_t start_ns, int64_t end_ns)> on_wait);
 
-  // Calls body(device) once for each device, from 0 on, each on a thread with `stack_bytes` of
-  // stack (a single device on the caller's), and returns when all have ended. The first error ends
-  // all others at their next Wait or Yield. Environment error: no threads.
+  // Calls body(device) once for each device, from 0 on, on the caller's thread, each on a stack of
+  // `stack_bytes` (a single device on the caller's), and returns when all have ended. The first
+  // error ends all others at their next Wait or Yield. Environment error: no memory for stacks.
   Status Run(int64_t stack_bytes, const std::function<Status(int64_t)>& body);
 
   // The functions below may be called only by the device whose turn it is, from inside Run.
