@@ -1,5 +1,6 @@
 // Runs on the simulated GPU on the screens: counts of launches, the model beside them, threads step
 // by step, what checks find.
+#include <imgui_internal.h>
 #include <imgui_te_context.h>
 
 #include <filesystem>
@@ -81,9 +82,11 @@ TEST_F(SimulatedTest, AThreadIsGoneThroughStepByStep) {
   EXPECT_EQ(Lit("thread"), "") << "nothing runs until somebody asks";
   Press("T");
   ASSERT_TRUE(DrawUntil([&] { return Has(Lit("thread"), "step 0 "); })) << Messages();
+  const ImGuiID focus = ImGui::GetFocusID();
   Press("Right");
   Press("Right");
   EXPECT_TRUE(Has(Lit("thread"), "step 2 ")) << Lit("thread");
+  EXPECT_EQ(ImGui::GetFocusID(), focus) << "the arrows move nothing else";
   Press("Left");
   EXPECT_TRUE(Has(Lit("thread"), "step 1 ")) << Lit("thread");
   // A load of an argument says which, and a register where it came from.
@@ -156,6 +159,30 @@ TEST_F(SimulatedTest, AFindingOfTheChecksLeadsToItsThread) {
                                                 .block = {},
                                                 .thread = {static_cast<uint32_t>(thread), 0, 0}});
   EXPECT_NE(traced, nullptr) << "it is the thread of the finding";
+}
+
+TEST_F(SimulatedTest, AThreadIsGoneThroughUpToItsFault) {
+  const std::string dump = Scratch("dump");
+  std::filesystem::copy(Sample("softmax_passes_a100"), dump);
+  const std::string ptx = dump + "/module_0000.jit_softmax.1.ptx";
+  std::string text(FileView::Open(ptx, Limits())->bytes());
+  const std::string place = "[ %rd5 + 0 ], { %r18";
+  ASSERT_TRUE(Has(text, place));
+  text.replace(text.find(place), place.size(), "[ %rd5 + 4096000 ], { %r18");
+  ASSERT_TRUE(WriteFileAtomically(ptx, text).has_value());
+  Start({dump});
+  session().data.Kernels(0);
+  Settle();
+  const ThreadChoice choice{.module = 0, .kernel = 0};
+  AskThreadTrace(session(), choice);
+  Settle();
+  const Pending<TracedThread>* traced = ThreadTraceOf(session(), choice);
+  ASSERT_TRUE(traced != nullptr && traced->ready()) << traced->error.ToString();
+  const ptx::BlockTrace& trace = (*traced)->trace;
+  ASSERT_TRUE(trace.fault.has_value());
+  EXPECT_TRUE(Has(trace.fault->ToString(), "writes 16 bytes at byte 4096000"))
+      << trace.fault->ToString();
+  EXPECT_GT(trace.threads[0].executed, 300) << "what it did before";
 }
 
 TEST_F(SimulatedTest, ABlockThatTheLaunchHasNotIsNamed) {

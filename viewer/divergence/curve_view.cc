@@ -317,8 +317,13 @@ class CurveView : public View {
     const float width = ImGui::CalcTextSize(name.c_str()).x, gap = 10 * frame.scale;
     const bool fits = at.x + gap + width < ImPlot::GetPlotPos().x + ImPlot::GetPlotSize().x;
     const float above = std::max(at.y - 8 * frame.scale, ImPlot::GetPlotPos().y);
-    list.AddText({fits ? at.x + gap : at.x - gap - width, above}, frame.theme[Color::kText],
-                 name.c_str());
+    const ImVec2 corner(fits ? at.x + gap : at.x - gap - width, above);
+    // Other points lie there, too.
+    const float edge = 3 * frame.scale;
+    list.AddRectFilled({corner.x - edge, corner.y},
+                       {corner.x + width + edge, corner.y + ImGui::GetTextLineHeight()},
+                       frame.theme[Color::kCanvas], edge);
+    list.AddText(corner, frame.theme[Color::kText], name.c_str());
   }
 
   void DrawTable(Frame& frame) {

@@ -160,6 +160,10 @@ Computed<TracedThread> Trace(const Job& job, const std::stop_token& stop) {
   }
   if (const auto signatures = SignaturesOf(question, job, StoredByte(thread), stop)) {
     traced->values_of = ValuesOf(*traced, *signatures);
+    for (int64_t step = thread.first; thread.Has(step); ++step) {
+      if (const std::string& name = traced->ValueOf(step); !name.empty())
+        traced->lines_of[name].insert(traced->LineOf(step));
+    }
   } else {
     traced->values_of.resize(thread.steps.size());
     traced->no_values = signatures.error().ToString();

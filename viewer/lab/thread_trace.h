@@ -6,8 +6,10 @@
 #include <array>
 #include <compare>
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <optional>
+#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -31,7 +33,8 @@ struct TracedThread {
   std::string no_values;               // why none is known; empty: they were looked for
   std::vector<std::string> arguments;  // whose bytes each argument of the kernel has
   std::string inputs;                  // what the module ran on: "seed 0"
-  std::map<uint32_t, std::vector<int64_t>> steps_of;  // by line of the PTX, in order
+  std::map<uint32_t, std::vector<int64_t>> steps_of;                // by line of the PTX, in order
+  std::map<std::string, std::set<uint32_t>, std::less<>> lines_of;  // by those instructions
 
   const ptx::ThreadTrace& thread() const { return trace.threads.front(); }
   const ptx::TracedInstruction& InstructionOf(int64_t step) const {

@@ -1,6 +1,7 @@
 // Thread: what one thread of a kernel did on the simulated GPU, step by step, forward and back.
 #include <fmt/format.h>
 #include <imgui/imgui.h>
+#include <imgui/imgui_internal.h>
 #include <imgui/misc/cpp/imgui_stdlib.h>
 
 #include <algorithm>
@@ -40,6 +41,7 @@ class ThreadView : public View {
   void Draw(Frame& frame) override {
     Context& context = frame.context;
     traced_ = nullptr;
+    if (frame.focused) TakeArrows();
     if (!context.document.dump().ready()) return Sentence(frame, "no dump is open");
     const int32_t module = context.navigation.module();
     if (module < 0) return Sentence(frame, "no module in this dump");
@@ -121,6 +123,16 @@ class ThreadView : public View {
   }
 
  private:
+  // They are steps here: ImGui would move from button to button with them.
+  static void TakeArrows() {
+    if (ImGui::GetIO().WantTextInput) return;
+    const ImGuiID self = ImGui::GetID("##arrows");
+    for (const ImGuiKey key :
+         {ImGuiKey_LeftArrow, ImGuiKey_RightArrow, ImGuiKey_UpArrow, ImGuiKey_DownArrow}) {
+      ImGui::SetKeyOwner(key, self);
+    }
+  }
+
   bool HasSteps() const { return traced_ != nullptr && !traced_->thread().steps.empty(); }
 
   // A thread that another view asks for.
@@ -313,12 +325,10 @@ class ThreadView : public View {
     if (now.kind != SelectionKind::kInstruction || now.module != choice_.module) return {};
     const Pending<hlo::Module>& module = context.data.Module(now.module, now.stage);
     if (!module.ready()) return {};
-    const std::string_view name = module->name(now.instruction);
+    const auto found = traced_->lines_of.find(module->name(now.instruction));
     std::set<int64_t> lines;
-    const ThreadTrace& thread = traced_->thread();
-    for (int64_t step = thread.first; thread.Has(step); ++step) {
-      if (traced_->ValueOf(step) == name) lines.insert(int64_t{traced_->LineOf(step)} - 1);
-    }
+    if (found == traced_->lines_of.end()) return lines;
+    for (const uint32_t line : found->second) lines.insert(int64_t{line} - 1);
     return lines;
   }
 

@@ -32,6 +32,23 @@ class OutcomeStream : public replay::RunStream {
   std::vector<KernelOutcome> outcomes;
 };
 
+Status Search(const std::shared_ptr<const Module>& module, const RunRequest& request,
+              const replay::CaseWish& wish, const std::stop_token& stop, OutcomeStream& stream) {
+  RunRequest searching = request;
+  searching.reference_platform.clear();
+  searching.expect.clear();
+  searching.outputs.clear();
+  searching.save_inputs.clear();
+  searching.output_literals.clear();
+  searching.isolate = searching.precise = false;
+  searching.iterations = searching.repeat = 1;
+  searching.capture = {};
+  searching.capture.results = replay::CaptureForm::kNone;
+  searching.capture.search = replay::KernelCasesRequest(wish);
+  HLOSCOPE_TRY(RunCapturing(module, searching, stream, stop));
+  return {};
+}
+
 // What comes of kernels that no case was made of.
 Error NoSuchKernel(const std::string& name, int64_t execution,
                    const std::vector<KernelOutcome>& outcomes) {
@@ -58,33 +75,23 @@ Result<std::vector<KernelOutcome>> OutcomesOfKernels(const std::shared_ptr<const
                                                      const RunRequest& request,
                                                      const replay::CaseWish& wish,
                                                      const std::stop_token& stop) {
-  RunRequest searching = request;
-  searching.reference_platform.clear();
-  searching.expect.clear();
-  searching.outputs.clear();
-  searching.save_inputs.clear();
-  searching.output_literals.clear();
-  searching.isolate = searching.precise = false;
-  searching.iterations = searching.repeat = 1;
-  searching.capture = {};
-  searching.capture.results = replay::CaptureForm::kNone;
-  searching.capture.search = replay::KernelCasesRequest(wish);
   OutcomeStream stream;
-  HLOSCOPE_TRY(RunCapturing(module, searching, stream, stop));
+  HLOSCOPE_TRY(Search(module, request, wish, stop, stream));
   return std::move(stream.outcomes);
 }
 
 Result<KernelOutcome> CaseOfKernel(const std::shared_ptr<const Module>& module,
                                    const RunRequest& request, const std::string& name,
                                    int64_t execution, const std::stop_token& stop) {
-  HLOSCOPE_ASSIGN_OR_RETURN(
-      std::vector<KernelOutcome> outcomes,
-      OutcomesOfKernels(module, request, {.name = name, .execution = execution}, stop));
-  for (KernelOutcome& outcome : outcomes) {
+  OutcomeStream stream;
+  const Status ran = Search(module, request, {.name = name, .execution = execution}, stop, stream);
+  // A run that ended with a fault of that very kernel has its case.
+  for (KernelOutcome& outcome : stream.outcomes) {
     if (!outcome.why_no_case.empty()) return UnsupportedError(outcome.why_no_case);
     if (outcome.kernels_case) return std::move(outcome);
   }
-  return std::unexpected(NoSuchKernel(name, execution, outcomes));
+  if (!ran.has_value()) return std::unexpected(ran.error());
+  return std::unexpected(NoSuchKernel(name, execution, stream.outcomes));
 }
 
 Result<KernelQuestion> QuestionOf(const KernelOutcome& outcome) {

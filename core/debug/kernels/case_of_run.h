@@ -19,8 +19,8 @@ Result<std::vector<replay::KernelOutcome>> OutcomesOfKernels(
     const std::shared_ptr<const hlo::Module>& module, const RunRequest& request,
     const replay::CaseWish& wish, const std::stop_token& stop);
 
-// The case of the kernel, or of the instruction, of that name in one of its executions. Input
-// error: there is none; it names those that there are.
+// The case of the kernel, or of the instruction, of that name in one of its executions, also where
+// the run ends with a fault of it. Input error: there is none; it names those that there are.
 Result<replay::KernelOutcome> CaseOfKernel(const std::shared_ptr<const hlo::Module>& module,
                                            const RunRequest& request, const std::string& name,
                                            int64_t execution, const std::stop_token& stop);

@@ -106,12 +106,16 @@ Status DeviceRun::RunStep(const DeviceStep& step) {
 Status DeviceRun::RunObserved(const DeviceStep& step) {
   const std::vector<Value> operands = OperandsOf(step);
   const int64_t start = eval::SteadyNanoseconds();
-  HLOSCOPE_TRY(DoStep(step));
+  const Status done = DoStep(step);
   const int64_t duration = eval::SteadyNanoseconds() - start;
+  const eval::Site site{step.id, machine_.device(), frames_};
+  if (!done.has_value()) {
+    observer_->OnFailure(step, site, operands);
+    return done;
+  }
   size_t next = 0;
   const Value result = ValueOf(program_.module->shape(step.id), step.results, next);
-  return observer_->OnStep(
-      {step, {step.id, machine_.device(), frames_}, operands, result, duration, machine_});
+  return observer_->OnStep({step, site, operands, result, duration, machine_});
 }
 
 Status DeviceRun::DoStep(const DeviceStep& step) {

@@ -122,68 +122,87 @@ Result<std::unique_ptr<KernelCases>> KernelCases::Make(const LoadedProgram& load
   return std::unique_ptr<KernelCases>(new KernelCases(loaded, std::move(wish), stream));
 }
 
-Status KernelCases::OnStep(const StepValues& values) {
+KernelOutcome KernelCases::OutcomeOf(const DeviceStep& step, const eval::Site& site) {
   const hlo::Module& module = *loaded_.program.module;
-  const hlo::InstructionId id = values.site.instruction;
-  Seen& seen = seen_[{values.site.device, id}];
+  const hlo::InstructionId id = site.instruction;
   KernelOutcome outcome;
   outcome.instruction = module.name(id);
   outcome.computation = module[module[module[id].computation].name];
   outcome.source = ToString(hlo::SourceLineOf(module, id));
-  for (const KernelLaunch& launch : values.step.launches) {
+  for (const KernelLaunch& launch : step.launches) {
     outcome.kernels += (outcome.kernels.empty() ? "" : ", ") + launch.kernel;
   }
-  outcome.path = PathOf(module, values.site.frames);
-  outcome.device = values.site.device;
-  outcome.execution = seen.executions++;
-  SearchFinding finding{std::string(kKernelCasesSearch), {}, {}, nullptr};
+  outcome.path = PathOf(module, site.frames);
+  outcome.device = site.device;
+  outcome.execution = seen_[{site.device, id}].executions++;
+  return outcome;
+}
+
+Status KernelCases::OnStep(const StepValues& values) {
+  const hlo::InstructionId id = values.site.instruction;
+  KernelOutcome outcome = OutcomeOf(values.step, values.site);
   if (!wish_.name.empty()) {
-    const bool named = IsNamed(values, outcome.execution);
+    const bool named = IsNamed(values.step, outcome);
     if (!named && outcome.execution > 0) return {};
-    if (named) AddCase(values, outcome);
-  } else {
-    std::vector<Value> operands(values.operands.begin(), values.operands.end());
-    auto meant = values.machine.RunAlone(id, operands);
-    const bool is_unsupported =
-        !meant.has_value() && meant.error().error_class == ErrorClass::kUnsupported;
-    if (!meant.has_value() && !is_unsupported) return std::unexpected(std::move(meant).error());
-    if (!meant.has_value()) {
-      if (outcome.execution > 0) return {};
-      outcome.not_evaluated = meant.error().ToString();
-    } else {
-      Gap gap;
-      Measure(values.result, *meant, gap);
-      if (gap.distance <= 2 * seen.distance) return {};
-      seen.distance = gap.distance;
-      outcome.same_bits = gap.same_bits;
-      if (!gap.same_bits) AddCase(values, outcome);
-      if (!gap.same_bits) finding.values = {values.result, *meant};
-    }
+    if (named) AddCase(values.step, values.operands, outcome);
+    Tell(outcome, {});
+    return {};
   }
+  std::vector<Value> operands(values.operands.begin(), values.operands.end());
+  auto meant = values.machine.RunAlone(id, operands);
+  if (!meant.has_value()) {
+    if (meant.error().error_class != ErrorClass::kUnsupported) {
+      return std::unexpected(std::move(meant).error());
+    }
+    if (outcome.execution > 0) return {};
+    outcome.not_evaluated = meant.error().ToString();
+    Tell(outcome, {});
+    return {};
+  }
+  Gap gap;
+  Measure(values.result, *meant, gap);
+  Seen& seen = seen_[{values.site.device, id}];
+  if (gap.distance <= 2 * seen.distance) return {};
+  seen.distance = gap.distance;
+  outcome.same_bits = gap.same_bits;
+  if (!gap.same_bits) AddCase(values.step, values.operands, outcome);
+  Tell(outcome, gap.same_bits ? std::vector<Value>{} : std::vector{values.result, *meant});
+  return {};
+}
+
+void KernelCases::OnFailure(const DeviceStep& step, const eval::Site& site,
+                            std::span<const Value> operands) {
+  KernelOutcome outcome = OutcomeOf(step, site);
+  if (wish_.name.empty() || !IsNamed(step, outcome)) return;
+  AddCase(step, operands, outcome);
+  Tell(outcome, {});
+}
+
+void KernelCases::Tell(const KernelOutcome& outcome, std::vector<Value> values) {
+  SearchFinding finding{std::string(kKernelCasesSearch), {}, std::move(values), nullptr};
   if (outcome.kernels_case) finding.module = loaded_.program.module;
   ByteWriter fields;
   fields(outcome);
   finding.fields = std::move(fields).Take();
   stream_.Take(std::move(finding));
-  return {};
 }
 
-bool KernelCases::IsNamed(const StepValues& values, int64_t execution) const {
-  if (execution != wish_.execution || values.site.device != 0) return false;
-  if (loaded_.program.module->name(values.site.instruction) == wish_.name) return true;
-  return std::ranges::any_of(values.step.launches, [&](const KernelLaunch& launch) {
-    return launch.kernel == wish_.name;
-  });
+bool KernelCases::IsNamed(const DeviceStep& step, const KernelOutcome& outcome) const {
+  if (outcome.execution != wish_.execution || outcome.device != 0) return false;
+  if (outcome.instruction == wish_.name) return true;
+  return std::ranges::any_of(
+      step.launches, [&](const KernelLaunch& launch) { return launch.kernel == wish_.name; });
 }
 
-void KernelCases::AddCase(const StepValues& values, KernelOutcome& outcome) {
-  std::vector<hlo::Literal> operands;
+void KernelCases::AddCase(const DeviceStep& step, std::span<const Value> operands,
+                          KernelOutcome& outcome) const {
+  std::vector<hlo::Literal> leaves;
   Status flattened;
-  for (const Value& operand : values.operands) {
-    flattened = Flatten(operand, operands);
+  for (const Value& operand : operands) {
+    flattened = Flatten(operand, leaves);
     if (!flattened.has_value()) break;
   }
-  auto made = flattened.has_value() ? MakeKernelCase(loaded_, values.step, operands)
+  auto made = flattened.has_value() ? MakeKernelCase(loaded_, step, leaves)
                                     : std::unexpected(flattened.error());
   if (made.has_value()) {
     outcome.kernels_case = *std::move(made);

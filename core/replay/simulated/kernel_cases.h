@@ -54,12 +54,19 @@ class KernelCases : public StepObserver {
 
   bool Wants(const DeviceStep& step) override { return step.kind == DeviceStepKind::kKernels; }
   Status OnStep(const StepValues& values) override;
+  // A kernel that was asked for by name is told, whatever became of it.
+  void OnFailure(const DeviceStep& step, const eval::Site& site,
+                 std::span<const eval::Value> operands) override;
 
  private:
   KernelCases(const LoadedProgram& loaded, CaseWish wish, RunStream& stream)
       : loaded_(loaded), wish_(std::move(wish)), stream_(stream) {}
-  bool IsNamed(const StepValues& values, int64_t execution) const;
-  void AddCase(const StepValues& values, KernelOutcome& outcome);
+  KernelOutcome OutcomeOf(const DeviceStep& step, const eval::Site& site);  // counts it
+  bool IsNamed(const DeviceStep& step, const KernelOutcome& outcome) const;
+  void AddCase(const DeviceStep& step, std::span<const eval::Value> operands,
+               KernelOutcome& outcome) const;
+  // `values`: where bits differ, what it gave and what was meant.
+  void Tell(const KernelOutcome& outcome, std::vector<eval::Value> values);
 
   struct Seen {
     int64_t executions = 0;

@@ -27,6 +27,9 @@ class StepObserver {
   virtual bool Wants(const DeviceStep& step) = 0;
   // Behind each wanted step, loops and branches behind what they ran. An error ends the run.
   virtual Status OnStep(const StepValues& values) = 0;
+  // Behind a wanted step that failed, as by a fault of a kernel; the run ends with its error.
+  virtual void OnFailure(const DeviceStep& /*step*/, const eval::Site& /*site*/,
+                         std::span<const eval::Value> /*operands*/) {}
 
   // Once, behind the run: tells what is told last.
   virtual void Finish() {}
