@@ -5,9 +5,11 @@
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
+#include <cmath>
 #include <cstring>
 #include <map>
 
+#include "core/debug/diverge/initial_values.h"
 #include "core/debug/kernels/exact_meaning.h"
 #include "core/debug/kernels/split_products.h"
 #include "core/debug/kernels/value_signatures.h"
@@ -174,6 +176,26 @@ std::vector<Meaning> Meanings() {
       {"s32", unary("s32", "popcnt"), "popc.b32 %r4, %r2;", Operation::kPopc},
       {"s32", unary("s32", "copy"), "prmt.b32 %r4, %r2, %r2, 0x3210U;", Operation::kPrmt},
   };
+}
+
+template <typename T>
+std::vector<int64_t> Counts(hlo::ElementType type, std::vector<T> actual, std::vector<T> expected,
+                            std::vector<T> once_more) {
+  const hlo::Shape shape = hlo::Shape::Array(type, {static_cast<int64_t>(actual.size())});
+  return FurtherInitialValues(Literal::Of<T>(shape, actual), Literal::Of<T>(shape, expected),
+                              Literal::Of<T>(shape, once_more));
+}
+
+TEST(InitialValues, AreCountedByWhatOneMoreMakes) {
+  using enum hlo::ElementType;
+  // Of a sum, where one element hardly says anything.
+  EXPECT_EQ(Counts<float>(kF32, {1e9f, 10 + 93 * 3.5f}, {1e9f, 10}, {1e9f, 13.5f}).front(), 93);
+  const float product = 2 * std::pow(1.25f, 31.0f);
+  EXPECT_EQ(Counts<float>(kF32, {product}, {2}, {2.5f}).back(), 31);
+  // Around the ends of the type.
+  EXPECT_EQ(Counts<int8_t>(kS8, {static_cast<int8_t>(5 + 93 * 7)}, {5}, {12}).front(), 93);
+  EXPECT_EQ(Counts<float>(kF32, {12}, {10}, {10}), std::vector<int64_t>());
+  EXPECT_EQ(Counts<float>(kF32, {9}, {10}, {11}), std::vector<int64_t>());
 }
 
 TEST(ExplainKernel, RightKernelsNeedNoExplanation) {

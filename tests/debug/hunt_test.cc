@@ -8,6 +8,7 @@
 #include <set>
 #include <string>
 
+#include "core/debug/diverge/open_meaning.h"
 #include "core/debug/hunt/hunt_folder.h"
 #include "core/debug/hunt/known_faults.h"
 #include "core/debug/hunt/mutant.h"
@@ -170,6 +171,55 @@ RunReport Died(const std::string& how) {
 }
 
 RunOutcome OutcomeOfDeath(const RunReport& report) { return OutcomeOf(report, FailureOf(report)); }
+
+std::optional<Cause> OpenMeaningOf(const std::string& body, const std::string& entry) {
+  Candidate candidate;
+  candidate.module =
+      Parsed("HloModule m\nf {\n  a = f32[] parameter(0)\n  b = f32[] parameter(1)\n" + body +
+             "}\nENTRY e {\n" + entry + "}\n");
+  RunRequest request;
+  request.seed = 3;
+  for (const RunReport report = RunModule(candidate.module, request);
+       const hlo::Literal& argument : report.arguments)
+    candidate.arguments.push_back(argument);
+  request.reference_platform = replay::ReferencePlatform().name;
+  const hlo::InstructionId root[] = {candidate.module->entry().root};
+  return OpenMeaning(candidate, root, request, {});
+}
+
+TEST(OpenMeaningTest, IsOfWhatDependsOnAnOrder) {
+  const std::string add = "  ROOT c = f32[] add(a, b)\n";
+  const auto reduce = [](const std::string& initial) {
+    return "  x = f32[9] parameter(0)\n  i = f32[] constant(" + initial +
+           ")\n  ROOT r = f32[] reduce(x, i), dimensions={0}, to_apply=f\n";
+  };
+  EXPECT_EQ(OpenMeaningOf(add, reduce("0")), std::nullopt);
+  EXPECT_EQ(OpenMeaningOf("  ROOT c = f32[] maximum(b, a)\n", reduce("-inf")), std::nullopt);
+  EXPECT_EQ(OpenMeaningOf(add, reduce("4")), Cause::kInitialValue);
+  EXPECT_EQ(OpenMeaningOf("  ROOT c = f32[] subtract(a, b)\n", reduce("0")), Cause::kCombiner);
+  const std::string mean =
+      "  h = f32[] constant(0.5)\n  s = f32[] add(a, b)\n  ROOT c = f32[] multiply(s, h)\n";
+  EXPECT_EQ(OpenMeaningOf(mean, reduce("0")), Cause::kCombiner);
+
+  const std::string sort =
+      "  x = f32[9] parameter(0)\n  ROOT r = f32[9] sort(x), dimensions={0}, to_apply=f\n";
+  const auto less = [](const std::string& direction) {
+    return "  ROOT c = pred[] compare(a, b), direction=" + direction + "\n";
+  };
+  EXPECT_EQ(OpenMeaningOf(less("GT"), sort), std::nullopt);
+  EXPECT_EQ(OpenMeaningOf(less("GE"), sort), Cause::kComparator);
+
+  const auto scatter = [](const std::string& places) {
+    return "  x = f32[9] parameter(0)\n  p = s32[3,1] constant({" + places +
+           "})\n  u = f32[3] constant({1, 2, 3})\n  ROOT r = f32[9] scatter(x, p, u), "
+           "update_window_dims={}, inserted_window_dims={0}, scatter_dims_to_operand_dims={0}, "
+           "index_vector_dim=1, to_apply=f\n";
+  };
+  const std::string last = "  ROOT c = f32[] copy(b)\n";
+  EXPECT_EQ(OpenMeaningOf(last, scatter("{1}, {4}, {2}")), std::nullopt);
+  EXPECT_EQ(OpenMeaningOf(last, scatter("{1}, {4}, {1}")), Cause::kOverlappingUpdates);
+  EXPECT_EQ(OpenMeaningOf(add, scatter("{1}, {4}, {1}")), std::nullopt);
+}
 
 TEST(StabilityTest, IsOfFailuresThatAllAgree) {
   const Failure differs{FailureKind::kDiffers, {"integer"}, ""};

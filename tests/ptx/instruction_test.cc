@@ -260,6 +260,21 @@ TEST(PtxInstructions, NarrowFloats) {
            << p;
     return r;
   };
+  const auto halves = [](uint32_t a, uint32_t b, auto f) {
+    return uint32_t{static_cast<uint16_t>(f(a, b))} |
+           uint32_t{static_cast<uint16_t>(f(a >> 16, b >> 16))} << 16;
+  };
+  ExpectSame("min.s16x2 %r4, %r2, %r3;", pairs, [&](uint32_t a, uint32_t b) {
+    return halves(a, b, [](uint32_t x, uint32_t y) {
+      return std::min(static_cast<int16_t>(x), static_cast<int16_t>(y));
+    });
+  });
+  ExpectSame("max.u16x2 %r4, %r2, %r3;", pairs, [&](uint32_t a, uint32_t b) {
+    return halves(a, b, [](uint32_t x, uint32_t y) { return std::max(x & 0xffff, y & 0xffff); });
+  });
+  ExpectSame("add.u16x2 %r4, %r2, %r3;", pairs, [&](uint32_t a, uint32_t b) {
+    return halves(a, b, [](uint32_t x, uint32_t y) { return x + y; });
+  });
   ExpectSame("add.rn.f16x2 %r4, %r2, %r3;", pairs,
              [&](uint32_t a, uint32_t b) { return each(a, b, kFormatF16, std::plus<double>()); });
   ExpectSame("mul.rn.bf16x2 %r4, %r2, %r3;", pairs, [&](uint32_t a, uint32_t b) {

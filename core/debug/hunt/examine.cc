@@ -5,6 +5,7 @@
 
 #include <algorithm>
 
+#include "core/debug/diverge/open_meaning.h"
 #include "core/debug/hunt/known_faults.h"
 #include "core/debug/hunt/numerics.h"
 #include "core/debug/passes/own_passes.h"
@@ -216,6 +217,11 @@ Examined Examine(const SmallFailure& small, const RunRequest& request,
     finding.cause = KeyOf(Cause::kCodeGeneration);
   }
   examined.explanation = ExplanationOf(verdict, small.failure);
+  if (examined.explanation.empty() && differs) {
+    DivergeVerdict open;
+    open.cause = OpenMeaning(small.smallest, small.suspect.instructions, request, stop);
+    examined.explanation = ExplanationOf(open, small.failure);
+  }
   if (examined.explanation.empty()) {
     examined.explanation = NumericalExplanation(small, sides, request, stop);
   }

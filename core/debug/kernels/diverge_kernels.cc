@@ -13,6 +13,7 @@
 #include "core/debug/diverge/plain_run.h"
 #include "core/debug/kernels/case_of_run.h"
 #include "core/debug/kernels/exact_meaning.h"
+#include "core/debug/kernels/explain_program.h"
 
 namespace hloscope::debug {
 
@@ -118,7 +119,12 @@ class KernelDivergence {
       verdict_.cause = Cause::kUnexplained;
       return {};
     }
-    verdict_.cause = Cause::kIllConditioned;
+    HLOSCOPE_ASSIGN_OR_RETURN(ProgramExplanation explained,
+                              ExplainProgram(module_, request_, plain_, stop_));
+    verdict_.tries = std::move(explained.tries);
+    // Whether it is, is measured afterwards (passes/conditioning.h).
+    verdict_.cause = explained.cause.value_or(Cause::kIllConditioned);
+    if (explained.cause) verdict_.confirmed = true;
     verdict_.warnings.push_back(
         "no kernel differs by itself: small differences of several add up, the passes of the "
         "compiler made it, or it lies in what has no kernel");

@@ -8,9 +8,10 @@
 #include <utility>
 
 #include "core/base/counted.h"
+#include "core/debug/diverge/initial_values.h"
 #include "core/debug/diverge/kernel_check.h"
+#include "core/debug/diverge/open_meaning.h"
 #include "core/debug/diverge/other_rounding.h"
-#include "core/debug/kernels/initial_values.h"
 #include "core/debug/kernels/rounding_budget.h"
 #include "core/debug/kernels/split_products.h"
 #include "core/debug/kernels/switch_causes.h"
@@ -377,18 +378,36 @@ class Explainer {
             Cause::kReductionOrder);
     attempt("the reference's products rounded with their sums", ProductsContracted(question_.alone),
             Cause::kFma);
-    // As many threads as XLA reduces with; each begins with it.
-    for (const int64_t threads : {2, 4, 8, 16, 32, 64, 128, 256, 512, 1024}) {
-      if (closed_) break;
-      const size_t tries = out_.tries.size();
-      attempt(fmt::format("the reference's initial values taken {} times", threads),
-              InitialValuesAgain(question_.alone, threads - 1), Cause::kInitialValue);
-      // One line for those that do not close it.
-      if (!closed_ && out_.tries.size() > tries && threads < 1024) out_.tries.pop_back();
-    }
-    attempt("the reference in double precision",
-            Result<std::shared_ptr<const Module>>(eval::WidenModule(*question_.alone)),
+    TryInitialValues(attempt, question_.alone, expected_, "");
+    const std::shared_ptr<const Module> wide = eval::WidenModule(*question_.alone);
+    attempt("the reference in double precision", Result<std::shared_ptr<const Module>>(wide),
             HasNarrowFloats() ? Cause::kExcessPrecision : Cause::kRounding);
+    if (closed_) return;
+    // Where narrow sums drop what one more adds.
+    const auto precise = Evaluated(wide);
+    if (precise.has_value()) TryInitialValues(attempt, wide, *precise, ", in double precision");
+  }
+
+  // XLA begins each partial result with it: as many as one more says.
+  void TryInitialValues(const auto& attempt, const std::shared_ptr<const Module>& module,
+                        const Arrays& once, const std::string& where) {
+    if (closed_) return;
+    const auto made = InitialValuesAgain(module, 1);
+    if (!made.has_value() || *made == nullptr) return;
+    const auto twice = Evaluated(*made);
+    if (!twice.has_value()) {
+      out_.tries.push_back({"the reference's initial values taken twice" + where, std::nullopt,
+                            twice.error().message});
+      return;
+    }
+    for (size_t i = 0; i < actual_.size(); ++i) {
+      if (Compare(i, actual_[i], expected_[i]).equal()) continue;
+      for (const int64_t more : FurtherInitialValues(actual_[i], once[i], (*twice)[i])) {
+        if (closed_) return;
+        attempt(fmt::format("the reference's initial values taken {} times{}", more + 1, where),
+                InitialValuesAgain(module, more), Cause::kInitialValue);
+      }
+    }
   }
 
   bool HasNarrowFloats() const {
@@ -417,6 +436,12 @@ class Explainer {
     }
     // Others are right within the bounds, as this one is.
     if (question_.demand == KernelDemand::kRoundings) return;
+    // How often initial values are taken has been tried.
+    if (const auto open = OpenMeaningOfKernel(); open && *open != Cause::kInitialValue) {
+      out_.cause = *open;
+      out_.confirmed = true;
+      return;
+    }
     if (!finding.twin_agrees || !question_.other_compilations) return;
     for (DivergeTry& attempt : question_.other_compilations()) {
       const bool right = attempt.closes == true;
@@ -426,6 +451,12 @@ class Explainer {
       out_.confirmed = true;
       return;
     }
+  }
+
+  std::optional<Cause> OpenMeaningOfKernel() const {
+    std::vector<hlo::InstructionId> all;
+    for (uint32_t i = 0; i < question_.alone->instructions().size(); ++i) all.emplace_back(i);
+    return OpenMeaning({question_.alone, question_.arguments}, all, request_, stop_);
   }
 
   // The second implementation gave something else, and is not merely without the instruction.

@@ -37,8 +37,9 @@ bool WithinSpread(const hlo::Literal& actual, const hlo::Literal& expected, cons
   for (size_t i = 0; i < count; ++i) {
     const auto a = load(actual, i), e = load(expected, i);
     const double error = std::abs(a - e);
-    if (a == e || error <= bounds.absolute || error <= bounds.relative * std::abs(e)) continue;
-    if (std::isnan(std::abs(a)) && std::isnan(std::abs(e))) continue;
+    if (a == e || (std::isnan(std::abs(a)) && std::isnan(std::abs(e)))) continue;
+    if (!std::isfinite(error)) return false;
+    if (error <= bounds.absolute || error <= bounds.relative * std::abs(e)) continue;
     // A negated comparison: NaN is no spread.
     if (!(error <= 2 * std::abs(load(up, i) - load(down, i)))) return false;
   }

@@ -87,8 +87,10 @@ Result<Forward> ForwardOf(const KernelCall& call, const Shape& input, const Shap
 // First and last elements of `count` that are `step` apart, and all between.
 int64_t Extent(int64_t count, int64_t step) { return count == 0 ? 0 : (count - 1) * step + 1; }
 
+// cuDNN adds up products of integers in s32.
 Shape Wide(const Shape& shape) {
-  return Shape::Array(WideType(shape.element_type()), Dimensions(shape));
+  const ElementType type = shape.element_type();
+  return Shape::Array(hlo::IsInteger(type) ? ElementType::kS32 : WideType(type), Dimensions(shape));
 }
 
 bool FeaturesFit(const Forward& f, bool batch_too) {
@@ -196,10 +198,18 @@ Result<CallConfig> ConvolutionConfig(const KernelCall& call, size_t operands) {
   return whole.Section("cudnn_conv_backend_config");
 }
 
+// cuDNN saturates integers.
+Node Saturated(Expansion& x, Node sum, ElementType type) {
+  if (type == ElementType::kS8) {
+    sum = x.Binary(Opcode::kMaximum, x.Binary(Opcode::kMinimum, sum, 127), -128);
+  }
+  return x.Convert(sum, type);
+}
+
 Result<Value> Finish(KernelCall& call, Expansion& x, const CallConfig& config, Node sum) {
   const double scale = config.Number("conv_result_scale", 1);
   if (scale != 1) sum = x.Binary(Opcode::kMultiply, sum, scale);
-  return x.Run(x.Convert(sum, MainShape(call).element_type()));
+  return x.Run(Saturated(x, sum, MainShape(call).element_type()));
 }
 
 }  // namespace
@@ -264,7 +274,7 @@ Result<Value> CudnnConvBiasActivationCall(KernelCall& call) {
   HLOSCOPE_ASSIGN_OR_RETURN(const Node active, Activation(call, x, config.Text("activation_mode"),
                                                           x.Binary(Opcode::kAdd, sum, bias),
                                                           config.Number("leakyrelu_alpha", 0)));
-  return x.Run(x.Convert(active, result.element_type()));
+  return x.Run(Saturated(x, active, result.element_type()));
 }
 
 namespace {

@@ -168,6 +168,30 @@ Step Arithmetic(const Instruction& i, Tag<T>) {
   }
 }
 
+// Both halves of a register, each by itself.
+template <typename T, typename F>
+uint32_t InHalves(uint32_t a, uint32_t b, F f) {
+  const auto low = static_cast<uint16_t>(f(static_cast<T>(a), static_cast<T>(b)));
+  const auto high = static_cast<uint16_t>(f(static_cast<T>(a >> 16), static_cast<T>(b >> 16)));
+  return low | static_cast<uint32_t>(high) << 16;
+}
+
+template <typename T>
+Step HalvesStep(const Instruction& i, Tag<T>) {
+  switch (i.operation) {
+    case Operation::kAdd:
+      LANES2(uint32_t, uint32_t, uint32_t, InHalves<T>(a, b, [](T x, T y) { return x + y; }));
+    case Operation::kMin:
+      LANES2(uint32_t, uint32_t, uint32_t,
+             InHalves<T>(a, b, [](T x, T y) { return std::min(x, y); }));
+    case Operation::kMax:
+      LANES2(uint32_t, uint32_t, uint32_t,
+             InHalves<T>(a, b, [](T x, T y) { return std::max(x, y); }));
+    default:
+      return nullptr;
+  }
+}
+
 template <typename T>
 Step WideProduct(const Instruction& i, Tag<T>) {
   if constexpr (sizeof(T) <= 4) {
@@ -235,6 +259,8 @@ Step BorrowStep(const Instruction& i, Tag<T>) {
 }  // namespace
 
 Step IntegerStep(const Instruction& i) {
+  if (i.type == Type::kU16x2) return HalvesStep(i, Tag<uint16_t>{});
+  if (i.type == Type::kS16x2) return HalvesStep(i, Tag<int16_t>{});
   switch (i.operation) {
     case Operation::kMulWide:
     case Operation::kMadWide:

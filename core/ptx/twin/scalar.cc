@@ -8,6 +8,21 @@ namespace {
 
 using namespace twin;
 
+// Sums, minimum and maximum of halves of a register.
+bool HalvesArithmetic(const Instruction& in, std::span<uint64_t> v) {
+  const Parts parts{in.type == Type::kS16x2 ? Type::kS16 : Type::kU16, 2, 16};
+  const bool is_known = in.operation == Operation::kAdd || in.operation == Operation::kMin ||
+                        in.operation == Operation::kMax;
+  if (!is_known) return false;
+  v[0] = EachPart(parts, [&](uint32_t p) {
+    const Integer a = IntegerOf(parts.type, OnePart(v[1], parts, p));
+    const Integer b = IntegerOf(parts.type, OnePart(v[2], parts, p));
+    if (in.operation == Operation::kAdd) return Cut(a + b, parts.bits);
+    return Cut((in.operation == Operation::kMin) == (a < b) ? a : b, parts.bits);
+  });
+  return true;
+}
+
 bool Ordered(Compare compare, double a, double b) {
   const bool nan = std::isnan(a) || std::isnan(b);
   switch (compare) {
@@ -141,6 +156,7 @@ bool ComputeScalar(const Instruction& in, std::span<const Slot> slots, std::span
     default:
       break;
   }
+  if (kind == TypeKind::kPackedIntegers) return HalvesArithmetic(in, v);
   if (!is_float) return IntegerArithmetic(in, slots, v);
   switch (in.operation) {
     case Operation::kAdd:

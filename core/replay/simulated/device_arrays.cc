@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cstring>
 #include <limits>
+#include <memory>
 #include <utility>
 #include <vector>
 
@@ -24,6 +25,20 @@ Shape WithSizes(const Shape& shape, const std::vector<int64_t>& sizes) {
   return result;
 }
 
+// XLA:GPU lays arrays out row by row in the order of their dimensions, whatever tiles they are said
+// to have: neither sizes nor kernels know of them.
+Shape Untiled(const Shape& shape) {
+  if (!shape.has_layout() || !shape.layout().extras || shape.layout().extras->tiles.empty())
+    return shape;
+  Shape plain = shape;
+  hlo::Layout layout = shape.layout();
+  auto extras = std::make_shared<hlo::LayoutExtras>(*layout.extras);
+  extras->tiles.clear();
+  layout.extras = std::move(extras);
+  plain.set_layout(std::move(layout));
+  return plain;
+}
+
 std::vector<int64_t> BoundsOf(const Shape& shape) {
   return {shape.dimensions().begin(), shape.dimensions().end()};
 }
@@ -38,7 +53,7 @@ int64_t SizesAt(const Shape& shape) { return DeviceBytes(WithSizes(shape, Bounds
 // One byte an element where there are fewer bits than a byte.
 Result<Literal> ReadStatic(const Shape& shape, std::span<const std::byte> memory) {
   if (hlo::BitWidth(shape.element_type()) >= 8 || IsPacked(shape, memory)) {
-    return pjrt::FromDeviceBytes(shape, memory.data());
+    return pjrt::FromDeviceBytes(Untiled(shape), memory.data());
   }
   const Shape bytes = Shape::Array(hlo::ElementType::kU8, BoundsOf(shape));
   Shape laid_out = bytes;
@@ -87,7 +102,7 @@ Result<Literal> ReadDeviceArray(const Shape& shape, std::span<const std::byte> m
 
 Status WriteDeviceArray(const Literal& array, const Shape& shape, std::span<std::byte> memory) {
   if (shape.is_static()) {
-    return pjrt::ToDeviceBytes(array, shape, IsPacked(shape, memory), memory.data());
+    return pjrt::ToDeviceBytes(array, Untiled(shape), IsPacked(shape, memory), memory.data());
   }
   const std::vector<int64_t> live = array.live_sizes();
   const bool fits = live.size() == shape.rank() &&

@@ -192,6 +192,7 @@ Status DeviceRun::Launch(const DeviceStep& step, const KernelLaunch& launch) {
   options.deadline = machine_.options().deadline;
   options.stop = machine_.options().stop;
   options.count_traffic = recorder_ != nullptr;
+  if (observer_ != nullptr) options.changer = observer_->changer();
   const LaunchedFor launched{std::string(program_.module->name(step.id)),
                              [&](size_t i) { return NameOf(step, launch.arguments[i]); }};
   HLOSCOPE_ASSIGN_OR_RETURN(

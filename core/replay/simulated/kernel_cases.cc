@@ -51,7 +51,7 @@ void Measure(const hlo::Literal& actual, const hlo::Literal& meant, Gap& gap) {
     eval::LoadAs(type, meant.bytes().data() + at, &m, 1);
     if (a == m || (std::isnan(std::abs(a)) && std::isnan(std::abs(m)))) continue;
     const double off = std::abs(a - m), size = std::abs(m);
-    if (std::isnan(off)) return gap.Apart();
+    if (!std::isfinite(off)) return gap.Apart();
     gap.distance = std::max(gap.distance, off / (1 + size));
   }
 }

@@ -17,6 +17,7 @@
 #include "core/replay/simulated/loaded_program.h"
 #include "core/replay/simulated/plan_steps.h"
 #include "core/replay/simulated/spread_leaves.h"
+#include "core/replay/simulated/switched_kernels.h"
 
 namespace hloscope::replay {
 namespace {
@@ -136,6 +137,9 @@ class SimulatedExecutable : public EvaluatorExecutable {
     }
     if (plan.search && plan.search->name == kKernelCasesSearch) {
       return KernelCases::Make(*loaded_, *plan.search, stream);
+    }
+    if (plan.search && plan.search->name == kSwitchedKernelsSearch) {
+      return SwitchedKernels::Make(*plan.search);
     }
     if (!plan.wants_more_than_results()) return nullptr;
     return PlanSteps::Make(given_, loaded_->program.module, plan, stream);

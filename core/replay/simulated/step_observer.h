@@ -7,6 +7,10 @@
 #include "core/eval/machine/machine.h"
 #include "core/replay/simulated/device_program.h"
 
+namespace hloscope::ptx {
+class StepChanger;
+}
+
 namespace hloscope::replay {
 
 // One step that has run. Instructions are those of DeviceProgram::module.
@@ -30,6 +34,9 @@ class StepObserver {
   // Behind a wanted step that failed, as by a fault of a kernel; the run ends with its error.
   virtual void OnFailure(const DeviceStep& /*step*/, const eval::Site& /*site*/,
                          std::span<const eval::Value> /*operands*/) {}
+
+  // What steps of kernels do otherwise; null: nothing.
+  virtual const ptx::StepChanger* changer() const { return nullptr; }
 
   // Once, behind the run: tells what is told last.
   virtual void Finish() {}
