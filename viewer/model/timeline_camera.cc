@@ -97,7 +97,7 @@ void TimelineCamera::Clamp() {
   const double whole = std::max(static_cast<double>(whole_.length()), 1.0);
   length_ = std::clamp(length_, std::min(1000.0, 1.04 * whole), 1.04 * whole);
   const double first = static_cast<double>(whole_.begin) - 0.02 * whole;
-  begin_ = std::clamp(begin_, first, first + 1.04 * whole - length_);
+  begin_ = std::clamp(begin_, first, std::max(first, first + 1.04 * whole - length_));
 }
 
 std::vector<TimelineTick> TicksOf(const TimelineCamera& camera, double width, double spacing,

@@ -13,11 +13,12 @@ namespace hloscope::ptx::inline HLOSCOPE_UNIT {
 // Where the lanes of an access find their bytes, all inside one window. Lanes that take no part
 // have the address of one that does.
 struct Together {
-  std::byte* base = nullptr;  // of address 0; of the first lane where the lanes are a row
-  bool is_row = false;        // one lane lies behind the other without gaps
+  std::byte* base =
+      nullptr;          // of the first lane where the lanes are a row, else of the least address
+  bool is_row = false;  // one lane lies behind the other without gaps
 
   std::byte* At(uint32_t lane) const {
-    return base + (is_row ? lane * row_step_ : addresses_.v[lane]);
+    return base + (is_row ? lane * row_step_ : addresses_.v[lane] - low_);
   }
 
   // For lanes `m` that access `size` bytes each, a power of two, at what `slot` holds plus
@@ -51,7 +52,8 @@ struct Together {
     if (place.window == nullptr || (writes && !place.window->writable)) return false;
     const uint64_t left = place.window->bytes - std::min(place.offset, place.window->bytes);
     if (high - low > left || size > left - (high - low)) return false;
-    base = place.window->data + place.offset - (is_row ? 0 : low);
+    base = place.window->data + place.offset;
+    low_ = low;
     if (writes) NoteStore(*w.block, *place.window, place.offset + (high - low) + size);
     return true;
   }
@@ -88,7 +90,7 @@ struct Together {
   }
 
   Values<uint64_t> addresses_;  // where the lanes are no row
-  uint64_t row_step_ = 0;
+  uint64_t row_step_ = 0, low_ = 0;
 };
 
 }  // namespace hloscope::ptx::inline HLOSCOPE_UNIT
