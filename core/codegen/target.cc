@@ -145,6 +145,30 @@ class Target::ObjectWriter {
 
 Target::~Target() = default;
 
+namespace {
+
+// LLVM's target of a triple; `unknown` where it has no processor of that name.
+Result<const llvm::Target*> TargetFor(const std::string& triple, const std::string& processor,
+                                      const Status& unknown) {
+  std::string message;
+  const llvm::Target* target = llvm::TargetRegistry::lookupTarget(triple, message);
+  if (target == nullptr) return UnsupportedError("LLVM: " + message);
+  const std::unique_ptr<llvm::MCSubtargetInfo> known(target->createMCSubtargetInfo(triple, "", ""));
+  if (known == nullptr || !known->isCPUStringValid(processor)) {
+    return std::unexpected(unknown.error());
+  }
+  return target;
+}
+
+// Products and sums are rounded each, as HLO has them.
+llvm::TargetOptions ExactOptions() {
+  llvm::TargetOptions options;
+  options.AllowFPOpFusion = llvm::FPOpFusion::Strict;
+  return options;
+}
+
+}  // namespace
+
 bool IsGpuTarget(const std::string& name) { return name.starts_with("sm_"); }
 
 Result<std::unique_ptr<Target>> Target::MakeGpu(const std::string& architecture) {
@@ -156,22 +180,17 @@ Result<std::unique_ptr<Target>> Target::MakeGpu(const std::string& architecture)
     LLVMInitializeNVPTXAsmPrinter();
   });
   constexpr const char* kTriple = "nvptx64-nvidia-cuda";
-  std::string message;
-  const llvm::Target* target = llvm::TargetRegistry::lookupTarget(kTriple, message);
-  if (target == nullptr) return UnsupportedError("LLVM: " + message);
-  const std::unique_ptr<llvm::MCSubtargetInfo> known(
-      target->createMCSubtargetInfo(kTriple, "", ""));
-  if (known == nullptr || !known->isCPUStringValid(architecture)) {
-    return UnsupportedError(fmt::format("target {}: LLVM writes no PTX for it", architecture),
-                            "sm_80 and sm_90 are known");
-  }
-  llvm::TargetOptions options;
-  options.AllowFPOpFusion = llvm::FPOpFusion::Strict;
+  HLOSCOPE_ASSIGN_OR_RETURN(
+      const llvm::Target* const target,
+      TargetFor(kTriple, architecture,
+                UnsupportedError(fmt::format("target {}: LLVM writes no PTX for it", architecture),
+                                 "sm_80 and sm_90 are known")));
   std::unique_ptr<Target> out(new Target);
   out->cpu_ = architecture;
   out->effort_ = Effort::kUsual;
-  out->machine_.reset(target->createTargetMachine(kTriple, architecture, "", options, std::nullopt,
-                                                  std::nullopt, llvm::CodeGenOptLevel::Default));
+  out->machine_.reset(target->createTargetMachine(kTriple, architecture, "", ExactOptions(),
+                                                  std::nullopt, std::nullopt,
+                                                  llvm::CodeGenOptLevel::Default));
   out->passes_ = std::make_unique<Passes>(*out->machine_);
   return out;
 }
@@ -180,23 +199,17 @@ Result<std::unique_ptr<Target>> Target::Make(const std::string& cpu, Effort effo
   InitializeOnce();
   if (IsGpuTarget(cpu)) return MakeGpu(cpu);
   const Host& host = Host::This();
-  std::string message;
-  const llvm::Target* target = llvm::TargetRegistry::lookupTarget(host.triple, message);
-  if (target == nullptr) return UnsupportedError("LLVM: " + message);
   const std::string& name = cpu.empty() ? host.cpu : cpu;
-  const std::unique_ptr<llvm::MCSubtargetInfo> known(
-      target->createMCSubtargetInfo(host.triple, "", ""));
-  if (known == nullptr || !known->isCPUStringValid(name)) {
-    return UnsupportedError(fmt::format("target {}: LLVM has no processor of that name", name),
-                            "llc -mcpu=help lists the names");
-  }
-  llvm::TargetOptions options;
-  options.AllowFPOpFusion = llvm::FPOpFusion::Strict;
+  HLOSCOPE_ASSIGN_OR_RETURN(
+      const llvm::Target* const target,
+      TargetFor(host.triple, name,
+                UnsupportedError(fmt::format("target {}: LLVM has no processor of that name", name),
+                                 "llc -mcpu=help lists the names")));
   std::unique_ptr<Target> out(new Target);
   out->cpu_ = cpu;
   out->effort_ = effort;
   out->machine_.reset(target->createTargetMachine(
-      host.triple, name, cpu.empty() ? host.features : kWithoutByteProducts, options,
+      host.triple, name, cpu.empty() ? host.features : kWithoutByteProducts, ExactOptions(),
       llvm::Reloc::PIC_, llvm::CodeModel::Small,
       effort == Effort::kUsual ? llvm::CodeGenOptLevel::Less : llvm::CodeGenOptLevel::None, true));
   if (out->machine_ == nullptr) return UnsupportedError("LLVM writes no code for " + host.triple);
