@@ -203,6 +203,24 @@ TEST(MakeInputs, TakesTheTighterOfUsesThatExcludeOneAnother) {
   EXPECT_TRUE(Within(0, 2)(Values(inputs.literals[1])));
 }
 
+TEST(MakeInputs, SaysHowMuchInputsTakeThatAreTooLarge) {
+  const auto module = Parse(R"(
+    a = f32[1024,1024] parameter(0)
+    b = (f32[1024], s8[4096]) parameter(1)
+    ROOT r = f32[1024,1024] negate(a))");
+  InputOptions options;
+  options.limits.archive_bytes = (4 << 20) + 8191;
+  const auto too_large = MakeInputs(*module, options);
+  ASSERT_FALSE(too_large.has_value());
+  EXPECT_NE(too_large.error().message.find("need 4202496 bytes"), std::string::npos);
+  ++options.limits.archive_bytes;
+  EXPECT_TRUE(MakeInputs(*module, options).has_value());
+  options.limits.tensor_bytes = 4 << 20;
+  EXPECT_TRUE(MakeInputs(*module, options).has_value());
+  --options.limits.tensor_bytes;
+  EXPECT_FALSE(MakeInputs(*module, options).has_value());
+}
+
 TEST(MakeInputs, DependsOnTheSeedAlone) {
   const char* body =
       "x = f32[64] parameter(0) y = s64[8] parameter(1) z = c64[8] parameter(2)\n"

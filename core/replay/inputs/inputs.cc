@@ -46,7 +46,6 @@ class Generator {
       }
       return Literal::Tuple(std::move(elements));
     }
-    HLOSCOPE_TRY(CheckSize(id, shape));
     eval::RandomBits stream(options_.seed * 0x100000001b3u + leaf_++);
     const uint64_t first = stream.Next();
     InputConstraints zero;
@@ -78,38 +77,48 @@ class Generator {
         late ? "raise --deadline or --limit deadline" : ""});
   }
 
-  Status CheckSize(InstructionId id, const Shape& shape) {
-    const auto bytes = shape.ByteSize();
-    if (!shape.IsArray() || !bytes) {
-      return UnsupportedError(fmt::format("{}: cannot generate a value for {}", module_.name(id),
-                                          hlo::ToString(shape, false)));
-    }
-    const Limits& limits = options_.limits;
-    total_ += *bytes;
-    if (total_ > limits.archive_bytes || *bytes > limits.tensor_bytes) {
-      return EnvironmentError(
-          fmt::format("the inputs need more than {} bytes", limits.archive_bytes),
-          "give smaller inputs, or raise --limit archive");
-    }
-    return {};
-  }
-
   const Module& module_;
   const InputOptions& options_;
   ConstraintFlow flow_;
   std::optional<ConstraintFlow> needed_;  // with edge values: what has to be met all the same
   ValueStyle style_;
   uint64_t leaf_ = 0;
-  int64_t total_ = 0;
 };
+
+// Fails where a parameter has no bytes to make, or all together take more than the limits allow.
+Status CheckSizes(const Module& module, const Limits& limits) {
+  int64_t total = 0;
+  for (const InstructionId parameter : module.Parameters(module.entry_id())) {
+    if (!parameter.valid()) return InputError("a parameter number is missing");
+    for (const auto& [path, leaf] : module.shape(parameter).Leaves()) {
+      if (leaf->IsToken()) continue;
+      const auto bytes = leaf->ByteSize();
+      if (!leaf->IsArray() || !bytes) {
+        return UnsupportedError(fmt::format("{}: cannot generate a value for {}",
+                                            module.name(parameter), hlo::ToString(*leaf, false)));
+      }
+      if (*bytes > limits.tensor_bytes) {
+        return EnvironmentError(fmt::format("{}: an input of {} bytes, more than the {} allowed",
+                                            module.name(parameter), *bytes, limits.tensor_bytes),
+                                "give a smaller input, or raise --limit tensor");
+      }
+      if (__builtin_add_overflow(total, *bytes, &total)) total = INT64_MAX;
+    }
+  }
+  if (total <= limits.archive_bytes) return {};
+  return EnvironmentError(
+      fmt::format("the inputs need {} bytes, more than the {} allowed", total,
+                  limits.archive_bytes),
+      fmt::format("give smaller inputs, or raise --limit archive to {}", total));
+}
 
 }  // namespace
 
 Result<MadeUpInputs> MakeInputs(const Module& module, const InputOptions& options) {
+  HLOSCOPE_TRY(CheckSizes(module, options.limits));
   Generator generator(module, options);
   MadeUpInputs inputs;
   for (InstructionId parameter : module.Parameters(module.entry_id())) {
-    if (!parameter.valid()) return InputError("a parameter number is missing");
     TuplePath path;
     HLOSCOPE_ASSIGN_OR_RETURN(Literal literal,
                               generator.Make(parameter, module.shape(parameter), path));
