@@ -14,7 +14,10 @@ void HandOvers::Add(hlo::InstructionId id, int64_t count, int64_t nanoseconds) {
 }
 
 void HandOvers::Add(const HandOvers& others) {
-  for (const auto& [id, it] : others.all_) Add(id, it.count, it.nanoseconds);
+  for (const auto& [id, it] : others.all_) {
+    Add(id, it.count, it.nanoseconds);
+    AddMoved(id, it.moved_bytes);
+  }
 }
 
 void HandOvers::Tell(const hlo::Module& module, const std::function<Why(hlo::InstructionId)>& why,
@@ -35,7 +38,7 @@ void HandOvers::Tell(const hlo::Module& module, const std::function<Why(hlo::Ins
                             .opcode = opcode,
                             .reason = it_is.reason,
                             .detail = it_is.detail,
-                            .bytes_moved = 0,
+                            .bytes_moved = it.moved_bytes,
                             .time_us = static_cast<double>(it.nanoseconds) / 1e3});
   }
   stream.Take(std::move(executed));

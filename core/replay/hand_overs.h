@@ -16,6 +16,8 @@ class HandOvers {
  public:
   void Add(hlo::InstructionId id, int64_t nanoseconds) { Add(id, 1, nanoseconds); }
   void Add(const HandOvers& others);
+  // Copied between host and device for it.
+  void AddMoved(hlo::InstructionId id, int64_t bytes) { all_[id].moved_bytes += bytes; }
   void Clear() { all_.clear(); }
 
   struct Why {
@@ -27,7 +29,7 @@ class HandOvers {
 
  private:
   struct HandOver {
-    int64_t count = 0, nanoseconds = 0;
+    int64_t count = 0, nanoseconds = 0, moved_bytes = 0;
   };
   void Add(hlo::InstructionId id, int64_t count, int64_t nanoseconds);
 

@@ -9,6 +9,7 @@
 #include "core/compile/compile.h"
 #include "core/compile/kernel_code.h"
 #include "core/replay/capture/run_stream.h"
+#include "core/replay/compiled/plan_run.h"
 #include "core/replay/platform.h"
 #include "core/replay/run_options.h"
 
@@ -28,6 +29,7 @@ struct WrittenCode {
   std::vector<std::unique_ptr<compile::KernelLibrary>> libraries;
   std::map<hlo::InstructionId, std::string> missing;  // kernels without code, and why
   std::shared_ptr<RunListener> listener;              // null: none
+  std::shared_ptr<const PlanDevice> device;           // where plans run; null: the host
 };
 
 class Backend {

@@ -25,6 +25,7 @@ class CompilerExecutable : public EvaluatorExecutable {
     code_.missing = std::move(written.missing);
     const size_t count = compiled_->instructions().size();
     code_.plan = compilation.plan;
+    code_.device = std::move(written.device);
     code_.kernels.resize(count);
     code_.loops.resize(count);
     for (uint32_t i = 0; i < count; ++i) {

@@ -68,15 +68,17 @@ Result<std::optional<Value>> KernelRunner::RunWhole(eval::Machine& machine,
                                                     hlo::ComputationId computation,
                                                     std::span<const Value> arguments) const {
   if (code_.plan == nullptr || computation != code_.plan->computation) return std::nullopt;
-  PlanRun run(code_, machine);
-  HLOSCOPE_ASSIGN_OR_RETURN(std::optional<Value> value, run.Run(arguments));
+  const auto run = code_.device == nullptr ? std::make_unique<PlanRun>(code_, machine)
+                                           : code_.device->Start(code_, machine);
+  HLOSCOPE_ASSIGN_OR_RETURN(std::optional<Value> value, run->Run(arguments));
   const std::lock_guard lock(mutex_);
   if (!value.has_value()) {
     evaluated_.Clear();  // all of it runs again
     return value;
   }
-  counts_.kernels += run.counts().kernels;
-  counts_.library_calls += run.counts().library_calls;
+  counts_.kernels += run->counts().kernels;
+  counts_.library_calls += run->counts().library_calls;
+  for (const auto& [id, bytes] : run->counts().moved_bytes) evaluated_.AddMoved(id, bytes);
   return value;
 }
 

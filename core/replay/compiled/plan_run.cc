@@ -59,10 +59,16 @@ Status RunCode(const KernelCode& code, eval::Machine& machine, const std::byte* 
 Result<std::optional<Value>> PlanRun::Run(std::span<const Value> arguments) {
   addresses_.assign(plan_.buffers.size(), nullptr);
   values_.resize(plan_.buffers.size());
-  if (!Bind(arguments)) return std::nullopt;
   HLOSCOPE_TRY(Allocate());
-  HLOSCOPE_ASSIGN_OR_RETURN(const bool is_done, RunSequence(0));
+  HLOSCOPE_ASSIGN_OR_RETURN(const bool is_bound, Bind(arguments));
+  if (!is_bound) return std::nullopt;
+  HLOSCOPE_ASSIGN_OR_RETURN(const bool is_done, RunAll());
   if (!is_done) return std::nullopt;
+  HLOSCOPE_ASSIGN_OR_RETURN(Value root, TakeRoot());
+  return root;
+}
+
+Result<Value> PlanRun::TakeRoot() {
   for (BufferNumber b = 0; b < plan_.buffers.size(); ++b) {
     const PlannedBuffer& buffer = plan_.buffers[b];
     if (buffer.place != Place::kResult) continue;
@@ -75,12 +81,14 @@ Result<std::optional<Value>> PlanRun::Run(std::span<const Value> arguments) {
   return ValueOf(plan_.module->shape(root), plan_.results, next);
 }
 
-bool PlanRun::Bind(std::span<const Value> arguments) {
+Result<bool> PlanRun::Bind(std::span<const Value> arguments) {
   const auto parameters = plan_.module->Parameters(plan_.computation);
   size_t next = 0;
   for (size_t i = 0; i < parameters.size(); ++i) {
     const Shape& shape = plan_.module->shape(parameters[i]);
-    if (!TakeLeaves(arguments[i], shape, plan_.parameters, next)) return false;
+    HLOSCOPE_ASSIGN_OR_RETURN(const bool is_taken,
+                              TakeLeaves(arguments[i], shape, plan_.parameters, next));
+    if (!is_taken) return false;
   }
   return true;
 }
@@ -132,16 +140,9 @@ Result<bool> PlanRun::RunStep(const PlannedStep& step) {
       if (code_.kernels[step.id.index] == nullptr) return Evaluate(step);
       HLOSCOPE_TRY(RunKernel(step));
       return true;
-    case StepKind::kCopy: {
-      const BufferNumber from = step.operands[0], to = step.results[0];
-      HLOSCOPE_TRY(machine_.ForRanges(
-          plan_.buffers[to].bytes, kBytesPerTurn, [&](IndexRange range) -> Status {
-            std::memcpy(addresses_[to] + range.begin, addresses_[from] + range.begin,
-                        static_cast<size_t>(range.end - range.begin));
-            return {};
-          }));
+    case StepKind::kCopy:
+      HLOSCOPE_TRY(Copy(step.results[0], step.operands[0]));
       return true;
-    }
     case StepKind::kWhile:
       return RunLoop(step);
     case StepKind::kConditional:
@@ -150,6 +151,15 @@ Result<bool> PlanRun::RunStep(const PlannedStep& step) {
       return Evaluate(step);
   }
   return true;
+}
+
+Status PlanRun::Copy(BufferNumber to, BufferNumber from) {
+  return machine_.ForRanges(
+      plan_.buffers[to].bytes, kBytesPerTurn, [&](IndexRange range) -> Status {
+        std::memcpy(addresses_[to] + range.begin, addresses_[from] + range.begin,
+                    static_cast<size_t>(range.end - range.begin));
+        return {};
+      });
 }
 
 Status PlanRun::RunKernel(const PlannedStep& step) {
@@ -181,11 +191,12 @@ Result<bool> PlanRun::RunLoop(const PlannedStep& step) {
     if (ran == 0) deciding = DecidingBuffers(step);
     ran += turns;
     if (!deciding) continue;
-    const std::vector<std::byte> before = BytesOf(*deciding);
+    HLOSCOPE_ASSIGN_OR_RETURN(const std::vector<std::byte> before, BytesOf(*deciding));
     for (int64_t turn = 0; turn < kWatchedTurns; ++turn, ++ran) {
       HLOSCOPE_ASSIGN_OR_RETURN(is_done, RunTurns(step, ran, 1, has_ended));
       if (!is_done || has_ended) return is_done;
-      if (BytesOf(*deciding) == before) return false;
+      HLOSCOPE_ASSIGN_OR_RETURN(const std::vector<std::byte> now, BytesOf(*deciding));
+      if (now == before) return false;
     }
   }
 }
@@ -213,7 +224,8 @@ Result<bool> PlanRun::RunTurns(const PlannedStep& step, int64_t ran, int64_t tur
   for (int64_t turn = 0; turn < turns; ++turn) {
     HLOSCOPE_ASSIGN_OR_RETURN(const bool is_decided, RunSequence(step.sequences[0]));
     if (!is_decided) return false;
-    has_ended = std::to_integer<uint8_t>(*addresses_[step.operands[0]]) == 0;
+    HLOSCOPE_ASSIGN_OR_RETURN(const std::vector<std::byte> decision, BytesOf(step.operands[0]));
+    has_ended = std::to_integer<uint8_t>(decision[0]) == 0;
     if (has_ended) return true;
     HLOSCOPE_ASSIGN_OR_RETURN(const bool is_done, RunSequence(step.sequences[1]));
     if (!is_done) return false;
@@ -248,10 +260,15 @@ std::optional<std::vector<BufferNumber>> PlanRun::DecidingBuffers(const PlannedS
   return out;
 }
 
-std::vector<std::byte> PlanRun::BytesOf(const std::vector<BufferNumber>& buffers) const {
+Result<std::vector<std::byte>> PlanRun::BytesOf(BufferNumber b) const {
+  return std::vector<std::byte>(addresses_[b], addresses_[b] + plan_.buffers[b].bytes);
+}
+
+Result<std::vector<std::byte>> PlanRun::BytesOf(const std::vector<BufferNumber>& buffers) const {
   std::vector<std::byte> out;
   for (const BufferNumber b : buffers) {
-    out.insert(out.end(), addresses_[b], addresses_[b] + plan_.buffers[b].bytes);
+    HLOSCOPE_ASSIGN_OR_RETURN(const std::vector<std::byte> bytes, BytesOf(b));
+    out.insert(out.end(), bytes.begin(), bytes.end());
   }
   return out;
 }
@@ -259,7 +276,8 @@ std::vector<std::byte> PlanRun::BytesOf(const std::vector<BufferNumber>& buffers
 Result<bool> PlanRun::RunBranch(const PlannedStep& step) {
   const hlo::Shape& shape = plan_.module->shape(plan_.module->operands(step.id)[0]);
   const auto count = std::ssize(step.sequences);
-  const int64_t branch = eval::TakenBranch(ValueOf(step.operands[0], shape), count);
+  HLOSCOPE_ASSIGN_OR_RETURN(const Value decision, ValueOf(step.operands[0], shape));
+  const int64_t branch = eval::TakenBranch(decision, count);
   if (branch >= count) return false;
   HLOSCOPE_TRY(machine_.Charge(1));
   return RunSequence(step.sequences[static_cast<size_t>(branch)]);
@@ -270,14 +288,15 @@ Result<bool> PlanRun::Evaluate(const PlannedStep& step) {
   std::vector<Value> operands;
   size_t next = 0;
   for (const InstructionId operand : of) {
-    operands.push_back(ValueOf(plan_.module->shape(operand), step.operands, next));
+    HLOSCOPE_ASSIGN_OR_RETURN(operands.emplace_back(),
+                              ValueOf(plan_.module->shape(operand), step.operands, next));
   }
   HLOSCOPE_ASSIGN_OR_RETURN(const Value value, machine_.RunAlone(step.id, operands));
   next = 0;
   return TakeLeaves(value, plan_.module->shape(step.id), step.results, next);
 }
 
-Value PlanRun::ValueOf(BufferNumber b, const Shape& shape) const {
+Result<Value> PlanRun::ValueOf(BufferNumber b, const Shape& shape) {
   if (shape.IsToken()) return Value::Token();
   const Value& value = values_[b];
   if (value.is_array()) return value.shape() == shape ? value : value.WithShape(shape);
@@ -285,23 +304,25 @@ Value PlanRun::ValueOf(BufferNumber b, const Shape& shape) const {
   return Value::Array(hlo::Literal::View(shape, {addresses_[b], bytes}, nullptr));
 }
 
-Value PlanRun::ValueOf(const Shape& shape, std::span<const BufferNumber> buffers,
-                       size_t& next) const {
+Result<Value> PlanRun::ValueOf(const Shape& shape, std::span<const BufferNumber> buffers,
+                               size_t& next) {
   if (!shape.IsTuple()) return ValueOf(buffers[next++], shape);
   std::vector<Value> elements;
   for (const Shape& element : shape.elements()) {
-    elements.push_back(ValueOf(element, buffers, next));
+    HLOSCOPE_ASSIGN_OR_RETURN(elements.emplace_back(), ValueOf(element, buffers, next));
   }
   return Value::Tuple(std::move(elements));
 }
 
 // False where an array is missing or not of its declared size.
-bool PlanRun::TakeLeaves(const Value& value, const Shape& shape,
-                         std::span<const BufferNumber> buffers, size_t& next) {
+Result<bool> PlanRun::TakeLeaves(const Value& value, const Shape& shape,
+                                 std::span<const BufferNumber> buffers, size_t& next) {
   if (shape.IsTuple()) {
     if (!value.is_tuple() || value.elements().size() != shape.elements().size()) return false;
     for (size_t i = 0; i < shape.elements().size(); ++i) {
-      if (!TakeLeaves(value.elements()[i], shape.elements()[i], buffers, next)) return false;
+      HLOSCOPE_ASSIGN_OR_RETURN(
+          const bool is_taken, TakeLeaves(value.elements()[i], shape.elements()[i], buffers, next));
+      if (!is_taken) return false;
     }
     return true;
   }
@@ -311,22 +332,25 @@ bool PlanRun::TakeLeaves(const Value& value, const Shape& shape,
       std::cmp_not_equal(value.literal().bytes().size(), plan_.buffers[b].bytes)) {
     return false;
   }
+  HLOSCOPE_TRY(TakeLeaf(value, b));
+  return true;
+}
+
+Status PlanRun::TakeLeaf(const Value& value, BufferNumber b) {
   // A hand-over's result in memory that is written again later is copied out of it.
   const PlannedBuffer& buffer = plan_.buffers[b];
   if (buffer.place == Place::kArena || buffer.place == Place::kResult) {
     if (buffer.bytes > 0) {
       std::memcpy(addresses_[b], value.data(), static_cast<size_t>(buffer.bytes));
     }
-    return true;
+    return {};
   }
   values_[b] = value;
   if (IsOurs(value.data())) {
-    auto own = OwnBytes(value);
-    if (!own.has_value()) return false;
-    values_[b] = *std::move(own);
+    HLOSCOPE_ASSIGN_OR_RETURN(values_[b], OwnBytes(value));
   }
   addresses_[b] = const_cast<std::byte*>(values_[b].data());
-  return true;
+  return {};
 }
 
 Result<Value> PlanRun::OwnBytes(const Value& array) {

@@ -12,6 +12,7 @@
 #include "core/ptx/ptx.h"
 #include "core/replay/codegen_entry.h"
 #include "core/replay/compiled/backend.h"
+#include "core/replay/compiled/gpu_launches.h"
 #include "core/replay/pjrt/gpu_architecture.h"
 #include "core/replay/simulated/run_checks.h"
 
@@ -21,8 +22,6 @@ namespace {
 using compile::GpuCode;
 using compile::GpuKernel;
 using hlo::InstructionId;
-
-constexpr int64_t kThreadsOfBlock = 128;
 
 // A parameter of eight bytes that is no address.
 ptx::Argument Number(int64_t value) {
@@ -61,9 +60,13 @@ class RunOfLaunches : public RunListener {
 // A kernel as the launch of its grains, and of its second entry where it has one.
 class LaunchedKernel : public compile::LibraryCall {
  public:
-  LaunchedKernel(const hlo::Module& module, InstructionId id, const ptx::Module& code, GpuKernel kernel,
-           RunOfLaunches& run)
-      : instruction_(module.name(id)), code_(code), kernel_(std::move(kernel)), run_(run) {
+  LaunchedKernel(const hlo::Module& module, InstructionId id, const ptx::Module& code,
+                 GpuKernel kernel, RunOfLaunches& run)
+      : instruction_(module.name(id)),
+        code_(code),
+        launches_(LaunchesOf(kernel)),
+        kernel_(std::move(kernel)),
+        run_(run) {
     for (const InstructionId operand : module.operands(id)) {
       arrays_.push_back(
           {Bytes(module.shape(operand)), fmt::format("operand {}", module.name(operand)), true});
@@ -96,11 +99,8 @@ class LaunchedKernel : public compile::LibraryCall {
       if (arrays_[i].is_written) checks.Written(memory);
     }
     Status status;
-    for (size_t i = 0; status.has_value() && i < kernel_.passes.size(); ++i) {
-      status = Launch(request, kernel_.name, 1, kernel_.passes[i], checks);
-    }
-    if (status.has_value() && !kernel_.finish.empty()) {
-      status = Launch(request, kernel_.finish, kernel_.grains, 0, checks);
+    for (size_t i = 0; status.has_value() && i < launches_.size(); ++i) {
+      status = Launch(request, launches_[i], checks);
     }
     for (size_t i = 0; status.has_value() && i < results_; ++i) {
       checks.CheckResult(instruction_, i, request.arguments[inputs + i].memory);
@@ -120,30 +120,26 @@ class LaunchedKernel : public compile::LibraryCall {
     return static_cast<size_t>(shape.ByteSize().value_or(0));
   }
 
-  // So many threads as have `each` grains.
-  Status Launch(ptx::LaunchRequest request, const std::string& entry, int64_t each, int64_t pass,
-                RunChecks& checks) const {
-    const int64_t threads = (kernel_.grains - 1) / each + 1;
-    const int64_t of_block = std::min(kThreadsOfBlock, threads);
-    request.entry = entry;
-    request.grid[0] = static_cast<uint32_t>((threads - 1) / of_block + 1);
-    request.block[0] = static_cast<uint32_t>(of_block);
-    for (const int64_t number : {kernel_.grains, each, pass}) {
-      request.arguments.push_back(Number(number));
-    }
+  Status Launch(ptx::LaunchRequest request, const GpuLaunch& launch, RunChecks& checks) const {
+    request.entry = launch.entry;
+    request.grid = launch.grid;
+    request.block = launch.block;
+    for (const int64_t number : launch.numbers) request.arguments.push_back(Number(number));
     const LaunchedFor launched{
         instruction_, [&](size_t i) { return i < arrays_.size() ? arrays_[i].name : "a number"; }};
     HLOSCOPE_ASSIGN_OR_RETURN(const ptx::LaunchResult result,
                               checks.Launch(launched, code_, request, run_.HowToLaunch()));
     if (result.fault) return InternalError("our own code for a GPU: " + result.fault->ToString());
     if (result.counters.padding_bytes > 0) {
-      return InternalError(fmt::format("our own code for a GPU: {} reads behind an array", entry));
+      return InternalError(
+          fmt::format("our own code for a GPU: {} reads behind an array", launch.entry));
     }
     return {};
   }
 
   std::string instruction_;
   const ptx::Module& code_;
+  std::vector<GpuLaunch> launches_;
   GpuKernel kernel_;
   RunOfLaunches& run_;
   std::vector<KernelArray> arrays_;  // operands, results, scratch
