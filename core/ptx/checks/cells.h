@@ -31,35 +31,60 @@ struct Stamp {
 };
 
 // Stamps of neighbouring cells, apart so that they can be gone through as vectors.
-struct Stamps {
-  static constexpr uint32_t kCount = 512;
-  uint32_t interval[kCount], who[kCount];
+class Stamps {
+ public:
+  explicit Stamps(uint32_t count)
+      : parts_(std::make_unique<uint32_t[]>(2 * size_t{count})),
+        interval(parts_.get()),
+        who(parts_.get() + count) {}
 
   Stamp Get(uint32_t i) const { return {interval[i], who[i]}; }
   void Set(uint32_t i, Stamp stamp) {
     interval[i] = stamp.interval;
     who[i] = stamp.who;
   }
+
+ private:
+  std::unique_ptr<uint32_t[]> parts_;
+
+ public:
+  uint32_t *const interval, *const who;
 };
 
 // What was never read has no stamps of reads.
 struct CellPage {
+  explicit CellPage(uint32_t cells) : count(cells), write(cells) {}
+  Stamps& Reads() { return Made(read); }
+  Stamps& OtherReads() { return Made(other_read); }
+
+  uint32_t count;
   Stamps write;
   std::unique_ptr<Stamps> read;
   std::unique_ptr<Stamps> other_read;  // of another warp, or another block, than `read`
+
+ private:
+  Stamps& Made(std::unique_ptr<Stamps>& stamps) const {
+    if (stamps == nullptr) stamps = std::make_unique<Stamps>(count);
+    return *stamps;
+  }
 };
 
-// Cells by number; they take memory only where they were asked for.
+// Cells by number; pages take memory only where they were asked for.
 class CellTable {
  public:
+  explicit CellTable(uint32_t page_cells = 512) : page_cells_(page_cells) {}
+
+  uint32_t page_cells() const { return page_cells_; }
+  uint32_t IndexOf(uint64_t number) const { return static_cast<uint32_t>(number % page_cells_); }
   CellPage& PageOf(uint64_t number) {
-    const uint64_t page = number / Stamps::kCount;
-    if (page >= pages_.size()) pages_.resize(page + 1);
-    if (pages_[page] == nullptr) pages_[page] = std::make_unique<CellPage>();
-    return *pages_[page];
+    const uint64_t page = number / page_cells_;
+    return page < pages_.size() && pages_[page] != nullptr ? *pages_[page] : Make(page);
   }
 
  private:
+  CellPage& Make(uint64_t page);
+
+  uint32_t page_cells_;
   std::vector<std::unique_ptr<CellPage>> pages_;
 };
 

@@ -79,6 +79,8 @@ void Checker::Starts(Block& block, uint64_t index) {
   ordered_ = false;
   clocks_.Start(static_cast<uint32_t>(block.warps.size()), shadow_.interval);
   block_starts_.emplace_back(clocks_.first(), index);
+  const auto cells = static_cast<uint32_t>(block.shared.size() / facts_.shared_grain + 1);
+  if (shared_cells_.page_cells() < cells) shared_cells_ = CellTable(cells);
   if (!launch_.uninitialised) return;
   shared_unwritten_.Assign(block.shared.size(), true);
   if (block.local_bytes > 0)

@@ -6,12 +6,14 @@
 #include <string>
 #include <vector>
 
+#include "core/ptx/checks/cell_lanes.h"
 #include "core/ptx/checks/clocks.h"
 #include "core/ptx/checks/findings.h"
 #include "core/ptx/checks/race_search.h"
 #include "core/ptx/checks/register_poison.h"
 #include "core/ptx/checks/shadow_memory.h"
 #include "core/ptx/machine/observer.h"
+#include "core/ptx/machine/steps.h"
 
 namespace hloscope::ptx {
 
@@ -71,18 +73,34 @@ class Checker final : public Observer {
     uint64_t of[kLanes];
   };
 
-  // All lanes, one behind the other without gaps.
-  struct Row {
-    Spot spot;  // of the first lane
-    uint32_t bytes = 0;
-    CellPage* page = nullptr;  // where races are looked for; cells from `first` on
-    uint32_t first = 0, cells = 0, each = 0;
-  };
+  static constexpr uint32_t kMostBytes = 32;  // of a lane, where all are looked at together
 
-  std::optional<Row> RowOf(const Warp& warp, const Addresses& addresses);
-  // False, with nothing done, where the lanes have to be looked at one by one.
-  bool CheckReadRow(const Warp& warp, const Row& row);
-  bool CheckWriteRow(const Warp& warp, const Row& row, const std::byte* values);
+  // Where all lanes of an access go, inside one memory and at multiples of their size.
+  struct Area {
+    Spot spot;            // where the memory begins
+    uint64_t at[kLanes];  // in its sets; of lanes that do not take part, that of one that does
+    bool is_row = false;  // all lanes, one behind the other without gaps
+    Spot SpotOf(uint32_t lane, uint32_t cell) const;
+  };
+  struct Cells {
+    CellAccess access;
+    CellPage* all = nullptr;   // of shared memory: all lanes' cells are on it
+    CellPage* row = nullptr;   // of an argument, where all of a row are on it
+    uint64_t numbers[kLanes];  // of an argument: which cells
+  };
+  // False: the lanes have to be looked at one by one.
+  bool FindArea(const Warp& warp, const Addresses& addresses, Area& area);
+  // A read of all lanes where nothing is to be found; else false, and they have to be looked at one
+  // by one.
+  bool CheckReadOfAll(const Warp& warp, const Addresses& addresses);
+  // The same of a write of what is known to be written: `values` lane by lane. Null: a copy that
+  // goes on beside the warp.
+  bool CheckWriteOfAll(const Warp& warp, const Addresses& addresses, const std::byte* values);
+  bool FindCells(const Warp& warp, const Addresses& addresses, const Area& area, Cells& cells);
+  bool CheckWrittenCells(const Warp& warp, const Addresses& addresses, const Area& area,
+                         const std::byte* values);
+  RaceSearch SearchIn(const Spot& spot, const Warp& warp) const;
+  Stamp StampOf(const Warp& warp, uint32_t lane, bool is_async) const;
   Addresses AddressesOf(const Warp& warp, const Instruction& in, StateSpace space, Slot slot,
                         uint32_t which, uint32_t bytes, uint32_t mask) const;
   Spot SpotOf(const Warp& warp, StateSpace space, uint64_t address, uint32_t lane);
@@ -133,7 +151,8 @@ class Checker final : public Observer {
   bool ordered_ = false;  // the block has watched what others write
   std::vector<std::pair<uint32_t, uint64_t>> block_starts_;  // first interval, block
   Clocks clocks_;
-  CellTable shared_cells_;
+  CellTable shared_cells_;  // one page
+  const CellSteps& cell_steps_ = VectorUnits().back().cell_steps();
   ByteSet shared_unwritten_, local_unwritten_;
   std::vector<RegisterPoison> poison_;  // by warp
   // Of the instruction in execution: its accesses are known and those told are not wanted, or they

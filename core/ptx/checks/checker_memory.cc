@@ -4,12 +4,11 @@
 #include <cstring>
 
 #include "core/ptx/checks/checker.h"
+#include "core/ptx/checks/same_bytes.h"
 #include "core/ptx/machine/access.h"
 
 namespace hloscope::ptx {
 namespace {
-
-constexpr uint32_t kMostRowBytes = 32;  // of a lane
 
 constexpr uint64_t Low(uint32_t count) {
   return count >= 64 ? ~uint64_t{0} : (uint64_t{1} << count) - 1;
@@ -19,40 +18,6 @@ constexpr uint64_t Low(uint32_t count) {
 uint8_t Loaded(uint64_t poison, const Instruction& in, uint32_t bytes) {
   const auto bits = static_cast<uint8_t>(poison & Low(bytes));
   return bits != 0 && RowOf(in.type).kind == TypeKind::kSigned ? 0xff : bits;
-}
-
-template <typename T>
-bool AllDiffer(const std::byte* a, const std::byte* b, uint32_t bytes) {
-  uint32_t equal = 0;
-  for (uint32_t i = 0; i < bytes / sizeof(T); ++i) {
-    T x, y;
-    std::memcpy(&x, a + i * sizeof(T), sizeof(T));
-    std::memcpy(&y, b + i * sizeof(T), sizeof(T));
-    equal |= x == y;
-  }
-  return equal == 0;
-}
-
-bool IsSame(const std::byte* a, const std::byte* b, uint32_t bytes) {
-  if (bytes == 4) return !AllDiffer<uint32_t>(a, b, 4);
-  if (bytes == 2) return !AllDiffer<uint16_t>(a, b, 2);
-  return std::memcmp(a, b, bytes) == 0;
-}
-
-// Whether no part of `grain` bytes is the same.
-bool DiffersEverywhere(const std::byte* a, const std::byte* b, uint32_t bytes, uint32_t grain) {
-  switch (grain) {
-    case 1:
-      return AllDiffer<uint8_t>(a, b, bytes);
-    case 2:
-      return AllDiffer<uint16_t>(a, b, bytes);
-    case 4:
-      return AllDiffer<uint32_t>(a, b, bytes);
-    case 8:
-      return AllDiffer<uint64_t>(a, b, bytes);
-    default:
-      return false;
-  }
 }
 
 template <typename T>
@@ -103,16 +68,25 @@ bool Checker::IsPlain(const Addresses& a) const {
           !argument.region->unwritten.AnyIn(argument.offset + begin, argument.offset + end));
 }
 
+RaceSearch Checker::SearchIn(const Spot& spot, const Warp& warp) const {
+  return {clocks_, spot.window == kSharedWindow ? clocks_.first() : floor_,
+          warp.first_thread / kLanes};
+}
+Stamp Checker::StampOf(const Warp& warp, uint32_t lane, bool is_async) const {
+  const uint32_t number = warp.first_thread / kLanes;
+  return Stamp::Of(clocks_.Now(is_async ? kLanes + number : number), block_->pc, is_async,
+                   warp.first_thread + lane);
+}
+
 void Checker::CheckRead(const Warp& warp, uint32_t lane, const Spot& spot, uint32_t bytes) {
   if (spot.cells == nullptr) return;
   const auto end = static_cast<uint32_t>(std::min<uint64_t>(bytes, spot.held));
-  const bool shared = spot.window == kSharedWindow;
   const uint32_t thread = warp.first_thread + lane;
-  const RaceSearch search(clocks_, shared ? clocks_.first() : floor_, thread / kLanes);
-  const Stamp me = Stamp::Of(clocks_.Now(thread / kLanes), block_->pc, false, thread);
+  const RaceSearch search = SearchIn(spot, warp);
+  const Stamp me = StampOf(warp, lane, false);
   for (uint32_t i = 0; i < end; i += spot.grain) {
     const uint64_t cell = (spot.at + i) / spot.grain;
-    const auto found = search.Read(spot.cells->PageOf(cell), cell % Stamps::kCount, me);
+    const auto found = search.Read(spot.cells->PageOf(cell), spot.cells->IndexOf(cell), me);
     if (!found) continue;
     Spot at = spot;
     at.offset += i;
@@ -123,17 +97,16 @@ void Checker::CheckRead(const Warp& warp, uint32_t lane, const Spot& spot, uint3
 void Checker::CheckWrite(const Warp& warp, uint32_t lane, const Spot& spot, const std::byte* values,
                          uint32_t bytes, bool is_async) {
   if (spot.cells == nullptr || bytes > spot.held) return;
-  const bool shared = spot.window == kSharedWindow;
-  const uint32_t thread = warp.first_thread + lane, number = thread / kLanes;
-  const RaceSearch search(clocks_, shared ? clocks_.first() : floor_, number);
-  const uint32_t now = clocks_.Now(is_async ? kLanes + number : number);
-  const Stamp me = Stamp::Of(now, block_->pc, is_async, thread);
+  const uint32_t thread = warp.first_thread + lane;
+  const RaceSearch search = SearchIn(spot, warp);
+  const Stamp me = StampOf(warp, lane, is_async);
   for (uint32_t i = 0; i < bytes; i += spot.grain) {
     const uint32_t size = std::min(spot.grain, bytes - i);
     // What a copy brings comes later: what is there now says nothing.
     const bool changes = is_async || !IsSame(spot.data + i, values + i, size);
     const uint64_t cell = (spot.at + i) / spot.grain;
-    const auto found = search.Write(spot.cells->PageOf(cell), cell % Stamps::kCount, me, changes);
+    const auto found =
+        search.Write(spot.cells->PageOf(cell), spot.cells->IndexOf(cell), me, changes);
     if (!found) continue;
     Spot at = spot;
     at.offset += i;
@@ -167,52 +140,6 @@ void Checker::Poison(const Warp& warp, uint32_t lane, const Spot& spot, uint32_t
   spot.unwritten->Put(spot.at, bytes, poison);
 }
 
-// Rows are gone through as a whole where nothing is to be found; a row over the end of a page is
-// not.
-std::optional<Checker::Row> Checker::RowOf(const Warp& warp, const Addresses& a) {
-  if (a.mask != kAllLanes || a.bytes > kMostRowBytes || (a.bytes & (a.bytes - 1)) != 0)
-    return std::nullopt;
-  uint64_t differs = 0;
-  for (uint32_t l = 0; l < kLanes; ++l) differs |= a.of[l] ^ (a.of[0] + l * a.bytes);
-  if (differs != 0) return std::nullopt;
-  Row row{SpotOf(warp, a.space, a.of[0], 0), a.bytes * kLanes};
-  const Spot& spot = row.spot;
-  if (!spot.inside || spot.held < row.bytes || spot.window == kLocalWindow) return std::nullopt;
-  if (spot.cells == nullptr) return row;
-  const uint64_t cell = spot.at / spot.grain;
-  row.first = cell % Stamps::kCount;
-  row.cells = row.bytes / spot.grain;
-  row.each = a.bytes / spot.grain;
-  if (spot.at % spot.grain != 0 || row.first + row.cells > Stamps::kCount) return std::nullopt;
-  row.page = &spot.cells->PageOf(cell);
-  return row;
-}
-
-bool Checker::CheckReadRow(const Warp& warp, const Row& row) {
-  const Spot& spot = row.spot;
-  if (spot.unwritten != nullptr && spot.unwritten->AnyIn(spot.at, spot.at + row.bytes))
-    return false;
-  if (spot.cells == nullptr) return true;
-  const uint32_t number = warp.first_thread / kLanes;
-  const RaceSearch search(clocks_, spot.window == kSharedWindow ? clocks_.first() : floor_, number);
-  const Stamp me = Stamp::Of(clocks_.Now(number), block_->pc, false, warp.first_thread);
-  return search.ReadRow(*row.page, row.first, row.cells, row.each, me);
-}
-
-bool Checker::CheckWriteRow(const Warp& warp, const Row& row, const std::byte* values) {
-  const Spot& spot = row.spot;
-  if (spot.cells != nullptr) {
-    if (!DiffersEverywhere(spot.data, values, row.bytes, spot.grain)) return false;
-    const uint32_t number = warp.first_thread / kLanes;
-    const RaceSearch search(clocks_, spot.window == kSharedWindow ? clocks_.first() : floor_,
-                            number);
-    const Stamp me = Stamp::Of(clocks_.Now(number), block_->pc, false, warp.first_thread);
-    if (!search.WriteRow(*row.page, row.first, row.cells, row.each, me)) return false;
-  }
-  if (spot.unwritten != nullptr) spot.unwritten->Fill(spot.at, spot.at + row.bytes, false);
-  return true;
-}
-
 void Checker::Load(Warp& warp, const Instruction& in, const Slot* s, uint32_t mask) {
   const uint32_t width = in.vector_width(), bytes = BytesOf(in.type);
   const Addresses addresses =
@@ -225,9 +152,7 @@ void Checker::Load(Warp& warp, const Instruction& in, const Slot* s, uint32_t ma
   if (IsOrdered(in) && facts_.orders_blocks) ordered_ = true;
   const auto done = [&] {
     if (IsPlain(addresses)) return true;
-    if (IsOrdered(in)) return false;
-    const std::optional<Row> row = RowOf(warp, addresses);
-    return row.has_value() && CheckReadRow(warp, *row);
+    return !IsOrdered(in) && CheckReadOfAll(warp, addresses);
   };
   if (!done()) {
     Spot spot;
@@ -262,12 +187,10 @@ void Checker::Store(Warp& warp, const Instruction& in, const Slot* s, uint32_t m
       CheckOperand(warp, Slot{in.guard, 0}, mask, "stores or not by what nobody wrote");
     for (uint32_t v = 0; v < width; ++v) lanes[v] = PoisonOf(warp).Get(s[1 + v]);
   }
-  if (!poisoned && !IsOrdered(in)) {
-    if (const std::optional<Row> row = RowOf(warp, addresses)) {
-      std::byte values[kLanes * kMostRowBytes];
-      if (row->spot.cells != nullptr) GatherStored(warp, s + 1, width, bytes, values);
-      if (CheckWriteRow(warp, *row, values)) return;
-    }
+  if (!poisoned && !IsOrdered(in) && addresses.bytes <= kMostBytes) {
+    std::byte values[kLanes * kMostBytes];
+    if (launch_.race) GatherStored(warp, s + 1, width, bytes, values);
+    if (CheckWriteOfAll(warp, addresses, values)) return;
   }
   Spot spot;
   for (uint32_t l = 0; l < kLanes; ++l) {
@@ -321,27 +244,42 @@ void Checker::Copy(Warp& warp, const Instruction& in, const Slot* s, uint32_t ma
     CheckOperand(warp, s[0], mask, "copies to an address that nobody wrote");
     CheckOperand(warp, s[1], mask, "copies from an address that nobody wrote");
   }
+  Addresses from = AddressesOf(warp, in, StateSpace::kGlobal, s[1], 1, in.value, mask);
+  const Addresses to = AddressesOf(warp, in, StateSpace::kShared, s[0], 0, in.value, mask);
+  uint32_t taken[kLanes];  // bytes that a lane reads; the rest of what it writes is zero
+  for (uint32_t l = 0; l < kLanes; ++l) {
+    taken[l] = in.value;
+    if (in.operation == Operation::kCpAsyncIgnore) {
+      if ((ReadMask(warp, s[2]) >> l & 1) != 0) taken[l] = 0;
+    } else if (s[2].present()) {
+      taken[l] = std::min(in.value, static_cast<uint32_t>(ReadLane(warp, s[2], l)));
+    }
+    if (taken[l] != in.value) from.mask &= ~(1u << l);
+  }
+  const bool whole =
+      std::ranges::all_of(taken, [&](uint32_t n) { return n == 0 || n == in.value; });
+  if (whole && (from.mask == 0 || IsPlain(from) || CheckReadOfAll(warp, from)) &&
+      CheckWriteOfAll(warp, to, nullptr)) {
+    return;
+  }
   for (uint32_t l = 0; l < kLanes; ++l) {
     if ((mask >> l & 1) == 0) continue;
-    uint32_t bytes = in.value;
-    if (in.operation == Operation::kCpAsyncIgnore) {
-      if ((ReadMask(warp, s[2]) >> l & 1) != 0) bytes = 0;
-    } else if (s[2].present()) {
-      bytes = std::min(bytes, static_cast<uint32_t>(ReadLane(warp, s[2], l)));
-    }
     uint64_t poison = 0;
-    if (bytes > 0) {
-      const Spot from = SpotOf(warp, StateSpace::kGlobal, AddressOf(warp, in, s[1], l, 1), l);
-      if (!from.inside) continue;
-      CheckRead(warp, l, from, bytes);
-      poison = PoisonOf(from, bytes);
+    if (taken[l] > 0) {
+      const Spot spot = SpotOf(warp, StateSpace::kGlobal, from.of[l], l);
+      if (!spot.inside) continue;
+      CheckRead(warp, l, spot, taken[l]);
+      poison = PoisonOf(spot, taken[l]);
     }
-    const Spot to = SpotOf(warp, StateSpace::kShared, AddressOf(warp, in, s[0], l), l);
-    if (!to.inside) continue;
-    CheckWrite(warp, l, to, nullptr, in.value, true);
-    Poison(warp, l, to, in.value, poison);
+    const Spot spot = SpotOf(warp, StateSpace::kShared, to.of[l], l);
+    if (!spot.inside) continue;
+    CheckWrite(warp, l, spot, nullptr, in.value, true);
+    Poison(warp, l, spot, in.value, poison);
   }
 }
+
+// The lanes whose addresses are of rows.
+constexpr uint32_t RowLanes(uint32_t matrices) { return static_cast<uint32_t>(Low(8 * matrices)); }
 
 // Row i of matrix x lies where lane 8 * x + i says; lane l gets two elements of row l / 4.
 void Checker::LoadMatrices(Warp& warp, const Instruction& in, const Slot* s, uint32_t mask) {
@@ -350,13 +288,17 @@ void Checker::LoadMatrices(Warp& warp, const Instruction& in, const Slot* s, uin
   if (follows) CheckOperand(warp, s[matrices], mask, "loads from an address that nobody wrote");
   uint64_t rows[kLanes] = {};
   uint64_t any = 0;
-  Spot spot;
-  for (uint32_t l = 0; l < 8 * matrices; ++l) {
-    Move(spot, warp, ModifierStateSpace(in), AddressOf(warp, in, s[matrices], l), l);
-    if (!spot.inside) continue;
-    CheckRead(warp, l, spot, 16);
-    rows[l] = PoisonOf(spot, 16);
-    any |= rows[l];
+  const Addresses addresses =
+      AddressesOf(warp, in, ModifierStateSpace(in), s[matrices], 0, 16, RowLanes(matrices));
+  if (!CheckReadOfAll(warp, addresses)) {
+    Spot spot;
+    for (uint32_t l = 0; l < 8 * matrices; ++l) {
+      Move(spot, warp, addresses.space, addresses.of[l], l);
+      if (!spot.inside) continue;
+      CheckRead(warp, l, spot, 16);
+      rows[l] = PoisonOf(spot, 16);
+      any |= rows[l];
+    }
   }
   if (!follows || (any == 0 && !PoisonOf(warp).any())) return;
   const bool trans = ModifierTrans(in) == Trans::kOn;
@@ -395,9 +337,14 @@ void Checker::StoreMatrices(Warp& warp, const Instruction& in, const Slot* s, ui
       put(trans ? j + 1 : i, trans ? i : j + 1, 1);
     }
   }
+  const Addresses addresses =
+      AddressesOf(warp, in, ModifierStateSpace(in), s[0], 0, 16, RowLanes(matrices));
+  const bool poisoned = std::ranges::any_of(rows, [](uint64_t row) { return row != 0; });
+  if (!poisoned && CheckWriteOfAll(warp, addresses, reinterpret_cast<const std::byte*>(values)))
+    return;
   Spot spot;
   for (uint32_t l = 0; l < 8 * matrices; ++l) {
-    Move(spot, warp, ModifierStateSpace(in), AddressOf(warp, in, s[0], l), l);
+    Move(spot, warp, addresses.space, addresses.of[l], l);
     if (!spot.inside) continue;
     CheckWrite(warp, l, spot, reinterpret_cast<const std::byte*>(values[l / 8][l % 8]), 16, false);
     Poison(warp, l, spot, 16, rows[l]);

@@ -12,6 +12,7 @@ void Clocks::Start(uint32_t warps, uint32_t& interval) {
   barriers_.clear();
   for (uint32_t w = 0; w < warps; ++w) {
     known_[w].fill(interval - 1);
+    known_[w][w] = kAll;
     known_of_all_[w] = interval - 1;
     groups_[w].clear();
   }
@@ -21,15 +22,14 @@ void Clocks::Meet(uint32_t participants, uint32_t& interval) {
   Row all{};
   for (uint32_t w = 0; w < kLanes; ++w) {
     if ((participants >> w & 1) == 0) continue;
-    for (uint32_t a = 0; a < kAgents; ++a) all[a] = std::max(all[a], known_[w][a]);
-    all[w] = std::max(all[w], now_[w]);
+    for (uint32_t a = 0; a < kAgents; ++a)
+      all[a] = std::max(all[a], a == w ? now_[w] : known_[w][a]);
   }
   ++interval;
   for (uint32_t w = 0; w < kLanes; ++w) {
     if ((participants >> w & 1) == 0) continue;
-    known_[w] = all;
     now_[w] = interval;
-    Summarise(w);
+    Learn(w, all);
   }
 }
 
@@ -53,21 +53,20 @@ void Clocks::Arrive(uint32_t agent, uint64_t barrier, uint32_t& interval) {
   row[agent] = std::max(row[agent], now_[agent]);
   now_[agent] = ++interval;
   if (agent >= kLanes) return;
-  for (uint32_t a = 0; a < kAgents; ++a) row[a] = std::max(row[a], known_[agent][a]);
+  for (uint32_t a = 0; a < kAgents; ++a)
+    if (a != agent) row[a] = std::max(row[a], known_[agent][a]);
 }
 
 void Clocks::Leave(uint32_t warp, uint64_t barrier) {
   const auto found = barriers_.find(barrier);
   if (found == barriers_.end()) return;
-  for (uint32_t a = 0; a < kAgents; ++a)
-    known_[warp][a] = std::max(known_[warp][a], found->second[a]);
-  Summarise(warp);
+  Learn(warp, found->second);
 }
 
-void Clocks::Summarise(uint32_t warp) {
-  uint32_t least = ~uint32_t{0};
-  for (uint32_t w = 0; w < warps_; ++w)
-    if (w != warp) least = std::min(least, known_[warp][w]);
+void Clocks::Learn(uint32_t warp, const Row& row) {
+  for (uint32_t a = 0; a < kAgents; ++a) known_[warp][a] = std::max(known_[warp][a], row[a]);
+  uint32_t least = kAll;
+  for (uint32_t w = 0; w < warps_; ++w) least = std::min(least, known_[warp][w]);
   known_of_all_[warp] = least;
 }
 

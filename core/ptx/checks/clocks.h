@@ -36,14 +36,14 @@ class Clocks {
   uint32_t Now(uint32_t agent) const { return now_[agent]; }
   // What `warp` knows of every other warp of the block; of itself it knows all.
   uint32_t KnownOfAll(uint32_t warp) const { return known_of_all_[warp]; }
-  // Whether `warp` knows that what `agent` did in `interval` of this block is done.
-  bool Knows(uint32_t warp, uint32_t agent, uint32_t interval) const {
-    return warp == agent || interval <= known_[warp][agent];
-  }
+  // By agent: the last of its intervals that `warp` knows to be done; of itself all are.
+  const uint32_t* KnownTo(uint32_t warp) const { return known_[warp].data(); }
 
  private:
   using Row = std::array<uint32_t, kAgents>;
-  void Summarise(uint32_t warp);
+  static constexpr uint32_t kAll = ~uint32_t{0};
+  // A warp learns what is behind a barrier.
+  void Learn(uint32_t warp, const Row& row);
 
   uint32_t warps_ = 0;
   uint32_t first_ = 0;

@@ -5,11 +5,16 @@
 
 namespace hloscope::ptx {
 
+CellPage& CellTable::Make(uint64_t page) {
+  if (page >= pages_.size()) pages_.resize(page + 1);
+  pages_[page] = std::make_unique<CellPage>(page_cells_);
+  return *pages_[page];
+}
+
 // One of another block is not given up for one of this block.
 void RaceSearch::KeepOther(CellPage& page, uint32_t i, Stamp read) const {
-  if (page.other_read == nullptr) page.other_read = std::make_unique<Stamps>();
-  if (IsOfOtherBlock(read.interval) || !IsOfOtherBlock(page.other_read->interval[i]))
-    page.other_read->Set(i, read);
+  Stamps& other = page.OtherReads();
+  if (IsOfOtherBlock(read.interval) || !IsOfOtherBlock(other.interval[i])) other.Set(i, read);
 }
 
 bool RaceSearch::AllOrdered(const Stamps& stamps, uint32_t i, uint32_t count) const {
@@ -30,11 +35,11 @@ bool RaceSearch::AllOrdered(const Stamps& stamps, uint32_t i, uint32_t count) co
 
 bool RaceSearch::ReadRow(CellPage& page, uint32_t i, uint32_t count, uint32_t each,
                          Stamp me) const {
-  if (page.read == nullptr) page.read = std::make_unique<Stamps>();
-  if (!AllOrdered(page.write, i, count) || !AllOrdered(*page.read, i, count)) return false;
+  Stamps& read = page.Reads();
+  if (!AllOrdered(page.write, i, count) || !AllOrdered(read, i, count)) return false;
   const int shift = std::countr_zero(each);
-  for (uint32_t k = 0; k < count; ++k) page.read->interval[i + k] = me.interval;
-  for (uint32_t k = 0; k < count; ++k) page.read->who[i + k] = me.who + (k >> shift);
+  for (uint32_t k = 0; k < count; ++k) read.interval[i + k] = me.interval;
+  for (uint32_t k = 0; k < count; ++k) read.who[i + k] = me.who + (k >> shift);
   return true;
 }
 

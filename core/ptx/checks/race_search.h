@@ -28,8 +28,7 @@ class RaceSearch {
 
   std::optional<Collision> Read(CellPage& page, uint32_t i, Stamp me) const {
     const Stamp write = page.write.Get(i);
-    if (page.read == nullptr) page.read = std::make_unique<Stamps>();
-    if (page.read->Get(i) != me) NoteRead(page, i, me);
+    if (page.Reads().Get(i) != me) NoteRead(page, i, me);
     if (IsOrdered(write, me)) return std::nullopt;
     return Found(write, true);
   }
@@ -59,7 +58,8 @@ class RaceSearch {
   bool IsOrdered(Stamp earlier, Stamp me) const {
     if (earlier.interval < floor_) return true;
     if (earlier.interval < first_) return false;
-    return earlier.agent() == me.agent() || clocks_.Knows(warp_, earlier.agent(), earlier.interval);
+    return earlier.agent() == me.agent() ||
+           earlier.interval <= clocks_.KnownTo(warp_)[earlier.agent()];
   }
   bool IsOfOtherBlock(uint32_t interval) const { return interval >= floor_ && interval < first_; }
   Collision Found(Stamp earlier, bool writes) const {

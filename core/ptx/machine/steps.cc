@@ -6,19 +6,21 @@ namespace hloscope::ptx {
 #ifdef HLOSCOPE_HAS_UNITS
 namespace avx2_unit {
 Step LaneStep(const Instruction& instruction);
-}
+const CellSteps& UnitCellSteps();
+}  // namespace avx2_unit
 namespace avx512_unit {
 Step LaneStep(const Instruction& instruction);
-}
+const CellSteps& UnitCellSteps();
+}  // namespace avx512_unit
 #endif
 
 namespace {
 
 constexpr VectorUnit kUnits[] = {
-    {"any", any_unit::LaneStep},
+    {"any", any_unit::LaneStep, any_unit::UnitCellSteps},
 #ifdef HLOSCOPE_HAS_UNITS
-    {"avx2", avx2_unit::LaneStep},
-    {"avx512", avx512_unit::LaneStep},
+    {"avx2", avx2_unit::LaneStep, avx2_unit::UnitCellSteps},
+    {"avx512", avx512_unit::LaneStep, avx512_unit::UnitCellSteps},
 #endif
 };
 

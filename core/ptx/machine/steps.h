@@ -9,6 +9,8 @@
 
 namespace hloscope::ptx {
 
+struct CellSteps;  // checks/cell_lanes.h
+
 // Compiled for each generation of vector units; all have the same bits.
 inline namespace HLOSCOPE_UNIT {
 
@@ -24,6 +26,7 @@ Step MatrixStep(const Instruction& instruction);  // tensor cores and matrices i
 
 // The first of them that knows the instruction; nullptr for none.
 Step LaneStep(const Instruction& instruction);
+const CellSteps& UnitCellSteps();  // the search for races
 
 }  // namespace HLOSCOPE_UNIT
 
@@ -36,6 +39,7 @@ Step TensorMultiplyStep(const Instruction& instruction);
 struct VectorUnit {
   std::string_view name;
   Step (*step_of)(const Instruction&);
+  const CellSteps& (*cell_steps)();
 };
 
 // Those that this processor has, the best last.
