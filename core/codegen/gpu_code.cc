@@ -64,6 +64,7 @@ void Emit(const hlo::Module& module, llvm::Module& code, Batch& batch) {
     kernel.name = name;
     if (emitted.has_finish) kernel.finish = name + kFinishSuffix;
     kernel.grains = emitted.code.grains;
+    kernel.block = emitted.block;
     kernel.passes = emitted.passes.empty() ? std::vector<int64_t>{0} : emitted.passes;
     kernel.scratch_bytes = emitted.code.scratch_bytes;
     kernel.in_place = emitted.code.in_place;

@@ -48,6 +48,9 @@ std::vector<InstructionId> FindKernels(const Module& module, const CompileOption
     const InstructionId id(i);
     if (options.keep_values && module[id].opcode == hlo::Opcode::kFusion) continue;
     if (options.library_calls && IsLibraryCall(module, id)) continue;
+    const bool is_fft = options.fft_kernels && module[id].opcode == hlo::Opcode::kFft &&
+                        IsLibraryCall(module, id) && runs[module[id].computation.index];
+    if (is_fft) kernels.push_back(id);
     if (runs[module[id].computation.index] && !KeepsBytes(module, id) && IsKernel(module, id)) {
       kernels.push_back(id);
     }

@@ -23,6 +23,7 @@ struct CompileOptions {
   bool keep_values = false;
   // False: no dot or convolution is a call of a library, kernels do it.
   bool library_calls = true;
+  bool fft_kernels = false;  // Fourier transforms are kernels, as core/codegen has them for GPUs
 };
 
 // What a pass made of a module.

@@ -13,14 +13,21 @@
 namespace hloscope::compile {
 
 // A kernel has the parameters (operands…, results…, scratch, grains, each, pass), addresses but for
-// the last three, which are s64. Threads are counted over the blocks along x; thread t computes
-// `each` grains from grain t · each on, and threads beyond the last grain do nothing. Arrays are
-// dense and row-major, elements as in a Literal, as for compile::GrainFunction.
+// the last three, which are s64; addresses are multiples of kGpuAlignment. Arrays are dense and
+// row-major, elements as in a Literal, as for compile::GrainFunction.
+//
+// Where `block` is 1, threads are counted over the blocks along x, which may have up to
+// kMostGpuThreads; thread t computes `each` grains from grain t · each on, and threads beyond the
+// last grain do nothing. Where it is more, each grain is computed by a block of so many threads
+// along x, and `each` is 1. `finish` is always of the first kind.
+inline constexpr int64_t kGpuAlignment = 16, kMostGpuThreads = 128;
+
 struct GpuKernel {
   std::string name;    // of the entry
   std::string finish;  // where not empty: an entry that one thread runs behind it, with all grains
   size_t module = 0;   // in GpuCode::modules
   int64_t grains = 1;
+  int64_t block = 1;            // threads that compute a grain together
   std::vector<int64_t> passes;  // what `pass` is in launches that follow one another
   int64_t scratch_bytes = 0;
   // By leaf of the result: the operand in whose memory the result must be made, -1: of its own.

@@ -17,7 +17,9 @@ struct EmittedKernel {
   compile::KernelCode code;  // all but the addresses
   bool is_complete = false;  // false: there is no code for it
   bool has_finish = false;   // a second function, of the name with kFinishSuffix behind it
-  std::vector<int64_t> passes = {};  // on a GPU: as compile::GpuKernel has them
+  // On a GPU, as compile::GpuKernel has them.
+  std::vector<int64_t> passes = {};
+  int64_t block = 1;
 };
 inline constexpr const char* kFinishSuffix = "_finish";
 

@@ -196,7 +196,10 @@ Value* ElementEmitter::Load(const Array& array, const Request& request) {
   if (offset.is_uniform() || width == 1) {
     Value* at =
         offset.lanes != nullptr ? b_.CreateSExt(offset.lanes, b_.getInt64Ty()) : offset.base;
-    return fixed(b_.CreateAlignedLoad(element, b_.CreateGEP(element, array.address, at), align));
+    const auto load = [&] {
+      return fixed(b_.CreateAlignedLoad(element, b_.CreateGEP(element, array.address, at), align));
+    };
+    return load_hook_ ? load_hook_(request.id, at, load) : load();
   }
   llvm::Type* vector = llvm::FixedVectorType::get(element, width);
   Value* mask = request.index.mask;

@@ -44,6 +44,11 @@ class ElementEmitter {
   // Processors, which look ahead themselves, stop at the end of a page.
   void ReadAhead(int64_t elements) { ahead_ = elements; }
 
+  // Gives the elements of arrays in its way: `load` reads the one at that place.
+  using LoadHook = std::function<llvm::Value*(hlo::InstructionId id, llvm::Value* at,
+                                              const std::function<llvm::Value*()>& load)>;
+  void set_load_hook(LoadHook hook) { load_hook_ = std::move(hook); }
+
   // What was emitted before holds no longer: code behind this is not reached from it alone.
   void Forget() { scopes_.assign(1, {}); }
   // True if something could not be emitted; the code is of no use then.
@@ -107,6 +112,7 @@ class ElementEmitter {
   int64_t emitted_ = 0;
   int depth_ = 0;
   int64_t ahead_ = 0;
+  LoadHook load_hook_;
   bool has_failed_ = false;
 };
 

@@ -36,6 +36,13 @@ EmittedKernel EmitRows(llvm::Module& module, const Kernel& kernel, const std::st
 EmittedKernel EmitRandomBits(llvm::Module& module, const Kernel& kernel, const std::string& name);
 EmittedKernel EmitSelectAndScatter(llvm::Module& module, const Kernel& kernel,
                                    const std::string& name);
+EmittedKernel EmitGpuFft(llvm::Module& module, const Kernel& kernel, const std::string& name);
+EmittedKernel EmitGpuLinearAlgebra(llvm::Module& module, const Kernel& kernel,
+                                   const std::string& name);
+EmittedKernel EmitGpuLoop(llvm::Module& module, const Kernel& kernel, const std::string& name);
+EmittedKernel EmitGpuReduce(llvm::Module& module, const Kernel& kernel, const std::string& name);
+EmittedKernel EmitGpuRows(llvm::Module& module, const Kernel& kernel, const std::string& name,
+                          const compile::RowForm& form);
 EmittedKernel EmitGpuSort(llvm::Module& module, const Kernel& kernel, const std::string& name);
 EmittedKernel EmitSort(llvm::Module& module, const Kernel& kernel, const std::string& name);
 EmittedKernel EmitReduce(llvm::Module& module, const Kernel& kernel, const std::string& name);

@@ -7,6 +7,8 @@
 #include <array>
 #include <string>
 
+#include "core/compile/gpu_code.h"
+
 namespace hloscope::codegen {
 
 using llvm::Value;
@@ -43,10 +45,10 @@ llvm::Function* KernelFunction::NewFunction(llvm::Module& module, const Kernel& 
 }
 
 KernelFunction::KernelFunction(llvm::Module& module, const Kernel& kernel, const std::string& name,
-                               int in_place)
+                               int in_place, int64_t block)
     : b_(module.getContext()), function_(NewFunction(module, kernel, name)) {
   b_.SetInsertPoint(llvm::BasicBlock::Create(b_.getContext(), "entry", function_));
-  kernel.is_for_gpu() ? BeginOnGpu(kernel, in_place) : BeginOnCpu(kernel, in_place);
+  kernel.is_for_gpu() ? BeginOnGpu(kernel, in_place, block) : BeginOnCpu(kernel, in_place);
 }
 
 void KernelFunction::BeginOnCpu(const Kernel& kernel, int in_place) {
@@ -66,9 +68,26 @@ void KernelFunction::BeginOnCpu(const Kernel& kernel, int in_place) {
   }
 }
 
+// What ptxas is told of the threads of a block.
+void KernelFunction::LimitThreads(const char* what, int64_t threads) {
+  llvm::LLVMContext& context = b_.getContext();
+  llvm::Metadata* row[] = {
+      llvm::ValueAsMetadata::get(function_), llvm::MDString::get(context, what),
+      llvm::ConstantAsMetadata::get(b_.getInt32(static_cast<uint32_t>(threads)))};
+  function_->getParent()
+      ->getOrInsertNamedMetadata("nvvm.annotations")
+      ->addOperand(llvm::MDNode::get(context, row));
+}
+
 // kernel(operands…, results…, scratch, grains, grains of each thread, pass)
-void KernelFunction::BeginOnGpu(const Kernel& kernel, int in_place) {
+void KernelFunction::BeginOnGpu(const Kernel& kernel, int in_place, int64_t block) {
   function_->setCallingConv(llvm::CallingConv::PTX_Kernel);
+  block > 1 ? LimitThreads("reqntidx", block) : LimitThreads("maxntidx", compile::kMostGpuThreads);
+  for (llvm::Argument& each : function_->args()) {
+    if (!each.getType()->isPointerTy()) continue;
+    each.addAttr(llvm::Attribute::getWithAlignment(
+        b_.getContext(), llvm::Align(static_cast<uint64_t>(compile::kGpuAlignment))));
+  }
   llvm::Argument* argument = function_->arg_begin();
   for (size_t i = 0; i < kernel.parameters.size(); ++i) {
     argument->setName("operand_" + std::to_string(i));
@@ -90,10 +109,12 @@ void KernelFunction::BeginOnGpu(const Kernel& kernel, int in_place) {
   const auto read = [&](llvm::Intrinsic::ID id) {
     return b_.CreateZExt(b_.CreateIntrinsic(id, {}, {}), b_.getInt64Ty());
   };
-  Value* block = b_.CreateMul(read(llvm::Intrinsic::nvvm_read_ptx_sreg_ctaid_x),
-                              read(llvm::Intrinsic::nvvm_read_ptx_sreg_ntid_x));
-  Value* thread = b_.CreateAdd(block, read(llvm::Intrinsic::nvvm_read_ptx_sreg_tid_x));
-  begin_ = b_.CreateMul(thread, each);
+  thread_ = read(llvm::Intrinsic::nvvm_read_ptx_sreg_tid_x);
+  begin_ = read(llvm::Intrinsic::nvvm_read_ptx_sreg_ctaid_x);
+  if (block == 1) {
+    Value* before = b_.CreateMul(begin_, read(llvm::Intrinsic::nvvm_read_ptx_sreg_ntid_x));
+    begin_ = b_.CreateMul(b_.CreateAdd(before, thread_), each);
+  }
   auto* body = llvm::BasicBlock::Create(b_.getContext(), "body", function_);
   auto* idle = llvm::BasicBlock::Create(b_.getContext(), "idle", function_);
   b_.CreateCondBr(b_.CreateICmpSLT(begin_, grains), body, idle);

@@ -18,13 +18,17 @@ namespace hloscope::codegen {
 class KernelFunction {
  public:
   // Begins a function of that name; what is written to `in_place` (an operand, or -1) is not fixed.
-  KernelFunction(llvm::Module& module, const Kernel& kernel, const std::string& name, int in_place);
+  // `block`: threads of a GPU that compute a grain together.
+  KernelFunction(llvm::Module& module, const Kernel& kernel, const std::string& name, int in_place,
+                 int64_t block = 1);
 
   Builder& builder() { return b_; }
   llvm::Value* begin() const { return begin_; }
   llvm::Value* end() const { return end_; }
   llvm::Value* scratch() const { return scratch_; }
-  llvm::Value* pass() const { return pass_; }  // on a GPU
+  // On a GPU: which of the launches this is, and the number of the thread in its block.
+  llvm::Value* pass() const { return pass_; }
+  llvm::Value* thread() const { return thread_; }
   // The lists of addresses; not on a GPU.
   llvm::Value* operands() const { return function_->getArg(0); }
   llvm::Value* results() const { return function_->getArg(1); }
@@ -59,11 +63,12 @@ class KernelFunction {
  private:
   llvm::Function* NewFunction(llvm::Module& module, const Kernel& kernel, const std::string& name);
   void BeginOnCpu(const Kernel& kernel, int in_place);
-  void BeginOnGpu(const Kernel& kernel, int in_place);
+  void BeginOnGpu(const Kernel& kernel, int in_place, int64_t block);
+  void LimitThreads(const char* what, int64_t threads);
 
   Builder b_;
   llvm::Function* function_;
-  llvm::Value *begin_, *end_, *scratch_, *pass_ = nullptr;
+  llvm::Value *begin_, *end_, *scratch_, *pass_ = nullptr, *thread_ = nullptr;
   std::vector<llvm::Value*> results_;
   std::unordered_map<uint32_t, Array> arrays_;
 };

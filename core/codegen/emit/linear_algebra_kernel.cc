@@ -1,7 +1,7 @@
 // Kernels of cholesky and triangular-solve: the work is the runtime's.
 #include "core/codegen/emit/emit_kernel.h"
 #include "core/codegen/emit/kernel_function.h"
-#include "core/linking/runtime/linear_algebra.h"
+#include "core/codegen/emit/triangular_form.h"
 
 namespace hloscope::codegen {
 
@@ -27,7 +27,9 @@ HloscopeElement ElementOf(ElementType type) {
   }
 }
 
-HloscopeTriangular FormOf(const Kernel& kernel) {
+}  // namespace
+
+HloscopeTriangular TriangularFormOf(const Kernel& kernel) {
   const hlo::Instruction& i = kernel.module[kernel.roots[0]];
   const Shape& shape = kernel.module.shape(kernel.roots[0]);
   const int64_t rows = shape.dimension(shape.rank() - 2);
@@ -51,11 +53,9 @@ HloscopeTriangular FormOf(const Kernel& kernel) {
   return form;
 }
 
-}  // namespace
-
 EmittedKernel EmitLinearAlgebra(llvm::Module& module, const Kernel& kernel,
                                 const std::string& name) {
-  const HloscopeTriangular form = FormOf(kernel);
+  const HloscopeTriangular form = TriangularFormOf(kernel);
   const bool is_solve = form.vectors > 0;
   const Shape& shape = kernel.module.shape(kernel.roots[0]);
   const int64_t count = shape.ElementCount().value_or(0), bytes = shape.ByteSize().value_or(0);

@@ -42,10 +42,9 @@ class LoopKernel {
 
   EmittedKernel Emit(const std::string& name) {
     const int64_t bytes = BytesPerElement(kernel_, total_);
-    int64_t grain = std::max<int64_t>(64, kGrainBytes / bytes) / 64 * 64;
+    const int64_t grain = std::max<int64_t>(64, kGrainBytes / bytes) / 64 * 64;
     // Pieces of a row that do not end with it are whole vectors.
-    int64_t longest = tile_ > 1 ? kTiledRow : groups_.size() > 1 ? kLongRow : grain;
-    if (kernel_.is_for_gpu()) grain = longest = 1;  // neighbours for neighbouring threads
+    const int64_t longest = tile_ > 1 ? kTiledRow : groups_.size() > 1 ? kLongRow : grain;
     piece_ = std::min(row_, longest);
     pieces_ = (row_ - 1) / piece_ + 1;
     int64_t units = pieces_;
@@ -54,7 +53,7 @@ class LoopKernel {
     EmittedKernel out = InGrains(name, units, units_, piece_ * tile_ * bytes, kernel_.roots.size());
     IndexMath math(function_.builder(), width_, width_ == 1 ? 64 : LaneBits(kernel_));
     ElementEmitter emitter(kernel_.module, math, function_.Arrays());
-    if (tile_ == 1 && row_ >= kLeastAhead && !kernel_.is_for_gpu()) emitter.ReadAhead(kAhead);
+    if (tile_ == 1 && row_ >= kLeastAhead) emitter.ReadAhead(kAhead);
     Builder& b = function_.builder();
     if (groups_.size() <= 1) {
       Value* from = b.CreateMul(function_.begin(), function_.Int(units_ * piece_));
@@ -73,7 +72,7 @@ class LoopKernel {
   // A parameter that is read across the rows is read by tiles: as many rows together as elements of
   // it are read with each other.
   void FindTile() {
-    if (groups_.size() < 2 || kernel_.is_for_gpu()) return;
+    if (groups_.size() < 2) return;
     const Transposition transposition = FindTransposition(kernel_, kernel_.roots, sizes_);
     if (transposition.dimension < 0) return;
     const auto d = static_cast<size_t>(transposition.dimension);
@@ -238,20 +237,10 @@ EmittedKernel InGrains(const std::string& name, int64_t units, int64_t grain, in
   return out;
 }
 
-namespace {
-
-// These are functions of core/linking's runtime, which runs on the CPU.
-bool CallsRuntime(const Kernel& kernel) {
-  const Opcode opcode = kernel.module[kernel.roots[0]].opcode;
-  return opcode == Opcode::kCholesky || opcode == Opcode::kTriangularSolve;
-}
-
-}  // namespace
-
 EmittedKernel EmitKernel(llvm::Module& module, const Kernel& kernel, const std::string& name) {
-  if (kernel.is_for_gpu() && CallsRuntime(kernel)) return {};
   if (const auto form = compile::RowFormOf(kernel.module, kernel.instructions, kernel.roots)) {
-    return EmitRows(module, kernel, name, *form);
+    return kernel.is_for_gpu() ? EmitGpuRows(module, kernel, name, *form)
+                               : EmitRows(module, kernel, name, *form);
   }
   switch (kernel.module[kernel.roots[0]].opcode) {
     case Opcode::kConvolution:
@@ -261,12 +250,16 @@ EmittedKernel EmitKernel(llvm::Module& module, const Kernel& kernel, const std::
     case Opcode::kDynamicUpdateSlice:
       return EmitUpdate(module, kernel, name);
     case Opcode::kReduce:
-      return EmitReduce(module, kernel, name);
+      return kernel.is_for_gpu() ? EmitGpuReduce(module, kernel, name)
+                                 : EmitReduce(module, kernel, name);
     case Opcode::kReduceWindow:
       return EmitReduceWindow(module, kernel, name);
     case Opcode::kCholesky:
     case Opcode::kTriangularSolve:
-      return EmitLinearAlgebra(module, kernel, name);
+      return kernel.is_for_gpu() ? EmitGpuLinearAlgebra(module, kernel, name)
+                                 : EmitLinearAlgebra(module, kernel, name);
+    case Opcode::kFft:
+      return EmitGpuFft(module, kernel, name);
     case Opcode::kRngBitGenerator:
       return EmitRandomBits(module, kernel, name);
     case Opcode::kScatter:
@@ -277,7 +270,8 @@ EmittedKernel EmitKernel(llvm::Module& module, const Kernel& kernel, const std::
       return kernel.is_for_gpu() ? EmitGpuSort(module, kernel, name)
                                  : EmitSort(module, kernel, name);
     default:
-      return EmitLoop(module, kernel, name);
+      return kernel.is_for_gpu() ? EmitGpuLoop(module, kernel, name)
+                                 : EmitLoop(module, kernel, name);
   }
 }
 

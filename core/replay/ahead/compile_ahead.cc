@@ -165,6 +165,7 @@ Result<AheadAnswer> CompileHere(AheadJob& job) {
   const bool is_object = job.form == CodeForm::kObject;
   compile::CompileOptions options;
   options.library_calls = !is_object && job.form != CodeForm::kPtx;
+  options.fft_kernels = job.form == CodeForm::kPtx;
   HLOSCOPE_ASSIGN_OR_RETURN(const compile::Compilation compiled, compile::Compile(module, options));
   HLOSCOPE_ASSIGN_OR_RETURN(AheadAnswer answer, Write(compiled, job));
   answer.kernels = std::ssize(compiled.kernels);

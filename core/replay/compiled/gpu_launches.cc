@@ -1,4 +1,4 @@
-// A thread for so many grains as an entry takes.
+// How many blocks and threads the launches of a kernel have.
 #include "core/replay/compiled/gpu_launches.h"
 
 #include <algorithm>
@@ -6,18 +6,19 @@
 namespace hloscope::replay {
 namespace {
 
-constexpr int64_t kThreadsOfBlock = 128;
-
-// So many threads as have `each` grains.
-GpuLaunch LaunchOf(std::string entry, int64_t grains, int64_t each, int64_t pass) {
+GpuLaunch LaunchOf(std::string entry, int64_t blocks, int64_t threads) {
   GpuLaunch out;
   out.entry = std::move(entry);
-  const int64_t threads = (grains - 1) / each + 1;
-  const int64_t of_block = std::min(kThreadsOfBlock, threads);
-  out.grid[0] = static_cast<uint32_t>((threads - 1) / of_block + 1);
-  out.block[0] = static_cast<uint32_t>(of_block);
-  out.numbers = {grains, each, pass};
+  out.grid[0] = static_cast<uint32_t>(blocks);
+  out.block[0] = static_cast<uint32_t>(threads);
   return out;
+}
+
+// A thread or a block for each grain.
+GpuLaunch LaunchOf(const compile::GpuKernel& kernel) {
+  if (kernel.block > 1) return LaunchOf(kernel.name, kernel.grains, kernel.block);
+  const int64_t threads = std::min(compile::kMostGpuThreads, kernel.grains);
+  return LaunchOf(kernel.name, (kernel.grains - 1) / threads + 1, threads);
 }
 
 }  // namespace
@@ -25,10 +26,12 @@ GpuLaunch LaunchOf(std::string entry, int64_t grains, int64_t each, int64_t pass
 std::vector<GpuLaunch> LaunchesOf(const compile::GpuKernel& kernel) {
   std::vector<GpuLaunch> out;
   for (const int64_t pass : kernel.passes) {
-    out.push_back(LaunchOf(kernel.name, kernel.grains, 1, pass));
+    out.push_back(LaunchOf(kernel));
+    out.back().numbers = {kernel.grains, 1, pass};
   }
   if (!kernel.finish.empty()) {
-    out.push_back(LaunchOf(kernel.finish, kernel.grains, kernel.grains, 0));
+    out.push_back(LaunchOf(kernel.finish, 1, 1));
+    out.back().numbers = {kernel.grains, kernel.grains, 0};
   }
   return out;
 }

@@ -1,0 +1,48 @@
+// GpuBlock: what the threads of a GPU's block do together: barriers, memory that they share, values
+// of other lanes.
+#pragma once
+
+#include <functional>
+#include <vector>
+
+#include "core/codegen/emit/kernel_function.h"
+
+namespace hloscope::codegen {
+
+inline constexpr int64_t kWarp = 32;
+// What a block may have without asking, on every GPU (CUDA C++ Programming Guide, compute
+// capabilities).
+inline constexpr int64_t kMostSharedBytes = 48 << 10;
+
+class GpuBlock {
+ public:
+  explicit GpuBlock(KernelFunction& function) : function_(function), b_(function.builder()) {}
+
+  // All threads of the block come here; what they wrote before is seen by all behind it.
+  void Barrier();
+  // Room for `count` numbers in registers of a type that the block's threads share; the places of
+  // it.
+  llvm::Value* Shared(llvm::Type* type, int64_t count);
+  void Save(llvm::Value* value, llvm::Value* room, llvm::Value* at);
+  llvm::Value* Load(llvm::Type* type, llvm::Value* room, llvm::Value* at);
+  // The value of lane number `lane` ^ `distance` of a warp, all of whose lanes come here.
+  llvm::Value* Across(llvm::Value* value, int64_t distance);
+  // Combines the values that teams of `lanes` neighbouring threads have, halves with halves, a
+  // power of two; each of a team has the result. `team`: which of `teams` a thread is of. The
+  // operation has to give the same from both sides.
+  using Values = std::vector<llvm::Value*>;
+  using Combine = std::function<Values(const Values& left, const Values& right)>;
+  Values Combined(Values values, int64_t lanes, llvm::Value* team, int64_t teams,
+                  const Combine& combine);
+  // Does it where the condition holds.
+  void When(llvm::Value* condition, const std::function<void()>& body);
+
+ private:
+  // A value's 32-bit words, each given to `one`, put together again.
+  llvm::Value* ByWords(llvm::Value* value, const std::function<llvm::Value*(llvm::Value*)>& one);
+
+  KernelFunction& function_;
+  Builder& b_;
+};
+
+}  // namespace hloscope::codegen
