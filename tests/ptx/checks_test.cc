@@ -86,9 +86,11 @@ TEST(PtxChecks, ACopyIsThereWhenItWasWaitedFor) {
 
 // The second warp reads what the first wrote before it arrived at an mbarrier; `wait` stands before
 // the read, `later` behind the arrival.
-std::string Handed(const std::string& wait, const std::string& later) {
+std::string Handed(const std::string& wait, const std::string& later, int arrivals = 32) {
   return "mov.b32 %r2, sh;\nadd.s32 %r3, %r2, 512;\nsetp.eq.s32 %p1, %r1, 0;\n"
-         "@%p1 mbarrier.init.shared::cta.b64 [%r3], 32;\nbar.sync 0;\nand.b32 %r5, %r1, 31;\n"
+         "@%p1 mbarrier.init.shared::cta.b64 [%r3], " +
+         std::to_string(arrivals) +
+         ";\nbar.sync 0;\nand.b32 %r5, %r1, 31;\n"
          "shl.b32 %r6, %r5, 2;\nadd.s32 %r7, %r2, %r6;\nsetp.ge.s32 %p2, %r1, 32;\n"
          "@%p2 bra second;\nadd.s32 %r8, %r1, 5;\nst.shared.b32 [%r7], %r8;\n"
          "mbarrier.arrive.shared::cta.b64 %rd8, [%r3];\n" +
@@ -105,6 +107,12 @@ TEST(PtxChecks, AnMbarrierOrdersWhatCameBeforeIt) {
   EXPECT_GT(races(Handed("", "")), 0);
   // What comes behind the arrival is not ordered by it.
   EXPECT_GT(races(Handed(wait, "add.s32 %r8, %r8, 1;\nst.shared.b32 [%r7], %r8;")), 0);
+  // Who asks and goes on although an arrival is missing knows nothing, nor does who asks for the
+  // phase before.
+  const std::string once = "mbarrier.try_wait.parity.shared::cta.b64 %p3, [%r3], 0;";
+  EXPECT_EQ(races(Handed(once, "")), 0);
+  EXPECT_GT(races(Handed(once, "", 33)), 0);
+  EXPECT_GT(races(Handed("mbarrier.try_wait.parity.shared::cta.b64 %p3, [%r3], 1;", "")), 0);
 }
 
 TEST(PtxChecks, BlocksHaveNoOrder) {

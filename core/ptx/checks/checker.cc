@@ -124,43 +124,59 @@ void Checker::Before(Warp& warp, const Instruction& in, const Slot* slots, uint3
   if (poison.any()) poison.Follow(warp, in, slots, mask);
 }
 
-// A bulk copy tells its barrier when all of it is there.
+// What a bulk copy wrote is there for those who wait for its barrier; the next copy is another. A
+// warp that asked for a phase knows only then whether it has ended.
 void Checker::After(Warp& warp, const Instruction& in, const Slot* slots, uint32_t mask) {
   if (!launch_.race || !facts_.has_barriers) return;
-  if (in.operation == Operation::kBulkLoad) Arrive(warp, in, slots[3], 2, mask, true);
-  if (in.operation == Operation::kTensorMapLoad)
-    Arrive(warp, in, slots[2 + in.value], 1, mask, true);
+  const uint32_t number = warp.first_thread / kLanes;
+  switch (in.operation) {
+    case Operation::kBulkLoad:
+    case Operation::kTensorMapLoad:
+      return clocks_.Advance(kLanes + number, shadow_.interval);
+    case Operation::kBarrierWait:
+    case Operation::kBarrierWaitParity: {
+      const uint32_t ended = ReadMask(warp, slots[0]) & mask;
+      if (ended == 0) return;
+      const auto lane = static_cast<uint32_t>(std::countr_zero(ended));
+      return clocks_.Leave(number, BarrierAt(AddressOf(warp, in, slots[1], lane)));
+    }
+    default:
+      return;
+  }
 }
+
+void Checker::PhaseEnds(Block&, uint64_t address) { clocks_.EndPhase(BarrierAt(address)); }
 
 void Checker::Arrive(const Warp& warp, const Instruction& in, const Slot& slot, uint32_t which,
                      uint32_t mask, bool copies) {
-  const uint32_t number = warp.first_thread / kLanes;
+  const uint32_t number = warp.first_thread / kLanes + (copies ? kLanes : 0);
   for (uint32_t l = 0; l < kLanes; ++l) {
-    if ((mask >> l & 1) == 0) continue;
-    const uint64_t barrier = BarrierAt(AddressOf(warp, in, slot, l, which));
-    clocks_.Arrive(copies ? kLanes + number : number, barrier, shadow_.interval);
+    if ((mask >> l & 1) != 0)
+      clocks_.Arrive(number, BarrierAt(AddressOf(warp, in, slot, l, which)));
   }
 }
 
 void Checker::Synchronise(Warp& warp, const Instruction& in, const Slot* s, uint32_t mask) {
-  const auto first = static_cast<uint32_t>(std::countr_zero(mask));
+  const uint32_t number = warp.first_thread / kLanes;
   switch (in.operation) {
     case Operation::kBarrierInit:
       for (uint32_t l = 0; l < kLanes; ++l) {
         if ((mask >> l & 1) != 0) clocks_.MakeBarrier(BarrierAt(AddressOf(warp, in, s[0], l)));
       }
       return;
+    case Operation::kBulkLoad:
+      return Arrive(warp, in, s[3], 2, mask, true);
+    case Operation::kTensorMapLoad:
+      return Arrive(warp, in, s[2 + in.value], 1, mask, true);
     case Operation::kBarrierArrive:
-      // cp.async.mbarrier.arrive has no state: it arrives for the warp's copies.
-      if (in.slot_count == 1) return Arrive(warp, in, s[0], 0, mask, true);
-      return Arrive(warp, in, s[1], 0, mask, false);
     case Operation::kBarrierArriveExpect:
-      return Arrive(warp, in, s[1], 0, mask, false);
-    case Operation::kTensorCommit:
-      return Arrive(warp, in, s[0], 0, mask, false);
-    case Operation::kBarrierWait:
-    case Operation::kBarrierWaitParity:
-      return clocks_.Leave(warp.first_thread / kLanes, BarrierAt(AddressOf(warp, in, s[1], first)));
+    case Operation::kTensorCommit: {
+      // cp.async.mbarrier.arrive has no state: it arrives for the warp's copies.
+      const bool copies = in.operation == Operation::kBarrierArrive && in.slot_count == 1;
+      const bool has_state = in.operation != Operation::kTensorCommit && !copies;
+      Arrive(warp, in, s[has_state ? 1 : 0], 0, mask, copies);
+      return clocks_.Advance(number + (copies ? kLanes : 0), shadow_.interval);
+    }
     default:
       return;
   }

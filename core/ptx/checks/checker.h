@@ -42,6 +42,7 @@ class Checker final : public Observer {
   void After(Warp& warp, const Instruction& in, const Slot* slots, uint32_t mask) override;
   void Accesses(Warp& warp, uint32_t lane, const MemoryAccess& access) override;
   void BarrierOpens(Block& block, uint32_t barrier) override;
+  void PhaseEnds(Block& block, uint64_t address) override;
 
   // In the order in which they were found.
   std::vector<Finding> Take() { return std::move(findings_); }

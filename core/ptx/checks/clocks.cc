@@ -48,19 +48,22 @@ void Clocks::Wait(uint32_t warp, uint32_t left) {
 }
 
 // Copies bring what they wrote, not what the warp that started them knows.
-void Clocks::Arrive(uint32_t agent, uint64_t barrier, uint32_t& interval) {
-  Row& row = barriers_[barrier];
+void Clocks::Arrive(uint32_t agent, uint64_t barrier) {
+  Row& row = barriers_[barrier].arrived;
   row[agent] = std::max(row[agent], now_[agent]);
-  now_[agent] = ++interval;
   if (agent >= kLanes) return;
   for (uint32_t a = 0; a < kAgents; ++a)
     if (a != agent) row[a] = std::max(row[a], known_[agent][a]);
 }
 
+void Clocks::EndPhase(uint64_t barrier) {
+  if (const auto found = barriers_.find(barrier); found != barriers_.end())
+    found->second.ended = found->second.arrived;
+}
+
 void Clocks::Leave(uint32_t warp, uint64_t barrier) {
-  const auto found = barriers_.find(barrier);
-  if (found == barriers_.end()) return;
-  Learn(warp, found->second);
+  if (const auto found = barriers_.find(barrier); found != barriers_.end())
+    Learn(warp, found->second.ended);
 }
 
 void Clocks::Learn(uint32_t warp, const Row& row) {

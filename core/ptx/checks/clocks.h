@@ -26,10 +26,14 @@ class Clocks {
   // A warp has waited until no more than `left` of its groups go on.
   void Wait(uint32_t warp, uint32_t left);
 
-  // mbarriers, by their address: a warp has arrived, or the copies that it started, or has waited.
+  // mbarriers, by their address. An agent arrives: who waits for the phase to end knows of all that
+  // it did until then; what it does from Advance on is later.
   void MakeBarrier(uint64_t barrier) { barriers_.try_emplace(barrier); }
   bool IsBarrier(uint64_t address) const { return barriers_.contains(address); }
-  void Arrive(uint32_t agent, uint64_t barrier, uint32_t& interval);
+  void Arrive(uint32_t agent, uint64_t barrier);
+  void Advance(uint32_t agent, uint32_t& interval) { now_[agent] = ++interval; }
+  // All have arrived; a warp has seen that.
+  void EndPhase(uint64_t barrier);
   void Leave(uint32_t warp, uint64_t barrier);
 
   uint32_t first() const { return first_; }  // interval of the block
@@ -51,7 +55,10 @@ class Clocks {
   std::array<Row, kLanes> known_{};
   std::array<uint32_t, kLanes> known_of_all_{};
   std::array<std::deque<uint32_t>, kLanes> groups_;  // the last interval of each
-  std::unordered_map<uint64_t, Row> barriers_;       // what is known behind each
+  struct Barrier {
+    Row arrived{}, ended{};  // what is known to those that arrived, and behind the last phase's end
+  };
+  std::unordered_map<uint64_t, Barrier> barriers_;
 };
 
 }  // namespace hloscope::ptx
