@@ -202,6 +202,13 @@ std::vector<OptionSpec> RunOptionSet::MachineSpecs() {
        .help = "the order in which a simulated GPU runs blocks, warps and lanes of atomics is made "
                "of this seed; kernels whose results depend on it are found",
        .value = "SEED"},
+      {.name = "--fallback",
+       .target = &fallback_,
+       .help = "what becomes of an instruction that the platform does not run: error (the default) "
+               "names it, with the reason and the fix; cpu runs it on the host, with its copies "
+               "counted",
+       .value = "HOW",
+       .choices = {"cpu", "error"}},
       PythonOption(&python_),
       {.name = "--no-verify",
        .target = &no_verify_,
@@ -245,6 +252,8 @@ Status RunOptionSet::Prepare(const Context& context) {
   request_.seed = static_cast<uint64_t>(seed_);
   request_.flush_denormals = denormals_ == "flush";
   if (fill_elided_) request_.fill_elided = static_cast<uint64_t>(*fill_elided_);
+  request_.host_fallback = fallback_ == "cpu";
+  request_.names_refused |= fallback_ == "error";
   request_.verify = !no_verify_;
   request_.limits = context.limits;
   HLOSCOPE_TRY(PrepareReference());

@@ -64,7 +64,7 @@ class RunOptionSet {
   int64_t seed_ = 0, threads_ = 0;
   std::optional<int64_t> fill_elided_, shuffle_;
   std::vector<std::string> checks_;
-  std::string input_format_, denormals_ = "keep", python_, target_, reference_target_;
+  std::string fallback_, input_format_, denormals_ = "keep", python_, target_, reference_target_;
   std::optional<std::string> memory_, find_;
   std::vector<std::string> pythons_;
   std::vector<std::string> reference_flags_;

@@ -63,6 +63,7 @@ class ProfileCommand : public Command {
   int Run(const Context& context) override {
     // What is to be compared with another Python is the same platform, if none is named.
     debug::RunRequest& request = run_.request();
+    request.names_refused = true;
     if (!request.reference_python.empty() && request.reference_platform.empty())
       request.reference_platform = request.platform;
     if (Status ready = run_.Prepare(context); !ready) return Fail(ready.error());

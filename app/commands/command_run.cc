@@ -33,7 +33,10 @@ using debug::RunRequest;
 
 class RunCommand : public Command {
  public:
-  RunCommand() { shared_.request().platform = replay::DefaultPlatform().name; }
+  RunCommand() {
+    shared_.request().platform = replay::DefaultPlatform().name;
+    shared_.request().names_refused = true;
+  }
 
   std::vector<OptionSpec> Options() override {
     std::vector<OptionSpec> all = {
@@ -45,7 +48,7 @@ class RunCommand : public Command {
          .required = true}};
     for (std::vector<OptionSpec> specs :
          {shared_.InputSpecs(), OutputOptions(), shared_.ComparisonSpecs(), shared_.IsolateSpecs(),
-          shared_.RepeatSpecs(), shared_.MachineSpecs(), bundle_.Specs(), FutureOptions()}) {
+          shared_.RepeatSpecs(), shared_.MachineSpecs(), bundle_.Specs()}) {
       for (OptionSpec& spec : specs) all.push_back(std::move(spec));
     }
     return all;
@@ -121,18 +124,6 @@ class RunCommand : public Command {
     };
   }
 
-  // What no platform does yet.
-  std::vector<OptionSpec> FutureOptions() {
-    return {
-        {.name = "--fallback",
-         .target = &fallback_,
-         .help = "what to do with instructions that the platform does not support; no platform can "
-                 "run them on the CPU yet",
-         .value = "HOW",
-         .choices = {"cpu", "error"}},
-    };
-  }
-
   // Puts what the options say into the request.
   Status Prepare(const Context& context) {
     if (Status ready = shared_.Prepare(context); !ready) return ready;
@@ -194,14 +185,6 @@ class RunCommand : public Command {
   }
 
   RunReport Replay(const std::string& file, const Context& context, std::stop_token stop) {
-    if (fallback_ == "cpu") {
-      return RefusedRun(request_,
-                        UnsupportedError("--fallback cpu: platform " + request_.platform +
-                                             " cannot run single instructions on the CPU",
-                                         "an instruction that it does not support is an error that "
-                                         "names it")
-                            .error());
-    }
     std::optional<debug::CommandSpan> span(std::in_place, request_.recorder, "read " + file);
     const auto start = std::chrono::steady_clock::now();
     Result<LoadedRun> loaded = shared_.Load(file, context.limits, stop);
@@ -286,7 +269,7 @@ class RunCommand : public Command {
   RunOptionSet shared_;
   RunRequest& request_ = shared_.request();
   BundleStep bundle_;
-  std::string fallback_ = "error", profile_, trace_text_;
+  std::string profile_, trace_text_;
   std::optional<TraceSpec> trace_;
   std::optional<debug::RunRecorder> recorder_;
   bool print_literals_ = false, no_cache_ = false;

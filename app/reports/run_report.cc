@@ -274,6 +274,22 @@ std::string ExecutedText(const replay::RunExecuted& executed) {
                            fmt::join(ops, ", "));
 }
 
+// "  on the host: c (custom-call): custom call without implementation; 64 B moved, 12.3 us: …".
+std::string FallbacksText(const RunReport& report) {
+  constexpr size_t kMost = 20;
+  std::string out;
+  size_t told = 0;
+  for (const replay::RunFallback& it : report.fallbacks) {
+    if (report.executed) break;  // counts them by opcode
+    if (++told > kMost) continue;
+    out += fmt::format("  on the host: {} ({}): {}; {} B moved, {:.1f} us{}{}\n", it.instruction,
+                       it.opcode, it.reason, it.bytes_moved, it.time_us,
+                       it.detail.empty() ? "" : ": ", it.detail);
+  }
+  if (told > kMost) out += fmt::format("  and {} more on the host\n", told - kMost);
+  return out;
+}
+
 std::string RunReportText(const std::string& file, const RunReport& report) {
   std::string out;
   const bool ran = !report.error || !report.outputs.empty();
@@ -303,6 +319,7 @@ std::string RunReportText(const std::string& file, const RunReport& report) {
   for (const replay::RunFinding& finding : report.checks) out += debug::FindingText(finding, "  ");
   for (const std::string& warning : report.warnings) out += "  warning: " + warning + "\n";
   if (ran && report.executed) out += ExecutedText(*report.executed);
+  if (ran) out += FallbacksText(report);
   return ran ? out + TimingText(report) : out;
 }
 

@@ -343,14 +343,42 @@ ENTRY e {
         self.assertEqual((status, len(report['outputs'])), (3, 2), report)
         self.assertEqual(os.listdir(self.path('o')), ['output_1.npy'])
 
-    def test_fallback_to_the_cpu_is_unsupported(self):
+    def test_a_platform_that_hands_over_by_itself_needs_no_flag(self):
         module = self.path('m.hlo', SQUARE)
-        status, out, err = self.run_text('--fallback', 'cpu', module)
+        for how in ('cpu', 'error'):
+            status, (report,), _ = self.run_json('--fallback', how, module)
+            self.assertEqual((status, report['fallbacks']), (0, []), report)
+
+    def test_what_a_plugin_refuses_is_named_and_runs_on_the_host(self):
+        module = self.path('m.hlo', '''HloModule m
+ENTRY e {
+  p = f32[4,4] parameter(0)
+  t = f32[4,4] transpose(p), dimensions={1,0}
+  d = f32[4,4] dot(p, t), lhs_contracting_dims={1}, rhs_contracting_dims={0}
+  c = (f32[4,4], s32[]) custom-call(d), custom_call_target="lapack_spotrf_ffi", api_version=API_VERSION_TYPED_FFI, backend_config="{uplo = 76 : ui8}"
+  g = f32[4,4] get-tuple-element(c), index=0
+  ROOT r = f32[4,4] add(g, t)
+}
+''')
+        on = ('--platform', 'xla-cpu')
+        if self.run_json(*on, self.path('s.hlo', SQUARE))[0] != 0:
+            self.skipTest('no plugin for xla-cpu')
+        status, out, err = self.run_text(*on, module)
         self.assertEqual((status, out), (3, ''))
-        self.assertIn('platform cpu cannot run single instructions on the CPU', err)
-        status, (report,), _ = self.run_json('--fallback', 'cpu', module)
-        self.assertEqual((status, report['status']), (3, 'unsupported'))
-        self.assertEqual(self.run_json('--fallback', 'error', module)[0], 0)
+        self.assertIn('c (custom-call): custom call without implementation: ', err)
+        self.assertIn('--fallback cpu runs it on the host', err)
+        status, (report,), _ = self.run_json(*on, '--fallback', 'cpu', '--reference_platform', 'interpreter', module)
+        self.assertEqual((status, report['status']), (0, 'equal'), report)
+        (fallback,) = report['fallbacks']
+        self.assertEqual((fallback['instruction'], fallback['opcode'], fallback['reason'], fallback['bytes_moved']),
+                         ('c', 'custom-call', 'custom call without implementation', 128))
+        self.assertGreater(fallback['time_us'], 0)
+        status, out, _ = self.run_text(*on, '--fallback', 'cpu', '--profile', self.path('p.hloprof'), module)
+        self.assertEqual(status, 0)
+        self.assertIn('on the host: c (custom-call): custom call without implementation; 128 B moved', out)
+        told = subprocess.run([HLOSCOPE, 'profile', self.path('p.hloprof')], capture_output=True, text=True, check=True).stdout
+        self.assertIn('host: fallbacks', told)
+        self.assertIn('on the host: c of program 1: custom-call: custom call without implementation, 128 bytes moved', told)
 
     def test_what_a_scan_applies_is_a_kernel(self):
         module = self.path('m.hlo', '''HloModule m

@@ -10,7 +10,7 @@
 #include <utility>
 
 #include "core/debug/run/extract.h"
-#include "core/debug/run/pieces.h"
+#include "core/debug/pieces/pieces.h"
 #include "core/replay/jaxlib/find_jaxlib.h"
 #include "core/replay/plugins/plugins.h"
 #include "core/replay/workers/worker_evidence.h"

@@ -25,6 +25,7 @@ bool IsShort(std::string_view text) {
 std::string FallbackText(const replay::RunFallback& fallback) {
   std::string text =
       fmt::format("{} ({}): {}", fallback.instruction, fallback.opcode, fallback.reason);
+  if (fallback.bytes_moved > 0) text += ", " + fmt::format("{} B moved", fallback.bytes_moved);
   return fallback.detail.empty() ? text : text + ", " + fallback.detail;
 }
 

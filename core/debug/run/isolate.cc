@@ -6,7 +6,7 @@
 #include <algorithm>
 #include <chrono>
 
-#include "core/debug/run/pieces.h"
+#include "core/debug/pieces/pieces.h"
 #include "core/dump/tensors/tensor_values.h"
 #include "core/hlo/analysis/source_line.h"
 

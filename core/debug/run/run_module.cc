@@ -7,6 +7,7 @@
 #include <chrono>
 #include <utility>
 
+#include "core/debug/pieces/fallback_platform.h"
 #include "core/debug/run/host_feeds.h"
 #include "core/debug/run/input_source.h"
 #include "core/debug/run/isolate_kernels.h"
@@ -168,7 +169,9 @@ class Replay {
 
   Result<std::unique_ptr<replay::Executable>> Load(const std::string& name, Side side,
                                                    RunTiming& timing) {
-    HLOSCOPE_ASSIGN_OR_RETURN(const auto platform, MakePlatform(name));
+    HLOSCOPE_ASSIGN_OR_RETURN(auto plain, MakePlatform(name));
+    const auto platform = WithFallback(
+        std::move(plain), [this] { return MakePlatform(Reference()); }, HowToFallBack());
     replay::RunOptions options = OptionsFor(side, 0);
     RunRecorder* const recorder = request_.recorder;
     if (recorder != nullptr) {
@@ -197,6 +200,11 @@ class Replay {
     if (&executable == test_.get()) return test_program_;
     if (&executable == reference_.get()) return reference_program_;
     return std::nullopt;
+  }
+
+  Fallback HowToFallBack() const {
+    if (request_.host_fallback) return Fallback::kHost;
+    return request_.names_refused ? Fallback::kError : Fallback::kNone;
   }
 
   Result<std::unique_ptr<replay::Platform>> MakePlatform(std::string_view name) const {

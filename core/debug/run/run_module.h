@@ -61,6 +61,8 @@ struct RunRequest : replay::RunOptions {
   std::function<void(const replay::RunProgress&)> on_progress;   // as it comes, from any thread
   std::vector<std::string> notes;                                // go into the report's warnings
   std::shared_ptr<replay::WorkerPool> workers;                   // null: everything in this process
+  bool names_refused = false;       // what a platform refuses is named; trying parts takes time
+  bool host_fallback = false;       // --fallback cpu: it runs on the host, by the evaluator
   RunRecorder* recorder = nullptr;  // takes a profile of the runs; null: none is made
   bool measure_recording = false;   // each recorded run is repeated unrecorded, in turns
 };

@@ -10,6 +10,7 @@
 
 #include "core/base/counted.h"
 #include "core/base/limits.h"
+#include "core/debug/pieces/split_run.h"
 #include "core/hlo/proto/proto.h"
 #include "core/replay/platform_table.h"
 #include "profiler/attribution.h"
@@ -172,7 +173,12 @@ int64_t RunRecorder::steps_left() const {
 
 bool RunRecorder::Take(uint32_t program, replay::RunEvent& event) {
   Program& of = programs_[program];
+  if (const auto* fallback = std::get_if<replay::RunFallback>(&event)) {
+    AddFallback(of, *fallback);
+    return false;  // the report has it too
+  }
   if (const auto* slice = std::get_if<replay::TraceSlice>(&event)) {
+    if (slice->lane == kFallbackLane) return AddOnHost(of, *slice);
     Add(Lane(of.group, slice->lane), slice->start_ns, slice->duration_ns, slice->name);
   } else if (auto* steps = std::get_if<replay::TraceSteps>(&event)) {
     AddSteps(of, std::move(*steps));
@@ -183,6 +189,31 @@ bool RunRecorder::Take(uint32_t program, replay::RunEvent& event) {
   } else {
     return false;
   }
+  return true;
+}
+
+// Once for each instruction, of the first run.
+void RunRecorder::AddFallback(const Program& program, const replay::RunFallback& fallback) {
+  if (program.runs > 1) return;
+  std::string text = fmt::format("{}: {}", fallback.opcode, fallback.reason);
+  if (fallback.bytes_moved > 0) text += fmt::format(", {} bytes moved", fallback.bytes_moved);
+  if (fallback.time_us > 0) text += fmt::format(", {:.1f} us", fallback.time_us);
+  if (!fallback.detail.empty()) text += ": " + fallback.detail;
+  AddFact(fmt::format("{}{} of program {}", kFallbackFact, fallback.instruction, program.number),
+          std::move(text));
+}
+
+// An instruction of the module that ran outside of its platform, by name.
+bool RunRecorder::AddOnHost(Program& program, const replay::TraceSlice& slice) {
+  const auto& all = program.module->instructions();
+  const auto named = std::ranges::find_if(all, [&](const hlo::Instruction& instruction) {
+    return (*program.module)[instruction.name] == slice.name;
+  });
+  profiler::OperationId operation;
+  if (named != all.end()) {
+    operation = OperationOf(program, hlo::InstructionId(static_cast<size_t>(named - all.begin())));
+  }
+  Add(Lane(program.group, slice.lane), slice.start_ns, slice.duration_ns, slice.name, operation);
   return true;
 }
 

@@ -19,6 +19,9 @@
 
 namespace hloscope::debug {
 
+// What a fact about a fallback begins with; behind it the instruction.
+inline constexpr std::string_view kFallbackFact = "on the host: ";
+
 class RunRecorder {
  public:
   // Of all runs together, executions of instructions that are told one by one.
@@ -71,6 +74,8 @@ class RunRecorder {
     std::vector<profiler::OperationId> operations = {};  // by instruction; invalid: none yet
   };
 
+  void AddFallback(const Program& program, const replay::RunFallback& fallback);
+  bool AddOnHost(Program& program, const replay::TraceSlice& slice);
   void AddReferencePrograms();
   uint32_t Group(const std::string& name, bool is_device = false);
   profiler::LaneId Lane(const std::string& group, const std::string& lane,

@@ -1,5 +1,5 @@
 // Cutting pieces and joining them.
-#include "core/debug/run/pieces.h"
+#include "core/debug/pieces/pieces.h"
 
 #include <algorithm>
 #include <map>
@@ -15,10 +15,6 @@ using hlo::Module;
 using hlo::Opcode;
 
 namespace {
-
-bool NeedsItsStart(Opcode opcode) {
-  return hlo::HasFlag(opcode, hlo::kFlagDone) || opcode == Opcode::kAsyncUpdate;
-}
 
 // A constant whose elements are known, or one spread or reshaped.
 bool IsConstant(const Module& module, InstructionId id) {
@@ -107,6 +103,10 @@ InstructionId AddFrontier(const Module& module, InstructionId id, hlo::ModuleCop
 
 }  // namespace
 
+bool NeedsItsStart(Opcode opcode) {
+  return hlo::HasFlag(opcode, hlo::kFlagDone) || opcode == Opcode::kAsyncUpdate;
+}
+
 bool RunsWithItsDone(Opcode opcode) {
   return hlo::HasFlag(opcode, hlo::kFlagStart) || opcode == Opcode::kAsyncUpdate ||
          opcode == Opcode::kSend || opcode == Opcode::kRecv;
@@ -135,12 +135,16 @@ Piece CutRange(const Module& module, InstructionId begin, InstructionId end,
   return cutter.Finish({results.begin(), results.end()});
 }
 
-JoinedPieces JoinPieces(const Module& module, std::span<const Piece> pieces) {
+JoinedPieces JoinPieces(const Module& module, std::span<const Piece> pieces, PieceDevices devices) {
   JoinedPieces joined;
   hlo::ModuleBuilder builder;
   hlo::ModuleCopier copier(module, builder);
   builder.header().name = builder.Intern(module.name());
   copier.CopyHeader();
+  if (devices == PieceDevices::kAll) {
+    builder.header().replica_count = module.header().replica_count;
+    builder.header().num_partitions = module.header().num_partitions;
+  }
   for (const Piece& piece : pieces) copier.CopyCallees(piece.taken);
   const hlo::ComputationId entry = builder.DeclareComputation(builder.Intern("pieces"));
   builder.BeginComputation(entry);

@@ -32,12 +32,15 @@ struct JoinedPieces {
 };
 
 // A module of all pieces side by side, each with parameters of its own, so that no compiler can
-// share anything between them.
-JoinedPieces JoinPieces(const hlo::Module& module, std::span<const Piece> pieces);
+// share anything between them. For one device, or for as many as `module` is for.
+enum class PieceDevices : uint8_t { kOne, kAll };
+JoinedPieces JoinPieces(const hlo::Module& module, std::span<const Piece> pieces,
+                        PieceDevices devices = PieceDevices::kOne);
 
 // Instructions that compute nothing: tuples, their elements, and starts of asynchronous pairs.
 bool ForwardsOperand(hlo::Opcode opcode);
-// The halves of asynchronous pairs that come with their done.
+// The halves of asynchronous pairs that need operand 0 beside them, and those that it may be.
+bool NeedsItsStart(hlo::Opcode opcode);
 bool RunsWithItsDone(hlo::Opcode opcode);
 
 }  // namespace hloscope::debug

@@ -1,0 +1,380 @@
+// FallbackPlatform: loads a module whole, else finds what is refused and loads the rest around it.
+#include "core/debug/pieces/fallback_platform.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <chrono>
+#include <map>
+#include <utility>
+
+#include "core/debug/pieces/refusals.h"
+#include "core/debug/pieces/split_run.h"
+#include "core/eval/library_calls/custom_calls.h"
+#include "core/hlo/sharding/topology.h"
+
+namespace hloscope::debug {
+namespace {
+
+using hlo::InstructionId;
+using hlo::Module;
+using replay::Executable;
+using replay::RunFallback;
+using replay::RunOptions;
+using replay::RunResult;
+using replay::RunStream;
+
+constexpr int64_t kLoadsToName = 40;  // of parts, to name what is refused
+constexpr int64_t kLoadsToReplace = 4000;
+
+bool Ends(const Error& error, const RunOptions& options) {
+  if (options.stop.stop_requested()) return true;
+  if (error.error_class == ErrorClass::kInternal) return false;
+  return options.deadline && std::chrono::steady_clock::now() >= *options.deadline;
+}
+
+// Whether the evaluator knows what it is.
+bool HostRuns(const Module& module, InstructionId id) {
+  if (module[id].opcode != hlo::Opcode::kCustomCall) return true;
+  const eval::CustomCallRow* const row =
+      eval::FindCustomCall(module.GetString(module[id], hlo::AttributeKey::kCustomCallTarget));
+  return row != nullptr && row->kernel != nullptr;
+}
+
+std::string What(const Module& module, const Refusal& refusal) {
+  return fmt::format("{} ({}): {}", module.name(refusal.instruction),
+                     hlo::ToString(module[refusal.instruction].opcode), Describe(refusal.reason));
+}
+
+// The error that names what is refused; `all` is not empty.
+Error Named(const Module& module, const std::vector<Refusal>& all, Error error) {
+  std::string text = What(module, all[0]) + ": " + all[0].detail;
+  if (all.size() > 1) text += fmt::format("; and {} more, ", all.size() - 1);
+  for (size_t i = 1; i < all.size() && i < 4; ++i) {
+    text += (i == 1 ? "" : ", ") + std::string(module.name(all[i].instruction));
+  }
+  error.message = std::move(text);
+  const bool host_runs =
+      std::ranges::all_of(all, [&](const Refusal& it) { return HostRuns(module, it.instruction); });
+  error.hint =
+      host_runs ? fmt::format("--fallback cpu runs {} on the host", all.size() > 1 ? "them" : "it")
+                : "nothing here knows what it computes; extract a part without it";
+  return error;
+}
+
+// A platform of ours that hands instructions over by itself.
+class HandOverWatch : public RunStream {
+ public:
+  explicit HandOverWatch(RunStream& next) : next_(next) {}
+  void Take(replay::RunEvent event) override {
+    if (const auto* fallback = std::get_if<RunFallback>(&event); fallback && !first_) {
+      first_ = *fallback;
+    }
+    next_.Take(std::move(event));
+  }
+  Status status() const {
+    if (!first_) return {};
+    return UnsupportedError(fmt::format("{} ({}): {}: {}", first_->instruction, first_->opcode,
+                                        first_->reason, first_->detail),
+                            "--fallback cpu runs it on the host");
+  }
+
+ private:
+  RunStream& next_;
+  std::optional<RunFallback> first_;
+};
+
+// Times of instructions by name, of the entry.
+class StepTimes : public RunStream {
+ public:
+  StepTimes(const Module& module, bool passes_on, RunStream& next)
+      : module_(module), passes_on_(passes_on), next_(next) {}
+  void Take(replay::RunEvent event) override {
+    if (const auto* steps = std::get_if<replay::TraceSteps>(&event)) {
+      for (const eval::RecordedStep& step : steps->steps.steps) {
+        if (step.path != 0 || !step.instruction.valid()) continue;
+        us_[step.instruction] += static_cast<double>(step.duration_ns) / 1e3;
+      }
+      if (!passes_on_) return;
+    }
+    if (!passes_on_ && std::holds_alternative<replay::TraceSlice>(event)) return;
+    if (!passes_on_ && std::holds_alternative<replay::TraceSamples>(event)) return;
+    next_.Take(std::move(event));
+  }
+  void Tell(FallbackReason reason, const std::string& detail) {
+    const hlo::Computation& entry = module_.entry();
+    for (uint32_t i = 0; i < entry.instruction_count; ++i) {
+      const InstructionId id(entry.first_instruction + i);
+      if (!CanBeRefused(module_, id)) continue;
+      next_.Take(RunFallback{.instruction = std::string(module_.name(id)),
+                             .opcode = std::string(hlo::ToString(module_[id].opcode)),
+                             .reason = std::string(Describe(reason)),
+                             .detail = detail,
+                             .bytes_moved = 0,
+                             .time_us = us_[id]});
+    }
+  }
+
+ private:
+  const Module& module_;
+  bool passes_on_;
+  RunStream& next_;
+  std::map<InstructionId, double> us_;
+};
+
+// All of the module on the host.
+class HostExecutable : public Executable {
+ public:
+  HostExecutable(std::shared_ptr<const Module> module, std::unique_ptr<replay::Platform> host,
+                 std::unique_ptr<Executable> on_host, FallbackReason reason, std::string detail)
+      : module_(std::move(module)),
+        host_(std::move(host)),
+        on_host_(std::move(on_host)),
+        reason_(reason),
+        detail_(std::move(detail)) {}
+
+  Result<RunResult> Run(std::span<const std::vector<hlo::Literal>> inputs,
+                        const RunOptions& options, RunStream& stream) override {
+    StepTimes times(*module_, options.record_steps > 0, stream);
+    RunOptions recorded = options;
+    constexpr int64_t kSteps = 1 << 16;
+    recorded.record_steps = std::max(options.record_steps, kSteps);
+    HLOSCOPE_ASSIGN_OR_RETURN(RunResult result, on_host_->Run(inputs, recorded, times));
+    times.Tell(reason_, detail_);
+    return result;
+  }
+
+ private:
+  std::shared_ptr<const Module> module_;
+  std::unique_ptr<replay::Platform> host_;
+  std::unique_ptr<Executable> on_host_;
+  FallbackReason reason_;
+  std::string detail_;
+};
+
+class SplitExecutable : public Executable {
+ public:
+  SplitExecutable(std::shared_ptr<const Module> module, std::shared_ptr<replay::Platform> device,
+                  std::unique_ptr<replay::Platform> host, std::unique_ptr<SplitModule> split)
+      : module_(std::move(module)),
+        device_(std::move(device)),
+        host_(std::move(host)),
+        split_(std::move(split)) {}
+
+  Result<RunResult> Run(std::span<const std::vector<hlo::Literal>> inputs,
+                        const RunOptions& options, RunStream& stream) override {
+    if (options.capture.wants_more_than_results()) {
+      return UnsupportedError("with --fallback cpu a platform tells results only",
+                              "capture on another platform");
+    }
+    return SplitRun(*split_, {*device_, *host_, options}, stream).Run(inputs);
+  }
+
+ private:
+  std::shared_ptr<const Module> module_;
+  std::shared_ptr<replay::Platform> device_;
+  std::unique_ptr<replay::Platform> host_;
+  std::unique_ptr<SplitModule> split_;
+};
+
+class FallbackPlatform : public replay::Platform {
+ public:
+  FallbackPlatform(std::unique_ptr<replay::Platform> platform, MakeHost make_host,
+                   Fallback fallback)
+      : platform_(std::move(platform)), make_host_(std::move(make_host)), fallback_(fallback) {}
+
+  std::string_view name() const override { return platform_->name(); }
+
+  Result<std::unique_ptr<Executable>> Load(std::shared_ptr<const Module> module,
+                                           const RunOptions& options) override {
+    auto whole = platform_->Load(module, options);
+    if (whole.has_value()) return Watched(std::move(module), *std::move(whole));
+    if (fallback_ == Fallback::kNone || Ends(whole.error(), options)) return whole;
+    return Replace(std::move(module), options, std::move(whole).error());
+  }
+
+  // What an error at loading, or of a run, leads to.
+  Result<std::unique_ptr<Executable>> Replace(std::shared_ptr<const Module> module,
+                                              const RunOptions& options, Error error) const {
+    const FallbackReason reason = ReasonInWords(error.message);
+    if (reason == FallbackReason::kNoDriver)
+      return AllOnHost(std::move(module), options, reason, std::move(error));
+    if (error.error_class == ErrorClass::kEnvironment && reason == FallbackReason::kNone) {
+      return std::unexpected(std::move(error));  // no plugin, no library: no instruction's fault
+    }
+    if (IsUnpartitioned(*module, options)) return std::unexpected(std::move(error));
+    const RefusalSearch::Load load =
+        [&](const std::shared_ptr<const Module>& part) -> Result<std::optional<Error>> {
+      const auto loaded = platform_->Load(part, options);
+      if (loaded.has_value()) return std::nullopt;
+      if (Ends(loaded.error(), options)) return std::unexpected(loaded.error());
+      return loaded.error();
+    };
+    RefusalSearch search(*module, load,
+                         fallback_ == Fallback::kHost ? kLoadsToReplace : kLoadsToName);
+    HLOSCOPE_TRY(search.Find(EntryOf(*module), error));
+    if (search.found().empty()) {
+      // Nothing is refused alone. Bad input stays that.
+      if (error.error_class == ErrorClass::kInput) return std::unexpected(std::move(error));
+      const FallbackReason why =
+          reason == FallbackReason::kNone ? FallbackReason::kCompileFailure : reason;
+      return AllOnHost(std::move(module), options, why, std::move(error));
+    }
+    if (fallback_ == Fallback::kError) {
+      return std::unexpected(Named(*module, search.found(), std::move(error)));
+    }
+    return SplitAround(std::move(module), options, search);
+  }
+
+  // A run that failed for an instruction that its error names.
+  Result<std::unique_ptr<Executable>> ReplaceNamed(std::shared_ptr<const Module> module,
+                                                   const RunOptions& options, Error error) const {
+    const FallbackReason reason = ReasonInWords(error.message);
+    if (reason == FallbackReason::kNone || IsUnpartitioned(*module, options)) {
+      return std::unexpected(std::move(error));
+    }
+    Refusals refusals;
+    std::vector<Refusal> all;
+    for (const InstructionId id : NamedIn(*module, EntryOf(*module), error.message)) {
+      const bool is_call = (*module)[id].opcode == hlo::Opcode::kCustomCall;
+      if (reason == FallbackReason::kCustomCall && !is_call) continue;
+      all.push_back({id, ReasonOf(error, (*module)[id]), error.message});
+      refusals[id] = all.back();
+    }
+    if (all.empty()) return AllOnHost(std::move(module), options, reason, std::move(error));
+    if (fallback_ == Fallback::kError)
+      return std::unexpected(Named(*module, all, std::move(error)));
+    HLOSCOPE_ASSIGN_OR_RETURN(auto host, make_host_());
+    auto split = std::make_unique<SplitModule>(*module, std::move(refusals));
+    if (auto failure = split->Load({*platform_, *host, options})) {
+      return std::unexpected(std::move(failure->error));
+    }
+    return Assembled(std::move(module), std::move(host), std::move(split));
+  }
+
+  bool is_ours_on_a_device() const {
+    const replay::PlatformRow* const row = replay::FindPlatform(name());
+    return row != nullptr && row->devices != replay::Devices::kNone &&
+           !row->Has(replay::kNeedsPlugin) && !row->Has(replay::kNeedsPython);
+  }
+  Fallback fallback() const { return fallback_; }
+
+ private:
+  Result<std::unique_ptr<Executable>> Watched(std::shared_ptr<const Module> module,
+                                              std::unique_ptr<Executable> whole);
+
+  static std::vector<InstructionId> EntryOf(const Module& module) {
+    std::vector<InstructionId> ids;
+    for (uint32_t i = 0; i < module.entry().instruction_count; ++i) {
+      ids.push_back(InstructionId(module.entry().first_instruction + i));
+    }
+    return ids;
+  }
+
+  // Parts of a module whose partitions XLA has yet to make would not be cut as the whole.
+  static bool IsUnpartitioned(const Module& module, const RunOptions& options) {
+    const hlo::Topology topology = hlo::TopologyOf(module, options.limits.devices);
+    return topology.unpartitioned && topology.counts.partitions > 1;
+  }
+
+  Result<std::unique_ptr<Executable>> AllOnHost(std::shared_ptr<const Module> module,
+                                                const RunOptions& options, FallbackReason reason,
+                                                Error error) const {
+    if (fallback_ != Fallback::kHost) {
+      error.message = fmt::format("{}: {}", Describe(reason), error.message);
+      error.hint += fmt::format("{}--fallback cpu runs the module on the host",
+                                error.hint.empty() ? "" : "; ");
+      return std::unexpected(std::move(error));
+    }
+    HLOSCOPE_ASSIGN_OR_RETURN(auto host, make_host_());
+    HLOSCOPE_ASSIGN_OR_RETURN(auto on_host, host->Load(module, options));
+    return std::make_unique<HostExecutable>(std::move(module), std::move(host), std::move(on_host),
+                                            reason, std::move(error.message));
+  }
+
+  // Parts may be refused where their instructions alone are not: then more is found in them.
+  Result<std::unique_ptr<Executable>> SplitAround(std::shared_ptr<const Module> module,
+                                                  const RunOptions& options,
+                                                  RefusalSearch& search) const {
+    HLOSCOPE_ASSIGN_OR_RETURN(auto host, make_host_());
+    while (true) {
+      Refusals refusals;
+      for (const Refusal& refusal : search.found()) refusals[refusal.instruction] = refusal;
+      const size_t known = refusals.size();
+      auto split = std::make_unique<SplitModule>(*module, std::move(refusals));
+      auto failure = split->Load({*platform_, *host, options});
+      if (!failure) return Assembled(std::move(module), std::move(host), std::move(split));
+      if (!failure->is_on_device || Ends(failure->error, options)) {
+        return std::unexpected(std::move(failure->error));
+      }
+      HLOSCOPE_TRY(search.Find(failure->instructions, failure->error));
+      if (search.found().size() == known) {
+        return AllOnHost(std::move(module), options, FallbackReason::kCompileFailure,
+                         std::move(failure->error));
+      }
+    }
+  }
+
+  std::unique_ptr<Executable> Assembled(std::shared_ptr<const Module> module,
+                                        std::unique_ptr<replay::Platform> host,
+                                        std::unique_ptr<SplitModule> split) const {
+    return std::make_unique<SplitExecutable>(std::move(module), platform_, std::move(host),
+                                             std::move(split));
+  }
+
+  std::shared_ptr<replay::Platform> platform_;
+  MakeHost make_host_;
+  Fallback fallback_;
+};
+
+// A module that the platform loaded. What its run is refused for leads to another, once.
+class WatchedExecutable : public Executable {
+ public:
+  WatchedExecutable(FallbackPlatform platform, std::shared_ptr<const Module> module,
+                    std::unique_ptr<Executable> whole)
+      : platform_(std::move(platform)), module_(std::move(module)), whole_(std::move(whole)) {}
+
+  Result<RunResult> Run(std::span<const std::vector<hlo::Literal>> inputs,
+                        const RunOptions& options, RunStream& stream) override {
+    Result<RunResult> result = RunWatched(inputs, options, stream);
+    const bool asked = platform_.fallback() != Fallback::kNone;
+    if (result.has_value() || !asked || replaced_ || Ends(result.error(), options)) return result;
+    if (platform_.is_ours_on_a_device()) return result;
+    HLOSCOPE_ASSIGN_OR_RETURN(whole_, platform_.ReplaceNamed(module_, options, result.error()));
+    replaced_ = true;
+    return whole_->Run(inputs, options, stream);
+  }
+  std::optional<double> load_ms() const override { return whole_->load_ms(); }
+  std::vector<replay::TraceSlice> TakeLoadSlices() override { return whole_->TakeLoadSlices(); }
+
+ private:
+  Result<RunResult> RunWatched(std::span<const std::vector<hlo::Literal>> inputs,
+                               const RunOptions& options, RunStream& stream) {
+    const bool may = platform_.fallback() == Fallback::kHost || !platform_.is_ours_on_a_device();
+    if (may) return whole_->Run(inputs, options, stream);
+    HandOverWatch watch(stream);
+    HLOSCOPE_ASSIGN_OR_RETURN(RunResult result, whole_->Run(inputs, options, watch));
+    HLOSCOPE_TRY(watch.status());
+    return result;
+  }
+
+  FallbackPlatform platform_;
+  std::shared_ptr<const Module> module_;
+  std::unique_ptr<Executable> whole_;
+  bool replaced_ = false;
+};
+
+Result<std::unique_ptr<Executable>> FallbackPlatform::Watched(std::shared_ptr<const Module> module,
+                                                              std::unique_ptr<Executable> whole) {
+  if (fallback_ == Fallback::kNone && !is_ours_on_a_device()) return whole;
+  return std::make_unique<WatchedExecutable>(*this, std::move(module), std::move(whole));
+}
+
+}  // namespace
+
+std::unique_ptr<replay::Platform> WithFallback(std::unique_ptr<replay::Platform> platform,
+                                               MakeHost make_host, Fallback fallback) {
+  return std::make_unique<FallbackPlatform>(std::move(platform), std::move(make_host), fallback);
+}
+
+}  // namespace hloscope::debug

@@ -1,0 +1,384 @@
+// SplitRun: stages in turn; loops, calls and conditionals around refused instructions are gone
+// through here.
+#include "core/debug/pieces/split_run.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <chrono>
+#include <set>
+
+#include "core/eval/machine/recording.h"
+
+namespace hloscope::debug {
+
+using hlo::AttributeKey;
+using hlo::InstructionId;
+using hlo::Literal;
+using hlo::Opcode;
+
+namespace {
+
+// Keeps results; what else a part tells goes on, but for what names instructions of the part.
+class PartStream : public replay::RunStream {
+ public:
+  PartStream(replay::RunStream& next, size_t lists) : lists_(lists), next_(next) {}
+  void Take(replay::RunEvent event) override {
+    if (auto* result = std::get_if<replay::LeafResult>(&event)) {
+      auto& leaves = lists_[static_cast<size_t>(result->device)];
+      const auto at = static_cast<size_t>(result->leaf);
+      if (at >= leaves.size()) leaves.resize(at + 1, InternalError("a result is missing"));
+      leaves[at] = std::move(result->value);
+    } else if (!std::holds_alternative<replay::TraceSteps>(event) &&
+               !std::holds_alternative<replay::RunProgress>(event) &&
+               !std::holds_alternative<replay::RunExecuted>(event)) {
+      next_.Take(std::move(event));
+    }
+  }
+  std::vector<std::vector<Result<Literal>>>& lists() { return lists_; }
+
+ private:
+  std::vector<std::vector<Result<Literal>>> lists_;
+  replay::RunStream& next_;
+};
+
+}  // namespace
+
+size_t SplitRun::LeafCount(InstructionId id) const { return module_.shape(id).Leaves().size(); }
+
+int64_t SplitRun::Bytes(InstructionId id) const {
+  return module_.shape(id).ByteSize().value_or(0) * static_cast<int64_t>(lists_);
+}
+
+SplitRun::Value SplitRun::Missing(InstructionId id, const Error& error) const {
+  const Leaves leaves(LeafCount(id), std::unexpected(error));
+  return {std::vector<Leaves>(lists_, leaves)};
+}
+
+Status SplitRun::CheckStop() const {
+  const auto& options = where_.options;
+  const auto died = [](std::string_view what) {
+    return std::unexpected(Error{ErrorClass::kDied, std::string(what), {}, {}});
+  };
+  if (options.stop.stop_requested()) return died("stopped on request");
+  if (options.deadline && std::chrono::steady_clock::now() >= *options.deadline) {
+    return died("the deadline passed");
+  }
+  return {};
+}
+
+Result<replay::RunResult> SplitRun::Run(std::span<const std::vector<Literal>> inputs) {
+  lists_ = inputs.size();
+  const hlo::ComputationId entry = module_.entry_id();
+  std::vector<Value> arguments;
+  std::vector<const Value*> pointers;
+  size_t next = 0;
+  for (const InstructionId id : module_.Parameters(entry)) {
+    Value value{std::vector<Leaves>(lists_)};
+    const size_t count = LeafCount(id);
+    for (size_t d = 0; d < lists_; ++d) {
+      if (next + count > inputs[d].size()) return InputError("fewer inputs than parameters");
+      value.lists[d].assign(inputs[d].begin() + static_cast<std::ptrdiff_t>(next),
+                            inputs[d].begin() + static_cast<std::ptrdiff_t>(next + count));
+    }
+    next += count;
+    arguments.push_back(std::move(value));
+  }
+  for (const Value& value : arguments) pointers.push_back(&value);
+  HLOSCOPE_ASSIGN_OR_RETURN(Value value, RunComputation(entry, pointers));
+  const InstructionId root = module_.entry().root;
+  for (size_t d = 0; d < lists_; ++d) {
+    for (size_t leaf = 0; leaf < value.lists[d].size(); ++leaf) {
+      replay::TellResult(
+          stream_, where_.options.capture, root,
+          {static_cast<int64_t>(d), static_cast<int64_t>(leaf), std::move(value.lists[d][leaf])});
+    }
+  }
+  Tell();
+  return result_;
+}
+
+Result<SplitRun::Value> SplitRun::RunComputation(hlo::ComputationId c,
+                                                 const std::vector<const Value*>& arguments) {
+  HLOSCOPE_TRY(CheckStop());
+  Frame frame{c, &split_.SplitOf(c)};
+  const std::vector<InstructionId> parameters = module_.Parameters(c);
+  for (size_t i = 0; i < parameters.size() && i < arguments.size(); ++i) {
+    frame.values.insert_or_assign(parameters[i], *arguments[i]);
+  }
+  const hlo::Computation& computation = module_[c];
+  for (uint32_t i = 0; i < computation.instruction_count; ++i) {
+    const InstructionId id(computation.first_instruction + i);
+    if (frame.split->runs_on(id) != RunsOn::kNothing || frame.split->stage(id) >= 0) continue;
+    PutTogether(frame, id);
+  }
+  for (size_t s = 0; s < frame.split->stages().size(); ++s) {
+    HLOSCOPE_TRY(frame.split->stages()[s].is_on_device ? RunDeviceStage(frame, s)
+                                                       : RunHostStage(frame, s));
+  }
+  if (frame.split->root_is_put_together()) PutTogether(frame, computation.root);
+  const auto root = frame.values.find(computation.root);
+  if (root == frame.values.end()) return InternalError("the root of a split module has no value");
+  return std::move(root->second);
+}
+
+// What is made of values at hand without computing anything.
+void SplitRun::PutTogether(Frame& frame, InstructionId id) {
+  const hlo::Instruction& instruction = module_[id];
+  if (instruction.opcode == Opcode::kParameter || frame.values.contains(id)) return;
+  if (instruction.opcode == Opcode::kConstant) {
+    const auto& literal = *module_.Get<Literal>(instruction, AttributeKey::kConstantValue);
+    std::vector<Literal> leaves;
+    frame.values[id] = {std::vector<Leaves>(lists_, Leaves{literal})};
+    return;
+  }
+  Value value{std::vector<Leaves>(lists_)};
+  size_t first = 0, count = 0;
+  if (instruction.opcode == Opcode::kGetTupleElement) {
+    const auto elements = module_.shape(module_.operands(id)[0]).elements();
+    const int64_t index = module_.GetInt(instruction, AttributeKey::kIndex);
+    for (int64_t i = 0; i < index; ++i) first += elements[static_cast<size_t>(i)].Leaves().size();
+    count = LeafCount(id);
+  }
+  for (const InstructionId operand : module_.operands(id)) {
+    const auto from = frame.values.find(operand);
+    const Value source = from == frame.values.end()
+                             ? Missing(operand, InternalError("a value is not there").error())
+                             : from->second;
+    for (size_t d = 0; d < lists_; ++d) {
+      const Leaves& leaves = source.lists[d];
+      const size_t taken = count == 0 ? leaves.size() : count;
+      for (size_t i = 0; i < taken; ++i) value.lists[d].push_back(leaves[first + i]);
+    }
+    value.copy_us += source.copy_us;
+  }
+  frame.values.insert_or_assign(id, std::move(value));
+}
+
+const Error* SplitRun::FirstMissing(const Frame& frame, std::span<const InstructionId> ids) const {
+  for (const InstructionId id : ids) {
+    const auto value = frame.values.find(id);
+    if (value == frame.values.end()) continue;  // a token
+    for (const Leaves& leaves : value->second.lists) {
+      for (const Result<Literal>& leaf : leaves) {
+        if (!leaf.has_value()) return &leaf.error();
+      }
+    }
+  }
+  return nullptr;
+}
+
+Result<SplitRun::PartRun> SplitRun::RunPart(Frame& frame, const LoadedPart& part,
+                                            std::string_view lane) {
+  if (part.executable == nullptr) return PartRun{};
+  std::vector<std::vector<Literal>> inputs(lists_);
+  for (const InstructionId id : part.parameters) {
+    const auto value = frame.values.find(id);
+    if (value == frame.values.end()) return InternalError("a value is not there");
+    for (size_t d = 0; d < lists_; ++d) {
+      for (const Result<Literal>& leaf : value->second.lists[d]) inputs[d].push_back(*leaf);
+    }
+  }
+  replay::RunOptions options = where_.options;
+  options.capture = {};
+  if (!lane.empty()) options.record_steps = 0;  // its time is told here
+  PartStream stream(stream_, lists_);
+  const int64_t start = eval::SteadyNanoseconds();
+  HLOSCOPE_ASSIGN_OR_RETURN(const replay::RunResult run,
+                            part.executable->Run(inputs, options, stream));
+  const int64_t wall_ns = eval::SteadyNanoseconds() - start;
+  if (!lane.empty() && where_.options.record_steps > 0) {
+    const std::string_view name = module_.name(part.results[0]);
+    stream_.Take(replay::TraceSlice{std::string(name), std::string(lane), start, wall_ns});
+  }
+  size_t next = 0;
+  for (const InstructionId id : part.results) {
+    Value value{std::vector<Leaves>(lists_)};
+    const size_t count = LeafCount(id);
+    for (size_t d = 0; d < lists_; ++d) {
+      Leaves& all = stream.lists()[d];
+      all.resize(std::max(all.size(), next + count), InternalError("a result is missing"));
+      for (size_t i = 0; i < count; ++i) value.lists[d].push_back(std::move(all[next + i]));
+    }
+    next += count;
+    frame.values.insert_or_assign(id, std::move(value));
+  }
+  result_.peak_bytes = std::max(result_.peak_bytes, run.peak_bytes);
+  return PartRun{run.run_us, static_cast<double>(wall_ns) / 1e3};
+}
+
+Status SplitRun::RunDeviceStage(Frame& frame, size_t stage) {
+  const Piece& piece = frame.split->stages()[stage].piece;
+  PartRun run;
+  if (const Error* missing = FirstMissing(frame, piece.frontier)) {
+    HLOSCOPE_ASSIGN_OR_RETURN(run, RunWithout(frame, piece, Error(*missing)));
+  } else {
+    HLOSCOPE_ASSIGN_OR_RETURN(run, RunPart(frame, split_.Stage(frame.computation, stage), {}));
+  }
+  result_.run_us += run.run_us;
+  ChargeCopies(frame, piece, std::max(run.wall_us - run.run_us, 0.0));
+  return {};
+}
+
+// What of a stage does not depend on values that are missing.
+Result<SplitRun::PartRun> SplitRun::RunWithout(Frame& frame, const Piece& piece,
+                                               const Error& missing) {
+  std::set<InstructionId> lost;
+  for (const InstructionId id : piece.frontier) {
+    if (FirstMissing(frame, {&id, 1}) != nullptr) lost.insert(id);
+  }
+  for (const InstructionId id : piece.taken) {
+    const auto operands = module_.operands(id);
+    if (std::ranges::any_of(operands, [&](auto it) { return lost.contains(it); })) lost.insert(id);
+  }
+  Piece rest;
+  const auto keep = [&](const auto& from, auto& to) {
+    std::ranges::copy_if(from, std::back_inserter(to), [&](auto id) { return !lost.contains(id); });
+  };
+  keep(piece.taken, rest.taken);
+  keep(piece.frontier, rest.frontier);
+  keep(piece.results, rest.results);
+  for (const InstructionId id : piece.results) {
+    if (lost.contains(id)) frame.values.insert_or_assign(id, Missing(id, missing));
+  }
+  if (rest.results.empty()) return PartRun{};
+  HLOSCOPE_ASSIGN_OR_RETURN(const LoadedPart part,
+                            SplitModule::LoadPart(module_, rest, where_.device, where_.options));
+  return RunPart(frame, part, {});
+}
+
+// The time around a run on the device goes by bytes to what came and went: to fallbacks what was
+// brought for them or came of them, to nobody the inputs and results of the module.
+void SplitRun::ChargeCopies(Frame& frame, const Piece& piece, double copies_us) {
+  int64_t all = 0;
+  for (const InstructionId id : piece.frontier) all += Bytes(id);
+  for (const InstructionId id : piece.results) all += Bytes(id);
+  if (all == 0) return;
+  const auto share = [&](InstructionId id) {
+    return copies_us * static_cast<double>(Bytes(id)) / static_cast<double>(all);
+  };
+  for (const InstructionId id : piece.results) frame.values[id].copy_us = share(id);
+  for (const InstructionId id : piece.frontier) {
+    InstructionId source = id;
+    while (module_[source].opcode == Opcode::kGetTupleElement) source = module_.operands(source)[0];
+    if (frame.split->runs_on(source) != RunsOn::kHost) continue;
+    Tally& tally = tallies_[source];
+    tally.bytes += Bytes(id);
+    tally.us += share(id);
+    result_.run_us += share(id);
+  }
+}
+
+Status SplitRun::RunHostStage(Frame& frame, size_t stage) {
+  for (const InstructionId id : frame.split->stages()[stage].instructions) {
+    HLOSCOPE_TRY(CheckStop());
+    switch (frame.split->runs_on(id)) {
+      case RunsOn::kNothing:
+        PutTogether(frame, id);
+        break;
+      case RunsOn::kInTurn: {
+        HLOSCOPE_ASSIGN_OR_RETURN(Value value, RunInTurn(frame, id));
+        frame.values.insert_or_assign(id, std::move(value));
+        break;
+      }
+      default:
+        if (!RunsWithItsDone(module_[id].opcode)) HLOSCOPE_TRY(RunOnHost(frame, id));
+    }
+  }
+  return {};
+}
+
+Status SplitRun::RunOnHost(Frame& frame, InstructionId id) {
+  const LoadedPart& part = split_.Host(frame.computation, id);
+  if (const Error* missing = FirstMissing(frame, part.parameters)) {
+    frame.values.insert_or_assign(id, Missing(id, Error(*missing)));
+    return {};
+  }
+  HLOSCOPE_ASSIGN_OR_RETURN(const PartRun run, RunPart(frame, part, kFallbackLane));
+  Tally& tally = tallies_[id];
+  ++tally.executions;
+  double us = run.wall_us;
+  for (const InstructionId operand : part.parameters) {
+    const Value& value = frame.values[operand];
+    us += value.copy_us;
+    if (frame.split->stage(operand) >= 0 && frame.split->stage(operand) % 2 == 0) {
+      tally.bytes += Bytes(operand);
+    }
+  }
+  tally.us += us;
+  result_.run_us += us;
+  return {};
+}
+
+Result<int64_t> SplitRun::Choice(const Value& value) const {
+  std::optional<int64_t> chosen;
+  for (const Leaves& leaves : value.lists) {
+    HLOSCOPE_ASSIGN_OR_RETURN(const Literal own, leaves.at(0));
+    const int64_t number = own.shape().element_type() == hlo::ElementType::kPred
+                               ? static_cast<int64_t>(own.bytes()[0] != std::byte{0})
+                               : int64_t{own.data<int32_t>()[0]};
+    if (chosen && *chosen != number) {
+      return UnsupportedError(
+          "devices go different ways around an instruction that runs on the "
+          "host",
+          "run the module on one device");
+    }
+    chosen = number;
+  }
+  return chosen.value_or(0);
+}
+
+Result<SplitRun::Value> SplitRun::RunInTurn(Frame& frame, InstructionId id) {
+  const hlo::Instruction& instruction = module_[id];
+  std::vector<const Value*> operands;
+  for (const InstructionId operand : module_.operands(id)) {
+    operands.push_back(&frame.values[operand]);
+  }
+  if (instruction.opcode == Opcode::kWhile) return RunLoop(instruction, *operands[0]);
+  const std::vector<hlo::ComputationId> callees = module_.CalledComputations(instruction);
+  if (instruction.opcode == Opcode::kCall) return RunComputation(callees[0], operands);
+  const Result<int64_t> chosen = Choice(*operands[0]);
+  if (!chosen.has_value()) return Missing(id, chosen.error());
+  // Of a predicate the first is for true; an index out of range means the last.
+  const auto branches = std::ssize(callees);
+  const bool is_pred =
+      module_.shape(module_.operands(id)[0]).element_type() == hlo::ElementType::kPred;
+  const int64_t index = is_pred                              ? (*chosen != 0 ? 0 : 1)
+                        : *chosen < 0 || *chosen >= branches ? branches - 1
+                                                             : *chosen;
+  return RunComputation(callees[static_cast<size_t>(index)],
+                        {operands[static_cast<size_t>(index) + 1]});
+}
+
+Result<SplitRun::Value> SplitRun::RunLoop(const hlo::Instruction& loop, Value state) {
+  const hlo::ComputationId body = module_.GetComputation(loop, AttributeKey::kBody);
+  const hlo::ComputationId condition = module_.GetComputation(loop, AttributeKey::kCondition);
+  while (true) {
+    HLOSCOPE_ASSIGN_OR_RETURN(const Value goes_on, RunComputation(condition, {&state}));
+    const Result<int64_t> chosen = Choice(goes_on);
+    if (!chosen.has_value()) {
+      for (Leaves& leaves : state.lists) {
+        for (Result<Literal>& leaf : leaves) leaf = std::unexpected(chosen.error());
+      }
+      return state;
+    }
+    if (*chosen == 0) return state;
+    HLOSCOPE_ASSIGN_OR_RETURN(state, RunComputation(body, {&state}));
+  }
+}
+
+void SplitRun::Tell() {
+  for (const auto& [id, refusal] : split_.refusals()) {
+    const Tally tally = tallies_[id];
+    std::string detail = refusal.detail;
+    if (tally.executions != 1) detail += fmt::format("; it ran {} times", tally.executions);
+    stream_.Take(replay::RunFallback{.instruction = std::string(module_.name(id)),
+                                     .opcode = std::string(hlo::ToString(module_[id].opcode)),
+                                     .reason = std::string(Describe(refusal.reason)),
+                                     .detail = std::move(detail),
+                                     .bytes_moved = tally.bytes,
+                                     .time_us = tally.us});
+  }
+}
+
+}  // namespace hloscope::debug

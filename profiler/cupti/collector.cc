@@ -1,0 +1,154 @@
+// CUPTI's callbacks have no argument of ours: the one collector of the process is found by itself.
+#include "profiler/cupti/collector.h"
+
+#include <fmt/format.h>
+
+#include <cstdlib>
+#include <utility>
+
+namespace hloscope::profiler::cupti {
+namespace {
+
+constexpr size_t kAlignment = 8;       // that CUPTI asks for
+constexpr uint32_t kExternalKind = 3;  // CUPTI_EXTERNAL_CORRELATION_KIND_CUSTOM0
+constexpr uint32_t kFlushForced = 1;   // CUPTI_ACTIVITY_FLAG_FLUSH_FORCED
+constexpr int kNotSupported = 27, kInvalidKind = 21, kMaxLimit = 12;
+
+std::mutex current_mutex;
+Collector* current = nullptr;
+
+void IgnoreCall(void*, int, uint32_t, const void*) {}
+
+}  // namespace
+
+Result<std::unique_ptr<Collector>> Collector::Start(std::shared_ptr<const Library> library,
+                                                    const CollectorOptions& options) {
+  std::unique_ptr<Collector> collector(new Collector(std::move(library), options));
+  {
+    const std::scoped_lock lock(current_mutex);
+    if (current != nullptr) return InternalError("a collector of CUPTI's records is at work");
+    current = collector.get();
+  }
+  HLOSCOPE_TRY(collector->Begin());
+  return collector;
+}
+
+Status Collector::Begin() {
+  // Whoever is attached has the only subscription.
+  HLOSCOPE_TRY(library_->Check(library_->subscribe(&subscriber_, &IgnoreCall, nullptr),
+                               "attaching to the process"));
+  is_started_ = true;
+  HLOSCOPE_TRY(
+      library_->Check(library_->activity_register_callbacks(&Requested, &Completed), "buffers"));
+  std::vector<RecordKind> kinds = {RecordKind::kExternalCorrelation,
+                                   RecordKind::kConcurrentKernel,
+                                   RecordKind::kMemcpy,
+                                   RecordKind::kMemcpyPeer,
+                                   RecordKind::kMemset,
+                                   RecordKind::kSynchronization,
+                                   RecordKind::kOverhead};
+  // Without calls of the driver nothing correlates launches with what was pushed.
+  kinds.push_back(RecordKind::kDriver);
+  if (options_.calls) kinds.push_back(RecordKind::kRuntime);
+  for (const RecordKind kind : kinds) {
+    const int result = library_->activity_enable(std::to_underlying(kind));
+    if (result == kNotSupported || result == kInvalidKind) {
+      collected_.log.warnings.push_back(fmt::format(
+          "this CUPTI does not record activities of kind {}", std::to_underlying(kind)));
+      continue;
+    }
+    HLOSCOPE_TRY(library_->Check(result, "recording activities"));
+    enabled_.push_back(std::to_underlying(kind));
+  }
+  const auto steady = std::chrono::steady_clock::now().time_since_epoch();
+  HLOSCOPE_TRY(library_->Check(library_->get_timestamp(&collected_.origin_ns), "its clock"));
+  collected_.steady_origin_ns =
+      std::chrono::duration_cast<std::chrono::nanoseconds>(steady).count();
+  return {};
+}
+
+Collector::~Collector() {
+  End();
+  const std::scoped_lock lock(current_mutex);
+  if (current == this) current = nullptr;
+}
+
+void Collector::End() {
+  if (!std::exchange(is_started_, false)) return;
+  library_->activity_flush_all(kFlushForced);
+  for (const uint32_t kind : enabled_) library_->activity_disable(kind);
+  enabled_.clear();
+  library_->unsubscribe(subscriber_);
+}
+
+void Collector::Push(uint64_t external) {
+  library_->activity_push_external(kExternalKind, external);
+}
+
+void Collector::Pop() {
+  uint64_t last = 0;
+  library_->activity_pop_external(kExternalKind, &last);
+}
+
+uint64_t Collector::NodeNumber(void* graph_node) const {
+  uint64_t number = 0;
+  return library_->get_graph_node_id(graph_node, &number) == 0 ? number : 0;
+}
+
+Result<Collected> Collector::Stop() {
+  HLOSCOPE_TRY(library_->Check(library_->activity_flush_all(kFlushForced), "its last records"));
+  End();
+  const std::scoped_lock lock(mutex_);
+  if (!options_.calls) {
+    std::erase_if(collected_.log.activities,
+                  [](const Activity& activity) { return activity.work == Work::kCall; });
+  }
+  return std::move(collected_);
+}
+
+void Collector::Requested(uint8_t** buffer, size_t* bytes, size_t* most_records) {
+  *most_records = 0;  // as many as fit
+  *bytes = 0;
+  const std::scoped_lock lock(current_mutex);
+  const size_t wanted = current == nullptr ? 0 : current->options_.buffer_bytes;
+  *buffer = wanted == 0 ? nullptr : static_cast<uint8_t*>(std::aligned_alloc(kAlignment, wanted));
+  if (*buffer != nullptr) {
+    *bytes = wanted;
+  }
+}
+
+void Collector::Completed(void* context, uint32_t stream, uint8_t* buffer, size_t,
+                          size_t valid_bytes) {
+  {
+    const std::scoped_lock lock(current_mutex);
+    if (current != nullptr && buffer != nullptr) {
+      current->Take(context, stream, buffer, valid_bytes);
+    }
+  }
+  std::free(buffer);
+}
+
+void Collector::Take(void* context, uint32_t stream, uint8_t* buffer, size_t valid_bytes) {
+  const std::scoped_lock lock(mutex_);
+  void* record = nullptr;
+  ActivityLog& log = collected_.log;
+  while (valid_bytes > 0) {
+    const int result = library_->activity_get_next_record(buffer, valid_bytes, &record);
+    if (result == kMaxLimit) break;  // the end of the buffer
+    if (result != 0) {
+      log.warnings.push_back(library_->Check(result, "reading records").error().message);
+      break;
+    }
+    if (log.activities.size() >= options_.most_activities) {
+      ++log.left_out;
+      continue;
+    }
+    DecodeRecord(record, &TextHere, log);
+  }
+  size_t dropped = 0;
+  if (library_->activity_get_num_dropped_records(context, stream, &dropped) == 0) {
+    log.dropped += static_cast<int64_t>(dropped);
+  }
+}
+
+}  // namespace hloscope::profiler::cupti

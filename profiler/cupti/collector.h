@@ -1,0 +1,66 @@
+// Collector: what the GPUs do while it lives, record by record.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <memory>
+#include <mutex>
+
+#include "core/base/result.h"
+#include "profiler/cupti/decode.h"
+#include "profiler/cupti/library.h"
+
+namespace hloscope::profiler::cupti {
+
+struct CollectorOptions {
+  size_t buffer_bytes = size_t{4} << 20;
+  size_t most_activities = size_t{2} << 20;  // beyond them records are counted only
+  bool calls = false;                        // calls of the driver and the runtime, too
+};
+
+// What was collected, and what turns its times into those of the steady clock.
+struct Collected {
+  ActivityLog log;
+  uint64_t origin_ns = 0;        // of CUPTI's clock, when it began
+  int64_t steady_origin_ns = 0;  // of the steady clock, at the same time
+};
+
+// One at a time in a process.
+class Collector {
+ public:
+  // Environment errors, with the fix: another collector or profiler is at work, not permitted.
+  static Result<std::unique_ptr<Collector>> Start(std::shared_ptr<const Library> library,
+                                                  const CollectorOptions& options = {});
+  ~Collector();
+  Collector(const Collector&) = delete;
+  Collector& operator=(const Collector&) = delete;
+
+  // Launches of this thread are told of that number until it is popped.
+  void Push(uint64_t external);
+  void Pop();
+  // The number that kernels of a graph's node are told with; 0: it is not known.
+  uint64_t NodeNumber(void* graph_node) const;
+
+  // All that was recorded; what the GPUs have yet to finish is not in it.
+  Result<Collected> Stop();
+
+ private:
+  Collector(std::shared_ptr<const Library> library, const CollectorOptions& options)
+      : library_(std::move(library)), options_(options) {}
+  Status Begin();
+  void End();
+  static void Requested(uint8_t** buffer, size_t* bytes, size_t* most_records);
+  static void Completed(void* context, uint32_t stream, uint8_t* buffer, size_t bytes,
+                        size_t valid_bytes);
+  void Take(void* context, uint32_t stream, uint8_t* buffer, size_t valid_bytes);
+
+  std::shared_ptr<const Library> library_;
+  CollectorOptions options_;
+  void* subscriber_ = nullptr;
+  bool is_started_ = false;
+  std::vector<uint32_t> enabled_;
+  std::mutex mutex_;
+  Collected collected_;
+};
+
+}  // namespace hloscope::profiler::cupti

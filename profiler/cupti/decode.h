@@ -1,0 +1,68 @@
+// CUPTI's activity records to what a device did: pure functions of bytes.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "core/base/result.h"
+#include "profiler/cupti/records.h"
+
+namespace hloscope::profiler::cupti {
+
+enum class Work : uint8_t { kKernel, kCopy, kFill, kGraph, kSynchronization, kOverhead, kCall };
+
+// One record. Times are nanoseconds of CUPTI's clock; what a kind of record does not say is 0.
+struct Activity {
+  Work work = Work::kKernel;
+  uint64_t start = 0, end = 0;
+  uint32_t device = 0, context = 0, stream = 0, thread = 0;
+  uint32_t correlation = 0;  // of the call that caused it
+  uint32_t graph = 0;
+  uint64_t graph_node = 0;
+  std::string name;    // of a kernel; else what it is, in words
+  std::string detail;  // of a copy: the kinds of memory
+  uint64_t bytes = 0;  // copied or filled
+  std::array<uint32_t, 3> grid{}, block{};
+  uint32_t registers = 0, static_shared_bytes = 0, dynamic_shared_bytes = 0, local_bytes = 0;
+  uint32_t peer = 0;  // the device that a copy between devices goes to
+};
+
+struct ActivityLog {
+  std::vector<Activity> activities;
+  // By correlation: what the program said it was doing.
+  std::map<uint32_t, uint64_t> external;
+  int64_t records = 0;                  // of all kinds
+  int64_t dropped = 0;                  // that CUPTI had no room for
+  int64_t left_out = 0;                 // beyond the most that are kept
+  std::map<uint32_t, int64_t> unknown;  // by kind: records that nothing here reads
+  std::vector<std::string> warnings;
+};
+
+// The text at an address in a record, which is the profiled process's.
+using TextAt = std::function<std::string(const char* address)>;
+// In that process: the text itself.
+std::string TextHere(const char* address);
+
+// Adds a record, which is as long as its kind says, to the log.
+void DecodeRecord(const void* record, const TextAt& text_at, ActivityLog& log);
+
+// The records in a buffer that a CUPTI of that version (of its API) filled, as CUPTI's own function
+// finds them: DecodeRecord for each. Input error: a version whose sizes of records are not known, a
+// kind that is not (nothing behind it can be found), a record that is cut off.
+Status DecodeBuffer(std::span<const std::byte> buffer, uint32_t version, const TextAt& text_at,
+                    ActivityLog& log);
+
+// Whether records of a CUPTI of that version can be read: those of CUDA 12 and 13.
+bool IsKnownVersion(uint32_t version);
+// "CUDA 13.0", of a version of CUPTI's API.
+std::string VersionText(uint32_t version);
+
+}  // namespace hloscope::profiler::cupti

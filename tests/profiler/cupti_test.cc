@@ -1,0 +1,288 @@
+// CUPTI's records: decoded, collected from a fake libcupti, attributed, written as a trace.
+#include <dlfcn.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cstring>
+
+#include "core/base/file.h"
+#include "core/base/jobs.h"
+#include "profiler/cupti/collector.h"
+#include "profiler/cupti/to_xspace.h"
+#include "profiler/profile.h"
+#include "tests/fake_cupti/fake_cupti.h"
+
+#if __has_include(<cupti.h>)
+#include <cupti.h>
+#define HLOSCOPE_SAME_FIELD(own, theirs, field, their_field) \
+  static_assert(offsetof(hloscope::profiler::cupti::own, field) == offsetof(theirs, their_field))
+HLOSCOPE_SAME_FIELD(KernelRecord, CUpti_ActivityKernel9, start, start);
+HLOSCOPE_SAME_FIELD(KernelRecord, CUpti_ActivityKernel9, device_id, deviceId);
+HLOSCOPE_SAME_FIELD(KernelRecord, CUpti_ActivityKernel9, grid, gridX);
+HLOSCOPE_SAME_FIELD(KernelRecord, CUpti_ActivityKernel9, static_shared_memory, staticSharedMemory);
+HLOSCOPE_SAME_FIELD(KernelRecord, CUpti_ActivityKernel9, correlation_id, correlationId);
+HLOSCOPE_SAME_FIELD(KernelRecord, CUpti_ActivityKernel9, name, name);
+HLOSCOPE_SAME_FIELD(KernelRecord, CUpti_ActivityKernel9, graph_node_id, graphNodeId);
+HLOSCOPE_SAME_FIELD(KernelRecord, CUpti_ActivityKernel9, graph_id, graphId);
+HLOSCOPE_SAME_FIELD(MemcpyRecord, CUpti_ActivityMemcpy5, bytes, bytes);
+HLOSCOPE_SAME_FIELD(MemcpyRecord, CUpti_ActivityMemcpy5, correlation_id, correlationId);
+HLOSCOPE_SAME_FIELD(MemcpyRecord, CUpti_ActivityMemcpy5, graph_id, graphId);
+HLOSCOPE_SAME_FIELD(MemcpyPeerRecord, CUpti_ActivityMemcpyPtoP4, destination_device_id,
+                    dstDeviceId);
+HLOSCOPE_SAME_FIELD(MemcpyPeerRecord, CUpti_ActivityMemcpyPtoP4, graph_id, graphId);
+HLOSCOPE_SAME_FIELD(MemsetRecord, CUpti_ActivityMemset4, memory_kind, memoryKind);
+HLOSCOPE_SAME_FIELD(MemsetRecord, CUpti_ActivityMemset4, graph_id, graphId);
+HLOSCOPE_SAME_FIELD(SynchronizationRecord, CUpti_ActivitySynchronization, stream_id, streamId);
+HLOSCOPE_SAME_FIELD(OverheadRecord, CUpti_ActivityOverhead, end, end);
+HLOSCOPE_SAME_FIELD(GraphRecord, CUpti_ActivityGraphTrace, stream_id, streamId);
+HLOSCOPE_SAME_FIELD(ExternalCorrelationRecord, CUpti_ActivityExternalCorrelation, correlation_id,
+                    correlationId);
+HLOSCOPE_SAME_FIELD(CallRecord, CUpti_ActivityAPI, correlation_id, correlationId);
+#endif
+
+namespace hloscope::profiler::cupti {
+namespace {
+
+class CuptiTest : public testing::Test {
+ protected:
+  CuptiTest() {
+    void* const library = dlopen(HLOSCOPE_FAKE_CUPTI, RTLD_NOW | RTLD_LOCAL);
+    auto* const get = reinterpret_cast<decltype(&FakeCupti)>(dlsym(library, "FakeCupti"));
+    fake_ = get();
+    *fake_ = {};
+    get();
+  }
+
+  static Result<std::shared_ptr<const Library>> Open() {
+    return Library::Open({HLOSCOPE_FAKE_CUPTI});
+  }
+  static std::unique_ptr<Collector> Start(const CollectorOptions& options = {}) {
+    const auto library = Open();
+    EXPECT_TRUE(library.has_value()) << library.error().ToString();
+    auto collector = Collector::Start(*library, options);
+    EXPECT_TRUE(collector.has_value()) << collector.error().ToString();
+    return *std::move(collector);
+  }
+  static Collected Stop(Collector& collector) {
+    auto collected = collector.Stop();
+    EXPECT_TRUE(collected.has_value()) << collected.error().ToString();
+    return *std::move(collected);
+  }
+
+  // By the numbers 1 and 2, or the node 77.
+  static Origins KnownOrigins() {
+    return {[](uint64_t external) -> std::optional<Origin> {
+              if (external == 1) return Origin{"m", "add", 3};
+              if (external == 2) return Origin{"m", "dot", 3};
+              return std::nullopt;
+            },
+            [](uint64_t node) -> std::optional<Origin> {
+              if (node == 77) return Origin{"m", "in_graph", 3};
+              return std::nullopt;
+            }};
+  }
+  static std::shared_ptr<const Profile> Read(std::string bytes) {
+    Jobs alone(1);
+    auto read = ReadProfile(FileView::FromBytes("trace", std::move(bytes)), Limits(), alone);
+    EXPECT_TRUE(read.has_value()) << read.error().ToString();
+    return read.has_value() ? *read : nullptr;
+  }
+
+  fake_cupti::Control* fake_ = nullptr;
+};
+
+TEST_F(CuptiTest, EveryRecordIsAttributedOnTwoStreamsAndInGraphs) {
+  const auto collector = Start();
+  const uint64_t begin = fake_->now;
+  collector->Push(1);
+  fake_->kernel("k_add", 0, 7, begin + 100, begin + 300, 0);
+  fake_->fill(8, begin + 110, begin + 120, 64);
+  collector->Pop();
+  collector->Push(2);
+  fake_->kernel("k_dot", 0, 8, begin + 200, begin + 450, 0);  // beside the first
+  fake_->copy(7, begin + 300, begin + 360, 4096);
+  collector->Pop();
+  collector->Push(9);  // the launch of a graph
+  fake_->kernel("k_node", 0, 7, begin + 500, begin + 600, 77);
+  collector->Pop();
+  fake_->synchronize(begin + 50, begin + 700);
+  fake_->overhead(begin + 10, begin + 20);
+  const Collected collected = Stop(*collector);
+  EXPECT_EQ(collected.log.dropped, 0);
+  EXPECT_TRUE(collected.log.unknown.empty());
+  TraceCounts counts;
+  const auto profile =
+      Read(WriteXSpace(collected.log, KnownOrigins(), collected.origin_ns, &counts));
+  EXPECT_EQ(counts.on_device, 5);
+  EXPECT_EQ(counts.attributed, 5);
+  const EventStore& store = *profile->store;
+  EXPECT_EQ(store.size(), 7u);
+  std::map<std::string, std::string> by_kernel;
+  int64_t overlapping = 0;
+  for (uint32_t i = 0; i < store.size(); ++i) {
+    const EventId e(i);
+    const OperationId operation = store.operation(e);
+    if (!operation.valid()) continue;
+    by_kernel[std::string(store.text(store.name(e)))] =
+        store.text(store.operations()[operation.index].name);
+    EXPECT_EQ(store.operations()[operation.index].program, 3);
+    if (store.text(store.name(e)) == "k_add") {
+      EXPECT_EQ(store.start(e), 100'000);
+      EXPECT_EQ(store.duration(e), 200'000);
+      const auto arguments = store.Arguments(e);
+      const auto details = std::ranges::find(arguments, "kernel_details", &Argument::name);
+      ASSERT_NE(details, arguments.end());
+      EXPECT_EQ(std::get<std::string>(details->value),
+                "regs:40 static_shared:1024 dynamic_shared:64 grid:12,1,1 block:128,1,1");
+    }
+    if (store.text(store.name(e)) == "k_dot") overlapping += store.start(e) < 300'000 ? 1 : 0;
+  }
+  EXPECT_EQ(overlapping, 1);
+  EXPECT_EQ(by_kernel, (std::map<std::string, std::string>{{"copy host to device", "dot"},
+                                                           {"fill", "add"},
+                                                           {"k_add", "add"},
+                                                           {"k_dot", "dot"},
+                                                           {"k_node", "in_graph"}}));
+}
+
+TEST_F(CuptiTest, WhatNobodyPushedIsCountedAsSuch) {
+  const auto collector = Start();
+  fake_->kernel("alone", 1, 7, fake_->now, fake_->now + 5, 0);
+  const Collected collected = Stop(*collector);
+  TraceCounts counts;
+  WriteXSpace(collected.log, KnownOrigins(), collected.origin_ns, &counts);
+  EXPECT_EQ(counts.on_device, 1);
+  EXPECT_EQ(counts.attributed, 0);
+}
+
+TEST_F(CuptiTest, FullBuffersAreHandedOverAndNothingIsLost) {
+  const auto collector = Start({.buffer_bytes = 1000});
+  for (uint64_t i = 0; i < 500; ++i) fake_->kernel("k", 0, 7, i * 10, i * 10 + 5, 0);
+  const Collected collected = Stop(*collector);
+  EXPECT_EQ(collected.log.activities.size(), 500u);
+  EXPECT_EQ(collected.log.dropped, 0);
+}
+
+TEST_F(CuptiTest, DroppedAndLeftOutRecordsAreCounted) {
+  auto collector = Start({.buffer_bytes = 100});  // no room for a kernel
+  for (int i = 0; i < 4; ++i) fake_->kernel("k", 0, 7, 1, 2, 0);
+  Collected collected = Stop(*collector);
+  EXPECT_EQ(collected.log.dropped, 4);
+  const auto profile = Read(WriteXSpace(collected.log, {}, collected.origin_ns));
+  ASSERT_NE(profile, nullptr);
+  ASSERT_EQ(profile->warnings.size(), 1u);
+  EXPECT_EQ(profile->warnings[0], "CUPTI dropped 4 records: its buffers were full");
+  collector.reset();
+  collector = Start({.most_activities = 3});
+  for (int i = 0; i < 4; ++i) fake_->kernel("k", 0, 7, 1, 2, 0);
+  collected = Stop(*collector);
+  EXPECT_EQ(collected.log.left_out, 5);  // of 8: a call and a kernel each
+}
+
+TEST_F(CuptiTest, UnknownKindsAreCounted) {
+  const auto collector = Start();
+  fake_->kernel("k", 0, 7, 1, 2, 0);
+  fake_->unknown();
+  const Collected collected = Stop(*collector);
+  EXPECT_EQ(collected.log.unknown, (std::map<uint32_t, int64_t>{{25, 1}}));
+  EXPECT_EQ(collected.log.activities.size(), 1u);
+}
+
+TEST_F(CuptiTest, VersionsThatCannotBeReadAreRefusedWithTheFix) {
+  for (const uint32_t version : {17u, 140000u, 5000u}) {
+    fake_->version = version;
+    const auto library = Open();
+    ASSERT_FALSE(library.has_value()) << version;
+    EXPECT_EQ(library.error().error_class, ErrorClass::kEnvironment);
+    EXPECT_NE(library.error().message.find("whose records cannot be read"), std::string::npos);
+    EXPECT_NE(library.error().hint.find("nvidia-cuda-cupti"), std::string::npos);
+  }
+  for (const uint32_t version : {19u, 26u, 28u, 130000u, 130100u}) {
+    fake_->version = version;
+    EXPECT_TRUE(Open().has_value()) << version;
+  }
+}
+
+TEST_F(CuptiTest, RefusalsSayWhyAndHowToGoOn) {
+  const auto library = Open();
+  ASSERT_TRUE(library.has_value());
+  fake_->subscribe_result = 12;
+  auto refused = Collector::Start(*library);
+  ASSERT_FALSE(refused.has_value());
+  EXPECT_NE(refused.error().message.find("another profiler is attached"), std::string::npos);
+  EXPECT_NE(refused.error().hint.find("end the other profiler"), std::string::npos);
+  fake_->subscribe_result = 0;
+  fake_->enable_result = 35;
+  refused = Collector::Start(*library);
+  ASSERT_FALSE(refused.has_value());
+  EXPECT_NE(refused.error().message.find("ERR_NVGPUCTRPERM"), std::string::npos);
+  EXPECT_NE(refused.error().hint.find("NVreg_RestrictProfilingToAdminUsers=0"), std::string::npos);
+  // A kind that is not there is not the end.
+  fake_->enable_result = 27;
+  fake_->refused_kind = 17;
+  auto collector = Collector::Start(*library);
+  ASSERT_TRUE(collector.has_value()) << collector.error().ToString();
+  EXPECT_FALSE(Collector::Start(*library).has_value());  // one at a time
+  const Collected collected = Stop(**collector);
+  ASSERT_EQ(collected.log.warnings.size(), 1u);
+  EXPECT_EQ(collected.log.warnings[0], "this CUPTI does not record activities of kind 17");
+}
+
+TEST_F(CuptiTest, ALibraryWithoutTheFunctionsIsNamed) {
+  const auto library = Library::Open({"libz.so.1"});
+  ASSERT_FALSE(library.has_value());
+  EXPECT_NE(library.error().message.find("libz.so.1 lacks cuptiGetVersion"), std::string::npos)
+      << library.error().message;
+}
+
+// Raw buffers, without any library.
+class Buffer {
+ public:
+  template <typename T>
+  void Add(RecordKind kind, T record, size_t size) {
+    record.kind = kind;
+    const size_t at = bytes_.size();
+    bytes_.resize(at + size);
+    std::memcpy(&bytes_[at], &record, std::min(size, sizeof(T)));
+  }
+  std::span<const std::byte> bytes() const { return bytes_; }
+
+ private:
+  std::vector<std::byte> bytes_;
+};
+
+TEST(CuptiBuffers, AreReadByTheSizesOfTheirVersion) {
+  for (const auto& [version, size] :
+       {std::pair(26u, size_t{208}), std::pair(130001u, size_t{216})}) {
+    Buffer buffer;
+    KernelRecord kernel{};
+    kernel.name = reinterpret_cast<const char*>(uintptr_t{0x1234});
+    kernel.start = 5;
+    kernel.end = 9;
+    buffer.Add(RecordKind::kConcurrentKernel, kernel, size);
+    buffer.Add(RecordKind::kMemcpy, MemcpyRecord{}, 96);
+    ActivityLog log;
+    const auto text_at = [](const char* address) {
+      return address == reinterpret_cast<const char*>(uintptr_t{0x1234}) ? "named" : "?";
+    };
+    const Status read = DecodeBuffer(buffer.bytes(), version, text_at, log);
+    ASSERT_TRUE(read.has_value()) << read.error().ToString();
+    ASSERT_EQ(log.activities.size(), 2u);
+    EXPECT_EQ(log.activities[0].name, "named");
+    EXPECT_EQ(log.activities[0].end, 9u);
+    EXPECT_EQ(log.activities[1].work, Work::kCopy);
+    // Cut off anywhere it says so, and reads nothing behind the end.
+    for (size_t cut = 1; cut < buffer.bytes().size(); ++cut) {
+      if (cut == size) continue;
+      ActivityLog part;
+      EXPECT_FALSE(DecodeBuffer(buffer.bytes().first(cut), version, text_at, part).has_value());
+    }
+  }
+  ActivityLog log;
+  EXPECT_FALSE(DecodeBuffer({}, 17, &TextHere, log).has_value());
+  const std::array<std::byte, 8> nonsense = {std::byte{200}};
+  EXPECT_FALSE(DecodeBuffer(nonsense, 130000, &TextHere, log).has_value());
+}
+
+}  // namespace
+}  // namespace hloscope::profiler::cupti
