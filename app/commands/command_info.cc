@@ -7,6 +7,7 @@
 
 #include "app/command.h"
 #include "app/commands/info_lineage.h"
+#include "app/commands/info_recompilations.h"
 #include "app/inputs.h"
 #include "app/output.h"
 #include "app/reports/bundle_report.h"
@@ -202,6 +203,9 @@ class InfoCommand : public Command {
     if (!dump::IsModuleKind(dump::Sniff(file->bytes())) && profiler::IsTrace(file->bytes()))
       return Trace(*file, context);
     if (ShowOtherKind(*file, context)) return kGood;
+    if (dump::Sniff(file->bytes()) == dump::FileKind::kText) {
+      if (const auto status = ShowCompileLog(*file, context)) return *status;
+    }
     Result<dump::LoadedModule> loaded = dump::LoadModule(*file, context.limits);
     if (!loaded) return Fail(path, loaded.error(), context);
     if (loaded->module == nullptr) {

@@ -3,6 +3,7 @@
 
 #include "app/dump_place.h"
 #include "core/base/jobs.h"
+#include "core/debug/recompile/dump_recompilations.h"
 #include "core/dump/listing/listing.h"
 
 namespace hloscope::app {
@@ -67,6 +68,7 @@ Result<DumpReport> MakeDumpReport(const std::string& path, const Limits& limits,
     report.parts[at] = form == ReportForm::kJson ? JsonPart(report, at) : TextPart(report, at);
   };
   HLOSCOPE_TRY(ParallelFor(static_cast<int64_t>(count), jobs, finish, options.stop));
+  if (report.only < 0) report.recompilations = debug::RecompilationsIn(model);
   // What was lost must be said again, so it is read again.
   for (size_t m = 0; next != nullptr && m < keys.size(); ++m) {
     if (report.summary.lossy[m] == 0) next->Add(keys[m], report.parts[m]);

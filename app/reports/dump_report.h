@@ -7,6 +7,7 @@
 
 #include "app/reports/report_parts.h"
 #include "core/debug/place/placement.h"
+#include "core/debug/recompile/recompilation.h"
 #include "core/dump/dump_summary.h"
 #include "core/graph/overview.h"
 
@@ -21,6 +22,7 @@ struct DumpReport {
   std::vector<debug::Placement> placements;
   std::vector<graph::Overview> overviews;
   std::vector<ModulePart> parts;  // of each module
+  debug::Recompilations recompilations;
   int32_t only = -1;              // the one module that was asked for; -1: all
 };
 

@@ -1,5 +1,6 @@
 // A dump as one JSON object.
 #include "app/reports/dump_report.h"
+#include "app/reports/recompilation_report.h"
 #include "core/base/checked.h"
 #include "core/base/json.h"
 
@@ -221,6 +222,7 @@ class Writer {
     json_.EndArray();
     WritePlacements();
     WriteTensorFlow();
+    WriteRecompilations(report_.recompilations, json_.Key("recompilations"));
     WriteFiles();
     json_.Key("missing").BeginArray();
     for (const dump::MissingPiece& piece : model_.missing()) {
@@ -229,6 +231,7 @@ class Writer {
     }
     json_.EndArray().Key("warnings").BeginArray();
     for (const std::string& text : summary_.warnings) json_.Value(text);
+    for (const std::string& text : report_.recompilations.warnings) json_.Value(text);
     json_.EndArray().EndObject();
     out_ += '\n';
     return std::move(out_);

@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "app/reports/dump_report.h"
+#include "app/reports/recompilation_report.h"
 #include "core/base/counted.h"
 
 namespace hloscope::app {
@@ -173,6 +174,7 @@ std::string DumpText(const DumpReport& report) {
                   Counted(model.files().size(), "file"));
   for (const ModulePart& part : report.parts) out += part.text;
   out += TensorFlowText(*summary.tensorflow);
+  out += RecompilationsText(report.recompilations);
   for (const dump::MissingPiece& piece : model.missing()) {
     if (report.only < 0 || piece.module < 0 || piece.module == report.only)
       out += "  missing: " + piece.ToString() + "\n";

@@ -255,6 +255,13 @@ FileRole DumpIndexer::LooseRole(const FileEntry& file) const {
   if (arrays) return FileRole::kValues;
   if (file.kind == FileKind::kTensorFlowGraph) return FileRole::kTensorFlowGraph;
   if (file.kind == FileKind::kTorchTensors) return FileRole::kTorchTensors;
+  const std::string_view name = BareFileName(file.path);
+  if (name == "hloscope-record.json") return FileRole::kRunRecord;
+  const bool log = name.ends_with(".log") || name.ends_with(".err") || name.ends_with(".out") ||
+                   name == "log.txt" || name == "stdout.txt" || name == "stderr.txt";
+  if (log && (file.kind == FileKind::kText || file.kind == FileKind::kEmpty) &&
+      name.find("mlir-passes") == std::string_view::npos)
+    return FileRole::kRunLog;
   auto match = MatchRole(BareFileName(file.path));
   return match && !HoldsModule(match->role) ? match->role : FileRole::kUnknown;
 }
@@ -313,7 +320,8 @@ void DumpIndexer::AddLoose() {
     bool own = file.role == FileRole::kLooseModule;
     if (!own) {
       bool tied = file.role != FileRole::kUnknown && file.role != FileRole::kTensorFlowGraph &&
-                  file.role != FileRole::kTorchTensors && file.role != FileRole::kValues;
+                  file.role != FileRole::kTorchTensors && file.role != FileRole::kValues &&
+                  file.role != FileRole::kRunLog && file.role != FileRole::kRunRecord;
       if (file.role == FileRole::kJaxIr) {
         file.module = ModuleOfJaxFile(file.path);
       } else if (tied) {

@@ -1,0 +1,74 @@
+// One line a compilation; the fix once for each reason of a program.
+#include "app/reports/recompilation_report.h"
+
+#include <fmt/format.h>
+
+#include <set>
+
+#include "core/base/counted.h"
+
+namespace hloscope::app {
+namespace {
+
+constexpr size_t kShown = 12;  // compilations of a program
+
+std::string TimeText(double ms) {
+  if (ms < 0) return "unknown time";
+  return ms < 1000 ? fmt::format("{:.0f} ms", ms) : fmt::format("{:.1f} s", ms / 1000);
+}
+
+std::string CompilationLine(const debug::Recompilation& one) {
+  std::string out = "    ";
+  if (!one.modules.empty()) out += one.modules.back() + ": ";
+  out += debug::ToSentence(one.cause);
+  if (!one.place.empty()) out += fmt::format(" (called at {})", one.place);
+  if (one.compile_ms >= 0) out += fmt::format(", {}", TimeText(one.compile_ms));
+  return out + "\n";
+}
+
+}  // namespace
+
+std::string RecompilationsText(const debug::Recompilations& found) {
+  std::string out;
+  for (const debug::CompiledProgram& program : found.programs) {
+    out +=
+        fmt::format("  compiled again: {} ({}), {}, {} lost\n", program.program, program.framework,
+                    Counted(program.compilations, "compilation"), TimeText(program.lost_ms));
+    size_t shown = 0, more = 0;
+    std::set<std::string> fixes;
+    for (const debug::Recompilation& one : found.list) {
+      if (one.program != program.program || one.framework != program.framework) continue;
+      fixes.insert(debug::FixOf(one));
+      ++shown <= kShown ? void(out += CompilationLine(one)) : void(++more);
+    }
+    if (more > 0) out += fmt::format("    and {} more (--json lists all)\n", more);
+    for (const std::string& fix : fixes) out += "    fix: " + fix + "\n";
+  }
+  for (const std::string& text : found.warnings) out += "  warning: " + text + "\n";
+  return out;
+}
+
+void WriteRecompilations(const debug::Recompilations& found, JsonWriter& json) {
+  auto text = [&](std::string_view key, const std::string& value) {
+    json.Key(key);
+    value.empty() ? json.Null() : json.Value(value);
+  };
+  json.BeginArray();
+  for (const debug::Recompilation& one : found.list) {
+    json.BeginObject().Field("framework", one.framework).Field("program", one.program);
+    json.Key("modules").BeginArray();
+    for (const std::string& module : one.modules) json.Value(module);
+    json.EndArray().Field("kind", debug::KeyOf(one.cause.reason));
+    json.Field("reason", debug::ToSentence(one.cause));
+    text("argument", one.cause.argument);
+    text("from", one.cause.from);
+    text("to", one.cause.to);
+    text("place", one.place);
+    json.Key("compile_ms");
+    one.compile_ms >= 0 ? json.Value(one.compile_ms) : json.Null();
+    json.Field("fix", debug::FixOf(one)).EndObject();
+  }
+  json.EndArray();
+}
+
+}  // namespace hloscope::app

@@ -1,0 +1,238 @@
+// Modules of one name are told apart by what they compute; the closest earlier one gives the
+// reason, unless a log says more.
+#include "core/debug/recompile/dump_recompilations.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+#include <nlohmann/json.hpp>
+
+#include "core/debug/recompile/compile_log.h"
+#include "core/debug/recompile/module_change.h"
+
+namespace hloscope::debug {
+namespace {
+
+using dump::DumpModel;
+using dump::FileEntry;
+using dump::FileRole;
+
+constexpr size_t kMostEarlier = 32;  // compilations that one is compared with
+
+bool IsIn(std::string_view folder, std::string_view outer) {
+  return outer.empty() || folder == outer ||
+         (folder.starts_with(outer) && folder[outer.size()] == '/');
+}
+std::string FolderOf(const std::string& path) {
+  const size_t slash = path.rfind('/');
+  return slash == std::string::npos ? std::string() : path.substr(0, slash);
+}
+
+class Finder {
+ public:
+  explicit Finder(const DumpModel& model) : model_(model) {}
+
+  Recompilations Run() {
+    ReadBeside();
+    std::map<std::string, std::vector<int32_t>> by_name;
+    for (size_t m = 0; m < model_.modules().size(); ++m) {
+      const dump::ModuleEntry& module = model_.modules()[m];
+      by_name[ProgramKey(module.framework, module.name)].push_back(static_cast<int32_t>(m));
+    }
+    for (auto& [key, modules] : by_name) {
+      TieToLog(key, modules);
+      if (modules.size() > 1) CompareAll(modules);
+    }
+    if (model_.modules().empty()) {
+      for (const CompileLog& log : logs_) Append(RecompilationsOf(log));
+    } else {
+      for (const CompileLog& log : logs_)
+        found_.warnings.insert(found_.warnings.end(), log.warnings.begin(), log.warnings.end());
+    }
+    SumUp(found_);
+    return std::move(found_);
+  }
+
+ private:
+  struct Compiled {
+    int32_t module = -1;
+    CompilationFacts facts;
+  };
+
+  void Append(Recompilations more) {
+    for (auto& one : more.list) found_.list.push_back(std::move(one));
+    for (auto& text : more.warnings) found_.warnings.push_back(std::move(text));
+  }
+
+  // Logs and records of runs.
+  void ReadBeside() {
+    for (size_t f = 0; f < model_.files().size(); ++f) {
+      const FileEntry& file = model_.files()[f];
+      const bool record = file.role == FileRole::kRunRecord;
+      if (!record && file.role != FileRole::kRunLog) continue;
+      auto bytes = model_.OpenFile(static_cast<int32_t>(f));
+      if (!bytes) {
+        found_.warnings.push_back(bytes.error().ToString());
+      } else if (record) {
+        ReadVersion(file, bytes->bytes());
+      } else {
+        CompileLog read = ReadCompileLog(bytes->bytes(), file.path);
+        if (read.found()) logs_.push_back(std::move(read));
+      }
+    }
+  }
+
+  void ReadVersion(const FileEntry& file, std::string_view bytes) {
+    const auto json = nlohmann::json::parse(bytes, nullptr, false);
+    if (!json.is_object() || !json.contains("framework") || !json["framework"].is_string() ||
+        !json.contains("version") || !json["version"].is_string()) {
+      found_.warnings.push_back(file.path + ": no framework and version in it, as `record` writes");
+      return;
+    }
+    versions_[FolderOf(file.path)] =
+        json["framework"].get<std::string>() + " " + json["version"].get<std::string>();
+  }
+
+  // The k-th compilation of a log is the k-th module, where there are as many.
+  void TieToLog(const std::string& key, const std::vector<int32_t>& modules) {
+    for (const CompileLog& log : logs_) {
+      std::vector<const LoggedCompilation*> logged;
+      for (const LoggedCompilation& one : log.compilations) {
+        if (one.key == key && one.is_compilation && !one.from_cache) logged.push_back(&one);
+      }
+      if (logged.empty()) continue;
+      if (logged.size() == modules.size()) {
+        for (size_t k = 0; k < modules.size(); ++k) logged_[modules[k]] = logged[k];
+      } else {
+        found_.warnings.push_back(
+            fmt::format("the log has {} compilations of `{}` and the dump {}: its times and "
+                        "reasons are left out",
+                        logged.size(), logged.front()->program, modules.size()));
+      }
+    }
+  }
+
+  void AddFile(int32_t module, FileRole role, CompilationFacts& facts) {
+    const int32_t file = model_.FindFile(module, role);
+    if (file < 0) return;
+    auto bytes = model_.OpenFile(file);
+    if (bytes && dump::IsText(dump::Sniff(bytes->bytes()))) AddOptions(bytes->bytes(), facts);
+  }
+
+  std::optional<CompilationFacts> Read(int32_t m) {
+    auto module = model_.Module(m, 0);
+    if (!module) return std::nullopt;  // `info` says so itself
+    CompilationFacts facts = FactsOf(*std::move(module));
+    AddFile(m, FileRole::kPjrtOptions, facts);
+    AddFile(m, FileRole::kDebugOptions, facts);
+    const dump::ModuleEntry& entry = model_.modules()[static_cast<size_t>(m)];
+    size_t longest = 0;
+    for (const auto& [folder, version] : versions_) {
+      if (!IsIn(entry.folder, folder) || folder.size() < longest) continue;
+      facts.version = version;
+      longest = folder.size();
+    }
+    return facts;
+  }
+
+  bool Together(const Compiled& a, const Compiled& b) const {
+    const auto &x = model_.modules()[static_cast<size_t>(a.module)],
+               &y = model_.modules()[static_cast<size_t>(b.module)];
+    const bool other_version =
+        !a.facts.version.empty() && !b.facts.version.empty() && a.facts.version != b.facts.version;
+    // Folders of their own are other runs or other hosts.
+    if (x.folder != y.folder && !other_version) return false;
+    const LoggedCompilation *p = Logged(a.module), *q = Logged(b.module);
+    if (p != nullptr && q != nullptr) return p->series == q->series;
+    return IsSameProgram(a.facts, b.facts);
+  }
+
+  const LoggedCompilation* Logged(int32_t module) const {
+    const auto at = logged_.find(module);
+    return at == logged_.end() ? nullptr : at->second;
+  }
+
+  void CompareAll(const std::vector<int32_t>& modules) {
+    std::vector<Compiled> earlier;
+    for (int32_t m : modules) {
+      auto facts = Read(m);
+      if (!facts) continue;
+      Compiled one{m, *std::move(facts)};
+      const Compiled* closest = nullptr;
+      int64_t least = 0;
+      size_t looked = 0;
+      for (auto at = earlier.rbegin(); at != earlier.rend() && looked < kMostEarlier; ++at) {
+        if (!Together(*at, one)) continue;
+        ++looked;
+        const int64_t distance = DistanceOf(at->facts, one.facts);
+        if (closest != nullptr && distance >= least) continue;
+        closest = &*at;
+        least = distance;
+      }
+      if (closest != nullptr) Tell(*closest, one);
+      earlier.push_back(std::move(one));
+    }
+  }
+
+  std::string Title(int32_t m) const {
+    const dump::ModuleEntry& module = model_.modules()[static_cast<size_t>(m)];
+    std::string title =
+        module.id < 0 ? module.name : fmt::format("module_{:04}.{}", module.id, module.name);
+    return module.folder.empty() ? title : module.folder + "/" + title;
+  }
+
+  void Tell(const Compiled& before, const Compiled& now) {
+    const dump::ModuleEntry& module = model_.modules()[static_cast<size_t>(now.module)];
+    Recompilation one;
+    one.framework = module.framework;
+    one.program = ProgramName(module.framework, module.name);
+    one.modules = {Title(before.module), Title(now.module)};
+    one.cause = CauseOf(before.facts, now.facts);
+    one.outside_jit = now.facts.outside_jit;
+    const std::string& earlier_name = model_.modules()[static_cast<size_t>(before.module)].name;
+    // Each trace has a number; TensorFlow has no weak types.
+    if (one.framework == "TensorFlow" && one.cause.reason == RecompileReason::kIdentical &&
+        module.name != earlier_name)
+      one.cause = {RecompileReason::kFunction, "", "", "", ""};
+    if (const LoggedCompilation* logged = Logged(now.module)) {
+      one.compile_ms = logged->compile_ms;
+      one.place = logged->place;
+      AddLogged(*logged, one.cause);
+    }
+    found_.list.push_back(std::move(one));
+  }
+
+  // What a log knows and modules do not show: static arguments, weak types, flags, new functions.
+  static void AddLogged(const LoggedCompilation& logged, RecompileCause& cause) {
+    using enum RecompileReason;
+    const RecompileReason shown = cause.reason;
+    // The modules show these themselves, and against the closest compilation.
+    const bool shows =
+        shown == kVersion || shown == kShape || shown == kElementType || shown == kSharding;
+    const bool told =
+        logged.cause && logged.cause->reason != kFunction && logged.cause->reason != kUnknown;
+    if (told && !shows) {
+      cause = *logged.cause;
+    } else if (logged.new_function) {
+      if (cause.reason == kIdentical) {
+        cause = {kFunction, "", "", "", ""};
+      } else {
+        if (!cause.detail.empty()) cause.detail += ", ";
+        cause.detail += "and the function is made anew each time";
+      }
+    }
+  }
+
+  const DumpModel& model_;
+  Recompilations found_;
+  std::vector<CompileLog> logs_;
+  std::map<std::string, std::string> versions_;  // by folder
+  std::map<int32_t, const LoggedCompilation*> logged_;
+};
+
+}  // namespace
+
+Recompilations RecompilationsIn(const DumpModel& model) { return Finder(model).Run(); }
+
+}  // namespace hloscope::debug

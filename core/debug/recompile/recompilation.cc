@@ -1,0 +1,73 @@
+// The table of reasons in words.
+#include "core/debug/recompile/recompilation.h"
+
+#include <algorithm>
+#include <iterator>
+#include <map>
+
+namespace hloscope::debug {
+namespace {
+
+struct ReasonRow {
+  std::string_view key, sentence, fix, tensorflow, torch;
+};
+constexpr ReasonRow kReasons[] = {
+#define RECOMPILE_REASON(kind, key, sentence, fix, tensorflow, torch) \
+  {key, sentence, fix, tensorflow, torch},
+#include "core/debug/recompile/recompile_reasons.def"
+#undef RECOMPILE_REASON
+};
+const ReasonRow& RowOf(RecompileReason reason) { return kReasons[static_cast<size_t>(reason)]; }
+
+void Replace(std::string& text, std::string_view name, const std::string& value) {
+  const size_t at = text.find(name);
+  if (at != std::string::npos) text.replace(at, name.size(), value);
+}
+
+}  // namespace
+
+std::string_view KeyOf(RecompileReason reason) { return RowOf(reason).key; }
+
+std::string ToSentence(const RecompileCause& cause) {
+  std::string text(RowOf(cause.reason).sentence);
+  // Backwards: a value that is filled in may hold braces itself.
+  Replace(text, "{to}", cause.to.empty() ? "something else" : cause.to);
+  Replace(text, "{from}", cause.from.empty() ? "what it was" : cause.from);
+  if (cause.argument.empty()) {
+    Replace(text, " of argument {argument}", "");
+    Replace(text, " {argument}", "");
+  }
+  Replace(text, "{argument}", '`' + cause.argument + '`');
+  const bool open = cause.reason == RecompileReason::kUnknown;
+  if (!cause.detail.empty()) text += (open ? ": " : ", ") + cause.detail;
+  return text;
+}
+
+std::string FixOf(const Recompilation& recompilation) {
+  const ReasonRow& row = RowOf(recompilation.cause.reason);
+  if (recompilation.framework == "TensorFlow" && !row.tensorflow.empty())
+    return std::string(row.tensorflow);
+  if (recompilation.framework == "PyTorch/XLA" && !row.torch.empty()) return std::string(row.torch);
+  if (recompilation.outside_jit)
+    return "it is an operation outside of jit: put the code around it into one jitted function";
+  return std::string(row.fix);
+}
+
+void SumUp(Recompilations& found) {
+  std::map<std::pair<std::string, std::string>, CompiledProgram> programs;
+  for (const Recompilation& one : found.list) {
+    CompiledProgram& program = programs[{one.framework, one.program}];
+    program.framework = one.framework;
+    program.program = one.program;
+    if (program.compilations == 0) program.compilations = 1;
+    ++program.compilations;
+    if (one.compile_ms >= 0) program.lost_ms = std::max(program.lost_ms, 0.0) + one.compile_ms;
+  }
+  found.programs.clear();
+  for (auto& [key, program] : programs) found.programs.push_back(std::move(program));
+  std::ranges::stable_sort(found.programs, [](const auto& a, const auto& b) {
+    return std::pair(a.lost_ms, a.compilations) > std::pair(b.lost_ms, b.compilations);
+  });
+}
+
+}  // namespace hloscope::debug

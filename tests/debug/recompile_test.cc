@@ -1,0 +1,132 @@
+// Programs compiled again: series made with JAX 0.10, TensorFlow 2.21 and PyTorch/XLA 2.9, each
+// against what its program changed; logs in the wordings of earlier JAX; damaged logs.
+#include <gtest/gtest.h>
+
+#include <fstream>
+#include <random>
+#include <sstream>
+
+#include "core/debug/recompile/compile_log.h"
+#include "core/debug/recompile/dump_recompilations.h"
+
+namespace hloscope::debug {
+namespace {
+
+std::string Read(const std::string& path) {
+  std::ifstream file(path);
+  std::stringstream text;
+  text << file.rdbuf();
+  return text.str();
+}
+
+class Series : public testing::TestWithParam<const char*> {
+ protected:
+  std::string Folder() const { return std::string(RECOMPILE_DATA) + "/" + GetParam(); }
+};
+
+// One line of the table for each recompilation, and none for a call that was cached.
+TEST_P(Series, EachReasonIsWhatWasChanged) {
+  auto model = dump::DumpModel::Open(Folder(), Limits());
+  ASSERT_TRUE(model) << model.error().ToString();
+  const Recompilations found = RecompilationsIn(**model);
+  std::string table;
+  for (const Recompilation& one : found.list) {
+    auto number = [](const std::string& title) { return title.substr(0, title.find('.')); };
+    const RecompileCause& cause = one.cause;
+    for (const std::string& cell :
+         {one.program, number(one.modules[0]), number(one.modules[1]),
+          std::string(KeyOf(cause.reason)), cause.argument, cause.from, cause.to})
+      table += cell + '\t';
+    table.back() = '\n';
+    EXPECT_FALSE(FixOf(one).empty());
+    EXPECT_EQ(ToSentence(cause).find("{from}"), std::string::npos);
+  }
+  EXPECT_EQ(table, Read(Folder() + ".tsv"));
+  EXPECT_TRUE(found.warnings.empty()) << found.warnings.front();
+}
+
+// 500 logs with bytes changed, lines cut and lines doubled, over the three series: what is no
+// longer told is named.
+TEST_P(Series, DamagedLogsNameWhatIsLost) {
+  const std::string text = Read(Folder() + "/stderr.log");
+  const size_t whole = ReadCompileLog(text, "log").compilations.size();
+  ASSERT_GT(whole, 0U);
+  int silent = 0;
+  for (uint32_t seed = 0; seed < 170; ++seed) {
+    std::mt19937 random(seed);
+    std::string broken = text;
+    for (uint32_t k = 0; k <= seed % 7; ++k) {
+      const size_t at = random() % broken.size();
+      switch (random() % 4) {
+        case 0:
+          broken[at] = static_cast<char>(random());
+          break;
+        case 1:
+          broken.erase(at, random() % 40);
+          break;
+        case 2:
+          broken.insert(at, broken.substr(random() % broken.size(), random() % 60));
+          break;
+        default:
+          broken[at] = '\n';
+      }
+    }
+    const CompileLog log = ReadCompileLog(broken, "log");
+    (void)RecompilationsOf(log);
+    if (log.compilations.size() < whole && log.warnings.empty()) ++silent;
+  }
+  EXPECT_EQ(silent, 0);
+}
+
+INSTANTIATE_TEST_SUITE_P(Frameworks, Series, testing::Values("jax", "tensorflow", "torch"));
+
+Recompilation Only(const char* log) {
+  const Recompilations found = RecompilationsOf(ReadCompileLog(log, "log"));
+  EXPECT_EQ(found.list.size(), 1U);
+  return found.list.empty() ? Recompilation() : found.list.front();
+}
+
+TEST(CompileLog, WordingsOfEarlierJax) {
+  const Recompilation old = Only(
+      "WARNING:jax:TRACING CACHE MISS at /a/t.py:3 (main) because:\n  never seen function:\n"
+      "    step id=7 defined at /a/t.py:1\n"
+      "TRACING CACHE MISS at /a/t.py:4 (main) because:\n  for step defined at /a/t.py:1\n"
+      "  never seen input type signature:\n    x: f32[9]\n"
+      "  closest seen input type signature has 1 mismatches, including:\n"
+      "    * at x, seen f32[8], but now given f32[9]\n");
+  EXPECT_EQ(ToSentence(old.cause),
+            "the shape of argument `x` changed from f32[8] to f32[9], dimension 0 from 8 to 9");
+  EXPECT_EQ(old.place, "/a/t.py:4");
+  const Recompilation statics = Only(
+      "TRACING CACHE MISS at /a/t.py:3 (main) costing 1.000 ms because:\n  never seen function:\n"
+      "    step id=7 defined at /a/t.py:1\n"
+      "TRACING CACHE MISS at /a/t.py:4 (main) costing 2.000 ms because:\n"
+      "  for step defined at /a/t.py:1\n"
+      "  all previously seen cache keys are different. Closest previous key:\n"
+      "  * key with different value of static kwargs:\n"
+      "      now {n: 3} and before {n: 2}\n");
+  EXPECT_EQ(KeyOf(statics.cause.reason), "static argument");
+  EXPECT_EQ(statics.cause.argument, "n");
+}
+
+TEST(CompileLog, ACachedCompilationIsNone) {
+  constexpr const char* kTwo =
+      "Compiling jit(f) with global shapes and types (ShapedArray(float32[2]),). Argument mapping: "
+      "(UnspecifiedValue,).\nFinished XLA compilation of jit(f) in 0.5 sec\n"
+      "Compiling jit(f) with global shapes and types (ShapedArray(float32[3]),). Argument mapping: "
+      "(UnspecifiedValue,).\n";
+  EXPECT_EQ(Only(kTwo).cause.to, "f32[3]");
+  const std::string hit =
+      std::string(kTwo) + "Persistent compilation cache hit for 'jit_f' with key 'jit_f-1'\n";
+  EXPECT_TRUE(RecompilationsOf(ReadCompileLog(hit, "log")).list.empty());
+}
+
+TEST(CompileLog, NamesOfOneProgram) {
+  EXPECT_EQ(ProgramKey("JAX", "jit__lambda"), ProgramKey("JAX", "<lambda>"));
+  EXPECT_EQ(ProgramName("TensorFlow", "a_inference_step_13__XlaMustCompile_true.1"), "step");
+  EXPECT_EQ(ProgramKey("PyTorch/XLA", "SyncTensorsGraph.9"),
+            ProgramKey("PyTorch/XLA", "SyncTensorsGraph.12"));
+}
+
+}  // namespace
+}  // namespace hloscope::debug
