@@ -1,12 +1,15 @@
 // Finding what a bundle is made of.
 #include "app/commands/bundle_input.h"
 
+#include <algorithm>
+#include <array>
 #include <filesystem>
 
 #include "app/dump_place.h"
 #include "core/base/file.h"
 #include "core/debug/diverge/read_verdict.h"
 #include "core/dump/dump_model.h"
+#include "core/replay/platform_table.h"
 
 namespace hloscope::app {
 namespace {
@@ -19,8 +22,19 @@ std::string TextOf(const dump::DumpModel& model, int32_t file) {
   return view ? std::string(view->bytes()) : "";
 }
 
+// Whether a platform of the run takes its kernels from the dump.
+bool RunsDump(const debug::RunRequest& request) {
+  if (!request.gpu_target.empty()) return false;
+  return std::ranges::any_of(std::array{request.platform, request.reference_platform},
+                             [](const std::string& name) {
+                               const replay::PlatformRow* row = replay::FindPlatform(name);
+                               return row != nullptr && row->Has(replay::kRunsDumps);
+                             });
+}
+
 // What the dump knows of the module at that stage.
-void TakeFromDump(const dump::DumpModel& model, int32_t module, int32_t stage, BundleInput& input) {
+void TakeFromDump(const dump::DumpModel& model, int32_t module, int32_t stage,
+                  const debug::RunRequest& request, BundleInput& input) {
   const dump::ModuleEntry& entry = model.modules()[static_cast<size_t>(module)];
   input.framework = entry.framework == "unknown" ? "" : entry.framework;
   input.target = entry.target;
@@ -28,25 +42,28 @@ void TakeFromDump(const dump::DumpModel& model, int32_t module, int32_t stage, B
     const dump::FileEntry& one = model.files()[static_cast<size_t>(file)];
     if (one.role == dump::FileRole::kPtx) input.ptx += TextOf(model, file);
   }
+  if (RunsDump(request)) input.kernels = debug::ReadDumpedKernels(model, module, request.limits);
   if (stage >= 0) input.stage = entry.stages[static_cast<size_t>(stage)].name;
   input.debug_options = TextOf(model, model.FindFile(module, dump::FileRole::kDebugOptions));
   input.stablehlo = TextOf(model, model.StableHloFile(module));
 }
 
 // The largest module of a dump, as it was before optimizations.
-Result<BundleInput> InputOfDump(const std::string& folder, const Limits& limits) {
+Result<BundleInput> InputOfDump(const std::string& folder, const debug::RunRequest& request,
+                                const Limits& limits) {
   HLOSCOPE_ASSIGN_OR_RETURN(const auto model, dump::DumpModel::Open(folder, limits));
   HLOSCOPE_ASSIGN_OR_RETURN(const int32_t module, FindModule(*model, ""));
   const int32_t file = model->ModuleFile(module, 0);
   if (file < 0) return InputError(folder + ": its module has no file that can be read");
   BundleInput input;
   input.module = model->FullPath(file);
-  TakeFromDump(*model, module, 0, input);
+  TakeFromDump(*model, module, 0, request, input);
   return input;
 }
 
 // A module file; where its name is one of a dump's, what the dump beside it says.
-BundleInput InputOfModule(const std::string& path, const Limits& limits) {
+BundleInput InputOfModule(const std::string& path, const debug::RunRequest& request,
+                          const Limits& limits) {
   BundleInput input;
   input.module = path;
   const std::filesystem::path file(path);
@@ -58,7 +75,7 @@ BundleInput InputOfModule(const std::string& path, const Limits& limits) {
   for (size_t k = 0; k < (*model)->files().size(); ++k) {
     const dump::FileEntry& entry = (*model)->files()[k];
     if (entry.path == name && entry.module >= 0) {
-      TakeFromDump(**model, entry.module, entry.stage, input);
+      TakeFromDump(**model, entry.module, entry.stage, request, input);
     }
   }
   return input;
@@ -77,9 +94,9 @@ Result<BundleInput> InputOfVerdict(const std::string& path, debug::RunRequest& r
   std::error_code error;
   BundleInput input;
   if (std::filesystem::is_directory(kept->module, error)) {
-    HLOSCOPE_ASSIGN_OR_RETURN(input, InputOfDump(kept->module, limits));
+    HLOSCOPE_ASSIGN_OR_RETURN(input, InputOfDump(kept->module, request, limits));
   } else {
-    input = InputOfModule(kept->module, limits);
+    input = InputOfModule(kept->module, request, limits);
   }
   input.verdict = file.bytes();
   return input;
@@ -90,9 +107,9 @@ Result<BundleInput> InputOfVerdict(const std::string& path, debug::RunRequest& r
 Result<BundleInput> FindBundleInput(const std::string& given, debug::RunRequest& request,
                                     const Limits& limits) {
   std::error_code error;
-  if (std::filesystem::is_directory(given, error)) return InputOfDump(given, limits);
+  if (std::filesystem::is_directory(given, error)) return InputOfDump(given, request, limits);
   if (given.ends_with(".json")) return InputOfVerdict(given, request, limits);
-  return InputOfModule(given, limits);
+  return InputOfModule(given, request, limits);
 }
 
 }  // namespace hloscope::app

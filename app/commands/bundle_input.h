@@ -5,6 +5,7 @@
 
 #include "core/base/limits.h"
 #include "core/base/result.h"
+#include "core/debug/bundle/dumped_kernels.h"
 #include "core/debug/run/run_module.h"
 
 namespace hloscope::app {
@@ -13,6 +14,7 @@ struct BundleInput {
   std::string module;  // its file
   // Of the dump that it lies in; empty: unknown.
   std::string stage, framework, target, stablehlo, ptx, debug_options;
+  debug::DumpedKernels kernels;  // of a dump that the run runs
   std::string verdict;  // the line of `diverge --json`, where the input was one
 };
 

@@ -201,15 +201,10 @@ class HuntCommand : public Command {
     PackOptions options;
     options.values = "all";
     options.note = "found by hloscope hunt: " + fault.examined->finding.origin;
-    const auto made = PackBundle({.module = fault.module,
-                                  .stage = {},
-                                  .framework = {},
-                                  .target = {},
-                                  .stablehlo = {},
-                                  .ptx = {},
-                                  .debug_options = {},
-                                  .verdict = {}},
-                                 std::move(findings), options, run, fault.bundle, limits, stop);
+    BundleInput input;
+    input.module = fault.module;
+    const auto made =
+        PackBundle(input, std::move(findings), options, run, fault.bundle, limits, stop);
     return made ? Status() : std::unexpected(made.error());
   }
 

@@ -86,6 +86,7 @@ debug::BundleSource BundleSourceOf(const BundleInput& input, LoadedRun loaded,
   source.framework = input.framework;
   source.target = input.target;
   source.ptx = input.ptx;
+  source.kernels = input.kernels;
   source.debug_options = input.debug_options;
   source.verdict_json = findings.verdict.empty() ? input.verdict : findings.verdict;
   source.profile_json = std::move(findings.profile);

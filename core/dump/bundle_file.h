@@ -27,8 +27,8 @@ std::string_view Describe(BundlePart part);
 std::optional<BundlePart> BundlePartFromFile(std::string_view file);
 
 // The version of the format that is written; all from 1 on are read.
-// 2 has inputs of the reduced module.
-inline constexpr int64_t kBundleVersion = 2;
+// 2 has inputs of the reduced module, 3 kernels of a dump and the simulated device.
+inline constexpr int64_t kBundleVersion = 3;
 inline constexpr std::string_view kBundleFormat = "hlob";
 
 class BundleFile {

@@ -94,6 +94,42 @@ class BundleTest(Fixture):
             self.assertTrue(values.read('in0.npy').endswith(struct.pack('<3f', 1, 2, 3)))
         self.assertIn('&lt;here&gt;', parts['report.html'].decode())
 
+    def exchange(self, out, parts, dump):
+        """The bundle with other kernels, of the size that its manifest says."""
+        manifest = json.loads(parts['manifest.json'])
+        for part in manifest['parts']:
+            if part['file'] == 'dump.zip':
+                part['bytes'] = len(dump.getvalue())
+        write_parts(out, {**parts, 'manifest.json': json.dumps(manifest).encode(), 'dump.zip': dump.getvalue()})
+
+    def test_kernels_of_a_dump_come_along(self):
+        for sample in ('softmax_passes_a100', 'data_parallel_step_b200'):
+            last = next(n for n in os.listdir(os.path.join(SAMPLES, sample)) if n.endswith('gpu_after_optimizations.txt'))
+            out, made = self.create(os.path.join(SAMPLES, sample, last), '--platform', 'xla-gpu-sim')
+            self.assertEqual(made['replayed'], 'reproduced', made)
+            parts = parts_of(out)
+            with zipfile.ZipFile(io.BytesIO(parts['dump.zip'])) as dump:
+                names = dump.namelist()
+            self.assertIn(last, names)
+            self.assertIn('dump/*_after_optimizations.txt', parts['report.md'].decode())
+        # Another rounding in a kernel is seen: these kernels ran, no others.
+        hostile = io.BytesIO()
+        with zipfile.ZipFile(io.BytesIO(parts['dump.zip'])) as dump, zipfile.ZipFile(hostile, 'w') as changed:
+            for name in names:
+                text = dump.read(name)
+                changed.writestr(name, text.replace(b'mul.rn.f32', b'mul.rz.f32') if name.endswith('.ptx') else text)
+        self.exchange(out, parts, hostile)
+        code, check = self.check(out)
+        self.assertEqual((code, check['status']), (1, 'not_reproduced'), check)
+        # Members in folders are refused.
+        hostile = io.BytesIO()
+        with zipfile.ZipFile(hostile, 'w') as changed:
+            changed.writestr('a/' + last, 'HloModule m')
+        self.exchange(out, parts, hostile)
+        code, check = self.check(out)
+        self.assertEqual(code, 2, check)
+        self.assertIn('lie in no folders', check['verdict'])
+
     def test_the_same_bytes_twice(self):
         arguments = [*self.wrong(), '--values', 'statistics']
         out, _ = self.create(*arguments)
@@ -194,11 +230,12 @@ ENTRY e { ROOT c = f32[2] custom-call(), custom_call_target="nobody_has_this" }
         manifest['request']['xla_flags'] = {'xla_dump_to': 'evil', 'xla_cpu_x': '/etc/passwd',
                                             'xla_gpu_ptx_file': 'evil', 'xla_cpu_fine': 'true'}
         manifest['request']['deadline'] = 1e9
+        manifest['request']['target'] = '../evil'
         parts['manifest.json'] = json.dumps(manifest).encode()
         write_parts(out, parts)
         code, check = self.check(out)
         self.assertEqual(code, 0, check)
-        self.assertEqual(len([n for n in check['notes'] if 'may name a file' in n]), 3)
+        self.assertEqual(len([n for n in check['notes'] if 'may name a file' in n]), 4)
         self.assertEqual(len([n for n in check['notes'] if 'the deadline is' in n]), 1)
 
     def test_unpacking(self):

@@ -132,7 +132,11 @@ ReportSection ReplaySection(const ReportFacts& facts) {
   const auto has = [&](dump::BundlePart part) {
     return std::ranges::find(facts.parts, part) != facts.parts.end();
   };
-  std::string run = "hloscope run module.hlo";
+  // Kernels run out of their dump.
+  const bool of_dump = has(dump::BundlePart::kDump);
+  std::string run = of_dump ? "mkdir dump && unzip -q dump.zip -d dump\nhloscope run "
+                              "dump/*_after_optimizations.txt"
+                            : "hloscope run module.hlo";
   if (const std::string options = RunOptionsText(manifest.request); !options.empty()) {
     run += " " + options;
   }

@@ -5,10 +5,12 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <filesystem>
 #include <ranges>
 
 #include "core/base/machine_memory.h"
 #include "core/debug/bundle/bundle_values.h"
+#include "core/debug/bundle/dumped_kernels.h"
 #include "core/debug/bundle/machine.h"
 #include "core/debug/bundle/redactor.h"
 #include "core/dump/load.h"
@@ -95,6 +97,10 @@ class Check {
                       most_seconds, *request.deadline_seconds));
       request.deadline_seconds.reset();
     }
+    if (!IsTargetName(request.gpu_target)) {
+      check_.notes.emplace_back("the target was left out: it may name a file");
+      request.gpu_target.clear();
+    }
     for (auto* flags : {&request.xla_flags, &request.reference_flags}) {
       std::erase_if(*flags, [&](const auto& flag) {
         if (!MayNameFile(flag.first, flag.second)) return false;
@@ -139,7 +145,19 @@ class Check {
     if (request.expect.empty() && manifest_.recorded.against_expected) {
       Miss("the results that were expected", "ask for a bundle made with --values all");
     }
+    HLOSCOPE_TRY(TakeKernels(folder, request));
     FindPlatformsOf(request);
+    return {};
+  }
+
+  // The kernels that the run runs, as a dump of their own.
+  Status TakeKernels(const std::string& folder, RunRequest& request) {
+    if (!bundle_.Has(BundlePart::kDump)) return {};
+    HLOSCOPE_ASSIGN_OR_RETURN(const std::string bytes, bundle_.Read(BundlePart::kDump));
+    const std::string dump = folder + "/dump";
+    std::error_code error;
+    std::filesystem::create_directory(dump, error);
+    HLOSCOPE_ASSIGN_OR_RETURN(request.module_file, UnpackKernels(bytes, dump, options_.limits));
     return {};
   }
 

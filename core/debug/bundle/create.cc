@@ -165,6 +165,7 @@ class Creation {
           &source_.note}) {
       redactor_.Learn(*text);
     }
+    LearnFrom(source_.kernels, redactor_);
     redactor_.Learn(run_json_);
   }
 
@@ -186,6 +187,11 @@ class Creation {
     const bool proto_only = header.is_partitioned || header.spmd_output_sharding.has_value();
     if (source_.as_proto || proto_only) {
       Add(BundlePart::kModuleProto, hlo::ModuleToProto(*module.module));
+    }
+    if (source_.kernels.module != nullptr) {
+      HLOSCOPE_ASSIGN_OR_RETURN(std::string kernels,
+                                PackKernels(source_.kernels, redactor_, source_.source, limits));
+      Add(BundlePart::kDump, std::move(kernels));
     }
     if (source_.reduced == nullptr) return {};
     HLOSCOPE_ASSIGN_OR_RETURN(const RedactedModule reduced,
@@ -247,6 +253,10 @@ class Creation {
     for (std::string* platform :
          {&manifest_.request.platform, &manifest_.request.reference_platform}) {
       if (platform->starts_with(replay::kPluginFilePrefix)) *platform = redactor_.Text(*platform);
+    }
+    if (!IsTargetName(manifest_.request.gpu_target)) {
+      Note("--target names a file here and was left out");
+      manifest_.request.gpu_target.clear();
     }
     manifest_.request.xla_flags = WithoutPaths(source_.request.xla_flags);
     manifest_.request.reference_flags = WithoutPaths(source_.request.reference_flags);
@@ -384,7 +394,9 @@ class Creation {
 
   static ZipEntry EntryOf(BundlePart part, const std::string& bytes) {
     const std::string name(dump::FileOf(part));
-    return {.name = name, .bytes = bytes, .deflate = !name.ends_with(".npz")};
+    return {.name = name,
+            .bytes = bytes,
+            .deflate = !name.ends_with(".npz") && !name.ends_with(".zip")};
   }
 
   const BundleSource& source_;

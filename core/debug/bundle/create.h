@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "core/base/result.h"
+#include "core/debug/bundle/dumped_kernels.h"
 #include "core/debug/bundle/manifest.h"
 #include "core/debug/bundle/redact_module.h"
 #include "core/hlo/literal.h"
@@ -26,6 +27,8 @@ struct BundleSource {
   std::string stage, framework, target;  // of the dump it lies in; empty: unknown
   RunRequest request;                    // the run to record; its workers stay
   std::optional<RunReport> report;  // of that run, where it has been; ValuePolicy::kAll repeats it
+
+  DumpedKernels kernels;            // that the run runs; none: those that are compiled for it
 
   // Texts that go in redacted; empty: none.
   std::string stablehlo;      // StableHLO or MHLO, text

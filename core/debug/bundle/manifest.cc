@@ -311,6 +311,12 @@ Result<BundleManifest> ManifestFromJson(std::string_view text) {
   return manifest;
 }
 
+bool IsTargetName(std::string_view target) {
+  return std::ranges::all_of(target, [](char c) {
+    return ('a' <= c && c <= 'z') || ('A' <= c && c <= 'Z') || ('0' <= c && c <= '9') || c == '_';
+  });
+}
+
 std::vector<std::string> RunArguments(const RunRequest& request) {
   RunRequest usual;
   usual.platform.clear();  // commands have different ones by default

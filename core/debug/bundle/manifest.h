@@ -53,6 +53,9 @@ std::string ManifestJson(const BundleManifest& manifest,
 // Input error: it is no manifest, or a value is not one that the field may have.
 Result<BundleManifest> ManifestFromJson(std::string_view json);
 
+// Whether it may be the name of a device or architecture, and is no file.
+bool IsTargetName(std::string_view target);
+
 // "--platform", "NAME", "--seed", "7", "--xla_x=true": the options of `run` that differ
 // from the defaults. Files and Python environments are not among them.
 std::vector<std::string> RunArguments(const RunRequest& request);

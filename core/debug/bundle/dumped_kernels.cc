@@ -1,0 +1,102 @@
+// Kernels of a dump in and out of bundles.
+#include "core/debug/bundle/dumped_kernels.h"
+
+#include <algorithm>
+#include <filesystem>
+#include <span>
+
+#include "core/base/file.h"
+#include "core/base/zip.h"
+#include "core/dump/complete_module.h"
+#include "core/dump/gpu_target.h"
+
+namespace hloscope::debug {
+namespace {
+
+using dump::FileRole;
+
+// What a run reads beside the last stage.
+constexpr FileRole kRead[] = {
+    FileRole::kBufferAssignment, FileRole::kGpuTarget, FileRole::kThunkSequence,
+    FileRole::kThunkMetadata,    FileRole::kPtx,       FileRole::kTritonIr};
+constexpr std::string_view kLastStage = "_after_optimizations.txt";
+
+std::string WithoutExtension(std::string name) {
+  for (const std::string_view extension : {".txt", ".hlo.pb", ".pbtxt", ".hlo", ".pb"}) {
+    if (name.ends_with(extension)) return name.substr(0, name.size() - extension.size());
+  }
+  return name;
+}
+
+}  // namespace
+
+DumpedKernels ReadDumpedKernels(const dump::DumpModel& dump, int32_t module, const Limits& limits) {
+  DumpedKernels kernels;
+  if (dump.FindFile(module, FileRole::kThunkSequence) < 0) return kernels;
+  const int32_t stage = dump.FinalStage(module), file = dump.ModuleFile(module, stage);
+  auto last = dump.Module(module, stage);
+  auto view = file >= 0 ? dump.OpenFile(file) : InputError("no last stage");
+  if (!last || !view) return kernels;
+  std::vector<int32_t> files = dump.modules()[static_cast<size_t>(module)].files;
+  if (const int32_t target = dump::FindGpuTarget(dump, module); target >= 0)
+    files.push_back(target);
+  std::ranges::sort(files);
+  files.erase(std::ranges::unique(files).begin(), files.end());
+  for (const int32_t f : files) {
+    const dump::FileEntry& entry = dump.files()[static_cast<size_t>(f)];
+    if (std::ranges::find(kRead, entry.role) == std::end(kRead) || !dump::IsText(entry.kind))
+      continue;
+    const auto text = dump.OpenFile(f);
+    if (!text) continue;
+    kernels.files.emplace_back(std::filesystem::path(entry.path).filename().string(),
+                               std::string(text->bytes()));
+  }
+  const std::string path = dump.FullPath(file);
+  kernels.module_file = WithoutExtension(std::filesystem::path(path).filename().string()) + ".txt";
+  kernels.module = dump::CompleteFromDump({.path = path,
+                                           .file = *std::move(view),
+                                           .module = *std::move(last),
+                                           .diagnostics = {},
+                                           .proto = {}},
+                                          limits)
+                       .module;
+  return kernels;
+}
+
+void LearnFrom(const DumpedKernels& kernels, Redactor& redactor) {
+  for (const auto& [name, text] : kernels.files) redactor.Learn(text);
+}
+
+Result<std::string> PackKernels(const DumpedKernels& kernels, Redactor& redactor,
+                                SourceLines source, const Limits& limits) {
+  std::vector<std::pair<std::string, std::string>> redacted;
+  HLOSCOPE_ASSIGN_OR_RETURN(const RedactedModule module,
+                            RedactModule(*kernels.module, redactor, source, limits));
+  redacted.emplace_back(redactor.Name(kernels.module_file), module.text);
+  for (const auto& [name, text] : kernels.files)
+    redacted.emplace_back(redactor.Name(name), redactor.Text(text));
+  std::vector<ZipEntry> entries;
+  for (const auto& [name, text] : redacted)
+    entries.push_back({.name = name, .bytes = text, .deflate = true});
+  return WriteZip(entries);
+}
+
+Result<std::string> UnpackKernels(std::string_view archive, const std::string& folder,
+                                  const Limits& limits) {
+  HLOSCOPE_ASSIGN_OR_RETURN(const ZipArchive zip,
+                            ZipArchive::Open(FileView::FromBytes("dump.zip", std::string(archive)),
+                                             limits, ZipRules::kStrict));
+  std::string last;
+  for (const ZipArchive::Member& member : zip.members()) {
+    if (member.name.find('/') != std::string::npos)
+      return InputError("dump.zip: " + member.name + ": its files lie in no folders");
+    HLOSCOPE_ASSIGN_OR_RETURN(const std::string bytes, zip.Read(member));
+    const std::string path = folder + "/" + member.name;
+    HLOSCOPE_TRY(WriteFileAtomically(path, bytes));
+    if (member.name.ends_with(kLastStage)) last = path;
+  }
+  if (last.empty()) return InputError("dump.zip: the last stage of the module is missing");
+  return last;
+}
+
+}  // namespace hloscope::debug
