@@ -17,7 +17,11 @@ class HandOvers {
   void Add(hlo::InstructionId id, int64_t nanoseconds) { Add(id, 1, nanoseconds); }
   void Add(const HandOvers& others);
   // Copied between host and device for it.
-  void AddMoved(hlo::InstructionId id, int64_t bytes) { all_[id].moved_bytes += bytes; }
+  void AddMoved(hlo::InstructionId id, int64_t bytes) {
+    HandOver& it = all_[id];
+    if (it.count == 0) it.count = 1;  // it hands its operand on, which elsewhere is nothing to do
+    it.moved_bytes += bytes;
+  }
   void Clear() { all_.clear(); }
 
   struct Why {

@@ -37,6 +37,7 @@ enum PlatformFlag : uint32_t {
   kDefault = 1 << 9,        // what a module runs on where nobody names a platform
   kRunsDumps = 1 << 10,     // runs the kernels that lie beside a module in its dump
   kSimulatesGpu = 1 << 11,  // kernels run on a simulated GPU, which checks what hardware does not
+  kNeedsDriver = 1 << 12,   // runs by NVIDIA's driver (CudaDriverIsThere)
 };
 
 struct PlatformRow {

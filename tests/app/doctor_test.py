@@ -48,9 +48,10 @@ class Doctor(unittest.TestCase):
         return [finding['state'] for finding in findings.get((section, subject), [])]
 
     def driver(self, **settings):
+        settings = ','.join(f'{key}={value}' for key, value in settings.items())
         os.makedirs(os.path.join(self.folder, 'driver'), exist_ok=True)
-        shutil.copy(os.path.join(MADE_UP, 'elsewhere', 'libcuda.so.1'), os.path.join(self.folder, 'driver'))
-        return {'LD_LIBRARY_PATH': os.path.join(self.folder, 'driver'), **{'CUDA_FAKE_' + k: str(v) for k, v in settings.items()}}
+        shutil.copy(os.path.join(MADE_UP, 'fake_driver', 'libcuda.so.1'), os.path.join(self.folder, 'driver'))
+        return {'LD_LIBRARY_PATH': os.path.join(self.folder, 'driver'), 'CUDA_FAKE': settings}
 
     def test_nothing_there(self):
         found = self.doctor()
@@ -90,10 +91,10 @@ class Doctor(unittest.TestCase):
     def test_drivers(self):
         for settings, state, message in (
                 ({}, 'ready', 'CUDA 13.0: Made-up GPU, compute capability 9.0, 80 GiB'),
-                ({'VERSION': 12040, 'DEVICES': 2}, 'ready', 'CUDA 12.4: Made-up GPU, compute capability 9.0, 80 GiB; Made-up GPU'),
-                ({'ERROR': 34}, 'for-linking', 'toolkit'), ({'ERROR': 100}, 'no-device', 'no device'), ({'DEVICES': 0}, 'no-device', 'no device'),
-                ({'ERROR': 803}, 'mismatch', 'different versions'), ({'ERROR': 804}, 'incompatible', 'compatibility'),
-                ({'ERROR': 999}, 'fails', 'error 999, CUDA_ERROR_MADE_UP'), ({'SIGNAL': 11}, 'dies', 'SIGSEGV')):
+                ({'version': 12040, 'devices': 2}, 'ready', 'CUDA 12.4: Made-up GPU, compute capability 9.0, 80 GiB; Made-up GPU'),
+                ({'cuInit': 34}, 'for-linking', 'toolkit'), ({'cuInit': 100}, 'no-device', 'no device'), ({'devices': 0}, 'no-device', 'no device'),
+                ({'cuInit': 803}, 'mismatch', 'different versions'), ({'cuInit': 804}, 'incompatible', 'compatibility'),
+                ({'cuInit': 999}, 'fails', 'error 999, CUDA_ERROR_UNKNOWN'), ({'signal': 11}, 'dies', 'SIGSEGV')):
             finding = self.doctor(**self.driver(**settings))['driver', 'libcuda.so.1'][0]
             self.assertEqual(finding['state'], state, finding)
             self.assertIn(message, finding['message'])
@@ -108,8 +109,8 @@ class Doctor(unittest.TestCase):
         # The made-up plugin makes no client, so XLA sees no device whatever the driver says.
         prefix = self.environment('gpu', GPU_FILE, 'fake_plugin')
         for settings, variables, state in (
-                ({'VERSION': 12040}, {}, 'driver-too-old'), ({'CAPABILITY': 70}, {}, 'capability-too-low'),
-                ({'ERROR': 100}, {'CUDA_VISIBLE_DEVICES': '-1'}, 'hidden'), ({}, {}, 'unseen')):
+                ({'version': 12040}, {}, 'driver-too-old'), ({'capability': 70}, {}, 'capability-too-low'),
+                ({'cuInit': 100}, {'CUDA_VISIBLE_DEVICES': '-1'}, 'hidden'), ({}, {}, 'unseen')):
             found = self.doctor(VIRTUAL_ENV=prefix, **self.driver(**settings), **variables)
             self.assertEqual(self.state(found, 'devices', 'xla-gpu'), [state], found.get(('devices', 'xla-gpu')))
 

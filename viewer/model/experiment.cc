@@ -12,6 +12,7 @@
 #include "core/debug/run/extract.h"
 #include "core/debug/pieces/pieces.h"
 #include "core/replay/jaxlib/find_jaxlib.h"
+#include "core/replay/plugins/cuda_files.h"
 #include "core/replay/plugins/plugins.h"
 #include "core/replay/workers/worker_evidence.h"
 #include "viewer/model/number_text.h"
@@ -428,6 +429,7 @@ std::vector<std::string> PlatformsHere() {
     bool here = !row.Has(replay::kNeedsPlugin) ||
                 std::ranges::find(found.plugins, row.devices, &replay::PluginFile::devices) !=
                     found.plugins.end();
+    if (row.Has(replay::kNeedsDriver)) here = replay::CudaDriverIsThere();
     if (row.Has(replay::kNeedsPython)) here = !replay::FindJaxlibs({}).empty();
     if (here) names.emplace_back(row.name);
   }

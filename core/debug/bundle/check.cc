@@ -18,6 +18,7 @@
 #include "core/replay/jaxlib/find_jaxlib.h"
 #include "core/replay/pjrt/scratch_folder.h"
 #include "core/replay/platform_table.h"
+#include "core/replay/plugins/cuda_files.h"
 #include "core/replay/plugins/plugins.h"
 
 namespace hloscope::debug {
@@ -174,6 +175,10 @@ class Check {
       } else if (row->Has(replay::kNeedsPlugin)) {
         const auto plugin = replay::ResolvePlugin(used.name, {used.python});
         if (!plugin) Miss("a plugin for " + used.name, plugin.error().hint);
+      } else if (row->Has(replay::kNeedsDriver)) {
+        if (!replay::CudaDriverIsThere()) {
+          Miss("NVIDIA's driver for " + used.name, "`hloscope doctor` says what is missing");
+        }
       } else if (row->Has(replay::kNeedsPython)) {
         const auto place = replay::ResolveJaxlib({used.python});
         if (!place) {

@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cstdlib>
 #include <filesystem>
 
 #include "core/replay/plugins/file_kinds.h"
@@ -86,6 +87,21 @@ std::string FindCudaLibrary(const CudaLibrary& library, const PluginFile& plugin
     if (IsFile(file)) return file;
   }
   return {};
+}
+
+bool CudaDriverIsThere() {
+  std::error_code error;
+  for (const char* const device : {"/dev/nvidiactl", "/dev/nvhost-ctrl", "/dev/dxg"}) {
+    if (fs::exists(device, error)) return true;
+  }
+  const char* const variable = std::getenv("LD_LIBRARY_PATH");
+  std::string_view folders = variable == nullptr ? "" : variable;
+  while (!folders.empty()) {
+    const size_t end = std::min(folders.find(':'), folders.size());
+    if (fs::exists(fs::path(folders.substr(0, end)) / "libcuda.so.1", error)) return true;
+    folders.remove_prefix(std::min(end + 1, folders.size()));
+  }
+  return false;
 }
 
 }  // namespace hloscope::replay

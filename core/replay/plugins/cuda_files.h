@@ -28,6 +28,10 @@ struct CudaLibrary {
 };
 std::vector<CudaLibrary> CudaLibraries(int cuda_major);
 
+// Whether NVIDIA's driver can be expected to be of use: it is in a folder of LD_LIBRARY_PATH, or the
+// kernel has devices of it. Nothing is loaded.
+bool CudaDriverIsThere();
+
 // The file of a library: beside the plugin, in a folder of LD_LIBRARY_PATH or in the toolkit;
 // empty where it is in none of them (the system's own folders are not searched).
 std::string FindCudaLibrary(const CudaLibrary& library, const PluginFile& plugin,

@@ -107,6 +107,7 @@ class WorkerExecutable : public Executable {
           break;
         case FrameKind::kFailed:
           failure = in.GetError();
+          if (in.Get<bool>()) worker.Retire();
           break;
         default:
           return Garbled();
@@ -188,6 +189,7 @@ class WorkerExecutable : public Executable {
           return {};
         case FrameKind::kFailed:
           failure = in.GetError();
+          if (in.Get<bool>()) worker.Retire();
           return {};
         default:
           return Garbled();

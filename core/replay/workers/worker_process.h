@@ -58,6 +58,8 @@ class WorkerProcess {
 
   // False once it is of no more use; looks whether it still lives.
   bool IsUsable();
+  // It is of no more use, as it says itself.
+  void Retire() { usable_ = false; }
   // It ended by itself: not stopped by us, and not for a bound.
   bool crashed() const { return crashed_; }
   pid_t pid() const { return process_.pid(); }

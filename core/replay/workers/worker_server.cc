@@ -23,6 +23,7 @@
 
 #include "core/eval/machine/buffer_pool.h"
 #include "core/hlo/module_image.h"
+#include "core/replay/spoiled_process.h"
 #include "core/replay/workers/isolated_task.h"
 #include "core/replay/workers/process_sampler.h"
 #include "core/replay/workers/worker_fault.h"
@@ -84,6 +85,7 @@ class Channel {
     // What cannot be sent is said instead. The job cannot be ended from here, so the worker is.
     ValueWriter failed(FrameKind::kFailed);
     failed.PutError(sent.error());
+    failed.Put(true);
     _exit(socket_.Send(failed.Finish(), WaitForSocket).has_value() ? 1 : 2);
   }
 
@@ -165,6 +167,7 @@ class Server {
       if (!status.has_value()) {
         ValueWriter failed(FrameKind::kFailed);
         failed.PutError(status.error());
+        failed.Put(ProcessIsSpoiled());
         channel_.Send(failed);
       }
     }

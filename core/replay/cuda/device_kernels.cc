@@ -1,0 +1,118 @@
+// Modules, functions and launches.
+#include "core/replay/cuda/device_kernels.h"
+
+#include <array>
+
+#include "core/compile/plan/plan.h"
+
+namespace hloscope::replay::cuda {
+
+Status Workbench::Prepare(int64_t bytes) {
+  HLOSCOPE_TRY(device_->Enter());
+  if (!stream_) {
+    HLOSCOPE_ASSIGN_OR_RETURN(stream_, MakeStream(device_));
+  }
+  if (!transfers_) {
+    HLOSCOPE_ASSIGN_OR_RETURN(transfers_, Transfers::Make(device_, stream_.get()));
+  }
+  if (bytes <= bytes_) return {};
+  memory_ = DeviceMemory();
+  bytes_ = 0;
+  HLOSCOPE_ASSIGN_OR_RETURN(memory_, AllocateOnDevice(device_, bytes));
+  bytes_ = bytes;
+  return {};
+}
+
+Status DeviceKernel::Launch(StreamHandle stream, std::span<const Address> addresses) const {
+  const Driver& driver = bench_->device().driver();
+  for (const Entry& entry : entries_) {
+    std::vector<void*> parameters;
+    for (const Address& address : addresses) parameters.push_back(const_cast<Address*>(&address));
+    std::array<int64_t, 3> numbers = entry.launch.numbers;
+    for (int64_t& number : numbers) parameters.push_back(&number);
+    const auto& [x, y, z] = entry.launch.grid;
+    const auto& [threads_x, threads_y, threads_z] = entry.launch.block;
+    HLOSCOPE_TRY(
+        driver.Check(driver->LaunchKernel(entry.function, x, y, z, threads_x, threads_y, threads_z,
+                                          0, stream, parameters.data(), nullptr),
+                     "launching {} for {}", entry.launch.entry, instruction_));
+  }
+  return {};
+}
+
+Status DeviceKernel::Run(const std::byte* const* operands, std::byte* const* results,
+                         std::byte* /*scratch*/, int64_t, int64_t) const {
+  const std::lock_guard lock(bench_->mutex());
+  int64_t bytes = 0;
+  std::vector<Address> addresses;
+  const auto place = [&](int64_t size) {
+    addresses.push_back(static_cast<Address>(bytes));
+    bytes += compile::AlignedBytes(size);
+  };
+  for (const int64_t size : arrays_.operands) place(size);
+  for (const int64_t size : arrays_.results) place(size);
+  place(arrays_.scratch);
+  HLOSCOPE_TRY(bench_->Prepare(bytes));
+  for (Address& address : addresses) address += bench_->memory();
+  const size_t inputs = arrays_.operands.size();
+  for (size_t i = 0; i < inputs; ++i) {
+    HLOSCOPE_TRY(bench_->transfers().Upload(addresses[i], operands[i], arrays_.operands[i]));
+  }
+  for (size_t i = 0; i < arrays_.results.size(); ++i) {
+    if (i >= in_place_.size() || in_place_[i] < 0) continue;
+    HLOSCOPE_TRY(bench_->transfers().Upload(addresses[inputs + i], results[i], arrays_.results[i]));
+  }
+  HLOSCOPE_TRY(Launch(bench_->stream(), addresses));
+  for (size_t i = 0; i < arrays_.results.size(); ++i) {
+    HLOSCOPE_TRY(
+        bench_->transfers().Download(results[i], addresses[inputs + i], arrays_.results[i]));
+  }
+  const Driver& driver = bench_->device().driver();
+  return driver.Check(driver->StreamSynchronize(bench_->stream()), "waiting for the kernel of {}",
+                      instruction_);
+}
+
+Result<std::unique_ptr<DeviceKernels>> DeviceKernels::Load(const hlo::Module& module,
+                                                           const compile::GpuCode& code,
+                                                           std::shared_ptr<const Device> device) {
+  std::unique_ptr<DeviceKernels> out(new DeviceKernels);
+  const Driver& driver = device->driver();
+  for (const std::string& text : code.modules) {
+    HLOSCOPE_ASSIGN_OR_RETURN(out->modules_.emplace_back(), LoadPtx(device, text));
+  }
+  const auto bench = std::make_shared<Workbench>(device);
+  // Of kernels that no code was written for nobody asks.
+  std::vector<std::vector<DeviceKernel::Entry>> entries(code.kernels.size());
+  for (const compile::GpuCode::Use& use : code.uses) {
+    const compile::GpuKernel& kernel = code.kernels[use.kernel];
+    std::vector<DeviceKernel::Entry>& own = entries[use.kernel];
+    if (!own.empty()) continue;
+    for (GpuLaunch& launch : LaunchesOf(kernel)) {
+      FunctionHandle function = nullptr;
+      HLOSCOPE_TRY(
+          driver.Check(driver->ModuleGetFunction(&function, out->modules_[kernel.module].get(),
+                                                 launch.entry.c_str()),
+                       "finding the kernel {}", launch.entry));
+      own.push_back({function, std::move(launch)});
+    }
+  }
+  out->count_ = std::ssize(code.kernels);
+  for (const compile::GpuCode::Use& use : code.uses) {
+    const compile::GpuKernel& kernel = code.kernels[use.kernel];
+    compile::KernelCode& launched = out->code_[use.instruction.index];
+    launched.name = kernel.name;
+    launched.scratch_bytes = kernel.scratch_bytes;
+    launched.in_place = kernel.in_place;
+    launched.library = std::make_shared<DeviceKernel>(
+        std::string(module.name(use.instruction)), entries[use.kernel],
+        ArraysOf(module, use.instruction, kernel), kernel.in_place, bench);
+  }
+  return out;
+}
+
+const compile::KernelCode* DeviceKernels::Find(hlo::InstructionId id) const {
+  const auto found = code_.find(id.index);
+  return found == code_.end() ? nullptr : &found->second;
+}
+
+}  // namespace hloscope::replay::cuda

@@ -1,0 +1,88 @@
+// DeviceKernels: the kernels that our compiler wrote for a module, loaded on a device.
+#pragma once
+
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <span>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "core/compile/gpu_code.h"
+#include "core/compile/kernel_code.h"
+#include "core/replay/compiled/gpu_launches.h"
+#include "core/replay/cuda/handles.h"
+#include "core/replay/cuda/transfers.h"
+
+namespace hloscope::replay::cuda {
+
+// Memory for one kernel at a time whose arrays are the host's: kept, and grown when needed.
+class Workbench {
+ public:
+  explicit Workbench(std::shared_ptr<const Device> device) : device_(std::move(device)) {}
+
+  // Locked by who uses it.
+  std::mutex& mutex() { return mutex_; }
+  Status Prepare(int64_t bytes);
+  Address memory() const { return memory_.get(); }
+  StreamHandle stream() const { return stream_.get(); }
+  Transfers& transfers() { return *transfers_; }
+  const Device& device() const { return *device_; }
+
+ private:
+  std::mutex mutex_;
+  std::shared_ptr<const Device> device_;
+  Stream stream_;
+  std::optional<Transfers> transfers_;
+  DeviceMemory memory_;
+  int64_t bytes_ = 0;
+};
+
+class DeviceKernel : public compile::LibraryCall {
+ public:
+  struct Entry {
+    FunctionHandle function = nullptr;
+    GpuLaunch launch;
+  };
+  DeviceKernel(std::string instruction, std::vector<Entry> entries, GpuArrays arrays,
+               std::vector<int> in_place, std::shared_ptr<Workbench> bench)
+      : instruction_(std::move(instruction)),
+        entries_(std::move(entries)),
+        arrays_(std::move(arrays)),
+        in_place_(std::move(in_place)),
+        bench_(std::move(bench)) {}
+
+  bool is_kernel() const override { return true; }
+  // With arrays of the host, which are copied there and back.
+  Status Run(const std::byte* const* operands, std::byte* const* results, std::byte* scratch,
+             int64_t begin, int64_t end) const override;
+  // Puts its launches on the stream; `addresses`: of operands, results, scratch.
+  Status Launch(StreamHandle stream, std::span<const Address> addresses) const;
+
+ private:
+  std::string instruction_;
+  std::vector<Entry> entries_;
+  GpuArrays arrays_;
+  std::vector<int> in_place_;
+  std::shared_ptr<Workbench> bench_;
+};
+
+class DeviceKernels : public compile::KernelLibrary {
+ public:
+  static Result<std::unique_ptr<DeviceKernels>> Load(const hlo::Module& module,
+                                                     const compile::GpuCode& code,
+                                                     std::shared_ptr<const Device> device);
+
+  const compile::KernelCode* Find(hlo::InstructionId id) const override;
+  int64_t function_count() const override { return count_; }
+
+ private:
+  DeviceKernels() = default;
+
+  std::vector<LoadedModule> modules_;
+  std::unordered_map<uint32_t, compile::KernelCode> code_;
+  int64_t count_ = 0;
+};
+
+}  // namespace hloscope::replay::cuda

@@ -1,0 +1,212 @@
+// The steps of a plan as launches and copies on the device's own memory.
+#include "core/replay/cuda/device_plan.h"
+
+#include <algorithm>
+
+#include "core/replay/cuda/device_kernels.h"
+
+namespace hloscope::replay::cuda {
+namespace {
+
+using compile::BufferNumber;
+using compile::Place;
+using compile::PlannedBuffer;
+using compile::PlannedStep;
+using compile::StepKind;
+using eval::Value;
+
+constexpr int64_t kBytesPerElement = 4;  // about, for counting work
+
+// Nothing but kernels and copies, whatever the values are.
+bool IsStraight(const ModuleCode& code) {
+  return std::ranges::all_of(code.plan->sequences[0], [&](const PlannedStep& step) {
+    return step.kind == StepKind::kCopy ||
+           ((step.kind == StepKind::kKernel || step.kind == StepKind::kLibraryCall) &&
+            code.kernels[step.id.index] != nullptr);
+  });
+}
+
+class DevicePlanRun : public PlanRun {
+ public:
+  DevicePlanRun(const ModuleCode& code, eval::Machine& machine, const DevicePlans& plans)
+      : PlanRun(code, machine), plans_(plans), driver_(plans.device()->driver()) {}
+  ~DevicePlanRun() override {
+    // One that failed may have work on its stream yet.
+    if (state_ != nullptr && is_done_) plans_.GiveBack(std::move(state_));
+  }
+
+ protected:
+  Status Allocate() override {
+    HLOSCOPE_TRY(plans_.device()->Enter());
+    HLOSCOPE_ASSIGN_OR_RETURN(state_, plans_.Take(code_));
+    return {};
+  }
+
+  Result<bool> RunAll() override {
+    if (state_->runs == 0 || !IsStraight(code_)) return RunSequence(0);
+    if (!state_->graph) HLOSCOPE_TRY(MakeGraph());
+    HLOSCOPE_TRY(machine_.Charge(1 + plan_.arena_bytes / kBytesPerElement));
+    HLOSCOPE_TRY(driver_.Check(driver_->GraphLaunch(state_->graph.get(), state_->stream.get()),
+                               "launching the graph of {}", plan_.module->name()));
+    counts_ = state_->graph_counts;
+    return true;
+  }
+
+  Status RunKernel(const PlannedStep& step) override {
+    const compile::KernelCode& code = *code_.kernels[step.id.index];
+    std::vector<Address> addresses;
+    for (const BufferNumber b : step.operands) addresses.push_back(state_->addresses[b]);
+    int64_t bytes = 0;
+    for (const BufferNumber b : step.results) {
+      addresses.push_back(state_->addresses[b]);
+      bytes += plan_.buffers[b].bytes;
+    }
+    addresses.push_back(state_->scratch);
+    HLOSCOPE_TRY(machine_.Charge(1 + bytes / kBytesPerElement));
+    counts_.Add(code);
+    return static_cast<const DeviceKernel&>(*code.library).Launch(state_->stream.get(), addresses);
+  }
+
+  Status Copy(BufferNumber to, BufferNumber from) override {
+    const int64_t bytes = plan_.buffers[to].bytes;
+    if (bytes == 0) return {};
+    return driver_.Check(driver_->CopyOnDevice(state_->addresses[to], state_->addresses[from],
+                                               static_cast<size_t>(bytes), state_->stream.get()),
+                         "copying {} bytes on the device", bytes);
+  }
+
+  Result<std::vector<std::byte>> BytesOf(BufferNumber b) const override {
+    std::vector<std::byte> out(static_cast<size_t>(plan_.buffers[b].bytes));
+    HLOSCOPE_TRY(state_->transfers->Download(out.data(), state_->addresses[b], std::ssize(out)));
+    return out;
+  }
+
+  Result<Value> ValueOf(BufferNumber b, const hlo::Shape& shape) override {
+    if (shape.IsToken()) return Value::Token();
+    const Value& value = state_->values[b];
+    if (value.is_array()) return value.shape() == shape ? value : value.WithShape(shape);
+    HLOSCOPE_ASSIGN_OR_RETURN(eval::Buffer bytes, machine_.Allocate(plan_.buffers[b].bytes));
+    HLOSCOPE_TRY(
+        state_->transfers->Download(bytes.data(), state_->addresses[b], plan_.buffers[b].bytes));
+    moved_ += plan_.buffers[b].bytes;
+    return Value::Array(shape, std::move(bytes));
+  }
+
+  Status TakeLeaf(const Value& value, BufferNumber b) override {
+    const PlannedBuffer& buffer = plan_.buffers[b];
+    Value& there = state_->values[b];
+    const bool is_kept = buffer.place == Place::kParameter || buffer.place == Place::kOutside;
+    // The same bytes as in the run before, which nobody can have changed since they are held.
+    if (is_kept && there.is_array() && there.data() == value.data()) return {};
+    HLOSCOPE_TRY(state_->transfers->Upload(state_->addresses[b], value.data(), buffer.bytes));
+    moved_ += buffer.bytes;
+    if (is_kept) there = value;
+    return {};
+  }
+
+  Result<bool> Evaluate(const PlannedStep& step) override {
+    moved_ = 0;
+    HLOSCOPE_ASSIGN_OR_RETURN(const bool is_done, PlanRun::Evaluate(step));
+    HLOSCOPE_TRY(plans_.device()->Enter());
+    counts_.moved_bytes[step.id] += moved_;
+    return is_done;
+  }
+
+  Result<Value> TakeRoot() override {
+    size_t next = 0;
+    const hlo::InstructionId root = (*plan_.module)[plan_.computation].root;
+    HLOSCOPE_ASSIGN_OR_RETURN(Value value,
+                              PlanRun::ValueOf(plan_.module->shape(root), plan_.results, next));
+    HLOSCOPE_TRY(driver_.Check(driver_->StreamSynchronize(state_->stream.get()),
+                               "waiting for the kernels of {}", plan_.module->name()));
+    ++state_->runs;
+    is_done_ = true;
+    return value;
+  }
+
+ private:
+  // Of all launches and copies of the plan, on the addresses that they always have.
+  Status MakeGraph() {
+    StreamHandle const stream = state_->stream.get();
+    HLOSCOPE_TRY(driver_.Check(driver_->StreamBeginCapture(stream, kCaptureThread),
+                               "recording the launches of {}", plan_.module->name()));
+    const CodeCounts before = counts_;
+    counts_ = {};
+    const Result<bool> recorded = RunSequence(0);
+    GraphHandle handle = nullptr;
+    const Answer ended = driver_->StreamEndCapture(stream, &handle);
+    const Graph graph(plans_.device(), handle);
+    state_->graph_counts = std::exchange(counts_, before);
+    if (!recorded.has_value()) return std::unexpected(recorded.error());
+    HLOSCOPE_TRY(driver_.Check(ended, "recording the launches of {}", plan_.module->name()));
+    GraphExecHandle exec = nullptr;
+    HLOSCOPE_TRY(driver_.Check(driver_->GraphInstantiate(&exec, graph.get(), 0),
+                               "making a graph of the launches of {}", plan_.module->name()));
+    state_->graph = GraphExec(plans_.device(), exec);
+    return {};
+  }
+
+  const DevicePlans& plans_;
+  const Driver& driver_;
+  std::unique_ptr<PlanState> state_;
+  int64_t moved_ = 0;  // bytes, since the hand-over at hand began
+  bool is_done_ = false;
+};
+
+}  // namespace
+
+std::unique_ptr<PlanRun> DevicePlans::Start(const ModuleCode& code, eval::Machine& machine) const {
+  return std::make_unique<DevicePlanRun>(code, machine, *this);
+}
+
+Result<std::unique_ptr<PlanState>> DevicePlans::Take(const ModuleCode& code) const {
+  {
+    const std::lock_guard lock(mutex_);
+    if (!free_.empty()) {
+      std::unique_ptr<PlanState> state = std::move(free_.back());
+      free_.pop_back();
+      return state;
+    }
+  }
+  return Make(code);
+}
+
+void DevicePlans::GiveBack(std::unique_ptr<PlanState> state) const {
+  const std::lock_guard lock(mutex_);
+  free_.push_back(std::move(state));
+}
+
+Result<std::unique_ptr<PlanState>> DevicePlans::Make(const ModuleCode& code) const {
+  const compile::Plan& plan = *code.plan;
+  auto state = std::make_unique<PlanState>();
+  HLOSCOPE_ASSIGN_OR_RETURN(state->stream, MakeStream(device_));
+  HLOSCOPE_ASSIGN_OR_RETURN(state->transfers, Transfers::Make(device_, state->stream.get()));
+  // The arena and scratch first, then every other buffer.
+  const int64_t scratch = compile::AlignedBytes(plan.arena_bytes);
+  int64_t bytes = scratch + compile::AlignedBytes(code.scratch_bytes);
+  for (const PlannedBuffer& buffer : plan.buffers) {
+    if (buffer.place == Place::kArena) {
+      state->addresses.push_back(static_cast<Address>(buffer.at));
+    } else {
+      state->addresses.push_back(static_cast<Address>(bytes));
+      bytes += compile::AlignedBytes(buffer.bytes);
+    }
+  }
+  HLOSCOPE_ASSIGN_OR_RETURN(state->memory, AllocateOnDevice(device_, bytes));
+  for (Address& address : state->addresses) address += state->memory.get();
+  state->scratch = state->memory.get() + static_cast<Address>(scratch);
+  state->values.resize(plan.buffers.size());
+  for (BufferNumber b = 0; b < plan.buffers.size(); ++b) {
+    const PlannedBuffer& buffer = plan.buffers[b];
+    if (buffer.place != Place::kConstant) continue;
+    const hlo::InstructionId id(static_cast<uint32_t>(buffer.at));
+    const auto* literal =
+        plan.module->Get<hlo::Literal>((*plan.module)[id], hlo::AttributeKey::kConstantValue);
+    state->values[b] = Value::FromLiteral(*literal);
+    HLOSCOPE_TRY(
+        state->transfers->Upload(state->addresses[b], state->values[b].data(), buffer.bytes));
+  }
+  return state;
+}
+
+}  // namespace hloscope::replay::cuda

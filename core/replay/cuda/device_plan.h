@@ -1,0 +1,49 @@
+// DevicePlans: plans run on a device: one block of its memory for all buffers, launches on one
+// stream, as one CUDA graph from the second run on where the plan has no loops, branches or
+// hand-overs.
+#pragma once
+
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <vector>
+
+#include "core/replay/compiled/plan_run.h"
+#include "core/replay/cuda/handles.h"
+#include "core/replay/cuda/transfers.h"
+
+namespace hloscope::replay::cuda {
+
+// What stays on the device between runs of one plan, each for one run at a time.
+struct PlanState {
+  Stream stream;
+  std::optional<Transfers> transfers;
+  DeviceMemory memory;
+  std::vector<Address> addresses;  // by buffer
+  Address scratch = 0;
+  std::vector<eval::Value> values;  // by buffer: what was uploaded and is never written there
+  int64_t runs = 0;
+  GraphExec graph;
+  CodeCounts graph_counts;
+};
+
+class DevicePlans : public PlanDevice {
+ public:
+  explicit DevicePlans(std::shared_ptr<const Device> device) : device_(std::move(device)) {}
+
+  std::unique_ptr<PlanRun> Start(const ModuleCode& code, eval::Machine& machine) const override;
+
+  const std::shared_ptr<const Device>& device() const { return device_; }
+  // One that no run uses, or a new one.
+  Result<std::unique_ptr<PlanState>> Take(const ModuleCode& code) const;
+  void GiveBack(std::unique_ptr<PlanState> state) const;
+
+ private:
+  Result<std::unique_ptr<PlanState>> Make(const ModuleCode& code) const;
+
+  std::shared_ptr<const Device> device_;
+  mutable std::mutex mutex_;  // devices of a run are simulated at the same time
+  mutable std::vector<std::unique_ptr<PlanState>> free_;
+};
+
+}  // namespace hloscope::replay::cuda

@@ -1,0 +1,45 @@
+// What of the CUDA driver's interface we use, declared by ourselves: a build needs no CUDA. Names
+// and numbers are those of the CUDA Driver API reference manual; tests/replay/cuda_api_test.cc
+// holds them against CUDA's own cuda.h where there is one.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+namespace hloscope::replay::cuda {
+
+using Answer = int;        // CUresult
+using DeviceNumber = int;  // CUdevice
+using Address = uint64_t;  // CUdeviceptr
+using ContextHandle = struct CUctx_st*;
+using ModuleHandle = struct CUmod_st*;
+using FunctionHandle = struct CUfunc_st*;
+using StreamHandle = struct CUstream_st*;
+using EventHandle = struct CUevent_st*;
+using GraphHandle = struct CUgraph_st*;
+using GraphExecHandle = struct CUgraphExec_st*;
+
+inline constexpr Answer kSuccess = 0;
+inline constexpr Answer kOutOfMemory = 2;
+
+// CUdevice_attribute
+inline constexpr int kCapabilityMajor = 75, kCapabilityMinor = 76;
+// CUjit_option
+inline constexpr int kErrorLog = 5, kErrorLogBytes = 6;
+inline constexpr unsigned kNonBlockingStream = 1;  // CU_STREAM_NON_BLOCKING
+inline constexpr unsigned kNoTiming = 2;           // CU_EVENT_DISABLE_TIMING
+inline constexpr int kCaptureThread = 1;           // CU_STREAM_CAPTURE_MODE_THREAD_LOCAL
+
+// Versions are 1000 · major + 10 · minor.
+inline constexpr int kLeastVersion = 12000;
+// Compute capability × 10 that our code is written for at least.
+inline constexpr int kLeastCapability = 80;
+
+// The library's functions, by the symbols that it has them under.
+struct Functions {
+#define CUDA_FUNCTION(name, symbol, ...) Answer (*name)(__VA_ARGS__) = nullptr;
+#include "core/replay/cuda/driver_functions.def"
+#undef CUDA_FUNCTION
+};
+
+}  // namespace hloscope::replay::cuda

@@ -1,0 +1,68 @@
+// The row of our own GPU kernels on a device, through the CUDA driver.
+#include <utility>
+
+#include "core/compile/gpu_code.h"
+#include "core/replay/codegen_entry.h"
+#include "core/replay/compiled/backend.h"
+#include "core/replay/cuda/device.h"
+#include "core/replay/cuda/device_kernels.h"
+#include "core/replay/cuda/device_plan.h"
+#include "core/replay/pjrt/gpu_architecture.h"
+
+namespace hloscope::replay {
+namespace {
+
+class DeviceBackend : public Backend {
+ public:
+  void Ask(compile::CompileOptions& how) const override { how.library_calls = false; }
+  std::string CacheTarget() const override { return {}; }
+
+  Result<WrittenCode> Write(const compile::Compilation& compilation, const RunOptions& options,
+                            std::string*) const override {
+    HLOSCOPE_ASSIGN_OR_RETURN(const auto device, cuda::Device::Open());
+    HLOSCOPE_ASSIGN_OR_RETURN(const std::string target, TargetFor(*device, options));
+    HLOSCOPE_ASSIGN_OR_RETURN(const auto generate, CodegenEntry<compile::GenerateGpuCodeFunction>(
+                                                       compile::kGenerateGpuCode));
+    HLOSCOPE_ASSIGN_OR_RETURN(const compile::GpuCode code,
+                              generate(compilation.module, compilation.kernels,
+                                       {.threads = options.threads, .target = target}));
+    WrittenCode out;
+    for (const compile::GpuCode::Refused& refused : code.refused) {
+      out.missing.emplace(refused.instruction, refused.why);
+    }
+    HLOSCOPE_ASSIGN_OR_RETURN(out.libraries.emplace_back(),
+                              cuda::DeviceKernels::Load(*compilation.module, code, device));
+    out.device = std::make_shared<cuda::DevicePlans>(device);
+    return out;
+  }
+
+  Result<WrittenCode> Keep(const compile::Compilation&,
+                           std::unique_ptr<compile::KernelLibrary>) const override {
+    return InternalError("code for a GPU is not kept");
+  }
+
+ private:
+  // The newest of our architectures that the device runs, or the one that was asked for.
+  static Result<std::string> TargetFor(const cuda::Device& device, const RunOptions& options) {
+    if (options.gpu_target.empty())
+      return std::string(device.capability() >= 90 ? "sm_90" : "sm_80");
+    HLOSCOPE_ASSIGN_OR_RETURN(std::string target,
+                              GpuArchitecture(options.gpu_target, options.limits));
+    if (target == "sm_90" && device.capability() < 90) {
+      return UnsupportedError(
+          fmt::format("device capability too low: code for {} does not run on {}, which has {}.{}",
+                      options.gpu_target, device.name(), device.capability() / 10,
+                      device.capability() % 10),
+          "leave --target out: the device itself says what it runs");
+    }
+    return target;
+  }
+};
+
+}  // namespace
+
+std::unique_ptr<Platform> MakeGpuPlatform(const PlatformRow& row, std::string_view) {
+  return MakeCompiledPlatform(row, std::make_unique<DeviceBackend>());
+}
+
+}  // namespace hloscope::replay

@@ -1,0 +1,511 @@
+// The functions of the CUDA driver. One call at a time; work is done when it is asked for, and what
+// goes wrong in it is said by the next call that could know.
+#include <signal.h>
+#include <string.h>
+
+#include <span>
+
+#include "tests/fake_cuda/state.h"
+
+namespace fake_cuda {
+namespace {
+
+thread_local bool has_context = false;
+
+// What every function does around its own. `needs_context`: as CUDA's does.
+template <typename Body>
+int Do(const char* name, bool needs_context, const char* kernel, const Body& body) {
+  State& state = State::Get();
+  const std::lock_guard lock(state.mutex);
+  FakeCudaCall call{name, 0, 0, ++state.correlation, Now(), kernel};
+  const uint32_t correlation = call.correlation;
+  const auto tell = [&] {
+    if (state.listener.call != nullptr) state.listener.call(state.listener.user, &call);
+  };
+  tell();
+  state.correlation = correlation;
+  int result = state.faults.Next(name);
+  if (result == 0 && !state.has_started && strcmp(name, "cuInit") != 0 &&
+      strcmp(name, "cuDriverGetVersion") != 0) {
+    result = kNotInitialized;
+  }
+  if (result == 0 && needs_context) result = state.lost;
+  if (result == 0 && needs_context && !has_context) result = kInvalidContext;
+  if (result == 0) result = body(state);
+  if (LosesDevice(result)) state.lost = result;
+  call.has_ended = 1;
+  call.result = result;
+  call.time_ns = Now();
+  tell();
+  return result;
+}
+template <typename Body>
+int Do(const char* name, const Body& body) {
+  return Do(name, true, nullptr, body);
+}
+
+// A launch or copy: what fails in it is said by later calls.
+int Later(State& state, CUstream_st* stream, Work work) {
+  const int result = state.Submit(stream, std::move(work));
+  if (!LosesDevice(result)) return result;
+  state.lost = result;
+  return 0;
+}
+
+template <typename T>
+int GiveBack(std::map<const void*, std::unique_ptr<T>>& all, const void* handle) {
+  return all.erase(handle) == 1 ? 0 : kInvalidHandle;
+}
+
+template <typename T>
+T* Keep(std::map<const void*, std::unique_ptr<T>>& all, std::unique_ptr<T> made) {
+  T* const handle = made.get();
+  all[handle] = std::move(made);
+  return handle;
+}
+
+int Wait(State& state, CUstream_st* stream) {
+  if (stream != nullptr && stream->capture != nullptr) {
+    stream->capture_failed = true;
+    return kCaptureUnsupported;
+  }
+  FakeCudaActivity activity{};
+  activity.kind = kFakeCudaSynchronization;
+  activity.start_ns = activity.end_ns = Now();
+  activity.correlation = state.correlation;
+  activity.stream = stream == nullptr ? 0 : stream->number;
+  state.Tell(activity);
+  return state.lost;
+}
+
+// `to` and `from` of a copy: an address of the device, or bytes of the host.
+struct End {
+  uint64_t device = 0;
+  std::byte* host = nullptr;
+
+  std::byte* Bytes(State& state, size_t size) const {
+    if (host != nullptr) return host;
+    const auto memory = state.At(device);
+    return memory.size() < size ? nullptr : memory.data();
+  }
+};
+
+int Copy(State& state, FakeCudaKind kind, End to, End from, size_t size, CUstream_st* stream) {
+  if (to.Bytes(state, size) == nullptr || from.Bytes(state, size) == nullptr) return kInvalidValue;
+  const uint32_t number = stream == nullptr ? 0 : stream->number;
+  return Later(state, stream, [=](uint32_t correlation, uint32_t graph, uint64_t node) {
+    State& now = State::Get();
+    std::byte* const there = to.Bytes(now, size);
+    const std::byte* const here = from.Bytes(now, size);
+    if (there == nullptr || here == nullptr) return kIllegalAddress;
+    FakeCudaActivity activity{};
+    activity.kind = kind;
+    activity.start_ns = Now();
+    memmove(there, here, size);
+    activity.end_ns = Now();
+    activity.correlation = correlation;
+    activity.stream = number;
+    activity.graph = graph;
+    activity.graph_node = node;
+    activity.bytes = size;
+    now.Tell(activity);
+    return 0;
+  });
+}
+
+// What the driver's compiler would say of it.
+void Log(const std::string& text, unsigned count, const int* options, void** values) {
+  char* to = nullptr;
+  size_t size = 0;
+  for (unsigned i = 0; i < count; ++i) {
+    if (options[i] == 5) to = static_cast<char*>(values[i]);
+    if (options[i] == 6) size = reinterpret_cast<size_t>(values[i]);
+  }
+  if (to == nullptr || size == 0) return;
+  strncpy(to, text.c_str(), size - 1);
+  to[size - 1] = '\0';
+}
+
+constexpr struct {
+  int number;
+  const char* name;
+} kNames[] = {
+    {1, "CUDA_ERROR_INVALID_VALUE"},   {2, "CUDA_ERROR_OUT_OF_MEMORY"},
+    {100, "CUDA_ERROR_NO_DEVICE"},     {700, "CUDA_ERROR_ILLEGAL_ADDRESS"},
+    {719, "CUDA_ERROR_LAUNCH_FAILED"}, {999, "CUDA_ERROR_UNKNOWN"},
+};
+
+}  // namespace
+}  // namespace fake_cuda
+
+using fake_cuda::Copy;
+using fake_cuda::Do;
+using fake_cuda::Keep;
+using fake_cuda::Later;
+using fake_cuda::Now;
+using fake_cuda::State;
+
+extern "C" {
+
+int cuInit(unsigned) {
+  return Do("cuInit", false, nullptr, [](State& state) {
+    if (const auto number = state.faults.Property("signal", 0); number != 0) {
+      raise(static_cast<int>(number));
+    }
+    state.has_started = true;
+    return 0;
+  });
+}
+int cuDriverGetVersion(int* version) {
+  return Do("cuDriverGetVersion", false, nullptr, [&](State& state) {
+    *version = static_cast<int>(state.faults.Property("version", 13000));
+    return 0;
+  });
+}
+int cuGetErrorName(int error, const char** name) {
+  *name = nullptr;
+  for (const auto& [number, text] : fake_cuda::kNames) {
+    if (number == error) *name = text;
+  }
+  return *name == nullptr ? fake_cuda::kInvalidValue : 0;
+}
+int cuDeviceGetCount(int* count) {
+  return Do("cuDeviceGetCount", false, nullptr, [&](State& state) {
+    *count = static_cast<int>(state.faults.Property("devices", 1));
+    return 0;
+  });
+}
+int cuDeviceGet(int* device, int ordinal) {
+  return Do("cuDeviceGet", false, nullptr, [&](State& state) {
+    *device = ordinal;
+    return ordinal < state.faults.Property("devices", 1) ? 0 : fake_cuda::kInvalidDevice;
+  });
+}
+int cuDeviceGetName(char* name, int size, int) {
+  return Do("cuDeviceGetName", false, nullptr, [&](State&) {
+    strncpy(name, "Made-up GPU", static_cast<size_t>(size));
+    return 0;
+  });
+}
+int cuDeviceGetAttribute(int* value, int attribute, int) {
+  return Do("cuDeviceGetAttribute", false, nullptr, [&](State& state) {
+    const int64_t capability = state.faults.Property("capability", 90);
+    switch (attribute) {
+      case 1:  // threads of a block
+      case 2:  // of its x
+        *value = 1024;
+        return 0;
+      case 10:  // lanes
+        *value = 32;
+        return 0;
+      case 16:  // multiprocessors
+        *value = 132;
+        return 0;
+      case 75:
+        *value = static_cast<int>(capability / 10);
+        return 0;
+      case 76:
+        *value = static_cast<int>(capability % 10);
+        return 0;
+      default:
+        *value = 0;
+        return 0;
+    }
+  });
+}
+int cuDeviceTotalMem_v2(size_t* bytes, int) {
+  return Do("cuDeviceTotalMem", false, nullptr, [&](State& state) {
+    *bytes = static_cast<size_t>(state.TotalMemory());
+    return 0;
+  });
+}
+
+int cuDevicePrimaryCtxRetain(void** context, int) {
+  return Do("cuDevicePrimaryCtxRetain", false, nullptr, [&](State& state) {
+    if (state.lost != 0) return state.lost;
+    *context = &state;
+    ++state.contexts;
+    return 0;
+  });
+}
+int cuDevicePrimaryCtxRelease_v2(int) {
+  return Do("cuDevicePrimaryCtxRelease", false, nullptr, [](State& state) {
+    if (state.contexts == 0) return fake_cuda::kInvalidContext;
+    --state.contexts;
+    return 0;
+  });
+}
+int cuCtxSetCurrent(void* context) {
+  return Do("cuCtxSetCurrent", false, nullptr, [&](State& state) {
+    fake_cuda::has_context = context != nullptr;
+    return context == nullptr ? 0 : state.lost;
+  });
+}
+int cuCtxGetCurrent(void** context) {
+  return Do("cuCtxGetCurrent", false, nullptr, [&](State& state) {
+    *context = fake_cuda::has_context ? &state : nullptr;
+    return 0;
+  });
+}
+int cuCtxSynchronize() {
+  return Do("cuCtxSynchronize", [](State& state) { return fake_cuda::Wait(state, nullptr); });
+}
+
+int cuModuleLoadDataEx(CUmod_st** module, const void* image, unsigned count, int* options,
+                       void** values) {
+  return Do("cuModuleLoadDataEx", [&](State& state) {
+    auto parsed = hloscope::ptx::Module::Parse(static_cast<const char*>(image), "our.ptx");
+    if (!parsed.has_value()) {
+      fake_cuda::Log(parsed.error().ToString(), count, options, values);
+      return fake_cuda::kInvalidPtx;
+    }
+    if (hloscope::ptx::SmOf(parsed->target()) > state.faults.Property("capability", 90)) {
+      return 209;
+    }
+    *module = Keep(state.modules, std::make_unique<CUmod_st>(CUmod_st{*std::move(parsed)}));
+    return 0;
+  });
+}
+int cuModuleUnload(CUmod_st* module) {
+  return Do("cuModuleUnload", false, nullptr, [&](State& state) {
+    std::erase_if(state.functions, [&](const auto& each) { return each.second->module == module; });
+    return fake_cuda::GiveBack(state.modules, module);
+  });
+}
+int cuModuleGetFunction(CUfunc_st** function, CUmod_st* module, const char* name) {
+  return Do("cuModuleGetFunction", [&](State& state) {
+    if (!state.modules.contains(module)) return fake_cuda::kInvalidHandle;
+    for (const hloscope::ptx::EntryInfo& entry : module->code.entries()) {
+      if (entry.name != name) continue;
+      *function = Keep(state.functions, std::make_unique<CUfunc_st>(CUfunc_st{module, &entry}));
+      return 0;
+    }
+    return fake_cuda::kNotFound;
+  });
+}
+
+int cuMemGetInfo_v2(size_t* free, size_t* total) {
+  return Do("cuMemGetInfo", [&](State& state) {
+    *total = static_cast<size_t>(state.TotalMemory());
+    *free = static_cast<size_t>(state.TotalMemory() - state.memory_bytes);
+    return 0;
+  });
+}
+int cuMemAlloc_v2(uint64_t* address, size_t bytes) {
+  return Do("cuMemAlloc", [&](State& state) {
+    if (bytes == 0) return fake_cuda::kInvalidValue;
+    if (state.memory_bytes + static_cast<int64_t>(bytes) > state.TotalMemory()) {
+      return fake_cuda::kOutOfMemory;
+    }
+    *address = state.next_address;
+    state.next_address += (bytes + 4095) / 4096 * 4096 + 4096;
+    state.memory[*address].assign(bytes, std::byte{0xa5});
+    state.memory_bytes += static_cast<int64_t>(bytes);
+    return 0;
+  });
+}
+int cuMemFree_v2(uint64_t address) {
+  return Do("cuMemFree", false, nullptr, [&](State& state) {
+    const auto found = state.memory.find(address);
+    if (found == state.memory.end()) return fake_cuda::kInvalidValue;
+    state.memory_bytes -= static_cast<int64_t>(found->second.size());
+    state.memory.erase(found);
+    return state.lost;
+  });
+}
+int cuMemHostAlloc(void** memory, size_t bytes, unsigned) {
+  return Do("cuMemHostAlloc", [&](State& state) {
+    auto made = std::make_unique_for_overwrite<std::byte[]>(bytes);
+    *memory = made.get();
+    state.pinned[*memory] = std::move(made);
+    return 0;
+  });
+}
+int cuMemFreeHost(void* memory) {
+  return Do("cuMemFreeHost", false, nullptr, [&](State& state) {
+    return state.pinned.erase(memory) == 1 ? state.lost : fake_cuda::kInvalidValue;
+  });
+}
+int cuMemcpyHtoDAsync_v2(uint64_t to, const void* from, size_t bytes, CUstream_st* stream) {
+  return Do("cuMemcpyHtoDAsync", [&](State& state) {
+    std::byte* const host = static_cast<std::byte*>(const_cast<void*>(from));
+    return Copy(state, kFakeCudaToDevice, {to}, {0, host}, bytes, stream);
+  });
+}
+int cuMemcpyDtoHAsync_v2(void* to, uint64_t from, size_t bytes, CUstream_st* stream) {
+  return Do("cuMemcpyDtoHAsync", [&](State& state) {
+    return Copy(state, kFakeCudaToHost, {0, static_cast<std::byte*>(to)}, {from}, bytes, stream);
+  });
+}
+int cuMemcpyDtoDAsync_v2(uint64_t to, uint64_t from, size_t bytes, CUstream_st* stream) {
+  return Do("cuMemcpyDtoDAsync", [&](State& state) {
+    return Copy(state, kFakeCudaOnDevice, {to}, {from}, bytes, stream);
+  });
+}
+int cuMemsetD8Async(uint64_t to, unsigned char value, size_t bytes, CUstream_st* stream) {
+  return Do("cuMemsetD8Async", [&](State& state) {
+    if (state.At(to).size() < bytes) return fake_cuda::kInvalidValue;
+    const uint32_t number = stream == nullptr ? 0 : stream->number;
+    return Later(state, stream, [=](uint32_t correlation, uint32_t graph, uint64_t node) {
+      State& now = State::Get();
+      FakeCudaActivity activity{};
+      activity.kind = kFakeCudaMemset;
+      activity.start_ns = Now();
+      memset(now.At(to).data(), value, bytes);
+      activity.end_ns = Now();
+      activity.correlation = correlation;
+      activity.stream = number;
+      activity.graph = graph;
+      activity.graph_node = node;
+      activity.bytes = bytes;
+      now.Tell(activity);
+      return 0;
+    });
+  });
+}
+
+int cuStreamCreate(CUstream_st** stream, unsigned) {
+  return Do("cuStreamCreate", [&](State& state) {
+    *stream = Keep(state.streams, std::make_unique<CUstream_st>(CUstream_st{state.next_stream++}));
+    return 0;
+  });
+}
+int cuStreamDestroy_v2(CUstream_st* stream) {
+  return Do("cuStreamDestroy", false, nullptr, [&](State& state) {
+    if (state.streams.contains(stream) && stream->capture != nullptr) {
+      state.graphs.erase(stream->capture);
+    }
+    const int result = fake_cuda::GiveBack(state.streams, stream);
+    return result != 0 ? result : state.lost;
+  });
+}
+int cuStreamSynchronize(CUstream_st* stream) {
+  return Do("cuStreamSynchronize", [&](State& state) { return fake_cuda::Wait(state, stream); });
+}
+int cuStreamBeginCapture_v2(CUstream_st* stream, int) {
+  return Do("cuStreamBeginCapture", [&](State& state) {
+    if (!state.streams.contains(stream) || stream->capture != nullptr) {
+      return fake_cuda::kInvalidValue;
+    }
+    stream->capture = Keep(state.graphs, std::make_unique<CUgraph_st>());
+    stream->capture_failed = false;
+    return 0;
+  });
+}
+int cuStreamEndCapture(CUstream_st* stream, CUgraph_st** graph) {
+  return Do("cuStreamEndCapture", [&](State& state) {
+    if (!state.streams.contains(stream) || stream->capture == nullptr) {
+      return fake_cuda::kInvalidValue;
+    }
+    *graph = std::exchange(stream->capture, nullptr);
+    if (!stream->capture_failed) return 0;
+    state.graphs.erase(std::exchange(*graph, nullptr));
+    return fake_cuda::kCaptureInvalidated;
+  });
+}
+
+int cuEventCreate(CUevent_st** event, unsigned) {
+  return Do("cuEventCreate", [&](State& state) {
+    *event = Keep(state.events, std::make_unique<CUevent_st>());
+    return 0;
+  });
+}
+int cuEventDestroy_v2(CUevent_st* event) {
+  return Do("cuEventDestroy", false, nullptr, [&](State& state) {
+    const int result = fake_cuda::GiveBack(state.events, event);
+    return result != 0 ? result : state.lost;
+  });
+}
+int cuEventRecord(CUevent_st* event, CUstream_st*) {
+  return Do("cuEventRecord", [&](State& state) {
+    if (!state.events.contains(event)) return fake_cuda::kInvalidHandle;
+    event->time_ns = Now();
+    return 0;
+  });
+}
+int cuEventSynchronize(CUevent_st* event) {
+  return Do("cuEventSynchronize", [&](State& state) {
+    if (!state.events.contains(event)) return fake_cuda::kInvalidHandle;
+    return fake_cuda::Wait(state, nullptr);
+  });
+}
+int cuEventElapsedTime(float* milliseconds, CUevent_st* from, CUevent_st* to) {
+  return Do("cuEventElapsedTime", [&](State&) {
+    *milliseconds = static_cast<float>(to->time_ns - from->time_ns) / 1e6f;
+    return 0;
+  });
+}
+
+int cuLaunchKernel(CUfunc_st* function, unsigned gx, unsigned gy, unsigned gz, unsigned bx,
+                   unsigned by, unsigned bz, unsigned shared, CUstream_st* stream,
+                   void** parameters, void**) {
+  const char* const kernel = function == nullptr ? nullptr : function->entry->name.c_str();
+  return Do("cuLaunchKernel", true, kernel, [&](State& state) {
+    if (!state.functions.contains(function)) return fake_cuda::kInvalidHandle;
+    if (gx == 0 || gy == 0 || gz == 0 || bx == 0 || bx * by * bz > 1024 || gy > 65535 ||
+        gz > 65535) {
+      return fake_cuda::kInvalidValue;
+    }
+    std::vector<std::vector<std::byte>> bytes;
+    for (size_t i = 0; i < function->entry->parameters.size(); ++i) {
+      const auto* from = static_cast<const std::byte*>(parameters[i]);
+      bytes.emplace_back(from, from + function->entry->parameters[i].bytes);
+    }
+    return Later(state, stream,
+                 fake_cuda::KernelWork(*function, {gx, gy, gz}, {bx, by, bz}, shared,
+                                       std::move(bytes), stream == nullptr ? 0 : stream->number));
+  });
+}
+
+int cuGraphInstantiateWithFlags(CUgraphExec_st** exec, CUgraph_st* graph, unsigned long long) {
+  return Do("cuGraphInstantiate", [&](State& state) {
+    if (!state.graphs.contains(graph)) return fake_cuda::kInvalidHandle;
+    *exec =
+        Keep(state.graph_execs,
+             std::make_unique<CUgraphExec_st>(CUgraphExec_st{graph->nodes, state.next_graph++}));
+    return 0;
+  });
+}
+int cuGraphDestroy(CUgraph_st* graph) {
+  return Do("cuGraphDestroy", false, nullptr,
+            [&](State& state) { return fake_cuda::GiveBack(state.graphs, graph); });
+}
+int cuGraphExecDestroy(CUgraphExec_st* exec) {
+  return Do("cuGraphExecDestroy", false, nullptr,
+            [&](State& state) { return fake_cuda::GiveBack(state.graph_execs, exec); });
+}
+int cuGraphLaunch(CUgraphExec_st* exec, CUstream_st* stream) {
+  return Do("cuGraphLaunch", [&](State& state) {
+    if (!state.graph_execs.contains(exec)) return fake_cuda::kInvalidHandle;
+    return Later(state, stream, [exec](uint32_t correlation, uint32_t, uint64_t) {
+      uint64_t node = 0;
+      for (const Work& work : exec->nodes) {
+        if (const int result = work(correlation, exec->number, ++node); result != 0) return result;
+      }
+      return 0;
+    });
+  });
+}
+
+void fake_cuda_listen(const FakeCudaListener* listener) {
+  State& state = State::Get();
+  const std::lock_guard lock(state.mutex);
+  state.listener = listener == nullptr ? FakeCudaListener{} : *listener;
+}
+void fake_cuda_left(FakeCudaLeft* left) {
+  State& state = State::Get();
+  const std::lock_guard lock(state.mutex);
+  const auto count = [](const auto& all) { return static_cast<int64_t>(all.size()); };
+  *left = {count(state.memory),  state.memory_bytes,       count(state.pinned),
+           count(state.modules), count(state.streams),     count(state.events),
+           count(state.graphs),  count(state.graph_execs), state.contexts};
+}
+uint64_t fake_cuda_launches() { return State::Get().launches; }
+void fake_cuda_restart() {
+  State& state = State::Get();
+  const std::lock_guard lock(state.mutex);
+  state.faults = fake_cuda::Faults::FromEnvironment();
+  state.lost = 0;
+}
+
+}  // extern "C"

@@ -1,0 +1,69 @@
+/* What a test, or a profiler over this driver, may ask of it beside CUDA's own functions. All are
+   found by dlsym in libcuda.so.1. Plain C, so that libraries made otherwise may use it. */
+#pragma once
+
+#include <stddef.h>
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+enum FakeCudaKind {
+  kFakeCudaKernel,
+  kFakeCudaToDevice,
+  kFakeCudaToHost,
+  kFakeCudaOnDevice,
+  kFakeCudaMemset,
+  kFakeCudaSynchronization, /* of a stream, an event or the context: the host waited */
+};
+
+/* Something that the device did. Addresses in it are valid during the call. */
+struct FakeCudaActivity {
+  enum FakeCudaKind kind;
+  uint64_t start_ns, end_ns; /* of the steady clock */
+  uint32_t correlation;      /* of the call that asked for it */
+  uint32_t device, context, stream;
+  uint32_t graph;      /* 0: not of a graph */
+  uint64_t graph_node; /* likewise; from 1 in the order of capture */
+  const char* kernel;  /* NULL: no kernel */
+  uint32_t grid[3], block[3];
+  uint32_t registers, static_shared_bytes, dynamic_shared_bytes, local_bytes;
+  uint64_t bytes; /* copied or set */
+};
+
+/* A function of the driver begins or has ended. */
+struct FakeCudaCall {
+  const char* function; /* "cuLaunchKernel" */
+  int has_ended, result;
+  uint32_t correlation; /* counts calls from 1 */
+  uint64_t time_ns;
+  const char* kernel; /* of launches; NULL otherwise */
+};
+
+struct FakeCudaListener {
+  void (*call)(void* user, const struct FakeCudaCall* call);             /* NULL: not wanted */
+  void (*activity)(void* user, const struct FakeCudaActivity* activity); /* likewise */
+  void* user;
+};
+
+/* There is one listener; NULL: none. It is called from the thread that calls the driver and may
+ * call it itself. */
+void fake_cuda_listen(const struct FakeCudaListener* listener);
+
+/* What was made and not given back. */
+struct FakeCudaLeft {
+  int64_t memory, memory_bytes, pinned, modules, streams, events, graphs, graph_execs, contexts;
+};
+void fake_cuda_left(struct FakeCudaLeft* left);
+
+/* Launches of kernels so far, in graphs too. */
+uint64_t fake_cuda_launches(void);
+
+/* Forgets calls counted, lost devices and faults, as a new process would; CUDA_FAKE is read again.
+ */
+void fake_cuda_restart(void);
+
+#ifdef __cplusplus
+}
+#endif

@@ -1,0 +1,103 @@
+// Memory, work and who is told of it.
+#include "tests/fake_cuda/state.h"
+
+#include <algorithm>
+#include <chrono>
+#include <cstring>
+#include <span>
+
+namespace fake_cuda {
+
+State& State::Get() {
+  // Outlives whoever gives things back at the very end.
+  static State* const state = new State;
+  return *state;
+}
+
+uint64_t Now() {
+  return static_cast<uint64_t>(std::chrono::steady_clock::now().time_since_epoch().count());
+}
+
+bool LosesDevice(int result) {
+  constexpr int kLosing[] = {4,   214, 220, 226, 700, 702, 709, 710,
+                             714, 715, 716, 717, 718, 719, 999};
+  return std::ranges::find(kLosing, result) != std::end(kLosing);
+}
+
+std::span<std::byte> State::At(uint64_t address) {
+  auto after = memory.upper_bound(address);
+  if (after == memory.begin()) return {};
+  auto& [begin, bytes] = *std::prev(after);
+  const uint64_t offset = address - begin;
+  if (offset >= bytes.size()) return {};
+  return std::span(bytes).subspan(offset);
+}
+
+int State::Submit(CUstream_st* stream, Work work) {
+  if (stream != nullptr && stream->capture != nullptr) {
+    stream->capture->nodes.push_back(std::move(work));
+    return 0;
+  }
+  return work(correlation, 0, 0);
+}
+
+void State::Tell(FakeCudaActivity activity) const {
+  activity.context = 1;
+  if (listener.activity != nullptr) listener.activity(listener.user, &activity);
+}
+
+namespace {
+
+// A parameter that is an address gets what lies there, down to the end of the allocation.
+hloscope::ptx::Argument ArgumentOf(State& state, const std::vector<std::byte>& bytes) {
+  uint64_t address = 0;
+  if (bytes.size() == sizeof address) {
+    std::memcpy(&address, bytes.data(), sizeof address);
+    if (const auto memory = state.At(address); !memory.empty()) return {memory, {}};
+  }
+  return {{}, bytes};
+}
+
+int Execute(const CUfunc_st& function, const hloscope::ptx::LaunchRequest& request) {
+  State& state = State::Get();
+  ++state.launches;
+  if (const int fault = state.faults.Next("kernel"); fault != 0) return fault;
+  const auto result = hloscope::ptx::Launch(function.module->code, request);
+  if (!result.has_value()) return kInvalidValue;
+  return result->fault ? kIllegalAddress : 0;
+}
+
+}  // namespace
+
+Work KernelWork(const CUfunc_st& function, std::array<uint32_t, 3> grid,
+                std::array<uint32_t, 3> block, uint32_t shared_bytes,
+                std::vector<std::vector<std::byte>> parameters, uint32_t stream) {
+  return [=, &function](uint32_t correlation, uint32_t graph, uint64_t node) {
+    State& state = State::Get();
+    hloscope::ptx::LaunchRequest request;
+    request.entry = function.entry->name;
+    request.grid = grid;
+    request.block = block;
+    request.dynamic_shared_bytes = shared_bytes;
+    for (const auto& bytes : parameters) request.arguments.push_back(ArgumentOf(state, bytes));
+    FakeCudaActivity activity{};
+    activity.kind = kFakeCudaKernel;
+    activity.start_ns = Now();
+    const int result = Execute(function, request);
+    activity.end_ns = Now();
+    activity.correlation = correlation;
+    activity.stream = stream;
+    activity.graph = graph;
+    activity.graph_node = node;
+    activity.kernel = function.entry->name.c_str();
+    std::ranges::copy(grid, activity.grid);
+    std::ranges::copy(block, activity.block);
+    activity.registers = 32;
+    activity.static_shared_bytes = static_cast<uint32_t>(function.entry->static_shared_bytes);
+    activity.dynamic_shared_bytes = shared_bytes;
+    state.Tell(activity);
+    return result;
+  };
+}
+
+}  // namespace fake_cuda

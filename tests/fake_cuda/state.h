@@ -1,0 +1,89 @@
+// State: everything that the made-up driver has handed out, and how work is done on its device.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <vector>
+
+#include "core/ptx/ptx.h"
+#include "tests/fake_cuda/fake_cuda.h"
+#include "tests/fake_cuda/faults.h"
+
+// The driver's own types, incomplete for everybody else.
+struct CUmod_st {
+  hloscope::ptx::Module code;
+};
+struct CUfunc_st {
+  CUmod_st* module;
+  const hloscope::ptx::EntryInfo* entry;
+};
+// Something for the device to do; 0, or the error of it.
+using Work = std::function<int(uint32_t correlation, uint32_t graph, uint64_t node)>;
+struct CUgraph_st {
+  std::vector<Work> nodes;
+};
+struct CUgraphExec_st {
+  std::vector<Work> nodes;
+  uint32_t number;
+};
+struct CUstream_st {
+  uint32_t number;
+  CUgraph_st* capture = nullptr;  // what is being recorded, instead of being done
+  bool capture_failed = false;
+};
+struct CUevent_st {
+  uint64_t time_ns = 0;
+};
+
+namespace fake_cuda {
+
+// Names of errors as CUDA has them.
+inline constexpr int kInvalidValue = 1, kOutOfMemory = 2, kNotInitialized = 3, kNoDevice = 100,
+                     kInvalidDevice = 101, kInvalidContext = 201, kInvalidPtx = 218,
+                     kInvalidHandle = 400, kNotFound = 500, kIllegalAddress = 700,
+                     kCaptureUnsupported = 900, kCaptureInvalidated = 901;
+
+struct State {
+  static State& Get();
+
+  std::recursive_mutex mutex;
+  Faults faults = Faults::FromEnvironment();
+  bool has_started = false;
+  int lost = 0;  // what every call says from now on
+  uint32_t correlation = 0, next_stream = 1, next_graph = 1;
+  uint64_t launches = 0;
+  int64_t contexts = 0, memory_bytes = 0;
+  uint64_t next_address = uint64_t{0x7e} << 40;  // no address of the host's
+  std::map<uint64_t, std::vector<std::byte>> memory;
+  std::map<void*, std::unique_ptr<std::byte[]>> pinned;
+  std::map<const void*, std::unique_ptr<CUmod_st>> modules;
+  std::map<const void*, std::unique_ptr<CUfunc_st>> functions;
+  std::map<const void*, std::unique_ptr<CUstream_st>> streams;
+  std::map<const void*, std::unique_ptr<CUevent_st>> events;
+  std::map<const void*, std::unique_ptr<CUgraph_st>> graphs;
+  std::map<const void*, std::unique_ptr<CUgraphExec_st>> graph_execs;
+  FakeCudaListener listener{};
+
+  // The bytes from a device address to the end of what it lies in; empty where it is none.
+  std::span<std::byte> At(uint64_t address);
+  // Does it, or records it where the stream is recording.
+  int Submit(CUstream_st* stream, Work work);
+  void Tell(FakeCudaActivity activity) const;
+  int64_t TotalMemory() const { return faults.Property("memory", int64_t{80} << 30); }
+};
+
+uint64_t Now();
+// An error that leaves nothing of the context.
+bool LosesDevice(int result);
+
+// A kernel with its grid and the bytes of its parameters, as work.
+Work KernelWork(const CUfunc_st& function, std::array<uint32_t, 3> grid,
+                std::array<uint32_t, 3> block, uint32_t shared_bytes,
+                std::vector<std::vector<std::byte>> parameters, uint32_t stream);
+
+}  // namespace fake_cuda
