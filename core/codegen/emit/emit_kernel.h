@@ -36,6 +36,7 @@ EmittedKernel EmitRows(llvm::Module& module, const Kernel& kernel, const std::st
 EmittedKernel EmitRandomBits(llvm::Module& module, const Kernel& kernel, const std::string& name);
 EmittedKernel EmitSelectAndScatter(llvm::Module& module, const Kernel& kernel,
                                    const std::string& name);
+EmittedKernel EmitGpuDot(llvm::Module& module, const Kernel& kernel, const std::string& name);
 EmittedKernel EmitGpuFft(llvm::Module& module, const Kernel& kernel, const std::string& name);
 EmittedKernel EmitGpuLinearAlgebra(llvm::Module& module, const Kernel& kernel,
                                    const std::string& name);

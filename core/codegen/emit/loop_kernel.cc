@@ -246,7 +246,7 @@ EmittedKernel EmitKernel(llvm::Module& module, const Kernel& kernel, const std::
     case Opcode::kConvolution:
       return EmitConvolution(module, kernel, name);
     case Opcode::kDot:
-      return EmitDot(module, kernel, name);
+      return kernel.is_for_gpu() ? EmitGpuDot(module, kernel, name) : EmitDot(module, kernel, name);
     case Opcode::kDynamicUpdateSlice:
       return EmitUpdate(module, kernel, name);
     case Opcode::kReduce:

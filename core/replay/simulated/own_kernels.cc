@@ -9,6 +9,7 @@
 
 #include "core/base/jobs.h"
 #include "core/compile/gpu_code.h"
+#include "core/eval/machine/recording.h"
 #include "core/ptx/ptx.h"
 #include "core/replay/codegen_entry.h"
 #include "core/replay/compiled/backend.h"
@@ -36,7 +37,10 @@ class RunOfLaunches : public RunListener {
     options_ = options;
     found_.emplace(options);
   }
-  void End(RunStream& stream) override { found_->Tell(stream); }
+  void End(RunStream& stream) override {
+    found_->Tell(stream);
+    TellFigures(stream);
+  }
 
   const RunOptions& options() const { return options_; }
   ptx::LaunchOptions HowToLaunch() const {
@@ -44,7 +48,14 @@ class RunOfLaunches : public RunListener {
     how.threads = options_.threads > 0 ? options_.threads : AvailableCpus();
     how.deadline = options_.deadline;
     how.stop = options_.stop;
+    how.count_traffic = IsRecorded();
     return how;
+  }
+  // What a launch was counted to do, where the run is recorded.
+  void Launched(const ptx::Counters& counters) {
+    if (!IsRecorded()) return;
+    const std::lock_guard lock(mutex_);
+    launched_.emplace_back(eval::SteadyNanoseconds(), counters);
   }
   void Add(const RunChecks& checks) {
     const std::lock_guard lock(mutex_);
@@ -52,8 +63,30 @@ class RunOfLaunches : public RunListener {
   }
 
  private:
+  bool IsRecorded() const { return options_.record_steps > 0; }
+
+  // A series for each figure that is not zero throughout, a sample for each launch.
+  void TellFigures(RunStream& stream) {
+    const auto tell = [&](const char* name, auto figure_of) {
+      TraceSamples series{name, "", {}};
+      bool is_any = false;
+      for (const auto& [time_ns, counters] : launched_) {
+        const auto value = static_cast<double>(figure_of(counters));
+        is_any |= value != 0;
+        series.samples.emplace_back(time_ns, value);
+      }
+      if (is_any) stream.Take(std::move(series));
+    };
+#define LAUNCH_FIGURE(field, name, metric) \
+  tell(name, [](const ptx::Counters& counters) { return counters.field; });
+#include "profiler/launch_figures.def"
+#undef LAUNCH_FIGURE
+    launched_.clear();
+  }
+
   RunOptions options_;
   std::mutex mutex_;  // devices run at the same time
+  std::vector<std::pair<int64_t, ptx::Counters>> launched_;
   std::optional<RunChecks> found_;
 };
 
@@ -130,6 +163,7 @@ class LaunchedKernel : public compile::LibraryCall {
     HLOSCOPE_ASSIGN_OR_RETURN(const ptx::LaunchResult result,
                               checks.Launch(launched, code_, request, run_.HowToLaunch()));
     if (result.fault) return InternalError("our own code for a GPU: " + result.fault->ToString());
+    run_.Launched(result.counters);
     if (result.counters.padding_bytes > 0) {
       return InternalError(
           fmt::format("our own code for a GPU: {} reads behind an array", launch.entry));
