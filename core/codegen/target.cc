@@ -14,6 +14,7 @@
 #include <llvm/Transforms/IPO/AlwaysInliner.h>
 #include <llvm/Transforms/InstCombine/InstCombine.h>
 #include <llvm/Transforms/Scalar/EarlyCSE.h>
+#include <llvm/Transforms/Scalar/InferAlignment.h>
 #include <llvm/Transforms/Scalar/LICM.h>
 #include <llvm/Transforms/Scalar/SROA.h>
 #include <llvm/Transforms/Scalar/SimplifyCFG.h>
@@ -85,6 +86,8 @@ class Target::Passes {
         llvm::createFunctionToLoopPassAdaptor(llvm::LICMPass(llvm::LICMOptions()), true));
     passes_.addPass(llvm::EarlyCSEPass(true));
     passes_.addPass(llvm::SimplifyCFGPass());
+    // Neighbouring elements are read and written at once where they are known to be aligned.
+    if (machine.getTargetTriple().isNVPTX()) passes_.addPass(llvm::InferAlignmentPass());
   }
 
   void Run(llvm::Module& module) {
