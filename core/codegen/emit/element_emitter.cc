@@ -196,6 +196,9 @@ Value* ElementEmitter::Load(const Array& array, const Request& request) {
   if (offset.is_uniform() || width == 1) {
     Value* at =
         offset.lanes != nullptr ? b_.CreateSExt(offset.lanes, b_.getInt64Ty()) : offset.base;
+    // A lane of its own that the mask leaves out may be anywhere: it reads the first element.
+    Value* own = width == 1 ? request.index.mask : nullptr;
+    if (own != nullptr) at = b_.CreateSelect(own, at, b_.getInt64(0));
     const auto load = [&] {
       return fixed(b_.CreateAlignedLoad(element, b_.CreateGEP(element, array.address, at), align));
     };

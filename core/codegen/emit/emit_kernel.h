@@ -6,6 +6,7 @@
 #include <string>
 
 #include "core/codegen/emit/kernel.h"
+#include "core/compile/dot_form.h"
 #include "core/compile/fusion/row_form.h"
 #include "core/linking/written_kernels.h"
 
@@ -44,6 +45,10 @@ EmittedKernel EmitGpuLoop(llvm::Module& module, const Kernel& kernel, const std:
 EmittedKernel EmitGpuReduce(llvm::Module& module, const Kernel& kernel, const std::string& name);
 EmittedKernel EmitGpuRows(llvm::Module& module, const Kernel& kernel, const std::string& name,
                           const compile::RowForm& form);
+// Whether tensor cores can do a dot.
+bool FitsTensorCores(const Kernel& kernel);
+EmittedKernel EmitGpuTensorDot(llvm::Module& module, const Kernel& kernel, const std::string& name,
+                               const compile::DotForm& form);
 EmittedKernel EmitGpuSort(llvm::Module& module, const Kernel& kernel, const std::string& name);
 EmittedKernel EmitSort(llvm::Module& module, const Kernel& kernel, const std::string& name);
 EmittedKernel EmitReduce(llvm::Module& module, const Kernel& kernel, const std::string& name);

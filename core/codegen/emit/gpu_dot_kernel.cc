@@ -216,6 +216,9 @@ EmittedKernel EmitGpuDot(llvm::Module& module, const Kernel& kernel, const std::
   if (!form.has_value() || form->rows < kLeast || form->columns < kLeast) {
     return EmitDot(module, kernel, name);
   }
+  if (FitsTensorCores(kernel) && form->depth >= kLeast) {
+    return EmitGpuTensorDot(module, kernel, name, *form);
+  }
   return GpuDotKernel(module, kernel, name, *form).Emit(name);
 }
 

@@ -44,7 +44,14 @@ class WindowKernel {
     ElementEmitter emitter(kernel_.module, math, function_.Arrays());
     math_ = &math;
     emitter_ = &emitter;
-    function_.ForUnits(rows, grain, [&](Value* unit) { Row(unit); });
+    if (kernel_.is_for_gpu()) {
+      out = InGrains(name_, rows * row, 1, 1, reducers_.count());
+      function_.ForUnits(rows * row, 1, [&](Value* unit) {
+        Element(b.CreateUDiv(unit, Int(row)), b.CreateURem(unit, Int(row)));
+      });
+    } else {
+      function_.ForUnits(rows, grain, [&](Value* unit) { Row(unit, row); });
+    }
     function_.Finish();
     out.is_complete = !emitter.has_failed() && !has_failed_;
     return out;
@@ -57,26 +64,29 @@ class WindowKernel {
   }
   bool IsLaneDimension(size_t d) const { return width_ > 1 && d + 1 == sizes_.size(); }
 
-  void Row(Value* unit) {
+  void Row(Value* number, int64_t row) {
+    function_.Loop(Int(0), Int(row), width_,
+                   [&](Value* i) { Element(number, function_.Smaller(i, Int(row - width_))); });
+  }
+
+  // The lanes from `at` of a row on.
+  void Element(Value* number, Value* at) {
     Builder& b = function_.builder();
+    emitter_->Forget();
     place_.assign(sizes_.size(), math_->Constant(0));
-    Value* rest = unit;
+    Value* rest = number;
     for (size_t d = sizes_.empty() ? 0 : sizes_.size() - 1; d-- > 0;) {
       place_[d] = math_->TakeLast(rest, sizes_[d]);
     }
+    if (!sizes_.empty()) place_.back() = {at, width_ == 1 ? 0 : 1, nullptr, 1};
+    position_.assign(sizes_.size(), math_->Constant(0));
+    const Accumulators total = Fold(0, reducers_.Start(*emitter_, b, width_), {});
+    const Accumulators results = reducers_.Results(*emitter_, b, total);
     const int64_t row = sizes_.empty() ? 1 : sizes_.back();
-    function_.Loop(Int(0), Int(row), width_, [&](Value* i) {
-      emitter_->Forget();
-      Value* at = function_.Smaller(i, Int(row - width_));
-      if (!sizes_.empty()) place_.back() = {at, width_ == 1 ? 0 : 1, nullptr, 1};
-      position_.assign(sizes_.size(), math_->Constant(0));
-      const Accumulators total = Fold(0, reducers_.Start(*emitter_, b, width_), {});
-      const Accumulators results = reducers_.Results(*emitter_, b, total);
-      Value* first = b.CreateAdd(b.CreateMul(unit, Int(row)), at);
-      for (size_t k = 0; k < results.size(); ++k) {
-        function_.Store(results[k], reducers_.ResultType(k), function_.result(k), first, width_);
-      }
-    });
+    Value* first = b.CreateAdd(b.CreateMul(number, Int(row)), at);
+    for (size_t k = 0; k < results.size(); ++k) {
+      function_.Store(results[k], reducers_.ResultType(k), function_.result(k), first, width_);
+    }
   }
 
   // The taps of dimension d that lie inside the input, for a place that all lanes share.

@@ -167,6 +167,11 @@ Value* FromInteger(Builder& b, Value* x, bool is_signed, ElementType to) {
   const unsigned bits = x->getType()->getScalarSizeInBits();
   const bool is_wide = WideType(to) == ElementType::kF64;
   Type* type = LanesLike(x, is_wide ? b.getDoubleTy() : b.getFloatTy());
+  // LLVM 19 takes a signed bit for an unsigned one where it writes PTX.
+  if (bits == 1) {
+    llvm::Constant* one = llvm::ConstantFP::get(type, is_signed ? -1.0 : 1.0);
+    return Rounded(b, b.CreateSelect(x, one, llvm::Constant::getNullValue(type)), to);
+  }
   const auto convert = [&](Type* into) {
     return is_signed ? b.CreateSIToFP(x, into) : b.CreateUIToFP(x, into);
   };
@@ -177,6 +182,13 @@ Value* FromInteger(Builder& b, Value* x, bool is_signed, ElementType to) {
 
 Value* ToInteger(Builder& b, Value* x, ElementType to) {
   Type* type = LanesLike(x, RegisterType(b, to));
+  if (hlo::BitWidth(to) == 1) {  // as above
+    Value* number = ToInteger(b, x, ElementType::kS32);
+    const int64_t least = hlo::IsSigned(to) ? -1 : 0;
+    number = Call(b, llvm::Intrinsic::smax, {number, IntegerLike(number, least)});
+    number = Call(b, llvm::Intrinsic::smin, {number, IntegerLike(number, least + 1)});
+    return b.CreateTrunc(number, type);
+  }
   const auto id = hlo::IsSigned(to) ? llvm::Intrinsic::fptosi_sat : llvm::Intrinsic::fptoui_sat;
   return b.CreateIntrinsic(id, {type, x->getType()}, {x});
 }
