@@ -264,18 +264,85 @@ ENTRY e {{
   }
 }
 
-TEST(GpuSim, WhatHasNoCodeIsNamed) {
-  const std::string text =
-      "HloModule m\nENTRY e {\n  a = c128[4] parameter(0)\n  ROOT r = c128[4] tanh(a)\n}\n";
-  const std::vector<double> a(8, 0.5);
-  const hlo::Shape shape = hlo::Shape::Array(hlo::ElementType::kC128, {4});
-  const auto bytes = std::as_bytes(std::span(a));
-  const Ran gpu = RunOn("gpu-sim", text, {Literal::Dense(shape, {bytes.begin(), bytes.end()})});
-  ASSERT_EQ(gpu.fallbacks.size(), 1u);
-  EXPECT_EQ(gpu.fallbacks[0].opcode, "tanh");
-  EXPECT_EQ(gpu.fallbacks[0].reason, "unsupported opcode");
-  EXPECT_NE(gpu.fallbacks[0].detail.find("no code for a GPU is written"), std::string::npos);
-  EXPECT_EQ(gpu.executed.kernels, 0);
+TEST(GpuSim, LongSortsAreStable) {
+  for (const int64_t length : {700, 5000, 9001}) {
+    std::string text = kSort;
+    for (size_t at; (at = text.find("3,37,2")) != std::string::npos;) {
+      text.replace(at, 6, std::to_string(length));
+    }
+    text.replace(text.find("iota_dimension=1"), 16, "iota_dimension=0");
+    text.replace(text.find("dimensions={1}"), 14, "dimensions={0}");
+    std::vector<int32_t> keys;
+    for (int64_t i = 0; i < length; ++i) keys.push_back(static_cast<int32_t>(i * 7919 % 311));
+    const std::vector<Literal> inputs = {
+        Literal::Of<int32_t>(hlo::Shape::Array(hlo::ElementType::kS32, {length}), keys)};
+    const Ran gpu = RunOn("gpu-sim", text, inputs), meant = RunOn("interpreter", text, inputs);
+    ASSERT_EQ(gpu.results.size(), 2u);
+    for (size_t i = 0; i < 2; ++i) {
+      EXPECT_TRUE(std::ranges::equal(gpu.results[i].bytes(), meant.results[i].bytes())) << length;
+    }
+    EXPECT_TRUE(gpu.findings.empty());
+  }
+}
+
+TEST(GpuSim, FunctionsOfComplexNumbersAreCodeOfTheDevice) {
+  for (const std::string type : {"c64", "c128"}) {
+    for (const char* opcode :
+         {"acos", "acosh", "asin", "asinh", "atanh", "cosine", "cosh", "exponential",
+          "exponential-minus-one", "log", "log-plus-one", "logistic", "rsqrt", "sign", "sine",
+          "sinh", "sqrt", "tan", "tanh"}) {
+      const std::string text = fmt::format(
+          "HloModule m\nENTRY e {{\n  a = {0}[200] parameter(0)\n  k = {0}[] constant((9, 2))\n"
+          "  b = {0}[200] broadcast(k), dimensions={{}}\n  c = {0}[200] multiply(a, b)\n"
+          "  ROOT r = {0}[200] {1}(c)\n}}\n",
+          type, opcode);
+      type == "c64" ? ExpectAsMeant<float>(text, 1e-7) : ExpectAsMeant<double>(text, 1e-14);
+    }
+    for (const char* opcode : {"atan2", "divide", "power"}) {
+      const std::string text = fmt::format(
+          "HloModule m\nENTRY e {{\n  a = {0}[200] parameter(0)\n  b = {0}[200] parameter(1)\n"
+          "  ROOT r = {0}[200] {1}(a, b)\n}}\n",
+          type, opcode);
+      type == "c64" ? ExpectAsMeant<float>(text, 1e-7) : ExpectAsMeant<double>(text, 1e-14);
+    }
+  }
+}
+
+TEST(GpuSim, RowsColumnsTilesAndProductsAreAsMeant) {
+  const auto reduce = [](const char* in, const char* out, const char* dimensions) {
+    return fmt::format(R"(HloModule m
+f {{
+  x = f32[] parameter(0)
+  y = f32[] parameter(1)
+  ROOT r = f32[] add(x, y)
+}}
+ENTRY e {{
+  a = f32[{}] parameter(0)
+  z = f32[] constant(0)
+  ROOT r = f32[{}] reduce(a, z), dimensions={{{}}}, to_apply=f
+}}
+)",
+                       in, out, dimensions);
+  };
+  ExpectAsMeant<float>(reduce("7,1000", "7", "1"), 1e-6);
+  ExpectAsMeant<float>(reduce("5,3", "5", "1"), 1e-6);
+  ExpectAsMeant<float>(reduce("1000,77", "77", "0"), 1e-6);
+  ExpectAsMeant<float>(reduce("100000", "", "0"), 1e-5);
+  ExpectAsMeant<float>(reduce("40,9,33", "9", "0,2"), 1e-6);
+  ExpectAsMeant<float>(
+      "HloModule m\nENTRY e {\n  a = f32[3,41,70] parameter(0)\n  b = f32[3,70,41] parameter(1)\n"
+      "  t = f32[3,70,41] transpose(a), dimensions={0,2,1}\n"
+      "  ROOT r = f32[3,70,41] add(t, b)\n}\n",
+      0);
+  for (const auto& [type, allowed] : {std::pair{"f32", 1e-6}, {"bf16", 1e-6}, {"f16", 1e-6}}) {
+    ExpectAsMeant<float>(
+        fmt::format("HloModule m\nENTRY e {{\n  a = {0}[2,70,48] parameter(0)\n"
+                    "  b = {0}[2,83,48] parameter(1)\n  ROOT r = f32[2,70,83] dot(a, b), "
+                    "lhs_batch_dims={{0}}, rhs_batch_dims={{0}}, lhs_contracting_dims={{2}}, "
+                    "rhs_contracting_dims={{2}}\n}}\n",
+                    type),
+        allowed);
+  }
 }
 
 TEST(GpuSim, DevicesThatAreTooOldAreRefused) {

@@ -1,7 +1,8 @@
-// Sorts on a GPU: a network that compares and exchanges places of elements; short lines a thread
-// sorts by itself. A launch is one layer of the network, or all that follow one another and stay
-// inside pieces of a line, whose places lie in memory that a block shares; whatever the comparator
-// says, the places stay a permutation.
+// Sorts on a GPU: a network that compares and exchanges elements; short lines a thread sorts by
+// itself. An element is its place and, where they are small, its values, which lie in the results
+// meanwhile. A launch is one layer of the network; or some that follow one another, for which a
+// thread has all elements that meet; or all that stay inside pieces of a line, which lie in memory
+// that a block shares. Whatever the comparator says, the places stay a permutation.
 #include <bit>
 
 #include "core/codegen/emit/elementwise.h"
@@ -22,12 +23,13 @@ namespace {
 // Up to here a thread sorts a line, as std::sort does: it shows where a comparator is no order.
 constexpr int64_t kShort = 16;
 constexpr int64_t kLongest = int64_t{1} << 31, kPlaceBytes = 4;
-// Elements of a piece of a line; a thread has two of them.
-constexpr int64_t kLongPiece = 1024, kShortPiece = 64;
+// Elements of a piece of a line; a thread has two of them, or more of a long one.
+constexpr int64_t kLongPiece = 2048, kShortPiece = 64, kMostThreads = 512;
 // Passes that are no layer: runs of up to a piece are made, runs of so many times a piece are
 // finished, elements are put where they belong.
 constexpr int64_t kLayersAt = 40, kMostLayers = 3;  // a bit of a pass; how many layers more
-constexpr size_t kFewInstructions = 12;             // of comparators that may stand there often
+constexpr int64_t kMostMoved = 16;                  // bytes of an element's values
+constexpr size_t kFewInstructions = 40;             // of comparators that may stand there often
 constexpr int64_t kRuns = 0, kFinish = -1, kGather = -2;
 
 // The layers of a bitonic network all of whose exchanges put the smaller element first: element i
@@ -46,7 +48,6 @@ std::vector<int64_t> Passes(int64_t length, int64_t piece, int64_t most) {
     }
     passes.push_back(kFinish);
   }
-  passes.push_back(kGather);
   return passes;
 }
 
@@ -59,7 +60,7 @@ class GpuSortKernel {
         length_(LengthOf(kernel)),
         piece_(std::clamp(static_cast<int64_t>(std::bit_ceil(static_cast<uint64_t>(length_))),
                           kShortPiece, kLongPiece)),
-        function_(module, kernel, name, -1, IsShort() ? 1 : piece_ / 2),
+        function_(module, kernel, name, -1, IsShort() ? 1 : Threads()),
         block_(function_),
         b_(function_.builder()) {
     const auto sizes = kernel.module.shape(operands_[0]).dimensions();
@@ -70,6 +71,9 @@ class GpuSortKernel {
     for (const InstructionId operand : operands_) {
       arrays_.push_back(function_.Arrays().at(operand.index).address);
     }
+    int64_t bytes = 0;
+    for (size_t k = 0; k < operands_.size(); ++k) bytes += hlo::StorageBytes(TypeOf(k));
+    are_moved_ = bytes <= kMostMoved && !IsShort();
   }
 
   EmittedKernel Emit(const std::string& name) {
@@ -81,8 +85,9 @@ class GpuSortKernel {
     if (IsShort()) {
       function_.ForUnits(units, 1, [&](Value* line) { ShortLine(line); });
     } else {
-      out.block = piece_ / 2;
+      out.block = Threads();
       out.passes = Passes(length_, piece_, MostLayers());
+      if (!are_moved_) out.passes.push_back(kGather);
       line_ = b_.CreateUDiv(function_.begin(), Int(pieces));
       Piece(b_.CreateMul(b_.CreateURem(function_.begin(), Int(pieces)), Int(piece_)));
     }
@@ -98,71 +103,154 @@ class GpuSortKernel {
     return sizes[static_cast<size_t>(
         kernel.module.GetInts(kernel.module[sort], AttributeKey::kDimensions)[0])];
   }
+  int64_t Threads() const { return std::min(kMostThreads, piece_ / 2); }
   bool IsShort() const { return length_ <= kShort; }
   Value* Int(int64_t value) { return function_.Int(value); }
   ElementType TypeOf(size_t k) const { return kernel_.module.shape(operands_[k]).element_type(); }
 
-  // What a block does in a pass with the piece of its line from `first` on.
+  // ---- Elements: values, where they are moved, and the place.
+
+  using Element = std::vector<Value*>;
+
+  Element Load(Value* i) {
+    Element out;
+    for (size_t k = 0; are_moved_ && k < operands_.size(); ++k) {
+      out.push_back(LoadFrom(function_.result(k), k, AddressOf(i)));
+    }
+    out.push_back(LoadPlace(i));
+    return out;
+  }
+  // As it is before any is moved.
+  Element LoadFirst(Value* i) {
+    Element out;
+    for (size_t k = 0; are_moved_ && k < operands_.size(); ++k) {
+      out.push_back(LoadFrom(arrays_[k], k, AddressOf(i)));
+    }
+    out.push_back(i);
+    return out;
+  }
+  void Store(const Element& element, Value* i) {
+    for (size_t k = 0; k + 1 < element.size(); ++k) {
+      function_.Store(element[k], TypeOf(k), function_.result(k), AddressOf(i), 1);
+    }
+    StorePlace(i, Narrow(element.back()));
+  }
+
+  // The same in memory that the block shares.
+  struct Rooms {
+    std::vector<Value*> rooms;
+    std::vector<llvm::Type*> types;
+  };
+  Rooms MakeRooms() {
+    Rooms out;
+    for (size_t k = 0; are_moved_ && k < operands_.size(); ++k) {
+      out.types.push_back(RegisterType(b_, TypeOf(k)));
+    }
+    out.types.push_back(b_.getInt32Ty());
+    for (llvm::Type* type : out.types) out.rooms.push_back(block_.Shared(type, piece_));
+    return out;
+  }
+  void Save(const Element& element, const Rooms& rooms, Value* at) {
+    for (size_t k = 0; k < element.size(); ++k) {
+      const bool is_place = k + 1 == element.size();
+      block_.Save(is_place ? Narrow(element[k]) : element[k], rooms.rooms[k], at);
+    }
+  }
+  Element Take(const Rooms& rooms, Value* at) {
+    Element out;
+    for (size_t k = 0; k < rooms.rooms.size(); ++k) {
+      out.push_back(block_.Load(rooms.types[k], rooms.rooms[k], at));
+    }
+    out.back() = b_.CreateZExt(out.back(), b_.getInt64Ty());
+    return out;
+  }
+
+  // Whether element a comes behind element c; of equal ones the one that came first stays first.
+  Value* IsBehind(const Element& a, const Element& c) {
+    Value* is_tie = b_.CreateAnd(b_.CreateNot(Less(a, c)), b_.CreateICmpSLT(c.back(), a.back()));
+    return b_.CreateOr(Less(c, a), is_tie);
+  }
+
+  // ---- Passes: what a block does in each with the piece of its line from `first` on.
+
   void Piece(Value* first) {
     Value* pass = function_.pass();
-    Value* thread = function_.thread();
-    const auto both = [&](const auto& body) {
-      for (int64_t k = 0; k < 2; ++k) {
-        Value* i = b_.CreateAdd(first, b_.CreateAdd(thread, Int(k * piece_ / 2)));
+    const auto each = [&](const auto& body) {
+      for (int64_t k = 0; k < piece_; k += Threads()) {
+        Value* i = b_.CreateAdd(first, b_.CreateAdd(function_.thread(), Int(k)));
         When(b_.CreateICmpSLT(i, Int(length_)), [&] { body(i); });
       }
     };
-    When(b_.CreateICmpEQ(pass, Int(kGather)), [&] { both([&](Value* i) { Gather(i); }); });
+    if (!are_moved_) {
+      When(b_.CreateICmpEQ(pass, Int(kGather)), [&] { each([&](Value* i) { Gather(i); }); });
+    }
     Value* more = b_.CreateAShr(pass, kLayersAt);
     for (int64_t layers = 2; layers <= MostLayers(); ++layers) {
       When(b_.CreateICmpEQ(more, Int(layers - 1)), [&] {
         Value* mask = b_.CreateAnd(pass, Int((int64_t{1} << kLayersAt) - 1));
-        Value* number = b_.CreateAdd(b_.CreateUDiv(first, Int(2)), thread);
-        Layers(layers, mask, number);
+        Value* number = b_.CreateAdd(b_.CreateUDiv(first, Int(2)), function_.thread());
+        function_.Loop(Int(0), Int(piece_ / 2), Threads(),
+                       [&](Value* k) { Layers(layers, mask, b_.CreateAdd(number, k)); });
       });
     }
     When(b_.CreateAnd(b_.CreateICmpSGT(pass, Int(kRuns)), b_.CreateICmpEQ(more, Int(0))), [&] {
-      both([&](Value* i) {
+      each([&](Value* i) {
         Value* other = b_.CreateXor(i, pass);
-        When(b_.CreateICmpSGT(other, i), [&] { MeetIn(nullptr, i, other, Int(length_)); });
+        Value* is_pair =
+            b_.CreateAnd(b_.CreateICmpSGT(other, i), b_.CreateICmpSLT(other, Int(length_)));
+        When(is_pair, [&] {
+          const Element a = Load(i), c = Load(other);
+          When(IsBehind(a, c), [&] {
+            Store(c, i);
+            Store(a, other);
+          });
+        });
       });
     });
     Value* is_runs = b_.CreateICmpEQ(pass, Int(kRuns));
     When(b_.CreateOr(is_runs, b_.CreateICmpEQ(pass, Int(kFinish))), [&] {
-      Value* places = block_.Shared(b_.getInt32Ty(), piece_);
-      Value* inside = function_.Smaller(Int(piece_), b_.CreateSub(Int(length_), first));
-      both([&](Value* i) {
-        Value* place = b_.CreateSelect(is_runs, i, Int(0));
-        When(b_.CreateNot(is_runs),
-             [&] { block_.Save(Narrow(LoadPlace(i)), places, b_.CreateSub(i, first)); });
-        When(is_runs, [&] { block_.Save(Narrow(place), places, b_.CreateSub(i, first)); });
+      const Rooms rooms = MakeRooms();
+      const auto in = [&](Value* i) { return b_.CreateSub(i, first); };
+      each([&](Value* i) {
+        When(is_runs, [&] { Save(LoadFirst(i), rooms, in(i)); });
+        When(b_.CreateNot(is_runs), [&] { Save(Load(i), rooms, in(i)); });
       });
-      const auto layers = [&](Value* from, Value* run_bits, bool is_first_mirrored) {
-        // Bits from `from` down to 0; the first layer of a run mirrors it.
-        While(
-            b_, {from},
-            [&](const std::vector<Value*>& v) { return b_.CreateICmpSGE(v[0], Int(0)); },
-            [&](const std::vector<Value*>& v) -> std::vector<Value*> {
-              block_.Barrier();
-              Value* i = WithZero(thread, v[0]);
-              Value* mask = b_.CreateShl(Int(1), v[0]);
-              if (is_first_mirrored) {
-                Value* whole = b_.CreateSub(b_.CreateShl(mask, 1), Int(1));
-                mask = b_.CreateSelect(b_.CreateICmpEQ(v[0], run_bits), whole, mask);
-              }
-              MeetIn(places, i, b_.CreateXor(i, mask), inside, first);
-              return {b_.CreateSub(v[0], Int(1))};
-            });
-      };
-      const int64_t bits = std::bit_width(static_cast<uint64_t>(piece_)) - 1;
-      Value* runs = b_.CreateSelect(is_runs, Int(bits), Int(0));
-      function_.Loop(Int(0), runs, 1, [&](Value* bit) { layers(bit, bit, true); });
-      layers(b_.CreateSelect(is_runs, Int(-1), Int(bits - 1)), nullptr, false);
-      block_.Barrier();
-      both([&](Value* i) {
-        StorePlace(i, block_.Load(b_.getInt32Ty(), places, b_.CreateSub(i, first)));
-      });
+      Inside(rooms, function_.Smaller(Int(piece_), b_.CreateSub(Int(length_), first)), is_runs);
+      each([&](Value* i) { Store(Take(rooms, in(i)), i); });
     });
+  }
+
+  // The layers inside a piece of `count` elements: all of its runs, or those that finish one.
+  void Inside(const Rooms& rooms, Value* count, Value* is_runs) {
+    // Bits from `from` down to 0; the first layer of a run, where `mirrored` is its bit, mirrors
+    // it.
+    const auto layers = [&](Value* from, Value* mirrored) {
+      While(
+          b_, {from}, [&](const std::vector<Value*>& v) { return b_.CreateICmpSGE(v[0], Int(0)); },
+          [&](const std::vector<Value*>& v) -> std::vector<Value*> {
+            block_.Barrier();
+            Value* mask = b_.CreateShl(Int(1), v[0]);
+            Value* whole = b_.CreateSub(b_.CreateShl(mask, 1), Int(1));
+            mask = b_.CreateSelect(b_.CreateICmpEQ(v[0], mirrored), whole, mask);
+            function_.Loop(function_.thread(), Int(piece_ / 2), Threads(), [&](Value* number) {
+              Value* i = WithZero(number, v[0]);
+              Value* other = b_.CreateXor(i, mask);
+              When(b_.CreateICmpSLT(other, count), [&] {
+                const Element a = Take(rooms, i), c = Take(rooms, other);
+                When(IsBehind(a, c), [&] {
+                  Save(c, rooms, i);
+                  Save(a, rooms, other);
+                });
+              });
+            });
+            return {b_.CreateSub(v[0], Int(1))};
+          });
+    };
+    const int64_t bits = std::bit_width(static_cast<uint64_t>(piece_)) - 1;
+    function_.Loop(Int(0), b_.CreateSelect(is_runs, Int(bits), Int(0)), 1,
+                   [&](Value* bit) { layers(bit, bit); });
+    layers(b_.CreateSelect(is_runs, Int(-1), Int(bits - 1)), Int(-1));
+    block_.Barrier();
   }
 
   int64_t MostLayers() const {
@@ -180,33 +268,30 @@ class GpuSortKernel {
         b_.CreateOr(b_.CreateShl(b_.CreateSub(number, low), static_cast<uint64_t>(layers)), low);
     When(b_.CreateICmpSLT(start, Int(length_)), [&] {
       const int64_t count = int64_t{1} << layers;
-      std::vector<Value*> at, is_there, places;
+      std::vector<Value*> at, is_there;
+      std::vector<Element> elements;
       for (int64_t k = 0; k < count; ++k) {
         at.push_back(b_.CreateAdd(start, b_.CreateMul(step, Int(k))));
         is_there.push_back(b_.CreateICmpSLT(at.back(), Int(length_)));
-        places.push_back(LoadPlace(b_.CreateSelect(is_there.back(), at.back(), start)));
+        elements.push_back(Load(b_.CreateSelect(is_there.back(), at.back(), start)));
       }
       for (int64_t apart = count / 2; apart > 0; apart /= 2) {
         for (int64_t k = 0; k < count; ++k) {
           if ((k & apart) != 0) continue;
-          Value*& a = places[static_cast<size_t>(k)];
-          Value*& c = places[static_cast<size_t>(k + apart)];
+          Element& a = elements[static_cast<size_t>(k)];
+          Element& c = elements[static_cast<size_t>(k + apart)];
           Value* is_turned = b_.CreateAnd(is_there[static_cast<size_t>(k + apart)], IsBehind(a, c));
-          Value* least = b_.CreateSelect(is_turned, c, a);
-          c = b_.CreateSelect(is_turned, a, c);
-          a = least;
+          for (size_t part = 0; part < a.size(); ++part) {
+            Value* least = b_.CreateSelect(is_turned, c[part], a[part]);
+            c[part] = b_.CreateSelect(is_turned, a[part], c[part]);
+            a[part] = least;
+          }
         }
       }
-      for (size_t k = 0; k < places.size(); ++k) {
-        When(is_there[k], [&] { StorePlace(at[k], Narrow(places[k])); });
+      for (size_t k = 0; k < elements.size(); ++k) {
+        When(is_there[k], [&] { Store(elements[k], at[k]); });
       }
     });
-  }
-
-  // Whether element a comes behind element c; of equal ones the one that came first stays first.
-  Value* IsBehind(Value* a, Value* c) {
-    Value* is_tie = b_.CreateAnd(b_.CreateNot(Less(a, c)), b_.CreateICmpSLT(c, a));
-    return b_.CreateOr(Less(c, a), is_tie);
   }
 
   // A number's bits with a 0 among them, at that place.
@@ -218,7 +303,8 @@ class GpuSortKernel {
   void Gather(Value* i) {
     Value* from = AddressOf(LoadPlace(i));
     for (size_t k = 0; k < operands_.size(); ++k) {
-      function_.Store(Load(k, from), TypeOf(k), function_.result(k), AddressOf(i), 1);
+      function_.Store(LoadFrom(arrays_[k], k, from), TypeOf(k), function_.result(k), AddressOf(i),
+                      1);
     }
   }
 
@@ -228,13 +314,13 @@ class GpuSortKernel {
     line_ = line;
     function_.Loop(Int(0), Int(length_), 1, [&](Value* i) { StorePlace(i, Narrow(i)); });
     function_.Loop(Int(1), Int(length_), 1, [&](Value* i) {
-      Value* is_front = Less(i, LoadPlace(Int(0)));
+      Value* is_front = Less({i}, {LoadPlace(Int(0))});
       const auto at = While(
           b_, {i},
           [&](const std::vector<Value*>& j) -> Value* {
             Value* before =
                 LoadPlace(Call(b_, llvm::Intrinsic::smax, {b_.CreateSub(j[0], Int(1)), Int(0)}));
-            Value* moves = b_.CreateOr(is_front, Less(i, before));
+            Value* moves = b_.CreateOr(is_front, Less({i}, {before}));
             return b_.CreateAnd(b_.CreateICmpSGT(j[0], Int(0)), moves);
           },
           [&](const std::vector<Value*>& j) -> std::vector<Value*> {
@@ -245,28 +331,6 @@ class GpuSortKernel {
       StorePlace(at[0], Narrow(i));
     });
     function_.Loop(Int(0), Int(length_), 1, [&](Value* i) { Gather(i); });
-  }
-
-  // Elements i < other below `end` meet, by their places in the scratch, or in memory that the
-  // block shares, which has those from `first` on.
-  void MeetIn(Value* places, Value* i, Value* other, Value* end, Value* first = nullptr) {
-    const auto load = [&](Value* at) {
-      if (first == nullptr) return LoadPlace(at);
-      return static_cast<Value*>(
-          b_.CreateZExt(block_.Load(b_.getInt32Ty(), places, at), b_.getInt64Ty()));
-    };
-    const auto save = [&](Value* at, Value* place) {
-      if (first == nullptr) return StorePlace(at, Narrow(place));
-      block_.Save(Narrow(place), places, at);
-    };
-    When(b_.CreateICmpSLT(other, end), [&] {
-      Value* a = load(i);
-      Value* c = load(other);
-      When(IsBehind(a, c), [&] {
-        save(i, c);
-        save(other, a);
-      });
-    });
   }
 
   template <typename Body>
@@ -293,18 +357,20 @@ class GpuSortKernel {
     Value* inner = b_.CreateURem(line_, Int(stride_));
     return b_.CreateAdd(b_.CreateAdd(outer, inner), b_.CreateMul(i, Int(stride_)));
   }
-  Value* Load(size_t k, Value* address) {
+  Value* LoadFrom(Value* array, size_t k, Value* address) {
     llvm::Type* type = MemoryType(b_, TypeOf(k));
-    Value* at = b_.CreateGEP(type, arrays_[k], address);
+    Value* at = b_.CreateGEP(type, array, address);
     const auto align = llvm::Align(static_cast<uint64_t>(hlo::StorageBytes(TypeOf(k))));
     return FromMemory(b_, b_.CreateAlignedLoad(type, at, align), TypeOf(k));
   }
 
-  Value* Less(Value* left, Value* right) {
+  Value* Less(const Element& left, const Element& right) {
     std::vector<Value*> arguments;
     for (size_t k = 0; k < operands_.size(); ++k) {
-      arguments.push_back(Load(k, AddressOf(left)));
-      arguments.push_back(Load(k, AddressOf(right)));
+      for (const Element* each : {&left, &right}) {
+        arguments.push_back(are_moved_ ? (*each)[k]
+                                       : LoadFrom(arrays_[k], k, AddressOf(each->back())));
+      }
     }
     const auto comparator =
         kernel_.module.GetComputation(kernel_.module[sort_], AttributeKey::kToApply);
@@ -323,6 +389,7 @@ class GpuSortKernel {
   int64_t stride_ = 1, count_ = 1;
   std::vector<Value*> arrays_;  // by operand
   Value* line_ = nullptr;
+  bool are_moved_ = false;
   bool has_failed_ = false;
 };
 

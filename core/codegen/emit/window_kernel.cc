@@ -7,6 +7,7 @@
 #include "core/codegen/emit/loop_space.h"
 #include "core/codegen/emit/reducers.h"
 #include "core/codegen/emit/scan_kernel.h"
+#include "core/compile/kernel_rules.h"
 
 namespace hloscope::codegen {
 
@@ -190,7 +191,14 @@ class WindowKernel {
 
 EmittedKernel EmitReduceWindow(llvm::Module& module, const Kernel& kernel,
                                const std::string& name) {
-  if (const auto form = ScanFormOf(kernel)) return EmitScan(module, kernel, name, *form);
+  // Threads of a GPU read a short window again faster than they hand sums on.
+  int64_t places = 1;
+  const size_t rank = kernel.module.shape(kernel.module.operands(kernel.roots[0])[0]).rank();
+  for (const hlo::WindowDimension& w : WindowOf(kernel, rank)) places *= w.size;
+  const bool is_short = kernel.is_for_gpu() && places <= compile::kMostWindowPlaces;
+  if (const auto form = ScanFormOf(kernel); form.has_value() && !is_short) {
+    return EmitScan(module, kernel, name, *form);
+  }
   return WindowKernel(module, kernel, name).Emit();
 }
 

@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "core/codegen/math/device_complex.h"
 #include "core/codegen/math/device_functions.h"
 
 namespace hloscope::codegen {
@@ -107,6 +108,9 @@ Value* CallByLane(Builder& b, Opcode opcode, std::span<Value* const> operands, b
 
 Value* CallByLane(Builder& b, Opcode opcode, std::span<Value* const> operands,
                   hlo::ElementType type) {
+  if (WritesForGpu(b)) {
+    if (Value* value = DeviceComplexFunction(b, opcode, operands, type)) return value;
+  }
   const std::string name = FindName(opcode, type == hlo::ElementType::kC128, true);
   return name.empty() ? nullptr : CallLanes(b, name, operands);
 }

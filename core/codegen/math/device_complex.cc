@@ -1,0 +1,272 @@
+// By the functions of their parts. What a function is made of is textbook, and for the inverse ones
+// Kahan's (Branch Cuts for Complex Elementary Functions, 1987); core/base/complex_functions.h has
+// the same identities.
+#include "core/codegen/math/device_complex.h"
+
+#include <numbers>
+
+#include "core/codegen/math/device_functions.h"
+#include "core/codegen/math/expression.h"
+
+namespace hloscope::codegen {
+
+using hlo::ElementType;
+using hlo::Opcode;
+using llvm::Value;
+
+namespace {
+
+struct Pair {
+  Expression x, y;
+};
+
+Expression Of(Opcode opcode, Expression x) {
+  Value* operands[] = {x.value()};
+  return {x.builder(), DeviceFunction(x.builder(), opcode, operands)};
+}
+Expression Of(Opcode opcode, Expression x, Expression y) {
+  Value* operands[] = {x.value(), y.value()};
+  return {x.builder(), DeviceFunction(x.builder(), opcode, operands)};
+}
+Expression Exp(Expression x) { return Of(Opcode::kExp, x); }
+Expression Sin(Expression x) { return Of(Opcode::kSin, x); }
+Expression Cos(Expression x) { return Of(Opcode::kCos, x); }
+Expression Sinh(Expression x) { return Of(Opcode::kSinh, x); }
+Expression Cosh(Expression x) { return Of(Opcode::kCosh, x); }
+Expression Atan2(Expression y, Expression x) { return Of(Opcode::kAtan2, y, x); }
+Expression Size(Pair z) { return Of(Opcode::kAbs, z.x, z.y); }
+Expression Root(Expression x) {
+  return {x.builder(), Call(x.builder(), llvm::Intrinsic::sqrt, {x.value()})};
+}
+Expression IsFinite(Expression x) { return x.Abs() < x.Infinity(); }
+Expression IsNan(Expression x) { return !(x == x); }
+
+Pair Choose(Expression which, Pair yes, Pair no) {
+  return {Select(which, yes.x, no.x), Select(which, yes.y, no.y)};
+}
+Pair Number(Pair like, double x) { return {like.x.Number(x), like.x.Number(0)}; }
+Pair operator+(Pair z, Pair w) { return {z.x + w.x, z.y + w.y}; }
+Pair operator*(Pair z, Expression s) { return {z.x * s, z.y * s}; }
+// a·b - c·d and a·b + c·d with what the second product loses taken back.
+Expression Less(Expression a, Expression b, Expression c, Expression d) {
+  const Expression product = c * d;
+  return a.Fma(b, -product) + (-c).Fma(d, product);
+}
+Pair operator*(Pair z, Pair w) { return {Less(z.x, w.x, z.y, w.y), Less(z.x, w.y, -z.y, w.x)}; }
+// A zero stays one, whatever the other side is.
+Expression ZeroTimes(Expression zero, Expression x) { return Select(zero == 0, zero, zero * x); }
+
+// ---- Quotients.
+
+Pair Quotient(Pair z, Pair w) {
+  // Divided by a power of two near the larger part of the divisor, so that no square is lost.
+  const Expression larger = Select(w.y.Abs() < w.x.Abs(), w.x.Abs(), w.y.Abs());
+  const Expression bits = larger.Bits();
+  const Expression exponent = bits & bits.Integer(0x7fe0000000000000);
+  const Expression is_usual = (larger > 0x1p-1000) & (larger < 0x1p1000);
+  const Expression scale = Select(is_usual, exponent.AsNumber(larger), larger.Number(1));
+  const Pair v = w * (larger.Number(1) / scale);
+  const Expression size = v.x.Fma(v.x, v.y * v.y);
+  Pair out{Less(z.x, v.x, -z.y, v.y) / size / scale, Less(z.y, v.x, z.x, v.y) / size / scale};
+  // Annex G of C: by zero; of something infinite; by something infinite.
+  const Expression is_zero = larger == 0;
+  const Expression infinity = larger.Infinity().WithSignOf(w.x);
+  out = Choose(is_zero & !(IsNan(z.x) & IsNan(z.y)), {infinity * z.x, infinity * z.y}, out);
+  const auto flag = [&](Expression x) {
+    return Select(x.Abs() == x.Infinity(), x.Number(1), x.Number(0)).WithSignOf(x);
+  };
+  const auto is_infinite = [](Pair p) {
+    return (p.x.Abs() == p.x.Infinity()) | (p.y.Abs() == p.y.Infinity());
+  };
+  const auto is_finite = [](Pair p) { return IsFinite(p.x) & IsFinite(p.y); };
+  const Pair f{flag(z.x), flag(z.y)}, g{flag(w.x), flag(w.y)};
+  const Expression endless = larger.Infinity();
+  out = Choose(is_infinite(z) & is_finite(w) & !is_zero,
+               {endless * (f.x * w.x + f.y * w.y), endless * (f.y * w.x - f.x * w.y)}, out);
+  const Expression zero = larger.Number(0);
+  return Choose(is_infinite(w) & is_finite(z),
+                {zero * (z.x * g.x + z.y * g.y), zero * (z.y * g.x - z.x * g.y)}, out);
+}
+
+// ---- Roots, exponentials, logarithms.
+
+Pair Sqrt(Pair z) {
+  const Expression half = z.x.Abs() * 0.5, t = Root(half + Size(z) * 0.5);
+  const Expression other = z.y / (t * 2);
+  Pair out = Choose(z.x < 0, {other.Abs(), t.WithSignOf(z.y)}, {t, other});
+  out = Choose((z.x == 0) & (z.y == 0), {z.x.Number(0), z.y}, out);
+  const Expression infinity = z.x.Infinity();
+  const Expression zero = z.x.Number(0);
+  out = Choose((z.x == infinity) & IsFinite(z.y), {infinity, zero.WithSignOf(z.y)}, out);
+  out = Choose((z.x == -infinity) & IsFinite(z.y), {zero, infinity.WithSignOf(z.y)}, out);
+  return Choose(z.y.Abs() == infinity, {infinity, z.y}, out);
+}
+
+Pair Rsqrt(Pair z) {
+  const Pair root = Sqrt(z);
+  const Expression size = Size(z);
+  return Choose((size == 0) | !IsFinite(size), Quotient(Number(z, 1), root),
+                {root.x / size, -root.y / size});
+}
+
+Pair Exp(Pair z) {
+  const Expression half = Exp(z.x * 0.5), zero = z.x.Number(0);
+  Pair out{half * Cos(z.y) * half, ZeroTimes(Sin(z.y), half) * half};
+  out.y = Select(z.y == 0, z.y, out.y);
+  const Expression infinity = z.x.Infinity();
+  out = Choose((z.x == -infinity) & !IsFinite(z.y), {zero, zero}, out);
+  return Choose((z.x == infinity) & !IsFinite(z.y), {infinity, z.x.Nan()}, out);
+}
+
+// The logarithm of the size, near 1 by that of its square.
+Expression LogSize(Pair z) {
+  const Expression size = Size(z);
+  const Expression is_wide = z.y.Abs() < z.x.Abs();
+  const Expression a = Select(is_wide, z.x, z.y).Abs(), b = Select(is_wide, z.y, z.x);
+  const Expression beyond = (a - 1).Fma(a + 1, b * b);
+  return Select((size > 0.5) & (size < 2), Of(Opcode::kLog1p, beyond) * 0.5,
+                Of(Opcode::kLog, size));
+}
+Pair Log(Pair z) { return {LogSize(z), Atan2(z.y, z.x)}; }
+
+Pair Log1p(Pair z) {
+  const Pair moved{z.x + 1, z.y};
+  const Expression size = Size(moved);
+  const Expression beyond = z.x.Fma(z.x + 2, z.y * z.y);
+  const Expression real =
+      Select((size > 0.5) & (size < 2), Of(Opcode::kLog1p, beyond) * 0.5, Of(Opcode::kLog, size));
+  return Choose((z.x == 0) & (z.y == 0), z, {real, Atan2(z.y, moved.x)});
+}
+
+Pair Expm1(Pair z) {
+  const Pair e = Exp(z);
+  const Expression sine = Sin(z.y * 0.5);
+  const Expression near = Of(Opcode::kExpm1, z.x) * Cos(z.y) - sine * sine * 2;
+  return {Select(IsFinite(z.y) & IsFinite(e.x), near, e.x - 1), e.y};
+}
+
+Pair Logistic(Pair z) {
+  const Expression sine = Sin(z.y * 0.5), cosine = Cos(z.y * 0.5), half = Sinh(z.x * 0.5);
+  const Expression size = half.Fma(half, cosine * cosine);
+  Pair out{(Of(Opcode::kExpm1, z.x) + cosine * cosine * 2) / (size * 4),
+           sine * cosine / (size * 2)};
+  out = Choose(z.x > 100, {z.x.Number(1), sine * cosine * 2 * Exp(-z.x)}, out);
+  const Expression small = Exp(z.x);
+  return Choose(z.x < -100, {Cos(z.y) * small, sine * cosine * 2 * small}, out);
+}
+
+Pair Sign(Pair z) {
+  const Expression size = Size(z);
+  return Choose(size == 0, Number(z, 0), {z.x / size, z.y / size});
+}
+
+Pair Power(Pair z, Pair w) {
+  const Pair usual = Exp(w * Log(z));
+  const Expression of_zero = Of(Opcode::kPower, z.x.Number(0), w.x);
+  const Expression is_zero = (z.x == 0) & (z.y == 0) & (w.y == 0);
+  const Pair out = Choose(is_zero, {of_zero, z.x.Number(0)}, usual);
+  return Choose((w.x == 0) & (w.y == 0), Number(z, 1), out);
+}
+
+// ---- Circular and hyperbolic functions.
+
+Pair Sinh(Pair z) { return {ZeroTimes(Sinh(z.x), Cos(z.y)), ZeroTimes(Sin(z.y), Cosh(z.x))}; }
+Pair Cosh(Pair z) {
+  return {Cosh(z.x) * Cos(z.y), ZeroTimes(Sinh(z.x), ZeroTimes(Sin(z.y), z.x.Number(1)))};
+}
+Pair Sin(Pair z) { return {ZeroTimes(Sin(z.x), Cosh(z.y)), ZeroTimes(Sinh(z.y), Cos(z.x))}; }
+Pair Cos(Pair z) { return {Cos(z.x) * Cosh(z.y), -ZeroTimes(Sinh(z.y), Sin(z.x))}; }
+Pair Tanh(Pair z) {
+  const Expression t = Of(Opcode::kTan, z.y), s = Sinh(z.x), beta = t.Fma(t, 1);
+  const Expression bottom = beta.Fma(s * s, 1);
+  const Pair usual{beta * Root(s.Fma(s, 1)) * s / bottom, t / bottom};
+  const Expression small = Exp(-z.x.Abs());
+  const Expression one = z.x.Number(1).WithSignOf(z.x);
+  const Pair far{one,
+                 Select(IsFinite(z.y), Sin(z.y) * Cos(z.y) * 4 * small * small, z.x.Number(0))};
+  return Choose(z.x.Abs() > 20, far, usual);
+}
+Pair Tan(Pair z) {  // -i tanh(iz)
+  const Pair out = Tanh({-z.y, z.x});
+  return {out.y, -out.x};
+}
+
+Pair Acos(Pair z) {
+  const Pair u = Sqrt({z.x.Number(1) - z.x, -z.y}), v = Sqrt({z.x + 1, z.y});
+  return {Atan2(u.x, v.x) * 2, Of(Opcode::kAsinh, Less(v.x, u.y, v.y, u.x))};
+}
+Pair Acosh(Pair z) {
+  const Pair u = Sqrt({z.x - 1, z.y}), v = Sqrt({z.x + 1, z.y});
+  return {Of(Opcode::kAsinh, Less(u.x, v.x, -u.y, v.y)), Atan2(u.y, v.x) * 2};
+}
+Pair Asin(Pair z) {
+  const Pair u = Sqrt({z.x + 1, z.y}), v = Sqrt({z.x.Number(1) - z.x, -z.y});
+  return {Atan2(z.x, Less(u.x, v.x, u.y, v.y)), Of(Opcode::kAsinh, Less(v.x, u.y, v.y, u.x))};
+}
+Pair Asinh(Pair z) {  // -i asin(iz)
+  const Pair out = Asin({-z.y, z.x});
+  return {out.y, -out.x};
+}
+Pair Atanh(Pair z) {
+  const Expression left = z.x.Number(1) - z.x, square = z.y * z.y;
+  const Expression real = Of(Opcode::kLog1p, z.x * 4 / left.Fma(left, square)) * 0.25;
+  return {Select(z.x == 0, z.x, real), Atan2(z.y * 2, left.Fma(z.x + 1, -square)) * 0.5};
+}
+Pair Atan(Pair z) {  // -i atanh(iz)
+  const Pair out = Atanh({-z.y, z.x});
+  return {out.y, -out.x};
+}
+Pair Atan2(Pair y, Pair x) {
+  const Pair t = Quotient(y, x), angle = Atan(t);
+  const Pair same = Quotient(x, Sqrt(x * x + y * y)) * Sqrt(Number(t, 1) + t * t);
+  const Expression turn = angle.x.Number(std::numbers::pi).WithSignOf(angle.x);
+  const Pair out{Select(same.x < 0, angle.x - turn, angle.x), angle.y};
+  const Expression is_right = (y.x > 0) | ((y.x == 0) & !(y.y < 0));
+  const Expression quarter = y.x.Number(std::numbers::pi / 2);
+  return Choose((x.x == 0) & (x.y == 0), {Select(is_right, quarter, -quarter), y.x.Number(0)}, out);
+}
+
+struct UnaryRow {
+  Opcode opcode;
+  Pair (*function)(Pair z);
+};
+constexpr UnaryRow kUnary[] = {
+    {Opcode::kAcos, Acos},         {Opcode::kAcosh, Acosh}, {Opcode::kAsin, Asin},
+    {Opcode::kAsinh, Asinh},       {Opcode::kAtan, Atan},   {Opcode::kAtanh, Atanh},
+    {Opcode::kCos, Cos},           {Opcode::kCosh, Cosh},   {Opcode::kExp, Exp},
+    {Opcode::kExpm1, Expm1},       {Opcode::kLog, Log},     {Opcode::kLog1p, Log1p},
+    {Opcode::kLogistic, Logistic}, {Opcode::kRsqrt, Rsqrt}, {Opcode::kSign, Sign},
+    {Opcode::kSin, Sin},           {Opcode::kSinh, Sinh},   {Opcode::kSqrt, Sqrt},
+    {Opcode::kTan, Tan},           {Opcode::kTanh, Tanh},
+};
+struct BinaryRow {
+  Opcode opcode;
+  Pair (*function)(Pair z, Pair w);
+};
+constexpr BinaryRow kBinary[] = {
+    {Opcode::kAtan2, Atan2}, {Opcode::kDivide, Quotient}, {Opcode::kPower, Power}};
+
+}  // namespace
+
+Value* DeviceComplexFunction(Builder& b, Opcode opcode, std::span<Value* const> operands,
+                             ElementType type) {
+  std::vector<Pair> in;
+  for (Value* operand : operands) {
+    const Parts parts =
+        PartsOf(b, Converted(b, operand, type, ElementType::kC128), ElementType::kC128);
+    in.push_back({{b, parts.real}, {b, parts.imag}});
+  }
+  const auto out = [&](Pair z) {
+    Value* whole = FromParts(b, {z.x.value(), z.y.value()}, ElementType::kC128);
+    return Converted(b, whole, ElementType::kC128, type);
+  };
+  for (const UnaryRow& row : kUnary) {
+    if (row.opcode == opcode && in.size() == 1) return out(row.function(in[0]));
+  }
+  for (const BinaryRow& row : kBinary) {
+    if (row.opcode == opcode && in.size() == 2) return out(row.function(in[0], in[1]));
+  }
+  return nullptr;
+}
+
+}  // namespace hloscope::codegen
