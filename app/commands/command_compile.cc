@@ -58,9 +58,10 @@ class CompileCommand : public Command {
          .value = "PASS"},
         {.name = "--emit",
          .target = &emit_,
-         .help = "write to -o: the optimised module (hlo); without --with also the plan, the "
-                 "kernels as LLVM IR, assembly or PTX, or an object to link, with a C header and a "
-                 "CMake file beside it",
+         .help =
+             "write to -o: the optimised module (hlo); without --with also the plan, the "
+             "kernels as LLVM IR, assembly, PTX or machine code of a GPU (cubin, by ptxas), or an "
+             "object to link, with a C header and a CMake file beside it",
          .value = "WHAT",
          .choices = EmitChoices()},
         {.name = "-o",
@@ -186,7 +187,7 @@ class CompileCommand : public Command {
     if (request_.target.empty() || (EmitsCode() && emit_ != "plan")) return {};
     return InputError(
         "--target is for code",
-        "give --emit llvm, asm or object, or --with, which says the XLA that compiles");
+        "give --emit llvm, asm, cubin or object, or --with, which says the XLA that compiles");
   }
 
   // With --dump the dump too.

@@ -8,11 +8,13 @@
 #include <filesystem>
 
 #include "app/output.h"
+#include "core/base/counted.h"
 #include "core/base/file.h"
 #include "core/base/machine_memory.h"
 #include "core/compile/compile.h"
 #include "core/replay/ahead/compile_ahead.h"
 #include "core/replay/pjrt/gpu_architecture.h"
+#include "core/replay/sass/machine_code.h"
 
 namespace hloscope::app {
 namespace {
@@ -28,6 +30,7 @@ constexpr CodeRow kCode[] = {
     {"llvm", CodeForm::kLlvm, "LLVM IR of the kernels"},
     {"asm", CodeForm::kAssembly, "assembly of the kernels"},
     {"ptx", CodeForm::kPtx, "PTX of the kernels"},
+    {"cubin", CodeForm::kOnePtx, "machine code of the kernels"},
     {"object", CodeForm::kObject, "the module as an object"},
 };
 constexpr std::string_view kPlan = "plan", kNative = "native";
@@ -103,7 +106,7 @@ Result<EmitReport> EmitOwn(const std::shared_ptr<const hlo::Module>& module,
   ahead.object_file = request.output;
   ahead.form = row->form;
   ahead.target = request.target == kNative ? "" : request.target;
-  if (row->form == CodeForm::kPtx) {
+  if (row->form == CodeForm::kPtx || row->form == CodeForm::kOnePtx) {
     HLOSCOPE_ASSIGN_OR_RETURN(
         ahead.target, replay::GpuArchitecture(ahead.target.empty() ? kUsualDevice : ahead.target,
                                               request.limits));
@@ -114,8 +117,22 @@ Result<EmitReport> EmitOwn(const std::shared_ptr<const hlo::Module>& module,
   HLOSCOPE_ASSIGN_OR_RETURN(const replay::AheadAnswer answer,
                             replay::CompileAhead(*module, ahead, stop));
   EmitReport report;
-  HLOSCOPE_TRY(Write(request.output, answer.code));
-  report.files.push_back({request.output, std::string(row->what)});
+  if (row->form == CodeForm::kOnePtx) {
+    HLOSCOPE_ASSIGN_OR_RETURN(
+        const replay::AssembledCode assembled,
+        replay::AssemblePtx(answer.code, ahead.deadline, replay::FindCudaTools(), stop));
+    HLOSCOPE_TRY(Write(request.output, assembled.cubin));
+    report.files.push_back(
+        {request.output,
+         fmt::format("{} for {}, by {}: up to {} a thread, {}", row->what, ahead.target,
+                     assembled.assembler, Counted(assembled.most_registers, "register"),
+                     assembled.spilled_bytes == 0
+                         ? "nothing spilled"
+                         : Counted(assembled.spilled_bytes, "byte") + " of spills")});
+  } else {
+    HLOSCOPE_TRY(Write(request.output, answer.code));
+    report.files.push_back({request.output, std::string(row->what)});
+  }
   if (row->form == CodeForm::kObject) HLOSCOPE_TRY(WriteBeside(request.output, answer, report));
   report.kernels = answer.kernels;
   report.functions = answer.functions;

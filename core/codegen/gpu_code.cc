@@ -95,11 +95,11 @@ Status CompileBatch(const hlo::Module& module, const compile::GpuCodeOptions& op
   return {};
 }
 
-std::vector<Batch> Cut(const DifferentKernels& different, int threads) {
+std::vector<Batch> Cut(const DifferentKernels& different, int threads, bool one_text) {
   std::vector<Batch> batches;
   const std::span<const InstructionId> all = different.kernels;
   const auto share = static_cast<int64_t>(all.size()) / threads + 1;
-  const auto size = static_cast<size_t>(std::min(share, kMostInModule));
+  const auto size = one_text ? all.size() : static_cast<size_t>(std::min(share, kMostInModule));
   for (size_t i = 0; i < all.size(); i += size) {
     Batch& batch = batches.emplace_back();
     batch.kernels = all.subspan(i, std::min(size, all.size() - i));
@@ -115,7 +115,7 @@ Result<GpuCode> GenerateGpuCode(std::shared_ptr<const hlo::Module> module,
                                 const compile::GpuCodeOptions& options) {
   const DifferentKernels different = FindDifferent(*module, kernels, compile::Effort::kUsual);
   const int threads = options.threads > 0 ? options.threads : AvailableCpus();
-  std::vector<Batch> batches = Cut(different, threads);
+  std::vector<Batch> batches = Cut(different, threads, options.one_text);
   HLOSCOPE_TRY(ParallelFor(std::ssize(batches), threads, [&](int64_t i) {
     Batch& batch = batches[static_cast<size_t>(i)];
     batch.status = CompileBatch(*module, options, batch);

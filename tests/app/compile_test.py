@@ -164,6 +164,15 @@ class Compile(FolderTest):
             self.assertEqual(done.returncode, 0, done.stderr)
             self.assertIn(holds, done.stdout)
             self.assertIn('.visible .entry k0_', done.stdout)
+        cubin = self.path('m.cubin')
+        done = self.run_it(module, '--emit', 'cubin', '-o', cubin, '--target', 'sm_80')
+        if done.returncode == 0:
+            with open(cubin, 'rb') as f:
+                self.assertEqual(f.read(4), b'\x7fELF')
+            self.assertIn('nothing spilled', done.stdout)
+        else:  # without CUDA
+            self.assertEqual(done.returncode, 3)
+            self.assertIn('pip install nvidia-cuda-nvcc', done.stderr)
         self.expect_error('neither a device nor a file', module, '--emit', 'ptx', '-o', '-', '--target', 'abacus')
         self.expect_error('LLVM has no processor of that name', module, '--emit', 'asm', '-o', '-', '--target', 'abacus', status=3)
         self.expect_error('is for our own compiler', module, '--emit', 'asm', '-o', '-', '--with', 'xla-cpu')

@@ -66,9 +66,11 @@ Result<AheadAnswer> WriteKernels(const compile::Compilation& compiled, const Ahe
 Result<AheadAnswer> WritePtx(const compile::Compilation& compiled, const AheadJob& job) {
   HLOSCOPE_ASSIGN_OR_RETURN(const auto generate, CodegenEntry<compile::GenerateGpuCodeFunction>(
                                                      compile::kGenerateGpuCode));
-  HLOSCOPE_ASSIGN_OR_RETURN(
-      const compile::GpuCode code,
-      generate(compiled.module, compiled.kernels, {.threads = job.threads, .target = job.target}));
+  HLOSCOPE_ASSIGN_OR_RETURN(const compile::GpuCode code,
+                            generate(compiled.module, compiled.kernels,
+                                     {.threads = job.threads,
+                                      .target = job.target,
+                                      .one_text = job.form == CodeForm::kOnePtx}));
   AheadAnswer answer;
   for (const std::string& text : code.modules) answer.code += text;
   for (const auto& refused : code.refused) {
@@ -150,6 +152,7 @@ Result<AheadAnswer> Write(const compile::Compilation& compiled, const AheadJob& 
     case CodeForm::kAssembly:
       return WriteKernels(compiled, job);
     case CodeForm::kPtx:
+    case CodeForm::kOnePtx:
       return WritePtx(compiled, job);
     case CodeForm::kObject:
       return WriteObject(compiled, job);
@@ -164,8 +167,9 @@ Result<AheadAnswer> CompileHere(AheadJob& job) {
   const Clock::time_point start = Clock::now();
   const bool is_object = job.form == CodeForm::kObject;
   compile::CompileOptions options;
-  options.library_calls = !is_object && job.form != CodeForm::kPtx;
-  options.fft_kernels = job.form == CodeForm::kPtx;
+  const bool is_ptx = job.form == CodeForm::kPtx || job.form == CodeForm::kOnePtx;
+  options.library_calls = !is_object && !is_ptx;
+  options.fft_kernels = is_ptx;
   HLOSCOPE_ASSIGN_OR_RETURN(const compile::Compilation compiled, compile::Compile(module, options));
   HLOSCOPE_ASSIGN_OR_RETURN(AheadAnswer answer, Write(compiled, job));
   answer.kernels = std::ssize(compiled.kernels);

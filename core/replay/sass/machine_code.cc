@@ -70,6 +70,13 @@ Result<ToolOutput> RunTool(const std::string& program, std::vector<std::string> 
   return out;
 }
 
+Result<std::string> AssemblerOf(const CudaTools& tools) {
+  if (!tools.ptxas.empty()) return tools.ptxas;
+  return UnsupportedError("ptxas, CUDA's assembler, is not on this machine",
+                          "scripts/setup --gpu or pip install nvidia-cuda-nvcc, or set CUDA_HOME "
+                          "to a CUDA toolkit");
+}
+
 class CodeMaker {
  public:
   CodeMaker(const MachineCodeRequest& request, const CudaTools& tools, const std::stop_token& stop,
@@ -91,19 +98,14 @@ class CodeMaker {
 
  private:
   Status Assemble(const std::string& cubin) {
-    if (tools_.ptxas.empty()) {
-      return UnsupportedError(
-          "ptxas, CUDA's assembler, is not on this machine",
-          "scripts/setup --gpu or pip install nvidia-cuda-nvcc, or set CUDA_HOME "
-          "to a CUDA toolkit");
-    }
+    HLOSCOPE_ASSIGN_OR_RETURN(const std::string assembler, AssemblerOf(tools_));
     code_.target = TargetOfPtx(request_.ptx);
     if (code_.target.empty()) return InputError("the PTX names no .target");
     const std::string ptx = folder_ + "/kernel.ptx";
     HLOSCOPE_TRY(WriteFileAtomically(ptx, request_.ptx));
     HLOSCOPE_ASSIGN_OR_RETURN(
         const ToolOutput out,
-        RunTool(tools_.ptxas,
+        RunTool(assembler,
                 {"--verbose", "--generate-line-info", "--gpu-name", code_.target, "--entry",
                  request_.kernel, ptx, "--output-file", cubin},
                 request_, stop_));
@@ -111,7 +113,7 @@ class CodeMaker {
     if (!out.is_good)
       return InputError(
           fmt::format("ptxas does not assemble it for {}:\n{}", code_.target, out.text));
-    code_.source = "PTX, assembled by " + tools_.ptxas;
+    code_.source = "PTX, assembled by " + assembler;
     code_.resources = ReadResources(out.text, request_.kernel);
     return {};
   }
@@ -210,6 +212,39 @@ Result<MachineCode> MakeMachineCode(const MachineCodeRequest& request, const Cud
                       "--xla_dump_emitter_re=.* writes PTX");
   HLOSCOPE_ASSIGN_OR_RETURN(const ScratchFolder folder, ScratchFolder::Make());
   return CodeMaker(request, tools, stop, folder.path()).Run();
+}
+
+Result<AssembledCode> AssemblePtx(std::string_view ptx, std::chrono::milliseconds deadline,
+                                  const CudaTools& tools, const std::stop_token& stop) {
+  HLOSCOPE_ASSIGN_OR_RETURN(const std::string assembler, AssemblerOf(tools));
+  const std::string target = TargetOfPtx(ptx);
+  if (target.empty()) return InputError("the PTX names no .target");
+  HLOSCOPE_ASSIGN_OR_RETURN(const ScratchFolder folder, ScratchFolder::Make());
+  const std::string text = folder.path() + "/kernels.ptx", cubin = folder.path() + "/kernels.cubin";
+  HLOSCOPE_TRY(WriteFileAtomically(text, ptx));
+  MachineCodeRequest request{.kernel = {}, .ptx = {}, .object = {}};
+  request.deadline = deadline;
+  HLOSCOPE_ASSIGN_OR_RETURN(
+      const ToolOutput out,
+      RunTool(assembler, {"--verbose", "--gpu-name", target, text, "--output-file", cubin}, request,
+              stop));
+  if (!out.is_good) {
+    return InputError(fmt::format("ptxas does not assemble it for {}:\n{}", target, out.text));
+  }
+  AssembledCode code;
+  code.assembler = assembler;
+  HLOSCOPE_ASSIGN_OR_RETURN(const FileView bytes, FileView::Open(cubin, Limits{}));
+  code.cubin = bytes.bytes();
+  constexpr std::string_view kEntry = "entry function '";
+  for (size_t at = 0; (at = out.text.find(kEntry, at)) != std::string::npos;) {
+    at += kEntry.size();
+    const std::string kernel = out.text.substr(at, out.text.find('\'', at) - at);
+    const KernelResources resources = ReadResources(out.text, kernel);
+    code.most_registers = std::max(code.most_registers, resources.registers.value_or(0));
+    code.spilled_bytes += resources.spill_store_bytes.value_or(0);
+    code.spilled_bytes += resources.spill_load_bytes.value_or(0);
+  }
+  return code;
 }
 
 std::string ResourcesText(const KernelResources& resources) {

@@ -37,6 +37,17 @@ struct MachineCode {
 Result<MachineCode> MakeMachineCode(const MachineCodeRequest& request, const CudaTools& tools,
                                     const std::stop_token& stop = {});
 
+// All kernels of a PTX text as a cubin.
+struct AssembledCode {
+  std::string cubin;
+  std::string assembler;       // the path of ptxas
+  int64_t most_registers = 0;  // of a thread of any kernel
+  int64_t spilled_bytes = 0;   // stored and loaded, of all kernels
+};
+// Errors as of MakeMachineCode.
+Result<AssembledCode> AssemblePtx(std::string_view ptx, std::chrono::milliseconds deadline,
+                                  const CudaTools& tools, const std::stop_token& stop = {});
+
 // Of a kernel in a dump: of the cubin that defines it, else of its PTX.
 Result<MachineCode> MachineCodeIn(const dump::DumpModel& dump, int32_t module,
                                   const dump::Kernel& kernel, const CudaTools& tools,
