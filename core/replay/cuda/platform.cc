@@ -14,7 +14,10 @@ namespace {
 
 class DeviceBackend : public Backend {
  public:
-  void Ask(compile::CompileOptions& how) const override { how.library_calls = false; }
+  void Ask(compile::CompileOptions& how) const override {
+    how.library_calls = false;
+    how.fft_kernels = true;
+  }
   std::string CacheTarget() const override { return {}; }
 
   Result<WrittenCode> Write(const compile::Compilation& compilation, const RunOptions& options,
