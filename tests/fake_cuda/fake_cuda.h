@@ -1,5 +1,5 @@
-/* What a test, or a profiler over this driver, may ask of it beside CUDA's own functions. All are
-   found by dlsym in libcuda.so.1. Plain C, so that libraries made otherwise may use it. */
+// What a test, or a profiler over this driver, may ask of it beside CUDA's own functions. All are
+// found by dlsym in libcuda.so.1. Plain C, so that libraries made otherwise may use it.
 #pragma once
 
 #include <stddef.h>
