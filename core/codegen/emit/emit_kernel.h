@@ -37,6 +37,8 @@ EmittedKernel EmitRows(llvm::Module& module, const Kernel& kernel, const std::st
 EmittedKernel EmitRandomBits(llvm::Module& module, const Kernel& kernel, const std::string& name);
 EmittedKernel EmitSelectAndScatter(llvm::Module& module, const Kernel& kernel,
                                    const std::string& name);
+EmittedKernel EmitGpuConvolution(llvm::Module& module, const Kernel& kernel,
+                                 const std::string& name);
 EmittedKernel EmitGpuDot(llvm::Module& module, const Kernel& kernel, const std::string& name);
 EmittedKernel EmitGpuFft(llvm::Module& module, const Kernel& kernel, const std::string& name);
 EmittedKernel EmitGpuLinearAlgebra(llvm::Module& module, const Kernel& kernel,

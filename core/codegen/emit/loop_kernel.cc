@@ -244,7 +244,8 @@ EmittedKernel EmitKernel(llvm::Module& module, const Kernel& kernel, const std::
   }
   switch (kernel.module[kernel.roots[0]].opcode) {
     case Opcode::kConvolution:
-      return EmitConvolution(module, kernel, name);
+      return kernel.is_for_gpu() ? EmitGpuConvolution(module, kernel, name)
+                                 : EmitConvolution(module, kernel, name);
     case Opcode::kDot:
       return kernel.is_for_gpu() ? EmitGpuDot(module, kernel, name) : EmitDot(module, kernel, name);
     case Opcode::kDynamicUpdateSlice:

@@ -191,17 +191,26 @@ Pair Tan(Pair z) {  // -i tanh(iz)
   return {out.y, -out.x};
 }
 
+// Far out, where squares would be lost: what log(2z) is there, and which numbers that are.
+Expression IsFar(Pair z) { return Size(z) > 1e10; }
+Expression LogTwice(Pair z) { return Of(Opcode::kLog, Size(z)) + std::numbers::ln2; }
+
 Pair Acos(Pair z) {
   const Pair u = Sqrt({z.x.Number(1) - z.x, -z.y}), v = Sqrt({z.x + 1, z.y});
-  return {Atan2(u.x, v.x) * 2, Of(Opcode::kAsinh, Less(v.x, u.y, v.y, u.x))};
+  const Pair far{Atan2(z.y.Abs(), z.x), -LogTwice(z).WithSignOf(z.y)};
+  return Choose(IsFar(z), far, {Atan2(u.x, v.x) * 2, Of(Opcode::kAsinh, Less(v.x, u.y, v.y, u.x))});
 }
 Pair Acosh(Pair z) {
   const Pair u = Sqrt({z.x - 1, z.y}), v = Sqrt({z.x + 1, z.y});
-  return {Of(Opcode::kAsinh, Less(u.x, v.x, -u.y, v.y)), Atan2(u.y, v.x) * 2};
+  return Choose(IsFar(z), {LogTwice(z), Atan2(z.y, z.x)},
+                {Of(Opcode::kAsinh, Less(u.x, v.x, -u.y, v.y)), Atan2(u.y, v.x) * 2});
 }
 Pair Asin(Pair z) {
   const Pair u = Sqrt({z.x + 1, z.y}), v = Sqrt({z.x.Number(1) - z.x, -z.y});
-  return {Atan2(z.x, Less(u.x, v.x, u.y, v.y)), Of(Opcode::kAsinh, Less(v.x, u.y, v.y, u.x))};
+  const Pair far{Atan2(z.x, z.y.Abs()), LogTwice(z).WithSignOf(z.y)};
+  return Choose(
+      IsFar(z), far,
+      {Atan2(z.x, Less(u.x, v.x, u.y, v.y)), Of(Opcode::kAsinh, Less(v.x, u.y, v.y, u.x))});
 }
 Pair Asinh(Pair z) {  // -i asin(iz)
   const Pair out = Asin({-z.y, z.x});
@@ -210,7 +219,10 @@ Pair Asinh(Pair z) {  // -i asin(iz)
 Pair Atanh(Pair z) {
   const Expression left = z.x.Number(1) - z.x, square = z.y * z.y;
   const Expression real = Of(Opcode::kLog1p, z.x * 4 / left.Fma(left, square)) * 0.25;
-  return {Select(z.x == 0, z.x, real), Atan2(z.y * 2, left.Fma(z.x + 1, -square)) * 0.5};
+  const Expression zero = z.x.Number(0);
+  const Pair far{zero.WithSignOf(z.x), z.x.Number(std::numbers::pi / 2).WithSignOf(z.y)};
+  const Expression angle = Atan2(z.y * 2, left.Fma(z.x + 1, -square)) * 0.5;
+  return Choose(Size(z) > 1e150, far, {Select(z.x == 0, z.x, real), angle});
 }
 Pair Atan(Pair z) {  // -i atanh(iz)
   const Pair out = Atanh({-z.y, z.x});
