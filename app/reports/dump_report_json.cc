@@ -1,8 +1,10 @@
 // A dump as one JSON object.
 #include "app/reports/dump_report.h"
+#include "app/reports/error_report.h"
 #include "app/reports/recompilation_report.h"
 #include "core/base/checked.h"
 #include "core/base/json.h"
+#include "core/dump/logged_errors.h"
 
 namespace hloscope::app {
 namespace {
@@ -223,6 +225,7 @@ class Writer {
     WritePlacements();
     WriteTensorFlow();
     WriteRecompilations(report_.recompilations, json_.Key("recompilations"));
+    WriteErrors();
     WriteFiles();
     json_.Key("missing").BeginArray();
     for (const dump::MissingPiece& piece : model_.missing()) {
@@ -272,25 +275,71 @@ class Writer {
     const dump::TensorFlowSummary& tf = *summary_.tensorflow;
     json_.Key("tensorflow").BeginObject().Key("clusters").BeginArray();
     for (const dump::TensorFlowCluster& cluster : tf.clusters) {
-      json_.BeginObject().Field("name", cluster.name).Field("nodes", cluster.nodes);
-      json_.Key("devices").BeginArray();
+      json_.BeginObject().Field("name", cluster.name).Key("nodes");
+      cluster.nodes < 0 ? json_.Null() : json_.Value(cluster.nodes);
+      json_.Key("members").BeginArray();
+      for (const std::string& member : cluster.members) json_.Value(member);
+      json_.EndArray().Key("devices").BeginArray();
       for (const std::string& device : cluster.devices) json_.Value(device);
       json_.EndArray().Key("operations").BeginObject();
       for (const auto& [op, count] : cluster.operations) json_.Field(op, count);
       json_.EndObject().Key("module");
-      cluster.module < 0 ? json_.Null()
-                         : json_.Value(model_.modules()[static_cast<size_t>(cluster.module)].name);
+      cluster.modules.empty() ? json_.Null() : json_.Value(ModuleName(cluster.modules.front()));
+      json_.Key("modules").BeginArray();
+      for (int32_t module : cluster.modules) json_.Value(ModuleName(module));
+      json_.EndArray();
+      BytesOrNull("bytes_in", cluster.bytes_in);
+      BytesOrNull("bytes_out", cluster.bytes_out);
       json_.EndObject();
     }
     json_.EndArray().Key("unclustered").BeginArray();
-    for (const dump::TensorFlowNode& node : tf.unclustered) {
-      json_.BeginObject().Field("name", node.name).Field("op", node.op);
-      OrNull("device", node.device);
-      OrNull("function", node.function);
-      OrNull("reason", node.reason);
+    for (const dump::TensorFlowNode& node : tf.unclustered) WriteOutside(node);
+    json_.EndArray().Key("in_functions").BeginArray();
+    for (const dump::TensorFlowNode& node : tf.in_functions) WriteOutside(node);
+    json_.EndArray().Key("borders").BeginArray();
+    for (const dump::ClusterBorder& border : tf.borders) {
+      json_.BeginObject().Field("from", border.from).Field("to", border.to);
+      OrNull("from_cluster", border.from_cluster);
+      OrNull("to_cluster", border.to_cluster);
+      OrNull("type", border.type == 0 ? "" : dump::TensorFlowTypeName(border.type));
+      BytesOrNull("bytes", border.bytes);
+      json_.Field("copied", border.copied()).EndObject();
+    }
+    json_.EndArray().Key("devices").BeginArray();
+    for (const std::string& device : tf.devices) {
+      json_.BeginObject().Field("name", device);
+      OrNull("meaning", std::string(dump::DescribeTensorFlowDevice(device)));
       json_.EndObject();
     }
     json_.EndArray().EndObject();
+  }
+
+  void WriteErrors() {
+    const dump::LoggedErrors logged = dump::ErrorsInLogs(model_);
+    json_.Key("errors").BeginArray();
+    for (const dump::LoggedError& error : logged.errors)
+      WriteError(json_, error.error, model_.files()[static_cast<size_t>(error.file)].path);
+    json_.EndArray();
+  }
+
+  std::string_view ModuleName(int32_t module) const {
+    return model_.modules()[static_cast<size_t>(module)].name;
+  }
+  void BytesOrNull(std::string_view key, int64_t bytes) {
+    json_.Key(key);
+    bytes < 0 ? json_.Null() : json_.Value(bytes);
+  }
+
+  void WriteOutside(const dump::TensorFlowNode& node) {
+    json_.BeginObject().Field("name", node.name).Field("op", node.op);
+    OrNull("device", node.device);
+    OrNull("function", node.function);
+    OrNull("graph", node.graph < 0 ? "" : model_.files()[static_cast<size_t>(node.graph)].path);
+    json_.Field("kind", dump::NameOf(node.why));
+    OrNull("reason", node.reason);
+    OrNull("evidence", node.evidence);
+    OrNull("fix", node.fix);
+    json_.Field("by_log", node.by_log).EndObject();
   }
 
   void WriteFiles() {

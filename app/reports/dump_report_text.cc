@@ -4,8 +4,10 @@
 #include <algorithm>
 
 #include "app/reports/dump_report.h"
+#include "app/reports/error_report.h"
 #include "app/reports/recompilation_report.h"
 #include "core/base/counted.h"
+#include "core/dump/logged_errors.h"
 
 namespace hloscope::app {
 namespace {
@@ -131,22 +133,77 @@ std::string PlacementText(const DumpReport& report, size_t m) {
   return out;
 }
 
-std::string TensorFlowText(const dump::TensorFlowSummary& tf) {
-  std::string out;
-  for (const dump::TensorFlowCluster& cluster : tf.clusters) {
-    out += fmt::format("  TensorFlow cluster {}: {} nodes", cluster.name, cluster.nodes);
-    for (const std::string& device : cluster.devices) out += " on " + device;
-    out += "\n";
+// "6 nodes on /job:…/device:CPU:0, module cluster_0__…, 256 B in, 64 B out".
+std::string ClusterText(const dump::DumpModel& model, const dump::TensorFlowCluster& cluster) {
+  std::string out = fmt::format("  TensorFlow cluster {}: ", cluster.name);
+  out += cluster.nodes < 0 ? "nodes unknown (no graph here holds it)"
+                           : Counted(static_cast<size_t>(cluster.nodes), "node");
+  for (const std::string& device : cluster.devices) out += " on " + device;
+  if (!cluster.modules.empty()) {
+    const size_t module = static_cast<size_t>(cluster.modules.front());
+    out += ", module " + model.modules()[module].name;
+    if (cluster.modules.size() > 1) out += fmt::format(" and {} more", cluster.modules.size() - 1);
   }
-  if (tf.unclustered.empty()) return out;
-  std::map<std::string, std::vector<std::string_view>> reasons;
-  for (const dump::TensorFlowNode& node : tf.unclustered)
-    reasons[node.reason.empty() ? "the graphs give no reason" : node.reason].push_back(node.name);
-  out += fmt::format("  {} in no cluster:\n", Counted(tf.unclustered.size(), "TensorFlow node"));
-  for (const auto& [reason, names] : reasons) {
-    out += fmt::format("    {} ({}):", reason, names.size());
-    for (size_t k = 0; k < names.size() && k < kShown; ++k) out += fmt::format(" {}", names[k]);
-    out += names.size() > kShown ? " …\n" : "\n";
+  if (cluster.bytes_in >= 0) out += fmt::format(", {} in", BytesText(cluster.bytes_in));
+  if (cluster.bytes_out >= 0) out += fmt::format(", {} out", BytesText(cluster.bytes_out));
+  return out + "\n";
+}
+
+std::string OutsideText(const std::vector<dump::TensorFlowNode>& nodes) {
+  struct Group {
+    std::vector<std::string_view> names;
+    std::string_view evidence, fix;
+  };
+  std::map<std::string_view, Group> reasons;
+  for (const dump::TensorFlowNode& node : nodes) {
+    Group& group = reasons[node.reason.empty() ? "the graphs give no reason" : node.reason];
+    if (group.evidence.empty()) group.evidence = node.evidence;
+    group.fix = node.fix;
+    group.names.push_back(node.name);
+  }
+  std::string out;
+  for (const auto& [reason, group] : reasons) {
+    out += fmt::format("    {} ({}):", reason, group.names.size());
+    for (size_t k = 0; k < group.names.size() && k < kShown; ++k)
+      out += fmt::format(" {}", group.names[k]);
+    out += group.names.size() > kShown ? " …\n" : "\n";
+    if (!group.evidence.empty()) out += fmt::format("      {}\n", group.evidence);
+    if (!group.fix.empty()) out += fmt::format("      fix: {}\n", group.fix);
+  }
+  return out;
+}
+
+std::string BordersText(const std::vector<dump::ClusterBorder>& borders) {
+  if (borders.empty()) return {};
+  int64_t bytes = 0, unknown = 0, copied = 0;
+  for (const dump::ClusterBorder& border : borders) {
+    border.bytes < 0 ? ++unknown : bytes += border.bytes;
+    copied += border.copied() ? 1 : 0;
+  }
+  std::string out = fmt::format("  {} across the borders of clusters: {}",
+                                Counted(borders.size(), "value"), BytesText(bytes));
+  if (unknown > 0) out += fmt::format(" and {} of unknown size", unknown);
+  out += copied > 0 ? fmt::format("; {} copied between devices\n", copied)
+                    : "; none is copied between devices\n";
+  return out;
+}
+
+std::string TensorFlowText(const dump::DumpModel& model, const dump::TensorFlowSummary& tf) {
+  std::string out;
+  for (const dump::TensorFlowCluster& cluster : tf.clusters) out += ClusterText(model, cluster);
+  if (!tf.unclustered.empty()) {
+    out += fmt::format("  {} in no cluster:\n", Counted(tf.unclustered.size(), "TensorFlow node"));
+    out += OutsideText(tf.unclustered);
+  }
+  if (!tf.in_functions.empty()) {
+    out += fmt::format("  {} of functions that XLA cannot compile:\n",
+                       Counted(tf.in_functions.size(), "node"));
+    out += OutsideText(tf.in_functions);
+  }
+  out += BordersText(tf.borders);
+  for (const std::string& device : tf.devices) {
+    const std::string_view meaning = dump::DescribeTensorFlowDevice(device);
+    if (!meaning.empty()) out += fmt::format("  device {}: {}\n", device, meaning);
   }
   return out;
 }
@@ -173,8 +230,11 @@ std::string DumpText(const DumpReport& report) {
       fmt::format("{}: {}, {}\n", model.path(), Counted(model.modules().size(), "module"),
                   Counted(model.files().size(), "file"));
   for (const ModulePart& part : report.parts) out += part.text;
-  out += TensorFlowText(*summary.tensorflow);
+  out += TensorFlowText(model, *summary.tensorflow);
   out += RecompilationsText(report.recompilations);
+  const dump::LoggedErrors logged = dump::ErrorsInLogs(model);
+  for (const dump::LoggedError& error : logged.errors)
+    out += ErrorText(error.error, model.files()[static_cast<size_t>(error.file)].path, "  error ");
   for (const dump::MissingPiece& piece : model.missing()) {
     if (report.only < 0 || piece.module < 0 || piece.module == report.only)
       out += "  missing: " + piece.ToString() + "\n";

@@ -253,7 +253,9 @@ FileRole DumpIndexer::LooseRole(const FileEntry& file) const {
   bool arrays =
       file.kind == FileKind::kNpy || (file.kind == FileKind::kZip && file.path.ends_with(".npz"));
   if (arrays) return FileRole::kValues;
-  if (file.kind == FileKind::kTensorFlowGraph) return FileRole::kTensorFlowGraph;
+  if (file.kind == FileKind::kTensorFlowGraph || file.kind == FileKind::kTensorFlowGraphProto)
+    return FileRole::kTensorFlowGraph;
+  if (file.kind == FileKind::kLog) return FileRole::kRunLog;
   if (file.kind == FileKind::kTorchTensors) return FileRole::kTorchTensors;
   const std::string_view name = BareFileName(file.path);
   if (name == "hloscope-record.json") return FileRole::kRunRecord;

@@ -8,18 +8,28 @@
 #include <map>
 #include <set>
 
+#include "core/dump/tensorflow/marking.h"
+#include "core/dump/tensorflow/marking_log.h"
+#include "core/dump/tensorflow_borders.h"
+
 namespace hloscope::dump {
 namespace {
 
-// Points, most telling first.
-constexpr std::string_view kPoints[] = {"mark_for_compilation_annotated", "mark_for_compilation",
-                                        "before_increase_dynamism_for_auto_jit_pass",
-                                        "encapsulate_subgraphs", ""};
+// Points, most telling first. The annotated graph only names its nodes otherwise.
+constexpr std::string_view kPoints[] = {
+    "mark_for_compilation",         "mark_for_compilation_annotated",
+    "encapsulate_subgraphs_before", "before_increase_dynamism_for_auto_jit_pass",
+    "encapsulate_subgraphs",        ""};
+
+// "mark_for_compilation_2" of DIR/mark_for_compilation_2.pbtxt.gz.
+std::string_view StemOf(std::string_view path) {
+  std::string_view name = BareFileName(path);
+  return name.substr(0, name.find('.'));
+}
 
 // "mark_for_compilation" of mark_for_compilation_2.pbtxt.
 std::string_view PointOf(std::string_view path) {
-  std::string_view name = BareFileName(path);
-  name = name.substr(0, name.rfind('.'));
+  std::string_view name = StemOf(path);
   size_t end = name.find_last_not_of("0123456789");
   bool counted = end != std::string_view::npos && end + 1 < name.size() && name[end] == '_';
   return counted ? name.substr(0, end) : name;
@@ -35,15 +45,23 @@ std::vector<int32_t> FilesOfPoint(const DumpModel& model, std::string_view point
   return files;
 }
 
-int32_t ModuleOf(const DumpModel& model, std::string_view cluster) {
-  for (size_t m = 0; m < model.modules().size(); ++m) {
-    std::string_view name = model.modules()[m].name;
-    if (!name.starts_with(cluster)) continue;
-    name.remove_prefix(cluster.size());
-    if (name.empty() || name.starts_with("__") || name.starts_with('.'))
-      return static_cast<int32_t>(m);
+// Whether the name of a module is that of the cluster, with what TensorFlow puts behind it.
+bool IsOfCluster(std::string_view module, std::string_view cluster) {
+  if (!module.starts_with(cluster)) return false;
+  module.remove_prefix(cluster.size());
+  return module.empty() || module.starts_with("__") || module.starts_with('.');
+}
+
+// The name without what the annotated graph puts before it.
+void TakeAnnotation(std::string& name, const std::string& cluster) {
+  for (std::string_view before : {std::string_view(cluster), std::string_view("unclustered"),
+                                  std::string_view("varhandle")}) {
+    if (!before.empty() && name.starts_with(before) && name.size() > before.size() &&
+        name[before.size()] == '/') {
+      name.erase(0, before.size() + 1);
+      return;
+    }
   }
-  return -1;
 }
 
 class Together {
@@ -51,25 +69,55 @@ class Together {
   explicit Together(const DumpModel& model) : model_(model) {}
 
   std::shared_ptr<const TensorFlowSummary> Make() {
+    ReadLogs();
     for (std::string_view point : kPoints) {
       std::vector<int32_t> files = FilesOfPoint(model_, point);
       if (files.empty()) continue;
-      for (int32_t file : files) Add(file);
+      for (int32_t file : files) Add(file, point);
       if (!clusters_.empty() || point.starts_with("mark")) break;
-      unclustered_.clear();
+      // Nobody marked these graphs. What they cannot hold is known, not what became of them.
+      marked_ = false;
+      if (point == kPoints[3] || point.empty()) break;
+      summary_->unclustered.clear();
+      summary_->borders.clear();
     }
+    if (!marked_) LeaveUnmarked();
     // A cluster compiled without its graph here is still one.
     for (const ModuleEntry& module : model_.modules()) AddCompiled(module);
     for (auto& [name, cluster] : clusters_) {
-      cluster.module = ModuleOf(model_, name);
+      AddModules(cluster);
+      for (const std::string& device : cluster.devices) devices_.insert(device);
       summary_->clusters.push_back(std::move(cluster));
     }
-    for (auto& [key, node] : unclustered_) summary_->unclustered.push_back(std::move(node));
+    summary_->devices.assign(devices_.begin(), devices_.end());
     return summary_;
   }
 
  private:
-  void Add(int32_t file) {
+  void ReadLogs() {
+    for (size_t k = 0; k < model_.files().size(); ++k) {
+      if (model_.files()[k].role != FileRole::kRunLog) continue;
+      auto text = model_.OpenFile(static_cast<int32_t>(k));
+      if (!text) {
+        summary_->warnings.push_back(text.error().ToString());
+        continue;
+      }
+      MarkingLog log = ReadMarkingLog(text->bytes());
+      constexpr size_t kMostWarnings = 5;
+      for (size_t w = 0; w < log.warnings.size() && w < kMostWarnings; ++w)
+        summary_->warnings.push_back(
+            fmt::format("{}: {}", model_.files()[k].path, log.warnings[w]));
+      if (log.warnings.size() > kMostWarnings)
+        summary_->warnings.push_back(fmt::format("{}: and {} more lines cut off",
+                                                 model_.files()[k].path,
+                                                 log.warnings.size() - kMostWarnings));
+      for (MarkingRun& run : log.runs) {
+        if (!run.graph.empty()) runs_.try_emplace(run.graph, std::move(run));
+      }
+    }
+  }
+
+  void Add(int32_t file, std::string_view point) {
     auto graph = model_.TensorFlow(file);
     if (!graph) {
       summary_->warnings.push_back(graph.error().ToString());
@@ -79,10 +127,45 @@ class Together {
       summary_->warnings.push_back(
           fmt::format("{}: {}", model_.files()[static_cast<size_t>(file)].path, warning));
     }
-    for (const TensorFlowCluster& cluster : (*graph)->clusters)
-      clusters_.try_emplace(cluster.name, cluster);
+    for (const TensorFlowCluster& cluster : (*graph)->clusters) {
+      auto [at, is_new] = clusters_.try_emplace(cluster.name, cluster);
+      if (is_new) at->second.graph = file;
+    }
+    const auto run = runs_.find(StemOf(model_.files()[static_cast<size_t>(file)].path));
     for (const TensorFlowNode& node : (*graph)->nodes) {
-      if (node.cluster.empty()) unclustered_.try_emplace({node.function, node.name, node.op}, node);
+      if (!node.device.empty()) devices_.insert(node.device);
+      if (!node.cluster.empty()) continue;
+      if (!node.function.empty()) {
+        const bool is_new = node.why != OutsideReason::kUnknown &&
+                            in_functions_.emplace(node.function, node.name).second;
+        if (is_new) summary_->in_functions.push_back(node);
+        continue;
+      }
+      summary_->unclustered.push_back(node);
+      TensorFlowNode& own = summary_->unclustered.back();
+      own.graph = file;
+      if (point.ends_with("annotated")) TakeAnnotation(own.name, own.cluster);
+      if (run != runs_.end()) ApplyLog(run->second, own);
+    }
+    for (ClusterBorder& border : FindBorders(**graph))
+      summary_->borders.push_back(std::move(border));
+  }
+
+  // Of graphs that the marking pass did not see only that is known.
+  void LeaveUnmarked() {
+    for (TensorFlowNode& node : summary_->unclustered) {
+      switch (node.why) {
+        case OutsideReason::kArgument:
+        case OutsideReason::kResult:
+        case OutsideReason::kFed:
+        case OutsideReason::kCompiled:
+        case OutsideReason::kMustCompile:
+        case OutsideReason::kForbidden:
+        case OutsideReason::kOutside:
+          continue;
+        default:
+          SetVerdict(node, {OutsideReason::kNotMarked, {}});
+      }
     }
   }
 
@@ -94,10 +177,34 @@ class Together {
     if (is_new) at->second.name = name;
   }
 
+  // The modules compiled from the cluster, and what goes into and out of the first.
+  void AddModules(TensorFlowCluster& cluster) {
+    for (size_t m = 0; m < model_.modules().size(); ++m) {
+      if (IsOfCluster(model_.modules()[m].name, cluster.name))
+        cluster.modules.push_back(static_cast<int32_t>(m));
+    }
+    if (cluster.modules.empty() ||
+        model_.modules()[static_cast<size_t>(cluster.modules[0])].stages.empty())
+      return;
+    auto module = model_.Module(cluster.modules[0], 0);
+    if (!module) return;  // told by whoever shows the module
+    const hlo::Module& m = **module;
+    int64_t in = 0;
+    for (hlo::InstructionId parameter : m.Parameters(m.entry_id())) {
+      if (!parameter.valid()) return;
+      in += m.shape(parameter).ByteSize().value_or(0);
+    }
+    cluster.bytes_in = in;
+    cluster.bytes_out = m.shape(m.entry().root).ByteSize().value_or(-1);
+  }
+
   const DumpModel& model_;
   std::shared_ptr<TensorFlowSummary> summary_ = std::make_shared<TensorFlowSummary>();
   std::map<std::string, TensorFlowCluster> clusters_;
-  std::map<std::tuple<std::string, std::string, std::string>, TensorFlowNode> unclustered_;
+  std::map<std::string, MarkingRun, std::less<>> runs_;  // by the graph they marked
+  std::set<std::string> devices_;
+  std::set<std::pair<std::string, std::string>> in_functions_;
+  bool marked_ = true;
 };
 
 }  // namespace

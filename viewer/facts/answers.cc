@@ -471,11 +471,16 @@ std::string OutsideText(const dump::TensorFlowSummary& summary) {
 }
 
 std::vector<OutsideNodes> OutsideTable(const dump::TensorFlowSummary& summary) {
-  std::map<std::pair<std::string, std::string>, std::vector<std::string>> groups;
-  for (const dump::TensorFlowNode& node : summary.unclustered)
-    groups[{node.reason, node.op}].push_back(node.name);
+  std::map<std::pair<std::string_view, std::string_view>, OutsideNodes> groups;
+  for (const dump::TensorFlowNode& node : summary.unclustered) {
+    OutsideNodes& row = groups[{node.reason, node.op}];
+    row.reason = node.reason;
+    row.op = node.op;
+    row.fix = node.fix;
+    row.names.push_back(node.name);
+  }
   std::vector<OutsideNodes> rows;
-  for (auto& [key, names] : groups) rows.push_back({key.first, key.second, std::move(names)});
+  for (auto& [key, row] : groups) rows.push_back(std::move(row));
   std::ranges::stable_sort(rows, std::greater(),
                            [](const OutsideNodes& row) { return row.names.size(); });
   return rows;

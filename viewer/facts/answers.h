@@ -12,8 +12,8 @@
 #include "core/debug/align/pass_changes.h"
 #include "core/dump/dump_model.h"
 #include "viewer/commands/commands.h"
-#include "viewer/model/context.h"
 #include "viewer/facts/module_facts.h"
+#include "viewer/model/context.h"
 #include "viewer/model/pending.h"
 #include "viewer/model/selection.h"
 
@@ -55,6 +55,7 @@ std::string OutsideText(const dump::TensorFlowSummary& summary);
 // Nodes in none of the clusters, by reason and operation, most nodes first.
 struct OutsideNodes {
   std::string reason, op;  // reason: empty where nothing is known
+  std::string fix;         // what would change it; empty: nothing does
   std::vector<std::string> names;
 };
 std::vector<OutsideNodes> OutsideTable(const dump::TensorFlowSummary& summary);

@@ -556,7 +556,8 @@ class HomeView : public View {
       ImGui::PopID();
     }
     if (shown == 0)
-      Label(frame.theme, Color::kGood, "nothing: the dump has everything that the compiler can write");
+      Label(frame.theme, Color::kGood,
+            "nothing: the dump has everything that the compiler can write");
   }
 
   static void DrawTensorFlow(Frame& frame) {
@@ -578,7 +579,8 @@ class HomeView : public View {
     ImGui::TableSetupColumn("reason", ImGuiTableColumnFlags_WidthStretch, 2.0F);
     ImGui::TableSetupColumn("names", ImGuiTableColumnFlags_WidthStretch, 0.6F);
     static constexpr std::array kHelp = {"nodes", "operation of TensorFlow",
-                                         "why they are in no cluster", "names of the nodes"};
+                                         "why they are in no cluster, and what would change it",
+                                         "names of the nodes"};
     HeaderRow(kHelp);
     for (size_t i = 0; i < std::min(kMost, rows.size()); ++i) DrawOutside(frame, rows[i]);
     ImGui::EndTable();
@@ -595,7 +597,9 @@ class HomeView : public View {
     FittedLabel(row.op);
     ImGui::PushStyleColor(ImGuiCol_Text, frame.theme[Color::kTextSecondary]);
     ImGui::TableNextColumn();
-    FittedLabel(row.reason.empty() ? "reason unknown" : row.reason);
+    std::string reason = row.reason.empty() ? "reason unknown" : row.reason;
+    if (!row.fix.empty()) reason += "; fix: " + row.fix;
+    FittedLabel(reason);
     ImGui::TableNextColumn();
     std::string names;
     for (const std::string& name : row.names) {

@@ -6,6 +6,7 @@
 #include <cstring>
 #include <span>
 
+#include "core/dump/readers/graph_sniff.h"
 #include "core/hlo/proto/proto.h"
 #include "core/hlo/text/text.h"
 
@@ -143,6 +144,28 @@ FileKind SniffText(std::string_view bytes) {
   return SniffTextProto(text);
 }
 
+// "I0000 00:00:1795667464.650349   27410 file.cc:12] ", "2026-01-01 00:00:00.1: I file.cc:12] ".
+bool IsLogLine(std::string_view line) {
+  const size_t end = line.find("] ");
+  if (end == std::string_view::npos || end == 0 || line[end - 1] < '0' || line[end - 1] > '9')
+    return false;
+  const size_t colon = line.rfind(':', end);
+  if (colon == std::string_view::npos) return false;
+  const std::string_view place = line.substr(0, colon);
+  return place.ends_with(".cc") || place.ends_with(".h") || place.ends_with(".cpp");
+}
+
+// What frameworks write of themselves: lines of a log, or a traceback of Python.
+bool LooksLikeLog(std::string_view text) {
+  if (text.find("Traceback (most recent call last):") != std::string_view::npos) return true;
+  while (!text.empty()) {
+    const size_t end = std::min(text.find('\n'), text.size());
+    if (IsLogLine(text.substr(0, end))) return true;
+    text.remove_prefix(std::min(end + 1, text.size()));
+  }
+  return false;
+}
+
 // A zip file whose first member is called as the manifest of a bundle is.
 bool LooksLikeBundle(std::string_view bytes) {
   constexpr size_t kNameAt = 30;  // behind the local header
@@ -159,6 +182,7 @@ bool IsText(FileKind kind) {
   switch (kind) {
     case FileKind::kEmpty:
     case FileKind::kHloProto:
+    case FileKind::kTensorFlowGraphProto:
     case FileKind::kMlirBytecode:
     case FileKind::kObject:
     case FileKind::kNpy:
@@ -177,14 +201,17 @@ FileKind Sniff(std::string_view bytes, bool complete) {
   for (const Mark& mark : kMarks) {
     if (bytes.starts_with(mark.text)) return mark.kind;
   }
-  if (LooksLikeText(bytes)) {
+  const bool text = LooksLikeText(bytes);
+  if (text) {
     FileKind kind = SniffText(bytes);
     if (kind != FileKind::kText) return kind;
+    if (LooksLikeLog(bytes)) return FileKind::kLog;
   } else if (hlo::LooksLikeHloText(bytes)) {
     return FileKind::kHloText;  // HLO text with a stray control byte: its reader says where
   }
+  if (!text && LooksLikeGraphWire(bytes)) return FileKind::kTensorFlowGraphProto;
   if (complete && hlo::SniffProto(std::as_bytes(std::span(bytes)))) return FileKind::kHloProto;
-  return LooksLikeText(bytes) ? FileKind::kText : FileKind::kUnknown;
+  return text ? FileKind::kText : FileKind::kUnknown;
 }
 
 }  // namespace hloscope::dump

@@ -1,0 +1,79 @@
+// `hloscope explain`: error texts, tracebacks and logs of frameworks in plain words.
+#include <fmt/format.h>
+
+#include <filesystem>
+
+#include "app/command.h"
+#include "app/output.h"
+#include "app/reports/error_report.h"
+#include "core/base/file.h"
+#include "core/dump/dump_model.h"
+#include "core/dump/logged_errors.h"
+
+namespace hloscope::app {
+namespace {
+
+class ExplainCommand : public Command {
+ public:
+  std::vector<OptionSpec> Options() override {
+    return {
+        {.name = "files",
+         .target = &files_,
+         .help = "error texts, tracebacks or logs; dump directories with logs; - is standard input",
+         .value = "FILE",
+         .required = true}};
+  }
+
+  int Run(const Context& context) override {
+    int status = kGood;
+    int64_t found = 0;
+    for (const std::string& path : files_) {
+      std::error_code none;
+      const bool folder = path != "-" && std::filesystem::is_directory(path, none);
+      status = Worse(status, folder ? Folder(path, context, found) : File(path, context, found));
+    }
+    if (status != kGood || found > 0) return status;
+    PrintError(
+        fmt::format("explain: no error text in {} that hloscope knows (with the whole "
+                    "traceback or log it may find more)",
+                    files_.size() == 1 ? files_.front() : "these files"));
+    return kDiffers;
+  }
+
+ private:
+  static int File(const std::string& path, const Context& context, int64_t& found) {
+    auto file = FileView::Open(path, context.limits);
+    if (!file) return Fail(file.error());
+    int64_t left_out = 0;
+    const auto errors = dump::ExplainErrors(file->bytes(), kMost, &left_out);
+    for (const dump::ExplainedError& error : errors) Print(error, path, context);
+    if (left_out > 0) PrintError(fmt::format("{}: {} more errors are left out", path, left_out));
+    found += static_cast<int64_t>(errors.size());
+    return kGood;
+  }
+
+  static int Folder(const std::string& path, const Context& context, int64_t& found) {
+    auto model = dump::DumpModel::Open(path, context.limits);
+    if (!model) return Fail(model.error());
+    const dump::LoggedErrors logged = dump::ErrorsInLogs(**model);
+    for (const dump::LoggedError& error : logged.errors)
+      Print(error.error, (*model)->FullPath(error.file), context);
+    for (const std::string& warning : logged.warnings) PrintError("warning: " + warning);
+    found += static_cast<int64_t>(logged.errors.size());
+    return kGood;
+  }
+
+  static void Print(const dump::ExplainedError& error, const std::string& path,
+                    const Context& context) {
+    WriteOut(context.json ? ErrorJson(error, path) + "\n" : ErrorText(error, path, ""));
+  }
+
+  static constexpr size_t kMost = 200;
+  std::vector<std::string> files_;
+};
+
+}  // namespace
+
+std::unique_ptr<Command> MakeExplainCommand() { return std::make_unique<ExplainCommand>(); }
+
+}  // namespace hloscope::app

@@ -1,0 +1,55 @@
+#include "app/reports/error_report.h"
+
+#include <fmt/format.h>
+
+#include "core/base/text.h"
+
+namespace hloscope::app {
+
+std::string ErrorText(const dump::ExplainedError& error, std::string_view from,
+                      std::string_view indent) {
+  std::string place = error.file.empty() ? fmt::format("{}:{}", from, error.at_line)
+                                         : fmt::format("{}:{}", error.file, error.line);
+  std::string what;
+  if (!error.node.empty()) what += " node " + error.node;
+  if (!error.op.empty() && error.op != error.node) what += " (" + error.op + ")";
+  if (!error.device.empty()) what += " on " + error.device;
+  std::string out =
+      fmt::format("{}{}: {}{}{} {}\n", indent, place, error.kind, what.empty() ? ":" : ",",
+                  what.empty() ? "" : what + ":", error.reason);
+  if (!error.fix.empty()) out += fmt::format("{}  fix: {}\n", indent, error.fix);
+  for (const std::string& buffer : error.buffers)
+    out += fmt::format("{}  buffer {}\n", indent, buffer);
+  return EscapeForTerminal(out, LineBreaks::kKeep);
+}
+
+std::string ErrorJson(const dump::ExplainedError& error, std::string_view from) {
+  std::string out;
+  JsonWriter json(out);
+  WriteError(json, error, from);
+  return out;
+}
+
+void WriteError(JsonWriter& json, const dump::ExplainedError& error, std::string_view from) {
+  auto text = [&](std::string_view key, std::string_view value) {
+    json.Key(key);
+    value.empty() ? json.Null() : json.Value(value);
+  };
+  json.BeginObject().Field("kind", error.kind);
+  text("node", error.node);
+  text("op", error.op);
+  text("device", error.device);
+  text("file", error.file);
+  json.Key("line");
+  error.file.empty() ? json.Null() : json.Value(static_cast<int64_t>(error.line));
+  text("reason", error.reason);
+  text("fix", error.fix);
+  json.Key("buffers").BeginArray();
+  for (const std::string& buffer : error.buffers) json.Value(buffer);
+  json.EndArray()
+      .Field("in", from)
+      .Field("in_line", static_cast<int64_t>(error.at_line))
+      .EndObject();
+}
+
+}  // namespace hloscope::app

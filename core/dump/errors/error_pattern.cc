@@ -1,0 +1,72 @@
+#include "core/dump/errors/error_pattern.h"
+
+namespace hloscope::dump {
+namespace {
+
+constexpr size_t kMostInLine = 2'000, kMostBetween = 4'000, kMostKept = 400;  // bytes
+constexpr std::string_view kLines = "...";
+
+// The name of the gap that begins at text[0]; empty: "{" is a brace like any other.
+std::string_view GapAt(std::string_view text) {
+  if (!text.starts_with('{')) return {};
+  size_t end = text.find_first_not_of("abcdefghijklmnopqrstuvwxyz.", 1);
+  if (end == std::string_view::npos || end == 1 || text[end] != '}') return {};
+  return text.substr(1, end - 1);
+}
+
+}  // namespace
+
+ErrorPattern::ErrorPattern(std::string_view pattern) {
+  parts_.emplace_back();
+  while (!pattern.empty()) {
+    if (std::string_view name = GapAt(pattern); !name.empty()) {
+      parts_.push_back({{}, std::string(name)});
+      pattern.remove_prefix(name.size() + 2);
+    } else {
+      parts_.back().literal += pattern.front();
+      pattern.remove_prefix(1);
+    }
+  }
+}
+
+std::optional<Captures> ErrorPattern::Match(std::string_view text) const {
+  if (!text.starts_with(first())) return std::nullopt;
+  Captures captures;
+  size_t at = first().size();
+  for (size_t k = 1; k < parts_.size(); ++k) {
+    const Part& part = parts_[k];
+    const bool lines = part.name == kLines;
+    std::string_view rest = text.substr(at, lines ? kMostBetween : kMostInLine);
+    size_t end;
+    if (part.literal.empty()) {
+      end = std::min(rest.find('\n'), rest.size());
+    } else {
+      end = rest.find(part.literal);
+      if (end == std::string_view::npos) return std::nullopt;
+      if (!lines && rest.substr(0, end).find('\n') != std::string_view::npos) return std::nullopt;
+    }
+    if (!lines) {
+      const std::string_view value = rest.substr(0, std::min(end, kMostKept));
+      auto [known, is_new] = captures.try_emplace(part.name, value);
+      if (!is_new && known->second != value) return std::nullopt;
+    }
+    at += end + part.literal.size();
+  }
+  return captures;
+}
+
+std::string FillIn(std::string_view text, const Captures& captures) {
+  std::string out;
+  while (!text.empty()) {
+    if (std::string_view name = GapAt(text); !name.empty()) {
+      if (auto at = captures.find(name); at != captures.end()) out += at->second;
+      text.remove_prefix(name.size() + 2);
+    } else {
+      out += text.front();
+      text.remove_prefix(1);
+    }
+  }
+  return out;
+}
+
+}  // namespace hloscope::dump

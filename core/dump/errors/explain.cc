@@ -1,0 +1,232 @@
+#include "core/dump/errors/explain.h"
+
+#include <fmt/format.h>
+
+#include <map>
+#include <set>
+
+#include "core/dump/errors/error_pattern.h"
+#include "core/dump/errors/traceback.h"
+#include "core/dump/readers/line_reader.h"
+#include "core/dump/tensorflow/marking.h"
+
+namespace hloscope::dump {
+namespace {
+
+struct ErrorRow {
+  std::string_view kind;
+  ErrorPattern pattern;
+  std::string_view reason, fix;
+};
+
+const std::vector<ErrorRow>& Rows() {
+  static const std::vector<ErrorRow> rows = {
+#define ERROR_TEXT(kind, pattern, reason, fix) {kind, ErrorPattern(pattern), reason, fix},
+#include "core/dump/errors/error_texts.def"
+#undef ERROR_TEXT
+  };
+  return rows;
+}
+
+constexpr size_t kMostBuffers = 20, kMostBufferLines = 400;
+
+// "while/Reshape_3" may well be of the operation Reshape: TensorFlow names nodes so unless told
+// otherwise.
+std::string OperationOfName(std::string_view node) {
+  node.remove_prefix(node.rfind('/') == std::string_view::npos ? 0 : node.rfind('/') + 1);
+  const size_t end = node.find_last_not_of("0123456789");
+  if (end != std::string_view::npos && end + 1 < node.size() && node[end] == '_')
+    node = node.substr(0, end);
+  TensorFlowNode probe;
+  probe.op = node;
+  std::string evidence;
+  return FindXlaKernel(probe, evidence) == KernelState::kThere ? probe.op : "";
+}
+
+// Why XLA does not compile the operation, by the tables of the marking pass. `next` is the line
+// behind, which tells the attributes where a kernel is there for others.
+void ExplainOperation(ExplainedError& error, std::string_view next) {
+  TensorFlowNode node;
+  node.op = error.op;
+  std::string evidence;
+  const bool types =
+      next.find("(OpKernel was found, but attributes didn't match)") != std::string_view::npos;
+  OutsideReason why = NoKernelReason(node);
+  const bool there = FindXlaKernel(node, evidence) != KernelState::kNone;
+  if (types || there) why = OutsideReason::kElementType;
+  if (types && next.find("DT_STRING") != std::string_view::npos) why = OutsideReason::kString;
+  error.reason = SentenceOf(why);
+  error.fix = FixOf(why);
+  if (why == OutsideReason::kNoKernel || why == OutsideReason::kDynamicShape ||
+      why == OutsideReason::kUniqueSize)
+    error.reason = fmt::format("XLA has no kernel for {}", error.op);
+  if (why != OutsideReason::kElementType && why != OutsideReason::kPython)
+    error.fix = fmt::format("keep {} outside the function with jit_compile=True{}", error.op,
+                            why == OutsideReason::kNoKernel ? ", or replace it" : "");
+  if (types)
+    error.reason +=
+        fmt::format(" ({})", Between(next, "Requested Attributes: ", "){{").substr(0, 200));
+}
+
+class Explainer {
+ public:
+  Explainer(std::string_view text, size_t most) : text_(text), most_(most) {
+    LineReader reader(text);
+    std::string_view line;
+    while (reader.Next(line)) lines_.push_back(line);
+  }
+
+  std::vector<ExplainedError> Run(int64_t* left_out) {
+    for (size_t k = 0; k < lines_.size(); ++k) Line(k);
+    DropVague();
+    if (left_out != nullptr) *left_out = left_out_;
+    return std::move(errors_);
+  }
+
+ private:
+  void Line(size_t k) {
+    for (const ErrorRow& row : Rows()) {
+      const size_t at = lines_[k].find(row.pattern.first());
+      if (at == std::string_view::npos) continue;
+      const size_t begin = static_cast<size_t>(lines_[k].data() - text_.data()) + at;
+      auto captures = row.pattern.Match(text_.substr(begin));
+      if (!captures) continue;
+      const std::string node = Add(row, *captures, k);
+      if (row.kind == "unsupported_op") AddOthers(row, k, node);
+      return;
+    }
+  }
+
+  // TensorFlow lists all that it cannot compile in one message.
+  void AddOthers(const ErrorRow& row, size_t k, std::string_view first) {
+    static const ErrorPattern other(
+        "No registered '{op}' OpKernel for {device} devices compatible with node {{node {node}}}");
+    std::string_view line = lines_[k];
+    for (size_t at = line.find(other.first()); at != std::string_view::npos;
+         at = line.find(other.first(), at + 1)) {
+      auto captures = other.Match(line.substr(at));
+      if (captures && captures->find("node")->second != first) Add(row, *captures, k);
+    }
+  }
+
+  // The node that the error is about, "" if it names none.
+  std::string Add(const ErrorRow& row, const Captures& captures, size_t k) {
+    ExplainedError error;
+    error.kind = row.kind;
+    auto take = [&](std::string_view name, std::string& into) {
+      if (auto at = captures.find(name); at != captures.end()) into = at->second;
+    };
+    take("node", error.node);
+    take("op", error.op);
+    take("device", error.device);
+    if (error.node.empty()) error.node = NodeBehind(k);
+    if (error.op.empty() && !error.node.empty()) error.op = OperationOfName(error.node);
+    if (error.op.empty()) error.op = Between(lines_[k], "[Op:", "]");
+    if (error.op.starts_with("__inference_") || error.op.starts_with("__forward_"))
+      error.op.clear();
+    SourceLine source = FindSourceLine(lines_, k);
+    error.file = std::move(source.file);
+    error.line = source.line;
+    error.at_line = static_cast<int32_t>(k + 1);
+    if (row.reason.empty()) {
+      ExplainOperation(error, k + 1 < lines_.size() ? lines_[k + 1] : std::string_view());
+    } else {
+      error.reason = FillIn(row.reason, captures);
+      error.fix = FillIn(row.fix, captures);
+    }
+    if (error.kind == "out_of_memory") ReadBuffers(k, error);
+    std::string node = error.node;
+    if (IsKnown(error)) return node;
+    if (errors_.size() < most_) {
+      errors_.push_back(std::move(error));
+    } else {
+      ++left_out_;
+    }
+    return node;
+  }
+
+  // Logs and tracebacks say the same several times, some of them without the source line.
+  bool IsKnown(const ExplainedError& error) {
+    const std::string what =
+        fmt::format("{}\n{}\n{}\n{}", error.kind, error.node, error.op, error.reason);
+    auto [at, is_new] = seen_.try_emplace(what, errors_.size());
+    if (is_new) return false;
+    if (at->second >= errors_.size()) return true;  // one of those left out
+    ExplainedError& known = errors_[at->second];
+    if (known.file.empty()) {
+      known.file = error.file;
+      known.line = error.line;
+      if (known.buffers.empty()) known.buffers = error.buffers;
+      return true;
+    }
+    if (error.file.empty() || (error.file == known.file && error.line == known.line)) return true;
+    at->second = errors_.size();
+    return false;
+  }
+
+  // What is told again with a node or a source line needs no line without.
+  void DropVague() {
+    std::set<std::string> placed;
+    for (const ExplainedError& error : errors_) {
+      if (!error.file.empty() || !error.node.empty()) placed.insert(error.kind);
+    }
+    std::erase_if(errors_, [&](const ExplainedError& error) {
+      return error.file.empty() && error.node.empty() && error.op.empty() &&
+             error.buffers.empty() && placed.contains(error.kind);
+    });
+  }
+
+  // `[[{{node NAME}}]]` on one of the next lines.
+  std::string NodeBehind(size_t k) const {
+    constexpr size_t kMostLines = 12;
+    for (size_t n = k; n < lines_.size() && n < k + kMostLines; ++n) {
+      if (n > k && lines_[n].find("Traceback (most") != std::string_view::npos) break;
+      const std::string_view name = Between(lines_[n], "{{node ", "}}");
+      if (!name.empty()) return std::string(name);
+    }
+    return {};
+  }
+
+  // The list that XLA puts behind an error: "Buffer 1:", "Size: 4.00GiB", "Operator: …", "XLA
+  // Label: fusion", "Shape: f32[…]".
+  void ReadBuffers(size_t k, ExplainedError& error) const {
+    std::string size, operation, label, shape;
+    auto flush = [&] {
+      if (size.empty() || error.buffers.size() >= kMostBuffers) return;
+      std::string text = size;
+      for (const std::string& part : {shape, label}) text += part.empty() ? "" : " " + part;
+      if (!operation.empty()) text += " (" + operation + ")";
+      error.buffers.push_back(std::move(text));
+      size.clear(), operation.clear(), label.clear(), shape.clear();
+    };
+    for (size_t n = k + 1; n < lines_.size() && n < k + kMostBufferLines; ++n) {
+      std::string_view line = Trim(lines_[n]);
+      if (line.starts_with("Traceback (most")) break;
+      if (line.starts_with("Buffer ") && line.ends_with(':')) flush();
+      if (TakeWord(line, "Size: "))
+        size = line;
+      else if (TakeWord(line, "Operator: "))
+        operation = line;
+      else if (TakeWord(line, "XLA Label: "))
+        label = line;
+      else if (TakeWord(line, "Shape: "))
+        shape = line;
+    }
+    flush();
+  }
+
+  std::string_view text_;
+  size_t most_;
+  std::vector<std::string_view> lines_;
+  std::vector<ExplainedError> errors_;
+  std::map<std::string, size_t> seen_;  // what was told, and the position of its error
+  int64_t left_out_ = 0;
+};
+
+}  // namespace
+
+std::vector<ExplainedError> ExplainErrors(std::string_view text, size_t most, int64_t* left_out) {
+  return Explainer(text, most).Run(left_out);
+}
+
+}  // namespace hloscope::dump

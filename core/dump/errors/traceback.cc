@@ -1,0 +1,85 @@
+#include "core/dump/errors/traceback.h"
+
+#include <charconv>
+#include <optional>
+
+#include "core/dump/readers/line_reader.h"
+
+namespace hloscope::dump {
+namespace {
+
+constexpr size_t kMostAfter = 60, kMostBefore = 400;  // lines
+
+// Python's and the frameworks' own files.
+bool IsOfFramework(std::string_view file) {
+  for (std::string_view part : {"site-packages/", "dist-packages/", "lib/python3", "<frozen ",
+                                "<string>", "<__array_function__", "__autograph_generated_file",
+                                "site-packages\\", "/tensorflow/python/", "/jax/_src/"}) {
+    if (file.find(part) != std::string_view::npos) return true;
+  }
+  return false;
+}
+
+// `  File "train.py", line 12, in step`
+std::optional<SourceLine> FrameOf(std::string_view line) {
+  line = TrimStart(line);
+  if (!TakeWord(line, "File \"")) return std::nullopt;
+  const size_t end = line.find("\", line ");
+  if (end == std::string_view::npos) return std::nullopt;
+  std::string_view number = line.substr(end + 8);
+  const auto value = TakeNumber(number);
+  if (!value || *value < 0 || *value > INT32_MAX) return std::nullopt;
+  return SourceLine{std::string(line.substr(0, end)), static_cast<int32_t>(*value)};
+}
+
+bool BeginsTrace(std::string_view line) {
+  return line.find("The op is created at:") != std::string_view::npos ||
+         line.find("Stack trace for op definition:") != std::string_view::npos;
+}
+
+// The last frame of the user's in the trace that begins behind line `start`.
+SourceLine LastOfTrace(const std::vector<std::string_view>& lines, size_t start) {
+  SourceLine found;
+  for (size_t k = start; k < lines.size() && k < start + kMostAfter; ++k) {
+    auto frame = FrameOf(lines[k]);
+    if (!frame) break;
+    if (!IsOfFramework(frame->file)) found = *std::move(frame);
+  }
+  return found;
+}
+
+// "(defined @ train.py:12)"
+SourceLine DefinedAt(std::string_view line) {
+  const std::string_view place = Between(line, "(defined @ ", ")");
+  const size_t colon = place.rfind(':');
+  if (colon == std::string_view::npos) return {};
+  std::string_view number = place.substr(colon + 1);
+  const auto value = TakeNumber(number);
+  if (!value || *value < 0 || *value > INT32_MAX) return {};
+  return {std::string(place.substr(0, colon)), static_cast<int32_t>(*value)};
+}
+
+}  // namespace
+
+SourceLine FindSourceLine(const std::vector<std::string_view>& lines, size_t error) {
+  for (size_t k = error; k < lines.size() && k < error + kMostAfter; ++k) {
+    if (k > error && lines[k].find("Traceback (most recent call last)") != std::string_view::npos)
+      break;
+    if (!BeginsTrace(lines[k])) continue;
+    SourceLine found = LastOfTrace(lines, k + 1);
+    if (!found.file.empty()) return found;
+  }
+  // Up to the beginning of the traceback the frames come in the order of the calls.
+  SourceLine found;
+  for (size_t k = error; k-- > 0 && error - k < kMostBefore;) {
+    if (lines[k].find("Traceback (most recent call last)") != std::string_view::npos) break;
+    auto frame = FrameOf(lines[k]);
+    if (frame && !IsOfFramework(frame->file)) {
+      found = *std::move(frame);
+      break;
+    }
+  }
+  return found.file.empty() ? DefinedAt(lines[error]) : found;
+}
+
+}  // namespace hloscope::dump

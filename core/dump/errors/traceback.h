@@ -1,0 +1,21 @@
+// Source lines of Python in tracebacks and in TensorFlow's stack traces of operations.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace hloscope::dump {
+
+struct SourceLine {
+  std::string file;  // empty: none
+  int32_t line = 0;
+};
+
+// The line of the user's own code in which the operation of an error was made: `lines[error]` is
+// the line of the text with the error. First what the error itself lists behind it, then the
+// traceback before it.
+SourceLine FindSourceLine(const std::vector<std::string_view>& lines, size_t error);
+
+}  // namespace hloscope::dump

@@ -1,0 +1,28 @@
+#include "core/dump/logged_errors.h"
+
+#include <fmt/format.h>
+
+namespace hloscope::dump {
+
+LoggedErrors ErrorsInLogs(const DumpModel& model) {
+  LoggedErrors logged;
+  constexpr size_t kMost = 50;  // of one file
+  for (size_t k = 0; k < model.files().size(); ++k) {
+    const FileEntry& file = model.files()[k];
+    if (file.role != FileRole::kRunLog) continue;
+    auto text = model.OpenFile(static_cast<int32_t>(k));
+    if (!text) {
+      logged.warnings.push_back(text.error().ToString());
+      continue;
+    }
+    int64_t left_out = 0;
+    for (ExplainedError& error : ExplainErrors(text->bytes(), kMost, &left_out))
+      logged.errors.push_back({static_cast<int32_t>(k), std::move(error)});
+    if (left_out > 0)
+      logged.warnings.push_back(
+          fmt::format("{}: {} more errors, see `hloscope explain`", file.path, left_out));
+  }
+  return logged;
+}
+
+}  // namespace hloscope::dump

@@ -1,0 +1,68 @@
+#include "core/dump/tensorflow_borders.h"
+
+#include <algorithm>
+
+#include "core/base/checked.h"
+#include "core/dump/tensorflow/graph_edges.h"
+
+namespace hloscope::dump {
+namespace {
+
+// Attributes that hold the type of a result, the most telling first.
+constexpr std::string_view kResultTypes[] = {"DstT", "out_type", "output_type",
+                                             "Tout", "dtype",    "T"};
+
+// Their results are of another type than their attribute T.
+bool GivesBooleans(std::string_view op) {
+  constexpr std::string_view kOperations[] = {"Less",     "LessEqual",  "Greater", "GreaterEqual",
+                                              "Equal",    "NotEqual",   "IsNan",   "IsInf",
+                                              "IsFinite", "LogicalNot", "All",     "Any"};
+  return std::ranges::find(kOperations, op) != std::end(kOperations);
+}
+
+int32_t ResultType(const TensorFlowNode& node, int32_t slot) {
+  if (GivesBooleans(node.op)) return 10;
+  for (std::string_view key : kResultTypes) {
+    std::vector<int32_t> types;
+    for (const auto& [attribute, type] : node.types) {
+      if (attribute == key) types.push_back(type);
+    }
+    if (types.size() == 1 && slot == 0) return types.front();
+    if (static_cast<size_t>(slot) < types.size()) return types[static_cast<size_t>(slot)];
+  }
+  return 0;
+}
+
+int64_t BytesOf(const TensorFlowNode& node, int32_t slot, int32_t type) {
+  const int64_t bits = TensorFlowTypeBits(type);
+  if (bits == 0 || static_cast<size_t>(slot) >= node.shapes.size()) return -1;
+  const auto& shape = node.shapes[static_cast<size_t>(slot)];
+  if (!shape) return -1;
+  int64_t bytes = bits / 8;
+  for (int64_t size : *shape) {
+    if (size < 0 || __builtin_mul_overflow(bytes, size, &bytes)) return -1;
+  }
+  return bytes;
+}
+
+}  // namespace
+
+std::vector<ClusterBorder> FindBorders(const TensorFlowGraph& graph) {
+  std::vector<ClusterBorder> borders;
+  const GraphEdges edges(graph);
+  for (int32_t n : edges.main()) {
+    const TensorFlowNode& to = graph.nodes[static_cast<size_t>(n)];
+    for (const GraphEdge& edge : edges.inputs(n)) {
+      if (edge.node < 0 || edge.slot < 0) continue;
+      const TensorFlowNode& from = graph.nodes[static_cast<size_t>(edge.node)];
+      if (from.cluster == to.cluster) continue;
+      ClusterBorder border{from.name, to.name, from.cluster, to.cluster, from.device, to.device};
+      border.type = ResultType(from, edge.slot);
+      border.bytes = BytesOf(from, edge.slot, border.type);
+      borders.push_back(std::move(border));
+    }
+  }
+  return borders;
+}
+
+}  // namespace hloscope::dump

@@ -1,0 +1,144 @@
+// Error texts of frameworks explained: real ones of TensorFlow 2.21 (tests/dump/errors), and others
+// that people paste.
+#include "core/dump/errors/explain.h"
+
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <fstream>
+#include <random>
+#include <sstream>
+
+namespace hloscope::dump {
+namespace {
+
+namespace fs = std::filesystem;
+
+std::string ReadError(std::string_view name) {
+  std::ifstream in(fs::path(HLOSCOPE_SOURCE_DIR) / "tests/dump/errors" /
+                   (std::string(name) + ".txt"));
+  std::stringstream text;
+  text << in.rdbuf();
+  return text.str();
+}
+
+struct Expected {
+  std::string_view file, kind, node, op;
+  int32_t line;
+  std::string_view reason;  // part of it
+};
+constexpr Expected kErrors[] = {
+#define EXPLAINED_ERROR(file, kind, node, op, line, reason) {file, kind, node, op, line, reason},
+#include "tests/dump/errors/expected.def"
+#undef EXPLAINED_ERROR
+};
+
+TEST(ExplainTest, MustCompileFailuresOfTensorFlow) {
+  for (const Expected& row : kErrors) {
+    const std::string text = ReadError(row.file);
+    ASSERT_FALSE(text.empty()) << row.file;
+    const auto errors = ExplainErrors(text);
+    ASSERT_FALSE(errors.empty()) << row.file;
+    const ExplainedError& error = errors.front();
+    EXPECT_EQ(error.kind, row.kind) << row.file;
+    EXPECT_EQ(error.node, row.node) << row.file;
+    EXPECT_EQ(error.op, row.op) << row.file;
+    EXPECT_EQ(error.line, row.line) << row.file << " " << error.file;
+    EXPECT_TRUE(error.file.ends_with("train.py")) << row.file << " " << error.file;
+    EXPECT_NE(error.reason.find(row.reason), std::string::npos) << row.file << ": " << error.reason;
+    EXPECT_FALSE(error.fix.empty()) << row.file;
+  }
+}
+
+struct Pasted {
+  std::string_view text, kind, part;
+};
+
+TEST(ExplainTest, TextsThatPeoplePaste) {
+  const Pasted rows[] = {
+      {"2020-12-18 17:04:12.5: I tensorflow/compiler/jit/xla_cpu_device.cc:41] Not creating XLA "
+       "devices, "
+       "tf_xla_enable_xla_devices not set\n",
+       "xla_devices", "no fault"},
+      {"jaxlib.xla_extension.XlaRuntimeError: RESOURCE_EXHAUSTED: Out of memory while trying to "
+       "allocate "
+       "68719476736 bytes.\n",
+       "out_of_memory", "68719476736"},
+      {"ptxas fatal   : Unsupported .version 8.4; current version is '7.8'\n", "ptxas_version",
+       "8.4"},
+      {"CUDA driver version is insufficient for CUDA runtime version\n", "driver_too_old", "older"},
+      {"E external/xla/xla/stream_executor/cuda/cuda_dnn.cc:534] Loaded runtime CuDNN library: "
+       "8.6.0 but source was "
+       "compiled with: 8.9.4.  CuDNN library needs\n",
+       "cudnn_version", "8.6.0"},
+      {"F rendezvous.cc:31] This thread has been waiting for `all-reduce.1` for 10 seconds and may "
+       "be stuck\n",
+       "collective_timeout", "all-reduce.1"},
+      {"RuntimeError: Unable to initialize backend 'cuda': FAILED_PRECONDITION: No visible GPU "
+       "devices.\n",
+       "no_backend", "No visible"},
+      {"Can't find libdevice directory ${CUDA_DIR}/nvvm/libdevice.\n", "libdevice_missing",
+       "library"},
+      {"tensorflow.python.framework.errors_impl.InvalidArgumentError: Input 1 to node `Reshape` "
+       "with op Reshape must "
+       "be a compile-time constant.\n",
+       "compile_time_constant", "input 1"},
+      {"XlaRuntimeError: UNIMPLEMENTED: Dynamic dimension on conv\n", "unimplemented", "conv"},
+  };
+  for (const Pasted& row : rows) {
+    const auto errors = ExplainErrors(row.text);
+    ASSERT_EQ(errors.size(), 1u) << row.text;
+    EXPECT_EQ(errors[0].kind, row.kind);
+    EXPECT_NE(errors[0].reason.find(row.part), std::string::npos) << errors[0].reason;
+    EXPECT_FALSE(errors[0].fix.empty());
+  }
+  EXPECT_TRUE(ExplainErrors("all is well\n").empty());
+}
+
+TEST(ExplainTest, BuffersOfAnOutOfMemoryReport) {
+  const auto errors = ExplainErrors(
+      "Traceback (most recent call last):\n  File \"/home/u/train.py\", line 7, in <module>\n    "
+      "step(x)\n"
+      "jaxlib.xla_extension.XlaRuntimeError: RESOURCE_EXHAUSTED: Out of memory while trying to "
+      "allocate 12 bytes.\n"
+      "BufferAssignment OOM Debugging.\nPeak buffers:\n\tBuffer 1:\n\t\tSize: 4.00GiB\n"
+      "\t\tOperator: op_name=\"jit(step)/dot\"\n\t\tXLA Label: fusion\n\t\tShape: "
+      "f32[1024,1048576]\n"
+      "\t\t==========================\n\n\tBuffer 2:\n\t\tSize: 1.00GiB\n\t\tXLA Label: "
+      "copy\n\t\tShape: f32[9]\n");
+  ASSERT_EQ(errors.size(), 1u);
+  EXPECT_EQ(errors[0].line, 7);
+  ASSERT_EQ(errors[0].buffers.size(), 2u);
+  EXPECT_EQ(errors[0].buffers[0], "4.00GiB f32[1024,1048576] fusion (op_name=\"jit(step)/dot\")");
+}
+
+TEST(ExplainTest, DamagedTextsAreSurvived) {
+  std::mt19937 random(7);
+  const char* more = std::getenv("HLOSCOPE_MUTATIONS");
+  const int count = more == nullptr ? 60 : std::atoi(more);
+  for (int k = 0; k < count; ++k) {
+    std::string text = ReadError(kErrors[static_cast<size_t>(k) % std::size(kErrors)].file);
+    for (uint32_t n = 0; n < 1 + random() % 5 && !text.empty(); ++n) {
+      const size_t at = random() % text.size();
+      switch (random() % 4) {
+        case 0:
+          text[at] = static_cast<char>(random());
+          break;
+        case 1:
+          text.erase(at, random() % 100);
+          break;
+        case 2:
+          text.insert(at, text.substr(random() % text.size(), random() % 300));
+          break;
+        default:
+          text.resize(at);
+          break;
+      }
+    }
+    for (const ExplainedError& error : ExplainErrors(text))
+      EXPECT_FALSE(error.reason.empty()) << text;
+  }
+}
+
+}  // namespace
+}  // namespace hloscope::dump
