@@ -203,7 +203,8 @@ class InfoCommand : public Command {
     if (!dump::IsModuleKind(dump::Sniff(file->bytes())) && profiler::IsTrace(file->bytes()))
       return Trace(*file, context);
     if (ShowOtherKind(*file, context)) return kGood;
-    if (dump::Sniff(file->bytes()) == dump::FileKind::kText) {
+    const dump::FileKind kind = dump::Sniff(file->bytes());
+    if (kind == dump::FileKind::kText || kind == dump::FileKind::kLog) {
       if (const auto status = ShowCompileLog(*file, context)) return *status;
     }
     Result<dump::LoadedModule> loaded = dump::LoadModule(*file, context.limits);
