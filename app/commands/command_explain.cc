@@ -41,6 +41,10 @@ class ExplainCommand : public Command {
   }
 
  private:
+  static int Fail(const Error& error) {
+    PrintError(error);
+    return ExitStatusOf(error);
+  }
   static int File(const std::string& path, const Context& context, int64_t& found) {
     auto file = FileView::Open(path, context.limits);
     if (!file) return Fail(file.error());

@@ -1,3 +1,4 @@
+// What an error text means, written down.
 #include "app/reports/error_report.h"
 
 #include <fmt/format.h>

@@ -1,3 +1,4 @@
+// The logs of a dump, one after another, explained.
 #include "core/dump/logged_errors.h"
 
 #include <fmt/format.h>

@@ -1,9 +1,10 @@
+// Edges of the main graph between a cluster and what is outside it, or in another.
 #include "core/dump/tensorflow_borders.h"
 
 #include <algorithm>
 
-#include "core/base/checked.h"
 #include "core/dump/tensorflow/graph_edges.h"
+#include "core/dump/tensorflow/known_shapes.h"
 
 namespace hloscope::dump {
 namespace {
@@ -33,11 +34,9 @@ int32_t ResultType(const TensorFlowNode& node, int32_t slot) {
   return 0;
 }
 
-int64_t BytesOf(const TensorFlowNode& node, int32_t slot, int32_t type) {
+int64_t BytesOf(const std::optional<std::vector<int64_t>>& shape, int32_t type) {
   const int64_t bits = TensorFlowTypeBits(type);
-  if (bits == 0 || static_cast<size_t>(slot) >= node.shapes.size()) return -1;
-  const auto& shape = node.shapes[static_cast<size_t>(slot)];
-  if (!shape) return -1;
+  if (bits == 0 || !shape) return -1;
   int64_t bytes = bits / 8;
   for (int64_t size : *shape) {
     if (size < 0 || __builtin_mul_overflow(bytes, size, &bytes)) return -1;
@@ -50,6 +49,7 @@ int64_t BytesOf(const TensorFlowNode& node, int32_t slot, int32_t type) {
 std::vector<ClusterBorder> FindBorders(const TensorFlowGraph& graph) {
   std::vector<ClusterBorder> borders;
   const GraphEdges edges(graph);
+  const auto shapes = KnownShapes(graph, edges);
   for (int32_t n : edges.main()) {
     const TensorFlowNode& to = graph.nodes[static_cast<size_t>(n)];
     for (const GraphEdge& edge : edges.inputs(n)) {
@@ -58,7 +58,12 @@ std::vector<ClusterBorder> FindBorders(const TensorFlowGraph& graph) {
       if (from.cluster == to.cluster) continue;
       ClusterBorder border{from.name, to.name, from.cluster, to.cluster, from.device, to.device};
       border.type = ResultType(from, edge.slot);
-      border.bytes = BytesOf(from, edge.slot, border.type);
+      const auto slot = static_cast<size_t>(edge.slot);
+      if (slot == 0) {
+        border.bytes = BytesOf(shapes[static_cast<size_t>(edge.node)], border.type);
+      } else if (slot < from.shapes.size()) {
+        border.bytes = BytesOf(from.shapes[slot], border.type);
+      }
       borders.push_back(std::move(border));
     }
   }

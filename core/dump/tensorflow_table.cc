@@ -74,14 +74,15 @@ class Together {
       std::vector<int32_t> files = FilesOfPoint(model_, point);
       if (files.empty()) continue;
       for (int32_t file : files) Add(file, point);
-      if (!clusters_.empty() || point.starts_with("mark")) break;
-      // Nobody marked these graphs. What they cannot hold is known, not what became of them.
-      marked_ = false;
+      // Nobody marked the others. What they cannot hold is known, not what became of them.
+      marked_ = !clusters_.empty() || point.starts_with("mark");
+      if (marked_) break;
       if (point == kPoints[3] || point.empty()) break;
       summary_->unclustered.clear();
       summary_->borders.clear();
     }
     if (!marked_) LeaveUnmarked();
+    if (marked_) AddDeclustered();
     // A cluster compiled without its graph here is still one.
     for (const ModuleEntry& module : model_.modules()) AddCompiled(module);
     for (auto& [name, cluster] : clusters_) {
@@ -149,6 +150,37 @@ class Together {
     }
     for (ClusterBorder& border : FindBorders(**graph))
       summary_->borders.push_back(std::move(border));
+  }
+
+  // Nodes that were marked and are in no cluster any more when the clusters are cut out.
+  void AddDeclustered() {
+    for (int32_t file : FilesOfPoint(model_, "encapsulate_subgraphs_before")) {
+      auto later = model_.TensorFlow(file);
+      if (!later) {
+        summary_->warnings.push_back(later.error().ToString());
+        continue;
+      }
+      std::map<std::string_view, const TensorFlowNode*> nodes;
+      for (const TensorFlowNode& node : (*later)->nodes) {
+        if (node.function.empty()) nodes.emplace(node.name, &node);
+      }
+      for (const auto& [name, cluster] : clusters_) {
+        // Graphs are numbered by themselves at each point, so the nodes tell which is which.
+        const bool same = std::ranges::any_of(cluster.members, [&](const std::string& member) {
+          auto at = nodes.find(member);
+          return at != nodes.end() && at->second->cluster == name;
+        });
+        if (!same) continue;
+        for (const std::string& member : cluster.members) {
+          auto at = nodes.find(member);
+          if (at == nodes.end() || !at->second->cluster.empty()) continue;
+          TensorFlowNode node = *at->second;
+          node.graph = file;
+          SetVerdict(node, {OutsideReason::kDeclustered, fmt::format("was marked for {}", name)});
+          summary_->unclustered.push_back(std::move(node));
+        }
+      }
+    }
   }
 
   // Of graphs that the marking pass did not see only that is known.

@@ -1,3 +1,4 @@
+// Patterns of error texts: gaps are as short as the text behind them allows.
 #include "core/dump/errors/error_pattern.h"
 
 namespace hloscope::dump {

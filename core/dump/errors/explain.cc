@@ -1,3 +1,4 @@
+// Each line of a text against the table of error texts; the first row that fits counts.
 #include "core/dump/errors/explain.h"
 
 #include <fmt/format.h>
@@ -28,6 +29,7 @@ const std::vector<ErrorRow>& Rows() {
   return rows;
 }
 
+constexpr int64_t kMostMatches = 20'000;  // lines looked at closely
 constexpr size_t kMostBuffers = 20, kMostBufferLines = 400;
 
 // "while/Reshape_3" may well be of the operation Reshape: TensorFlow names nodes so unless told
@@ -111,6 +113,10 @@ class Explainer {
 
   // The node that the error is about, "" if it names none.
   std::string Add(const ErrorRow& row, const Captures& captures, size_t k) {
+    if (++matches_ > kMostMatches) {
+      ++left_out_;
+      return {};
+    }
     ExplainedError error;
     error.kind = row.kind;
     auto take = [&](std::string_view name, std::string& into) {
@@ -220,7 +226,7 @@ class Explainer {
   std::vector<std::string_view> lines_;
   std::vector<ExplainedError> errors_;
   std::map<std::string, size_t> seen_;  // what was told, and the position of its error
-  int64_t left_out_ = 0;
+  int64_t left_out_ = 0, matches_ = 0;
 };
 
 }  // namespace

@@ -1,3 +1,4 @@
+// Frames of Python, the user's told from the frameworks'.
 #include "core/dump/errors/traceback.h"
 
 #include <charconv>

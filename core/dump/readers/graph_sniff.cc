@@ -1,3 +1,4 @@
+// A GraphDef has nodes with names and operations, which no other message of a dump has.
 #include "core/dump/readers/graph_sniff.h"
 
 #include <algorithm>
@@ -54,7 +55,8 @@ bool LooksLikeGraphWire(std::string_view bytes) {
       if (!LooksLikeNode(field.bytes)) return false;
       found = true;
       if (reader.Rest().size() < bytes.size() / 2) break;  // enough
-    } else if (field.tag != AsBytes(2) && field.tag != AsVarint(3) && field.tag != AsBytes(4)) {
+    } else if (field.tag != AsBytes(2) && field.tag != AsVarint(3) && field.tag != AsBytes(4) &&
+               field.tag != AsBytes(5)) {
       return false;
     }
   }

@@ -1,3 +1,4 @@
+// A GraphDef put together; names of types and devices.
 #include "core/dump/tensorflow/graph_builder.h"
 
 #include <fmt/format.h>

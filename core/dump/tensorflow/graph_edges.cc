@@ -1,3 +1,4 @@
+// Inputs of nodes resolved by name.
 #include "core/dump/tensorflow/graph_edges.h"
 
 #include <charconv>

@@ -22,11 +22,16 @@ class ReaderOfWire {
   void Graph(std::string_view bytes) {
     WireReader reader(bytes);
     WireField field;
+    bool whole = false;
     while (reader.Next(field)) {
       if (field.tag == AsBytes(1)) Node(field.bytes, false);
       if (field.tag == AsBytes(2)) Library(field.bytes);
+      if (field.tag == AsBytes(4)) whole = true;
     }
     Check(reader, "the graph is cut off or damaged");
+    if (!whole && !warned_)
+      builder_.Warn(
+          "the graph may be cut off: `versions`, which TensorFlow writes last, is missing");
   }
 
  private:

@@ -1,3 +1,4 @@
+// Lines of TensorFlow's log, told apart by the file that wrote them and by their first words.
 #include "core/dump/tensorflow/marking_log.h"
 
 #include <fmt/format.h>

@@ -56,6 +56,9 @@ class Unmerged {
           verdicts.emplace_back(n, at->second);
         else if (any)
           verdicts.emplace_back(n, *any);
+        else if (steps_ > kMostSteps)
+          verdicts.emplace_back(
+              n, OutsideVerdict{kUnknown, "the graph is too large to look for every way around"});
         else
           verdicts.emplace_back(n, TooSmall(n, members));
       }

@@ -1,0 +1,85 @@
+#!/usr/bin/env python3
+"""`hloscope explain` on files, standard input and folders, and what `info` says of TensorFlow's graphs and of logs.
+
+  explain_test.py HLOSCOPE TESTS/DUMP"""
+import json
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+import unittest
+
+HLOSCOPE, DATA = sys.argv[1], sys.argv[2]
+ERRORS = os.path.join(DATA, 'errors')
+GRAPHS = os.path.join(DATA, 'tensorflow')
+
+
+def run(*arguments, text=None):
+    done = subprocess.run([HLOSCOPE, *arguments], input=text, capture_output=True, text=True, timeout=120)
+    return done.returncode, done.stdout, done.stderr
+
+
+def objects(out):
+    return [json.loads(line) for line in out.splitlines()]
+
+
+class Explain(unittest.TestCase):
+    def test_an_object_an_error(self):
+        status, out, _ = run('explain', '--json', os.path.join(ERRORS, 'string_type.txt'))
+        error = objects(out)[0]
+        self.assertEqual(status, 0)
+        for key, value in dict(kind='unsupported_op', node='AsString', op='AsString', device='XLA_CPU_JIT', line=9).items():
+            self.assertEqual(error[key], value)
+        self.assertIn('strings', error['reason'])
+        self.assertIn('jit_compile', error['fix'])
+
+    def test_standard_input_and_words(self):
+        with open(os.path.join(ERRORS, 'grad_loop.txt'), encoding='utf-8') as f:
+            status, out, _ = run('explain', '-', text=f.read())
+        self.assertEqual(status, 0)
+        self.assertIn('train.py:233: tensor_array_size', out)
+        self.assertIn('fix: give tf.while_loop maximum_iterations', out)
+
+    def test_nothing_known(self):
+        status, out, err = run('explain', '--json', '-', text='all is well\n')
+        self.assertEqual((status, out), (1, ''))
+        self.assertIn('no error text', err)
+        self.assertEqual(run('explain', 'no/such/file')[0], 2)
+
+    def test_folder_and_info(self):
+        with tempfile.TemporaryDirectory() as folder:
+            shutil.copy(os.path.join(ERRORS, 'py_function.txt'), os.path.join(folder, 'run.log'))
+            status, out, _ = run('explain', '--json', folder)
+            self.assertEqual((status, objects(out)[0]['op']), (0, 'EagerPyFunc'))
+            report = objects(run('info', '--json', '--no-cache', folder)[1])[0]
+            self.assertEqual(report['errors'][0]['line'], 20)
+            self.assertIn('error ', run('info', os.path.join(folder, 'run.log'))[1])
+
+
+class Clusters(unittest.TestCase):
+    def test_nodes_reasons_and_borders(self):
+        report = objects(run('info', '--json', '--no-cache', os.path.join(GRAPHS, 'cycle'))[1])[0]['tensorflow']
+        nodes = {node['name']: node for node in report['unclustered']}
+        self.assertEqual((nodes['Exp']['kind'], nodes['Exp']['by_log']), ('cycle', True))
+        self.assertIn('EagerPyFunc', nodes['Exp']['evidence'])
+        self.assertEqual(nodes['EagerPyFunc']['kind'], 'python')
+        self.assertIn('TensorFlow operations', nodes['EagerPyFunc']['fix'])
+        out = run('info', '--no-cache', os.path.join(GRAPHS, 'stack'))[1]
+        self.assertIn('works on a stack', out)
+        self.assertIn('TensorFlow cluster cluster_0: 6 nodes', out)
+        self.assertIn('across the borders of clusters', out)
+
+    def test_a_cluster_without_its_graph_has_no_number(self):
+        with tempfile.TemporaryDirectory() as folder:
+            name = 'module_0000.cluster_7__XlaCompiledKernel_true__XlaNumConstantArgs_0_.1.before_optimizations.txt'
+            with open(os.path.join(folder, name), 'w', encoding='utf-8') as f:
+                f.write('HloModule cluster_7\n\nENTRY e {\n  ROOT p = f32[4] parameter(0)\n}\n')
+            cluster = objects(run('info', '--json', '--no-cache', folder)[1])[0]['tensorflow']['clusters'][0]
+            self.assertIsNone(cluster['nodes'])
+            self.assertEqual((cluster['bytes_in'], cluster['bytes_out']), (16, 16))
+            self.assertIn('nodes unknown', run('info', '--no-cache', folder)[1])
+
+
+if __name__ == '__main__':
+    unittest.main(argv=sys.argv[:1])
