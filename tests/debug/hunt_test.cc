@@ -99,6 +99,23 @@ ENTRY e {
   EXPECT_EQ(row->heading, "An integer divided by itself is one, also where it is zero");
   EXPECT_EQ(FindKnownFault(*divide, suspect, {FailureKind::kSignal, {"x"}, ""}, ""), nullptr);
 
+  // Of reductions that lose a NaN, those by maximum or minimum.
+  const auto reduce = [&](const std::string& by) {
+    return Parsed(
+        "HloModule m\nf {\n a = f32[] parameter(0)\n b = f32[] parameter(1)\n ROOT r = f32[] " +
+        by +
+        "(a, b)\n}\nENTRY e {\n x = f32[3] parameter(0)\n i = f32[] constant(1)\n"
+        " ROOT r = f32[] reduce(x, i), dimensions={0}, to_apply=f\n}");
+  };
+  const Failure lost{FailureKind::kDiffers, {"float nan in the reference"}, ""};
+  const auto largest = reduce("maximum"), product = reduce("multiply");
+  const auto heading = [&](const hlo::Module& m) {
+    const KnownFault* fault = FindKnownFault(m, SuspectOf(m), lost, "");
+    return fault == nullptr ? "" : fault->heading;
+  };
+  EXPECT_EQ(heading(*largest), "A reduction by maximum loses NaN");
+  EXPECT_NE(heading(*product), "A reduction by maximum loses NaN");
+
   // What kills the process on many elements is wrong on few.
   const auto bits = Parsed(R"(HloModule m
 ENTRY e {

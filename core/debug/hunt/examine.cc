@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 
 #include "core/debug/diverge/open_meaning.h"
 #include "core/debug/hunt/known_faults.h"
@@ -234,8 +235,15 @@ Examined Examine(const SmallFailure& small, const RunRequest& request,
   finding.instruction = BlamedInstruction(small, verdict);
   finding.failure = small.failure.text;
   finding.instructions = static_cast<int64_t>(small.smallest.module->instructions().size());
-  if (const KnownFault* row =
-          FindKnownFault(*small.smallest.module, small.suspect, small.failure, finding.pass)) {
+  const bool is_of_xla = std::ranges::any_of(
+      std::array{request.platform, request.reference_platform}, [](const std::string& name) {
+        const replay::PlatformRow* row = replay::FindPlatform(name);
+        return row == nullptr || row->Has(replay::kNeedsPlugin) || row->Has(replay::kNeedsPython);
+      });
+  const KnownFault* row = !is_of_xla ? nullptr
+                                     : FindKnownFault(*small.smallest.module, small.suspect,
+                                                      small.failure, finding.pass);
+  if (row != nullptr) {
     finding.known = row->heading;
     finding.page = row->page;
   }

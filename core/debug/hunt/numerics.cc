@@ -80,6 +80,7 @@ struct Numbers {
   double largest = 1;  // of the finite ones
   bool all_finite = true;
 
+  void AddUpTo(int64_t count) { largest = std::max(largest, static_cast<double>(count)); }
   void Add(const Literal& literal) {
     const ElementType type = literal.shape().element_type();
     if (!hlo::IsFloat(type) && !hlo::IsComplex(type)) return;
@@ -98,6 +99,7 @@ Numbers NumbersOf(const SmallFailure& small) {
   for (const Literal& argument : small.smallest.arguments) numbers.Add(argument);
   const hlo::Module& module = *small.smallest.module;
   for (const hlo::Instruction& i : module.instructions()) {
+    if (i.opcode == Opcode::kIota) numbers.AddUpTo(module[i.shape].ElementCount().value_or(0));
     const auto* literal = module.Get<Literal>(i, hlo::AttributeKey::kConstantValue);
     if (literal != nullptr) numbers.Add(*literal);
   }
@@ -162,18 +164,34 @@ double LargestError(const RunReport& report) {
   return largest;
 }
 
+// How many numbers it multiplies, in an order that is its own; 1: it does not.
+double Factors(const hlo::Module& module, hlo::InstructionId id) {
+  for (const hlo::ComputationId called : module.CalledComputations(module[id])) {
+    const hlo::Computation& c = module[called];
+    for (uint32_t k = 0; k < c.instruction_count; ++k) {
+      if (module[hlo::InstructionId(c.first_instruction + k)].opcode != Opcode::kMultiply) continue;
+      return static_cast<double>(module.shape(module.operands(id)[0]).ElementCount().value_or(1));
+    }
+  }
+  return 1;
+}
+
 // What sums of such terms may be off by, or overflow to, depends on their order alone.
 std::string ExplanationByTerms(const SmallFailure& small, double error) {
   constexpr double kTerms = 4096, kRoundings = 64;
-  int multiplied = 1;
+  double multiplied = 1, factors = 1;
   for (const hlo::InstructionId id : small.suspect.instructions) {
     const Opcode opcode = (*small.smallest.module)[id].opcode;
+    if (opcode == Opcode::kIota) continue;
     if (!AddsUp(opcode)) return "";
     multiplied += Multiplies(opcode) ? 1 : 0;
+    factors = std::max(factors, Factors(*small.smallest.module, id));
   }
   const double term = std::pow(NumbersOf(small).largest, multiplied);
+  const double product = std::pow(NumbersOf(small).largest, factors);
   const Precision precision = PrecisionOf(small);
-  if (IsNonFinite(small.failure)) return term * kTerms >= precision.most ? "overflow" : "";
+  if (IsNonFinite(small.failure))
+    return std::max(product, term) * kTerms >= precision.most ? "overflow" : "";
   const bool is_within = error <= kRoundings * precision.step * term;
   return is_within ? std::string(KeyOf(Cause::kIllConditioned)) : "";
 }
