@@ -156,7 +156,8 @@ std::string OutsideText(const std::vector<dump::TensorFlowNode>& nodes) {
   };
   std::map<std::string_view, Group> reasons;
   for (const dump::TensorFlowNode& node : nodes) {
-    Group& group = reasons[node.reason.empty() ? "the graphs give no reason" : node.reason];
+    Group& group =
+        reasons[node.reason.empty() ? "the graphs give no reason" : std::string_view(node.reason)];
     if (group.evidence.empty()) group.evidence = node.evidence;
     group.fix = node.fix;
     group.names.push_back(node.name);
