@@ -197,8 +197,9 @@ std::string TensorFlowText(const dump::DumpModel& model, const dump::TensorFlowS
     out += OutsideText(tf.unclustered);
   }
   if (!tf.in_functions.empty()) {
-    out += fmt::format("  {} of functions that XLA cannot compile:\n",
-                       Counted(tf.in_functions.size(), "node"));
+    out += fmt::format(
+        "  {} that keep their function out of clusters (jit_compile=True may compile it):\n",
+        Counted(tf.in_functions.size(), "node"));
     out += OutsideText(tf.in_functions);
   }
   out += BordersText(tf.borders);
