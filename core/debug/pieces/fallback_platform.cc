@@ -202,6 +202,11 @@ class FallbackPlatform : public replay::Platform {
     if (error.error_class == ErrorClass::kEnvironment && reason == FallbackReason::kNone) {
       return std::unexpected(std::move(error));  // no plugin, no library: no instruction's fault
     }
+    // Kernels of a dump are those of the whole module: parts of it have none.
+    const replay::PlatformRow* const row = replay::FindPlatform(name());
+    if (row != nullptr && row->Has(replay::kRunsDumps) && options.gpu_target.empty()) {
+      return std::unexpected(std::move(error));
+    }
     if (IsUnpartitioned(*module, options)) return std::unexpected(std::move(error));
     const RefusalSearch::Load load =
         [&](const std::shared_ptr<const Module>& part) -> Result<std::optional<Error>> {
