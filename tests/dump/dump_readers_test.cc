@@ -217,7 +217,7 @@ TEST(BufferReaderTest, ReadsTextAndFindsThePeak) {
 
 TEST(TensorFlowGraphTest, NamesClustersAndReasons) {
   auto node = [](const std::string& name, const std::string& op, const std::string& attribute) {
-    return "node {\n  name: \"" + name + "\"\n  op: \"" + op + "\"\n  device: \"/d:CPU:0\"\n" +
+    return "node {\n  name: \"" + name + "\"\n  op: \"" + op + "\"\n  device: \"/device:CPU:0\"\n" +
            attribute + "}\n";
   };
   auto attribute = [](const std::string& key, const std::string& value) {
@@ -234,10 +234,10 @@ TEST(TensorFlowGraphTest, NamesClustersAndReasons) {
   EXPECT_EQ(graph->nodes[0].cluster, "cluster_0");
   EXPECT_NE(graph->nodes[1].reason.find("Python"), std::string::npos);
   EXPECT_NE(graph->nodes[2].reason.find("strings"), std::string::npos);
-  EXPECT_EQ(graph->nodes[3].reason, "") << "nothing is known";
+  EXPECT_EQ(graph->nodes[3].reason, "XLA has no kernel for this operation");
   EXPECT_EQ(graph->nodes[4].function, "f");
   ASSERT_EQ(graph->clusters.size(), 1u);
-  EXPECT_EQ(graph->clusters[0].devices, (std::vector<std::string>{"/d:CPU:0"}));
+  EXPECT_EQ(graph->clusters[0].devices, (std::vector<std::string>{"/device:CPU:0"}));
   EXPECT_FALSE(ReadTensorFlowGraph("just words\n", Limits{}));
   std::string deep;
   for (int k = 0; k < 10'000; ++k) deep += "node {\n";
