@@ -164,7 +164,7 @@ class LinkedCode::Linker {
   Status Fill(const Relocatable::Relocation& each) {
     const Relocatable::Symbol& symbol = object_.symbols[each.symbol];
     const bool is_foreign = symbol.section == Relocatable::kUndefined;
-    std::byte* const place = SectionAt(each.section) + each.offset;
+    const uint64_t place = AddressOf(SectionAt(each.section)) + each.offset;  // Write looks at it
     const auto addend = static_cast<uint64_t>(each.addend);
     switch (each.kind) {
       case R_X86_64_64: {
@@ -177,15 +177,14 @@ class LinkedCode::Linker {
         const uint64_t target =
             is_foreign ? AddressOf(memory_.At(Memory::kCode, entries_[each.symbol].jump))
                        : AddressOf(SymbolAt(symbol));
-        return Write(each, static_cast<int64_t>(target + addend - AddressOf(place)),
-                     sizeof(int32_t));
+        return Write(each, static_cast<int64_t>(target + addend - place), sizeof(int32_t));
       }
       case R_X86_64_GOTPCREL:
       case R_X86_64_GOTPCRELX:
       case R_X86_64_REX_GOTPCRELX: {
         if (!is_foreign) break;
         const std::byte* entry = memory_.At(Memory::kConstants, entries_[each.symbol].address);
-        return Write(each, static_cast<int64_t>(AddressOf(entry) + addend - AddressOf(place)),
+        return Write(each, static_cast<int64_t>(AddressOf(entry) + addend - place),
                      sizeof(int32_t));
       }
       default:

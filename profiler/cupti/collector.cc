@@ -9,7 +9,6 @@
 namespace hloscope::profiler::cupti {
 namespace {
 
-constexpr size_t kAlignment = 8;       // that CUPTI asks for
 constexpr uint32_t kExternalKind = 3;  // CUPTI_EXTERNAL_CORRELATION_KIND_CUSTOM0
 constexpr uint32_t kFlushForced = 1;   // CUPTI_ACTIVITY_FLAG_FLUSH_FORCED
 constexpr int kNotSupported = 27, kInvalidKind = 21, kMaxLimit = 12;
@@ -111,7 +110,8 @@ void Collector::Requested(uint8_t** buffer, size_t* bytes, size_t* most_records)
   *bytes = 0;
   const std::scoped_lock lock(current_mutex);
   const size_t wanted = current == nullptr ? 0 : current->options_.buffer_bytes;
-  *buffer = wanted == 0 ? nullptr : static_cast<uint8_t*>(std::aligned_alloc(kAlignment, wanted));
+  // CUPTI asks for multiples of 8, which is what malloc gives.
+  *buffer = wanted == 0 ? nullptr : static_cast<uint8_t*>(std::malloc(wanted));
   if (*buffer != nullptr) {
     *bytes = wanted;
   }
