@@ -1,9 +1,7 @@
 // The row of our own GPU kernels on a device, through the CUDA driver.
 #include <utility>
 
-#include "core/compile/gpu_code.h"
-#include "core/replay/codegen_entry.h"
-#include "core/replay/compiled/backend.h"
+#include "core/replay/compiled/gpu_backend.h"
 #include "core/replay/cuda/device.h"
 #include "core/replay/cuda/device_kernels.h"
 #include "core/replay/cuda/device_plan.h"
@@ -12,36 +10,19 @@
 namespace hloscope::replay {
 namespace {
 
-class DeviceBackend : public Backend {
+class DeviceBackend : public GpuBackend {
  public:
-  void Ask(compile::CompileOptions& how) const override {
-    how.library_calls = false;
-    how.fft_kernels = true;
-  }
-  std::string CacheTarget() const override { return {}; }
-
   Result<WrittenCode> Write(const compile::Compilation& compilation, const RunOptions& options,
                             std::string*) const override {
     HLOSCOPE_ASSIGN_OR_RETURN(const auto device, cuda::Device::Open());
     HLOSCOPE_ASSIGN_OR_RETURN(const std::string target, TargetFor(*device, options));
-    HLOSCOPE_ASSIGN_OR_RETURN(const auto generate, CodegenEntry<compile::GenerateGpuCodeFunction>(
-                                                       compile::kGenerateGpuCode));
-    HLOSCOPE_ASSIGN_OR_RETURN(const compile::GpuCode code,
-                              generate(compilation.module, compilation.kernels,
-                                       {.threads = options.threads, .target = target}));
     WrittenCode out;
-    for (const compile::GpuCode::Refused& refused : code.refused) {
-      out.missing.emplace(refused.instruction, refused.why);
-    }
+    HLOSCOPE_ASSIGN_OR_RETURN(const compile::GpuCode code,
+                              Generate(compilation, options, target, out));
     HLOSCOPE_ASSIGN_OR_RETURN(out.libraries.emplace_back(),
                               cuda::DeviceKernels::Load(*compilation.module, code, device));
     out.device = std::make_shared<cuda::DevicePlans>(device);
     return out;
-  }
-
-  Result<WrittenCode> Keep(const compile::Compilation&,
-                           std::unique_ptr<compile::KernelLibrary>) const override {
-    return InternalError("code for a GPU is not kept");
   }
 
  private:

@@ -11,8 +11,7 @@
 #include "core/compile/gpu_code.h"
 #include "core/eval/machine/recording.h"
 #include "core/ptx/ptx.h"
-#include "core/replay/codegen_entry.h"
-#include "core/replay/compiled/backend.h"
+#include "core/replay/compiled/gpu_backend.h"
 #include "core/replay/compiled/gpu_launches.h"
 #include "core/replay/pjrt/gpu_architecture.h"
 #include "core/replay/simulated/run_checks.h"
@@ -223,38 +222,20 @@ class SimulatedKernels : public compile::KernelLibrary {
   std::shared_ptr<RunOfLaunches> run_;
 };
 
-class SimulatedGpuBackend : public Backend {
+class SimulatedGpuBackend : public GpuBackend {
  public:
-  void Ask(compile::CompileOptions& how) const override {
-    how.library_calls = false;
-    how.fft_kernels = true;
-  }
-  std::string CacheTarget() const override { return {}; }
-
   Result<WrittenCode> Write(const compile::Compilation& compilation, const RunOptions& options,
                             std::string*) const override {
-    HLOSCOPE_ASSIGN_OR_RETURN(const auto generate, CodegenEntry<compile::GenerateGpuCodeFunction>(
-                                                       compile::kGenerateGpuCode));
     HLOSCOPE_ASSIGN_OR_RETURN(
         const std::string target,
         GpuArchitecture(options.gpu_target.empty() ? "h100" : options.gpu_target, options.limits));
-    HLOSCOPE_ASSIGN_OR_RETURN(GpuCode code,
-                              generate(compilation.module, compilation.kernels,
-                                       {.threads = options.threads, .target = target}));
     WrittenCode out;
-    for (GpuCode::Refused& refused : code.refused) {
-      out.missing.emplace(refused.instruction, std::move(refused.why));
-    }
+    HLOSCOPE_ASSIGN_OR_RETURN(GpuCode code, Generate(compilation, options, target, out));
     const auto run = std::make_shared<RunOfLaunches>();
     out.listener = run;
     HLOSCOPE_ASSIGN_OR_RETURN(out.libraries.emplace_back(),
                               SimulatedKernels::Make(*compilation.module, std::move(code), run));
     return out;
-  }
-
-  Result<WrittenCode> Keep(const compile::Compilation&,
-                           std::unique_ptr<compile::KernelLibrary>) const override {
-    return InternalError("code for a GPU is not kept");
   }
 };
 
