@@ -30,13 +30,20 @@ T Read(const void* record) {
   return value;
 }
 
-// What kinds of records that run on a stream share.
+// What all kinds of records share.
 template <typename T>
-Activity OnStream(Work work, const T& record) {
+Activity Lasting(Work work, const T& record) {
   Activity activity;
   activity.work = work;
   activity.start = record.start;
   activity.end = record.end;
+  return activity;
+}
+
+// What kinds of records that run on a stream share.
+template <typename T>
+Activity OnStream(Work work, const T& record) {
+  Activity activity = Lasting(work, record);
   activity.device = record.device_id;
   activity.context = record.context_id;
   activity.stream = record.stream_id;
@@ -106,10 +113,7 @@ std::optional<Activity> ActivityOf(RecordKind kind, const void* record, const Te
     }
     case RecordKind::kSynchronization: {
       const auto own = Read<SynchronizationRecord>(record);
-      Activity activity;
-      activity.work = Work::kSynchronization;
-      activity.start = own.start;
-      activity.end = own.end;
+      Activity activity = Lasting(Work::kSynchronization, own);
       activity.context = own.context_id;
       activity.stream = own.stream_id;
       activity.correlation = own.correlation_id;
@@ -118,20 +122,14 @@ std::optional<Activity> ActivityOf(RecordKind kind, const void* record, const Te
     }
     case RecordKind::kOverhead: {
       const auto own = Read<OverheadRecord>(record);
-      Activity activity;
-      activity.work = Work::kOverhead;
-      activity.start = own.start;
-      activity.end = own.end;
+      Activity activity = Lasting(Work::kOverhead, own);
       activity.name = WordFor(Words::Overhead, own.overhead_kind);
       return activity;
     }
     case RecordKind::kDriver:
     case RecordKind::kRuntime: {
       const auto own = Read<CallRecord>(record);
-      Activity activity;
-      activity.work = Work::kCall;
-      activity.start = own.start;
-      activity.end = own.end;
+      Activity activity = Lasting(Work::kCall, own);
       activity.thread = own.thread_id;
       activity.correlation = own.correlation_id;
       activity.name = fmt::format("{} call {}", kind == RecordKind::kDriver ? "driver" : "runtime",

@@ -10,38 +10,13 @@
 #include <variant>
 
 #include "core/hlo/proto/wire_writer.h"
+#include "profiler/numbered_texts.h"
 
 namespace hloscope::profiler::cupti {
 namespace {
 
 using hlo::WireWriter;
 using StatValue = std::variant<int64_t, std::string>;
-
-// Texts of a plane, numbered from 1 on.
-class Numbered {
- public:
-  int64_t NumberOf(const std::string& text) {
-    const auto [entry, is_new] = numbers_.try_emplace(text, std::ssize(texts_) + 1);
-    if (is_new) texts_.push_back(text);
-    return entry->second;
-  }
-  // As entries of the map `field` of the plane, whose values have a name in field 2.
-  void Write(WireWriter& plane, uint32_t field) const {
-    for (size_t i = 0; i < texts_.size(); ++i) {
-      const auto entry = plane.Open(field);
-      plane.Varint(1, i + 1);
-      const auto metadata = plane.Open(2);
-      plane.Varint(1, i + 1);
-      plane.Bytes(2, texts_[i]);
-      plane.Close(metadata);
-      plane.Close(entry);
-    }
-  }
-
- private:
-  std::map<std::string, int64_t> numbers_;
-  std::vector<std::string> texts_;
-};
 
 // One plane; its events go to lines as they come.
 class PlaneWriter {
@@ -94,7 +69,7 @@ class PlaneWriter {
   int64_t id_;
   std::string name_;
   std::map<int64_t, Line> lines_;
-  Numbered names_, stats_;
+  NumberedTexts names_, stats_;
 };
 
 bool RunsOnDevice(Work work) {

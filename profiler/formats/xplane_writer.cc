@@ -7,6 +7,7 @@
 #include "core/hlo/proto/wire_writer.h"
 #include "profiler/formats/export.h"
 #include "profiler/formats/output_stream.h"
+#include "profiler/numbered_texts.h"
 
 namespace hloscope::profiler {
 namespace {
@@ -15,39 +16,14 @@ using hlo::WireWriter;
 
 constexpr int64_t kPicosecondsPerNano = 1000;
 
-// The names of the stats of one plane, numbered from 1 on.
-class StatNames {
- public:
-  int64_t IdOf(std::string_view name) {
-    auto [entry, is_new] = ids_.try_emplace(std::string(name), ids_.size() + 1);
-    if (is_new) names_.push_back(entry->first);
-    return static_cast<int64_t>(entry->second);
-  }
-  void Write(WireWriter& plane) const {
-    for (size_t i = 0; i < names_.size(); ++i) {
-      const auto entry = plane.Open(5);
-      plane.Varint(1, i + 1);
-      const auto metadata = plane.Open(2);
-      plane.Varint(1, i + 1);
-      plane.Bytes(2, names_[i]);
-      plane.Close(metadata);
-      plane.Close(entry);
-    }
-  }
-
- private:
-  std::unordered_map<std::string, size_t> ids_;
-  std::vector<std::string> names_;
-};
-
 // A stat as field `number` of the message that is open. Names of modules and instructions, which
 // stand at many events, refer to the table.
-void WriteStat(WireWriter& out, uint32_t number, const Argument& argument, StatNames& names) {
+void WriteStat(WireWriter& out, uint32_t number, const Argument& argument, NumberedTexts& names) {
   const auto stat = out.Open(number);
-  out.Int(1, names.IdOf(argument.name));
+  out.Int(1, names.NumberOf(argument.name));
   if (const auto* text = std::get_if<std::string>(&argument.value)) {
     const bool is_shared = argument.name == "hlo_op" || argument.name == "hlo_module";
-    is_shared ? out.Int(7, names.IdOf(*text)) : out.Bytes(5, *text);
+    is_shared ? out.Int(7, names.NumberOf(*text)) : out.Bytes(5, *text);
   } else if (const auto* real = std::get_if<double>(&argument.value)) {
     out.Double(2, *real);
   } else if (const auto* integer = std::get_if<int64_t>(&argument.value)) {
@@ -91,7 +67,7 @@ class XSpaceWriter {
 
   Status WriteModules() {
     WireWriter plane;
-    StatNames names;
+    NumberedTexts names;
     std::set<int64_t> used;
     plane.Bytes(2, "/host:metadata");
     for (const EmbeddedModule& module : profile_.modules) {
@@ -108,14 +84,14 @@ class XSpaceWriter {
       plane.Bytes(2, module.name);
       if (module.program >= 0) WriteStat(plane, 5, {"program_id", module.program}, names);
       const auto stat = plane.Open(5);
-      plane.Int(1, names.IdOf("Hlo Proto"));
+      plane.Int(1, names.NumberOf("Hlo Proto"));
       plane.Bytes(6, module.hlo_proto);
       plane.Close(stat);
       plane.Close(metadata);
       plane.Close(entry);
     }
     if (used.empty()) return {};
-    names.Write(plane);
+    names.Write(plane, 5);
     return Append(plane);
   }
 
@@ -127,7 +103,7 @@ class XSpaceWriter {
                     [&] { return std::string(name); });
     }
     WireWriter plane;
-    StatNames stats;
+    NumberedTexts stats;
     event_ids_.clear();
     plane.Int(1, g + 1);
     plane.Bytes(2, name);
@@ -135,7 +111,7 @@ class XSpaceWriter {
     WriteCounters(g, group.lanes.size(), plane, stats);
     for (const Argument& fact : group.facts) WriteStat(plane, 6, fact, stats);
     WriteEventNames(plane);
-    stats.Write(plane);
+    stats.Write(plane, 5);
     return Append(plane);
   }
 
@@ -146,7 +122,7 @@ class XSpaceWriter {
     plane.Varint(10, place + 1);
   }
 
-  void WriteLine(LaneId id, size_t place, WireWriter& plane, StatNames& stats) {
+  void WriteLine(LaneId id, size_t place, WireWriter& plane, NumberedTexts& stats) {
     const Lane& lane = store_.lanes()[id.index];
     if (lane.event_count == 0) {
       losses_.Count("lanes without events", [&] { return std::string(store_.text(lane.name)); });
@@ -167,7 +143,7 @@ class XSpaceWriter {
     plane.Close(line);
   }
 
-  void WriteCounters(uint32_t g, size_t place, WireWriter& plane, StatNames& stats) {
+  void WriteCounters(uint32_t g, size_t place, WireWriter& plane, NumberedTexts& stats) {
     const bool has_any = std::ranges::any_of(
         store_.counters(), [&](const Counter& c) { return c.group == g && c.sample_count > 0; });
     if (!has_any) return;
