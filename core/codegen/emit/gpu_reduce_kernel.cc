@@ -150,13 +150,7 @@ class GpuReduceKernel {
   }
 
   // Partial results: array by array, part by part.
-  int64_t PartialsOf(size_t i) const {
-    int64_t at = 0;
-    for (size_t k = 0; k < i; ++k) {
-      at += (parts_ * kept_ * hlo::StorageBytes(reducers_.AccumulatorType(k)) + 63) / 64 * 64;
-    }
-    return at;
-  }
+  int64_t PartialsOf(size_t i) const { return reducers_.PartialsOf(i, parts_ * kept_); }
   Value* Partials(size_t i) {
     return function_->builder().CreateConstGEP1_64(function_->builder().getInt8Ty(),
                                                    function_->scratch(), PartialsOf(i));

@@ -176,9 +176,6 @@ class ReduceKernel {
     if (parts_ == 1) cut_ = -1;
   }
 
-  int64_t AccumulatorBytes(size_t i) const {
-    return hlo::StorageBytes(reducers_.AccumulatorType(i));
-  }
   // How many elements loops along memory look ahead. Blocks of columns go through rows as they lie,
   // and asking for the next ones takes longer than the processor's own reading ahead, by a quarter
   // where they come from memory.
@@ -189,13 +186,7 @@ class ReduceKernel {
   }
 
   // Partial results: array by array, part by part.
-  int64_t PartialsOf(size_t i) const {
-    int64_t at = 0;
-    for (size_t k = 0; k < i; ++k) {
-      at += (parts_ * kept_ * AccumulatorBytes(k) + 63) / 64 * 64;
-    }
-    return at;
-  }
+  int64_t PartialsOf(size_t i) const { return reducers_.PartialsOf(i, parts_ * kept_); }
   int64_t ScratchBytes() const { return PartialsOf(reducers_.count()); }
 
   Accumulators Start() { return reducers_.Start(*emitter_, function_->builder(), width_); }

@@ -145,6 +145,14 @@ Reducers::Reducers(const Kernel& kernel) : module_(kernel.module), root_(kernel.
   }
 }
 
+int64_t Reducers::PartialsOf(size_t i, int64_t elements) const {
+  int64_t at = 0;
+  for (size_t k = 0; k < i; ++k) {
+    at += (elements * hlo::StorageBytes(AccumulatorType(k)) + 63) / 64 * 64;
+  }
+  return at;
+}
+
 std::span<const int64_t> Reducers::sizes() const {
   return module_.shape(arrays_[0].input).dimensions();
 }

@@ -24,6 +24,9 @@ class Reducers {
   // The type an accumulator is kept in, and that of the array.
   hlo::ElementType AccumulatorType(size_t i) const { return arrays_[i].accumulator; }
   hlo::ElementType ResultType(size_t i) const { return arrays_[i].type; }
+  // Where accumulators of array i begin in memory that holds `elements` of each array, array by
+  // array at multiples of 64 bytes; of count(): the bytes of all.
+  int64_t PartialsOf(size_t i, int64_t elements) const;
   // The dimensions of all arrays, and which of them are reduced.
   std::span<const int64_t> sizes() const;
   std::span<const int64_t> dimensions() const;
