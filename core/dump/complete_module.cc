@@ -228,4 +228,18 @@ CompletedModule CompleteFromDump(const LoadedModule& loaded, const Limits& limit
   return completed;
 }
 
+Result<CompletedModule> CompleteStage(const DumpModel& dump, int32_t module, int32_t stage,
+                                      const Limits& limits) {
+  HLOSCOPE_ASSIGN_OR_RETURN(auto given, dump.Module(module, stage));
+  const int32_t file = dump.ModuleFile(module, stage);
+  if (file < 0) return InputError("the stage has no file");
+  HLOSCOPE_ASSIGN_OR_RETURN(FileView view, dump.OpenFile(file));
+  return CompleteFromDump({.path = dump.FullPath(file),
+                           .file = std::move(view),
+                           .module = std::move(given),
+                           .diagnostics = {},
+                           .proto = {}},
+                          limits);
+}
+
 }  // namespace hloscope::dump

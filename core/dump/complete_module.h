@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "core/base/limits.h"
+#include "core/dump/dump_model.h"
 #include "core/dump/load.h"
 #include "core/hlo/module.h"
 
@@ -22,5 +23,8 @@ struct CompletedModule {
 // module before optimization beside it, if the arrays there, cut by them, are those here. The
 // module as it is where nothing is missing or nothing is there. Never fails.
 CompletedModule CompleteFromDump(const LoadedModule& loaded, const Limits& limits);
+// The same of a stage of a dump's module. Errors: those of DumpModel::Module, or it has no file.
+Result<CompletedModule> CompleteStage(const DumpModel& dump, int32_t module, int32_t stage,
+                                      const Limits& limits);
 
 }  // namespace hloscope::dump

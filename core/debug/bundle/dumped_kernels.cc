@@ -34,9 +34,8 @@ DumpedKernels ReadDumpedKernels(const dump::DumpModel& dump, int32_t module, con
   DumpedKernels kernels;
   if (dump.FindFile(module, FileRole::kThunkSequence) < 0) return kernels;
   const int32_t stage = dump.FinalStage(module), file = dump.ModuleFile(module, stage);
-  auto last = dump.Module(module, stage);
-  auto view = file >= 0 ? dump.OpenFile(file) : InputError("no last stage");
-  if (!last || !view) return kernels;
+  const auto last = dump::CompleteStage(dump, module, stage, limits);
+  if (!last) return kernels;
   std::vector<int32_t> files = dump.modules()[static_cast<size_t>(module)].files;
   if (const int32_t target = dump::FindGpuTarget(dump, module); target >= 0)
     files.push_back(target);
@@ -51,15 +50,9 @@ DumpedKernels ReadDumpedKernels(const dump::DumpModel& dump, int32_t module, con
     kernels.files.emplace_back(std::filesystem::path(entry.path).filename().string(),
                                std::string(text->bytes()));
   }
-  const std::string path = dump.FullPath(file);
-  kernels.module_file = WithoutExtension(std::filesystem::path(path).filename().string()) + ".txt";
-  kernels.module = dump::CompleteFromDump({.path = path,
-                                           .file = *std::move(view),
-                                           .module = *std::move(last),
-                                           .diagnostics = {},
-                                           .proto = {}},
-                                          limits)
-                       .module;
+  kernels.module_file =
+      WithoutExtension(std::filesystem::path(dump.FullPath(file)).filename().string()) + ".txt";
+  kernels.module = last->module;
   return kernels;
 }
 

@@ -252,24 +252,16 @@ Result<DeviceProgram> ReadDeviceProgram(const dump::DumpModel& dump, int32_t mod
                       "dump again with --xla_dump_hlo_as_text");
   }
   const int32_t stage = dump.FinalStage(module);
-  HLOSCOPE_ASSIGN_OR_RETURN(auto last, dump.Module(module, stage));
   // It has lost the shardings of what devices take and give.
-  const int32_t file = dump.ModuleFile(module, stage);
-  HLOSCOPE_ASSIGN_OR_RETURN(FileView view, dump.OpenFile(file));
-  last = dump::CompleteFromDump({.path = dump.FullPath(file),
-                                 .file = std::move(view),
-                                 .module = std::move(last),
-                                 .diagnostics = {},
-                                 .proto = {}},
-                                Limits())
-             .module;
+  HLOSCOPE_ASSIGN_OR_RETURN(dump::CompletedModule completed,
+                            dump::CompleteStage(dump, module, stage, Limits()));
+  const std::shared_ptr<const hlo::Module> last = std::move(completed.module);
   for (const hlo::Diagnostic& diagnostic : hlo::Verify(*last)) {
     if (diagnostic.severity != hlo::Severity::kError) continue;
     return InputError("the last stage of the dump: " + diagnostic.message, diagnostic.hint);
   }
   HLOSCOPE_ASSIGN_OR_RETURN(const Launches launches, Launches::Read(dump, module));
-  HLOSCOPE_ASSIGN_OR_RETURN(DeviceProgram program,
-                            ProgramReader(std::move(last), *buffers, launches).Read());
+  HLOSCOPE_ASSIGN_OR_RETURN(DeviceProgram program, ProgramReader(last, *buffers, launches).Read());
   HLOSCOPE_TRY(CheckProgram(program));
   for (const int32_t ptx : launches.files()) {
     HLOSCOPE_ASSIGN_OR_RETURN(const FileView text, dump.OpenFile(ptx));
