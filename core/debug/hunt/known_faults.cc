@@ -53,17 +53,8 @@ bool IsOfZeros(const Module& module, InstructionId id) {
          std::ranges::all_of(value->bytes(), [](std::byte b) { return b == std::byte{0}; });
 }
 
-// Combines by maximum or minimum.
 bool TakesExtremes(const Module& module, InstructionId id) {
-  const auto called = module.CalledComputations(module[id]);
-  return std::ranges::any_of(called, [&](hlo::ComputationId computation) {
-    const hlo::Computation& c = module[computation];
-    for (uint32_t k = 0; k < c.instruction_count; ++k) {
-      const hlo::Opcode opcode = module[InstructionId(c.first_instruction + k)].opcode;
-      if (opcode == hlo::Opcode::kMaximum || opcode == hlo::Opcode::kMinimum) return true;
-    }
-    return false;
-  });
+  return AppliesOneOf(module, id, {hlo::Opcode::kMaximum, hlo::Opcode::kMinimum});
 }
 
 bool TakesNoElements(const Module& module, InstructionId id) {

@@ -166,14 +166,8 @@ double LargestError(const RunReport& report) {
 
 // How many numbers it multiplies, in an order that is its own; 1: it does not.
 double Factors(const hlo::Module& module, hlo::InstructionId id) {
-  for (const hlo::ComputationId called : module.CalledComputations(module[id])) {
-    const hlo::Computation& c = module[called];
-    for (uint32_t k = 0; k < c.instruction_count; ++k) {
-      if (module[hlo::InstructionId(c.first_instruction + k)].opcode != Opcode::kMultiply) continue;
-      return static_cast<double>(module.shape(module.operands(id)[0]).ElementCount().value_or(1));
-    }
-  }
-  return 1;
+  if (!AppliesOneOf(module, id, {Opcode::kMultiply})) return 1;
+  return static_cast<double>(module.shape(module.operands(id)[0]).ElementCount().value_or(1));
 }
 
 // What sums of such terms may be off by, or overflow to, depends on their order alone.

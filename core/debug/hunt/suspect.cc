@@ -124,6 +124,18 @@ bool HasSuspect(const Module& module, std::string_view opcode, std::string_view 
   return false;
 }
 
+bool AppliesOneOf(const hlo::Module& module, hlo::InstructionId id,
+                  std::initializer_list<hlo::Opcode> opcodes) {
+  return std::ranges::any_of(
+      module.CalledComputations(module[id]), [&](hlo::ComputationId computation) {
+        const hlo::Computation& c = module[computation];
+        const auto all = module.instructions().subspan(c.first_instruction, c.instruction_count);
+        return std::ranges::any_of(all, [&](const hlo::Instruction& instruction) {
+          return std::ranges::find(opcodes, instruction.opcode) != opcodes.end();
+        });
+      });
+}
+
 std::string FailureText(const Failure& failure) {
   // What a dying process printed last may be anything, but for the check that it died of; and
   // broken memory shows anywhere behind the compiler.

@@ -2,6 +2,7 @@
 // needs to fail. Two failures of the same are told apart by pass or cause alone.
 #pragma once
 
+#include <initializer_list>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -26,6 +27,10 @@ Suspect SuspectOf(const hlo::Module& module);
 // True if one instruction of the module has that opcode on that class of types; of a suspect with
 // several, false.
 bool HasSuspect(const hlo::Module& module, std::string_view opcode, std::string_view type_class);
+
+// True if a computation that the instruction calls has one of these opcodes.
+bool AppliesOneOf(const hlo::Module& module, hlo::InstructionId id,
+                  std::initializer_list<hlo::Opcode> opcodes);
 
 // A failure in words that are the same each time it comes: its fingerprint, of a death without what
 // the process said last.
