@@ -398,6 +398,25 @@ ENTRY e {
         self.assertEqual((status, report['status']), (0, 'equal'), err)
         self.assertEqual((report['executed']['kernels'], report['executed']['evaluated']), (5, 0))
 
+    def test_communication_between_devices_is_the_runs_own(self):
+        module = self.path('m.hlo', '''HloModule m, replica_count=2
+add {
+  a = f32[] parameter(0)
+  b = f32[] parameter(1)
+  ROOT s = f32[] add(a, b)
+}
+ENTRY e {
+  x = f32[3] parameter(0)
+  all = f32[3] all-reduce(x), replica_groups={}, to_apply=add
+  device = u32[] replica-id()
+  ROOT r = (f32[3], u32[]) tuple(all, device)
+}
+''')
+        status, (report,), err = self.run_json('--reference_platform', 'interpreter', module)
+        self.assertEqual((status, report['status']), (0, 'equal'), err)
+        self.assertEqual((report['executed']['library_calls'], report['executed']['evaluated']), (4, 0))
+        self.assertEqual(report['fallbacks'], [])
+
     def test_find_says_that_it_found_nothing(self):
         module = self.path('m.hlo', SQUARE)
         for what, words in (('nan', 'no NaN was found'), ('inf', 'no infinity was found')):

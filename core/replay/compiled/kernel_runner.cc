@@ -31,6 +31,13 @@ Result<Buffer> LeafBuffer(eval::KernelCall& call, const Shape& shape, int in_pla
   return buffer;
 }
 
+// Communication between devices is the run's own work, as it is that of XLA's runtime; where memory
+// is not the host's, bringing it there and back is a fallback.
+bool IsCommunication(hlo::Opcode opcode) {
+  return hlo::Info(opcode).category == hlo::Category::kCollective ||
+         opcode == hlo::Opcode::kReplicaId || opcode == hlo::Opcode::kPartitionId;
+}
+
 }  // namespace
 
 Result<Value> KernelRunner::Run(eval::KernelCall& call) const {
@@ -74,6 +81,7 @@ Result<std::optional<Value>> KernelRunner::RunWhole(eval::Machine& machine,
   const std::lock_guard lock(mutex_);
   if (!value.has_value()) {
     evaluated_.Clear();  // all of it runs again
+    counts_.communications = 0;
     return value;
   }
   counts_.kernels += run->counts().kernels;
@@ -84,7 +92,11 @@ Result<std::optional<Value>> KernelRunner::RunWhole(eval::Machine& machine,
 
 void KernelRunner::Evaluated(InstructionId id, int64_t nanoseconds) const {
   const std::lock_guard lock(mutex_);
-  evaluated_.Add(id, nanoseconds);
+  if (code_.device == nullptr && IsCommunication(module_[id].opcode)) {
+    ++counts_.communications;
+  } else {
+    evaluated_.Add(id, nanoseconds);
+  }
 }
 
 void KernelRunner::Tell(RunStream& stream) const {
@@ -95,7 +107,8 @@ void KernelRunner::Tell(RunStream& stream) const {
         if (missing != code_.missing.end()) return {"unsupported opcode", missing->second};
         return {std::string(compile::WhyNoKernel(module_, id)), "the evaluator ran it in place"};
       },
-      {.kernels = counts_.kernels, .library_calls = counts_.library_calls}, stream);
+      {.kernels = counts_.kernels, .library_calls = counts_.library_calls + counts_.communications},
+      stream);
 }
 
 }  // namespace hloscope::replay

@@ -41,7 +41,8 @@ Status RunCode(const compile::KernelCode& code, eval::Machine& machine,
 
 // How often code ran.
 struct CodeCounts {
-  int64_t kernels = 0, library_calls = 0;
+  // The last: collectives between devices, and which device one is.
+  int64_t kernels = 0, library_calls = 0, communications = 0;
   // Copied between host and device for what the evaluator computed.
   std::map<hlo::InstructionId, int64_t> moved_bytes = {};
 
