@@ -332,12 +332,29 @@ TEST(ExplainKernel, WithinTheBoundsRoundingsMoveOnlySoFar) {
   EXPECT_TRUE(found->finding.twin_agrees);
 }
 
+TEST(ExplainKernel, AnApproximationExplainsNoMoreThanItsOwnBound) {
+  const std::string root = "  s = f32[64] rsqrt(p0)\n  ROOT r = f32[64] multiply(s, p1)\n";
+  const std::string near = "rsqrt.approx.f32 %r5, %r2;\nmul.rn.f32 %r4, %r5, %r3;";
+  const std::string further = near + "\nmul.rn.f32 %r4, %r4, 0f3F800054;";  // 1 + 1e-5
+  EXPECT_FALSE(Held({"f32", root, near}, KernelDemand::kRoundings).has_value());
+  const auto found = Held({"f32", root, further}, KernelDemand::kRoundings);
+  ASSERT_TRUE(found.has_value());
+  EXPECT_EQ(found->cause, Cause::kUnexplained);
+}
+
 TEST(ExplainKernel, ARoundingTowardsZeroIsNamedByItsLine) {
   const std::string product = "  ROOT r = f32[64] multiply(p0, p1)\n";
   const auto found = Held({"f32", product, "mul.rz.f32 %r4, %r2, %r3;"}, KernelDemand::kRoundings);
   ASSERT_TRUE(found.has_value());
   EXPECT_EQ(found->cause, Cause::kDirectedRounding);
   EXPECT_EQ(found->finding.line, 21u);
+  // A remainder cuts to an integer what it rounds so.
+  EXPECT_FALSE(Held({"f32", product,
+                     "mul.rz.f32 %r5, %r2, %r3;\ncvt.rzi.f32.f32 %r6, %r5;\n"
+                     "mul.rn.f32 %r4, %r2, %r3;\nsub.rn.f32 %r4, %r4, %r6;\n"
+                     "add.rn.f32 %r4, %r4, %r6;"},
+                    KernelDemand::kRoundings)
+                   .has_value());
   // Functions take the bits apart of what they round so.
   EXPECT_FALSE(Held({"f32", product,
                      "mul.rm.f32 %r5, %r2, %r3;\nshl.b32 %r6, %r5, 1;\n"

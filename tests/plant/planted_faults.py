@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
 """Faults planted into the kernels of GPU dumps: each that changes a result, or is a race, has to be found.
 
-  planted_faults.py HLOSCOPE FOLDER… [--faults N] [--seed S] [--kinds A,B] [--untouched] [-v]
+  planted_faults.py HLOSCOPE FOLDER… [--faults N] [--seed S] [--kinds A,B] [--at KIND:DUMP:FILE:LINE]… [--untouched] [-v]
 
 FOLDER holds dumps at any depth: modules before optimizations with their PTX beside them. First each dump runs untouched with all
 checks and `diverge` looks at its kernels; neither may find anything that nothing explains. With --untouched that is all, and the
-time beside a run without checks is told. Then N faults are planted into the text of the PTX, one at a time, and a user's two
-questions are asked again: `run --check` and `diverge`.
+time beside a run without checks is told. Then N faults are planted into the text of the PTX, one at a time (with --at: those),
+and a user's two questions are asked again: `run --check` and `diverge`.
 
   check      a check names the line (check_line), or the kernel
   diverge    diverge names the kernel, with nothing that explains it; diverge_line: the line is among those that the worst element
@@ -68,10 +68,9 @@ def predicate(line, _):
 
 
 def rounding(line, _):
-    found = re.search(r'\b(cvt|add|sub|mul|fma|div)\.rn\.(?!ftz)', line)
-    if not found or found[1] == 'div':
-        return None
-    return line[:found.start()] + found[1] + '.rz.' + line[found.end():]
+    """Sums and products of f16 and bf16 have no other rounding."""
+    found = re.search(r'\b(?:cvt\.rn\.(?!ftz)|(?:add|sub|mul|fma)\.rn\.(?!ftz|b?f16))', line)
+    return line[:found.start()] + found[0].replace('.rn.', '.rz.') + line[found.end():] if found else None
 
 
 def operands(line, _):
@@ -222,15 +221,25 @@ def judge(dump, kernel, line, outputs):
     return ('nothing' if arrays(outputs) == arrays(dump.clean) else 'missed'), verdict
 
 
-def plant(dumps, scratch):
-    rng = random.Random(OPTIONS.seed)
+def faults(dumps, rng):
+    """(kind, dump, file, line, kernel) of each that is asked for."""
     places = sites(dumps, OPTIONS.kinds)
-    results, missed = collections.defaultdict(collections.Counter), []
+    if OPTIONS.at:
+        named = {f'{kind}:{dump.name}:{os.path.basename(path)}:{at + 1}': (kind, dump, path, at, kernel)
+                 for kind in OPTIONS.kinds for dump, path, at, kernel in places[kind]}
+        for at in OPTIONS.at:
+            yield named[at]
+        return
     for number in range(OPTIONS.faults):
         kind = OPTIONS.kinds[number % len(OPTIONS.kinds)]
-        if not places[kind]:
-            continue
-        dump, path, at, kernel = places[kind].pop(rng.randrange(len(places[kind])))
+        if places[kind]:
+            yield kind, *places[kind].pop(rng.randrange(len(places[kind])))
+
+
+def plant(dumps, scratch):
+    rng = random.Random(OPTIONS.seed)
+    results, missed = collections.defaultdict(collections.Counter), []
+    for kind, dump, path, at, kernel in faults(dumps, rng):
         text = open(path).read()
         lines = text.split('\n')
         planted = KINDS[kind](lines[at], rng)
@@ -257,6 +266,8 @@ def main():
                if glob.glob(m.split('.before_opt')[0] + '*.ptx')]
     with tempfile.TemporaryDirectory() as scratch:
         dumps, false, times = [Dump(m, scratch) for m in modules], 0, []
+        if OPTIONS.at:
+            dumps = [dump for dump in dumps if any(at.split(':')[1] == dump.name for at in OPTIONS.at)]
         for dump in list(dumps):
             prepared = prepare(dump)
             if prepared is None:
@@ -286,6 +297,7 @@ parser.add_argument('folders', nargs='+')
 parser.add_argument('--faults', type=int, default=200)
 parser.add_argument('--seed', type=int, default=1)
 parser.add_argument('--kinds', type=lambda text: text.split(','), default=list(KINDS))
+parser.add_argument('--at', action='append')
 parser.add_argument('--untouched', action='store_true')
 parser.add_argument('-v', '--verbose', action='store_true')
 OPTIONS = parser.parse_args()

@@ -14,6 +14,7 @@
 #include "core/debug/kernels/case_of_run.h"
 #include "core/debug/kernels/exact_meaning.h"
 #include "core/debug/kernels/explain_program.h"
+#include "core/debug/kernels/telling_operands.h"
 
 namespace hloscope::debug {
 
@@ -112,6 +113,12 @@ class KernelDivergence {
     if (!chosen || (chosen->explanation && IsExplained(*chosen->explanation))) {
       HLOSCOPE_TRY(SearchWithin(chosen));
     }
+    if (!chosen || (chosen->explanation && IsExplained(*chosen->explanation))) {
+      SearchTelling(beyond_, chosen);
+    }
+    if (!chosen || (chosen->explanation && IsExplained(*chosen->explanation))) {
+      SearchTelling(within_, chosen);
+    }
     verdict_.status = results_differ_ || chosen ? RunStatus::kDiffers : RunStatus::kEqual;
     if (chosen) return Tell(*std::move(chosen));
     if (!results_differ_) return {};
@@ -171,6 +178,44 @@ class KernelDivergence {
       return {};
     }
     return {};
+  }
+
+  // Those that reduce, once more on operands that tell what a sum or a maximum lacks. A kernel is
+  // accused that is beyond the bounds there, and beyond its roundings, and nothing explains it.
+  void SearchTelling(std::span<const KernelOutcome* const> outcomes,
+                     std::optional<Explained>& chosen) {
+    for (const KernelOutcome* outcome : outcomes.first(std::min(outcomes.size(), kMostExplained))) {
+      auto accused = AccusedByTelling(*outcome);
+      if (!accused.has_value()) {
+        verdict_.warnings.push_back(outcome->kernels + " was not held to operands that tell: " +
+                                    accused.error().ToString());
+      } else if (*accused) {
+        chosen = Explained{outcome, **std::move(accused), ""};
+        chosen->explanation->warnings.push_back(
+            "on its own operands the kernel is as near to what its instruction means as its "
+            "roundings allow; worst and slice are on operands of which a few in each sum or "
+            "maximum "
+            "are far larger than the others: it loses some of them or takes some twice");
+        return;
+      }
+    }
+  }
+
+  Result<std::optional<KernelExplanation>> AccusedByTelling(const KernelOutcome& outcome) const {
+    if (!outcome.kernels_case) return std::nullopt;
+    HLOSCOPE_ASSIGN_OR_RETURN(KernelQuestion question, QuestionOf(outcome));
+    auto told = WithTellingOperands(question);
+    if (!told) return std::nullopt;
+    KernelOutcome other = outcome;
+    other.kernels_case = *std::move(told);
+    HLOSCOPE_ASSIGN_OR_RETURN(question, QuestionOf(other));
+    std::optional<KernelExplanation> accused;
+    for (const KernelDemand demand : {KernelDemand::kRoundings, KernelDemand::kBounds}) {
+      question.demand = demand;
+      HLOSCOPE_ASSIGN_OR_RETURN(accused, ExplainKernel(question, request_, stop_));
+      if (!accused || IsExplained(*accused)) return std::nullopt;
+    }
+    return accused;
   }
 
   Status Explain(Explained& explained, KernelDemand demand) {

@@ -144,15 +144,15 @@ class Explainer {
     return *std::move(arrays);
   }
 
-  // One that rounds otherwise than to nearest, where nearest is nearer to what is meant: by more
-  // elements than chance makes of as many.
+  // One that rounds otherwise than to nearest, which no instruction means; unless nearest is
+  // further from what is meant, by more elements than chance makes of as many.
   Result<bool> BlameDirectedRounding(const replay::KernelStudyAnswer& answer,
                                      const Arrays& precise) {
     for (const replay::DirectedRun& run : answer.directed) {
       HLOSCOPE_ASSIGN_OR_RETURN(const Arrays nearest, ArraysIn(run.memory));
       const Nearer nearer = NearerTo(precise.empty() ? expected_ : precise, nearest, actual_);
       const auto changed = static_cast<double>(nearer.first + nearer.second);
-      if (static_cast<double>(nearer.first - nearer.second) <= kSigmas * std::sqrt(changed))
+      if (static_cast<double>(nearer.second - nearer.first) > kSigmas * std::sqrt(changed))
         continue;
       out_.cause = Cause::kDirectedRounding;
       out_.confirmed = true;
@@ -346,8 +346,8 @@ class Explainer {
   void TryApproximations(const std::vector<Arrays>& pushed, int64_t instructions) {
     bool closes = true;
     for (size_t i = 0; i < actual_.size(); ++i) {
-      closes &= WithinSpread(actual_[i], expected_[i], pushed[0][i], pushed[1][i],
-                             BoundsFor(actual_[i].shape().element_type(), request_.bounds));
+      Literal settled = SettledBySpread(actual_[i], expected_[i], pushed[0][i], pushed[1][i]);
+      closes &= Compare(i, settled, expected_[i]).equal();
     }
     out_.tries.push_back(
         {fmt::format("approximate functions pushed to both ends of their documented bounds ({})",

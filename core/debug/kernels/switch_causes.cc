@@ -2,6 +2,9 @@
 #include "core/debug/kernels/switch_causes.h"
 
 #include <cmath>
+#include <cstring>
+#include <utility>
+#include <vector>
 
 #include "core/eval/numbers/wide.h"
 
@@ -24,8 +27,8 @@ std::optional<Cause> CauseOf(ptx::Switch which) {
   return std::nullopt;
 }
 
-bool WithinSpread(const hlo::Literal& actual, const hlo::Literal& expected, const hlo::Literal& up,
-                  const hlo::Literal& down, const ErrorBounds& bounds) {
+hlo::Literal SettledBySpread(const hlo::Literal& actual, const hlo::Literal& expected,
+                             const hlo::Literal& up, const hlo::Literal& down) {
   const hlo::ElementType type = actual.shape().element_type();
   const auto width = static_cast<size_t>(hlo::StorageBytes(type));
   const size_t count = width == 0 ? 0 : actual.bytes().size() / width;
@@ -34,16 +37,15 @@ bool WithinSpread(const hlo::Literal& actual, const hlo::Literal& expected, cons
     eval::LoadAs(type, from.bytes().data() + i * width, &value, 1);
     return value;
   };
+  std::vector<std::byte> settled(actual.bytes().begin(), actual.bytes().end());
   for (size_t i = 0; i < count; ++i) {
-    const auto a = load(actual, i), e = load(expected, i);
-    const double error = std::abs(a - e);
-    if (a == e || (std::isnan(std::abs(a)) && std::isnan(std::abs(e)))) continue;
-    if (!std::isfinite(error)) return false;
-    if (error <= bounds.absolute || error <= bounds.relative * std::abs(e)) continue;
-    // A negated comparison: NaN is no spread.
-    if (!(error <= 2 * std::abs(load(up, i) - load(down, i)))) return false;
+    const double error = std::abs(load(actual, i) - load(expected, i));
+    const double spread = 2 * std::abs(load(up, i) - load(down, i));
+    // Neither NaN nor an infinity is settled.
+    if (!std::isfinite(error) || !(error <= spread)) continue;
+    std::memcpy(settled.data() + i * width, expected.bytes().data() + i * width, width);
   }
-  return true;
+  return hlo::Literal::Dense(actual.shape(), std::move(settled));
 }
 
 }  // namespace hloscope::debug

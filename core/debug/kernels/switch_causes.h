@@ -3,8 +3,8 @@
 
 #include <optional>
 
-#include "core/debug/compare/compare_values.h"
 #include "core/debug/diverge/verdict.h"
+#include "core/hlo/literal.h"
 #include "core/ptx/switches/switches.h"
 
 namespace hloscope::debug {
@@ -13,9 +13,9 @@ namespace hloscope::debug {
 // move (approximate functions at the ends of their bounds).
 std::optional<Cause> CauseOf(ptx::Switch which);
 
-// Every element that is not within the bounds of `expected` is no further from it than twice what
-// the two runs `up` and `down` are apart there.
-bool WithinSpread(const hlo::Literal& actual, const hlo::Literal& expected, const hlo::Literal& up,
-                  const hlo::Literal& down, const ErrorBounds& bounds);
+// `actual` with every element as expected that is no further from it than twice what the two runs
+// `up` and `down` are apart there.
+hlo::Literal SettledBySpread(const hlo::Literal& actual, const hlo::Literal& expected,
+                             const hlo::Literal& up, const hlo::Literal& down);
 
 }  // namespace hloscope::debug

@@ -125,9 +125,12 @@ bool IsDirected(const Instruction& in) {
   return is_float && in.slot_count > 1 && StepOf(Rounded(in, Round::kRn)) != nullptr;
 }
 
-// Computes with the bits of its operands as an integer.
+// Computes with the bits of its operands as an integer, or cuts them to one (as remainders and
+// roundings away from zero do).
 bool TakesApart(const Instruction& in) {
   switch (in.operation) {
+    case Operation::kCvt:
+      return in.modifiers[static_cast<size_t>(ModifierGroup::kIntegerRound)] != 0;
     case Operation::kAdd:
     case Operation::kSub:
     case Operation::kShl:

@@ -38,7 +38,8 @@ struct DirectedRounding {
 };
 
 // The arithmetic of an entry that rounds to zero or to an infinity, which no HLO instruction does.
-// Left out are parts of functions that take the rounded bits apart as an integer (exp, log).
+// Left out are parts of functions that take the rounded bits apart as an integer (exp, log), or cut
+// them to one (remainders, roundings away from zero).
 std::vector<DirectedRounding> DirectedRoundings(const Module& module, std::string_view entry);
 
 // The one at that place rounds to nearest.
