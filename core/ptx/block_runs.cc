@@ -209,7 +209,10 @@ class Runner {
       if (shuffles_blocks_) index = ShuffledIndex(index, plan_.blocks, *options_.shuffle);
       Start(context, index);
       if (options_.observer != nullptr) options_.observer->Starts(context.block, index);
-      if (!RunBlock(*plan_.executable, context.block, context.executions, go_on)) break;
+      if (!RunBlock(*plan_.executable, context.block, context.executions, go_on)) {
+        NoteStop(index, context.block.pc);
+        break;
+      }
       if (context.block.fault.has_value()) {
         NoteFault(index, *context.block.fault);
         break;
@@ -228,6 +231,30 @@ class Runner {
     first_fault_ = block;
     result_.fault = fault;
     result_.fault_block = block;
+  }
+
+  void NoteStop(uint64_t block, uint32_t pc) {
+    const std::scoped_lock lock(mutex_);
+    if (block >= stopped_block_) return;
+    stopped_block_ = block;
+    stopped_pc_ = pc;
+  }
+
+  // Where the first block stood that was not finished, and the loops around it by the lines of the
+  // branches that end them.
+  std::string WhereStopped() const {
+    if (stopped_block_ == kNoBlock) return "";
+    const std::vector<Instruction>& code = plan_.kernel->instructions;
+    std::string loops;
+    for (uint32_t pc = stopped_pc_; pc < code.size(); ++pc) {
+      if (code[pc].operation != Operation::kBra || code[pc].target > stopped_pc_) continue;
+      loops += (loops.empty() ? ", in a loop that ends at line " : ", in one at line ") +
+               std::to_string(code[pc].position.line);
+    }
+    const std::array<uint32_t, 3> at = Unflattened(stopped_block_, plan_.grid);
+    return " in block (" + std::to_string(at[0]) + ", " + std::to_string(at[1]) + ", " +
+           std::to_string(at[2]) + ") near line " +
+           std::to_string(code[stopped_pc_].position.line) + loops;
   }
 
   Status RunBlocks() {
@@ -250,10 +277,11 @@ class Runner {
     if (stopped_by_ == 0) return {};
     static constexpr const char* kReasons[] = {"", "more steps than allowed", "stopped on request",
                                                "its deadline passed"};
-    return std::unexpected(Error{ErrorClass::kDied,
-                                 "kernel " + plan_.kernel->name + ": " + kReasons[stopped_by_],
-                                 {},
-                                 "raise the limit, or run fewer blocks"});
+    return std::unexpected(
+        Error{ErrorClass::kDied,
+              "kernel " + plan_.kernel->name + ": " + kReasons[stopped_by_] + WhereStopped(),
+              {},
+              "raise the limit, or run fewer blocks"});
   }
 
   const LaunchPlan& plan_;
@@ -262,6 +290,8 @@ class Runner {
   std::atomic<uint64_t> steps_ = 0;
   std::atomic<int> stopped_by_ = 0;
   std::atomic<uint64_t> first_fault_ = kNoBlock;
+  uint64_t stopped_block_ = kNoBlock;
+  uint32_t stopped_pc_ = 0;
   std::mutex mutex_;
   BlockRuns result_;
 };

@@ -82,6 +82,8 @@ TEST(Failure, DeathsByTheirCause) {
             "deadline: at compile");
   EXPECT_EQ(Fingerprint(died("the deadline of 5 s passed (xla-cpu worker, at compile)")),
             "deadline: at compile");
+  EXPECT_EQ(Fingerprint(died("kernel k: its deadline passed in block (0, 0, 0) near line 7")),
+            "deadline");
   EXPECT_EQ(FailureOf(died("512 bytes more would exceed the memory limit of 100 bytes"))->kind,
             FailureKind::kMemory);
 }

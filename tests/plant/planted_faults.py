@@ -11,6 +11,7 @@ and a user's two questions are asked again: `run --check` and `diverge`.
   check      a check names the line (check_line), or the kernel
   diverge    diverge names the kernel, with nothing that explains it; diverge_line: the line is among those that the worst element
              comes from, or is the one blamed
+  deadline     the run names the kernel, which does not end (deadline_line: and a loop that the line ends, or the line itself)
   instruction  diverge names another kernel of the same instruction, as of a sort in several stages
   value      the results differ beyond the bounds, and the kernel is not named
   missed     bits of the results changed, and nothing is found
@@ -205,7 +206,7 @@ def judge(dump, kernel, line, outputs):
     if status in (2, 3):
         return 'refused', record
     if status == 4 and f'kernel {kernel}: its deadline passed' in (record.get('error') or ''):
-        return 'deadline', record
+        return 'deadline_line' if str(line) in re.findall(r'line (\d+)', record['error']) else 'deadline', record
     verdict = diverge(dump)
     if accused(verdict) and verdict.get('kernel') == kernel:
         steps = verdict.get('kernels', {}).get('slice', [])

@@ -176,8 +176,10 @@ TEST(PtxMachine, StepsAreBounded) {
   options.steps = 100'000;
   const auto result = Launch(*module, request, options);
   ASSERT_FALSE(result.has_value());
-  EXPECT_EQ(result.error().ToString(),
-            "kernel k: more steps than allowed (raise the limit, or run fewer blocks)");
+  EXPECT_EQ(
+      result.error().ToString(),
+      "kernel k: more steps than allowed in block (0, 0, 0) near line 17, in a loop that ends "
+      "at line 17 (raise the limit, or run fewer blocks)");
   request.arguments.resize(2);
   EXPECT_EQ(Launch(*module, request, options).error().message,
             "kernel k takes 3 arguments, given 2");

@@ -121,7 +121,7 @@ FailureKind KindOf(const Error& error) {
     return FailureKind::kMemory;
   }
   if (error.error_class != ErrorClass::kDied) return FailureKind::kError;
-  if (text.contains("the deadline")) return FailureKind::kDeadline;
+  if (text.contains("deadline")) return FailureKind::kDeadline;
   return FailureKind::kSignal;
 }
 

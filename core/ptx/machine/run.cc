@@ -40,7 +40,7 @@ class BlockLoop {
 
   bool Run() {
     const bool finished = RunWarps();
-    return (since_question_ == 0 || Ask()) && finished;
+    return (since_question_ == 0 || Ask(block_.pc)) && finished;
   }
 
  private:
@@ -150,7 +150,7 @@ class BlockLoop {
     const uint32_t lanes = CountOf(mask);
     executions_.Add(pc, stop, lanes);
     since_question_ += stop - pc;
-    if (since_question_ >= kStepsBetweenQuestions && !Ask()) return false;
+    if (since_question_ >= kStepsBetweenQuestions && !Ask(pc)) return false;
     const Instruction* const code = kernel_.instructions.data();
     const Slot* const all_slots = kernel_.slots.data();
     const Step* const steps = steps_.data();
@@ -180,7 +180,7 @@ class BlockLoop {
       active &= in.guard_negated ? ~guard : guard;
     }
     executions_.Add(pc, pc + 1, CountOf(active));
-    if (++since_question_ >= kStepsBetweenQuestions && !Ask()) return false;
+    if (++since_question_ >= kStepsBetweenQuestions && !Ask(pc)) return false;
     const Step step = steps_[pc];
     if (step == nullptr || in.group_wide) return Control(warp, in, pc, mask, active, spins);
     if (in.warp_wide && active != kAllLanes && active != 0 && Waits(warp, in, active, {pc, mask}))
@@ -197,9 +197,10 @@ class BlockLoop {
     return true;
   }
 
-  bool Ask() {
+  bool Ask(uint32_t pc) {
     stopped_ = !go_on_(since_question_);
     since_question_ = 0;
+    if (stopped_) block_.pc = pc;
     return !stopped_;
   }
 

@@ -55,7 +55,7 @@ class Executions {
 using Continue = std::function<bool(uint64_t steps)>;
 
 // Runs the warps of `block` from their first instruction until all have returned, a fault, or a
-// `go_on` of false. False for the latter.
+// `go_on` of false. False for the latter; `block.pc` is then where it stood.
 bool RunBlock(const Executable& executable, Block& block, Executions& executions,
               const Continue& go_on);
 
