@@ -13,6 +13,7 @@
 #include "core/base/json.h"
 #include "core/base/text.h"
 #include "core/debug/run/finding_text.h"
+#include "core/replay/platform_table.h"
 
 namespace hloscope::app {
 namespace {
@@ -261,11 +262,17 @@ std::string RunReportJson(const std::string& file, const RunReport& report) {
   return out + "\n";
 }
 
+// Hand-overs of a platform on a device are told one by one, with what they moved.
+bool TellsEachHandOver(const RunReport& report) {
+  const replay::PlatformRow* const row = replay::FindPlatform(report.platform);
+  return row != nullptr && row->Has(replay::kNeedsDriver);
+}
+
 // "  executed: 12 kernels, 3 library calls; the evaluator ran 2 instructions (sort 2)".
-std::string ExecutedText(const replay::RunExecuted& executed) {
+std::string ExecutedText(const replay::RunExecuted& executed, bool tells_each) {
   std::string out = fmt::format("  executed: {} kernels, {} library calls", executed.kernels,
                                 executed.library_calls);
-  if (executed.evaluated == 0) return out + "\n";
+  if (executed.evaluated == 0 || tells_each) return out + "\n";
   std::vector<std::string> ops;
   for (const replay::RunExecuted::Evaluated& op : executed.evaluated_ops) {
     ops.push_back(fmt::format("{} {}: {}", op.count, op.opcode, op.reason));
@@ -280,7 +287,7 @@ std::string FallbacksText(const RunReport& report) {
   std::string out;
   size_t told = 0;
   for (const replay::RunFallback& it : report.fallbacks) {
-    if (report.executed) break;  // counts them by opcode
+    if (report.executed && !TellsEachHandOver(report)) break;  // counts them by opcode
     if (++told > kMost) continue;
     out += fmt::format("  on the host: {} ({}): {}; {} B moved, {:.1f} us{}{}\n", it.instruction,
                        it.opcode, it.reason, it.bytes_moved, it.time_us,
@@ -318,7 +325,7 @@ std::string RunReportText(const std::string& file, const RunReport& report) {
   }
   for (const replay::RunFinding& finding : report.checks) out += debug::FindingText(finding, "  ");
   for (const std::string& warning : report.warnings) out += "  warning: " + warning + "\n";
-  if (ran && report.executed) out += ExecutedText(*report.executed);
+  if (ran && report.executed) out += ExecutedText(*report.executed, TellsEachHandOver(report));
   if (ran) out += FallbacksText(report);
   return ran ? out + TimingText(report) : out;
 }

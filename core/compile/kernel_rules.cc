@@ -7,6 +7,7 @@
 
 #include "core/compile/fusion/row_form.h"
 #include "core/compile/scalar_computation.h"
+#include "core/hlo/fallback_reasons.h"
 #include "core/hlo/opcode_traits.h"
 
 namespace hloscope::compile {
@@ -467,8 +468,12 @@ std::string_view WhyNoKernel(const Module& module, InstructionId id) {
              return module.shape(operand).IsArray() && is(module.shape(operand));
            });
   };
-  if (any([](const Shape& s) { return s.IsArray() && !s.is_static(); })) return "dynamic shape";
-  return "unsupported opcode";
+  using hlo::FallbackReason;
+  const bool is_dynamic = any([](const Shape& s) { return s.IsArray() && !s.is_static(); });
+  const bool is_call = module[id].opcode == Opcode::kCustomCall;
+  return Describe(is_dynamic ? FallbackReason::kDynamicShape
+                  : is_call  ? FallbackReason::kCustomCall
+                             : FallbackReason::kUnsupportedOpcode);
 }
 
 }  // namespace hloscope::compile

@@ -16,7 +16,7 @@ void HandOvers::Add(hlo::InstructionId id, int64_t count, int64_t nanoseconds) {
 void HandOvers::Add(const HandOvers& others) {
   for (const auto& [id, it] : others.all_) {
     Add(id, it.count, it.nanoseconds);
-    AddMoved(id, it.moved_bytes);
+    all_[id].moved_bytes += it.moved_bytes;
   }
 }
 
@@ -30,13 +30,13 @@ void HandOvers::Tell(const hlo::Module& module, const std::function<Why(hlo::Ins
       return op.opcode == opcode && op.reason == it_is.reason;
     });
     if (same == executed.evaluated_ops.end()) {
-      executed.evaluated_ops.push_back({opcode, it.count, it_is.reason});
+      executed.evaluated_ops.push_back({opcode, it.count, std::string(it_is.reason)});
     } else {
       same->count += it.count;
     }
     stream.Take(RunFallback{.instruction = std::string(module.name(id)),
                             .opcode = opcode,
-                            .reason = it_is.reason,
+                            .reason = std::string(it_is.reason),
                             .detail = it_is.detail,
                             .bytes_moved = it.moved_bytes,
                             .time_us = static_cast<double>(it.nanoseconds) / 1e3});

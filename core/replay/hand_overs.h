@@ -5,6 +5,7 @@
 #include <functional>
 #include <map>
 #include <string>
+#include <string_view>
 
 #include "core/hlo/module.h"
 #include "core/replay/capture/run_stream.h"
@@ -16,16 +17,18 @@ class HandOvers {
  public:
   void Add(hlo::InstructionId id, int64_t nanoseconds) { Add(id, 1, nanoseconds); }
   void Add(const HandOvers& others);
-  // Copied between host and device for it.
-  void AddMoved(hlo::InstructionId id, int64_t bytes) {
+  // Copied between host and device for it, and the time of that.
+  void AddMoved(hlo::InstructionId id, int64_t bytes, int64_t nanoseconds) {
     HandOver& it = all_[id];
     if (it.count == 0) it.count = 1;  // it hands its operand on, which elsewhere is nothing to do
     it.moved_bytes += bytes;
+    it.nanoseconds += nanoseconds;
   }
   void Clear() { all_.clear(); }
 
   struct Why {
-    std::string reason, detail;
+    std::string_view reason;  // as hlo::Describe has it
+    std::string detail;
   };
   // Tells each as a fallback, with why(id), and last `executed`, to which they are added.
   void Tell(const hlo::Module& module, const std::function<Why(hlo::InstructionId)>& why,

@@ -46,42 +46,67 @@ std::string What(const Module& module, const Refusal& refusal) {
                      hlo::ToString(module[refusal.instruction].opcode), Describe(refusal.reason));
 }
 
+// "; and 5 more, a, b, c", of what stands behind the first.
+template <typename T, typename NameOf>
+std::string AndMore(const std::vector<T>& all, const NameOf& name_of) {
+  std::string text;
+  if (all.size() > 1) text += fmt::format("; and {} more, ", all.size() - 1);
+  for (size_t i = 1; i < all.size() && i < 4; ++i) {
+    text += i == 1 ? "" : ", ";
+    text += name_of(all[i]);
+  }
+  return text;
+}
+std::string HostRunsThem(size_t count) {
+  return fmt::format("--fallback cpu runs {} on the host", count > 1 ? "them" : "it");
+}
+
 // The error that names what is refused; `all` is not empty.
 Error Named(const Module& module, const std::vector<Refusal>& all, Error error) {
   std::string text = What(module, all[0]) + ": " + all[0].detail;
-  if (all.size() > 1) text += fmt::format("; and {} more, ", all.size() - 1);
-  for (size_t i = 1; i < all.size() && i < 4; ++i) {
-    text += (i == 1 ? "" : ", ") + std::string(module.name(all[i].instruction));
-  }
+  text += AndMore(all, [&](const Refusal& it) { return module.name(it.instruction); });
   error.message = std::move(text);
   const bool host_runs =
       std::ranges::all_of(all, [&](const Refusal& it) { return HostRuns(module, it.instruction); });
-  error.hint =
-      host_runs ? fmt::format("--fallback cpu runs {} on the host", all.size() > 1 ? "them" : "it")
-                : "nothing here knows what it computes; extract a part without it";
+  error.hint = host_runs ? HostRunsThem(all.size())
+                         : "nothing here knows what it computes; extract a part without it";
   return error;
 }
 
-// A platform of ours that hands instructions over by itself.
+// Of a platform of ours that hands instructions over by itself. Results are held back until it is
+// known that it did not.
 class HandOverWatch : public RunStream {
  public:
   explicit HandOverWatch(RunStream& next) : next_(next) {}
   void Take(replay::RunEvent event) override {
-    if (const auto* fallback = std::get_if<RunFallback>(&event); fallback && !first_) {
-      first_ = *fallback;
+    if (std::holds_alternative<replay::LeafResult>(event) ||
+        std::holds_alternative<replay::RunExecuted>(event)) {
+      results_.push_back(std::move(event));
+      return;
+    }
+    if (auto* fallback = std::get_if<RunFallback>(&event)) {
+      found_.push_back(std::move(*fallback));
+      return;
     }
     next_.Take(std::move(event));
   }
-  Status status() const {
-    if (!first_) return {};
-    return UnsupportedError(fmt::format("{} ({}): {}: {}", first_->instruction, first_->opcode,
-                                        first_->reason, first_->detail),
-                            "--fallback cpu runs it on the host");
+  // Passes the results on, or names what was handed over.
+  Status Finish() {
+    if (found_.empty()) {
+      for (replay::RunEvent& result : results_) next_.Take(std::move(result));
+      return {};
+    }
+    const RunFallback& first = found_[0];
+    std::string text =
+        fmt::format("{} ({}): {}: {}", first.instruction, first.opcode, first.reason, first.detail);
+    text += AndMore(found_, [](const RunFallback& it) { return it.instruction; });
+    return UnsupportedError(std::move(text), HostRunsThem(found_.size()));
   }
 
  private:
   RunStream& next_;
-  std::optional<RunFallback> first_;
+  std::vector<replay::RunEvent> results_;
+  std::vector<RunFallback> found_;
 };
 
 // Times of instructions by name, of the entry.
@@ -197,7 +222,10 @@ class FallbackPlatform : public replay::Platform {
   Result<std::unique_ptr<Executable>> Replace(std::shared_ptr<const Module> module,
                                               const RunOptions& options, Error error) const {
     const FallbackReason reason = ReasonInWords(error.message);
-    if (reason == FallbackReason::kNoDriver)
+    // Of a device of ours those are refusals of all that runs on it.
+    const bool is_device = is_ours_on_a_device() && (reason == FallbackReason::kDeviceCapability ||
+                                                     reason == FallbackReason::kDeviceMemory);
+    if (reason == FallbackReason::kNoDriver || is_device)
       return AllOnHost(std::move(module), options, reason, std::move(error));
     if (error.error_class == ErrorClass::kEnvironment && reason == FallbackReason::kNone) {
       return std::unexpected(std::move(error));  // no plugin, no library: no instruction's fault
@@ -243,7 +271,7 @@ class FallbackPlatform : public replay::Platform {
     for (const InstructionId id : NamedIn(*module, EntryOf(*module), error.message)) {
       const bool is_call = (*module)[id].opcode == hlo::Opcode::kCustomCall;
       if (reason == FallbackReason::kCustomCall && !is_call) continue;
-      all.push_back({id, ReasonOf(error, (*module)[id]), error.message});
+      all.push_back(RefusalOf(id, error, (*module)[id]));
       refusals[id] = all.back();
     }
     if (all.empty()) return AllOnHost(std::move(module), options, reason, std::move(error));
@@ -259,8 +287,7 @@ class FallbackPlatform : public replay::Platform {
 
   bool is_ours_on_a_device() const {
     const replay::PlatformRow* const row = replay::FindPlatform(name());
-    return row != nullptr && row->devices != replay::Devices::kNone &&
-           !row->Has(replay::kNeedsPlugin) && !row->Has(replay::kNeedsPython);
+    return row != nullptr && row->Has(replay::kNeedsDriver);
   }
   Fallback fallback() const { return fallback_; }
 
@@ -286,7 +313,7 @@ class FallbackPlatform : public replay::Platform {
                                                 const RunOptions& options, FallbackReason reason,
                                                 Error error) const {
     if (fallback_ != Fallback::kHost) {
-      error.message = fmt::format("{}: {}", Describe(reason), error.message);
+      error.message = fmt::format("{}: {}", Describe(reason), WithoutReason(reason, error.message));
       error.hint += fmt::format("{}--fallback cpu runs the module on the host",
                                 error.hint.empty() ? "" : "; ");
       return std::unexpected(std::move(error));
@@ -294,7 +321,8 @@ class FallbackPlatform : public replay::Platform {
     HLOSCOPE_ASSIGN_OR_RETURN(auto host, make_host_());
     HLOSCOPE_ASSIGN_OR_RETURN(auto on_host, host->Load(module, options));
     return std::make_unique<HostExecutable>(std::move(module), std::move(host), std::move(on_host),
-                                            reason, std::move(error.message));
+                                            reason,
+                                            std::string(WithoutReason(reason, error.message)));
   }
 
   // Parts may be refused where their instructions alone are not: then more is found in them.
@@ -344,7 +372,7 @@ class WatchedExecutable : public Executable {
     Result<RunResult> result = RunWatched(inputs, options, stream);
     const bool asked = platform_.fallback() != Fallback::kNone;
     if (result.has_value() || !asked || replaced_ || Ends(result.error(), options)) return result;
-    if (platform_.is_ours_on_a_device()) return result;
+    if (was_handed_over_) return result;
     HLOSCOPE_ASSIGN_OR_RETURN(whole_, platform_.ReplaceNamed(module_, options, result.error()));
     replaced_ = true;
     return whole_->Run(inputs, options, stream);
@@ -359,14 +387,16 @@ class WatchedExecutable : public Executable {
     if (may) return whole_->Run(inputs, options, stream);
     HandOverWatch watch(stream);
     HLOSCOPE_ASSIGN_OR_RETURN(RunResult result, whole_->Run(inputs, options, watch));
-    HLOSCOPE_TRY(watch.status());
+    const Status finished = watch.Finish();
+    was_handed_over_ = !finished.has_value();
+    HLOSCOPE_TRY(finished);
     return result;
   }
 
   FallbackPlatform platform_;
   std::shared_ptr<const Module> module_;
   std::unique_ptr<Executable> whole_;
-  bool replaced_ = false;
+  bool replaced_ = false, was_handed_over_ = false;
 };
 
 Result<std::unique_ptr<Executable>> FallbackPlatform::Watched(std::shared_ptr<const Module> module,

@@ -97,6 +97,11 @@ FallbackReason ReasonOf(const Error& error, const hlo::Instruction& instruction)
   return is_call ? FallbackReason::kCustomCall : FallbackReason::kUnsupportedOpcode;
 }
 
+Refusal RefusalOf(InstructionId id, const Error& error, const hlo::Instruction& instruction) {
+  const FallbackReason reason = ReasonOf(error, instruction);
+  return {id, reason, std::string(WithoutReason(reason, error.message))};
+}
+
 bool CallsInTurn(Opcode opcode) {
   return opcode == Opcode::kWhile || opcode == Opcode::kCall || opcode == Opcode::kConditional;
 }
@@ -172,7 +177,7 @@ Status RefusalSearch::Take(InstructionId id, const Error& error) {
     const auto inside = Within(module_, {&id, 1});
     if (std::ranges::any_of(inside, [&](InstructionId it) { return IsFound(it); })) return {};
   }
-  found_.push_back({id, ReasonOf(error, module_[id]), error.message});
+  found_.push_back(RefusalOf(id, error, module_[id]));
   return TakeAlike(id);
 }
 
@@ -187,7 +192,7 @@ Status RefusalSearch::TakeAlike(InstructionId id) {
       continue;
     }
     HLOSCOPE_ASSIGN_OR_RETURN(const auto refused, LoadAlone({&other, 1}));
-    if (refused) found_.push_back({other, ReasonOf(*refused, module_[other]), refused->message});
+    if (refused) found_.push_back(RefusalOf(other, *refused, module_[other]));
   }
   return {};
 }

@@ -18,13 +18,14 @@ namespace hloscope::debug {
 struct Refusal {
   hlo::InstructionId instruction;  // of any computation
   FallbackReason reason = FallbackReason::kNone;
-  std::string detail;  // what the platform says
+  std::string detail;  // what the platform says beside the reason
 };
 
 // What of the reasons the words of an error are; kNone: of no one. refusal_words.def has the words.
 FallbackReason ReasonInWords(std::string_view text);
 // Why an instruction was refused with that error.
 FallbackReason ReasonOf(const Error& error, const hlo::Instruction& instruction);
+Refusal RefusalOf(hlo::InstructionId id, const Error& error, const hlo::Instruction& instruction);
 
 // Instructions that are run by going through what they call: while, call and conditional.
 bool CallsInTurn(hlo::Opcode opcode);

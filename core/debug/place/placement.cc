@@ -26,11 +26,6 @@ constexpr Words kPlaces[] = {
 #include "core/debug/place/places.def"
 #undef PLACE
 };
-constexpr Words kReasons[] = {
-#define FALLBACK_REASON(name, key, text) {key, text},
-#include "core/debug/place/fallback_reasons.def"
-#undef FALLBACK_REASON
-};
 
 enum class Compare : uint8_t { kPrefix, kWhole, kContains };
 struct CustomCallRow {
@@ -262,11 +257,6 @@ class Placer {
 
 std::string_view KeyOf(Place place) { return kPlaces[static_cast<size_t>(place)].key; }
 std::string_view Describe(Place place) { return kPlaces[static_cast<size_t>(place)].text; }
-
-std::string_view KeyOf(FallbackReason reason) { return kReasons[static_cast<size_t>(reason)].key; }
-std::string_view Describe(FallbackReason reason) {
-  return kReasons[static_cast<size_t>(reason)].text;
-}
 
 std::string_view KeyOf(TransferDirection direction) {
   return direction == TransferDirection::kToHost ? "to_host" : "to_device";

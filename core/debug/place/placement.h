@@ -10,6 +10,7 @@
 #include "core/base/json.h"
 #include "core/dump/readers/kernels.h"
 #include "core/dump/readers/thunks.h"
+#include "core/hlo/fallback_reasons.h"
 #include "core/hlo/module.h"
 
 namespace hloscope::dump {
@@ -31,13 +32,10 @@ inline constexpr int kPlaceCount = 0
 std::string_view KeyOf(Place place);     // "device_kernel", …
 std::string_view Describe(Place place);  // in words
 
-enum class FallbackReason : uint8_t {
-#define FALLBACK_REASON(name, key, text) name,
-#include "core/debug/place/fallback_reasons.def"
-#undef FALLBACK_REASON
-};
-std::string_view KeyOf(FallbackReason reason);
-std::string_view Describe(FallbackReason reason);
+using hlo::Describe;
+using hlo::FallbackReason;
+using hlo::KeyOf;
+using hlo::WithoutReason;
 
 struct PlacedInstruction {
   Place place = Place::kNoCode;

@@ -6,6 +6,7 @@
 
 #include "core/compile/kernel_rules.h"
 #include "core/eval/machine/machine.h"
+#include "core/hlo/fallback_reasons.h"
 
 namespace hloscope::replay {
 
@@ -86,7 +87,9 @@ Result<std::optional<Value>> KernelRunner::RunWhole(eval::Machine& machine,
   }
   counts_.kernels += run->counts().kernels;
   counts_.library_calls += run->counts().library_calls;
-  for (const auto& [id, bytes] : run->counts().moved_bytes) evaluated_.AddMoved(id, bytes);
+  for (const auto& [id, moved] : run->counts().moved) {
+    evaluated_.AddMoved(id, moved.bytes, moved.nanoseconds);
+  }
   return value;
 }
 
@@ -104,8 +107,10 @@ void KernelRunner::Tell(RunStream& stream) const {
       module_,
       [&](InstructionId id) -> HandOvers::Why {
         const auto missing = code_.missing.find(id);
-        if (missing != code_.missing.end()) return {"unsupported opcode", missing->second};
-        return {std::string(compile::WhyNoKernel(module_, id)), "the evaluator ran it in place"};
+        if (missing != code_.missing.end()) {
+          return {Describe(hlo::FallbackReason::kUnsupportedOpcode), missing->second};
+        }
+        return {compile::WhyNoKernel(module_, id), "our compiler writes no code for it"};
       },
       {.kernels = counts_.kernels, .library_calls = counts_.library_calls + counts_.communications},
       stream);

@@ -44,7 +44,10 @@ struct CodeCounts {
   // The last: collectives between devices, and which device one is.
   int64_t kernels = 0, library_calls = 0, communications = 0;
   // Copied between host and device for what the evaluator computed.
-  std::map<hlo::InstructionId, int64_t> moved_bytes = {};
+  struct Moved {
+    int64_t bytes = 0, nanoseconds = 0;
+  };
+  std::map<hlo::InstructionId, Moved> moved = {};
 
   void Add(const compile::KernelCode& code) {
     const bool is_call = code.library != nullptr && !code.library->is_kernel();

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "core/eval/machine/recording.h"
 #include "core/replay/cuda/device_kernels.h"
 
 namespace hloscope::replay::cuda {
@@ -25,6 +26,22 @@ bool IsStraight(const ModuleCode& code) {
             code.kernels[step.id.index] != nullptr);
   });
 }
+
+// Counts a copy while it lives.
+class CopyTime {
+ public:
+  CopyTime(CodeCounts::Moved& moved, int64_t bytes)
+      : moved_(moved), start_ns_(eval::SteadyNanoseconds()) {
+    moved_.bytes += bytes;
+  }
+  ~CopyTime() { moved_.nanoseconds += eval::SteadyNanoseconds() - start_ns_; }
+  CopyTime(const CopyTime&) = delete;
+  CopyTime& operator=(const CopyTime&) = delete;
+
+ private:
+  CodeCounts::Moved& moved_;
+  int64_t start_ns_;
+};
 
 class DevicePlanRun : public PlanRun {
  public:
@@ -86,9 +103,11 @@ class DevicePlanRun : public PlanRun {
     const Value& value = state_->values[b];
     if (value.is_array()) return value.shape() == shape ? value : value.WithShape(shape);
     HLOSCOPE_ASSIGN_OR_RETURN(eval::Buffer bytes, machine_.Allocate(plan_.buffers[b].bytes));
+    // Kernels before it are not part of the copy.
+    HLOSCOPE_TRY(WaitForStream());
+    const CopyTime time(moved_, plan_.buffers[b].bytes);
     HLOSCOPE_TRY(
         state_->transfers->Download(bytes.data(), state_->addresses[b], plan_.buffers[b].bytes));
-    moved_ += plan_.buffers[b].bytes;
     return Value::Array(shape, std::move(bytes));
   }
 
@@ -98,17 +117,19 @@ class DevicePlanRun : public PlanRun {
     const bool is_kept = buffer.place == Place::kParameter || buffer.place == Place::kOutside;
     // The same bytes as in the run before, which nobody can have changed since they are held.
     if (is_kept && there.is_array() && there.data() == value.data()) return {};
+    const CopyTime time(moved_, buffer.bytes);
     HLOSCOPE_TRY(state_->transfers->Upload(state_->addresses[b], value.data(), buffer.bytes));
-    moved_ += buffer.bytes;
     if (is_kept) there = value;
     return {};
   }
 
   Result<bool> Evaluate(const PlannedStep& step) override {
-    moved_ = 0;
+    moved_ = {};
     HLOSCOPE_ASSIGN_OR_RETURN(const bool is_done, PlanRun::Evaluate(step));
     HLOSCOPE_TRY(plans_.device()->Enter());
-    counts_.moved_bytes[step.id] += moved_;
+    CodeCounts::Moved& moved = counts_.moved[step.id];
+    moved.bytes += moved_.bytes;
+    moved.nanoseconds += moved_.nanoseconds;
     return is_done;
   }
 
@@ -117,14 +138,18 @@ class DevicePlanRun : public PlanRun {
     const hlo::InstructionId root = (*plan_.module)[plan_.computation].root;
     HLOSCOPE_ASSIGN_OR_RETURN(Value value,
                               PlanRun::ValueOf(plan_.module->shape(root), plan_.results, next));
-    HLOSCOPE_TRY(driver_.Check(driver_->StreamSynchronize(state_->stream.get()),
-                               "waiting for the kernels of {}", plan_.module->name()));
+    HLOSCOPE_TRY(WaitForStream());
     ++state_->runs;
     is_done_ = true;
     return value;
   }
 
  private:
+  Status WaitForStream() const {
+    return driver_.Check(driver_->StreamSynchronize(state_->stream.get()),
+                         "waiting for the kernels of {}", plan_.module->name());
+  }
+
   // Of all launches and copies of the plan, on the addresses that they always have.
   Status MakeGraph() {
     StreamHandle const stream = state_->stream.get();
@@ -149,7 +174,7 @@ class DevicePlanRun : public PlanRun {
   const DevicePlans& plans_;
   const Driver& driver_;
   std::unique_ptr<PlanState> state_;
-  int64_t moved_ = 0;  // bytes, since the hand-over at hand began
+  CodeCounts::Moved moved_;  // since the hand-over at hand began
   bool is_done_ = false;
 };
 
