@@ -89,9 +89,7 @@ def ours(hloscope, module, folder, options):
     subprocess.run([hloscope, "compile", module, "--emit", "ptx", "--target", options.target, "-o",
                     path], check=True, capture_output=True)
     with open(path) as file:
-        text = file.read()
-    head = "//\n// Generated"
-    return [head + part for part in text.split(head)[1:]]
+        return [file.read()]
 
 
 def theirs(hloscope, module, folder, options):

@@ -25,12 +25,13 @@ struct CodeRow {
   std::string_view name;
   CodeForm form;
   std::string_view what;
+  bool is_assembled = false;
 };
 constexpr CodeRow kCode[] = {
     {"llvm", CodeForm::kLlvm, "LLVM IR of the kernels"},
     {"asm", CodeForm::kAssembly, "assembly of the kernels"},
     {"ptx", CodeForm::kPtx, "PTX of the kernels"},
-    {"cubin", CodeForm::kOnePtx, "machine code of the kernels"},
+    {"cubin", CodeForm::kPtx, "machine code of the kernels", true},
     {"object", CodeForm::kObject, "the module as an object"},
 };
 constexpr std::string_view kPlan = "plan", kNative = "native";
@@ -106,7 +107,7 @@ Result<EmitReport> EmitOwn(const std::shared_ptr<const hlo::Module>& module,
   ahead.object_file = request.output;
   ahead.form = row->form;
   ahead.target = request.target == kNative ? "" : request.target;
-  if (row->form == CodeForm::kPtx || row->form == CodeForm::kOnePtx) {
+  if (row->form == CodeForm::kPtx) {
     HLOSCOPE_ASSIGN_OR_RETURN(
         ahead.target, replay::GpuArchitecture(ahead.target.empty() ? kUsualDevice : ahead.target,
                                               request.limits));
@@ -117,7 +118,7 @@ Result<EmitReport> EmitOwn(const std::shared_ptr<const hlo::Module>& module,
   HLOSCOPE_ASSIGN_OR_RETURN(const replay::AheadAnswer answer,
                             replay::CompileAhead(*module, ahead, stop));
   EmitReport report;
-  if (row->form == CodeForm::kOnePtx) {
+  if (row->is_assembled) {
     HLOSCOPE_ASSIGN_OR_RETURN(
         const replay::AssembledCode assembled,
         replay::AssemblePtx(answer.code, ahead.deadline, replay::FindCudaTools(), stop));

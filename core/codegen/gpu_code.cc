@@ -100,7 +100,8 @@ std::vector<Batch> Cut(const DifferentKernels& different, int threads, bool one_
   const std::span<const InstructionId> all = different.kernels;
   const auto share = static_cast<int64_t>(all.size()) / threads + 1;
   const auto size = one_text ? all.size() : static_cast<size_t>(std::min(share, kMostInModule));
-  for (size_t i = 0; i < all.size(); i += size) {
+  // One text is there for no kernels too.
+  for (size_t i = 0; i < all.size() || (one_text && batches.empty()); i += size) {
     Batch& batch = batches.emplace_back();
     batch.kernels = all.subspan(i, std::min(size, all.size() - i));
     batch.first = i;

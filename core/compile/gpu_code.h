@@ -51,10 +51,11 @@ struct GpuCode {
 };
 
 struct GpuCodeOptions {
-  int threads = 0;        // to compile with; 0: one for each CPU
-  std::string target;     // "sm_80": LLVM's name of an architecture
-  bool one_text = false;  // all kernels in one module; else in several, compiled side by side
-  bool verify = false;    // lets LLVM look for what is unsound, for tests
+  int threads = 0;     // to compile with; 0: one for each CPU
+  std::string target;  // "sm_80": LLVM's name of an architecture
+  bool one_text =
+      false;  // all kernels, or none, in one module; else in several, compiled side by side
+  bool verify = false;  // lets LLVM look for what is unsound, for tests
 };
 
 // The entry of core/codegen's library, found there by the name below. Errors: an architecture that

@@ -164,6 +164,15 @@ class Compile(FolderTest):
             self.assertEqual(done.returncode, 0, done.stderr)
             self.assertIn(holds, done.stdout)
             self.assertIn('.visible .entry k0_', done.stdout)
+        # One text that an assembler takes, of kernels that differ and of none.
+        for name, body, kernels in (
+            ('two', '  a = f32[8] sine(p)\n  b = f32[3] slice(p), slice={[1:4]}\n  ROOT r = (f32[8], f32[3]) tuple(a, b)\n', 2),
+            ('none', '  ROOT r = (f32[8]) tuple(p)\n', 0),
+        ):
+            other = self.path(name + '.hlo', f'HloModule {name}\nENTRY e {{\n  p = f32[8] parameter(0)\n{body}}}\n')
+            done = self.run_it(other, '--emit', 'ptx', '-o', '-', '--target', 'sm_90')
+            self.assertEqual(done.returncode, 0, done.stderr)
+            self.assertEqual((done.stdout.count('.version'), done.stdout.count('.entry')), (1, kernels))
         cubin = self.path('m.cubin')
         done = self.run_it(module, '--emit', 'cubin', '-o', cubin, '--target', 'sm_80')
         if done.returncode == 0:

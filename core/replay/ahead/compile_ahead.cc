@@ -62,17 +62,16 @@ Result<AheadAnswer> WriteKernels(const compile::Compilation& compiled, const Ahe
   return answer;
 }
 
-// PTX texts, one behind the other, and what has none as comments.
+// PTX as one text, and what has none as comments.
 Result<AheadAnswer> WritePtx(const compile::Compilation& compiled, const AheadJob& job) {
   HLOSCOPE_ASSIGN_OR_RETURN(const auto generate, CodegenEntry<compile::GenerateGpuCodeFunction>(
                                                      compile::kGenerateGpuCode));
-  HLOSCOPE_ASSIGN_OR_RETURN(const compile::GpuCode code,
-                            generate(compiled.module, compiled.kernels,
-                                     {.threads = job.threads,
-                                      .target = job.target,
-                                      .one_text = job.form == CodeForm::kOnePtx}));
+  HLOSCOPE_ASSIGN_OR_RETURN(
+      const compile::GpuCode code,
+      generate(compiled.module, compiled.kernels,
+               {.threads = job.threads, .target = job.target, .one_text = true}));
   AheadAnswer answer;
-  for (const std::string& text : code.modules) answer.code += text;
+  answer.code = code.modules.at(0);
   for (const auto& refused : code.refused) {
     answer.code += fmt::format("// no code for {}: {}\n",
                                compiled.module->name(refused.instruction), refused.why);
@@ -152,7 +151,6 @@ Result<AheadAnswer> Write(const compile::Compilation& compiled, const AheadJob& 
     case CodeForm::kAssembly:
       return WriteKernels(compiled, job);
     case CodeForm::kPtx:
-    case CodeForm::kOnePtx:
       return WritePtx(compiled, job);
     case CodeForm::kObject:
       return WriteObject(compiled, job);
@@ -167,7 +165,7 @@ Result<AheadAnswer> CompileHere(AheadJob& job) {
   const Clock::time_point start = Clock::now();
   const bool is_object = job.form == CodeForm::kObject;
   compile::CompileOptions options;
-  const bool is_ptx = job.form == CodeForm::kPtx || job.form == CodeForm::kOnePtx;
+  const bool is_ptx = job.form == CodeForm::kPtx;
   options.library_calls = !is_object && !is_ptx;
   options.fft_kernels = is_ptx;
   HLOSCOPE_ASSIGN_OR_RETURN(const compile::Compilation compiled, compile::Compile(module, options));

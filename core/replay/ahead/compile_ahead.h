@@ -16,8 +16,7 @@ namespace hloscope::replay {
 enum class CodeForm : uint8_t {
   kLlvm,      // IR of the kernels, before LLVM's passes
   kAssembly,  // of the kernels
-  kPtx,       // of the kernels, for a GPU
-  kOnePtx,    // … all of them in one text, as an assembler takes it
+  kPtx,       // of the kernels, for a GPU: one text, as an assembler takes it
   kObject,    // a relocatable object with one entry for the whole module
 };
 
