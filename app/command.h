@@ -35,6 +35,7 @@ struct OptionSpec {
   bool required = false;
   std::string letter = {};      // "-j": a short form
   std::string_view group = {};  // the heading in help; by default that of the option before
+  bool after_dashes = false;    // a list that takes every word after `--`, and nothing else does
   bool positional() const { return !name.starts_with('-'); }
 };
 

@@ -108,13 +108,26 @@ void TakeXlaFlags(const OptionSpec& spec, std::vector<std::string>& reversed) {
   std::erase_if(reversed, [&](const std::string& word) { return word.starts_with(kPrefix); });
 }
 
+// Moves what stands after `--` from the arguments to the option that takes it, if there is one.
+void TakeAfterDashes(std::span<const OptionSpec> specs, std::vector<std::string>& arguments) {
+  const auto spec = std::ranges::find(specs, true, &OptionSpec::after_dashes);
+  const auto dashes = std::ranges::find(arguments, "--");
+  if (spec == specs.end() || dashes == arguments.end()) return;
+  *std::get<std::vector<std::string>*>(spec->target) = {dashes + 1, arguments.end()};
+  arguments.erase(dashes, arguments.end());
+}
+
 // The first argument that fits nothing, with what may have been meant; empty where all fit.
 std::string UnexpectedArgument(const std::vector<std::string>& remaining,
                                std::span<const OptionSpec> specs) {
   if (remaining.empty()) return {};
   const auto unknown = std::ranges::find_if(
       remaining, [](const std::string& word) { return word.size() > 1 && word.starts_with('-'); });
-  if (unknown == remaining.end()) return fmt::format("unexpected argument `{}`", remaining[0]);
+  if (unknown == remaining.end()) {
+    const bool dashes = std::ranges::find(specs, true, &OptionSpec::after_dashes) != specs.end();
+    return fmt::format("unexpected argument `{}`{}", remaining[0],
+                       dashes ? "; fix: put `--` before it" : "");
+  }
   const std::string name = unknown->substr(0, unknown->find('='));
   ClosestText closest(name);
   for (const OptionSpec& spec : specs) {
@@ -125,12 +138,18 @@ std::string UnexpectedArgument(const std::vector<std::string>& remaining,
   return fmt::format("unknown option `{}`{}", name, hint.empty() ? "" : " (" + hint + ")");
 }
 
+bool IsGiven(const CLI::App& app, const OptionSpec& spec) {
+  if (!spec.after_dashes) return app.get_option(spec.name)->count() != 0;
+  return !std::get<std::vector<std::string>*>(spec.target)->empty();
+}
+
 // The first required option or argument that is not there; empty where all are.
 std::string MissingArgument(const CLI::App& app, std::span<const OptionSpec> specs) {
   for (const OptionSpec& spec : specs) {
-    if (!spec.required || app.get_option(spec.name)->count() != 0) continue;
-    return fmt::format("{} is missing",
-                       spec.positional() ? spec.value : spec.name + " " + spec.value);
+    if (!spec.required || IsGiven(app, spec)) continue;
+    return fmt::format("{} is missing", spec.after_dashes   ? "-- " + spec.value
+                                        : spec.positional() ? spec.value
+                                                            : spec.name + " " + spec.value);
   }
   return {};
 }
@@ -155,12 +174,15 @@ ParseOutcome ParseArguments(const CommandRow& row, std::span<const OptionSpec> s
                             const std::vector<std::string>& arguments) {
   CLI::App app(std::string(row.summary), "hloscope " + std::string(row.name));
   app.allow_extras();
-  std::vector<std::string> reversed(arguments.rbegin(), arguments.rend());
+  std::vector<std::string> words = arguments;
+  TakeAfterDashes(specs, words);
+  std::ranges::reverse(words);
   for (const OptionSpec& spec : specs) {
-    spec.name == kXlaFlags ? TakeXlaFlags(spec, reversed) : Declare(app, spec);
+    if (spec.after_dashes) continue;
+    spec.name == kXlaFlags ? TakeXlaFlags(spec, words) : Declare(app, spec);
   }
   try {
-    app.parse(std::move(reversed));
+    app.parse(std::move(words));
   } catch (const CLI::CallForHelp&) {
     WriteOut(HelpText(row, specs, TerminalWidth()));
     return ParseOutcome::kHelpShown;

@@ -45,7 +45,9 @@ void AppendRow(std::string& out, const std::string& term, std::string_view text,
 }
 
 std::string Term(const OptionSpec& spec) {
-  if (spec.positional()) return spec.value.empty() ? spec.name : spec.value;
+  if (spec.positional()) {
+    return (spec.after_dashes ? "-- " : "") + (spec.value.empty() ? spec.name : spec.value);
+  }
   const std::string name = spec.letter.empty() ? spec.name : spec.letter + ", " + spec.name;
   return spec.value.empty() ? name : name + " " + spec.value;
 }
@@ -96,6 +98,7 @@ std::string UsageLine(const CommandRow& row, std::span<const OptionSpec> specs) 
     }
     std::string argument = spec.value.empty() ? spec.name : spec.value;
     if (std::holds_alternative<std::vector<std::string>*>(spec.target)) argument += "...";
+    if (spec.after_dashes) argument = "-- " + argument;
     usage += spec.required ? " " + argument : " [" + argument + "]";
   }
   return usage;

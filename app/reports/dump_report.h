@@ -23,7 +23,7 @@ struct DumpReport {
   std::vector<graph::Overview> overviews;
   std::vector<ModulePart> parts;  // of each module
   debug::Recompilations recompilations;
-  int32_t only = -1;              // the one module that was asked for; -1: all
+  int32_t only = -1;  // the one module that was asked for; -1: all
 };
 
 enum class ReportForm : uint8_t { kText, kJson };
@@ -37,8 +37,10 @@ Result<DumpReport> MakeDumpReport(const std::string& path, const Limits& limits,
                                   const ReportParts* known = nullptr, ReportParts* next = nullptr,
                                   const std::string& only_module = "");
 
-// For people, and as one JSON object with a line end.
+// For people: all of it, and a line for each of the first modules with what is said of the dump as
+// a whole; and as one JSON object with a line end.
 std::string DumpText(const DumpReport& report);
+std::string DumpOverviewText(const DumpReport& report);
 std::string DumpJson(const DumpReport& report);
 // What they say of one module, which has been read.
 ModulePart TextPart(const DumpReport& report, size_t module);

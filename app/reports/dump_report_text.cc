@@ -79,12 +79,15 @@ std::string ThunksText(const dump::ThunkSequence& sequence) {
   return out + "\n";
 }
 
+std::string NumberText(const dump::ModuleEntry& module) {
+  return module.id < 0 ? "" : fmt::format("module_{:04} ", module.id);
+}
+
 std::string ModuleText(const DumpModel& model, size_t m, const dump::ModuleSummary& module) {
   const dump::ModuleEntry& entry = model.modules()[m];
-  std::string out = entry.id < 0 ? "" : fmt::format("module_{:04} ", entry.id);
-  out = fmt::format("  {}{} ({}{}{})\n", out, entry.name, entry.framework,
-                    entry.device == "unknown" ? "" : ", " + entry.device,
-                    entry.target.empty() ? "" : " " + entry.target);
+  std::string out = fmt::format("  {}{} ({}{}{})\n", NumberText(entry), entry.name, entry.framework,
+                                entry.device == "unknown" ? "" : ", " + entry.device,
+                                entry.target.empty() ? "" : " " + entry.target);
   if (!entry.folder.empty()) out += fmt::format("    in {}\n", entry.folder);
   for (size_t s = 0; s < entry.stages.size(); ++s)
     out += StageLine(entry.stages[s], module.stages[s]);
@@ -210,6 +213,36 @@ std::string TensorFlowText(const dump::DumpModel& model, const dump::TensorFlowS
   return out;
 }
 
+std::string HeadText(const DumpModel& model) {
+  return fmt::format("{}: {}, {}\n", model.path(), Counted(model.modules().size(), "module"),
+                     Counted(model.files().size(), "file"));
+}
+
+std::string MissingText(const DumpReport& report) {
+  std::string out;
+  for (const dump::MissingPiece& piece : report.model->missing()) {
+    if (report.only < 0 || piece.module < 0 || piece.module == report.only)
+      out += "  missing: " + piece.ToString() + "\n";
+  }
+  return out;
+}
+
+std::string WarningsText(const DumpReport& report) {
+  std::string out;
+  for (const std::string& text : report.summary.warnings) out += "  warning: " + text + "\n";
+  return out;
+}
+
+// What is said of the dump as a whole behind its modules.
+std::string NotesText(const DumpReport& report) {
+  const DumpModel& model = *report.model;
+  std::string out = RecompilationsText(report.recompilations);
+  const dump::LoggedErrors logged = dump::ErrorsInLogs(model);
+  for (const dump::LoggedError& error : logged.errors)
+    out += ErrorText(error.error, model.files()[static_cast<size_t>(error.file)].path, "  error ");
+  return out;
+}
+
 }  // namespace
 
 std::string BytesText(int64_t bytes) {
@@ -226,23 +259,22 @@ ModulePart TextPart(const DumpReport& report, size_t module) {
 }
 
 std::string DumpText(const DumpReport& report) {
-  const DumpModel& model = *report.model;
-  const dump::DumpSummary& summary = report.summary;
-  std::string out =
-      fmt::format("{}: {}, {}\n", model.path(), Counted(model.modules().size(), "module"),
-                  Counted(model.files().size(), "file"));
+  std::string out = HeadText(*report.model);
   for (const ModulePart& part : report.parts) out += part.text;
-  out += TensorFlowText(model, *summary.tensorflow);
-  out += RecompilationsText(report.recompilations);
-  const dump::LoggedErrors logged = dump::ErrorsInLogs(model);
-  for (const dump::LoggedError& error : logged.errors)
-    out += ErrorText(error.error, model.files()[static_cast<size_t>(error.file)].path, "  error ");
-  for (const dump::MissingPiece& piece : model.missing()) {
-    if (report.only < 0 || piece.module < 0 || piece.module == report.only)
-      out += "  missing: " + piece.ToString() + "\n";
+  return out + TensorFlowText(*report.model, *report.summary.tensorflow) + NotesText(report) +
+         MissingText(report) + WarningsText(report);
+}
+
+std::string DumpOverviewText(const DumpReport& report) {
+  const auto& modules = report.model->modules();
+  std::string out = HeadText(*report.model);
+  for (size_t m = 0; m < modules.size() && m < kShown; ++m) {
+    out += fmt::format("  {}{} ({}), {}\n", NumberText(modules[m]), modules[m].name,
+                       modules[m].framework, Counted(modules[m].stages.size(), "stage"));
   }
-  for (const std::string& text : summary.warnings) out += "  warning: " + text + "\n";
-  return out;
+  if (modules.size() > kShown)
+    out += fmt::format("  and {} more modules\n", modules.size() - kShown);
+  return out + NotesText(report) + WarningsText(report);
 }
 
 }  // namespace hloscope::app

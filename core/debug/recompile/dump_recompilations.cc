@@ -94,12 +94,16 @@ class Finder {
         json["framework"].get<std::string>() + " " + json["version"].get<std::string>();
   }
 
-  // The k-th compilation of a log is the k-th module, where there are as many.
+  // The k-th compilation of a log is the k-th module, where there are as many. What is read from a
+  // cache leaves a module or none, by version.
   void TieToLog(const std::string& key, const std::vector<int32_t>& modules) {
     for (const CompileLog& log : logs_) {
       std::vector<const LoggedCompilation*> logged;
       for (const LoggedCompilation& one : log.compilations) {
-        if (one.key == key && one.is_compilation && !one.from_cache) logged.push_back(&one);
+        if (one.key == key && one.is_compilation) logged.push_back(&one);
+      }
+      if (logged.size() != modules.size()) {
+        std::erase_if(logged, [](const LoggedCompilation* one) { return one->from_cache; });
       }
       if (logged.empty()) continue;
       if (logged.size() == modules.size()) {
@@ -170,7 +174,9 @@ class Finder {
         closest = &*at;
         least = distance;
       }
-      if (closest != nullptr) Tell(*closest, one);
+      const LoggedCompilation* logged = Logged(m);
+      const bool from_cache = logged != nullptr && logged->from_cache;
+      if (closest != nullptr && !from_cache) Tell(*closest, one);
       earlier.push_back(std::move(one));
     }
   }

@@ -141,6 +141,9 @@ bool JaxLog::Take(std::string_view line, int64_t number) {
     }
     return true;
   }
+  if (line.find("PERSISTENT COMPILATION CACHE ") != std::string_view::npos ||
+      line.find(" to persistent compilation cache ") != std::string_view::npos)
+    return true;
   if (auto rest = Behind(line, "Finished XLA compilation of ")) {
     EndMiss();
     TakeFinished(*rest, number);
@@ -156,9 +159,7 @@ bool JaxLog::Take(std::string_view line, int64_t number) {
   for (std::string_view mark :
        {"CACHE MISS at ", " with global shapes and types ",
         ". Argument mapping: ", "all previously seen cache keys", "XLA compilation of jit("}) {
-    if (line.find(mark) == std::string_view::npos ||
-        line.find("PERSISTENT") != std::string_view::npos)
-      continue;
+    if (line.find(mark) == std::string_view::npos) continue;
     Warn(number, "a line about compiling that cannot be read");
     return true;
   }

@@ -1,0 +1,255 @@
+// `hloscope record`: runs the user's own program so that it leaves a good dump, then tells of it.
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+#include <unistd.h>
+
+#include <filesystem>
+#include <map>
+
+#include "app/command.h"
+#include "app/output.h"
+#include "app/reports/dump_report.h"
+#include "app/reports/recompilation_report.h"
+#include "core/base/counted.h"
+#include "core/base/file.h"
+#include "core/base/json.h"
+#include "core/debug/bundle/redact_rules.h"
+#include "core/debug/bundle/redactor.h"
+#include "core/debug/recompile/compile_log.h"
+#include "core/debug/recompile/dump_recompilations.h"
+#include "core/debug/record/program_run.h"
+#include "core/debug/record/recording_plan.h"
+
+namespace hloscope::app {
+namespace {
+
+constexpr const char* kLog = "stderr.log";
+constexpr int kSignalStatus = 128;
+
+class RecordCommand : public Command {
+ public:
+  std::vector<OptionSpec> Options() override {
+    return {{.name = "command",
+             .target = &command_,
+             .help = "the program and its arguments, after --",
+             .value = "CMD",
+             .required = true,
+             .after_dashes = true},
+            {.name = "--dump",
+             .target = &options_.dump,
+             .help = "the folder for the dump; by default the one of XLA_FLAGS, else hloscope-dump",
+             .value = "DIR"},
+            {.name = "--passes",
+             .target = &options_.passes,
+             .help = "also the module after each pass (many files)"},
+            {.name = "--snapshots",
+             .target = &options_.snapshots,
+             .help = "also the inputs and results of each execution on CPU (large files)"},
+            {.name = "--profile",
+             .target = &options_.profile,
+             .help = "also a profile, by the profiler of the framework"},
+            {.name = "--no-compilation-cache",
+             .target = &options_.caches_off,
+             .help = "switch persistent compilation caches off for this run; what comes from one "
+                     "leaves at most its optimised form"},
+            {.name = "--framework",
+             .target = &framework_,
+             .help = "what the program uses, where its imports do not tell",
+             .value = "NAME",
+             .choices = {"jax", "tensorflow", "pytorch"}}};
+  }
+
+  int Run(const Context& context) override {
+    debug::Environment environment;
+    for (char** entry = environ; entry != nullptr && *entry != nullptr; ++entry)
+      environment.emplace_back(*entry);
+    auto program = debug::FindProgram(command_, environment, framework_);
+    if (!program) return Fail(program.error(), context);
+    auto plan = debug::PlanRecording(*program, environment, options_);
+    if (!plan) return Fail(plan.error(), context);
+    for (const std::string& text : plan->warnings) Warn(text);
+    PrintError(fmt::format("records {} into {}", Frameworks(*program), plan->dump));
+    auto run = debug::RunRecorded({.program = program->program,
+                                   .command = command_,
+                                   .environment = plan->environment,
+                                   .log = plan->dump + "/" + kLog,
+                                   .output_to_error = context.json,
+                                   .hide_compile_log = !plan->logs_asked});
+    if (!run) return Fail(run.error(), context);
+    if (run->log_lost) Warn("standard error could not be kept to its end: the disk is full");
+    if (run->interrupted || run->exit.by_signal || run->exit.code != 0) {
+      Warn(fmt::format("the program {}{}; what it left until then is kept",
+                       run->interrupted ? "was interrupted and " : "", run->exit.ToString()));
+    }
+    std::error_code ignored;
+    if (!plan->hook.empty()) std::filesystem::remove_all(plan->hook, ignored);
+    if (options_.profile && !plan->hook.empty() &&
+        !std::filesystem::exists(plan->dump + "/profile"))
+      Warn(
+          "no profile was written: the program ended otherwise than by its last line, or did "
+          "nothing that is profiled");
+    WarnOfCached(plan->dump, context.limits);
+    return Tell(*program, *plan, *run, context);
+  }
+
+ private:
+  void Warn(std::string text) {
+    PrintError("warning: " + text);
+    warnings_.push_back(std::move(text));
+  }
+
+  static std::string Frameworks(const debug::RecordedProgram& program) {
+    std::vector<std::string> names;
+    for (const auto& [name, version] : program.frameworks)
+      names.push_back(version.empty() ? name : name + " " + version);
+    return names.empty() ? "a program" : fmt::format("{}", fmt::join(names, ", "));
+  }
+
+  // What the log says of compilations that were none.
+  void WarnOfCached(const std::string& dump, const Limits& limits) {
+    const auto log = FileView::Open(dump + "/" + kLog, limits);
+    if (!log) return Warn(log.error().ToString());
+    size_t all = 0;
+    for (const debug::LoggedCompilation& one :
+         debug::ReadCompileLog(log->bytes(), kLog).compilations) {
+      all += one.is_compilation ? 1 : 0;
+      cached_ += one.from_cache ? 1 : 0;
+    }
+    if (cached_ == 0) return;
+    Warn(
+        fmt::format("a compilation cache gave {} of {}: they leave at most their optimised form; "
+                    "fix: --no-compilation-cache",
+                    cached_, Counted(all, "compilation")));
+  }
+
+  static int Fail(const Error& error, const Context& context) {
+    if (context.json) {
+      std::string out;
+      JsonWriter(out).BeginObject().Field("error", error.ToString()).EndObject();
+      WriteOut(out + "\n");
+    }
+    PrintError(error);
+    return ExitStatusOf(error);
+  }
+
+  static int ExitOf(const debug::ProgramRun& run) {
+    return run.exit.by_signal ? kSignalStatus + run.exit.code : run.exit.code;
+  }
+
+  // The framework that most modules are of, else the one that was expected.
+  static debug::RecordedFramework FrameworkOf(const debug::RecordedProgram& program,
+                                              const dump::DumpModel& model) {
+    std::map<std::string, size_t> counts;
+    for (const dump::ModuleEntry& module : model.modules()) ++counts[module.framework];
+    const debug::RecordedFramework* best = nullptr;
+    for (const debug::RecordedFramework& one : program.frameworks) {
+      if (best == nullptr || counts[one.name] > counts[best->name]) best = &one;
+    }
+    return best == nullptr ? debug::RecordedFramework{"unknown", ""} : *best;
+  }
+
+  // Why there is no module, as far as that is known.
+  std::string WhyEmpty(const debug::RecordedProgram& program, const debug::ProgramRun& run) const {
+    if (program.frameworks.empty())
+      return "no framework was found in its Python; fix: run record with the program's own python, "
+             "or --framework";
+    if (cached_ > 0) return "all of it came from a compilation cache; fix: --no-compilation-cache";
+    if (ExitOf(run) != 0) return "it ended before XLA compiled anything";
+    if (!warnings_.empty()) return "see the warnings above";
+    if (program.frameworks.front().name == "TensorFlow")
+      return "TensorFlow compiles with XLA only where it is asked to; fix: "
+             "tf.function(jit_compile=True), or TF_XLA_FLAGS='--tf_xla_auto_jit=2 "
+             "--tf_xla_cpu_global_jit'";
+    return "it compiled nothing with XLA, or changed XLA_FLAGS itself";
+  }
+
+  int Tell(const debug::RecordedProgram& program, const debug::RecordingPlan& plan,
+           const debug::ProgramRun& run, const Context& context) {
+    // The versions must be there before the dump is read.
+    auto first = dump::DumpModel::Open(plan.dump, context.limits);
+    if (!first) return Fail(first.error(), context);
+    const debug::RecordedFramework framework = FrameworkOf(program, **first);
+    if ((*first)->modules().empty()) Warn("the program left no module: " + WhyEmpty(program, run));
+    if (Status kept = WriteFileAtomically(plan.dump + "/" + debug::kRecordFile,
+                                          RecordJson(program, plan, run, framework));
+        !kept)
+      Warn(kept.error().ToString());
+    dump::OpenOptions open;
+    open.jobs = static_cast<int>(context.jobs);
+    open.count_stages = true;
+    auto report = MakeDumpReport(plan.dump, context.limits, open,
+                                 context.json ? ReportForm::kJson : ReportForm::kText);
+    if (!report) return Fail(report.error(), context);
+    if (context.json) {
+      report->summary.warnings.insert(report->summary.warnings.begin(), warnings_.begin(),
+                                      warnings_.end());
+      std::string out;
+      JsonWriter json(out);
+      json.BeginObject().Field("dump", plan.dump).Field("framework", framework.name);
+      OrNull(json, "version", framework.version);
+      json.Field("exit", ExitOf(run)).Field("interrupted", run.interrupted).EndObject();
+      out.back() = ',';
+      WriteOut(out + DumpJson(*report).substr(1));
+    } else {
+      PrintOut(DumpOverviewText(*report) +
+               fmt::format("  next: hloscope info {0}\n        hloscope open {0}\n", plan.dump));
+    }
+    return ExitOf(run) == 0 ? kGood : kDied;
+  }
+
+  static void OrNull(JsonWriter& json, std::string_view key, const std::string& text) {
+    json.Key(key);
+    text.empty() ? json.Null() : json.Value(text);
+  }
+
+  // Names of variables that decide what XLA does; others are left out.
+  static bool IsTold(std::string_view name) {
+    for (std::string_view start : {"XLA_", "JAX_", "TF_", "PT_XLA", "PJRT_", "CUDA_", "NCCL_",
+                                   "OMP_", "KERAS_BACKEND", "TPU_", "XRT_"}) {
+      if (name.starts_with(start)) return true;
+    }
+    return false;
+  }
+
+  std::string RecordJson(const debug::RecordedProgram& program, const debug::RecordingPlan& plan,
+                         const debug::ProgramRun& run,
+                         const debug::RecordedFramework& framework) const {
+    debug::Secrets secrets = debug::SecretsOfThisProcess();
+    secrets.values.clear();  // those of flags are what is told
+    debug::Redactor redactor(secrets);
+    std::string out;
+    JsonWriter json(out);
+    json.BeginObject().Field("framework", framework.name).Field("version", framework.version);
+    json.Field("exit", ExitOf(run)).Field("interrupted", run.interrupted);
+    json.Field("seconds", run.seconds).Key("command").BeginArray();
+    bool secret = false;  // what stands behind --api-key
+    for (const std::string& word : command_) {
+      json.Value(secret ? "<secret>" : redactor.Text(word));
+      secret = word.starts_with('-') && !word.contains('=') && debug::NamesSecret(word);
+    }
+    json.EndArray().Key("packages").BeginObject();
+    for (const auto& [name, version] : program.packages) json.Field(name, version);
+    json.EndObject().Key("environment").BeginObject();
+    for (const std::string& entry : plan.environment) {
+      const size_t equals = entry.find('=');
+      const std::string name = entry.substr(0, equals);
+      if (equals == std::string::npos || !IsTold(name) || debug::NamesSecret(name)) continue;
+      json.Field(name, redactor.Text(entry.substr(equals + 1)));
+    }
+    json.EndObject().Key("warnings").BeginArray();
+    for (const std::string& text : warnings_) json.Value(redactor.Text(text));
+    json.EndArray().EndObject();
+    return out + "\n";
+  }
+
+  std::vector<std::string> command_, warnings_;
+  debug::RecordingOptions options_;
+  std::string framework_;
+  size_t cached_ = 0;  // compilations that were read from a cache
+};
+
+}  // namespace
+
+std::unique_ptr<Command> MakeRecordCommand() { return std::make_unique<RecordCommand>(); }
+
+}  // namespace hloscope::app

@@ -1,0 +1,309 @@
+// Flags are appended to those that are set, so that none is lost and the user's own come first.
+#include "core/debug/record/recording_plan.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <fstream>
+#include <optional>
+#include <sstream>
+
+#include "core/debug/record/profile_hook.h"
+
+namespace hloscope::debug {
+namespace {
+
+namespace fs = std::filesystem;
+
+enum class When : uint8_t { kAlways, kPasses, kSnapshots };
+struct DumpFlag {
+  const char *name, *value;
+  When when;
+};
+constexpr DumpFlag kDumpFlags[] = {
+#define DUMP_FLAG(name, value, when) {name, value, When::when},
+#include "core/debug/record/dump_flags.def"
+#undef DUMP_FLAG
+};
+struct SuppressingFlag {
+  std::string_view name, harmless, lost;
+};
+constexpr SuppressingFlag kSuppressing[] = {
+#define SUPPRESSING_FLAG(name, harmless, lost) {name, harmless, lost},
+#include "core/debug/record/suppressing.def"
+#undef SUPPRESSING_FLAG
+};
+
+constexpr uintmax_t kLeastSpace = 1'000'000'000, kLeastForPasses = 5'000'000'000;
+
+// The value of the last flag of that name; a flag alone is true.
+std::optional<std::string> FlagValue(const std::vector<std::string>& flags, std::string_view name) {
+  std::optional<std::string> value;
+  for (const std::string& flag : flags) {
+    std::string_view word(flag);
+    while (word.starts_with('-')) word.remove_prefix(1);
+    if (word == name) value = "true";
+    if (word.starts_with(name) && word.size() > name.size() && word[name.size()] == '=')
+      value = word.substr(name.size() + 1);
+  }
+  return value;
+}
+
+class Planner {
+ public:
+  Planner(const RecordedProgram& program, const Environment& environment,
+          const RecordingOptions& options)
+      : program_(program), options_(options) {
+    plan_.environment = environment;
+    plan_.warnings = program.warnings;
+  }
+
+  Result<RecordingPlan> Run() {
+    const char* set = ValueOf(plan_.environment, "XLA_FLAGS");
+    flags_ = FlagsOf(set == nullptr ? "" : set);
+    HLOSCOPE_TRY(MakeFolder());
+    AddFlags();
+    WarnOfFlags();
+    AddLogs();
+    Caches();
+    if (options_.profile) AddProfile();
+    if (program_.script.find("\"XLA_FLAGS\"") != std::string::npos ||
+        program_.script.find("'XLA_FLAGS'") != std::string::npos)
+      Warn(
+          "the program sets XLA_FLAGS itself, which may take the flags of the dump away; fix: "
+          "os.environ['XLA_FLAGS'] = os.environ.get('XLA_FLAGS', '') + ' --…'");
+    return std::move(plan_);
+  }
+
+ private:
+  void Warn(std::string text) { plan_.warnings.push_back(std::move(text)); }
+  bool Has(std::string_view framework) const {
+    // Without any, all are meant.
+    return program_.frameworks.empty() ||
+           std::ranges::any_of(program_.frameworks,
+                               [&](const auto& f) { return f.name == framework; });
+  }
+  void Set(std::string_view name, std::string_view value) {
+    SetValue(plan_.environment, name, value);
+  }
+  void SetIfUnset(std::string_view name, std::string_view value) {
+    if (ValueOf(plan_.environment, name) == nullptr) Set(name, value);
+  }
+
+  Status MakeFolder() {
+    const auto set = FlagValue(flags_, "xla_dump_to");
+    std::string folder = options_.dump;
+    if (folder.empty() && set) folder = *set;
+    if (set && folder != *set)
+      Warn(fmt::format("XLA_FLAGS dumps to {}; this run dumps to {} instead", *set, folder));
+    if (set && folder == "-") {
+      Warn("XLA_FLAGS dumps to standard output; this run dumps to a folder instead");
+      folder.clear();
+    }
+    if (folder.empty()) {
+      folder = "hloscope-dump";
+      std::error_code error;
+      for (int k = 2; fs::exists(folder, error); ++k) folder = fmt::format("hloscope-dump-{}", k);
+    }
+    std::error_code error;
+    fs::create_directories(folder, error);
+    if (error || !fs::is_directory(folder, error))
+      return InputError(fmt::format("--dump {}: the folder cannot be made: {}", folder,
+                                    error ? error.message() : "it is a file"));
+    plan_.dump = fs::canonical(folder, error).string();
+    if (!fs::is_empty(plan_.dump, error))
+      Warn(
+          fmt::format("{} holds files of an earlier run, which are counted too; fix: --dump with a "
+                      "new folder",
+                      folder));
+    const auto space = fs::space(plan_.dump, error);
+    const uintmax_t least = options_.passes || options_.snapshots ? kLeastForPasses : kLeastSpace;
+    if (!error && space.available < least)
+      Warn(
+          fmt::format("only {:.1f} GB are free at {}: the dump may be cut; fix: --dump on another "
+                      "disk",
+                      static_cast<double>(space.available) / 1e9, folder));
+    return {};
+  }
+
+  void AddFlags() {
+    std::vector<std::string> names;
+    for (const DumpFlag& flag : kDumpFlags) names.emplace_back(flag.name);
+    const std::vector<std::string> known = KnownFlags(program_, names);
+    for (const DumpFlag& flag : kDumpFlags) {
+      const bool asked = flag.when == When::kAlways ||
+                         (flag.when == When::kPasses && options_.passes) ||
+                         (flag.when == When::kSnapshots && options_.snapshots);
+      const std::string name = flag.name;
+      const bool is_folder = name == "xla_dump_to";
+      if (!asked || (FlagValue(flags_, name) && !is_folder)) continue;
+      if (std::ranges::find(known, name) == known.end()) {
+        if (flag.when != When::kAlways)
+          Warn(fmt::format("the XLA of this program knows no --{}", name));
+        continue;
+      }
+      const std::string value = is_folder ? plan_.dump : flag.value;
+      if (is_folder && FlagValue(flags_, name) == value) continue;
+      flags_.push_back(fmt::format("--{}={}", name, value));
+    }
+    // Words are separated by blanks, so a folder with one would be cut.
+    if (plan_.dump.find_first_of(" \t'\"") != std::string::npos)
+      Warn(fmt::format(
+          "{}: XLA reads XLA_FLAGS word by word, so a folder with a blank or a quote may "
+          "be cut; fix: --dump with another name",
+          plan_.dump));
+    Set("XLA_FLAGS", fmt::format("{}", fmt::join(flags_, " ")));
+  }
+
+  void WarnOfFlags() {
+    for (const SuppressingFlag& flag : kSuppressing) {
+      const auto value = FlagValue(flags_, flag.name);
+      if (!value || *value == flag.harmless) continue;
+      Warn(fmt::format("XLA_FLAGS has --{}={}: {}; fix: take it out for this run", flag.name,
+                       *value, flag.lost));
+    }
+  }
+
+  void AddLogs() {
+    if (Has("JAX")) {
+      const char* asked = ValueOf(plan_.environment, "JAX_LOG_COMPILES");
+      plan_.logs_asked = asked != nullptr && std::string_view(asked) != "0";
+      SetIfUnset("JAX_LOG_COMPILES", "1");
+      SetIfUnset("JAX_EXPLAIN_CACHE_MISSES", "1");
+    }
+    if (Has("TensorFlow")) {
+      const char* modules = ValueOf(plan_.environment, "TF_CPP_VMODULE");
+      const std::string mine = "device_compilation_profiler=1";
+      if (modules == nullptr || *modules == '\0') {
+        Set("TF_CPP_VMODULE", mine);
+      } else if (std::string_view(modules).find("device_compilation_profiler") ==
+                 std::string_view::npos) {
+        Set("TF_CPP_VMODULE", fmt::format("{},{}", modules, mine));
+      }
+      const char* level = ValueOf(plan_.environment, "TF_CPP_MIN_LOG_LEVEL");
+      if (level != nullptr && *level != '0' && *level != '\0')
+        Warn(
+            fmt::format("TF_CPP_MIN_LOG_LEVEL={} hides what TensorFlow logs of its compilations; "
+                        "fix: TF_CPP_MIN_LOG_LEVEL=0",
+                        level));
+      SetIfUnset("TF_DUMP_GRAPH_PREFIX", plan_.dump);
+      const char* flags = ValueOf(plan_.environment, "TF_XLA_FLAGS");
+      const std::string graphs = "--tf_xla_clustering_debug";
+      if (flags == nullptr ||
+          std::string_view(flags).find("tf_xla_clustering_debug") == std::string_view::npos)
+        Set("TF_XLA_FLAGS", flags == nullptr ? graphs : fmt::format("{} {}", flags, graphs));
+    }
+    if (Has("PyTorch/XLA")) {
+      plan_.logs_asked =
+          plan_.logs_asked || ValueOf(plan_.environment, "PT_XLA_DEBUG_LEVEL") != nullptr;
+      SetIfUnset("PT_XLA_DEBUG_LEVEL", "2");
+      SetIfUnset("XLA_IR_DEBUG", "1");
+      SetIfUnset("XLA_HLO_DEBUG", "1");
+    }
+  }
+
+  // Compilations that are read from a cache leave no dump.
+  void Caches() {
+    auto has = [&](std::string_view word) {
+      return program_.script.find(word) != std::string::npos;
+    };
+    auto tell = [&](std::string_view what, std::string_view fix) {
+      Warn(
+          fmt::format("{}: what is read from it is not compiled, and leaves at most its optimised "
+                      "form; fix: {}",
+                      what, fix));
+    };
+    constexpr std::string_view kOff = "--no-compilation-cache";
+    if (Has("JAX")) {
+      const char* folder = ValueOf(plan_.environment, "JAX_COMPILATION_CACHE_DIR");
+      const bool in_script =
+          has("jax_compilation_cache_dir") || has("set_cache_dir") || has("initialize_cache(");
+      const char* enabled = ValueOf(plan_.environment, "JAX_ENABLE_COMPILATION_CACHE");
+      const bool off = enabled != nullptr &&
+                       (std::string_view(enabled) == "0" || std::string_view(enabled) == "false");
+      if (options_.caches_off) {
+        Set("JAX_ENABLE_COMPILATION_CACHE", "false");
+      } else if (folder != nullptr && *folder != '\0' && !off) {
+        tell(fmt::format("JAX_COMPILATION_CACHE_DIR={} keeps compilations", folder), kOff);
+      } else if (in_script && !off) {
+        tell("the program uses a compilation cache of JAX", kOff);
+      }
+    }
+    if (Has("PyTorch/XLA")) {
+      const char* folder = ValueOf(plan_.environment, "XLA_PERSISTENT_CACHE_PATH");
+      if (options_.caches_off && folder != nullptr) {
+        std::erase_if(plan_.environment, [](const std::string& entry) {
+          return entry.starts_with("XLA_PERSISTENT_CACHE_PATH=");
+        });
+      } else if (folder != nullptr && *folder != '\0') {
+        tell(fmt::format("XLA_PERSISTENT_CACHE_PATH={} keeps compilations", folder), kOff);
+      }
+      if (has("initialize_cache(") && has("torch_xla"))
+        tell("the program calls initialize_cache of PyTorch/XLA",
+             "leave that call out, or empty its folder, for this run");
+    }
+    if (Has("TensorFlow")) TensorFlowCache(kOff);
+  }
+
+  void TensorFlowCache(std::string_view off) {
+    const char* set = ValueOf(plan_.environment, "TF_XLA_FLAGS");
+    std::vector<std::string> words = WordsOf(set == nullptr ? "" : set);
+    auto is_cache = [](const std::string& word) {
+      return word.find("tf_xla_persistent_cache_directory") != std::string::npos;
+    };
+    const auto cache = std::ranges::find_if(words, is_cache);
+    if (cache == words.end()) return;
+    if (options_.caches_off) {
+      std::erase_if(words, is_cache);
+      Set("TF_XLA_FLAGS", fmt::format("{}", fmt::join(words, " ")));
+    } else {
+      Warn(fmt::format(
+          "TF_XLA_FLAGS has {}: a cluster that is read from it is not compiled and leaves "
+          "no dump; fix: {}",
+          *cache, off));
+    }
+  }
+
+  void AddProfile() {
+    for (std::string_view own : {"start_trace(", "profiler.trace(", "profiler.experimental."}) {
+      if (program_.script.find(own) == std::string::npos) continue;
+      Warn(fmt::format("--profile is left out: the program profiles itself with {}", own));
+      return;
+    }
+    if (auto hook = WriteProfileHook(plan_.dump); !hook) {
+      Warn("--profile: " + hook.error().ToString());
+    } else {
+      const char* path = ValueOf(plan_.environment, "PYTHONPATH");
+      Set("PYTHONPATH",
+          path == nullptr || *path == '\0' ? *hook : fmt::format("{}:{}", *hook, path));
+      Set("HLOSCOPE_PROFILE_TO", plan_.dump + "/profile");
+      plan_.hook = *hook;
+    }
+  }
+
+  const RecordedProgram& program_;
+  const RecordingOptions& options_;
+  RecordingPlan plan_;
+  std::vector<std::string> flags_;
+};
+
+}  // namespace
+
+std::vector<std::string> FlagsOf(const std::string& xla_flags) {
+  const size_t first = xla_flags.find_first_not_of(" \t\n");
+  if (first == std::string::npos) return {};
+  if (xla_flags[first] == '-') return WordsOf(xla_flags);
+  std::ifstream file(xla_flags);
+  std::stringstream text;
+  text << file.rdbuf();
+  return WordsOf(text.str());
+}
+
+Result<RecordingPlan> PlanRecording(const RecordedProgram& program, const Environment& environment,
+                                    const RecordingOptions& options) {
+  return Planner(program, environment, options).Run();
+}
+
+}  // namespace hloscope::debug

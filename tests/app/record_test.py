@@ -1,0 +1,264 @@
+#!/usr/bin/env python3
+"""`hloscope record` on programs that write what XLA would, with packages that only say their version; and on JAX, if it is there.
+
+  record_test.py HLOSCOPE VENV"""
+import json
+import os
+import signal
+import subprocess
+import sys
+import unittest
+
+from command_tests import FolderTest
+
+HLOSCOPE, VENV = sys.argv[1], sys.argv[2]
+MODULE = '''HloModule jit_step
+ENTRY main {
+  x = f32[4]{0} parameter(0)
+  ROOT y = f32[4]{0} tanh(x)
+}
+'''
+# Does what XLA does with its flags: the last of a name counts.
+COMPILES = f'''
+import json, os, sys
+def dump():
+    flags = dict(f.lstrip('-').split('=', 1) for f in os.environ['XLA_FLAGS'].split())
+    with open(os.path.join(flags['xla_dump_to'], 'module_0001.jit_step.before_optimizations.txt'), 'w') as file:
+        file.write({MODULE!r})
+with open('environment.json', 'w') as file:
+    json.dump(dict(os.environ), file)
+dump()
+'''
+LOG = '''
+sys.stderr.write("Compiling jit(step) with global shapes and types (ShapedArray(float32[4]),). Argument mapping: (UnspecifiedValue,).\\n"
+                 "Persistent compilation cache hit for 'jit_step' with key 'jit_step-1'\\n"
+                 "Finished XLA compilation of jit(step) in 0.5 sec\\nmine\\n")
+'''
+FRAMEWORK_VARIABLES = ('XLA_FLAGS', 'JAX_COMPILATION_CACHE_DIR', 'JAX_LOG_COMPILES', 'TF_XLA_FLAGS', 'TF_CPP_VMODULE', 'PYTHONPATH')
+
+
+class RecordTest(FolderTest):
+    def setUp(self):
+        super().setUp()
+        self.environment = {key: value for key, value in os.environ.items() if key not in FRAMEWORK_VARIABLES}
+
+    def install(self, package, version, code=''):
+        """A package in PYTHONPATH that says its version and does nothing else."""
+        site = self.path('site')
+        os.makedirs(os.path.join(site, f'{package}-{version}.dist-info'), exist_ok=True)
+        os.makedirs(os.path.join(site, package), exist_ok=True)
+        self.path(f'site/{package}-{version}.dist-info/METADATA', f'Metadata-Version: 2.1\nName: {package}\nVersion: {version}\n')
+        self.path(f'site/{package}/__init__.py', code)
+        self.environment['PYTHONPATH'] = site
+
+    def record(self, *arguments, program=COMPILES, command=None, **more):
+        script = self.path('program.py', program)
+        done = subprocess.run([HLOSCOPE, 'record', *arguments, '--', *(command or [sys.executable, script])], cwd=self.folder,
+                              env=self.environment, capture_output=True, text=True, timeout=120, **more)
+        return done.returncode, done.stdout, done.stderr
+
+    def seen(self):
+        with open(self.path('environment.json'), encoding='utf-8') as file:
+            return json.load(file)
+
+    def read(self, name):
+        with open(self.path(name), encoding='utf-8') as file:
+            return file.read()
+
+
+class Record(RecordTest):
+    def test_a_dump_in_a_new_folder(self):
+        status, out, err = self.record()
+        self.assertEqual(status, 0, err)
+        self.assertIn('/hloscope-dump: 1 module, ', out)
+        self.assertIn('module_0001 jit_step', out)
+        self.assertIn('next: hloscope info', out)
+        self.assertIn('the flags are set for any XLA', err)
+        self.assertIn('/hloscope-dump-2: 1 module, ', self.record()[1])
+
+    def test_flags_that_are_set_stay(self):
+        self.environment['XLA_FLAGS'] = '--xla_mine=1 --xla_dump_hlo_as_text=false --xla_dump_hlo_module_re=step'
+        status, _, err = self.record('--dump', 'd', '--passes')
+        self.assertEqual(status, 0, err)
+        flags = self.seen()['XLA_FLAGS'].split()
+        self.assertEqual(flags[:3], self.environment['XLA_FLAGS'].split())
+        self.assertIn(f'--xla_dump_to={os.path.realpath(self.path("d"))}', flags)
+        self.assertIn('--xla_dump_hlo_pass_re=.*', flags)
+        self.assertEqual(sum('xla_dump_hlo_as_text' in flag for flag in flags), 1)
+        self.assertIn('--xla_dump_hlo_module_re=step: only modules whose name matches are dumped; fix:', err)
+
+    def test_flags_of_a_file(self):
+        self.environment['XLA_FLAGS'] = self.path('flags', '--xla_mine=1\n--xla_dump_to=there\n')
+        status, out, err = self.record()
+        self.assertEqual(status, 0, err)
+        self.assertEqual(self.seen()['XLA_FLAGS'].split()[0], '--xla_mine=1')
+        self.assertIn('/there: 1 module', out)
+        self.assertIn('dumps to there; this run dumps to d instead', self.record('--dump', 'd')[2])
+
+    def test_streams_and_arguments(self):
+        script = self.path('echo.py', 'import sys\nprint(sys.stdin.read(), sys.argv[1:])\nsys.stderr.write("half")\n')
+        status, out, err = self.record('--dump', 'd', command=[sys.executable, script, '--json', 'a,b', '--'], input='in')
+        self.assertEqual(status, 0)
+        self.assertTrue(out.startswith("in ['--json', 'a,b', '--']\n"), out)
+        self.assertEqual(self.read('d/stderr.log'), 'half')
+        self.assertIn('half', err)
+        self.assertIn('left no module', err)
+
+    def test_how_it_ends(self):
+        for end, code, words in (('sys.exit(3)', 3, 'ended with exit status 3'), ('os.abort()', 134, 'was killed by signal 6 (SIGABRT)')):
+            status, out, err = self.record('--json', program=COMPILES + end)
+            self.assertEqual(status, 4)
+            report = json.loads(out)
+            self.assertEqual(report['exit'], code)
+            self.assertEqual(len(report['modules']), 1)
+            self.assertTrue(any(words in text for text in report['warnings']), report['warnings'])
+            self.assertIn(words + '; what it left until then is kept', err)
+        status, _, err = self.record(program='raise SystemExit(1)')
+        self.assertIn('left no module: ', err)
+
+    def test_interrupted(self):
+        script = self.path('program.py', COMPILES + 'import time\nprint("ready", flush=True)\ntime.sleep(100)\n')
+        with subprocess.Popen([HLOSCOPE, 'record', '--dump', 'd', '--', sys.executable, script], cwd=self.folder, env=self.environment,
+                              stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
+            self.assertEqual(process.stdout.readline(), 'ready\n')
+            process.send_signal(signal.SIGINT)
+            out, err = process.communicate(timeout=60)
+        self.assertEqual(process.returncode, 4)
+        self.assertIn('was interrupted', err)
+        self.assertIn('d: 1 module', out)
+        self.assertTrue(json.loads(self.read('d/hloscope-record.json'))['interrupted'])
+
+    def test_what_cannot_be_run(self):
+        for command, words in ((['no-such-program'], 'no-such-program: expected a program that can be run'),
+                               (['program.py'], 'fix: hloscope record -- python program.py')):
+            status, out, err = self.record(command=command)
+            self.assertEqual((status, out), (2, ''))
+            self.assertIn(words, err)
+        for arguments, words in ((['python', 'a.py'], 'unexpected argument `python`; fix: put `--` before it'), ([], '-- CMD is missing')):
+            done = subprocess.run([HLOSCOPE, 'record', *arguments], capture_output=True, text=True, check=False)
+            self.assertEqual(done.returncode, 2)
+            self.assertIn(words, done.stderr)
+        self.path('file', '')
+        self.assertIn('--dump file: the folder cannot be made', self.record('--dump', 'file')[2])
+
+    def test_secrets_stay_out(self):
+        self.environment.update(JAX_API_TOKEN='hunter2secret', XLA_FLAGS='--xla_mine=1', MY_VARIABLE='unrelated')
+        script = self.path('program.py', COMPILES)
+        self.record('--dump', 'd', command=[sys.executable, script, '--api-key', 'swordfish', '--steps', '3'])
+        text = self.read('d/hloscope-record.json')
+        for secret in ('hunter2secret', 'swordfish', 'unrelated'):
+            self.assertNotIn(secret, text)
+        record = json.loads(text)
+        self.assertEqual(record['command'][-2:], ['--steps', '3'])
+        self.assertIn('--xla_mine=1', record['environment']['XLA_FLAGS'])
+
+
+class Frameworks(RecordTest):
+    def test_jax(self):
+        self.install('jax', '9.8.7')
+        status, out, err = self.record('--json', program='import jax\n' + COMPILES + LOG)
+        self.assertEqual(status, 0, err)
+        report = json.loads(out)
+        self.assertEqual((report['framework'], report['version']), ('JAX', '9.8.7'))
+        self.assertEqual(self.seen()['JAX_LOG_COMPILES'], '1')
+        # Lines that were not asked for are kept, and not shown.
+        self.assertIn('mine', err)
+        self.assertNotIn('Compiling', err)
+        self.assertIn('Compiling', self.read('hloscope-dump/stderr.log'))
+        self.assertTrue(any('a compilation cache gave 1 of 1 compilation:' in text for text in report['warnings']), report['warnings'])
+        self.environment['JAX_LOG_COMPILES'] = '1'
+        self.assertIn('Compiling', self.record(program='import jax\n' + COMPILES + LOG)[2])
+
+    def test_what_a_cache_gave_was_not_compiled_again(self):
+        self.install('jax', '9.8.7')
+        program = 'import jax\n' + COMPILES + f"""
+flags = dict(f.lstrip('-').split('=', 1) for f in os.environ['XLA_FLAGS'].split())
+with open(os.path.join(flags['xla_dump_to'], 'module_0002.jit_step.before_optimizations.txt'), 'w') as file:
+    file.write({MODULE!r}.replace('[4]', '[5]'))
+""" + LOG + LOG
+        self.assertNotIn('compiled again', self.record(program=program)[1])
+        compiled = program.replace('Persistent compilation cache hit', 'other')
+        self.assertIn('compiled again: step (JAX), 2 compilations, 500 ms lost', self.record(program=compiled)[1])
+
+    def test_caches(self):
+        self.install('jax', '9.8.7')
+        self.environment['JAX_COMPILATION_CACHE_DIR'] = self.path('cache')
+        program = 'import jax\n' + COMPILES
+        self.assertIn('keeps compilations', self.record(program=program)[2])
+        self.assertNotIn('JAX_ENABLE_COMPILATION_CACHE', self.seen())
+        self.assertNotIn('keeps compilations', self.record('--no-compilation-cache', program=program)[2])
+        self.assertEqual(self.seen()['JAX_ENABLE_COMPILATION_CACHE'], 'false')
+
+    def test_tensorflow(self):
+        self.install('tensorflow', '2.99')
+        self.environment.update(TF_XLA_FLAGS='--tf_xla_auto_jit=2 --tf_xla_persistent_cache_directory=/cache', TF_CPP_VMODULE='a=2')
+        status, out, err = self.record('--no-compilation-cache', program='import tensorflow as tf\n' + COMPILES)
+        self.assertEqual(status, 0, err)
+        seen = self.seen()
+        self.assertEqual(seen['TF_XLA_FLAGS'], '--tf_xla_auto_jit=2 --tf_xla_clustering_debug')
+        self.assertEqual(seen['TF_CPP_VMODULE'], 'a=2,device_compilation_profiler=1')
+        self.assertEqual(seen['TF_DUMP_GRAPH_PREFIX'], os.path.realpath(self.path('hloscope-dump')))
+        self.assertNotIn('JAX_LOG_COMPILES', seen)
+        self.assertIn('records TensorFlow 2.99', err)
+        err = self.record(program='import tensorflow as tf\nimport sys\nsys.stderr.write("] Dumped Graph to x\\n")')[2]
+        self.assertNotIn('Dumped Graph', err)
+
+    def test_pytorch(self):
+        self.install('torch_xla', '2.99')
+        status, out, err = self.record(program='import sys, torch_xla\n' + COMPILES + 'sys.stderr.write("one\\n\\nCompilation Analysis: ===\\n\\ntwo\\n")')
+        self.assertEqual(status, 0, err)
+        self.assertEqual(self.seen()['PT_XLA_DEBUG_LEVEL'], '2')
+        self.assertIn('one\ntwo\n', err)
+
+    def test_profile(self):
+        self.install('tensorflow', '2.99', '''
+import os
+class profiler:
+    class experimental:
+        def start(folder):
+            os.makedirs(folder)
+        def stop():
+            open(os.environ['HLOSCOPE_PROFILE_TO'] + '/stopped', 'w').close()
+''')
+        status, _, err = self.record('--profile', '--dump', 'd', program='import tensorflow as tf\n' + COMPILES)
+        self.assertEqual(status, 0, err)
+        self.assertTrue(os.path.exists(self.path('d/profile/stopped')))
+        self.assertFalse(os.path.exists(self.path('d/hloscope-hook')))
+        self.assertEqual(self.seen()['PYTHONPATH'].split(':')[1], self.path('site'))
+        err = self.record('--profile', program='import tensorflow as tf\n' + COMPILES + '# tf.profiler.experimental.start\n')[2]
+        self.assertIn('--profile is left out: the program profiles itself', err)
+        # It ends before its profiler is stopped.
+        self.assertIn('no profile was written', self.record('--profile', program='import os\nos._exit(0)')[2])
+
+
+PYTHON = os.path.join(VENV, 'bin', 'python')
+HAS_JAX = os.path.exists(PYTHON) and subprocess.run([PYTHON, '-c', 'import jax'], capture_output=True, check=False).returncode == 0
+
+
+@unittest.skipUnless(HAS_JAX, 'no JAX: scripts/setup samples')
+class Jax(RecordTest):
+    def test_warm_cache(self):
+        self.environment.update(JAX_COMPILATION_CACHE_DIR=self.path('cache'), JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS='0',
+                                JAX_PERSISTENT_CACHE_MIN_ENTRY_SIZE_BYTES='-1')
+        self.path('program.py', '''
+import jax, numpy
+step = jax.jit(lambda x: x * 2)
+for n in (2, 3, 3):
+    step(numpy.ones(n, 'f'))
+''')
+        command = [PYTHON, 'program.py']
+        status, out, _ = self.record('--dump', 'cold', command=command, program=self.read('program.py'))
+        self.assertEqual(status, 0)
+        self.assertIn('cold: 2 modules', out)
+        self.assertIn('2 compilations, ', out)
+        self.assertIn('from f32[2] to f32[3]', out)
+        _, out, err = self.record('--dump', 'warm', command=command, program=self.read('program.py'))
+        self.assertIn('a compilation cache gave 2 of 2 compilations', err)
+        self.assertNotIn('compiled again', out)
+        _, out, err = self.record('--dump', 'off', '--no-compilation-cache', command=command, program=self.read('program.py'))
+        self.assertNotIn('a compilation cache gave', err)
+        self.assertIn('jit__lambda (JAX), 2 stages', out)
+
+
+if __name__ == '__main__':
+    unittest.main(argv=sys.argv[:1])
