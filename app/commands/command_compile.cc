@@ -58,10 +58,12 @@ class CompileCommand : public Command {
          .value = "PASS"},
         {.name = "--emit",
          .target = &emit_,
-         .help =
-             "write to -o: the optimised module (hlo); without --with also the plan, the "
-             "kernels as LLVM IR, assembly, PTX or machine code of a GPU (cubin, by ptxas), or an "
-             "object to link, with a C header and a CMake file beside it",
+         .help = "write to -o: the optimised module (hlo); without --with also the plan, the "
+                 "kernels as LLVM IR, assembly, PTX or machine code of a GPU (cubin, by ptxas), "
+                 "plan and "
+                 "kernels for a GPU in one file (plan, -o FILE.hloplan), or an object to link, "
+                 "with a C "
+                 "header and a CMake file beside it",
          .value = "WHAT",
          .choices = EmitChoices()},
         {.name = "-o",
@@ -184,10 +186,13 @@ class CompileCommand : public Command {
           "--only_passes, --fill_elided and flags of XLA need --with, which says the XLA that "
           "compiles");
     }
-    if (request_.target.empty() || (EmitsCode() && emit_ != "plan")) return {};
+    if (request_.target.empty() || (EmitsCode() && (emit_ != "plan" || IsPlanFileName(output_)))) {
+      return {};
+    }
     return InputError(
         "--target is for code",
-        "give --emit llvm, asm, cubin or object, or --with, which says the XLA that compiles");
+        "give --emit llvm, asm, ptx, cubin, object, or plan with -o FILE.hloplan, or --with, which "
+        "says the XLA that compiles");
   }
 
   // With --dump the dump too.

@@ -12,6 +12,7 @@
 #include "core/base/file.h"
 #include "core/base/machine_memory.h"
 #include "core/compile/compile.h"
+#include "core/dump/plan_file.h"
 #include "core/replay/ahead/compile_ahead.h"
 #include "core/replay/pjrt/gpu_architecture.h"
 #include "core/replay/sass/machine_code.h"
@@ -34,6 +35,7 @@ constexpr CodeRow kCode[] = {
     {"cubin", CodeForm::kPtx, "machine code of the kernels", true},
     {"object", CodeForm::kObject, "the module as an object"},
 };
+constexpr CodeRow kPlanFile = {"plan", CodeForm::kPlan, "the plan, its kernels and constants"};
 constexpr std::string_view kPlan = "plan", kNative = "native";
 constexpr const char* kUsualDevice = "h100";  // that PTX is for
 
@@ -91,6 +93,8 @@ Status WriteBeside(const std::string& object, const replay::AheadAnswer& answer,
 
 }  // namespace
 
+bool IsPlanFileName(std::string_view output) { return output.ends_with(dump::kPlanFileEnding); }
+
 std::vector<std::string> EmittedCode() {
   std::vector<std::string> names = {std::string(kPlan)};
   for (const CodeRow& row : kCode) names.emplace_back(row.name);
@@ -99,15 +103,17 @@ std::vector<std::string> EmittedCode() {
 
 Result<EmitReport> EmitOwn(const std::shared_ptr<const hlo::Module>& module,
                            const EmitRequest& request, const std::stop_token& stop) {
-  if (request.what == kPlan) return EmitPlan(module, request);
-  const auto row = std::ranges::find(kCode, request.what, &CodeRow::name);
+  if (request.what == kPlan && !IsPlanFileName(request.output)) return EmitPlan(module, request);
+  const CodeRow* row = std::ranges::find(kCode, request.what, &CodeRow::name);
+  if (request.what == kPlan) row = &kPlanFile;
   if (row == std::end(kCode)) return InputError("--emit " + request.what + ": no such code");
   if (row->form == CodeForm::kObject) HLOSCOPE_TRY(CheckObjectFile(request.output));
   replay::AheadRequest ahead;
   ahead.object_file = request.output;
   ahead.form = row->form;
   ahead.target = request.target == kNative ? "" : request.target;
-  if (row->form == CodeForm::kPtx) {
+  const bool is_for_gpu = row->form == CodeForm::kPtx || row->form == CodeForm::kPlan;
+  if (is_for_gpu) {
     HLOSCOPE_ASSIGN_OR_RETURN(
         ahead.target, replay::GpuArchitecture(ahead.target.empty() ? kUsualDevice : ahead.target,
                                               request.limits));

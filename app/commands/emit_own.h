@@ -32,6 +32,9 @@ struct EmitReport {
   int64_t object_bytes = 0, temp_bytes = 0;  // of an object
 };
 
+// Whether a plan written there is a .hloplan, with code, instead of a text for people.
+bool IsPlanFileName(std::string_view output);
+
 // What can be emitted beside the optimised module.
 std::vector<std::string> EmittedCode();
 

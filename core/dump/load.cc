@@ -7,6 +7,7 @@
 #include <span>
 
 #include "core/dump/bundle_file.h"
+#include "core/dump/plan_file.h"
 #include "core/hlo/text/text.h"
 
 namespace hloscope::dump {
@@ -98,6 +99,11 @@ Result<LoadedModule> LoadModule(const FileView& file, const Limits& limits, Inpu
     return loaded;
   }
   if (kind == FileKind::kBundle) return LoadFromBundle(file, limits);
+  if (kind == FileKind::kPlan) {
+    HLOSCOPE_ASSIGN_OR_RETURN(const PlanFile parts, OpenPlanFile(bytes));
+    TakeProto(loaded, hlo::ReadProto(parts.module, limits, std::make_shared<FileView>(file)));
+    return loaded;
+  }
   if (kind == FileKind::kHloTextProto) {
     TakeProto(loaded, hlo::ReadTextProto(bytes, limits));
     return loaded;

@@ -28,6 +28,10 @@ class Liveness {
     Note(0);
     for (const BufferNumber b : plan_.results) Want(b, next_);
     for (const BufferNumber b : plan_.parameters) plan_.buffers[b].first = 0;
+    // What turned out to be another needs no memory.
+    for (PlannedBuffer& b : plan_.buffers) {
+      if (b.last < 0 && b.place == Place::kArena) b.bytes = 0;
+    }
   }
 
  private:

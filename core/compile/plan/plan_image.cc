@@ -114,11 +114,13 @@ class Check {
 
 }  // namespace
 
+bool LeadsInside(const Plan& plan) { return Check(plan).Holds(); }
+
 void Archive(ByteWriter& out, const Plan& plan) { ArchiveAll(out, plan); }
 
 void Archive(ByteReader& in, Plan& plan) {
   ArchiveAll(in, plan);
-  if (in.ok() && !Check(plan).Holds()) in.Fail();
+  if (in.ok() && !LeadsInside(plan)) in.Fail();
 }
 
 }  // namespace hloscope::compile

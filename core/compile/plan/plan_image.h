@@ -12,4 +12,7 @@ void Archive(ByteWriter& out, const Plan& plan);
 // already.
 void Archive(ByteReader& in, Plan& plan);
 
+// Whether every number of a plan, which may be anybody's, leads to something in it or its module.
+bool LeadsInside(const Plan& plan);
+
 }  // namespace hloscope::compile

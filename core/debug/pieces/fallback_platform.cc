@@ -12,6 +12,7 @@
 #include "core/debug/pieces/split_run.h"
 #include "core/eval/library_calls/custom_calls.h"
 #include "core/hlo/sharding/topology.h"
+#include "core/replay/compiled/plan_code.h"
 
 namespace hloscope::debug {
 namespace {
@@ -236,6 +237,11 @@ class FallbackPlatform : public replay::Platform {
       return std::unexpected(std::move(error));
     }
     if (IsUnpartitioned(*module, options)) return std::unexpected(std::move(error));
+    // And so is the code of a .hloplan.
+    if (replay::IsPlanFile(options.module_file)) {
+      if (reason == FallbackReason::kNone) return std::unexpected(std::move(error));
+      return AllOnHost(std::move(module), options, reason, std::move(error));
+    }
     const RefusalSearch::Load load =
         [&](const std::shared_ptr<const Module>& part) -> Result<std::optional<Error>> {
       const auto loaded = platform_->Load(part, options);

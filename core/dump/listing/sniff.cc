@@ -35,6 +35,7 @@ constexpr Mark kMarks[] = {
                       "ELF"),
      FileKind::kObject},
     {std::string_view("ML\xefR"), FileKind::kMlirBytecode},
+    {std::string_view("HLOPLAN\n"), FileKind::kPlan},
 };
 
 // How texts begin, after white space.
@@ -187,6 +188,7 @@ bool IsText(FileKind kind) {
     case FileKind::kObject:
     case FileKind::kNpy:
     case FileKind::kBundle:
+    case FileKind::kPlan:
     case FileKind::kZip:
     case FileKind::kUnknown:
       return false;

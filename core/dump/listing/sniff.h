@@ -17,7 +17,8 @@ std::string_view Describe(FileKind kind);
 // True for what the HLO readers take.
 constexpr bool IsModuleKind(FileKind kind) {
   return kind == FileKind::kHloText || kind == FileKind::kHloProto ||
-         kind == FileKind::kHloTextProto || kind == FileKind::kBundle;
+         kind == FileKind::kHloTextProto || kind == FileKind::kBundle ||
+         kind == FileKind::kPlan;
 }
 
 // True for what a person can read.

@@ -16,6 +16,7 @@
 #include "core/hlo/module_image.h"
 #include "core/replay/ahead/c_interface.h"
 #include "core/replay/codegen_entry.h"
+#include "core/replay/compiled/plan_code.h"
 #include "core/replay/workers/typed_task.h"
 
 namespace hloscope::replay {
@@ -62,21 +63,26 @@ Result<AheadAnswer> WriteKernels(const compile::Compilation& compiled, const Ahe
   return answer;
 }
 
-// PTX as one text, and what has none as comments.
-Result<AheadAnswer> WritePtx(const compile::Compilation& compiled, const AheadJob& job) {
+// PTX as one text, and what has none as comments; or all of it as a .hloplan.
+Result<AheadAnswer> WriteGpuCode(const compile::Compilation& compiled, const AheadJob& job) {
   HLOSCOPE_ASSIGN_OR_RETURN(const auto generate, CodegenEntry<compile::GenerateGpuCodeFunction>(
                                                      compile::kGenerateGpuCode));
   HLOSCOPE_ASSIGN_OR_RETURN(
       const compile::GpuCode code,
-      generate(compiled.module, compiled.kernels,
-               {.threads = job.threads, .target = job.target, .one_text = true}));
+      generate(
+          compiled.module, compiled.kernels,
+          {.threads = job.threads, .target = job.target, .one_text = job.form == CodeForm::kPtx}));
   AheadAnswer answer;
+  answer.functions = std::ssize(code.kernels);
+  if (job.form == CodeForm::kPlan) {
+    HLOSCOPE_ASSIGN_OR_RETURN(answer.code, ToPlanFile(compiled, job.target, code));
+    return answer;
+  }
   answer.code = code.modules.at(0);
   for (const auto& refused : code.refused) {
     answer.code += fmt::format("// no code for {}: {}\n",
                                compiled.module->name(refused.instruction), refused.why);
   }
-  answer.functions = std::ssize(code.kernels);
   return answer;
 }
 
@@ -151,7 +157,8 @@ Result<AheadAnswer> Write(const compile::Compilation& compiled, const AheadJob& 
     case CodeForm::kAssembly:
       return WriteKernels(compiled, job);
     case CodeForm::kPtx:
-      return WritePtx(compiled, job);
+    case CodeForm::kPlan:
+      return WriteGpuCode(compiled, job);
     case CodeForm::kObject:
       return WriteObject(compiled, job);
   }
@@ -165,9 +172,9 @@ Result<AheadAnswer> CompileHere(AheadJob& job) {
   const Clock::time_point start = Clock::now();
   const bool is_object = job.form == CodeForm::kObject;
   compile::CompileOptions options;
-  const bool is_ptx = job.form == CodeForm::kPtx;
-  options.library_calls = !is_object && !is_ptx;
-  options.fft_kernels = is_ptx;
+  const bool is_for_gpu = job.form == CodeForm::kPtx || job.form == CodeForm::kPlan;
+  options.library_calls = !is_object && !is_for_gpu;
+  options.fft_kernels = is_for_gpu;
   HLOSCOPE_ASSIGN_OR_RETURN(const compile::Compilation compiled, compile::Compile(module, options));
   HLOSCOPE_ASSIGN_OR_RETURN(AheadAnswer answer, Write(compiled, job));
   answer.kernels = std::ssize(compiled.kernels);

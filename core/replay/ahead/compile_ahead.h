@@ -17,12 +17,14 @@ enum class CodeForm : uint8_t {
   kLlvm,      // IR of the kernels, before LLVM's passes
   kAssembly,  // of the kernels
   kPtx,       // of the kernels, for a GPU: one text, as an assembler takes it
+  kPlan,      // a .hloplan: the plan with the kernels for a GPU
   kObject,    // a relocatable object with one entry for the whole module
 };
 
 struct AheadRequest {
   CodeForm form = CodeForm::kLlvm;
-  std::string target;  // an LLVM CPU name, empty: this machine; of PTX an architecture, as "sm_90"
+  std::string target;  // an LLVM CPU name, empty: this machine; of PTX and plans an architecture,
+                       // as "sm_90"
   int threads = 0;     // to compile kernels with; 0: one for each CPU
   // Of an object: the file that it becomes, whose name without its end names what is in it.
   std::string object_file;

@@ -15,6 +15,8 @@
 
 namespace hloscope::replay {
 
+struct PlanCode;
+
 // Code that has to know of the runs it is part of.
 class RunListener {
  public:
@@ -45,6 +47,9 @@ class Backend {
   // Of a compilation whose kernels came from the cache.
   virtual Result<WrittenCode> Keep(const compile::Compilation& compilation,
                                    std::unique_ptr<compile::KernelLibrary> kernels) const = 0;
+  // Whether it runs what a .hloplan holds, by Link, without compiling anything.
+  virtual bool TakesPlanFiles() const { return false; }
+  virtual Result<WrittenCode> Link(PlanCode planned, const RunOptions& options) const;
 };
 
 std::unique_ptr<Backend> MakeCpuBackend();

@@ -7,6 +7,7 @@
 #include "core/replay/compiled/compilation_cache.h"
 #include "core/replay/compiled/how_to_compile.h"
 #include "core/replay/compiled/kernel_runner.h"
+#include "core/replay/compiled/plan_code.h"
 #include "core/replay/evaluating.h"
 
 namespace hloscope::replay {
@@ -81,9 +82,33 @@ bool IsKept(const RunOptions& options) {
   return options.object_cache && FormFor(options) != Form::kSteps;
 }
 
+// What the file holds is what runs, whatever is asked for; nothing is compiled.
+Result<std::unique_ptr<Executable>> LinkPlanFile(std::shared_ptr<const hlo::Module> module,
+                                                 const Backend& backend,
+                                                 const RunOptions& options) {
+  if (FormFor(options) == Form::kValues) {
+    return UnsupportedError("a .hloplan has no code for values between its kernels",
+                            "run the module that it was made of");
+  }
+  if (!HowToCompile(*module, options, false).disabled_passes.empty()) {
+    return UnsupportedError("a .hloplan is compiled already: no pass of it can be left out",
+                            "run the module that it was made of");
+  }
+  HLOSCOPE_ASSIGN_OR_RETURN(PlanCode planned,
+                            ReadPlanFile(options.module_file, module, options.limits));
+  if (FormFor(options) == Form::kSteps) planned.compilation.plan = nullptr;
+  const compile::Compilation compilation = planned.compilation;
+  HLOSCOPE_ASSIGN_OR_RETURN(WrittenCode written, backend.Link(std::move(planned), options));
+  return std::make_unique<CompilerExecutable>(std::move(module), options, compilation,
+                                              std::move(written));
+}
+
 Result<std::unique_ptr<Executable>> CompileAndLink(std::shared_ptr<const hlo::Module> module,
                                                    const Backend& backend,
                                                    const RunOptions& options) {
+  if (backend.TakesPlanFiles() && IsPlanFile(options.module_file)) {
+    return LinkPlanFile(std::move(module), backend, options);
+  }
   compile::CompileOptions how = HowToCompile(*module, options, FormFor(options) == Form::kValues);
   backend.Ask(how);
   const CompilationCache cache(*module, how, IsKept(options) ? backend.CacheTarget() : "", options);
@@ -148,6 +173,10 @@ class CompilerPlatform : public Platform {
 };
 
 }  // namespace
+
+Result<WrittenCode> Backend::Link(PlanCode, const RunOptions&) const {
+  return InternalError("this platform takes no .hloplan");
+}
 
 std::unique_ptr<Platform> MakeCompilerPlatform(const PlatformRow& row, std::string_view) {
   return MakeCompiledPlatform(row, MakeCpuBackend());

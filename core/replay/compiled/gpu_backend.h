@@ -12,15 +12,25 @@ class GpuBackend : public Backend {
  public:
   void Ask(compile::CompileOptions& how) const override;
   std::string CacheTarget() const override { return {}; }
+  Result<WrittenCode> Write(const compile::Compilation& compilation, const RunOptions& options,
+                            std::string* image) const override;
   // Internal error: what is written is not kept.
   Result<WrittenCode> Keep(const compile::Compilation& compilation,
                            std::unique_ptr<compile::KernelLibrary> kernels) const override;
+  bool TakesPlanFiles() const override { return true; }
+  Result<WrittenCode> Link(PlanCode planned, const RunOptions& options) const override;
 
  protected:
-  // The kernels as PTX for an architecture of ours; `out` is told which have no code, and why.
-  static Result<compile::GpuCode> Generate(const compile::Compilation& compilation,
-                                           const RunOptions& options, const std::string& target,
-                                           WrittenCode& out);
+  // Begins to fill `out`. Returns the newest architecture of ours that is run here ("sm_90"), or
+  // the one that is asked for.
+  virtual Result<std::string> Begin(const RunOptions& options, WrittenCode& out) const = 0;
+  // The kernels as what is launched.
+  virtual Status Load(const hlo::Module& module, compile::GpuCode code, WrittenCode& out) const = 0;
+
+ private:
+  // The same, with which instructions have no code, and why.
+  Result<WrittenCode> Launchable(const hlo::Module& module, compile::GpuCode code,
+                                 WrittenCode out) const;
 };
 
 }  // namespace hloscope::replay

@@ -19,7 +19,7 @@ constexpr const char* kDoctor =
 
 constexpr ErrorRow kErrors[] = {
 #define CUDA_ERROR(number, name, error_class, loses_device, reason, fix) \
-  {number, name, ErrorClass::error_class, loses_device, reason, fix},
+  {number, #name, ErrorClass::error_class, loses_device, reason, fix},
 #include "core/replay/cuda/driver_errors.def"
 #undef CUDA_ERROR
 };
@@ -67,7 +67,7 @@ Status Driver::Load() {
     if (found == nullptr && missing.empty()) missing = symbol;
     std::memcpy(&function, &found, sizeof found);
   };
-#define CUDA_FUNCTION(name, symbol, ...) find(functions_.name, symbol);
+#define CUDA_FUNCTION(name, symbol, ...) find(functions_.name, #symbol);
 #include "core/replay/cuda/driver_functions.def"
 #undef CUDA_FUNCTION
   if (missing.empty()) return {};

@@ -11,35 +11,29 @@ namespace hloscope::replay {
 namespace {
 
 class DeviceBackend : public GpuBackend {
- public:
-  Result<WrittenCode> Write(const compile::Compilation& compilation, const RunOptions& options,
-                            std::string*) const override {
+ protected:
+  Result<std::string> Begin(const RunOptions& options, WrittenCode& out) const override {
     HLOSCOPE_ASSIGN_OR_RETURN(const auto device, cuda::Device::Open());
-    HLOSCOPE_ASSIGN_OR_RETURN(const std::string target, TargetFor(*device, options));
-    WrittenCode out;
-    HLOSCOPE_ASSIGN_OR_RETURN(const compile::GpuCode code,
-                              Generate(compilation, options, target, out));
-    HLOSCOPE_ASSIGN_OR_RETURN(out.libraries.emplace_back(),
-                              cuda::DeviceKernels::Load(*compilation.module, code, device));
     out.device = std::make_shared<cuda::DevicePlans>(device);
-    return out;
-  }
-
- private:
-  // The newest of our architectures that the device runs, or the one that was asked for.
-  static Result<std::string> TargetFor(const cuda::Device& device, const RunOptions& options) {
     if (options.gpu_target.empty())
-      return std::string(device.capability() >= 90 ? "sm_90" : "sm_80");
+      return std::string(device->capability() >= 90 ? "sm_90" : "sm_80");
     HLOSCOPE_ASSIGN_OR_RETURN(std::string target,
                               GpuArchitecture(options.gpu_target, options.limits));
-    if (target == "sm_90" && device.capability() < 90) {
+    if (target == "sm_90" && device->capability() < 90) {
       return UnsupportedError(
           fmt::format("device capability too low: code for {} does not run on {}, which has {}.{}",
-                      options.gpu_target, device.name(), device.capability() / 10,
-                      device.capability() % 10),
+                      options.gpu_target, device->name(), device->capability() / 10,
+                      device->capability() % 10),
           "leave --target out: the device itself says what it runs");
     }
     return target;
+  }
+
+  Status Load(const hlo::Module& module, compile::GpuCode code, WrittenCode& out) const override {
+    HLOSCOPE_ASSIGN_OR_RETURN(const auto device, cuda::Device::Open());
+    HLOSCOPE_ASSIGN_OR_RETURN(out.libraries.emplace_back(),
+                              cuda::DeviceKernels::Load(module, code, device));
+    return {};
   }
 };
 

@@ -223,19 +223,18 @@ class SimulatedKernels : public compile::KernelLibrary {
 };
 
 class SimulatedGpuBackend : public GpuBackend {
- public:
-  Result<WrittenCode> Write(const compile::Compilation& compilation, const RunOptions& options,
-                            std::string*) const override {
-    HLOSCOPE_ASSIGN_OR_RETURN(
-        const std::string target,
-        GpuArchitecture(options.gpu_target.empty() ? "h100" : options.gpu_target, options.limits));
-    WrittenCode out;
-    HLOSCOPE_ASSIGN_OR_RETURN(GpuCode code, Generate(compilation, options, target, out));
+ protected:
+  Result<std::string> Begin(const RunOptions& options, WrittenCode&) const override {
+    if (options.gpu_target.empty()) return std::string("sm_90");
+    return GpuArchitecture(options.gpu_target, options.limits);
+  }
+
+  Status Load(const hlo::Module& module, GpuCode code, WrittenCode& out) const override {
     const auto run = std::make_shared<RunOfLaunches>();
     out.listener = run;
     HLOSCOPE_ASSIGN_OR_RETURN(out.libraries.emplace_back(),
-                              SimulatedKernels::Make(*compilation.module, std::move(code), run));
-    return out;
+                              SimulatedKernels::Make(module, std::move(code), run));
+    return {};
   }
 };
 

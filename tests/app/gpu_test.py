@@ -1,0 +1,140 @@
+#!/usr/bin/env python3
+"""The platform gpu in workers, over the made-up driver: gpu_test.py HLOSCOPE FOLDER_OF_TESTS."""
+import json
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+import unittest
+
+HLOSCOPE, TESTS = os.path.abspath(sys.argv[1]), os.path.abspath(sys.argv[2])
+DRIVER = os.path.join(TESTS, 'fake_driver')
+MODULE = """HloModule m
+ENTRY e {
+  a = f32[16] parameter(0)
+  b = f32[16] sine(a)
+  ROOT r = f32[] reduce(b, zero), dimensions={0}, to_apply=sum
+}
+""".replace('  b = ', '  zero = f32[] constant(0)\n  b = ').replace('ENTRY', """sum {
+  x = f32[] parameter(0)
+  y = f32[] parameter(1)
+  ROOT s = f32[] add(x, y)
+}
+ENTRY""")
+
+
+class Gpu(unittest.TestCase):
+    def setUp(self):
+        self.folder = tempfile.mkdtemp()
+        self.addCleanup(shutil.rmtree, self.folder)
+        self.module = self.file('m.hlo', MODULE)
+
+    def file(self, name, text):
+        path = os.path.join(self.folder, name)
+        os.makedirs(os.path.dirname(path), exist_ok=True)
+        with open(path, 'w', encoding='utf-8') as f:
+            f.write(text)
+        return path
+
+    def run_it(self, *arguments, fake='', driver=DRIVER, program=HLOSCOPE):
+        env = {'HOME': self.folder, 'PATH': '/nowhere', 'CUDA_FAKE': fake, 'LD_LIBRARY_PATH': driver}
+        for name in ('ASAN_OPTIONS', 'LSAN_OPTIONS', 'UBSAN_OPTIONS', 'TSAN_OPTIONS'):
+            if name in os.environ:
+                env[name] = os.environ[name]
+        done = subprocess.run([program, *arguments], env=env, capture_output=True, text=True, check=False, timeout=300)
+        return done.returncode, [json.loads(line) for line in done.stdout.splitlines() if line.startswith('{')], done.stderr
+
+    def on_gpu(self, *modules, fake='', driver=DRIVER):
+        return self.run_it('run', *(modules or (self.module,)), '--platform', 'gpu', '--reference_platform', 'interpreter', '--json',
+                           fake=fake, driver=driver)
+
+    def test_equal(self):
+        status, lines, error = self.on_gpu()
+        self.assertEqual((status, lines[0]['status']), (0, 'equal'), error)
+        self.assertEqual(lines[0]['executed']['evaluated'], 0)
+
+    def test_drivers_that_do_not_start(self):
+        for fake, words, fix in (
+                ('cuInit=100', 'no device: starting the driver failed with CUDA_ERROR_NO_DEVICE (100)', 'CUDA_VISIBLE_DEVICES'),
+                ('cuInit=34', 'no driver: starting the driver', 'for linking only'),
+                ('cuInit=803', 'version mismatch: starting the driver', 'sudo reboot'),
+                ('cuInit=804', 'version mismatch: starting the driver', 'compat'),
+                ('cuInit=802', 'SYSTEM_NOT_READY', 'fabricmanager'),
+                ('cuInit=999', 'device lost: starting the driver', 'dmesg'),
+                ('version=11040', "version mismatch: NVIDIA's driver is of CUDA 11.4, 12.0 is needed", '525'),
+                ('devices=0', 'no device: counting devices', 'nvidia-smi -L'),
+                ('capability=70', 'device capability too low: Made-up GPU has 7.0', 'our code needs 8.0')):
+            status, lines, error = self.on_gpu(fake=fake)
+            self.assertEqual(status, 3 if 'capability' in fake else 2, (fake, lines, error))
+            self.assertIn(words, lines[0]['error'], fake)
+            self.assertIn(fix, lines[0]['error'], fake)
+
+    def test_no_driver(self):
+        status, lines, _ = self.on_gpu(driver='/nowhere')
+        if status == 0:
+            self.skipTest('this machine has a driver')
+        self.assertEqual(status, 2)
+        self.assertIn('no driver: libcuda.so.1', lines[0]['error'])
+        self.assertIn('hloscope doctor', lines[0]['error'])
+
+    def test_a_library_that_is_no_driver(self):
+        folder = os.path.join(self.folder, 'other')
+        os.makedirs(folder)
+        shutil.copy(os.path.join(TESTS, 'libfake_plugin.so'), os.path.join(folder, 'libcuda.so.1'))
+        status, lines, _ = self.on_gpu(driver=folder)
+        self.assertEqual(status, 2)
+        self.assertIn("version mismatch: NVIDIA's driver has no cuInit", lines[0]['error'])
+
+    def test_a_plan_runs_without_a_compiler(self):
+        plan = os.path.join(self.folder, 'm.hloplan')
+        self.assertEqual(self.run_it('compile', self.module, '--emit', 'plan', '--target', 'sm_80', '-o', plan)[0], 0)
+        # The program without the library beside it that has the compiler's back end.
+        alone = os.path.join(self.folder, 'alone', 'hloscope')
+        os.makedirs(os.path.dirname(alone))
+        shutil.copy(HLOSCOPE, alone)
+        for platform in ('gpu', 'gpu-sim'):
+            status, lines, error = self.run_it('run', plan, '--platform', platform, '--reference_platform', 'interpreter', '--json',
+                                               program=alone)
+            self.assertEqual((status, lines[0]['status']), (0, 'equal'), error)
+            self.assertEqual(lines[0]['executed']['evaluated'], 0)
+            status, lines, error = self.run_it('run', self.module, '--platform', platform, '--json', program=alone)
+            self.assertIn('libhloscope_codegen.so', lines[0]['error'])
+
+    def test_plans_that_do_not_fit(self):
+        plan = os.path.join(self.folder, 'm.hloplan')
+        self.assertEqual(self.run_it('compile', self.module, '--emit', 'plan', '--target', 'sm_90', '-o', plan)[0], 0)
+        status, lines, _ = self.on_gpu(plan, fake='capability=80')
+        self.assertEqual(status, 3)
+        self.assertTrue(lines[0]['error'].startswith('device capability too low: this .hloplan holds code for sm_90, here sm_80 is run'),
+                        lines)
+        self.assertIn('--emit plan --target sm_80', lines[0]['error'])
+        # On the host the module that it holds runs.
+        status, lines, error = self.run_it('run', plan, '--platform', 'gpu', '--fallback', 'cpu', '--json', fake='capability=80')
+        self.assertEqual(status, 0, error)
+        self.assertEqual(lines[0]['fallbacks'][0]['reason'], 'device capability too low')
+        with open(plan, 'r+b') as f:
+            f.seek(-20, os.SEEK_END)
+            f.write(b'damage')
+        status, lines, _ = self.on_gpu(plan)
+        self.assertEqual(status, 2)
+        self.assertIn('its checksum does not match (write it again', lines[0]['error'])
+
+    def test_a_lost_device_stops_no_other_module(self):
+        # Each worker counts its own kernels: the second run of a worker that stayed would be refused too.
+        other = self.file('n.hlo', MODULE)
+        status, lines, error = self.on_gpu(self.module, other, self.file('o.hlo', MODULE), fake='kernel:1=719')
+        self.assertEqual(status, 4, error)
+        self.assertEqual([line['status'] for line in lines], ['died'] * 3)
+        for line in lines:
+            # A worker that had lost its device before could not even make a context.
+            self.assertIn('launch failure: copying 4 bytes from the device', line['error'])
+
+    def test_a_fault_of_the_second_run(self):
+        status, lines, error = self.run_it('run', self.module, '--platform', 'gpu', '--iterations', '3', '--json', fake='kernel:2=700')
+        self.assertEqual(status, 4, error)
+        self.assertIn('CUDA_ERROR_ILLEGAL_ADDRESS', json.dumps(lines))
+
+
+if __name__ == '__main__':
+    unittest.main(argv=sys.argv[:1])
