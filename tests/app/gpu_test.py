@@ -128,7 +128,7 @@ class Gpu(unittest.TestCase):
         self.assertEqual([line['status'] for line in lines], ['died'] * 3)
         for line in lines:
             # A worker that had lost its device before could not even make a context.
-            self.assertIn('launch failure: copying 4 bytes from the device', line['error'])
+            self.assertIn('launch failure: waiting for the kernels of m failed with CUDA_ERROR_LAUNCH_FAILED', line['error'])
 
     def test_a_fault_of_the_second_run(self):
         status, lines, error = self.run_it('run', self.module, '--platform', 'gpu', '--iterations', '3', '--json', fake='kernel:2=700')
