@@ -181,6 +181,11 @@ Result<std::unique_ptr<Target>> Target::MakeGpu(const std::string& architecture)
     LLVMInitializeNVPTXTarget();
     LLVMInitializeNVPTXTargetMC();
     LLVMInitializeNVPTXAsmPrinter();
+    // Addresses of shared and local memory are numbers of 32 bits: they take half the registers.
+    const auto options = llvm::cl::getRegisteredOptions();
+    if (const auto it = options.find("nvptx-short-ptr"); it != options.end()) {
+      static_cast<llvm::cl::opt<bool>*>(it->second)->setValue(true);
+    }
   });
   constexpr const char* kTriple = "nvptx64-nvidia-cuda";
   HLOSCOPE_ASSIGN_OR_RETURN(

@@ -4,6 +4,7 @@
 
 #include <bit>
 #include <cmath>
+#include <complex>
 #include <cstring>
 #include <limits>
 #include <set>
@@ -310,6 +311,41 @@ TEST(GpuSim, FunctionsOfComplexNumbersAreCodeOfTheDevice) {
       if (type == "c128" && open_far_out.contains(opcode)) continue;
       type == "c64" ? ExpectAsMeant<float>(text, 1e-7) : ExpectAsMeant<double>(text, 1e-14);
     }
+  }
+}
+
+TEST(GpuSim, ComplexNumbersNearTheEndsOfTheirRangeAreAsMeant) {
+  constexpr double kMost = std::numeric_limits<double>::max();
+  constexpr double kLeast = std::numeric_limits<double>::denorm_min();
+  constexpr double kInfinity = std::numeric_limits<double>::infinity();
+  const auto shape = hlo::Shape::Array(hlo::ElementType::kC128, {6});
+  using Z = std::complex<double>;
+  const std::vector<Z> x = {{kMost, 0.07},   {-kMost, kLeast}, {5 * kLeast, 3 * kLeast},
+                            {kMost, -kMost}, {1, 2},           {kLeast, 1}};
+  const std::vector<Z> y = {{kMost, 0.07}, {-kMost, kMost}, {3 * kLeast, kLeast},
+                            {1, 1},        {kMost, kMost},  {1e-300, 1e-310}};
+  const std::vector<Literal> pairs = {Literal::Of<Z>(shape, x), Literal::Of<Z>(shape, y)};
+  const auto expect_close = [](const std::string& text, const std::vector<Literal>& inputs) {
+    const Ran gpu = RunOn("gpu-sim", text, inputs), meant = RunOn("interpreter", text, inputs);
+    ASSERT_EQ(gpu.results.size(), 1u);
+    const auto is = gpu.results[0].data<double>(), wanted = meant.results[0].data<double>();
+    for (size_t i = 0; i < wanted.size(); ++i) {
+      const bool is_same = is[i] == wanted[i] || (std::isnan(is[i]) && std::isnan(wanted[i]));
+      EXPECT_TRUE(is_same || std::abs(is[i] - wanted[i]) <= 1e-14 * std::abs(wanted[i]))
+          << text << i << ": " << is[i] << ", " << wanted[i];
+    }
+  };
+  expect_close(
+      "HloModule m\nENTRY e {\n  a = c128[6] parameter(0)\n  b = c128[6] parameter(1)\n"
+      "  ROOT r = c128[6] divide(a, b)\n}\n",
+      pairs);
+  const std::vector<Z> endless = {{kInfinity, kInfinity}, {kInfinity, -kInfinity}, {-kInfinity, 1},
+                                  {1, -kInfinity},        {kInfinity, 0},          {0, kInfinity}};
+  for (const char* opcode : {"sine", "cosine", "sinh", "cosh"}) {
+    expect_close(fmt::format("HloModule m\nENTRY e {{\n  a = c128[6] parameter(0)\n"
+                             "  ROOT r = c128[6] {}(a)\n}}\n",
+                             opcode),
+                 {Literal::Of<Z>(shape, endless)});
   }
 }
 

@@ -24,10 +24,11 @@ namespace {
 constexpr int64_t kShort = 16;
 constexpr int64_t kLongest = int64_t{1} << 31, kPlaceBytes = 4;
 // Elements of a piece of a line; a thread has two of them, or more of a long one.
-constexpr int64_t kLongPiece = 2048, kShortPiece = 64, kMostThreads = 512;
+constexpr int64_t kLongPiece = 2048, kShortPiece = 64, kMostThreads = 384;
 // Passes that are no layer: runs of up to a piece are made, runs of so many times a piece are
 // finished, elements are put where they belong.
 constexpr int64_t kLayersAt = 40, kMostLayers = 3;  // a bit of a pass; how many layers more
+constexpr int64_t kMostRegisters = 168;             // of a thread; 170 are there for kMostThreads
 constexpr int64_t kMostMoved = 16;                  // bytes of an element's values
 constexpr size_t kFewInstructions = 40;             // of comparators that may stand there often
 constexpr int64_t kRuns = 0, kFinish = -1, kGather = -2;
@@ -74,6 +75,7 @@ class GpuSortKernel {
     int64_t bytes = 0;
     for (size_t k = 0; k < operands_.size(); ++k) bytes += hlo::StorageBytes(TypeOf(k));
     are_moved_ = bytes <= kMostMoved && !IsShort();
+    function_.AllowRegisters(kMostRegisters);
   }
 
   EmittedKernel Emit(const std::string& name) {
@@ -176,10 +178,8 @@ class GpuSortKernel {
   void Piece(Value* first) {
     Value* pass = function_.pass();
     const auto each = [&](const auto& body) {
-      for (int64_t k = 0; k < piece_; k += Threads()) {
-        Value* i = b_.CreateAdd(first, b_.CreateAdd(function_.thread(), Int(k)));
-        When(b_.CreateICmpSLT(i, Int(length_)), [&] { body(i); });
-      }
+      Value* end = function_.Smaller(b_.CreateAdd(first, Int(piece_)), Int(length_));
+      function_.Loop(b_.CreateAdd(first, function_.thread()), end, Threads(), body);
     };
     if (!are_moved_) {
       When(b_.CreateICmpEQ(pass, Int(kGather)), [&] { each([&](Value* i) { Gather(i); }); });
@@ -188,9 +188,9 @@ class GpuSortKernel {
     for (int64_t layers = 2; layers <= MostLayers(); ++layers) {
       When(b_.CreateICmpEQ(more, Int(layers - 1)), [&] {
         Value* mask = b_.CreateAnd(pass, Int((int64_t{1} << kLayersAt) - 1));
-        Value* number = b_.CreateAdd(b_.CreateUDiv(first, Int(2)), function_.thread());
-        function_.Loop(Int(0), Int(piece_ / 2), Threads(),
-                       [&](Value* k) { Layers(layers, mask, b_.CreateAdd(number, k)); });
+        Value* half = b_.CreateUDiv(first, Int(2));
+        function_.Loop(function_.thread(), Int(piece_ / 2), Threads(),
+                       [&](Value* k) { Layers(layers, mask, b_.CreateAdd(half, k)); });
       });
     }
     When(b_.CreateAnd(b_.CreateICmpSGT(pass, Int(kRuns)), b_.CreateICmpEQ(more, Int(0))), [&] {

@@ -69,20 +69,27 @@ void KernelFunction::BeginOnCpu(const Kernel& kernel, int in_place) {
 }
 
 // What ptxas is told of the threads of a block.
-void KernelFunction::LimitThreads(const char* what, int64_t threads) {
+void KernelFunction::SayOfKernel(const char* what, int64_t number) {
   llvm::LLVMContext& context = b_.getContext();
   llvm::Metadata* row[] = {
       llvm::ValueAsMetadata::get(function_), llvm::MDString::get(context, what),
-      llvm::ConstantAsMetadata::get(b_.getInt32(static_cast<uint32_t>(threads)))};
+      llvm::ConstantAsMetadata::get(b_.getInt32(static_cast<uint32_t>(number)))};
   function_->getParent()
       ->getOrInsertNamedMetadata("nvvm.annotations")
       ->addOperand(llvm::MDNode::get(context, row));
 }
 
+void KernelFunction::AllowRegisters(int64_t registers) {
+  constexpr int64_t kOfMultiprocessor = 65536;  // 32-bit ones, of all since sm_50
+  if (block_threads_ == 0) return;
+  SayOfKernel("minctasm", std::max<int64_t>(1, kOfMultiprocessor / (block_threads_ * registers)));
+}
+
 // kernel(operands…, results…, scratch, grains, grains of each thread, pass)
 void KernelFunction::BeginOnGpu(const Kernel& kernel, int in_place, int64_t block) {
   function_->setCallingConv(llvm::CallingConv::PTX_Kernel);
-  block > 1 ? LimitThreads("reqntidx", block) : LimitThreads("maxntidx", compile::kMostGpuThreads);
+  block_threads_ = block > 1 ? block : compile::kMostGpuThreads;
+  SayOfKernel(block > 1 ? "reqntidx" : "maxntidx", block_threads_);
   for (llvm::Argument& each : function_->args()) {
     if (!each.getType()->isPointerTy()) continue;
     each.addAttr(llvm::Attribute::getWithAlignment(

@@ -33,6 +33,9 @@ class KernelFunction {
   llvm::Value* operands() const { return function_->getArg(0); }
   llvm::Value* results() const { return function_->getArg(1); }
   llvm::Value* result(size_t leaf) const { return results_[leaf]; }
+  // On a GPU: a thread may have so many registers; else the assembler may choose fewer, for more
+  // blocks at once, and keep values in memory.
+  void AllowRegisters(int64_t registers);
   // The arrays that operands are, by what stands for them in the kernel.
   std::unordered_map<uint32_t, Array> Arrays() const { return arrays_; }
 
@@ -64,10 +67,11 @@ class KernelFunction {
   llvm::Function* NewFunction(llvm::Module& module, const Kernel& kernel, const std::string& name);
   void BeginOnCpu(const Kernel& kernel, int in_place);
   void BeginOnGpu(const Kernel& kernel, int in_place, int64_t block);
-  void LimitThreads(const char* what, int64_t threads);
+  void SayOfKernel(const char* what, int64_t number);
 
   Builder b_;
   llvm::Function* function_;
+  int64_t block_threads_ = 0;  // 0: not on a GPU
   llvm::Value *begin_, *end_, *scratch_, *pass_ = nullptr, *thread_ = nullptr;
   std::vector<llvm::Value*> results_;
   std::unordered_map<uint32_t, Array> arrays_;

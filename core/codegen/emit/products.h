@@ -9,6 +9,9 @@
 
 namespace hloscope::codegen {
 
+// Registers of a thread of a GPU, for sums and what they are made of.
+inline constexpr int64_t kMostRegisters = 128;
+
 class Products {
  public:
   // A number in registers as it is computed with: one value, or both parts of a complex number.

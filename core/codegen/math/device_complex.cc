@@ -55,19 +55,35 @@ Expression Less(Expression a, Expression b, Expression c, Expression d) {
 Pair operator*(Pair z, Pair w) { return {Less(z.x, w.x, z.y, w.y), Less(z.x, w.y, -z.y, w.x)}; }
 // A zero stays one, whatever the other side is.
 Expression ZeroTimes(Expression zero, Expression x) { return Select(zero == 0, zero, zero * x); }
+// A zero on either side stays one.
+Expression EitherZero(Expression x, Expression y) {
+  const Expression one = x.Number(1);
+  return Select(x == 0, x * one.WithSignOf(y), Select(y == 0, y * one.WithSignOf(x), x * y));
+}
+// sinh x or cosh x, times a cosine: infinite with x, whatever the angle is (Annex G of C).
+Expression Turned(Expression x, Expression grown, Expression cosine) {
+  const Expression infinity = x.Infinity();
+  return Select((x.Abs() == infinity) & IsNan(cosine), infinity, ZeroTimes(grown, cosine));
+}
 
 // ---- Quotients.
 
 Pair Quotient(Pair z, Pair w) {
+  const auto larger_of = [](Pair p) { return Select(p.y.Abs() < p.x.Abs(), p.x.Abs(), p.y.Abs()); };
+  const Expression larger = larger_of(w), of_z = larger_of(z);
+  const Expression one = larger.Number(1), up = larger.Number(0x1p200);
+  // Numbers near both ends are taken away from them by powers of two, which are given back last.
+  const Expression lift = Select(larger < 0x1p-900, up, one);
+  const Expression z_lift =
+      Select(of_z < 0x1p-900, up, Select(of_z > 0x1p1018, larger.Number(0x1p-5), one));
+  const Pair from = z * z_lift;
   // Divided by a power of two near the larger part of the divisor, so that no square is lost.
-  const Expression larger = Select(w.y.Abs() < w.x.Abs(), w.x.Abs(), w.y.Abs());
-  const Expression bits = larger.Bits();
-  const Expression exponent = bits & bits.Integer(0x7fe0000000000000);
-  const Expression is_usual = (larger > 0x1p-1000) & (larger < 0x1p1000);
-  const Expression scale = Select(is_usual, exponent.AsNumber(larger), larger.Number(1));
-  const Pair v = w * (larger.Number(1) / scale);
-  const Expression size = v.x.Fma(v.x, v.y * v.y);
-  Pair out{Less(z.x, v.x, -z.y, v.y) / size / scale, Less(z.y, v.x, z.x, v.y) / size / scale};
+  const Expression bits = (larger * lift).Bits();
+  const Expression scale = (bits & bits.Integer(0x7fe0000000000000)).AsNumber(larger);
+  const Pair v = w * lift * (one / scale);
+  const Expression size = v.x.Fma(v.x, v.y * v.y), back = lift * (one / z_lift);
+  Pair out{Less(from.x, v.x, -from.y, v.y) / size / scale * back,
+           Less(from.y, v.x, from.x, v.y) / size / scale * back};
   // Annex G of C: by zero; of something infinite; by something infinite.
   const Expression is_zero = larger == 0;
   const Expression infinity = larger.Infinity().WithSignOf(w.x);
@@ -170,12 +186,10 @@ Pair Power(Pair z, Pair w) {
 
 // ---- Circular and hyperbolic functions.
 
-Pair Sinh(Pair z) { return {ZeroTimes(Sinh(z.x), Cos(z.y)), ZeroTimes(Sin(z.y), Cosh(z.x))}; }
-Pair Cosh(Pair z) {
-  return {Cosh(z.x) * Cos(z.y), ZeroTimes(Sinh(z.x), ZeroTimes(Sin(z.y), z.x.Number(1)))};
-}
-Pair Sin(Pair z) { return {ZeroTimes(Sin(z.x), Cosh(z.y)), ZeroTimes(Sinh(z.y), Cos(z.x))}; }
-Pair Cos(Pair z) { return {Cos(z.x) * Cosh(z.y), -ZeroTimes(Sinh(z.y), Sin(z.x))}; }
+Pair Sinh(Pair z) { return {Turned(z.x, Sinh(z.x), Cos(z.y)), ZeroTimes(Sin(z.y), Cosh(z.x))}; }
+Pair Cosh(Pair z) { return {Turned(z.x, Cosh(z.x), Cos(z.y)), EitherZero(Sinh(z.x), Sin(z.y))}; }
+Pair Sin(Pair z) { return {ZeroTimes(Sin(z.x), Cosh(z.y)), Turned(z.y, Sinh(z.y), Cos(z.x))}; }
+Pair Cos(Pair z) { return {Turned(z.y, Cosh(z.y), Cos(z.x)), -EitherZero(Sinh(z.y), Sin(z.x))}; }
 Pair Tanh(Pair z) {
   const Expression t = Of(Opcode::kTan, z.y), s = Sinh(z.x), beta = t.Fma(t, 1);
   const Expression bottom = beta.Fma(s * s, 1);
