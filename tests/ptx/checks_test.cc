@@ -2,8 +2,10 @@
 #include <algorithm>
 #include <set>
 
+#include "core/ptx/checks/block_paths.h"
 #include "core/ptx/checks/shadow_memory.h"
 #include "core/ptx/checks/shuffle_order.h"
+#include "core/ptx/module.h"
 #include "tests/ptx/kernel.h"
 
 namespace hloscope::ptx {
@@ -200,6 +202,77 @@ TEST(PtxChecks, ShufflesTakePoisonAlong) {
       "%r4, [%rd5];\nshfl.sync.idx.b32 %r4, %r4, ";
   EXPECT_EQ(Check(body + "2, 31, -1;" + kStore).size(), 0u);
   EXPECT_EQ(Check(body + "3, 31, -1;" + kStore).size(), 1u);
+}
+
+// The blocks of these go the same way; only the first is looked at whole.
+TEST(PtxChecks, OtherValuesOfALaterBlockMakeARace) {
+  // Both warps store 0 in the first block.
+  const std::string product =
+      "mov.u32 %r5, %ctaid.x;\nmul.lo.s32 %r4, %r5, %r1;\nmov.b32 %r2, sh;\n"
+      "st.shared.b32 [%r2], %r4;\n";
+  EXPECT_EQ(Check(product, 64, 1).size(), 0u);
+  const std::vector<Finding> findings = Check(product, 64, 3);
+  ASSERT_EQ(findings.size(), 1u);
+  EXPECT_EQ(findings[0].at.block[0], 1u);
+  EXPECT_EQ(findings[0].count, 2u);
+}
+
+TEST(PtxChecks, ARaceOfEveryBlockIsCountedInEach) {
+  const std::vector<Finding> once = Check(Mirror(""), 64, 1), thrice = Check(Mirror(""), 64, 3);
+  ASSERT_GE(once.size(), 1u);
+  ASSERT_GE(thrice.size(), once.size());
+  EXPECT_EQ(thrice[0].count, 3 * once[0].count);
+}
+
+TEST(PtxChecks, WhereALaterBlockStoresMakesARace) {
+  // The second block stores all at one place.
+  const std::string places =
+      "mov.u32 %r5, %ctaid.x;\nsetp.eq.s32 %p1, %r5, 0;\nselp.b32 %r6, %r1, 0, %p1;\n"
+      "shl.b32 %r6, %r6, 2;\nmov.b32 %r2, sh;\nadd.s32 %r2, %r2, %r6;\n"
+      "st.shared.b32 [%r2], %r1;\n";
+  EXPECT_EQ(Check(places, 64, 1).size(), 0u);
+  EXPECT_EQ(Check(places, 64, 2).size(), 1u);
+}
+
+TEST(PtxChecks, PoisonOfALaterBlockGoesThroughSharedMemory) {
+  // The first block reads memory 0, the others memory 1, which nobody wrote.
+  const std::string body =
+      "mov.u32 %r5, %ctaid.x;\nsetp.eq.s32 %p1, %r5, 0;\nselp.b64 %rd5, %rd1, %rd2, %p1;\n"
+      "add.s64 %rd6, %rd5, %rd4;\nld.global.b32 %r6, [%rd6];\nmov.b32 %r2, sh;\n"
+      "shl.b32 %r3, %r1, 2;\nadd.s32 %r2, %r2, %r3;\nst.shared.b32 [%r2], %r6;\nbar.sync 0;\n"
+      "xor.b32 %r7, %r3, 4;\nmov.b32 %r8, sh;\nadd.s32 %r8, %r8, %r7;\nld.shared.b32 %r4, [%r8];\n"
+      "shl.b32 %r9, %r5, 7;\ncvt.u64.u32 %rd8, %r9;\nadd.s64 %rd3, %rd3, %rd8;" +
+      kStore;
+  EXPECT_EQ(Check(body, 32, 1).size(), 0u);
+  const std::vector<Finding> findings = Check(body, 32, 3);
+  ASSERT_EQ(findings.size(), 1u);
+  EXPECT_EQ(findings[0].kind, FindingKind::kUninitialised);
+  EXPECT_EQ(findings[0].at.block[0], 1u);
+  EXPECT_EQ(findings[0].count, 64u);
+}
+
+bool GoTheSameWay(const std::string& body) {
+  const auto module = Module::Parse(KernelText(body), "k.ptx");
+  EXPECT_TRUE(module.has_value()) << (module.has_value() ? "" : module.error().ToString());
+  return module.has_value() && BlocksGoTheSameWay(*module->contents().executables[0].kernel);
+}
+
+TEST(BlockPaths, WhatDecidesComesFromTheThreadAlone) {
+  const std::string block = "mov.u32 %r2, %ctaid.x;\n", held = "ld.global.b32 %r2, [%rd1];\n";
+  const std::string turns = "setp.eq.s32 %p1, %r2, 0;\n@%p1 bra x;\nmov.b32 %r3, 1;\nx:\n";
+  const std::string store = "mov.b32 %r4, sh;\nadd.s32 %r4, %r4, %r2;\nst.shared.b32 [%r4], %r1;\n";
+  EXPECT_TRUE(GoTheSameWay("mov.u32 %r2, %tid.x;\n" + turns + store));
+  EXPECT_TRUE(GoTheSameWay(block + held + "st.shared.b32 [sh], %r2;\n"));
+  for (const std::string& differs : {block, held, std::string("ld.shared.b32 %r2, [sh];\n")}) {
+    EXPECT_FALSE(GoTheSameWay(differs + turns));
+    EXPECT_FALSE(GoTheSameWay(differs + store));
+    EXPECT_FALSE(
+        GoTheSameWay(differs + "setp.eq.s32 %p1, %r2, 0;\n@%p1 st.shared.b32 [sh], %r1;\n"));
+    EXPECT_FALSE(GoTheSameWay(differs + "setp.eq.s32 %p1, %r2, 0;\n@%p1 bar.sync 0;\n"));
+    EXPECT_FALSE(GoTheSameWay(differs + "setp.eq.s32 %p1, %r2, 0;\nmov.b32 %r5, 0;\n"
+                                        "@%p1 mov.b32 %r5, 4;\nst.shared.b32 [%r5], %r1;\n"));
+  }
+  EXPECT_FALSE(GoTheSameWay("st.b32 [%rd1], %r1;\n"));
 }
 
 TEST(PtxChecks, OrdersArePermutations) {

@@ -16,7 +16,7 @@ struct CellAccess {
   uint32_t mask = 0;  // lanes that take part
   Stamp me;           // of lane 0; one more in `who` for each further one
   uint32_t warp = 0;
-  uint32_t floor = 0;               // accesses before this interval cannot be met
+  uint32_t floor = 0;  // a store that changes nothing is noted where what was written is older
   const uint32_t* known = nullptr;  // Clocks::KnownTo(warp)
 };
 

@@ -43,6 +43,7 @@ Checker::Checker(CheckedLaunch launch, const LaunchMemory& memory, ShadowMemory&
       facts_(shadow.FactsOf(*launch_.kernel)) {
   for (const Instruction& in : launch_.kernel->instructions) wants_accesses_ |= !IsKnown(in);
   if (launch_.kernel->instructions.size() >= Stamp::kMostInstructions) launch_.race = false;
+  for (const uint32_t size : launch_.grid) blocks_ *= size;
   floor_ = shadow_.interval + 1;
   grain_ = facts_.global_grain;
   for (size_t i = 0; i < memory_.arguments.size(); ++i) {
@@ -81,8 +82,16 @@ void Checker::Starts(Block& block, uint64_t index) {
   block_starts_.emplace_back(clocks_.first(), index);
   const auto cells = static_cast<uint32_t>(block.shared.size() / facts_.shared_grain + 1);
   if (shared_cells_.page_cells() < cells) shared_cells_ = CellTable(cells);
+  const bool is_first = block_starts_.size() == 1;
+  is_clean_ = is_first ? facts_.same_way : is_clean_ && findings_.empty();
+  repeats_ = !is_first && is_clean_;
+  shared_poisoned_ = false;
+  if (is_first) watched_.assign(launch_.kernel->instructions.size(), false);
+  strict_cells_ = is_first && facts_.same_way && launch_.race && blocks_ > 1
+                      ? std::make_unique<CellTable>(cells)
+                      : nullptr;
   if (!launch_.uninitialised) return;
-  shared_unwritten_.Assign(block.shared.size(), true);
+  shared_unwritten_.Assign(block.shared.size(), !repeats_);
   if (block.local_bytes > 0)
     local_unwritten_.Assign(block.local_bytes * block.warps.size() * kLanes, true);
   poison_.resize(block.warps.size());
@@ -266,7 +275,7 @@ Checker::Spot Checker::SpotIn(const Warp& warp, uint64_t window, uint64_t offset
   if (window == kSharedWindow) {
     if (offset > block_->shared.size()) return spot;
     spot.unwritten = launch_.uninitialised ? &shared_unwritten_ : nullptr;
-    spot.cells = launch_.race ? &shared_cells_ : nullptr;
+    spot.cells = launch_.race && (!repeats_ || watched_[block_->pc]) ? &shared_cells_ : nullptr;
     spot.at = offset;
     spot.held = block_->shared.size() - offset;
     spot.data = block_->shared.data() + offset;
@@ -300,6 +309,28 @@ Checker::Spot Checker::SpotIn(const Warp& warp, uint64_t window, uint64_t offset
   if (launch_.uninitialised) spot.unwritten = &argument.region->unwritten;
   if (argument.races && !ordered_) spot.cells = &argument.region->cells;
   return spot;
+}
+
+// By RaceSearch alone, cell by cell: it is one block.
+void Checker::NoteStrictly(const Warp& warp, const Addresses& a, bool writes, bool is_async) {
+  if (strict_cells_ == nullptr || !is_clean_ || !IsShared(a.space)) return;
+  const RaceSearch search(clocks_, clocks_.first(), warp.first_thread / kLanes);
+  const uint32_t grain = facts_.shared_grain;
+  CellPage& page = strict_cells_->PageOf(0);
+  for (uint32_t l = 0; l < kLanes; ++l) {
+    if ((a.mask >> l & 1) == 0 || a.of[l] + a.bytes > block_->shared.size()) continue;
+    const Stamp me = StampOf(warp, l, is_async);
+    for (uint64_t at = a.of[l]; at < a.of[l] + a.bytes; at += grain) {
+      const auto cell = static_cast<uint32_t>(at / grain);
+      const Stamp before[] = {page.write.Get(cell), page.Reads().Get(cell),
+                              page.OtherReads().Get(cell)};
+      const auto found = writes ? search.Write(page, cell, me, true) : search.Read(page, cell, me);
+      if (!found) continue;
+      watched_[block_->pc] = true;
+      for (const Stamp& stamp : before)
+        if (stamp.interval >= clocks_.first()) watched_[stamp.pc()] = true;
+    }
+  }
 }
 
 void Checker::CheckOperand(Warp& warp, const Slot& slot, uint32_t mask, const char* what) {

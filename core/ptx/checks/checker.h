@@ -131,6 +131,15 @@ class Checker final : public Observer {
   void Poison(const Warp& warp, uint32_t lane, const Spot& spot, uint32_t bytes, uint64_t poison);
   void CheckOperand(Warp& warp, const Slot& slot, uint32_t mask, const char* what);
 
+  // Shared memory of blocks that go the same way: what the first of them shows holds for all.
+  void NoteStrictly(const Warp& warp, const Addresses& addresses, bool writes, bool is_async);
+  void NotePoisonedRead(StateSpace space) { is_clean_ &= !IsShared(space); }
+  // Whether shared memory needs no look: no poison is in it, and none goes in.
+  bool Repeats(const Warp& warp) const {
+    return repeats_ && !watched_[block_->pc] && !shared_poisoned_ &&
+           !(launch_.uninitialised && poison_[warp.first_thread / kLanes].any());
+  }
+
   RegisterPoison& PoisonOf(const Warp& warp) { return poison_[warp.first_thread / kLanes]; }
   void Report(FindingKind kind, std::string what, uint32_t thread, const Spot* spot,
               std::optional<Stamp> other = {});
@@ -144,6 +153,7 @@ class Checker final : public Observer {
   const KernelFacts& facts_;
   std::vector<Argument> arguments_;
   bool wants_accesses_ = false;
+  uint64_t blocks_ = 1;
   uint32_t floor_ = 0;  // interval of the launch
   uint32_t grain_ = 1;  // of arguments: bytes of a cell
 
@@ -155,6 +165,13 @@ class Checker final : public Observer {
   CellTable shared_cells_;  // one page
   const CellSteps& cell_steps_ = VectorUnits().back().cell_steps();
   ByteSet shared_unwritten_, local_unwritten_;
+  // Of the first block, where all go the same way: races as if every store changed what is there,
+  // so that other values make no difference. Null: not looked at.
+  std::unique_ptr<CellTable> strict_cells_;
+  std::vector<bool> watched_;  // by instruction: it had one, which is none where the values agree
+  bool is_clean_ = false;      // it read only what was written, and nothing was found
+  bool repeats_ = false;       // this block does what the first did, which was clean
+  bool shared_poisoned_ = false;        // of this block
   std::vector<RegisterPoison> poison_;  // by warp
   // Of the instruction in execution: its accesses are known and those told are not wanted, or they
   // are those of a copy that goes on beside the warp.

@@ -52,7 +52,8 @@ bool Checker::FindCells(const Warp& warp, const Addresses& a, const Area& area, 
   cells.access.each = a.bytes >> shift;
   cells.access.mask = a.mask;
   cells.access.warp = warp.first_thread / kLanes;
-  cells.access.floor = clocks_.first();
+  // What else was written is not known of a block that repeats the first.
+  cells.access.floor = repeats_ ? 0 : clocks_.first();
   cells.access.known = clocks_.KnownTo(cells.access.warp);
   if (spot.window == kSharedWindow) {
     cells.all = &table.PageOf(0);

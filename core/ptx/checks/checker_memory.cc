@@ -104,6 +104,7 @@ void Checker::CheckWrite(const Warp& warp, uint32_t lane, const Spot& spot, cons
     const uint32_t size = std::min(spot.grain, bytes - i);
     // What a copy brings comes later: what is there now says nothing.
     const bool changes = is_async || !IsSame(spot.data + i, values + i, size);
+    if (!changes && repeats_ && spot.window == kSharedWindow) continue;
     const uint64_t cell = (spot.at + i) / spot.grain;
     const auto found =
         search.Write(spot.cells->PageOf(cell), spot.cells->IndexOf(cell), me, changes);
@@ -137,10 +138,12 @@ void Checker::Poison(const Warp& warp, uint32_t lane, const Spot& spot, uint32_t
            warp.first_thread + lane, &at);
     poison = 0;
   }
+  if (poison != 0 && spot.window == kSharedWindow) shared_poisoned_ = true;
   spot.unwritten->Put(spot.at, bytes, poison);
 }
 
 void Checker::Load(Warp& warp, const Instruction& in, const Slot* s, uint32_t mask) {
+  if (IsShared(ModifierStateSpace(in)) && Repeats(warp)) return;
   const uint32_t width = in.vector_width(), bytes = BytesOf(in.type);
   const Addresses addresses =
       AddressesOf(warp, in, ModifierStateSpace(in), s[width], 0, bytes * width, mask);
@@ -150,6 +153,7 @@ void Checker::Load(Warp& warp, const Instruction& in, const Slot* s, uint32_t ma
   uint64_t poison[kLanes] = {};
   uint64_t any = 0;
   if (IsOrdered(in) && facts_.orders_blocks) ordered_ = true;
+  NoteStrictly(warp, addresses, false, false);
   const auto done = [&] {
     if (IsPlain(addresses)) return true;
     return !IsOrdered(in) && CheckReadOfAll(warp, addresses);
@@ -165,6 +169,7 @@ void Checker::Load(Warp& warp, const Instruction& in, const Slot* s, uint32_t ma
       any |= poison[l];
     }
   }
+  if (any != 0) NotePoisonedRead(addresses.space);
   if (!follows || (any == 0 && !registers->any())) return;
   const uint32_t guard = registers->Guard(in.guard);
   for (uint32_t v = 0; v < width; ++v) {
@@ -176,9 +181,11 @@ void Checker::Load(Warp& warp, const Instruction& in, const Slot* s, uint32_t ma
 }
 
 void Checker::Store(Warp& warp, const Instruction& in, const Slot* s, uint32_t mask) {
+  if (IsShared(ModifierStateSpace(in)) && Repeats(warp)) return;
   const uint32_t width = in.vector_width(), bytes = BytesOf(in.type);
   const Addresses addresses =
       AddressesOf(warp, in, ModifierStateSpace(in), s[0], 0, bytes * width, mask);
+  NoteStrictly(warp, addresses, true, false);
   const bool poisoned = launch_.uninitialised && PoisonOf(warp).any();
   PoisonedLanes lanes[8];
   if (poisoned) {
@@ -246,6 +253,7 @@ void Checker::Copy(Warp& warp, const Instruction& in, const Slot* s, uint32_t ma
   }
   Addresses from = AddressesOf(warp, in, StateSpace::kGlobal, s[1], 1, in.value, mask);
   const Addresses to = AddressesOf(warp, in, StateSpace::kShared, s[0], 0, in.value, mask);
+  NoteStrictly(warp, to, true, true);
   uint32_t taken[kLanes];  // bytes that a lane reads; the rest of what it writes is zero
   for (uint32_t l = 0; l < kLanes; ++l) {
     taken[l] = in.value;
@@ -259,7 +267,7 @@ void Checker::Copy(Warp& warp, const Instruction& in, const Slot* s, uint32_t ma
   const bool whole =
       std::ranges::all_of(taken, [&](uint32_t n) { return n == 0 || n == in.value; });
   if (whole && (from.mask == 0 || IsPlain(from) || CheckReadOfAll(warp, from)) &&
-      CheckWriteOfAll(warp, to, nullptr)) {
+      (Repeats(warp) || CheckWriteOfAll(warp, to, nullptr))) {
     return;
   }
   for (uint32_t l = 0; l < kLanes; ++l) {
@@ -283,6 +291,7 @@ constexpr uint32_t RowLanes(uint32_t matrices) { return static_cast<uint32_t>(Lo
 
 // Row i of matrix x lies where lane 8 * x + i says; lane l gets two elements of row l / 4.
 void Checker::LoadMatrices(Warp& warp, const Instruction& in, const Slot* s, uint32_t mask) {
+  if (Repeats(warp)) return;
   const uint32_t matrices = in.slot_count - 1;
   const bool follows = launch_.uninitialised;
   if (follows) CheckOperand(warp, s[matrices], mask, "loads from an address that nobody wrote");
@@ -290,6 +299,7 @@ void Checker::LoadMatrices(Warp& warp, const Instruction& in, const Slot* s, uin
   uint64_t any = 0;
   const Addresses addresses =
       AddressesOf(warp, in, ModifierStateSpace(in), s[matrices], 0, 16, RowLanes(matrices));
+  NoteStrictly(warp, addresses, false, false);
   if (!CheckReadOfAll(warp, addresses)) {
     Spot spot;
     for (uint32_t l = 0; l < 8 * matrices; ++l) {
@@ -300,6 +310,7 @@ void Checker::LoadMatrices(Warp& warp, const Instruction& in, const Slot* s, uin
       any |= rows[l];
     }
   }
+  if (any != 0) NotePoisonedRead(addresses.space);
   if (!follows || (any == 0 && !PoisonOf(warp).any())) return;
   const bool trans = ModifierTrans(in) == Trans::kOn;
   for (uint32_t x = 0; x < matrices; ++x) {
@@ -317,6 +328,7 @@ void Checker::LoadMatrices(Warp& warp, const Instruction& in, const Slot* s, uin
 }
 
 void Checker::StoreMatrices(Warp& warp, const Instruction& in, const Slot* s, uint32_t mask) {
+  if (Repeats(warp)) return;
   const uint32_t matrices = in.slot_count - 1;
   const bool trans = ModifierTrans(in) == Trans::kOn;
   if (launch_.uninitialised)
@@ -339,6 +351,7 @@ void Checker::StoreMatrices(Warp& warp, const Instruction& in, const Slot* s, ui
   }
   const Addresses addresses =
       AddressesOf(warp, in, ModifierStateSpace(in), s[0], 0, 16, RowLanes(matrices));
+  NoteStrictly(warp, addresses, true, false);
   const bool poisoned = std::ranges::any_of(rows, [](uint64_t row) { return row != 0; });
   if (!poisoned && CheckWriteOfAll(warp, addresses, reinterpret_cast<const std::byte*>(values)))
     return;

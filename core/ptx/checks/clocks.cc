@@ -22,8 +22,10 @@ void Clocks::Meet(uint32_t participants, uint32_t& interval) {
   Row all{};
   for (uint32_t w = 0; w < kLanes; ++w) {
     if ((participants >> w & 1) == 0) continue;
-    for (uint32_t a = 0; a < kAgents; ++a)
-      all[a] = std::max(all[a], a == w ? now_[w] : known_[w][a]);
+    for (const uint32_t first : {0u, kLanes}) {
+      for (uint32_t a = first; a < first + warps_; ++a)
+        all[a] = std::max(all[a], a == w ? now_[w] : known_[w][a]);
+    }
   }
   ++interval;
   for (uint32_t w = 0; w < kLanes; ++w) {
@@ -67,7 +69,10 @@ void Clocks::Leave(uint32_t warp, uint64_t barrier) {
 }
 
 void Clocks::Learn(uint32_t warp, const Row& row) {
-  for (uint32_t a = 0; a < kAgents; ++a) known_[warp][a] = std::max(known_[warp][a], row[a]);
+  for (const uint32_t first : {0u, kLanes}) {
+    for (uint32_t a = first; a < first + warps_; ++a)
+      known_[warp][a] = std::max(known_[warp][a], row[a]);
+  }
   uint32_t least = kAll;
   for (uint32_t w = 0; w < warps_; ++w) least = std::min(least, known_[warp][w]);
   known_of_all_[warp] = least;

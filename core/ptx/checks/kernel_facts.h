@@ -22,6 +22,7 @@ struct KernelFacts {
   bool orders_blocks = false;
   bool has_barriers = false;           // mbarriers
   bool has_swaps = false;              // compare-and-swap, as of words around narrower elements
+  bool same_way = false;               // BlocksGoTheSameWay
   std::vector<CopyGroup> copy_groups;  // by instruction; empty where the kernel has none
 };
 
