@@ -389,8 +389,9 @@ Result<LoadedRun> RunOptionSet::Load(const std::string& file, const Limits& limi
                             LoadAnySoundModule(file, limits, input_format_, stop));
   if (Status sound = Verify(loaded, limits); !sound) return std::unexpected(sound.error());
   dump::CompletedModule completed = dump::CompleteFromDump(loaded, limits);
-  LoadedRun run{std::move(loaded), completed.module, request_};
-  run.request.module_file = file;
+  LoadedRun run{std::move(loaded), completed.module, request_, nullptr};
+  HLOSCOPE_ASSIGN_OR_RETURN(run.kernels, debug::KernelsOfBundle(file, limits));
+  run.request.module_file = run.kernels ? run.kernels->module_file : file;
   if (skip_callbacks_) {
     HLOSCOPE_ASSIGN_OR_RETURN(debug::WithoutCallbacks without, debug::SkipCallbacks(run.module));
     run.module = std::move(without.module);

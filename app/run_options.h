@@ -11,6 +11,7 @@
 #include "app/command.h"
 #include "app/xla_options.h"
 #include "core/base/result.h"
+#include "core/debug/bundle/dumped_kernels.h"
 #include "core/debug/run/run_module.h"
 #include "core/dump/load.h"
 
@@ -21,6 +22,8 @@ struct LoadedRun {
   dump::LoadedModule loaded;                  // as it is in the file
   std::shared_ptr<const hlo::Module> module;  // completed from the dump that it lies in
   debug::RunRequest request;
+  // Of a bundle with kernels: those that the request runs.
+  std::shared_ptr<const debug::BundledKernels> kernels;
 };
 
 class RunOptionSet {

@@ -15,6 +15,7 @@
 #include "core/base/file.h"
 #include "core/base/json.h"
 #include "core/base/quoted.h"
+#include "core/debug/bundle/dumped_kernels.h"
 #include "core/debug/run/extract.h"
 #include "core/debug/run/run_module.h"
 #include "core/dump/complete_module.h"
@@ -156,7 +157,8 @@ class ExtractCommand : public Command {
     request.seed = static_cast<uint64_t>(seed_);
     if (fill_elided_) request.fill_elided = static_cast<uint64_t>(*fill_elided_);
     request.limits = limits;
-    request.module_file = module_;
+    HLOSCOPE_ASSIGN_OR_RETURN(const auto bundled, debug::KernelsOfBundle(module_, limits));
+    request.module_file = bundled ? bundled->module_file : module_;
     request.workers = StartWorkers(std::array<std::string, 1>{platform_}, limits);
     if (!loaded.proto.arguments.empty()) request.arguments = loaded.proto.arguments.front();
     HLOSCOPE_ASSIGN_OR_RETURN(

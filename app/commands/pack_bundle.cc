@@ -75,6 +75,7 @@ debug::BundleSource BundleSourceOf(const BundleInput& input, LoadedRun loaded,
                                    BundleFindings findings, const PackOptions& options) {
   debug::BundleSource source;
   source.module = loaded.module;
+  source.unpacked = loaded.kernels;
   source.as_proto = loaded.loaded.kind == dump::FileKind::kHloProto;
   source.request = std::move(loaded.request);
   WriteNothing(source.request);
@@ -111,8 +112,15 @@ Result<debug::BundleSource> ReadSource(const BundleInput& input, BundleFindings 
     return InputError(out + ": that is the input", "name another file");
   }
   HLOSCOPE_ASSIGN_OR_RETURN(LoadedRun loaded, run.Load(input.module, limits, stop));
+  BundleInput whole = input;
+  if (loaded.kernels && !whole.kernels.module) {
+    HLOSCOPE_ASSIGN_OR_RETURN(BundleInput bundled,
+                              FindBundleInput(loaded.kernels->module_file, loaded.request, limits));
+    whole.kernels = std::move(bundled.kernels);
+    whole.ptx = std::move(bundled.ptx);
+  }
   debug::BundleSource source =
-      BundleSourceOf(input, std::move(loaded), std::move(findings), options);
+      BundleSourceOf(whole, std::move(loaded), std::move(findings), options);
   source.out_name = std::filesystem::path(out).filename().string();
   source.run_json = [file = input.module](const debug::RunReport& report) {
     return RunReportJson(file, report);

@@ -112,6 +112,17 @@ class BundleTest(Fixture):
                 names = dump.namelist()
             self.assertIn(last, names)
             self.assertIn('dump/*_after_optimizations.txt', parts['report.md'].decode())
+            # Other commands run those kernels too, and a bundle of the bundle has them.
+            on = ('--platform', 'xla-gpu-sim', '--json')
+            code, text, errors = self.run_tool('run', out, *on)
+            self.assertEqual(code, 0, text + errors)
+            self.assertGreater(json.loads(text)['executed']['kernels'], 0)
+            code, text, errors = self.run_tool('diverge', out, '--reference_platform', 'interpreter', *on)
+            self.assertEqual(code, 0, text + errors)
+            again = self.path('again.hlob')
+            code, text, errors = self.run_tool('bundle', 'create', out, '--platform', 'xla-gpu-sim', '-o', again, '--json')
+            self.assertEqual((code, json.loads(text)['replayed']), (0, 'reproduced'), text + errors)
+            self.assertIn('dump.zip', parts_of(again))
         # Another rounding in a kernel is seen: these kernels ran, no others.
         hostile = io.BytesIO()
         with zipfile.ZipFile(io.BytesIO(parts['dump.zip'])) as dump, zipfile.ZipFile(hostile, 'w') as changed:

@@ -28,7 +28,8 @@ struct BundleSource {
   RunRequest request;                    // the run to record; its workers stay
   std::optional<RunReport> report;  // of that run, where it has been; ValuePolicy::kAll repeats it
 
-  DumpedKernels kernels;            // that the run runs; none: those that are compiled for it
+  DumpedKernels kernels;  // that the run runs; none: those that are compiled for it
+  std::shared_ptr<const BundledKernels> unpacked;  // they came out of a bundle: for its run
 
   // Texts that go in redacted; empty: none.
   std::string stablehlo;      // StableHLO or MHLO, text

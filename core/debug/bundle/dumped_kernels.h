@@ -14,6 +14,7 @@
 #include "core/debug/bundle/redactor.h"
 #include "core/dump/dump_model.h"
 #include "core/hlo/module.h"
+#include "core/replay/pjrt/scratch_folder.h"
 
 namespace hloscope::debug {
 
@@ -34,5 +35,15 @@ Result<std::string> PackKernels(const DumpedKernels& kernels, Redactor& redactor
 // stage. Input errors: what ZipRules::kStrict refuses, members in folders, no last stage.
 Result<std::string> UnpackKernels(std::string_view archive, const std::string& folder,
                                   const Limits& limits);
+
+// The kernels of a bundle, unpacked for as long as this lives.
+struct BundledKernels {
+  replay::ScratchFolder folder;
+  std::string module_file;  // the path of the last stage
+};
+// Null where `file` is no bundle, or one without kernels. Errors: those of UnpackKernels and of
+// BundleFile::Open.
+Result<std::unique_ptr<const BundledKernels>> KernelsOfBundle(const std::string& file,
+                                                              const Limits& limits);
 
 }  // namespace hloscope::debug
