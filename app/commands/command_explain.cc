@@ -1,12 +1,14 @@
 // `hloscope explain`: error texts, tracebacks and logs of frameworks in plain words.
 #include <fmt/format.h>
 
+#include <cstdlib>
 #include <filesystem>
 
 #include "app/command.h"
 #include "app/output.h"
 #include "app/reports/error_report.h"
 #include "core/base/file.h"
+#include "core/debug/recompile/compile_log.h"
 #include "core/dump/dump_model.h"
 #include "core/dump/logged_errors.h"
 
@@ -49,11 +51,33 @@ class ExplainCommand : public Command {
     auto file = FileView::Open(path, context.limits);
     if (!file) return Fail(file.error());
     int64_t left_out = 0;
-    const auto errors = dump::ExplainErrors(file->bytes(), kMost, &left_out);
+    auto errors = dump::ExplainErrors(file->bytes(), kMost, &left_out);
+    AddRecompilations(file->bytes(), path, errors);
     for (const dump::ExplainedError& error : errors) Print(error, path, context);
     if (left_out > 0) PrintError(fmt::format("{}: {} more errors are left out", path, left_out));
     found += static_cast<int64_t>(errors.size());
     return kGood;
+  }
+
+  // Programs of a log that were compiled again are explained as errors are.
+  static void AddRecompilations(std::string_view text, const std::string& path,
+                                std::vector<dump::ExplainedError>& errors) {
+    const auto found = debug::RecompilationsOf(debug::ReadCompileLog(text, path));
+    for (const debug::Recompilation& one : found.list) {
+      dump::ExplainedError& error = errors.emplace_back();
+      error.kind = "compiled_again";
+      error.node = one.program;
+      // "train.py:12" and "train.py:12:10"
+      const size_t line = one.place.find(".py:");
+      if (line != std::string::npos) {
+        error.file = one.place.substr(0, line + 3);
+        error.line = std::atoi(one.place.c_str() + line + 4);
+      }
+      error.reason = debug::ToSentence(one.cause);
+      error.fix = debug::FixOf(one);
+      error.at_line = one.line;
+    }
+    for (const std::string& warning : found.warnings) PrintError("warning: " + warning);
   }
 
   static int Folder(const std::string& path, const Context& context, int64_t& found) {

@@ -5,24 +5,17 @@
 
 #include <set>
 
-#include "core/base/counted.h"
-
 namespace hloscope::app {
 namespace {
 
 constexpr size_t kShown = 12;  // compilations of a program
-
-std::string TimeText(double ms) {
-  if (ms < 0) return "unknown time";
-  return ms < 1000 ? fmt::format("{:.0f} ms", ms) : fmt::format("{:.1f} s", ms / 1000);
-}
 
 std::string CompilationLine(const debug::Recompilation& one) {
   std::string out = "    ";
   if (!one.modules.empty()) out += one.modules.back() + ": ";
   out += debug::ToSentence(one.cause);
   if (!one.place.empty()) out += fmt::format(" (called at {})", one.place);
-  if (one.compile_ms >= 0) out += fmt::format(", {}", TimeText(one.compile_ms));
+  if (one.compile_ms >= 0) out += fmt::format(", {}", debug::CompileTimeText(one.compile_ms));
   return out + "\n";
 }
 
@@ -31,9 +24,7 @@ std::string CompilationLine(const debug::Recompilation& one) {
 std::string RecompilationsText(const debug::Recompilations& found) {
   std::string out;
   for (const debug::CompiledProgram& program : found.programs) {
-    out +=
-        fmt::format("  compiled again: {} ({}), {}, {} lost\n", program.program, program.framework,
-                    Counted(program.compilations, "compilation"), TimeText(program.lost_ms));
+    out += "  compiled again: " + debug::ToSentence(program) + "\n";
     size_t shown = 0, more = 0;
     std::set<std::string> fixes;
     for (const debug::Recompilation& one : found.list) {

@@ -41,6 +41,18 @@ class Explain(unittest.TestCase):
         self.assertIn('train.py:233: tensor_array_size', out)
         self.assertIn('fix: give tf.while_loop maximum_iterations', out)
 
+    def test_a_log_of_compilations(self):
+        log = os.path.join(os.path.dirname(DATA), 'debug', 'recompile', '{}', 'stderr.log')
+        for framework in ('jax', 'tensorflow', 'torch'):
+            status, out, _ = run('explain', '--json', log.format(framework))
+            again = [one for one in objects(out) if one['kind'] == 'compiled_again']
+            self.assertEqual(status, 0)
+            self.assertGreater(len(again), 5, framework)
+            for one in again:
+                self.assertTrue(one['reason'] and one['fix'] and one['in_line'] > 0, one)
+        out = run('explain', log.format('jax'))[1]
+        self.assertRegex(out, r'\.py:\d+: compiled_again, node shape_a: the shape of argument `\w+` changed from ')
+
     def test_nothing_known(self):
         status, out, err = run('explain', '--json', '-', text='all is well\n')
         self.assertEqual((status, out), (1, ''))

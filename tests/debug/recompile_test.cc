@@ -2,6 +2,7 @@
 // against what its program changed; logs in the wordings of earlier JAX; damaged logs.
 #include <gtest/gtest.h>
 
+#include <filesystem>
 #include <fstream>
 #include <random>
 #include <sstream>
@@ -84,6 +85,38 @@ Recompilation Only(const char* log) {
   const Recompilations found = RecompilationsOf(ReadCompileLog(log, "log"));
   EXPECT_EQ(found.list.size(), 1U);
   return found.list.empty() ? Recompilation() : found.list.front();
+}
+
+// Two versions of JAX, each with a record of its run: the same module, and one that differs in its
+// shape as well. A run without a record, and two of one version, say nothing.
+TEST(Recompilations, OfTwoVersions) {
+  namespace fs = std::filesystem;
+  const fs::path folder = fs::path(testing::TempDir()) / "two_versions";
+  fs::remove_all(folder);
+  auto write = [&](const char* run, const char* version, const char* shape) {
+    fs::create_directories(folder / run);
+    std::ofstream(folder / run / "module_0001.jit_step.before_optimizations.txt")
+        << "HloModule jit_step\n\nENTRY main {\n  ROOT x = " << shape << " parameter(0)\n}\n";
+    if (version != nullptr)
+      std::ofstream(folder / run / kRecordFile)
+          << "{\"framework\":\"JAX\",\"version\":\"" << version << "\"}\n";
+  };
+  write("a", "0.9.0", "f32[4]{0}");
+  write("b", "0.10.2", "f32[4]{0}");
+  auto model = dump::DumpModel::Open(folder.string(), Limits());
+  ASSERT_TRUE(model) << model.error().ToString();
+  const Recompilations found = RecompilationsIn(**model);
+  ASSERT_EQ(found.list.size(), 1U);
+  EXPECT_EQ(ToSentence(found.list[0].cause),
+            "the library version changed from JAX 0.9.0 to JAX 0.10.2");
+  EXPECT_FALSE(FixOf(found.list[0]).empty());
+  write("b", "0.10.2", "f32[5]{0}");
+  EXPECT_EQ(RecompilationsIn(**dump::DumpModel::Open(folder.string(), Limits())).list.size(), 1U);
+  write("b", "0.9.0", "f32[4]{0}");
+  EXPECT_TRUE(RecompilationsIn(**dump::DumpModel::Open(folder.string(), Limits())).list.empty());
+  fs::remove(folder / "b" / kRecordFile);
+  EXPECT_TRUE(RecompilationsIn(**dump::DumpModel::Open(folder.string(), Limits())).list.empty());
+  fs::remove_all(folder);
 }
 
 TEST(CompileLog, WordingsOfEarlierJax) {

@@ -5,11 +5,13 @@
 #include <filesystem>
 #include <fstream>
 #include <random>
+#include <set>
 #include <sstream>
 
 #include "core/dump/dump_model.h"
 #include "core/dump/listing/sniff.h"
 #include "core/dump/tensorflow/graph_builder.h"
+#include "core/dump/tensorflow/graph_edges.h"
 #include "core/dump/tensorflow/marking.h"
 #include "core/dump/tensorflow/marking_log.h"
 
@@ -162,22 +164,25 @@ std::string Bytes(uint32_t number, std::string_view bytes) {
   return Varint(number << 3 | 2) + Varint(bytes.size()) + std::string(bytes);
 }
 std::string Number(uint32_t number, uint64_t value) { return Varint(number << 3) + Varint(value); }
-std::string Attribute(std::string_view key, std::string_view value) {
-  return Bytes(5, Bytes(1, key) + Bytes(2, value));
-}
-
 // The facts that the text reader took, written as a GraphDef in wire format.
-std::string ToWire(const TensorFlowGraph& graph) {
-  auto node_of = [](const TensorFlowNode& node) {
-    std::string out = Bytes(1, node.name) + Bytes(2, node.op);
-    for (const std::string& input : node.inputs) out += Bytes(3, input);
-    if (!node.device.empty()) out += Bytes(4, node.device);
-    if (!node.cluster.empty()) out += Attribute("_XlaCluster", Bytes(2, node.cluster));
-    if (!node.scope.empty()) out += Attribute("_XlaInternalScope", Bytes(2, node.scope));
+// `masked`: with other letters in the same places, so that one sees which bytes are letters.
+std::string ToWire(const TensorFlowGraph& graph, bool masked = false) {
+  auto Word = [masked](uint32_t number, std::string_view word) {
+    return Bytes(number, masked ? std::string(word.size(), '\1') : std::string(word));
+  };
+  auto Attribute = [&](std::string_view key, const std::string& value) {
+    return Bytes(5, Word(1, key) + Bytes(2, value));
+  };
+  auto node_of = [&](const TensorFlowNode& node) {
+    std::string out = Word(1, node.name) + Word(2, node.op);
+    for (const std::string& input : node.inputs) out += Word(3, input);
+    if (!node.device.empty()) out += Word(4, node.device);
+    if (!node.cluster.empty()) out += Attribute("_XlaCluster", Word(2, node.cluster));
+    if (!node.scope.empty()) out += Attribute("_XlaInternalScope", Word(2, node.scope));
     if (node.xla_compile) out += Attribute("_XlaCompile", Number(5, *node.xla_compile));
     for (const auto& [key, type] : node.types)
       out += Attribute(key, Number(6, static_cast<uint64_t>(type)));
-    for (const std::string& name : node.functions) out += Attribute("f", Bytes(10, Bytes(1, name)));
+    for (const std::string& name : node.functions) out += Attribute("f", Bytes(10, Word(1, name)));
     std::string shapes;
     for (const auto& shape : node.shapes) {
       std::string dims = shape ? "" : Number(3, 1);
@@ -193,7 +198,17 @@ std::string ToWire(const TensorFlowGraph& graph) {
     if (node.function.empty()) out += Bytes(1, node_of(node));
   }
   for (const TensorFlowFunction& function : graph.functions) {
-    std::string body = Bytes(1, Bytes(1, function.name));
+    // What no node of the body gives is an argument.
+    std::set<std::string> given;
+    std::string signature = Word(1, function.name);
+    for (int32_t n : function.nodes) given.insert(graph.nodes[static_cast<size_t>(n)].name);
+    for (int32_t n : function.nodes) {
+      for (const std::string& input : graph.nodes[static_cast<size_t>(n)].inputs) {
+        const std::string name(ParseInput(input).node);
+        if (given.insert(name).second) signature += Bytes(2, Word(1, name));
+      }
+    }
+    std::string body = Bytes(1, signature);
     for (int32_t n : function.nodes) body += Bytes(3, node_of(graph.nodes[static_cast<size_t>(n)]));
     library += Bytes(1, body);
   }
@@ -273,53 +288,303 @@ TEST(TensorFlowMarkingTest, NodesTakenOutAgainAreNamed) {
   fs::remove_all(folder);
 }
 
-// Nothing dies, and what is lost is named.
-TEST(TensorFlowMarkingTest, DamagedGraphsAndLogsAreSurvived) {
-  std::mt19937 random(21);
-  const std::vector<Case> cases = Cases();
-  auto damage = [&](std::string& text) {
-    for (uint32_t k = 0; k < 1 + random() % 4; ++k) {
-      if (text.empty()) return;
-      const size_t at = random() % text.size();
-      switch (random() % 4) {
-        case 0:
-          text[at] = static_cast<char>(random());
-          break;
-        case 1:
-          text.erase(at, random() % 200);
-          break;
-        case 2:
-          text.insert(at, text.substr(random() % text.size(), random() % 200));
-          break;
-        default:
-          text.resize(at);
-          break;
+// What whole graphs say has no losses, in text and in wire format.
+TEST(TensorFlowLossesTest, WholeGraphsHaveNone) {
+  for (const Case& c : Cases()) {
+    EXPECT_TRUE(c.graph.warnings.empty()) << c.name << ": " << c.graph.warnings.front();
+    auto graph = ReadTensorFlowGraph(ToWire(c.graph), Limits{});
+    ASSERT_TRUE(graph);
+    EXPECT_TRUE(graph->warnings.empty()) << c.name << ": " << graph->warnings.front();
+  }
+}
+
+TEST(TensorFlowLossesTest, EachIsNamedWithItsPlace) {
+  const std::string node = "node {\n  name: \"a\"\n  op: \"Relu\"\n";
+  const std::string attr =
+      "  attr {\n    key: \"T\"\n    value {\n      type: DT_FLOAT\n    }\n  }\n";
+  const std::string end = "}\nversions {\n  producer: 1\n}\n";
+  struct Row {
+    std::string text;
+    std::string_view warning;
+  };
+  const Row rows[] = {
+      {node + "  colour: 1\n" + end, "line 4: node a: NodeDef has no field colour"},
+      {node + "  ?\n" + end, "line 4: node a: cannot be read: ?"},
+      {node + "  input: \"b:1\"\n" + end, "line 4: node a: its input b is no node of the graph"},
+      {node + "  op: \"Abs\"\n" + end, "line 4: node a: op of NodeDef stands twice"},
+      {node + "  device: 7\n" + end, "line 4: node a: device: expected a text in quotes, got 7"},
+      {node + "  device: \"\xff\"\n" + end, "expected a text in quotes, got \"\\xff\""},
+      {"node {\n  op: \"Relu\"\n" + end, "line 3: a node has no name"},
+      {node + end + node + "}\n", "line 9: another node a stands at line 2"},
+      {node + end + "}\n", "line 8: a brace too many"},
+      {node + "}\n", "line 4: the graph may be cut off: `versions`"},
+      {node + attr, "the graph is cut off inside NodeDef"},
+      {node + "  attr {\n    key: \"T\"\n    value {\n      type: DT_FLOAX\n    }\n  }\n" + end,
+       "line 7: node a: type: expected a type of TensorFlow, got DT_FLOAX"},
+      {node + "  attr {\n    key: \"T\"\n    value {\n    }\n  }\n" + end,
+       "line 7: node a: an attribute has no value"},
+      {node + "  attr {\n    key: \"T\"\n    value {\n      i: 1\n      b: true\n    }\n  }\n" +
+           end,
+       "line 8: node a: an attribute has two values"},
+  };
+  for (const Row& row : rows) {
+    auto graph = ReadTensorFlowGraph(row.text, Limits{});
+    ASSERT_TRUE(graph) << row.text;
+    ASSERT_EQ(graph->warnings.size(), 1u) << row.text << graph->warnings[0];
+    EXPECT_NE(graph->warnings[0].find(row.warning), std::string::npos) << graph->warnings[0];
+  }
+  EXPECT_TRUE(ReadTensorFlowGraph(node + attr + end, Limits{})->warnings.empty());
+  std::string wire;
+  for (const char* name : {"c", "d", "e", "f", "g", "h"})
+    wire += Bytes(1, Bytes(1, name) + Bytes(2, "Relu"));
+  auto with = [&](const std::string& fields) {
+    return wire + Bytes(1, Bytes(1, "b") + fields) + Bytes(4, Number(1, 2000));
+  };
+  // The node begins at byte 66, its second field at 71, the third at 76.
+  const Row wires[] = {
+      {with(Bytes(2, "Abs") + Bytes(9, "x")), "byte 76: node b: NodeDef has no field 9"},
+      {with(Bytes(2, "Abs") + Bytes(3, "z")),
+       "byte 76: node b: its input z is no node of the graph"},
+      {with(Number(2, 1)), "byte 71: node b: op of NodeDef is not stored as its kind is"},
+      {with(Bytes(2, "Abs") + "\x22\x09x"), "byte 76: node b: NodeDef is damaged or cut off"},
+      {wire, "byte 66: the graph may be cut off"},
+  };
+  for (const Row& row : wires) {
+    auto graph = ReadTensorFlowGraph(row.text, Limits{});
+    ASSERT_TRUE(graph) << row.warning;
+    ASSERT_FALSE(graph->warnings.empty()) << row.warning;
+    EXPECT_NE(graph->warnings[0].find(row.warning), std::string::npos) << graph->warnings[0];
+  }
+}
+
+// Damages a text in one to four places: a byte, up to 200 bytes out, up to 200 copied in, the rest
+// cut off.
+void Damage(std::string& text, std::mt19937& random) {
+  for (uint32_t k = 0, count = 1 + random() % 4; k < count && !text.empty(); ++k) {
+    const size_t at = random() % text.size();
+    switch (random() % 4) {
+      case 0:
+        text[at] = static_cast<char>(random());
+        break;
+      case 1:
+        text.erase(at, random() % 200);
+        break;
+      case 2:
+        text.insert(at, text.substr(random() % text.size(), random() % 200));
+        break;
+      default:
+        if (random() % 4 == 0) text.resize(at);
+        break;
+    }
+  }
+}
+
+// How many things a graph says: fewer is a loss.
+int64_t FactsOf(const TensorFlowGraph& graph) {
+  auto count = static_cast<int64_t>(graph.functions.size());
+  for (const TensorFlowNode& node : graph.nodes) {
+    for (const std::string* text : {&node.name, &node.op, &node.device, &node.cluster, &node.scope})
+      count += text->empty() ? 0 : 1;
+    count += std::ssize(node.inputs) + std::ssize(node.types) + std::ssize(node.shapes) +
+             std::ssize(node.functions) + node.xla_compile.has_value() + node.must_compile;
+    for (const auto& shape : node.shapes) count += shape ? std::ssize(*shape) : 0;
+  }
+  return count;
+}
+
+// Whether a text is a GraphDef itself, by what the whole graphs look like and nothing of the
+// reader's: each line of the form of a line that stands in one of them below the same messages,
+// braces closed, the main parts there.
+class LooksWhole {
+ public:
+  explicit LooksWhole(const std::vector<std::string>& texts) {
+    for (const std::string& text : texts)
+      Walk(text, [&](std::string form) {
+        forms_.insert(std::move(form));
+        return true;
+      });
+  }
+  bool operator()(const std::string& text) const {
+    return Walk(text, [&](const std::string& form) { return forms_.contains(form); });
+  }
+
+ private:
+  // Words in quotes and numbers are one form whatever they say.
+  static std::string FormOf(std::string_view line) {
+    std::string form;
+    for (size_t k = 0; k < line.size(); ++k) {
+      if (line[k] == '"') {
+        size_t end = k + 1;
+        while (end < line.size() && line[end] != '"') end += line[end] == '\\' ? 2 : 1;
+        if (end >= line.size()) return "open quote";
+        form += '"';
+        k = end;
+      } else if (std::isdigit(static_cast<unsigned char>(line[k])) != 0 && k > 0 &&
+                 (line[k - 1] == ' ' || line[k - 1] == '-')) {
+        while (k + 1 < line.size() && std::isdigit(static_cast<unsigned char>(line[k + 1])) != 0)
+          ++k;
+        form += '0';
+      } else {
+        form += line[k];
       }
     }
-  };
+    return form;
+  }
+  template <typename Take>
+  static bool Walk(const std::string& text, Take take) {
+    std::vector<std::string> open;
+    std::istringstream lines(text);
+    bool whole = false;
+    for (std::string line; std::getline(lines, line);) {
+      line.erase(0, line.find_first_not_of(' '));
+      while (line.ends_with(' ')) line.pop_back();
+      if (line == "}") {
+        if (open.empty()) return false;
+        open.pop_back();
+        continue;
+      }
+      if (line.empty()) continue;
+      const std::string path = open.empty() ? "" : open.back();
+      if (!take(path + "/" + FormOf(line))) return false;
+      if (line.ends_with('{')) open.push_back(path + "/" + line);
+      whole |= line == "versions {";
+    }
+    return open.empty() && whole;
+  }
+  std::set<std::string> forms_;
+};
+
+// Whether a graph in wire format says the same with other letters in its words: the key of an
+// attribute that is another one.
+bool OnlyLettersDiffer(const TensorFlowGraph& graph, const std::string& text) {
+  const std::string before = ToWire(graph), masked = ToWire(graph, true);
+  if (text.size() != before.size()) return false;
+  for (size_t k = 0; k < text.size(); ++k) {
+    if (text[k] != before[k] && before[k] == masked[k]) return false;
+  }
+  return true;
+}
+
+// 500 graphs in text and 500 in wire format: nothing dies, and one that says less than before
+// says what it lost, or is a whole graph itself (a line taken out that may be missing).
+TEST(TensorFlowLossesTest, DamagedGraphsNameWhatTheyLost) {
+  std::vector<std::string> texts;
+  std::vector<fs::path> paths;
+  for (const auto& entry : fs::recursive_directory_iterator(kCases)) {
+    if (entry.path().extension() == ".pbtxt") paths.push_back(entry.path());
+  }
+  std::ranges::sort(paths);
+  std::vector<TensorFlowGraph> graphs;
+  for (const fs::path& path : paths) {
+    texts.push_back(ReadAll(path));
+    graphs.push_back(*ReadTensorFlowGraph(texts.back(), Limits{}));
+  }
+  const LooksWhole looks_whole(texts);
+  const char* more = std::getenv("HLOSCOPE_MUTATIONS");
+  const int count = more == nullptr ? 500 : std::atoi(more);
+  std::mt19937 random(21);
+  int lost = 0, named = 0, whole = 0, unsaid = 0;
+  for (int k = 0; k < 2 * count; ++k) {
+    const size_t at = static_cast<size_t>(k / 2) % texts.size();
+    const bool wire = k % 2 == 1;
+    std::string text = wire ? ToWire(graphs[at]) : texts[at];
+    Damage(text, random);
+    auto graph = ReadTensorFlowGraph(text, Limits{});
+    EXPECT_TRUE(graph || !graph.error().message.empty());
+    if (graph && FactsOf(*graph) >= FactsOf(graphs[at])) continue;
+    ++lost;
+    if (!graph || !graph->warnings.empty()) {
+      ++named;
+    } else if (wire ? OnlyLettersDiffer(graphs[at], text) : looks_whole(text)) {
+      ++whole;
+    } else {
+      ++unsaid;
+      ADD_FAILURE() << "mutant " << k << " of " << paths[at] << " lost something in silence";
+    }
+  }
+  std::printf("%d mutants: %d say less, %d of them name it, %d are whole graphs, %d silent\n",
+              2 * count, lost, named, whole, unsaid);
+  EXPECT_GT(lost, count / 2);
+}
+
+int64_t FactsOf(const MarkingLog& log) {
+  int64_t count = 0;
+  for (const MarkingRun& run : log.runs) {
+    count += run.graph.empty() ? 0 : 1;
+    count += std::ssize(run.nodes) + std::ssize(run.edges) + std::ssize(run.assigned);
+    for (const auto& [name, word] : run.nodes) count += word.why != OutsideReason::kUnknown;
+    for (const auto& [name, word] : run.edges) count += word.why != OutsideReason::kUnknown;
+  }
+  return count;
+}
+
+// 500 logs: one that says less than before names a line, or what is left are whole lines of it and
+// lines that hold nothing of the log's own words any more.
+TEST(TensorFlowLossesTest, DamagedLogsNameWhatTheyLost) {
+  std::vector<std::string> texts;
+  for (const Case& c : Cases()) texts.push_back(ReadAll(kCases / c.name / "tensorflow.log"));
+  for (const std::string& text : texts) {
+    const MarkingLog log = ReadMarkingLog(text);
+    EXPECT_TRUE(log.warnings.empty()) << log.warnings.front();
+  }
+  const char* more = std::getenv("HLOSCOPE_MUTATIONS");
+  const int count = more == nullptr ? 500 : std::atoi(more);
+  std::mt19937 random(22);
+  int lost = 0, named = 0, whole = 0, unsaid = 0;
+  for (int k = 0; k < count; ++k) {
+    const std::string& before = texts[static_cast<size_t>(k) % texts.size()];
+    std::string text = before;
+    Damage(text, random);
+    const MarkingLog log = ReadMarkingLog(text);
+    if (FactsOf(log) >= FactsOf(ReadMarkingLog(before))) continue;
+    ++lost;
+    if (!log.warnings.empty()) {
+      ++named;
+      continue;
+    }
+    // The time before a message may be any, and so may the number at its end.
+    auto message_of = [](std::string line) {
+      while (!line.empty() && std::isdigit(static_cast<unsigned char>(line.back())) != 0)
+        line.pop_back();
+      return line.substr(std::min(line.size(), line.find(".cc:")));
+    };
+    std::set<std::string> lines;
+    std::istringstream all(before), left(text);
+    for (std::string line; std::getline(all, line);) lines.insert(message_of(line));
+    bool good = true;
+    for (std::string line; std::getline(left, line);)
+      good &= lines.contains(message_of(line)) || line.empty();
+    good |= !text.contains("_");  // no word of it is left
+    whole += good;
+    unsaid += !good;
+    std::istringstream again(text);
+    for (std::string line; !good && std::getline(again, line);)
+      if (!lines.contains(message_of(line))) std::printf("silent %d: %s\n", k, line.c_str());
+  }
+  std::printf("%d logs: %d say less, %d of them name it, %d are whole lines, %d silent\n", count,
+              lost, named, whole, unsaid);
+  EXPECT_EQ(unsaid, 0);
+  EXPECT_GT(lost, count / 3);
+}
+
+TEST(TensorFlowLossesTest, CutGraphsSaySo) {
+  std::mt19937 random(21);
+  const std::vector<Case> cases = Cases();
   int64_t cut = 0, named = 0;
   const char* more = std::getenv("HLOSCOPE_MUTATIONS");
   const int count = more == nullptr ? 60 : std::atoi(more);
   for (int k = 0; k < count; ++k) {
     const Case& c = cases[static_cast<size_t>(k) % cases.size()];
-    std::string wire = ToWire(c.graph), log;
+    const std::string wire = ToWire(c.graph);
     auto cut_wire = ReadTensorFlowGraph(wire.substr(0, random() % (wire.size() - 5)), Limits{});
     ++cut;
     named += !cut_wire || !cut_wire->warnings.empty();
-    damage(wire);
-    auto graph = ReadTensorFlowGraph(wire, Limits{});
-    EXPECT_TRUE(graph || !graph.error().message.empty());
     for (const auto& entry : fs::directory_iterator(kCases / c.name)) {
-      std::string text = ReadAll(entry.path());
-      if (entry.path().extension() == ".pbtxt") {
-        std::string half = text.substr(0, random() % (text.size() - 40));
-        auto cut_off = ReadTensorFlowGraph(half, Limits{});
-        ++cut;
-        named += !cut_off || !cut_off->warnings.empty();
-      }
-      damage(text);
-      (void)ReadTensorFlowGraph(text, Limits{});
-      (void)ReadMarkingLog(text);
+      if (entry.path().extension() != ".pbtxt") continue;
+      const std::string text = ReadAll(entry.path());
+      auto cut_off = ReadTensorFlowGraph(text.substr(0, random() % (text.size() - 40)), Limits{});
+      ++cut;
+      named += !cut_off || !cut_off->warnings.empty();
     }
   }
   EXPECT_EQ(named, cut) << "a cut graph says so";

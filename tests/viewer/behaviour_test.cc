@@ -222,6 +222,13 @@ TEST_F(EqualRowsTest, EqualTransfersAreOneRowThatOpensAndIsUndone) {
   EXPECT_FALSE(FindSeen(Seen("home"), "copy-start.24.0").has_value());
 }
 
+TEST_F(EqualRowsTest, ProgramsCompiledAgainAreATableThatSelects) {
+  Start({Sample("../tests/debug/recompile/torch")});
+  ExpectSeen("home", "Compiled again");
+  ClickOn("home", "module_0003.SyncTensorsGraph.5");
+  EXPECT_EQ(session().navigation.module(), 3);
+}
+
 TEST_F(ViewerTest, ChoicesOfBuffersAndSeedsAreUndone) {
   Start({Sample("attention_block_h100")});
   Press("Ctrl+6");

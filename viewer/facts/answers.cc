@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <map>
 
+#include "core/debug/recompile/dump_recompilations.h"
 #include "viewer/facts/dump_facts.h"
 #include "viewer/facts/kernel_sheet.h"
 #include "viewer/facts/memory_plan.h"
@@ -518,6 +519,16 @@ const Pending<dump::TensorFlowSummary>* TensorFlowOf(Context& context) {
   return &context.cache.Get(
       PartKey<dump::TensorFlowSummary>{}, "reading TensorFlow's graphs",
       [dump = context.document.dump().value](TaskControl&) { return dump->TensorFlow(); });
+}
+
+const debug::Recompilations* RecompilationsOf(Context& context) {
+  const auto& found = context.cache.Get(
+      PartKey<debug::Recompilations>{}, "looking for programs compiled again",
+      [dump = context.document.dump().value](TaskControl&) {
+        return Computed<debug::Recompilations>(
+            std::make_shared<const debug::Recompilations>(debug::RecompilationsIn(*dump)));
+      });
+  return found.ready() && !found.value->list.empty() ? found.value.get() : nullptr;
 }
 
 const Pending<ModuleFacts>& FactsOf(Context& context, int32_t module) {

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "core/debug/align/pass_changes.h"
+#include "core/debug/recompile/recompilation.h"
 #include "core/dump/dump_model.h"
 #include "viewer/commands/commands.h"
 #include "viewer/facts/module_facts.h"
@@ -50,6 +51,8 @@ std::vector<dump::MissingPiece> MissingFor(const dump::DumpModel& dump, int32_t 
                                            const ModuleFacts* facts);
 // TensorFlow's clusters and what is in none of them; null: the dump holds none of its graphs.
 const Pending<dump::TensorFlowSummary>* TensorFlowOf(Context& context);
+// Programs that the dump holds more than once; null: while they are compared, or there are none.
+const debug::Recompilations* RecompilationsOf(Context& context);
 // "12 TensorFlow nodes run outside all clusters"; empty: none does.
 std::string OutsideText(const dump::TensorFlowSummary& summary);
 // Nodes in none of the clusters, by reason and operation, most nodes first.

@@ -9,6 +9,7 @@
 #include <set>
 #include <utility>
 
+#include "core/base/counted.h"
 #include "viewer/facts/answers.h"
 #include "viewer/facts/dump_facts.h"
 #include "viewer/model/document.h"
@@ -62,6 +63,7 @@ class HomeView : public View {
       DrawModules(frame, *dump);
       Section(frame, "Questions");
       DrawQuestions(frame);
+      DrawCompiledAgain(frame);
     }
     if (ImGui::BeginTable("##columns", 2, ImGuiTableFlags_SizingStretchSame)) {
       ImGui::TableNextColumn();
@@ -558,6 +560,61 @@ class HomeView : public View {
     if (shown == 0)
       Label(frame.theme, Color::kGood,
             "nothing: the dump has everything that the compiler can write");
+  }
+
+  static void DrawCompiledAgain(Frame& frame) {
+    const debug::Recompilations* found = RecompilationsOf(frame.context);
+    if (found == nullptr) return;
+    Section(frame, "Compiled again");
+    Sentence(frame, AgainText(*found));
+    if (!ImGui::BeginTable("##again", 4, ImGuiTableFlags_SizingFixedFit | ImGuiTableFlags_RowBg))
+      return;
+    ImGui::TableSetupColumn("module", ImGuiTableColumnFlags_WidthStretch, 0.8F);
+    ImGui::TableSetupColumn("reason", ImGuiTableColumnFlags_WidthStretch, 2.0F);
+    ImGui::TableSetupColumn("fix", ImGuiTableColumnFlags_WidthStretch, 1.6F);
+    ImGui::TableSetupColumn("time", ImGuiTableColumnFlags_WidthFixed, 70 * frame.scale);
+    static constexpr std::array kHelp = {
+        "the module that was compiled again", "why no earlier compilation fitted",
+        "what would save the compilation", "time that the compilation took, of the log"};
+    HeaderRow(kHelp);
+    constexpr size_t kMost = 40;
+    for (size_t i = 0; i < std::min(kMost, found->list.size()); ++i)
+      DrawAgain(frame, found->list[i]);
+    ImGui::EndTable();
+    if (found->list.size() > kMost)
+      Sentence(frame,
+               fmt::format("and {} more: `hloscope info` lists all",
+                           CountText(std::ssize(found->list) - static_cast<int64_t>(kMost))));
+  }
+
+  // "2 programs, 3 compilations too many, 1.2 s lost".
+  static std::string AgainText(const debug::Recompilations& found) {
+    if (found.programs.size() == 1) return debug::ToSentence(found.programs.front());
+    double lost = -1;
+    for (const debug::CompiledProgram& program : found.programs)
+      if (program.lost_ms >= 0) lost = std::max(lost, 0.0) + program.lost_ms;
+    return fmt::format("{}, {} too many, {} lost", Counted(found.programs.size(), "program"),
+                       Counted(found.list.size(), "compilation"), debug::CompileTimeText(lost));
+  }
+
+  static void DrawAgain(Frame& frame, const debug::Recompilation& one) {
+    ImGui::TableNextRow();
+    ImGui::TableNextColumn();
+    const std::string title = one.modules.empty() ? one.program : one.modules.back();
+    if (one.module < 0) {
+      FittedLabel(title);
+    } else if (Choice(title, fmt::format("again{}", one.module))) {
+      frame.context.navigation.Select(Selection::OfModule(one.module));
+    }
+    ImGui::TableNextColumn();
+    FittedLabel(debug::ToSentence(one.cause) +
+                (one.place.empty() ? "" : ", called at " + one.place));
+    ImGui::PushStyleColor(ImGuiCol_Text, frame.theme[Color::kTextSecondary]);
+    ImGui::TableNextColumn();
+    FittedLabel(debug::FixOf(one));
+    ImGui::TableNextColumn();
+    RightLabel(one.compile_ms < 0 ? std::string("–") : debug::CompileTimeText(one.compile_ms));
+    ImGui::PopStyleColor();
   }
 
   static void DrawTensorFlow(Frame& frame) {

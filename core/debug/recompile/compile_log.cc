@@ -150,6 +150,7 @@ Recompilations RecompilationsOf(const CompileLog& log) {
         again.program = one->program;
         again.cause = CauseInLog(earlier, *one);
         again.place = one->place;
+        again.line = static_cast<int32_t>(one->line);
         again.compile_ms = one->compile_ms;
       }
       earlier.push_back(one);

@@ -45,9 +45,9 @@ class Finder {
       if (modules.size() > 1) CompareAll(modules);
     }
     if (model_.modules().empty()) {
-      for (const CompileLog& log : logs_) Append(RecompilationsOf(log));
+      for (const auto& [folder, log] : logs_) Append(RecompilationsOf(log));
     } else {
-      for (const CompileLog& log : logs_)
+      for (const auto& [folder, log] : logs_)
         found_.warnings.insert(found_.warnings.end(), log.warnings.begin(), log.warnings.end());
     }
     SumUp(found_);
@@ -78,7 +78,7 @@ class Finder {
         ReadVersion(file, bytes->bytes());
       } else {
         CompileLog read = ReadCompileLog(bytes->bytes(), file.path);
-        if (read.found()) logs_.push_back(std::move(read));
+        if (read.found()) logs_.emplace_back(FolderOf(file.path), std::move(read));
       }
     }
   }
@@ -94,10 +94,14 @@ class Finder {
         json["framework"].get<std::string>() + " " + json["version"].get<std::string>();
   }
 
-  // The k-th compilation of a log is the k-th module, where there are as many. What is read from a
-  // cache leaves a module or none, by version.
-  void TieToLog(const std::string& key, const std::vector<int32_t>& modules) {
-    for (const CompileLog& log : logs_) {
+  // The k-th compilation of a log is the k-th module of its folder, where there are as many. What
+  // is read from a cache leaves a module or none, by version.
+  void TieToLog(const std::string& key, const std::vector<int32_t>& all) {
+    for (const auto& [folder, log] : logs_) {
+      std::vector<int32_t> modules;
+      for (int32_t m : all) {
+        if (IsIn(model_.modules()[static_cast<size_t>(m)].folder, folder)) modules.push_back(m);
+      }
       std::vector<const LoggedCompilation*> logged;
       for (const LoggedCompilation& one : log.compilations) {
         if (one.key == key && one.is_compilation) logged.push_back(&one);
@@ -105,7 +109,7 @@ class Finder {
       if (logged.size() != modules.size()) {
         std::erase_if(logged, [](const LoggedCompilation* one) { return one->from_cache; });
       }
-      if (logged.empty()) continue;
+      if (logged.empty() || modules.empty()) continue;
       if (logged.size() == modules.size()) {
         for (size_t k = 0; k < modules.size(); ++k) logged_[modules[k]] = logged[k];
       } else {
@@ -194,6 +198,7 @@ class Finder {
     one.framework = module.framework;
     one.program = ProgramName(module.framework, module.name);
     one.modules = {Title(before.module), Title(now.module)};
+    one.module = now.module;
     one.cause = CauseOf(before.facts, now.facts);
     one.outside_jit = now.facts.outside_jit;
     const std::string& earlier_name = model_.modules()[static_cast<size_t>(before.module)].name;
@@ -232,8 +237,8 @@ class Finder {
 
   const DumpModel& model_;
   Recompilations found_;
-  std::vector<CompileLog> logs_;
-  std::map<std::string, std::string> versions_;  // by folder
+  std::vector<std::pair<std::string, CompileLog>> logs_;  // with their folders
+  std::map<std::string, std::string> versions_;           // by folder
   std::map<int32_t, const LoggedCompilation*> logged_;
 };
 

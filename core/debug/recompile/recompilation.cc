@@ -1,9 +1,13 @@
 // The table of reasons in words.
 #include "core/debug/recompile/recompilation.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <iterator>
 #include <map>
+
+#include "core/base/counted.h"
 
 namespace hloscope::debug {
 namespace {
@@ -48,9 +52,20 @@ std::string FixOf(const Recompilation& recompilation) {
   if (recompilation.framework == "TensorFlow" && !row.tensorflow.empty())
     return std::string(row.tensorflow);
   if (recompilation.framework == "PyTorch/XLA" && !row.torch.empty()) return std::string(row.torch);
-  if (recompilation.outside_jit)
+  if (recompilation.outside_jit && recompilation.cause.reason != RecompileReason::kVersion)
     return "it is an operation outside of jit: put the code around it into one jitted function";
   return std::string(row.fix);
+}
+
+std::string CompileTimeText(double ms) {
+  if (ms < 0) return "unknown time";
+  return ms < 1000 ? fmt::format("{:.0f} ms", ms) : fmt::format("{:.1f} s", ms / 1000);
+}
+
+std::string ToSentence(const CompiledProgram& program) {
+  return fmt::format("{} ({}), {}, {} lost", program.program, program.framework,
+                     Counted(program.compilations, "compilation"),
+                     CompileTimeText(program.lost_ms));
 }
 
 void SumUp(Recompilations& found) {

@@ -26,6 +26,8 @@ struct Recompilation {
   std::string framework, program;    // "JAX", "step"
   std::vector<std::string> modules;  // the earlier one that is closest, and this; of a log none
   RecompileCause cause;
+  int32_t module = -1;       // this one, of DumpModel::modules(); -1: of a log
+  int32_t line = 0;          // of the log where it was found there alone, from 1
   bool outside_jit = false;  // a lone operation of JAX
   std::string place;         // of the call, where it is known: "train.py:12"
   double compile_ms = -1;    // -1: unknown
@@ -41,6 +43,10 @@ struct CompiledProgram {
   int64_t compilations = 0;
   double lost_ms = -1;  // in all compilations but the first, as far as known; -1: unknown
 };
+// "step (JAX), 2 compilations, 169 ms lost".
+std::string ToSentence(const CompiledProgram& program);
+// "169 ms", "1.5 s", "unknown time" of -1.
+std::string CompileTimeText(double ms);
 
 struct Recompilations {
   std::vector<Recompilation> list;        // in order of compilation, program by program

@@ -7,6 +7,7 @@
 #include <set>
 
 #include "core/dump/readers/graph_sniff.h"
+#include "core/dump/tensorflow/graph_losses.h"
 #include "core/dump/tensorflow/marking.h"
 
 namespace hloscope::dump {
@@ -164,10 +165,11 @@ TensorFlowGraph GraphBuilder::Finish() {
 
 Result<TensorFlowGraph> ReadTensorFlowGraph(std::string_view bytes, const Limits& limits) {
   GraphBuilder builder;
-  Status status = LooksLikeGraphWire(bytes) ? ReadGraphWire(bytes, builder)
-                                            : ReadGraphText(bytes, limits, builder);
+  const bool wire = LooksLikeGraphWire(bytes);
+  Status status = wire ? ReadGraphWire(bytes, builder) : ReadGraphText(bytes, limits, builder);
   if (!status) return std::unexpected(std::move(status).error());
   TensorFlowGraph graph = builder.Finish();
+  graph.warnings = wire ? LossesOfGraphWire(bytes) : LossesOfGraphText(bytes);
   MarkOutside(graph);
   return graph;
 }

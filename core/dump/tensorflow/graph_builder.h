@@ -31,8 +31,7 @@ class GraphBuilder {
   void Dimension(int64_t size);
   void UnknownRank();
 
-  void Warn(std::string text) { graph_.warnings.push_back(std::move(text)); }
-  // With the clusters counted.
+  // With the clusters counted, without what was lost (graph_losses.h).
   TensorFlowGraph Finish();
 
  private:

@@ -32,7 +32,6 @@ class TextReader {
           return InputError(fmt::format("line {}: nested too deeply", lines.number()));
         Open(Trim(line.substr(0, line.size() - 1)));
         known |= open_.size() == 1 && IsGraphField(open_.back());
-        whole_ |= open_.size() == 1 && open_.back() == "versions";
       } else if (line == "}") {
         if (!open_.empty()) Close();
       } else {
@@ -40,12 +39,6 @@ class TextReader {
       }
     }
     if (!known) return InputError("not a GraphDef, expected `node {`");
-    if (!open_.empty()) {
-      builder_.Warn("the graph is cut off");
-    } else if (!whole_) {
-      builder_.Warn(
-          "the graph may be cut off: `versions`, which TensorFlow writes last, is missing");
-    }
     return {};
   }
 
@@ -134,7 +127,6 @@ class TextReader {
   GraphBuilder& builder_;
   std::vector<std::string> open_;  // names of the open messages, outermost first
   std::string key_;                // of the attribute begun last
-  bool whole_ = false;             // what stands last was there
 };
 
 }  // namespace

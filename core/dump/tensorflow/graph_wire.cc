@@ -1,7 +1,5 @@
 // GraphDef in protobuf's wire format. Field numbers: graph.proto, node_def.proto, attr_value.proto,
 // function.proto, tensor.proto and tensor_shape.proto of TensorFlow.
-#include <fmt/format.h>
-
 #include <algorithm>
 
 #include "core/dump/tensorflow/graph_builder.h"
@@ -22,32 +20,19 @@ class ReaderOfWire {
   void Graph(std::string_view bytes) {
     WireReader reader(bytes);
     WireField field;
-    bool whole = false;
     while (reader.Next(field)) {
       if (field.tag == AsBytes(1)) Node(field.bytes, false);
       if (field.tag == AsBytes(2)) Library(field.bytes);
-      if (field.tag == AsBytes(4)) whole = true;
     }
-    Check(reader, "the graph is cut off or damaged");
-    if (!whole && !warned_)
-      builder_.Warn(
-          "the graph may be cut off: `versions`, which TensorFlow writes last, is missing");
   }
 
  private:
-  void Check(const WireReader& reader, std::string_view text) {
-    if (reader.ok() || warned_) return;
-    warned_ = true;
-    builder_.Warn(std::string(text));
-  }
-
   void Library(std::string_view bytes) {
     WireReader reader(bytes);
     WireField field;
     while (reader.Next(field)) {
       if (field.tag == AsBytes(1)) Function(field.bytes);
     }
-    Check(reader, "the library of functions is damaged");
   }
 
   void Function(std::string_view bytes) {
@@ -59,7 +44,6 @@ class ReaderOfWire {
       if (field.tag == AsBytes(3)) Node(field.bytes, true);
       if (field.tag == AsBytes(5)) FunctionAttribute(field.bytes);
     }
-    Check(reader, "a function of the library is damaged");
   }
 
   // The first field of a message, a name.
@@ -110,7 +94,6 @@ class ReaderOfWire {
         Value(entry.key, entry.value);
       }
     }
-    Check(reader, fmt::format("node {} is damaged", node.name));
     builder_.EndNode();
   }
 
@@ -171,7 +154,6 @@ class ReaderOfWire {
   }
 
   GraphBuilder& builder_;
-  bool warned_ = false;
 };
 
 }  // namespace

@@ -3,7 +3,11 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
+#include "core/base/text.h"
 #include "core/dump/readers/line_reader.h"
+#include "core/dump/tensorflow/log_damage.h"
 #include "core/dump/tensorflow/marking.h"
 
 namespace hloscope::dump {
@@ -32,11 +36,9 @@ OutsideReason ReasonOf(std::string_view text) {
 
 constexpr size_t kMostText = 600;  // bytes kept of a line
 
-// The message of a line that one of `files` wrote; empty: another did.
-std::string_view MessageOf(std::string_view line, std::string_view file) {
-  size_t at = line.find(file);
-  if (at == std::string_view::npos) return {};
-  size_t end = line.find("] ", at);
+// The message of a line that names its file at `file`; empty where it is cut off.
+std::string_view MessageOf(std::string_view line, size_t file) {
+  const size_t end = line.find("] ", file);
   return end == std::string_view::npos ? std::string_view() : line.substr(end + 2);
 }
 
@@ -46,22 +48,54 @@ class LogReader {
     LineReader lines(text);
     std::string_view line;
     while (lines.Next(line)) {
-      for (std::string_view file :
-           {"mark_for_compilation_pass.cc:", "compilability_check_util.cc:"}) {
-        std::string_view message = MessageOf(line, file);
-        if (message.empty()) continue;
-        bool known = Message(message);
-        if (!known)
-          log_.warnings.push_back(
-              fmt::format("line {}: cut off: {}", lines.number(), message.substr(0, 80)));
+      line_ = lines.number();
+      Line(line);
+    }
+    if (begun_ && sorted_) Say("the log ends before the pass does");
+    if (marked_ && !text.ends_with('\n')) Say("the log ends inside a line");
+    // Of a log without a line about clustering nothing is expected.
+    if (marked_) {
+      for (const auto& [number, suspect] : suspects_) {
+        line_ = number;
+        Warn(suspect);
       }
-      if (std::string_view message = MessageOf(line, "dump_graph.cc:"); !message.empty())
-        Dumped(message);
     }
     return std::move(log_);
   }
 
  private:
+  void Warn(std::string_view line) {
+    log_.warnings.push_back(
+        fmt::format("line {}: cannot be read, or cut off: {}", line_,
+                    EscapeForTerminal(std::string(line.substr(0, 120)), LineBreaks::kEscape)));
+  }
+
+  static std::string Printable(std::string_view text) {
+    return EscapeForTerminal(std::string(text.substr(0, 120)), LineBreaks::kEscape);
+  }
+  void Say(std::string_view what) {
+    log_.warnings.push_back(fmt::format("line {}: {}", line_, what));
+  }
+
+  void Line(std::string_view line) {
+    bool mine = false;
+    for (std::string_view file :
+         {"mark_for_compilation_pass.cc:", "compilability_check_util.cc:", "dump_graph.cc:"}) {
+      const size_t at = line.find(file);
+      if (at == std::string_view::npos || mine) continue;
+      mine = true;
+      const bool graph = file.starts_with("dump");
+      marked_ |= !graph;
+      const std::string_view message = MessageOf(line, at);
+      const bool known = graph ? Dumped(message) : Message(message);
+      const bool whole = SourcesOf(line) == 1 && EndsAsFrame(line.substr(0, at));
+      if (!known || !whole) suspects_.emplace_back(line_, line);
+    }
+    // Half of the name of a file is enough to know the log.
+    marked_ |= NamesHalfOfFile(line);
+    if (!mine && IsDamagedLine(line)) suspects_.emplace_back(line_, line);
+  }
+
   MarkingRun& run() {
     if (log_.runs.empty()) log_.runs.emplace_back();
     return log_.runs.back();
@@ -69,11 +103,15 @@ class LogReader {
 
   // False: a message of a known kind that does not end as it should.
   bool Message(std::string_view message) {
-    if (message.starts_with("Starting fuel") ||
-        (message.starts_with("sorted_nodes.size()") && !begun_)) {
-      log_.runs.emplace_back();
+    if (TakeWord(message, "Starting fuel")) {
+      Begin();
+      return message == ": infinity" || IsCount(message, ": ");
     }
-    begun_ = message.starts_with("Starting fuel");
+    if (TakeWord(message, "sorted_nodes.size()")) {
+      if (!begun_ || sorted_) Begin();
+      sorted_ = true;
+      return IsCount(message, " = ");
+    }
     if (TakeWord(message, "Found uncompilable node ")) return Uncompilable(message);
     if (TakeWord(message, "Assigning node ")) return Assigned(message);
     if (TakeWord(message, "Could not contract ")) return Edge(message);
@@ -87,11 +125,44 @@ class LogReader {
       if (message.find(": ") != std::string_view::npos) return Node(message);
       return Listed(message);
     }
+    if (TakeWord(message, " Built ")) return Built(message);
+    return !HasMarkingWords(message) && !NearlyBegins(message);
+  }
+
+  static bool IsCount(std::string_view text, std::string_view before) {
+    return TakeWord(text, before) && !text.empty() && std::ranges::all_of(text, IsDecimal);
+  }
+
+  // Whoever logs the nodes of a run logs what it built, too.
+  void Begin() {
+    if (begun_ && sorted_) Say("the run of the pass before this has no end in the log");
+    log_.runs.emplace_back();
+    begun_ = true;
+    sorted_ = false;
+  }
+
+  // "1 clusters, size 4 / 10 (40.00%)": as many nodes were assigned before.
+  bool Built(std::string_view message) {
+    const size_t at = message.find("size "), slash = message.find(" / ");
+    if (at == std::string_view::npos || slash == std::string_view::npos) return false;
+    std::string_view number = message.substr(at + 5, slash - at - 5);
+    const auto size = TakeNumber(number);
+    const std::string_view all = message.substr(slash);
+    if (!IsCount(all.substr(0, all.find(" (")), " / ")) return false;
+    if (!size) return false;
+    begun_ = false;
+    const auto told = std::ssize(run().assigned);
+    if (told != *size)
+      Say(fmt::format("the pass put {} nodes into clusters, the lines before name {}", *size,
+                      told));
     return true;
   }
 
-  static MarkingRun::Word WordOf(std::string_view text, std::string_view op) {
-    return {ReasonOf(text), std::string(op), std::string(text.substr(0, kMostText))};
+  MarkingRun::Word WordOf(std::string_view text, std::string_view op) {
+    const OutsideReason why = ReasonOf(text);
+    if (why == OutsideReason::kUnknown && !text.empty())
+      Say(fmt::format("a reason that is not known: {}", Printable(text)));
+    return {why, std::string(op), std::string(text.substr(0, kMostText))};
   }
 
   // "NAME (op OP): REASON", the reason perhaps left out.
@@ -103,8 +174,19 @@ class LogReader {
     if (end == std::string_view::npos) return false;
     std::string_view text = rest.substr(end + 1);
     if (!TakeWord(text, ": ") && !text.empty()) return false;
+    // Two lines that became one.
+    if (text.contains(" (op ") || !IsOfNode(text, message.substr(0, at))) return false;
     run().nodes.try_emplace(std::string(message.substr(0, at)), WordOf(text, rest.substr(0, end)));
     return true;
+  }
+
+  // The reason may name the node again, "{{node NAME}}", without the functions around it.
+  static bool IsOfNode(std::string_view text, std::string_view node) {
+    constexpr std::string_view kMark = "{{node ";
+    const size_t at = text.rfind(kMark);
+    if (at == std::string_view::npos) return true;
+    const std::string_view name = text.substr(at + kMark.size());
+    return node.ends_with(name.substr(0, name.find("}}")));
   }
 
   // "NAME: REASON"
@@ -127,7 +209,9 @@ class LogReader {
   bool Assigned(std::string_view message) {
     size_t at = message.find(" to cluster ");
     if (at == std::string_view::npos) return false;
-    run().assigned.emplace(message.substr(0, at), message.substr(at + 12));
+    const std::string_view cluster = message.substr(at + 12);
+    if (!cluster.contains("cluster_") || !IsDecimal(cluster.back())) return false;
+    run().assigned.emplace(message.substr(0, at), cluster);
     return true;
   }
 
@@ -138,6 +222,9 @@ class LogReader {
         because == std::string_view::npos || because < arrow)
       return false;
     const std::string_view text = message.substr(because + 10);
+    // Two lines that became one.
+    if (text.contains("contract <") || message.substr(0, because).contains("contract <"))
+      return false;
     const std::string from = Leader(message.substr(1, arrow - 1));
     const std::string to = Leader(message.substr(arrow + 6, because - arrow - 6));
     MarkingRun::Word word = WordOf(text, "");
@@ -155,16 +242,24 @@ class LogReader {
   }
 
   // "Dumped Graph to DIR/before_mark_for_compilation_2.pbtxt"
-  void Dumped(std::string_view message) {
+  bool Dumped(std::string_view message) {
+    if (!message.starts_with("Dumped ") || message.rfind('.') == std::string_view::npos)
+      return false;
     constexpr std::string_view kBefore = "before_mark_for_compilation";
     size_t at = message.rfind(kBefore);
-    if (at == std::string_view::npos) return;
+    const std::string_view file = message.substr(message.rfind('/') + 1);
+    if (!IsFileName(file)) return false;
+    if (at == std::string_view::npos) return !file.contains("before_") || !file.contains("mark");
     std::string_view name = message.substr(at + std::string_view("before_").size());
     run().graph = name.substr(0, name.rfind('.'));
+    return true;
   }
 
   MarkingLog log_;
-  bool begun_ = false;
+  bool begun_ = false, sorted_ = false;  // a run; its nodes were counted
+  bool marked_ = false;                  // a line about clustering was there
+  int64_t line_ = 0;
+  std::vector<std::pair<int64_t, std::string_view>> suspects_;  // lines that may be damaged
 };
 
 }  // namespace

@@ -1,0 +1,30 @@
+// Lines of TensorFlow's log of clustering that lost bytes: how whole ones look, and what gives
+// damaged ones away.
+#pragma once
+
+#include <cstddef>
+#include <string_view>
+
+namespace hloscope::dump {
+
+bool IsDecimal(char c);
+bool IsFileName(std::string_view text);
+
+// Whether `head` ends as what stands before the name of a file does:
+// "I0000 00:00:1795681860.187503   32512 ", or before TensorFlow 2.19
+// "2026-11-26 08:35:14.583123: I tensorflow/compiler/jit/".
+bool EndsAsFrame(std::string_view head);
+// How many files a line names as its source, "dump_graph.cc:245] ".
+size_t SourcesOf(std::string_view line);
+
+// Whether a message begins as one that tells of nodes does but for a few letters, or as half of one
+// does.
+bool NearlyBegins(std::string_view message);
+// Whether words of such messages are in it.
+bool HasMarkingWords(std::string_view text);
+// Whether half of the name of a file that logs them is in it.
+bool NamesHalfOfFile(std::string_view line);
+// Whether a line that names none of those files whole is a damaged one of theirs.
+bool IsDamagedLine(std::string_view line);
+
+}  // namespace hloscope::dump
