@@ -103,7 +103,13 @@ class KernelDivergence {
     for (const KernelOutcome* outcome :
          std::span(beyond_).first(std::min(beyond_.size(), kMostExplained))) {
       Explained explained{outcome, std::nullopt, ""};
-      HLOSCOPE_TRY(Explain(explained, KernelDemand::kBounds));
+      // What differs is told, also where there was no time to say why.
+      if (Status looked = Explain(explained, KernelDemand::kBounds); !looked) {
+        if (stop_.stop_requested()) return looked;
+        explained.why_none = "why it differs was not found out: " + looked.error().ToString();
+        chosen = std::move(explained);
+        break;
+      }
       const bool is_explained = explained.explanation && IsExplained(*explained.explanation);
       // What a switch of its arithmetic explains is held to its roundings with that switch thrown.
       if (is_explained && IsSwitched(explained.explanation->cause)) within_.push_back(outcome);
