@@ -21,6 +21,7 @@
 #include "app/workers.h"
 #include "core/base/json.h"
 #include "core/dump/load.h"
+#include "core/replay/pjrt/compile_module.h"
 
 namespace hloscope::app {
 namespace {
@@ -50,6 +51,12 @@ class ProfileCommand : public Command {
          .help = "of a module: record it so often, each time in new processes, since a program's "
                  "times differ from process to process; written to OUT.1, OUT.2, …",
          .value = "N"},
+        {.name = "--what_if",
+         .target = &devices_,
+         .help = "what the launches would take on these devices at least, by the model, and why: "
+                 "h100, l4, … or files with a GpuTargetConfigProto; of launches counted on a "
+                 "simulated GPU",
+         .value = "DEVICE"},
         {.name = "--top", .target = &top_, .help = "rows of each table", .value = "N"},
     };
     for (std::vector<OptionSpec> specs :
@@ -67,6 +74,16 @@ class ProfileCommand : public Command {
     if (!request.reference_python.empty() && request.reference_platform.empty())
       request.reference_platform = request.platform;
     if (Status ready = run_.Prepare(context); !ready) return Fail(ready.error());
+    for (const std::string& device : devices_) {
+      auto described = replay::ReadGpuTarget(device, context.limits);
+      if (!described) {
+        constexpr std::string_view kTarget = "--target";
+        std::string& message = described.error().message;
+        if (message.starts_with(kTarget)) message.replace(0, kTarget.size(), "--what_if");
+        return Fail(described.error());
+      }
+      what_if_.push_back(profiler::FactsFromTarget(*described));
+    }
     if (recordings_ < 1) return Fail(InputError("--recordings: expected at least 1").error());
     Result<std::vector<profiler::AttributedModule>> modules =
         LoadAttributedModules(modules_, context.limits);
@@ -131,6 +148,7 @@ class ProfileCommand : public Command {
     if (Status status = AddStatistics(*report, jobs); !status)
       return Refuse(path, status.error(), context);
     report->top = static_cast<size_t>(std::max<int64_t>(top_, 0));
+    report->what_if = profiler::WhatIfOn(*report->attribution, what_if_);
     const std::chrono::duration<double, std::milli> time = std::chrono::steady_clock::now() - start;
     report->time_ms = time.count();
     context.json ? WriteOut(ProfileJson(*report)) : PrintOut(ProfileText(*report));
@@ -210,6 +228,7 @@ class ProfileCommand : public Command {
         report.warnings.push_back(warning);
     }
     report.top = static_cast<size_t>(std::max<int64_t>(top_, 0));
+    report.what_if = profiler::WhatIfOn(*report.attribution, what_if_);
     const std::chrono::duration<double, std::milli> time = std::chrono::steady_clock::now() - start;
     report.time_ms = time.count();
     return Recorded{std::move(run), std::move(report)};
@@ -243,7 +262,8 @@ class ProfileCommand : public Command {
   }
 
   RunOptionSet run_;
-  std::vector<std::string> traces_, modules_;
+  std::vector<std::string> traces_, modules_, devices_;
+  std::vector<profiler::DeviceFacts> what_if_;  // of devices_
   std::string out_;
   int64_t top_ = 20, recordings_ = 1;
 };

@@ -9,6 +9,7 @@
 #include "app/reports/attributed_modules.h"
 #include "app/reports/critical_path_report.h"
 #include "app/reports/launch_report.h"
+#include "app/reports/what_if_report.h"
 #include "core/base/counted.h"
 #include "core/base/json.h"
 #include "core/hlo/analysis/source_line.h"
@@ -375,6 +376,7 @@ std::string ProfileText(const ProfileReport& report) {
   AppendInstructions(report, out);
   out += '\n';
   if (const std::string launches = LaunchesText(report); !launches.empty()) out += launches + '\n';
+  out += WhatIfText(report);
   out += CriticalPathText(*report.attribution, report.critical_path, report.top);
   if (!report.critical_path.steps.empty()) out += '\n';
   AppendNames(report, out);
@@ -419,6 +421,7 @@ std::string ProfileJson(const ProfileReport& report) {
   json.EndArray().Key("modules_file");
   profile.modules_file ? json.Value(profile.modules_file->path()) : json.Null();
   AppendAttribution(report, json);
+  AppendWhatIf(report, json);
   AppendCriticalPath(*report.attribution, report.critical_path, json);
   AppendNames(report, json);
   AppendTexts(json, "errors", profile.errors);

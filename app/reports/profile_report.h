@@ -15,6 +15,7 @@
 #include "profiler/launch_sums.h"
 #include "profiler/profile.h"
 #include "profiler/range_statistics.h"
+#include "profiler/what_if.h"
 
 namespace hloscope::app {
 
@@ -33,6 +34,7 @@ struct ProfileReport {
   std::shared_ptr<const profiler::Profile> profile;
   std::shared_ptr<const profiler::Attribution> attribution;
   std::vector<profiler::LaunchSums> sums;           // by its times(); empty: nothing was counted
+  std::vector<profiler::WhatIf> what_if;            // of the devices that were asked for
   std::vector<profiler::DurationStatistics> names;  // of all events
   profiler::CriticalPath critical_path;             // from the first work to the last
   std::vector<std::string> warnings;

@@ -272,6 +272,30 @@ class Recording(FolderTest):
         self.assertIsNotNone(step['ratio'])
         self.assertEqual(run('profile', self.module(LOOP), '--recordings', '0')[0], 2)
 
+    def test_what_it_would_take_on_devices_that_nobody_has(self):
+        told = json.loads(run('profile', self.module(LOOP), '--platform', 'gpu-sim', '--what_if', 'h100,l4', '--json')[1])
+        self.assertEqual([each['device'] for each in told['what_if']], ['NVIDIA H100 80GB HBM3', 'NVIDIA L4'])
+        fast, slow = told['what_if']
+        self.assertGreater(fast['multiprocessors'], slow['multiprocessors'])
+        self.assertLess(fast['model_us'], slow['model_us'])
+        for each in (fast, slow):
+            times = [row['model_us'] for row in each['instructions']]
+            self.assertEqual(times, sorted(times, reverse=True))
+            self.assertAlmostEqual(sum(times), each['model_us'])
+            self.assertAlmostEqual(sum(row['share'] for row in each['instructions']), 1)
+            for row in each['instructions']:
+                self.assertGreater(row['launches'], 0)
+                self.assertTrue(0 < row['occupancy'] <= 1)
+                self.assertFalse(row['occupancy_counts_registers'])
+        status, text, _ = run('profile', self.module(LOOP), '--platform', 'gpu-sim', '--what_if', 'l4')
+        self.assertEqual(status, 0)
+        self.assertIn('on NVIDIA L4 (58 multiprocessors', text)
+        status, text, _ = run('profile', self.module(LOOP), '--platform', 'interpreter', '--what_if', 'l4')
+        self.assertIn('no launch was counted for NVIDIA L4; record on a simulated GPU', text)
+        status, _, err = run('profile', self.module(LOOP), '--platform', 'gpu-sim', '--what_if', 'zx81')
+        self.assertEqual(status, 2)
+        self.assertIn('--what_if zx81: neither a device nor a file (devices: a100', err)
+
     def profile(self, name, *options):
         out = os.path.join(self.folder, name)
         status, _, err = run('run', self.module(LOOP), '--profile', out, *options)

@@ -1,5 +1,6 @@
 // A plugin of PJRT's shape for tests: it compiles nothing, and can be built to be wrong in one way.
 // FAKE_MAJOR and FAKE_MINOR: the version it says. FAKE_SIZES: it insists on sizes of its own.
+// FAKE_PROFILER: it has a profiler.
 // FAKE_FFI: it takes a function of the caller's, and calls it for the program "f PROGRAM ID".
 #include <cstdio>
 #include <cstdlib>
@@ -8,6 +9,7 @@
 
 #include "core/replay/pjrt/c_api.h"
 #include "core/replay/pjrt/ffi_api.h"
+#include "core/replay/pjrt/profiler_api.h"
 
 #ifndef FAKE_MAJOR
 #define FAKE_MAJOR 0
@@ -150,6 +152,54 @@ PluginError* CallHandler(int64_t program, int64_t id) {
 }
 #endif
 
+#ifdef FAKE_PROFILER
+// A session gives what it was created with behind its steps; one that is started twice refuses.
+struct FakeSession {
+  std::string steps;
+};
+bool is_profiling = false;
+ProfilerError* RefuseProfiling() {
+  return reinterpret_cast<ProfilerError*>(new std::string("Another profile session running"));
+}
+FakeSession& Of(PluginSession* session) { return *reinterpret_cast<FakeSession*>(session); }
+const ProfilerApi kProfilerApi = {
+    sizeof(ProfilerApi),
+    nullptr,
+    [](ProfilerErrorArgs* args) { delete reinterpret_cast<std::string*>(args->error); },
+    [](ProfilerErrorArgs* args) {
+      const auto& text = *reinterpret_cast<std::string*>(args->error);
+      args->message = text.data();
+      args->message_size = text.size();
+    },
+    nullptr,
+    [](ProfilerCreateArgs* args) -> ProfilerError* {
+      args->session = reinterpret_cast<PluginSession*>(
+          new FakeSession{std::string(args->options, args->options_size) + " created"});
+      return nullptr;
+    },
+    [](ProfilerSessionArgs* args) -> ProfilerError* {
+      is_profiling = false;
+      delete &Of(args->session);
+      return nullptr;
+    },
+    [](ProfilerSessionArgs* args) -> ProfilerError* {
+      if (is_profiling) return RefuseProfiling();
+      is_profiling = true;
+      Of(args->session).steps += " started";
+      return nullptr;
+    },
+    [](ProfilerSessionArgs* args) -> ProfilerError* {
+      Of(args->session).steps += " stopped";
+      return nullptr;
+    },
+    [](ProfilerCollectArgs* args) -> ProfilerError* {
+      const std::string& steps = Of(args->session).steps;
+      if (args->buffer != nullptr) std::memcpy(args->buffer, steps.data(), args->buffer_size);
+      args->buffer_size = steps.size();
+      return nullptr;
+    }};
+#endif
+
 // Every program fails with the status code that its first byte names.
 PluginError* CompileProgram(ClientCompileArgs* args) {
 #ifdef FAKE_FFI
@@ -186,6 +236,9 @@ struct Table {
 #ifdef FAKE_FFI
   ffi::Extension ffi = {48, ffi::kExtensionType, nullptr, nullptr, nullptr, &RegisterHandler};
   ExtensionHead extension = {24, kFakeExtension, reinterpret_cast<ExtensionHead*>(&ffi)};
+#elif defined(FAKE_PROFILER)
+  ProfilerExtension profiler = {{40, kFakeExtension, nullptr}, &kProfilerApi, 0};
+  ExtensionHead& extension = profiler.head;
 #else
   ExtensionHead extension = {24, kFakeExtension, nullptr};
 #endif

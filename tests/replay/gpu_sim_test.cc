@@ -394,5 +394,43 @@ TEST(GpuSim, DevicesThatAreTooOldAreRefused) {
   EXPECT_NE(executable.error().ToString().find("v100"), std::string::npos);
 }
 
+// A recorded run tells what each launch was counted to do, and what a model of the device says.
+TEST(GpuSim, RecordedStepsHaveTheirLaunches) {
+  const auto platform = *MakePlatform("gpu-sim");
+  RunOptions options;
+  options.record_steps = 1000;
+  auto executable = platform->Load(hlo::Parsed(R"(HloModule m
+ENTRY e {
+  p = f32[4096] parameter(0)
+  q = f32[4096] parameter(1)
+  ROOT a = f32[4096] add(p, q)
+}
+)"),
+                                   options);
+  ASSERT_TRUE(executable.has_value()) << executable.error().ToString();
+  const std::vector<float> ones(4096, 1);
+  const Literal one = Literal::Of<float>(hlo::Shape::Array(hlo::ElementType::kF32, {4096}), ones);
+  const std::vector<Literal> inputs = {one, one};
+  Events events;
+  for (int run = 0; run < 2; ++run) {
+    ASSERT_TRUE((*executable)->Run({&inputs, 1}, options, events).has_value());
+  }
+  const auto steps = events.Of<TraceSteps>();
+  ASSERT_EQ(steps.size(), 2u);
+  for (const TraceSteps* told : steps) {
+    ASSERT_EQ(told->launches.size(), 1u);
+    const TracedLaunch& launch = told->launches[0];
+    EXPECT_TRUE(told->steps.steps.at(launch.step).instruction.valid());
+    EXPECT_EQ(launch.figures.touched_bytes, 3u * 4 * 4096);
+    EXPECT_EQ(launch.figures.float_operations, 4096u);
+    EXPECT_GT(launch.model_us, 0);
+    EXPECT_NE(told->model_device.find("H100"), std::string::npos) << told->model_device;
+    const TracedKernel& kernel = told->kernels.at(launch.kernel);
+    EXPECT_FALSE(kernel.name.empty());
+    EXPECT_GT(kernel.line, 0);
+    EXPECT_GE(kernel.blocks[0] * kernel.threads[0] * 16, 4096u / 4);
+  }
+}
+
 }  // namespace
 }  // namespace hloscope::replay

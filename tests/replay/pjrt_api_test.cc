@@ -6,6 +6,7 @@
 
 #include "core/replay/pjrt/api.h"
 #include "core/replay/pjrt/ffi.h"
+#include "core/replay/pjrt/plugin_profiler.h"
 
 namespace hloscope::replay::pjrt {
 namespace {
@@ -161,6 +162,30 @@ TEST(Capture, IsUnsupportedWithoutFfi) {
   ASSERT_FALSE(registered.has_value());
   EXPECT_EQ(registered.error().error_class, ErrorClass::kUnsupported);
   EXPECT_NE(registered.error().message.find("FFI"), std::string::npos);
+}
+
+TEST(PluginProfiler, GivesWhatThePluginCollected) {
+  const auto plugin = OpenPlugin(Fake("fake_plugin_profiler"));
+  ASSERT_TRUE(plugin.has_value()) << plugin.error().ToString();
+  auto profiler = PluginProfiler::Start(**plugin);
+  ASSERT_TRUE(profiler.has_value()) << profiler.error().ToString();
+  ASSERT_NE(*profiler, nullptr);
+  const auto second = PluginProfiler::Start(**plugin);
+  ASSERT_FALSE(second.has_value());
+  EXPECT_EQ(second.error().message, "the plugin's profiler: Another profile session running");
+  const auto bytes = (*profiler)->Stop();
+  ASSERT_TRUE(bytes.has_value()) << bytes.error().ToString();
+  EXPECT_TRUE(bytes->ends_with(" created started stopped")) << *bytes;
+  // Options: host_tracer_level 2, device_tracer_level 1, python_tracer_level 0, version 1, modules.
+  EXPECT_TRUE(bytes->starts_with(std::string_view("\x10\x02\x18\x01\x20\x00\x28\x01\x38\x01", 10)));
+}
+
+TEST(PluginProfiler, IsNotThereWithoutTheExtension) {
+  const auto plugin = OpenPlugin(Fake("fake_plugin_ffi"));
+  ASSERT_TRUE(plugin.has_value());
+  const auto profiler = PluginProfiler::Start(**plugin);
+  ASSERT_TRUE(profiler.has_value());
+  EXPECT_EQ(*profiler, nullptr);
 }
 
 }  // namespace

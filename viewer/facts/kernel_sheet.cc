@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <charconv>
 #include <cmath>
+#include <map>
 #include <set>
 #include <unordered_map>
 
@@ -13,7 +14,9 @@
 #include "core/debug/place/placement.h"
 #include "core/dump/own_compilation.h"
 #include "core/graph/lanes.h"
+#include "core/replay/pjrt/compile_module.h"
 #include "profiler/profile_comparison.h"
+#include "profiler/what_if.h"
 #include "viewer/model/document.h"
 #include "viewer/model/dump_data.h"
 #include "viewer/model/navigation.h"
@@ -128,6 +131,8 @@ class SheetMaker {
     const Attribution& attribution = *in_.profile->attribution;
     HLOSCOPE_ASSIGN_OR_RETURN(const std::vector<profiler::LaunchSums> sums,
                               profiler::LaunchSumsOf(attribution, stop));
+    const auto elsewhere =
+        sums.empty() ? std::vector<std::vector<KernelElsewhere>>() : ElsewhereOf(attribution);
     const std::optional<uint32_t> own = in_.profile->ModuleFor(in_.dump_module);
     for (const InstructionTime& time : attribution.times()) {
       if (in_.dump != nullptr && own != time.target.module) continue;
@@ -141,7 +146,11 @@ class SheetMaker {
       row.max = time.max;
       row.longest = time.longest;
       sheet_->work += time.self;
-      if (!sums.empty()) row.sums = sums[static_cast<size_t>(&time - attribution.times().data())];
+      const auto index = static_cast<size_t>(&time - attribution.times().data());
+      if (!sums.empty()) {
+        row.sums = sums[index];
+        row.elsewhere = elsewhere[index];
+      }
       sheet_->is_simulated |= row.sums.launches > 0;
       sheet_->model_us += row.sums.model_us;
       if (in_.module == nullptr) row.cost = CostIn(time.target);
@@ -149,6 +158,26 @@ class SheetMaker {
     }
     sheet_->has_times = !sheet_->rows.empty();
     return {};
+  }
+
+  // By times() of the attribution.
+  static std::vector<std::vector<KernelElsewhere>> ElsewhereOf(const Attribution& attribution) {
+    std::vector<profiler::DeviceFacts> devices;
+    for (const std::string& name : replay::GpuTargetNames()) {
+      const auto described = replay::ReadGpuTarget(name, Limits());
+      if (described.has_value()) devices.push_back(profiler::FactsFromTarget(*described));
+    }
+    std::vector<std::vector<KernelElsewhere>> out(attribution.times().size());
+    for (const profiler::WhatIf& what_if : profiler::WhatIfOn(attribution, devices)) {
+      for (const profiler::DeviceEstimate& estimate : what_if.estimates) {
+        out[estimate.time].push_back({what_if.device.name, std::string(ToString(estimate.bound)),
+                                      estimate.us, estimate.occupancy, !estimate.counts_registers});
+      }
+    }
+    for (std::vector<KernelElsewhere>& row : out) {
+      std::ranges::stable_sort(row, {}, &KernelElsewhere::us);
+    }
+    return out;
   }
 
   // Kernels are code of the module as it was compiled.
@@ -333,6 +362,14 @@ class SheetMaker {
       note += fmt::format("; all launches together: {} on {} by the model",
                           TimeText(1e6 * sheet_->model_us), row->sums.model_device);
     }
+    std::map<std::string, double> elsewhere;
+    for (const KernelRow& r : sheet_->rows) {
+      for (const KernelElsewhere& e : r.elsewhere) elsewhere[e.device] += e.us;
+    }
+    for (const auto& [device, us] : elsewhere) {
+      if (row != sheet_->rows.end() && device == row->sums.model_device) continue;
+      note += fmt::format(", {} on {}", TimeText(1e6 * us), device);
+    }
     sheet_->notes.push_back(std::move(note));
   }
 
@@ -410,6 +447,20 @@ std::string LaunchText(const KernelRow& row) {
   if (row.model_us() > 0) {
     text += fmt::format("; model: {} on {}, bound by {}", TimeText(1e6 * row.model_us()),
                         row.sums.model_device, row.sums.bound);
+  }
+  return text;
+}
+
+std::string ElsewhereText(const KernelRow& row) {
+  std::string text;
+  for (const KernelElsewhere& e : row.elsewhere) {
+    text += fmt::format("{}{} {} ({}", text.empty() ? "by the model: " : ", ", e.device,
+                        TimeText(1e6 * e.us), e.bound);
+    if (e.occupancy >= 0) {
+      text += fmt::format(", occupancy {}{:.0f} %", e.is_occupancy_bound ? "at most " : "",
+                          100 * e.occupancy);
+    }
+    text += ')';
   }
   return text;
 }

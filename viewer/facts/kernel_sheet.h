@@ -17,6 +17,15 @@
 
 namespace hloscope::viewer {
 
+// What all launches of a row would take on another device at least, by the model of what they were
+// counted to do.
+struct KernelElsewhere {
+  std::string device, bound;  // what most of the time is waited for
+  double us = 0;
+  double occupancy = -1;            // 0 to 1; less: not known
+  bool is_occupancy_bound = false;  // the registers are not known: at most that
+};
+
 struct KernelRow {
   std::string name;    // of the instruction; of the kernel or event where no instruction is known
   std::string kernel;  // the symbol, or empty
@@ -42,6 +51,7 @@ struct KernelRow {
   bool is_occupancy_bound = false;  // the registers are not known: at most that
   // What its launches did on a simulated device, all together; of none: nobody counted.
   profiler::LaunchSums sums;
+  std::vector<KernelElsewhere> elsewhere;  // on the devices that are described; the fastest first
 
   double mean() const {
     return count == 0 ? 0 : static_cast<double>(total) / static_cast<double>(count);
@@ -86,6 +96,10 @@ std::string TimeShareText(const KernelSheet& sheet, const KernelRow& row);
 // "1,024 instructions of warps, 87 % of the lanes active, …": what one launch did, in the mean;
 // empty where nothing was counted.
 std::string LaunchText(const KernelRow& row);
+
+// "by the model: NVIDIA L4 9.1 us (memory, occupancy at most 100 %), …": of all
+// launches; empty where nothing was counted.
+std::string ElsewhereText(const KernelRow& row);
 
 // Of the module in view, or of the trace alone where no dump is open. Null while something it needs
 // is being read.

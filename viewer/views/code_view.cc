@@ -109,6 +109,7 @@ class CodeView : public View {
     SayEqual(frame, module, kernel);
     if (const KernelRow* row = KernelRowOf(frame.context, number)) {
       if (const std::string text = LaunchText(*row); !text.empty()) Sentence(frame, text);
+      if (const std::string text = ElsewhereText(*row); !text.empty()) Sentence(frame, text);
     }
     std::vector<const Form*> forms;
     for (const Form& form : kForms) {

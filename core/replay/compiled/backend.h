@@ -24,6 +24,8 @@ class RunListener {
   virtual void Begin(const RunOptions& options) = 0;
   // Tells what was found.
   virtual void End(RunStream& stream) = 0;
+  // Behind a recorded run: may add to a device's steps what it knows of them.
+  virtual void AddTo(TraceSteps&) {}
 };
 
 struct WrittenCode {

@@ -1,6 +1,7 @@
 // The row of our own compiler: kernels where there are any, the evaluator around them.
 #include <algorithm>
 #include <array>
+#include <optional>
 
 #include "core/compile/compile.h"
 #include "core/replay/compiled/backend.h"
@@ -14,6 +15,20 @@ namespace hloscope::replay {
 namespace {
 
 using hlo::InstructionId;
+
+// Lets a listener add to the steps that go by.
+class ListenedStream : public RunStream {
+ public:
+  ListenedStream(RunListener& listener, RunStream& next) : listener_(listener), next_(next) {}
+  void Take(RunEvent event) override {
+    if (auto* steps = std::get_if<TraceSteps>(&event)) listener_.AddTo(*steps);
+    next_.Take(std::move(event));
+  }
+
+ private:
+  RunListener& listener_;
+  RunStream& next_;
+};
 
 class CompilerExecutable : public EvaluatorExecutable {
  public:
@@ -39,7 +54,9 @@ class CompilerExecutable : public EvaluatorExecutable {
     if (listener_ != nullptr) listener_->Begin(options);
     const KernelRunner kernels(*compiled_, code_);
     set_compiled(&kernels);
-    auto result = EvaluatorExecutable::Run(inputs, options, stream);
+    std::optional<ListenedStream> listened;
+    if (listener_ != nullptr) listened.emplace(*listener_, stream);
+    auto result = EvaluatorExecutable::Run(inputs, options, listened ? *listened : stream);
     set_compiled(nullptr);
     if (listener_ != nullptr) listener_->End(stream);
     kernels.Tell(stream);

@@ -16,6 +16,7 @@
 #include "core/replay/pjrt/leaf_traffic.h"
 #include "core/replay/pjrt/memory_stats.h"
 #include "core/replay/pjrt/partitioned_leaves.h"
+#include "core/replay/pjrt/plugin_profiler.h"
 #include "core/replay/plugins/plugins.h"
 
 namespace hloscope::replay {
@@ -87,11 +88,13 @@ class PjrtExecutable : public Executable {
       sink.emplace(*captures_->module, captures_->points, options.capture, stream);
       scope.emplace(captures_->program, *sink);
     }
+    const auto profiler = StartProfiler(options, stream);
     phases.Enter(kRunSlice, kProgramLane);
     const Clock::time_point start = Clock::now();
     HLOSCOPE_ASSIGN_OR_RETURN(auto results, client_->Execute(program_, buffers));
     scope.reset();
     const std::chrono::duration<double, std::micro> time = Clock::now() - start;
+    if (profiler != nullptr) TellTrace(*profiler, start, stream);
     phases.Enter("copies out", kTransferLane);
     buffers.clear();
     HLOSCOPE_TRY(traffic.Emit(PluginOutputs(*client_, results), options.capture, root_, stream));
@@ -99,6 +102,34 @@ class PjrtExecutable : public Executable {
   }
 
  private:
+  // Of a recorded run, where the plugin has a profiler; why it does not start is a warning.
+  std::unique_ptr<pjrt::PluginProfiler> StartProfiler(const RunOptions& options,
+                                                      RunStream& stream) const {
+    if (options.record_steps <= 0) return nullptr;
+    auto started = pjrt::PluginProfiler::Start(client_->plugin());
+    if (!started.has_value()) {
+      stream.Take(RunWarning{started.error().ToString()});
+      return nullptr;
+    }
+    if (*started != nullptr && row_.devices == Devices::kGpu) {
+      stream.Take(RunWarning{
+          "while XLA:GPU profiles, command buffers are off: kernels are launched one by one"});
+    }
+    return *std::move(started);
+  }
+  // Times that are no time of day count from the start of the profiler.
+  static void TellTrace(pjrt::PluginProfiler& profiler, Clock::time_point start,
+                        RunStream& stream) {
+    auto bytes = profiler.Stop();
+    if (!bytes.has_value()) {
+      stream.Take(RunWarning{bytes.error().ToString()});
+      return;
+    }
+    const auto since =
+        std::chrono::duration_cast<std::chrono::nanoseconds>(start.time_since_epoch());
+    stream.Take(TraceFile{*std::move(bytes), since.count()});
+  }
+
   int64_t PeakBytes() const {
     pjrt::Block<pjrt::ExecutableGetCompiledMemoryStatsArgs> stats;
     stats->executable = program_.executable.get();

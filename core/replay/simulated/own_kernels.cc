@@ -9,11 +9,12 @@
 
 #include "core/base/jobs.h"
 #include "core/compile/gpu_code.h"
-#include "core/eval/machine/recording.h"
 #include "core/ptx/ptx.h"
 #include "core/replay/compiled/gpu_backend.h"
 #include "core/replay/compiled/gpu_launches.h"
+#include "core/replay/pjrt/compile_module.h"
 #include "core/replay/pjrt/gpu_architecture.h"
+#include "core/replay/simulated/own_launches.h"
 #include "core/replay/simulated/run_checks.h"
 
 namespace hloscope::replay {
@@ -32,29 +33,31 @@ ptx::Argument Number(int64_t value) {
 // What the launches of a run keep to, and what was found in them.
 class RunOfLaunches : public RunListener {
  public:
+  explicit RunOfLaunches(profiler::DeviceFacts device) : device_(std::move(device)) {}
   void Begin(const RunOptions& options) override {
     options_ = options;
     found_.emplace(options);
+    recorded_.reset();
+    if (options.record_steps > 0) recorded_.emplace(device_);
+  }
+  void AddTo(TraceSteps& steps) override {
+    if (recorded_) recorded_->GiveTo(steps);
   }
   void End(RunStream& stream) override {
     found_->Tell(stream);
-    TellFigures(stream);
+    if (recorded_) recorded_->Tell(stream);
   }
 
   const RunOptions& options() const { return options_; }
+  // Null: launches are not recorded.
+  OwnLaunches* recorded() { return recorded_ ? &*recorded_ : nullptr; }
   ptx::LaunchOptions HowToLaunch() const {
     ptx::LaunchOptions how;
     how.threads = options_.threads > 0 ? options_.threads : AvailableCpus();
     how.deadline = options_.deadline;
     how.stop = options_.stop;
-    how.count_traffic = IsRecorded();
+    how.count_traffic = recorded_.has_value();
     return how;
-  }
-  // What a launch was counted to do, where the run is recorded.
-  void Launched(const ptx::Counters& counters) {
-    if (!IsRecorded()) return;
-    const std::lock_guard lock(mutex_);
-    launched_.emplace_back(eval::SteadyNanoseconds(), counters);
   }
   void Add(const RunChecks& checks) {
     const std::lock_guard lock(mutex_);
@@ -62,30 +65,10 @@ class RunOfLaunches : public RunListener {
   }
 
  private:
-  bool IsRecorded() const { return options_.record_steps > 0; }
-
-  // A series for each figure that is not zero throughout, a sample for each launch.
-  void TellFigures(RunStream& stream) {
-    const auto tell = [&](const char* name, auto figure_of) {
-      TraceSamples series{name, "", {}};
-      bool is_any = false;
-      for (const auto& [time_ns, counters] : launched_) {
-        const auto value = static_cast<double>(figure_of(counters));
-        is_any |= value != 0;
-        series.samples.emplace_back(time_ns, value);
-      }
-      if (is_any) stream.Take(std::move(series));
-    };
-#define LAUNCH_FIGURE(field, name, metric) \
-  tell(name, [](const ptx::Counters& counters) { return counters.field; });
-#include "profiler/launch_figures.def"
-#undef LAUNCH_FIGURE
-    launched_.clear();
-  }
-
+  profiler::DeviceFacts device_;
   RunOptions options_;
+  std::optional<OwnLaunches> recorded_;
   std::mutex mutex_;  // devices run at the same time
-  std::vector<std::pair<int64_t, ptx::Counters>> launched_;
   std::optional<RunChecks> found_;
 };
 
@@ -94,7 +77,8 @@ class LaunchedKernel : public compile::LibraryCall {
  public:
   LaunchedKernel(const hlo::Module& module, InstructionId id, const ptx::Module& code,
                  GpuKernel kernel, RunOfLaunches& run)
-      : instruction_(module.name(id)),
+      : id_(id),
+        instruction_(module.name(id)),
         code_(code),
         launches_(LaunchesOf(kernel)),
         kernel_(std::move(kernel)),
@@ -162,7 +146,9 @@ class LaunchedKernel : public compile::LibraryCall {
     HLOSCOPE_ASSIGN_OR_RETURN(const ptx::LaunchResult result,
                               checks.Launch(launched, code_, request, run_.HowToLaunch()));
     if (result.fault) return InternalError("our own code for a GPU: " + result.fault->ToString());
-    run_.Launched(result.counters);
+    if (OwnLaunches* const recorded = run_.recorded()) {
+      recorded->Add(id_, code_, request, result.counters);
+    }
     if (result.counters.padding_bytes > 0) {
       return InternalError(
           fmt::format("our own code for a GPU: {} reads behind an array", launch.entry));
@@ -170,6 +156,7 @@ class LaunchedKernel : public compile::LibraryCall {
     return {};
   }
 
+  InstructionId id_;
   std::string instruction_;
   const ptx::Module& code_;
   std::vector<GpuLaunch> launches_;
@@ -224,16 +211,21 @@ class SimulatedKernels : public compile::KernelLibrary {
 
 class SimulatedGpuBackend : public GpuBackend {
  protected:
-  Result<std::string> Begin(const RunOptions& options, WrittenCode&) const override {
+  Result<std::string> Begin(const RunOptions& options, WrittenCode& out) const override {
+    const std::string device = options.gpu_target.empty() ? "h100" : options.gpu_target;
+    // What nobody describes has no model.
+    const auto described = ReadGpuTarget(device, options.limits);
+    out.listener = std::make_shared<RunOfLaunches>(
+        described.has_value() ? profiler::FactsFromTarget(*described) : profiler::DeviceFacts());
     if (options.gpu_target.empty()) return std::string("sm_90");
     return GpuArchitecture(options.gpu_target, options.limits);
   }
 
   Status Load(const hlo::Module& module, GpuCode code, WrittenCode& out) const override {
-    const auto run = std::make_shared<RunOfLaunches>();
-    out.listener = run;
-    HLOSCOPE_ASSIGN_OR_RETURN(out.libraries.emplace_back(),
-                              SimulatedKernels::Make(module, std::move(code), run));
+    HLOSCOPE_ASSIGN_OR_RETURN(
+        out.libraries.emplace_back(),
+        SimulatedKernels::Make(module, std::move(code),
+                               std::static_pointer_cast<RunOfLaunches>(out.listener)));
     return {};
   }
 };
