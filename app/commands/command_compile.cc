@@ -251,7 +251,7 @@ class CompileCommand : public Command {
       out += fmt::format("  {} bytes; a call takes {} bytes of memory beside its arrays\n",
                          report.object_bytes, report.temp_bytes);
     }
-    return out;
+    return out + KernelsText(report.assembled);
   }
 
   std::string Json(const EmitReport& report) const {
@@ -269,7 +269,9 @@ class CompileCommand : public Command {
         .Key("files")
         .BeginArray();
     for (const WrittenFile& file : report.files) json.Value(file.path);
-    json.EndArray().EndObject();
+    json.EndArray();
+    AppendKernels(report.assembled, json);
+    json.EndObject();
     return out + "\n";
   }
 

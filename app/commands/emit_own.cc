@@ -14,6 +14,7 @@
 #include "core/compile/compile.h"
 #include "core/dump/plan_file.h"
 #include "core/replay/ahead/compile_ahead.h"
+#include "core/replay/pjrt/compile_module.h"
 #include "core/replay/pjrt/gpu_architecture.h"
 #include "core/replay/sass/machine_code.h"
 
@@ -129,13 +130,23 @@ Result<EmitReport> EmitOwn(const std::shared_ptr<const hlo::Module>& module,
         const replay::AssembledCode assembled,
         replay::AssemblePtx(answer.code, ahead.deadline, replay::FindCudaTools(), stop));
     HLOSCOPE_TRY(Write(request.output, assembled.cubin));
+    int64_t registers = 0, spilled = 0;
+    for (const auto& [name, resources] : assembled.kernels) {
+      registers = std::max(registers, resources.registers.value_or(0));
+      spilled += resources.spill_store_bytes.value_or(0) + resources.spill_load_bytes.value_or(0);
+    }
     report.files.push_back(
         {request.output,
          fmt::format("{} for {}, by {}: up to {} a thread, {}", row->what, ahead.target,
-                     assembled.assembler, Counted(assembled.most_registers, "register"),
-                     assembled.spilled_bytes == 0
-                         ? "nothing spilled"
-                         : Counted(assembled.spilled_bytes, "byte") + " of spills")});
+                     assembled.assembler, Counted(registers, "register"),
+                     spilled == 0 ? "nothing spilled" : Counted(spilled, "byte") + " of spills")});
+    // An architecture is no device: then there is no occupancy.
+    const auto described = replay::ReadGpuTarget(
+        request.target.empty() || request.target == kNative ? kUsualDevice : request.target,
+        request.limits);
+    report.assembled = OnDevice(
+        assembled, answer.code,
+        described.has_value() ? profiler::FactsFromTarget(*described) : profiler::DeviceFacts());
   } else {
     HLOSCOPE_TRY(Write(request.output, answer.code));
     report.files.push_back({request.output, std::string(row->what)});

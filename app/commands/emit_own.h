@@ -7,6 +7,7 @@
 #include <string_view>
 #include <vector>
 
+#include "app/commands/assembled_kernels.h"
 #include "core/base/limits.h"
 #include "core/base/result.h"
 #include "core/hlo/module.h"
@@ -30,6 +31,7 @@ struct EmitReport {
   int64_t kernels = 0, functions = 0;  // equal kernels are one function
   double compile_ms = 0;
   int64_t object_bytes = 0, temp_bytes = 0;  // of an object
+  AssembledKernels assembled;                // of machine code for a GPU
 };
 
 // Whether a plan written there is a .hloplan, with code, instead of a text for people.

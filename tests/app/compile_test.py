@@ -179,6 +179,14 @@ class Compile(FolderTest):
             with open(cubin, 'rb') as f:
                 self.assertEqual(f.read(4), b'\x7fELF')
             self.assertIn('nothing spilled', done.stdout)
+            self.assertNotIn(' on NVIDIA', done.stdout)  # an architecture is no device
+            told = json.loads(self.run_it(module, '--emit', 'cubin', '-o', cubin, '--target', 'l4', '--json').stdout)
+            self.assertEqual(told['device'], 'NVIDIA L4')
+            for kernel in told['kernels_on_device']:
+                self.assertGreater(kernel['registers'], 0)
+                self.assertEqual(kernel['spilled_bytes'], 0)
+                self.assertTrue(0 < kernel['occupancy'] <= 1, kernel)
+            self.assertIn('kernel on NVIDIA L4', self.run_it(module, '--emit', 'cubin', '-o', cubin, '--target', 'l4').stdout)
         else:  # without CUDA
             self.assertEqual(done.returncode, 3)
             self.assertIn('pip install nvidia-cuda-nvcc', done.stderr)

@@ -239,10 +239,7 @@ Result<AssembledCode> AssemblePtx(std::string_view ptx, std::chrono::millisecond
   for (size_t at = 0; (at = out.text.find(kEntry, at)) != std::string::npos;) {
     at += kEntry.size();
     const std::string kernel = out.text.substr(at, out.text.find('\'', at) - at);
-    const KernelResources resources = ReadResources(out.text, kernel);
-    code.most_registers = std::max(code.most_registers, resources.registers.value_or(0));
-    code.spilled_bytes += resources.spill_store_bytes.value_or(0);
-    code.spilled_bytes += resources.spill_load_bytes.value_or(0);
+    code.kernels.emplace_back(kernel, ReadResources(out.text, kernel));
   }
   return code;
 }

@@ -5,6 +5,7 @@
 #include <stop_token>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "core/base/result.h"
@@ -40,9 +41,8 @@ Result<MachineCode> MakeMachineCode(const MachineCodeRequest& request, const Cud
 // All kernels of a PTX text as a cubin.
 struct AssembledCode {
   std::string cubin;
-  std::string assembler;       // the path of ptxas
-  int64_t most_registers = 0;  // of a thread of any kernel
-  int64_t spilled_bytes = 0;   // stored and loaded, of all kernels
+  std::string assembler;                                         // the path of ptxas
+  std::vector<std::pair<std::string, KernelResources>> kernels;  // by name, in its order
 };
 // Errors as of MakeMachineCode.
 Result<AssembledCode> AssemblePtx(std::string_view ptx, std::chrono::milliseconds deadline,
