@@ -56,7 +56,8 @@ class ProfileCommand : public Command {
          .help = "what the launches would take on these devices at least, by the model, and why: "
                  "h100, l4, … or files with a GpuTargetConfigProto; of launches counted on a "
                  "simulated GPU",
-         .value = "DEVICE"},
+         .value = "DEVICE",
+         .suggestions = replay::GpuTargetNames()},
         {.name = "--top", .target = &top_, .help = "rows of each table", .value = "N"},
     };
     for (std::vector<OptionSpec> specs :

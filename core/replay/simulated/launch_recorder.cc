@@ -13,15 +13,15 @@ std::array<uint32_t, 3> ExtentOf(const dump::Extent3& extent) {
           static_cast<uint32_t>(extent[2])};
 }
 
-profiler::LaunchFigures FiguresOf(const ptx::Counters& counters) {
+}  // namespace
+
+profiler::LaunchFigures LaunchFiguresOf(const ptx::Counters& counters) {
   return {
 #define LAUNCH_FIGURE(field, name, metric) .field = counters.field,
 #include "profiler/launch_figures.def"
 #undef LAUNCH_FIGURE
   };
 }
-
-}  // namespace
 
 LaunchRecorder::LaunchRecorder(const LoadedProgram& loaded, int64_t most_steps,
                                const eval::RunState& run)
@@ -38,7 +38,7 @@ void LaunchRecorder::Launched(hlo::InstructionId id, const KernelLaunch& launch,
   // Nothing was told where it was summed.
   const std::vector<eval::RecordedStep>& steps = told_.steps.steps;
   if (steps.size() == before) return;
-  const profiler::LaunchFigures figures = FiguresOf(counters);
+  const profiler::LaunchFigures figures = LaunchFiguresOf(counters);
   const uint32_t kernel = KernelOf(launch);
   const auto& [x, y, z] = told_.kernels[kernel].blocks;
   const profiler::LaunchModel model =

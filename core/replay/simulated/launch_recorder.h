@@ -15,6 +15,9 @@
 
 namespace hloscope::replay {
 
+// What was counted of a launch, as a profile has it.
+profiler::LaunchFigures LaunchFiguresOf(const ptx::Counters& counters);
+
 class LaunchRecorder {
  public:
   // Steps and loops that are told one by one: `most_steps`; of later ones recording.h says what

@@ -5,19 +5,9 @@
 #include <utility>
 
 #include "core/eval/machine/recording.h"
+#include "core/replay/simulated/launch_recorder.h"
 
 namespace hloscope::replay {
-namespace {
-
-profiler::LaunchFigures FiguresOf(const ptx::Counters& counters) {
-  return {
-#define LAUNCH_FIGURE(field, name, metric) .field = counters.field,
-#include "profiler/launch_figures.def"
-#undef LAUNCH_FIGURE
-  };
-}
-
-}  // namespace
 
 void OwnLaunches::Add(hlo::InstructionId id, const ptx::Module& code,
                       const ptx::LaunchRequest& request, const ptx::Counters& counters) {
@@ -37,7 +27,8 @@ void OwnLaunches::Add(hlo::InstructionId id, const ptx::Module& code,
     kernels_.push_back(std::move(kernel));
   }
   const uint64_t blocks = uint64_t{request.grid[0]} * request.grid[1] * request.grid[2];
-  launches_[id].push_back({eval::SteadyNanoseconds(), entry->second, blocks, FiguresOf(counters)});
+  launches_[id].push_back(
+      {eval::SteadyNanoseconds(), entry->second, blocks, LaunchFiguresOf(counters)});
 }
 
 void OwnLaunches::GiveTo(TraceSteps& steps) const {
