@@ -273,11 +273,13 @@ class Recording(FolderTest):
         self.assertEqual(run('profile', self.module(LOOP), '--recordings', '0')[0], 2)
 
     def test_what_it_would_take_on_devices_that_nobody_has(self):
-        told = json.loads(run('profile', self.module(LOOP), '--platform', 'gpu-sim', '--what_if', 'h100,l4', '--json')[1])
+        big = self.path('big.hlo', 'HloModule big\nENTRY e {\n  p = f32[65536] parameter(0)\n  ROOT r = f32[65536] add(p, p)\n}\n')
+        told = json.loads(run('profile', big, '--platform', 'gpu-sim', '--what_if', 'h100,l4', '--json')[1])
         self.assertEqual([each['device'] for each in told['what_if']], ['NVIDIA H100 80GB HBM3', 'NVIDIA L4'])
         fast, slow = told['what_if']
         self.assertGreater(fast['multiprocessors'], slow['multiprocessors'])
         self.assertLess(fast['model_us'], slow['model_us'])
+        self.assertEqual(slow['instructions'][0]['model_bound'], 'memory')
         for each in (fast, slow):
             times = [row['model_us'] for row in each['instructions']]
             self.assertEqual(times, sorted(times, reverse=True))

@@ -73,7 +73,6 @@ TEST_F(SimulatedTest, KernelsHaveWhatTheirLaunchesDid) {
   EXPECT_TRUE(Has(sheet.notes.front(), "NVIDIA L4")) << sheet.notes.front();
   ASSERT_GE(gemm->elsewhere.size(), 5u);
   EXPECT_TRUE(std::ranges::is_sorted(gemm->elsewhere, {}, &KernelElsewhere::us));
-  EXPECT_TRUE(Has(gemm->elsewhere.back().device, "L4")) << "the slowest";
   EXPECT_TRUE(Has(ElsewhereText(*gemm), "occupancy ")) << ElsewhereText(*gemm);
   EXPECT_TRUE(Has(Lit("roofline"), "points ")) << Lit("roofline");
 }
