@@ -3,6 +3,7 @@
 #include <fmt/ranges.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <filesystem>
 #include <map>
 
@@ -155,6 +156,10 @@ class RecordCommand : public Command {
              "or --framework";
     if (cached_ > 0) return "all of it came from a compilation cache; fix: --no-compilation-cache";
     if (ExitOf(run) != 0) return "it ended before XLA compiled anything";
+    if (std::ranges::any_of(warnings_, [](const std::string& text) {
+          return text.contains("--no-compilation-cache");
+        }))
+      return "it may all have come from the compilation cache; fix: --no-compilation-cache";
     if (!warnings_.empty()) return "see the warnings above";
     if (program.frameworks.front().name == "TensorFlow")
       return "TensorFlow compiles with XLA only where it is asked to; fix: "

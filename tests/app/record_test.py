@@ -196,7 +196,7 @@ with open(os.path.join(flags['xla_dump_to'], 'module_0002.jit_step.before_optimi
         self.assertEqual(status, 0, err)
         seen = self.seen()
         self.assertEqual(seen['TF_XLA_FLAGS'], '--tf_xla_auto_jit=2 --tf_xla_clustering_debug')
-        self.assertEqual(seen['TF_CPP_VMODULE'], 'a=2,device_compilation_profiler=1')
+        self.assertEqual(seen['TF_CPP_VMODULE'], 'a=2,device_compilation_profiler=1,device_executable_persistor=1')
         self.assertEqual(seen['TF_DUMP_GRAPH_PREFIX'], os.path.realpath(self.path('hloscope-dump')))
         self.assertNotIn('JAX_LOG_COMPILES', seen)
         self.assertIn('records TensorFlow 2.99', err)

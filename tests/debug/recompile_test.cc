@@ -154,6 +154,22 @@ TEST(CompileLog, ACachedCompilationIsNone) {
   EXPECT_TRUE(RecompilationsOf(ReadCompileLog(hit, "log")).list.empty());
 }
 
+TEST(CompileLog, ACachedClusterOfTensorFlowIsNone) {
+  const std::string first =
+      "device_compilation_profiler.cc:113] Compiled __inference_step_15 1 times, compile time: "
+      "11151 us, cumulative: 11151 us (0 us / 11.2 ms)\n";
+  const std::string second =
+      "device_compilation_profiler.cc:113] Compiled __inference_step_28 1 times, compile time: "
+      "8570 us, cumulative: 8570 us (0 us / 8.57 ms)\n";
+  const std::string loaded =
+      "device_executable_persistor.h:371] Loading cached entry for: "
+      "__inference_step_28[_XlaMustCompile=true].\n";
+  EXPECT_EQ(RecompilationsOf(ReadCompileLog(first + second, "log")).list.size(), 1U);
+  const CompileLog log = ReadCompileLog(first + loaded + second, "log");
+  EXPECT_TRUE(log.warnings.empty());
+  EXPECT_TRUE(RecompilationsOf(log).list.empty());
+}
+
 TEST(CompileLog, NamesOfOneProgram) {
   EXPECT_EQ(ProgramKey("JAX", "jit__lambda"), ProgramKey("JAX", "<lambda>"));
   EXPECT_EQ(ProgramName("TensorFlow", "a_inference_step_13__XlaMustCompile_true.1"), "step");

@@ -1,3 +1,4 @@
+// device_executable_persistor.h: "Loading cached entry for: NAME[…" before the next;
 // device_compilation_profiler.cc: "Compiled NAME N times, compile time: T us, …"; tf.function: "5
 // out of the last 5 calls to <function NAME at 0x…> triggered tf.function retracing."
 #include "core/debug/recompile/tensorflow_log.h"
@@ -15,6 +16,11 @@ void TensorFlowLog::Warn(int64_t line, std::string_view what) {
 }
 
 bool TensorFlowLog::Take(std::string_view line, int64_t number) {
+  if (const auto cached = Behind(line, "Loading cached entry for: ")) {
+    cached_.insert(std::string(Before(*cached, "[")));
+    return true;
+  }
+  if (line.find("device_executable_persistor.h:") != std::string_view::npos) return true;
   const auto compiled = Behind(line, "Compiled ");
   if (compiled && compiled->find(" times, compile time: ") != std::string_view::npos)
     return TakeCompiled(*compiled, number);
@@ -50,6 +56,7 @@ bool TensorFlowLog::TakeCompiled(std::string_view rest, int64_t number) {
   one.key = one.series = ProgramKey(one.framework, name);
   one.line = number;
   one.compile_ms = *time / 1e3;
+  one.from_cache = cached_.erase(std::string(name)) > 0;
   const int64_t before = compiled_[std::string(name)]++;
   one.note = before > 0 ? "the same trace, so a shape that the trace leaves open or the value of a "
                           "compile-time constant"

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <map>
+#include <set>
 #include <string>
 #include <string_view>
 
@@ -29,6 +30,7 @@ class TensorFlowLog {
   };
   std::map<std::string, Retracing> retracing_;            // by function
   std::map<std::string, int64_t, std::less<>> compiled_;  // by function or cluster
+  std::set<std::string> cached_;  // programs that were loaded, and not told as compiled yet
 };
 
 }  // namespace hloscope::debug

@@ -40,6 +40,7 @@ class CompileLines {
     if (line.find(" Analysis: ") != std::string_view::npos ||
         line.starts_with("Computation hash: ") ||
         line.find("device_compilation_profiler.cc") != std::string_view::npos ||
+        line.find("device_executable_persistor.h") != std::string_view::npos ||
         line.find("] Dumped Graph to ") != std::string_view::npos)
       return true;
     return jax_.Take(line, 0);

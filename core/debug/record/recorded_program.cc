@@ -198,8 +198,8 @@ void ChooseFrameworks(const std::string& wanted, RecordedProgram& found) {
   if (found.frameworks.empty()) found.frameworks = std::move(installed);
   if (found.frameworks.empty()) {
     found.warnings.push_back(fmt::format(
-        "{} has no JAX, TensorFlow or PyTorch/XLA: the flags are set for any XLA; --framework and "
-        "the program's own environment say more",
+        "{} has no JAX, TensorFlow or PyTorch/XLA: the flags are set for any XLA; fix: run it with "
+        "the python of the program's own environment, or --framework",
         found.python.empty() ? "no Python was found, which" : found.python));
   }
 }

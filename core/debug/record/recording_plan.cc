@@ -175,7 +175,7 @@ class Planner {
     }
     if (Has("TensorFlow")) {
       const char* modules = ValueOf(plan_.environment, "TF_CPP_VMODULE");
-      const std::string mine = "device_compilation_profiler=1";
+      const std::string mine = "device_compilation_profiler=1,device_executable_persistor=1";
       if (modules == nullptr || *modules == '\0') {
         Set("TF_CPP_VMODULE", mine);
       } else if (std::string_view(modules).find("device_compilation_profiler") ==
