@@ -251,6 +251,24 @@ TEST(PtxChecks, PoisonOfALaterBlockGoesThroughSharedMemory) {
   EXPECT_EQ(findings[0].count, 64u);
 }
 
+TEST(PtxChecks, AnAddressBelowSharedMemoryIsAFault) {
+  // Seen from the end of all addresses, its bytes end at 0.
+  for (const std::string access : {"st.shared.b64 [%rd5], %rd1;", "ld.shared.b64 %rd6, [%rd5];"}) {
+    const auto module = Module::Parse(KernelText("mov.b64 %rd5, -8;\n" + access), "k.ptx");
+    ASSERT_TRUE(module.has_value());
+    std::vector<std::byte> memory(4096);
+    for (const uint32_t threads : {1u, 32u}) {
+      LaunchRequest request{"k", {2, 1, 1}, {threads, 1, 1}, 1024, {}, 0};
+      for (int i = 0; i < 3; ++i) request.arguments.push_back({memory, {}});
+      LaunchOptions options;
+      options.checks = {true, true, nullptr};
+      const auto result = Launch(*module, request, options);
+      ASSERT_TRUE(result.has_value()) << result.error().ToString();
+      EXPECT_TRUE(result->fault.has_value());
+    }
+  }
+}
+
 bool GoTheSameWay(const std::string& body) {
   const auto module = Module::Parse(KernelText(body), "k.ptx");
   EXPECT_TRUE(module.has_value()) << (module.has_value() ? "" : module.error().ToString());

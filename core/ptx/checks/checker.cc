@@ -318,7 +318,8 @@ void Checker::NoteStrictly(const Warp& warp, const Addresses& a, bool writes, bo
   const uint32_t grain = facts_.shared_grain;
   CellPage& page = strict_cells_->PageOf(0);
   for (uint32_t l = 0; l < kLanes; ++l) {
-    if ((a.mask >> l & 1) == 0 || a.of[l] + a.bytes > block_->shared.size()) continue;
+    const uint64_t size = block_->shared.size();
+    if ((a.mask >> l & 1) == 0 || a.of[l] > size || a.bytes > size - a.of[l]) continue;
     const Stamp me = StampOf(warp, l, is_async);
     for (uint64_t at = a.of[l]; at < a.of[l] + a.bytes; at += grain) {
       const auto cell = static_cast<uint32_t>(at / grain);

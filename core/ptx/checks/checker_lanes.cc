@@ -29,7 +29,7 @@ bool Checker::FindArea(const Warp& warp, const Addresses& a, Area& area) {
     low_bits |= area.at[l];
   }
   area.is_row = differs == 0;
-  if (last + a.bytes > spot.held) {  // each offset is at most `last`
+  if (last > spot.held || a.bytes > spot.held - last) {  // each offset is at most `last`
     last = 0;
     for (uint32_t l = 0; l < kLanes; ++l) last = std::max(last, area.at[l] - spot.at);
     if (last > spot.held || spot.held - last < a.bytes) return false;
