@@ -209,6 +209,11 @@ TEST(Conformance, SampleOnOurGpuKernels) {
   ExpectSample("gpu-sim", [](std::string_view opcode) { return !IsNeverHandedOver(opcode); });
 }
 
+// Over the made-up driver: modules, launches, copies and streams as on a device.
+TEST(Conformance, SampleOnAGpu) {
+  ExpectSample("gpu", [](std::string_view opcode) { return !IsNeverHandedOver(opcode); });
+}
+
 // The comparison itself: one place too far, the other zero and a number for NaN are seen.
 TEST(Conformance, TheSampleCanFail) {
   const auto differ = [](float a, float b, uint64_t allowed) {
