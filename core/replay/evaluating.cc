@@ -40,6 +40,7 @@ void TellAround(const TraceSteps& steps, std::span<const eval::DeviceSpan> spans
                            to - from});
   };
   tell(kRunSlice, start, end);
+  if (spans.empty()) return;
   const eval::DeviceSpan& own = spans[static_cast<size_t>(steps.device)];
   if (own.ended_ns == 0) return tell(kSetUpSlice, start, end);  // it never ran
   int64_t first_turn = own.begun_ns, all_ended = own.ended_ns;

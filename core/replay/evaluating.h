@@ -25,7 +25,7 @@ class EvaluatorExecutable : public Executable {
   // What takes part in the runs that follow; null: the evaluator alone.
   void set_compiled(const eval::CompiledKernels* compiled) { compiled_ = compiled; }
   // Tells when each device's steps ran, in a run that took so long, with the module that ran;
-  // `spans` by device.
+  // `spans` by device; none: they are not known.
   void TellSteps(std::vector<TraceSteps> devices, std::span<const eval::DeviceSpan> spans,
                  int64_t start_ns, int64_t run_ns, RunStream& stream) const;
 

@@ -12,6 +12,9 @@
 
 namespace hloscope::replay {
 
+// The lane of what ran on the host in place of a platform.
+inline constexpr std::string_view kFallbackLane = "host: fallbacks";
+
 // Of one run of a module. Not for several threads at a time.
 class HandOvers {
  public:

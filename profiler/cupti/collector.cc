@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <cstdlib>
+#include <map>
 #include <utility>
 
 namespace hloscope::profiler::cupti {
@@ -16,29 +17,43 @@ constexpr int kNotSupported = 27, kInvalidKind = 21, kMaxLimit = 12;
 std::mutex current_mutex;
 Collector* current = nullptr;
 
-void IgnoreCall(void*, int, uint32_t, const void*) {}
+// What this thread has pushed.
+thread_local std::vector<uint64_t> pushed;
 
 }  // namespace
 
 Result<std::unique_ptr<Collector>> Collector::Start(std::shared_ptr<const Library> library,
-                                                    const CollectorOptions& options) {
+                                                    const CollectorOptions& options,
+                                                    CuptiState* state) {
   std::unique_ptr<Collector> collector(new Collector(std::move(library), options));
   {
     const std::scoped_lock lock(current_mutex);
     if (current != nullptr) return InternalError("a collector of CUPTI's records is at work");
     current = collector.get();
   }
-  HLOSCOPE_TRY(collector->Begin());
+  const Status begun = collector->Begin();
+  if (state != nullptr) *state = collector->state_;
+  HLOSCOPE_TRY(begun);
   return collector;
+}
+
+Status Collector::Check(int result, std::string_view what) {
+  if (result != 0) state_ = Library::StateOf(result);
+  return library_->Check(result, what);
 }
 
 Status Collector::Begin() {
   // Whoever is attached has the only subscription.
-  HLOSCOPE_TRY(library_->Check(library_->subscribe(&subscriber_, &IgnoreCall, nullptr),
-                               "attaching to the process"));
+  HLOSCOPE_TRY(Check(library_->subscribe(&subscriber_, &Called, this), "attaching to the process"));
   is_started_ = true;
-  HLOSCOPE_TRY(
-      library_->Check(library_->activity_register_callbacks(&Requested, &Completed), "buffers"));
+  for (const uint32_t callback : {kGraphNodeCreated, kGraphNodeCloned}) {
+    const int result = library_->enable_callback(1, subscriber_, kResourceDomain, callback);
+    if (result == 0) continue;
+    collected_.log.warnings.emplace_back(
+        "this CUPTI does not tell the nodes of graphs: kernels in graphs are of no instruction");
+    break;
+  }
+  HLOSCOPE_TRY(Check(library_->activity_register_callbacks(&Requested, &Completed), "buffers"));
   std::vector<RecordKind> kinds = {RecordKind::kExternalCorrelation,
                                    RecordKind::kConcurrentKernel,
                                    RecordKind::kMemcpy,
@@ -56,11 +71,11 @@ Status Collector::Begin() {
           "this CUPTI does not record activities of kind {}", std::to_underlying(kind)));
       continue;
     }
-    HLOSCOPE_TRY(library_->Check(result, "recording activities"));
+    HLOSCOPE_TRY(Check(result, "recording activities"));
     enabled_.push_back(std::to_underlying(kind));
   }
   const auto steady = std::chrono::steady_clock::now().time_since_epoch();
-  HLOSCOPE_TRY(library_->Check(library_->get_timestamp(&collected_.origin_ns), "its clock"));
+  HLOSCOPE_TRY(Check(library_->get_timestamp(&collected_.origin_ns), "its clock"));
   collected_.steady_origin_ns =
       std::chrono::duration_cast<std::chrono::nanoseconds>(steady).count();
   return {};
@@ -81,11 +96,13 @@ void Collector::End() {
 }
 
 void Collector::Push(uint64_t external) {
+  pushed.push_back(external);
   library_->activity_push_external(kExternalKind, external);
 }
 
 void Collector::Pop() {
   uint64_t last = 0;
+  if (!pushed.empty()) pushed.pop_back();
   library_->activity_pop_external(kExternalKind, &last);
 }
 
@@ -94,10 +111,32 @@ uint64_t Collector::NodeNumber(void* graph_node) const {
   return library_->get_graph_node_id(graph_node, &number) == 0 ? number : 0;
 }
 
+void Collector::Called(void* collector, int domain, uint32_t callback, const void* parameters) {
+  if (domain != kResourceDomain || parameters == nullptr) return;
+  const void* const graph = static_cast<const ResourceCallback*>(parameters)->descriptor;
+  const bool is_clone = callback == kGraphNodeCloned;
+  if (graph == nullptr || (!is_clone && callback != kGraphNodeCreated)) return;
+  static_cast<Collector*>(collector)->NodeMade(*static_cast<const GraphCallback*>(graph), is_clone);
+}
+
+void Collector::NodeMade(const GraphCallback& graph, bool is_clone) {
+  const uint64_t number = NodeNumber(graph.node);
+  if (number == 0) return;
+  const std::scoped_lock lock(mutex_);
+  std::map<uint64_t, uint64_t>& nodes = collected_.log.nodes;
+  if (!is_clone) {
+    if (!pushed.empty()) nodes[number] = pushed.back();
+  } else if (const auto original = nodes.find(NodeNumber(graph.original_node));
+             original != nodes.end()) {
+    nodes[number] = original->second;
+  }
+}
+
 Result<Collected> Collector::Stop() {
   HLOSCOPE_TRY(library_->Check(library_->activity_flush_all(kFlushForced), "its last records"));
   End();
   const std::scoped_lock lock(mutex_);
+  collected_.log.awaited = awaited_;
   if (!options_.calls) {
     std::erase_if(collected_.log.activities,
                   [](const Activity& activity) { return activity.work == Work::kCall; });

@@ -1,6 +1,7 @@
 // Collector: what the GPUs do while it lives, record by record.
 #pragma once
 
+#include <atomic>
 #include <chrono>
 #include <cstdint>
 #include <memory>
@@ -9,6 +10,7 @@
 #include "core/base/result.h"
 #include "profiler/cupti/decode.h"
 #include "profiler/cupti/library.h"
+#include "profiler/cupti/records.h"
 
 namespace hloscope::profiler::cupti {
 
@@ -25,12 +27,15 @@ struct Collected {
   int64_t steady_origin_ns = 0;  // of the steady clock, at the same time
 };
 
-// One at a time in a process.
+// One at a time in a process. Nodes of graphs that are made while it lives are of what is pushed
+// then.
 class Collector {
  public:
   // Environment errors, with the fix: another collector or profiler is at work, not permitted.
+  // `state`, where not null, gets what kind of refusal it was.
   static Result<std::unique_ptr<Collector>> Start(std::shared_ptr<const Library> library,
-                                                  const CollectorOptions& options = {});
+                                                  const CollectorOptions& options = {},
+                                                  CuptiState* state = nullptr);
   ~Collector();
   Collector(const Collector&) = delete;
   Collector& operator=(const Collector&) = delete;
@@ -38,8 +43,8 @@ class Collector {
   // Launches of this thread are told of that number until it is popped.
   void Push(uint64_t external);
   void Pop();
-  // The number that kernels of a graph's node are told with; 0: it is not known.
-  uint64_t NodeNumber(void* graph_node) const;
+  // So many kernels were launched: those without a record are told.
+  void Await(int64_t kernels) { awaited_ += kernels; }
 
   // All that was recorded; what the GPUs have yet to finish is not in it.
   Result<Collected> Stop();
@@ -48,16 +53,22 @@ class Collector {
   Collector(std::shared_ptr<const Library> library, const CollectorOptions& options)
       : library_(std::move(library)), options_(options) {}
   Status Begin();
+  Status Check(int result, std::string_view what);
   void End();
   static void Requested(uint8_t** buffer, size_t* bytes, size_t* most_records);
   static void Completed(void* context, uint32_t stream, uint8_t* buffer, size_t bytes,
                         size_t valid_bytes);
   void Take(void* context, uint32_t stream, uint8_t* buffer, size_t valid_bytes);
+  static void Called(void* collector, int domain, uint32_t callback, const void* parameters);
+  void NodeMade(const GraphCallback& graph, bool is_clone);
+  uint64_t NodeNumber(void* graph_node) const;  // 0: it is not known
 
   std::shared_ptr<const Library> library_;
   CollectorOptions options_;
   void* subscriber_ = nullptr;
   bool is_started_ = false;
+  CuptiState state_ = CuptiState::kReady;
+  std::atomic<int64_t> awaited_ = 0;
   std::vector<uint32_t> enabled_;
   std::mutex mutex_;
   Collected collected_;

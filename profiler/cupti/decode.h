@@ -39,9 +39,12 @@ struct ActivityLog {
   std::vector<Activity> activities;
   // By correlation: what the program said it was doing.
   std::map<uint32_t, uint64_t> external;
+  // By node of a graph: what the program said it was doing when the node was made.
+  std::map<uint64_t, uint64_t> nodes;
   int64_t records = 0;                  // of all kinds
   int64_t dropped = 0;                  // that CUPTI had no room for
   int64_t left_out = 0;                 // beyond the most that are kept
+  int64_t awaited = 0;                  // kernels that were launched; 0: not known
   std::map<uint32_t, int64_t> unknown;  // by kind: records that nothing here reads
   std::vector<std::string> warnings;
 };

@@ -16,53 +16,64 @@ constexpr std::string_view kInstall =
     "`pip install nvidia-cuda-cupti` (CUDA 13) or nvidia-cuda-cupti-cu12, or the CUDA toolkit, has "
     "libcupti";
 
-struct Opened {
-  void* library = nullptr;
-  std::string path;
-};
-
-Opened OpenFirst(const std::vector<std::string>& files) {
-  for (const char* name : kNames) {
-    if (void* library = dlopen(name, RTLD_NOW | RTLD_NOLOAD)) return {library, name};
-  }
-  for (const std::string& file : files) {
-    if (void* library = dlopen(file.c_str(), RTLD_NOW | RTLD_LOCAL)) return {library, file};
-  }
-  for (const char* name : kNames) {
-    if (void* library = dlopen(name, RTLD_NOW | RTLD_LOCAL)) return {library, name};
-  }
-  return {};
-}
-
 }  // namespace
 
-Result<std::shared_ptr<const Library>> Library::Open(const std::vector<std::string>& files) {
-  const Opened opened = OpenFirst(files);
-  if (opened.library == nullptr) {
-    return EnvironmentError("no libcupti: kernels on the GPU cannot be timed one by one",
-                            std::string(kInstall));
+Result<std::shared_ptr<const Library>> Library::Open(const std::vector<std::string>& files,
+                                                     CuptiState* state) {
+  if (state != nullptr) *state = CuptiState::kWrongVersion;
+  // Two of them in one process would be in each other's way.
+  for (const char* name : kNames) {
+    if (void* library = dlopen(name, RTLD_NOW | RTLD_NOLOAD)) return Load(name, library);
+  }
+  std::vector<std::string> all = files;
+  all.insert(all.end(), kNames.begin(), kNames.end());
+  for (const std::string& file : all) {
+    if (void* library = dlopen(file.c_str(), RTLD_NOW | RTLD_LOCAL)) return Load(file, library);
+  }
+  if (state != nullptr) *state = CuptiState::kAbsent;
+  return EnvironmentError("no libcupti: kernels on the GPU cannot be timed one by one",
+                          std::string(kInstall));
+}
+
+Result<std::shared_ptr<const Library>> Library::Load(const std::string& path, void* library) {
+  if (library == nullptr) library = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
+  if (library == nullptr) {
+    return EnvironmentError(fmt::format("{} cannot be loaded", path), std::string(kInstall));
   }
   std::shared_ptr<Library> all(new Library);
-  all->path_ = opened.path;
+  all->path_ = path;
   std::string missing;
-#define CUPTI_FUNCTION(member, name, ...)                                                     \
-  all->member = reinterpret_cast<int (*)(__VA_ARGS__)>(dlsym(opened.library, "cupti" #name)); \
-  if (all->member == nullptr)                                                                 \
+#define CUPTI_FUNCTION(member, name, ...)                                              \
+  all->member = reinterpret_cast<int (*)(__VA_ARGS__)>(dlsym(library, "cupti" #name)); \
+  if (all->member == nullptr)                                                          \
     missing += (missing.empty() ? "cupti" : ", cupti") + std::string(#name);
 #include "profiler/cupti/functions.def"
 #undef CUPTI_FUNCTION
   if (!missing.empty()) {
-    return EnvironmentError(fmt::format("{} lacks {}", opened.path, missing),
-                            std::string(kInstall));
+    return EnvironmentError(fmt::format("{} lacks {}", path, missing), std::string(kInstall));
   }
   HLOSCOPE_TRY(all->Check(all->get_version(&all->version_), "asking its version"));
   if (!IsKnownVersion(all->version_)) {
     return EnvironmentError(
-        fmt::format("{} is of {} (API version {}), whose records cannot be read", opened.path,
+        fmt::format("{} is of {} (API version {}), whose records cannot be read", path,
                     VersionText(all->version_), all->version_),
         std::string(kInstall));
   }
   return all;
+}
+
+CuptiState Library::StateOf(int result) {
+  switch (result) {
+    case 0:
+      return CuptiState::kReady;
+#define CUPTI_REFUSAL(number, state, meaning, fix) \
+  case number:                                     \
+    return CuptiState::state;
+#include "profiler/cupti/refusals.def"
+#undef CUPTI_REFUSAL
+    default:
+      return CuptiState::kRefused;
+  }
 }
 
 Status Library::Check(int result, std::string_view what) const {
@@ -72,8 +83,8 @@ Status Library::Check(int result, std::string_view what) const {
                             std::string(fix));
   };
   switch (result) {
-#define CUPTI_REFUSAL(number, meaning, fix) \
-  case number:                              \
+#define CUPTI_REFUSAL(number, state, meaning, fix) \
+  case number:                                     \
     return refused(meaning, fix);
 #include "profiler/cupti/refusals.def"
 #undef CUPTI_REFUSAL

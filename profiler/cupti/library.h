@@ -16,12 +16,29 @@ using BufferRequested = void(uint8_t** buffer, size_t* bytes, size_t* most_recor
 using BufferCompleted = void(void* context, uint32_t stream, uint8_t* buffer, size_t bytes,
                              size_t valid_bytes);
 
+// What becomes of an attempt to record by CUPTI.
+enum class CuptiState : uint8_t {
+  kReady,
+  kAbsent,         // no libcupti
+  kWrongVersion,   // its records cannot be read, or it lacks functions
+  kOtherProfiler,  // has the process for itself
+  kNotPermitted,
+  kMig,      // a slice of a GPU
+  kRefused,  // anything else
+};
+
 class Library {
  public:
   // That of this process where one is loaded (a plugin's own), else the first of `files`, else by
   // the names of its versions. It stays loaded. Environment errors, with the fix: none is there, it
   // lacks functions, its version is one whose records cannot be read.
-  static Result<std::shared_ptr<const Library>> Open(const std::vector<std::string>& files);
+  // `state`, where not null, gets which of these.
+  static Result<std::shared_ptr<const Library>> Open(const std::vector<std::string>& files,
+                                                     CuptiState* state = nullptr);
+  // That file, with the same errors.
+  static Result<std::shared_ptr<const Library>> OpenFile(const std::string& file) {
+    return Load(file, nullptr);
+  }
 
 #define CUPTI_FUNCTION(member, name, ...) int (*member)(__VA_ARGS__) = nullptr;
 #include "profiler/cupti/functions.def"
@@ -30,11 +47,14 @@ class Library {
   uint32_t version() const { return version_; }
   const std::string& path() const { return path_; }
 
+  static CuptiState StateOf(int result);
   // The error of a result that is not 0; `what` was refused.
   Status Check(int result, std::string_view what) const;
 
  private:
   Library() = default;
+  // `library`: of dlopen; null: it is opened.
+  static Result<std::shared_ptr<const Library>> Load(const std::string& path, void* library);
   uint32_t version_ = 0;
   std::string path_;
 };

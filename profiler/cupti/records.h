@@ -113,4 +113,18 @@ struct CallRecord {
 };
 static_assert(sizeof(CallRecord) == 40);
 
+// What a callback of the domain of resources is given, and what that is of graphs and their nodes.
+inline constexpr int kResourceDomain = 3;
+inline constexpr uint32_t kGraphNodeCreated = 13, kGraphNodeCloned = 20;
+
+struct ResourceCallback {
+  void* context;
+  void* handle;
+  const void* descriptor;
+};
+struct GraphCallback {
+  void *graph, *original_graph;
+  void *node, *original_node;
+};
+
 }  // namespace hloscope::profiler::cupti

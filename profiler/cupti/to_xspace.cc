@@ -79,12 +79,20 @@ bool RunsOnDevice(Work work) {
 
 std::optional<Origin> OriginOf(const Activity& activity, const ActivityLog& log,
                                const Origins& origins) {
-  if (activity.graph_node != 0 && origins.of_node) {
-    if (auto origin = origins.of_node(activity.graph_node)) return origin;
+  std::optional<Origin> origin;
+  if (origins.of_external) {
+    const auto node = log.nodes.find(activity.graph_node);
+    const auto external = log.external.find(activity.correlation);
+    if (node != log.nodes.end()) {
+      origin = origins.of_external(node->second);
+    } else if (external != log.external.end()) {
+      origin = origins.of_external(external->second);
+    }
   }
-  const auto external = log.external.find(activity.correlation);
-  if (external == log.external.end() || !origins.of_external) return std::nullopt;
-  return origins.of_external(external->second);
+  if (!origin && origins.of_kernel && activity.work == Work::kKernel) {
+    origin = origins.of_kernel(activity.name);
+  }
+  return origin;
 }
 
 PlaneWriter::Stats StatsOf(const Activity& activity, const std::optional<Origin>& origin) {
@@ -104,11 +112,12 @@ PlaneWriter::Stats StatsOf(const Activity& activity, const std::optional<Origin>
   switch (activity.work) {
     case Work::kKernel:
       // As XLA's own profiler writes it.
-      stats.emplace_back("kernel_details",
-                         fmt::format("regs:{} static_shared:{} dynamic_shared:{} grid:{} block:{}",
-                                     activity.registers, activity.static_shared_bytes,
-                                     activity.dynamic_shared_bytes, fmt::join(activity.grid, ","),
-                                     fmt::join(activity.block, ",")));
+      stats.emplace_back(
+          "kernel_details",
+          fmt::format("{}static_shared:{} dynamic_shared:{} grid:{} block:{}",
+                      activity.registers == 0 ? "" : fmt::format("regs:{} ", activity.registers),
+                      activity.static_shared_bytes, activity.dynamic_shared_bytes,
+                      fmt::join(activity.grid, ","), fmt::join(activity.block, ",")));
       if (activity.local_bytes > 0) {
         stats.emplace_back("local_bytes_per_thread", int64_t{activity.local_bytes});
       }
@@ -149,6 +158,12 @@ std::vector<std::string> WarningsOf(const ActivityLog& log) {
     all.push_back(
         fmt::format("{} records were left out: there were more than are kept", log.left_out));
   }
+  const auto kernels = std::ranges::count(log.activities, Work::kKernel, &Activity::work);
+  if (kernels + log.dropped + log.left_out < log.awaited) {
+    all.push_back(
+        fmt::format("{} of {} kernels have no record: CUPTI did not hand them over in time",
+                    log.awaited - kernels - log.dropped - log.left_out, log.awaited));
+  }
   for (const auto& [kind, count] : log.unknown) {
     all.push_back(fmt::format("{} records of CUPTI's kind {} are not shown", count, kind));
   }
@@ -156,10 +171,33 @@ std::vector<std::string> WarningsOf(const ActivityLog& log) {
   return all;
 }
 
+std::string Written(std::span<const TracedModule> modules) {
+  WireWriter plane;
+  NumberedTexts names;
+  plane.Bytes(2, "/host:metadata");
+  for (const TracedModule& module : modules) {
+    const auto entry = plane.Open(4);
+    plane.Int(1, module.program);
+    const auto metadata = plane.Open(2);
+    plane.Int(1, module.program);
+    plane.Bytes(2, module.name);
+    for (const bool is_proto : {false, true}) {
+      const auto stat = plane.Open(5);
+      plane.Int(1, names.NumberOf(is_proto ? "Hlo Proto" : "program_id"));
+      is_proto ? plane.Bytes(6, module.hlo_proto) : plane.Int(4, module.program);
+      plane.Close(stat);
+    }
+    plane.Close(metadata);
+    plane.Close(entry);
+  }
+  names.Write(plane, 5);
+  return std::move(plane).Take();
+}
+
 }  // namespace
 
 std::string WriteXSpace(const ActivityLog& log, const Origins& origins, uint64_t origin_ns,
-                        TraceCounts* counts) {
+                        TraceCounts* counts, std::span<const TracedModule> modules) {
   std::vector<const Activity*> in_order;
   for (const Activity& activity : log.activities) in_order.push_back(&activity);
   std::ranges::stable_sort(in_order, {}, &Activity::start);
@@ -187,6 +225,7 @@ std::string WriteXSpace(const ActivityLog& log, const Origins& origins, uint64_t
   WireWriter space;
   for (const auto& [device, plane] : devices) space.Bytes(1, plane.Written());
   space.Bytes(1, host.Written());  // what has no plane is no XSpace
+  if (!modules.empty()) space.Bytes(1, Written(modules));
   for (const std::string& warning : WarningsOf(log)) space.Bytes(3, warning);
   if (counts != nullptr) *counts = counted;
   return std::move(space).Take();

@@ -4,7 +4,9 @@
 #include <cstdint>
 #include <functional>
 #include <optional>
+#include <span>
 #include <string>
+#include <string_view>
 
 #include "profiler/cupti/decode.h"
 
@@ -17,9 +19,16 @@ struct Origin {
 };
 
 struct Origins {
-  // By the number that was pushed, and by the node of a graph, which wins; null: none are known.
+  // By the number that was pushed and, where that says nothing, by the name of the kernel; null:
+  // none are known.
   std::function<std::optional<Origin>(uint64_t external)> of_external;
-  std::function<std::optional<Origin>(uint64_t node)> of_node;
+  std::function<std::optional<Origin>(std::string_view kernel)> of_kernel = nullptr;
+};
+
+// A module as it ran, for whoever reads the trace.
+struct TracedModule {
+  std::string name, hlo_proto;
+  int64_t program = -1;
 };
 
 struct TraceCounts {
@@ -29,8 +38,9 @@ struct TraceCounts {
 
 // The bytes of an XSpace: a plane for each device with a line for each stream (copies of a stream
 // in the same line), and one of the host with synchronisation, overhead and calls. Times count from
-// `origin_ns`, of CUPTI's clock. What was dropped is a warning in it.
+// `origin_ns`, of CUPTI's clock. What was dropped, or of what was launched has no record, is a
+// warning in it.
 std::string WriteXSpace(const ActivityLog& log, const Origins& origins, uint64_t origin_ns,
-                        TraceCounts* counts = nullptr);
+                        TraceCounts* counts = nullptr, std::span<const TracedModule> modules = {});
 
 }  // namespace hloscope::profiler::cupti

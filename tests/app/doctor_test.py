@@ -99,6 +99,30 @@ class Doctor(unittest.TestCase):
             self.assertEqual(finding['state'], state, finding)
             self.assertIn(message, finding['message'])
 
+    def test_cupti(self):
+        for settings, state, message, command in (
+                ('', 'ready', 'CUDA 13.0: kernels on the GPU can be timed one by one', ''),
+                ('version=17', 'wrong-version', 'whose records cannot be read', 'nvidia-cuda-cupti'),
+                ('cuptiActivityEnable=35', 'not-permitted', 'ERR_NVGPUCTRPERM', 'NVreg_RestrictProfilingToAdminUsers=0'),
+                ('cuptiSubscribe=39', 'other-profiler', 'another profiler is attached', 'CUDA_INJECTION64_PATH'),
+                ('cuptiSubscribe=43', 'mig', 'MIG', 'nvidia-smi -mig 0'),
+                ('cuptiSubscribe=15', 'refused', 'could not be initialised', '')):
+            driver = self.driver()
+            shutil.copy(os.path.join(MADE_UP, 'fake_driver', 'libcupti.so.13'), os.path.join(self.folder, 'driver'))
+            finding = self.doctor(**driver, CUDA_FAKE_CUPTI=settings)['permissions', 'CUPTI'][0]
+            self.assertEqual(finding['state'], state, finding)
+            self.assertIn(message, finding['message'])
+            self.assertIn(command, finding['command'] or '')
+
+    def test_without_cupti(self):
+        self.assertNotIn(('permissions', 'CUPTI'), self.doctor())
+        if os.path.exists('/usr/local/cuda'):
+            self.skipTest('a toolkit of CUDA is installed here')
+        for name in ('libcupti.so.13', 'libcupti.so.12', 'libcupti.so'):
+            with open(self.path(f'driver/{name}'), 'w', encoding='utf-8') as f:
+                f.write('no library')
+        self.assertEqual(self.state(self.doctor(**self.driver()), 'permissions', 'CUPTI'), ['no-libcupti'])
+
     def test_driver_that_does_not_load(self):
         with open(self.path('broken/libcuda.so.1'), 'w', encoding='utf-8') as f:
             f.write('no library')

@@ -460,9 +460,9 @@ int cuLaunchKernel(CUfunc_st* function, unsigned gx, unsigned gy, unsigned gz, u
 int cuGraphInstantiateWithFlags(CUgraphExec_st** exec, CUgraph_st* graph, unsigned long long) {
   return Do("cuGraphInstantiate", [&](State& state) {
     if (!state.graphs.contains(graph)) return fake_cuda::kInvalidHandle;
-    *exec =
-        Keep(state.graph_execs,
-             std::make_unique<CUgraphExec_st>(CUgraphExec_st{graph->nodes, state.next_graph++}));
+    auto made = std::make_unique<CUgraphExec_st>(CUgraphExec_st{graph->nodes, state.next_graph++});
+    for (GraphNode& node : made->nodes) node.number = state.NewNode(node.number);
+    *exec = Keep(state.graph_execs, std::move(made));
     return 0;
   });
 }
@@ -478,9 +478,9 @@ int cuGraphLaunch(CUgraphExec_st* exec, CUstream_st* stream) {
   return Do("cuGraphLaunch", [&](State& state) {
     if (!state.graph_execs.contains(exec)) return fake_cuda::kInvalidHandle;
     return Later(state, stream, [exec](uint32_t correlation, uint32_t, uint64_t) {
-      uint64_t node = 0;
-      for (const Work& work : exec->nodes) {
-        if (const int result = work(correlation, exec->number, ++node); result != 0) return result;
+      for (const GraphNode& node : exec->nodes) {
+        const int result = node.work(correlation, exec->number, node.number);
+        if (result != 0) return result;
       }
       return 0;
     });

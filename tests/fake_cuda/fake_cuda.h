@@ -25,7 +25,7 @@ struct FakeCudaActivity {
   uint32_t correlation;      /* of the call that asked for it */
   uint32_t device, context, stream;
   uint32_t graph;      /* 0: not of a graph */
-  uint64_t graph_node; /* likewise; from 1 in the order of capture */
+  uint64_t graph_node; /* likewise; as it was told when the graph was made ready */
   const char* kernel;  /* NULL: no kernel */
   uint32_t grid[3], block[3];
   uint32_t registers, static_shared_bytes, dynamic_shared_bytes, local_bytes;
@@ -45,6 +45,8 @@ struct FakeCudaListener {
   void (*call)(void* user, const struct FakeCudaCall* call);             /* NULL: not wanted */
   void (*activity)(void* user, const struct FakeCudaActivity* activity); /* likewise */
   void* user;
+  /* A node of a graph was recorded (`original` is 0), or copied when the graph was made ready. */
+  void (*node)(void* user, uint64_t node, uint64_t original); /* likewise */
 };
 
 /* There is one listener; NULL: none. It is called from the thread that calls the driver and may

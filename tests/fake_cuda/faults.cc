@@ -5,10 +5,10 @@
 
 namespace fake_cuda {
 
-Faults Faults::FromEnvironment() {
+Faults Faults::FromEnvironment(const char* variable) {
   Faults out;
-  const char* variable = getenv("CUDA_FAKE");
-  std::string_view rest = variable == nullptr ? "" : variable;
+  const char* const given = getenv(variable);
+  std::string_view rest = given == nullptr ? "" : given;
   while (!rest.empty()) {
     const size_t end = std::min(rest.find(','), rest.size());
     std::string item(rest.substr(0, end));

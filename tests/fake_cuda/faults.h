@@ -1,4 +1,4 @@
-// What CUDA_FAKE says: properties of the device and calls that are to fail.
+// What CUDA_FAKE, or a variable like it, says: properties of the device and calls that are to fail.
 #pragma once
 
 #include <cstdint>
@@ -11,7 +11,7 @@ namespace fake_cuda {
 
 class Faults {
  public:
-  static Faults FromEnvironment();
+  static Faults FromEnvironment(const char* variable = "CUDA_FAKE");
 
   // The result that the next call of `function` is to have; 0: as it comes. "kernel" counts
   // kernels.

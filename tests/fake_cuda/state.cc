@@ -35,7 +35,7 @@ std::span<std::byte> State::At(uint64_t address) {
 
 int State::Submit(CUstream_st* stream, Work work) {
   if (stream != nullptr && stream->capture != nullptr) {
-    stream->capture->nodes.push_back(std::move(work));
+    stream->capture->nodes.push_back({NewNode(0), std::move(work)});
     return 0;
   }
   return work(correlation, 0, 0);
@@ -44,6 +44,12 @@ int State::Submit(CUstream_st* stream, Work work) {
 void State::Tell(FakeCudaActivity activity) const {
   activity.context = 1;
   if (listener.activity != nullptr) listener.activity(listener.user, &activity);
+}
+
+uint64_t State::NewNode(uint64_t original) {
+  const uint64_t number = ++nodes;
+  if (listener.node != nullptr) listener.node(listener.user, number, original);
+  return number;
 }
 
 namespace {
@@ -85,6 +91,11 @@ Work KernelWork(const CUfunc_st& function, std::array<uint32_t, 3> grid,
     activity.start_ns = Now();
     const int result = Execute(function, request);
     activity.end_ns = Now();
+    if (const int64_t us = state.faults.Property("kernel_us", 0); us > 0) {
+      activity.start_ns = std::max(activity.start_ns, state.busy_until[stream]);
+      activity.end_ns = activity.start_ns + static_cast<uint64_t>(us) * 1000;
+      state.busy_until[stream] = activity.end_ns;
+    }
     activity.correlation = correlation;
     activity.stream = stream;
     activity.graph = graph;

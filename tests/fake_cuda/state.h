@@ -24,11 +24,15 @@ struct CUfunc_st {
 };
 // Something for the device to do; 0, or the error of it.
 using Work = std::function<int(uint32_t correlation, uint32_t graph, uint64_t node)>;
+struct GraphNode {
+  uint64_t number;
+  Work work;
+};
 struct CUgraph_st {
-  std::vector<Work> nodes;
+  std::vector<GraphNode> nodes;
 };
 struct CUgraphExec_st {
-  std::vector<Work> nodes;
+  std::vector<GraphNode> nodes;
   uint32_t number;
 };
 struct CUstream_st {
@@ -56,9 +60,10 @@ struct State {
   bool has_started = false;
   int lost = 0;  // what every call says from now on
   uint32_t correlation = 0, next_stream = 1, next_graph = 1;
-  uint64_t launches = 0;
+  uint64_t launches = 0, nodes = 0;
   int64_t contexts = 0, memory_bytes = 0;
   uint64_t next_address = uint64_t{0x7e} << 40;  // no address of the host's
+  std::map<uint32_t, uint64_t> busy_until;       // by stream, where kernels are told to last
   std::map<uint64_t, std::vector<std::byte>> memory;
   std::map<void*, std::unique_ptr<std::byte[]>> pinned;
   std::map<const void*, std::unique_ptr<CUmod_st>> modules;
@@ -74,6 +79,8 @@ struct State {
   // Does it, or records it where the stream is recording.
   int Submit(CUstream_st* stream, Work work);
   void Tell(FakeCudaActivity activity) const;
+  // Of a node that is new, or a copy of another.
+  uint64_t NewNode(uint64_t original);
   int64_t TotalMemory() const { return faults.Property("memory", int64_t{80} << 30); }
 };
 

@@ -1,24 +1,33 @@
-// A libcupti for tests: it records what a test tells it, into the buffers of whoever collects, and
-// refuses on command.
+// A libcupti for tests: it records what a test tells it and what the made-up driver does, into the
+// buffers of whoever collects, and refuses on command.
 #include "tests/fake_cupti/fake_cupti.h"
 
 #include <cstring>
+#include <mutex>
 #include <set>
 #include <utility>
 #include <vector>
 
 #include "profiler/cupti/library.h"
 #include "profiler/cupti/records.h"
+#include "tests/fake_cuda/faults.h"
+#include "tests/fake_cupti/joined.h"
 
 namespace {
 
 using namespace hloscope::profiler::cupti;
 using hloscope::fake_cupti::Control;
 
+constexpr const char* kFaults = "CUDA_FAKE_CUPTI";
+
 Control control;
-bool is_subscribed = false;
-std::set<uint32_t> enabled;
-std::vector<uint64_t> external;
+fake_cuda::Faults faults = fake_cuda::Faults::FromEnvironment(kFaults);
+std::recursive_mutex mutex;
+bool is_subscribed = false, is_joined = false;
+CallbackFunction* callback = nullptr;
+void* callback_data = nullptr;
+std::set<uint32_t> enabled, enabled_callbacks;
+thread_local std::vector<uint64_t> external;
 BufferRequested* requested = nullptr;
 BufferCompleted* completed = nullptr;
 uint8_t* buffer = nullptr;
@@ -44,6 +53,11 @@ void Write(RecordKind kind, T record) {
   if (!enabled.contains(number) || requested == nullptr) return;
   record.kind = kind;
   const size_t size = SizeOf(number);
+  const std::lock_guard lock(mutex);
+  if (faults.Next("record") != 0) {
+    ++control.dropped;
+    return;
+  }
   if (buffer != nullptr && buffer_bytes - used < size) Complete();
   if (buffer == nullptr) {
     size_t most = 0;
@@ -74,6 +88,90 @@ uint32_t Call() {
   Write(RecordKind::kDriver, call);
   return correlation;
 }
+
+// What the made-up driver tells.
+void DriverCalled(void*, const FakeCudaCall* call) {
+  if (call->has_ended == 0) return;
+  if (!external.empty()) {
+    Write(RecordKind::kExternalCorrelation,
+          ExternalCorrelationRecord{{}, 3, external.back(), call->correlation, 0});
+  }
+  CallRecord record{};
+  record.start = record.end = call->time_ns;
+  record.thread_id = 7;
+  record.correlation_id = call->correlation;
+  record.return_value = static_cast<uint32_t>(call->result);
+  Write(RecordKind::kDriver, record);
+}
+
+// What all records of a stream share.
+template <typename T>
+T OnStream(const FakeCudaActivity& did) {
+  T record{};
+  record.start = did.start_ns;
+  record.end = did.end_ns;
+  record.device_id = did.device;
+  record.context_id = did.context;
+  record.stream_id = did.stream;
+  record.correlation_id = did.correlation;
+  record.graph_id = did.graph;
+  record.graph_node_id = did.graph_node;
+  return record;
+}
+
+void DeviceDid(void*, const FakeCudaActivity* did) {
+  switch (did->kind) {
+    case kFakeCudaKernel: {
+      auto record = OnStream<KernelRecord>(*did);
+      record.name = did->kernel;
+      for (size_t i = 0; i < 3; ++i) {
+        record.grid[i] = static_cast<int32_t>(did->grid[i]);
+        record.block[i] = static_cast<int32_t>(did->block[i]);
+      }
+      record.registers_per_thread = static_cast<uint16_t>(did->registers);
+      record.static_shared_memory = static_cast<int32_t>(did->static_shared_bytes);
+      record.dynamic_shared_memory = static_cast<int32_t>(did->dynamic_shared_bytes);
+      record.local_memory_per_thread = did->local_bytes;
+      return Write(RecordKind::kConcurrentKernel, record);
+    }
+    case kFakeCudaMemset: {
+      auto record = OnStream<MemsetRecord>(*did);
+      record.bytes = did->bytes;
+      record.memory_kind = 3;
+      return Write(RecordKind::kMemset, record);
+    }
+    case kFakeCudaSynchronization: {
+      SynchronizationRecord record{};
+      record.type = 3;
+      record.start = did->start_ns;
+      record.end = did->end_ns;
+      record.correlation_id = did->correlation;
+      record.context_id = did->context;
+      record.stream_id = did->stream;
+      return Write(RecordKind::kSynchronization, record);
+    }
+    default: {
+      auto record = OnStream<MemcpyRecord>(*did);
+      record.bytes = did->bytes;
+      record.copy_kind = did->kind == kFakeCudaToDevice ? 1 : did->kind == kFakeCudaToHost ? 2 : 8;
+      record.source_kind = did->kind == kFakeCudaToDevice ? 2 : 3;
+      record.destination_kind = did->kind == kFakeCudaToHost ? 2 : 3;
+      return Write(RecordKind::kMemcpy, record);
+    }
+  }
+}
+
+// Handles of nodes are their numbers.
+void NodeMade(void*, uint64_t node, uint64_t original) {
+  const uint32_t made = original == 0 ? kGraphNodeCreated : kGraphNodeCloned;
+  if (callback == nullptr || !enabled_callbacks.contains(made)) return;
+  const GraphCallback graph{nullptr, nullptr, reinterpret_cast<void*>(node),
+                            reinterpret_cast<void*>(original)};
+  const ResourceCallback resource{nullptr, nullptr, &graph};
+  callback(callback_data, kResourceDomain, made, &resource);
+}
+
+constexpr FakeCudaListener kListener{&DriverCalled, &DeviceDid, nullptr, &NodeMade};
 
 void Kernel(const char* name, uint32_t device, uint32_t stream, uint64_t start, uint64_t end,
             uint64_t node) {
@@ -148,6 +246,7 @@ void Unknown() {
 extern "C" {
 
 Control* FakeCupti() {
+  faults = fake_cuda::Faults::FromEnvironment(kFaults);
   control.kernel = &Kernel;
   control.copy = &Copy;
   control.fill = &Fill;
@@ -158,28 +257,42 @@ Control* FakeCupti() {
 }
 
 int cuptiGetVersion(uint32_t* version) {
-  *version = control.version;
-  return 0;
+  *version = static_cast<uint32_t>(faults.Property("version", control.version));
+  return faults.Next("cuptiGetVersion");
 }
 int cuptiGetResultString(int, const char** text) {
   *text = "said by the fake";
   return 0;
 }
 int cuptiGetTimestamp(uint64_t* nanoseconds) {
-  *nanoseconds = control.now;
+  *nanoseconds = is_joined ? hloscope::fake_cupti::SteadyNow() : control.now;
   return 0;
 }
-int cuptiSubscribe(void** subscriber, CallbackFunction*, void*) {
+int cuptiSubscribe(void** subscriber, CallbackFunction* function, void* data) {
+  if (const int refused = faults.Next("cuptiSubscribe"); refused != 0) return refused;
   if (control.subscribe_result != 0) return control.subscribe_result;
   if (std::exchange(is_subscribed, true)) return 12;
   *subscriber = &is_subscribed;
+  callback = function;
+  callback_data = data;
+  is_joined = hloscope::fake_cupti::Listen(&kListener);
   return 0;
 }
 int cuptiUnsubscribe(void*) {
+  if (std::exchange(is_joined, false)) hloscope::fake_cupti::Listen(nullptr);
   is_subscribed = false;
+  callback = nullptr;
+  enabled_callbacks.clear();
+  return 0;
+}
+int cuptiEnableCallback(uint32_t enable, void*, int, uint32_t which) {
+  if (const int refused = faults.Next("cuptiEnableCallback"); refused != 0) return refused;
+  enable != 0 ? static_cast<void>(enabled_callbacks.insert(which))
+              : static_cast<void>(enabled_callbacks.erase(which));
   return 0;
 }
 int cuptiActivityEnable(uint32_t kind) {
+  if (const int refused = faults.Next("cuptiActivityEnable"); refused != 0) return refused;
   const bool is_refused = control.refused_kind == 0 || control.refused_kind == kind;
   if (control.enable_result != 0 && is_refused) return control.enable_result;
   enabled.insert(kind);
@@ -195,8 +308,14 @@ int cuptiActivityRegisterCallbacks(BufferRequested* request, BufferCompleted* co
   return 0;
 }
 int cuptiActivityFlushAll(uint32_t) {
+  const std::lock_guard lock(mutex);
+  if (faults.Property("late", 0) != 0) return 0;
+  if (is_joined && buffer != nullptr) {
+    const uint64_t now = hloscope::fake_cupti::SteadyNow();
+    Overhead(now, now + 1);
+  }
   Complete();
-  return 0;
+  return faults.Next("cuptiActivityFlushAll");
 }
 int cuptiActivityGetNextRecord(uint8_t* from, size_t valid_bytes, void** record) {
   auto* next = static_cast<uint8_t*>(*record);

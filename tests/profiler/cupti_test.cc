@@ -69,17 +69,12 @@ class CuptiTest : public testing::Test {
     return *std::move(collected);
   }
 
-  // By the numbers 1 and 2, or the node 77.
   static Origins KnownOrigins() {
     return {[](uint64_t external) -> std::optional<Origin> {
-              if (external == 1) return Origin{"m", "add", 3};
-              if (external == 2) return Origin{"m", "dot", 3};
-              return std::nullopt;
-            },
-            [](uint64_t node) -> std::optional<Origin> {
-              if (node == 77) return Origin{"m", "in_graph", 3};
-              return std::nullopt;
-            }};
+      constexpr std::array kNames = {"add", "dot", "in_graph"};
+      if (external < 1 || external > kNames.size()) return std::nullopt;
+      return Origin{"m", kNames[external - 1], 3};
+    }};
   }
   static std::shared_ptr<const Profile> Read(std::string bytes) {
     Jobs alone(1);
@@ -107,9 +102,10 @@ TEST_F(CuptiTest, EveryRecordIsAttributedOnTwoStreamsAndInGraphs) {
   collector->Pop();
   fake_->synchronize(begin + 50, begin + 700);
   fake_->overhead(begin + 10, begin + 20);
-  const Collected collected = Stop(*collector);
+  Collected collected = Stop(*collector);
   EXPECT_EQ(collected.log.dropped, 0);
   EXPECT_TRUE(collected.log.unknown.empty());
+  collected.log.nodes[77] = 3;
   TraceCounts counts;
   const auto profile =
       Read(WriteXSpace(collected.log, KnownOrigins(), collected.origin_ns, &counts));
@@ -153,6 +149,29 @@ TEST_F(CuptiTest, WhatNobodyPushedIsCountedAsSuch) {
   WriteXSpace(collected.log, KnownOrigins(), collected.origin_ns, &counts);
   EXPECT_EQ(counts.on_device, 1);
   EXPECT_EQ(counts.attributed, 0);
+}
+
+// As XLA's own kernels are, and the module that has them comes along.
+TEST_F(CuptiTest, KernelsAreKnownByNameWhereNobodyPushed) {
+  const auto collector = Start();
+  fake_->kernel("loop_add", 0, 7, fake_->now, fake_->now + 5, 0);
+  fake_->kernel("other", 0, 7, fake_->now, fake_->now + 5, 0);
+  const Collected collected = Stop(*collector);
+  Origins origins;
+  origins.of_kernel = [](std::string_view kernel) -> std::optional<Origin> {
+    if (kernel != "loop_add") return std::nullopt;
+    return Origin{"m", "loop.add", 4};
+  };
+  TraceCounts counts;
+  const std::vector<TracedModule> modules = {{"m", "bytes of a module", 4}};
+  const auto profile =
+      Read(WriteXSpace(collected.log, origins, collected.origin_ns, &counts, modules));
+  EXPECT_EQ(counts.on_device, 2);
+  EXPECT_EQ(counts.attributed, 1);
+  ASSERT_EQ(profile->modules.size(), 1u);
+  EXPECT_EQ(profile->modules[0].program, 4);
+  EXPECT_EQ(profile->modules[0].name, "m");
+  EXPECT_EQ(profile->modules[0].hlo_proto, "bytes of a module");
 }
 
 TEST_F(CuptiTest, FullBuffersAreHandedOverAndNothingIsLost) {
@@ -229,7 +248,7 @@ TEST_F(CuptiTest, RefusalsSayWhyAndHowToGoOn) {
 }
 
 TEST_F(CuptiTest, ALibraryWithoutTheFunctionsIsNamed) {
-  const auto library = Library::Open({"libz.so.1"});
+  const auto library = Library::OpenFile("libz.so.1");
   ASSERT_FALSE(library.has_value());
   EXPECT_NE(library.error().message.find("libz.so.1 lacks cuptiGetVersion"), std::string::npos)
       << library.error().message;

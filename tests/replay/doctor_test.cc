@@ -18,6 +18,7 @@ namespace hloscope::replay {
 namespace {
 
 namespace fs = std::filesystem;
+using profiler::cupti::CuptiState;
 
 PluginInfo Cpu() {
   PluginInfo plugin;
@@ -47,6 +48,7 @@ DoctorInfo Healthy() {
   info.driver.found = true;
   info.driver.version = 13000;
   info.driver.devices = {{"Made-up GPU", 90, int64_t{80} << 30}};
+  info.cupti = {true, false, CuptiState::kReady, "/cuda/libcupti.so.13", "CUDA 13.0", "", ""};
   info.system.kernel_driver = "580.65.06";
   info.system.nvidia_devices = 1;
   info.system.nodes = {{"/dev/nvidia0", true, "video"}};
@@ -196,6 +198,46 @@ const StateRow kStates[] = {
     {DoctorState::kProfilingAllowed, {}, "are accessible", ""},
     {DoctorState::kProfilingForbidden, [](auto& f) { f.system.profiling_for_root_only = true; },
      "restricted to administrators", "NVreg_RestrictProfilingToAdminUsers=0"},
+    {DoctorState::kCuptiReady, {}, "/cuda/libcupti.so.13, CUDA 13.0: kernels on the GPU", ""},
+    {DoctorState::kCuptiAbsent, [](auto& f) { f.cupti.state = CuptiState::kAbsent; }, "no libcupti",
+     "pip install nvidia-cuda-cupti"},
+    {DoctorState::kCuptiWrongVersion,
+     [](auto& f) {
+       f.cupti.state = CuptiState::kWrongVersion;
+       f.cupti.problem = "libcupti.so.11 is of CUDA 11";
+     },
+     "libcupti.so.11 is of CUDA 11", "--force-reinstall nvidia-cuda-cupti"},
+    {DoctorState::kCuptiForbidden,
+     [](auto& f) {
+       f.cupti.state = CuptiState::kNotPermitted;
+       f.cupti.problem = "ERR_NVGPUCTRPERM";
+     },
+     "ERR_NVGPUCTRPERM", "NVreg_RestrictProfilingToAdminUsers=0"},
+    {DoctorState::kCuptiOtherProfiler,
+     [](auto& f) {
+       f.cupti.state = CuptiState::kOtherProfiler;
+       f.cupti.problem = "another profiler is attached";
+     },
+     "another profiler is attached", "CUDA_INJECTION64_PATH"},
+    {DoctorState::kCuptiMig,
+     [](auto& f) {
+       f.cupti.state = CuptiState::kMig;
+       f.cupti.problem = "this slice of a GPU (MIG) cannot be profiled";
+     },
+     "MIG", "nvidia-smi -mig 0"},
+    {DoctorState::kCuptiRefused,
+     [](auto& f) {
+       f.cupti.state = CuptiState::kRefused;
+       f.cupti.problem = "refused";
+       f.cupti.fix = "the fix";
+     },
+     "refused (the fix)", ""},
+    {DoctorState::kCuptiDies,
+     [](auto& f) {
+       f.cupti.died = true;
+       f.cupti.problem = "SIGSEGV";
+     },
+     "SIGSEGV", "dmesg"},
     {DoctorState::kPerfAllowed, {}, "are accessible", ""},
     {DoctorState::kPerfForbidden, [](auto& f) { f.system.perf_event_paranoid = 3; },
      "kernel.perf_event_paranoid is 3", "sudo sysctl kernel.perf_event_paranoid=2"},

@@ -10,11 +10,11 @@
 #include "core/base/result.h"
 #include "core/debug/pieces/split_module.h"
 #include "core/hlo/literal.h"
+#include "core/replay/hand_overs.h"
 
 namespace hloscope::debug {
 
-// The lane of a profile that has what ran on the host in place of the device.
-inline constexpr std::string_view kFallbackLane = "host: fallbacks";
+using replay::kFallbackLane;
 
 class SplitRun {
  public:

@@ -363,6 +363,10 @@ void RunRecorder::AddTrace(Program& program, replay::TraceFile file) {
   }
   const profiler::Profile& trace = **read;
   const profiler::EventStore& store = *trace.store;
+  for (const std::string& warning : trace.warnings) {
+    std::string text = program.label + ": " + warning;
+    if (std::ranges::find(warnings_, text) == warnings_.end()) warnings_.push_back(std::move(text));
+  }
   const auto number_of = [&](int64_t own) {
     if (own < 0) return own;
     const auto [entry, is_new] = program.traced.try_emplace(own, next_number_);
@@ -384,8 +388,13 @@ void RunRecorder::AddTrace(Program& program, replay::TraceFile file) {
     const auto name = [&](profiler::NameId id) {
       return id.valid() ? builder_.Name(store.text(id)) : id;
     };
-    operations.push_back(builder_.AddOperation(
-        {.module = name(o.module), .name = name(o.name), .program = number_of(o.program)}));
+    // Where it has no numbers, those of our own module that ran are the program's.
+    const bool is_own =
+        o.program < 0 && o.module.valid() && store.text(o.module) == program.module->name();
+    operations.push_back(
+        builder_.AddOperation({.module = name(o.module),
+                               .name = name(o.name),
+                               .program = is_own ? program.number : number_of(o.program)}));
   }
   // Times that are no time of day count from the start of the profiler; where nothing says when
   // that was, it ended just before now.
@@ -422,7 +431,9 @@ void RunRecorder::AddTrace(Program& program, replay::TraceFile file) {
 }
 
 void RunRecorder::AddSteps(Program& program, replay::TraceSteps steps) {
-  program.tells_instructions = program.has_steps = true;
+  const bool has_some = !steps.steps.steps.empty();
+  program.tells_instructions |= has_some;
+  program.has_steps |= has_some;
   const profiler::LaneId lane =
       Lane(program.group, std::string(replay::kDeviceLane) + std::to_string(steps.device));
   replay::TraceSamples live{"live bytes of values", "bytes", {}};

@@ -22,6 +22,10 @@ class RunListener {
  public:
   virtual ~RunListener() = default;
   virtual void Begin(const RunOptions& options) = 0;
+  // True: it tells when what ran, for whoever asks for steps.
+  virtual bool records_by_itself() const { return false; }
+  // The evaluator ran an instruction, and has just ended.
+  virtual void OnHost(hlo::InstructionId /*id*/, int64_t /*nanoseconds*/) {}
   // Tells what was found.
   virtual void End(RunStream& stream) = 0;
   // Behind a recorded run: may add to a device's steps what it knows of them.
@@ -41,6 +45,8 @@ class Backend {
   virtual ~Backend() = default;
   // What the passes are to leave.
   virtual void Ask(compile::CompileOptions& how) const = 0;
+  // Whether runs of plans are recorded, by a listener of its own; else instruction by instruction.
+  virtual bool records_plans() const { return false; }
   // The processor and build that the code is for; empty: what is written is not kept.
   virtual std::string CacheTarget() const = 0;
   // `image`, where not null, gets what Keep makes the same code of.

@@ -52,11 +52,19 @@ class CompilerExecutable : public EvaluatorExecutable {
   Result<RunResult> Run(std::span<const std::vector<hlo::Literal>> inputs,
                         const RunOptions& options, RunStream& stream) override {
     if (listener_ != nullptr) listener_->Begin(options);
-    const KernelRunner kernels(*compiled_, code_);
+    const bool records =
+        options.record_steps > 0 && listener_ != nullptr && listener_->records_by_itself();
+    const KernelRunner kernels(*compiled_, code_,
+                               records ? KernelRunner::OnHost([&](InstructionId id, int64_t ns) {
+                                 listener_->OnHost(id, ns);
+                               })
+                                       : nullptr);
     set_compiled(&kernels);
     std::optional<ListenedStream> listened;
     if (listener_ != nullptr) listened.emplace(*listener_, stream);
-    auto result = EvaluatorExecutable::Run(inputs, options, listened ? *listened : stream);
+    RunStream& told = listened ? *listened : stream;
+    auto result = records ? RunUnrecorded(inputs, options, told)
+                          : EvaluatorExecutable::Run(inputs, options, told);
     set_compiled(nullptr);
     if (listener_ != nullptr) listener_->End(stream);
     kernels.Tell(stream);
@@ -64,6 +72,20 @@ class CompilerExecutable : public EvaluatorExecutable {
   }
 
  private:
+  // The run as a whole, and whose instructions it was, are told.
+  Result<RunResult> RunUnrecorded(std::span<const std::vector<hlo::Literal>> inputs,
+                                  RunOptions options, RunStream& stream) {
+    options.record_steps = 0;
+    const int64_t start_ns = eval::SteadyNanoseconds();
+    auto result = EvaluatorExecutable::Run(inputs, options, stream);
+    const int64_t run_ns = result.has_value() ? static_cast<int64_t>(result->run_us * 1e3)
+                                              : eval::SteadyNanoseconds() - start_ns;
+    std::vector<TraceSteps> none(1);
+    none[0].steps.paths.resize(1);  // the entry
+    TellSteps(std::move(none), {}, start_ns, run_ns, stream);
+    return result;
+  }
+
   void Take(const compile::KernelLibrary& library, InstructionId id) {
     if (const compile::KernelCode* kernel = library.Find(id); kernel != nullptr) {
       code_.kernels[id.index] = kernel;
@@ -113,7 +135,9 @@ Result<std::unique_ptr<Executable>> LinkPlanFile(std::shared_ptr<const hlo::Modu
   }
   HLOSCOPE_ASSIGN_OR_RETURN(PlanCode planned,
                             ReadPlanFile(options.module_file, module, options.limits));
-  if (FormFor(options) == Form::kSteps) planned.compilation.plan = nullptr;
+  if (FormFor(options) == Form::kSteps && !backend.records_plans()) {
+    planned.compilation.plan = nullptr;
+  }
   const compile::Compilation compilation = planned.compilation;
   HLOSCOPE_ASSIGN_OR_RETURN(WrittenCode written, backend.Link(std::move(planned), options));
   return std::make_unique<CompilerExecutable>(std::move(module), options, compilation,
@@ -136,7 +160,7 @@ Result<std::unique_ptr<Executable>> CompileAndLink(std::shared_ptr<const hlo::Mo
     HLOSCOPE_ASSIGN_OR_RETURN(written, backend.Keep(compilation, std::move(kept->kernels)));
   } else {
     HLOSCOPE_ASSIGN_OR_RETURN(compilation, compile::Compile(module, how));
-    if (FormFor(options) == Form::kSteps) compilation.plan = nullptr;
+    if (FormFor(options) == Form::kSteps && !backend.records_plans()) compilation.plan = nullptr;
     std::string image;
     HLOSCOPE_ASSIGN_OR_RETURN(
         written, backend.Write(compilation, options, IsKept(options) ? &image : nullptr));

@@ -25,11 +25,12 @@ class GpuBackend : public Backend {
   // the one that is asked for.
   virtual Result<std::string> Begin(const RunOptions& options, WrittenCode& out) const = 0;
   // The kernels as what is launched.
-  virtual Status Load(const hlo::Module& module, compile::GpuCode code, WrittenCode& out) const = 0;
+  virtual Status Load(std::shared_ptr<const hlo::Module> module, compile::GpuCode code,
+                      WrittenCode& out) const = 0;
 
  private:
   // The same, with which instructions have no code, and why.
-  Result<WrittenCode> Launchable(const hlo::Module& module, compile::GpuCode code,
+  Result<WrittenCode> Launchable(std::shared_ptr<const hlo::Module> module, compile::GpuCode code,
                                  WrittenCode out) const;
 };
 

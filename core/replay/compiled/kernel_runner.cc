@@ -94,6 +94,7 @@ Result<std::optional<Value>> KernelRunner::RunWhole(eval::Machine& machine,
 }
 
 void KernelRunner::Evaluated(InstructionId id, int64_t nanoseconds) const {
+  if (on_host_) on_host_(id, nanoseconds);
   const std::lock_guard lock(mutex_);
   if (code_.device == nullptr && IsCommunication(module_[id].opcode)) {
     ++counts_.communications;

@@ -2,6 +2,7 @@
 // the evaluator did.
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <mutex>
 
@@ -15,7 +16,10 @@ namespace hloscope::replay {
 // Of one run of a module.
 class KernelRunner : public eval::CompiledKernels {
  public:
-  KernelRunner(const hlo::Module& module, const ModuleCode& code) : module_(module), code_(code) {}
+  // `on_host`: told of what the evaluator computed; null: nobody.
+  using OnHost = std::function<void(hlo::InstructionId id, int64_t nanoseconds)>;
+  KernelRunner(const hlo::Module& module, const ModuleCode& code, OnHost on_host = nullptr)
+      : module_(module), code_(code), on_host_(std::move(on_host)) {}
 
   const hlo::Module& module() const override { return module_; }
   bool Has(hlo::InstructionId id) const override { return code_.kernels[id.index] != nullptr; }
@@ -31,6 +35,7 @@ class KernelRunner : public eval::CompiledKernels {
  private:
   const hlo::Module& module_;
   const ModuleCode& code_;
+  OnHost on_host_;
   mutable std::mutex mutex_;  // devices run at the same time
   mutable CodeCounts counts_;
   mutable HandOvers evaluated_;

@@ -23,6 +23,18 @@ Status Workbench::Prepare(int64_t bytes) {
   return {};
 }
 
+namespace {
+
+profiler::cupti::Activity KernelActivity(const GpuLaunch& launch) {
+  profiler::cupti::Activity activity;
+  activity.name = launch.entry;
+  activity.grid = launch.grid;
+  activity.block = launch.block;
+  return activity;
+}
+
+}  // namespace
+
 Status DeviceKernel::Launch(StreamHandle stream, std::span<const Address> addresses) const {
   const Driver& driver = bench_->device().driver();
   for (const Entry& entry : entries_) {
@@ -32,6 +44,8 @@ Status DeviceKernel::Launch(StreamHandle stream, std::span<const Address> addres
     for (int64_t& number : numbers) parameters.push_back(&number);
     const auto& [x, y, z] = entry.launch.grid;
     const auto& [threads_x, threads_y, threads_z] = entry.launch.block;
+    const DeviceScope scope(bench_->recorder(), id_, stream,
+                            [&] { return KernelActivity(entry.launch); });
     HLOSCOPE_TRY(
         driver.Check(driver->LaunchKernel(entry.function, x, y, z, threads_x, threads_y, threads_z,
                                           0, stream, parameters.data(), nullptr),
@@ -55,32 +69,42 @@ Status DeviceKernel::Run(const std::byte* const* operands, std::byte* const* res
   HLOSCOPE_TRY(bench_->Prepare(bytes));
   for (Address& address : addresses) address += bench_->memory();
   const size_t inputs = arrays_.operands.size();
+  const auto upload = [&](Address to, const std::byte* from, int64_t size) {
+    const DeviceScope scope(bench_->recorder(), id_, bench_->stream(),
+                            [&] { return CopyActivity("copy host to device", size); });
+    return bench_->transfers().Upload(to, from, size);
+  };
   for (size_t i = 0; i < inputs; ++i) {
-    HLOSCOPE_TRY(bench_->transfers().Upload(addresses[i], operands[i], arrays_.operands[i]));
+    HLOSCOPE_TRY(upload(addresses[i], operands[i], arrays_.operands[i]));
   }
   for (size_t i = 0; i < arrays_.results.size(); ++i) {
     if (i >= in_place_.size() || in_place_[i] < 0) continue;
-    HLOSCOPE_TRY(bench_->transfers().Upload(addresses[inputs + i], results[i], arrays_.results[i]));
+    HLOSCOPE_TRY(upload(addresses[inputs + i], results[i], arrays_.results[i]));
   }
   HLOSCOPE_TRY(Launch(bench_->stream(), addresses));
+  bench_->recorder().Launched(launches());
   for (size_t i = 0; i < arrays_.results.size(); ++i) {
+    const DeviceScope scope(bench_->recorder(), id_, bench_->stream(), [&] {
+      return CopyActivity("copy device to host", arrays_.results[i]);
+    });
     HLOSCOPE_TRY(
         bench_->transfers().Download(results[i], addresses[inputs + i], arrays_.results[i]));
   }
+  const DeviceScope scope(bench_->recorder(), id_);
   const Driver& driver = bench_->device().driver();
   return driver.Check(driver->StreamSynchronize(bench_->stream()), "waiting for the kernel of {}",
                       instruction_);
 }
 
-Result<std::unique_ptr<DeviceKernels>> DeviceKernels::Load(const hlo::Module& module,
-                                                           const compile::GpuCode& code,
-                                                           std::shared_ptr<const Device> device) {
+Result<std::unique_ptr<DeviceKernels>> DeviceKernels::Load(
+    const hlo::Module& module, const compile::GpuCode& code, std::shared_ptr<const Device> device,
+    std::shared_ptr<DeviceRecorder> recorder) {
   std::unique_ptr<DeviceKernels> out(new DeviceKernels);
   const Driver& driver = device->driver();
   for (const std::string& text : code.modules) {
     HLOSCOPE_ASSIGN_OR_RETURN(out->modules_.emplace_back(), LoadPtx(device, text));
   }
-  const auto bench = std::make_shared<Workbench>(device);
+  const auto bench = std::make_shared<Workbench>(device, std::move(recorder));
   // Of kernels that no code was written for nobody asks.
   std::vector<std::vector<DeviceKernel::Entry>> entries(code.kernels.size());
   for (const compile::GpuCode::Use& use : code.uses) {
@@ -104,7 +128,7 @@ Result<std::unique_ptr<DeviceKernels>> DeviceKernels::Load(const hlo::Module& mo
     launched.scratch_bytes = kernel.scratch_bytes;
     launched.in_place = kernel.in_place;
     launched.library = std::make_shared<DeviceKernel>(
-        std::string(module.name(use.instruction)), entries[use.kernel],
+        use.instruction, std::string(module.name(use.instruction)), entries[use.kernel],
         ArraysOf(module, use.instruction, kernel), kernel.in_place, bench);
   }
   return out;

@@ -12,6 +12,7 @@
 #include "core/compile/gpu_code.h"
 #include "core/compile/kernel_code.h"
 #include "core/replay/compiled/gpu_launches.h"
+#include "core/replay/cuda/device_recorder.h"
 #include "core/replay/cuda/handles.h"
 #include "core/replay/cuda/transfers.h"
 
@@ -20,7 +21,8 @@ namespace hloscope::replay::cuda {
 // Memory for one kernel at a time whose arrays are the host's: kept, and grown when needed.
 class Workbench {
  public:
-  explicit Workbench(std::shared_ptr<const Device> device) : device_(std::move(device)) {}
+  Workbench(std::shared_ptr<const Device> device, std::shared_ptr<DeviceRecorder> recorder)
+      : device_(std::move(device)), recorder_(std::move(recorder)) {}
 
   // Locked by who uses it.
   std::mutex& mutex() { return mutex_; }
@@ -29,10 +31,12 @@ class Workbench {
   StreamHandle stream() const { return stream_.get(); }
   Transfers& transfers() { return *transfers_; }
   const Device& device() const { return *device_; }
+  DeviceRecorder& recorder() const { return *recorder_; }
 
  private:
   std::mutex mutex_;
   std::shared_ptr<const Device> device_;
+  std::shared_ptr<DeviceRecorder> recorder_;
   Stream stream_;
   std::optional<Transfers> transfers_;
   DeviceMemory memory_;
@@ -45,9 +49,10 @@ class DeviceKernel : public compile::LibraryCall {
     FunctionHandle function = nullptr;
     GpuLaunch launch;
   };
-  DeviceKernel(std::string instruction, std::vector<Entry> entries, GpuArrays arrays,
-               std::vector<int> in_place, std::shared_ptr<Workbench> bench)
-      : instruction_(std::move(instruction)),
+  DeviceKernel(hlo::InstructionId id, std::string instruction, std::vector<Entry> entries,
+               GpuArrays arrays, std::vector<int> in_place, std::shared_ptr<Workbench> bench)
+      : id_(id),
+        instruction_(std::move(instruction)),
         entries_(std::move(entries)),
         arrays_(std::move(arrays)),
         in_place_(std::move(in_place)),
@@ -59,8 +64,10 @@ class DeviceKernel : public compile::LibraryCall {
              int64_t begin, int64_t end) const override;
   // Puts its launches on the stream; `addresses`: of operands, results, scratch.
   Status Launch(StreamHandle stream, std::span<const Address> addresses) const;
+  int64_t launches() const { return std::ssize(entries_); }
 
  private:
+  hlo::InstructionId id_;
   std::string instruction_;
   std::vector<Entry> entries_;
   GpuArrays arrays_;
@@ -72,7 +79,8 @@ class DeviceKernels : public compile::KernelLibrary {
  public:
   static Result<std::unique_ptr<DeviceKernels>> Load(const hlo::Module& module,
                                                      const compile::GpuCode& code,
-                                                     std::shared_ptr<const Device> device);
+                                                     std::shared_ptr<const Device> device,
+                                                     std::shared_ptr<DeviceRecorder> recorder);
 
   const compile::KernelCode* Find(hlo::InstructionId id) const override;
   int64_t function_count() const override { return count_; }

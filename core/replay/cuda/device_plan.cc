@@ -46,8 +46,12 @@ class CopyTime {
 class DevicePlanRun : public PlanRun {
  public:
   DevicePlanRun(const ModuleCode& code, eval::Machine& machine, const DevicePlans& plans)
-      : PlanRun(code, machine), plans_(plans), driver_(plans.device()->driver()) {}
+      : PlanRun(code, machine),
+        plans_(plans),
+        driver_(plans.device()->driver()),
+        recorder_(plans.recorder()) {}
   ~DevicePlanRun() override {
+    recorder_.Launched(launches_);
     // One that failed may have work on its stream yet.
     if (state_ != nullptr && is_done_) plans_.GiveBack(std::move(state_));
   }
@@ -60,12 +64,13 @@ class DevicePlanRun : public PlanRun {
   }
 
   Result<bool> RunAll() override {
-    if (state_->runs == 0 || !IsStraight(code_)) return RunSequence(0);
+    if (state_->runs == 0 || recorder_.needs_steps() || !IsStraight(code_)) return RunSequence(0);
     if (!state_->graph) HLOSCOPE_TRY(MakeGraph());
     HLOSCOPE_TRY(machine_.Charge(1 + plan_.arena_bytes / kBytesPerElement));
     HLOSCOPE_TRY(driver_.Check(driver_->GraphLaunch(state_->graph.get(), state_->stream.get()),
                                "launching the graph of {}", plan_.module->name()));
     counts_ = state_->graph_counts;
+    launches_ = state_->graph_launches;
     return true;
   }
 
@@ -81,12 +86,16 @@ class DevicePlanRun : public PlanRun {
     addresses.push_back(state_->scratch);
     HLOSCOPE_TRY(machine_.Charge(1 + bytes / kBytesPerElement));
     counts_.Add(code);
-    return static_cast<const DeviceKernel&>(*code.library).Launch(state_->stream.get(), addresses);
+    const auto& kernel = static_cast<const DeviceKernel&>(*code.library);
+    launches_ += kernel.launches();
+    return kernel.Launch(state_->stream.get(), addresses);
   }
 
   Status Copy(BufferNumber to, BufferNumber from) override {
     const int64_t bytes = plan_.buffers[to].bytes;
     if (bytes == 0) return {};
+    const DeviceScope scope(recorder_, InstructionOf(to), state_->stream.get(),
+                            [&] { return CopyActivity("copy device to device", bytes); });
     return driver_.Check(driver_->CopyOnDevice(state_->addresses[to], state_->addresses[from],
                                                static_cast<size_t>(bytes), state_->stream.get()),
                          "copying {} bytes on the device", bytes);
@@ -94,6 +103,7 @@ class DevicePlanRun : public PlanRun {
 
   Result<std::vector<std::byte>> BytesOf(BufferNumber b) const override {
     std::vector<std::byte> out(static_cast<size_t>(plan_.buffers[b].bytes));
+    const DeviceScope scope = Download(b);
     HLOSCOPE_TRY(state_->transfers->Download(out.data(), state_->addresses[b], std::ssize(out)));
     return out;
   }
@@ -104,8 +114,9 @@ class DevicePlanRun : public PlanRun {
     if (value.is_array()) return value.shape() == shape ? value : value.WithShape(shape);
     HLOSCOPE_ASSIGN_OR_RETURN(eval::Buffer bytes, machine_.Allocate(plan_.buffers[b].bytes));
     // Kernels before it are not part of the copy.
-    HLOSCOPE_TRY(WaitForStream());
+    HLOSCOPE_TRY(WaitForStream(InstructionOf(b)));
     const CopyTime time(moved_, plan_.buffers[b].bytes);
+    const DeviceScope scope = Download(b);
     HLOSCOPE_TRY(
         state_->transfers->Download(bytes.data(), state_->addresses[b], plan_.buffers[b].bytes));
     return Value::Array(shape, std::move(bytes));
@@ -118,6 +129,8 @@ class DevicePlanRun : public PlanRun {
     // The same bytes as in the run before, which nobody can have changed since they are held.
     if (is_kept && there.is_array() && there.data() == value.data()) return {};
     const CopyTime time(moved_, buffer.bytes);
+    const DeviceScope scope(recorder_, InstructionOf(b), state_->stream.get(),
+                            [&] { return CopyActivity("copy host to device", buffer.bytes); });
     HLOSCOPE_TRY(state_->transfers->Upload(state_->addresses[b], value.data(), buffer.bytes));
     if (is_kept) there = value;
     return {};
@@ -125,7 +138,11 @@ class DevicePlanRun : public PlanRun {
 
   Result<bool> Evaluate(const PlannedStep& step) override {
     moved_ = {};
+    handed_over_ = step.id;
+    const int64_t start_ns = eval::SteadyNanoseconds();
     HLOSCOPE_ASSIGN_OR_RETURN(const bool is_done, PlanRun::Evaluate(step));
+    handed_over_ = {};
+    recorder_.OnHost(step.id, eval::SteadyNanoseconds() - start_ns);
     HLOSCOPE_TRY(plans_.device()->Enter());
     CodeCounts::Moved& moved = counts_.moved[step.id];
     moved.bytes += moved_.bytes;
@@ -138,14 +155,35 @@ class DevicePlanRun : public PlanRun {
     const hlo::InstructionId root = (*plan_.module)[plan_.computation].root;
     HLOSCOPE_ASSIGN_OR_RETURN(Value value,
                               PlanRun::ValueOf(plan_.module->shape(root), plan_.results, next));
-    HLOSCOPE_TRY(WaitForStream());
+    HLOSCOPE_TRY(WaitForStream(root));
     ++state_->runs;
     is_done_ = true;
     return value;
   }
 
  private:
-  Status WaitForStream() const {
+  // Whose copy one of the buffer is.
+  hlo::InstructionId InstructionOf(BufferNumber b) const {
+    if (handed_over_.valid()) return handed_over_;
+    const PlannedBuffer& buffer = plan_.buffers[b];
+    if (buffer.place == Place::kConstant) {
+      return hlo::InstructionId(static_cast<uint32_t>(buffer.at));
+    }
+    if (buffer.place == Place::kParameter) {
+      int64_t array = 0;
+      for (const hlo::InstructionId id : plan_.module->Parameters(plan_.computation)) {
+        array += std::ssize(plan_.module->shape(id).Leaves());
+        if (buffer.at < array) return id;
+      }
+    }
+    return buffer.made_by.valid() ? buffer.made_by : (*plan_.module)[plan_.computation].root;
+  }
+  DeviceScope Download(BufferNumber b) const {
+    return {recorder_, InstructionOf(b), state_->stream.get(),
+            [&] { return CopyActivity("copy device to host", plan_.buffers[b].bytes); }};
+  }
+  Status WaitForStream(hlo::InstructionId id) const {
+    const DeviceScope scope(recorder_, id);
     return driver_.Check(driver_->StreamSynchronize(state_->stream.get()),
                          "waiting for the kernels of {}", plan_.module->name());
   }
@@ -157,11 +195,13 @@ class DevicePlanRun : public PlanRun {
                                "recording the launches of {}", plan_.module->name()));
     const CodeCounts before = counts_;
     counts_ = {};
+    launches_ = 0;
     const Result<bool> recorded = RunSequence(0);
     GraphHandle handle = nullptr;
     const Answer ended = driver_->StreamEndCapture(stream, &handle);
     const Graph graph(plans_.device(), handle);
     state_->graph_counts = std::exchange(counts_, before);
+    state_->graph_launches = std::exchange(launches_, 0);
     if (!recorded.has_value()) return std::unexpected(recorded.error());
     HLOSCOPE_TRY(driver_.Check(ended, "recording the launches of {}", plan_.module->name()));
     GraphExecHandle exec = nullptr;
@@ -173,7 +213,10 @@ class DevicePlanRun : public PlanRun {
 
   const DevicePlans& plans_;
   const Driver& driver_;
+  DeviceRecorder& recorder_;
   std::unique_ptr<PlanState> state_;
+  hlo::InstructionId handed_over_;  // that is being handed over
+  int64_t launches_ = 0;
   CodeCounts::Moved moved_;  // since the hand-over at hand began
   bool is_done_ = false;
 };
@@ -228,6 +271,8 @@ Result<std::unique_ptr<PlanState>> DevicePlans::Make(const ModuleCode& code) con
     const auto* literal =
         plan.module->Get<hlo::Literal>((*plan.module)[id], hlo::AttributeKey::kConstantValue);
     state->values[b] = Value::FromLiteral(*literal);
+    const DeviceScope scope(*recorder_, id, state->stream.get(),
+                            [&] { return CopyActivity("copy host to device", buffer.bytes); });
     HLOSCOPE_TRY(
         state->transfers->Upload(state->addresses[b], state->values[b].data(), buffer.bytes));
   }

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "core/replay/compiled/plan_run.h"
+#include "core/replay/cuda/device_recorder.h"
 #include "core/replay/cuda/handles.h"
 #include "core/replay/cuda/transfers.h"
 
@@ -25,15 +26,18 @@ struct PlanState {
   int64_t runs = 0;
   GraphExec graph;
   CodeCounts graph_counts;
+  int64_t graph_launches = 0;
 };
 
 class DevicePlans : public PlanDevice {
  public:
-  explicit DevicePlans(std::shared_ptr<const Device> device) : device_(std::move(device)) {}
+  DevicePlans(std::shared_ptr<const Device> device, std::shared_ptr<DeviceRecorder> recorder)
+      : device_(std::move(device)), recorder_(std::move(recorder)) {}
 
   std::unique_ptr<PlanRun> Start(const ModuleCode& code, eval::Machine& machine) const override;
 
   const std::shared_ptr<const Device>& device() const { return device_; }
+  DeviceRecorder& recorder() const { return *recorder_; }
   // One that no run uses, or a new one.
   Result<std::unique_ptr<PlanState>> Take(const ModuleCode& code) const;
   void GiveBack(std::unique_ptr<PlanState> state) const;
@@ -42,6 +46,7 @@ class DevicePlans : public PlanDevice {
   Result<std::unique_ptr<PlanState>> Make(const ModuleCode& code) const;
 
   std::shared_ptr<const Device> device_;
+  std::shared_ptr<DeviceRecorder> recorder_;
   mutable std::mutex mutex_;  // devices of a run are simulated at the same time
   mutable std::vector<std::unique_ptr<PlanState>> free_;
 };

@@ -27,6 +27,7 @@ inline constexpr int kCapabilityMajor = 75, kCapabilityMinor = 76;
 // CUjit_option
 inline constexpr int kErrorLog = 5, kErrorLogBytes = 6;
 inline constexpr unsigned kNonBlockingStream = 1;  // CU_STREAM_NON_BLOCKING
+inline constexpr unsigned kTiming = 0;             // CU_EVENT_DEFAULT
 inline constexpr unsigned kNoTiming = 2;           // CU_EVENT_DISABLE_TIMING
 inline constexpr int kCaptureThread = 1;           // CU_STREAM_CAPTURE_MODE_THREAD_LOCAL
 

@@ -43,10 +43,10 @@ Result<Stream> MakeStream(const std::shared_ptr<const Device>& device) {
   return Stream(device, stream);
 }
 
-Result<Event> MakeEvent(const std::shared_ptr<const Device>& device) {
+Result<Event> MakeEvent(const std::shared_ptr<const Device>& device, unsigned flags) {
   EventHandle event = nullptr;
   HLOSCOPE_TRY(
-      device->driver().Check(device->driver()->EventCreate(&event, kNoTiming), "making an event"));
+      device->driver().Check(device->driver()->EventCreate(&event, flags), "making an event"));
   return Event(device, event);
 }
 

@@ -52,7 +52,7 @@ using GraphExec = Owned<GraphExecHandle, &Functions::GraphExecDestroy>;
 Result<DeviceMemory> AllocateOnDevice(const std::shared_ptr<const Device>& device, int64_t bytes);
 Result<PinnedMemory> AllocatePinned(const std::shared_ptr<const Device>& device, int64_t bytes);
 Result<Stream> MakeStream(const std::shared_ptr<const Device>& device);
-Result<Event> MakeEvent(const std::shared_ptr<const Device>& device);
+Result<Event> MakeEvent(const std::shared_ptr<const Device>& device, unsigned flags = kNoTiming);
 // Compiles a PTX text for the device; an error holds what the driver's compiler says of it.
 Result<LoadedModule> LoadPtx(const std::shared_ptr<const Device>& device, const std::string& ptx);
 

@@ -5,16 +5,19 @@
 #include "core/replay/cuda/device.h"
 #include "core/replay/cuda/device_kernels.h"
 #include "core/replay/cuda/device_plan.h"
+#include "core/replay/cuda/device_recorder.h"
 #include "core/replay/pjrt/gpu_architecture.h"
 
 namespace hloscope::replay {
 namespace {
 
 class DeviceBackend : public GpuBackend {
+ public:
+  bool records_plans() const override { return true; }
+
  protected:
-  Result<std::string> Begin(const RunOptions& options, WrittenCode& out) const override {
+  Result<std::string> Begin(const RunOptions& options, WrittenCode&) const override {
     HLOSCOPE_ASSIGN_OR_RETURN(const auto device, cuda::Device::Open());
-    out.device = std::make_shared<cuda::DevicePlans>(device);
     if (options.gpu_target.empty())
       return std::string(device->capability() >= 90 ? "sm_90" : "sm_80");
     HLOSCOPE_ASSIGN_OR_RETURN(std::string target,
@@ -29,10 +32,14 @@ class DeviceBackend : public GpuBackend {
     return target;
   }
 
-  Status Load(const hlo::Module& module, compile::GpuCode code, WrittenCode& out) const override {
+  Status Load(std::shared_ptr<const hlo::Module> module, compile::GpuCode code,
+              WrittenCode& out) const override {
     HLOSCOPE_ASSIGN_OR_RETURN(const auto device, cuda::Device::Open());
+    auto recorder = std::make_shared<cuda::DeviceRecorder>(device, module);
     HLOSCOPE_ASSIGN_OR_RETURN(out.libraries.emplace_back(),
-                              cuda::DeviceKernels::Load(module, code, device));
+                              cuda::DeviceKernels::Load(*module, code, device, recorder));
+    out.device = std::make_shared<cuda::DevicePlans>(device, recorder);
+    out.listener = std::move(recorder);
     return {};
   }
 };

@@ -295,11 +295,43 @@ class Doctor {
                                                              : DoctorState::kProfilingAllowed,
           "GPU profiling");
     }
+    CheckCupti();
     if (system.perf_event_paranoid) {
       constexpr int kOwnProgramsOnly = 2;
       const bool allowed = system.is_root || *system.perf_event_paranoid <= kOwnProgramsOnly;
       Add(allowed ? DoctorState::kPerfAllowed : DoctorState::kPerfForbidden, "CPU profiling",
           *system.perf_event_paranoid);
+    }
+  }
+
+  void CheckCupti() {
+    const CuptiInfo& cupti = info_.cupti;
+    constexpr std::string_view kSubject = "CUPTI";
+    if (!cupti.asked) return;
+    if (cupti.died) return Add(DoctorState::kCuptiDies, kSubject, cupti.problem);
+    const auto gpu = std::ranges::find(
+        info_.plugins, Devices::kGpu, [](const PluginInfo& plugin) { return plugin.file.devices; });
+    const bool has_folder = gpu != info_.plugins.end() && !gpu->file.folder.empty();
+    const std::string python = has_folder ? PythonOf(gpu->file.folder) : "python3";
+    const bool is_12 =
+        gpu != info_.plugins.end() ? gpu->file.cuda_major == 12 : info_.driver.version < 13000;
+    const std::string wheel = is_12 ? "nvidia-cuda-cupti-cu12" : "nvidia-cuda-cupti";
+    switch (cupti.state) {
+      using enum profiler::cupti::CuptiState;
+      case kReady:
+        return Add(DoctorState::kCuptiReady, kSubject, cupti.path, cupti.version);
+      case kAbsent:
+        return Add(DoctorState::kCuptiAbsent, kSubject, python, wheel);
+      case kWrongVersion:
+        return Add(DoctorState::kCuptiWrongVersion, kSubject, cupti.problem, python, wheel);
+      case kOtherProfiler:
+        return Add(DoctorState::kCuptiOtherProfiler, kSubject, cupti.problem);
+      case kNotPermitted:
+        return Add(DoctorState::kCuptiForbidden, kSubject, cupti.problem);
+      case kMig:
+        return Add(DoctorState::kCuptiMig, kSubject, cupti.problem);
+      case kRefused:
+        return Add(DoctorState::kCuptiRefused, kSubject, cupti.problem, cupti.fix);
     }
   }
 

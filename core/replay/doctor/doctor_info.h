@@ -12,6 +12,7 @@
 #include "core/replay/jaxlib/find_jaxlib.h"
 #include "core/replay/plugins/cuda_files.h"
 #include "core/replay/plugins/plugins.h"
+#include "profiler/cupti/library.h"
 
 namespace hloscope::replay {
 
@@ -42,6 +43,14 @@ struct DriverInfo {
   std::string error_name;
   int32_t version = 0;  // 1000 · major + 10 · minor of the newest CUDA it can run
   std::vector<GpuInfo> devices;
+};
+
+// CUPTI after a child has tried to record by it.
+struct CuptiInfo {
+  bool asked = false;  // where the driver has a device
+  bool died = false;   // the child did
+  profiler::cupti::CuptiState state = profiler::cupti::CuptiState::kReady;
+  std::string path, version, problem, fix;
 };
 
 struct DeviceNode {
@@ -83,6 +92,7 @@ struct DoctorInfo {
   std::string jaxlib_version, jaxlib_folder;  // of the first jaxlib in a searched environment
   std::vector<JaxlibPlace> jaxlibs;           // that a platform can run on
   DriverInfo driver;
+  CuptiInfo cupti;
   SystemInfo system;
   CudaToolkit toolkit;  // for the first plugin for GPUs
   std::vector<LibraryInfo> libraries;
@@ -100,6 +110,7 @@ DoctorInfo GatherDoctorInfo(const PluginSearch& search, const Limits& limits);
 // The parts; `root` goes before /dev, /proc and /sys.
 SystemInfo ReadSystemInfo(const std::string& root);
 DriverInfo QueryDriver();
+CuptiInfo QueryCupti();
 PluginInfo QueryPlugin(const PluginFile& file);
 std::vector<VariableInfo> ReadVariables();
 

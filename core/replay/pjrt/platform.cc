@@ -17,6 +17,7 @@
 #include "core/replay/pjrt/memory_stats.h"
 #include "core/replay/pjrt/partitioned_leaves.h"
 #include "core/replay/pjrt/plugin_profiler.h"
+#include "core/replay/pjrt/plugin_recorder.h"
 #include "core/replay/plugins/plugins.h"
 
 namespace hloscope::replay {
@@ -89,12 +90,16 @@ class PjrtExecutable : public Executable {
       scope.emplace(captures_->program, *sink);
     }
     const auto profiler = StartProfiler(options, stream);
+    pjrt::PluginRecorder* const recorder = profiler == nullptr ? RecorderFor(options) : nullptr;
+    if (recorder != nullptr) recorder->Begin(stream);
     phases.Enter(kRunSlice, kProgramLane);
     const Clock::time_point start = Clock::now();
-    HLOSCOPE_ASSIGN_OR_RETURN(auto results, client_->Execute(program_, buffers));
-    scope.reset();
+    auto executed = client_->Execute(program_, buffers);
     const std::chrono::duration<double, std::micro> time = Clock::now() - start;
     if (profiler != nullptr) TellTrace(*profiler, start, stream);
+    if (recorder != nullptr) recorder->End(stream);
+    HLOSCOPE_ASSIGN_OR_RETURN(auto results, std::move(executed));
+    scope.reset();
     phases.Enter("copies out", kTransferLane);
     buffers.clear();
     HLOSCOPE_TRY(traffic.Emit(PluginOutputs(*client_, results), options.capture, root_, stream));
@@ -129,6 +134,18 @@ class PjrtExecutable : public Executable {
         std::chrono::duration_cast<std::chrono::nanoseconds>(start.time_since_epoch());
     stream.Take(TraceFile{*std::move(bytes), since.count()});
   }
+  // Of a run on GPUs that is recorded, where the plugin has no profiler, which is CUPTI's only
+  // subscriber; null: there is nothing to record.
+  pjrt::PluginRecorder* RecorderFor(const RunOptions& options) {
+    if (options.record_steps <= 0 || row_.devices != Devices::kGpu) return nullptr;
+    if (recorder_) return &*recorder_;
+    std::shared_ptr<const hlo::Module> optimized;
+    if (const auto program = client_->OptimizedProgram(program_); program.has_value()) {
+      const auto file = hlo::ReadProto(std::as_bytes(std::span(*program)));
+      if (file.has_value()) optimized = file->module;
+    }
+    return &recorder_.emplace(std::move(optimized));
+  }
 
   int64_t PeakBytes() const {
     pjrt::Block<pjrt::ExecutableGetCompiledMemoryStatsArgs> stats;
@@ -143,6 +160,7 @@ class PjrtExecutable : public Executable {
   pjrt::Adapted adapted_;
   pjrt::LoadedProgram program_;
   std::optional<Captures> captures_;
+  std::optional<pjrt::PluginRecorder> recorder_;
   int64_t memory_ = 0;
 };
 

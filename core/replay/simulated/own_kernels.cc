@@ -221,10 +221,11 @@ class SimulatedGpuBackend : public GpuBackend {
     return GpuArchitecture(options.gpu_target, options.limits);
   }
 
-  Status Load(const hlo::Module& module, GpuCode code, WrittenCode& out) const override {
+  Status Load(std::shared_ptr<const hlo::Module> module, GpuCode code,
+              WrittenCode& out) const override {
     HLOSCOPE_ASSIGN_OR_RETURN(
         out.libraries.emplace_back(),
-        SimulatedKernels::Make(module, std::move(code),
+        SimulatedKernels::Make(*module, std::move(code),
                                std::static_pointer_cast<RunOfLaunches>(out.listener)));
     return {};
   }

@@ -1,0 +1,33 @@
+// PluginRecorder: what the GPUs of a plugin do in recorded runs, by CUPTI: the instance that the
+// plugin loaded.
+#pragma once
+
+#include <map>
+#include <memory>
+#include <string>
+
+#include "core/hlo/module.h"
+#include "core/replay/capture/run_stream.h"
+#include "profiler/cupti/collector.h"
+
+namespace hloscope::replay::pjrt {
+
+// Of one executable; one run at a time.
+class PluginRecorder {
+ public:
+  // `optimized`: the module as it runs, whose names kernels have; null: not known.
+  explicit PluginRecorder(std::shared_ptr<const hlo::Module> optimized);
+
+  // A run begins. Why CUPTI is not to be had is told once.
+  void Begin(RunStream& stream);
+  // It has ended: tells its trace.
+  void End(RunStream& stream);
+
+ private:
+  std::shared_ptr<const hlo::Module> optimized_;
+  std::map<std::string, hlo::InstructionId, std::less<>> by_kernel_;
+  std::unique_ptr<profiler::cupti::Collector> collector_;  // null: none is at work
+  std::string why_not_;                                    // empty: it is to be had
+};
+
+}  // namespace hloscope::replay::pjrt

@@ -1,0 +1,110 @@
+#!/usr/bin/env python3
+"""`hloscope` on the platform gpu end to end, over the made-up driver and CUPTI: gpu_profile_test.py HLOSCOPE FOLDER_OF_THE_MADE_UP_DRIVER."""
+import json
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+import unittest
+
+HLOSCOPE, DRIVER = os.path.abspath(sys.argv[1]), os.path.abspath(sys.argv[2])
+STRAIGHT = """HloModule straight
+ENTRY e {
+  a = f32[16,16] parameter(0)
+  b = f32[16,16] parameter(1)
+  d = f32[16,16] dot(a, b), lhs_contracting_dims={1}, rhs_contracting_dims={0}
+  t = f32[16,16] tanh(d)
+  ROOT r = f32[16,16] dot(t, a), lhs_contracting_dims={1}, rhs_contracting_dims={0}
+}
+"""
+HANDED = """HloModule handed
+ENTRY e {
+  a = f32[4,4] parameter(0)
+  b = f32[4,4] add(a, a)
+  c = f32[4,4] custom-call(b), custom_call_target="MoveToDevice"
+  ROOT r = f32[4,4] multiply(c, c)
+}
+"""
+
+
+class Gpu(unittest.TestCase):
+    def setUp(self):
+        self.folder = tempfile.mkdtemp()
+        self.addCleanup(shutil.rmtree, self.folder)
+
+    def path(self, name, text=None):
+        path = os.path.join(self.folder, name)
+        if text is not None:
+            with open(path, 'w', encoding='utf-8') as f:
+                f.write(text)
+        return path
+
+    def run_it(self, *arguments, **variables):
+        env = {**os.environ, 'LD_LIBRARY_PATH': DRIVER, 'XDG_CACHE_HOME': self.folder, **variables}
+        return subprocess.run([HLOSCOPE, *arguments], env=env, capture_output=True, text=True, timeout=120, check=False)
+
+    def test_nothing_is_handed_over_unasked(self):
+        module = self.path('m.hlo', HANDED)
+        done = self.run_it('run', module, '--platform', 'gpu')
+        self.assertEqual(done.returncode, 3, done.stdout)
+        self.assertIn('c (custom-call): custom call without implementation: ', done.stderr)
+        self.assertIn('--fallback cpu runs it on the host', done.stderr)
+        self.assertEqual(done.stdout, '')
+        done = self.run_it('run', module, '--platform', 'gpu', '--fallback', 'cpu')
+        self.assertEqual(done.returncode, 0, done.stderr)
+        told = done.stdout + done.stderr
+        self.assertEqual(told.count('custom call without implementation'), 1, told)
+        self.assertIn('on the host: c (custom-call): custom call without implementation; 128 B moved, ', told)
+        done = self.run_it('run', module, '--platform', 'gpu', '--fallback', 'cpu', '--json')
+        fallback, = json.loads(done.stdout)['fallbacks']
+        self.assertEqual((fallback['instruction'], fallback['bytes_moved']), ('c', 128))
+        self.assertGreater(fallback['time_us'], 0)
+
+    def test_a_reason_is_said_once(self):
+        done = self.run_it('run', self.path('m.hlo', HANDED), '--platform', 'gpu', LD_LIBRARY_PATH=self.folder, CUDA_FAKE='')
+        if done.returncode != 0:  # a machine without a driver
+            self.assertEqual(done.stderr.count('no driver'), 1, done.stderr)
+
+    def profile(self, *arguments, **variables):
+        done = self.run_it('profile', *arguments, '--json', **variables)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        return json.loads(done.stdout.splitlines()[-1]), done.stderr
+
+    def test_kernels_are_timed_one_by_one(self):
+        module = self.path('m.hlo', STRAIGHT)
+        profile, said = self.profile(module, '--platform', 'gpu')
+        self.assertNotIn('CUPTI', said)
+        names = [row['instruction'] for row in profile['instructions']]
+        self.assertTrue({'d', 'r'} <= set(names) or any('fusion' in name for name in names), names)
+        self.assertGreater(profile['attributed'], 0)
+        kept = self.path('p.hloprof')
+        done = self.run_it('run', module, '--platform', 'gpu', '--profile', kept)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertGreater(self.profile(kept)[0]['attributed'], 0)
+        text = self.run_it('profile', kept).stdout
+        self.assertIn('gpu /device:GPU:0', text)
+
+    def test_without_cupti_the_driver_times(self):
+        module = self.path('m.hlo', STRAIGHT)
+        for faults, why, fix in (('version=17', 'whose records cannot be read', 'nvidia-cuda-cupti'),
+                                 ('cuptiActivityEnable=35', 'ERR_NVGPUCTRPERM', 'NVreg_RestrictProfilingToAdminUsers=0'),
+                                 ('cuptiSubscribe=39', 'another profiler is attached', 'end the other profiler')):
+            kept = self.path('p.hloprof')
+            done = self.run_it('run', module, '--platform', 'gpu', '--profile', kept, CUDA_FAKE_CUPTI=faults)
+            self.assertEqual(done.returncode, 0, done.stderr)
+            self.assertIn(why, done.stdout + done.stderr)
+            self.assertIn(fix, done.stdout + done.stderr)
+            profile, said = self.profile(kept)
+            self.assertGreater(profile['attributed'], 0)
+            self.assertIn(why, said + json.dumps(profile))
+
+    def test_dropped_records_are_told(self):
+        kept = self.path('p.hloprof')
+        self.run_it('run', self.path('m.hlo', STRAIGHT), '--platform', 'gpu', '--profile', kept, CUDA_FAKE_CUPTI='record%5=1')
+        done = self.run_it('profile', kept)
+        self.assertIn('CUPTI dropped ', done.stdout + done.stderr)
+
+
+if __name__ == '__main__':
+    unittest.main(argv=sys.argv[:1])

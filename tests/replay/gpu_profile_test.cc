@@ -1,0 +1,356 @@
+// Recorded runs of the platform gpu over the made-up driver and the made-up CUPTI: everything that
+// the device did is an instruction's, and what cannot be recorded is said.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <array>
+#include <cstdlib>
+#include <map>
+#include <numeric>
+#include <set>
+
+#include "core/base/file.h"
+#include "core/base/jobs.h"
+#include "core/replay/cuda/handles.h"
+#include "core/replay/hand_overs.h"
+#include "core/replay/platform.h"
+#include "profiler/cupti/collector.h"
+#include "profiler/cupti/to_xspace.h"
+#include "profiler/profile.h"
+#include "tests/fake_cuda/fake_cuda.h"
+#include "tests/fake_cupti/fake_cupti.h"
+#include "tests/hlo/parsed.h"
+#include "tests/replay/events.h"
+
+// Which the platform does not call.
+extern "C" int cuMemsetD8Async(uint64_t to, unsigned char value, size_t bytes,
+                               hloscope::replay::cuda::StreamHandle stream);
+
+namespace hloscope::replay {
+namespace {
+
+using hlo::Literal;
+using profiler::EventId;
+using profiler::EventStore;
+
+constexpr const char* kStraight = R"(HloModule straight
+ENTRY e {
+  a = f32[8,8] parameter(0)
+  b = f32[8,8] parameter(1)
+  d = f32[8,8] dot(a, b), lhs_contracting_dims={1}, rhs_contracting_dims={0}
+  p = f32[8,8] multiply(d, b)
+  ROOT r = f32[8,8] add(p, a)
+}
+)";
+constexpr const char* kHandOver = R"(HloModule handed
+ENTRY e {
+  a = f32[8,8] parameter(0)
+  b = f32[8,8] parameter(1)
+  c = f32[8,8] add(a, b)
+  s = f32[8,8] custom-call(c), custom_call_target="MoveToDevice"
+  ROOT r = f32[8,8] multiply(s, a)
+}
+)";
+constexpr const char* kLoop = R"(HloModule loop
+body {
+  s = (s32[], f32[8,8]) parameter(0)
+  i = s32[] get-tuple-element(s), index=0
+  x = f32[8,8] get-tuple-element(s), index=1
+  one = s32[] constant(1)
+  j = s32[] add(i, one)
+  y = f32[8,8] add(x, x)
+  ROOT t = (s32[], f32[8,8]) tuple(j, y)
+}
+cond {
+  s = (s32[], f32[8,8]) parameter(0)
+  i = s32[] get-tuple-element(s), index=0
+  n = s32[] constant(5)
+  ROOT c = pred[] compare(i, n), direction=LT
+}
+ENTRY e {
+  a = f32[8,8] parameter(0)
+  b = f32[8,8] parameter(1)
+  zero = s32[] constant(0)
+  z = f32[8,8] add(a, b)
+  s = (s32[], f32[8,8]) tuple(zero, z)
+  w = (s32[], f32[8,8]) while(s), condition=cond, body=body
+  ROOT r = f32[8,8] get-tuple-element(w), index=1
+}
+)";
+constexpr const char* kReplicas = R"(HloModule replicas, replica_count=2
+sum {
+  x = f32[] parameter(0)
+  y = f32[] parameter(1)
+  ROOT z = f32[] add(x, y)
+}
+ENTRY e {
+  a = f32[8,8] parameter(0)
+  b = f32[8,8] parameter(1)
+  m = f32[8,8] multiply(a, b)
+  g = f32[8,8] all-reduce(m), to_apply=sum
+  ROOT r = f32[8,8] multiply(g, b)
+}
+)";
+
+void SetFaults(const char* driver, const char* cupti) {
+  setenv("CUDA_FAKE", driver, 1);
+  setenv("CUDA_FAKE_CUPTI", cupti, 1);
+  fake_cuda_restart();
+  *FakeCupti() = {};
+  FakeCupti();
+}
+
+// What one run told.
+struct Recorded {
+  std::shared_ptr<const profiler::Profile> trace;
+  std::vector<std::string> warnings, on_host;
+};
+
+// So many recorded runs of a module on the platform gpu.
+std::vector<Recorded> Record(const char* text, int runs, int64_t steps = 1 << 16) {
+  const auto module = hlo::Parsed(text);
+  std::vector<float> values(64);
+  std::iota(values.begin(), values.end(), 1.0f);
+  const auto shape = hlo::Shape::Array(hlo::ElementType::kF32, {8, 8});
+  const std::vector<std::vector<Literal>> inputs(
+      static_cast<size_t>(module->header().replica_count),
+      {Literal::Of<float>(shape, values), Literal::Of<float>(shape, values)});
+  RunOptions options;
+  options.record_steps = steps;
+  std::vector<Recorded> all;
+  const auto loaded = (*MakePlatform("gpu"))->Load(module, options);
+  EXPECT_TRUE(loaded.has_value()) << loaded.error().ToString();
+  for (int i = 0; loaded.has_value() && i < runs; ++i) {
+    Events events;
+    const auto ran = (*loaded)->Run(inputs, options, events);
+    EXPECT_TRUE(ran.has_value()) << ran.error().ToString();
+    Recorded& recorded = all.emplace_back();
+    for (const RunWarning* each : events.Of<RunWarning>()) recorded.warnings.push_back(each->text);
+    for (const TraceSlice* each : events.Of<TraceSlice>()) {
+      if (each->lane == kFallbackLane) recorded.on_host.push_back(each->name);
+    }
+    const auto files = events.Of<TraceFile>();
+    EXPECT_EQ(files.size(), 1u);
+    if (files.empty()) continue;
+    EXPECT_GT(files[0]->start_ns, 0);
+    Jobs alone(1);
+    auto read = profiler::ReadProfile(FileView::FromBytes("trace", std::string(files[0]->bytes)),
+                                      Limits(), alone);
+    EXPECT_TRUE(read.has_value()) << read.error().ToString();
+    if (read.has_value()) recorded.trace = *read;
+  }
+  return all;
+}
+
+struct Counts {
+  std::map<std::string, int64_t> by_instruction;  // kernels
+  int64_t on_device = 0, attributed = 0, in_graphs = 0, kernels = 0, copies = 0, host = 0,
+          unattributed_host = 0;
+  int64_t overlapping = 0;  // kernels that begin while one of another stream runs
+  std::set<std::string> streams;
+};
+
+Counts CountsOf(const Recorded& recorded) {
+  Counts counts;
+  const EventStore& store = *recorded.trace->store;
+  struct Span {
+    uint32_t lane;
+    int64_t begin, end;
+  };
+  std::vector<Span> kernels;
+  for (const profiler::Row& row : store.rows()) {
+    const profiler::Lane& lane = store.lanes()[row.lane.index];
+    const bool is_device = store.groups()[lane.group].is_device;
+    for (uint32_t i = row.first_event; i < row.first_event + row.event_count; ++i) {
+      const EventId e(i);
+      const bool has_one = store.operation(e).valid();
+      if (!is_device) {
+        ++counts.host;
+        const bool is_overhead = store.text(lane.name).starts_with("overhead");
+        counts.unattributed_host += has_one || is_overhead ? 0 : 1;
+        continue;
+      }
+      ++counts.on_device;
+      counts.attributed += has_one ? 1 : 0;
+      counts.streams.emplace(store.text(lane.name));
+      bool is_kernel = false;
+      for (const profiler::Argument& argument : store.Arguments(e)) {
+        is_kernel |= argument.name == "kernel_details";
+        counts.copies += argument.name == "memcpy_details" ? 1 : 0;
+        counts.in_graphs += argument.name == "cuda_graph_node_id" ? 1 : 0;
+      }
+      counts.kernels += is_kernel ? 1 : 0;
+      if (is_kernel) {
+        kernels.push_back({row.lane.index, store.start(e), store.start(e) + store.duration(e)});
+      }
+      if (is_kernel && has_one) {
+        ++counts.by_instruction[std::string(
+            store.text(store.operations()[store.operation(e).index].name))];
+      }
+    }
+  }
+  for (const Span& one : kernels) {
+    counts.overlapping += std::ranges::any_of(kernels, [&](const Span& other) {
+      return other.lane != one.lane && other.begin <= one.begin && one.begin < other.end;
+    });
+  }
+  return counts;
+}
+
+TEST(GpuProfile, EveryRecordIsAnInstructions) {
+  SetFaults("", "");
+  for (const char* text : {kStraight, kHandOver, kLoop, kReplicas}) {
+    const uint64_t before = fake_cuda_launches();
+    int64_t kernels = 0;
+    for (const Recorded& recorded : Record(text, 3)) {
+      ASSERT_NE(recorded.trace, nullptr) << text;
+      const Counts counts = CountsOf(recorded);
+      EXPECT_GT(counts.kernels, 0) << text;
+      EXPECT_EQ(counts.on_device, counts.kernels + counts.copies) << text;
+      EXPECT_EQ(counts.attributed, counts.on_device) << text;
+      EXPECT_GT(counts.host, 0) << text;
+      EXPECT_EQ(counts.unattributed_host, 0) << text;
+      EXPECT_TRUE(recorded.trace->warnings.empty()) << recorded.trace->warnings[0];
+      EXPECT_TRUE(recorded.warnings.empty()) << recorded.warnings[0];
+      kernels += counts.kernels;
+    }
+    EXPECT_EQ(static_cast<uint64_t>(kernels), fake_cuda_launches() - before) << text;
+  }
+}
+
+TEST(GpuProfile, KernelsInGraphsAreTheirInstructions) {
+  SetFaults("", "");
+  const auto runs = Record(kStraight, 3);
+  ASSERT_EQ(runs.size(), 3u);
+  const Counts first = CountsOf(runs[0]);
+  EXPECT_EQ(first.in_graphs, 0);
+  for (size_t i = 1; i < 3; ++i) {
+    const Counts again = CountsOf(runs[i]);
+    EXPECT_EQ(again.in_graphs, again.kernels);
+    EXPECT_EQ(again.by_instruction, first.by_instruction);
+  }
+  EXPECT_TRUE(first.by_instruction.contains("d"));
+}
+
+// Launches, a copy and a memset of two instructions on two streams, while kernels last longer than
+// the host is busy with them.
+TEST(GpuProfile, StreamsOverlapAndKeepTheirInstructions) {
+  SetFaults("kernel_us=1000000", "");
+  const auto device = cuda::Device::Open();
+  ASSERT_TRUE(device.has_value()) << device.error().ToString();
+  const cuda::Driver& driver = (*device)->driver();
+  const auto module = cuda::LoadPtx(
+      *device, ".version 7.0\n.target sm_80\n.address_size 64\n.visible .entry k()\n{\nret;\n}\n");
+  ASSERT_TRUE(module.has_value()) << module.error().ToString();
+  cuda::FunctionHandle function = nullptr;
+  ASSERT_EQ(driver->ModuleGetFunction(&function, module->get(), "k"), 0);
+  const auto memory = cuda::AllocateOnDevice(*device, 64);
+  ASSERT_TRUE(memory.has_value());
+  using profiler::cupti::Origin;
+  const auto library = profiler::cupti::Library::Open({});
+  ASSERT_TRUE(library.has_value()) << library.error().ToString();
+  const auto collector = profiler::cupti::Collector::Start(*library);
+  ASSERT_TRUE(collector.has_value()) << collector.error().ToString();
+  std::vector<cuda::Stream> streams;
+  for (uint64_t i = 1; i <= 2; ++i) {
+    streams.push_back(*cuda::MakeStream(*device));
+    cuda::StreamHandle const stream = streams.back().get();
+    (*collector)->Push(i);
+    EXPECT_EQ(driver->LaunchKernel(function, 3, 1, 1, 32, 1, 1, 0, stream, nullptr, nullptr), 0);
+    EXPECT_EQ(cuMemsetD8Async(memory->get(), 1, 64, stream), 0);
+    EXPECT_EQ(driver->CopyOnDevice(memory->get() + 32, memory->get(), 32, stream), 0);
+    (*collector)->Pop();
+  }
+  const auto collected = (*collector)->Stop();
+  ASSERT_TRUE(collected.has_value());
+  EXPECT_EQ(collected->log.activities.size(), 6u + 1);  // and the flushing
+  profiler::cupti::TraceCounts traced;
+  Recorded recorded;
+  Jobs alone(1);
+  recorded.trace = *profiler::ReadProfile(
+      FileView::FromBytes(
+          "trace", profiler::cupti::WriteXSpace(collected->log,
+                                                {[](uint64_t number) -> std::optional<Origin> {
+                                                  return Origin{"m", number == 1 ? "one" : "two"};
+                                                }},
+                                                collected->origin_ns, &traced)),
+      Limits(), alone);
+  EXPECT_EQ(traced.attributed, 6);
+  const Counts counts = CountsOf(recorded);
+  EXPECT_EQ(counts.streams.size(), 2u);
+  EXPECT_GT(counts.overlapping, 0);
+  EXPECT_EQ(counts.by_instruction, (std::map<std::string, int64_t>{{"one", 1}, {"two", 1}}));
+}
+
+TEST(GpuProfile, WhatIsHandedOverHasALaneOfTheHost) {
+  SetFaults("", "");
+  const auto runs = Record(kHandOver, 2);
+  for (const Recorded& recorded : runs) {
+    EXPECT_EQ(recorded.on_host, std::vector<std::string>{"s"});
+    EXPECT_TRUE(recorded.warnings.empty());
+  }
+}
+
+TEST(GpuProfile, RecordsThatAreMissingAreCounted) {
+  SetFaults("", "record%5=1");
+  auto runs = Record(kStraight, 1);
+  ASSERT_EQ(runs[0].trace->warnings.size(), 1u);
+  EXPECT_TRUE(runs[0].trace->warnings[0].starts_with("CUPTI dropped "))
+      << runs[0].trace->warnings[0];
+  EXPECT_NE(runs[0].trace->warnings[0], "CUPTI dropped 0 records: its buffers were full");
+  SetFaults("", "late=1");
+  runs = Record(kStraight, 1);
+  ASSERT_EQ(runs[0].trace->warnings.size(), 1u);
+  EXPECT_EQ(runs[0].trace->warnings[0],
+            "2 of 2 kernels have no record: CUPTI did not hand them over in time");
+  SetFaults("", "");
+  runs = Record(kStraight, 1, 2);
+  ASSERT_EQ(runs[0].trace->warnings.size(), 1u);
+  EXPECT_NE(runs[0].trace->warnings[0].find("records were left out"), std::string::npos);
+}
+
+TEST(GpuProfile, WithoutCuptiEventsOfTheDriverTime) {
+  const struct {
+    const char *faults, *why, *fix;
+  } rows[] = {
+      {"version=17", "whose records cannot be read", "nvidia-cuda-cupti"},
+      {"cuptiSubscribe=12", "another profiler is attached", "end the other profiler"},
+      {"cuptiSubscribe=15", "could not be initialised", "doctor"},
+      {"cuptiActivityEnable=35", "ERR_NVGPUCTRPERM", "NVreg_RestrictProfilingToAdminUsers=0"},
+      {"cuptiActivityEnable=43", "MIG", "a whole GPU"},
+  };
+  for (const auto& row : rows) {
+    SetFaults("", row.faults);
+    const auto runs = Record(kStraight, 2);
+    ASSERT_EQ(runs.size(), 2u);
+    ASSERT_EQ(runs[0].warnings.size(), 1u) << row.faults;
+    EXPECT_NE(runs[0].warnings[0].find(row.why), std::string::npos) << runs[0].warnings[0];
+    EXPECT_NE(runs[0].warnings[0].find(row.fix), std::string::npos) << runs[0].warnings[0];
+    EXPECT_TRUE(runs[1].warnings.empty());  // once
+    for (const Recorded& recorded : runs) {
+      EXPECT_EQ(recorded.trace->warnings, runs[0].warnings) << row.faults;
+      const Counts counts = CountsOf(recorded);
+      EXPECT_EQ(counts.kernels, 2) << row.faults;
+      EXPECT_GT(counts.copies, 0) << row.faults;
+      EXPECT_EQ(counts.attributed, counts.on_device) << row.faults;
+      EXPECT_EQ(counts.in_graphs, 0) << row.faults;
+    }
+  }
+  FakeCudaLeft left{};
+  fake_cuda_left(&left);
+  EXPECT_EQ(left.events + left.streams + left.graph_execs, 0);
+}
+
+TEST(GpuProfile, WithoutNodesKernelsInGraphsAreNobodys) {
+  SetFaults("", "cuptiEnableCallback=1");
+  const auto runs = Record(kStraight, 2);
+  const Counts counts = CountsOf(runs[1]);
+  EXPECT_EQ(counts.in_graphs, counts.kernels);
+  EXPECT_TRUE(counts.by_instruction.empty());
+  ASSERT_EQ(runs[1].trace->warnings.size(), 1u);
+  EXPECT_NE(runs[1].trace->warnings[0].find("does not tell the nodes of graphs"),
+            std::string::npos);
+}
+
+}  // namespace
+}  // namespace hloscope::replay
