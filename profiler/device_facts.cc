@@ -81,6 +81,8 @@ DeviceFacts FactsFromTarget(std::string_view config) {
   facts.threads_per_core = NumberAfter(config, "threads_per_core_limit");
   facts.shared_bytes_per_core = NumberAfter(config, "shared_memory_per_core");
   facts.registers_per_core = NumberAfter(config, "registers_per_core_limit");
+  facts.blocks_per_core = NumberAfter(config, "max_blocks_per_multiprocessor");
+  facts.reserved_shared_bytes = NumberAfter(config, "reserved_shared_memory_per_block");
   return facts;
 }
 
@@ -104,14 +106,15 @@ DeviceFacts FactsFromTrace(const EventStore& store) {
 double Occupancy(const DeviceFacts& device, double threads_per_block, double registers_per_thread,
                  double shared_bytes_per_block) {
   if (device.threads_per_core <= 0 || threads_per_block <= 0) return -1;
-  double blocks = std::floor(device.threads_per_core / threads_per_block);
-  if (shared_bytes_per_block > 0 && device.shared_bytes_per_core > 0) {
-    blocks = std::min(blocks, std::floor(device.shared_bytes_per_core / shared_bytes_per_block));
-  }
-  const double registers = registers_per_thread * threads_per_block;
-  if (registers > 0 && device.registers_per_core > 0) {
-    blocks = std::min(blocks, std::floor(device.registers_per_core / registers));
-  }
+  constexpr double kWarp = 32, kUnit = 256;
+  const double warps = std::ceil(threads_per_block / kWarp);
+  double blocks = std::floor(device.threads_per_core / (warps * kWarp));
+  const auto limit = [&](double has, double of_each) {
+    if (has > 0 && of_each > 0) blocks = std::min(blocks, std::floor(has / of_each));
+  };
+  limit(device.blocks_per_core, 1);
+  limit(device.shared_bytes_per_core, shared_bytes_per_block + device.reserved_shared_bytes);
+  limit(device.registers_per_core, std::ceil(registers_per_thread * kWarp / kUnit) * kUnit * warps);
   return std::clamp(blocks * threads_per_block / device.threads_per_core, 0.0, 1.0);
 }
 

@@ -35,6 +35,18 @@ DeviceFacts Device(double bytes_per_second, double flops_per_second) {
   return device;
 }
 
+TEST(WhatIf, OccupancyCountsWhatAMultiprocessorHas) {
+  DeviceFacts device = Device(1e12, 1e12);
+  device.shared_bytes_per_core = 102400;
+  EXPECT_EQ(Occupancy(device, 32, 0, 0), 1);
+  device.blocks_per_core = 32;
+  EXPECT_EQ(Occupancy(device, 32, 0, 0), 0.5) << "32 blocks of a warp";
+  EXPECT_EQ(Occupancy(device, 128, 33, 0), 0.75) << "as 40 registers: 12 blocks";
+  device.reserved_shared_bytes = 1024;
+  EXPECT_EQ(Occupancy(device, 256, 0, 50176), 0.25) << "two blocks with what each has reserved";
+  EXPECT_LT(Occupancy(DeviceFacts(), 32, 0, 0), 0);
+}
+
 // Place 1 moves much, place 2 computes much.
 class Arguments : public ArgumentSource {
  public:
