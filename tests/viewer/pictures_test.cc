@@ -5,9 +5,14 @@
 #include <algorithm>
 #include <unordered_set>
 
+#include "core/base/file.h"
+#include "core/debug/run/run_recorder.h"
 #include "core/dump/dump_model.h"
 #include "core/graph/overview.h"
+#include "core/replay/hand_overs.h"
+#include "tests/viewer/drawn.h"
 #include "tests/viewer/reading_fixture.h"
+#include "viewer/facts/host_runs.h"
 #include "viewer/model/bookmark.h"
 #include "viewer/views/graph_data.h"
 
@@ -49,6 +54,76 @@ TEST_F(PicturesTest, TheGraphDoesNotWaitForItsSentence) {
   Settle();
   ExpectSeen("graph", "operations → ");
   EXPECT_FALSE(SelectedName().empty());
+}
+
+// A loop whose body hands an instruction over to the host, and a profile that says so.
+constexpr std::string_view kHandedOver = R"(HloModule handed
+body {
+  s = (s32[], f32[8]) parameter(0)
+  i = s32[] get-tuple-element(s), index=0
+  x = f32[8] get-tuple-element(s), index=1
+  one = s32[] constant(1)
+  n = s32[] add(i, one)
+  c = f32[8] custom-call(x), custom_call_target="MoveToDevice"
+  ROOT t = (s32[], f32[8]) tuple(n, c)
+}
+cond {
+  s = (s32[], f32[8]) parameter(0)
+  i = s32[] get-tuple-element(s), index=0
+  three = s32[] constant(3)
+  ROOT l = pred[] compare(i, three), direction=LT
+}
+ENTRY e {
+  z = s32[] constant(0)
+  a = f32[8] parameter(0)
+  in = (s32[], f32[8]) tuple(z, a)
+  w = (s32[], f32[8]) while(in), condition=cond, body=body
+  v = f32[8] get-tuple-element(w), index=1
+  ROOT r = f32[8] multiply(v, v)
+}
+)";
+
+TEST_F(PicturesTest, WhatRanOnTheHostInARecordedRunIsMarked) {
+  const std::string path = Scratch("file.hlo"), profile = Scratch("handed.hloprof");
+  ASSERT_TRUE(WriteFileAtomically(path, kHandedOver).has_value());
+  auto dump = dump::DumpModel::Open(path, Limits{});
+  ASSERT_TRUE(dump) << dump.error().ToString();
+  auto module = (*dump)->Module(0, 0);
+  ASSERT_TRUE(module) << module.error().ToString();
+  debug::RunRecorder recorder;
+  const uint32_t program = recorder.AddProgram(*module, "gpu", false);
+  recorder.BeginRun(program);
+  replay::RunEvent slice = replay::TraceSlice{"c", std::string(replay::kFallbackLane), 1000, 500};
+  EXPECT_TRUE(recorder.Take(program, slice));
+  replay::RunEvent told = replay::RunFallback{"c", "custom-call", "a reason", "why", 192, 2.5};
+  recorder.Take(program, told);
+  Jobs jobs(1);
+  const auto made = recorder.Finish(jobs);
+  ASSERT_TRUE(made.has_value()) << made.error().ToString();
+  ASSERT_TRUE(profiler::WriteProfile({**made, nullptr, profile}).has_value());
+
+  Start({path});
+  Press("Ctrl+2");
+  Settle();
+  EXPECT_EQ(Lit("graph").find("ran on the host"), std::string::npos) << Lit("graph");
+  Stop();
+  Start({path, profile});
+  Press("Ctrl+2");
+  Settle();
+  EXPECT_NE(Lit("graph").find("ran on the host: 1\n"), std::string::npos) << Lit("graph");
+  ExpectSeen("graph", "1 ran on the host in a recorded run");  // the sentence
+  // On the box of the loop that has it.
+  const auto is_drawn = [](std::string_view text) {
+    const std::vector<DrawnText> all = DrawnTexts();
+    return std::ranges::find(all, text, &DrawnText::text) != all.end();
+  };
+  EXPECT_TRUE(is_drawn(kPartRanOnHost));
+  app().SelectWhenOpen("file:c");
+  app().Open({path, profile});
+  Settle();
+  ExpectSeen("selection", "ran on the host in the run of handed on gpu");
+  EXPECT_NE(Lit("selection").find("a reason, 192 bytes moved, 2.5 us: why"), std::string::npos)
+      << Lit("selection");
 }
 
 TEST_F(PicturesTest, AGraphComesWithItsKernels) {

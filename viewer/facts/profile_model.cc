@@ -113,9 +113,11 @@ void AddRecordedModules(const dump::DumpModel& dump, const Profile& profile,
                         std::vector<AttributedModule>& modules, ProfileModel& model,
                         const std::stop_token& stop) {
   if (profile.format != profiler::ProfileFormat::kHloprof) return;
+  // A module that was opened alone is called as its file.
+  const bool is_alone = dump.modules().size() == 1;
   std::erase_if(carried, [&](AttributedModule& traced) {
     for (size_t m = 0; m < dump.modules().size(); ++m) {
-      if (dump.modules()[m].name != traced.name) continue;
+      if (!is_alone && dump.modules()[m].name != traced.name) continue;
       const auto known = static_cast<int32_t>(m);
       const int32_t stage = StageOf(dump, known, *traced.module, traced.module, stop);
       if (stage < 0) continue;

@@ -10,6 +10,7 @@
 #include "core/dump/own_compilation.h"
 #include "viewer/facts/answers.h"
 #include "viewer/facts/comparison.h"
+#include "viewer/facts/host_runs.h"
 #include "viewer/facts/kernel_sheet.h"
 #include "viewer/facts/profile_model.h"
 #include "viewer/model/document.h"
@@ -56,6 +57,7 @@ class Teller {
         found_.final_instructions.empty() ? InstructionId() : found_.final_instructions.front();
     const bool is_whole = context_.navigation.counterparts_complete();
     if (final_.valid()) TellPlace();
+    TellHostRun();
     if (is_whole) TellKernels();
     if (is_whole) TellFusion();
     if (final_.valid()) TellTime();
@@ -98,6 +100,20 @@ class Teller {
       AddLine({.text = fmt::format("runs as {}", debug::Describe(placed.place))});
     }
     TellTransfer(**placement);
+  }
+
+  // What a recorded run says, of the stage that ran.
+  void TellHostRun() {
+    const Pending<ProfileModel>* profile = ProfileOf(context_);
+    if (profile == nullptr || !profile->ready()) return;
+    const int32_t stage = (*profile)->StageFor(found_.module);
+    if (stage < 0) return;
+    const InstructionId id = found_.In(stage);
+    const auto runs = HostRunsOf(context_, found_.module, stage);
+    if (runs == nullptr || !id.valid()) return;
+    const auto ran = runs->sentences.find(id.index);
+    if (ran != runs->sentences.end())
+      AddLine({.tone = Tone::kHost, .text = ran->second, .view = "timeline"});
   }
 
   void TellTransfer(const debug::Placement& placement) {

@@ -127,11 +127,13 @@ void GraphPainter::PaintNames(const std::vector<uint32_t>& boxes) {
 void GraphPainter::PaintTransfer(uint32_t index) {
   const graph::Box& box = scene_.picture->boxes[index];
   const debug::Transfer* transfer = dress_[index].transfer;
-  if (transfer == nullptr) return;
-  const bool to_host = transfer->direction == debug::TransferDirection::kToHost;
-  const std::string text =
-      fmt::format("{} {}", to_host ? "→ host" : "→ device",
-                  transfer->bytes < 0 ? "size unknown" : graph::BytesText(transfer->bytes));
+  std::string text(dress_[index].note);
+  if (transfer != nullptr) {
+    const bool to_host = transfer->direction == debug::TransferDirection::kToHost;
+    text += fmt::format("{}{} {}", text.empty() ? "" : ", ", to_host ? "→ host" : "→ device",
+                        transfer->bytes < 0 ? "size unknown" : graph::BytesText(transfer->bytes));
+  }
+  if (text.empty()) return;
   const float font = std::round(std::max(10 * frame_.scale, 11 * zoom_));
   // Above the box, where its right end is: labels of jumps begin at the left.
   const ImVec2 corner = ToScreen(box.x + box.width, box.y);

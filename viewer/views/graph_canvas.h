@@ -37,7 +37,8 @@ struct BoxDress {
   // Of what a pass changed: its outline in `color`, and a sign on it. Empty: by its place.
   std::optional<graph::Outline> change = std::nullopt;
   std::string_view sign = {};
-  bool is_quiet = false;  // its text is secondary
+  std::string_view note = {};  // said above the box at every zoom, in the colour of the host
+  bool is_quiet = false;       // its text is secondary
 };
 
 // How a wire looks that a pass made or took away.

@@ -66,7 +66,7 @@ graph::SvgPane GraphLens::ToPane(bool lanes) const {
     if (shown) dress.ring = ToRgb(box.tint);
     if (id == scene.selected || scene.lit->contains(id.index))
       dress.ring = theme->Rgb(Color::kAccent);
-    if (id == scene.holder) dress.mark = scene.held;
+    dress.mark = id == scene.holder ? scene.held : std::string(box.note);
     return dress;
   };
   return pane;

@@ -88,6 +88,7 @@ bool GraphLens::Ready(Frame& frame, int32_t module, int32_t stage, const GraphPa
   key_ = key;
   generation_ = generation;
   colors_.reset();
+  host_runs_.reset();
   painted_.clear();
   focus_ = NodeId();
   followed_ = UINT64_MAX;
@@ -110,7 +111,10 @@ void GraphLens::Paint(Frame& frame, ColorMode mode, const KernelPaint& kernels) 
   const std::string wanted =
       fmt::format("{}:{}:{}:{}:{}:{}:{}", graph_, static_cast<int>(mode), frame.theme.dark(),
                   origins != nullptr, data_->graph.tree().size(), errors.verdict, errors.findings);
-  if (wanted == painted_ && kernels == kernels_) return;
+  std::shared_ptr<const HostRuns> host_runs = HostRunsOf(frame.context, module(), stage());
+  if (wanted == painted_ && kernels == kernels_ && host_runs == host_runs_) return;
+  host_runs_ = std::move(host_runs);
+  paints_places_ = mode == ColorMode::kPlace;
   painted_ = wanted;
   theme_ = &frame.theme;
   kernels_ = kernels;
@@ -131,6 +135,12 @@ void GraphLens::Paint(Frame& frame, ColorMode mode, const KernelPaint& kernels) 
     if (data_->placement.counts[k] == 0 || place == debug::Place::kUndecided) continue;
     const graph::PlaceLook& look = graph::LookOf(place);
     legend_.push_back({PlaceColor(frame.theme, place), std::string(look.text), look.outline});
+  }
+  if (host_runs_ != nullptr) {
+    constexpr debug::Place kHost = debug::Place::kHost;
+    legend_.push_back({PlaceColor(frame.theme, kHost),
+                       fmt::format("{} in a recorded run", kRanOnHost),
+                       graph::LookOf(kHost).outline});
   }
 }
 
@@ -159,9 +169,13 @@ void GraphLens::Follow(Frame& frame) {
 }
 
 std::string GraphLens::Explain(NodeId id) const {
-  const std::string text = graph::Explain(data_->graph.tree(), id, &data_->placement);
+  std::string text = graph::Explain(data_->graph.tree(), id, &data_->placement);
   const graph::Node& node = data_->graph.tree()[id];
   if (node.kind != NodeKind::kInstruction || context_ == nullptr) return text;
+  if (host_runs_ != nullptr) {
+    const auto ran = host_runs_->sentences.find(node.instruction.index);
+    if (ran != host_runs_->sentences.end()) text += "\n" + ran->second;
+  }
   return text + "\n\n" +
          HoverValues(*context_, module(), stage(), *data_->module, node.instruction);
 }
@@ -175,33 +189,49 @@ void GraphLens::NoteHovered(const CanvasEvents& events) const {
                              ImGui::GetFrameCount()};
 }
 
+// How a box looks by what the dump says.
+BoxDress GraphLens::DressOf(NodeId id) const {
+  BoxDress dress;
+  dress.color = colors_->Of(id);
+  dress.verdict = colors_->VerdictAt(id);
+  const graph::Node& node = data_->graph.tree()[id];
+  if (node.kind == NodeKind::kInstruction) {
+    dress.place = data_->placement.instructions[node.instruction.index].place;
+    const auto moved = data_->transfers.find(node.instruction.index);
+    if (moved != data_->transfers.end()) dress.transfer = moved->second;
+  } else if (const debug::Place place = graph::PlaceOf(data_->places.Of(id));
+             place == debug::Place::kHost) {
+    // A group with work on the host is as loud as that.
+    dress.place = place;
+  }
+  dress.weight = WeightOf(id);
+  dress.kernel = KernelOf(id);
+  if (dress.kernel == graph::kNoKernel) return dress;
+  const graph::KernelMap::Kernel& kernel = kernels_.kernels->map.kernels[dress.kernel];
+  dress.tint = dress.hull = tints_[kernel.color];
+  // What was written wears where it came to run.
+  if (dress.place == debug::Place::kUndecided) dress.place = kernel.place;
+  return dress;
+}
+
 CanvasScene GraphLens::SceneOf(const graph::Picture& picture) const {
   CanvasScene scene;
   scene.tree = &data_->graph.tree();
   scene.picture = &picture;
   scene.graph = graph_;
   scene.version = data_->graph.version() * 1'000'003 + dress_version_;
-  scene.dress = [this](NodeId id) {
-    BoxDress dress;
-    dress.color = colors_->Of(id);
-    dress.verdict = colors_->VerdictAt(id);
+  // Found when the first box is dressed: scenes are made for every frame.
+  const auto on_host = std::make_shared<std::optional<std::unordered_set<uint32_t>>>();
+  scene.dress = [this, on_host, &picture](NodeId id) {
+    if (!on_host->has_value()) *on_host = NodesOnHost(picture);
+    BoxDress dress = DressOf(id);
+    if (!(*on_host)->contains(id.index)) return dress;
+    dress.place = debug::Place::kHost;
     const graph::Node& node = data_->graph.tree()[id];
-    if (node.kind == NodeKind::kInstruction) {
-      dress.place = data_->placement.instructions[node.instruction.index].place;
-      const auto moved = data_->transfers.find(node.instruction.index);
-      if (moved != data_->transfers.end()) dress.transfer = moved->second;
-    } else if (const debug::Place place = graph::PlaceOf(data_->places.Of(id));
-               place == debug::Place::kHost) {
-      // A group with work on the host is as loud as that.
-      dress.place = place;
-    }
-    dress.weight = WeightOf(id);
-    dress.kernel = KernelOf(id);
-    if (dress.kernel == graph::kNoKernel) return dress;
-    const graph::KernelMap::Kernel& kernel = kernels_.kernels->map.kernels[dress.kernel];
-    dress.tint = dress.hull = tints_[kernel.color];
-    // What was written wears where it came to run.
-    if (dress.place == debug::Place::kUndecided) dress.place = kernel.place;
+    const bool is_itself = node.kind == NodeKind::kInstruction &&
+                           host_runs_->sentences.contains(node.instruction.index);
+    dress.note = is_itself ? kRanOnHost : kPartRanOnHost;
+    if (paints_places_) dress.color = PlaceColor(*theme_, dress.place);
     return dress;
   };
   scene.explain = [this](NodeId id) { return Explain(id); };
@@ -608,6 +638,21 @@ std::vector<graph::NodeId> GraphLens::NodesOf(uint32_t kernel,
     // In the lanes a body stands in its caller.
     while (node.valid() && picture.Find(node) == nullptr) node = data_->graph.tree()[node].parent;
     if (node.valid() && seen.insert(node.index).second) nodes.push_back(node);
+  }
+  return nodes;
+}
+
+std::unordered_set<uint32_t> GraphLens::NodesOnHost(const graph::Picture& picture) const {
+  std::unordered_set<uint32_t> shown, nodes;
+  if (host_runs_ == nullptr) return nodes;
+  std::vector<hlo::InstructionId> ids;
+  for (const auto& [id, sentence] : host_runs_->sentences) ids.emplace_back(id);
+  data_->AddNodesOf(ids, shown);
+  for (const uint32_t index : shown) {
+    NodeId node(index);
+    // In the lanes a body stands in its caller.
+    while (node.valid() && picture.Find(node) == nullptr) node = data_->graph.tree()[node].parent;
+    if (node.valid()) nodes.insert(node.index);
   }
   return nodes;
 }

@@ -11,6 +11,7 @@
 #include "core/graph/lanes.h"
 #include "core/graph/stepping.h"
 #include "core/graph/svg_sheet.h"
+#include "viewer/facts/host_runs.h"
 #include "viewer/views/graph_canvas.h"
 #include "viewer/views/graph_colors.h"
 #include "viewer/views/graph_data.h"
@@ -76,6 +77,8 @@ class GraphLens {
   // Marks what a search found in the stage, as soon as the background has; empty: nothing.
   void Find(Frame& frame, const std::string& text);
   size_t found() const { return found_.size(); }
+  // What a recorded run of this stage executed on the host; null: nothing known. After Paint.
+  const HostRuns* host_runs() const { return host_runs_.get(); }
   int32_t module() const { return key_.module; }
   int32_t stage() const { return key_.stage; }
   uint64_t generation() const { return generation_; }  // of the document that the graph is of
@@ -87,6 +90,7 @@ class GraphLens {
   void DrawCard(Frame& frame, float width, float height);
   void KeepProportion(float width, float height);
   void DrawLaneTitles(Frame& frame, float width) const;
+  BoxDress DressOf(graph::NodeId id) const;
   CanvasScene SceneOf(const graph::Picture& picture) const;
   std::string Explain(graph::NodeId id) const;
   void NoteHovered(const CanvasEvents& events) const;
@@ -97,6 +101,8 @@ class GraphLens {
   // --- graph_held.cc
   // The nodes that stand for a kernel in a picture.
   std::vector<graph::NodeId> NodesOf(uint32_t kernel, const graph::Picture& picture) const;
+  // The boxes of a picture that stand for what ran on the host in a recorded run.
+  std::unordered_set<uint32_t> NodesOnHost(const graph::Picture& picture) const;
   // Says in which box the lit kernel is, where none bears its name.
   void MarkHolder(const graph::Picture& picture, CanvasScene& scene) const;
 
@@ -119,6 +125,8 @@ class GraphLens {
   std::pair<float, float> fitted_size_;
   std::vector<uint32_t> tints_;  // by colour of a kernel
   KernelPaint kernels_;
+  std::shared_ptr<const HostRuns> host_runs_;
+  bool paints_places_ = false;  // the colours tell where things run
   mutable std::unordered_map<uint32_t, uint32_t> kernel_of_group_;  // what FindKernelOf found
   uint32_t lit_kernel_ = graph::kNoKernel;
   std::string sought_;

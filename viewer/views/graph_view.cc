@@ -134,6 +134,8 @@ class GraphView : public View {
     const graph::Picture& picture = fusions_.data()->graph.picture();
     const auto frames = std::ranges::count(picture.boxes, true, &Box::open);
     if (!sought_.empty()) out += fmt::format("found {}\n", fusions_.found());
+    if (const HostRuns* runs = fusions_.host_runs())
+      out += fmt::format("{}: {}\n", kRanOnHost, runs->sentences.size());
     return out + fmt::format("{} boxes, {} open, colour {}{}\nzoom {:.3f}\n", picture.boxes.size(),
                              frames, ColorModeRows()[static_cast<size_t>(look_.mode)].id,
                              part_.kind == GraphPart::Kind::kAround  ? ", around"
@@ -364,6 +366,9 @@ class GraphView : public View {
       words.loud = words.headline.substr(host);
       words.headline.resize(host);
     }
+    if (const HostRuns* runs = fusions_.host_runs())
+      words.loud += fmt::format(", {} {} in a recorded run", CountText(std::ssize(runs->sentences)),
+                                kRanOnHost);
     if (shown_kernel_ != graph::kNoKernel)
       words.shown = "Shown: " + ShownText(*kernels_, sources_.get(), shown_kernel_);
     return words;
