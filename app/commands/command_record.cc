@@ -24,7 +24,7 @@
 namespace hloscope::app {
 namespace {
 
-constexpr const char* kLog = "stderr.log";
+constexpr const char* kLog = "stderr";
 constexpr int kSignalStatus = 128;
 
 class RecordCommand : public Command {
@@ -70,10 +70,12 @@ class RecordCommand : public Command {
     if (!plan) return Fail(plan.error(), context);
     for (const std::string& text : plan->warnings) Warn(text);
     PrintError(fmt::format("records {} into {}", Frameworks(*program), plan->dump));
+    log_ = FreeLog(plan->dump);
+    const size_t profiles = FilesIn(plan->dump + "/profile");
     auto run = debug::RunRecorded({.program = program->program,
                                    .command = command_,
                                    .environment = plan->environment,
-                                   .log = plan->dump + "/" + kLog,
+                                   .log = log_,
                                    .output_to_error = context.json,
                                    .hide_compile_log = !plan->logs_asked});
     if (!run) return Fail(run.error(), context);
@@ -84,12 +86,11 @@ class RecordCommand : public Command {
     }
     std::error_code ignored;
     if (!plan->hook.empty()) std::filesystem::remove_all(plan->hook, ignored);
-    if (options_.profile && !plan->hook.empty() &&
-        !std::filesystem::exists(plan->dump + "/profile"))
+    if (options_.profile && !plan->hook.empty() && FilesIn(plan->dump + "/profile") == profiles)
       Warn(
-          "no profile was written: the program ended otherwise than by its last line, or did "
-          "nothing that is profiled");
-    WarnOfCached(plan->dump, context.limits);
+          "no profile was written: the program was ended by os._exit or a signal, or did nothing "
+          "that is profiled");
+    WarnOfCached(context.limits);
     return Tell(*program, *plan, *run, context);
   }
 
@@ -97,6 +98,20 @@ class RecordCommand : public Command {
   void Warn(std::string text) {
     PrintError("warning: " + text);
     warnings_.push_back(std::move(text));
+  }
+
+  // A folder may hold the log of another run, or a file of the user's.
+  static std::string FreeLog(const std::string& dump) {
+    std::string path = fmt::format("{}/{}.log", dump, kLog);
+    std::error_code error;
+    for (int k = 2; std::filesystem::exists(path, error); ++k)
+      path = fmt::format("{}/{}-{}.log", dump, kLog, k);
+    return path;
+  }
+  static size_t FilesIn(const std::string& folder) {
+    std::error_code error;
+    const std::filesystem::recursive_directory_iterator files(folder, error);
+    return error ? 0 : static_cast<size_t>(std::ranges::distance(files));
   }
 
   static std::string Frameworks(const debug::RecordedProgram& program) {
@@ -107,12 +122,13 @@ class RecordCommand : public Command {
   }
 
   // What the log says of compilations that were none.
-  void WarnOfCached(const std::string& dump, const Limits& limits) {
-    const auto log = FileView::Open(dump + "/" + kLog, limits);
+  void WarnOfCached(const Limits& limits) {
+    const auto log = FileView::Open(log_, limits);
     if (!log) return Warn(log.error().ToString());
     size_t all = 0;
     for (const debug::LoggedCompilation& one :
-         debug::ReadCompileLog(log->bytes(), kLog).compilations) {
+         debug::ReadCompileLog(log->bytes(), std::filesystem::path(log_).filename().string())
+             .compilations) {
       all += one.is_compilation ? 1 : 0;
       cached_ += one.from_cache ? 1 : 0;
     }
@@ -229,8 +245,14 @@ class RecordCommand : public Command {
     json.Field("seconds", run.seconds).Key("command").BeginArray();
     bool secret = false;  // what stands behind --api-key
     for (const std::string& word : command_) {
-      json.Value(secret ? "<secret>" : redactor.Text(word));
-      secret = word.starts_with('-') && !word.contains('=') && debug::NamesSecret(word);
+      const size_t name = word.starts_with('-') ? std::min(word.find('='), word.size()) : 0;
+      const bool names_secret = debug::NamesSecretOption(std::string_view(word).substr(0, name));
+      if (names_secret && name < word.size()) {
+        json.Value(word.substr(0, name) + "=<secret>");
+      } else {
+        json.Value(secret ? "<secret>" : redactor.Text(word));
+      }
+      secret = names_secret && name == word.size();
     }
     json.EndArray().Key("packages").BeginObject();
     for (const auto& [name, version] : program.packages) json.Field(name, version);
@@ -248,6 +270,7 @@ class RecordCommand : public Command {
   }
 
   std::vector<std::string> command_, warnings_;
+  std::string log_;  // the path
   debug::RecordingOptions options_;
   std::string framework_;
   size_t cached_ = 0;  // compilations that were read from a cache

@@ -78,19 +78,23 @@ class FileActions {
   int code_ = 0;
 };
 
-// No blocked signals, default actions, a process group of its own.
+// No blocked signals, default actions, a process group of its own; or ours, and what it ignores.
 class Attributes {
  public:
-  Attributes() {
+  explicit Attributes(bool is_of_our_group) {
     posix_spawnattr_init(&attributes_);
-    sigset_t none, all;
+    sigset_t none, reset;
     sigemptyset(&none);
-    sigfillset(&all);
+    sigfillset(&reset);
+    for (const int signal : {SIGHUP, SIGINT, SIGQUIT, SIGTERM}) {
+      if (is_of_our_group && IsIgnored(signal)) sigdelset(&reset, signal);
+    }
     posix_spawnattr_setsigmask(&attributes_, &none);
-    posix_spawnattr_setsigdefault(&attributes_, &all);
+    posix_spawnattr_setsigdefault(&attributes_, &reset);
     posix_spawnattr_setpgroup(&attributes_, 0);
+    const int group = is_of_our_group ? 0 : POSIX_SPAWN_SETPGROUP;
     posix_spawnattr_setflags(
-        &attributes_, POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF | POSIX_SPAWN_SETPGROUP);
+        &attributes_, static_cast<short>(POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF | group));
   }
   ~Attributes() { posix_spawnattr_destroy(&attributes_); }
   Attributes(const Attributes&) = delete;
@@ -116,6 +120,11 @@ Result<UniqueFd> Raised(int fd) {
 }
 
 }  // namespace
+
+bool IsIgnored(int signal) {
+  struct sigaction action{};
+  return sigaction(signal, nullptr, &action) == 0 && action.sa_handler == SIG_IGN;
+}
 
 std::string ChildExit::ToString() const {
   if (!by_signal) return fmt::format("ended with exit status {}", code);
@@ -144,7 +153,7 @@ Result<ChildProcess> ChildProcess::Spawn(const ChildOptions& options) {
   }
   actions.CloseFrom(next);
   if (!actions.ok()) return SystemFailure("start a process", ENOMEM);
-  const Attributes attributes;
+  const Attributes attributes(options.is_of_our_group);
   pid_t pid = -1;
   const int code =
       posix_spawn(&pid, options.program.c_str(), actions.get(), attributes.get(),

@@ -20,8 +20,14 @@ struct ChildOptions {
   std::vector<std::string> arguments;    // the first is what it is called
   std::vector<std::string> environment;  // NAME=value; nothing else is passed on
   std::vector<int> descriptors;          // become 3, 4, … there; it inherits no others
+  // Of our process group, so that keys pressed on a terminal reach it as they reach us; what we
+  // ignore of hang-up, interrupt, quit and termination it ignores too.
+  bool is_of_our_group = false;
 };
 inline constexpr const char* kThisProgram = "/proc/self/exe";
+
+// True if this process ignores the signal.
+bool IsIgnored(int signal);
 
 // How a process ended.
 struct ChildExit {
@@ -33,7 +39,8 @@ struct ChildExit {
 };
 
 // Standard input is empty; standard output and standard error come through one pipe. The process
-// has a group of its own, so that keys pressed on a terminal reach only us. Destroying kills it.
+// has a group of its own unless asked otherwise, so that keys pressed on a terminal reach only us.
+// Destroying kills it.
 class ChildProcess {
  public:
   // Starts the program (never a bare fork). Environment errors: no such program, no more processes,

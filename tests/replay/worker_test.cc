@@ -172,6 +172,7 @@ TEST(Worker, GivesWhatThisProcessGives) {
   for (const ModulePointer& module : modules) {
     SCOPED_TRACE(std::string(module->name()));
     debug::RunRequest request;
+    request.deadline_seconds = 600;  // sanitizers on a busy machine
     request.fill_elided = 3;
     request.precise = module->instructions().size() % 2 == 0;
     const debug::RunReport here = debug::RunModule(module, request);

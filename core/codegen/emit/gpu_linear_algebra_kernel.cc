@@ -64,7 +64,9 @@ class GpuTriangularKernel {
                                              Call(b_, llvm::Intrinsic::fabs, {y[1]}));
     Value* large = b_.CreateSelect(is_real_larger, y[0], y[1]);
     Value* small = b_.CreateSelect(is_real_larger, y[1], y[0]);
-    Value* ratio = b_.CreateFDiv(small, large);
+    Value* zero = llvm::Constant::getNullValue(large->getType());
+    Value* ratio =
+        b_.CreateSelect(b_.CreateFCmpOEQ(large, zero), zero, b_.CreateFDiv(small, large));
     Value* bottom = b_.CreateFAdd(large, b_.CreateFMul(small, ratio));
     const auto sum = [&](Value* u, Value* v) { return b_.CreateFAdd(u, v); };
     const auto scaled = [&](Value* u) { return b_.CreateFMul(u, ratio); };

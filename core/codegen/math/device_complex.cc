@@ -47,10 +47,11 @@ Pair Choose(Expression which, Pair yes, Pair no) {
 Pair Number(Pair like, double x) { return {like.x.Number(x), like.x.Number(0)}; }
 Pair operator+(Pair z, Pair w) { return {z.x + w.x, z.y + w.y}; }
 Pair operator*(Pair z, Expression s) { return {z.x * s, z.y * s}; }
-// a·b - c·d and a·b + c·d with what the second product loses taken back.
+// a·b - c·d with what the second product loses taken back, but for the sign of a zero.
 Expression Less(Expression a, Expression b, Expression c, Expression d) {
-  const Expression product = c * d;
-  return a.Fma(b, -product) + (-c).Fma(d, product);
+  const Expression product = c * d, plain = a * b - product;
+  const Expression difference = a.Fma(b, -product) + (-c).Fma(d, product);
+  return Select(plain == 0, Select(difference == 0, plain, difference), difference);
 }
 Pair operator*(Pair z, Pair w) { return {Less(z.x, w.x, z.y, w.y), Less(z.x, w.y, -z.y, w.x)}; }
 // A zero stays one, whatever the other side is.

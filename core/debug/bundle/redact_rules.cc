@@ -212,6 +212,21 @@ bool NamesSecret(std::string_view name) {
   return std::ranges::none_of(name, IsLower) && ContainsAny(name, kUpper);
 }
 
+bool NamesSecretOption(std::string_view option) {
+  static constexpr std::string_view kWords[] = {"token", "key",    "pass",  "auth",
+                                                "pwd",   "cookie", "secret"};
+  if (NamesSecret(option)) return true;
+  std::string word;
+  for (size_t i = 0; i <= option.size(); ++i) {
+    if (i < option.size() && IsWordCharacter(option[i])) {
+      word += static_cast<char>(std::tolower(static_cast<unsigned char>(option[i])));
+    } else if (std::ranges::find(kWords, std::exchange(word, {})) != std::end(kWords)) {
+      return true;
+    }
+  }
+  return false;
+}
+
 bool IsWordStart(std::string_view text, size_t at) {
   return IsWordCharacter(text[at]) && (at == 0 || !IsWordCharacter(text[at - 1]));
 }

@@ -29,6 +29,8 @@ bool IsWordCharacter(char c);  // a letter or digit
 
 // `API_KEY`, `password`, `auth_token`: a name whose value is a secret.
 bool NamesSecret(std::string_view name);
+// The same of an option of a command, in which shorter words are whole ones: `--hf-token`, `--key`.
+bool NamesSecretOption(std::string_view option);
 
 // The folder and the base name of a path; the base name is empty where the last part has no
 // extension, which then belongs to the folder.

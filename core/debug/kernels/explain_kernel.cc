@@ -152,7 +152,8 @@ class Explainer {
       HLOSCOPE_ASSIGN_OR_RETURN(const Arrays nearest, ArraysIn(run.memory));
       const Nearer nearer = NearerTo(precise.empty() ? expected_ : precise, nearest, actual_);
       const auto changed = static_cast<double>(nearer.first + nearer.second);
-      if (static_cast<double>(nearer.second - nearer.first) > kSigmas * std::sqrt(changed))
+      if (changed == 0 ||
+          static_cast<double>(nearer.second - nearer.first) > kSigmas * std::sqrt(changed))
         continue;
       out_.cause = Cause::kDirectedRounding;
       out_.confirmed = true;

@@ -19,10 +19,20 @@ namespace {
 constexpr uint64_t kOneIn = 64;
 constexpr double kLargest = 1024, kLargestNarrow = 128;
 
+// A product of operands that are far larger is infinite in one order and not in another.
+bool Multiplies(const hlo::Module& module, hlo::InstructionId reduce) {
+  const auto reducer = module.GetComputation(module[reduce], hlo::AttributeKey::kToApply);
+  return std::ranges::any_of(module.instructions(module[reducer]), [](const auto& instruction) {
+    const hlo::Opcode opcode = instruction.opcode;
+    return opcode == hlo::Opcode::kMultiply || opcode == hlo::Opcode::kDivide ||
+           opcode == hlo::Opcode::kPower || opcode == hlo::Opcode::kExp;
+  });
+}
+
 bool ReducesFloats(const hlo::Module& module) {
   for (uint32_t i = 0; i < module.instructions().size(); ++i) {
     const hlo::InstructionId id(i);
-    if (module[id].opcode != hlo::Opcode::kReduce) continue;
+    if (module[id].opcode != hlo::Opcode::kReduce || Multiplies(module, id)) continue;
     const hlo::Shape& reduced = module.shape(module.operands(id)[0]);
     if (reduced.IsArray() && hlo::IsFloat(reduced.element_type())) return true;
   }

@@ -1,5 +1,4 @@
-// The program has a process group of its own, and the terminal while it runs, as a shell does it:
-// keys reach it alone.
+// The program is of our process group: keys on a terminal reach it as they reach us, and stop both.
 #include "core/debug/record/program_run.h"
 
 #include <fcntl.h>
@@ -37,7 +36,8 @@ void WriteAll(int fd, std::string_view bytes) {
 class CompileLines {
  public:
   bool Has(std::string_view line) {
-    if (line.find(" Analysis: ") != std::string_view::npos ||
+    if (line.starts_with("Compilation Analysis: ") ||
+        line.starts_with("Post Compilation Analysis: ") || line.starts_with("pt-xla-profiler: ") ||
         line.starts_with("Computation hash: ") ||
         line.find("device_compilation_profiler.cc") != std::string_view::npos ||
         line.find("device_executable_persistor.h") != std::string_view::npos ||
@@ -51,14 +51,15 @@ class CompileLines {
   JaxLog jax_{log_, ""};
 };
 
-// Signals that are waited for instead of killing us, while it lives.
+// Signals that are waited for instead of killing us, while it lives; those that are ignored (nohup,
+// jobs in the background) stay so.
 class HeldSignals {
  public:
   HeldSignals() {
     sigemptyset(&set_);
-    sigaddset(&set_, SIGINT);
-    sigaddset(&set_, SIGTERM);
-    sigaddset(&set_, SIGHUP);
+    for (const int signal : {SIGINT, SIGTERM, SIGHUP}) {
+      if (!IsIgnored(signal)) sigaddset(&set_, signal);
+    }
     pthread_sigmask(SIG_BLOCK, &set_, &before_);
     fd_ = UniqueFd(signalfd(-1, &set_, SFD_CLOEXEC | SFD_NONBLOCK));
   }
@@ -67,43 +68,19 @@ class HeldSignals {
   HeldSignals& operator=(const HeldSignals&) = delete;
 
   int fd() const { return fd_.get(); }
-  // The one that came, or 0.
-  int Next() const {
+  struct Signal {
+    int number = 0;               // 0: none came
+    bool is_of_terminal = false;  // which has sent it to all of the group
+  };
+  Signal Next() const {
     signalfd_siginfo info{};
-    return read(fd_.get(), &info, sizeof(info)) == sizeof(info) ? static_cast<int>(info.ssi_signo)
-                                                                : 0;
+    if (read(fd_.get(), &info, sizeof(info)) != sizeof(info)) return {};
+    return {static_cast<int>(info.ssi_signo), info.ssi_code == SI_KERNEL};
   }
 
  private:
   sigset_t set_, before_;
   UniqueFd fd_;
-};
-
-// Gives the terminal to a process group, if it is ours to give, until it goes.
-class Terminal {
- public:
-  explicit Terminal(pid_t group) {
-    if (isatty(STDIN_FILENO) == 0 || tcgetpgrp(STDIN_FILENO) != getpgrp()) return;
-    given_ = true;
-    Give(group);
-    kill(-group, SIGCONT);  // it may have asked for the terminal before it had it
-  }
-  ~Terminal() {
-    if (given_) Give(getpgrp());
-  }
-  Terminal(const Terminal&) = delete;
-  Terminal& operator=(const Terminal&) = delete;
-
- private:
-  static void Give(pid_t group) {
-    sigset_t ttou, before;
-    sigemptyset(&ttou);
-    sigaddset(&ttou, SIGTTOU);
-    pthread_sigmask(SIG_BLOCK, &ttou, &before);
-    tcsetpgrp(STDIN_FILENO, group);
-    pthread_sigmask(SIG_SETMASK, &before, nullptr);
-  }
-  bool given_ = false;
 };
 
 // Keeps all of standard error, shows what is not hidden, line by line; a line that stays open is
@@ -114,13 +91,23 @@ class ErrorStream {
 
   void Take(std::string_view bytes) {
     WriteLog(bytes);
+    size_t looked = line_.size(), begin = 0;
     line_ += bytes;
-    for (size_t end; (end = line_.find('\n')) != std::string::npos; line_.erase(0, end + 1)) {
-      const std::string_view line(line_.data(), end);
-      if (shown_ > end + 1) shown_ = end + 1;
-      if (!Hides(line)) Show(std::string_view(line_.data() + shown_, end + 1 - shown_));
+    for (size_t end; (end = line_.find('\n', looked)) != std::string::npos;) {
+      const std::string_view line(line_.data() + begin, end - begin);
+      if (!Hides(line))
+        Show(std::string_view(line_.data() + begin, end + 1 - begin).substr(shown_));
       shown_ = 0;
+      looked = begin = end + 1;
     }
+    line_.erase(0, begin);
+    // Of a line that is longer than any of a log, or a bar that is drawn again and again, what is
+    // shown is forgotten.
+    constexpr size_t kMostOpen = size_t{64} << 10;
+    if (line_.size() <= kMostOpen) return;
+    ShowOpenLine();
+    line_.resize(1);
+    shown_ = 1;
   }
   void ShowOpenLine() {
     Show({});
@@ -167,18 +154,18 @@ class ErrorStream {
 
 Result<ProgramRun> RunRecorded(const RunSettings& settings) {
   const HeldSignals signals;
-  const UniqueFd log(open(settings.log.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644));
+  const UniqueFd log(open(settings.log.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0644));
   if (!log.valid()) return SystemFailure("create " + settings.log);
   ChildOptions options{
       .program = "/bin/sh",
       .arguments = {"sh", "-c", kShell, "sh", settings.program},
       .environment = settings.environment,
-      .descriptors = {STDIN_FILENO, settings.output_to_error ? STDERR_FILENO : STDOUT_FILENO}};
+      .descriptors = {STDIN_FILENO, settings.output_to_error ? STDERR_FILENO : STDOUT_FILENO},
+      .is_of_our_group = true};
   options.arguments.insert(options.arguments.end(), settings.command.begin() + 1,
                            settings.command.end());
   const auto start = Clock::now();
   HLOSCOPE_ASSIGN_OR_RETURN(ChildProcess child, ChildProcess::Spawn(options));
-  const Terminal terminal(child.pid());
   ProgramRun run;
   ErrorStream errors(log.get(), settings.hide_compile_log);
   std::optional<ChildExit> exit;
@@ -191,8 +178,8 @@ Result<ProgramRun> RunRecorded(const RunSettings& settings) {
     std::array<pollfd, 2> waiting{
         {{signals.fd(), POLLIN, 0}, {open ? child.output() : -1, POLLIN, 0}}};
     const int ready = poll(waiting.data(), waiting.size(), kLook);
-    if (const int signal = signals.Next(); signal != 0) {
-      kill(-child.pid(), run.interrupted ? SIGKILL : signal);
+    if (const auto signal = signals.Next(); signal.number != 0) {
+      if (!signal.is_of_terminal) kill(child.pid(), run.interrupted ? SIGKILL : signal.number);
       run.interrupted = true;
     }
     bool read_any = false;
@@ -209,8 +196,6 @@ Result<ProgramRun> RunRecorded(const RunSettings& settings) {
   errors.ShowOpenLine();
   run.exit = *exit;
   run.seconds = std::chrono::duration<double>(Clock::now() - start).count();
-  // Ctrl+C on the terminal went to the program alone.
-  run.interrupted = run.interrupted || (run.exit.by_signal && run.exit.code == SIGINT);
   run.log_lost = errors.lost();
   return run;
 }

@@ -22,12 +22,13 @@ struct RunSettings {
   std::string program;               // the path
   std::vector<std::string> command;  // its words
   Environment environment;
-  std::string log;               // the file that keeps standard error
+  std::string log;               // the file that keeps standard error; it is new
   bool output_to_error = false;  // its standard output goes to our standard error
   bool hide_compile_log = true;  // lines about compilations are kept and not shown
 };
 
-// Runs it to its end. The first SIGINT or SIGTERM is passed on to it, the second kills it. Call it
+// Runs it to its end. The first SIGINT or SIGTERM from another process is passed
+// on to it, the second kills it; those of a terminal reach it by themselves. Call it
 // before any thread is made. Errors: it cannot be started, the log cannot be created.
 Result<ProgramRun> RunRecorded(const RunSettings& settings);
 

@@ -51,6 +51,50 @@ std::optional<std::string> FlagValue(const std::vector<std::string>& flags, std:
   return value;
 }
 
+// The flags of a text, as xla/parse_flags_from_env.cc reads them: a value may stand in quotes,
+// where a backslash takes the next character as it is. They are given without quotes.
+std::vector<std::string> FlagWords(std::string_view text) {
+  constexpr std::string_view kBlanks = " \t\n\r";
+  std::vector<std::string> out;
+  size_t at = 0;
+  while ((at = text.find_first_not_of(kBlanks, at)) != std::string_view::npos) {
+    std::string& word = out.emplace_back();
+    while (at < text.size() && !kBlanks.contains(text[at])) {
+      const char c = text[at++];
+      word += c;
+      if (c != '=' || at == text.size() || (text[at] != '"' && text[at] != '\'')) continue;
+      const char quote = text[at++];
+      for (; at < text.size() && text[at] != quote; ++at) {
+        if (text[at] == '\\' && at + 1 < text.size()) ++at;
+        word += text[at];
+      }
+      if (at < text.size()) ++at;
+      break;
+    }
+  }
+  return out;
+}
+
+// The other way round.
+std::string FlagsText(const std::vector<std::string>& flags) {
+  std::string out;
+  for (const std::string& flag : flags) {
+    if (!out.empty()) out += ' ';
+    const size_t value = flag.find('=') + 1;
+    if (value == 0 || flag.find_first_of(" \t\n\r'\"", value) == std::string::npos) {
+      out += flag;
+      continue;
+    }
+    out += flag.substr(0, value) + '"';
+    for (const char c : std::string_view(flag).substr(value)) {
+      if (c == '"' || c == '\\') out += '\\';
+      out += c;
+    }
+    out += '"';
+  }
+  return out;
+}
+
 class Planner {
  public:
   Planner(const RecordedProgram& program, const Environment& environment,
@@ -115,7 +159,7 @@ class Planner {
     plan_.dump = fs::canonical(folder, error).string();
     if (!fs::is_empty(plan_.dump, error))
       Warn(
-          fmt::format("{} holds files of an earlier run, which are counted too; fix: --dump with a "
+          fmt::format("{} is not empty: modules already in it are counted too; fix: --dump with a "
                       "new folder",
                       folder));
     const auto space = fs::space(plan_.dump, error);
@@ -148,13 +192,7 @@ class Planner {
       if (is_folder && FlagValue(flags_, name) == value) continue;
       flags_.push_back(fmt::format("--{}={}", name, value));
     }
-    // Words are separated by blanks, so a folder with one would be cut.
-    if (plan_.dump.find_first_of(" \t'\"") != std::string::npos)
-      Warn(fmt::format(
-          "{}: XLA reads XLA_FLAGS word by word, so a folder with a blank or a quote may "
-          "be cut; fix: --dump with another name",
-          plan_.dump));
-    Set("XLA_FLAGS", fmt::format("{}", fmt::join(flags_, " ")));
+    Set("XLA_FLAGS", FlagsText(flags_));
   }
 
   void WarnOfFlags() {
@@ -249,7 +287,7 @@ class Planner {
 
   void TensorFlowCache(std::string_view off) {
     const char* set = ValueOf(plan_.environment, "TF_XLA_FLAGS");
-    std::vector<std::string> words = WordsOf(set == nullptr ? "" : set);
+    std::vector<std::string> words = FlagWords(set == nullptr ? "" : set);
     auto is_cache = [](const std::string& word) {
       return word.find("tf_xla_persistent_cache_directory") != std::string::npos;
     };
@@ -257,7 +295,7 @@ class Planner {
     if (cache == words.end()) return;
     if (options_.caches_off) {
       std::erase_if(words, is_cache);
-      Set("TF_XLA_FLAGS", fmt::format("{}", fmt::join(words, " ")));
+      Set("TF_XLA_FLAGS", FlagsText(words));
     } else {
       Warn(fmt::format(
           "TF_XLA_FLAGS has {}: a cluster that is read from it is not compiled and leaves "
@@ -294,11 +332,11 @@ class Planner {
 std::vector<std::string> FlagsOf(const std::string& xla_flags) {
   const size_t first = xla_flags.find_first_not_of(" \t\n");
   if (first == std::string::npos) return {};
-  if (xla_flags[first] == '-') return WordsOf(xla_flags);
+  if (xla_flags[first] == '-') return FlagWords(xla_flags);
   std::ifstream file(xla_flags);
   std::stringstream text;
   text << file.rdbuf();
-  return WordsOf(text.str());
+  return FlagWords(text.str());
 }
 
 Result<RecordingPlan> PlanRecording(const RecordedProgram& program, const Environment& environment,

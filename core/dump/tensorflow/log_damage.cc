@@ -80,11 +80,13 @@ bool EndsAsFrame(std::string_view head) {
 }
 
 size_t SourcesOf(std::string_view line) {
+  constexpr std::string_view kSources[] = {
+      ".cc:", ".h:", ".py:", ".cpp:", ".cu:", ".c:", ".hpp:", ".cxx:"};
   size_t count = 0;
   for (size_t at = line.find("] "); at != std::string_view::npos; at = line.find("] ", at + 1)) {
     std::string_view head = line.substr(0, at);
     count += TakeBack(head, IsDecimal) &&
-                     (head.ends_with(".cc:") || head.ends_with(".h:") || head.ends_with(".py:"))
+                     std::ranges::any_of(kSources, [&](auto end) { return head.ends_with(end); })
                  ? 1
                  : 0;
   }

@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <ranges>
 
 #include "core/base/text.h"
 #include "core/dump/readers/line_reader.h"
@@ -55,9 +56,15 @@ class LogReader {
     if (marked_ && !text.ends_with('\n')) Say("the log ends inside a line");
     // Of a log without a line about clustering nothing is expected.
     if (marked_) {
-      for (const auto& [number, suspect] : suspects_) {
+      constexpr size_t kMostTold = 20;
+      for (const auto& [number, suspect] : suspects_ | std::views::take(kMostTold)) {
         line_ = number;
         Warn(suspect);
+      }
+      if (suspects_.size() > kMostTold) {
+        log_.warnings.push_back(
+            fmt::format("{} more lines cannot be read, or are cut off, the last is line {}",
+                        suspects_.size() - kMostTold, suspects_.back().first));
       }
     }
     return std::move(log_);

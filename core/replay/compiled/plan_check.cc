@@ -45,8 +45,9 @@ class CodeCheck {
 
   bool Holds(const GpuKernel& kernel) const {
     constexpr int64_t kMostBlocks = INT32_MAX, kMostThreads = 1024, kMostBytes = int64_t{1} << 48;
+    const int64_t grains = kernel.block > 1 ? 1 : compile::kMostGpuThreads;  // of a block
     return kernel.module < code_.modules.size() && kernel.grains >= 1 &&
-           kernel.grains <= kMostBlocks * compile::kMostGpuThreads && kernel.block >= 1 &&
+           kernel.grains <= kMostBlocks * grains && kernel.block >= 1 && !kernel.passes.empty() &&
            kernel.block <= kMostThreads && kernel.scratch_bytes >= 0 &&
            kernel.scratch_bytes <= kMostBytes;
   }
@@ -84,7 +85,7 @@ class PlanCheck {
   explicit PlanCheck(const Plan& plan) : module_(*plan.module), plan_(plan) {}
 
   bool Holds() {
-    return compile::LeadsInside(plan_) && BuffersHold() && ResultsHold() && SequenceHolds(0, 0);
+    return compile::LeadsInside(plan_) && BuffersHold() && SequenceHolds(0, 0) && ResultsHold();
   }
 
  private:
@@ -95,8 +96,11 @@ class PlanCheck {
       if (buffer.place == Place::kArena && buffer.at % compile::kBufferAlignment != 0) return false;
       if (buffer.place == Place::kConstant && !IsConstant(buffer)) return false;
     }
-    for (const BufferNumber b : plan_.parameters) has_memory_.insert(b);
-    return true;
+    std::vector<const Shape*> leaves;
+    for (const InstructionId id : module_.Parameters(plan_.computation)) {
+      AppendLeaves(module_.shape(id), leaves);
+    }
+    return GetMemory(plan_.parameters, leaves);
   }
   bool IsConstant(const PlannedBuffer& buffer) const {
     const auto* literal =
@@ -108,7 +112,23 @@ class PlanCheck {
   bool ResultsHold() const {
     std::vector<const Shape*> leaves;
     AppendLeaves(module_.shape(module_[plan_.computation].root), leaves);
-    return Are(plan_.results, leaves);
+    return Are(plan_.results, leaves) && CanBeRead(plan_.results, leaves);
+  }
+
+  // Arrays of these buffers have memory from now on; tokens have none. False: they are not as many.
+  bool GetMemory(std::span<const BufferNumber> buffers, const std::vector<const Shape*>& leaves) {
+    if (buffers.size() != leaves.size()) return false;
+    for (size_t i = 0; i < leaves.size(); ++i) {
+      if (!leaves[i]->IsToken()) has_memory_.insert(buffers[i]);
+    }
+    return true;
+  }
+  bool CanBeRead(std::span<const BufferNumber> buffers,
+                 const std::vector<const Shape*>& leaves) const {
+    for (size_t i = 0; i < leaves.size(); ++i) {
+      if (!leaves[i]->IsToken() && !CanBeRead(buffers[i])) return false;
+    }
+    return true;
   }
 
   // The buffers hold these arrays.
@@ -146,12 +166,7 @@ class PlanCheck {
         return WorkHolds(step) &&
                std::ranges::all_of(step.results, [&](BufferNumber b) { return CanBeWritten(b); });
       case StepKind::kEvaluate:
-        if (!WorkHolds(step)) return false;
-        for (const BufferNumber b : step.results) {
-          if (!CanBeWritten(b) && plan_.buffers[b].place != Place::kOutside) return false;
-          has_memory_.insert(b);
-        }
-        return true;
+        return WorkHolds(step) && EvaluatedHolds(step);
       case StepKind::kCopy:
         return CanBeRead(step.operands[0]) && CanBeWritten(step.results[0]);
       case StepKind::kWhile:
@@ -161,6 +176,16 @@ class PlanCheck {
     }
     return false;
   }
+  bool EvaluatedHolds(const PlannedStep& step) {
+    std::vector<const Shape*> results;
+    AppendLeaves(module_.shape(step.id), results);
+    return std::ranges::all_of(step.results,
+                               [&](BufferNumber b) {
+                                 return CanBeWritten(b) ||
+                                        plan_.buffers[b].place == Place::kOutside;
+                               }) &&
+           GetMemory(step.results, results);
+  }
   bool WorkHolds(const PlannedStep& step) const {
     std::vector<const Shape*> operands, results;
     for (const InstructionId id : module_.operands(step.id)) {
@@ -168,7 +193,7 @@ class PlanCheck {
     }
     AppendLeaves(module_.shape(step.id), results);
     return Are(step.operands, operands) && Are(step.results, results) &&
-           std::ranges::all_of(step.operands, [&](BufferNumber b) { return CanBeRead(b); });
+           CanBeRead(step.operands, operands);
   }
   bool LoopHolds(const PlannedStep& step, int depth) {
     if (!IsOf(step, hlo::Opcode::kWhile)) return false;
@@ -178,7 +203,7 @@ class PlanCheck {
     const bool holds = Are(step.results, carried) && SequenceHolds(step.sequences[0], depth + 1) &&
                        plan_.buffers[step.operands[0]].bytes >= 1 && CanBeRead(step.operands[0]) &&
                        SequenceHolds(step.sequences[1], depth + 1) &&
-                       std::ranges::all_of(step.results, [&](auto b) { return CanBeRead(b); });
+                       CanBeRead(step.results, carried);
     has_memory_ = before;
     return holds;
   }

@@ -47,8 +47,7 @@ void DeviceRunner::Tell(RunStream& stream) const {
   counts_.evaluated.Tell(
       module(),
       [&](hlo::InstructionId id) -> HandOvers::Why {
-        return {std::string(WhyEvaluated(module(), id)),
-                "the evaluator computed it on the same bytes"};
+        return {WhyEvaluated(module(), id), "the evaluator computed it on the same bytes"};
       },
       {.kernels = counts_.kernels, .library_calls = counts_.library_calls}, stream);
 }
