@@ -82,7 +82,7 @@ Result<std::optional<Value>> KernelRunner::RunWhole(eval::Machine& machine,
   const std::lock_guard lock(mutex_);
   if (!value.has_value()) {
     evaluated_.Clear();  // all of it runs again
-    counts_.communications = 0;
+    communications_ = 0;
     return value;
   }
   counts_.kernels += run->counts().kernels;
@@ -97,7 +97,7 @@ void KernelRunner::Evaluated(InstructionId id, int64_t nanoseconds) const {
   if (on_host_) on_host_(id, nanoseconds);
   const std::lock_guard lock(mutex_);
   if (code_.device == nullptr && IsCommunication(module_[id].opcode)) {
-    ++counts_.communications;
+    ++communications_;
   } else {
     evaluated_.Add(id, nanoseconds);
   }
@@ -113,7 +113,7 @@ void KernelRunner::Tell(RunStream& stream) const {
         }
         return {compile::WhyNoKernel(module_, id), "our compiler writes no code for it"};
       },
-      {.kernels = counts_.kernels, .library_calls = counts_.library_calls + counts_.communications},
+      {.kernels = counts_.kernels, .library_calls = counts_.library_calls + communications_},
       stream);
 }
 

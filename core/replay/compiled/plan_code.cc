@@ -59,6 +59,13 @@ void ArchiveStep(A& archive, Archived<A, PlannedStep>& step) {
 }
 
 template <typename A>
+void ArchiveSize(A& archive, Archived<A, size_t>& size) {
+  uint64_t number = size;
+  archive(number);
+  if constexpr (!A::kWrites) size = static_cast<size_t>(number);
+}
+
+template <typename A>
 void ArchivePlan(A& archive, Archived<A, Plan>& plan) {
   archive(plan.computation.index);
   ArchiveList(archive, plan.buffers, [&](auto& buffer) {
@@ -83,14 +90,8 @@ void ArchiveCode(A& archive, Archived<A, GpuCode>& code) {
   ArchiveList(archive, code.kernels, [&](auto& kernel) {
     // All members by name, so that a new one does not compile until it is in a new version.
     auto& [name, finish, module, grains, block, passes, scratch_bytes, in_place] = kernel;
-    uint64_t number = module;
     archive(name, finish);
-    if constexpr (A::kWrites) {
-      archive(number);
-    } else {
-      archive(number);
-      module = static_cast<size_t>(number);
-    }
+    ArchiveSize(archive, module);
     archive(grains, block);
     ArchiveList(archive, passes, [&](auto& pass) { archive(pass); });
     archive(scratch_bytes);
@@ -98,9 +99,7 @@ void ArchiveCode(A& archive, Archived<A, GpuCode>& code) {
   });
   ArchiveList(archive, code.uses, [&](auto& use) {
     ArchiveId(archive, use.instruction);
-    uint64_t number = use.kernel;
-    archive(number);
-    if constexpr (!A::kWrites) use.kernel = static_cast<size_t>(number);
+    ArchiveSize(archive, use.kernel);
   });
   ArchiveList(archive, code.refused, [&](auto& refused) {
     ArchiveId(archive, refused.instruction);

@@ -41,8 +41,7 @@ Status RunCode(const compile::KernelCode& code, eval::Machine& machine,
 
 // How often code ran.
 struct CodeCounts {
-  // The last: collectives between devices, and which device one is.
-  int64_t kernels = 0, library_calls = 0, communications = 0;
+  int64_t kernels = 0, library_calls = 0;
   // Copied between host and device for what the evaluator computed.
   struct Moved {
     int64_t bytes = 0, nanoseconds = 0;
