@@ -81,6 +81,12 @@ Status Collector::Begin() {
   return {};
 }
 
+Result<std::unique_ptr<Collector>> Collector::Start(const std::vector<std::string>& files,
+                                                    const CollectorOptions& options) {
+  HLOSCOPE_ASSIGN_OR_RETURN(auto library, Library::Open(files));
+  return Start(std::move(library), options);
+}
+
 Collector::~Collector() {
   End();
   const std::scoped_lock lock(current_mutex);

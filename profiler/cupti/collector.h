@@ -36,6 +36,9 @@ class Collector {
   static Result<std::unique_ptr<Collector>> Start(std::shared_ptr<const Library> library,
                                                   const CollectorOptions& options = {},
                                                   CuptiState* state = nullptr);
+  // The same with the first of the files that opens; errors also those of Library::Open.
+  static Result<std::unique_ptr<Collector>> Start(const std::vector<std::string>& files,
+                                                  const CollectorOptions& options = {});
   ~Collector();
   Collector(const Collector&) = delete;
   Collector& operator=(const Collector&) = delete;

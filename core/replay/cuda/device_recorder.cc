@@ -32,11 +32,7 @@ void DeviceRecorder::Begin(const RunOptions& options) {
   if (!is_recording_) return;
   most_timed_ = static_cast<size_t>(options.record_steps);
   if (!why_not_cupti_.empty()) return;
-  const auto start = [&]() -> Result<std::unique_ptr<Collector>> {
-    HLOSCOPE_ASSIGN_OR_RETURN(auto library, profiler::cupti::Library::Open(CuptiFiles()));
-    return Collector::Start(std::move(library), {.most_activities = most_timed_});
-  };
-  auto started = start();
+  auto started = Collector::Start(CuptiFiles(), {.most_activities = most_timed_});
   if (started.has_value()) {
     collector_ = *std::move(started);
     return;

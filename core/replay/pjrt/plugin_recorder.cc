@@ -41,11 +41,7 @@ PluginRecorder::PluginRecorder(std::shared_ptr<const hlo::Module> optimized)
 
 void PluginRecorder::Begin(RunStream& stream) {
   if (!why_not_.empty()) return;
-  const auto start = [&]() -> Result<std::unique_ptr<Collector>> {
-    HLOSCOPE_ASSIGN_OR_RETURN(auto library, profiler::cupti::Library::Open(CuptiFiles()));
-    return Collector::Start(std::move(library));
-  };
-  auto started = start();
+  auto started = Collector::Start(CuptiFiles());
   if (started.has_value()) {
     collector_ = *std::move(started);
     return;
