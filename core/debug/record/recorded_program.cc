@@ -2,7 +2,6 @@
 #include "core/debug/record/recorded_program.h"
 
 #include <fmt/format.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <array>
@@ -13,6 +12,7 @@
 #include <sstream>
 
 #include "core/base/child_process.h"
+#include "core/replay/plugins/python_environments.h"
 
 namespace hloscope::debug {
 namespace {
@@ -52,20 +52,15 @@ files = [f for f in files if os.path.getsize(f) > 20000000]
 print('\n' + json.dumps({'packages': found, 'files': files, 'version': sys.version.split()[0]}))
 )";
 
-bool IsExecutable(const fs::path& path) {
-  std::error_code error;
-  return fs::is_regular_file(path, error) && access(path.c_str(), X_OK) == 0;
-}
-
 std::string InPath(const std::string& name, const Environment& environment) {
-  if (name.find('/') != std::string::npos) return IsExecutable(name) ? name : std::string();
+  if (name.find('/') != std::string::npos) return replay::IsExecutable(name) ? name : std::string();
   const char* path = ValueOf(environment, "PATH");
-  std::istringstream folders(path == nullptr ? "/usr/bin:/bin" : path);
-  for (std::string folder; std::getline(folders, folder, ':');) {
-    const fs::path candidate = fs::path(folder.empty() ? "." : folder) / name;
-    if (IsExecutable(candidate)) return candidate.string();
+  std::istringstream list(path == nullptr ? "/usr/bin:/bin" : path);
+  std::vector<std::string> folders;
+  for (std::string folder; std::getline(list, folder, ':');) {
+    folders.push_back(folder.empty() ? "." : folder);
   }
-  return {};
+  return replay::ProgramIn(folders, name);
 }
 
 bool IsPython(const std::string& program) {
@@ -73,15 +68,6 @@ bool IsPython(const std::string& program) {
 }
 
 constexpr size_t kMostScript = 4 << 20;
-std::string ReadStart(const std::string& path) {
-  std::error_code error;
-  if (!fs::is_regular_file(path, error)) return {};
-  std::ifstream file(path, std::ios::binary);
-  std::string text(kMostScript, '\0');
-  file.read(text.data(), static_cast<std::streamsize>(text.size()));
-  text.resize(static_cast<size_t>(file.gcount()));
-  return text;
-}
 
 // The interpreter of `#!/a/python` and `#!/usr/bin/env python3`.
 std::string OfFirstLine(const std::string& text, const Environment& environment) {
@@ -105,7 +91,7 @@ void FindScript(const std::vector<std::string>& command, RecordedProgram& found)
     }
     if (command[k].starts_with('-')) continue;
     found.script_path = command[k];
-    found.script = ReadStart(command[k]);
+    found.script = replay::ReadStart(command[k], kMostScript);
     return;
   }
 }
@@ -117,7 +103,7 @@ void FindPython(const std::vector<std::string>& command, const Environment& envi
     FindScript(command, found);
     return;
   }
-  const std::string text = ReadStart(found.program);
+  const std::string text = replay::ReadStart(found.program, kMostScript);
   found.python = OfFirstLine(text, environment);
   if (!found.python.empty()) {
     found.script = text;

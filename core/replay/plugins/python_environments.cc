@@ -22,15 +22,7 @@ namespace fs = std::filesystem;
 
 constexpr size_t kSmallFile = 1 << 16;  // pyvenv.cfg and version files are far smaller
 
-std::string ReadSmallFile(const fs::path& path) {
-  std::error_code error;
-  if (!fs::is_regular_file(path, error)) return {};
-  std::ifstream file(path, std::ios::binary);
-  std::string text(kSmallFile, '\0');
-  file.read(text.data(), static_cast<std::streamsize>(text.size()));
-  text.resize(static_cast<size_t>(file.gcount()));
-  return text;
-}
+std::string ReadSmallFile(const fs::path& path) { return ReadStart(path.string(), kSmallFile); }
 
 std::string_view Trim(std::string_view text) {
   constexpr std::string_view kSpace = " \t\r\n";
@@ -175,15 +167,33 @@ void ReadInterpreter(const fs::path& interpreter, PythonEnvironment& environment
 }
 
 std::string FindOnPath(std::string_view program) {
-  for (const std::string& folder : SplitPathList(EnvironmentVariable("PATH"))) {
-    std::string path = folder + '/' + std::string(program);
-    std::error_code error;
-    if (fs::is_regular_file(path, error) && access(path.c_str(), X_OK) == 0) return path;
+  return ProgramIn(SplitPathList(EnvironmentVariable("PATH")), program);
+}
+
+}  // namespace
+
+bool IsExecutable(const std::string& path) {
+  std::error_code error;
+  return fs::is_regular_file(path, error) && access(path.c_str(), X_OK) == 0;
+}
+
+std::string ProgramIn(const std::vector<std::string>& folders, std::string_view name) {
+  for (const std::string& folder : folders) {
+    std::string path = folder + '/' + std::string(name);
+    if (IsExecutable(path)) return path;
   }
   return {};
 }
 
-}  // namespace
+std::string ReadStart(const std::string& path, size_t most) {
+  std::error_code error;
+  if (!fs::is_regular_file(path, error)) return {};
+  std::ifstream file(path, std::ios::binary);
+  std::string text(most, '\0');
+  file.read(text.data(), static_cast<std::streamsize>(text.size()));
+  text.resize(static_cast<size_t>(file.gcount()));
+  return text;
+}
 
 std::string_view EnvironmentVariable(const char* name) {
   const char* value = std::getenv(name);

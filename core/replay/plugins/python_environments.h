@@ -1,6 +1,7 @@
 // Python environments, read from the disk without running Python: where their packages lie.
 #pragma once
 
+#include <cstddef>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -30,5 +31,12 @@ std::string_view EnvironmentVariable(const char* name);
 
 // The parts of a list separated by colons, without empty ones.
 std::vector<std::string> SplitPathList(std::string_view text);
+
+// True for a file that this user may run.
+bool IsExecutable(const std::string& path);
+// The first executable of that name in the folders; empty: there is none.
+std::string ProgramIn(const std::vector<std::string>& folders, std::string_view name);
+// The first bytes of a file, `most` at most; empty where it cannot be read or is no file.
+std::string ReadStart(const std::string& path, size_t most);
 
 }  // namespace hloscope::replay

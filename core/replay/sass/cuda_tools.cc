@@ -1,10 +1,6 @@
 // Folders in order, the first that has the file.
 #include "core/replay/sass/cuda_tools.h"
 
-#include <unistd.h>
-
-#include <filesystem>
-
 #include "core/replay/plugins/python_environments.h"
 
 namespace hloscope::replay {
@@ -34,16 +30,6 @@ std::vector<std::string> ToolFolders() {
   }
   folders.emplace_back("/usr/local/cuda/bin");
   return folders;
-}
-
-std::string ProgramIn(const std::vector<std::string>& folders, const char* name) {
-  for (const std::string& folder : folders) {
-    const std::string path = folder + "/" + name;
-    std::error_code error;
-    if (std::filesystem::is_regular_file(path, error) && access(path.c_str(), X_OK) == 0)
-      return path;
-  }
-  return {};
 }
 
 }  // namespace
