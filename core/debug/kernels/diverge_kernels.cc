@@ -116,15 +116,12 @@ class KernelDivergence {
       if (!chosen || !is_explained) chosen = std::move(explained);
       if (!is_explained) break;
     }
-    if (!chosen || (chosen->explanation && IsExplained(*chosen->explanation))) {
-      HLOSCOPE_TRY(SearchWithin(chosen));
-    }
-    if (!chosen || (chosen->explanation && IsExplained(*chosen->explanation))) {
-      SearchTelling(beyond_, chosen);
-    }
-    if (!chosen || (chosen->explanation && IsExplained(*chosen->explanation))) {
-      SearchTelling(within_, chosen);
-    }
+    const auto is_open = [&chosen] {
+      return !chosen || (chosen->explanation && IsExplained(*chosen->explanation));
+    };
+    if (is_open()) HLOSCOPE_TRY(SearchWithin(chosen));
+    if (is_open()) SearchTelling(beyond_, chosen);
+    if (is_open()) SearchTelling(within_, chosen);
     verdict_.status = results_differ_ || chosen ? RunStatus::kDiffers : RunStatus::kEqual;
     if (chosen) return Tell(*std::move(chosen));
     if (!results_differ_) return {};
@@ -200,8 +197,7 @@ class KernelDivergence {
         chosen->explanation->warnings.push_back(
             "on its own operands the kernel is as near to what its instruction means as its "
             "roundings allow; worst and slice are on operands of which a few in each sum or "
-            "maximum "
-            "are far larger than the others: it loses some of them or takes some twice");
+            "maximum are far larger than the others: it loses some of them or takes some twice");
         return;
       }
     }
