@@ -106,6 +106,25 @@ TEST(TensorFlowMarkingTest, AgreesWithTensorFlowsOwnLog) {
   EXPECT_GE(seen.size(), 20u) << "kinds of reasons";
 }
 
+// Each that TensorFlow could not join to a neighbour, by the graph alone: one of the reasons that
+// its log gives for the node's edges.
+TEST(TensorFlowMarkingTest, AgreesWithTensorFlowsOwnLogOnEdges) {
+  std::map<std::string_view, int> seen;
+  for (const Case& c : Cases()) {
+    const MarkingRun& run = c.log.runs[0];
+    for (const TensorFlowNode& node : c.graph.nodes) {
+      const auto [begin, end] = run.edges.equal_range(node.name);
+      if (begin == end || !node.function.empty() || !node.cluster.empty()) continue;
+      ++seen[NameOf(node.why)];
+      EXPECT_TRUE(std::any_of(begin, end, [&](const auto& e) { return e.second.why == node.why; }))
+          << c.name << " " << node.name << " is " << NameOf(node.why) << ": " << node.evidence
+          << "; the log: " << begin->second.text;
+    }
+  }
+  EXPECT_EQ(seen["max_size"], 4);
+  EXPECT_EQ(seen["cross_device"], 2);
+}
+
 struct Expected {
   std::string_view folder, node;
   OutsideReason why;
@@ -130,6 +149,8 @@ TEST(TensorFlowMarkingTest, NamesReasonAndFacts) {
       {"deadness", "Switch", kControlFlow, ""},
       {"const_variable", "Reshape/ReadVariableOp", kMustBeConstant, "Reshape"},
       {"devices", "Exp", kDevices, "CPU:1"},
+      {"devices", "add/y", kCrossDevice, "waits for Exp of /job"},
+      {"max_size", "mul/y", kMaxSize, "has 3 nodes, the largest cluster 3"},
       {"table", "", kTable, ""},
       {"nms", "non_max_suppression/NonMaxSuppressionV3", kSlow, ""},
       {"dynamic", "Unique", kUniqueSize, ""},
@@ -516,6 +537,20 @@ int64_t FactsOf(const MarkingLog& log) {
     for (const auto& [name, word] : run.edges) count += word.why != OutsideReason::kUnknown;
   }
   return count;
+}
+
+// Lines that programs print between those of the log, with words that it has too.
+TEST(TensorFlowLossesTest, SoundLinesOfOthersAreNone) {
+  const std::string text = ReadAll(kCases / "stack" / "tensorflow.log");
+  for (std::string_view line :
+       {"moved 3 nodes to cluster cluster_2", "layer dense_1 (op MatMul)", "step (op 3): done",
+        "TF_CPP_VMODULE=mark_for_compilation_pass=4,compilability_check_util=4",
+        "AsString (No registered 'AsString' OpKernel for XLA_CPU_JIT devices compatible with node "
+        "{{node AsString}}){{node AsString}}",
+        "reads mark_for_compilation_1.pbtxt", "W1234: a ticket"}) {
+    const MarkingLog log = ReadMarkingLog(std::string(line) + "\n" + text);
+    EXPECT_TRUE(log.warnings.empty()) << log.warnings.front();
+  }
 }
 
 // 500 logs: one that says less than before names a line, or what is left are whole lines of it and

@@ -36,7 +36,7 @@ void WriteAll(int fd, std::string_view bytes) {
 class CompileLines {
  public:
   bool Has(std::string_view line) {
-    if (line.starts_with("Compilation Analysis: ") ||
+    if (line.starts_with("Compilation Analysis: ") || line.starts_with("Execution Analysis: ") ||
         line.starts_with("Post Compilation Analysis: ") || line.starts_with("pt-xla-profiler: ") ||
         line.starts_with("Computation hash: ") ||
         line.find("device_compilation_profiler.cc") != std::string_view::npos ||

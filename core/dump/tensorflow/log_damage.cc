@@ -5,9 +5,10 @@
 
 #include <algorithm>
 #include <numeric>
-#include <span>
 #include <utility>
 #include <vector>
+
+#include "core/dump/tensorflow/marking_log.h"
 
 namespace hloscope::dump {
 namespace {
@@ -29,20 +30,22 @@ bool BeginsAsFrame(std::string_view line) {
   constexpr std::string_view kLevels = "IWEF";
   constexpr size_t kStart = 6, kLevel = 28;
   if (line.size() < kStart) return false;
-  if (kLevels.contains(line[0])) return std::ranges::all_of(line.substr(1, 4), IsDecimal);
+  if (kLevels.contains(line[0]))
+    return std::ranges::all_of(line.substr(1, 4), IsDecimal) && line[5] == ' ';
   return line.size() > kLevel && std::ranges::all_of(line.substr(0, 4), IsDecimal) &&
          line.substr(kLevel - 2, 2) == ": " && kLevels.contains(line[kLevel]);
 }
 
 // Words of the messages that tell of nodes. A line that has them and is none of those is damaged.
-constexpr std::string_view kWords[] = {
-    // The files first.
-    "mark_for_compil",      "ompilation_pass.cc",      "compilability_ch",
-    "bility_check_util",    "uncompilable nod",        "Assigning node ",
-    " to cluster cluster_", "Could not contr",         "> because contr",
-    "Starting fuel",        "sorted_nodes.size()",     "No registered '",
-    "top level _Arg",       "before_mark_for_c",       "Dumped Graph to",
-    "OpKernel for XLA_",    "devices compatible with", "(op "};
+constexpr std::string_view kHalfFiles[] = {"mark_for_compil", "ompilation_pass.cc",
+                                           "compilability_ch", "bility_check_util"};
+constexpr std::string_view kWords[] = {"uncompilable nod", "Assigning node ", "Could not contr",
+                                       "> because contr",  "Starting fuel",   "sorted_nodes.size()",
+                                       "top level _Arg",   "Dumped Graph to"};
+// Errors and what programs print have these too.
+constexpr std::string_view kCommonWords[] = {" to cluster cluster_",    "No registered '",
+                                             "before_mark_for_c",       "OpKernel for XLA_",
+                                             "devices compatible with", "(op "};
 // What the messages begin with.
 constexpr std::string_view kBeginnings[] = {"Found uncompilable node ",
                                             "Assigning node ",
@@ -57,6 +60,69 @@ constexpr std::string_view kBeginnings[] = {"Found uncompilable node ",
 
 auto Holds(std::string_view line) {
   return [line](std::string_view word) { return line.find(word) != std::string_view::npos; };
+}
+
+// Of a line with common words only the end of a message that lost what stood before it counts.
+
+// "e NAME to cluster cluster_3"
+bool EndsAsAssignment(std::string_view line) {
+  constexpr std::string_view kTo = " to cluster cluster_";
+  const size_t at = line.rfind(kTo);
+  if (at == std::string_view::npos) return false;
+  const std::string_view number = line.substr(at + kTo.size()), node = line.substr(0, at);
+  return !number.empty() && std::ranges::all_of(number, IsDecimal) &&
+         std::string_view("Assigning node ").ends_with(node.substr(0, node.rfind(' ') + 1));
+}
+
+// "e NAME (op OP): REASON", with a reason of the pass
+bool EndsAsUncompilable(std::string_view line) {
+  const size_t at = line.find("(op "), close = line.find("): ", at);
+  if (close == std::string_view::npos) return false;
+  std::string_view head = line.substr(0, at);
+  if (head.ends_with(' ')) head.remove_suffix(1);
+  return std::string_view("Found uncompilable node ")
+             .ends_with(head.substr(0, head.rfind(' ') + 1)) &&
+         LoggedReason(line.substr(close)) != OutsideReason::kUnknown;
+}
+
+// "No registered 'OP' OpKernel for XLA_CPU_JIT devices compatible with node {{node NAME}}"; errors
+// put it in brackets.
+bool EndsAsNoKernel(std::string_view line) {
+  const size_t at = line.rfind(" compatible with node {{node ");
+  return at != std::string_view::npos && line.find("}}", at) == line.size() - 2 &&
+         line.find("(No registered") == std::string_view::npos;
+}
+
+// "to DIR/before_mark_for_compilation_2.pbtxt"
+bool EndsAsDump(std::string_view line) {
+  const size_t blank = line.rfind(' ') + 1;
+  const std::string_view file = line.substr(blank);
+  return file.contains("/before_mark_for_compilation") && file.contains(".pb") &&
+         std::string_view("Dumped Graph to ").ends_with(line.substr(0, blank));
+}
+
+// The line without what names the files of the log otherwise: a variable that sets their verbosity,
+// "mark_for_compilation_pass=4", and graphs, "mark_for_compilation_2.pbtxt".
+std::string WithoutMentions(std::string_view line) {
+  std::string text(line);
+  auto erase = [&](std::string_view stem, auto is_mention) {
+    for (size_t at = text.find(stem); at != std::string::npos; at = text.find(stem, at)) {
+      const std::string_view rest = std::string_view(text).substr(at + stem.size());
+      if (is_mention(rest))
+        text.erase(at, stem.size());
+      else
+        at += stem.size();
+    }
+  };
+  auto is_set = [](std::string_view rest) { return rest.starts_with('='); };
+  erase("mark_for_compilation_pass", is_set);
+  erase("compilability_check_util", is_set);
+  erase("mark_for_compilation", [](std::string_view rest) {
+    if (rest.starts_with('_')) rest.remove_prefix(1);
+    while (!rest.empty() && IsDecimal(rest.front())) rest.remove_prefix(1);
+    return rest.starts_with(".pb");
+  });
+  return text;
 }
 
 }  // namespace
@@ -93,6 +159,15 @@ size_t SourcesOf(std::string_view line) {
   return count;
 }
 
+size_t MarkingFilesIn(std::string_view line) {
+  size_t count = 0;
+  for (std::string_view file : kMarkingFiles) {
+    for (size_t at = line.find(file); at != std::string_view::npos; at = line.find(file, at + 1))
+      ++count;
+  }
+  return count;
+}
+
 bool NearlyBegins(std::string_view text) {
   constexpr size_t kMostLetters = 3, kHalf = 8;
   for (std::string_view beginning : kBeginnings) {
@@ -116,10 +191,29 @@ bool NearlyBegins(std::string_view text) {
   return false;
 }
 
-bool NamesHalfOfFile(std::string_view line) {
-  return std::ranges::any_of(std::span(kWords).first(4), Holds(line));
+bool HoldsAnother(std::string_view reason) {
+  for (std::string_view part : {"> -> <", "> because ", " (op ", " to cluster cluster_"}) {
+    if (reason.contains(part)) return true;
+  }
+  return reason.contains("OpKernel for XLA_") && !reason.contains("No registered '");
 }
-bool HasMarkingWords(std::string_view text) { return std::ranges::any_of(kWords, Holds(text)); }
+
+bool EndsInFileName(std::string_view line) {
+  if (!BeginsAsFrame(line)) return false;
+  const std::string_view word = line.substr(line.rfind(' ') + 1);
+  return !word.empty() && std::ranges::any_of(kMarkingFiles, [&](std::string_view file) {
+    return file.starts_with(word);
+  });
+}
+
+bool NamesHalfOfFile(std::string_view line) {
+  return std::ranges::any_of(kHalfFiles, Holds(line)) &&
+         std::ranges::any_of(kHalfFiles, Holds(WithoutMentions(line)));
+}
+bool HasMarkingWords(std::string_view text) {
+  return std::ranges::any_of(kHalfFiles, Holds(text)) || std::ranges::any_of(kWords, Holds(text)) ||
+         std::ranges::any_of(kCommonWords, Holds(text));
+}
 
 bool IsDamagedLine(std::string_view line) {
   const bool framed = BeginsAsFrame(line);
@@ -132,7 +226,9 @@ bool IsDamagedLine(std::string_view line) {
                     line.find(fmt::format("] {}", beginning)) != std::string_view::npos;
            });
   }
-  return HasMarkingWords(line);
+  return NamesHalfOfFile(line) || std::ranges::any_of(kWords, Holds(line)) ||
+         EndsAsAssignment(line) || EndsAsUncompilable(line) || EndsAsNoKernel(line) ||
+         EndsAsDump(line);
 }
 
 }  // namespace hloscope::dump

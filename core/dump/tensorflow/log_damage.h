@@ -7,6 +7,12 @@
 
 namespace hloscope::dump {
 
+// The files of TensorFlow that log what its marking pass does, as they stand in a line.
+inline constexpr std::string_view kMarkingFiles[] = {
+    "mark_for_compilation_pass.cc:", "compilability_check_util.cc:", "dump_graph.cc:"};
+// How often they stand in a line.
+size_t MarkingFilesIn(std::string_view line);
+
 bool IsDecimal(char c);
 bool IsFileName(std::string_view text);
 
@@ -20,6 +26,11 @@ size_t SourcesOf(std::string_view line);
 // Whether a message begins as one that tells of nodes does but for a few letters, or as half of one
 // does.
 bool NearlyBegins(std::string_view message);
+// Whether the reason that a message gives holds the end of another message: two lines that became
+// one.
+bool HoldsAnother(std::string_view reason);
+// Whether a last line without an end breaks off in the name of a file that logs them.
+bool EndsInFileName(std::string_view line);
 // Whether words of such messages are in it.
 bool HasMarkingWords(std::string_view text);
 // Whether half of the name of a file that logs them is in it.

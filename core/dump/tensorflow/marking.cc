@@ -36,14 +36,6 @@ bool IsMetadata(std::string_view op) {
   return op == "Shape" || op == "ShapeN" || op == "Rank" || op == "Size" || op == "VariableShape";
 }
 
-bool UsesResource(const TensorFlowNode& node) {
-  const bool by_name = node.op.ends_with("VariableOp") || node.op.starts_with("Resource") ||
-                       node.op == "VariableShape";
-  return by_name || std::ranges::any_of(node.types, [](const auto& type) {
-           return TensorFlowTypeName(type.second) == "RESOURCE";
-         });
-}
-
 bool IsCall(std::string_view op) {
   return op == "PartitionedCall" || op == "StatefulPartitionedCall" || op == "SymbolicGradient" ||
          op == "RemoteCall";
@@ -272,6 +264,14 @@ class Marking {
 };
 
 }  // namespace
+
+bool UsesResource(const TensorFlowNode& node) {
+  const bool by_name = node.op.ends_with("VariableOp") || node.op.starts_with("Resource") ||
+                       node.op == "VariableShape";
+  return by_name || std::ranges::any_of(node.types, [](const auto& type) {
+           return TensorFlowTypeName(type.second) == "RESOURCE";
+         });
+}
 
 void SetVerdict(TensorFlowNode& node, OutsideVerdict verdict) {
   node.why = verdict.why;

@@ -22,6 +22,9 @@ struct OutsideVerdict {
 void MarkOutside(TensorFlowGraph& graph);
 void SetVerdict(TensorFlowNode& node, OutsideVerdict verdict);
 
+// Whether the node takes or gives a handle of a resource, by its operation and types.
+bool UsesResource(const TensorFlowNode& node);
+
 // The row of outside_operations.def for the operation; nullopt: none fits.
 std::optional<OutsideReason> OperationReason(std::string_view operation);
 

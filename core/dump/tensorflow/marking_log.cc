@@ -24,17 +24,6 @@ constexpr LogRow kRows[] = {
 #undef TENSORFLOW_REASON
 };
 
-OutsideReason ReasonOf(std::string_view text) {
-  for (const LogRow& row : kRows) {
-    for (std::string_view words = row.words; !words.empty();) {
-      const size_t end = std::min(words.find('|'), words.size());
-      if (text.find(words.substr(0, end)) != std::string_view::npos) return row.reason;
-      words.remove_prefix(std::min(end + 1, words.size()));
-    }
-  }
-  return OutsideReason::kUnknown;
-}
-
 constexpr size_t kMostText = 600;  // bytes kept of a line
 
 // The message of a line that names its file at `file`; empty where it is cut off.
@@ -53,6 +42,7 @@ class LogReader {
       Line(line);
     }
     if (begun_ && sorted_) Say("the log ends before the pass does");
+    marked_ |= EndsInFileName(line);
     if (marked_ && !text.ends_with('\n')) Say("the log ends inside a line");
     // Of a log without a line about clustering nothing is expected.
     if (marked_) {
@@ -86,8 +76,7 @@ class LogReader {
 
   void Line(std::string_view line) {
     bool mine = false;
-    for (std::string_view file :
-         {"mark_for_compilation_pass.cc:", "compilability_check_util.cc:", "dump_graph.cc:"}) {
+    for (std::string_view file : kMarkingFiles) {
       const size_t at = line.find(file);
       if (at == std::string_view::npos || mine) continue;
       mine = true;
@@ -95,7 +84,8 @@ class LogReader {
       marked_ |= !graph;
       const std::string_view message = MessageOf(line, at);
       const bool known = graph ? Dumped(message) : Message(message);
-      const bool whole = SourcesOf(line) == 1 && EndsAsFrame(line.substr(0, at));
+      const bool whole =
+          SourcesOf(line) == 1 && MarkingFilesIn(line) == 1 && EndsAsFrame(line.substr(0, at));
       if (!known || !whole) suspects_.emplace_back(line_, line);
     }
     // Half of the name of a file is enough to know the log.
@@ -166,7 +156,7 @@ class LogReader {
   }
 
   MarkingRun::Word WordOf(std::string_view text, std::string_view op) {
-    const OutsideReason why = ReasonOf(text);
+    const OutsideReason why = LoggedReason(text);
     if (why == OutsideReason::kUnknown && !text.empty())
       Say(fmt::format("a reason that is not known: {}", Printable(text)));
     return {why, std::string(op), std::string(text.substr(0, kMostText))};
@@ -181,8 +171,7 @@ class LogReader {
     if (end == std::string_view::npos) return false;
     std::string_view text = rest.substr(end + 1);
     if (!TakeWord(text, ": ") && !text.empty()) return false;
-    // Two lines that became one.
-    if (text.contains(" (op ") || !IsOfNode(text, message.substr(0, at))) return false;
+    if (HoldsAnother(text) || !IsOfNode(text, message.substr(0, at))) return false;
     run().nodes.try_emplace(std::string(message.substr(0, at)), WordOf(text, rest.substr(0, end)));
     return true;
   }
@@ -199,7 +188,7 @@ class LogReader {
   // "NAME: REASON"
   bool Node(std::string_view message) {
     size_t at = message.find(": ");
-    if (at == std::string_view::npos) return false;
+    if (at == std::string_view::npos || HoldsAnother(message.substr(at + 2))) return false;
     run().nodes.try_emplace(std::string(message.substr(0, at)), WordOf(message.substr(at + 2), ""));
     return true;
   }
@@ -229,11 +218,10 @@ class LogReader {
         because == std::string_view::npos || because < arrow)
       return false;
     const std::string_view text = message.substr(because + 10);
-    // Two lines that became one.
-    if (text.contains("contract <") || message.substr(0, because).contains("contract <"))
-      return false;
     const std::string from = Leader(message.substr(1, arrow - 1));
     const std::string to = Leader(message.substr(arrow + 6, because - arrow - 6));
+    // Names have no such brackets.
+    if (HoldsAnother(text) || from.contains('<') || to.contains('<')) return false;
     MarkingRun::Word word = WordOf(text, "");
     word.text = fmt::format("{} -> {}: {}", from, to, word.text);
     run().edges.emplace(from, word);
@@ -270,6 +258,17 @@ class LogReader {
 };
 
 }  // namespace
+
+OutsideReason LoggedReason(std::string_view text) {
+  for (const LogRow& row : kRows) {
+    for (std::string_view words = row.words; !words.empty();) {
+      const size_t end = std::min(words.find('|'), words.size());
+      if (text.find(words.substr(0, end)) != std::string_view::npos) return row.reason;
+      words.remove_prefix(std::min(end + 1, words.size()));
+    }
+  }
+  return OutsideReason::kUnknown;
+}
 
 MarkingLog ReadMarkingLog(std::string_view text) { return LogReader().Read(text); }
 

@@ -29,6 +29,9 @@ struct MarkingLog {
   std::vector<std::string> warnings;  // lines that could not be read
 };
 
+// Of the words of the log by tensorflow_reasons.def; kUnknown: none fits.
+OutsideReason LoggedReason(std::string_view words);
+
 MarkingLog ReadMarkingLog(std::string_view text);
 
 // Says of the node what the run says of it; false: nothing.

@@ -1,6 +1,7 @@
 // TensorFlow joins neighbours as long as nothing speaks against it, and drops what stays too small.
 // So a node that could be compiled is outside because its group is small, and the group is small
-// because of what speaks against its edges.
+// because of what speaks against its edges. The pass tries every edge until none can be contracted:
+// where nothing else speaks against one, the size of the new cluster does.
 #include "core/dump/tensorflow/unmerged.h"
 
 #include <fmt/format.h>
@@ -10,6 +11,8 @@
 #include <set>
 #include <string>
 
+#include "core/dump/tensorflow/joint_devices.h"
+
 namespace hloscope::dump {
 namespace {
 
@@ -17,6 +20,14 @@ using enum OutsideReason;
 
 constexpr int64_t kMostSteps = 20'000'000;  // over all searches for a way
 constexpr size_t kMostNames = 6;
+
+struct Cluster {
+  std::vector<int32_t> members;
+  DeviceSet devices;
+  std::set<std::string_view> scopes;
+  bool plain = true;    // no resources, functions or conditions, whose rules go by all members
+  std::string foreign;  // a producer on a device that the cluster may not have; empty: none
+};
 
 class Unmerged {
  public:
@@ -31,9 +42,12 @@ class Unmerged {
       auto [at, is_new] = clusters.try_emplace(At(n).cluster, count_);
       count_ += is_new ? 1 : 0;
       group_[static_cast<size_t>(n)] = at->second;
+      if (is_new) clusters_.emplace_back();
+      clusters_[static_cast<size_t>(at->second)].members.push_back(n);
     }
     first_open_ = count_;
     FindConditions();
+    for (Cluster& cluster : clusters_) Describe(cluster);
   }
 
   std::vector<std::pair<int32_t, OutsideVerdict>> Run() {
@@ -59,6 +73,8 @@ class Unmerged {
         else if (steps_ > kMostSteps)
           verdicts.emplace_back(
               n, OutsideVerdict{kUnknown, "the graph is too large to look for every way around"});
+        else if (auto full = FullNeighbour(n, members))
+          verdicts.emplace_back(n, *std::move(full));
         else
           verdicts.emplace_back(n, TooSmall(n, members));
       }
@@ -71,6 +87,44 @@ class Unmerged {
 
   const TensorFlowNode& At(int32_t n) const { return graph_.nodes[static_cast<size_t>(n)]; }
   int32_t Group(int32_t n) const { return group_[static_cast<size_t>(n)]; }
+
+  void Describe(Cluster& cluster) const {
+    for (int32_t n : cluster.members) {
+      const TensorFlowNode& node = At(n);
+      cluster.devices.Add(node);
+      if (!node.scope.empty()) cluster.scopes.insert(node.scope);
+      cluster.plain &= IsPlain(n);
+    }
+    for (int32_t n : cluster.members) {
+      if (cluster.foreign.empty()) cluster.foreign = ForeignProducer(n, cluster.devices);
+    }
+  }
+  bool IsPlain(int32_t n) const {
+    return !UsesResource(At(n)) && At(n).functions.empty() &&
+           conditions_[static_cast<size_t>(n)].empty();
+  }
+  // nullptr: the node is in none.
+  const Cluster* ClusterOf(int32_t n) const {
+    return Group(n) < 0 || Group(n) >= first_open_ ? nullptr
+                                                   : &clusters_[static_cast<size_t>(Group(n))];
+  }
+  // Of the node's cluster, or of the node alone.
+  DeviceSet DevicesOf(int32_t n) const {
+    if (const Cluster* cluster = ClusterOf(n)) return cluster->devices;
+    DeviceSet own;
+    own.Add(At(n));
+    return own;
+  }
+  std::string ForeignProducer(int32_t n, const DeviceSet& devices) const {
+    for (const GraphEdge& edge : edges_.inputs(n)) {
+      if (edge.node < 0 || Group(edge.node) == kNone) continue;
+      DeviceSet theirs;
+      theirs.Add(At(edge.node));
+      if (!MayJoin(theirs, devices))
+        return fmt::format("{} of {}", At(edge.node).name, At(edge.node).device);
+    }
+    return {};
+  }
 
   // Candidates joined by edges, as if nothing spoke against it.
   void Spread(int32_t start) {
@@ -127,14 +181,51 @@ class Unmerged {
     if (conditions_[static_cast<size_t>(from)] != conditions_[static_cast<size_t>(to)])
       return OutsideVerdict{
           kDeadness, fmt::format("{}: {} and {}", edge, ConditionText(from), ConditionText(to))};
-    if (a.device != b.device && !a.device.empty() && !b.device.empty())
+    const DeviceSet devices = DevicesOf(to);
+    if (!MayJoin(DevicesOf(from), devices))
       return OutsideVerdict{kDevices, fmt::format("{}: {} and {}", edge, a.device, b.device)};
     if (a.scope != b.scope && !a.scope.empty() && !b.scope.empty())
       return OutsideVerdict{kScope, fmt::format("{}: {} and {}", edge, a.scope, b.scope)};
+    const Cluster* cluster = ClusterOf(to);
+    if (const std::string foreign = cluster ? cluster->foreign : ForeignProducer(to, devices);
+        !foreign.empty())
+      return OutsideVerdict{kCrossDevice, fmt::format("{}, which waits for {}", edge, foreign)};
     if (auto way = WayAround(from, to))
       return OutsideVerdict{kCycle, fmt::format("{}, and also by {}", edge, *way)};
     if (Group(from) != Group(to) && IsOfVariable(a) && IsOfVariable(b))
       return OutsideVerdict{kResourceOrder, edge};
+    return std::nullopt;
+  }
+
+  // A cluster beside the node that nothing but its size keeps it from.
+  std::optional<OutsideVerdict> FullNeighbour(int32_t n, const std::vector<int32_t>& island) {
+    if (!std::ranges::all_of(island, [&](int32_t m) { return IsPlain(m); })) return std::nullopt;
+    size_t largest = 0;
+    for (const Cluster& cluster : clusters_) largest = std::max(largest, cluster.members.size());
+    auto full = [&](int32_t from, int32_t to, int32_t other) -> std::optional<OutsideVerdict> {
+      const Cluster* cluster = ClusterOf(other);
+      if (cluster == nullptr || !cluster->plain) return std::nullopt;
+      if (cluster->members.size() + island.size() <= largest) return std::nullopt;
+      const bool fits = std::ranges::all_of(island, [&](int32_t m) {
+        return MayJoin(DevicesOf(m), cluster->devices) &&
+               (At(m).scope.empty() || cluster->scopes.empty() ||
+                cluster->scopes.contains(At(m).scope));
+      });
+      if (!fits || WayAround(from, to, true) || WayAround(to, from, true) || steps_ > kMostSteps)
+        return std::nullopt;
+      return OutsideVerdict{
+          kMaxSize, fmt::format("{} -> {}: nothing but size speaks against it, {} has {} nodes, "
+                                "the largest cluster {}",
+                                At(from).name, At(to).name, At(other).cluster,
+                                cluster->members.size(), largest)};
+    };
+    for (const GraphEdge& edge : edges_.inputs(n)) {
+      if (edge.node < 0) continue;
+      if (auto verdict = full(edge.node, n, edge.node)) return verdict;
+    }
+    for (const GraphEdge& edge : edges_.users(n)) {
+      if (auto verdict = full(n, edge.node, edge.node)) return verdict;
+    }
     return std::nullopt;
   }
 
@@ -143,19 +234,29 @@ class Unmerged {
   }
 
   // A way from the node to the other that leaves their groups.
-  std::optional<std::string> WayAround(int32_t from, int32_t to) {
+  std::optional<std::string> WayAround(int32_t from, int32_t to, bool whole_islands = false) {
     const int32_t a = Group(from), b = Group(to);
     std::map<int32_t, int32_t> before;
     std::vector<int32_t> work;
-    // A group that is one island may yet be cut in two, so only the very node starts.
+    // A group that is one island may yet be cut in two, so only the very node starts, unless all
+    // of it is asked for.
+    auto visit = [&](int32_t node, int32_t last) {
+      if (!before.try_emplace(node, last).second) return;
+      work.push_back(node);
+      const Cluster* cluster = ClusterOf(node);
+      if (cluster == nullptr) return;
+      // What goes into a cluster waits for all that comes out of it.
+      for (int32_t member : cluster->members) {
+        if (before.try_emplace(member, node).second) work.push_back(member);
+      }
+    };
     auto starts = [&](int32_t n) {
       for (const GraphEdge& user : edges_.users(n)) {
         const int32_t g = Group(user.node);
-        if (g == a || g == b) continue;
-        if (before.try_emplace(user.node, n).second) work.push_back(user.node);
+        if (g != a && g != b) visit(user.node, n);
       }
     };
-    if (a >= first_open_) {
+    if (a >= first_open_ && !whole_islands) {
       starts(from);
     } else {
       for (int32_t n : edges_.main()) {
@@ -166,11 +267,11 @@ class Unmerged {
     for (size_t k = 0; k < work.size(); ++k) {
       for (const GraphEdge& user : edges_.users(work[k])) {
         if (++steps_ > kMostSteps) return std::nullopt;
-        const bool arrived = b >= first_open_ ? user.node == to : Group(user.node) == b;
+        const bool arrived =
+            b >= first_open_ && !whole_islands ? user.node == to : Group(user.node) == b;
         if (arrived) return WayText(before, work[k]);
         const int32_t g = Group(user.node);
-        if (g == a || g == b) continue;
-        if (before.try_emplace(user.node, work[k]).second) work.push_back(user.node);
+        if (g != a && g != b) visit(user.node, work[k]);
       }
     }
     return std::nullopt;
@@ -231,6 +332,7 @@ class Unmerged {
   const TensorFlowGraph& graph_;
   const GraphEdges& edges_;
   const std::vector<int32_t>& candidates_;
+  std::vector<Cluster> clusters_;
   std::vector<int32_t> group_;  // by node: clusters, then islands of candidates
   std::vector<std::vector<int32_t>> islands_;
   std::vector<std::set<std::string>> conditions_;
