@@ -4,20 +4,35 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <map>
+
 #include "core/base/counted.h"
 
 namespace hloscope::app {
 namespace {
 
 constexpr size_t kSliceSteps = 32;  // of the slice; JSON has them all
+constexpr uint32_t kFirstLines = 5;
 
 std::string SliceStepText(const debug::KernelLine& line) {
-  std::string out = fmt::format("    thread {:<4} line {:<5} {:<48} {}", line.thread, line.line,
-                                line.text, line.values);
+  std::string out = fmt::format("    thread {:<4} line {:<5} {} {:<48} {}", line.thread, line.line,
+                                line.control ? '?' : ' ', line.text, line.values);
   if (!line.instruction.empty()) {
     out += fmt::format("   {} {}", line.same_bits ? "=" : "≈", line.instruction);
   }
   return out + "\n";
+}
+
+// The lines of the best ranks.
+std::string FirstLines(const std::vector<debug::KernelLine>& slice) {
+  std::map<uint32_t, const debug::KernelLine*> ranked;
+  for (const debug::KernelLine& line : slice) ranked.try_emplace(line.rank, &line);
+  std::string out;
+  for (const auto& [rank, line] : ranked) {
+    if (rank > kFirstLines) break;
+    out += fmt::format("{}{} `{}`", out.empty() ? "" : ", ", line->line, line->text);
+  }
+  return out;
 }
 
 }  // namespace
@@ -40,6 +55,12 @@ std::string KernelFindingText(const debug::KernelFinding& finding) {
                        fmt::join(finding.block, ", "), fmt::join(finding.thread, ", "),
                        finding.file, finding.line);
   }
+  if (finding.stores == 0 && !finding.slice.empty()) {
+    out += fmt::format(
+        "    nobody stores it; nearest to it in {} stores block ({}), thread ({}): what it does in "
+        "place of that\n",
+        finding.file, fmt::join(finding.block, ", "), fmt::join(finding.thread, ", "));
+  }
   if (finding.twin_checked > 0) {
     out += finding.twin_agrees
                ? fmt::format(
@@ -54,9 +75,11 @@ std::string KernelFindingText(const debug::KernelFinding& finding) {
   if (finding.slice.empty()) return out;
   const size_t first = finding.slice.size() > kSliceSteps ? finding.slice.size() - kSliceSteps : 0;
   out += fmt::format(
-      "    what it comes from ({}{}; = and ≈: the fused instruction that has the "
-      "value, bit for bit or nearly):\n",
-      first > 0 ? fmt::format("the last {} of ", kSliceSteps) : "",
+      "    where to look first: line {}\n"
+      "    what it comes from ({}{}; ?: what decides that a step is done, or which value reaches "
+      "it; "
+      "= and ≈: the fused instruction that has the value, bit for bit or nearly):\n",
+      FirstLines(finding.slice), first > 0 ? fmt::format("the last {} of ", kSliceSteps) : "",
       Counted(static_cast<int64_t>(finding.slice.size()), "step"));
   for (size_t i = first; i < finding.slice.size(); ++i) out += SliceStepText(finding.slice[i]);
   return out;

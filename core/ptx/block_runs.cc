@@ -10,12 +10,14 @@
 #include "core/base/jobs.h"
 #include "core/ptx/checks/kernel_facts.h"
 #include "core/ptx/checks/shuffle_order.h"
+#include "core/ptx/loop_lines.h"
 #include "core/ptx/machine/observer.h"
 
 namespace hloscope::ptx {
 namespace {
 
 constexpr uint64_t kNoBlock = std::numeric_limits<uint64_t>::max();
+constexpr size_t kMostConditionLines = 8;
 
 // Bytes whose first is at a multiple of 64, as vectors are.
 class AlignedBytes {
@@ -241,7 +243,7 @@ class Runner {
   }
 
   // Where the first block stood that was not finished, and the loops around it by the lines of the
-  // branches that end them.
+  // branches that end them, and of what these decide by.
   std::string WhereStopped() const {
     if (stopped_block_ == kNoBlock) return "";
     const std::vector<Instruction>& code = plan_.kernel->instructions;
@@ -250,6 +252,11 @@ class Runner {
       if (code[pc].operation != Operation::kBra || code[pc].target > stopped_pc_) continue;
       loops += (loops.empty() ? ", in a loop that ends at line " : ", in one at line ") +
                std::to_string(code[pc].position.line);
+      const std::vector<uint32_t> lines = LinesOfCondition(*plan_.kernel, pc, kMostConditionLines);
+      for (size_t i = 0; i < lines.size(); ++i) {
+        loops += (i == 0 ? " (its condition comes from line " : ", line ") +
+                 std::to_string(lines[i]) + (i + 1 == lines.size() ? ")" : "");
+      }
     }
     const std::array<uint32_t, 3> at = Unflattened(stopped_block_, plan_.grid);
     return " in block (" + std::to_string(at[0]) + ", " + std::to_string(at[1]) + ", " +

@@ -58,4 +58,12 @@ const std::string& Module::target() const { return contents_->target; }
 const std::string& Module::file() const { return contents_->program.syntax.file; }
 const std::string& Module::text() const { return *contents_->program.syntax.text; }
 
+Result<const Kernel*> KernelOf(const Module& module, const std::string& entry) {
+  for (const Kernel& kernel : module.contents().program.kernels) {
+    if (kernel.name == entry) return &kernel;
+  }
+  return InputError("no entry `" + entry + "` in " + module.file(),
+                    "see the entries of the module");
+}
+
 }  // namespace hloscope::ptx

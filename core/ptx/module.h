@@ -14,4 +14,7 @@ struct Module::Contents {
   std::vector<Executable> executables;  // aligned with the kernels of the program
 };
 
+// Errors: input where the module has no such entry.
+Result<const Kernel*> KernelOf(const Module& module, const std::string& entry);
+
 }  // namespace hloscope::ptx

@@ -192,4 +192,14 @@ Result<std::optional<Writer>> FindWriter(const Module& module, const LaunchReque
                                          uint32_t argument, uint64_t byte,
                                          const LaunchOptions& options = {});
 
+struct StoringThread {
+  std::array<uint32_t, 3> block{}, thread{};
+};
+
+// Of a byte that nobody stores: the thread that stores nearest to it in that argument, or would if
+// its guard let it; the first of the launch where none stores there. Errors: those of Launch.
+Result<StoringThread> FindNearestStore(const Module& module, const LaunchRequest& request,
+                                       uint32_t argument, uint64_t byte,
+                                       const LaunchOptions& options = {});
+
 }  // namespace hloscope::ptx

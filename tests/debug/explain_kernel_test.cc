@@ -264,6 +264,34 @@ TEST(ExplainKernel, NamesTheThreadTheLineAndTheValues) {
   EXPECT_NE(line->values.find("%r5 = "), std::string::npos);
 }
 
+// Where in the order of suspicion the line is; 0: the slice has no such line.
+uint32_t RankOf(const KernelFinding& finding, const std::string& text) {
+  const auto line = std::ranges::find(finding.slice, text, &KernelLine::text);
+  return line == finding.slice.end() ? 0 : line->rank;
+}
+
+TEST(ExplainKernel, WhatIsBehindARightValueIsLookedAtLast) {
+  const auto explained = Explained(
+      QuestionOf({"f32", "  s = f32[64] subtract(p0, p1)\n  ROOT r = f32[64] multiply(s, p1)\n",
+                  "sub.rn.f32 %r5, %r2, %r3;\nmov.b32 %r6, %r2;\nmul.rn.f32 %r4, %r5, %r6;"}));
+  ASSERT_TRUE(explained.has_value());
+  const KernelFinding& finding = explained->finding;
+  const uint32_t wrong = RankOf(finding, "mov.b32 %r6, %r2");
+  EXPECT_GT(wrong, 0u);
+  EXPECT_LT(wrong, RankOf(finding, "sub.rn.f32 %r5, %r2, %r3"));
+  EXPECT_LT(wrong, RankOf(finding, "ld.global.b32 %r3, [%rd6]"));
+}
+
+TEST(ExplainKernel, AStoreThatNobodyMakesIsNamedWithWhatHoldsItBack) {
+  Meaning meaning{"f32", "  ROOT r = f32[64] add(p0, p1)\n",
+                  "add.rn.f32 %r4, %r2, %r3;\nsetp.lt.u32 %p1, %r1, 60;\n@!%p1 ret;"};
+  const auto explained = Explained(QuestionOf(meaning));
+  ASSERT_TRUE(explained.has_value());
+  const KernelFinding& finding = explained->finding;
+  EXPECT_EQ(finding.stores, 0);
+  EXPECT_GT(RankOf(finding, "@!%p1 ret") + RankOf(finding, "st.global.b32 [%rd7], %r4"), 0u);
+}
+
 TEST(ExplainKernel, ArithmeticThatMayDifferIsNamed) {
   // x · x − x · x: fma keeps of one product what the other loses.
   const auto explained = Explained(

@@ -1,14 +1,16 @@
 #!/usr/bin/env python3
 """Faults planted into the kernels of GPU dumps: each that changes a result, or is a race, has to be found.
 
-  planted_faults.py HLOSCOPE FOLDER… [--faults N] [--seed S] [--kinds A,B] [--at KIND:DUMP:FILE:LINE]… [--untouched] [-v]
+  planted_faults.py HLOSCOPE FOLDER… [--faults N] [--seed S] [--kinds A,B] [--at KIND:DUMP:FILE:LINE]… [--untouched] [--piece I/N] [-v]
 
 FOLDER holds dumps at any depth: modules before optimizations with their PTX beside them. First each dump runs untouched with all
 checks and `diverge` looks at its kernels; neither may find anything that nothing explains. With --untouched that is all, and the
-time beside a run without checks is told. Then N faults are planted into the text of the PTX, one at a time (with --at: those),
-and a user's two questions are asked again: `run --check` and `diverge`.
+time beside a run without checks is told. Then N faults are planted into the text of the PTX, one at a time (with --at: those;
+with --piece 0/4: the first of every four, and the untouched dumps are not looked at), and a user's two questions are asked again:
+`run --check` and `diverge`.
 
-  check      a check names the line (check_line), or the kernel
+  check      a check names the line (check_line), or the kernel; of a barrier the line is named that lies where a race says that one
+             is missing. Where a check names the kernel alone, diverge is asked for the line too
   diverge    diverge names the kernel, with nothing that explains it; diverge_line: the line is among those that the worst element
              comes from, or is the one blamed
   deadline     the run names the kernel, which does not end (deadline_line: and a loop that the line ends, or the line itself)
@@ -28,6 +30,7 @@ import os
 import random
 import re
 import shutil
+import statistics
 import subprocess
 import sys
 import tempfile
@@ -172,6 +175,8 @@ def prepare(dump):
     status, _, _, without = simulate(dump, dump.clean)
     if status == 3:
         return None
+    if OPTIONS.piece:
+        return [], 0, without
     status, record, errors, seconds = simulate(dump, dump.clean, *CHECKS)
     if status not in (0, 1) or not os.path.exists(dump.clean):
         raise RuntimeError(f'{dump.name}: {errors or record}')
@@ -192,6 +197,25 @@ def sites(dumps, kinds):
     return found
 
 
+def names_line(finding, line):
+    """Whether a finding of a check names the line, or says that a barrier is missing there."""
+    if any(side.get('line') == line for side in (finding.get('at', {}), finding.get('other', {}))):
+        return True
+    missing = finding.get('missing_barrier')
+    if not missing:
+        return False
+    after, before = missing['after'], missing['before']
+    return after < line < before if after < before else line > after or line < before
+
+
+def sliced(verdict, line):
+    """The rank of the line among those that diverge names, and how many it names; none: it does not name it."""
+    ranks = {step['line']: step['rank'] for step in verdict.get('kernels', {}).get('slice', [])}
+    if verdict.get('ptx_line') == line and line not in ranks:
+        return 1, len(ranks) or 1
+    return ranks.get(line), len(ranks)
+
+
 def judge(dump, kernel, line, outputs):
     """What became of a fault (see above), and the record that says so."""
     if os.path.exists(outputs):
@@ -199,18 +223,19 @@ def judge(dump, kernel, line, outputs):
     status, record, errors, _ = simulate(dump, outputs, *CHECKS, '--expect', dump.expected, '--abs_error_bound', dump.bound,
                                          '--rel_error_bound', dump.bound, '--deadline', '30')
     named = [c for c in record.get('checks', []) if c['kernel'] == kernel]
-    if any(side.get('line') == line for c in named for side in (c.get('at', {}), c.get('other', {}))):
+    if any(names_line(c, line) for c in named):
         return 'check_line', record
-    if named:
-        return 'check', record
     if status in (2, 3):
         return 'refused', record
     if status == 4 and f'kernel {kernel}: its deadline passed' in (record.get('error') or ''):
         return 'deadline_line' if str(line) in re.findall(r'line (\d+)', record['error']) else 'deadline', record
     verdict = diverge(dump)
     if accused(verdict) and verdict.get('kernel') == kernel:
-        steps = verdict.get('kernels', {}).get('slice', [])
-        return 'diverge_line' if line in [verdict.get('ptx_line')] + [s['line'] for s in steps] else 'diverge', verdict
+        if sliced(verdict, line)[0]:
+            return 'diverge_line', verdict
+        return ('check' if named else 'diverge'), verdict
+    if named:
+        return 'check', record
     if accused(verdict) and re.sub(r'__\d+$', '', verdict.get('kernel') or '') == re.sub(r'__\d+$', '', kernel):
         return 'instruction', verdict
     if record.get('status') == 'differs':
@@ -220,6 +245,12 @@ def judge(dump, kernel, line, outputs):
     if status != 0 or not os.path.exists(outputs):
         return 'died', record
     return ('nothing' if arrays(outputs) == arrays(dump.clean) else 'missed'), verdict
+
+
+def lines_of(dump, path, kernel):
+    """How many lines of the kernel hold an instruction."""
+    return sum(1 for file, _, name, line in dump.ptx() if file == path and name == kernel and line.rstrip().endswith(';')
+               and not re.match(r'\s*\.', line))
 
 
 def faults(dumps, rng):
@@ -239,11 +270,14 @@ def faults(dumps, rng):
 
 def plant(dumps, scratch):
     rng = random.Random(OPTIONS.seed)
-    results, missed = collections.defaultdict(collections.Counter), []
-    for kind, dump, path, at, kernel in faults(dumps, rng):
+    results, missed, told = collections.defaultdict(collections.Counter), [], []
+    piece, pieces = map(int, (OPTIONS.piece or '0/1').split('/'))
+    for number, (kind, dump, path, at, kernel) in enumerate(faults(dumps, rng)):
         text = open(path).read()
         lines = text.split('\n')
         planted = KINDS[kind](lines[at], rng)
+        if number % pieces != piece:
+            continue
         lines[at], was = planted, lines[at]
         with open(path, 'w') as f:
             f.write('\n'.join(lines))
@@ -253,13 +287,16 @@ def plant(dumps, scratch):
             with open(path, 'w') as f:
                 f.write(text)
         results[kind][verdict] += 1
+        rank, named = sliced(record, at + 1) if verdict == 'diverge_line' else (None, 0)
+        if rank:
+            told.append((rank, named / lines_of(dump, path, kernel)))
         where = f'{kind} {dump.name} {os.path.basename(path)}:{at + 1} {kernel}: `{was.strip()}` -> `{planted.strip()}`: {verdict}'
         if verdict in ('elsewhere', 'died', 'missed', 'value'):
             missed.append(where + ' ' + json.dumps(record)[-500:])
         if OPTIONS.verbose:
             checks = [(c['kind'], c.get('at', {}).get('line'), c['what']) for c in record.get('checks', [])][:3]
-            print(where, checks, record.get('cause'), record.get('kernel'), record.get('ptx_line'), record.get('error'), flush=True)
-    return results, missed
+            print(where, f'rank {rank} of {named} lines;' if rank else '', checks, record.get('cause'), record.get('kernel'), record.get('ptx_line'), record.get('error'), flush=True)
+    return results, missed, told
 
 
 def main():
@@ -284,10 +321,14 @@ def main():
         print(f'{len(dumps)} dumps untouched: {false} findings; {sum(t[0] for t in times):.1f} s with checks, {sum(t[1] for t in times):.1f} s without')
         if OPTIONS.untouched:
             return int(false > 0)
-        results, missed = plant(dumps, scratch)
+        results, missed, told = plant(dumps, scratch)
         for kind, verdicts in sorted(results.items()):
             print(kind, dict(verdicts))
         print('all', dict(sum(results.values(), collections.Counter())))
+        if told:
+            ranks = sorted(rank for rank, _ in told)
+            print(f'lines that diverge names: {statistics.median(share for _, share in told):.0%} of a kernel (median); rank of the planted one: '
+                  f'{statistics.median(ranks):.0f} (median), among the first ten in {sum(rank <= 10 for rank in ranks)} of {len(ranks)}')
         print(*missed, sep='\n')
         return int(false > 0 or len(missed) > 0)
 
@@ -300,6 +341,7 @@ parser.add_argument('--seed', type=int, default=1)
 parser.add_argument('--kinds', type=lambda text: text.split(','), default=list(KINDS))
 parser.add_argument('--at', action='append')
 parser.add_argument('--untouched', action='store_true')
+parser.add_argument('--piece')
 parser.add_argument('-v', '--verbose', action='store_true')
 OPTIONS = parser.parse_args()
 sys.exit(main())

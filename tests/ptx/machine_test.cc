@@ -180,6 +180,18 @@ TEST(PtxMachine, StepsAreBounded) {
       result.error().ToString(),
       "kernel k: more steps than allowed in block (0, 0, 0) near line 17, in a loop that ends "
       "at line 17 (raise the limit, or run fewer blocks)");
+  // A counter that is never enough.
+  const auto counting = Module::Parse(
+      KernelText("mov.b32 %r2, 0;\nx:\nadd.s32 %r2, %r2, %r3;\nsetp.lt.s32 %p1, %r2, 5;\n@%p1 bra "
+                 "x;"),
+      "k.ptx");
+  ASSERT_TRUE(counting.has_value());
+  EXPECT_NE(Launch(*counting, request, options)
+                .error()
+                .message.find("in a loop that ends at line 21 (its condition comes from line 20, "
+                              "line 17, line 19)"),
+            std::string::npos)
+      << Launch(*counting, request, options).error().message;
   request.arguments.resize(2);
   EXPECT_EQ(Launch(*module, request, options).error().message,
             "kernel k takes 3 arguments, given 2");

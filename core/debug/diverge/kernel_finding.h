@@ -18,6 +18,12 @@ struct KernelLine {
   // The fused instruction that has the value it writes, at the element or anywhere; empty: none.
   std::string instruction;
   bool same_bits = false;  // else a few ULP away
+  // It decides whether a step is done, or which value reaches it; no value comes from it.
+  bool control = false;
+  // Of its line among those of the slice, from 1 on: where a fault is likely to be. Lines nearest
+  // to the store come first, and those behind a value that the fused instruction has at the element
+  // last.
+  uint32_t rank = 0;
 };
 
 struct KernelFinding {
@@ -31,11 +37,14 @@ struct KernelFinding {
   int64_t result = 0;        // which array of it has the worst element
   std::vector<int64_t> index;
   std::string value, expected;                // of the element
-  std::array<uint32_t, 3> block{}, thread{};  // that stored it
+  std::array<uint32_t, 3> block{}, thread{};  // that stored it; with no stores: nearest to it
   uint32_t line = 0;                          // of the store
   int64_t stores = 0;                         // to the element, of all threads
-  std::vector<KernelLine> slice;              // where its value comes from; the store is the last
+  // Where its value comes from; the store is the last. With no stores: what the thread does in
+  // place of storing there.
+  std::vector<KernelLine> slice;
   bool slice_complete = true;
+  bool slice_shortened = false;  // of loops it has the nearest turns
   // The second implementation of the simulated GPU ran that block: it gave the same bits, or
   // `twin_difference` says where it did not.
   bool twin_agrees = false;

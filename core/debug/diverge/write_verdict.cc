@@ -132,12 +132,14 @@ void WriteFinding(JsonWriter& json, const KernelFinding& finding) {
     WriteTriple(json, "block", finding.block);
     WriteTriple(json, "thread", finding.thread);
     json.Field("line", finding.line).Field("stores", finding.stores);
-    json.Field("slice_complete", finding.slice_complete).Key("slice").BeginArray();
+    json.Field("slice_complete", finding.slice_complete);
+    json.Field("slice_shortened", finding.slice_shortened).Key("slice").BeginArray();
     for (const KernelLine& line : finding.slice) {
       json.BeginObject().Field("thread", line.thread).Field("line", line.line);
       json.Field("text", line.text).Field("values", line.values);
       OptionalField(json, "instruction", line.instruction);
-      json.Field("same_bits", line.same_bits).EndObject();
+      json.Field("same_bits", line.same_bits).Field("control", line.control);
+      json.Field("rank", line.rank).EndObject();
     }
     json.EndArray().Field("twin_agrees", finding.twin_agrees);
     json.Field("twin_checked", finding.twin_checked);

@@ -12,6 +12,7 @@
 #include "core/debug/diverge/kernel_check.h"
 #include "core/debug/diverge/open_meaning.h"
 #include "core/debug/diverge/other_rounding.h"
+#include "core/debug/kernels/rank_lines.h"
 #include "core/debug/kernels/rounding_budget.h"
 #include "core/debug/kernels/split_products.h"
 #include "core/debug/kernels/switch_causes.h"
@@ -237,10 +238,11 @@ class Explainer {
     study.twin = true;
     HLOSCOPE_ASSIGN_OR_RETURN(const replay::KernelStudyAnswer answer, Study(study));
     if (!answer.byte) {
-      out_.warnings.push_back("no thread stored the worst element");
+      out_.warnings.push_back("no kernel is given the memory of the worst element");
       return {};
     }
     const replay::ByteStudy& byte = *answer.byte;
+    if (byte.stores == 0) out_.warnings.push_back("no thread stored the worst element");
     finding.kernel = question_.kernels.launches[byte.launch].kernel;
     finding.file = byte.file;
     finding.block = byte.block;
@@ -265,15 +267,18 @@ class Explainer {
                               signatures.error().message);
     }
     out_.finding.slice_complete = byte.complete;
+    out_.finding.slice_shortened = byte.shortened;
+    std::vector<bool> is_right;
     for (const replay::StudiedStep& step : byte.steps) {
-      KernelLine line{step.thread, step.line, step.text, step.values, "", false};
-      if (signatures.has_value()) {
-        const SignatureMatch match = MatchOf(*signatures, step);
-        line.instruction = match.instruction;
-        line.same_bits = match.same_bits;
-      }
+      KernelLine line{step.thread, step.line, step.text, step.values, "", false, step.control, 0};
+      SignatureMatch match;
+      if (signatures.has_value()) match = MatchOf(*signatures, step);
+      line.instruction = match.instruction;
+      line.same_bits = match.same_bits;
+      is_right.push_back(match.same_bits && match.at_element);
       out_.finding.slice.push_back(std::move(line));
     }
+    RankLines(byte.steps, is_right, out_.finding.slice);
   }
 
   static SignatureMatch MatchOf(const ValueSignatures& signatures,

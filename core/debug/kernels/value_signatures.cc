@@ -133,14 +133,14 @@ SignatureMatch ValueSignatures::Find(uint64_t bits, uint32_t bytes) const {
   for (const Row& row : rows_) {
     if (row.bytes != bytes || SaysNothing(row.type, bits, bytes)) continue;
     if (!row.has_element) continue;
-    if (row.element == bits) return {row.instruction, true};
+    if (row.element == bits) return {row.instruction, true, true};
     const bool is_near = hlo::IsFloat(row.type) && UlpBetween(row.element, bits, bytes) <= kMostUlp;
     if (is_near && near == nullptr) near = &row;
   }
-  if (near != nullptr) return {near->instruction, false};
+  if (near != nullptr) return {near->instruction, false, true};
   for (const Row& row : rows_) {
     if (row.bytes != bytes || SaysNothing(row.type, bits, bytes)) continue;
-    if (std::ranges::binary_search(row.sorted, bits)) return {row.instruction, true};
+    if (std::ranges::binary_search(row.sorted, bits)) return {row.instruction, true, false};
   }
   return {};
 }

@@ -20,6 +20,7 @@ namespace hloscope::debug {
 struct SignatureMatch {
   std::string instruction;  // empty: none
   bool same_bits = false;
+  bool at_element = false;  // else it is another element's
 };
 
 class ValueSignatures {

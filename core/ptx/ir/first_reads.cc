@@ -3,6 +3,9 @@
 #include "core/ptx/ir/first_reads.h"
 
 #include <algorithm>
+#include <utility>
+
+#include "core/ptx/ir/basic_blocks.h"
 
 namespace hloscope::ptx {
 namespace {
@@ -20,7 +23,9 @@ class FirstReadAnalysis {
 
   std::vector<ByteRange> Find() {
     const std::vector<ByteRange> all = {{0, static_cast<uint32_t>(end_)}};
-    if (!FindBlocks()) return all;
+    auto blocks = BasicBlocksOf(kernel_);
+    if (!blocks) return all;
+    blocks_ = *std::move(blocks);
     FindRegisters();
     const size_t words = (registers_.size() + 63) / 64;
     if (words * blocks_.size() > kMostWords) return all;
@@ -36,43 +41,6 @@ class FirstReadAnalysis {
   }
 
  private:
-  struct BasicBlock {
-    uint32_t first = 0, end = 0;
-    uint32_t next[2] = {0, 0};
-    uint32_t next_count = 0;
-  };
-
-  // False where branches go to what only a register says.
-  bool FindBlocks() {
-    const auto& code = kernel_.instructions;
-    std::vector<uint32_t> block_of(code.size() + 1, 0);
-    std::vector<bool> begins(code.size() + 1, false);
-    begins[0] = true;
-    for (size_t i = 0; i < code.size(); ++i) {
-      if (code[i].operation == Operation::kBranchIndexed) return false;
-      const bool branches = code[i].operation == Operation::kBra;
-      if (branches) begins[code[i].target] = true;
-      if (branches || Ends(code[i])) begins[i + 1] = true;
-    }
-    for (uint32_t i = 0; i < code.size(); ++i) {
-      if (begins[i]) blocks_.push_back({i, i, {}, 0});
-      blocks_.back().end = i + 1;
-      block_of[i] = static_cast<uint32_t>(blocks_.size() - 1);
-    }
-    for (BasicBlock& block : blocks_) {
-      const Instruction& last = code[block.end - 1];
-      const bool always = last.guard == Slot::kAbsent;
-      if (last.operation == Operation::kBra) block.next[block.next_count++] = block_of[last.target];
-      const bool stops = always && (last.operation == Operation::kBra || Ends(last));
-      if (!stops && block.end < code.size()) block.next[block.next_count++] = block_of[block.end];
-    }
-    return true;
-  }
-
-  static bool Ends(const Instruction& in) {
-    return in.operation == Operation::kRet || in.operation == Operation::kTrap;
-  }
-
   // Predicates have 4 bytes each and come first, others start at multiples of 64.
   void FindRegisters() {
     predicates_end_ = static_cast<uint32_t>(end_);

@@ -24,6 +24,9 @@ class Observer {
   // place. Before a branch, a barrier or a return there is no After.
   virtual void Before(Warp&, const Instruction&, const Slot* /*slots*/, uint32_t /*mask*/) {}
   virtual void After(Warp&, const Instruction&, const Slot* /*slots*/, uint32_t /*mask*/) {}
+  // The lanes that come to an instruction and do not execute it, as its guard says; of a branch
+  // those that go on behind it. Block::pc is its place.
+  virtual void Skips(Warp&, const Instruction&, const Slot* /*slots*/, uint32_t /*mask*/) {}
   // Whether every access is to be told; else those of all lanes may go together, untold.
   virtual bool WantsAccesses() const { return true; }
   virtual void Accesses(Warp&, uint32_t /*lane*/, const MemoryAccess&) {}

@@ -21,6 +21,10 @@ class ObserverPair final : public Observer {
     a_.After(warp, in, slots, mask);
     b_.After(warp, in, slots, mask);
   }
+  void Skips(Warp& warp, const Instruction& in, const Slot* slots, uint32_t mask) override {
+    a_.Skips(warp, in, slots, mask);
+    b_.Skips(warp, in, slots, mask);
+  }
   bool WantsAccesses() const override { return a_.WantsAccesses() || b_.WantsAccesses(); }
   void Accesses(Warp& warp, uint32_t lane, const MemoryAccess& access) override {
     a_.Accesses(warp, lane, access);
@@ -29,6 +33,10 @@ class ObserverPair final : public Observer {
   void BarrierOpens(Block& block, uint32_t barrier) override {
     a_.BarrierOpens(block, barrier);
     b_.BarrierOpens(block, barrier);
+  }
+  void PhaseEnds(Block& block, uint64_t address) override {
+    a_.PhaseEnds(block, address);
+    b_.PhaseEnds(block, address);
   }
 
  private:

@@ -182,9 +182,13 @@ class BlockLoop {
     executions_.Add(pc, pc + 1, CountOf(active));
     if (++since_question_ >= kStepsBetweenQuestions && !Ask(pc)) return false;
     const Step step = steps_[pc];
-    if (step == nullptr || in.group_wide) return Control(warp, in, pc, mask, active, spins);
+    if (step == nullptr || in.group_wide) {
+      if constexpr (kObserved) TellSkipped(warp, in, pc, mask & ~active);
+      return Control(warp, in, pc, mask, active, spins);
+    }
     if (in.warp_wide && active != kAllLanes && active != 0 && Waits(warp, in, active, {pc, mask}))
       return false;
+    if constexpr (kObserved) TellSkipped(warp, in, pc, mask & ~active);
     if (active != 0) {
       block_.pc = pc;
       const Slot* const slots = kernel_.slots.data() + in.first_slot;
@@ -195,6 +199,12 @@ class BlockLoop {
     }
     ++pc;
     return true;
+  }
+
+  void TellSkipped(Warp& warp, const Instruction& in, uint32_t pc, uint32_t skipped) {
+    if (skipped == 0) return;
+    block_.pc = pc;
+    block_.observer->Skips(warp, in, kernel_.slots.data() + in.first_slot, skipped);
   }
 
   bool Ask(uint32_t pc) {

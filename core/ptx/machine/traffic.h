@@ -37,6 +37,9 @@ class TrafficCounter final : public Observer {
   void BarrierOpens(Block& block, uint32_t barrier) override {
     if (next_ != nullptr) next_->BarrierOpens(block, barrier);
   }
+  void Skips(Warp& warp, const Instruction& in, const Slot* slots, uint32_t mask) override {
+    if (next_ != nullptr) next_->Skips(warp, in, slots, mask);
+  }
   void PhaseEnds(Block& block, uint64_t address) override {
     if (next_ != nullptr) next_->PhaseEnds(block, address);
   }

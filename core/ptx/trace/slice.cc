@@ -1,39 +1,46 @@
-// A search backwards; the order is that of finishing.
+// A search backwards in rounds, nearest first: values before decisions.
 #include "core/ptx/trace/slice.h"
 
 #include <algorithm>
+#include <map>
 #include <set>
+#include <tuple>
 
 namespace hloscope::ptx {
 namespace {
 
+constexpr size_t kMostFollowed = 1 << 17, kMostTold = 4096;
+// Of one instruction of a thread: what a loop does again and again says little more.
+constexpr uint32_t kMostTurns = 16;
+
+// A thread's steps by instruction, of those that branch or have a guard.
+using Events = std::map<uint32_t, std::vector<int64_t>>;
+
 class Slicer {
  public:
-  Slicer(const BlockTrace& trace, size_t most) : trace_(trace), most_(most) {}
+  Slicer(const BlockTrace& trace, const ControlFlow& flow) : trace_(trace), flow_(flow) {}
 
-  Slice Run(StepRef from) {
-    Push(from);
-    while (!open_.empty()) {
-      Node& node = open_.back();
-      if (node.next < node.needs.size()) {
-        Push(node.needs[node.next++]);
-        continue;
-      }
-      slice_.steps.push_back(node.step);
-      open_.pop_back();
-    }
+  Slice Run(std::span<const StepRef> from) {
+    for (const StepRef& step : from) Reach(step, 0, false, kNobody);
+    for (size_t i = 0; i < nodes_.size(); ++i) Follow(i, false);
+    FollowDecisions();
+    Tell();
     slice_.other_threads.assign(others_.begin(), others_.end());
+    slice_.complete &= flow_.is_known();
     return std::move(slice_);
   }
 
  private:
+  static constexpr size_t kNobody = static_cast<size_t>(-1);
+
   struct Node {
     StepRef step;
-    std::vector<StepRef> needs;
-    size_t next = 0;
+    bool control;
+    uint32_t distance;
+    std::vector<size_t> needs;
   };
 
-  void Push(StepRef step) {
+  void Reach(StepRef step, uint32_t distance, bool control, size_t by) {
     if (step.thread < 0) return;
     const ThreadTrace* const thread = trace_.Find(step.thread);
     if (thread == nullptr) {
@@ -41,33 +48,182 @@ class Slicer {
       return;
     }
     if (!thread->Has(step.step)) return;
-    if (seen_.size() >= most_) {
+    if (nodes_.size() >= kMostFollowed) {
       slice_.complete = false;
       return;
     }
-    if (!seen_.insert({step.thread, step.step}).second) return;
-    open_.push_back({step, NeedsOf(*thread, thread->at(step.step)), 0});
+    const auto [at, is_new] = seen_.try_emplace({step.thread, step.step}, nodes_.size());
+    if (is_new) {
+      nodes_.push_back({step, control, distance, {}});
+      if (control) Round(distance).push_back(at->second);
+    }
+    if (by != kNobody) nodes_[by].needs.push_back(at->second);
   }
 
-  std::vector<StepRef> NeedsOf(const ThreadTrace& thread, const TracedStep& step) const {
-    std::vector<StepRef> needs;
-    for (const TracedValue& value : trace_.ValuesOf(thread, step)) needs.push_back(value.from);
-    for (const TracedAccess& access : thread.AccessesOf(step)) needs.push_back(access.from);
-    return needs;
+  std::vector<size_t>& Round(uint32_t distance) {
+    if (rounds_.size() <= distance) rounds_.resize(distance + 1);
+    return rounds_[distance];
   }
 
+  // What it comes from: operands and memory, and the guard where it is one of decisions.
+  void Follow(size_t node, bool control) {
+    const auto [ref, is_control, distance, needs] = nodes_[node];
+    const ThreadTrace& thread = *trace_.Find(ref.thread);
+    const TracedStep& step = thread.at(ref.step);
+    const TracedInstruction& in = trace_.instructions[step.instruction];
+    const auto values = trace_.ValuesOf(thread, step);
+    for (size_t i = 0; i < values.size(); ++i) {
+      if (in.operands[i].guard == control) Reach(values[i].from, distance + 1, control, node);
+    }
+    if (control) return;
+    for (const TracedAccess& access : thread.AccessesOf(step))
+      Reach(access.from, distance + 1, is_control, node);
+  }
+
+  // Nearest first; what values come from is known by now.
+  void FollowDecisions() {
+    for (size_t i = nodes_.size(); i-- > 0;) Round(nodes_[i].distance).push_back(i);
+    for (size_t distance = 0; distance < rounds_.size(); ++distance) {
+      for (size_t i = 0; i < rounds_[distance].size(); ++i) {
+        const size_t node = rounds_[distance][i];
+        if (nodes_[node].control)
+          FollowAll(node);
+        else
+          Follow(node, true);
+        ReachDeciders(node);
+        ReachChoices(node);
+      }
+    }
+  }
+
+  // Of what is there for a decision everything is: of a step that was not done its guard alone.
+  void FollowAll(size_t node) {
+    const StepRef ref = nodes_[node].step;
+    const uint32_t distance = nodes_[node].distance + 1;
+    const ThreadTrace& thread = *trace_.Find(ref.thread);
+    const TracedStep& step = thread.at(ref.step);
+    const auto values = trace_.ValuesOf(thread, step);
+    if (step.skipped) return Reach(values.back().from, distance, true, node);
+    for (const TracedValue& value : values) Reach(value.from, distance, true, node);
+    for (const TracedAccess& access : thread.AccessesOf(step))
+      Reach(access.from, distance, true, node);
+  }
+
+  const Events& EventsOf(const ThreadTrace& thread) {
+    const auto [at, is_new] = events_.try_emplace(thread.thread);
+    if (!is_new) return at->second;
+    const auto& code = flow_.kernel().instructions;
+    for (size_t i = 0; i < thread.steps.size(); ++i) {
+      const uint32_t instruction = thread.steps[i].instruction;
+      const Instruction& in = code[instruction];
+      if (in.guard != Slot::kAbsent || in.operation == Operation::kBra)
+        at->second[instruction].push_back(thread.first + static_cast<int64_t>(i));
+    }
+    return at->second;
+  }
+
+  // The last step of that instruction before `step`; -1: none.
+  static int64_t LastOf(const Events& events, uint32_t instruction, int64_t step) {
+    const auto found = events.find(instruction);
+    if (found == events.end()) return -1;
+    const auto at = std::ranges::lower_bound(found->second, step);
+    return at == found->second.begin() ? -1 : *std::prev(at);
+  }
+
+  void ReachDeciders(size_t node) {
+    const StepRef ref = nodes_[node].step;
+    const ThreadTrace& thread = *trace_.Find(ref.thread);
+    int64_t last = -1;
+    for (const uint32_t decider : flow_.DecidersOf(thread.at(ref.step).instruction))
+      last = std::max(last, LastOf(EventsOf(thread), decider, ref.step));
+    if (last >= 0) Reach({ref.thread, last}, nodes_[node].distance + 1, true, node);
+  }
+
+  void ReachChoices(size_t node) {
+    const StepRef ref = nodes_[node].step;
+    const ThreadTrace& thread = *trace_.Find(ref.thread);
+    const TracedStep& step = thread.at(ref.step);
+    const Instruction& in = flow_.kernel().instructions[step.instruction];
+    const auto values = trace_.ValuesOf(thread, step);
+    const auto reach = [&](uint32_t offset, const TracedValue& value) {
+      const int64_t written = value.from.thread == ref.thread ? value.from.step : -1;
+      for (const uint32_t choice : flow_.ChoicesOf(offset)) {
+        const int64_t last = LastOf(EventsOf(thread), choice, ref.step);
+        if (last > written) Reach({ref.thread, last}, nodes_[node].distance + 1, true, node);
+      }
+    };
+    for (uint32_t s = 0; s < in.slot_count && !step.skipped; ++s) {
+      const Slot& slot = flow_.kernel().slots[in.first_slot + s];
+      const bool is_read = slot.present() && !slot.written && (slot.offset & Slot::kConstant) == 0;
+      if (is_read) reach(slot.offset, values[s]);
+    }
+    if (in.guard != Slot::kAbsent) reach(in.guard, values.back());
+  }
+
+  // The nearest of each instruction, in the order of their execution.
+  void Tell() {
+    std::vector<size_t> order(nodes_.size());
+    for (size_t i = 0; i < order.size(); ++i) order[i] = i;
+    std::ranges::stable_sort(order, {}, [&](size_t i) { return nodes_[i].distance; });
+    std::map<std::pair<int32_t, uint32_t>, uint32_t> turns;
+    std::vector<size_t> told;
+    for (const size_t i : order) {
+      const StepRef ref = nodes_[i].step;
+      if (++turns[{ref.thread, StepOf(ref).instruction}] > kMostTurns)
+        slice_.shortened = true;
+      else if (told.size() < kMostTold)
+        told.push_back(i);
+      else
+        slice_.complete = false;
+    }
+    std::ranges::sort(told, {}, [&](size_t i) {
+      const StepRef ref = nodes_[i].step;
+      return std::tuple(StepOf(ref).turn, ~nodes_[i].distance, ref.thread);
+    });
+    std::vector<uint32_t> places(nodes_.size(), kUntold);
+    for (size_t i = 0; i < told.size(); ++i) places[told[i]] = static_cast<uint32_t>(i);
+    for (const size_t i : told) {
+      SliceStep& step = slice_.steps.emplace_back();
+      step.step = nodes_[i].step;
+      step.control = nodes_[i].control;
+      step.distance = nodes_[i].distance;
+      for (const size_t need : nodes_[i].needs) {
+        if (places[need] != kUntold) step.needs.push_back(places[need]);
+      }
+    }
+  }
+
+  const TracedStep& StepOf(StepRef ref) const { return trace_.Find(ref.thread)->at(ref.step); }
+
+  static constexpr uint32_t kUntold = 0xffffffffu;
   const BlockTrace& trace_;
-  size_t most_;
-  std::vector<Node> open_;
-  std::set<std::pair<int32_t, int64_t>> seen_;
+  const ControlFlow& flow_;
+  std::vector<Node> nodes_;
+  std::map<std::pair<int32_t, int64_t>, size_t> seen_;
+  std::vector<std::vector<size_t>>
+      rounds_;                         // by distance: nodes whose decisions are to be followed
+  std::map<uint32_t, Events> events_;  // by thread
   std::set<uint32_t> others_;
   Slice slice_;
 };
 
+bool Stores(const Instruction& in) {
+  switch (in.operation) {
+    case Operation::kSt:
+    case Operation::kAtom:
+    case Operation::kAtomCas:
+    case Operation::kRed:
+      return ModifierStateSpace(in) == StateSpace::kGlobal ||
+             ModifierStateSpace(in) == StateSpace::kNone;
+    default:
+      return false;
+  }
+}
+
 }  // namespace
 
-Slice SliceFrom(const BlockTrace& trace, StepRef from, size_t most_steps) {
-  return Slicer(trace, most_steps).Run(from);
+Slice SliceFrom(const BlockTrace& trace, const ControlFlow& flow, std::span<const StepRef> from) {
+  return Slicer(trace, flow).Run(from);
 }
 
 StepRef StoreTo(const BlockTrace& trace, uint32_t thread, uint32_t argument, uint64_t byte) {
@@ -83,6 +239,45 @@ StepRef StoreTo(const BlockTrace& trace, uint32_t thread, uint32_t argument, uin
     }
   }
   return found;
+}
+
+std::vector<StepRef> InPlaceOfStore(const BlockTrace& trace, const ControlFlow& flow,
+                                    uint32_t thread, uint32_t argument) {
+  const ThreadTrace* const traced = trace.Find(static_cast<int32_t>(thread));
+  if (traced == nullptr) return {};
+  std::map<uint32_t, size_t> last;  // of each instruction
+  for (size_t i = 0; i < traced->steps.size(); ++i) last[traced->steps[i].instruction] = i;
+  const auto& code = flow.kernel().instructions;
+  std::set<int64_t> found;
+  for (uint32_t store = 0; store < code.size(); ++store) {
+    if (!Stores(code[store])) continue;
+    if (const auto at = last.find(store); at != last.end()) {
+      const auto accesses = traced->AccessesOf(traced->steps[at->second]);
+      const bool is_elsewhere =
+          !accesses.empty() && std::ranges::none_of(accesses, [&](const TracedAccess& access) {
+            return access.space == TracedSpace::kArgument && access.number == argument;
+          });
+      if (!is_elsewhere) found.insert(traced->first + static_cast<int64_t>(at->second));
+      continue;
+    }
+    // The nearest branches that it came to.
+    std::vector<uint32_t> open(flow.DecidersOf(store).begin(), flow.DecidersOf(store).end());
+    std::set<uint32_t> seen(open.begin(), open.end());
+    while (!open.empty()) {
+      const uint32_t decider = open.back();
+      open.pop_back();
+      if (const auto at = last.find(decider); at != last.end()) {
+        found.insert(traced->first + static_cast<int64_t>(at->second));
+        continue;
+      }
+      for (const uint32_t further : flow.DecidersOf(decider)) {
+        if (seen.insert(further).second) open.push_back(further);
+      }
+    }
+  }
+  std::vector<StepRef> steps;
+  for (const int64_t step : found) steps.push_back({static_cast<int32_t>(thread), step});
+  return steps;
 }
 
 }  // namespace hloscope::ptx

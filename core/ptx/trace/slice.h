@@ -1,29 +1,58 @@
 // The steps that a value comes from: backwards through registers, shuffles, shared and local
-// memory, over the threads that were recorded.
+// memory, and through what decided that they were done, over the threads that were recorded.
 #pragma once
 
 #include <vector>
 
+#include "core/ptx/trace/control_flow.h"
 #include "core/ptx/trace/trace.h"
 
 namespace hloscope::ptx {
 
-struct Slice {
-  std::vector<StepRef> steps;           // in an order in which each comes behind what it needs
-  std::vector<uint32_t> other_threads;  // that it goes on in, and that were not recorded
-  bool complete = true;                 // false: it has more steps than allowed
+struct SliceStep {
+  StepRef step;
+  // Of no value that it comes from, but of a decision: whether a step was done, or which value
+  // reached it.
+  bool control = false;
+  uint32_t distance = 0;        // steps between it and where the slice begins
+  std::vector<uint32_t> needs;  // positions in Slice::steps of what it comes from
 };
 
-// From the operands of that step: what an instruction reads, and where it writes to memory that it
-// reads again. Reads of arguments end it, and what was there when the kernel began.
-Slice SliceFrom(const BlockTrace& trace, StepRef from, size_t most_steps = 4096);
+struct Slice {
+  std::vector<SliceStep> steps;         // each behind what it needs
+  std::vector<uint32_t> other_threads;  // that it goes on in, and that were not recorded
+  // False: it has more steps than were followed, or goes on where nothing is known.
+  bool complete = true;
+  bool shortened = false;  // the nearest of what a thread does again and again are told
+};
+
+// From the operands of those steps: what an instruction reads, and where it writes to memory that
+// it reads again. Reads of arguments end it, and what was there when the kernel began. Decisions
+// are the branch that last let a step be done, and branches and guards that could have had another
+// value written to what it reads; they are known where guards count as steps
+// (TraceRequest::skipped).
+Slice SliceFrom(const BlockTrace& trace, const ControlFlow& flow, std::span<const StepRef> from);
 
 // The last recorded step of the thread that wrote that byte of an argument; none: step -1.
 StepRef StoreTo(const BlockTrace& trace, uint32_t thread, uint32_t argument, uint64_t byte);
 
+// What the thread did in place of storing elsewhere in that argument: its last step of each store
+// that may go there, done or not; of a store that it did not come to, the branches that led it
+// past.
+std::vector<StepRef> InPlaceOfStore(const BlockTrace& trace, const ControlFlow& flow,
+                                    uint32_t thread, uint32_t argument);
+
+struct SliceQuestion {
+  std::array<uint32_t, 3> block{};
+  uint32_t thread = 0;  // in its block, x first
+  uint32_t argument = 0;
+  uint64_t byte = 0;
+  bool is_missing = false;  // nobody stores it: what the thread does in place of that
+};
+
 struct SlicedTrace {
   BlockTrace trace;
-  StepRef store;  // step -1: it was not found
+  std::vector<StepRef> begins;  // none: the block by itself does not store the byte
   Slice slice;
 };
 
@@ -31,24 +60,29 @@ struct SlicedTrace {
 // them at most. `restore` puts the arguments back before each run.
 template <typename Restore>
 Result<SlicedTrace> TraceSlice(const Module& module, const LaunchRequest& launch,
-                               const Writer& writer, uint32_t thread, uint32_t argument,
-                               uint64_t byte, const LaunchOptions& options, Restore restore,
-                               size_t most_threads = 64) {
+                               const SliceQuestion& question, const LaunchOptions& options,
+                               Restore restore, size_t most_threads = 64) {
+  HLOSCOPE_ASSIGN_OR_RETURN(const ControlFlow flow, FlowOf(module, launch.entry));
   SlicedTrace sliced;
   TraceRequest request;
-  request.block = writer.block;
-  request.threads = {thread};
+  request.block = question.block;
+  request.threads = {question.thread};
+  request.skipped = true;
   for (;;) {
     restore();
     SlicedTrace before = std::move(sliced);
     sliced = {};
     HLOSCOPE_ASSIGN_OR_RETURN(sliced.trace, Trace(module, launch, request, options));
-    sliced.store = StoreTo(sliced.trace, thread, argument, byte);
-    if (sliced.store.step < 0) {
-      // So many threads do more steps than are recorded: what was found before them stands.
-      return before.store.step < 0 ? std::move(sliced) : std::move(before);
+    if (question.is_missing) {
+      sliced.begins = InPlaceOfStore(sliced.trace, flow, question.thread, question.argument);
+    } else if (const StepRef store =
+                   StoreTo(sliced.trace, question.thread, question.argument, question.byte);
+               store.step >= 0) {
+      sliced.begins = {store};
     }
-    sliced.slice = SliceFrom(sliced.trace, sliced.store);
+    // So many threads do more steps than are recorded: what was found before them stands.
+    if (sliced.begins.empty()) return before.begins.empty() ? std::move(sliced) : std::move(before);
+    sliced.slice = SliceFrom(sliced.trace, flow, sliced.begins);
     bool more = false;
     for (const uint32_t other : sliced.slice.other_threads) {
       if (request.threads.size() >= most_threads) break;

@@ -84,6 +84,12 @@ std::string ValueText(uint64_t bits, uint8_t bytes, std::string_view type) {
 }
 
 std::string StepText(const BlockTrace& trace, const ThreadTrace& thread, const TracedStep& step) {
+  if (step.skipped) {
+    // The guard is the last operand.
+    const TracedOperand& guard = trace.instructions[step.instruction].operands.back();
+    return "not done: " + guard.name + " = " +
+           ValueText(trace.ValuesOf(thread, step).back().bits, 0, {});
+  }
   std::string out = Sources(trace, thread, step, true);
   const std::string read = Sources(trace, thread, step, false);
   if (!read.empty()) out += (out.empty() ? "" : "; ") + std::string("from ") + read;

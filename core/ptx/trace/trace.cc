@@ -51,25 +51,11 @@ class Recorder : public Observer {
 
   void Before(Warp& warp, const Instruction& in, const Slot* slots, uint32_t mask) override {
     pending_.clear();
-    for (uint32_t lane = 0; lane < kLanes; ++lane) {
-      counts_[warp.first_thread + lane] += mask >> lane & 1;
-    }
-    ForTraced(warp, mask, [&](ThreadTrace& trace, State& state, uint32_t lane) {
-      trace.executed = counts_[trace.thread];
-      if (!Begin(trace)) return;
-      const auto step = static_cast<uint32_t>(in.first_slot);
-      for (uint32_t s = 0; s < in.slot_count; ++s) {
-        TracedValue value;
-        if (!slots[s].written && slots[s].present()) {
-          value.bits = Bits(warp, slots[s], lane);
-          value.from = Writer(state, slot_ids_[step + s], trace.thread);
-        }
-        trace.values.push_back(value);
-      }
-      if (in.guard == Slot::kAbsent) return;
-      trace.values.push_back({Bits(warp, {in.guard, 0, false, false}, lane),
-                              Writer(state, guard_ids_[warp.block->pc], trace.thread)});
-    });
+    BeginSteps(warp, in, slots, mask, false);
+  }
+
+  void Skips(Warp& warp, const Instruction& in, const Slot* slots, uint32_t mask) override {
+    if (request_.skipped) BeginSteps(warp, in, slots, mask, true);
   }
 
   void Accesses(Warp& warp, uint32_t lane, const MemoryAccess& access) override {
@@ -152,15 +138,38 @@ class Recorder : public Observer {
     }
   }
 
+  void BeginSteps(Warp& warp, const Instruction& in, const Slot* slots, uint32_t mask,
+                  bool skipped) {
+    ++turn_;
+    for (uint32_t lane = 0; lane < kLanes; ++lane) {
+      counts_[warp.first_thread + lane] += mask >> lane & 1;
+    }
+    ForTraced(warp, mask, [&](ThreadTrace& trace, State& state, uint32_t lane) {
+      trace.executed = counts_[trace.thread];
+      if (!Begin(trace, skipped)) return;
+      for (uint32_t s = 0; s < in.slot_count; ++s) {
+        TracedValue value;
+        if (!slots[s].written && slots[s].present()) {
+          value.bits = Bits(warp, slots[s], lane);
+          value.from = Writer(state, slot_ids_[in.first_slot + s], trace.thread);
+        }
+        trace.values.push_back(value);
+      }
+      if (in.guard == Slot::kAbsent) return;
+      trace.values.push_back({Bits(warp, {in.guard, 0, false, false}, lane),
+                              Writer(state, guard_ids_[warp.block->pc], trace.thread)});
+    });
+  }
+
   // Begins the record of a step, where it is wanted and there is room.
-  bool Begin(ThreadTrace& trace) {
+  bool Begin(ThreadTrace& trace, bool skipped) {
     const int64_t number = counts_[trace.thread] - 1;
     const bool wanted = number >= request_.first && recorded_ < request_.most &&
                         number == request_.first + static_cast<int64_t>(trace.steps.size());
     if (!wanted) return false;
     ++recorded_;
     trace.steps.push_back({block_pc_, static_cast<uint32_t>(trace.values.size()),
-                           static_cast<uint32_t>(trace.accesses.size()), 0});
+                           static_cast<uint32_t>(trace.accesses.size()), 0, turn_, skipped});
     return true;
   }
 
@@ -223,6 +232,7 @@ class Recorder : public Observer {
   std::vector<Noted> pending_;   // accesses of the instruction in execution
   uint32_t block_pc_ = 0;
   int64_t recorded_ = 0;
+  uint64_t turn_ = 0;
 };
 
 std::string Triple(const std::array<uint32_t, 3>& v) {
@@ -259,11 +269,7 @@ Result<BlockTrace> Trace(const Module& module, const LaunchRequest& launch,
                          const TraceRequest& request, LaunchOptions options) {
   HLOSCOPE_TRY(CheckRequest(launch, request));
   const Module::Contents& contents = module.contents();
-  const auto kernel = std::ranges::find(contents.program.kernels, launch.entry, &Kernel::name);
-  if (kernel == contents.program.kernels.end()) {
-    return InputError("no entry `" + launch.entry + "` in " + contents.program.syntax.file,
-                      "see the entries of the module");
-  }
+  HLOSCOPE_ASSIGN_OR_RETURN(const Kernel* const kernel, KernelOf(module, launch.entry));
   BlockTrace trace;
   trace.kernel = launch.entry;
   trace.file = contents.program.syntax.file;

@@ -72,6 +72,8 @@ struct TracedStep {
   uint32_t instruction = 0;  // in ThreadTrace::instructions
   uint32_t first_value = 0;  // one for each operand of the instruction
   uint32_t first_access = 0, accesses = 0;
+  uint64_t turn = 0;     // of the block: earlier steps have lower ones, lanes of a warp the same
+  bool skipped = false;  // its guard kept it from being done
 };
 
 struct ThreadTrace {
@@ -114,6 +116,7 @@ struct TraceRequest {
   std::vector<uint32_t> threads;  // in the block, x first
   int64_t first = 0;              // the first step that is recorded of each
   int64_t most = 1 << 20;         // steps recorded, of all threads together
+  bool skipped = false;           // what guards keep from being done counts as a step too
 };
 
 // Runs one block of the launch, which writes to the arguments as a launch does, and records what

@@ -2,7 +2,7 @@
 #pragma once
 
 #include "core/base/byte_archive.h"
-#include "core/ptx/trace/slice.h"
+#include "core/ptx/trace/trace.h"
 
 namespace hloscope::ptx {
 
@@ -26,10 +26,6 @@ void Archive(A& a, Archived<A, Fault>& v) {
 template <typename A>
 void Archive(A& a, Archived<A, BlockTrace>& v) {
   a(v.kernel, v.file, v.block, v.instructions, v.threads, v.fault);
-}
-template <typename A>
-void Archive(A& a, Archived<A, Slice>& v) {
-  a(v.steps, v.other_threads, v.complete);
 }
 
 }  // namespace hloscope::ptx

@@ -439,11 +439,7 @@ class Twin : public Observer {
 Result<TwinReport> RunTwin(const Module& module, const LaunchRequest& launch,
                            const std::array<uint32_t, 3>& block, LaunchOptions options) {
   const Module::Contents& contents = module.contents();
-  const auto kernel = std::ranges::find(contents.program.kernels, launch.entry, &Kernel::name);
-  if (kernel == contents.program.kernels.end()) {
-    return InputError("no entry `" + launch.entry + "` in " + contents.program.syntax.file,
-                      "see the entries of the module");
-  }
+  HLOSCOPE_ASSIGN_OR_RETURN(const Kernel* const kernel, KernelOf(module, launch.entry));
   TwinReport report;
   Twin twin(contents.program, *kernel, report);
   options.only_block = block;

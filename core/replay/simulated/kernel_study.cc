@@ -33,12 +33,13 @@ void Archive(A& a, Archived<A, DirectedRun>& v) {
 }
 template <typename A>
 void Archive(A& a, Archived<A, StudiedStep>& v) {
-  a(v.thread, v.line, v.text, v.values, v.opcode, v.type, v.carries);
+  a(v.thread, v.line, v.text, v.values, v.opcode, v.type, v.carries, v.control, v.distance,
+    v.needs);
 }
 template <typename A>
 void Archive(A& a, Archived<A, ByteStudy>& v) {
   a(v.launch, v.argument, v.offset, v.block, v.thread, v.line, v.column, v.file, v.form, v.stores,
-    v.steps, v.complete, v.trace_error);
+    v.steps, v.complete, v.shortened, v.trace_error);
 }
 template <typename A>
 void Archive(A& a, Archived<A, TwinStudy>& v) {
@@ -179,48 +180,74 @@ class Study {
       HLOSCOPE_ASSIGN_OR_RETURN(const auto writer,
                                 ptx::FindWriter(code_[launch.code], request, argument->first,
                                                 argument->second, options_));
-      if (!writer) continue;
+      if (!writer && last) continue;
       last = writer;
       before_last = std::move(before);
       study.launch = i;
       std::tie(study.argument, study.offset) = *argument;
     }
-    if (!last) return {};
-    study.block = last->block;
-    study.thread = last->thread;
-    study.line = static_cast<uint32_t>(last->place.line);
-    study.column = static_cast<uint32_t>(last->place.column);
-    study.file = last->place.file;
-    study.form = last->form;
-    study.stores = last->stores;
-    TraceBack(*last, before_last, study);
-    if (study_.twin) answer_.twin = BesideTwin(*last, before_last, study);
+    if (before_last.empty()) return {};
+    if (last) {
+      study.block = last->block;
+      study.thread = last->thread;
+      study.line = static_cast<uint32_t>(last->place.line);
+      study.column = static_cast<uint32_t>(last->place.column);
+      study.file = last->place.file;
+      study.form = last->form;
+      study.stores = last->stores;
+    } else {
+      HLOSCOPE_TRY(FindThread(before_last, study));
+    }
+    TraceBack(before_last, study);
+    if (study_.twin) answer_.twin = BesideTwin(before_last, study);
     answer_.byte = std::move(study);
     return {};
   }
 
-  void TraceBack(const ptx::Writer& writer, const CaseMemory& before, ByteStudy& study) {
+  // Whose steps are to say why nobody stores the byte.
+  Status FindThread(const CaseMemory& before, ByteStudy& study) const {
+    const CaseLaunch& launch = kernels_.launches[study.launch];
+    CaseMemory memory = before;
+    const ptx::LaunchRequest request = RequestOf(kernels_, launch, memory);
+    HLOSCOPE_ASSIGN_OR_RETURN(
+        const ptx::StoringThread found,
+        ptx::FindNearestStore(code_[launch.code], request, static_cast<uint32_t>(study.argument),
+                              study.offset, options_));
+    study.file = kernels_.code[launch.code].file;
+    study.block = found.block;
+    study.thread = found.thread;
+    return {};
+  }
+
+  void TraceBack(const CaseMemory& before, ByteStudy& study) {
     const CaseLaunch& launch = kernels_.launches[study.launch];
     CaseMemory memory = before;
     const ptx::LaunchRequest request = RequestOf(kernels_, launch, memory);
     const auto restore = [&] {
       for (size_t r = 0; r < memory.size(); ++r) std::ranges::copy(before[r], memory[r].begin());
     };
-    auto traced = ptx::TraceSlice(
-        code_[launch.code], request, writer, Flattened(writer.thread, launch.threads),
-        static_cast<uint32_t>(study.argument), study.offset, options_, restore);
+    const ptx::SliceQuestion question{study.block, Flattened(study.thread, launch.threads),
+                                      static_cast<uint32_t>(study.argument), study.offset,
+                                      study.stores == 0};
+    auto traced = ptx::TraceSlice(code_[launch.code], request, question, options_, restore);
     if (!traced.has_value()) {
       study.trace_error = traced.error().ToString();
       return;
     }
-    if (traced->store.step < 0) {
+    if (traced->begins.empty()) {
       study.trace_error =
-          "the block by itself does not write the byte: what it does depends on other blocks";
+          study.stores == 0
+              ? "no way of the kernel leads to a store"
+              : "the block by itself does not write the byte: what it does depends on other blocks";
       return;
     }
     study.complete = traced->slice.complete && traced->slice.other_threads.empty();
-    for (const ptx::StepRef& ref : traced->slice.steps) {
-      study.steps.push_back(StepAt(traced->trace, ref));
+    study.shortened = traced->slice.shortened;
+    for (const ptx::SliceStep& step : traced->slice.steps) {
+      StudiedStep& told = study.steps.emplace_back(StepAt(traced->trace, step.step));
+      told.control = step.control;
+      told.distance = step.distance;
+      told.needs = step.needs;
     }
   }
 
@@ -234,6 +261,9 @@ class Study {
                     ptx::StepText(trace, thread, step),
                     in.opcode,
                     in.type,
+                    {},
+                    false,
+                    0,
                     {}};
     const auto values = trace.ValuesOf(thread, step);
     for (size_t i = 0; i < in.operands.size(); ++i) {
@@ -242,12 +272,11 @@ class Study {
     return out;
   }
 
-  TwinStudy BesideTwin(const ptx::Writer& writer, const CaseMemory& before,
-                       const ByteStudy& study) const {
+  TwinStudy BesideTwin(const CaseMemory& before, const ByteStudy& study) const {
     const CaseLaunch& launch = kernels_.launches[study.launch];
     CaseMemory memory = before;
     const auto report = ptx::RunTwin(code_[launch.code], RequestOf(kernels_, launch, memory),
-                                     writer.block, options_);
+                                     study.block, options_);
     TwinStudy twin;
     if (!report.has_value()) {
       twin.difference = report.error().ToString();

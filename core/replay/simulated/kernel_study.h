@@ -60,6 +60,9 @@ struct StudiedStep {
   std::string opcode, type;  // "st", "f16x2"
   // Bits and bytes of what it writes to registers; of a store, of what it stores.
   std::vector<std::pair<uint64_t, uint64_t>> carries;
+  bool control = false;         // it decides, and no value comes from it (ptx/trace/slice.h)
+  uint32_t distance = 0;        // steps between it and the store
+  std::vector<uint32_t> needs;  // positions in ByteStudy::steps of what it comes from
 };
 
 struct ByteStudy {
@@ -68,9 +71,12 @@ struct ByteStudy {
   std::array<uint32_t, 3> block{}, thread{};
   uint32_t line = 0, column = 0;
   std::string file, form;
+  // None: that thread stores nearest to it, and the steps are what it does in place of storing
+  // here.
   uint64_t stores = 0;
   std::vector<StudiedStep> steps;  // each behind what it needs; the store is the last
   bool complete = true;            // false: it comes from more
+  bool shortened = false;          // the nearest turns of loops only
   std::string trace_error;         // why there are no steps
 };
 

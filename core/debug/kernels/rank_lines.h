@@ -1,0 +1,17 @@
+// RankLines: in which line of a slice a fault is likely to be.
+#pragma once
+
+#include <vector>
+
+#include "core/debug/diverge/kernel_finding.h"
+#include "core/replay/simulated/kernel_study.h"
+
+namespace hloscope::debug {
+
+// Sets KernelLine::rank. `is_right` says of each step whether it has the value that the fused
+// instruction has at the element: what it comes from is then hardly wrong. Of the others those
+// nearest to the store come first. All three are aligned, each step behind what it needs.
+void RankLines(const std::vector<replay::StudiedStep>& steps, const std::vector<bool>& is_right,
+               std::vector<KernelLine>& lines);
+
+}  // namespace hloscope::debug
