@@ -15,6 +15,7 @@
 #include "core/base/counted.h"
 #include "core/base/file.h"
 #include "core/base/json.h"
+#include "core/base/quoted.h"
 #include "core/dump/complete_module.h"
 #include "core/dump/load.h"
 #include "core/hlo/verify/verifier.h"
@@ -281,7 +282,7 @@ class CompileCommand : public Command {
         Counted(report.instructions_before, "instruction"), report.instructions, report.kernels);
     if (!request_.dump.empty()) {
       out += fmt::format("  {}: {}; `hloscope info {}` shows them\n", request_.dump,
-                         Counted(report.dump_files, "file"), request_.dump);
+                         Counted(report.dump_files, "file"), Quoted(request_.dump));
     }
     if (!output_.empty()) out += fmt::format("  {}: the optimised module\n", output_);
     return out;
@@ -322,8 +323,9 @@ class CompileCommand : public Command {
       if (bytes > 0) out += fmt::format("  {} memory: {} bytes\n", name, bytes);
     }
     if (!request_.dump.empty()) {
-      out += fmt::format("  {}: {}, {} bytes; `hloscope info {}` shows them\n", request_.dump,
-                         Counted(report.dump_files, "file"), report.dump_bytes, request_.dump);
+      out +=
+          fmt::format("  {}: {}, {} bytes; `hloscope info {}` shows them\n", request_.dump,
+                      Counted(report.dump_files, "file"), report.dump_bytes, Quoted(request_.dump));
     }
     if (!output_.empty()) out += fmt::format("  {}: the optimised module\n", output_);
     for (const std::string& warning : report.warnings) {

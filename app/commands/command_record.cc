@@ -14,6 +14,7 @@
 #include "core/base/counted.h"
 #include "core/base/file.h"
 #include "core/base/json.h"
+#include "core/base/quoted.h"
 #include "core/debug/bundle/redact_rules.h"
 #include "core/debug/bundle/redactor.h"
 #include "core/debug/recompile/compile_log.h"
@@ -212,8 +213,9 @@ class RecordCommand : public Command {
       out.back() = ',';
       WriteOut(out + DumpJson(*report).substr(1));
     } else {
-      PrintOut(DumpOverviewText(*report) +
-               fmt::format("  next: hloscope info {0}\n        hloscope open {0}\n", plan.dump));
+      PrintOut(
+          DumpOverviewText(*report) +
+          fmt::format("  next: hloscope info {0}\n        hloscope open {0}\n", Quoted(plan.dump)));
     }
     return ExitOf(run) == 0 ? kGood : kDied;
   }

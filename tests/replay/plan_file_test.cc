@@ -14,6 +14,7 @@
 #include "core/base/file.h"
 #include "core/dump/load.h"
 #include "core/replay/codegen_entry.h"
+#include "core/replay/compiled/plan_check.h"
 #include "core/replay/compiled/plan_code.h"
 #include "core/replay/platform.h"
 #include "tests/fake_cuda/fake_cuda.h"
@@ -71,17 +72,25 @@ std::string BytesOf(const std::string& path) {
   return {std::istreambuf_iterator<char>(file), {}};
 }
 
-std::string WritePlan(const char* target = "sm_80") {
+compile::Compilation Compiled(const char* text) {
   compile::CompileOptions how;
   how.library_calls = false;
-  const auto compiled = compile::Compile(hlo::Parsed(kText), how);
+  auto compiled = compile::Compile(hlo::Parsed(text), how);
   EXPECT_TRUE(compiled.has_value());
+  return *std::move(compiled);
+}
+
+compile::GpuCode CodeOf(const compile::Compilation& compiled, const char* target) {
   const auto generate = CodegenEntry<compile::GenerateGpuCodeFunction>(compile::kGenerateGpuCode);
   EXPECT_TRUE(generate.has_value());
-  const auto code =
-      (*generate)(compiled->module, compiled->kernels, {.threads = 1, .target = target});
+  auto code = (*generate)(compiled.module, compiled.kernels, {.threads = 1, .target = target});
   EXPECT_TRUE(code.has_value());
-  auto bytes = ToPlanFile(*compiled, target, *code);
+  return *std::move(code);
+}
+
+std::string WritePlan(const char* target = "sm_80") {
+  const compile::Compilation compiled = Compiled(kText);
+  auto bytes = ToPlanFile(compiled, target, CodeOf(compiled, target));
   EXPECT_TRUE(bytes.has_value()) << bytes.error().ToString();
   return *std::move(bytes);
 }
@@ -248,6 +257,28 @@ TEST_F(PlanFileTest, FalsePlansAreErrors) {
     if (!Run(Put(dump::WritePlanFile(proto, changed)), "gpu-sim").has_value()) ++refused;
   }
   EXPECT_GT(refused, mutants / 4);
+}
+
+// A kernel that updates in place is not led to memory that holds something else.
+TEST_F(PlanFileTest, UpdatesInPlaceAreHeldToTheirMemory) {
+  const compile::Compilation compiled = Compiled(R"(HloModule updates
+ENTRY e {
+  x = f32[64] parameter(0)
+  u = f32[2] parameter(1)
+  i = s32[] parameter(2)
+  y = f32[64] dynamic-update-slice(x, u, i)
+  z = f32[64] sine(y)
+  ROOT t = (f32[64], f32[64]) tuple(z, x)
+})");
+  const compile::GpuCode code = CodeOf(compiled, "sm_80");
+  ASSERT_NE(compiled.plan, nullptr) << compiled.why_no_plan;
+  ASSERT_TRUE(Fits(*compiled.module, compiled.plan.get(), code));
+  compile::Plan changed = *compiled.plan;
+  const size_t copies = std::erase_if(changed.sequences[0], [](const compile::PlannedStep& step) {
+    return step.kind == compile::StepKind::kCopy;
+  });
+  ASSERT_GE(copies, 1u);
+  EXPECT_FALSE(Fits(*compiled.module, &changed, code));
 }
 
 }  // namespace

@@ -17,8 +17,7 @@ using llvm::Value;
 
 namespace {
 
-constexpr int64_t kBlock = 4, kVectors = 2;
-constexpr int64_t kGrainProducts = 1 << 18;
+constexpr int64_t kBlock = 4, kWindowVectors = 2;
 
 class ConvolutionKernel {
  public:
@@ -85,7 +84,7 @@ class ConvolutionKernel {
     }
     const int64_t size = lane_ < 0 ? 1 : out_[static_cast<size_t>(lane_)];
     width_ = LanesAlong(kernel_, std::min<int64_t>(products_.width(), size));
-    vectors_ = std::min(products_.parts() == 1 ? kVectors : 1, (size - 1) / width_ + 1);
+    vectors_ = std::min(products_.parts() == 1 ? kWindowVectors : 1, (size - 1) / width_ + 1);
     // Lanes of features share inputs with no other feature, others share weights.
     std::vector<int64_t> choices = {dims_.output_feature};
     if (lane_ == dims_.output_feature) {

@@ -17,10 +17,9 @@ using llvm::Value;
 
 namespace {
 
-constexpr int64_t kRows = 4, kVectors = 4;  // of a block
-constexpr int64_t kRun = 256;               // products summed up before their sum joins others
+constexpr int64_t kRows = 4, kDotVectors = 4;  // of a block
+constexpr int64_t kDotRun = 256;               // products summed up before their sum joins others
 constexpr int64_t kUnitRows = 64;
-constexpr int64_t kGrainProducts = 1 << 18;
 
 // The dimensions of an operand by what they are to the product.
 struct Side {
@@ -43,7 +42,7 @@ class DotKernel {
         right_(SideOf(1)) {
     width_ = LanesAlong(kernel, std::min<int64_t>(products_.width(), right_.block_size));
     rows_ = std::min(kUnitRows, left_.block_size);
-    vectors_ = std::min(products_.parts() == 1 ? kVectors : kVectors / 2,
+    vectors_ = std::min(products_.parts() == 1 ? kDotVectors : kDotVectors / 2,
                         (right_.block_size - 1) / width_ + 1);
     function_.AllowRegisters(2 * kMostRegisters - 1);
   }
@@ -67,7 +66,7 @@ class DotKernel {
     math_ = &math;
     emitter_ = &emitter;
     sums_ = Room(rows_);
-    packed_ = Room(std::min(kRun, DepthOfRuns()));
+    packed_ = Room(std::min(kDotRun, DepthOfRuns()));
     function_.ForUnits(units, grain,
                        [&](Value* number) { Unit(number, row_units, column_blocks); });
     function_.Finish();
@@ -216,9 +215,9 @@ class DotKernel {
       return;
     }
     const int64_t depth = DepthOfRuns();
-    function_.Loop(Int(0), Int(depth), kRun, [&](Value* from) {
+    function_.Loop(Int(0), Int(depth), kDotRun, [&](Value* from) {
       Builder& b = function_.builder();
-      Value* length = function_.Smaller(Int(kRun), b.CreateSub(Int(depth), from));
+      Value* length = function_.Smaller(Int(kDotRun), b.CreateSub(Int(depth), from));
       Pack(from, length);
       Value* whole = b.CreateMul(b.CreateUDiv(count, Int(kRows)), Int(kRows));
       function_.Loop(Int(0), whole, kRows, [&](Value* row) { Block(row, kRows, from, length); });

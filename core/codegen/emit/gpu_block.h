@@ -2,6 +2,8 @@
 // of other lanes.
 #pragma once
 
+#include <bit>
+#include <cstdint>
 #include <functional>
 #include <vector>
 
@@ -13,6 +15,12 @@ inline constexpr int64_t kWarp = 32;
 // What a block may have without asking, on every GPU (CUDA C++ Programming Guide, compute
 // capabilities).
 inline constexpr int64_t kMostSharedBytes = 48 << 10;
+// Elements that a thread of a reduction takes, where there could be more threads.
+inline constexpr int64_t kEnoughOfThread = 8;
+
+inline int64_t PowerOfTwoFrom(int64_t n) {
+  return static_cast<int64_t>(std::bit_ceil(static_cast<uint64_t>(n)));
+}
 
 class GpuBlock {
  public:

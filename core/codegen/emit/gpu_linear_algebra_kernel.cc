@@ -11,8 +11,8 @@ using llvm::Value;
 
 namespace {
 
-constexpr int64_t kMostThreads = 256;  // of a block
-constexpr int64_t kScratchBytes = 16;  // of an element
+constexpr int64_t kMostMatrixThreads = 256;  // of a block
+constexpr int64_t kScratchBytes = 16;        // of an element
 
 class GpuTriangularKernel {
  public:
@@ -24,7 +24,7 @@ class GpuTriangularKernel {
         shape_(kernel.module.shape(kernel.roots[0])),
         type_(shape_.element_type()),
         is_complex_(hlo::IsComplex(type_)),
-        threads_(std::min(kMostThreads, (form_.n + kWarp - 1) / kWarp * kWarp)),
+        threads_(std::min(kMostMatrixThreads, (form_.n + kWarp - 1) / kWarp * kWarp)),
         function_(module, kernel, name, -1, IsSolve() ? 1 : threads_),
         block_(function_),
         b_(function_.builder()) {}

@@ -20,15 +20,10 @@ using llvm::Value;
 
 constexpr int64_t kRowThreads = 128, kColumnThreads = 256;  // of a block, about
 constexpr int64_t kMostLanes = 256;                         // of a result
-constexpr int64_t kTurn = 4;    // elements that a thread takes in one turn
-constexpr int64_t kEnough = 8;  // elements of a thread, where there could be more threads
+constexpr int64_t kTurn = 4;  // elements that a thread takes in one turn
 constexpr int64_t kEnoughBlocks = 512;
 constexpr int64_t kLeastOfPart = 16;  // elements of a thread in a part
 constexpr int64_t kFewLanes = 8;      // fewer are worth looking for others
-
-int64_t PowerOfTwoFrom(int64_t n) {
-  return static_cast<int64_t>(std::bit_ceil(static_cast<uint64_t>(n)));
-}
 
 struct Group : LoopGroup {
   bool is_reduced = false;
@@ -127,7 +122,7 @@ class GpuReduceKernel {
   bool IsRow() const { return fast_ < groups_.size() && groups_[fast_].is_reduced; }
 
   void ChooseThreads() {
-    const int64_t wanted = PowerOfTwoFrom((reduced_ - 1) / kEnough + 1);
+    const int64_t wanted = PowerOfTwoFrom((reduced_ - 1) / kEnoughOfThread + 1);
     if (IsRow()) {
       lanes_ = std::min(kMostLanes, std::max(wanted, std::min(kWarp, PowerOfTwoFrom(reduced_))));
       results_of_block_ =
@@ -135,7 +130,7 @@ class GpuReduceKernel {
       results_of_block_ = std::max(results_of_block_, kWarp / lanes_);
       if (groups_[fast_].size % kTurn == 0 && reduced_ >= kTurn * lanes_) vector_ = kTurn;
     } else {
-      const int64_t beside = reduced_ >= 2 * kEnough ? kWarp : kRowThreads;
+      const int64_t beside = reduced_ >= 2 * kEnoughOfThread ? kWarp : kRowThreads;
       results_of_block_ = std::min(beside, PowerOfTwoFrom(kept_));
       lanes_ = std::clamp(wanted, std::max<int64_t>(1, kWarp / results_of_block_),
                           kColumnThreads / results_of_block_);

@@ -18,15 +18,10 @@ using hlo::InstructionId;
 using hlo::Opcode;
 using llvm::Value;
 
-constexpr int64_t kEnough = 8;     // elements of a thread, where there could be more threads
 constexpr int64_t kMostKept = 16;  // elements of a thread that stay in registers
-constexpr int64_t kMostThreads = 1024, kUsualThreads = 128;  // of a block
-constexpr int64_t kSideBySide = 4;                           // elements that a thread reads at once
+constexpr int64_t kMostRowThreads = 1024, kUsualThreads = 128;  // of a block
+constexpr int64_t kSideBySide = 4;      // elements that a thread reads at once
 constexpr int64_t kMostWritten = 4000;  // instructions that may stand in the code
-
-int64_t PowerOfTwoFrom(int64_t n) {
-  return static_cast<int64_t>(std::bit_ceil(static_cast<uint64_t>(n)));
-}
 
 class GpuRowKernel {
  public:
@@ -102,8 +97,8 @@ class GpuRowKernel {
 
   void ChooseThreads() {
     const int64_t size = form_.row_size;
-    const int64_t wanted = PowerOfTwoFrom((size - 1) / kEnough + 1);
-    lanes_ = std::clamp(wanted, std::min(kWarp, PowerOfTwoFrom(size)), kMostThreads);
+    const int64_t wanted = PowerOfTwoFrom((size - 1) / kEnoughOfThread + 1);
+    lanes_ = std::clamp(wanted, std::min(kWarp, PowerOfTwoFrom(size)), kMostRowThreads);
     teams_ = std::min(std::max<int64_t>(1, kUsualThreads / lanes_), PowerOfTwoFrom(form_.rows));
     teams_ = std::max(teams_, kWarp / lanes_);
     side_by_side_ = size % kSideBySide == 0 && size >= kSideBySide * lanes_ ? kSideBySide : 1;

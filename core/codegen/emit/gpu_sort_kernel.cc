@@ -24,13 +24,13 @@ namespace {
 constexpr int64_t kShort = 16;
 constexpr int64_t kLongest = int64_t{1} << 31, kPlaceBytes = 4;
 // Elements of a piece of a line; a thread has two of them, or more of a long one.
-constexpr int64_t kLongPiece = 2048, kShortPiece = 64, kMostThreads = 384;
+constexpr int64_t kLongPiece = 2048, kShortPiece = 64, kMostSortThreads = 384;
 // Passes that are no layer: runs of up to a piece are made, runs of so many times a piece are
 // finished, elements are put where they belong.
 constexpr int64_t kLayersAt = 40, kMostLayers = 3;  // a bit of a pass; how many layers more
-constexpr int64_t kMostRegisters = 168;             // of a thread; 170 are there for kMostThreads
-constexpr int64_t kMostMoved = 16;                  // bytes of an element's values
-constexpr size_t kFewInstructions = 40;             // of comparators that may stand there often
+constexpr int64_t kSortRegisters = 168;  // of a thread; 170 are there for kMostSortThreads
+constexpr int64_t kMostMoved = 16;       // bytes of an element's values
+constexpr size_t kShortComparator = 40;  // of comparators that may stand there often
 constexpr int64_t kRuns = 0, kFinish = -1, kGather = -2;
 
 // The layers of a bitonic network all of whose exchanges put the smaller element first: element i
@@ -59,8 +59,7 @@ class GpuSortKernel {
         sort_(kernel.roots[0]),
         operands_(kernel.module.operands(sort_)),
         length_(LengthOf(kernel)),
-        piece_(std::clamp(static_cast<int64_t>(std::bit_ceil(static_cast<uint64_t>(length_))),
-                          kShortPiece, kLongPiece)),
+        piece_(std::clamp(PowerOfTwoFrom(length_), kShortPiece, kLongPiece)),
         function_(module, kernel, name, -1, IsShort() ? 1 : Threads()),
         block_(function_),
         b_(function_.builder()) {
@@ -75,7 +74,7 @@ class GpuSortKernel {
     int64_t bytes = 0;
     for (size_t k = 0; k < operands_.size(); ++k) bytes += hlo::StorageBytes(TypeOf(k));
     are_moved_ = bytes <= kMostMoved && !IsShort();
-    function_.AllowRegisters(kMostRegisters);
+    function_.AllowRegisters(kSortRegisters);
   }
 
   EmittedKernel Emit(const std::string& name) {
@@ -105,7 +104,7 @@ class GpuSortKernel {
     return sizes[static_cast<size_t>(
         kernel.module.GetInts(kernel.module[sort], AttributeKey::kDimensions)[0])];
   }
-  int64_t Threads() const { return std::min(kMostThreads, piece_ / 2); }
+  int64_t Threads() const { return std::min(kMostSortThreads, piece_ / 2); }
   bool IsShort() const { return length_ <= kShort; }
   Value* Int(int64_t value) { return function_.Int(value); }
   ElementType TypeOf(size_t k) const { return kernel_.module.shape(operands_[k]).element_type(); }
@@ -256,7 +255,7 @@ class GpuSortKernel {
   int64_t MostLayers() const {
     const auto applied =
         kernel_.module.GetComputation(kernel_.module[sort_], AttributeKey::kToApply);
-    return kernel_.module[applied].instruction_count <= kFewInstructions ? kMostLayers : 1;
+    return kernel_.module[applied].instruction_count <= kShortComparator ? kMostLayers : 1;
   }
 
   // The layers of a mask and those below it, for the elements whose numbers differ in these bits

@@ -12,9 +12,9 @@ using llvm::Value;
 
 namespace {
 
-constexpr int64_t kDepth = 16;  // brought at a time
-constexpr int64_t kEach = 4;    // rows and columns of a thread, at most
-constexpr int64_t kThreads = kTileSide * kTileSide;
+constexpr int64_t kTileDepth = 16;  // brought at a time
+constexpr int64_t kEach = 4;        // rows and columns of a thread, at most
+constexpr int64_t kTileThreads = kTileSide * kTileSide;
 
 }  // namespace
 
@@ -22,7 +22,7 @@ GpuTiles::GpuTiles(llvm::Module& module, const Kernel& kernel, const std::string
                    int64_t rows, int64_t columns)
     : kernel_(kernel),
       products_(kernel.module, kernel.roots[0]),
-      function_(module, kernel, name, -1, kThreads),
+      function_(module, kernel, name, -1, kTileThreads),
       block_(function_),
       b_(function_.builder()) {
   const int64_t most = products_.parts() == 1 ? kEach : kEach / 2;
@@ -32,7 +32,7 @@ GpuTiles::GpuTiles(llvm::Module& module, const Kernel& kernel, const std::string
 
 int64_t GpuTiles::Emit(const TiledProducts& what) {
   what_ = &what;
-  if (what.depth > kDepth) function_.AllowRegisters(kMostRegisters);
+  if (what.depth > kTileDepth) function_.AllowRegisters(kMostRegisters);
   const int64_t down = (what.rows - 1) / (rows_ * kTileSide) + 1;
   const int64_t along = (what.columns - 1) / (columns_ * kTileSide) + 1;
   Value* rest = function_.begin();
@@ -56,13 +56,14 @@ int64_t GpuTiles::Emit(const TiledProducts& what) {
     const auto zero = products_.Zero(b_, 1);
     sums.insert(sums.end(), zero.begin(), zero.end());
   }
-  sums = function_.Loop(Int(0), Int(what.depth), kDepth, sums,
+  sums = function_.Loop(Int(0), Int(what.depth), kTileDepth, sums,
                         [&](Value* from, const std::vector<Value*>& so_far) {
                           Bring(left, from);
                           Bring(right, from);
                           block_.Barrier();
                           std::vector<Value*> next = so_far;
-                          for (int64_t k = 0; k < kDepth; ++k) AddProducts(left, right, k, next);
+                          for (int64_t k = 0; k < kTileDepth; ++k)
+                            AddProducts(left, right, k, next);
                           block_.Barrier();
                           return next;
                         });
@@ -74,7 +75,7 @@ int64_t GpuTiles::Emit(const TiledProducts& what) {
 void GpuTiles::MakeRooms(Tile& tile) {
   for (Value* part : products_.Zero(b_, 1)) {
     tile.types.push_back(part->getType());
-    tile.rooms.push_back(block_.Shared(part->getType(), kDepth * tile.pitch()));
+    tile.rooms.push_back(block_.Shared(part->getType(), kTileDepth * tile.pitch()));
   }
 }
 
@@ -84,8 +85,8 @@ void GpuTiles::Bring(const Tile& tile, Value* from) {
   llvm::Type* memory = MemoryType(b_, type);
   const llvm::Align align(static_cast<uint64_t>(hlo::StorageBytes(type)));
   Value* array = function_.Arrays().at(tile.operand.index).address;
-  const int64_t fast = tile.side->is_depth_fast ? kDepth : tile.lines();
-  for (int64_t i = 0; i < tile.lines() * kDepth; i += kThreads) {
+  const int64_t fast = tile.side->is_depth_fast ? kTileDepth : tile.lines();
+  for (int64_t i = 0; i < tile.lines() * kTileDepth; i += kTileThreads) {
     Value* number = b_.CreateAdd(function_.thread(), Int(i));
     Value* inner = b_.CreateURem(number, Int(fast));
     Value* outer = b_.CreateUDiv(number, Int(fast));

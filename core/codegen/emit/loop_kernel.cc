@@ -13,11 +13,11 @@ using llvm::Value;
 
 namespace {
 
-constexpr int64_t kGrainBytes = 1 << 15;  // read and written by a grain, about
-constexpr int64_t kLongRow = 1 << 13;     // elements; longer ones are cut
-constexpr int64_t kTiledRow = 1 << 8;     // the same where rows are gone through by tiles
-constexpr int64_t kLine = 64;             // bytes that memory is read by
-constexpr size_t kFewInstructions = 8;    // that may stand in the code once for each lane
+constexpr int64_t kLoopGrainBytes = 1 << 15;  // read and written by a grain, about
+constexpr int64_t kLongRow = 1 << 13;         // elements; longer ones are cut
+constexpr int64_t kTiledRow = 1 << 8;         // the same where rows are gone through by tiles
+constexpr int64_t kLine = 64;                 // bytes that memory is read by
+constexpr size_t kFewInstructions = 8;        // that may stand in the code once for each lane
 
 // The loops around the vector loop are one loop over units: a row, or a piece of one.
 class LoopKernel {
@@ -42,7 +42,7 @@ class LoopKernel {
 
   EmittedKernel Emit(const std::string& name) {
     const int64_t bytes = BytesPerElement(kernel_, total_);
-    const int64_t grain = std::max<int64_t>(64, kGrainBytes / bytes) / 64 * 64;
+    const int64_t grain = std::max<int64_t>(64, kLoopGrainBytes / bytes) / 64 * 64;
     // Pieces of a row that do not end with it are whole vectors.
     const int64_t longest = tile_ > 1 ? kTiledRow : groups_.size() > 1 ? kLongRow : grain;
     piece_ = std::min(row_, longest);

@@ -46,6 +46,8 @@ inline constexpr int64_t kAhead = 1 << 10, kLeastAhead = 1 << 13;
 // How much of what a grain has to do, in any units: `usual` where grains are worth a thread's
 // while, else as little as there can be.
 int64_t GrainLimit(const Kernel& kernel, int64_t usual);
+// Bytes that a grain reads and writes, about, where there is no reason for fewer or more.
+inline constexpr int64_t kGrainBytes = 1 << 16;
 // Bytes read and written per element of a result of so many elements, about.
 int64_t BytesPerElement(const Kernel& kernel, int64_t elements);
 

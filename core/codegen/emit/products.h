@@ -11,6 +11,8 @@ namespace hloscope::codegen {
 
 // Registers of a thread of a GPU, for sums and what they are made of.
 inline constexpr int64_t kMostRegisters = 128;
+// Products of a grain on a processor, about.
+inline constexpr int64_t kGrainProducts = 1 << 18;
 
 class Products {
  public:

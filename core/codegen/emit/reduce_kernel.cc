@@ -18,7 +18,6 @@ using hlo::ElementType;
 using hlo::InstructionId;
 using llvm::Value;
 
-constexpr int64_t kGrainBytes = 1 << 16;
 constexpr int64_t kPartBytes = 1 << 18;  // read for one part of a result, at least
 constexpr int64_t kEnoughGrains = 16;    // results that are so many need no parts
 constexpr int64_t kMostParts = 64;

@@ -19,10 +19,9 @@ using hlo::InstructionId;
 using hlo::Opcode;
 using llvm::Value;
 
-constexpr int64_t kGrainBytes = 1 << 16;
 constexpr double kWorthKeeping = 200;   // picoseconds an element: more than reading it again
 constexpr int64_t kMostKept = 1 << 18;  // bytes of a row
-constexpr size_t kTurns = 4;            // accumulators in turn
+constexpr size_t kRowTurns = 4;         // accumulators in turn
 
 class RowKernel {
  public:
@@ -223,7 +222,7 @@ class RowKernel {
     }
     const int64_t vectors = (form_.row_size - 1) / width_ + 1;
     const size_t turns =
-        vectors >= 2 * static_cast<int64_t>(kTurns) && reduces.size() <= 2 ? kTurns : 1;
+        vectors >= 2 * static_cast<int64_t>(kRowTurns) && reduces.size() <= 2 ? kRowTurns : 1;
     Accumulators all;
     for (size_t turn = 0; turn < turns; ++turn) {
       for (const InstructionId reduce : reduces) {

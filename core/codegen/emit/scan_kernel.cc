@@ -20,8 +20,7 @@ namespace {
 using hlo::InstructionId;
 using llvm::Value;
 
-constexpr int64_t kGrainBytes = 1 << 16;
-constexpr int64_t kRun = 64;           // vectors, or elements of one lane, in a run
+constexpr int64_t kScanRun = 64;       // vectors, or elements of one lane, in a run
 constexpr int64_t kRunOfRuns = 4096;   // the same in a run of runs
 constexpr int64_t kLeastSliding = 16;  // shorter windows are gone through one by one
 
@@ -111,7 +110,7 @@ class ScanKernel {
 
   // Calls body(i, what elements 0 to i of the line come to) for i below `count`, in vectors.
   void Scan(int64_t count, const Line& line, const Body& body) {
-    ScanRuns(count, count, Int(0), line, {kRunOfRuns, kRun}, {}, body);
+    ScanRuns(count, count, Int(0), line, {kRunOfRuns, kScanRun}, {}, body);
   }
 
   // A run of elements [from, from + length) below `count`, in runs of the lengths of `levels`.

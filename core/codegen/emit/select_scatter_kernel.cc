@@ -17,7 +17,7 @@ using llvm::Value;
 
 namespace {
 
-constexpr int64_t kLeastLanes = 4;
+constexpr int64_t kLeastWindowLanes = 4;
 
 class SelectScatterKernel {
  public:
@@ -31,7 +31,7 @@ class SelectScatterKernel {
         sizes_(kernel.module.shape(root_).dimensions()),
         places_(kernel.module.shape(operands_[1]).dimensions()),
         window_(WindowOf(kernel, sizes_.size())) {
-    if (!sizes_.empty() && IsTrivial(sizes_.size() - 1) && sizes_.back() >= kLeastLanes) {
+    if (!sizes_.empty() && IsTrivial(sizes_.size() - 1) && sizes_.back() >= kLeastWindowLanes) {
       width_ = LanesAlong(kernel, sizes_.back());
     }
     const size_t outermost = sizes_.size() - (width_ > 1 ? 1 : 0);

@@ -16,8 +16,6 @@ using llvm::Value;
 
 namespace {
 
-constexpr int64_t kGrainBytes = 1 << 16;
-
 class WindowKernel {
  public:
   WindowKernel(llvm::Module& module, const Kernel& kernel, const std::string& name)

@@ -21,10 +21,6 @@ namespace {
 
 constexpr ElementType kAccumulator = ElementType::kF32;
 
-std::vector<int64_t> Sizes(const Shape& shape) {
-  return {shape.dimensions().begin(), shape.dimensions().end()};
-}
-
 // One convolution on its way to its plain form.
 class Convolution {
  public:
@@ -49,7 +45,7 @@ class Convolution {
     const ElementType type = IsHalf(result) ? kAccumulator : result.element_type();
     hlo::ModuleBuilder& builder = edit_.rewriter().builder();
     const InstructionId plain =
-        edit_.Add(id_, "convolution", Opcode::kConvolution, Shape::Array(type, Sizes(result)),
+        edit_.Add(id_, "convolution", Opcode::kConvolution, Shape::Array(type, SizesOf(result)),
                   {left_, right_},
                   {builder.Make(AttributeKey::kWindow, window_),
                    builder.Make(AttributeKey::kDimLabels, dims_),
@@ -59,7 +55,7 @@ class Convolution {
                   type == result.element_type()
                       ? plain
                       : edit_.Add(id_, "convert", Opcode::kConvert,
-                                  Shape::Array(result.element_type(), Sizes(result)), {plain}));
+                                  Shape::Array(result.element_type(), SizesOf(result)), {plain}));
   }
 
  private:
@@ -70,7 +66,7 @@ class Convolution {
     for (InstructionId* operand : {&left_, &right_}) {
       if (!IsHalf(edit_.shape(*operand))) continue;
       *operand = edit_.Add(id_, "convert", Opcode::kConvert,
-                           Shape::Array(kAccumulator, Sizes(edit_.shape(*operand))), {*operand});
+                           Shape::Array(kAccumulator, SizesOf(edit_.shape(*operand))), {*operand});
       is_changed_ = true;
     }
   }
@@ -81,7 +77,7 @@ class Convolution {
       return w.base_dilation != 1 || w.padding_low < 0 || w.padding_high < 0;
     };
     if (std::ranges::none_of(window_.dimensions, needs)) return;
-    std::vector<int64_t> sizes = Sizes(edit_.shape(left_)), padding(sizes.size() * 3);
+    std::vector<int64_t> sizes = SizesOf(edit_.shape(left_)), padding(sizes.size() * 3);
     for (size_t s = 0; s < window_.dimensions.size(); ++s) {
       WindowDimension& w = window_.dimensions[s];
       if (!needs(w)) continue;
@@ -112,7 +108,7 @@ class Convolution {
     if (reversed.empty()) return;
     std::ranges::sort(reversed);
     const Shape shape =
-        Shape::Array(edit_.shape(right_).element_type(), Sizes(edit_.shape(right_)));
+        Shape::Array(edit_.shape(right_).element_type(), SizesOf(edit_.shape(right_)));
     right_ = edit_.Add(id_, "reverse", Opcode::kReverse, shape, {right_},
                        {edit_.rewriter().builder().MakeInts(AttributeKey::kDimensions, reversed)});
     is_changed_ = true;
@@ -123,7 +119,7 @@ class Convolution {
   void GroupFeatures() {
     if (batch_groups_ == 1) return;
     const ElementType type = edit_.shape(left_).element_type();
-    std::vector<int64_t> sizes = Sizes(edit_.shape(left_));
+    std::vector<int64_t> sizes = SizesOf(edit_.shape(left_));
     const auto batch = static_cast<size_t>(dims_.input_batch),
                feature = static_cast<size_t>(dims_.input_feature);
     std::vector<int64_t> split = sizes;

@@ -25,10 +25,6 @@ using Dimensions = std::vector<int64_t>;
 // Of matrices with fewer rows or columns nothing is read often: each product is a sum of its own.
 constexpr int64_t kFewRows = 4, kFewColumns = 8;
 
-Dimensions Sizes(const Shape& shape) {
-  return {shape.dimensions().begin(), shape.dimensions().end()};
-}
-
 class Dot {
  public:
   Dot(Edit& edit, InstructionId id) : edit_(edit), id_(id) {
@@ -63,7 +59,7 @@ class Dot {
   void Expand() {
     const Shape result = Plain(edit_.shape(id_));
     const ElementType type = SumTypeOf(edit_.original(), id_);
-    Dimensions sizes = Sizes(result), summed;
+    Dimensions sizes = SizesOf(result), summed;
     for (const int64_t d : sums_[0]) {
       summed.push_back(static_cast<int64_t>(sizes.size()));
       sizes.push_back(edit_.shape(edit_.operand(id_, 0)).dimension(static_cast<size_t>(d)));
@@ -132,7 +128,7 @@ class Dot {
   }
 
   static Shape Plain(const Shape& shape) {
-    return Shape::Array(shape.element_type(), Sizes(shape));
+    return Shape::Array(shape.element_type(), SizesOf(shape));
   }
 
   InstructionId Transposed(InstructionId operand, const Dimensions& order) {
@@ -151,9 +147,9 @@ class Dot {
   InstructionId Broadcast(size_t side, const Shape& products) {
     InstructionId operand = edit_.operand(id_, side);
     if (edit_.shape(operand).element_type() != products.element_type()) {
-      operand =
-          edit_.Add(id_, "convert", Opcode::kConvert,
-                    Shape::Array(products.element_type(), Sizes(edit_.shape(operand))), {operand});
+      operand = edit_.Add(id_, "convert", Opcode::kConvert,
+                          Shape::Array(products.element_type(), SizesOf(edit_.shape(operand))),
+                          {operand});
     }
     Dimensions to(edit_.shape(operand).rank());
     const auto place = [&](const Dimensions& dimensions, size_t first) {
@@ -184,7 +180,7 @@ class Dot {
     const ComputationId sum = edit_.AddReducer(id_, "dot_sum", Opcode::kAdd, type);
     const InstructionId zero = edit_.AddScalar(
         id_, type, std::vector<std::byte>(static_cast<size_t>(hlo::BitWidth(type) + 7) / 8));
-    return edit_.Add(id_, "reduce", Opcode::kReduce, Shape::Array(type, Sizes(result)),
+    return edit_.Add(id_, "reduce", Opcode::kReduce, Shape::Array(type, SizesOf(result)),
                      {product, zero},
                      {edit_.rewriter().builder().MakeInts(AttributeKey::kDimensions, summed),
                       edit_.rewriter().builder().MakeComputation(AttributeKey::kToApply, sum)});

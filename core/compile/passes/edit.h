@@ -25,6 +25,11 @@ inline bool HasOpcode(const hlo::Module& module, hlo::Opcode opcode) {
          module.instructions().end();
 }
 
+// The sizes of an array's dimensions.
+inline std::vector<int64_t> SizesOf(const hlo::Shape& shape) {
+  return {shape.dimensions().begin(), shape.dimensions().end()};
+}
+
 class Edit {
  public:
   explicit Edit(std::shared_ptr<const hlo::Module> module);

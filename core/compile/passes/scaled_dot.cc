@@ -19,7 +19,7 @@ namespace {
 
 constexpr ElementType kWide = ElementType::kF64;
 
-bool IsDecomposed(const Module& module, InstructionId id) {
+bool IsPlainScaledDot(const Module& module, InstructionId id) {
   const auto operands = module.operands(id);
   const auto is_float = [&](InstructionId operand) {
     const Shape& shape = module.shape(operand);
@@ -108,7 +108,7 @@ class ScaledDot {
 
 Result<PassResult> DecomposeScaledDots(const std::shared_ptr<const Module>& module, Compilation&) {
   return EditEach(module, Opcode::kScaledDot, [&](Edit& edit, InstructionId id) {
-    if (IsDecomposed(*module, id)) ScaledDot(edit, id).Decompose();
+    if (IsPlainScaledDot(*module, id)) ScaledDot(edit, id).Decompose();
   });
 }
 

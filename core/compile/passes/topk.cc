@@ -18,7 +18,7 @@ using hlo::Shape;
 namespace {
 
 // A result of values and places of the last dimension's elements.
-bool IsDecomposed(const Module& module, InstructionId id) {
+bool IsPlainTopK(const Module& module, InstructionId id) {
   const Shape& shape = module.shape(id);
   if (!shape.IsTuple() || shape.elements().size() != 2) return false;
   const Shape& in = module.shape(module.operands(id)[0]);
@@ -107,7 +107,7 @@ class TopK {
 
 Result<PassResult> DecomposeTopK(const std::shared_ptr<const Module>& module, Compilation&) {
   return EditEach(module, Opcode::kTopK, [&](Edit& edit, InstructionId id) {
-    if (IsDecomposed(*module, id)) TopK(edit, id).Decompose();
+    if (IsPlainTopK(*module, id)) TopK(edit, id).Decompose();
   });
 }
 

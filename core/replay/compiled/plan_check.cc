@@ -2,8 +2,10 @@
 #include "core/replay/compiled/plan_check.h"
 
 #include <algorithm>
+#include <ranges>
 #include <set>
 #include <span>
+#include <unordered_map>
 #include <vector>
 
 #include "core/compile/plan/plan_image.h"
@@ -82,7 +84,11 @@ class CodeCheck {
 
 class PlanCheck {
  public:
-  explicit PlanCheck(const Plan& plan) : module_(*plan.module), plan_(plan) {}
+  PlanCheck(const Plan& plan, const GpuCode& code) : module_(*plan.module), plan_(plan) {
+    for (const GpuCode::Use& use : code.uses) {
+      in_place_[use.instruction.index] = code.kernels[use.kernel].in_place;
+    }
+  }
 
   bool Holds() {
     return compile::LeadsInside(plan_) && BuffersHold() && SequenceHolds(0, 0) && ResultsHold();
@@ -154,10 +160,31 @@ class PlanCheck {
   bool SequenceHolds(SequenceNumber sequence, int depth) {
     constexpr int kDeepest = 64;  // more than our planner makes
     if (depth > kDeepest) return false;
-    for (const PlannedStep& step : plan_.sequences[sequence]) {
-      if (!StepHolds(step, depth)) return false;
+    const compile::Sequence& steps = plan_.sequences[sequence];
+    for (size_t i = 0; i < steps.size(); ++i) {
+      if (!StepHolds(steps[i], depth) || !UpdatesHold(std::span(steps).first(i), steps[i])) {
+        return false;
+      }
     }
     return true;
+  }
+  // What a kernel updates is where its result will be: in one memory, or copied there just before.
+  bool UpdatesHold(std::span<const PlannedStep> before, const PlannedStep& step) const {
+    const auto found = in_place_.find(step.id.index);
+    if (step.kind != StepKind::kKernel || found == in_place_.end()) return true;
+    for (size_t i = 0; i < found->second.size(); ++i) {
+      if (found->second[i] < 0) continue;
+      const BufferNumber operand = step.operands[static_cast<size_t>(found->second[i])];
+      if (operand != step.results[i] && !IsCopied(before, operand, step.results[i])) return false;
+    }
+    return true;
+  }
+  static bool IsCopied(std::span<const PlannedStep> before, BufferNumber from, BufferNumber to) {
+    for (const PlannedStep& step : before | std::views::reverse) {
+      if (step.kind != StepKind::kCopy) return false;
+      if (step.results[0] == to) return step.operands[0] == from;
+    }
+    return false;
   }
   bool StepHolds(const PlannedStep& step, int depth) {
     switch (step.kind) {
@@ -222,13 +249,14 @@ class PlanCheck {
 
   const hlo::Module& module_;
   const Plan& plan_;
+  std::unordered_map<uint32_t, std::vector<int>> in_place_;  // by instruction that is a kernel
   std::set<BufferNumber> has_memory_;
 };
 
 }  // namespace
 
 bool Fits(const hlo::Module& module, const compile::Plan* plan, const compile::GpuCode& code) {
-  return CodeCheck(module, code).Holds() && (plan == nullptr || PlanCheck(*plan).Holds());
+  return CodeCheck(module, code).Holds() && (plan == nullptr || PlanCheck(*plan, code).Holds());
 }
 
 }  // namespace hloscope::replay

@@ -15,8 +15,6 @@ namespace {
 
 using Sizes = std::vector<int64_t>;
 
-Sizes SizesOf(const Shape& shape) { return {shape.dimensions().begin(), shape.dimensions().end()}; }
-
 bool IsIota(const Sizes& list) {
   for (size_t k = 0; k < list.size(); ++k) {
     if (std::cmp_not_equal(list[k], k)) return false;

@@ -26,13 +26,13 @@ struct Identity {
   Opcode opcode;
   double of_float, of_integer;
 };
-constexpr double kNone = std::numeric_limits<double>::quiet_NaN();
+constexpr double kNoIdentity = std::numeric_limits<double>::quiet_NaN();
 constexpr Identity kIdentities[] = {
     {Opcode::kAdd, -0.0, 0},
     {Opcode::kMultiply, 1, 1},
-    {Opcode::kMaximum, -std::numeric_limits<double>::infinity(), kNone},
-    {Opcode::kMinimum, std::numeric_limits<double>::infinity(), kNone},
-    {Opcode::kOr, kNone, 0},
+    {Opcode::kMaximum, -std::numeric_limits<double>::infinity(), kNoIdentity},
+    {Opcode::kMinimum, std::numeric_limits<double>::infinity(), kNoIdentity},
+    {Opcode::kOr, kNoIdentity, 0},
 };
 
 bool LeavesOperand(Edit& edit, ComputationId reducer, InstructionId initial) {

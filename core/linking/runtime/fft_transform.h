@@ -1,5 +1,7 @@
 // Calls of ducc0. Compiled once for each width of vectors, under the name HLOSCOPE_FFT; nothing
 // else of it is seen outside, since the same templates differ between them.
+#pragma once
+
 #include <ducc0/fft/fft.h>
 #include <ducc0/fft/fftnd_impl.h>
 

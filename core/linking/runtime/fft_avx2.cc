@@ -1,3 +1,3 @@
 // The transforms, compiled for AVX2.
 #define HLOSCOPE_FFT hloscope_fft_avx2
-#include "core/linking/runtime/fft_transform.cc"
+#include "core/linking/runtime/fft_transform.h"
