@@ -46,6 +46,10 @@ std::string DumpJson(const DumpReport& report);
 ModulePart TextPart(const DumpReport& report, size_t module);
 ModulePart JsonPart(const DumpReport& report, size_t module);
 
+// The name of a module without the attributes that TensorFlow puts behind it:
+// "a_inference_step_17__Xla…". JSON has them.
+std::string ShownName(const std::string& name);
+
 // "12 B", "34.5 kB", "1.2 MB".
 std::string BytesText(int64_t bytes);
 

@@ -144,7 +144,7 @@ std::string ClusterText(const dump::DumpModel& model, const dump::TensorFlowClus
   for (const std::string& device : cluster.devices) out += " on " + device;
   if (!cluster.modules.empty()) {
     const size_t module = static_cast<size_t>(cluster.modules.front());
-    out += ", module " + model.modules()[module].name;
+    out += ", module " + ShownName(model.modules()[module].name);
     if (cluster.modules.size() > 1) out += fmt::format(" and {} more", cluster.modules.size() - 1);
   }
   if (cluster.bytes_in >= 0) out += fmt::format(", {} in", BytesText(cluster.bytes_in));
@@ -258,6 +258,11 @@ ModulePart TextPart(const DumpReport& report, size_t module) {
   return part;
 }
 
+std::string ShownName(const std::string& name) {
+  const size_t at = name.find("__Xla");
+  return at == std::string::npos ? name : name.substr(0, at + 5) + "…";
+}
+
 std::string DumpText(const DumpReport& report) {
   std::string out = HeadText(*report.model);
   for (const ModulePart& part : report.parts) out += part.text;
@@ -269,7 +274,7 @@ std::string DumpOverviewText(const DumpReport& report) {
   const auto& modules = report.model->modules();
   std::string out = HeadText(*report.model);
   for (size_t m = 0; m < modules.size() && m < kShown; ++m) {
-    out += fmt::format("  {}{} ({}), {}\n", NumberText(modules[m]), modules[m].name,
+    out += fmt::format("  {}{} ({}), {}\n", NumberText(modules[m]), ShownName(modules[m].name),
                        modules[m].framework, Counted(modules[m].stages.size(), "stage"));
   }
   if (modules.size() > kShown)

@@ -5,6 +5,8 @@
 
 #include <set>
 
+#include "app/reports/dump_report.h"
+
 namespace hloscope::app {
 namespace {
 
@@ -12,7 +14,7 @@ constexpr size_t kShown = 12;  // compilations of a program
 
 std::string CompilationLine(const debug::Recompilation& one) {
   std::string out = "    ";
-  if (!one.modules.empty()) out += one.modules.back() + ": ";
+  if (!one.modules.empty()) out += ShownName(one.modules.back()) + ": ";
   out += debug::ToSentence(one.cause);
   if (!one.place.empty()) out += fmt::format(" (called at {})", one.place);
   if (one.compile_ms >= 0) out += fmt::format(", {}", debug::CompileTimeText(one.compile_ms));

@@ -40,10 +40,15 @@ class Finder {
       const dump::ModuleEntry& module = model_.modules()[m];
       by_name[ProgramKey(module.framework, module.name)].push_back(static_cast<int32_t>(m));
     }
+    std::vector<int32_t> clusters;  // one program may have several names
     for (auto& [key, modules] : by_name) {
       TieToLog(key, modules);
-      if (modules.size() > 1) CompareAll(modules);
+      const bool is_cluster = key.starts_with("TensorFlow cluster_");
+      if (is_cluster) clusters.insert(clusters.end(), modules.begin(), modules.end());
+      if (!is_cluster && modules.size() > 1) CompareAll(modules);
     }
+    std::ranges::sort(clusters);
+    if (clusters.size() > 1) CompareAll(clusters);
     if (model_.modules().empty()) {
       for (const auto& [folder, log] : logs_) Append(RecompilationsOf(log));
     } else {
@@ -58,6 +63,7 @@ class Finder {
   struct Compiled {
     int32_t module = -1;
     CompilationFacts facts;
+    std::string program;  // of the first compilation
   };
 
   void Append(Recompilations more) {
@@ -151,6 +157,8 @@ class Finder {
         !a.facts.version.empty() && !b.facts.version.empty() && a.facts.version != b.facts.version;
     // Folders of their own are other runs or other hosts.
     if (x.folder != y.folder && !other_version) return false;
+    if (ProgramKey(x.framework, x.name) != ProgramKey(y.framework, y.name))
+      return IsSameCluster(a.facts, b.facts);
     const LoggedCompilation *p = Logged(a.module), *q = Logged(b.module);
     if (p != nullptr && q != nullptr) return p->series == q->series;
     return IsSameProgram(a.facts, b.facts);
@@ -166,7 +174,8 @@ class Finder {
     for (int32_t m : modules) {
       auto facts = Read(m);
       if (!facts) continue;
-      Compiled one{m, *std::move(facts)};
+      const dump::ModuleEntry& module = model_.modules()[static_cast<size_t>(m)];
+      Compiled one{m, *std::move(facts), ProgramName(module.framework, module.name)};
       const Compiled* closest = nullptr;
       int64_t least = 0;
       size_t looked = 0;
@@ -178,6 +187,7 @@ class Finder {
         closest = &*at;
         least = distance;
       }
+      if (closest != nullptr) one.program = closest->program;
       const LoggedCompilation* logged = Logged(m);
       const bool from_cache = logged != nullptr && logged->from_cache;
       if (closest != nullptr && !from_cache) Tell(*closest, one);
@@ -196,7 +206,7 @@ class Finder {
     const dump::ModuleEntry& module = model_.modules()[static_cast<size_t>(now.module)];
     Recompilation one;
     one.framework = module.framework;
-    one.program = ProgramName(module.framework, module.name);
+    one.program = now.program;
     one.modules = {Title(before.module), Title(now.module)};
     one.module = now.module;
     one.cause = CauseOf(before.facts, now.facts);

@@ -207,6 +207,10 @@ CompilationFacts FactsOf(std::shared_ptr<const Module> shared) {
     ++facts.opcodes[std::string(hlo::ToString(module[id].opcode))];
     const hlo::SourceLine line = hlo::SourceLineOf(module, id);
     if (line.line > 0) lines.insert(fmt::format("{}:{}", line.file, line.line));
+    const auto* of = module.Get<hlo::OpMetadata>(module[id], AttributeKey::kMetadata);
+    if (of != nullptr && module[id].opcode != hlo::Opcode::kParameter &&
+        !module[of->op_name].empty())
+      facts.operations.emplace(module[of->op_name]);
   }
   const InstructionId root = module.entry().root;
   const auto* metadata = module.Get<hlo::OpMetadata>(module[root], AttributeKey::kMetadata);
@@ -269,6 +273,12 @@ bool IsSameProgram(const CompilationFacts& a, const CompilationFacts& b) {
   }
   // An operation outside of any function shows the line of its caller.
   return told ? same == all : same * 10 >= all * 6;
+}
+
+bool IsSameCluster(const CompilationFacts& a, const CompilationFacts& b) {
+  // Arguments and results have names in common, "XLA_Args".
+  constexpr size_t kLeast = 3;
+  return a.operations.size() >= kLeast && a.operations == b.operations;
 }
 
 int64_t DistanceOf(const CompilationFacts& a, const CompilationFacts& b) {

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <map>
 #include <memory>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -22,6 +23,7 @@ struct CompilationFacts {
   std::map<std::string, int64_t> opcodes;      // how often each occurs
   bool outside_jit = false;                    // an operation of JAX that stands by itself
   std::vector<std::string> lines;              // of the user's program, sorted
+  std::set<std::string> operations;            // of the framework, by name
 };
 
 // Without options, devices and version, which a dump's files tell.
@@ -34,6 +36,10 @@ void AddOptions(std::string_view text, CompilationFacts& facts);
 // True where both are compilations of one program: the same lines of source, or where they do not
 // tell, mostly the same operations.
 bool IsSameProgram(const CompilationFacts& a, const CompilationFacts& b);
+
+// The same of clusters of TensorFlow, which are numbered over all graphs: the nodes have the same
+// names, as those of one function traced twice do and those of one graph never.
+bool IsSameCluster(const CompilationFacts& a, const CompilationFacts& b);
 
 // A measure of how much differs, to find the closest of several.
 int64_t DistanceOf(const CompilationFacts& a, const CompilationFacts& b);

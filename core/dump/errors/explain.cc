@@ -65,6 +65,11 @@ void ExplainOperation(ExplainedError& error, std::string_view next) {
   if (why != OutsideReason::kElementType && why != OutsideReason::kPython)
     error.fix = fmt::format("keep {} outside the function with jit_compile=True{}", error.op,
                             why == OutsideReason::kNoKernel ? ", or replace it" : "");
+  const bool argument = error.op == "_Arg", result = error.op == "_Retval";
+  if (why == OutsideReason::kString && (argument || result))
+    error.fix = fmt::format(
+        "{} no strings {} the function with jit_compile=True: convert them to numbers outside it",
+        argument ? "pass" : "return", argument ? "to" : "from");
   if (types)
     error.reason +=
         fmt::format(" ({})", Between(next, "Requested Attributes: ", "){{").substr(0, 200));
