@@ -87,6 +87,39 @@ Recompilation Only(const char* log) {
   return found.list.empty() ? Recompilation() : found.list.front();
 }
 
+// Clusters are numbered over all graphs: that of a function traced anew has another name, and the
+// same nodes. Others are programs of their own, whatever their types.
+TEST(Recompilations, OfClusterTracedAnew) {
+  namespace fs = std::filesystem;
+  const fs::path folder = fs::path(testing::TempDir()) / "cluster_traced_anew";
+  fs::remove_all(folder);
+  fs::create_directories(folder);
+  auto write = [&](int number, int rows, const char* scope) {
+    const std::string name = "cluster_" + std::to_string(number) + "__XlaCompiledKernel_true_.3";
+    const std::string type = "f32[" + std::to_string(rows) + "]";
+    std::ofstream file(folder / ("module_000" + std::to_string(number) + "." + name +
+                                 ".before_optimizations.txt"));
+    file << "HloModule " << name << "\n\nENTRY main {\n  x0 = " << type
+         << " parameter(0), metadata={op_name=\"XLA_Args\"}\n";
+    for (int k = 0; k < 4; ++k) {
+      file << "  " << (k == 3 ? "ROOT " : "") << "x" << k + 1 << " = " << type << " tanh(x" << k
+           << "), metadata={op_name=\"" << scope << "/Tanh_" << k << "\"}\n";
+    }
+    file << "}\n";
+  };
+  write(0, 64, "dense");
+  write(1, 64, "dense_1");
+  write(2, 40, "dense");
+  auto model = dump::DumpModel::Open(folder.string(), Limits());
+  ASSERT_TRUE(model) << model.error().ToString();
+  const Recompilations found = RecompilationsIn(**model);
+  ASSERT_EQ(found.list.size(), 1U);
+  EXPECT_EQ(found.list[0].program, "cluster_0");
+  EXPECT_NE(found.list[0].modules[1].find("cluster_2"), std::string::npos);
+  EXPECT_EQ(found.list[0].cause.to, "f32[40]");
+  fs::remove_all(folder);
+}
+
 // Two versions of JAX, each with a record of its run: the same module, and one that differs in its
 // shape as well. A run without a record, and two of one version, say nothing.
 TEST(Recompilations, OfTwoVersions) {
