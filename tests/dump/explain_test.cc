@@ -50,6 +50,13 @@ TEST(ExplainTest, MustCompileFailuresOfTensorFlow) {
   }
 }
 
+// Of an argument or a result there is no operation to keep outside.
+TEST(ExplainTest, StringsThatGoInOrOut) {
+  const auto errors = ExplainErrors(ReadError("nested"));
+  ASSERT_FALSE(errors.empty());
+  EXPECT_TRUE(errors.front().fix.starts_with("return no strings from")) << errors.front().fix;
+}
+
 struct Pasted {
   std::string_view text, kind, part;
 };
