@@ -141,7 +141,12 @@ std::vector<OptionSpec> RunOptionSet::IsolateSpecs() {
        .target = &request_.isolate,
        .help =
            "first run each instruction of the entry computation separately, on its real operand "
-           "values; where a profile is recorded, it is timed so too"}};
+           "values; where a profile is recorded, it is timed so too"},
+      {.name = "--metrics",
+       .target = &request_.kernel_metrics,
+       .help = "where a profile is recorded on " + replay::PlatformNames(replay::kNeedsDriver) +
+               ": also measure each kernel by the GPU's counters (bytes of its memory, use of "
+               "multiprocessors and tensor cores, achieved occupancy), in one more run of each"}};
 }
 
 std::vector<OptionSpec> RunOptionSet::RepeatSpecs() {
@@ -259,6 +264,7 @@ Status RunOptionSet::Prepare(const Context& context) {
   HLOSCOPE_TRY(PrepareReference());
   HLOSCOPE_TRY(PrepareFlags(context.limits));
   HLOSCOPE_TRY(PrepareChecks());
+  HLOSCOPE_TRY(PrepareMetrics());
   return PrepareTargets();
 }
 
@@ -266,6 +272,20 @@ Status RunOptionSet::Prepare(const Context& context) {
 std::string_view RunOptionSet::PlatformName() const {
   if (pythons_.size() > 1) return replay::PlatformWith(replay::kNeedsPython)->name;
   return request_.platform;
+}
+
+static bool PlatformHas(std::string_view platform, replay::PlatformFlag flag) {
+  const replay::PlatformRow* row = replay::FindPlatform(platform);
+  return row != nullptr && row->Has(flag);
+}
+
+Status RunOptionSet::PrepareMetrics() const {
+  if (!request_.kernel_metrics || PlatformHas(PlatformName(), replay::kNeedsDriver) ||
+      PlatformHas(request_.reference_platform, replay::kNeedsDriver)) {
+    return {};
+  }
+  return InputError(fmt::format("--metrics: {} has no counters of a GPU", PlatformName()),
+                    "platforms that do: " + replay::PlatformNames(replay::kNeedsDriver));
 }
 
 Status RunOptionSet::PrepareFlags(const Limits& limits) {
@@ -295,11 +315,6 @@ Status RunOptionSet::PrepareChecks() {
   return InputError(
       fmt::format("{}: {} simulates no GPU", shuffle_ ? "--shuffle" : "--check", PlatformName()),
       "platforms that do: " + replay::PlatformNames(replay::kSimulatesGpu));
-}
-
-static bool PlatformHas(std::string_view platform, replay::PlatformFlag flag) {
-  const replay::PlatformRow* row = replay::FindPlatform(platform);
-  return row != nullptr && row->Has(flag);
 }
 
 Status RunOptionSet::PrepareTargets() {

@@ -30,7 +30,7 @@ class RunOptionSet {
  public:
   std::vector<OptionSpec> InputSpecs();       // what it runs on which platform, and on what inputs
   std::vector<OptionSpec> ComparisonSpecs();  // what the results are compared with
-  std::vector<OptionSpec> IsolateSpecs();     // whether each instruction runs by itself first
+  std::vector<OptionSpec> IsolateSpecs();     // what is measured besides, in other runs
   std::vector<OptionSpec> RepeatSpecs();      // how often it runs, and what is looked for
   std::vector<OptionSpec> MachineSpecs();     // what it may take; flags of XLA
 
@@ -60,6 +60,7 @@ class RunOptionSet {
   Status PrepareFlags(const Limits& limits);
   Status PrepareTargets();
   Status PrepareChecks();
+  Status PrepareMetrics() const;
   Status PrepareReference();
   Status Verify(const dump::LoadedModule& loaded, const Limits& limits) const;
 

@@ -26,7 +26,8 @@ Result<std::vector<LaunchSums>> LaunchSumsOf(const Attribution& attribution,
   const EventStore& store = attribution.store();
   const auto times = attribution.times();
   const bool has_any = std::ranges::any_of(times, [&](const InstructionTime& time) {
-    return FiguresOf(store.Arguments(time.longest)).has_value();
+    const auto arguments = store.Arguments(time.longest);
+    return FiguresOf(arguments).has_value() || MetricsOf(arguments).has_value();
   });
   if (!has_any) return std::vector<LaunchSums>();
   std::vector<LaunchSums> sums(times.size());
@@ -39,8 +40,10 @@ Result<std::vector<LaunchSums>> LaunchSumsOf(const Attribution& attribution,
     const InstructionTime* time = attribution.TimeOf(target.module, target.instruction);
     if (time == nullptr) continue;
     const std::vector<Argument> arguments = store.Arguments(EventId(e));
-    if (const auto figures = FiguresOf(arguments)) {
-      AddEvent(arguments, *figures, sums[static_cast<size_t>(time - times.data())]);
+    LaunchSums& own = sums[static_cast<size_t>(time - times.data())];
+    if (const auto figures = FiguresOf(arguments)) AddEvent(arguments, *figures, own);
+    if (const auto metrics = MetricsOf(arguments)) {
+      own.metrics.Add(*metrics, store.duration(EventId(e)));
     }
   }
   return sums;

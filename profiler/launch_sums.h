@@ -1,4 +1,5 @@
-// LaunchSums: what the launches of each instruction were counted to do, all of a profile together.
+// LaunchSums: what the launches of each instruction were counted to do on a simulated device, and
+// what counters of a GPU measured of them, all of a profile together.
 #pragma once
 
 #include <cstdint>
@@ -7,17 +8,20 @@
 #include <vector>
 
 #include "profiler/attribution.h"
+#include "profiler/kernel_metrics.h"
 #include "profiler/launch_figures.h"
 
 namespace hloscope::profiler {
 
 struct LaunchSums {
-  int64_t launches = 0;
+  int64_t launches = 0;  // that were counted
   LaunchFigures figures;
   double model_us = 0;              // of all; 0: not known
   std::string bound, model_device;  // of the last that has them
+  MetricSums metrics;
 };
-// By times() of an attribution; empty where no event has figures. kDied where `stop` was requested.
+// By times() of an attribution; empty where no event has figures or metrics. kDied where `stop` was
+// requested.
 Result<std::vector<LaunchSums>> LaunchSumsOf(const Attribution& attribution,
                                              const std::stop_token& stop = {});
 

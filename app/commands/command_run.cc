@@ -67,6 +67,11 @@ class RunCommand : public Command {
       profile_ = *std::move(path);
       request_.recorder = &recorder_.emplace();
     }
+    if (request_.kernel_metrics && profile_.empty()) {
+      return Fail(InputError("--metrics: what it measures goes into a profile",
+                             "add --profile OUT, or use `hloscope profile`")
+                      .error());
+    }
     const CancelOnSignals cancel;
     request_.workers =
         StartWorkers(std::array{request_.platform, request_.reference_platform}, context.limits);

@@ -71,6 +71,54 @@ std::string LaunchesText(const ProfileReport& report) {
   return out;
 }
 
+std::string MetricsText(const ProfileReport& report) {
+  std::string rows;
+  int64_t launches = 0;
+  size_t told = 0;
+  const auto times = report.attribution->times();
+  for (size_t i = 0; i < report.sums.size(); ++i) {
+    const profiler::MetricSums& sums = report.sums[i].metrics;
+    launches += sums.launches();
+    if (sums.launches() == 0 || told++ >= report.top) continue;
+    const profiler::KernelMetrics all = sums.all();
+    for (const profiler::MetricRow& row : profiler::kMetricRows) {
+      const auto& value = all.*row.field;
+      std::string text;
+      if (value) {
+        text = row.kind == profiler::MetricKind::kShare
+                   ? fmt::format("{:.1f} %", 100 * *value)
+                   : ShortText(*value / static_cast<double>(sums.launches()));
+        if (row.kind == profiler::MetricKind::kSum) text += text.contains(' ') ? "B" : " B";
+      }
+      rows += fmt::format("{:>9} ", text);
+    }
+    const profiler::Target& target = times[i].target;
+    const profiler::AttributedModule& module = report.attribution->modules()[target.module];
+    rows += fmt::format("{:>8}  {}:{}\n", sums.launches(), module.name,
+                        module.module->name(target.instruction));
+  }
+  if (launches == 0) return {};
+  std::string out =
+      fmt::format("{} measured by counters of the GPU, in runs of their own; of each the mean:\n",
+                  Counted(launches, "kernel"));
+  for (const profiler::MetricRow& row : profiler::kMetricRows) {
+    out += fmt::format("{:>9} ", row.title);
+  }
+  return out + fmt::format("{:>8}  instruction\n", "kernels") + rows;
+}
+
+void AppendMetrics(const profiler::MetricSums& sums, JsonWriter& json) {
+  if (sums.launches() == 0) return;
+  const profiler::KernelMetrics all = sums.all();
+  json.Key("metrics").BeginObject().Field("launches", sums.launches());
+  for (const profiler::MetricRow& row : profiler::kMetricRows) {
+    json.Key(row.name);
+    const auto& value = all.*row.field;
+    value ? json.Value(*value) : json.Null();
+  }
+  json.EndObject();
+}
+
 void AppendLaunches(const LaunchSums& sums, JsonWriter& json) {
   if (sums.launches == 0) return;
   json.Field("launches", sums.launches);

@@ -202,7 +202,10 @@ void AppendInstruction(const ProfileReport& report, const InstructionTime& time,
       .Field("share", static_cast<double>(time.self) /
                           static_cast<double>(std::max<int64_t>(totals.work, 1)));
   const auto index = static_cast<size_t>(&time - report.attribution->times().data());
-  if (index < report.sums.size()) AppendLaunches(report.sums[index], json);
+  if (index < report.sums.size()) {
+    AppendLaunches(report.sums[index], json);
+    AppendMetrics(report.sums[index].metrics, json);
+  }
   json.EndObject();
 }
 
@@ -375,7 +378,9 @@ std::string ProfileText(const ProfileReport& report) {
   out += '\n';
   AppendInstructions(report, out);
   out += '\n';
-  if (const std::string launches = LaunchesText(report); !launches.empty()) out += launches + '\n';
+  for (const std::string& table : {LaunchesText(report), MetricsText(report)}) {
+    if (!table.empty()) out += table + '\n';
+  }
   out += WhatIfText(report);
   out += CriticalPathText(*report.attribution, report.critical_path, report.top);
   if (!report.critical_path.steps.empty()) out += '\n';

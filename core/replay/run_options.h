@@ -57,6 +57,9 @@ struct RunOptions {
   // Of running: how many executions of instructions are told one by one, with lanes and counters;
   // 0: nothing is recorded. Results are the same.
   int64_t record_steps = 0;
+  // Of running, where steps are recorded on a GPU by its driver: counters of kernels are measured,
+  // in one more run.
+  bool kernel_metrics = false;
 
   // These stay where the caller is. Feeds are called for each array that an infeed takes and an
   // outfeed gives, in order; devices may call at the same time. Null: made up, or dropped.

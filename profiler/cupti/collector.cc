@@ -143,10 +143,6 @@ Result<Collected> Collector::Stop() {
   End();
   const std::scoped_lock lock(mutex_);
   collected_.log.awaited = awaited_;
-  if (!options_.calls) {
-    std::erase_if(collected_.log.activities,
-                  [](const Activity& activity) { return activity.work == Work::kCall; });
-  }
   return std::move(collected_);
 }
 
@@ -183,10 +179,6 @@ void Collector::Take(void* context, uint32_t stream, uint8_t* buffer, size_t val
     if (result != 0) {
       log.warnings.push_back(library_->Check(result, "reading records").error().message);
       break;
-    }
-    if (log.activities.size() >= options_.most_activities) {
-      ++log.left_out;
-      continue;
     }
     DecodeRecord(record, &TextHere, log);
   }

@@ -16,8 +16,10 @@ namespace hloscope::profiler::cupti {
 
 struct CollectorOptions {
   size_t buffer_bytes = size_t{4} << 20;
-  size_t most_activities = size_t{2} << 20;  // beyond them records are counted only
-  bool calls = false;                        // calls of the driver and the runtime, too
+  // Beyond them records are counted only.
+  ActivityBounds most = {
+      .device = size_t{2} << 20, .host = size_t{2} << 20, .calls = size_t{2} << 20};
+  bool calls = false;  // calls of the driver and the runtime, too
 };
 
 // What was collected, and what turns its times into those of the steady clock.
@@ -54,7 +56,10 @@ class Collector {
 
  private:
   Collector(std::shared_ptr<const Library> library, const CollectorOptions& options)
-      : library_(std::move(library)), options_(options) {}
+      : library_(std::move(library)), options_(options) {
+    collected_.log.most = options.most;
+    collected_.log.takes_calls = options.calls;
+  }
   Status Begin();
   Status Check(int result, std::string_view what);
   void End();

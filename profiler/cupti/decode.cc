@@ -6,6 +6,8 @@
 #include <cstring>
 #include <utility>
 
+#include "core/base/counted.h"
+
 namespace hloscope::profiler::cupti {
 namespace {
 
@@ -90,7 +92,44 @@ Activity Fill(const MemsetRecord& record) {
   return activity;
 }
 
-std::optional<Activity> ActivityOf(RecordKind kind, const void* record, const TextAt& text_at) {
+// The row of works.def that a work is.
+struct WorkRow {
+  const char *one, *several;
+  size_t ActivityBounds::* bound;
+};
+constexpr std::array kWorks = {
+#define WORK(name, one, several, bound) WorkRow{one, several, &ActivityBounds::bound},
+#include "profiler/cupti/works.def"
+#undef WORK
+};
+const WorkRow& RowOf(Work work) { return kWorks[static_cast<size_t>(work)]; }
+
+// What kind of work a kind of record tells of; nullopt: it is not read.
+std::optional<Work> WorkOf(RecordKind kind) {
+  switch (kind) {
+    case RecordKind::kKernel:
+    case RecordKind::kConcurrentKernel:
+      return Work::kKernel;
+    case RecordKind::kMemcpy:
+    case RecordKind::kMemcpyPeer:
+      return Work::kCopy;
+    case RecordKind::kMemset:
+      return Work::kFill;
+    case RecordKind::kGraphTrace:
+      return Work::kGraph;
+    case RecordKind::kSynchronization:
+      return Work::kSynchronization;
+    case RecordKind::kOverhead:
+      return Work::kOverhead;
+    case RecordKind::kDriver:
+    case RecordKind::kRuntime:
+      return Work::kCall;
+    default:
+      return std::nullopt;
+  }
+}
+
+Activity ActivityOf(RecordKind kind, const void* record, const TextAt& text_at) {
   switch (kind) {
     case RecordKind::kKernel:
     case RecordKind::kConcurrentKernel:
@@ -137,7 +176,7 @@ std::optional<Activity> ActivityOf(RecordKind kind, const void* record, const Te
       return activity;
     }
     default:
-      return std::nullopt;
+      return {};
   }
 }
 
@@ -153,6 +192,42 @@ size_t SizeOf(RecordKind kind, uint32_t version) {
 }
 
 }  // namespace
+
+bool ActivityLog::HasRoomFor(Work work) {
+  if (work == Work::kCall && !takes_calls) return false;
+  size_t ActivityBounds::* const bound = RowOf(work).bound;
+  if (!is_closed_ && kept_.*bound < most.*bound) {
+    ++(kept_.*bound);
+    return true;
+  }
+  ++left_out[work];
+  if (is_closed_ || bound != &ActivityBounds::device) return false;
+  is_closed_ = true;
+  for (const Activity& activity : activities) {
+    if (!external.contains(activity.correlation)) untold_.insert(activity.correlation);
+  }
+  return false;
+}
+
+void ActivityLog::AddExternal(uint32_t correlation, uint64_t number) {
+  if (!is_closed_ || untold_.erase(correlation) > 0) external[correlation] = number;
+}
+
+std::optional<uint64_t> ActivityLog::ExternalOf(const Activity& activity) const {
+  if (const auto node = nodes.find(activity.graph_node); node != nodes.end()) return node->second;
+  const auto pushed = external.find(activity.correlation);
+  if (pushed == external.end()) return std::nullopt;
+  return pushed->second;
+}
+
+std::string ActivityLog::LeftOutText() const {
+  std::string text;
+  for (const auto& [work, count] : left_out) {
+    const WorkRow& row = RowOf(work);
+    text += fmt::format("{}{}", text.empty() ? "" : ", ", Counted(count, row.one, row.several));
+  }
+  return text;
+}
 
 std::string TextHere(const char* address) { return address; }
 
@@ -170,13 +245,13 @@ void DecodeRecord(const void* record, const TextAt& text_at, ActivityLog& log) {
   const auto kind = Read<RecordKind>(record);
   if (kind == RecordKind::kExternalCorrelation) {
     const auto own = Read<ExternalCorrelationRecord>(record);
-    log.external[own.correlation_id] = own.external_id;
-    return;
+    return log.AddExternal(own.correlation_id, own.external_id);
   }
-  if (auto activity = ActivityOf(kind, record, text_at)) {
-    log.activities.push_back(*std::move(activity));
-  } else {
+  const std::optional<Work> work = WorkOf(kind);
+  if (!work) {
     ++log.unknown[std::to_underlying(kind)];
+  } else if (log.HasRoomFor(*work)) {
+    log.activities.push_back(ActivityOf(kind, record, text_at));
   }
 }
 

@@ -43,12 +43,20 @@ Result<std::shared_ptr<const Library>> Library::Load(const std::string& path, vo
   std::shared_ptr<Library> all(new Library);
   all->path_ = path;
   std::string missing;
-#define CUPTI_FUNCTION(member, name, ...)                                              \
-  all->member = reinterpret_cast<int (*)(__VA_ARGS__)>(dlsym(library, "cupti" #name)); \
-  if (all->member == nullptr)                                                          \
-    missing += (missing.empty() ? "cupti" : ", cupti") + std::string(#name);
+  const auto find = [&](const char* name, std::string& lacks) {
+    void* const found = dlsym(library, name);
+    if (found == nullptr) lacks += (lacks.empty() ? "" : ", ") + std::string(name);
+    return found;
+  };
+#define CUPTI_FUNCTION(member, name, ...) \
+  all->member = reinterpret_cast<int (*)(__VA_ARGS__)>(find("cupti" #name, missing));
 #include "profiler/cupti/functions.def"
 #undef CUPTI_FUNCTION
+#define RANGE_FUNCTION(member, name, params) \
+  all->range_.member =                       \
+      reinterpret_cast<int (*)(params*)>(find("cupti" #name, all->missing_of_range_));
+#include "profiler/cupti/range_functions.def"
+#undef RANGE_FUNCTION
   if (!missing.empty()) {
     return EnvironmentError(fmt::format("{} lacks {}", path, missing), std::string(kInstall));
   }

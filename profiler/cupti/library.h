@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "core/base/result.h"
+#include "profiler/cupti/range_api.h"
 
 namespace hloscope::profiler::cupti {
 
@@ -44,6 +45,10 @@ class Library {
 #include "profiler/cupti/functions.def"
 #undef CUPTI_FUNCTION
 
+  // Its range profiler; null: it is too old to have one, and missing_of_range() is what it lacks.
+  const RangeFunctions* range() const { return missing_of_range_.empty() ? &range_ : nullptr; }
+  const std::string& missing_of_range() const { return missing_of_range_; }
+
   uint32_t version() const { return version_; }
   const std::string& path() const { return path_; }
 
@@ -57,6 +62,8 @@ class Library {
   static Result<std::shared_ptr<const Library>> Load(const std::string& path, void* library);
   uint32_t version_ = 0;
   std::string path_;
+  RangeFunctions range_;
+  std::string missing_of_range_;
 };
 
 }  // namespace hloscope::profiler::cupti

@@ -16,7 +16,7 @@ namespace hloscope::profiler::cupti {
 namespace {
 
 using hlo::WireWriter;
-using StatValue = std::variant<int64_t, std::string>;
+using StatValue = std::variant<int64_t, double, std::string>;
 
 // One plane; its events go to lines as they come.
 class PlaneWriter {
@@ -38,6 +38,7 @@ class PlaneWriter {
     for (const auto& [name, value] : stats) {
       const auto stat = line.Open(4);
       line.Int(1, stats_.NumberOf(name));
+      if (const auto* real = std::get_if<double>(&value)) line.Double(2, *real);
       if (const auto* number = std::get_if<int64_t>(&value)) line.Int(4, *number);
       if (const auto* text = std::get_if<std::string>(&value)) line.Bytes(5, *text);
       line.Close(stat);
@@ -81,13 +82,7 @@ std::optional<Origin> OriginOf(const Activity& activity, const ActivityLog& log,
                                const Origins& origins) {
   std::optional<Origin> origin;
   if (origins.of_external) {
-    const auto node = log.nodes.find(activity.graph_node);
-    const auto external = log.external.find(activity.correlation);
-    if (node != log.nodes.end()) {
-      origin = origins.of_external(node->second);
-    } else if (external != log.external.end()) {
-      origin = origins.of_external(external->second);
-    }
+    if (const auto external = log.ExternalOf(activity)) origin = origins.of_external(*external);
   }
   if (!origin && origins.of_kernel && activity.work == Work::kKernel) {
     origin = origins.of_kernel(activity.name);
@@ -95,7 +90,8 @@ std::optional<Origin> OriginOf(const Activity& activity, const ActivityLog& log,
   return origin;
 }
 
-PlaneWriter::Stats StatsOf(const Activity& activity, const std::optional<Origin>& origin) {
+PlaneWriter::Stats StatsOf(const Activity& activity, const std::optional<Origin>& origin,
+                           const ActivityLog& log) {
   PlaneWriter::Stats stats;
   if (origin) {
     stats.emplace_back("hlo_op", origin->instruction);
@@ -120,6 +116,11 @@ PlaneWriter::Stats StatsOf(const Activity& activity, const std::optional<Origin>
                       fmt::join(activity.grid, ","), fmt::join(activity.block, ",")));
       if (activity.local_bytes > 0) {
         stats.emplace_back("local_bytes_per_thread", int64_t{activity.local_bytes});
+      }
+      for (const MetricRow& row : kMetricRows) {
+        if (activity.metrics < 0) break;
+        const auto& value = log.metrics[static_cast<size_t>(activity.metrics)].*row.field;
+        if (value) stats.emplace_back(std::string(row.name), *value);
       }
       break;
     case Work::kCopy:
@@ -154,15 +155,18 @@ std::vector<std::string> WarningsOf(const ActivityLog& log) {
   if (log.dropped > 0) {
     all.push_back(fmt::format("CUPTI dropped {} records: its buffers were full", log.dropped));
   }
-  if (log.left_out > 0) {
+  if (!log.left_out.empty()) {
     all.push_back(
-        fmt::format("{} records were left out: there were more than are kept", log.left_out));
+        fmt::format("left out, beyond the most that a recording keeps: {}", log.LeftOutText()));
   }
   const auto kernels = std::ranges::count(log.activities, Work::kKernel, &Activity::work);
-  if (kernels + log.dropped + log.left_out < log.awaited) {
+  const auto left_out = log.left_out.find(Work::kKernel);
+  const int64_t known =
+      kernels + log.dropped + (left_out == log.left_out.end() ? 0 : left_out->second);
+  if (known < log.awaited) {
     all.push_back(
         fmt::format("{} of {} kernels have no record: CUPTI did not hand them over in time",
-                    log.awaited - kernels - log.dropped - log.left_out, log.awaited));
+                    log.awaited - known, log.awaited));
   }
   for (const auto& [kind, count] : log.unknown) {
     all.push_back(fmt::format("{} records of CUPTI's kind {} are not shown", count, kind));
@@ -206,7 +210,7 @@ std::string WriteXSpace(const ActivityLog& log, const Origins& origins, uint64_t
   TraceCounts counted;
   for (const Activity* activity : in_order) {
     const auto origin = OriginOf(*activity, log, origins);
-    const PlaneWriter::Stats stats = StatsOf(*activity, origin);
+    const PlaneWriter::Stats stats = StatsOf(*activity, origin, log);
     if (!RunsOnDevice(activity->work)) {
       const auto [id, name] = HostLine(*activity);
       host.Add(id, name, *activity, origin_ns, stats);

@@ -99,6 +99,44 @@ class Gpu(unittest.TestCase):
             self.assertGreater(profile['attributed'], 0)
             self.assertIn(why, said + json.dumps(profile))
 
+    def test_counters_of_kernels(self):
+        module, kept = self.path('m.hlo', STRAIGHT), self.path('p.hloprof')
+        names = ['dram_read_bytes', 'dram_written_bytes', 'sm_use', 'tensor_use', 'achieved_occupancy']
+        profile, said = self.profile(module, '--platform', 'gpu', '--metrics', '--repeat', '2', '-o', kept)
+        self.assertNotIn('counters of kernels', said + json.dumps(profile['warnings']))
+        measured = [row['metrics'] for row in profile['instructions'] if 'metrics' in row]
+        self.assertTrue(measured)
+        for row in measured:
+            self.assertEqual(list(row), ['launches', *names])
+            self.assertEqual(row['launches'], 2)
+            self.assertEqual(row['dram_written_bytes'], 2 * 16 * 16 * 4)
+            self.assertTrue(0 < row['achieved_occupancy'] <= 1, row)
+        self.assertTrue(profile['recording']['same_bits'] if 'recording' in profile else True)
+        # In a file, and in another format, they are the same.
+        for file in (kept, self.path('p.xplane.pb')):
+            if file != kept:
+                self.assertEqual(self.run_it('profile', kept, '-o', file).returncode, 0)
+            again, _ = self.profile(file)
+            self.assertEqual([row['metrics'] for row in again['instructions'] if 'metrics' in row], measured)
+        text = self.run_it('profile', kept).stdout
+        self.assertIn('measured by counters of the GPU, in runs of their own; of each the mean:', text)
+        self.assertIn('     read   written       SMs    tensor  achieved  kernels  instruction', text)
+
+    def test_counters_that_are_refused(self):
+        module = self.path('m.hlo', STRAIGHT)
+        profile, said = self.profile(module, '--platform', 'gpu', '--metrics', CUDA_FAKE_CUPTI='cuptiProfilerGetCounterAvailability=35')
+        told = said + json.dumps(profile)
+        self.assertIn('counters of kernels were not measured: ', told)
+        self.assertIn('ERR_NVGPUCTRPERM', told)
+        self.assertIn('NVreg_RestrictProfilingToAdminUsers=0', told)
+        self.assertGreater(profile['attributed'], 0)
+        self.assertFalse([row for row in profile['instructions'] if 'metrics' in row])
+        for arguments, why in ((('profile', module, '--metrics'), '--metrics: interpreter has no counters of a GPU'),
+                               (('run', module, '--platform', 'gpu', '--metrics'), 'what it measures goes into a profile')):
+            done = self.run_it(*arguments)
+            self.assertEqual(done.returncode, 2, done.stderr)
+            self.assertIn(why, done.stderr)
+
     def test_dropped_records_are_told(self):
         kept = self.path('p.hloprof')
         self.run_it('run', self.path('m.hlo', STRAIGHT), '--platform', 'gpu', '--profile', kept, CUDA_FAKE_CUPTI='record%5=1')

@@ -419,7 +419,7 @@ int cuEventDestroy_v2(CUevent_st* event) {
 int cuEventRecord(CUevent_st* event, CUstream_st*) {
   return Do("cuEventRecord", [&](State& state) {
     if (!state.events.contains(event)) return fake_cuda::kInvalidHandle;
-    event->time_ns = Now();
+    event->time_ns = state.MarkedTime();
     return 0;
   });
 }
@@ -506,6 +506,7 @@ void fake_cuda_restart() {
   const std::lock_guard lock(state.mutex);
   state.faults = fake_cuda::Faults::FromEnvironment();
   state.lost = 0;
+  state.marks = 0;
 }
 
 }  // extern "C"

@@ -30,6 +30,9 @@ struct FakeCudaActivity {
   uint32_t grid[3], block[3];
   uint32_t registers, static_shared_bytes, dynamic_shared_bytes, local_bytes;
   uint64_t bytes; /* copied or set */
+  /* Of kernels: what the simulated GPU counted. */
+  uint64_t global_read_bytes, global_written_bytes;
+  uint64_t warp_instructions, thread_instructions, tensor_instructions;
 };
 
 /* A function of the driver begins or has ended. */

@@ -52,6 +52,14 @@ uint64_t State::NewNode(uint64_t original) {
   return number;
 }
 
+uint64_t State::MarkedTime() {
+  const auto apart_us = static_cast<uint64_t>(faults.Property("event_us", 0));
+  if (apart_us == 0) return Now();
+  const auto gap_s = static_cast<uint64_t>(faults.Property("event_gap_s", 0));
+  ++marks;
+  return marks * apart_us * 1000 + (marks > 1 ? gap_s * 1'000'000'000 : 0);
+}
+
 namespace {
 
 // A parameter that is an address gets what lies there, down to the end of the allocation.
@@ -64,12 +72,19 @@ hloscope::ptx::Argument ArgumentOf(State& state, const std::vector<std::byte>& b
   return {{}, bytes};
 }
 
-int Execute(const CUfunc_st& function, const hloscope::ptx::LaunchRequest& request) {
+int Execute(const CUfunc_st& function, const hloscope::ptx::LaunchRequest& request,
+            FakeCudaActivity& activity) {
   State& state = State::Get();
   ++state.launches;
   if (const int fault = state.faults.Next("kernel"); fault != 0) return fault;
   const auto result = hloscope::ptx::Launch(function.module->code, request);
   if (!result.has_value()) return kInvalidValue;
+  const hloscope::ptx::Counters& counters = result->counters;
+  activity.global_read_bytes = counters.global_read_bytes;
+  activity.global_written_bytes = counters.global_written_bytes;
+  activity.warp_instructions = counters.warp_instructions;
+  activity.thread_instructions = counters.threads();
+  activity.tensor_instructions = counters.tensor;
   return result->fault ? kIllegalAddress : 0;
 }
 
@@ -89,7 +104,7 @@ Work KernelWork(const CUfunc_st& function, std::array<uint32_t, 3> grid,
     FakeCudaActivity activity{};
     activity.kind = kFakeCudaKernel;
     activity.start_ns = Now();
-    const int result = Execute(function, request);
+    const int result = Execute(function, request, activity);
     activity.end_ns = Now();
     if (const int64_t us = state.faults.Property("kernel_us", 0); us > 0) {
       activity.start_ns = std::max(activity.start_ns, state.busy_until[stream]);

@@ -60,7 +60,7 @@ struct State {
   bool has_started = false;
   int lost = 0;  // what every call says from now on
   uint32_t correlation = 0, next_stream = 1, next_graph = 1;
-  uint64_t launches = 0, nodes = 0;
+  uint64_t launches = 0, nodes = 0, marks = 0;  // marks: events recorded
   int64_t contexts = 0, memory_bytes = 0;
   uint64_t next_address = uint64_t{0x7e} << 40;  // no address of the host's
   std::map<uint32_t, uint64_t> busy_until;       // by stream, where kernels are told to last
@@ -81,6 +81,8 @@ struct State {
   void Tell(FakeCudaActivity activity) const;
   // Of a node that is new, or a copy of another.
   uint64_t NewNode(uint64_t original);
+  // Of an event that is recorded.
+  uint64_t MarkedTime();
   int64_t TotalMemory() const { return faults.Property("memory", int64_t{80} << 30); }
 };
 

@@ -11,6 +11,7 @@
 #include "profiler/cupti/library.h"
 #include "profiler/cupti/records.h"
 #include "tests/fake_cuda/faults.h"
+#include "tests/fake_cupti/inside.h"
 #include "tests/fake_cupti/joined.h"
 
 namespace {
@@ -23,7 +24,7 @@ constexpr const char* kFaults = "CUDA_FAKE_CUPTI";
 Control control;
 fake_cuda::Faults faults = fake_cuda::Faults::FromEnvironment(kFaults);
 std::recursive_mutex mutex;
-bool is_subscribed = false, is_joined = false;
+bool is_subscribed = false, is_joined = false, are_counters_on = false;
 CallbackFunction* callback = nullptr;
 void* callback_data = nullptr;
 std::set<uint32_t> enabled, enabled_callbacks;
@@ -120,6 +121,7 @@ T OnStream(const FakeCudaActivity& did) {
 }
 
 void DeviceDid(void*, const FakeCudaActivity* did) {
+  if (did->kind == kFakeCudaKernel) hloscope::fake_cupti::Count(*did);
   switch (did->kind) {
     case kFakeCudaKernel: {
       auto record = OnStream<KernelRecord>(*did);
@@ -241,7 +243,23 @@ void Unknown() {
   std::memcpy(buffer + used - SizeOf(51), "\x19\0\0\0", 4);
 }
 
+void LeaveDriver() {
+  if (is_subscribed || are_counters_on || !std::exchange(is_joined, false)) return;
+  hloscope::fake_cupti::Listen(nullptr);
+}
+
 }  // namespace
+
+namespace hloscope::fake_cupti {
+
+int NextFault(const char* function) { return faults.Next(function); }
+int64_t PropertyOf(const char* name, int64_t otherwise) { return faults.Property(name, otherwise); }
+void HearOfKernels(bool hear) {
+  are_counters_on = hear;
+  hear ? static_cast<void>(is_joined = Listen(&kListener)) : LeaveDriver();
+}
+
+}  // namespace hloscope::fake_cupti
 
 extern "C" {
 
@@ -279,8 +297,8 @@ int cuptiSubscribe(void** subscriber, CallbackFunction* function, void* data) {
   return 0;
 }
 int cuptiUnsubscribe(void*) {
-  if (std::exchange(is_joined, false)) hloscope::fake_cupti::Listen(nullptr);
   is_subscribed = false;
+  LeaveDriver();
   callback = nullptr;
   enabled_callbacks.clear();
   return 0;

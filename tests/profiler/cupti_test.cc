@@ -7,6 +7,7 @@
 
 #include "core/base/file.h"
 #include "core/base/jobs.h"
+#include "profiler/cupti/attach_metrics.h"
 #include "profiler/cupti/collector.h"
 #include "profiler/cupti/to_xspace.h"
 #include "profiler/profile.h"
@@ -38,6 +39,64 @@ HLOSCOPE_SAME_FIELD(GraphRecord, CUpti_ActivityGraphTrace, stream_id, streamId);
 HLOSCOPE_SAME_FIELD(ExternalCorrelationRecord, CUpti_ActivityExternalCorrelation, correlation_id,
                     correlationId);
 HLOSCOPE_SAME_FIELD(CallRecord, CUpti_ActivityAPI, correlation_id, correlationId);
+#endif
+
+#if __has_include(<cupti_range_profiler.h>)
+#include <cupti_profiler_host.h>
+#include <cupti_range_profiler.h>
+#include <cupti_target.h>
+// The last field of each and those between that others could push away.
+HLOSCOPE_SAME_FIELD(NoParams, CUpti_Profiler_Initialize_Params, reserved, pPriv);
+HLOSCOPE_SAME_FIELD(NoParams, CUpti_Profiler_DeInitialize_Params, reserved, pPriv);
+HLOSCOPE_SAME_FIELD(ChipNameParams, CUpti_Device_GetChipName_Params, chip_name, pChipName);
+HLOSCOPE_SAME_FIELD(AvailabilityParams, CUpti_Profiler_GetCounterAvailability_Params, image,
+                    pCounterAvailabilityImage);
+HLOSCOPE_SAME_FIELD(HostParams, CUpti_Profiler_Host_Deinitialize_Params, host, pHostObject);
+HLOSCOPE_SAME_FIELD(HostInitializeParams, CUpti_Profiler_Host_Initialize_Params, availability,
+                    pCounterAvailabilityImage);
+HLOSCOPE_SAME_FIELD(HostInitializeParams, CUpti_Profiler_Host_Initialize_Params, host, pHostObject);
+HLOSCOPE_SAME_FIELD(MetricParams, CUpti_Profiler_Host_GetMetricProperties_Params, name,
+                    pMetricName);
+HLOSCOPE_SAME_FIELD(MetricParams, CUpti_Profiler_Host_GetMetricProperties_Params, type, metricType);
+HLOSCOPE_SAME_FIELD(AddMetricsParams, CUpti_Profiler_Host_ConfigAddMetrics_Params, count,
+                    numMetrics);
+HLOSCOPE_SAME_FIELD(ConfigSizeParams, CUpti_Profiler_Host_GetConfigImageSize_Params, config_bytes,
+                    configImageSize);
+HLOSCOPE_SAME_FIELD(ConfigParams, CUpti_Profiler_Host_GetConfigImage_Params, config, pConfigImage);
+HLOSCOPE_SAME_FIELD(PassesParams, CUpti_Profiler_Host_GetNumOfPasses_Params, passes, numOfPasses);
+HLOSCOPE_SAME_FIELD(EvaluateParams, CUpti_Profiler_Host_EvaluateToGpuValues_Params, range,
+                    rangeIndex);
+HLOSCOPE_SAME_FIELD(EvaluateParams, CUpti_Profiler_Host_EvaluateToGpuValues_Params, values,
+                    pMetricValues);
+HLOSCOPE_SAME_FIELD(EnableParams, CUpti_RangeProfiler_Enable_Params, profiler,
+                    pRangeProfilerObject);
+HLOSCOPE_SAME_FIELD(RangeParams, CUpti_RangeProfiler_Disable_Params, profiler,
+                    pRangeProfilerObject);
+HLOSCOPE_SAME_FIELD(RangeParams, CUpti_RangeProfiler_Start_Params, profiler, pRangeProfilerObject);
+HLOSCOPE_SAME_FIELD(SetConfigParams, CUpti_RangeProfiler_SetConfig_Params, data, pCounterDataImage);
+HLOSCOPE_SAME_FIELD(SetConfigParams, CUpti_RangeProfiler_SetConfig_Params, replay, replayMode);
+HLOSCOPE_SAME_FIELD(SetConfigParams, CUpti_RangeProfiler_SetConfig_Params, most_ranges,
+                    maxRangesPerPass);
+HLOSCOPE_SAME_FIELD(SetConfigParams, CUpti_RangeProfiler_SetConfig_Params, least_nesting_level,
+                    minNestingLevel);
+HLOSCOPE_SAME_FIELD(SetConfigParams, CUpti_RangeProfiler_SetConfig_Params, target_nesting_level,
+                    targetNestingLevel);
+HLOSCOPE_SAME_FIELD(StopParams, CUpti_RangeProfiler_Stop_Params, is_all_submitted,
+                    isAllPassSubmitted);
+HLOSCOPE_SAME_FIELD(DecodeParams, CUpti_RangeProfiler_DecodeData_Params, dropped,
+                    numOfRangeDropped);
+HLOSCOPE_SAME_FIELD(DataSizeParams, CUpti_RangeProfiler_GetCounterDataSize_Params, most_nodes,
+                    maxNumRangeTreeNodes);
+HLOSCOPE_SAME_FIELD(DataSizeParams, CUpti_RangeProfiler_GetCounterDataSize_Params, data_bytes,
+                    counterDataSize);
+HLOSCOPE_SAME_FIELD(DataInitializeParams, CUpti_RangeProfiler_CounterDataImage_Initialize_Params,
+                    data, pCounterData);
+HLOSCOPE_SAME_FIELD(DataInfoParams, CUpti_RangeProfiler_GetCounterDataInfo_Params, ranges,
+                    numTotalRanges);
+static_assert(hloscope::profiler::cupti::kRangeProfilerType == CUPTI_PROFILER_TYPE_RANGE_PROFILER &&
+              hloscope::profiler::cupti::kAutoRange == CUPTI_AutoRange &&
+              hloscope::profiler::cupti::kKernelReplay == CUPTI_KernelReplay &&
+              hloscope::profiler::cupti::kInvalidMetricName == CUPTI_ERROR_INVALID_METRIC_NAME);
 #endif
 
 namespace hloscope::profiler::cupti {
@@ -192,10 +251,91 @@ TEST_F(CuptiTest, DroppedAndLeftOutRecordsAreCounted) {
   ASSERT_EQ(profile->warnings.size(), 1u);
   EXPECT_EQ(profile->warnings[0], "CUPTI dropped 4 records: its buffers were full");
   collector.reset();
-  collector = Start({.most_activities = 3});
-  for (int i = 0; i < 4; ++i) fake_->kernel("k", 0, 7, 1, 2, 0);
+  collector = Start({.most = {.device = 3, .host = 1}});
+  fake_->overhead(1, 2);
+  fake_->overhead(1, 2);
+  collector->Push(2);
+  for (int i = 0; i < 5; ++i) fake_->kernel("k", 0, 7, 1, 2, 0);
+  fake_->copy(7, 1, 2, 64);
+  fake_->synchronize(1, 2);
+  collector->Pop();
   collected = Stop(*collector);
-  EXPECT_EQ(collected.log.left_out, 5);  // of 8: a call and a kernel each
+  EXPECT_EQ(collected.log.left_out, (std::map<Work, int64_t>{{Work::kKernel, 2},
+                                                             {Work::kCopy, 1},
+                                                             {Work::kSynchronization, 1},
+                                                             {Work::kOverhead, 1}}));
+  TraceCounts counts;
+  const auto rest = Read(WriteXSpace(collected.log, KnownOrigins(), collected.origin_ns, &counts));
+  EXPECT_EQ(counts.on_device, 3);  // calls of the driver take none of their room
+  EXPECT_EQ(counts.attributed, 3);
+  ASSERT_EQ(rest->warnings.size(), 1u);
+  EXPECT_EQ(rest->warnings[0],
+            "left out, beyond the most that a recording keeps: 2 kernels, 1 copy, 1 "
+            "synchronisation, 1 record of overhead");
+}
+
+// CUPTI tells what was pushed for a call in a buffer of its own, before or after what that caused.
+TEST_F(CuptiTest, WhatIsKeptKeepsWhatWasPushedForIt) {
+  ActivityLog log;
+  log.most.device = 2;
+  const auto kernel = [&](uint32_t correlation) {
+    KernelRecord record{};
+    record.kind = RecordKind::kConcurrentKernel;
+    record.correlation_id = correlation;
+    DecodeRecord(&record, &TextHere, log);
+  };
+  const auto external = [&](uint32_t correlation) {
+    const ExternalCorrelationRecord record{RecordKind::kExternalCorrelation, 3, 100 + correlation,
+                                           correlation, 0};
+    DecodeRecord(&record, &TextHere, log);
+  };
+  external(1);
+  for (uint32_t i = 1; i <= 4; ++i) kernel(i);
+  for (uint32_t i = 2; i <= 4; ++i) external(i);
+  EXPECT_EQ(log.activities.size(), 2u);
+  EXPECT_EQ(log.external, (std::map<uint32_t, uint64_t>{{1, 101}, {2, 102}}));
+  EXPECT_EQ(log.LeftOutText(), "2 kernels");
+}
+
+TEST_F(CuptiTest, MetricsGoToTheKernelsOfTheSameInstructionInOrder) {
+  const auto collector = Start();
+  const uint64_t begin = fake_->now;
+  for (const auto& [number, at] : {std::pair(1, 300), {2, 100}, {1, 200}, {3, 400}}) {
+    collector->Push(static_cast<uint64_t>(number));
+    fake_->kernel("k", 0, 7, begin + static_cast<uint64_t>(at),
+                  begin + static_cast<uint64_t>(at) + 50, 0);
+    collector->Pop();
+  }
+  Collected collected = Stop(*collector);
+  std::vector<MeasuredLaunch> launches;
+  for (const auto& [number, bytes] : {std::pair(1, 10), {1, 20}, {2, 30}, {3, 40}, {3, 50}}) {
+    launches.push_back({static_cast<uint64_t>(number), {.dram_read_bytes = bytes, .sm_use = 0.5}});
+  }
+  AttachMetrics(collected.log, launches);
+  const auto profile = Read(WriteXSpace(collected.log, KnownOrigins(), collected.origin_ns));
+  const EventStore& store = *profile->store;
+  std::map<int64_t, double> by_start;
+  for (uint32_t i = 0; i < store.size(); ++i) {
+    const auto metrics = MetricsOf(store.Arguments(EventId(i)));
+    if (!metrics) continue;
+    by_start[store.start(EventId(i)) / 1000] = metrics->dram_read_bytes.value_or(-1);
+    EXPECT_EQ(metrics->sm_use, 0.5);
+    EXPECT_FALSE(metrics->tensor_use.has_value());
+  }
+  EXPECT_EQ(by_start, (std::map<int64_t, double>{{100, 30}, {200, 10}, {300, 20}}));
+  ASSERT_EQ(profile->warnings.size(), 1u);
+  EXPECT_TRUE(profile->warnings[0].starts_with("1 instruction without metrics: "));
+}
+
+TEST(KernelMetricsTest, SharesOfSeveralLaunchesCountForTheirTime) {
+  MetricSums sums;
+  sums.Add({.dram_read_bytes = 10, .sm_use = 1.0}, 300);
+  sums.Add({.dram_read_bytes = 20, .sm_use = 0.0}, 100);
+  const KernelMetrics all = sums.all();
+  EXPECT_EQ(sums.launches(), 2);
+  EXPECT_EQ(all.dram_read_bytes, 30);
+  EXPECT_EQ(all.sm_use, 0.75);
+  EXPECT_FALSE(all.achieved_occupancy.has_value());
 }
 
 TEST_F(CuptiTest, UnknownKindsAreCounted) {

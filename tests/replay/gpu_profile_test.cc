@@ -15,7 +15,9 @@
 #include "core/replay/hand_overs.h"
 #include "core/replay/platform.h"
 #include "profiler/cupti/collector.h"
+#include "profiler/cupti/range_profiler.h"
 #include "profiler/cupti/to_xspace.h"
+#include "profiler/kernel_metrics.h"
 #include "profiler/profile.h"
 #include "tests/fake_cuda/fake_cuda.h"
 #include "tests/fake_cupti/fake_cupti.h"
@@ -107,7 +109,8 @@ struct Recorded {
 };
 
 // So many recorded runs of a module on the platform gpu.
-std::vector<Recorded> Record(const char* text, int runs, int64_t steps = 1 << 16) {
+std::vector<Recorded> Record(const char* text, int runs, int64_t steps = 1 << 16,
+                             bool metrics = false) {
   const auto module = hlo::Parsed(text);
   std::vector<float> values(64);
   std::iota(values.begin(), values.end(), 1.0f);
@@ -117,6 +120,7 @@ std::vector<Recorded> Record(const char* text, int runs, int64_t steps = 1 << 16
       {Literal::Of<float>(shape, values), Literal::Of<float>(shape, values)});
   RunOptions options;
   options.record_steps = steps;
+  options.kernel_metrics = metrics;
   std::vector<Recorded> all;
   const auto loaded = (*MakePlatform("gpu"))->Load(module, options);
   EXPECT_TRUE(loaded.has_value()) << loaded.error().ToString();
@@ -261,9 +265,28 @@ TEST(GpuProfile, StreamsOverlapAndKeepTheirInstructions) {
     EXPECT_EQ(driver->CopyOnDevice(memory->get() + 32, memory->get(), 32, stream), 0);
     (*collector)->Pop();
   }
+  // A memset in a graph is whose it was when it was recorded.
+  cuda::StreamHandle const stream = streams.back().get();
+  cuda::GraphHandle graph = nullptr;
+  cuda::GraphExecHandle exec = nullptr;
+  ASSERT_EQ(driver->StreamBeginCapture(stream, cuda::kCaptureThread), 0);
+  (*collector)->Push(3);
+  EXPECT_EQ(cuMemsetD8Async(memory->get(), 2, 48, stream), 0);
+  (*collector)->Pop();
+  ASSERT_EQ(driver->StreamEndCapture(stream, &graph), 0);
+  ASSERT_EQ(driver->GraphInstantiate(&exec, graph, 0), 0);
+  EXPECT_EQ(driver->GraphLaunch(exec, stream), 0);
+  EXPECT_EQ(driver->GraphExecDestroy(exec), 0);
+  EXPECT_EQ(driver->GraphDestroy(graph), 0);
   const auto collected = (*collector)->Stop();
   ASSERT_TRUE(collected.has_value());
-  EXPECT_EQ(collected->log.activities.size(), 6u + 1);  // and the flushing
+  EXPECT_EQ(collected->log.activities.size(), 7u + 1);  // and the flushing
+  const auto in_graph = std::ranges::find_if(
+      collected->log.activities, [](const auto& activity) { return activity.graph_node != 0; });
+  ASSERT_NE(in_graph, collected->log.activities.end());
+  EXPECT_EQ(in_graph->work, profiler::cupti::Work::kFill);
+  EXPECT_EQ(in_graph->bytes, 48u);
+  EXPECT_EQ(collected->log.nodes.at(in_graph->graph_node), 3u);
   profiler::cupti::TraceCounts traced;
   Recorded recorded;
   Jobs alone(1);
@@ -275,7 +298,7 @@ TEST(GpuProfile, StreamsOverlapAndKeepTheirInstructions) {
                                                 }},
                                                 collected->origin_ns, &traced)),
       Limits(), alone);
-  EXPECT_EQ(traced.attributed, 6);
+  EXPECT_EQ(traced.attributed, 7);
   const Counts counts = CountsOf(recorded);
   EXPECT_EQ(counts.streams.size(), 2u);
   EXPECT_GT(counts.overlapping, 0);
@@ -306,7 +329,39 @@ TEST(GpuProfile, RecordsThatAreMissingAreCounted) {
   SetFaults("", "");
   runs = Record(kStraight, 1, 2);
   ASSERT_EQ(runs[0].trace->warnings.size(), 1u);
-  EXPECT_NE(runs[0].trace->warnings[0].find("records were left out"), std::string::npos);
+  EXPECT_TRUE(
+      runs[0].trace->warnings[0].starts_with("left out, beyond the most that a recording keeps: "))
+      << runs[0].trace->warnings[0];
+  const Counts counts = CountsOf(runs[0]);
+  EXPECT_EQ(counts.on_device, 2);
+  EXPECT_EQ(counts.attributed, 2);
+}
+
+TEST(GpuProfile, WhatIsHandedOverIsToldOnceAndNotWithoutEnd) {
+  constexpr const char* kTwice = R"(HloModule twice, replica_count=2
+ENTRY e {
+  a = f32[8,8] parameter(0)
+  b = f32[8,8] parameter(1)
+  c = f32[8,8] add(a, b)
+  s = f32[8,8] custom-call(c), custom_call_target="MoveToDevice"
+  m = f32[8,8] multiply(s, a)
+  t = f32[8,8] custom-call(m), custom_call_target="MoveToDevice"
+  ROOT r = f32[8,8] multiply(t, a)
+}
+)";
+  SetFaults("", "");
+  for (Recorded& recorded : Record(kTwice, 3)) {
+    std::ranges::sort(recorded.on_host);
+    EXPECT_EQ(recorded.on_host, (std::vector<std::string>{"s", "s", "t", "t"}));
+  }
+  for (const Recorded& recorded : Record(kTwice, 2, 1)) {
+    EXPECT_EQ(recorded.on_host.size(), 1u);
+    const auto& warnings = recorded.trace->warnings;
+    EXPECT_NE(std::ranges::find(warnings,
+                                "left out, beyond the most that a recording keeps: 3 instructions "
+                                "on the host, in place of the device"),
+              warnings.end());
+  }
 }
 
 TEST(GpuProfile, WithoutCuptiEventsOfTheDriverTime) {
@@ -339,6 +394,182 @@ TEST(GpuProfile, WithoutCuptiEventsOfTheDriverTime) {
   FakeCudaLeft left{};
   fake_cuda_left(&left);
   EXPECT_EQ(left.events + left.streams + left.graph_execs, 0);
+}
+
+// Whoever has CUPTI for a while does not have it for ever.
+TEST(GpuProfile, APassingRefusalPasses) {
+  SetFaults("", "cuptiSubscribe:1=39,cuptiSubscribe:3=39");
+  const auto runs = Record(kStraight, 4);
+  ASSERT_EQ(runs.size(), 4u);
+  for (size_t i = 0; i < 4; ++i) {
+    EXPECT_EQ(runs[i].warnings.size(), i == 0 ? 1u : 0u) << i;
+    EXPECT_EQ(runs[i].trace->warnings.size(), i % 2 == 0 ? 1u : 0u) << i;
+    const Counts counts = CountsOf(runs[i]);
+    EXPECT_EQ(counts.kernels, 2) << i;
+    EXPECT_EQ(counts.attributed, counts.on_device) << i;
+    EXPECT_EQ(counts.in_graphs, i % 2 == 0 ? 0 : counts.kernels) << i;
+  }
+}
+
+// An hour behind the first event a float has steps of 250 us.
+TEST(GpuProfile, TimesOfEventsAreExactHoweverLateTheyAre) {
+  SetFaults("event_us=100,event_gap_s=3600", "cuptiSubscribe=39");
+  const auto runs = Record(kLoop, 1);
+  ASSERT_EQ(runs.size(), 1u);
+  const EventStore& store = *runs[0].trace->store;
+  constexpr int64_t kApart = 100'000'000, kNear = 100'000;  // ps
+  std::optional<int64_t> first;
+  int64_t kernels = 0;
+  for (uint32_t i = 0; i < store.size(); ++i) {
+    const EventId e(i);
+    const auto arguments = store.Arguments(e);
+    if (std::ranges::find(arguments, "kernel_details", &profiler::Argument::name) ==
+        arguments.end()) {
+      continue;
+    }
+    ++kernels;
+    EXPECT_NEAR(static_cast<double>(store.duration(e)), kApart, kNear);
+    if (!first) first = store.start(e);
+    const int64_t off = (store.start(e) - *first + kApart / 2) % kApart - kApart / 2;
+    EXPECT_LE(std::abs(off), kNear);
+  }
+  EXPECT_GT(kernels, 5);
+}
+
+// Of every kernel of a run; those without any are left out.
+std::vector<profiler::KernelMetrics> MetricsIn(const Recorded& recorded) {
+  std::vector<profiler::KernelMetrics> all;
+  const EventStore& store = *recorded.trace->store;
+  for (uint32_t i = 0; i < store.size(); ++i) {
+    const auto metrics = profiler::MetricsOf(store.Arguments(EventId(i)));
+    if (metrics) all.push_back(*metrics);
+  }
+  return all;
+}
+bool Warns(const Recorded& recorded, std::string_view text) {
+  return std::ranges::any_of(recorded.trace->warnings, [&](const std::string& warning) {
+    return warning.find(text) != std::string::npos;
+  });
+}
+
+TEST(GpuProfile, CountersOfKernelsAreReadInOneMoreRun) {
+  for (const char* cupti : {"", "cuptiSubscribe=39"}) {
+    for (const char* text : {kStraight, kHandOver, kLoop, kReplicas}) {
+      SetFaults("", cupti);
+      const uint64_t before = fake_cuda_launches();
+      int64_t kernels = 0;
+      for (const Recorded& recorded : Record(text, 2, 1 << 16, true)) {
+        const Counts counts = CountsOf(recorded);
+        kernels += counts.kernels;
+        EXPECT_EQ(counts.attributed, counts.on_device) << text;
+        EXPECT_EQ(recorded.trace->warnings.size(), *cupti == '\0' ? 0u : 1u) << text;
+        const auto metrics = MetricsIn(recorded);
+        EXPECT_EQ(std::ssize(metrics), counts.kernels) << text;
+        for (const profiler::KernelMetrics& each : metrics) {
+          for (const auto& row : profiler::kMetricRows) {
+            ASSERT_TRUE((each.*row.field).has_value()) << row.name;
+            if (row.kind == profiler::MetricKind::kShare) {
+              EXPECT_LE(*(each.*row.field), 1.0);
+            }
+          }
+          EXPECT_GT(*each.dram_read_bytes, 0) << text;
+          EXPECT_GT(*each.achieved_occupancy, 0) << text;
+          // What a kernel of these writes is an array of 8x8 numbers, or one of the loop.
+          EXPECT_TRUE(*each.dram_written_bytes == 256 || text == kLoop) << *each.dram_written_bytes;
+        }
+      }
+      EXPECT_EQ(static_cast<uint64_t>(2 * kernels), fake_cuda_launches() - before) << text;
+    }
+  }
+  FakeCudaLeft left{};
+  fake_cuda_left(&left);
+  EXPECT_EQ(left.events + left.streams + left.graph_execs, 0);
+}
+
+TEST(GpuProfile, CountersThatAreRefusedAreToldAndTheRunGoesOn) {
+  const struct {
+    const char *faults, *why, *fix;
+  } rows[] = {
+      {"cuptiRangeProfilerEnable=35", "ERR_NVGPUCTRPERM", "NVreg_RestrictProfilingToAdminUsers=0"},
+      {"cuptiProfilerGetCounterAvailability=35", "ERR_NVGPUCTRPERM", "CAP_SYS_ADMIN"},
+      {"cuptiRangeProfilerStart=35", "ERR_NVGPUCTRPERM", "CAP_SYS_ADMIN"},
+      {"cuptiProfilerInitialize=43", "MIG", "a whole GPU"},
+      {"cuptiProfilerHostInitialize=46", "what its metrics are made of", "doctor"},
+      {"cuptiRangeProfilerStop=999", "ending to count", "doctor"},
+      {"cuptiProfilerHostEvaluateToGpuValues:2+=7", "working metrics out", "doctor"},
+      {"cuptiProfilerHostGetMetricProperties=17", "none of the metrics", "as new as the GPU"},
+  };
+  for (const auto& row : rows) {
+    SetFaults("", row.faults);
+    for (const Recorded& recorded : Record(kStraight, 2, 1 << 16, true)) {
+      EXPECT_TRUE(Warns(recorded, "counters of kernels were not measured: ")) << row.faults;
+      EXPECT_TRUE(Warns(recorded, row.why)) << row.faults;
+      EXPECT_TRUE(Warns(recorded, row.fix)) << row.faults;
+      const Counts counts = CountsOf(recorded);
+      EXPECT_EQ(counts.kernels, 2) << row.faults;
+      EXPECT_EQ(counts.attributed, counts.on_device) << row.faults;
+      EXPECT_TRUE(MetricsIn(recorded).empty()) << row.faults;
+      // A later run is not the worse for it: everything was given back.
+      SetFaults("", "");
+    }
+    const auto after = Record(kStraight, 1, 1 << 16, true);
+    EXPECT_EQ(MetricsIn(after[0]).size(), 2u) << row.faults;
+  }
+}
+
+TEST(GpuProfile, WhatCountersDoNotTellIsSaid) {
+  SetFaults("", "cuptiProfilerHostGetMetricProperties:4=17");
+  auto runs = Record(kStraight, 1, 1 << 16, true);
+  EXPECT_TRUE(Warns(runs[0], "tensor_use is not measured: this GPU has no metric sm__pipe_tensor"));
+  auto metrics = MetricsIn(runs[0]);
+  ASSERT_EQ(metrics.size(), 2u);
+  EXPECT_FALSE(metrics[0].tensor_use.has_value());
+  EXPECT_TRUE(metrics[0].achieved_occupancy.has_value());
+  // Which of the two it is nobody knows.
+  SetFaults("", "ranges=1");
+  runs = Record(kStraight, 1, 1 << 16, true);
+  EXPECT_TRUE(MetricsIn(runs[0]).empty());
+  EXPECT_TRUE(Warns(runs[0], "2 kernels without counters: "));
+  EXPECT_TRUE(Warns(runs[0], "CUPTI dropped the counters of 1 kernel: "));
+  // The kernels of the second run fail.
+  SetFaults("kernel:3=719", "");
+  runs = Record(kStraight, 1, 1 << 16, true);
+  EXPECT_TRUE(Warns(runs[0], "counters of kernels were not measured: "));
+  EXPECT_EQ(CountsOf(runs[0]).kernels, 2);
+  SetFaults("", "");
+}
+
+// More kernels than counters are kept of at a time.
+TEST(GpuProfile, CountersAreReadInTime) {
+  SetFaults("", "");
+  const auto device = cuda::Device::Open();
+  ASSERT_TRUE(device.has_value()) << device.error().ToString();
+  const cuda::Driver& driver = (*device)->driver();
+  const auto module = cuda::LoadPtx(
+      *device, ".version 7.0\n.target sm_80\n.address_size 64\n.visible .entry k()\n{\nret;\n}\n");
+  cuda::FunctionHandle function = nullptr;
+  ASSERT_EQ(driver->ModuleGetFunction(&function, module->get(), "k"), 0);
+  const auto stream = cuda::MakeStream(*device);
+  const auto library = profiler::cupti::Library::Open({});
+  ASSERT_TRUE(library.has_value()) << library.error().ToString();
+  auto counters = profiler::cupti::RangeProfiler::Start(
+      *library, {.context = (*device)->context(), .most_ranges = 2});
+  ASSERT_TRUE(counters.has_value()) << counters.error().ToString();
+  EXPECT_EQ((*counters)->passes(), 3u);
+  for (unsigned warps = 1; warps <= 5; ++warps) {
+    (*counters)->BeforeLaunch();
+    EXPECT_EQ(driver->LaunchKernel(function, 1, 1, 1, 32 * warps, 1, 1, 0, stream->get(), nullptr,
+                                   nullptr),
+              0);
+  }
+  const auto measured = (*counters)->Finish();
+  ASSERT_TRUE(measured.has_value()) << measured.error().ToString();
+  ASSERT_EQ(measured->size(), 5u);
+  for (size_t i = 0; i < 5; ++i) {
+    EXPECT_DOUBLE_EQ((*measured)[i].achieved_occupancy.value_or(-1),
+                     static_cast<double>(i + 1) / 64);
+  }
+  EXPECT_TRUE((*counters)->warnings().empty());
 }
 
 TEST(GpuProfile, WithoutNodesKernelsInGraphsAreNobodys) {

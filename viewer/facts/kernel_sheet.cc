@@ -152,6 +152,7 @@ class SheetMaker {
         row.elsewhere = elsewhere[index];
       }
       sheet_->is_simulated |= row.sums.launches > 0;
+      sheet_->has_metrics |= row.sums.metrics.launches() > 0;
       sheet_->model_us += row.sums.model_us;
       if (in_.module == nullptr) row.cost = CostIn(time.target);
       Place(std::move(row));

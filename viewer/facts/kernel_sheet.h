@@ -49,7 +49,8 @@ struct KernelRow {
   std::optional<int64_t> registers, shared_bytes;
   double occupancy = -1;            // 0 to 1; less: not known
   bool is_occupancy_bound = false;  // the registers are not known: at most that
-  // What its launches did on a simulated device, all together; of none: nobody counted.
+  // What its launches did on a simulated device, all together; of none: nobody counted. And what
+  // counters of a GPU measured of them.
   profiler::LaunchSums sums;
   std::vector<KernelElsewhere> elsewhere;  // on the devices that are described; the fastest first
 
@@ -85,7 +86,8 @@ struct KernelSheet {
   std::string other_path;  // of the second profile; empty: none
   // The times are those of a simulated device: what a device would take is a model's.
   bool is_simulated = false;
-  double model_us = 0;  // of all rows together
+  bool has_metrics = false;  // counters of a GPU measured some row
+  double model_us = 0;       // of all rows together
   profiler::DeviceFacts device;
   std::vector<std::string> notes;  // what is missing, and what would fill it
 };

@@ -137,6 +137,38 @@ const std::vector<Column>& FigureColumns() {
   return kColumns;
 }
 
+// What counters of a GPU measured, in the mean of the launches that were.
+Column MetricColumn(const char* title, std::optional<double> profiler::KernelMetrics::* field,
+                    profiler::MetricKind kind, const char* help) {
+  const bool is_share = kind == profiler::MetricKind::kShare;
+  const auto mean = [=](const KernelRow& row) -> std::optional<double> {
+    const auto value = row.sums.metrics.all().*field;
+    if (!value || is_share) return value;
+    return *value / static_cast<double>(row.sums.metrics.launches());
+  };
+  return {title,
+          66,
+          true,
+          [=](const auto&, const auto& r) {
+            const auto value = mean(r);
+            if (!value) return std::string();
+            return is_share ? Percent(*value) : SiText(*value, "B");
+          },
+          [=](const auto& r) { return mean(r).value_or(-1); },
+          help};
+}
+
+const std::vector<Column>& MetricColumns() {
+  static const std::vector<Column> kColumns = {
+#define KERNEL_METRIC(field, name, title, metric, kind, meaning)                   \
+  MetricColumn(title, &profiler::KernelMetrics::field, profiler::MetricKind::kind, \
+               meaning " a launch (" metric "), by the GPU's counters in a run of their own"),
+#include "profiler/kernel_metrics.def"
+#undef KERNEL_METRIC
+  };
+  return kColumns;
+}
+
 double Before(const KernelRow& row, bool swapped) {
   return swapped ? row.after_time() : row.before_time();
 }
@@ -277,6 +309,7 @@ std::vector<const KernelColumn*> KernelColumnsOf(const KernelSheet& sheet, bool 
     add(FigureColumns());
   }
   if (sheet.has_times && !sheet.has_others) add(TimeColumns());
+  if (sheet.has_metrics && !sheet.has_others) add(MetricColumns());
   add(WorkColumns());
   if (sheet.has_times && !sheet.has_others && !sheet.is_simulated) add(RateColumns());
   const bool has_launch = std::ranges::any_of(

@@ -88,6 +88,19 @@ constexpr std::array kFigures = {
     CsvColumn{"model_bound", [](const auto&, const auto& r) { return CsvCell(r.sums.bound); }},
 };
 
+// Of all launches that were measured together, as in the JSON of `profile`.
+constexpr std::array kMetrics = {
+    CsvColumn{"measured_launches",
+              [](const auto&, const auto& r) { return Number(r.sums.metrics.launches()); }},
+#define KERNEL_METRIC(field, name, title, metric, kind, meaning) \
+  CsvColumn{name, [](const auto&, const auto& r) {               \
+              const auto value = r.sums.metrics.all().field;     \
+              return value ? Number(*value) : std::string();     \
+            }},
+#include "profiler/kernel_metrics.def"
+#undef KERNEL_METRIC
+};
+
 template <size_t N>
 void AddHeads(const std::array<CsvColumn, N>& columns, std::string& out) {
   for (const CsvColumn& column : columns) out += fmt::format(",{}", column.head);
@@ -109,6 +122,7 @@ std::string KernelCsv(const KernelSheet& sheet, bool swapped) {
   AddHeads(kTimes, out);
   AddHeads(kWork, out);
   if (sheet.is_simulated) AddHeads(kFigures, out);
+  if (sheet.has_metrics) AddHeads(kMetrics, out);
   out += '\n';
   for (const KernelRow& row : sheet.rows) {
     out += CsvCell(row.name) + "," + row.opcode;
@@ -124,6 +138,7 @@ std::string KernelCsv(const KernelSheet& sheet, bool swapped) {
     AddCells(kTimes, sheet, row, row.count > 0, out);
     AddCells(kWork, sheet, row, true, out);
     if (sheet.is_simulated) AddCells(kFigures, sheet, row, row.sums.launches > 0, out);
+    if (sheet.has_metrics) AddCells(kMetrics, sheet, row, row.sums.metrics.launches() > 0, out);
     out += '\n';
   }
   return out;

@@ -26,6 +26,10 @@ class RunListener {
   virtual bool records_by_itself() const { return false; }
   // The evaluator ran an instruction, and has just ended.
   virtual void OnHost(hlo::InstructionId /*id*/, int64_t /*nanoseconds*/) {}
+  // Behind a recorded run: whether it is to be done once more for what cannot be measured beside
+  // times, and how that went. Nothing else is told of that run.
+  virtual bool BeginAgain() { return false; }
+  virtual void EndAgain(const Status& /*ran*/) {}
   // Tells what was found.
   virtual void End(RunStream& stream) = 0;
   // Behind a recorded run: may add to a device's steps what it knows of them.

@@ -22,6 +22,8 @@ class Device {
   const Driver& driver() const { return *driver_; }
   const std::string& name() const { return name_; }
   int capability() const { return capability_; }  // × 10
+  DeviceNumber number() const { return number_; }
+  ContextHandle context() const { return context_; }
 
   // Makes it the device of the calling thread.
   Status Enter() const;

@@ -139,10 +139,10 @@ class DevicePlanRun : public PlanRun {
   Result<bool> Evaluate(const PlannedStep& step) override {
     moved_ = {};
     handed_over_ = step.id;
-    const int64_t start_ns = eval::SteadyNanoseconds();
+    std::optional<HandOver> told(std::in_place, recorder_, step.id);
     HLOSCOPE_ASSIGN_OR_RETURN(const bool is_done, PlanRun::Evaluate(step));
     handed_over_ = {};
-    recorder_.OnHost(step.id, eval::SteadyNanoseconds() - start_ns);
+    told.reset();
     HLOSCOPE_TRY(plans_.device()->Enter());
     CodeCounts::Moved& moved = counts_.moved[step.id];
     moved.bytes += moved_.bytes;

@@ -4,8 +4,10 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 #include <utility>
 
+#include "core/base/counted.h"
 #include "core/replay/hand_overs.h"
 #include "core/replay/plugins/cupti_files.h"
 #include "profiler/cupti/to_xspace.h"
@@ -18,6 +20,21 @@ using profiler::cupti::Collected;
 using profiler::cupti::Collector;
 using profiler::cupti::Work;
 
+namespace {
+
+// The driver tells times between events as floats: within this many milliseconds they are exact to
+// some nanoseconds.
+constexpr float kExactMilliseconds = 100;
+
+constexpr std::string_view kNoMetrics = "counters of kernels were not measured";
+
+// What this thread hands over at the moment; null: nothing.
+thread_local const HandOver* handed_over = nullptr;
+
+int64_t NanosecondsOf(float milliseconds) { return std::llround(double{milliseconds} * 1e6); }
+
+}  // namespace
+
 Activity CopyActivity(std::string name, int64_t bytes) {
   Activity activity;
   activity.work = Work::kCopy;
@@ -28,11 +45,14 @@ Activity CopyActivity(std::string name, int64_t bytes) {
 }
 
 void DeviceRecorder::Begin(const RunOptions& options) {
-  is_recording_ = options.record_steps > 0;
+  has_begun_ = is_recording_ = options.record_steps > 0;
   if (!is_recording_) return;
+  wants_metrics_ = options.kernel_metrics;
   most_timed_ = static_cast<size_t>(options.record_steps);
-  if (!why_not_cupti_.empty()) return;
-  auto started = Collector::Start(CuptiFiles(), {.most_activities = most_timed_});
+  // Asked again in each run: whoever was in the way may be gone.
+  why_not_cupti_.clear();
+  auto started =
+      Collector::Start(CuptiFiles(), {.most = {.device = most_timed_, .host = most_timed_}});
   if (started.has_value()) {
     collector_ = *std::move(started);
     return;
@@ -45,15 +65,27 @@ void DeviceRecorder::Begin(const RunOptions& options) {
 
 void DeviceRecorder::OnHost(InstructionId id, int64_t nanoseconds) {
   if (!is_recording_) return;
+  // What is being handed over is told with its copies.
+  if (handed_over != nullptr && &handed_over->recorder_ == this && handed_over->id_ == id) return;
   TraceSlice slice{std::string(module_->name(id)), std::string(kFallbackLane),
                    eval::SteadyNanoseconds() - nanoseconds, nanoseconds};
   const std::lock_guard lock(mutex_);
-  // With its copies it is told again.
-  while (!on_host_.empty() && on_host_.back().name == slice.name &&
-         on_host_.back().start_ns >= slice.start_ns) {
-    on_host_.pop_back();
+  if (on_host_.size() >= most_timed_) {
+    ++on_host_left_out_;
+    return;
   }
   on_host_.push_back(std::move(slice));
+}
+
+HandOver::HandOver(DeviceRecorder& recorder, InstructionId id)
+    : recorder_(recorder),
+      id_(id),
+      start_ns_(eval::SteadyNanoseconds()),
+      outer_(std::exchange(handed_over, this)) {}
+
+HandOver::~HandOver() {
+  handed_over = outer_;
+  recorder_.OnHost(id_, eval::SteadyNanoseconds() - start_ns_);
 }
 
 void DeviceRecorder::Launched(int64_t kernels) {
@@ -68,16 +100,17 @@ void DeviceRecorder::Pop() {
   if (collector_ != nullptr) collector_->Pop();
 }
 
-void DeviceRecorder::Note(const Error& error) {
+void DeviceRecorder::Note(const Error& error, std::string_view what) {
+  std::string note = what.empty() ? error.message : fmt::format("{}: {}", what, error.ToString());
   const std::lock_guard lock(mutex_);
-  if (std::ranges::find(notes_, error.message) == notes_.end()) notes_.push_back(error.message);
+  if (std::ranges::find(notes_, note) == notes_.end()) notes_.push_back(std::move(note));
 }
 
 Status DeviceRecorder::BeginTimed(StreamHandle stream, Timed& timed) {
   const Driver& driver = device_->driver();
   const std::lock_guard lock(mutex_);
   if (timed_.size() >= most_timed_) {
-    ++left_out_;
+    ++left_out_[timed.activity.work];
     return {};
   }
   if (!bases_.contains(stream)) {
@@ -106,31 +139,30 @@ Collected DeviceRecorder::CollectTimed() {
   Collected out;
   out.origin_ns = 0;
   for (Timed& timed : std::exchange(timed_, {})) {
-    const Base& base = bases_.at(timed.stream);
-    float begin_ms = 0, end_ms = 0;
+    Base& base = bases_.at(timed.stream);
+    float since_ms = 0, lasted_ms = 0;
     Status status =
         driver.Check(driver->EventSynchronize(timed.end.get()), "waiting for the end of a launch");
-    for (const auto& [ms, event] :
-         {std::pair(&begin_ms, &timed.begin), std::pair(&end_ms, &timed.end)}) {
+    for (const auto& [ms, from, to] : {std::tuple(&since_ms, &base.event, &timed.begin),
+                                       std::tuple(&lasted_ms, &timed.begin, &timed.end)}) {
       if (!status.has_value()) break;
-      status = driver.Check(driver->EventElapsedTime(ms, base.event.get(), event->get()),
+      status = driver.Check(driver->EventElapsedTime(ms, from->get(), to->get()),
                             "asking for the time of a launch");
     }
     if (!status.has_value()) {
       Note(status.error());
       continue;
     }
-    const auto at = [&](float ms) {
-      return static_cast<uint64_t>(base.steady_ns + static_cast<int64_t>(double{ms} * 1e6));
-    };
-    timed.activity.start = at(begin_ms);
-    timed.activity.end = at(end_ms);
+    const int64_t start_ns = base.steady_ns + NanosecondsOf(since_ms);
+    timed.activity.start = static_cast<uint64_t>(start_ns);
+    timed.activity.end = static_cast<uint64_t>(start_ns + NanosecondsOf(lasted_ms));
+    if (since_ms > kExactMilliseconds) base = {std::move(timed.begin), start_ns};
     timed.activity.correlation = static_cast<uint32_t>(out.log.activities.size()) + 1;
     out.log.external[timed.activity.correlation] = uint64_t{timed.instruction.index} + 1;
     out.log.activities.push_back(std::move(timed.activity));
   }
   bases_.clear();
-  out.log.left_out = std::exchange(left_out_, 0);
+  out.log.left_out = std::exchange(left_out_, {});
   if (!out.log.activities.empty()) {
     out.origin_ns = std::ranges::min_element(out.log.activities, {}, &Activity::start)->start;
     out.steady_origin_ns = static_cast<int64_t>(out.origin_ns);
@@ -150,14 +182,69 @@ Collected DeviceRecorder::Collect() {
   return *std::move(collected);
 }
 
-void DeviceRecorder::End(RunStream& stream) {
-  if (!is_recording_.exchange(false)) return;
+using profiler::cupti::RangeProfiler;
+
+Result<std::unique_ptr<RangeProfiler>> DeviceRecorder::StartCounters() {
+  HLOSCOPE_TRY(device_->Enter());
+  HLOSCOPE_ASSIGN_OR_RETURN(auto library, profiler::cupti::Library::Open(CuptiFiles()));
+  return RangeProfiler::Start(
+      std::move(library),
+      {.context = device_->context(), .device = static_cast<size_t>(device_->number())});
+}
+
+bool DeviceRecorder::BeginAgain() {
+  if (!is_recording_ || !wants_metrics_) return false;
   device_->Enter();
-  Collected collected = Collect();
+  collected_ = Collect();
+  is_recording_ = false;
+  launched_.clear();
+  auto started = StartCounters();
+  if (!started.has_value()) {
+    Note(started.error(), kNoMetrics);
+    return false;
+  }
+  counters_ = *std::move(started);
+  return true;
+}
+
+std::unique_lock<std::mutex> DeviceRecorder::TakeTurn(InstructionId id) {
+  if (counters_ == nullptr) return {};
+  std::unique_lock turn(turn_);
+  counters_->BeforeLaunch();
+  launched_.push_back({uint64_t{id.index} + 1, {}});
+  return turn;
+}
+
+void DeviceRecorder::EndAgain(const Status& ran) {
+  device_->Enter();
+  const auto counters = std::exchange(counters_, nullptr);
+  auto measured = counters->Finish();
+  const Status status = !ran.has_value()       ? ran
+                        : measured.has_value() ? Status()
+                                               : std::unexpected(measured.error());
+  if (!status.has_value()) return Note(status.error(), kNoMetrics);
+  auto& log = collected_->log;
+  std::ranges::copy(counters->warnings(), std::back_inserter(log.warnings));
+  for (size_t i = 0; i < launched_.size(); ++i) launched_[i].metrics = (*measured)[i];
+  AttachMetrics(log, launched_);
+}
+
+void DeviceRecorder::End(RunStream& stream) {
+  if (!std::exchange(has_begun_, false)) return;
+  device_->Enter();
+  Collected collected = collected_ ? *std::exchange(collected_, std::nullopt) : Collect();
+  is_recording_ = false;
   auto& warnings = collected.log.warnings;
   if (!why_not_cupti_.empty()) {
     warnings.push_back(why_not_cupti_);
-    if (!std::exchange(has_told_why_, true)) stream.Take(RunWarning{why_not_cupti_});
+    if (why_not_cupti_ != std::exchange(told_why_not_, why_not_cupti_)) {
+      stream.Take(RunWarning{why_not_cupti_});
+    }
+  }
+  if (const int64_t count = std::exchange(on_host_left_out_, 0); count > 0) {
+    warnings.push_back(fmt::format(
+        "left out, beyond the most that a recording keeps: {} on the host, in place of the device",
+        Counted(count, "instruction")));
   }
   std::ranges::move(std::exchange(notes_, {}), std::back_inserter(warnings));
   const auto origin = [&](uint64_t external) -> std::optional<profiler::cupti::Origin> {

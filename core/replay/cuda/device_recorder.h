@@ -1,17 +1,21 @@
 // DeviceRecorder: what a device does in a recorded run and for which instruction: by CUPTI's
-// records or, where CUPTI is not to be had, by events of the driver around each launch and copy.
+// records or, where CUPTI is not to be had, by events of the driver around each launch and copy;
+// and what its counters say of kernels, in one more run.
 #pragma once
 
 #include <atomic>
 #include <map>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "core/replay/compiled/backend.h"
 #include "core/replay/cuda/handles.h"
+#include "profiler/cupti/attach_metrics.h"
 #include "profiler/cupti/collector.h"
+#include "profiler/cupti/range_profiler.h"
 
 namespace hloscope::replay::cuda {
 
@@ -24,24 +28,33 @@ class DeviceRecorder : public RunListener {
   bool records_by_itself() const override { return true; }
   void Begin(const RunOptions& options) override;
   void OnHost(hlo::InstructionId id, int64_t nanoseconds) override;
-  // Tells the trace of the run and, once, why CUPTI was not to be had.
+  // Counters are read kernel by kernel, which takes times apart: not beside what is recorded.
+  bool BeginAgain() override;
+  void EndAgain(const Status& ran) override;
+  // Tells the trace of the run and, where it is another reason than before, why CUPTI was not to be
+  // had.
   void End(RunStream& stream) override;
 
   bool is_recording() const { return is_recording_; }
-  // What is timed by events has to be asked for one by one, not as a graph.
-  bool needs_steps() const { return is_recording_ && collector_ == nullptr; }
+  // Times are those of events around what is asked for.
+  bool times_by_events() const { return is_recording_ && collector_ == nullptr; }
+  // What is timed or counted one by one has to be asked for one by one, not as a graph.
+  bool needs_steps() const { return times_by_events() || counters_ != nullptr; }
+  // Held while a kernel of that instruction is launched; while counters are read, by one at a time.
+  std::unique_lock<std::mutex> TakeTurn(hlo::InstructionId id);
   // So many kernels were launched.
   void Launched(int64_t kernels);
 
  private:
   friend class DeviceScope;
+  friend class HandOver;
   struct Timed {
     profiler::cupti::Activity activity;
     StreamHandle stream = nullptr;
     hlo::InstructionId instruction;
     Event begin, end;
   };
-  // An event that was waited for, and when that was.
+  // An event, and when it happened.
   struct Base {
     Event event;
     int64_t steady_ns = 0;
@@ -51,23 +64,31 @@ class DeviceRecorder : public RunListener {
   Status BeginTimed(StreamHandle stream, Timed& timed);
   void EndTimed(Timed timed);
   profiler::cupti::Collected Collect();
+  Result<std::unique_ptr<profiler::cupti::RangeProfiler>> StartCounters();
   profiler::cupti::Collected CollectTimed();
-  void Note(const Error& error);
+  // For the trace's warnings, once; with the fix where it says `what` there is not.
+  void Note(const Error& error, std::string_view what = {});
 
   std::shared_ptr<const Device> device_;
   std::shared_ptr<const hlo::Module> module_;
   std::atomic<bool> is_recording_ = false;
+  bool has_begun_ = false;                                 // a recorded run that has not ended
   std::unique_ptr<profiler::cupti::Collector> collector_;  // null: by events
+  bool wants_metrics_ = false;
+  std::unique_ptr<profiler::cupti::RangeProfiler> counters_;  // null: they are not read
+  std::optional<profiler::cupti::Collected> collected_;       // before they were
+  std::mutex turn_;
+  std::vector<profiler::cupti::MeasuredLaunch> launched_;  // while they are read
   std::map<uint64_t, uint64_t> nodes_;                     // of graphs of earlier runs, too
-  std::string why_not_cupti_;
-  bool has_told_why_ = false;
+  std::string why_not_cupti_, told_why_not_;               // of the run at hand; what was told last
   size_t most_timed_ = 0;
 
   std::mutex mutex_;  // devices run at the same time
   std::map<StreamHandle, Base> bases_;
   std::vector<Timed> timed_;
-  int64_t left_out_ = 0;
+  std::map<profiler::cupti::Work, int64_t> left_out_;
   std::vector<TraceSlice> on_host_;
+  int64_t on_host_left_out_ = 0;
   std::vector<std::string> notes_;
 };
 
@@ -81,7 +102,7 @@ class DeviceScope {
   DeviceScope(DeviceRecorder& recorder, hlo::InstructionId id, StreamHandle stream,
               const Describe& describe)
       : DeviceScope(recorder, id) {
-    if (recorder.needs_steps()) Begin(id, stream, describe());
+    if (recorder.times_by_events()) Begin(id, stream, describe());
   }
   ~DeviceScope();
   DeviceScope(const DeviceScope&) = delete;
@@ -92,6 +113,22 @@ class DeviceScope {
 
   DeviceRecorder* recorder_;  // null: nothing is recorded
   std::unique_ptr<DeviceRecorder::Timed> timed_;
+};
+
+// An instruction is handed over to the host while it lives, copies included: told as one.
+class HandOver {
+ public:
+  HandOver(DeviceRecorder& recorder, hlo::InstructionId id);
+  ~HandOver();
+  HandOver(const HandOver&) = delete;
+  HandOver& operator=(const HandOver&) = delete;
+
+ private:
+  friend class DeviceRecorder;
+  DeviceRecorder& recorder_;
+  hlo::InstructionId id_;
+  int64_t start_ns_;
+  const HandOver* outer_;  // of this thread
 };
 
 profiler::cupti::Activity CopyActivity(std::string name, int64_t bytes);

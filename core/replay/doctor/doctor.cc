@@ -319,7 +319,8 @@ class Doctor {
     switch (cupti.state) {
       using enum profiler::cupti::CuptiState;
       case kReady:
-        return Add(DoctorState::kCuptiReady, kSubject, cupti.path, cupti.version);
+        Add(DoctorState::kCuptiReady, kSubject, cupti.path, cupti.version);
+        return CheckCounters();
       case kAbsent:
         return Add(DoctorState::kCuptiAbsent, kSubject, python, wheel);
       case kWrongVersion:
@@ -332,6 +333,21 @@ class Doctor {
         return Add(DoctorState::kCuptiMig, kSubject, cupti.problem);
       case kRefused:
         return Add(DoctorState::kCuptiRefused, kSubject, cupti.problem, cupti.fix);
+    }
+  }
+
+  void CheckCounters() {
+    const CuptiInfo& cupti = info_.cupti;
+    constexpr std::string_view kSubject = "GPU counters";
+    switch (cupti.counters) {
+      using enum profiler::cupti::CuptiState;
+      case kReady:
+        return Add(DoctorState::kCountersReady, kSubject);
+      case kNotPermitted:
+        return Add(DoctorState::kCountersForbidden, kSubject, cupti.counters_problem);
+      default:
+        return Add(DoctorState::kCountersRefused, kSubject, cupti.counters_problem,
+                   cupti.counters_fix);
     }
   }
 

@@ -3,20 +3,49 @@
 #include <utility>
 
 #include "core/base/byte_archive.h"
+#include "core/replay/cuda/device.h"
 #include "core/replay/doctor/doctor_info.h"
 #include "core/replay/plugins/cupti_files.h"
 #include "core/replay/workers/isolated_task.h"
 #include "profiler/cupti/probe.h"
+#include "profiler/cupti/range_profiler.h"
 
 namespace hloscope::replay {
 
 using profiler::cupti::CuptiState;
 
+namespace {
+
+Status TryCounters(const std::vector<std::string>& files, CuptiState& state) {
+  HLOSCOPE_ASSIGN_OR_RETURN(const auto device, cuda::Device::Open());
+  HLOSCOPE_ASSIGN_OR_RETURN(auto library, profiler::cupti::Library::Open(files));
+  const auto counters = profiler::cupti::RangeProfiler::Start(
+      std::move(library),
+      {.context = device->context(), .device = static_cast<size_t>(device->number())}, &state);
+  if (!counters.has_value()) return std::unexpected(counters.error());
+  state = CuptiState::kReady;
+  return {};
+}
+
+CuptiState StateOf(uint8_t number) {
+  return number <= std::to_underlying(CuptiState::kRefused) ? static_cast<CuptiState>(number)
+                                                            : CuptiState::kRefused;
+}
+
+}  // namespace
+
 // The task "cupti".
 Result<std::string> QueryCuptiTask(std::string_view) {
-  const profiler::cupti::Probe probe = profiler::cupti::ProbeCupti(CuptiFiles());
+  const std::vector<std::string> files = CuptiFiles();
+  const profiler::cupti::Probe probe = profiler::cupti::ProbeCupti(files);
+  CuptiState counters = CuptiState::kRefused;
+  Error why;
+  if (probe.state == CuptiState::kReady) {
+    if (const Status tried = TryCounters(files, counters); !tried.has_value()) why = tried.error();
+  }
   ByteWriter out;
-  out(std::to_underlying(probe.state), probe.path, probe.version, probe.problem, probe.fix);
+  out(std::to_underlying(probe.state), probe.path, probe.version, probe.problem, probe.fix,
+      std::to_underlying(counters), why.message, why.hint);
   return std::move(out).Take();
 }
 
@@ -29,11 +58,12 @@ CuptiInfo QueryCupti() {
     info.problem = answer.error().message;
     return info;
   }
-  uint8_t state = 0;
+  uint8_t state = 0, counters = 0;
   ByteReader in(std::as_bytes(std::span(*answer)));
-  in(state, info.path, info.version, info.problem, info.fix);
-  info.state = state <= std::to_underlying(CuptiState::kRefused) ? static_cast<CuptiState>(state)
-                                                                 : CuptiState::kRefused;
+  in(state, info.path, info.version, info.problem, info.fix, counters, info.counters_problem,
+     info.counters_fix);
+  info.state = StateOf(state);
+  info.counters = StateOf(counters);
   return info;
 }
 

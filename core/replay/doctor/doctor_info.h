@@ -51,6 +51,9 @@ struct CuptiInfo {
   bool died = false;   // the child did
   profiler::cupti::CuptiState state = profiler::cupti::CuptiState::kReady;
   std::string path, version, problem, fix;
+  // Where it can record: whether counters of kernels can be read, too.
+  profiler::cupti::CuptiState counters = profiler::cupti::CuptiState::kReady;
+  std::string counters_problem, counters_fix;
 };
 
 struct DeviceNode {

@@ -40,7 +40,8 @@ PluginRecorder::PluginRecorder(std::shared_ptr<const hlo::Module> optimized)
 }
 
 void PluginRecorder::Begin(RunStream& stream) {
-  if (!why_not_.empty()) return;
+  // Asked again in each run: whoever was in the way may be gone.
+  why_not_.clear();
   auto started = Collector::Start(CuptiFiles());
   if (started.has_value()) {
     collector_ = *std::move(started);
@@ -48,7 +49,7 @@ void PluginRecorder::Begin(RunStream& stream) {
   }
   why_not_ = fmt::format("what runs on the GPU is timed as a whole, not one by one: {}",
                          started.error().ToString());
-  stream.Take(RunWarning{why_not_});
+  if (why_not_ != std::exchange(told_why_not_, why_not_)) stream.Take(RunWarning{why_not_});
 }
 
 void PluginRecorder::End(RunStream& stream) {

@@ -18,7 +18,7 @@ class PluginRecorder {
   // `optimized`: the module as it runs, whose names kernels have; null: not known.
   explicit PluginRecorder(std::shared_ptr<const hlo::Module> optimized);
 
-  // A run begins. Why CUPTI is not to be had is told once.
+  // A run begins. Why CUPTI is not to be had is told where it is another reason than before.
   void Begin(RunStream& stream);
   // It has ended: tells its trace.
   void End(RunStream& stream);
@@ -27,7 +27,7 @@ class PluginRecorder {
   std::shared_ptr<const hlo::Module> optimized_;
   std::map<std::string, hlo::InstructionId, std::less<>> by_kernel_;
   std::unique_ptr<profiler::cupti::Collector> collector_;  // null: none is at work
-  std::string why_not_;                                    // empty: it is to be had
+  std::string why_not_, told_why_not_;                     // of the run at hand; what was told last
 };
 
 }  // namespace hloscope::replay::pjrt

@@ -283,7 +283,8 @@ void PutOptions(ValueWriter& out, const RunOptions& options) {
   out.Put(options.limits, options.memory_bytes, options.threads, options.deadline,
           options.fill_elided, options.rng_seed, options.run_passes, options.xla_flags,
           options.record_steps, options.object_cache, options.module_file, options.gpu_target,
-          options.check_races, options.check_uninitialised, options.shuffle);
+          options.check_races, options.check_uninitialised, options.shuffle,
+          options.kernel_metrics);
   Put(out, options.capture);
 }
 
@@ -304,6 +305,7 @@ RunOptions GetOptions(ValueReader& in) {
   options.check_races = in.Get<bool>();
   options.check_uninitialised = in.Get<bool>();
   options.shuffle = in.Get<decltype(options.shuffle)>();
+  options.kernel_metrics = in.Get<bool>();
   Get(in, options.capture);
   return options;
 }
