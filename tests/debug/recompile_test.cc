@@ -110,6 +110,10 @@ TEST(Recompilations, OfClusterTracedAnew) {
   write(0, 64, "dense");
   write(1, 64, "dense_1");
   write(2, 40, "dense");
+  // The graph of the first trace, asked for without running it.
+  fs::copy_file(
+      folder / "module_0000.cluster_0__XlaCompiledKernel_true_.3.before_optimizations.txt",
+      folder / "module_0003.cluster_0__.3.before_optimizations.txt");
   auto model = dump::DumpModel::Open(folder.string(), Limits());
   ASSERT_TRUE(model) << model.error().ToString();
   const Recompilations found = RecompilationsIn(**model);
@@ -206,6 +210,7 @@ TEST(CompileLog, ACachedClusterOfTensorFlowIsNone) {
 TEST(CompileLog, NamesOfOneProgram) {
   EXPECT_EQ(ProgramKey("JAX", "jit__lambda"), ProgramKey("JAX", "<lambda>"));
   EXPECT_EQ(ProgramName("TensorFlow", "a_inference_step_13__XlaMustCompile_true.1"), "step");
+  EXPECT_EQ(ProgramName("TensorFlow", "a_inference_step_534__.6"), "step");
   EXPECT_EQ(ProgramKey("PyTorch/XLA", "SyncTensorsGraph.9"),
             ProgramKey("PyTorch/XLA", "SyncTensorsGraph.12"));
 }

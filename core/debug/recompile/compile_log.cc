@@ -77,13 +77,21 @@ RecompileCause CauseInLog(const std::vector<const LoggedCompilation*>& earlier,
 
 }  // namespace
 
+std::string_view TraceName(std::string_view name) {
+  name = name.substr(0, name.find("__Xla"));
+  const size_t dot = name.rfind("__.");
+  return dot != std::string_view::npos && std::ranges::all_of(name.substr(dot + 3), IsDigit)
+             ? name.substr(0, dot)
+             : name;
+}
+
 std::string ProgramName(std::string_view framework, std::string_view name) {
   if (framework == "JAX") {
     name = WithoutPrefix(name, {"jit_", "pjit_", "pmap_", "xmap_"});
     return name == "_lambda" || name == "_lambda_" ? "<lambda>" : std::string(name);
   }
   if (framework == "TensorFlow") {
-    name = name.substr(0, name.find("__Xla"));
+    name = TraceName(name);
     if (name.starts_with("cluster_")) return std::string(name);
     name = WithoutPrefix(name, {"a_inference_", "__inference_", "__forward_", "__backward_"});
     return std::string(WithoutNumber(name));

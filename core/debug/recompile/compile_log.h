@@ -48,6 +48,9 @@ Recompilations RecompilationsOf(const CompileLog& log);
 // What names of one program have in common, in logs and as names of modules: "jit_step" and "step",
 // "a_inference_step_13__XlaMustCompile_true…" and "__inference_step_13".
 std::string ProgramKey(std::string_view framework, std::string_view name);
+// TensorFlow's name of one trace, without the attributes behind it: "a_inference_step_13" of
+// "a_inference_step_13__XlaMustCompile_true….2" and "a_inference_step_13__.6".
+std::string_view TraceName(std::string_view name);
 // The program as its author calls it: "step".
 std::string ProgramName(std::string_view framework, std::string_view name);
 

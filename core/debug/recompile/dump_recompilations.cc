@@ -157,6 +157,11 @@ class Finder {
         !a.facts.version.empty() && !b.facts.version.empty() && a.facts.version != b.facts.version;
     // Folders of their own are other runs or other hosts.
     if (x.folder != y.folder && !other_version) return false;
+    // One trace with other attributes is asked for by other means, as get_compiler_ir does.
+    auto attributes = [](std::string_view name) { return name.substr(0, name.rfind('.')); };
+    if (x.framework == "TensorFlow" && TraceName(x.name) == TraceName(y.name) &&
+        attributes(x.name) != attributes(y.name))
+      return false;
     if (ProgramKey(x.framework, x.name) != ProgramKey(y.framework, y.name))
       return IsSameCluster(a.facts, b.facts);
     const LoggedCompilation *p = Logged(a.module), *q = Logged(b.module);

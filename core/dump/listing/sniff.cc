@@ -124,6 +124,25 @@ bool LooksLikeMlirAlias(std::string_view text) {
   return equals != std::string_view::npos && line.find(' ') == equals;
 }
 
+// "node {\n  name: " and "library {\n  function {", where a computation has an instruction.
+bool OpensAsTextProto(std::string_view text) {
+  constexpr std::string_view kName =
+      "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ_0123456789";
+  auto skip = [&](std::string_view characters) {
+    const size_t end = std::min(text.find_first_not_of(characters), text.size());
+    text.remove_prefix(end);
+    return end > 0;
+  };
+  if (!skip(kName)) return false;
+  skip(" ");
+  if (!text.starts_with('{')) return false;
+  text.remove_prefix(1);
+  skip(" \t\r\n");
+  if (!skip(kName)) return false;
+  skip(" ");
+  return text.starts_with(':') || text.starts_with('{');
+}
+
 FileKind SniffText(std::string_view bytes) {
   std::string_view text = bytes;
   if (text.starts_with("\xef\xbb\xbf")) text.remove_prefix(3);
@@ -137,7 +156,8 @@ FileKind SniffText(std::string_view bytes) {
   if (LooksLikeMlirAlias(text)) return FileKind::kMlirText;
   // `name {` begins a computation and a text proto alike, but instructions have an `=`.
   bool has_hlo_words =
-      text.find('=') != std::string_view::npos || text.find("HloModule") != std::string_view::npos;
+      !OpensAsTextProto(text) && (text.find('=') != std::string_view::npos ||
+                                  text.find("HloModule") != std::string_view::npos);
   if (has_hlo_words && hlo::LooksLikeHloText(bytes)) return FileKind::kHloText;
   if (text.starts_with("//") && text.find(".version") != std::string_view::npos)
     return FileKind::kPtx;
