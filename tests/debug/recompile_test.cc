@@ -110,10 +110,12 @@ TEST(Recompilations, OfClusterTracedAnew) {
   write(0, 64, "dense");
   write(1, 64, "dense_1");
   write(2, 40, "dense");
-  // The graph of the first trace, asked for without running it.
-  fs::copy_file(
-      folder / "module_0000.cluster_0__XlaCompiledKernel_true_.3.before_optimizations.txt",
-      folder / "module_0003.cluster_0__.3.before_optimizations.txt");
+  // One trace, and its graph asked for without running it.
+  for (const char* name : {"module_0003.a_inference_step_9__XlaMustCompile_true_.3",
+                           "module_0004.a_inference_step_9__.3"})
+    fs::copy_file(
+        folder / "module_0000.cluster_0__XlaCompiledKernel_true_.3.before_optimizations.txt",
+        folder / (std::string(name) + ".before_optimizations.txt"));
   auto model = dump::DumpModel::Open(folder.string(), Limits());
   ASSERT_TRUE(model) << model.error().ToString();
   const Recompilations found = RecompilationsIn(**model);
