@@ -61,7 +61,16 @@ void WriteExecuted(JsonWriter& json, const replay::RunExecuted& executed) {
         .Field("reason", op.reason)
         .EndObject();
   }
-  json.EndArray().EndObject();
+  json.EndArray();
+  if (!executed.choices.empty()) {
+    json.Key("libraries").BeginArray();
+    for (const replay::RunExecuted::Choice& choice : executed.choices) {
+      json.BeginObject().Field("opcode", choice.opcode).Field("library", choice.library);
+      json.Field("count", choice.count).Field("reason", choice.reason).EndObject();
+    }
+    json.EndArray();
+  }
+  json.EndObject();
 }
 
 void WriteSide(JsonWriter& json, std::string_view key, const replay::RunFinding::Side& side) {
@@ -285,6 +294,17 @@ std::string ExecutedText(const replay::RunExecuted& executed, bool tells_each) {
                            fmt::join(ops, ", "));
 }
 
+// "  by cuBLASLt 13.0.2: 3 dot", "  by our own kernels: 1 fft, cuFFT: no library: …".
+std::string ChoicesText(const replay::RunExecuted& executed) {
+  std::string out;
+  for (const replay::RunExecuted::Choice& choice : executed.choices) {
+    const bool is_own = !choice.reason.empty();
+    out += fmt::format("  by {}: {} {}{}{}\n", is_own ? "our own kernels" : choice.library,
+                       choice.count, choice.opcode, is_own ? ", " : "", choice.reason);
+  }
+  return out;
+}
+
 // "  on the host: c (custom-call): custom call without implementation; 64 B moved, 12.3 us: …".
 std::string FallbacksText(const RunReport& report) {
   constexpr size_t kMost = 20;
@@ -329,7 +349,10 @@ std::string RunReportText(const std::string& file, const RunReport& report) {
   }
   for (const replay::RunFinding& finding : report.checks) out += debug::FindingText(finding, "  ");
   for (const std::string& warning : report.warnings) out += "  warning: " + warning + "\n";
-  if (ran && report.executed) out += ExecutedText(*report.executed, TellsEachHandOver(report));
+  if (ran && report.executed) {
+    out +=
+        ExecutedText(*report.executed, TellsEachHandOver(report)) + ChoicesText(*report.executed);
+  }
   if (ran) out += FallbacksText(report);
   return ran ? out + TimingText(report) : out;
 }

@@ -78,7 +78,8 @@ Result<std::optional<std::pair<std::string, std::string>>> FlagOfTarget(std::str
 bool ReadsFlag(std::string_view platform, std::string_view flag) {
   const PlatformRow* row = FindPlatform(platform);
   if (row == nullptr || row->Has(kXlaFlags)) return true;
-  return row == &DefaultPlatform() && flag == kDisablePassesFlag;
+  const bool is_ours = row == &DefaultPlatform() || row->Has(kNeedsDriver);
+  return is_ours && flag == kDisablePassesFlag;
 }
 
 }  // namespace hloscope::replay

@@ -18,8 +18,9 @@ Result<std::optional<std::pair<std::string, std::string>>> FlagOfTarget(std::str
                                                                         std::string_view platform,
                                                                         std::string_view target);
 
-// The flag of XLA that names passes which are left out, separated by commas; our own compiler reads it
-// too, with the names of its passes.
+// The flag of XLA that names passes which are left out, separated by commas; our own compiler reads
+// it too, with the names of its passes and, on a device, the words of libraries
+// (libraries/libraries.def).
 inline constexpr std::string_view kDisablePassesFlag = "xla_disable_hlo_passes";
 // True where the flag of that name, without dashes, has an effect on the platform.
 bool ReadsFlag(std::string_view platform, std::string_view flag);

@@ -24,6 +24,15 @@ ENTRY e {
 ENTRY""")
 
 
+PRODUCT = """HloModule product
+ENTRY e {
+  a = f32[64,64] parameter(0)
+  b = f32[64,64] parameter(1)
+  ROOT r = f32[64,64] dot(a, b), lhs_contracting_dims={1}, rhs_contracting_dims={0}
+}
+"""
+
+
 class Gpu(unittest.TestCase):
     def setUp(self):
         self.folder = tempfile.mkdtemp()
@@ -37,8 +46,9 @@ class Gpu(unittest.TestCase):
             f.write(text)
         return path
 
-    def run_it(self, *arguments, fake='', driver=DRIVER, program=HLOSCOPE):
-        env = {'HOME': self.folder, 'PATH': '/nowhere', 'CUDA_FAKE': fake, 'LD_LIBRARY_PATH': driver}
+    def run_it(self, *arguments, fake='', libraries='', driver=DRIVER, program=HLOSCOPE):
+        env = {'HOME': self.folder, 'PATH': '/nowhere', 'CUDA_FAKE': fake, 'CUDA_FAKE_LIBRARIES': libraries,
+               'LD_LIBRARY_PATH': driver}
         for name in ('ASAN_OPTIONS', 'LSAN_OPTIONS', 'UBSAN_OPTIONS', 'TSAN_OPTIONS'):
             if name in os.environ:
                 env[name] = os.environ[name]
@@ -53,6 +63,31 @@ class Gpu(unittest.TestCase):
         status, lines, error = self.on_gpu()
         self.assertEqual((status, lines[0]['status']), (0, 'equal'), error)
         self.assertEqual(lines[0]['executed']['evaluated'], 0)
+
+    def test_libraries(self):
+        module = self.file('product.hlo', PRODUCT)
+        command = ('run', module, '--platform', 'gpu', '--reference_platform', 'interpreter', '--json')
+        for libraries, flags, name, reason in (
+                ('', (), 'cuBLASLt 13.0.0', ''),
+                ('cublasLtMatmul=15', (), 'cuBLASLt 13.0.0', 'cuBLASLt: not supported: multiplying failed with CUBLAS_STATUS_NOT_SUPPORTED (15)'),
+                ('cublasLt.major=11', (), 'cuBLASLt', 'cuBLASLt: version mismatch: it is 11.0.0, 12.0 or newer is needed'),
+                ('', ('--xla_disable_hlo_passes=cublaslt',), 'cuBLASLt', 'cuBLASLt is left out by a flag')):
+            status, lines, error = self.run_it(*command, *flags, libraries=libraries)
+            self.assertEqual((status, lines[0]['status']), (0, 'equal'), (lines, error))
+            executed = lines[0]['executed']
+            self.assertEqual((executed['kernels'], executed['library_calls']), (1, 0) if reason else (0, 1))
+            choice, = executed['libraries']
+            self.assertEqual((choice['opcode'], choice['library'], choice['count']), ('dot', name, 1))
+            self.assertEqual(choice['reason'][:len(reason)], reason)
+            self.assertEqual(bool(choice['reason']), bool(reason))
+            self.assertEqual(lines[0]['fallbacks'], [])
+
+    def test_doctor_lists_libraries(self):
+        _, lines, error = self.run_it('doctor', '--json', libraries='cufft.major=10')
+        found = json.dumps(lines)
+        self.assertIn('products of matrices of our own compiler on a GPU: 13.0.0', found, error)
+        self.assertIn('cuFFT: version mismatch: it is 10.0.0, 11.0 or newer is needed', found)
+        self.assertIn('our own kernels run instead', found)
 
     def test_drivers_that_do_not_start(self):
         for fake, words, fix in (

@@ -501,6 +501,21 @@ void fake_cuda_left(FakeCudaLeft* left) {
            count(state.graphs),  count(state.graph_execs), state.contexts};
 }
 uint64_t fake_cuda_launches() { return State::Get().launches; }
+int fake_cuda_submit(void* stream, const char* name, void (*work)(void*), void* data,
+                     void (*drop)(void*)) {
+  const std::shared_ptr<void> kept(data, drop);
+  auto* const on = static_cast<CUstream_st*>(stream);
+  return Do("fake_cuda_submit", [&](State& state) {
+    if (!state.streams.contains(on)) return fake_cuda::kInvalidHandle;
+    return Later(state, on, fake_cuda::LibraryWork(name, work, kept, on->number));
+  });
+}
+void* fake_cuda_bytes(uint64_t address, size_t bytes) {
+  State& state = State::Get();
+  const std::lock_guard lock(state.mutex);
+  const auto found = state.At(address);
+  return found.size() < bytes ? nullptr : found.data();
+}
 void fake_cuda_restart() {
   State& state = State::Get();
   const std::lock_guard lock(state.mutex);

@@ -65,6 +65,14 @@ void fake_cuda_left(struct FakeCudaLeft* left);
 /* Launches of kernels so far, in graphs too. */
 uint64_t fake_cuda_launches(void);
 
+/* For made-up libraries over the device. Does work(data) in the order of the stream, as a kernel of
+ * that name, and again whenever a graph of it is launched; drop(data) once nobody can ask any more.
+ * What the driver would say: 0 where it was taken. */
+int fake_cuda_submit(void* stream, const char* name, void (*work)(void* data), void* data,
+                     void (*drop)(void* data));
+/* The bytes at a device address; NULL: fewer lie there. */
+void* fake_cuda_bytes(uint64_t address, size_t bytes);
+
 /* Forgets calls counted, lost devices and faults, as a new process would; CUDA_FAKE is read again.
  */
 void fake_cuda_restart(void);

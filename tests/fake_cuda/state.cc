@@ -126,4 +126,24 @@ Work KernelWork(const CUfunc_st& function, std::array<uint32_t, 3> grid,
   };
 }
 
+Work LibraryWork(std::string name, void (*work)(void*), std::shared_ptr<void> data,
+                 uint32_t stream) {
+  return [=](uint32_t correlation, uint32_t graph, uint64_t node) {
+    FakeCudaActivity activity{};
+    activity.kind = kFakeCudaKernel;
+    activity.start_ns = Now();
+    work(data.get());
+    activity.end_ns = Now();
+    activity.correlation = correlation;
+    activity.stream = stream;
+    activity.graph = graph;
+    activity.graph_node = node;
+    activity.kernel = name.c_str();
+    for (uint32_t* const size : {activity.grid, activity.block}) std::fill_n(size, 3, 1u);
+    activity.registers = 32;
+    State::Get().Tell(activity);
+    return 0;
+  };
+}
+
 }  // namespace fake_cuda

@@ -95,4 +95,8 @@ Work KernelWork(const CUfunc_st& function, std::array<uint32_t, 3> grid,
                 std::array<uint32_t, 3> block, uint32_t shared_bytes,
                 std::vector<std::vector<std::byte>> parameters, uint32_t stream);
 
+// What a made-up library does, as work.
+Work LibraryWork(std::string name, void (*work)(void*), std::shared_ptr<void> data,
+                 uint32_t stream);
+
 }  // namespace fake_cuda

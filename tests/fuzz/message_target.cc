@@ -77,7 +77,8 @@ RunEvent EventAbout(std::string_view file, size_t number) {
       return replay::RunProgress{.what = text, .done = 3, .total = 9};
     case 11:
       return replay::RunExecuted{
-          .kernels = 3, .evaluated = 1, .evaluated_ops = {{text, 1, "unsupported opcode"}}};
+          .kernels = 3, .evaluated = 1, .evaluated_ops = {{text, 1, "unsupported opcode"}},
+          .choices = {{"dot", text, text, 2}}};
     default:
       return replay::RunFault{key, InputError(text, "none").error()};
   }

@@ -1,10 +1,20 @@
-// Our own declarations of the CUDA driver's interface held against CUDA's, where they are installed.
+// Our own declarations of the CUDA driver's interface and of NVIDIA's libraries held against
+// CUDA's, where they are installed.
 #include <cuda.h>
 #include <gtest/gtest.h>
+#if __has_include(<cublasLt.h>) && __has_include(<cublas_v2.h>) && __has_include(<cufft.h>) && \
+    __has_include(<cusolverDn.h>)
+#define HLOSCOPE_HAS_LIBRARIES
+#include <cublasLt.h>
+#include <cublas_v2.h>
+#include <cufft.h>
+#include <cusolverDn.h>
+#endif
 
 #include <type_traits>
 
 #include "core/replay/cuda/driver_api.h"
+#include "core/replay/libraries/interface.h"
 
 namespace hloscope::replay::cuda {
 namespace {
@@ -38,6 +48,49 @@ static_assert(kErrorLogBytes == CU_JIT_ERROR_LOG_BUFFER_SIZE_BYTES);
 static_assert(kNonBlockingStream == CU_STREAM_NON_BLOCKING);
 static_assert(kNoTiming == CU_EVENT_DISABLE_TIMING);
 static_assert(kCaptureThread == CU_STREAM_CAPTURE_MODE_THREAD_LOCAL);
+
+#ifdef HLOSCOPE_HAS_LIBRARIES
+#define DEVICE_FUNCTION(library, name, symbol, ...) \
+  static_assert(Fits<decltype(libraries::Functions::name), decltype(&::symbol)>::value, #symbol);
+#include "core/replay/libraries/functions.def"
+#undef DEVICE_FUNCTION
+#define DEVICE_ANSWER(library, number, name, ...) static_assert(number == ::name);
+#include "core/replay/libraries/answers.def"
+#undef DEVICE_ANSWER
+#define DEVICE_LIBRARY(library, name, word, beginning, major, minor, property, purpose) \
+  static_assert(Fits<int (*)(int, int*), decltype(&::property)>::value, #property);
+#include "core/replay/libraries/libraries.def"
+#undef DEVICE_LIBRARY
+
+using namespace libraries;  // NOLINT: names of one kind beside names of the other
+static_assert(kR32 == CUDA_R_32F && kR64 == CUDA_R_64F && kR16 == CUDA_R_16F && kS8 == CUDA_R_8I);
+static_assert(kC32 == CUDA_C_32F && kC64 == CUDA_C_64F && kS32 == CUDA_R_32I &&
+              kBf16 == CUDA_R_16BF);
+static_assert(kCompute32 == CUBLAS_COMPUTE_32F && kCompute64 == CUBLAS_COMPUTE_64F &&
+              kComputeS32 == CUBLAS_COMPUTE_32I);
+static_assert(kAsIs == CUBLAS_OP_N && kTransposed == CUBLAS_OP_T && kAdjoint == CUBLAS_OP_C);
+static_assert(kLowerTriangle == CUBLAS_FILL_MODE_LOWER && kUpperTriangle == CUBLAS_FILL_MODE_UPPER);
+static_assert(kLeft == CUBLAS_SIDE_LEFT && kRight == CUBLAS_SIDE_RIGHT);
+static_assert(kAnyDiagonal == CUBLAS_DIAG_NON_UNIT && kUnitDiagonal == CUBLAS_DIAG_UNIT);
+static_assert(kLtTransposeA == CUBLASLT_MATMUL_DESC_TRANSA &&
+              kLtTransposeB == CUBLASLT_MATMUL_DESC_TRANSB);
+static_assert(kLtBatchCount == CUBLASLT_MATRIX_LAYOUT_BATCH_COUNT &&
+              kLtBatchStride == CUBLASLT_MATRIX_LAYOUT_STRIDED_BATCH_OFFSET);
+static_assert(kLtMostWorkspace == CUBLASLT_MATMUL_PREF_MAX_WORKSPACE_BYTES &&
+              kLtReductions == CUBLASLT_MATMUL_PREF_REDUCTION_SCHEME_MASK &&
+              kLtAlignmentA == CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_A_BYTES &&
+              kLtAlignmentB == CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_B_BYTES &&
+              kLtAlignmentC == CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_C_BYTES &&
+              kLtAlignmentD == CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_D_BYTES &&
+              kLtSumsAreExact == CUBLASLT_REDUCTION_SCHEME_COMPUTE_TYPE);
+static_assert(kFftC2C == CUFFT_C2C && kFftR2C == CUFFT_R2C && kFftZ2Z == CUFFT_Z2Z &&
+              kFftD2Z == CUFFT_D2Z && kFftForward == CUFFT_FORWARD && kFftInverse == CUFFT_INVERSE);
+static_assert(sizeof(LtAlgorithm) == sizeof(cublasLtMatmulAlgo_t));
+static_assert(sizeof(LtChoice) == sizeof(cublasLtMatmulHeuristicResult_t) &&
+              offsetof(LtChoice, workspace_bytes) ==
+                  offsetof(cublasLtMatmulHeuristicResult_t, workspaceSize) &&
+              offsetof(LtChoice, answer) == offsetof(cublasLtMatmulHeuristicResult_t, state));
+#endif
 
 TEST(CudaApi, IsDeclaredAsCudaDoes) {
   static_assert(!Fits<int (*)(int), int (*)(int*)>::value);

@@ -56,6 +56,8 @@ DoctorInfo Healthy() {
   info.system.perf_event_paranoid = 2;
   info.toolkit = {"/cuda", "/cuda/bin/ptxas", "/cuda/libdevice.10.bc", false, {}};
   info.libraries = {{CudaLibraries(13)[0], "/cuda/lib/libcublasLt.so.13"}};
+  info.device_libraries = {
+      {"cuFFT", "Fourier transforms", "/cuda/libcufft.so.12", "12.0.0", "", ""}};
   info.variables = {{"XLA_FLAGS", "--xla_dump_to", "of others"}};
   return info;
 }
@@ -192,6 +194,16 @@ const StateRow kStates[] = {
     {DoctorState::kLibraryFound, {}, "/cuda/lib/libcublasLt.so.13", ""},
     {DoctorState::kLibraryMissing, [](auto& f) { f.libraries[0].path.clear(); },
      "not found; matrix products on a GPU need it", "pip install --no-deps nvidia-cublas"},
+    {DoctorState::kDeviceLibraryReady,
+     {},
+     "Fourier transforms of our own compiler on a GPU: 12.0.0, /cuda/libcufft.so.12",
+     ""},
+    {DoctorState::kDeviceLibraryUnused,
+     [](auto& f) {
+       f.device_libraries[0].problem = "cuFFT: no library";
+       f.device_libraries[0].fix = "python3 -m pip install nvidia-cufft";
+     },
+     "cuFFT: no library; our own kernels run instead", "pip install nvidia-cufft"},
     {DoctorState::kNodeUsable, {}, "readable and writable", ""},
     {DoctorState::kNodeForbidden, [](auto& f) { f.system.nodes = {{"/dev/nvidia0", false, ""}}; },
      "not readable and writable by this user", "sudo chmod a+rw /dev/nvidia0"},

@@ -3,14 +3,8 @@
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
-#include <cstdlib>
-#include <numeric>
-
-#include "core/replay/platform.h"
 #include "core/replay/spoiled_process.h"
-#include "tests/fake_cuda/fake_cuda.h"
-#include "tests/hlo/parsed.h"
-#include "tests/replay/events.h"
+#include "tests/replay/gpu_runs.h"
 
 namespace hloscope::replay {
 namespace {
@@ -60,66 +54,10 @@ ENTRY e {
 }
 )";
 
-Literal Floats(std::vector<int64_t> dimensions) {
-  const hlo::Shape shape = hlo::Shape::Array(hlo::ElementType::kF32, std::move(dimensions));
-  std::vector<float> values(static_cast<size_t>(*shape.ElementCount()));
-  std::iota(values.begin(), values.end(), 1.0f);
-  return Literal::Of<float>(shape, values);
-}
 Literal Positive() {
   std::vector<float> values(16);
   for (size_t i = 0; i < 4; ++i) values[5 * i] = 2;
   return Literal::Of<float>(hlo::Shape::Array(hlo::ElementType::kF32, {4, 4}), values);
-}
-
-void SetFaults(const std::string& faults) {
-  setenv("CUDA_FAKE", faults.c_str(), 1);
-  fake_cuda_restart();
-}
-
-struct Outcome {
-  std::optional<Error> error;
-  std::vector<Literal> results;  // of the last run
-  RunExecuted executed;
-  std::vector<RunFallback> fallbacks;
-};
-
-Outcome RunOn(std::string_view platform, const char* text, const std::vector<Literal>& inputs,
-              int runs = 1) {
-  Outcome out;
-  auto executable = (*MakePlatform(platform))->Load(hlo::Parsed(text), RunOptions());
-  if (!executable.has_value()) {
-    out.error = executable.error();
-    return out;
-  }
-  for (int i = 0; i < runs; ++i) {
-    Events events;
-    const auto run = (*executable)->Run({&inputs, 1}, RunOptions(), events);
-    if (!run.has_value()) {
-      out.error = run.error();
-      return out;
-    }
-    out.results.clear();
-    out.fallbacks.clear();
-    for (const LeafResult* leaf : events.Of<LeafResult>()) out.results.push_back(*leaf->value);
-    for (const RunExecuted* each : events.Of<RunExecuted>()) out.executed = *each;
-    for (const RunFallback* each : events.Of<RunFallback>()) out.fallbacks.push_back(*each);
-  }
-  return out;
-}
-
-void ExpectNothingLeft(const std::string& after) {
-  FakeCudaLeft left{};
-  fake_cuda_left(&left);
-  EXPECT_EQ(left.memory, 0) << after;
-  EXPECT_EQ(left.memory_bytes, 0) << after;
-  EXPECT_EQ(left.pinned, 0) << after;
-  EXPECT_EQ(left.modules, 0) << after;
-  EXPECT_EQ(left.streams, 0) << after;
-  EXPECT_EQ(left.events, 0) << after;
-  EXPECT_EQ(left.graphs, 0) << after;
-  EXPECT_EQ(left.graph_execs, 0) << after;
-  EXPECT_EQ(left.contexts, 0) << after;
 }
 
 void ExpectSame(const Outcome& gpu, const Outcome& meant, const std::string& of) {

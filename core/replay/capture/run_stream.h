@@ -59,8 +59,15 @@ struct RunExecuted {
     int64_t count = 0;
     std::string reason;
   };
+  // Of kernels that a library of the device could compute instead.
+  struct Choice {
+    std::string opcode, library;
+    std::string reason;  // why our own kernel ran; empty: the library did
+    int64_t count = 0;
+  };
   int64_t kernels = 0, library_calls = 0, evaluated = 0;
   std::vector<Evaluated> evaluated_ops = {};
+  std::vector<Choice> choices = {};
 };
 
 // Something that took time and is no instruction. Times here and below are of the steady clock,

@@ -42,6 +42,7 @@ struct WrittenCode {
   std::map<hlo::InstructionId, std::string> missing;  // kernels without code, and why
   std::shared_ptr<RunListener> listener;              // null: none
   std::shared_ptr<const PlanDevice> device;           // where plans run; null: the host
+  std::shared_ptr<const LibraryChoices> choices;      // null: no library can run any
 };
 
 class Backend {

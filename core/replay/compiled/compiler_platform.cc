@@ -47,6 +47,7 @@ class CompilerExecutable : public EvaluatorExecutable {
     const size_t count = compiled_->instructions().size();
     code_.plan = compilation.plan;
     code_.device = std::move(written.device);
+    code_.choices = std::move(written.choices);
     code_.kernels.resize(count);
     code_.loops.resize(count);
     for (uint32_t i = 0; i < count; ++i) {

@@ -39,7 +39,7 @@ Result<WrittenCode> GpuBackend::Write(const compile::Compilation& compilation,
   HLOSCOPE_ASSIGN_OR_RETURN(compile::GpuCode code,
                             generate(compilation.module, compilation.kernels,
                                      {.threads = options.threads, .target = target}));
-  return Launchable(compilation.module, std::move(code), std::move(out));
+  return Launchable(compilation.module, std::move(code), options, std::move(out));
 }
 
 Result<WrittenCode> GpuBackend::Keep(const compile::Compilation&,
@@ -63,7 +63,8 @@ Result<WrittenCode> GpuBackend::Link(PlanCode planned, const RunOptions& options
                     planned.target, target),
         again);
   }
-  auto linked = Launchable(planned.compilation.module, std::move(planned.code), std::move(out));
+  auto linked =
+      Launchable(planned.compilation.module, std::move(planned.code), options, std::move(out));
   if (!linked.has_value() && linked.error().error_class == ErrorClass::kInternal) {
     return InputError("the code in this .hloplan is refused: " + linked.error().message, again);
   }
@@ -71,11 +72,12 @@ Result<WrittenCode> GpuBackend::Link(PlanCode planned, const RunOptions& options
 }
 
 Result<WrittenCode> GpuBackend::Launchable(std::shared_ptr<const hlo::Module> module,
-                                           compile::GpuCode code, WrittenCode out) const {
+                                           compile::GpuCode code, const RunOptions& options,
+                                           WrittenCode out) const {
   for (const compile::GpuCode::Refused& refused : code.refused) {
     out.missing.emplace(refused.instruction, refused.why);
   }
-  HLOSCOPE_TRY(Load(std::move(module), std::move(code), out));
+  HLOSCOPE_TRY(Load(std::move(module), std::move(code), options, out));
   return out;
 }
 

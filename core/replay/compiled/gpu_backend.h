@@ -26,12 +26,12 @@ class GpuBackend : public Backend {
   virtual Result<std::string> Begin(const RunOptions& options, WrittenCode& out) const = 0;
   // The kernels as what is launched.
   virtual Status Load(std::shared_ptr<const hlo::Module> module, compile::GpuCode code,
-                      WrittenCode& out) const = 0;
+                      const RunOptions& options, WrittenCode& out) const = 0;
 
  private:
   // The same, with which instructions have no code, and why.
   Result<WrittenCode> Launchable(std::shared_ptr<const hlo::Module> module, compile::GpuCode code,
-                                 WrittenCode out) const;
+                                 const RunOptions& options, WrittenCode out) const;
 };
 
 }  // namespace hloscope::replay

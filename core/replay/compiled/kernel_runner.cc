@@ -63,6 +63,7 @@ Result<Value> KernelRunner::Run(eval::KernelCall& call) const {
   {
     const std::lock_guard lock(mutex_);
     counts_.Add(code);
+    if (code_.choices != nullptr) ++counts_.chosen[call.id];
   }
   if (!call.shape().IsTuple()) return Value::Array(call.shape(), std::move(buffers[0]));
   std::vector<Value> elements;
@@ -87,6 +88,7 @@ Result<std::optional<Value>> KernelRunner::RunWhole(eval::Machine& machine,
   }
   counts_.kernels += run->counts().kernels;
   counts_.library_calls += run->counts().library_calls;
+  for (const auto& [id, count] : run->counts().chosen) counts_.chosen[id] += count;
   for (const auto& [id, moved] : run->counts().moved) {
     evaluated_.AddMoved(id, moved.bytes, moved.nanoseconds);
   }
@@ -103,6 +105,25 @@ void KernelRunner::Evaluated(InstructionId id, int64_t nanoseconds) const {
   }
 }
 
+std::vector<RunExecuted::Choice> KernelRunner::Choices() const {
+  std::vector<RunExecuted::Choice> out;
+  for (const auto& [id, count] : counts_.chosen) {
+    const auto choice = code_.choices->Of(id);
+    if (!choice) continue;
+    const std::string opcode(hlo::ToString(module_[id].opcode));
+    const auto same = std::ranges::find_if(out, [&](const RunExecuted::Choice& other) {
+      return other.opcode == opcode && other.library == choice->library &&
+             other.reason == choice->reason;
+    });
+    if (same == out.end()) {
+      out.push_back({opcode, choice->library, choice->reason, count});
+    } else {
+      same->count += count;
+    }
+  }
+  return out;
+}
+
 void KernelRunner::Tell(RunStream& stream) const {
   evaluated_.Tell(
       module_,
@@ -113,7 +134,9 @@ void KernelRunner::Tell(RunStream& stream) const {
         }
         return {compile::WhyNoKernel(module_, id), "our compiler writes no code for it"};
       },
-      {.kernels = counts_.kernels, .library_calls = counts_.library_calls + communications_},
+      {.kernels = counts_.kernels,
+       .library_calls = counts_.library_calls + communications_,
+       .choices = Choices()},
       stream);
 }
 

@@ -33,6 +33,8 @@ class KernelRunner : public eval::CompiledKernels {
   void Tell(RunStream& stream) const;
 
  private:
+  std::vector<RunExecuted::Choice> Choices() const;
+
   const hlo::Module& module_;
   const ModuleCode& code_;
   OnHost on_host_;

@@ -11,6 +11,7 @@
 #include "core/compile/kernel_code.h"
 #include "core/compile/plan/plan.h"
 #include "core/eval/machine/machine.h"
+#include "core/replay/compiled/library_choices.h"
 
 namespace hloscope::replay {
 
@@ -33,6 +34,7 @@ struct ModuleCode {
   std::map<hlo::InstructionId, std::string> missing;  // kernels without code, and why
   int64_t scratch_bytes = 0;                          // the most that any of the plan's asks for
   std::shared_ptr<const PlanDevice> device;           // where plans run; null: the host
+  std::shared_ptr<const LibraryChoices> choices;      // null: no library can run any
 };
 
 // Runs all grains of a kernel or library call on the threads of the run.
@@ -47,6 +49,7 @@ struct CodeCounts {
     int64_t bytes = 0, nanoseconds = 0;
   };
   std::map<hlo::InstructionId, Moved> moved = {};
+  std::map<hlo::InstructionId, int64_t> chosen = {};  // where there are choices
 
   void Add(const compile::KernelCode& code) {
     const bool is_call = code.library != nullptr && !code.library->is_kernel();

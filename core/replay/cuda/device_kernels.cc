@@ -36,7 +36,7 @@ profiler::cupti::Activity KernelActivity(const GpuLaunch& launch) {
 }  // namespace
 
 Status DeviceKernel::Launch(StreamHandle stream, std::span<const Address> addresses) const {
-  const Driver& driver = bench_->device().driver();
+  const Driver& driver = device().driver();
   for (const Entry& entry : entries_) {
     std::vector<void*> parameters;
     for (const Address& address : addresses) parameters.push_back(const_cast<Address*>(&address));
@@ -44,57 +44,58 @@ Status DeviceKernel::Launch(StreamHandle stream, std::span<const Address> addres
     for (int64_t& number : numbers) parameters.push_back(&number);
     const auto& [x, y, z] = entry.launch.grid;
     const auto& [threads_x, threads_y, threads_z] = entry.launch.block;
-    const DeviceScope scope(bench_->recorder(), id_, stream,
+    const DeviceScope scope(recorder(), instruction().id, stream,
                             [&] { return KernelActivity(entry.launch); });
     const auto turn = bench_->recorder().TakeTurn(id_);
     HLOSCOPE_TRY(
         driver.Check(driver->LaunchKernel(entry.function, x, y, z, threads_x, threads_y, threads_z,
                                           0, stream, parameters.data(), nullptr),
-                     "launching {} for {}", entry.launch.entry, instruction_));
+                     "launching {} for {}", entry.launch.entry, instruction().name));
   }
   return {};
 }
 
-Status DeviceKernel::Run(const std::byte* const* operands, std::byte* const* results,
-                         std::byte* /*scratch*/, int64_t, int64_t) const {
-  const std::lock_guard lock(bench_->mutex());
+Status DeviceCode::Run(const std::byte* const* operands, std::byte* const* results,
+                       std::byte* /*scratch*/, int64_t, int64_t) const {
+  Workbench& bench = *instruction_.bench;
+  const GpuArrays& arrays = instruction_.arrays;
+  const std::vector<int>& in_place = instruction_.in_place;
+  const std::lock_guard lock(bench.mutex());
   int64_t bytes = 0;
   std::vector<Address> addresses;
   const auto place = [&](int64_t size) {
     addresses.push_back(static_cast<Address>(bytes));
     bytes += compile::AlignedBytes(size);
   };
-  for (const int64_t size : arrays_.operands) place(size);
-  for (const int64_t size : arrays_.results) place(size);
-  place(arrays_.scratch);
-  HLOSCOPE_TRY(bench_->Prepare(bytes));
-  for (Address& address : addresses) address += bench_->memory();
-  const size_t inputs = arrays_.operands.size();
+  for (const int64_t size : arrays.operands) place(size);
+  for (const int64_t size : arrays.results) place(size);
+  place(arrays.scratch);
+  HLOSCOPE_TRY(bench.Prepare(bytes));
+  for (Address& address : addresses) address += bench.memory();
+  const size_t inputs = arrays.operands.size();
   const auto upload = [&](Address to, const std::byte* from, int64_t size) {
-    const DeviceScope scope(bench_->recorder(), id_, bench_->stream(),
+    const DeviceScope scope(recorder(), instruction_.id, bench.stream(),
                             [&] { return CopyActivity("copy host to device", size); });
-    return bench_->transfers().Upload(to, from, size);
+    return bench.transfers().Upload(to, from, size);
   };
   for (size_t i = 0; i < inputs; ++i) {
-    HLOSCOPE_TRY(upload(addresses[i], operands[i], arrays_.operands[i]));
+    HLOSCOPE_TRY(upload(addresses[i], operands[i], arrays.operands[i]));
   }
-  for (size_t i = 0; i < arrays_.results.size(); ++i) {
-    if (i >= in_place_.size() || in_place_[i] < 0) continue;
-    HLOSCOPE_TRY(upload(addresses[inputs + i], results[i], arrays_.results[i]));
+  for (size_t i = 0; i < arrays.results.size(); ++i) {
+    if (i >= in_place.size() || in_place[i] < 0) continue;
+    HLOSCOPE_TRY(upload(addresses[inputs + i], results[i], arrays.results[i]));
   }
-  HLOSCOPE_TRY(Launch(bench_->stream(), addresses));
-  bench_->recorder().Launched(launches());
-  for (size_t i = 0; i < arrays_.results.size(); ++i) {
-    const DeviceScope scope(bench_->recorder(), id_, bench_->stream(), [&] {
-      return CopyActivity("copy device to host", arrays_.results[i]);
-    });
-    HLOSCOPE_TRY(
-        bench_->transfers().Download(results[i], addresses[inputs + i], arrays_.results[i]));
+  HLOSCOPE_TRY(Launch(bench.stream(), addresses));
+  recorder().Launched(launches());
+  for (size_t i = 0; i < arrays.results.size(); ++i) {
+    const DeviceScope scope(recorder(), instruction_.id, bench.stream(),
+                            [&] { return CopyActivity("copy device to host", arrays.results[i]); });
+    HLOSCOPE_TRY(bench.transfers().Download(results[i], addresses[inputs + i], arrays.results[i]));
   }
-  const DeviceScope scope(bench_->recorder(), id_);
-  const Driver& driver = bench_->device().driver();
-  return driver.Check(driver->StreamSynchronize(bench_->stream()), "waiting for the kernel of {}",
-                      instruction_);
+  const DeviceScope scope(recorder(), instruction_.id);
+  const Driver& driver = device().driver();
+  return driver.Check(driver->StreamSynchronize(bench.stream()), "waiting for the kernel of {}",
+                      instruction_.name);
 }
 
 Result<std::unique_ptr<DeviceKernels>> DeviceKernels::Load(
@@ -129,8 +130,9 @@ Result<std::unique_ptr<DeviceKernels>> DeviceKernels::Load(
     launched.scratch_bytes = kernel.scratch_bytes;
     launched.in_place = kernel.in_place;
     launched.library = std::make_shared<DeviceKernel>(
-        use.instruction, std::string(module.name(use.instruction)), entries[use.kernel],
-        ArraysOf(module, use.instruction, kernel), kernel.in_place, bench);
+        DeviceInstruction{use.instruction, std::string(module.name(use.instruction)),
+                          ArraysOf(module, use.instruction, kernel), kernel.in_place, bench},
+        entries[use.kernel]);
   }
   return out;
 }

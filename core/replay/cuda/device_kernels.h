@@ -43,36 +43,51 @@ class Workbench {
   int64_t bytes_ = 0;
 };
 
-class DeviceKernel : public compile::LibraryCall {
+// What of an instruction's code is the same however it is done.
+struct DeviceInstruction {
+  hlo::InstructionId id;
+  std::string name;
+  GpuArrays arrays;
+  std::vector<int> in_place;
+  std::shared_ptr<Workbench> bench;
+};
+
+// Code of an instruction that is put on a stream.
+class DeviceCode : public compile::LibraryCall {
+ public:
+  explicit DeviceCode(DeviceInstruction instruction) : instruction_(std::move(instruction)) {}
+  // With arrays of the host, which are copied there and back.
+  Status Run(const std::byte* const* operands, std::byte* const* results, std::byte* scratch,
+             int64_t begin, int64_t end) const override;
+  // Puts its work on the stream; `addresses`: of operands, results, scratch.
+  virtual Status Launch(StreamHandle stream, std::span<const Address> addresses) const = 0;
+  // Kernels that the next Launch puts there at least.
+  virtual int64_t launches() const = 0;
+  const DeviceInstruction& instruction() const { return instruction_; }
+
+ protected:
+  const Device& device() const { return instruction_.bench->device(); }
+  DeviceRecorder& recorder() const { return instruction_.bench->recorder(); }
+
+ private:
+  DeviceInstruction instruction_;
+};
+
+class DeviceKernel : public DeviceCode {
  public:
   struct Entry {
     FunctionHandle function = nullptr;
     GpuLaunch launch;
   };
-  DeviceKernel(hlo::InstructionId id, std::string instruction, std::vector<Entry> entries,
-               GpuArrays arrays, std::vector<int> in_place, std::shared_ptr<Workbench> bench)
-      : id_(id),
-        instruction_(std::move(instruction)),
-        entries_(std::move(entries)),
-        arrays_(std::move(arrays)),
-        in_place_(std::move(in_place)),
-        bench_(std::move(bench)) {}
+  DeviceKernel(DeviceInstruction instruction, std::vector<Entry> entries)
+      : DeviceCode(std::move(instruction)), entries_(std::move(entries)) {}
 
   bool is_kernel() const override { return true; }
-  // With arrays of the host, which are copied there and back.
-  Status Run(const std::byte* const* operands, std::byte* const* results, std::byte* scratch,
-             int64_t begin, int64_t end) const override;
-  // Puts its launches on the stream; `addresses`: of operands, results, scratch.
-  Status Launch(StreamHandle stream, std::span<const Address> addresses) const;
-  int64_t launches() const { return std::ssize(entries_); }
+  Status Launch(StreamHandle stream, std::span<const Address> addresses) const override;
+  int64_t launches() const override { return std::ssize(entries_); }
 
  private:
-  hlo::InstructionId id_;
-  std::string instruction_;
   std::vector<Entry> entries_;
-  GpuArrays arrays_;
-  std::vector<int> in_place_;
-  std::shared_ptr<Workbench> bench_;
 };
 
 class DeviceKernels : public compile::KernelLibrary {

@@ -5,6 +5,7 @@
 
 #include "core/eval/machine/recording.h"
 #include "core/replay/cuda/device_kernels.h"
+#include "core/replay/spoiled_process.h"
 
 namespace hloscope::replay::cuda {
 namespace {
@@ -64,8 +65,12 @@ class DevicePlanRun : public PlanRun {
   }
 
   Result<bool> RunAll() override {
-    if (state_->runs == 0 || recorder_.needs_steps() || !IsStraight(code_)) return RunSequence(0);
+    if (state_->runs == 0 || recorder_.needs_steps() || !state_->can_be_graph ||
+        !IsStraight(code_)) {
+      return RunSequence(0);
+    }
     if (!state_->graph) HLOSCOPE_TRY(MakeGraph());
+    if (!state_->graph) return RunSequence(0);
     HLOSCOPE_TRY(machine_.Charge(1 + plan_.arena_bytes / kBytesPerElement));
     HLOSCOPE_TRY(driver_.Check(driver_->GraphLaunch(state_->graph.get(), state_->stream.get()),
                                "launching the graph of {}", plan_.module->name()));
@@ -85,10 +90,13 @@ class DevicePlanRun : public PlanRun {
     }
     addresses.push_back(state_->scratch);
     HLOSCOPE_TRY(machine_.Charge(1 + bytes / kBytesPerElement));
+    const auto& launched = static_cast<const DeviceCode&>(*code.library);
+    HLOSCOPE_TRY(launched.Launch(state_->stream.get(), addresses));
+    // A library that refuses is no library call from then on.
     counts_.Add(code);
-    const auto& kernel = static_cast<const DeviceKernel&>(*code.library);
-    launches_ += kernel.launches();
-    return kernel.Launch(state_->stream.get(), addresses);
+    if (code_.choices != nullptr) ++counts_.chosen[step.id];
+    launches_ += launched.launches();
+    return {};
   }
 
   Status Copy(BufferNumber to, BufferNumber from) override {
@@ -188,7 +196,8 @@ class DevicePlanRun : public PlanRun {
                          "waiting for the kernels of {}", plan_.module->name());
   }
 
-  // Of all launches and copies of the plan, on the addresses that they always have.
+  // Of all launches and copies of the plan, on the addresses that they always have. None is made
+  // where a library can run some and they cannot be recorded.
   Status MakeGraph() {
     StreamHandle const stream = state_->stream.get();
     HLOSCOPE_TRY(driver_.Check(driver_->StreamBeginCapture(stream, kCaptureThread),
@@ -202,8 +211,14 @@ class DevicePlanRun : public PlanRun {
     const Graph graph(plans_.device(), handle);
     state_->graph_counts = std::exchange(counts_, before);
     state_->graph_launches = std::exchange(launches_, 0);
-    if (!recorded.has_value()) return std::unexpected(recorded.error());
-    HLOSCOPE_TRY(driver_.Check(ended, "recording the launches of {}", plan_.module->name()));
+    const Status status =
+        driver_.Check(ended, "recording the launches of {}", plan_.module->name());
+    if (!recorded.has_value() || !status.has_value()) {
+      // A library may do what cannot be recorded; its launches can be made one by one then.
+      state_->can_be_graph = false;
+      if (code_.choices != nullptr && !ProcessIsSpoiled()) return {};
+      return std::unexpected(recorded.has_value() ? status.error() : recorded.error());
+    }
     GraphExecHandle exec = nullptr;
     HLOSCOPE_TRY(driver_.Check(driver_->GraphInstantiate(&exec, graph.get(), 0),
                                "making a graph of the launches of {}", plan_.module->name()));

@@ -24,6 +24,7 @@ struct PlanState {
   Address scratch = 0;
   std::vector<eval::Value> values;  // by buffer: what was uploaded and is never written there
   int64_t runs = 0;
+  bool can_be_graph = true;
   GraphExec graph;
   CodeCounts graph_counts;
   int64_t graph_launches = 0;

@@ -9,7 +9,7 @@
 
 #include "core/base/counted.h"
 #include "core/replay/hand_overs.h"
-#include "core/replay/plugins/cupti_files.h"
+#include "core/replay/plugins/library_files.h"
 #include "profiler/cupti/to_xspace.h"
 
 namespace hloscope::replay::cuda {

@@ -2,10 +2,12 @@
 #include <utility>
 
 #include "core/replay/compiled/gpu_backend.h"
+#include "core/replay/compiled/how_to_compile.h"
 #include "core/replay/cuda/device.h"
 #include "core/replay/cuda/device_kernels.h"
 #include "core/replay/cuda/device_plan.h"
 #include "core/replay/cuda/device_recorder.h"
+#include "core/replay/cuda/library_calls.h"
 #include "core/replay/pjrt/gpu_architecture.h"
 
 namespace hloscope::replay {
@@ -14,6 +16,10 @@ namespace {
 class DeviceBackend : public GpuBackend {
  public:
   bool records_plans() const override { return true; }
+  void Ask(compile::CompileOptions& how) const override {
+    GpuBackend::Ask(how);
+    std::erase_if(how.disabled_passes, cuda::NamesLibrary);
+  }
 
  protected:
   Result<std::string> Begin(const RunOptions& options, WrittenCode&) const override {
@@ -33,11 +39,16 @@ class DeviceBackend : public GpuBackend {
   }
 
   Status Load(std::shared_ptr<const hlo::Module> module, compile::GpuCode code,
-              WrittenCode& out) const override {
+              const RunOptions& options, WrittenCode& out) const override {
     HLOSCOPE_ASSIGN_OR_RETURN(const auto device, cuda::Device::Open());
     auto recorder = std::make_shared<cuda::DeviceRecorder>(device, module);
-    HLOSCOPE_ASSIGN_OR_RETURN(out.libraries.emplace_back(),
+    HLOSCOPE_ASSIGN_OR_RETURN(auto kernels,
                               cuda::DeviceKernels::Load(*module, code, device, recorder));
+    auto calls = std::make_unique<cuda::LibraryCalls>(
+        *module, code, *kernels, device, HowToCompile(*module, options, false).disabled_passes);
+    out.choices = calls->choices();
+    out.libraries.push_back(std::move(kernels));
+    out.libraries.push_back(std::move(calls));  // in place of kernels
     out.device = std::make_shared<cuda::DevicePlans>(device, recorder);
     out.listener = std::move(recorder);
     return {};

@@ -264,6 +264,14 @@ class Doctor {
   }
 
   void CheckLibraries() {
+    for (const DeviceLibraryInfo& library : info_.device_libraries) {
+      if (library.problem.empty()) {
+        Add(DoctorState::kDeviceLibraryReady, library.name, library.purpose, library.version,
+            library.file);
+      } else {
+        Add(DoctorState::kDeviceLibraryUnused, library.name, library.problem, library.fix);
+      }
+    }
     const auto gpu = std::ranges::find(
         info_.plugins, Devices::kGpu, [](const PluginInfo& plugin) { return plugin.file.devices; });
     if (gpu == info_.plugins.end()) return;

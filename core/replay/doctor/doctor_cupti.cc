@@ -5,7 +5,7 @@
 #include "core/base/byte_archive.h"
 #include "core/replay/cuda/device.h"
 #include "core/replay/doctor/doctor_info.h"
-#include "core/replay/plugins/cupti_files.h"
+#include "core/replay/plugins/library_files.h"
 #include "core/replay/workers/isolated_task.h"
 #include "profiler/cupti/probe.h"
 #include "profiler/cupti/range_profiler.h"

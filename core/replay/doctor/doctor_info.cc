@@ -31,7 +31,10 @@ DoctorInfo GatherDoctorInfo(const PluginSearch& search, const Limits& limits) {
   info.jaxlibs = FindJaxlibs(search);
   for (const PluginFile& file : info.findings.plugins) info.plugins.push_back(QueryPlugin(file));
   info.driver = QueryDriver();
-  if (info.driver.error == 0 && !info.driver.devices.empty()) info.cupti = QueryCupti();
+  if (info.driver.error == 0 && !info.driver.devices.empty()) {
+    info.cupti = QueryCupti();
+    info.device_libraries = QueryLibraries(info.driver.version);
+  }
   info.system = ReadSystemInfo("");
   const auto gpu = std::ranges::find(info.findings.plugins, Devices::kGpu, &PluginFile::devices);
   if (gpu != info.findings.plugins.end()) {

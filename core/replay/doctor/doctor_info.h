@@ -79,6 +79,13 @@ struct LibraryInfo {
   std::string path;  // empty: not found
 };
 
+// A library that may do the work of kernels of ours, after a child has loaded it.
+struct DeviceLibraryInfo {
+  std::string name, purpose;
+  std::string file, version;
+  std::string problem, fix;  // why it cannot be used; empty: it can
+};
+
 struct VariableInfo {
   std::string name, shown, purpose;
 };
@@ -99,6 +106,7 @@ struct DoctorInfo {
   SystemInfo system;
   CudaToolkit toolkit;  // for the first plugin for GPUs
   std::vector<LibraryInfo> libraries;
+  std::vector<DeviceLibraryInfo> device_libraries;  // where the driver has a device
   std::string visible_devices;  // CUDA_VISIBLE_DEVICES; "unset" differs from empty
   bool visible_devices_set = false;
   std::string container_devices;  // NVIDIA_VISIBLE_DEVICES
@@ -114,6 +122,8 @@ DoctorInfo GatherDoctorInfo(const PluginSearch& search, const Limits& limits);
 SystemInfo ReadSystemInfo(const std::string& root);
 DriverInfo QueryDriver();
 CuptiInfo QueryCupti();
+// For a driver that runs CUDA up to `driver` (1000 · major + 10 · minor).
+std::vector<DeviceLibraryInfo> QueryLibraries(int driver);
 PluginInfo QueryPlugin(const PluginFile& file);
 std::vector<VariableInfo> ReadVariables();
 

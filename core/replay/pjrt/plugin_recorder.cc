@@ -7,7 +7,7 @@
 #include <utility>
 
 #include "core/hlo/proto/proto.h"
-#include "core/replay/plugins/cupti_files.h"
+#include "core/replay/plugins/library_files.h"
 #include "profiler/cupti/to_xspace.h"
 
 namespace hloscope::replay::pjrt {

@@ -221,7 +221,7 @@ class SimulatedGpuBackend : public GpuBackend {
     return GpuArchitecture(options.gpu_target, options.limits);
   }
 
-  Status Load(std::shared_ptr<const hlo::Module> module, GpuCode code,
+  Status Load(std::shared_ptr<const hlo::Module> module, GpuCode code, const RunOptions&,
               WrittenCode& out) const override {
     HLOSCOPE_ASSIGN_OR_RETURN(
         out.libraries.emplace_back(),

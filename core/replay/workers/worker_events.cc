@@ -142,6 +142,10 @@ void Put(ValueWriter& out, const RunExecuted& event) {
   for (const RunExecuted::Evaluated& op : event.evaluated_ops) {
     out.Put(op.opcode, op.count, op.reason);
   }
+  out.Put(static_cast<uint64_t>(event.choices.size()));
+  for (const RunExecuted::Choice& choice : event.choices) {
+    out.Put(choice.opcode, choice.library, choice.reason, choice.count);
+  }
 }
 void Get(ValueReader& in, RunExecuted& event) {
   for (int64_t* count : {&event.kernels, &event.library_calls, &event.evaluated}) {
@@ -152,6 +156,13 @@ void Get(ValueReader& in, RunExecuted& event) {
     op.opcode = in.Get<std::string>();
     op.count = in.Get<int64_t>();
     op.reason = in.Get<std::string>();
+  }
+  for (auto left = in.Get<uint64_t>(); left > 0 && in.ok(); --left) {
+    RunExecuted::Choice& choice = event.choices.emplace_back();
+    for (std::string* text : {&choice.opcode, &choice.library, &choice.reason}) {
+      *text = in.Get<std::string>();
+    }
+    choice.count = in.Get<int64_t>();
   }
 }
 

@@ -1,0 +1,205 @@
+// Fourier transforms by cuFFT. It leaves inverse transforms undivided; a kernel behind it divides.
+#include <array>
+#include <mutex>
+#include <vector>
+
+#include "core/replay/cuda/handles.h"
+#include "core/replay/cuda/library_work.h"
+
+namespace hloscope::replay::cuda {
+namespace {
+
+using hlo::AttributeKey;
+using hlo::ElementType;
+using hlo::FftType;
+
+// A launch takes longer than a transform of so many elements; not measured on a device yet.
+constexpr int64_t kFewElements = 1024;
+constexpr Address kWorkAlignment = 256;
+
+// array[i] = array[i] · factor.
+constexpr const char* kScale = R"(.version 7.0
+.target sm_80
+.address_size 64
+
+.visible .entry scale_f32(.param .u64 array, .param .u64 count, .param .f32 factor)
+{
+  .reg .pred %p<2>;
+  .reg .b32 %r<4>;
+  .reg .b64 %l<6>;
+  .reg .f32 %f<3>;
+  mov.u32 %r1, %ctaid.x;
+  mov.u32 %r2, %ntid.x;
+  mov.u32 %r3, %tid.x;
+  mul.wide.u32 %l1, %r1, %r2;
+  cvt.u64.u32 %l2, %r3;
+  add.s64 %l1, %l1, %l2;
+  ld.param.u64 %l3, [count];
+  setp.ge.u64 %p1, %l1, %l3;
+  @%p1 bra DONE;
+  ld.param.u64 %l4, [array];
+  cvta.to.global.u64 %l4, %l4;
+  shl.b64 %l5, %l1, 2;
+  add.s64 %l4, %l4, %l5;
+  ld.global.f32 %f1, [%l4];
+  ld.param.f32 %f2, [factor];
+  mul.rn.f32 %f1, %f1, %f2;
+  st.global.f32 [%l4], %f1;
+DONE:
+  ret;
+}
+
+.visible .entry scale_f64(.param .u64 array, .param .u64 count, .param .f64 factor)
+{
+  .reg .pred %p<2>;
+  .reg .b32 %r<4>;
+  .reg .b64 %l<6>;
+  .reg .f64 %d<3>;
+  mov.u32 %r1, %ctaid.x;
+  mov.u32 %r2, %ntid.x;
+  mov.u32 %r3, %tid.x;
+  mul.wide.u32 %l1, %r1, %r2;
+  cvt.u64.u32 %l2, %r3;
+  add.s64 %l1, %l1, %l2;
+  ld.param.u64 %l3, [count];
+  setp.ge.u64 %p1, %l1, %l3;
+  @%p1 bra DONE;
+  ld.param.u64 %l4, [array];
+  cvta.to.global.u64 %l4, %l4;
+  shl.b64 %l5, %l1, 3;
+  add.s64 %l4, %l4, %l5;
+  ld.global.f64 %d1, [%l4];
+  ld.param.f64 %d2, [factor];
+  mul.rn.f64 %d1, %d1, %d2;
+  st.global.f64 [%l4], %d1;
+DONE:
+  ret;
+}
+)";
+constexpr unsigned kScaleThreads = 256;
+
+struct TransformForm {
+  FftType type;
+  bool is_double = false;
+  std::vector<long long> lengths;
+  int64_t arrays = 1, elements = 1;  // of all lengths
+};
+
+class Transform : public LibraryWork {
+ public:
+  static Result<std::shared_ptr<const LibraryWork>> Make(const LibraryOrder& order,
+                                                         TransformForm form) {
+    auto out = std::make_shared<Transform>();
+    out->device_ = order.device;
+    out->library_ = order.library;
+    out->form_ = std::move(form);
+    HLOSCOPE_TRY(out->Prepare());
+    return out;
+  }
+  ~Transform() override {
+    if (plan_ < 0) return;
+    device_->Enter();
+    (*library_)->FftDestroy(plan_);
+  }
+
+  int64_t scratch_bytes() const override { return work_bytes_ + int64_t{kWorkAlignment}; }
+
+  Status Enqueue(StreamHandle stream, std::span<const Address> addresses) const override {
+    const Library& fft = *library_;
+    const Address work = (addresses[2] + kWorkAlignment - 1) / kWorkAlignment * kWorkAlignment;
+    {
+      // Stream and memory are the plan's until it is launched.
+      const std::lock_guard lock(mutex_);
+      HLOSCOPE_TRY(fft.Check(fft->FftSetStream(plan_, stream), "taking a stream"));
+      if (work_bytes_ > 0) {
+        HLOSCOPE_TRY(fft.Check(fft->FftSetWorkArea(plan_, Pointer(work)), "taking memory"));
+      }
+      HLOSCOPE_TRY(fft.Check(Launch(Pointer(addresses[0]), Pointer(addresses[1])), "transforming"));
+    }
+    return IsInverse() ? Divide(stream, addresses[1]) : Status();
+  }
+
+ private:
+  bool IsInverse() const { return form_.type == FftType::kIfft; }
+
+  int Launch(void* in, void* out) const {
+    const libraries::Functions& fft = *library_->operator->();
+    if (form_.type == FftType::kRfft) {
+      return form_.is_double ? fft.FftD2Z(plan_, in, out) : fft.FftR2C(plan_, in, out);
+    }
+    const int direction = IsInverse() ? libraries::kFftInverse : libraries::kFftForward;
+    return form_.is_double ? fft.FftZ2Z(plan_, in, out, direction)
+                           : fft.FftC2C(plan_, in, out, direction);
+  }
+
+  Status Prepare() {
+    const Library& fft = *library_;
+    int plan = -1;
+    HLOSCOPE_TRY(fft.Check(fft->FftCreate(&plan), "starting it"));
+    plan_ = plan;
+    HLOSCOPE_TRY(fft.Check(fft->FftSetAutoAllocation(plan_, 0), "leaving memory to us"));
+    const bool is_real = form_.type == FftType::kRfft;
+    const int type = form_.is_double ? (is_real ? libraries::kFftD2Z : libraries::kFftZ2Z)
+                                     : (is_real ? libraries::kFftR2C : libraries::kFftC2C);
+    size_t bytes = 0;
+    HLOSCOPE_TRY(fft.Check(
+        fft->FftMakePlan(plan_, static_cast<int>(form_.lengths.size()), form_.lengths.data(),
+                         nullptr, 1, 0, nullptr, 1, 0, type, form_.arrays, &bytes),
+        "planning a transform"));
+    work_bytes_ = static_cast<int64_t>(bytes);
+    if (!IsInverse()) return {};
+    HLOSCOPE_ASSIGN_OR_RETURN(code_, LoadPtx(device_, kScale));
+    const Driver& driver = device_->driver();
+    return driver.Check(driver->ModuleGetFunction(&scale_, code_.get(),
+                                                  form_.is_double ? "scale_f64" : "scale_f32"),
+                        "finding the kernel that divides");
+  }
+
+  Status Divide(StreamHandle stream, Address array) const {
+    auto count = static_cast<uint64_t>(2 * form_.arrays * form_.elements);
+    double factor = 1 / static_cast<double>(form_.elements);
+    auto short_factor = static_cast<float>(factor);
+    void* const given = form_.is_double ? static_cast<void*>(&factor) : &short_factor;
+    std::array<void*, 3> parameters = {&array, &count, given};
+    const auto blocks = static_cast<unsigned>((count - 1) / kScaleThreads + 1);
+    const Driver& driver = device_->driver();
+    return driver.Check(driver->LaunchKernel(scale_, blocks, 1, 1, kScaleThreads, 1, 1, 0, stream,
+                                             parameters.data(), nullptr),
+                        "launching the kernel that divides");
+  }
+
+  std::shared_ptr<const Device> device_;
+  std::shared_ptr<const Library> library_;
+  TransformForm form_;
+  int plan_ = -1;
+  int64_t work_bytes_ = 0;
+  LoadedModule code_;
+  FunctionHandle scale_ = nullptr;
+  mutable std::mutex mutex_;
+};
+
+}  // namespace
+
+// That an instruction is one that cuFFT has a plan for is compile::IsLibraryCall's word: the kernel
+// that this stands in for was written for it.
+Result<std::shared_ptr<const LibraryWork>> MakeTransform(const LibraryOrder& order) {
+  const hlo::Module& module = order.module;
+  const hlo::Shape& in = module.shape(module.operands(order.id)[0]);
+  const auto lengths = module.GetInts(module[order.id], AttributeKey::kFftLength);
+  TransformForm form;
+  form.type = static_cast<FftType>(module.GetInt(module[order.id], AttributeKey::kFftType));
+  if (form.type == FftType::kIrfft) {
+    return UnsupportedError("what it makes of an input that is not Hermitian is not what HLO says");
+  }
+  form.is_double =
+      in.element_type() == ElementType::kF64 || in.element_type() == ElementType::kC128;
+  form.lengths.assign(lengths.begin(), lengths.end());
+  for (const int64_t length : lengths) form.elements *= length;
+  for (size_t d = 0; d + lengths.size() < in.rank(); ++d) form.arrays *= in.dimension(d);
+  if (form.arrays * form.elements < kFewElements) {
+    return UnsupportedError("so small that a call is not worth it");
+  }
+  return Transform::Make(order, std::move(form));
+}
+
+}  // namespace hloscope::replay::cuda

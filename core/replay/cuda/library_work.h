@@ -1,0 +1,69 @@
+// LibraryWork: what one of NVIDIA's libraries does in place of a kernel of ours.
+#pragma once
+
+#include <memory>
+#include <span>
+
+#include "core/hlo/module.h"
+#include "core/replay/cuda/device.h"
+#include "core/replay/libraries/library.h"
+
+namespace hloscope::replay::cuda {
+
+using libraries::Library;
+
+// Made for one instruction. Any thread may call it.
+class LibraryWork {
+ public:
+  virtual ~LibraryWork() = default;
+  virtual int64_t scratch_bytes() const { return 0; }
+  // Puts it on the stream; `addresses`: of operands, results, scratch. Errors: unsupported where
+  // the library refuses, in its words; others are of the device.
+  virtual Status Enqueue(StreamHandle stream, std::span<const Address> addresses) const = 0;
+};
+
+// What a library is made for an instruction with; the device is the thread's.
+struct LibraryOrder {
+  const hlo::Module& module;
+  hlo::InstructionId id;
+  std::shared_ptr<const Device> device;
+  std::shared_ptr<const Library> library;
+};
+
+// Unsupported errors: why a kernel of ours is better, or the library's refusal.
+using LibraryMaker = Result<std::shared_ptr<const LibraryWork>> (*)(const LibraryOrder& order);
+Result<std::shared_ptr<const LibraryWork>> MakeProduct(const LibraryOrder& order);
+Result<std::shared_ptr<const LibraryWork>> MakeTransform(const LibraryOrder& order);
+Result<std::shared_ptr<const LibraryWork>> MakeFactor(const LibraryOrder& order);
+Result<std::shared_ptr<const LibraryWork>> MakeSolve(const LibraryOrder& order);
+
+// Something of a library's, given back by one of its functions. Moved, not copied.
+class LibraryHandle {
+ public:
+  using GiveBack = int (*)(void*);
+  LibraryHandle() = default;
+  LibraryHandle(std::shared_ptr<const Device> device, void* handle, GiveBack give_back)
+      : device_(std::move(device)), handle_(handle), give_back_(give_back) {}
+  LibraryHandle(LibraryHandle&& other) noexcept { *this = std::move(other); }
+  LibraryHandle& operator=(LibraryHandle&& other) noexcept {
+    std::swap(device_, other.device_);
+    std::swap(handle_, other.handle_);
+    std::swap(give_back_, other.give_back_);
+    return *this;
+  }
+  ~LibraryHandle() {
+    if (handle_ == nullptr) return;
+    device_->Enter();
+    give_back_(handle_);
+  }
+  void* get() const { return handle_; }
+
+ private:
+  std::shared_ptr<const Device> device_;
+  void* handle_ = nullptr;
+  GiveBack give_back_ = nullptr;
+};
+
+inline void* Pointer(Address address) { return reinterpret_cast<void*>(address); }
+
+}  // namespace hloscope::replay::cuda
