@@ -3,10 +3,11 @@
 #include <cuda.h>
 #include <gtest/gtest.h>
 #if __has_include(<cublasLt.h>) && __has_include(<cublas_v2.h>) && __has_include(<cufft.h>) && \
-    __has_include(<cusolverDn.h>)
+    __has_include(<cusolverDn.h>) && __has_include(<cudnn_graph.h>)
 #define HLOSCOPE_HAS_LIBRARIES
 #include <cublasLt.h>
 #include <cublas_v2.h>
+#include <cudnn_graph.h>
 #include <cufft.h>
 #include <cusolverDn.h>
 #endif
@@ -85,6 +86,63 @@ static_assert(kLtMostWorkspace == CUBLASLT_MATMUL_PREF_MAX_WORKSPACE_BYTES &&
               kLtSumsAreExact == CUBLASLT_REDUCTION_SCHEME_COMPUTE_TYPE);
 static_assert(kFftC2C == CUFFT_C2C && kFftR2C == CUFFT_R2C && kFftZ2Z == CUFFT_Z2Z &&
               kFftD2Z == CUFFT_D2Z && kFftForward == CUFFT_FORWARD && kFftInverse == CUFFT_INVERSE);
+static_assert(kDnnFloat == CUDNN_DATA_FLOAT && kDnnDouble == CUDNN_DATA_DOUBLE &&
+              kDnnHalf == CUDNN_DATA_HALF && kDnnBf16 == CUDNN_DATA_BFLOAT16);
+static_assert(kDnnConvolution == CUDNN_BACKEND_CONVOLUTION_DESCRIPTOR &&
+              kDnnEngine == CUDNN_BACKEND_ENGINE_DESCRIPTOR &&
+              kDnnConfiguration == CUDNN_BACKEND_ENGINECFG_DESCRIPTOR &&
+              kDnnHeuristic == CUDNN_BACKEND_ENGINEHEUR_DESCRIPTOR &&
+              kDnnPlan == CUDNN_BACKEND_EXECUTION_PLAN_DESCRIPTOR &&
+              kDnnForward == CUDNN_BACKEND_OPERATION_CONVOLUTION_FORWARD_DESCRIPTOR &&
+              kDnnGraph == CUDNN_BACKEND_OPERATIONGRAPH_DESCRIPTOR &&
+              kDnnPack == CUDNN_BACKEND_VARIANT_PACK_DESCRIPTOR &&
+              kDnnTensor == CUDNN_BACKEND_TENSOR_DESCRIPTOR);
+static_assert(kDnnHandle == CUDNN_TYPE_HANDLE && kDnnDataType == CUDNN_TYPE_DATA_TYPE &&
+              kDnnInt64 == CUDNN_TYPE_INT64 && kDnnFloatType == CUDNN_TYPE_FLOAT &&
+              kDnnDoubleType == CUDNN_TYPE_DOUBLE && kDnnPointer == CUDNN_TYPE_VOID_PTR &&
+              kDnnConvolutionModeType == CUDNN_TYPE_CONVOLUTION_MODE &&
+              kDnnHeuristicModeType == CUDNN_TYPE_HEUR_MODE &&
+              kDnnNote == CUDNN_TYPE_NUMERICAL_NOTE &&
+              kDnnDescriptor == CUDNN_TYPE_BACKEND_DESCRIPTOR);
+static_assert(kDnnConvolutionSum == CUDNN_ATTR_CONVOLUTION_COMP_TYPE &&
+              kDnnConvolutionMode == CUDNN_ATTR_CONVOLUTION_CONV_MODE &&
+              kDnnConvolutionDilations == CUDNN_ATTR_CONVOLUTION_DILATIONS &&
+              kDnnConvolutionStrides == CUDNN_ATTR_CONVOLUTION_FILTER_STRIDES &&
+              kDnnConvolutionHigh == CUDNN_ATTR_CONVOLUTION_POST_PADDINGS &&
+              kDnnConvolutionLow == CUDNN_ATTR_CONVOLUTION_PRE_PADDINGS &&
+              kDnnConvolutionSpace == CUDNN_ATTR_CONVOLUTION_SPATIAL_DIMS);
+static_assert(kDnnHeuristicMode == CUDNN_ATTR_ENGINEHEUR_MODE &&
+              kDnnHeuristicGraph == CUDNN_ATTR_ENGINEHEUR_OPERATION_GRAPH &&
+              kDnnHeuristicResults == CUDNN_ATTR_ENGINEHEUR_RESULTS &&
+              kDnnConfigurationEngine == CUDNN_ATTR_ENGINECFG_ENGINE &&
+              kDnnPlanHandle == 400 &&  // CUDNN_ATTR_EXECUTION_PLAN_HANDLE, of older versions
+              kDnnPlanConfiguration == CUDNN_ATTR_EXECUTION_PLAN_ENGINE_CONFIG &&
+              kDnnPlanWorkspace == CUDNN_ATTR_EXECUTION_PLAN_WORKSPACE_SIZE);
+static_assert(kDnnForwardAlpha == CUDNN_ATTR_OPERATION_CONVOLUTION_FORWARD_ALPHA &&
+              kDnnForwardBeta == CUDNN_ATTR_OPERATION_CONVOLUTION_FORWARD_BETA &&
+              kDnnForwardWindow == CUDNN_ATTR_OPERATION_CONVOLUTION_FORWARD_CONV_DESC &&
+              kDnnForwardFilter == CUDNN_ATTR_OPERATION_CONVOLUTION_FORWARD_W &&
+              kDnnForwardInput == CUDNN_ATTR_OPERATION_CONVOLUTION_FORWARD_X &&
+              kDnnForwardResult == CUDNN_ATTR_OPERATION_CONVOLUTION_FORWARD_Y &&
+              kDnnGraphHandle == 800 &&  // CUDNN_ATTR_OPERATIONGRAPH_HANDLE, of older versions
+              kDnnGraphOperations == CUDNN_ATTR_OPERATIONGRAPH_OPS);
+static_assert(kDnnTensorAlignment == CUDNN_ATTR_TENSOR_BYTE_ALIGNMENT &&
+              kDnnTensorType == CUDNN_ATTR_TENSOR_DATA_TYPE &&
+              kDnnTensorSizes == CUDNN_ATTR_TENSOR_DIMENSIONS &&
+              kDnnTensorStrides == CUDNN_ATTR_TENSOR_STRIDES &&
+              kDnnTensorUid == CUDNN_ATTR_TENSOR_UNIQUE_ID &&
+              kDnnPackUids == CUDNN_ATTR_VARIANT_PACK_UNIQUE_IDS &&
+              kDnnPackPointers == CUDNN_ATTR_VARIANT_PACK_DATA_POINTERS &&
+              kDnnPackWorkspace == CUDNN_ATTR_VARIANT_PACK_WORKSPACE &&
+              kDnnEngineNotes == CUDNN_ATTR_ENGINE_NUMERICAL_NOTE);
+static_assert(kDnnCrossCorrelation == CUDNN_CROSS_CORRELATION &&
+              kDnnFallback == CUDNN_HEUR_MODE_FALLBACK && kDnnBest == CUDNN_HEUR_MODE_A);
+static_assert(kDnnTensorCore == CUDNN_NUMERICAL_NOTE_TENSOR_CORE &&
+              kDnnDownConverts == CUDNN_NUMERICAL_NOTE_DOWN_CONVERT_INPUTS &&
+              kDnnShortSums == CUDNN_NUMERICAL_NOTE_REDUCED_PRECISION_REDUCTION &&
+              kDnnByFft == CUDNN_NUMERICAL_NOTE_FFT &&
+              kDnnNotDeterministic == CUDNN_NUMERICAL_NOTE_NONDETERMINISTIC &&
+              kDnnWinograd == CUDNN_NUMERICAL_NOTE_WINOGRAD);
 static_assert(sizeof(LtAlgorithm) == sizeof(cublasLtMatmulAlgo_t));
 static_assert(sizeof(LtChoice) == sizeof(cublasLtMatmulHeuristicResult_t) &&
               offsetof(LtChoice, workspace_bytes) ==

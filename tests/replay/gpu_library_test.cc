@@ -157,6 +157,105 @@ ENTRY e {
 )",
 };
 
+struct ConvolutionCase {
+  const char *type, *out, *attributes;
+  std::vector<int64_t> input, filter;
+};
+
+std::vector<ConvolutionCase> ConvolutionCases() {
+  const char* const nhwc = "window={size=3x3 pad=1_1x1_1}, dim_labels=b01f_01io->b01f";
+  return {
+      {"f32", "f32[2,12,10,16]", nhwc, {2, 12, 10, 8}, {3, 3, 8, 16}},
+      {"f16", "f16[2,12,10,16]", nhwc, {2, 12, 10, 8}, {3, 3, 8, 16}},
+      {"bf16", "bf16[2,12,10,16]", nhwc, {2, 12, 10, 8}, {3, 3, 8, 16}},
+      {"f64", "f64[2,12,10,16]", nhwc, {2, 12, 10, 8}, {3, 3, 8, 16}},
+      {"f32",
+       "f32[2,16,12,10]",
+       "window={size=3x3 pad=1_1x1_1}, dim_labels=bf01_oi01->bf01",
+       {2, 8, 12, 10},
+       {16, 8, 3, 3}},
+      {"f32",
+       "f32[4,16,14,12]",
+       "window={size=3x2 stride=2x2 pad=2_3x1_0 rhs_dilate=2x1}, dim_labels=bf01_01io->bf01",
+       {4, 8, 26, 24},
+       {3, 2, 8, 16}},
+      {"f32",
+       "f32[4,16,20,12]",
+       "window={size=3x3 pad=1_1x1_1}, dim_labels=b01f_01io->b01f, feature_group_count=2",
+       {4, 16, 20, 16},
+       {3, 3, 8, 12}},
+      {"f32",
+       "f32[4,200,16]",
+       "window={size=5 pad=2_2}, dim_labels=b0f_0io->b0f",
+       {4, 200, 8},
+       {5, 8, 16}},
+      {"f32",
+       "f32[2,6,8,10,8]",
+       "window={size=3x3x3 pad=1_1x1_1x1_1}, dim_labels=b012f_012io->b012f",
+       {2, 6, 8, 10, 4},
+       {3, 3, 3, 4, 8}},
+  };
+}
+
+std::string ConvolutionText(const ConvolutionCase& of) {
+  const auto sizes = [](const std::vector<int64_t>& all) {
+    return fmt::format("[{}]", fmt::join(all, ","));
+  };
+  return fmt::format(R"(HloModule m
+ENTRY e {{
+  p = f32{1} parameter(0)
+  q = f32{2} parameter(1)
+  a = {0}{1} convert(p)
+  b = {0}{2} convert(q)
+  ROOT r = {3} convolution(a, b), {4}
+}}
+)",
+                     of.type, sizes(of.input), sizes(of.filter), of.out, of.attributes);
+}
+
+TEST(GpuLibraries, ConvolutionsAreThoseOfTheInterpreter) {
+  SetLibraryFaults("");
+  for (const ConvolutionCase& each : ConvolutionCases()) {
+    const std::string text = ConvolutionText(each);
+    const std::vector<Literal> inputs = {Numbers(each.input), Numbers(each.filter)};
+    const Outcome gpu = RunOn("gpu", text.c_str(), inputs, 3);
+    const Outcome meant = RunOn("interpreter", text.c_str(), inputs);
+    ASSERT_FALSE(gpu.error.has_value()) << text << gpu.error->ToString();
+    EXPECT_TRUE(std::ranges::equal(gpu.results[0].bytes(), meant.results[0].bytes())) << text;
+    ExpectChoice(gpu, "cuDNN 9.0.0", "", text);
+    ExpectNothingLeft(text);
+  }
+}
+
+TEST(GpuLibraries, OurOwnKernelConvolvesWhereCudnnRefuses) {
+  const ConvolutionCase each = ConvolutionCases()[0];
+  const std::string text = ConvolutionText(each);
+  const std::vector<Literal> inputs = {Numbers(each.input), Numbers(each.filter)};
+  for (const auto& [faults, reason] : {
+           std::pair("cudnnCreate=1001", "cuDNN: not initialised: starting it failed"),
+           std::pair("cudnnCreate=1008", "cuDNN: cannot be loaded: starting it failed"),
+           std::pair("cudnnBackendFinalize:3=3003", "cuDNN: not supported: describing a tensor"),
+           std::pair("cudnn.engines=0", "no engine of it has the same bits in every run"),
+           std::pair("cudnn.engines=1", "no engine of it has the same bits in every run"),
+           std::pair("cudnn.plan=3002", "cuDNN: not supported: planning a convolution failed"),
+           std::pair("cudnnBackendExecute=5000", "cuDNN: launch failure: convolving failed with"),
+           std::pair("cudnn.major=8", "cuDNN: version mismatch: it is 8.0.0, 9.0 or newer"),
+       }) {
+    SetLibraryFaults(faults);
+    // What was loaded of another version is known by its folder.
+    if (std::string_view(faults).starts_with("cudnn.major")) {
+      setenv("LD_LIBRARY_PATH", HLOSCOPE_FAKE_LIBRARIES "/", 1);
+    }
+    const Outcome gpu = RunOn("gpu", text.c_str(), inputs, 3);
+    const Outcome meant = RunOn("interpreter", text.c_str(), inputs);
+    ASSERT_FALSE(gpu.error.has_value()) << faults << gpu.error->ToString();
+    EXPECT_TRUE(std::ranges::equal(gpu.results[0].bytes(), meant.results[0].bytes())) << faults;
+    EXPECT_EQ(gpu.executed.library_calls, 0) << faults;
+    ExpectChoice(gpu, "cuDNN", reason, faults);
+    ExpectNothingLeft(faults);
+  }
+}
+
 // The largest distance of two numbers beside the largest number.
 double Distance(const Literal& a, const Literal& b) {
   const auto parts = [](const Literal& of) {

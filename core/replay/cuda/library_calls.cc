@@ -22,6 +22,7 @@ struct LibraryRule {
 };
 constexpr LibraryRule kRules[] = {
     {Opcode::kDot, DeviceLibrary::kCublasLt, MakeProduct},
+    {Opcode::kConvolution, DeviceLibrary::kCudnn, MakeConvolution},
     {Opcode::kFft, DeviceLibrary::kCufft, MakeTransform},
     {Opcode::kCholesky, DeviceLibrary::kCusolver, MakeFactor},
     {Opcode::kTriangularSolve, DeviceLibrary::kCublas, MakeSolve},

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "core/compile/plan/plan.h"
-#include "core/replay/cuda/handles.h"
+#include "core/replay/cuda/helper_kernel.h"
 #include "core/replay/cuda/library_work.h"
 
 namespace hloscope::replay::cuda {
@@ -21,85 +21,9 @@ using hlo::TransposeA;
 // device yet.
 constexpr int64_t kLeastSide = 64, kMostMatrices = 16;
 constexpr int64_t kBlasWorkspace = int64_t{4} << 20;
-constexpr Address kAlignment = 256;
+constexpr Address kSolverAlignment = 256;
 
-// What cuSOLVER leaves is made what HLO says: zeros in the other triangle, NaN (of complex numbers
-// the real part) throughout where there is no factor. A thread for each number of `parts` per
-// element; `lower`: which triangle stays.
-constexpr const char* kTidy = R"(.version 7.0
-.target sm_80
-.address_size 64
-@ENTRY32@@ENTRY64@)";
-constexpr const char* kTidyEntry = R"(
-.visible .entry tidy_@BITS@(.param .u64 array, .param .u64 info, .param .u64 side, .param .u64 parts, .param .u64 lower)
-{
-  .reg .pred %p<6>;
-  .reg .b32 %r<6>;
-  .reg .b64 %l<16>;
-  .reg .b@BITS@ %x<3>;
-  mov.u32 %r1, %ctaid.x;
-  mov.u32 %r2, %ntid.x;
-  mov.u32 %r3, %tid.x;
-  mul.wide.u32 %l1, %r1, %r2;
-  cvt.u64.u32 %l2, %r3;
-  add.s64 %l1, %l1, %l2;
-  ld.param.u64 %l3, [side];
-  ld.param.u64 %l4, [parts];
-  mul.lo.s64 %l5, %l3, %l3;
-  mul.lo.s64 %l5, %l5, %l4;
-  setp.ge.u64 %p1, %l1, %l5;
-  @%p1 bra DONE;
-  div.u64 %l6, %l1, %l4;
-  rem.u64 %l7, %l1, %l4;
-  div.u64 %l8, %l6, %l3;
-  rem.u64 %l9, %l6, %l3;
-  ld.param.u64 %l10, [array];
-  cvta.to.global.u64 %l10, %l10;
-  shl.b64 %l11, %l1, @SHIFT@;
-  add.s64 %l10, %l10, %l11;
-  mov.b@BITS@ %x1, 0;
-  ld.param.u64 %l12, [info];
-  cvta.to.global.u64 %l12, %l12;
-  ld.global.u32 %r4, [%l12];
-  setp.eq.u32 %p2, %r4, 0;
-  @%p2 bra FACTOR;
-  setp.ne.u64 %p3, %l7, 0;
-  @%p3 bra STORE;
-  mov.b@BITS@ %x1, @NAN@;
-  bra STORE;
-FACTOR:
-  ld.param.u64 %l13, [lower];
-  setp.eq.u64 %p4, %l13, 0;
-  @%p4 bra UPPER;
-  setp.le.u64 %p5, %l9, %l8;
-  @%p5 bra DONE;
-  bra STORE;
-UPPER:
-  setp.ge.u64 %p5, %l9, %l8;
-  @%p5 bra DONE;
-STORE:
-  st.global.b@BITS@ [%l10], %x1;
-DONE:
-  ret;
-}
-)";
-constexpr unsigned kThreads = 256;
-
-std::string Replaced(std::string text, std::string_view what, std::string_view with) {
-  for (size_t at = 0; (at = text.find(what, at)) != std::string::npos; at += with.size()) {
-    text.replace(at, what.size(), with);
-  }
-  return text;
-}
-std::string TidyEntry(const char* bits, const char* shift, const char* nan) {
-  return Replaced(Replaced(Replaced(kTidyEntry, "@BITS@", bits), "@SHIFT@", shift), "@NAN@", nan);
-}
-std::string TidyCode() {
-  return Replaced(Replaced(kTidy, "@ENTRY32@", TidyEntry("32", "2", "0x7fc00000")), "@ENTRY64@",
-                  TidyEntry("64", "3", "0x7ff8000000000000"));
-}
-
-int TypeOf(ElementType type) {
+int SolverTypeOf(ElementType type) {
   switch (type) {
     case ElementType::kF64:
       return libraries::kR64;
@@ -112,7 +36,9 @@ int TypeOf(ElementType type) {
   }
 }
 
-Address Aligned(Address address) { return (address + kAlignment - 1) / kAlignment * kAlignment; }
+Address SolverAligned(Address address) {
+  return (address + kSolverAlignment - 1) / kSolverAlignment * kSolverAlignment;
+}
 
 // How many matrices an array is, and the side of each.
 Status CheckSizes(int64_t side, int64_t matrices) {
@@ -146,14 +72,14 @@ class Factor : public LibraryWork {
   }
 
   int64_t scratch_bytes() const override {
-    return static_cast<int64_t>(work_bytes_ + 3 * kAlignment);
+    return static_cast<int64_t>(work_bytes_ + 3 * kSolverAlignment);
   }
 
   Status Enqueue(StreamHandle stream, std::span<const Address> addresses) const override {
     const Library& solver = *library_;
     const Driver& driver = device_->driver();
     const auto bytes = static_cast<size_t>(side_ * side_ * hlo::StorageBytes(type_));
-    const Address info = Aligned(addresses[2]), work = info + kAlignment;
+    const Address info = SolverAligned(addresses[2]), work = info + kSolverAlignment;
     HLOSCOPE_TRY(driver.Check(driver->CopyOnDevice(addresses[1], addresses[0],
                                                    bytes * static_cast<size_t>(matrices_), stream),
                               "copying a matrix on the device"));
@@ -162,8 +88,8 @@ class Factor : public LibraryWork {
     for (int64_t i = 0; i < matrices_; ++i) {
       const Address matrix = addresses[1] + bytes * static_cast<size_t>(i);
       HLOSCOPE_TRY(solver.Check(
-          solver->Factor(handle_.get(), options_.get(), Triangle(), side_, TypeOf(type_),
-                         Pointer(matrix), side_, TypeOf(type_), Pointer(work), work_bytes_,
+          solver->Factor(handle_.get(), options_.get(), Triangle(), side_, SolverTypeOf(type_),
+                         Pointer(matrix), side_, SolverTypeOf(type_), Pointer(work), work_bytes_,
                          host_work_.data(), host_work_.size(), static_cast<int*>(Pointer(info))),
           "factoring"));
       HLOSCOPE_TRY(Tidy(stream, matrix, info));
@@ -184,27 +110,20 @@ class Factor : public LibraryWork {
     options_ = LibraryHandle(device_, made, solver->SolverOptionsDestroy);
     size_t host_bytes = 0;
     HLOSCOPE_TRY(solver.Check(
-        solver->FactorBytes(handle_.get(), options_.get(), Triangle(), side_, TypeOf(type_),
-                            nullptr, side_, TypeOf(type_), &work_bytes_, &host_bytes),
+        solver->FactorBytes(handle_.get(), options_.get(), Triangle(), side_, SolverTypeOf(type_),
+                            nullptr, side_, SolverTypeOf(type_), &work_bytes_, &host_bytes),
         "planning a factor"));
     host_work_.resize(host_bytes);
-    HLOSCOPE_ASSIGN_OR_RETURN(code_, LoadPtx(device_, TidyCode()));
-    const bool is_wide = type_ == ElementType::kF64 || type_ == ElementType::kC128;
-    const Driver& driver = device_->driver();
-    return driver.Check(
-        driver->ModuleGetFunction(&tidy_, code_.get(), is_wide ? "tidy_64" : "tidy_32"),
-        "finding the kernel that tidies a factor");
+    const bool is_double = type_ == ElementType::kF64 || type_ == ElementType::kC128;
+    HLOSCOPE_ASSIGN_OR_RETURN(tidy_, HelperKernel::Load(device_, "tidy", TidyCode(is_double)));
+    return {};
   }
 
   Status Tidy(StreamHandle stream, Address matrix, Address info) const {
     auto side = static_cast<uint64_t>(side_);
     uint64_t parts = hlo::IsComplex(type_) ? 2 : 1, lower = is_lower_ ? 1 : 0;
-    std::array<void*, 5> parameters = {&matrix, &info, &side, &parts, &lower};
-    const auto blocks = static_cast<unsigned>((side * side * parts - 1) / kThreads + 1);
-    const Driver& driver = device_->driver();
-    return driver.Check(driver->LaunchKernel(tidy_, blocks, 1, 1, kThreads, 1, 1, 0, stream,
-                                             parameters.data(), nullptr),
-                        "launching the kernel that tidies a factor");
+    const std::array<void*, 5> parameters = {&matrix, &info, &side, &parts, &lower};
+    return tidy_.Launch(stream, side * side * parts, parameters);
   }
 
   std::shared_ptr<const Device> device_;
@@ -215,8 +134,7 @@ class Factor : public LibraryWork {
   LibraryHandle handle_, options_;
   size_t work_bytes_ = 0;
   mutable std::vector<std::byte> host_work_;
-  LoadedModule code_;
-  FunctionHandle tidy_ = nullptr;
+  HelperKernel tidy_;
   mutable std::mutex mutex_;
 };
 
@@ -263,7 +181,7 @@ class Solve : public LibraryWork {
     return out;
   }
 
-  int64_t scratch_bytes() const override { return kBlasWorkspace + int64_t{kAlignment}; }
+  int64_t scratch_bytes() const override { return kBlasWorkspace + int64_t{kSolverAlignment}; }
 
   Status Enqueue(StreamHandle stream, std::span<const Address> addresses) const override {
     const Library& blas = *library_;
@@ -277,9 +195,10 @@ class Solve : public LibraryWork {
                      "copying right sides on the device"));
     const std::lock_guard lock(mutex_);
     HLOSCOPE_TRY(blas.Check(blas->BlasSetStream(handle_.get(), stream), "taking a stream"));
-    HLOSCOPE_TRY(blas.Check(blas->BlasSetWorkspace(handle_.get(), Pointer(Aligned(addresses[3])),
-                                                   size_t{kBlasWorkspace}),
-                            "taking memory"));
+    HLOSCOPE_TRY(
+        blas.Check(blas->BlasSetWorkspace(handle_.get(), Pointer(SolverAligned(addresses[3])),
+                                          size_t{kBlasWorkspace}),
+                   "taking memory"));
     for (int64_t i = 0; i < matrices_; ++i) {
       const auto index = static_cast<size_t>(i);
       HLOSCOPE_TRY(blas.Check(

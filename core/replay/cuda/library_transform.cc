@@ -3,7 +3,7 @@
 #include <mutex>
 #include <vector>
 
-#include "core/replay/cuda/handles.h"
+#include "core/replay/cuda/helper_kernel.h"
 #include "core/replay/cuda/library_work.h"
 
 namespace hloscope::replay::cuda {
@@ -14,69 +14,8 @@ using hlo::ElementType;
 using hlo::FftType;
 
 // A launch takes longer than a transform of so many elements; not measured on a device yet.
-constexpr int64_t kFewElements = 1024;
-constexpr Address kWorkAlignment = 256;
-
-// array[i] = array[i] · factor.
-constexpr const char* kScale = R"(.version 7.0
-.target sm_80
-.address_size 64
-
-.visible .entry scale_f32(.param .u64 array, .param .u64 count, .param .f32 factor)
-{
-  .reg .pred %p<2>;
-  .reg .b32 %r<4>;
-  .reg .b64 %l<6>;
-  .reg .f32 %f<3>;
-  mov.u32 %r1, %ctaid.x;
-  mov.u32 %r2, %ntid.x;
-  mov.u32 %r3, %tid.x;
-  mul.wide.u32 %l1, %r1, %r2;
-  cvt.u64.u32 %l2, %r3;
-  add.s64 %l1, %l1, %l2;
-  ld.param.u64 %l3, [count];
-  setp.ge.u64 %p1, %l1, %l3;
-  @%p1 bra DONE;
-  ld.param.u64 %l4, [array];
-  cvta.to.global.u64 %l4, %l4;
-  shl.b64 %l5, %l1, 2;
-  add.s64 %l4, %l4, %l5;
-  ld.global.f32 %f1, [%l4];
-  ld.param.f32 %f2, [factor];
-  mul.rn.f32 %f1, %f1, %f2;
-  st.global.f32 [%l4], %f1;
-DONE:
-  ret;
-}
-
-.visible .entry scale_f64(.param .u64 array, .param .u64 count, .param .f64 factor)
-{
-  .reg .pred %p<2>;
-  .reg .b32 %r<4>;
-  .reg .b64 %l<6>;
-  .reg .f64 %d<3>;
-  mov.u32 %r1, %ctaid.x;
-  mov.u32 %r2, %ntid.x;
-  mov.u32 %r3, %tid.x;
-  mul.wide.u32 %l1, %r1, %r2;
-  cvt.u64.u32 %l2, %r3;
-  add.s64 %l1, %l1, %l2;
-  ld.param.u64 %l3, [count];
-  setp.ge.u64 %p1, %l1, %l3;
-  @%p1 bra DONE;
-  ld.param.u64 %l4, [array];
-  cvta.to.global.u64 %l4, %l4;
-  shl.b64 %l5, %l1, 3;
-  add.s64 %l4, %l4, %l5;
-  ld.global.f64 %d1, [%l4];
-  ld.param.f64 %d2, [factor];
-  mul.rn.f64 %d1, %d1, %d2;
-  st.global.f64 [%l4], %d1;
-DONE:
-  ret;
-}
-)";
-constexpr unsigned kScaleThreads = 256;
+constexpr int64_t kFewTransformed = 1024;
+constexpr Address kTransformAlignment = 256;
 
 struct TransformForm {
   FftType type;
@@ -102,11 +41,12 @@ class Transform : public LibraryWork {
     (*library_)->FftDestroy(plan_);
   }
 
-  int64_t scratch_bytes() const override { return work_bytes_ + int64_t{kWorkAlignment}; }
+  int64_t scratch_bytes() const override { return work_bytes_ + int64_t{kTransformAlignment}; }
 
   Status Enqueue(StreamHandle stream, std::span<const Address> addresses) const override {
     const Library& fft = *library_;
-    const Address work = (addresses[2] + kWorkAlignment - 1) / kWorkAlignment * kWorkAlignment;
+    const Address work =
+        (addresses[2] + kTransformAlignment - 1) / kTransformAlignment * kTransformAlignment;
     {
       // Stream and memory are the plan's until it is launched.
       const std::lock_guard lock(mutex_);
@@ -148,11 +88,9 @@ class Transform : public LibraryWork {
         "planning a transform"));
     work_bytes_ = static_cast<int64_t>(bytes);
     if (!IsInverse()) return {};
-    HLOSCOPE_ASSIGN_OR_RETURN(code_, LoadPtx(device_, kScale));
-    const Driver& driver = device_->driver();
-    return driver.Check(driver->ModuleGetFunction(&scale_, code_.get(),
-                                                  form_.is_double ? "scale_f64" : "scale_f32"),
-                        "finding the kernel that divides");
+    HLOSCOPE_ASSIGN_OR_RETURN(scale_,
+                              HelperKernel::Load(device_, "scale", ScaleCode(form_.is_double)));
+    return {};
   }
 
   Status Divide(StreamHandle stream, Address array) const {
@@ -160,12 +98,8 @@ class Transform : public LibraryWork {
     double factor = 1 / static_cast<double>(form_.elements);
     auto short_factor = static_cast<float>(factor);
     void* const given = form_.is_double ? static_cast<void*>(&factor) : &short_factor;
-    std::array<void*, 3> parameters = {&array, &count, given};
-    const auto blocks = static_cast<unsigned>((count - 1) / kScaleThreads + 1);
-    const Driver& driver = device_->driver();
-    return driver.Check(driver->LaunchKernel(scale_, blocks, 1, 1, kScaleThreads, 1, 1, 0, stream,
-                                             parameters.data(), nullptr),
-                        "launching the kernel that divides");
+    const std::array<void*, 3> parameters = {&array, &count, given};
+    return scale_.Launch(stream, count, parameters);
   }
 
   std::shared_ptr<const Device> device_;
@@ -173,8 +107,7 @@ class Transform : public LibraryWork {
   TransformForm form_;
   int plan_ = -1;
   int64_t work_bytes_ = 0;
-  LoadedModule code_;
-  FunctionHandle scale_ = nullptr;
+  HelperKernel scale_;
   mutable std::mutex mutex_;
 };
 
@@ -196,7 +129,7 @@ Result<std::shared_ptr<const LibraryWork>> MakeTransform(const LibraryOrder& ord
   form.lengths.assign(lengths.begin(), lengths.end());
   for (const int64_t length : lengths) form.elements *= length;
   for (size_t d = 0; d + lengths.size() < in.rank(); ++d) form.arrays *= in.dimension(d);
-  if (form.arrays * form.elements < kFewElements) {
+  if (form.arrays * form.elements < kFewTransformed) {
     return UnsupportedError("so small that a call is not worth it");
   }
   return Transform::Make(order, std::move(form));

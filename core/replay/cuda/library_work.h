@@ -33,6 +33,7 @@ struct LibraryOrder {
 // Unsupported errors: why a kernel of ours is better, or the library's refusal.
 using LibraryMaker = Result<std::shared_ptr<const LibraryWork>> (*)(const LibraryOrder& order);
 Result<std::shared_ptr<const LibraryWork>> MakeProduct(const LibraryOrder& order);
+Result<std::shared_ptr<const LibraryWork>> MakeConvolution(const LibraryOrder& order);
 Result<std::shared_ptr<const LibraryWork>> MakeTransform(const LibraryOrder& order);
 Result<std::shared_ptr<const LibraryWork>> MakeFactor(const LibraryOrder& order);
 Result<std::shared_ptr<const LibraryWork>> MakeSolve(const LibraryOrder& order);

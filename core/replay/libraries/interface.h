@@ -38,6 +38,36 @@ inline constexpr uint32_t kLtSumsAreExact = 2;
 inline constexpr int kFftC2C = 0x29, kFftR2C = 0x2a, kFftZ2Z = 0x69, kFftD2Z = 0x6a;
 inline constexpr int kFftForward = -1, kFftInverse = 1;
 
+// cudnnDataType_t
+inline constexpr int kDnnFloat = 0, kDnnDouble = 1, kDnnHalf = 2, kDnnBf16 = 9;
+// cudnnBackendDescriptorType_t
+inline constexpr int kDnnConvolution = 1, kDnnEngine = 2, kDnnConfiguration = 3, kDnnHeuristic = 4,
+                     kDnnPlan = 5, kDnnForward = 10, kDnnGraph = 15, kDnnPack = 16, kDnnTensor = 17;
+// cudnnBackendAttributeType_t
+inline constexpr int kDnnHandle = 0, kDnnDataType = 1, kDnnInt64 = 3, kDnnFloatType = 4,
+                     kDnnDoubleType = 5, kDnnPointer = 6, kDnnConvolutionModeType = 7,
+                     kDnnHeuristicModeType = 8, kDnnNote = 11, kDnnDescriptor = 15;
+// cudnnBackendAttributeName_t, by descriptor
+inline constexpr int kDnnConvolutionSum = 100, kDnnConvolutionMode = 101,
+                     kDnnConvolutionDilations = 102, kDnnConvolutionStrides = 103,
+                     kDnnConvolutionHigh = 104, kDnnConvolutionLow = 105,
+                     kDnnConvolutionSpace = 106;
+inline constexpr int kDnnHeuristicMode = 200, kDnnHeuristicGraph = 201, kDnnHeuristicResults = 202;
+inline constexpr int kDnnConfigurationEngine = 300;
+inline constexpr int kDnnPlanHandle = 400, kDnnPlanConfiguration = 401, kDnnPlanWorkspace = 402;
+inline constexpr int kDnnForwardAlpha = 700, kDnnForwardBeta = 701, kDnnForwardWindow = 702,
+                     kDnnForwardFilter = 703, kDnnForwardInput = 704, kDnnForwardResult = 705;
+inline constexpr int kDnnGraphHandle = 800, kDnnGraphOperations = 801;
+inline constexpr int kDnnTensorAlignment = 900, kDnnTensorType = 901, kDnnTensorSizes = 902,
+                     kDnnTensorStrides = 903, kDnnTensorUid = 906;
+inline constexpr int kDnnPackUids = 1000, kDnnPackPointers = 1001, kDnnPackWorkspace = 1003;
+inline constexpr int kDnnEngineNotes = 1303;
+// cudnnConvolutionMode_t, cudnnBackendHeurMode_t
+inline constexpr int kDnnCrossCorrelation = 1, kDnnFallback = 2, kDnnBest = 3;
+// cudnnBackendNumericalNote_t
+inline constexpr int kDnnTensorCore = 0, kDnnDownConverts = 1, kDnnShortSums = 2, kDnnByFft = 3,
+                     kDnnNotDeterministic = 4, kDnnWinograd = 5;
+
 struct LtAlgorithm {
   std::array<uint64_t, 8> data;
 };

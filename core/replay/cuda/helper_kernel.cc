@@ -1,0 +1,200 @@
+// Texts in PTX, for sm_80 and newer.
+#include "core/replay/cuda/helper_kernel.h"
+
+#include <array>
+#include <string_view>
+
+namespace hloscope::replay::cuda {
+namespace {
+
+constexpr unsigned kThreads = 256;  // of a block
+constexpr const char* kHeader = ".version 7.0\n.target sm_80\n.address_size 64\n\n";
+
+constexpr const char* kScale =
+    R"(.visible .entry scale(.param .u64 array, .param .u64 count, .param .@TYPE@ factor)
+{
+  .reg .pred %p<2>;
+  .reg .b32 %r<4>;
+  .reg .b64 %l<6>;
+  .reg .@TYPE@ %f<3>;
+  mov.u32 %r1, %ctaid.x;
+  mov.u32 %r2, %ntid.x;
+  mov.u32 %r3, %tid.x;
+  mul.wide.u32 %l1, %r1, %r2;
+  cvt.u64.u32 %l2, %r3;
+  add.s64 %l1, %l1, %l2;
+  ld.param.u64 %l3, [count];
+  setp.ge.u64 %p1, %l1, %l3;
+  @%p1 bra DONE;
+  ld.param.u64 %l4, [array];
+  cvta.to.global.u64 %l4, %l4;
+  shl.b64 %l5, %l1, @SHIFT@;
+  add.s64 %l4, %l4, %l5;
+  ld.global.@TYPE@ %f1, [%l4];
+  ld.param.@TYPE@ %f2, [factor];
+  mul.rn.@TYPE@ %f1, %f1, %f2;
+  st.global.@TYPE@ [%l4], %f1;
+DONE:
+  ret;
+}
+)";
+
+constexpr const char* kTidy =
+    R"(.visible .entry tidy(.param .u64 array, .param .u64 info, .param .u64 side, .param .u64 parts, .param .u64 lower)
+{
+  .reg .pred %p<6>;
+  .reg .b32 %r<6>;
+  .reg .b64 %l<16>;
+  .reg .b@BITS@ %x<3>;
+  mov.u32 %r1, %ctaid.x;
+  mov.u32 %r2, %ntid.x;
+  mov.u32 %r3, %tid.x;
+  mul.wide.u32 %l1, %r1, %r2;
+  cvt.u64.u32 %l2, %r3;
+  add.s64 %l1, %l1, %l2;
+  ld.param.u64 %l3, [side];
+  ld.param.u64 %l4, [parts];
+  mul.lo.s64 %l5, %l3, %l3;
+  mul.lo.s64 %l5, %l5, %l4;
+  setp.ge.u64 %p1, %l1, %l5;
+  @%p1 bra DONE;
+  div.u64 %l6, %l1, %l4;
+  rem.u64 %l7, %l1, %l4;
+  div.u64 %l8, %l6, %l3;
+  rem.u64 %l9, %l6, %l3;
+  ld.param.u64 %l10, [array];
+  cvta.to.global.u64 %l10, %l10;
+  shl.b64 %l11, %l1, @SHIFT@;
+  add.s64 %l10, %l10, %l11;
+  mov.b@BITS@ %x1, 0;
+  ld.param.u64 %l12, [info];
+  cvta.to.global.u64 %l12, %l12;
+  ld.global.u32 %r4, [%l12];
+  setp.eq.u32 %p2, %r4, 0;
+  @%p2 bra FACTOR;
+  setp.ne.u64 %p3, %l7, 0;
+  @%p3 bra STORE;
+  mov.b@BITS@ %x1, @NAN@;
+  bra STORE;
+FACTOR:
+  ld.param.u64 %l13, [lower];
+  setp.eq.u64 %p4, %l13, 0;
+  @%p4 bra UPPER;
+  setp.le.u64 %p5, %l9, %l8;
+  @%p5 bra DONE;
+  bra STORE;
+UPPER:
+  setp.ge.u64 %p5, %l9, %l8;
+  @%p5 bra DONE;
+STORE:
+  st.global.b@BITS@ [%l10], %x1;
+DONE:
+  ret;
+}
+)";
+
+constexpr const char* kReorder =
+    R"(.visible .entry reorder(.param .u64 from, .param .u64 to, .param .u64 count,
+  .param .u64 n1, .param .u64 n2, .param .u64 n3, .param .u64 n4,
+  .param .u64 s0, .param .u64 s1, .param .u64 s2, .param .u64 s3, .param .u64 s4)
+{
+  .reg .pred %p<2>;
+  .reg .b32 %r<4>;
+  .reg .b64 %l<12>;
+  .reg .@TYPE@ %x<2>;
+  mov.u32 %r1, %ctaid.x;
+  mov.u32 %r2, %ntid.x;
+  mov.u32 %r3, %tid.x;
+  mul.wide.u32 %l1, %r1, %r2;
+  cvt.u64.u32 %l2, %r3;
+  add.s64 %l1, %l1, %l2;
+  ld.param.u64 %l3, [count];
+  setp.ge.u64 %p1, %l1, %l3;
+  @%p1 bra DONE;
+  mov.u64 %l4, %l1;
+  mov.u64 %l5, 0;
+@DIVIDE@
+  ld.param.u64 %l7, [s0];
+  mul.lo.s64 %l6, %l4, %l7;
+  add.s64 %l5, %l5, %l6;
+  ld.param.u64 %l8, [from];
+  cvta.to.global.u64 %l8, %l8;
+  shl.b64 %l5, %l5, @SHIFT@;
+  add.s64 %l8, %l8, %l5;
+  ld.param.u64 %l9, [to];
+  cvta.to.global.u64 %l9, %l9;
+  shl.b64 %l1, %l1, @SHIFT@;
+  add.s64 %l9, %l9, %l1;
+  ld.global.@TYPE@ %x1, [%l8];
+  st.global.@TYPE@ [%l9], %x1;
+DONE:
+  ret;
+}
+)";
+// One dimension of it, from the innermost on.
+constexpr const char* kDivide = R"(  ld.param.u64 %l7, [n@D@];
+  rem.u64 %l6, %l4, %l7;
+  div.u64 %l4, %l4, %l7;
+  ld.param.u64 %l7, [s@D@];
+  mul.lo.s64 %l6, %l6, %l7;
+  add.s64 %l5, %l5, %l6;
+)";
+
+// The text with each word in the place of its name.
+std::string Filled(std::string text,
+                   std::initializer_list<std::pair<std::string_view, std::string_view>> words) {
+  for (const auto& [name, word] : words) {
+    for (size_t at = 0; (at = text.find(name, at)) != std::string::npos; at += word.size()) {
+      text.replace(at, name.size(), word);
+    }
+  }
+  return text;
+}
+
+}  // namespace
+
+std::string ScaleCode(bool is_double) {
+  return Filled(kScale,
+                {{"@TYPE@", is_double ? "f64" : "f32"}, {"@SHIFT@", is_double ? "3" : "2"}});
+}
+
+std::string TidyCode(bool is_double) {
+  return Filled(kTidy, {{"@BITS@", is_double ? "64" : "32"},
+                        {"@SHIFT@", is_double ? "3" : "2"},
+                        {"@NAN@", is_double ? "0x7ff8000000000000" : "0x7fc00000"}});
+}
+
+std::string ReorderCode(int64_t bytes) {
+  std::string divide;
+  for (const char* const d : {"4", "3", "2", "1"}) divide += Filled(kDivide, {{"@D@", d}});
+  return Filled(kReorder, {{"@DIVIDE@", divide},
+                           {"@TYPE@", bytes == 2   ? "b16"
+                                      : bytes == 4 ? "b32"
+                                                   : "b64"},
+                           {"@SHIFT@", bytes == 2   ? "1"
+                                       : bytes == 4 ? "2"
+                                                    : "3"}});
+}
+
+Result<HelperKernel> HelperKernel::Load(const std::shared_ptr<const Device>& device,
+                                        const std::string& entry, const std::string& code) {
+  HelperKernel out;
+  out.device_ = device;
+  out.entry_ = entry;
+  HLOSCOPE_ASSIGN_OR_RETURN(out.code_, LoadPtx(device, kHeader + code));
+  HLOSCOPE_TRY(device->driver().Check(
+      device->driver()->ModuleGetFunction(&out.function_, out.code_.get(), entry.c_str()),
+      "finding the kernel {}", entry));
+  return out;
+}
+
+Status HelperKernel::Launch(StreamHandle stream, uint64_t threads,
+                            std::span<void* const> parameters) const {
+  const auto blocks = static_cast<unsigned>((threads - 1) / kThreads + 1);
+  const Driver& driver = device_->driver();
+  return driver.Check(driver->LaunchKernel(function_, blocks, 1, 1, kThreads, 1, 1, 0, stream,
+                                           const_cast<void**>(parameters.data()), nullptr),
+                      "launching {}", entry_);
+}
+
+}  // namespace hloscope::replay::cuda
