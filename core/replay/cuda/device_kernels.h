@@ -61,6 +61,8 @@ class DeviceCode : public compile::LibraryCall {
              int64_t begin, int64_t end) const override;
   // Puts its work on the stream; `addresses`: of operands, results, scratch.
   virtual Status Launch(StreamHandle stream, std::span<const Address> addresses) const = 0;
+  // Whether Launch may be recorded for a CUDA graph.
+  virtual bool can_be_recorded() const { return true; }
   // Kernels that the next Launch puts there at least.
   virtual int64_t launches() const = 0;
   const DeviceInstruction& instruction() const { return instruction_; }

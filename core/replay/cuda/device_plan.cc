@@ -19,12 +19,17 @@ using eval::Value;
 
 constexpr int64_t kBytesPerElement = 4;  // about, for counting work
 
+const DeviceCode& CodeOf(const compile::KernelCode& code) {
+  return static_cast<const DeviceCode&>(*code.library);
+}
+
 // Nothing but kernels and copies, whatever the values are.
 bool IsStraight(const ModuleCode& code) {
   return std::ranges::all_of(code.plan->sequences[0], [&](const PlannedStep& step) {
-    return step.kind == StepKind::kCopy ||
-           ((step.kind == StepKind::kKernel || step.kind == StepKind::kLibraryCall) &&
-            code.kernels[step.id.index] != nullptr);
+    if (step.kind == StepKind::kCopy) return true;
+    if (step.kind != StepKind::kKernel && step.kind != StepKind::kLibraryCall) return false;
+    const compile::KernelCode* const kernel = code.kernels[step.id.index];
+    return kernel != nullptr && CodeOf(*kernel).can_be_recorded();
   });
 }
 
@@ -90,7 +95,7 @@ class DevicePlanRun : public PlanRun {
     }
     addresses.push_back(state_->scratch);
     HLOSCOPE_TRY(machine_.Charge(1 + bytes / kBytesPerElement));
-    const auto& launched = static_cast<const DeviceCode&>(*code.library);
+    const DeviceCode& launched = CodeOf(code);
     HLOSCOPE_TRY(launched.Launch(state_->stream.get(), addresses));
     // A library that refuses is no library call from then on.
     counts_.Add(code);

@@ -44,6 +44,7 @@ class LibraryCode : public DeviceCode {
         own_(std::move(own)) {}
 
   bool is_kernel() const override { return !reason().empty(); }
+  bool can_be_recorded() const override { return is_kernel() || work_->can_be_recorded(); }
   int64_t launches() const override { return is_kernel() ? own().launches() : 0; }
   const std::string& library() const { return library_; }
   // Why it does not run any more; empty: it does.

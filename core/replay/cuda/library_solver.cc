@@ -71,6 +71,8 @@ class Factor : public LibraryWork {
     return out;
   }
 
+  // cuSOLVER may wait for the device.
+  bool can_be_recorded() const override { return false; }
   int64_t scratch_bytes() const override {
     return static_cast<int64_t>(work_bytes_ + 3 * kSolverAlignment);
   }

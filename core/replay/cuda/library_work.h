@@ -17,6 +17,8 @@ class LibraryWork {
  public:
   virtual ~LibraryWork() = default;
   virtual int64_t scratch_bytes() const { return 0; }
+  // Whether it only puts work on the stream, so that a CUDA graph can be made of it.
+  virtual bool can_be_recorded() const { return true; }
   // Puts it on the stream; `addresses`: of operands, results, scratch. Errors: unsupported where
   // the library refuses, in its words; others are of the device.
   virtual Status Enqueue(StreamHandle stream, std::span<const Address> addresses) const = 0;

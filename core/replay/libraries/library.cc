@@ -139,6 +139,12 @@ Status Library::Take(void* handle, const std::string& install) {
 #undef DEVICE_FUNCTION
   int (*property)(int, int*) = nullptr;
   find(property, row_.property_symbol);
+  // Where the loader found it.
+  Dl_info place{};
+  if (property != nullptr && dladdr(reinterpret_cast<void*>(property), &place) != 0 &&
+      place.dli_fname != nullptr) {
+    file_ = place.dli_fname;
+  }
   if (missing.empty()) {
     int major = 0, minor = 0, patch = 0;
     HLOSCOPE_TRY(Check(property(0, &major), "asking for its version"));
