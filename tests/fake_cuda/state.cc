@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <chrono>
 #include <cstring>
+#include <set>
 #include <span>
 
 namespace fake_cuda {
@@ -128,7 +129,10 @@ Work KernelWork(const CUfunc_st& function, std::array<uint32_t, 3> grid,
 
 Work LibraryWork(std::string name, void (*work)(void*), std::shared_ptr<void> data,
                  uint32_t stream) {
-  return [=](uint32_t correlation, uint32_t graph, uint64_t node) {
+  // Whoever records a kernel reads its name later.
+  static auto* const names = new std::set<std::string>;
+  const std::string& kept = *names->insert(std::move(name)).first;
+  return [=, &kept](uint32_t correlation, uint32_t graph, uint64_t node) {
     FakeCudaActivity activity{};
     activity.kind = kFakeCudaKernel;
     activity.start_ns = Now();
@@ -138,7 +142,7 @@ Work LibraryWork(std::string name, void (*work)(void*), std::shared_ptr<void> da
     activity.stream = stream;
     activity.graph = graph;
     activity.graph_node = node;
-    activity.kernel = name.c_str();
+    activity.kernel = kept.c_str();
     for (uint32_t* const size : {activity.grid, activity.block}) std::fill_n(size, 3, 1u);
     activity.registers = 32;
     State::Get().Tell(activity);

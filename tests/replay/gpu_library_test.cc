@@ -108,6 +108,28 @@ TEST(GpuLibraries, WhatCannotBeRecordedIsLaunchedOneByOne) {
   ExpectChoice(later, "cuBLASLt", "not supported", "second run");
 }
 
+TEST(GpuLibraries, TheirKernelsAreRecordedButNotCounted) {
+  SetLibraryFaults("");
+  const DotCase dot = DotCases()[0];
+  const std::string text = DotModule(dot.left, dot.right, dot.out, dot.type, dot.attributes);
+  const std::vector<Literal> inputs = {Numbers(dot.left_sizes), Numbers(dot.right_sizes)};
+  RunOptions options;
+  options.record_steps = 1 << 16;
+  options.kernel_metrics = true;
+  const auto loaded = (*MakePlatform("gpu"))->Load(hlo::Parsed(text.c_str()), options);
+  ASSERT_TRUE(loaded.has_value()) << loaded.error().ToString();
+  for (int run = 0; run < 3; ++run) {
+    Events events;
+    ASSERT_TRUE((*loaded)->Run({&inputs, 1}, options, events).has_value());
+    const auto traces = events.Of<TraceFile>();
+    ASSERT_EQ(traces.size(), 1u);
+    EXPECT_NE(traces[0]->bytes.find("made_up_product"), std::string::npos) << run;
+    EXPECT_NE(traces[0]->bytes.find("kernels of NVIDIA's libraries among ours are not counted"),
+              std::string::npos)
+        << run;
+  }
+}
+
 TEST(GpuLibraries, RulesAndFlagsLeaveLibrariesOut) {
   SetLibraryFaults("");
   const DotCase dot = DotCases()[0];

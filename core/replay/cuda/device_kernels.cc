@@ -46,7 +46,7 @@ Status DeviceKernel::Launch(StreamHandle stream, std::span<const Address> addres
     const auto& [threads_x, threads_y, threads_z] = entry.launch.block;
     const DeviceScope scope(recorder(), instruction().id, stream,
                             [&] { return KernelActivity(entry.launch); });
-    const auto turn = bench_->recorder().TakeTurn(id_);
+    const auto turn = recorder().TakeTurn(instruction().id);
     HLOSCOPE_TRY(
         driver.Check(driver->LaunchKernel(entry.function, x, y, z, threads_x, threads_y, threads_z,
                                           0, stream, parameters.data(), nullptr),

@@ -9,6 +9,7 @@
 
 #include "core/base/counted.h"
 #include "core/replay/hand_overs.h"
+#include "core/replay/libraries/library.h"
 #include "core/replay/plugins/library_files.h"
 #include "profiler/cupti/to_xspace.h"
 
@@ -184,6 +185,19 @@ Collected DeviceRecorder::Collect() {
 
 using profiler::cupti::RangeProfiler;
 
+namespace {
+
+// "cublaslt,cufft": what leaves each library out.
+std::string AllWords() {
+  std::string words;
+  for (const libraries::DeviceLibraryRow& row : libraries::DeviceLibraryRows()) {
+    words += fmt::format("{}{}", words.empty() ? "" : ",", row.word);
+  }
+  return words;
+}
+
+}  // namespace
+
 Result<std::unique_ptr<RangeProfiler>> DeviceRecorder::StartCounters() {
   HLOSCOPE_TRY(device_->Enter());
   HLOSCOPE_ASSIGN_OR_RETURN(auto library, profiler::cupti::Library::Open(CuptiFiles()));
@@ -194,6 +208,14 @@ Result<std::unique_ptr<RangeProfiler>> DeviceRecorder::StartCounters() {
 
 bool DeviceRecorder::BeginAgain() {
   if (!is_recording_ || !wants_metrics_) return false;
+  if (others_launch_) {
+    Note({ErrorClass::kUnsupported,
+          "kernels of NVIDIA's libraries among ours are not counted one by one",
+          {},
+          "leave the libraries out: --xla_disable_hlo_passes=" + AllWords()},
+         kNoMetrics);
+    return false;
+  }
   device_->Enter();
   collected_ = Collect();
   is_recording_ = false;

@@ -42,6 +42,8 @@ class DeviceRecorder : public RunListener {
   bool needs_steps() const { return times_by_events() || counters_ != nullptr; }
   // Held while a kernel of that instruction is launched; while counters are read, by one at a time.
   std::unique_lock<std::mutex> TakeTurn(hlo::InstructionId id);
+  // A library launches kernels of its own, which counters of kernels cannot tell from ours.
+  void OthersLaunch() { others_launch_ = true; }
   // So many kernels were launched.
   void Launched(int64_t kernels);
 
@@ -75,6 +77,7 @@ class DeviceRecorder : public RunListener {
   bool has_begun_ = false;                                 // a recorded run that has not ended
   std::unique_ptr<profiler::cupti::Collector> collector_;  // null: by events
   bool wants_metrics_ = false;
+  std::atomic<bool> others_launch_ = false;
   std::unique_ptr<profiler::cupti::RangeProfiler> counters_;  // null: they are not read
   std::optional<profiler::cupti::Collected> collected_;       // before they were
   std::mutex turn_;

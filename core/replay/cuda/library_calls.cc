@@ -72,6 +72,7 @@ class LibraryCode : public DeviceCode {
       activity.name = library_;
       return activity;
     });
+    recorder().OthersLaunch();
     return work_->Enqueue(stream, addresses);
   }
 
