@@ -14,6 +14,8 @@
 #include "viewer/lab/thread_trace.h"
 #include "viewer/model/dump_data.h"
 #include "viewer/model/requests.h"
+#include "viewer/views/kernel_columns.h"
+#include "viewer/views/kernel_csv.h"
 
 namespace hloscope::viewer {
 namespace {
@@ -75,6 +77,34 @@ TEST_F(SimulatedTest, KernelsHaveWhatTheirLaunchesDid) {
   EXPECT_TRUE(std::ranges::is_sorted(gemm->elsewhere, {}, &KernelElsewhere::us));
   EXPECT_TRUE(Has(ElsewhereText(*gemm), "occupancy ")) << ElsewhereText(*gemm);
   EXPECT_TRUE(Has(Lit("roofline"), "points ")) << Lit("roofline");
+}
+
+TEST(KernelColumnsTest, WhatCountersOfAGpuMeasuredHasColumns) {
+  KernelSheet sheet;
+  KernelRow row;
+  row.sums.metrics.Add({.dram_read_bytes = 3000, .sm_use = 0.25}, 100);
+  row.sums.metrics.Add({.dram_read_bytes = 1000, .sm_use = 0.75}, 100);
+  sheet.rows = {row, KernelRow()};
+  const auto text = [&](std::string_view title, size_t index) {
+    for (const KernelColumn* column : KernelColumnsOf(sheet, false)) {
+      if (column->title == title) return column->text(sheet, sheet.rows[index]);
+    }
+    return std::string("no such column");
+  };
+  EXPECT_EQ(text("SMs", 0), "no such column");
+  EXPECT_FALSE(Has(KernelCsv(sheet, false), "sm_use"));
+  sheet.has_metrics = true;
+  EXPECT_EQ(text("read", 0), "2.00 kB");  // of a launch
+  EXPECT_EQ(text("SMs", 0), "50.0 %");
+  EXPECT_EQ(text("tensor", 0), "");
+  EXPECT_EQ(text("read", 1), "");
+  const std::string csv = KernelCsv(sheet, false);
+  EXPECT_TRUE(Has(csv,
+                  ",measured_launches,dram_read_bytes,dram_written_bytes,sm_use,tensor_use,"
+                  "achieved_occupancy\n"))
+      << csv;
+  EXPECT_TRUE(Has(csv, ",2,4000,,0.5,,\n")) << csv;
+  EXPECT_TRUE(Has(csv, ",,,,,,\n")) << csv;
 }
 
 TEST_F(SimulatedTest, AThreadIsGoneThroughStepByStep) {
