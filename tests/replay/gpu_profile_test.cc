@@ -354,6 +354,21 @@ ENTRY e {
     std::ranges::sort(recorded.on_host);
     EXPECT_EQ(recorded.on_host, (std::vector<std::string>{"s", "s", "t", "t"}));
   }
+  // What the evaluator tells of is told once, too.
+  constexpr const char* kDrawn = R"(HloModule drawn
+ENTRY e {
+  a = f32[8,8] parameter(0)
+  b = f32[8,8] parameter(1)
+  zero = f32[] constant(0)
+  one = f32[] constant(1)
+  n = f32[8,8] rng(zero, one), distribution=rng_uniform
+  m = f32[8,8] multiply(n, b)
+  ROOT r = f32[8,8] add(m, a)
+}
+)";
+  for (const Recorded& recorded : Record(kDrawn, 2)) {
+    EXPECT_EQ(recorded.on_host, std::vector<std::string>{"n"});
+  }
   for (const Recorded& recorded : Record(kTwice, 2, 1)) {
     EXPECT_EQ(recorded.on_host.size(), 1u);
     const auto& warnings = recorded.trace->warnings;
