@@ -198,6 +198,28 @@ bool HoldsAnother(std::string_view reason) {
   return reason.contains("OpKernel for XLA_") && !reason.contains("No registered '");
 }
 
+bool IsWholeReason(std::string_view reason, std::string_view operation) {
+  if (reason.starts_with("top level ")) return reason == "top level _Arg or _Retval";
+  if (!reason.starts_with("No registered '")) return true;
+  return reason.starts_with(fmt::format("No registered '{}' OpKernel for ", operation)) &&
+         reason.contains(" devices compatible with node ");
+}
+
+bool IsWholeEdgeReason(std::string_view reason) {
+  constexpr std::string_view kCycle = "contracting the edge would create a cycle via [";
+  for (std::string_view beginning :
+       {kCycle, std::string_view("the two nodes "), std::string_view("the new cluster ")}) {
+    if (!reason.starts_with(beginning)) continue;
+    return reason.rfind(beginning) == 0 && reason.ends_with('.') &&
+           (beginning != kCycle || reason.ends_with("]."));
+  }
+  return false;
+}
+
+bool IsTensorFlowName(std::string_view text) {
+  return !text.empty() && text.find_first_of(" ()[]{}<'\"") == std::string_view::npos;
+}
+
 bool EndsInFileName(std::string_view line) {
   if (!BeginsAsFrame(line)) return false;
   const std::string_view word = line.substr(line.rfind(' ') + 1);

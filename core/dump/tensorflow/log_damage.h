@@ -25,10 +25,15 @@ size_t SourcesOf(std::string_view line);
 
 // Whether a message begins as one that tells of nodes does but for a few letters, or as half of one
 // does.
-bool NearlyBegins(std::string_view message);
+bool NearlyBegins(std::string_view text);
 // Whether the reason that a message gives holds the end of another message: two lines that became
 // one.
 bool HoldsAnother(std::string_view reason);
+// Whether it is whole: what a node that cannot be compiled lacks, and why an edge stays.
+bool IsWholeReason(std::string_view reason, std::string_view operation);
+bool IsWholeEdgeReason(std::string_view reason);
+// Of nodes and operations: without blanks and brackets.
+bool IsTensorFlowName(std::string_view text);
 // Whether a last line without an end breaks off in the name of a file that logs them.
 bool EndsInFileName(std::string_view line);
 // Whether words of such messages are in it.

@@ -123,7 +123,8 @@ class LogReader {
       return Listed(message);
     }
     if (TakeWord(message, " Built ")) return Built(message);
-    return !HasMarkingWords(message) && !NearlyBegins(message);
+    return !HasMarkingWords(message) && !NearlyBegins(message) && !message.starts_with("Found") &&
+           LoggedReason(message) == OutsideReason::kUnknown;
   }
 
   static bool IsCount(std::string_view text, std::string_view before) {
@@ -171,7 +172,10 @@ class LogReader {
     if (end == std::string_view::npos) return false;
     std::string_view text = rest.substr(end + 1);
     if (!TakeWord(text, ": ") && !text.empty()) return false;
-    if (HoldsAnother(text) || !IsOfNode(text, message.substr(0, at))) return false;
+    const std::string_view node = message.substr(0, at), op = rest.substr(0, end);
+    if (HoldsAnother(text) || !IsOfNode(text, node) || !IsWholeReason(text, op) ||
+        !IsTensorFlowName(node) || !IsTensorFlowName(op))
+      return false;
     run().nodes.try_emplace(std::string(message.substr(0, at)), WordOf(text, rest.substr(0, end)));
     return true;
   }
@@ -188,7 +192,9 @@ class LogReader {
   // "NAME: REASON"
   bool Node(std::string_view message) {
     size_t at = message.find(": ");
-    if (at == std::string_view::npos || HoldsAnother(message.substr(at + 2))) return false;
+    if (at == std::string_view::npos || HoldsAnother(message.substr(at + 2)) ||
+        !IsTensorFlowName(message.substr(0, at)))
+      return false;
     run().nodes.try_emplace(std::string(message.substr(0, at)), WordOf(message.substr(at + 2), ""));
     return true;
   }
@@ -206,7 +212,9 @@ class LogReader {
     size_t at = message.find(" to cluster ");
     if (at == std::string_view::npos) return false;
     const std::string_view cluster = message.substr(at + 12);
-    if (!cluster.contains("cluster_") || !IsDecimal(cluster.back())) return false;
+    if (!cluster.contains("cluster_") || !IsDecimal(cluster.back()) ||
+        !IsTensorFlowName(message.substr(0, at)))
+      return false;
     run().assigned.emplace(message.substr(0, at), cluster);
     return true;
   }
@@ -221,7 +229,8 @@ class LogReader {
     const std::string from = Leader(message.substr(1, arrow - 1));
     const std::string to = Leader(message.substr(arrow + 6, because - arrow - 6));
     // Names have no such brackets.
-    if (HoldsAnother(text) || from.contains('<') || to.contains('<')) return false;
+    if (HoldsAnother(text) || from.contains('<') || to.contains('<') || !IsWholeEdgeReason(text))
+      return false;
     MarkingRun::Word word = WordOf(text, "");
     word.text = fmt::format("{} -> {}: {}", from, to, word.text);
     run().edges.emplace(from, word);
