@@ -82,6 +82,16 @@ class Gpu(unittest.TestCase):
             self.assertEqual(bool(choice['reason']), bool(reason))
             self.assertEqual(lines[0]['fallbacks'], [])
 
+    def test_plans_call_libraries(self):
+        module, plan = self.file('product.hlo', PRODUCT), os.path.join(self.folder, 'p.hloplan')
+        self.assertEqual(self.run_it('compile', module, '--emit', 'plan', '--target', 'sm_80', '-o', plan)[0], 0)
+        for flags, calls in ((), 1), (('--xla_disable_hlo_passes=cublaslt',), 0):
+            status, lines, error = self.run_it('run', plan, '--platform', 'gpu', '--reference_platform', 'interpreter', '--json', *flags)
+            self.assertEqual((status, lines[0]['executed']['library_calls']), (0, calls), (lines, error))
+        status, lines, _ = self.run_it('run', plan, '--platform', 'gpu', '--json', '--xla_disable_hlo_passes=cublaslt,fusion')
+        self.assertEqual(status, 3)
+        self.assertIn('no pass of it can be left out', lines[0]['error'])
+
     def test_doctor_lists_libraries(self):
         _, lines, error = self.run_it('doctor', '--json', libraries='cufft.major=10')
         found = json.dumps(lines)

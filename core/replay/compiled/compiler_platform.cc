@@ -153,7 +153,9 @@ Result<std::unique_ptr<Executable>> LinkPlanFile(std::shared_ptr<const hlo::Modu
     return UnsupportedError("a .hloplan has no code for values between its kernels",
                             "run the module that it was made of");
   }
-  if (!HowToCompile(*module, options, false).disabled_passes.empty()) {
+  compile::CompileOptions how = HowToCompile(*module, options, false);
+  backend.Ask(how);  // takes out what is no pass
+  if (!how.disabled_passes.empty()) {
     return UnsupportedError("a .hloplan is compiled already: no pass of it can be left out",
                             "run the module that it was made of");
   }
