@@ -9,7 +9,9 @@ target_compile_options(hloscope_flags INTERFACE
   -Wall -Wextra -Wconversion -Wshadow -Werror -ffp-contract=off -fno-math-errno
   # g++ 12 takes inlined operations of std::string for overruns (its PR 105329 and 105651).
   -Wno-restrict -Wno-array-bounds -Wno-stringop-overread -Wno-stringop-overflow
-  -fstack-protector-strong $<$<CONFIG:Release>:-D_FORTIFY_SOURCE=2>)
+  -fstack-protector-strong $<$<CONFIG:Release>:-D_FORTIFY_SOURCE=2>
+  # A tenth of a compile is looking for memory to give back; what batches need is given back at their end.
+  $<$<CXX_COMPILER_ID:GNU>:--param=ggc-min-heapsize=1048576>)
 if(HLOSCOPE_SANITIZE)
   # g++ 12 takes what the sanitizers insert for uses of uninitialized values. Red zones around globals would go around each of
   # the million notes of -fsanitize=undefined too (half of a program of 800 MB); that sanitizer and the assertions of the

@@ -39,6 +39,8 @@ class ByteWriter {
   void Align(size_t alignment) {
     bytes_.resize((bytes_.size() + alignment - 1) / alignment * alignment);
   }
+  // Room for about that many bytes.
+  void Reserve(size_t bytes) { bytes_.reserve(bytes); }
   const std::string& bytes() const { return bytes_; }
   std::string Take() && { return std::move(bytes_); }
 
@@ -75,7 +77,8 @@ class ByteWriter {
     One(uint64_t{values.size()});
     if constexpr (std::is_same_v<T, bool>) {
       for (const bool value : values) One(value);
-    } else if constexpr (kIsPlain<T> && !std::is_class_v<T>) {
+    } else if constexpr (kIsPlain<T> &&
+                         (!std::is_class_v<T> || std::has_unique_object_representations_v<T>)) {
       Raw(std::as_bytes(std::span(values)));
     } else {
       for (const T& value : values) One(value);

@@ -1,6 +1,8 @@
 // A quick hash for caches: of bytes that nobody chose to collide.
 #pragma once
 
+#include <array>
+#include <cstddef>
 #include <cstdint>
 #include <cstring>
 #include <string_view>
@@ -13,18 +15,28 @@ inline uint64_t QuickMix(uint64_t hash, uint64_t word) {
   return hash ^ (hash >> 29);
 }
 
-// Eight bytes at a time, the rest padded with zeros.
-inline uint64_t QuickHash(std::string_view bytes, uint64_t seed) {
-  uint64_t hash = QuickMix(seed, bytes.size());
+// Eight bytes at a time, the rest padded with zeros. Several seeds together take hardly longer than
+// one: each step waits for the one before it, not for those of other seeds.
+template <size_t N>
+std::array<uint64_t, N> QuickHashes(std::string_view bytes, std::array<uint64_t, N> hashes) {
+  const auto mix = [&](uint64_t word) {
+    for (uint64_t& hash : hashes) hash = QuickMix(hash, word);
+  };
+  mix(bytes.size());
   while (bytes.size() >= sizeof(uint64_t)) {
     uint64_t word;
     std::memcpy(&word, bytes.data(), sizeof word);
-    hash = QuickMix(hash, word);
+    mix(word);
     bytes.remove_prefix(sizeof word);
   }
   uint64_t word = 0;
   std::memcpy(&word, bytes.data(), bytes.size());
-  return QuickMix(hash, word);
+  mix(word);
+  return hashes;
+}
+
+inline uint64_t QuickHash(std::string_view bytes, uint64_t seed) {
+  return QuickHashes(bytes, std::array{seed})[0];
 }
 
 }  // namespace hloscope

@@ -76,6 +76,7 @@ class ModuleBuilder {
 
   // Capacity hints, from the size of the source.
   void Reserve(size_t instructions);
+  void ReserveTexts(size_t texts) { module_->strings_.Reserve(texts); }
   // Hands over every part of a module but its texts, in one order: for copies of modules as a whole
   // (module_image.h). M is Module or const Module.
   template <typename M, typename Take>

@@ -253,6 +253,9 @@ void Archive(ByteReader& in, Literal& literal) {
 std::string ModuleToImage(const Module& module) {
   ByteWriter out;
   const StringPool& strings = module.strings();
+  // As large modules have it: names, attributes and where in the file they were.
+  constexpr size_t kBytesOfInstruction = 192;
+  out.Reserve(module.instructions().size() * kBytesOfInstruction);
   out(uint64_t{strings.size()});
   for (size_t i = 0; i < strings.size(); ++i) out(strings[StringId(i)]);
   ModuleBuilder::TakeParts(
@@ -272,6 +275,8 @@ Result<std::shared_ptr<const Module>> ModuleFromImage(std::span<const std::byte>
   ByteReader in(bytes, std::move(owner));
   ModuleBuilder builder;
   const auto texts = in.Get<uint64_t>();
+  // Each has its size before it; a number that is not so is an error below.
+  builder.ReserveTexts(std::min<uint64_t>(texts, bytes.size() / sizeof(uint64_t)));
   for (uint64_t i = 0; i < texts && in.ok(); ++i) builder.Intern(in.Get<std::string_view>());
   if (builder.strings().size() != texts) in.Fail();
   bool sound = in.ok();

@@ -66,7 +66,7 @@ CompilationCache::CompilationCache(const hlo::Module& module, const compile::Com
   if (!options.object_cache || target.empty() || build.empty() || files.folder().empty()) return;
   files_ = std::move(files);
   const std::string image = hlo::ModuleToImage(module);
-  stamp_ = {QuickHash(image, 1), QuickHash(image, 2)};
+  stamp_ = QuickHashes(image, std::array<uint64_t, 2>{1, 2});
   name_ = fmt::format("{:016x}{:016x} {} {} {} {}", stamp_[0], stamp_[1], how.keep_values,
                       how.library_calls, target, build);
   for (const std::string& pass : how.disabled_passes) name_ += ' ' + pass;
