@@ -20,6 +20,7 @@ std::string SliceStepText(const debug::KernelLine& line) {
   if (!line.instruction.empty()) {
     out += fmt::format("   {} {}", line.same_bits ? "=" : "≈", line.instruction);
   }
+  if (!line.kernel.empty()) out += "   in " + line.kernel;
   return out + "\n";
 }
 

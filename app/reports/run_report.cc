@@ -92,10 +92,6 @@ void WriteChecks(JsonWriter& json, const std::vector<replay::RunFinding>& findin
     json.Field("instruction", finding.instruction).Field("kernel", finding.kernel);
     if (finding.at) WriteSide(json, "at", *finding.at);
     if (finding.other) WriteSide(json, "other", *finding.other);
-    if (const auto missing = debug::MissingBarrierOf(finding)) {
-      json.Key("missing_barrier").BeginObject().Field("after", missing->after);
-      json.Field("before", missing->before).EndObject();
-    }
     if (!finding.memory.empty()) {
       json.Field("memory", finding.memory).Field("byte", finding.byte);
     }

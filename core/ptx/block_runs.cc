@@ -130,6 +130,7 @@ class Runner {
       warp.constants = context.constants.data();
       warp.block = &block;
       warp.first_thread = static_cast<uint32_t>(i * kLanes);
+      warp.kept.resize(kernel.kept_accesses);
       WriteSpecials(warp, {}, false);
     }
     if (!options_.shuffle) return;
@@ -186,6 +187,7 @@ class Runner {
       const uint64_t lanes = std::min<uint64_t>(plan_.threads - i * kLanes, kLanes);
       warp.live = lanes == kLanes ? kAllLanes : (1u << lanes) - 1;
       warp.carry = 0;
+      for (LaneBytes& kept : warp.kept) kept.is_known = false;
       warp.groups.assign(1, {0, warp.live});
       WriteSpecials(warp, block_at, true);
     }

@@ -201,11 +201,11 @@ def names_line(finding, line):
     """Whether a finding of a check names the line, or says that a barrier is missing there."""
     if any(side.get('line') == line for side in (finding.get('at', {}), finding.get('other', {}))):
         return True
-    missing = finding.get('missing_barrier')
-    if not missing:
-        return False
-    after, before = missing['after'], missing['before']
-    return after < line < before if after < before else line > after or line < before
+    between = re.search(r'no barrier between lines (\d+) and (\d+)', finding['what'])
+    if between:
+        return int(between[1]) < line < int(between[2])
+    around = re.search(r'no barrier behind line (\d+) before a loop comes to line (\d+) again', finding['what'])
+    return around is not None and not int(around[2]) <= line <= int(around[1])
 
 
 def sliced(verdict, line):
@@ -230,8 +230,11 @@ def judge(dump, kernel, line, outputs):
     if status == 4 and f'kernel {kernel}: its deadline passed' in (record.get('error') or ''):
         return 'deadline_line' if str(line) in re.findall(r'line (\d+)', record['error']) else 'deadline', record
     verdict = diverge(dump)
+    steps = verdict.get('kernels', {}).get('slice', [])
+    if accused(verdict) and any(step['line'] == line and step.get('kernel', verdict['kernel']) == kernel for step in steps):
+        return 'diverge_line', verdict
     if accused(verdict) and verdict.get('kernel') == kernel:
-        if sliced(verdict, line)[0]:
+        if verdict.get('ptx_line') == line:
             return 'diverge_line', verdict
         return ('check' if named else 'diverge'), verdict
     if named:

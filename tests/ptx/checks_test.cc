@@ -64,6 +64,21 @@ TEST(PtxChecks, AMissingBarrierIsARace) {
   EXPECT_NE(race->at.place.line, race->other->place.line);
   EXPECT_EQ(race->memory, "shared memory");
   EXPECT_GE(race->count, 1u);
+  EXPECT_TRUE(race->what.ends_with(", with no barrier between lines 20 and 24")) << race->what;
+}
+
+TEST(PtxChecks, ABarrierThatIsMissingAtTheEndOfALoopIsLookedForThere) {
+  const std::vector<Finding> findings = Check(
+      "mov.b32 %r2, sh;\nshl.b32 %r3, %r1, 2;\nadd.s32 %r5, %r2, %r3;\nsub.s32 %r6, 252, %r3;\n"
+      "add.s32 %r7, %r2, %r6;\nmov.b32 %r8, 0;\nL:\nadd.s32 %r9, %r8, %r1;\n"
+      "st.shared.b32 [%r5], %r9;\nbar.sync 0;\nld.shared.b32 %r4, [%r7];\nadd.s32 %r8, %r8, 1;\n"
+      "setp.lt.u32 %p1, %r8, 3;\n@%p1 bra L;" +
+          kStore,
+      64);
+  ASSERT_GE(findings.size(), 1u);
+  EXPECT_TRUE(findings[0].what.ends_with(
+      ", with no barrier behind line 27 before a loop comes to line 25 again"))
+      << findings[0].what;
 }
 
 TEST(PtxChecks, StoringTheSameValueIsNoRace) {

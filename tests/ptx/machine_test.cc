@@ -1,6 +1,7 @@
 // Blocks and warps: divergence, barriers, shuffles, atomics, memory and its faults.
 #include <numeric>
 
+#include "core/ptx/module.h"
 #include "tests/ptx/kernel.h"
 
 namespace hloscope::ptx {
@@ -195,6 +196,27 @@ TEST(PtxMachine, StepsAreBounded) {
   request.arguments.resize(2);
   EXPECT_EQ(Launch(*module, request, options).error().message,
             "kernel k takes 3 arguments, given 2");
+}
+
+// Each block counts in shared memory, where it is read back each turn, and stores each turn's
+// count: at an address that stays, and one word further each turn.
+TEST(PtxMachine, AddressesThatStayTheSameInALoopAreKeptForOneBlock) {
+  const std::string body =
+      "mov.b32 %r2, sh;\nshl.b32 %r3, %r1, 2;\nxor.b32 %r3, %r3, 4;\nadd.s32 %r5, %r2, %r3;\n"
+      "mov.u32 %r8, %ctaid.x;\nmul.wide.u32 %rd8, %r8, 128;\nadd.s64 %rd9, %rd3, %rd4;\n"
+      "add.s64 %rd7, %rd9, %rd8;\nadd.s64 %rd10, %rd1, %rd8;\nmov.b32 %r4, %r8;\nmov.b32 %r6, 0;\n"
+      "L:\nst.shared.b32 [%r5], %r4;\nld.shared.b32 %r7, [%r5];\nadd.s32 %r4, %r7, 1;\n"
+      "st.global.b32 [%rd7], %r4;\nst.global.b32 [%rd10], %r4;\nadd.s64 %rd10, %rd10, 4;\n"
+      "add.s32 %r6, %r6, 1;\nsetp.lt.u32 %p1, %r6, 5;\n@%p1 bra L;";
+  const auto module = Module::Parse(KernelText(body), "k.ptx");
+  ASSERT_TRUE(module.has_value());
+  EXPECT_EQ(module->contents().program.kernels[0].kept_accesses, 3u);
+  const Ran ran = RunKernel(body, Bytes(std::vector<uint32_t>(128)), {}, 3 * 128, 32, 3);
+  const auto counts = ran.As<uint32_t>(2), turns = ran.As<uint32_t>(0);
+  for (uint32_t block = 0; block < 3; ++block) {
+    EXPECT_EQ(counts[32 * block + 7], block + 5);
+    for (uint32_t turn = 0; turn < 5; ++turn) EXPECT_EQ(turns[32 * block + turn], block + turn + 1);
+  }
 }
 
 TEST(PtxMachine, MatricesThroughSharedMemory) {

@@ -11,6 +11,7 @@ namespace hloscope::debug {
 
 // One step of a thread, of those that the worst element comes from.
 struct KernelLine {
+  std::string kernel;   // of an earlier launch that it reads from; empty: of the finding's
   uint32_t thread = 0;  // in its block, x first
   uint32_t line = 0;    // in the PTX
   std::string text;     // as written
@@ -44,7 +45,7 @@ struct KernelFinding {
   // place of storing there.
   std::vector<KernelLine> slice;
   bool slice_complete = true;
-  bool slice_shortened = false;  // of loops it has the nearest turns
+  bool slice_shortened = false;  // of what is done again and again it has the nearest
   // The second implementation of the simulated GPU ran that block: it gave the same bits, or
   // `twin_difference` says where it did not.
   bool twin_agrees = false;

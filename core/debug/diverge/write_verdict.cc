@@ -137,6 +137,7 @@ void WriteFinding(JsonWriter& json, const KernelFinding& finding) {
     for (const KernelLine& line : finding.slice) {
       json.BeginObject().Field("thread", line.thread).Field("line", line.line);
       json.Field("text", line.text).Field("values", line.values);
+      if (!line.kernel.empty()) json.Field("kernel", line.kernel);
       OptionalField(json, "instruction", line.instruction);
       json.Field("same_bits", line.same_bits).Field("control", line.control);
       json.Field("rank", line.rank).EndObject();

@@ -270,7 +270,8 @@ class Explainer {
     out_.finding.slice_shortened = byte.shortened;
     std::vector<bool> is_right;
     for (const replay::StudiedStep& step : byte.steps) {
-      KernelLine line{step.thread, step.line, step.text, step.values, "", false, step.control, 0};
+      KernelLine line{step.kernel, step.thread, step.line,    step.text, step.values,
+                      "",          false,       step.control, 0};
       SignatureMatch match;
       if (signatures.has_value()) match = MatchOf(*signatures, step);
       line.instruction = match.instruction;

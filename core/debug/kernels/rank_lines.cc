@@ -3,7 +3,9 @@
 
 #include <algorithm>
 #include <map>
+#include <string>
 #include <tuple>
+#include <utility>
 
 namespace hloscope::debug {
 
@@ -19,22 +21,24 @@ void RankLines(const std::vector<replay::StudiedStep>& steps, const std::vector<
     if (!is_open[i] || is_right[i]) continue;
     for (const uint32_t need : steps[i].needs) is_open[need] = true;
   }
-  using Key = std::tuple<bool, uint32_t, bool>;  // is right or behind that, distance, control
-  std::map<uint32_t, Key> keys;
+  using Key = std::tuple<bool, uint32_t, bool>;   // is right or behind that, distance, control
+  using Line = std::pair<std::string, uint32_t>;  // kernel, line
+  std::map<Line, Key> keys;
   for (size_t i = 0; i < steps.size(); ++i) {
     const Key key{!is_open[i] || is_right[i], steps[i].distance, steps[i].control};
-    const auto [at, is_new] = keys.try_emplace(steps[i].line, key);
+    const auto [at, is_new] = keys.try_emplace(Line(steps[i].kernel, steps[i].line), key);
     if (!is_new) at->second = std::min(at->second, key);
   }
-  std::vector<std::pair<Key, uint32_t>> order;
+  std::vector<std::pair<Key, Line>> order;
   for (const auto& [line, key] : keys) order.emplace_back(key, line);
   // Of equals the one further down is nearer to the store.
   std::ranges::sort(order, [](const auto& a, const auto& b) {
-    return a.first != b.first ? a.first < b.first : a.second > b.second;
+    return a.first != b.first ? a.first < b.first : a.second.second > b.second.second;
   });
-  std::map<uint32_t, uint32_t> ranks;
+  std::map<Line, uint32_t> ranks;
   for (size_t i = 0; i < order.size(); ++i) ranks[order[i].second] = static_cast<uint32_t>(i + 1);
-  for (size_t i = 0; i < steps.size(); ++i) lines[i].rank = ranks[steps[i].line];
+  for (size_t i = 0; i < steps.size(); ++i)
+    lines[i].rank = ranks[Line(steps[i].kernel, steps[i].line)];
 }
 
 }  // namespace hloscope::debug

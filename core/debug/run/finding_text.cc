@@ -19,23 +19,11 @@ std::string SideText(const replay::RunFinding::Side& side) {
                      side.form, fmt::join(side.block, ", "), fmt::join(side.thread, ", "));
 }
 
-std::optional<MissingBarrier> MissingBarrierOf(const replay::RunFinding& finding) {
-  const bool is_inside = finding.kind == "race" && finding.at && finding.other &&
-                         finding.at->block == finding.other->block;
-  if (!is_inside) return std::nullopt;
-  return MissingBarrier{finding.other->line, finding.at->line};
-}
-
 std::string FindingText(const replay::RunFinding& finding, std::string_view indent) {
   std::string out = std::string(indent) + HeadText(finding);
   if (!finding.at) return out + ": " + finding.what + "\n";
   out += fmt::format("\n{}  {} {}\n", indent, SideText(*finding.at), finding.what);
   if (finding.other) out += fmt::format("{}  the other: {}\n", indent, SideText(*finding.other));
-  if (const auto missing = MissingBarrierOf(finding)) {
-    out += fmt::format("{}  a barrier is missing behind line {} and before line {}{}\n", indent,
-                       missing->after, missing->before,
-                       missing->after < missing->before ? "" : ", which a loop comes to again");
-  }
   return out;
 }
 

@@ -1,7 +1,6 @@
 // What the checks of a simulated GPU found, in words.
 #pragma once
 
-#include <optional>
 #include <string>
 #include <string_view>
 
@@ -14,13 +13,6 @@ std::string HeadText(const replay::RunFinding& finding);
 
 // "a.ptx:31:2: `st.shared.f32 [%r1], %f2` of block (0, 0, 0), thread (3, 0, 0)".
 std::string SideText(const replay::RunFinding::Side& side);
-
-// Where a barrier would order the two accesses of a race in one block: behind the line of the
-// earlier one and before that of the later one, which may be further up in a loop.
-struct MissingBarrier {
-  int64_t after = 0, before = 0;
-};
-std::optional<MissingBarrier> MissingBarrierOf(const replay::RunFinding& finding);
 
 // All of it: the head, and a further indented line for each side.
 std::string FindingText(const replay::RunFinding& finding, std::string_view indent = "");

@@ -344,14 +344,30 @@ void Checker::CheckOperand(Warp& warp, const Slot& slot, uint32_t mask, const ch
   }
 }
 
+// Warps come to the two accesses in any order, so that the earlier one may be further down; unless
+// there is a barrier between them, it is there that one is missing.
+std::string Checker::MissingBarrier(uint32_t other) const {
+  const auto [first, last] = std::minmax(block_->pc, other);
+  const std::vector<Instruction>& code = launch_.kernel->instructions;
+  const std::string from = std::to_string(code[first].position.line),
+                    to = std::to_string(code[last].position.line);
+  if (from == to) return ", with no barrier between two turns of line " + to;
+  const bool has_one = std::any_of(code.begin() + first, code.begin() + last,
+                                   [](const auto& in) { return in.operation == Operation::kBar; });
+  if (!has_one) return ", with no barrier between lines " + from + " and " + to;
+  return ", with no barrier behind line " + to + " before a loop comes to line " + from + " again";
+}
+
 void Checker::ReportRace(const Collision& found, bool writes, uint32_t thread, const Spot& spot) {
   std::string what = writes ? "writes what " : "reads what ";
   what += found.other_block ? "a thread of another block " : "a thread of another warp ";
+  std::string lacks = ", with no barrier between them";
   const bool copies = found.earlier.agent() >= kLanes;
+  if (!copies) lacks = MissingBarrier(found.earlier.pc());
   if (copies && !found.other_block && found.earlier.thread() / kLanes == thread / kLanes)
     what = std::string(writes ? "writes" : "reads") + " what a copy that nobody waited for ";
   what += found.earlier_writes ? "wrote" : "read";
-  what += found.other_block ? ", and blocks have no order" : ", with no barrier between them";
+  what += found.other_block ? ", and blocks have no order" : lacks;
   Report(FindingKind::kRace, std::move(what), thread, &spot, found.earlier);
 }
 

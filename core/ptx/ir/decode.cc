@@ -7,6 +7,7 @@
 #include <string>
 
 #include "core/ptx/ir/first_reads.h"
+#include "core/ptx/ir/kept_addresses.h"
 #include "core/ptx/ir/forms.h"
 #include "core/ptx/ir/layout.h"
 
@@ -353,6 +354,7 @@ Program Decode(Syntax syntax) {
     Decoder(program.syntax, entry, kernel).Decode();
     kernel.wants_block_order = WantsBlockOrder(kernel);
     kernel.cleared = FirstReads(kernel);
+    kernel.kept_accesses = KeepAddresses(kernel);
   }
   return program;
 }

@@ -96,6 +96,8 @@ struct Instruction {
   uint32_t target = 0;             // of a branch: an index of an instruction
   int64_t offsets[3] = {0, 0, 0};  // added to its addresses
   uint32_t value = 0;  // its integer that is known now: the size of cp.async, the # of its form
+  // From 1 on: its addresses stay the same in a block, and are kept there (Warp::kept). 0: not so.
+  uint32_t kept = 0;
   Position position;
 
   bool warp_wide = false;   // waits for the lanes of its member mask, or for all
@@ -147,6 +149,7 @@ struct Kernel {
   std::vector<Slot> slots;
   std::vector<uint32_t> branch_targets;  // of .branchtargets: `target` of them from `value` on
   uint64_t register_bytes = 0;           // of one warp
+  uint32_t kept_accesses = 0;            // see ir/kept_addresses.h
   std::vector<ByteRange> cleared;        // registers that start at 0: see ir/first_reads.h
   std::vector<uint8_t> constants;
   std::vector<std::pair<Special, uint32_t>> specials;  // and the offsets they are wanted at

@@ -84,11 +84,13 @@ template <bool kWrites>
 bool MoveRows(Warp& w, const Instruction& in, Slot slot, uint32_t matrices, Matrices& values) {
   const StateSpace space = ModifierStateSpace(in);
   const uint32_t rows = 8 * matrices;
-  Together lanes;
-  if (lanes.Find(w, space, slot, in.offsets[0], kAllLanes >> (kLanes - rows), 16, kWrites)) {
+  LaneBytes scratch;
+  const LaneBytes* const lanes =
+      Together::Find(w, in, slot, kAllLanes >> (kLanes - rows), 16, kWrites, scratch);
+  if (lanes != nullptr) {
     for (uint32_t l = 0; l < rows; ++l) {
-      if constexpr (kWrites) std::memcpy(lanes.At(l), values[l / 8][l % 8], 16);
-      if constexpr (!kWrites) std::memcpy(values[l / 8][l % 8], lanes.At(l), 16);
+      if constexpr (kWrites) std::memcpy(lanes->At(l), values[l / 8][l % 8], 16);
+      if constexpr (!kWrites) std::memcpy(values[l / 8][l % 8], lanes->At(l), 16);
     }
     return true;
   }
@@ -107,13 +109,27 @@ bool MoveRows(Warp& w, const Instruction& in, Slot slot, uint32_t matrices, Matr
   return true;
 }
 
+// Rows straight into registers; false: one by one.
+bool LoadRows(Warp& w, const Instruction& in, const Slot* s, uint32_t matrices) {
+  LaneBytes scratch;
+  const LaneBytes* const lanes =
+      Together::Find(w, in, s[matrices], kAllLanes >> (kLanes - 8 * matrices), 16, false, scratch);
+  if (lanes == nullptr) return false;
+  for (uint32_t x = 0; x < matrices; ++x) {
+    std::byte* const d = TargetOf(w, s[x]);
+    for (uint32_t row = 0; row < 8; ++row) std::memcpy(d + 16 * row, lanes->At(8 * x + row), 16);
+  }
+  return true;
+}
+
 // A lane has two neighbours of a row: rows follow each other as lanes do. Transposed: of a column.
 void LoadMatrices(Warp& w, const Instruction& in, const Slot* s, uint32_t m) {
   if (m != kAllLanes) return w.block->Fail("ldmatrix without all 32 lanes", w.first_thread);
   const uint32_t matrices = in.slot_count - 1;
+  const bool trans = ModifierTrans(in) == Trans::kOn;
+  if (!trans && LoadRows(w, in, s, matrices)) return;
   Matrices values;
   if (!MoveRows<false>(w, in, s[matrices], matrices, values)) return;
-  const bool trans = ModifierTrans(in) == Trans::kOn;
   for (uint32_t x = 0; x < matrices; ++x) {
     std::byte* const d = TargetOf(w, s[x]);
     if (trans) {

@@ -66,10 +66,10 @@ void StoreLanes(Warp& w, const Instruction& in, const Slot* s, uint32_t m) {
 // `kWidth` values of T for each lane, into registers of R, which is as wide or wider.
 template <typename T, typename R, uint32_t kWidth>
 bool LoadTogether(Warp& w, const Instruction& in, const Slot* s, uint32_t m) {
-  Together lanes;
-  if (!lanes.Find(w, ModifierStateSpace(in), s[kWidth], in.offsets[0], m, sizeof(T) * kWidth,
-                  false))
-    return false;
+  LaneBytes scratch;
+  const LaneBytes* const lanes =
+      Together::Find(w, in, s[kWidth], m, sizeof(T) * kWidth, false, scratch);
+  if (lanes == nullptr) return false;
   const auto to_registers = [&](const auto& value_of) {
     for (uint32_t v = 0; v < kWidth; ++v) {
       Values<R> column;
@@ -78,14 +78,14 @@ bool LoadTogether(Warp& w, const Instruction& in, const Slot* s, uint32_t m) {
       Write(w, s[v], column, m);
     }
   };
-  if (lanes.is_row) {
+  if (lanes->is_row) {
     using Unaligned [[gnu::may_alias, gnu::aligned(1)]] = T;
-    const auto* const row = reinterpret_cast<const Unaligned*>(lanes.base);
+    const auto* const row = reinterpret_cast<const Unaligned*>(lanes->base);
     to_registers([&](uint32_t l, uint32_t v) { return row[l * kWidth + v]; });
     return true;
   }
   T values[kLanes][kWidth];
-  for (uint32_t l = 0; l < kLanes; ++l) std::memcpy(values[l], lanes.At(l), sizeof values[l]);
+  for (uint32_t l = 0; l < kLanes; ++l) std::memcpy(values[l], lanes->At(l), sizeof values[l]);
   to_registers([&](uint32_t l, uint32_t v) { return values[l][v]; });
   return true;
 }
@@ -93,21 +93,21 @@ bool LoadTogether(Warp& w, const Instruction& in, const Slot* s, uint32_t m) {
 // Lanes store in their order: of those with one address the last stays.
 template <typename T, typename R, uint32_t kWidth>
 bool StoreTogether(Warp& w, const Instruction& in, const Slot* s, uint32_t m) {
-  Together lanes;
-  if (!lanes.Find(w, ModifierStateSpace(in), s[0], in.offsets[0], m, sizeof(T) * kWidth, true))
-    return false;
+  LaneBytes scratch;
+  const LaneBytes* const lanes = Together::Find(w, in, s[0], m, sizeof(T) * kWidth, true, scratch);
+  if (lanes == nullptr) return false;
   T values[kLanes][kWidth];
   for (uint32_t v = 0; v < kWidth; ++v) {
     const auto* const column = LanesOf<R>(w, s[1 + v]);
     for (uint32_t l = 0; l < kLanes; ++l) values[l][v] = static_cast<T>(column[l]);
   }
-  if (m == kAllLanes && lanes.is_row) {
-    std::memcpy(lanes.base, values, sizeof values);
+  if (m == kAllLanes && lanes->is_row) {
+    std::memcpy(lanes->base, values, sizeof values);
     return true;
   }
   for (uint32_t left = m; left != 0; left &= left - 1) {
     const auto l = static_cast<uint32_t>(std::countr_zero(left));
-    std::memcpy(lanes.At(l), values[l], sizeof values[l]);
+    std::memcpy(lanes->At(l), values[l], sizeof values[l]);
   }
   return true;
 }
@@ -328,9 +328,9 @@ bool CopyTogether(Warp& w, const Instruction& in, const Slot* s, uint32_t m) {
       least = std::min(least, (m & 1u << l) != 0 ? bytes[l] : in.value);
     if (least < in.value) return false;
   }
-  Together from, to;
-  if (!from.Find(w, StateSpace::kGlobal, s[1], in.offsets[1], m, in.value, false) ||
-      !to.Find(w, StateSpace::kShared, s[0], in.offsets[0], m, in.value, true))
+  LaneBytes from, to;
+  if (!Together::Find(w, StateSpace::kGlobal, s[1], in.offsets[1], m, in.value, false, from) ||
+      !Together::Find(w, StateSpace::kShared, s[0], in.offsets[0], m, in.value, true, to))
     return false;
   if (from.is_row && to.is_row) {
     std::memcpy(to.base, from.base, kLanes * in.value);

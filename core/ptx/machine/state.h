@@ -58,6 +58,20 @@ struct LateCounts {
   void Add(const LateCounts& other);
 };
 
+// Where the lanes of an access find their bytes, all inside one window.
+struct LaneBytes {
+  std::byte* base =
+      nullptr;          // of the first lane where the lanes are a row, else of the least address
+  bool is_row = false;  // one lane lies behind the other without gaps
+  bool is_known = false;
+  uint64_t row_step = 0, low = 0;
+  uint64_t addresses[kLanes];  // where the lanes are no row
+
+  std::byte* At(uint32_t lane) const {
+    return base + (is_row ? lane * row_step : addresses[lane] - low);
+  }
+};
+
 struct Block;
 class Observer;
 class TensorMemory;
@@ -70,7 +84,9 @@ struct Warp {
   uint32_t live = 0;          // lanes that have not returned
   uint32_t carry = 0;         // the carry flag of each lane
   std::vector<Group> groups;  // sorted by pc
-  std::byte sink[512];        // what is written to `_`
+  // What accesses whose addresses stay the same have found in this block: Instruction::kept.
+  std::vector<LaneBytes> kept;
+  std::byte sink[512];  // what is written to `_`
 };
 
 struct Block {

@@ -10,39 +10,31 @@
 
 namespace hloscope::ptx::inline HLOSCOPE_UNIT {
 
-// Where the lanes of an access find their bytes, all inside one window. Lanes that take no part
-// have the address of one that does.
+// Finds the bytes of all lanes of an access.
 struct Together {
-  std::byte* base =
-      nullptr;          // of the first lane where the lanes are a row, else of the least address
-  bool is_row = false;  // one lane lies behind the other without gaps
-
-  std::byte* At(uint32_t lane) const {
-    return base + (is_row ? lane * row_step_ : addresses_.v[lane] - low_);
-  }
-
   // For lanes `m` that access `size` bytes each, a power of two, at what `slot` holds plus
-  // `offset`. False where they have to go one by one: for local memory, an observer who is told of
-  // each access, or what may be a fault.
-  bool Find(Warp& w, StateSpace space, Slot slot, int64_t offset, uint32_t m, uint64_t size,
-            bool writes) {
+  // `offset`. Lanes that take no part have the address of one that does. False where they have to
+  // go one by one: for local memory, an observer who is told of each access, or what may be a
+  // fault.
+  static bool Find(Warp& w, StateSpace space, Slot slot, int64_t offset, uint32_t m, uint64_t size,
+                   bool writes, LaneBytes& found) {
     if (space == StateSpace::kLocal) return false;
     if (const Observer* observer = w.block->observer;
         observer != nullptr && observer->WantsAccesses())
       return false;
     const auto added = static_cast<uint64_t>(offset);
     const bool is_long = slot.bytes == 8;
-    is_row = m == kAllLanes &&
-             (is_long ? IsRow<uint64_t>(w, slot, size) : IsRow<uint32_t>(w, slot, size));
-    row_step_ = size;
+    found.is_row = m == kAllLanes &&
+                   (is_long ? IsRow<uint64_t>(w, slot, size) : IsRow<uint32_t>(w, slot, size));
+    found.row_step = size;
     Range range;
-    if (is_row) {
+    if (found.is_row) {
       const uint64_t first = ReadLane(w, slot, 0) + added;
       range = {first, first + (kLanes - 1) * size, first};
     } else if (is_long) {
-      FindAddresses<uint64_t>(w, slot, added, m, range);
+      FindAddresses<uint64_t>(w, slot, added, m, found, range);
     } else {
-      FindAddresses<uint32_t>(w, slot, added, m, range);
+      FindAddresses<uint32_t>(w, slot, added, m, found, range);
     }
     const auto [low, high, all] = range;
     if ((all & (size - 1)) != 0) return false;
@@ -52,10 +44,23 @@ struct Together {
     if (place.window == nullptr || (writes && !place.window->writable)) return false;
     const uint64_t left = place.window->bytes - std::min(place.offset, place.window->bytes);
     if (high - low > left || size > left - (high - low)) return false;
-    base = place.window->data + place.offset;
-    low_ = low;
+    found.base = place.window->data + place.offset;
+    found.low = low;
     if (writes) NoteStore(*w.block, *place.window, place.offset + (high - low) + size);
     return true;
+  }
+
+  // The same of the instruction's first address: what it found before in this block where it finds
+  // the same again, else in `scratch`. Null: one by one.
+  static const LaneBytes* Find(Warp& w, const Instruction& in, Slot slot, uint32_t m, uint64_t size,
+                               bool writes, LaneBytes& scratch) {
+    const bool keeps = in.kept != 0 && (m == kAllLanes || in.warp_wide);
+    LaneBytes& found = keeps ? w.kept[in.kept - 1] : scratch;
+    if (keeps && found.is_known) return &found;
+    if (!Find(w, ModifierStateSpace(in), slot, in.offsets[0], m, size, writes, found))
+      return nullptr;
+    found.is_known = true;
+    return &found;
   }
 
  private:
@@ -75,22 +80,20 @@ struct Together {
   };
 
   template <typename A>
-  void FindAddresses(const Warp& w, Slot slot, uint64_t offset, uint32_t m, Range& range) {
+  static void FindAddresses(const Warp& w, Slot slot, uint64_t offset, uint32_t m, LaneBytes& found,
+                            Range& range) {
     const auto* const from = LanesOf<A>(w, slot);
     const uint64_t any = from[std::countr_zero(m)];
     uint64_t low = UINT64_MAX, high = 0, all = 0;
     for (uint32_t l = 0; l < kLanes; ++l) {
       const uint64_t address = ((m & 1u << l) != 0 ? from[l] : any) + offset;
-      addresses_.v[l] = address;
+      found.addresses[l] = address;
       low = std::min(low, address);
       high = std::max(high, address);
       all |= address;
     }
     range = {low, high, all};
   }
-
-  Values<uint64_t> addresses_;  // where the lanes are no row
-  uint64_t row_step_ = 0, low_ = 0;
 };
 
 }  // namespace hloscope::ptx::inline HLOSCOPE_UNIT

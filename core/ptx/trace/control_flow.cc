@@ -14,6 +14,22 @@ namespace {
 // Of more the closure below would take too long.
 constexpr size_t kMostBlocks = 1 << 12;
 
+bool WritesShared(const Instruction& in) {
+  switch (in.operation) {
+    case Operation::kSt:
+    case Operation::kAtom:
+    case Operation::kAtomCas:
+    case Operation::kRed:
+      return IsShared(ModifierStateSpace(in)) || ModifierStateSpace(in) == StateSpace::kNone;
+    case Operation::kCpAsync:
+    case Operation::kCpAsyncIgnore:
+    case Operation::kStmatrix:
+      return true;
+    default:
+      return false;
+  }
+}
+
 }  // namespace
 
 ControlFlow::ControlFlow(const Kernel& kernel) : kernel_(&kernel) {
@@ -84,6 +100,7 @@ void ControlFlow::FindChoices() {
       const Slot& slot = kernel_->slots[s];
       if (slot.written && slot.present()) take(slot.offset);
     }
+    if (WritesShared(in)) take(kShared);
   };
   std::vector<std::set<uint32_t>> written(blocks_.size());
   for (uint32_t i = 0; i < kernel_->instructions.size(); ++i) {

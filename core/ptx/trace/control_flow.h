@@ -28,8 +28,12 @@ class ControlFlow {
   // What decides, at that moment, which value the register has: branches that lead to a write of it
   // or past it, and writes under a guard. By offset of the register.
   std::span<const uint32_t> ChoicesOf(uint32_t offset) const;
+  // The same of what shared memory holds.
+  std::span<const uint32_t> ChoicesOfShared() const { return ChoicesOf(kShared); }
 
  private:
+  static constexpr uint32_t kShared = Slot::kAbsent;  // in place of a register
+
   void FindPostdominators();
   void FindDeciders();
   void FindChoices();

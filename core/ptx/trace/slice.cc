@@ -5,20 +5,24 @@
 #include <map>
 #include <set>
 #include <tuple>
+#include <unordered_map>
 
 namespace hloscope::ptx {
 namespace {
 
-constexpr size_t kMostFollowed = 1 << 17, kMostTold = 4096;
-// Of one instruction of a thread: what a loop does again and again says little more.
+constexpr size_t kMostFollowed = 1 << 18, kMostTold = 8192;
+// Of one instruction: what a loop or other threads do again and again says little more.
 constexpr uint32_t kMostTurns = 16;
+// What may have been written in place of a value is less likely than what it comes from.
+constexpr uint32_t kFurther = 4;
 
-// A thread's steps by instruction, of those that branch or have a guard.
-using Events = std::map<uint32_t, std::vector<int64_t>>;
+// A thread's steps by instruction.
+using Events = std::unordered_map<uint32_t, std::vector<int64_t>>;
 
 class Slicer {
  public:
-  Slicer(const BlockTrace& trace, const ControlFlow& flow) : trace_(trace), flow_(flow) {}
+  Slicer(const BlockTrace& trace, const ControlFlow& flow, bool stand_ins)
+      : trace_(trace), flow_(flow), stand_ins_(stand_ins) {}
 
   Slice Run(std::span<const StepRef> from) {
     for (const StepRef& step : from) Reach(step, 0, false, kNobody);
@@ -40,7 +44,8 @@ class Slicer {
     std::vector<size_t> needs;
   };
 
-  void Reach(StepRef step, uint32_t distance, bool control, size_t by) {
+  // `alone`: what it comes from is not followed.
+  void Reach(StepRef step, uint32_t distance, bool control, size_t by, bool alone = false) {
     if (step.thread < 0) return;
     const ThreadTrace* const thread = trace_.Find(step.thread);
     if (thread == nullptr) {
@@ -55,7 +60,7 @@ class Slicer {
     const auto [at, is_new] = seen_.try_emplace({step.thread, step.step}, nodes_.size());
     if (is_new) {
       nodes_.push_back({step, control, distance, {}});
-      if (control) Round(distance).push_back(at->second);
+      if (control && !alone) Round(distance).push_back(at->second);
     }
     if (by != kNobody) nodes_[by].needs.push_back(at->second);
   }
@@ -92,6 +97,7 @@ class Slicer {
           Follow(node, true);
         ReachDeciders(node);
         ReachChoices(node);
+        ReachStoresNotMade(node);
       }
     }
   }
@@ -112,13 +118,8 @@ class Slicer {
   const Events& EventsOf(const ThreadTrace& thread) {
     const auto [at, is_new] = events_.try_emplace(thread.thread);
     if (!is_new) return at->second;
-    const auto& code = flow_.kernel().instructions;
-    for (size_t i = 0; i < thread.steps.size(); ++i) {
-      const uint32_t instruction = thread.steps[i].instruction;
-      const Instruction& in = code[instruction];
-      if (in.guard != Slot::kAbsent || in.operation == Operation::kBra)
-        at->second[instruction].push_back(thread.first + static_cast<int64_t>(i));
-    }
+    for (size_t i = 0; i < thread.steps.size(); ++i)
+      at->second[thread.steps[i].instruction].push_back(thread.first + static_cast<int64_t>(i));
     return at->second;
   }
 
@@ -160,22 +161,90 @@ class Slicer {
     if (in.guard != Slot::kAbsent) reach(in.guard, values.back());
   }
 
+  // What may have kept another value from shared memory, behind the write of that which is read.
+  void ReachStoresNotMade(size_t node) {
+    const StepRef ref = nodes_[node].step;
+    const uint32_t distance = nodes_[node].distance + kFurther;
+    const ThreadTrace& thread = *trace_.Find(ref.thread);
+    const TracedStep& step = thread.at(ref.step);
+    for (const TracedAccess& access : thread.AccessesOf(step)) {
+      if (access.writes || access.space != TracedSpace::kShared) continue;
+      if (trace_.Find(access.from.thread) == nullptr)
+        ReachUse(access.writer, thread, step.turn, distance, node, false);
+      for (const SharedUse& beside : access.beside) {
+        if (beside.turn > access.writer.turn)
+          ReachUse(beside, thread, step.turn, distance, node, true);
+      }
+      // Who read it before may have had to write to it then.
+      for (const SharedUse& reader : access.readers) {
+        const StepRef by = ReachUse(reader, thread, step.turn, distance, node, false);
+        if (by.thread < 0) continue;
+        const ThreadTrace& other = *trace_.Find(by.thread);
+        const int64_t decision = FirstSharedChoice(other, by.step);
+        if (decision >= 0 && other.at(decision).turn < step.turn)
+          Reach({by.thread, decision}, distance, true, node);
+      }
+    }
+  }
+
+  // A step that used shared memory; of a thread that was not recorded, where that is wanted, what
+  // a recorded one did there: `near` or another. Which step that is; no thread: none.
+  StepRef ReachUse(const SharedUse& use, const ThreadTrace& near, uint64_t turn, uint32_t distance,
+                   size_t node, bool alone) {
+    if (use.turn == 0) return {};
+    StepRef step = use.step;
+    const ThreadTrace* const own = trace_.Find(step.thread);
+    if (own == nullptr) {
+      others_.insert(static_cast<uint32_t>(step.thread));
+      if (!stand_ins_) return {};
+      step = StandIn(near, use.instruction, turn);
+      for (size_t i = 0; i < trace_.threads.size() && step.thread < 0; ++i)
+        step = StandIn(trace_.threads[i], use.instruction, turn);
+    } else if (!own->Has(step.step)) {
+      return {};
+    }
+    Reach(step, distance, true, node, alone);
+    return step;
+  }
+
+  StepRef StandIn(const ThreadTrace& thread, uint32_t instruction, uint64_t turn) {
+    const Events& events = EventsOf(thread);
+    const auto found = events.find(instruction);
+    if (found == events.end()) return {};
+    const auto at = std::ranges::lower_bound(found->second, turn, {},
+                                             [&](int64_t step) { return thread.at(step).turn; });
+    if (at == found->second.begin()) return {};
+    return {static_cast<int32_t>(thread.thread), *std::prev(at)};
+  }
+
+  // The first step behind that one which decides about a write to shared memory.
+  int64_t FirstSharedChoice(const ThreadTrace& thread, int64_t step) {
+    const Events& events = EventsOf(thread);
+    int64_t first = -1;
+    for (const uint32_t choice : flow_.ChoicesOfShared()) {
+      const auto found = events.find(choice);
+      if (found == events.end()) continue;
+      const auto at = std::ranges::upper_bound(found->second, step);
+      if (at != found->second.end() && (first < 0 || *at < first)) first = *at;
+    }
+    return first;
+  }
+
   // The nearest of each instruction, in the order of their execution.
   void Tell() {
     std::vector<size_t> order(nodes_.size());
     for (size_t i = 0; i < order.size(); ++i) order[i] = i;
     std::ranges::stable_sort(order, {}, [&](size_t i) { return nodes_[i].distance; });
-    std::map<std::pair<int32_t, uint32_t>, uint32_t> turns;
+    std::unordered_map<uint32_t, uint32_t> turns;  // of each instruction, so far
+    std::vector<std::pair<uint32_t, size_t>> first;
+    for (const size_t i : order) first.emplace_back(turns[StepOf(nodes_[i].step).instruction]++, i);
+    std::ranges::stable_sort(first, {}, &std::pair<uint32_t, size_t>::first);
     std::vector<size_t> told;
-    for (const size_t i : order) {
-      const StepRef ref = nodes_[i].step;
-      if (++turns[{ref.thread, StepOf(ref).instruction}] > kMostTurns)
-        slice_.shortened = true;
-      else if (told.size() < kMostTold)
-        told.push_back(i);
-      else
-        slice_.complete = false;
+    for (const auto& [turn, i] : first) {
+      if (turn >= kMostTurns || told.size() >= kMostTold) break;
+      told.push_back(i);
     }
+    slice_.shortened = told.size() < nodes_.size();
     std::ranges::sort(told, {}, [&](size_t i) {
       const StepRef ref = nodes_[i].step;
       return std::tuple(StepOf(ref).turn, ~nodes_[i].distance, ref.thread);
@@ -198,6 +267,7 @@ class Slicer {
   static constexpr uint32_t kUntold = 0xffffffffu;
   const BlockTrace& trace_;
   const ControlFlow& flow_;
+  const bool stand_ins_;
   std::vector<Node> nodes_;
   std::map<std::pair<int32_t, int64_t>, size_t> seen_;
   std::vector<std::vector<size_t>>
@@ -222,8 +292,9 @@ bool Stores(const Instruction& in) {
 
 }  // namespace
 
-Slice SliceFrom(const BlockTrace& trace, const ControlFlow& flow, std::span<const StepRef> from) {
-  return Slicer(trace, flow).Run(from);
+Slice SliceFrom(const BlockTrace& trace, const ControlFlow& flow, std::span<const StepRef> from,
+                bool stand_ins) {
+  return Slicer(trace, flow, stand_ins).Run(from);
 }
 
 StepRef StoreTo(const BlockTrace& trace, uint32_t thread, uint32_t argument, uint64_t byte) {

@@ -23,7 +23,7 @@ struct Slice {
   std::vector<uint32_t> other_threads;  // that it goes on in, and that were not recorded
   // False: it has more steps than were followed, or goes on where nothing is known.
   bool complete = true;
-  bool shortened = false;  // the nearest of what a thread does again and again are told
+  bool shortened = false;  // of what is done again and again the nearest steps are told
 };
 
 // From the operands of those steps: what an instruction reads, and where it writes to memory that
@@ -31,7 +31,13 @@ struct Slice {
 // are the branch that last let a step be done, and branches and guards that could have had another
 // value written to what it reads; they are known where guards count as steps
 // (TraceRequest::skipped).
-Slice SliceFrom(const BlockTrace& trace, const ControlFlow& flow, std::span<const StepRef> from);
+// Of what is read from shared memory also what may have kept another value from it, and writes
+// beside it, which may have gone astray.
+//
+// `stand_ins`: where it goes on through shared memory in threads that were not recorded, what
+// recorded ones did there is told as a decision.
+Slice SliceFrom(const BlockTrace& trace, const ControlFlow& flow, std::span<const StepRef> from,
+                bool stand_ins = false);
 
 // The last recorded step of the thread that wrote that byte of an argument; none: step -1.
 StepRef StoreTo(const BlockTrace& trace, uint32_t thread, uint32_t argument, uint64_t byte);
@@ -49,6 +55,9 @@ struct SliceQuestion {
   uint64_t byte = 0;
   bool is_missing = false;  // nobody stores it: what the thread does in place of that
 };
+
+// So often a block is run anew for a slice that goes on in further threads.
+inline constexpr int kMostRounds = 12;
 
 struct SlicedTrace {
   BlockTrace trace;
@@ -68,7 +77,7 @@ Result<SlicedTrace> TraceSlice(const Module& module, const LaunchRequest& launch
   request.block = question.block;
   request.threads = {question.thread};
   request.skipped = true;
-  for (;;) {
+  for (int round = 0;;) {
     restore();
     SlicedTrace before = std::move(sliced);
     sliced = {};
@@ -89,7 +98,10 @@ Result<SlicedTrace> TraceSlice(const Module& module, const LaunchRequest& launch
       request.threads.push_back(other);
       more = true;
     }
-    if (!more || !sliced.slice.complete) return sliced;
+    if (more && sliced.slice.complete && ++round < kMostRounds) continue;
+    if (!sliced.slice.other_threads.empty())
+      sliced.slice = SliceFrom(sliced.trace, flow, sliced.begins, true);
+    return sliced;
   }
 }
 

@@ -14,6 +14,7 @@ namespace hloscope::ptx {
 namespace {
 
 constexpr uint32_t kNoRegister = 0xffffffffu;
+constexpr size_t kMostReaders = 16;
 
 uint64_t HeldBytes(const Block& block, uint64_t window) {
   const LaunchMemory& memory = *block.memory;
@@ -45,6 +46,7 @@ class Recorder : public Observer {
 
   void Starts(Block& block, uint64_t) override {
     shared_.assign(block.shared.size(), {});
+    readers_.assign(request_.skipped ? block.shared.size() / 4 + 1 : 0, {});
     counts_.assign(block.warps.size() * kLanes, 0);
     for (auto& [thread, state] : threads_) state.local.assign(block.local_bytes, -1);
   }
@@ -60,12 +62,17 @@ class Recorder : public Observer {
 
   void Accesses(Warp& warp, uint32_t lane, const MemoryAccess& access) override {
     const uint32_t thread = warp.first_thread + lane;
-    Noted noted{lane, access, {}, {}};
+    Noted noted{lane, access, {}, {}, {}, {}, {}};
     const auto state = threads_.find(thread);
     if (access.window == kSharedWindow) {
-      noted.from = shared_[access.offset];
+      noted.from = shared_[access.offset].step;
+      noted.writer = shared_[access.offset];
+      const uint64_t behind = access.offset + access.bytes;
+      if (access.offset > 0) noted.beside[0] = shared_[access.offset - 1];
+      if (behind < shared_.size()) noted.beside[1] = shared_[behind];
+      if (request_.skipped) noted.readers = NoteReader(access, UseBy(warp, thread));
       for (uint64_t i = 0; access.writes && i < access.bytes; ++i)
-        shared_[access.offset + i] = {static_cast<int32_t>(thread), counts_[thread] - 1};
+        shared_[access.offset + i] = UseBy(warp, thread);
     } else if (access.window == kLocalWindow && state != threads_.end()) {
       const int64_t step = state->second.local[access.offset];
       if (step >= 0) noted.from = {static_cast<int32_t>(thread), step};
@@ -106,6 +113,8 @@ class Recorder : public Observer {
     uint32_t lane;
     MemoryAccess access;
     StepRef from;
+    SharedUse writer, beside[2];
+    std::vector<SharedUse> readers;
     std::vector<std::byte> bytes;
   };
 
@@ -136,6 +145,26 @@ class Recorder : public Observer {
       block_pc_ = warp.block->pc;
       f(*trace, it->second, lane);
     }
+  }
+
+  SharedUse UseBy(const Warp& warp, uint32_t thread) const {
+    return {{static_cast<int32_t>(thread), counts_[thread] - 1}, warp.block->pc, turn_};
+  }
+
+  // Those of its word before this access.
+  std::vector<SharedUse> NoteReader(const MemoryAccess& access, const SharedUse& by) {
+    std::vector<SharedUse> before;
+    for (uint64_t word = access.offset / 4; word * 4 < access.offset + access.bytes; ++word) {
+      std::vector<SharedUse>& readers = readers_[word];
+      if (access.writes) {
+        readers.clear();
+        continue;
+      }
+      if (word == access.offset / 4) before = readers;
+      if (readers.size() == kMostReaders) readers.erase(readers.begin());
+      readers.push_back(by);
+    }
+    return before;
   }
 
   void BeginSteps(Warp& warp, const Instruction& in, const Slot* slots, uint32_t mask,
@@ -202,6 +231,11 @@ class Recorder : public Observer {
       access.bytes = noted.access.bytes;
       access.writes = noted.access.writes;
       access.from = access.writes ? StepRef{} : noted.from;
+      if (!access.writes) {
+        access.writer = noted.writer;
+        std::ranges::copy(noted.beside, access.beside);
+        access.readers = noted.readers;
+      }
       const uint64_t window = noted.access.window;
       if (window >= kFirstVariableWindow) {
         access.space = TracedSpace::kVariable;
@@ -227,9 +261,10 @@ class Recorder : public Observer {
   BlockTrace& trace_;
   std::vector<uint32_t> slot_ids_, guard_ids_;
   std::map<uint32_t, State> threads_;
-  std::vector<int64_t> counts_;  // steps begun, by thread
-  std::vector<StepRef> shared_;  // who wrote each byte
-  std::vector<Noted> pending_;   // accesses of the instruction in execution
+  std::vector<int64_t> counts_;                  // steps begun, by thread
+  std::vector<SharedUse> shared_;                // who wrote each byte
+  std::vector<std::vector<SharedUse>> readers_;  // of each word, behind its last write
+  std::vector<Noted> pending_;                   // accesses of the instruction in execution
   uint32_t block_pc_ = 0;
   int64_t recorded_ = 0;
   uint64_t turn_ = 0;

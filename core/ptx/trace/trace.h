@@ -56,6 +56,13 @@ struct TracedValue {
 enum class TracedSpace : uint8_t { kArgument, kVariable, kShared, kLocal, kParameters };
 std::string_view NameOf(TracedSpace space);  // "argument"
 
+// Who used a piece of shared memory, of any thread.
+struct SharedUse {
+  StepRef step;
+  uint32_t instruction = 0;
+  uint64_t turn = 0;  // as TracedStep has it; 0: nobody
+};
+
 struct TracedAccess {
   TracedSpace space = TracedSpace::kArgument;
   uint32_t number = 0;  // of the argument, or of the variable of the module
@@ -66,6 +73,11 @@ struct TracedAccess {
   uint32_t held = 0;        // how many of them there are
   // A read of shared or local memory: the step that wrote its first byte, of any thread.
   StepRef from;
+  // Of shared memory: that step, those that wrote the bytes just before and just behind it, and
+  // those that had read its first byte behind the last write, the last ones last. Where guards
+  // count as steps.
+  SharedUse writer, beside[2];
+  std::vector<SharedUse> readers;
 };
 
 struct TracedStep {

@@ -15,6 +15,11 @@ void Archive(A& a, Archived<A, TracedInstruction>& v) {
   a(v.line, v.column, v.text, v.opcode, v.type, v.operands);
 }
 template <typename A>
+void Archive(A& a, Archived<A, TracedAccess>& v) {
+  a(v.space, v.number, v.offset, v.bytes, v.writes, v.first_byte, v.held, v.from, v.writer,
+    v.beside[0], v.beside[1], v.readers);
+}
+template <typename A>
 void Archive(A& a, Archived<A, ThreadTrace>& v) {
   a(v.thread, v.first, v.executed, v.steps, v.values, v.accesses, v.bytes);
 }

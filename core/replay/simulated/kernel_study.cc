@@ -5,10 +5,13 @@
 
 #include <algorithm>
 #include <chrono>
+#include <iterator>
 #include <set>
+#include <span>
 #include <tuple>
 
 #include "core/ptx/switches/roundings.h"
+#include "core/ptx/trace/slice.h"
 #include "core/ptx/trace/trace_archive.h"
 #include "core/ptx/twin/twin.h"
 #include "core/replay/workers/typed_task.h"
@@ -33,8 +36,8 @@ void Archive(A& a, Archived<A, DirectedRun>& v) {
 }
 template <typename A>
 void Archive(A& a, Archived<A, StudiedStep>& v) {
-  a(v.thread, v.line, v.text, v.values, v.opcode, v.type, v.carries, v.control, v.distance,
-    v.needs);
+  a(v.thread, v.line, v.text, v.values, v.opcode, v.type, v.carries, v.control, v.distance, v.needs,
+    v.kernel);
 }
 template <typename A>
 void Archive(A& a, Archived<A, ByteStudy>& v) {
@@ -71,6 +74,9 @@ class Switched : public ptx::StepChanger {
   const ptx::StepChanger& steps_;
   const ptx::StepChanger* fault_;
 };
+
+// Of what a slice reads from arguments, asked of each earlier launch.
+constexpr size_t kMostReads = 4;
 
 class Study {
  public:
@@ -198,7 +204,7 @@ class Study {
     } else {
       HLOSCOPE_TRY(FindThread(before_last, study));
     }
-    TraceBack(before_last, study);
+    HLOSCOPE_TRY(TraceEarlier(study, TraceBack(before_last, study)));
     if (study_.twin) answer_.twin = BesideTwin(before_last, study);
     answer_.byte = std::move(study);
     return {};
@@ -219,7 +225,86 @@ class Study {
     return {};
   }
 
-  void TraceBack(const CaseMemory& before, ByteStudy& study) {
+  // A read of an argument: where in the memory of the case, and by which step.
+  struct MemoryRead {
+    uint64_t region = 0, at = 0;
+    uint32_t step = 0, distance = 0;
+  };
+
+  // What earlier launches wrote of what the steps read, nearest first: one thread of each.
+  Status TraceEarlier(ByteStudy& study, std::vector<MemoryRead> reads) {
+    std::array<uint32_t, 3> block = study.block;
+    for (uint64_t i = study.launch; i-- > 0 && !reads.empty();) {
+      const CaseLaunch& launch = kernels_.launches[i];
+      HLOSCOPE_ASSIGN_OR_RETURN(const CaseMemory before, MemoryBefore(i));
+      for (const MemoryRead& read : std::span(reads).first(std::min(reads.size(), kMostReads))) {
+        ByteStudy earlier;
+        earlier.launch = i;
+        HLOSCOPE_ASSIGN_OR_RETURN(const bool is_found,
+                                  FindIn(launch, before, read, block, earlier));
+        if (!is_found) continue;
+        std::vector<MemoryRead> further = TraceBack(before, earlier);
+        if (earlier.steps.empty()) continue;
+        block = earlier.block;
+        for (MemoryRead& each : further) each.distance += read.distance + 1;
+        PutBefore(std::move(earlier), launch.kernel, read, study);
+        reads = std::move(further);
+        break;
+      }
+    }
+    return {};
+  }
+
+  // Who writes it in that launch; the block of that number, where there is one, is asked first.
+  Result<bool> FindIn(const CaseLaunch& launch, const CaseMemory& before, const MemoryRead& read,
+                      const std::array<uint32_t, 3>& block, ByteStudy& study) const {
+    const auto argument = ArgumentWith(launch, read.region, read.at);
+    if (!argument) return false;
+    std::tie(study.argument, study.offset) = *argument;
+    ptx::LaunchOptions options = options_;
+    if (block[0] < launch.blocks[0] && block[1] < launch.blocks[1] && block[2] < launch.blocks[2])
+      options.only_block = block;
+    CaseMemory memory = before;
+    HLOSCOPE_ASSIGN_OR_RETURN(
+        const auto writer, ptx::FindWriter(code_[launch.code], RequestOf(kernels_, launch, memory),
+                                           argument->first, argument->second, options));
+    if (!writer) return false;
+    study.block = writer->block;
+    study.thread = writer->thread;
+    study.stores = writer->stores;
+    return true;
+  }
+
+  Result<CaseMemory> MemoryBefore(uint64_t launch) const {
+    CaseMemory memory = kernels_.memory;
+    BeginKernelCase(kernels_, memory);
+    for (uint64_t i = 0; i < launch; ++i) {
+      const CaseLaunch& each = kernels_.launches[i];
+      HLOSCOPE_TRY(ptx::Launch(code_[each.code], RequestOf(kernels_, each, memory), options_));
+    }
+    return memory;
+  }
+
+  // The last of `earlier` is the store of what `read` has read.
+  static void PutBefore(ByteStudy earlier, const std::string& kernel, const MemoryRead& read,
+                        ByteStudy& study) {
+    const auto count = static_cast<uint32_t>(earlier.steps.size());
+    for (StudiedStep& step : earlier.steps) {
+      step.kernel = kernel;
+      step.distance += read.distance + 1;
+    }
+    for (StudiedStep& step : study.steps) {
+      for (uint32_t& need : step.needs) need += count;
+    }
+    study.steps[read.step].needs.push_back(count - 1);
+    study.steps.insert(study.steps.begin(), std::make_move_iterator(earlier.steps.begin()),
+                       std::make_move_iterator(earlier.steps.end()));
+    study.complete &= earlier.complete;
+    study.shortened |= earlier.shortened;
+  }
+
+  // Gives the reads of arguments among the steps, nearest first.
+  std::vector<MemoryRead> TraceBack(const CaseMemory& before, ByteStudy& study) {
     const CaseLaunch& launch = kernels_.launches[study.launch];
     CaseMemory memory = before;
     const ptx::LaunchRequest request = RequestOf(kernels_, launch, memory);
@@ -232,23 +317,33 @@ class Study {
     auto traced = ptx::TraceSlice(code_[launch.code], request, question, options_, restore);
     if (!traced.has_value()) {
       study.trace_error = traced.error().ToString();
-      return;
+      return {};
     }
     if (traced->begins.empty()) {
       study.trace_error =
           study.stores == 0
               ? "no way of the kernel leads to a store"
               : "the block by itself does not write the byte: what it does depends on other blocks";
-      return;
+      return {};
     }
     study.complete = traced->slice.complete && traced->slice.other_threads.empty();
     study.shortened = traced->slice.shortened;
+    std::vector<MemoryRead> reads;
     for (const ptx::SliceStep& step : traced->slice.steps) {
+      const ptx::ThreadTrace& thread = *traced->trace.Find(step.step.thread);
+      for (const ptx::TracedAccess& access : thread.AccessesOf(thread.at(step.step.step))) {
+        if (access.writes || access.space != ptx::TracedSpace::kArgument) continue;
+        const CaseSlice& argument = launch.arguments[access.number];
+        reads.push_back({argument.region, argument.offset + access.offset,
+                         static_cast<uint32_t>(study.steps.size()), step.distance});
+      }
       StudiedStep& told = study.steps.emplace_back(StepAt(traced->trace, step.step));
       told.control = step.control;
       told.distance = step.distance;
       told.needs = step.needs;
     }
+    std::ranges::stable_sort(reads, {}, &MemoryRead::distance);
+    return reads;
   }
 
   static StudiedStep StepAt(const ptx::BlockTrace& trace, const ptx::StepRef& ref) {
@@ -264,6 +359,7 @@ class Study {
                     {},
                     false,
                     0,
+                    {},
                     {}};
     const auto values = trace.ValuesOf(thread, step);
     for (size_t i = 0; i < in.operands.size(); ++i) {

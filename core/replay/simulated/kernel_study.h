@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "core/ptx/switches/switches.h"
-#include "core/ptx/trace/slice.h"
+#include "core/ptx/trace/trace.h"
 #include "core/replay/run_options.h"
 #include "core/replay/simulated/kernel_case.h"
 
@@ -63,6 +63,7 @@ struct StudiedStep {
   bool control = false;         // it decides, and no value comes from it (ptx/trace/slice.h)
   uint32_t distance = 0;        // steps between it and the store
   std::vector<uint32_t> needs;  // positions in ByteStudy::steps of what it comes from
+  std::string kernel;           // of an earlier launch; empty: of the one that stores the byte
 };
 
 struct ByteStudy {
@@ -76,7 +77,7 @@ struct ByteStudy {
   uint64_t stores = 0;
   std::vector<StudiedStep> steps;  // each behind what it needs; the store is the last
   bool complete = true;            // false: it comes from more
-  bool shortened = false;          // the nearest turns of loops only
+  bool shortened = false;          // of what is done again and again the nearest only
   std::string trace_error;         // why there are no steps
 };
 
