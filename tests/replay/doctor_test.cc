@@ -48,7 +48,9 @@ DoctorInfo Healthy() {
   info.driver.found = true;
   info.driver.version = 13000;
   info.driver.devices = {{"Made-up GPU", 90, int64_t{80} << 30}};
-  info.cupti = {true, false, CuptiState::kReady, "/cuda/libcupti.so.13", "CUDA 13.0", "", ""};
+  info.cupti.asked = true;
+  info.cupti.path = "/cuda/libcupti.so.13";
+  info.cupti.version = "CUDA 13.0";
   info.system.kernel_driver = "580.65.06";
   info.system.nvidia_devices = 1;
   info.system.nodes = {{"/dev/nvidia0", true, "video"}};
