@@ -252,6 +252,20 @@ const StateRow kStates[] = {
        f.cupti.problem = "SIGSEGV";
      },
      "SIGSEGV", "dmesg"},
+    {DoctorState::kCountersReady, {}, "counters of kernels can be read", ""},
+    {DoctorState::kCountersForbidden,
+     [](auto& f) {
+       f.cupti.counters = CuptiState::kNotPermitted;
+       f.cupti.counters_problem = "ERR_NVGPUCTRPERM";
+     },
+     "ERR_NVGPUCTRPERM", "NVreg_RestrictProfilingToAdminUsers=0"},
+    {DoctorState::kCountersRefused,
+     [](auto& f) {
+       f.cupti.counters = CuptiState::kRefused;
+       f.cupti.counters_problem = "refused";
+       f.cupti.counters_fix = "the fix";
+     },
+     "refused (the fix)", ""},
     {DoctorState::kPerfAllowed, {}, "are accessible", ""},
     {DoctorState::kPerfForbidden, [](auto& f) { f.system.perf_event_paranoid = 3; },
      "kernel.perf_event_paranoid is 3", "sudo sysctl kernel.perf_event_paranoid=2"},
