@@ -10,6 +10,15 @@ namespace {
 constexpr unsigned kThreads = 256;  // of a block
 constexpr const char* kHeader = ".version 7.0\n.target sm_80\n.address_size 64\n\n";
 
+// %l1: the number of the thread among all. Needs %r1 to %r3 and %l2.
+constexpr const char* kIndex = R"(  mov.u32 %r1, %ctaid.x;
+  mov.u32 %r2, %ntid.x;
+  mov.u32 %r3, %tid.x;
+  mul.wide.u32 %l1, %r1, %r2;
+  cvt.u64.u32 %l2, %r3;
+  add.s64 %l1, %l1, %l2;
+)";
+
 constexpr const char* kScale =
     R"(.visible .entry scale(.param .u64 array, .param .u64 count, .param .@TYPE@ factor)
 {
@@ -17,13 +26,7 @@ constexpr const char* kScale =
   .reg .b32 %r<4>;
   .reg .b64 %l<6>;
   .reg .@TYPE@ %f<3>;
-  mov.u32 %r1, %ctaid.x;
-  mov.u32 %r2, %ntid.x;
-  mov.u32 %r3, %tid.x;
-  mul.wide.u32 %l1, %r1, %r2;
-  cvt.u64.u32 %l2, %r3;
-  add.s64 %l1, %l1, %l2;
-  ld.param.u64 %l3, [count];
+@INDEX@  ld.param.u64 %l3, [count];
   setp.ge.u64 %p1, %l1, %l3;
   @%p1 bra DONE;
   ld.param.u64 %l4, [array];
@@ -46,13 +49,7 @@ constexpr const char* kTidy =
   .reg .b32 %r<6>;
   .reg .b64 %l<16>;
   .reg .b@BITS@ %x<3>;
-  mov.u32 %r1, %ctaid.x;
-  mov.u32 %r2, %ntid.x;
-  mov.u32 %r3, %tid.x;
-  mul.wide.u32 %l1, %r1, %r2;
-  cvt.u64.u32 %l2, %r3;
-  add.s64 %l1, %l1, %l2;
-  ld.param.u64 %l3, [side];
+@INDEX@  ld.param.u64 %l3, [side];
   ld.param.u64 %l4, [parts];
   mul.lo.s64 %l5, %l3, %l3;
   mul.lo.s64 %l5, %l5, %l4;
@@ -102,13 +99,7 @@ constexpr const char* kReorder =
   .reg .b32 %r<4>;
   .reg .b64 %l<12>;
   .reg .@TYPE@ %x<2>;
-  mov.u32 %r1, %ctaid.x;
-  mov.u32 %r2, %ntid.x;
-  mov.u32 %r3, %tid.x;
-  mul.wide.u32 %l1, %r1, %r2;
-  cvt.u64.u32 %l2, %r3;
-  add.s64 %l1, %l1, %l2;
-  ld.param.u64 %l3, [count];
+@INDEX@  ld.param.u64 %l3, [count];
   setp.ge.u64 %p1, %l1, %l3;
   @%p1 bra DONE;
   mov.u64 %l4, %l1;
@@ -154,12 +145,14 @@ std::string Filled(std::string text,
 }  // namespace
 
 std::string ScaleCode(bool is_double) {
-  return Filled(kScale,
-                {{"@TYPE@", is_double ? "f64" : "f32"}, {"@SHIFT@", is_double ? "3" : "2"}});
+  return Filled(kScale, {{"@INDEX@", kIndex},
+                         {"@TYPE@", is_double ? "f64" : "f32"},
+                         {"@SHIFT@", is_double ? "3" : "2"}});
 }
 
 std::string TidyCode(bool is_double) {
-  return Filled(kTidy, {{"@BITS@", is_double ? "64" : "32"},
+  return Filled(kTidy, {{"@INDEX@", kIndex},
+                        {"@BITS@", is_double ? "64" : "32"},
                         {"@SHIFT@", is_double ? "3" : "2"},
                         {"@NAN@", is_double ? "0x7ff8000000000000" : "0x7fc00000"}});
 }
@@ -167,7 +160,8 @@ std::string TidyCode(bool is_double) {
 std::string ReorderCode(int64_t bytes) {
   std::string divide;
   for (const char* const d : {"4", "3", "2", "1"}) divide += Filled(kDivide, {{"@D@", d}});
-  return Filled(kReorder, {{"@DIVIDE@", divide},
+  return Filled(kReorder, {{"@INDEX@", kIndex},
+                           {"@DIVIDE@", divide},
                            {"@TYPE@", bytes == 2   ? "b16"
                                       : bytes == 4 ? "b32"
                                                    : "b64"},

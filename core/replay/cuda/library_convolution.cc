@@ -79,17 +79,14 @@ class Convolution : public LibraryWork {
 
   int64_t scratch_bytes() const override {
     const int64_t filter = reordered_.sizes.empty() ? 0 : filter_bytes_;
-    return plan_->workspace_bytes() + filter + 2 * int64_t{DnnPlan::kAlignment};
+    return plan_->workspace_bytes() + filter + 2 * int64_t{kWorkspaceAlignment};
   }
 
   Status Enqueue(StreamHandle stream, std::span<const Address> addresses) const override {
-    const auto aligned = [](Address address) {
-      return (address + DnnPlan::kAlignment - 1) / DnnPlan::kAlignment * DnnPlan::kAlignment;
-    };
-    const Address workspace = aligned(addresses[3]);
+    const Address workspace = AlignedWorkspace(addresses[3]);
     Address filter = addresses[1];
     if (!reordered_.sizes.empty()) {
-      filter = aligned(workspace + static_cast<Address>(plan_->workspace_bytes()));
+      filter = AlignedWorkspace(workspace + static_cast<Address>(plan_->workspace_bytes()));
       HLOSCOPE_TRY(Reorder(stream, addresses[1], filter));
     }
     return plan_->Enqueue(stream, {addresses[0], filter, addresses[2]}, workspace);

@@ -32,8 +32,6 @@ std::optional<int> DnnTypeOf(hlo::ElementType type);
 
 class DnnPlan {
  public:
-  static constexpr Address kAlignment = 256;
-
   // The first engine that cuDNN proposes which gives the same bits in every run and takes no
   // narrower numbers or shortened sums. Errors: the library's refusal (unsupported).
   static Result<std::unique_ptr<DnnPlan>> Make(const std::shared_ptr<const Device>& device,
@@ -41,7 +39,7 @@ class DnnPlan {
                                                const DnnConvolution& what);
 
   int64_t workspace_bytes() const { return workspace_bytes_; }
-  // `arrays`: input, filter, result. `workspace`: a multiple of kAlignment.
+  // `arrays`: input, filter, result. `workspace`: a multiple of kWorkspaceAlignment.
   Status Enqueue(StreamHandle stream, const std::array<Address, 3>& arrays,
                  Address workspace) const;
 

@@ -108,14 +108,13 @@ class Product : public LibraryWork {
   }
 
   int64_t scratch_bytes() const override {
-    return static_cast<int64_t>(choice_.workspace_bytes) + kWorkspaceAlignment;
+    return static_cast<int64_t>(choice_.workspace_bytes + kWorkspaceAlignment);
   }
 
   Status Enqueue(StreamHandle stream, std::span<const Address> addresses) const override {
     const Library& lt = *library_;
     const std::array<std::byte, 16> one = One(numbers_.scale), zero{};
-    const Address workspace =
-        (addresses[3] + kWorkspaceAlignment - 1) / kWorkspaceAlignment * kWorkspaceAlignment;
+    const Address workspace = AlignedWorkspace(addresses[3]);
     for (int64_t turn = 0; turn < form_.products(); ++turn) {
       const std::array<int64_t, 3> at = BytesBefore(turn);
       const auto address = [&](size_t i) {
@@ -132,8 +131,6 @@ class Product : public LibraryWork {
   }
 
  private:
-  static constexpr Address kWorkspaceAlignment = 256;
-
   Status Prepare(const std::shared_ptr<const Device>& device) {
     const Library& lt = *library_;
     const auto right = MatrixOf(form_.columns, form_.depth, form_.right_column, form_.right_depth);

@@ -21,7 +21,6 @@ using hlo::TransposeA;
 // device yet.
 constexpr int64_t kLeastSide = 64, kMostMatrices = 16;
 constexpr int64_t kBlasWorkspace = int64_t{4} << 20;
-constexpr Address kSolverAlignment = 256;
 
 int SolverTypeOf(ElementType type) {
   switch (type) {
@@ -34,10 +33,6 @@ int SolverTypeOf(ElementType type) {
     default:
       return libraries::kR32;
   }
-}
-
-Address SolverAligned(Address address) {
-  return (address + kSolverAlignment - 1) / kSolverAlignment * kSolverAlignment;
 }
 
 // How many matrices an array is, and the side of each.
@@ -74,14 +69,14 @@ class Factor : public LibraryWork {
   // cuSOLVER may wait for the device.
   bool can_be_recorded() const override { return false; }
   int64_t scratch_bytes() const override {
-    return static_cast<int64_t>(work_bytes_ + 3 * kSolverAlignment);
+    return static_cast<int64_t>(work_bytes_ + 3 * kWorkspaceAlignment);
   }
 
   Status Enqueue(StreamHandle stream, std::span<const Address> addresses) const override {
     const Library& solver = *library_;
     const Driver& driver = device_->driver();
     const auto bytes = static_cast<size_t>(side_ * side_ * hlo::StorageBytes(type_));
-    const Address info = SolverAligned(addresses[2]), work = info + kSolverAlignment;
+    const Address info = AlignedWorkspace(addresses[2]), work = info + kWorkspaceAlignment;
     HLOSCOPE_TRY(driver.Check(driver->CopyOnDevice(addresses[1], addresses[0],
                                                    bytes * static_cast<size_t>(matrices_), stream),
                               "copying a matrix on the device"));
@@ -183,7 +178,7 @@ class Solve : public LibraryWork {
     return out;
   }
 
-  int64_t scratch_bytes() const override { return kBlasWorkspace + int64_t{kSolverAlignment}; }
+  int64_t scratch_bytes() const override { return kBlasWorkspace + int64_t{kWorkspaceAlignment}; }
 
   Status Enqueue(StreamHandle stream, std::span<const Address> addresses) const override {
     const Library& blas = *library_;
@@ -198,7 +193,7 @@ class Solve : public LibraryWork {
     const std::lock_guard lock(mutex_);
     HLOSCOPE_TRY(blas.Check(blas->BlasSetStream(handle_.get(), stream), "taking a stream"));
     HLOSCOPE_TRY(
-        blas.Check(blas->BlasSetWorkspace(handle_.get(), Pointer(SolverAligned(addresses[3])),
+        blas.Check(blas->BlasSetWorkspace(handle_.get(), Pointer(AlignedWorkspace(addresses[3])),
                                           size_t{kBlasWorkspace}),
                    "taking memory"));
     for (int64_t i = 0; i < matrices_; ++i) {

@@ -15,7 +15,6 @@ using hlo::FftType;
 
 // A launch takes longer than a transform of so many elements; not measured on a device yet.
 constexpr int64_t kFewTransformed = 1024;
-constexpr Address kTransformAlignment = 256;
 
 struct TransformForm {
   FftType type;
@@ -41,12 +40,11 @@ class Transform : public LibraryWork {
     (*library_)->FftDestroy(plan_);
   }
 
-  int64_t scratch_bytes() const override { return work_bytes_ + int64_t{kTransformAlignment}; }
+  int64_t scratch_bytes() const override { return work_bytes_ + int64_t{kWorkspaceAlignment}; }
 
   Status Enqueue(StreamHandle stream, std::span<const Address> addresses) const override {
     const Library& fft = *library_;
-    const Address work =
-        (addresses[2] + kTransformAlignment - 1) / kTransformAlignment * kTransformAlignment;
+    const Address work = AlignedWorkspace(addresses[2]);
     {
       // Stream and memory are the plan's until it is launched.
       const std::lock_guard lock(mutex_);

@@ -67,6 +67,12 @@ class LibraryHandle {
   GiveBack give_back_ = nullptr;
 };
 
+// Memory that a library works in begins at a multiple of so many bytes: none asks for more.
+inline constexpr Address kWorkspaceAlignment = 256;
+inline Address AlignedWorkspace(Address address) {
+  return (address + kWorkspaceAlignment - 1) / kWorkspaceAlignment * kWorkspaceAlignment;
+}
+
 inline void* Pointer(Address address) { return reinterpret_cast<void*>(address); }
 
 }  // namespace hloscope::replay::cuda
