@@ -12,6 +12,8 @@ target_compile_options(hloscope_flags INTERFACE
   -fstack-protector-strong $<$<CONFIG:Release>:-D_FORTIFY_SOURCE=2>
   # A tenth of a compile is looking for memory to give back; what batches need is given back at their end.
   $<$<CXX_COMPILER_ID:GNU>:--param=ggc-min-heapsize=1048576>)
+# A tenth of the start of a program was reading the list of its own addresses.
+target_link_options(hloscope_flags INTERFACE -Wl,-z,pack-relative-relocs)
 if(HLOSCOPE_SANITIZE)
   # g++ 12 takes what the sanitizers insert for uses of uninitialized values. Red zones around globals would go around each of
   # the million notes of -fsanitize=undefined too (half of a program of 800 MB); that sanitizer and the assertions of the
@@ -19,7 +21,7 @@ if(HLOSCOPE_SANITIZE)
   target_compile_options(hloscope_flags INTERFACE
     -fsanitize=${HLOSCOPE_SANITIZE} --param asan-globals=0 -fno-omit-frame-pointer -g1 -Wno-maybe-uninitialized
     -D_GLIBCXX_ASSERTIONS)
-  target_link_options(hloscope_flags INTERFACE -fsanitize=${HLOSCOPE_SANITIZE} -Wl,-z,pack-relative-relocs)
+  target_link_options(hloscope_flags INTERFACE -fsanitize=${HLOSCOPE_SANITIZE})
 endif()
 if(HLOSCOPE_COVERAGE)
   target_compile_options(hloscope_flags INTERFACE --coverage)
