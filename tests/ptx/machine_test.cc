@@ -219,6 +219,36 @@ TEST(PtxMachine, AddressesThatStayTheSameInALoopAreKeptForOneBlock) {
   }
 }
 
+// As Triton writes a load: what it gives where nothing is loaded, and a guard that always holds.
+TEST(PtxMachine, MovesThatNobodyReadsAreNotDone) {
+  const std::string body =
+      "add.s64 %rd6, %rd1, %rd4;\nmov.b32 %r9, 7;\nmov.pred %p1, -1;\nmov.u32 %r2, %r9;\n"
+      "@%p1 ld.global.b32 %r2, [%rd6];\n"  // line 17 + 4: no guard, r2 is lost
+      "mov.u32 %r3, %r9;\n"                // read by the next
+      "add.s32 %r3, %r3, %r2;\n"
+      "mov.u32 %r4, %r9;\nsetp.lt.u32 %p1, %r1, 8;\n"  // p1 is known no more
+      "@%p1 add.s32 %r4, %r3, 100;\nmov.pred %p2, 0;\n@!%p2 add.s32 %r4, %r4, 1;\n"
+      "@%p2 mov.b32 %r4, 0;\n" +
+      std::string("add.s64 %rd7, %rd3, %rd4;\nst.global.b32 [%rd7], %r4;");
+  const auto module = Module::Parse(KernelText(body), "k.ptx");
+  ASSERT_TRUE(module.has_value()) << module.error().ToString();
+  const Executable& code = module->contents().executables[0];
+  const auto& instructions = code.kernel->instructions;
+  std::string guarded, lost;  // lines from that of the body's first on
+  for (uint32_t i = 0; i < instructions.size(); ++i) {
+    const uint32_t line = instructions[i].position.line - 17;
+    if (instructions[i].guard != Slot::kAbsent && code.straight_ends[i] == i)
+      guarded += fmt::format(" {}", line);
+    if (code.quick_steps[i] != code.steps[i]) lost += fmt::format(" {}", line);
+  }
+  EXPECT_EQ(guarded, " 9 12");
+  EXPECT_EQ(lost, " 2 3");  // nobody asks for a guard that holds
+  const Ran ran = RunKernel(body, Bytes(std::vector<uint32_t>(32, 5)), {}, 128);
+  ASSERT_FALSE(ran.result.fault.has_value()) << ran.result.fault->ToString();
+  for (uint32_t lane = 0; lane < 32; ++lane)
+    EXPECT_EQ(ran.As<uint32_t>(2)[lane], lane < 8 ? 113u : 8u);
+}
+
 TEST(PtxMachine, MatricesThroughSharedMemory) {
   // Stored transposed, loaded plainly: lane l holds elements (l / 4, l % 4 * 2) and the next of the
   // transposed matrix.

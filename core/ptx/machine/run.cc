@@ -6,6 +6,7 @@
 #include <bit>
 #include <numeric>
 
+#include "core/ptx/ir/known_guards.h"
 #include "core/ptx/machine/barrier.h"
 #include "core/ptx/machine/lanes.h"
 #include "core/ptx/machine/observer.h"
@@ -32,7 +33,7 @@ class BlockLoop {
   BlockLoop(const Executable& executable, Block& block, Executions& executions,
             const Continue& go_on)
       : kernel_(*executable.kernel),
-        steps_(executable.steps),
+        steps_(kObserved ? executable.steps : executable.quick_steps),
         straight_ends_(executable.straight_ends),
         block_(block),
         executions_(executions),
@@ -457,12 +458,18 @@ class BlockLoop {
 }  // namespace
 
 Executable::Executable(const Kernel& of, std::vector<Step> by)
-    : kernel(&of), steps(std::move(by)), straight_ends(steps.size()) {
+    : kernel(&of), steps(std::move(by)), quick_steps(steps), straight_ends(steps.size()) {
+  const std::vector<bool> guards_hold = GuardsThatHold(of);
   for (size_t i = steps.size(); i-- > 0;) {
     const Instruction& in = of.instructions[i];
-    const bool is_plain = steps[i] != nullptr && in.guard == Slot::kAbsent && !in.warp_wide &&
-                          !in.group_wide && i + 1 < steps.size();
+    const bool is_guarded = in.guard != Slot::kAbsent && !guards_hold[i];
+    const bool is_plain = steps[i] != nullptr && !is_guarded && !in.warp_wide && !in.group_wide &&
+                          i + 1 < steps.size();
     straight_ends[i] = is_plain ? straight_ends[i + 1] : static_cast<uint32_t>(i);
+  }
+  const std::vector<bool> lost = LostMoves(of, straight_ends);
+  for (size_t i = 0; i < steps.size(); ++i) {
+    if (lost[i]) quick_steps[i] = [](Warp&, const Instruction&, const Slot*, uint32_t) {};
   }
 }
 

@@ -14,8 +14,9 @@ struct Executable {
 
   const Kernel* kernel = nullptr;
   std::vector<Step> steps;  // aligned with the instructions; nullptr for control
+  std::vector<Step> quick_steps;  // the same where nobody looks: without moves that nobody reads
   // For each instruction the next one, itself included, that takes more than its step: it has a
-  // guard, branches or waits for lanes.
+  // guard that may not hold, branches or waits for lanes.
   std::vector<uint32_t> straight_ends;
 };
 

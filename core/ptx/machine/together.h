@@ -82,17 +82,27 @@ struct Together {
   template <typename A>
   static void FindAddresses(const Warp& w, Slot slot, uint64_t offset, uint32_t m, LaneBytes& found,
                             Range& range) {
+    using Eight [[gnu::vector_size(64)]] = uint64_t;
+    using EightOfA [[gnu::vector_size(8 * sizeof(A))]] = A;
     const auto* const from = LanesOf<A>(w, slot);
-    const uint64_t any = from[std::countr_zero(m)];
-    uint64_t low = UINT64_MAX, high = 0, all = 0;
-    for (uint32_t l = 0; l < kLanes; ++l) {
-      const uint64_t address = ((m & 1u << l) != 0 ? from[l] : any) + offset;
-      found.addresses[l] = address;
-      low = std::min(low, address);
-      high = std::max(high, address);
-      all |= address;
+    const Eight any = Eight{} + from[std::countr_zero(m)];
+    Eight low = ~Eight{}, high = {}, all = {};
+    for (uint32_t first = 0; first < kLanes; first += 8) {
+      EightOfA own;
+      std::memcpy(&own, from + first, sizeof own);
+      Eight addresses = __builtin_convertvector(own, Eight);
+      if (m != kAllLanes) {
+        const Eight lanes = Eight{0, 1, 2, 3, 4, 5, 6, 7} + first;
+        addresses = (m >> lanes & 1) != 0 ? addresses : any;
+      }
+      addresses += offset;
+      std::memcpy(found.addresses + first, &addresses, sizeof addresses);
+      low = addresses < low ? addresses : low;
+      high = addresses > high ? addresses : high;
+      all |= addresses;
     }
-    range = {low, high, all};
+    for (int i = 0; i < 8; ++i)
+      range = {std::min(range.low, low[i]), std::max(range.high, high[i]), range.all | all[i]};
   }
 };
 
