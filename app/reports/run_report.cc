@@ -10,6 +10,7 @@
 #include "app/command.h"
 #include "app/reports/instruction_report.h"
 #include "app/reports/nonfinite_report.h"
+#include "core/base/counted.h"
 #include "core/base/json.h"
 #include "core/base/text.h"
 #include "core/debug/run/finding_text.h"
@@ -279,15 +280,15 @@ bool TellsEachHandOver(const RunReport& report) {
 
 // "  executed: 12 kernels, 3 library calls; the evaluator ran 2 instructions (sort 2)".
 std::string ExecutedText(const replay::RunExecuted& executed, bool tells_each) {
-  std::string out = fmt::format("  executed: {} kernels, {} library calls", executed.kernels,
-                                executed.library_calls);
+  std::string out = fmt::format("  executed: {}, {}", Counted(executed.kernels, "kernel"),
+                                Counted(executed.library_calls, "library call"));
   if (executed.evaluated == 0 || tells_each) return out + "\n";
   std::vector<std::string> ops;
   for (const replay::RunExecuted::Evaluated& op : executed.evaluated_ops) {
     ops.push_back(fmt::format("{} {}: {}", op.count, op.opcode, op.reason));
   }
-  return out + fmt::format("; the evaluator ran {} instructions ({})\n", executed.evaluated,
-                           fmt::join(ops, ", "));
+  return out + fmt::format("; the evaluator ran {} ({})\n",
+                           Counted(executed.evaluated, "instruction"), fmt::join(ops, ", "));
 }
 
 // "  by cuBLASLt 13.0.2: 3 dot", "  by our own kernels: 1 fft, cuFFT: no library: …".

@@ -44,8 +44,8 @@ std::string WalkText(const debug::DivergeVerdict& verdict) {
   if (!walk.one_at_a_time) out += fmt::format("{} the same bit for bit, ", walk.same_bits);
   out += fmt::format("{} beyond the bounds\n", walk.diverging);
   if (walk.left_out > 0) {
-    out +=
-        fmt::format("  {} values behind the first divergence were not compared\n", walk.left_out);
+    out += fmt::format("  {} behind the first divergence {} not compared\n",
+                       Counted(walk.left_out, "value"), walk.left_out == 1 ? "was" : "were");
   }
   out += fmt::format("  {}\n", walk.bits);
   if (walk.inner) {

@@ -137,7 +137,7 @@ ENTRY e {
 
 TEST(DumpTexts, DecisionsThatSaySomethingElseAreCounted) {
   const dump::FusionDecisions read = dump::ReadFusionDecisions(
-      "Fusion of m: 1 kernels\nNo plan, it runs instruction by instruction: m has infeeds\n"
+      "Fusion of m: 1 kernel\nNo plan, it runs instruction by instruction: m has infeeds\n"
       "  fused: a into b: not among the decisions yet\n\n"
       "decisions on the instructions of s\n  fused: a into b: c: d\n  fused: a and b\n"
       "  melted: a into b: e\n");

@@ -54,7 +54,7 @@ std::string DecisionText(const Compilation& compiled, std::string_view stage) {
   const hlo::Module& module = *compiled.module;
   const hlo::CostModel costs(module);
   std::string text =
-      fmt::format("Fusion of {}: {} kernels\n", module.name(), compiled.kernels.size());
+      fmt::format("Fusion of {}: {}\n", module.name(), Counted(compiled.kernels.size(), "kernel"));
   const auto out = std::back_inserter(text);
   if (!compiled.why_no_plan.empty()) {
     fmt::format_to(out, "No plan, it runs instruction by instruction: {}\n", compiled.why_no_plan);
