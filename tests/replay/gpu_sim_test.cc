@@ -349,6 +349,43 @@ TEST(GpuSim, ComplexNumbersNearTheEndsOfTheirRangeAreAsMeant) {
   }
 }
 
+// Where a part is infinite, zero or NaN both say the same of each part.
+TEST(GpuSim, ComplexNumbersWithoutAValueAreAsMeant) {
+  constexpr float kInfinity = std::numeric_limits<float>::infinity();
+  const float parts[] = {0.1f, -2, 1, kInfinity, -kInfinity, 0.0f, -0.0f, std::nanf("")};
+  using Z = std::complex<float>;
+  std::vector<Z> numbers, left, right;
+  for (const float x : parts) {
+    for (const float y : parts) numbers.emplace_back(x, y);
+  }
+  for (const Z z : numbers) {
+    left.insert(left.end(), numbers.size(), z);
+    right.insert(right.end(), numbers.begin(), numbers.end());
+  }
+  const auto count = static_cast<int64_t>(left.size());
+  const auto shape = hlo::Shape::Array(hlo::ElementType::kC64, {count});
+  const std::vector<Literal> inputs = {Literal::Of<Z>(shape, left), Literal::Of<Z>(shape, right)};
+  for (const std::string call :
+       {"divide(a, b)", "multiply(a, b)", "power(a, b)", "tan(b)", "tanh(b)", "acos(b)", "acosh(b)",
+        "asin(b)", "asinh(b)", "atan(b)", "atanh(b)", "exponential(b)", "sqrt(b)", "rsqrt(b)"}) {
+    const std::string text = fmt::format(
+        "HloModule m\nENTRY e {{\n  a = c64[{0}] parameter(0)\n  b = c64[{0}] parameter(1)\n"
+        "  ROOT r = c64[{0}] {1}\n}}\n",
+        count, call);
+    const Ran gpu = RunOn("gpu-sim", text, inputs), meant = RunOn("interpreter", text, inputs);
+    ASSERT_EQ(gpu.results.size(), 1u);
+    const auto is = gpu.results[0].data<Z>(), wanted = meant.results[0].data<Z>();
+    for (size_t i = 0; i < wanted.size(); ++i) {
+      const float room = std::isfinite(std::abs(wanted[i])) ? 1e-6f * std::abs(wanted[i]) : 0;
+      const auto agree = [&](float x, float y) {
+        return x == y || (std::isnan(x) && std::isnan(y)) || std::abs(x - y) <= room;
+      };
+      EXPECT_TRUE(agree(is[i].real(), wanted[i].real()) && agree(is[i].imag(), wanted[i].imag()))
+          << call << " of " << left[i] << " and " << right[i] << ": " << is[i] << ", " << wanted[i];
+    }
+  }
+}
+
 TEST(GpuSim, RowsColumnsTilesAndProductsAreAsMeant) {
   const auto reduce = [](const char* in, const char* out, const char* dimensions) {
     return fmt::format(R"(HloModule m

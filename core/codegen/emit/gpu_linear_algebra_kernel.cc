@@ -3,6 +3,7 @@
 #include "core/codegen/emit/emit_kernel.h"
 #include "core/codegen/emit/gpu_block.h"
 #include "core/codegen/emit/triangular_form.h"
+#include "core/codegen/math/device_complex.h"
 
 namespace hloscope::codegen {
 
@@ -53,28 +54,19 @@ class GpuTriangularKernel {
   // x - y·z
   Number LessProduct(const Number& x, const Number& y, const Number& z) {
     if (!is_complex_) return {b_.CreateFSub(x[0], b_.CreateFMul(y[0], z[0]))};
-    Value* real = b_.CreateFSub(b_.CreateFMul(y[0], z[0]), b_.CreateFMul(y[1], z[1]));
-    Value* imag = b_.CreateFAdd(b_.CreateFMul(y[0], z[1]), b_.CreateFMul(y[1], z[0]));
-    return {b_.CreateFSub(x[0], real), b_.CreateFSub(x[1], imag)};
+    const Number product = Complex(hlo::Opcode::kMultiply, y, z);
+    return {b_.CreateFSub(x[0], product[0]), b_.CreateFSub(x[1], product[1])};
   }
-  // By the larger part of the divisor first, so that its square is never needed (Smith 1962).
   Number Quotient(const Number& x, const Number& y) {
     if (!is_complex_) return {b_.CreateFDiv(x[0], y[0])};
-    Value* is_real_larger = b_.CreateFCmpOGE(Call(b_, llvm::Intrinsic::fabs, {y[0]}),
-                                             Call(b_, llvm::Intrinsic::fabs, {y[1]}));
-    Value* large = b_.CreateSelect(is_real_larger, y[0], y[1]);
-    Value* small = b_.CreateSelect(is_real_larger, y[1], y[0]);
-    Value* zero = llvm::Constant::getNullValue(large->getType());
-    Value* ratio =
-        b_.CreateSelect(b_.CreateFCmpOEQ(large, zero), zero, b_.CreateFDiv(small, large));
-    Value* bottom = b_.CreateFAdd(large, b_.CreateFMul(small, ratio));
-    const auto sum = [&](Value* u, Value* v) { return b_.CreateFAdd(u, v); };
-    const auto scaled = [&](Value* u) { return b_.CreateFMul(u, ratio); };
-    Value* minus = b_.CreateFNeg(x[0]);
-    Value* real = b_.CreateSelect(is_real_larger, sum(x[0], scaled(x[1])), sum(scaled(x[0]), x[1]));
-    Value* imag =
-        b_.CreateSelect(is_real_larger, sum(x[1], scaled(minus)), sum(scaled(x[1]), minus));
-    return {b_.CreateFDiv(real, bottom), b_.CreateFDiv(imag, bottom)};
+    return Complex(hlo::Opcode::kDivide, x, y);
+  }
+  Number Complex(hlo::Opcode opcode, const Number& x, const Number& y) {
+    Value* operands[] = {FromParts(b_, {x[0], x[1]}, ElementType::kC128),
+                         FromParts(b_, {y[0], y[1]}, ElementType::kC128)};
+    const Parts parts = PartsOf(b_, DeviceComplexFunction(b_, opcode, operands, ElementType::kC128),
+                                ElementType::kC128);
+    return {parts.real, parts.imag};
   }
 
   Value* Operand(size_t i) { return function_.Arrays().at(kernel_.parameters[i].index).address; }

@@ -47,11 +47,14 @@ Pair Choose(Expression which, Pair yes, Pair no) {
 Pair Number(Pair like, double x) { return {like.x.Number(x), like.x.Number(0)}; }
 Pair operator+(Pair z, Pair w) { return {z.x + w.x, z.y + w.y}; }
 Pair operator*(Pair z, Expression s) { return {z.x * s, z.y * s}; }
-// a·b - c·d with what the second product loses taken back, but for the sign of a zero.
+// a·b - c·d with what the second product loses taken back, but for the sign of a zero and for what
+// is not finite.
 Expression Less(Expression a, Expression b, Expression c, Expression d) {
   const Expression product = c * d, plain = a * b - product;
   const Expression difference = a.Fma(b, -product) + (-c).Fma(d, product);
-  return Select(plain == 0, Select(difference == 0, plain, difference), difference);
+  const Expression close =
+      Select(plain == 0, Select(difference == 0, plain, difference), difference);
+  return Select(IsFinite(plain), close, plain);
 }
 Pair operator*(Pair z, Pair w) { return {Less(z.x, w.x, z.y, w.y), Less(z.x, w.y, -z.y, w.x)}; }
 // A zero stays one, whatever the other side is.
@@ -67,7 +70,31 @@ Expression Turned(Expression x, Expression grown, Expression cosine) {
   return Select((x.Abs() == infinity) & IsNan(cosine), infinity, ZeroTimes(grown, cosine));
 }
 
-// ---- Quotients.
+// ---- Products and quotients.
+
+Expression IsInfinite(Pair p) {
+  return (p.x.Abs() == p.x.Infinity()) | (p.y.Abs() == p.y.Infinity());
+}
+// One for each part that is infinite, zero for the others, with their signs.
+Pair Infinities(Pair p) {
+  const auto flag = [](Expression x) {
+    return Select(x.Abs() == x.Infinity(), x.Number(1), x.Number(0)).WithSignOf(x);
+  };
+  return {flag(p.x), flag(p.y)};
+}
+
+// z * w, infinite where one of them is (Annex G of C).
+Pair Product(Pair z, Pair w) {
+  const Pair usual = z * w;
+  const auto part = [](Expression x) { return Select(IsNan(x), x.Number(0).WithSignOf(x), x); };
+  const auto numbers = [&](Pair p) {
+    return Choose(IsInfinite(p), Infinities(p), {part(p.x), part(p.y)});
+  };
+  const Pair f = numbers(z), g = numbers(w);
+  const Expression infinity = z.x.Infinity();
+  return Choose(IsNan(usual.x) & IsNan(usual.y) & (IsInfinite(z) | IsInfinite(w)),
+                {infinity * (f.x * g.x - f.y * g.y), infinity * (f.x * g.y + f.y * g.x)}, usual);
+}
 
 Pair Quotient(Pair z, Pair w) {
   const auto larger_of = [](Pair p) { return Select(p.y.Abs() < p.x.Abs(), p.x.Abs(), p.y.Abs()); };
@@ -83,26 +110,22 @@ Pair Quotient(Pair z, Pair w) {
   const Expression scale = (bits & bits.Integer(0x7fe0000000000000)).AsNumber(larger);
   const Pair v = w * lift * (one / scale);
   const Expression size = v.x.Fma(v.x, v.y * v.y), back = lift * (one / z_lift);
-  Pair out{Less(from.x, v.x, -from.y, v.y) / size / scale * back,
-           Less(from.y, v.x, from.x, v.y) / size / scale * back};
-  // Annex G of C: by zero; of something infinite; by something infinite.
-  const Expression is_zero = larger == 0;
+  const Pair usual{Less(from.x, v.x, -from.y, v.y) / size / scale * back,
+                   Less(from.y, v.x, from.x, v.y) / size / scale * back};
+  // Annex G of C, where nothing else is known: by zero; of something infinite; by something
+  // infinite.
+  const Expression is_zero = (w.x == 0) & (w.y == 0);
   const Expression infinity = larger.Infinity().WithSignOf(w.x);
-  out = Choose(is_zero & !(IsNan(z.x) & IsNan(z.y)), {infinity * z.x, infinity * z.y}, out);
-  const auto flag = [&](Expression x) {
-    return Select(x.Abs() == x.Infinity(), x.Number(1), x.Number(0)).WithSignOf(x);
-  };
-  const auto is_infinite = [](Pair p) {
-    return (p.x.Abs() == p.x.Infinity()) | (p.y.Abs() == p.y.Infinity());
-  };
+  Pair out = Choose(is_zero & !(IsNan(z.x) & IsNan(z.y)), {infinity * z.x, infinity * z.y}, usual);
   const auto is_finite = [](Pair p) { return IsFinite(p.x) & IsFinite(p.y); };
-  const Pair f{flag(z.x), flag(z.y)}, g{flag(w.x), flag(w.y)};
+  const Pair f = Infinities(z), g = Infinities(w);
   const Expression endless = larger.Infinity();
-  out = Choose(is_infinite(z) & is_finite(w) & !is_zero,
+  out = Choose(IsInfinite(z) & is_finite(w) & !is_zero,
                {endless * (f.x * w.x + f.y * w.y), endless * (f.y * w.x - f.x * w.y)}, out);
   const Expression zero = larger.Number(0);
-  return Choose(is_infinite(w) & is_finite(z),
-                {zero * (z.x * g.x + z.y * g.y), zero * (z.y * g.x - z.x * g.y)}, out);
+  out = Choose(IsInfinite(w) & is_finite(z),
+               {zero * (z.x * g.x + z.y * g.y), zero * (z.y * g.x - z.x * g.y)}, out);
+  return Choose(IsNan(usual.x) & IsNan(usual.y), out, usual);
 }
 
 // ---- Roots, exponentials, logarithms.
@@ -178,7 +201,7 @@ Pair Sign(Pair z) {
 }
 
 Pair Power(Pair z, Pair w) {
-  const Pair usual = Exp(w * Log(z));
+  const Pair usual = Exp(Product(w, Log(z)));
   const Expression of_zero = Of(Opcode::kPower, z.x.Number(0), w.x);
   const Expression is_zero = (z.x == 0) & (z.y == 0) & (w.y == 0);
   const Pair out = Choose(is_zero, {of_zero, z.x.Number(0)}, usual);
@@ -199,7 +222,9 @@ Pair Tanh(Pair z) {
   const Expression one = z.x.Number(1).WithSignOf(z.x);
   const Pair far{one,
                  Select(IsFinite(z.y), Sin(z.y) * Cos(z.y) * 4 * small * small, z.x.Number(0))};
-  return Choose(z.x.Abs() > 20, far, usual);
+  Pair out = Choose(z.x.Abs() > 20, far, usual);
+  out = Choose(IsFinite(z.x) & !IsFinite(z.y), {Select(z.x == 0, z.x, z.x.Nan()), z.x.Nan()}, out);
+  return {out.x, Select(z.y == 0, z.y, out.y)};
 }
 Pair Tan(Pair z) {  // -i tanh(iz)
   const Pair out = Tanh({-z.y, z.x});
@@ -213,29 +238,38 @@ Expression LogTwice(Pair z) { return Of(Opcode::kLog, Size(z)) + std::numbers::l
 Pair Acos(Pair z) {
   const Pair u = Sqrt({z.x.Number(1) - z.x, -z.y}), v = Sqrt({z.x + 1, z.y});
   const Pair far{Atan2(z.y.Abs(), z.x), -LogTwice(z).WithSignOf(z.y)};
-  return Choose(IsFar(z), far, {Atan2(u.x, v.x) * 2, Of(Opcode::kAsinh, Less(v.x, u.y, v.y, u.x))});
+  const Pair out =
+      Choose(IsFar(z), far, {Atan2(u.x, v.x) * 2, Of(Opcode::kAsinh, Less(v.x, u.y, v.y, u.x))});
+  const Expression quarter = z.x.Number(std::numbers::pi / 2);
+  return {Select((z.x == 0) & IsNan(z.y), quarter, out.x), out.y};
 }
 Pair Acosh(Pair z) {
   const Pair u = Sqrt({z.x - 1, z.y}), v = Sqrt({z.x + 1, z.y});
-  return Choose(IsFar(z), {LogTwice(z), Atan2(z.y, z.x)},
-                {Of(Opcode::kAsinh, Less(u.x, v.x, -u.y, v.y)), Atan2(u.y, v.x) * 2});
+  const Pair out = Choose(IsFar(z), {LogTwice(z), Atan2(z.y, z.x)},
+                          {Of(Opcode::kAsinh, Less(u.x, v.x, -u.y, v.y)), Atan2(u.y, v.x) * 2});
+  const Expression quarter = z.x.Number(std::numbers::pi / 2);
+  return {out.x, Select((z.x == 0) & IsNan(z.y), quarter, out.y)};
 }
 Pair Asin(Pair z) {
   const Pair u = Sqrt({z.x + 1, z.y}), v = Sqrt({z.x.Number(1) - z.x, -z.y});
   const Pair far{Atan2(z.x, z.y.Abs()), LogTwice(z).WithSignOf(z.y)};
-  return Choose(
-      IsFar(z), far,
-      {Atan2(z.x, Less(u.x, v.x, u.y, v.y)), Of(Opcode::kAsinh, Less(v.x, u.y, v.y, u.x))});
+  const Pair out =
+      Choose(IsFar(z), far,
+             {Atan2(z.x, Less(u.x, v.x, u.y, v.y)), Of(Opcode::kAsinh, Less(v.x, u.y, v.y, u.x))});
+  return {Select((z.x == 0) & IsNan(z.y), z.x, out.x), out.y};
 }
 Pair Asinh(Pair z) {  // -i asin(iz)
   const Pair out = Asin({-z.y, z.x});
   return {out.y, -out.x};
 }
 Pair Atanh(Pair z) {
-  const Expression left = z.x.Number(1) - z.x, square = z.y * z.y;
-  const Expression real = Of(Opcode::kLog1p, z.x * 4 / left.Fma(left, square)) * 0.25;
+  const Expression near = z.x.Number(1) - z.x.Abs(), square = z.y * z.y;
+  const Expression real =
+      (Of(Opcode::kLog1p, z.x.Abs() * 4 / near.Fma(near, square)) * 0.25).WithSignOf(z.x);
+  const Expression left = z.x.Number(1) - z.x;
   const Expression zero = z.x.Number(0);
-  const Pair far{zero.WithSignOf(z.x), z.x.Number(std::numbers::pi / 2).WithSignOf(z.y)};
+  const Pair far{zero.WithSignOf(z.x),
+                 Select(IsNan(z.y), z.y, z.x.Number(std::numbers::pi / 2).WithSignOf(z.y))};
   const Expression angle = Atan2(z.y * 2, left.Fma(z.x + 1, -square)) * 0.5;
   return Choose(Size(z) > 1e150, far, {Select(z.x == 0, z.x, real), angle});
 }
@@ -270,8 +304,10 @@ struct BinaryRow {
   Opcode opcode;
   Pair (*function)(Pair z, Pair w);
 };
-constexpr BinaryRow kBinary[] = {
-    {Opcode::kAtan2, Atan2}, {Opcode::kDivide, Quotient}, {Opcode::kPower, Power}};
+constexpr BinaryRow kBinary[] = {{Opcode::kAtan2, Atan2},
+                                 {Opcode::kDivide, Quotient},
+                                 {Opcode::kMultiply, Product},
+                                 {Opcode::kPower, Power}};
 
 // Parts of infinite, huge or tiny numbers of doubles are not all right here; complex64 is computed
 // in doubles and has room.
