@@ -2,6 +2,9 @@
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
+#include <cmath>
+#include <limits>
+
 #include "tests/codegen/kernel_cases.h"
 
 namespace hloscope::codegen {
@@ -140,6 +143,33 @@ TEST(Loop, ComputesComplexNumbersExactly) {
       all.push_back({type, opcode + "(p0, p1)"});
     }
     ExpectTogether({type, type, part, part}, all);
+  }
+}
+
+// The larger of NaN and 0 is NaN, of 0 and -0 it is 0.
+TEST(Loop, FindsTheLargerAndSmallerOfAllSpecialNumbers) {
+  constexpr double kInfinity = std::numeric_limits<double>::infinity();
+  const double special[] = {0.0, -0.0, 1, -1, kInfinity, -kInfinity, std::nan(""), 1e-40, 6e4, 0.5};
+  std::vector<double> left, right;
+  for (const double x : special) {
+    for (const double y : special) {
+      left.push_back(x);
+      right.push_back(y);
+    }
+  }
+  const auto count = static_cast<int64_t>(left.size());
+  const auto shape = hlo::Shape::Array(hlo::ElementType::kF64, {count});
+  const std::string of = fmt::format("[{}]", count), f64 = "f64" + of;
+  for (const std::string type : kFloats) {
+    for (const char* opcode : {"maximum", "minimum"}) {
+      ExpectAsEvaluated(
+          Fused(f64 + " " + f64,
+                fmt::format("  x = {0} convert(p0)\n  y = {0} convert(p1)\n  r = {0} {1}(x, y)\n"
+                            "  ROOT c = {2} convert(r)",
+                            type + of, opcode, f64),
+                f64),
+          {hlo::Literal::Of<double>(shape, left), hlo::Literal::Of<double>(shape, right)});
+    }
   }
 }
 
