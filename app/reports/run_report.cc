@@ -71,6 +71,10 @@ void WriteExecuted(JsonWriter& json, const replay::RunExecuted& executed) {
     }
     json.EndArray();
   }
+  if (const auto& placed = executed.placement; placed.devices > 0) {
+    json.Key("placement").BeginObject().Field("devices", placed.devices);
+    json.Field("gpus", placed.gpus).Field("gpus_there", placed.gpus_there).EndObject();
+  }
   json.EndObject();
 }
 
@@ -291,13 +295,25 @@ std::string ExecutedText(const replay::RunExecuted& executed, bool tells_each) {
                            Counted(executed.evaluated, "instruction"), fmt::join(ops, ", "));
 }
 
+// "  4 devices on 2 GPUs, of 2 there: device N on GPU N mod 2, those on one share it".
+std::string PlacementText(const replay::RunExecuted::Placement& placed) {
+  if (placed.devices == 0) return {};
+  std::string out = fmt::format("  {} devices on {}, of {} there", placed.devices,
+                                Counted(placed.gpus, "GPU"), placed.gpus_there);
+  if (placed.gpus == placed.devices) return out + ": one each\n";
+  if (placed.gpus == 1) return out + ": they share it\n";
+  return out + fmt::format(": device N on GPU N mod {}, those on one share it\n", placed.gpus);
+}
+
 // "  by cuBLASLt 13.0.2: 3 dot", "  by our own kernels: 1 fft, cuFFT: no library: …".
 std::string ChoicesText(const replay::RunExecuted& executed) {
   std::string out;
   for (const replay::RunExecuted::Choice& choice : executed.choices) {
     const bool is_own = !choice.reason.empty();
-    out += fmt::format("  by {}: {} {}{}{}\n", is_own ? "our own kernels" : choice.library,
-                       choice.count, choice.opcode, is_own ? ", " : "", choice.reason);
+    const std::string_view own =
+        choice.library.starts_with("NCCL") ? "the host" : "our own kernels";
+    out += fmt::format("  by {}: {} {}{}{}\n", is_own ? own : choice.library, choice.count,
+                       choice.opcode, is_own ? ", " : "", choice.reason);
   }
   return out;
 }
@@ -347,8 +363,8 @@ std::string RunReportText(const std::string& file, const RunReport& report) {
   for (const replay::RunFinding& finding : report.checks) out += debug::FindingText(finding, "  ");
   for (const std::string& warning : report.warnings) out += "  warning: " + warning + "\n";
   if (ran && report.executed) {
-    out +=
-        ExecutedText(*report.executed, TellsEachHandOver(report)) + ChoicesText(*report.executed);
+    out += ExecutedText(*report.executed, TellsEachHandOver(report)) +
+           PlacementText(report.executed->placement) + ChoicesText(*report.executed);
   }
   if (ran) out += FallbacksText(report);
   return ran ? out + TimingText(report) : out;

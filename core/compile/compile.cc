@@ -69,7 +69,8 @@ void AddPlan(Compilation& compilation, const CompileOptions& options) {
   const auto& module = compilation.module;
   if (options.keep_values) {
     compilation.why_no_plan = "every value is kept";
-  } else if (Result<Plan> plan = MakePlan(module, module->entry_id(), compilation.kernels);
+  } else if (Result<Plan> plan = MakePlan(module, module->entry_id(), compilation.kernels,
+                                          options.plan_collectives);
              plan.has_value()) {
     compilation.plan = std::make_shared<const Plan>(*std::move(plan));
   } else {

@@ -23,6 +23,8 @@ struct CompileOptions {
   bool keep_values = false;
   // False: no dot or convolution is a call of a library, kernels do it.
   bool library_calls = true;
+  // Collectives are steps of the plan: only where runs of plans meet one another's.
+  bool plan_collectives = false;
   bool fft_kernels = false;  // Fourier transforms are kernels, as core/codegen has them for GPUs
 };
 

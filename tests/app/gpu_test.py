@@ -33,6 +33,21 @@ ENTRY e {
 """
 
 
+TWO = """HloModule two, replica_count=2
+sum {
+  x = f32[] parameter(0)
+  y = f32[] parameter(1)
+  ROOT s = f32[] add(x, y)
+}
+ENTRY e {
+  a = f32[64] parameter(0)
+  b = f32[64] sine(a)
+  c = f32[64] all-reduce(b), replica_groups={}, to_apply=sum
+  ROOT r = f32[64] multiply(c, a)
+}
+"""
+
+
 class Gpu(unittest.TestCase):
     def setUp(self):
         self.folder = tempfile.mkdtemp()
@@ -91,6 +106,28 @@ class Gpu(unittest.TestCase):
         status, lines, _ = self.run_it('run', plan, '--platform', 'gpu', '--json', '--xla_disable_hlo_passes=cublaslt,fusion')
         self.assertEqual(status, 3)
         self.assertIn('no pass of it can be left out', lines[0]['error'])
+
+    def test_several_devices(self):
+        module = self.file('two.hlo', TWO)
+        command = ('run', module, '--platform', 'gpu', '--reference_platform', 'interpreter', '--json')
+        shared = 'devices 0 and 1 are on one GPU, NCCL takes one of each'
+        for gpus, used, flags, reason in ((1, 1, (), shared), (2, 2, (), ''), (3, 2, (), ''),
+                                          (2, 2, ('--xla_disable_hlo_passes=nccl',), 'NCCL is left out by a flag')):
+            status, lines, error = self.run_it(*command, *flags, fake=f'devices={gpus}')
+            if reason:
+                self.assertEqual(status, 3, (lines, error))
+                self.assertIn(f'c (all-reduce): unsupported opcode: {reason}', lines[0]['error'])
+                status, lines, error = self.run_it(*command, *flags, '--fallback', 'cpu', fake=f'devices={gpus}')
+            self.assertEqual((status, lines[0]['status']), (0, 'equal'), (lines, error))
+            executed = lines[0]['executed']
+            self.assertEqual(executed['placement'], {'devices': 2, 'gpus': used, 'gpus_there': gpus})
+            choice, = executed['libraries']
+            self.assertEqual((choice['opcode'], choice['count'], choice['reason']), ('all-reduce', 2, reason))
+            self.assertTrue(choice['library'].startswith('NCCL'), choice)
+            self.assertEqual((executed['library_calls'], executed['evaluated']), (0, 2) if reason else (2, 0))
+        _, lines, error = self.run_it('doctor', '--json', fake='devices=2')
+        self.assertIn('2 GPUs: Made-up GPU', json.dumps(lines), error)
+        self.assertIn('collectives between devices of our own compiler on a GPU: 2.28.9', json.dumps(lines))
 
     def test_doctor_lists_libraries(self):
         _, lines, error = self.run_it('doctor', '--json', libraries='cufft.major=10')

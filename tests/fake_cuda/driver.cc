@@ -1,5 +1,6 @@
 // The functions of the CUDA driver. One call at a time; work is done when it is asked for, and what
 // goes wrong in it is said by the next call that could know.
+#include <fmt/format.h>
 #include <signal.h>
 #include <string.h>
 
@@ -10,7 +11,7 @@
 namespace fake_cuda {
 namespace {
 
-thread_local bool has_context = false;
+thread_local CUctx_st* current = nullptr;
 
 // What every function does around its own. `needs_context`: as CUDA's does.
 template <typename Body>
@@ -25,14 +26,16 @@ int Do(const char* name, bool needs_context, const char* kernel, const Body& bod
   tell();
   state.correlation = correlation;
   int result = state.faults.Next(name);
+  if (result == 0 && current != nullptr) {
+    result = state.faults.Next(fmt::format("{}@{}", name, current->device));
+  }
   if (result == 0 && !state.has_started && strcmp(name, "cuInit") != 0 &&
       strcmp(name, "cuDriverGetVersion") != 0) {
     result = kNotInitialized;
   }
-  if (result == 0 && needs_context) result = state.lost;
-  if (result == 0 && needs_context && !has_context) result = kInvalidContext;
+  if (result == 0 && needs_context) result = current == nullptr ? kInvalidContext : current->lost;
   if (result == 0) result = body(state);
-  if (LosesDevice(result)) state.lost = result;
+  if (LosesDevice(result) && current != nullptr) current->lost = result;
   call.has_ended = 1;
   call.result = result;
   call.time_ns = Now();
@@ -44,11 +47,16 @@ int Do(const char* name, const Body& body) {
   return Do(name, true, nullptr, body);
 }
 
-// A launch or copy: what fails in it is said by later calls.
+// A stream that was handed out; null: there is none.
+CUstream_st* Known(State& state, CUstream_st* stream) {
+  return state.streams.contains(stream) ? stream : nullptr;
+}
+
+// A launch or copy: what fails in it is said by later calls of its device.
 int Later(State& state, CUstream_st* stream, Work work) {
   const int result = state.Submit(stream, std::move(work));
   if (!LosesDevice(result)) return result;
-  state.lost = result;
+  state.ContextOf(stream->device).lost = result;
   return 0;
 }
 
@@ -65,6 +73,7 @@ T* Keep(std::map<const void*, std::unique_ptr<T>>& all, std::unique_ptr<T> made)
 }
 
 int Wait(State& state, CUstream_st* stream) {
+  CUctx_st& context = stream == nullptr ? *current : state.ContextOf(stream->device);
   if (stream != nullptr && stream->capture != nullptr) {
     stream->capture_failed = true;
     return kCaptureUnsupported;
@@ -73,9 +82,10 @@ int Wait(State& state, CUstream_st* stream) {
   activity.kind = kFakeCudaSynchronization;
   activity.start_ns = activity.end_ns = Now();
   activity.correlation = state.correlation;
+  activity.device = static_cast<uint32_t>(context.device);
   activity.stream = stream == nullptr ? 0 : stream->number;
   state.Tell(activity);
-  return state.lost;
+  return context.lost;
 }
 
 // `to` and `from` of a copy: an address of the device, or bytes of the host.
@@ -83,23 +93,28 @@ struct End {
   uint64_t device = 0;
   std::byte* host = nullptr;
 
-  std::byte* Bytes(State& state, size_t size) const {
+  std::byte* Bytes(State& state, size_t size, int of) const {
     if (host != nullptr) return host;
-    const auto memory = state.At(device);
+    const auto memory = state.At(device, of);
     return memory.size() < size ? nullptr : memory.data();
   }
 };
 
 int Copy(State& state, FakeCudaKind kind, End to, End from, size_t size, CUstream_st* stream) {
-  if (to.Bytes(state, size) == nullptr || from.Bytes(state, size) == nullptr) return kInvalidValue;
-  const uint32_t number = stream == nullptr ? 0 : stream->number;
+  if (Known(state, stream) == nullptr) return kInvalidHandle;
+  const int device = stream->device;
+  if (to.Bytes(state, size, device) == nullptr || from.Bytes(state, size, device) == nullptr) {
+    return kInvalidValue;
+  }
+  const uint32_t number = stream->number;
   return Later(state, stream, [=](uint32_t correlation, uint32_t graph, uint64_t node) {
     State& now = State::Get();
-    std::byte* const there = to.Bytes(now, size);
-    const std::byte* const here = from.Bytes(now, size);
+    std::byte* const there = to.Bytes(now, size, device);
+    const std::byte* const here = from.Bytes(now, size, device);
     if (there == nullptr || here == nullptr) return kIllegalAddress;
     FakeCudaActivity activity{};
     activity.kind = kind;
+    activity.device = static_cast<uint32_t>(device);
     activity.start_ns = Now();
     memmove(there, here, size);
     activity.end_ns = Now();
@@ -108,6 +123,29 @@ int Copy(State& state, FakeCudaKind kind, End to, End from, size_t size, CUstrea
     activity.graph = graph;
     activity.graph_node = node;
     activity.bytes = size;
+    now.Tell(activity);
+    return 0;
+  });
+}
+
+int Set(State& state, uint64_t to, std::vector<std::byte> bytes, CUstream_st* stream) {
+  if (Known(state, stream) == nullptr) return kInvalidHandle;
+  const int device = stream->device;
+  if (state.At(to, device).size() < bytes.size()) return kInvalidValue;
+  const uint32_t number = stream->number;
+  return Later(state, stream, [=](uint32_t correlation, uint32_t graph, uint64_t node) {
+    State& now = State::Get();
+    FakeCudaActivity activity{};
+    activity.kind = kFakeCudaMemset;
+    activity.device = static_cast<uint32_t>(device);
+    activity.start_ns = Now();
+    memcpy(now.At(to, device).data(), bytes.data(), bytes.size());
+    activity.end_ns = Now();
+    activity.correlation = correlation;
+    activity.stream = number;
+    activity.graph = graph;
+    activity.graph_node = node;
+    activity.bytes = bytes.size();
     now.Tell(activity);
     return 0;
   });
@@ -143,9 +181,24 @@ using fake_cuda::Do;
 using fake_cuda::Keep;
 using fake_cuda::Later;
 using fake_cuda::Now;
+using fake_cuda::Set;
 using fake_cuda::State;
 
 extern "C" {
+
+// CUDA_MEMCPY2D.
+struct RowsEnd {
+  size_t x, y;
+  int type;
+  const void* host;
+  uint64_t device;
+  void* array;
+  size_t pitch;
+};
+struct Rows {
+  RowsEnd from, to;
+  size_t width, height;
+};
 
 int cuInit(unsigned) {
   return Do("cuInit", false, nullptr, [](State& state) {
@@ -171,14 +224,14 @@ int cuGetErrorName(int error, const char** name) {
 }
 int cuDeviceGetCount(int* count) {
   return Do("cuDeviceGetCount", false, nullptr, [&](State& state) {
-    *count = static_cast<int>(state.faults.Property("devices", 1));
+    *count = static_cast<int>(state.devices());
     return 0;
   });
 }
 int cuDeviceGet(int* device, int ordinal) {
   return Do("cuDeviceGet", false, nullptr, [&](State& state) {
     *device = ordinal;
-    return ordinal < state.faults.Property("devices", 1) ? 0 : fake_cuda::kInvalidDevice;
+    return ordinal < state.devices() ? 0 : fake_cuda::kInvalidDevice;
   });
 }
 int cuDeviceGetName(char* name, int size, int) {
@@ -187,9 +240,10 @@ int cuDeviceGetName(char* name, int size, int) {
     return 0;
   });
 }
-int cuDeviceGetAttribute(int* value, int attribute, int) {
+int cuDeviceGetAttribute(int* value, int attribute, int device) {
   return Do("cuDeviceGetAttribute", false, nullptr, [&](State& state) {
-    const int64_t capability = state.faults.Property("capability", 90);
+    const int64_t capability = state.faults.Property(fmt::format("capability@{}", device),
+                                                     state.faults.Property("capability", 90));
     switch (attribute) {
       case 1:  // threads of a block
       case 2:  // of its x
@@ -220,30 +274,42 @@ int cuDeviceTotalMem_v2(size_t* bytes, int) {
   });
 }
 
-int cuDevicePrimaryCtxRetain(void** context, int) {
+int cuDevicePrimaryCtxRetain(CUctx_st** context, int device) {
   return Do("cuDevicePrimaryCtxRetain", false, nullptr, [&](State& state) {
-    if (state.lost != 0) return state.lost;
-    *context = &state;
-    ++state.contexts;
+    if (device < 0 || device >= state.devices()) return fake_cuda::kInvalidDevice;
+    CUctx_st& own = state.ContextOf(device);
+    own.device = device;
+    if (own.lost != 0) return own.lost;
+    *context = &own;
+    ++own.retained;
     return 0;
   });
 }
-int cuDevicePrimaryCtxRelease_v2(int) {
-  return Do("cuDevicePrimaryCtxRelease", false, nullptr, [](State& state) {
-    if (state.contexts == 0) return fake_cuda::kInvalidContext;
-    --state.contexts;
+int cuDevicePrimaryCtxRelease_v2(int device) {
+  return Do("cuDevicePrimaryCtxRelease", false, nullptr, [&](State& state) {
+    if (device < 0 || device >= fake_cuda::kMostDevices) return fake_cuda::kInvalidDevice;
+    CUctx_st& own = state.ContextOf(device);
+    if (own.retained == 0) return fake_cuda::kInvalidContext;
+    --own.retained;
     return 0;
   });
 }
-int cuCtxSetCurrent(void* context) {
-  return Do("cuCtxSetCurrent", false, nullptr, [&](State& state) {
-    fake_cuda::has_context = context != nullptr;
-    return context == nullptr ? 0 : state.lost;
+int cuCtxSetCurrent(CUctx_st* context) {
+  return Do("cuCtxSetCurrent", false, nullptr, [&](State&) {
+    if (context != nullptr && context->retained == 0) return fake_cuda::kInvalidContext;
+    fake_cuda::current = context;
+    return context == nullptr ? 0 : context->lost;
   });
 }
-int cuCtxGetCurrent(void** context) {
-  return Do("cuCtxGetCurrent", false, nullptr, [&](State& state) {
-    *context = fake_cuda::has_context ? &state : nullptr;
+int cuCtxGetCurrent(CUctx_st** context) {
+  return Do("cuCtxGetCurrent", false, nullptr, [&](State&) {
+    *context = fake_cuda::current;
+    return 0;
+  });
+}
+int cuCtxGetDevice(int* device) {
+  return Do("cuCtxGetDevice", [&](State&) {
+    *device = fake_cuda::current->device;
     return 0;
   });
 }
@@ -259,10 +325,13 @@ int cuModuleLoadDataEx(CUmod_st** module, const void* image, unsigned count, int
       fake_cuda::Log(parsed.error().ToString(), count, options, values);
       return fake_cuda::kInvalidPtx;
     }
-    if (hloscope::ptx::SmOf(parsed->target()) > state.faults.Property("capability", 90)) {
+    const int device = fake_cuda::current->device;
+    if (hloscope::ptx::SmOf(parsed->target()) >
+        state.faults.Property(fmt::format("capability@{}", device),
+                              state.faults.Property("capability", 90))) {
       return 209;
     }
-    *module = Keep(state.modules, std::make_unique<CUmod_st>(CUmod_st{*std::move(parsed)}));
+    *module = Keep(state.modules, std::make_unique<CUmod_st>(CUmod_st{device, *std::move(parsed)}));
     return 0;
   });
 }
@@ -287,20 +356,20 @@ int cuModuleGetFunction(CUfunc_st** function, CUmod_st* module, const char* name
 int cuMemGetInfo_v2(size_t* free, size_t* total) {
   return Do("cuMemGetInfo", [&](State& state) {
     *total = static_cast<size_t>(state.TotalMemory());
-    *free = static_cast<size_t>(state.TotalMemory() - state.memory_bytes);
+    *free = static_cast<size_t>(state.TotalMemory() - state.UsedMemory(fake_cuda::current->device));
     return 0;
   });
 }
 int cuMemAlloc_v2(uint64_t* address, size_t bytes) {
   return Do("cuMemAlloc", [&](State& state) {
     if (bytes == 0) return fake_cuda::kInvalidValue;
-    if (state.memory_bytes + static_cast<int64_t>(bytes) > state.TotalMemory()) {
+    const int device = fake_cuda::current->device;
+    if (state.UsedMemory(device) + static_cast<int64_t>(bytes) > state.TotalMemory()) {
       return fake_cuda::kOutOfMemory;
     }
     *address = state.next_address;
     state.next_address += (bytes + 4095) / 4096 * 4096 + 4096;
-    state.memory[*address].assign(bytes, std::byte{0xa5});
-    state.memory_bytes += static_cast<int64_t>(bytes);
+    state.memory[*address] = {device, std::vector<std::byte>(bytes, std::byte{0xa5})};
     return 0;
   });
 }
@@ -308,9 +377,9 @@ int cuMemFree_v2(uint64_t address) {
   return Do("cuMemFree", false, nullptr, [&](State& state) {
     const auto found = state.memory.find(address);
     if (found == state.memory.end()) return fake_cuda::kInvalidValue;
-    state.memory_bytes -= static_cast<int64_t>(found->second.size());
+    const int device = found->second.device;
     state.memory.erase(found);
-    return state.lost;
+    return state.ContextOf(device).lost;
   });
 }
 int cuMemHostAlloc(void** memory, size_t bytes, unsigned) {
@@ -323,7 +392,7 @@ int cuMemHostAlloc(void** memory, size_t bytes, unsigned) {
 }
 int cuMemFreeHost(void* memory) {
   return Do("cuMemFreeHost", false, nullptr, [&](State& state) {
-    return state.pinned.erase(memory) == 1 ? state.lost : fake_cuda::kInvalidValue;
+    return state.pinned.erase(memory) == 1 ? 0 : fake_cuda::kInvalidValue;
   });
 }
 int cuMemcpyHtoDAsync_v2(uint64_t to, const void* from, size_t bytes, CUstream_st* stream) {
@@ -342,52 +411,72 @@ int cuMemcpyDtoDAsync_v2(uint64_t to, uint64_t from, size_t bytes, CUstream_st* 
     return Copy(state, kFakeCudaOnDevice, {to}, {from}, bytes, stream);
   });
 }
+int cuMemcpy2DAsync_v2(const Rows* copy, CUstream_st* stream) {
+  return Do("cuMemcpy2DAsync", [&](State& state) {
+    const Rows rows = *copy;
+    for (const RowsEnd& end : {rows.from, rows.to}) {
+      if (end.x != 0 || end.y != 0 || end.type != 2 || end.array != nullptr ||
+          end.pitch < rows.width || end.pitch > 0x7fffffff || rows.width == 0) {
+        return fake_cuda::kInvalidValue;
+      }
+    }
+    for (size_t row = 0; row < rows.height; ++row) {
+      const int result = Copy(state, kFakeCudaOnDevice, {rows.to.device + row * rows.to.pitch},
+                              {rows.from.device + row * rows.from.pitch}, rows.width, stream);
+      if (result != 0) return result;
+    }
+    return 0;
+  });
+}
 int cuMemsetD8Async(uint64_t to, unsigned char value, size_t bytes, CUstream_st* stream) {
   return Do("cuMemsetD8Async", [&](State& state) {
-    if (state.At(to).size() < bytes) return fake_cuda::kInvalidValue;
-    const uint32_t number = stream == nullptr ? 0 : stream->number;
-    return Later(state, stream, [=](uint32_t correlation, uint32_t graph, uint64_t node) {
-      State& now = State::Get();
-      FakeCudaActivity activity{};
-      activity.kind = kFakeCudaMemset;
-      activity.start_ns = Now();
-      memset(now.At(to).data(), value, bytes);
-      activity.end_ns = Now();
-      activity.correlation = correlation;
-      activity.stream = number;
-      activity.graph = graph;
-      activity.graph_node = node;
-      activity.bytes = bytes;
-      now.Tell(activity);
-      return 0;
-    });
+    return Set(state, to, std::vector<std::byte>(bytes, std::byte{value}), stream);
+  });
+}
+int cuMemsetD32Async(uint64_t to, unsigned value, size_t words, CUstream_st* stream) {
+  return Do("cuMemsetD32Async", [&](State& state) {
+    std::vector<std::byte> bytes(words * sizeof value);
+    for (size_t i = 0; i < words; ++i) memcpy(&bytes[i * sizeof value], &value, sizeof value);
+    return to % sizeof value != 0 ? fake_cuda::kInvalidValue
+                                  : Set(state, to, std::move(bytes), stream);
   });
 }
 
 int cuStreamCreate(CUstream_st** stream, unsigned) {
   return Do("cuStreamCreate", [&](State& state) {
-    *stream = Keep(state.streams, std::make_unique<CUstream_st>(CUstream_st{state.next_stream++}));
+    *stream = Keep(state.streams, std::make_unique<CUstream_st>(CUstream_st{
+                                      state.next_stream++, fake_cuda::current->device}));
     return 0;
   });
 }
 int cuStreamDestroy_v2(CUstream_st* stream) {
   return Do("cuStreamDestroy", false, nullptr, [&](State& state) {
-    if (state.streams.contains(stream) && stream->capture != nullptr) {
-      state.graphs.erase(stream->capture);
-    }
-    const int result = fake_cuda::GiveBack(state.streams, stream);
-    return result != 0 ? result : state.lost;
+    if (fake_cuda::Known(state, stream) == nullptr) return fake_cuda::kInvalidHandle;
+    if (stream->capture != nullptr) state.graphs.erase(stream->capture);
+    const int device = stream->device;
+    state.streams.erase(stream);
+    return state.ContextOf(device).lost;
   });
 }
 int cuStreamSynchronize(CUstream_st* stream) {
-  return Do("cuStreamSynchronize", [&](State& state) { return fake_cuda::Wait(state, stream); });
+  return Do("cuStreamSynchronize", [&](State& state) {
+    if (fake_cuda::Known(state, stream) == nullptr) return fake_cuda::kInvalidHandle;
+    return fake_cuda::Wait(state, stream);
+  });
+}
+int cuStreamQuery(CUstream_st* stream) {
+  return Do("cuStreamQuery", [&](State& state) {
+    if (fake_cuda::Known(state, stream) == nullptr) return fake_cuda::kInvalidHandle;
+    return state.ContextOf(stream->device).lost;
+  });
 }
 int cuStreamBeginCapture_v2(CUstream_st* stream, int) {
   return Do("cuStreamBeginCapture", [&](State& state) {
     if (!state.streams.contains(stream) || stream->capture != nullptr) {
       return fake_cuda::kInvalidValue;
     }
-    stream->capture = Keep(state.graphs, std::make_unique<CUgraph_st>());
+    stream->capture =
+        Keep(state.graphs, std::make_unique<CUgraph_st>(CUgraph_st{stream->device, {}}));
     stream->capture_failed = false;
     return 0;
   });
@@ -406,19 +495,24 @@ int cuStreamEndCapture(CUstream_st* stream, CUgraph_st** graph) {
 
 int cuEventCreate(CUevent_st** event, unsigned) {
   return Do("cuEventCreate", [&](State& state) {
-    *event = Keep(state.events, std::make_unique<CUevent_st>());
+    *event =
+        Keep(state.events, std::make_unique<CUevent_st>(CUevent_st{fake_cuda::current->device}));
     return 0;
   });
 }
 int cuEventDestroy_v2(CUevent_st* event) {
   return Do("cuEventDestroy", false, nullptr, [&](State& state) {
-    const int result = fake_cuda::GiveBack(state.events, event);
-    return result != 0 ? result : state.lost;
+    if (!state.events.contains(event)) return fake_cuda::kInvalidHandle;
+    const int device = event->device;
+    state.events.erase(event);
+    return state.ContextOf(device).lost;
   });
 }
-int cuEventRecord(CUevent_st* event, CUstream_st*) {
+int cuEventRecord(CUevent_st* event, CUstream_st* stream) {
   return Do("cuEventRecord", [&](State& state) {
-    if (!state.events.contains(event)) return fake_cuda::kInvalidHandle;
+    if (!state.events.contains(event) || fake_cuda::Known(state, stream) == nullptr ||
+        stream->device != event->device)
+      return fake_cuda::kInvalidHandle;
     event->time_ns = state.MarkedTime();
     return 0;
   });
@@ -431,6 +525,7 @@ int cuEventSynchronize(CUevent_st* event) {
 }
 int cuEventElapsedTime(float* milliseconds, CUevent_st* from, CUevent_st* to) {
   return Do("cuEventElapsedTime", [&](State&) {
+    if (to->device != from->device) return fake_cuda::kInvalidHandle;
     *milliseconds = static_cast<float>(to->time_ns - from->time_ns) / 1e6f;
     return 0;
   });
@@ -441,7 +536,11 @@ int cuLaunchKernel(CUfunc_st* function, unsigned gx, unsigned gy, unsigned gz, u
                    void** parameters, void**) {
   const char* const kernel = function == nullptr ? nullptr : function->entry->name.c_str();
   return Do("cuLaunchKernel", true, kernel, [&](State& state) {
-    if (!state.functions.contains(function)) return fake_cuda::kInvalidHandle;
+    if (!state.functions.contains(function) || fake_cuda::Known(state, stream) == nullptr ||
+        function->module->device != stream->device ||
+        stream->device != fake_cuda::current->device) {
+      return fake_cuda::kInvalidHandle;
+    }
     if (gx == 0 || gy == 0 || gz == 0 || bx == 0 || bx * by * bz > 1024 || gy > 65535 ||
         gz > 65535) {
       return fake_cuda::kInvalidValue;
@@ -453,14 +552,15 @@ int cuLaunchKernel(CUfunc_st* function, unsigned gx, unsigned gy, unsigned gz, u
     }
     return Later(state, stream,
                  fake_cuda::KernelWork(*function, {gx, gy, gz}, {bx, by, bz}, shared,
-                                       std::move(bytes), stream == nullptr ? 0 : stream->number));
+                                       std::move(bytes), *stream));
   });
 }
 
 int cuGraphInstantiateWithFlags(CUgraphExec_st** exec, CUgraph_st* graph, unsigned long long) {
   return Do("cuGraphInstantiate", [&](State& state) {
     if (!state.graphs.contains(graph)) return fake_cuda::kInvalidHandle;
-    auto made = std::make_unique<CUgraphExec_st>(CUgraphExec_st{graph->nodes, state.next_graph++});
+    auto made = std::make_unique<CUgraphExec_st>(
+        CUgraphExec_st{graph->device, graph->nodes, state.next_graph++});
     for (GraphNode& node : made->nodes) node.number = state.NewNode(node.number);
     *exec = Keep(state.graph_execs, std::move(made));
     return 0;
@@ -476,7 +576,10 @@ int cuGraphExecDestroy(CUgraphExec_st* exec) {
 }
 int cuGraphLaunch(CUgraphExec_st* exec, CUstream_st* stream) {
   return Do("cuGraphLaunch", [&](State& state) {
-    if (!state.graph_execs.contains(exec)) return fake_cuda::kInvalidHandle;
+    if (!state.graph_execs.contains(exec) || fake_cuda::Known(state, stream) == nullptr ||
+        exec->device != stream->device) {
+      return fake_cuda::kInvalidHandle;
+    }
     return Later(state, stream, [exec](uint32_t correlation, uint32_t, uint64_t) {
       for (const GraphNode& node : exec->nodes) {
         const int result = node.work(correlation, exec->number, node.number);
@@ -496,9 +599,17 @@ void fake_cuda_left(FakeCudaLeft* left) {
   State& state = State::Get();
   const std::lock_guard lock(state.mutex);
   const auto count = [](const auto& all) { return static_cast<int64_t>(all.size()); };
-  *left = {count(state.memory),  state.memory_bytes,       count(state.pinned),
-           count(state.modules), count(state.streams),     count(state.events),
-           count(state.graphs),  count(state.graph_execs), state.contexts};
+  int64_t contexts = 0;
+  for (const CUctx_st& context : state.contexts) contexts += context.retained;
+  *left = {count(state.memory),
+           state.UsedMemory(State::kAnyDevice),
+           count(state.pinned),
+           count(state.modules),
+           count(state.streams),
+           count(state.events),
+           count(state.graphs),
+           count(state.graph_execs),
+           contexts};
 }
 uint64_t fake_cuda_launches() { return State::Get().launches; }
 int fake_cuda_submit(void* stream, const char* name, void (*work)(void*), void* data,
@@ -507,20 +618,34 @@ int fake_cuda_submit(void* stream, const char* name, void (*work)(void*), void* 
   auto* const on = static_cast<CUstream_st*>(stream);
   return Do("fake_cuda_submit", [&](State& state) {
     if (!state.streams.contains(on)) return fake_cuda::kInvalidHandle;
-    return Later(state, on, fake_cuda::LibraryWork(name, work, kept, on->number));
+    return Later(state, on, fake_cuda::LibraryWork(name, work, kept, *on));
   });
 }
 void* fake_cuda_bytes(uint64_t address, size_t bytes) {
   State& state = State::Get();
   const std::lock_guard lock(state.mutex);
-  const auto found = state.At(address);
+  const auto found = state.At(address, State::kAnyDevice);
   return found.size() < bytes ? nullptr : found.data();
+}
+int fake_cuda_stream_device(void* stream) {
+  State& state = State::Get();
+  const std::lock_guard lock(state.mutex);
+  const auto found = state.streams.find(stream);
+  return found == state.streams.end() ? -1 : found->second->device;
+}
+int fake_cuda_memory_device(uint64_t address) {
+  State& state = State::Get();
+  const std::lock_guard lock(state.mutex);
+  for (int device = 0; device < fake_cuda::kMostDevices; ++device) {
+    if (!state.At(address, device).empty()) return device;
+  }
+  return -1;
 }
 void fake_cuda_restart() {
   State& state = State::Get();
   const std::lock_guard lock(state.mutex);
   state.faults = fake_cuda::Faults::FromEnvironment();
-  state.lost = 0;
+  for (CUctx_st& context : state.contexts) context.lost = 0;
   state.marks = 0;
 }
 

@@ -72,6 +72,9 @@ int fake_cuda_submit(void* stream, const char* name, void (*work)(void* data), v
                      void (*drop)(void* data));
 /* The bytes at a device address; NULL: fewer lie there. */
 void* fake_cuda_bytes(uint64_t address, size_t bytes);
+/* The device that a stream or an address is of; -1: none. */
+int fake_cuda_stream_device(void* stream);
+int fake_cuda_memory_device(uint64_t address);
 
 /* Forgets calls counted, lost devices and faults, as a new process would; CUDA_FAKE is read again.
  */

@@ -1,6 +1,8 @@
 // Memory, work and who is told of it.
 #include "tests/fake_cuda/state.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <chrono>
 #include <cstring>
@@ -25,13 +27,21 @@ bool LosesDevice(int result) {
   return std::ranges::find(kLosing, result) != std::end(kLosing);
 }
 
-std::span<std::byte> State::At(uint64_t address) {
+std::span<std::byte> State::At(uint64_t address, int device) {
   auto after = memory.upper_bound(address);
   if (after == memory.begin()) return {};
-  auto& [begin, bytes] = *std::prev(after);
+  auto& [begin, lies] = *std::prev(after);
   const uint64_t offset = address - begin;
-  if (offset >= bytes.size()) return {};
-  return std::span(bytes).subspan(offset);
+  if (offset >= lies.bytes.size() || (device != kAnyDevice && device != lies.device)) return {};
+  return std::span(lies.bytes).subspan(offset);
+}
+
+int64_t State::UsedMemory(int device) const {
+  int64_t used = 0;
+  for (const auto& [address, lies] : memory) {
+    if (device == kAnyDevice || lies.device == device) used += std::ssize(lies.bytes);
+  }
+  return used;
 }
 
 int State::Submit(CUstream_st* stream, Work work) {
@@ -43,7 +53,7 @@ int State::Submit(CUstream_st* stream, Work work) {
 }
 
 void State::Tell(FakeCudaActivity activity) const {
-  activity.context = 1;
+  activity.context = activity.device + 1;
   if (listener.activity != nullptr) listener.activity(listener.user, &activity);
 }
 
@@ -64,11 +74,11 @@ uint64_t State::MarkedTime() {
 namespace {
 
 // A parameter that is an address gets what lies there, down to the end of the allocation.
-hloscope::ptx::Argument ArgumentOf(State& state, const std::vector<std::byte>& bytes) {
+hloscope::ptx::Argument ArgumentOf(State& state, const std::vector<std::byte>& bytes, int device) {
   uint64_t address = 0;
   if (bytes.size() == sizeof address) {
     std::memcpy(&address, bytes.data(), sizeof address);
-    if (const auto memory = state.At(address); !memory.empty()) return {memory, {}};
+    if (const auto memory = state.At(address, device); !memory.empty()) return {memory, {}};
   }
   return {{}, bytes};
 }
@@ -77,7 +87,10 @@ int Execute(const CUfunc_st& function, const hloscope::ptx::LaunchRequest& reque
             FakeCudaActivity& activity) {
   State& state = State::Get();
   ++state.launches;
-  if (const int fault = state.faults.Next("kernel"); fault != 0) return fault;
+  for (const std::string& name :
+       {std::string("kernel"), fmt::format("kernel@{}", activity.device)}) {
+    if (const int fault = state.faults.Next(name); fault != 0) return fault;
+  }
   const auto result = hloscope::ptx::Launch(function.module->code, request);
   if (!result.has_value()) return kInvalidValue;
   const hloscope::ptx::Counters& counters = result->counters;
@@ -93,17 +106,20 @@ int Execute(const CUfunc_st& function, const hloscope::ptx::LaunchRequest& reque
 
 Work KernelWork(const CUfunc_st& function, std::array<uint32_t, 3> grid,
                 std::array<uint32_t, 3> block, uint32_t shared_bytes,
-                std::vector<std::vector<std::byte>> parameters, uint32_t stream) {
-  return [=, &function](uint32_t correlation, uint32_t graph, uint64_t node) {
+                std::vector<std::vector<std::byte>> parameters, const CUstream_st& on) {
+  return [=, &function, device = on.device, stream = on.number](uint32_t correlation,
+                                                                uint32_t graph, uint64_t node) {
     State& state = State::Get();
     hloscope::ptx::LaunchRequest request;
     request.entry = function.entry->name;
     request.grid = grid;
     request.block = block;
     request.dynamic_shared_bytes = shared_bytes;
-    for (const auto& bytes : parameters) request.arguments.push_back(ArgumentOf(state, bytes));
+    for (const auto& bytes : parameters)
+      request.arguments.push_back(ArgumentOf(state, bytes, device));
     FakeCudaActivity activity{};
     activity.kind = kFakeCudaKernel;
+    activity.device = static_cast<uint32_t>(device);
     activity.start_ns = Now();
     const int result = Execute(function, request, activity);
     activity.end_ns = Now();
@@ -128,13 +144,15 @@ Work KernelWork(const CUfunc_st& function, std::array<uint32_t, 3> grid,
 }
 
 Work LibraryWork(std::string name, void (*work)(void*), std::shared_ptr<void> data,
-                 uint32_t stream) {
+                 const CUstream_st& on) {
   // Whoever records a kernel reads its name later.
   static auto* const names = new std::set<std::string>;
   const std::string& kept = *names->insert(std::move(name)).first;
-  return [=, &kept](uint32_t correlation, uint32_t graph, uint64_t node) {
+  return [=, &kept, device = on.device, stream = on.number](uint32_t correlation, uint32_t graph,
+                                                            uint64_t node) {
     FakeCudaActivity activity{};
     activity.kind = kFakeCudaKernel;
+    activity.device = static_cast<uint32_t>(device);
     activity.start_ns = Now();
     work(data.get());
     activity.end_ns = Now();

@@ -1,6 +1,8 @@
 // State: everything that the made-up driver has handed out, and how work is done on its device.
 #pragma once
 
+#include <algorithm>
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
@@ -15,7 +17,13 @@
 #include "tests/fake_cuda/faults.h"
 
 // The driver's own types, incomplete for everybody else.
+struct CUctx_st {
+  int device = 0;
+  int lost = 0;  // what every call says from now on
+  int64_t retained = 0;
+};
 struct CUmod_st {
+  int device;
   hloscope::ptx::Module code;
 };
 struct CUfunc_st {
@@ -29,18 +37,22 @@ struct GraphNode {
   Work work;
 };
 struct CUgraph_st {
+  int device;
   std::vector<GraphNode> nodes;
 };
 struct CUgraphExec_st {
+  int device;
   std::vector<GraphNode> nodes;
   uint32_t number;
 };
 struct CUstream_st {
   uint32_t number;
+  int device;
   CUgraph_st* capture = nullptr;  // what is being recorded, instead of being done
   bool capture_failed = false;
 };
 struct CUevent_st {
+  int device;
   uint64_t time_ns = 0;
 };
 
@@ -52,19 +64,24 @@ inline constexpr int kInvalidValue = 1, kOutOfMemory = 2, kNotInitialized = 3, k
                      kInvalidHandle = 400, kNotFound = 500, kIllegalAddress = 700,
                      kCaptureUnsupported = 900, kCaptureInvalidated = 901;
 
+inline constexpr int kMostDevices = 16;  // of `devices=`
+
 struct State {
   static State& Get();
 
   std::recursive_mutex mutex;
   Faults faults = Faults::FromEnvironment();
   bool has_started = false;
-  int lost = 0;  // what every call says from now on
   uint32_t correlation = 0, next_stream = 1, next_graph = 1;
-  uint64_t launches = 0, nodes = 0, marks = 0;  // marks: events recorded
-  int64_t contexts = 0, memory_bytes = 0;
-  uint64_t next_address = uint64_t{0x7e} << 40;  // no address of the host's
-  std::map<uint32_t, uint64_t> busy_until;       // by stream, where kernels are told to last
-  std::map<uint64_t, std::vector<std::byte>> memory;
+  uint64_t launches = 0, nodes = 0, marks = 0;    // marks: events recorded
+  std::array<CUctx_st, kMostDevices> contexts{};  // the primary one of each device
+  uint64_t next_address = uint64_t{0x7e} << 40;   // no address of the host's
+  std::map<uint32_t, uint64_t> busy_until;        // by stream, where kernels are told to last
+  struct Allocation {
+    int device;
+    std::vector<std::byte> bytes;
+  };
+  std::map<uint64_t, Allocation> memory;
   std::map<void*, std::unique_ptr<std::byte[]>> pinned;
   std::map<const void*, std::unique_ptr<CUmod_st>> modules;
   std::map<const void*, std::unique_ptr<CUfunc_st>> functions;
@@ -74,8 +91,10 @@ struct State {
   std::map<const void*, std::unique_ptr<CUgraphExec_st>> graph_execs;
   FakeCudaListener listener{};
 
-  // The bytes from a device address to the end of what it lies in; empty where it is none.
-  std::span<std::byte> At(uint64_t address);
+  // The bytes from an address of that device to the end of what it lies in; empty where it is none.
+  static constexpr int kAnyDevice = -1;
+  std::span<std::byte> At(uint64_t address, int device);
+  CUctx_st& ContextOf(int device) { return contexts[static_cast<size_t>(device)]; }
   // Does it, or records it where the stream is recording.
   int Submit(CUstream_st* stream, Work work);
   void Tell(FakeCudaActivity activity) const;
@@ -84,6 +103,8 @@ struct State {
   // Of an event that is recorded.
   uint64_t MarkedTime();
   int64_t TotalMemory() const { return faults.Property("memory", int64_t{80} << 30); }
+  int64_t UsedMemory(int device) const;
+  int64_t devices() const { return std::min(faults.Property("devices", 1), int64_t{kMostDevices}); }
 };
 
 uint64_t Now();
@@ -93,10 +114,10 @@ bool LosesDevice(int result);
 // A kernel with its grid and the bytes of its parameters, as work.
 Work KernelWork(const CUfunc_st& function, std::array<uint32_t, 3> grid,
                 std::array<uint32_t, 3> block, uint32_t shared_bytes,
-                std::vector<std::vector<std::byte>> parameters, uint32_t stream);
+                std::vector<std::vector<std::byte>> parameters, const CUstream_st& stream);
 
 // What a made-up library does, as work.
 Work LibraryWork(std::string name, void (*work)(void*), std::shared_ptr<void> data,
-                 uint32_t stream);
+                 const CUstream_st& stream);
 
 }  // namespace fake_cuda

@@ -3,13 +3,14 @@
 #include <cuda.h>
 #include <gtest/gtest.h>
 #if __has_include(<cublasLt.h>) && __has_include(<cublas_v2.h>) && __has_include(<cufft.h>) && \
-    __has_include(<cusolverDn.h>) && __has_include(<cudnn_graph.h>)
+    __has_include(<cusolverDn.h>) && __has_include(<cudnn_graph.h>) && __has_include(<nccl.h>)
 #define HLOSCOPE_HAS_LIBRARIES
 #include <cublasLt.h>
 #include <cublas_v2.h>
 #include <cudnn_graph.h>
 #include <cufft.h>
 #include <cusolverDn.h>
+#include <nccl.h>
 #endif
 
 #include <type_traits>
@@ -41,7 +42,20 @@ struct Fits<R (*)(Ours...), S (*)(Theirs...)>
 #include "core/replay/cuda/driver_errors.def"
 #undef CUDA_ERROR
 
-static_assert(kSuccess == CUDA_SUCCESS && kOutOfMemory == CUDA_ERROR_OUT_OF_MEMORY);
+static_assert(kSuccess == CUDA_SUCCESS && kOutOfMemory == CUDA_ERROR_OUT_OF_MEMORY &&
+              kNotReady == CUDA_ERROR_NOT_READY);
+static_assert(sizeof(RowsCopy) == sizeof(CUDA_MEMCPY2D));
+static_assert(offsetof(RowsCopy, from) + offsetof(RowsEnd, device) ==
+              offsetof(CUDA_MEMCPY2D, srcDevice));
+static_assert(offsetof(RowsCopy, from) + offsetof(RowsEnd, memory_type) ==
+              offsetof(CUDA_MEMCPY2D, srcMemoryType));
+static_assert(offsetof(RowsCopy, to) + offsetof(RowsEnd, device) ==
+              offsetof(CUDA_MEMCPY2D, dstDevice));
+static_assert(offsetof(RowsCopy, to) + offsetof(RowsEnd, pitch) ==
+              offsetof(CUDA_MEMCPY2D, dstPitch));
+static_assert(offsetof(RowsCopy, width) == offsetof(CUDA_MEMCPY2D, WidthInBytes));
+static_assert(offsetof(RowsCopy, height) == offsetof(CUDA_MEMCPY2D, Height));
+static_assert(RowsEnd().memory_type == CU_MEMORYTYPE_DEVICE);
 static_assert(kCapabilityMajor == CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR);
 static_assert(kCapabilityMinor == CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR);
 static_assert(kErrorLog == CU_JIT_ERROR_LOG_BUFFER);
@@ -59,7 +73,9 @@ static_assert(kCaptureThread == CU_STREAM_CAPTURE_MODE_THREAD_LOCAL);
 #include "core/replay/libraries/answers.def"
 #undef DEVICE_ANSWER
 #define DEVICE_LIBRARY(library, name, word, beginning, major, minor, property, purpose) \
-  static_assert(Fits<int (*)(int, int*), decltype(&::property)>::value, #property);
+  static_assert(Fits<int (*)(int, int*), decltype(&::property)>::value ||               \
+                    Fits<int (*)(int*), decltype(&::property)>::value,                  \
+                #property);
 #include "core/replay/libraries/libraries.def"
 #undef DEVICE_LIBRARY
 
@@ -69,6 +85,12 @@ static_assert(kC32 == CUDA_C_32F && kC64 == CUDA_C_64F && kS32 == CUDA_R_32I &&
               kBf16 == CUDA_R_16BF);
 static_assert(kCompute32 == CUBLAS_COMPUTE_32F && kCompute64 == CUBLAS_COMPUTE_64F &&
               kComputeS32 == CUBLAS_COMPUTE_32I);
+static_assert(kNcclS8 == ncclInt8 && kNcclU8 == ncclUint8 && kNcclS32 == ncclInt32 &&
+              kNcclU32 == ncclUint32 && kNcclS64 == ncclInt64 && kNcclU64 == ncclUint64);
+static_assert(kNcclF16 == ncclFloat16 && kNcclF32 == ncclFloat32 && kNcclF64 == ncclFloat64 &&
+              kNcclBf16 == ncclBfloat16);
+static_assert(kNcclSum == ncclSum && kNcclProduct == ncclProd && kNcclMaximum == ncclMax &&
+              kNcclMinimum == ncclMin);
 static_assert(kAsIs == CUBLAS_OP_N && kTransposed == CUBLAS_OP_T && kAdjoint == CUBLAS_OP_C);
 static_assert(kLowerTriangle == CUBLAS_FILL_MODE_LOWER && kUpperTriangle == CUBLAS_FILL_MODE_UPPER);
 static_assert(kLeft == CUBLAS_SIDE_LEFT && kRight == CUBLAS_SIDE_RIGHT);

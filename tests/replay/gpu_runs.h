@@ -36,9 +36,10 @@ struct Outcome {
   std::vector<RunFallback> fallbacks;
 };
 
-inline Outcome RunOn(std::string_view platform, const char* text,
-                     const std::vector<hlo::Literal>& inputs, int runs = 1,
-                     const RunOptions& options = RunOptions()) {
+// `inputs`: by device.
+inline Outcome RunOnDevices(std::string_view platform, const char* text,
+                            const std::vector<std::vector<hlo::Literal>>& inputs, int runs = 1,
+                            const RunOptions& options = RunOptions()) {
   Outcome out;
   auto executable = (*MakePlatform(platform))->Load(hlo::Parsed(text), options);
   if (!executable.has_value()) {
@@ -47,7 +48,7 @@ inline Outcome RunOn(std::string_view platform, const char* text,
   }
   for (int i = 0; i < runs; ++i) {
     Events events;
-    const auto run = (*executable)->Run({&inputs, 1}, options, events);
+    const auto run = (*executable)->Run(inputs, options, events);
     if (!run.has_value()) {
       out.error = run.error();
       return out;
@@ -59,6 +60,11 @@ inline Outcome RunOn(std::string_view platform, const char* text,
     for (const RunFallback* each : events.Of<RunFallback>()) out.fallbacks.push_back(*each);
   }
   return out;
+}
+inline Outcome RunOn(std::string_view platform, const char* text,
+                     const std::vector<hlo::Literal>& inputs, int runs = 1,
+                     const RunOptions& options = RunOptions()) {
+  return RunOnDevices(platform, text, {inputs}, runs, options);
 }
 
 inline void ExpectNothingLeft(const std::string& after) {

@@ -138,7 +138,7 @@ constexpr FaultRow kFaultRows[] = {
     {"cuMemAlloc=2,memory=7000", ErrorClass::kEnvironment, "free of 7000 on Made-up GPU",
      "smaller inputs"},
     {"cuMemAlloc=46", ErrorClass::kEnvironment, "device busy: allocating", "nvidia-smi"},
-    {"cuDeviceGet=101", ErrorClass::kEnvironment, "no device: taking the first device",
+    {"cuDeviceGet=101", ErrorClass::kEnvironment, "no device: taking GPU 0",
      "CUDA_VISIBLE_DEVICES"},
     {"cuDevicePrimaryCtxRetain=2", ErrorClass::kEnvironment,
      "not enough device memory: making the context", "nvidia-smi"},

@@ -1,5 +1,5 @@
-// MakePlan: instructions to steps. Every array of every value gets a buffer of its own first; tuples
-// and other names of values get none.
+// MakePlan: instructions to steps. Every array of every value gets a buffer of its own first;
+// tuples and other names of values get none.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -35,9 +35,27 @@ using Leaves = std::vector<BufferNumber>;
 bool IsPlannable(const Shape& shape) {
   return std::ranges::all_of(shape.Leaves(), [](const auto& leaf) {
     const Shape& part = *leaf.second;
-    return part.IsToken() ||
-           (part.IsArray() && part.is_static() && part.ByteSize().has_value());
+    return part.IsToken() || (part.IsArray() && part.is_static() && part.ByteSize().has_value());
   });
+}
+
+// Collectives whose every device knows beforehand what it gets.
+bool IsMeeting(Opcode opcode) {
+  switch (opcode) {
+    case Opcode::kAllReduce:
+    case Opcode::kAllGather:
+    case Opcode::kAllToAll:
+    case Opcode::kReduceScatter:
+    case Opcode::kCollectiveBroadcast:
+    case Opcode::kCollectivePermute:
+      return true;
+    default:
+      return false;
+  }
+}
+bool AlwaysHasValue(Opcode opcode) {
+  return opcode == Opcode::kReplicaId || opcode == Opcode::kPartitionId ||
+         opcode == Opcode::kConstant;
 }
 
 size_t LeafCount(const Shape& shape) { return shape.Leaves().size(); }
@@ -45,8 +63,11 @@ size_t LeafCount(const Shape& shape) { return shape.Leaves().size(); }
 class Planner {
  public:
   Planner(std::shared_ptr<const Module> module, ComputationId computation,
-          const std::vector<InstructionId>& kernels)
-      : module_(*module), kernels_(kernels), leaves_(module->instructions().size()) {
+          const std::vector<InstructionId>& kernels, bool collectives)
+      : module_(*module),
+        kernels_(kernels),
+        collectives_(collectives),
+        leaves_(module->instructions().size()) {
     draft_.plan.module = std::move(module);
     draft_.plan.computation = computation;
   }
@@ -67,6 +88,10 @@ class Planner {
       }
     }
     HLOSCOPE_ASSIGN_OR_RETURN(draft_.plan.results, Build(computation, 0, std::move(arguments), 0));
+    if (may_be_missing_.valid() && HasMeetings(draft_.plan)) {
+      return No(fmt::format("{} may have no value, where other devices wait",
+                            module_.name(may_be_missing_)));
+    }
     ResolveNames();
     ShareBuffers(draft_);
     NameResults();
@@ -126,7 +151,8 @@ class Planner {
       if (!IsPlannable(module_.shape(id))) {
         return No(fmt::format("{} has no static shape", module_.name(id)));
       }
-      if (HasFlag(module_[id].opcode, hlo::kFlagCollective) ||
+      if ((HasFlag(module_[id].opcode, hlo::kFlagCollective) &&
+           !(collectives_ && IsMeeting(module_[id].opcode))) ||
           HasFlag(module_[id].opcode, hlo::kFlagStart)) {
         return No(fmt::format("{} waits for others", module_.name(id)));
       }
@@ -199,12 +225,16 @@ class Planner {
     StepKind kind = StepKind::kEvaluate;
     if (IsLibraryCall(module_, id)) kind = StepKind::kLibraryCall;
     if (IsKernelOfOurs(id)) kind = StepKind::kKernel;
+    const bool meets = IsMeeting(module_[id].opcode);
+    if (kind == StepKind::kEvaluate && !meets && !AlwaysHasValue(module_[id].opcode)) {
+      may_be_missing_ = id;
+    }
     Leaves operands;
     for (const InstructionId operand : module_.operands(id)) {
       operands.insert(operands.end(), Of(operand).begin(), Of(operand).end());
     }
     leaves_[id.index] = NewBuffers(
-        id, sequence, kind == StepKind::kEvaluate ? Place::kOutside : Place::kArena);
+        id, sequence, kind == StepKind::kEvaluate && !meets ? Place::kOutside : Place::kArena);
     AddStep(sequence, kind, id, std::move(operands), Of(id));
     return {};
   }
@@ -217,7 +247,8 @@ class Planner {
     const Leaves initial = Of(module_.operands(id)[0]);
     Leaves carried = NewBuffers(id, sequence, Place::kArena);
     const SequenceNumber decide = AddSequence({sequence, id, true});
-    HLOSCOPE_ASSIGN_OR_RETURN(const Leaves decision, Build(condition, decide, {carried}, depth + 1));
+    HLOSCOPE_ASSIGN_OR_RETURN(const Leaves decision,
+                              Build(condition, decide, {carried}, depth + 1));
     const SequenceNumber turn = AddSequence({sequence, id, true});
     HLOSCOPE_ASSIGN_OR_RETURN(Leaves next, Build(body, turn, {carried}, depth + 1));
     AddTurnCopies(id, turn, next, carried);
@@ -313,7 +344,9 @@ class Planner {
 
   const Module& module_;
   const std::vector<InstructionId>& kernels_;
-  std::vector<Leaves> leaves_;  // by instruction
+  bool collectives_;
+  InstructionId may_be_missing_;  // the last of those that the evaluator computes
+  std::vector<Leaves> leaves_;    // by instruction
   // What a loop carries without changing it, by its buffer: the buffer it was given.
   std::unordered_map<BufferNumber, BufferNumber> same_;
   PlanDraft draft_;
@@ -321,9 +354,17 @@ class Planner {
 
 }  // namespace
 
+bool HasMeetings(const Plan& plan) {
+  return std::ranges::any_of(plan.sequences, [&](const Sequence& sequence) {
+    return std::ranges::any_of(sequence, [&](const PlannedStep& step) {
+      return step.kind == StepKind::kEvaluate && IsMeeting((*plan.module)[step.id].opcode);
+    });
+  });
+}
+
 Result<Plan> MakePlan(std::shared_ptr<const Module> module, ComputationId computation,
-                      const std::vector<InstructionId>& kernels) {
-  return Planner(std::move(module), computation, kernels).Make();
+                      const std::vector<InstructionId>& kernels, bool collectives) {
+  return Planner(std::move(module), computation, kernels, collectives).Make();
 }
 
 }  // namespace hloscope::compile

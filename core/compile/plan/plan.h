@@ -64,9 +64,9 @@ struct Plan {
   std::shared_ptr<const hlo::Module> module;
   hlo::ComputationId computation;
   std::vector<PlannedBuffer> buffers;
-  std::vector<Sequence> sequences;        // the computation's own is the first
-  std::vector<BufferNumber> parameters;   // by array of the parameters
-  std::vector<BufferNumber> results;      // by array of the root; several may share one
+  std::vector<Sequence> sequences;       // the computation's own is the first
+  std::vector<BufferNumber> parameters;  // by array of the parameters
+  std::vector<BufferNumber> results;     // by array of the root; several may share one
   int64_t arena_bytes = 0;
   int64_t result_buffers = 0;  // how many there are of Place::kResult
   // The most bytes of arena buffers that are wanted at once: no arena could be smaller.
@@ -82,9 +82,13 @@ constexpr int64_t AlignedBytes(int64_t bytes) {
 
 // The plan of a computation whose kernels are `kernels`, in ascending order. Unsupported, with the
 // reason, where it can only be run instruction by instruction: arrays of dynamic sizes, effects
-// that others see, nesting deeper than can be planned.
+// that others see, nesting deeper than can be planned; collectives, unless `collectives` says that
+// they are steps, and then what may turn out to be missing, so that no device gives the plan up
+// where others go on.
 Result<Plan> MakePlan(std::shared_ptr<const hlo::Module> module, hlo::ComputationId computation,
-                      const std::vector<hlo::InstructionId>& kernels);
+                      const std::vector<hlo::InstructionId>& kernels, bool collectives = false);
+// Whether it has steps at which devices meet.
+bool HasMeetings(const Plan& plan);
 
 // Calls fn(step) for the steps of the sequence and those that they run, in order.
 template <typename Function>
@@ -95,8 +99,8 @@ void ForEachStep(const Plan& plan, SequenceNumber sequence, const Function& fn) 
   }
 }
 
-// Those of `kernels`, all of the module's, that need a function of their own: all but those that only
-// loops run that are one function. What the evaluator runs may call any other.
+// Those of `kernels`, all of the module's, that need a function of their own: all but those that
+// only loops run that are one function. What the evaluator runs may call any other.
 std::vector<hlo::InstructionId> KernelsBesideLoops(const Plan& plan,
                                                    const std::vector<hlo::InstructionId>& kernels);
 // The outermost loops that are one function.

@@ -68,6 +68,12 @@ struct RunExecuted {
   int64_t kernels = 0, library_calls = 0, evaluated = 0;
   std::vector<Evaluated> evaluated_ops = {};
   std::vector<Choice> choices = {};
+  // Where the devices of a run are GPUs: how many devices, on how many GPUs, of how many that there
+  // are. 0: they are not, or there is one device.
+  struct Placement {
+    int64_t devices = 0, gpus = 0, gpus_there = 0;
+  };
+  Placement placement = {};
 };
 
 // Something that took time and is no instruction. Times here and below are of the steady clock,

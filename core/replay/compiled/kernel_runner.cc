@@ -1,6 +1,8 @@
 // KernelRunner: addresses and memory for kernels, grains for threads.
 #include "core/replay/compiled/kernel_runner.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cstring>
 
@@ -62,6 +64,7 @@ Result<Value> KernelRunner::Run(eval::KernelCall& call) const {
   HLOSCOPE_TRY(RunCode(code, call.machine, operands.data(), results.data(), scratch.data()));
   {
     const std::lock_guard lock(mutex_);
+    devices_ = call.machine.devices().counts().devices();
     counts_.Add(code);
     if (code_.choices != nullptr) ++counts_.chosen[call.id];
   }
@@ -80,7 +83,18 @@ Result<std::optional<Value>> KernelRunner::RunWhole(eval::Machine& machine,
   const auto run = code_.device == nullptr ? std::make_unique<PlanRun>(code_, machine)
                                            : code_.device->Start(code_, machine);
   HLOSCOPE_ASSIGN_OR_RETURN(std::optional<Value> value, run->Run(arguments));
+  if (!value.has_value() && compile::HasMeetings(*code_.plan)) {
+    return std::unexpected(Error{
+        ErrorClass::kDied,
+        fmt::format("device {} cannot go on with the plan of {}, where other devices may have "
+                    "its values already: a value is missing, or a loop never ends",
+                    machine.device(), module_.name()),
+        {},
+        "--platform gpu-sim runs it instruction by instruction"});
+  }
   const std::lock_guard lock(mutex_);
+  devices_ = machine.devices().counts().devices();
+  by_plan_ = value.has_value();
   if (!value.has_value()) {
     evaluated_.Clear();  // all of it runs again
     communications_ = 0;
@@ -103,6 +117,7 @@ void KernelRunner::Evaluated(InstructionId id, int64_t nanoseconds) const {
   } else {
     evaluated_.Add(id, nanoseconds);
   }
+  if (code_.choices != nullptr && code_.choices->Of(id)) ++counts_.chosen[id];
 }
 
 std::vector<RunExecuted::Choice> KernelRunner::Choices() const {
@@ -132,11 +147,19 @@ void KernelRunner::Tell(RunStream& stream) const {
         if (missing != code_.missing.end()) {
           return {Describe(hlo::FallbackReason::kUnsupportedOpcode), missing->second};
         }
+        if (code_.choices != nullptr) {
+          if (const auto choice = code_.choices->Of(id)) {
+            return {compile::WhyNoKernel(module_, id), choice->reason};
+          }
+        }
         return {compile::WhyNoKernel(module_, id), "our compiler writes no code for it"};
       },
       {.kernels = counts_.kernels,
        .library_calls = counts_.library_calls + communications_,
-       .choices = Choices()},
+       .choices = Choices(),
+       .placement = code_.device == nullptr || devices_ == 1
+                        ? RunExecuted::Placement()
+                        : code_.device->Place(devices_, by_plan_)},
       stream);
 }
 

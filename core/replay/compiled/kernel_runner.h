@@ -40,6 +40,8 @@ class KernelRunner : public eval::CompiledKernels {
   OnHost on_host_;
   mutable std::mutex mutex_;  // devices run at the same time
   mutable CodeCounts counts_;
+  mutable int64_t devices_ = 1;
+  mutable bool by_plan_ = false;
   mutable int64_t communications_ = 0;  // collectives between devices, and which device one is
   mutable HandOvers evaluated_;
 };

@@ -11,6 +11,7 @@
 #include "core/compile/kernel_code.h"
 #include "core/compile/plan/plan.h"
 #include "core/eval/machine/machine.h"
+#include "core/replay/capture/run_stream.h"
 #include "core/replay/compiled/library_choices.h"
 
 namespace hloscope::replay {
@@ -24,6 +25,8 @@ class PlanDevice {
   virtual ~PlanDevice() = default;
   // A run of the code's plan there; `code` and the machine outlive it.
   virtual std::unique_ptr<PlanRun> Start(const ModuleCode& code, eval::Machine& machine) const = 0;
+  // On what the devices of a run are; else than by the plan they run instruction by instruction.
+  virtual RunExecuted::Placement Place(int64_t devices, bool by_plan) const = 0;
 };
 
 // The machine code of a module, by instruction; null where there is none.

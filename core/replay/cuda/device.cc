@@ -2,20 +2,22 @@
 #include "core/replay/cuda/device.h"
 
 #include <array>
+#include <map>
 #include <mutex>
 
 namespace hloscope::replay::cuda {
 
-Result<std::shared_ptr<const Device>> Device::Open() {
+Result<std::shared_ptr<const Device>> Device::Open(int ordinal) {
   static std::mutex mutex;
-  static std::weak_ptr<const Device> opened;
+  static std::map<int, std::weak_ptr<const Device>> all;
   const std::lock_guard lock(mutex);
+  std::weak_ptr<const Device>& opened = all[ordinal];
   if (auto device = opened.lock()) {
     HLOSCOPE_TRY(device->Enter());
     return device;
   }
   HLOSCOPE_ASSIGN_OR_RETURN(auto driver, Driver::Open());
-  std::shared_ptr<Device> device(new Device(std::move(driver)));
+  std::shared_ptr<Device> device(new Device(std::move(driver), ordinal));
   HLOSCOPE_TRY(device->Start());
   opened = device;
   return device;
@@ -23,7 +25,7 @@ Result<std::shared_ptr<const Device>> Device::Open() {
 
 Status Device::Start() {
   const Driver& driver = *driver_;
-  HLOSCOPE_TRY(driver.Check(driver->DeviceGet(&number_, 0), "taking the first device"));
+  HLOSCOPE_TRY(driver.Check(driver->DeviceGet(&number_, ordinal_), "taking GPU {}", ordinal_));
   std::array<char, 256> name{};
   HLOSCOPE_TRY(driver.Check(driver->DeviceGetName(name.data(), int{name.size() - 1}, number_),
                             "asking for the device's name"));

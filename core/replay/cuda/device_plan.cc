@@ -2,6 +2,8 @@
 #include "core/replay/cuda/device_plan.h"
 
 #include <algorithm>
+#include <chrono>
+#include <thread>
 
 #include "core/eval/machine/recording.h"
 #include "core/replay/cuda/device_kernels.h"
@@ -18,6 +20,7 @@ using compile::StepKind;
 using eval::Value;
 
 constexpr int64_t kBytesPerElement = 4;  // about, for counting work
+constexpr std::chrono::microseconds kBetweenLooks{20};
 
 const DeviceCode& CodeOf(const compile::KernelCode& code) {
   return static_cast<const DeviceCode&>(*code.library);
@@ -58,6 +61,8 @@ class DevicePlanRun : public PlanRun {
         recorder_(plans.recorder()) {}
   ~DevicePlanRun() override {
     recorder_.Launched(launches_);
+    // What waits for others for ever would keep its memory.
+    if (pending_.clique != nullptr && !is_done_) pending_.clique->Abort();
     // One that failed may have work on its stream yet.
     if (state_ != nullptr && is_done_) plans_.GiveBack(std::move(state_));
   }
@@ -116,6 +121,7 @@ class DevicePlanRun : public PlanRun {
 
   Result<std::vector<std::byte>> BytesOf(BufferNumber b) const override {
     std::vector<std::byte> out(static_cast<size_t>(plan_.buffers[b].bytes));
+    HLOSCOPE_TRY(WaitForOthers());
     const DeviceScope scope = Download(b);
     HLOSCOPE_TRY(state_->transfers->Download(out.data(), state_->addresses[b], std::ssize(out)));
     return out;
@@ -127,6 +133,7 @@ class DevicePlanRun : public PlanRun {
     if (value.is_array()) return value.shape() == shape ? value : value.WithShape(shape);
     HLOSCOPE_ASSIGN_OR_RETURN(eval::Buffer bytes, machine_.Allocate(plan_.buffers[b].bytes));
     // Kernels before it are not part of the copy.
+    HLOSCOPE_TRY(WaitForOthers());
     HLOSCOPE_TRY(WaitForStream(InstructionOf(b)));
     const CopyTime time(moved_, plan_.buffers[b].bytes);
     const DeviceScope scope = Download(b);
@@ -141,6 +148,7 @@ class DevicePlanRun : public PlanRun {
     const bool is_kept = buffer.place == Place::kParameter || buffer.place == Place::kOutside;
     // The same bytes as in the run before, which nobody can have changed since they are held.
     if (is_kept && there.is_array() && there.data() == value.data()) return {};
+    HLOSCOPE_TRY(WaitForOthers());
     const CopyTime time(moved_, buffer.bytes);
     const DeviceScope scope(recorder_, InstructionOf(b), state_->stream.get(),
                             [&] { return CopyActivity("copy host to device", buffer.bytes); });
@@ -150,6 +158,15 @@ class DevicePlanRun : public PlanRun {
   }
 
   Result<bool> Evaluate(const PlannedStep& step) override {
+    const hlo::Opcode opcode = (*plan_.module)[step.id].opcode;
+    if (opcode == hlo::Opcode::kReplicaId || opcode == hlo::Opcode::kPartitionId) {
+      HLOSCOPE_TRY(WriteNumber(step, opcode == hlo::Opcode::kReplicaId));
+      return true;
+    }
+    if (plans_.collectives() != nullptr) {
+      HLOSCOPE_ASSIGN_OR_RETURN(const bool is_done, Communicate(step));
+      if (is_done) return true;
+    }
     moved_ = {};
     handed_over_ = step.id;
     std::optional<HandOver> told(std::in_place, recorder_, step.id);
@@ -166,6 +183,10 @@ class DevicePlanRun : public PlanRun {
   Result<Value> TakeRoot() override {
     size_t next = 0;
     const hlo::InstructionId root = (*plan_.module)[plan_.computation].root;
+    // Other GPUs get their work before the host waits for this one's.
+    HLOSCOPE_TRY(machine_.devices().turns().Yield(machine_.device()));
+    HLOSCOPE_TRY(plans_.device()->Enter());
+    HLOSCOPE_TRY(WaitForOthers());
     HLOSCOPE_ASSIGN_OR_RETURN(Value value,
                               PlanRun::ValueOf(plan_.module->shape(root), plan_.results, next));
     HLOSCOPE_TRY(WaitForStream(root));
@@ -194,6 +215,59 @@ class DevicePlanRun : public PlanRun {
   DeviceScope Download(BufferNumber b) const {
     return {recorder_, InstructionOf(b), state_->stream.get(),
             [&] { return CopyActivity("copy device to host", plan_.buffers[b].bytes); }};
+  }
+  // Which device it is.
+  Status WriteNumber(const PlannedStep& step, bool of_replica) {
+    const int64_t partitions = machine_.devices().counts().partitions;
+    const int64_t number =
+        of_replica ? machine_.device() / partitions : machine_.device() % partitions;
+    const DeviceScope scope(recorder_, step.id, state_->stream.get(),
+                            [&] { return CopyActivity("fill on device", sizeof(uint32_t)); });
+    return driver_.Check(driver_->SetWords(state_->addresses[step.results[0]],
+                                           static_cast<unsigned>(number), 1, state_->stream.get()),
+                         "writing the number of a device");
+  }
+  // Whether NCCL was given the step.
+  Result<bool> Communicate(const PlannedStep& step) {
+    Collectives::Arrival own;
+    own.stream = state_->stream.get();
+    own.scratch = state_->pieces.get();
+    for (const BufferNumber b : step.operands) own.operands.push_back(state_->addresses[b]);
+    for (const BufferNumber b : step.results) own.results.push_back(state_->addresses[b]);
+    HLOSCOPE_ASSIGN_OR_RETURN(Collectives::Pending pending,
+                              plans_.collectives()->Run(step.id, machine_, std::move(own)));
+    HLOSCOPE_TRY(plans_.device()->Enter());
+    if (pending.clique == nullptr) return false;
+    pending_ = std::move(pending);
+    recorder_.OthersLaunch();
+    ++counts_.library_calls;
+    ++counts_.chosen[step.id];
+    return true;
+  }
+  // For what NCCL was given, so that one that fails, or a deadline, ends the run and not the host's
+  // patience; other devices have their turns.
+  Status WaitForOthers() const {
+    while (pending_.clique != nullptr) {
+      const Answer answer = driver_->StreamQuery(state_->stream.get());
+      if (answer != kNotReady) {
+        HLOSCOPE_TRY(
+            driver_.Check(answer, "waiting for {}", plans_.collectives()->NameOf(pending_.id)));
+        HLOSCOPE_TRY(plans_.collectives()->Look(pending_, machine_.device()));
+        pending_ = {};
+        break;
+      }
+      HLOSCOPE_TRY(plans_.collectives()->Look(pending_, machine_.device()));
+      if (Status status = machine_.run().Look(); !status.has_value()) {
+        status.error().message +=
+            fmt::format("; device {} waited for others in {}", machine_.device(),
+                        plans_.collectives()->NameOf(pending_.id));
+        return status;
+      }
+      std::this_thread::sleep_for(kBetweenLooks);
+      HLOSCOPE_TRY(machine_.devices().turns().Yield(machine_.device()));
+      HLOSCOPE_TRY(plans_.device()->Enter());
+    }
+    return {};
   }
   Status WaitForStream(hlo::InstructionId id) const {
     const DeviceScope scope(recorder_, id);
@@ -236,6 +310,7 @@ class DevicePlanRun : public PlanRun {
   DeviceRecorder& recorder_;
   std::unique_ptr<PlanState> state_;
   hlo::InstructionId handed_over_;  // that is being handed over
+  mutable Collectives::Pending pending_;
   int64_t launches_ = 0;
   CodeCounts::Moved moved_;  // since the hand-over at hand began
   bool is_done_ = false;
@@ -283,6 +358,10 @@ Result<std::unique_ptr<PlanState>> DevicePlans::Make(const ModuleCode& code) con
   HLOSCOPE_ASSIGN_OR_RETURN(state->memory, AllocateOnDevice(device_, bytes));
   for (Address& address : state->addresses) address += state->memory.get();
   state->scratch = state->memory.get() + static_cast<Address>(scratch);
+  if (collectives_ != nullptr) {
+    HLOSCOPE_ASSIGN_OR_RETURN(state->pieces,
+                              AllocateOnDevice(device_, collectives_->ScratchBytes()));
+  }
   state->values.resize(plan.buffers.size());
   for (BufferNumber b = 0; b < plan.buffers.size(); ++b) {
     const PlannedBuffer& buffer = plan.buffers[b];

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "core/replay/compiled/plan_run.h"
+#include "core/replay/cuda/collectives.h"
 #include "core/replay/cuda/device_recorder.h"
 #include "core/replay/cuda/handles.h"
 #include "core/replay/cuda/transfers.h"
@@ -22,6 +23,7 @@ struct PlanState {
   DeviceMemory memory;
   std::vector<Address> addresses;  // by buffer
   Address scratch = 0;
+  DeviceMemory pieces;              // of collectives
   std::vector<eval::Value> values;  // by buffer: what was uploaded and is never written there
   int64_t runs = 0;
   bool can_be_graph = true;
@@ -30,15 +32,21 @@ struct PlanState {
   int64_t graph_launches = 0;
 };
 
-class DevicePlans : public PlanDevice {
+// Of one GPU and the code on it.
+class DevicePlans {
  public:
-  DevicePlans(std::shared_ptr<const Device> device, std::shared_ptr<DeviceRecorder> recorder)
-      : device_(std::move(device)), recorder_(std::move(recorder)) {}
+  // `collectives`: of the devices of a run; null: it has one.
+  DevicePlans(std::shared_ptr<const Device> device, std::shared_ptr<DeviceRecorder> recorder,
+              std::shared_ptr<Collectives> collectives)
+      : device_(std::move(device)),
+        recorder_(std::move(recorder)),
+        collectives_(std::move(collectives)) {}
 
-  std::unique_ptr<PlanRun> Start(const ModuleCode& code, eval::Machine& machine) const override;
+  std::unique_ptr<PlanRun> Start(const ModuleCode& code, eval::Machine& machine) const;
 
   const std::shared_ptr<const Device>& device() const { return device_; }
   DeviceRecorder& recorder() const { return *recorder_; }
+  Collectives* collectives() const { return collectives_.get(); }
   // One that no run uses, or a new one.
   Result<std::unique_ptr<PlanState>> Take(const ModuleCode& code) const;
   void GiveBack(std::unique_ptr<PlanState> state) const;
@@ -48,6 +56,7 @@ class DevicePlans : public PlanDevice {
 
   std::shared_ptr<const Device> device_;
   std::shared_ptr<DeviceRecorder> recorder_;
+  std::shared_ptr<Collectives> collectives_;
   mutable std::mutex mutex_;  // devices of a run are simulated at the same time
   mutable std::vector<std::unique_ptr<PlanState>> free_;
 };

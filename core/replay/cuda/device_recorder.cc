@@ -29,9 +29,6 @@ constexpr float kExactMilliseconds = 100;
 
 constexpr std::string_view kNoMetrics = "counters of kernels were not measured";
 
-// What this thread hands over at the moment; null: nothing.
-thread_local const HandOver* handed_over = nullptr;
-
 int64_t NanosecondsOf(float milliseconds) { return std::llround(double{milliseconds} * 1e6); }
 
 }  // namespace
@@ -65,9 +62,15 @@ void DeviceRecorder::Begin(const RunOptions& options) {
 }
 
 void DeviceRecorder::OnHost(InstructionId id, int64_t nanoseconds) {
+  {
+    const std::lock_guard lock(mutex_);
+    if (handed_over_.contains(id)) return;  // told with its copies
+  }
+  TellOnHost(id, nanoseconds);
+}
+
+void DeviceRecorder::TellOnHost(InstructionId id, int64_t nanoseconds) {
   if (!is_recording_) return;
-  // What is being handed over is told with its copies.
-  if (handed_over != nullptr && &handed_over->recorder_ == this && handed_over->id_ == id) return;
   TraceSlice slice{std::string(module_->name(id)), std::string(kFallbackLane),
                    eval::SteadyNanoseconds() - nanoseconds, nanoseconds};
   const std::lock_guard lock(mutex_);
@@ -79,14 +82,17 @@ void DeviceRecorder::OnHost(InstructionId id, int64_t nanoseconds) {
 }
 
 HandOver::HandOver(DeviceRecorder& recorder, InstructionId id)
-    : recorder_(recorder),
-      id_(id),
-      start_ns_(eval::SteadyNanoseconds()),
-      outer_(std::exchange(handed_over, this)) {}
+    : recorder_(recorder), id_(id), start_ns_(eval::SteadyNanoseconds()) {
+  const std::lock_guard lock(recorder_.mutex_);
+  recorder_.handed_over_.insert(id_);
+}
 
 HandOver::~HandOver() {
-  handed_over = outer_;
-  recorder_.OnHost(id_, eval::SteadyNanoseconds() - start_ns_);
+  {
+    const std::lock_guard lock(recorder_.mutex_);
+    recorder_.handed_over_.erase(recorder_.handed_over_.find(id_));
+  }
+  recorder_.TellOnHost(id_, eval::SteadyNanoseconds() - start_ns_);
 }
 
 void DeviceRecorder::Launched(int64_t kernels) {
@@ -114,6 +120,9 @@ Status DeviceRecorder::BeginTimed(StreamHandle stream, Timed& timed) {
     ++left_out_[timed.activity.work];
     return {};
   }
+  DeviceNumber number = 0;
+  HLOSCOPE_TRY(driver.Check(driver->ContextGetDevice(&number), "asking for the thread's device"));
+  timed.activity.device = static_cast<uint32_t>(number);
   if (!bases_.contains(stream)) {
     HLOSCOPE_ASSIGN_OR_RETURN(Event event, MakeEvent(device_, kTiming));
     HLOSCOPE_TRY(driver.Check(driver->EventRecord(event.get(), stream), "marking a time"));
@@ -208,6 +217,14 @@ Result<std::unique_ptr<RangeProfiler>> DeviceRecorder::StartCounters() {
 
 bool DeviceRecorder::BeginAgain() {
   if (!is_recording_ || !wants_metrics_) return false;
+  if (gpus_ > 1) {
+    Note({ErrorClass::kUnsupported,
+          fmt::format("they are read of one GPU, and this run was on {}", gpus_),
+          {},
+          "CUDA_VISIBLE_DEVICES=0 puts all devices on one"},
+         kNoMetrics);
+    return false;
+  }
   if (others_launch_) {
     Note({ErrorClass::kUnsupported,
           "kernels of NVIDIA's libraries among ours are not counted one by one",

@@ -8,6 +8,7 @@
 #include <memory>
 #include <mutex>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -25,6 +26,8 @@ class DeviceRecorder : public RunListener {
   DeviceRecorder(std::shared_ptr<const Device> device, std::shared_ptr<const hlo::Module> module)
       : device_(std::move(device)), module_(std::move(module)) {}
 
+  // Runs are spread over so many GPUs; counters are read of one.
+  void set_gpus(int gpus) { gpus_ = gpus; }
   bool records_by_itself() const override { return true; }
   void Begin(const RunOptions& options) override;
   void OnHost(hlo::InstructionId id, int64_t nanoseconds) override;
@@ -61,6 +64,7 @@ class DeviceRecorder : public RunListener {
     Event event;
     int64_t steady_ns = 0;
   };
+  void TellOnHost(hlo::InstructionId id, int64_t nanoseconds);
   void Push(hlo::InstructionId id);
   void Pop();
   Status BeginTimed(StreamHandle stream, Timed& timed);
@@ -73,6 +77,7 @@ class DeviceRecorder : public RunListener {
 
   std::shared_ptr<const Device> device_;
   std::shared_ptr<const hlo::Module> module_;
+  int gpus_ = 1;
   std::atomic<bool> is_recording_ = false;
   bool has_begun_ = false;                                 // a recorded run that has not ended
   std::unique_ptr<profiler::cupti::Collector> collector_;  // null: by events
@@ -90,6 +95,7 @@ class DeviceRecorder : public RunListener {
   std::map<StreamHandle, Base> bases_;
   std::vector<Timed> timed_;
   std::map<profiler::cupti::Work, int64_t> left_out_;
+  std::multiset<hlo::InstructionId> handed_over_;  // at the moment, by all devices
   std::vector<TraceSlice> on_host_;
   int64_t on_host_left_out_ = 0;
   std::vector<std::string> notes_;
@@ -127,11 +133,9 @@ class HandOver {
   HandOver& operator=(const HandOver&) = delete;
 
  private:
-  friend class DeviceRecorder;
   DeviceRecorder& recorder_;
   hlo::InstructionId id_;
   int64_t start_ns_;
-  const HandOver* outer_;  // of this thread
 };
 
 profiler::cupti::Activity CopyActivity(std::string name, int64_t bytes);

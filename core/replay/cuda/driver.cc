@@ -86,9 +86,15 @@ Status Driver::Start() {
                     VersionText(version_), VersionText(kLeastVersion)),
         "update NVIDIA's driver to 525 or newer");
   }
-  HLOSCOPE_TRY(Check(functions_.DeviceGetCount(&devices_), "counting devices"));
-  if (devices_ == 0) return std::unexpected(ErrorOf(FindError(100)->number, "counting devices"));
+  int devices = 0;
+  HLOSCOPE_TRY(Check(functions_.DeviceGetCount(&devices), "counting devices"));
+  if (devices == 0) return std::unexpected(ErrorOf(FindError(100)->number, "counting devices"));
   return {};
+}
+
+int Driver::devices() const {
+  int devices = 0;
+  return functions_.DeviceGetCount(&devices) == kSuccess && devices > 0 ? devices : 1;
 }
 
 Result<std::shared_ptr<const Driver>> Driver::Open() {

@@ -32,7 +32,8 @@ class Driver {
 
   const Functions* operator->() const { return &functions_; }
   int version() const { return version_; }
-  int devices() const { return devices_; }
+  // How many it shows now; at least one.
+  int devices() const;
 
   // Good where the driver's answer is; else what was being done, its answer and the fix.
   template <typename... Args>
@@ -48,7 +49,7 @@ class Driver {
   Status Start();
 
   Functions functions_;
-  int version_ = 0, devices_ = 0;
+  int version_ = 0;
 };
 
 // "12.4" of 12040.

@@ -21,6 +21,7 @@ using GraphExecHandle = struct CUgraphExec_st*;
 
 inline constexpr Answer kSuccess = 0;
 inline constexpr Answer kOutOfMemory = 2;
+inline constexpr Answer kNotReady = 600;
 
 // CUdevice_attribute
 inline constexpr int kCapabilityMajor = 75, kCapabilityMinor = 76;
@@ -30,6 +31,22 @@ inline constexpr unsigned kNonBlockingStream = 1;  // CU_STREAM_NON_BLOCKING
 inline constexpr unsigned kTiming = 0;             // CU_EVENT_DEFAULT
 inline constexpr unsigned kNoTiming = 2;           // CU_EVENT_DISABLE_TIMING
 inline constexpr int kCaptureThread = 1;           // CU_STREAM_CAPTURE_MODE_THREAD_LOCAL
+
+// CUDA_MEMCPY2D: `height` rows of `width` bytes, each `pitch` behind the last.
+struct RowsEnd {
+  size_t x = 0, y = 0;
+  int memory_type = 2;  // CU_MEMORYTYPE_DEVICE
+  const void* host = nullptr;
+  Address device = 0;
+  void* array = nullptr;
+  size_t pitch = 0;
+};
+struct RowsCopy {
+  RowsEnd from, to;
+  size_t width = 0, height = 0;
+};
+// CU_DEVICE_ATTRIBUTE_MAX_PITCH of every device so far.
+inline constexpr int64_t kMostPitch = 0x7fffffff;
 
 // Versions are 1000 · major + 10 · minor.
 inline constexpr int kLeastVersion = 12000;

@@ -28,11 +28,6 @@ constexpr LibraryRule kRules[] = {
     {Opcode::kTriangularSolve, DeviceLibrary::kCublas, MakeSolve},
 };
 
-std::string ReasonOf(const Error& error) {
-  return error.hint.empty() ? error.message
-                            : fmt::format("{} (fix: {})", error.message, error.hint);
-}
-
 class LibraryCode : public DeviceCode {
  public:
   LibraryCode(DeviceInstruction instruction, std::string library,

@@ -1,8 +1,11 @@
 // LibraryWork: what one of NVIDIA's libraries does in place of a kernel of ours.
 #pragma once
 
+#include <fmt/format.h>
+
 #include <memory>
 #include <span>
+#include <string>
 
 #include "core/hlo/module.h"
 #include "core/replay/cuda/device.h"
@@ -71,6 +74,12 @@ class LibraryHandle {
 inline constexpr Address kWorkspaceAlignment = 256;
 inline Address AlignedWorkspace(Address address) {
   return (address + kWorkspaceAlignment - 1) / kWorkspaceAlignment * kWorkspaceAlignment;
+}
+
+// Why a library does not do it, with the fix.
+inline std::string ReasonOf(const Error& error) {
+  return error.hint.empty() ? error.message
+                            : fmt::format("{} (fix: {})", error.message, error.hint);
 }
 
 inline void* Pointer(Address address) { return reinterpret_cast<void*>(address); }

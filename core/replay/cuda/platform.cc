@@ -1,6 +1,8 @@
 // The row of our own GPU kernels on a device, through the CUDA driver.
+#include <algorithm>
 #include <utility>
 
+#include "core/hlo/sharding/topology.h"
 #include "core/replay/compiled/gpu_backend.h"
 #include "core/replay/compiled/how_to_compile.h"
 #include "core/replay/cuda/device.h"
@@ -8,6 +10,7 @@
 #include "core/replay/cuda/device_plan.h"
 #include "core/replay/cuda/device_recorder.h"
 #include "core/replay/cuda/library_calls.h"
+#include "core/replay/cuda/several_devices.h"
 #include "core/replay/pjrt/gpu_architecture.h"
 
 namespace hloscope::replay {
@@ -18,6 +21,7 @@ class DeviceBackend : public GpuBackend {
   bool records_plans() const override { return true; }
   void Ask(compile::CompileOptions& how) const override {
     GpuBackend::Ask(how);
+    how.plan_collectives = true;
     std::erase_if(how.disabled_passes, cuda::NamesLibrary);
   }
 
@@ -44,12 +48,16 @@ class DeviceBackend : public GpuBackend {
     auto recorder = std::make_shared<cuda::DeviceRecorder>(device, module);
     HLOSCOPE_ASSIGN_OR_RETURN(auto kernels,
                               cuda::DeviceKernels::Load(*module, code, device, recorder));
-    auto calls = std::make_unique<cuda::LibraryCalls>(
-        *module, code, *kernels, device, HowToCompile(*module, options, false).disabled_passes);
-    out.choices = calls->choices();
+    const std::vector<std::string> words = HowToCompile(*module, options, false).disabled_passes;
+    auto calls = std::make_unique<cuda::LibraryCalls>(*module, code, *kernels, device, words);
+    const hlo::Topology topology = hlo::TopologyOf(*module, options.limits.devices);
+    HLOSCOPE_ASSIGN_OR_RETURN(
+        const auto all,
+        cuda::SeveralDevices::Open(*module, code, topology.counts, device, recorder, words));
+    out.choices = all->Choices(calls->choices());
     out.libraries.push_back(std::move(kernels));
     out.libraries.push_back(std::move(calls));  // in place of kernels
-    out.device = std::make_shared<cuda::DevicePlans>(device, recorder);
+    out.device = all;
     out.listener = std::move(recorder);
     return {};
   }

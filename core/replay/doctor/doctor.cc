@@ -259,6 +259,9 @@ class Doctor {
       devices += fmt::format("{}{}, compute capability {}, {} GiB", devices.empty() ? "" : "; ",
                              gpu.name, DottedCapability(gpu.capability), gpu.memory_bytes >> 30);
     }
+    if (driver.devices.size() > 1) {
+      devices = fmt::format("{} GPUs: {}", driver.devices.size(), devices);
+    }
     Add(DoctorState::kDriverReady, kSubject,
         fmt::format("{}.{}", driver.version / 1000, driver.version % 1000 / 10), module, devices);
   }

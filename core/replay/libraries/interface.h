@@ -68,6 +68,11 @@ inline constexpr int kDnnCrossCorrelation = 1, kDnnFallback = 2, kDnnBest = 3;
 inline constexpr int kDnnTensorCore = 0, kDnnDownConverts = 1, kDnnShortSums = 2, kDnnByFft = 3,
                      kDnnNotDeterministic = 4, kDnnWinograd = 5;
 
+// ncclDataType_t, ncclRedOp_t
+inline constexpr int kNcclS8 = 0, kNcclU8 = 1, kNcclS32 = 2, kNcclU32 = 3, kNcclS64 = 4,
+                     kNcclU64 = 5, kNcclF16 = 6, kNcclF32 = 7, kNcclF64 = 8, kNcclBf16 = 9;
+inline constexpr int kNcclSum = 0, kNcclProduct = 1, kNcclMaximum = 2, kNcclMinimum = 3;
+
 struct LtAlgorithm {
   std::array<uint64_t, 8> data;
 };

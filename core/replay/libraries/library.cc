@@ -25,6 +25,9 @@ constexpr DeviceLibraryRow kRows[] = {
 #undef DEVICE_LIBRARY
 };
 
+// Codes of NCCL up to 2.8 are 1000 · major + 100 · minor + patch, then 10000 · major + ….
+constexpr int kNcclOldCodes = 10000;
+
 struct AnswerRow {
   DeviceLibrary library;
   int number;
@@ -137,7 +140,7 @@ Status Library::Take(void* handle, const std::string& install) {
   if (row_.library == DeviceLibrary::of) find(functions_.name, #symbol);
 #include "core/replay/libraries/functions.def"
 #undef DEVICE_FUNCTION
-  int (*property)(int, int*) = nullptr;
+  void (*property)() = nullptr;
   find(property, row_.property_symbol);
   // Where the loader found it.
   Dl_info place{};
@@ -147,9 +150,20 @@ Status Library::Take(void* handle, const std::string& install) {
   }
   if (missing.empty()) {
     int major = 0, minor = 0, patch = 0;
-    HLOSCOPE_TRY(Check(property(0, &major), "asking for its version"));
-    HLOSCOPE_TRY(Check(property(1, &minor), "asking for its version"));
-    HLOSCOPE_TRY(Check(property(2, &patch), "asking for its version"));
+    if (row_.library == DeviceLibrary::kNccl) {  // tells all of it as one number
+      int code = 0;
+      HLOSCOPE_TRY(
+          Check(reinterpret_cast<int (*)(int*)>(property)(&code), "asking for its version"));
+      const int per_major = code < kNcclOldCodes ? 1000 : 10000;
+      major = code / per_major;
+      minor = code % per_major / 100;
+      patch = code % 100;
+    } else {
+      const auto part = reinterpret_cast<int (*)(int, int*)>(property);
+      HLOSCOPE_TRY(Check(part(0, &major), "asking for its version"));
+      HLOSCOPE_TRY(Check(part(1, &minor), "asking for its version"));
+      HLOSCOPE_TRY(Check(part(2, &patch), "asking for its version"));
+    }
     version_ = fmt::format("{}.{}.{}", major, minor, patch);
     if (std::pair(major, minor) >= std::pair(row_.least_major, row_.least_minor)) return {};
     missing = fmt::format("it is {}", version_);

@@ -146,6 +146,7 @@ void Put(ValueWriter& out, const RunExecuted& event) {
   for (const RunExecuted::Choice& choice : event.choices) {
     out.Put(choice.opcode, choice.library, choice.reason, choice.count);
   }
+  out.Put(event.placement.devices, event.placement.gpus, event.placement.gpus_there);
 }
 void Get(ValueReader& in, RunExecuted& event) {
   for (int64_t* count : {&event.kernels, &event.library_calls, &event.evaluated}) {
@@ -163,6 +164,10 @@ void Get(ValueReader& in, RunExecuted& event) {
       *text = in.Get<std::string>();
     }
     choice.count = in.Get<int64_t>();
+  }
+  RunExecuted::Placement& placement = event.placement;
+  for (int64_t* count : {&placement.devices, &placement.gpus, &placement.gpus_there}) {
+    *count = in.Get<int64_t>();
   }
 }
 

@@ -1,0 +1,324 @@
+// NCCL's functions that we call, strict about what they are given: what would hang with the real
+// one is refused. Work is done when a group ends, on the stream of the first that takes part.
+#include <algorithm>
+#include <cstring>
+#include <functional>
+#include <iterator>
+#include <map>
+#include <memory>
+#include <set>
+#include <utility>
+#include <vector>
+
+#include "core/hlo/float_types.h"
+#include "tests/fake_cuda/fake_cuda.h"
+#include "tests/fake_libraries/common.h"
+
+extern "C" {
+int cuDevicePrimaryCtxRetain(void** context, int device);
+int cuDevicePrimaryCtxRelease_v2(int device);
+}
+
+namespace {
+
+using fake_libraries::Bytes;
+using fake_libraries::Fault;
+
+constexpr int kCudaError = 1, kInvalidArgument = 4, kInvalidUsage = 5;
+constexpr size_t kSizes[] = {1, 1, 4, 4, 8, 8, 2, 4, 8, 2};  // by ncclDataType_t
+
+struct Clique {
+  std::vector<int> devices;
+};
+struct Communicator {
+  std::shared_ptr<Clique> clique;
+  int rank = 0;
+  int device() const { return clique->devices[static_cast<size_t>(rank)]; }
+};
+enum class Kind { kAllReduce, kReduceScatter, kAllGather, kBroadcast, kSend, kReceive };
+struct Call {
+  Kind kind;
+  const void* from = nullptr;
+  void* to = nullptr;
+  size_t count = 0;
+  int type = 0, op = 0, peer = 0;  // peer: or root
+  Communicator* communicator = nullptr;
+  void* stream = nullptr;
+
+  size_t bytes() const { return count * kSizes[type]; }
+  bool IsLike(const Call& other) const {
+    return kind == other.kind && count == other.count && type == other.type && op == other.op &&
+           peer == other.peer;
+  }
+};
+
+std::map<const void*, std::unique_ptr<Communicator>>& All() {
+  static auto* const all = new std::map<const void*, std::unique_ptr<Communicator>>;
+  return *all;
+}
+int depth = 0;
+std::vector<Call> asked;
+
+template <typename T>
+T Combine(int op, T a, T b) {
+  switch (op) {
+    case 0:
+      return static_cast<T>(a + b);
+    case 1:
+      return static_cast<T>(a * b);
+    case 2:
+      return std::max(a, b);
+    default:
+      return std::min(a, b);
+  }
+}
+template <typename T>
+void Fold(int op, std::byte* to, const std::byte* from, size_t count) {
+  for (size_t i = 0; i < count; ++i) {
+    T a, b;
+    std::memcpy(&a, to + i * sizeof a, sizeof a);
+    std::memcpy(&b, from + i * sizeof b, sizeof b);
+    a = Combine(op, a, b);
+    std::memcpy(to + i * sizeof a, &a, sizeof a);
+  }
+}
+// Of 16 bits, rounded after each step.
+template <typename Narrow>
+void FoldNarrow(int op, std::byte* to, const std::byte* from, size_t count) {
+  for (size_t i = 0; i < count; ++i) {
+    Narrow a, b;
+    std::memcpy(&a, to + i * sizeof a, sizeof a);
+    std::memcpy(&b, from + i * sizeof b, sizeof b);
+    a = Narrow(Combine(op, static_cast<float>(a), static_cast<float>(b)));
+    std::memcpy(to + i * sizeof a, &a, sizeof a);
+  }
+}
+void FoldInto(int type, int op, std::byte* to, const std::byte* from, size_t count) {
+  constexpr void (*kFolds[])(int, std::byte*, const std::byte*, size_t) = {
+      Fold<int8_t>,
+      Fold<uint8_t>,
+      Fold<int32_t>,
+      Fold<uint32_t>,
+      Fold<int64_t>,
+      Fold<uint64_t>,
+      FoldNarrow<hloscope::hlo::F16>,
+      Fold<float>,
+      Fold<double>,
+      FoldNarrow<hloscope::hlo::BF16>};
+  kFolds[type](op, to, from, count);
+}
+
+// All members' calls of one collective, by rank.
+void Perform(const std::vector<Call>& calls) {
+  const Call& first = calls[0];
+  const size_t ranks = calls.size(), size = first.bytes();
+  std::vector<std::vector<std::byte>> sent;
+  for (const Call& call : calls) {
+    const size_t bytes = call.kind == Kind::kReduceScatter ? size * ranks : size;
+    const std::byte* const from = Bytes(call.from, bytes);
+    sent.emplace_back(from, from + bytes);
+  }
+  std::vector<std::byte> sum = sent[0];
+  if (first.kind == Kind::kAllReduce || first.kind == Kind::kReduceScatter) {
+    for (size_t r = 1; r < ranks; ++r) {
+      FoldInto(first.type, first.op, sum.data(), sent[r].data(), sum.size() / kSizes[first.type]);
+    }
+  }
+  for (size_t r = 0; r < ranks; ++r) {
+    const bool gathers = first.kind == Kind::kAllGather;
+    std::byte* const to = Bytes(calls[r].to, gathers ? size * ranks : size);
+    switch (first.kind) {
+      case Kind::kAllReduce:
+        std::memcpy(to, sum.data(), size);
+        break;
+      case Kind::kReduceScatter:
+        std::memcpy(to, sum.data() + r * size, size);
+        break;
+      case Kind::kAllGather:
+        for (size_t s = 0; s < ranks; ++s) std::memcpy(to + s * size, sent[s].data(), size);
+        break;
+      default:
+        std::memcpy(to, sent[static_cast<size_t>(first.peer)].data(), size);
+        break;
+    }
+  }
+}
+
+int Submit(const std::vector<Call>& calls, const char* name, std::function<void()> work) {
+  for (size_t i = 0; i < calls.size(); ++i) {
+    const int answer = fake_libraries::Submit(calls[i].stream, name, i == 0 ? work : [] {});
+    if (answer != 0) return kCudaError;
+  }
+  return 0;
+}
+
+// What one clique was asked for; collectives in their order, and pairs of messages.
+int Do(const std::vector<Call>& calls, size_t ranks) {
+  std::vector<std::vector<Call>> by_rank(ranks);
+  std::map<std::pair<int, int>, std::vector<Call>> sends, receives;
+  for (const Call& call : calls) {
+    const int rank = call.communicator->rank;
+    if (call.kind == Kind::kSend) {
+      sends[{rank, call.peer}].push_back(call);
+    } else if (call.kind == Kind::kReceive) {
+      receives[{call.peer, rank}].push_back(call);
+    } else {
+      by_rank[static_cast<size_t>(rank)].push_back(call);
+    }
+  }
+  for (size_t i = 0; i < by_rank[0].size() || i < by_rank.back().size(); ++i) {
+    std::vector<Call> together;
+    for (const auto& own : by_rank) {
+      if (own.size() != by_rank[0].size() || !own[i].IsLike(by_rank[0][i])) return kInvalidUsage;
+      together.push_back(own[i]);
+    }
+    const int answer = Submit(together, "made_up_collective", [together] { Perform(together); });
+    if (answer != 0) return answer;
+  }
+  for (const auto& own : by_rank) {
+    if (own.size() != by_rank[0].size()) return kInvalidUsage;
+  }
+  if (sends.size() != receives.size()) return kInvalidUsage;
+  for (const auto& [pair, sent] : sends) {
+    const auto& received = receives[pair];
+    if (received.size() != sent.size()) return kInvalidUsage;
+    for (size_t i = 0; i < sent.size(); ++i) {
+      const size_t bytes = sent[i].bytes();
+      if (received[i].bytes() != bytes) return kInvalidUsage;
+      const int answer = Submit({received[i], sent[i]}, "made_up_message",
+                                [to = received[i].to, from = sent[i].from, bytes] {
+                                  std::memmove(Bytes(to, bytes), Bytes(from, bytes), bytes);
+                                });
+      if (answer != 0) return answer;
+    }
+  }
+  return 0;
+}
+
+// Memory of the communicator's own device.
+bool IsThere(const Communicator& own, const void* address, size_t bytes) {
+  return bytes == 0 ||
+         (Bytes(address, bytes) != nullptr &&
+          fake_cuda_memory_device(reinterpret_cast<uint64_t>(address)) == own.device());
+}
+
+int Ask(const char* function, Call call, void* communicator) {
+  if (const int fault = Fault(function); fault != 0) return fault;
+  const auto known = All().find(communicator);
+  if (known == All().end()) return kInvalidArgument;
+  call.communicator = known->second.get();
+  const Communicator& own = *call.communicator;
+  const size_t ranks = own.clique->devices.size();
+  if (call.type < 0 || call.type >= static_cast<int>(std::size(kSizes)) || call.op < 0 ||
+      call.op > 3 || call.peer < 0 || call.peer >= static_cast<int>(ranks)) {
+    return kInvalidArgument;
+  }
+  if (depth == 0 && ranks > 1) return kInvalidUsage;
+  if (fake_cuda_stream_device(call.stream) != own.device()) return kInvalidArgument;
+  const size_t bytes = call.bytes();
+  const bool reads = call.kind != Kind::kReceive, writes = call.kind != Kind::kSend;
+  if ((reads &&
+       !IsThere(own, call.from, call.kind == Kind::kReduceScatter ? bytes * ranks : bytes)) ||
+      (writes && !IsThere(own, call.to, call.kind == Kind::kAllGather ? bytes * ranks : bytes))) {
+    return kInvalidArgument;
+  }
+  if (depth == 0) return Do({call}, 1);
+  asked.push_back(call);
+  return 0;
+}
+
+int GiveBack(const char* function, void* communicator) {
+  const int fault = Fault(function);
+  const auto known = All().find(communicator);
+  if (known == All().end()) return kInvalidArgument;
+  cuDevicePrimaryCtxRelease_v2(known->second->device());
+  All().erase(known);
+  return fault;
+}
+
+}  // namespace
+
+extern "C" {
+
+int ncclGetVersion(int* version) {
+  if (const int fault = Fault("ncclGetVersion"); fault != 0) return fault;
+  *version = fake_libraries::Property("nccl.version", 22809);
+  return 0;
+}
+int ncclCommInitAll(void** communicators, int count, const int* devices) {
+  if (const int fault = Fault("ncclCommInitAll"); fault != 0) return fault;
+  if (count < 1 || devices == nullptr || depth > 0) return kInvalidArgument;
+  auto clique = std::make_shared<Clique>();
+  clique->devices.assign(devices, devices + count);
+  const std::set<int> distinct(devices, devices + count);
+  if (std::cmp_not_equal(distinct.size(), count)) return kInvalidUsage;
+  for (int r = 0; r < count; ++r) {
+    void* context = nullptr;
+    if (cuDevicePrimaryCtxRetain(&context, devices[r]) != 0) {
+      while (--r >= 0) GiveBack("", communicators[r]);
+      return kCudaError;
+    }
+    auto made = std::make_unique<Communicator>(Communicator{clique, r});
+    communicators[r] = made.get();
+    All()[communicators[r]] = std::move(made);
+  }
+  return 0;
+}
+int ncclCommDestroy(void* communicator) { return GiveBack("ncclCommDestroy", communicator); }
+int ncclCommAbort(void* communicator) { return GiveBack("ncclCommAbort", communicator); }
+int ncclCommGetAsyncError(void* communicator, int* error) {
+  if (const int fault = Fault("ncclCommGetAsyncError"); fault != 0) return fault;
+  const auto known = All().find(communicator);
+  if (known == All().end()) return kInvalidArgument;
+  const bool is_it = known->second->rank == fake_libraries::Property("nccl.rank", 0);
+  *error = is_it ? fake_libraries::Property("nccl.asynchronous", 0) : 0;
+  return 0;
+}
+int ncclGroupStart() {
+  if (const int fault = Fault("ncclGroupStart"); fault != 0) return fault;
+  ++depth;
+  return 0;
+}
+int ncclGroupEnd() {
+  if (depth == 0) return kInvalidUsage;
+  if (--depth > 0) return 0;
+  std::vector<Call> calls;
+  std::swap(calls, asked);
+  if (const int fault = Fault("ncclGroupEnd"); fault != 0) return fault;
+  std::map<const Clique*, std::vector<Call>> cliques;
+  for (const Call& call : calls) cliques[call.communicator->clique.get()].push_back(call);
+  for (const auto& [clique, own] : cliques) {
+    if (const int answer = Do(own, clique->devices.size()); answer != 0) return answer;
+  }
+  return 0;
+}
+int ncclAllReduce(const void* from, void* to, size_t count, int type, int op, void* communicator,
+                  void* stream) {
+  return Ask("ncclAllReduce", {Kind::kAllReduce, from, to, count, type, op, 0, nullptr, stream},
+             communicator);
+}
+int ncclReduceScatter(const void* from, void* to, size_t count, int type, int op,
+                      void* communicator, void* stream) {
+  return Ask("ncclReduceScatter",
+             {Kind::kReduceScatter, from, to, count, type, op, 0, nullptr, stream}, communicator);
+}
+int ncclAllGather(const void* from, void* to, size_t count, int type, void* communicator,
+                  void* stream) {
+  return Ask("ncclAllGather", {Kind::kAllGather, from, to, count, type, 0, 0, nullptr, stream},
+             communicator);
+}
+int ncclBroadcast(const void* from, void* to, size_t count, int type, int root, void* communicator,
+                  void* stream) {
+  return Ask("ncclBroadcast", {Kind::kBroadcast, from, to, count, type, 0, root, nullptr, stream},
+             communicator);
+}
+int ncclSend(const void* from, size_t count, int type, int peer, void* communicator, void* stream) {
+  return Ask("ncclSend", {Kind::kSend, from, nullptr, count, type, 0, peer, nullptr, stream},
+             communicator);
+}
+int ncclRecv(void* to, size_t count, int type, int peer, void* communicator, void* stream) {
+  return Ask("ncclRecv", {Kind::kReceive, nullptr, to, count, type, 0, peer, nullptr, stream},
+             communicator);
+}
+
+}  // extern "C"

@@ -1,0 +1,89 @@
+// The platform gpu with several GPUs, all made up: values, where devices are placed, what is said
+// of it, one GPU that fails, and nothing left behind.
+#include <fmt/format.h>
+
+#include <set>
+
+#include "tests/replay/gpu_device_modules.h"
+
+namespace hloscope::replay {
+namespace {
+
+TEST(GpuDevices, AreSpreadOverAllThatThereAre) {
+  SetFaults("");
+  const auto inputs = EightFloats(4);
+  const Outcome meant = RunOnDevices("interpreter", kOnFourDevices, inputs);
+  for (const int gpus : {1, 2, 3, 4, 6}) {
+    SetFaults(fmt::format("devices={}", gpus));
+    std::set<uint32_t> used;
+    const FakeCudaListener listener{
+        nullptr,
+        [](void* user, const FakeCudaActivity* activity) {
+          if (activity->kind != kFakeCudaKernel) return;
+          static_cast<std::set<uint32_t>*>(user)->insert(activity->device);
+        },
+        &used, nullptr};
+    fake_cuda_listen(&listener);
+    const Outcome gpu = RunOnDevices("gpu", kOnFourDevices, inputs, 2);
+    fake_cuda_listen(nullptr);
+    const std::string of = fmt::format("{} GPUs", gpus);
+    ExpectSameBits(gpu, meant, of);
+    EXPECT_EQ(std::ssize(used), std::min(4, gpus)) << of;
+    EXPECT_EQ(gpu.executed.placement.devices, 4) << of;
+    EXPECT_EQ(gpu.executed.placement.gpus, std::min(4, gpus)) << of;
+    EXPECT_EQ(gpu.executed.placement.gpus_there, gpus) << of;
+    ExpectNothingLeft(of);
+  }
+  SetFaults("devices=2");
+  const Outcome one = RunOn("gpu", "HloModule m\nENTRY e {\n  ROOT a = f32[8] parameter(0)\n}\n",
+                            EightFloats(1)[0]);
+  EXPECT_EQ(one.executed.placement.devices, 0);
+}
+
+TEST(GpuDevices, OneThatFailsEndsTheRun) {
+  const auto inputs = EightFloats(4);
+  SetFaults("");
+  const Outcome meant = RunOnDevices("interpreter", kOnFourDevices, inputs);
+  const struct {
+    const char *faults, *message;
+  } rows[] = {
+      {"devices=2,capability@1=75", "device capability too low: Made-up GPU has 7.5"},
+      {"devices=2,kernel@1:1=719", "launch failure: "},
+      {"devices=2,cuMemAlloc@1=2", "not enough device memory: "},
+      {"devices=4,cuLaunchKernel@3:2=999", "device lost: "},
+      {"devices=4,cuStreamSynchronize@2=709", "device lost: "},
+      {"devices=4,cuModuleLoadDataEx@1=222", "version mismatch: loading our code"},
+      {"devices=4,cuMemcpyDtoHAsync@1:2=214", "device lost: "},
+  };
+  for (const auto& row : rows) {
+    SetFaults(row.faults);
+    const Outcome gpu = RunOnDevices("gpu", kOnFourDevices, inputs, 2);
+    ASSERT_TRUE(gpu.error.has_value()) << row.faults;
+    EXPECT_TRUE(gpu.error->message.starts_with(row.message))
+        << row.faults << ": " << gpu.error->ToString();
+    ExpectNothingLeft(row.faults);
+    SetFaults("devices=4");
+    ExpectSameBits(RunOnDevices("gpu", kOnFourDevices, inputs), meant, row.faults);
+  }
+}
+
+// What every device does is told of its own GPU, and counters are not mixed up.
+TEST(GpuDevices, AreRecordedEachByItself) {
+  SetFaults("devices=2");
+  const auto inputs = EightFloats(4);
+  RunOptions options;
+  options.record_steps = 1 << 16;
+  options.kernel_metrics = true;
+  const auto loaded = (*MakePlatform("gpu"))->Load(hlo::Parsed(kOnFourDevices), options);
+  ASSERT_TRUE(loaded.has_value()) << loaded.error().ToString();
+  Events events;
+  ASSERT_TRUE((*loaded)->Run(inputs, options, events).has_value());
+  const auto traces = events.Of<TraceFile>();
+  ASSERT_EQ(traces.size(), 1u);
+  EXPECT_NE(traces[0]->bytes.find("GPU:1"), std::string::npos);
+  EXPECT_NE(traces[0]->bytes.find("they are read of one GPU, and this run was on 2"),
+            std::string::npos);
+}
+
+}  // namespace
+}  // namespace hloscope::replay
