@@ -8,7 +8,6 @@
 #include <cmath>
 
 #include "core/codegen/emit/complex_elementwise.h"
-#include "core/codegen/math/device_functions.h"
 #include "core/codegen/math/functions.h"
 #include "core/codegen/math/small_floats.h"
 #include "core/codegen/math/symbols.h"
@@ -335,13 +334,7 @@ Value* Extreme(Builder& b, Opcode opcode, Value* x, Value* y, ElementType type) 
   if (type == ElementType::kPred) return is_maximum ? b.CreateOr(x, y) : b.CreateAnd(x, y);
   if (hlo::IsFloat(type)) {
     const auto id = is_maximum ? Intrinsic::maximum : Intrinsic::minimum;
-    Value* wide[] = {Widened(b, x, type), Widened(b, y, type)};
-    // LLVM 19 would do it in f16, which processors without f16 compare number by number, and there
-    // says that the larger of NaN and 0 is 0.
-    if (type == ElementType::kF16 && !WritesForGpu(b)) {
-      for (Value*& of : wide) of = Call(b, Intrinsic::arithmetic_fence, {of});
-    }
-    return Rounded(b, Call(b, id, {wide[0], wide[1]}), type);
+    return Rounded(b, Call(b, id, {Widened(b, x, type), Widened(b, y, type)}), type);
   }
   const bool is_signed = hlo::IsSigned(type);
   const auto id = is_maximum ? (is_signed ? Intrinsic::smax : Intrinsic::umax)

@@ -3,6 +3,9 @@
 
 #include <llvm/IR/Intrinsics.h>
 
+#include <cmath>
+
+#include "core/codegen/math/device_functions.h"
 #include "core/codegen/math/small_floats.h"
 
 namespace hloscope::codegen {
@@ -59,7 +62,10 @@ Value* IsNan(Builder& b, Value* x) { return b.CreateFCmpUNO(x, x); }
 Value* Widened(Builder& b, Value* x, ElementType type) {
   Type* single = LanesLike(x, b.getFloatTy());
   if (type == ElementType::kF16) {
-    return b.CreateFPExt(b.CreateBitCast(x, LanesLike(x, b.getHalfTy())), single);
+    Value* wide = b.CreateFPExt(b.CreateBitCast(x, LanesLike(x, b.getHalfTy())), single);
+    // LLVM 19 would take comparisons, maxima and roundings back to f16, which processors without
+    // f16 do number by number, and where the larger of NaN and 0 is 0.
+    return WritesForGpu(b) ? wide : Call(b, llvm::Intrinsic::arithmetic_fence, {wide});
   }
   if (type == ElementType::kBF16) {
     Value* wide = b.CreateZExt(x, LanesLike(x, b.getInt32Ty()));
@@ -189,8 +195,26 @@ Value* ToInteger(Builder& b, Value* x, ElementType to) {
     number = Call(b, llvm::Intrinsic::smin, {number, IntegerLike(number, least + 1)});
     return b.CreateTrunc(number, type);
   }
-  const auto id = hlo::IsSigned(to) ? llvm::Intrinsic::fptosi_sat : llvm::Intrinsic::fptoui_sat;
-  return b.CreateIntrinsic(id, {type, x->getType()}, {x});
+  const bool is_signed = hlo::IsSigned(to);
+  if (WritesForGpu(b)) {
+    const auto id = is_signed ? llvm::Intrinsic::fptosi_sat : llvm::Intrinsic::fptoui_sat;
+    return b.CreateIntrinsic(id, {type, x->getType()}, {x});
+  }
+  // The same: LLVM 19 does that of vectors number by number.
+  const auto bits = static_cast<unsigned>(hlo::BitWidth(to));
+  Value* low = NumberLike(x, is_signed ? -std::ldexp(1.0, static_cast<int>(bits) - 1) : 0);
+  Value* end = NumberLike(x, std::ldexp(1.0, static_cast<int>(bits) - (is_signed ? 1 : 0)));
+  Value* is_low = b.CreateFCmpOLT(x, low);
+  Value* is_high = b.CreateFCmpOGE(x, end);
+  Value* is_in = b.CreateAnd(b.CreateFCmpOGE(x, low), b.CreateFCmpOLT(x, end));
+  Value* inside = b.CreateSelect(is_in, x, NumberLike(x, 0));
+  Value* out = is_signed ? b.CreateFPToSI(inside, type) : b.CreateFPToUI(inside, type);
+  const auto most =
+      is_signed ? llvm::APInt::getSignedMaxValue(bits) : llvm::APInt::getMaxValue(bits);
+  out = b.CreateSelect(is_high, llvm::ConstantInt::get(type, most), out);
+  if (!is_signed) return out;
+  return b.CreateSelect(is_low, llvm::ConstantInt::get(type, llvm::APInt::getSignedMinValue(bits)),
+                        out);
 }
 
 // Between f32 and f64, as they are or as what narrower floats are computed in.
