@@ -5,14 +5,17 @@
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <cstring>
 #include <map>
 
 #include "core/debug/diverge/initial_values.h"
 #include "core/debug/kernels/exact_meaning.h"
+#include "core/debug/kernels/rounding_budget.h"
 #include "core/debug/kernels/split_products.h"
 #include "core/debug/kernels/value_signatures.h"
+#include "core/debug/kernels/wrong_elements.h"
 #include "core/ptx/machine/lanes.h"
 #include "core/ptx/machine/step_changer.h"
 #include "tests/hlo/parsed.h"
@@ -280,6 +283,49 @@ TEST(ExplainKernel, WhatIsBehindARightValueIsLookedAtLast) {
   EXPECT_GT(wrong, 0u);
   EXPECT_LT(wrong, RankOf(finding, "sub.rn.f32 %r5, %r2, %r3"));
   EXPECT_LT(wrong, RankOf(finding, "ld.global.b32 %r3, [%rd6]"));
+}
+
+TEST(ExplainKernel, WhatOnlyWrongElementsComeFromIsLookedAtFirst) {
+  const auto explained = Explained(
+      QuestionOf({"f32", "  ROOT r = f32[64] add(p0, p1)\n",
+                  "setp.lt.u32 %p1, %r1, 40;\nsub.rn.f32 %r5, %r2, %r3;\nmov.b32 %r6, %r5;\n"
+                  "add.rn.f32 %r4, %r2, %r3;\n@%p1 bra L;\nmov.b32 %r4, %r6;\nL:\n"}));
+  ASSERT_TRUE(explained.has_value());
+  const KernelFinding& finding = explained->finding;
+  EXPECT_GE(finding.index[0], 40);
+  // Every element comes from the store, which is nearer.
+  for (const char* const line :
+       {"mov.b32 %r4, %r6", "mov.b32 %r6, %r5", "sub.rn.f32 %r5, %r2, %r3"}) {
+    EXPECT_GT(RankOf(finding, line), 0u) << line;
+    EXPECT_LT(RankOf(finding, line), RankOf(finding, "st.global.b32 [%rd7], %r4")) << line;
+  }
+}
+
+TEST(RoundingBudget, WhatComesFromOneSumIsNearerByChanceTogether) {
+  const hlo::Shape shape = hlo::Shape::Array(hlo::ElementType::kF32, {100, 100});
+  const auto chance = [&](int together) {
+    std::vector<float> first, second;
+    for (int i = 0; i < 10000; ++i) {
+      first.push_back(i / together % 2 == 0 ? 1.0f : 2.0f);
+      second.push_back(3.0f - first.back());
+    }
+    const std::vector meant{Literal::Of<float>(shape, std::vector<float>(10000, 0.0f))};
+    return NearerTo(meant, {Literal::Of<float>(shape, first)}, {Literal::Of<float>(shape, second)})
+        .chance;
+  };
+  EXPECT_NEAR(chance(1), 100, 1);
+  EXPECT_GT(chance(100), 500);
+}
+
+TEST(WrongElements, LieAsOnTheDevice) {
+  hlo::Shape shape = hlo::Shape::Array(hlo::ElementType::kF32, {2, 3});
+  const Literal meant = Literal::Of<float>(shape, std::vector<float>{1, 2, 3, 4, 5, 6});
+  const Literal actual = Literal::Of<float>(shape, std::vector<float>{1, 12, 3.00001f, 4, 5.5f, 9});
+  const std::vector<uint8_t> rows{0, 1, 0, 0, 2, 1};
+  EXPECT_EQ(WrongElements(actual, meant, shape, {}), rows);
+  shape.set_layout({.minor_to_major = {0, 1}, .extras = {}});
+  const std::vector<uint8_t> columns{0, 0, 1, 2, 0, 1};
+  EXPECT_EQ(WrongElements(actual, meant, shape, {}), columns);
 }
 
 TEST(ExplainKernel, AStoreThatNobodyMakesIsNamedWithWhatHoldsItBack) {

@@ -10,7 +10,8 @@ with --piece 0/4: the first of every four, and the untouched dumps are not looke
 `run --check` and `diverge`.
 
   check      a check names the line (check_line), or the kernel; of a barrier the line is named that lies where a race says that one
-             is missing. Where a check names the kernel alone, diverge is asked for the line too
+             is missing, of others also one of those that the access comes from. Where a check names the kernel alone, diverge is
+             asked for the line too
   diverge    diverge names the kernel, with nothing that explains it; diverge_line: the line is among those that the worst element
              comes from, or is the one blamed
   deadline     the run names the kernel, which does not end (deadline_line: and a loop that the line ends, or the line itself)
@@ -201,7 +202,10 @@ def names_line(finding, line):
     """Whether a finding of a check names the line, or says that a barrier is missing there."""
     if any(side.get('line') == line for side in (finding.get('at', {}), finding.get('other', {}))):
         return True
-    between = re.search(r'no barrier between lines (\d+) and (\d+)', finding['what'])
+    comes_from = re.search(r'; comes from lines ([\d, ]+)', finding['what'])
+    if comes_from and str(line) in re.findall(r'\d+', comes_from[1]):
+        return True
+    between = re.search(r'no barrier between lines (\d+)(?:, which waits for copies,)? and (\d+)', finding['what'])
     if between:
         return int(between[1]) < line < int(between[2])
     around = re.search(r'no barrier behind line (\d+) before a loop comes to line (\d+) again', finding['what'])

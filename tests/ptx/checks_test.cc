@@ -101,6 +101,24 @@ TEST(PtxChecks, ACopyIsThereWhenItWasWaitedFor) {
             "reads what a copy that nobody waited for wrote, with no barrier between them");
 }
 
+TEST(PtxChecks, OfWhatWasCopiedTheBarrierBehindTheWaitIsMissing) {
+  // Each thread reads what its mirror image copied.
+  const auto body = [](const std::string& barrier) {
+    return "mov.b32 %r2, sh;\nshl.b32 %r3, %r1, 2;\nadd.s32 %r5, %r2, %r3;\nadd.s64 %rd5, %rd1, "
+           "%rd4;\ncp.async.ca.shared.global [%r5], [%rd5], 4;\ncp.async.wait_all;\n" +
+           barrier + "\nsub.s32 %r6, 252, %r3;\nadd.s32 %r7, %r2, %r6;\nld.shared.b32 %r4, [%r7];" +
+           kStore;
+  };
+  EXPECT_EQ(Check(body("bar.sync 0;"), 64).size(), 0u);
+  const std::vector<Finding> findings = Check(body(""), 64);
+  std::string all;
+  for (const Finding& finding : findings) all += finding.ToString() + "\n";
+  EXPECT_NE(all.find("reads what a thread of another warp wrote, with no barrier between lines 22, "
+                     "which waits for copies, and 26"),
+            std::string::npos)
+      << all;
+}
+
 // The second warp reads what the first wrote before it arrived at an mbarrier; `wait` stands before
 // the read, `later` behind the arrival.
 std::string Handed(const std::string& wait, const std::string& later, int arrivals = 32) {

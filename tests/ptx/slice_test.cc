@@ -2,7 +2,9 @@
 #include "core/ptx/trace/slice.h"
 
 #include <algorithm>
+#include <map>
 
+#include "core/ptx/trace/doubled_terms.h"
 #include "tests/ptx/kernel.h"
 
 namespace hloscope::ptx {
@@ -120,6 +122,65 @@ TEST(PtxSlice, OfAStoreThatWasNotMadeTheGuardOrTheJumpIsNamed) {
   const Sliced jumped =
       SliceOf("setp.lt.u32 %p1, %r1, 2;\nbra L;\n" + kStore + "\nL:\n", 3, 3, true);
   EXPECT_TRUE(jumped.Has("bra L", false));
+}
+
+// Of the lines that sums with doubled terms name, by text: steps back; -1: not named.
+std::map<std::string, int> Doubled(const std::string& body, const std::vector<std::string>& texts) {
+  const Sliced sliced = SliceOf(body, 3, 3);
+  const auto lines = LinesOfDoubledTerms(sliced.traced.trace, sliced.traced.begins);
+  std::map<std::string, int> found;
+  for (const std::string& text : texts) {
+    for (const TracedInstruction& in : sliced.traced.trace.instructions) {
+      if (in.text != text) continue;
+      const auto at = lines.find(in.line);
+      found[text] = at == lines.end() ? -1 : static_cast<int>(at->second);
+    }
+  }
+  if (lines.empty()) found["none"] = 0;
+  return found;
+}
+
+std::string Shuffled(std::initializer_list<int> distances) {
+  std::string body = "add.s64 %rd5, %rd1, %rd4;\nld.global.b32 %r4, [%rd5];\n";
+  int i = 10;
+  for (const int distance : distances) {
+    const std::string next = std::to_string(i++);
+    body += "shfl.sync.bfly.b32 %r" + next + ", %r4, " + std::to_string(distance) +
+            ", 31, -1;\nadd.rn.f32 %r4, %r4, %r" + next + ";\n";
+  }
+  return body + kStore;
+}
+
+TEST(PtxSlice, ASumThatTakesATermTwiceIsNamed) {
+  using Named = std::map<std::string, int>;
+  EXPECT_EQ(Doubled(Shuffled({16, 8, 4, 2, 1}), {}), (Named{{"none", 0}}));
+  const std::string wrong = "shfl.sync.bfly.b32 %r10, %r4, 8, 31, -1",
+                    sum = "add.rn.f32 %r4, %r4, %r11", later = "add.rn.f32 %r4, %r4, %r12";
+  EXPECT_EQ(Doubled(Shuffled({8, 8, 4, 2, 1}), {wrong, sum, later}),
+            (Named{{wrong, 1}, {sum, 0}, {later, -1}}));
+  const auto loads = [](int offset) {
+    return "add.s64 %rd5, %rd1, %rd4;\nld.global.b32 %r5, [%rd5];\nld.global.b32 %r6, [%rd5+4];\n"
+           "ld.global.b32 %r7, [%rd5+" +
+           std::to_string(offset) + "];\nadd.rn.f32 %r8, %r5, %r6;\nadd.rn.f32 %r4, %r8, %r7;\n" +
+           kStore;
+  };
+  EXPECT_EQ(Doubled(loads(8), {}), (Named{{"none", 0}}));
+  const std::string load = "ld.global.b32 %r7, [%rd5+4]", first = "ld.global.b32 %r5, [%rd5]";
+  EXPECT_EQ(Doubled(loads(4), {load, first}), (Named{{load, 1}, {first, 2}}));
+}
+
+TEST(PtxSlice, AStoreMayGoThroughAnotherArgumentThatHoldsTheSameMemory) {
+  std::vector<std::byte> memory(1024), other(1024);
+  const auto module =
+      Module::Parse(KernelText("add.s64 %rd7, %rd2, %rd4;\nst.global.b32 [%rd7], %r1;"), "k.ptx");
+  ASSERT_TRUE(module.has_value());
+  LaunchRequest launch;
+  launch.entry = "k";
+  launch.block = {64, 1, 1};
+  launch.arguments = {{other, {}}, {memory, {}}, {std::span(memory).subspan(8), {}}};
+  const auto traced = TraceSlice(*module, launch, {{}, 5, 2, 12, false}, {}, [] {});
+  ASSERT_TRUE(traced.has_value());
+  EXPECT_EQ(traced->begins.size(), 1u);
 }
 
 TEST(PtxSlice, WhoStoresNearestToWhatNobodyStores) {

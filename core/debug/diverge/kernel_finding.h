@@ -21,9 +21,9 @@ struct KernelLine {
   bool same_bits = false;  // else a few ULP away
   // It decides whether a step is done, or which value reaches it; no value comes from it.
   bool control = false;
-  // Of its line among those of the slice, from 1 on: where a fault is likely to be. Lines nearest
-  // to the store come first, and those behind a value that the fused instruction has at the element
-  // last.
+  // Of its line among those of the slice, from 1 on: where a fault is likely to be. Those come
+  // first that wrong elements come from and right ones do not, then lines nearest to the store;
+  // those behind a value that the fused instruction has at the element last.
   uint32_t rank = 0;
 };
 

@@ -17,6 +17,7 @@
 #include "core/debug/kernels/split_products.h"
 #include "core/debug/kernels/switch_causes.h"
 #include "core/debug/kernels/value_signatures.h"
+#include "core/debug/kernels/wrong_elements.h"
 #include "core/eval/numbers/precise.h"
 #include "core/replay/pjrt/device_bytes.h"
 #include "core/replay/simulated/kernel_study.h"
@@ -152,9 +153,8 @@ class Explainer {
     for (const replay::DirectedRun& run : answer.directed) {
       HLOSCOPE_ASSIGN_OR_RETURN(const Arrays nearest, ArraysIn(run.memory));
       const Nearer nearer = NearerTo(precise.empty() ? expected_ : precise, nearest, actual_);
-      const auto changed = static_cast<double>(nearer.first + nearer.second);
-      if (changed == 0 ||
-          static_cast<double>(nearer.second - nearer.first) > kSigmas * std::sqrt(changed))
+      if (nearer.first + nearer.second == 0 ||
+          static_cast<double>(nearer.second - nearer.first) > kSigmas * nearer.chance)
         continue;
       out_.cause = Cause::kDirectedRounding;
       out_.confirmed = true;
@@ -234,7 +234,9 @@ class Explainer {
       return {};
     }
     replay::KernelStudy study = StudyOf();
-    study.byte = replay::StudiedByte{array, ByteOf(shape, mismatch->index)};
+    study.byte = replay::StudiedByte{
+        array, ByteOf(shape, mismatch->index),
+        WrongElements(actual_[array], expected_[array], shape, request_.bounds)};
     study.twin = true;
     HLOSCOPE_ASSIGN_OR_RETURN(const replay::KernelStudyAnswer answer, Study(study));
     if (!answer.byte) {

@@ -1,4 +1,5 @@
-// From the store backwards, as far as values are wrong.
+// What wrong elements alone come from first, then from the store backwards, as far as values are
+// wrong.
 #include "core/debug/kernels/rank_lines.h"
 
 #include <algorithm>
@@ -21,11 +22,13 @@ void RankLines(const std::vector<replay::StudiedStep>& steps, const std::vector<
     if (!is_open[i] || is_right[i]) continue;
     for (const uint32_t need : steps[i].needs) is_open[need] = true;
   }
-  using Key = std::tuple<bool, uint32_t, bool>;   // is right or behind that, distance, control
+  // Is right or behind that, less than wholly suspect, distance, control.
+  using Key = std::tuple<bool, double, uint32_t, bool>;
   using Line = std::pair<std::string, uint32_t>;  // kernel, line
   std::map<Line, Key> keys;
   for (size_t i = 0; i < steps.size(); ++i) {
-    const Key key{!is_open[i] || is_right[i], steps[i].distance, steps[i].control};
+    const Key key{!is_open[i] || is_right[i], 1 - steps[i].suspicion, steps[i].distance,
+                  steps[i].control};
     const auto [at, is_new] = keys.try_emplace(Line(steps[i].kernel, steps[i].line), key);
     if (!is_new) at->second = std::min(at->second, key);
   }

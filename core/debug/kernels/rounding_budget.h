@@ -31,6 +31,9 @@ class RoundingBudget {
 // Elements of two runs that differ: how many are nearer to `meant` in the first, and in the second.
 struct Nearer {
   int64_t first = 0, second = 0;
+  // How far apart the two are by chance: elements near to one another, as those of a row, may all
+  // come from one sum.
+  double chance = 0;
 };
 Nearer NearerTo(const std::vector<hlo::Literal>& meant, const std::vector<hlo::Literal>& first,
                 const std::vector<hlo::Literal>& second);

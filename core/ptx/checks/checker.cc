@@ -358,14 +358,28 @@ std::string Checker::MissingBarrier(uint32_t other) const {
   return ", with no barrier behind line " + to + " before a loop comes to line " + from + " again";
 }
 
+// A thread's wait makes its copies visible to others only with a barrier behind it.
+std::string Checker::MissingBarrierBehindWait() const {
+  const std::vector<Instruction>& code = launch_.kernel->instructions;
+  const bool has_groups = !facts_.copy_groups.empty();
+  for (uint32_t pc = block_->pc; has_groups && pc-- > 0 && code[pc].operation != Operation::kBar;) {
+    const CopyGroup group = facts_.copy_groups[pc];
+    if (group != CopyGroup::kWait && group != CopyGroup::kWaitAll) continue;
+    return ", with no barrier between lines " + std::to_string(code[pc].position.line) +
+           ", which waits for copies, and " + std::to_string(code[block_->pc].position.line);
+  }
+  return ", with no barrier between them";
+}
+
 void Checker::ReportRace(const Collision& found, bool writes, uint32_t thread, const Spot& spot) {
   std::string what = writes ? "writes what " : "reads what ";
   what += found.other_block ? "a thread of another block " : "a thread of another warp ";
-  std::string lacks = ", with no barrier between them";
   const bool copies = found.earlier.agent() >= kLanes;
-  if (!copies) lacks = MissingBarrier(found.earlier.pc());
-  if (copies && !found.other_block && found.earlier.thread() / kLanes == thread / kLanes)
+  std::string lacks = copies ? MissingBarrierBehindWait() : MissingBarrier(found.earlier.pc());
+  if (copies && !found.other_block && found.earlier.thread() / kLanes == thread / kLanes) {
+    lacks = ", with no barrier between them";
     what = std::string(writes ? "writes" : "reads") + " what a copy that nobody waited for ";
+  }
   what += found.earlier_writes ? "wrote" : "read";
   what += found.other_block ? ", and blocks have no order" : lacks;
   Report(FindingKind::kRace, std::move(what), thread, &spot, found.earlier);

@@ -144,6 +144,7 @@ class Checker final : public Observer {
   void Report(FindingKind kind, std::string what, uint32_t thread, const Spot* spot,
               std::optional<Stamp> other = {});
   std::string MissingBarrier(uint32_t other) const;
+  std::string MissingBarrierBehindWait() const;
   void ReportRace(const Collision& found, bool writes, uint32_t thread, const Spot& spot);
   FindingSide SideOf(uint32_t pc, uint32_t thread, uint64_t block) const;
   uint64_t BlockOf(uint32_t interval) const;

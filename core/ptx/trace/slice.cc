@@ -2,6 +2,7 @@
 #include "core/ptx/trace/slice.h"
 
 #include <algorithm>
+#include <iterator>
 #include <map>
 #include <set>
 #include <tuple>
@@ -312,6 +313,23 @@ StepRef StoreTo(const BlockTrace& trace, uint32_t thread, uint32_t argument, uin
   return found;
 }
 
+StepRef LastAt(const BlockTrace& trace, uint32_t thread, const Place& place,
+               std::optional<TracedSpace> space, std::optional<uint32_t> argument, uint64_t byte) {
+  const ThreadTrace* const traced = trace.Find(static_cast<int32_t>(thread));
+  StepRef last, touching;
+  for (size_t i = 0; traced != nullptr && i < traced->steps.size(); ++i) {
+    const TracedStep& step = traced->steps[i];
+    const TracedInstruction& in = trace.instructions[step.instruction];
+    if (in.line != place.line || in.column != place.column) continue;
+    last = {static_cast<int32_t>(thread), traced->first + static_cast<int64_t>(i)};
+    for (const TracedAccess& access : traced->AccessesOf(step)) {
+      const bool is_there = access.space == space && (!argument || access.number == *argument);
+      if (is_there && access.offset <= byte && byte < access.offset + access.bytes) touching = last;
+    }
+  }
+  return touching.step < 0 ? last : touching;
+}
+
 std::vector<StepRef> InPlaceOfStore(const BlockTrace& trace, const ControlFlow& flow,
                                     uint32_t thread, uint32_t argument) {
   const ThreadTrace* const traced = trace.Find(static_cast<int32_t>(thread));
@@ -349,6 +367,27 @@ std::vector<StepRef> InPlaceOfStore(const BlockTrace& trace, const ControlFlow& 
   std::vector<StepRef> steps;
   for (const int64_t step : found) steps.push_back({static_cast<int32_t>(thread), step});
   return steps;
+}
+
+std::vector<StepRef> BeginsOf(const SliceQuestion& question, const LaunchRequest& launch,
+                              const BlockTrace& trace, const ControlFlow& flow) {
+  const std::byte* const byte = launch.arguments[question.argument].memory.data() + question.byte;
+  std::vector<StepRef> begins;
+  StepRef store;
+  for (uint32_t i = 0; i < launch.arguments.size(); ++i) {
+    const std::span<const std::byte> memory = launch.arguments[i].memory;
+    if (byte < memory.data() || byte >= memory.data() + memory.size()) continue;
+    if (question.is_missing) {
+      std::ranges::copy(InPlaceOfStore(trace, flow, question.thread, i),
+                        std::back_inserter(begins));
+      continue;
+    }
+    const auto offset = static_cast<uint64_t>(byte - memory.data());
+    const StepRef found = StoreTo(trace, question.thread, i, offset);
+    if (found.step > store.step) store = found;
+  }
+  if (store.step >= 0) begins.push_back(store);
+  return begins;
 }
 
 }  // namespace hloscope::ptx

@@ -2,6 +2,8 @@
 // memory, and through what decided that they were done, over the threads that were recorded.
 #pragma once
 
+#include <array>
+#include <optional>
 #include <vector>
 
 #include "core/ptx/trace/control_flow.h"
@@ -56,6 +58,15 @@ struct SliceQuestion {
   bool is_missing = false;  // nobody stores it: what the thread does in place of that
 };
 
+// The last recorded step of the thread at that place of the PTX that touches the byte of that
+// memory; of none that does the last at that place. None: step -1.
+StepRef LastAt(const BlockTrace& trace, uint32_t thread, const Place& place,
+               std::optional<TracedSpace> space, std::optional<uint32_t> argument, uint64_t byte);
+
+// Where the slice that is asked for begins, also through other arguments that hold the same memory.
+std::vector<StepRef> BeginsOf(const SliceQuestion& question, const LaunchRequest& launch,
+                              const BlockTrace& trace, const ControlFlow& flow);
+
 // So often a block is run anew for a slice that goes on in further threads.
 inline constexpr int kMostRounds = 12;
 
@@ -66,29 +77,25 @@ struct SlicedTrace {
 };
 
 // Runs the block, as often as the slice goes on in further threads, and traces `most_threads` of
-// them at most. `restore` puts the arguments back before each run.
-template <typename Restore>
-Result<SlicedTrace> TraceSlice(const Module& module, const LaunchRequest& launch,
-                               const SliceQuestion& question, const LaunchOptions& options,
-                               Restore restore, size_t most_threads = 64) {
+// them at most. `restore` puts the arguments back before each run; `find` says where the slice
+// begins in a trace.
+template <typename Restore, typename Find>
+Result<SlicedTrace> TraceSliceFrom(const Module& module, const LaunchRequest& launch,
+                                   const std::array<uint32_t, 3>& block, uint32_t thread,
+                                   const LaunchOptions& options, Restore restore, Find find,
+                                   size_t most_threads = 64) {
   HLOSCOPE_ASSIGN_OR_RETURN(const ControlFlow flow, FlowOf(module, launch.entry));
   SlicedTrace sliced;
   TraceRequest request;
-  request.block = question.block;
-  request.threads = {question.thread};
+  request.block = block;
+  request.threads = {thread};
   request.skipped = true;
   for (int round = 0;;) {
     restore();
     SlicedTrace before = std::move(sliced);
     sliced = {};
     HLOSCOPE_ASSIGN_OR_RETURN(sliced.trace, Trace(module, launch, request, options));
-    if (question.is_missing) {
-      sliced.begins = InPlaceOfStore(sliced.trace, flow, question.thread, question.argument);
-    } else if (const StepRef store =
-                   StoreTo(sliced.trace, question.thread, question.argument, question.byte);
-               store.step >= 0) {
-      sliced.begins = {store};
-    }
+    sliced.begins = find(sliced.trace, flow);
     // So many threads do more steps than are recorded: what was found before them stands.
     if (sliced.begins.empty()) return before.begins.empty() ? std::move(sliced) : std::move(before);
     sliced.slice = SliceFrom(sliced.trace, flow, sliced.begins);
@@ -103,6 +110,18 @@ Result<SlicedTrace> TraceSlice(const Module& module, const LaunchRequest& launch
       sliced.slice = SliceFrom(sliced.trace, flow, sliced.begins, true);
     return sliced;
   }
+}
+
+// From the store of the byte that is asked for, or what is done in its place.
+template <typename Restore>
+Result<SlicedTrace> TraceSlice(const Module& module, const LaunchRequest& launch,
+                               const SliceQuestion& question, const LaunchOptions& options,
+                               Restore restore, size_t most_threads = 64) {
+  const auto find = [&](const BlockTrace& trace, const ControlFlow& flow) {
+    return BeginsOf(question, launch, trace, flow);
+  };
+  return TraceSliceFrom(module, launch, question.block, question.thread, options, restore, find,
+                        most_threads);
 }
 
 }  // namespace hloscope::ptx

@@ -11,9 +11,11 @@
 #include <tuple>
 
 #include "core/ptx/switches/roundings.h"
+#include "core/ptx/trace/doubled_terms.h"
 #include "core/ptx/trace/slice.h"
 #include "core/ptx/trace/trace_archive.h"
 #include "core/ptx/twin/twin.h"
+#include "core/replay/simulated/line_suspicion.h"
 #include "core/replay/workers/typed_task.h"
 
 namespace hloscope::replay {
@@ -21,6 +23,10 @@ namespace hloscope::replay {
 template <typename A>
 void Archive(A& a, Archived<A, StudiedThreads>& v) {
   a(v.launch, v.block, v.threads, v.first, v.most);
+}
+template <typename A>
+void Archive(A& a, Archived<A, StudiedByte>& v) {
+  a(v.result, v.byte, v.states);
 }
 template <typename A>
 void Archive(A& a, Archived<A, KernelStudy>& v) {
@@ -36,8 +42,8 @@ void Archive(A& a, Archived<A, DirectedRun>& v) {
 }
 template <typename A>
 void Archive(A& a, Archived<A, StudiedStep>& v) {
-  a(v.thread, v.line, v.text, v.values, v.opcode, v.type, v.carries, v.control, v.distance, v.needs,
-    v.kernel);
+  a(v.thread, v.line, v.text, v.values, v.opcode, v.type, v.carries, v.control, v.distance,
+    v.suspicion, v.needs, v.kernel);
 }
 template <typename A>
 void Archive(A& a, Archived<A, ByteStudy>& v) {
@@ -204,9 +210,29 @@ class Study {
     } else {
       HLOSCOPE_TRY(FindThread(before_last, study));
     }
-    HLOSCOPE_TRY(TraceEarlier(study, TraceBack(before_last, study)));
+    const std::vector<MemoryRead> reads = TraceBack(before_last, study);
+    if (last && !study_.byte->states.empty()) HLOSCOPE_TRY(SuspectLines(before_last, study));
+    HLOSCOPE_TRY(TraceEarlier(study, reads));
     if (study_.twin) answer_.twin = BesideTwin(before_last, study);
     answer_.byte = std::move(study);
+    return {};
+  }
+
+  Status SuspectLines(const CaseMemory& before, ByteStudy& study) const {
+    const CaseSlice& result = kernels_.results[study_.byte->result];
+    const CaseSlice& argument = kernels_.launches[study.launch].arguments[study.argument];
+    if (result.offset < argument.offset) return {};
+    const uint64_t first = result.offset - argument.offset;
+    HLOSCOPE_ASSIGN_OR_RETURN(
+        const auto lines,
+        SuspicionOfLines(
+            {kernels_, code_, before, study.launch, study.argument, first, study.offset,
+             study.block, result.bytes / study_.byte->states.size(), study_.byte->states},
+            options_));
+    for (StudiedStep& step : study.steps) {
+      if (const auto line = lines.find(step.line); line != lines.end())
+        step.suspicion = std::max(step.suspicion, line->second);
+    }
     return {};
   }
 
@@ -328,6 +354,7 @@ class Study {
     }
     study.complete = traced->slice.complete && traced->slice.other_threads.empty();
     study.shortened = traced->slice.shortened;
+    const auto doubled = ptx::LinesOfDoubledTerms(traced->trace, traced->begins);
     std::vector<MemoryRead> reads;
     for (const ptx::SliceStep& step : traced->slice.steps) {
       const ptx::ThreadTrace& thread = *traced->trace.Find(step.step.thread);
@@ -341,6 +368,8 @@ class Study {
       told.control = step.control;
       told.distance = step.distance;
       told.needs = step.needs;
+      if (const auto line = doubled.find(told.line); line != doubled.end())
+        told.suspicion = 1 + 1.0 / (1 + line->second);
     }
     std::ranges::stable_sort(reads, {}, &MemoryRead::distance);
     return reads;
@@ -358,6 +387,7 @@ class Study {
                     in.type,
                     {},
                     false,
+                    0,
                     0,
                     {},
                     {}};

@@ -17,6 +17,9 @@ namespace hloscope::replay {
 // A byte of an array of the results.
 struct StudiedByte {
   uint64_t result = 0, byte = 0;
+  // Of each element of the array, as they lie in memory: 0 right, 1 wrong, else neither is sure.
+  // Empty: it is not known, and no line is suspected more than another.
+  std::vector<uint8_t> states;
 };
 
 struct StudiedThreads {
@@ -60,8 +63,11 @@ struct StudiedStep {
   std::string opcode, type;  // "st", "f16x2"
   // Bits and bytes of what it writes to registers; of a store, of what it stores.
   std::vector<std::pair<uint64_t, uint64_t>> carries;
-  bool control = false;         // it decides, and no value comes from it (ptx/trace/slice.h)
-  uint32_t distance = 0;        // steps between it and the store
+  bool control = false;   // it decides, and no value comes from it (ptx/trace/slice.h)
+  uint32_t distance = 0;  // steps between it and the store
+  // Of its line: up to 1 by line_suspicion.h, above that by ptx/trace/doubled_terms.h; 0: not
+  // known.
+  double suspicion = 0;
   std::vector<uint32_t> needs;  // positions in ByteStudy::steps of what it comes from
   std::string kernel;           // of an earlier launch; empty: of the one that stores the byte
 };

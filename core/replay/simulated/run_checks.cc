@@ -6,6 +6,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "core/replay/simulated/lines_behind.h"
+
 namespace hloscope::replay {
 namespace {
 
@@ -93,9 +95,18 @@ Result<ptx::LaunchResult> RunChecks::Launch(const LaunchedFor& launched, const p
   }
   options.checks = {races_, uninitialised_, shadow_.get()};
   HLOSCOPE_ASSIGN_OR_RETURN(ptx::LaunchResult result, ptx::Launch(module, request, options));
-  for (const ptx::Finding& finding : result.findings) Keep(FindingOf(finding, launched));
+  for (const ptx::Finding& finding : result.findings) {
+    RunFinding found = FindingOf(finding, launched);
+    if (lines_told_ < kMostTold) {
+      found.what += LinesBehind(finding, module, request, options);
+      ++lines_told_;
+    }
+    Keep(std::move(found));
+  }
   if (result.fault) {
-    Keep(FindingOf(*result.fault, launched));
+    RunFinding found = FindingOf(*result.fault, launched);
+    found.what += LinesBehind(*result.fault, module, request, options);
+    Keep(std::move(found));
   } else if (!in_order.empty()) {
     KeepDifference(launched, request, in_order);
   }

@@ -64,6 +64,9 @@ class RunChecks {
       std::tuple<std::string, std::string, std::string, std::string, int64_t, int64_t, std::string>;
   std::map<Key, size_t> found_;
   int64_t shuffled_ = 0;
+  // Findings whose lines were looked for: a block runs again for each.
+  static constexpr int kMostTold = 8;
+  int lines_told_ = 0;
 };
 
 }  // namespace hloscope::replay
