@@ -11,13 +11,17 @@
 //   // EXPECT: {3, 4}           one line per leaf of the result, exact unless
 //   // BOUND: 1e-6              both error bounds are this
 //   // ERROR: text              or: the run fails, and the message holds this text
+#include <dlfcn.h>
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <cstdint>
+#include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <set>
 #include <sstream>
+#include <utility>
 
 #include "core/compile/passes/pass.h"
 #include "core/debug/compare/compare_values.h"
@@ -26,6 +30,7 @@
 #include "core/hlo/text/text.h"
 #include "core/hlo/text/value_text.h"
 #include "core/hlo/verify/verifier.h"
+#include "core/replay/cuda/library_sizes.h"
 #include "core/replay/device_values.h"
 #include "core/replay/platform.h"
 #include "core/replay/plugins/cuda_files.h"
@@ -119,9 +124,14 @@ hlo::Literal ReadValue(std::string text, hlo::Shape shape) {
   return literal.has_value() ? *literal : hlo::Literal();
 }
 
+int64_t library_calls = 0;  // of all runs
+
 class Collector : public replay::RunStream {
  public:
   void Take(replay::RunEvent event) override {
+    if (const auto* executed = std::get_if<replay::RunExecuted>(&event)) {
+      library_calls += executed->library_calls;
+    }
     auto* result = std::get_if<replay::LeafResult>(&event);
     if (result == nullptr) return;
     const auto leaf = static_cast<size_t>(result->leaf);
@@ -225,6 +235,30 @@ TEST(Golden, EveryCaseOnEveryPlatform) {
       if (!is_xla && is_here) Check(golden, row);
     }
   }
+}
+
+// Whoever is asked for all they can do, however little it is: libraries and several GPUs, made up.
+TEST(Golden, EveryCaseOnFourGpusWithLibraries) {
+  void* const driver = dlopen("libcuda.so.1", RTLD_NOW | RTLD_LOCAL);
+  void* const found = driver == nullptr ? nullptr : dlsym(driver, "fake_cuda_restart");
+  if (found == nullptr) GTEST_SKIP() << "LD_LIBRARY_PATH does not name the made-up driver";
+  const auto restart = [found](const char* faults) {
+    setenv("CUDA_FAKE", faults, 1);
+    reinterpret_cast<void (*)()>(found)();
+  };
+  restart("devices=4");
+  const auto as_they_are =
+      std::exchange(replay::cuda::library_sizes,
+                    {.products = 0, .transformed = 0, .least_side = 1, .most_matrices = INT64_MAX});
+  library_calls = 0;
+  for (const GoldenCase& golden : ReadCases()) {
+    for (const replay::PlatformRow& row : replay::PlatformRows()) {
+      if (row.Has(replay::kNeedsDriver) && !row.Has(replay::kNeedsPlugin)) Check(golden, row);
+    }
+  }
+  EXPECT_GT(library_calls, 10);
+  replay::cuda::library_sizes = as_they_are;
+  restart("");
 }
 
 // Every case without fusion and without one of the other passes, all of which come up in turn.

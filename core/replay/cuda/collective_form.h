@@ -40,6 +40,7 @@ struct CollectiveForm {
   int64_t scratch_bytes = 0;
   // Devices that meet, each list in the order of its ranks.
   std::vector<std::vector<int64_t>> groups;
+  std::vector<bool> refused;  // by group: NCCL refused while it ran
   // Of a permute: device and device.
   std::vector<std::pair<int64_t, int64_t>> pairs;
 };

@@ -71,7 +71,10 @@ Collectives::Collectives(const hlo::Module& module, const hlo::DeviceCounts& cou
     if (reason.empty()) {
       auto form = FormOf(module, id, counts);
       reason = form.has_value() ? SharedGpu(*form, gpus_.size()) : ReasonOf(form.error());
-      if (reason.empty()) forms_[i] = *std::move(form);
+      if (reason.empty()) {
+        form->refused.resize(form->groups.size());
+        forms_[i] = *std::move(form);
+      }
     }
     choices_->all[i] = {name, std::move(reason)};
   }
@@ -88,22 +91,40 @@ std::string Collectives::NameOf(InstructionId id) const {
 Result<Collectives::Pending> Collectives::Run(InstructionId id, eval::Machine& machine,
                                               Arrival arrival) {
   const auto form = forms_.find(id.index);
-  if (form == forms_.end() || !choices_->Of(id)->reason.empty()) return Pending{id, nullptr};
+  if (form == forms_.end()) return Pending{id, nullptr};
   const int64_t device = machine.device();
   const auto group = std::ranges::find_if(form->second.groups, [&](const auto& each) {
     return std::ranges::find(each, device) != each.end();
   });
+  const auto number = static_cast<size_t>(group - form->second.groups.begin());
+  if (form->second.refused[number]) return Pending{id, nullptr};
   arrivals_[static_cast<size_t>(device)] = std::move(arrival);
-  // Nobody else's meetings have such channels.
+  // As the evaluator meets; at a permute it does not.
+  const int64_t channel =
+      form->second.kind == CollectiveKind::kPermute
+          ? -1 - int64_t{id.index}
+          : std::max<int64_t>(module_.GetInt(module_[id], hlo::AttributeKey::kChannelId), 0);
   HLOSCOPE_ASSIGN_OR_RETURN(const auto meeting,
-                            machine.devices().Meet(id, device, -1 - int64_t{id.index}, *group, {}));
+                            machine.devices().Meet(id, device, channel, *group, {}));
   Pending pending{id, nullptr};
   if (meeting->results.empty()) {
-    const Status status = Enqueue(id, form->second, *group);
+    const bool is_one = std::ranges::all_of(meeting->instructions,
+                                            [&](InstructionId other) { return other == id; });
+    const Status status = is_one ? Enqueue(id, form->second, *group)
+                                 : UnsupportedError("devices meet at several instructions");
     if (!status.has_value() && status.error().error_class != ErrorClass::kUnsupported) {
       return std::unexpected(status.error());
     }
     if (!status.has_value()) {
+      for (const InstructionId other : meeting->instructions) {
+        const auto it = forms_.find(other.index);
+        if (it == forms_.end()) continue;
+        const auto& groups = it->second.groups;
+        const auto same = std::ranges::find(groups, *group);
+        if (same != groups.end()) {
+          it->second.refused[static_cast<size_t>(same - groups.begin())] = true;
+        }
+      }
       const std::lock_guard lock(choices_->mutex);
       choices_->all[id.index].reason = ReasonOf(status.error());
     }

@@ -18,8 +18,6 @@ namespace {
 using hlo::AttributeKey;
 using hlo::ElementType;
 
-// A launch takes longer than these multiplications; not measured on a device yet.
-constexpr int64_t kFewTaps = int64_t{1} << 18;
 constexpr size_t kRank = 5;  // at most: batch, features, three of space
 
 // Dimensions of an array in cuDNN's order.
@@ -164,7 +162,8 @@ Result<std::shared_ptr<const LibraryWork>> MakeConvolution(const LibraryOrder& o
     add(w.stride, w.window_dilation, w.padding_low, w.padding_high);
     products *= static_cast<double>(w.size);
   }
-  if (products < kFewTaps) return UnsupportedError("so small that a call is not worth it");
+  if (products < library_sizes.products)
+    return UnsupportedError("so small that a call is not worth it");
   return Convolution::Make(order, std::move(what), type);
 }
 

@@ -15,8 +15,6 @@ namespace {
 using compile::DotForm;
 using hlo::ElementType;
 
-// A launch takes longer than these multiplications; not measured on a device yet.
-constexpr int64_t kFewProducts = int64_t{1} << 18;
 // Products that cannot be strided batches of one call are calls one by one.
 constexpr int64_t kMostCalls = 64;
 // As NVIDIA advises (cuBLAS, 2.1.7).
@@ -262,7 +260,8 @@ Result<std::shared_ptr<const LibraryWork>> MakeProduct(const LibraryOrder& order
   if (!form) return UnsupportedError("what is summed over is not one dimension");
   const double products = static_cast<double>(form->products()) * static_cast<double>(form->rows) *
                           static_cast<double>(form->columns) * static_cast<double>(form->depth);
-  if (products < kFewProducts) return UnsupportedError("so small that a call is not worth it");
+  if (products < library_sizes.products)
+    return UnsupportedError("so small that a call is not worth it");
   return Product::Make(order, *numbers, *std::move(form));
 }
 

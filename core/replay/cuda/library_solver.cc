@@ -17,9 +17,6 @@ using hlo::AttributeKey;
 using hlo::ElementType;
 using hlo::TransposeA;
 
-// Smaller matrices, and many of them, are better off with a block of ours each; not measured on a
-// device yet.
-constexpr int64_t kLeastSide = 64, kMostMatrices = 16;
 constexpr int64_t kBlasWorkspace = int64_t{4} << 20;
 
 int SolverTypeOf(ElementType type) {
@@ -37,7 +34,7 @@ int SolverTypeOf(ElementType type) {
 
 // How many matrices an array is, and the side of each.
 Status CheckSizes(int64_t side, int64_t matrices) {
-  if (side < kLeastSide || matrices > kMostMatrices) {
+  if (side < library_sizes.least_side || matrices > library_sizes.most_matrices) {
     return UnsupportedError(
         fmt::format("{} of {} by {}: a block of ours each is better", matrices, side, side));
   }

@@ -13,9 +13,6 @@ using hlo::AttributeKey;
 using hlo::ElementType;
 using hlo::FftType;
 
-// A launch takes longer than a transform of so many elements; not measured on a device yet.
-constexpr int64_t kFewTransformed = 1024;
-
 struct TransformForm {
   FftType type;
   bool is_double = false;
@@ -127,7 +124,7 @@ Result<std::shared_ptr<const LibraryWork>> MakeTransform(const LibraryOrder& ord
   form.lengths.assign(lengths.begin(), lengths.end());
   for (const int64_t length : lengths) form.elements *= length;
   for (size_t d = 0; d + lengths.size() < in.rank(); ++d) form.arrays *= in.dimension(d);
-  if (form.arrays * form.elements < kFewTransformed) {
+  if (form.arrays * form.elements < library_sizes.transformed) {
     return UnsupportedError("so small that a call is not worth it");
   }
   return Transform::Make(order, std::move(form));

@@ -9,6 +9,7 @@
 
 #include "core/hlo/module.h"
 #include "core/replay/cuda/device.h"
+#include "core/replay/cuda/library_sizes.h"
 #include "core/replay/libraries/library.h"
 
 namespace hloscope::replay::cuda {
