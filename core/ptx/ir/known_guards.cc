@@ -1,3 +1,5 @@
+// Constants of predicates are followed through each basic block, what is read from the end of each
+// run.
 #include "core/ptx/ir/known_guards.h"
 
 #include <cstring>
