@@ -146,7 +146,13 @@ std::vector<OptionSpec> RunOptionSet::IsolateSpecs() {
        .target = &request_.kernel_metrics,
        .help = "where a profile is recorded on " + replay::PlatformNames(replay::kNeedsDriver) +
                ": also measure each kernel by the GPU's counters (bytes of its memory, use of "
-               "multiprocessors and tensor cores, achieved occupancy), in one more run of each"}};
+               "multiprocessors and tensor cores, achieved occupancy), in one more run of each"},
+      {.name = "--pc_sampling",
+       .target = &request_.pc_sampling,
+       .help = "where a profile is recorded on " + replay::PlatformNames(replay::kNeedsDriver) +
+               ": also sample which lines of PTX each kernel is at and what its warps wait for, "
+               "in one more run of each, kernel by kernel, which is slower; on a simulated GPU "
+               "count how often warps execute each line"}};
 }
 
 std::vector<OptionSpec> RunOptionSet::RepeatSpecs() {
@@ -280,12 +286,20 @@ static bool PlatformHas(std::string_view platform, replay::PlatformFlag flag) {
 }
 
 Status RunOptionSet::PrepareMetrics() const {
-  if (!request_.kernel_metrics || PlatformHas(PlatformName(), replay::kNeedsDriver) ||
-      PlatformHas(request_.reference_platform, replay::kNeedsDriver)) {
-    return {};
+  const auto any_has = [&](replay::PlatformFlag flag) {
+    return PlatformHas(PlatformName(), flag) || PlatformHas(request_.reference_platform, flag);
+  };
+  if (request_.kernel_metrics && !any_has(replay::kNeedsDriver)) {
+    return InputError(fmt::format("--metrics: {} has no counters of a GPU", PlatformName()),
+                      "platforms that do: " + replay::PlatformNames(replay::kNeedsDriver));
   }
-  return InputError(fmt::format("--metrics: {} has no counters of a GPU", PlatformName()),
-                    "platforms that do: " + replay::PlatformNames(replay::kNeedsDriver));
+  if (request_.pc_sampling && !any_has(replay::kNeedsDriver) && !any_has(replay::kSimulatesGpu)) {
+    return InputError(
+        fmt::format("--pc_sampling: {} runs no PTX that it could sample", PlatformName()),
+        fmt::format("platforms that do: {}, {}", replay::PlatformNames(replay::kNeedsDriver),
+                    replay::PlatformNames(replay::kSimulatesGpu)));
+  }
+  return {};
 }
 
 Status RunOptionSet::PrepareFlags(const Limits& limits) {

@@ -27,7 +27,7 @@ Result<std::vector<LaunchSums>> LaunchSumsOf(const Attribution& attribution,
   const auto times = attribution.times();
   const bool has_any = std::ranges::any_of(times, [&](const InstructionTime& time) {
     const auto arguments = store.Arguments(time.longest);
-    return FiguresOf(arguments).has_value() || MetricsOf(arguments).has_value();
+    return FiguresOf(arguments) || MetricsOf(arguments) || PtxLinesOf(arguments);
   });
   if (!has_any) return std::vector<LaunchSums>();
   std::vector<LaunchSums> sums(times.size());
@@ -45,6 +45,7 @@ Result<std::vector<LaunchSums>> LaunchSumsOf(const Attribution& attribution,
     if (const auto metrics = MetricsOf(arguments)) {
       own.metrics.Add(*metrics, store.duration(EventId(e)));
     }
+    if (const auto lines = PtxLinesOf(arguments)) own.lines.Add(*lines);
   }
   return sums;
 }

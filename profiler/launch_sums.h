@@ -10,6 +10,7 @@
 #include "profiler/attribution.h"
 #include "profiler/kernel_metrics.h"
 #include "profiler/launch_figures.h"
+#include "profiler/ptx_lines.h"
 
 namespace hloscope::profiler {
 
@@ -19,9 +20,10 @@ struct LaunchSums {
   double model_us = 0;              // of all; 0: not known
   std::string bound, model_device;  // of the last that has them
   MetricSums metrics;
+  PtxLines lines;
 };
-// By times() of an attribution; empty where no event has figures or metrics. kDied where `stop` was
-// requested.
+// By times() of an attribution; empty where the longest event of no instruction has any of it.
+// kDied where `stop` was requested.
 Result<std::vector<LaunchSums>> LaunchSumsOf(const Attribution& attribution,
                                              const std::stop_token& stop = {});
 

@@ -67,8 +67,9 @@ class RunCommand : public Command {
       profile_ = *std::move(path);
       request_.recorder = &recorder_.emplace();
     }
-    if (request_.kernel_metrics && profile_.empty()) {
-      return Fail(InputError("--metrics: what it measures goes into a profile",
+    if ((request_.kernel_metrics || request_.pc_sampling) && profile_.empty()) {
+      return Fail(InputError(fmt::format("--{}: what it measures goes into a profile",
+                                         request_.pc_sampling ? "pc_sampling" : "metrics"),
                              "add --profile OUT, or use `hloscope profile`")
                       .error());
     }

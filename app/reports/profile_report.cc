@@ -9,6 +9,7 @@
 #include "app/reports/attributed_modules.h"
 #include "app/reports/critical_path_report.h"
 #include "app/reports/launch_report.h"
+#include "app/reports/lines_report.h"
 #include "app/reports/what_if_report.h"
 #include "core/base/counted.h"
 #include "core/base/json.h"
@@ -205,6 +206,7 @@ void AppendInstruction(const ProfileReport& report, const InstructionTime& time,
   if (index < report.sums.size()) {
     AppendLaunches(report.sums[index], json);
     AppendMetrics(report.sums[index].metrics, json);
+    AppendLines(report.sums[index].lines, json);
   }
   json.EndObject();
 }
@@ -378,7 +380,7 @@ std::string ProfileText(const ProfileReport& report) {
   out += '\n';
   AppendInstructions(report, out);
   out += '\n';
-  for (const std::string& table : {LaunchesText(report), MetricsText(report)}) {
+  for (const std::string& table : {LaunchesText(report), MetricsText(report), LinesText(report)}) {
     if (!table.empty()) out += table + '\n';
   }
   out += WhatIfText(report);

@@ -1,4 +1,5 @@
 // Launches: a plan, its blocks, and what they did: counters and the first fault.
+#include <map>
 #include <memory>
 
 #include "core/ptx/block_runs.h"
@@ -27,6 +28,20 @@ Fault FaultOf(const LaunchPlan& plan, const std::string& file, const RawFault& r
     fault.argument = static_cast<uint32_t>(window - kFirstArgumentWindow);
   }
   return fault;
+}
+
+std::vector<LineCount> LinesOf(const Kernel& kernel, const Executions::Counts& counts) {
+  std::map<uint32_t, LineCount> lines;
+  for (size_t i = 0; i < counts.warps.size(); ++i) {
+    if (counts.warps[i] == 0) continue;
+    const uint32_t number = kernel.instructions[i].position.line;
+    LineCount& line = lines.try_emplace(number, LineCount{.line = number}).first->second;
+    line.warps += counts.warps[i];
+    line.lanes += counts.lanes[i];
+  }
+  std::vector<LineCount> out;
+  for (const auto& [number, line] : lines) out.push_back(line);
+  return out;
 }
 
 }  // namespace
@@ -64,6 +79,7 @@ Result<LaunchResult> Launch(const Module& module, const LaunchRequest& request,
     Count(plan.kernel->instructions[i], plan.target, counts.warps[i], counts.lanes[i],
           result.counters);
   }
+  if (options.count_lines) result.lines = LinesOf(*plan.kernel, counts);
   result.counters.padding_bytes = runs.padding_reads;
   AddLateCounts(runs.late_counts, result.counters);
   if (options.count_traffic) AddTraffic(runs.traffic, plan.memory, result.counters);

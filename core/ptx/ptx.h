@@ -93,6 +93,12 @@ struct CheckOptions {
   bool any() const { return race || uninitialised; }
 };
 
+// How often a line of the PTX was executed: by warps, and by lanes that were active.
+struct LineCount {
+  uint32_t line = 0;
+  uint64_t warps = 0, lanes = 0;
+};
+
 struct LaunchOptions {
   int threads = 1;                     // host threads; results do not depend on it
   uint64_t steps = uint64_t{1} << 40;  // instructions of warps, over all blocks of a launch
@@ -109,6 +115,7 @@ struct LaunchOptions {
   const StepChanger* changer = nullptr;
   bool count_traffic =
       false;  // the counters of Counters that say so; takes up to three times as long
+  bool count_lines = false;  // LaunchResult::lines
   CheckOptions checks;
   // Runs blocks, the warps of a block and the lanes of an atomic in an order made of this seed.
   // Blocks that wait for one another keep theirs.
@@ -161,6 +168,7 @@ struct LaunchResult {
   std::optional<Fault> fault;  // of the first block in index order that has one; memory then holds
                                // what was written before
   std::vector<Finding> findings;  // of LaunchOptions::checks
+  std::vector<LineCount> lines;   // that were executed, ascending; of LaunchOptions::count_lines
 };
 
 // The sm number of a target as modules name it ("sm_90a"); 0: it has none.

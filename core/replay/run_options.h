@@ -60,6 +60,10 @@ struct RunOptions {
   // Of running, where steps are recorded on a GPU by its driver: counters of kernels are measured,
   // in one more run.
   bool kernel_metrics = false;
+  // Of loading and of running, where steps are recorded on a GPU: which lines of our PTX take the
+  // time: where a device's program counters stood, in one more run; on a simulated one how often
+  // each line was executed.
+  bool pc_sampling = false;
 
   // These stay where the caller is. Feeds are called for each array that an infeed takes and an
   // outfeed gives, in order; devices may call at the same time. Null: made up, or dropped.

@@ -44,4 +44,33 @@ void AttachMetrics(ActivityLog& log, std::span<const MeasuredLaunch> launches) {
       Counted(unknown, "instruction")));
 }
 
+void AttachLines(ActivityLog& log, std::map<uint64_t, PtxLines> lines) {
+  std::map<uint64_t, Activity*> longest;
+  for (Activity& activity : log.activities) {
+    if (activity.work != Work::kKernel) continue;
+    const auto external = log.ExternalOf(activity);
+    if (!external) continue;
+    Activity*& known = longest[*external];
+    // Of equal ones the first, as an attribution has it.
+    const auto rank = [](const Activity& each) {
+      return std::pair(each.end - each.start, UINT64_MAX - each.start);
+    };
+    if (known == nullptr || rank(activity) > rank(*known)) known = &activity;
+  }
+  size_t unknown = 0;
+  for (auto& [external, counted] : lines) {
+    const auto found = longest.find(external);
+    if (found == longest.end()) {
+      ++unknown;
+      continue;
+    }
+    found->second->lines = static_cast<int32_t>(log.lines.size());
+    log.lines.push_back(std::move(counted));
+  }
+  if (unknown == 0) return;
+  log.warnings.push_back(
+      fmt::format("{} with samples but without a recorded kernel: their lines are not told",
+                  Counted(unknown, "instruction")));
+}
+
 }  // namespace hloscope::profiler::cupti

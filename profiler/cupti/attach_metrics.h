@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <span>
 
 #include "profiler/cupti/decode.h"
@@ -18,5 +19,9 @@ struct MeasuredLaunch {
 // what was pushed, by its start, those of the n-th launch. Where there are more or fewer of one
 // than of the other nobody can tell: none of them gets any, which is a warning of the log.
 void AttachMetrics(ActivityLog& log, std::span<const MeasuredLaunch> launches);
+
+// Gives the longest kernel of what was pushed the lines that were counted of all its launches.
+// Without a kernel of it nothing is given, which is a warning of the log.
+void AttachLines(ActivityLog& log, std::map<uint64_t, PtxLines> lines);
 
 }  // namespace hloscope::profiler::cupti

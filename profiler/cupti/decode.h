@@ -16,6 +16,7 @@
 #include "core/base/result.h"
 #include "profiler/cupti/records.h"
 #include "profiler/kernel_metrics.h"
+#include "profiler/ptx_lines.h"
 
 namespace hloscope::profiler::cupti {
 
@@ -40,6 +41,7 @@ struct Activity {
   uint32_t registers = 0, static_shared_bytes = 0, dynamic_shared_bytes = 0, local_bytes = 0;
   uint32_t peer = 0;     // the device that a copy between devices goes to
   int32_t metrics = -1;  // of a kernel: in ActivityLog::metrics
+  int32_t lines = -1;    // of a kernel: in ActivityLog::lines
 };
 
 // How many activities are kept: of what devices did, of what the host waited for and lost, of its
@@ -53,6 +55,7 @@ struct ActivityLog {
   bool takes_calls = true;  // else calls are of no interest: neither kept nor left out
   std::vector<Activity> activities;
   std::vector<KernelMetrics> metrics;
+  std::vector<PtxLines> lines;
   // By correlation: what the program said it was doing.
   std::map<uint32_t, uint64_t> external;
   // By node of a graph: what the program said it was doing when the node was made.

@@ -57,6 +57,11 @@ Result<std::shared_ptr<const Library>> Library::Load(const std::string& path, vo
       reinterpret_cast<int (*)(params*)>(find("cupti" #name, all->missing_of_range_));
 #include "profiler/cupti/range_functions.def"
 #undef RANGE_FUNCTION
+#define SAMPLING_FUNCTION(member, name, params) \
+  all->sampling_.member =                       \
+      reinterpret_cast<int (*)(params*)>(find("cupti" #name, all->missing_of_sampling_));
+#include "profiler/cupti/sampling_functions.def"
+#undef SAMPLING_FUNCTION
   if (!missing.empty()) {
     return EnvironmentError(fmt::format("{} lacks {}", path, missing), std::string(kInstall));
   }

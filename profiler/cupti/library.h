@@ -9,6 +9,7 @@
 
 #include "core/base/result.h"
 #include "profiler/cupti/range_api.h"
+#include "profiler/cupti/sampling_api.h"
 
 namespace hloscope::profiler::cupti {
 
@@ -48,6 +49,11 @@ class Library {
   // Its range profiler; null: it is too old to have one, and missing_of_range() is what it lacks.
   const RangeFunctions* range() const { return missing_of_range_.empty() ? &range_ : nullptr; }
   const std::string& missing_of_range() const { return missing_of_range_; }
+  // The same of its PC sampling.
+  const SamplingFunctions* sampling() const {
+    return missing_of_sampling_.empty() ? &sampling_ : nullptr;
+  }
+  const std::string& missing_of_sampling() const { return missing_of_sampling_; }
 
   uint32_t version() const { return version_; }
   const std::string& path() const { return path_; }
@@ -63,7 +69,8 @@ class Library {
   uint32_t version_ = 0;
   std::string path_;
   RangeFunctions range_;
-  std::string missing_of_range_;
+  SamplingFunctions sampling_;
+  std::string missing_of_range_, missing_of_sampling_;
 };
 
 }  // namespace hloscope::profiler::cupti

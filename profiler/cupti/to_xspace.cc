@@ -122,6 +122,10 @@ PlaneWriter::Stats StatsOf(const Activity& activity, const std::optional<Origin>
         const auto& value = log.metrics[static_cast<size_t>(activity.metrics)].*row.field;
         if (value) stats.emplace_back(std::string(row.name), *value);
       }
+      if (activity.lines >= 0) {
+        Argument lines = ArgumentOf(log.lines[static_cast<size_t>(activity.lines)]);
+        stats.emplace_back(std::move(lines.name), std::get<std::string>(std::move(lines.value)));
+      }
       break;
     case Work::kCopy:
       stats.emplace_back("memcpy_details", activity.detail);

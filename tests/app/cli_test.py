@@ -135,6 +135,7 @@ class CommandLine(unittest.TestCase):
         self.assertEqual(complete('open', '--screen', 'thr'), ['thread'])
         self.assertEqual(complete('run', '--check', 'r'), ['race'])
         self.assertEqual(complete('profile', '--met'), ['--metrics'])
+        self.assertEqual(complete('run', '--pc_'), ['--pc_sampling'])
         self.assertEqual(complete('show', '--radius', ''), [])
         self.assertEqual(complete('run', '--inputs', 'inp'), ['inputs.npz'])
         self.assertEqual(complete('verify', 'expe'), ['expected.npz'])

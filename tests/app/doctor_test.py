@@ -126,6 +126,18 @@ class Doctor(unittest.TestCase):
             self.assertIn(message, finding['message'])
             self.assertIn(command, finding['command'] or '')
 
+    def test_sampling(self):
+        for settings, state, message, command in (
+                ('', 'ready', 'program counters of kernels can be sampled', ''),
+                ('cuptiPCSamplingEnable=35', 'not-permitted', 'ERR_NVGPUCTRPERM', 'NVreg_RestrictProfilingToAdminUsers=0'),
+                ('cuptiPCSamplingEnable=27', 'refused', 'does not support it', '')):
+            driver = self.driver()
+            shutil.copy(os.path.join(MADE_UP, 'fake_driver', 'libcupti.so.13'), os.path.join(self.folder, 'driver'))
+            finding = self.doctor(**driver, CUDA_FAKE_CUPTI=settings)['permissions', 'PC sampling'][0]
+            self.assertEqual(finding['state'], state, finding)
+            self.assertIn(message, finding['message'])
+            self.assertIn(command, finding['command'] or '')
+
     def test_without_cupti(self):
         self.assertNotIn(('permissions', 'CUPTI'), self.doctor())
         if os.path.exists('/usr/local/cuda'):

@@ -99,6 +99,38 @@ class Gpu(unittest.TestCase):
             self.assertGreater(profile['attributed'], 0)
             self.assertIn(why, said + json.dumps(profile))
 
+    def test_lines_of_ptx(self):
+        module, kept = self.path('m.hlo', STRAIGHT), self.path('p.hloprof')
+        lines = {}
+        for platform, counted in (('gpu', 'samples'), ('gpu-sim', 'executed')):
+            profile, _ = self.profile(module, '--platform', platform, '--pc_sampling', '--repeat', '2', '-o', kept)
+            self.assertNotIn('sampled', json.dumps(profile['warnings']))
+            found = [row['ptx_lines'] for row in profile['instructions'] if 'ptx_lines' in row]
+            self.assertEqual(len(found), 2, profile['instructions'])
+            for each in found:
+                self.assertEqual((each['counted'], each['total']), (counted, sum(line['count'] for line in each['lines'])))
+                self.assertAlmostEqual(sum(line['share'] for line in each['lines']), 1)
+                counts = [line['count'] for line in each['lines']]
+                self.assertEqual(counts, sorted(counts, reverse=True))
+                self.assertTrue(any('st.global' in line['text'] for line in each['lines']), each)
+                self.assertTrue(all(line['stalls'] if counted == 'samples' else not line['stalls'] for line in each['lines']))
+            # The made-up device has a sample for each execution: both platforms run the same lines.
+            lines[platform] = [[(line['kernel'], line['line'], line['text'], line['count']) for line in each['lines']] for each in found]
+            for file in (kept, self.path('p.xplane.pb')):
+                if file != kept:
+                    self.assertEqual(self.run_it('profile', kept, '-o', file).returncode, 0)
+                again, _ = self.profile(file)
+                self.assertEqual([row['ptx_lines'] for row in again['instructions'] if 'ptx_lines' in row], found)
+            text = self.run_it('profile', kept).stdout
+            self.assertIn('samples of program counters, in runs of their own' if platform == 'gpu' else 'counts, no samples of time', text)
+            self.assertIn(lines[platform][0][0][2][:40], text)
+        self.assertEqual(sorted(lines['gpu']), sorted(lines['gpu-sim']))
+        for arguments, why in ((('profile', module, '--pc_sampling'), '--pc_sampling: interpreter runs no PTX that it could sample'),
+                               (('run', module, '--platform', 'gpu', '--pc_sampling'), 'what it measures goes into a profile')):
+            done = self.run_it(*arguments)
+            self.assertEqual(done.returncode, 2, done.stderr)
+            self.assertIn(why, done.stderr)
+
     def test_counters_of_kernels(self):
         module, kept = self.path('m.hlo', STRAIGHT), self.path('p.hloprof')
         names = ['dram_read_bytes', 'dram_written_bytes', 'sm_use', 'tensor_use', 'achieved_occupancy']

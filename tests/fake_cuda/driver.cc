@@ -335,6 +335,52 @@ int cuModuleLoadDataEx(CUmod_st** module, const void* image, unsigned count, int
     return 0;
   });
 }
+
+int cuLinkCreate_v2(unsigned count, int* options, void** values, CUlinkState_st** link) {
+  return Do("cuLinkCreate", [&](State& state) {
+    auto made = std::make_unique<CUlinkState_st>();
+    made->options.assign(options, options + count);
+    made->values.assign(values, values + count);
+    for (unsigned i = 0; i < count; ++i)
+      made->has_lines |= options[i] == 12 && values[i] != nullptr;
+    *link = Keep(state.links, std::move(made));
+    return 0;
+  });
+}
+int cuLinkAddData_v2(CUlinkState_st* link, int type, void* data, size_t size, const char*, unsigned,
+                     int*, void**) {
+  return Do("cuLinkAddData", [&](State& state) {
+    if (!state.links.contains(link)) return fake_cuda::kInvalidHandle;
+    const auto* const text = static_cast<const char*>(data);
+    if (type != 1 || size == 0 || text[size - 1] != '\0') return fake_cuda::kInvalidValue;
+    const auto parsed = hloscope::ptx::Module::Parse(text, "our.ptx");
+    if (!parsed.has_value()) {
+      fake_cuda::Log(parsed.error().ToString(), static_cast<unsigned>(link->options.size()),
+                     link->options.data(), link->values.data());
+      return fake_cuda::kInvalidPtx;
+    }
+    link->text = text;
+    return 0;
+  });
+}
+// Without line information nothing is left of `.loc`.
+int cuLinkComplete(CUlinkState_st* link, void** cubin, size_t* size) {
+  return Do("cuLinkComplete", [&](State& state) {
+    if (!state.links.contains(link) || link->text.empty()) return fake_cuda::kInvalidHandle;
+    for (size_t at = 0;
+         !link->has_lines && (at = link->text.find(".loc", at)) != std::string::npos;) {
+      link->text.replace(at, 2, "//");
+    }
+    *cubin = link->text.data();
+    *size = link->text.size() + 1;
+    return 0;
+  });
+}
+int cuLinkDestroy(CUlinkState_st* link) {
+  return Do("cuLinkDestroy", false, nullptr,
+            [&](State& state) { return fake_cuda::GiveBack(state.links, link); });
+}
+
 int cuModuleUnload(CUmod_st* module) {
   return Do("cuModuleUnload", false, nullptr, [&](State& state) {
     std::erase_if(state.functions, [&](const auto& each) { return each.second->module == module; });

@@ -18,6 +18,12 @@ enum FakeCudaKind {
   kFakeCudaSynchronization, /* of a stream, an event or the context: the host waited */
 };
 
+/* How often warps executed an instruction of a line of the PTX text that was loaded. */
+struct FakeCudaLine {
+  uint32_t line;
+  uint64_t warps;
+};
+
 /* Something that the device did. Addresses in it are valid during the call. */
 struct FakeCudaActivity {
   enum FakeCudaKind kind;
@@ -33,6 +39,8 @@ struct FakeCudaActivity {
   /* Of kernels: what the simulated GPU counted. */
   uint64_t global_read_bytes, global_written_bytes;
   uint64_t warp_instructions, thread_instructions, tensor_instructions;
+  const struct FakeCudaLine* lines; /* in order */
+  size_t line_count;
 };
 
 /* A function of the driver begins or has ended. */

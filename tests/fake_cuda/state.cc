@@ -84,14 +84,16 @@ hloscope::ptx::Argument ArgumentOf(State& state, const std::vector<std::byte>& b
 }
 
 int Execute(const CUfunc_st& function, const hloscope::ptx::LaunchRequest& request,
-            FakeCudaActivity& activity) {
+            FakeCudaActivity& activity, std::vector<FakeCudaLine>& lines) {
   State& state = State::Get();
   ++state.launches;
   for (const std::string& name :
        {std::string("kernel"), fmt::format("kernel@{}", activity.device)}) {
     if (const int fault = state.faults.Next(name); fault != 0) return fault;
   }
-  const auto result = hloscope::ptx::Launch(function.module->code, request);
+  hloscope::ptx::LaunchOptions options;
+  options.count_lines = true;
+  const auto result = hloscope::ptx::Launch(function.module->code, request, options);
   if (!result.has_value()) return kInvalidValue;
   const hloscope::ptx::Counters& counters = result->counters;
   activity.global_read_bytes = counters.global_read_bytes;
@@ -99,6 +101,9 @@ int Execute(const CUfunc_st& function, const hloscope::ptx::LaunchRequest& reque
   activity.warp_instructions = counters.warp_instructions;
   activity.thread_instructions = counters.threads();
   activity.tensor_instructions = counters.tensor;
+  for (const auto& counted : result->lines) lines.push_back({counted.line, counted.warps});
+  activity.lines = lines.data();
+  activity.line_count = lines.size();
   return result->fault ? kIllegalAddress : 0;
 }
 
@@ -121,7 +126,8 @@ Work KernelWork(const CUfunc_st& function, std::array<uint32_t, 3> grid,
     activity.kind = kFakeCudaKernel;
     activity.device = static_cast<uint32_t>(device);
     activity.start_ns = Now();
-    const int result = Execute(function, request, activity);
+    std::vector<FakeCudaLine> lines;
+    const int result = Execute(function, request, activity, lines);
     activity.end_ns = Now();
     if (const int64_t us = state.faults.Property("kernel_us", 0); us > 0) {
       activity.start_ns = std::max(activity.start_ns, state.busy_until[stream]);

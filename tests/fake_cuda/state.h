@@ -45,6 +45,13 @@ struct CUgraphExec_st {
   std::vector<GraphNode> nodes;
   uint32_t number;
 };
+// Texts to be made machine code of; here that is the text.
+struct CUlinkState_st {
+  std::string text;
+  bool has_lines = false;
+  std::vector<int> options;
+  std::vector<void*> values;
+};
 struct CUstream_st {
   uint32_t number;
   int device;
@@ -89,6 +96,7 @@ struct State {
   std::map<const void*, std::unique_ptr<CUevent_st>> events;
   std::map<const void*, std::unique_ptr<CUgraph_st>> graphs;
   std::map<const void*, std::unique_ptr<CUgraphExec_st>> graph_execs;
+  std::map<const void*, std::unique_ptr<CUlinkState_st>> links;
   FakeCudaListener listener{};
 
   // The bytes from an address of that device to the end of what it lies in; empty where it is none.

@@ -122,6 +122,7 @@ T OnStream(const FakeCudaActivity& did) {
 
 void DeviceDid(void*, const FakeCudaActivity* did) {
   if (did->kind == kFakeCudaKernel) hloscope::fake_cupti::Count(*did);
+  if (did->kind == kFakeCudaKernel) hloscope::fake_cupti::Sample(*did);
   switch (did->kind) {
     case kFakeCudaKernel: {
       auto record = OnStream<KernelRecord>(*did);

@@ -13,7 +13,8 @@ int64_t PropertyOf(const char* name, int64_t otherwise);
 
 // Counters want to hear of kernels, or no longer.
 void HearOfKernels(bool hear);
-// A kernel ran.
+// A kernel ran, for the counters and for the samples.
 void Count(const FakeCudaActivity& kernel);
+void Sample(const FakeCudaActivity& kernel);
 
 }  // namespace hloscope::fake_cupti

@@ -11,6 +11,7 @@
 #include "profiler/cupti/collector.h"
 #include "profiler/cupti/to_xspace.h"
 #include "profiler/profile.h"
+#include "profiler/ptx_lines.h"
 #include "tests/fake_cupti/fake_cupti.h"
 
 #if __has_include(<cupti.h>)
@@ -97,6 +98,61 @@ static_assert(hloscope::profiler::cupti::kRangeProfilerType == CUPTI_PROFILER_TY
               hloscope::profiler::cupti::kAutoRange == CUPTI_AutoRange &&
               hloscope::profiler::cupti::kKernelReplay == CUPTI_KernelReplay &&
               hloscope::profiler::cupti::kInvalidMetricName == CUPTI_ERROR_INVALID_METRIC_NAME);
+#endif
+
+#if __has_include(<cupti_pcsampling.h>)
+#include <cupti_pcsampling.h>
+#define HLOSCOPE_SAME_SIZE(own, theirs) \
+  static_assert(sizeof(hloscope::profiler::cupti::own) == sizeof(theirs))
+HLOSCOPE_SAME_FIELD(SamplingParams, CUpti_PCSamplingEnableParams, context, ctx);
+HLOSCOPE_SAME_FIELD(SamplingParams, CUpti_PCSamplingDisableParams, context, ctx);
+HLOSCOPE_SAME_FIELD(SamplingParams, CUpti_PCSamplingStartParams, context, ctx);
+HLOSCOPE_SAME_FIELD(SamplingParams, CUpti_PCSamplingStopParams, context, ctx);
+HLOSCOPE_SAME_FIELD(SamplingDataParams, CUpti_PCSamplingGetDataParams, data, pcSamplingData);
+HLOSCOPE_SAME_FIELD(StallCountParams, CUpti_PCSamplingGetNumStallReasonsParams, count,
+                    numStallReasons);
+HLOSCOPE_SAME_FIELD(StallsParams, CUpti_PCSamplingGetStallReasonsParams, indices, stallReasonIndex);
+HLOSCOPE_SAME_FIELD(StallsParams, CUpti_PCSamplingGetStallReasonsParams, names, stallReasons);
+HLOSCOPE_SAME_FIELD(SamplingConfigParams, CUpti_PCSamplingConfigurationInfoParams, attributes,
+                    pPCSamplingConfigurationInfo);
+HLOSCOPE_SAME_SIZE(SamplingAttribute, CUpti_PCSamplingConfigurationInfo);
+HLOSCOPE_SAME_FIELD(SamplingAttribute, CUpti_PCSamplingConfigurationInfo, status, attributeStatus);
+HLOSCOPE_SAME_FIELD(SamplingAttribute, CUpti_PCSamplingConfigurationInfo, number, attributeData);
+HLOSCOPE_SAME_FIELD(SamplingAttribute, CUpti_PCSamplingConfigurationInfo, stalls.indices,
+                    attributeData.stallReasonData.pStallReasonIndex);
+HLOSCOPE_SAME_SIZE(StallSamples, CUpti_PCSamplingStallReason);
+HLOSCOPE_SAME_SIZE(PcData, CUpti_PCSamplingPCData);
+HLOSCOPE_SAME_FIELD(PcData, CUpti_PCSamplingPCData, offset, pcOffset);
+HLOSCOPE_SAME_FIELD(PcData, CUpti_PCSamplingPCData, function, functionName);
+HLOSCOPE_SAME_FIELD(PcData, CUpti_PCSamplingPCData, stalls, stallReason);
+HLOSCOPE_SAME_FIELD(PcData, CUpti_PCSamplingPCData, correlation, correlationId);
+HLOSCOPE_SAME_SIZE(SamplingData, CUpti_PCSamplingData);
+HLOSCOPE_SAME_FIELD(SamplingData, CUpti_PCSamplingData, dropped_samples, droppedSamples);
+HLOSCOPE_SAME_FIELD(SamplingData, CUpti_PCSamplingData, remaining_pcs, remainingNumPcs);
+HLOSCOPE_SAME_FIELD(SamplingData, CUpti_PCSamplingData, data, pPcData);
+HLOSCOPE_SAME_FIELD(SamplingData, CUpti_PCSamplingData, is_device_full, hardwareBufferFull);
+HLOSCOPE_SAME_FIELD(FindLineParams, CUpti_GetSassToSourceCorrelationParams, function, functionName);
+HLOSCOPE_SAME_FIELD(FindLineParams, CUpti_GetSassToSourceCorrelationParams, line, lineNumber);
+HLOSCOPE_SAME_FIELD(FindLineParams, CUpti_GetSassToSourceCorrelationParams, offset, pcOffset);
+HLOSCOPE_SAME_FIELD(FindLineParams, CUpti_GetSassToSourceCorrelationParams, folder, dirName);
+static_assert(hloscope::profiler::cupti::kSamplesOverflow == CUPTI_ERROR_OUT_OF_MEMORY &&
+              hloscope::profiler::cupti::kStallNameBytes == CUPTI_STALL_REASON_STRING_SIZE &&
+              hloscope::profiler::cupti::kContinuousSampling ==
+                  CUPTI_PC_SAMPLING_COLLECTION_MODE_CONTINUOUS &&
+              hloscope::profiler::cupti::kParsedSamples ==
+                  CUPTI_PC_SAMPLING_OUTPUT_DATA_FORMAT_PARSED &&
+              hloscope::profiler::cupti::kSamplingPeriod ==
+                  CUPTI_PC_SAMPLING_CONFIGURATION_ATTR_TYPE_SAMPLING_PERIOD &&
+              hloscope::profiler::cupti::kStallReasons ==
+                  CUPTI_PC_SAMPLING_CONFIGURATION_ATTR_TYPE_STALL_REASON &&
+              hloscope::profiler::cupti::kCollectionMode ==
+                  CUPTI_PC_SAMPLING_CONFIGURATION_ATTR_TYPE_COLLECTION_MODE &&
+              hloscope::profiler::cupti::kStartStopControl ==
+                  CUPTI_PC_SAMPLING_CONFIGURATION_ATTR_TYPE_ENABLE_START_STOP_CONTROL &&
+              hloscope::profiler::cupti::kOutputFormat ==
+                  CUPTI_PC_SAMPLING_CONFIGURATION_ATTR_TYPE_OUTPUT_DATA_FORMAT &&
+              hloscope::profiler::cupti::kSamplingBuffer ==
+                  CUPTI_PC_SAMPLING_CONFIGURATION_ATTR_TYPE_SAMPLING_DATA_BUFFER);
 #endif
 
 namespace hloscope::profiler::cupti {
@@ -336,6 +392,72 @@ TEST(KernelMetricsTest, SharesOfSeveralLaunchesCountForTheirTime) {
   EXPECT_EQ(all.dram_read_bytes, 30);
   EXPECT_EQ(all.sm_use, 0.75);
   EXPECT_FALSE(all.achieved_occupancy.has_value());
+}
+
+TEST_F(CuptiTest, LinesGoToTheLongestKernelOfAnInstruction) {
+  const auto collector = Start();
+  const uint64_t begin = fake_->now;
+  for (const auto& [number, at, length] : {std::tuple(1, 300, 40), {1, 100, 50}, {2, 200, 10}}) {
+    collector->Push(static_cast<uint64_t>(number));
+    const uint64_t start = begin + static_cast<uint64_t>(at);
+    fake_->kernel("k", 0, 7, start, start + static_cast<uint64_t>(length), 0);
+    collector->Pop();
+  }
+  Collected collected = Stop(*collector);
+  PtxLines lines;
+  lines.Add(LineCounting::kSamples, {"k", 12, "add.f32 %f1, %f2, %f3;", 5, {{"wait", 3}}});
+  lines.Add(LineCounting::kSamples, {"k", 12, {}, 2, {{"wait", 1}, {"selected", 1}}});
+  lines.Add(LineCounting::kSamples, {"k", 9, "x;\u00e4", 1, {}});
+  AttachLines(collected.log, {{1, lines}, {3, lines}});
+  const auto profile = Read(WriteXSpace(collected.log, KnownOrigins(), collected.origin_ns));
+  const EventStore& store = *profile->store;
+  int64_t events = 0;
+  for (uint32_t i = 0; i < store.size(); ++i) {
+    const auto found = PtxLinesOf(store.Arguments(EventId(i)));
+    if (!found) continue;
+    ++events;
+    EXPECT_EQ(store.start(EventId(i)) / 1000, 100);
+    EXPECT_EQ(found->counting(), LineCounting::kSamples);
+    EXPECT_EQ(found->total(), 8u);
+    const auto hottest = found->Hottest();
+    ASSERT_EQ(hottest.size(), 2u);
+    EXPECT_EQ(hottest[0]->line, 12u);
+    EXPECT_EQ(hottest[0]->count, 7u);
+    EXPECT_EQ(hottest[0]->text, "add.f32 %f1, %f2, %f3;");
+    EXPECT_EQ(hottest[0]->MostStalls()[0], (std::pair<std::string_view, uint64_t>("wait", 4)));
+    EXPECT_EQ(hottest[1]->text, "x;\u00e4");
+  }
+  EXPECT_EQ(events, 1);
+  ASSERT_EQ(profile->warnings.size(), 1u);
+  EXPECT_TRUE(profile->warnings[0].starts_with("1 instruction with samples but without "));
+}
+
+TEST(PtxLinesTest, ExecutionsAndSamplesAreNotSummed) {
+  PtxLines lines;
+  lines.Add(LineCounting::kExecuted, {"k", 1, "a", 100, {}});
+  lines.Add(LineCounting::kSamples, {"k", 2, "b", 3, {}});
+  lines.Add(LineCounting::kExecuted, {"k", 1, "a", 100, {}});
+  EXPECT_EQ(lines.total(), 3u);
+  EXPECT_EQ(lines.counting(), LineCounting::kSamples);
+  // What is no row is passed over.
+  const Argument damaged{std::string(kExecutedLinesArgument),
+                         std::string("k\t1\t2\t\ttext\tof it\nk\tx\t2\n\n\t\t\nk\t3\t-1\t\t")};
+  const auto read = PtxLinesOf(std::span(&damaged, 1));
+  ASSERT_TRUE(read.has_value());
+  EXPECT_EQ(read->total(), 2u);
+  EXPECT_EQ(read->Hottest()[0]->text, "text\tof it");
+}
+
+TEST(PtxLinesTest, LinesCountFromTheEntry) {
+  const std::string text =
+      "// k\n.visible .entry other(\n)\n{\n}\n.visible .entry k(\n)\n{\n\tret;\n}";
+  const KernelText lines(text);
+  EXPECT_EQ(lines.FirstOf("k"), 6u);
+  EXPECT_EQ(lines.FirstOf("missing"), 0u);
+  EXPECT_EQ(lines.LineOf("k", 6, 9).line, 4u);
+  EXPECT_EQ(lines.LineOf("k", 6, 9).text, "ret;");
+  EXPECT_EQ(lines.LineOf("k", 6, 5).line, 0u);
+  EXPECT_EQ(lines.LineOf("k", 6, 99).line, 0u);
 }
 
 TEST_F(CuptiTest, UnknownKindsAreCounted) {

@@ -60,6 +60,8 @@ static_assert(kCapabilityMajor == CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR);
 static_assert(kCapabilityMinor == CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR);
 static_assert(kErrorLog == CU_JIT_ERROR_LOG_BUFFER);
 static_assert(kErrorLogBytes == CU_JIT_ERROR_LOG_BUFFER_SIZE_BYTES);
+static_assert(kLineInfo == CU_JIT_GENERATE_LINE_INFO);
+static_assert(kPtxInput == CU_JIT_INPUT_PTX);
 static_assert(kNonBlockingStream == CU_STREAM_NON_BLOCKING);
 static_assert(kNoTiming == CU_EVENT_DISABLE_TIMING);
 static_assert(kCaptureThread == CU_STREAM_CAPTURE_MODE_THREAD_LOCAL);

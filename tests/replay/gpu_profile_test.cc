@@ -110,7 +110,7 @@ struct Recorded {
 
 // So many recorded runs of a module on the platform gpu.
 std::vector<Recorded> Record(const char* text, int runs, int64_t steps = 1 << 16,
-                             bool metrics = false) {
+                             bool metrics = false, bool lines = false) {
   const auto module = hlo::Parsed(text);
   std::vector<float> values(64);
   std::iota(values.begin(), values.end(), 1.0f);
@@ -121,6 +121,7 @@ std::vector<Recorded> Record(const char* text, int runs, int64_t steps = 1 << 16
   RunOptions options;
   options.record_steps = steps;
   options.kernel_metrics = metrics;
+  options.pc_sampling = lines;
   std::vector<Recorded> all;
   const auto loaded = (*MakePlatform("gpu"))->Load(module, options);
   EXPECT_TRUE(loaded.has_value()) << loaded.error().ToString();
@@ -551,6 +552,120 @@ TEST(GpuProfile, WhatCountersDoNotTellIsSaid) {
   runs = Record(kStraight, 1, 1 << 16, true);
   EXPECT_TRUE(Warns(runs[0], "counters of kernels were not measured: "));
   EXPECT_EQ(CountsOf(runs[0]).kernels, 2);
+  SetFaults("", "");
+}
+
+// By event that has any.
+std::vector<profiler::PtxLines> LinesIn(const Recorded& recorded) {
+  std::vector<profiler::PtxLines> all;
+  const EventStore& store = *recorded.trace->store;
+  for (uint32_t i = 0; i < store.size(); ++i) {
+    const auto lines = profiler::PtxLinesOf(store.Arguments(EventId(i)));
+    if (lines) all.push_back(*lines);
+  }
+  return all;
+}
+
+TEST(GpuProfile, LinesOfPtxAreSampledInOneMoreRun) {
+  for (const bool metrics : {false, true}) {
+    for (const char* cupti : {"", "cuptiSubscribe=39", "pcs=1"}) {
+      for (const char* text : {kStraight, kHandOver, kLoop, kReplicas}) {
+        SetFaults("", cupti);
+        const uint64_t before = fake_cuda_launches();
+        int64_t kernels = 0;
+        for (const Recorded& recorded : Record(text, 2, 1 << 16, metrics, true)) {
+          const Counts counts = CountsOf(recorded);
+          kernels += counts.kernels;
+          EXPECT_EQ(recorded.trace->warnings.size(), *cupti != 'c' ? 0u : 1u) << text;
+          EXPECT_EQ(std::ssize(MetricsIn(recorded)), metrics ? counts.kernels : 0) << text;
+          const auto all = LinesIn(recorded);
+          // One event of each instruction, of each device.
+          EXPECT_EQ(std::ssize(all), std::ssize(counts.by_instruction)) << text;
+          for (const profiler::PtxLines& lines : all) {
+            EXPECT_EQ(lines.counting(), profiler::LineCounting::kSamples);
+            EXPECT_GT(lines.total(), 0u);
+            bool stores = false;
+            for (const profiler::PtxLine* line : lines.InOrder()) {
+              EXPECT_GT(line->line, 0u) << text;
+              EXPECT_FALSE(line->kernel.empty());
+              // An instruction, no directive.
+              EXPECT_TRUE(line->text.ends_with(';') || line->text.ends_with('}')) << line->text;
+              EXPECT_FALSE(line->text.starts_with('.')) << line->text;
+              stores |= line->text.contains("st.global");
+              uint64_t stalls = 0;
+              for (const auto& [word, count] : line->stalls) {
+                EXPECT_TRUE(word == "selected" || word == "long_scoreboard") << word;
+                stalls += count;
+              }
+              EXPECT_EQ(stalls, line->count);
+            }
+            EXPECT_TRUE(stores) << text;
+          }
+        }
+        EXPECT_EQ(static_cast<uint64_t>((metrics ? 3 : 2) * kernels), fake_cuda_launches() - before)
+            << text;
+      }
+    }
+  }
+  FakeCudaLeft left{};
+  fake_cuda_left(&left);
+  EXPECT_EQ(left.events + left.streams + left.graph_execs, 0);
+}
+
+TEST(GpuProfile, SamplingThatIsRefusedIsToldAndTheRunGoesOn) {
+  const struct {
+    const char *faults, *why, *fix;
+  } rows[] = {
+      {"cuptiPCSamplingEnable=35", "ERR_NVGPUCTRPERM", "NVreg_RestrictProfilingToAdminUsers=0"},
+      {"cuptiPCSamplingEnable=27", "does not support it", "another GPU"},
+      {"cuptiPCSamplingEnable=43", "MIG", "a whole GPU"},
+      {"cuptiPCSamplingEnable=12", "another profiler", "end the other profiler"},
+      {"cuptiPCSamplingGetStallReasons=1", "what warps wait for", "doctor"},
+      {"cuptiPCSamplingSetConfigurationAttribute=7", "how to sample", "doctor"},
+      {"cuptiPCSamplingStart=35", "ERR_NVGPUCTRPERM", "CAP_SYS_ADMIN"},
+      {"cuptiPCSamplingStop:2+=999", "ending to sample", "doctor"},
+      {"cuptiPCSamplingGetData:2+=7", "reading samples", "doctor"},
+      {"cuptiGetSassToSourceCorrelation:3+=999", "the line of ", "doctor"},
+  };
+  for (const auto& row : rows) {
+    SetFaults("", row.faults);
+    for (const Recorded& recorded : Record(kStraight, 2, 1 << 16, false, true)) {
+      EXPECT_TRUE(Warns(recorded, "lines of PTX were not sampled: ")) << row.faults;
+      EXPECT_TRUE(Warns(recorded, row.why)) << row.faults;
+      EXPECT_TRUE(Warns(recorded, row.fix)) << row.faults;
+      const Counts counts = CountsOf(recorded);
+      EXPECT_EQ(counts.kernels, 2) << row.faults;
+      EXPECT_EQ(counts.attributed, counts.on_device) << row.faults;
+      EXPECT_TRUE(LinesIn(recorded).empty()) << row.faults;
+    }
+    // A later run is not the worse for it: everything was given back.
+    SetFaults("", "");
+    const auto after = Record(kStraight, 1, 1 << 16, false, true);
+    EXPECT_EQ(LinesIn(after[0]).size(), 2u) << row.faults;
+  }
+}
+
+TEST(GpuProfile, SamplesThatAreLostAreCounted) {
+  const struct {
+    const char *faults, *why;
+    size_t told;
+  } rows[] = {
+      {"dropped_samples=5", "the GPU dropped 10 samples of program counters: ", 2},
+      {"device_full=1", "2 kernels without samples: the GPU's buffer for them was full", 0},
+      {"late_samples=7", "7 samples of program counters came too late", 2},
+      {"no_samples=1", "2 instructions without samples: they ran shorter than 1024 clocks", 0},
+  };
+  for (const auto& row : rows) {
+    SetFaults("", row.faults);
+    const auto runs = Record(kStraight, 1, 1 << 16, false, true);
+    EXPECT_TRUE(Warns(runs[0], row.why)) << row.faults;
+    EXPECT_EQ(LinesIn(runs[0]).size(), row.told) << row.faults;
+  }
+  SetFaults("cuLinkComplete=218", "");
+  const auto module = hlo::Parsed(kStraight);
+  RunOptions options;
+  options.pc_sampling = true;
+  EXPECT_FALSE((*MakePlatform("gpu"))->Load(module, options).has_value());
   SetFaults("", "");
 }
 

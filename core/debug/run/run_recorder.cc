@@ -16,6 +16,7 @@
 #include "profiler/attribution.h"
 #include "profiler/launch_figures.h"
 #include "profiler/profile_comparison.h"
+#include "profiler/ptx_lines.h"
 
 namespace hloscope::debug {
 
@@ -128,6 +129,9 @@ class RunRecorder::Arguments : public profiler::ArgumentSource {
                                fmt::join(kernel.blocks, ","), fmt::join(kernel.threads, ","))});
     all.push_back({"thread_instructions_executed", launch->figures.threads()});
     profiler::AppendFigures(launch->figures, all);
+    if (!launch->lines.empty()) {
+      all.push_back({std::string(profiler::kExecutedLinesArgument), launch->lines});
+    }
     if (launch->bound == profiler::ModelBound::kNone) return;
     all.push_back({std::string(profiler::kModelTimeArgument), launch->model_us});
     all.push_back(

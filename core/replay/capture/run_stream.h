@@ -110,6 +110,9 @@ struct TracedLaunch {
   profiler::ModelBound bound = profiler::ModelBound::kNone;
   double model_us = 0;  // by the model of TraceSteps::model_device
   profiler::LaunchFigures figures;
+  // Of all launches of the step's instruction in the run, told with one of them: how often which
+  // line was executed, as an argument of profiler/ptx_lines.h; empty: not counted.
+  std::string lines = {};
 };
 
 // When the instructions of one device ran.

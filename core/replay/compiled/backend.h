@@ -27,7 +27,7 @@ class RunListener {
   // The evaluator ran an instruction, and has just ended.
   virtual void OnHost(hlo::InstructionId /*id*/, int64_t /*nanoseconds*/) {}
   // Behind a recorded run: whether it is to be done once more for what cannot be measured beside
-  // times, and how that went. Nothing else is told of that run.
+  // times, and how that went; asked again behind each. Nothing else is told of those runs.
   virtual bool BeginAgain() { return false; }
   virtual void EndAgain(const Status& /*ran*/) {}
   // Tells what was found.

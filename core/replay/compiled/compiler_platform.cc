@@ -72,7 +72,7 @@ class CompilerExecutable : public EvaluatorExecutable {
     auto result = records ? RunUnrecorded(inputs, options, told)
                           : EvaluatorExecutable::Run(inputs, options, told);
     set_compiled(nullptr);
-    if (records && result.has_value() && listener_->BeginAgain()) {
+    while (records && result.has_value() && listener_->BeginAgain()) {
       listener_->EndAgain(RunAgain(inputs, options));
     }
     if (listener_ != nullptr) listener_->End(stream);

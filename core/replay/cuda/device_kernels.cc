@@ -4,6 +4,7 @@
 #include <array>
 
 #include "core/compile/plan/plan.h"
+#include "core/replay/cuda/line_marks.h"
 
 namespace hloscope::replay::cuda {
 
@@ -46,7 +47,7 @@ Status DeviceKernel::Launch(StreamHandle stream, std::span<const Address> addres
     const auto& [threads_x, threads_y, threads_z] = entry.launch.block;
     const DeviceScope scope(recorder(), instruction().id, stream,
                             [&] { return KernelActivity(entry.launch); });
-    const auto turn = recorder().TakeTurn(instruction().id);
+    const DeviceRecorder::Turn turn(recorder(), instruction().id, stream);
     HLOSCOPE_TRY(
         driver.Check(driver->LaunchKernel(entry.function, x, y, z, threads_x, threads_y, threads_z,
                                           0, stream, parameters.data(), nullptr),
@@ -98,13 +99,22 @@ Status DeviceCode::Run(const std::byte* const* operands, std::byte* const* resul
                       instruction_.name);
 }
 
-Result<std::unique_ptr<DeviceKernels>> DeviceKernels::Load(
-    const hlo::Module& module, const compile::GpuCode& code, std::shared_ptr<const Device> device,
-    std::shared_ptr<DeviceRecorder> recorder) {
+Result<std::unique_ptr<DeviceKernels>> DeviceKernels::Load(const hlo::Module& module,
+                                                           const compile::GpuCode& code,
+                                                           std::shared_ptr<const Device> device,
+                                                           std::shared_ptr<DeviceRecorder> recorder,
+                                                           bool with_lines) {
   std::unique_ptr<DeviceKernels> out(new DeviceKernels);
   const Driver& driver = device->driver();
   for (const std::string& text : code.modules) {
-    HLOSCOPE_ASSIGN_OR_RETURN(out->modules_.emplace_back(), LoadPtx(device, text));
+    if (!with_lines) {
+      HLOSCOPE_ASSIGN_OR_RETURN(out->modules_.emplace_back(), LoadPtx(device, text));
+      continue;
+    }
+    std::vector<std::byte> cubin;
+    HLOSCOPE_ASSIGN_OR_RETURN(out->modules_.emplace_back(),
+                              LoadPtxWithLines(device, WithLineMarks(text), cubin));
+    recorder->code().Add(text, std::move(cubin));
   }
   const auto bench = std::make_shared<Workbench>(device, std::move(recorder));
   // Of kernels that no code was written for nobody asks.
@@ -119,6 +129,7 @@ Result<std::unique_ptr<DeviceKernels>> DeviceKernels::Load(
           driver.Check(driver->ModuleGetFunction(&function, out->modules_[kernel.module].get(),
                                                  launch.entry.c_str()),
                        "finding the kernel {}", launch.entry));
+      if (with_lines) bench->recorder().code().Name(launch.entry, kernel.module);
       own.push_back({function, std::move(launch)});
     }
   }

@@ -94,10 +94,12 @@ class DeviceKernel : public DeviceCode {
 
 class DeviceKernels : public compile::KernelLibrary {
  public:
+  // `with_lines`: the recorder gets the code with its lines, to sample them.
   static Result<std::unique_ptr<DeviceKernels>> Load(const hlo::Module& module,
                                                      const compile::GpuCode& code,
                                                      std::shared_ptr<const Device> device,
-                                                     std::shared_ptr<DeviceRecorder> recorder);
+                                                     std::shared_ptr<DeviceRecorder> recorder,
+                                                     bool with_lines);
 
   const compile::KernelCode* Find(hlo::InstructionId id) const override;
   int64_t function_count() const override { return count_; }

@@ -28,6 +28,7 @@ namespace {
 constexpr float kExactMilliseconds = 100;
 
 constexpr std::string_view kNoMetrics = "counters of kernels were not measured";
+constexpr std::string_view kNoLines = "lines of PTX were not sampled";
 
 int64_t NanosecondsOf(float milliseconds) { return std::llround(double{milliseconds} * 1e6); }
 
@@ -46,6 +47,7 @@ void DeviceRecorder::Begin(const RunOptions& options) {
   has_begun_ = is_recording_ = options.record_steps > 0;
   if (!is_recording_) return;
   wants_metrics_ = options.kernel_metrics;
+  wants_lines_ = options.pc_sampling;
   most_timed_ = static_cast<size_t>(options.record_steps);
   // Asked again in each run: whoever was in the way may be gone.
   why_not_cupti_.clear();
@@ -215,16 +217,27 @@ Result<std::unique_ptr<RangeProfiler>> DeviceRecorder::StartCounters() {
       {.context = device_->context(), .device = static_cast<size_t>(device_->number())});
 }
 
-bool DeviceRecorder::BeginAgain() {
-  if (!is_recording_ || !wants_metrics_) return false;
-  if (gpus_ > 1) {
-    Note({ErrorClass::kUnsupported,
-          fmt::format("they are read of one GPU, and this run was on {}", gpus_),
-          {},
-          "CUDA_VISIBLE_DEVICES=0 puts all devices on one"},
-         kNoMetrics);
-    return false;
-  }
+Result<std::unique_ptr<LineSampler>> DeviceRecorder::StartLines() {
+  if (code_.empty()) return UnsupportedError("the module has no kernel of ours");
+  HLOSCOPE_TRY(device_->Enter());
+  HLOSCOPE_ASSIGN_OR_RETURN(auto library, profiler::cupti::Library::Open(CuptiFiles()));
+  HLOSCOPE_ASSIGN_OR_RETURN(auto sampler, profiler::cupti::PcSampler::Start(
+                                              std::move(library), {.context = device_->context()}));
+  return std::make_unique<LineSampler>(code_, std::move(sampler));
+}
+
+bool DeviceRecorder::IsOnSeveral(std::string_view what) {
+  if (gpus_ <= 1) return false;
+  Note({ErrorClass::kUnsupported,
+        fmt::format("they are read of one GPU, and this run was on {}", gpus_),
+        {},
+        "CUDA_VISIBLE_DEVICES=0 puts all devices on one"},
+       what);
+  return true;
+}
+
+bool DeviceRecorder::BeginCounters() {
+  if (IsOnSeveral(kNoMetrics)) return false;
   if (others_launch_) {
     Note({ErrorClass::kUnsupported,
           "kernels of NVIDIA's libraries among ours are not counted one by one",
@@ -233,9 +246,6 @@ bool DeviceRecorder::BeginAgain() {
          kNoMetrics);
     return false;
   }
-  device_->Enter();
-  collected_ = Collect();
-  is_recording_ = false;
   launched_.clear();
   auto started = StartCounters();
   if (!started.has_value()) {
@@ -246,16 +256,49 @@ bool DeviceRecorder::BeginAgain() {
   return true;
 }
 
-std::unique_lock<std::mutex> DeviceRecorder::TakeTurn(InstructionId id) {
-  if (counters_ == nullptr) return {};
-  std::unique_lock turn(turn_);
-  counters_->BeforeLaunch();
-  launched_.push_back({uint64_t{id.index} + 1, {}});
-  return turn;
+bool DeviceRecorder::BeginAgain() {
+  if (!wants_metrics_ && !wants_lines_) return false;
+  device_->Enter();
+  if (is_recording_) collected_ = Collect();
+  is_recording_ = false;
+  if (std::exchange(wants_metrics_, false) && BeginCounters()) return true;
+  if (!std::exchange(wants_lines_, false) || IsOnSeveral(kNoLines)) return false;
+  auto started = StartLines();
+  if (!started.has_value()) {
+    Note(started.error(), kNoLines);
+    return false;
+  }
+  lines_ = *std::move(started);
+  return true;
+}
+
+DeviceRecorder::Turn::Turn(DeviceRecorder& recorder, InstructionId id, StreamHandle stream)
+    : recorder_(recorder), id_(id), stream_(stream) {
+  if (!recorder.counters_ && !recorder.lines_) return;
+  lock_ = std::unique_lock(recorder.turn_);
+  if (recorder.lines_ != nullptr) {
+    recorder.lines_->Begin();
+    return;
+  }
+  recorder.counters_->BeforeLaunch();
+  recorder.launched_.push_back({uint64_t{id.index} + 1, {}});
+}
+
+DeviceRecorder::Turn::~Turn() {
+  if (!lock_.owns_lock() || recorder_.lines_ == nullptr) return;
+  const Driver& driver = recorder_.device_->driver();
+  const Status ended =
+      driver.Check(driver->StreamSynchronize(stream_), "waiting for a kernel that is sampled");
+  if (!ended.has_value()) recorder_.Note(ended.error(), kNoLines);
+  recorder_.lines_->End(uint64_t{id_.index} + 1);
 }
 
 void DeviceRecorder::EndAgain(const Status& ran) {
   device_->Enter();
+  return counters_ != nullptr ? EndCounters(ran) : EndLines(ran);
+}
+
+void DeviceRecorder::EndCounters(const Status& ran) {
   const auto counters = std::exchange(counters_, nullptr);
   auto measured = counters->Finish();
   const Status status = !ran.has_value()       ? ran
@@ -266,6 +309,22 @@ void DeviceRecorder::EndAgain(const Status& ran) {
   std::ranges::copy(counters->warnings(), std::back_inserter(log.warnings));
   for (size_t i = 0; i < launched_.size(); ++i) launched_[i].metrics = (*measured)[i];
   AttachMetrics(log, launched_);
+}
+
+void DeviceRecorder::EndLines(const Status& ran) {
+  const auto lines = std::exchange(lines_, nullptr);
+  auto found = lines->Finish();
+  if (!ran.has_value()) return Note(ran.error(), kNoLines);
+  if (!found.has_value()) return Note(found.error(), kNoLines);
+  auto& log = collected_->log;
+  std::ranges::move(found->warnings, std::back_inserter(log.warnings));
+  if (others_launch_) {
+    log.warnings.push_back(
+        "kernels of NVIDIA's libraries are not sampled: without them all are ours: "
+        "--xla_disable_hlo_passes=" +
+        AllWords());
+  }
+  AttachLines(log, std::move(found->lines));
 }
 
 void DeviceRecorder::End(RunStream& stream) {

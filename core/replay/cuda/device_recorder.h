@@ -14,6 +14,7 @@
 
 #include "core/replay/compiled/backend.h"
 #include "core/replay/cuda/handles.h"
+#include "core/replay/cuda/line_sampler.h"
 #include "profiler/cupti/attach_metrics.h"
 #include "profiler/cupti/collector.h"
 #include "profiler/cupti/range_profiler.h"
@@ -31,7 +32,8 @@ class DeviceRecorder : public RunListener {
   bool records_by_itself() const override { return true; }
   void Begin(const RunOptions& options) override;
   void OnHost(hlo::InstructionId id, int64_t nanoseconds) override;
-  // Counters are read kernel by kernel, which takes times apart: not beside what is recorded.
+  // Counters are read and program counters sampled kernel by kernel, which takes times apart: not
+  // beside what is recorded, nor beside each other.
   bool BeginAgain() override;
   void EndAgain(const Status& ran) override;
   // Tells the trace of the run and, where it is another reason than before, why CUPTI was not to be
@@ -42,9 +44,26 @@ class DeviceRecorder : public RunListener {
   // Times are those of events around what is asked for.
   bool times_by_events() const { return is_recording_ && collector_ == nullptr; }
   // What is timed or counted one by one has to be asked for one by one, not as a graph.
-  bool needs_steps() const { return times_by_events() || counters_ != nullptr; }
-  // Held while a kernel of that instruction is launched; while counters are read, by one at a time.
-  std::unique_lock<std::mutex> TakeTurn(hlo::InstructionId id);
+  bool needs_steps() const {
+    return times_by_events() || counters_ != nullptr || lines_ != nullptr;
+  }
+  // Held while a kernel of that instruction is launched: while counters are read or program
+  // counters are sampled, by one at a time; the kernel has ended with it where they are sampled.
+  class Turn {
+   public:
+    Turn(DeviceRecorder& recorder, hlo::InstructionId id, StreamHandle stream);
+    ~Turn();
+    Turn(const Turn&) = delete;
+    Turn& operator=(const Turn&) = delete;
+
+   private:
+    DeviceRecorder& recorder_;
+    hlo::InstructionId id_;
+    StreamHandle stream_;
+    std::unique_lock<std::mutex> lock_;
+  };
+  // The code that is launched, where lines are sampled.
+  LinedCode& code() { return code_; }
   // A library launches kernels of its own, which counters of kernels cannot tell from ours.
   void OthersLaunch() { others_launch_ = true; }
   // So many kernels were launched.
@@ -71,6 +90,12 @@ class DeviceRecorder : public RunListener {
   void EndTimed(Timed timed);
   profiler::cupti::Collected Collect();
   Result<std::unique_ptr<profiler::cupti::RangeProfiler>> StartCounters();
+  // Notes that it cannot be done, where it is so.
+  bool IsOnSeveral(std::string_view what);
+  bool BeginCounters();
+  void EndCounters(const Status& ran);
+  Result<std::unique_ptr<LineSampler>> StartLines();
+  void EndLines(const Status& ran);
   profiler::cupti::Collected CollectTimed();
   // For the trace's warnings, once; with the fix where it says `what` there is not.
   void Note(const Error& error, std::string_view what = {});
@@ -81,10 +106,12 @@ class DeviceRecorder : public RunListener {
   std::atomic<bool> is_recording_ = false;
   bool has_begun_ = false;                                 // a recorded run that has not ended
   std::unique_ptr<profiler::cupti::Collector> collector_;  // null: by events
-  bool wants_metrics_ = false;
+  bool wants_metrics_ = false, wants_lines_ = false;
   std::atomic<bool> others_launch_ = false;
   std::unique_ptr<profiler::cupti::RangeProfiler> counters_;  // null: they are not read
-  std::optional<profiler::cupti::Collected> collected_;       // before they were
+  LinedCode code_;
+  std::unique_ptr<LineSampler> lines_;                   // null: they are not sampled
+  std::optional<profiler::cupti::Collected> collected_;  // before either
   std::mutex turn_;
   std::vector<profiler::cupti::MeasuredLaunch> launched_;  // while they are read
   std::map<uint64_t, uint64_t> nodes_;                     // of graphs of earlier runs, too

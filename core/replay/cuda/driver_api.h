@@ -18,6 +18,7 @@ using StreamHandle = struct CUstream_st*;
 using EventHandle = struct CUevent_st*;
 using GraphHandle = struct CUgraph_st*;
 using GraphExecHandle = struct CUgraphExec_st*;
+using LinkHandle = struct CUlinkState_st*;
 
 inline constexpr Answer kSuccess = 0;
 inline constexpr Answer kOutOfMemory = 2;
@@ -26,7 +27,8 @@ inline constexpr Answer kNotReady = 600;
 // CUdevice_attribute
 inline constexpr int kCapabilityMajor = 75, kCapabilityMinor = 76;
 // CUjit_option
-inline constexpr int kErrorLog = 5, kErrorLogBytes = 6;
+inline constexpr int kErrorLog = 5, kErrorLogBytes = 6, kLineInfo = 12;
+inline constexpr int kPtxInput = 1;                // CU_JIT_INPUT_PTX
 inline constexpr unsigned kNonBlockingStream = 1;  // CU_STREAM_NON_BLOCKING
 inline constexpr unsigned kTiming = 0;             // CU_EVENT_DEFAULT
 inline constexpr unsigned kNoTiming = 2;           // CU_EVENT_DISABLE_TIMING

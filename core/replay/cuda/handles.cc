@@ -50,19 +50,67 @@ Result<Event> MakeEvent(const std::shared_ptr<const Device>& device, unsigned fl
   return Event(device, event);
 }
 
+namespace {
+
+// What the driver's compiler says of our code goes into the error.
+class Assembling {
+ public:
+  unsigned count() const { return static_cast<unsigned>(options_.size()); }
+  int* options() { return options_.data(); }
+  void** values() { return values_.data(); }
+  Result<LoadedModule> Done(const std::shared_ptr<const Device>& device, Status status,
+                            ModuleHandle module) {
+    if (status.has_value()) return LoadedModule(device, module);
+    const std::string_view said = log_.c_str();
+    if (!said.empty()) status.error().message += fmt::format(": {}", said);
+    return std::unexpected(std::move(status).error());
+  }
+
+ private:
+  std::string log_ = std::string(kLogBytes, '\0');
+  std::array<int, 2> options_ = {kErrorLog, kErrorLogBytes};
+  std::array<void*, 2> values_ = {log_.data(), reinterpret_cast<void*>(kLogBytes)};
+};
+
+}  // namespace
+
 Result<LoadedModule> LoadPtx(const std::shared_ptr<const Device>& device, const std::string& ptx) {
-  std::string log(kLogBytes, '\0');
-  std::array<int, 2> options = {kErrorLog, kErrorLogBytes};
-  std::array<void*, 2> values = {log.data(), reinterpret_cast<void*>(kLogBytes)};
+  Assembling how;
   ModuleHandle module = nullptr;
-  Status status = device->driver().Check(
-      device->driver()->ModuleLoadDataEx(&module, ptx.c_str(), options.size(), options.data(),
-                                         values.data()),
-      "loading our code");
-  if (status.has_value()) return LoadedModule(device, module);
-  log.resize(std::string_view(log.c_str()).size());
-  if (!log.empty()) status.error().message += ": " + log;
-  return std::unexpected(std::move(status).error());
+  Status status =
+      device->driver().Check(device->driver()->ModuleLoadDataEx(&module, ptx.c_str(), how.count(),
+                                                                how.options(), how.values()),
+                             "loading our code");
+  return how.Done(device, std::move(status), module);
+}
+
+Result<LoadedModule> LoadPtxWithLines(const std::shared_ptr<const Device>& device, std::string ptx,
+                                      std::vector<std::byte>& cubin) {
+  Assembling how;
+  const Driver& driver = device->driver();
+  std::array<int, 3> options = {kLineInfo, how.options()[0], how.options()[1]};
+  std::array<void*, 3> values = {reinterpret_cast<void*>(1), how.values()[0], how.values()[1]};
+  LinkHandle state = nullptr;
+  HLOSCOPE_TRY(
+      driver.Check(driver->LinkCreate(options.size(), options.data(), values.data(), &state),
+                   "assembling our code"));
+  const Link link(device, state);
+  ModuleHandle module = nullptr;
+  const auto load = [&]() -> Status {
+    HLOSCOPE_TRY(driver.Check(driver->LinkAddData(link.get(), kPtxInput, ptx.data(), ptx.size() + 1,
+                                                  "kernels.ptx", 0, nullptr, nullptr),
+                              "assembling our code"));
+    void* image = nullptr;
+    size_t bytes = 0;
+    HLOSCOPE_TRY(
+        driver.Check(driver->LinkComplete(link.get(), &image, &bytes), "assembling our code"));
+    const auto* const begin = static_cast<const std::byte*>(image);
+    cubin.assign(begin, begin + bytes);  // that of the link goes with it
+    return driver.Check(driver->ModuleLoadDataEx(&module, cubin.data(), 0, nullptr, nullptr),
+                        "loading our code");
+  };
+  Status loaded = load();
+  return how.Done(device, std::move(loaded), module);
 }
 
 }  // namespace hloscope::replay::cuda

@@ -6,6 +6,7 @@
 #include <memory>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "core/replay/cuda/device.h"
 
@@ -45,6 +46,7 @@ using PinnedMemory = Owned<void*, &Functions::MemFreeHost>;
 using Stream = Owned<StreamHandle, &Functions::StreamDestroy>;
 using Event = Owned<EventHandle, &Functions::EventDestroy>;
 using LoadedModule = Owned<ModuleHandle, &Functions::ModuleUnload>;
+using Link = Owned<LinkHandle, &Functions::LinkDestroy>;
 using Graph = Owned<GraphHandle, &Functions::GraphDestroy>;
 using GraphExec = Owned<GraphExecHandle, &Functions::GraphExecDestroy>;
 
@@ -55,5 +57,8 @@ Result<Stream> MakeStream(const std::shared_ptr<const Device>& device);
 Result<Event> MakeEvent(const std::shared_ptr<const Device>& device, unsigned flags = kNoTiming);
 // Compiles a PTX text for the device; an error holds what the driver's compiler says of it.
 Result<LoadedModule> LoadPtx(const std::shared_ptr<const Device>& device, const std::string& ptx);
+// The same with the line table of the PTX's `.loc`; `cubin` gets the machine code that holds it.
+Result<LoadedModule> LoadPtxWithLines(const std::shared_ptr<const Device>& device, std::string ptx,
+                                      std::vector<std::byte>& cubin);
 
 }  // namespace hloscope::replay::cuda

@@ -46,8 +46,9 @@ class DeviceBackend : public GpuBackend {
               const RunOptions& options, WrittenCode& out) const override {
     HLOSCOPE_ASSIGN_OR_RETURN(const auto device, cuda::Device::Open());
     auto recorder = std::make_shared<cuda::DeviceRecorder>(device, module);
-    HLOSCOPE_ASSIGN_OR_RETURN(auto kernels,
-                              cuda::DeviceKernels::Load(*module, code, device, recorder));
+    HLOSCOPE_ASSIGN_OR_RETURN(
+        auto kernels,
+        cuda::DeviceKernels::Load(*module, code, device, recorder, options.pc_sampling));
     const std::vector<std::string> words = HowToCompile(*module, options, false).disabled_passes;
     auto calls = std::make_unique<cuda::LibraryCalls>(*module, code, *kernels, device, words);
     const hlo::Topology topology = hlo::TopologyOf(*module, options.limits.devices);

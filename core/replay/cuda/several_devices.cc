@@ -44,7 +44,7 @@ Result<std::shared_ptr<SeveralDevices>> SeveralDevices::Open(
     HLOSCOPE_TRY(gpus[gpu]->Enter());
     Other& other = out->others_.emplace_back();
     HLOSCOPE_ASSIGN_OR_RETURN(other.kernels,
-                              DeviceKernels::Load(module, code, gpus[gpu], recorder));
+                              DeviceKernels::Load(module, code, gpus[gpu], recorder, false));
     other.calls = std::make_unique<LibraryCalls>(module, code, *other.kernels, gpus[gpu], left_out);
     other.plans = std::make_unique<DevicePlans>(gpus[gpu], recorder, out->collectives_);
   }

@@ -331,7 +331,10 @@ class Doctor {
       using enum profiler::cupti::CuptiState;
       case kReady:
         Add(DoctorState::kCuptiReady, kSubject, cupti.path, cupti.version);
-        return CheckCounters();
+        CheckMeasuring("GPU counters", DoctorState::kCountersReady, cupti.counters,
+                       cupti.counters_problem, cupti.counters_fix);
+        return CheckMeasuring("PC sampling", DoctorState::kSamplingReady, cupti.sampling,
+                              cupti.sampling_problem, cupti.sampling_fix);
       case kAbsent:
         return Add(DoctorState::kCuptiAbsent, kSubject, python, wheel);
       case kWrongVersion:
@@ -347,18 +350,18 @@ class Doctor {
     }
   }
 
-  void CheckCounters() {
-    const CuptiInfo& cupti = info_.cupti;
-    constexpr std::string_view kSubject = "GPU counters";
-    switch (cupti.counters) {
+  // What CUPTI can do beside recording.
+  void CheckMeasuring(std::string_view subject, DoctorState ready,
+                      profiler::cupti::CuptiState state, const std::string& problem,
+                      const std::string& fix) {
+    switch (state) {
       using enum profiler::cupti::CuptiState;
       case kReady:
-        return Add(DoctorState::kCountersReady, kSubject);
+        return Add(ready, subject);
       case kNotPermitted:
-        return Add(DoctorState::kCountersForbidden, kSubject, cupti.counters_problem);
+        return Add(DoctorState::kCountersForbidden, subject, problem);
       default:
-        return Add(DoctorState::kCountersRefused, kSubject, cupti.counters_problem,
-                   cupti.counters_fix);
+        return Add(DoctorState::kCountersRefused, subject, problem, fix);
     }
   }
 

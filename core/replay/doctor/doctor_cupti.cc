@@ -7,6 +7,7 @@
 #include "core/replay/doctor/doctor_info.h"
 #include "core/replay/plugins/library_files.h"
 #include "core/replay/workers/isolated_task.h"
+#include "profiler/cupti/pc_sampler.h"
 #include "profiler/cupti/probe.h"
 #include "profiler/cupti/range_profiler.h"
 
@@ -27,6 +28,16 @@ Status TryCounters(const std::vector<std::string>& files, CuptiState& state) {
   return {};
 }
 
+Status TrySampling(const std::vector<std::string>& files, CuptiState& state) {
+  HLOSCOPE_ASSIGN_OR_RETURN(const auto device, cuda::Device::Open());
+  HLOSCOPE_ASSIGN_OR_RETURN(auto library, profiler::cupti::Library::Open(files));
+  const auto sampler =
+      profiler::cupti::PcSampler::Start(std::move(library), {.context = device->context()}, &state);
+  if (!sampler.has_value()) return std::unexpected(sampler.error());
+  state = CuptiState::kReady;
+  return {};
+}
+
 CuptiState StateOf(uint8_t number) {
   return number <= std::to_underlying(CuptiState::kRefused) ? static_cast<CuptiState>(number)
                                                             : CuptiState::kRefused;
@@ -38,14 +49,18 @@ CuptiState StateOf(uint8_t number) {
 Result<std::string> QueryCuptiTask(std::string_view) {
   const std::vector<std::string> files = CuptiFiles();
   const profiler::cupti::Probe probe = profiler::cupti::ProbeCupti(files);
-  CuptiState counters = CuptiState::kRefused;
-  Error why;
+  CuptiState counters = CuptiState::kRefused, sampling = CuptiState::kRefused;
+  Error why, why_not_sampled;
   if (probe.state == CuptiState::kReady) {
     if (const Status tried = TryCounters(files, counters); !tried.has_value()) why = tried.error();
+    if (const Status tried = TrySampling(files, sampling); !tried.has_value()) {
+      why_not_sampled = tried.error();
+    }
   }
   ByteWriter out;
   out(std::to_underlying(probe.state), probe.path, probe.version, probe.problem, probe.fix,
-      std::to_underlying(counters), why.message, why.hint);
+      std::to_underlying(counters), why.message, why.hint, std::to_underlying(sampling),
+      why_not_sampled.message, why_not_sampled.hint);
   return std::move(out).Take();
 }
 
@@ -58,12 +73,13 @@ CuptiInfo QueryCupti() {
     info.problem = answer.error().message;
     return info;
   }
-  uint8_t state = 0, counters = 0;
+  uint8_t state = 0, counters = 0, sampling = 0;
   ByteReader in(std::as_bytes(std::span(*answer)));
   in(state, info.path, info.version, info.problem, info.fix, counters, info.counters_problem,
-     info.counters_fix);
+     info.counters_fix, sampling, info.sampling_problem, info.sampling_fix);
   info.state = StateOf(state);
   info.counters = StateOf(counters);
+  info.sampling = StateOf(sampling);
   return info;
 }
 

@@ -54,6 +54,9 @@ struct CuptiInfo {
   // Where it can record: whether counters of kernels can be read, too.
   profiler::cupti::CuptiState counters = profiler::cupti::CuptiState::kReady;
   std::string counters_problem, counters_fix;
+  // And whether program counters can be sampled.
+  profiler::cupti::CuptiState sampling = profiler::cupti::CuptiState::kReady;
+  std::string sampling_problem, sampling_fix;
 };
 
 struct DeviceNode {

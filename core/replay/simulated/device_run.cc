@@ -192,6 +192,7 @@ Status DeviceRun::Launch(const DeviceStep& step, const KernelLaunch& launch) {
   options.deadline = machine_.options().deadline;
   options.stop = machine_.options().stop;
   options.count_traffic = recorder_ != nullptr;
+  options.count_lines = recorder_ != nullptr && recorder_->counts_lines();
   if (observer_ != nullptr) options.changer = observer_->changer();
   const LaunchedFor launched{std::string(program_.module->name(step.id)),
                              [&](size_t i) { return NameOf(step, launch.arguments[i]); }};
@@ -199,7 +200,7 @@ Status DeviceRun::Launch(const DeviceStep& step, const KernelLaunch& launch) {
       const ptx::LaunchResult result,
       checks_.Launch(launched, loaded_.code[static_cast<size_t>(launch.code)], request, options));
   if (!result.fault) {
-    if (recorder_ != nullptr) recorder_->Launched(step.id, launch, result.counters);
+    if (recorder_ != nullptr) recorder_->Launched(step.id, launch, result);
     return {};
   }
   std::string text = result.fault->ToString();

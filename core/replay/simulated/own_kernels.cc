@@ -57,6 +57,7 @@ class RunOfLaunches : public RunListener {
     how.deadline = options_.deadline;
     how.stop = options_.stop;
     how.count_traffic = recorded_.has_value();
+    how.count_lines = recorded_.has_value() && options_.pc_sampling;
     return how;
   }
   void Add(const RunChecks& checks) {
@@ -147,7 +148,7 @@ class LaunchedKernel : public compile::LibraryCall {
                               checks.Launch(launched, code_, request, run_.HowToLaunch()));
     if (result.fault) return InternalError("our own code for a GPU: " + result.fault->ToString());
     if (OwnLaunches* const recorded = run_.recorded()) {
-      recorded->Add(id_, code_, request, result.counters);
+      recorded->Add(id_, code_, request, result);
     }
     if (result.counters.padding_bytes > 0) {
       return InternalError(

@@ -2,15 +2,17 @@
 #include "core/replay/simulated/own_launches.h"
 
 #include <algorithm>
+#include <set>
 #include <utility>
 
 #include "core/eval/machine/recording.h"
-#include "core/replay/simulated/launch_recorder.h"
 
 namespace hloscope::replay {
 
+using hlo::InstructionId;
+
 void OwnLaunches::Add(hlo::InstructionId id, const ptx::Module& code,
-                      const ptx::LaunchRequest& request, const ptx::Counters& counters) {
+                      const ptx::LaunchRequest& request, const ptx::LaunchResult& result) {
   const std::lock_guard lock(mutex_);
   const auto [entry, is_new] =
       by_name_.try_emplace(request.entry, static_cast<uint32_t>(kernels_.size()));
@@ -28,13 +30,15 @@ void OwnLaunches::Add(hlo::InstructionId id, const ptx::Module& code,
   }
   const uint64_t blocks = uint64_t{request.grid[0]} * request.grid[1] * request.grid[2];
   launches_[id].push_back(
-      {eval::SteadyNanoseconds(), entry->second, blocks, LaunchFiguresOf(counters)});
+      {eval::SteadyNanoseconds(), entry->second, blocks, LaunchFiguresOf(result.counters)});
+  lines_.Add(id, code, request.entry, result.lines);
 }
 
 void OwnLaunches::GiveTo(TraceSteps& steps) const {
   const std::lock_guard lock(mutex_);
   const std::vector<eval::RecordedStep>& all = steps.steps.steps;
   auto sum = steps.steps.sums.begin();
+  std::set<InstructionId> told_lines;
   for (uint64_t i = 0; i < all.size(); ++i) {
     if (sum != steps.steps.sums.end() && sum->step == i) {
       ++sum;
@@ -55,7 +59,9 @@ void OwnLaunches::GiveTo(TraceSteps& steps) const {
       most_seconds = std::max(most_seconds, model.seconds);
       told.figures.Add(launch->figures);
     }
-    steps.launches.push_back(told);
+    const InstructionId id = all[i].instruction;
+    if (told_lines.insert(id).second) told.lines = lines_.TextOf(id);
+    steps.launches.push_back(std::move(told));
   }
   if (steps.launches.empty()) return;
   steps.kernels = kernels_;

@@ -10,6 +10,7 @@
 
 #include "core/ptx/ptx.h"
 #include "core/replay/capture/run_stream.h"
+#include "core/replay/simulated/launch_recorder.h"
 #include "profiler/device_facts.h"
 #include "profiler/launch_figures.h"
 
@@ -23,7 +24,7 @@ class OwnLaunches {
 
   // A launch for the instruction that is running has ended.
   void Add(hlo::InstructionId id, const ptx::Module& code, const ptx::LaunchRequest& request,
-           const ptx::Counters& counters);
+           const ptx::LaunchResult& result);
   // Gives the steps of a device the launches that ended inside them. Several launches of one step
   // are one, of the kernel that came first. Steps that stand for many have none.
   void GiveTo(TraceSteps& steps) const;
@@ -43,6 +44,7 @@ class OwnLaunches {
   std::vector<TracedKernel> kernels_;
   std::map<std::string, uint32_t> by_name_;
   std::map<hlo::InstructionId, std::vector<Launch>> launches_;  // in order of time
+  CountedLines lines_;
 };
 
 }  // namespace hloscope::replay

@@ -34,6 +34,13 @@ void Archive(ByteReader& in, TracedKernel& kernel) {
      kernel.static_shared_bytes, kernel.dynamic_shared_bytes);
 }
 
+void Archive(ByteWriter& out, const TracedLaunch& launch) {
+  out(launch.step, launch.kernel, launch.bound, launch.model_us, launch.figures, launch.lines);
+}
+void Archive(ByteReader& in, TracedLaunch& launch) {
+  in(launch.step, launch.kernel, launch.bound, launch.model_us, launch.figures, launch.lines);
+}
+
 namespace {
 
 using hlo::Literal;
@@ -299,8 +306,8 @@ void PutOptions(ValueWriter& out, const RunOptions& options) {
   out.Put(options.limits, options.memory_bytes, options.threads, options.deadline,
           options.fill_elided, options.rng_seed, options.run_passes, options.xla_flags,
           options.record_steps, options.object_cache, options.module_file, options.gpu_target,
-          options.check_races, options.check_uninitialised, options.shuffle,
-          options.kernel_metrics);
+          options.check_races, options.check_uninitialised, options.shuffle, options.kernel_metrics,
+          options.pc_sampling);
   Put(out, options.capture);
 }
 
@@ -322,6 +329,7 @@ RunOptions GetOptions(ValueReader& in) {
   options.check_uninitialised = in.Get<bool>();
   options.shuffle = in.Get<decltype(options.shuffle)>();
   options.kernel_metrics = in.Get<bool>();
+  options.pc_sampling = in.Get<bool>();
   Get(in, options.capture);
   return options;
 }
