@@ -12,12 +12,14 @@
 
 #include "core/dump/own_compilation.h"
 #include "viewer/facts/kernel_code.h"
+#include "viewer/facts/kernel_facts.h"
 #include "viewer/facts/kernel_of_selection.h"
 #include "viewer/facts/kernel_sheet.h"
 #include "viewer/model/document.h"
 #include "viewer/model/dump_data.h"
 #include "viewer/model/navigation.h"
 #include "viewer/model/timeline_camera.h"
+#include "viewer/widgets/line_table.h"
 #include "viewer/widgets/text_pane.h"
 #include "viewer/widgets/view.h"
 #include "viewer/widgets/widgets.h"
@@ -41,6 +43,13 @@ class CodeView : public View {
  public:
   void Draw(Frame& frame) override {
     Context& context = frame.context;
+    lined_ = LinedRowOf(context);
+    const bool has_dump = context.document.dump().ready() && context.navigation.module() >= 0;
+    if (lined_ != nullptr && !has_dump) {
+      lit_.clear();
+      DrawLines(frame, nullptr);
+      return;
+    }
     if (!context.document.dump().ready()) {
       Sentence(frame, "no dump is open");
       return;
@@ -52,6 +61,12 @@ class CodeView : public View {
     }
     const Pending<dump::KernelTable>& kernels = context.data.Kernels(module);
     if (!ShowPending(frame, kernels, "the kernels")) return;
+    const int32_t chosen = kernels->kernels.empty() ? -1 : KernelOfSelection(context, *kernels);
+    if (lined_ != nullptr && chosen < 0) {
+      lit_.clear();
+      DrawLines(frame, nullptr);
+      return;
+    }
     if (kernels->kernels.empty()) {
       Sentence(
           frame,
@@ -62,7 +77,6 @@ class CodeView : public View {
                 "--xla_dump_emitter_re=.*\" and XLA writes LLVM IR and PTX beside the modules");
       return;
     }
-    const int32_t chosen = KernelOfSelection(context, *kernels);
     if (chosen < 0) {
       lit_.clear();
       Sentence(frame, context.navigation.selection().kind <= SelectionKind::kStage
@@ -81,6 +95,8 @@ class CodeView : public View {
   }
 
   Result<std::string> Export(ExportFormat format, Context& context) const override {
+    const KernelRow* const lined = LinedRowOf(context);
+    if (format == ExportFormat::kCsv && lined != nullptr) return LinesCsv(lined->sums.lines);
     if (format != ExportFormat::kCsv || shown_forms_ == 0 || lit_.empty())
       return View::Export(format, context);
     std::string out = "file,line,text\n";
@@ -119,7 +135,7 @@ class CodeView : public View {
       if (is_there && !is_older) forms.push_back(&form);
     }
     lit_.clear();
-    if (forms.empty() && sass == nullptr) {
+    if (forms.empty() && sass == nullptr && lined_ == nullptr) {
       Sentence(
           frame,
           "no text of this kernel was dumped: --xla_dump_emitter_re=.* writes LLVM IR and PTX");
@@ -134,7 +150,7 @@ class CodeView : public View {
     shown_module_ = module;
     shown_kernel_ = number;
     lines_ = CodeLinesOf(frame.context, module, number);
-    const size_t columns = forms.size() + (sass != nullptr ? 1 : 0);
+    const size_t columns = forms.size() + (sass != nullptr ? 1 : 0) + (lined_ != nullptr ? 1 : 0);
     if (!ImGui::BeginTable(fmt::format("##forms{}", columns).c_str(), static_cast<int>(columns),
                            ImGuiTableFlags_Resizable | ImGuiTableFlags_BordersInnerV,
                            ImGui::GetContentRegionAvail())) {
@@ -151,7 +167,24 @@ class CodeView : public View {
       ImGui::TableNextColumn();
       DrawSass(frame, kernel, *sass);
     }
+    if (lined_ != nullptr) {
+      ImGui::TableNextColumn();
+      DrawLines(frame, &kernel);
+    }
     ImGui::EndTable();
+  }
+
+  // `kernel`: whose text a click shows the line in; null: there is none.
+  void DrawLines(Frame& frame, const dump::Kernel* kernel) {
+    for (const profiler::PtxLine* line : lined_->sums.lines.Hottest()) {
+      lit_ += fmt::format("{}:{} {}\n", line->kernel, line->line, line->count);
+    }
+    const profiler::PtxLine* const line = DrawLineTable(frame, lined_->sums.lines);
+    if (line == nullptr || kernel == nullptr || !kernel->ptx.found() || line->line == 0) return;
+    if (line->kernel != kernel->name) return;
+    reveal_file_ = kernel->ptx.file;
+    reveal_line_ = kernel->ptx.first_line + static_cast<int32_t>(line->line) - 1;
+    frame.context.navigation.Select(Selection::OfTextLine(reveal_file_, reveal_line_));
   }
 
   void DrawForm(Frame& frame, const Form& form, const dump::TextRange& range, TextPane& pane,
@@ -293,11 +326,6 @@ class CodeView : public View {
     return TextOfFile(context, file);
   }
 
-  static std::string Joined(const dump::Extent3& extent) {
-    return fmt::format("{} × {} × {}", extent[0], extent[1], extent[2]);
-  }
-
-  // One line: what is launched, and how much of a core it can fill.
   // Whose kernel it is, where the selected fusion has none of its own.
   static void SayEqual(Frame& frame, int32_t module, const dump::Kernel& kernel) {
     const Counterparts& found = frame.context.navigation.counterparts();
@@ -316,61 +344,18 @@ class CodeView : public View {
 
   static void DrawFacts(Frame& frame, const dump::Kernel& kernel, int32_t number,
                         const Pending<MachineCodeText>* sass) {
-    std::string text;
-    auto add = [&](const std::string& part) { text += (text.empty() ? "" : "   ") + part; };
-    if (kernel.launch.blocks) add("grid " + Joined(*kernel.launch.blocks));
-    if (kernel.launch.threads) add("block " + Joined(*kernel.launch.threads));
-    if (!kernel.launch.threads && kernel.max_threads) {
-      add(fmt::format("at most {} threads a block", *kernel.max_threads));
-    }
-    const bool is_made = sass != nullptr && sass->ready();
-    if (is_made) {
-      if (const std::string made = ResourcesText((*sass)->code.resources); !made.empty()) add(made);
-    } else {
-      if (kernel.registers) add(fmt::format("{} registers", *kernel.registers));
-      if (kernel.shared_bytes) add(BytesText(*kernel.shared_bytes) + " shared");
-    }
-    if (const KernelRow* row = KernelRowOf(frame.context, number)) {
-      const double made = is_made ? MadeOccupancy(frame.context, *row, (*sass)->code) : -1;
-      if (made >= 0) {
-        add(fmt::format("theoretical occupancy {:.0f} %", 100 * made));
-      } else if (row->occupancy >= 0) {
-        add(fmt::format("occupancy {}{:.0f} %", row->is_occupancy_bound ? "at most " : "",
-                        100 * row->occupancy));
-      }
-      if (row->count > 0 && row->sums.launches == 0)
-        add(fmt::format("{} × {}", row->count, TimeText(row->mean())));
-    }
     ImGui::SameLine(0, 12 * frame.scale);
     ImGui::PushStyleColor(ImGuiCol_Text, frame.theme[Color::kTextSecondary]);
-    FittedLabel(text.empty() ? std::string("launch dimensions are not in this dump") : text);
+    const replay::MachineCode* const made =
+        sass != nullptr && sass->ready() ? &(*sass)->code : nullptr;
+    FittedLabel(KernelFactsText(frame.context, kernel, number, made));
     ImGui::PopStyleColor();
-  }
-
-  // By the registers that the assembler gave; -1: the device or the launch is not known.
-  static double MadeOccupancy(Context& context, const KernelRow& row,
-                              const replay::MachineCode& code) {
-    const Pending<KernelSheet>* sheet = KernelSheetOf(context);
-    if (sheet == nullptr || !sheet->ready() || !row.launch.threads || !code.resources.registers)
-      return -1;
-    const auto& [x, y, z] = *row.launch.threads;
-    const double shared = static_cast<double>(
-        std::max(code.resources.shared_bytes.value_or(0), row.shared_bytes.value_or(0)));
-    return profiler::Occupancy(
-        (*sheet)->device, static_cast<double>(x) * static_cast<double>(y) * static_cast<double>(z),
-        static_cast<double>(*code.resources.registers), shared);
-  }
-
-  static const KernelRow* KernelRowOf(Context& context, int32_t kernel) {
-    const Pending<KernelSheet>* sheet = KernelSheetOf(context);
-    if (sheet == nullptr || !sheet->ready()) return nullptr;
-    auto row = std::ranges::find((*sheet)->rows, kernel, &KernelRow::kernel_index);
-    return row == (*sheet)->rows.end() ? nullptr : &*row;
   }
 
   std::array<TextPane, 3> panes_;
   TextPane sass_pane_;
   const Pending<CodeLines>* lines_ = nullptr;  // of this frame
+  const KernelRow* lined_ = nullptr;           // likewise, whose lines were counted; null: none's
   bool offers_sass_ = false;
   int32_t reveal_file_ = -1, reveal_line_ = 0;  // a line of PTX that was asked for; 0: none
   int32_t shown_module_ = -1, shown_kernel_ = -1;

@@ -1,0 +1,103 @@
+// Facts of a kernel, of the dump, the profile and its machine code.
+#include "viewer/facts/kernel_facts.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "viewer/facts/profile_model.h"
+#include "viewer/model/navigation.h"
+#include "viewer/model/number_text.h"
+#include "viewer/model/timeline_camera.h"
+
+namespace hloscope::viewer {
+namespace {
+
+std::string Joined(const dump::Extent3& extent) {
+  return fmt::format("{} × {} × {}", extent[0], extent[1], extent[2]);
+}
+
+bool IsSelected(Context& context, const KernelSheet& sheet, const KernelRow& row) {
+  const Selection& now = context.navigation.selection();
+  if (now.kind == SelectionKind::kKernel) return now.kernel == row.kernel_index;
+  if (now.kind == SelectionKind::kInstruction) {
+    return row.instruction.valid() && now.instruction == row.instruction &&
+           now.stage == sheet.stage;
+  }
+  if (now.kind != SelectionKind::kEvent) {
+    const std::vector<int32_t>& kernels = context.navigation.counterparts().kernels;
+    return row.kernel_index >= 0 && std::ranges::find(kernels, row.kernel_index) != kernels.end();
+  }
+  const Pending<ProfileModel>* profile = ProfileOf(context);
+  if (profile == nullptr || !profile->ready() || !row.longest.valid()) return false;
+  const profiler::Attribution& all = *(*profile)->attribution;
+  const profiler::Target of_row = all.TargetOf(row.longest);
+  const profiler::Target target = all.TargetOf(profiler::EventId(static_cast<uint32_t>(now.event)));
+  return target.valid() && target.module == of_row.module &&
+         target.instruction == of_row.instruction;
+}
+
+// By the registers that the assembler gave; -1: the device or the launch is not known.
+double MadeOccupancy(Context& context, const KernelRow& row, const replay::MachineCode& code) {
+  const Pending<KernelSheet>* sheet = KernelSheetOf(context);
+  if (sheet == nullptr || !sheet->ready() || !row.launch.threads || !code.resources.registers)
+    return -1;
+  const auto& [x, y, z] = *row.launch.threads;
+  const double shared = static_cast<double>(
+      std::max(code.resources.shared_bytes.value_or(0), row.shared_bytes.value_or(0)));
+  return profiler::Occupancy(
+      (*sheet)->device, static_cast<double>(x) * static_cast<double>(y) * static_cast<double>(z),
+      static_cast<double>(*code.resources.registers), shared);
+}
+
+}  // namespace
+
+const KernelRow* KernelRowOf(Context& context, int32_t kernel) {
+  const Pending<KernelSheet>* sheet = KernelSheetOf(context);
+  if (sheet == nullptr || !sheet->ready()) return nullptr;
+  auto row = std::ranges::find((*sheet)->rows, kernel, &KernelRow::kernel_index);
+  return row == (*sheet)->rows.end() ? nullptr : &*row;
+}
+
+const KernelRow* LinedRowOf(Context& context) {
+  const Pending<KernelSheet>* sheet = KernelSheetOf(context);
+  if (sheet == nullptr || !sheet->ready()) return nullptr;
+  const bool is_any = context.navigation.selection().kind <= SelectionKind::kStage;
+  for (const KernelRow& row : (*sheet)->rows) {
+    if (row.sums.lines.empty()) continue;
+    if (is_any || IsSelected(context, **sheet, row)) return &row;
+  }
+  return nullptr;
+}
+
+std::string KernelFactsText(Context& context, const dump::Kernel& kernel, int32_t number,
+                            const replay::MachineCode* made) {
+  std::string text;
+  auto add = [&](const std::string& part) { text += (text.empty() ? "" : "   ") + part; };
+  if (kernel.launch.blocks) add("grid " + Joined(*kernel.launch.blocks));
+  if (kernel.launch.threads) add("block " + Joined(*kernel.launch.threads));
+  if (!kernel.launch.threads && kernel.max_threads) {
+    add(fmt::format("at most {} threads a block", *kernel.max_threads));
+  }
+  if (made != nullptr) {
+    if (const std::string resources = ResourcesText(made->resources); !resources.empty())
+      add(resources);
+  } else {
+    if (kernel.registers) add(fmt::format("{} registers", *kernel.registers));
+    if (kernel.shared_bytes) add(BytesText(*kernel.shared_bytes) + " shared");
+  }
+  if (const KernelRow* row = KernelRowOf(context, number)) {
+    const double occupancy = made != nullptr ? MadeOccupancy(context, *row, *made) : -1;
+    if (occupancy >= 0) {
+      add(fmt::format("theoretical occupancy {:.0f} %", 100 * occupancy));
+    } else if (row->occupancy >= 0) {
+      add(fmt::format("occupancy {}{:.0f} %", row->is_occupancy_bound ? "at most " : "",
+                      100 * row->occupancy));
+    }
+    if (row->count > 0 && row->sums.launches == 0)
+      add(fmt::format("{} × {}", row->count, TimeText(row->mean())));
+  }
+  return text.empty() ? std::string("launch dimensions are not in this dump") : text;
+}
+
+}  // namespace hloscope::viewer
