@@ -184,9 +184,11 @@ class DevicePlanRun : public PlanRun {
     size_t next = 0;
     const hlo::InstructionId root = (*plan_.module)[plan_.computation].root;
     // Other GPUs get their work before the host waits for this one's.
-    HLOSCOPE_TRY(machine_.devices().turns().Yield(machine_.device()));
-    HLOSCOPE_TRY(plans_.device()->Enter());
-    HLOSCOPE_TRY(WaitForOthers());
+    if (machine_.devices().counts().devices() > 1) {
+      HLOSCOPE_TRY(machine_.devices().turns().Yield(machine_.device()));
+      HLOSCOPE_TRY(plans_.device()->Enter());
+      HLOSCOPE_TRY(WaitForOthers());
+    }
     HLOSCOPE_ASSIGN_OR_RETURN(Value value,
                               PlanRun::ValueOf(plan_.module->shape(root), plan_.results, next));
     HLOSCOPE_TRY(WaitForStream(root));
