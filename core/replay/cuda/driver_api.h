@@ -27,7 +27,7 @@ inline constexpr Answer kNotReady = 600;
 // CUdevice_attribute
 inline constexpr int kCapabilityMajor = 75, kCapabilityMinor = 76;
 // CUjit_option
-inline constexpr int kErrorLog = 5, kErrorLogBytes = 6, kLineInfo = 12;
+inline constexpr int kErrorLog = 5, kErrorLogBytes = 6, kLineInfo = 13;
 inline constexpr int kPtxInput = 1;                // CU_JIT_INPUT_PTX
 inline constexpr unsigned kNonBlockingStream = 1;  // CU_STREAM_NON_BLOCKING
 inline constexpr unsigned kTiming = 0;             // CU_EVENT_DEFAULT
