@@ -336,13 +336,15 @@ int cuModuleLoadDataEx(CUmod_st** module, const void* image, unsigned count, int
   });
 }
 
+// CU_JIT_GENERATE_LINE_INFO
+static constexpr int kLineInfo = 13;
 int cuLinkCreate_v2(unsigned count, int* options, void** values, CUlinkState_st** link) {
   return Do("cuLinkCreate", [&](State& state) {
     auto made = std::make_unique<CUlinkState_st>();
     made->options.assign(options, options + count);
     made->values.assign(values, values + count);
     for (unsigned i = 0; i < count; ++i)
-      made->has_lines |= options[i] == 12 && values[i] != nullptr;
+      made->has_lines |= options[i] == kLineInfo && values[i] != nullptr;
     *link = Keep(state.links, std::move(made));
     return 0;
   });
