@@ -91,7 +91,7 @@ class Doctor(unittest.TestCase):
     def test_drivers(self):
         for settings, state, message in (
                 ({}, 'ready', 'CUDA 13.0: Made-up GPU, compute capability 9.0, 80 GiB'),
-                ({'version': 12040, 'devices': 2}, 'ready', 'CUDA 12.4: Made-up GPU, compute capability 9.0, 80 GiB; Made-up GPU'),
+                ({'version': 12040, 'devices': 2}, 'ready', 'CUDA 12.4: 2 GPUs: Made-up GPU, compute capability 9.0, 80 GiB; Made-up GPU'),
                 ({'cuInit': 34}, 'for-linking', 'toolkit'), ({'cuInit': 100}, 'no-device', 'no device'), ({'devices': 0}, 'no-device', 'no device'),
                 ({'cuInit': 803}, 'mismatch', 'different versions'), ({'cuInit': 804}, 'incompatible', 'compatibility'),
                 ({'cuInit': 999}, 'fails', 'error 999, CUDA_ERROR_UNKNOWN'), ({'signal': 11}, 'dies', 'SIGSEGV')):

@@ -92,7 +92,7 @@ TEST(GpuFallback, ReasonsOfTheDeviceAreSaidOnce) {
        "device capability too low: Made-up GPU has 6.0, our code needs 8.0"},
       {"memory=100", "not enough device memory", "not enough device memory: "},
       {"cuDevicePrimaryCtxRetain=3", "no driver", "no driver: making the context of Made-up GPU"},
-      {"cuDeviceGet=101", "no driver", "no driver: no device: taking the first device"},
+      {"cuDeviceGet=101", "no driver", "no driver: no device: taking GPU 0"},
   };
   for (const auto& row : rows) {
     Outcome refused;

@@ -246,6 +246,7 @@ const StateRow kStates[] = {
        f.cupti.fix = "the fix";
      },
      "refused (the fix)", ""},
+    {DoctorState::kSamplingReady, {}, "program counters of kernels can be sampled", ""},
     {DoctorState::kCuptiDies,
      [](auto& f) {
        f.cupti.died = true;
