@@ -15,6 +15,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <chrono>
 #include <cstdint>
 #include <cstdlib>
 #include <filesystem>
@@ -186,6 +187,8 @@ void Check(const GoldenCase& golden, const replay::PlatformRow& row,
            const std::string& disabled_pass = {}) {
   SCOPED_TRACE(golden.name + " on " + std::string(row.name) + " without pass " + disabled_pass);
   replay::RunOptions options;
+  // A loop of 210,000 turns is two minutes on a made-up GPU under the sanitizers.
+  options.deadline = std::chrono::steady_clock::now() + std::chrono::minutes(9);
   if (!disabled_pass.empty()) {
     options.xla_flags.emplace_back(replay::kDisablePassesFlag, disabled_pass);
   }
