@@ -14,6 +14,7 @@
 #include "core/base/json.h"
 #include "core/base/text.h"
 #include "core/debug/run/finding_text.h"
+#include "core/replay/libraries/library.h"
 #include "core/replay/platform_table.h"
 
 namespace hloscope::app {
@@ -310,10 +311,9 @@ std::string ChoicesText(const replay::RunExecuted& executed) {
   std::string out;
   for (const replay::RunExecuted::Choice& choice : executed.choices) {
     const bool is_own = !choice.reason.empty();
-    const std::string_view own =
-        choice.library.starts_with("NCCL") ? "the host" : "our own kernels";
-    out += fmt::format("  by {}: {} {}{}{}\n", is_own ? own : choice.library, choice.count,
-                       choice.opcode, is_own ? ", " : "", choice.reason);
+    const auto* const row = replay::libraries::FindRow(choice.library);
+    out += fmt::format("  by {}: {} {}{}{}\n", is_own && row != nullptr ? row->own : choice.library,
+                       choice.count, choice.opcode, is_own ? ", " : "", choice.reason);
   }
   return out;
 }

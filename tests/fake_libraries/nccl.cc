@@ -72,24 +72,14 @@ T Combine(int op, T a, T b) {
       return std::min(a, b);
   }
 }
-template <typename T>
+// Computed in W and rounded after each step.
+template <typename T, typename W = T>
 void Fold(int op, std::byte* to, const std::byte* from, size_t count) {
   for (size_t i = 0; i < count; ++i) {
     T a, b;
     std::memcpy(&a, to + i * sizeof a, sizeof a);
     std::memcpy(&b, from + i * sizeof b, sizeof b);
-    a = Combine(op, a, b);
-    std::memcpy(to + i * sizeof a, &a, sizeof a);
-  }
-}
-// Of 16 bits, rounded after each step.
-template <typename Narrow>
-void FoldNarrow(int op, std::byte* to, const std::byte* from, size_t count) {
-  for (size_t i = 0; i < count; ++i) {
-    Narrow a, b;
-    std::memcpy(&a, to + i * sizeof a, sizeof a);
-    std::memcpy(&b, from + i * sizeof b, sizeof b);
-    a = Narrow(Combine(op, static_cast<float>(a), static_cast<float>(b)));
+    a = T(Combine(op, static_cast<W>(a), static_cast<W>(b)));
     std::memcpy(to + i * sizeof a, &a, sizeof a);
   }
 }
@@ -101,10 +91,10 @@ void FoldInto(int type, int op, std::byte* to, const std::byte* from, size_t cou
       Fold<uint32_t>,
       Fold<int64_t>,
       Fold<uint64_t>,
-      FoldNarrow<hloscope::hlo::F16>,
+      Fold<hloscope::hlo::F16, float>,
       Fold<float>,
       Fold<double>,
-      FoldNarrow<hloscope::hlo::BF16>};
+      Fold<hloscope::hlo::BF16, float>};
   kFolds[type](op, to, from, count);
 }
 

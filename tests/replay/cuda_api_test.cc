@@ -74,9 +74,9 @@ static_assert(kCaptureThread == CU_STREAM_CAPTURE_MODE_THREAD_LOCAL);
 #define DEVICE_ANSWER(library, number, name, ...) static_assert(number == ::name);
 #include "core/replay/libraries/answers.def"
 #undef DEVICE_ANSWER
-#define DEVICE_LIBRARY(library, name, word, beginning, major, minor, property, purpose) \
-  static_assert(Fits<int (*)(int, int*), decltype(&::property)>::value ||               \
-                    Fits<int (*)(int*), decltype(&::property)>::value,                  \
+#define DEVICE_LIBRARY(library, name, word, beginning, major, minor, property, purpose, own) \
+  static_assert(Fits<int (*)(int, int*), decltype(&::property)>::value ||                    \
+                    Fits<int (*)(int*), decltype(&::property)>::value,                       \
                 #property);
 #include "core/replay/libraries/libraries.def"
 #undef DEVICE_LIBRARY

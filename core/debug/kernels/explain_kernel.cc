@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <numeric>
 #include <utility>
 
 #include "core/base/counted.h"
@@ -34,17 +35,8 @@ using Arrays = std::vector<Literal>;
 
 // Where an element lies in an array on the device, in bytes.
 uint64_t ByteOf(const hlo::Shape& shape, const std::vector<int64_t>& index) {
-  std::vector<int64_t> order;
-  if (shape.has_layout()) {
-    order = shape.layout().minor_to_major;
-  } else {
-    for (size_t d = shape.rank(); d-- > 0;) order.push_back(static_cast<int64_t>(d));
-  }
-  int64_t at = 0, stride = 1;
-  for (const int64_t d : order) {
-    at += index[static_cast<size_t>(d)] * stride;
-    stride *= shape.dimension(static_cast<size_t>(d));
-  }
+  const std::vector<int64_t> strides = StridesInMemory(shape);
+  const int64_t at = std::inner_product(index.begin(), index.end(), strides.begin(), int64_t{0});
   return static_cast<uint64_t>(at * hlo::StorageBytes(shape.element_type()));
 }
 

@@ -13,14 +13,8 @@ namespace {
 // Where each element lies, in row-major order.
 std::vector<int64_t> PlacesInMemory(const hlo::Shape& shape, int64_t elements) {
   const size_t rank = shape.rank();
-  std::vector<int64_t> strides(rank), index(rank, 0), places;
-  int64_t stride = 1;
-  for (size_t i = 0; i < rank; ++i) {
-    const auto d =
-        shape.has_layout() ? static_cast<size_t>(shape.layout().minor_to_major[i]) : rank - 1 - i;
-    strides[d] = stride;
-    stride *= shape.dimension(d);
-  }
+  const std::vector<int64_t> strides = StridesInMemory(shape);
+  std::vector<int64_t> index(rank, 0), places;
   places.reserve(static_cast<size_t>(elements));
   int64_t at = 0;
   for (int64_t i = 0; i < elements; ++i) {
@@ -36,6 +30,19 @@ std::vector<int64_t> PlacesInMemory(const hlo::Shape& shape, int64_t elements) {
 }
 
 }  // namespace
+
+std::vector<int64_t> StridesInMemory(const hlo::Shape& shape) {
+  const size_t rank = shape.rank();
+  std::vector<int64_t> strides(rank);
+  int64_t stride = 1;
+  for (size_t i = 0; i < rank; ++i) {
+    const auto d =
+        shape.has_layout() ? static_cast<size_t>(shape.layout().minor_to_major[i]) : rank - 1 - i;
+    strides[d] = stride;
+    stride *= shape.dimension(d);
+  }
+  return strides;
+}
 
 std::vector<uint8_t> WrongElements(const hlo::Literal& actual, const hlo::Literal& expected,
                                    const hlo::Shape& on_device, const BoundsRequest& bounds) {

@@ -9,6 +9,9 @@
 
 namespace hloscope::debug {
 
+// Elements between neighbours of each dimension, as an array lies on a device.
+std::vector<int64_t> StridesInMemory(const hlo::Shape& shape);
+
 enum ElementState : uint8_t { kRightElement, kWrongElement, kUnclearElement };
 
 // Of each element, as they lie in memory by the layout of `on_device`. An element is wrong whose

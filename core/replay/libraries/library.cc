@@ -19,8 +19,8 @@ namespace hloscope::replay::libraries {
 namespace {
 
 constexpr DeviceLibraryRow kRows[] = {
-#define DEVICE_LIBRARY(library, name, word, beginning, major, minor, property, purpose) \
-  {DeviceLibrary::library, name, word, beginning, major, minor, #property, purpose},
+#define DEVICE_LIBRARY(library, name, word, beginning, major, minor, property, purpose, own) \
+  {DeviceLibrary::library, name, word, beginning, major, minor, #property, purpose, own},
 #include "core/replay/libraries/libraries.def"
 #undef DEVICE_LIBRARY
 };
@@ -58,6 +58,12 @@ std::vector<int> MajorsFor(int driver) {
 
 std::span<const DeviceLibraryRow> DeviceLibraryRows() { return kRows; }
 const DeviceLibraryRow& RowOf(DeviceLibrary library) { return kRows[static_cast<size_t>(library)]; }
+
+const DeviceLibraryRow* FindRow(std::string_view text) {
+  const auto* const row =
+      std::ranges::find(kRows, text.substr(0, text.find(' ')), &DeviceLibraryRow::name);
+  return row == std::end(kRows) ? nullptr : row;
+}
 
 Error Library::ErrorOf(int answer, const std::string& doing) const {
   const auto row = std::ranges::find_if(kAnswers, [&](const AnswerRow& each) {

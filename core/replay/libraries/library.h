@@ -22,9 +22,12 @@ struct DeviceLibraryRow {
   int least_major, least_minor;
   const char* property_symbol;
   std::string_view purpose;
+  std::string_view own;  // what does it where the library does not: "our own kernels"
 };
 std::span<const DeviceLibraryRow> DeviceLibraryRows();
 const DeviceLibraryRow& RowOf(DeviceLibrary library);
+// That of a name, with a version behind it or not: "cuBLASLt 13.0.2". Null for none.
+const DeviceLibraryRow* FindRow(std::string_view text);
 
 class Library {
  public:
