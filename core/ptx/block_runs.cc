@@ -42,9 +42,10 @@ struct Context {
   Executions executions;
   TrafficCounter traffic;
   std::array<uint8_t, kLanes> warp_order, lane_order;  // of the block, of atomics: where shuffled
+  Observer* const observer;
 
-  Context(size_t instructions, size_t arguments, Observer* observer)
-      : executions(instructions), traffic(arguments, observer) {}
+  Context(size_t instructions, size_t arguments, Observer* watching)
+      : executions(instructions), traffic(arguments, watching), observer(watching) {}
 };
 
 uint32_t SpecialValue(Special special, uint32_t thread, const std::array<uint32_t, 3>& block,
@@ -96,11 +97,14 @@ uint32_t SpecialValue(Special special, uint32_t thread, const std::array<uint32_
 
 class Runner {
  public:
-  Runner(const LaunchPlan& plan, const LaunchOptions& options)
+  Runner(const LaunchPlan& plan, const LaunchOptions& options, std::vector<Observer*> observers)
       : plan_(plan),
         options_(options),
+        observers_(std::move(observers)),
         shuffles_blocks_(options.shuffle && !options.only_block &&
-                         !FactsOf(*plan.kernel).orders_blocks) {}
+                         !FactsOf(*plan.kernel).orders_blocks) {
+    if (observers_.empty()) observers_.resize(plan.in_flight, options.observer);
+  }
 
   Result<BlockRuns> Run() {
     HLOSCOPE_TRY(RunBlocks());
@@ -122,7 +126,7 @@ class Runner {
     block.local = context.local.data();
     block.local_bytes = kernel.local_bytes;
     block.target = plan_.target;
-    block.observer = options_.count_traffic ? &context.traffic : options_.observer;
+    block.observer = options_.count_traffic ? &context.traffic : context.observer;
     block.warps.resize(plan_.warps);
     for (uint64_t i = 0; i < plan_.warps; ++i) {
       Warp& warp = block.warps[i];
@@ -156,8 +160,8 @@ class Runner {
 
   // Registers start at 0, shared and local memory as poison: a run never depends on the block
   // before. Registers that are written before they are read may hold anything where nobody looks.
-  void ClearRegisters(Warp& warp) {
-    if (options_.observer != nullptr) {
+  void ClearRegisters(Warp& warp, bool is_watched) {
+    if (is_watched) {
       uint64_t end = plan_.kernel->register_bytes;
       for (const auto& [special, offset] : plan_.kernel->specials)
         end = std::min<uint64_t>(end, offset);
@@ -183,7 +187,7 @@ class Runner {
     }
     for (uint64_t i = 0; i < plan_.warps; ++i) {
       Warp& warp = block.warps[i];
-      ClearRegisters(warp);
+      ClearRegisters(warp, context.observer != nullptr);
       const uint64_t lanes = std::min<uint64_t>(plan_.threads - i * kLanes, kLanes);
       warp.live = lanes == kLanes ? kAllLanes : (1u << lanes) - 1;
       warp.carry = 0;
@@ -204,7 +208,7 @@ class Runner {
 
   void RunRange(IndexRange range) {
     Context context(plan_.kernel->instructions.size(), plan_.memory.arguments.size(),
-                    options_.observer);
+                    TakeObserver());
     Prepare(context);
     const Continue go_on = [this](uint64_t steps) { return GoOn(steps); };
     for (int64_t i = range.begin; i < range.end; ++i) {
@@ -212,7 +216,7 @@ class Runner {
       if (stopped_by_ != 0 || index > first_fault_) break;
       if (shuffles_blocks_) index = ShuffledIndex(index, plan_.blocks, *options_.shuffle);
       Start(context, index);
-      if (options_.observer != nullptr) options_.observer->Starts(context.block, index);
+      if (context.observer != nullptr) context.observer->Starts(context.block, index);
       if (!RunBlock(*plan_.executable, context.block, context.executions, go_on)) {
         NoteStop(index, context.block.pc);
         break;
@@ -223,10 +227,19 @@ class Runner {
       }
     }
     const std::scoped_lock lock(mutex_);
+    observers_.push_back(context.observer);
     result_.executions.Add(context.executions);
     result_.padding_reads += context.block.padding_reads;
     result_.late_counts.Add(context.block.late_counts);
     result_.traffic.Add(context.traffic.traffic());
+  }
+
+  // One that watches no other range now.
+  Observer* TakeObserver() {
+    const std::scoped_lock lock(mutex_);
+    Observer* const taken = observers_.back();
+    observers_.pop_back();
+    return taken;
   }
 
   void NoteFault(uint64_t block, const RawFault& fault) {
@@ -295,6 +308,7 @@ class Runner {
 
   const LaunchPlan& plan_;
   const LaunchOptions& options_;
+  std::vector<Observer*> observers_;  // those that watch no block now
   bool shuffles_blocks_;
   std::atomic<uint64_t> steps_ = 0;
   std::atomic<int> stopped_by_ = 0;
@@ -307,8 +321,9 @@ class Runner {
 
 }  // namespace
 
-Result<BlockRuns> RunBlocks(const LaunchPlan& plan, const LaunchOptions& options) {
-  return Runner(plan, options).Run();
+Result<BlockRuns> RunBlocks(const LaunchPlan& plan, const LaunchOptions& options,
+                            std::vector<Observer*> observers) {
+  return Runner(plan, options, std::move(observers)).Run();
 }
 
 }  // namespace hloscope::ptx

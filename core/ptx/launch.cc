@@ -3,7 +3,7 @@
 #include <memory>
 
 #include "core/ptx/block_runs.h"
-#include "core/ptx/checks/checker.h"
+#include "core/ptx/checks/thread_checkers.h"
 #include "core/ptx/counting.h"
 #include "core/ptx/machine/observer_pair.h"
 
@@ -44,6 +44,57 @@ std::vector<LineCount> LinesOf(const Kernel& kernel, const Executions::Counts& c
   return out;
 }
 
+CheckedLaunch CheckedOf(const Module& module, const LaunchPlan& plan, const CheckOptions& checks) {
+  return {plan.kernel, module.contents().program.syntax.file,
+          plan.grid,   plan.block,
+          checks.race, checks.uninitialised};
+}
+
+// On several threads, where that finds nothing: else nothing, and memory is as it was.
+Result<std::optional<BlockRuns>> RunOnThreads(const CheckedLaunch& launch,
+                                              const LaunchOptions& options, ShadowMemory& shadow,
+                                              size_t threads, LaunchPlan& plan) {
+  std::stop_source found;
+  const std::stop_callback forward(options.stop, [&found] { found.request_stop(); });
+  ThreadCheckers checkers(launch, plan.memory, shadow, threads, found);
+  LaunchOptions watched = options;
+  watched.stop = found.get_token();
+  plan.in_flight = threads;
+  Result<BlockRuns> runs = RunBlocks(plan, watched, checkers.observers());
+  const bool was_stopped = found.stop_requested() && !options.stop.stop_requested();
+  if (!runs.has_value() && !was_stopped) return std::unexpected(std::move(runs).error());
+  if (!runs.has_value() || runs->fault.has_value() || !checkers.FindNothing()) {
+    checkers.Undo();
+    return std::nullopt;
+  }
+  checkers.Keep();
+  return *std::move(runs);
+}
+
+Result<BlockRuns> RunChecked(const Module& module, const LaunchRequest& request,
+                             const LaunchOptions& options, ShadowMemory& shadow, LaunchPlan& plan,
+                             std::vector<Finding>& findings) {
+  CheckedLaunch launch = CheckedOf(module, plan, options.checks);
+  const size_t threads = ThreadCheckers::WorthThreads(launch, plan.memory, shadow, plan.in_flight);
+  if (threads > 1) {
+    HLOSCOPE_ASSIGN_OR_RETURN(std::optional<BlockRuns> runs,
+                              RunOnThreads(launch, options, shadow, threads, plan));
+    if (runs.has_value()) return *std::move(runs);
+    plan = {};  // the variables of the module are as they were, too
+    HLOSCOPE_TRY(MakePlan(module.contents(), request, options, plan));
+    launch = CheckedOf(module, plan, options.checks);
+  }
+  Checker checker(std::move(launch), plan.memory, shadow);
+  LaunchOptions watched = options;
+  watched.observer = &checker;
+  std::optional<ObserverPair> both;
+  if (options.observer != nullptr) watched.observer = &both.emplace(*options.observer, checker);
+  plan.in_flight = 1;
+  Result<BlockRuns> runs = RunBlocks(plan, watched);
+  findings = checker.Take();
+  return runs;
+}
+
 }  // namespace
 
 std::string Fault::ToString() const {
@@ -60,20 +111,16 @@ Result<LaunchResult> Launch(const Module& module, const LaunchRequest& request,
   LaunchPlan plan;
   HLOSCOPE_TRY(MakePlan(module.contents(), request, options, plan));
   ShadowMemory no_memory;
-  std::optional<Checker> checker;
-  std::optional<ObserverPair> both;
-  LaunchOptions watched = options;
-  if (options.checks.any()) {
-    checker.emplace(CheckedLaunch{plan.kernel, module.contents().program.syntax.file, plan.grid,
-                                  plan.block, options.checks.race, options.checks.uninitialised},
-                    plan.memory,
-                    options.checks.memory != nullptr ? *options.checks.memory : no_memory);
-    watched.observer = &*checker;
-    if (options.observer != nullptr) watched.observer = &both.emplace(*options.observer, *checker);
-  }
-  HLOSCOPE_ASSIGN_OR_RETURN(const BlockRuns runs, RunBlocks(plan, watched));
+  std::vector<Finding> findings;
+  HLOSCOPE_ASSIGN_OR_RETURN(
+      const BlockRuns runs,
+      !options.checks.any()
+          ? RunBlocks(plan, options)
+          : RunChecked(module, request, options,
+                       options.checks.memory != nullptr ? *options.checks.memory : no_memory, plan,
+                       findings));
   LaunchResult result;
-  if (checker.has_value()) result.findings = checker->Take();
+  result.findings = std::move(findings);
   const Executions::Counts counts = runs.executions.Sum();
   for (size_t i = 0; i < counts.warps.size(); ++i) {
     Count(plan.kernel->instructions[i], plan.target, counts.warps[i], counts.lanes[i],

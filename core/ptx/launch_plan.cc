@@ -182,7 +182,7 @@ class Planner {
     // Registers of a kernel, up to 2^20 of them, and warps, up to 32, cannot overflow; local memory
     // is bounded by the text.
     const bool in_order = plan_.kernel->wants_block_order || options_.observer != nullptr ||
-                          options_.checks.any() || options_.shuffle.has_value();
+                          options_.shuffle.has_value() || options_.only_block.has_value();
     plan_.in_flight = in_order ? 1 : static_cast<uint64_t>(std::clamp(options_.threads, 1, 256));
     const uint64_t each = plan_.kernel->register_bytes * plan_.warps + plan_.shared_bytes +
                           plan_.kernel->local_bytes * plan_.threads;

@@ -81,8 +81,8 @@ struct LaunchRequest {
 
 class ShadowMemory;
 
-// What is looked for while blocks run; accesses beyond memory always are. Blocks then run in index
-// order on one thread.
+// What is looked for while blocks run; accesses beyond memory always are. Where something is found,
+// it is what is found when blocks run in index order on one thread.
 struct CheckOptions {
   bool race = false;           // accesses that nothing orders, in shared memory and in arguments
   bool uninitialised = false;  // bytes that nobody wrote

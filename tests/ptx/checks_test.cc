@@ -308,6 +308,101 @@ bool GoTheSameWay(const std::string& body) {
   return module.has_value() && BlocksGoTheSameWay(*module->contents().executables[0].kernel);
 }
 
+// What a launch of many blocks leaves, on so many threads: findings, memory, what is unwritten.
+struct Checked {
+  std::string findings;
+  std::vector<std::byte> out;
+  std::optional<uint64_t> first_unwritten;
+  bool was_undone = false;
+  bool operator==(const Checked&) const = default;
+};
+
+Checked CheckMany(const std::string& body, int threads, uint32_t blocks = 64) {
+  std::vector<std::byte> memory[3] = {std::vector<std::byte>(65536), std::vector<std::byte>(65536),
+                                      std::vector<std::byte>(65536)};
+  ShadowMemory shadow;
+  for (auto& m : memory) shadow.Add(m, &m != &memory[2]);
+  shadow.Written(std::span(memory[2]).first(1024));
+  const auto module = Module::Parse(KernelText(body), "k.ptx");
+  EXPECT_TRUE(module.has_value()) << (module.has_value() ? "" : module.error().ToString());
+  if (!module.has_value()) return {};
+  LaunchRequest request{"k", {blocks, 1, 1}, {256, 1, 1}, 0, {}, 0};
+  for (auto& m : memory) request.arguments.push_back({m, {}});
+  LaunchOptions options;
+  options.threads = threads;
+  options.checks = {true, true, &shadow};
+  const auto result = Launch(*module, request, options);
+  EXPECT_TRUE(result.has_value()) << (result.has_value() ? "" : result.error().ToString());
+  if (!result.has_value()) return {};
+  Checked out{"", memory[2], shadow.FirstUnwritten(memory[2]),
+              shadow.IsUndone(module->contents().program.kernels[0])};
+  for (const Finding& finding : result->findings)
+    out.findings += finding.ToString() + " x" + std::to_string(finding.count) + "\n";
+  if (result->fault) out.findings += result->fault->ToString();
+  return out;
+}
+
+// The element of each thread of the grid: %rd7 is where it is in the results, %r4 what is there.
+const std::string kOwnElement =
+    "mov.u32 %r2, %ctaid.x;\nshl.b32 %r3, %r2, 8;\nadd.s32 %r3, %r3, %r1;\n"
+    "mul.wide.u32 %rd5, %r3, 4;\nadd.s64 %rd7, %rd3, %rd5;\n";
+
+TEST(PtxChecks, ThreadsThatFindNothingFindWhatOneFinds) {
+  const std::string body = kOwnElement + "st.global.b32 [%rd7], %r3;";
+  const Checked one = CheckMany(body, 1), four = CheckMany(body, 4);
+  EXPECT_EQ(one, four);
+  EXPECT_EQ(one.findings, "");
+  EXPECT_EQ(one.first_unwritten, std::nullopt);
+  EXPECT_FALSE(four.was_undone);
+  // Half of the blocks: the other half is still what nobody wrote.
+  const Checked half = CheckMany(body, 4, 32);
+  EXPECT_EQ(half, CheckMany(body, 1, 32));
+  EXPECT_EQ(half.first_unwritten, 32768u);
+}
+
+TEST(PtxChecks, WhatThreadsFindIsUndoneAndFoundByOne) {
+  const struct {
+    const char* body;
+    const char* found;
+  } kRows[] = {
+      // Adds one to its element, and the last thread of a block to the first element of the next.
+      {"ld.global.b32 %r4, [%rd7+1024];\nadd.s32 %r4, %r4, 1;\nsetp.eq.u32 %p1, %r1, 255;\n"
+       "setp.lt.u32 %p2, %r2, 62;\nand.pred %p1, %p1, %p2;\n@%p1 st.global.b32 [%rd7+4], %r4;\n"
+       "st.global.b32 [%rd7], %r4;",
+       "stores what is computed of what nobody wrote"},
+      // All blocks store their number at one place.
+      {"st.global.b32 [%rd7], %r3;\nbar.sync 0;\nst.global.b32 [%rd3], %r2;",
+       "writes what a thread of another block wrote"},
+      // A block far away reads what is written here.
+      {"sub.s32 %r5, 63, %r2;\nshl.b32 %r5, %r5, 8;\nadd.s32 %r5, %r5, %r1;\n"
+       "mul.wide.u32 %rd6, %r5, 4;\nadd.s64 %rd8, %rd3, %rd6;\nst.global.b32 [%rd7], %r3;\n"
+       "bar.sync 0;\nld.global.b32 %r6, [%rd8];",
+       "writes what a thread of another block read"},
+      // The last block leaves its memory.
+      {"setp.eq.u32 %p1, %r2, 63;\nst.global.b32 [%rd7], %r3;\n@%p1 st.global.b32 "
+       "[%rd7+65536], %r3;",
+       "writes 4 bytes at byte 130048"},
+  };
+  for (const auto& row : kRows) {
+    const Checked one = CheckMany(kOwnElement + row.body, 1);
+    Checked four = CheckMany(kOwnElement + row.body, 4);
+    EXPECT_TRUE(four.was_undone) << row.body;
+    four.was_undone = false;
+    EXPECT_EQ(one.findings, four.findings);
+    EXPECT_TRUE(one.findings.contains(row.found)) << one.findings;
+    EXPECT_TRUE(one.out == four.out) << row.body;
+    EXPECT_EQ(one.first_unwritten, four.first_unwritten);
+  }
+}
+
+TEST(PtxChecks, BlocksThatStoreTheSameAreCheckedByOne) {
+  const std::string body = kOwnElement + "st.global.b32 [%rd7], %r3;\nst.global.b32 [%rd3], 0;";
+  const Checked one = CheckMany(body, 1), four = CheckMany(body, 4);
+  EXPECT_EQ(one.findings, four.findings);
+  EXPECT_TRUE(one.out == four.out);
+  EXPECT_EQ(four.findings, "");
+}
+
 TEST(BlockPaths, WhatDecidesComesFromTheThreadAlone) {
   const std::string block = "mov.u32 %r2, %ctaid.x;\n", held = "ld.global.b32 %r2, [%rd1];\n";
   const std::string turns = "setp.eq.s32 %p1, %r2, 0;\n@%p1 bra x;\nmov.b32 %r3, 1;\nx:\n";

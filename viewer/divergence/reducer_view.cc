@@ -39,7 +39,7 @@ class ReducerView : public View {
  public:
   void Draw(Frame& frame) override {
     Context& context = frame.context;
-    if (!ShowPending(frame, context.document.dump(), "the dump")) return;
+    if (!ShowDump(frame)) return;
     const int32_t module = context.navigation.module();
     if (module < 0) return Sentence(frame, "no module in this dump");
     const Reduction* reduction = ReductionOn(context, module);

@@ -137,7 +137,7 @@ void DrawAgainst(Frame& frame, int32_t module, int32_t stage) {
 
 std::optional<StagePair> DrawChangeHead(Frame& frame) {
   Context& context = frame.context;
-  if (!ShowPending(frame, context.document.dump(), "the dump")) return {};
+  if (!ShowDump(frame)) return {};
   const int32_t module = context.navigation.module(), stage = ShownChangeStage(context);
   if (module < 0 || stage < 0) {
     Sentence(frame, "no module in this dump");

@@ -33,7 +33,7 @@ using graph::NodeKind;
 class GraphView : public View {
  public:
   void Draw(Frame& frame) override {
-    if (!ShowPending(frame, frame.context.document.dump(), "the dump")) return;
+    if (!ShowDump(frame)) return;
     const int32_t module = frame.context.navigation.module();
     if (module < 0 || frame.context.document.dump()->modules().empty()) {
       Sentence(frame, "no module in this dump; Home lists its files");

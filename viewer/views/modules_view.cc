@@ -19,7 +19,7 @@ class ModulesView : public View {
  public:
   void Draw(Frame& frame) override {
     const Pending<dump::DumpModel>& dump = frame.context.document.dump();
-    if (!ShowPending(frame, dump, "the dump")) return;
+    if (!ShowDump(frame)) return;
     if (dump->modules().empty()) {
       Sentence(frame, "no module in this dump; Home lists its files");
       return;

@@ -26,7 +26,7 @@ class PassesView : public View {
  public:
   void Draw(Frame& frame) override {
     Context& context = frame.context;
-    if (!ShowPending(frame, context.document.dump(), "the dump")) return;
+    if (!ShowDump(frame)) return;
     int32_t module = context.navigation.module();
     if (module < 0) {
       Sentence(frame, "no module in this dump");

@@ -10,6 +10,7 @@
 #include <cmath>
 
 #include "core/base/text.h"
+#include "viewer/model/document.h"
 #include "viewer/model/marks.h"
 #include "viewer/model/requests.h"
 #include "viewer/model/timeline_camera.h"
@@ -225,6 +226,13 @@ bool ShowPendingState(Frame& frame, PendingState state, const Error& error, std:
       }
       return false;
   }
+  return false;
+}
+
+bool ShowDump(Frame& frame) {
+  const Pending<dump::DumpModel>& dump = frame.context.document.dump();
+  if (dump.state != PendingState::kNone) return ShowPending(frame, dump, "the dump");
+  Sentence(frame, "no dump is open: Ctrl+O opens one");
   return false;
 }
 

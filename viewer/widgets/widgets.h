@@ -63,6 +63,9 @@ bool ShowPending(Frame& frame, const Pending<T>& pending, std::string_view what)
   return ShowPendingState(frame, pending.state, pending.error, what);
 }
 
+// The same of the dump; where none is open, what opens one.
+bool ShowDump(Frame& frame);
+
 // Goes on in this line where there is room for an item of that width, else in the next.
 void SameLineIfRoom(float width);
 // The width of a button or check box with that text.

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <utility>
 
 #include "core/base/file.h"
 #include "core/base/fnv.h"
@@ -165,11 +166,25 @@ class Hunting {
     if (!trial.request.deadline_seconds) trial.request.deadline_seconds = kProgramSeconds;
     trial.report = RunModule(trial.module, trial.request, stop_);
     trial.failure = FailureOf(trial.report, trial.module.get());
+    if (trial.failure && trial.failure->kind == FailureKind::kDeadline) AskReference(trial);
     if (trial.failure && !IsRefusal(trial)) TryAgain(trial);
     if (trial.failure && IsRefusal(trial)) {
       trial.refused = trial.failure->fingerprint().substr(0, kMostReason);
       trial.failure.reset();
     }
+  }
+
+  // Time that ran out says nothing where the reference has no values either: a mutant's loop may
+  // have no end.
+  void AskReference(Trial& trial) const {
+    if (trial.request.reference_platform.empty()) return;
+    RunRequest alone = trial.request;
+    alone.platform = std::exchange(alone.reference_platform, {});
+    const auto failure = FailureOf(RunModule(trial.module, alone, stop_), trial.module.get());
+    if (!failure) return;
+    trial.refused = fmt::format("deadlines where {} has no values either ({})", alone.platform,
+                                ToString(failure->kind));
+    trial.failure.reset();
   }
 
   // A worker that has run other programs may fail for one of these: what fresh ones say counts.

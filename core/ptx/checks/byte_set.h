@@ -47,9 +47,24 @@ class ByteSet {
     }
     return end;
   }
+  // What `other` has of [begin, end), or only what both have.
+  void Take(const ByteSet& other, uint64_t begin, uint64_t end) {
+    Combine(other, begin, end, [](uint64_t, uint64_t bits) { return bits; });
+  }
+  void Keep(const ByteSet& other, uint64_t begin, uint64_t end) {
+    Combine(other, begin, end, [](uint64_t own, uint64_t bits) { return own & bits; });
+  }
   bool AnyIn(uint64_t begin, uint64_t end) const { return FirstIn(begin, end) != end; }
 
  private:
+  template <typename Of>
+  void Combine(const ByteSet& other, uint64_t begin, uint64_t end, Of of) {
+    while (begin < end) {
+      const auto count = static_cast<uint32_t>(std::min(end - begin, 64 - begin % 64));
+      Put(begin, count, of(Get(begin, count), other.Get(begin, count)));
+      begin += count;
+    }
+  }
   static uint64_t Low(uint32_t count) {
     return count >= 64 ? ~uint64_t{0} : (uint64_t{1} << count) - 1;
   }

@@ -77,8 +77,13 @@ class CellTable {
   uint32_t page_cells() const { return page_cells_; }
   uint32_t IndexOf(uint64_t number) const { return static_cast<uint32_t>(number % page_cells_); }
   CellPage& PageOf(uint64_t number) {
+    CellPage* const page = Find(number);
+    return page != nullptr ? *page : Make(number / page_cells_);
+  }
+  // Null: it was never asked for.
+  CellPage* Find(uint64_t number) const {
     const uint64_t page = number / page_cells_;
-    return page < pages_.size() && pages_[page] != nullptr ? *pages_[page] : Make(page);
+    return page < pages_.size() ? pages_[page].get() : nullptr;
   }
 
  private:

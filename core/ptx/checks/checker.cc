@@ -311,6 +311,25 @@ Checker::Spot Checker::SpotIn(const Warp& warp, uint64_t window, uint64_t offset
   return spot;
 }
 
+bool Checker::MeetsBlocksOf(const Checker& other) const {
+  for (size_t i = 0; i < arguments_.size(); ++i) {
+    const Argument& own = arguments_[i];
+    if (!own.races || own.region == nullptr) continue;
+    const CellTable& others = other.arguments_[i].region->cells;
+    const uint64_t end = (own.offset + memory_.arguments[i].bytes + grain_ - 1) / grain_;
+    for (uint64_t cell = own.offset / grain_; cell < end;) {
+      const uint32_t first = others.IndexOf(cell);
+      const auto count =
+          static_cast<uint32_t>(std::min<uint64_t>(end - cell, others.page_cells() - first));
+      const CellPage *const a = own.region->cells.Find(cell), *const b = others.Find(cell);
+      if (a != nullptr && b != nullptr && RowsMeet(*a, floor_, *b, other.floor_, first, count))
+        return true;
+      cell += count;
+    }
+  }
+  return false;
+}
+
 // By RaceSearch alone, cell by cell: it is one block.
 void Checker::NoteStrictly(const Warp& warp, const Addresses& a, bool writes, bool is_async) {
   if (strict_cells_ == nullptr || !is_clean_ || !IsShared(a.space)) return;
@@ -396,6 +415,7 @@ void Checker::Report(FindingKind kind, std::string what, uint32_t thread, const 
     ++findings_[at->second].count;
     return;
   }
+  if (launch_.found != nullptr) launch_.found->request_stop();
   Finding& finding = findings_.emplace_back();
   finding.kind = kind;
   finding.what = std::move(what);

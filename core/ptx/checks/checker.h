@@ -3,6 +3,7 @@
 
 #include <map>
 #include <memory>
+#include <stop_token>
 #include <string>
 #include <vector>
 
@@ -22,6 +23,7 @@ struct CheckedLaunch {
   std::string file;  // of the PTX
   std::array<uint32_t, 3> grid{}, block{};
   bool race = false, uninitialised = false;
+  std::stop_source* found = nullptr;  // is asked to stop at the first finding
 };
 
 // Of the blocks of one launch, one after the other, on one thread. Looks at each instruction before
@@ -46,6 +48,10 @@ class Checker final : public Observer {
 
   // In the order in which they were found.
   std::vector<Finding> Take() { return std::move(findings_); }
+  bool found_any() const { return !findings_.empty(); }
+  // Whether a block of one accessed memory of an argument that a block of the other wrote: both
+  // check the same launch.
+  bool MeetsBlocksOf(const Checker& other) const;
 
  private:
   // An argument as checks see it.

@@ -131,6 +131,8 @@ KernelFacts FactsOf(const Kernel& kernel) {
         facts.orders_blocks = true;
       }
     }
+    facts.stores_in_bulk |=
+        in.operation == Operation::kBulkStore || in.operation == Operation::kTensorMapStore;
     facts.has_swaps |= in.operation == Operation::kAtomCas;
     facts.has_barriers |= in.operation == Operation::kBarrierInit;
     const CopyGroup group =

@@ -56,4 +56,19 @@ bool RaceSearch::WriteRow(CellPage& page, uint32_t i, uint32_t count, uint32_t e
   return true;
 }
 
+bool RowsMeet(const CellPage& a, uint32_t floor_a, const CellPage& b, uint32_t floor_b, uint32_t i,
+              uint32_t count) {
+  // A cell that was read has a stamp in `read`: `other_read` is what was there before.
+  const auto meet = [&](const Stamps& wrote, uint32_t floor_wrote, const Stamps* accessed,
+                        uint32_t floor_accessed) {
+    uint32_t any = 0;
+    for (uint32_t k = i; accessed != nullptr && k < i + count; ++k)
+      any |= uint32_t{wrote.interval[k] >= floor_wrote && accessed->interval[k] >= floor_accessed};
+    return any != 0;
+  };
+  return meet(a.write, floor_a, &b.write, floor_b) ||
+         meet(a.write, floor_a, b.read.get(), floor_b) ||
+         meet(b.write, floor_b, a.read.get(), floor_a);
+}
+
 }  // namespace hloscope::ptx

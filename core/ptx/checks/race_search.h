@@ -79,4 +79,9 @@ class RaceSearch {
   uint32_t floor_, first_, warp_;
 };
 
+// Whether one of `count` cells from `i` on was written in one page and accessed in the other, since
+// their floors.
+bool RowsMeet(const CellPage& a, uint32_t floor_a, const CellPage& b, uint32_t floor_b, uint32_t i,
+              uint32_t count);
+
 }  // namespace hloscope::ptx

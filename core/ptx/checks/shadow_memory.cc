@@ -50,6 +50,30 @@ std::optional<uint64_t> ShadowMemory::FirstUnwritten(std::span<const std::byte> 
   return first - at;
 }
 
+ShadowMemory& ShadowMemory::CopyFor(size_t thread,
+                                    std::span<const std::span<const std::byte>> memory) {
+  while (copies_.size() <= thread) copies_.push_back(std::make_unique<ShadowMemory>());
+  ShadowMemory& copy = *copies_[thread];
+  for (size_t i = copy.regions_.size(); i < regions_.size(); ++i)
+    copy.Add({regions_[i].data, regions_[i].bytes}, true);
+  for (const std::span<const std::byte> part : memory) {
+    const Region* const from = Find(part);
+    if (from == nullptr) continue;
+    const uint64_t at = from->OffsetOf(part.data());
+    copy.Find(part)->unwritten.Take(from->unwritten, at, at + part.size());
+  }
+  return copy;
+}
+
+void ShadowMemory::Keep(ShadowMemory& copy, std::span<const std::span<const std::byte>> memory) {
+  for (const std::span<const std::byte> part : memory) {
+    Region* const to = Find(part);
+    if (to == nullptr) continue;
+    const uint64_t at = to->OffsetOf(part.data());
+    to->unwritten.Keep(copy.Find(part)->unwritten, at, at + part.size());
+  }
+}
+
 const KernelFacts& ShadowMemory::FactsOf(const Kernel& kernel) {
   const auto [found, is_new] = facts_.try_emplace(&kernel);
   if (is_new) found->second = ptx::FactsOf(kernel);

@@ -5,9 +5,12 @@
 #include <cstddef>
 #include <cstdint>
 #include <deque>
+#include <memory>
 #include <optional>
 #include <span>
 #include <unordered_map>
+#include <unordered_set>
+#include <vector>
 
 #include "core/ptx/checks/byte_set.h"
 #include "core/ptx/checks/cells.h"
@@ -15,7 +18,7 @@
 
 namespace hloscope::ptx {
 
-// For one run at a time, and not for several threads.
+// For one run at a time. Not for several threads: each of them may have a copy (CopyFor).
 class ShadowMemory {
  public:
   // Memory that was allocated for one purpose or many; its bytes count as never written.
@@ -41,11 +44,23 @@ class ShadowMemory {
   // Worked out once for each kernel, which has to stay where it is.
   const KernelFacts& FactsOf(const Kernel& kernel);
 
+  // A copy for the blocks that thread `thread` of a launch runs: it has the bytes of `memory` that
+  // nobody wrote, and its own accesses. Of other memory it says nothing. Keep: what is written in
+  // the copy is.
+  ShadowMemory& CopyFor(size_t thread, std::span<const std::span<const std::byte>> memory);
+  void Keep(ShadowMemory& copy, std::span<const std::span<const std::byte>> memory);
+
+  // Kernels whose launches had to be undone (ThreadCheckers).
+  void NoteUndone(const Kernel& kernel) { undone_.insert(&kernel); }
+  bool IsUndone(const Kernel& kernel) const { return undone_.contains(&kernel); }
+
   uint32_t interval = 0;  // the last that was given out: see Clocks
 
  private:
   std::deque<Region> regions_;
   std::unordered_map<const Kernel*, KernelFacts> facts_;
+  std::unordered_set<const Kernel*> undone_;
+  std::vector<std::unique_ptr<ShadowMemory>> copies_;  // by thread; used again
 };
 
 }  // namespace hloscope::ptx

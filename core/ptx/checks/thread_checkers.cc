@@ -1,0 +1,76 @@
+// ThreadCheckers: memory saved, and accesses of the blocks of several threads compared.
+#include "core/ptx/checks/thread_checkers.h"
+
+#include <algorithm>
+
+namespace hloscope::ptx {
+namespace {
+
+// To save and compare a byte costs about what a few instructions do.
+constexpr uint64_t kMostSavedOfThread = 64;  // bytes
+constexpr uint64_t kLeastInstructions = uint64_t{1}
+                                        << 16;  // of the text, for each thread of a launch
+constexpr size_t kMostThreads = 8;              // each has its own shadow of the arguments
+
+bool MayWrite(const KernelFacts& facts, size_t argument) {
+  return facts.writes[argument] || facts.stores_in_bulk;
+}
+
+}  // namespace
+
+size_t ThreadCheckers::WorthThreads(const CheckedLaunch& launch, const LaunchMemory& memory,
+                                    ShadowMemory& shadow, size_t threads) {
+  const KernelFacts& facts = shadow.FactsOf(*launch.kernel);
+  if (facts.orders_blocks || shadow.IsUndone(*launch.kernel)) return 1;
+  uint64_t all = 1, saved = 0;
+  for (const uint32_t size : launch.grid) all *= size;
+  for (const uint32_t size : launch.block) all *= size;
+  if (all * launch.kernel->instructions.size() < kLeastInstructions) return 1;
+  for (size_t i = 0; i < memory.arguments.size(); ++i)
+    if (MayWrite(facts, i)) saved += memory.arguments[i].bytes;
+  return saved > kMostSavedOfThread * all ? 1 : std::min(threads, kMostThreads);
+}
+
+ThreadCheckers::ThreadCheckers(const CheckedLaunch& launch, const LaunchMemory& memory,
+                               ShadowMemory& shadow, size_t threads, std::stop_source& stop)
+    : kernel_(*launch.kernel), shadow_(shadow) {
+  const KernelFacts& facts = shadow.FactsOf(kernel_);
+  for (size_t i = 0; i < memory.arguments.size(); ++i) {
+    const Window& window = memory.arguments[i];
+    arguments_.emplace_back(window.data, window.bytes);
+    if (MayWrite(facts, i))
+      saved_.push_back({window.data, {window.data, window.data + window.bytes}});
+  }
+  CheckedLaunch of_thread = launch;
+  of_thread.found = &stop;
+  for (size_t i = 0; i < threads; ++i) {
+    copies_.push_back(&shadow.CopyFor(i, arguments_));
+    checkers_.emplace_back(of_thread, memory, *copies_.back());
+  }
+}
+
+std::vector<Observer*> ThreadCheckers::observers() {
+  std::vector<Observer*> observers;
+  for (Checker& checker : checkers_) observers.push_back(&checker);
+  return observers;
+}
+
+bool ThreadCheckers::FindNothing() const {
+  for (size_t i = 0; i < checkers_.size(); ++i) {
+    if (checkers_[i].found_any()) return false;
+    for (size_t k = i + 1; k < checkers_.size(); ++k)
+      if (checkers_[i].MeetsBlocksOf(checkers_[k])) return false;
+  }
+  return true;
+}
+
+void ThreadCheckers::Keep() {
+  for (ShadowMemory* const copy : copies_) shadow_.Keep(*copy, arguments_);
+}
+
+void ThreadCheckers::Undo() {
+  for (const Saved& saved : saved_) std::ranges::copy(saved.bytes, saved.at);
+  shadow_.NoteUndone(kernel_);
+}
+
+}  // namespace hloscope::ptx
