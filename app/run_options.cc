@@ -220,6 +220,11 @@ std::vector<OptionSpec> RunOptionSet::MachineSpecs() {
                "counted",
        .value = "HOW",
        .choices = {"cpu", "error"}},
+      {.name = "--autotune",
+       .target = &autotune_,
+       .help = "on " + replay::PlatformNames(replay::kNeedsDriver) +
+               ": measure which of a library's algorithms, or our own kernel, is the fastest for "
+               "each product, convolution and transform; it is kept for later runs"},
       PythonOption(&python_),
       {.name = "--no-verify",
        .target = &no_verify_,
@@ -271,6 +276,7 @@ Status RunOptionSet::Prepare(const Context& context) {
   HLOSCOPE_TRY(PrepareFlags(context.limits));
   HLOSCOPE_TRY(PrepareChecks());
   HLOSCOPE_TRY(PrepareMetrics());
+  HLOSCOPE_TRY(PrepareChoices());
   return PrepareTargets();
 }
 
@@ -329,6 +335,15 @@ Status RunOptionSet::PrepareChecks() {
   return InputError(
       fmt::format("{}: {} simulates no GPU", shuffle_ ? "--shuffle" : "--check", PlatformName()),
       "platforms that do: " + replay::PlatformNames(replay::kSimulatesGpu));
+}
+
+Status RunOptionSet::PrepareChoices() {
+  request_.choosing = autotune_ ? replay::Choosing::kByTime : replay::Choosing::kFromCache;
+  const bool is_of_use = PlatformHas(PlatformName(), replay::kNeedsDriver) ||
+                         PlatformHas(request_.reference_platform, replay::kNeedsDriver);
+  if (is_of_use || !autotune_) return {};
+  return InputError(fmt::format("--autotune: {} calls no libraries of a GPU", PlatformName()),
+                    "platforms that do: " + replay::PlatformNames(replay::kNeedsDriver));
 }
 
 Status RunOptionSet::PrepareTargets() {
@@ -421,6 +436,7 @@ Result<LoadedRun> RunOptionSet::Load(const std::string& file, const Limits& limi
   LoadedRun run{std::move(loaded), completed.module, request_, nullptr};
   HLOSCOPE_ASSIGN_OR_RETURN(run.kernels, debug::KernelsOfBundle(file, limits));
   run.request.module_file = run.kernels ? run.kernels->module_file : file;
+  HLOSCOPE_ASSIGN_OR_RETURN(run.request.choices, debug::ChoicesOfBundle(file, limits));
   if (skip_callbacks_) {
     HLOSCOPE_ASSIGN_OR_RETURN(debug::WithoutCallbacks without, debug::SkipCallbacks(run.module));
     run.module = std::move(without.module);

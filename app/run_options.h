@@ -60,6 +60,7 @@ class RunOptionSet {
   Status PrepareFlags(const Limits& limits);
   Status PrepareTargets();
   Status PrepareChecks();
+  Status PrepareChoices();
   Status PrepareMetrics() const;
   Status PrepareReference();
   Status Verify(const dump::LoadedModule& loaded, const Limits& limits) const;
@@ -73,7 +74,7 @@ class RunOptionSet {
   std::vector<std::string> pythons_;
   std::vector<std::string> reference_flags_;
   XlaOptions xla_options_;
-  bool no_verify_ = false, as_dumped_ = false, several_pythons_ = false, skip_callbacks_ = false;
+  bool no_verify_ = false, as_dumped_ = false, autotune_ = false, several_pythons_ = false, skip_callbacks_ = false;
 };
 
 // The error as the report of a replay that did not begin.

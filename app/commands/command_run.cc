@@ -126,7 +126,8 @@ class RunCommand : public Command {
          .value = "KERNEL:BLOCK:THREAD"},
         {.name = "--no-cache",
          .target = &no_cache_,
-         .help = "cpu: compile anew, and neither read nor write the cache of compiled modules"},
+         .help = "compile anew, and neither read nor write the caches of compiled modules and of "
+                 "choices between algorithms of libraries"},
     };
   }
 
@@ -134,6 +135,11 @@ class RunCommand : public Command {
   Status Prepare(const Context& context) {
     if (Status ready = shared_.Prepare(context); !ready) return ready;
     request_.object_cache = !no_cache_;
+    if (no_cache_ && request_.choosing == replay::Choosing::kByTime) {
+      return InputError("--no-cache and --autotune contradict one another",
+                        "leave --no-cache out: --autotune measures again and keeps what it finds");
+    }
+    if (no_cache_) request_.choosing = replay::Choosing::kByRule;
     if (!trace_text_.empty()) {
       HLOSCOPE_ASSIGN_OR_RETURN(trace_, ReadTraceSpec(trace_text_));
     }

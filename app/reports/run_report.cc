@@ -49,6 +49,25 @@ void WriteBounds(JsonWriter& json, const RunReport& report) {
   json.EndObject();
 }
 
+// Members of the object of a choice.
+void WriteWay(JsonWriter& json, const replay::LibraryWay& way) {
+  const auto time = [&](double us) {
+    json.Key("time_us");
+    us > 0 ? json.Value(us) : json.Null();
+  };
+  json.Field("way", way.way).Field("from", way.from);
+  time(way.time_us);
+  json.Key("tried").BeginArray();
+  for (const replay::LibraryWay::Tried& tried : way.tried) {
+    json.BeginObject().Field("way", tried.way);
+    time(tried.time_us);
+    json.Field("refused", tried.refused).EndObject();
+  }
+  json.EndArray().Key("notes").BeginArray();
+  for (const std::string& note : way.notes) json.Value(note);
+  json.EndArray();
+}
+
 void WriteExecuted(JsonWriter& json, const replay::RunExecuted& executed) {
   json.BeginObject()
       .Field("kernels", executed.kernels)
@@ -68,7 +87,9 @@ void WriteExecuted(JsonWriter& json, const replay::RunExecuted& executed) {
     json.Key("libraries").BeginArray();
     for (const replay::RunExecuted::Choice& choice : executed.choices) {
       json.BeginObject().Field("opcode", choice.opcode).Field("library", choice.library);
-      json.Field("count", choice.count).Field("reason", choice.reason).EndObject();
+      json.Field("count", choice.count).Field("reason", choice.reason);
+      if (!choice.way.way.empty()) WriteWay(json, choice.way);
+      json.EndObject();
     }
     json.EndArray();
   }
@@ -306,14 +327,31 @@ std::string PlacementText(const replay::RunExecuted::Placement& placed) {
   return out + fmt::format(": device N on GPU N mod {}, those on one share it\n", placed.gpus);
 }
 
+// ", proposal 2 (…), 12.3 us (cache)", and lines behind it: what was tried, and what was not taken.
+std::string WayText(const replay::LibraryWay& way) {
+  std::string out;
+  if (way.time_us > 0) {
+    out = fmt::format(", {}, {:.1f} us ({})\n", way.way, way.time_us, way.from);
+  } else {
+    out = way.from.empty() ? "\n" : fmt::format(", {} ({})\n", way.way, way.from);
+  }
+  for (const replay::LibraryWay::Tried& tried : way.tried) {
+    out += tried.refused.empty() ? fmt::format("    {}: {:.1f} us\n", tried.way, tried.time_us)
+                                 : fmt::format("    {}: {}\n", tried.way, tried.refused);
+  }
+  for (const std::string& note : way.notes) out += fmt::format("    {}\n", note);
+  return out;
+}
+
 // "  by cuBLASLt 13.0.2: 3 dot", "  by our own kernels: 1 fft, cuFFT: no library: …".
 std::string ChoicesText(const replay::RunExecuted& executed) {
   std::string out;
   for (const replay::RunExecuted::Choice& choice : executed.choices) {
     const bool is_own = !choice.reason.empty();
     const auto* const row = replay::libraries::FindRow(choice.library);
-    out += fmt::format("  by {}: {} {}{}{}\n", is_own && row != nullptr ? row->own : choice.library,
+    out += fmt::format("  by {}: {} {}{}{}", is_own && row != nullptr ? row->own : choice.library,
                        choice.count, choice.opcode, is_own ? ", " : "", choice.reason);
+    out += WayText(choice.way);
   }
   return out;
 }

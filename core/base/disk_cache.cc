@@ -163,6 +163,14 @@ std::optional<std::string> DiskCache::Load(std::string_view name, const Words& s
   return bytes;
 }
 
+std::string DiskCache::WhyRefused(std::string_view name) const {
+  const std::string path = PathOf(name);
+  struct stat status;
+  if (lstat(path.c_str(), &status) != 0) return {};
+  return path + (IsOwn(status) ? ": it is damaged, or of another version"
+                               : ": it belongs to somebody else, or others may write it");
+}
+
 void DiskCache::Store(std::string_view name, const Words& stamp, std::string_view bytes) const {
   const auto size = static_cast<int64_t>(bytes.size() + sizeof(EntryHead));
   if (folder_.empty() || size > max_bytes_ / 2) return;

@@ -35,13 +35,16 @@ class DiskCache {
   // no room.
   void Store(std::string_view name, const Words& stamp, std::string_view bytes) const;
 
+  // "PATH: why" where a file is there under `name` that Load does not take; empty where none is.
+  std::string WhyRefused(std::string_view name) const;
+  std::string PathOf(std::string_view name) const;
+
   struct Use {
     int64_t files = 0, bytes = 0;
   };
   Use Used() const;
 
  private:
-  std::string PathOf(std::string_view name) const;
   void MakeRoom(int64_t bytes) const;
 
   std::string folder_;

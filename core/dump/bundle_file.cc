@@ -7,6 +7,7 @@
 #include <nlohmann/json.hpp>
 
 #include "core/base/text.h"
+#include "core/dump/listing/sniff.h"
 #include "core/hlo/string_pool.h"
 
 namespace hloscope::dump {
@@ -73,6 +74,14 @@ Result<BundleFile> BundleFile::Open(FileView file, const Limits& limits) {
   HLOSCOPE_TRY(bundle.ReadManifest());
   HLOSCOPE_TRY(bundle.CheckParts());
   return bundle;
+}
+
+Result<std::optional<BundleFile>> OpenIfBundle(const std::string& path, const Limits& limits) {
+  constexpr std::string_view kStandardInput = "-";
+  if (path == kStandardInput) return std::nullopt;
+  HLOSCOPE_ASSIGN_OR_RETURN(FileView view, FileView::Open(path, limits));
+  if (Sniff(view.bytes()) != FileKind::kBundle) return std::nullopt;
+  return BundleFile::Open(std::move(view), limits);
 }
 
 Result<BundleFile> BundleFile::Open(const std::string& path, const Limits& limits) {

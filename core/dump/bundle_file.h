@@ -27,8 +27,9 @@ std::string_view Describe(BundlePart part);
 std::optional<BundlePart> BundlePartFromFile(std::string_view file);
 
 // The version of the format that is written; all from 1 on are read.
-// 2 has inputs of the reduced module, 3 kernels of a dump and the simulated device.
-inline constexpr int64_t kBundleVersion = 3;
+// 2 has inputs of the reduced module, 3 kernels of a dump and the simulated device, 4 choices
+// between ways of libraries.
+inline constexpr int64_t kBundleVersion = 4;
 inline constexpr std::string_view kBundleFormat = "hlob";
 
 class BundleFile {
@@ -71,6 +72,9 @@ class BundleFile {
   int64_t version_ = 0;
   std::vector<Listed> listed_;
 };
+
+// Nothing where the file is no bundle, or `path` is "-", standard input.
+Result<std::optional<BundleFile>> OpenIfBundle(const std::string& path, const Limits& limits);
 
 // What a manifest says of a part's bytes, 16 digits: shows damage and edits, proves nothing.
 std::string BundleHash(std::string_view bytes);

@@ -16,6 +16,7 @@
 #include "core/base/result.h"
 #include "core/hlo/literal.h"
 #include "core/replay/capture/capture_plan.h"
+#include "core/replay/capture/library_way.h"
 
 namespace hloscope::replay {
 
@@ -48,6 +49,11 @@ struct RunOptions {
   std::optional<uint64_t> shuffle;
   // Of loading: what our compiler made of a module may come from the user's cache and go there.
   bool object_cache = false;
+  // Of loading, where libraries of a device have several ways to compute an instruction: how one is
+  // chosen, and a table of choices that go before all others (libraries/choice_table.h; of a
+  // bundle, empty: none).
+  Choosing choosing = Choosing::kByRule;
+  std::string choices;
   // NAME=value for the process that runs it; without effect in this process.
   std::vector<std::string> environment;
 

@@ -107,6 +107,55 @@ class Gpu(unittest.TestCase):
         self.assertEqual(status, 3)
         self.assertIn('no pass of it can be left out', lines[0]['error'])
 
+    def test_choices_are_measured_kept_and_bundled(self):
+        module, bundle = self.file('product.hlo', PRODUCT), os.path.join(self.folder, 'b.hlob')
+        fakes = {'fake': 'own_clock=1,kernel_us=50,made_up_product_us=30,made_up_product_2_us=10', 'libraries': 'cublasLt.algorithms=3,cublasLt.refused=3'}
+
+        def choice(*arguments, **other):
+            status, lines, error = self.run_it(*arguments, '--json', **{**fakes, **other})
+            self.assertEqual(status, 0, (lines, error))
+            return lines[0]['executed']['libraries'][0]
+
+        run = ('run', module, '--platform', 'gpu')
+        self.assertEqual((choice(*run)['from'], choice(*run)['time_us']), ('rule', None))
+        measured = choice(*run, '--autotune')
+        self.assertEqual((measured['from'], measured['reason']), ('measured', ''))
+        self.assertTrue(measured['way'].startswith('proposal 2 ('), measured)
+        self.assertAlmostEqual(measured['time_us'], 10, places=2)
+        self.assertEqual([tried['time_us'] is None for tried in measured['tried']], [False, False, True, False])
+        self.assertIn('cuBLASLt: not supported: multiplying failed', measured['tried'][2]['refused'])
+        kept = choice(*run)
+        self.assertEqual((kept['from'], kept['way'], kept['tried'], kept['notes']), ('cache', measured['way'], [], []))
+        self.assertEqual(choice(*run, '--no-cache')['from'], 'rule')
+        status, _, error = self.run_it(*run, '--no-cache', '--autotune')
+        self.assertIn('--no-cache and --autotune contradict one another', error)
+        status, _, error = self.run_it('run', module, '--platform', 'cpu', '--autotune')
+        self.assertEqual(status, 2)
+        self.assertIn('--autotune: cpu calls no libraries of a GPU', error)
+        text = subprocess.run([HLOSCOPE, *run, '--autotune'], capture_output=True, text=True, check=True,
+                              env={'HOME': self.folder, 'PATH': '/nowhere', 'CUDA_FAKE': fakes['fake'], 'LD_LIBRARY_PATH': DRIVER,
+                                   'CUDA_FAKE_LIBRARIES': fakes['libraries']}).stdout
+        self.assertRegex(text, r'by cuBLASLt 13.0.0: 1 dot, proposal 2 \(\w+\), 10.0 us \(measured\)\n    proposal 1 \(\w+\): 30.0 us\n')
+        _, lines, _ = self.run_it('doctor', '--json')
+        self.assertIn(os.path.join(self.folder, '.cache', 'hloscope', 'choices') + ': 1 choices', json.dumps(lines))
+
+        # A bundle replays with the way that was taken, without a cache and before one.
+        status, lines, error = self.run_it('bundle', 'create', module, '--platform', 'gpu', '--reference_platform', 'interpreter',
+                                           '-o', bundle, '--json', **fakes)
+        self.assertEqual(status, 0, (lines, error))
+        self.assertIn('choices.tsv', lines[0]['parts'])
+        shutil.rmtree(os.path.join(self.folder, '.cache'))
+        replayed = choice('run', bundle, '--platform', 'gpu')
+        self.assertEqual((replayed['from'], replayed['way']), ('bundle', measured['way']))
+        status, lines, error = self.run_it('bundle', 'check', bundle, '--json', **fakes)
+        self.assertEqual((status, lines[0]['status']), (0, 'reproduced'), (lines, error))
+        # On another device it is not taken, which is said.
+        other = choice('run', bundle, '--platform', 'gpu', fake=fakes['fake'] + ',capability=80')
+        self.assertEqual(other['from'], 'rule')
+        self.assertIn("the bundle's choice, proposal 2 (", other['notes'][0])
+        status, lines, error = self.run_it('bundle', 'check', bundle, '--json', **{**fakes, 'fake': 'capability=80'})
+        self.assertIn("the bundle's choice, proposal 2 (", json.dumps(lines), error)
+
     def test_several_devices(self):
         module = self.file('two.hlo', TWO)
         command = ('run', module, '--platform', 'gpu', '--reference_platform', 'interpreter', '--json')

@@ -63,7 +63,12 @@ uint64_t State::NewNode(uint64_t original) {
   return number;
 }
 
+void State::Spend(std::string_view kernel) {
+  spent_ns += static_cast<uint64_t>(faults.Property(fmt::format("{}_us", kernel), 0)) * 1000;
+}
+
 uint64_t State::MarkedTime() {
+  if (faults.Property("own_clock", 0) != 0) return spent_ns;
   const auto apart_us = static_cast<uint64_t>(faults.Property("event_us", 0));
   if (apart_us == 0) return Now();
   const auto gap_s = static_cast<uint64_t>(faults.Property("event_gap_s", 0));
@@ -87,6 +92,7 @@ int Execute(const CUfunc_st& function, const hloscope::ptx::LaunchRequest& reque
             FakeCudaActivity& activity, std::vector<FakeCudaLine>& lines) {
   State& state = State::Get();
   ++state.launches;
+  state.Spend("kernel");
   for (const std::string& name :
        {std::string("kernel"), fmt::format("kernel@{}", activity.device)}) {
     if (const int fault = state.faults.Next(name); fault != 0) return fault;
@@ -160,6 +166,7 @@ Work LibraryWork(std::string name, void (*work)(void*), std::shared_ptr<void> da
     activity.kind = kFakeCudaKernel;
     activity.device = static_cast<uint32_t>(device);
     activity.start_ns = Now();
+    State::Get().Spend(kept);
     work(data.get());
     activity.end_ns = Now();
     activity.correlation = correlation;

@@ -10,6 +10,7 @@
 #include <memory>
 #include <mutex>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "core/ptx/ptx.h"
@@ -81,6 +82,7 @@ struct State {
   bool has_started = false;
   uint32_t correlation = 0, next_stream = 1, next_graph = 1;
   uint64_t launches = 0, nodes = 0, marks = 0;    // marks: events recorded
+  uint64_t spent_ns = 0;                          // by all that `own_clock` times
   std::array<CUctx_st, kMostDevices> contexts{};  // the primary one of each device
   uint64_t next_address = uint64_t{0x7e} << 40;   // no address of the host's
   std::map<uint32_t, uint64_t> busy_until;        // by stream, where kernels are told to last
@@ -108,6 +110,8 @@ struct State {
   void Tell(FakeCudaActivity activity) const;
   // Of a node that is new, or a copy of another.
   uint64_t NewNode(uint64_t original);
+  // A kernel of ours ("kernel"), or a library's by its name, takes the time that CUDA_FAKE says.
+  void Spend(std::string_view kernel);
   // Of an event that is recorded.
   uint64_t MarkedTime();
   int64_t TotalMemory() const { return faults.Property("memory", int64_t{80} << 30); }

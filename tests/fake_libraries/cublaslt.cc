@@ -1,6 +1,7 @@
 // cuBLASLt's functions that we call, strict about what they are given: products summed up in f64.
 #include <algorithm>
 #include <array>
+#include <string>
 #include <vector>
 
 #include "tests/fake_libraries/common.h"
@@ -212,13 +213,20 @@ int cublasLtMatmulAlgoGetHeuristic(void* handle, void* product, void* a, void* b
   if (!call.IsSound()) return kInvalidValue;
   const auto& wanted = *Find<Preference>(preference);
   if (!call.IsSupported() || wanted.workspace < kWorkspace) return kNotSupported;
-  *choices = {
-      .algorithm = {{kMark}}, .workspace = kWorkspace, .answer = 0, .waves = 1, .reserved = {}};
+  const int known = fake_libraries::Property("cublasLt.algorithms", 1);
+  for (int i = 0; i < std::min(known, most); ++i) {
+    const bool is_unfit = i < fake_libraries::Property("cublasLt.unfit", 0);
+    choices[i] = {.algorithm = {{kMark, static_cast<uint64_t>(i)}},
+                  .workspace = kWorkspace,
+                  .answer = is_unfit ? kNotSupported : 0,
+                  .waves = 1,
+                  .reserved = {}};
+  }
   // Nothing may be said to lie better than the plan's buffers do.
   for (const uint32_t alignment : wanted.alignments) {
     if (alignment > 64) return kInvalidValue;
   }
-  *count = fake_libraries::Property("cublasLt.algorithms", 1);
+  *count = std::min(known, most);
   return 0;
 }
 
@@ -246,9 +254,15 @@ int cublasLtMatmul(void* handle, void* product, const void* alpha, const void* a
       reinterpret_cast<uint64_t>(workspace) % 256 != 0) {
     return kInvalidValue;
   }
+  const uint64_t number = algorithm->data[1] + 1;
+  if (fake_libraries::Property("cublasLt.refused", 0) == static_cast<int>(number)) {
+    return kNotSupported;
+  }
+  const std::string name =
+      number == 1 ? "made_up_product" : "made_up_product_" + std::to_string(number);
   // Which no stream allows that is recorded.
   if (fake_libraries::Property("cublasLt.waits", 0) != 0) cuStreamSynchronize(stream);
-  const int answer = fake_libraries::Submit(stream, "made_up_product", [=] {
+  const int answer = fake_libraries::Submit(stream, name.c_str(), [=] {
     // It is its own: whoever left something there finds it spoiled.
     if (std::byte* const own = Bytes(workspace, workspace_size); own != nullptr) {
       std::memset(own, 0xee, workspace_size);

@@ -2,6 +2,7 @@
 // sums in f64. Of the engines that are proposed the first is not deterministic.
 #include <algorithm>
 #include <map>
+#include <string>
 #include <vector>
 
 #include "tests/fake_libraries/common.h"
@@ -246,6 +247,10 @@ int cudnnBackendGetAttribute(void* descriptor, int name, int, int64_t most, int6
     engine.is_finished = true;
     return 0;
   }
+  if (name == 1301) {  // its number
+    *static_cast<int64_t*>(values) = it->engine;
+    return 0;
+  }
   if (name == 1303) {  // its notes
     *count = it->engine == 0 ? 1 : 0;
     if (it->engine == 0) *static_cast<int32_t*>(values) = kNoteNotDeterministic;
@@ -282,8 +287,10 @@ int cudnnBackendExecute(void* handle, void* plan, void* pack) {
     std::memset(own, 0xee, size_t{kWork});
     what.Run(in, filter, out);
   };
-  const int answer =
-      fake_libraries::Submit(static_cast<Dnn*>(handle)->stream, "made_up_convolution", run);
+  const int engine = it->Of(401)->engine;
+  const std::string name =
+      engine == 1 ? "made_up_convolution" : "made_up_convolution_" + std::to_string(engine);
+  const int answer = fake_libraries::Submit(static_cast<Dnn*>(handle)->stream, name.c_str(), run);
   return answer == 0 ? 0 : kExecutionFailed;
 }
 

@@ -158,6 +158,7 @@ static_assert(kDnnTensorAlignment == CUDNN_ATTR_TENSOR_BYTE_ALIGNMENT &&
               kDnnPackUids == CUDNN_ATTR_VARIANT_PACK_UNIQUE_IDS &&
               kDnnPackPointers == CUDNN_ATTR_VARIANT_PACK_DATA_POINTERS &&
               kDnnPackWorkspace == CUDNN_ATTR_VARIANT_PACK_WORKSPACE &&
+              kDnnEngineNumber == CUDNN_ATTR_ENGINE_GLOBAL_INDEX &&
               kDnnEngineNotes == CUDNN_ATTR_ENGINE_NUMERICAL_NOTE);
 static_assert(kDnnCrossCorrelation == CUDNN_CROSS_CORRELATION &&
               kDnnFallback == CUDNN_HEUR_MODE_FALLBACK && kDnnBest == CUDNN_HEUR_MODE_A);

@@ -281,6 +281,12 @@ const StateRow kStates[] = {
        f.object_cache = {.folder = "/home/u/.cache", .files = 3, .bytes = int64_t{5} << 20};
      },
      "/home/u/.cache: 3 compiled modules, 5 of at most 1024 MiB", ""},
+    {DoctorState::kChoiceCache,
+     [](auto& f) {
+       f.choice_cache = {.folder = "/home/u/.cache", .files = 3, .bytes = int64_t{5} << 10};
+     },
+     "/home/u/.cache: 3 choices between algorithms of NVIDIA's libraries, measured by --autotune",
+     ""},
     {DoctorState::kNoObjectCache, {}, "neither XDG_CACHE_HOME nor HOME is set", ""},
     {DoctorState::kVariableSet, {}, "--xla_dump_to (of others)", ""},
 };

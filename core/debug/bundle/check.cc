@@ -147,6 +147,9 @@ class Check {
       Miss("the results that were expected", "ask for a bundle made with --values all");
     }
     HLOSCOPE_TRY(TakeKernels(folder, request));
+    if (bundle_.Has(BundlePart::kChoices)) {
+      HLOSCOPE_ASSIGN_OR_RETURN(request.choices, bundle_.Read(BundlePart::kChoices));
+    }
     FindPlatformsOf(request);
     return {};
   }
@@ -212,6 +215,7 @@ class Check {
       return;
     }
     NoteMachine();
+    NoteChoices(report);
     std::string why = WhyNot(recorded, now);
     if (!changed_.empty()) {
       const std::string parts = fmt::format("{}", fmt::join(changed_, ", "));
@@ -223,6 +227,14 @@ class Check {
     check_.verdict = why.empty() ? "reproduced: " + what : "not reproduced: " + why;
     if (!why.empty()) {
       for (const std::string& note : check_.notes) check_.verdict += "; " + note;
+    }
+  }
+
+  // Ways of libraries that are not taken as recorded.
+  void NoteChoices(const RunReport& report) {
+    if (!report.executed) return;
+    for (const replay::RunExecuted::Choice& choice : report.executed->choices) {
+      for (const std::string& note : choice.way.notes) check_.notes.push_back(note);
     }
   }
 

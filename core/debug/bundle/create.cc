@@ -17,6 +17,7 @@
 #include "core/debug/run/input_source.h"
 #include "core/hlo/proto/proto.h"
 #include "core/replay/device_values.h"
+#include "core/replay/libraries/choice_table.h"
 #include "core/replay/pjrt/scratch_folder.h"
 
 namespace hloscope::debug {
@@ -90,6 +91,10 @@ class Creation {
       const bool all = source_.values == ValuePolicy::kAll;
       plan.parts.push_back(
           {all ? BundlePart::kResults : BundlePart::kResultFacts, std::nullopt, true});
+    }
+    const auto* const platform = replay::FindPlatform(source_.request.platform);
+    if (!report_.executed && platform != nullptr && platform->Has(replay::kNeedsDriver)) {
+      plan.parts.push_back({.part = BundlePart::kChoices, .bytes = std::nullopt, .of_run = true});
     }
     for (const BundlePart part : kOfRun) {
       if (part != BundlePart::kRun || source_.run_json) plan.parts.push_back({.part = part});
@@ -296,6 +301,9 @@ class Creation {
       if (text->empty()) continue;
       const bool quotes = part == BundlePart::kVerdict && source_.values < ValuePolicy::kStatistics;
       Add(part, redactor_.Json(quotes ? WithoutValues(*text) : *text) + "\n");
+    }
+    if (report_.executed) {
+      Add(BundlePart::kChoices, replay::libraries::TableOf(report_.executed->choice_rows));
     }
     Add(BundlePart::kNote, redactor_.Text(source_.note));
     Add(BundlePart::kEnvironment, EnvironmentJson());

@@ -11,7 +11,6 @@
 #include "core/dump/bundle_file.h"
 #include "core/dump/complete_module.h"
 #include "core/dump/gpu_target.h"
-#include "core/dump/listing/sniff.h"
 
 namespace hloscope::debug {
 namespace {
@@ -97,16 +96,18 @@ Result<std::string> UnpackKernels(std::string_view archive, const std::string& f
 
 Result<std::unique_ptr<const BundledKernels>> KernelsOfBundle(const std::string& file,
                                                               const Limits& limits) {
-  constexpr std::string_view kStandardInput = "-";
-  if (file == kStandardInput) return nullptr;
-  HLOSCOPE_ASSIGN_OR_RETURN(FileView view, FileView::Open(file, limits));
-  if (dump::Sniff(view.bytes()) != dump::FileKind::kBundle) return nullptr;
-  HLOSCOPE_ASSIGN_OR_RETURN(const auto bundle, dump::BundleFile::Open(std::move(view), limits));
-  if (!bundle.Has(dump::BundlePart::kDump)) return nullptr;
-  HLOSCOPE_ASSIGN_OR_RETURN(const std::string archive, bundle.Read(dump::BundlePart::kDump));
+  HLOSCOPE_ASSIGN_OR_RETURN(const auto bundle, dump::OpenIfBundle(file, limits));
+  if (!bundle || !bundle->Has(dump::BundlePart::kDump)) return nullptr;
+  HLOSCOPE_ASSIGN_OR_RETURN(const std::string archive, bundle->Read(dump::BundlePart::kDump));
   HLOSCOPE_ASSIGN_OR_RETURN(auto folder, replay::ScratchFolder::Make());
   HLOSCOPE_ASSIGN_OR_RETURN(std::string module_file, UnpackKernels(archive, folder.path(), limits));
   return std::make_unique<const BundledKernels>(std::move(folder), std::move(module_file));
+}
+
+Result<std::string> ChoicesOfBundle(const std::string& file, const Limits& limits) {
+  HLOSCOPE_ASSIGN_OR_RETURN(const auto bundle, dump::OpenIfBundle(file, limits));
+  if (!bundle || !bundle->Has(dump::BundlePart::kChoices)) return "";
+  return bundle->Read(dump::BundlePart::kChoices);
 }
 
 }  // namespace hloscope::debug

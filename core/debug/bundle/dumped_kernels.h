@@ -45,5 +45,8 @@ struct BundledKernels {
 // BundleFile::Open.
 Result<std::unique_ptr<const BundledKernels>> KernelsOfBundle(const std::string& file,
                                                               const Limits& limits);
+// The table of choices between ways of libraries (RunOptions::choices); empty where `file` is no
+// bundle, or one without.
+Result<std::string> ChoicesOfBundle(const std::string& file, const Limits& limits);
 
 }  // namespace hloscope::debug

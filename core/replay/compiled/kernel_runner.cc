@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <set>
 
 #include "core/compile/kernel_rules.h"
 #include "core/eval/machine/machine.h"
@@ -120,18 +121,20 @@ void KernelRunner::Evaluated(InstructionId id, int64_t nanoseconds) const {
   if (code_.choices != nullptr && code_.choices->Of(id)) ++counts_.chosen[id];
 }
 
-std::vector<RunExecuted::Choice> KernelRunner::Choices() const {
+std::vector<RunExecuted::Choice> KernelRunner::Choices(std::vector<std::string>& rows) const {
   std::vector<RunExecuted::Choice> out;
+  std::set<std::string> told;
   for (const auto& [id, count] : counts_.chosen) {
     const auto choice = code_.choices->Of(id);
     if (!choice) continue;
+    if (!choice->row.empty() && told.insert(choice->row).second) rows.push_back(choice->row);
     const std::string opcode(hlo::ToString(module_[id].opcode));
     const auto same = std::ranges::find_if(out, [&](const RunExecuted::Choice& other) {
       return other.opcode == opcode && other.library == choice->library &&
-             other.reason == choice->reason;
+             other.reason == choice->reason && other.way == choice->way;
     });
     if (same == out.end()) {
-      out.push_back({opcode, choice->library, choice->reason, count});
+      out.push_back({opcode, choice->library, choice->reason, count, choice->way});
     } else {
       same->count += count;
     }
@@ -140,6 +143,8 @@ std::vector<RunExecuted::Choice> KernelRunner::Choices() const {
 }
 
 void KernelRunner::Tell(RunStream& stream) const {
+  std::vector<std::string> rows;
+  std::vector<RunExecuted::Choice> choices = Choices(rows);
   evaluated_.Tell(
       module_,
       [&](InstructionId id) -> HandOvers::Why {
@@ -156,7 +161,8 @@ void KernelRunner::Tell(RunStream& stream) const {
       },
       {.kernels = counts_.kernels,
        .library_calls = counts_.library_calls + communications_,
-       .choices = Choices(),
+       .choices = std::move(choices),
+       .choice_rows = std::move(rows),
        .placement = code_.device == nullptr || devices_ == 1
                         ? RunExecuted::Placement()
                         : code_.device->Place(devices_, by_plan_)},

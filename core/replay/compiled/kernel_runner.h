@@ -33,7 +33,8 @@ class KernelRunner : public eval::CompiledKernels {
   void Tell(RunStream& stream) const;
 
  private:
-  std::vector<RunExecuted::Choice> Choices() const;
+  // `rows` gets those for a bundle.
+  std::vector<RunExecuted::Choice> Choices(std::vector<std::string>& rows) const;
 
   const hlo::Module& module_;
   const ModuleCode& code_;

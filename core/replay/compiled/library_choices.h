@@ -6,12 +6,15 @@
 #include <string>
 
 #include "core/hlo/module.h"
+#include "core/replay/capture/library_way.h"
 
 namespace hloscope::replay {
 
 struct LibraryChoice {
   std::string library;  // "cuBLASLt 13.0.2"; without a version where it was not loaded
   std::string reason;   // why our own kernel runs; empty: the library does
+  LibraryWay way = {};
+  std::string row = {};  // of a table of choices; empty: there was no choice
 };
 
 class LibraryChoices {

@@ -13,15 +13,21 @@
 
 namespace hloscope::replay::cuda {
 
+class LibraryChooser;
+
 // True for a word that leaves a library out, where passes are named that are to be left out.
 bool NamesLibrary(std::string_view word);
 
 class LibraryCalls : public compile::KernelLibrary {
  public:
-  // For the kernels of `own`, which outlives it; `left_out`: words of libraries.
-  LibraryCalls(const hlo::Module& module, const compile::GpuCode& code, const DeviceKernels& own,
-               const std::shared_ptr<const Device>& device,
-               const std::vector<std::string>& left_out);
+  // For the kernels of `own`, which outlives it; `left_out`: words of libraries. Errors of the
+  // device, where ways are measured.
+  static Result<std::unique_ptr<LibraryCalls>> Make(const hlo::Module& module,
+                                                    const compile::GpuCode& code,
+                                                    const DeviceKernels& own,
+                                                    const std::shared_ptr<const Device>& device,
+                                                    const std::vector<std::string>& left_out,
+                                                    const LibraryChooser& chooser);
 
   const compile::KernelCode* Find(hlo::InstructionId id) const override;
   int64_t function_count() const override { return 0; }
@@ -30,6 +36,7 @@ class LibraryCalls : public compile::KernelLibrary {
 
  private:
   class Choices;
+  LibraryCalls() = default;
 
   std::unordered_map<uint32_t, compile::KernelCode> code_;
   std::shared_ptr<Choices> choices_;

@@ -1,6 +1,8 @@
 // Convolutions by cuDNN's graphs. Input and result are described as they lie; the filter is brought
 // into the order that cuDNN has engines for: features of the input innermost where the input has
 // them innermost, else outermost behind those of the result.
+#include <fmt/ranges.h>
+
 #include <algorithm>
 #include <array>
 #include <mutex>
@@ -59,7 +61,8 @@ std::vector<int64_t> DenseStrides(const std::vector<int64_t>& sizes, bool featur
 class Convolution : public LibraryWork {
  public:
   static Result<std::shared_ptr<const LibraryWork>> Make(const LibraryOrder& order,
-                                                         DnnConvolution what, ElementType type) {
+                                                         DnnConvolution what, ElementType type,
+                                                         std::string_view way) {
     auto out = std::make_shared<Convolution>();
     out->bytes_ = hlo::StorageBytes(type);
     out->filter_ = what.filter;
@@ -71,10 +74,12 @@ class Convolution : public LibraryWork {
       HLOSCOPE_ASSIGN_OR_RETURN(
           out->reorder_, HelperKernel::Load(order.device, "reorder", ReorderCode(out->bytes_)));
     }
-    HLOSCOPE_ASSIGN_OR_RETURN(out->plan_, DnnPlan::Make(order.device, order.library, what));
+    HLOSCOPE_ASSIGN_OR_RETURN(out->plan_, DnnPlan::Make(order.device, order.library, what, way));
     return out;
   }
 
+  std::vector<LibraryProposal> proposals() const override { return plan_->proposals(); }
+  size_t taken() const override { return plan_->taken(); }
   int64_t scratch_bytes() const override {
     const int64_t filter = reordered_.sizes.empty() ? 0 : filter_bytes_;
     return plan_->workspace_bytes() + filter + 2 * int64_t{kWorkspaceAlignment};
@@ -116,9 +121,21 @@ class Convolution : public LibraryWork {
   std::unique_ptr<DnnPlan> plan_;
 };
 
+std::string FormText(const DnnConvolution& of, ElementType type) {
+  std::string text(hlo::ToString(type));
+  for (const auto& [name, array] :
+       {std::pair("input", &of.input), {"filter", &of.filter}, {"result", &of.result}}) {
+    text += fmt::format(" {} {}:{}", name, fmt::join(array->sizes, ","),
+                        fmt::join(array->strides, ","));
+  }
+  return text + fmt::format(" stride {} dilation {} pad {}_{}", fmt::join(of.strides, ","),
+                            fmt::join(of.dilations, ","), fmt::join(of.low, ","),
+                            fmt::join(of.high, ","));
+}
+
 }  // namespace
 
-Result<std::shared_ptr<const LibraryWork>> MakeConvolution(const LibraryOrder& order) {
+Result<LibraryOffer> OfferConvolution(const LibraryOrder& order) {
   const hlo::Module& module = order.module;
   const hlo::Instruction& convolution = module[order.id];
   const auto operands = module.operands(order.id);
@@ -162,9 +179,11 @@ Result<std::shared_ptr<const LibraryWork>> MakeConvolution(const LibraryOrder& o
     add(w.stride, w.window_dilation, w.padding_low, w.padding_high);
     products *= static_cast<double>(w.size);
   }
-  if (products < library_sizes.products)
-    return UnsupportedError("so small that a call is not worth it");
-  return Convolution::Make(order, std::move(what), type);
+  return LibraryOffer{.form = FormText(what, type),
+                      .why_ours = products < library_sizes.products ? kTooSmall : "",
+                      .make = [order, what, type](std::string_view way) {
+                        return Convolution::Make(order, what, type, way);
+                      }};
 }
 
 }  // namespace hloscope::replay::cuda

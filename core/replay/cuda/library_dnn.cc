@@ -37,26 +37,34 @@ class DnnPlan::Builder {
   Builder(DnnPlan& plan, const DnnConvolution& what)
       : out_(plan), dnn_(*plan.library_), what_(what) {}
 
-  Status Build() {
+  Status Build(std::string_view way) {
     void* handle = nullptr;
     HLOSCOPE_TRY(dnn_.Check(dnn_->DnnCreate(&handle), "starting it"));
     out_.handle_ = LibraryHandle(out_.device_, handle, dnn_->DnnDestroy);
     HLOSCOPE_ASSIGN_OR_RETURN(void* const graph, Graph());
-    Status why = UnsupportedError(
-        fmt::format("{}: not supported: no engine of it has the same bits in every run and loses "
-                    "none",
-                    dnn_.row().name));
+    std::vector<LibraryProposal>& proposals = out_.proposals_;
     for (const int32_t mode : {kDnnBest, kDnnFallback}) {
       HLOSCOPE_ASSIGN_OR_RETURN(const std::vector<void*> engines, Engines(graph, mode));
       for (void* const engine : engines) {
-        HLOSCOPE_ASSIGN_OR_RETURN(const bool is_exact, IsExact(engine));
-        if (!is_exact) continue;
-        Status planned = Plan(engine);
-        if (planned.has_value()) return planned;
-        why = std::move(planned);
+        HLOSCOPE_ASSIGN_OR_RETURN(const std::optional<int64_t> number, ExactEngine(engine));
+        if (!number) continue;
+        LibraryProposal& each = proposals.emplace_back();
+        each.name = fmt::format("proposal {} (engine {})", proposals.size(), *number);
+        const bool is_wanted = way.empty() ? out_.plan_ == nullptr : way == each.name;
+        if (!is_wanted) continue;
+        const Status planned = Plan(engine);
+        if (!planned.has_value()) each.refused = ReasonOf(planned.error());
+        out_.taken_ = proposals.size() - 1;
       }
     }
-    return why;
+    if (proposals.empty()) {
+      return UnsupportedError(fmt::format(
+          "{}: not supported: no engine of it has the same bits in every run and loses none",
+          dnn_.row().name));
+    }
+    if (out_.plan_ != nullptr) return {};
+    HLOSCOPE_TRY(TakeProposal(dnn_, proposals, way));
+    return InternalError("a proposal has no plan");
   }
 
  private:
@@ -148,7 +156,8 @@ class DnnPlan::Builder {
     return engines;
   }
 
-  Result<bool> IsExact(void* configuration) {
+  // The number of a configuration's engine; nullopt: it loses bits, or has others in each run.
+  Result<std::optional<int64_t>> ExactEngine(void* configuration) {
     HLOSCOPE_ASSIGN_OR_RETURN(void* engine, Make(kDnnEngine));
     int64_t count = 0;
     HLOSCOPE_TRY(dnn_.Check(
@@ -164,8 +173,13 @@ class DnnPlan::Builder {
     };
     // Tensor cores take f32 as tf32.
     const bool is_narrowed = !what_.is_narrow && !what_.is_double && has(kDnnTensorCore);
-    return !is_narrowed && !has(kDnnDownConverts) && !has(kDnnShortSums) && !has(kDnnByFft) &&
-           !has(kDnnNotDeterministic) && !has(kDnnWinograd);
+    const bool is_exact = !is_narrowed && !has(kDnnDownConverts) && !has(kDnnShortSums) &&
+                          !has(kDnnByFft) && !has(kDnnNotDeterministic) && !has(kDnnWinograd);
+    if (!is_exact) return std::nullopt;
+    int64_t number = 0;
+    HLOSCOPE_TRY(dnn_.Check(dnn_->DnnGet(engine, kDnnEngineNumber, kDnnInt64, 1, &count, &number),
+                            "asking what an engine does"));
+    return number;
   }
 
   Status Plan(void* configuration) {
@@ -193,11 +207,11 @@ class DnnPlan::Builder {
 
 Result<std::unique_ptr<DnnPlan>> DnnPlan::Make(const std::shared_ptr<const Device>& device,
                                                const std::shared_ptr<const Library>& library,
-                                               const DnnConvolution& what) {
+                                               const DnnConvolution& what, std::string_view way) {
   std::unique_ptr<DnnPlan> out(new DnnPlan);
   out->device_ = device;
   out->library_ = library;
-  HLOSCOPE_TRY(Builder(*out, what).Build());
+  HLOSCOPE_TRY(Builder(*out, what).Build(way));
   return out;
 }
 

@@ -32,11 +32,15 @@ std::optional<int> DnnTypeOf(hlo::ElementType type);
 
 class DnnPlan {
  public:
-  // The first engine that cuDNN proposes which gives the same bits in every run and takes no
-  // narrower numbers or shortened sums. Errors: the library's refusal (unsupported).
+  // The engine of that name, or (empty) the first that cuDNN proposes, of those that give the same
+  // bits in every run and take no narrower numbers or shortened sums. Errors: the library's refusal
+  // (unsupported).
   static Result<std::unique_ptr<DnnPlan>> Make(const std::shared_ptr<const Device>& device,
                                                const std::shared_ptr<const Library>& library,
-                                               const DnnConvolution& what);
+                                               const DnnConvolution& what, std::string_view way);
+
+  const std::vector<LibraryProposal>& proposals() const { return proposals_; }
+  size_t taken() const { return taken_; }
 
   int64_t workspace_bytes() const { return workspace_bytes_; }
   // `arrays`: input, filter, result. `workspace`: a multiple of kWorkspaceAlignment.
@@ -51,6 +55,8 @@ class DnnPlan {
   std::shared_ptr<const Library> library_;
   LibraryHandle handle_;
   std::vector<LibraryHandle> parts_;  // descriptors that the plan was made of
+  std::vector<LibraryProposal> proposals_;
+  size_t taken_ = 0;
   void* plan_ = nullptr;
   int64_t workspace_bytes_ = 0;
   mutable std::mutex mutex_;

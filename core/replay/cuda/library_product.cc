@@ -5,6 +5,7 @@
 #include <cstring>
 #include <numeric>
 
+#include "core/base/quick_hash.h"
 #include "core/compile/dot_form.h"
 #include "core/compile/plan/plan.h"
 #include "core/replay/cuda/library_work.h"
@@ -19,6 +20,7 @@ using hlo::ElementType;
 constexpr int64_t kMostCalls = 64;
 // As NVIDIA advises (cuBLAS, 2.1.7).
 constexpr int64_t kWorkspaceBytes = int64_t{32} << 20;
+constexpr int kMostProposals = 8;
 
 // What is multiplied, and in what it is summed up.
 struct NumberRow {
@@ -87,7 +89,8 @@ std::optional<Matrix> MatrixOf(int64_t rows, int64_t columns, int64_t row_stride
 class Product : public LibraryWork {
  public:
   static Result<std::shared_ptr<const LibraryWork>> Make(const LibraryOrder& order,
-                                                         const NumberRow& numbers, DotForm form) {
+                                                         const NumberRow& numbers, DotForm form,
+                                                         std::string_view way) {
     auto out = std::make_shared<Product>();
     out->library_ = order.library;
     out->numbers_ = numbers;
@@ -102,9 +105,13 @@ class Product : public LibraryWork {
     }
     out->form_ = std::move(form);
     HLOSCOPE_TRY(out->Prepare(order.device));
+    HLOSCOPE_ASSIGN_OR_RETURN(out->taken_, TakeProposal(*order.library, out->proposals_, way));
+    out->choice_ = out->choices_[out->taken_];
     return out;
   }
 
+  std::vector<LibraryProposal> proposals() const override { return proposals_; }
+  size_t taken() const override { return taken_; }
   int64_t scratch_bytes() const override {
     return static_cast<int64_t>(choice_.workspace_bytes + kWorkspaceAlignment);
   }
@@ -174,12 +181,12 @@ class Product : public LibraryWork {
           lt.Check(lt->LtLayoutSet(to.get(), libraries::kLtBatchStride, &stride, sizeof stride),
                    "describing a batch"));
     }
-    return Choose(device);
+    return Propose(device);
   }
 
-  // The library's first proposal, which depends on the sizes and the device alone: the same bits in
-  // every run. Partial sums stay in the type that is summed up in.
-  Status Choose(const std::shared_ptr<const Device>& device) {
+  // What the library proposes depends on the sizes and the device alone. Partial sums stay in the
+  // type that is summed up in.
+  Status Propose(const std::shared_ptr<const Device>& device) {
     const Library& lt = *library_;
     void* made = nullptr;
     HLOSCOPE_TRY(lt.Check(lt->LtPreferenceCreate(&made), "choosing an algorithm"));
@@ -196,14 +203,24 @@ class Product : public LibraryWork {
     HLOSCOPE_TRY(set(libraries::kLtAlignmentC, alignments[2]));
     HLOSCOPE_TRY(set(libraries::kLtAlignmentD, alignments[2]));
     int found = 0;
-    HLOSCOPE_TRY(
-        lt.Check(lt->LtChoose(handle_.get(), product_.get(), right_.get(), left_.get(), out_.get(),
-                              out_.get(), preference.get(), 1, &choice_, &found),
-                 "choosing an algorithm"));
-    if (found == 0) {
+    choices_.resize(kMostProposals);
+    HLOSCOPE_TRY(lt.Check(
+        lt->LtChoose(handle_.get(), product_.get(), right_.get(), left_.get(), out_.get(),
+                     out_.get(), preference.get(), int{kMostProposals}, choices_.data(), &found),
+        "choosing an algorithm"));
+    choices_.resize(static_cast<size_t>(std::clamp<int>(found, 0, kMostProposals)));
+    if (choices_.empty()) {
       return UnsupportedError(fmt::format("{}: not supported: it has no algorithm", lt.row().name));
     }
-    return lt.Check(choice_.answer, "choosing an algorithm");
+    for (const libraries::LtChoice& choice : choices_) {
+      const std::string_view bytes(reinterpret_cast<const char*>(&choice.algorithm),
+                                   sizeof choice.algorithm);
+      const Status answer = lt.Check(choice.answer, "choosing an algorithm");
+      proposals_.push_back(
+          {fmt::format("proposal {} ({:016x})", proposals_.size() + 1, QuickHash(bytes, 1)),
+           answer.has_value() ? "" : ReasonOf(answer.error())});
+    }
+    return {};
   }
 
   // Where the matrices of a turn of the loops begin.
@@ -237,12 +254,26 @@ class Product : public LibraryWork {
   DotForm form_;           // without the innermost loop
   DotForm::Loop batch_{};  // that one
   LibraryHandle handle_, product_, left_, right_, out_;
+  std::vector<libraries::LtChoice> choices_;
+  std::vector<LibraryProposal> proposals_;  // the same by name
+  size_t taken_ = 0;
   libraries::LtChoice choice_{};
 };
 
+std::string FormText(ElementType in, ElementType out, const DotForm& form) {
+  std::string text = fmt::format("{} {} {}x{}x{} left {},{} right {},{} out {},{}",
+                                 hlo::ToString(in), hlo::ToString(out), form.rows, form.columns,
+                                 form.depth, form.left_row, form.left_depth, form.right_depth,
+                                 form.right_column, form.out_row, form.out_column);
+  for (const DotForm::Loop& loop : form.loops) {
+    text += fmt::format(" loop {}:{},{},{}", loop.size, loop.left, loop.right, loop.out);
+  }
+  return text;
+}
+
 }  // namespace
 
-Result<std::shared_ptr<const LibraryWork>> MakeProduct(const LibraryOrder& order) {
+Result<LibraryOffer> OfferProduct(const LibraryOrder& order) {
   const hlo::Module& module = order.module;
   const auto operands = module.operands(order.id);
   const ElementType left = module.shape(operands[0]).element_type();
@@ -260,9 +291,11 @@ Result<std::shared_ptr<const LibraryWork>> MakeProduct(const LibraryOrder& order
   if (!form) return UnsupportedError("what is summed over is not one dimension");
   const double products = static_cast<double>(form->products()) * static_cast<double>(form->rows) *
                           static_cast<double>(form->columns) * static_cast<double>(form->depth);
-  if (products < library_sizes.products)
-    return UnsupportedError("so small that a call is not worth it");
-  return Product::Make(order, *numbers, *std::move(form));
+  return LibraryOffer{.form = FormText(left, out, *form),
+                      .why_ours = products < library_sizes.products ? kTooSmall : "",
+                      .make = [order, numbers = *numbers, form = *form](std::string_view way) {
+                        return Product::Make(order, numbers, form, way);
+                      }};
 }
 
 }  // namespace hloscope::replay::cuda

@@ -227,11 +227,14 @@ class Solve : public LibraryWork {
 
 }  // namespace
 
-Result<std::shared_ptr<const LibraryWork>> MakeFactor(const LibraryOrder& order) {
-  return Factor::Make(order);
+Result<LibraryOffer> OfferFactor(const LibraryOrder& order) {
+  return LibraryOffer{.form = {}, .why_ours = {}, .make = [order](std::string_view) {
+                        return Factor::Make(order);
+                      }};
 }
-Result<std::shared_ptr<const LibraryWork>> MakeSolve(const LibraryOrder& order) {
-  return Solve::Make(order);
+Result<LibraryOffer> OfferSolve(const LibraryOrder& order) {
+  return LibraryOffer{
+      .form = {}, .why_ours = {}, .make = [order](std::string_view) { return Solve::Make(order); }};
 }
 
 }  // namespace hloscope::replay::cuda

@@ -1,4 +1,6 @@
 // Fourier transforms by cuFFT. It leaves inverse transforms undivided; a kernel behind it divides.
+#include <fmt/ranges.h>
+
 #include <array>
 #include <mutex>
 #include <vector>
@@ -110,7 +112,7 @@ class Transform : public LibraryWork {
 
 // That an instruction is one that cuFFT has a plan for is compile::IsLibraryCall's word: the kernel
 // that this stands in for was written for it.
-Result<std::shared_ptr<const LibraryWork>> MakeTransform(const LibraryOrder& order) {
+Result<LibraryOffer> OfferTransform(const LibraryOrder& order) {
   const hlo::Module& module = order.module;
   const hlo::Shape& in = module.shape(module.operands(order.id)[0]);
   const auto lengths = module.GetInts(module[order.id], AttributeKey::kFftLength);
@@ -124,10 +126,12 @@ Result<std::shared_ptr<const LibraryWork>> MakeTransform(const LibraryOrder& ord
   form.lengths.assign(lengths.begin(), lengths.end());
   for (const int64_t length : lengths) form.elements *= length;
   for (size_t d = 0; d + lengths.size() < in.rank(); ++d) form.arrays *= in.dimension(d);
-  if (form.arrays * form.elements < library_sizes.transformed) {
-    return UnsupportedError("so small that a call is not worth it");
-  }
-  return Transform::Make(order, std::move(form));
+  return LibraryOffer{
+      .form = fmt::format("type {} {} of {}, {} arrays", static_cast<int>(form.type),
+                          form.is_double ? "double" : "single", fmt::join(form.lengths, "x"),
+                          form.arrays),
+      .why_ours = form.arrays * form.elements < library_sizes.transformed ? kTooSmall : "",
+      .make = [order, form](std::string_view) { return Transform::Make(order, form); }};
 }
 
 }  // namespace hloscope::replay::cuda

@@ -3,9 +3,11 @@
 
 #include <fmt/format.h>
 
+#include <functional>
 #include <memory>
 #include <span>
 #include <string>
+#include <vector>
 
 #include "core/hlo/module.h"
 #include "core/replay/cuda/device.h"
@@ -16,10 +18,19 @@ namespace hloscope::replay::cuda {
 
 using libraries::Library;
 
+// A way that a library proposes.
+struct LibraryProposal {
+  std::string name;     // the same for the same version on the same device
+  std::string refused;  // why it is none after all; empty: it is
+};
+
 // Made for one instruction. Any thread may call it.
 class LibraryWork {
  public:
   virtual ~LibraryWork() = default;
+  // All that there are, the library's favourite first; `taken`: which of them this is.
+  virtual std::vector<LibraryProposal> proposals() const { return {{"its only way", {}}}; }
+  virtual size_t taken() const { return 0; }
   virtual int64_t scratch_bytes() const { return 0; }
   // Whether it only puts work on the stream, so that a CUDA graph can be made of it.
   virtual bool can_be_recorded() const { return true; }
@@ -36,13 +47,26 @@ struct LibraryOrder {
   std::shared_ptr<const Library> library;
 };
 
-// Unsupported errors: why a kernel of ours is better, or the library's refusal.
-using LibraryMaker = Result<std::shared_ptr<const LibraryWork>> (*)(const LibraryOrder& order);
-Result<std::shared_ptr<const LibraryWork>> MakeProduct(const LibraryOrder& order);
-Result<std::shared_ptr<const LibraryWork>> MakeConvolution(const LibraryOrder& order);
-Result<std::shared_ptr<const LibraryWork>> MakeTransform(const LibraryOrder& order);
-Result<std::shared_ptr<const LibraryWork>> MakeFactor(const LibraryOrder& order);
-Result<std::shared_ptr<const LibraryWork>> MakeSolve(const LibraryOrder& order);
+struct LibraryOffer {
+  // Types, sizes, strides, attributes: all that decides how long each way takes. Empty: there is
+  // nothing to choose but by the rule.
+  std::string form;
+  std::string why_ours;  // a rule says that a kernel of ours is better; empty: none does
+  // By the proposal of that name, or the favourite of those that are not refused (empty). Errors:
+  // the library's refusal (unsupported).
+  std::function<Result<std::shared_ptr<const LibraryWork>>(std::string_view way)> make;
+};
+
+// Unsupported errors: why a library cannot do it.
+using LibraryMaker = Result<LibraryOffer> (*)(const LibraryOrder& order);
+Result<LibraryOffer> OfferProduct(const LibraryOrder& order);
+Result<LibraryOffer> OfferConvolution(const LibraryOrder& order);
+Result<LibraryOffer> OfferTransform(const LibraryOrder& order);
+Result<LibraryOffer> OfferFactor(const LibraryOrder& order);
+Result<LibraryOffer> OfferSolve(const LibraryOrder& order);
+
+// What a rule says of small instructions.
+inline constexpr const char* kTooSmall = "so small that a call is not worth it";
 
 // Something of a library's, given back by one of its functions. Moved, not copied.
 class LibraryHandle {
@@ -70,6 +94,11 @@ class LibraryHandle {
   void* handle_ = nullptr;
   GiveBack give_back_ = nullptr;
 };
+
+// The one that is asked for, or the first that is not refused; an unsupported error where it is not
+// there, or none is left.
+Result<size_t> TakeProposal(const Library& library, std::span<const LibraryProposal> proposals,
+                            std::string_view way);
 
 // Memory that a library works in begins at a multiple of so many bytes: none asks for more.
 inline constexpr Address kWorkspaceAlignment = 256;

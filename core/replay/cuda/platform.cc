@@ -1,5 +1,6 @@
 // The row of our own GPU kernels on a device, through the CUDA driver.
 #include <algorithm>
+#include <mutex>
 #include <utility>
 
 #include "core/hlo/sharding/topology.h"
@@ -10,6 +11,7 @@
 #include "core/replay/cuda/device_plan.h"
 #include "core/replay/cuda/device_recorder.h"
 #include "core/replay/cuda/library_calls.h"
+#include "core/replay/cuda/library_chooser.h"
 #include "core/replay/cuda/several_devices.h"
 #include "core/replay/pjrt/gpu_architecture.h"
 
@@ -50,11 +52,13 @@ class DeviceBackend : public GpuBackend {
         auto kernels,
         cuda::DeviceKernels::Load(*module, code, device, recorder, options.pc_sampling));
     const std::vector<std::string> words = HowToCompile(*module, options, false).disabled_passes;
-    auto calls = std::make_unique<cuda::LibraryCalls>(*module, code, *kernels, device, words);
+    HLOSCOPE_ASSIGN_OR_RETURN(const auto chooser, Chooser(options));
+    HLOSCOPE_ASSIGN_OR_RETURN(
+        auto calls, cuda::LibraryCalls::Make(*module, code, *kernels, device, words, *chooser));
     const hlo::Topology topology = hlo::TopologyOf(*module, options.limits.devices);
     HLOSCOPE_ASSIGN_OR_RETURN(
-        const auto all,
-        cuda::SeveralDevices::Open(*module, code, topology.counts, device, recorder, words));
+        const auto all, cuda::SeveralDevices::Open(*module, code, topology.counts, device, recorder,
+                                                   words, *chooser));
     out.choices = all->Choices(calls->choices());
     out.libraries.push_back(std::move(kernels));
     out.libraries.push_back(std::move(calls));  // in place of kernels
@@ -62,6 +66,22 @@ class DeviceBackend : public GpuBackend {
     out.listener = std::move(recorder);
     return {};
   }
+
+ private:
+  // One for all forms of a module, so that what was measured for one is taken for the others.
+  Result<std::shared_ptr<const cuda::LibraryChooser>> Chooser(const RunOptions& options) const {
+    const std::lock_guard lock(mutex_);
+    const std::pair asked(options.choosing, options.choices);
+    if (chooser_ == nullptr || asked != asked_) {
+      HLOSCOPE_ASSIGN_OR_RETURN(chooser_, cuda::LibraryChooser::Make(options));
+      asked_ = asked;
+    }
+    return chooser_;
+  }
+
+  mutable std::mutex mutex_;
+  mutable std::pair<Choosing, std::string> asked_;
+  mutable std::shared_ptr<const cuda::LibraryChooser> chooser_;
 };
 
 }  // namespace

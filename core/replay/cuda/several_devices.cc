@@ -28,7 +28,7 @@ class ChoicesOfAll : public LibraryChoices {
 Result<std::shared_ptr<SeveralDevices>> SeveralDevices::Open(
     const hlo::Module& module, const compile::GpuCode& code, const hlo::DeviceCounts& counts,
     std::shared_ptr<const Device> first, const std::shared_ptr<DeviceRecorder>& recorder,
-    const std::vector<std::string>& left_out) {
+    const std::vector<std::string>& left_out, const LibraryChooser& chooser) {
   std::shared_ptr<SeveralDevices> out(new SeveralDevices);
   std::vector<std::shared_ptr<const Device>> gpus = {std::move(first)};
   const int64_t count = std::min(counts.devices(), int64_t{gpus[0]->driver().devices()});
@@ -45,7 +45,8 @@ Result<std::shared_ptr<SeveralDevices>> SeveralDevices::Open(
     Other& other = out->others_.emplace_back();
     HLOSCOPE_ASSIGN_OR_RETURN(other.kernels,
                               DeviceKernels::Load(module, code, gpus[gpu], recorder, false));
-    other.calls = std::make_unique<LibraryCalls>(module, code, *other.kernels, gpus[gpu], left_out);
+    HLOSCOPE_ASSIGN_OR_RETURN(other.calls, LibraryCalls::Make(module, code, *other.kernels,
+                                                              gpus[gpu], left_out, chooser));
     other.plans = std::make_unique<DevicePlans>(gpus[gpu], recorder, out->collectives_);
   }
   HLOSCOPE_TRY(gpus[0]->Enter());

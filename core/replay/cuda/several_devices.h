@@ -21,7 +21,7 @@ class SeveralDevices : public PlanDevice {
   static Result<std::shared_ptr<SeveralDevices>> Open(
       const hlo::Module& module, const compile::GpuCode& code, const hlo::DeviceCounts& counts,
       std::shared_ptr<const Device> first, const std::shared_ptr<DeviceRecorder>& recorder,
-      const std::vector<std::string>& left_out);
+      const std::vector<std::string>& left_out, const LibraryChooser& chooser);
 
   std::unique_ptr<PlanRun> Start(const ModuleCode& code, eval::Machine& machine) const override;
   RunExecuted::Placement Place(int64_t devices, bool by_plan) const override;

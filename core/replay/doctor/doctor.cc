@@ -381,10 +381,17 @@ class Doctor {
   }
 
   void CheckCache() {
-    const auto& cache = info_.object_cache;
-    if (cache.folder.empty()) return Add(DoctorState::kNoObjectCache, "compiled modules");
-    Add(DoctorState::kObjectCache, "compiled modules", cache.folder, cache.files, cache.bytes >> 20,
-        info_.limits.object_cache_bytes >> 20);
+    if (const auto& cache = info_.object_cache; cache.folder.empty()) {
+      Add(DoctorState::kNoObjectCache, "compiled modules");
+    } else {
+      Add(DoctorState::kObjectCache, "compiled modules", cache.folder, cache.files,
+          cache.bytes >> 20, info_.limits.object_cache_bytes >> 20);
+    }
+    const auto& choices = info_.choice_cache;
+    const bool is_of_use = choices.files > 0 || !info_.device_libraries.empty();
+    if (choices.folder.empty() || !is_of_use) return;
+    Add(DoctorState::kChoiceCache, "library choices", choices.folder, choices.files,
+        choices.bytes >> 10);
   }
 
   void CheckEnvironment() {

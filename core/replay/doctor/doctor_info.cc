@@ -5,6 +5,7 @@
 #include <cstdlib>
 
 #include "core/base/disk_cache.h"
+#include "core/replay/libraries/choice_cache.h"
 #include "core/replay/plugins/python_environments.h"
 #include "core/replay/run_options.h"
 
@@ -50,6 +51,9 @@ DoctorInfo GatherDoctorInfo(const PluginSearch& search, const Limits& limits) {
   const DiskCache cache(DiskCache::FolderOfUser(kObjectCacheFolder), limits.object_cache_bytes);
   const DiskCache::Use use = cache.Used();
   info.object_cache = {cache.folder(), use.files, use.bytes};
+  const libraries::ChoiceCache choices;
+  const DiskCache::Use kept = choices.files().Used();
+  info.choice_cache = {choices.files().folder(), kept.files, kept.bytes};
   return info;
 }
 

@@ -93,7 +93,7 @@ struct VariableInfo {
   std::string name, shown, purpose;
 };
 
-// Modules that our compiler keeps.
+// What is kept in the user's cache: modules that our compiler compiled, or choices.
 struct ObjectCacheInfo {
   std::string folder;  // empty: there is none
   int64_t files = 0, bytes = 0;
@@ -115,6 +115,7 @@ struct DoctorInfo {
   std::string container_devices;  // NVIDIA_VISIBLE_DEVICES
   std::vector<VariableInfo> variables;
   ObjectCacheInfo object_cache;
+  ObjectCacheInfo choice_cache;  // choices between ways of NVIDIA's libraries
   Limits limits;
 };
 

@@ -61,7 +61,7 @@ inline constexpr int kDnnGraphHandle = 800, kDnnGraphOperations = 801;
 inline constexpr int kDnnTensorAlignment = 900, kDnnTensorType = 901, kDnnTensorSizes = 902,
                      kDnnTensorStrides = 903, kDnnTensorUid = 906;
 inline constexpr int kDnnPackUids = 1000, kDnnPackPointers = 1001, kDnnPackWorkspace = 1003;
-inline constexpr int kDnnEngineNotes = 1303;
+inline constexpr int kDnnEngineNumber = 1301, kDnnEngineNotes = 1303;
 // cudnnConvolutionMode_t, cudnnBackendHeurMode_t
 inline constexpr int kDnnCrossCorrelation = 1, kDnnFallback = 2, kDnnBest = 3;
 // cudnnBackendNumericalNote_t

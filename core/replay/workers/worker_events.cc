@@ -143,6 +143,25 @@ void Get(ValueReader& in, RunFallback& event) {
   event.time_us = in.Get<double>();
 }
 
+void PutWay(ValueWriter& out, const LibraryWay& way) {
+  out.Put(way.way, way.from, way.time_us, way.notes, static_cast<uint64_t>(way.tried.size()));
+  for (const LibraryWay::Tried& tried : way.tried) {
+    out.Put(tried.way, tried.time_us, tried.refused);
+  }
+}
+void GetWay(ValueReader& in, LibraryWay& way) {
+  way.way = in.Get<std::string>();
+  way.from = in.Get<std::string>();
+  way.time_us = in.Get<double>();
+  way.notes = in.Get<std::vector<std::string>>();
+  for (auto left = in.Get<uint64_t>(); left > 0 && in.ok(); --left) {
+    LibraryWay::Tried& tried = way.tried.emplace_back();
+    tried.way = in.Get<std::string>();
+    tried.time_us = in.Get<double>();
+    tried.refused = in.Get<std::string>();
+  }
+}
+
 void Put(ValueWriter& out, const RunExecuted& event) {
   out.Put(event.kernels, event.library_calls, event.evaluated,
           static_cast<uint64_t>(event.evaluated_ops.size()));
@@ -152,7 +171,9 @@ void Put(ValueWriter& out, const RunExecuted& event) {
   out.Put(static_cast<uint64_t>(event.choices.size()));
   for (const RunExecuted::Choice& choice : event.choices) {
     out.Put(choice.opcode, choice.library, choice.reason, choice.count);
+    PutWay(out, choice.way);
   }
+  out.Put(event.choice_rows);
   out.Put(event.placement.devices, event.placement.gpus, event.placement.gpus_there);
 }
 void Get(ValueReader& in, RunExecuted& event) {
@@ -171,7 +192,9 @@ void Get(ValueReader& in, RunExecuted& event) {
       *text = in.Get<std::string>();
     }
     choice.count = in.Get<int64_t>();
+    GetWay(in, choice.way);
   }
+  event.choice_rows = in.Get<std::vector<std::string>>();
   RunExecuted::Placement& placement = event.placement;
   for (int64_t* count : {&placement.devices, &placement.gpus, &placement.gpus_there}) {
     *count = in.Get<int64_t>();
@@ -307,7 +330,7 @@ void PutOptions(ValueWriter& out, const RunOptions& options) {
           options.fill_elided, options.rng_seed, options.run_passes, options.xla_flags,
           options.record_steps, options.object_cache, options.module_file, options.gpu_target,
           options.check_races, options.check_uninitialised, options.shuffle, options.kernel_metrics,
-          options.pc_sampling);
+          options.pc_sampling, options.choosing, options.choices);
   Put(out, options.capture);
 }
 
@@ -330,6 +353,8 @@ RunOptions GetOptions(ValueReader& in) {
   options.shuffle = in.Get<decltype(options.shuffle)>();
   options.kernel_metrics = in.Get<bool>();
   options.pc_sampling = in.Get<bool>();
+  options.choosing = in.Get<Choosing>();
+  options.choices = in.Get<std::string>();
   Get(in, options.capture);
   return options;
 }
