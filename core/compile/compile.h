@@ -57,8 +57,9 @@ struct Compilation {
   std::vector<hlo::InstructionId> kernels;
   // How the entry runs; null where it can only be run instruction by instruction.
   std::shared_ptr<const Plan> plan;
-  std::string why_no_plan;    // then
-  bool library_calls = true;  // as the options have it
+  std::string why_no_plan;        // then
+  bool library_calls = true;      // as the options have it
+  bool plan_collectives = false;  // likewise
   std::vector<FusionDecision> decisions;
   std::shared_ptr<const hlo::Module> before_fusion;
   // By id in the module as given: where the value of the instruction is in `module`; invalid where

@@ -55,6 +55,94 @@ TEST(GpuNccl, DoesCollectivesBetweenGpus) {
   ExpectNothingLeft("two GPUs");
 }
 
+// Each collective in two parts, with work and control dependencies in between.
+constexpr const char* kInTwoParts = R"(HloModule parts, replica_count=4, is_scheduled=true
+sum {
+  a = f32[] parameter(0)
+  b = f32[] parameter(1)
+  ROOT r = f32[] add(a, b)
+}
+scatter {
+  q = f32[8] parameter(0)
+  ROOT k = f32[2] reduce-scatter(q), replica_groups={}, dimensions={0}, to_apply=sum
+}
+exchange {
+  q = f32[8] parameter(0)
+  ROOT v = f32[8] all-to-all(q), replica_groups={{0,1},{2,3}}, dimensions={0}
+}
+ENTRY e {
+  a = f32[8] parameter(0)
+  id = u32[] replica-id()
+  d = f32[] convert(id)
+  ds = f32[8] broadcast(d), dimensions={}
+  x = f32[8] multiply(a, ds)
+  ars = f32[8] all-reduce-start(x), replica_groups={{0,1},{2,3}}, to_apply=sum
+  ags = (f32[8], f32[32]) all-gather-start(x), replica_groups={}, dimensions={0}
+  cps = (f32[8], f32[8], u32[], u32[]) collective-permute-start(x), source_target_pairs={{0,1},{1,2},{3,0}}
+  rss = ((f32[8]), f32[2], s32[]) async-start(x), calls=scatter
+  y = f32[8] subtract(x, a), control-predecessors={ars, cps}
+  ats = ((f32[8]), f32[8], s32[]) async-start(y), calls=exchange
+  ar = f32[8] all-reduce-done(ars), control-predecessors={y}
+  ag = f32[32] all-gather-done(ags)
+  cp = f32[8] collective-permute-done(cps)
+  rsu = ((f32[8]), f32[2], s32[]) async-update(rss)
+  rs = f32[2] async-done(rsu)
+  at = f32[8] async-done(ats)
+  m = f32[8] multiply(ar, cp)
+  n = f32[8] add(m, at)
+  ROOT t = (f32[8], f32[32], f32[2]) tuple(n, ag, rs)
+}
+)";
+
+TEST(GpuNccl, DoesCollectivesInTwoParts) {
+  SetDevices("", "");
+  const auto inputs = EightFloats(4);
+  const Outcome meant = RunOnDevices("interpreter", kInTwoParts, inputs);
+  SetDevices("devices=4", "");
+  const Outcome gpu = RunOnDevices("gpu", kInTwoParts, inputs, 2);
+  ExpectSameBits(gpu, meant, "in two parts");
+  for (const char* const opcode :
+       {"all-reduce", "all-gather", "reduce-scatter", "collective-permute", "all-to-all"}) {
+    EXPECT_EQ(ByNccl(gpu, opcode), 4) << opcode;
+  }
+  EXPECT_TRUE(gpu.fallbacks.empty());
+  ExpectNothingLeft("in two parts");
+}
+
+// NCCL's own maximum would lose the NaN.
+TEST(GpuNccl, GathersForReductionsThatItDoesNotHave) {
+  constexpr const char* kMaximum = R"(HloModule most, replica_count=4
+most {
+  a = f32[] parameter(0)
+  b = f32[] parameter(1)
+  ROOT r = f32[] maximum(a, b)
+}
+ENTRY e {
+  a = f32[8] parameter(0)
+  id = u32[] replica-id()
+  d = f32[] convert(id)
+  two = f32[] constant(2)
+  e = f32[] subtract(d, two)
+  n = f32[] log(e)
+  ns = f32[8] broadcast(n), dimensions={}
+  x = f32[8] add(a, ns)
+  m = f32[8] all-reduce(x), replica_groups={{0,1},{3,2}}, to_apply=most
+  f = f32[8] all-reduce(a), replica_groups={}, to_apply=most
+  lost = pred[8] compare(m, m), direction=NE
+  ROOT t = (pred[8], f32[8]) tuple(lost, f)
+}
+)";
+  SetDevices("", "");
+  const auto inputs = EightFloats(4);
+  const Outcome meant = RunOnDevices("interpreter", kMaximum, inputs);
+  SetDevices("devices=4", "");
+  const Outcome gpu = RunOnDevices("gpu", kMaximum, inputs, 2);
+  ExpectSameBits(gpu, meant, "maximum");
+  EXPECT_EQ(ByNccl(gpu, "all-gather"), 8);
+  EXPECT_TRUE(gpu.fallbacks.empty());
+  ExpectNothingLeft("maximum");
+}
+
 // Pieces along an inner dimension, several arrays at once, a piece for each, partitions.
 constexpr const char* kPieces = R"(HloModule pieces, num_partitions=2
 sum {
@@ -127,16 +215,18 @@ ENTRY e {{
 
 TEST(GpuNccl, ReducesWhatItHas) {
   const auto inputs = EightFloats(2);
+  // By a gather: an all-reduce is that and a kernel of ours.
+  enum By : uint8_t { kNccl, kGather, kHost };
   const struct {
     const char *type, *reducer;
-    bool by_nccl;
-  } rows[] = {{"f32", "add", true},       {"f64", "add", true},      {"f16", "add", true},
-              {"bf16", "add", true},      {"s8", "add", true},       {"u8", "maximum", true},
-              {"s32", "minimum", true},   {"u32", "multiply", true}, {"s64", "maximum", true},
-              {"u64", "add", true},       {"pred", "and", true},     {"pred", "or", true},
-              {"c64", "add", true},       {"f32", "multiply", true}, {"f32", "maximum", false},
-              {"bf16", "minimum", false}, {"s16", "add", false},     {"s32", "and", false},
-              {"f8e4m3fn", "add", false}, {"c64", "multiply", false}};
+    By by;
+  } rows[] = {{"f32", "add", kNccl},        {"f64", "add", kNccl},      {"f16", "add", kNccl},
+              {"bf16", "add", kNccl},       {"s8", "add", kNccl},       {"u8", "maximum", kNccl},
+              {"s32", "minimum", kNccl},    {"u32", "multiply", kNccl}, {"s64", "maximum", kNccl},
+              {"u64", "add", kNccl},        {"pred", "and", kNccl},     {"pred", "or", kNccl},
+              {"c64", "add", kNccl},        {"f32", "multiply", kNccl}, {"f32", "maximum", kGather},
+              {"bf16", "minimum", kGather}, {"s16", "add", kGather},    {"s32", "and", kGather},
+              {"f8e4m3fn", "add", kHost},   {"c64", "multiply", kHost}};
   for (const auto& row : rows) {
     for (const char* const opcode : {"all-reduce", "reduce-scatter"}) {
       const std::string text = Reduction(row.type, row.reducer, opcode);
@@ -145,7 +235,12 @@ TEST(GpuNccl, ReducesWhatItHas) {
       const Outcome meant = RunOnDevices("interpreter", text.c_str(), inputs);
       const Outcome gpu = RunOnDevices("gpu", text.c_str(), inputs);
       ExpectSameBits(gpu, meant, of);
-      EXPECT_EQ(ByNccl(gpu, opcode, "NCCL has no "), row.by_nccl ? 2 : -1) << of;
+      if (row.by == kGather && std::string_view(opcode) == "all-reduce") {
+        EXPECT_EQ(ByNccl(gpu, "all-gather"), 2) << of;
+        EXPECT_TRUE(gpu.fallbacks.empty()) << of;
+        continue;
+      }
+      EXPECT_EQ(ByNccl(gpu, opcode, "NCCL has no "), row.by == kNccl ? 2 : -1) << of;
     }
   }
 }

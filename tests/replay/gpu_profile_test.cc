@@ -49,7 +49,7 @@ ENTRY e {
   a = f32[8,8] parameter(0)
   b = f32[8,8] parameter(1)
   c = f32[8,8] add(a, b)
-  s = f32[8,8] custom-call(c), custom_call_target="MoveToDevice"
+  s = f32[8,8] custom-call(c), custom_call_target="xla.gpu.ext.cub_scan", backend_config={column_length = 8 : i64, row_length = 8 : i64}
   ROOT r = f32[8,8] multiply(s, a)
 }
 )";
@@ -344,9 +344,9 @@ ENTRY e {
   a = f32[8,8] parameter(0)
   b = f32[8,8] parameter(1)
   c = f32[8,8] add(a, b)
-  s = f32[8,8] custom-call(c), custom_call_target="MoveToDevice"
+  s = f32[8,8] custom-call(c), custom_call_target="xla.gpu.ext.cub_scan", backend_config={column_length = 8 : i64, row_length = 8 : i64}
   m = f32[8,8] multiply(s, a)
-  t = f32[8,8] custom-call(m), custom_call_target="MoveToDevice"
+  t = f32[8,8] custom-call(m), custom_call_target="xla.gpu.ext.cub_scan", backend_config={column_length = 8 : i64, row_length = 8 : i64}
   ROOT r = f32[8,8] multiply(t, a)
 }
 )";

@@ -39,6 +39,8 @@ class Expander {
         return ExpandGrad();
       case Opcode::kBitcastConvert:
         return ExpandBits();
+      case Opcode::kConstant:
+        return ExpandConstant();
       case Opcode::kGetDimensionSize:
         return ExpandSize();
       default:
@@ -264,6 +266,23 @@ class Expander {
     edit_.Replace(like_, Whole(edit_.shape(like_).element_type(), static_cast<uint64_t>(size)));
   }
 
+  // ---- A constant of several arrays.
+
+  InstructionId Part(const hlo::Literal& value) {
+    if (!value.shape().IsTuple()) {
+      return edit_.Add(like_, "constant", Opcode::kConstant, value.shape().WithoutLayouts(), {},
+                       {edit_.rewriter().builder().Make(AttributeKey::kConstantValue, value)});
+    }
+    std::vector<InstructionId> parts;
+    for (const hlo::Literal& element : value.elements()) parts.push_back(Part(element));
+    return edit_.Add(like_, "tuple", Opcode::kTuple, value.shape().WithoutLayouts(), parts);
+  }
+  void ExpandConstant() {
+    const Module& module = edit_.original();
+    edit_.Replace(like_,
+                  Part(*module.Get<hlo::Literal>(module[like_], AttributeKey::kConstantValue)));
+  }
+
   // ---- Map: its body on arrays.
 
   void ExpandMap() {
@@ -340,6 +359,10 @@ bool IsMapOfElements(const Module& module, InstructionId id) {
 
 bool IsExpanded(const Module& module, InstructionId id) {
   switch (module[id].opcode) {
+    case Opcode::kConstant: {
+      const auto* value = module.Get<hlo::Literal>(module[id], AttributeKey::kConstantValue);
+      return module.shape(id).IsTuple() && value != nullptr && !value->elided();
+    }
     case Opcode::kMap:
       return IsMapOfElements(module, id);
     case Opcode::kBitcastConvert:

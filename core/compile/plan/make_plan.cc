@@ -177,6 +177,9 @@ class Planner {
       return {};
     }
     switch (i.opcode) {
+      case Opcode::kAfterAll:  // order, which steps have anyway
+        out = NewBuffers(id, sequence, Place::kArena);
+        return {};
       case Opcode::kParameter:
         out = arguments[static_cast<size_t>(module_.GetInt(i, AttributeKey::kParameterNumber))];
         return {};

@@ -1,7 +1,5 @@
 // Kernels of sort and top-k. Sorting is stable whatever is_stable says, which is one of the orders
 // allowed, and yields a permutation of each line however inconsistent the comparator is.
-#include "core/eval/kernels/sort.h"
-
 #include <algorithm>
 #include <bit>
 #include <cmath>
@@ -14,6 +12,7 @@
 #include "core/eval/loops/vectorized_computation.h"
 #include "core/eval/machine/indices.h"
 #include "core/eval/machine/kernels.h"
+#include "core/eval/machine/machine.h"
 #include "core/eval/machine/strided_copy.h"
 #include "core/eval/numbers/wide.h"
 
@@ -89,8 +88,9 @@ std::vector<int64_t> TopPlaces(hlo::ElementType type, const std::byte* data, int
   return order;
 }
 
-}  // namespace
-
+// The call's operands, arrays of equal sizes, sorted together along `d` by the order of the first
+// two parameters of the comparator (two scalars per operand). Stable; unsupported where the
+// comparator is none for these operands.
 Result<std::vector<Buffer>> SortOperands(KernelCall& call, hlo::ComputationId comparator_id,
                                          size_t d) {
   HLOSCOPE_ASSIGN_OR_RETURN(
@@ -118,6 +118,8 @@ Result<std::vector<Buffer>> SortOperands(KernelCall& call, hlo::ComputationId co
   }
   return results;
 }
+
+}  // namespace
 
 Result<Value> SortKernel(KernelCall& call) {
   if (ElementTypesOf(call.shape()) != ElementTypesOf(call.operands)) {

@@ -2,7 +2,6 @@
 #include <algorithm>
 #include <vector>
 
-#include "core/eval/kernels/sort.h"
 #include "core/eval/library_calls/call_config.h"
 #include "core/eval/library_calls/custom_calls.h"
 #include "core/eval/library_calls/expansion.h"
@@ -204,18 +203,24 @@ Result<Value> ApproxTopKCall(KernelCall& call) {
     }
   }
   HLOSCOPE_TRY(CheckSelected(call, d));
-  KernelCall lines{call.machine, call.id, call.operands.first(arity), {}};
-  HLOSCOPE_ASSIGN_OR_RETURN(auto buffers, SortOperands(lines, called[0], d));
-  std::vector<Value> sorted;
+  Expansion x(call);
+  std::vector<Node> arrays;
+  std::vector<Shape> shapes;
   for (size_t i = 0; i < arity; ++i) {
-    sorted.push_back(Value::Array(call.operand_shape(i), std::move(buffers[i])));
+    arrays.push_back(x.Operand(i));
+    shapes.push_back(x.ShapeOf(arrays[i]));
   }
-  KernelCall slices{call.machine, call.id, sorted, {}};
-  Expansion x(slices);
+  const hlo::Attribute attributes[] = {
+      x.builder().MakeInts(AttributeKey::kDimensions, std::span(&dimension, 1)),
+      x.builder().MakeInt(AttributeKey::kIsStable, 1),
+      x.builder().MakeComputation(AttributeKey::kToApply, x.Called(called[0]))};
+  const Node sorted = arity == 1 ? x.Add(Opcode::kSort, shapes[0], arrays, attributes)
+                                 : x.Add(Opcode::kSort, Shape::Tuple(shapes), arrays, attributes);
   std::vector<Node> results;
   for (size_t i = 0; i < arity; ++i) {
     const std::vector<int64_t> begin(outs[i].rank(), 0), end = Dimensions(outs[i]);
-    results.push_back(x.Slice(x.Operand(i), begin, end));
+    const Node all = arity == 1 ? sorted : x.Element(sorted, static_cast<int64_t>(i));
+    results.push_back(x.Slice(all, begin, end));
   }
   return x.Run(results);
 }

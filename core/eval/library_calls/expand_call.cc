@@ -24,11 +24,19 @@ Result<std::shared_ptr<const Module>> ExpandCall(const Module& module, Instructi
   RunState run(options);
   DeviceSet alone(module, {1, 1});
   Machine machine(module, options, run, alone);
-  // An expansion goes by shapes; the elements are never looked at.
+  // An expansion goes by shapes; no element is looked at but those of integers that are options, as
+  // older calls of LAPACK have them, which then have to be constants.
   std::vector<Value> operands;
   for (InstructionId operand : module.operands(id)) {
     const hlo::Shape& shape = module.shape(operand);
     if (!shape.IsArray() || !shape.is_static()) return nullptr;
+    if (shape.IsScalar() && hlo::IsInteger(shape.element_type())) {
+      const auto* value =
+          module.Get<hlo::Literal>(module[operand], hlo::AttributeKey::kConstantValue);
+      if (value == nullptr || value->elided()) return nullptr;
+      operands.push_back(Value::FromLiteral(*value));
+      continue;
+    }
     HLOSCOPE_ASSIGN_OR_RETURN(Buffer buffer, machine.Allocate(shape));
     operands.push_back(Value::Array(shape, std::move(buffer)));
   }

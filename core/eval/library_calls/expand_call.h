@@ -9,7 +9,8 @@
 namespace hloscope::eval {
 
 // A module that computes what the custom call `id` does, from parameters shaped as its operands;
-// null where its meaning is not written as instructions. Errors: the call makes no sense.
+// null where its meaning is not written as instructions, or an option is known to the run alone.
+// Errors: the call makes no sense.
 Result<std::shared_ptr<const hlo::Module>> ExpandCall(const hlo::Module& module,
                                                       hlo::InstructionId id);
 

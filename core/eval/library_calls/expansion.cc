@@ -9,6 +9,7 @@
 #include "core/eval/machine/device_set.h"
 #include "core/eval/numbers/wide.h"
 #include "core/hlo/comparison.h"
+#include "core/hlo/rewrite/module_copier.h"
 
 namespace hloscope::eval {
 
@@ -285,6 +286,30 @@ ComputationId Expansion::Comparator(hlo::ComparisonDirection direction,
   return id;
 }
 
+ComputationId Expansion::Called(ComputationId computation) {
+  called_.emplace_back(computation, builder_.DeclareComputation(builder_.Intern("called")));
+  return called_.back().second;
+}
+
+void Expansion::Copy(ComputationId from, ComputationId to) {
+  const hlo::Module& module = call_.module();
+  hlo::ModuleCopier copier(module, builder_);
+  std::vector<hlo::InstructionId> ids;
+  for (uint32_t k = 0; k < module[from].instruction_count; ++k) {
+    ids.emplace_back(module[from].first_instruction + k);
+  }
+  copier.CopyCallees(ids);
+  builder_.BeginComputation(to);
+  for (const hlo::InstructionId id : ids) {
+    std::vector<Node> operands;
+    for (const hlo::InstructionId operand : module.operands(id)) {
+      operands.push_back(copier.new_id(operand));
+    }
+    copier.CopyInstruction(id, operands);
+  }
+  builder_.EndComputation(copier.new_id(module[from].root));
+}
+
 // Computations are contiguous, so the small ones are written after the entry is complete.
 void Expansion::Define(const Pending& pending) {
   builder_.BeginComputation(pending.id);
@@ -339,6 +364,7 @@ Result<Value> Expansion::Finish(Node root) {
   }
   builder_.EndComputation(root);
   for (const Pending& pending : pending_) Define(pending);
+  for (const auto& [from, to] : called_) Copy(from, to);
   const std::shared_ptr<const hlo::Module> module = builder_.Build();
   if (call_.machine.options().expansion != nullptr) {
     *call_.machine.options().expansion = module;

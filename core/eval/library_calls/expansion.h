@@ -6,6 +6,7 @@
 #include <optional>
 #include <span>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "core/eval/machine/machine.h"
@@ -68,6 +69,9 @@ class Expansion {
   hlo::ComputationId Comparator(hlo::ComparisonDirection direction,
                                 const std::vector<hlo::ElementType>& types);
 
+  // A computation that the call calls.
+  hlo::ComputationId Called(hlo::ComputationId computation);
+
   // The value of the call: `result`, or a tuple of `results` with zeros for elements of the call's
   // shape that are not there (workspaces). Elements must have the call's shapes.
   Result<Value> Run(Node result);
@@ -83,6 +87,7 @@ class Expansion {
   Node Spread(Node x, const hlo::Shape& like);
   void Require(bool fits) { fits_ = fits_ && fits; }
   void Define(const Pending& pending);
+  void Copy(hlo::ComputationId from, hlo::ComputationId to);
   void FillUp(std::vector<Node>& results);
   Result<Value> Finish(Node root);
 
@@ -91,6 +96,7 @@ class Expansion {
   hlo::ComputationId entry_;
   std::vector<Node> parameters_;
   std::vector<Pending> pending_;
+  std::vector<std::pair<hlo::ComputationId, hlo::ComputationId>> called_;  // there and here
   bool fits_ = true;
 };
 

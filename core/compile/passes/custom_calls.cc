@@ -1,0 +1,160 @@
+// Custom calls in plain instructions: notes to a compiler are the value they stand on, and what a
+// library does is written as the evaluator has it (eval::ExpandCall).
+#include "core/eval/library_calls/custom_calls.h"
+
+#include <algorithm>
+#include <unordered_map>
+
+#include "core/compile/kernel_rules.h"
+#include "core/compile/passes/edit.h"
+#include "core/compile/passes/simplify/rules.h"
+#include "core/eval/library_calls/expand_call.h"
+#include "core/hlo/analysis/effects.h"
+#include "core/hlo/rewrite/module_copier.h"
+
+namespace hloscope::compile {
+
+using hlo::Attribute;
+using hlo::AttributeKey;
+using hlo::ComputationId;
+using hlo::InstructionId;
+using hlo::Module;
+using hlo::Opcode;
+using hlo::OriginKind;
+using hlo::Shape;
+
+namespace {
+
+// The instructions of an expansion, in the module that has the call.
+class Expansion {
+ public:
+  Expansion(Edit& edit, InstructionId call, const Module& from)
+      : edit_(edit), call_(call), from_(from), copier_(from, edit.rewriter().builder()) {}
+
+  // False for what calls several computations at once.
+  bool CanCopy() const {
+    return std::ranges::none_of(from_.instructions(), [&](const hlo::Instruction& i) {
+      return std::ranges::any_of(from_.attributes(i), [](const Attribute& a) {
+        return Info(a.key).kind == hlo::ValueKind::kComputations;
+      });
+    });
+  }
+
+  InstructionId CopyEntry() {
+    return CopyInto(from_.entry_id(), edit_.rewriter().computation(call_), true);
+  }
+
+ private:
+  InstructionId CopyInto(ComputationId computation, ComputationId to, bool is_entry) {
+    const hlo::Computation& c = from_[computation];
+    for (uint32_t k = 0; k < c.instruction_count; ++k) {
+      const InstructionId id(c.first_instruction + k);
+      if (is_entry && from_[id].opcode == Opcode::kParameter) {
+        const int64_t number = from_.GetInt(from_[id], AttributeKey::kParameterNumber);
+        copies_[id] = edit_.operand(call_, static_cast<size_t>(number));
+        continue;
+      }
+      std::vector<InstructionId> operands;
+      for (const InstructionId operand : from_.operands(id)) {
+        operands.push_back(copies_.at(operand));
+      }
+      std::vector<Attribute> attributes;
+      for (const Attribute& a : from_.attributes(from_[id])) {
+        const bool calls = Info(a.key).kind == hlo::ValueKind::kComputation;
+        attributes.push_back(calls ? Called(a, to) : copier_.Copy(a));
+      }
+      const Attribute* const metadata = edit_.Find(call_, AttributeKey::kMetadata);
+      if (is_entry && metadata != nullptr) attributes.push_back(*metadata);
+      copies_[id] = edit_.rewriter().Add(to, edit_.UniqueName(from_.name(id)), from_[id].opcode,
+                                         from_.shape(id), operands, attributes);
+      edit_.NoteOrigin(copies_[id], call_, OriginKind::kMade);
+    }
+    return copies_.at(c.root);
+  }
+
+  Attribute Called(const Attribute& attribute, ComputationId user) {
+    const ComputationId callee(attribute.value);
+    ComputationId& made = computations_[callee];
+    if (!made.valid()) {
+      const ComputationId added =
+          edit_.rewriter().AddComputation(edit_.UniqueName(from_[from_[callee].name]), user);
+      edit_.rewriter().SetRoot(added, CopyInto(callee, added, false));
+      computations_[callee] = added;
+      return edit_.rewriter().builder().MakeComputation(attribute.key, added);
+    }
+    return edit_.rewriter().builder().MakeComputation(attribute.key, made);
+  }
+
+  Edit& edit_;
+  InstructionId call_;
+  const Module& from_;
+  hlo::ModuleCopier copier_;
+  std::unordered_map<InstructionId, InstructionId> copies_;
+  std::unordered_map<ComputationId, ComputationId> computations_;
+};
+
+// Values and places of the last dimension, as the instruction of that name has them.
+bool IsTopK(const Module& module, InstructionId id) {
+  const auto results =
+      module.shape(id).IsTuple() ? module.shape(id).elements() : std::span<const Shape>();
+  if (module.operands(id).size() != 1 || results.size() != 2) return false;
+  const Shape& in = module.shape(module.operands(id)[0]);
+  return IsWholeArray(in) && in.rank() > 0 && std::ranges::all_of(results, [&](const Shape& out) {
+           return IsWholeArray(out) && out.rank() == in.rank() &&
+                  out.dimensions().back() <= in.dimensions().back() &&
+                  std::ranges::equal(out.dimensions().first(in.rank() - 1),
+                                     in.dimensions().first(in.rank() - 1));
+         });
+}
+
+// The value of the call made of others; invalid where that is not known.
+InstructionId InOtherWords(Edit& edit, const Module& module, InstructionId id) {
+  const auto operands = module.operands(id);
+  const auto* const row =
+      module[id].opcode == Opcode::kDomain
+          ? eval::FindCustomCall("Sharding")
+          : eval::FindCustomCall(module.GetString(module[id], AttributeKey::kCustomCallTarget));
+  if (row == nullptr || row->kernel == nullptr) return {};
+  if (row->kernel == &eval::IdentityCall) {
+    const bool is_same =
+        operands.size() == 1 && hlo::Compatible(module.shape(id), module.shape(operands[0]));
+    return is_same ? edit.operand(id, 0) : InstructionId();
+  }
+  if (row->kernel == &eval::ZeroBufferCall) {
+    const Shape& shape = module.shape(id);
+    if (!IsWholeArray(shape) || hlo::IsComplex(shape.element_type())) return {};
+    return Filled(edit, id, PlainArray(shape.element_type(), shape.dimensions()), 0);
+  }
+  if (row->kernel == &eval::TopKCall && IsTopK(module, id)) {
+    const int64_t wanted = module.shape(id).elements()[0].dimensions().back();
+    hlo::ModuleBuilder& builder = edit.rewriter().builder();
+    return edit.Add(id, "topk", Opcode::kTopK, module.shape(id).WithoutLayouts(),
+                    {edit.operand(id, 0)},
+                    {builder.MakeInt(AttributeKey::kK, wanted),
+                     builder.MakeBool(AttributeKey::kLargest, true)});
+  }
+  // Errors are the run's to tell.
+  const auto expansion = eval::ExpandCall(module, id);
+  if (!expansion.has_value() || *expansion == nullptr) return {};
+  Expansion copied(edit, id, **expansion);
+  return copied.CanCopy() ? copied.CopyEntry() : InstructionId();
+}
+
+}  // namespace
+
+Result<PassResult> ExpandCustomCalls(const std::shared_ptr<const Module>& module, Compilation&) {
+  if (!HasOpcode(*module, Opcode::kCustomCall) && !HasOpcode(*module, Opcode::kDomain)) {
+    return PassResult{};
+  }
+  Edit edit(module);
+  edit.ForEachRunning([&](InstructionId id) {
+    const Opcode opcode = (*module)[id].opcode;
+    if (opcode != Opcode::kCustomCall && opcode != Opcode::kDomain) return;
+    if (hlo::HasOwnEffect(*module, id)) return;
+    const InstructionId value = InOtherWords(edit, *module, id);
+    if (value.valid() && edit.MayReplace(id, value)) edit.Replace(id, value);
+  });
+  return edit.Finish();
+}
+
+}  // namespace hloscope::compile
