@@ -24,6 +24,7 @@
 #include "core/dump/stage_order.h"
 #include "core/hlo/text/value_text.h"
 #include "core/replay/platform_table.h"
+#include "core/replay/ranks.h"
 
 namespace hloscope::app {
 namespace {
@@ -81,6 +82,8 @@ class RunCommand : public Command {
     Progress progress("run", files->size());
     for (const std::string& file : *files) {
       RunReport report = Replay(file, context, cancel.token());
+      // One that could not begin, or whose process died, has not told the others.
+      if (ranks_ && report.error) ranks_->Fail(*report.error);
       status = Worse(status, Tell(file, report, context, cancel.token()));
       FlushOut();  // what has finished is not lost with what comes
       if (cancel.token().stop_requested()) break;
@@ -124,6 +127,13 @@ class RunCommand : public Command {
                  "before the run; as fusion_3:0:17, blocks and threads also as x,y,z, and :N "
                  "behind it for its execution N",
          .value = "KERNEL:BLOCK:THREAD"},
+        {.name = "--ranks_folder",
+         .target = &ranks_folder_,
+         .help =
+             "with mpirun, srun or torchrun: each process runs the device of its rank on a GPU of "
+             "its machine, through NCCL; a new folder for each run, which all ranks see. Rank 0 "
+             "reports, the others write errors only",
+         .value = "DIR"},
         {.name = "--no-cache",
          .target = &no_cache_,
          .help = "compile anew, and neither read nor write the caches of compiled modules and of "
@@ -144,6 +154,37 @@ class RunCommand : public Command {
       HLOSCOPE_ASSIGN_OR_RETURN(trace_, ReadTraceSpec(trace_text_));
     }
     HLOSCOPE_TRY(bundle_.Check());
+    return ranks_folder_.empty() ? Status() : PrepareRank();
+  }
+
+  // Takes the place of this process, after all that may be refused before.
+  Status PrepareRank() {
+    const replay::PlatformRow* const row = replay::FindPlatform(request_.platform);
+    if (row == nullptr || !row->Has(replay::kNeedsDriver)) {
+      return InputError(
+          fmt::format("--ranks_folder: {} runs all devices in one process", request_.platform),
+          "platforms that have ranks: " + replay::PlatformNames(replay::kNeedsDriver));
+    }
+    if (modules_.size() != 1) return InputError("--ranks_folder takes one module");
+    if (bundle_.asked() || request_.host_fallback || request_.isolate || trace_) {
+      return InputError(
+          "--ranks_folder does not go with --bundle, --fallback cpu, --isolate_instructions or "
+          "--trace",
+          "run it in one process for these");
+    }
+    HLOSCOPE_ASSIGN_OR_RETURN(const replay::RankPlace place, replay::TakeRank(ranks_folder_));
+    request_.environment.push_back(replay::RankVariable(place));
+    ranks_.emplace(place);
+    is_silent_ = place.rank > 0;
+    if (!is_silent_) return {};
+    // What rank 0 compares and writes.
+    request_.reference_platform.clear();
+    request_.expect.clear();
+    profile_.clear();
+    for (std::string* path :
+         {&request_.outputs, &request_.save_inputs, &request_.outfeed, &request_.output_literals}) {
+      path->clear();
+    }
     return {};
   }
 
@@ -224,10 +265,10 @@ class RunCommand : public Command {
            const std::stop_token& stop) {
     const int status = app::ExitStatusOf(report);
     std::string line;
-    if (!context.json) PrintOut(RunReportText(file, report));
-    if (context.json) line = RunReportJson(file, report);
+    if (!context.json && !is_silent_) PrintOut(RunReportText(file, report));
+    if (context.json && !is_silent_) line = RunReportJson(file, report);
     if (const auto error = RunReportError(file, report)) PrintError(*error);
-    if (print_literals_ && !context.json) PrintLiterals(report);
+    if (print_literals_ && !context.json && !is_silent_) PrintLiterals(report);
     int made = kGood;
     if (bundle_.asked()) {
       FlushOut();
@@ -238,7 +279,7 @@ class RunCommand : public Command {
         findings.profile = std::move(profile);
       }
       made = Worse(made, bundle_.Make(file, std::move(findings), shared_, context, stop, line));
-    } else if (!context.json && IsWorthReporting(report)) {
+    } else if (!context.json && !is_silent_ && IsWorthReporting(report)) {
       PrintOut(ReportHint(file, shared_.OptionsText(request_)));
     }
     WriteOut(line);
@@ -285,6 +326,9 @@ class RunCommand : public Command {
   std::optional<TraceSpec> trace_;
   std::optional<debug::RunRecorder> recorder_;
   bool print_literals_ = false, no_cache_ = false;
+  std::string ranks_folder_;
+  std::optional<replay::Ranks> ranks_;
+  bool is_silent_ = false;  // another rank than 0
   bool modules_are_many_ = false;
   std::set<std::string> stems_;  // names that files of modules have
 };

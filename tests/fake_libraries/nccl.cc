@@ -1,20 +1,24 @@
 // NCCL's functions that we call, strict about what they are given: what would hang with the real
 // one is refused. Work is done when a group ends, on the stream of the first that takes part.
 #include <algorithm>
+#include <array>
 #include <cstring>
 #include <functional>
 #include <iterator>
 #include <map>
 #include <memory>
 #include <set>
+#include <string>
 #include <utility>
 #include <vector>
 
 #include "core/hlo/float_types.h"
 #include "tests/fake_cuda/fake_cuda.h"
 #include "tests/fake_libraries/common.h"
+#include "tests/fake_libraries/nccl_room.h"
 
 extern "C" {
+int cuCtxGetDevice(int* device);
 int cuDevicePrimaryCtxRetain(void** context, int device);
 int cuDevicePrimaryCtxRelease_v2(int device);
 }
@@ -24,11 +28,13 @@ namespace {
 using fake_libraries::Bytes;
 using fake_libraries::Fault;
 
-constexpr int kCudaError = 1, kInvalidArgument = 4, kInvalidUsage = 5;
+constexpr int kCudaError = 1, kSystemError = 2, kInvalidArgument = 4, kInvalidUsage = 5,
+              kRemoteError = 6;
 constexpr size_t kSizes[] = {1, 1, 4, 4, 8, 8, 2, 4, 8, 2};  // by ncclDataType_t
 
 struct Clique {
-  std::vector<int> devices;
+  std::vector<int> devices;                              // -1: another process's
+  std::shared_ptr<fake_libraries::Room> room = nullptr;  // of ranks in several processes
 };
 struct Communicator {
   std::shared_ptr<Clique> clique;
@@ -98,39 +104,90 @@ void FoldInto(int type, int op, std::byte* to, const std::byte* from, size_t cou
   kFolds[type](op, to, from, count);
 }
 
+using Bits = std::vector<std::byte>;
+
+// What a rank reads, and what it gets of what all have sent.
+size_t SentBytes(const Call& call, size_t ranks) {
+  return call.kind == Kind::kReduceScatter ? call.bytes() * ranks : call.bytes();
+}
+Bits ResultOf(const Call& call, const std::vector<Bits>& sent, size_t rank) {
+  const auto size = static_cast<ptrdiff_t>(call.bytes());
+  Bits out;
+  switch (call.kind) {
+    case Kind::kAllReduce:
+    case Kind::kReduceScatter: {
+      out = sent[0];
+      for (size_t r = 1; r < sent.size(); ++r) {
+        FoldInto(call.type, call.op, out.data(), sent[r].data(), out.size() / kSizes[call.type]);
+      }
+      if (call.kind == Kind::kAllReduce) return out;
+      const auto from = out.begin() + static_cast<ptrdiff_t>(rank) * size;
+      return Bits(from, from + size);
+    }
+    case Kind::kAllGather:
+      for (const Bits& each : sent) out.insert(out.end(), each.begin(), each.end());
+      return out;
+    default:
+      return sent[static_cast<size_t>(call.peer)];
+  }
+}
+
 // All members' calls of one collective, by rank.
 void Perform(const std::vector<Call>& calls) {
-  const Call& first = calls[0];
-  const size_t ranks = calls.size(), size = first.bytes();
-  std::vector<std::vector<std::byte>> sent;
+  std::vector<Bits> sent;
   for (const Call& call : calls) {
-    const size_t bytes = call.kind == Kind::kReduceScatter ? size * ranks : size;
+    const size_t bytes = SentBytes(call, calls.size());
     const std::byte* const from = Bytes(call.from, bytes);
     sent.emplace_back(from, from + bytes);
   }
-  std::vector<std::byte> sum = sent[0];
-  if (first.kind == Kind::kAllReduce || first.kind == Kind::kReduceScatter) {
-    for (size_t r = 1; r < ranks; ++r) {
-      FoldInto(first.type, first.op, sum.data(), sent[r].data(), sum.size() / kSizes[first.type]);
-    }
+  for (size_t r = 0; r < calls.size(); ++r) {
+    const Bits result = ResultOf(calls[0], sent, r);
+    std::memcpy(Bytes(calls[r].to, result.size()), result.data(), result.size());
   }
-  for (size_t r = 0; r < ranks; ++r) {
-    const bool gathers = first.kind == Kind::kAllGather;
-    std::byte* const to = Bytes(calls[r].to, gathers ? size * ranks : size);
-    switch (first.kind) {
-      case Kind::kAllReduce:
-        std::memcpy(to, sum.data(), size);
-        break;
-      case Kind::kReduceScatter:
-        std::memcpy(to, sum.data() + r * size, size);
-        break;
-      case Kind::kAllGather:
-        for (size_t s = 0; s < ranks; ++s) std::memcpy(to + s * size, sent[s].data(), size);
-        break;
-      default:
-        std::memcpy(to, sent[static_cast<size_t>(first.peer)].data(), size);
-        break;
+}
+
+// The same of one rank, the others being in other processes.
+void PerformIn(fake_libraries::Room& room, const Call& call, size_t rank, size_t ranks) {
+  const std::array<int64_t, 5> what = {static_cast<int64_t>(call.kind),
+                                       static_cast<int64_t>(call.count), call.type, call.op,
+                                       call.peer};
+  std::string own(reinterpret_cast<const char*>(&what), sizeof what);
+  const size_t bytes = SentBytes(call, ranks);
+  own.append(reinterpret_cast<const char*>(Bytes(call.from, bytes)), bytes);
+  const std::vector<std::string> all = room.Exchange(own);
+  std::vector<Bits> sent;
+  for (const std::string& each : all) {
+    const bool is_like = each.size() == own.size() && each.starts_with(own.substr(0, sizeof what));
+    if (!is_like) {
+      room.failed = kInvalidUsage;
+      return;
     }
+    const auto* const from = reinterpret_cast<const std::byte*>(each.data()) + sizeof what;
+    sent.emplace_back(from, from + bytes);
+  }
+  if (all.empty()) {
+    room.failed = kRemoteError;
+    return;
+  }
+  const Bits result = ResultOf(call, sent, rank);
+  std::memcpy(Bytes(call.to, result.size()), result.data(), result.size());
+}
+
+// Messages of a group: all are sent before the first is waited for.
+void DeliverIn(fake_libraries::Room& room, const std::vector<Call>& calls) {
+  for (const Call& call : calls) {
+    if (call.kind != Kind::kSend) continue;
+    room.Send(call.peer, std::string(reinterpret_cast<const char*>(Bytes(call.from, call.bytes())),
+                                     call.bytes()));
+  }
+  for (const Call& call : calls) {
+    if (call.kind != Kind::kReceive) continue;
+    const std::string got = room.Receive(call.peer);
+    if (got.size() != call.bytes()) {
+      room.failed = kRemoteError;
+      return;
+    }
+    std::memcpy(Bytes(call.to, got.size()), got.data(), got.size());
   }
 }
 
@@ -140,6 +197,26 @@ int Submit(const std::vector<Call>& calls, const char* name, std::function<void(
     if (answer != 0) return kCudaError;
   }
   return 0;
+}
+
+// What one rank was asked for, the others being in other processes.
+int DoIn(const std::shared_ptr<fake_libraries::Room>& room, const std::vector<Call>& calls) {
+  std::vector<Call> messages;
+  for (const Call& call : calls) {
+    if (call.kind == Kind::kSend || call.kind == Kind::kReceive) {
+      messages.push_back(call);
+      continue;
+    }
+    const auto rank = static_cast<size_t>(call.communicator->rank);
+    const size_t ranks = call.communicator->clique->devices.size();
+    const int answer = fake_libraries::Submit(call.stream, "made_up_collective",
+                                              [=] { PerformIn(*room, call, rank, ranks); });
+    if (answer != 0) return kCudaError;
+  }
+  if (messages.empty()) return 0;
+  const int answer = fake_libraries::Submit(messages[0].stream, "made_up_message",
+                                            [=] { DeliverIn(*room, messages); });
+  return answer == 0 ? 0 : kCudaError;
 }
 
 // What one clique was asked for; collectives in their order, and pairs of messages.
@@ -254,6 +331,37 @@ int ncclCommInitAll(void** communicators, int count, const int* devices) {
   }
   return 0;
 }
+struct Name {
+  std::array<char, 128> bytes;
+};
+int ncclGetUniqueId(Name* name) {
+  if (const int fault = Fault("ncclGetUniqueId"); fault != 0) return fault;
+  const std::string folder = fake_libraries::Room::Make();
+  if (folder.empty() || folder.size() >= name->bytes.size()) return kSystemError;
+  name->bytes.fill(0);
+  std::ranges::copy(folder, name->bytes.begin());
+  return 0;
+}
+int ncclCommInitRank(void** communicator, int ranks, Name name, int rank) {
+  if (const int fault = Fault("ncclCommInitRank"); fault != 0) return fault;
+  int device = 0;
+  if (cuCtxGetDevice(&device) != 0) return kCudaError;
+  if (ranks < 1 || rank < 0 || rank >= ranks || depth > 0 || name.bytes.back() != 0) {
+    return kInvalidArgument;
+  }
+  auto clique = std::make_shared<Clique>();
+  clique->devices.assign(static_cast<size_t>(ranks), -1);
+  clique->devices[static_cast<size_t>(rank)] = device;
+  clique->room = std::make_shared<fake_libraries::Room>(name.bytes.data(), rank, ranks);
+  // It returns when all have come.
+  if (clique->room->Exchange("here").empty()) return kRemoteError;
+  void* context = nullptr;
+  if (cuDevicePrimaryCtxRetain(&context, device) != 0) return kCudaError;
+  auto made = std::make_unique<Communicator>(Communicator{clique, rank});
+  *communicator = made.get();
+  All()[*communicator] = std::move(made);
+  return 0;
+}
 int ncclCommDestroy(void* communicator) { return GiveBack("ncclCommDestroy", communicator); }
 int ncclCommAbort(void* communicator) { return GiveBack("ncclCommAbort", communicator); }
 int ncclCommGetAsyncError(void* communicator, int* error) {
@@ -261,6 +369,10 @@ int ncclCommGetAsyncError(void* communicator, int* error) {
   const auto known = All().find(communicator);
   if (known == All().end()) return kInvalidArgument;
   const bool is_it = known->second->rank == fake_libraries::Property("nccl.rank", 0);
+  if (const auto& room = known->second->clique->room; room != nullptr && room->failed != 0) {
+    *error = room->failed;
+    return 0;
+  }
   *error = is_it ? fake_libraries::Property("nccl.asynchronous", 0) : 0;
   return 0;
 }
@@ -278,7 +390,9 @@ int ncclGroupEnd() {
   std::map<const Clique*, std::vector<Call>> cliques;
   for (const Call& call : calls) cliques[call.communicator->clique.get()].push_back(call);
   for (const auto& [clique, own] : cliques) {
-    if (const int answer = Do(own, clique->devices.size()); answer != 0) return answer;
+    const int answer =
+        clique->room != nullptr ? DoIn(clique->room, own) : Do(own, clique->devices.size());
+    if (answer != 0) return answer;
   }
   return 0;
 }

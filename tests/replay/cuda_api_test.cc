@@ -87,6 +87,7 @@ static_assert(kC32 == CUDA_C_32F && kC64 == CUDA_C_64F && kS32 == CUDA_R_32I &&
               kBf16 == CUDA_R_16BF);
 static_assert(kCompute32 == CUBLAS_COMPUTE_32F && kCompute64 == CUBLAS_COMPUTE_64F &&
               kComputeS32 == CUBLAS_COMPUTE_32I);
+static_assert(sizeof(NcclName) == sizeof(ncclUniqueId) && sizeof(NcclName) == NCCL_UNIQUE_ID_BYTES);
 static_assert(kNcclS8 == ncclInt8 && kNcclU8 == ncclUint8 && kNcclS32 == ncclInt32 &&
               kNcclU32 == ncclUint32 && kNcclS64 == ncclInt64 && kNcclU64 == ncclUint64);
 static_assert(kNcclF16 == ncclFloat16 && kNcclF32 == ncclFloat32 && kNcclF64 == ncclFloat64 &&

@@ -69,7 +69,7 @@ class PlanRun {
 
   // The value of the root; nullopt where a value is missing or not of its declared size, which only
   // the way instruction by instruction can handle. Errors are those of a run that has to end.
-  Result<std::optional<eval::Value>> Run(std::span<const eval::Value> arguments);
+  virtual Result<std::optional<eval::Value>> Run(std::span<const eval::Value> arguments);
   const CodeCounts& counts() const { return counts_; }
 
  protected:

@@ -48,8 +48,12 @@ std::optional<LibraryChoice> Collectives::Choices::Of(InstructionId id) const {
 
 Collectives::Collectives(const hlo::Module& module, const hlo::DeviceCounts& counts,
                          std::vector<std::shared_ptr<const Device>> gpus,
-                         const std::vector<std::string>& left_out)
-    : module_(module), gpus_(std::move(gpus)), arrivals_(static_cast<size_t>(counts.devices())) {
+                         const std::vector<std::string>& left_out,
+                         std::shared_ptr<const Ranks> ranks)
+    : module_(module),
+      gpus_(std::move(gpus)),
+      ranks_(std::move(ranks)),
+      arrivals_(static_cast<size_t>(counts.devices())) {
   const libraries::DeviceLibraryRow& row = RowOf(DeviceLibrary::kNccl);
   std::string name(row.name), why;
   for (uint32_t i = 0; i < module.instructions().size(); ++i) {
@@ -62,7 +66,7 @@ Collectives::Collectives(const hlo::Module& module, const hlo::DeviceCounts& cou
       } else if (auto library = Library::Open(row.library, gpus_[0]->driver().version());
                  library.has_value()) {
         name = fmt::format("{} {}", row.name, (*library)->version());
-        communicators_ = std::make_unique<Communicators>(*std::move(library), gpus_);
+        communicators_ = std::make_unique<Communicators>(*std::move(library), gpus_, ranks_);
       } else {
         why = ReasonOf(library.error());
       }
@@ -70,7 +74,11 @@ Collectives::Collectives(const hlo::Module& module, const hlo::DeviceCounts& cou
     }
     if (reason.empty()) {
       auto form = FormOf(module, id, counts);
-      reason = form.has_value() ? SharedGpu(*form, gpus_.size()) : ReasonOf(form.error());
+      if (!form.has_value()) {
+        reason = ReasonOf(form.error());
+      } else if (ranks_ == nullptr) {
+        reason = SharedGpu(*form, gpus_.size());
+      }
       if (reason.empty()) {
         form->refused.resize(form->groups.size());
         forms_[i] = *std::move(form);
@@ -88,30 +96,43 @@ std::string Collectives::NameOf(InstructionId id) const {
   return fmt::format("{} {}", hlo::ToString(module_[id].opcode), module_.name(id));
 }
 
+Result<Collectives::Pending> Collectives::ByTheHost(InstructionId id) const {
+  if (ranks_ == nullptr) return Pending{id, nullptr};
+  const auto choice = choices_->Of(id);
+  return UnsupportedError(
+      fmt::format("{}: ranks meet through NCCL alone: {}", NameOf(id),
+                  choice ? choice->reason : std::string("it does no such instruction")),
+      "run it in one process, without --ranks_folder, with --fallback cpu");
+}
+
 Result<Collectives::Pending> Collectives::Run(InstructionId id, eval::Machine& machine,
                                               Arrival arrival) {
   const auto form = forms_.find(id.index);
-  if (form == forms_.end()) return Pending{id, nullptr};
+  if (form == forms_.end()) return ByTheHost(id);
   const int64_t device = machine.device();
   const auto group = std::ranges::find_if(form->second.groups, [&](const auto& each) {
     return std::ranges::find(each, device) != each.end();
   });
   const auto number = static_cast<size_t>(group - form->second.groups.begin());
-  if (form->second.refused[number]) return Pending{id, nullptr};
+  if (form->second.refused[number]) return ByTheHost(id);
   arrivals_[static_cast<size_t>(device)] = std::move(arrival);
   // As the evaluator meets; at a permute it does not.
   const int64_t channel =
       form->second.kind == CollectiveKind::kPermute
           ? -1 - int64_t{id.index}
           : std::max<int64_t>(module_.GetInt(module_[id], hlo::AttributeKey::kChannelId), 0);
+  std::vector<int64_t> here;
+  std::ranges::copy_if(*group, std::back_inserter(here),
+                       [&](int64_t member) { return IsHere(member); });
   HLOSCOPE_ASSIGN_OR_RETURN(const auto meeting,
-                            machine.devices().Meet(id, device, channel, *group, {}));
+                            machine.devices().Meet(id, device, channel, here, {}));
   Pending pending{id, nullptr};
   if (meeting->results.empty()) {
     const bool is_one = std::ranges::all_of(meeting->instructions,
                                             [&](InstructionId other) { return other == id; });
-    const Status status = is_one ? Enqueue(id, form->second, *group)
-                                 : UnsupportedError("devices meet at several instructions");
+    const Status status =
+        is_one ? Enqueue(id, form->second, *group, [&] { return machine.run().Look(); })
+               : UnsupportedError("devices meet at several instructions");
     if (!status.has_value() && status.error().error_class != ErrorClass::kUnsupported) {
       return std::unexpected(status.error());
     }
@@ -131,9 +152,8 @@ Result<Collectives::Pending> Collectives::Run(InstructionId id, eval::Machine& m
     meeting->results.push_back(status.has_value() ? eval::Value::Token()
                                                   : eval::Value::Missing(status.error()));
   }
-  if (!meeting->results[0].is_missing()) {
-    pending.clique = arrivals_[static_cast<size_t>(device)].clique;
-  }
+  if (meeting->results[0].is_missing()) return ByTheHost(id);
+  pending.clique = arrivals_[static_cast<size_t>(device)].clique;
   return pending;
 }
 
@@ -198,14 +218,19 @@ Status Collectives::MovePieces(const CollectiveForm& form, std::span<const int64
 }
 
 Status Collectives::Enqueue(InstructionId id, const CollectiveForm& form,
-                            std::span<const int64_t> members) {
-  std::vector<size_t> gpus;
-  for (const int64_t member : members) gpus.push_back(static_cast<size_t>(member) % gpus_.size());
-  HLOSCOPE_ASSIGN_OR_RETURN(const std::shared_ptr<Clique> clique, communicators_->Of(gpus));
+                            std::span<const int64_t> members, const std::function<Status()>& look) {
+  std::vector<size_t> gpus, meeting;
+  for (const int64_t member : members) {
+    gpus.push_back(static_cast<size_t>(member) % gpus_.size());
+    meeting.push_back(ranks_ == nullptr ? gpus.back() : static_cast<size_t>(member));
+  }
+  HLOSCOPE_ASSIGN_OR_RETURN(const std::shared_ptr<Clique> clique,
+                            communicators_->Of(meeting, look));
   const Library& nccl = clique->library();
   const std::string name = NameOf(id);
   const auto move_pieces = [&](bool is_before) -> Status {
     for (size_t rank = 0; form.scratch_bytes > 0 && rank < members.size(); ++rank) {
+      if (!IsHere(members[rank])) continue;
       HLOSCOPE_TRY(gpus_[gpus[rank]]->Enter());
       HLOSCOPE_TRY(MovePieces(form, members, rank, is_before));
     }
@@ -214,6 +239,7 @@ Status Collectives::Enqueue(InstructionId id, const CollectiveForm& form,
   HLOSCOPE_TRY(move_pieces(true));
   Status status = nccl.Check(nccl->GroupStart(), "beginning {}", name);
   for (size_t rank = 0; rank < members.size() && status.has_value(); ++rank) {
+    if (!IsHere(members[rank])) continue;
     const auto device = static_cast<size_t>(members[rank]);
     status = gpus_[gpus[rank]]->Enter();
     if (status.has_value()) status = Call(form, nccl, clique->rank(rank), members, rank);
@@ -311,6 +337,12 @@ Status Collectives::Call(const CollectiveForm& form, const Library& nccl, void* 
 }
 
 Status Collectives::Look(const Pending& pending, int64_t device) const {
+  if (ranks_ != nullptr) {
+    if (Status status = ranks_->Look(); !status.has_value()) {
+      pending.clique->Abort();
+      return status;
+    }
+  }
   if (pending.clique->is_aborted()) {
     return std::unexpected(
         Error{ErrorClass::kDied,
@@ -326,8 +358,9 @@ Status Collectives::Look(const Pending& pending, int64_t device) const {
   for (const auto& group : form->second.groups) {
     if (std::ranges::find(group, device) == group.end()) continue;
     const int64_t there = group[failed->rank];
-    error.message +=
-        fmt::format(", on device {} (GPU {})", there, static_cast<size_t>(there) % gpus_.size());
+    error.message += ranks_ != nullptr ? fmt::format(", in rank {}", there)
+                                       : fmt::format(", on device {} (GPU {})", there,
+                                                     static_cast<size_t>(there) % gpus_.size());
   }
   pending.clique->Abort();
   return std::unexpected(std::move(error));

@@ -20,10 +20,11 @@ namespace hloscope::replay::cuda {
 // Of one module, for one run of it at a time: its devices take turns on one thread.
 class Collectives {
  public:
-  // Device i of the run is on GPU i mod gpus.size(); `left_out`: words of libraries.
+  // Device i of the run is on GPU i mod gpus.size(), or rank i, where this process is one of
+  // `ranks` and has one GPU; `left_out`: words of libraries.
   Collectives(const hlo::Module& module, const hlo::DeviceCounts& counts,
               std::vector<std::shared_ptr<const Device>> gpus,
-              const std::vector<std::string>& left_out);
+              const std::vector<std::string>& left_out, std::shared_ptr<const Ranks> ranks);
 
   // What a device brings; it stays there until all have met.
   struct Arrival {
@@ -62,8 +63,13 @@ class Collectives {
     std::atomic<bool> by_plan = false;
     std::unordered_map<uint32_t, LibraryChoice> all;
   };
+  // `look` ends waiting for other ranks.
   Status Enqueue(hlo::InstructionId id, const CollectiveForm& form,
-                 std::span<const int64_t> members);
+                 std::span<const int64_t> members, const std::function<Status()>& look);
+  // Whether that device is one of this process.
+  bool IsHere(int64_t device) const { return ranks_ == nullptr || device == ranks_->rank(); }
+  // What ranks cannot do the way of one process; else nothing is pending.
+  Result<Pending> ByTheHost(hlo::InstructionId id) const;
   // Between an array whose pieces are apart and scratch, where they are one behind the other.
   Status MovePieces(const CollectiveForm& form, std::span<const int64_t> members, size_t rank,
                     bool is_before) const;
@@ -72,6 +78,7 @@ class Collectives {
 
   const hlo::Module& module_;
   std::vector<std::shared_ptr<const Device>> gpus_;
+  std::shared_ptr<const Ranks> ranks_;
   std::unique_ptr<Communicators> communicators_;  // null: there is no library
   std::unordered_map<uint32_t, CollectiveForm> forms_;
   std::shared_ptr<Choices> choices_ = std::make_shared<Choices>();

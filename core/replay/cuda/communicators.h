@@ -1,6 +1,7 @@
 // Communicators: NCCL's, one for each GPU that meets at a collective, kept from run to run.
 #pragma once
 
+#include <functional>
 #include <map>
 #include <memory>
 #include <mutex>
@@ -10,6 +11,7 @@
 
 #include "core/replay/cuda/device.h"
 #include "core/replay/libraries/library.h"
+#include "core/replay/ranks.h"
 
 namespace hloscope::replay::cuda {
 
@@ -21,6 +23,10 @@ class Clique {
   // Unsupported error: NCCL refuses.
   static Result<std::shared_ptr<Clique>> Make(std::shared_ptr<const Library> library,
                                               std::vector<std::shared_ptr<const Device>> gpus);
+  // Of GPUs of other processes: this one has that of `rank`, of `ranks`; all have the same name.
+  static Result<std::shared_ptr<Clique>> Join(std::shared_ptr<const Library> library,
+                                              std::shared_ptr<const Device> gpu, size_t rank,
+                                              size_t ranks, const libraries::NcclName& name);
   ~Clique();
   Clique(const Clique&) = delete;
   Clique& operator=(const Clique&) = delete;
@@ -44,22 +50,30 @@ class Clique {
 
   std::shared_ptr<const Library> library_;
   std::vector<std::shared_ptr<const Device>> gpus_;
-  std::vector<void*> ranks_;
+  std::vector<void*> ranks_;  // null: another process's
   bool is_aborted_ = false;
 };
 
 class Communicators {
  public:
+  // `ranks`: of which this process is one, its GPU the only one; null: all GPUs are its own.
   Communicators(std::shared_ptr<const Library> library,
-                std::vector<std::shared_ptr<const Device>> gpus)
-      : library_(std::move(library)), gpus_(std::move(gpus)) {}
+                std::vector<std::shared_ptr<const Device>> gpus, std::shared_ptr<const Ranks> ranks)
+      : library_(std::move(library)), gpus_(std::move(gpus)), ranks_(std::move(ranks)) {}
 
-  // Of those GPUs, by number; made when first asked for, and again where the last was aborted.
-  Result<std::shared_ptr<Clique>> Of(const std::vector<size_t>& gpus);
+  // Of those GPUs, by number, or by rank; made when first asked for, and again where the last was
+  // aborted. Ranks wait for one another as long as `look` lets them.
+  Result<std::shared_ptr<Clique>> Of(const std::vector<size_t>& gpus,
+                                     const std::function<Status()>& look);
 
  private:
+  Result<std::shared_ptr<Clique>> Join(const std::vector<size_t>& members,
+                                       const std::function<Status()>& look);
+
   std::shared_ptr<const Library> library_;
   std::vector<std::shared_ptr<const Device>> gpus_;
+  std::shared_ptr<const Ranks> ranks_;
+  std::map<std::vector<size_t>, int64_t> joined_;  // how often
   std::mutex mutex_;
   std::map<std::vector<size_t>, std::shared_ptr<Clique>> cliques_;
 };

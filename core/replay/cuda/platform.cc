@@ -12,11 +12,21 @@
 #include "core/replay/cuda/device_recorder.h"
 #include "core/replay/cuda/library_calls.h"
 #include "core/replay/cuda/library_chooser.h"
+#include "core/replay/cuda/ranked_platform.h"
 #include "core/replay/cuda/several_devices.h"
 #include "core/replay/pjrt/gpu_architecture.h"
 
 namespace hloscope::replay {
 namespace {
+
+// The first GPU, or that of this rank among those on the machine: launchers show each all, or its
+// own alone.
+Result<std::shared_ptr<const cuda::Device>> OpenOwn() {
+  const auto ranks = Ranks::OfProcess();
+  if (ranks == nullptr) return cuda::Device::Open();
+  HLOSCOPE_ASSIGN_OR_RETURN(const auto driver, cuda::Driver::Open());
+  return cuda::Device::Open(static_cast<int>(ranks->local() % driver->devices()));
+}
 
 class DeviceBackend : public GpuBackend {
  public:
@@ -29,7 +39,7 @@ class DeviceBackend : public GpuBackend {
 
  protected:
   Result<std::string> Begin(const RunOptions& options, WrittenCode&) const override {
-    HLOSCOPE_ASSIGN_OR_RETURN(const auto device, cuda::Device::Open());
+    HLOSCOPE_ASSIGN_OR_RETURN(const auto device, OpenOwn());
     if (options.gpu_target.empty())
       return std::string(device->capability() >= 90 ? "sm_90" : "sm_80");
     HLOSCOPE_ASSIGN_OR_RETURN(std::string target,
@@ -46,7 +56,7 @@ class DeviceBackend : public GpuBackend {
 
   Status Load(std::shared_ptr<const hlo::Module> module, compile::GpuCode code,
               const RunOptions& options, WrittenCode& out) const override {
-    HLOSCOPE_ASSIGN_OR_RETURN(const auto device, cuda::Device::Open());
+    HLOSCOPE_ASSIGN_OR_RETURN(const auto device, OpenOwn());
     auto recorder = std::make_shared<cuda::DeviceRecorder>(device, module);
     HLOSCOPE_ASSIGN_OR_RETURN(
         auto kernels,
@@ -87,7 +97,10 @@ class DeviceBackend : public GpuBackend {
 }  // namespace
 
 std::unique_ptr<Platform> MakeGpuPlatform(const PlatformRow& row, std::string_view) {
-  return MakeCompiledPlatform(row, std::make_unique<DeviceBackend>());
+  auto own = MakeCompiledPlatform(row, std::make_unique<DeviceBackend>());
+  auto ranks = Ranks::OfProcess();
+  if (ranks == nullptr) return own;
+  return cuda::MakeRankedPlatform(std::move(own), std::move(ranks));
 }
 
 }  // namespace hloscope::replay

@@ -6,6 +6,18 @@
 namespace hloscope::replay::cuda {
 namespace {
 
+// A device of another rank: what it computes is told later.
+class AbsentRun : public PlanRun {
+ public:
+  using PlanRun::PlanRun;
+  Result<std::optional<eval::Value>> Run(std::span<const eval::Value>) override {
+    return eval::Value::Missing(Error{ErrorClass::kUnsupported,
+                                      fmt::format("device {} is another rank's", machine_.device()),
+                                      {},
+                                      {}});
+  }
+};
+
 class ChoicesOfAll : public LibraryChoices {
  public:
   explicit ChoicesOfAll(std::vector<std::shared_ptr<const LibraryChoices>> all)
@@ -31,13 +43,15 @@ Result<std::shared_ptr<SeveralDevices>> SeveralDevices::Open(
     const std::vector<std::string>& left_out, const LibraryChooser& chooser) {
   std::shared_ptr<SeveralDevices> out(new SeveralDevices);
   std::vector<std::shared_ptr<const Device>> gpus = {std::move(first)};
-  const int64_t count = std::min(counts.devices(), int64_t{gpus[0]->driver().devices()});
+  out->ranks_ = Ranks::OfProcess();
+  const int64_t count =
+      out->ranks_ != nullptr ? 1 : std::min(counts.devices(), int64_t{gpus[0]->driver().devices()});
   for (int ordinal = 1; ordinal < count; ++ordinal) {
     HLOSCOPE_ASSIGN_OR_RETURN(gpus.emplace_back(), Device::Open(ordinal));
   }
   recorder->set_gpus(static_cast<int>(count));
   if (counts.devices() > 1) {
-    out->collectives_ = std::make_shared<Collectives>(module, counts, gpus, left_out);
+    out->collectives_ = std::make_shared<Collectives>(module, counts, gpus, left_out, out->ranks_);
   }
   out->first_ = std::make_unique<DevicePlans>(gpus[0], recorder, out->collectives_);
   for (size_t gpu = 1; gpu < gpus.size(); ++gpu) {
@@ -56,6 +70,10 @@ Result<std::shared_ptr<SeveralDevices>> SeveralDevices::Open(
 std::unique_ptr<PlanRun> SeveralDevices::Start(const ModuleCode& code,
                                                eval::Machine& machine) const {
   if (collectives_ != nullptr) collectives_->RunsByPlan();
+  if (ranks_ != nullptr) {
+    if (machine.device() == ranks_->rank()) return first_->Start(code, machine);
+    return std::make_unique<AbsentRun>(code, machine);
+  }
   const auto gpu = static_cast<size_t>(machine.device()) % (1 + others_.size());
   if (gpu == 0) return first_->Start(code, machine);
   const std::lock_guard lock(mutex_);
@@ -77,6 +95,9 @@ std::unique_ptr<PlanRun> SeveralDevices::Start(const ModuleCode& code,
 }
 
 RunExecuted::Placement SeveralDevices::Place(int64_t devices, bool by_plan) const {
+  if (ranks_ != nullptr) {  // a GPU each
+    return {.devices = devices, .gpus = by_plan ? devices : 1, .gpus_there = devices};
+  }
   return {.devices = devices,
           .gpus = by_plan ? std::min(devices, 1 + std::ssize(others_)) : 1,
           .gpus_there = first_->device()->driver().devices()};

@@ -37,6 +37,7 @@ class SeveralDevices : public PlanDevice {
   };
   SeveralDevices() = default;
 
+  std::shared_ptr<const Ranks> ranks_;        // null: all devices are this process's
   std::shared_ptr<Collectives> collectives_;  // null: the run has one device
   std::unique_ptr<const DevicePlans> first_;
   mutable std::mutex mutex_;

@@ -84,6 +84,11 @@ struct LtChoice {
   std::array<int, 4> reserved;
 };
 
+// ncclUniqueId: what processes find one another by.
+struct NcclName {
+  std::array<char, 128> bytes;
+};
+
 // Of one library; those of others are null.
 struct Functions {
 #define DEVICE_FUNCTION(of, name, symbol, ...) int (*name)(__VA_ARGS__) = nullptr;
