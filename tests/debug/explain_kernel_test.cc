@@ -303,18 +303,20 @@ TEST(ExplainKernel, WhatOnlyWrongElementsComeFromIsLookedAtFirst) {
 
 TEST(RoundingBudget, WhatComesFromOneSumIsNearerByChanceTogether) {
   const hlo::Shape shape = hlo::Shape::Array(hlo::ElementType::kF32, {100, 100});
-  const auto chance = [&](int together) {
-    std::vector<float> first, second;
-    for (int i = 0; i < 10000; ++i) {
-      first.push_back(i / together % 2 == 0 ? 1.0f : 2.0f);
-      second.push_back(3.0f - first.back());
-    }
+  // Of as many elements each are nearer in the first, and then in the second, up to `differing`.
+  const auto chance = [&](int together, int differing) {
+    std::vector<float> first(10000, 1.0f), second(10000, 1.0f);
+    for (int i = 0; i < differing; ++i)
+      (i / together % 2 == 0 ? second : first)[static_cast<size_t>(i)] = 2.0f;
     const std::vector meant{Literal::Of<float>(shape, std::vector<float>(10000, 0.0f))};
     return NearerTo(meant, {Literal::Of<float>(shape, first)}, {Literal::Of<float>(shape, second)})
         .chance;
   };
-  EXPECT_NEAR(chance(1), 100, 1);
-  EXPECT_GT(chance(100), 500);
+  EXPECT_NEAR(chance(1, 10000), 100, 1);
+  EXPECT_GT(chance(100, 10000), 500);
+  // Of few sums three quarters of what is possible is four times the chance.
+  EXPECT_NEAR(4 * chance(40, 400), 0.756 * 400, 1);
+  EXPECT_NEAR(chance(1, 400), 20, 1);
 }
 
 TEST(WrongElements, LieAsOnTheDevice) {

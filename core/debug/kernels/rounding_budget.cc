@@ -108,10 +108,12 @@ Nearer NearerTo(const std::vector<Literal>& meant, const std::vector<Literal>& f
       squares += std::max(apart * apart, static_cast<double>(of_first + of_second));
     }
   }
-  // Of few groups the elements have to do, as if each were by itself.
-  constexpr int kFewGroups = 32;
-  nearer.chance =
-      std::sqrt(groups > kFewGroups ? squares : static_cast<double>(nearer.first + nearer.second));
+  // Four times the chance is asked for (explain_kernel.cc): more than few groups can ever be apart.
+  // Of less than 28, three quarters of what is possible have to do.
+  constexpr double kFewGroups = 28;
+  const double few = std::min(1.0, std::sqrt(groups / kFewGroups));
+  nearer.chance = std::max(std::sqrt(static_cast<double>(nearer.first + nearer.second)),
+                           few * std::sqrt(squares));
   return nearer;
 }
 
