@@ -30,7 +30,8 @@ struct Sliced {
 };
 
 // Of word `word` of argument 2, as `thread` stores it.
-Sliced SliceOf(const std::string& body, uint32_t word, uint32_t thread, bool is_missing = false) {
+Sliced SliceOf(const std::string& body, uint32_t word, uint32_t thread, bool is_missing = false,
+               size_t most_threads = 64, size_t most_unlike = 0) {
   Sliced sliced;
   std::vector<std::byte> memory[3];
   for (auto& bytes : memory) bytes.resize(1024, std::byte{1});
@@ -41,7 +42,8 @@ Sliced SliceOf(const std::string& body, uint32_t word, uint32_t thread, bool is_
   launch.entry = "k";
   launch.block = {64, 1, 1};
   for (auto& bytes : memory) launch.arguments.push_back({bytes, {}});
-  auto traced = TraceSlice(*module, launch, {{}, thread, 2, 4 * word, is_missing}, {}, [] {});
+  auto traced = TraceSlice(
+      *module, launch, {{}, thread, 2, 4 * word, is_missing}, {}, [] {}, most_threads, most_unlike);
   EXPECT_TRUE(traced.has_value()) << (traced.has_value() ? "" : traced.error().ToString());
   if (traced.has_value()) sliced.traced = *std::move(traced);
   return sliced;
@@ -122,6 +124,39 @@ TEST(PtxSlice, OfAStoreThatWasNotMadeTheGuardOrTheJumpIsNamed) {
   const Sliced jumped =
       SliceOf("setp.lt.u32 %p1, %r1, 2;\nbra L;\n" + kStore + "\nL:\n", 3, 3, true);
   EXPECT_TRUE(jumped.Has("bra L", false));
+}
+
+// Word %r1 of shared memory is at %r7, word %r1 ^ 32 at %r9; of others than 32 threads %p1 is
+// false.
+const std::string kShared =
+    "setp.lt.u32 %p1, %r1, 32;\nmov.b32 %r5, sh;\nshl.b32 %r6, %r1, 2;\nadd.s32 %r7, %r5, %r6;\n"
+    "xor.b32 %r8, %r6, 128;\nadd.s32 %r9, %r5, %r8;\n";
+
+TEST(PtxSlice, WhatNoThreadThatIsTracedDidIsTracedInOneThatDid) {
+  const std::string store = "st.shared.b32 [%r7], %r1";
+  const std::string body = kShared + "@%p1 bra L;\n" + store +
+                           ";\nL:\nbar.sync 0;\nld.shared.b32 %r4, [%r9];\n" + kStore;
+  EXPECT_TRUE(SliceOf(body, 3, 3).Has(store, false));
+  EXPECT_FALSE(SliceOf(body, 3, 3, false, 1).Has(store, true));
+  const Sliced sliced = SliceOf(body, 3, 3, false, 1, 1);
+  EXPECT_TRUE(sliced.Has(store, false) || sliced.Has(store, true));
+  EXPECT_EQ(sliced.traced.trace.threads.size(), 2u);
+}
+
+TEST(PtxSlice, OfABranchTheStoresThatItLedPastAreNamed) {
+  // Another word than the one that is read.
+  const std::string store = "st.shared.b32 [%r7+512], %r1";
+  const std::string body = kShared + "st.shared.b32 [%r7], %r1;\nmov.b32 %r10, 0;\n@%p1 bra L;\n" +
+                           store +
+                           ";\nmov.b32 %r10, 9;\nL:\nbar.sync 0;\nld.shared.b32 %r11, [%r9];\n"
+                           "add.s32 %r4, %r10, %r11;\n" +
+                           kStore;
+  // All threads that it comes from are known: the store is not among what they did.
+  EXPECT_FALSE(SliceOf(body, 3, 3, false, 64, 1).Has(store, true));
+  EXPECT_FALSE(SliceOf(body, 3, 3, false, 1, 0).Has(store, true));
+  const Sliced sliced = SliceOf(body, 3, 3, false, 1, 1);
+  EXPECT_TRUE(sliced.Has(store, true));
+  EXPECT_TRUE(sliced.Has("@%p1 bra L", true));
 }
 
 // Of the lines that sums with doubled terms name, by text: steps back; -1: not named.

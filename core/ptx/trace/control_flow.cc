@@ -109,6 +109,13 @@ void ControlFlow::FindChoices() {
       if (kernel_->instructions[i].guard != Slot::kAbsent) choices_[offset].push_back(i);
     });
   }
+  for (uint32_t b = 0; b < blocks_.size(); ++b) {
+    for (const uint32_t at : decided_[b]) {
+      for (uint32_t i = blocks_[at].first; written[at].contains(kShared) && i < blocks_[at].end;
+           ++i)
+        if (WritesShared(kernel_->instructions[i])) shared_stores_[blocks_[b].end - 1].push_back(i);
+    }
+  }
   std::vector<uint32_t> seen(blocks_.size(), ~0u), open;
   for (uint32_t b = 0; b < blocks_.size(); ++b) {
     const uint32_t branch = blocks_[b].end - 1;
@@ -134,6 +141,11 @@ std::span<const uint32_t> ControlFlow::DecidersOf(uint32_t instruction) const {
 std::span<const uint32_t> ControlFlow::ChoicesOf(uint32_t offset) const {
   const auto found = choices_.find(offset);
   return found == choices_.end() ? std::span<const uint32_t>() : found->second;
+}
+
+std::span<const uint32_t> ControlFlow::SharedStoresOf(uint32_t branch) const {
+  const auto found = shared_stores_.find(branch);
+  return found == shared_stores_.end() ? std::span<const uint32_t>() : found->second;
 }
 
 Result<ControlFlow> FlowOf(const Module& module, const std::string& entry) {

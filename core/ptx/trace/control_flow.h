@@ -31,6 +31,9 @@ class ControlFlow {
   // The same of what shared memory holds.
   std::span<const uint32_t> ChoicesOfShared() const { return ChoicesOf(kShared); }
 
+  // The instructions that write to shared memory which the branch by itself decides about.
+  std::span<const uint32_t> SharedStoresOf(uint32_t branch) const;
+
  private:
   static constexpr uint32_t kShared = Slot::kAbsent;  // in place of a register
 
@@ -47,6 +50,7 @@ class ControlFlow {
   std::vector<std::vector<uint32_t>> deciders_;  // by block: instructions
   std::vector<std::vector<uint32_t>> decided_;   // by block: blocks that its last decides about
   std::unordered_map<uint32_t, std::vector<uint32_t>> choices_;
+  std::unordered_map<uint32_t, std::vector<uint32_t>> shared_stores_;  // by branch
 };
 
 // Of an entry of the module, which it has to outlive. Errors: input where there is none.

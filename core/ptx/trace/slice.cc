@@ -22,14 +22,20 @@ using Events = std::unordered_map<uint32_t, std::vector<int64_t>>;
 
 class Slicer {
  public:
-  Slicer(const BlockTrace& trace, const ControlFlow& flow, bool stand_ins)
+  Slicer(const BlockTrace& trace, const ControlFlow& flow, StandIns stand_ins)
       : trace_(trace), flow_(flow), stand_ins_(stand_ins) {}
 
   Slice Run(std::span<const StepRef> from) {
     for (const StepRef& step : from) Reach(step, 0, false, kNobody);
     for (size_t i = 0; i < nodes_.size(); ++i) Follow(i, false);
     FollowDecisions();
+    if (stand_ins_ == StandIns::kOfBranches) ReachStoresPassed();
     Tell();
+    for (const auto& [instruction, thread] : unlike_) {
+      std::vector<uint32_t>& threads = slice_.unlike_threads;
+      if (std::ranges::find(threads, static_cast<uint32_t>(thread)) == threads.end())
+        threads.push_back(static_cast<uint32_t>(thread));
+    }
     slice_.other_threads.assign(others_.begin(), others_.end());
     slice_.complete &= flow_.is_known();
     return std::move(slice_);
@@ -197,15 +203,45 @@ class Slicer {
     const ThreadTrace* const own = trace_.Find(step.thread);
     if (own == nullptr) {
       others_.insert(static_cast<uint32_t>(step.thread));
-      if (!stand_ins_) return {};
+      if (stand_ins_ == StandIns::kNone) return {};
       step = StandIn(near, use.instruction, turn);
       for (size_t i = 0; i < trace_.threads.size() && step.thread < 0; ++i)
         step = StandIn(trace_.threads[i], use.instruction, turn);
+      if (step.thread < 0) unlike_.try_emplace(use.instruction, use.step.thread);
     } else if (!own->Has(step.step)) {
       return {};
     }
     Reach(step, distance, true, node, alone);
     return step;
+  }
+
+  // Stores to shared memory that are no part of the slice, but could have been by what its branches
+  // decide: what threads that were not recorded read may come from them.
+  void ReachStoresPassed() {
+    std::unordered_map<uint32_t, uint32_t> nearest;  // distance, by instruction
+    for (const Node& node : nodes_) {
+      const auto [at, is_new] = nearest.try_emplace(StepOf(node.step).instruction, node.distance);
+      if (!is_new) at->second = std::min(at->second, node.distance);
+    }
+    std::map<uint32_t, uint32_t> passed;
+    for (const auto& [branch, distance] : nearest) {
+      for (const uint32_t store : flow_.SharedStoresOf(branch)) {
+        if (nearest.contains(store)) continue;
+        const auto [at, is_new] = passed.try_emplace(store, distance + kFurther);
+        if (!is_new) at->second = std::min(at->second, distance + kFurther);
+      }
+    }
+    for (const SharedUse& done : trace_.shared_stores) {
+      const auto at = passed.find(done.instruction);
+      if (at == passed.end()) continue;
+      StepRef step;
+      for (size_t i = 0; i < trace_.threads.size() && step.thread < 0; ++i)
+        step = StandIn(trace_.threads[i], done.instruction, done.turn + 1);
+      if (step.thread < 0)
+        unlike_.try_emplace(done.instruction, done.step.thread);
+      else
+        nodes_.push_back({step, true, at->second, {}});
+    }
   }
 
   StepRef StandIn(const ThreadTrace& thread, uint32_t instruction, uint64_t turn) {
@@ -268,13 +304,14 @@ class Slicer {
   static constexpr uint32_t kUntold = 0xffffffffu;
   const BlockTrace& trace_;
   const ControlFlow& flow_;
-  const bool stand_ins_;
+  const StandIns stand_ins_;
   std::vector<Node> nodes_;
   std::map<std::pair<int32_t, int64_t>, size_t> seen_;
   std::vector<std::vector<size_t>>
       rounds_;                         // by distance: nodes whose decisions are to be followed
   std::map<uint32_t, Events> events_;  // by thread
   std::set<uint32_t> others_;
+  std::map<uint32_t, int32_t> unlike_;  // threads, by instruction
   Slice slice_;
 };
 
@@ -294,7 +331,7 @@ bool Stores(const Instruction& in) {
 }  // namespace
 
 Slice SliceFrom(const BlockTrace& trace, const ControlFlow& flow, std::span<const StepRef> from,
-                bool stand_ins) {
+                StandIns stand_ins) {
   return Slicer(trace, flow, stand_ins).Run(from);
 }
 

@@ -23,6 +23,8 @@ struct SliceStep {
 struct Slice {
   std::vector<SliceStep> steps;         // each behind what it needs
   std::vector<uint32_t> other_threads;  // that it goes on in, and that were not recorded
+  // One for each instruction that no recorded thread could stand in for.
+  std::vector<uint32_t> unlike_threads;
   // False: it has more steps than were followed, or goes on where nothing is known.
   bool complete = true;
   bool shortened = false;  // of what is done again and again the nearest steps are told
@@ -36,10 +38,15 @@ struct Slice {
 // Of what is read from shared memory also what may have kept another value from it, and writes
 // beside it, which may have gone astray.
 //
-// `stand_ins`: where it goes on through shared memory in threads that were not recorded, what
-// recorded ones did there is told as a decision.
+// What recorded threads did where it goes on through shared memory in others is told as a decision,
+// if that is asked for.
+enum class StandIns : uint8_t {
+  kNone,
+  kOfUses,
+  kOfBranches,  // also the stores to shared memory that the branches of the slice led past
+};
 Slice SliceFrom(const BlockTrace& trace, const ControlFlow& flow, std::span<const StepRef> from,
-                bool stand_ins = false);
+                StandIns stand_ins = StandIns::kNone);
 
 // The last recorded step of the thread that wrote that byte of an argument; none: step -1.
 StepRef StoreTo(const BlockTrace& trace, uint32_t thread, uint32_t argument, uint64_t byte);
@@ -67,8 +74,9 @@ StepRef LastAt(const BlockTrace& trace, uint32_t thread, const Place& place,
 std::vector<StepRef> BeginsOf(const SliceQuestion& question, const LaunchRequest& launch,
                               const BlockTrace& trace, const ControlFlow& flow);
 
-// So often a block is run anew for a slice that goes on in further threads.
-inline constexpr int kMostRounds = 12;
+// So often a block is run anew for a slice that goes on in further threads, and for those that did
+// what no other did.
+inline constexpr int kMostRounds = 12, kMostUnlikeRounds = 3;
 
 struct SlicedTrace {
   BlockTrace trace;
@@ -77,19 +85,21 @@ struct SlicedTrace {
 };
 
 // Runs the block, as often as the slice goes on in further threads, and traces `most_threads` of
-// them at most. `restore` puts the arguments back before each run; `find` says where the slice
-// begins in a trace.
+// them at most; then, of those that are left out, `most_unlike` that did what no other did.
+// `restore` puts the arguments back before each run; `find` says where the slice begins in a trace.
 template <typename Restore, typename Find>
 Result<SlicedTrace> TraceSliceFrom(const Module& module, const LaunchRequest& launch,
                                    const std::array<uint32_t, 3>& block, uint32_t thread,
                                    const LaunchOptions& options, Restore restore, Find find,
-                                   size_t most_threads = 64) {
+                                   size_t most_threads = 64, size_t most_unlike = 0) {
   HLOSCOPE_ASSIGN_OR_RETURN(const ControlFlow flow, FlowOf(module, launch.entry));
   SlicedTrace sliced;
   TraceRequest request;
   request.block = block;
   request.threads = {thread};
   request.skipped = true;
+  const StandIns stand_ins = most_unlike > 0 ? StandIns::kOfBranches : StandIns::kOfUses;
+  int unlike_rounds = 0;
   for (int round = 0;;) {
     restore();
     SlicedTrace before = std::move(sliced);
@@ -101,14 +111,18 @@ Result<SlicedTrace> TraceSliceFrom(const Module& module, const LaunchRequest& la
     sliced.slice = SliceFrom(sliced.trace, flow, sliced.begins);
     bool more = false;
     for (const uint32_t other : sliced.slice.other_threads) {
-      if (request.threads.size() >= most_threads) break;
+      if (request.threads.size() >= most_threads || unlike_rounds > 0) break;
       request.threads.push_back(other);
       more = true;
     }
     if (more && sliced.slice.complete && ++round < kMostRounds) continue;
     if (!sliced.slice.other_threads.empty())
-      sliced.slice = SliceFrom(sliced.trace, flow, sliced.begins, true);
-    return sliced;
+      sliced.slice = SliceFrom(sliced.trace, flow, sliced.begins, stand_ins);
+    const std::vector<uint32_t>& unlike = sliced.slice.unlike_threads;
+    const size_t taken = std::min(unlike.size(), most_unlike);
+    if (taken == 0 || ++unlike_rounds > kMostUnlikeRounds) return sliced;
+    most_unlike -= taken;
+    request.threads.insert(request.threads.end(), unlike.begin(), unlike.begin() + taken);
   }
 }
 
@@ -116,12 +130,12 @@ Result<SlicedTrace> TraceSliceFrom(const Module& module, const LaunchRequest& la
 template <typename Restore>
 Result<SlicedTrace> TraceSlice(const Module& module, const LaunchRequest& launch,
                                const SliceQuestion& question, const LaunchOptions& options,
-                               Restore restore, size_t most_threads = 64) {
+                               Restore restore, size_t most_threads = 64, size_t most_unlike = 0) {
   const auto find = [&](const BlockTrace& trace, const ControlFlow& flow) {
     return BeginsOf(question, launch, trace, flow);
   };
   return TraceSliceFrom(module, launch, question.block, question.thread, options, restore, find,
-                        most_threads);
+                        most_threads, most_unlike);
 }
 
 }  // namespace hloscope::ptx

@@ -2,6 +2,7 @@
 #include "core/ptx/trace/trace.h"
 
 #include <algorithm>
+#include <iterator>
 #include <map>
 
 #include "core/ptx/machine/lanes.h"
@@ -48,6 +49,7 @@ class Recorder : public Observer {
     shared_.assign(block.shared.size(), {});
     readers_.assign(request_.skipped ? block.shared.size() / 4 + 1 : 0, {});
     counts_.assign(block.warps.size() * kLanes, 0);
+    stores_.assign(kernel_.instructions.size(), {});
     for (auto& [thread, state] : threads_) state.local.assign(block.local_bytes, -1);
   }
 
@@ -71,6 +73,7 @@ class Recorder : public Observer {
       if (access.offset > 0) noted.beside[0] = shared_[access.offset - 1];
       if (behind < shared_.size()) noted.beside[1] = shared_[behind];
       if (request_.skipped) noted.readers = NoteReader(access, UseBy(warp, thread));
+      if (request_.skipped && access.writes) stores_[warp.block->pc] = UseBy(warp, thread);
       for (uint64_t i = 0; access.writes && i < access.bytes; ++i)
         shared_[access.offset + i] = UseBy(warp, thread);
     } else if (access.window == kLocalWindow && state != threads_.end()) {
@@ -102,6 +105,13 @@ class Recorder : public Observer {
       if (in.operation == Operation::kShfl) NoteShuffle(warp, in, slots, lane, trace, *step);
       TakeAccesses(in, lane, trace, *step);
     });
+  }
+
+  std::vector<SharedUse> SharedStores() const {
+    std::vector<SharedUse> stores;
+    std::ranges::copy_if(stores_, std::back_inserter(stores),
+                         [](const SharedUse& use) { return use.turn > 0; });
+    return stores;
   }
 
  private:
@@ -264,6 +274,7 @@ class Recorder : public Observer {
   std::vector<int64_t> counts_;                  // steps begun, by thread
   std::vector<SharedUse> shared_;                // who wrote each byte
   std::vector<std::vector<SharedUse>> readers_;  // of each word, behind its last write
+  std::vector<SharedUse> stores_;                // the last of each instruction
   std::vector<Noted> pending_;                   // accesses of the instruction in execution
   uint32_t block_pc_ = 0;
   int64_t recorded_ = 0;
@@ -315,6 +326,7 @@ Result<BlockTrace> Trace(const Module& module, const LaunchRequest& launch,
   options.observer = &recorder;
   HLOSCOPE_ASSIGN_OR_RETURN(LaunchResult result, Launch(module, launch, options));
   trace.fault = std::move(result.fault);
+  trace.shared_stores = recorder.SharedStores();
   return trace;
 }
 

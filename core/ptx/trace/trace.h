@@ -114,7 +114,10 @@ struct BlockTrace {
   std::array<uint32_t, 3> block{};
   std::vector<TracedInstruction> instructions;  // of the kernel
   std::vector<ThreadTrace> threads;             // as asked for
-  std::optional<Fault> fault;                   // where the block ended
+  // Of each instruction that wrote to shared memory the last use, of any thread. Where guards count
+  // as steps.
+  std::vector<SharedUse> shared_stores;
+  std::optional<Fault> fault;  // where the block ended
 
   const ThreadTrace* Find(int32_t thread) const;  // null: it was not recorded
   std::span<const TracedValue> ValuesOf(const ThreadTrace& trace, const TracedStep& step) const {

@@ -30,7 +30,7 @@ void Archive(A& a, Archived<A, Fault>& v) {
 }
 template <typename A>
 void Archive(A& a, Archived<A, BlockTrace>& v) {
-  a(v.kernel, v.file, v.block, v.instructions, v.threads, v.fault);
+  a(v.kernel, v.file, v.block, v.instructions, v.threads, v.shared_stores, v.fault);
 }
 
 }  // namespace hloscope::ptx

@@ -83,6 +83,8 @@ class Switched : public ptx::StepChanger {
 
 // Of what a slice reads from arguments, asked of each earlier launch.
 constexpr size_t kMostReads = 4;
+// Traced for a slice: those that it goes on in, and those that did what none of them did.
+constexpr size_t kSlicedThreads = 64, kUnlikeThreads = 16;
 
 class Study {
  public:
@@ -340,7 +342,8 @@ class Study {
     const ptx::SliceQuestion question{study.block, Flattened(study.thread, launch.threads),
                                       static_cast<uint32_t>(study.argument), study.offset,
                                       study.stores == 0};
-    auto traced = ptx::TraceSlice(code_[launch.code], request, question, options_, restore);
+    auto traced = ptx::TraceSlice(code_[launch.code], request, question, options_, restore,
+                                  kSlicedThreads, kUnlikeThreads);
     if (!traced.has_value()) {
       study.trace_error = traced.error().ToString();
       return {};
