@@ -162,7 +162,7 @@ Status TraceKernel(const TraceSpec& spec, const std::shared_ptr<const hlo::Modul
   for (int64_t first = 0;; first += kWindow) {
     study.trace = replay::StudiedThreads{launch, spec.block, {thread}, first, kWindow};
     HLOSCOPE_ASSIGN_OR_RETURN(const replay::KernelStudyAnswer answer,
-                              replay::StudyKernel(study, request, stop));
+                              debug::StudyWithin(study, request, stop));
     const ptx::BlockTrace& trace = *answer.trace;
     const ptx::ThreadTrace& traced = trace.threads[0];
     for (int64_t step = first; traced.Has(step); ++step) {

@@ -114,7 +114,7 @@ class Dump:
                 yield path, number, kernel, line
 
 
-def hloscope(*arguments, timeout=300):
+def hloscope(*arguments, timeout=900):
     """Exit status, the last record, standard error, seconds."""
     start = time.time()
     p = subprocess.run([OPTIONS.hloscope, *arguments, '--json'], stdin=subprocess.DEVNULL, capture_output=True, timeout=timeout, text=True, errors='replace')

@@ -5,6 +5,7 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <cmath>
 #include <set>
 #include <utility>
 
@@ -92,6 +93,17 @@ Result<KernelOutcome> CaseOfKernel(const std::shared_ptr<const Module>& module,
   }
   if (!ran.has_value()) return std::unexpected(ran.error());
   return std::unexpected(NoSuchKernel(name, execution, stream.outcomes));
+}
+
+Result<replay::KernelStudyAnswer> StudyWithin(const replay::KernelStudy& study,
+                                              const RunRequest& request,
+                                              const std::stop_token& stop) {
+  replay::RunOptions options = request;
+  if (request.deadline_seconds) {
+    options.limits.run_deadline_seconds =
+        static_cast<int64_t>(std::ceil(std::min(*request.deadline_seconds, 1e9)));
+  }
+  return replay::StudyKernel(study, options, stop);
 }
 
 Result<KernelQuestion> QuestionOf(const KernelOutcome& outcome) {

@@ -10,6 +10,7 @@
 #include "core/debug/kernels/explain_kernel.h"
 #include "core/debug/run/run_module.h"
 #include "core/replay/simulated/kernel_cases.h"
+#include "core/replay/simulated/kernel_study.h"
 
 namespace hloscope::debug {
 
@@ -24,6 +25,11 @@ Result<std::vector<replay::KernelOutcome>> OutcomesOfKernels(
 Result<replay::KernelOutcome> CaseOfKernel(const std::shared_ptr<const hlo::Module>& module,
                                            const RunRequest& request, const std::string& name,
                                            int64_t execution, const std::stop_token& stop);
+
+// A study in a child process, within --deadline where the request has one.
+Result<replay::KernelStudyAnswer> StudyWithin(const replay::KernelStudy& study,
+                                              const RunRequest& request,
+                                              const std::stop_token& stop);
 
 // The instruction of an outcome with a case, by itself and with its arguments.
 Result<KernelQuestion> QuestionOf(const replay::KernelOutcome& outcome);

@@ -13,6 +13,7 @@
 #include "core/debug/diverge/kernel_check.h"
 #include "core/debug/diverge/open_meaning.h"
 #include "core/debug/diverge/other_rounding.h"
+#include "core/debug/kernels/case_of_run.h"
 #include "core/debug/kernels/rank_lines.h"
 #include "core/debug/kernels/rounding_budget.h"
 #include "core/debug/kernels/split_products.h"
@@ -65,7 +66,12 @@ class Explainer {
     const size_t worst = WorstArray(actual_);
     if (worst == actual_.size()) return std::nullopt;
     out_.worst = Compare(worst, actual_[worst], expected_[worst]);
-    HLOSCOPE_TRY(FindPlace(worst));
+    // What was found out before stands.
+    if (const Status found = FindPlace(worst); !found) {
+      if (stop_.stop_requested()) return std::unexpected(found.error());
+      out_.warnings.push_back("who stored the worst element was not found out: " +
+                              found.error().ToString());
+    }
     TrySwitches(answer.switches);
     TryPartSums("", actual_);
     TryReferences();
@@ -164,7 +170,7 @@ class Explainer {
 
   Result<replay::KernelStudyAnswer> Study(const replay::KernelStudy& study) const {
     const bool here = question_.fault != nullptr || request_.workers == nullptr;
-    return here ? replay::StudyKernelHere(study) : replay::StudyKernel(study, request_, stop_);
+    return here ? replay::StudyKernelHere(study) : StudyWithin(study, request_, stop_);
   }
 
   Result<Arrays> Evaluated(const std::shared_ptr<const Module>& module) const {
