@@ -1,13 +1,14 @@
 #!/usr/bin/env python3
 """Faults planted into the kernels of GPU dumps: each that changes a result, or is a race, has to be found.
 
-  planted_faults.py HLOSCOPE FOLDER… [--faults N] [--seed S] [--kinds A,B] [--at KIND:DUMP:FILE:LINE]… [--untouched] [--piece I/N] [-v]
+  planted_faults.py HLOSCOPE FOLDER… [--faults N] [--seed S] [--kinds A,B] [--at KIND:DUMP:FILE:LINE]… [--untouched] [--piece I/N]
+                                     [--deadline S] [-v]
 
 FOLDER holds dumps at any depth: modules before optimizations with their PTX beside them. First each dump runs untouched with all
 checks and `diverge` looks at its kernels; neither may find anything that nothing explains. With --untouched that is all, and the
 time beside a run without checks is told. Then N faults are planted into the text of the PTX, one at a time (with --at: those;
 with --piece 0/4: the first of every four, and the untouched dumps are not looked at), and a user's two questions are asked again:
-`run --check` and `diverge`.
+`run --check` and `diverge`. A run has S seconds (30), `diverge` four times as many: a busy machine needs more.
 
   check      a check names the line (check_line), or the kernel; of a barrier the line is named that lies where a race says that one
              is missing, of others also one of those that the access comes from. Where a check names the kernel alone, diverge is
@@ -114,10 +115,11 @@ class Dump:
                 yield path, number, kernel, line
 
 
-def hloscope(*arguments, timeout=900):
+def hloscope(*arguments):
     """Exit status, the last record, standard error, seconds."""
     start = time.time()
-    p = subprocess.run([OPTIONS.hloscope, *arguments, '--json'], stdin=subprocess.DEVNULL, capture_output=True, timeout=timeout, text=True, errors='replace')
+    p = subprocess.run([OPTIONS.hloscope, *arguments, '--json'], stdin=subprocess.DEVNULL, capture_output=True, timeout=30 * OPTIONS.deadline, text=True,
+                       errors='replace')
     lines = [json.loads(line) for line in p.stdout.splitlines() if line.startswith('{')]
     return p.returncode, lines[-1] if lines else {}, p.stderr, time.time() - start
 
@@ -128,7 +130,7 @@ def simulate(dump, outputs, *more):
 
 def diverge(dump):
     return hloscope('diverge', dump.module, '--platform', 'xla-gpu-sim', '--as_dumped', '--reference_platform', 'interpreter', *dump.inputs,
-                    '--deadline', '120')[1]
+                    '--deadline', str(4 * OPTIONS.deadline))[1]
 
 
 # Liberties of a compiler that `diverge` proves.
@@ -225,7 +227,7 @@ def judge(dump, kernel, line, outputs):
     if os.path.exists(outputs):
         os.remove(outputs)
     status, record, errors, _ = simulate(dump, outputs, *CHECKS, '--expect', dump.expected, '--abs_error_bound', dump.bound,
-                                         '--rel_error_bound', dump.bound, '--deadline', '30')
+                                         '--rel_error_bound', dump.bound, '--deadline', str(OPTIONS.deadline))
     named = [c for c in record.get('checks', []) if c['kernel'] == kernel]
     if any(names_line(c, line) for c in named):
         return 'check_line', record
@@ -349,6 +351,7 @@ parser.add_argument('--kinds', type=lambda text: text.split(','), default=list(K
 parser.add_argument('--at', action='append')
 parser.add_argument('--untouched', action='store_true')
 parser.add_argument('--piece')
+parser.add_argument('--deadline', type=int, default=30)
 parser.add_argument('-v', '--verbose', action='store_true')
 OPTIONS = parser.parse_args()
 sys.exit(main())
