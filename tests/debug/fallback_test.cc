@@ -330,6 +330,22 @@ TEST_F(FallbackTest, WhatIsMissingOnTheMachineIsNoInstructionsFault) {
   EXPECT_EQ(loads_, 1);
 }
 
+TEST_F(FallbackTest, AWrongRequestIsNoInstructionsFault) {
+  const auto all = [](const hlo::Module&, hlo::InstructionId) { return true; };
+  for (const Fallback fallback : {Fallback::kError, Fallback::kHost}) {
+    const auto platform = Make(all, fallback, "--target h10: no such device", ErrorClass::kInput);
+    Events events;
+    const auto ran = Run(*platform, kChain, events);
+    ASSERT_FALSE(ran.has_value());
+    EXPECT_EQ(ran.error().message, "--target h10: no such device");
+  }
+  const auto one = Make(IsOpcode(hlo::Opcode::kTanh), Fallback::kError, "bad", ErrorClass::kInput);
+  Events events;
+  const auto ran = Run(*one, kChain, events);
+  ASSERT_FALSE(ran.has_value());
+  EXPECT_TRUE(ran.error().message.starts_with("t (tanh): ")) << ran.error().message;
+}
+
 // Only together: nothing alone is to blame, so all of it runs elsewhere.
 TEST_F(FallbackTest, AModuleRefusedAsAWholeRunsOnTheHost) {
   const auto two = [](const hlo::Module& m, hlo::InstructionId) {

@@ -74,6 +74,27 @@ Error Named(const Module& module, const std::vector<Refusal>& all, Error error) 
   return error;
 }
 
+std::vector<InstructionId> EntryOf(const Module& module) {
+  std::vector<InstructionId> ids;
+  for (uint32_t i = 0; i < module.entry().instruction_count; ++i) {
+    ids.push_back(InstructionId(module.entry().first_instruction + i));
+  }
+  return ids;
+}
+
+// What is asked for is wrong, such as a device that is not known: alone none is refused, or all are
+// in the same words.
+bool IsOfRequest(const Module& module, const Error& error, const std::vector<Refusal>& found) {
+  if (error.error_class != ErrorClass::kInput) return false;
+  if (found.empty()) return true;
+  const auto refusable = std::ranges::count_if(
+      EntryOf(module), [&](const InstructionId id) { return CanBeRefused(module, id); });
+  return std::cmp_equal(found.size(), refusable) &&
+         std::ranges::all_of(found, [&](const Refusal& it) {
+           return it.reason == FallbackReason::kCompileFailure && it.detail == error.message;
+         });
+}
+
 // Of a platform of ours that hands instructions over by itself. Results are held back until it is
 // known that it did not.
 class HandOverWatch : public RunStream {
@@ -252,9 +273,8 @@ class FallbackPlatform : public replay::Platform {
     RefusalSearch search(*module, load,
                          fallback_ == Fallback::kHost ? kLoadsToReplace : kLoadsToName);
     HLOSCOPE_TRY(search.Find(EntryOf(*module), error));
+    if (IsOfRequest(*module, error, search.found())) return std::unexpected(std::move(error));
     if (search.found().empty()) {
-      // Nothing is refused alone. Bad input stays that.
-      if (error.error_class == ErrorClass::kInput) return std::unexpected(std::move(error));
       const FallbackReason why =
           reason == FallbackReason::kNone ? FallbackReason::kCompileFailure : reason;
       return AllOnHost(std::move(module), options, why, std::move(error));
@@ -300,14 +320,6 @@ class FallbackPlatform : public replay::Platform {
  private:
   Result<std::unique_ptr<Executable>> Watched(std::shared_ptr<const Module> module,
                                               std::unique_ptr<Executable> whole);
-
-  static std::vector<InstructionId> EntryOf(const Module& module) {
-    std::vector<InstructionId> ids;
-    for (uint32_t i = 0; i < module.entry().instruction_count; ++i) {
-      ids.push_back(InstructionId(module.entry().first_instruction + i));
-    }
-    return ids;
-  }
 
   // Parts of a module whose partitions XLA has yet to make would not be cut as the whole.
   static bool IsUnpartitioned(const Module& module, const RunOptions& options) {

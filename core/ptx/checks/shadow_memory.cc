@@ -7,6 +7,7 @@ ShadowMemory::Region& ShadowMemory::Add(std::span<const std::byte> memory, bool 
   Region& region = regions_.emplace_back();
   region.data = memory.data();
   region.bytes = memory.size();
+  bytes_ += memory.size();
   region.unwritten.Assign(memory.size(), !written);
   return region;
 }

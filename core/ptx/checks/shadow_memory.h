@@ -32,6 +32,7 @@ class ShadowMemory {
   };
 
   Region& Add(std::span<const std::byte> memory, bool written = false);
+  uint64_t bytes() const { return bytes_; }  // of all regions
   // The one that holds all of `memory`; null: none does.
   Region* Find(std::span<const std::byte> memory);
 
@@ -58,6 +59,7 @@ class ShadowMemory {
 
  private:
   std::deque<Region> regions_;
+  uint64_t bytes_ = 0;
   std::unordered_map<const Kernel*, KernelFacts> facts_;
   std::unordered_set<const Kernel*> undone_;
   std::vector<std::unique_ptr<ShadowMemory>> copies_;  // by thread; used again

@@ -10,7 +10,9 @@ namespace {
 constexpr uint64_t kMostSavedOfThread = 64;  // bytes
 constexpr uint64_t kLeastInstructions = uint64_t{1}
                                         << 16;  // of the text, for each thread of a launch
-constexpr size_t kMostThreads = 8;              // each has its own shadow of the arguments
+constexpr uint64_t kMostThreads = 8;            // each is compared with each
+// Bytes of memory that all threads together may have shadows of, which take up to six times that.
+constexpr uint64_t kMostShadowed = uint64_t{512} << 20;
 
 bool MayWrite(const KernelFacts& facts, size_t argument) {
   return facts.writes[argument] || facts.stores_in_bulk;
@@ -28,7 +30,9 @@ size_t ThreadCheckers::WorthThreads(const CheckedLaunch& launch, const LaunchMem
   if (all * launch.kernel->instructions.size() < kLeastInstructions) return 1;
   for (size_t i = 0; i < memory.arguments.size(); ++i)
     if (MayWrite(facts, i)) saved += memory.arguments[i].bytes;
-  return saved > kMostSavedOfThread * all ? 1 : std::min(threads, kMostThreads);
+  if (saved > kMostSavedOfThread * all) return 1;
+  const uint64_t most = kMostShadowed / std::max<uint64_t>(shadow.bytes(), 1);
+  return std::max<uint64_t>(1, std::min({uint64_t{threads}, kMostThreads, most}));
 }
 
 ThreadCheckers::ThreadCheckers(const CheckedLaunch& launch, const LaunchMemory& memory,

@@ -12,7 +12,8 @@ namespace hloscope::ptx {
 // A checker for each thread, which knows what the blocks of its thread did, and no others. Where
 // none of them finds anything, and no block accessed what one of another thread wrote, one thread
 // would have found nothing either. Otherwise what it would have found is not known: the launch is
-// undone, and has to be checked on one.
+// undone, and has to be checked on one. Where blocks of a kernel race, so do the threads that run
+// them; nothing of what they saw is kept.
 class ThreadCheckers {
  public:
   // How many threads such a launch is worth: 1 where what has to be kept to undo it is much beside
