@@ -124,6 +124,18 @@ TEST(Gpu, CopiesOfHandOversAreCounted) {
   EXPECT_EQ(gpu.executed.evaluated, 1);
 }
 
+// Where nothing is copied too.
+TEST(Gpu, LibraryCallsThatTheEvaluatorComputesAreTold) {
+  SetFaults("");
+  for (const char* const platform : {"cpu", "gpu-sim", "gpu"}) {
+    const Outcome outcome = RunOn(platform, kHandOver, {Positive()});
+    ASSERT_EQ(outcome.fallbacks.size(), 1u) << platform;
+    EXPECT_EQ(outcome.fallbacks[0].reason, "custom call without implementation") << platform;
+    EXPECT_EQ(outcome.executed.evaluated, 1) << platform;
+    EXPECT_EQ(outcome.executed.kernels, 2) << platform;
+  }
+}
+
 struct FaultRow {
   const char* faults;
   ErrorClass error_class;

@@ -84,8 +84,9 @@ bool IsWhatItSays(const Value& value, const hlo::Shape& declared) {
          bytes == value.shape().ByteSize();
 }
 
-// Names, groups or shows values under another shape, or runs what is counted itself.
+// Names, groups or shows values under another shape, or only runs what is counted itself.
 bool TakesNoWork(hlo::Opcode opcode) {
+  if (opcode == hlo::Opcode::kCustomCall || opcode == hlo::Opcode::kScan) return false;
   return hlo::HasTrait(opcode, hlo::kTraitNoCode | hlo::kTraitRunsBody) ||
          opcode == hlo::Opcode::kReshape || opcode == hlo::Opcode::kCopy;
 }

@@ -157,7 +157,10 @@ void KernelRunner::Tell(RunStream& stream) const {
             return {compile::WhyNoKernel(module_, id), choice->reason};
           }
         }
-        return {compile::WhyNoKernel(module_, id), "our compiler writes no code for it"};
+        const std::string_view why = compile::WhyNoKernel(module_, id);
+        if (!why.empty()) return {why, "our compiler writes no code for it"};
+        return {Describe(hlo::FallbackReason::kUnsupportedOpcode),
+                "an operand of the kernel that it is part of has no value"};
       },
       {.kernels = counts_.kernels,
        .library_calls = counts_.library_calls + communications_,
