@@ -63,7 +63,8 @@ Status Collector::Begin() {
                                    RecordKind::kOverhead};
   // Without calls of the driver nothing correlates launches with what was pushed.
   kinds.push_back(RecordKind::kDriver);
-  if (options_.calls) kinds.push_back(RecordKind::kRuntime);
+  if (options_.calls || options_.ranges) kinds.push_back(RecordKind::kRuntime);
+  if (options_.ranges) kinds.push_back(RecordKind::kMarker);
   for (const RecordKind kind : kinds) {
     const int result = library_->activity_enable(std::to_underlying(kind));
     if (result == kNotSupported || result == kInvalidKind) {

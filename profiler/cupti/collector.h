@@ -20,6 +20,9 @@ struct CollectorOptions {
   ActivityBounds most = {
       .device = size_t{2} << 20, .host = size_t{2} << 20, .calls = size_t{2} << 20};
   bool calls = false;  // calls of the driver and the runtime, too
+  // NVTX ranges, too, which CUPTI is told of where the process was started for it
+  // (NVTX_INJECTION64_PATH), and calls, by which launches lie in them.
+  bool ranges = false;
 };
 
 // What was collected, and what turns its times into those of the steady clock.
@@ -58,7 +61,7 @@ class Collector {
   Collector(std::shared_ptr<const Library> library, const CollectorOptions& options)
       : library_(std::move(library)), options_(options) {
     collected_.log.most = options.most;
-    collected_.log.takes_calls = options.calls;
+    collected_.log.takes_calls = options.calls || options.ranges;
   }
   Status Begin();
   Status Check(int result, std::string_view what);

@@ -247,6 +247,15 @@ void DecodeRecord(const void* record, const TextAt& text_at, ActivityLog& log) {
     const auto own = Read<ExternalCorrelationRecord>(record);
     return log.AddExternal(own.correlation_id, own.external_id);
   }
+  if (kind == RecordKind::kMarker) {
+    const auto own = Read<MarkerRecord>(record);
+    const bool begins = (own.flags & kRangeBegins) != 0;
+    if (!begins && (own.flags & kRangeEnds) == 0) return;  // a moment
+    if (!log.HasRoomFor(Work::kRange)) return;
+    log.ranges.push_back({own.timestamp, own.id, own.thread_id, begins,
+                          begins && own.name != nullptr ? text_at(own.name) : std::string()});
+    return;
+  }
   const std::optional<Work> work = WorkOf(kind);
   if (!work) {
     ++log.unknown[std::to_underlying(kind)];

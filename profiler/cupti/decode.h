@@ -50,10 +50,19 @@ struct ActivityBounds {
   size_t device = SIZE_MAX, host = SIZE_MAX, calls = SIZE_MAX;
 };
 
+// The beginning or end of an NVTX range.
+struct RangeMark {
+  uint64_t time = 0;
+  uint32_t id = 0, thread = 0;
+  bool begins = false;
+  std::string name;  // of one that begins
+};
+
 struct ActivityLog {
   ActivityBounds most;
   bool takes_calls = true;  // else calls are of no interest: neither kept nor left out
   std::vector<Activity> activities;
+  std::vector<RangeMark> ranges;
   std::vector<KernelMetrics> metrics;
   std::vector<PtxLines> lines;
   // By correlation: what the program said it was doing.

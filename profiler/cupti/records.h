@@ -113,6 +113,19 @@ struct CallRecord {
 };
 static_assert(sizeof(CallRecord) == 40);
 
+// Marker2: a moment of NVTX; ranges have two of the same id, the last without a name.
+struct MarkerRecord {
+  RecordKind kind;
+  uint32_t flags;
+  uint64_t timestamp;
+  uint32_t id, object_kind;
+  uint32_t process_id, thread_id, unused;  // of a thread
+  uint32_t padding;
+  const char *name, *domain;
+};
+static_assert(sizeof(MarkerRecord) == 56 && offsetof(MarkerRecord, name) == 40);
+inline constexpr uint32_t kRangeBegins = 2, kRangeEnds = 4;  // of its flags
+
 // What a callback of the domain of resources is given, and what that is of graphs and their nodes.
 inline constexpr int kResourceDomain = 3;
 inline constexpr uint32_t kGraphNodeCreated = 13, kGraphNodeCloned = 20;

@@ -84,9 +84,15 @@ std::optional<Origin> OriginOf(const Activity& activity, const ActivityLog& log,
   if (origins.of_external) {
     if (const auto external = log.ExternalOf(activity)) origin = origins.of_external(*external);
   }
+  const auto by_call = [&] {
+    if (origin || !origins.of_call || !RunsOnDevice(activity.work)) return;
+    origin = origins.of_call(activity.correlation);
+  };
+  if (activity.graph_node == 0) by_call();
   if (!origin && origins.of_kernel && activity.work == Work::kKernel) {
     origin = origins.of_kernel(activity.name);
   }
+  by_call();
   return origin;
 }
 

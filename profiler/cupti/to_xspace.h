@@ -23,6 +23,9 @@ struct Origins {
   // none are known.
   std::function<std::optional<Origin>(uint64_t external)> of_external;
   std::function<std::optional<Origin>(std::string_view kernel)> of_kernel = nullptr;
+  // By the call that caused it, before the name of a kernel; behind it for nodes of graphs, whose
+  // call starts all of them.
+  std::function<std::optional<Origin>(uint32_t correlation)> of_call = nullptr;
 };
 
 // A module as it ran, for whoever reads the trace.

@@ -9,6 +9,7 @@
 #include "core/base/jobs.h"
 #include "profiler/cupti/attach_metrics.h"
 #include "profiler/cupti/collector.h"
+#include "profiler/cupti/launch_ranges.h"
 #include "profiler/cupti/to_xspace.h"
 #include "profiler/profile.h"
 #include "profiler/ptx_lines.h"
@@ -40,6 +41,13 @@ HLOSCOPE_SAME_FIELD(GraphRecord, CUpti_ActivityGraphTrace, stream_id, streamId);
 HLOSCOPE_SAME_FIELD(ExternalCorrelationRecord, CUpti_ActivityExternalCorrelation, correlation_id,
                     correlationId);
 HLOSCOPE_SAME_FIELD(CallRecord, CUpti_ActivityAPI, correlation_id, correlationId);
+HLOSCOPE_SAME_FIELD(MarkerRecord, CUpti_ActivityMarker2, timestamp, timestamp);
+HLOSCOPE_SAME_FIELD(MarkerRecord, CUpti_ActivityMarker2, process_id, objectId);
+HLOSCOPE_SAME_FIELD(MarkerRecord, CUpti_ActivityMarker2, name, name);
+static_assert(sizeof(hloscope::profiler::cupti::MarkerRecord) == sizeof(CUpti_ActivityMarker2) &&
+              hloscope::profiler::cupti::kRangeBegins == CUPTI_ACTIVITY_FLAG_MARKER_START &&
+              hloscope::profiler::cupti::kRangeEnds == CUPTI_ACTIVITY_FLAG_MARKER_END &&
+              CUPTI_ACTIVITY_KIND_MARKER == 12);
 #endif
 
 #if __has_include(<cupti_range_profiler.h>)
@@ -563,6 +571,83 @@ TEST(CuptiBuffers, AreReadByTheSizesOfTheirVersion) {
   EXPECT_FALSE(DecodeBuffer({}, 17, &TextHere, log).has_value());
   const std::array<std::byte, 8> nonsense = {std::byte{200}};
   EXPECT_FALSE(DecodeBuffer(nonsense, 130000, &TextHere, log).has_value());
+}
+
+// Recorded as CUPTI tells it: calls and ranges of two threads, in no order of time.
+TEST(CuptiRanges, SayWhichInstructionALaunchIsOf) {
+  Buffer buffer;
+  const auto mark = [&](uint32_t thread, uint64_t time, uint32_t id, const char* name) {
+    MarkerRecord record{};
+    record.flags = name != nullptr ? kRangeBegins : kRangeEnds;
+    record.timestamp = time;
+    record.id = id;
+    record.thread_id = thread;
+    record.name = name;
+    buffer.Add(RecordKind::kMarker, record, sizeof record);
+  };
+  const auto launch = [&](uint32_t thread, uint64_t time, uint32_t correlation, const char* kernel,
+                          uint64_t node = 0) {
+    CallRecord call{};
+    call.start = time;
+    call.end = time + 1;
+    call.thread_id = thread;
+    call.correlation_id = correlation;
+    buffer.Add(RecordKind::kDriver, call, sizeof call);
+    KernelRecord record{};
+    record.start = time + 100;
+    record.end = time + 110;
+    record.correlation_id = correlation;
+    record.name = kernel;
+    record.graph_node_id = node;
+    buffer.Add(RecordKind::kConcurrentKernel, record, 216);
+  };
+  launch(1, 15, 1, "gemm_of_a_library");
+  launch(1, 35, 2, "other");              // between thunks
+  launch(2, 15, 3, "gemm_of_a_library");  // the other thread is in another thunk
+  launch(1, 45, 4, "fusion_1", 77);       // a node of a graph: its name says more
+  launch(1, 46, 5, "unnamed", 78);
+  mark(1, 1, 1, "XlaModule:#hlo_module=jit_f,program_id=7#");
+  mark(1, 30, 2, nullptr);
+  mark(1, 10, 2, "Thunk:#hlo_op=dot.1#");
+  mark(1, 40, 4, "Thunk:#hlo_op=command_buffer#");
+  mark(2, 10, 3, "Thunk:#hlo_op=dot.2,hlo_module=jit_g#");
+  mark(1, 50, 4, nullptr);
+  mark(1, 60, 1, nullptr);
+  ActivityLog log;
+  const Status read = DecodeBuffer(buffer.bytes(), 130000, &TextHere, log);
+  ASSERT_TRUE(read.has_value()) << read.error().ToString();
+  EXPECT_EQ(log.ranges.size(), 7u);
+  EXPECT_TRUE(log.unknown.empty());
+  const LaunchRanges ranges(log);
+  const auto told = [&](uint32_t correlation) {
+    const auto origin = ranges.Of(correlation);
+    return origin ? origin->module + " " + origin->instruction : std::string("none");
+  };
+  EXPECT_EQ(told(1), "jit_f dot.1");
+  EXPECT_EQ(ranges.Of(1)->program, 7);
+  EXPECT_EQ(told(2), "none");
+  EXPECT_EQ(told(3), "jit_g dot.2");
+  EXPECT_EQ(told(4), "jit_f command_buffer");
+
+  Origins origins;
+  origins.of_call = [&](uint32_t correlation) { return ranges.Of(correlation); };
+  origins.of_kernel = [](std::string_view kernel) -> std::optional<Origin> {
+    if (kernel != "fusion_1") return std::nullopt;
+    return Origin{"jit_f", "fusion.1", 7};
+  };
+  TraceCounts counts;
+  const std::string trace = WriteXSpace(log, origins, 0, &counts);
+  EXPECT_EQ(counts.on_device, 5);
+  EXPECT_EQ(counts.attributed, 4);
+  for (const char* op : {"dot.1", "dot.2", "fusion.1", "command_buffer"}) {
+    EXPECT_NE(trace.find(op), std::string::npos) << op;
+  }
+  // Beyond what a recording keeps they are counted.
+  ActivityLog small;
+  small.most.calls = 3;
+  ASSERT_TRUE(DecodeBuffer(buffer.bytes(), 130000, &TextHere, small).has_value());
+  EXPECT_TRUE(small.ranges.empty());
+  EXPECT_EQ(small.left_out[Work::kRange], 7);
 }
 
 }  // namespace

@@ -189,7 +189,8 @@ class PjrtPlatform : public Platform {
       adapted.warnings.push_back(fmt::format("values of dynamic shape are not captured: {}",
                                              pjrt::ListSome(captures->left_out)));
     }
-    HLOSCOPE_ASSIGN_OR_RETURN(const auto client, Client(adapted.counts.devices()));
+    HLOSCOPE_ASSIGN_OR_RETURN(const auto client,
+                              Client(adapted.counts.devices(), options.record_steps > 0));
     if (captures) HLOSCOPE_TRY(pjrt::RegisterCapture(client->plugin()));
     pjrt::CompileOptions compile;
     compile.replicas = adapted.counts.replicas;
@@ -236,9 +237,12 @@ class PjrtPlatform : public Platform {
     return captures;
   }
 
-  Result<std::shared_ptr<const pjrt::ClientHandle>> Client(int64_t devices) const {
+  Result<std::shared_ptr<const pjrt::ClientHandle>> Client(int64_t devices, bool records) const {
     HLOSCOPE_ASSIGN_OR_RETURN(const PluginFile file, ResolvePlugin(name_, {}));
     HLOSCOPE_ASSIGN_OR_RETURN(auto plugin, pjrt::OpenPlugin(file.path));
+    if (records && row_.devices == Devices::kGpu && !pjrt::PluginProfiler::IsIn(*plugin)) {
+      pjrt::LetNvtxTellCupti();
+    }
     auto client = pjrt::OpenClient(plugin, devices);
     if (!client.has_value() && client.error().hint.empty()) {
       client.error().hint = "`hloscope doctor` shows what is missing";

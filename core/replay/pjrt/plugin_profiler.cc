@@ -42,11 +42,16 @@ ProfilerSessionArgs Session(PluginSession* session) {
 
 }  // namespace
 
-Result<std::unique_ptr<PluginProfiler>> PluginProfiler::Start(const Plugin& plugin) {
+bool PluginProfiler::IsIn(const Plugin& plugin) {
   const auto& all = plugin.extensions();
   const auto found = std::ranges::find(all, kProfilerExtension, &Extension::type);
   constexpr size_t kLeast = offsetof(ProfilerExtension, trace_context);
-  if (found == all.end() || found->size < kLeast) return nullptr;
+  return found != all.end() && found->size >= kLeast;
+}
+
+Result<std::unique_ptr<PluginProfiler>> PluginProfiler::Start(const Plugin& plugin) {
+  if (!IsIn(plugin)) return nullptr;
+  const auto found = std::ranges::find(plugin.extensions(), kProfilerExtension, &Extension::type);
   const auto& extension = *reinterpret_cast<const ProfilerExtension*>(found->head);
   if (extension.api == nullptr || extension.api->struct_size < sizeof(ProfilerApi)) return nullptr;
   const ProfilerApi& api = *extension.api;

@@ -17,6 +17,7 @@ struct PluginSession;
 class PluginProfiler {
  public:
   // Null where the plugin has no such extension. Environment error: it does not start.
+  static bool IsIn(const Plugin& plugin);
   static Result<std::unique_ptr<PluginProfiler>> Start(const Plugin& plugin);
   ~PluginProfiler();
   PluginProfiler(const PluginProfiler&) = delete;

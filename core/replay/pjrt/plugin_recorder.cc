@@ -2,12 +2,14 @@
 #include "core/replay/pjrt/plugin_recorder.h"
 
 #include <fmt/format.h>
+#include <stdlib.h>
 
 #include <cctype>
 #include <utility>
 
 #include "core/hlo/proto/proto.h"
 #include "core/replay/plugins/library_files.h"
+#include "profiler/cupti/launch_ranges.h"
 #include "profiler/cupti/to_xspace.h"
 
 namespace hloscope::replay::pjrt {
@@ -30,19 +32,25 @@ std::string NameOfKernelFor(std::string_view instruction) {
 
 }  // namespace
 
+void LetNvtxTellCupti() {
+  const std::vector<std::string> files = CuptiFiles();
+  if (!files.empty()) setenv("NVTX_INJECTION64_PATH", files.front().c_str(), 0);
+}
+
 PluginRecorder::PluginRecorder(std::shared_ptr<const hlo::Module> optimized)
     : optimized_(std::move(optimized)) {
   if (optimized_ == nullptr) return;
   for (uint32_t i = 0; i < optimized_->instructions().size(); ++i) {
     const hlo::InstructionId id(i);
     by_kernel_.try_emplace(NameOfKernelFor(optimized_->name(id)), id);
+    names_.emplace(optimized_->name(id));
   }
 }
 
 void PluginRecorder::Begin(RunStream& stream) {
   // Asked again in each run: whoever was in the way may be gone.
   why_not_.clear();
-  auto started = Collector::Start(CuptiFiles());
+  auto started = Collector::Start(CuptiFiles(), {.ranges = true});
   if (started.has_value()) {
     collector_ = *std::move(started);
     return;
@@ -58,7 +66,7 @@ void PluginRecorder::End(RunStream& stream) {
     nothing.warnings.push_back(why_not_);
     return stream.Take(TraceFile{profiler::cupti::WriteXSpace(nothing, {}, 0)});
   }
-  const auto collected = std::exchange(collector_, nullptr)->Stop();
+  auto collected = std::exchange(collector_, nullptr)->Stop();
   if (!collected.has_value()) return stream.Take(RunWarning{collected.error().ToString()});
   profiler::cupti::Origins origins;
   origins.of_kernel = [&](std::string_view kernel) -> std::optional<Origin> {
@@ -67,6 +75,25 @@ void PluginRecorder::End(RunStream& stream) {
     return Origin{std::string(optimized_->name()), std::string(optimized_->name(found->second)),
                   kOnlyProgram};
   };
+  const profiler::cupti::LaunchRanges ranges(collected->log);
+  // Calls were asked for to know which range a launch lies in.
+  std::erase_if(collected->log.activities, [](const profiler::cupti::Activity& activity) {
+    return activity.work == profiler::cupti::Work::kCall;
+  });
+  origins.of_call = [&](uint32_t correlation) -> std::optional<Origin> {
+    auto said = ranges.Of(correlation);
+    if (!said || optimized_ == nullptr) return said;
+    // A range of another program is of none of these instructions.
+    const bool is_ours = names_.contains(said->instruction) &&
+                         (said->module.empty() || said->module == optimized_->name());
+    if (!is_ours) return std::nullopt;
+    return Origin{std::string(optimized_->name()), std::move(said->instruction), kOnlyProgram};
+  };
+  if (collected->log.ranges.empty()) {
+    collected->log.warnings.emplace_back(
+        "no NVTX ranges were told: kernels are known by their names alone, calls of libraries are "
+        "of no instruction");
+  }
   std::vector<profiler::cupti::TracedModule> modules;
   if (optimized_ != nullptr) {
     hlo::ProtoFile file;

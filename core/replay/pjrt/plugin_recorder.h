@@ -4,6 +4,7 @@
 
 #include <map>
 #include <memory>
+#include <set>
 #include <string>
 
 #include "core/hlo/module.h"
@@ -11,6 +12,10 @@
 #include "profiler/cupti/collector.h"
 
 namespace hloscope::replay::pjrt {
+
+// Before the plugin's first NVTX range: has CUPTI told of all of them, unless the user has another
+// tool told. XLA's own profiler would not be told then: only for plugins without one.
+void LetNvtxTellCupti();
 
 // Of one executable; one run at a time.
 class PluginRecorder {
@@ -26,6 +31,7 @@ class PluginRecorder {
  private:
   std::shared_ptr<const hlo::Module> optimized_;
   std::map<std::string, hlo::InstructionId, std::less<>> by_kernel_;
+  std::set<std::string, std::less<>> names_;               // of all instructions
   std::unique_ptr<profiler::cupti::Collector> collector_;  // null: none is at work
   std::string why_not_, told_why_not_;                     // of the run at hand; what was told last
 };
