@@ -237,6 +237,16 @@ void Overhead(uint64_t start, uint64_t end) {
   Write(RecordKind::kOverhead, record);
 }
 
+void Mark(uint32_t id, const char* name) {
+  MarkerRecord record{};
+  record.flags = name != nullptr ? kRangeBegins : kRangeEnds;
+  record.timestamp = control.now++;
+  record.id = id;
+  record.thread_id = 7;
+  record.name = name;
+  Write(RecordKind::kMarker, record);
+}
+
 // A kind that is not read, of the size of one that is.
 void Unknown() {
   enabled.insert(std::to_underlying(RecordKind::kGraphTrace));
@@ -272,6 +282,7 @@ Control* FakeCupti() {
   control.synchronize = &Synchronize;
   control.overhead = &Overhead;
   control.unknown = &Unknown;
+  control.mark = &Mark;
   return &control;
 }
 

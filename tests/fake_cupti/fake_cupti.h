@@ -20,6 +20,8 @@ struct Control {
   void (*synchronize)(uint64_t start, uint64_t end) = nullptr;
   void (*overhead)(uint64_t start, uint64_t end) = nullptr;
   void (*unknown)() = nullptr;
+  // The beginning of an NVTX range, or its end (no name).
+  void (*mark)(uint32_t id, const char* name) = nullptr;
 };
 
 }  // namespace hloscope::fake_cupti

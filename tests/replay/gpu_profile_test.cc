@@ -13,6 +13,7 @@
 #include "core/base/jobs.h"
 #include "core/replay/cuda/handles.h"
 #include "core/replay/hand_overs.h"
+#include "core/replay/pjrt/plugin_recorder.h"
 #include "core/replay/platform.h"
 #include "profiler/cupti/collector.h"
 #include "profiler/cupti/range_profiler.h"
@@ -711,6 +712,46 @@ TEST(GpuProfile, WithoutNodesKernelsInGraphsAreNobodys) {
   ASSERT_EQ(runs[1].trace->warnings.size(), 1u);
   EXPECT_NE(runs[1].trace->warnings[0].find("does not tell the nodes of graphs"),
             std::string::npos);
+}
+
+TEST(PluginProfile, KernelsAreOfTheRangeThatXlaOpened) {
+  SetFaults("", "");
+  const auto module = hlo::Parsed(kStraight);
+  for (const bool tells_ranges : {true, false}) {
+    pjrt::PluginRecorder recorder(module);
+    Events events;
+    recorder.Begin(events);
+    const auto& fake = *FakeCupti();
+    const auto mark = [&](uint32_t id, const char* name) {
+      if (tells_ranges) fake.mark(id, name);
+    };
+    mark(1, "XlaModule:#hlo_module=straight#");
+    mark(2, "Thunk:#hlo_op=d#");
+    fake.kernel("ampere_sgemm_of_a_library", 0, 1, 2'000'000, 2'000'100, 0);
+    mark(2, nullptr);
+    fake.kernel("p", 0, 1, 2'000'200, 2'000'300, 0);
+    mark(3, "Thunk:#hlo_op=of_another_program#");
+    fake.kernel("nobodys", 0, 1, 2'000'400, 2'000'500, 0);
+    mark(3, nullptr);
+    mark(1, nullptr);
+    recorder.End(events);
+    const auto traces = events.Of<TraceFile>();
+    ASSERT_EQ(traces.size(), 1u);
+    Jobs alone(1);
+    const auto trace = profiler::ReadProfile(
+        FileView::FromBytes("trace", std::string(traces[0]->bytes)), Limits(), alone);
+    ASSERT_TRUE(trace.has_value()) << trace.error().ToString();
+    const Counts counts = CountsOf({*trace, {}, {}});
+    EXPECT_EQ(counts.kernels, 3);
+    EXPECT_EQ(counts.host, 1);  // overhead: calls were asked for to find ranges only
+    std::map<std::string, int64_t> expected = {{"p", 1}};
+    if (tells_ranges) expected["d"] = 1;
+    EXPECT_EQ(counts.by_instruction, expected);
+    const bool says_so = std::ranges::any_of((*trace)->warnings, [](const std::string& warning) {
+      return warning.starts_with("no NVTX ranges were told: kernels are known by their names");
+    });
+    EXPECT_EQ(says_so, !tells_ranges);
+  }
 }
 
 }  // namespace
