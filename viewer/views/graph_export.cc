@@ -1,6 +1,12 @@
-// A lens as SVG: boxes, hulls, rings and lanes in the colours of the window.
+// A lens as SVG: boxes, hulls, rings and lanes in the colours of the window; as a table; how it is
+// arranged, as text.
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
+#include <array>
+#include <sstream>
 #include <unordered_map>
 
 #include "core/graph/svg_shapes.h"
@@ -9,6 +15,9 @@
 
 namespace hloscope::viewer {
 namespace {
+
+using graph::Box;
+using graph::NodeId;
 
 // Of ImGui's 0xAABBGGRR.
 uint32_t ToRgb(uint32_t color) {
@@ -28,6 +37,74 @@ graph::SvgColors ColorsOfTheme(const Theme& theme) {
 }
 
 }  // namespace
+
+std::string GraphLens::Csv() const {
+  const graph::Tree& tree = data_->graph.tree();
+  std::string out = "node,opcode,place,kernel,lane,x,y,width,height,open\n";
+  for (const Box& box : data_->graph.picture().boxes) {
+    const hlo::InstructionId id = tree[box.node].instruction;
+    const bool is_one = id.valid() && id.index < data_->placement.instructions.size();
+    // Of a group only where all of it is in one.
+    const uint32_t kernel = KernelOf(box.node);
+    const bool in_one = kernel != graph::kNoKernel;
+    out += fmt::format(
+        "{},{},{},{},{},{},{},{},{},{}\n", CsvCell(tree.Title(box.node)),
+        is_one ? hlo::ToString((*data_->module)[id].opcode) : "",
+        is_one ? debug::KeyOf(data_->placement.instructions[id.index].place) : "",
+        in_one ? CsvCell(NameOfKernel(*kernels_.kernels, kernel)) : "",
+        in_one ? graph::KeyOf(graph::LaneOf(kernels_.kernels->map.kernels[kernel].place)) : "",
+        box.x, box.y, box.width, box.height, box.open ? 1 : 0);
+  }
+  return out;
+}
+
+std::string GraphLens::Arrangement() const {
+  if (data_ == nullptr || !fitted_) return {};
+  const graph::Picture& picture = data_->graph.picture();
+  if (open_version_ != data_->graph.version()) {
+    open_version_ = data_->graph.version();
+    std::vector<uint32_t> open;
+    for (const Box& box : picture.boxes) {
+      if (box.open) open.push_back(box.node.index);
+    }
+    std::ranges::sort(open);
+    open_text_ = fmt::format("{}", fmt::join(open, " "));
+  }
+  return fmt::format("{} {} {} {} {} {} {} {}", graph_, data_->graph.proportion(), canvas_.x,
+                     canvas_.y, canvas_.zoom, lanes_canvas_.y, lanes_canvas_.zoom, open_text_);
+}
+
+void GraphLens::SetArrangement(std::string_view text) {
+  if (data_ == nullptr) return;
+  std::istringstream in{std::string(text)};
+  uint64_t graph = 0;
+  float proportion = 0;
+  std::array<float, 5> camera = {};
+  in >> graph >> proportion;
+  for (float& value : camera) in >> value;
+  if (!in || graph != graph_) return;
+  std::vector<bool> wanted(data_->graph.tree().size());
+  for (size_t node = 0; in >> node;) {
+    if (node < wanted.size()) wanted[node] = true;
+  }
+  for (uint32_t node = 0; node < wanted.size(); ++node) {
+    if (wanted[node] && !data_->graph.IsOpen(NodeId(node))) data_->graph.Open(NodeId(node));
+  }
+  const graph::Picture opened = data_->graph.picture();
+  for (const Box& box : opened.boxes) {
+    const bool stays = box.node.index < wanted.size() && wanted[box.node.index];
+    if (box.open && !stays) data_->graph.Close(box.node);
+  }
+  if (focus_.valid()) focus_ = data_->graph.Visible(focus_);
+  // Of another layout only what was open is the same.
+  if (proportion != data_->graph.proportion()) return canvas_.Fit(data_->graph.picture());
+  follows_size_ = false;
+  canvas_.x = camera[0];
+  canvas_.y = camera[1];
+  canvas_.zoom = camera[2];
+  lanes_canvas_.y = camera[3];
+  lanes_canvas_.zoom = camera[4];
+}
 
 graph::SvgPane GraphLens::ToPane(bool lanes) const {
   graph::SvgPane pane;

@@ -2,14 +2,11 @@
 #include "viewer/views/graph_lens.h"
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 #include <imgui/imgui.h>
 
 #include <algorithm>
-#include <array>
 #include <cfloat>
 #include <cmath>
-#include <sstream>
 #include <unordered_set>
 
 #include "core/graph/count_text.h"
@@ -34,9 +31,7 @@ using graph::NodeId;
 using graph::NodeKind;
 
 constexpr size_t kMostOpened = 2000;
-constexpr std::ptrdiff_t kMostInRibbon = 200;        // instructions of a kernel that are looked for
-constexpr uint32_t kSeveral = graph::kNoKernel - 1;  // in place of a kernel
-constexpr float kLeastTitle = 0.75f;                 // of the size of text
+constexpr float kLeastTitle = 0.75f;  // of the size of text
 
 // The proportion to lay out for in a pane of that size. Steps, and only where the pane is far from
 // the one before: resizing it a little moves nothing.
@@ -261,42 +256,6 @@ uint32_t GraphLens::WeightOf(NodeId id) const {
   return weight;
 }
 
-uint32_t GraphLens::KernelOf(NodeId id) const {
-  if (kernels_.kernels == nullptr || kernels_.kernels->map.kernels.empty() || !id.valid())
-    return graph::kNoKernel;
-  const uint32_t kernel = FindKernelOf(id);
-  return kernel == kSeveral ? graph::kNoKernel : kernel;
-}
-
-// kSeveral where they differ; groups nest no deeper than Grouper makes them.
-uint32_t GraphLens::FindKernelOf(NodeId id) const {
-  const graph::Tree& tree = data_->graph.tree();
-  if (tree[id].kind == NodeKind::kInstruction) return kernels_.Of(tree[id].instruction);
-  if (const auto known = kernel_of_group_.find(id.index); known != kernel_of_group_.end())
-    return known->second;
-  uint32_t common = graph::kNoKernel;
-  for (NodeId child : tree.children(id)) {
-    const uint32_t kernel = FindKernelOf(child);
-    if (kernel == graph::kNoKernel || kernel == common) continue;
-    const bool first = common == graph::kNoKernel;
-    common = first ? kernel : kSeveral;
-    if (common == kSeveral) break;
-  }
-  kernel_of_group_[id.index] = common;
-  return common;
-}
-
-RibbonStep GraphLens::AreasOf(uint32_t kernel, bool in_lanes) const {
-  RibbonStep areas;
-  if (data_ == nullptr || kernels_.kernels == nullptr || kernel == graph::kNoKernel) return areas;
-  const graph::Picture& picture = in_lanes ? lanes_.picture : data_->graph.picture();
-  const GraphCanvas& canvas = in_lanes ? lanes_canvas_ : canvas_;
-  for (NodeId node : NodesOf(kernel, picture)) {
-    if (const auto area = canvas.OnScreen(*picture.Find(node))) areas.push_back(*area);
-  }
-  return areas;
-}
-
 void GraphLens::Find(Frame& frame, const std::string& text) {
   if (data_ == nullptr) return;
   const uint64_t version = graph_ * 1'000'003 + data_->graph.version();
@@ -488,74 +447,6 @@ void GraphLens::OpenAll() {
   canvas_.Fit(data_->graph.picture());
 }
 
-std::string GraphLens::Csv() const {
-  const graph::Tree& tree = data_->graph.tree();
-  std::string out = "node,opcode,place,kernel,lane,x,y,width,height,open\n";
-  for (const Box& box : data_->graph.picture().boxes) {
-    const hlo::InstructionId id = tree[box.node].instruction;
-    const bool is_one = id.valid() && id.index < data_->placement.instructions.size();
-    // Of a group only where all of it is in one.
-    const uint32_t kernel = KernelOf(box.node);
-    const bool in_one = kernel != graph::kNoKernel;
-    out += fmt::format(
-        "{},{},{},{},{},{},{},{},{},{}\n", CsvCell(tree.Title(box.node)),
-        is_one ? hlo::ToString((*data_->module)[id].opcode) : "",
-        is_one ? debug::KeyOf(data_->placement.instructions[id.index].place) : "",
-        in_one ? CsvCell(NameOfKernel(*kernels_.kernels, kernel)) : "",
-        in_one ? graph::KeyOf(graph::LaneOf(kernels_.kernels->map.kernels[kernel].place)) : "",
-        box.x, box.y, box.width, box.height, box.open ? 1 : 0);
-  }
-  return out;
-}
-
-std::string GraphLens::Arrangement() const {
-  if (data_ == nullptr || !fitted_) return {};
-  const graph::Picture& picture = data_->graph.picture();
-  if (open_version_ != data_->graph.version()) {
-    open_version_ = data_->graph.version();
-    std::vector<uint32_t> open;
-    for (const Box& box : picture.boxes) {
-      if (box.open) open.push_back(box.node.index);
-    }
-    std::ranges::sort(open);
-    open_text_ = fmt::format("{}", fmt::join(open, " "));
-  }
-  return fmt::format("{} {} {} {} {} {} {} {}", graph_, data_->graph.proportion(), canvas_.x,
-                     canvas_.y, canvas_.zoom, lanes_canvas_.y, lanes_canvas_.zoom, open_text_);
-}
-
-void GraphLens::SetArrangement(std::string_view text) {
-  if (data_ == nullptr) return;
-  std::istringstream in{std::string(text)};
-  uint64_t graph = 0;
-  float proportion = 0;
-  std::array<float, 5> camera = {};
-  in >> graph >> proportion;
-  for (float& value : camera) in >> value;
-  if (!in || graph != graph_) return;
-  std::vector<bool> wanted(data_->graph.tree().size());
-  for (size_t node = 0; in >> node;) {
-    if (node < wanted.size()) wanted[node] = true;
-  }
-  for (uint32_t node = 0; node < wanted.size(); ++node) {
-    if (wanted[node] && !data_->graph.IsOpen(NodeId(node))) data_->graph.Open(NodeId(node));
-  }
-  const graph::Picture opened = data_->graph.picture();
-  for (const Box& box : opened.boxes) {
-    const bool stays = box.node.index < wanted.size() && wanted[box.node.index];
-    if (box.open && !stays) data_->graph.Close(box.node);
-  }
-  if (focus_.valid()) focus_ = data_->graph.Visible(focus_);
-  // Of another layout only what was open is the same.
-  if (proportion != data_->graph.proportion()) return canvas_.Fit(data_->graph.picture());
-  follows_size_ = false;
-  canvas_.x = camera[0];
-  canvas_.y = camera[1];
-  canvas_.zoom = camera[2];
-  lanes_canvas_.y = camera[3];
-  lanes_canvas_.zoom = camera[4];
-}
-
 void GraphLens::Reveal(Frame& frame) {
   NodeId node = data_->NodeOf(frame.context.navigation.InstructionIn(stage()), true);
   if (!node.valid()) node = focus_;
@@ -618,62 +509,6 @@ hlo::InstructionId GraphLens::InstructionOf(NodeId id) const {
     id = children.front();
   }
   return id.valid() ? tree[id].instruction : hlo::InstructionId();
-}
-
-std::vector<graph::NodeId> GraphLens::NodesOf(uint32_t kernel,
-                                              const graph::Picture& picture) const {
-  if (kernel == graph::kNoKernel) return {};
-  // Of the stage itself its own instruction; of what was written all that it was made of.
-  std::vector<hlo::InstructionId> ids;
-  if (kernels_.source != nullptr) {
-    const auto all = kernels_.source->members.Of(kernel);
-    ids.assign(all.begin(), all.begin() + std::min(std::ssize(all), kMostInRibbon));
-  } else if (kernels_.kernels != nullptr && kernel < kernels_.kernels->map.kernels.size()) {
-    ids = {kernels_.kernels->map.kernels[kernel].instruction};
-  }
-  std::vector<graph::NodeId> nodes;
-  std::unordered_set<uint32_t> seen;
-  for (hlo::InstructionId id : ids) {
-    graph::NodeId node = data_->NodeOf(id, false);
-    // In the lanes a body stands in its caller.
-    while (node.valid() && picture.Find(node) == nullptr) node = data_->graph.tree()[node].parent;
-    if (node.valid() && seen.insert(node.index).second) nodes.push_back(node);
-  }
-  return nodes;
-}
-
-std::unordered_set<uint32_t> GraphLens::NodesOnHost(const graph::Picture& picture) const {
-  std::unordered_set<uint32_t> shown, nodes;
-  if (host_runs_ == nullptr) return nodes;
-  std::vector<hlo::InstructionId> ids;
-  for (const auto& [id, sentence] : host_runs_->sentences) ids.emplace_back(id);
-  data_->AddNodesOf(ids, shown);
-  for (const uint32_t index : shown) {
-    NodeId node(index);
-    // In the lanes a body stands in its caller.
-    while (node.valid() && picture.Find(node) == nullptr) node = data_->graph.tree()[node].parent;
-    if (node.valid()) nodes.insert(node.index);
-  }
-  return nodes;
-}
-
-void GraphLens::MarkHolder(const graph::Picture& picture, CanvasScene& scene) const {
-  if (kernels_.kernels == nullptr || lit_kernel_ >= kernels_.kernels->map.kernels.size()) return;
-  const graph::Tree& tree = data_->graph.tree();
-  const hlo::InstructionId itself = kernels_.kernels->map.kernels[lit_kernel_].instruction;
-  const bool written = kernels_.source != nullptr;
-  for (graph::NodeId node : NodesOf(lit_kernel_, picture)) {
-    const bool one = tree[node].kind == graph::NodeKind::kInstruction;
-    // A box of the kernel itself has its colour and name; loops and groups have names of their own.
-    if (one && (written ? KernelOf(node) == lit_kernel_ : tree[node].instruction == itself))
-      continue;
-    const std::string_view word = !written                        ? "holds"
-                                  : KernelOf(node) == lit_kernel_ ? "became"
-                                                                  : "partly became";
-    scene.holder = node;
-    scene.held = fmt::format("{} {}", word, NameOfKernel(*kernels_.kernels, lit_kernel_));
-    return;
-  }
 }
 
 }  // namespace hloscope::viewer

@@ -94,11 +94,11 @@ class GraphLens {
   CanvasScene SceneOf(const graph::Picture& picture) const;
   std::string Explain(graph::NodeId id) const;
   void NoteHovered(const CanvasEvents& events) const;
-  uint32_t FindKernelOf(graph::NodeId id) const;
   std::string TitleOf(const graph::LaneSpan& lane) const;
   std::string CountIn(const graph::LaneSpan& lane) const;
   uint32_t WeightOf(graph::NodeId id) const;
   // --- graph_held.cc
+  uint32_t FindKernelOf(graph::NodeId id) const;
   // The nodes that stand for a kernel in a picture.
   std::vector<graph::NodeId> NodesOf(uint32_t kernel, const graph::Picture& picture) const;
   // The boxes of a picture that stand for what ran on the host in a recorded run.
