@@ -206,9 +206,18 @@ class Runner {
     return stopped_by_ == 0;
   }
 
-  void RunRange(IndexRange range) {
-    Context context(plan_.kernel->instructions.size(), plan_.memory.arguments.size(),
-                    TakeObserver());
+  // Blocks of the next of so many parts; who watches them has watched none of later ones.
+  void RunNextPart(int64_t parts) {
+    std::unique_lock lock(mutex_);
+    const int64_t part = next_part_++;
+    Observer* const observer = observers_.back();
+    observers_.pop_back();
+    lock.unlock();
+    RunRange(PartOf(static_cast<int64_t>(plan_.blocks), parts, part), observer);
+  }
+
+  void RunRange(IndexRange range, Observer* observer) {
+    Context context(plan_.kernel->instructions.size(), plan_.memory.arguments.size(), observer);
     Prepare(context);
     const Continue go_on = [this](uint64_t steps) { return GoOn(steps); };
     for (int64_t i = range.begin; i < range.end; ++i) {
@@ -232,14 +241,6 @@ class Runner {
     result_.padding_reads += context.block.padding_reads;
     result_.late_counts.Add(context.block.late_counts);
     result_.traffic.Add(context.traffic.traffic());
-  }
-
-  // One that watches no other range now.
-  Observer* TakeObserver() {
-    const std::scoped_lock lock(mutex_);
-    Observer* const taken = observers_.back();
-    observers_.pop_back();
-    return taken;
   }
 
   void NoteFault(uint64_t block, const RawFault& fault) {
@@ -286,15 +287,14 @@ class Runner {
       const auto& at = *options_.only_block;
       const auto index = static_cast<int64_t>(
           at[0] + uint64_t{plan_.grid[0]} * (at[1] + uint64_t{plan_.grid[1]} * at[2]));
-      RunRange({index, index + 1});
+      RunRange({index, index + 1}, observers_.back());
     } else if (plan_.in_flight == 1) {
-      RunRange({0, static_cast<int64_t>(plan_.blocks)});
+      RunNextPart(1);
     } else {
       const auto parts = static_cast<int64_t>(std::min(plan_.blocks, plan_.in_flight * 4));
-      HLOSCOPE_TRY(
-          SharedJobs(static_cast<int>(plan_.in_flight)).ParallelFor(parts, [&](int64_t part) {
-            RunRange(PartOf(static_cast<int64_t>(plan_.blocks), parts, part));
-          }));
+      HLOSCOPE_TRY(SharedJobs(static_cast<int>(plan_.in_flight)).ParallelFor(parts, [&](int64_t) {
+        RunNextPart(parts);
+      }));
     }
     if (stopped_by_ == 0) return {};
     static constexpr const char* kReasons[] = {"", "more steps than allowed", "stopped on request",
@@ -309,6 +309,7 @@ class Runner {
   const LaunchPlan& plan_;
   const LaunchOptions& options_;
   std::vector<Observer*> observers_;  // those that watch no block now
+  int64_t next_part_ = 0;
   bool shuffles_blocks_;
   std::atomic<uint64_t> steps_ = 0;
   std::atomic<int> stopped_by_ = 0;

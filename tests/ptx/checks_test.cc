@@ -1,6 +1,7 @@
 // Checks: races, what nobody wrote, and orders of blocks and warps.
 #include <algorithm>
 #include <set>
+#include <tuple>
 
 #include "core/ptx/checks/block_paths.h"
 #include "core/ptx/checks/shadow_memory.h"
@@ -305,7 +306,7 @@ TEST(PtxChecks, AnAddressBelowSharedMemoryIsAFault) {
 bool GoTheSameWay(const std::string& body) {
   const auto module = Module::Parse(KernelText(body), "k.ptx");
   EXPECT_TRUE(module.has_value()) << (module.has_value() ? "" : module.error().ToString());
-  return module.has_value() && BlocksGoTheSameWay(*module->contents().executables[0].kernel);
+  return module.has_value() && PathsOf(*module->contents().executables[0].kernel).are_the_same;
 }
 
 // What a launch of many blocks leaves, on so many threads: findings, memory, what is unwritten.
@@ -395,6 +396,44 @@ TEST(PtxChecks, WhatThreadsFindIsUndoneAndFoundByOne) {
   }
 }
 
+// Whether stores are made is decided by what memory holds, as in sorts: by the fourth block alone,
+// or by all but that.
+std::string DecidedStores(const std::string& when, const std::string& distance,
+                          const std::string& fill, const std::string& branch) {
+  return "mov.u32 %r2, %ctaid.x;\nmov.b32 %r3, sh;\nshl.b32 %r4, %r1, 3;\nadd.s32 %r5, %r3, %r4;\n"
+         "ld.global.b32 %r6, [%rd1];\nadd.s32 %r9, %r6, %r2;\n" +
+         fill + "bar.sync 0;\nld.shared.b32 %r7, [%r5];\nsetp." + when + ".b32 %p1, %r9, 3;\n" +
+         branch + "st.shared.b32 [%r5], %r1;\nst.shared.b32 [%r5+" + distance +
+         "], %r2;\nx:\nbar.sync 0;\nld.shared.b32 %r10, [%r5+4];\nshl.b32 %r8, %r2, 8;\n"
+         "cvt.u64.u32 %rd5, %r8;\nadd.s64 %rd6, %rd3, %rd5;\nadd.s64 %rd6, %rd6, %rd4;\n"
+         "st.global.b32 [%rd6], %r10;";
+}
+
+TEST(PtxChecks, StoresThatOneBlockMakesAndAnotherDoesNot) {
+  const std::string one = "st.shared.b32 [%r5], 1;\n", both = one + "st.shared.b32 [%r5+4], 2;\n";
+  // Around the stores, or to them and else around.
+  for (const auto& [leaves_out, makes, branch] :
+       {std::tuple("ne", "eq", "@%p1 bra x;\n"),
+        std::tuple("eq", "ne", "@%p1 bra y;\nbra.uni x;\ny:\n")}) {
+    const auto decided = [&](const char* when, const char* distance, const std::string& fill) {
+      return DecidedStores(when, distance, fill, branch);
+    };
+    EXPECT_TRUE(GoTheSameWay(decided(leaves_out, "4", both)));
+    EXPECT_EQ(Check(decided(leaves_out, "4", both), 64, 5).size(), 0u);
+    EXPECT_EQ(Check(decided(makes, "4", both), 64, 5).size(), 0u);
+    // The fourth block alone stores to what another warp stores to.
+    const std::vector<Finding> race = Check(decided(leaves_out, "8", both), 64, 5);
+    ASSERT_FALSE(race.empty());
+    EXPECT_EQ(race[0].memory, "shared memory");
+    EXPECT_EQ(race[0].at.block[0], 3u);
+    // It alone reads what its stores would have written.
+    const std::vector<Finding> unwritten = Check(decided(makes, "4", one), 64, 5);
+    ASSERT_EQ(unwritten.size(), 1u);
+    EXPECT_EQ(unwritten[0].kind, FindingKind::kUninitialised);
+    EXPECT_EQ(unwritten[0].at.block[0], 3u);
+  }
+}
+
 TEST(PtxChecks, BlocksThatStoreTheSameAreCheckedByOne) {
   const std::string body = kOwnElement + "st.global.b32 [%rd7], %r3;\nst.global.b32 [%rd3], 0;";
   const Checked one = CheckMany(body, 1), four = CheckMany(body, 4);
@@ -412,8 +451,16 @@ TEST(BlockPaths, WhatDecidesComesFromTheThreadAlone) {
   for (const std::string& differs : {block, held, std::string("ld.shared.b32 %r2, [sh];\n")}) {
     EXPECT_FALSE(GoTheSameWay(differs + turns));
     EXPECT_FALSE(GoTheSameWay(differs + store));
-    EXPECT_FALSE(
-        GoTheSameWay(differs + "setp.eq.s32 %p1, %r2, 0;\n@%p1 st.shared.b32 [sh], %r1;\n"));
+    // Whether a store is made may differ, not where, nor what else is led past.
+    const std::string decides = differs + "setp.eq.s32 %p1, %r2, 0;\n";
+    EXPECT_TRUE(GoTheSameWay(decides + "@%p1 st.shared.b32 [sh], %r1;\n"));
+    EXPECT_TRUE(GoTheSameWay(decides + "@%p1 bra x;\nst.shared.b32 [sh], %r1;\nx:\n"));
+    EXPECT_TRUE(
+        GoTheSameWay(decides + "@%p1 bra y;\nbra.uni x;\ny:\nst.shared.b32 [sh], %r1;\nx:\n"));
+    EXPECT_FALSE(GoTheSameWay(decides + "@%p1 bra y;\nbra.uni x;\ny:\nmov.b32 %r6, 1;\nx:\n"));
+    EXPECT_FALSE(GoTheSameWay(decides + "@%p1 st.shared.b32 [%r2], %r1;\n"));
+    EXPECT_FALSE(GoTheSameWay(decides + "@%p1 bra x;\nld.shared.b32 %r3, [sh];\nx:\n"));
+    EXPECT_FALSE(GoTheSameWay(decides + "@%p1 bra x;\nst.shared.b32 [%r2], %r1;\nx:\n"));
     EXPECT_FALSE(GoTheSameWay(differs + "setp.eq.s32 %p1, %r2, 0;\n@%p1 bar.sync 0;\n"));
     EXPECT_FALSE(GoTheSameWay(differs + "setp.eq.s32 %p1, %r2, 0;\nmov.b32 %r5, 0;\n"
                                         "@%p1 mov.b32 %r5, 4;\nst.shared.b32 [%r5], %r1;\n"));

@@ -89,7 +89,8 @@ bool IsOfRequest(const Module& module, const Error& error, const std::vector<Ref
   if (found.empty()) return true;
   const auto refusable = std::ranges::count_if(
       EntryOf(module), [&](const InstructionId id) { return CanBeRefused(module, id); });
-  return std::cmp_equal(found.size(), refusable) &&
+  // Of one alone nothing tells it from its own fault.
+  return refusable > 1 && std::cmp_equal(found.size(), refusable) &&
          std::ranges::all_of(found, [&](const Refusal& it) {
            return it.reason == FallbackReason::kCompileFailure && it.detail == error.message;
          });

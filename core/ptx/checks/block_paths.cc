@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <span>
 #include <unordered_set>
+#include <utility>
 
 #include "core/ptx/checks/kernel_facts.h"
 
@@ -27,9 +28,16 @@ class Paths {
     }
   }
 
-  bool AreTheSame() const {
-    return std::ranges::all_of(kernel_.instructions,
-                               [this](const Instruction& in) { return IsTheSame(in); });
+  BlockPaths Take() {
+    BlockPaths paths;
+    paths.are_the_same = true;
+    for (uint32_t pc = 0; pc < kernel_.instructions.size(); ++pc) {
+      const auto [begin, end] = SkippedBy(pc);
+      if (end == 0 && !IsTheSame(kernel_.instructions[pc])) return {};
+      if (end != 0) paths.may_skip.resize(kernel_.instructions.size());
+      for (uint32_t i = begin; i < end; ++i) paths.may_skip[i] = true;
+    }
+    return paths;
   }
 
  private:
@@ -70,6 +78,29 @@ class Paths {
     for (const Slot& slot : SlotsOf(in))
       changed |= slot.written && slot.present() && differing_.insert(slot.offset).second;
     return changed;
+  }
+
+  bool IsStoreToSame(const Instruction& in) const {
+    return in.operation == Operation::kSt && IsShared(ModifierStateSpace(in)) && !IsOrdered(in) &&
+           !Differs(SlotsOf(in)[0]);
+  }
+
+  // What may be skipped for what differs: a store, or a branch ahead and the stores that it leads
+  // past, which are all there is; or a jump past them, where the branch leads to them. Else {0, 0}.
+  std::pair<uint32_t, uint32_t> SkippedBy(uint32_t pc) const {
+    const std::vector<Instruction>& code = kernel_.instructions;
+    if (!GuardDiffers(code[pc])) return {};
+    if (IsStoreToSame(code[pc])) return {pc, pc + 1};
+    if (code[pc].operation != Operation::kBra) return {};
+    if (code[pc].target == pc + 2 && code[pc + 1].operation == Operation::kBra &&
+        code[pc + 1].guard == Slot::kAbsent) {
+      ++pc;
+    }
+    const uint32_t end = code[pc].target;
+    if (end <= pc || end > code.size()) return {};
+    for (uint32_t i = pc + 1; i < end; ++i)
+      if (code[i].guard != Slot::kAbsent || !IsStoreToSame(code[i])) return {};
+    return {pc, end};
   }
 
   bool IsTheSame(const Instruction& in) const {
@@ -114,6 +145,6 @@ class Paths {
 
 }  // namespace
 
-bool BlocksGoTheSameWay(const Kernel& kernel) { return Paths(kernel).AreTheSame(); }
+BlockPaths PathsOf(const Kernel& kernel) { return Paths(kernel).Take(); }
 
 }  // namespace hloscope::ptx

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <bit>
 #include <numeric>
+#include <utility>
 
 #include "core/ptx/machine/access.h"
 #include "core/ptx/machine/coordinates.h"
@@ -83,13 +84,17 @@ void Checker::Starts(Block& block, uint64_t index) {
   const auto cells = static_cast<uint32_t>(block.shared.size() / facts_.shared_grain + 1);
   if (shared_cells_.page_cells() < cells) shared_cells_ = CellTable(cells);
   const bool is_first = block_starts_.size() == 1;
-  is_clean_ = is_first ? facts_.same_way : is_clean_ && findings_.empty();
+  // Which blocks make a store is no matter where races are looked for as if all did.
+  const bool can_repeat =
+      facts_.paths.are_the_same && (launch_.race || facts_.paths.may_skip.empty());
+  is_clean_ = is_first ? can_repeat : is_clean_ && findings_.empty();
   repeats_ = !is_first && is_clean_;
   shared_poisoned_ = false;
   if (is_first) watched_.assign(launch_.kernel->instructions.size(), false);
-  strict_cells_ = is_first && facts_.same_way && launch_.race && blocks_ > 1
+  strict_cells_ = is_first && can_repeat && launch_.race && blocks_ > 1
                       ? std::make_unique<CellTable>(cells)
                       : nullptr;
+  if (strict_cells_ != nullptr) maybe_unwritten_.Assign(block.shared.size(), true);
   if (!launch_.uninitialised) return;
   shared_unwritten_.Assign(block.shared.size(), !repeats_);
   if (block.local_bytes > 0)
@@ -154,6 +159,23 @@ void Checker::After(Warp& warp, const Instruction& in, const Slot* slots, uint32
   }
 }
 
+void Checker::Skips(Warp& warp, const Instruction& in, const Slot*, uint32_t mask) {
+  if (in.operation == Operation::kSt && MaySkip(block_->pc)) NoteSkipped(warp, block_->pc, mask);
+}
+
+void Checker::NoteSkipped(const Warp& warp, uint32_t pc, uint32_t mask) {
+  if (strict_cells_ == nullptr || !is_clean_) return;
+  const Kernel& kernel = *launch_.kernel;
+  const Instruction& in = kernel.instructions[pc];
+  const uint32_t bytes = BytesOf(in.type) * in.vector_width();
+  const uint32_t before = std::exchange(block_->pc, pc);
+  NoteStrictly(
+      warp,
+      AddressesOf(warp, in, ModifierStateSpace(in), kernel.slots[in.first_slot], 0, bytes, mask),
+      true, false);
+  block_->pc = before;
+}
+
 void Checker::PhaseEnds(Block&, uint64_t address) { clocks_.EndPhase(BarrierAt(address)); }
 
 void Checker::Arrive(const Warp& warp, const Instruction& in, const Slot& slot, uint32_t which,
@@ -192,6 +214,9 @@ void Checker::Synchronise(Warp& warp, const Instruction& in, const Slot* s, uint
 }
 
 void Checker::Control(Warp& warp, const Instruction& in, const Slot*, uint32_t mask) {
+  if (in.operation == Operation::kBra && MaySkip(block_->pc)) {
+    for (uint32_t pc = block_->pc + 1; pc < in.target; ++pc) NoteSkipped(warp, pc, mask);
+  }
   if (in.operation == Operation::kNop && launch_.race && !facts_.copy_groups.empty()) {
     const uint32_t number = warp.first_thread / kLanes;
     const CopyGroup group = facts_.copy_groups[block_->pc];
@@ -340,6 +365,11 @@ void Checker::NoteStrictly(const Warp& warp, const Addresses& a, bool writes, bo
     const uint64_t size = block_->shared.size();
     if ((a.mask >> l & 1) == 0 || a.of[l] > size || a.bytes > size - a.of[l]) continue;
     const Stamp me = StampOf(warp, l, is_async);
+    if (!writes) {
+      is_clean_ &= maybe_unwritten_.Get(a.of[l], a.bytes) == 0;
+    } else if (!MaySkip(block_->pc)) {
+      maybe_unwritten_.Put(a.of[l], a.bytes, 0);
+    }
     for (uint64_t at = a.of[l]; at < a.of[l] + a.bytes; at += grain) {
       const auto cell = static_cast<uint32_t>(at / grain);
       const Stamp before[] = {page.write.Get(cell), page.Reads().Get(cell),

@@ -42,6 +42,7 @@ class Checker final : public Observer {
   void Starts(Block& block, uint64_t index) override;
   void Before(Warp& warp, const Instruction& in, const Slot* slots, uint32_t mask) override;
   void After(Warp& warp, const Instruction& in, const Slot* slots, uint32_t mask) override;
+  void Skips(Warp& warp, const Instruction& in, const Slot* slots, uint32_t mask) override;
   void Accesses(Warp& warp, uint32_t lane, const MemoryAccess& access) override;
   void BarrierOpens(Block& block, uint32_t barrier) override;
   void PhaseEnds(Block& block, uint64_t address) override;
@@ -139,6 +140,11 @@ class Checker final : public Observer {
 
   // Shared memory of blocks that go the same way: what the first of them shows holds for all.
   void NoteStrictly(const Warp& warp, const Addresses& addresses, bool writes, bool is_async);
+  // The store at `pc`, which lanes do not make that another block's may.
+  void NoteSkipped(const Warp& warp, uint32_t pc, uint32_t mask);
+  bool MaySkip(uint32_t pc) const {
+    return !facts_.paths.may_skip.empty() && facts_.paths.may_skip[pc];
+  }
   void NotePoisonedRead(StateSpace space) { is_clean_ &= !IsShared(space); }
   // Whether shared memory needs no look: no poison is in it, and none goes in.
   bool Repeats(const Warp& warp) const {
@@ -173,9 +179,10 @@ class Checker final : public Observer {
   CellTable shared_cells_;  // one page
   const CellSteps& cell_steps_ = VectorUnits().back().cell_steps();
   ByteSet shared_unwritten_, local_unwritten_;
-  // Of the first block, where all go the same way: races as if every store changed what is there,
-  // so that other values make no difference. Null: not looked at.
+  // Of the first block, where all go the same way: races as if every store were made and changed
+  // what is there, so that other values make no difference. Null: not looked at.
   std::unique_ptr<CellTable> strict_cells_;
+  ByteSet maybe_unwritten_;    // what no store has written that all blocks make
   std::vector<bool> watched_;  // by instruction: it had one, which is none where the values agree
   bool is_clean_ = false;      // it read only what was written, and nothing was found
   bool repeats_ = false;       // this block does what the first did, which was clean

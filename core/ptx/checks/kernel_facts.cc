@@ -5,8 +5,6 @@
 #include <string_view>
 #include <unordered_map>
 
-#include "core/ptx/checks/block_paths.h"
-
 namespace hloscope::ptx {
 namespace {
 
@@ -112,7 +110,7 @@ std::vector<Access> AccessesOf(const Kernel& kernel, const Instruction& in) {
 
 KernelFacts FactsOf(const Kernel& kernel) {
   KernelFacts facts;
-  facts.same_way = BlocksGoTheSameWay(kernel);
+  facts.paths = PathsOf(kernel);
   const Pointers pointers(kernel);
   Origins written = 0;
   for (size_t pc = 0; pc < kernel.instructions.size(); ++pc) {

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "core/ptx/checks/block_paths.h"
 #include "core/ptx/ir/program.h"
 
 namespace hloscope::ptx {
@@ -21,9 +22,9 @@ struct KernelFacts {
   bool stores_in_bulk = false;  // to any parameter: `writes` does not follow it
   // It has loads that watch for what other blocks write: blocks order one another.
   bool orders_blocks = false;
-  bool has_barriers = false;           // mbarriers
-  bool has_swaps = false;              // compare-and-swap, as of words around narrower elements
-  bool same_way = false;               // BlocksGoTheSameWay
+  bool has_barriers = false;  // mbarriers
+  bool has_swaps = false;     // compare-and-swap, as of words around narrower elements
+  BlockPaths paths;
   std::vector<CopyGroup> copy_groups;  // by instruction; empty where the kernel has none
 };
 

@@ -23,11 +23,13 @@ bool MayWrite(const KernelFacts& facts, size_t argument) {
 size_t ThreadCheckers::WorthThreads(const CheckedLaunch& launch, const LaunchMemory& memory,
                                     ShadowMemory& shadow, size_t threads) {
   const KernelFacts& facts = shadow.FactsOf(*launch.kernel);
+  const size_t instructions = launch.kernel->instructions.size();
+  if (instructions >= Stamp::kMostInstructions) return 1;  // races are not looked for
   if (facts.orders_blocks || shadow.IsUndone(*launch.kernel)) return 1;
   uint64_t all = 1, saved = 0;
   for (const uint32_t size : launch.grid) all *= size;
   for (const uint32_t size : launch.block) all *= size;
-  if (all * launch.kernel->instructions.size() < kLeastInstructions) return 1;
+  if (all * instructions < kLeastInstructions) return 1;
   for (size_t i = 0; i < memory.arguments.size(); ++i)
     if (MayWrite(facts, i)) saved += memory.arguments[i].bytes;
   if (saved > kMostSavedOfThread * all) return 1;
@@ -47,6 +49,7 @@ ThreadCheckers::ThreadCheckers(const CheckedLaunch& launch, const LaunchMemory& 
   }
   CheckedLaunch of_thread = launch;
   of_thread.found = &stop;
+  of_thread.race = true;  // where threads race, nothing that they find is worth anything
   for (size_t i = 0; i < threads; ++i) {
     copies_.push_back(&shadow.CopyFor(i, arguments_));
     checkers_.emplace_back(of_thread, memory, *copies_.back());
