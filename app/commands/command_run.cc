@@ -56,23 +56,27 @@ class RunCommand : public Command {
   }
 
   int Run(const Context& context) override {
-    if (Status ready = Prepare(context); !ready) return Fail(ready.error());
-    Result<std::vector<std::string>> files = BeforeOptimization(context.limits);
-    if (!files) return Fail(files.error());
-    if (bundle_.asked() && files->size() != 1) {
-      return Fail(InputError("--bundle takes one module").error());
-    }
+    const Result<int> status = RunAll(context);
+    if (status) return *status;
+    if (ranks_) ranks_->Fail(status.error());
+    return Fail(status.error());
+  }
+
+ private:
+  Result<int> RunAll(const Context& context) {
+    HLOSCOPE_TRY(Prepare(context));
+    const Result<std::vector<std::string>> files = BeforeOptimization(context.limits);
+    if (!ranks_folder_.empty()) HLOSCOPE_TRY(PrepareRank(files ? files->size() : 1));
+    if (!files) return std::unexpected(files.error());
+    if (bundle_.asked() && files->size() != 1) return InputError("--bundle takes one module");
     if (!profile_.empty()) {
-      Result<std::string> path = ProfilePath(profile_, *files);
-      if (!path) return Fail(path.error());
-      profile_ = *std::move(path);
+      HLOSCOPE_ASSIGN_OR_RETURN(profile_, ProfilePath(profile_, *files));
       request_.recorder = &recorder_.emplace();
     }
     if ((request_.kernel_metrics || request_.pc_sampling) && profile_.empty()) {
-      return Fail(InputError(fmt::format("--{}: what it measures goes into a profile",
-                                         request_.pc_sampling ? "pc_sampling" : "metrics"),
-                             "add --profile OUT, or use `hloscope profile`")
-                      .error());
+      return InputError(fmt::format("--{}: what it measures goes into a profile",
+                                    request_.pc_sampling ? "pc_sampling" : "metrics"),
+                        "add --profile OUT, or use `hloscope profile`");
     }
     const CancelOnSignals cancel;
     request_.workers =
@@ -93,7 +97,6 @@ class RunCommand : public Command {
     return status;
   }
 
- private:
   // What is written.
   std::vector<OptionSpec> OutputOptions() {
     return {
@@ -153,24 +156,43 @@ class RunCommand : public Command {
     if (!trace_text_.empty()) {
       HLOSCOPE_ASSIGN_OR_RETURN(trace_, ReadTraceSpec(trace_text_));
     }
-    HLOSCOPE_TRY(bundle_.Check());
-    return ranks_folder_.empty() ? Status() : PrepareRank();
+    return bundle_.Check();
   }
 
   // Takes the place of this process, after all that may be refused before.
-  Status PrepareRank() {
+  Status PrepareRank(size_t files) {
     const replay::PlatformRow* const row = replay::FindPlatform(request_.platform);
     if (row == nullptr || !row->Has(replay::kNeedsDriver)) {
       return InputError(
           fmt::format("--ranks_folder: {} runs all devices in one process", request_.platform),
           "platforms that have ranks: " + replay::PlatformNames(replay::kNeedsDriver));
     }
-    if (modules_.size() != 1) return InputError("--ranks_folder takes one module");
+    if (files != 1) {
+      return InputError(fmt::format("--ranks_folder takes one module, these are {}", files),
+                        "name one file");
+    }
     if (bundle_.asked() || request_.host_fallback || request_.isolate || trace_) {
       return InputError(
           "--ranks_folder does not go with --bundle, --fallback cpu, --isolate_instructions or "
           "--trace",
           "run it in one process for these");
+    }
+    if (request_.kernel_metrics || request_.pc_sampling) {
+      return InputError(
+          "--ranks_folder does not go with --metrics or --pc_sampling: they run a module once more",
+          "run it in one process for these");
+    }
+    if (request_.choosing == replay::Choosing::kByTime) {
+      return InputError(
+          "--ranks_folder does not go with --autotune: each rank would choose for itself",
+          "run it once in one process with --autotune, then without: its choices are kept");
+    }
+    const replay::PlatformRow* const reference = replay::FindPlatform(request_.reference_platform);
+    if (reference != nullptr && reference->Has(replay::kNeedsDriver)) {
+      return InputError(
+          fmt::format("--ranks_folder: the reference platform {} would need ranks too",
+                      request_.reference_platform),
+          fmt::format("--reference_platform {}", replay::ReferencePlatform().name));
     }
     HLOSCOPE_ASSIGN_OR_RETURN(const replay::RankPlace place, replay::TakeRank(ranks_folder_));
     request_.environment.push_back(replay::RankVariable(place));

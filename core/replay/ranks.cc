@@ -1,8 +1,10 @@
-// Variables of launchers, and files.
+// Variables of launchers, and files of a folder that is the user's own.
 #include "core/replay/ranks.h"
 
 #include <fcntl.h>
 #include <fmt/format.h>
+#include <fmt/ranges.h>
+#include <sys/stat.h>
 
 #include <algorithm>
 #include <cerrno>
@@ -12,7 +14,6 @@
 #include <system_error>
 #include <thread>
 
-#include "core/base/file.h"
 #include "core/base/unique_fd.h"
 
 namespace hloscope::replay {
@@ -31,8 +32,119 @@ constexpr LauncherRow kLaunchers[] = {
 
 constexpr std::string_view kVariable = "HLOSCOPE_RANK=";
 constexpr std::string_view kFailed = "failed";
+// What a file of a rank begins with; the number of its bytes and a line's end follow.
+constexpr std::string_view kHead = "hloscope rank file ";
 constexpr int64_t kMostRanks = 1 << 16;
 constexpr std::chrono::milliseconds kBetweenTries{2}, kBetweenLooks{50};
+constexpr std::string_view kOneFolderARun = "give --ranks_folder a new folder for each run";
+
+std::string Reason() { return std::generic_category().message(errno); }
+
+// Whoever may write there may say what ranks compute.
+Result<UniqueFd> OpenFolder(const std::string& folder) {
+  UniqueFd fd(open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
+  struct stat status;
+  if (!fd.valid() || fstat(fd.get(), &status) != 0) {
+    return EnvironmentError(fmt::format("{}: {}", folder, Reason()),
+                            "give --ranks_folder a folder, no link, that all ranks can write to");
+  }
+  if (status.st_uid != geteuid()) {
+    return InputError(fmt::format("{}: the folder is another user's", folder),
+                      "give --ranks_folder one that is not there yet: it is made");
+  }
+  if ((status.st_mode & (S_IWGRP | S_IWOTH)) != 0) {
+    return InputError(fmt::format("{}: others may write to the folder", folder),
+                      fmt::format("chmod go-w {}, or give --ranks_folder one that is not there "
+                                  "yet: it is made",
+                                  folder));
+  }
+  return fd;
+}
+
+// A file that was not there.
+Status Write(const std::string& folder, std::string_view name, std::string_view bytes) {
+  HLOSCOPE_ASSIGN_OR_RETURN(const UniqueFd in, OpenFolder(folder));
+  constexpr int kNew = O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC;
+  UniqueFd file(openat(in.get(), std::string(name).c_str(), kNew, 0600));
+  if (!file.valid() && errno == EEXIST) {
+    return InputError(
+        fmt::format("{}: another run was or is here: {} is there already", folder, name),
+        std::string(kOneFolderARun));
+  }
+  const auto failed = [&] {
+    return EnvironmentError(fmt::format("{}/{}: {}", folder, name, Reason()),
+                            "give --ranks_folder a folder that all ranks can write to");
+  };
+  if (!file.valid()) return failed();
+  const std::string whole = fmt::format("{}{}\n{}", kHead, bytes.size(), bytes);
+  std::string_view left = whole;
+  while (!left.empty()) {
+    const ssize_t count = write(file.get(), left.data(), left.size());
+    if (count < 0 && errno == EINTR) continue;
+    if (count <= 0) return failed();
+    left.remove_prefix(static_cast<size_t>(count));
+  }
+  return {};
+}
+
+// What a rank wrote; nullopt: it has not, or not yet all.
+Result<std::optional<std::string>> Read(const std::string& folder, std::string_view name) {
+  HLOSCOPE_ASSIGN_OR_RETURN(const UniqueFd in, OpenFolder(folder));
+  const auto refused = [&](std::string_view why) {
+    return EnvironmentError(fmt::format("{}/{}: {}", folder, name, why),
+                            std::string(kOneFolderARun));
+  };
+  constexpr int kOld = O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC;
+  const UniqueFd file(openat(in.get(), std::string(name).c_str(), kOld));
+  if (!file.valid() && errno == ENOENT) return std::nullopt;
+  if (!file.valid()) return refused(Reason());
+  struct stat status;
+  if (fstat(file.get(), &status) != 0) return refused(Reason());
+  if (!S_ISREG(status.st_mode) || status.st_uid != geteuid()) {
+    return refused("no rank wrote it: it is no file of this user");
+  }
+  std::string text(static_cast<size_t>(status.st_size), '\0');
+  size_t size = 0;
+  while (size < text.size()) {
+    const ssize_t count = read(file.get(), text.data() + size, text.size() - size);
+    if (count < 0 && errno == EINTR) continue;
+    if (count < 0) return refused(Reason());
+    if (count == 0) break;
+    size += static_cast<size_t>(count);
+  }
+  text.resize(size);
+  const size_t line = text.find('\n');
+  const size_t same = std::min(text.size(), kHead.size());
+  if (text.substr(0, same) != kHead.substr(0, same)) return refused("no rank wrote it");
+  if (line == std::string::npos) return std::nullopt;
+  size_t bytes = 0;
+  const char* const end = text.data() + line;
+  const auto number = std::from_chars(text.data() + kHead.size(), end, bytes);
+  if (number.ec != std::errc() || number.ptr != end) return refused("no rank wrote it");
+  text.erase(0, line + 1);
+  if (text.size() > bytes) return refused("no rank wrote it");
+  if (text.size() < bytes) return std::nullopt;
+  return text;
+}
+
+bool IsSet(const char* variable) { return std::getenv(variable) != nullptr; }
+
+// The first that has set all of its variables.
+Result<const LauncherRow*> Launcher() {
+  std::string partly;
+  for (const LauncherRow& row : kLaunchers) {
+    std::vector<std::string_view> unset;
+    for (const char* variable : {row.rank, row.ranks, row.local}) {
+      if (!IsSet(variable)) unset.emplace_back(variable);
+    }
+    if (unset.empty()) return &row;
+    if (unset.size() == 3 || !IsSet(row.rank)) continue;
+    partly += fmt::format("{}{} is set, but not {}", partly.empty() ? ": " : "; ", row.rank,
+                          fmt::join(unset, " and "));
+  }
+  return InputError("--ranks_folder: no launcher says which rank this process is" + partly,
+                    "start it by mpirun, srun or torchrun");
+}
 
 Result<int64_t> NumberOf(const LauncherRow& row, const char* variable) {
   const char* const given = std::getenv(variable);
@@ -51,36 +163,34 @@ Result<int64_t> NumberOf(const LauncherRow& row, const char* variable) {
 }  // namespace
 
 Result<RankPlace> TakeRank(const std::string& folder) {
-  for (const LauncherRow& row : kLaunchers) {
-    if (std::getenv(row.rank) == nullptr) continue;
-    RankPlace place{.folder = fs::absolute(folder).string()};
-    HLOSCOPE_ASSIGN_OR_RETURN(place.rank, NumberOf(row, row.rank));
-    HLOSCOPE_ASSIGN_OR_RETURN(place.ranks, NumberOf(row, row.ranks));
-    HLOSCOPE_ASSIGN_OR_RETURN(place.local, NumberOf(row, row.local));
-    if (place.rank >= place.ranks) {
-      return InputError(fmt::format("{} is {}, {} is {}: expected a smaller rank", row.rank,
-                                    place.rank, row.ranks, place.ranks));
-    }
-    std::error_code error;
-    fs::create_directories(place.folder, error);
-    const std::string path = fmt::format("{}/rank-{}", place.folder, place.rank);
-    const UniqueFd own(open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600));
-    if (own.valid()) return place;
-    if (errno == EEXIST) {
-      return InputError(
-          fmt::format("{}: an earlier run was here: rank-{} is there", place.folder, place.rank),
-          "give --ranks_folder a folder of its own for each run");
-    }
-    return EnvironmentError(fmt::format("{}: {}", path, std::generic_category().message(errno)),
-                            "give --ranks_folder a folder that all ranks can write to");
+  HLOSCOPE_ASSIGN_OR_RETURN(const LauncherRow* const found, Launcher());
+  const LauncherRow& row = *found;
+  fs::path own = fs::absolute(folder).lexically_normal();
+  if (!own.has_filename()) own = own.parent_path();  // a / at the end
+  RankPlace place{.folder = own.string()};
+  HLOSCOPE_ASSIGN_OR_RETURN(place.rank, NumberOf(row, row.rank));
+  HLOSCOPE_ASSIGN_OR_RETURN(place.ranks, NumberOf(row, row.ranks));
+  HLOSCOPE_ASSIGN_OR_RETURN(place.local, NumberOf(row, row.local));
+  if (place.rank >= place.ranks) {
+    return InputError(fmt::format("{} is {}, {} is {}: expected a smaller rank", row.rank,
+                                  place.rank, row.ranks, place.ranks));
   }
-  return InputError("--ranks_folder: no launcher says which rank this process is",
-                    "start it by mpirun, srun or torchrun");
+  std::error_code error;
+  fs::create_directories(own.parent_path(), error);
+  // Another rank may be as fast; what it is, and whose, is looked at in any case.
+  [[maybe_unused]] const int made = mkdir(place.folder.c_str(), 0700);
+  HLOSCOPE_TRY(Write(place.folder, fmt::format("rank-{}", place.rank), {}));
+  return place;
 }
 
 std::string RankVariable(const RankPlace& place) {
   return fmt::format("{}{}/{}/{}/{}", kVariable, place.rank, place.ranks, place.local,
                      place.folder);
+}
+
+bool HasRank(const std::vector<std::string>& environment) {
+  return std::ranges::any_of(environment,
+                             [](const std::string& entry) { return entry.starts_with(kVariable); });
 }
 
 std::shared_ptr<const Ranks> Ranks::OfProcess() {
@@ -104,20 +214,28 @@ std::shared_ptr<const Ranks> Ranks::OfProcess() {
   return ranks;
 }
 
-std::string Ranks::PathOf(std::string_view name) const {
-  return fmt::format("{}/{}", place_.folder, name);
+Status Ranks::Begin() const {
+  const std::lock_guard lock(mutex_);
+  if (has_begun_) return {};
+  HLOSCOPE_TRY(Put(fmt::format("worker-{}", place_.rank), {}));
+  has_begun_ = true;
+  return {};
+}
+
+std::string Ranks::NewName(const std::string& what) const {
+  const std::lock_guard lock(mutex_);
+  return fmt::format("{}-{}", what, ++named_[what]);
 }
 
 Status Ranks::Put(std::string_view name, std::string_view bytes) const {
-  // A first byte that no packed file has.
-  return WriteFileAtomically(PathOf(name), fmt::format("={}", bytes));
+  return Write(place_.folder, name, bytes);
 }
 
 Result<std::string> Ranks::Take(std::string_view name, int64_t rank, std::string_view doing,
                                 const std::function<Status()>& look) const {
-  const std::string path = PathOf(name);
-  std::error_code error;
-  while (!fs::exists(path, error)) {
+  while (true) {
+    HLOSCOPE_ASSIGN_OR_RETURN(auto bytes, Read(place_.folder, name));
+    if (bytes) return *std::move(bytes);
     HLOSCOPE_TRY(Look());
     if (Status status = look(); !status.has_value()) {
       status.error().message += fmt::format("; rank {} did not come: {}", rank, doing);
@@ -125,15 +243,15 @@ Result<std::string> Ranks::Take(std::string_view name, int64_t rank, std::string
     }
     std::this_thread::sleep_for(kBetweenTries);
   }
-  Limits limits;
-  HLOSCOPE_ASSIGN_OR_RETURN(const FileView view, FileView::Open(path, limits));
-  return std::string(view.bytes().substr(std::min<size_t>(1, view.bytes().size())));
+}
+
+void Ranks::Remove(std::string_view name) const {
+  const auto in = OpenFolder(place_.folder);
+  if (in.has_value()) unlinkat(in->get(), std::string(name).c_str(), 0);
 }
 
 void Ranks::Fail(const Error& error) const {
-  std::error_code ignored;
-  if (fs::exists(PathOf(kFailed), ignored)) return;  // the first says why
-  // Who cannot be told waits until the deadline.
+  // The first says why. Who cannot be told waits until the deadline.
   [[maybe_unused]] const Status written =
       Put(kFailed, fmt::format("{} {}", place_.rank, error.ToString()));
 }
@@ -145,19 +263,16 @@ Status Ranks::Look() const {
     if (now < next_look_) return {};
     next_look_ = now + kBetweenLooks;
   }
-  std::error_code error;
-  if (!fs::exists(PathOf(kFailed), error)) return {};
-  const Result<FileView> view = FileView::Open(PathOf(kFailed), Limits());
-  std::string_view text = view.has_value() ? view->bytes() : "";
-  text.remove_prefix(std::min<size_t>(1, text.size()));
-  const size_t blank = text.find(' ');
-  if (text.substr(0, blank) == std::to_string(place_.rank)) return {};
-  return std::unexpected(
-      Error{ErrorClass::kDied,
-            fmt::format("rank {} failed: {}", text.substr(0, blank),
-                        blank == std::string_view::npos ? "" : text.substr(blank + 1)),
-            {},
-            {}});
+  HLOSCOPE_ASSIGN_OR_RETURN(const auto text, Read(place_.folder, kFailed));
+  if (!text) return {};
+  const size_t blank = std::min(text->find(' '), text->size());
+  const std::string rank = text->substr(0, blank);
+  if (rank == std::to_string(place_.rank)) return {};
+  return std::unexpected(Error{
+      ErrorClass::kDied,
+      fmt::format("rank {} failed: {}", rank, text->substr(std::min(blank + 1, text->size()))),
+      {},
+      {}});
 }
 
 }  // namespace hloscope::replay

@@ -3,9 +3,12 @@
 import json
 import os
 import shutil
+import signal
+import stat
 import subprocess
 import sys
 import tempfile
+import time
 import unittest
 
 HLOSCOPE, TESTS = os.path.abspath(sys.argv[1]), os.path.abspath(sys.argv[2])
@@ -56,10 +59,11 @@ class Ranks(unittest.TestCase):
             with open(os.path.join(self.scratch, name), 'w', encoding='utf-8') as f:
                 f.write(text)
 
-    def start(self, module, rank, ranks, names, *flags, fake='devices=4', libraries=''):
+    def start(self, module, rank, ranks, names, *flags, fake='devices=4', libraries='', outer=None):
         path = os.path.join(self.scratch, module)
         env = {'HOME': self.scratch, 'PATH': '/nowhere', 'CUDA_FAKE': fake, 'CUDA_FAKE_LIBRARIES': libraries,
                'LD_LIBRARY_PATH': os.path.join(TESTS, 'fake_driver')}
+        env.update(outer or {})
         env.update(zip(names, (str(rank), str(ranks), str(rank))))
         for name in ('ASAN_OPTIONS', 'LSAN_OPTIONS', 'UBSAN_OPTIONS', 'TSAN_OPTIONS'):
             if name in os.environ:
@@ -135,12 +139,90 @@ class Ranks(unittest.TestCase):
             return told + errors
 
         self.assertIn('no launcher says which rank this process is', refused(0, 2, ()))
-        self.assertIn('PMI_SIZE of MPICH, Intel MPI is ``: expected a number', refused(0, 2, INTEL[:1]))
+        self.assertIn('PMI_RANK is set, but not PMI_SIZE and MPI_LOCALRANKID', refused(0, 2, INTEL[:1]))
         self.assertIn('OMPI_COMM_WORLD_RANK is 2, OMPI_COMM_WORLD_SIZE is 2: expected a smaller rank', refused(2, 2, OPEN_MPI))
         self.assertIn('does not go with --bundle, --fallback cpu', refused(0, 2, OPEN_MPI, '--fallback', 'cpu'))
-        self.assertFalse(os.path.exists(os.path.join(self.folder, 'rank-0')))
+        for flags in ('--metrics', '--profile', 'p.hloprof'), ('--pc_sampling', '--profile', 'p.hloprof'), ('--autotune',):
+            self.assertIn('--ranks_folder does not go with ', refused(0, 2, OPEN_MPI, *flags))
+        self.assertIn('the reference platform gpu would need ranks too', refused(0, 2, OPEN_MPI, '--reference_platform', 'gpu'))
+        self.assertIn('takes one module, these are 2', refused(0, 2, OPEN_MPI, os.path.join(self.scratch, 'four.hlo')))
+        self.assertFalse(os.path.exists(self.folder))
         self.assertIn('the module has 2 devices, the launcher started 3 ranks', refused(0, 3, OPEN_MPI))
-        self.assertIn('an earlier run was here: rank-0 is there', refused(0, 2, OPEN_MPI))
+        self.assertIn('another run was or is here: rank-0 is there already', refused(0, 2, OPEN_MPI))
+        os.chmod(self.folder, 0o770)
+        self.assertIn('others may write to the folder', refused(1, 2, OPEN_MPI))
+        link = self.folder + '-link'
+        os.symlink(self.folder, link)
+        self.folder = link
+        self.assertIn('a folder, no link', refused(1, 2, OPEN_MPI))
+
+    def test_which_launcher(self):
+        # srun --mpi=pmi2 sets two of MPICH's three; below torchrun there are those of its own rank.
+        slurm = [self.start('two.hlo', rank, 2, SLURM + INTEL[:2]) for rank in range(2)]
+        self.assertEqual([process.communicate(timeout=100)[1] for process in slurm], ['', ''])
+        shutil.rmtree(self.folder)
+        outer = dict(zip(OPEN_MPI, ('0', '1', '0')))
+        torch = [self.start('two.hlo', rank, 2, TORCHRUN, outer=outer) for rank in range(2)]
+        self.assertEqual([process.communicate(timeout=100)[1] for process in torch], ['', ''])
+
+    def test_files_of_the_folder(self):
+        # They are the user's alone, and go once all have taken them.
+        self.expect_equal(self.run_all('two.hlo', 2, OPEN_MPI, '--repeat', '5'))
+        modes = {name: stat.S_IMODE(os.stat(os.path.join(self.folder, name)).st_mode) for name in os.listdir(self.folder)}
+        self.assertEqual(set(modes.values()), {0o600}, modes)
+        self.assertEqual(stat.S_IMODE(os.stat(self.folder).st_mode), 0o700)
+        self.assertEqual(sorted(name for name in modes if name.startswith('results')), ['results-5-by-0', 'results-5-by-1'])
+
+    def test_files_of_strangers(self):
+        # Whatever stands where a rank writes is left as it is, links too; and nothing else is taken for a rank's.
+        victim = os.path.join(self.scratch, 'victim')
+
+        def meet(name, make):
+            shutil.rmtree(self.folder, ignore_errors=True)
+            os.mkdir(self.folder, 0o700)
+            with open(victim, 'w', encoding='utf-8') as f:
+                f.write('precious')
+            make(os.path.join(self.folder, name))
+            told, errors = self.start('two.hlo', 0, 2, OPEN_MPI, '--deadline', '20').communicate(timeout=100)
+            with open(victim, encoding='utf-8') as f:
+                self.assertEqual(f.read(), 'precious')
+            return told + errors
+
+        def link(path):
+            os.symlink(victim, path)
+
+        def copy(path):
+            shutil.copy(victim, path)
+
+        self.assertIn('nccl-of-0-1-1-by-0 is there already', meet('nccl-of-0-1-1-by-0', link))
+        self.assertIn('nccl-of-0-1-1-by-1: ', meet('nccl-of-0-1-1-by-1', link))
+        self.assertIn('nccl-of-0-1-1-by-1: no rank wrote it', meet('nccl-of-0-1-1-by-1', copy))
+        self.assertIn('failed: no rank wrote it', meet('failed', copy))
+        self.assertIn('failed: no rank wrote it', meet('failed', os.mkfifo))
+        self.assertIn('worker-0 is there already', meet('worker-0', copy))
+
+    def test_a_worker_that_dies_between_runs(self):
+        # It is not started again: what other ranks have told would be taken for new.
+        flags = ('--iterations', '100000', '--deadline', '60')
+        ranks = [self.start('two.hlo', rank, 2, OPEN_MPI, *flags) for rank in range(2)]
+        deadline = time.monotonic() + 60
+        while not any(name.startswith('results-') for name in (os.listdir(self.folder) if os.path.isdir(self.folder) else ())):
+            self.assertLess(time.monotonic(), deadline)
+            time.sleep(0.01)
+        workers = subprocess.run(['ps', '--ppid', str(ranks[1].pid), '-o', 'pid='], stdout=subprocess.PIPE, text=True, check=True)
+        for worker in workers.stdout.split():
+            os.kill(int(worker), signal.SIGKILL)
+        told = [process.communicate(timeout=100) for process in ranks]
+        self.assertEqual([process.returncode for process in ranks], [4, 4], told)
+        self.assertIn('rank 1 failed: ', told[0][0])
+        self.assertIn('SIGKILL', told[1][1])
+
+    def test_a_failure_before_the_run(self):
+        # Here only one of them has nowhere to write its profile.
+        other = self.start('two.hlo', 0, 2, OPEN_MPI, '--profile', os.path.join(self.scratch, 'p.none'))
+        told, errors = self.start('two.hlo', 1, 2, OPEN_MPI, '--deadline', '50').communicate(timeout=100)
+        self.assertIn('p.none', other.communicate(timeout=100)[1])
+        self.assertIn('rank 0 failed: ', told + errors)
 
 
 if __name__ == '__main__':

@@ -82,8 +82,7 @@ void Clique::Abort() {
 Result<std::shared_ptr<Clique>> Communicators::Join(const std::vector<size_t>& members,
                                                     const std::function<Status()>& look) {
   const auto own = std::ranges::find(members, static_cast<size_t>(ranks_->rank()));
-  const std::string file =
-      fmt::format("nccl-{}-of-{}", ++joined_[members], fmt::join(members, "-"));
+  const std::string file = ranks_->NewName(fmt::format("nccl-of-{}", fmt::join(members, "-")));
   const Library& nccl = *library_;
   HLOSCOPE_TRY(gpus_[0]->Enter());
   libraries::NcclName name{};

@@ -73,7 +73,6 @@ class Communicators {
   std::shared_ptr<const Library> library_;
   std::vector<std::shared_ptr<const Device>> gpus_;
   std::shared_ptr<const Ranks> ranks_;
-  std::map<std::vector<size_t>, int64_t> joined_;  // how often
   std::mutex mutex_;
   std::map<std::vector<size_t>, std::shared_ptr<Clique>> cliques_;
 };

@@ -76,8 +76,8 @@ class RankedExecutable : public Executable {
           "process",
           "leave --ranks_folder out");
     }
-    const int64_t run = runs_++;
-    const auto name = [&](int64_t rank) { return fmt::format("results-{}-{}", run, rank); };
+    const std::string run = ranks_->NewName("results");
+    const auto name = [&](int64_t rank) { return fmt::format("{}-by-{}", run, rank); };
     HLOSCOPE_TRY(ranks_->Put(name(ranks_->rank()), Packed(results.own)));
     const auto look = [&]() -> Status {
       if (options.stop.stop_requested()) {
@@ -96,6 +96,9 @@ class RankedExecutable : public Executable {
                                 ranks_->Take(name(rank), rank, "telling its results", look));
       HLOSCOPE_TRY(Unpack(bytes, rank, stream));
     }
+    // Whoever has told this run's results has taken all of the last one's.
+    if (!told_.empty()) ranks_->Remove(told_);
+    told_ = name(ranks_->rank());
     return result;
   }
 
@@ -141,7 +144,7 @@ class RankedExecutable : public Executable {
   std::unique_ptr<Executable> own_;
   std::shared_ptr<const Ranks> ranks_;
   std::vector<hlo::Shape> leaves_;  // of a device
-  int64_t runs_ = 0;
+  std::string told_;                // the file of the last run
 };
 
 class RankedPlatform : public Platform {
@@ -175,6 +178,7 @@ class RankedPlatform : public Platform {
     std::vector<hlo::Shape> leaves;
     AddLeaves(module->shape(module->entry().root), leaves);
     for (const hlo::Shape& leaf : leaves) HLOSCOPE_TRY(CheckLeaf(leaf));
+    HLOSCOPE_TRY(ranks_->Begin());
     HLOSCOPE_ASSIGN_OR_RETURN(auto own, own_->Load(std::move(module), options));
     return std::make_unique<RankedExecutable>(std::move(own), ranks_, std::move(leaves));
   }
