@@ -526,6 +526,16 @@ ENTRY e {
         self.assertEqual((status, report['status']), (0, 'equal'), report)
         self.assertTrue(any('before_optimizations.txt' in w for w in report['warnings']), report['warnings'])
 
+    def test_precise_of_several_devices(self):
+        module = self.path('replicas.hlo', 'HloModule m, replica_count=2\nENTRY e {\n  a = f32[4] parameter(0)\n  ROOT r = f32[4] sine(a)\n}\n')
+        out = self.path('replicas.npz')
+        for flags, sides in (('--outputs', out), ['cpu']), (('--expect', out), ['cpu', 'expected']), (('--reference_platform', 'interpreter'), ['cpu', 'interpreter']):
+            _, (report,), errors = self.run_json('--precise', '--platform', 'cpu', *flags, module)
+            self.assertEqual((report['error'], report['outputs'][0]['shape']), (None, 'f32[2,4]'), errors)
+            told = report['outputs'][0]['precise']['sides']
+            self.assertEqual([side['side'] for side in told], sides)
+            self.assertTrue(all(0 < side['max_ulp'] < 4 for side in told), told)
+
     def test_precise_says_which_side_is_right(self):
         module, true = self.path('m.hlo', CANCEL), self.path('true.npz')
         inputs = self.path('in.npz')

@@ -7,6 +7,7 @@
 
 #include "core/debug/compare/compare_bits.h"
 #include "core/debug/denormals.h"
+#include "core/hlo/shape/infer.h"
 
 namespace hloscope::debug {
 
@@ -16,6 +17,13 @@ using hlo::Shape;
 void OutputJudge::AddPreciseSide(RunOutput& output, size_t leaf, const std::string& side,
                                  const Literal& value) {
   if (leaf >= precise_.size() || !precise_[leaf].has_value()) return;
+  if (!hlo::SameDimensions(value.shape(), precise_[leaf]->shape())) {
+    report_.warnings.push_back(fmt::format(
+        "out{}: devices that agree on one side do not on the other: {} has no distance from the "
+        "precise value",
+        leaf, side));
+    return;
+  }
   output.precise.push_back({side, DistanceToPrecise(value, *precise_[leaf])});
 }
 

@@ -18,6 +18,7 @@
 #include "core/eval/numbers/precise.h"
 #include "core/hlo/verify/verifier.h"
 #include "core/replay/device_values.h"
+#include "core/replay/ranks.h"
 #include "core/replay/workers/worker_platform.h"
 
 namespace hloscope::debug {
@@ -124,9 +125,10 @@ class Replay {
   }
 
   // A death takes what it met along, not the rest of the replay. One for lack of time or on request
-  // ends it all.
+  // ends it all, and so does any where other ranks would wait.
   Status Survive(Status status, const std::string& what) {
     if (status.has_value() || status.error().error_class != ErrorClass::kDied) return status;
+    if (replay::HasRank(request_.environment)) return status;
     if (stop_.stop_requested() || Clock::now() >= deadline_) return status;
     if (++deaths_ <= kDeathsNamed && report_.error) {
       report_.warnings.push_back(fmt::format("{} died: {}", what, status.error().ToString()));
@@ -256,11 +258,18 @@ class Replay {
     timing.run_us.push_back(run.run_us);
     timing.peak_bytes = std::max(timing.peak_bytes, run.peak_bytes);
     HLOSCOPE_ASSIGN_OR_RETURN(
-        Leaves results, collector.Gather(*placement_, results_, expected_ ? &*expected_ : nullptr));
+        Leaves results, collector.Gather(*placement_, results_, expected_ ? &*expected_ : nullptr,
+                                         ShapesOf(executable)));
     if (request_.recorder != nullptr && request_.measure_recording && ProgramOf(executable)) {
       HLOSCOPE_TRY(RunUnrecorded(executable, iteration, results, timing));
     }
     return results;
+  }
+
+  // Those of results, where they are not the module's.
+  std::span<const Shape> ShapesOf(const replay::Executable& executable) const {
+    if (&executable != precise_executable_.get()) return {};
+    return precise_shapes_;
   }
 
   Result<replay::RunResult> RunRecorded(ResultCollector& collector, replay::Executable& executable,
@@ -443,8 +452,13 @@ class Replay {
   Status RunPrecisely(int64_t iteration) {
     if (precise_executable_ == nullptr) {
       HLOSCOPE_ASSIGN_OR_RETURN(const auto interpreter, MakePlatform(Reference()));
-      HLOSCOPE_ASSIGN_OR_RETURN(precise_executable_, interpreter->Load(eval::WidenModule(*module_),
-                                                                       OptionsFor(Side::kTest, 0)));
+      const std::shared_ptr<const hlo::Module> wide = eval::WidenModule(*module_);
+      HLOSCOPE_ASSIGN_OR_RETURN(precise_executable_,
+                                interpreter->Load(wide, OptionsFor(Side::kTest, 0)));
+      const replay::Placement placement(*wide, request_.limits);
+      for (const replay::LeafPlacement& leaf : placement.results()) {
+        precise_shapes_.push_back(leaf.shape);
+      }
     }
     RunTiming untold;
     HLOSCOPE_ASSIGN_OR_RETURN(Leaves precise, RunOn(*precise_executable_, iteration, untold));
@@ -553,6 +567,7 @@ class Replay {
   std::optional<Isolation> isolation_;  // of the first iteration
   bool isolated_kernels_ = false;       // instead
   std::unique_ptr<replay::Executable> precise_executable_;
+  std::vector<Shape> precise_shapes_;  // of its results
   std::optional<replay::Placement> placement_;
   std::vector<replay::LeafPlacement> results_;  // with what the first gathering decided
   std::optional<dump::TensorFiles> expected_;

@@ -85,19 +85,22 @@ void ResultCollector::Keep(replay::LeafResult result) {
 
 Result<Leaves> ResultCollector::Gather(const replay::Placement& placement,
                                        std::vector<replay::LeafPlacement>& leaves,
-                                       const dump::TensorFiles* expected) {
+                                       const dump::TensorFiles* expected,
+                                       std::span<const hlo::Shape> shapes) {
   if (!leaves.empty() && std::cmp_not_equal(lists_.size(), placement.lists())) {
     return InternalError("a result is missing");
   }
   Leaves results;
   for (size_t i = 0; i < leaves.size(); ++i) {
+    replay::LeafPlacement leaf = leaves[i];
+    if (i < shapes.size()) leaf.shape = shapes[i];
     std::vector<Literal> values;
     std::optional<Error> missing;
     for (size_t k = 0; k < lists_.size(); ++k) {
       const Leaves& list = lists_[k];
       if (i >= list.size()) return InternalError("a result is missing");
       if (lists_.size() > 1 && list[i].has_value()) {
-        HLOSCOPE_TRY(CheckShape(*list[i], leaves[i].shape, i, k));
+        HLOSCOPE_TRY(CheckShape(*list[i], leaf.shape, i, k));
       }
       if (list[i].has_value()) {
         values.push_back(*list[i]);
@@ -114,7 +117,8 @@ Result<Leaves> ResultCollector::Gather(const replay::Placement& placement,
     if (expected != nullptr && leaves[i].shape.IsArray() && placement.lists() > 1) {
       HLOSCOPE_ASSIGN_OR_RETURN(wanted, Wanted(*expected, i, leaves[i].shape));
     }
-    auto gathered = placement.Gather(leaves[i], values, wanted ? &*wanted : nullptr);
+    auto gathered = placement.Gather(leaf, values, wanted ? &*wanted : nullptr);
+    leaves[i].tiling = leaf.tiling;
     if (!gathered.warning.empty()) {
       report_.warnings.push_back(fmt::format("out{}: {}", i, gathered.warning));
     }

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <functional>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -29,9 +30,10 @@ class ResultCollector : public replay::RunStream {
 
   // Each leaf of all devices together, in the form the expected values have, if there are any; the
   // error of the first device that has none. `leaves` are remembered as Placement::Gather does.
+  // `shapes`: of the results, where they are wider than those of `leaves`; empty: the same.
   Result<Leaves> Gather(const replay::Placement& placement,
                         std::vector<replay::LeafPlacement>& leaves,
-                        const dump::TensorFiles* expected);
+                        const dump::TensorFiles* expected, std::span<const hlo::Shape> shapes = {});
 
  private:
   void Keep(replay::LeafResult result);
