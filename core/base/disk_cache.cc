@@ -78,9 +78,13 @@ bool ForEachPiece(int fd, uint64_t size, const std::function<void(std::string_vi
   return true;
 }
 
-// A cache that is lost with the power costs nothing but time.
-class CallsWithoutSync : public FileCalls {
+// Entries are their user's alone, whatever the umask. A cache that is lost with the power costs
+// nothing but time.
+class EntryCalls : public FileCalls {
  public:
+  int Open(const char* path, int flags, mode_t) const override {
+    return FileCalls::Open(path, flags, 0600);
+  }
   int Sync(int) const override { return 0; }
 };
 
@@ -91,7 +95,8 @@ std::string FolderFrom(const char* variable) {
 
 // An entry may be code: no stranger may have written it.
 bool IsOwn(const struct stat& status) {
-  return S_ISREG(status.st_mode) && status.st_uid == geteuid() && (status.st_mode & S_IWOTH) == 0;
+  return S_ISREG(status.st_mode) && status.st_uid == geteuid() &&
+         (status.st_mode & (S_IWGRP | S_IWOTH)) == 0;
 }
 
 // The entry in that file, read up to its bytes; invalid where it is not whole or another.
@@ -180,6 +185,10 @@ void DiskCache::Store(std::string_view name, const Words& stamp, std::string_vie
   }
   if (error) return;
   MakeRoom(size);
+  const std::string path = PathOf(name);
+  // A file that is replaced would keep its mode, a link what it points to.
+  struct stat status;
+  if (lstat(path.c_str(), &status) == 0 && !IsOwn(status)) unlink(path.c_str());
   EntryHead header;
   header.stamp = stamp;
   header.bytes = bytes.size();
@@ -189,8 +198,7 @@ void DiskCache::Store(std::string_view name, const Words& stamp, std::string_vie
   whole.append(reinterpret_cast<const char*>(&header), sizeof header);
   whole += bytes;
   // The status says what failed; a cache that is not written is not needed either.
-  [[maybe_unused]] const Status written =
-      WriteFileAtomically(PathOf(name), whole, CallsWithoutSync());
+  [[maybe_unused]] const Status written = WriteFileAtomically(path, whole, EntryCalls());
 }
 
 void DiskCache::MakeRoom(int64_t bytes) const {

@@ -58,8 +58,26 @@ TEST_F(DiskCacheTest, AnyFlippedBitMakesAnEntryAbsentUntilItIsReplaced) {
 TEST_F(DiskCacheTest, EntriesThatOthersMayWriteAreAbsent) {
   const DiskCache cache(folder_.string(), 1 << 20);
   cache.Store("a", kStamp, "bytes");
-  chmod(OnlyFile().c_str(), 0666);
-  EXPECT_FALSE(cache.Load("a", kStamp));
+  for (const mode_t mode : {0666, 0664, 0602}) {
+    chmod(OnlyFile().c_str(), mode);
+    EXPECT_FALSE(cache.Load("a", kStamp)) << mode;
+    EXPECT_NE(cache.WhyRefused("a"), "");
+    // The next is its user's alone, whatever the umask.
+    const mode_t before = umask(0002);
+    cache.Store("a", kStamp, "bytes");
+    umask(before);
+    EXPECT_EQ(cache.Load("a", kStamp), "bytes");
+    EXPECT_EQ(fs::status(OnlyFile()).permissions(), fs::perms::owner_read | fs::perms::owner_write);
+  }
+  // Nothing is written through a link.
+  const fs::path entry = OnlyFile(), victim = folder_.string() + "-victim";
+  std::ofstream(victim) << "precious";
+  fs::remove(entry);
+  fs::create_symlink(victim, entry);
+  cache.Store("a", kStamp, "bytes");
+  EXPECT_EQ(cache.Load("a", kStamp), "bytes");
+  EXPECT_EQ(fs::file_size(victim), 8u);
+  fs::remove(victim);
 }
 
 TEST_F(DiskCacheTest, WhatIsUsedStaysLongest) {
