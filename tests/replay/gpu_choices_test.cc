@@ -92,7 +92,7 @@ TEST_F(GpuChoices, TheFastestIsMeasuredKeptAndTakenAgain) {
   ASSERT_EQ(Run(Choosing::kFromCache).way.from, "cache");
   const std::string table = libraries::TableOf(rows);
   setenv("XDG_CACHE_HOME", scratch_.Path("other").c_str(), 1);
-  for (const Choosing choosing : {Choosing::kByRule, Choosing::kFromCache, Choosing::kByTime}) {
+  for (const Choosing choosing : {Choosing::kByRule, Choosing::kFromCache}) {
     const auto bundled = Run(choosing, table);
     EXPECT_EQ(bundled.way.way, measured.way.way);
     EXPECT_EQ(bundled.way.from, "bundle");
@@ -111,6 +111,21 @@ TEST_F(GpuChoices, ABundleHoldsTheRunsOfTheRuleToIt) {
   const auto choice = Run(Choosing::kFromCache, table);
   EXPECT_TRUE(choice.way.way.starts_with("proposal 1 (")) << choice.way.way;
   EXPECT_EQ(choice.way.from, "bundle");
+}
+
+TEST_F(GpuChoices, WhoAsksToMeasureMeasuresABundleToo) {
+  Set("cublasLt.algorithms=3", kTimes);
+  Run(Choosing::kByRule);
+  const std::string table = libraries::TableOf(rows);
+  const auto choice = Run(Choosing::kByTime, table);
+  EXPECT_TRUE(choice.way.way.starts_with("proposal 2 (")) << choice.way.way;
+  EXPECT_EQ(choice.way.from, "measured");
+  EXPECT_EQ(choice.way.tried.size(), 4u);
+  EXPECT_TRUE(Notes(choice).starts_with("the bundle's choice, proposal 1 (")) << Notes(choice);
+  EXPECT_TRUE(Notes(choice).ends_with("is not taken: --autotune measures again"));
+  // One that cannot be made any more is no reason to fall back on the rule.
+  Set("cublasLt.algorithms=3,cublasLt.refused=1", kTimes);
+  EXPECT_EQ(Run(Choosing::kByTime, table).way.from, "measured");
 }
 
 TEST_F(GpuChoices, OurOwnKernelMayBeTheFastest) {

@@ -58,6 +58,11 @@ std::optional<libraries::Choice> LibraryChooser::Known(const Choice& here, Libra
     const bool is_of_form = given.key.library == here.key.library &&
                             given.key.opcode == here.key.opcode && given.key.form == here.key.form;
     if (!is_of_form) continue;
+    if (choosing_ == Choosing::kByTime) {
+      way.notes.push_back(fmt::format(
+          "the bundle's choice, {}, is not taken: --autotune measures again", given.way));
+      return std::nullopt;
+    }
     if (given.FitsTo(here)) {
       Choice out = given;
       out.from = kBundle;

@@ -1,5 +1,6 @@
-// LibraryChooser: which way an instruction is computed that a library offers to: as a bundle says,
-// as was measured before, as is measured now, or by a rule that is the same in every run.
+// LibraryChooser: which way an instruction is computed that a library offers to: as is measured now
+// where that is asked for, else as a bundle says, as was measured before, or by a rule that is the
+// same in every run.
 #pragma once
 
 #include <map>
