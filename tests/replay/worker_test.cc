@@ -18,6 +18,7 @@
 #include "core/debug/run/run_module.h"
 #include "core/hlo/module_image.h"
 #include "core/hlo/text/text.h"
+#include "core/replay/workers/worker_environment.h"
 #include "core/replay/workers/worker_evidence.h"
 #include "core/replay/workers/worker_platform.h"
 #include "tests/base/sanitized.h"
@@ -560,6 +561,18 @@ TEST(Worker, AnotherProgramIsNoWorker) {
   const auto none = debug::RunModule(Parse(kAdd), InPool(std::make_shared<WorkerPool>(options)));
   EXPECT_EQ(none.status, debug::RunStatus::kError);
   EXPECT_NE(none.error->message.find("/no/such/program"), std::string::npos);
+}
+
+TEST(WorkerEnvironment, HasWhatTheUserSetForTheWorker) {
+  setenv("NVTX_INJECTION64_PATH", "/a/tool.so", 1);
+  setenv("UNKNOWN_TO_WORKERS", "1", 1);
+  const std::vector<std::string> environment = CleanEnvironment({"OWN=1"});
+  const std::set<std::string> all(environment.begin(), environment.end());
+  unsetenv("NVTX_INJECTION64_PATH");
+  unsetenv("UNKNOWN_TO_WORKERS");
+  EXPECT_TRUE(all.contains("NVTX_INJECTION64_PATH=/a/tool.so"));
+  EXPECT_TRUE(all.contains("OWN=1"));
+  EXPECT_FALSE(all.contains("UNKNOWN_TO_WORKERS=1"));
 }
 
 TEST(WorkerEvidence, KeepsABoundedNumber) {
