@@ -52,7 +52,9 @@ Result<Value> DynamicUpdateSliceKernel(KernelCall& call) {
   const Shape& update = call.operand_shape(1);
   const int bytes = hlo::StorageBytes(shape.element_type());
   const int64_t offset = BlockOffset(call, 2, shape, shape.dimensions(), update.dimensions());
+  const std::byte* const before = call.operands[0].data();
   HLOSCOPE_ASSIGN_OR_RETURN(Buffer buffer, OwnCopy(call, 0));
+  if (buffer.data() != before) HLOSCOPE_TRY(call.machine.Charge(ElementCount(shape)));
   HLOSCOPE_TRY(StridedCopy(call.operands[1].literal().live_sizes(),
                            RowMajorStrides(update.dimensions()),
                            RowMajorStrides(shape.dimensions()), bytes)

@@ -84,6 +84,16 @@ bool IsWhatItSays(const Value& value, const hlo::Shape& declared) {
          bytes == value.shape().ByteSize();
 }
 
+// What is written: of an update that part, however large the array around it is (a copy of the
+// array is the kernel's to count), and nothing where values are only named or grouped.
+int64_t ElementsWritten(const KernelCall& call) {
+  const hlo::Opcode opcode = call.opcode();
+  if (hlo::HasTrait(opcode, hlo::kTraitNoCode) && opcode != hlo::Opcode::kBitcast) return 0;
+  const bool is_part = opcode == hlo::Opcode::kDynamicUpdateSlice && call.operands.size() > 1 &&
+                       call.operands[1].is_array();
+  return ElementCount(is_part ? call.operand_shape(1) : call.shape());
+}
+
 // Names, groups or shows values under another shape, or only runs what is counted itself.
 bool TakesNoWork(hlo::Opcode opcode) {
   if (opcode == hlo::Opcode::kCustomCall || opcode == hlo::Opcode::kScan) return false;
@@ -245,7 +255,7 @@ Result<Value> Machine::RunInstruction(InstructionId id, std::span<Value> operand
       if (operand.is_missing()) return WithoutKernel(call, operand.error());
     }
   }
-  HLOSCOPE_TRY(Charge(1 + ElementCount(call.shape())));
+  HLOSCOPE_TRY(Charge(1 + ElementsWritten(call)));
   Result<Value> value = RunKernel(call, row);
   if (value.has_value() || !MakesMissing(value.error())) return value;
   return WithoutKernel(call, std::move(value).error());

@@ -8,6 +8,7 @@
 #include <functional>
 #include <utility>
 
+#include "core/compile/plan/written_bytes.h"
 #include "core/eval/machine/indices.h"
 #include "core/eval/machine/loop_watch.h"
 
@@ -171,6 +172,7 @@ Status PlanRun::RunKernel(const PlannedStep& step) {
     pointers_.push_back(addresses_[b]);
     bytes += plan_.buffers[b].bytes;
   }
+  if (!code.in_place.empty()) bytes = compile::WrittenBytes(*plan_.module, step.id);
   HLOSCOPE_TRY(machine_.Charge(1 + bytes / kBytesPerElement));
   counts_.Add(code);
   return RunCode(code, machine_, pointers_.data(), pointers_.data() + step.operands.size(),

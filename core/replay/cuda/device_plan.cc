@@ -5,6 +5,7 @@
 #include <chrono>
 #include <thread>
 
+#include "core/compile/plan/written_bytes.h"
 #include "core/eval/machine/recording.h"
 #include "core/replay/cuda/device_kernels.h"
 #include "core/replay/spoiled_process.h"
@@ -93,12 +94,9 @@ class DevicePlanRun : public PlanRun {
     const compile::KernelCode& code = *code_.kernels[step.id.index];
     std::vector<Address> addresses;
     for (const BufferNumber b : step.operands) addresses.push_back(state_->addresses[b]);
-    int64_t bytes = 0;
-    for (const BufferNumber b : step.results) {
-      addresses.push_back(state_->addresses[b]);
-      bytes += plan_.buffers[b].bytes;
-    }
+    for (const BufferNumber b : step.results) addresses.push_back(state_->addresses[b]);
     addresses.push_back(state_->scratch);
+    const int64_t bytes = compile::WrittenBytes(*plan_.module, step.id);
     HLOSCOPE_TRY(machine_.Charge(1 + bytes / kBytesPerElement));
     const DeviceCode& launched = CodeOf(code);
     HLOSCOPE_TRY(launched.Launch(state_->stream.get(), addresses));
