@@ -56,6 +56,11 @@ TEST(Rewritten, OtherScansAreLoops) {
   EXPECT_EQ(LoopsOfOwnCode(ScanOf("f32", "add", "[]", "")), 1);
   EXPECT_EQ(LoopsOfOwnCode(ScanOf("f32", "subtract", "[4]", ", is_reverse=true")), 1);
   EXPECT_EQ(LoopsOfOwnCode(ScanOf("c64", "add", "[]", ", is_associative=true")), 1);
+  // A window would sum in more bits than each step of a narrow type is rounded to.
+  EXPECT_EQ(LoopsOfOwnCode(ScanOf("bf16", "add", "[]", ", is_associative=true")), 1);
+  EXPECT_EQ(LoopsOfOwnCode(ScanOf("f16", "multiply", "[4]", ", is_associative=true")), 1);
+  EXPECT_EQ(LoopsOfOwnCode(ScanOf("f8e8m0fnu", "multiply", "[4]", ", is_associative=true")), 1);
+  EXPECT_EQ(LoopsOfOwnCode(ScanOf("bf16", "maximum", "[]", "")), 0);
   // Nothing is known that leaves numbers as they are here.
   EXPECT_EQ(LoopsOfOwnCode(ScanOf("s32", "maximum", "[4]", "")), 1);
 }
@@ -106,6 +111,24 @@ ENTRY e {
             0);
 }
 
+// What the pass would write would run beside it, and the effect be twice.
+TEST(Rewritten, ScansWithEffectsStay) {
+  for (const std::string_view effect :
+       {"u = f32[] rng(x, y), distribution=rng_uniform",
+        "k = token[] after-all() u = token[] outfeed(x, k), outfeed_shape=f32[]"}) {
+    const auto kept = AfterPass(
+        "scan-decomposition", "HloModule m\nf { x = f32[] parameter(0) y = f32[] parameter(1) " +
+                                  std::string(effect) +
+                                  R"( s = f32[] subtract(x, y) ROOT t = (f32[], f32[]) tuple(s, s) }
+ENTRY e {
+  a = f32[3] parameter(0)
+  b = f32[] parameter(1)
+  ROOT r = (f32[3], f32[]) scan(a, b), dimensions={0}, num_carries=1, to_apply=f
+})");
+    EXPECT_EQ(Expression(*kept), "scan{0}(a, b)");
+  }
+}
+
 TEST(Rewritten, CustomCallsOfKnownMeaning) {
   EXPECT_EQ(LoopsOfOwnCode(R"(HloModule m
 ENTRY e {
@@ -124,6 +147,31 @@ ENTRY e {
   ROOT t = f32[6,4] custom-call(x, y), custom_call_target="__cublas$gemm", backend_config={"alpha_real":2,"beta":0,"dot_dimension_numbers":{"lhs_contracting_dimensions":["1"],"rhs_contracting_dimensions":["0"],"lhs_batch_dimensions":[],"rhs_batch_dimensions":[]},"alpha_imag":0,"epilogue":"DEFAULT"}
 })"),
             0);
+  // A computation beside the call is called, and not run by the compiler.
+  EXPECT_EQ(LoopsOfOwnCode(R"(HloModule m
+goes_on { s = (f32[4], s32[]) parameter(0) n = s32[] get-tuple-element(s), index=1 z = s32[] constant(3) ROOT c = pred[] compare(n, z), direction=LT }
+turn { s = (f32[4], s32[]) parameter(0) v = f32[4] get-tuple-element(s), index=0 n = s32[] get-tuple-element(s), index=1 o = s32[] constant(1) k = s32[] add(n, o) w = f32[4] negate(v) ROOT t = (f32[4], s32[]) tuple(w, k) }
+host { p = f32[4] parameter(0) q = s32[] parameter(1) t = (f32[4], s32[]) tuple(p, q) w = (f32[4], s32[]) while(t), condition=goes_on, body=turn ROOT r = f32[4] get-tuple-element(w), index=0 }
+ENTRY e {
+  x = f32[4] parameter(0)
+  n = s32[] parameter(1)
+  ROOT r = f32[4] custom-call(x, n), custom_call_target="HostExecute", called_computations={host}
+})"),
+            1);
+  // Values of another type than the operand, or fewer places than values, are not what topk has.
+  for (const std::string_view results : {"(bf16[2,3], s32[2,3])", "(f32[2,3], s32[2,2])"}) {
+    EXPECT_EQ(Expression(*AfterPass(
+                  "custom-calls",
+                  "HloModule m\nENTRY e {\n  x = f32[2,30] parameter(0)\n  ROOT t = " +
+                      std::string(results) + " custom-call(x), custom_call_target=\"TopK\"\n}")),
+              "custom-call(x)");
+  }
+  // A type without zero.
+  EXPECT_EQ(Expression(*AfterPass("custom-calls", R"(HloModule m
+ENTRY e {
+  ROOT z = f8e8m0fnu[4] custom-call(), custom_call_target="AllocateBuffer"
+})")),
+            "custom-call()");
   // An effect stays where it is.
   const auto kept = AfterPass("custom-calls", R"(HloModule m
 ENTRY e {
@@ -165,6 +213,17 @@ ENTRY e {
   EXPECT_EQ(LoopsOfOwnCode(text), 0);
   EXPECT_EQ(Expression(*AfterPass("async-pairs", text)),
             "multiply(negate(subtract(x, y)), copy(y))");
+  // A pair inside what another pair calls.
+  EXPECT_EQ(LoopsOfOwnCode(R"(HloModule m
+inner { p = f32[4] parameter(0) ROOT n = f32[4] negate(p) }
+outer { p = f32[4] parameter(0) st = ((f32[4]), f32[4], u32[]) async-start(p), calls=inner ROOT dn = f32[4] async-done(st) }
+ENTRY e {
+  x = f32[4] parameter(0)
+  st = ((f32[4]), f32[4], u32[]) async-start(x), calls=outer
+  dn = f32[4] async-done(st)
+  ROOT m = f32[4] subtract(dn, x)
+})"),
+            0);
   // Where a state has two users, or an effect might be seen in between, both parts stay.
   const auto kept = AfterPass("async-pairs", R"(HloModule m
 ENTRY e {
@@ -200,6 +259,20 @@ ENTRY e {
     EXPECT_EQ(count(hlo::Opcode::kAllGather), plans ? 1 : 0);
     EXPECT_EQ(compiled->plan != nullptr, plans);
   }
+  // All arrays of a group at once are too much memory.
+  CompileOptions options;
+  options.plan_collectives = true;
+  const auto large = Compile(hlo::Parsed(R"(HloModule m, replica_count=4
+max { a = f32[] parameter(0) b = f32[] parameter(1) ROOT r = f32[] maximum(a, b) }
+ENTRY e {
+  x = f32[8388608] parameter(0)
+  ROOT m = f32[8388608] all-reduce(x), replica_groups={}, to_apply=max
+})"),
+                             options);
+  ASSERT_TRUE(large.has_value()) << large.error().ToString();
+  EXPECT_EQ(std::ranges::count(large->module->instructions(), hlo::Opcode::kAllGather,
+                               &hlo::Instruction::opcode),
+            0);
 }
 
 }  // namespace

@@ -15,9 +15,11 @@ struct Row {
 };
 const Row kRows[] = {
 #define CUSTOM_CALL(target, kernel, source) {target, true},
+#define CUSTOM_CALL_EXPANDED CUSTOM_CALL
 #define CUSTOM_CALL_UNSUPPORTED(target, why, fix) {target, false},
 #include "core/eval/library_calls/custom_calls.def"
 #undef CUSTOM_CALL
+#undef CUSTOM_CALL_EXPANDED
 #undef CUSTOM_CALL_UNSUPPORTED
 };
 

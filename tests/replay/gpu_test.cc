@@ -136,6 +136,79 @@ TEST(Gpu, LibraryCallsThatTheEvaluatorComputesAreTold) {
   }
 }
 
+// Calls that only hand values on, and kernels that wait for a value nobody has.
+TEST(Gpu, NotesAreNoHandOvers) {
+  SetFaults("");
+  constexpr const char* kNotes = R"(HloModule notes
+ENTRY e {
+  x = f32[4] parameter(0)
+  s = f32[4] custom-call(x), custom_call_target="Sharding", custom_call_has_side_effect=true
+  g = () custom-call(s), custom_call_target="xla.sdy.ShardingGroup", custom_call_has_side_effect=true
+  ROOT n = f32[4] negate(s)
+})";
+  constexpr const char* kMissing = R"(HloModule missing
+ENTRY e {
+  x = f32[64] parameter(0)
+  c = f32[64] custom-call(x), custom_call_target="nobody_knows"
+  e = f32[64] exponential(x)
+  a = f32[64] add(e, c)
+  n = f32[64] negate(e)
+  ROOT r = (f32[64], f32[64]) tuple(a, n)
+})";
+  for (const char* const platform : {"cpu", "gpu-sim", "gpu"}) {
+    const Outcome notes = RunOn(platform, kNotes, {Floats({4})});
+    EXPECT_EQ(notes.executed.evaluated, 0) << platform;
+    EXPECT_EQ(notes.fallbacks.size(), 0u) << platform;
+    const auto missing = (*MakePlatform(platform))->Load(hlo::Parsed(kMissing), RunOptions());
+    ASSERT_TRUE(missing.has_value()) << missing.error().ToString();
+    Events events;
+    const std::vector<Literal> inputs = {Floats({64})};
+    ASSERT_TRUE((*missing)->Run({&inputs, 1}, RunOptions(), events).has_value()) << platform;
+    const auto fallbacks = events.Of<RunFallback>();
+    const auto with = [&](std::string_view reason) {
+      return std::ranges::count(fallbacks, reason, &RunFallback::reason);
+    };
+    EXPECT_GT(with("an operand has no value"), 0) << platform;
+    EXPECT_EQ(with("unsupported opcode"), 0) << platform;
+  }
+}
+
+// An update in place writes the update, whatever the size of the array.
+TEST(Gpu, UpdatesCountForWhatTheyWrite) {
+  SetFaults("");
+  constexpr const char* kUpdates = R"(HloModule updates
+turn {
+  s = (s32[], f32[4096]) parameter(0)
+  i = s32[] get-tuple-element(s), index=0
+  x = f32[4096] get-tuple-element(s), index=1
+  one = s32[] constant(1)
+  j = s32[] add(i, one)
+  f = f32[] convert(j)
+  u = f32[1] reshape(f)
+  y = f32[4096] dynamic-update-slice(x, u, i)
+  ROOT t = (s32[], f32[4096]) tuple(j, y)
+}
+goes_on {
+  s = (s32[], f32[4096]) parameter(0)
+  i = s32[] get-tuple-element(s), index=0
+  n = s32[] constant(300)
+  ROOT c = pred[] compare(i, n), direction=LT
+}
+ENTRY e {
+  x = f32[4096] parameter(0)
+  zero = s32[] constant(0)
+  s = (s32[], f32[4096]) tuple(zero, x)
+  w = (s32[], f32[4096]) while(s), condition=goes_on, body=turn
+  ROOT r = f32[4096] get-tuple-element(w), index=1
+})";
+  RunOptions options;
+  options.limits.interpreter_steps = 100'000;
+  for (const char* const platform : {"interpreter", "cpu", "gpu"}) {
+    const Outcome outcome = RunOn(platform, kUpdates, {Floats({4096})}, 1, options);
+    ASSERT_FALSE(outcome.error.has_value()) << platform << ": " << outcome.error->ToString();
+  }
+}
+
 struct FaultRow {
   const char* faults;
   ErrorClass error_class;

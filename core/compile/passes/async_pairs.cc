@@ -89,7 +89,7 @@ class AsyncPairs {
     return whole;
   }
 
-  // What an async-start calls, in its place.
+  // What an async-start calls, in its place; as a call where something in there keeps its place.
   InstructionId Body(InstructionId start, InstructionId done) {
     const ComputationId callee = module_.GetComputation(module_[start], AttributeKey::kCalls);
     const auto operands = edit_.rewriter().operands(start);
@@ -97,12 +97,20 @@ class AsyncPairs {
         !hlo::Compatible(module_.shape(module_[callee].root), module_.shape(done))) {
       return {};
     }
+    const auto is_given = [&](InstructionId parameter) {
+      const auto number = module_.GetInt(module_[parameter], AttributeKey::kParameterNumber);
+      return hlo::Compatible(module_.shape(parameter),
+                             module_.shape(module_.operands(start)[static_cast<size_t>(number)]));
+    };
+    if (!std::ranges::all_of(module_.Parameters(callee), is_given)) return {};
     for (const hlo::Instruction& i : module_.instructions(module_[callee])) {
       const auto* literal = module_.Get<hlo::Literal>(i, AttributeKey::kConstantValue);
       if (HasFlag(i.opcode, hlo::kFlagStart) || HasFlag(i.opcode, hlo::kFlagDone) ||
           module_.Find(i, AttributeKey::kControlPredecessors) != nullptr ||
           (literal != nullptr && literal->elided())) {
-        return {};
+        return edit_.Add(
+            start, "call", Opcode::kCall, module_.shape(done), operands,
+            {edit_.rewriter().builder().MakeComputation(AttributeKey::kToApply, callee)});
       }
     }
     std::unordered_map<InstructionId, InstructionId> copies;

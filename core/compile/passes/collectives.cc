@@ -21,8 +21,9 @@ using hlo::Shape;
 
 namespace {
 
-// Of a group; each device holds so many arrays at once.
+// Of a group; each device holds so many arrays at once, which come to so many bytes.
 constexpr size_t kMostMembers = 32;
+constexpr int64_t kMostGathered = int64_t{64} << 20;
 
 // The reduction, where it rounds nothing, so that its order changes no value, and NCCL does not do
 // it: its maximum and minimum of floats drop NaNs, and it has neither bitwise operations nor
@@ -53,14 +54,17 @@ std::optional<Opcode> ReductionOf(const Module& module, InstructionId id) {
   return is_known && BitWidth(type) >= 8 ? std::optional(opcode) : std::nullopt;
 }
 
-// Members of each group; 0 where groups are of several sizes, too large or of one.
+// Members of each group; 0 where groups are of several sizes, of one, or hold too much together.
 size_t MembersOf(const Module& module, InstructionId id, const hlo::DeviceCounts& counts) {
   const auto groups = hlo::CollectiveGroups(module, id, counts);
   if (!groups.has_value() || groups->empty()) return 0;
   const size_t members = (*groups)[0].size();
   const bool are_alike =
       std::ranges::all_of(*groups, [&](const auto& group) { return group.size() == members; });
-  return are_alike && members > 1 && members <= kMostMembers ? members : 0;
+  const bool is_small = members <= kMostMembers &&
+                        module.shape(id).ByteSize().value_or(kMostGathered) <=
+                            kMostGathered / static_cast<int64_t>(std::max<size_t>(members, 1));
+  return are_alike && members > 1 && is_small ? members : 0;
 }
 
 }  // namespace

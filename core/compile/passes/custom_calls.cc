@@ -99,12 +99,34 @@ bool IsTopK(const Module& module, InstructionId id) {
       module.shape(id).IsTuple() ? module.shape(id).elements() : std::span<const Shape>();
   if (module.operands(id).size() != 1 || results.size() != 2) return false;
   const Shape& in = module.shape(module.operands(id)[0]);
-  return IsWholeArray(in) && in.rank() > 0 && std::ranges::all_of(results, [&](const Shape& out) {
-           return IsWholeArray(out) && out.rank() == in.rank() &&
-                  out.dimensions().back() <= in.dimensions().back() &&
-                  std::ranges::equal(out.dimensions().first(in.rank() - 1),
-                                     in.dimensions().first(in.rank() - 1));
-         });
+  return IsWholeArray(in) && in.rank() > 0 &&
+         std::ranges::all_of(results,
+                             [&](const Shape& out) {
+                               return IsWholeArray(out) && out.rank() == in.rank() &&
+                                      out.dimensions().back() <= in.dimensions().back() &&
+                                      std::ranges::equal(out.dimensions().first(in.rank() - 1),
+                                                         in.dimensions().first(in.rank() - 1));
+                             }) &&
+         results[0].element_type() == in.element_type() &&
+         results[0].dimensions().back() == results[1].dimensions().back();
+}
+
+// The computation that stands beside the call says what it does.
+InstructionId CallOf(Edit& edit, const Module& module, InstructionId id) {
+  const auto called = module.CalledComputations(module[id]);
+  if (called.size() != 1) return {};
+  const auto operands = module.operands(id);
+  const auto parameters = module.Parameters(called[0]);
+  const InstructionId root = module[called[0]].root;
+  const bool fits =
+      std::ranges::equal(parameters, operands,
+                         [&](InstructionId parameter, InstructionId operand) {
+                           return hlo::Compatible(module.shape(parameter), module.shape(operand));
+                         }) &&
+      hlo::Compatible(module.shape(root), module.shape(id));
+  if (!fits) return {};
+  return edit.Add(id, "call", Opcode::kCall, module.shape(id), edit.rewriter().operands(id),
+                  {edit.rewriter().builder().MakeComputation(AttributeKey::kToApply, called[0])});
 }
 
 // The value of the call made of others; invalid where that is not known.
@@ -122,7 +144,11 @@ InstructionId InOtherWords(Edit& edit, const Module& module, InstructionId id) {
   }
   if (row->kernel == &eval::ZeroBufferCall) {
     const Shape& shape = module.shape(id);
-    if (!IsWholeArray(shape) || hlo::IsComplex(shape.element_type())) return {};
+    // Zero bytes are no zero where the type has none.
+    if (!IsWholeArray(shape) || hlo::IsComplex(shape.element_type()) ||
+        shape.element_type() == hlo::ElementType::kF8E8M0FNU) {
+      return {};
+    }
     return Filled(edit, id, PlainArray(shape.element_type(), shape.dimensions()), 0);
   }
   if (row->kernel == &eval::TopKCall && IsTopK(module, id)) {
@@ -133,6 +159,7 @@ InstructionId InOtherWords(Edit& edit, const Module& module, InstructionId id) {
                     {builder.MakeInt(AttributeKey::kK, wanted),
                      builder.MakeBool(AttributeKey::kLargest, true)});
   }
+  if (row->kernel == &eval::CalledComputationCall) return CallOf(edit, module, id);
   // Errors are the run's to tell.
   const auto expansion = eval::ExpandCall(module, id);
   if (!expansion.has_value() || *expansion == nullptr) return {};
@@ -150,7 +177,7 @@ Result<PassResult> ExpandCustomCalls(const std::shared_ptr<const Module>& module
   edit.ForEachRunning([&](InstructionId id) {
     const Opcode opcode = (*module)[id].opcode;
     if (opcode != Opcode::kCustomCall && opcode != Opcode::kDomain) return;
-    if (hlo::HasOwnEffect(*module, id)) return;
+    if (hlo::EffectsOf(*module).Has(id)) return;
     const InstructionId value = InOtherWords(edit, *module, id);
     if (value.valid() && edit.MayReplace(id, value)) edit.Replace(id, value);
   });

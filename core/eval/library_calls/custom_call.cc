@@ -16,10 +16,12 @@ namespace {
 using hlo::AttributeKey;
 
 constexpr CustomCallRow kRows[] = {
-#define CUSTOM_CALL(target, kernel, source) {target, &kernel##Call, source, {}, {}},
-#define CUSTOM_CALL_UNSUPPORTED(target, why, fix) {target, nullptr, {}, why, fix},
+#define CUSTOM_CALL(target, kernel, source) {target, &kernel##Call, false, source, {}, {}},
+#define CUSTOM_CALL_EXPANDED(target, kernel, source) {target, &kernel##Call, true, source, {}, {}},
+#define CUSTOM_CALL_UNSUPPORTED(target, why, fix) {target, nullptr, false, {}, why, fix},
 #include "core/eval/library_calls/custom_calls.def"
 #undef CUSTOM_CALL
+#undef CUSTOM_CALL_EXPANDED
 #undef CUSTOM_CALL_UNSUPPORTED
 };
 
@@ -49,6 +51,15 @@ const CustomCallRow* FindCustomCall(std::string_view target) {
   const auto* row = std::ranges::find_if(
       kRows, [&](const CustomCallRow& candidate) { return Matches(candidate.target, target); });
   return row == std::end(kRows) ? nullptr : row;
+}
+
+bool TakesNoWork(const hlo::Module& module, hlo::InstructionId id) {
+  if (module[id].opcode != hlo::Opcode::kCustomCall) return false;
+  const auto* const row =
+      FindCustomCall(module.GetString(module[id], AttributeKey::kCustomCallTarget));
+  constexpr Kernel kFree[] = {&IdentityCall, &EffectCall, &CalledComputationCall, &EnterManualCall,
+                              &LeaveManualCall};
+  return row != nullptr && std::ranges::find(kFree, row->kernel) != std::end(kFree);
 }
 
 namespace {

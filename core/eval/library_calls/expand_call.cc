@@ -16,7 +16,7 @@ using hlo::Module;
 Result<std::shared_ptr<const Module>> ExpandCall(const Module& module, InstructionId id) {
   const CustomCallRow* row =
       FindCustomCall(module.GetString(module[id], hlo::AttributeKey::kCustomCallTarget));
-  if (row == nullptr || row->kernel == nullptr) return nullptr;
+  if (row == nullptr || !row->has_expansion) return nullptr;
   std::shared_ptr<const Module> expansion;
   EvaluateOptions options;
   options.threads = 1;

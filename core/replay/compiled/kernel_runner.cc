@@ -8,6 +8,7 @@
 #include <set>
 
 #include "core/compile/kernel_rules.h"
+#include "core/eval/library_calls/custom_calls.h"
 #include "core/eval/machine/machine.h"
 #include "core/hlo/fallback_reasons.h"
 
@@ -111,6 +112,7 @@ Result<std::optional<Value>> KernelRunner::RunWhole(eval::Machine& machine,
 }
 
 void KernelRunner::Evaluated(InstructionId id, int64_t nanoseconds) const {
+  if (eval::TakesNoWork(module_, id)) return;
   if (on_host_) on_host_(id, nanoseconds);
   const std::lock_guard lock(mutex_);
   if (code_.device == nullptr && IsCommunication(module_[id].opcode)) {
@@ -159,7 +161,7 @@ void KernelRunner::Tell(RunStream& stream) const {
         }
         const std::string_view why = compile::WhyNoKernel(module_, id);
         if (!why.empty()) return {why, "our compiler writes no code for it"};
-        return {Describe(hlo::FallbackReason::kUnsupportedOpcode),
+        return {Describe(hlo::FallbackReason::kMissingOperand),
                 "an operand of the kernel that it is part of has no value"};
       },
       {.kernels = counts_.kernels,
