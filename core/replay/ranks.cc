@@ -217,7 +217,12 @@ std::shared_ptr<const Ranks> Ranks::OfProcess() {
 Status Ranks::Begin() const {
   const std::lock_guard lock(mutex_);
   if (has_begun_) return {};
-  HLOSCOPE_TRY(Put(fmt::format("worker-{}", place_.rank), {}));
+  Status first = Put(fmt::format("worker-{}", place_.rank), {});
+  if (!first.has_value()) {
+    if (first.error().error_class == ErrorClass::kInput)
+      first.error().message += ", or a worker of this rank has died here before it ran";
+    return first;
+  }
   has_begun_ = true;
   return {};
 }

@@ -2,6 +2,7 @@
 """Ranks that a launcher starts, over the made-up driver and NCCL: ranks_test.py HLOSCOPE FOLDER_OF_TESTS."""
 import json
 import os
+import re
 import shutil
 import signal
 import stat
@@ -214,7 +215,7 @@ class Ranks(unittest.TestCase):
         flags = ('--iterations', '100000', '--deadline', '60')
         ranks = [self.start('alone.hlo', rank, 2, OPEN_MPI, *flags) for rank in range(2)]
         deadline = time.monotonic() + 60
-        while not any(name.startswith('results-') for name in (os.listdir(self.folder) if os.path.isdir(self.folder) else ())):
+        while not any(re.fullmatch('results-.*-by-1', name) for name in (os.listdir(self.folder) if os.path.isdir(self.folder) else ())):
             self.assertLess(time.monotonic(), deadline)
             time.sleep(0.01)
         for process in filter(str.isdigit, os.listdir('/proc')):
