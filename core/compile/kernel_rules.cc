@@ -165,8 +165,7 @@ bool ReducesScalars(const Module& module, InstructionId id) {
   const auto values = operands.first(count), initial = operands.subspan(count);
   const auto is_array = [&](InstructionId operand) { return IsWholeArray(module.shape(operand)); };
   if (count == 0 || !std::ranges::all_of(operands, is_array)) return false;
-  const Shape& shape = module.shape(id);
-  const std::span<const Shape> results = shape.IsTuple() ? shape.elements() : std::span(&shape, 1);
+  const std::span<const Shape> results = module.shape(id).results();
   const ComputationId applied = module.GetComputation(module[id], AttributeKey::kToApply);
   if (results.size() != count || !IsScalarComputation(module, applied, count) ||
       !TakesTypesOf(module, applied, values, 0) || !TakesTypesOf(module, applied, values, count)) {
@@ -201,8 +200,7 @@ bool ReducesWindows(const Module& module, InstructionId id) {
   for (const hlo::WindowDimension& w : window->dimensions) {
     places = w.size > kMostCombined / places ? kMostCombined : places * w.size;
   }
-  const Shape& shape = module.shape(id);
-  const auto results = (shape.IsTuple() ? shape.elements()[0] : shape).ElementCount().value_or(0);
+  const auto results = module.shape(id).results()[0].ElementCount().value_or(0);
   if (places > kMostWindowPlaces && results > kMostCombined / places &&
       !ScansWindows(module, id, *window)) {
     return false;

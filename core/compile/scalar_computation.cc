@@ -22,8 +22,7 @@ constexpr int kMostNested = 8;  // of calls in it
 
 // True for a scalar, or a tuple of some.
 bool AreScalars(const Shape& shape) {
-  return shape.IsTuple() ? std::ranges::all_of(shape.elements(), &Shape::IsScalar)
-                         : shape.IsScalar();
+  return std::ranges::all_of(shape.results(), &Shape::IsScalar);
 }
 
 bool AppliesToScalars(const Module& module, ComputationId id, int depth);
@@ -93,7 +92,7 @@ bool TakesTypesOf(const Module& module, ComputationId id, std::span<const Instru
 bool MakesTypesOf(const Module& module, ComputationId id, std::span<const InstructionId> values) {
   const Shape& made = module.shape(module[id].root);
   for (size_t k = 0; k < values.size(); ++k) {
-    const Shape& result = made.IsTuple() ? made.elements()[k] : made;
+    const Shape& result = made.results()[k];
     if (result.element_type() != module.shape(values[k]).element_type()) return false;
   }
   return true;

@@ -102,6 +102,8 @@ class Shape {
   // Elements of a tuple; the single element of a buffer.
   std::span<const Shape> elements() const { return elements_; }
   std::vector<Shape>& mutable_elements() { return elements_; }
+  // What an instruction with this shape makes: the elements of a tuple, else the shape itself.
+  std::span<const Shape> results() const { return IsTuple() ? elements_ : std::span(this, 1); }
 
   bool has_layout() const { return layout_.has_value(); }
   const Layout& layout() const { return *layout_; }

@@ -50,17 +50,22 @@ std::string OfInstruction(const Module& module, InstructionId id) {
 
 std::string Expression(const Module& module) { return OfInstruction(module, module.entry().root); }
 
-std::shared_ptr<const Module> AfterPass(std::string_view pass, std::string_view text) {
-  const auto module = hlo::Parsed(text);
+std::shared_ptr<const Module> AfterPass(std::string_view pass,
+                                        const std::shared_ptr<const Module>& module) {
   const auto row = std::ranges::find(kPasses, pass, &PassRow::name);
   Compilation compilation;
   const Result<PassResult> result = row->run(module, compilation);
   EXPECT_TRUE(result.has_value());
   if (!result || result->module == nullptr) return module;
   for (const hlo::Diagnostic& d : hlo::Verify(*result->module)) {
-    EXPECT_NE(d.severity, hlo::Severity::kError) << d.message << '\n' << text;
+    EXPECT_NE(d.severity, hlo::Severity::kError) << d.message << " behind " << pass;
   }
   return result->module;
+}
+
+std::shared_ptr<const Module> AfterPass(std::string_view pass, std::string_view text) {
+  SCOPED_TRACE(text);
+  return AfterPass(pass, hlo::Parsed(text));
 }
 
 }  // namespace hloscope::compile

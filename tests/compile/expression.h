@@ -13,6 +13,8 @@ std::string Expression(const hlo::Module& module);
 
 // Parses `text`, runs the one pass of that name and returns what became of it; fails the test where
 // the text does not parse or what comes out does not verify.
+std::shared_ptr<const hlo::Module> AfterPass(std::string_view pass,
+                                             const std::shared_ptr<const hlo::Module>& module);
 std::shared_ptr<const hlo::Module> AfterPass(std::string_view pass, std::string_view text);
 
 }  // namespace hloscope::compile

@@ -211,8 +211,21 @@ ENTRY e {
   ROOT m = f32[4] multiply(dn, cd)
 })";
   EXPECT_EQ(LoopsOfOwnCode(text), 0);
-  EXPECT_EQ(Expression(*AfterPass("async-pairs", text)),
+  const auto joined = AfterPass("async-pairs", text);
+  EXPECT_EQ(Expression(*joined), "multiply(call(x, y), copy(y))");
+  EXPECT_EQ(Expression(*AfterPass("inlining", joined)),
             "multiply(negate(subtract(x, y)), copy(y))");
+  // What runs on another thread of XLA's runs in the one order that a plan has.
+  const std::string threads = R"(HloModule m
+wrapped { p = f32[4] parameter(0) ROOT n = f32[4] negate(p) }, execution_thread="parallel"
+ENTRY e {
+  x = f32[4] parameter(0)
+  st = ((f32[4]), f32[4], u32[]) async-start(x), async_execution_thread="parallel", calls=wrapped
+  dn = f32[4] async-done(st)
+  ROOT m = f32[4] multiply(dn, x)
+})";
+  EXPECT_EQ(Expression(*AfterPass("inlining", AfterPass("async-pairs", threads))),
+            "multiply(negate(x), x)");
   // A pair inside what another pair calls.
   EXPECT_EQ(LoopsOfOwnCode(R"(HloModule m
 inner { p = f32[4] parameter(0) ROOT n = f32[4] negate(p) }

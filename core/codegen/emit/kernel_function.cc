@@ -24,8 +24,6 @@ Value* LoadPointer(Builder& b, Value* list, size_t i) {
   return load;
 }
 
-size_t LeafCount(const hlo::Shape& shape) { return shape.IsTuple() ? shape.elements().size() : 1; }
-
 }  // namespace
 
 llvm::Function* KernelFunction::NewFunction(llvm::Module& module, const Kernel& kernel,
@@ -34,7 +32,8 @@ llvm::Function* KernelFunction::NewFunction(llvm::Module& module, const Kernel& 
   llvm::Type* number = b_.getInt64Ty();
   std::vector<llvm::Type*> types(3, pointer);
   if (kernel.is_for_gpu()) {
-    types.resize(kernel.parameters.size() + LeafCount(kernel.module.shape(kernel.id)) + 1, pointer);
+    types.resize(kernel.parameters.size() + kernel.module.shape(kernel.id).results().size() + 1,
+                 pointer);
   }
   types.insert(types.end(), kernel.is_for_gpu() ? 3 : 2, number);
   llvm::Function* function =
@@ -62,7 +61,7 @@ void KernelFunction::BeginOnCpu(const Kernel& kernel, int in_place) {
     arrays_.try_emplace(kernel.parameters[i].index, LoadPointer(b_, function_->getArg(0), i),
                         static_cast<int>(i) != in_place);
   }
-  const size_t leaves = LeafCount(kernel.module.shape(kernel.id));
+  const size_t leaves = kernel.module.shape(kernel.id).results().size();
   for (size_t i = 0; i < leaves; ++i) {
     results_.push_back(LoadPointer(b_, function_->getArg(1), i));
   }
@@ -100,7 +99,7 @@ void KernelFunction::BeginOnGpu(const Kernel& kernel, int in_place, int64_t bloc
     argument->setName("operand_" + std::to_string(i));
     arrays_.try_emplace(kernel.parameters[i].index, argument++, static_cast<int>(i) != in_place);
   }
-  const size_t leaves = LeafCount(kernel.module.shape(kernel.id));
+  const size_t leaves = kernel.module.shape(kernel.id).results().size();
   for (size_t i = 0; i < leaves; ++i) {
     argument->setName("result_" + std::to_string(i));
     results_.push_back(argument++);

@@ -24,8 +24,7 @@ class WindowKernel {
         reducers_(kernel),
         function_(module, kernel, name, -1),
         input_(reducers_.sizes()) {
-    const hlo::Shape& shape = kernel.module.shape(kernel.roots[0]);
-    sizes_ = (shape.IsTuple() ? shape.elements()[0] : shape).dimensions();
+    sizes_ = kernel.module.shape(kernel.roots[0]).results()[0].dimensions();
     window_ = WindowOf(kernel, sizes_.size());
     width_ = LanesAlong(kernel, sizes_.empty() ? 1 : sizes_.back());
   }

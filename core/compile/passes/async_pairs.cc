@@ -2,7 +2,6 @@
 // same steps in the same order, so nobody waits for what comes later; control dependencies say
 // nothing about values, and are dropped with the parts where nothing has an effect.
 #include <algorithm>
-#include <unordered_map>
 
 #include "core/compile/passes/edit.h"
 #include "core/hlo/analysis/effects.h"
@@ -41,6 +40,8 @@ class AsyncPairs {
 
   Result<PassResult> Run() {
     const std::vector<bool> runs = RunComputations(module_);
+    auto left =
+        std::ranges::count(module_.instructions(), Opcode::kAsyncStart, &hlo::Instruction::opcode);
     for (uint32_t k = 0; k < module_.instructions().size(); ++k) {
       const InstructionId done(k);
       const auto begins = hlo::StartOf(module_[done].opcode);
@@ -49,12 +50,15 @@ class AsyncPairs {
       if (!start.valid() || module_[start].opcode != *begins) continue;
       const InstructionId whole = Whole(start, done);
       if (!whole.valid()) continue;
+      if (*begins == Opcode::kAsyncStart) --left;
       edit_.Replace(done, whole);
       for (InstructionId part = done, before; part.valid(); part = before) {
         before = part == start ? InstructionId() : module_.operands(part)[0];
         edit_.rewriter().Remove(part);
       }
     }
+    // Only what starts on another thread of XLA's is there: a plan has one order.
+    if (left == 0) edit_.rewriter().DropThreads();
     return edit_.Finish();
   }
 
@@ -71,13 +75,12 @@ class AsyncPairs {
 
   InstructionId Whole(InstructionId start, InstructionId done) {
     const auto at_once = hlo::SynchronousOf(module_[start].opcode);
-    if (module_[start].opcode == Opcode::kAsyncStart) return Body(start, done);
+    if (module_[start].opcode == Opcode::kAsyncStart) return Call(start, done);
     const bool is_plain = at_once == Opcode::kCopy || at_once == Opcode::kAllReduce ||
                           at_once == Opcode::kAllGather || at_once == Opcode::kCollectivePermute;
     // A permute may have an array to write into beside the one it sends.
     const Shape& shape = module_.shape(done);
-    const size_t results = shape.IsTuple() ? shape.elements().size() : 1;
-    if (!is_plain || results != module_.operands(start).size()) return {};
+    if (!is_plain || shape.results().size() != module_.operands(start).size()) return {};
     std::vector<Attribute> attributes;
     for (const Attribute& a : module_.attributes(module_[start])) {
       if (Takes(*at_once, a.key)) attributes.push_back(a);
@@ -89,8 +92,8 @@ class AsyncPairs {
     return whole;
   }
 
-  // What an async-start calls, in its place; as a call where something in there keeps its place.
-  InstructionId Body(InstructionId start, InstructionId done) {
+  // A call of what an async-start calls.
+  InstructionId Call(InstructionId start, InstructionId done) {
     const ComputationId callee = module_.GetComputation(module_[start], AttributeKey::kCalls);
     const auto operands = edit_.rewriter().operands(start);
     if (!callee.valid() || module_.Parameters(callee).size() != operands.size() ||
@@ -103,38 +106,8 @@ class AsyncPairs {
                              module_.shape(module_.operands(start)[static_cast<size_t>(number)]));
     };
     if (!std::ranges::all_of(module_.Parameters(callee), is_given)) return {};
-    for (const hlo::Instruction& i : module_.instructions(module_[callee])) {
-      const auto* literal = module_.Get<hlo::Literal>(i, AttributeKey::kConstantValue);
-      if (HasFlag(i.opcode, hlo::kFlagStart) || HasFlag(i.opcode, hlo::kFlagDone) ||
-          module_.Find(i, AttributeKey::kControlPredecessors) != nullptr ||
-          (literal != nullptr && literal->elided())) {
-        return edit_.Add(
-            start, "call", Opcode::kCall, module_.shape(done), operands,
-            {edit_.rewriter().builder().MakeComputation(AttributeKey::kToApply, callee)});
-      }
-    }
-    std::unordered_map<InstructionId, InstructionId> copies;
-    const hlo::Computation& c = module_[callee];
-    for (uint32_t k = 0; k < c.instruction_count; ++k) {
-      const InstructionId id(c.first_instruction + k);
-      if (module_[id].opcode == Opcode::kParameter) {
-        copies[id] = operands[static_cast<size_t>(
-            module_.GetInt(module_[id], AttributeKey::kParameterNumber))];
-        edit_.NoteOrigin(copies[id], id, OriginKind::kReplaced);
-        continue;
-      }
-      std::vector<InstructionId> copied;
-      for (const InstructionId operand : module_.operands(id)) {
-        copied.push_back(copies.at(operand));
-      }
-      const auto given = module_.attributes(module_[id]);
-      copies[id] = edit_.rewriter().Add(edit_.rewriter().computation(done),
-                                        edit_.UniqueName(module_.name(id)), module_[id].opcode,
-                                        module_.shape(id), copied,
-                                        std::vector<Attribute>(given.begin(), given.end()));
-      edit_.NoteOrigin(copies[id], id, OriginKind::kCopied);
-    }
-    return copies.at(c.root);
+    return edit_.Add(start, "call", Opcode::kCall, module_.shape(done), operands,
+                     {edit_.rewriter().builder().MakeComputation(AttributeKey::kToApply, callee)});
   }
 
   const Module& module_;

@@ -55,9 +55,7 @@ class EmptyArrays {
  private:
   bool IsStatic(InstructionId id) const {
     const auto is_static = [](const Shape& shape) { return shape.IsArray() && shape.is_static(); };
-    const Shape& shape = module_.shape(id);
-    const bool result =
-        shape.IsTuple() ? std::ranges::all_of(shape.elements(), is_static) : is_static(shape);
+    const bool result = std::ranges::all_of(module_.shape(id).results(), is_static);
     return result && std::ranges::all_of(module_.operands(id), [&](InstructionId operand) {
              return is_static(module_.shape(operand));
            });

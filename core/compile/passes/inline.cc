@@ -61,7 +61,7 @@ class Inliner {
         return false;
       }
     }
-    return !EffectsOf(module_).Has(callee) && !module_[callee].execution_thread.valid();
+    return !EffectsOf(module_).Has(callee);
   }
 
   Result<const std::vector<InstructionId>*> OrderOf(ComputationId callee) {

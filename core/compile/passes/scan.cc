@@ -31,15 +31,11 @@ bool IsStaticArray(const Shape& shape) {
   return shape.IsArray() && shape.is_static() && shape.ByteSize().has_value();
 }
 
-std::span<const Shape> ResultShapes(const Shape& shape) {
-  return shape.IsTuple() ? shape.elements() : std::span(&shape, 1);
-}
-
 // What the body yields is of the types that the results have.
 bool YieldsResults(const Module& module, InstructionId id) {
   const auto body = module.GetComputation(module[id], AttributeKey::kToApply);
-  const auto yields = ResultShapes(module.shape(module[body].root)),
-             results = ResultShapes(module.shape(id));
+  const auto yields = module.shape(module[body].root).results(),
+             results = module.shape(id).results();
   const auto operands = module.operands(id);
   const auto carries = static_cast<size_t>(module.GetInt(module[id], AttributeKey::kNumCarries));
   if (yields.size() != results.size()) return false;
@@ -58,7 +54,7 @@ bool YieldsResults(const Module& module, InstructionId id) {
 // Static arrays, each of the inputs and outputs as long as the others along the dimension.
 bool IsPlainScan(const Module& module, InstructionId id) {
   const auto operands = module.operands(id);
-  const auto results = ResultShapes(module.shape(id));
+  const auto results = module.shape(id).results();
   const auto dimensions = module.GetInts(module[id], AttributeKey::kDimensions);
   const int64_t carries = module.GetInt(module[id], AttributeKey::kNumCarries);
   if (dimensions.size() != 1 || dimensions[0] < 0 || carries < 0 ||
@@ -92,7 +88,7 @@ class Scan {
         count_(edit.shape(operands_[0]).dimension(static_cast<size_t>(dimension_))),
         is_reversed_(edit.Int(id, AttributeKey::kIsReverse) != 0),
         applied_(edit.original().GetComputation(edit.original()[id], AttributeKey::kToApply)) {
-    for (const Shape& shape : ResultShapes(edit.shape(id))) results_.push_back(Plain(shape));
+    for (const Shape& shape : edit.shape(id).results()) results_.push_back(Plain(shape));
     outputs_ = results_.size() - carries_;
   }
 

@@ -21,8 +21,7 @@ InstructionId RootOf(const Module& module, InstructionId kernel) {
 }  // namespace
 
 std::vector<int> InPlaceOperands(const Module& module, InstructionId kernel) {
-  const hlo::Shape& shape = module.shape(kernel);
-  std::vector<int> out(shape.IsTuple() ? shape.elements().size() : 1, -1);
+  std::vector<int> out(module.shape(kernel).results().size(), -1);
   const InstructionId root = RootOf(module, kernel);
   for (size_t i = 0; i < UpdatedOperands(module, root); ++i) {
     const InstructionId updated = module.operands(root)[i];

@@ -68,6 +68,8 @@ class Rewriter {
   // Drops every computation the entry does not reach any more, and in the others everything no root
   // depends on, except parameters and side effects.
   void RemoveDeadCode();
+  // All computations of the new module run on the main thread.
+  void DropThreads() { drops_threads_ = true; }
 
   // Compacts, orders every computation topologically (operands and control predecessors first,
   // keeping file order where free) and returns the new module; the rewriter is empty afterwards. A
@@ -134,6 +136,7 @@ class Rewriter {
   std::vector<InstructionId> roots_;
   std::vector<std::vector<InstructionId>> members_;  // by computation, in file order
   std::vector<bool> computation_removed_;
+  bool drops_threads_ = false;
   std::vector<ComputationId> new_computation_;
 };
 

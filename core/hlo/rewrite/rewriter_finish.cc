@@ -137,8 +137,8 @@ void Rewriter::Emit(ComputationId id, std::span<const InstructionId> order, Rewr
       builder_.AddInstruction(a.name, a.opcode, a.shape, new_operands, attributes);
     }
   }
-  const StringId thread =
-      id.index < original_->computations().size() ? (*original_)[id].execution_thread : StringId();
+  const bool keeps_thread = !drops_threads_ && id.index < original_->computations().size();
+  const StringId thread = keeps_thread ? (*original_)[id].execution_thread : StringId();
   builder_.EndComputation(result.new_id[roots_[id.index].index], thread);
 }
 

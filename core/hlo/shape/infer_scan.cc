@@ -13,14 +13,10 @@ struct Scan {
   std::span<const Shape> roots;          // outputs, then carries
 };
 
-std::span<const Shape> ElementsOrSelf(const Shape& shape) {
-  return shape.IsTuple() ? shape.elements() : std::span<const Shape>(&shape, 1);
-}
-
 Result<Scan> ReadScan(const InferenceInput& input, const ProgramShape& program) {
   HLOSCOPE_ASSIGN_OR_RETURN(int64_t carries, NeedInt(input, AttributeKey::kNumCarries));
   Scan scan;
-  scan.roots = ElementsOrSelf(input.module[program.result]);
+  scan.roots = input.module[program.result].results();
   size_t operands = input.operands.size();
   if (carries < 0 || std::cmp_greater(carries, operands) ||
       std::cmp_greater(carries, scan.roots.size())) {

@@ -204,9 +204,8 @@ namespace {
 // Result scalars of a reducer: n of them, as an array (n is 1) or in a tuple.
 Result<std::span<const Shape>> ReducerResults(const InferenceInput& input, const Shape& result,
                                               size_t n) {
-  std::span<const Shape> results =
-      result.IsTuple() ? result.elements() : std::span<const Shape>(&result, 1);
-  if (results.size() != n || (result.IsTuple() ? false : n != 1)) {
+  const std::span<const Shape> results = result.results();
+  if (results.size() != n) {
     return Fail(input, fmt::format("has a computation with result {}, expected {} scalar{}",
                                    Text(result), n, n == 1 ? "" : "s in a tuple"));
   }

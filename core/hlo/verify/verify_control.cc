@@ -196,7 +196,7 @@ void CheckScan(VerifyContext& context, InstructionId id) {
   int64_t carries = module.GetInt(i, AttributeKey::kNumCarries);
   int64_t operands = i.operand_count;
   const Shape& root = context.root_shape(c);
-  int64_t results = root.IsTuple() ? static_cast<int64_t>(root.elements().size()) : 1;
+  int64_t results = std::ssize(root.results());
   if (carries < 0 || carries >= operands || carries > results || dimensions.size() != 1) {
     context.Error(id, "scan",
                   context.Name(id) + " has num_carries=" + to_string(carries) + ", but only " +
@@ -223,7 +223,7 @@ void CheckScan(VerifyContext& context, InstructionId id) {
   }
   for (int64_t k = 0; k < carries; ++k) {
     auto result = static_cast<size_t>(results - carries + k);
-    const Shape& given = root.IsTuple() ? root.elements()[result] : root;
+    const Shape& given = root.results()[result];
     const Shape& carried = context.parameter_shape(c, static_cast<size_t>(operands - carries + k));
     if (SameShape(given, carried)) continue;
     context.Error(id, "scan",

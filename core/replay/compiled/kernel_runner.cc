@@ -22,10 +22,6 @@ using hlo::Shape;
 
 namespace {
 
-std::span<const Shape> LeafShapes(const Shape& shape) {
-  return shape.IsTuple() ? shape.elements() : std::span(&shape, 1);
-}
-
 // Memory for one leaf of a result: its own, or that of the operand it is an update of.
 Result<Buffer> LeafBuffer(eval::KernelCall& call, const Shape& shape, int in_place) {
   if (in_place < 0) return call.machine.Allocate(shape);
@@ -51,7 +47,7 @@ Result<Value> KernelRunner::Run(eval::KernelCall& call) const {
   for (const Value& operand : call.operands) operands.push_back(operand.data());
   std::vector<Buffer> buffers;
   std::vector<std::byte*> results;
-  const auto shapes = LeafShapes(call.shape());
+  const auto shapes = call.shape().results();
   for (size_t i = 0; i < shapes.size(); ++i) {
     HLOSCOPE_ASSIGN_OR_RETURN(
         Buffer buffer,

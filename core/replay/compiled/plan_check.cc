@@ -58,9 +58,7 @@ class CodeCheck {
   bool Holds(const GpuCode::Use& use) const {
     if (!IsOne(use.instruction) || use.kernel >= code_.kernels.size()) return false;
     const auto operands = module_.operands(use.instruction);
-    const Shape& shape = module_.shape(use.instruction);
-    const std::span<const Shape> results =
-        shape.IsTuple() ? shape.elements() : std::span(&shape, 1);
+    const std::span<const Shape> results = module_.shape(use.instruction).results();
     const std::vector<int>& in_place = code_.kernels[use.kernel].in_place;
     if (!std::ranges::all_of(operands, [&](auto id) { return module_.shape(id).IsArray(); }) ||
         !std::ranges::all_of(results, [](const Shape& leaf) { return leaf.IsArray(); }) ||

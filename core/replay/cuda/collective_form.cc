@@ -128,11 +128,6 @@ Status SetRows(const Module& module, InstructionId id, const Shape& whole, int64
   return {};
 }
 
-std::span<const Shape> ResultShapes(const Module& module, InstructionId id) {
-  const Shape& shape = module.shape(id);
-  return shape.IsTuple() ? shape.elements() : std::span(&shape, 1);
-}
-
 // All devices that the ids of the instruction's groups or pairs mean to one another.
 std::vector<std::vector<int64_t>> GroupsOfPairs(const Module& module, InstructionId id,
                                                 const hlo::DeviceCounts& counts,
@@ -162,7 +157,7 @@ Result<CollectiveForm> FormOf(const Module& module, InstructionId id,
   CollectiveForm form;
   form.kind = KindOf(module[id].opcode)->kind;
   const auto operands = module.operands(id);
-  const auto results = ResultShapes(module, id);
+  const auto results = module.shape(id).results();
   const bool reduces =
       form.kind == CollectiveKind::kAllReduce || form.kind == CollectiveKind::kReduceScatter;
   if (form.kind == CollectiveKind::kPermute) {
