@@ -77,7 +77,7 @@ Status CheckInputs(const InferenceInput& input, const ProgramShape& program, Sca
 Status TakeDeclaredSize(const InferenceInput& input, Scan& scan) {
   if (scan.inputs != 0) return {};
   HLOSCOPE_ASSIGN_OR_RETURN(const Shape* declared, NeedDeclared(input));
-  std::span<const Shape> results = ElementsOrSelf(*declared);
+  std::span<const Shape> results = declared->results();
   if (results.empty() || !results[0].IsArray() || scan.dimension >= results[0].rank()) {
     return Fail(input, fmt::format("has result {}, expected arrays with dimension {}",
                                    Text(*declared), scan.dimension));
