@@ -92,10 +92,11 @@ int Wait(State& state, CUstream_st* stream) {
 struct End {
   uint64_t device = 0;
   std::byte* host = nullptr;
+  int other = State::kAnyDevice;  // whose memory it is, where not that of the stream
 
   std::byte* Bytes(State& state, size_t size, int of) const {
     if (host != nullptr) return host;
-    const auto memory = state.At(device, of);
+    const auto memory = state.At(device, other == State::kAnyDevice ? of : other);
     return memory.size() < size ? nullptr : memory.data();
   }
 };
@@ -123,6 +124,8 @@ int Copy(State& state, FakeCudaKind kind, End to, End from, size_t size, CUstrea
     activity.graph = graph;
     activity.graph_node = node;
     activity.bytes = size;
+    activity.from_device = static_cast<uint32_t>(std::max(from.other, 0));
+    activity.to_device = static_cast<uint32_t>(std::max(to.other, 0));
     now.Tell(activity);
     return 0;
   });
@@ -459,6 +462,17 @@ int cuMemcpyDtoDAsync_v2(uint64_t to, uint64_t from, size_t bytes, CUstream_st* 
     return Copy(state, kFakeCudaOnDevice, {to}, {from}, bytes, stream);
   });
 }
+int cuMemcpyPeerAsync(uint64_t to, CUctx_st* to_context, uint64_t from, CUctx_st* from_context,
+                      size_t bytes, CUstream_st* stream) {
+  return Do("cuMemcpyPeerAsync", [&](State& state) {
+    if (to_context == nullptr || from_context == nullptr || to_context->retained == 0 ||
+        from_context->retained == 0) {
+      return fake_cuda::kInvalidContext;
+    }
+    return Copy(state, kFakeCudaBetween, {to, nullptr, to_context->device},
+                {from, nullptr, from_context->device}, bytes, stream);
+  });
+}
 int cuMemcpy2DAsync_v2(const Rows* copy, CUstream_st* stream) {
   return Do("cuMemcpy2DAsync", [&](State& state) {
     const Rows rows = *copy;
@@ -516,6 +530,16 @@ int cuStreamQuery(CUstream_st* stream) {
   return Do("cuStreamQuery", [&](State& state) {
     if (fake_cuda::Known(state, stream) == nullptr) return fake_cuda::kInvalidHandle;
     return state.ContextOf(stream->device).lost;
+  });
+}
+// Work is done when it is asked for.
+int cuStreamWaitEvent(CUstream_st* stream, CUevent_st* event, unsigned flags) {
+  return Do("cuStreamWaitEvent", [&](State& state) {
+    if (!state.events.contains(event) || fake_cuda::Known(state, stream) == nullptr) {
+      return fake_cuda::kInvalidHandle;
+    }
+    return flags != 0 || stream->device != fake_cuda::current->device ? fake_cuda::kInvalidValue
+                                                                      : 0;
   });
 }
 int cuStreamBeginCapture_v2(CUstream_st* stream, int) {

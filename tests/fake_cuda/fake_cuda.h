@@ -14,6 +14,7 @@ enum FakeCudaKind {
   kFakeCudaToDevice,
   kFakeCudaToHost,
   kFakeCudaOnDevice,
+  kFakeCudaBetween, /* the memory of two devices, which may be the same */
   kFakeCudaMemset,
   kFakeCudaSynchronization, /* of a stream, an event or the context: the host waited */
 };
@@ -35,7 +36,8 @@ struct FakeCudaActivity {
   const char* kernel;  /* NULL: no kernel */
   uint32_t grid[3], block[3];
   uint32_t registers, static_shared_bytes, dynamic_shared_bytes, local_bytes;
-  uint64_t bytes; /* copied or set */
+  uint64_t bytes;                  /* copied or set */
+  uint32_t from_device, to_device; /* of kFakeCudaBetween */
   /* Of kernels: what the simulated GPU counted. */
   uint64_t global_read_bytes, global_written_bytes;
   uint64_t warp_instructions, thread_instructions, tensor_instructions;

@@ -143,6 +143,15 @@ void DeviceDid(void*, const FakeCudaActivity* did) {
       record.memory_kind = 3;
       return Write(RecordKind::kMemset, record);
     }
+    case kFakeCudaBetween: {
+      auto record = OnStream<MemcpyPeerRecord>(*did);
+      record.bytes = did->bytes;
+      record.copy_kind = 10;
+      record.source_kind = record.destination_kind = 3;
+      record.source_device_id = did->from_device;
+      record.destination_device_id = did->to_device;
+      return Write(RecordKind::kMemcpyPeer, record);
+    }
     case kFakeCudaSynchronization: {
       SynchronizationRecord record{};
       record.type = 3;

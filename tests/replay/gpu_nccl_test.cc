@@ -43,16 +43,36 @@ TEST(GpuNccl, DoesCollectivesBetweenGpus) {
   }
   EXPECT_TRUE(gpu.fallbacks.empty());
   ExpectNothingLeft("four GPUs");
-  // Pairs in a loop are on two GPUs, all four are not.
-  SetDevices("devices=2", "");
-  const Outcome two = RunOnDevices("gpu", kOnFourDevices, inputs);
-  ExpectSameBits(two, meant, "two GPUs");
-  EXPECT_EQ(ByNccl(two, "all-gather", "devices 0 and 2 are on one GPU"), -1);
-  EXPECT_FALSE(two.fallbacks.empty());
-  for (const RunFallback& fallback : two.fallbacks) {
-    EXPECT_EQ(fallback.detail, "devices 0 and 2 are on one GPU, NCCL takes one of each");
+}
+
+// Pairs in a loop are on two GPUs, all four are not; nothing is the host's.
+TEST(GpuNccl, WhereDevicesShareAGpuCopiesDoIt) {
+  SetDevices("", "");
+  const auto inputs = EightFloats(4);
+  const Outcome meant = RunOnDevices("interpreter", kOnFourDevices, inputs);
+  for (const char* const driver : {"devices=1", "devices=2", "devices=3"}) {
+    SetDevices(driver, "");
+    const Outcome gpu = RunOnDevices("gpu", kOnFourDevices, inputs, 3);
+    ExpectSameBits(gpu, meant, driver);
+    EXPECT_EQ(ByNccl(gpu, "all-gather", "are on one GPU, NCCL takes one of each"), -1) << driver;
+    EXPECT_TRUE(gpu.fallbacks.empty()) << driver;
+    ExpectNothingLeft(driver);
   }
-  ExpectNothingLeft("two GPUs");
+  // Each call of theirs that fails is named, and ends the run.
+  const struct {
+    const char *driver, *message;
+  } rows[] = {
+      {"devices=1,cuStreamWaitEvent=400", "letting a device wait for another failed"},
+      {"devices=2,cuMemcpyPeerAsync=719", "bytes from device 1 to device 0 failed"},
+      {"devices=3,cuEventRecord=719", "marking a stream failed"},
+  };
+  for (const auto& row : rows) {
+    SetDevices(row.driver, "");
+    const Outcome gpu = RunOnDevices("gpu", kOnFourDevices, inputs);
+    ASSERT_TRUE(gpu.error.has_value()) << row.driver;
+    EXPECT_NE(gpu.error->message.find(row.message), std::string::npos) << gpu.error->ToString();
+    ExpectNothingLeft(row.driver);
+  }
 }
 
 // Each collective in two parts, with work and control dependencies in between.
@@ -143,6 +163,40 @@ ENTRY e {
   ExpectNothingLeft("maximum");
 }
 
+// Reducers of several instructions, whose order matters, of several arrays, of groups of one.
+TEST(GpuNccl, GathersForAnyReducer) {
+  constexpr const char* kText = R"(HloModule any, replica_count=3
+half {
+  a = f32[] parameter(0)
+  b = f32[] parameter(1)
+  d = f32[] subtract(a, b)
+  h = f32[] constant(0.5)
+  ROOT r = f32[] multiply(d, h)
+}
+most {
+  a = f32[] parameter(0)
+  b = f32[] parameter(1)
+  ROOT r = f32[] maximum(a, b)
+}
+ENTRY e {
+  a = f32[8] parameter(0)
+  m = f32[2,4] reshape(a)
+  s = f32[2,2] slice(m), slice={[0:2], [0:2]}
+  two = (f32[8], f32[2,2]) all-reduce(a, s), replica_groups={{1,0,2}}, to_apply=half
+  one = f32[8] all-reduce(a), replica_groups={{0},{1},{2}}, to_apply=most
+  ROOT t = ((f32[8], f32[2,2]), f32[8]) tuple(two, one)
+}
+)";
+  SetDevices("", "");
+  const auto inputs = EightFloats(3);
+  const Outcome meant = RunOnDevices("interpreter", kText, inputs);
+  SetDevices("devices=3", "");
+  const Outcome gpu = RunOnDevices("gpu", kText, inputs, 2);
+  ExpectSameBits(gpu, meant, "any reducer");
+  EXPECT_EQ(ByNccl(gpu, "all-gather"), 12);
+  EXPECT_TRUE(gpu.fallbacks.empty());
+}
+
 // Pieces along an inner dimension, several arrays at once, a piece for each, partitions.
 constexpr const char* kPieces = R"(HloModule pieces, num_partitions=2
 sum {
@@ -185,6 +239,11 @@ TEST(GpuNccl, PutsPiecesTogether) {
   EXPECT_EQ(ByNccl(gpu, "all-reduce"), 2);
   EXPECT_EQ(ByNccl(gpu, "collective-permute"), 2);
   ExpectNothingLeft("pieces");
+  SetDevices("devices=1", "");
+  const Outcome one = RunOnDevices("gpu", kPieces, inputs, 2);
+  ExpectSameBits(one, meant, "pieces on one GPU");
+  EXPECT_TRUE(one.fallbacks.empty());
+  ExpectNothingLeft("pieces on one GPU");
 }
 
 std::string Reduction(std::string_view type, std::string_view reducer, std::string_view opcode) {
@@ -216,17 +275,18 @@ ENTRY e {{
 TEST(GpuNccl, ReducesWhatItHas) {
   const auto inputs = EightFloats(2);
   // By a gather: an all-reduce is that and a kernel of ours.
-  enum By : uint8_t { kNccl, kGather, kHost };
+  enum By : uint8_t { kNccl, kGather };
   const struct {
     const char *type, *reducer;
     By by;
-  } rows[] = {{"f32", "add", kNccl},        {"f64", "add", kNccl},      {"f16", "add", kNccl},
-              {"bf16", "add", kNccl},       {"s8", "add", kNccl},       {"u8", "maximum", kNccl},
-              {"s32", "minimum", kNccl},    {"u32", "multiply", kNccl}, {"s64", "maximum", kNccl},
-              {"u64", "add", kNccl},        {"pred", "and", kNccl},     {"pred", "or", kNccl},
-              {"c64", "add", kNccl},        {"f32", "multiply", kNccl}, {"f32", "maximum", kGather},
-              {"bf16", "minimum", kGather}, {"s16", "add", kGather},    {"s32", "and", kGather},
-              {"f8e4m3fn", "add", kHost},   {"c64", "multiply", kHost}};
+  } rows[] = {
+      {"f32", "add", kNccl},        {"f64", "add", kNccl},       {"f16", "add", kNccl},
+      {"bf16", "add", kNccl},       {"s8", "add", kNccl},        {"u8", "maximum", kNccl},
+      {"s32", "minimum", kNccl},    {"u32", "multiply", kNccl},  {"s64", "maximum", kNccl},
+      {"u64", "add", kNccl},        {"pred", "and", kNccl},      {"pred", "or", kNccl},
+      {"c64", "add", kNccl},        {"f32", "multiply", kNccl},  {"f32", "maximum", kGather},
+      {"bf16", "minimum", kGather}, {"s16", "add", kGather},     {"s32", "and", kGather},
+      {"f8e4m3fn", "add", kGather}, {"c64", "multiply", kGather}};
   for (const auto& row : rows) {
     for (const char* const opcode : {"all-reduce", "reduce-scatter"}) {
       const std::string text = Reduction(row.type, row.reducer, opcode);
@@ -241,6 +301,12 @@ TEST(GpuNccl, ReducesWhatItHas) {
         continue;
       }
       EXPECT_EQ(ByNccl(gpu, opcode, "NCCL has no "), row.by == kNccl ? 2 : -1) << of;
+      if (row.by != kNccl) continue;
+      // On one GPU the kernel of ours does.
+      SetDevices("devices=1", "");
+      const Outcome one = RunOnDevices("gpu", text.c_str(), inputs);
+      ExpectSameBits(one, meant, of + " on one GPU");
+      EXPECT_TRUE(one.fallbacks.empty()) << of;
     }
   }
 }
@@ -271,12 +337,14 @@ TEST(GpuNccl, OurOwnWayIsTakenWhereItRefuses) {
     const Outcome gpu = RunOnDevices("gpu", text.c_str(), inputs, 2);
     ExpectSameBits(gpu, meant, row.faults);
     EXPECT_EQ(ByNccl(gpu, "all-reduce", row.reason), -1) << row.faults;
+    EXPECT_TRUE(gpu.fallbacks.empty()) << row.faults;
     ExpectNothingLeft(row.faults);
   }
   SetDevices("devices=2", "");
   setenv("LD_LIBRARY_PATH", "/nowhere", 1);
   const Outcome none = RunOnDevices("gpu", text.c_str(), inputs);
   ExpectSameBits(none, meant, "no library");
+  EXPECT_TRUE(none.fallbacks.empty());
   SetDevices("devices=2", "");
   RunOptions options;
   options.xla_flags = {{std::string(kDisablePassesFlag), "nccl"}};

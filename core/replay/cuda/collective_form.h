@@ -1,4 +1,4 @@
-// CollectiveForm: an instruction that devices meet at, as calls of NCCL.
+// CollectiveForm: an instruction that devices meet at, as calls of NCCL, or copies.
 #pragma once
 
 #include <cstdint>
@@ -40,7 +40,7 @@ struct CollectiveForm {
   int64_t scratch_bytes = 0;
   // Devices that meet, each list in the order of its ranks.
   std::vector<std::vector<int64_t>> groups;
-  std::vector<bool> refused;  // by group: NCCL refused while it ran
+  std::vector<bool> refused;  // by group: NCCL does not take part
   // Of a permute: device and device.
   std::vector<std::pair<int64_t, int64_t>> pairs;
 };

@@ -1,5 +1,5 @@
-// Which collectives NCCL does, and how they are put on the streams: by the device that comes last,
-// for all, so that one thread is enough.
+// Which collectives NCCL does and which are copies, and how they are put on the streams: by the
+// device that comes last, for all, so that one thread is enough.
 #include "core/replay/cuda/collectives.h"
 
 #include <fmt/format.h>
@@ -40,7 +40,7 @@ std::optional<LibraryChoice> Collectives::Choices::Of(InstructionId id) const {
   const std::lock_guard lock(mutex);
   const auto it = all.find(id.index);
   if (it == all.end()) return std::nullopt;
-  if (!by_plan && it->second.reason.empty()) {
+  if (!by_plan && on_device.contains(id.index)) {
     return LibraryChoice{it->second.library, "the module has no plan, so values are the host's"};
   }
   return it->second;
@@ -49,10 +49,13 @@ std::optional<LibraryChoice> Collectives::Choices::Of(InstructionId id) const {
 Collectives::Collectives(const hlo::Module& module, const hlo::DeviceCounts& counts,
                          std::vector<std::shared_ptr<const Device>> gpus,
                          const std::vector<std::string>& left_out,
-                         std::shared_ptr<const Ranks> ranks)
+                         std::shared_ptr<const Ranks> ranks,
+                         std::shared_ptr<DeviceRecorder> recorder)
     : module_(module),
       gpus_(std::move(gpus)),
       ranks_(std::move(ranks)),
+      recorder_(std::move(recorder)),
+      copies_(gpus_, recorder_),
       arrivals_(static_cast<size_t>(counts.devices())) {
   const libraries::DeviceLibraryRow& row = RowOf(DeviceLibrary::kNccl);
   std::string name(row.name), why;
@@ -72,17 +75,14 @@ Collectives::Collectives(const hlo::Module& module, const hlo::DeviceCounts& cou
       }
       reason = why;
     }
-    if (reason.empty()) {
-      auto form = FormOf(module, id, counts);
-      if (!form.has_value()) {
-        reason = ReasonOf(form.error());
-      } else if (ranks_ == nullptr) {
-        reason = SharedGpu(*form, gpus_.size());
-      }
-      if (reason.empty()) {
-        form->refused.resize(form->groups.size());
-        forms_[i] = *std::move(form);
-      }
+    auto form = FormOf(module, id, counts);
+    if (!form.has_value()) {
+      reason = ReasonOf(form.error());
+    } else {
+      if (reason.empty() && ranks_ == nullptr) reason = SharedGpu(*form, gpus_.size());
+      form->refused.resize(form->groups.size(), !reason.empty());
+      forms_[i] = *std::move(form);
+      choices_->on_device.insert(i);
     }
     choices_->all[i] = {name, std::move(reason)};
   }
@@ -114,7 +114,7 @@ Result<Collectives::Pending> Collectives::Run(InstructionId id, eval::Machine& m
     return std::ranges::find(each, device) != each.end();
   });
   const auto number = static_cast<size_t>(group - form->second.groups.begin());
-  if (form->second.refused[number]) return ByTheHost(id);
+  if (ranks_ != nullptr && form->second.refused[number]) return ByTheHost(id);
   arrivals_[static_cast<size_t>(device)] = std::move(arrival);
   // As the evaluator meets; at a permute it does not.
   const int64_t channel =
@@ -126,88 +126,85 @@ Result<Collectives::Pending> Collectives::Run(InstructionId id, eval::Machine& m
                        [&](int64_t member) { return IsHere(member); });
   HLOSCOPE_ASSIGN_OR_RETURN(const auto meeting,
                             machine.devices().Meet(id, device, channel, here, {}));
-  Pending pending{id, nullptr};
   if (meeting->results.empty()) {
     const bool is_one = std::ranges::all_of(meeting->instructions,
                                             [&](InstructionId other) { return other == id; });
-    const Status status =
-        is_one ? Enqueue(id, form->second, *group, [&] { return machine.run().Look(); })
-               : UnsupportedError("devices meet at several instructions");
+    Status status = is_one ? Status() : UnsupportedError("devices meet at several instructions");
+    if (is_one && !form->second.refused[number]) {
+      status = Enqueue(id, form->second, *group, [&](std::span<const CollectiveMember> members) {
+        return EnqueueByNccl(id, form->second, members, [&] { return machine.run().Look(); });
+      });
+      if (!status.has_value() && status.error().error_class == ErrorClass::kUnsupported) {
+        form->second.refused[number] = true;
+        const std::lock_guard lock(choices_->mutex);
+        choices_->all[id.index].reason = ReasonOf(status.error());
+      }
+    }
+    if (is_one && form->second.refused[number] && ranks_ == nullptr) {
+      status = Enqueue(id, form->second, *group, [&](std::span<const CollectiveMember> members) {
+        return copies_.Enqueue(id, form->second, members);
+      });
+    }
     if (!status.has_value() && status.error().error_class != ErrorClass::kUnsupported) {
       return std::unexpected(status.error());
-    }
-    if (!status.has_value()) {
-      for (const InstructionId other : meeting->instructions) {
-        const auto it = forms_.find(other.index);
-        if (it == forms_.end()) continue;
-        const auto& groups = it->second.groups;
-        const auto same = std::ranges::find(groups, *group);
-        if (same != groups.end()) {
-          it->second.refused[static_cast<size_t>(same - groups.begin())] = true;
-        }
-      }
-      const std::lock_guard lock(choices_->mutex);
-      choices_->all[id.index].reason = ReasonOf(status.error());
     }
     meeting->results.push_back(status.has_value() ? eval::Value::Token()
                                                   : eval::Value::Missing(status.error()));
   }
   if (meeting->results[0].is_missing()) return ByTheHost(id);
-  pending.clique = arrivals_[static_cast<size_t>(device)].clique;
-  return pending;
+  return Pending{id, arrivals_[static_cast<size_t>(device)].clique, true};
 }
 
 int64_t Collectives::ScratchBytes() const {
   int64_t most = 0;
-  for (const auto& [id, form] : forms_) most = std::max(most, form.scratch_bytes);
+  for (const auto& [id, form] : forms_) most = std::max(most, CollectiveCopies::ScratchBytes(form));
   return most;
 }
 
-namespace {
-
-// Where the pieces of each array are: in the array itself, or in scratch. `from` and `to` of calls.
-struct Places {
-  Address from, to;
-};
-std::vector<Places> PlacesOf(const CollectiveForm& form, const Collectives::Arrival& own,
-                             size_t members) {
-  std::vector<Places> out;
+// Pieces that are apart lie in scratch instead, one behind the other.
+CollectiveMember Collectives::MemberOf(int64_t device, const CollectiveForm& form,
+                                       size_t members) const {
+  const Arrival& own = arrivals_[static_cast<size_t>(device)];
+  CollectiveMember out;
+  out.device = device;
+  out.gpu = ranks_ == nullptr ? static_cast<size_t>(device) % gpus_.size() : 0;
+  out.stream = own.stream;
+  out.from = own.operands;
+  out.to = own.results;
+  out.scratch = own.scratch;
+  if (!IsHere(device)) return out;
   Address free = own.scratch;
-  for (size_t o = 0; o < form.arrays.size(); ++o) {
-    const CollectiveForm::Array& array = form.arrays[o];
-    Places& places = out.emplace_back(own.operands[o], own.results[o]);
+  for (size_t a = 0; a < form.arrays.size(); ++a) {
+    const CollectiveForm::Array& array = form.arrays[a];
     if (array.rows == 1) continue;
     const auto bytes = static_cast<Address>(
         compile::AlignedBytes(array.rows * array.row_bytes * static_cast<int64_t>(members)));
-    if (form.kind != CollectiveKind::kAllGather) places.from = std::exchange(free, free + bytes);
-    if (form.kind != CollectiveKind::kReduceScatter) places.to = std::exchange(free, free + bytes);
+    if (form.kind != CollectiveKind::kAllGather) out.from[a] = std::exchange(free, free + bytes);
+    if (form.kind != CollectiveKind::kReduceScatter) out.to[a] = std::exchange(free, free + bytes);
   }
   return out;
 }
 
-}  // namespace
-
-Status Collectives::MovePieces(const CollectiveForm& form, std::span<const int64_t> members,
-                               size_t rank, bool is_before) const {
-  const Arrival& own = arrivals_[static_cast<size_t>(members[rank])];
+Status Collectives::MovePieces(const CollectiveForm& form, const CollectiveMember& member,
+                               size_t members, bool is_before) const {
+  const Arrival& own = arrivals_[static_cast<size_t>(member.device)];
   const Driver& driver = gpus_[0]->driver();
-  const std::vector<Places> places = PlacesOf(form, own, members.size());
-  for (size_t o = 0; o < form.arrays.size(); ++o) {
-    const CollectiveForm::Array& array = form.arrays[o];
+  for (size_t a = 0; a < form.arrays.size(); ++a) {
+    const CollectiveForm::Array& array = form.arrays[a];
     if (array.rows <= 1 || array.row_bytes == 0) continue;
-    const Address whole = is_before ? own.operands[o] : own.results[o];
-    const Address pieces = is_before ? places[o].from : places[o].to;
+    const Address whole = is_before ? own.operands[a] : own.results[a];
+    const Address pieces = is_before ? member.from[a] : member.to[a];
     if (whole == pieces) continue;
     const auto width = static_cast<size_t>(array.row_bytes);
     const auto rows = static_cast<size_t>(array.rows);
-    for (size_t piece = 0; piece < members.size(); ++piece) {
+    for (size_t piece = 0; piece < members; ++piece) {
       RowsCopy copy;
       copy.width = width;
       copy.height = rows;
       RowsEnd& apart = is_before ? copy.from : copy.to;
       RowsEnd& together = is_before ? copy.to : copy.from;
       apart.device = whole + piece * width;
-      apart.pitch = width * members.size();
+      apart.pitch = width * members;
       together.device = pieces + piece * width * rows;
       together.pitch = width;
       HLOSCOPE_TRY(
@@ -218,54 +215,66 @@ Status Collectives::MovePieces(const CollectiveForm& form, std::span<const int64
 }
 
 Status Collectives::Enqueue(InstructionId id, const CollectiveForm& form,
-                            std::span<const int64_t> members, const std::function<Status()>& look) {
-  std::vector<size_t> gpus, meeting;
-  for (const int64_t member : members) {
-    gpus.push_back(static_cast<size_t>(member) % gpus_.size());
-    meeting.push_back(ranks_ == nullptr ? gpus.back() : static_cast<size_t>(member));
+                            std::span<const int64_t> devices,
+                            const std::function<Status(std::span<const CollectiveMember>)>& work) {
+  std::vector<CollectiveMember> members;
+  for (const int64_t device : devices) {
+    members.push_back(MemberOf(device, form, devices.size()));
+  }
+  const DeviceScope scope(*recorder_, id);
+  const auto move_pieces = [&](bool is_before) -> Status {
+    if (form.scratch_bytes == 0) return {};
+    for (const CollectiveMember& member : members) {
+      if (!IsHere(member.device)) continue;
+      HLOSCOPE_TRY(gpus_[member.gpu]->Enter());
+      HLOSCOPE_TRY(MovePieces(form, member, members.size(), is_before));
+    }
+    return {};
+  };
+  HLOSCOPE_TRY(move_pieces(true));
+  HLOSCOPE_TRY(work(members));
+  return move_pieces(false);
+}
+
+Status Collectives::EnqueueByNccl(InstructionId id, const CollectiveForm& form,
+                                  std::span<const CollectiveMember> members,
+                                  const std::function<Status()>& look) {
+  std::vector<size_t> meeting;
+  for (const CollectiveMember& member : members) {
+    meeting.push_back(ranks_ == nullptr ? member.gpu : static_cast<size_t>(member.device));
   }
   HLOSCOPE_ASSIGN_OR_RETURN(const std::shared_ptr<Clique> clique,
                             communicators_->Of(meeting, look));
   const Library& nccl = clique->library();
   const std::string name = NameOf(id);
-  const auto move_pieces = [&](bool is_before) -> Status {
-    for (size_t rank = 0; form.scratch_bytes > 0 && rank < members.size(); ++rank) {
-      if (!IsHere(members[rank])) continue;
-      HLOSCOPE_TRY(gpus_[gpus[rank]]->Enter());
-      HLOSCOPE_TRY(MovePieces(form, members, rank, is_before));
-    }
-    return {};
-  };
-  HLOSCOPE_TRY(move_pieces(true));
   Status status = nccl.Check(nccl->GroupStart(), "beginning {}", name);
   for (size_t rank = 0; rank < members.size() && status.has_value(); ++rank) {
-    if (!IsHere(members[rank])) continue;
-    const auto device = static_cast<size_t>(members[rank]);
-    status = gpus_[gpus[rank]]->Enter();
+    if (!IsHere(members[rank].device)) continue;
+    status = gpus_[members[rank].gpu]->Enter();
     if (status.has_value()) status = Call(form, nccl, clique->rank(rank), members, rank);
     if (!status.has_value()) {
-      status.error().message += fmt::format(", in {} of device {}", name, device);
+      status.error().message += fmt::format(", in {} of device {}", name, members[rank].device);
     }
   }
-  const Status ended = nccl.Check(nccl->GroupEnd(), "starting {} on {} GPUs", name, gpus.size());
+  const Status ended = nccl.Check(nccl->GroupEnd(), "starting {} on {} GPUs", name, members.size());
   if (status.has_value()) status = ended;
   if (!status.has_value()) {
     clique->Abort();  // some of it may have begun
     return status;
   }
-  for (const int64_t member : members) arrivals_[static_cast<size_t>(member)].clique = clique;
-  return move_pieces(false);
+  for (const CollectiveMember& member : members) {
+    arrivals_[static_cast<size_t>(member.device)].clique = clique;
+  }
+  return {};
 }
 
 Status Collectives::Call(const CollectiveForm& form, const Library& nccl, void* communicator,
-                         std::span<const int64_t> members, size_t rank) const {
-  const int64_t device = members[rank];
-  const Arrival& own = arrivals_[static_cast<size_t>(device)];
-  const std::vector<Places> places = PlacesOf(form, own, members.size());
+                         std::span<const CollectiveMember> members, size_t rank) const {
+  const CollectiveMember& own = members[rank];
   for (size_t o = 0; o < form.arrays.size(); ++o) {
     const CollectiveForm::Array& array = form.arrays[o];
-    const void* const from = Pointer(places[o].from);
-    void* const to = Pointer(places[o].to);
+    const void* const from = Pointer(own.from[o]);
+    void* const to = Pointer(own.to[o]);
     const auto count = static_cast<size_t>(array.count);
     switch (form.kind) {
       case CollectiveKind::kAllReduce:
@@ -298,10 +307,10 @@ Status Collectives::Call(const CollectiveForm& form, const Library& nccl, void* 
         }
         for (size_t peer = 0; peer < members.size(); ++peer) {
           const Address offset = peer * count * static_cast<Address>(array.element_bytes);
-          HLOSCOPE_TRY(nccl.Check(nccl->Send(Pointer(places[o].from + offset), count, array.type,
+          HLOSCOPE_TRY(nccl.Check(nccl->Send(Pointer(own.from[o] + offset), count, array.type,
                                              static_cast<int>(peer), communicator, own.stream),
                                   "sending"));
-          HLOSCOPE_TRY(nccl.Check(nccl->Receive(Pointer(places[o].to + offset), count, array.type,
+          HLOSCOPE_TRY(nccl.Check(nccl->Receive(Pointer(own.to[o] + offset), count, array.type,
                                                 static_cast<int>(peer), communicator, own.stream),
                                   "receiving"));
         }
@@ -309,15 +318,16 @@ Status Collectives::Call(const CollectiveForm& form, const Library& nccl, void* 
       case CollectiveKind::kPermute: {
         bool receives = false;
         const auto rank_of = [&](int64_t other) {
-          return static_cast<int>(std::ranges::find(members, other) - members.begin());
+          return static_cast<int>(std::ranges::find(members, other, &CollectiveMember::device) -
+                                  members.begin());
         };
         for (const auto& [source, target] : form.pairs) {
-          if (source == device) {
+          if (source == own.device) {
             HLOSCOPE_TRY(nccl.Check(
                 nccl->Send(from, count, array.type, rank_of(target), communicator, own.stream),
                 "sending"));
           }
-          if (target != device) continue;
+          if (target != own.device) continue;
           receives = true;
           HLOSCOPE_TRY(nccl.Check(
               nccl->Receive(to, count, array.type, rank_of(source), communicator, own.stream),
@@ -325,10 +335,9 @@ Status Collectives::Call(const CollectiveForm& form, const Library& nccl, void* 
         }
         if (receives || array.result_bytes == 0) break;
         const Driver& driver = gpus_[0]->driver();
-        HLOSCOPE_TRY(
-            driver.Check(driver->SetBytes(own.results[o], 0,
-                                          static_cast<size_t>(array.result_bytes), own.stream),
-                         "filling {} bytes with zeros", array.result_bytes));
+        HLOSCOPE_TRY(driver.Check(
+            driver->SetBytes(own.to[o], 0, static_cast<size_t>(array.result_bytes), own.stream),
+            "filling {} bytes with zeros", array.result_bytes));
         break;
       }
     }

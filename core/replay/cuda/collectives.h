@@ -1,18 +1,20 @@
-// Collectives: what devices of a run on several GPUs tell one another through NCCL, each with our
-// own way behind it, by the host.
+// Collectives: what devices of a run tell one another, through NCCL, or by copies and kernels of
+// ours where it does not take part.
 #pragma once
 
 #include <atomic>
+#include <functional>
 #include <memory>
 #include <mutex>
 #include <span>
 #include <string>
 #include <unordered_map>
+#include <unordered_set>
 #include <vector>
 
 #include "core/eval/machine/machine.h"
 #include "core/replay/compiled/library_choices.h"
-#include "core/replay/cuda/collective_form.h"
+#include "core/replay/cuda/collective_copies.h"
 #include "core/replay/cuda/communicators.h"
 
 namespace hloscope::replay::cuda {
@@ -24,7 +26,8 @@ class Collectives {
   // `ranks` and has one GPU; `left_out`: words of libraries.
   Collectives(const hlo::Module& module, const hlo::DeviceCounts& counts,
               std::vector<std::shared_ptr<const Device>> gpus,
-              const std::vector<std::string>& left_out, std::shared_ptr<const Ranks> ranks);
+              const std::vector<std::string>& left_out, std::shared_ptr<const Ranks> ranks,
+              std::shared_ptr<DeviceRecorder> recorder);
 
   // What a device brings; it stays there until all have met.
   struct Arrival {
@@ -36,11 +39,13 @@ class Collectives {
   // What a device waits for that NCCL was given.
   struct Pending {
     hlo::InstructionId id;
-    std::shared_ptr<Clique> clique;  // null: nothing
+    std::shared_ptr<Clique> clique = nullptr;  // null: nothing
+    // False: nobody has put it on the streams, it is the host's, which all devices of the group are
+    // told alike.
+    bool is_on_streams = false;
   };
-  // Meets the others and puts the work on the streams of all. A pending without a clique: it is to
-  // be done our own way, which all devices of the group are told alike. Another GPU may be the
-  // thread's afterwards.
+  // Meets the others and puts the work on the streams of all. Another GPU may be the thread's
+  // afterwards.
   Result<Pending> Run(hlo::InstructionId id, eval::Machine& machine, Arrival arrival);
 
   // The most that a device needs beside its buffers.
@@ -62,23 +67,32 @@ class Collectives {
     mutable std::mutex mutex;
     std::atomic<bool> by_plan = false;
     std::unordered_map<uint32_t, LibraryChoice> all;
+    std::unordered_set<uint32_t> on_device;  // of those: what streams can do
   };
-  // `look` ends waiting for other ranks.
+  // Pieces put together, `work`, and apart again.
   Status Enqueue(hlo::InstructionId id, const CollectiveForm& form,
-                 std::span<const int64_t> members, const std::function<Status()>& look);
+                 std::span<const int64_t> devices,
+                 const std::function<Status(std::span<const CollectiveMember>)>& work);
+  // `look` ends waiting for other ranks.
+  Status EnqueueByNccl(hlo::InstructionId id, const CollectiveForm& form,
+                       std::span<const CollectiveMember> members,
+                       const std::function<Status()>& look);
   // Whether that device is one of this process.
   bool IsHere(int64_t device) const { return ranks_ == nullptr || device == ranks_->rank(); }
   // What ranks cannot do the way of one process; else nothing is pending.
   Result<Pending> ByTheHost(hlo::InstructionId id) const;
+  CollectiveMember MemberOf(int64_t device, const CollectiveForm& form, size_t members) const;
   // Between an array whose pieces are apart and scratch, where they are one behind the other.
-  Status MovePieces(const CollectiveForm& form, std::span<const int64_t> members, size_t rank,
+  Status MovePieces(const CollectiveForm& form, const CollectiveMember& member, size_t members,
                     bool is_before) const;
   Status Call(const CollectiveForm& form, const Library& nccl, void* communicator,
-              std::span<const int64_t> members, size_t rank) const;
+              std::span<const CollectiveMember> members, size_t rank) const;
 
   const hlo::Module& module_;
   std::vector<std::shared_ptr<const Device>> gpus_;
   std::shared_ptr<const Ranks> ranks_;
+  std::shared_ptr<DeviceRecorder> recorder_;
+  CollectiveCopies copies_;
   std::unique_ptr<Communicators> communicators_;  // null: there is no library
   std::unordered_map<uint32_t, CollectiveForm> forms_;
   std::shared_ptr<Choices> choices_ = std::make_shared<Choices>();

@@ -227,7 +227,7 @@ class DevicePlanRun : public PlanRun {
                                            static_cast<unsigned>(number), 1, state_->stream.get()),
                          "writing the number of a device");
   }
-  // Whether NCCL was given the step.
+  // Whether the step is on the streams.
   Result<bool> Communicate(const PlannedStep& step) {
     Collectives::Arrival own;
     own.stream = state_->stream.get();
@@ -237,10 +237,10 @@ class DevicePlanRun : public PlanRun {
     HLOSCOPE_ASSIGN_OR_RETURN(Collectives::Pending pending,
                               plans_.collectives()->Run(step.id, machine_, std::move(own)));
     HLOSCOPE_TRY(plans_.device()->Enter());
-    if (pending.clique == nullptr) return false;
-    pending_ = std::move(pending);
+    if (!pending.is_on_streams) return false;
     recorder_.OthersLaunch();
-    ++counts_.library_calls;
+    ++(pending.clique != nullptr ? counts_.library_calls : counts_.kernels);
+    if (pending.clique != nullptr) pending_ = std::move(pending);
     ++counts_.chosen[step.id];
     return true;
   }

@@ -1,8 +1,11 @@
 // Texts in PTX, for sm_80 and newer.
 #include "core/replay/cuda/helper_kernel.h"
 
+#include <algorithm>
 #include <array>
 #include <string_view>
+
+#include "core/replay/libraries/interface.h"
 
 namespace hloscope::replay::cuda {
 namespace {
@@ -131,6 +134,89 @@ constexpr const char* kDivide = R"(  ld.param.u64 %l7, [n@D@];
   add.s64 %l5, %l5, %l6;
 )";
 
+constexpr const char* kAccumulate =
+    R"(.visible .entry accumulate(.param .u64 to, .param .u64 from, .param .u64 count)
+{
+  .reg .pred %p<2>;
+  .reg .b16 %h<3>;
+  .reg .b32 %r<6>;
+  .reg .b64 %l<8>;
+  .reg .f32 %f<3>;
+  .reg .f64 %d<3>;
+@INDEX@  ld.param.u64 %l3, [count];
+  setp.ge.u64 %p1, %l1, %l3;
+  @%p1 bra DONE;
+  shl.b64 %l1, %l1, @SHIFT@;
+  ld.param.u64 %l4, [to];
+  cvta.to.global.u64 %l4, %l4;
+  add.s64 %l4, %l4, %l1;
+  ld.param.u64 %l5, [from];
+  cvta.to.global.u64 %l5, %l5;
+  add.s64 %l5, %l5, %l1;
+@STEPS@DONE:
+  ret;
+}
+)";
+// One step of it, by type of NCCL's; @OP@: what is done, of that type. Halves are computed as
+// floats: rounded once more, sums and products of two are what they are at once.
+struct AccumulatedType {
+  int type;
+  const char *shift, *numbers, *steps;
+};
+constexpr const char* kBytes = R"(  ld.global.@TYPE@ %r4, [%l4];
+  ld.global.@TYPE@ %r5, [%l5];
+  @OP@ %r4, %r4, %r5;
+  st.global.u8 [%l4], %r4;
+)";
+constexpr const char* kWords = R"(  ld.global.b32 %r4, [%l4];
+  ld.global.b32 %r5, [%l5];
+  @OP@ %r4, %r4, %r5;
+  st.global.b32 [%l4], %r4;
+)";
+constexpr const char* kLongs = R"(  ld.global.b64 %l6, [%l4];
+  ld.global.b64 %l7, [%l5];
+  @OP@ %l6, %l6, %l7;
+  st.global.b64 [%l4], %l6;
+)";
+constexpr const char* kF16s = R"(  ld.global.b16 %h1, [%l4];
+  ld.global.b16 %h2, [%l5];
+  cvt.f32.f16 %f1, %h1;
+  cvt.f32.f16 %f2, %h2;
+  @OP@ %f1, %f1, %f2;
+  cvt.rn.f16.f32 %h1, %f1;
+  st.global.b16 [%l4], %h1;
+)";
+constexpr const char* kBf16s = R"(  ld.global.u16 %r4, [%l4];
+  ld.global.u16 %r5, [%l5];
+  shl.b32 %r4, %r4, 16;
+  shl.b32 %r5, %r5, 16;
+  mov.b32 %f1, %r4;
+  mov.b32 %f2, %r5;
+  @OP@ %f1, %f1, %f2;
+  cvt.rn.bf16.f32 %h1, %f1;
+  st.global.b16 [%l4], %h1;
+)";
+constexpr const char* kF32s = R"(  ld.global.f32 %f1, [%l4];
+  ld.global.f32 %f2, [%l5];
+  @OP@ %f1, %f1, %f2;
+  st.global.f32 [%l4], %f1;
+)";
+constexpr const char* kF64s = R"(  ld.global.f64 %d1, [%l4];
+  ld.global.f64 %d2, [%l5];
+  @OP@ %d1, %d1, %d2;
+  st.global.f64 [%l4], %d1;
+)";
+constexpr AccumulatedType kAccumulated[] = {
+    {libraries::kNcclS8, "0", "s32", kBytes},  {libraries::kNcclU8, "0", "u32", kBytes},
+    {libraries::kNcclS32, "2", "s32", kWords}, {libraries::kNcclU32, "2", "u32", kWords},
+    {libraries::kNcclS64, "3", "s64", kLongs}, {libraries::kNcclU64, "3", "u64", kLongs},
+    {libraries::kNcclF16, "1", "f32", kF16s},  {libraries::kNcclBf16, "1", "f32", kBf16s},
+    {libraries::kNcclF32, "2", "f32", kF32s},  {libraries::kNcclF64, "3", "f64", kF64s},
+};
+// By reduction of NCCL's, of integers and of floats, which it has no maximum and minimum of.
+constexpr const char* kIntegerSteps[] = {"add.", "mul.lo.", "max.", "min."};
+constexpr const char* kFloatSteps[] = {"add.rn.", "mul.rn."};
+
 // The text with each word in the place of its name.
 std::string Filled(std::string text,
                    std::initializer_list<std::pair<std::string_view, std::string_view>> words) {
@@ -168,6 +254,19 @@ std::string ReorderCode(int64_t bytes) {
                            {"@SHIFT@", bytes == 2   ? "1"
                                        : bytes == 4 ? "2"
                                                     : "3"}});
+}
+
+std::string AccumulateCode(int type, int reduction) {
+  const auto& row = *std::ranges::find(kAccumulated, type, &AccumulatedType::type);
+  const std::string numbers = row.numbers;
+  const auto which = static_cast<size_t>(reduction);
+  const std::string step =
+      (numbers[0] == 'f' ? kFloatSteps[which] : kIntegerSteps[which]) + numbers;
+  return Filled(kAccumulate, {{"@INDEX@", kIndex},
+                              {"@SHIFT@", row.shift},
+                              {"@STEPS@", row.steps},
+                              {"@TYPE@", type == libraries::kNcclS8 ? "s8" : "u8"},
+                              {"@OP@", step}});
 }
 
 Result<HelperKernel> HelperKernel::Load(const std::shared_ptr<const Device>& device,

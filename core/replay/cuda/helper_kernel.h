@@ -21,6 +21,10 @@ std::string TidyCode(bool is_double);
 // dense, gets the elements of `bytes` each that lie in `from` by these strides.
 std::string ReorderCode(int64_t bytes);
 
+// Entry "accumulate", of (to, from, count): to[i] = to[i] ∘ from[i], for a type and a reduction of
+// NCCL's (`libraries::kNccl…`), each step rounded to the type.
+std::string AccumulateCode(int type, int reduction);
+
 class HelperKernel {
  public:
   static Result<HelperKernel> Load(const std::shared_ptr<const Device>& device,

@@ -51,7 +51,8 @@ Result<std::shared_ptr<SeveralDevices>> SeveralDevices::Open(
   }
   recorder->set_gpus(static_cast<int>(count));
   if (counts.devices() > 1) {
-    out->collectives_ = std::make_shared<Collectives>(module, counts, gpus, left_out, out->ranks_);
+    out->collectives_ =
+        std::make_shared<Collectives>(module, counts, gpus, left_out, out->ranks_, recorder);
   }
   out->first_ = std::make_unique<DevicePlans>(gpus[0], recorder, out->collectives_);
   for (size_t gpu = 1; gpu < gpus.size(); ++gpu) {
