@@ -16,30 +16,13 @@
 #include "viewer/model/navigation.h"
 #include "viewer/model/requests.h"
 #include "viewer/views/equal_rows.h"
+#include "viewer/views/home/home_sections.h"
 #include "viewer/views/questions_panel.h"
 #include "viewer/widgets/view.h"
 #include "viewer/widgets/widgets.h"
 
 namespace hloscope::viewer {
 namespace {
-
-// The colour of each place, and whether it is work at all.
-struct PlaceLook {
-  debug::Place place;
-  Color color;
-};
-constexpr PlaceLook kPlaces[] = {
-    {debug::Place::kDeviceKernel, Color::kPlaceKernel},
-    {debug::Place::kInKernel, Color::kPlaceInKernel},
-    {debug::Place::kLibraryCall, Color::kPlaceLibrary},
-    {debug::Place::kCollective, Color::kPlaceCollective},
-    {debug::Place::kHost, Color::kPlaceHost},
-    {debug::Place::kHostMemory, Color::kPlaceHostMemory},
-    {debug::Place::kCopy, Color::kPlaceCopy},
-    {debug::Place::kControl, Color::kPlaceControl},
-    {debug::Place::kNoCode, Color::kPlaceNoCode},
-    {debug::Place::kUndecided, Color::kLine},
-};
 
 class HomeView : public View {
  public:
@@ -61,17 +44,17 @@ class HomeView : public View {
                "module_0001.NAME.before_optimizations.txt and the like");
     } else {
       DrawModules(frame, *dump);
-      Section(frame, "Questions");
+      HomeSection(frame, "Questions");
       DrawQuestions(frame);
       DrawCompiledAgain(frame);
     }
     if (ImGui::BeginTable("##columns", 2, ImGuiTableFlags_SizingStretchSame)) {
       ImGui::TableNextColumn();
-      DrawWhere(frame, *dump);
-      DrawTransfers(frame, *dump);
+      DrawWhere(frame, *dump, fallbacks_);
+      DrawTransfers(frame, *dump, transfers_);
       DrawFiles(frame, *dump);
       ImGui::TableNextColumn();
-      DrawWrong(frame, *dump);
+      DrawProblems(frame, *dump);
       DrawMissing(frame, *dump);
       DrawTensorFlow(frame);
       ImGui::EndTable();
@@ -135,14 +118,6 @@ class HomeView : public View {
   }
 
  private:
-  static void Section(Frame& frame, std::string_view title) {
-    ImGui::Dummy(ImVec2(0, 8 * frame.scale));
-    ImGui::PushFont(frame.strong, 0);
-    Label(title);
-    ImGui::PopFont();
-    ImGui::Separator();
-  }
-
   static void DrawOpenButton(Frame& frame) {
     ImGui::Dummy(ImVec2(0, 6 * frame.scale));
     Label("Press Ctrl+O, or drop a folder or file on this window.");
@@ -156,13 +131,13 @@ class HomeView : public View {
              "Opens dumps of the XLA compiler: modules, passes, kernels, buffers. "
              "Opening runs nothing and writes nothing to the dump.");
     DrawOpenButton(frame);
-    Section(frame, "How to create a dump");
+    HomeSection(frame, "How to create a dump");
     ImGui::PushFont(frame.mono, 15);
     Label("XLA_FLAGS=\"--xla_dump_to=/tmp/dump\" python your_program.py");
     Label("XLA_FLAGS=\"--xla_dump_to=/tmp/dump --xla_dump_hlo_pass_re=.*\"      every pass");
     Label("XLA_FLAGS=\"--xla_dump_to=/tmp/dump --xla_dump_hlo_as_proto\"        constants in full");
     ImGui::PopFont();
-    Section(frame, "Recent");
+    HomeSection(frame, "Recent");
     std::vector<std::string> recent = frame.context.recent;
     if (recent.empty()) Sentence(frame, "nothing opened yet");
     for (size_t i = 0; i < recent.size(); ++i) {
@@ -219,7 +194,7 @@ class HomeView : public View {
   };
 
   void DrawModules(Frame& frame, const dump::DumpModel& dump) {
-    Section(frame, "Modules");
+    HomeSection(frame, "Modules");
     const bool has_several = dump.modules().size() > 1;
     if (has_several) DrawFilter(frame);
     const ModuleTimes* times = ModuleTimesOf(frame.context);
@@ -372,299 +347,6 @@ class HomeView : public View {
     if (column == ModuleColumn::kMemory) return BytesText(number);
     if (column == ModuleColumn::kTime) return NanosecondsText(static_cast<double>(number) / 1e3);
     return CountText(number);
-  }
-
-  // The instructions of the module in view by where they run, and what fell to the host, with
-  // reasons.
-  void DrawWhere(Frame& frame, const dump::DumpModel& dump) {
-    int32_t module = frame.context.navigation.module();
-    if (module < 0) return;
-    Section(frame, "Where instructions run");
-    const Pending<ModuleFacts>& facts = FactsOf(frame.context, module);
-    if (!ShowPending(frame, facts, "the module")) return;
-    Label(frame.theme, Color::kTextSecondary, dump.modules()[static_cast<size_t>(module)].name);
-    if (!facts->compiled) {
-      Sentence(frame,
-               "the last stage of this module is not optimized; without "
-               "after_optimizations it is unknown where instructions run");
-      return;
-    }
-    DrawPlaceBar(frame, *facts);
-    if (facts->fallback_count == 0) {
-      return DrawNoFallback(frame);
-    }
-    Label(frame.theme, Color::kDeviceFallback,
-          fmt::format("{} on the host or with host transfers:", CountText(facts->fallback_count)));
-    ImGui::PushID("fallbacks");
-    fallbacks_.Draw(frame, facts->equal_fallbacks, module, dump.FinalStage(module));
-    ImGui::PopID();
-  }
-
-  // TensorFlow runs by itself what it left outside the clusters, in no module of XLA's.
-  static void DrawNoFallback(Frame& frame) {
-    const Pending<dump::TensorFlowSummary>* graphs = TensorFlowOf(frame.context);
-    if (graphs == nullptr)
-      return Label(frame.theme, Color::kGood, "every instruction runs on the device");
-    if (!ShowPending(frame, *graphs, "TensorFlow's graphs")) return;
-    const std::string outside = OutsideText(*graphs->value);
-    if (outside.empty()) {
-      Label(frame.theme, Color::kGood, "every instruction runs on the device");
-    } else {
-      Sentence(frame, "every instruction of this module runs on the device");
-      Label(frame.theme, Color::kDeviceFallback, outside);
-    }
-  }
-
-  // What moves between host and device, most bytes first.
-  void DrawTransfers(Frame& frame, const dump::DumpModel& dump) {
-    const int32_t module = frame.context.navigation.module();
-    if (module < 0) return;
-    const Pending<ModuleFacts>& facts = FactsOf(frame.context, module);
-    if (!facts.ready() || facts->transfers.empty()) return;
-    Section(frame, "Transfers between host and device");
-    ImGui::PushID("transfers");
-    transfers_.Draw(frame, facts->equal_transfers, module, dump.FinalStage(module));
-    ImGui::PopID();
-  }
-
-  static void DrawPlaceBar(Frame& frame, const ModuleFacts& facts) {
-    int64_t total = 0;
-    for (int64_t count : facts.places) total += count;
-    if (total == 0) return;
-    ImVec2 at = ImGui::GetCursorScreenPos();
-    float width = ImGui::GetContentRegionAvail().x - 8 * frame.scale, height = 14 * frame.scale,
-          x = at.x;
-    ImDrawList* draw = ImGui::GetWindowDrawList();
-    for (const PlaceLook& look : kPlaces) {
-      int64_t count = facts.places[static_cast<size_t>(look.place)];
-      float part = width * static_cast<float>(count) / static_cast<float>(total);
-      if (count > 0)
-        draw->AddRectFilled(ImVec2(x, at.y), ImVec2(x + std::max(1.0f, part - 1), at.y + height),
-                            frame.theme[look.color]);
-      x += part;
-    }
-    ImGui::Dummy(ImVec2(width, height + 4 * frame.scale));
-    for (const PlaceLook& look : kPlaces) {
-      int64_t count = facts.places[static_cast<size_t>(look.place)];
-      if (count == 0) continue;
-      ImVec2 square = ImGui::GetCursorScreenPos();
-      float size = 10 * frame.scale, drop = (ImGui::GetTextLineHeight() - size) / 2;
-      draw->AddRectFilled(ImVec2(square.x, square.y + drop),
-                          ImVec2(square.x + size, square.y + drop + size), frame.theme[look.color]);
-      ImGui::Dummy(ImVec2(size, size));
-      ImGui::SameLine();
-      Label(fmt::format("{}", CountText(count)));
-      ImGui::SameLine(80 * frame.scale);
-      ImGui::PushStyleColor(ImGuiCol_Text, frame.theme[Color::kTextSecondary]);
-      FittedLabel(debug::Describe(look.place));
-      ImGui::PopStyleColor();
-    }
-  }
-
-  static void DrawFiles(Frame& frame, const dump::DumpModel& dump) {
-    Section(frame, "Files");
-    std::map<dump::FileRole, std::pair<int64_t, int64_t>> roles;
-    for (const dump::FileEntry& file : dump.files()) {
-      auto& [count, bytes] = roles[file.role];
-      ++count;
-      bytes += file.bytes;
-    }
-    if (roles.empty()) Sentence(frame, "no files");
-    if (!roles.empty() && ImGui::BeginTable("##files", 3, ImGuiTableFlags_SizingFixedFit)) {
-      ImGui::TableSetupColumn("what", ImGuiTableColumnFlags_WidthStretch);
-      ImGui::TableSetupColumn("count", ImGuiTableColumnFlags_WidthFixed, 60 * frame.scale);
-      ImGui::TableSetupColumn("bytes", ImGuiTableColumnFlags_WidthFixed, 80 * frame.scale);
-      for (const auto& [role, sums] : roles) {
-        if (role == dump::FileRole::kUnknown) continue;
-        ImGui::TableNextRow();
-        ImGui::TableNextColumn();
-        FittedLabel(dump::RowOf(role).description);
-        ImGui::TableNextColumn();
-        RightLabel(CountText(sums.first));
-        ImGui::TableNextColumn();
-        RightLabel(frame.theme, Color::kTextSecondary, BytesText(sums.second));
-      }
-      ImGui::EndTable();
-    }
-    if (const std::string unread = UnreadText(dump); !unread.empty()) {
-      ImGui::PushStyleColor(ImGuiCol_Text, frame.theme[Color::kTextSecondary]);
-      FittedLabel("not read: " + unread);
-      ImGui::PopStyleColor();
-    }
-  }
-
-  static void DrawWrong(Frame& frame, const dump::DumpModel& dump) {
-    Section(frame, "Problems");
-    std::vector<std::string> all(dump.warnings().begin(), dump.warnings().end());
-    for (std::string& warning : dump.LateWarnings()) all.push_back(std::move(warning));
-    if (frame.context.navigation.module() >= 0) {
-      const Pending<ModuleFacts>& facts = FactsOf(frame.context, frame.context.navigation.module());
-      if (facts.ready()) all.insert(all.end(), facts->problems.begin(), facts->problems.end());
-    }
-    std::set<std::string> seen;
-    std::erase_if(all, [&](const std::string& text) {
-      return !seen.insert(text).second || IsAboutUnread(dump, text);
-    });
-    if (all.empty()) Label(frame.theme, Color::kGood, "no problems found");
-    DrawGrouped(frame, all);
-  }
-
-  // The same complaint about many files is one line, with the first of them.
-  static void DrawGrouped(Frame& frame, const std::vector<std::string>& all) {
-    std::map<std::string, std::vector<std::string>> groups;
-    std::vector<std::string> order;
-    for (const std::string& text : all) {
-      size_t colon = text.find(": ");
-      std::string what = colon == std::string::npos ? text : text.substr(colon + 2);
-      auto& files = groups[what];
-      if (files.empty()) order.push_back(what);
-      files.push_back(colon == std::string::npos ? std::string() : text.substr(0, colon));
-    }
-    constexpr size_t kMost = 12;
-    for (size_t i = 0; i < std::min(kMost, order.size()); ++i) {
-      const std::vector<std::string>& files = groups[order[i]];
-      ImGui::PushStyleColor(ImGuiCol_Text, frame.theme[Color::kWarning]);
-      ImGui::TextWrapped("%s", SafeText(order[i], 400).c_str());
-      ImGui::PopStyleColor();
-      std::string who = files.front();
-      if (files.size() > 1) who += fmt::format(" and {} more", files.size() - 1);
-      ImGui::Indent();
-      if (!who.empty()) Sentence(frame, who);
-      ImGui::Unindent();
-    }
-    if (order.size() > kMost)
-      Sentence(frame, fmt::format("and {} more: `hloscope info` lists all", order.size() - kMost));
-  }
-
-  static void DrawMissing(Frame& frame, const dump::DumpModel& dump) {
-    Section(frame, "Missing from the dump");
-    const int32_t module = frame.context.navigation.module();
-    const ModuleFacts* facts = module < 0 ? nullptr : FactsOf(frame.context, module).value.get();
-    int shown = 0;
-    for (const dump::MissingPiece& piece : MissingFor(dump, module, facts)) {
-      ImGui::PushID(shown++);
-      ImGui::PushFont(frame.strong, 0);
-      Label(piece.what);
-      ImGui::PopFont();
-      Sentence(frame, piece.why);
-      if (!piece.flag.empty()) {
-        ImGui::PushFont(frame.mono, 15);
-        Label(frame.theme, Color::kAccent, piece.flag);
-        ImGui::PopFont();
-        ImGui::SameLine();
-        if (ImGui::SmallButton("Copy flag")) ImGui::SetClipboardText(piece.flag.c_str());
-        Help("copy this flag");
-      }
-      ImGui::PopID();
-    }
-    if (shown == 0)
-      Label(frame.theme, Color::kGood,
-            "nothing: the dump has everything that the compiler can write");
-  }
-
-  static void DrawCompiledAgain(Frame& frame) {
-    const debug::Recompilations* found = RecompilationsOf(frame.context);
-    if (found == nullptr) return;
-    Section(frame, "Compiled again");
-    Sentence(frame, AgainText(*found));
-    if (!ImGui::BeginTable("##again", 4, ImGuiTableFlags_SizingFixedFit | ImGuiTableFlags_RowBg))
-      return;
-    ImGui::TableSetupColumn("module", ImGuiTableColumnFlags_WidthStretch, 0.8F);
-    ImGui::TableSetupColumn("reason", ImGuiTableColumnFlags_WidthStretch, 2.0F);
-    ImGui::TableSetupColumn("fix", ImGuiTableColumnFlags_WidthStretch, 1.6F);
-    ImGui::TableSetupColumn("time", ImGuiTableColumnFlags_WidthFixed, 70 * frame.scale);
-    static constexpr std::array kHelp = {
-        "the module that was compiled again", "why no earlier compilation fitted",
-        "what would save the compilation", "time that the compilation took, of the log"};
-    HeaderRow(kHelp);
-    constexpr size_t kMost = 40;
-    for (size_t i = 0; i < std::min(kMost, found->list.size()); ++i)
-      DrawAgain(frame, found->list[i]);
-    ImGui::EndTable();
-    if (found->list.size() > kMost)
-      Sentence(frame,
-               fmt::format("and {} more: `hloscope info` lists all",
-                           CountText(std::ssize(found->list) - static_cast<int64_t>(kMost))));
-  }
-
-  // "2 programs, 3 compilations too many, 1.2 s lost".
-  static std::string AgainText(const debug::Recompilations& found) {
-    if (found.programs.size() == 1) return debug::ToSentence(found.programs.front());
-    double lost = -1;
-    for (const debug::CompiledProgram& program : found.programs)
-      if (program.lost_ms >= 0) lost = std::max(lost, 0.0) + program.lost_ms;
-    return fmt::format("{}, {} too many, {} lost", Counted(found.programs.size(), "program"),
-                       Counted(found.list.size(), "compilation"), debug::CompileTimeText(lost));
-  }
-
-  static void DrawAgain(Frame& frame, const debug::Recompilation& one) {
-    ImGui::TableNextRow();
-    ImGui::TableNextColumn();
-    const std::string title = one.modules.empty() ? one.program : one.modules.back();
-    if (one.module < 0) {
-      FittedLabel(title);
-    } else if (Choice(title, fmt::format("again{}", one.module))) {
-      frame.context.navigation.Select(Selection::OfModule(one.module));
-    }
-    ImGui::TableNextColumn();
-    FittedLabel(debug::ToSentence(one.cause) +
-                (one.place.empty() ? "" : ", called at " + one.place));
-    ImGui::PushStyleColor(ImGuiCol_Text, frame.theme[Color::kTextSecondary]);
-    ImGui::TableNextColumn();
-    FittedLabel(debug::FixOf(one));
-    ImGui::TableNextColumn();
-    RightLabel(one.compile_ms < 0 ? std::string("–") : debug::CompileTimeText(one.compile_ms));
-    ImGui::PopStyleColor();
-  }
-
-  static void DrawTensorFlow(Frame& frame) {
-    const Pending<dump::TensorFlowSummary>* graphs = TensorFlowOf(frame.context);
-    if (graphs == nullptr) return;
-    Section(frame, "TensorFlow: nodes outside all clusters");
-    if (!ShowPending(frame, *graphs, "TensorFlow's graphs")) return;
-    const dump::TensorFlowSummary& summary = **graphs;
-    Label(fmt::format("{} clusters, {} nodes outside",
-                      CountText(static_cast<int64_t>(summary.clusters.size())),
-                      CountText(static_cast<int64_t>(summary.unclustered.size()))));
-    const std::vector<OutsideNodes> rows = OutsideTable(summary);
-    constexpr size_t kMost = 40;
-    if (rows.empty() ||
-        !ImGui::BeginTable("##outside", 4, ImGuiTableFlags_SizingFixedFit | ImGuiTableFlags_RowBg))
-      return;
-    ImGui::TableSetupColumn("count", ImGuiTableColumnFlags_WidthFixed, 50 * frame.scale);
-    ImGui::TableSetupColumn("operation", ImGuiTableColumnFlags_WidthStretch, 0.8F);
-    ImGui::TableSetupColumn("reason", ImGuiTableColumnFlags_WidthStretch, 2.0F);
-    ImGui::TableSetupColumn("names", ImGuiTableColumnFlags_WidthStretch, 0.6F);
-    static constexpr std::array kHelp = {"nodes", "operation of TensorFlow",
-                                         "why they are in no cluster, and what would change it",
-                                         "names of the nodes"};
-    HeaderRow(kHelp);
-    for (size_t i = 0; i < std::min(kMost, rows.size()); ++i) DrawOutside(frame, rows[i]);
-    ImGui::EndTable();
-    if (rows.size() > kMost)
-      Sentence(frame, fmt::format("and {} more operations: `hloscope info` lists all nodes",
-                                  CountText(std::ssize(rows) - static_cast<int64_t>(kMost))));
-  }
-
-  static void DrawOutside(Frame& frame, const OutsideNodes& row) {
-    ImGui::TableNextRow();
-    ImGui::TableNextColumn();
-    RightLabel(CountText(std::ssize(row.names)));
-    ImGui::TableNextColumn();
-    FittedLabel(row.op);
-    ImGui::PushStyleColor(ImGuiCol_Text, frame.theme[Color::kTextSecondary]);
-    ImGui::TableNextColumn();
-    std::string reason = row.reason.empty() ? "reason unknown" : row.reason;
-    if (!row.fix.empty()) reason += "; fix: " + row.fix;
-    FittedLabel(reason);
-    ImGui::TableNextColumn();
-    std::string names;
-    for (const std::string& name : row.names) {
-      if (names.size() > 400) break;
-      names += (names.empty() ? "" : ", ") + name;
-    }
-    FittedLabel(names);
-    ImGui::PopStyleColor();
   }
 
   // What the rows of the table of modules depend on.

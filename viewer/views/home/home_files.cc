@@ -1,0 +1,133 @@
+// What files the dump has, what is wrong with them, and what is missing with the flag for it.
+#include <fmt/format.h>
+#include <imgui/imgui.h>
+
+#include <algorithm>
+#include <map>
+#include <set>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "viewer/facts/answers.h"
+#include "viewer/facts/dump_facts.h"
+#include "viewer/model/document.h"
+#include "viewer/model/navigation.h"
+#include "viewer/views/home/home_sections.h"
+#include "viewer/widgets/widgets.h"
+
+namespace hloscope::viewer {
+namespace {
+
+// The same complaint about many files is one line, with the first of them.
+void DrawGrouped(Frame& frame, const std::vector<std::string>& all) {
+  std::map<std::string, std::vector<std::string>> groups;
+  std::vector<std::string> order;
+  for (const std::string& text : all) {
+    size_t colon = text.find(": ");
+    std::string what = colon == std::string::npos ? text : text.substr(colon + 2);
+    auto& files = groups[what];
+    if (files.empty()) order.push_back(what);
+    files.push_back(colon == std::string::npos ? std::string() : text.substr(0, colon));
+  }
+  constexpr size_t kMost = 12;
+  for (size_t i = 0; i < std::min(kMost, order.size()); ++i) {
+    const std::vector<std::string>& files = groups[order[i]];
+    ImGui::PushStyleColor(ImGuiCol_Text, frame.theme[Color::kWarning]);
+    ImGui::TextWrapped("%s", SafeText(order[i], 400).c_str());
+    ImGui::PopStyleColor();
+    std::string who = files.front();
+    if (files.size() > 1) who += fmt::format(" and {} more", files.size() - 1);
+    ImGui::Indent();
+    if (!who.empty()) Sentence(frame, who);
+    ImGui::Unindent();
+  }
+  if (order.size() > kMost)
+    Sentence(frame, fmt::format("and {} more: `hloscope info` lists all", order.size() - kMost));
+}
+
+}  // namespace
+
+void HomeSection(Frame& frame, std::string_view title) {
+  ImGui::Dummy(ImVec2(0, 8 * frame.scale));
+  ImGui::PushFont(frame.strong, 0);
+  Label(title);
+  ImGui::PopFont();
+  ImGui::Separator();
+}
+
+void DrawFiles(Frame& frame, const dump::DumpModel& dump) {
+  HomeSection(frame, "Files");
+  std::map<dump::FileRole, std::pair<int64_t, int64_t>> roles;
+  for (const dump::FileEntry& file : dump.files()) {
+    auto& [count, bytes] = roles[file.role];
+    ++count;
+    bytes += file.bytes;
+  }
+  if (roles.empty()) Sentence(frame, "no files");
+  if (!roles.empty() && ImGui::BeginTable("##files", 3, ImGuiTableFlags_SizingFixedFit)) {
+    ImGui::TableSetupColumn("what", ImGuiTableColumnFlags_WidthStretch);
+    ImGui::TableSetupColumn("count", ImGuiTableColumnFlags_WidthFixed, 60 * frame.scale);
+    ImGui::TableSetupColumn("bytes", ImGuiTableColumnFlags_WidthFixed, 80 * frame.scale);
+    for (const auto& [role, sums] : roles) {
+      if (role == dump::FileRole::kUnknown) continue;
+      ImGui::TableNextRow();
+      ImGui::TableNextColumn();
+      FittedLabel(dump::RowOf(role).description);
+      ImGui::TableNextColumn();
+      RightLabel(CountText(sums.first));
+      ImGui::TableNextColumn();
+      RightLabel(frame.theme, Color::kTextSecondary, BytesText(sums.second));
+    }
+    ImGui::EndTable();
+  }
+  if (const std::string unread = UnreadText(dump); !unread.empty()) {
+    ImGui::PushStyleColor(ImGuiCol_Text, frame.theme[Color::kTextSecondary]);
+    FittedLabel("not read: " + unread);
+    ImGui::PopStyleColor();
+  }
+}
+
+void DrawProblems(Frame& frame, const dump::DumpModel& dump) {
+  HomeSection(frame, "Problems");
+  std::vector<std::string> all(dump.warnings().begin(), dump.warnings().end());
+  for (std::string& warning : dump.LateWarnings()) all.push_back(std::move(warning));
+  if (frame.context.navigation.module() >= 0) {
+    const Pending<ModuleFacts>& facts = FactsOf(frame.context, frame.context.navigation.module());
+    if (facts.ready()) all.insert(all.end(), facts->problems.begin(), facts->problems.end());
+  }
+  std::set<std::string> seen;
+  std::erase_if(all, [&](const std::string& text) {
+    return !seen.insert(text).second || IsAboutUnread(dump, text);
+  });
+  if (all.empty()) Label(frame.theme, Color::kGood, "no problems found");
+  DrawGrouped(frame, all);
+}
+
+void DrawMissing(Frame& frame, const dump::DumpModel& dump) {
+  HomeSection(frame, "Missing from the dump");
+  const int32_t module = frame.context.navigation.module();
+  const ModuleFacts* facts = module < 0 ? nullptr : FactsOf(frame.context, module).value.get();
+  int shown = 0;
+  for (const dump::MissingPiece& piece : MissingFor(dump, module, facts)) {
+    ImGui::PushID(shown++);
+    ImGui::PushFont(frame.strong, 0);
+    Label(piece.what);
+    ImGui::PopFont();
+    Sentence(frame, piece.why);
+    if (!piece.flag.empty()) {
+      ImGui::PushFont(frame.mono, 15);
+      Label(frame.theme, Color::kAccent, piece.flag);
+      ImGui::PopFont();
+      ImGui::SameLine();
+      if (ImGui::SmallButton("Copy flag")) ImGui::SetClipboardText(piece.flag.c_str());
+      Help("copy this flag");
+    }
+    ImGui::PopID();
+  }
+  if (shown == 0)
+    Label(frame.theme, Color::kGood,
+          "nothing: the dump has everything that the compiler can write");
+}
+
+}  // namespace hloscope::viewer
