@@ -4,8 +4,6 @@
 #include <algorithm>
 #include <array>
 
-#include "core/compile/plan/plan.h"
-
 namespace hloscope::replay::cuda {
 
 using Array = CollectiveForm::Array;
@@ -65,7 +63,7 @@ class CollectiveCopies::Work {
         }
         return {};
       case CollectiveKind::kReduceScatter: {
-        const Address sum = Scratch(0, array);
+        HLOSCOPE_ASSIGN_OR_RETURN(const Address sum, copies_.ScratchOf(first_, 0, BytesOf(array)));
         for (size_t piece = 0; piece < members_.size(); ++piece) {
           const Member& to = members_[piece];
           HLOSCOPE_TRY(Reduce(sum, a, piece));
@@ -103,7 +101,7 @@ class CollectiveCopies::Work {
     for (const Member& member : members_.subspan(1)) {
       Address from = At(member.from[a], piece, array);
       if (member.gpu != first_.gpu) {
-        const Address here = Scratch(1, array);
+        HLOSCOPE_ASSIGN_OR_RETURN(const Address here, copies_.ScratchOf(first_, 1, BytesOf(array)));
         HLOSCOPE_TRY(Copy(member, from, first_, here, BytesOf(array)));
         from = here;
       }
@@ -117,12 +115,6 @@ class CollectiveCopies::Work {
       HLOSCOPE_TRY(kernel->Launch(first_.stream, count, parameters));
     }
     return {};
-  }
-
-  // Two arrays of the first member's own.
-  Address Scratch(int which, const Array& array) const {
-    return first_.scratch + static_cast<Address>(compile::AlignedBytes(form_.scratch_bytes) +
-                                                 which * compile::AlignedBytes(BytesOf(array)));
   }
 
   Status Exchange(size_t a) {
@@ -188,14 +180,6 @@ CollectiveCopies::CollectiveCopies(std::vector<std::shared_ptr<const Device>> gp
                                    std::shared_ptr<DeviceRecorder> recorder)
     : gpus_(std::move(gpus)), recorder_(std::move(recorder)), marks_(gpus_.size()) {}
 
-int64_t CollectiveCopies::ScratchBytes(const CollectiveForm& form) {
-  int64_t most = 0;
-  if (form.kind == CollectiveKind::kAllReduce || form.kind == CollectiveKind::kReduceScatter) {
-    for (const Array& array : form.arrays) most = std::max(most, BytesOf(array));
-  }
-  return compile::AlignedBytes(form.scratch_bytes) + 2 * compile::AlignedBytes(most);
-}
-
 Status CollectiveCopies::Enqueue(hlo::InstructionId id, const CollectiveForm& form,
                                  std::span<const Member> members) {
   return Work(*this, id, form, members).Run();
@@ -216,6 +200,16 @@ Result<const HelperKernel*> CollectiveCopies::KernelOf(size_t gpu, int type, int
 Result<EventHandle> CollectiveCopies::MarkOf(size_t gpu) {
   if (!marks_[gpu]) HLOSCOPE_ASSIGN_OR_RETURN(marks_[gpu], MakeEvent(gpus_[gpu]));
   return marks_[gpu].get();
+}
+
+Result<Address> CollectiveCopies::ScratchOf(const Member& member, int which, int64_t bytes) {
+  Scratch& scratch = scratch_[{member.device, which}];
+  if (scratch.bytes < bytes) {
+    scratch = {};
+    HLOSCOPE_ASSIGN_OR_RETURN(scratch.memory, AllocateOnDevice(gpus_[member.gpu], bytes));
+    scratch.bytes = bytes;
+  }
+  return scratch.memory.get();
 }
 
 }  // namespace hloscope::replay::cuda

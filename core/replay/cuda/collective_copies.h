@@ -5,6 +5,7 @@
 #include <memory>
 #include <span>
 #include <tuple>
+#include <utility>
 #include <vector>
 
 #include "core/replay/cuda/collective_form.h"
@@ -20,7 +21,6 @@ struct CollectiveMember {
   StreamHandle stream = nullptr;
   // By array of the form. What is cut in pieces has them one behind the other.
   std::vector<Address> from, to;
-  Address scratch = 0;
 };
 
 // Of the GPUs of one process, for one thread at a time.
@@ -28,9 +28,6 @@ class CollectiveCopies {
  public:
   CollectiveCopies(std::vector<std::shared_ptr<const Device>> gpus,
                    std::shared_ptr<DeviceRecorder> recorder);
-
-  // What the first member's scratch has to have.
-  static int64_t ScratchBytes(const CollectiveForm& form);
 
   // Puts the work of all on the stream of the first member, which waits for those of the others,
   // and they for it. Reductions go through the members in their order, rounded in each step. Errors
@@ -43,11 +40,18 @@ class CollectiveCopies {
 
   Result<const HelperKernel*> KernelOf(size_t gpu, int type, int reduction);
   Result<EventHandle> MarkOf(size_t gpu);
+  // Of at least so many bytes; of each device two, its own.
+  Result<Address> ScratchOf(const CollectiveMember& member, int which, int64_t bytes);
 
   std::vector<std::shared_ptr<const Device>> gpus_;
   std::shared_ptr<DeviceRecorder> recorder_;
   std::vector<Event> marks_;  // by GPU, made when first needed, as the kernels are
   std::map<std::tuple<size_t, int, int>, HelperKernel> kernels_;
+  struct Scratch {
+    DeviceMemory memory;
+    int64_t bytes = 0;
+  };
+  std::map<std::pair<int64_t, int>, Scratch> scratch_;
 };
 
 }  // namespace hloscope::replay::cuda

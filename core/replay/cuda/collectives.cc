@@ -157,7 +157,7 @@ Result<Collectives::Pending> Collectives::Run(InstructionId id, eval::Machine& m
 
 int64_t Collectives::ScratchBytes() const {
   int64_t most = 0;
-  for (const auto& [id, form] : forms_) most = std::max(most, CollectiveCopies::ScratchBytes(form));
+  for (const auto& [id, form] : forms_) most = std::max(most, form.scratch_bytes);
   return most;
 }
 
@@ -171,7 +171,6 @@ CollectiveMember Collectives::MemberOf(int64_t device, const CollectiveForm& for
   out.stream = own.stream;
   out.from = own.operands;
   out.to = own.results;
-  out.scratch = own.scratch;
   if (!IsHere(device)) return out;
   Address free = own.scratch;
   for (size_t a = 0; a < form.arrays.size(); ++a) {
