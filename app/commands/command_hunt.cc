@@ -92,8 +92,9 @@ class HuntCommand : public Command {
           Chosen(shared_.ComparisonSpecs(),
                  {"--reference_platform", "--reference_python", "--reference_flag",
                   "--abs_error_bound", "--rel_error_bound"}),
-          Chosen(shared_.MachineSpecs(), {"--deadline", "--memory", "--threads", "--python",
-                                          "--debug_options_file", std::string(kXlaFlags)})}) {
+          Chosen(shared_.MachineSpecs(),
+                 {"--deadline", "--memory", "--threads", "--target", "--check", "--shuffle",
+                  "--python", "--debug_options_file", std::string(kXlaFlags)})}) {
       for (OptionSpec& spec : specs) {
         if (spec.name == "--platform")
           spec.help = fmt::format("the platform to hunt on; by default {}",

@@ -76,6 +76,20 @@ class HuntTest(unittest.TestCase):
         self.assertEqual((status, findings), (0, []))
         self.assertEqual((counts['programs'], counts['differing'], counts['faults'], counts['known']), (200, 0, 0, 0))
 
+    def test_checks_of_a_simulated_gpu(self):
+        status, findings, counts = hunt('--platform', 'gpu-sim', '-o', self.folder, '--programs', '40', '--check', 'race,uninitialised')
+        self.assertEqual((status, findings, counts['programs']), (0, [], 40))
+        ran = subprocess.run([HLOSCOPE, 'hunt', '--platform', 'cpu', '-o', self.folder, '--check', 'race'], capture_output=True, text=True)
+        self.assertEqual(ran.returncode, 2)
+        self.assertIn('cpu simulates no GPU', ran.stderr)
+
+    def test_no_deadline_where_the_reference_has_none(self):
+        module = os.path.join(os.path.dirname(os.path.abspath(__file__)), 'endless.hlo')
+        status, findings, counts = hunt('--platform', 'cpu', module, '-o', self.folder, '--programs', '2', '--deadline', '0.3')
+        self.assertEqual((status, findings), (0, []))
+        reasons = [reason for reason in counts['reasons'] if 'interpreter has no values either (deadline)' in reason]
+        self.assertEqual(len(reasons), 1, counts)
+
     def test_mutants(self):
         module = os.path.join(self.scratch.name, 'square.hlo')
         with open(module, 'w') as file:

@@ -47,6 +47,20 @@ TEST(Failure, MismatchesByTypeAndSize) {
   EXPECT_EQ(Fingerprint(report), "differs: float nan in the reference");
 }
 
+TEST(Failure, FindingsOfChecksByKind) {
+  RunReport report = Compared(hlo::ElementType::kF32, 0);
+  replay::RunFinding finding;
+  finding.kind = "uninitialised";
+  finding.what = "read where nobody had written";
+  finding.instruction = "fusion.1";
+  report.checks = {finding, finding};
+  report.checks[1].kind = "race";
+  EXPECT_EQ(Fingerprint(report), "check: race; uninitialised");
+  EXPECT_EQ(FailureOf(report)->text, "uninitialised: read where nobody had written in fusion.1");
+  report.outputs = Compared(hlo::ElementType::kS8, 1).outputs;
+  EXPECT_EQ(Fingerprint(report), "differs: integer");  // values come first
+}
+
 TEST(Failure, APartOfItIsTheSameFailure) {
   RunReport both = Compared(hlo::ElementType::kF32, 0.5);
   both.outputs.push_back(Compared(hlo::ElementType::kPred, 1).outputs[0]);

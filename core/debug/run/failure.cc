@@ -94,6 +94,16 @@ std::optional<Failure> NonFiniteFailure(const RunReport& report) {
                  fmt::format("{} holds {}", found.instruction, found.value)};
 }
 
+std::optional<Failure> CheckFailure(const RunReport& report) {
+  if (report.checks.empty()) return std::nullopt;
+  std::set<std::string> kinds;
+  for (const replay::RunFinding& finding : report.checks) kinds.insert(finding.kind);
+  const replay::RunFinding& first = report.checks[0];
+  return Failure{FailureKind::kCheck,
+                 {kinds.begin(), kinds.end()},
+                 fmt::format("{}: {} in {}", first.kind, first.what, first.instruction)};
+}
+
 bool IsPartOfName(char c) {
   return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_' || c == '.' || c == '-';
 }
@@ -236,6 +246,7 @@ std::optional<Failure> FailureOf(const RunReport& report, const hlo::Module* mod
   }
   if (auto difference = Difference(report)) return difference;
   if (auto nonfinite = NonFiniteFailure(report)) return nonfinite;
+  if (auto check = CheckFailure(report)) return check;
   for (const RunOutput& output : report.outputs) {
     if (output.missing && !IsCancelled(*output.missing)) {
       return FailureOfError(*output.missing, module);

@@ -18,13 +18,14 @@ enum class FailureKind : uint8_t {
 #include "core/debug/run/failure_kinds.def"
 #undef FAILURE
 };
-// "differs", "nan", "signal", "deadline", "memory", "error", "script".
+// "differs", "nan", "check", "signal", "deadline", "memory", "error", "script".
 std::string_view ToString(FailureKind kind);
 
 struct Failure {
   FailureKind kind = FailureKind::kError;
   // Of a mismatch one class for each kind of difference ("float gross", "integer", "float nan in
-  // the result"), sorted; of anything else one line that names no instruction, number or shape.
+  // the result"), of checks for each kind of finding ("race"), sorted; of anything else one line
+  // that names no instruction, number or shape.
   std::vector<std::string> classes;
   std::string text;  // a sentence for people: the first difference, or the error as it came
 
