@@ -109,9 +109,10 @@ class CollectiveCopies::Work {
       const std::array<void*, 3> parameters = {&to, &from, &count};
       const DeviceScope scope(*copies_.recorder_, id_, first_.stream, [&] {
         profiler::cupti::Activity activity;
-        activity.name = "accumulate";
+        activity.name = kernel->entry();
         return activity;
       });
+      const DeviceRecorder::Turn turn(*copies_.recorder_, id_, first_.stream);
       HLOSCOPE_TRY(kernel->Launch(first_.stream, count, parameters));
     }
     return {};
@@ -191,14 +192,18 @@ Result<const HelperKernel*> CollectiveCopies::KernelOf(size_t gpu, int type, int
   if (found == kernels_.end()) {
     HLOSCOPE_ASSIGN_OR_RETURN(
         HelperKernel made,
-        HelperKernel::Load(gpus_[gpu], "accumulate", AccumulateCode(type, reduction)));
+        HelperKernel::Load(gpus_[gpu], AccumulateEntry(type, reduction),
+                           AccumulateCode(type, reduction),
+                           recorder_->code().empty() ? nullptr : &recorder_->code()));
     found = kernels_.emplace(key, std::move(made)).first;
   }
   return &found->second;
 }
 
 Result<EventHandle> CollectiveCopies::MarkOf(size_t gpu) {
-  if (!marks_[gpu]) HLOSCOPE_ASSIGN_OR_RETURN(marks_[gpu], MakeEvent(gpus_[gpu]));
+  if (!marks_[gpu]) {
+    HLOSCOPE_ASSIGN_OR_RETURN(marks_[gpu], MakeEvent(gpus_[gpu]));
+  }
   return marks_[gpu].get();
 }
 

@@ -238,10 +238,14 @@ class DevicePlanRun : public PlanRun {
                               plans_.collectives()->Run(step.id, machine_, std::move(own)));
     HLOSCOPE_TRY(plans_.device()->Enter());
     if (!pending.is_on_streams) return false;
-    recorder_.OthersLaunch();
-    ++(pending.clique != nullptr ? counts_.library_calls : counts_.kernels);
-    if (pending.clique != nullptr) pending_ = std::move(pending);
     ++counts_.chosen[step.id];
+    if (pending.clique == nullptr) {
+      ++counts_.kernels;
+      return true;
+    }
+    pending_ = std::move(pending);
+    recorder_.OthersLaunch();
+    ++counts_.library_calls;
     return true;
   }
   // For what NCCL was given, so that one that fails, or a deadline, ends the run and not the host's

@@ -1,10 +1,13 @@
 // Texts in PTX, for sm_80 and newer.
 #include "core/replay/cuda/helper_kernel.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <array>
 #include <string_view>
 
+#include "core/replay/cuda/line_marks.h"
 #include "core/replay/libraries/interface.h"
 
 namespace hloscope::replay::cuda {
@@ -135,7 +138,7 @@ constexpr const char* kDivide = R"(  ld.param.u64 %l7, [n@D@];
 )";
 
 constexpr const char* kAccumulate =
-    R"(.visible .entry accumulate(.param .u64 to, .param .u64 from, .param .u64 count)
+    R"(.visible .entry @ENTRY@(.param .u64 to, .param .u64 from, .param .u64 count)
 {
   .reg .pred %p<2>;
   .reg .b16 %h<3>;
@@ -256,6 +259,13 @@ std::string ReorderCode(int64_t bytes) {
                                                     : "3"}});
 }
 
+std::string AccumulateEntry(int type, int reduction) {
+  constexpr const char* kWords[] = {"add", "multiply", "maximum", "minimum"};
+  constexpr const char* kTypes[] = {"s8",  "u8",  "s32", "u32", "s64",
+                                    "u64", "f16", "f32", "f64", "bf16"};
+  return fmt::format("accumulate_{}_{}", kWords[reduction], kTypes[type]);
+}
+
 std::string AccumulateCode(int type, int reduction) {
   const auto& row = *std::ranges::find(kAccumulated, type, &AccumulatedType::type);
   const std::string numbers = row.numbers;
@@ -263,6 +273,7 @@ std::string AccumulateCode(int type, int reduction) {
   const std::string step =
       (numbers[0] == 'f' ? kFloatSteps[which] : kIntegerSteps[which]) + numbers;
   return Filled(kAccumulate, {{"@INDEX@", kIndex},
+                              {"@ENTRY@", AccumulateEntry(type, reduction)},
                               {"@SHIFT@", row.shift},
                               {"@STEPS@", row.steps},
                               {"@TYPE@", type == libraries::kNcclS8 ? "s8" : "u8"},
@@ -270,11 +281,19 @@ std::string AccumulateCode(int type, int reduction) {
 }
 
 Result<HelperKernel> HelperKernel::Load(const std::shared_ptr<const Device>& device,
-                                        const std::string& entry, const std::string& code) {
+                                        const std::string& entry, const std::string& code,
+                                        LinedCode* lined) {
   HelperKernel out;
   out.device_ = device;
   out.entry_ = entry;
-  HLOSCOPE_ASSIGN_OR_RETURN(out.code_, LoadPtx(device, kHeader + code));
+  const std::string text = kHeader + code;
+  if (lined == nullptr) {
+    HLOSCOPE_ASSIGN_OR_RETURN(out.code_, LoadPtx(device, text));
+  } else {
+    std::vector<std::byte> cubin;
+    HLOSCOPE_ASSIGN_OR_RETURN(out.code_, LoadPtxWithLines(device, WithLineMarks(text), cubin));
+    lined->Name(entry, lined->Add(text, std::move(cubin)));
+  }
   HLOSCOPE_TRY(device->driver().Check(
       device->driver()->ModuleGetFunction(&out.function_, out.code_.get(), entry.c_str()),
       "finding the kernel {}", entry));

@@ -7,6 +7,7 @@
 #include <string>
 
 #include "core/replay/cuda/handles.h"
+#include "core/replay/cuda/line_sampler.h"
 
 namespace hloscope::replay::cuda {
 
@@ -21,14 +22,18 @@ std::string TidyCode(bool is_double);
 // dense, gets the elements of `bytes` each that lie in `from` by these strides.
 std::string ReorderCode(int64_t bytes);
 
-// Entry "accumulate", of (to, from, count): to[i] = to[i] ∘ from[i], for a type and a reduction of
-// NCCL's (`libraries::kNccl…`), each step rounded to the type.
+// Entry AccumulateEntry ("accumulate_add_f32"), of (to, from, count): to[i] = to[i] ∘ from[i], for
+// a type and a reduction of NCCL's (`libraries::kNccl…`), each step rounded to the type.
 std::string AccumulateCode(int type, int reduction);
+std::string AccumulateEntry(int type, int reduction);
 
 class HelperKernel {
  public:
+  // `lined`: where its lines are to be known; null: nowhere.
   static Result<HelperKernel> Load(const std::shared_ptr<const Device>& device,
-                                   const std::string& entry, const std::string& code);
+                                   const std::string& entry, const std::string& code,
+                                   LinedCode* lined = nullptr);
+  const std::string& entry() const { return entry_; }
   // With at least so many threads.
   Status Launch(StreamHandle stream, uint64_t threads, std::span<void* const> parameters) const;
 

@@ -13,11 +13,12 @@ using profiler::PtxLine;
 using profiler::cupti::PcSampler;
 using profiler::cupti::PcSamples;
 
-void LinedCode::Add(std::string ptx, std::vector<std::byte> cubin) {
+size_t LinedCode::Add(std::string ptx, std::vector<std::byte> cubin) {
   auto kept = std::make_unique<const std::string>(std::move(ptx));
   const std::string_view text = *kept;
   texts_.push_back(
       std::make_unique<const Text>(std::move(kept), profiler::KernelText(text), std::move(cubin)));
+  return texts_.size() - 1;
 }
 
 void LinedCode::Name(std::string entry, size_t text) {

@@ -19,7 +19,8 @@ namespace hloscope::replay::cuda {
 // The PTX texts that were loaded, with the machine code that the driver made of them.
 class LinedCode {
  public:
-  void Add(std::string ptx, std::vector<std::byte> cubin);
+  // The place that it has.
+  size_t Add(std::string ptx, std::vector<std::byte> cubin);
   // The code of an entry is that of the text which was added in that place.
   void Name(std::string entry, size_t text);
   bool empty() const { return texts_.empty(); }
