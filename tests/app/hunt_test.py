@@ -85,7 +85,7 @@ class HuntTest(unittest.TestCase):
 
     def test_no_deadline_where_the_reference_has_none(self):
         module = os.path.join(os.path.dirname(os.path.abspath(__file__)), 'endless.hlo')
-        status, findings, counts = hunt('--platform', 'cpu', module, '-o', self.folder, '--programs', '2', '--deadline', '0.3')
+        status, findings, counts = hunt('--platform', 'cpu', module, '-o', self.folder, '--programs', '4', '--deadline', '0.3')
         self.assertEqual((status, findings), (0, []))
         reasons = [reason for reason in counts['reasons'] if 'interpreter has no values either (deadline)' in reason]
         self.assertEqual(len(reasons), 1, counts)
