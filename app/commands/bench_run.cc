@@ -162,6 +162,7 @@ Result<BenchReport> Measure(const std::string& file, debug::BenchRequest request
   }
   HLOSCOPE_ASSIGN_OR_RETURN(const dump::LoadedModule loaded,
                             LoadAnySoundModule(file, request.limits, "", stop));
+  request.module_file = file;
   return debug::BenchRun(loaded.module, request, stop);
 }
 

@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 """Packing the program with modules for another machine: carry_test.py HLOSCOPE SCRIPTS/CARRY."""
 import os
+import re
 import subprocess
 import sys
 import tarfile
@@ -34,6 +35,20 @@ class Carry(FolderTest):
         self.assertEqual(ran.returncode, 0, ran.stdout + ran.stderr)
         self.assertIn('== negate on gpu-sim', ran.stdout)
         self.assertIn('== sine on gpu-sim', ran.stdout)
+
+        # The table, in the words of other platforms; nothing there has a compiler.
+        table = [os.path.join(elsewhere, 'carry/measure'), '--gpu', 'gpu-sim', '--xla', 'interpreter', '--simulated', 'interpreter']
+        ran = subprocess.run(table, env={'PATH': os.environ['PATH'], 'HOME': self.folder}, capture_output=True, text=True, check=False,
+                             timeout=300)
+        self.assertEqual(ran.returncode, 0, ran.stdout + ran.stderr)
+        rows = {row[1]: row[2:-1] for row in (re.split(r' *\| *', line) for line in ran.stdout.splitlines()) if len(row) > 3}
+        self.assertEqual(rows['negate'][0], 'equal')
+        for name in ('negate', 'sine'):
+            self.assertTrue(all(re.match('[+-]?[0-9.]+', cell) for cell in rows[name][1:]), rows)
+        ran = subprocess.run([*table, '--budget', '1'], env={'PATH': os.environ['PATH'], 'HOME': self.folder}, capture_output=True, text=True,
+                             check=False, timeout=300)
+        self.assertEqual(ran.returncode, 1)
+        self.assertIn('bits: not begun, the budget is spent', ran.stdout)
 
     def test_limit_and_nothing_left_are_errors(self):
         good = self.path('negate.hlo', MODULE.format('negate'))

@@ -10,6 +10,7 @@
 #include "core/debug/run/run_inputs.h"
 #include "core/hlo/text/text.h"
 #include "core/hlo/verify/verifier.h"
+#include "core/replay/compiled/plan_code.h"
 #include "core/replay/device_values.h"
 #include "core/replay/workers/worker_platform.h"
 
@@ -61,10 +62,14 @@ class Side {
 
   Status WarmUp() {
     HLOSCOPE_ASSIGN_OR_RETURN(platform_, replay::MakePlatform(name_, workers_));
-    const hlo::ParseResult small = hlo::ParseText(kSmallModule, options_.limits);
     replay::RunOptions options = options_;
     options.fill_elided.reset();
-    HLOSCOPE_TRY(platform_->Load(small.module, options));
+    options.module_file.clear();
+    // A plan runs without a compiler, where there is none too.
+    if (!replay::IsPlanFile(options_.module_file)) {
+      const hlo::ParseResult small = hlo::ParseText(kSmallModule, options_.limits);
+      HLOSCOPE_TRY(platform_->Load(small.module, options));
+    }
     const replay::PlatformRow* row = replay::FindPlatform(name_);
     if (row != nullptr && (row->flags & replay::kNeedsPython) != 0) {
       why_no_memory_ = "it runs in another process than the worker";

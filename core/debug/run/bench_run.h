@@ -39,7 +39,8 @@ struct BenchFigures {
   int64_t compiles = 0, runs = 0;
   // The most bytes that the worker process held while it compiled and while it ran, all of it:
   // program, libraries, module, inputs and results too. `idle` is what it held before, with its
-  // compiler loaded by a small module. Not there where `why_no_memory` says why.
+  // compiler loaded by a small module, which a plan needs none of. Not there where `why_no_memory`
+  // says why.
   struct Memory {
     int64_t idle = 0, compile_peak = 0, run_peak = 0;
   };
