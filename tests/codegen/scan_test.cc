@@ -59,6 +59,17 @@ TEST(Scan, Floats) {
   }
 }
 
+// Vectors of lines together, in runs of runs and some rows more.
+TEST(Scan, StripsOfLines) {
+  for (const char* type : {"s32", "pred"}) {
+    const char* opcode = type[0] == 's' ? "add" : "or";
+    ExpectAsEvaluated(
+        WindowText({"4203,35", "4203,35", "size=4203x1 pad=4202_0x0_0"}, type, opcode));
+    ExpectAsEvaluated(
+        WindowText({"2,77,1100", "2,77,1100", "size=1x77x1 pad=0_0x0_76x0_0"}, type, opcode));
+  }
+}
+
 TEST(Scan, LongSumsAreAsGoodAsTheirTypes) {
   const Case c{"70000", "70000", "size=70000 pad=69999_0"};
   const auto shape = hlo::Shape::Array(hlo::ElementType::kF32, {70000});

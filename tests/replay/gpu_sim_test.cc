@@ -12,38 +12,12 @@
 #include "core/replay/inputs/inputs.h"
 #include "core/replay/platform.h"
 #include "tests/hlo/parsed.h"
-#include "tests/replay/events.h"
+#include "tests/replay/checked_runs.h"
 
 namespace hloscope::replay {
 namespace {
 
 using hlo::Literal;
-
-struct Ran {
-  std::vector<Literal> results;
-  RunExecuted executed;
-  std::vector<RunFallback> fallbacks;
-  std::vector<RunFinding> findings;
-};
-
-Ran RunOn(std::string_view platform_name, const std::string& text,
-          const std::vector<Literal>& inputs) {
-  Ran ran;
-  const auto platform = *MakePlatform(platform_name);
-  RunOptions options;
-  options.check_races = options.check_uninitialised = platform_name == "gpu-sim";
-  auto executable = platform->Load(hlo::Parsed(text), options);
-  EXPECT_TRUE(executable.has_value()) << executable.error().ToString();
-  if (!executable.has_value()) return ran;
-  Events events;
-  const auto run = (*executable)->Run({&inputs, 1}, options, events);
-  EXPECT_TRUE(run.has_value()) << run.error().ToString();
-  for (const LeafResult* leaf : events.Of<LeafResult>()) ran.results.push_back(*leaf->value);
-  for (const RunExecuted* each : events.Of<RunExecuted>()) ran.executed = *each;
-  for (const RunFallback* each : events.Of<RunFallback>()) ran.fallbacks.push_back(*each);
-  for (const RunFinding* each : events.Of<RunFinding>()) ran.findings.push_back(*each);
-  return ran;
-}
 
 // Steps from one number to the other; as many as can be where only one is NaN.
 template <typename T, typename Bits>

@@ -30,14 +30,14 @@ llvm::Constant* ElementOf(Builder& b, const hlo::Literal& literal, size_t i) {
 
 namespace {
 
-using Group = std::vector<Value*>;  // the value of an instruction, those of a tuple in order
+using Leaves = std::vector<Value*>;  // the value of an instruction, those of a tuple in order
 
 // What an instruction of a computation of scalars yields; empty where there is no code for it.
-Group ScalarStep(Builder& b, const Module& module, InstructionId id,
-                 std::span<const Group> operands) {
+Leaves ScalarStep(Builder& b, const Module& module, InstructionId id,
+                  std::span<const Leaves> operands) {
   const Instruction& i = module[id];
-  Group all;
-  for (const Group& operand : operands) all.insert(all.end(), operand.begin(), operand.end());
+  Leaves all;
+  for (const Leaves& operand : operands) all.insert(all.end(), operand.begin(), operand.end());
   switch (i.opcode) {
     case Opcode::kTuple:
       return all;
@@ -55,7 +55,7 @@ Group ScalarStep(Builder& b, const Module& module, InstructionId id,
       return {ElementOf(b, *module.Get<hlo::Literal>(i, AttributeKey::kConstantValue), 0)};
     default: {
       Value* value = Elementwise(b, module, id, all);
-      return value == nullptr ? Group{} : Group{value};
+      return value == nullptr ? Leaves{} : Leaves{value};
     }
   }
 }
@@ -66,7 +66,7 @@ std::vector<Value*> Applied(Builder& b, const Module& module, hlo::ComputationId
                             std::span<Value* const> arguments,
                             std::span<const InstructionId> wanted) {
   const hlo::Computation& computation = module[id];
-  std::unordered_map<uint32_t, Group> values;
+  std::unordered_map<uint32_t, Leaves> values;
   for (uint32_t k = 0; k < computation.instruction_count; ++k) {
     const InstructionId each(computation.first_instruction + k);
     if (module[each].opcode == Opcode::kParameter) {
@@ -75,15 +75,15 @@ std::vector<Value*> Applied(Builder& b, const Module& module, hlo::ComputationId
       values[each.index] = {arguments[number]};
       continue;
     }
-    std::vector<Group> operands;
+    std::vector<Leaves> operands;
     for (InstructionId operand : module.operands(each)) operands.push_back(values[operand.index]);
-    Group value = ScalarStep(b, module, each, operands);
+    Leaves value = ScalarStep(b, module, each, operands);
     if (value.empty()) return {};
     values[each.index] = std::move(value);
   }
   std::vector<Value*> results;
   for (const InstructionId each : wanted) {
-    const Group& value = values[each.index];
+    const Leaves& value = values[each.index];
     results.insert(results.end(), value.begin(), value.end());
   }
   return results;

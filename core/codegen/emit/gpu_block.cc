@@ -69,6 +69,22 @@ Value* GpuBlock::Across(Value* value, int64_t distance) {
   });
 }
 
+Value* GpuBlock::FromLower(Value* value, int64_t distance) {
+  return ByWords(value, [&](Value* word) -> Value* {
+    return b_.CreateIntrinsic(llvm::Intrinsic::nvvm_shfl_sync_up_i32, {},
+                              {b_.getInt32(kAllLanes), word,
+                               b_.getInt32(static_cast<uint32_t>(distance)), b_.getInt32(0)});
+  });
+}
+
+Value* GpuBlock::FromLane(Value* value, Value* lane) {
+  Value* from = b_.CreateTrunc(lane, b_.getInt32Ty());
+  return ByWords(value, [&](Value* word) -> Value* {
+    return b_.CreateIntrinsic(llvm::Intrinsic::nvvm_shfl_sync_idx_i32, {},
+                              {b_.getInt32(kAllLanes), word, from, b_.getInt32(kWarp - 1)});
+  });
+}
+
 GpuBlock::Values GpuBlock::Combined(Values values, int64_t lanes, Value* team, int64_t teams,
                                     const Combine& combine) {
   const auto in_warp = [&](int64_t width) {

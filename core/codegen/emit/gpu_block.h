@@ -35,6 +35,9 @@ class GpuBlock {
   llvm::Value* Load(llvm::Type* type, llvm::Value* room, llvm::Value* at);
   // The value of lane number `lane` ^ `distance` of a warp, all of whose lanes come here.
   llvm::Value* Across(llvm::Value* value, int64_t distance);
+  // That of the lane `distance` lower, the own one where there is none; that of lane number `lane`.
+  llvm::Value* FromLower(llvm::Value* value, int64_t distance);
+  llvm::Value* FromLane(llvm::Value* value, llvm::Value* lane);
   // Combines the values that teams of `lanes` neighbouring threads have, halves with halves, a
   // power of two; each of a team has the result. `team`: which of `teams` a thread is of. The
   // operation has to give the same from both sides.

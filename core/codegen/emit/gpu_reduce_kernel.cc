@@ -25,7 +25,7 @@ constexpr int64_t kEnoughBlocks = 512;
 constexpr int64_t kLeastOfPart = 16;  // elements of a thread in a part
 constexpr int64_t kFewLanes = 8;      // fewer are worth looking for others
 
-struct Group : LoopGroup {
+struct GpuGroup : LoopGroup {
   bool is_reduced = false;
 };
 
@@ -331,7 +331,7 @@ class GpuReduceKernel {
   IndexMath* math_ = nullptr;
   ElementEmitter* emitter_ = nullptr;
 
-  std::vector<Group> groups_;
+  std::vector<GpuGroup> groups_;
   int64_t kept_ = 1, reduced_ = 1;  // elements of the result, and combined into each
   size_t fast_ = 0;
   std::vector<size_t> kept_order_, reduced_order_;  // of groups, the fast one last

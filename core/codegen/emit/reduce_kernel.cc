@@ -351,71 +351,36 @@ class ReduceKernel {
 
   // ---- Blocks of columns: accumulators in memory, rows as they lie.
 
-  using Places = std::vector<Value*>;
-
-  // Room for the accumulators of all slots.
-  Places Room() {
-    Builder& b = function_->builder();
-    llvm::BasicBlock& entry = b.GetInsertBlock()->getParent()->getEntryBlock();
-    Builder at(&entry, entry.begin());
-    Places places;
-    for (size_t i = 0; i < reducers_.count(); ++i) {
-      auto* room = at.CreateAlloca(VectorType(i), at.getInt64(static_cast<uint64_t>(slots_)));
-      room->setAlignment(llvm::Align(64));
-      places.push_back(room);
-    }
-    return places;
-  }
-  llvm::Type* VectorType(size_t i) {
-    llvm::Type* type = MemoryType(function_->builder(), reducers_.AccumulatorType(i));
-    return width_ == 1 ? type : llvm::FixedVectorType::get(type, static_cast<unsigned>(width_));
-  }
-  Accumulators LoadSlot(const Places& places, Value* slot) {
-    Builder& b = function_->builder();
-    Accumulators values;
-    for (size_t i = 0; i < places.size(); ++i) {
-      Value* value = b.CreateLoad(VectorType(i), b.CreateGEP(VectorType(i), places[i], slot));
-      values.push_back(FromMemory(b, value, reducers_.AccumulatorType(i)));
-    }
-    return values;
-  }
-  void StoreSlot(const Places& places, Value* slot, const Accumulators& values) {
-    Builder& b = function_->builder();
-    for (size_t i = 0; i < places.size(); ++i) {
-      b.CreateStore(ToMemory(b, values[i], reducers_.AccumulatorType(i)),
-                    b.CreateGEP(VectorType(i), places[i], slot));
-    }
-  }
-
   void Block(Value* first, Value* end, Value* result, int64_t size) {
     Builder& b = function_->builder();
     const bool in_runs = reducers_.AreAssociative() && reduced_ > 2 * kRun;
-    const Places places = Room(), totals = in_runs ? Room() : places;
+    const Slots places(b, reducers_, width_, slots_);
+    const Slots totals = in_runs ? Slots(b, reducers_, width_, slots_) : places;
     const auto each_slot = [&](const std::function<void(Value*, Value*)>& body) {
       function_->Loop(first, end, 1, [&](Value* vector) {
         body(vector, function_->builder().CreateSub(vector, first));
       });
     };
-    each_slot([&](Value*, Value* slot) { StoreSlot(totals, slot, Start()); });
+    each_slot([&](Value*, Value* slot) { totals.Save(slot, Start()); });
     Rows(
         0, in_runs,
         [&](bool begins_run) {
           if (begins_run) {
-            each_slot([&](Value*, Value* slot) { StoreSlot(places, slot, Start()); });
+            each_slot([&](Value*, Value* slot) { places.Save(slot, Start()); });
             return;
           }
           each_slot([&](Value* vector, Value* slot) {
             numbers_[static_cast<size_t>(lane_)] = Lanes(LaneStart(vector, size));
-            StoreSlot(places, slot, Combine(LoadSlot(places, slot), Element()));
+            places.Save(slot, Combine(places.Load(slot), Element()));
           });
         },
         [&] {
           each_slot([&](Value*, Value* slot) {
-            StoreSlot(totals, slot, Combine(LoadSlot(totals, slot), LoadSlot(places, slot)));
+            totals.Save(slot, Combine(totals.Load(slot), places.Load(slot)));
           });
         });
     each_slot([&](Value* vector, Value* slot) {
-      Write(LoadSlot(totals, slot), b.CreateAdd(result, LaneStart(vector, size)), width_);
+      Write(totals.Load(slot), b.CreateAdd(result, LaneStart(vector, size)), width_);
     });
   }
 

@@ -176,6 +176,10 @@ Accumulators Reducers::Start(ElementEmitter& emitter, Builder& b, int width) con
   return start;
 }
 
+void Reducers::FixInitial(ElementEmitter& emitter) const {
+  for (const Array& array : arrays_) emitter.Fix(array.initial, emitter.EmitScalar(array.initial));
+}
+
 Accumulators Reducers::Elements(ElementEmitter& emitter, Builder& b, const Index& index,
                                 int width) const {
   emitter.Forget();
@@ -259,6 +263,35 @@ Accumulators Reducers::Results(ElementEmitter& emitter, Builder& b, Accumulators
     }
   }
   return values;
+}
+
+Slots::Slots(Builder& b, const Reducers& reducers, int width, int64_t count) : b_(b) {
+  llvm::BasicBlock& entry = b.GetInsertBlock()->getParent()->getEntryBlock();
+  Builder at(&entry, entry.begin());
+  for (size_t i = 0; i < reducers.count(); ++i) {
+    const ElementType element = reducers.AccumulatorType(i);
+    llvm::Type* type = MemoryType(b, element);
+    if (width > 1) type = llvm::FixedVectorType::get(type, static_cast<unsigned>(width));
+    auto* room = at.CreateAlloca(type, at.getInt64(static_cast<uint64_t>(count)));
+    room->setAlignment(llvm::Align(64));
+    rooms_.push_back({element, type, room});
+  }
+}
+
+Accumulators Slots::Load(Value* slot) const {
+  Accumulators values;
+  for (const Room& room : rooms_) {
+    Value* value = b_.CreateLoad(room.type, b_.CreateGEP(room.type, room.address, slot));
+    values.push_back(FromMemory(b_, value, room.element));
+  }
+  return values;
+}
+
+void Slots::Save(Value* slot, const Accumulators& values) const {
+  for (size_t i = 0; i < rooms_.size(); ++i) {
+    b_.CreateStore(ToMemory(b_, values[i], rooms_[i].element),
+                   b_.CreateGEP(rooms_[i].type, rooms_[i].address, slot));
+  }
 }
 
 }  // namespace hloscope::codegen

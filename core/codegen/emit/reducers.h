@@ -36,6 +36,8 @@ class Reducers {
   // What elements are first combined with: what leaves them as they are or, where there may be no
   // such, the initial values. `width` lanes.
   Accumulators Start(ElementEmitter& emitter, Builder& b, int width) const;
+  // Reads the initial values here, for all code behind.
+  void FixInitial(ElementEmitter& emitter) const;
   // The elements of all arrays at an index, in `width` lanes.
   Accumulators Elements(ElementEmitter& emitter, Builder& b, const Index& index, int width) const;
   // An element of the first array as accumulators are.
@@ -63,6 +65,23 @@ class Reducers {
   std::vector<Array> arrays_;
   std::vector<Reduce> reduces_;
   bool associative_ = true;
+};
+
+// Room on a function's stack for `count` accumulators of each array, of `width` lanes.
+class Slots {
+ public:
+  Slots(Builder& b, const Reducers& reducers, int width, int64_t count);
+  Accumulators Load(llvm::Value* slot) const;
+  void Save(llvm::Value* slot, const Accumulators& values) const;
+
+ private:
+  struct Room {
+    hlo::ElementType element;
+    llvm::Type* type;
+    llvm::Value* address;
+  };
+  Builder& b_;
+  std::vector<Room> rooms_;
 };
 
 }  // namespace hloscope::codegen

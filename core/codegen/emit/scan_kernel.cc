@@ -23,6 +23,8 @@ using llvm::Value;
 constexpr int64_t kScanRun = 64;       // vectors, or elements of one lane, in a run
 constexpr int64_t kRunOfRuns = 4096;   // the same in a run of runs
 constexpr int64_t kLeastSliding = 16;  // shorter windows are gone through one by one
+constexpr int64_t kSlots = 64;         // vectors of neighbouring lines in a unit
+constexpr int64_t kRows = 8;           // of them at a time
 
 class ScanKernel {
  public:
@@ -40,12 +42,14 @@ class ScanKernel {
     width_ = LanesAlong(kernel, in_lanes_ ? count_ : behind_);
     vectors_ = in_lanes_ ? 1 : (behind_ - 1) / width_ + 1;
     blocks_ = form.kind == ScanForm::Kind::kSliding ? (form.results - 1) / form.window + 1 : 1;
+    if (form.kind != ScanForm::Kind::kSliding) slots_ = std::min(kSlots, vectors_);
+    strips_ = (vectors_ - 1) / slots_ + 1;
   }
 
   EmittedKernel Emit() {
-    const int64_t units = ProductOf(sizes_.first(form_.dimension)) * vectors_ * blocks_;
-    const int64_t bytes =
-        std::min(count_, form_.window) * width_ * BytesPerElement(kernel_, ProductOf(sizes_));
+    const int64_t units = ProductOf(sizes_.first(form_.dimension)) * strips_ * blocks_;
+    const int64_t bytes = std::min(count_, form_.window) * width_ * slots_ *
+                          BytesPerElement(kernel_, ProductOf(sizes_));
     const int64_t grain = std::clamp<int64_t>(GrainLimit(kernel_, kGrainBytes) / bytes, 1, units);
     EmittedKernel out = InGrains(name_, units, grain, bytes, reducers_.count());
     Builder& b = function_.builder();
@@ -54,6 +58,7 @@ class ScanKernel {
     math_ = &math;
     emitter_ = &emitter;
     identity_ = reducers_.Start(emitter, b, width_);
+    reducers_.FixInitial(emitter);
     function_.ForUnits(units, grain, [&](Value* unit) { Unit(unit); });
     function_.Finish();
     out.is_complete = !emitter.has_failed();
@@ -75,16 +80,20 @@ class ScanKernel {
     Builder& b = function_.builder();
     Value* block = b.CreateURem(unit, Int(blocks_));
     Value* rest = b.CreateUDiv(unit, Int(blocks_));
-    before_ = b.CreateUDiv(rest, Int(vectors_));
-    Value* vector = b.CreateURem(rest, Int(vectors_));
-    lane_ = in_lanes_ ? Int(0)
-                      : function_.Smaller(b.CreateMul(vector, Int(width_)), Int(behind_ - width_));
+    before_ = b.CreateUDiv(rest, Int(strips_));
+    Value* first = b.CreateMul(b.CreateURem(rest, Int(strips_)), Int(slots_));
+    lane_ = in_lanes_ ? Int(0) : LaneOf(first);
     if (form_.kind == ScanForm::Kind::kSliding) return Slide(block);
     const bool is_reversed = form_.kind == ScanForm::Kind::kSuffix;
     const Line line{Int(is_reversed ? count_ - 1 : 0), is_reversed, count_, false};
+    if (slots_ > 1) return Strip(line, first);
     Scan(count_, line, [&](Value* i, const Accumulators& values) {
       Write(line, i, count_, reducers_.Results(*emitter_, b, values));
     });
+  }
+  Value* LaneOf(Value* vector) {
+    return function_.Smaller(function_.builder().CreateMul(vector, Int(width_)),
+                             Int(behind_ - width_));
   }
 
   // The results of one block, whose windows all reach `border`, where the next block of the input
@@ -104,6 +113,78 @@ class ScanKernel {
     Scan(window - 1, right, [&](Value* i, const Accumulators& values) {
       Write(right_out, i, window - 1, reducers_.Combine(b, Read(right_out, i, window - 1), values));
     });
+  }
+
+  // ---- Vectors from `first` on of neighbouring lines, one row of theirs behind the other as they
+  // lie in memory; each number as Scan() makes it.
+
+  void Strip(const Line& line, Value* first) {
+    Builder& b = function_.builder();
+    Value* end = function_.Smaller(b.CreateAdd(first, Int(slots_)), Int(vectors_));
+    const EachSlot each_slot = [&](const std::function<void(Value*)>& body) {
+      function_.Loop(first, end, 1, [&](Value* vector) {
+        lane_ = LaneOf(vector);
+        body(b.CreateSub(vector, first));
+      });
+    };
+    StripRuns(count_, Int(0), line, {kRunOfRuns, kScanRun}, {}, each_slot);
+  }
+
+  using EachSlot = std::function<void(const std::function<void(Value*)>&)>;
+
+  // As ScanRuns(): `outer` are the rooms of what came before; returns that of what the run comes
+  // to.
+  Slots StripRuns(int64_t length, Value* from, const Line& line, std::vector<int64_t> levels,
+                  const std::vector<Slots>& outer, const EachSlot& each_slot) {
+    Builder& b = function_.builder();
+    while (!levels.empty() && levels.front() >= length) levels.erase(levels.begin());
+    Value* to = function_.Smaller(b.CreateAdd(from, Int(length)), Int(count_));
+    const Slots own(b, reducers_, width_, slots_);
+    each_slot([&](Value* slot) { own.Save(slot, identity_); });
+    if (levels.empty()) {
+      Value* whole = b.CreateAnd(b.CreateSub(to, from), Int(-kRows));
+      Value* rest = b.CreateAdd(from, whole);
+      for (const int64_t rows : {kRows, int64_t{1}}) {
+        function_.Loop(rows == 1 ? rest : from, rows == 1 ? to : rest, rows, [&](Value* i) {
+          each_slot([&](Value* slot) { StripRows(line, i, rows, slot, own, outer); });
+        });
+      }
+      return own;
+    }
+    const int64_t run = levels.front();
+    levels.erase(levels.begin());
+    std::vector<Slots> around = outer;
+    around.push_back(own);
+    function_.Loop(from, to, run, [&](Value* i) {
+      const Slots inner = StripRuns(run, i, line, levels, around, each_slot);
+      each_slot([&](Value* slot) {
+        own.Save(slot, reducers_.Combine(b, own.Load(slot), inner.Load(slot)));
+      });
+    });
+    return own;
+  }
+
+  // All rows are read before one is written: a processor that compares addresses by their last 12
+  // bits else waits for the one with the other.
+  void StripRows(const Line& line, Value* i, int64_t rows, Value* slot, const Slots& own,
+                 const std::vector<Slots>& outer) {
+    Builder& b = function_.builder();
+    Accumulators sums = own.Load(slot);
+    std::vector<Accumulators> before, elements, results;
+    for (const Slots& each : outer) before.push_back(each.Load(slot));
+    for (int64_t k = 0; k < rows; ++k) {
+      elements.push_back(Elements(line, b.CreateAdd(i, Int(k)), count_));
+    }
+    for (const Accumulators& each : elements) {
+      sums = reducers_.Combine(b, sums, each);
+      Accumulators all = sums;
+      for (size_t k = before.size(); k-- > 0;) all = reducers_.Combine(b, before[k], all);
+      results.push_back(reducers_.Results(*emitter_, b, all));
+    }
+    for (int64_t k = 0; k < rows; ++k) {
+      Write(line, b.CreateAdd(i, Int(k)), count_, results[static_cast<size_t>(k)]);
+    }
+    own.Save(slot, sums);
   }
 
   using Body = std::function<void(Value*, const Accumulators&)>;
@@ -270,6 +351,7 @@ class ScanKernel {
   bool in_lanes_ = false;   // lanes are neighbours along the dimension, not behind it
   int width_ = 1;
   int64_t vectors_ = 1, blocks_ = 1;
+  int64_t slots_ = 1, strips_ = 1;  // vectors of a strip, and strips of all
   IndexMath* math_ = nullptr;
   ElementEmitter* emitter_ = nullptr;
   Accumulators identity_;

@@ -24,5 +24,8 @@ std::optional<ScanForm> ScanFormOf(const Kernel& kernel);
 
 EmittedKernel EmitScan(llvm::Module& module, const Kernel& kernel, const std::string& name,
                        const ScanForm& form);
+// Of windows that reach back to the beginning, or on to the end.
+EmittedKernel EmitGpuScan(llvm::Module& module, const Kernel& kernel, const std::string& name,
+                          const ScanForm& form);
 
 }  // namespace hloscope::codegen

@@ -193,8 +193,11 @@ EmittedKernel EmitReduceWindow(llvm::Module& module, const Kernel& kernel,
   const size_t rank = kernel.module.shape(kernel.module.operands(kernel.roots[0])[0]).rank();
   for (const hlo::WindowDimension& w : WindowOf(kernel, rank)) places *= w.size;
   const bool is_short = kernel.is_for_gpu() && places <= compile::kMostWindowPlaces;
-  if (const auto form = ScanFormOf(kernel); form.has_value() && !is_short) {
-    return EmitScan(module, kernel, name, *form);
+  if (const auto form = ScanFormOf(kernel); form.has_value()) {
+    if (kernel.is_for_gpu() && form->kind != ScanForm::Kind::kSliding) {
+      return EmitGpuScan(module, kernel, name, *form);
+    }
+    if (!is_short) return EmitScan(module, kernel, name, *form);
   }
   return WindowKernel(module, kernel, name).Emit();
 }
