@@ -158,6 +158,16 @@ ENTRY e {
   ROOT r = f32[4] custom-call(x, n), custom_call_target="HostExecute", called_computations={host}
 })"),
             1);
+  // A scan of CUB is a window.
+  for (const std::string_view how : {"false", "true"}) {
+    EXPECT_EQ(
+        LoopsOfOwnCode("HloModule m\nENTRY e {\n  x = s32[6,8] parameter(0)\n  ROOT s = (s32[6,8], "
+                       "u8[1]) custom-call(x), custom_call_target=\"xla.gpu.ext.cub_scan\", "
+                       "backend_config={\"vector_length\":2,\"row_length\":8,"
+                       "\"column_length\":3,\"kind\":1,\"is_reverse\":" +
+                       std::string(how) + "}\n}"),
+        0);
+  }
   // Values of another type than the operand, or fewer places than values, are not what topk has.
   for (const std::string_view results : {"(bf16[2,3], s32[2,3])", "(f32[2,3], s32[2,2])"}) {
     EXPECT_EQ(Expression(*AfterPass(

@@ -50,7 +50,8 @@ ENTRY e {
   a = f32[8,8] parameter(0)
   b = f32[8,8] parameter(1)
   c = f32[8,8] add(a, b)
-  s = f32[8,8] custom-call(c), custom_call_target="xla.gpu.ext.cub_scan", backend_config={column_length = 8 : i64, row_length = 8 : i64}
+  z = f32[8] constant({0, 0, 0, 0, 0, 0, 0, 0})
+  s = f32[8,8] custom-call(c, z), custom_call_target="cusolver_orgqr_ffi"
   ROOT r = f32[8,8] multiply(s, a)
 }
 )";
@@ -345,9 +346,10 @@ ENTRY e {
   a = f32[8,8] parameter(0)
   b = f32[8,8] parameter(1)
   c = f32[8,8] add(a, b)
-  s = f32[8,8] custom-call(c), custom_call_target="xla.gpu.ext.cub_scan", backend_config={column_length = 8 : i64, row_length = 8 : i64}
+  z = f32[8] constant({0, 0, 0, 0, 0, 0, 0, 0})
+  s = f32[8,8] custom-call(c, z), custom_call_target="cusolver_orgqr_ffi"
   m = f32[8,8] multiply(s, a)
-  t = f32[8,8] custom-call(m), custom_call_target="xla.gpu.ext.cub_scan", backend_config={column_length = 8 : i64, row_length = 8 : i64}
+  t = f32[8,8] custom-call(m, z), custom_call_target="cusolver_orgqr_ffi"
   ROOT r = f32[8,8] multiply(t, a)
 }
 )";

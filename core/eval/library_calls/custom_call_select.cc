@@ -6,7 +6,6 @@
 #include "core/eval/library_calls/custom_calls.h"
 #include "core/eval/library_calls/expansion.h"
 #include "core/eval/machine/kernels.h"
-#include "core/eval/numbers/wide.h"
 
 namespace hloscope::eval {
 namespace {
@@ -112,47 +111,6 @@ Result<Value> CubSortCall(KernelCall& call) {
 
 namespace {
 
-// Running sums of rows of `length` vectors, each element's sum kept wide and rounded where it is
-// written.
-template <typename W>
-void SumAlong(const W* in, W* out, int64_t rows, int64_t length, int64_t vector, bool reverse) {
-  for (int64_t row = 0; row < rows; ++row) {
-    for (int64_t lane = 0; lane < vector; ++lane) {
-      W sum{};
-      for (int64_t step = 0; step < length; ++step) {
-        const int64_t at = reverse ? length - 1 - step : step;
-        const int64_t offset = (row * length + at) * vector + lane;
-        sum = static_cast<W>(sum + in[offset]);
-        out[offset] = sum;
-      }
-    }
-  }
-}
-
-template <typename W>
-Result<Value> Scan(KernelCall& call, int64_t rows, int64_t length, int64_t vector, bool reverse) {
-  const Shape& shape = MainShape(call);
-  const int64_t count = ElementCount(shape);
-  HLOSCOPE_ASSIGN_OR_RETURN(const Buffer in,
-                            call.machine.Allocate(count * static_cast<int64_t>(sizeof(W))));
-  HLOSCOPE_ASSIGN_OR_RETURN(const Buffer sums,
-                            call.machine.Allocate(count * static_cast<int64_t>(sizeof(W))));
-  HLOSCOPE_ASSIGN_OR_RETURN(Buffer out, call.machine.Allocate(shape));
-  LoadAs<W>(shape.element_type(), call.operands[0].data(), in.as<W>(), count);
-  SumAlong(in.as<W>(), sums.as<W>(), rows, length, vector, reverse);
-  StoreFrom<W>(shape.element_type(), sums.as<W>(), out.data(), count);
-  Value result = Value::Array(shape, std::move(out));
-  if (!call.shape().IsTuple()) return result;
-  std::vector<Value> elements = {std::move(result)};
-  for (const Shape& scratch : call.shape().elements().subspan(1)) {
-    if (!scratch.IsArray()) return Unsupported(call, "a result is not an array");
-    HLOSCOPE_ASSIGN_OR_RETURN(Buffer zeros, call.machine.Allocate(scratch));
-    std::fill_n(zeros.data(), zeros.size, std::byte{0});
-    elements.push_back(Value::Array(scratch, std::move(zeros)));
-  }
-  return Value::Tuple(std::move(elements));
-}
-
 bool IsRowMajor(const Shape& shape) {
   return !shape.has_layout() ||
          shape.layout().minor_to_major == hlo::Layout::Default(shape.rank()).minor_to_major;
@@ -160,7 +118,8 @@ bool IsRowMajor(const Shape& shape) {
 
 }  // namespace
 
-// Inclusive sums over rows of row_length vectors of vector_length, column_length rows of them.
+// Inclusive sums over rows of row_length vectors of vector_length, column_length rows of them: a
+// window that reaches back to the beginning, or on to the end. CUB promises no order.
 Result<Value> CubScanCall(KernelCall& call) {
   HLOSCOPE_ASSIGN_OR_RETURN(const CallConfig config, CallConfig::Of(call));
   const Shape& shape = MainShape(call);
@@ -180,12 +139,19 @@ Result<Value> CubScanCall(KernelCall& call) {
     return Unsupported(call, "its lengths do not match its operand");
   }
   if (config.Integer("kind", 1) != 1) return Unsupported(call, "only sum scans are supported");
-  const bool reverse = config.Flag("is_reverse");
-  if (hlo::IsComplex(shape.element_type())) {
-    return Scan<Complex>(call, rows, length, vector, reverse);
-  }
-  return hlo::IsFloat(shape.element_type()) ? Scan<double>(call, rows, length, vector, reverse)
-                                            : Scan<int64_t>(call, rows, length, vector, reverse);
+  Expansion x(call);
+  hlo::Window window;
+  window.dimensions.resize(3);
+  window.dimensions[1].size = length;
+  (config.Flag("is_reverse") ? window.dimensions[1].padding_high
+                             : window.dimensions[1].padding_low) = length - 1;
+  const ElementType type = shape.element_type();
+  const Node operands[] = {x.Reshape(x.Operand(0), {rows, length, vector}), x.Constant(type, 0)};
+  const hlo::Attribute attributes[] = {
+      x.builder().Make(AttributeKey::kWindow, window),
+      x.builder().MakeComputation(AttributeKey::kToApply, x.Combiner(Opcode::kAdd, type))};
+  const Node sums = x.Add(Opcode::kReduceWindow, x.ShapeOf(operands[0]), operands, attributes);
+  return x.Run(x.Reshape(sums, Dimensions(shape)));
 }
 
 // The best of each line by the call's own comparator, first ones first. An approximation may leave
