@@ -84,21 +84,25 @@ bool IsWhatItSays(const Value& value, const hlo::Shape& declared) {
          bytes == value.shape().ByteSize();
 }
 
-// What is written: of an update that part, however large the array around it is (a copy of the
-// array is the kernel's to count), and nothing where values are only named or grouped.
-int64_t ElementsWritten(const KernelCall& call) {
-  const hlo::Opcode opcode = call.opcode();
-  if (hlo::HasTrait(opcode, hlo::kTraitNoCode) && opcode != hlo::Opcode::kBitcast) return 0;
-  const bool is_part = opcode == hlo::Opcode::kDynamicUpdateSlice && call.operands.size() > 1 &&
-                       call.operands[1].is_array();
-  return ElementCount(is_part ? call.operand_shape(1) : call.shape());
-}
-
 // Names, groups or shows values under another shape, or only runs what is counted itself.
 bool TakesNoWork(hlo::Opcode opcode) {
   if (opcode == hlo::Opcode::kCustomCall || opcode == hlo::Opcode::kScan) return false;
   return hlo::HasTrait(opcode, hlo::kTraitNoCode | hlo::kTraitRunsBody) ||
          opcode == hlo::Opcode::kReshape || opcode == hlo::Opcode::kCopy;
+}
+
+// What is written: of an update that part, however large the array around it is (a copy of the
+// array is the kernel's to count), and nothing where values are only named or grouped or a body
+// counts itself.
+int64_t ElementsWritten(const KernelCall& call) {
+  const hlo::Opcode opcode = call.opcode();
+  if (opcode != hlo::Opcode::kBitcast && opcode != hlo::Opcode::kReshape &&
+      opcode != hlo::Opcode::kCopy && TakesNoWork(opcode)) {
+    return 0;
+  }
+  const bool is_part = opcode == hlo::Opcode::kDynamicUpdateSlice && call.operands.size() > 1 &&
+                       call.operands[1].is_array();
+  return ElementCount(is_part ? call.operand_shape(1) : call.shape());
 }
 
 // The bits of elements of whole bytes, which are another value's already.
@@ -255,7 +259,9 @@ Result<Value> Machine::RunInstruction(InstructionId id, std::span<Value> operand
       if (operand.is_missing()) return WithoutKernel(call, operand.error());
     }
   }
-  HLOSCOPE_TRY(Charge(1 + ElementsWritten(call)));
+  // Compiled kernels say themselves what they write.
+  const bool is_compiled = compiled_ != nullptr && IsCompiled(call);
+  HLOSCOPE_TRY(Charge(is_compiled ? 1 : 1 + ElementsWritten(call)));
   Result<Value> value = RunKernel(call, row);
   if (value.has_value() || !MakesMissing(value.error())) return value;
   return WithoutKernel(call, std::move(value).error());

@@ -8,6 +8,7 @@
 #include <set>
 
 #include "core/compile/kernel_rules.h"
+#include "core/compile/plan/written_bytes.h"
 #include "core/eval/library_calls/custom_calls.h"
 #include "core/eval/machine/machine.h"
 #include "core/hlo/fallback_reasons.h"
@@ -28,6 +29,7 @@ Result<Buffer> LeafBuffer(eval::KernelCall& call, const Shape& shape, int in_pla
   Value& operand = call.operands[static_cast<size_t>(in_place)];
   if (Buffer own = operand.TakeBuffer(); own.data() != nullptr) return own;
   HLOSCOPE_ASSIGN_OR_RETURN(Buffer buffer, call.machine.Allocate(shape));
+  HLOSCOPE_TRY(call.machine.Charge(static_cast<int64_t>(buffer.size) / compile::kBytesPerElement));
   std::memcpy(buffer.data(), operand.data(), buffer.size);
   return buffer;
 }
@@ -43,6 +45,8 @@ bool IsCommunication(hlo::Opcode opcode) {
 
 Result<Value> KernelRunner::Run(eval::KernelCall& call) const {
   const KernelCode& code = *code_.kernels[call.id.index];
+  HLOSCOPE_TRY(
+      call.machine.Charge(compile::WrittenBytes(module_, call.id) / compile::kBytesPerElement));
   std::vector<const std::byte*> operands;
   for (const Value& operand : call.operands) operands.push_back(operand.data());
   std::vector<Buffer> buffers;

@@ -35,7 +35,6 @@ constexpr int64_t kMostTurns = 1 << 16;
 // Of those, so many one by one, where what decides how often the loop runs is not larger.
 constexpr int64_t kWatchedTurns = 1 << 10;
 constexpr int64_t kMostStateBytes = 1 << 16;
-constexpr int64_t kBytesPerElement = 4;  // about, for counting work
 
 }  // namespace
 
@@ -173,7 +172,7 @@ Status PlanRun::RunKernel(const PlannedStep& step) {
     bytes += plan_.buffers[b].bytes;
   }
   if (!code.in_place.empty()) bytes = compile::WrittenBytes(*plan_.module, step.id);
-  HLOSCOPE_TRY(machine_.Charge(1 + bytes / kBytesPerElement));
+  HLOSCOPE_TRY(machine_.Charge(1 + bytes / compile::kBytesPerElement));
   counts_.Add(code);
   return RunCode(code, machine_, pointers_.data(), pointers_.data() + step.operands.size(),
                  scratch_.data());

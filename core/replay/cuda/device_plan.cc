@@ -20,7 +20,6 @@ using compile::PlannedStep;
 using compile::StepKind;
 using eval::Value;
 
-constexpr int64_t kBytesPerElement = 4;  // about, for counting work
 constexpr std::chrono::microseconds kBetweenLooks{20};
 
 const DeviceCode& CodeOf(const compile::KernelCode& code) {
@@ -82,7 +81,7 @@ class DevicePlanRun : public PlanRun {
     }
     if (!state_->graph) HLOSCOPE_TRY(MakeGraph());
     if (!state_->graph) return RunSequence(0);
-    HLOSCOPE_TRY(machine_.Charge(1 + plan_.arena_bytes / kBytesPerElement));
+    HLOSCOPE_TRY(machine_.Charge(1 + plan_.arena_bytes / compile::kBytesPerElement));
     HLOSCOPE_TRY(driver_.Check(driver_->GraphLaunch(state_->graph.get(), state_->stream.get()),
                                "launching the graph of {}", plan_.module->name()));
     counts_ = state_->graph_counts;
@@ -97,7 +96,7 @@ class DevicePlanRun : public PlanRun {
     for (const BufferNumber b : step.results) addresses.push_back(state_->addresses[b]);
     addresses.push_back(state_->scratch);
     const int64_t bytes = compile::WrittenBytes(*plan_.module, step.id);
-    HLOSCOPE_TRY(machine_.Charge(1 + bytes / kBytesPerElement));
+    HLOSCOPE_TRY(machine_.Charge(1 + bytes / compile::kBytesPerElement));
     const DeviceCode& launched = CodeOf(code);
     HLOSCOPE_TRY(launched.Launch(state_->stream.get(), addresses));
     // A library that refuses is no library call from then on.
