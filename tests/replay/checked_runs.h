@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -21,10 +22,11 @@ struct Ran {
 };
 
 inline Ran RunOn(std::string_view platform_name, const std::string& text,
-                 const std::vector<hlo::Literal>& inputs) {
+                 const std::vector<hlo::Literal>& inputs, std::optional<uint64_t> shuffle = {}) {
   Ran ran;
   const auto platform = *MakePlatform(platform_name);
   RunOptions options;
+  options.shuffle = shuffle;
   options.check_races = options.check_uninitialised = platform_name == "gpu-sim";
   auto executable = platform->Load(hlo::Parsed(text), options);
   EXPECT_TRUE(executable.has_value()) << executable.error().ToString();

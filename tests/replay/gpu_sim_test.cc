@@ -9,6 +9,7 @@
 #include <limits>
 #include <set>
 
+#include "core/base/sealed_memory.h"
 #include "core/replay/inputs/inputs.h"
 #include "core/replay/platform.h"
 #include "tests/hlo/parsed.h"
@@ -238,6 +239,24 @@ ENTRY e {{
       }
     }
   }
+}
+
+// As inputs come from another process.
+TEST(GpuSim, ShuffledKernelsReadMemoryThatNobodyCanWriteTo) {
+  std::vector<int32_t> numbers(2048, 7);
+  const std::span<const std::byte> parts[] = {std::as_bytes(std::span(numbers))};
+  const auto sealed = SealBytes(parts, [] { return Status(); });
+  ASSERT_TRUE(sealed.has_value());
+  const auto shared = OpenSealed(*sealed, numbers.size() * sizeof(int32_t));
+  ASSERT_TRUE(shared.has_value());
+  const Ran ran = RunOn(
+      "gpu-sim",
+      "HloModule m\nENTRY e {\n  x = s32[2048] parameter(0)\n  ROOT y = s32[2048] add(x, x)\n}\n",
+      {Literal::View(hlo::Shape::Array(hlo::ElementType::kS32, {2048}), shared->bytes,
+                     shared->owner)},
+      5);
+  EXPECT_TRUE(ran.findings.empty());
+  EXPECT_EQ(ran.executed.kernels, 1);
 }
 
 TEST(GpuSim, LongSortsAreStable) {

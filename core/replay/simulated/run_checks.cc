@@ -88,8 +88,11 @@ Result<ptx::LaunchResult> RunChecks::Launch(const LaunchedFor& launched, const p
         in_order.emplace_back(memory.begin(), memory.end());
       }
     }
-    for (size_t i = 0; i < request.arguments.size(); ++i)
-      std::ranges::copy(before[i], request.arguments[i].memory.begin());
+    // What is only read may be memory that nobody can write to.
+    for (size_t i = 0; i < request.arguments.size(); ++i) {
+      const std::span<std::byte> memory = request.arguments[i].memory;
+      if (!std::ranges::equal(before[i], memory)) std::ranges::copy(before[i], memory.begin());
+    }
     options.shuffle = shuffle_;
     ++shuffled_;
   }
