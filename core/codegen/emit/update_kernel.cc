@@ -33,7 +33,9 @@ EmittedKernel EmitUpdate(llvm::Module& module, const Kernel& kernel, const std::
   std::vector<bool> borders = Borders(kernel, update, sizes);
   for (size_t d = 0; d < sizes.size(); ++d) borders[d] = borders[d] || sizes[d] != whole[d];
   const std::vector<LoopGroup> groups = Grouped(sizes, borders);
-  const int64_t row = groups.empty() ? 1 : groups.back().size, rows = ProductOf(sizes) / row;
+  // A thread of a GPU writes an element.
+  const bool by_row = !kernel.is_for_gpu() && !groups.empty();
+  const int64_t row = by_row ? groups.back().size : 1, rows = ProductOf(sizes) / row;
   const int width = LanesAlong(kernel, row);
   const int64_t grain = std::max<int64_t>(1, GrainLimit(kernel, kGrainElements) / row);
   out.code.grains = (rows - 1) / grain + 1;
@@ -55,12 +57,12 @@ EmittedKernel EmitUpdate(llvm::Module& module, const Kernel& kernel, const std::
     Value* rest = unit;
     for (size_t g = groups.size(); g-- > 0;) {
       index.groups[g].count = groups[g].count;
-      if (g + 1 == groups.size()) continue;
+      if (by_row && g + 1 == groups.size()) continue;
       index.groups[g].number = math.TakeLast(rest, groups[g].size);
     }
     function.Loop(function.Int(0), function.Int(row), width, [&](Value* i) {
       emitter.Forget();
-      if (!groups.empty()) {
+      if (by_row) {
         index.groups.back().number = {function.Smaller(i, function.Int(row - width)),
                                       width == 1 ? 0 : 1, nullptr, 1};
       }
