@@ -1,10 +1,12 @@
 // Tests of what can stand inside a kernel and what a kernel can be.
 #include "core/compile/kernel_rules.h"
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include <string>
 
+#include "core/compile/ordered_choice.h"
 #include "tests/hlo/parsed.h"
 
 namespace hloscope::compile {
@@ -79,25 +81,68 @@ ENTRY e {
 
 TEST(KernelRules, Elemental) {
   const auto module = Parsed(kText);
-  for (const char* name : {"x", "few", "exp", "exp_c", "not_nibbles", "wide", "bits", "flat", "some", "mapped",
-                           "square"}) {
+  for (const char* name : {"x", "few", "exp", "exp_c", "not_nibbles", "wide", "bits", "flat",
+                           "some", "mapped", "square"}) {
     EXPECT_TRUE(IsElemental(*module, Named(*module, name))) << name;
   }
-  for (const char* name : {"far", "exp_d", "exp_n", "mixed_add", "halves", "turned",
-                           "filled", "sum", "mapped_deep", "updated", "t", "f_both"}) {
+  for (const char* name : {"far", "exp_d", "exp_n", "mixed_add", "halves", "turned", "filled",
+                           "sum", "mapped_deep", "updated", "t", "f_both"}) {
     EXPECT_FALSE(IsElemental(*module, Named(*module, name))) << name;
   }
 }
 
 TEST(KernelRules, Kernels) {
   const auto module = Parsed(kText);
-  for (const char* name : {"exp", "exp_c", "sum", "sum_mixed", "largest", "updated", "f_sum_exp", "f_two",
-                           "f_both", "f_update"}) {
+  for (const char* name : {"exp", "exp_c", "sum", "sum_mixed", "largest", "updated", "f_sum_exp",
+                           "f_two", "f_both", "f_update"}) {
     EXPECT_TRUE(IsKernel(*module, Named(*module, name))) << name;
   }
-  for (const char* name : {"x", "few", "flat", "sum_n", "f_middle", "f_two_ways",
-                           "f_custom", "f_update_read"}) {
+  for (const char* name :
+       {"x", "few", "flat", "sum_n", "f_middle", "f_two_ways", "f_custom", "f_update_read"}) {
     EXPECT_FALSE(IsKernel(*module, Named(*module, name))) << name;
+  }
+}
+
+// By what each chooses: the value, then its number.
+TEST(OrderedChoice, IsProvedOrRefused) {
+  constexpr const char* kComparisons = R"(ge = pred[] compare(a, b), direction=GE
+  gt = pred[] compare(a, b), direction=GT
+  eq = pred[] compare(a, b), direction=EQ
+  lost = pred[] compare(a, a), direction=NE
+  before = pred[] compare(i, j), direction=LT
+  larger = pred[] or(gt, lost)
+  first = pred[] and(eq, before)
+  either = pred[] or(larger, first)
+  not_ge = pred[] not(ge))";
+  const struct {
+    const char *value, *number;
+    bool is_choice;
+  } rows[] = {
+      {"select(larger, a, b)", "select(either, i, j)", true},  // JAX's argmax
+      {"select(ge, a, b)", "select(ge, i, j)", true},
+      {"select(gt, a, b)", "select(gt, i, j)", true},  // the last of equal ones
+      {"select(not_ge, a, b)", "select(not_ge, i, j)", true},
+      {"select(before, a, b)", "select(before, i, j)", true},
+      {"select(ge, a, b)", "select(before, i, j)", true},  // each by itself
+      {"select(before, a, b)", "select(ge, i, j)", false},
+      {"select(ge, a, b)", "select(not_ge, i, j)", false},
+      {"add(a, b)", "select(ge, i, j)", false},
+  };
+  for (const auto& row : rows) {
+    const auto module = Parsed(fmt::format(R"(HloModule m
+f {{
+  a = f32[] parameter(0) i = s32[] parameter(1) b = f32[] parameter(2) j = s32[] parameter(3)
+  {}
+  v = f32[] {}
+  n = s32[] {}
+  ROOT t = (f32[], s32[]) tuple(v, n)
+}}
+ENTRY e {{ x = f32[2] parameter(0) k = s32[2] iota(), iota_dimension=0 z = f32[] constant(0) o = s32[] constant(0)
+  ROOT r = (f32[], s32[]) reduce(x, k, z, o), dimensions={{0}}, to_apply=f }})",
+                                           kComparisons, row.value, row.number));
+    const auto root = module->entry().root;
+    const auto applied = module->GetComputation((*module)[root], hlo::AttributeKey::kToApply);
+    EXPECT_EQ(IsOrderedChoice(*module, applied), row.is_choice) << row.value << row.number;
   }
 }
 

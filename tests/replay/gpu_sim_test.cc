@@ -416,6 +416,71 @@ ENTRY e {{
   }
 }
 
+// Argmax, and argmin as JAX writes it: along rows, along columns, in parts, with many ties, whose
+// first or last one counts.
+TEST(GpuSim, ChoicesKeepTheirOrder) {
+  constexpr const char* kReducers[] = {
+      R"(g = pred[] compare(a, b), direction=GE
+  x = f32[] select(g, a, b)
+  k = s32[] select(g, i, j))",
+      R"(g = pred[] compare(a, b), direction=LT
+  n = pred[] compare(a, a), direction=NE
+  p = pred[] or(g, n)
+  q = pred[] compare(a, b), direction=EQ
+  l = pred[] compare(i, j), direction=LT
+  t = pred[] and(q, l)
+  u = pred[] or(p, t)
+  x = f32[] select(p, a, b)
+  k = s32[] select(u, i, j))"};
+  const struct {
+    const char *dimensions, *array, *result;
+    int reduced;
+  } rows[] = {{"1", "3,1", "3", 1},     {"1", "5,31", "5", 1},     {"1", "2,1025", "2", 1},
+              {"0", "257,3", "3", 0},   {"0", "1000,40", "40", 0}, {"1", "1,70001", "1", 1},
+              {"0", "70001,1", "1", 0}, {"1", "300,129", "300", 1}};
+  for (const char* reducer : kReducers) {
+    for (const auto& row : rows) {
+      const std::string text = fmt::format(
+          R"(HloModule choice
+choose {{
+  a = f32[] parameter(0)
+  i = s32[] parameter(1)
+  b = f32[] parameter(2)
+  j = s32[] parameter(3)
+  {0}
+  ROOT r = (f32[], s32[]) tuple(x, k)
+}}
+ENTRY e {{
+  arg = f32[{1}] parameter(0)
+  c = s32[{1}] convert(arg)
+  s = s32[] constant(5)
+  m = s32[{1}] broadcast(s), dimensions={{}}
+  d = s32[{1}] remainder(c, m)
+  v = f32[{1}] convert(d)
+  n = s32[{1}] iota(), iota_dimension={2}
+  z = f32[] constant({3})
+  o = s32[] constant(0)
+  ROOT r = (f32[{4}], s32[{4}]) reduce(v, n, z, o), dimensions={{{5}}}, to_apply=choose
+}}
+)",
+          reducer, row.array, row.reduced, reducer == kReducers[0] ? "-inf" : "inf", row.result,
+          row.dimensions);
+      const auto module = hlo::Parsed(text);
+      const hlo::Shape shape = module->shape(hlo::Named(*module, "arg"));
+      std::vector<float> values(static_cast<size_t>(*shape.ElementCount()));
+      for (size_t i = 0; i < values.size(); ++i) values[i] = static_cast<float>(i * 7919 % 1013);
+      const std::vector<Literal> inputs = {Literal::Of<float>(shape, values)};
+      const Ran own = RunOn("gpu-sim", text, inputs), meant = RunOn("interpreter", text, inputs);
+      ASSERT_EQ(own.results.size(), meant.results.size()) << text;
+      for (size_t i = 0; i < own.results.size(); ++i) {
+        EXPECT_TRUE(std::ranges::equal(own.results[i].bytes(), meant.results[i].bytes())) << text;
+      }
+      EXPECT_TRUE(own.findings.empty()) << text;
+      EXPECT_TRUE(own.fallbacks.empty()) << text;
+    }
+  }
+}
+
 TEST(GpuSim, DevicesThatAreTooOldAreRefused) {
   RunOptions options;
   options.gpu_target = "v100";

@@ -86,9 +86,10 @@ Value* GpuBlock::FromLane(Value* value, Value* lane) {
 }
 
 GpuBlock::Values GpuBlock::Combined(Values values, int64_t lanes, Value* team, int64_t teams,
-                                    const Combine& combine) {
+                                    const Combine& combine, bool in_order) {
   const auto in_warp = [&](int64_t width) {
-    for (int64_t distance = width / 2; distance > 0; distance /= 2) {
+    for (int64_t part = 2; part <= width; part *= 2) {
+      const int64_t distance = in_order ? part / 2 : width / part;
       Values others;
       for (Value* value : values) others.push_back(Across(value, distance));
       values = combine(values, others);

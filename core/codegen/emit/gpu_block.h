@@ -38,13 +38,14 @@ class GpuBlock {
   // That of the lane `distance` lower, the own one where there is none; that of lane number `lane`.
   llvm::Value* FromLower(llvm::Value* value, int64_t distance);
   llvm::Value* FromLane(llvm::Value* value, llvm::Value* lane);
-  // Combines the values that teams of `lanes` neighbouring threads have, halves with halves, a
-  // power of two; each of a team has the result. `team`: which of `teams` a thread is of. The
-  // operation has to give the same from both sides.
+  // Combines the values that teams of `lanes` neighbouring threads have, a power of two; `team`:
+  // which of `teams` a thread is of. Halves with halves: the operation has to give the same from
+  // both sides, and each of a team has the result. Or in the order of the lanes, neighbours first:
+  // the first of a team has it.
   using Values = std::vector<llvm::Value*>;
   using Combine = std::function<Values(const Values& left, const Values& right)>;
   Values Combined(Values values, int64_t lanes, llvm::Value* team, int64_t teams,
-                  const Combine& combine);
+                  const Combine& combine, bool in_order = false);
   // Does it where the condition holds.
   void When(llvm::Value* condition, const std::function<void()>& body);
 

@@ -1,5 +1,6 @@
 // Reductions on a GPU by associative reducers: a block makes some results, several threads each,
-// whose numbers are combined in a tree that depends on the sizes alone. Neighbouring threads read
+// whose numbers are combined in a tree that depends on the sizes alone; where order matters a
+// thread takes neighbours, and the tree keeps the order. Neighbouring threads read
 // neighbouring elements: of a result where its elements lie side by side (rows: shuffles, then
 // shared memory), of neighbouring results where those do (columns: shared memory). Where the
 // results alone are too few blocks, parts of them have blocks of their own, and a second launch
@@ -32,7 +33,11 @@ struct GpuGroup : LoopGroup {
 class GpuReduceKernel {
  public:
   GpuReduceKernel(llvm::Module& module, const Kernel& kernel, const std::string& name)
-      : module_(module), kernel_(kernel), name_(name), reducers_(kernel) {
+      : module_(module),
+        kernel_(kernel),
+        name_(name),
+        reducers_(kernel),
+        in_order_(!reducers_.AreAssociative()) {
     MakeGroups();
     ChooseThreads();
   }
@@ -128,7 +133,9 @@ class GpuReduceKernel {
       results_of_block_ =
           std::min(PowerOfTwoFrom(kept_), std::max<int64_t>(1, kRowThreads / lanes_));
       results_of_block_ = std::max(results_of_block_, kWarp / lanes_);
-      if (groups_[fast_].size % kTurn == 0 && reduced_ >= kTurn * lanes_) vector_ = kTurn;
+      if (!in_order_ && groups_[fast_].size % kTurn == 0 && reduced_ >= kTurn * lanes_) {
+        vector_ = kTurn;
+      }
     } else {
       const int64_t beside = reduced_ >= 2 * kEnoughOfThread ? kWarp : kRowThreads;
       results_of_block_ = std::min(beside, PowerOfTwoFrom(kept_));
@@ -188,6 +195,7 @@ class GpuReduceKernel {
                    const std::function<Accumulators(Value* unit, int64_t element)>& at) {
     Builder& b = function_->builder();
     const size_t count = reducers_.count();
+    if (in_order_) return SumInOrder(from, to, at);
     const Accumulators start = reducers_.Start(*emitter_, b, 1);
     Accumulators sums;
     for (int64_t k = 0; k < kTurn; ++k) sums.insert(sums.end(), start.begin(), start.end());
@@ -234,21 +242,39 @@ class GpuReduceKernel {
     return AllLanes(Combine(Combine(part(0), part(1)), Combine(part(2), part(3))));
   }
 
+  // A lane has neighbours; where there are too few for all, the last one once more.
+  Accumulators SumInOrder(Value* from, Value* to,
+                          const std::function<Accumulators(Value* unit, int64_t element)>& at) {
+    Builder& b = function_->builder();
+    Value* each = b.CreateUDiv(b.CreateAdd(b.CreateSub(to, from), Int(lanes_ - 1)), Int(lanes_));
+    Value* first =
+        function_->Smaller(b.CreateAdd(from, b.CreateMul(lane_, each)), b.CreateSub(to, Int(1)));
+    Value* last = function_->Smaller(b.CreateAdd(first, each), to);
+    const Accumulators start = at(first, 0);
+    return AllLanes(function_->Loop(
+        b.CreateAdd(first, Int(1)), last, 1, start,
+        [&](Value* unit, const Accumulators& values) { return Combine(values, at(unit, 0)); }));
+  }
+
   // The result is there in lane 0 at least.
   Accumulators AllLanes(Accumulators values) {
     const auto combine = [&](const Accumulators& x, const Accumulators& y) {
       return Combine(x, y);
     };
-    if (IsRow()) return block_->Combined(values, lanes_, own_, results_of_block_, combine);
+    if (IsRow()) {
+      return block_->Combined(values, lanes_, own_, results_of_block_, combine, in_order_);
+    }
     Builder& b = function_->builder();
     if (lanes_ == 1) return values;
     std::vector<Value*> rooms;
     for (Value* value : values) {
-      rooms.push_back(block_->Shared(value->getType(), lanes_ / 2 * results_of_block_));
+      rooms.push_back(
+          block_->Shared(value->getType(), lanes_ / (in_order_ ? 1 : 2) * results_of_block_));
     }
     const auto place = [&](Value* lane) {
       return b.CreateAdd(b.CreateMul(lane, Int(results_of_block_)), own_);
     };
+    if (in_order_) return NeighboursFirst(std::move(values), rooms, place);
     // The upper half of the lanes hands over what it has.
     for (int64_t half = lanes_ / 2; half > 0; half /= 2) {
       Value* is_upper =
@@ -267,6 +293,24 @@ class GpuReduceKernel {
       }
       values = Combine(values, others);
       if (half > 1) block_->Barrier();
+    }
+    return values;
+  }
+
+  // Of lanes 0, 2, 4 … each takes what the next one has, then of 0, 4, 8 … and so on.
+  Accumulators NeighboursFirst(Accumulators values, const std::vector<Value*>& rooms,
+                               const std::function<Value*(Value*)>& place) {
+    Builder& b = function_->builder();
+    for (int64_t distance = 1; distance < lanes_; distance *= 2) {
+      for (size_t i = 0; i < values.size(); ++i) block_->Save(values[i], rooms[i], place(lane_));
+      block_->Barrier();
+      Value* other = function_->Smaller(b.CreateAdd(lane_, Int(distance)), Int(lanes_ - 1));
+      Accumulators others;
+      for (size_t i = 0; i < values.size(); ++i) {
+        others.push_back(block_->Load(values[i]->getType(), rooms[i], place(other)));
+      }
+      values = Combine(values, others);
+      block_->Barrier();
     }
     return values;
   }
@@ -311,7 +355,9 @@ class GpuReduceKernel {
 
   void Write(const Accumulators& sum, bool is_part) {
     Builder& b = function_->builder();
-    const Accumulators values = is_part ? sum : reducers_.Results(*emitter_, b, sum);
+    const Accumulators values = is_part     ? sum
+                                : in_order_ ? Combine(reducers_.Start(*emitter_, b, 1), sum)
+                                            : reducers_.Results(*emitter_, b, sum);
     Value* at = is_part ? b.CreateAdd(result_, b.CreateMul(part_, Int(kept_))) : result_;
     block_->When(b.CreateAnd(is_there_, b.CreateICmpEQ(lane_, Int(0))), [&] {
       for (size_t i = 0; i < values.size(); ++i) {
@@ -326,6 +372,7 @@ class GpuReduceKernel {
   const Kernel& kernel_;
   std::string name_;
   Reducers reducers_;
+  bool in_order_;
   std::unique_ptr<KernelFunction> function_;
   GpuBlock* block_ = nullptr;
   IndexMath* math_ = nullptr;
@@ -346,7 +393,10 @@ class GpuReduceKernel {
 }  // namespace
 
 EmittedKernel EmitGpuReduce(llvm::Module& module, const Kernel& kernel, const std::string& name) {
-  if (!Reducers(kernel).AreAssociative()) return EmitReduce(module, kernel, name);
+  const Reducers reducers(kernel);
+  if (!reducers.AreAssociative() && !reducers.AreOrderedChoices()) {
+    return EmitReduce(module, kernel, name);
+  }
   return GpuReduceKernel(module, kernel, name).Emit();
 }
 

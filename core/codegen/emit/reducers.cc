@@ -9,6 +9,7 @@
 
 #include "core/codegen/emit/complex_elementwise.h"
 #include "core/codegen/emit/elementwise.h"
+#include "core/compile/ordered_choice.h"
 #include "core/hlo/opcode_traits.h"
 
 namespace hloscope::codegen {
@@ -143,6 +144,12 @@ Reducers::Reducers(const Kernel& kernel) : module_(kernel.module), root_(kernel.
   for (Array& array : arrays_) {
     if (associative_) array.accumulator = WideType(array.type);
   }
+}
+
+bool Reducers::AreOrderedChoices() const {
+  return std::ranges::all_of(reduces_, [&](const Reduce& reduce) {
+    return compile::IsOrderedChoice(module_, reduce.applied);
+  });
 }
 
 int64_t Reducers::PartialsOf(size_t i, int64_t elements) const {

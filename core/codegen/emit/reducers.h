@@ -20,6 +20,9 @@ class Reducers {
   // may be grouped in any way, and sums and products of f16 and bf16 are kept in f32, to be rounded
   // once at the end.
   bool AreAssociative() const { return associative_; }
+  // True if elements may be grouped where their order stays, and one taken twice: what chooses by
+  // comparing, as argmax does.
+  bool AreOrderedChoices() const;
   size_t count() const { return arrays_.size(); }
   // The type an accumulator is kept in, and that of the array.
   hlo::ElementType AccumulatorType(size_t i) const { return arrays_[i].accumulator; }
