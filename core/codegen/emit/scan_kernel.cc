@@ -23,8 +23,9 @@ using llvm::Value;
 constexpr int64_t kScanRun = 64;       // vectors, or elements of one lane, in a run
 constexpr int64_t kRunOfRuns = 4096;   // the same in a run of runs
 constexpr int64_t kLeastSliding = 16;  // shorter windows are gone through one by one
-constexpr int64_t kSlots = 64;         // vectors of neighbouring lines in a unit
-constexpr int64_t kRows = 8;           // of them at a time
+// Rows that are so long are gone through one behind the other, in strips of kSlots vectors, kRows
+// at a time: far from its neighbours, a vector takes longer to find than to read.
+constexpr int64_t kSlots = 64, kLeastStrips = 4, kRows = 8;
 
 class ScanKernel {
  public:
@@ -42,7 +43,8 @@ class ScanKernel {
     width_ = LanesAlong(kernel, in_lanes_ ? count_ : behind_);
     vectors_ = in_lanes_ ? 1 : (behind_ - 1) / width_ + 1;
     blocks_ = form.kind == ScanForm::Kind::kSliding ? (form.results - 1) / form.window + 1 : 1;
-    if (form.kind != ScanForm::Kind::kSliding) slots_ = std::min(kSlots, vectors_);
+    const bool is_sliding = form.kind == ScanForm::Kind::kSliding;
+    if (!is_sliding && vectors_ >= kLeastStrips * kSlots) slots_ = kSlots;
     strips_ = (vectors_ - 1) / slots_ + 1;
   }
 
