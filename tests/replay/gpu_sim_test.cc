@@ -481,6 +481,127 @@ ENTRY e {{
   }
 }
 
+// Updates of one element come in the order of the indices, of which some lie outside: many of few
+// elements, rows that are short, long, in parts, that overlap, several arrays, what only keeps the
+// last one.
+TEST(GpuSim, ScattersKeepTheOrderOfUpdates) {
+  const struct {
+    const char *array, *indices, *updates, *attributes, *applied;
+  } rows[] = {
+      {"f32[7]", "s32[1000,1]", "f32[1000]",
+       "update_window_dims={}, inserted_window_dims={0}, scatter_dims_to_operand_dims={0}", "sum"},
+      {"f32[70001]", "s32[3000,1]", "f32[3000]",
+       "update_window_dims={}, inserted_window_dims={0}, scatter_dims_to_operand_dims={0}", "sum"},
+      {"f32[9,5]", "s32[520,2]", "f32[520]",
+       "update_window_dims={}, inserted_window_dims={0,1}, scatter_dims_to_operand_dims={1,0}",
+       "last"},
+      {"f32[6,3]", "s32[300,1]", "f32[300,3]",
+       "update_window_dims={1}, inserted_window_dims={0}, scatter_dims_to_operand_dims={0}", "sum"},
+      {"f32[3,6]", "s32[300,1]", "f32[3,300]",
+       "update_window_dims={0}, inserted_window_dims={1}, scatter_dims_to_operand_dims={1}",
+       "last"},
+      {"f32[2,5000]", "s32[40,1]", "f32[40,5000]",
+       "update_window_dims={1}, inserted_window_dims={0}, scatter_dims_to_operand_dims={0}", "sum"},
+      {"f32[20,10]", "s32[530,1]", "f32[530,4,10]",
+       "update_window_dims={1,2}, inserted_window_dims={}, scatter_dims_to_operand_dims={0}",
+       "sum"},
+      {"bf16[300,40]", "s32[257,1]", "bf16[257,40]",
+       "update_window_dims={1}, inserted_window_dims={0}, scatter_dims_to_operand_dims={0}", "sum"},
+  };
+  for (const auto& row : rows) {
+    const std::string array = row.array, type = array.substr(0, array.find('['));
+    const std::string text = fmt::format(
+        R"(HloModule scattered
+sum {{
+  a = {0}[] parameter(0)
+  b = {0}[] parameter(1)
+  ROOT r = {0}[] add(a, b)
+}}
+last {{
+  a = {0}[] parameter(0)
+  b = {0}[] parameter(1)
+  ROOT r = {0}[] copy(b)
+}}
+ENTRY e {{
+  array = {1} parameter(0)
+  indices = {2} parameter(1)
+  updates = {3} parameter(2)
+  twice = {3} add(updates, updates)
+  ROOT r = {1} scatter(array, indices, twice), {4}, index_vector_dim=1, to_apply={5}
+}}
+)",
+        type, row.array, row.indices, row.updates, row.attributes, row.applied);
+    const auto module = hlo::Parsed(text);
+    std::vector<Literal> inputs;
+    for (const hlo::InstructionId id : module->Parameters(module->entry_id())) {
+      const hlo::Shape& shape = module->shape(id);
+      std::vector<int32_t> numbers(static_cast<size_t>(*shape.ElementCount()));
+      std::vector<float> floats(numbers.size());
+      std::vector<hlo::BF16> halves(numbers.size());
+      for (size_t i = 0; i < numbers.size(); ++i) {
+        numbers[i] = static_cast<int32_t>(i * 7919 % 1013 % 11) - 1;
+        floats[i] = static_cast<float>(i * 104729 % 2039) * 1.1f;
+        halves[i] = hlo::BF16(floats[i]);
+      }
+      inputs.push_back(shape.element_type() == hlo::ElementType::kS32
+                           ? Literal::Of<int32_t>(shape, numbers)
+                       : type == "bf16" ? Literal::Of<hlo::BF16>(shape, halves)
+                                        : Literal::Of<float>(shape, floats));
+    }
+    const Ran own = RunOn("gpu-sim", text, inputs), meant = RunOn("interpreter", text, inputs);
+    ASSERT_EQ(own.results.size(), 1u) << text;
+    EXPECT_TRUE(std::ranges::equal(own.results[0].bytes(), meant.results[0].bytes())) << text;
+    EXPECT_TRUE(own.findings.empty()) << text;
+    EXPECT_TRUE(own.fallbacks.empty()) << text;
+  }
+}
+
+TEST(GpuSim, WindowsChooseAndAddInTheirOrder) {
+  for (const char* const window :
+       {"size=1x2x2x1 stride=1x2x2x1", "size=1x3x3x1 stride=1x2x2x1 pad=0_0x1_1x1_1x0_0",
+        "size=1x3x2x1 pad=0_0x2_0x0_1x0_0", "size=1x2x2x1 stride=1x3x3x1"}) {
+    for (const char* const type : {"f32", "bf16"}) {
+      const std::string shape = std::string(window).starts_with("size=1x2x2x1 stride=1x2")
+                                    ? "2,4,5,3"
+                                : std::string(window).contains("pad=0_0x1_1") ? "2,4,5,3"
+                                : std::string(window).contains("stride=1x3")  ? "2,3,3,3"
+                                                                              : "2,8,10,3";
+      const std::string text = fmt::format(
+          R"(HloModule chosen
+ge {{
+  a = {0}[] parameter(0)
+  b = {0}[] parameter(1)
+  ROOT r = pred[] compare(a, b), direction=GE
+}}
+sum {{
+  a = {0}[] parameter(0)
+  b = {0}[] parameter(1)
+  ROOT r = {0}[] add(a, b)
+}}
+ENTRY e {{
+  x = f32[2,8,10,3] parameter(0)
+  n = {0}[2,8,10,3] convert(x)
+  v = f32[{1}] iota(), iota_dimension=2
+  w = {0}[{1}] convert(v)
+  z = {0}[] constant(0.1)
+  ROOT r = {0}[2,8,10,3] select-and-scatter(n, w, z), window={{{2}}}, select=ge, scatter=sum
+}}
+)",
+          type, shape, window);
+      std::vector<float> values(480);
+      for (size_t i = 0; i < values.size(); ++i) values[i] = static_cast<float>(i * 7919 % 13);
+      const std::vector<Literal> inputs = {
+          Literal::Of<float>(hlo::Shape::Array(hlo::ElementType::kF32, {2, 8, 10, 3}), values)};
+      const Ran own = RunOn("gpu-sim", text, inputs), meant = RunOn("interpreter", text, inputs);
+      ASSERT_EQ(own.results.size(), 1u) << text;
+      ASSERT_EQ(meant.results.size(), 1u) << text;
+      EXPECT_TRUE(std::ranges::equal(own.results[0].bytes(), meant.results[0].bytes())) << text;
+      EXPECT_TRUE(own.findings.empty()) << text;
+      EXPECT_TRUE(own.fallbacks.empty()) << text;
+    }
+  }
+}
+
 TEST(GpuSim, DevicesThatAreTooOldAreRefused) {
   RunOptions options;
   options.gpu_target = "v100";

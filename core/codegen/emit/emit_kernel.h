@@ -31,6 +31,7 @@ EmittedKernel EmitLinearAlgebra(llvm::Module& module, const Kernel& kernel,
 EmittedKernel EmitLoop(llvm::Module& module, const Kernel& kernel, const std::string& name);
 EmittedKernel EmitUpdate(llvm::Module& module, const Kernel& kernel, const std::string& name);
 EmittedKernel EmitScatter(llvm::Module& module, const Kernel& kernel, const std::string& name);
+EmittedKernel EmitGpuScatter(llvm::Module& module, const Kernel& kernel, const std::string& name);
 EmittedKernel EmitReduceWindow(llvm::Module& module, const Kernel& kernel, const std::string& name);
 EmittedKernel EmitRows(llvm::Module& module, const Kernel& kernel, const std::string& name,
                        const compile::RowForm& form);

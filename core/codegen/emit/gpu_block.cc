@@ -85,6 +85,11 @@ Value* GpuBlock::FromLane(Value* value, Value* lane) {
   });
 }
 
+Value* GpuBlock::Ballot(Value* condition) {
+  return b_.CreateIntrinsic(llvm::Intrinsic::nvvm_vote_ballot_sync, {},
+                            {b_.getInt32(kAllLanes), condition});
+}
+
 GpuBlock::Values GpuBlock::Combined(Values values, int64_t lanes, Value* team, int64_t teams,
                                     const Combine& combine, bool in_order) {
   const auto in_warp = [&](int64_t width) {

@@ -38,6 +38,8 @@ class GpuBlock {
   // That of the lane `distance` lower, the own one where there is none; that of lane number `lane`.
   llvm::Value* FromLower(llvm::Value* value, int64_t distance);
   llvm::Value* FromLane(llvm::Value* value, llvm::Value* lane);
+  // A bit for each lane of the warp, all of whose lanes come here, where it holds; i32.
+  llvm::Value* Ballot(llvm::Value* condition);
   // Combines the values that teams of `lanes` neighbouring threads have, a power of two; `team`:
   // which of `teams` a thread is of. Halves with halves: the operation has to give the same from
   // both sides, and each of a team has the result. Or in the order of the lanes, neighbours first:

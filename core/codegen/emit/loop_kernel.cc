@@ -264,7 +264,8 @@ EmittedKernel EmitKernel(llvm::Module& module, const Kernel& kernel, const std::
     case Opcode::kRngBitGenerator:
       return EmitRandomBits(module, kernel, name);
     case Opcode::kScatter:
-      return EmitScatter(module, kernel, name);
+      return kernel.is_for_gpu() ? EmitGpuScatter(module, kernel, name)
+                                 : EmitScatter(module, kernel, name);
     case Opcode::kSelectAndScatter:
       return EmitSelectAndScatter(module, kernel, name);
     case Opcode::kSort:

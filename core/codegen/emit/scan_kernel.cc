@@ -23,9 +23,9 @@ using llvm::Value;
 constexpr int64_t kScanRun = 64;       // vectors, or elements of one lane, in a run
 constexpr int64_t kRunOfRuns = 4096;   // the same in a run of runs
 constexpr int64_t kLeastSliding = 16;  // shorter windows are gone through one by one
-// Rows that are so long are gone through one behind the other, in strips of kSlots vectors, kRows
+// Rows that are so long are gone through one behind the other, in strips of kScanSlots vectors, kRows
 // at a time: far from its neighbours, a vector takes longer to find than to read.
-constexpr int64_t kSlots = 64, kLeastStrips = 4, kRows = 8;
+constexpr int64_t kScanSlots = 64, kLeastStrips = 4, kRows = 8;
 
 class ScanKernel {
  public:
@@ -44,7 +44,7 @@ class ScanKernel {
     vectors_ = in_lanes_ ? 1 : (behind_ - 1) / width_ + 1;
     blocks_ = form.kind == ScanForm::Kind::kSliding ? (form.results - 1) / form.window + 1 : 1;
     const bool is_sliding = form.kind == ScanForm::Kind::kSliding;
-    if (!is_sliding && vectors_ >= kLeastStrips * kSlots) slots_ = kSlots;
+    if (!is_sliding && vectors_ >= kLeastStrips * kScanSlots) slots_ = kScanSlots;
     strips_ = (vectors_ - 1) / slots_ + 1;
   }
 

@@ -56,14 +56,6 @@ Value* CountOf(Builder& b, Value* mask) {
   return b.CreateZExtOrTrunc(mask, b.getInt64Ty());
 }
 
-// The operand of the kernel that array `i` is; -1 where a fusion makes it.
-int InPlace(const Kernel& kernel, const ScatterWindows& windows, size_t i) {
-  if (kernel.id == kernel.roots[0]) return static_cast<int>(i);
-  const auto found = std::ranges::find(kernel.parameters, windows.array(i));
-  if (found == kernel.parameters.end()) return -1;
-  return static_cast<int>(found - kernel.parameters.begin());
-}
-
 class ScatterKernel {
  public:
   ScatterKernel(llvm::Module& module, const Kernel& kernel, const std::string& name)
@@ -72,7 +64,7 @@ class ScatterKernel {
         arity_(windows_.arity()),
         whole_(windows_.sizes()),
         updates_(windows_.update_sizes()),
-        function_(module, kernel, name, InPlace(kernel, windows_, 0)) {
+        function_(module, kernel, name, windows_.InPlace(kernel, 0)) {
     ChooseWidth();
   }
 
@@ -84,14 +76,14 @@ class ScatterKernel {
         ProductOf(updates_) * BytesPerElement(kernel_, ProductOf(whole_)) / windows_.grains();
     out.code.calls_are_alike = true;
     for (size_t i = 0; i < arity_; ++i) {
-      out.code.in_place.push_back(InPlace(kernel_, windows_, i));
+      out.code.in_place.push_back(windows_.InPlace(kernel_, i));
       if (out.code.in_place.back() < 0) return out;
     }
     IndexMath math(function_.builder(), width_, width_ == 1 ? 64 : LaneBits(kernel_));
     ElementEmitter emitter(kernel_.module, math, function_.Arrays());
     math_ = &math;
     emitter_ = &emitter;
-    windows_.Begin(function_);
+    windows_.Begin(function_, function_.begin(), function_.end());
     windows_.AreElements() ? Points() : Windows();
     function_.Finish();
     out.is_complete = !emitter.has_failed() && !has_failed_;

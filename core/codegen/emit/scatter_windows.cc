@@ -33,9 +33,10 @@ ScatterWindows::ScatterWindows(const Kernel& kernel)
   for (size_t i = 0; i < window_.size(); ++i) extent_[window_[i]] = updates_[UpdateDim(i)];
   for (size_t d = 0; d < sizes_.size(); ++d) {
     if (extent_[d] == 1) places_ *= sizes_[d];
-    if (extent_[d] != 1 && extent_[d] != sizes_[d] && Contains(map, d)) return;
+    may_meet_ |= extent_[d] != 1 && extent_[d] != sizes_[d] && Contains(map, d);
   }
-  per_grain_ = (places_ - 1) / kMostGrains + 1;
+  if (may_meet_) return;
+  per_grain_ = (places_ - 1) / (kernel.is_for_gpu() ? kMostGpuGrains : kMostGrains) + 1;
   grains_ = (places_ - 1) / per_grain_ + 1;
 }
 
@@ -51,12 +52,19 @@ std::vector<size_t> ScatterWindows::BatchDims() const {
   return batch;
 }
 
-void ScatterWindows::Begin(KernelFunction& function) {
+int ScatterWindows::InPlace(const Kernel& kernel, size_t i) const {
+  if (kernel.id == kernel.roots[0]) return static_cast<int>(i);
+  const auto found = std::ranges::find(kernel.parameters, array(i));
+  if (found == kernel.parameters.end()) return -1;
+  return static_cast<int>(found - kernel.parameters.begin());
+}
+
+void ScatterWindows::Begin(KernelFunction& function, Value* begin, Value* end) {
   Builder& b = function.builder();
   Value* per_grain = function.Int(per_grain_);
-  first_place_ = b.CreateMul(function.begin(), per_grain);
-  Value* end = function.Smaller(b.CreateMul(function.end(), per_grain), function.Int(places_));
-  place_count_ = b.CreateSub(end, first_place_);
+  first_place_ = b.CreateMul(begin, per_grain);
+  Value* last = function.Smaller(b.CreateMul(end, per_grain), function.Int(places_));
+  place_count_ = b.CreateSub(last, first_place_);
 }
 
 ScatterWindows::Start ScatterWindows::StartOf(ElementEmitter& emitter, IndexMath& math,

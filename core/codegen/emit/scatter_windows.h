@@ -8,10 +8,16 @@
 
 namespace hloscope::codegen {
 
+// Grains of a scatter on a GPU, at most: about one for each multiprocessor of a large one, since
+// every grain goes through all indices.
+inline constexpr int64_t kMostGpuGrains = 128;
+
 class ScatterWindows {
  public:
   explicit ScatterWindows(const Kernel& kernel);
 
+  // The operand of the kernel that array `i` is; -1 where a fusion makes it.
+  int InPlace(const Kernel& kernel, size_t i) const;
   // How many arrays are updated, each by updates of its own.
   size_t arity() const { return arity_; }
   hlo::InstructionId array(size_t i) const { return operands_[i]; }
@@ -29,8 +35,9 @@ class ScatterWindows {
   // A place is where a window can begin along the dimensions in which it is one element long. Each
   // grain has places of its own; there is one grain where windows of different places can meet.
   int64_t grains() const { return grains_; }
-  // Notes which grains the function is called for.
-  void Begin(KernelFunction& function);
+  bool may_meet() const { return may_meet_; }
+  // The function is called for grains [begin, end).
+  void Begin(KernelFunction& function, llvm::Value* begin, llvm::Value* end);
 
   struct Start {
     std::vector<LaneNumber> numbers;  // by dimension of the arrays
@@ -53,6 +60,7 @@ class ScatterWindows {
   std::vector<size_t> window_;
   std::vector<int64_t> extent_;  // of a window, by dimension of the arrays
   int64_t places_ = 1, per_grain_ = 1, grains_ = 1;
+  bool may_meet_ = false;
   llvm::Value *first_place_ = nullptr, *place_count_ = nullptr;  // of the grains called for
 };
 

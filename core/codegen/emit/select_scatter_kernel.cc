@@ -1,7 +1,8 @@
 // Kernels of select-and-scatter: under each place of a window one element of the operand is chosen,
 // and there the place's source element is combined into the result. Lanes run along the last
 // dimension where the window leaves that alone; a grain is what no window reaches out of, and there
-// the places follow each other in order.
+// the places follow each other in order. On a GPU a thread has an element of the result: of all
+// places whose windows reach it, in order, it takes the source elements of those that choose it.
 
 #include "core/codegen/emit/elementwise.h"
 #include "core/codegen/emit/emit_kernel.h"
@@ -39,6 +40,7 @@ class SelectScatterKernel {
   }
 
   EmittedKernel Emit() {
+    if (kernel_.is_for_gpu()) return ByElement();
     const int64_t bytes = Region() * BytesPerElement(kernel_, ProductOf(sizes_));
     EmittedKernel out = InGrains(name_, ProductOf(sizes_.first(outer_)), 1, bytes, 1);
     IndexMath math(function_.builder(), width_, width_ == 1 ? 64 : LaneBits(kernel_));
@@ -61,6 +63,75 @@ class SelectScatterKernel {
   }
 
  private:
+  EmittedKernel ByElement() {
+    width_ = 1;
+    outer_ = 0;
+    const int64_t total = ProductOf(sizes_);
+    EmittedKernel out = InGrains(name_, total, 1, 1, 1);
+    IndexMath math(function_.builder(), width_, 64);
+    ElementEmitter emitter(kernel_.module, math, function_.Arrays());
+    math_ = &math;
+    emitter_ = &emitter;
+    place_.assign(sizes_.size(), math.Constant(0));
+    position_ = place_;
+    function_.ForUnits(total, 1, [&](Value* unit) {
+      std::vector<Value*> own(sizes_.size());
+      Value* rest = unit;
+      for (size_t d = sizes_.size(); d-- > 0;) own[d] = math.TakeLast(rest, sizes_[d]).base;
+      emitter.Forget();
+      Builder& b = function_.builder();
+      Value* initial = ToMemory(b, emitter.EmitScalar(operands_[2]), type_);
+      Value* value = FromMemory(b, OfPlaces(0, own, unit, initial), type_);
+      function_.Store(value, type_, function_.result(0), unit, 1);
+    });
+    function_.Finish();
+    out.is_complete = !emitter.has_failed() && !has_failed_;
+    return out;
+  }
+
+  // What an element, which has number `unit`, is behind the places of the dimensions from d on.
+  Value* OfPlaces(size_t d, const std::vector<Value*>& own, Value* unit, Value* so_far) {
+    Builder& b = function_.builder();
+    if (d < sizes_.size()) {
+      // From the first place whose window ends behind it to the last that begins before it.
+      const hlo::WindowDimension& w = window_[d];
+      Value* at = b.CreateAdd(b.CreateMul(own[d], Int(w.base_dilation)), Int(w.padding_low));
+      const int64_t reach = (w.size - 1) * w.window_dilation;
+      Value* first = b.CreateSub(at, Int(reach - (w.stride - 1)));
+      first = b.CreateSDiv(Call(b, llvm::Intrinsic::smax, {first, Int(0)}), Int(w.stride));
+      Value* behind = b.CreateAdd(at, Int(w.stride));
+      behind = b.CreateSDiv(Call(b, llvm::Intrinsic::smax, {behind, Int(0)}), Int(w.stride));
+      return function_.Loop(first, function_.Smaller(behind, Int(places_[d])), 1, {so_far},
+                            [&](Value* place, const std::vector<Value*>& values) {
+                              place_[d] = math_->FromScalar(place);
+                              return std::vector<Value*>{OfPlaces(d + 1, own, unit, values[0])};
+                            })[0];
+    }
+    const Choice none{llvm::Constant::getNullValue(RegisterType(b, type_)), Int(0), b.getFalse()};
+    const Choice chosen = Choose(0, none, nullptr);
+    Value* is_own = b.CreateAnd(chosen.is_any, b.CreateICmpEQ(chosen.at, unit));
+    return function_.Loop(Int(0), b.CreateZExt(is_own, b.getInt64Ty()), 1, {so_far},
+                          [&](Value*, const std::vector<Value*>& values) {
+                            emitter_->Forget();
+                            Value* combined = Combined(FromMemory(b, values[0], type_));
+                            return std::vector<Value*>{
+                                combined == nullptr ? values[0] : ToMemory(b, combined, type_)};
+                          })[0];
+  }
+
+  // The source element of the place and what is there; null where there is no code.
+  Value* Combined(Value* there) {
+    Index from;
+    for (const LaneNumber& number : place_) from.groups.push_back({1, number});
+    Value* pair[] = {emitter_->Emit(operands_[1], from), there};
+    const auto combined = Applied(
+        function_.builder(), kernel_.module,
+        kernel_.module.GetComputation(kernel_.module[root_], AttributeKey::kScatterComputation),
+        pair);
+    has_failed_ |= combined.size() != 1;
+    return combined.size() == 1 ? combined[0] : nullptr;
+  }
+
   Value* Int(int64_t value) { return function_.Int(value); }
   bool IsTrivial(size_t d) const { return window_[d] == hlo::WindowDimension{}; }
   bool IsLane(size_t d) const { return width_ > 1 && d + 1 == sizes_.size(); }
@@ -190,24 +261,14 @@ class SelectScatterKernel {
 
   void Scatter(Value* at, Value* lanes) {
     Builder& b = function_.builder();
-    Index from;
-    for (const LaneNumber& number : place_) from.groups.push_back({1, number});
-    Value* source = emitter_->Emit(operands_[1], from);
     llvm::Type* element = MemoryType(b, type_);
     const llvm::Align align(static_cast<uint64_t>(hlo::StorageBytes(type_)));
     Value* addresses = b.CreateGEP(element, function_.result(0), at);
     Value* there = width_ == 1 ? static_cast<Value*>(b.CreateAlignedLoad(element, addresses, align))
                                : b.CreateMaskedGather(InLanes(element), addresses, align, lanes);
-    Value* pair[] = {source, FromMemory(b, there, type_)};
-    const auto combined = Applied(
-        b, kernel_.module,
-        kernel_.module.GetComputation(kernel_.module[root_], AttributeKey::kScatterComputation),
-        pair);
-    if (combined.size() != 1) {
-      has_failed_ = true;
-      return;
-    }
-    Value* value = Spread(ToMemory(b, combined[0], type_));
+    Value* combined = Combined(FromMemory(b, there, type_));
+    if (combined == nullptr) return;
+    Value* value = Spread(ToMemory(b, combined, type_));
     if (width_ == 1) {
       b.CreateAlignedStore(value, addresses, align);
     } else {
