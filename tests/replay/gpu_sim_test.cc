@@ -10,6 +10,7 @@
 #include <set>
 
 #include "core/base/sealed_memory.h"
+#include "core/hlo/float_types.h"
 #include "core/replay/inputs/inputs.h"
 #include "core/replay/platform.h"
 #include "tests/hlo/parsed.h"

@@ -23,8 +23,8 @@ using llvm::Value;
 constexpr int64_t kScanRun = 64;       // vectors, or elements of one lane, in a run
 constexpr int64_t kRunOfRuns = 4096;   // the same in a run of runs
 constexpr int64_t kLeastSliding = 16;  // shorter windows are gone through one by one
-// Rows that are so long are gone through one behind the other, in strips of kScanSlots vectors, kRows
-// at a time: far from its neighbours, a vector takes longer to find than to read.
+// Rows that are so long are gone through one behind the other, in strips of kScanSlots vectors,
+// kRows at a time: far from its neighbours, a vector takes longer to find than to read.
 constexpr int64_t kScanSlots = 64, kLeastStrips = 4, kRows = 8;
 
 class ScanKernel {
