@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "core/base/closest_text.h"
+#include "core/compile/factor_calls.h"
 #include "core/compile/kernel_rules.h"
 #include "core/compile/library_rules.h"
 #include "core/compile/passes/pass.h"
@@ -41,6 +42,12 @@ Status CheckModule(const Module& module, std::string_view pass) {
   return {};
 }
 
+// Has code of GPUs alone.
+bool IsGpuKernel(const Module& module, InstructionId id) {
+  return (module[id].opcode == hlo::Opcode::kFft && IsLibraryCall(module, id)) ||
+         FactorCallOf(module, id).has_value();
+}
+
 std::vector<InstructionId> FindKernels(const Module& module, const CompileOptions& options) {
   std::vector<InstructionId> kernels;
   const std::vector<bool> runs = RunComputations(module, options.keep_values);
@@ -48,10 +55,8 @@ std::vector<InstructionId> FindKernels(const Module& module, const CompileOption
     const InstructionId id(i);
     if (options.keep_values && module[id].opcode == hlo::Opcode::kFusion) continue;
     if (options.library_calls && IsLibraryCall(module, id)) continue;
-    const bool is_fft = options.fft_kernels && module[id].opcode == hlo::Opcode::kFft &&
-                        IsLibraryCall(module, id) && runs[module[id].computation.index];
-    if (is_fft) kernels.push_back(id);
-    if (runs[module[id].computation.index] && !KeepsBytes(module, id) && IsKernel(module, id)) {
+    if (!runs[module[id].computation.index] || KeepsBytes(module, id)) continue;
+    if (IsKernel(module, id) || (options.gpu_kernels && IsGpuKernel(module, id))) {
       kernels.push_back(id);
     }
   }

@@ -25,7 +25,9 @@ struct CompileOptions {
   bool library_calls = true;
   // Collectives are steps of the plan: only where runs of plans meet one another's.
   bool plan_collectives = false;
-  bool fft_kernels = false;  // Fourier transforms are kernels, as core/codegen has them for GPUs
+  // What core/codegen has code of GPUs alone for is kernels too: Fourier transforms and factors of
+  // matrices.
+  bool gpu_kernels = false;
 };
 
 // What a pass made of a module.

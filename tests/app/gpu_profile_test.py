@@ -23,7 +23,7 @@ ENTRY e {
   a = f32[4,4] parameter(0)
   b = f32[4,4] add(a, a)
   z = f32[4] constant({0, 0, 0, 0})
-  c = f32[4,4] custom-call(b, z), custom_call_target="cusolver_orgqr_ffi"
+  c = f32[4,4] custom-call(a, z, b), custom_call_target="cusolver_ormqr_ffi"
   ROOT r = f32[4,4] multiply(c, c)
 }
 """

@@ -175,6 +175,27 @@ ENTRY e {
   EXPECT_TRUE(hlo::Verify(*module).empty());
 }
 
+// Whether the sizes hold the elements is asked while it runs.
+TEST(Passes, DynamicReshapesAreGathersWithACheck) {
+  const auto module = AfterPass("dynamic-dimensions", R"(HloModule m
+ENTRY e {
+  x = f32[6,2] parameter(0)
+  n = s32[] parameter(1)
+  d = f32[<=6,2] set-dimension-size(x, n), dimensions={0}
+  two = s32[] constant(2)
+  total = s32[] multiply(n, two)
+  r = f32[<=12] dynamic-reshape(d, total)
+  twelve = s32[] constant(12)
+  ROOT w = f32[12] set-dimension-size(r, twelve), dimensions={0}
+})");
+  for (const hlo::Instruction& i : module->instructions()) {
+    EXPECT_TRUE((*module)[i.shape].is_static()) << (*module)[i.name];
+    EXPECT_NE(i.opcode, hlo::Opcode::kDynamicReshape);
+  }
+  EXPECT_EQ((*module)[(*module)[module->entry_id()].root].opcode, hlo::Opcode::kConditional);
+  EXPECT_TRUE(hlo::Verify(*module).empty());
+}
+
 // A size that no shape declares would be lost: the module stays as it is.
 TEST(Passes, ArraysDeclaredStaticThatAreShorterStay) {
   const auto module = AfterPass("dynamic-dimensions", R"(HloModule m

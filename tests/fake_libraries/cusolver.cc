@@ -1,26 +1,59 @@
 // cuSOLVER's functions that we call, strict about what they are given: factors in f64.
-#include <vector>
+#include "tests/fake_libraries/cusolver.h"
 
-#include "tests/fake_libraries/common.h"
-#include "tests/fake_libraries/numbers.h"
+namespace fake_cusolver {
+
+fake_libraries::Handles& All() {
+  static fake_libraries::Handles* const all = new fake_libraries::Handles;
+  return *all;
+}
+
+std::vector<fake_libraries::Number> ReadAll(int type, const void* at, int64_t count) {
+  const size_t size = fake_libraries::SizeOf(type);
+  const std::byte* const bytes = fake_libraries::Bytes(at, static_cast<size_t>(count) * size);
+  std::vector<fake_libraries::Number> out;
+  for (int64_t i = 0; bytes != nullptr && i < count; ++i) {
+    out.push_back(fake_libraries::Read(type, bytes + static_cast<size_t>(i) * size));
+  }
+  return out;
+}
+
+bool WriteAll(int type, const std::vector<fake_libraries::Number>& numbers, void* at) {
+  const size_t size = fake_libraries::SizeOf(type);
+  std::byte* const bytes = fake_libraries::Bytes(at, numbers.size() * size);
+  if (bytes == nullptr) return false;
+  for (size_t i = 0; i < numbers.size(); ++i) {
+    fake_libraries::Write(type, numbers[i], bytes + i * size);
+  }
+  return true;
+}
+
+int Submit(void* solver, void* work, size_t bytes, int* info, const std::function<int()>& run) {
+  const auto all = [=] {
+    std::byte* const told = fake_libraries::Bytes(info, sizeof(int));
+    std::byte* const own = fake_libraries::Bytes(work, bytes);
+    if (told == nullptr || own == nullptr) return;
+    std::memset(own, 0xee, bytes);
+    const int failed = run();
+    std::memcpy(told, &failed, sizeof failed);
+  };
+  const int answer =
+      fake_libraries::Submit(static_cast<Solver*>(solver)->stream, "made_up_factor", all);
+  return answer == 0 ? 0 : kExecutionFailed;
+}
+
+}  // namespace fake_cusolver
 
 namespace {
 
-using fake_libraries::Bytes;
+using fake_cusolver::All;
+using fake_cusolver::kHostWork;
+using fake_cusolver::kInvalidValue;
+using fake_cusolver::kNotInitialized;
+using fake_cusolver::kWork;
+using fake_cusolver::Solver;
 using fake_libraries::Fault;
-using fake_libraries::Handles;
 using fake_libraries::Number;
-
-constexpr int kNotInitialized = 1, kInvalidValue = 3, kExecutionFailed = 6;
-constexpr size_t kWork = 2048, kHostWork = 64;
-
-Handles& All() {
-  static Handles* const all = new Handles;
-  return *all;
-}
-struct Solver {
-  void* stream = nullptr;
-};
 
 template <typename T>
 int Drop(void* handle) {
@@ -96,23 +129,12 @@ int cusolverDnXpotrf(void* handle, void* options, int triangle, int64_t n, int t
   if (ld != n || sum != type || bytes < kWork || host_bytes < kHostWork || host_work == nullptr) {
     return kInvalidValue;
   }
-  const auto run = [=] {
-    const auto count = static_cast<size_t>(n * n);
-    const size_t size = fake_libraries::SizeOf(type);
-    std::byte* const matrix = Bytes(a, count * size);
-    std::byte* const told = Bytes(info, sizeof(int));
-    std::byte* const own = Bytes(work, bytes);
-    if (matrix == nullptr || told == nullptr || own == nullptr) return;
-    std::memset(own, 0xee, bytes);
-    std::vector<Number> x(count);
-    for (size_t i = 0; i < count; ++i) x[i] = fake_libraries::Read(type, matrix + i * size);
+  return fake_cusolver::Submit(handle, work, bytes, info, [=] {
+    std::vector<Number> x = fake_cusolver::ReadAll(type, a, n * n);
+    if (x.empty()) return -1;
     const int failed = Factor(x, n, triangle == 1);
-    for (size_t i = 0; i < count; ++i) fake_libraries::Write(type, x[i], matrix + i * size);
-    std::memcpy(told, &failed, sizeof failed);
-  };
-  const int answer =
-      fake_libraries::Submit(static_cast<Solver*>(handle)->stream, "made_up_factor", run);
-  return answer == 0 ? 0 : kExecutionFailed;
+    return fake_cusolver::WriteAll(type, x, a) ? failed : -1;
+  });
 }
 
 }  // extern "C"

@@ -51,7 +51,7 @@ ENTRY e {
   b = f32[8,8] parameter(1)
   c = f32[8,8] add(a, b)
   z = f32[8] constant({0, 0, 0, 0, 0, 0, 0, 0})
-  s = f32[8,8] custom-call(c, z), custom_call_target="cusolver_orgqr_ffi"
+  s = f32[8,8] custom-call(a, z, c), custom_call_target="cusolver_ormqr_ffi"
   ROOT r = f32[8,8] multiply(s, a)
 }
 )";
@@ -347,9 +347,9 @@ ENTRY e {
   b = f32[8,8] parameter(1)
   c = f32[8,8] add(a, b)
   z = f32[8] constant({0, 0, 0, 0, 0, 0, 0, 0})
-  s = f32[8,8] custom-call(c, z), custom_call_target="cusolver_orgqr_ffi"
+  s = f32[8,8] custom-call(a, z, c), custom_call_target="cusolver_ormqr_ffi"
   m = f32[8,8] multiply(s, a)
-  t = f32[8,8] custom-call(m, z), custom_call_target="cusolver_orgqr_ffi"
+  t = f32[8,8] custom-call(a, z, m), custom_call_target="cusolver_ormqr_ffi"
   ROOT r = f32[8,8] multiply(t, a)
 }
 )";
@@ -363,9 +363,10 @@ ENTRY e {
 ENTRY e {
   a = f32[8,8] parameter(0)
   b = f32[8,8] parameter(1)
-  zero = f32[] constant(0)
-  one = f32[] constant(1)
-  n = f32[8,8] rng(zero, one), distribution=rng_uniform
+  corner = f32[1,1] slice(a), slice={[0:1], [0:1]}
+  low = f32[] reshape(corner)
+  high = f32[] constant(100)
+  n = f32[8,8] rng(low, high), distribution=rng_uniform
   m = f32[8,8] multiply(n, b)
   ROOT r = f32[8,8] add(m, a)
 }

@@ -34,6 +34,7 @@ struct Outcome {
   std::vector<hlo::Literal> results;  // of the last run
   RunExecuted executed;
   std::vector<RunFallback> fallbacks;
+  std::vector<RunFinding> findings;
 };
 
 // `inputs`: by device.
@@ -58,6 +59,7 @@ inline Outcome RunOnDevices(std::string_view platform, const char* text,
     for (const LeafResult* leaf : events.Of<LeafResult>()) out.results.push_back(*leaf->value);
     for (const RunExecuted* each : events.Of<RunExecuted>()) out.executed = *each;
     for (const RunFallback* each : events.Of<RunFallback>()) out.fallbacks.push_back(*each);
+    for (const RunFinding* each : events.Of<RunFinding>()) out.findings.push_back(*each);
   }
   return out;
 }

@@ -66,7 +66,7 @@ body {
   n = s32[] add(i, one)
   y = f32[8,1] reshape(x)
   o = f32[1] constant({0})
-  c = f32[8,1] custom-call(y, o), custom_call_target="cusolver_orgqr_ffi"
+  c = f32[8,1] custom-call(y, o, y), custom_call_target="cusolver_ormqr_ffi"
   d = f32[8] reshape(c)
   ROOT t = (s32[], f32[8]) tuple(n, d)
 }

@@ -42,8 +42,9 @@ EmittedKernel EmitGpuConvolution(llvm::Module& module, const Kernel& kernel,
                                  const std::string& name);
 EmittedKernel EmitGpuDot(llvm::Module& module, const Kernel& kernel, const std::string& name);
 EmittedKernel EmitGpuFft(llvm::Module& module, const Kernel& kernel, const std::string& name);
-EmittedKernel EmitGpuLinearAlgebra(llvm::Module& module, const Kernel& kernel,
-                                   const std::string& name);
+// cholesky, and custom calls that factor matrices.
+EmittedKernel EmitGpuFactor(llvm::Module& module, const Kernel& kernel, const std::string& name);
+EmittedKernel EmitGpuSolve(llvm::Module& module, const Kernel& kernel, const std::string& name);
 EmittedKernel EmitGpuLoop(llvm::Module& module, const Kernel& kernel, const std::string& name);
 EmittedKernel EmitGpuReduce(llvm::Module& module, const Kernel& kernel, const std::string& name);
 EmittedKernel EmitGpuRows(llvm::Module& module, const Kernel& kernel, const std::string& name,

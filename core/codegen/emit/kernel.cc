@@ -107,6 +107,7 @@ class KeyWriter {
     for (const hlo::Attribute& attribute : module_.attributes(i)) {
       if (!IsSilent(attribute.key)) Attribute(attribute);
     }
+    if (i.opcode == Opcode::kCustomCall) Options(i);
     if (const auto applied = module_.GetComputation(i, AttributeKey::kToApply); applied.valid()) {
       Computation(applied);
     }
@@ -117,6 +118,11 @@ class KeyWriter {
   std::string Take() { return std::move(out_); }
 
  private:
+  // What a custom call is told.
+  void Options(const Instruction& i) {
+    const auto* config = module_.Get<hlo::BackendConfig>(i, AttributeKey::kBackendConfig);
+    if (config != nullptr && config->text.valid()) out_ += module_[config->text];
+  }
   void Attribute(const hlo::Attribute& attribute) {
     fmt::format_to(std::back_inserter(out_), "{}=", static_cast<int>(attribute.key));
     switch (hlo::Info(attribute.key).kind) {

@@ -256,8 +256,12 @@ EmittedKernel EmitKernel(llvm::Module& module, const Kernel& kernel, const std::
     case Opcode::kReduceWindow:
       return EmitReduceWindow(module, kernel, name);
     case Opcode::kCholesky:
+      return kernel.is_for_gpu() ? EmitGpuFactor(module, kernel, name)
+                                 : EmitLinearAlgebra(module, kernel, name);
+    case Opcode::kCustomCall:
+      return EmitGpuFactor(module, kernel, name);
     case Opcode::kTriangularSolve:
-      return kernel.is_for_gpu() ? EmitGpuLinearAlgebra(module, kernel, name)
+      return kernel.is_for_gpu() ? EmitGpuSolve(module, kernel, name)
                                  : EmitLinearAlgebra(module, kernel, name);
     case Opcode::kFft:
       return EmitGpuFft(module, kernel, name);

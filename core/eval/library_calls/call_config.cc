@@ -151,11 +151,19 @@ Result<CallConfig> CallConfig::Parse(std::string_view text) {
   return config;
 }
 
-Result<CallConfig> CallConfig::Of(const KernelCall& call) {
+Result<CallConfig> CallConfig::Of(const hlo::Module& module, hlo::InstructionId id) {
   const auto* config =
-      call.module().Get<hlo::BackendConfig>(call.instruction(), hlo::AttributeKey::kBackendConfig);
+      module.Get<hlo::BackendConfig>(module[id], hlo::AttributeKey::kBackendConfig);
   if (config == nullptr || !config->text.valid()) return CallConfig();
-  return Parse(call.module()[config->text]);
+  return Parse(module[config->text]);
+}
+Result<CallConfig> CallConfig::Of(const KernelCall& call) { return Of(call.module(), call.id); }
+
+bool IsLowerTriangle(const CallConfig& config) {
+  // XLA: the Eigh call's options are "lower,sort,…".
+  if (config.Text("opaque").starts_with("0,")) return false;
+  if (config.Has("lower")) return config.Flag("lower");
+  return config.Integer("uplo", 'L') == 'L';
 }
 
 const CallConfig* CallConfig::Find(std::string_view name) const {

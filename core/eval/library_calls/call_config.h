@@ -18,6 +18,7 @@ namespace hloscope::eval {
 class CallConfig {
  public:
   // An input error where the text is none of these; an empty config where there is none.
+  static Result<CallConfig> Of(const hlo::Module& module, hlo::InstructionId id);
   static Result<CallConfig> Of(const KernelCall& call);
   static Result<CallConfig> Parse(std::string_view text);
 
@@ -43,6 +44,10 @@ class CallConfig {
   std::map<std::string, CallConfig, std::less<>> members_;
   std::vector<CallConfig> list_;
 };
+
+// The triangle of a matrix that the options of a linear algebra call name; the lower one where they
+// say nothing.
+bool IsLowerTriangle(const CallConfig& config);
 
 // An input error: the call contradicts itself. What is sound but not evaluated is Unsupported.
 std::unexpected<Error> Invalid(const KernelCall& call, std::string_view why);

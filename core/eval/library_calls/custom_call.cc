@@ -104,6 +104,14 @@ Result<Value> EffectCall(KernelCall& call) {
   return Unsupported(call, "only its side effect is known");
 }
 
+// Fails with its own words.
+Result<Value> RefuseCall(KernelCall& call) {
+  const auto* config =
+      call.module().Get<hlo::BackendConfig>(call.instruction(), AttributeKey::kBackendConfig);
+  const bool has_words = config != nullptr && config->text.valid();
+  return InputError(has_words ? std::string(call.module()[config->text]) : "refused");
+}
+
 // result[i] = operand[(i − amount) mod size] along one dimension.
 Result<Value> RotateRightCall(KernelCall& call) {
   HLOSCOPE_ASSIGN_OR_RETURN(const CallConfig config, CallConfig::Of(call));

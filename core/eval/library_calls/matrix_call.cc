@@ -73,10 +73,7 @@ int64_t MatrixCall::Option(std::string_view name, size_t position, int64_t absen
 
 bool MatrixCall::Lower(size_t position) const {
   if (is_old_) return Option("", position, 1) != 0;
-  // XLA: the Eigh call's options are "lower,sort,…".
-  if (config_.Text("opaque").starts_with("0,")) return false;
-  if (config_.Has("lower")) return config_.Flag("lower");
-  return config_.Integer("uplo", 'L') == 'L';
+  return IsLowerTriangle(config_);
 }
 
 template <typename T>

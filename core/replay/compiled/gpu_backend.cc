@@ -27,7 +27,7 @@ int Generation(std::string_view target) {
 
 void GpuBackend::Ask(compile::CompileOptions& how) const {
   how.library_calls = false;
-  how.fft_kernels = true;
+  how.gpu_kernels = true;
 }
 
 Result<WrittenCode> GpuBackend::Write(const compile::Compilation& compilation,

@@ -41,6 +41,16 @@ bool IsCommunication(hlo::Opcode opcode) {
          opcode == hlo::Opcode::kReplicaId || opcode == hlo::Opcode::kPartitionId;
 }
 
+// Random numbers of the run's own seed come from where the seed is, as inputs do, so long as no
+// value of the run decides about them.
+bool IsDrawn(const hlo::Module& module, InstructionId id) {
+  const hlo::Opcode opcode = module[id].opcode;
+  return (opcode == hlo::Opcode::kRng || opcode == hlo::Opcode::kRngGetAndUpdateState) &&
+         std::ranges::all_of(module.operands(id), [&](InstructionId operand) {
+           return module[operand].opcode == hlo::Opcode::kConstant;
+         });
+}
+
 }  // namespace
 
 Result<Value> KernelRunner::Run(eval::KernelCall& call) const {
@@ -112,7 +122,7 @@ Result<std::optional<Value>> KernelRunner::RunWhole(eval::Machine& machine,
 }
 
 void KernelRunner::Evaluated(InstructionId id, int64_t nanoseconds) const {
-  if (eval::TakesNoWork(module_, id)) return;
+  if (eval::TakesNoWork(module_, id) || IsDrawn(module_, id)) return;
   if (on_host_) on_host_(id, nanoseconds);
   const std::lock_guard lock(mutex_);
   if (code_.device == nullptr && IsCommunication(module_[id].opcode)) {

@@ -25,6 +25,7 @@ constexpr LibraryRule kRules[] = {
     {Opcode::kConvolution, DeviceLibrary::kCudnn, OfferConvolution},
     {Opcode::kFft, DeviceLibrary::kCufft, OfferTransform},
     {Opcode::kCholesky, DeviceLibrary::kCusolver, OfferFactor},
+    {Opcode::kCustomCall, DeviceLibrary::kCusolver, OfferFactorCall},
     {Opcode::kTriangularSolve, DeviceLibrary::kCublas, OfferSolve},
 };
 

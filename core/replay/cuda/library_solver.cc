@@ -19,28 +19,6 @@ using hlo::TransposeA;
 
 constexpr int64_t kBlasWorkspace = int64_t{4} << 20;
 
-int SolverTypeOf(ElementType type) {
-  switch (type) {
-    case ElementType::kF64:
-      return libraries::kR64;
-    case ElementType::kC64:
-      return libraries::kC32;
-    case ElementType::kC128:
-      return libraries::kC64;
-    default:
-      return libraries::kR32;
-  }
-}
-
-// How many matrices an array is, and the side of each.
-Status CheckSizes(int64_t side, int64_t matrices) {
-  if (side < library_sizes.least_side || matrices > library_sizes.most_matrices) {
-    return UnsupportedError(
-        fmt::format("{} of {} by {}: a block of ours each is better", matrices, side, side));
-  }
-  return {};
-}
-
 int64_t MatricesOf(const hlo::Shape& shape) {
   int64_t count = 1;
   for (size_t d = 0; d + 2 < shape.rank(); ++d) count *= shape.dimension(d);
@@ -58,7 +36,7 @@ class Factor : public LibraryWork {
     out->side_ = shape.dimension(shape.rank() - 1);
     out->matrices_ = MatricesOf(shape);
     out->is_lower_ = order.module.GetBool(order.module[order.id], AttributeKey::kLower);
-    HLOSCOPE_TRY(CheckSizes(out->side_, out->matrices_));
+    HLOSCOPE_TRY(CheckSolverSizes(out->side_, out->matrices_));
     HLOSCOPE_TRY(out->Prepare());
     return out;
   }
@@ -164,7 +142,7 @@ class Solve : public LibraryWork {
       default:
         break;
     }
-    HLOSCOPE_TRY(CheckSizes(out->side_, out->matrices_));
+    HLOSCOPE_TRY(CheckSolverSizes(out->side_, out->matrices_));
     if (std::max(out->rows_, out->columns_) > INT_MAX) {
       return UnsupportedError("a side is more than 2147483647");
     }
@@ -226,6 +204,27 @@ class Solve : public LibraryWork {
 };
 
 }  // namespace
+
+int SolverTypeOf(ElementType type) {
+  switch (type) {
+    case ElementType::kF64:
+      return libraries::kR64;
+    case ElementType::kC64:
+      return libraries::kC32;
+    case ElementType::kC128:
+      return libraries::kC64;
+    default:
+      return libraries::kR32;
+  }
+}
+
+Status CheckSolverSizes(int64_t side, int64_t matrices) {
+  if (side < library_sizes.least_side || matrices > library_sizes.most_matrices) {
+    return UnsupportedError(
+        fmt::format("{} of {} by {}: a block of ours each is better", matrices, side, side));
+  }
+  return {};
+}
 
 Result<LibraryOffer> OfferFactor(const LibraryOrder& order) {
   return LibraryOffer{.form = {}, .why_ours = {}, .make = [order](std::string_view) {

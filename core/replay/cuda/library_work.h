@@ -64,6 +64,13 @@ Result<LibraryOffer> OfferConvolution(const LibraryOrder& order);
 Result<LibraryOffer> OfferTransform(const LibraryOrder& order);
 Result<LibraryOffer> OfferFactor(const LibraryOrder& order);
 Result<LibraryOffer> OfferSolve(const LibraryOrder& order);
+// Custom calls that compile::FactorCallOf knows.
+Result<LibraryOffer> OfferFactorCall(const LibraryOrder& order);
+
+// cudaDataType of what cuSOLVER factors.
+int SolverTypeOf(hlo::ElementType type);
+// Unsupported where matrices of that side, and so many of them, are better off with our own kernel.
+Status CheckSolverSizes(int64_t side, int64_t matrices);
 
 // What a rule says of small instructions.
 inline constexpr const char* kTooSmall = "so small that a call is not worth it";

@@ -25,6 +25,8 @@ inline constexpr int kAsIs = 0, kTransposed = 1, kAdjoint = 2;
 inline constexpr int kLowerTriangle = 0, kUpperTriangle = 1;
 inline constexpr int kLeft = 0, kRight = 1;
 inline constexpr int kAnyDiagonal = 0, kUnitDiagonal = 1;
+// cusolverEigMode_t
+inline constexpr int kEigenVectors = 1;
 // cublasLtMatmulDescAttributes_t
 inline constexpr int kLtTransposeA = 3, kLtTransposeB = 4;
 // cublasLtMatrixLayoutAttribute_t

@@ -338,6 +338,7 @@ constexpr DynamicRule kDynamicRules[] = {
     {Opcode::kBroadcast, Broadcast},
     {Opcode::kCopy, Copy},
     {Opcode::kDot, Dot},
+    {Opcode::kDynamicReshape, DynamicReshape},
     {Opcode::kDynamicSlice, DynamicSlice},
     {Opcode::kDynamicUpdateSlice, Update},
     {Opcode::kGather, Gather},

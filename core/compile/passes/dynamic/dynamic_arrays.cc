@@ -30,15 +30,36 @@ bool HasDynamicArray(const Shape& shape) { return !shape.is_static(); }
 
 DynamicWriter::DynamicWriter(const hlo::Module& module) : original_(module), builder_(module) {}
 
-InstructionId DynamicWriter::Add(std::string_view name, Opcode opcode, Shape shape,
-                                 std::span<const InstructionId> operands,
-                                 std::span<const Attribute> attributes) {
+hlo::StringId DynamicWriter::Unique(std::string_view name) {
   std::string unique(name);
   while (builder_.strings().Find(unique).valid()) {
     unique = fmt::format("{}.{}", name, next_number_++);
   }
+  return builder_.Intern(unique);
+}
+
+InstructionId DynamicWriter::Add(std::string_view name, Opcode opcode, Shape shape,
+                                 std::span<const InstructionId> operands,
+                                 std::span<const Attribute> attributes) {
   const hlo::ShapeId interned = builder_.InternShape(std::move(shape));
-  return builder_.AddInstruction(builder_.Intern(unique), opcode, interned, operands, attributes);
+  return builder_.AddInstruction(Unique(name), opcode, interned, operands, attributes);
+}
+
+hlo::ComputationId DynamicWriter::AddLater(InstructionId of, std::string_view name,
+                                           WriteBody body) {
+  const hlo::ComputationId computation = builder_.DeclareComputation(Unique(name));
+  later_.push_back({of, computation, std::move(body)});
+  return computation;
+}
+
+InstructionId DynamicWriter::WriteNext() {
+  if (later_.empty()) return {};
+  const Later next = std::move(later_.front());
+  later_.pop_front();
+  builder_.BeginComputation(next.computation);
+  const InstructionId root = next.body(*this);
+  builder_.EndComputation(root);
+  return next.of;
 }
 
 InstructionId DynamicWriter::Number(int64_t value) {

@@ -2,6 +2,8 @@
 // writer of modules that are made of such.
 #pragma once
 
+#include <deque>
+#include <functional>
 #include <optional>
 #include <string_view>
 #include <vector>
@@ -51,6 +53,12 @@ class DynamicWriter {
   hlo::InstructionId Masked(const DynamicArray& array, const hlo::Shape& shape,
                             hlo::InstructionId fill);
 
+  // A computation for the instruction of the module as it was, written behind all others.
+  using WriteBody = std::function<hlo::InstructionId(DynamicWriter& writer)>;
+  hlo::ComputationId AddLater(hlo::InstructionId of, std::string_view name, WriteBody body);
+  // Writes the next of them; invalid where there is none left. Of which instruction it is.
+  hlo::InstructionId WriteNext();
+
   // One value of type `shape`, as the evaluator has it, and the parts of such.
   hlo::InstructionId Joined(const DynamicArray& array, const hlo::Shape& shape);
   DynamicArray Split(hlo::InstructionId value, const hlo::Shape& shape);
@@ -59,6 +67,14 @@ class DynamicWriter {
   const hlo::Module& original_;
   hlo::ModuleBuilder builder_;
   uint32_t next_number_ = 0;
+  struct Later {
+    hlo::InstructionId of;
+    hlo::ComputationId computation;
+    WriteBody body;
+  };
+  std::deque<Later> later_;
+
+  hlo::StringId Unique(std::string_view name);
 };
 
 // The number that leaves every other as it is when the reducer is applied to both; nullopt where
@@ -76,5 +92,9 @@ struct DynamicCall {
 // The result, by the rule of the opcode; nullopt where there is none that holds: the evaluator runs
 // it.
 std::optional<DynamicArray> Compute(DynamicCall& call);
+std::optional<DynamicArray> DynamicReshape(DynamicCall& call);
+
+// The target of a custom call that fails with the text of its backend_config.
+inline constexpr std::string_view kRefusingTarget = "__hloscope$refuse";
 
 }  // namespace hloscope::compile

@@ -87,6 +87,12 @@ class Splitter {
     hlo::ModuleBuilder& builder = writer_.builder();
     for (const hlo::Computation& c : module_.computations()) builder.DeclareComputation(c.name);
     for (uint32_t c = 0; c < module_.computations().size(); ++c) Write(ComputationId(c));
+    while (true) {
+      const InstructionId first = builder.NextInstruction();
+      const InstructionId of = writer_.WriteNext();
+      if (!of.valid()) break;
+      NoteOrigins(of, first);
+    }
     if (is_lost_) return nullptr;
     builder.SetEntry(module_.entry_id());
     for (const Split& value : values_) {

@@ -1,0 +1,108 @@
+// What runs on our GPU platforms without a hand-over, though a value of the run, or its seed,
+// decides about it.
+#include <fmt/format.h>
+
+#include "tests/replay/gpu_runs.h"
+
+namespace hloscope::replay {
+namespace {
+
+using hlo::Literal;
+
+// The live elements of an array of up to 4 by 3 in another form, with zeros behind them.
+std::string ReshapeText(const char* result, const char* sizes, const char* whole) {
+  return fmt::format(R"(HloModule m
+ENTRY e {{
+  x = f32[4,3] parameter(0)
+  n = s32[] parameter(1)
+  k = s32[] parameter(2)
+  total = s32[] multiply(n, k)
+  two = s32[] constant(2)
+  four = s32[] constant(4)
+  six = s32[] constant(6)
+  twelve = s32[] constant(12)
+  d = f32[<=4,3] set-dimension-size(x, n), dimensions={{0}}
+  c = f32[<=4,<=3] set-dimension-size(d, k), dimensions={{1}}
+  r = f32[{}] dynamic-reshape(c, {})
+  {}
+}}
+)",
+                     result, sizes, whole);
+}
+
+Literal Number(int32_t number) {
+  return Literal::Of<int32_t>(hlo::Shape::Scalar(hlo::ElementType::kS32), std::span(&number, 1));
+}
+
+TEST(GpuWithoutHandOver, DynamicReshape) {
+  SetFaults("");
+  const std::string flat = ReshapeText(
+      "<=12", "total", "ROOT w = f32[12] set-dimension-size(r, twelve), dimensions={0}");
+  const std::string high = ReshapeText(
+      "<=6,2", "n, two", "ROOT w = f32[6,2] set-dimension-size(r, six), dimensions={0}");
+  const struct {
+    const std::string& text;
+    int32_t n, k;
+  } cases[] = {{flat, 4, 3}, {flat, 3, 2}, {flat, 0, 2}, {flat, 1, 1}, {high, 3, 2}, {high, 4, 2}};
+  for (const auto& each : cases) {
+    const std::vector<Literal> inputs = {Floats({4, 3}), Number(each.n), Number(each.k)};
+    const Outcome meant = RunOn("interpreter", each.text.c_str(), inputs);
+    ASSERT_FALSE(meant.error.has_value()) << meant.error->ToString() << each.n;
+    ASSERT_EQ(meant.results.size(), 1u);
+    for (const char* const platform : {"cpu", "gpu-sim", "gpu"}) {
+      const Outcome ran = RunOn(platform, each.text.c_str(), inputs, 2);
+      ASSERT_FALSE(ran.error.has_value()) << platform << ran.error->ToString();
+      EXPECT_TRUE(ran.fallbacks.empty()) << platform << each.text;
+      EXPECT_TRUE(std::ranges::equal(ran.results[0].bytes(), meant.results[0].bytes()))
+          << platform << each.text << each.n << " by " << each.k;
+    }
+  }
+  // Sizes that do not hold the live elements leave no result, in the same words.
+  const std::vector<Literal> inputs = {Floats({4, 3}), Number(3), Number(3)};
+  for (const char* const platform : {"interpreter", "cpu", "gpu-sim", "gpu"}) {
+    const auto executable =
+        (*MakePlatform(platform))->Load(hlo::Parsed(high.c_str()), RunOptions());
+    ASSERT_TRUE(executable.has_value()) << platform << executable.error().ToString();
+    Events events;
+    const auto run = (*executable)->Run({&inputs, 1}, RunOptions(), events);
+    ASSERT_TRUE(run.has_value()) << platform << run.error().ToString();
+    const auto leaves = events.Of<LeafResult>();
+    ASSERT_EQ(leaves.size(), 1u) << platform;
+    ASSERT_FALSE(leaves[0]->value.has_value()) << platform;
+    EXPECT_NE(leaves[0]->value.error().ToString().find("do not hold the live elements"),
+              std::string::npos)
+        << platform << leaves[0]->value.error().ToString();
+  }
+}
+
+// They are the run's own, as inputs are, so long as no value of the run decides about them.
+TEST(GpuWithoutHandOver, RandomNumbersOfTheRunsSeed) {
+  SetFaults("");
+  constexpr const char* kDrawn = R"(HloModule drawn
+ENTRY e {
+  x = f32[32] parameter(0)
+  low = f32[] constant(-1)
+  high = f32[] constant(3)
+  u = f32[32] rng(low, high), distribution=rng_uniform
+  n = f32[32] rng(low, high), distribution=rng_normal
+  s = u64[2] rng-get-and-update-state(), delta=64
+  a = f32[32] add(u, x)
+  b = f32[32] multiply(a, n)
+  ROOT t = (f32[32], u64[2]) tuple(b, s)
+}
+)";
+  const Outcome meant = RunOn("interpreter", kDrawn, {Floats({32})});
+  for (const char* const platform : {"cpu", "gpu-sim", "gpu"}) {
+    const Outcome ran = RunOn(platform, kDrawn, {Floats({32})});
+    ASSERT_FALSE(ran.error.has_value()) << platform << ran.error->ToString();
+    EXPECT_TRUE(ran.fallbacks.empty()) << platform;
+    EXPECT_EQ(ran.executed.evaluated, 0) << platform;
+    EXPECT_GT(ran.executed.kernels, 0) << platform;
+    for (size_t i = 0; i < 2; ++i) {
+      EXPECT_TRUE(std::ranges::equal(ran.results[i].bytes(), meant.results[i].bytes())) << platform;
+    }
+  }
+}
+
+}  // namespace
+}  // namespace hloscope::replay
