@@ -457,6 +457,11 @@ bool IsKernel(const Module& module, InstructionId id) {
   return !HasTrait(opcode, hlo::kTraitNoCode) && IsKernelRoot(module, id);
 }
 
+bool IsRefusal(const Module& module, InstructionId id) {
+  return module[id].opcode == Opcode::kCustomCall &&
+         module.GetString(module[id], AttributeKey::kCustomCallTarget) == kRefusingTarget;
+}
+
 std::string_view WhyNoKernel(const Module& module, InstructionId id) {
   if (IsKernel(module, id)) return "";
   const auto any = [&](const auto& is) {

@@ -39,6 +39,11 @@ size_t UpdatedOperands(const hlo::Module& module, hlo::InstructionId id);
 // root.
 bool IsKernel(const hlo::Module& module, hlo::InstructionId id);
 
+// The target of a custom call that passes write: it fails with the text of its backend_config, so
+// that its value is never there.
+inline constexpr std::string_view kRefusingTarget = "__hloscope$refuse";
+bool IsRefusal(const hlo::Module& module, hlo::InstructionId id);
+
 // Why IsKernel says no, in one of PRODUCT's words for fallbacks: "unsupported opcode", "dynamic
 // shape"; empty where it says yes.
 std::string_view WhyNoKernel(const hlo::Module& module, hlo::InstructionId id);

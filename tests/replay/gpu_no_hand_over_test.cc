@@ -104,5 +104,47 @@ ENTRY e {
   }
 }
 
+Literal Numbers(const std::vector<int32_t>& numbers) {
+  return Literal::Of<int32_t>(hlo::Shape::Array(hlo::ElementType::kS32, {std::ssize(numbers)}),
+                              numbers);
+}
+
+// Two groups, whose members are not in the order of their devices, and two pieces for each member;
+// of what overlaps the last one stays.
+TEST(GpuWithoutHandOver, RaggedAllToAll) {
+  SetFaults("devices=4");
+  constexpr const char* kRagged = R"(HloModule m, replica_count=4
+ENTRY e {
+  x = f32[6,2] parameter(0)
+  starts = s32[4] parameter(1)
+  sizes = s32[4] parameter(2)
+  places = s32[4] parameter(3)
+  came = s32[4] parameter(4)
+  o = f32[7,2] parameter(5)
+  n = f32[6,2] negate(x)
+  ROOT r = f32[7,2] ragged-all-to-all(n, o, starts, sizes, places, came), replica_groups={{1,0},{2,3}}
+}
+)";
+  const auto inputs = [](int32_t last) {
+    std::vector<std::vector<Literal>> all;
+    for (int32_t device = 0; device < 4; ++device) {
+      all.push_back({Floats({6, 2}), Numbers({0, 2, device, 5}), Numbers({2, 1, 1, 0}),
+                     Numbers({device, 5, 1, last}), Numbers({0, 0, 0, 0}), Floats({7, 2})});
+    }
+    return all;
+  };
+  const Outcome meant = RunOnDevices("interpreter", kRagged, inputs(0));
+  const Outcome ran = RunOnDevices("gpu", kRagged, inputs(0), 2);
+  ASSERT_FALSE(ran.error.has_value()) << ran.error->ToString();
+  EXPECT_TRUE(ran.fallbacks.empty()) << ran.fallbacks[0].instruction;
+  ASSERT_EQ(ran.results.size(), 4u);
+  for (size_t i = 0; i < 4; ++i) {
+    EXPECT_TRUE(std::ranges::equal(ran.results[i].bytes(), meant.results[i].bytes())) << i;
+  }
+  // What lies outside of a buffer ends the run.
+  EXPECT_TRUE(RunOnDevices("gpu", kRagged, inputs(8)).error.has_value());
+  ExpectNothingLeft("ragged");
+}
+
 }  // namespace
 }  // namespace hloscope::replay

@@ -1,15 +1,15 @@
 // Collectives that NCCL has no reduction for, as those that it has and a kernel: all devices get
 // everybody's array and reduce them themselves, in the order of the group.
+#include "core/compile/passes/collectives.h"
+
 #include <algorithm>
 #include <limits>
 #include <numeric>
 
 #include "core/compile/kernel_rules.h"
-#include "core/compile/passes/edit.h"
 #include "core/compile/passes/simplify/rules.h"
 #include "core/compile/scalar_computation.h"
 #include "core/hlo/opcode_traits.h"
-#include "core/hlo/sharding/device_groups.h"
 #include "core/hlo/sharding/topology.h"
 
 namespace hloscope::compile {
@@ -77,18 +77,36 @@ int64_t BytesOf(const Shape& shape) {
   return bytes;
 }
 
-// Members of each group; 0 where groups are of several sizes or hold too much together.
-size_t MembersOf(const Module& module, InstructionId id, const hlo::DeviceCounts& counts) {
+}  // namespace
+
+size_t MembersOf(const Module& module, InstructionId id, const hlo::DeviceCounts& counts,
+                 int64_t bytes) {
   const auto groups = hlo::CollectiveGroups(module, id, counts);
   if (!groups.has_value() || groups->empty()) return 0;
   const size_t members = (*groups)[0].size();
   const bool are_alike =
       std::ranges::all_of(*groups, [&](const auto& group) { return group.size() == members; });
   const bool is_small = members <= kMostMembers &&
-                        BytesOf(module.shape(id)) <=
-                            kMostGathered / static_cast<int64_t>(std::max<size_t>(members, 1));
+                        bytes <= kMostGathered / static_cast<int64_t>(std::max<size_t>(members, 1));
   return are_alike && is_small ? members : 0;
 }
+
+InstructionId GatheredByAll(Edit& edit, InstructionId id, InstructionId own, size_t members,
+                            std::vector<Attribute> who) {
+  const Shape shape = edit.shape(own);
+  std::vector<int64_t> sizes = SizesOf(shape);
+  sizes.insert(sizes.begin(), 1);
+  const InstructionId one =
+      edit.Add(id, "own", Opcode::kReshape, PlainArray(shape.element_type(), sizes), {own});
+  sizes[0] = static_cast<int64_t>(members);
+  const int64_t first = 0;
+  who.push_back(
+      edit.rewriter().builder().MakeInts(AttributeKey::kDimensions, std::span(&first, 1)));
+  return edit.Add(id, "all-gather", Opcode::kAllGather, PlainArray(shape.element_type(), sizes),
+                  {one}, std::move(who));
+}
+
+namespace {
 
 InstructionId GatherAndReduce(Edit& edit, InstructionId id, size_t operand, size_t members) {
   if (members == 1) return edit.operand(id, operand);
@@ -98,18 +116,13 @@ InstructionId GatherAndReduce(Edit& edit, InstructionId id, size_t operand, size
   const Shape array = PlainArray(shape.element_type(), sizes);
   sizes.insert(sizes.begin(), 1);
   const Shape one = PlainArray(shape.element_type(), sizes);
-  sizes[0] = static_cast<int64_t>(members);
-  const int64_t first = 0;
-  std::vector<Attribute> attributes = {
-      builder.MakeInts(AttributeKey::kDimensions, std::span(&first, 1))};
+  std::vector<Attribute> who;
   for (const AttributeKey key : {AttributeKey::kReplicaGroups, AttributeKey::kChannelId,
                                  AttributeKey::kUseGlobalDeviceIds}) {
-    if (const Attribute* const a = edit.Find(id, key)) attributes.push_back(*a);
+    if (const Attribute* const a = edit.Find(id, key)) who.push_back(*a);
   }
-  const InstructionId own = edit.Add(id, "own", Opcode::kReshape, one, {edit.operand(id, operand)});
   const InstructionId all =
-      edit.Add(id, "all-gather", Opcode::kAllGather, PlainArray(shape.element_type(), sizes), {own},
-               std::move(attributes));
+      GatheredByAll(edit, id, edit.operand(id, operand), members, std::move(who));
   std::vector<int64_t> dimensions(array.rank());
   std::iota(dimensions.begin(), dimensions.end(), 0);
   const std::vector<Attribute> applied = {
@@ -140,7 +153,9 @@ Result<PassResult> DecomposeCollectives(const std::shared_ptr<const Module>& mod
   const hlo::DeviceCounts counts =
       hlo::TopologyOf(*module, std::numeric_limits<int64_t>::max()).counts;
   return EditEach(module, Opcode::kAllReduce, [&](Edit& edit, InstructionId id) {
-    const size_t members = IsToBeDecomposed(*module, id) ? MembersOf(*module, id, counts) : 0;
+    const size_t members = IsToBeDecomposed(*module, id)
+                               ? MembersOf(*module, id, counts, BytesOf(module->shape(id)))
+                               : 0;
     if (members == 0) return;
     std::vector<InstructionId> reduced;
     for (size_t i = 0; i < module->operands(id).size(); ++i) {

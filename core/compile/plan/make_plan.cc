@@ -229,7 +229,8 @@ class Planner {
     if (IsLibraryCall(module_, id)) kind = StepKind::kLibraryCall;
     if (IsKernelOfOurs(id)) kind = StepKind::kKernel;
     const bool meets = IsMeeting(module_[id].opcode);
-    if (kind == StepKind::kEvaluate && !meets && !AlwaysHasValue(module_[id].opcode)) {
+    if (kind == StepKind::kEvaluate && !meets && !AlwaysHasValue(module_[id].opcode) &&
+        !IsRefusal(module_, id)) {
       may_be_missing_ = id;
     }
     Leaves operands;

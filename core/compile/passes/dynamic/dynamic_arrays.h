@@ -94,7 +94,4 @@ struct DynamicCall {
 std::optional<DynamicArray> Compute(DynamicCall& call);
 std::optional<DynamicArray> DynamicReshape(DynamicCall& call);
 
-// The target of a custom call that fails with the text of its backend_config.
-inline constexpr std::string_view kRefusingTarget = "__hloscope$refuse";
-
 }  // namespace hloscope::compile

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <limits>
 
+#include "core/compile/kernel_rules.h"
 #include "core/compile/passes/dynamic/dynamic_arrays.h"
 #include "core/compile/passes/edit.h"
 #include "core/hlo/comparison.h"
