@@ -82,7 +82,9 @@ class RandomKernel {
 
  private:
   Value* Int(int64_t value) { return function_.Int(value); }
-  llvm::Type* Lanes(llvm::Type* type) const { return llvm::FixedVectorType::get(type, static_cast<unsigned>(width_)); }
+  llvm::Type* Lanes(llvm::Type* type) const {
+    return llvm::FixedVectorType::get(type, static_cast<unsigned>(width_));
+  }
   Value* Splat(Value* x) { return b_.CreateVectorSplat(static_cast<unsigned>(width_), x); }
   Value* Word(uint32_t value) { return Splat(b_.getInt32(value)); }
 

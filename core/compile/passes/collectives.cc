@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <limits>
 #include <numeric>
+#include <optional>
 
 #include "core/compile/kernel_rules.h"
 #include "core/compile/passes/simplify/rules.h"
@@ -40,6 +41,18 @@ bool NcclReduces(Opcode opcode, hlo::ElementType type) {
   return BitWidth(type) != 16 && (is_sum || is_product || is_extreme);
 }
 
+// The one instruction that the reducer applies to its parameters.
+std::optional<Opcode> PlainReducer(const Module& module, InstructionId id) {
+  const auto reducer = module.GetComputation(module[id], AttributeKey::kToApply);
+  const InstructionId root = module[reducer].root;
+  const auto taken = module.operands(root);
+  const bool is_plain = taken.size() == 2 && taken[0] != taken[1] &&
+                        std::ranges::all_of(taken, [&](InstructionId each) {
+                          return module[each].opcode == Opcode::kParameter;
+                        });
+  return is_plain ? std::optional(module[root].opcode) : std::nullopt;
+}
+
 // All operands are arrays of one type, which the reducer takes and makes, and NCCL does not do it.
 bool IsToBeDecomposed(const Module& module, InstructionId id) {
   const auto reducer = module.GetComputation(module[id], AttributeKey::kToApply);
@@ -63,12 +76,8 @@ bool IsToBeDecomposed(const Module& module, InstructionId id) {
       return false;
     }
   }
-  const auto taken = module.operands(root);
-  const bool is_plain = taken.size() == 2 && taken[0] != taken[1] &&
-                        std::ranges::all_of(taken, [&](InstructionId each) {
-                          return module[each].opcode == Opcode::kParameter;
-                        });
-  return !is_plain || !NcclReduces(module[root].opcode, type);
+  const auto plain = PlainReducer(module, id);
+  return !plain || !NcclReduces(*plain, type);
 }
 
 int64_t BytesOf(const Shape& shape) {
@@ -108,6 +117,8 @@ InstructionId GatheredByAll(Edit& edit, InstructionId id, InstructionId own, siz
 
 namespace {
 
+// In pairs, in the order of the group, as the evaluator does; from the left where the reducer may
+// not be regrouped.
 InstructionId GatherAndReduce(Edit& edit, InstructionId id, size_t operand, size_t members) {
   if (members == 1) return edit.operand(id, operand);
   hlo::ModuleBuilder& builder = edit.rewriter().builder();
@@ -130,19 +141,29 @@ InstructionId GatherAndReduce(Edit& edit, InstructionId id, size_t operand, size
           AttributeKey::kToApply,
           edit.original().GetComputation(edit.original()[id], AttributeKey::kToApply)),
       builder.MakeInts(AttributeKey::kDimensions, dimensions)};
-  InstructionId reduced;
+  const auto together = [&](InstructionId left, InstructionId right) {
+    return edit.Add(id, "reduced", Opcode::kMap, array, {left, right}, applied);
+  };
+  std::vector<InstructionId> each;
   for (size_t member = 0; member < members; ++member) {
     std::vector<int64_t> slices = {static_cast<int64_t>(member), static_cast<int64_t>(member) + 1,
                                    1};
     for (const int64_t size : array.dimensions()) slices.insert(slices.end(), {0, size, 1});
     const InstructionId slice = edit.Add(id, "slice", Opcode::kSlice, one, {all},
                                          {builder.MakeInts(AttributeKey::kSlice, slices)});
-    const InstructionId each = edit.Add(id, "array", Opcode::kReshape, array, {slice});
-    reduced = reduced.valid()
-                  ? edit.Add(id, "reduced", Opcode::kMap, array, {reduced, each}, applied)
-                  : each;
+    each.push_back(edit.Add(id, "array", Opcode::kReshape, array, {slice}));
   }
-  return reduced;
+  if (!HasTrait(PlainReducer(edit.original(), id).value_or(Opcode::kMap), hlo::kTraitAssociative)) {
+    for (size_t member = 1; member < members; ++member) each[0] = together(each[0], each[member]);
+    return each[0];
+  }
+  while (each.size() > 1) {
+    std::vector<InstructionId> pairs;
+    for (size_t i = 0; i + 1 < each.size(); i += 2) pairs.push_back(together(each[i], each[i + 1]));
+    if (each.size() % 2 == 1) pairs.push_back(each.back());
+    each = std::move(pairs);
+  }
+  return each[0];
 }
 
 }  // namespace

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <array>
+#include <vector>
 
 namespace hloscope::replay::cuda {
 
@@ -63,7 +64,7 @@ class CollectiveCopies::Work {
         }
         return {};
       case CollectiveKind::kReduceScatter: {
-        HLOSCOPE_ASSIGN_OR_RETURN(const Address sum, copies_.ScratchOf(first_, 0, BytesOf(array)));
+        HLOSCOPE_ASSIGN_OR_RETURN(const Address sum, Scratch(0, array));
         for (size_t piece = 0; piece < members_.size(); ++piece) {
           const Member& to = members_[piece];
           HLOSCOPE_TRY(Reduce(sum, a, piece));
@@ -92,30 +93,66 @@ class CollectiveCopies::Work {
     return {};
   }
 
-  // A piece of everybody's array, reduced.
+  // What a part of the tree comes to: an operand, or numbers on the first member's GPU.
+  struct Sum {
+    const Member* of;
+    Address at;
+    int level;
+  };
+
+  // A piece of everybody's array, reduced as the evaluator does: neighbours in pairs, an odd last
+  // one carried over, and the same again.
   Status Reduce(Address to, size_t a, size_t piece) {
     const Array& array = form_.arrays[a];
-    HLOSCOPE_TRY(Copy(first_, At(first_.from[a], piece, array), first_, to, BytesOf(array)));
+    std::vector<Sum> stack;
+    for (const Member& member : members_) {
+      stack.push_back({&member, At(member.from[a], piece, array), 0});
+      while (stack.size() > 1 && stack[stack.size() - 2].level == stack.back().level) {
+        HLOSCOPE_TRY(Together(stack, to, array));
+      }
+    }
+    while (stack.size() > 1) HLOSCOPE_TRY(Together(stack, to, array));
+    return Copy(*stack[0].of, stack[0].at, first_, to, BytesOf(array));
+  }
+
+  Status Together(std::vector<Sum>& stack, Address to, const Array& array) {
+    const Sum right = stack.back();
+    stack.pop_back();
+    Sum& left = stack.back();
+    if (left.level == 0) {
+      Address place = to;
+      if (stack.size() > 1) {
+        HLOSCOPE_ASSIGN_OR_RETURN(place, Scratch(stack.size(), array));
+      }
+      HLOSCOPE_TRY(Copy(*left.of, left.at, first_, place, BytesOf(array)));
+      left = {&first_, place, 0};
+    }
+    left.level = std::max(left.level, right.level) + 1;
+    return Accumulate(left.at, right, array);
+  }
+
+  Status Accumulate(Address to, const Sum& right, const Array& array) {
+    Address from = right.at;
+    if (right.of->gpu != first_.gpu) {
+      HLOSCOPE_ASSIGN_OR_RETURN(from, Scratch(1, array));
+      HLOSCOPE_TRY(Copy(*right.of, right.at, first_, from, BytesOf(array)));
+    }
     HLOSCOPE_ASSIGN_OR_RETURN(const HelperKernel* const kernel,
                               copies_.KernelOf(first_.gpu, array.type, form_.reduction));
-    for (const Member& member : members_.subspan(1)) {
-      Address from = At(member.from[a], piece, array);
-      if (member.gpu != first_.gpu) {
-        HLOSCOPE_ASSIGN_OR_RETURN(const Address here, copies_.ScratchOf(first_, 1, BytesOf(array)));
-        HLOSCOPE_TRY(Copy(member, from, first_, here, BytesOf(array)));
-        from = here;
-      }
-      auto count = static_cast<uint64_t>(array.count);
-      const std::array<void*, 3> parameters = {&to, &from, &count};
-      const DeviceScope scope(*copies_.recorder_, id_, first_.stream, [&] {
-        profiler::cupti::Activity activity;
-        activity.name = kernel->entry();
-        return activity;
-      });
-      const DeviceRecorder::Turn turn(*copies_.recorder_, id_, first_.stream);
-      HLOSCOPE_TRY(kernel->Launch(first_.stream, count, parameters));
-    }
-    return {};
+    auto count = static_cast<uint64_t>(array.count);
+    const std::array<void*, 3> parameters = {&to, &from, &count};
+    const DeviceScope scope(*copies_.recorder_, id_, first_.stream, [&] {
+      profiler::cupti::Activity activity;
+      activity.name = kernel->entry();
+      return activity;
+    });
+    const DeviceRecorder::Turn turn(*copies_.recorder_, id_, first_.stream);
+    return kernel->Launch(first_.stream, count, parameters);
+  }
+
+  // 0: a reduction before it is handed over; 1: what comes from another GPU; from 2 on sums.
+  Result<Address> Scratch(size_t which, const Array& array) {
+    return copies_.ScratchOf(first_, static_cast<int>(which), BytesOf(array));
   }
 
   Status Exchange(size_t a) {

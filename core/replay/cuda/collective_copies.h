@@ -30,8 +30,8 @@ class CollectiveCopies {
                    std::shared_ptr<DeviceRecorder> recorder);
 
   // Puts the work of all on the stream of the first member, which waits for those of the others,
-  // and they for it. Reductions go through the members in their order, rounded in each step. Errors
-  // are the driver's.
+  // and they for it. Reductions are the pairwise tree of the members in their order, as the
+  // evaluator's, rounded in each step. Errors are the driver's.
   Status Enqueue(hlo::InstructionId id, const CollectiveForm& form,
                  std::span<const CollectiveMember> members);
 
@@ -40,7 +40,7 @@ class CollectiveCopies {
 
   Result<const HelperKernel*> KernelOf(size_t gpu, int type, int reduction);
   Result<EventHandle> MarkOf(size_t gpu);
-  // Of at least so many bytes; of each device two, its own.
+  // Of at least so many bytes, of each device its own.
   Result<Address> ScratchOf(const CollectiveMember& member, int which, int64_t bytes);
 
   std::vector<std::shared_ptr<const Device>> gpus_;
