@@ -344,13 +344,19 @@ std::string WayText(const replay::LibraryWay& way) {
 }
 
 // "  by cuBLASLt 13.0.2: 3 dot", "  by our own kernels: 1 fft, cuFFT: no library: …".
-std::string ChoicesText(const replay::RunExecuted& executed) {
+std::string ChoicesText(const RunReport& report) {
   std::string out;
-  for (const replay::RunExecuted::Choice& choice : executed.choices) {
+  for (const replay::RunExecuted::Choice& choice : report.executed->choices) {
     const bool is_own = !choice.reason.empty();
     const auto* const row = replay::libraries::FindRow(choice.library);
-    out += fmt::format("  by {}: {} {}{}{}", is_own && row != nullptr ? row->own : choice.library,
-                       choice.count, choice.opcode, is_own ? ", " : "", choice.reason);
+    std::string_view by = is_own && row != nullptr ? row->own : choice.library;
+    if (std::ranges::any_of(report.fallbacks, [&](const replay::RunFallback& it) {
+          return is_own && it.opcode == choice.opcode && it.detail == choice.reason;
+        })) {
+      by = "the host";
+    }
+    out += fmt::format("  by {}: {} {}{}{}", by, choice.count, choice.opcode, is_own ? ", " : "",
+                       choice.reason);
     out += WayText(choice.way);
   }
   return out;
@@ -402,7 +408,7 @@ std::string RunReportText(const std::string& file, const RunReport& report) {
   for (const std::string& warning : report.warnings) out += "  warning: " + warning + "\n";
   if (ran && report.executed) {
     out += ExecutedText(*report.executed, TellsEachHandOver(report)) +
-           PlacementText(report.executed->placement) + ChoicesText(*report.executed);
+           PlacementText(report.executed->placement) + ChoicesText(report);
   }
   if (ran) out += FallbacksText(report);
   return ran ? out + TimingText(report) : out;

@@ -47,6 +47,18 @@ ENTRY e {
 }
 """
 
+HALVES = """HloModule halves, replica_count=2
+sum {
+  x = s16[] parameter(0)
+  y = s16[] parameter(1)
+  ROOT s = s16[] add(x, y)
+}
+ENTRY e {
+  a = s16[64] parameter(0)
+  ROOT r = s16[32] reduce-scatter(a), replica_groups={}, dimensions={0}, to_apply=sum
+}
+"""
+
 
 class Gpu(unittest.TestCase):
     def setUp(self):
@@ -61,14 +73,17 @@ class Gpu(unittest.TestCase):
             f.write(text)
         return path
 
-    def run_it(self, *arguments, fake='', libraries='', driver=DRIVER, program=HLOSCOPE):
+    def run_it(self, *arguments, **where):
+        done = self.run_text(*arguments, **where)
+        return done.returncode, [json.loads(line) for line in done.stdout.splitlines() if line.startswith('{')], done.stderr
+
+    def run_text(self, *arguments, fake='', libraries='', driver=DRIVER, program=HLOSCOPE):
         env = {'HOME': self.folder, 'PATH': '/nowhere', 'CUDA_FAKE': fake, 'CUDA_FAKE_LIBRARIES': libraries,
                'LD_LIBRARY_PATH': driver}
         for name in ('ASAN_OPTIONS', 'LSAN_OPTIONS', 'UBSAN_OPTIONS', 'TSAN_OPTIONS'):
             if name in os.environ:
                 env[name] = os.environ[name]
-        done = subprocess.run([program, *arguments], env=env, capture_output=True, text=True, check=False, timeout=300)
-        return done.returncode, [json.loads(line) for line in done.stdout.splitlines() if line.startswith('{')], done.stderr
+        return subprocess.run([program, *arguments], env=env, capture_output=True, text=True, check=False, timeout=300)
 
     def on_gpu(self, *modules, fake='', driver=DRIVER):
         return self.run_it('run', *(modules or (self.module,)), '--platform', 'gpu', '--reference_platform', 'interpreter', '--json',
@@ -170,6 +185,12 @@ class Gpu(unittest.TestCase):
             self.assertEqual((choice['opcode'], choice['count'], choice['reason']), ('all-reduce', 2, reason))
             self.assertTrue(choice['library'].startswith('NCCL'), choice)
             self.assertEqual((executed['library_calls'], executed['evaluated']), (0 if reason else 2, 0))
+        # Only what the host did is said to be its.
+        told = self.run_text(*command[:-1], fake='devices=1').stdout
+        self.assertIn(f'by our own copies and kernels: 2 all-reduce, {shared}', told)
+        halves = self.file('halves.hlo', HALVES)
+        told = self.run_text('run', halves, '--platform', 'gpu', '--fallback', 'cpu', fake='devices=1').stdout
+        self.assertIn('by the host: 2 reduce-scatter, NCCL has no add of s16 as XLA means it', told)
         _, lines, error = self.run_it('doctor', '--json', fake='devices=2')
         self.assertIn('2 GPUs: Made-up GPU', json.dumps(lines), error)
         self.assertIn('collectives between devices of our own compiler on a GPU: 2.28.9', json.dumps(lines))
