@@ -193,6 +193,31 @@ TEST(GpuFactors, OurKernelsMakeWhatTheInterpreterMakes) {
   ExpectOurs(EigenText(f32, 1, true), Inputs({2, 1, 1}), 1e-6);
 }
 
+// Older calls have their options as operands, which have to be constants to be known, and
+// workspaces behind their results.
+TEST(GpuFactors, OlderCallsToo) {
+  constexpr const char* kText = R"(HloModule m
+ENTRY e {{
+  a = f64[6,6] parameter(0)
+  p = s32[] parameter(1)
+  lower = s32[] constant({})
+  one = s32[] constant(1)
+  n = s32[] constant(6)
+  ROOT r = (f64[6,6], s32[]{}) custom-call({}, one, n, a), custom_call_target="lapack_dpotrf"
+}}
+)";
+  std::vector<double> values(36);
+  for (size_t i = 0; i < 36; ++i) values[i] = i % 7 == 0 ? 9 : static_cast<double>(i * 5 % 7) / 7;
+  const int32_t zero = 0;
+  const std::vector<Literal> inputs = {
+      Literal::Of<double>(hlo::Shape::Array(hlo::ElementType::kF64, {6, 6}), values),
+      Literal::Of<int32_t>(hlo::Shape::Scalar(hlo::ElementType::kS32), std::span(&zero, 1))};
+  ExpectOurs(fmt::format(kText, 0, ", u8[7]", "lower"), inputs, 1e-14);
+  ExpectOurs(fmt::format(kText, 1, "", "lower"), inputs, 1e-14);
+  const std::string unknown = fmt::format(kText, 1, "", "p");
+  EXPECT_EQ(RunOn("gpu-sim", unknown.c_str(), inputs).fallbacks.size(), 1u);
+}
+
 TEST(GpuFactors, CusolverMakesWhatTheInterpreterMakes) {
   SetLibraryFaults("");
   const FactorType &f32 = kTypes[0], &c128 = kTypes[3];
@@ -223,6 +248,25 @@ TEST(GpuFactors, InfosAreThoseOfTheInterpreter) {
     expect(only_info(LuText(kTypes[1], n, n), 2), zeros, 0);
     expect(only_info(CholeskyText(kTypes[1], n, true), 1), zeros, 0);
     expect(only_info(CholeskyText(kTypes[3], n, false), 1), Inputs({2, n, n}), 0);
+  }
+}
+
+// Of a matrix with NaN eigenvalues are NaN, and say so as LAPACK does; pivots go by what is
+// compared.
+TEST(GpuFactors, NansAreThoseOfTheInterpreter) {
+  for (const int64_t n : {1, 5}) {
+    std::vector<Literal> inputs = Inputs({2, n, n});
+    std::vector<float> values(static_cast<size_t>(2 * n * n), 0.5F);
+    values[static_cast<size_t>(n * n / 2)] = NAN;
+    inputs[0] = Literal::Of<float>(inputs[0].shape(), values);
+    std::string lu = LuText(kTypes[1], n, n);
+    lu.replace(lu.find("ROOT r"), 6, "f");
+    lu.insert(lu.rfind('}'),
+              fmt::format("  ROOT r = s32[2,{}] get-tuple-element(f), index=1\n", n));
+    std::string eigen = EigenText(kTypes[1], n, true);
+    eigen.replace(eigen.find("ROOT r"), 6, "t");
+    eigen.insert(eigen.rfind('}'), "  ROOT r = s32[2] copy(i)\n");
+    for (const std::string& text : {lu, eigen}) ExpectOurs(text, inputs, 0);
   }
 }
 

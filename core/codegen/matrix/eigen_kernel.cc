@@ -214,9 +214,8 @@ class GpuEigenKernel : GpuMatrix {
       });
     });
     if (call_.results < 3) return;
-    block_.When(b_.CreateICmpEQ(function_.thread(), Int(0)), [&] {
-      WriteInteger(2, b_.CreateSelect(is_bad, Int(std::max<int64_t>(n_ - 1, 1)), Int(0)), matrix_);
-    });
+    block_.When(b_.CreateICmpEQ(function_.thread(), Int(0)),
+                [&] { WriteInteger(2, b_.CreateSelect(is_bad, Int(n_ - 1), Int(0)), matrix_); });
   }
 
   const FactorCall& call_;
