@@ -22,6 +22,7 @@ namespace {
 
 constexpr int64_t kScatterThreads = 256;         // of a block, and updates of a tile
 constexpr int64_t kNoted = 2 * kScatterThreads;  // updates that are noted at most
+constexpr int64_t kRegistersOfScatter = 64;      // of a thread: four blocks at once
 constexpr int64_t kLongWindow = 32;              // elements that are worth a thread each
 constexpr int64_t kOfPart =
     4 * kScatterThreads;  // elements of a window that a block applies, about
@@ -40,6 +41,7 @@ class GpuScatterKernel {
         b_(function_.builder()),
         math_(b_, 1, 64),
         emitter_(kernel.module, math_, function_.Arrays()) {
+    function_.AllowRegisters(kRegistersOfScatter);
     for (const size_t d : batch_) count_ *= updates_[d];
     window_ = std::max<int64_t>(1, ProductOf(updates_) / std::max<int64_t>(count_, 1));
     if (!windows_.may_meet() && window_ >= kLongWindow) {
