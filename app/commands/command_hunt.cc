@@ -146,6 +146,8 @@ class HuntCommand : public Command {
     for (const std::string& platform : {run.platform, run.reference_platform}) {
       HLOSCOPE_TRY(replay::CheckPlatform(platform));
     }
+    HLOSCOPE_TRY(CheckCompiles(run.platform, run.gpu_target));
+    HLOSCOPE_TRY(CheckCompiles(run.reference_platform, run.gpu_target));
     if (run.memory_bytes == 0) run.memory_bytes = kMemoryBytes;
     request_.seed = run.seed;
     request_.jobs = static_cast<int>(context.jobs > 0 ? context.jobs : AvailableCpus());
@@ -158,6 +160,17 @@ class HuntCommand : public Command {
     }
     if (!request_.minutes && !request_.programs) request_.minutes = kMinutes;
     return FindRank();
+  }
+
+  // Programs of a hunt lie in no dump.
+  static Status CheckCompiles(const std::string& platform, const std::string& target) {
+    const replay::PlatformRow* const row = replay::FindPlatform(platform);
+    if (row == nullptr || !row->Has(replay::kRunsDumps) || !target.empty()) return {};
+    return InputError(
+        fmt::format("{} compiles for no device that was not named, and programs of a hunt lie in "
+                    "no dump",
+                    platform),
+        "name one, as --target h100");
   }
 
   // What was given, else what the launcher says.

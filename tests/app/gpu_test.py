@@ -47,6 +47,23 @@ ENTRY e {
 }
 """
 
+THREE = """HloModule three, replica_count=3
+ENTRY e {
+  p = u16[3,33] parameter(0)
+  q = u16[7] parameter(1)
+  i = u32[] replica-id()
+  n = u16[] convert(i)
+  b = u16[3,33] broadcast(n), dimensions={}
+  x = u16[3,33] multiply(p, b)
+  c = u16[7] broadcast(n), dimensions={}
+  y = u16[7] add(q, c)
+  all = u16[9,33] all-gather(x), replica_groups={}, dimensions={0}
+  z = u16[21] all-gather(y), replica_groups={}, dimensions={0}
+  w = u16[9,33] all-to-all(all), replica_groups={}, dimensions={0}
+  ROOT t = (u16[9,33], u16[21], u16[9,33]) tuple(all, z, w)
+}
+"""
+
 HALVES = """HloModule halves, replica_count=2
 sum {
   x = s16[] parameter(0)
@@ -185,6 +202,14 @@ class Gpu(unittest.TestCase):
             self.assertEqual((choice['opcode'], choice['count'], choice['reason']), ('all-reduce', 2, reason))
             self.assertTrue(choice['library'].startswith('NCCL'), choice)
             self.assertEqual((executed['library_calls'], executed['evaluated']), (0 if reason else 2, 0))
+        # Nor does a plan compiled elsewhere leave them to the host; a simulated GPU goes through it instruction by instruction.
+        plan = os.path.join(self.folder, 'three.hloplan')
+        three = self.file('three.hlo', THREE)
+        self.run_it('compile', three, '--emit', 'plan', '--target', 'sm_80', '-o', plan)
+        for platform in 'gpu', 'gpu-sim':
+            status, lines, error = self.run_it('run', plan, '--platform', platform, '--reference_platform', 'interpreter', '--json')
+            self.assertEqual((status, lines[0]['status']), (0, 'equal'), (platform, lines, error))
+            self.assertEqual(lines[0]['executed']['evaluated'], 0, lines)
         # Only what the host did is said to be its.
         told = self.run_text(*command[:-1], fake='devices=1').stdout
         self.assertIn(f'by our own copies and kernels: 2 all-reduce, {shared}', told)

@@ -82,6 +82,10 @@ class HuntTest(unittest.TestCase):
         ran = subprocess.run([HLOSCOPE, 'hunt', '--platform', 'cpu', '-o', self.folder, '--check', 'race'], capture_output=True, text=True)
         self.assertEqual(ran.returncode, 2)
         self.assertIn('cpu simulates no GPU', ran.stderr)
+        # What XLA's kernels are compiled for has to be said: no program is a fault for the lack of it.
+        ran = subprocess.run([HLOSCOPE, 'hunt', '--platform', 'xla-gpu-sim', '-o', self.folder, '--programs', '2'], capture_output=True, text=True)
+        self.assertEqual(ran.returncode, 2)
+        self.assertIn('name one, as --target h100', ran.stderr)
 
     def test_no_deadline_where_the_reference_has_none(self):
         module = os.path.join(os.path.dirname(os.path.abspath(__file__)), 'endless.hlo')

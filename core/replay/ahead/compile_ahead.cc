@@ -175,6 +175,7 @@ Result<AheadAnswer> CompileHere(AheadJob& job) {
   const bool is_for_gpu = job.form == CodeForm::kPtx || job.form == CodeForm::kPlan;
   options.library_calls = !is_object && !is_for_gpu;
   options.gpu_kernels = is_for_gpu;
+  options.plan_collectives = job.form == CodeForm::kPlan;  // as the platforms that take one
   HLOSCOPE_ASSIGN_OR_RETURN(const compile::Compilation compiled, compile::Compile(module, options));
   HLOSCOPE_ASSIGN_OR_RETURN(AheadAnswer answer, Write(compiled, job));
   answer.kernels = std::ssize(compiled.kernels);

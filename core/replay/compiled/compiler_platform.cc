@@ -145,6 +145,16 @@ bool IsKept(const RunOptions& options) {
   return options.object_cache && FormFor(options) != Form::kSteps;
 }
 
+// Whether devices meet in steps of the plan.
+bool HasCollectives(const compile::Compilation& compilation) {
+  bool has_some = false;
+  if (compilation.plan == nullptr) return false;
+  compile::ForEachStep(*compilation.plan, 0, [&](const compile::PlannedStep& step) {
+    has_some |= hlo::HasFlag((*compilation.module)[step.id].opcode, hlo::kFlagCollective);
+  });
+  return has_some;
+}
+
 // What the file holds is what runs, whatever is asked for; nothing is compiled.
 Result<std::unique_ptr<Executable>> LinkPlanFile(std::shared_ptr<const hlo::Module> module,
                                                  const Backend& backend,
@@ -161,7 +171,8 @@ Result<std::unique_ptr<Executable>> LinkPlanFile(std::shared_ptr<const hlo::Modu
   }
   HLOSCOPE_ASSIGN_OR_RETURN(PlanCode planned,
                             ReadPlanFile(options.module_file, module, options.limits));
-  if (FormFor(options) == Form::kSteps && !backend.records_plans()) {
+  if ((FormFor(options) == Form::kSteps && !backend.records_plans()) ||
+      (!how.plan_collectives && HasCollectives(planned.compilation))) {
     planned.compilation.plan = nullptr;
   }
   const compile::Compilation compilation = planned.compilation;
