@@ -73,7 +73,7 @@ def bits(line):
 
 
 def mean(values):
-    return math.exp(sum(map(math.log, values)) / len(values)) if values else math.nan
+    return f'{math.exp(sum(map(math.log, values)) / len(values)):.3f}' if values else '–'
 
 
 def shown(value, form='{:.1f}'):
@@ -120,8 +120,8 @@ def main():
         agree &= same.get(name, {}).get('status') == 'equal'
         print(f"| {name} | {said} | {shown(us)} | {shown(xla_us)} | {shown(ratio, '{:.2f}')} | "
               f"{shown(None if overhead is None else 100 * overhead, '{:+.1f} %')} | {shown(None if share is None else 100 * share, '{:.1f} %')} |")
-    print(f"\n{len(plans)} cases; {asked.gpu} to {asked.xla}: {mean(ratios):.2f} in the geometric mean of {len(ratios)}; "
-          f"recorded runs take {mean(overheads):.3f} of the others in that of {len(overheads)}")
+    print(f"\n{len(plans)} cases; {asked.gpu} to {asked.xla}: {mean(ratios)} in the geometric mean of {len(ratios)}; "
+          f"recorded runs take {mean(overheads)} of the others in that of {len(overheads)}")
     for line in commands.words:
         print(line)
     return 0 if agree and not commands.words else 1

@@ -34,6 +34,16 @@ class CollectiveCopies::Work {
         first_(members[0]) {}
 
   Status Run() {
+    Status status = Everything();
+    // Somebody else does it then, with nothing of it still under way.
+    if (!status.has_value() && copies_.gpus_[first_.gpu]->Enter().has_value()) {
+      driver_->StreamSynchronize(first_.stream);
+    }
+    return status;
+  }
+
+ private:
+  Status Everything() {
     for (const Member& member : members_.subspan(1)) HLOSCOPE_TRY(WaitFor(member, first_));
     HLOSCOPE_TRY(copies_.gpus_[first_.gpu]->Enter());
     for (size_t a = 0; a < form_.arrays.size(); ++a) {
@@ -43,7 +53,6 @@ class CollectiveCopies::Work {
     return {};
   }
 
- private:
   // What is put on the second stream from now on comes behind what is on the first.
   Status WaitFor(const Member& first, const Member& second) {
     HLOSCOPE_TRY(copies_.gpus_[first.gpu]->Enter());

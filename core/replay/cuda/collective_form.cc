@@ -158,8 +158,7 @@ Result<CollectiveForm> FormOf(const Module& module, InstructionId id,
   form.kind = KindOf(module[id].opcode)->kind;
   const auto operands = module.operands(id);
   const auto results = module.shape(id).results();
-  const bool reduces =
-      form.kind == CollectiveKind::kAllReduce || form.kind == CollectiveKind::kReduceScatter;
+  const bool reduces = Reduces(form.kind);
   if (form.kind == CollectiveKind::kPermute) {
     form.groups = GroupsOfPairs(module, id, counts, form.pairs);
     if (operands.size() != results.size()) return UnsupportedError("it writes into an operand");

@@ -19,6 +19,10 @@ enum class CollectiveKind : uint8_t {
   kPermute,
 };
 
+constexpr bool Reduces(CollectiveKind kind) {
+  return kind == CollectiveKind::kAllReduce || kind == CollectiveKind::kReduceScatter;
+}
+
 struct CollectiveForm {
   CollectiveKind kind = CollectiveKind::kAllReduce;
   int reduction = 0;  // of those that reduce

@@ -152,7 +152,8 @@ Result<Collectives::Pending> Collectives::Run(InstructionId id, eval::Machine& m
                                                   : eval::Value::Missing(status.error()));
   }
   if (meeting->results[0].is_missing()) return ByTheHost(id);
-  return Pending{id, arrivals_[static_cast<size_t>(device)].clique, true};
+  const std::shared_ptr<Clique>& clique = arrivals_[static_cast<size_t>(device)].clique;
+  return Pending{id, clique, true, clique == nullptr && Reduces(form->second.kind)};
 }
 
 int64_t Collectives::ScratchBytes() const {

@@ -43,6 +43,7 @@ class Collectives {
     // False: nobody has put it on the streams, it is the host's, which all devices of the group are
     // told alike.
     bool is_on_streams = false;
+    bool launches = false;  // kernels of ours; else what NCCL or copies do
   };
   // Meets the others and puts the work on the streams of all. Another GPU may be the thread's
   // afterwards.

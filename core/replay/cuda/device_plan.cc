@@ -239,7 +239,7 @@ class DevicePlanRun : public PlanRun {
     if (!pending.is_on_streams) return false;
     ++counts_.chosen[step.id];
     if (pending.clique == nullptr) {
-      ++counts_.kernels;
+      counts_.kernels += pending.launches ? 1 : 0;
       return true;
     }
     pending_ = std::move(pending);
