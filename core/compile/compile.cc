@@ -90,6 +90,7 @@ Result<Compilation> Compile(std::shared_ptr<const Module> module, const CompileO
   Compilation out;
   out.library_calls = options.library_calls;
   out.plan_collectives = options.plan_collectives;
+  out.gpu_kernels = options.gpu_kernels;
   for (uint32_t i = 0; i < module->instructions().size(); ++i) out.new_id.emplace_back(i);
   out.before_fusion = module;
   for (const PassRow& row : kPasses) {

@@ -201,7 +201,7 @@ Result<PassResult> Fuse(const std::shared_ptr<const Module>& module, Compilation
   const std::vector<bool> runs = RunComputations(*module);
   for (uint32_t c = 0; c < runs.size(); ++c) {
     if (!runs[c]) continue;
-    KernelPlan plan = PlanKernels(*module, ComputationId(c));
+    KernelPlan plan = PlanKernels(*module, ComputationId(c), out.gpu_kernels);
     out.decisions.insert(out.decisions.end(), std::make_move_iterator(plan.decisions.begin()),
                          std::make_move_iterator(plan.decisions.end()));
     for (const KernelGroup& group : plan.groups) writer.Write(group);

@@ -6,10 +6,10 @@
 
 namespace hloscope::compile {
 
-KernelPlan PlanKernels(const hlo::Module& module, hlo::ComputationId computation) {
+KernelPlan PlanKernels(const hlo::Module& module, hlo::ComputationId computation, bool for_gpu) {
   KernelPlan plan;
   const FusionGraph graph(module, computation, plan.decisions);
-  plan.groups = MergeKernels(graph, plan.decisions);
+  plan.groups = MergeKernels(graph, for_gpu, plan.decisions);
   return plan;
 }
 

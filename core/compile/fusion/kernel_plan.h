@@ -26,7 +26,8 @@ struct KernelPlan {
   std::vector<FusionDecision> decisions;
 };
 
-// Plans the kernels of a computation. Instructions that cannot be in one are in no group.
-KernelPlan PlanKernels(const hlo::Module& module, hlo::ComputationId computation);
+// Plans the kernels of a computation, of a GPU or of a processor. Instructions that cannot be in
+// one are in no group.
+KernelPlan PlanKernels(const hlo::Module& module, hlo::ComputationId computation, bool for_gpu);
 
 }  // namespace hloscope::compile

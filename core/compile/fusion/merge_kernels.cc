@@ -25,6 +25,7 @@ namespace {
 // Loops of up to this many elements join others that read nothing in common: a run is saved.
 constexpr double kSmallLoop = 4096;
 constexpr int kRounds = 2;
+constexpr int64_t kLeastRow = 32;  // on a processor
 
 // A kernel, or an instruction that is none.
 struct Unit {
@@ -36,12 +37,13 @@ struct Unit {
 
 class Merger {
  public:
-  Merger(const FusionGraph& graph, std::vector<FusionDecision>& decisions)
+  Merger(const FusionGraph& graph, bool for_gpu, std::vector<FusionDecision>& decisions)
       : graph_(graph),
         module_(graph.module()),
         unit_of_(graph.size()),
         units_(graph.size()),
-        decisions_(decisions) {
+        decisions_(decisions),
+        least_row_(for_gpu ? 2 : kLeastRow) {
     MakeUnits();
   }
 
@@ -317,7 +319,9 @@ class Merger {
     std::vector<InstructionId> instructions, roots;
     for (const Position p : all) instructions.push_back(id(p));
     for (const Position p : unit.roots) roots.push_back(id(p));
-    return RowFormOf(module_, instructions, roots);
+    auto form = RowFormOf(module_, instructions, roots);
+    if (form.has_value() && form->row_size < least_row_) return {};
+    return form;
   }
 
   // What nothing outside of the unit reads is not written.
@@ -361,13 +365,14 @@ class Merger {
   std::vector<Position> unit_of_;  // by value: the unit that yields it
   std::vector<Unit> units_;        // by position
   std::vector<FusionDecision>& decisions_;
+  int64_t least_row_;
 };
 
 }  // namespace
 
-std::vector<KernelGroup> MergeKernels(const FusionGraph& graph,
+std::vector<KernelGroup> MergeKernels(const FusionGraph& graph, bool for_gpu,
                                       std::vector<FusionDecision>& decisions) {
-  return Merger(graph, decisions).Run();
+  return Merger(graph, for_gpu, decisions).Run();
 }
 
 }  // namespace hloscope::compile

@@ -7,8 +7,9 @@
 
 namespace hloscope::compile {
 
-// The kernels of the graph, merged where that saves reads or runs of small kernels.
-std::vector<KernelGroup> MergeKernels(const FusionGraph& graph,
+// The kernels of the graph, merged where that saves reads or runs of small kernels. On a GPU rows
+// of any length are worth a kernel; on a processor those that fill a vector or more.
+std::vector<KernelGroup> MergeKernels(const FusionGraph& graph, bool for_gpu,
                                       std::vector<FusionDecision>& decisions);
 
 }  // namespace hloscope::compile

@@ -18,7 +18,7 @@ using hlo::Shape;
 namespace {
 
 // A row stays in the cache while it is gone through, and is worth vectors.
-constexpr int64_t kLeastRow = 32, kLongestRow = 1 << 15;
+constexpr int64_t kLongestRow = 1 << 15;
 constexpr int kMostStages = 8;
 
 int64_t Count(const Shape& shape) { return shape.ElementCount().value_or(0); }
@@ -59,7 +59,7 @@ class Finder {
     form_.row_size = all[row - 1];
     const auto before = all.first(row - 1);
     form_.rows = std::accumulate(before.begin(), before.end(), int64_t{1}, std::multiplies<>());
-    return form_.row_size >= kLeastRow && form_.row_size <= kLongestRow;
+    return form_.row_size <= kLongestRow;
   }
 
   // The position among the instructions, or -1.
@@ -111,8 +111,7 @@ class Finder {
   bool IsReduceOfRows(InstructionId id) const {
     const auto operands = module_.operands(id);
     const auto applied = module_.GetComputation(module_[id], AttributeKey::kToApply);
-    if (operands.size() != 2 || !IsKernelRoot(module_, id) ||
-        !IsOneOperation(applied) ||
+    if (operands.size() != 2 || !IsKernelRoot(module_, id) || !IsOneOperation(applied) ||
         RoleOf(operands[1]) != RowRole::kFree ||
         !std::ranges::equal(module_.shape(operands[0]).dimensions(), sizes())) {
       return false;
