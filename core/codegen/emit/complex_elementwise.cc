@@ -33,6 +33,9 @@ Value* DeviceProduct(Builder& b, Value* x, Value* y) {
   const auto difference = [&](Value* a, Value* c, Value* d, Value* e) {
     Value* product = b.CreateFMul(d, e);
     Value* lost = Call(b, llvm::Intrinsic::fma, {b.CreateFNeg(d), e, product});
+    // Of an infinite product nothing was lost.
+    lost = b.CreateSelect(b.CreateFCmpUNO(lost, lost),
+                          llvm::Constant::getNullValue(lost->getType()), lost);
     Value* rest = Call(b, llvm::Intrinsic::fma, {a, c, b.CreateFNeg(product)});
     return b.CreateFAdd(rest, lost);
   };
