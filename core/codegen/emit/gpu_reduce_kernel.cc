@@ -341,12 +341,7 @@ class GpuReduceKernel {
       Accumulators values;
       Value* at = b.CreateAdd(result_, b.CreateMul(part, Int(kept_)));
       for (size_t i = 0; i < reducers_.count(); ++i) {
-        const ElementType type = reducers_.AccumulatorType(i);
-        llvm::Type* in_memory = MemoryType(b, type);
-        const llvm::Align align(static_cast<uint64_t>(hlo::StorageBytes(type)));
-        Value* value =
-            b.CreateAlignedLoad(in_memory, b.CreateGEP(in_memory, Partials(i), at), align);
-        values.push_back(FromMemory(b, value, type));
+        values.push_back(function_->Load(reducers_.AccumulatorType(i), Partials(i), at, 1));
       }
       return values;
     });

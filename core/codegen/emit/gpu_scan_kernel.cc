@@ -334,19 +334,16 @@ class GpuScanKernel {
   Accumulators BeforePart(Value* part) {
     Builder& b = function_.builder();
     Value* first = b.CreateAdd(b.CreateMul(warp_, Int(shape_.lanes)), row_);
-    const Accumulators sum = function_.Loop(
-        first, part, shape_.warps * shape_.lanes, identity_,
-        [&](Value* each, const Accumulators& so_far) {
-          Accumulators values;
-          for (size_t k = 0; k < so_far.size(); ++k) {
-            const ElementType type = reducers_.AccumulatorType(k);
-            llvm::Type* in_memory = MemoryType(b, type);
-            const llvm::Align align(static_cast<uint64_t>(hlo::StorageBytes(type)));
-            Value* address = b.CreateGEP(in_memory, Partials(k), PartialPlace(each));
-            values.push_back(FromMemory(b, b.CreateAlignedLoad(in_memory, address, align), type));
-          }
-          return Combine(so_far, values);
-        });
+    const Accumulators sum =
+        function_.Loop(first, part, shape_.warps * shape_.lanes, identity_,
+                       [&](Value* each, const Accumulators& so_far) {
+                         Accumulators values;
+                         for (size_t k = 0; k < so_far.size(); ++k) {
+                           values.push_back(function_.Load(reducers_.AccumulatorType(k),
+                                                           Partials(k), PartialPlace(each), 1));
+                         }
+                         return Combine(so_far, values);
+                       });
     return Total(sum);
   }
 

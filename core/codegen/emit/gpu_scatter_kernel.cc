@@ -229,10 +229,7 @@ class GpuScatterKernel {
   std::vector<Value*> Load(Value* at) {
     std::vector<Value*> values;
     for (size_t i = 0; i < arity_; ++i) {
-      llvm::Type* type = MemoryType(b_, TypeOf(i));
-      const llvm::Align align(static_cast<uint64_t>(hlo::StorageBytes(TypeOf(i))));
-      Value* address = b_.CreateGEP(type, function_.result(i), at);
-      values.push_back(FromMemory(b_, b_.CreateAlignedLoad(type, address, align), TypeOf(i)));
+      values.push_back(function_.Load(TypeOf(i), function_.result(i), at, 1));
     }
     return values;
   }

@@ -356,11 +356,8 @@ class GpuSortKernel {
     Value* inner = b_.CreateURem(line_, Int(stride_));
     return b_.CreateAdd(b_.CreateAdd(outer, inner), b_.CreateMul(i, Int(stride_)));
   }
-  Value* LoadFrom(Value* array, size_t k, Value* address) {
-    llvm::Type* type = MemoryType(b_, TypeOf(k));
-    Value* at = b_.CreateGEP(type, array, address);
-    const auto align = llvm::Align(static_cast<uint64_t>(hlo::StorageBytes(TypeOf(k))));
-    return FromMemory(b_, b_.CreateAlignedLoad(type, at, align), TypeOf(k));
+  Value* LoadFrom(Value* array, size_t k, Value* at) {
+    return function_.Load(TypeOf(k), array, at, 1);
   }
 
   Value* Less(const Element& left, const Element& right) {

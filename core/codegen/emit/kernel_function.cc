@@ -179,6 +179,15 @@ void KernelFunction::ForUnits(int64_t units, int64_t grain, const std::function<
   Loop(from, to, step, body);
 }
 
+Value* KernelFunction::Load(hlo::ElementType type, Value* address, Value* at, int width) {
+  llvm::Type* element = MemoryType(b_, type);
+  llvm::Type* all =
+      width == 1 ? element : llvm::FixedVectorType::get(element, static_cast<unsigned>(width));
+  Value* loaded = b_.CreateAlignedLoad(all, b_.CreateGEP(element, address, at),
+                                       llvm::Align(static_cast<uint64_t>(hlo::StorageBytes(type))));
+  return FromMemory(b_, loaded, type);
+}
+
 void KernelFunction::Store(Value* value, hlo::ElementType type, Value* address, Value* at,
                            int width) {
   value = ToMemory(b_, value, type);

@@ -55,7 +55,8 @@ class KernelFunction {
   void ForUnits(int64_t units, int64_t grain, const std::function<void(llvm::Value*)>& body,
                 int64_t step = 1);
 
-  // Writes elements from element number `at` of an array on.
+  // Reads, or writes, elements from element number `at` of an array on.
+  llvm::Value* Load(hlo::ElementType type, llvm::Value* address, llvm::Value* at, int width);
   void Store(llvm::Value* value, hlo::ElementType type, llvm::Value* address, llvm::Value* at,
              int width);
   llvm::Value* Int(int64_t value) { return b_.getInt64(static_cast<uint64_t>(value)); }

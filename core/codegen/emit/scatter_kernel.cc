@@ -290,7 +290,8 @@ class ScatterKernel {
   void Combine(Value* at, const std::vector<Value*>& updates, int width) {
     Builder& b = function_.builder();
     std::vector<Value*> arguments;
-    for (size_t i = 0; i < arity_; ++i) arguments.push_back(Load(i, at, width));
+    for (size_t i = 0; i < arity_; ++i)
+      arguments.push_back(function_.Load(TypeOf(i), function_.result(i), at, width));
     arguments.insert(arguments.end(), updates.begin(), updates.end());
     const auto applied =
         kernel_.module.GetComputation(kernel_.module[kernel_.roots[0]], AttributeKey::kToApply);
@@ -303,16 +304,6 @@ class ScatterKernel {
 
   ElementType TypeOf(size_t i) const {
     return kernel_.module.shape(windows_.array(i)).element_type();
-  }
-
-  Value* Load(size_t i, Value* at, int width) {
-    Builder& b = function_.builder();
-    llvm::Type* element = MemoryType(b, TypeOf(i));
-    llvm::Type* type =
-        width == 1 ? element : llvm::FixedVectorType::get(element, static_cast<unsigned>(width));
-    Value* address = b.CreateGEP(element, function_.result(i), at);
-    const llvm::Align align(static_cast<uint64_t>(hlo::StorageBytes(TypeOf(i))));
-    return FromMemory(b, b.CreateAlignedLoad(type, address, align), TypeOf(i));
   }
 
   const Kernel& kernel_;

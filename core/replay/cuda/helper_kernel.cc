@@ -164,7 +164,7 @@ constexpr const char* kAccumulate =
 // floats: rounded once more, sums and products of two are what they are at once.
 struct AccumulatedType {
   int type;
-  const char *shift, *numbers, *steps;
+  const char *name, *shift, *numbers, *steps;
 };
 constexpr const char* kBytes = R"(  ld.global.@TYPE@ %r4, [%l4];
   ld.global.@TYPE@ %r5, [%l5];
@@ -210,15 +210,28 @@ constexpr const char* kF64s = R"(  ld.global.f64 %d1, [%l4];
   st.global.f64 [%l4], %d1;
 )";
 constexpr AccumulatedType kAccumulated[] = {
-    {libraries::kNcclS8, "0", "s32", kBytes},  {libraries::kNcclU8, "0", "u32", kBytes},
-    {libraries::kNcclS32, "2", "s32", kWords}, {libraries::kNcclU32, "2", "u32", kWords},
-    {libraries::kNcclS64, "3", "s64", kLongs}, {libraries::kNcclU64, "3", "u64", kLongs},
-    {libraries::kNcclF16, "1", "f32", kF16s},  {libraries::kNcclBf16, "1", "f32", kBf16s},
-    {libraries::kNcclF32, "2", "f32", kF32s},  {libraries::kNcclF64, "3", "f64", kF64s},
+    {libraries::kNcclS8, "s8", "0", "s32", kBytes},
+    {libraries::kNcclU8, "u8", "0", "u32", kBytes},
+    {libraries::kNcclS32, "s32", "2", "s32", kWords},
+    {libraries::kNcclU32, "u32", "2", "u32", kWords},
+    {libraries::kNcclS64, "s64", "3", "s64", kLongs},
+    {libraries::kNcclU64, "u64", "3", "u64", kLongs},
+    {libraries::kNcclF16, "f16", "1", "f32", kF16s},
+    {libraries::kNcclBf16, "bf16", "1", "f32", kBf16s},
+    {libraries::kNcclF32, "f32", "2", "f32", kF32s},
+    {libraries::kNcclF64, "f64", "3", "f64", kF64s},
 };
-// By reduction of NCCL's, of integers and of floats, which it has no maximum and minimum of.
-constexpr const char* kIntegerSteps[] = {"add.", "mul.lo.", "max.", "min."};
-constexpr const char* kFloatSteps[] = {"add.rn.", "mul.rn."};
+// By reduction of NCCL's: steps of integers and of floats, which it has no maximum and minimum of.
+constexpr struct {
+  const char *name, *integers, *floats;
+} kAccumulating[] = {{"add", "add.", "add.rn."},
+                     {"multiply", "mul.lo.", "mul.rn."},
+                     {"maximum", "max.", nullptr},
+                     {"minimum", "min.", nullptr}};
+
+const AccumulatedType& AccumulatedRow(int type) {
+  return *std::ranges::find(kAccumulated, type, &AccumulatedType::type);
+}
 
 // The text with each word in the place of its name.
 std::string Filled(std::string text,
@@ -260,18 +273,14 @@ std::string ReorderCode(int64_t bytes) {
 }
 
 std::string AccumulateEntry(int type, int reduction) {
-  constexpr const char* kWords[] = {"add", "multiply", "maximum", "minimum"};
-  constexpr const char* kTypes[] = {"s8",  "u8",  "s32", "u32", "s64",
-                                    "u64", "f16", "f32", "f64", "bf16"};
-  return fmt::format("accumulate_{}_{}", kWords[reduction], kTypes[type]);
+  return fmt::format("accumulate_{}_{}", kAccumulating[reduction].name, AccumulatedRow(type).name);
 }
 
 std::string AccumulateCode(int type, int reduction) {
-  const auto& row = *std::ranges::find(kAccumulated, type, &AccumulatedType::type);
-  const std::string numbers = row.numbers;
-  const auto which = static_cast<size_t>(reduction);
+  const AccumulatedType& row = AccumulatedRow(type);
+  const auto& how = kAccumulating[reduction];
   const std::string step =
-      (numbers[0] == 'f' ? kFloatSteps[which] : kIntegerSteps[which]) + numbers;
+      fmt::format("{}{}", row.numbers[0] == 'f' ? how.floats : how.integers, row.numbers);
   return Filled(kAccumulate, {{"@INDEX@", kIndex},
                               {"@ENTRY@", AccumulateEntry(type, reduction)},
                               {"@SHIFT@", row.shift},
