@@ -96,14 +96,6 @@ class SelectionView : public View {
   }
 
  private:
-  static void Section(Frame& frame, std::string_view title) {
-    ImGui::Dummy(ImVec2(0, 4 * frame.scale));
-    ImGui::PushFont(frame.strong, 0);
-    Label(title);
-    ImGui::PopFont();
-    ImGui::Separator();
-  }
-
   static void DrawHead(Frame& frame) {
     Context& context = frame.context;
     const Selection& now = context.navigation.selection();

@@ -192,6 +192,14 @@ void Title(Frame& frame, std::string_view text) {
   ImGui::PopFont();
 }
 
+void Section(Frame& frame, std::string_view title, float gap) {
+  ImGui::Dummy(ImVec2(0, gap * frame.scale));
+  ImGui::PushFont(frame.strong, 0);
+  Label(title);
+  ImGui::PopFont();
+  ImGui::Separator();
+}
+
 void Sentence(Frame& frame, std::string_view text) {
   ImGui::PushStyleColor(ImGuiCol_Text, frame.theme[Color::kTextSecondary]);
   ImGui::PushTextWrapPos(0);

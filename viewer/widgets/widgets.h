@@ -50,6 +50,8 @@ void FittedLabel(std::string_view text);
 void Title(Frame& frame, std::string_view text);
 // A quiet sentence: why a panel or part of it is empty, wrapped.
 void Sentence(Frame& frame, std::string_view text);
+// The title of what comes next, behind a gap of so many logical pixels.
+void Section(Frame& frame, std::string_view title, float gap = 4);
 // A name and its value on one line, the name quiet.
 void Fact(Frame& frame, std::string_view name, std::string_view value);
 

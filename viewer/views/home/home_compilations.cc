@@ -73,7 +73,7 @@ void DrawOutside(Frame& frame, const OutsideNodes& row) {
 void DrawCompiledAgain(Frame& frame) {
   const debug::Recompilations* found = RecompilationsOf(frame.context);
   if (found == nullptr) return;
-  HomeSection(frame, "Compiled again");
+  Section(frame, "Compiled again", kHomeGap);
   Sentence(frame, AgainText(*found));
   if (!ImGui::BeginTable("##again", 4, ImGuiTableFlags_SizingFixedFit | ImGuiTableFlags_RowBg))
     return;
@@ -96,7 +96,7 @@ void DrawCompiledAgain(Frame& frame) {
 void DrawTensorFlow(Frame& frame) {
   const Pending<dump::TensorFlowSummary>* graphs = TensorFlowOf(frame.context);
   if (graphs == nullptr) return;
-  HomeSection(frame, "TensorFlow: nodes outside all clusters");
+  Section(frame, "TensorFlow: nodes outside all clusters", kHomeGap);
   if (!ShowPending(frame, *graphs, "TensorFlow's graphs")) return;
   const dump::TensorFlowSummary& summary = **graphs;
   Label(fmt::format("{} clusters, {} nodes outside",

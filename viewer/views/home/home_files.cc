@@ -48,16 +48,8 @@ void DrawGrouped(Frame& frame, const std::vector<std::string>& all) {
 
 }  // namespace
 
-void HomeSection(Frame& frame, std::string_view title) {
-  ImGui::Dummy(ImVec2(0, 8 * frame.scale));
-  ImGui::PushFont(frame.strong, 0);
-  Label(title);
-  ImGui::PopFont();
-  ImGui::Separator();
-}
-
 void DrawFiles(Frame& frame, const dump::DumpModel& dump) {
-  HomeSection(frame, "Files");
+  Section(frame, "Files", kHomeGap);
   std::map<dump::FileRole, std::pair<int64_t, int64_t>> roles;
   for (const dump::FileEntry& file : dump.files()) {
     auto& [count, bytes] = roles[file.role];
@@ -89,7 +81,7 @@ void DrawFiles(Frame& frame, const dump::DumpModel& dump) {
 }
 
 void DrawProblems(Frame& frame, const dump::DumpModel& dump) {
-  HomeSection(frame, "Problems");
+  Section(frame, "Problems", kHomeGap);
   std::vector<std::string> all(dump.warnings().begin(), dump.warnings().end());
   for (std::string& warning : dump.LateWarnings()) all.push_back(std::move(warning));
   if (frame.context.navigation.module() >= 0) {
@@ -105,7 +97,7 @@ void DrawProblems(Frame& frame, const dump::DumpModel& dump) {
 }
 
 void DrawMissing(Frame& frame, const dump::DumpModel& dump) {
-  HomeSection(frame, "Missing from the dump");
+  Section(frame, "Missing from the dump", kHomeGap);
   const int32_t module = frame.context.navigation.module();
   const ModuleFacts* facts = module < 0 ? nullptr : FactsOf(frame.context, module).value.get();
   int shown = 0;

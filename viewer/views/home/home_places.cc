@@ -87,7 +87,7 @@ void DrawPlaceBar(Frame& frame, const ModuleFacts& facts) {
 void DrawWhere(Frame& frame, const dump::DumpModel& dump, EqualRows& fallbacks) {
   int32_t module = frame.context.navigation.module();
   if (module < 0) return;
-  HomeSection(frame, "Where instructions run");
+  Section(frame, "Where instructions run", kHomeGap);
   const Pending<ModuleFacts>& facts = FactsOf(frame.context, module);
   if (!ShowPending(frame, facts, "the module")) return;
   Label(frame.theme, Color::kTextSecondary, dump.modules()[static_cast<size_t>(module)].name);
@@ -113,7 +113,7 @@ void DrawTransfers(Frame& frame, const dump::DumpModel& dump, EqualRows& transfe
   if (module < 0) return;
   const Pending<ModuleFacts>& facts = FactsOf(frame.context, module);
   if (!facts.ready() || facts->transfers.empty()) return;
-  HomeSection(frame, "Transfers between host and device");
+  Section(frame, "Transfers between host and device", kHomeGap);
   ImGui::PushID("transfers");
   transfers.Draw(frame, facts->equal_transfers, module, dump.FinalStage(module));
   ImGui::PopID();

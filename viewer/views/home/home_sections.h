@@ -1,16 +1,13 @@
 // Sections of Home, each drawn where it is called.
 #pragma once
 
-#include <string_view>
-
 #include "core/dump/dump_model.h"
 #include "viewer/views/equal_rows.h"
 #include "viewer/widgets/view.h"
 
 namespace hloscope::viewer {
 
-// The title of what comes next.
-void HomeSection(Frame& frame, std::string_view title);
+inline constexpr float kHomeGap = 8;  // above the title of a section
 
 // The instructions of the module in view by where they run, and what fell to the host, with
 // reasons.

@@ -44,7 +44,7 @@ class HomeView : public View {
                "module_0001.NAME.before_optimizations.txt and the like");
     } else {
       DrawModules(frame, *dump);
-      HomeSection(frame, "Questions");
+      Section(frame, "Questions", kHomeGap);
       DrawQuestions(frame);
       DrawCompiledAgain(frame);
     }
@@ -131,13 +131,13 @@ class HomeView : public View {
              "Opens dumps of the XLA compiler: modules, passes, kernels, buffers. "
              "Opening runs nothing and writes nothing to the dump.");
     DrawOpenButton(frame);
-    HomeSection(frame, "How to create a dump");
+    Section(frame, "How to create a dump", kHomeGap);
     ImGui::PushFont(frame.mono, 15);
     Label("XLA_FLAGS=\"--xla_dump_to=/tmp/dump\" python your_program.py");
     Label("XLA_FLAGS=\"--xla_dump_to=/tmp/dump --xla_dump_hlo_pass_re=.*\"      every pass");
     Label("XLA_FLAGS=\"--xla_dump_to=/tmp/dump --xla_dump_hlo_as_proto\"        constants in full");
     ImGui::PopFont();
-    HomeSection(frame, "Recent");
+    Section(frame, "Recent", kHomeGap);
     std::vector<std::string> recent = frame.context.recent;
     if (recent.empty()) Sentence(frame, "nothing opened yet");
     for (size_t i = 0; i < recent.size(); ++i) {
@@ -194,7 +194,7 @@ class HomeView : public View {
   };
 
   void DrawModules(Frame& frame, const dump::DumpModel& dump) {
-    HomeSection(frame, "Modules");
+    Section(frame, "Modules", kHomeGap);
     const bool has_several = dump.modules().size() > 1;
     if (has_several) DrawFilter(frame);
     const ModuleTimes* times = ModuleTimesOf(frame.context);
