@@ -417,28 +417,29 @@ ENTRY e {{
   }
 }
 
-TEST(GpuSim, ProductsWithInfinitiesAreAsMeant) {
+TEST(GpuSim, ProductsWithInfinitiesAndZerosAreAsMeant) {
   constexpr double kInf = std::numeric_limits<double>::infinity();
   const std::string text = R"(HloModule m
 ENTRY e {
-  x = f64[6] parameter(0)
-  y = f64[6] parameter(1)
-  z = c128[6] complex(x, y)
-  w = c128[6] constant({(1, 1), (1, 1), (0, 2), (2, 0), (1, -1), (0.1, 3)})
-  ROOT r = c128[6] multiply(z, w)
+  x = f64[8] parameter(0)
+  y = f64[8] parameter(1)
+  z = c128[8] complex(x, y)
+  w = c128[8] constant({(1, 1), (1, 1), (0, 2), (2, 0), (1, -1), (0.1, 3), (-1, 2), (3, -2)})
+  ROOT r = c128[8] multiply(z, w)
 })";
-  const hlo::Shape shape = hlo::Shape::Array(hlo::ElementType::kF64, {6});
-  const std::vector<double> x = {0.07, kInf, 1, -kInf, 1e308, 0.3},
-                            y = {kInf, 2, -kInf, 1, 1e308, 0.7};
+  const hlo::Shape shape = hlo::Shape::Array(hlo::ElementType::kF64, {8});
+  const std::vector<double> x = {0.07, kInf, 1, -kInf, 1e308, 0.3, 0, -0.0},
+                            y = {kInf, 2, -kInf, 1, 1e308, 0.7, 0, 0};
   const std::vector<Literal> inputs = {Literal::Of<double>(shape, x),
                                        Literal::Of<double>(shape, y)};
   const Ran own = RunOn("gpu-sim", text, inputs), meant = RunOn("interpreter", text, inputs);
   ASSERT_EQ(own.results.size(), 1u);
-  std::vector<double> a(12), b(12);
+  std::vector<double> a(16), b(16);
   std::memcpy(a.data(), own.results[0].bytes().data(), sizeof(double) * a.size());
   std::memcpy(b.data(), meant.results[0].bytes().data(), sizeof(double) * b.size());
   for (size_t i = 0; i < a.size(); ++i) {
     EXPECT_LE((StepsBetween<double, int64_t>(a[i], b[i])), 2u) << i << ": " << a[i] << ' ' << b[i];
+    EXPECT_TRUE(a[i] != 0 || std::signbit(a[i]) == std::signbit(b[i])) << i << ": " << a[i];
   }
 }
 

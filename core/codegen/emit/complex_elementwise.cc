@@ -33,11 +33,10 @@ Value* DeviceProduct(Builder& b, Value* x, Value* y) {
   const auto difference = [&](Value* a, Value* c, Value* d, Value* e) {
     Value* product = b.CreateFMul(d, e);
     Value* lost = Call(b, llvm::Intrinsic::fma, {b.CreateFNeg(d), e, product});
-    // Of an infinite product nothing was lost.
-    lost = b.CreateSelect(b.CreateFCmpUNO(lost, lost),
-                          llvm::Constant::getNullValue(lost->getType()), lost);
     Value* rest = Call(b, llvm::Intrinsic::fma, {a, c, b.CreateFNeg(product)});
-    return b.CreateFAdd(rest, lost);
+    // Of an infinite product nothing was lost, and a zero keeps its sign.
+    Value* is_lost = b.CreateFCmpONE(lost, llvm::Constant::getNullValue(lost->getType()));
+    return b.CreateSelect(is_lost, b.CreateFAdd(rest, lost), rest);
   };
   Value* real = difference(p.real, q.real, p.imag, q.imag);
   Value* imag = difference(p.real, q.imag, b.CreateFNeg(p.imag), q.real);
