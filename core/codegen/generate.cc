@@ -80,7 +80,7 @@ Status CompileBatch(const hlo::Module& module, const CodegenOptions& options, Ba
   const std::string name = fmt::format("loop_{}", batch.loop->number);
   const auto scratch = EmitLoopFunction(code, *options.plan, *batch.loop, name);
   if (!scratch) return {};
-  batch.written.loops.push_back({name, batch.loop->id.index, *scratch});
+  batch.written.loops.push_back({name, batch.loop->number, *scratch});
   target->Inline(code);
   return Finish(*target, code, options, batch);
 }

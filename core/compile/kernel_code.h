@@ -83,9 +83,10 @@ class KernelLibrary {
   virtual ~KernelLibrary() = default;
   // The code of that instruction of the module; null where it has none.
   virtual const KernelCode* Find(hlo::InstructionId id) const = 0;
-  // The code of a loop that the plan has as one function; null where it has none.
-  virtual const LoopCode* FindLoop(hlo::InstructionId id) const {
-    (void)id;
+  // The code of the step of that number, a loop that is one function; null where it has none. Steps
+  // of one instruction have buffers of their own wherever its computation is called.
+  virtual const LoopCode* FindLoop(int64_t step) const {
+    (void)step;
     return nullptr;
   }
   // How many functions there are: equal kernels share one.

@@ -21,7 +21,7 @@ void Archive(A& archive, Archived<A, EmittedKernel>& kernel) {
 
 template <typename A>
 void Archive(A& archive, Archived<A, WrittenLoop>& loop) {
-  archive(loop.name, loop.instruction, loop.scratch_bytes);
+  archive(loop.name, loop.step, loop.scratch_bytes);
 }
 
 template <typename A>
@@ -37,8 +37,8 @@ class Library : public compile::KernelLibrary {
     const auto found = by_instruction.find(id.index);
     return found == by_instruction.end() ? nullptr : found->second;
   }
-  const compile::LoopCode* FindLoop(hlo::InstructionId id) const override {
-    const auto found = loops.find(id.index);
+  const compile::LoopCode* FindLoop(int64_t step) const override {
+    const auto found = loops.find(step);
     return found == loops.end() ? nullptr : &found->second;
   }
   int64_t function_count() const override { return static_cast<int64_t>(codes.size()); }
@@ -46,7 +46,7 @@ class Library : public compile::KernelLibrary {
   LinkedCode linked;
   std::vector<std::unique_ptr<KernelCode>> codes;
   std::unordered_map<uint32_t, const KernelCode*> by_instruction;
-  std::unordered_map<uint32_t, compile::LoopCode> loops;
+  std::unordered_map<int64_t, compile::LoopCode> loops;
 };
 
 template <typename Function>
@@ -86,7 +86,7 @@ Result<std::unique_ptr<compile::KernelLibrary>> Link(WrittenKernels written) {
       codes.push_back(code);
     }
     for (const WrittenLoop& loop : object.loops) {
-      compile::LoopCode& code = library->loops[loop.instruction];
+      compile::LoopCode& code = library->loops[loop.step];
       code.name = loop.name;
       code.scratch_bytes = loop.scratch_bytes;
       HLOSCOPE_ASSIGN_OR_RETURN(code.run, FunctionOf<compile::LoopFunction>(*library, loop.name));

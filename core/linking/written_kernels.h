@@ -26,7 +26,7 @@ inline constexpr const char* kFinishSuffix = "_finish";
 // A loop of a plan that is one function.
 struct WrittenLoop {
   std::string name;
-  uint32_t instruction = 0;
+  int64_t step = 0;  // its number
   int64_t scratch_bytes = 0;
 };
 

@@ -53,8 +53,8 @@ StepCodes CodesOf(const Compilation& compiled) {
   StepCodes codes;
   ForEachStep(*compiled.plan, 0, [&](const PlannedStep& step) {
     const std::string name = "k_" + std::string(compiled.module->name(step.id));
-    if (step.kind == StepKind::kKernel) codes[step.id.index] = {name, false, 4, 0};
-    if (step.kind == StepKind::kLibraryCall) codes[step.id.index] = {name, true, 2, 0};
+    if (step.kind == StepKind::kKernel) codes[step.number] = {name, false, 4, 0};
+    if (step.kind == StepKind::kLibraryCall) codes[step.number] = {name, true, 2, 0};
   });
   return codes;
 }

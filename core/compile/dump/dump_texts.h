@@ -19,8 +19,8 @@ struct StepCode {
   bool is_library = false;  // a library does the work instead, and there is no such function
   int64_t grains = 1, scratch_bytes = 0;
 };
-// By instruction; steps whose code could not be made have none, and the evaluator runs them.
-using StepCodes = std::unordered_map<uint32_t, StepCode>;
+// By number of the step; steps whose code could not be made have none, and the evaluator runs them.
+using StepCodes = std::unordered_map<int64_t, StepCode>;
 
 // A value of an instruction and where it lies: what it is between the steps `first` and `last`.
 struct PlacedValue {

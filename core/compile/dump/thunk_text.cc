@@ -64,7 +64,7 @@ class ThunkText {
  private:
   const StepCode* CodeOf(const PlannedStep& step) const {
     if (step.kind == StepKind::kCopy || step.kind == StepKind::kEvaluate) return nullptr;
-    const auto found = codes_.find(step.id.index);
+    const auto found = codes_.find(step.number);
     return found == codes_.end() ? nullptr : &found->second;
   }
   // Loops that are one function run no steps of their own.

@@ -2,6 +2,7 @@
 #include "core/replay/ahead/code_texts.h"
 
 #include <algorithm>
+#include <optional>
 #include <utility>
 
 #include "core/replay/codegen_entry.h"
@@ -9,18 +10,16 @@
 namespace hloscope::replay {
 namespace {
 
-void Add(hlo::InstructionId id, compile::StepCode code, CodeTexts& texts) {
-  texts.scratch_bytes = std::max(texts.scratch_bytes, code.scratch_bytes);
-  texts.codes[id.index] = std::move(code);
-}
-
-void Take(const compile::KernelLibrary& library, hlo::InstructionId id, CodeTexts& texts) {
-  if (const compile::KernelCode* code = library.Find(id); code != nullptr) {
-    Add(id, {code->name, code->library != nullptr, code->grains, code->scratch_bytes}, texts);
+std::optional<compile::StepCode> CodeOf(const compile::KernelLibrary& library,
+                                        const compile::PlannedStep& step) {
+  if (step.is_one_function) {
+    const compile::LoopCode* const loop = library.FindLoop(step.number);
+    if (loop == nullptr) return std::nullopt;
+    return compile::StepCode{loop->name, false, 1, loop->scratch_bytes};
   }
-  if (const compile::LoopCode* loop = library.FindLoop(id); loop != nullptr) {
-    Add(id, {loop->name, false, 1, loop->scratch_bytes}, texts);
-  }
+  const compile::KernelCode* const code = library.Find(step.id);
+  if (code == nullptr) return std::nullopt;
+  return compile::StepCode{code->name, code->library != nullptr, code->grains, code->scratch_bytes};
 }
 
 }  // namespace
@@ -35,10 +34,15 @@ Result<CodeTexts> MakeCodeTexts(const compile::Compilation& compiled) {
   std::vector<hlo::InstructionId> own = compiled.kernels;
   HLOSCOPE_ASSIGN_OR_RETURN(const auto calls, MakeLibraryCalls(compiled, own));
   HLOSCOPE_ASSIGN_OR_RETURN(const auto kernels, generate(compiled.module, own, options));
-  for (uint32_t i = 0; i < compiled.module->instructions().size(); ++i) {
-    Take(*kernels, hlo::InstructionId(i), texts);
-    Take(*calls, hlo::InstructionId(i), texts);
-  }
+  if (compiled.plan == nullptr) return texts;
+  ForEachStep(*compiled.plan, 0, [&](const compile::PlannedStep& step) {
+    for (const compile::KernelLibrary* const library : {kernels.get(), calls.get()}) {
+      std::optional<compile::StepCode> code = CodeOf(*library, step);
+      if (!code) continue;
+      texts.scratch_bytes = std::max(texts.scratch_bytes, code->scratch_bytes);
+      texts.codes[step.number] = *std::move(code);
+    }
+  });
   return texts;
 }
 

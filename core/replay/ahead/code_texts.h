@@ -13,7 +13,7 @@ namespace hloscope::replay {
 
 struct CodeTexts {
   std::vector<compile::CodePart> parts;
-  compile::StepCodes codes;   // by instruction of the compiled module
+  compile::StepCodes codes;   // of the steps, where there is a plan
   int64_t scratch_bytes = 0;  // the most that any code asks for
 };
 

@@ -49,9 +49,9 @@ class CompilerExecutable : public EvaluatorExecutable {
     code_.device = std::move(written.device);
     code_.choices = std::move(written.choices);
     code_.kernels.resize(count);
-    code_.loops.resize(count);
-    for (uint32_t i = 0; i < count; ++i) {
-      for (const auto& library : libraries_) Take(*library, InstructionId(i));
+    for (const auto& library : libraries_) {
+      for (uint32_t i = 0; i < count; ++i) TakeKernel(*library, InstructionId(i));
+      TakeLoops(*library);
     }
   }
 
@@ -110,13 +110,19 @@ class CompilerExecutable : public EvaluatorExecutable {
     return {};
   }
 
-  void Take(const compile::KernelLibrary& library, InstructionId id) {
+  void TakeKernel(const compile::KernelLibrary& library, InstructionId id) {
     if (const compile::KernelCode* kernel = library.Find(id); kernel != nullptr) {
       code_.kernels[id.index] = kernel;
       code_.scratch_bytes = std::max(code_.scratch_bytes, kernel->scratch_bytes);
     }
-    if (const compile::LoopCode* loop = library.FindLoop(id); loop != nullptr) {
-      code_.loops[id.index] = loop;
+  }
+
+  void TakeLoops(const compile::KernelLibrary& library) {
+    if (code_.plan == nullptr) return;
+    for (const compile::PlannedStep* const step : OneFunctionLoopsOf(*code_.plan)) {
+      const compile::LoopCode* loop = library.FindLoop(step->number);
+      if (loop == nullptr) continue;
+      code_.loops[step->number] = loop;
       code_.scratch_bytes = std::max(code_.scratch_bytes, loop->scratch_bytes);
     }
   }

@@ -181,7 +181,7 @@ Status PlanRun::RunKernel(const PlannedStep& step) {
 // Turns come in runs; between them the loop is looked at, and some are watched one by one: state
 // that comes round does so for ever, which the evaluator has words for.
 Result<bool> PlanRun::RunLoop(const PlannedStep& step) {
-  if (code_.loops[step.id.index] != nullptr) ++counts_.kernels;
+  if (code_.loops.contains(step.number)) ++counts_.kernels;
   bool has_ended = false;
   int64_t ran = 0;
   std::optional<std::vector<BufferNumber>> deciding;  // known once the loop is a long one
@@ -214,7 +214,8 @@ Status PlanRun::LookAtLoop(const PlannedStep& step, int64_t ran, int64_t turns) 
 
 Result<bool> PlanRun::RunTurns(const PlannedStep& step, int64_t ran, int64_t turns,
                                bool& has_ended) {
-  if (const compile::LoopCode* code = code_.loops[step.id.index]; code != nullptr) {
+  if (const auto found = code_.loops.find(step.number); found != code_.loops.end()) {
+    const compile::LoopCode* const code = found->second;
     compile::LoopProgress progress{.turns = turns, .inner = 0};
     while (true) {
       has_ended = code->run(addresses_.data(), arena_.data(), scratch_.data(), &progress);

@@ -6,6 +6,7 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <unordered_map>
 #include <vector>
 
 #include "core/compile/kernel_code.h"
@@ -29,15 +30,15 @@ class PlanDevice {
   virtual RunExecuted::Placement Place(int64_t devices, bool by_plan) const = 0;
 };
 
-// The machine code of a module, by instruction; null where there is none.
+// The machine code of a module.
 struct ModuleCode {
   std::shared_ptr<const compile::Plan> plan;  // of the entry; null: instruction by instruction
-  std::vector<const compile::KernelCode*> kernels;
-  std::vector<const compile::LoopCode*> loops;
-  std::map<hlo::InstructionId, std::string> missing;  // kernels without code, and why
-  int64_t scratch_bytes = 0;                          // the most that any of the plan's asks for
-  std::shared_ptr<const PlanDevice> device;           // where plans run; null: the host
-  std::shared_ptr<const LibraryChoices> choices;      // null: no library can run any
+  std::vector<const compile::KernelCode*> kernels;  // by instruction; null where there is none
+  std::unordered_map<int64_t, const compile::LoopCode*> loops;  // by number of the step
+  std::map<hlo::InstructionId, std::string> missing;            // kernels without code, and why
+  int64_t scratch_bytes = 0;                      // the most that any of the plan's asks for
+  std::shared_ptr<const PlanDevice> device;       // where plans run; null: the host
+  std::shared_ptr<const LibraryChoices> choices;  // null: no library can run any
 };
 
 // Runs all grains of a kernel or library call on the threads of the run.
