@@ -1,11 +1,12 @@
-// The functions of the CUDA driver. One call at a time; work is done when it is asked for, and what
-// goes wrong in it is said by the next call that could know.
+// The functions of the CUDA driver. One call at a time; work is done when somebody waits for it,
+// and what goes wrong in it is said by the next call that could know.
 #include <fmt/format.h>
 #include <signal.h>
 #include <string.h>
 
 #include <span>
 
+#include "tests/fake_cuda/queues.h"
 #include "tests/fake_cuda/state.h"
 
 namespace fake_cuda {
@@ -34,7 +35,8 @@ int Do(const char* name, bool needs_context, const char* kernel, const Body& bod
     result = kNotInitialized;
   }
   if (result == 0 && needs_context) result = current == nullptr ? kInvalidContext : current->lost;
-  if (result == 0) result = body(state);
+  const bool is_forgotten = state.faults.Property(fmt::format("forgets_{}", name), 0) != 0;
+  if (result == 0 && !is_forgotten) result = body(state);
   if (LosesDevice(result) && current != nullptr) current->lost = result;
   call.has_ended = 1;
   call.result = result;
@@ -52,12 +54,28 @@ CUstream_st* Known(State& state, CUstream_st* stream) {
   return state.streams.contains(stream) ? stream : nullptr;
 }
 
-// A launch or copy: what fails in it is said by later calls of its device.
-int Later(State& state, CUstream_st* stream, Work work) {
-  const int result = state.Submit(stream, std::move(work));
-  if (!LosesDevice(result)) return result;
-  state.ContextOf(stream->device).lost = result;
-  return 0;
+bool IsBusy(State& state, int device) {
+  return state.ContextOf(device).lost == 0 &&
+         std::ranges::any_of(state.streams, [&](const auto& each) {
+           return !each.second->queue.empty() && device == each.second->device;
+         });
+}
+// Whether a copy still has to read or write it.
+bool IsCopied(State& state, const void* pinned) {
+  const auto found = state.pinned.find(pinned);
+  if (found == state.pinned.end()) return false;
+  const std::byte* const begin = found->second.data();
+  return std::ranges::any_of(state.streams, [&](const auto& each) {
+    return state.ContextOf(each.second->device).lost == 0 &&
+           std::ranges::any_of(each.second->queue, [&](const auto& queued) {
+             return queued->host >= begin && queued->host < begin + found->second.size();
+           });
+  });
+}
+// CUDA promises nothing to who gives back what its device still works with.
+int InUse(const char* function) {
+  fmt::print(stderr, "made-up driver: {} while the device works\n", function);
+  return kInvalidValue;
 }
 
 template <typename T>
@@ -72,7 +90,9 @@ T* Keep(std::map<const void*, std::unique_ptr<T>>& all, std::unique_ptr<T> made)
   return handle;
 }
 
-int Wait(State& state, CUstream_st* stream) {
+// `wait` does what the host waits for. Null: not for a stream.
+template <typename Body>
+int Wait(State& state, CUstream_st* stream, const Body& wait) {
   CUctx_st& context = stream == nullptr ? *current : state.ContextOf(stream->device);
   if (stream != nullptr && stream->capture != nullptr) {
     stream->capture_failed = true;
@@ -80,7 +100,9 @@ int Wait(State& state, CUstream_st* stream) {
   }
   FakeCudaActivity activity{};
   activity.kind = kFakeCudaSynchronization;
-  activity.start_ns = activity.end_ns = Now();
+  activity.start_ns = Now();
+  wait();
+  activity.end_ns = Now();
   activity.correlation = state.correlation;
   activity.device = static_cast<uint32_t>(context.device);
   activity.stream = stream == nullptr ? 0 : stream->number;
@@ -108,10 +130,15 @@ int Copy(State& state, FakeCudaKind kind, End to, End from, size_t size, CUstrea
     return kInvalidValue;
   }
   const uint32_t number = stream->number;
-  return Later(state, stream, [=](uint32_t correlation, uint32_t graph, uint64_t node) {
+  // Memory of the host that is not pinned is read at once, and has been written when the call ends.
+  const bool is_read = from.host != nullptr && !state.IsPinned(from.host, size);
+  const bool is_written = to.host != nullptr && !state.IsPinned(to.host, size);
+  std::shared_ptr<std::vector<std::byte>> read;
+  if (is_read) read = std::make_shared<std::vector<std::byte>>(from.host, from.host + size);
+  const auto copy = [=](uint32_t correlation, uint32_t graph, uint64_t node) {
     State& now = State::Get();
     std::byte* const there = to.Bytes(now, size, device);
-    const std::byte* const here = from.Bytes(now, size, device);
+    const std::byte* const here = read != nullptr ? read->data() : from.Bytes(now, size, device);
     if (there == nullptr || here == nullptr) return kIllegalAddress;
     FakeCudaActivity activity{};
     activity.kind = kind;
@@ -128,7 +155,10 @@ int Copy(State& state, FakeCudaKind kind, End to, End from, size_t size, CUstrea
     activity.to_device = static_cast<uint32_t>(std::max(to.other, 0));
     now.Tell(activity);
     return 0;
-  });
+  };
+  Append(state, {stream}, copy, to.host != nullptr ? to.host : from.host);
+  if (is_written && stream->capture == nullptr) Finish(state, *stream);
+  return 0;
 }
 
 int Set(State& state, uint64_t to, std::vector<std::byte> bytes, CUstream_st* stream) {
@@ -136,7 +166,7 @@ int Set(State& state, uint64_t to, std::vector<std::byte> bytes, CUstream_st* st
   const int device = stream->device;
   if (state.At(to, device).size() < bytes.size()) return kInvalidValue;
   const uint32_t number = stream->number;
-  return Later(state, stream, [=](uint32_t correlation, uint32_t graph, uint64_t node) {
+  Append(state, {stream}, [=](uint32_t correlation, uint32_t graph, uint64_t node) {
     State& now = State::Get();
     FakeCudaActivity activity{};
     activity.kind = kFakeCudaMemset;
@@ -152,6 +182,7 @@ int Set(State& state, uint64_t to, std::vector<std::byte> bytes, CUstream_st* st
     now.Tell(activity);
     return 0;
   });
+  return 0;
 }
 
 // What the driver's compiler would say of it.
@@ -179,10 +210,11 @@ constexpr struct {
 }  // namespace
 }  // namespace fake_cuda
 
+using fake_cuda::Append;
 using fake_cuda::Copy;
 using fake_cuda::Do;
+using fake_cuda::Finish;
 using fake_cuda::Keep;
-using fake_cuda::Later;
 using fake_cuda::Now;
 using fake_cuda::Set;
 using fake_cuda::State;
@@ -293,7 +325,7 @@ int cuDevicePrimaryCtxRelease_v2(int device) {
     if (device < 0 || device >= fake_cuda::kMostDevices) return fake_cuda::kInvalidDevice;
     CUctx_st& own = state.ContextOf(device);
     if (own.retained == 0) return fake_cuda::kInvalidContext;
-    --own.retained;
+    if (--own.retained == 0) Finish(state, device);
     return 0;
   });
 }
@@ -317,7 +349,9 @@ int cuCtxGetDevice(int* device) {
   });
 }
 int cuCtxSynchronize() {
-  return Do("cuCtxSynchronize", [](State& state) { return fake_cuda::Wait(state, nullptr); });
+  return Do("cuCtxSynchronize", [](State& state) {
+    return fake_cuda::Wait(state, nullptr, [&] { Finish(state, fake_cuda::current->device); });
+  });
 }
 
 int cuModuleLoadDataEx(CUmod_st** module, const void* image, unsigned count, int* options,
@@ -388,6 +422,8 @@ int cuLinkDestroy(CUlinkState_st* link) {
 
 int cuModuleUnload(CUmod_st* module) {
   return Do("cuModuleUnload", false, nullptr, [&](State& state) {
+    if (!state.modules.contains(module)) return fake_cuda::kInvalidHandle;
+    if (fake_cuda::IsBusy(state, module->device)) return fake_cuda::InUse("cuModuleUnload");
     std::erase_if(state.functions, [&](const auto& each) { return each.second->module == module; });
     return fake_cuda::GiveBack(state.modules, module);
   });
@@ -429,20 +465,22 @@ int cuMemFree_v2(uint64_t address) {
     const auto found = state.memory.find(address);
     if (found == state.memory.end()) return fake_cuda::kInvalidValue;
     const int device = found->second.device;
+    Finish(state, device);  // CUDA waits too
     state.memory.erase(found);
     return state.ContextOf(device).lost;
   });
 }
 int cuMemHostAlloc(void** memory, size_t bytes, unsigned) {
   return Do("cuMemHostAlloc", [&](State& state) {
-    auto made = std::make_unique_for_overwrite<std::byte[]>(bytes);
-    *memory = made.get();
+    std::vector<std::byte> made(std::max<size_t>(bytes, 1), std::byte{0xa5});
+    *memory = made.data();
     state.pinned[*memory] = std::move(made);
     return 0;
   });
 }
 int cuMemFreeHost(void* memory) {
   return Do("cuMemFreeHost", false, nullptr, [&](State& state) {
+    if (fake_cuda::IsCopied(state, memory)) return fake_cuda::InUse("cuMemFreeHost");
     return state.pinned.erase(memory) == 1 ? 0 : fake_cuda::kInvalidValue;
   });
 }
@@ -515,6 +553,7 @@ int cuStreamDestroy_v2(CUstream_st* stream) {
   return Do("cuStreamDestroy", false, nullptr, [&](State& state) {
     if (fake_cuda::Known(state, stream) == nullptr) return fake_cuda::kInvalidHandle;
     if (stream->capture != nullptr) state.graphs.erase(stream->capture);
+    Finish(state, *stream);
     const int device = stream->device;
     state.streams.erase(stream);
     return state.ContextOf(device).lost;
@@ -523,23 +562,25 @@ int cuStreamDestroy_v2(CUstream_st* stream) {
 int cuStreamSynchronize(CUstream_st* stream) {
   return Do("cuStreamSynchronize", [&](State& state) {
     if (fake_cuda::Known(state, stream) == nullptr) return fake_cuda::kInvalidHandle;
-    return fake_cuda::Wait(state, stream);
+    return fake_cuda::Wait(state, stream, [&] { Finish(state, *stream); });
   });
 }
 int cuStreamQuery(CUstream_st* stream) {
   return Do("cuStreamQuery", [&](State& state) {
     if (fake_cuda::Known(state, stream) == nullptr) return fake_cuda::kInvalidHandle;
-    return state.ContextOf(stream->device).lost;
+    if (!stream->queue.empty()) Step(state, *stream);
+    const int lost = state.ContextOf(stream->device).lost;
+    return lost != 0 ? lost : stream->queue.empty() ? 0 : fake_cuda::kNotReady;
   });
 }
-// Work is done when it is asked for.
 int cuStreamWaitEvent(CUstream_st* stream, CUevent_st* event, unsigned flags) {
   return Do("cuStreamWaitEvent", [&](State& state) {
     if (!state.events.contains(event) || fake_cuda::Known(state, stream) == nullptr) {
       return fake_cuda::kInvalidHandle;
     }
-    return flags != 0 || stream->device != fake_cuda::current->device ? fake_cuda::kInvalidValue
-                                                                      : 0;
+    if (flags != 0 || stream->device != fake_cuda::current->device) return fake_cuda::kInvalidValue;
+    fake_cuda::AppendWait(*stream, event->recorded);
+    return 0;
   });
 }
 int cuStreamBeginCapture_v2(CUstream_st* stream, int) {
@@ -585,20 +626,26 @@ int cuEventRecord(CUevent_st* event, CUstream_st* stream) {
     if (!state.events.contains(event) || fake_cuda::Known(state, stream) == nullptr ||
         stream->device != event->device)
       return fake_cuda::kInvalidHandle;
-    event->time_ns = state.MarkedTime();
+    fake_cuda::AppendMark(state, *stream, *event);
     return 0;
   });
 }
 int cuEventSynchronize(CUevent_st* event) {
   return Do("cuEventSynchronize", [&](State& state) {
     if (!state.events.contains(event)) return fake_cuda::kInvalidHandle;
-    return fake_cuda::Wait(state, nullptr);
+    return fake_cuda::Wait(state, nullptr, [&] { Finish(state, *event); });
   });
 }
 int cuEventElapsedTime(float* milliseconds, CUevent_st* from, CUevent_st* to) {
-  return Do("cuEventElapsedTime", [&](State&) {
-    if (to->device != from->device) return fake_cuda::kInvalidHandle;
-    *milliseconds = static_cast<float>(to->time_ns - from->time_ns) / 1e6f;
+  return Do("cuEventElapsedTime", [&](State& state) {
+    if (!state.events.contains(from) || !state.events.contains(to) || to->device != from->device ||
+        from->time_ns == nullptr || to->time_ns == nullptr) {
+      return fake_cuda::kInvalidHandle;
+    }
+    for (const CUevent_st* event : {from, to}) {
+      if (event->recorded != nullptr && !event->recorded->is_done) return fake_cuda::kNotReady;
+    }
+    *milliseconds = static_cast<float>(*to->time_ns - *from->time_ns) / 1e6f;
     return 0;
   });
 }
@@ -622,9 +669,10 @@ int cuLaunchKernel(CUfunc_st* function, unsigned gx, unsigned gy, unsigned gz, u
       const auto* from = static_cast<const std::byte*>(parameters[i]);
       bytes.emplace_back(from, from + function->entry->parameters[i].bytes);
     }
-    return Later(state, stream,
-                 fake_cuda::KernelWork(*function, {gx, gy, gz}, {bx, by, bz}, shared,
-                                       std::move(bytes), *stream));
+    Append(state, {stream},
+           fake_cuda::KernelWork(*function, {gx, gy, gz}, {bx, by, bz}, shared, std::move(bytes),
+                                 *stream));
+    return 0;
   });
 }
 
@@ -643,8 +691,11 @@ int cuGraphDestroy(CUgraph_st* graph) {
             [&](State& state) { return fake_cuda::GiveBack(state.graphs, graph); });
 }
 int cuGraphExecDestroy(CUgraphExec_st* exec) {
-  return Do("cuGraphExecDestroy", false, nullptr,
-            [&](State& state) { return fake_cuda::GiveBack(state.graph_execs, exec); });
+  return Do("cuGraphExecDestroy", false, nullptr, [&](State& state) {
+    if (!state.graph_execs.contains(exec)) return fake_cuda::kInvalidHandle;
+    if (fake_cuda::IsBusy(state, exec->device)) return fake_cuda::InUse("cuGraphExecDestroy");
+    return fake_cuda::GiveBack(state.graph_execs, exec);
+  });
 }
 int cuGraphLaunch(CUgraphExec_st* exec, CUstream_st* stream) {
   return Do("cuGraphLaunch", [&](State& state) {
@@ -652,13 +703,14 @@ int cuGraphLaunch(CUgraphExec_st* exec, CUstream_st* stream) {
         exec->device != stream->device) {
       return fake_cuda::kInvalidHandle;
     }
-    return Later(state, stream, [exec](uint32_t correlation, uint32_t, uint64_t) {
+    Append(state, {stream}, [exec](uint32_t correlation, uint32_t, uint64_t) {
       for (const GraphNode& node : exec->nodes) {
         const int result = node.work(correlation, exec->number, node.number);
         if (result != 0) return result;
       }
       return 0;
     });
+    return 0;
   });
 }
 
@@ -684,13 +736,17 @@ void fake_cuda_left(FakeCudaLeft* left) {
            contexts};
 }
 uint64_t fake_cuda_launches() { return State::Get().launches; }
-int fake_cuda_submit(void* stream, const char* name, void (*work)(void*), void* data,
-                     void (*drop)(void*)) {
+int fake_cuda_submit(void* const* streams, size_t count, const char* name, void (*work)(void*),
+                     void* data, void (*drop)(void*)) {
   const std::shared_ptr<void> kept(data, drop);
-  auto* const on = static_cast<CUstream_st*>(stream);
+  std::vector<CUstream_st*> on;
+  for (size_t i = 0; i < count; ++i) on.push_back(static_cast<CUstream_st*>(streams[i]));
   return Do("fake_cuda_submit", [&](State& state) {
-    if (!state.streams.contains(on)) return fake_cuda::kInvalidHandle;
-    return Later(state, on, fake_cuda::LibraryWork(name, work, kept, *on));
+    for (CUstream_st* const stream : on) {
+      if (!state.streams.contains(stream)) return fake_cuda::kInvalidHandle;
+    }
+    Append(state, on, fake_cuda::LibraryWork(name, work, kept, *on[0]));
+    return 0;
   });
 }
 void* fake_cuda_bytes(uint64_t address, size_t bytes) {
@@ -718,6 +774,7 @@ void fake_cuda_restart() {
   const std::lock_guard lock(state.mutex);
   state.faults = fake_cuda::Faults::FromEnvironment();
   for (CUctx_st& context : state.contexts) context.lost = 0;
+  for (const auto& [handle, stream] : state.streams) stream->queue.clear();
   state.marks = 0;
 }
 

@@ -60,6 +60,8 @@ struct FakeCudaListener {
   void* user;
   /* A node of a graph was recorded (`original` is 0), or copied when the graph was made ready. */
   void (*node)(void* user, uint64_t node, uint64_t original); /* likewise */
+  /* Work is done by the call that asks for it, as where CUPTI reads counters kernel by kernel. */
+  int at_once;
 };
 
 /* There is one listener; NULL: none. It is called from the thread that calls the driver and may
@@ -75,11 +77,11 @@ void fake_cuda_left(struct FakeCudaLeft* left);
 /* Launches of kernels so far, in graphs too. */
 uint64_t fake_cuda_launches(void);
 
-/* For made-up libraries over the device. Does work(data) in the order of the stream, as a kernel of
- * that name, and again whenever a graph of it is launched; drop(data) once nobody can ask any more.
- * What the driver would say: 0 where it was taken. */
-int fake_cuda_submit(void* stream, const char* name, void (*work)(void* data), void* data,
-                     void (*drop)(void* data));
+/* For made-up libraries over the device. Does work(data) where all those streams have come, as a
+ * kernel of that name on the first, and again whenever a graph of it is launched; drop(data) once
+ * nobody can ask any more. What the driver would say: 0 where it was taken. */
+int fake_cuda_submit(void* const* streams, size_t count, const char* name, void (*work)(void* data),
+                     void* data, void (*drop)(void* data));
 /* The bytes at a device address; NULL: fewer lie there. */
 void* fake_cuda_bytes(uint64_t address, size_t bytes);
 /* The device that a stream or an address is of; -1: none. */

@@ -44,12 +44,13 @@ int64_t State::UsedMemory(int device) const {
   return used;
 }
 
-int State::Submit(CUstream_st* stream, Work work) {
-  if (stream != nullptr && stream->capture != nullptr) {
-    stream->capture->nodes.push_back({NewNode(0), std::move(work)});
-    return 0;
-  }
-  return work(correlation, 0, 0);
+bool State::IsPinned(const void* host, size_t size) const {
+  const auto after = pinned.upper_bound(host);
+  if (after == pinned.begin()) return false;
+  const auto& [begin, bytes] = *std::prev(after);
+  const auto offset = static_cast<size_t>(static_cast<const std::byte*>(host) -
+                                          static_cast<const std::byte*>(begin));
+  return offset <= bytes.size() && size <= bytes.size() - offset;
 }
 
 void State::Tell(FakeCudaActivity activity) const {

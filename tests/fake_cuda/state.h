@@ -5,6 +5,7 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <deque>
 #include <functional>
 #include <map>
 #include <memory>
@@ -53,15 +54,27 @@ struct CUlinkState_st {
   std::vector<int> options;
   std::vector<void*> values;
 };
+struct CUstream_st;
+// Something in a stream's queue.
+struct Queued {
+  Work work;
+  uint32_t correlation = 0;
+  std::vector<CUstream_st*> streams;  // that meet here; the last to come does the work
+  const std::byte* host = nullptr;    // pinned memory that a copy reads or writes
+  std::shared_ptr<Queued> waits_for;  // is done before it
+  bool is_begun = false, is_done = false;
+};
 struct CUstream_st {
   uint32_t number;
   int device;
   CUgraph_st* capture = nullptr;  // what is being recorded, instead of being done
   bool capture_failed = false;
+  std::deque<std::shared_ptr<Queued>> queue = {};
 };
 struct CUevent_st {
   int device;
-  uint64_t time_ns = 0;
+  std::shared_ptr<Queued> recorded = nullptr;  // the last time
+  std::shared_ptr<uint64_t> time_ns = nullptr;
 };
 
 namespace fake_cuda {
@@ -69,7 +82,7 @@ namespace fake_cuda {
 // Names of errors as CUDA has them.
 inline constexpr int kInvalidValue = 1, kOutOfMemory = 2, kNotInitialized = 3, kNoDevice = 100,
                      kInvalidDevice = 101, kInvalidContext = 201, kInvalidPtx = 218,
-                     kInvalidHandle = 400, kNotFound = 500, kIllegalAddress = 700,
+                     kInvalidHandle = 400, kNotFound = 500, kNotReady = 600, kIllegalAddress = 700,
                      kCaptureUnsupported = 900, kCaptureInvalidated = 901;
 
 inline constexpr int kMostDevices = 16;  // of `devices=`
@@ -91,7 +104,7 @@ struct State {
     std::vector<std::byte> bytes;
   };
   std::map<uint64_t, Allocation> memory;
-  std::map<void*, std::unique_ptr<std::byte[]>> pinned;
+  std::map<const void*, std::vector<std::byte>> pinned;
   std::map<const void*, std::unique_ptr<CUmod_st>> modules;
   std::map<const void*, std::unique_ptr<CUfunc_st>> functions;
   std::map<const void*, std::unique_ptr<CUstream_st>> streams;
@@ -105,8 +118,8 @@ struct State {
   static constexpr int kAnyDevice = -1;
   std::span<std::byte> At(uint64_t address, int device);
   CUctx_st& ContextOf(int device) { return contexts[static_cast<size_t>(device)]; }
-  // Does it, or records it where the stream is recording.
-  int Submit(CUstream_st* stream, Work work);
+  // Whether so many bytes of the host are pinned.
+  bool IsPinned(const void* host, size_t size) const;
   void Tell(FakeCudaActivity activity) const;
   // Of a node that is new, or a copy of another.
   uint64_t NewNode(uint64_t original);

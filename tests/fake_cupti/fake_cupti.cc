@@ -183,7 +183,7 @@ void NodeMade(void*, uint64_t node, uint64_t original) {
   callback(callback_data, kResourceDomain, made, &resource);
 }
 
-constexpr FakeCudaListener kListener{&DriverCalled, &DeviceDid, nullptr, &NodeMade};
+constexpr FakeCudaListener kListener{&DriverCalled, &DeviceDid, nullptr, &NodeMade, 0};
 
 void Kernel(const char* name, uint32_t device, uint32_t stream, uint64_t start, uint64_t end,
             uint64_t node) {
@@ -276,7 +276,9 @@ int NextFault(const char* function) { return faults.Next(function); }
 int64_t PropertyOf(const char* name, int64_t otherwise) { return faults.Property(name, otherwise); }
 void HearOfKernels(bool hear) {
   are_counters_on = hear;
-  hear ? static_cast<void>(is_joined = Listen(&kListener)) : LeaveDriver();
+  FakeCudaListener listener = kListener;
+  listener.at_once = 1;
+  hear ? static_cast<void>(is_joined = Listen(&listener)) : LeaveDriver();
 }
 
 }  // namespace hloscope::fake_cupti

@@ -31,8 +31,13 @@ int Property(std::string_view name, int otherwise) {
 }
 
 int Submit(void* stream, const char* name, std::function<void()> work) {
+  return SubmitTogether({stream}, name, std::move(work));
+}
+int SubmitTogether(const std::vector<void*>& streams, const char* name,
+                   std::function<void()> work) {
   return fake_cuda_submit(
-      stream, name, [](void* it) { (*static_cast<std::function<void()>*>(it))(); },
+      streams.data(), streams.size(), name,
+      [](void* it) { (*static_cast<std::function<void()>*>(it))(); },
       new std::function<void()>(std::move(work)),
       [](void* it) { delete static_cast<std::function<void()>*>(it); });
 }

@@ -6,6 +6,7 @@
 #include <functional>
 #include <set>
 #include <string_view>
+#include <vector>
 
 namespace fake_libraries {
 
@@ -16,6 +17,8 @@ int Property(std::string_view name, int otherwise);
 
 // Does it in the order of the stream, each time that a graph of it runs; the driver's answer.
 int Submit(void* stream, const char* name, std::function<void()> work);
+// Where all those streams have come.
+int SubmitTogether(const std::vector<void*>& streams, const char* name, std::function<void()> work);
 // The bytes at a device address; null: so many do not lie there.
 std::byte* Bytes(const void* address, size_t size);
 

@@ -1,5 +1,5 @@
 // NCCL's functions that we call, strict about what they are given: what would hang with the real
-// one is refused. Work is done when a group ends, on the stream of the first that takes part.
+// one is refused. Work is done where the streams of all that take part have come.
 #include <algorithm>
 #include <array>
 #include <cstring>
@@ -192,11 +192,9 @@ void DeliverIn(fake_libraries::Room& room, const std::vector<Call>& calls) {
 }
 
 int Submit(const std::vector<Call>& calls, const char* name, std::function<void()> work) {
-  for (size_t i = 0; i < calls.size(); ++i) {
-    const int answer = fake_libraries::Submit(calls[i].stream, name, i == 0 ? work : [] {});
-    if (answer != 0) return kCudaError;
-  }
-  return 0;
+  std::vector<void*> streams;
+  for (const Call& call : calls) streams.push_back(call.stream);
+  return fake_libraries::SubmitTogether(streams, name, std::move(work)) == 0 ? 0 : kCudaError;
 }
 
 // What one rank was asked for, the others being in other processes.

@@ -22,7 +22,7 @@ TEST(GpuDevices, AreSpreadOverAllThatThereAre) {
           if (activity->kind != kFakeCudaKernel) return;
           static_cast<std::set<uint32_t>*>(user)->insert(activity->device);
         },
-        &used, nullptr};
+        &used, nullptr, 0};
     fake_cuda_listen(&listener);
     const Outcome gpu = RunOnDevices("gpu", kOnFourDevices, inputs, 2);
     fake_cuda_listen(nullptr);
@@ -64,6 +64,25 @@ TEST(GpuDevices, OneThatFailsEndsTheRun) {
     ExpectNothingLeft(row.faults);
     SetFaults("devices=4");
     ExpectSameBits(RunOnDevices("gpu", kOnFourDevices, inputs), meant, row.faults);
+  }
+}
+
+// The made-up driver is as late as CUDA may be: without one of these waits values are wrong.
+TEST(GpuDevices, WaitsAreNeeded) {
+  const auto inputs = EightFloats(4);
+  SetFaults("");
+  const Outcome meant = RunOnDevices("interpreter", kOnFourDevices, inputs);
+  for (const char* function : {"cuStreamWaitEvent", "cuEventSynchronize"}) {
+    SetFaults(fmt::format("devices=3,forgets_{}=1", function));
+    const Outcome gpu = RunOnDevices("gpu", kOnFourDevices, inputs);
+    ASSERT_FALSE(gpu.error.has_value()) << function << ": " << gpu.error->ToString();
+    const bool are_same =
+        std::ranges::equal(gpu.results, meant.results, [](const auto& one, const auto& other) {
+          return std::ranges::equal(one.bytes(), other.bytes());
+        });
+    EXPECT_FALSE(are_same) << function;
+    SetFaults("devices=3");
+    ExpectSameBits(RunOnDevices("gpu", kOnFourDevices, inputs), meant, function);
   }
 }
 

@@ -279,11 +279,12 @@ TEST(GpuProfile, StreamsOverlapAndKeepTheirInstructions) {
   ASSERT_EQ(driver->StreamEndCapture(stream, &graph), 0);
   ASSERT_EQ(driver->GraphInstantiate(&exec, graph, 0), 0);
   EXPECT_EQ(driver->GraphLaunch(exec, stream), 0);
+  for (const cuda::Stream& each : streams) EXPECT_EQ(driver->StreamSynchronize(each.get()), 0);
   EXPECT_EQ(driver->GraphExecDestroy(exec), 0);
   EXPECT_EQ(driver->GraphDestroy(graph), 0);
   const auto collected = (*collector)->Stop();
   ASSERT_TRUE(collected.has_value());
-  EXPECT_EQ(collected->log.activities.size(), 7u + 1);  // and the flushing
+  EXPECT_EQ(collected->log.activities.size(), 7u + 2 + 1);  // both waited for, and the flushing
   const auto in_graph = std::ranges::find_if(
       collected->log.activities, [](const auto& activity) { return activity.graph_node != 0; });
   ASSERT_NE(in_graph, collected->log.activities.end());

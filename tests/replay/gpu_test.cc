@@ -102,7 +102,7 @@ TEST(Gpu, RunsAgainAsAGraph) {
         all.graph_kernels += activity->kind == kFakeCudaKernel && activity->graph != 0 ? 1 : 0;
         all.uploads += activity->kind == kFakeCudaToDevice ? 1 : 0;
       },
-      &counts, nullptr};
+      &counts, nullptr, 0};
   fake_cuda_listen(&listener);
   const Outcome gpu = RunOn("gpu", kAdd, inputs, 5);
   fake_cuda_listen(nullptr);
