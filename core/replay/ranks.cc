@@ -35,7 +35,7 @@ constexpr std::string_view kFailed = "failed";
 // What a file of a rank begins with; the number of its bytes and a line's end follow.
 constexpr std::string_view kHead = "hloscope rank file ";
 constexpr int64_t kMostRanks = 1 << 16;
-constexpr std::chrono::milliseconds kBetweenTries{2}, kBetweenLooks{50};
+constexpr std::chrono::milliseconds kBetweenTries{2}, kBetweenLooks{50}, kPatience{2000};
 constexpr std::string_view kOneFolderARun = "give --ranks_folder a new folder for each run";
 
 std::string Reason() { return std::generic_category().message(errno); }
@@ -268,6 +268,20 @@ Status Ranks::Look() const {
     if (now < next_look_) return {};
     next_look_ = now + kBetweenLooks;
   }
+  return LookNow();
+}
+
+Status Ranks::LookAgain() const {
+  const auto end = std::chrono::steady_clock::now() + kPatience;
+  Status told = LookNow();
+  while (told.has_value() && std::chrono::steady_clock::now() < end) {
+    std::this_thread::sleep_for(kBetweenTries);
+    told = LookNow();
+  }
+  return told;
+}
+
+Status Ranks::LookNow() const {
   HLOSCOPE_ASSIGN_OR_RETURN(const auto text, Read(place_.folder, kFailed));
   if (!text) return {};
   const size_t blank = std::min(text->find(' '), text->size());

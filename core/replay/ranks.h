@@ -58,8 +58,12 @@ class Ranks {
   void Fail(const Error& error) const;
   // Died: another rank has failed. Environment: a stranger says so. Looks now and then only.
   Status Look() const;
+  // For what another rank tells of its failure soon; success: none does.
+  Status LookAgain() const;
 
  private:
+  Status LookNow() const;
+
   RankPlace place_;
   mutable std::mutex mutex_;
   mutable bool has_begun_ = false;

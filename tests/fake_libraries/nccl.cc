@@ -297,6 +297,7 @@ int GiveBack(const char* function, void* communicator) {
   const auto known = All().find(communicator);
   if (known == All().end()) return kInvalidArgument;
   cuDevicePrimaryCtxRelease_v2(known->second->device());
+  if (const auto& room = known->second->clique->room; room != nullptr) room->Leave();
   All().erase(known);
   return fault;
 }

@@ -31,12 +31,14 @@ std::string Room::Make() {
 
 Room::~Room() {
   std::error_code error;
-  Write(NameOf("left", 0, rank_), "x");
+  Leave();
   for (int r = 0; r < ranks_; ++r) {
     if (!fs::exists(PathOf(NameOf("left", 0, r)), error)) return;
   }
   fs::remove_all(folder_, error);
 }
+
+void Room::Leave() const { Write(NameOf("left", 0, rank_), "x"); }
 
 void Room::Write(const std::string& name, const std::string& bytes) const {
   const std::string path = PathOf(name), part = path + ".part";
@@ -45,11 +47,13 @@ void Room::Write(const std::string& name, const std::string& bytes) const {
   fs::rename(part, path, error);
 }
 
-bool Room::Await(const std::string& name, std::string& bytes) const {
+bool Room::Await(const std::string& name, int rank, std::string& bytes) const {
   const auto end = std::chrono::steady_clock::now() + kMostWaiting;
   std::error_code error;
   while (!fs::exists(PathOf(name), error)) {
-    if (std::chrono::steady_clock::now() > end) return false;
+    const bool has_left = fs::exists(PathOf(NameOf("left", 0, rank)), error);
+    if (has_left && fs::exists(PathOf(name), error)) break;  // it came and went meanwhile
+    if (has_left || std::chrono::steady_clock::now() > end) return false;
     std::this_thread::sleep_for(std::chrono::milliseconds(1));
   }
   std::ifstream file(PathOf(name), std::ios::binary);
@@ -62,7 +66,7 @@ std::vector<std::string> Room::Exchange(const std::string& own) {
   Write(NameOf("turn", turn, rank_), own);
   std::vector<std::string> all(static_cast<size_t>(ranks_));
   for (int r = 0; r < ranks_; ++r) {
-    if (!Await(NameOf("turn", turn, r), all[static_cast<size_t>(r)])) return {};
+    if (!Await(NameOf("turn", turn, r), r, all[static_cast<size_t>(r)])) return {};
   }
   // All have come to this turn: they have read that of the last.
   std::error_code error;
@@ -77,7 +81,7 @@ void Room::Send(int to, const std::string& message) {
 std::string Room::Receive(int from) {
   const std::string name = NameOf("letter", letters_[{from, -1}]++, from, rank_);
   std::string bytes;
-  if (!Await(name, bytes)) return {};
+  if (!Await(name, from, bytes)) return {};
   std::error_code error;
   fs::remove(PathOf(name), error);
   return bytes;

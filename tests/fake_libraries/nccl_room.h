@@ -25,11 +25,13 @@ class Room {
   void Send(int to, const std::string& message);
   // Empty: it did not come in time.
   std::string Receive(int from);
+  // Nothing more comes of this one: nobody waits for it.
+  void Leave() const;
   int failed = 0;  // what went wrong since
 
  private:
   std::string PathOf(const std::string& name) const { return folder_ + "/" + name; }
-  bool Await(const std::string& name, std::string& bytes) const;
+  bool Await(const std::string& name, int rank, std::string& bytes) const;
   void Write(const std::string& name, const std::string& bytes) const;
 
   std::string folder_;

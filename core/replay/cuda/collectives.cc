@@ -361,6 +361,13 @@ Status Collectives::Look(const Pending& pending, int64_t device) const {
   }
   const auto failed = pending.clique->Failed(NameOf(pending.id));
   if (!failed) return {};
+  if (ranks_ != nullptr) {
+    // NCCL may know of a failure before its rank has told why.
+    if (Status status = ranks_->LookAgain(); !status.has_value()) {
+      pending.clique->Abort();
+      return status;
+    }
+  }
   Error error = failed->error;
   error.error_class = ErrorClass::kDied;
   const auto form = forms_.find(pending.id.index);
