@@ -54,7 +54,8 @@ std::vector<InstructionId> ElidedConstants(const Module& module) {
   return elided;
 }
 
-// By name, which is unique in a module that XLA wrote.
+// By name, which is unique in a module that XLA wrote. Elements of tuples have none in texts that
+// write `%tuple#3` for them.
 class SameModule {
  public:
   SameModule(const Module& module, const Module& other) : module_(module), other_(other) {
@@ -65,12 +66,11 @@ class SameModule {
 
   // What differs first; empty: nothing.
   std::string Difference() const {
-    if (module_.instructions().size() != other_.instructions().size()) {
-      return fmt::format("{} instructions, not {}", other_.instructions().size(),
-                         module_.instructions().size());
-    }
+    const int64_t count = CountNamed(module_), other_count = CountNamed(other_);
+    if (count != other_count) return fmt::format("{} instructions, not {}", other_count, count);
     for (size_t i = 0; i < module_.instructions().size(); ++i) {
-      if (!Agrees(InstructionId(i))) return std::string(module_.name(InstructionId(i)));
+      if (!IsElement(module_, InstructionId(i)) && !Agrees(InstructionId(i)))
+        return std::string(module_.name(InstructionId(i)));
     }
     return {};
   }
@@ -81,13 +81,36 @@ class SameModule {
   }
 
  private:
+  static bool IsElement(const Module& module, InstructionId id) {
+    return module[id].opcode == Opcode::kGetTupleElement && module.operands(id).size() == 1;
+  }
+  static int64_t CountNamed(const Module& module) {
+    int64_t count = 0;
+    for (size_t i = 0; i < module.instructions().size(); ++i) {
+      if (!IsElement(module, InstructionId(i))) ++count;
+    }
+    return count;
+  }
+
+  bool IsSameValue(InstructionId a, InstructionId b) const {
+    while (IsElement(module_, a) && IsElement(other_, b)) {
+      if (module_.GetInt(module_[a], AttributeKey::kIndex) !=
+          other_.GetInt(other_[b], AttributeKey::kIndex)) {
+        return false;
+      }
+      a = module_.operands(a)[0];
+      b = other_.operands(b)[0];
+    }
+    return module_.name(a) == other_.name(b);
+  }
+
   bool Agrees(InstructionId id) const {
     const InstructionId other = Of(id);
     if (!other.valid() || module_[id].opcode != other_[other].opcode) return false;
     if (!hlo::Compatible(module_.shape(id), other_.shape(other))) return false;
-    const bool same_operands = std::ranges::equal(
-        module_.operands(id), other_.operands(other),
-        [&](InstructionId a, InstructionId b) { return module_.name(a) == other_.name(b); });
+    const bool same_operands =
+        std::ranges::equal(module_.operands(id), other_.operands(other),
+                           [&](InstructionId a, InstructionId b) { return IsSameValue(a, b); });
     const Literal* const a = ConstantOf(module_, id);
     const Literal* const b = ConstantOf(other_, other);
     if (!same_operands || (a == nullptr) != (b == nullptr)) return false;

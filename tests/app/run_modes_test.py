@@ -497,6 +497,17 @@ ENTRY e {
         self.assertEqual((status, report['status']), (0, 'equal'))
         self.assertTrue(any("taken in the file's order: weights, bias" in w for w in report['warnings']), report['warnings'])
 
+    def test_elided_constants_come_from_a_proto_that_names_elements_of_tuples(self):
+        numbers = ', '.join(str(i) for i in range(20))
+        text = (f'HloModule m\nENTRY e {{\n  p = (s32[], s32[20]) parameter(0)\n  x = s32[20] get-tuple-element(p), index=1\n'
+                f'  c = s32[20] constant({{{numbers}}})\n  ROOT s = s32[20] add(x, c)\n}}\n')
+        whole, stem = self.path('whole.hlo', text), 'module_0001.m.sm_9.0a_gpu_after_optimizations'
+        subprocess.run([HLOSCOPE, 'convert', whole, self.path(stem + '.hlo.pb')], check=True, stdout=subprocess.DEVNULL)
+        short = ''.join(line for line in text.splitlines(True) if 'get-tuple' not in line).replace('{' + numbers + '}', '{...}')
+        for element, expected in (('p#1', 0), ('p#0', 2)):
+            elided = self.path(stem + '.txt', short.replace('add(x', f'add({element}'))
+            self.assertEqual(self.run_json('--no-verify', elided)[0], expected, element)
+
     def test_elided_constants_come_from_the_proto_beside(self):
         numbers = ', '.join(str(i) for i in range(20))
         text = f'HloModule m\nENTRY e {{\n  x = s32[20] parameter(0)\n  c = s32[20] constant({{{numbers}}})\n  ROOT s = s32[20] add(x, c)\n}}\n'
