@@ -214,6 +214,21 @@ TEST(Conformance, SampleOnAGpu) {
   ExpectSample("gpu", [](std::string_view opcode) { return !IsNeverHandedOver(opcode); });
 }
 
+// One feature of bf16: no number behind a window is multiplied with it, were it by zero.
+TEST(Conformance, ConvolutionsOfBf16SeeTheirWindowsAlone) {
+  const SampleRow row = {.name = "convolution",
+                         .module =
+                             "HloModule m\nENTRY e {\n  x = bf16[1,5,1] parameter(0)\n"
+                             "  k = bf16[3,1,1] parameter(1)\n  ROOT r = bf16[1,3,1] "
+                             "convolution(x, k), window={size=3}, dim_labels=b0f_0io->b0f\n}",
+                         .allowed = 0,
+                         .inputs = {"803f803f803f803f807f", "803f803f803f"},
+                         .expected = {"40404040807f"}};
+  const auto leaves = RunRow(row, "cpu");
+  ASSERT_TRUE(leaves.has_value()) << leaves.error().ToString();
+  ExpectRow(row, *leaves, true);
+}
+
 // The comparison itself: one place too far, the other zero and a number for NaN are seen.
 TEST(Conformance, TheSampleCanFail) {
   const auto differ = [](float a, float b, uint64_t allowed) {

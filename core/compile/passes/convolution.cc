@@ -1,5 +1,6 @@
 // Convolution normalization: what libraries do not take is written with a pad, a reverse, groups of
-// features instead of groups of the batch, and f32 instead of f16.
+// features instead of groups of the batch, and f32 instead of f16, and of bf16 where oneDNN would
+// read past a window.
 #include <algorithm>
 
 #include "core/compile/kernel_rules.h"
@@ -20,6 +21,7 @@ using hlo::WindowDimension;
 namespace {
 
 constexpr ElementType kAccumulator = ElementType::kF32;
+constexpr int64_t kManyFeatures = 16;
 
 // One convolution on its way to its plain form.
 class Convolution {
@@ -42,7 +44,7 @@ class Convolution {
     ReverseKernel();
     GroupFeatures();
     if (!is_changed_) return;
-    const ElementType type = IsHalf(result) ? kAccumulator : result.element_type();
+    const ElementType type = IsWidened(result) ? kAccumulator : result.element_type();
     hlo::ModuleBuilder& builder = edit_.rewriter().builder();
     const InstructionId plain =
         edit_.Add(id_, "convolution", Opcode::kConvolution, Shape::Array(type, SizesOf(result)),
@@ -59,12 +61,24 @@ class Convolution {
   }
 
  private:
-  static bool IsHalf(const Shape& shape) { return shape.element_type() == ElementType::kF16; }
+  bool IsWidened(const Shape& shape) const {
+    return shape.element_type() == ElementType::kF16 ||
+           (shape.element_type() == ElementType::kBF16 && ReadsPastWindows());
+  }
 
-  // Products of f16 are exact in f32, where XLA sums them up too.
+  // oneDNN multiplies features of bf16 in pairs. Of few, an odd one has the number behind the
+  // window beside it, times zero, which is NaN where that is infinite.
+  bool ReadsPastWindows() const {
+    const int64_t features =
+        edit_.shape(right_).dimension(static_cast<size_t>(dims_.kernel_input_feature));
+    return feature_groups_ == 1 && batch_groups_ == 1 && features < kManyFeatures &&
+           features % 2 == 1;
+  }
+
+  // Products of f16 and bf16 are exact in f32, where XLA sums them up too.
   void WidenOperands() {
     for (InstructionId* operand : {&left_, &right_}) {
-      if (!IsHalf(edit_.shape(*operand))) continue;
+      if (!IsWidened(edit_.shape(*operand))) continue;
       *operand = edit_.Add(id_, "convert", Opcode::kConvert,
                            Shape::Array(kAccumulator, SizesOf(edit_.shape(*operand))), {*operand});
       is_changed_ = true;
