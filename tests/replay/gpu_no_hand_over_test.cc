@@ -75,6 +75,58 @@ TEST(GpuWithoutHandOver, DynamicReshape) {
   }
 }
 
+// Both branches run one loop, each on arrays of its own.
+TEST(GpuWithoutHandOver, ALoopIsWrittenForEachCallerOfItsComputation) {
+  SetFaults("");
+  constexpr const char* kTwice = R"(HloModule twice
+turn {
+  s = (s32[], f32[4]) parameter(0)
+  i = s32[] get-tuple-element(s), index=0
+  x = f32[4] get-tuple-element(s), index=1
+  one = s32[] constant(1)
+  j = s32[] add(i, one)
+  y = f32[4] add(x, x)
+  ROOT t = (s32[], f32[4]) tuple(j, y)
+}
+goes_on {
+  s = (s32[], f32[4]) parameter(0)
+  i = s32[] get-tuple-element(s), index=0
+  n = s32[] constant(3)
+  ROOT c = pred[] compare(i, n), direction=LT
+}
+doubled {
+  x = f32[4] parameter(0)
+  zero = s32[] constant(0)
+  s = (s32[], f32[4]) tuple(zero, x)
+  w = (s32[], f32[4]) while(s), condition=goes_on, body=turn
+  ROOT r = f32[4] get-tuple-element(w), index=1
+}
+same {
+  ROOT x = f32[4] parameter(0)
+}
+ENTRY e {
+  x = f32[4] parameter(0)
+  p = pred[] parameter(1)
+  a = f32[4] conditional(p, x, x), true_computation=doubled, false_computation=same
+  n = f32[4] negate(x)
+  b = f32[4] conditional(p, n, a), true_computation=doubled, false_computation=same
+  ROOT r = (f32[4], f32[4]) tuple(a, b)
+})";
+  const hlo::Shape pred = hlo::Shape::Array(hlo::ElementType::kPred, {});
+  const std::vector<Literal> inputs = {Floats({4}),
+                                       Literal::Of<uint8_t>(pred, std::vector<uint8_t>{1})};
+  const Outcome meant = RunOn("interpreter", kTwice, inputs);
+  ASSERT_EQ(meant.results.size(), 2u);
+  for (const char* const platform : {"cpu", "gpu-sim", "gpu"}) {
+    const Outcome ran = RunOn(platform, kTwice, inputs);
+    ASSERT_EQ(ran.results.size(), 2u) << platform;
+    for (size_t i = 0; i < 2; ++i) {
+      EXPECT_TRUE(std::ranges::equal(ran.results[i].bytes(), meant.results[i].bytes()))
+          << platform << i;
+    }
+  }
+}
+
 // They are the run's own, as inputs are, so long as no value of the run decides about them.
 TEST(GpuWithoutHandOver, RandomNumbersOfTheRunsSeed) {
   SetFaults("");

@@ -174,6 +174,28 @@ ENTRY e {
   }
 }
 
+// Of whatever is in one kernel with it.
+TEST(Gpu, WhatHasNoCodeIsTheReasonForItsKernel) {
+  SetFaults("");
+  constexpr const char* kTogether = R"(HloModule together
+ENTRY e {
+  x = c128[17] parameter(0)
+  y = f32[17] parameter(1)
+  r = c128[17] rsqrt(x)
+  s = f32[17] rsqrt(y)
+  ROOT o = (c128[17], f32[17]) tuple(r, s)
+})";
+  const hlo::Shape complex = hlo::Shape::Array(hlo::ElementType::kC128, {17});
+  const Literal zeros = Literal::Dense(complex, std::vector<std::byte>(17 * 16));
+  for (const char* const platform : {"gpu-sim", "gpu"}) {
+    const Outcome ran = RunOn(platform, kTogether, {zeros, Floats({17})});
+    ASSERT_FALSE(ran.fallbacks.empty()) << platform;
+    for (const RunFallback& each : ran.fallbacks) {
+      EXPECT_EQ(each.reason, "unsupported opcode") << platform << each.detail;
+    }
+  }
+}
+
 // An update in place writes the update, whatever the size of the array.
 TEST(Gpu, UpdatesCountForWhatTheyWrite) {
   SetFaults("");
@@ -211,58 +233,6 @@ ENTRY e {
       const Outcome outcome =
           RunOn(platform, (updates + rest).c_str(), {Floats({4096})}, 1, options);
       ASSERT_FALSE(outcome.error.has_value()) << platform << ": " << outcome.error->ToString();
-    }
-  }
-}
-
-// Both branches run one loop, each on arrays of its own.
-TEST(Gpu, ALoopIsWrittenForEachCallerOfItsComputation) {
-  SetFaults("");
-  constexpr const char* kTwice = R"(HloModule twice
-turn {
-  s = (s32[], f32[4]) parameter(0)
-  i = s32[] get-tuple-element(s), index=0
-  x = f32[4] get-tuple-element(s), index=1
-  one = s32[] constant(1)
-  j = s32[] add(i, one)
-  y = f32[4] add(x, x)
-  ROOT t = (s32[], f32[4]) tuple(j, y)
-}
-goes_on {
-  s = (s32[], f32[4]) parameter(0)
-  i = s32[] get-tuple-element(s), index=0
-  n = s32[] constant(3)
-  ROOT c = pred[] compare(i, n), direction=LT
-}
-doubled {
-  x = f32[4] parameter(0)
-  zero = s32[] constant(0)
-  s = (s32[], f32[4]) tuple(zero, x)
-  w = (s32[], f32[4]) while(s), condition=goes_on, body=turn
-  ROOT r = f32[4] get-tuple-element(w), index=1
-}
-same {
-  ROOT x = f32[4] parameter(0)
-}
-ENTRY e {
-  x = f32[4] parameter(0)
-  p = pred[] parameter(1)
-  a = f32[4] conditional(p, x, x), true_computation=doubled, false_computation=same
-  n = f32[4] negate(x)
-  b = f32[4] conditional(p, n, a), true_computation=doubled, false_computation=same
-  ROOT r = (f32[4], f32[4]) tuple(a, b)
-})";
-  const hlo::Shape pred = hlo::Shape::Array(hlo::ElementType::kPred, {});
-  const std::vector<Literal> inputs = {Floats({4}),
-                                       Literal::Of<uint8_t>(pred, std::vector<uint8_t>{1})};
-  const Outcome meant = RunOn("interpreter", kTwice, inputs);
-  ASSERT_EQ(meant.results.size(), 2u);
-  for (const char* const platform : {"cpu", "gpu-sim", "gpu"}) {
-    const Outcome ran = RunOn(platform, kTwice, inputs);
-    ASSERT_EQ(ran.results.size(), 2u) << platform;
-    for (size_t i = 0; i < 2; ++i) {
-      EXPECT_TRUE(std::ranges::equal(ran.results[i].bytes(), meant.results[i].bytes()))
-          << platform << i;
     }
   }
 }

@@ -154,14 +154,29 @@ std::vector<RunExecuted::Choice> KernelRunner::Choices(std::vector<std::string>&
   return out;
 }
 
+// Why a kernel has no code, for all that is in it too.
+std::map<InstructionId, std::string> KernelRunner::MissingWithParts() const {
+  std::map<InstructionId, std::string> missing = code_.missing;
+  for (const auto& [kernel, why] : code_.missing) {
+    if (module_[kernel].opcode != hlo::Opcode::kFusion) continue;
+    const hlo::Computation& fused =
+        module_[module_.GetComputation(module_[kernel], hlo::AttributeKey::kCalls)];
+    for (uint32_t i = 0; i < fused.instruction_count; ++i) {
+      missing.emplace(fused.first_instruction + i, why);
+    }
+  }
+  return missing;
+}
+
 void KernelRunner::Tell(RunStream& stream) const {
+  const std::map<InstructionId, std::string> missing_code = MissingWithParts();
   std::vector<std::string> rows;
   std::vector<RunExecuted::Choice> choices = Choices(rows);
   evaluated_.Tell(
       module_,
       [&](InstructionId id) -> HandOvers::Why {
-        const auto missing = code_.missing.find(id);
-        if (missing != code_.missing.end()) {
+        const auto missing = missing_code.find(id);
+        if (missing != missing_code.end()) {
           return {Describe(hlo::FallbackReason::kUnsupportedOpcode), missing->second};
         }
         if (code_.choices != nullptr) {

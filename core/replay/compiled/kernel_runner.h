@@ -35,6 +35,7 @@ class KernelRunner : public eval::CompiledKernels {
  private:
   // `rows` gets those for a bundle.
   std::vector<RunExecuted::Choice> Choices(std::vector<std::string>& rows) const;
+  std::map<hlo::InstructionId, std::string> MissingWithParts() const;
 
   const hlo::Module& module_;
   const ModuleCode& code_;
