@@ -1,4 +1,5 @@
 // Tests of the passes but fusion and algebraic simplification, and of what Compile says of them.
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include "core/compile/compile.h"
@@ -224,6 +225,28 @@ ENTRY e {
   ROOT t = (f32[0,3], f32[4,4], f32[4], f32[2,4]) tuple(d, q, r, c)
 })");
   EXPECT_EQ(Expression(*module), "tuple({  }, broadcast{}(0), broadcast{}(z), broadcast{}(z))");
+}
+
+// A row times a matrix, and a matrix times a column: sums run where the matrix has them.
+TEST(Passes, AMatrixIsNotTransposedForOneRow) {
+  const auto of = [](const char* x, const char* w, const char* result, int left, int right) {
+    return Expression(*AfterPass(
+        "dot-decomposition",
+        fmt::format("HloModule m\nENTRY e {{\n  x = s32[{}] parameter(0)\n  w = s32[{}] "
+                    "parameter(1)\n  ROOT d = s32[{}] dot(x, w), lhs_contracting_dims={{{}}}, "
+                    "rhs_contracting_dims={{{}}}\n}}\n",
+                    x, w, result, left, right)));
+  };
+  EXPECT_EQ(of("1,16", "16,32", "1,32", 1, 0),
+            "reduce{1}(multiply(broadcast{0,1}(x), broadcast{1,2}(w)), 0)");
+  EXPECT_EQ(of("1,16", "32,16", "1,32", 1, 1),
+            "reduce{2}(multiply(broadcast{0,2}(x), broadcast{1,2}(w)), 0)");
+  EXPECT_EQ(of("16,32", "16,1", "32,1", 0, 0),
+            "reduce{0}(multiply(broadcast{0,1}(x), broadcast{0,2}(w)), 0)");
+  // Rows of two elements are nothing for vectors.
+  EXPECT_EQ(of("16,32", "16,2", "32,2", 0, 0),
+            "reduce{2}(multiply(broadcast{0,2}(transpose{1,0}(x)), "
+            "broadcast{1,2}(transpose{1,0}(w))), 0)");
 }
 
 TEST(Passes, PartsOfBytesAreShifted) {

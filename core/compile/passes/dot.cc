@@ -59,14 +59,17 @@ class Dot {
   void Expand() {
     const Shape result = Plain(edit_.shape(id_));
     const ElementType type = SumTypeOf(edit_.original(), id_);
+    const size_t first = PlaceOfSums();
     Dimensions sizes = SizesOf(result), summed;
     for (const int64_t d : sums_[0]) {
-      summed.push_back(static_cast<int64_t>(sizes.size()));
-      sizes.push_back(edit_.shape(edit_.operand(id_, 0)).dimension(static_cast<size_t>(d)));
+      const size_t place = first + summed.size();
+      summed.push_back(static_cast<int64_t>(place));
+      sizes.insert(sizes.begin() + static_cast<int64_t>(place),
+                   edit_.shape(edit_.operand(id_, 0)).dimension(static_cast<size_t>(d)));
     }
     const Shape products = Shape::Array(type, sizes);
     InstructionId sides[2];
-    for (size_t side = 0; side < 2; ++side) sides[side] = Broadcast(side, products);
+    for (size_t side = 0; side < 2; ++side) sides[side] = Broadcast(side, products, first);
     const InstructionId product =
         edit_.Add(id_, "multiply", Opcode::kMultiply, products, {sides[0], sides[1]});
     InstructionId made = summed.empty() ? product : Sum(product, summed, result, type);
@@ -77,6 +80,19 @@ class Dot {
   }
 
  private:
+  // Where among the dimensions of the products those come that are summed up: last, or where the
+  // larger side has them, so that nobody has to transpose it.
+  size_t PlaceOfSums() const {
+    const size_t batch = batch_[0].size(), rows = free_[0].size(), columns = free_[1].size();
+    const size_t large = Columns() > Rows() ? 1 : 0;
+    // Vectors run along what is then innermost.
+    const bool is_wide = large == 1 ? Columns() >= kFewColumns : Columns() == 1;
+    const bool is_last = !is_wide || std::ranges::is_sorted(OrderOf(large, true)) ||
+                         !std::ranges::is_sorted(OrderOf(large, false));
+    if (is_last) return batch + rows + columns;
+    return large == 1 ? batch + rows : batch;
+  }
+
   int64_t FreeSize(size_t side) const {
     int64_t size = 1;
     for (const int64_t d : free_[side]) {
@@ -143,8 +159,8 @@ class Dot {
   }
 
   // The operand, of the products' type and dimensions: batch, free ones of the left, of the right,
-  // those that are summed up.
-  InstructionId Broadcast(size_t side, const Shape& products) {
+  // and somewhere between them those that are summed up.
+  InstructionId Broadcast(size_t side, const Shape& products, size_t place_of_sums) {
     InstructionId operand = edit_.operand(id_, side);
     if (edit_.shape(operand).element_type() != products.element_type()) {
       operand = edit_.Add(id_, "convert", Opcode::kConvert,
@@ -157,10 +173,10 @@ class Dot {
         to[static_cast<size_t>(dimensions[i])] = static_cast<int64_t>(first + i);
       }
     };
-    const size_t batch = batch_[0].size();
+    const size_t free = batch_[0].size() + (side == 0 ? 0 : free_[0].size());
     place(batch_[side], 0);
-    place(free_[side], side == 0 ? batch : batch + free_[0].size());
-    place(sums_[side], batch + free_[0].size() + free_[1].size());
+    place(free_[side], free < place_of_sums ? free : free + sums_[side].size());
+    place(sums_[side], place_of_sums);
     if (!std::ranges::is_sorted(to)) {
       Dimensions order(to.size()), sorted = to;
       std::ranges::sort(sorted);
