@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include <charconv>
+#include <csignal>
 #include <exception>
 #include <new>
 #include <span>
@@ -82,6 +83,8 @@ int Dispatch(const std::vector<std::string>& words) {
 
 int main(int argc, char** argv) {
   using namespace hloscope::app;
+  // A file at the limit of its size (ulimit -f) is an error of the write, not our death.
+  std::signal(SIGXFSZ, SIG_IGN);
   // What hloscope starts to run modules in; nothing for people, so no command.
   if (argc > 2 && argv[1] == hloscope::replay::kWorkerArgument) {
     return hloscope::replay::ServeWorker(std::span(argv + 2, argv + argc));

@@ -156,6 +156,11 @@ class CommandLine(unittest.TestCase):
         self.assertEqual(done.stderr, '')
         self.assertIn(done.stdout.strip(), ('0', '141'))
 
+    def test_a_file_at_the_limit_of_its_size_is_an_error(self):
+        small = os.path.join(self.folder.name, 'small.hlo')
+        done = subprocess.run(['bash', '-c', f'ulimit -f 1; "{HLOSCOPE}" convert "{PROTO}" "{small}"'], capture_output=True, text=True, check=False)
+        self.assertEqual((done.returncode, done.stderr), (2, f'{small}: cannot write: File too large\n'))
+
     def test_conversions_report_as_json(self):
         new = self.file('new.hlo', 'HloModule m\nENTRY e {\n  ROOT a = f32[4] parameter(0), brand_new={1,2}\n}\n')
         bad = self.file('bad.hlo', 'HloModule')
