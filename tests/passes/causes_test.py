@@ -30,6 +30,7 @@ DOT = entry('x = f32[4] parameter(0)', 'ROOT r = f32[] dot(x, x), lhs_contractin
 REDUCED = entry('x = f32[8,512] parameter(0)', 'zero = f32[] constant(0)', 'ROOT r = f32[8] reduce(x, zero), dimensions={1}, to_apply=sum', before=SUM)
 CANCELLED = entry('x = f32[4] parameter(0)', 'y = f32[4] parameter(1)', 'd = f32[4] subtract(x, y)', 'k = f32[] constant(1e6)',
                   'm = f32[4] broadcast(k), dimensions={}', 'ROOT r = f32[4] multiply(d, m)')
+LOST = entry('x = f32[16] parameter(0)', 'y = f32[16] parameter(1)', 't = f32[16] tanh(x)', 's = f32[16] add(t, y)', 'ROOT r = f32[16] subtract(s, y)')
 DRAWN = entry('zero = f32[] constant(0)', 'one = f32[] constant(1)', 'ROOT r = f32[4] rng(zero, one), distribution=rng_uniform')
 PRODUCT = entry('x = f32[4] parameter(0)', 'y = f32[4] parameter(1)', 'z = f32[4] parameter(2)', 'm = f32[4] multiply(x, y)',
                 'ROOT r = f32[4] subtract(m, z)')
@@ -94,6 +95,9 @@ class Planted(FolderTest):
 
     def test_ill_conditioned(self):
         self.check('ill_conditioned', 'a tenth', '', CANCELLED, ('<f4', [4], [1.0000001, 1.5, 1.25, 1.75]), ('<f4', [4], [1, 1.5, 1.25, 1.75]))
+        # A function is off by steps, but the sum loses more of it on either side.
+        halfway = [0.5499571 + step * 2**-24 for step in range(-7, 8)]
+        self.check('ill_conditioned', 'three steps', '', LOST, ('<f4', [16], [1e-6, *halfway]), ('<f4', [16], [1e4] * 16), bounds=EXACTLY)
 
 
 @unittest.skipUnless('xla-cpu' in ready_platforms(HLOSCOPE), 'XLA\'s CPU plugin is not installed')

@@ -8,10 +8,10 @@
 #include "core/debug/diverge/diverge_alone.h"
 #include "core/debug/diverge/lone_kernels.h"
 #include "core/debug/diverge/optimised_module.h"
+#include "core/debug/diverge/other_rounding.h"
 #include "core/debug/passes/confirm.h"
 #include "core/debug/passes/find_pass.h"
 #include "core/debug/passes/meaning.h"
-#include "core/debug/diverge/other_rounding.h"
 #include "core/hlo/analysis/cost.h"
 #include "core/hlo/analysis/find_instruction.h"
 #include "core/replay/pjrt/api.h"
@@ -181,7 +181,7 @@ class Explainer {
         {flushed.closes == true, Cause::kDenormals, true},
         {is_flag, closing_.value_or(Cause::kUnexplained), true},
         {contracted || may_contract, Cause::kFma, contracted},
-        {IsApproximation(), Cause::kApproximation, reference_is_nearer_},
+        {IsApproximation(moves), Cause::kApproximation, reference_is_nearer_},
         {in_blocks, Cause::kReductionOrder, true},
         {moves, Cause::kIllConditioned, true},
         {is_library_, Cause::kLibrary, repeats},
@@ -249,8 +249,9 @@ class Explainer {
   }
 
   // A function that is some ULP off; how far each side is from the value in double precision is
-  // told with it.
-  bool IsApproximation() {
+  // told with it. Where inputs that move by one ULP move the results as much, only if the reference
+  // is nearer.
+  bool IsApproximation(bool moves) {
     if (!is_approximation_) return false;
     RunRequest request = tries_.request();
     request.reference_platform = values_.request().platform;
@@ -267,7 +268,7 @@ class Explainer {
                       actual.max_ulp, request.reference_platform, expected.max_ulp)});
       break;
     }
-    return true;
+    return reference_is_nearer_ || !moves;
   }
 
   // Instructions one by one: the first that differs by itself.
