@@ -9,6 +9,7 @@
 #include <optional>
 
 #include "core/base/counted.h"
+#include "core/hlo/proto/spmd_shardings.h"
 #include "core/hlo/rewrite/copy_module.h"
 #include "core/hlo/sharding/tiling.h"
 
@@ -191,11 +192,10 @@ bool IsCutBy(const Sharding& sharding, const Shape& whole, const Shape& part, in
   return true;
 }
 
-// The sharding of `before`'s instruction, if by it each leaf there becomes that of `now`.
-const Sharding* ShardingThatFits(const Module& before, InstructionId id, const Shape& now,
-                                 int64_t devices) {
-  const auto* sharding = before.Get<Sharding>(before[id], AttributeKey::kSharding);
-  const auto wholes = before.shape(id).Leaves(), parts = now.Leaves();
+// `sharding`, if by it each leaf of `whole` becomes that of `part`.
+const Sharding* IfItCuts(const Sharding* sharding, const Shape& whole, const Shape& part,
+                         int64_t devices) {
+  const auto wholes = whole.Leaves(), parts = part.Leaves();
   if (sharding == nullptr || wholes.size() != parts.size()) return nullptr;
   const bool is_tuple = sharding->kind == hlo::ShardingKind::kTuple;
   if (is_tuple && sharding->elements.size() != parts.size()) return nullptr;
@@ -206,6 +206,27 @@ const Sharding* ShardingThatFits(const Module& before, InstructionId id, const S
   return sharding;
 }
 
+// What the partitioner did, by the proto of the stage: of each parameter, and of the result.
+struct Partitioned {
+  std::vector<Sharding> parameters;
+  std::optional<Sharding> result;
+};
+
+Partitioned PartitionedBy(const Module& module, const std::string& stage, const Limits& limits) {
+  Partitioned done{hlo::SpmdParameterShardings(module, limits),
+                   module.header().spmd_output_sharding};
+  for (std::string_view packed : {"", ".gz"}) {
+    if (!done.parameters.empty()) break;
+    const auto proto = LoadQuietly(fmt::format("{}{}{}", stage, kProto, packed), limits);
+    if (proto == nullptr) continue;
+    done.parameters = hlo::SpmdParameterShardings(*proto, limits);
+    if (!done.result) done.result = proto->header().spmd_output_sharding;
+  }
+  return done;
+}
+
+// With Shardy the module before optimization has no shardings of its own, the proto of the stage
+// has those that came of it.
 void TakeShardings(const std::string& stage, const Limits& limits, CompletedModule& completed) {
   const Module& module = *completed.module;
   const int64_t devices = module.header().num_partitions;
@@ -219,25 +240,38 @@ void TakeShardings(const std::string& stage, const Limits& limits, CompletedModu
   if (before == nullptr) return;
   const auto then = before->Parameters(before->entry_id());
   if (now.size() != then.size()) return;
+  const Partitioned done = PartitionedBy(module, stage, limits);
+  bool is_of_proto = false;
+  const auto sharding_of = [&](InstructionId id, const Shape& part, const Sharding* otherwise) {
+    const auto* own = before->Get<Sharding>((*before)[id], AttributeKey::kSharding);
+    const Shape& whole = before->shape(id);
+    if (const Sharding* cut = IfItCuts(own, whole, part, devices)) return cut;
+    const Sharding* const cut = IfItCuts(otherwise, whole, part, devices);
+    is_of_proto |= cut != nullptr;
+    return cut;
+  };
   hlo::ModuleBuilder builder = hlo::CopyModule(module);
   size_t taken = 0;
   for (size_t p = 0; p < now.size(); ++p) {
     if (!has_lost(now[p]) || !then[p].valid()) continue;
-    const Sharding* sharding = ShardingThatFits(*before, then[p], module.shape(now[p]), devices);
+    const bool is_told = done.parameters.size() == now.size();
+    const Sharding* const sharding =
+        sharding_of(then[p], module.shape(now[p]), is_told ? &done.parameters[p] : nullptr);
     if (sharding == nullptr) continue;
     builder.SetAttribute(now[p], builder.Make(AttributeKey::kSharding, *sharding));
     ++taken;
   }
   if (!module.header().spmd_output_sharding) {
-    const Sharding* result =
-        ShardingThatFits(*before, before->entry().root, module.shape(module.entry().root), devices);
+    const Sharding* const result =
+        sharding_of(before->entry().root, module.shape(module.entry().root),
+                    done.result ? &*done.result : nullptr);
     if (result != nullptr) builder.header().spmd_output_sharding = *result;
     taken += result != nullptr ? 1 : 0;
   }
   if (taken == 0) return;
   completed.module = builder.Build();
-  completed.notes.push_back(
-      fmt::format("the shardings of parameters and results are read from {}", path));
+  completed.notes.push_back(fmt::format("the shardings of parameters and results are read from {}",
+                                        is_of_proto ? stage + std::string(kProto) : path));
 }
 
 }  // namespace

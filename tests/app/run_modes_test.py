@@ -537,6 +537,25 @@ ENTRY e {
         self.assertEqual((status, report['status']), (0, 'equal'), report)
         self.assertTrue(any('before_optimizations.txt' in w for w in report['warnings']), report['warnings'])
 
+    def test_lost_shardings_come_from_the_proto_of_the_stage(self):
+        self.path('module_0001.m.before_optimizations.txt', BEFORE_PARTITIONING.replace(', sharding={devices=[2]<=[2]}', ''))
+        after = self.path('module_0001.m.gpu_after_optimizations.txt', PARTITIONED)
+        sharding = '{ type: OTHER tile_assignment_dimensions: 2 iota_reshape_dims: 2 iota_transpose_perm: 0 }'
+        message, proto = self.path('m.pbtxt'), self.path('module_0001.m.gpu_after_optimizations.hlo.pb')
+        subprocess.run([HLOSCOPE, 'convert', after, message], check=True, stdout=subprocess.DEVNULL)
+        with open(message, encoding='utf-8') as f:
+            text = f.read()
+        at = text.rindex('}')  # of `hlo_module {`
+        with open(message, 'w', encoding='utf-8') as f:
+            f.write(f'{text[:at]}  spmd_output_sharding {sharding}\n  spmd_parameters_shardings {sharding}\n{text[at:]}')
+        subprocess.run([HLOSCOPE, 'convert', message, proto], check=True, stdout=subprocess.DEVNULL)
+        self.npz('in.npz', in0=('<i4', (4,), struct.pack('<4i', 1, 2, 3, 4)))
+        self.npz('out.npz', out0=('<i4', (4,), struct.pack('<4i', -1, -2, -3, -4)))
+        for file in (after, proto):
+            status, (report,), _ = self.run_json('--inputs', self.path('in.npz'), '--expect', self.path('out.npz'), file)
+            self.assertEqual((status, report['status']), (0, 'equal'), report)
+            self.assertTrue(any('gpu_after_optimizations.hlo.pb' in w for w in report['warnings']), report['warnings'])
+
     def test_precise_of_several_devices(self):
         module = self.path('replicas.hlo', 'HloModule m, replica_count=2\nENTRY e {\n  a = f32[4] parameter(0)\n  ROOT r = f32[4] sine(a)\n}\n')
         out = self.path('replicas.npz')
