@@ -13,14 +13,24 @@
 namespace hloscope::dump {
 namespace {
 
+constexpr std::string_view kUnfinished = "the writer may still be at work, or ran out of disk";
+
 Error NoModule(const std::string& path, FileKind kind) {
   std::string hint = "expected HLO text, an HLO proto or its text form";
   ErrorClass error_class = ErrorClass::kInput;
+  std::string_view name = path;
+  if (name.ends_with(".gz")) name.remove_suffix(3);
+  if (kind == FileKind::kUnknown && name.ends_with(".hlo.pb")) {
+    return {error_class,
+            "no HLO module: the proto is truncated or corrupt",
+            {path, 0, 0},
+            std::string(kUnfinished)};
+  }
   if (kind == FileKind::kStableHloText || kind == FileKind::kMlirBytecode) {
     hint = "StableHLO is translated by an XLA plugin: `hloscope convert` with a plugin installed";
     error_class = ErrorClass::kUnsupported;
   } else if (kind == FileKind::kEmpty) {
-    hint = "the writer may still be at work, or ran out of disk";
+    hint = kUnfinished;
   }
   return {
       error_class, fmt::format("no HLO module: this is {}", Describe(kind)), {path, 0, 0}, hint};

@@ -161,6 +161,15 @@ class CommandLine(unittest.TestCase):
         done = subprocess.run(['bash', '-c', f'ulimit -f 1; "{HLOSCOPE}" convert "{PROTO}" "{small}"'], capture_output=True, text=True, check=False)
         self.assertEqual((done.returncode, done.stderr), (2, f'{small}: cannot write: File too large\n'))
 
+    def test_a_proto_that_was_cut_off_is_named_so(self):
+        for size in (3000, len(contents(PROTO)) - 1):
+            cut = os.path.join(self.folder.name, 'cut.hlo.pb')
+            with open(cut, 'wb') as f:
+                f.write(contents(PROTO)[:size])
+            code, out, err = run('verify', cut)
+            self.assertEqual(code, 2)
+            self.assertIn('no HLO module: the proto is truncated or corrupt', out + err)
+
     def test_conversions_report_as_json(self):
         new = self.file('new.hlo', 'HloModule m\nENTRY e {\n  ROOT a = f32[4] parameter(0), brand_new={1,2}\n}\n')
         bad = self.file('bad.hlo', 'HloModule')
