@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <span>
 
 #include "app/reports/dump_report.h"
 #include "app/reports/error_report.h"
@@ -42,9 +43,17 @@ std::string KernelLine(const DumpModel& model, const dump::Kernel& kernel) {
   return out + "\n";
 }
 
-std::string StageLine(const dump::StageEntry& stage, const dump::StageSummary& counts) {
-  if (!counts.read) return fmt::format("    {:<70} unreadable\n", stage.name);
-  return fmt::format("    {:<70} {:>7} instructions {:>5} fusions\n", stage.name,
+// The names of a module's stages stand in a column as wide as the longest.
+size_t NameWidth(std::span<const dump::StageEntry> stages) {
+  size_t width = 20;
+  for (const dump::StageEntry& stage : stages) width = std::max(width, stage.name.size());
+  return width;
+}
+
+std::string StageLine(const dump::StageEntry& stage, const dump::StageSummary& counts,
+                      size_t width) {
+  if (!counts.read) return fmt::format("    {:<{}} unreadable\n", stage.name, width);
+  return fmt::format("    {:<{}} {:>7} instructions {:>5} fusions\n", stage.name, width,
                      counts.counts.instructions, counts.counts.fusions);
 }
 
@@ -89,8 +98,9 @@ std::string ModuleText(const DumpModel& model, size_t m, const dump::ModuleSumma
                                 entry.device == "unknown" ? "" : ", " + entry.device,
                                 entry.target.empty() ? "" : " " + entry.target);
   if (!entry.folder.empty()) out += fmt::format("    in {}\n", entry.folder);
+  const size_t width = NameWidth(entry.stages);
   for (size_t s = 0; s < entry.stages.size(); ++s)
-    out += StageLine(entry.stages[s], module.stages[s]);
+    out += StageLine(entry.stages[s], module.stages[s], width);
   const auto& kernels = module.kernels->kernels;
   if (!kernels.empty()) out += fmt::format("    {}:\n", Counted(kernels.size(), "kernel"));
   for (size_t k = 0; k < kernels.size() && k < kShown; ++k) out += KernelLine(model, kernels[k]);
