@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "core/compile/compile.h"
+#include "core/compile/kernel_rules.h"
 #include "core/hlo/analysis/call_graph.h"
 #include "core/hlo/verify/verifier.h"
 #include "tests/compile/expression.h"
@@ -111,6 +112,25 @@ ENTRY e {
   EXPECT_EQ(Expression(*module),
             "tuple(reshape(transpose{1,0}(x)), reshape(x), transpose{1,0}(x))");
   EXPECT_EQ(ToString(module->shape(Named(*module, "x"))), "f32[4,6]{1,0}");
+}
+
+TEST(Passes, BitcastsToAnotherTypeBecomeBitcastConverts) {
+  const auto module = AfterPass("layout-normalization", R"(HloModule m
+less {
+  p = f32[] parameter(0)
+  q = f32[] parameter(1)
+  a = s32[] bitcast(p)
+  b = s32[] bitcast(q)
+  ROOT c = pred[] compare(a, b), direction=LT
+}
+ENTRY e {
+  x = f32[4,6]{0,1} parameter(0)
+  b = s32[24]{0} bitcast(x)
+  s = f32[4,6]{0,1} sort(x), dimensions={0}, to_apply=less
+  ROOT t = (s32[24]{0}, f32[4,6]{0,1}) tuple(b, s)
+})");
+  EXPECT_EQ(Expression(*module), "tuple(bitcast-convert(reshape(transpose{1,0}(x))), sort{0}(x))");
+  EXPECT_TRUE(IsKernel(*module, Named(*module, "s")));
 }
 
 TEST(Passes, LayoutsOfCustomCallsStay) {

@@ -10,6 +10,7 @@
 namespace hloscope::compile {
 
 using hlo::AttributeKey;
+using hlo::ElementType;
 using hlo::InstructionId;
 using hlo::Module;
 using hlo::Opcode;
@@ -44,9 +45,17 @@ Order Inverse(const Order& order) {
   return inverse;
 }
 
+// Types whose elements have the same bytes, and between which there is a bitcast-convert.
+bool HaveSameBytes(ElementType a, ElementType b) {
+  const auto is_number = [](ElementType t) {
+    return (hlo::IsInteger(t) || hlo::IsFloat(t)) && hlo::BitWidth(t) >= 8;
+  };
+  return a == b || (is_number(a) && is_number(b) && hlo::BitWidth(a) == hlo::BitWidth(b));
+}
+
 bool IsPlainBitcast(const Shape& from, const Shape& to) {
   return from.IsArray() && to.IsArray() && from.is_static() && to.is_static() &&
-         from.element_type() == to.element_type() && from.ElementCount().has_value() &&
+         HaveSameBytes(from.element_type(), to.element_type()) && from.ElementCount().has_value() &&
          from.ElementCount() == to.ElementCount();
 }
 
@@ -56,8 +65,8 @@ void ExpandBitcast(Edit& edit, InstructionId id) {
   if (!IsPlainBitcast(declared, edit.shape(id))) return;
   const Order from_order = PhysicalOrder(declared), to_order = PhysicalOrder(edit.shape(id));
   const Shape physical = Permuted(declared, from_order);
-  const Shape to = Shape::Array(declared.element_type(), {edit.shape(id).dimensions().begin(),
-                                                          edit.shape(id).dimensions().end()});
+  const Order sizes(edit.shape(id).dimensions().begin(), edit.shape(id).dimensions().end());
+  const Shape to = Shape::Array(declared.element_type(), sizes);
   const Shape to_physical = Permuted(to, to_order);
   auto transpose = [&](InstructionId of, const Shape& shape, const Order& order) {
     const auto dimensions = edit.rewriter().builder().MakeInts(AttributeKey::kDimensions, order);
@@ -69,6 +78,10 @@ void ExpandBitcast(Edit& edit, InstructionId id) {
     made = edit.Add(id, "reshape", Opcode::kReshape, to_physical, {made});
   }
   if (!IsIdentity(to_order)) made = transpose(made, to, Inverse(to_order));
+  if (const ElementType type = edit.shape(id).element_type(); type != to.element_type()) {
+    const Shape converted = Shape::Array(type, sizes);
+    made = edit.Add(id, "convert", Opcode::kBitcastConvert, converted, {made});
+  }
   edit.Replace(id, made);
   edit.rewriter().Remove(id);
 }
