@@ -24,5 +24,7 @@ Result<std::optional<std::pair<std::string, std::string>>> FlagOfTarget(std::str
 inline constexpr std::string_view kDisablePassesFlag = "xla_disable_hlo_passes";
 // True where the flag of that name, without dashes, has an effect on the platform.
 bool ReadsFlag(std::string_view platform, std::string_view flag);
+// True where our own compiler makes the code that runs there.
+bool IsOwnCompiler(std::string_view platform);
 
 }  // namespace hloscope::replay

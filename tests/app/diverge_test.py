@@ -107,6 +107,40 @@ class TwoModules(FolderTest):
             self.assertTrue(verdict['errors'])
 
 
+class OwnCompiler(FolderTest):
+    """What is tried is tried on the platform that differs, with flags that it reads."""
+    SINES = '''HloModule sines
+ENTRY e {
+  x = f32[64,64] parameter(0)
+  y = f32[64,64] transpose(x), dimensions={1,0}
+  s = f32[64,64] sine(y)
+  ROOT r = f32[64,64] exponential(s)
+}
+'''
+
+    def check(self, platform, *options):
+        status, verdict = diverge(self.path('sines.hlo', self.SINES), *options, '--abs_error_bound', '0', '--rel_error_bound', '0')
+        self.assertEqual((status, verdict['status']), (1, 'differs'), verdict)
+        tries = [each['what'] for each in verdict['tries']]
+        self.assertIn(platform + ' as it is', tries)
+        self.assertEqual([what for what in tries if what.startswith('--xla')], ['--xla_disable_hlo_passes=fusion'])
+        return verdict
+
+    def test_our_passes_are_switched_off(self):
+        for platform in ('cpu', 'gpu-sim'):
+            self.check(platform, '--platform', platform, '--reference_platform', 'interpreter')
+        self.check('cpu', '--platform', 'cpu', '--passes')
+
+    def test_of_the_reference(self):
+        verdict = self.check('cpu', '--platform', 'interpreter', '--reference_platform', 'cpu')
+        self.assertIn('passes and what was switched off are those of the reference, cpu', verdict['warnings'])
+
+    def test_simulated_gpu_reads_the_flag(self):
+        status, out, err = run('run', self.path('sines.hlo', self.SINES), '--platform', 'gpu-sim', '--xla_disable_hlo_passes=fusion')
+        self.assertEqual(status, 0, err)
+        self.assertIn('executed: 3 kernels', out)
+
+
 class Passes(FolderTest):
     def test_planted_edits(self):
         """Every planted pass is named; what is untouched or only rounded is not blamed."""

@@ -4,8 +4,11 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <utility>
 
+#include "core/compile/passes/pass.h"
 #include "core/debug/passes/meaning.h"
+#include "core/replay/run_targets.h"
 
 namespace hloscope::debug {
 namespace {
@@ -17,12 +20,30 @@ std::string PassesAlone(const PassBlame& blame) {
   return blame.pipeline.empty() ? blame.pass : blame.pass + "," + blame.pipeline;
 }
 
+// What leaves every pass out but the guilty one.
+std::pair<std::string, std::string> FlagOfAlone(const PassBlame& blame, std::string_view platform) {
+  if (!replay::IsOwnCompiler(platform)) return {std::string(kOnly), PassesAlone(blame)};
+  std::string others;
+  for (const compile::PassRow& row : compile::kPasses) {
+    if (row.name == blame.pass) continue;
+    others += fmt::format("{}{}", others.empty() ? "" : ",", row.name);
+  }
+  return {std::string(replay::kDisablePassesFlag), others};
+}
+
+std::string WordsOfAlone(const PassBlame& blame, std::string_view platform) {
+  if (replay::IsOwnCompiler(platform)) {
+    return fmt::format("{} alone of all passes on {}", blame.pass, blame.file_before);
+  }
+  return fmt::format("--{}={} on {}", kOnly, PassesAlone(blame), blame.file_before);
+}
+
 Result<bool> RepeatsAlone(const PassBlame& blame, const RunRequest& run, const StageValues& values,
                           const Pipeline& pipeline, const std::stop_token& stop) {
   const auto before = std::ranges::find(pipeline.stages, blame.file_before, &PassStage::file);
   if (before == pipeline.stages.end()) return InputError("the stage before is not in the dump");
   RunRequest request = run;
-  request.xla_flags.emplace_back(kOnly, PassesAlone(blame));
+  request.xla_flags.push_back(FlagOfAlone(blame, request.platform));
   // Code may not be generated for what one pass alone leaves.
   HLOSCOPE_ASSIGN_OR_RETURN(const OwnPipeline own, CompilePipeline(before->module, request, stop));
   HLOSCOPE_ASSIGN_OR_RETURN(const Leaves was, values.Plain(before->module));
@@ -49,8 +70,7 @@ void ConfirmPass(DivergeVerdict& verdict, const PlatformTries& tries, const Stag
     return;
   }
   const auto repeated = RepeatsAlone(blame, tries.request(), values, pipeline, stop);
-  DivergeTry attempt{
-      fmt::format("--{}={} on {}", kOnly, PassesAlone(blame), blame.file_before), {}, ""};
+  DivergeTry attempt{WordsOfAlone(blame, tries.request().platform), {}, ""};
   if (!repeated) {
     attempt.detail = repeated.error().message.substr(0, 200);
   } else {

@@ -1,6 +1,7 @@
 // Two platforms: where they diverge, then which pass or cause.
 #include "core/debug/passes/explain_platforms.h"
 
+#include <optional>
 #include <utility>
 
 #include "core/debug/diverge/diverge_alone.h"
@@ -8,7 +9,9 @@
 #include "core/debug/kernels/diverge_kernels.h"
 #include "core/debug/passes/conditioning.h"
 #include "core/debug/passes/own_passes.h"
+#include "core/debug/run/reference_options.h"
 #include "core/replay/platform_table.h"
+#include "core/replay/run_targets.h"
 
 namespace hloscope::debug {
 namespace {
@@ -45,18 +48,48 @@ void AddPlatformTries(DivergeVerdict tried, DivergeVerdict& verdict) {
   WriteSentence(verdict);
 }
 
+bool HasPasses(const std::string& platform) {
+  const replay::PlatformRow* row = replay::FindPlatform(platform);
+  return row != nullptr && (row->Has(replay::kDumps) || replay::IsOwnCompiler(platform));
+}
+
+// The same run on the reference platform alone.
+RunRequest OnReference(const RunRequest& request) {
+  RunRequest swapped = request;
+  TakeReferenceOptions(request, swapped);
+  swapped.platform = request.reference_platform;
+  return swapped;
+}
+
+// The passes of the side that is wrong: of the first that has passes, unless what it gives is
+// right and the other one has some too. Nullopt where neither has.
+std::optional<DivergeVerdict> ExplainSide(const std::shared_ptr<const hlo::Module>& module,
+                                          const RunRequest& request, const std::stop_token& stop) {
+  std::optional<DivergeVerdict> first;
+  if (HasPasses(request.platform)) first = ExplainByOwnPasses(module, request, stop);
+  const bool is_done = first && first->status != RunStatus::kEqual;
+  if (is_done || !HasPasses(request.reference_platform)) return first;
+  DivergeVerdict other = ExplainByOwnPasses(module, OnReference(request), stop);
+  if (first && other.status == RunStatus::kEqual) return first;
+  other.warnings.push_back("passes and what was switched off are those of the reference, " +
+                           request.reference_platform);
+  return other;
+}
+
 // Of a verdict on values: the pass that makes the difference, or what cures it.
 DivergeVerdict WithPasses(DivergeVerdict verdict, const std::shared_ptr<const hlo::Module>& module,
                           const RunRequest& request, const std::stop_token& stop) {
-  RunRequest compiling = request;
-  compiling.platform = CompilerOf(request.platform);
-  DivergeVerdict of_passes = ExplainByOwnPasses(module, compiling, stop);
+  std::optional<DivergeVerdict> explained = ExplainSide(module, request, stop);
+  if (!explained) return verdict;
+  DivergeVerdict& of_passes = *explained;
   if (!of_passes.passes.empty() && verdict.walk->passes_differ) {
     of_passes.walk = std::move(verdict.walk);
     of_passes.warnings.insert(of_passes.warnings.begin(), verdict.warnings.begin(),
                               verdict.warnings.end());
-    return of_passes;
+    return std::move(of_passes);
   }
+  verdict.warnings.insert(verdict.warnings.end(), of_passes.warnings.begin(),
+                          of_passes.warnings.end());
   AddPlatformTries(std::move(of_passes), verdict);
   return verdict;
 }
@@ -65,7 +98,8 @@ DivergeVerdict WithPasses(DivergeVerdict verdict, const std::shared_ptr<const hl
 
 std::string CompilerOf(std::string_view platform) {
   const replay::PlatformRow* row = replay::FindPlatform(platform);
-  if (row != nullptr && row->Has(replay::kDumps)) return std::string(platform);
+  const bool dumps = row != nullptr && row->Has(replay::kDumps);
+  if (dumps || replay::IsOwnCompiler(platform)) return std::string(platform);
   const replay::PlatformRow* other = replay::PlatformWith(replay::kDumps);
   return std::string(other == nullptr ? platform : other->name);
 }

@@ -119,7 +119,7 @@ class Explainer {
     for (const std::string& pass : passes) {
       tries.push_back({Cause::kCodeGeneration, {{std::string(kDisable), pass}}});
     }
-    for (KnownTry& known : KnownTries()) {
+    for (KnownTry& known : KnownTries(verdict_.platform)) {
       const auto same = std::ranges::find(tries, known.flags, &KnownTry::flags);
       if (same == tries.end()) {
         tries.push_back(std::move(known));

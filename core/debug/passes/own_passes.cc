@@ -6,6 +6,7 @@
 #include "core/debug/passes/failing_pass.h"
 #include "core/debug/passes/find_pass.h"
 #include "core/replay/platform_table.h"
+#include "core/replay/run_targets.h"
 
 namespace hloscope::debug {
 
@@ -19,7 +20,8 @@ DivergeVerdict ExplainByPasses(const std::shared_ptr<const Module>& module,
   if (!results) return RefusedStart(*module, results.error());
   DivergeVerdict verdict = FindGuiltyPass(values, *results, module, pipeline, stop);
   const replay::PlatformRow* const row = replay::FindPlatform(request.platform);
-  if (row != nullptr && row->Has(replay::kXlaFlags) && !stop.stop_requested()) {
+  const bool has_passes = replay::ReadsFlag(request.platform, replay::kDisablePassesFlag);
+  if (row != nullptr && has_passes && !stop.stop_requested()) {
     PlatformTries tries(module, request, values, *results, stop);
     ExplainRun(verdict, tries, values, pipeline, stop);
   }

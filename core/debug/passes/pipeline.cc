@@ -5,8 +5,10 @@
 
 #include "core/dump/complete_module.h"
 #include "core/dump/load.h"
+#include "core/replay/ahead/own_compile.h"
 #include "core/replay/pjrt/compile_module.h"
 #include "core/replay/pjrt/scratch_folder.h"
+#include "core/replay/run_targets.h"
 
 namespace hloscope::debug {
 namespace {
@@ -19,6 +21,27 @@ Result<std::shared_ptr<const hlo::Module>> ReadStage(const dump::DumpModel& mode
   const dump::CompletedModule completed = dump::CompleteFromDump(loaded, limits);
   notes.insert(completed.notes.begin(), completed.notes.end());
   return completed.module;
+}
+
+// The compiler of the request's platform writes its dump to `folder`.
+Status WriteStages(const std::shared_ptr<const hlo::Module>& module, const RunRequest& request,
+                   const std::string& folder, const std::stop_token& stop) {
+  if (replay::IsOwnCompiler(request.platform)) {
+    replay::OwnCompileRequest own;
+    own.dump = folder;
+    own.passes = true;
+    own.xla_flags = request.xla_flags;
+    own.limits = request.limits;
+    HLOSCOPE_TRY(replay::OwnCompile(*module, own, stop));
+    return {};
+  }
+  replay::CompileModuleRequest compile;
+  static_cast<replay::RunOptions&>(compile) = request;
+  compile.platform = request.platform;
+  compile.passes = true;
+  compile.dump = folder;
+  HLOSCOPE_TRY(replay::CompileModule(module, compile, stop));
+  return {};
 }
 
 }  // namespace
@@ -56,15 +79,10 @@ Result<Pipeline> ReadPipeline(const dump::DumpModel& model, int32_t module, cons
 
 Result<OwnPipeline> CompilePipeline(const std::shared_ptr<const hlo::Module>& module,
                                     const RunRequest& request, const std::stop_token& stop) {
-  replay::CompileModuleRequest compile;
-  static_cast<replay::RunOptions&>(compile) = request;
-  compile.platform = request.platform;
-  compile.passes = true;
   HLOSCOPE_ASSIGN_OR_RETURN(const auto folder, replay::ScratchFolder::Make());
-  compile.dump = folder.path();
   OwnPipeline own;
-  if (const auto compiled = replay::CompileModule(module, compile, stop); !compiled) {
-    own.failed = compiled.error();
+  if (const Status written = WriteStages(module, request, folder.path(), stop); !written) {
+    own.failed = written.error();
   }
   const auto model = dump::DumpModel::Open(folder.path(), request.limits);
   if (!model || (*model)->modules().empty()) {

@@ -8,6 +8,7 @@
 #include "core/debug/denormals.h"
 #include "core/debug/passes/meaning.h"
 #include "core/debug/reduce/edit.h"
+#include "core/replay/run_targets.h"
 
 namespace hloscope::debug {
 namespace {
@@ -39,8 +40,9 @@ Leaves Flushed(const Leaves& leaves) {
 
 }  // namespace
 
-std::vector<KnownTry> KnownTries() {
+std::vector<KnownTry> KnownTries(std::string_view platform) {
   std::vector<KnownTry> tries;
+  if (replay::IsOwnCompiler(platform)) return tries;  // the rows are of XLA
   for (const TryRow& row : kTries) {
     const size_t equals = row.flags.find('=');
     tries.push_back(

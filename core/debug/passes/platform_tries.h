@@ -7,6 +7,7 @@
 #include <span>
 #include <stop_token>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -23,7 +24,8 @@ struct KnownTry {
   Cause cause;
   XlaFlagList flags;
 };
-std::vector<KnownTry> KnownTries();
+// Those that the platform's compiler may know.
+std::vector<KnownTry> KnownTries(std::string_view platform);
 
 class PlatformTries {
  public:

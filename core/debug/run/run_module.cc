@@ -12,6 +12,7 @@
 #include "core/debug/run/input_source.h"
 #include "core/debug/run/isolate_kernels.h"
 #include "core/debug/run/output_judge.h"
+#include "core/debug/run/reference_options.h"
 #include "core/debug/run/run_literals.h"
 #include "core/debug/run/run_results.h"
 #include "core/dump/tensors/tensor_values.h"
@@ -213,7 +214,6 @@ class Replay {
     return replay::MakePlatform(name, request_.workers);
   }
 
-  // As run_hlo_module: the reference compiles without fast mathematics, whatever the flags.
   replay::RunOptions OptionsFor(Side side, int64_t iteration) {
     replay::RunOptions options = request_;
     if (request_.different_random_seeds) options.rng_seed = static_cast<uint64_t>(iteration) + 1;
@@ -221,27 +221,8 @@ class Replay {
     options.stop = stop_;
     options.take_infeed = [this](const Shape& shape) { return feeds_.Take(shape); };
     options.give_outfeed = [this](const Literal& array) { return feeds_.Give(array); };
-    if (side == Side::kReference) {
-      options.run_passes = request_.reference_passes;
-      options.xla_flags = {{"xla_cpu_enable_fast_math", "false"},
-                           {"xla_cpu_enable_fast_min_max", "false"},
-                           {"xla_gpu_enable_fast_min_max", "false"}};
-      TakeReferenceOptions(options);
-    }
+    if (side == Side::kReference) TakeReferenceOptions(request_, options);
     return options;
-  }
-
-  // What was asked for the reference alone.
-  void TakeReferenceOptions(replay::RunOptions& options) const {
-    for (const auto& flag : request_.reference_flags) {
-      std::erase_if(options.xla_flags, [&](const auto& own) { return own.first == flag.first; });
-      options.xla_flags.push_back(flag);
-    }
-    if (request_.reference_python.empty()) return;
-    constexpr std::string_view kPython = "HLOSCOPE_PYTHON=";
-    std::erase_if(options.environment,
-                  [&](const std::string& own) { return own.starts_with(kPython); });
-    options.environment.push_back(std::string(kPython) + request_.reference_python);
   }
 
   // The leaves of one run on the present inputs.
