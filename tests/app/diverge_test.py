@@ -70,28 +70,32 @@ class TwoModules(FolderTest):
         status, verdict = diverge(a, b)
         self.assertEqual((status, verdict['status'], verdict['instruction'], verdict['computation']),
                          (1, 'differs', instruction, computation), verdict)
-        self.assertIn(what, verdict['edit']['what'])
+        edit = verdict['edit']  # the first module is what was, the second what it became
+        self.assertIn(what, edit['what'])
+        self.assertIn(what, verdict['verdict'])
+        self.assertEqual(edit['diff'], f"- {edit['before']}\n+ {edit['after']}\n")
 
     def test_inside_a_fusion(self):
-        self.check('subtract(a, b)', 'add(a, b)', 's', 'f', 'subtract became add')
+        self.check('subtract(a, b)', 'add(a, b)', 's', 'f', 'add became subtract')
 
     def test_operand(self):
-        self.check('multiply(s, s)', 'multiply(s, a)', 't', 'f', 'operand 1 was s and became a')
+        self.check('multiply(s, s)', 'multiply(s, a)', 't', 'f', 'operand 1 was a and became s')
 
     def test_operand_of_a_fusion(self):
-        self.check('fusion(z, y)', 'fusion(x, y)', 'g', 'e', 'operand 0 was z and became x')
+        self.check('fusion(z, y)', 'fusion(x, y)', 'g', 'e', 'operand 0 was x and became z')
 
     def test_inside_a_reducer(self):
-        self.check('add(p, q)', 'maximum(p, q)', 'u', 'sum', 'add became maximum')
+        self.check('add(p, q)', 'maximum(p, q)', 'u', 'sum', 'maximum became add')
 
     def test_constant(self):
-        self.check('constant(0)', 'constant(2)', 'zero', 'e', 'value was 0 and became 2')
+        self.check('constant(0)', 'constant(2)', 'zero', 'e', 'value was 2 and became 0')
 
     def test_removed(self):
         a = self.path('a.hlo', MODULE.replace('  z = f32[8] exponential(x)\n', '').replace('(z, y)', '(x, y)'))
         _, verdict = diverge(a, self.path('b.hlo', MODULE))
         self.assertEqual((verdict['instruction'], verdict['computation']), ('z', 'e'), verdict)
-        self.assertIsNone(verdict['edit']['after'])
+        self.assertIsNone(verdict['edit']['before'])
+        self.assertIn('exponential z was added', verdict['verdict'])
 
     def test_same_meaning(self):
         a = self.path('a.hlo', MODULE.replace('multiply(s, s)', 'power(s, two)').replace(

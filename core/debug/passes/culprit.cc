@@ -217,9 +217,9 @@ std::string TextOf(const Module& module, InstructionId id) {
 }
 
 // "dimensions was {0} and became {1}".
-std::string ChangedTexts(const Pairing& pairing, const Culprit& culprit) {
-  const auto before = OperationTexts(pairing.before(), culprit.before);
-  const auto after = OperationTexts(pairing.after(), culprit.after);
+std::string ChangedTexts(const Module& b, const Module& a, const Culprit& culprit) {
+  const auto before = OperationTexts(b, culprit.before);
+  const auto after = OperationTexts(a, culprit.after);
   std::string out;
   auto add = [&](const std::string& name, const std::string& was, const std::string& is) {
     if (!out.empty()) out += ", ";
@@ -237,9 +237,7 @@ std::string ChangedTexts(const Pairing& pairing, const Culprit& culprit) {
   return out;
 }
 
-std::string Words(const Pairing& pairing, const Culprit& culprit) {
-  const Module& b = pairing.before();
-  const Module& a = pairing.after();
+std::string Words(const Module& b, const Module& a, const Culprit& culprit) {
   if (!culprit.after.valid()) {
     return fmt::format("{} {} was removed", hlo::ToString(b[culprit.before].opcode),
                        b.name(culprit.before));
@@ -255,8 +253,18 @@ std::string Words(const Pairing& pairing, const Culprit& culprit) {
   }
   const Opcode was = b[culprit.before].opcode, is = a[culprit.after].opcode;
   if (was != is) return fmt::format("{} became {}", hlo::ToString(was), hlo::ToString(is));
-  const std::string texts = ChangedTexts(pairing, culprit);
+  const std::string texts = ChangedTexts(b, a, culprit);
   return texts.empty() ? fmt::format("its value changed") : texts;
+}
+
+InstructionEdit Described(const Module& b, const Module& a, const Culprit& culprit) {
+  InstructionEdit edit;
+  edit.before = TextOf(b, culprit.before);
+  edit.after = TextOf(a, culprit.after);
+  edit.what = Words(b, a, culprit);
+  if (!edit.before.empty()) edit.diff += "- " + edit.before + "\n";
+  if (!edit.after.empty()) edit.diff += "+ " + edit.after + "\n";
+  return edit;
 }
 
 }  // namespace
@@ -274,13 +282,12 @@ DivergePlace PlaceOf(const Pairing& pairing, const Culprit& culprit) {
 }
 
 InstructionEdit DescribeEdit(const Pairing& pairing, const Culprit& culprit) {
-  InstructionEdit edit;
-  edit.before = TextOf(pairing.before(), culprit.before);
-  edit.after = TextOf(pairing.after(), culprit.after);
-  edit.what = Words(pairing, culprit);
-  if (!edit.before.empty()) edit.diff += "- " + edit.before + "\n";
-  if (!edit.after.empty()) edit.diff += "+ " + edit.after + "\n";
-  return edit;
+  return Described(pairing.before(), pairing.after(), culprit);
+}
+
+InstructionEdit DescribeBackwards(const Pairing& pairing, const Culprit& culprit) {
+  return Described(pairing.after(), pairing.before(),
+                   {culprit.after, culprit.before, culprit.slot});
 }
 
 }  // namespace hloscope::debug

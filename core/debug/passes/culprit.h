@@ -25,5 +25,7 @@ Culprit FindCulprit(const Pairing& pairing, hlo::InstructionId after, const Same
 
 DivergePlace PlaceOf(const Pairing& pairing, const Culprit& culprit);
 InstructionEdit DescribeEdit(const Pairing& pairing, const Culprit& culprit);
+// The same edit as if what is behind had come first.
+InstructionEdit DescribeBackwards(const Pairing& pairing, const Culprit& culprit);
 
 }  // namespace hloscope::debug

@@ -303,12 +303,20 @@ class Search {
     return newest;
   }
 
+  FoundEdit Described(const Culprit& culprit) const {
+    return {PlaceOf(pairing_, culprit),
+            DescribeEdit(pairing_, culprit),
+            DescribeBackwards(pairing_, culprit),
+            {}};
+  }
+
   FoundEdit Explain(const TraceEvent& event, LeafComparison worst) const {
     const SameValue same = [&](InstructionId b, InstructionId a) {
       return HadSameBits(b, a, event);
     };
     const Culprit culprit = FindCulprit(pairing_, event.instruction, same);
-    FoundEdit found{PlaceOf(pairing_, culprit), DescribeEdit(pairing_, culprit), std::move(worst)};
+    FoundEdit found = Described(culprit);
+    found.worst = std::move(worst);
     for (const eval::Frame& frame : event.calls) {
       if ((*after_)[frame.caller].opcode != hlo::Opcode::kWhile) continue;
       if (!found.place.calls.empty()) found.place.calls += ", ";
@@ -328,7 +336,7 @@ class Search {
         std::ranges::find(before_->operands(before), partner) != before_->operands(before).end()) {
       culprit.after = {};
     }
-    return FoundEdit{PlaceOf(pairing_, culprit), DescribeEdit(pairing_, culprit), {}};
+    return Described(culprit);
   }
 
   const StageValues& values_;

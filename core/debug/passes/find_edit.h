@@ -16,7 +16,8 @@ namespace hloscope::debug {
 struct FoundEdit {
   DivergePlace place;
   InstructionEdit edit;
-  LeafComparison worst;  // of the first value that differs, after against before
+  InstructionEdit backwards;  // the same from `after` to `before`
+  LeafComparison worst;       // of the first value that differs, after against before
 };
 
 // Evaluates both on the inputs of `values` and pairs their instructions by their alignment. The

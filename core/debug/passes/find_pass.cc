@@ -225,27 +225,27 @@ DivergeVerdict FindGuiltyPass(const StageValues& values, const Leaves& results,
   return Sweep(values, stop).Run(results, first, pipeline);
 }
 
-DivergeVerdict FindDifference(StageValues& values, const std::shared_ptr<const Module>& actual,
-                              const std::shared_ptr<const Module>& expected,
+DivergeVerdict FindDifference(StageValues& values, const std::shared_ptr<const Module>& first,
+                              const std::shared_ptr<const Module>& second,
                               const std::stop_token& stop) {
-  const Result<Leaves> results = values.Begin(actual);
-  if (!results) return RefusedStart(*actual, results.error());
-  const Result<Leaves> meant = values.Plain(expected);
+  const Result<Leaves> results = values.Begin(first);
+  if (!results) return RefusedStart(*first, results.error());
+  const Result<Leaves> meant = values.Plain(second);
   if (!meant) return RefusedVerdict(meant.error());
   DivergeVerdict verdict;
   verdict.status = RunStatus::kEqual;
-  if (const auto change = ChangeOfMeaning(values, expected, *meant, actual, *results)) {
+  if (const auto change = ChangeOfMeaning(values, second, *meant, first, *results)) {
     verdict.status = RunStatus::kDiffers;
     verdict.worst = change->worst;
     verdict.cause = change->excuse;
   }
-  auto edit = FindEdit(values, expected, actual, Align(*expected, *actual),
+  auto edit = FindEdit(values, second, first, Align(*second, *first),
                        DifferingLeaves(*results, *meant, values.request().bounds), stop);
   if (!edit) {
     verdict.warnings.push_back("the instruction was not found: " + edit.error().message);
   } else if (*edit && verdict.status == RunStatus::kDiffers) {
     verdict.place = (*edit)->place;
-    verdict.edit = (*edit)->edit;
+    verdict.edit = (*edit)->backwards;
   }
   WriteSentence(verdict);
   return verdict;

@@ -18,10 +18,10 @@ DivergeVerdict FindGuiltyPass(const StageValues& values, const Leaves& results,
                               const std::shared_ptr<const hlo::Module>& first,
                               const Pipeline& pipeline, const std::stop_token& stop);
 
-// The same of two modules that should mean the same, `actual` and `expected`: the first instruction
-// of `actual` that differs.
-DivergeVerdict FindDifference(StageValues& values, const std::shared_ptr<const hlo::Module>& actual,
-                              const std::shared_ptr<const hlo::Module>& expected,
+// The same of two modules that should mean the same: the place is the first instruction of `first`
+// that differs, the edit what `second` made of it.
+DivergeVerdict FindDifference(StageValues& values, const std::shared_ptr<const hlo::Module>& first,
+                              const std::shared_ptr<const hlo::Module>& second,
                               const std::stop_token& stop);
 
 // The verdict where the module that all others are held to cannot be evaluated; elided constants
