@@ -230,6 +230,26 @@ TEST(Loops, LongReductionsAreOneTree) {
   EXPECT_EQ(Elements<float>(Evaluated(c, std::span(&input, 1)))[0], PairwiseSum(x));
 }
 
+TEST(Loops, ProductsOfSmallRangeAreFromTheLeft) {
+  // Two neighbours of these overflow by themselves, the product from the left does not.
+  for (const std::string type : {"f16", "f8e4m3fn"}) {
+    const auto parsed = hlo::ParseText(fmt::format(R"(HloModule m
+mul {{ a = {0}[] parameter(0) b = {0}[] parameter(1) ROOT r = {0}[] multiply(a, b) }}
+ENTRY e {{
+  x = {0}[12] constant({{0, 1, 400, 400, 448, 448, 448, 448, 448, 448, 448, 448}})
+  one = {0}[] constant(1)
+  p = {0}[] reduce(x, one), dimensions={{0}}, to_apply=mul
+  w = {0}[12] reduce-window(x, one), window={{size=12 pad=11_0}}, to_apply=mul
+  b = {0}[12] broadcast(p), dimensions={{}}
+  s = {0}[12] add(w, b)
+  ROOT c = f32[12] convert(s)
+}})",
+                                                   type));
+    ASSERT_TRUE(parsed.ok()) << parsed.diagnostics.front().message;
+    for (const float each : Elements<float>(Evaluated(*parsed.module, {}, 1))) EXPECT_EQ(each, 0);
+  }
+}
+
 TEST(Loops, SortIsStableAndAPermutationWhateverTheComparatorSays) {
   for (const size_t count : {1u, 2u, 255u, 256u, 257u, 5000u, 70'001u}) {
     std::vector<float> x = RandomFloats(count, 11);
