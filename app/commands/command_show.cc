@@ -6,8 +6,8 @@
 
 #include "app/command.h"
 #include "app/inputs.h"
+#include "app/name_hint.h"
 #include "app/output.h"
-#include "core/base/closest_text.h"
 #include "core/base/counted.h"
 #include "core/base/json.h"
 #include "core/graph/svg.h"
@@ -115,9 +115,9 @@ class ShowCommand : public Command {
       if (module[module.computations()[c].name] == name)
         return hlo::InstructionsOf(module, hlo::ComputationId(c));
     }
-    ClosestText closest(name);
-    for (const hlo::Computation& c : module.computations()) closest.Offer(module[c.name]);
-    return InputError(fmt::format("{}: no computation {}", module_, name), closest.Hint());
+    NameHint hint(name, "computations");
+    for (const hlo::Computation& c : module.computations()) hint.Offer(module[c.name]);
+    return InputError(fmt::format("{}: no computation {}", module_, name), hint.Text());
   }
 
   // The selection's computation (the entry of a whole module) with what it calls, opened in place.

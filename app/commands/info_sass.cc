@@ -4,7 +4,7 @@
 #include "app/cancel.h"
 #include "app/commands/info_lineage.h"
 #include "app/dump_place.h"
-#include "core/base/closest_text.h"
+#include "app/name_hint.h"
 #include "core/base/json.h"
 #include "core/dump/dump_model.h"
 #include "core/replay/sass/machine_code.h"
@@ -85,9 +85,10 @@ Result<std::string> SassText(const std::string& path, const std::string& selecti
   HLOSCOPE_ASSIGN_OR_RETURN(const auto table, model->Kernels(module));
   const dump::Kernel* kernel = table->Find(name);
   if (kernel == nullptr) {
-    ClosestText closest(name);
-    for (const dump::Kernel& other : table->kernels) closest.Offer(other.name);
-    return InputError(fmt::format("{}: no kernel {} in this module", path, name), closest.Hint());
+    NameHint hint(name, "kernels");
+    for (const dump::Kernel& other : table->kernels) hint.Offer(other.name);
+    return InputError(fmt::format("{}: no kernel {} in this module", path, name),
+                      hint.Text(kListsMissing));
   }
   HLOSCOPE_ASSIGN_OR_RETURN(
       const MachineCode code,

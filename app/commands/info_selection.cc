@@ -6,8 +6,8 @@
 
 #include "app/commands/info_lineage.h"
 #include "app/dump_place.h"
+#include "app/name_hint.h"
 #include "app/reports/code_lines_report.h"
-#include "core/base/closest_text.h"
 #include "core/base/counted.h"
 #include "core/base/json.h"
 #include "core/debug/align/fusion_facts.h"
@@ -303,6 +303,13 @@ class SelectionWriter {
   const std::string& path_;
 };
 
+constexpr std::string_view kSearches = "`hloscope find` searches names";
+
+std::string SimilarOrSearch(const hlo::Module& module, std::string_view name) {
+  const std::string hint = hlo::SimilarInstruction(module, name);
+  return hint.empty() ? std::string(kSearches) : hint;
+}
+
 // The last stage that has an instruction of that name.
 Result<std::pair<int32_t, InstructionId>> FindInstruction(const debug::Provenance& provenance,
                                                           const std::string& path,
@@ -317,7 +324,7 @@ Result<std::pair<int32_t, InstructionId>> FindInstruction(const debug::Provenanc
   const int32_t last = provenance.final_stage();
   const auto module = provenance.lineage().Module(std::max(last, 0));
   return InputError(fmt::format("{}: no stage has an instruction {}", path, name),
-                    module ? hlo::SimilarInstruction(**module, name) : "");
+                    module ? SimilarOrSearch(**module, name) : std::string(kSearches));
 }
 
 // The position of the element with that number, or with that name.
@@ -325,6 +332,14 @@ template <typename List, typename Fits>
 int32_t Position(const List& list, Fits fits) {
   auto at = std::ranges::find_if(list, fits);
   return at == list.end() ? -1 : static_cast<int32_t>(at - list.begin());
+}
+
+// That member of each.
+template <typename List, typename Member>
+std::vector<std::string> TextsOf(const List& list, Member member) {
+  std::vector<std::string> texts;
+  for (const auto& element : list) texts.push_back(fmt::format("{}", element.*member));
+  return texts;
 }
 
 std::optional<int64_t> Number(std::string_view text) {
@@ -339,26 +354,26 @@ Result<std::vector<InstructionId>> Members(const debug::Provenance& provenance, 
                                            std::string_view kind, std::string_view value) {
   const dump::DumpModel& model = provenance.model();
   std::optional<int64_t> number = Number(value);
-  ClosestText closest(value);
-  auto none = [&] {
+  auto none = [&](const std::vector<std::string>& names) {
+    NameHint hint(value, fmt::format("{}s", kind));
+    for (const std::string& name : names) hint.Offer(name);
     return InputError(fmt::format("{}: no {} {} in this module", model.path(), kind, value),
-                      closest.Hint());
+                      hint.Text(kListsMissing));
   };
   if (kind == "kernel") {
     HLOSCOPE_ASSIGN_OR_RETURN(auto table, model.Kernels(provenance.module()));
     int32_t at = Position(table->kernels, [&](const auto& k) { return k.name == value; });
-    for (const dump::Kernel& kernel : table->kernels) closest.Offer(kernel.name);
-    return at < 0 ? none() : provenance.OfKernel(at);
+    return at < 0 ? none(TextsOf(table->kernels, &dump::Kernel::name)) : provenance.OfKernel(at);
   }
   if (kind == "thunk") {
     HLOSCOPE_ASSIGN_OR_RETURN(auto table, model.Thunks(provenance.module()));
     int32_t at = Position(table->thunks, [&](const auto& t) { return number && t.id == *number; });
-    return at < 0 ? none() : provenance.OfThunk(at);
+    return at < 0 ? none(TextsOf(table->thunks, &dump::Thunk::id)) : provenance.OfThunk(at);
   }
   if (kind == "buffer") {
     HLOSCOPE_ASSIGN_OR_RETURN(auto table, model.Buffers(provenance.module()));
     int32_t at = Position(table->values, [&](const auto& v) { return number && v.id == *number; });
-    return at < 0 ? none() : provenance.OfBuffer(at);
+    return at < 0 ? none(TextsOf(table->values, &dump::BufferValue::id)) : provenance.OfBuffer(at);
   }
   size_t colon = value.rfind(':');
   std::optional<int64_t> line =
@@ -408,7 +423,7 @@ Result<std::string> SelectionText(const std::string& path, const std::string& se
   InstructionId id = hlo::FindInstruction(*at, what);
   if (!id.valid()) {
     return InputError(fmt::format("{}: stage {} has no instruction {}", path, stage_name, what),
-                      hlo::SimilarInstruction(*at, what));
+                      SimilarOrSearch(*at, what));
   }
   return writer.Instruction(stage, id, context.json);
 }

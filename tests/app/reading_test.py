@@ -217,6 +217,17 @@ class Reading(unittest.TestCase):
             self.assertEqual(status, 2)
             self.assertIn('did you mean `argument`', err, command)
 
+    def test_a_name_that_is_nowhere_near_says_what_there_is(self):
+        path, dump = self.file('m.hlo', BEFORE), os.path.join(SAMPLES, 'softmax_passes_a100')
+        hints = ((['show', path, '--computation', 'qqqqqq'], '(computations: '), (['info', dump, '--select', 'qqqqqq'], 'hloscope find'),
+                 (['info', dump, '--select', 'kernel=qqqqqq'], '(kernels: triton_softmax'), (['info', dump, '--select', 'thunk=9999'], '(thunks: 1)'),
+                 (['info', dump, '--select', 'kernel=qqqqqq', '--sass'], '(kernels: triton_softmax'),
+                 (['info', dump, '--select', 'buffer=9999'], '(buffers: '), (['info', dump, '--select', 'qqqqqq@0003'], 'hloscope find'))
+        for command, hint in hints:
+            status, _, err = run(*command)
+            self.assertEqual(status, 2, command)
+            self.assertIn(hint, err, command)
+
     def test_numbers_agree_with_their_nouns(self):
         folder = os.path.join(self.folder, 'one')
         self.file('one/module_0001.jit_f.before_optimizations.txt', BEFORE)

@@ -245,7 +245,8 @@ Result<Selection> SelectionFromText(const dump::DumpModel& dump, std::string_vie
                                                : dump.FindStage(module, place.substr(at + 1));
   if (at != std::string_view::npos && stage < 0)
     return InputError(fmt::format("module {} has no stage {}", RepairUtf8(name),
-                                  RepairUtf8(place.substr(at + 1))));
+                                  RepairUtf8(place.substr(at + 1))),
+                      "`hloscope info` lists the stages");
   if (instruction.empty())
     return at == std::string_view::npos ? Selection::OfModule(module)
                                         : Selection::OfStage(module, stage);
