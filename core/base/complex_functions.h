@@ -7,6 +7,7 @@
 #include <cmath>
 #include <complex>
 #include <cstdint>
+#include <limits>
 #include <numbers>
 
 namespace hloscope::complex_functions {
@@ -33,7 +34,7 @@ struct InWider {
     return Pair<T>(F::Of(Pair<typename WiderPart<T>::Type>(x)));
   }
   template <typename T>
-  requires requires(Pair<T> z) { F::Of(z, z); }
+    requires requires(Pair<T> z) { F::Of(z, z); }
   static Pair<T> Of(Pair<T> x, Pair<T> y) {
     using W = typename WiderPart<T>::Type;
     return Pair<T>(F::Of(Pair<W>(x), Pair<W>(y)));
@@ -178,10 +179,15 @@ struct Divide {
 // than the result.
 Pair<long double> PowerInQuad(Pair<long double> x, Pair<long double> y);
 
+// As XLA: 1 to anything, and anything to 0, is 1; infinity to a real number is infinity or 0.
 struct Power {
   template <typename W>
   static Pair<W> Of(Pair<W> x, Pair<W> y) {
-    if (y == Pair<W>()) return 1;
+    if (y == Pair<W>() || x == Pair<W>(1)) return 1;
+    if (y.imag() == 0 && x == Pair<W>(std::numeric_limits<W>::infinity())) {
+      if (y.real() > 0) return x;
+      if (y.real() < 0) return 0;
+    }
     if (x == Pair<W>() && y.imag() == 0) return y.real() > 0 ? W(0) : std::pow(W(0), y.real());
     return Usual(x, y);
   }

@@ -380,6 +380,41 @@ TEST(GpuSim, ComplexNumbersWithoutAValueAreAsMeant) {
   }
 }
 
+TEST(GpuSim, ComplexPowersOfOneAndInfinityAreThoseOfXla) {
+  constexpr double kInf = std::numeric_limits<double>::infinity();
+  constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
+  const hlo::Shape shape = hlo::Shape::Array(hlo::ElementType::kF64, {6});
+  const std::vector<Literal> inputs = {
+      Literal::Of<double>(shape, std::vector<double>{1, 1, kInf, kInf, kNan, 1}),
+      Literal::Of<double>(shape, std::vector<double>{0, 0, 0, 0, 1, 0}),
+      Literal::Of<double>(shape, std::vector<double>{kInf, kNan, 2, -2, 0, 0}),
+      Literal::Of<double>(shape, std::vector<double>{1, 0, 0, 0, 0, -kInf})};
+  for (const std::string type : {"c64", "c128"}) {
+    const std::string text = fmt::format(R"(HloModule m
+ENTRY e {{
+  a = f64[6] parameter(0)
+  b = f64[6] parameter(1)
+  c = f64[6] parameter(2)
+  d = f64[6] parameter(3)
+  ab = c128[6] complex(a, b)
+  cd = c128[6] complex(c, d)
+  x = {0}[6] convert(ab)
+  y = {0}[6] convert(cd)
+  p = {0}[6] power(x, y)
+  want = {0}[6] constant({{(1, 0), (1, 0), (inf, 0), (0, 0), (1, 0), (1, 0)}})
+  ROOT r = pred[6] compare(p, want), direction=EQ
+}})",
+                                         type);
+    for (const std::string platform : {"interpreter", "cpu", "gpu-sim"}) {
+      const Ran ran = RunOn(platform, text, inputs);
+      ASSERT_EQ(ran.results.size(), 1u);
+      for (size_t i = 0; i < 6; ++i) {
+        EXPECT_EQ(ran.results[0].bytes()[i], std::byte{1}) << type << " " << platform << " " << i;
+      }
+    }
+  }
+}
+
 TEST(GpuSim, RowsColumnsTilesAndProductsAreAsMeant) {
   const auto reduce = [](const char* in, const char* out, const char* dimensions) {
     return fmt::format(R"(HloModule m

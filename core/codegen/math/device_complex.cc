@@ -203,9 +203,13 @@ Pair Sign(Pair z) {
 Pair Power(Pair z, Pair w) {
   const Pair usual = Exp(Product(w, Log(z)));
   const Expression of_zero = Of(Opcode::kPower, z.x.Number(0), w.x);
-  const Expression is_zero = (z.x == 0) & (z.y == 0) & (w.y == 0);
-  const Pair out = Choose(is_zero, {of_zero, z.x.Number(0)}, usual);
-  return Choose((w.x == 0) & (w.y == 0), Number(z, 1), out);
+  const Expression is_real = (z.y == 0) & (w.y == 0);
+  Pair out = Choose(is_real & (z.x == 0), {of_zero, z.x.Number(0)}, usual);
+  const Expression is_of_infinity = is_real & (z.x == z.x.Infinity());
+  out = Choose(is_of_infinity & (w.x > 0), z, out);
+  out = Choose(is_of_infinity & (w.x < 0), Number(z, 0), out);
+  const Expression is_of_one = (z.x == 1) & (z.y == 0), is_to_zero = (w.x == 0) & (w.y == 0);
+  return Choose(is_of_one | is_to_zero, Number(z, 1), out);
 }
 
 // ---- Circular and hyperbolic functions.
