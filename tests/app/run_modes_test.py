@@ -489,6 +489,13 @@ ENTRY e {
             status, (report,), _ = self.run_json(self.path('o.npz'), self.path(name), command='compare')
             self.assertEqual((status, report['outputs'][0]['shape']), (0, 'bf16[2]'), name)
 
+    def test_no_file_of_inputs_is_left_over(self):
+        module, ten = self.path('square.hlo', SQUARE), ('<f4', [10], range(10))
+        for files, status in (((ten,), 0), ((ten, ten), 2)):
+            done = subprocess.run([HLOSCOPE, 'run', module, '--inputs', self.npy_files(*files)], capture_output=True, text=True, timeout=60)
+            self.assertEqual(done.returncode, status, done.stderr)
+        self.assertIn('2 .npy files given for 1 array', done.stderr)
+
     def test_arrays_of_other_names_are_taken_in_order(self):
         module = self.path('m.hlo', 'HloModule m\nENTRY e {\n  x = s8[1] parameter(0)\n  y = s8[1] parameter(1)\n  ROOT d = s8[1] subtract(x, y)\n}\n')
         self.npz('in.npz', weights=('|i1', (1,), b'\5'), bias=('|i1', (1,), b'\3'))

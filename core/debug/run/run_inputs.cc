@@ -7,6 +7,7 @@
 #include <functional>
 #include <optional>
 
+#include "core/base/counted.h"
 #include "core/replay/inputs/inputs.h"
 #include "core/replay/platform.h"
 
@@ -116,6 +117,11 @@ Result<RunInputs> ReadInputs(const dump::TensorFiles& files, const hlo::Module& 
     HLOSCOPE_ASSIGN_OR_RETURN(auto values, placement.Spread(leaf, *given));
     Add(inputs, std::move(values));
     ++i;
+  }
+  if (files.file_count() > i) {
+    return InputError(fmt::format("{} given for {}", Counted(files.file_count(), ".npy file"),
+                                  Counted(i, "array")),
+                      "one file for each array that the parameters have, in their order");
   }
   NestArguments(inputs, module, placement);
   return inputs;

@@ -42,6 +42,9 @@ class TensorFiles {
   // What is said of archives whose arrays are numbered as they come.
   const std::vector<std::string>& notes() const { return notes_; }
 
+  // How many .npy files were given, which are numbered in that order.
+  int64_t file_count() const { return std::ssize(files_); }
+
   // Array number i: in0, input_0 or arr_0 of inputs; out0, output_0 or output_0.npy of results.
   // nullopt: there is none. Input errors as LiteralFromNpy.
   // With `accepts`, dimensions other than the shape's that it says yes to are taken too; then the
