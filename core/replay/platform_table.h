@@ -38,6 +38,7 @@ enum PlatformFlag : uint32_t {
   kRunsDumps = 1 << 10,     // runs the kernels that lie beside a module in its dump
   kSimulatesGpu = 1 << 11,  // kernels run on a simulated GPU, which checks what hardware does not
   kNeedsDriver = 1 << 12,   // runs by NVIDIA's driver (CudaDriverIsThere)
+  kOwnCompiler = 1 << 13,   // runs the code of our own compiler
 };
 
 struct PlatformRow {

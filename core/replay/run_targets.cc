@@ -78,14 +78,12 @@ Result<std::optional<std::pair<std::string, std::string>>> FlagOfTarget(std::str
 bool ReadsFlag(std::string_view platform, std::string_view flag) {
   const PlatformRow* row = FindPlatform(platform);
   if (row == nullptr || row->Has(kXlaFlags)) return true;
-  return IsOwnCompiler(platform) && flag == kDisablePassesFlag;
+  return row->Has(kOwnCompiler) && flag == kDisablePassesFlag;
 }
 
 bool IsOwnCompiler(std::string_view platform) {
   const PlatformRow* row = FindPlatform(platform);
-  if (row == nullptr) return false;
-  const bool is_simulated = row->Has(kSimulatesGpu) && !row->Has(kRunsDumps);
-  return row == &DefaultPlatform() || row->Has(kNeedsDriver) || is_simulated;
+  return row != nullptr && row->Has(kOwnCompiler);
 }
 
 }  // namespace hloscope::replay
