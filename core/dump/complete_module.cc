@@ -240,13 +240,14 @@ void TakeShardings(const std::string& stage, const Limits& limits, CompletedModu
   if (before == nullptr) return;
   const auto then = before->Parameters(before->entry_id());
   if (now.size() != then.size()) return;
-  const Partitioned done = PartitionedBy(module, stage, limits);
+  std::optional<Partitioned> done;  // read for the first that needs it
   bool is_of_proto = false;
-  const auto sharding_of = [&](InstructionId id, const Shape& part, const Sharding* otherwise) {
+  const auto sharding_of = [&](InstructionId id, const Shape& part, const auto& otherwise) {
     const auto* own = before->Get<Sharding>((*before)[id], AttributeKey::kSharding);
     const Shape& whole = before->shape(id);
     if (const Sharding* cut = IfItCuts(own, whole, part, devices)) return cut;
-    const Sharding* const cut = IfItCuts(otherwise, whole, part, devices);
+    if (!done) done = PartitionedBy(module, stage, limits);
+    const Sharding* const cut = IfItCuts(otherwise(*done), whole, part, devices);
     is_of_proto |= cut != nullptr;
     return cut;
   };
@@ -254,9 +255,10 @@ void TakeShardings(const std::string& stage, const Limits& limits, CompletedModu
   size_t taken = 0;
   for (size_t p = 0; p < now.size(); ++p) {
     if (!has_lost(now[p]) || !then[p].valid()) continue;
-    const bool is_told = done.parameters.size() == now.size();
     const Sharding* const sharding =
-        sharding_of(then[p], module.shape(now[p]), is_told ? &done.parameters[p] : nullptr);
+        sharding_of(then[p], module.shape(now[p]), [&](const Partitioned& by) {
+          return by.parameters.size() == now.size() ? &by.parameters[p] : nullptr;
+        });
     if (sharding == nullptr) continue;
     builder.SetAttribute(now[p], builder.Make(AttributeKey::kSharding, *sharding));
     ++taken;
@@ -264,7 +266,7 @@ void TakeShardings(const std::string& stage, const Limits& limits, CompletedModu
   if (!module.header().spmd_output_sharding) {
     const Sharding* const result =
         sharding_of(before->entry().root, module.shape(module.entry().root),
-                    done.result ? &*done.result : nullptr);
+                    [](const Partitioned& by) { return by.result ? &*by.result : nullptr; });
     if (result != nullptr) builder.header().spmd_output_sharding = *result;
     taken += result != nullptr ? 1 : 0;
   }
