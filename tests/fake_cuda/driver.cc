@@ -774,7 +774,7 @@ void fake_cuda_restart() {
   const std::lock_guard lock(state.mutex);
   state.faults = fake_cuda::Faults::FromEnvironment();
   for (CUctx_st& context : state.contexts) context.lost = 0;
-  for (const auto& [handle, stream] : state.streams) stream->queue.clear();
+  for (const auto& [handle, stream] : state.streams) fake_cuda::Drop(*stream);
   state.marks = 0;
 }
 

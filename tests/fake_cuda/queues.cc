@@ -9,18 +9,9 @@
 namespace fake_cuda {
 namespace {
 
-// The stream whose queue holds it; null: it is done.
-CUstream_st* StreamOf(State& state, const Queued& queued) {
-  for (const auto& [handle, stream] : state.streams) {
-    const bool is_there =
-        std::ranges::any_of(stream->queue, [&](const auto& each) { return each.get() == &queued; });
-    if (is_there) return stream.get();
-  }
-  return nullptr;
-}
-
-void FinishUpTo(State& state, CUstream_st& stream, const Queued& queued) {
-  while (!queued.is_done && !stream.queue.empty()) Step(state, stream);
+// What is not done lies in the queues of its streams.
+void FinishUpTo(State& state, const Queued& queued) {
+  while (!queued.is_done) Step(state, *queued.streams[0]);
 }
 
 }  // namespace
@@ -68,11 +59,7 @@ void Step(State& state, CUstream_st& stream) {
     fputs("made-up driver: two streams wait for each other\n", stderr);
     abort();
   }
-  if (next->waits_for != nullptr) {
-    if (CUstream_st* const other = StreamOf(state, *next->waits_for); other != nullptr) {
-      FinishUpTo(state, *other, *next->waits_for);
-    }
-  }
+  if (next->waits_for != nullptr) FinishUpTo(state, *next->waits_for);
   for (CUstream_st* const each : next->streams) {
     while (each->queue.front() != next) Step(state, *each);
   }
@@ -94,10 +81,12 @@ void Finish(State& state, CUstream_st& stream) {
 }
 
 void Finish(State& state, const CUevent_st& event) {
-  if (event.recorded == nullptr) return;
-  if (CUstream_st* const stream = StreamOf(state, *event.recorded); stream != nullptr) {
-    FinishUpTo(state, *stream, *event.recorded);
-  }
+  if (event.recorded != nullptr) FinishUpTo(state, *event.recorded);
+}
+
+void Drop(CUstream_st& stream) {
+  for (const auto& each : stream.queue) each->is_done = true;
+  stream.queue.clear();
 }
 
 void Finish(State& state, int device) {

@@ -24,5 +24,7 @@ void Finish(State& state, CUstream_st& stream);
 void Finish(State& state, const CUevent_st& event);
 // All queues of a device.
 void Finish(State& state, int device);
+// Nothing that waits there is done any more.
+void Drop(CUstream_st& stream);
 
 }  // namespace fake_cuda

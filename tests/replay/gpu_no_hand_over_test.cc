@@ -2,7 +2,7 @@
 // decides about it.
 #include <fmt/format.h>
 
-#include "tests/replay/gpu_runs.h"
+#include "tests/replay/gpu_device_modules.h"
 
 namespace hloscope::replay {
 namespace {
@@ -118,12 +118,7 @@ ENTRY e {
   const Outcome meant = RunOn("interpreter", kTwice, inputs);
   ASSERT_EQ(meant.results.size(), 2u);
   for (const char* const platform : {"cpu", "gpu-sim", "gpu"}) {
-    const Outcome ran = RunOn(platform, kTwice, inputs);
-    ASSERT_EQ(ran.results.size(), 2u) << platform;
-    for (size_t i = 0; i < 2; ++i) {
-      EXPECT_TRUE(std::ranges::equal(ran.results[i].bytes(), meant.results[i].bytes()))
-          << platform << i;
-    }
+    ExpectSameBits(RunOn(platform, kTwice, inputs), meant, platform);
   }
 }
 
