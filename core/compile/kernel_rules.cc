@@ -8,6 +8,7 @@
 #include "core/compile/fusion/row_form.h"
 #include "core/compile/scalar_computation.h"
 #include "core/hlo/fallback_reasons.h"
+#include "core/hlo/grouping.h"
 #include "core/hlo/opcode_traits.h"
 
 namespace hloscope::compile {
@@ -186,10 +187,10 @@ bool ScansWindows(const Module& module, InstructionId id, const hlo::Window& win
   const auto is_dense = [](const hlo::WindowDimension& w) {
     return w.stride == 1 && w.window_dilation == 1;
   };
-  const auto applied = module.GetComputation(module[id], AttributeKey::kToApply);
+  const InstructionId step = module[module.GetComputation(module[id], AttributeKey::kToApply)].root;
   return std::ranges::count_if(window.dimensions, is_long) == 1 &&
-         std::ranges::all_of(window.dimensions, is_dense) &&
-         HasTrait(module[module[applied].root].opcode, hlo::kTraitAssociative);
+         std::ranges::all_of(window.dimensions, is_dense) && module.shape(step).IsArray() &&
+         hlo::CombinesInAnyGrouping(module[step].opcode, module.shape(step).element_type());
 }
 
 // Few places, or windows that take over from each other; else not so many in all that the

@@ -115,7 +115,6 @@ TEST(Reduce, CombinesByEachOperation) {
   }
 }
 
-// Not associative: from the left, in row-major order.
 // LLVM knows instructions for sums of products of bytes.
 TEST(Reduce, SumsBytesTimesConstants) {
   for (const std::string type : {"s8", "u8"}) {
@@ -137,8 +136,16 @@ TEST(Reduce, SumsBytesTimesConstants) {
   }
 }
 
+// Not associative: from the left, in row-major order.
 TEST(Reduce, FoldsOtherReducersInOrder) {
   for (const Case& c : Cases()) ExpectAsEvaluated(ReduceText(c, "s32", "subtract"));
+}
+
+// In a small range each product is rounded: infinities meet zeros.
+TEST(Reduce, MultipliesSmallRangesInOrder) {
+  for (const Case& c : {Case{{300, 5}, {1}}, Case{{5, 300}, {0}}, Case{{3000}, {0}}}) {
+    ExpectAsEvaluated(ReduceText(c, "f16", "multiply"));
+  }
 }
 
 // Sums of small integers, which narrow floats hold; reducers that widen them, too.

@@ -8,16 +8,16 @@ namespace hloscope::codegen {
 namespace {
 
 void ExpectWindows(const std::string& type, const std::string& input, const std::string& result,
-                   const std::string& window) {
+                   const std::string& window, const std::string& opcode = "maximum") {
   ExpectAsEvaluated(fmt::format(R"(HloModule m
-c {{ a = {0}[] parameter(0) b = {0}[] parameter(1) ROOT r = {0}[] maximum(a, b) }}
+c {{ a = {0}[] parameter(0) b = {0}[] parameter(1) ROOT r = {0}[] {4}(a, b) }}
 ENTRY e {{
   x = {0}{1} parameter(0)
   z = {0}[] parameter(1)
   ROOT r = {0}{2} reduce-window(x, z), window={{{3}}}, to_apply=c
 }}
 )",
-                                type, input, result, window));
+                                type, input, result, window, opcode));
 }
 
 TEST(Windows, HaveHolesAndManyPlaces) {
@@ -28,6 +28,12 @@ TEST(Windows, HaveHolesAndManyPlaces) {
     ExpectWindows(type, "[40,40]", "[3,3]", "size=20x20 stride=10x10");
     ExpectWindows(type, "[7,3]", "[7,3]", "size=3x3 pad=2_2x2_2 rhs_dilate=2x2");
   }
+}
+
+TEST(Windows, MultiplySmallRangesInOrder) {
+  ExpectWindows("f16", "[4,300]", "[4,298]", "size=1x3", "multiply");
+  ExpectWindows("f16", "[4,300]", "[4,300]", "size=1x300 pad=0_0x299_0", "multiply");
+  ExpectWindows("f16", "[8,9]", "[3,9]", "size=4x1 stride=3x1 pad=1_2x0_0", "multiply");
 }
 
 void ExpectSelected(const std::string& type, const std::string& operand, const std::string& source,

@@ -10,7 +10,7 @@
 #include "core/codegen/emit/complex_elementwise.h"
 #include "core/codegen/emit/elementwise.h"
 #include "core/compile/ordered_choice.h"
-#include "core/hlo/opcode_traits.h"
+#include "core/hlo/grouping.h"
 
 namespace hloscope::codegen {
 
@@ -50,10 +50,7 @@ std::optional<Opcode> OnlyOperation(const Module& module, hlo::ComputationId app
   if (module[root].opcode == Opcode::kTuple) root = module.operands(root)[i];
   root = Unconverted(module, root, type);
   const Opcode opcode = module[root].opcode;
-  if (!hlo::HasTrait(opcode, hlo::kTraitAssociative) || module.operands(root).size() != 2)
-    return {};
-  // Infinities times one would not stay as they are; pairs have no greatest.
-  if (hlo::IsComplex(type) && opcode != Opcode::kAdd) return {};
+  if (!hlo::CombinesInAnyGrouping(opcode, type) || module.operands(root).size() != 2) return {};
   const auto number = [&](size_t operand) {
     return ParameterNumber(module, Unconverted(module, module.operands(root)[operand], type));
   };

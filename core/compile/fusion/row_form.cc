@@ -5,7 +5,7 @@
 #include <numeric>
 
 #include "core/compile/kernel_rules.h"
-#include "core/hlo/opcode_traits.h"
+#include "core/hlo/grouping.h"
 
 namespace hloscope::compile {
 
@@ -99,12 +99,9 @@ class Finder {
   bool IsOneOperation(hlo::ComputationId applied) const {
     const InstructionId root = module_[applied].root;
     const auto operands = module_.operands(root);
-    // Products of complex numbers are not put together from parts.
-    if (IsComplex(module_.shape(root).element_type()) && module_[root].opcode != Opcode::kAdd) {
-      return false;
-    }
-    return HasTrait(module_[root].opcode, hlo::kTraitAssociative) && operands.size() == 2 &&
-           operands[0] != operands[1] && IsParameter(operands[0]) && IsParameter(operands[1]);
+    return hlo::CombinesInAnyGrouping(module_[root].opcode, module_.shape(root).element_type()) &&
+           operands.size() == 2 && operands[0] != operands[1] && IsParameter(operands[0]) &&
+           IsParameter(operands[1]);
   }
   bool IsParameter(InstructionId id) const { return module_[id].opcode == Opcode::kParameter; }
 

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "core/hlo/grouping.h"
 #include "core/hlo/opcode_traits.h"
 
 namespace hloscope::eval {
@@ -36,18 +37,13 @@ bool KeepsAssociative(Opcode opcode) {
          opcode == Opcode::kReducePrecision;
 }
 
-// Floats whose range is so small that products of a few ordinary numbers leave it.
-bool HasSmallRange(hlo::ElementType t) {
-  return t == hlo::ElementType::kF16 || (hlo::IsFloat(t) && hlo::BitWidth(t) < 16);
-}
-
 // True if some scalar of the computation is of such a type.
 bool HasSmallRange(const hlo::Module& module, ComputationId id) {
   const hlo::Computation& computation = module[id];
   for (uint32_t i = 0; i < computation.instruction_count; ++i) {
     const hlo::Shape& shape = module.shape(InstructionId(computation.first_instruction + i));
     if (std::ranges::any_of(shape.Leaves(), [](const auto& leaf) {
-          return HasSmallRange(leaf.second->element_type());
+          return hlo::HasSmallRange(leaf.second->element_type());
         })) {
       return true;
     }
@@ -198,8 +194,6 @@ Result<VectorizedComputation> VectorizedComputation::Compile(Machine& machine,
   program->results = ElementTypesOf(module.shape(module[computation].root));
   program->compiled = compiler.Compile(computation, arguments, program->outputs) &&
                       program->outputs.size() == program->results.size();
-  // Products in a small range are taken from the left, as XLA does: behind a zero nothing is
-  // multiplied that would overflow by itself.
   const auto multiplies = [](const Step& step) { return step.opcode == Opcode::kMultiply; };
   program->associative =
       IsAssociative(*program) &&
