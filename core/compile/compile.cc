@@ -48,12 +48,13 @@ bool IsGpuKernel(const Module& module, InstructionId id) {
          FactorCallOf(module, id).has_value();
 }
 
-std::vector<InstructionId> FindKernels(const Module& module, const CompileOptions& options) {
+std::vector<InstructionId> FindKernels(const Module& module, const CompileOptions& options,
+                                       bool keeps_values) {
   std::vector<InstructionId> kernels;
-  const std::vector<bool> runs = RunComputations(module, options.keep_values);
+  const std::vector<bool> runs = RunComputations(module, keeps_values);
   for (uint32_t i = 0; i < module.instructions().size(); ++i) {
     const InstructionId id(i);
-    if (options.keep_values && module[id].opcode == hlo::Opcode::kFusion) continue;
+    if (keeps_values && module[id].opcode == hlo::Opcode::kFusion) continue;
     if (options.library_calls && IsLibraryCall(module, id)) continue;
     if (!runs[module[id].computation.index] || KeepsBytes(module, id)) continue;
     if (IsKernel(module, id) || (options.gpu_kernels && IsGpuKernel(module, id))) {
@@ -70,9 +71,9 @@ void Compose(std::vector<InstructionId>& first, const std::vector<InstructionId>
   }
 }
 
-void AddPlan(Compilation& compilation, const CompileOptions& options) {
+void AddPlan(Compilation& compilation, const CompileOptions& options, bool keeps_values) {
   const auto& module = compilation.module;
-  if (options.keep_values) {
+  if (keeps_values) {
     compilation.why_no_plan = "every value is kept";
   } else if (Result<Plan> plan = MakePlan(module, module->entry_id(), compilation.kernels,
                                           options.plan_collectives);
@@ -93,8 +94,10 @@ Result<Compilation> Compile(std::shared_ptr<const Module> module, const CompileO
   out.gpu_kernels = options.gpu_kernels;
   for (uint32_t i = 0; i < module->instructions().size(); ++i) out.new_id.emplace_back(i);
   out.before_fusion = module;
+  bool keeps_values = options.keep_values || options.is_unpartitioned;
   for (const PassRow& row : kPasses) {
-    if (options.keep_values ||
+    const bool may_partition = row.run == &DecomposeManualRegions && !options.keep_values;
+    if ((keeps_values && !may_partition) ||
         std::ranges::find(options.disabled_passes, row.name) != options.disabled_passes.end()) {
       continue;
     }
@@ -104,6 +107,7 @@ Result<Compilation> Compile(std::shared_ptr<const Module> module, const CompileO
     out.times.push_back({row.name, time.count()});
     if (row.run == &Fuse) out.before_fusion = module;
     if (result.module == nullptr) continue;
+    if (may_partition) keeps_values = false;
     module = result.module;
     if (options.verify) HLOSCOPE_TRY(CheckModule(*module, row.name));
     Compose(out.new_id, result.new_id);
@@ -112,9 +116,9 @@ Result<Compilation> Compile(std::shared_ptr<const Module> module, const CompileO
           {std::string(row.name), module, std::move(result.new_id), std::move(result.origins)});
     }
   }
-  out.kernels = FindKernels(*module, options);
+  out.kernels = FindKernels(*module, options, keeps_values);
   out.module = std::move(module);
-  AddPlan(out, options);
+  AddPlan(out, options, keeps_values);
   return out;
 }
 

@@ -21,6 +21,10 @@ struct CompileOptions {
   // Leaves the module as it is: every instruction is a kernel of its own, inside fusions too, so
   // that each of its values is made.
   bool keep_values = false;
+  // The module has yet to be partitioned and devices have work of their own: values are global
+  // outside of manual regions, a device's own inside. It stays as it is, too, unless a pass writes
+  // the borders of the regions as instructions.
+  bool is_unpartitioned = false;
   // False: no dot or convolution is a call of a library, kernels do it.
   bool library_calls = true;
   // Collectives are steps of the plan: only where runs of plans meet one another's.

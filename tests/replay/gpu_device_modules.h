@@ -56,6 +56,60 @@ ENTRY e {
 }
 )";
 
+// Yet to be partitioned: parts that are cut in two ways, the last of them short, on devices in
+// another order, values that each pair of devices has, and what was computed outside.
+inline constexpr const char* kManualRegions = R"(HloModule manual, num_partitions=4
+sum {
+  a = f32[] parameter(0)
+  b = f32[] parameter(1)
+  ROOT r = f32[] add(a, b)
+}
+ENTRY e {
+  a = f32[7,5] parameter(0), sharding={devices=[2,2]3,1,0,2}
+  v = f32[6] parameter(1), sharding={devices=[2,2]<=[2,2]T(1,0) last_tile_dim_replicate}
+  twice = f32[7,5] add(a, a), sharding={devices=[2,2]3,1,0,2}
+  m = f32[4,3] custom-call(twice), custom_call_target="SPMDFullToShardShape", sharding={manual}
+  n = f32[3] custom-call(v), custom_call_target="SPMDFullToShardShape", sharding={manual}
+  id = u32[] partition-id()
+  d = f32[] convert(id)
+  ds = f32[4,3] broadcast(d), dimensions={}
+  o = f32[4,3] add(m, ds)
+  r = f32[3] all-reduce(n), channel_id=1, replica_groups={{0,1,2,3}}, use_global_device_ids=true, to_apply=sum
+  whole = f32[7,5] custom-call(o), custom_call_target="SPMDShardToFullShape", sharding={devices=[2,2]3,1,0,2}
+  cut = f32[6] custom-call(n), custom_call_target="SPMDShardToFullShape", sharding={devices=[2,2]<=[2,2]T(1,0) last_tile_dim_replicate}
+  same = f32[3] custom-call(r), custom_call_target="SPMDShardToFullShape", sharding={replicated}
+  sine = f32[7,5] negate(whole)
+  ROOT t = (f32[7,5], f32[6], f32[3]) tuple(sine, cut, same)
+}
+)";
+// The same in Shardy's words: several values at a border, and one axis of two that is manual.
+inline constexpr const char* kNamedManualRegions =
+    R"(HloModule named, num_partitions=4, frontend_attributes={xla.sdy.meshes={mesh = #sdy.mesh<["x"=2, "y"=2]>}}
+body {
+  a = f32[4,6] parameter(0)
+  b = s8[2] parameter(1)
+  id = u32[] partition-id()
+  n = f32[] convert(id)
+  two = f32[] constant(2)
+  row = f32[] divide(n, two)
+  floor = f32[] floor(row)
+  ns = f32[4,6] broadcast(floor), dimensions={}
+  c = f32[4,6] multiply(a, ns)
+  ROOT t = (f32[4,6], s8[2]) tuple(c, b)
+}
+ENTRY e {
+  a = f32[8,6] parameter(0)
+  b = s8[4] constant({1, 2, 3, 4})
+  l = (f32[4,6], s8[2]) custom-call(a, b), custom_call_target="xla.sdy.GlobalToLocalShape", custom_call_has_side_effect=true, frontend_attributes={xla.sdy.in_shardings="#sdy.sharding_per_value<[<@mesh, [{\"x\"}, {\"y\"}]>, <@mesh, [{\"x\"}]>]>",xla.sdy.manual_axes="#sdy<manual_axes{\"x\"}>"}
+  p = f32[4,6] get-tuple-element(l), index=0
+  q = s8[2] get-tuple-element(l), index=1
+  c = (f32[4,6], s8[2]) call(p, q), to_apply=body
+  x = f32[4,6] get-tuple-element(c), index=0
+  y = s8[2] get-tuple-element(c), index=1
+  ROOT g = (f32[8,6], s8[4]) custom-call(x, y), custom_call_target="xla.sdy.LocalToGlobalShape", custom_call_has_side_effect=true, frontend_attributes={xla.sdy.out_shardings="#sdy.sharding_per_value<[<@mesh, [{\"x\"}, {\"y\"}]>, <@mesh, [{\"x\"}]>]>",xla.sdy.manual_axes="#sdy<manual_axes{\"x\"}>"}
+}
+)";
+
 inline std::vector<std::vector<hlo::Literal>> EightFloats(int devices) {
   std::vector<std::vector<hlo::Literal>> out;
   for (int d = 0; d < devices; ++d) {

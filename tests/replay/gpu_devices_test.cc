@@ -86,6 +86,30 @@ TEST(GpuDevices, WaitsAreNeeded) {
   }
 }
 
+// Modules that have yet to be partitioned run by plans of all devices: nothing is handed over.
+TEST(GpuDevices, TakeTheirPartsOfManualRegions) {
+  const struct {
+    const char* text;
+    std::vector<hlo::Literal> inputs;
+  } rows[] = {{kManualRegions, {Floats({7, 5}), Floats({6})}},
+              {kNamedManualRegions, {Floats({8, 6})}}};
+  for (const auto& row : rows) {
+    const std::vector<std::vector<hlo::Literal>> inputs = {row.inputs};
+    SetFaults("");
+    const Outcome meant = RunOnDevices("interpreter", row.text, inputs);
+    ASSERT_FALSE(meant.error.has_value()) << meant.error->ToString();
+    for (const int gpus : {1, 4}) {
+      SetFaults(fmt::format("devices={}", gpus));
+      const std::string of = fmt::format("{} GPUs", gpus);
+      const Outcome gpu = RunOnDevices("gpu", row.text, inputs);
+      ExpectSameBits(gpu, meant, of);
+      EXPECT_TRUE(gpu.fallbacks.empty()) << of << ": " << gpu.fallbacks[0].instruction;
+      EXPECT_EQ(gpu.executed.placement.gpus, gpus) << of;
+      ExpectNothingLeft(of);
+    }
+  }
+}
+
 // What every device does is told of its own GPU, and counters are not mixed up.
 TEST(GpuDevices, AreRecordedEachByItself) {
   SetFaults("devices=2");

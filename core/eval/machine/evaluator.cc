@@ -117,7 +117,8 @@ Result<DeviceEvaluation> Run(const hlo::Module& module, const hlo::Topology& top
   for (const auto& each : arguments) HLOSCOPE_TRY(CheckArguments(module, parameters, each));
   RunState run(options);
   DeviceSet devices(module, counts);
-  if (per_list > 1) devices.ShareWork({options.rng_seed, options.rng_seed});
+  if (per_list > 1 && !options.are_values_own)
+    devices.ShareWork({options.rng_seed, options.rng_seed});
   std::vector<Value> results(static_cast<size_t>(counts.devices()));
   std::vector<StepRecorder> recorders = RecordersFor(module, counts.devices(), run, options);
   if (!recorders.empty()) {

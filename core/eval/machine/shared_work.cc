@@ -5,6 +5,7 @@
 
 #include "core/hlo/analysis/call_graph.h"
 #include "core/hlo/opcode_traits.h"
+#include "core/hlo/sharding/manual_region.h"
 #include "core/hlo/sharding/topology.h"
 
 namespace hloscope::eval {
@@ -34,12 +35,6 @@ int64_t BytesOf(const Value& value) {
 bool IsTrivial(Opcode opcode) {
   return hlo::HasTrait(opcode, hlo::kTraitNoCode) || opcode == Opcode::kCopy ||
          opcode == Opcode::kReshape || opcode == Opcode::kReplicaId;
-}
-
-bool LeavesManualRegion(const hlo::Module& module, InstructionId id) {
-  if (module[id].opcode != Opcode::kCustomCall) return false;
-  const auto target = module.GetString(module[id], hlo::AttributeKey::kCustomCallTarget);
-  return target == hlo::kShardToFull || target == hlo::kLocalToGlobal;
 }
 
 }  // namespace
@@ -137,7 +132,7 @@ Result<Value> LocalValues::RunLocal(InstructionId id, Caller caller, const Run& 
   callers_.push_back(std::move(caller));
   const OnScopeExit pop([&] { callers_.pop_back(); });
   Result<Value> value = run();
-  const bool local = !LeavesManualRegion(module_, id) &&
+  const bool local = !hlo::LeavesManualRegion(module_, id) &&
                      (hlo::IsDeviceWork(module_, id) || IsLocalResult(callers_.back()));
   Scope& scope = scopes_.back();
   scope.values[id.index - module_[module_[id].computation].first_instruction] =

@@ -5,6 +5,7 @@
 
 #include "core/base/checked.h"
 #include "core/hlo/opcode_traits.h"
+#include "core/hlo/sharding/manual_region.h"
 
 namespace hloscope::hlo {
 namespace {
@@ -62,6 +63,11 @@ class Survey {
       partitions = std::max(partitions, DevicesOf(*sharding));
       partitioner_note |= DevicesOf(*sharding) > 1 && instruction.opcode != Opcode::kParameter;
     }
+    if (EntersManualRegion(module_, id) || LeavesManualRegion(module_, id)) {
+      for (const Sharding& whole : ManualShardings(module_, id).value_or(std::vector<Sharding>())) {
+        partitions = std::max(partitions, DevicesOf(whole));
+      }
+    }
     const bool groups = module_.Find(instruction, AttributeKey::kReplicaGroups) != nullptr;
     if (!groups && SourceTargetPairs(module_, id).empty()) return;
     const int64_t ids = std::max(LargestId(module_, id) + 1, PiecesOf(id));
@@ -101,10 +107,9 @@ class Survey {
 
 bool IsDeviceWork(const Module& module, InstructionId id) {
   const Instruction& instruction = module[id];
-  const std::string_view target = TargetOf(module, instruction);
   return HasTrait(instruction.opcode, kTraitOwnDevice) ||
-         HasFlag(instruction.opcode, kFlagCollective) || target == kFullToShard ||
-         target == kShardToFull || target == kGlobalToLocal || target == kLocalToGlobal;
+         HasFlag(instruction.opcode, kFlagCollective) || EntersManualRegion(module, id) ||
+         LeavesManualRegion(module, id);
 }
 
 Topology TopologyOf(const Module& module, int64_t limit) {

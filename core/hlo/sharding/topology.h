@@ -31,10 +31,4 @@ Topology TopologyOf(const Module& module, int64_t limit);
 // partition-id and the way into a manual region.
 bool IsDeviceWork(const Module& module, InstructionId id);
 
-// Custom calls at the borders of manual regions (XLA: sharding_op_util.h; Shardy: constants.h).
-inline constexpr std::string_view kFullToShard = "SPMDFullToShardShape";
-inline constexpr std::string_view kShardToFull = "SPMDShardToFullShape";
-inline constexpr std::string_view kGlobalToLocal = "xla.sdy.GlobalToLocalShape";
-inline constexpr std::string_view kLocalToGlobal = "xla.sdy.LocalToGlobalShape";
-
 }  // namespace hloscope::hlo

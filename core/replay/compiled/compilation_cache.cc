@@ -67,8 +67,8 @@ CompilationCache::CompilationCache(const hlo::Module& module, const compile::Com
   files_ = std::move(files);
   const std::string image = hlo::ModuleToImage(module);
   stamp_ = QuickHashes(image, std::array<uint64_t, 2>{1, 2});
-  name_ = fmt::format("{:016x}{:016x} {} {} {} {}", stamp_[0], stamp_[1], how.keep_values,
-                      how.library_calls, target, build);
+  name_ = fmt::format("{:016x}{:016x} {} {} {} {} {}", stamp_[0], stamp_[1], how.keep_values,
+                      how.is_unpartitioned, how.library_calls, target, build);
   for (const std::string& pass : how.disabled_passes) name_ += ' ' + pass;
 }
 

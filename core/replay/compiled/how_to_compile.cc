@@ -23,9 +23,6 @@ void AppendParts(std::string_view text, std::vector<std::string>& out) {
 
 }  // namespace
 
-// Values of an unpartitioned module with manual regions are global outside of them and a device's
-// own inside. Which is which follows from the instructions as they were given, so they stay; and so
-// do they where values between them are wanted.
 compile::CompileOptions HowToCompile(const hlo::Module& module, const RunOptions& options,
                                      bool keep_values) {
   const hlo::Topology topology = hlo::TopologyOf(module, options.limits.devices);
@@ -33,7 +30,8 @@ compile::CompileOptions HowToCompile(const hlo::Module& module, const RunOptions
   for (const auto& [name, value] : options.xla_flags) {
     if (name == kDisablePassesFlag) AppendParts(value, how.disabled_passes);
   }
-  how.keep_values = keep_values || (topology.unpartitioned && topology.has_device_work);
+  how.keep_values = keep_values;
+  how.is_unpartitioned = topology.unpartitioned && topology.has_device_work;
   return how;
 }
 

@@ -1,0 +1,250 @@
+// Manual regions (shard_map) of modules that have yet to be partitioned, where plans of several
+// devices meet: a device takes its own part by its number, and gets the whole by an all-gather.
+// What lies outside is the same on every device.
+#include <algorithm>
+#include <limits>
+#include <numeric>
+
+#include "core/compile/kernel_rules.h"
+#include "core/compile/passes/collectives.h"
+#include "core/compile/passes/simplify/rules.h"
+#include "core/hlo/analysis/effects.h"
+#include "core/hlo/sharding/manual_region.h"
+#include "core/hlo/sharding/topology.h"
+
+namespace hloscope::compile {
+
+using hlo::Attribute;
+using hlo::AttributeKey;
+using hlo::ElementType;
+using hlo::InstructionId;
+using hlo::Module;
+using hlo::Opcode;
+using hlo::Shape;
+using hlo::Tiling;
+
+namespace {
+
+using Ints = std::vector<int64_t>;
+
+// One operand of a border.
+class Crossing {
+ public:
+  Crossing(Edit& edit, InstructionId id, const hlo::DeviceCounts& counts, const Shape& whole,
+           const Shape& part, const Tiling& tiling)
+      : edit_(edit),
+        id_(id),
+        counts_(counts),
+        tiling_(tiling),
+        type_(whole.element_type()),
+        whole_(SizesOf(whole)),
+        part_(SizesOf(part)),
+        padded_(part_) {
+    for (size_t d = 0; d < padded_.size(); ++d) padded_[d] *= tiling.tiles[d];
+  }
+
+  // The part of this device, zeros where it reaches beyond the whole.
+  InstructionId Enter(InstructionId value) {
+    if (tiling_.IsReplicated()) return value;
+    if (padded_ != whole_) {
+      Ints padding;
+      for (size_t d = 0; d < whole_.size(); ++d) {
+        padding.insert(padding.end(), {0, padded_[d] - whole_[d], 0});
+      }
+      value =
+          Add("padded", Opcode::kPad, padded_, {value, Filled(edit_, id_, Shape::Scalar(type_), 0)},
+              {builder().MakeInts(AttributeKey::kPadding, padding)});
+    }
+    std::vector<InstructionId> operands = {value};
+    for (size_t d = 0; d < whole_.size(); ++d) operands.push_back(Start(d));
+    return Add("part", Opcode::kDynamicSlice, part_, operands,
+               {builder().MakeInts(AttributeKey::kDynamicSliceSizes, part_)});
+  }
+
+  // The whole of the first holder of each part; zeros where there is none.
+  InstructionId Leave(InstructionId own) {
+    const Ints holders = Holders();
+    if (tiling_.IsReplicated()) return holders[0] < 0 ? own : Broadcast(own, holders[0]);
+    hlo::DeviceList devices;
+    for (int64_t replica = 0; replica < counts_.replicas; ++replica) {
+      Ints& group = devices.groups.emplace_back(static_cast<size_t>(counts_.partitions));
+      std::iota(group.begin(), group.end(), replica * counts_.partitions);
+    }
+    const InstructionId all =
+        GatheredByAll(edit_, id_, own, static_cast<size_t>(counts_.partitions),
+                      {builder().Make(AttributeKey::kReplicaGroups, std::move(devices)),
+                       builder().MakeInt(AttributeKey::kChannelId, 1),
+                       builder().MakeBool(AttributeKey::kUseGlobalDeviceIds, true)});
+    return Sliced("whole", Joined(Parts(all, holders)), Ints(whole_.size(), 0), whole_);
+  }
+
+ private:
+  hlo::ModuleBuilder& builder() { return edit_.rewriter().builder(); }
+  InstructionId Add(std::string_view name, Opcode opcode, const Ints& sizes,
+                    std::span<const InstructionId> operands, std::vector<Attribute> attributes) {
+    return edit_.Add(id_, name, opcode, PlainArray(type_, sizes), operands, std::move(attributes));
+  }
+  InstructionId Add(std::string_view name, Opcode opcode, const Ints& sizes,
+                    std::initializer_list<InstructionId> operands,
+                    std::vector<Attribute> attributes = {}) {
+    return Add(name, opcode, sizes, std::span(operands), std::move(attributes));
+  }
+  // Itself where that is all of it.
+  InstructionId Sliced(std::string_view name, InstructionId value, const Ints& starts,
+                       const Ints& limits) {
+    Ints sizes, slice;
+    for (size_t d = 0; d < limits.size(); ++d) {
+      sizes.push_back(limits[d] - starts[d]);
+      slice.insert(slice.end(), {starts[d], limits[d], 1});
+    }
+    if (sizes == SizesOf(edit_.shape(value))) return value;
+    return Add(name, Opcode::kSlice, sizes, {value},
+               {builder().MakeInts(AttributeKey::kSlice, slice)});
+  }
+
+  // Where this device's part begins along a dimension, a scalar.
+  InstructionId Start(size_t d) {
+    constexpr ElementType kNumber = ElementType::kS64;
+    std::vector<int64_t> starts;
+    for (const int64_t tile : tiling_.tile_of) {
+      int64_t rest = std::max<int64_t>(tile, 0);
+      for (size_t k = whole_.size(); --k > d;) rest /= tiling_.tiles[k];
+      starts.push_back(rest % tiling_.tiles[d] * part_[d]);
+    }
+    const auto constant = [&](const Shape& shape, std::span<const int64_t> numbers) {
+      return edit_.Add(id_, "start", Opcode::kConstant, shape, {},
+                       {builder().Make(AttributeKey::kConstantValue,
+                                       hlo::Literal::Of<int64_t>(shape, numbers))});
+    };
+    if (tiling_.tiles[d] == 1) return constant(Shape::Scalar(kNumber), Ints{0});
+    const InstructionId partition =
+        edit_.Add(id_, "partition", Opcode::kPartitionId, Shape::Scalar(ElementType::kU32), {});
+    const InstructionId all = constant(PlainArray(kNumber, Ints{counts_.partitions}), starts);
+    const InstructionId own = edit_.Add(
+        id_, "start", Opcode::kDynamicSlice, PlainArray(kNumber, Ints{1}), {all, partition},
+        {builder().MakeInts(AttributeKey::kDynamicSliceSizes, Ints{1})});
+    return edit_.Add(id_, "start", Opcode::kReshape, Shape::Scalar(kNumber), {own});
+  }
+
+  // By part: the first partition that holds it, -1: none.
+  Ints Holders() const {
+    int64_t count = 1;
+    for (const int64_t tiles : tiling_.tiles) count *= tiles;
+    Ints holders(static_cast<size_t>(count), -1);
+    for (int64_t p = counts_.partitions; p-- > 0;) {
+      const int64_t tile = tiling_.tile_of[static_cast<size_t>(p)];
+      if (tile >= 0) holders[static_cast<size_t>(tile)] = p;
+    }
+    return holders;
+  }
+  // What one partition has, to all.
+  InstructionId Broadcast(InstructionId own, int64_t from) {
+    hlo::DeviceList devices;
+    Ints& group = devices.groups.emplace_back(static_cast<size_t>(counts_.partitions));
+    std::iota(group.begin(), group.end(), 0);
+    std::rotate(group.begin(), group.begin() + from, group.begin() + from + 1);
+    return Add("whole", Opcode::kCollectiveBroadcast, whole_, {own},
+               {builder().Make(AttributeKey::kReplicaGroups, std::move(devices)),
+                builder().MakeInt(AttributeKey::kChannelId, 1)});
+  }
+  // The parts one behind the other, of what all partitions have.
+  InstructionId Parts(InstructionId all, const Ints& holders) {
+    Ints sizes = part_;
+    sizes.insert(sizes.begin(), 1);
+    Ints ordered(holders.size());
+    std::iota(ordered.begin(), ordered.end(), 0);
+    const auto rows = [&](int64_t from, int64_t count) {
+      Ints starts(sizes.size(), 0), limits = sizes;
+      starts[0] = from;
+      limits[0] = from + count;
+      return Sliced("parts", all, starts, limits);
+    };
+    if (holders == ordered) return rows(0, std::ssize(holders));
+    std::vector<InstructionId> parts;
+    for (const int64_t holder : holders) {
+      parts.push_back(holder < 0 ? Filled(edit_, id_, PlainArray(type_, sizes), 0)
+                                 : rows(holder, 1));
+    }
+    sizes[0] = std::ssize(holders);
+    return Add("parts", Opcode::kConcatenate, sizes, parts,
+               {builder().MakeInts(AttributeKey::kDimensions, Ints{0})});
+  }
+  InstructionId Joined(InstructionId parts) {
+    const auto rank = static_cast<int64_t>(part_.size());
+    Ints apart = tiling_.tiles, order, turned;
+    apart.insert(apart.end(), part_.begin(), part_.end());
+    for (int64_t d = 0; d < rank; ++d) {
+      for (const int64_t from : {d, rank + d}) {
+        order.push_back(from);
+        turned.push_back(apart[static_cast<size_t>(from)]);
+      }
+    }
+    const InstructionId reshaped = Add("parts", Opcode::kReshape, apart, {parts});
+    const InstructionId transposed = Add("parts", Opcode::kTranspose, turned, {reshaped},
+                                         {builder().MakeInts(AttributeKey::kDimensions, order)});
+    return Add("whole", Opcode::kReshape, padded_, {transposed});
+  }
+
+  Edit& edit_;
+  InstructionId id_;
+  const hlo::DeviceCounts& counts_;
+  const Tiling& tiling_;
+  ElementType type_;
+  Ints whole_, part_, padded_;
+};
+
+// False where the border has other operands than arrays, or its shardings do not say how it is cut.
+bool WriteBorder(Edit& edit, InstructionId id, const hlo::DeviceCounts& counts) {
+  const Module& module = edit.original();
+  const auto shardings = hlo::ManualShardings(module, id);
+  const auto operands = module.operands(id);
+  const auto results = module.shape(id).results();
+  if (!shardings.has_value() || edit.IsPinned(id) || operands.empty() ||
+      results.size() != operands.size() || shardings->size() < operands.size()) {
+    return false;
+  }
+  const bool enters = hlo::EntersManualRegion(module, id);
+  std::vector<InstructionId> written;
+  std::vector<Shape> shapes;
+  for (size_t i = 0; i < operands.size(); ++i) {
+    const Shape &from = module.shape(operands[i]), &to = results[i];
+    if (!IsWholeArray(from) || !IsWholeArray(to) || from.element_type() != to.element_type()) {
+      return false;
+    }
+    const Shape &whole = enters ? from : to, &part = enters ? to : from;
+    const auto tiling = hlo::ManualTiling((*shardings)[i], whole, part, counts.partitions);
+    if (!tiling.has_value()) return false;
+    Crossing crossing(edit, id, counts, whole, part, *tiling);
+    const InstructionId value = edit.operand(id, i);
+    written.push_back(enters ? crossing.Enter(value) : crossing.Leave(value));
+    shapes.push_back(PlainArray(to.element_type(), to.dimensions()));
+  }
+  edit.Replace(id, module.shape(id).IsTuple()
+                       ? edit.Add(id, "parts", Opcode::kTuple, Shape::Tuple(shapes), written)
+                       : written[0]);
+  edit.rewriter().Remove(id);  // also where it says that it has an effect
+  return true;
+}
+
+}  // namespace
+
+Result<PassResult> DecomposeManualRegions(const std::shared_ptr<const Module>& module,
+                                          Compilation& out) {
+  if (!out.plan_collectives || !HasOpcode(*module, Opcode::kCustomCall)) return PassResult{};
+  const hlo::Topology topology = hlo::TopologyOf(*module, std::numeric_limits<int64_t>::max());
+  if (!topology.unpartitioned) return PassResult{};
+  Edit edit(module);
+  const std::vector<bool> runs = RunComputations(*module);
+  for (uint32_t k = 0; k < module->instructions().size(); ++k) {
+    const InstructionId id(k);
+    if (!runs[(*module)[id].computation.index]) continue;
+    if (hlo::EntersManualRegion(*module, id) || hlo::LeavesManualRegion(*module, id)) {
+      if (!WriteBorder(edit, id, topology.counts)) return PassResult{};
+    } else if (hlo::HasOwnEffect(*module, id)) {
+      return PassResult{};  // what every device does would be seen more than once
+    }
+  }
+  return edit.Finish();
+}
+
+}  // namespace hloscope::compile

@@ -1,0 +1,42 @@
+// Borders of manual regions (shard_map): outside, a value is the whole array; inside, each device
+// has its own part (XLA: sharding_op_util.h; Shardy: manual_computation).
+#pragma once
+
+#include <cstdint>
+#include <expected>
+#include <string_view>
+#include <vector>
+
+#include "core/hlo/module.h"
+#include "core/hlo/sharding.h"
+#include "core/hlo/sharding/tiling.h"
+
+namespace hloscope::hlo {
+
+// Custom calls there; each operand crosses the border by itself.
+inline constexpr std::string_view kFullToShard = "SPMDFullToShardShape";
+inline constexpr std::string_view kShardToFull = "SPMDShardToFullShape";
+inline constexpr std::string_view kGlobalToLocal = "xla.sdy.GlobalToLocalShape";
+inline constexpr std::string_view kLocalToGlobal = "xla.sdy.LocalToGlobalShape";
+
+bool EntersManualRegion(const Module& module, InstructionId id);
+bool LeavesManualRegion(const Module& module, InstructionId id);
+bool HasManualRegions(const Module& module);
+
+// The shardings of the whole arrays of a border's operands, in order, or why there are none: of
+// Shardy's only the manual axes.
+std::expected<std::vector<Sharding>, std::string_view> ManualShardings(const Module& module,
+                                                                       InstructionId id);
+
+// How the whole array is cut along the dimensions where the part is smaller; others are sharded by
+// axes that are not manual, if at all. Or why it cannot be.
+std::expected<Tiling, std::string_view> ManualTiling(const Sharding& sharding, const Shape& whole,
+                                                     const Shape& part, int64_t partitions);
+
+// Where the part with that number lies in the whole array; the last ones may be short, or empty.
+struct PartOfWhole {
+  std::vector<int64_t> start, sizes;
+};
+PartOfWhole PartAt(const Tiling& tiling, int64_t tile, const Shape& whole, const Shape& part);
+
+}  // namespace hloscope::hlo
