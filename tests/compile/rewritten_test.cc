@@ -129,6 +129,22 @@ ENTRY e {
   }
 }
 
+TEST(Rewritten, NotesInReducers) {
+  EXPECT_EQ(LoopsOfOwnCode(R"(HloModule m
+f {
+  a = f32[] parameter(0)
+  b = f32[] parameter(1)
+  c = f32[] add(a, b)
+  ROOT r = f32[] custom-call(c), custom_call_target="Sharding", sharding={replicated}
+}
+ENTRY e {
+  p = f32[9,20] parameter(0)
+  z = f32[] constant(0)
+  ROOT r = f32[9] reduce(p, z), dimensions={1}, to_apply=f
+})"),
+            0);
+}
+
 TEST(Rewritten, CustomCallsOfKnownMeaning) {
   EXPECT_EQ(LoopsOfOwnCode(R"(HloModule m
 ENTRY e {

@@ -129,14 +129,17 @@ InstructionId CallOf(Edit& edit, const Module& module, InstructionId id) {
                   {edit.rewriter().builder().MakeComputation(AttributeKey::kToApply, called[0])});
 }
 
+const eval::CustomCallRow* MeaningOf(const Module& module, InstructionId id) {
+  if (module[id].opcode == Opcode::kDomain) return eval::FindCustomCall("Sharding");
+  return eval::FindCustomCall(module.GetString(module[id], AttributeKey::kCustomCallTarget));
+}
+
 // The value of the call made of others; invalid where that is not known.
-InstructionId InOtherWords(Edit& edit, const Module& module, InstructionId id) {
+InstructionId InOtherWords(Edit& edit, const Module& module, InstructionId id, bool runs) {
   const auto operands = module.operands(id);
-  const auto* const row =
-      module[id].opcode == Opcode::kDomain
-          ? eval::FindCustomCall("Sharding")
-          : eval::FindCustomCall(module.GetString(module[id], AttributeKey::kCustomCallTarget));
+  const auto* const row = MeaningOf(module, id);
   if (row == nullptr || row->kernel == nullptr) return {};
+  if (!runs && row->kernel != &eval::IdentityCall) return {};
   if (row->kernel == &eval::IdentityCall) {
     const bool is_same =
         operands.size() == 1 && hlo::Compatible(module.shape(id), module.shape(operands[0]));
@@ -174,13 +177,17 @@ Result<PassResult> ExpandCustomCalls(const std::shared_ptr<const Module>& module
     return PassResult{};
   }
   Edit edit(module);
-  edit.ForEachRunning([&](InstructionId id) {
+  // Reducers have notes too: JAX writes shardings into those of a region that is manual in part.
+  const std::vector<bool> runs = RunComputations(*module);
+  for (uint32_t k = 0; k < module->instructions().size(); ++k) {
+    const InstructionId id(k);
     const Opcode opcode = (*module)[id].opcode;
-    if (opcode != Opcode::kCustomCall && opcode != Opcode::kDomain) return;
-    if (hlo::EffectsOf(*module).Has(id)) return;
-    const InstructionId value = InOtherWords(edit, *module, id);
+    if (opcode != Opcode::kCustomCall && opcode != Opcode::kDomain) continue;
+    if (edit.IsPinned(id) || hlo::EffectsOf(*module).Has(id)) continue;
+    const InstructionId value =
+        InOtherWords(edit, *module, id, runs[(*module)[id].computation.index]);
     if (value.valid() && edit.MayReplace(id, value)) edit.Replace(id, value);
-  });
+  }
   return edit.Finish();
 }
 
