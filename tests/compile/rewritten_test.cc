@@ -129,6 +129,17 @@ ENTRY e {
   }
 }
 
+TEST(Rewritten, ManualRegionsOfOneDevice) {
+  EXPECT_EQ(LoopsOfOwnCode(R"(HloModule m
+ENTRY e {
+  x = f32[4,9] parameter(0), sharding={replicated}
+  m = f32[4,9] custom-call(x), custom_call_target="SPMDFullToShardShape", sharding={manual}
+  n = f32[4,9] negate(m)
+  ROOT r = f32[4,9] custom-call(n), custom_call_target="SPMDShardToFullShape", sharding={replicated}
+})"),
+            0);
+}
+
 TEST(Rewritten, NotesInReducers) {
   EXPECT_EQ(LoopsOfOwnCode(R"(HloModule m
 f {

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <functional>
+#include <utility>
 
 #include "core/debug/pieces/fallback_platform.h"
 #include "core/debug/pieces/split.h"
@@ -338,6 +339,7 @@ TEST_F(FallbackTest, AWrongRequestIsNoInstructionsFault) {
     const auto ran = Run(*platform, kChain, events);
     ASSERT_FALSE(ran.has_value());
     EXPECT_EQ(ran.error().message, "--target h10: no such device");
+    EXPECT_EQ(std::exchange(loads_, 0), 2);  // this one and a plain one: no instruction is tried
   }
   const auto one = Make(IsOpcode(hlo::Opcode::kTanh), Fallback::kError, "bad", ErrorClass::kInput);
   Events events;

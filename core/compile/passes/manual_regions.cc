@@ -1,6 +1,6 @@
 // Manual regions (shard_map) of modules that have yet to be partitioned, where plans of several
 // devices meet: a device takes its own part by its number, and gets the whole by an all-gather.
-// What lies outside is the same on every device.
+// What lies outside is the same on every device. One device alone has all of it.
 #include <algorithm>
 #include <limits>
 #include <numeric>
@@ -64,7 +64,9 @@ class Crossing {
   // The whole of the first holder of each part; zeros where there is none.
   InstructionId Leave(InstructionId own) {
     const Ints holders = Holders();
-    if (tiling_.IsReplicated()) return holders[0] < 0 ? own : Broadcast(own, holders[0]);
+    if (tiling_.IsReplicated()) {
+      return holders[0] < 0 || counts_.partitions == 1 ? own : Broadcast(own, holders[0]);
+    }
     hlo::DeviceList devices;
     for (int64_t replica = 0; replica < counts_.replicas; ++replica) {
       Ints& group = devices.groups.emplace_back(static_cast<size_t>(counts_.partitions));
@@ -230,9 +232,10 @@ bool WriteBorder(Edit& edit, InstructionId id, const hlo::DeviceCounts& counts) 
 
 Result<PassResult> DecomposeManualRegions(const std::shared_ptr<const Module>& module,
                                           Compilation& out) {
-  if (!out.plan_collectives || !HasOpcode(*module, Opcode::kCustomCall)) return PassResult{};
+  if (!HasOpcode(*module, Opcode::kCustomCall)) return PassResult{};
   const hlo::Topology topology = hlo::TopologyOf(*module, std::numeric_limits<int64_t>::max());
-  if (!topology.unpartitioned) return PassResult{};
+  const bool is_alone = topology.counts.partitions == 1;
+  if (!is_alone && (!out.plan_collectives || !topology.unpartitioned)) return PassResult{};
   Edit edit(module);
   const std::vector<bool> runs = RunComputations(*module);
   for (uint32_t k = 0; k < module->instructions().size(); ++k) {
@@ -240,7 +243,7 @@ Result<PassResult> DecomposeManualRegions(const std::shared_ptr<const Module>& m
     if (!runs[(*module)[id].computation.index]) continue;
     if (hlo::EntersManualRegion(*module, id) || hlo::LeavesManualRegion(*module, id)) {
       if (!WriteBorder(edit, id, topology.counts)) return PassResult{};
-    } else if (hlo::HasOwnEffect(*module, id)) {
+    } else if (!is_alone && hlo::HasOwnEffect(*module, id)) {
       return PassResult{};  // what every device does would be seen more than once
     }
   }

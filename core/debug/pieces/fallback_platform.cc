@@ -12,6 +12,7 @@
 #include "core/debug/pieces/split_run.h"
 #include "core/eval/library_calls/custom_calls.h"
 #include "core/hlo/sharding/topology.h"
+#include "core/hlo/text/text.h"
 #include "core/replay/compiled/plan_code.h"
 
 namespace hloscope::debug {
@@ -82,18 +83,12 @@ std::vector<InstructionId> EntryOf(const Module& module) {
   return ids;
 }
 
-// What is asked for is wrong, such as a device that is not known: alone none is refused, or all are
-// in the same words.
-bool IsOfRequest(const Module& module, const Error& error, const std::vector<Refusal>& found) {
-  if (error.error_class != ErrorClass::kInput) return false;
-  if (found.empty()) return true;
-  const auto refusable = std::ranges::count_if(
-      EntryOf(module), [&](const InstructionId id) { return CanBeRefused(module, id); });
-  // Of one alone nothing tells it from its own fault.
-  return refusable > 1 && std::cmp_equal(found.size(), refusable) &&
-         std::ranges::all_of(found, [&](const Refusal& it) {
-           return it.reason == FallbackReason::kCompileFailure && it.detail == error.message;
-         });
+// A module that no platform has a reason to refuse.
+std::shared_ptr<const Module> PlainModule() {
+  return hlo::ParseText(
+             "HloModule plain\nENTRY e {\n  p = f32[] parameter(0)\n  ROOT r = f32[] add(p, "
+             "p)\n}\n")
+      .module;
 }
 
 // Of a platform of ours that hands instructions over by itself. Results are held back until it is
@@ -271,11 +266,16 @@ class FallbackPlatform : public replay::Platform {
       if (Ends(loaded.error(), options)) return std::unexpected(loaded.error());
       return loaded.error();
     };
+    // What is asked for is wrong, such as a device that is not known.
+    if (error.error_class == ErrorClass::kInput) {
+      HLOSCOPE_ASSIGN_OR_RETURN(const std::optional<Error> plain, load(PlainModule()));
+      if (plain && plain->message == error.message) return std::unexpected(std::move(error));
+    }
     RefusalSearch search(*module, load,
                          fallback_ == Fallback::kHost ? kLoadsToReplace : kLoadsToName);
     HLOSCOPE_TRY(search.Find(EntryOf(*module), error));
-    if (IsOfRequest(*module, error, search.found())) return std::unexpected(std::move(error));
     if (search.found().empty()) {
+      if (error.error_class == ErrorClass::kInput) return std::unexpected(std::move(error));
       const FallbackReason why =
           reason == FallbackReason::kNone ? FallbackReason::kCompileFailure : reason;
       return AllOnHost(std::move(module), options, why, std::move(error));
