@@ -8,7 +8,6 @@
 #include <utility>
 
 #include "core/base/scope_exit.h"
-#include "core/hlo/sharding/manual_region.h"
 #include "core/replay/capture/plan_observer.h"
 
 namespace hloscope::replay {
@@ -79,9 +78,7 @@ EvaluatorExecutable::EvaluatorExecutable(std::shared_ptr<const hlo::Module> modu
       fill_elided_(options.fill_elided),
       topology_(hlo::TopologyOf(*module_, limits_.devices)) {
   static std::atomic<uint64_t> last_number = 0;
-  if (rewritten_ == nullptr) return;
-  rewritten_number_ = ++last_number;
-  are_values_own_ = hlo::HasManualRegions(*module_) && !hlo::HasManualRegions(*rewritten_);
+  if (rewritten_ != nullptr) rewritten_number_ = ++last_number;
 }
 
 Result<RunResult> EvaluatorExecutable::Run(std::span<const std::vector<Literal>> inputs,
@@ -113,7 +110,6 @@ Result<RunResult> EvaluatorExecutable::Run(std::span<const std::vector<Literal>>
   how.infeed = options.take_infeed;
   how.outfeed = options.give_outfeed;
   how.compiled = compiled_;
-  how.are_values_own = are_values_own_;
   if (const int64_t limit = eval::MemoryLimitOf(how);
       pool_ == nullptr || pool_->limit_bytes() != limit) {
     pool_ = std::make_shared<eval::BufferPool>(limit);

@@ -41,7 +41,6 @@ class EvaluatorExecutable : public Executable {
   std::shared_ptr<const hlo::Module> rewritten_;  // null: that one runs
   uint64_t rewritten_number_ = 0;                 // in this process, of those that were rewritten
   mutable bool has_told_rewritten_ = false;
-  bool are_values_own_ = false;  // no manual region is left in the rewritten module
   Limits limits_;
   std::optional<uint64_t> fill_elided_;
   hlo::Topology topology_;

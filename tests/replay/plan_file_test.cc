@@ -20,6 +20,7 @@
 #include "tests/fake_cuda/fake_cuda.h"
 #include "tests/hlo/parsed.h"
 #include "tests/replay/events.h"
+#include "tests/replay/gpu_device_modules.h"
 
 namespace hloscope::replay {
 namespace {
@@ -75,6 +76,7 @@ std::string BytesOf(const std::string& path) {
 compile::Compilation Compiled(const char* text) {
   compile::CompileOptions how;
   how.library_calls = false;
+  how.plan_collectives = true;
   auto compiled = compile::Compile(hlo::Parsed(text), how);
   EXPECT_TRUE(compiled.has_value());
   return *std::move(compiled);
@@ -88,8 +90,8 @@ compile::GpuCode CodeOf(const compile::Compilation& compiled, const char* target
   return *std::move(code);
 }
 
-std::string WritePlan(const char* target = "sm_80") {
-  const compile::Compilation compiled = Compiled(kText);
+std::string WritePlan(const char* target = "sm_80", const char* text = kText) {
+  const compile::Compilation compiled = Compiled(text);
   auto bytes = ToPlanFile(compiled, target, CodeOf(compiled, target));
   EXPECT_TRUE(bytes.has_value()) << bytes.error().ToString();
   return *std::move(bytes);
@@ -111,7 +113,8 @@ class PlanFileTest : public testing::Test {
     return path;
   }
 
-  static Result<std::vector<Literal>> Run(const std::string& path, std::string_view platform) {
+  static Result<std::vector<Literal>> Run(const std::string& path, std::string_view platform,
+                                          const std::vector<Literal>& inputs = Inputs()) {
     HLOSCOPE_ASSIGN_OR_RETURN(const dump::LoadedModule loaded, dump::LoadSoundModule(path, {}));
     RunOptions options;
     options.module_file = path;
@@ -119,7 +122,6 @@ class PlanFileTest : public testing::Test {
     HLOSCOPE_ASSIGN_OR_RETURN(const auto made, MakePlatform(platform));
     HLOSCOPE_ASSIGN_OR_RETURN(const auto executable, made->Load(loaded.module, options));
     Events events;
-    const std::vector<Literal> inputs = Inputs();
     HLOSCOPE_TRY(executable->Run({&inputs, 1}, options, events));
     std::vector<Literal> out;
     for (const LeafResult* leaf : events.Of<LeafResult>()) {
@@ -153,6 +155,18 @@ class PlanFileTest : public testing::Test {
 TEST_F(PlanFileTest, RunsOnEveryPlatformThatTakesIt) {
   const std::string path = Put(WritePlan());
   for (const std::string_view platform : {"gpu-sim", "gpu", "cpu"}) ExpectMeant(path, platform);
+}
+
+// Inputs and results are whole arrays, as they were before the borders of regions were written.
+TEST_F(PlanFileTest, ManualRegionsOfSeveralDevices) {
+  const std::string path = Put(WritePlan("sm_80", kNamedManualRegions));
+  const std::vector<Literal> inputs = {Floats({8, 6})};
+  const auto on_gpu = Run(path, "gpu", inputs), meant = Run(path, "interpreter", inputs);
+  ASSERT_TRUE(on_gpu.has_value()) << on_gpu.error().ToString();
+  ASSERT_TRUE(meant.has_value()) << meant.error().ToString();
+  ASSERT_EQ(on_gpu->size(), 2u);
+  EXPECT_EQ(on_gpu->at(0).shape().dimension(0), 8);
+  EXPECT_EQ(*on_gpu, *meant);
 }
 
 // The first version that was ever written: this file is never made again.

@@ -247,6 +247,13 @@ Result<PassResult> DecomposeManualRegions(const std::shared_ptr<const Module>& m
       return PassResult{};  // what every device does would be seen more than once
     }
   }
+  if (!is_alone && edit.changed()) {
+    hlo::ModuleBuilder& builder = edit.rewriter().builder();
+    builder.header().replica_count = topology.counts.replicas;
+    builder.header().num_partitions = topology.counts.partitions;
+    builder.header().frontend_attributes.entries.push_back(
+        {builder.Intern(hlo::kOwnValues), builder.Intern("true")});
+  }
   return edit.Finish();
 }
 

@@ -8,6 +8,7 @@
 
 #include "core/eval/machine/indices.h"
 #include "core/eval/machine/machine.h"
+#include "core/hlo/sharding/manual_region.h"
 
 namespace hloscope::eval {
 namespace {
@@ -117,7 +118,7 @@ Result<DeviceEvaluation> Run(const hlo::Module& module, const hlo::Topology& top
   for (const auto& each : arguments) HLOSCOPE_TRY(CheckArguments(module, parameters, each));
   RunState run(options);
   DeviceSet devices(module, counts);
-  if (per_list > 1 && !options.are_values_own)
+  if (per_list > 1 && !hlo::AreValuesOwn(module))
     devices.ShareWork({options.rng_seed, options.rng_seed});
   std::vector<Value> results(static_cast<size_t>(counts.devices()));
   std::vector<StepRecorder> recorders = RecordersFor(module, counts.devices(), run, options);

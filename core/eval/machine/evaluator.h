@@ -57,7 +57,7 @@ struct EvaluateOptions {
   int64_t memory_bytes = 0;  // instead of the limit's share of the machine's memory, if positive
   // Memory that is kept from run to run; null, or of another limit: the run has its own.
   std::shared_ptr<BufferPool> pool;
-  int threads = 0;  // 0: one for each CPU; results never depend on it
+  int threads = 0;           // 0: one for each CPU; results never depend on it
   // Instead of the limit deadline, counted from the start of the run.
   std::optional<std::chrono::steady_clock::time_point> deadline;
   std::stop_token stop;
@@ -75,8 +75,6 @@ struct EvaluateOptions {
   Recording* recording = nullptr;
   // Runs the instructions it has; null: the evaluator's kernels run all.
   const CompiledKernels* compiled = nullptr;
-  // Each partition of an unpartitioned module computes all values by itself: none is global.
-  bool are_values_own = false;
   // Seeds rng, rng-bit-generator's default algorithm and rng-get-and-update-state.
   uint64_t rng_seed = 42;
 };

@@ -47,12 +47,10 @@ bool LeavesManualRegion(const Module& module, InstructionId id) {
   return target == kShardToFull || target == kLocalToGlobal;
 }
 
-bool HasManualRegions(const Module& module) {
-  for (uint32_t i = 0; i < module.instructions().size(); ++i) {
-    const InstructionId id(i);
-    if (EntersManualRegion(module, id) || LeavesManualRegion(module, id)) return true;
-  }
-  return false;
+bool AreValuesOwn(const Module& module) {
+  return std::ranges::any_of(
+      module.header().frontend_attributes.entries,
+      [&](const FrontendAttribute& entry) { return module[entry.key] == kOwnValues; });
 }
 
 std::expected<std::vector<Sharding>, std::string_view> ManualShardings(const Module& module,

@@ -21,7 +21,11 @@ inline constexpr std::string_view kLocalToGlobal = "xla.sdy.LocalToGlobalShape";
 
 bool EntersManualRegion(const Module& module, InstructionId id);
 bool LeavesManualRegion(const Module& module, InstructionId id);
-bool HasManualRegions(const Module& module);
+
+// In the header's frontend attributes of a module whose borders were written as instructions: its
+// inputs and results are still the whole arrays, and each partition computes all values by itself.
+inline constexpr std::string_view kOwnValues = "hloscope.own_values";
+bool AreValuesOwn(const Module& module);
 
 // The shardings of the whole arrays of a border's operands, in order, or why there are none: of
 // Shardy's only the manual axes.

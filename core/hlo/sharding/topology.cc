@@ -38,6 +38,7 @@ class Survey {
     for (const FrontendAttribute& entry : module.header().frontend_attributes.entries) {
       partitioner_note |= module[entry.key] == "xla.sdy.meshes";
     }
+    partitioner_note |= AreValuesOwn(module);
   }
 
   DeviceCounts Needed() const {

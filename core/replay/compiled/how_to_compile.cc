@@ -6,6 +6,7 @@
 #include <string_view>
 #include <vector>
 
+#include "core/hlo/sharding/manual_region.h"
 #include "core/hlo/sharding/topology.h"
 #include "core/replay/run_targets.h"
 
@@ -31,7 +32,8 @@ compile::CompileOptions HowToCompile(const hlo::Module& module, const RunOptions
     if (name == kDisablePassesFlag) AppendParts(value, how.disabled_passes);
   }
   how.keep_values = keep_values;
-  how.is_unpartitioned = topology.unpartitioned && topology.has_device_work;
+  how.is_unpartitioned =
+      topology.unpartitioned && topology.has_device_work && !hlo::AreValuesOwn(module);
   return how;
 }
 
