@@ -107,6 +107,12 @@ TEST(GpuDevices, TakeTheirPartsOfManualRegions) {
       EXPECT_EQ(gpu.executed.placement.gpus, gpus) << of;
       ExpectNothingLeft(of);
     }
+    // All values go to the host to be told: what devices hand over there is no hand-over to it.
+    RunOptions all;
+    all.capture.items = {{CaptureScope::kAll, CaptureForm::kStatistics, {}}};
+    const Outcome told = RunOnDevices("gpu", row.text, inputs, 1, all);
+    ExpectSameBits(told, meant, "captured");
+    EXPECT_TRUE(told.fallbacks.empty()) << told.fallbacks[0].instruction;
   }
 }
 

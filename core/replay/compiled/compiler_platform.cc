@@ -47,6 +47,7 @@ class CompilerExecutable : public EvaluatorExecutable {
     const size_t count = compiled_->instructions().size();
     code_.plan = compilation.plan;
     code_.device = std::move(written.device);
+    code_.keeps_values = options.capture.wants_more_than_results();
     code_.choices = std::move(written.choices);
     code_.kernels.resize(count);
     for (const auto& library : libraries_) {

@@ -38,6 +38,7 @@ struct ModuleCode {
   std::map<hlo::InstructionId, std::string> missing;            // kernels without code, and why
   int64_t scratch_bytes = 0;                      // the most that any of the plan's asks for
   std::shared_ptr<const PlanDevice> device;       // where plans run; null: the host
+  bool keeps_values = false;                      // all of them go to the host, to be told
   std::shared_ptr<const LibraryChoices> choices;  // null: no library can run any
 };
 
