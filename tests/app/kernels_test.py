@@ -51,6 +51,12 @@ class Kernels(FolderTest):
         self.assertEqual(kernels['differing'], 0)
         self.assertGreater(kernels['same_bits'], 0)
 
+    def test_passes_are_those_of_xla_gpu(self):
+        module = os.path.join(SAMPLE, f'{STEM}.before_optimizations.txt')
+        status, out, error = run('diverge', module, '--passes', '--platform', 'xla-gpu-sim')
+        self.assertNotEqual(status, 0, out)  # no device is named, which XLA:CPU would not need
+        self.assertRegex(error, 'xla-gpu (needs --target|plugin)|no .*xla-gpu')
+
     def test_a_changed_line_is_found(self):
         module, line = self.changed_dump(1, 'add.rn.f32', 'sub.rn.f32')
         status, found, _ = self.diverge(module)

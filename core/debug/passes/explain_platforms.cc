@@ -98,7 +98,7 @@ DivergeVerdict WithPasses(DivergeVerdict verdict, const std::shared_ptr<const hl
 
 std::string CompilerOf(std::string_view platform) {
   const replay::PlatformRow* row = replay::FindPlatform(platform);
-  const bool dumps = row != nullptr && row->Has(replay::kDumps);
+  const bool dumps = row != nullptr && (row->Has(replay::kDumps) || row->Has(replay::kRunsDumps));
   if (dumps || replay::IsOwnCompiler(platform)) return std::string(platform);
   const replay::PlatformRow* other = replay::PlatformWith(replay::kDumps);
   return std::string(other == nullptr ? platform : other->name);

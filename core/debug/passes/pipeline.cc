@@ -8,6 +8,7 @@
 #include "core/replay/ahead/own_compile.h"
 #include "core/replay/pjrt/compile_module.h"
 #include "core/replay/pjrt/scratch_folder.h"
+#include "core/replay/platform_table.h"
 #include "core/replay/run_targets.h"
 
 namespace hloscope::debug {
@@ -38,6 +39,11 @@ Status WriteStages(const std::shared_ptr<const hlo::Module>& module, const RunRe
   replay::CompileModuleRequest compile;
   static_cast<replay::RunOptions&>(compile) = request;
   compile.platform = request.platform;
+  const replay::PlatformRow* const row = replay::FindPlatform(request.platform);
+  if (row != nullptr && row->Has(replay::kRunsDumps)) {
+    compile.platform = replay::PlatformWith(replay::kTargets)->name;
+    compile.target = request.gpu_target;
+  }
   compile.passes = true;
   compile.dump = folder;
   HLOSCOPE_TRY(replay::CompileModule(module, compile, stop));
