@@ -13,6 +13,7 @@
 #include "core/compile/library_rules.h"
 #include "core/compile/passes/pass.h"
 #include "core/compile/run_computations.h"
+#include "core/hlo/sharding/manual_region.h"
 #include "core/hlo/verify/verifier.h"
 
 namespace hloscope::compile {
@@ -74,7 +75,10 @@ void Compose(std::vector<InstructionId>& first, const std::vector<InstructionId>
 void AddPlan(Compilation& compilation, const CompileOptions& options, bool keeps_values) {
   const auto& module = compilation.module;
   if (keeps_values) {
-    compilation.why_no_plan = "every value is kept";
+    compilation.why_no_plan = options.keep_values
+                                  ? "every value is kept"
+                                  : "it has yet to be partitioned: values are global outside of "
+                                    "manual regions, a device's own inside";
   } else if (Result<Plan> plan = MakePlan(module, module->entry_id(), compilation.kernels,
                                           options.plan_collectives);
              plan.has_value()) {
@@ -91,13 +95,16 @@ Result<Compilation> Compile(std::shared_ptr<const Module> module, const CompileO
   Compilation out;
   out.library_calls = options.library_calls;
   out.plan_collectives = options.plan_collectives;
+  out.is_unpartitioned = options.is_unpartitioned;
   out.gpu_kernels = options.gpu_kernels;
   for (uint32_t i = 0; i < module->instructions().size(); ++i) out.new_id.emplace_back(i);
   out.before_fusion = module;
-  bool keeps_values = options.keep_values || options.is_unpartitioned;
+  const auto keeps_values = [&] {
+    return options.keep_values || (options.is_unpartitioned && !hlo::AreValuesOwn(*module));
+  };
   for (const PassRow& row : kPasses) {
-    const bool may_partition = row.run == &DecomposeManualRegions && !options.keep_values;
-    if ((keeps_values && !may_partition) ||
+    const bool makes_own = row.run == &DecomposeManualRegions && !options.keep_values;
+    if ((keeps_values() && !makes_own) ||
         std::ranges::find(options.disabled_passes, row.name) != options.disabled_passes.end()) {
       continue;
     }
@@ -107,7 +114,6 @@ Result<Compilation> Compile(std::shared_ptr<const Module> module, const CompileO
     out.times.push_back({row.name, time.count()});
     if (row.run == &Fuse) out.before_fusion = module;
     if (result.module == nullptr) continue;
-    if (may_partition) keeps_values = false;
     module = result.module;
     if (options.verify) HLOSCOPE_TRY(CheckModule(*module, row.name));
     Compose(out.new_id, result.new_id);
@@ -116,9 +122,9 @@ Result<Compilation> Compile(std::shared_ptr<const Module> module, const CompileO
           {std::string(row.name), module, std::move(result.new_id), std::move(result.origins)});
     }
   }
-  out.kernels = FindKernels(*module, options, keeps_values);
-  out.module = std::move(module);
-  AddPlan(out, options, keeps_values);
+  out.kernels = FindKernels(*module, options, keeps_values());
+  out.module = module;
+  AddPlan(out, options, keeps_values());
   return out;
 }
 

@@ -66,6 +66,7 @@ struct Compilation {
   std::string why_no_plan;        // then
   bool library_calls = true;      // as the options have it
   bool plan_collectives = false;  // likewise
+  bool is_unpartitioned = false;  // likewise
   bool gpu_kernels = false;       // likewise
   std::vector<FusionDecision> decisions;
   std::shared_ptr<const hlo::Module> before_fusion;

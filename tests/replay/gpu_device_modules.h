@@ -57,7 +57,8 @@ ENTRY e {
 )";
 
 // Yet to be partitioned: parts that are cut in two ways, the last of them short, on devices in
-// another order, values that each pair of devices has, and what was computed outside.
+// another order, values that each pair of devices has, what was computed outside, a layout that a
+// bitcast sees, numbers of 16 bytes, and no elements.
 inline constexpr const char* kManualRegions = R"(HloModule manual, num_partitions=4
 sum {
   a = f32[] parameter(0)
@@ -78,8 +79,16 @@ ENTRY e {
   whole = f32[7,5] custom-call(o), custom_call_target="SPMDShardToFullShape", sharding={devices=[2,2]3,1,0,2}
   cut = f32[6] custom-call(n), custom_call_target="SPMDShardToFullShape", sharding={devices=[2,2]<=[2,2]T(1,0) last_tile_dim_replicate}
   same = f32[3] custom-call(r), custom_call_target="SPMDShardToFullShape", sharding={replicated}
-  sine = f32[7,5] negate(whole)
-  ROOT t = (f32[7,5], f32[6], f32[3]) tuple(sine, cut, same)
+  minus = f32[7,5] negate(whole)
+  across = f32[7,5]{0,1} custom-call(o), custom_call_target="SPMDShardToFullShape", sharding={devices=[2,2]3,1,0,2}
+  flat = f32[35] bitcast(across)
+  three = f32[3] slice(v), slice={[0:3]}
+  c = c128[3] convert(three), sharding={devices=[2,2]<=[4] last_tile_dim_replicate}
+  l = c128[2] custom-call(c), custom_call_target="SPMDFullToShardShape", sharding={manual}
+  long = c128[4] custom-call(l), custom_call_target="SPMDShardToFullShape", sharding={devices=[2,2]<=[4] last_tile_dim_replicate}
+  none = f32[0,5] slice(a), slice={[0:0], [0:5]}, sharding={devices=[2,2]<=[4]}
+  no = f32[0,3] custom-call(none), custom_call_target="SPMDFullToShardShape", sharding={manual}
+  ROOT t = (f32[7,5], f32[6], f32[3], f32[35], c128[4], f32[0,3]) tuple(minus, cut, same, flat, long, no)
 }
 )";
 // The same in Shardy's words: several values at a border, and one axis of two that is manual.
@@ -106,7 +115,11 @@ ENTRY e {
   c = (f32[4,6], s8[2]) call(p, q), to_apply=body
   x = f32[4,6] get-tuple-element(c), index=0
   y = s8[2] get-tuple-element(c), index=1
-  ROOT g = (f32[8,6], s8[4]) custom-call(x, y), custom_call_target="xla.sdy.LocalToGlobalShape", custom_call_has_side_effect=true, frontend_attributes={xla.sdy.out_shardings="#sdy.sharding_per_value<[<@mesh, [{\"x\"}, {\"y\"}]>, <@mesh, [{\"x\"}]>]>",xla.sdy.manual_axes="#sdy<manual_axes{\"x\"}>"}
+  g = (f32[8,6], s8[4]) custom-call(x, y), custom_call_target="xla.sdy.LocalToGlobalShape", custom_call_has_side_effect=true, frontend_attributes={xla.sdy.out_shardings="#sdy.sharding_per_value<[<@mesh, [{\"x\"}, {\"y\"}]>, <@mesh, [{\"x\"}]>]>",xla.sdy.manual_axes="#sdy<manual_axes{\"x\"}>"}
+  u = f32[8,6] get-tuple-element(g), index=0
+  r = f32[8,6] custom-call(u), custom_call_target="xla.sdy.FuncResultSharding", custom_call_has_side_effect=true
+  z = s8[4] get-tuple-element(g), index=1
+  ROOT both = (f32[8,6], s8[4]) tuple(r, z)
 }
 )";
 

@@ -10,6 +10,7 @@
 #include "core/compile/kernel_rules.h"
 #include "core/compile/passes/simplify/rules.h"
 #include "core/compile/scalar_computation.h"
+#include "core/hlo/grouping.h"
 #include "core/hlo/opcode_traits.h"
 #include "core/hlo/sharding/topology.h"
 
@@ -153,7 +154,8 @@ InstructionId GatherAndReduce(Edit& edit, InstructionId id, size_t operand, size
                                          {builder.MakeInts(AttributeKey::kSlice, slices)});
     each.push_back(edit.Add(id, "array", Opcode::kReshape, array, {slice}));
   }
-  if (!HasTrait(PlainReducer(edit.original(), id).value_or(Opcode::kMap), hlo::kTraitAssociative)) {
+  if (!hlo::CombinesInAnyGrouping(PlainReducer(edit.original(), id).value_or(Opcode::kMap),
+                                  array.element_type())) {
     for (size_t member = 1; member < members; ++member) each[0] = together(each[0], each[member]);
     return each[0];
   }

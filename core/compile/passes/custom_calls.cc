@@ -11,6 +11,7 @@
 #include "core/eval/library_calls/expand_call.h"
 #include "core/hlo/analysis/effects.h"
 #include "core/hlo/rewrite/module_copier.h"
+#include "core/hlo/sharding/manual_region.h"
 
 namespace hloscope::compile {
 
@@ -183,10 +184,13 @@ Result<PassResult> ExpandCustomCalls(const std::shared_ptr<const Module>& module
     const InstructionId id(k);
     const Opcode opcode = (*module)[id].opcode;
     if (opcode != Opcode::kCustomCall && opcode != Opcode::kDomain) continue;
-    if (edit.IsPinned(id) || hlo::EffectsOf(*module).Has(id)) continue;
+    const bool is_note = hlo::IsShardyNote(*module, id);
+    if (!is_note && hlo::EffectsOf(*module).Has(id)) continue;
     const InstructionId value =
         InOtherWords(edit, *module, id, runs[(*module)[id].computation.index]);
-    if (value.valid() && edit.MayReplace(id, value)) edit.Replace(id, value);
+    if (!value.valid() || !edit.MayReplace(id, value)) continue;
+    edit.Replace(id, value);
+    if (is_note) edit.rewriter().Remove(id);
   }
   return edit.Finish();
 }

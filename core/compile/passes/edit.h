@@ -25,6 +25,11 @@ inline bool HasOpcode(const hlo::Module& module, hlo::Opcode opcode) {
          module.instructions().end();
 }
 
+// An array of a size that is known, without elements too.
+inline bool IsStaticArray(const hlo::Shape& shape) {
+  return shape.IsArray() && shape.is_static() && shape.ByteSize().has_value();
+}
+
 // The sizes of an array's dimensions.
 inline std::vector<int64_t> SizesOf(const hlo::Shape& shape) {
   return {shape.dimensions().begin(), shape.dimensions().end()};

@@ -52,7 +52,7 @@ class Crossing {
         padding.insert(padding.end(), {0, padded_[d] - whole_[d], 0});
       }
       value =
-          Add("padded", Opcode::kPad, padded_, {value, Filled(edit_, id_, Shape::Scalar(type_), 0)},
+          Add("padded", Opcode::kPad, padded_, {value, ZeroBytes(edit_, id_, Shape::Scalar(type_))},
               {builder().MakeInts(AttributeKey::kPadding, padding)});
     }
     std::vector<InstructionId> operands = {value};
@@ -63,10 +63,7 @@ class Crossing {
 
   // The whole of the first holder of each part; zeros where there is none.
   InstructionId Leave(InstructionId own) {
-    const Ints holders = Holders();
-    if (tiling_.IsReplicated()) {
-      return holders[0] < 0 || counts_.partitions == 1 ? own : Broadcast(own, holders[0]);
-    }
+    if (tiling_.IsReplicated()) return counts_.partitions == 1 ? own : OfTheFirst(own);
     hlo::DeviceList devices;
     for (int64_t replica = 0; replica < counts_.replicas; ++replica) {
       Ints& group = devices.groups.emplace_back(static_cast<size_t>(counts_.partitions));
@@ -77,7 +74,7 @@ class Crossing {
                       {builder().Make(AttributeKey::kReplicaGroups, std::move(devices)),
                        builder().MakeInt(AttributeKey::kChannelId, 1),
                        builder().MakeBool(AttributeKey::kUseGlobalDeviceIds, true)});
-    return Sliced("whole", Joined(Parts(all, holders)), Ints(whole_.size(), 0), whole_);
+    return Sliced("whole", Joined(Parts(all)), Ints(whole_.size(), 0), whole_);
   }
 
  private:
@@ -139,18 +136,18 @@ class Crossing {
     }
     return holders;
   }
-  // What one partition has, to all.
-  InstructionId Broadcast(InstructionId own, int64_t from) {
+  // What the first partition has, to all.
+  InstructionId OfTheFirst(InstructionId own) {
     hlo::DeviceList devices;
     Ints& group = devices.groups.emplace_back(static_cast<size_t>(counts_.partitions));
     std::iota(group.begin(), group.end(), 0);
-    std::rotate(group.begin(), group.begin() + from, group.begin() + from + 1);
     return Add("whole", Opcode::kCollectiveBroadcast, whole_, {own},
                {builder().Make(AttributeKey::kReplicaGroups, std::move(devices)),
                 builder().MakeInt(AttributeKey::kChannelId, 1)});
   }
   // The parts one behind the other, of what all partitions have.
-  InstructionId Parts(InstructionId all, const Ints& holders) {
+  InstructionId Parts(InstructionId all) {
+    const Ints holders = Holders();
     Ints sizes = part_;
     sizes.insert(sizes.begin(), 1);
     Ints ordered(holders.size());
@@ -164,7 +161,7 @@ class Crossing {
     if (holders == ordered) return rows(0, std::ssize(holders));
     std::vector<InstructionId> parts;
     for (const int64_t holder : holders) {
-      parts.push_back(holder < 0 ? Filled(edit_, id_, PlainArray(type_, sizes), 0)
+      parts.push_back(holder < 0 ? ZeroBytes(edit_, id_, PlainArray(type_, sizes))
                                  : rows(holder, 1));
     }
     sizes[0] = std::ssize(holders);
@@ -195,34 +192,43 @@ class Crossing {
   Ints whole_, part_, padded_;
 };
 
-// False where the border has other operands than arrays, or its shardings do not say how it is cut.
+// What one operand of a border is on its other side; invalid where it is no array, or its sharding
+// does not say how it is cut.
+InstructionId Crossed(Edit& edit, InstructionId id, size_t operand, const hlo::Sharding& sharding,
+                      const hlo::DeviceCounts& counts) {
+  const Module& module = edit.original();
+  const Shape &from = module.shape(module.operands(id)[operand]),
+              &to = module.shape(id).results()[operand];
+  if (!IsStaticArray(from) || !IsStaticArray(to) || from.element_type() != to.element_type()) {
+    return {};
+  }
+  if (to.ElementCount() == 0) return ZeroBytes(edit, id, to);
+  const bool enters = hlo::EntersManualRegion(module, id);
+  const Shape &whole = enters ? from : to, &part = enters ? to : from;
+  const auto tiling = hlo::ManualTiling(sharding, whole, part, counts.partitions);
+  if (!tiling.has_value()) return {};
+  Crossing crossing(edit, id, counts, whole, part, *tiling);
+  const InstructionId value = edit.operand(id, operand);
+  const InstructionId made = enters ? crossing.Enter(value) : crossing.Leave(value);
+  // Bitcasts mean the layout that they see.
+  return edit.shape(made) == to ? made : edit.Add(id, "laid", Opcode::kCopy, to, {made});
+}
+
 bool WriteBorder(Edit& edit, InstructionId id, const hlo::DeviceCounts& counts) {
   const Module& module = edit.original();
   const auto shardings = hlo::ManualShardings(module, id);
-  const auto operands = module.operands(id);
-  const auto results = module.shape(id).results();
-  if (!shardings.has_value() || edit.IsPinned(id) || operands.empty() ||
-      results.size() != operands.size() || shardings->size() < operands.size()) {
+  const size_t count = module.operands(id).size();
+  if (!shardings.has_value() || edit.IsPinned(id) || count == 0 ||
+      module.shape(id).results().size() != count || shardings->size() < count) {
     return false;
   }
-  const bool enters = hlo::EntersManualRegion(module, id);
   std::vector<InstructionId> written;
-  std::vector<Shape> shapes;
-  for (size_t i = 0; i < operands.size(); ++i) {
-    const Shape &from = module.shape(operands[i]), &to = results[i];
-    if (!IsWholeArray(from) || !IsWholeArray(to) || from.element_type() != to.element_type()) {
-      return false;
-    }
-    const Shape &whole = enters ? from : to, &part = enters ? to : from;
-    const auto tiling = hlo::ManualTiling((*shardings)[i], whole, part, counts.partitions);
-    if (!tiling.has_value()) return false;
-    Crossing crossing(edit, id, counts, whole, part, *tiling);
-    const InstructionId value = edit.operand(id, i);
-    written.push_back(enters ? crossing.Enter(value) : crossing.Leave(value));
-    shapes.push_back(PlainArray(to.element_type(), to.dimensions()));
+  for (size_t i = 0; i < count; ++i) {
+    written.push_back(Crossed(edit, id, i, (*shardings)[i], counts));
+    if (!written.back().valid()) return false;
   }
   edit.Replace(id, module.shape(id).IsTuple()
-                       ? edit.Add(id, "parts", Opcode::kTuple, Shape::Tuple(shapes), written)
+                       ? edit.Add(id, "parts", Opcode::kTuple, module.shape(id), written)
                        : written[0]);
   edit.rewriter().Remove(id);  // also where it says that it has an effect
   return true;
@@ -235,7 +241,7 @@ Result<PassResult> DecomposeManualRegions(const std::shared_ptr<const Module>& m
   if (!HasOpcode(*module, Opcode::kCustomCall)) return PassResult{};
   const hlo::Topology topology = hlo::TopologyOf(*module, std::numeric_limits<int64_t>::max());
   const bool is_alone = topology.counts.partitions == 1;
-  if (!is_alone && (!out.plan_collectives || !topology.unpartitioned)) return PassResult{};
+  if (!is_alone && (!out.plan_collectives || !out.is_unpartitioned)) return PassResult{};
   Edit edit(module);
   const std::vector<bool> runs = RunComputations(*module);
   for (uint32_t k = 0; k < module->instructions().size(); ++k) {
@@ -243,7 +249,7 @@ Result<PassResult> DecomposeManualRegions(const std::shared_ptr<const Module>& m
     if (!runs[(*module)[id].computation.index]) continue;
     if (hlo::EntersManualRegion(*module, id) || hlo::LeavesManualRegion(*module, id)) {
       if (!WriteBorder(edit, id, topology.counts)) return PassResult{};
-    } else if (!is_alone && hlo::HasOwnEffect(*module, id)) {
+    } else if (!is_alone && hlo::HasOwnEffect(*module, id) && !hlo::IsShardyNote(*module, id)) {
       return PassResult{};  // what every device does would be seen more than once
     }
   }

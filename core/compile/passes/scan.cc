@@ -27,10 +27,6 @@ using Dims = std::vector<int64_t>;
 
 constexpr ElementType kTurn = ElementType::kS64;
 
-bool IsStaticArray(const Shape& shape) {
-  return shape.IsArray() && shape.is_static() && shape.ByteSize().has_value();
-}
-
 // What the body yields is of the types that the results have.
 bool YieldsResults(const Module& module, InstructionId id) {
   const auto body = module.GetComputation(module[id], AttributeKey::kToApply);
@@ -96,7 +92,7 @@ class Scan {
     std::vector<InstructionId> results;
     const InstructionId step = OnlyStep();
     if (count_ == 0) {
-      for (size_t k = 0; k < outputs_; ++k) results.push_back(Zeros(results_[k]));
+      for (size_t k = 0; k < outputs_; ++k) results.push_back(ZeroBytes(edit_, id_, results_[k]));
       results.insert(results.end(), operands_.begin() + static_cast<ptrdiff_t>(inputs_),
                      operands_.end());
     } else if (!step.valid() || !Windows(step, results)) {
@@ -119,13 +115,6 @@ class Scan {
       sizes.erase(sizes.begin() + dimension_);
     }
     return PlainArray(array.element_type(), sizes);
-  }
-  InstructionId Zeros(const Shape& shape) {
-    const ElementType type = shape.element_type();
-    const InstructionId zero =
-        edit_.AddScalar(id_, type, std::vector<std::byte>(static_cast<size_t>(StorageBytes(type))));
-    if (shape.IsScalar()) return zero;
-    return WithInts(edit_, id_, Opcode::kBroadcast, shape, zero, AttributeKey::kDimensions, {});
   }
 
   // ---- Windows.
@@ -248,7 +237,7 @@ class Scan {
   std::vector<InstructionId> Loop() {
     std::vector<InstructionId> initial = {Number(edit_.rewriter().computation(id_), 0)};
     initial.insert(initial.end(), operands_.begin(), operands_.end());
-    for (size_t k = 0; k < outputs_; ++k) initial.push_back(Zeros(results_[k]));
+    for (size_t k = 0; k < outputs_; ++k) initial.push_back(ZeroBytes(edit_, id_, results_[k]));
     for (const InstructionId each : initial) state_.push_back(Plain(edit_.shape(each)));
     const Shape shape = Shape::Tuple(state_);
     const InstructionId before = edit_.Add(id_, "tuple", Opcode::kTuple, shape, initial);

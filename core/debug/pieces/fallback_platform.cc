@@ -83,11 +83,12 @@ std::vector<InstructionId> EntryOf(const Module& module) {
   return ids;
 }
 
-// A module that no platform has a reason to refuse.
-std::shared_ptr<const Module> PlainModule() {
-  return hlo::ParseText(
-             "HloModule plain\nENTRY e {\n  p = f32[] parameter(0)\n  ROOT r = f32[] add(p, "
-             "p)\n}\n")
+// A module that no platform has a reason to refuse, for as many devices as that one.
+std::shared_ptr<const Module> PlainModule(const Module& like) {
+  return hlo::ParseText(fmt::format("HloModule plain, replica_count={}, num_partitions={}\n"
+                                    "ENTRY e {{\n  p = f32[] parameter(0)\n"
+                                    "  ROOT r = f32[] add(p, p)\n}}\n",
+                                    like.header().replica_count, like.header().num_partitions))
       .module;
 }
 
@@ -268,7 +269,7 @@ class FallbackPlatform : public replay::Platform {
     };
     // What is asked for is wrong, such as a device that is not known.
     if (error.error_class == ErrorClass::kInput) {
-      HLOSCOPE_ASSIGN_OR_RETURN(const std::optional<Error> plain, load(PlainModule()));
+      HLOSCOPE_ASSIGN_OR_RETURN(const std::optional<Error> plain, load(PlainModule(*module)));
       if (plain && plain->message == error.message) return std::unexpected(std::move(error));
     }
     RefusalSearch search(*module, load,

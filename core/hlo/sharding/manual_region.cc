@@ -47,6 +47,11 @@ bool LeavesManualRegion(const Module& module, InstructionId id) {
   return target == kShardToFull || target == kLocalToGlobal;
 }
 
+bool IsShardyNote(const Module& module, InstructionId id) {
+  const std::string_view target = TargetOf(module, id);
+  return target == "xla.sdy.FuncResultSharding" || target == "xla.sdy.PropagationBarrier";
+}
+
 bool AreValuesOwn(const Module& module) {
   return std::ranges::any_of(
       module.header().frontend_attributes.entries,

@@ -16,6 +16,7 @@
 #include "core/hlo/module_image.h"
 #include "core/replay/ahead/c_interface.h"
 #include "core/replay/codegen_entry.h"
+#include "core/replay/compiled/how_to_compile.h"
 #include "core/replay/compiled/plan_code.h"
 #include "core/replay/workers/typed_task.h"
 
@@ -176,6 +177,8 @@ Result<AheadAnswer> CompileHere(AheadJob& job) {
   options.library_calls = !is_object && !is_for_gpu;
   options.gpu_kernels = is_for_gpu;
   options.plan_collectives = job.form == CodeForm::kPlan;  // as the platforms that take one
+  options.is_unpartitioned =
+      options.plan_collectives && HowToCompile(*module, RunOptions(), false).is_unpartitioned;
   HLOSCOPE_ASSIGN_OR_RETURN(const compile::Compilation compiled, compile::Compile(module, options));
   HLOSCOPE_ASSIGN_OR_RETURN(AheadAnswer answer, Write(compiled, job));
   answer.kernels = std::ssize(compiled.kernels);

@@ -12,7 +12,6 @@
 #include "core/eval/library_calls/custom_calls.h"
 #include "core/eval/machine/machine.h"
 #include "core/hlo/fallback_reasons.h"
-#include "core/hlo/sharding/manual_region.h"
 
 namespace hloscope::replay {
 
@@ -37,11 +36,17 @@ Result<Buffer> LeafBuffer(eval::KernelCall& call, const Shape& shape, int in_pla
 
 // Communication between devices is the run's own work, as it is that of XLA's runtime; where memory
 // is not the host's, bringing it there and back is a fallback.
-bool IsCommunication(const hlo::Module& module, InstructionId id) {
-  const hlo::Opcode opcode = module[id].opcode;
+bool IsCommunication(hlo::Opcode opcode) {
   return hlo::Info(opcode).category == hlo::Category::kCollective ||
-         opcode == hlo::Opcode::kReplicaId || opcode == hlo::Opcode::kPartitionId ||
-         hlo::EntersManualRegion(module, id) || hlo::LeavesManualRegion(module, id);
+         opcode == hlo::Opcode::kReplicaId || opcode == hlo::Opcode::kPartitionId;
+}
+
+// All that it yields is arrays without elements.
+bool YieldsNothing(const hlo::Module& module, InstructionId id) {
+  const auto results = module.shape(id).results();
+  return !results.empty() && std::ranges::all_of(results, [](const Shape& shape) {
+    return shape.IsArray() && shape.ElementCount() == 0;
+  });
 }
 
 // Random numbers of the run's own seed come from where the seed is, as inputs do, so long as no
@@ -125,10 +130,10 @@ Result<std::optional<Value>> KernelRunner::RunWhole(eval::Machine& machine,
 }
 
 void KernelRunner::Evaluated(InstructionId id, int64_t nanoseconds) const {
-  if (eval::TakesNoWork(module_, id) || IsDrawn(module_, id)) return;
+  if (eval::TakesNoWork(module_, id) || IsDrawn(module_, id) || YieldsNothing(module_, id)) return;
   if (on_host_) on_host_(id, nanoseconds);
   const std::lock_guard lock(mutex_);
-  if ((code_.device == nullptr || code_.keeps_values) && IsCommunication(module_, id)) {
+  if ((code_.device == nullptr || code_.keeps_values) && IsCommunication(module_[id].opcode)) {
     ++communications_;
   } else {
     evaluated_.Add(id, nanoseconds);

@@ -38,6 +38,8 @@ bool IsAll(Edit& edit, hlo::InstructionId id, double value);
 // A constant in every element of `shape`, which `value` is exact in.
 hlo::InstructionId Filled(Edit& edit, hlo::InstructionId like, const hlo::Shape& shape,
                           double value);
+// Elements whose bytes are all zero, whatever number that is.
+hlo::InstructionId ZeroBytes(Edit& edit, hlo::InstructionId like, const hlo::Shape& shape);
 
 // An instruction of that attribute in place of `like`'s list, beside it.
 hlo::InstructionId WithInts(Edit& edit, hlo::InstructionId like, hlo::Opcode opcode,

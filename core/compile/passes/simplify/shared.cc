@@ -21,6 +21,14 @@ constexpr int kMostBroadcasts = 4;
 
 bool HasExactDouble(ElementType type) { return IsFloat(type) && BitWidth(type) >= 16; }
 
+InstructionId FilledWith(Edit& edit, InstructionId like, const Shape& shape,
+                         std::vector<std::byte> element) {
+  const Shape wanted = shape;
+  const InstructionId scalar = edit.AddScalar(like, wanted.element_type(), std::move(element));
+  if (wanted.IsScalar()) return scalar;
+  return WithInts(edit, like, Opcode::kBroadcast, wanted, scalar, AttributeKey::kDimensions, {});
+}
+
 }  // namespace
 
 std::optional<Number> NumberOf(Edit& edit, InstructionId id) {
@@ -60,16 +68,20 @@ bool IsAll(Edit& edit, InstructionId id, double value) {
 InstructionId Filled(Edit& edit, InstructionId like, const Shape& shape, double value) {
   const ElementType type = shape.element_type();
   std::vector<std::byte> bytes(static_cast<size_t>(StorageBytes(type)));
-  if (IsFloat(type)) {
-    hlo::EncodeFloats(type, std::span(&value, 1), bytes);
+  const std::span<std::byte> real(bytes.data(), bytes.size() / (hlo::IsComplex(type) ? 2 : 1));
+  if (IsFloat(type) || hlo::IsComplex(type)) {
+    hlo::EncodeFloats(hlo::RealPart(type), std::span(&value, 1), real);
   } else {
     const auto integer = static_cast<int64_t>(value);
     std::memcpy(bytes.data(), &integer, bytes.size());
   }
-  const Shape wanted = shape;
-  const InstructionId scalar = edit.AddScalar(like, type, std::move(bytes));
-  if (wanted.IsScalar()) return scalar;
-  return WithInts(edit, like, Opcode::kBroadcast, wanted, scalar, AttributeKey::kDimensions, {});
+  return FilledWith(edit, like, shape, std::move(bytes));
+}
+
+InstructionId ZeroBytes(Edit& edit, InstructionId like, const Shape& shape) {
+  return FilledWith(
+      edit, like, shape,
+      std::vector<std::byte>(static_cast<size_t>(StorageBytes(shape.element_type()))));
 }
 
 InstructionId WithInts(Edit& edit, InstructionId like, Opcode opcode, const Shape& shape,
