@@ -52,6 +52,7 @@ bool AddsUp(Opcode opcode) {
     case Opcode::kMultiply:
     case Opcode::kReduce:
     case Opcode::kReduceWindow:
+    case Opcode::kScan:
     case Opcode::kScatter:
     case Opcode::kSelectAndScatter:
     case Opcode::kDot:
