@@ -36,6 +36,7 @@ class Crossing {
         id_(id),
         counts_(counts),
         tiling_(tiling),
+        groups_(hlo::ManualGroups(edit.original(), id, counts.partitions)),
         type_(whole.element_type()),
         whole_(SizesOf(whole)),
         part_(SizesOf(part)),
@@ -61,20 +62,25 @@ class Crossing {
                {builder().MakeInts(AttributeKey::kDynamicSliceSizes, part_)});
   }
 
-  // The whole of the first holder of each part; zeros where there is none.
+  // The whole of the first holder of each part; zeros where there is none. Invalid where groups do
+  // not hold their parts alike.
   InstructionId Leave(InstructionId own) {
     if (tiling_.IsReplicated()) return counts_.partitions == 1 ? own : OfTheFirst(own);
+    const Ints holders = Holders(groups_[0]);
     hlo::DeviceList devices;
     for (int64_t replica = 0; replica < counts_.replicas; ++replica) {
-      Ints& group = devices.groups.emplace_back(static_cast<size_t>(counts_.partitions));
-      std::iota(group.begin(), group.end(), replica * counts_.partitions);
+      for (Ints group : groups_) {
+        if (Holders(group) != holders || group.size() != groups_[0].size()) return {};
+        for (int64_t& member : group) member += replica * counts_.partitions;
+        devices.groups.push_back(std::move(group));
+      }
     }
     const InstructionId all =
-        GatheredByAll(edit_, id_, own, static_cast<size_t>(counts_.partitions),
+        GatheredByAll(edit_, id_, own, groups_[0].size(),
                       {builder().Make(AttributeKey::kReplicaGroups, std::move(devices)),
                        builder().MakeInt(AttributeKey::kChannelId, 1),
                        builder().MakeBool(AttributeKey::kUseGlobalDeviceIds, true)});
-    return Sliced("whole", Joined(Parts(all)), Ints(whole_.size(), 0), whole_);
+    return Sliced("whole", Joined(Parts(all, holders)), Ints(whole_.size(), 0), whole_);
   }
 
  private:
@@ -125,29 +131,27 @@ class Crossing {
     return edit_.Add(id_, "start", Opcode::kReshape, Shape::Scalar(kNumber), {own});
   }
 
-  // By part: the first partition that holds it, -1: none.
-  Ints Holders() const {
+  // By part: the first member of the group that holds it, -1: none.
+  Ints Holders(const Ints& group) const {
     int64_t count = 1;
     for (const int64_t tiles : tiling_.tiles) count *= tiles;
     Ints holders(static_cast<size_t>(count), -1);
-    for (int64_t p = counts_.partitions; p-- > 0;) {
-      const int64_t tile = tiling_.tile_of[static_cast<size_t>(p)];
-      if (tile >= 0) holders[static_cast<size_t>(tile)] = p;
+    for (size_t member = group.size(); member-- > 0;) {
+      const int64_t tile = tiling_.tile_of[static_cast<size_t>(group[member])];
+      if (tile >= 0) holders[static_cast<size_t>(tile)] = static_cast<int64_t>(member);
     }
     return holders;
   }
-  // What the first partition has, to all.
+  // What the first of each group has, to the others.
   InstructionId OfTheFirst(InstructionId own) {
     hlo::DeviceList devices;
-    Ints& group = devices.groups.emplace_back(static_cast<size_t>(counts_.partitions));
-    std::iota(group.begin(), group.end(), 0);
+    devices.groups = groups_;
     return Add("whole", Opcode::kCollectiveBroadcast, whole_, {own},
                {builder().Make(AttributeKey::kReplicaGroups, std::move(devices)),
                 builder().MakeInt(AttributeKey::kChannelId, 1)});
   }
-  // The parts one behind the other, of what all partitions have.
-  InstructionId Parts(InstructionId all) {
-    const Ints holders = Holders();
+  // The parts one behind the other, of what all members have.
+  InstructionId Parts(InstructionId all, const Ints& holders) {
     Ints sizes = part_;
     sizes.insert(sizes.begin(), 1);
     Ints ordered(holders.size());
@@ -188,6 +192,7 @@ class Crossing {
   InstructionId id_;
   const hlo::DeviceCounts& counts_;
   const Tiling& tiling_;
+  std::vector<Ints> groups_;  // of partitions that put a whole together
   ElementType type_;
   Ints whole_, part_, padded_;
 };

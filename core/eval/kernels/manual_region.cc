@@ -5,7 +5,6 @@
 
 #include <algorithm>
 #include <map>
-#include <numeric>
 
 #include "core/eval/kernels/collectives.h"
 #include "core/eval/loops/blocks.h"
@@ -62,17 +61,20 @@ bool SameBytes(const Value& a, const Value& b) {
   return a.is_array() && b.is_array() && a.literal() == b.literal();
 }
 
-// The whole put together from the first holder of each part.
-Result<Value> PutTogether(KernelCall& call, const Meeting& meeting, size_t operand,
+// The whole put together from the first of the members that holds each part.
+Result<Value> PutTogether(KernelCall& call, const Meeting& meeting,
+                          std::span<const int64_t> members, size_t operand,
                           const Sharding& sharding, const Shape& shape) {
   const Value& first = meeting.brought[0][operand];
   if (!first.is_array() || !shape.IsArray()) return first;
   HLOSCOPE_ASSIGN_OR_RETURN(const Tiling tiling, TilingFor(call, sharding, shape, first.shape()));
   std::map<int64_t, size_t> holders;
   bool agree = true;
-  for (size_t p = 0; p < meeting.brought.size(); ++p) {
-    if (tiling.tile_of[p] < 0) continue;
-    const auto [at, is_new] = holders.try_emplace(tiling.tile_of[p], p);
+  const auto partitions = static_cast<int64_t>(tiling.tile_of.size());
+  for (size_t p = 0; p < members.size(); ++p) {
+    const int64_t tile = tiling.tile_of[static_cast<size_t>(members[p] % partitions)];
+    if (tile < 0) continue;
+    const auto [at, is_new] = holders.try_emplace(tile, p);
     agree &= is_new || SameBytes(meeting.brought[at->second][operand], meeting.brought[p][operand]);
   }
   if (!agree) {
@@ -125,13 +127,16 @@ Result<Value> EnterManualCall(KernelCall& call) {
 Result<Value> LeaveManualCall(KernelCall& call) {
   DeviceSet& devices = call.machine.devices();
   const int64_t partitions = devices.counts().partitions;
-  std::vector<int64_t> members(static_cast<size_t>(partitions));
-  std::iota(members.begin(), members.end(), call.machine.device() / partitions * partitions);
+  const int64_t device = call.machine.device(), own = device % partitions;
+  std::vector<int64_t> members;
+  for (const auto& group : hlo::ManualGroups(call.module(), call.id, partitions)) {
+    if (std::ranges::find(group, own) == group.end()) continue;
+    for (const int64_t partition : group) members.push_back(device - own + partition);
+  }
   const int64_t own_channel = -1 - static_cast<int64_t>(call.id.index);
   std::vector<Value> operands(call.operands.begin(), call.operands.end());
   HLOSCOPE_ASSIGN_OR_RETURN(
-      const auto meeting,
-      devices.Meet(call.id, call.machine.device(), own_channel, members, std::move(operands)));
+      const auto meeting, devices.Meet(call.id, device, own_channel, members, std::move(operands)));
   if (const Value* missing = FindMissing(*meeting)) return *missing;
   HLOSCOPE_ASSIGN_OR_RETURN(const auto shardings, ShardingsOf(call));
   for (size_t i = meeting->results.size(); i < call.operands.size(); ++i) {
@@ -139,7 +144,8 @@ Result<Value> LeaveManualCall(KernelCall& call) {
     if (shape == nullptr || i >= shardings.size()) {
       return Unsupported(call, "it has fewer shardings or results than operands");
     }
-    HLOSCOPE_ASSIGN_OR_RETURN(Value whole, PutTogether(call, *meeting, i, shardings[i], *shape));
+    HLOSCOPE_ASSIGN_OR_RETURN(Value whole,
+                              PutTogether(call, *meeting, members, i, shardings[i], *shape));
     meeting->results.push_back(std::move(whole));
   }
   if (meeting->results.empty() || call.shape().IsTuple()) return Value::Tuple(meeting->results);

@@ -43,9 +43,12 @@ SharedWork::SharedWork(const hlo::Module& module, int64_t partitions, const Rand
     : module_(module),
       partitions_(partitions),
       random_(random),
-      has_device_work_(module.computations().size(), false) {
+      has_device_work_(module.computations().size(), false),
+      leaves_all_(module.instructions().size(), false) {
   for (size_t i = 0; i < module.instructions().size(); ++i) {
     const InstructionId id(i);
+    leaves_all_[i] = hlo::LeavesManualRegion(module, id) &&
+                     hlo::ManualGroups(module, id, partitions).size() == 1;
     if (hlo::IsDeviceWork(module, id)) has_device_work_[module[id].computation.index] = true;
   }
   has_device_work_ =
@@ -132,7 +135,7 @@ Result<Value> LocalValues::RunLocal(InstructionId id, Caller caller, const Run& 
   callers_.push_back(std::move(caller));
   const OnScopeExit pop([&] { callers_.pop_back(); });
   Result<Value> value = run();
-  const bool local = !hlo::LeavesManualRegion(module_, id) &&
+  const bool local = !shared_.LeavesAllRegions(id) &&
                      (hlo::IsDeviceWork(module_, id) || IsLocalResult(callers_.back()));
   Scope& scope = scopes_.back();
   scope.values[id.index - module_[module_[id].computation].first_instruction] =

@@ -45,6 +45,8 @@ class SharedWork {
 
   // True if the instruction or what it calls is computed by each device on its own.
   bool HasDeviceWork(hlo::InstructionId id);
+  // True where a region ends that lies in no other: what it yields is global.
+  bool LeavesAllRegions(hlo::InstructionId id) const { return leaves_all_[id.index]; }
   RandomState& random() { return random_; }
 
  private:
@@ -57,6 +59,7 @@ class SharedWork {
   int64_t partitions_;
   RandomState random_;
   std::vector<bool> has_device_work_;  // by computation, callees included
+  std::vector<bool> leaves_all_;       // by instruction
   std::map<Place, Entry> entries_;
   int64_t bytes_ = 0;
   std::vector<int64_t> expecting_;

@@ -2,10 +2,16 @@
 #include "core/hlo/sharding/manual_region.h"
 
 #include <algorithm>
+#include <map>
+#include <numeric>
+#include <optional>
+#include <string>
+#include <utility>
 
 #include "core/hlo/comparison.h"
 #include "core/hlo/sharding/device_groups.h"
 #include "core/hlo/text/sdy_text.h"
+#include "core/hlo/tile_assignment.h"
 
 namespace hloscope::hlo {
 namespace {
@@ -16,13 +22,17 @@ std::string_view TargetOf(const Module& module, InstructionId id) {
              : std::string_view();
 }
 
+std::optional<std::vector<std::string>> ManualAxes(const Module& module, InstructionId id) {
+  const auto text = FrontendValue(module, id, "xla.sdy.manual_axes");
+  return text ? ReadSdyAxes(*text) : std::nullopt;
+}
+
 std::expected<std::vector<Sharding>, std::string_view> NamedShardings(const Module& module,
                                                                       InstructionId id,
                                                                       std::string_view key) {
   const auto text = FrontendValue(module, id, key);
-  const auto axes_text = FrontendValue(module, id, "xla.sdy.manual_axes");
   auto shardings = text ? ReadSdyShardings(module, *text) : std::nullopt;
-  const auto names = axes_text ? ReadSdyAxes(*axes_text) : std::nullopt;
+  const auto names = ManualAxes(module, id);
   if (!shardings || !names) return std::unexpected("its shardings cannot be parsed");
   for (Sharding& sharding : *shardings) {
     for (DimensionSharding& dimension : sharding.dimensions) {
@@ -33,6 +43,50 @@ std::expected<std::vector<Sharding>, std::string_view> NamedShardings(const Modu
     }
   }
   return *std::move(shardings);
+}
+
+using Groups = std::vector<std::vector<int64_t>>;
+
+// By a mesh, along all of whose other axes a group has one place.
+Groups GroupsOfMesh(const Mesh& mesh, const std::vector<std::string>& manual, int64_t partitions) {
+  std::vector<AxisRef> axes;
+  size_t size = 1;
+  for (size_t k = 0; k < mesh.axes.size(); ++k) {
+    if (std::ranges::find(manual, mesh.axes[k].first) == manual.end()) continue;
+    axes.push_back({.axis = static_cast<int64_t>(k)});
+    size *= static_cast<size_t>(std::max<int64_t>(mesh.axes[k].second, 1));
+  }
+  const auto list = ListByAxes(mesh, axes, partitions);
+  if (axes.size() != manual.size() || !list || list->size() % size != 0) return {};
+  Groups groups;
+  for (auto at = list->begin(); at != list->end(); at += static_cast<ptrdiff_t>(size)) {
+    groups.emplace_back(at, at + static_cast<ptrdiff_t>(size));
+  }
+  return groups;
+}
+
+// By the subgroups of a sharding that are manual.
+Groups GroupsOfTiles(const Sharding& sharding) {
+  const auto& sizes = sharding.tiles.dimensions;
+  const auto list = Materialize(sharding.tiles);
+  if (!list || sharding.last_tile_dims.size() > sizes.size()) return {};
+  const size_t first = sizes.size() - sharding.last_tile_dims.size();
+  std::map<int64_t, std::vector<int64_t>> by_place;
+  for (size_t i = 0; i < list->size(); ++i) {
+    auto rest = static_cast<int64_t>(i);
+    int64_t place = 0, stride = 1;
+    for (size_t d = sizes.size(); d-- > first;) {
+      if (sharding.last_tile_dims[d - first] == SubgroupKind::kManual) {
+        place += rest % sizes[d] * stride;
+        stride *= sizes[d];
+      }
+      rest /= sizes[d];
+    }
+    by_place[place].push_back((*list)[i]);
+  }
+  Groups groups;
+  for (auto& [place, group] : by_place) groups.push_back(std::move(group));
+  return groups;
 }
 
 }  // namespace
@@ -98,6 +152,30 @@ std::expected<Tiling, std::string_view> ManualTiling(const Sharding& sharding, c
     tile = number;
   }
   return manual;
+}
+
+Groups ManualGroups(const Module& module, InstructionId id, int64_t partitions) {
+  Groups groups;
+  if (TargetOf(module, id) == kLocalToGlobal) {
+    const auto manual = ManualAxes(module, id);
+    const auto shardings = ManualShardings(module, id);
+    for (size_t i = 0; manual && shardings && groups.empty() && i < shardings->size(); ++i) {
+      groups = GroupsOfMesh((*shardings)[i].mesh, *manual, partitions);
+    }
+  } else if (const auto* sharding = module.Get<Sharding>(module[id], AttributeKey::kSharding);
+             sharding != nullptr && sharding->kind == ShardingKind::kTiled) {
+    groups = GroupsOfTiles(*sharding);
+  }
+  size_t members = 0;
+  for (const auto& group : groups) {
+    members += group.size();
+    const auto is_there = [&](int64_t p) { return p >= 0 && p < partitions; };
+    if (!std::ranges::all_of(group, is_there)) members = 0;
+  }
+  if (groups.size() > 1 && std::cmp_equal(members, partitions)) return groups;
+  groups.assign(1, std::vector<int64_t>(static_cast<size_t>(partitions)));
+  std::iota(groups[0].begin(), groups[0].end(), 0);
+  return groups;
 }
 
 PartOfWhole PartAt(const Tiling& tiling, int64_t tile, const Shape& whole, const Shape& part) {

@@ -40,6 +40,12 @@ std::expected<std::vector<Sharding>, std::string_view> ManualShardings(const Mod
 std::expected<Tiling, std::string_view> ManualTiling(const Sharding& sharding, const Shape& whole,
                                                      const Shape& part, int64_t partitions);
 
+// The partitions that put a whole together where a region ends, group by group, in an order that is
+// alike in all of them: those of one place along the axes that are not the region's own. A region
+// inside another one has a whole for each part of that one. One group, in order: all partitions.
+std::vector<std::vector<int64_t>> ManualGroups(const Module& module, InstructionId id,
+                                               int64_t partitions);
+
 // Where the part with that number lies in the whole array; the last ones may be short, or empty.
 struct PartOfWhole {
   std::vector<int64_t> start, sizes;
