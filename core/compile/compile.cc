@@ -99,12 +99,11 @@ Result<Compilation> Compile(std::shared_ptr<const Module> module, const CompileO
   out.gpu_kernels = options.gpu_kernels;
   for (uint32_t i = 0; i < module->instructions().size(); ++i) out.new_id.emplace_back(i);
   out.before_fusion = module;
-  const auto keeps_values = [&] {
-    return options.keep_values || (options.is_unpartitioned && !hlo::AreValuesOwn(*module));
+  const auto has_global_values = [&] {
+    return options.is_unpartitioned && !hlo::AreValuesOwn(*module);
   };
   for (const PassRow& row : kPasses) {
-    const bool makes_own = row.run == &DecomposeManualRegions && !options.keep_values;
-    if ((keeps_values() && !makes_own) ||
+    if (options.keep_values || (row.scope == PassScope::kOwnValues && has_global_values()) ||
         std::ranges::find(options.disabled_passes, row.name) != options.disabled_passes.end()) {
       continue;
     }
@@ -122,9 +121,10 @@ Result<Compilation> Compile(std::shared_ptr<const Module> module, const CompileO
           {std::string(row.name), module, std::move(result.new_id), std::move(result.origins)});
     }
   }
-  out.kernels = FindKernels(*module, options, keeps_values());
+  const bool keeps_values = options.keep_values || has_global_values();
+  out.kernels = FindKernels(*module, options, keeps_values);
   out.module = module;
-  AddPlan(out, options, keeps_values());
+  AddPlan(out, options, keeps_values);
   return out;
 }
 

@@ -132,15 +132,15 @@ InstructionId CallOf(Edit& edit, const Module& module, InstructionId id) {
 
 const eval::CustomCallRow* MeaningOf(const Module& module, InstructionId id) {
   if (module[id].opcode == Opcode::kDomain) return eval::FindCustomCall("Sharding");
+  if (module[id].opcode != Opcode::kCustomCall) return nullptr;
   return eval::FindCustomCall(module.GetString(module[id], AttributeKey::kCustomCallTarget));
 }
 
 // The value of the call made of others; invalid where that is not known.
-InstructionId InOtherWords(Edit& edit, const Module& module, InstructionId id, bool runs) {
+InstructionId InOtherWords(Edit& edit, const Module& module, InstructionId id) {
   const auto operands = module.operands(id);
   const auto* const row = MeaningOf(module, id);
   if (row == nullptr || row->kernel == nullptr) return {};
-  if (!runs && row->kernel != &eval::IdentityCall) return {};
   if (row->kernel == &eval::IdentityCall) {
     const bool is_same =
         operands.size() == 1 && hlo::Compatible(module.shape(id), module.shape(operands[0]));
@@ -173,24 +173,43 @@ InstructionId InOtherWords(Edit& edit, const Module& module, InstructionId id, b
 
 }  // namespace
 
+namespace {
+
+bool HasCalls(const Module& module) {
+  return HasOpcode(module, Opcode::kCustomCall) || HasOpcode(module, Opcode::kDomain);
+}
+
+// Where what the instruction does is known.
+void WriteCall(Edit& edit, const Module& module, InstructionId id) {
+  const Opcode opcode = module[id].opcode;
+  if (opcode != Opcode::kCustomCall && opcode != Opcode::kDomain) return;
+  const bool is_note = hlo::IsShardyNote(module, id);
+  if (!is_note && hlo::EffectsOf(module).Has(id)) return;
+  const InstructionId value = InOtherWords(edit, module, id);
+  if (!value.valid() || !edit.MayReplace(id, value)) return;
+  edit.Replace(id, value);
+  if (is_note) edit.rewriter().Remove(id);
+}
+
+}  // namespace
+
 Result<PassResult> ExpandCustomCalls(const std::shared_ptr<const Module>& module, Compilation&) {
-  if (!HasOpcode(*module, Opcode::kCustomCall) && !HasOpcode(*module, Opcode::kDomain)) {
-    return PassResult{};
-  }
+  if (!HasCalls(*module)) return PassResult{};
   Edit edit(module);
-  // Reducers have notes too: JAX writes shardings into those of a region that is manual in part.
-  const std::vector<bool> runs = RunComputations(*module);
+  edit.ForEachRunning([&](InstructionId id) { WriteCall(edit, *module, id); });
+  return edit.Finish();
+}
+
+// JAX writes shardings into the reducers of a region that is manual in part.
+Result<PassResult> DropNotesInReducers(const std::shared_ptr<const Module>& module, Compilation&) {
+  if (!HasCalls(*module)) return PassResult{};
+  Edit edit(module);
+  const std::vector<bool> runs = RunComputations(*module, true);
   for (uint32_t k = 0; k < module->instructions().size(); ++k) {
     const InstructionId id(k);
-    const Opcode opcode = (*module)[id].opcode;
-    if (opcode != Opcode::kCustomCall && opcode != Opcode::kDomain) continue;
-    const bool is_note = hlo::IsShardyNote(*module, id);
-    if (!is_note && hlo::EffectsOf(*module).Has(id)) continue;
-    const InstructionId value =
-        InOtherWords(edit, *module, id, runs[(*module)[id].computation.index]);
-    if (!value.valid() || !edit.MayReplace(id, value)) continue;
-    edit.Replace(id, value);
-    if (is_note) edit.rewriter().Remove(id);
+    if (runs[(*module)[id].computation.index]) continue;
+    const auto* const row = MeaningOf(*module, id);
+    if (row != nullptr && row->kernel == &eval::IdentityCall) WriteCall(edit, *module, id);
   }
   return edit.Finish();
 }

@@ -243,10 +243,11 @@ bool WriteBorder(Edit& edit, InstructionId id, const hlo::DeviceCounts& counts) 
 
 Result<PassResult> DecomposeManualRegions(const std::shared_ptr<const Module>& module,
                                           Compilation& out) {
-  if (!HasOpcode(*module, Opcode::kCustomCall)) return PassResult{};
+  const bool is_asked = out.plan_collectives && out.is_unpartitioned;
+  if (!is_asked && !HasOpcode(*module, Opcode::kCustomCall)) return PassResult{};
   const hlo::Topology topology = hlo::TopologyOf(*module, std::numeric_limits<int64_t>::max());
   const bool is_alone = topology.counts.partitions == 1;
-  if (!is_alone && (!out.plan_collectives || !out.is_unpartitioned)) return PassResult{};
+  if (!is_alone && !is_asked) return PassResult{};
   Edit edit(module);
   const std::vector<bool> runs = RunComputations(*module);
   for (uint32_t k = 0; k < module->instructions().size(); ++k) {
@@ -258,7 +259,8 @@ Result<PassResult> DecomposeManualRegions(const std::shared_ptr<const Module>& m
       return PassResult{};  // what every device does would be seen more than once
     }
   }
-  if (!is_alone && edit.changed()) {
+  if (!is_alone) {
+    edit.NoteChange();
     hlo::ModuleBuilder& builder = edit.rewriter().builder();
     builder.header().replica_count = topology.counts.replicas;
     builder.header().num_partitions = topology.counts.partitions;

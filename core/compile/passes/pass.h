@@ -23,18 +23,24 @@ struct PassResult {
 using PassFunction = Result<PassResult> (*)(const std::shared_ptr<const hlo::Module>& module,
                                             Compilation& out);
 
-#define PASS(name, function, what) \
+#define PASS(name, function, scope, what) \
   Result<PassResult> function(const std::shared_ptr<const hlo::Module>& module, Compilation& out);
 #include "core/compile/passes/passes.def"
 #undef PASS
 
+enum class PassScope : uint8_t {
+  kAnyModule,
+  kOwnValues,  // not of modules that have yet to be partitioned, some of whose values are global
+};
+
 struct PassRow {
   std::string_view name;
   PassFunction run;
+  PassScope scope;
   std::string_view what;
 };
 inline constexpr PassRow kPasses[] = {
-#define PASS(name, function, what) {name, &function, what},
+#define PASS(name, function, scope, what) {name, &function, PassScope::scope, what},
 #include "core/compile/passes/passes.def"
 #undef PASS
 };
