@@ -123,6 +123,46 @@ ENTRY e {
 }
 )";
 
+// A region inside another one, as JAX nests them: inside it adds one, around it ten times the place
+// along the inner axis, which is a region of its own. Outside of both, a sum of each alone.
+inline constexpr const char* kNestedManualRegions = R"(HloModule nested, num_partitions=4
+sum {
+  a = f32[] parameter(0)
+  b = f32[] parameter(1)
+  c = f32[] add(a, b)
+  ROOT r = f32[] custom-call(c), custom_call_target="Sharding", sharding={replicated}
+}
+place {
+  id = u32[] partition-id()
+  two = u32[] constant(2)
+  y = u32[] remainder(id, two)
+  ROOT n = f32[] convert(y)
+}
+outer {
+  a = f32[2] parameter(0)
+  b = f32[2] custom-call(a), custom_call_target="Sharding", sharding={devices=[2,2]<=[2,2]T(1,0) last_tile_dims={manual}}
+  c = f32[1] custom-call(b), custom_call_target="SPMDFullToShardShape", sharding={manual}
+  one = f32[1] constant({1})
+  d = f32[1] add(c, one)
+  p = f32[] call(), to_apply=place
+  q = f32[1] reshape(p)
+  ten = f32[1] constant({10})
+  s = f32[1] multiply(q, ten)
+  e = f32[1] add(d, s)
+  f = f32[1] custom-call(e), custom_call_target="Sharding", sharding={manual}
+  ROOT g = f32[2] custom-call(f), custom_call_target="SPMDShardToFullShape", sharding={devices=[2,2]<=[2,2]T(1,0) last_tile_dims={manual}}
+}
+ENTRY e {
+  v = f32[4] parameter(0)
+  a = f32[4] custom-call(v), custom_call_target="Sharding", sharding={devices=[2,2]<=[4] last_tile_dim_replicate}
+  b = f32[2] custom-call(a), custom_call_target="SPMDFullToShardShape", sharding={devices=[1,2,2]<=[4] last_tile_dims={manual, replicated}}
+  c = f32[2] call(b), to_apply=outer
+  d = f32[2] custom-call(c), custom_call_target="Sharding", sharding={devices=[1,2,2]<=[4] last_tile_dims={manual, replicated}}
+  x = f32[4] custom-call(d), custom_call_target="SPMDShardToFullShape", sharding={devices=[2,2]<=[4] last_tile_dim_replicate}
+  ROOT r = f32[4] all-reduce(x), channel_id=1, replica_groups={{0},{1},{2},{3}}, use_global_device_ids=true, to_apply=sum
+}
+)";
+
 inline std::vector<std::vector<hlo::Literal>> EightFloats(int devices) {
   std::vector<std::vector<hlo::Literal>> out;
   for (int d = 0; d < devices; ++d) {

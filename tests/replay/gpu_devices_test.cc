@@ -92,7 +92,8 @@ TEST(GpuDevices, TakeTheirPartsOfManualRegions) {
     const char* text;
     std::vector<hlo::Literal> inputs;
   } rows[] = {{kManualRegions, {Floats({7, 5}), Floats({6})}},
-              {kNamedManualRegions, {Floats({8, 6})}}};
+              {kNamedManualRegions, {Floats({8, 6})}},
+              {kNestedManualRegions, {Floats({4})}}};
   for (const auto& row : rows) {
     const std::vector<std::vector<hlo::Literal>> inputs = {row.inputs};
     SetFaults("");
@@ -114,6 +115,31 @@ TEST(GpuDevices, TakeTheirPartsOfManualRegions) {
     ExpectSameBits(told, meant, "captured");
     EXPECT_TRUE(told.fallbacks.empty()) << told.fallbacks[0].instruction;
   }
+}
+
+TEST(GpuDevices, RegionsInsideOthersHaveAWholeForEachPart) {
+  SetFaults("");
+  for (const char* platform : {"interpreter", "cpu", "gpu-sim"}) {
+    const Outcome ran = RunOnDevices(platform, kNestedManualRegions, {{Floats({4})}});
+    ASSERT_FALSE(ran.error.has_value()) << platform << ": " << ran.error->ToString();
+    EXPECT_EQ(ran.results.at(0),
+              hlo::Literal::Of<float>(ran.results[0].shape(), std::vector<float>{2, 13, 4, 15}))
+        << platform;
+  }
+}
+
+// Where a constant is made up it comes from the host, as inputs do.
+TEST(GpuDevices, TakeConstantsThatAreMadeUp) {
+  SetFaults("");
+  RunOptions options;
+  options.fill_elided = 1;
+  const Outcome gpu = RunOnDevices(
+      "gpu",
+      "HloModule m\nENTRY e {\n  p = f32[8] parameter(0)\n  c = f32[8] constant({...})\n"
+      "  ROOT a = f32[8] add(p, c)\n}\n",
+      EightFloats(1), 1, options);
+  ASSERT_FALSE(gpu.error.has_value()) << gpu.error->ToString();
+  EXPECT_TRUE(gpu.fallbacks.empty());
 }
 
 // What every device does is told of its own GPU, and counters are not mixed up.

@@ -53,9 +53,11 @@ bool IsMeeting(Opcode opcode) {
       return false;
   }
 }
-bool AlwaysHasValue(Opcode opcode) {
-  return opcode == Opcode::kReplicaId || opcode == Opcode::kPartitionId ||
-         opcode == Opcode::kConstant;
+bool AlwaysHasValue(const Module& module, InstructionId id) {
+  const Opcode opcode = module[id].opcode;
+  if (opcode == Opcode::kReplicaId || opcode == Opcode::kPartitionId) return true;
+  const auto* literal = module.Get<hlo::Literal>(module[id], AttributeKey::kConstantValue);
+  return opcode == Opcode::kConstant && literal != nullptr && !literal->elided();
 }
 
 size_t LeafCount(const Shape& shape) { return shape.Leaves().size(); }
@@ -229,7 +231,7 @@ class Planner {
     if (IsLibraryCall(module_, id)) kind = StepKind::kLibraryCall;
     if (IsKernelOfOurs(id)) kind = StepKind::kKernel;
     const bool meets = IsMeeting(module_[id].opcode);
-    if (kind == StepKind::kEvaluate && !meets && !AlwaysHasValue(module_[id].opcode) &&
+    if (kind == StepKind::kEvaluate && !meets && !AlwaysHasValue(module_, id) &&
         !IsRefusal(module_, id)) {
       may_be_missing_ = id;
     }

@@ -50,9 +50,10 @@ bool YieldsNothing(const hlo::Module& module, InstructionId id) {
 }
 
 // Random numbers of the run's own seed come from where the seed is, as inputs do, so long as no
-// value of the run decides about them.
+// value of the run decides about them; and so do constants whose elements are made up.
 bool IsDrawn(const hlo::Module& module, InstructionId id) {
   const hlo::Opcode opcode = module[id].opcode;
+  if (opcode == hlo::Opcode::kConstant) return true;
   return (opcode == hlo::Opcode::kRng || opcode == hlo::Opcode::kRngGetAndUpdateState) &&
          std::ranges::all_of(module.operands(id), [&](InstructionId operand) {
            return module[operand].opcode == hlo::Opcode::kConstant;
@@ -124,7 +125,7 @@ Result<std::optional<Value>> KernelRunner::RunWhole(eval::Machine& machine,
   counts_.library_calls += run->counts().library_calls;
   for (const auto& [id, count] : run->counts().chosen) counts_.chosen[id] += count;
   for (const auto& [id, moved] : run->counts().moved) {
-    evaluated_.AddMoved(id, moved.bytes, moved.nanoseconds);
+    if (!IsDrawn(module_, id)) evaluated_.AddMoved(id, moved.bytes, moved.nanoseconds);
   }
   return value;
 }
