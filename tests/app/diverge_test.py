@@ -181,6 +181,20 @@ class Passes(FolderTest):
             _, verdict = diverge('--passes', self.folder, '--inputs', self.path('in0.npy'), '--expect', self.path(name + '.npy'))
             self.assertEqual((verdict['status'], verdict['pass'], verdict['cause']), ('differs' if cause else 'equal', None, cause), verdict)
 
+    def test_results_of_a_partitioned_stage(self):
+        """Texts do not say how they lie on devices: the stage before partitioning does, or the stage is left out."""
+        head = ('HloModule m, num_partitions=2\nsum {\n  a = f32[] parameter(0)\n  b = f32[] parameter(1)\n'
+                '  ROOT s = f32[] add(a, b)\n}\nENTRY e {\n')
+        halves = 'sharding={devices=[2]<=[2]}'
+        for said, expected in ((', ' + halves, (0, 0)), ('', (0, 1))):
+            whole = f'  x = f32[8] parameter(0), {halves}\n  y = f32[8] custom-call(x), custom_call_target="Sharding", {halves}\n  ROOT r = f32[8] negate(y){said}\n}}\n'
+            part = (f'  x = f32[4] parameter(0), {halves}\n  n = f32[4] negate(x)\n  ROOT r = f32[4] all-reduce(n), channel_id=1, '
+                    'replica_groups={{0},{1}}, use_global_device_ids=true, to_apply=sum\n}\n')
+            for number, text in enumerate((whole, part)):
+                self.path(f'module_0001.m.{number:04}.spmd.after_p{number}.before_q.txt', head + text)
+            status, verdict = diverge('--passes', self.folder)
+            self.assertEqual((status, len(verdict['stepped_over'])), expected, verdict)
+
     def test_elements_of_large_constants(self):
         large = 'ENTRY e {\n  x = f32[12] parameter(0)\n  c = f32[12] constant({1,2,3,4,5,6,7,8,9,10,11,12})\n  ROOT r = f32[12] add(x, c)\n}\n'
         for number, text in enumerate((large, large.replace('12}', '14}'))):

@@ -1,10 +1,15 @@
 // Reading every stage that is there.
 #include "core/debug/passes/pipeline.h"
 
+#include <optional>
 #include <set>
+#include <utility>
 
 #include "core/dump/complete_module.h"
 #include "core/dump/load.h"
+#include "core/hlo/comparison.h"
+#include "core/hlo/rewrite/copy_module.h"
+#include "core/hlo/sharding/topology.h"
 #include "core/replay/ahead/own_compile.h"
 #include "core/replay/pjrt/compile_module.h"
 #include "core/replay/pjrt/scratch_folder.h"
@@ -23,6 +28,38 @@ Result<std::shared_ptr<const hlo::Module>> ReadStage(const dump::DumpModel& mode
   notes.insert(completed.notes.begin(), completed.notes.end());
   return completed.module;
 }
+
+// How the results of partitioned stages lie on devices, which their texts do not say: as the last
+// stage before partitioning has it.
+class ResultSharding {
+ public:
+  explicit ResultSharding(const Limits& limits) : devices_(limits.devices) {}
+
+  // With that sharding; null where a partitioned stage yields parts and nothing says of what.
+  std::shared_ptr<const hlo::Module> Complete(std::shared_ptr<const hlo::Module> module) {
+    const hlo::InstructionId root = module->entry().root;
+    const hlo::Topology topology = hlo::TopologyOf(*module, devices_);
+    if (topology.unpartitioned || topology.counts.partitions == 1) {
+      whole_ = module->shape(root);
+      const auto* own = module->Get<hlo::Sharding>((*module)[root], hlo::AttributeKey::kSharding);
+      if (own != nullptr) sharding_ = *own;
+      return module;
+    }
+    if (module->header().spmd_output_sharding || !whole_ ||
+        hlo::Compatible(*whole_, module->shape(root))) {
+      return module;
+    }
+    if (!sharding_) return nullptr;
+    hlo::ModuleBuilder builder = hlo::CopyModule(*module);
+    builder.header().spmd_output_sharding = sharding_;
+    return builder.Build();
+  }
+
+ private:
+  int64_t devices_;
+  std::optional<hlo::Shape> whole_;
+  std::optional<hlo::Sharding> sharding_;
+};
 
 // The compiler of the request's platform writes its dump to `folder`.
 Status WriteStages(const std::shared_ptr<const hlo::Module>& module, const RunRequest& request,
@@ -55,6 +92,7 @@ Status WriteStages(const std::shared_ptr<const hlo::Module>& module, const RunRe
 Result<Pipeline> ReadPipeline(const dump::DumpModel& model, int32_t module, const Limits& limits) {
   Pipeline pipeline;
   std::set<std::string> notes;
+  ResultSharding results(limits);
   const dump::ModuleEntry& entry = model.modules()[static_cast<size_t>(module)];
   for (size_t s = 0; s < entry.stages.size(); ++s) {
     const dump::StageEntry& stage = entry.stages[s];
@@ -66,8 +104,15 @@ Result<Pipeline> ReadPipeline(const dump::DumpModel& model, int32_t module, cons
       pipeline.stepped_over.push_back(path + ": " + read.error().message);
       continue;
     }
+    auto complete = results.Complete(*std::move(read));
+    if (complete == nullptr) {
+      pipeline.stepped_over.push_back(path +
+                                      ": nothing says how its results lie on devices (dump with "
+                                      "--xla_dump_hlo_as_proto)");
+      continue;
+    }
     pipeline.stages.push_back({stage.name, stage.pass.empty() ? stage.name : stage.pass,
-                               stage.pipeline, path, *std::move(read)});
+                               stage.pipeline, path, std::move(complete)});
   }
   pipeline.notes.assign(notes.begin(), notes.end());
   if (auto noted = dump::ProvenanceOf(model, module)) {
