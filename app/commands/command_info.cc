@@ -21,6 +21,7 @@
 #include "core/dump/listing/listing.h"
 #include "core/dump/listing/report_cache.h"
 #include "core/hlo/analysis/summary.h"
+#include "core/hlo/sharding/topology.h"
 
 namespace hloscope::app {
 namespace {
@@ -280,8 +281,11 @@ class InfoCommand : public Command {
     out += fmt::format("  {} in {}, entry {}{}\n", Counted(s.instructions, "instruction"),
                        Counted(s.computations, "computation"), m[m.entry().name],
                        m.header().is_scheduled ? ", scheduled" : "");
-    out += fmt::format("  replica_count {}, num_partitions {}\n", m.header().replica_count,
-                       m.header().num_partitions);
+    const hlo::Topology topology = hlo::TopologyOf(m, Limits().devices);
+    out += fmt::format("  replica_count {}, num_partitions {}{}\n", m.header().replica_count,
+                       m.header().num_partitions,
+                       topology.unpartitioned ? ", yet to be partitioned" : "");
+    if (!topology.note.empty()) out += "  " + topology.note + "\n";
     std::vector<std::string> results;
     const hlo::Shape& result = m.shape(m.entry().root);
     if (result.IsTuple()) {

@@ -439,6 +439,15 @@ class CommandLine(unittest.TestCase):
         for instruction in entry_list:
             self.assertIn(instruction['name'], svg)
 
+    def test_info_says_what_is_yet_to_be_partitioned(self):
+        path = os.path.join(self.folder.name, 'm.hlo')
+        with open(path, 'w') as file:
+            file.write('HloModule m\nENTRY e {\n  x = f32[4] parameter(0), sharding={devices=[2]<=[2]}\n'
+                       '  ROOT h = f32[2] custom-call(x), custom_call_target="SPMDFullToShardShape", sharding={manual}\n}\n')
+        out = run('info', path)[1]
+        self.assertIn('num_partitions 1, yet to be partitioned', out)
+        self.assertIn('need 1 replicas and 2 partitions', out)
+
     def test_info_shows_stages_in_columns(self):
         long = 'module_0001.m.0001.p.after_' + 'a' * 90 + '.before_b.txt'
         for name in ('module_0001.m.before_optimizations.txt', long):
