@@ -128,6 +128,17 @@ TEST(GpuDevices, RegionsInsideOthersHaveAWholeForEachPart) {
   }
 }
 
+// A mesh that names a device twice and another one never says nothing about groups: all meet.
+TEST(GpuDevices, MeshesThatLeaveDevicesOutMakeNoGroups) {
+  SetFaults("");
+  std::string text = kNamedManualRegions;
+  const std::string mesh = R"("y"=2]>)";
+  text.replace(text.find(mesh), mesh.size(), R"("y"=2], device_ids=[3,3,0,2]>)");
+  const Outcome meant = RunOnDevices("interpreter", text.c_str(), {{Floats({8, 6})}});
+  ASSERT_FALSE(meant.error.has_value()) << meant.error->ToString();
+  EXPECT_EQ(meant.results.size(), 2u);
+}
+
 // Where a constant is made up it comes from the host, as inputs do.
 TEST(GpuDevices, TakeConstantsThatAreMadeUp) {
   SetFaults("");

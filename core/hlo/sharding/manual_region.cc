@@ -166,16 +166,13 @@ Groups ManualGroups(const Module& module, InstructionId id, int64_t partitions) 
              sharding != nullptr && sharding->kind == ShardingKind::kTiled) {
     groups = GroupsOfTiles(*sharding);
   }
-  size_t members = 0;
-  for (const auto& group : groups) {
-    members += group.size();
-    const auto is_there = [&](int64_t p) { return p >= 0 && p < partitions; };
-    if (!std::ranges::all_of(group, is_there)) members = 0;
-  }
-  if (groups.size() > 1 && std::cmp_equal(members, partitions)) return groups;
-  groups.assign(1, std::vector<int64_t>(static_cast<size_t>(partitions)));
-  std::iota(groups[0].begin(), groups[0].end(), 0);
-  return groups;
+  std::vector<int64_t> all(static_cast<size_t>(partitions)), members;
+  std::iota(all.begin(), all.end(), 0);
+  for (const auto& group : groups) members.insert(members.end(), group.begin(), group.end());
+  std::ranges::sort(members);
+  // Each partition once, whatever a file says.
+  if (groups.size() > 1 && members == all) return groups;
+  return {std::move(all)};
 }
 
 PartOfWhole PartAt(const Tiling& tiling, int64_t tile, const Shape& whole, const Shape& part) {
