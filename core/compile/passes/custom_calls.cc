@@ -171,10 +171,6 @@ InstructionId InOtherWords(Edit& edit, const Module& module, InstructionId id) {
   return copied.CanCopy() ? copied.CopyEntry() : InstructionId();
 }
 
-}  // namespace
-
-namespace {
-
 bool HasCalls(const Module& module) {
   return HasOpcode(module, Opcode::kCustomCall) || HasOpcode(module, Opcode::kDomain);
 }

@@ -5,7 +5,6 @@
 #include <limits>
 #include <numeric>
 
-#include "core/compile/kernel_rules.h"
 #include "core/compile/passes/collectives.h"
 #include "core/compile/passes/simplify/rules.h"
 #include "core/hlo/analysis/effects.h"
@@ -253,7 +252,7 @@ Result<PassResult> DecomposeManualRegions(const std::shared_ptr<const Module>& m
   for (uint32_t k = 0; k < module->instructions().size(); ++k) {
     const InstructionId id(k);
     if (!runs[(*module)[id].computation.index]) continue;
-    if (hlo::EntersManualRegion(*module, id) || hlo::LeavesManualRegion(*module, id)) {
+    if (hlo::IsManualBorder(*module, id)) {
       if (!WriteBorder(edit, id, topology.counts)) return PassResult{};
     } else if (!is_alone && hlo::HasOwnEffect(*module, id) && !hlo::IsShardyNote(*module, id)) {
       return PassResult{};  // what every device does would be seen more than once

@@ -21,6 +21,9 @@ inline constexpr std::string_view kLocalToGlobal = "xla.sdy.LocalToGlobalShape";
 
 bool EntersManualRegion(const Module& module, InstructionId id);
 bool LeavesManualRegion(const Module& module, InstructionId id);
+inline bool IsManualBorder(const Module& module, InstructionId id) {
+  return EntersManualRegion(module, id) || LeavesManualRegion(module, id);
+}
 // Values that stand for their operand and hold something for Shardy: they say that they have an
 // effect, so that nothing drops them before it, and have none.
 bool IsShardyNote(const Module& module, InstructionId id);

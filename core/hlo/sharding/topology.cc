@@ -64,7 +64,7 @@ class Survey {
       partitions = std::max(partitions, DevicesOf(*sharding));
       partitioner_note |= DevicesOf(*sharding) > 1 && instruction.opcode != Opcode::kParameter;
     }
-    if (EntersManualRegion(module_, id) || LeavesManualRegion(module_, id)) {
+    if (IsManualBorder(module_, id)) {
       for (const Sharding& whole : ManualShardings(module_, id).value_or(std::vector<Sharding>())) {
         partitions = std::max(partitions, DevicesOf(whole));
       }
@@ -109,8 +109,7 @@ class Survey {
 bool IsDeviceWork(const Module& module, InstructionId id) {
   const Instruction& instruction = module[id];
   return HasTrait(instruction.opcode, kTraitOwnDevice) ||
-         HasFlag(instruction.opcode, kFlagCollective) || EntersManualRegion(module, id) ||
-         LeavesManualRegion(module, id);
+         HasFlag(instruction.opcode, kFlagCollective) || IsManualBorder(module, id);
 }
 
 Topology TopologyOf(const Module& module, int64_t limit) {
