@@ -2,7 +2,7 @@
 """Holds every source file to the room table of cmake/rooms.txt and to the rules of form.
 
   layering.py ROOT        one line per violation, `file:line: what, expected`; exit status 1 if there is any
-  layering.py --table     the room table and the table of the folders inside rooms as Markdown, as README.md shows them
+  layering.py --table     the room table and the table of the folders inside rooms as Markdown, as docs/architecture.md has them
   layering.py --includes  how many includes each room has of each other, as Markdown
   layering.py --sizes     number, median and largest of files and functions
   layering.py --counts    lines, files to compile, the largest folder, files that name a platform, switches over opcodes
@@ -31,6 +31,8 @@ NAMESPACE = re.compile(r'namespace ?([\w:]*) ?\{$')
 BANNED = re.compile(r'\b(%s)\b' % '|'.join(('TO' + 'DO', 'FIX' + 'ME', 'XX' + 'X')))
 BANNED_ANY_CASE = re.compile(r'\b(%s)\b' % '|'.join(('st' + 'ub', 'place' + 'holder', 'not implemented ' + 'yet')), re.I)
 MACHINE_PATH = re.compile('/(%s)/' % '|'.join(('wo' + 'rk', 'ro' + 'ot', 'fa' + 'rm', 'tmp/' + 'bash_jobs', 'tmp/' + 'w')))
+# Relative links of Markdown: [text](target), ![text](target).
+LINK = re.compile(r'\]\((?!\w+:)([^)\s]+)\)')
 # Headers of the C library and of POSIX end in .h and have no folder of their own below these.
 SYSTEM = re.compile(r'^(sys|linux|netinet|arpa)/|^[a-z0-9_]+$|^(unistd|fcntl|signal|poll|spawn|dlfcn|pthread|'
                     r'termios|time|errno|stdio|stdlib|stdint|stddef|string|math|dirent|sched|cpuid|immintrin|ucontext|execinfo|grp|malloc|pwd)\.h$')
@@ -242,6 +244,43 @@ def check_form(name, lines):
         yield 'the first line is not a comment that says the purpose of the file'
 
 
+def check_tables(root):
+    """The tables of docs/architecture.md that differ from cmake/rooms.txt."""
+    page = 'docs/architecture.md'
+    if not os.path.exists(os.path.join(root, page)):
+        return
+    with open(os.path.join(root, page), encoding='utf-8') as f:
+        text = f.read()
+    for what, markdown in zip(('room table', 'table of folders'), markdown_tables(root)):
+        if markdown not in text:
+            yield f'{page}:1: the {what} differs from cmake/rooms.txt, expected the output of tests/layering.py --table'
+
+
+def anchors_of(text):
+    """The anchors that GitHub gives the headings of a page."""
+    headings = [line.lstrip('#').strip().lower() for line in text.split('\n') if re.match('#+ ', line)]
+    return {re.sub(r'[^\w\- ]', '', heading).replace(' ', '-') for heading in headings}
+
+
+def check_links(root, names):
+    """Relative links of Markdown pages that lead to no file, or to no heading of a page."""
+    for name in names:
+        if not name.endswith('.md'):
+            continue
+        with open(os.path.join(root, name), encoding='utf-8') as f:
+            text = f.read()
+        for number, line in enumerate(text.split('\n'), 1):
+            for target in LINK.findall(re.sub('`[^`]*`', '', line)):
+                path, _, anchor = target.partition('#')
+                page = os.path.normpath(os.path.join(root, os.path.dirname(name), path)) if path else os.path.join(root, name)
+                if not os.path.exists(page):
+                    yield f'{name}:{number}: the link {target} leads to no file'
+                elif anchor and page.endswith('.md'):
+                    with open(page, encoding='utf-8') as f:
+                        if anchor not in anchors_of(f.read()):
+                            yield f'{name}:{number}: the link {target} leads to no heading'
+
+
 def violations(root):
     table = read_table(root)
     names = list_files(root)
@@ -250,12 +289,8 @@ def violations(root):
     yield from check_folders(root, names, folders)
     yield from check_one_definition(root, names)
     yield from check_hidden_names(root, names)
-    if os.path.exists(os.path.join(root, 'cmake/hloscope.cmake')):
-        with open(os.path.join(root, 'README.md'), encoding='utf-8') as f:
-            readme = f.read()
-        for what, markdown in zip(('room table', 'table of folders'), markdown_tables(root)):
-            if markdown not in readme:
-                yield f'README.md:1: the {what} differs from cmake/rooms.txt, expected the output of tests/layering.py --table'
+    yield from check_tables(root)
+    yield from check_links(root, names)
     for name in names:
         with open(os.path.join(root, name), 'rb') as f:
             lines = f.read().decode('utf-8', 'replace').split('\n')
@@ -386,6 +421,11 @@ def selftest(root):
         ('scripts/a.sh', '#!/bin/sh\nset -e\n', 'the first line'),
         ('core/hlo/a.cc', purpose + '// TO' + 'DO: later\n', 'means unfinished work'),
         ('README.md', 'a st' + 'ub of a page\n', 'means unfinished work'),
+        ('README.md', '# A b.c\n[the table](cmake/rooms.txt) ![top](#a-bc) [site](https://example.org) `[no](link)`\n', None),
+        ('docs/a.md', '[up](../README.md)\n', 'docs/a.md:1: the link ../README.md leads to no file'),
+        ('docs/a.md', '# Title\n\n[down](#titel)\n', 'docs/a.md:3: the link #titel leads to no heading'),
+        ('docs/architecture.md', markdown_tables(root)[0] + '\n', 'the table of folders differs'),
+        ('docs/architecture.md', '\n'.join(markdown_tables(root)) + '\n', None),
         ('tests/hlo/a_test.cc', purpose, None),
         ('tests/hlo/b_test.cc', purpose, 'tests/CMakeLists.txt does not name'),
         ('core/hlo/a.h', purpose + 'namespace a {\nnamespace {\nstruct B {\n}  // namespace\nstruct B;\n', None),
