@@ -38,10 +38,18 @@ Result<debug::BundleCheck> CheckFile(const std::string& path, const debug::Check
 int BundleCheck(std::span<const std::string> files, const RunOptionSet& run,
                 const Context& context) {
   const CancelOnSignals cancel;
+  const debug::RunRequest& own = run.request();
   debug::CheckOptions options{.limits = context.limits,
-                              .platform = run.request().platform,
-                              .reference_platform = run.request().reference_platform,
-                              .reference_python = run.request().reference_python,
+                              .platform = own.platform,
+                              .reference_platform = own.reference_platform,
+                              .reference_python = own.reference_python,
+                              .gpu_target = own.gpu_target,
+                              .xla_flags = own.xla_flags,
+                              .reference_flags = own.reference_flags,
+                              .verify = own.verify,
+                              .deadline_seconds = own.deadline_seconds,
+                              .memory_bytes = own.memory_bytes,
+                              .threads = own.threads,
                               .workers = StartWorkers({}, context.limits)};
   int status = kGood;
   for (const std::string& file : files) {

@@ -1,12 +1,15 @@
 // Finding what a bundle is made of.
 #include "app/commands/bundle_input.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <array>
 #include <filesystem>
 
 #include "app/dump_place.h"
 #include "core/base/file.h"
+#include "core/debug/bundle/untrusted_request.h"
 #include "core/debug/diverge/read_verdict.h"
 #include "core/dump/dump_model.h"
 #include "core/replay/platform_table.h"
@@ -81,6 +84,18 @@ BundleInput InputOfModule(const std::string& path, const debug::RunRequest& requ
   return input;
 }
 
+// A platform of a verdict, which is untrusted; `own` was named on the command line and wins.
+Status TakePlatform(const std::string& path, std::string_view option, const std::string& recorded,
+                    std::string& own) {
+  if (!own.empty() || recorded.empty()) return {};
+  if (!debug::MayNamePlatform(recorded)) {
+    return InputError(fmt::format("{}: platform {}: a verdict may name no file", path, recorded),
+                      fmt::format("name the platform by {}", option));
+  }
+  own = recorded;
+  return {};
+}
+
 // The module, platforms and seed of a verdict; what was named on the command line wins.
 Result<BundleInput> InputOfVerdict(const std::string& path, debug::RunRequest& request,
                                    const Limits& limits) {
@@ -88,8 +103,9 @@ Result<BundleInput> InputOfVerdict(const std::string& path, debug::RunRequest& r
   const auto kept = debug::ReadVerdict(file.bytes());
   if (!kept) return InputError(path + ": " + kept.error().message, kept.error().hint);
   if (kept->module.empty()) return InputError(path + ": the verdict names no module");
-  if (request.platform.empty()) request.platform = kept->verdict.platform;
-  if (request.reference_platform.empty()) request.reference_platform = kept->verdict.reference;
+  HLOSCOPE_TRY(TakePlatform(path, "--platform", kept->verdict.platform, request.platform));
+  HLOSCOPE_TRY(TakePlatform(path, "--reference_platform", kept->verdict.reference,
+                            request.reference_platform));
   if (request.seed == 0) request.seed = kept->verdict.seed;
   std::error_code error;
   BundleInput input;

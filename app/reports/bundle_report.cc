@@ -131,6 +131,8 @@ std::string BundleCheckJson(const std::string& file, const debug::BundleCheck& c
   json.BeginObject().Field("file", file).Field("status", debug::ToString(check.status));
   json.Key("missing").BeginArray();
   for (const std::string& missing : check.missing) json.Value(missing);
+  json.EndArray().Key("refused").BeginArray();
+  for (const std::string& refused : check.refused) json.Value(refused);
   json.EndArray().Field("verdict", check.verdict);
   if (check.reduced) json.Field("reduced", debug::ToString(*check.reduced));
   json.Key("notes").BeginArray();

@@ -1,12 +1,15 @@
 #!/usr/bin/env python3
 """Bug bundles: made, replayed, unpacked, and free of what must not leave the machine.
 
-  bundle_test.py HLOSCOPE SAMPLES"""
+  bundle_test.py HLOSCOPE SAMPLES LIBRARY
+
+LIBRARY leaves a file beside itself when it is loaded (marking_library.cc)."""
 import html.parser
 import io
 import json
 import os
 import re
+import shutil
 import struct
 import subprocess
 import sys
@@ -15,7 +18,7 @@ import zipfile
 
 from command_tests import FolderTest, write_npz
 
-HLOSCOPE, SAMPLES = os.path.abspath(sys.argv[1]), sys.argv[2]
+HLOSCOPE, SAMPLES, LIBRARY = os.path.abspath(sys.argv[1]), sys.argv[2], sys.argv[3]
 MLP = os.path.join(SAMPLES, 'mlp_train_step')
 BEFORE = os.path.join(MLP, 'module_0000.jit_mlp_train_step.before_optimizations.txt')
 
@@ -56,8 +59,8 @@ class Tags(html.parser.HTMLParser):
 
 
 class Fixture(FolderTest):
-    def run_tool(self, *arguments, environment=None):
-        done = subprocess.run([HLOSCOPE, *arguments], capture_output=True, timeout=300,
+    def run_tool(self, *arguments, environment=None, cwd=None):
+        done = subprocess.run([HLOSCOPE, *arguments], capture_output=True, timeout=300, cwd=cwd,
                               env={**os.environ, **(environment or {})})
         return done.returncode, done.stdout.decode(errors='replace'), done.stderr.decode(errors='replace')
 
@@ -68,8 +71,8 @@ class Fixture(FolderTest):
         self.assertEqual(code, 0, text + errors)
         return out, json.loads(text)
 
-    def check(self, path):
-        code, text, _ = self.run_tool('bundle', 'check', path, '--json')
+    def check(self, path, *options, cwd=None):
+        code, text, _ = self.run_tool('bundle', 'check', path, '--json', *options, cwd=cwd)
         return code, json.loads(text)
 
     def wrong(self):
@@ -234,21 +237,6 @@ ENTRY e { ROOT c = f32[2] custom-call(), custom_call_target="nobody_has_this" }
         self.assertNotIn(b'unknownsecret', b''.join(parts_of(out).values()))
         self.assertEqual(made['replayed'], 'reproduced')
 
-    def test_a_stranger_names_no_files_and_takes_no_more_than_the_limits(self):
-        out, _ = self.create(self.path('square.hlo', SQUARE))
-        parts = parts_of(out)
-        manifest = json.loads(parts['manifest.json'])
-        manifest['request']['xla_flags'] = {'xla_dump_to': 'evil', 'xla_cpu_x': '/etc/passwd',
-                                            'xla_gpu_ptx_file': 'evil', 'xla_cpu_fine': 'true'}
-        manifest['request']['deadline'] = 1e9
-        manifest['request']['target'] = '../evil'
-        parts['manifest.json'] = json.dumps(manifest).encode()
-        write_parts(out, parts)
-        code, check = self.check(out)
-        self.assertEqual(code, 0, check)
-        self.assertEqual(len([n for n in check['notes'] if 'may name a file' in n]), 4)
-        self.assertEqual(len([n for n in check['notes'] if 'the deadline is' in n]), 1)
-
     def test_unpacking(self):
         out, made = self.create(*self.wrong(), '--values', 'all')
         into = self.path('unpacked')
@@ -333,6 +321,130 @@ ENTRY e { ROOT c = f32[2] custom-call(), custom_call_target="nobody_has_this" }
         self.assertIn(b'<path', everything)
         self.assertIn(b'/train.py', everything)  # base names stay
         self.assertEqual(made['replayed'], 'reproduced')
+
+
+class UntrustedBundleTest(Fixture):
+    """What a bundle may ask of the machine on which it is checked."""
+
+    def with_request(self, request, module=SQUARE, made_of=SQUARE):
+        """A bundle whose manifest has these fields of the request, and that module."""
+        out, _ = self.create(self.path('made_of.hlo', made_of))
+        parts = parts_of(out)
+        manifest = json.loads(parts['manifest.json'])
+        manifest['request'].update(request)
+        parts['module.hlo'] = module.encode() if module != made_of else parts['module.hlo']
+        for part in manifest['parts']:
+            part['bytes'] = len(parts[part['file']])
+        parts['manifest.json'] = json.dumps(manifest).encode()
+        write_parts(out, parts)
+        return out
+
+    def refused(self, request, *options, module=SQUARE, cwd=None):
+        """The fields that are refused; the text names each, and nothing ran."""
+        bundle = self.with_request(request, module)
+        code, check = self.check(bundle, *options, cwd=cwd)
+        self.assertEqual((code, check['status']), (3, 'cannot'), check)
+        self.assertEqual(len(check['missing']), len(check['refused']), check)
+        code, text, _ = self.run_tool('bundle', 'check', bundle, *options, cwd=cwd)
+        self.assertEqual(code, 3, text)
+        for field in check['refused']:
+            self.assertIn(field.split('.')[-1] if field != 'verify' else 'verifier', text)
+        return check['refused']
+
+    def library(self):
+        """A library in the folder of the test that tells when it was loaded."""
+        path = self.path('FILE.so')  # as the name that stands for all of them has it
+        shutil.copy(LIBRARY, path)
+        return path
+
+    def test_no_library_is_loaded(self):
+        library = self.library()
+        mark = library + '.loaded'
+        for name in (library, 'FILE.so', './FILE.so', '../' + os.path.basename(self.folder) + '/FILE.so'):
+            for field in ('platform', 'reference_platform'):
+                self.assertEqual(self.refused({field: 'pjrt:' + name}, cwd=self.folder), [field])
+        for name in (library, 'FILE.so', 'jaxlib:' + library, 'xla-cpu:' + library, 'PJRT:' + library):
+            self.assertEqual(self.refused({'platform': name}, cwd=self.folder), ['platform'])
+        # Fields that manifests do not have, and files in the other ones.
+        more = {'reference_python': library, 'python': library, 'plugin': library, 'workers': library,
+                'environment': ['LD_PRELOAD=' + library], 'jaxlib': library, 'module_file': library,
+                'inputs': [library], 'outputs': library, 'save_inputs': library}
+        code, check = self.check(self.with_request(more), cwd=self.folder)
+        self.assertEqual((code, check['refused']), (0, []), check)
+        self.assertFalse(os.path.exists(mark))
+        # A verdict is not trusted either.
+        verdict = self.path('verdict.json', json.dumps({
+            'module': self.path('square.hlo', SQUARE), 'platform': 'pjrt:' + library, 'reference': 'interpreter',
+            'status': 'differs', 'verdict': 'x', 'cured_by': []}))
+        for option in ((), ('--plan',)):
+            code, text, errors = self.run_tool('bundle', 'create', verdict, '-o', self.path('v.hlob'), *option)
+            self.assertEqual(code, 2, text + errors)
+            self.assertIn('a verdict may name no file', errors)
+        self.assertFalse(os.path.exists(mark))
+        # The user may name it.
+        self.check(self.with_request({'platform': 'pjrt:' + library}), '--platform', 'pjrt:' + library)
+        self.assertTrue(os.path.exists(mark))
+
+    def test_the_user_replaces_what_is_refused(self):
+        flags = {'xla_disable_hlo_passes': '/etc/passwd'}
+        bundle = self.with_request({'platform': 'pjrt:/no/such.so', 'xla_flags': flags})
+        code, check = self.check(bundle, '--platform', 'cpu', '--xla_disable_hlo_passes=fusion')
+        self.assertEqual((code, check['refused'], check['missing']), (0, [], []), check)
+
+    def test_the_verifier_stays_on(self):
+        too_large = '''HloModule m
+ENTRY e {
+  p = f32[4] parameter(0)
+  ROOT r = f32[100000000] negate(p)
+}
+'''
+        too_small = '''HloModule m
+ENTRY e {
+  p = f32[100000000] parameter(0)
+  ROOT r = f32[4] concatenate(p, p), dimensions={0}
+}
+'''
+        for module in (too_large, too_small):
+            for platform in ('cpu', 'interpreter', 'gpu-sim'):
+                request = {'verify': False, 'platform': platform}
+                self.assertEqual(self.refused(request, module=module), ['verify'])
+        # What the verifier accepts needs no switch.
+        code, check = self.check(self.with_request({'verify': False}))
+        self.assertEqual((code, check['refused']), (0, []), check)
+        self.assertIn('recorded with --no-verify', check['notes'][0])
+
+    def test_flags_go_through_a_list(self):
+        bad = {'xla_gpu_load_autotune_results_from': 'x.pb', 'xla_backend_extra_options': 'xla_cpu_small_call',
+               'xla_gpu_cuda_data_dir': 'evil', 'xla_gpu_ptx_file': 'a', 'xla_cpu_x': 'true',
+               'xla_cpu_enable_fast_math': 'evil', 'xla_backend_optimization_level': '1e', 'xla_cpu_max_isa': 'a.so',
+               'xla_disable_hlo_passes': '/etc/passwd', 'xla_gpu_autotune_level': '1 --xla_dump_to=evil',
+               'xla_gpu_ftz --xla_dump_to': 'true', 'xla_gpu_per_fusion_autotune_cache_dir': 'true'}
+        for field in ('xla_flags', 'reference_flags'):
+            request = {'platform': 'xla-gpu-sim', 'target': 'h100', 'reference_platform': 'interpreter', field: bad}
+            self.assertEqual(sorted(self.refused(request, cwd=self.folder)), sorted(f'{field}.{name}' for name in bad))
+        good = {'xla_cpu_enable_fast_math': 'true', 'xla_backend_optimization_level': '0', 'xla_cpu_max_isa': 'AVX2',
+                'xla_disable_hlo_passes': 'algsimp,tree_reduction_rewriter', 'xla_gpu_autotune_gemm_rtol': '0.1'}
+        quiet = {'xla_dump_to': 'evil', 'xla_dump_hlo_as_text': 'true'}
+        code, check = self.check(self.with_request({'xla_flags': {**good, **quiet}}), cwd=self.folder)
+        self.assertEqual((code, check['refused']), (0, []), check)
+        for name in quiet:
+            self.assertTrue([note for note in check['notes'] if f'{name} is left out' in note], check)
+        self.assertFalse(os.path.exists(self.path('evil')))
+
+    def test_targets_are_names(self):
+        for target in ('../evil', '/etc/passwd', 'FILE.so', 'evil'):
+            self.library()
+            self.path('evil', 'x')
+            self.assertEqual(self.refused({'target': target}, cwd=self.folder), ['target'])
+
+    def test_no_more_than_the_limits(self):
+        bundle = self.with_request({'deadline': 1e9, 'memory': 1 << 60, 'threads': 4096})
+        code, check = self.check(bundle)
+        self.assertEqual((code, check['refused']), (0, []), check)
+        for name in ('deadline: 60', 'memory: ', 'threads: '):
+            self.assertEqual(len([n for n in check['notes'] if n.startswith(name)]), 1, check)
+        code, check = self.check(bundle, '--deadline', '7')
+        self.assertIn('deadline: 7 here, 1000000000 recorded', check['notes'])
 
 
 class PlanTest(Fixture):

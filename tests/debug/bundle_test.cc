@@ -12,6 +12,7 @@
 #include "core/debug/bundle/redact_module.h"
 #include "core/debug/bundle/redactor.h"
 #include "core/debug/bundle/unpack.h"
+#include "core/debug/bundle/untrusted_request.h"
 #include "core/hlo/text/text.h"
 #include "tests/debug/hostile_bundles.h"
 
@@ -165,6 +166,82 @@ TEST_F(BundleTest, NamesAMissingPlatform) {
   EXPECT_EQ(check->status, CheckStatus::kCannot);
   ASSERT_EQ(check->missing.size(), 1u);
   EXPECT_NE(check->missing.front().find("platform quantum"), std::string::npos);
+}
+
+RunRequest NothingGiven() {
+  RunRequest own;
+  own.platform.clear();
+  return own;
+}
+
+// Members that no row of request_fields.def names are never taken.
+TEST(UntrustedRequest, TakesTheRowsAlone) {
+  RunRequest recorded;
+  recorded.seed = 7;
+  recorded.xla_flags = {{"xla_cpu_enable_fast_math", "true"}};
+  recorded.reference_python = recorded.module_file = recorded.outputs = "/evil";
+  recorded.save_inputs = recorded.outfeed = recorded.input_literals = "/evil";
+  recorded.inputs = recorded.expect = recorded.infeed = recorded.environment = {"/evil"};
+  recorded.object_cache = recorded.kernel_metrics = true;
+  const UntrustedRequest taken = RequestFromUntrusted(recorded, NothingGiven());
+  EXPECT_TRUE(taken.refused.empty());
+  const RunRequest& request = taken.request;
+  EXPECT_EQ(request.seed, 7u);
+  EXPECT_EQ(request.xla_flags, recorded.xla_flags);
+  for (const std::string* text :
+       {&request.reference_python, &request.module_file, &request.outputs, &request.save_inputs,
+        &request.outfeed, &request.input_literals}) {
+    EXPECT_EQ(*text, "");
+  }
+  EXPECT_TRUE(request.inputs.empty() && request.expect.empty() && request.infeed.empty());
+  EXPECT_TRUE(request.environment.empty());
+  EXPECT_FALSE(request.object_cache || request.kernel_metrics);
+}
+
+TEST(UntrustedRequest, RefusesByName) {
+  RunRequest recorded;
+  recorded.platform = recorded.reference_platform = "pjrt:FILE.so";
+  recorded.gpu_target = "../evil";
+  recorded.verify = false;
+  recorded.xla_flags = {{"xla_cpu_max_isa", "a/b"}, {"xla_dump_to", "x"}, {"xla_other", "1"}};
+  recorded.reference_flags = {{"xla_backend_extra_options", "a"}};
+  const UntrustedRequest taken = RequestFromUntrusted(recorded, NothingGiven());
+  std::vector<std::string> names;
+  for (const RefusedField& field : taken.refused) names.push_back(field.name);
+  EXPECT_EQ(names, (std::vector<std::string>{"platform", "reference_platform", "target",
+                                             "xla_flags.xla_cpu_max_isa", "xla_flags.xla_other",
+                                             "reference_flags.xla_backend_extra_options"}));
+  EXPECT_TRUE(taken.request.verify);
+  EXPECT_EQ(taken.request.platform, RunRequest().platform);
+  EXPECT_EQ(taken.request.reference_platform + taken.request.gpu_target, "");
+  EXPECT_TRUE(taken.request.xla_flags.empty() && taken.request.reference_flags.empty());
+  ASSERT_EQ(taken.notes.size(), 1u);
+  EXPECT_NE(taken.notes[0].find("xla_dump_to"), std::string::npos);
+}
+
+TEST(UntrustedRequest, TakesTheSmallerAmount) {
+  RunRequest own = NothingGiven(), recorded;
+  own.limits.run_deadline_seconds = 20;
+  recorded.deadline_seconds = 1e9;
+  recorded.memory_bytes = INT64_MAX;
+  recorded.threads = 4096;
+  RunRequest taken = RequestFromUntrusted(recorded, own).request;
+  EXPECT_EQ(taken.deadline_seconds, 20.0);
+  EXPECT_GT(taken.memory_bytes, 0);
+  EXPECT_LT(taken.memory_bytes, INT64_MAX);
+  EXPECT_LT(taken.threads, 4096);
+  own.deadline_seconds = 3;
+  own.memory_bytes = 1 << 20;
+  own.threads = 1;
+  taken = RequestFromUntrusted(recorded, own).request;
+  EXPECT_EQ(taken.deadline_seconds, 3.0);
+  EXPECT_EQ(taken.memory_bytes, 1 << 20);
+  EXPECT_EQ(taken.threads, 1);
+  recorded.deadline_seconds = 0.5;
+  recorded.memory_bytes = 0;
+  taken = RequestFromUntrusted(recorded, own).request;
+  EXPECT_EQ(taken.deadline_seconds, 0.5);
+  EXPECT_EQ(taken.memory_bytes, 1 << 20);
 }
 
 TEST(Manifest, ReadsWhatItWrites) {

@@ -44,6 +44,14 @@ class LabTest : public ReadingTest {
                   curve + "}" + std::string(more) + "}"));
     return file;
   }
+  // One that was found on this platform, about that dump.
+  std::string VerdictOf(std::string_view platform) {
+    const std::string file = Scratch("verdict.json");
+    EXPECT_TRUE(WriteFileAtomically(file, R"({"module":")" + Dump() + R"(","platform":")" +
+                                              std::string(platform) +
+                                              R"(","status":"differs","cured_by":[]})"));
+    return file;
+  }
   void OpenCurve(const std::string& file) {
     Start({file});
     Press("Ctrl+4");
@@ -128,6 +136,17 @@ TEST_F(LabTest, AVerdictOfAnotherModuleIsSaid) {
   Start({Dump(), file});
   EXPECT_TRUE(Has(Messages(), "about another module")) << Messages();
   EXPECT_EQ(Lit("verdict"), "");
+}
+
+TEST_F(LabTest, AVerdictThatNamesAPlatformIsRun) {
+  Start({VerdictOf("interpreter")});
+  EXPECT_TRUE(FaultRunOf(session(), 0).has_value());
+}
+
+// A run of it would load the library.
+TEST_F(LabTest, AVerdictThatNamesALibraryIsNotRun) {
+  Start({VerdictOf("pjrt:/a/b.so")});
+  EXPECT_FALSE(FaultRunOf(session(), 0).has_value());
 }
 
 TEST_F(LabTest, TheStripSelectsAStage) {

@@ -3,6 +3,10 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <array>
+
+#include "core/debug/bundle/untrusted_request.h"
 #include "core/debug/run/failure.h"
 #include "core/replay/platform_table.h"
 #include "viewer/model/document.h"
@@ -23,11 +27,20 @@ std::optional<FaultRun> OfExperiment(const Experiment& experiment, int32_t modul
   return run;
 }
 
+// A verdict that was read from a file is untrusted: it may name no file that would be loaded.
+bool NamesPlatforms(const debug::DivergeVerdict& verdict) {
+  return std::ranges::all_of(
+      std::array{&verdict.platform, &verdict.reference},
+      [](const std::string* name) { return name->empty() || debug::MayNamePlatform(*name); });
+}
+
 std::optional<FaultRun> OfVerdict(Context& context, int32_t module) {
   const Pending<debug::DivergeVerdict>* pending = VerdictOn(context, module);
   if (pending == nullptr || !pending->ready()) return std::nullopt;
   const debug::DivergeVerdict& verdict = **pending;
   if (verdict.status != debug::RunStatus::kDiffers) return std::nullopt;
+  const AskedVerdict* const asked = AskedOn(context, module);
+  if (asked == nullptr && !NamesPlatforms(verdict)) return std::nullopt;
   FaultRun run{module, 0, {}, "the verdict"};
   run.request.platform = verdict.platform;
   // Stages are evaluated by the reference: what runs them otherwise is a compiler that has passes.
@@ -38,8 +51,7 @@ std::optional<FaultRun> OfVerdict(Context& context, int32_t module) {
   run.request.reference_platform =
       verdict.reference.empty() ? std::string(replay::ReferencePlatform().name) : verdict.reference;
   run.request.seed = verdict.seed;
-  if (const AskedVerdict* asked = AskedOn(context, module);
-      asked != nullptr && asked->question.is_of_platforms()) {
+  if (asked != nullptr && asked->question.is_of_platforms()) {
     run.stage = asked->question.stage;
     run.request.bounds = {asked->question.absolute, asked->question.relative};
     if (!asked->question.inputs.empty()) run.request.inputs = {asked->question.inputs};

@@ -6,13 +6,12 @@
 
 #include <algorithm>
 #include <filesystem>
-#include <ranges>
 
-#include "core/base/machine_memory.h"
 #include "core/debug/bundle/bundle_values.h"
 #include "core/debug/bundle/dumped_kernels.h"
 #include "core/debug/bundle/machine.h"
 #include "core/debug/bundle/redactor.h"
+#include "core/debug/bundle/untrusted_request.h"
 #include "core/dump/load.h"
 #include "core/hlo/verify/verifier.h"
 #include "core/replay/jaxlib/find_jaxlib.h"
@@ -54,12 +53,12 @@ class Check {
     HLOSCOPE_ASSIGN_OR_RETURN(const auto scratch, replay::ScratchFolder::Make());
     HLOSCOPE_TRY(Prepare(scratch.path()));
     HLOSCOPE_TRY(FindChanges());
+    HLOSCOPE_TRY(VerifyWhole(*loaded.module));
     if (!check_.missing.empty()) {
       check_.verdict = fmt::format("cannot be replayed here: {}", fmt::join(check_.missing, "; "));
       return check_;
     }
-    if (manifest_.request.verify) HLOSCOPE_TRY(Verify(*loaded.module));
-    check_.report = RunModule(loaded.module, manifest_.request, stop);
+    check_.report = RunModule(loaded.module, request_, stop);
     Judge(*check_.report, *loaded.module);
     if (check_.missing.empty()) HLOSCOPE_TRY(CheckReduced(scratch.path(), stop));
     return std::move(check_);
@@ -75,6 +74,22 @@ class Check {
     return {};
   }
 
+  // Input error: the verifier rejects the module. Where the bundle was recorded with --no-verify
+  // that is missing instead: a bundle does not switch the verifier off.
+  Status VerifyWhole(const hlo::Module& module) {
+    if (!request_.verify) return {};
+    const Status verified = Verify(module);
+    if (manifest_.request.verify) return check_.missing.empty() ? verified : Status();
+    if (verified) {
+      check_.notes.emplace_back("recorded with --no-verify; the verifier accepts the module");
+    } else {
+      Refuse({"verify", fmt::format("a module that the verifier accepts ({}; --no-verify runs it "
+                                    "all the same, and may crash)",
+                                    verified.error().message)});
+    }
+    return {};
+  }
+
   // The part as a file of the scratch folder, where it is there.
   Status TakeValues(BundlePart part, const std::string& folder, std::vector<std::string>& paths) {
     if (!bundle_.Has(part)) return {};
@@ -85,55 +100,40 @@ class Check {
     return {};
   }
 
-  // Whoever made the bundle does not decide what a run may take of this machine, or which files XLA
-  // reads and writes.
-  void Confine(RunRequest& request) {
-    const int64_t most = MachineMemoryBytes() / 100 * options_.limits.run_memory_percent;
-    if (request.memory_bytes > most) request.memory_bytes = most;
-    const auto most_seconds = static_cast<double>(options_.limits.run_deadline_seconds);
-    if (request.deadline_seconds && *request.deadline_seconds > most_seconds) {
-      check_.notes.push_back(
-          fmt::format("the deadline is {} s here, {} s were recorded (`--limit "
-                      "deadline=S` gives more)",
-                      most_seconds, *request.deadline_seconds));
-      request.deadline_seconds.reset();
-    }
-    if (!IsTargetName(request.gpu_target)) {
-      check_.notes.emplace_back("the target was left out: it may name a file");
-      request.gpu_target.clear();
-    }
-    for (auto* flags : {&request.xla_flags, &request.reference_flags}) {
-      std::erase_if(*flags, [&](const auto& flag) {
-        if (!MayNameFile(flag.first, flag.second)) return false;
-        check_.notes.push_back(
-            fmt::format("the flag {} was left out: it may name a file", flag.first));
-        return true;
-      });
-    }
+  // What the user gave.
+  RunRequest OwnRequest() const {
+    RunRequest own;
+    own.limits = options_.limits;
+    own.platform = options_.platform;
+    own.reference_platform = options_.reference_platform;
+    own.reference_python = options_.reference_python;
+    own.gpu_target = options_.gpu_target;
+    own.xla_flags = options_.xla_flags;
+    own.reference_flags = options_.reference_flags;
+    own.verify = options_.verify;
+    own.deadline_seconds = options_.deadline_seconds;
+    own.memory_bytes = options_.memory_bytes;
+    own.threads = options_.threads;
+    return own;
   }
 
-  // By a word of its name (xla_dump_to, xla_gpu_ptx_file) or by what the value is made of.
-  static bool MayNameFile(std::string_view name, std::string_view value) {
-    constexpr std::string_view kOfFiles[] = {"to",  "file", "files",   "path",   "paths",
-                                             "dir", "dirs", "library", "plugin", "folder"};
-    constexpr std::string_view kPlain =
-        "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_,.+-";
-    if (value.find_first_not_of(kPlain) != std::string_view::npos) return true;
-    return std::ranges::any_of(std::views::split(name, '_'), [&](const auto& word) {
-      return std::ranges::find(kOfFiles, std::string_view(word)) != std::end(kOfFiles);
-    });
+  // The part of the recorded request that may run here.
+  void TakeRequest() {
+    UntrustedRequest taken = RequestFromUntrusted(manifest_.request, OwnRequest());
+    request_ = std::move(taken.request);
+    request_.workers = options_.workers;
+    check_.notes = std::move(taken.notes);
+    for (RefusedField& field : taken.refused) Refuse(std::move(field));
+  }
+
+  void Refuse(RefusedField field) {
+    check_.refused.push_back(std::move(field.name));
+    check_.missing.push_back(std::move(field.reason));
   }
 
   Status Prepare(const std::string& folder) {
-    RunRequest& request = manifest_.request;
-    request.limits = options_.limits;
-    Confine(request);
-    request.workers = options_.workers;
-    if (!options_.platform.empty()) request.platform = options_.platform;
-    if (!options_.reference_platform.empty()) {
-      request.reference_platform = options_.reference_platform;
-    }
-    request.reference_python = options_.reference_python;
+    TakeRequest();
+    RunRequest& request = request_;
     HLOSCOPE_TRY(TakeValues(BundlePart::kInputs, folder, request.inputs));
     HLOSCOPE_TRY(TakeValues(BundlePart::kExpected, folder, request.expect));
     HLOSCOPE_TRY(TakeValues(BundlePart::kInfeed, folder, request.infeed));
@@ -257,7 +257,7 @@ class Check {
       check_.notes.push_back("the reduced module: " + reduced.error().ToString());
       return {};
     }
-    RunRequest request = manifest_.request;
+    RunRequest request = request_;
     request.inputs.clear();
     request.expect.clear();
     HLOSCOPE_TRY(TakeValues(BundlePart::kReducedInputs, folder, request.inputs));
@@ -281,7 +281,7 @@ class Check {
     HLOSCOPE_ASSIGN_OR_RETURN(
         const auto loaded,
         dump::LoadSoundModule(FileView::FromBytes(name, std::move(text)), options_.limits));
-    if (manifest_.request.verify) HLOSCOPE_TRY(Verify(*loaded.module));
+    if (request_.verify) HLOSCOPE_TRY(Verify(*loaded.module));
     return loaded.module;
   }
 
@@ -321,7 +321,7 @@ class Check {
   }
 
   void NoteMachine() {
-    const MachineFacts here = ReadMachineFacts(PlatformsOf(manifest_.request));
+    const MachineFacts here = ReadMachineFacts(PlatformsOf(request_));
     std::vector<std::string> lacking, plugins;
     for (const std::string& feature : manifest_.cpu_features) {
       if (std::ranges::find(here.cpu_features, feature) == here.cpu_features.end()) {
@@ -342,6 +342,7 @@ class Check {
   const dump::BundleFile& bundle_;
   const CheckOptions& options_;
   BundleManifest manifest_;
+  RunRequest request_;  // what runs
   BundleCheck check_;
   std::vector<std::string> changed_;
 };

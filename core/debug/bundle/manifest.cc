@@ -113,7 +113,7 @@ class ObjectReader {
 
 void WriteRequest(JsonWriter& json, const RunRequest& request) {
   json.Key("request").BeginObject();
-#define REQUEST_FIELD(member, name, option) WriteValue(json, name, request.member);
+#define REQUEST_FIELD(member, name, option, untrusted) WriteValue(json, name, request.member);
 #include "core/debug/bundle/request_fields.def"
 #undef REQUEST_FIELD
   for (const auto& [key, flags] : {std::pair("xla_flags", &request.xla_flags),
@@ -127,7 +127,7 @@ void WriteRequest(JsonWriter& json, const RunRequest& request) {
 
 void ReadRequest(ObjectReader& all, RunRequest& request) {
   ObjectReader reader(all.Object("request"));
-#define REQUEST_FIELD(member, name, option) reader.Read(name, request.member);
+#define REQUEST_FIELD(member, name, option, untrusted) reader.Read(name, request.member);
 #include "core/debug/bundle/request_fields.def"
 #undef REQUEST_FIELD
   for (const auto& [key, flags] : {std::pair("xla_flags", &request.xla_flags),
@@ -321,7 +321,7 @@ std::vector<std::string> RunArguments(const RunRequest& request) {
   RunRequest usual;
   usual.platform.clear();  // commands have different ones by default
   std::vector<std::string> arguments;
-#define REQUEST_FIELD(member, name, option) \
+#define REQUEST_FIELD(member, name, option, untrusted) \
   AddOption(arguments, option, request.member, usual.member);
 #include "core/debug/bundle/request_fields.def"
 #undef REQUEST_FIELD
