@@ -8,6 +8,7 @@
 #include "core/base/work_count.h"
 #include "core/hlo/analysis/call_graph.h"
 #include "core/hlo/analysis/effects.h"
+#include "core/hlo/analysis/reducer.h"
 #include "core/hlo/analysis/users.h"
 #include "core/hlo/proto/proto.h"
 #include "core/hlo/text/text.h"
@@ -241,6 +242,31 @@ TEST(LinearWork, OfOperandsThatAreNotThere) {
         return text + ")\n}\n";
       },
       [](const std::string& text) { ParseText(text); });
+}
+
+TEST(BinaryReducer, IsOneOperationOnBothParameters) {
+  const auto module = Read(R"(HloModule m
+swapped { a = f32[] parameter(0)  b = f32[] parameter(1)  ROOT s = f32[] subtract(b, a) }
+doubled { a = f32[] parameter(0)  b = f32[] parameter(1)  ROOT s = f32[] add(a, a) }
+longer {
+  a = f32[] parameter(0)
+  b = f32[] parameter(1)
+  n = f32[] negate(b)
+  ROOT s = f32[] add(a, n)
+}
+ENTRY e {
+  x = f32[8] parameter(0)
+  zero = f32[] constant(0)
+  r = f32[] reduce(x, zero), dimensions={0}, to_apply=swapped
+  d = f32[] reduce(x, zero), dimensions={0}, to_apply=doubled
+  l = f32[] reduce(x, zero), dimensions={0}, to_apply=longer
+  ROOT t = (f32[], f32[], f32[]) tuple(r, d, l)
+})");
+  EXPECT_EQ(BinaryReducerOf(*module, Instr(*module, "r")), Opcode::kSubtract);
+  EXPECT_EQ(BinaryReducerOf(*module, Instr(*module, "d")), std::nullopt);
+  EXPECT_EQ(BinaryReducerOf(*module, Instr(*module, "l")), std::nullopt);
+  EXPECT_EQ(BinaryReducerOf(*module, Instr(*module, "x")), std::nullopt);
+  EXPECT_EQ(BinaryReducer(*module, ComputationId()), std::nullopt);
 }
 
 TEST(LinearWork, OfComputationsThatAreNotThere) {

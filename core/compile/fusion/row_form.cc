@@ -5,6 +5,7 @@
 #include <numeric>
 
 #include "core/compile/kernel_rules.h"
+#include "core/hlo/analysis/reducer.h"
 #include "core/hlo/grouping.h"
 
 namespace hloscope::compile {
@@ -98,12 +99,9 @@ class Finder {
   // True for an associative operation of the two parameters.
   bool IsOneOperation(hlo::ComputationId applied) const {
     const InstructionId root = module_[applied].root;
-    const auto operands = module_.operands(root);
     return hlo::CombinesInAnyGrouping(module_[root].opcode, module_.shape(root).element_type()) &&
-           operands.size() == 2 && operands[0] != operands[1] && IsParameter(operands[0]) &&
-           IsParameter(operands[1]);
+           hlo::CombinesTwoParameters(module_, root);
   }
-  bool IsParameter(InstructionId id) const { return module_[id].opcode == Opcode::kParameter; }
 
   bool IsReduceOfRows(InstructionId id) const {
     const auto operands = module_.operands(id);

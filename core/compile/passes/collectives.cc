@@ -10,6 +10,7 @@
 #include "core/compile/kernel_rules.h"
 #include "core/compile/passes/simplify/rules.h"
 #include "core/compile/scalar_computation.h"
+#include "core/hlo/analysis/reducer.h"
 #include "core/hlo/grouping.h"
 #include "core/hlo/opcode_traits.h"
 #include "core/hlo/sharding/topology.h"
@@ -43,17 +44,6 @@ bool NcclReduces(Opcode opcode, hlo::ElementType type) {
 }
 
 // The one instruction that the reducer applies to its parameters.
-std::optional<Opcode> PlainReducer(const Module& module, InstructionId id) {
-  const auto reducer = module.GetComputation(module[id], AttributeKey::kToApply);
-  const InstructionId root = module[reducer].root;
-  const auto taken = module.operands(root);
-  const bool is_plain = taken.size() == 2 && taken[0] != taken[1] &&
-                        std::ranges::all_of(taken, [&](InstructionId each) {
-                          return module[each].opcode == Opcode::kParameter;
-                        });
-  return is_plain ? std::optional(module[root].opcode) : std::nullopt;
-}
-
 // All operands are arrays of one type, which the reducer takes and makes, and NCCL does not do it.
 bool IsToBeDecomposed(const Module& module, InstructionId id) {
   const auto reducer = module.GetComputation(module[id], AttributeKey::kToApply);
@@ -77,7 +67,7 @@ bool IsToBeDecomposed(const Module& module, InstructionId id) {
       return false;
     }
   }
-  const auto plain = PlainReducer(module, id);
+  const auto plain = hlo::BinaryReducerOf(module, id);
   return !plain || !NcclReduces(*plain, type);
 }
 
@@ -154,7 +144,7 @@ InstructionId GatherAndReduce(Edit& edit, InstructionId id, size_t operand, size
                                          {builder.MakeInts(AttributeKey::kSlice, slices)});
     each.push_back(edit.Add(id, "array", Opcode::kReshape, array, {slice}));
   }
-  if (!hlo::CombinesInAnyGrouping(PlainReducer(edit.original(), id).value_or(Opcode::kMap),
+  if (!hlo::CombinesInAnyGrouping(hlo::BinaryReducerOf(edit.original(), id).value_or(Opcode::kMap),
                                   array.element_type())) {
     for (size_t member = 1; member < members; ++member) each[0] = together(each[0], each[member]);
     return each[0];

@@ -6,6 +6,7 @@
 #include "core/compile/passes/edit.h"
 #include "core/compile/passes/simplify/rules.h"
 #include "core/hlo/analysis/effects.h"
+#include "core/hlo/analysis/reducer.h"
 #include "core/hlo/comparison.h"
 #include "core/hlo/opcode_traits.h"
 
@@ -130,16 +131,12 @@ class Scan {
     const InstructionId step = module.operands(root)[0];
     const ElementType type = module.shape(step).element_type();
     const Opcode opcode = module[step].opcode;
-    const auto operands = module.operands(step);
     if (module.operands(root)[1] != step || !HasTrait(opcode, hlo::kTraitAssociative) ||
-        hlo::IsComplex(type) || BitWidth(type) < 8 || operands[0] == operands[1]) {
+        hlo::IsComplex(type) || BitWidth(type) < 8 || !hlo::CombinesTwoParameters(module, step)) {
       return {};
     }
-    for (const InstructionId operand : operands) {
-      if (module[operand].opcode != Opcode::kParameter ||
-          !SameArray(module.shape(operand), module.shape(step))) {
-        return {};
-      }
+    for (const InstructionId operand : module.operands(step)) {
+      if (!SameArray(module.shape(operand), module.shape(step))) return {};
     }
     const bool rounds =
         hlo::IsFloat(type) && opcode != Opcode::kMaximum && opcode != Opcode::kMinimum;

@@ -8,6 +8,7 @@
 #include <optional>
 
 #include "core/compile/plan/plan.h"
+#include "core/hlo/analysis/reducer.h"
 #include "core/hlo/opcode.h"
 #include "core/replay/cuda/driver_api.h"
 #include "core/replay/libraries/interface.h"
@@ -81,18 +82,6 @@ const KindRow* KindOf(Opcode opcode) {
 }
 
 // The one instruction that a reducer applies to its two parameters.
-std::optional<Opcode> ReducerOf(const Module& module, InstructionId id) {
-  const auto computation = module.GetComputation(module[id], AttributeKey::kToApply);
-  if (!computation.valid()) return std::nullopt;
-  const InstructionId root = module[computation].root;
-  const auto operands = module.operands(root);
-  if (operands.size() != 2 || operands[0] == operands[1]) return std::nullopt;
-  for (const InstructionId operand : operands) {
-    if (module[operand].opcode != Opcode::kParameter) return std::nullopt;
-  }
-  return module[root].opcode;
-}
-
 bool Has(const ReductionRow& row, Numbers numbers) {
   switch (numbers) {
     case Numbers::kInteger:
@@ -182,7 +171,7 @@ Result<CollectiveForm> FormOf(const Module& module, InstructionId id,
   }
   const ReductionRow* reduction = nullptr;
   if (reduces) {
-    const auto reducer = ReducerOf(module, id);
+    const auto reducer = hlo::BinaryReducerOf(module, id);
     reduction =
         std::ranges::find(kReductions, reducer.value_or(Opcode::kTuple), &ReductionRow::opcode);
     if (reduction == std::end(kReductions)) {
@@ -210,7 +199,7 @@ Result<CollectiveForm> FormOf(const Module& module, InstructionId id,
       const auto* const type = std::ranges::find(kTypes, operand.element_type(), &TypeRow::type);
       if (type == std::end(kTypes) || !Has(*reduction, type->numbers)) {
         return UnsupportedError(fmt::format("NCCL has no {} of {} as XLA means it",
-                                            hlo::ToString(*ReducerOf(module, id)),
+                                            hlo::ToString(*hlo::BinaryReducerOf(module, id)),
                                             hlo::ToString(operand.element_type())));
       }
       array.type = type->nccl;

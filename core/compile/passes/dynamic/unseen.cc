@@ -1,7 +1,9 @@
 // What reducers do not see.
+#include <algorithm>
 #include <limits>
 
 #include "core/compile/passes/dynamic/dynamic_arrays.h"
+#include "core/hlo/analysis/reducer.h"
 
 namespace hloscope::compile {
 
@@ -45,15 +47,11 @@ std::optional<double> Unseen(Opcode opcode, ElementType type) {
 // The opcode that a computation applies to its two parameters.
 std::optional<Opcode> Applied(const Module& module, ComputationId id) {
   const InstructionId root = module[id].root;
-  const auto operands = module.operands(root);
-  if (operands.size() != 2 || operands[0] == operands[1]) return std::nullopt;
-  for (const InstructionId operand : operands) {
-    const bool is_parameter =
-        module[operand].opcode == Opcode::kParameter &&
-        module.shape(operand).element_type() == module.shape(root).element_type();
-    if (!is_parameter) return std::nullopt;
-  }
-  return module[root].opcode;
+  const auto has_type_of_root = [&](InstructionId operand) {
+    return module.shape(operand).element_type() == module.shape(root).element_type();
+  };
+  if (!std::ranges::all_of(module.operands(root), has_type_of_root)) return std::nullopt;
+  return hlo::BinaryReducer(module, id);
 }
 
 }  // namespace
