@@ -290,7 +290,7 @@ bool Convolves(const Module& module, InstructionId id) {
 // Arrays of one size, sorted by a comparator of scalars.
 bool SortsByScalars(const Module& module, InstructionId id) {
   const auto operands = module.operands(id);
-  const auto leaves = module.shape(id).Leaves();
+  const auto leaves = module.shape(id).LeafShapes();
   const auto is_array = [&](InstructionId operand) { return IsWholeArray(module.shape(operand)); };
   const ComputationId applied = module.GetComputation(module[id], AttributeKey::kToApply);
   if (leaves.size() != operands.size() || !std::ranges::all_of(operands, is_array) ||
@@ -303,7 +303,7 @@ bool SortsByScalars(const Module& module, InstructionId id) {
     const Shape& array = module.shape(operands[k / 2]);
     if (!parameters[k].valid() ||
         module.shape(parameters[k]).element_type() != array.element_type() ||
-        leaves[k / 2].second->element_type() != array.element_type()) {
+        leaves[k / 2]->element_type() != array.element_type()) {
       return false;
     }
   }

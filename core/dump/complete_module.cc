@@ -195,13 +195,13 @@ bool IsCutBy(const Sharding& sharding, const Shape& whole, const Shape& part, in
 // `sharding`, if by it each leaf of `whole` becomes that of `part`.
 const Sharding* IfItCuts(const Sharding* sharding, const Shape& whole, const Shape& part,
                          int64_t devices) {
-  const auto wholes = whole.Leaves(), parts = part.Leaves();
+  const auto wholes = whole.LeafShapes(), parts = part.LeafShapes();
   if (sharding == nullptr || wholes.size() != parts.size()) return nullptr;
   const bool is_tuple = sharding->kind == hlo::ShardingKind::kTuple;
   if (is_tuple && sharding->elements.size() != parts.size()) return nullptr;
   for (size_t i = 0; i < parts.size(); ++i) {
     const Sharding& own = is_tuple ? sharding->elements[i] : *sharding;
-    if (!IsCutBy(own, *wholes[i].second, *parts[i].second, devices)) return nullptr;
+    if (!IsCutBy(own, *wholes[i], *parts[i], devices)) return nullptr;
   }
   return sharding;
 }

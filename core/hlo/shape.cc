@@ -99,7 +99,18 @@ Shape Shape::Tuple(std::vector<Shape> elements) {
   Shape shape;
   shape.type_ = ElementType::kTuple;
   shape.elements_ = std::move(elements);
+  shape.leaf_ends_.reserve(shape.elements_.size());
+  size_t end = 0;
+  for (const Shape& element : shape.elements_) {
+    end += element.LeafCount();
+    shape.leaf_ends_.push_back(static_cast<uint32_t>(end));
+  }
   return shape;
+}
+
+void Shape::RemoveElement(size_t i) {
+  elements_.erase(elements_.begin() + static_cast<ptrdiff_t>(i));
+  *this = Tuple(std::move(elements_));
 }
 
 Shape Shape::Token() {
@@ -209,6 +220,22 @@ std::vector<std::pair<std::vector<int64_t>, const Shape*>> Shape::Leaves() const
       leaves.emplace_back(path, &element);
       ++path.back();
     }
+  }
+  return leaves;
+}
+
+std::vector<const Shape*> Shape::LeafShapes() const {
+  std::vector<const Shape*> leaves;
+  leaves.reserve(LeafCount());
+  std::vector<const Shape*> pending = {this};
+  while (!pending.empty()) {
+    const Shape& next = *pending.back();
+    pending.pop_back();
+    if (!next.IsTuple()) {
+      leaves.push_back(&next);
+      continue;
+    }
+    for (size_t i = next.elements_.size(); i-- > 0;) pending.push_back(&next.elements_[i]);
   }
   return leaves;
 }

@@ -58,6 +58,12 @@ struct Layout {
   static Layout Default(size_t rank);
 };
 
+// The leaves of a shape from `begin` to before `end`, numbered in the order of Shape::Leaves().
+struct LeafRange {
+  size_t begin = 0, end = 0;
+  size_t count() const { return end - begin; }
+};
+
 // An array, tuple, token, opaque or buffer shape.
 class Shape {
  public:
@@ -101,7 +107,9 @@ class Shape {
 
   // Elements of a tuple; the single element of a buffer.
   std::span<const Shape> elements() const { return elements_; }
-  std::vector<Shape>& mutable_elements() { return elements_; }
+  // Only to change elements in ways that keep their LeafCount().
+  std::span<Shape> mutable_elements() { return elements_; }
+  void RemoveElement(size_t i);
   // What an instruction with this shape makes: the elements of a tuple, else the shape itself.
   std::span<const Shape> results() const { return IsTuple() ? elements_ : std::span(this, 1); }
 
@@ -124,6 +132,17 @@ class Shape {
   std::optional<int64_t> ByteSize() const;
   // Array leaves in order, with their indices ({1, 0}); an array or token gives itself with {}.
   std::vector<std::pair<std::vector<int64_t>, const Shape*>> Leaves() const;
+  // Leaves() without their indices.
+  std::vector<const Shape*> LeafShapes() const;
+  // The number of Leaves(). O(1).
+  size_t LeafCount() const {
+    if (!IsTuple()) return 1;
+    return leaf_ends_.empty() ? 0 : leaf_ends_.back();
+  }
+  // Where the leaves of element `i` of a tuple lie among its Leaves(). O(1).
+  LeafRange ElementLeaves(size_t i) const {
+    return {i == 0 ? 0 : leaf_ends_[i - 1], leaf_ends_[i]};
+  }
 
   bool operator==(
       const Shape&) const;  // layouts included; an absent one differs from a present one
@@ -134,6 +153,7 @@ class Shape {
   std::vector<int64_t> dimensions_;
   std::vector<uint8_t> dynamic_;  // empty: all static
   std::vector<Shape> elements_;
+  std::vector<uint32_t> leaf_ends_;  // of a tuple: leaves of its elements up to and with each
   std::optional<Layout> layout_;
 };
 

@@ -42,7 +42,7 @@ std::vector<LeafPlacement> PlaceLeaves(const Module& module, InstructionId id,
   if (sharding == nullptr) sharding = module.Get<Sharding>(module[id], AttributeKey::kSharding);
   const auto replicated = module.GetInts(module[id], AttributeKey::kParameterReplication);
   std::vector<LeafPlacement> leaves;
-  for (const auto& [index, shape] : module.shape(id).Leaves()) {
+  for (const hlo::Shape* shape : module.shape(id).LeafShapes()) {
     LeafPlacement& leaf = leaves.emplace_back();
     leaf.shape = *shape;
     const size_t i = leaves.size() - 1;

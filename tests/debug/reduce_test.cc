@@ -379,7 +379,7 @@ TEST(Reduce, DimensionsOfOneElementGo) {
   };
   const Candidate smallest = Reducer().Run(Parse(kRanks), fails);
   for (const hlo::Instruction& i : smallest.module->instructions()) {
-    for (const auto& [index, shape] : (*smallest.module)[i.shape].Leaves()) {
+    for (const hlo::Shape* shape : (*smallest.module)[i.shape].LeafShapes()) {
       for (const int64_t size : shape->dimensions()) EXPECT_NE(size, 1) << TextOf(smallest);
     }
   }

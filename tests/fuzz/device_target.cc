@@ -83,7 +83,7 @@ Status RunDump(const fs::path& folder) {
   HLOSCOPE_ASSIGN_OR_RETURN(const auto executable, platform->Load(module, options));
   std::vector<hlo::Literal> zeros;
   for (const hlo::Shape& parameter : replay::ParameterShapes(*module)) {
-    for (const auto& [index, shape] : parameter.Leaves()) {
+    for (const hlo::Shape* shape : parameter.LeafShapes()) {
       const auto bytes = shape->ByteSize();
       if (!bytes || *bytes > kMemory) return {};
       zeros.push_back(shape->IsArray()

@@ -142,8 +142,30 @@ TEST(Shape, LeavesInOrder) {
     seen += ':' + ToString(*leaf) + ' ';
   }
   EXPECT_EQ(seen, "0:f32[1] 200:s32[2] 201:token[] 3:pred[] ");
-  EXPECT_EQ(MustRead("f32[1]").Leaves().size(), 1u);
+  EXPECT_EQ(MustRead("f32[1]").LeafCount(), 1u);
   EXPECT_TRUE(MustRead("()").Leaves().empty());
+}
+
+TEST(Shape, ElementsKnowTheirLeaves) {
+  Shape shape = MustRead("(f32[1], (), ((s32[2], token[])), pred[])");
+  const auto leaves = shape.Leaves();
+  EXPECT_EQ(shape.LeafCount(), leaves.size());
+  const std::vector<const Shape*> shapes = shape.LeafShapes();
+  ASSERT_EQ(shapes.size(), leaves.size());
+  for (size_t i = 0; i < shapes.size(); ++i) EXPECT_EQ(shapes[i], leaves[i].second);
+  const auto range = [&](size_t i) {
+    const LeafRange found = shape.ElementLeaves(i);
+    return std::pair(found.begin, found.end);
+  };
+  EXPECT_EQ(range(0), std::pair(size_t{0}, size_t{1}));
+  EXPECT_EQ(range(1), std::pair(size_t{1}, size_t{1}));
+  EXPECT_EQ(range(2), std::pair(size_t{1}, size_t{3}));
+  EXPECT_EQ(range(3), std::pair(size_t{3}, size_t{4}));
+  shape.RemoveElement(2);
+  EXPECT_EQ(shape.LeafCount(), 2u);
+  EXPECT_EQ(range(2), std::pair(size_t{1}, size_t{2}));
+  EXPECT_EQ(MustRead("()").LeafCount(), 0u);
+  EXPECT_TRUE(MustRead("()").LeafShapes().empty());
 }
 
 TEST(Shape, ComparesAsAsked) {

@@ -54,7 +54,7 @@ TEST(DeviceProgramTest, NamesOfOtherValuesLieWhereTheseLie) {
   const DeviceProgram program = ReadSample("gpt_train_step_h100");
   const hlo::Module& module = *program.module;
   EXPECT_EQ(program.parameters.size(), module.Parameters(module.entry_id()).size());
-  EXPECT_EQ(program.results.size(), module.shape(module.entry().root).Leaves().size());
+  EXPECT_EQ(program.results.size(), module.shape(module.entry().root).LeafCount());
   EXPECT_TRUE(std::ranges::all_of(program.results, &Slice::known));
 }
 

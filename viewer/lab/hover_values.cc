@@ -118,9 +118,9 @@ std::string HoverValues(Context& context, int32_t module, int32_t stage, const h
       text += fmt::format(", NaN in {}", CountText(known->held.executions_with_nan));
     }
   }
-  const auto leaves = read.shape(instruction).Leaves();
+  const auto leaves = read.shape(instruction).LeafShapes();
   for (size_t i = 0; i < std::min(leaves.size(), kMostLeaves); ++i) {
-    if (leaves[i].second->IsArray()) text += "\n" + LeafText(*known, i, *leaves[i].second);
+    if (leaves[i]->IsArray()) text += "\n" + LeafText(*known, i, *leaves[i]);
   }
   if (leaves.size() > kMostLeaves) {
     text += fmt::format("\n… and {} more", leaves.size() - kMostLeaves);

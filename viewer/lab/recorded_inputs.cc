@@ -11,6 +11,7 @@
 #include "core/debug/run/recorded_arguments.h"
 #include "core/debug/run/run_inputs.h"
 #include "core/dump/tensors/tensor_values.h"
+#include "core/replay/platform.h"
 #include "viewer/model/document.h"
 #include "viewer/model/task_cache.h"
 
@@ -37,7 +38,7 @@ struct ChosenKey {
 std::vector<Shape> ParameterLeaves(const hlo::Module& module) {
   std::vector<Shape> leaves;
   for (const Shape& shape : replay::ParameterShapes(module)) {
-    for (const auto& [index, leaf] : shape.Leaves()) {
+    for (const hlo::Shape* leaf : shape.LeafShapes()) {
       if (leaf->IsArray()) leaves.push_back(*leaf);
     }
   }

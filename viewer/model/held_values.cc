@@ -20,8 +20,6 @@ using replay::ValueStatistics;
 
 constexpr int kDeepest = 16;  // of tuples in tuples, and fusions in calls
 
-size_t LeavesOf(const hlo::Shape& shape) { return shape.Leaves().size(); }
-
 // Leaves of both sides in [begin, begin + count); all that is known where a side has fewer.
 HeldValues Slice(const HeldValues& all, size_t begin, size_t count) {
   HeldValues part;
@@ -44,12 +42,11 @@ std::optional<HeldValues> ElementOf(const RunValues& values, InstructionId id, i
   const InstructionId tuple = module.operands(id)[0];
   const std::optional<HeldValues> all = Find(values, tuple, depth + 1);
   if (!all) return std::nullopt;
-  const auto shapes = module.shape(tuple).elements();
+  const hlo::Shape& shape = module.shape(tuple);
   const auto index = static_cast<size_t>(module.GetInt(module[id], hlo::AttributeKey::kIndex));
-  if (index >= shapes.size()) return std::nullopt;
-  size_t begin = 0;
-  for (size_t i = 0; i < index; ++i) begin += LeavesOf(shapes[i]);
-  return Slice(*all, begin, LeavesOf(shapes[index]));
+  if (index >= shape.elements().size()) return std::nullopt;
+  const hlo::LeafRange range = shape.ElementLeaves(index);
+  return Slice(*all, range.begin, range.count());
 }
 
 std::optional<HeldValues> TupleOf(const RunValues& values, InstructionId id, int depth) {
@@ -62,7 +59,7 @@ std::optional<HeldValues> TupleOf(const RunValues& values, InstructionId id, int
     all.platform.insert(all.platform.end(), part->platform.begin(), part->platform.end());
     all.reference.insert(all.reference.end(), part->reference.begin(), part->reference.end());
   }
-  const size_t leaves = LeavesOf(values.module->shape(id));
+  const size_t leaves = values.module->shape(id).LeafCount();
   if (all.platform.size() != leaves) all.platform.clear();
   if (all.reference.size() != leaves) all.reference.clear();
   return all;

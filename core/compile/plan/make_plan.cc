@@ -33,8 +33,8 @@ constexpr size_t kMostStepsInOneFunction = 64;
 using Leaves = std::vector<BufferNumber>;
 
 bool IsPlannable(const Shape& shape) {
-  return std::ranges::all_of(shape.Leaves(), [](const auto& leaf) {
-    const Shape& part = *leaf.second;
+  return std::ranges::all_of(shape.LeafShapes(), [](const hlo::Shape* leaf) {
+    const Shape& part = *leaf;
     return part.IsToken() || (part.IsArray() && part.is_static() && part.ByteSize().has_value());
   });
 }
@@ -59,8 +59,6 @@ bool AlwaysHasValue(const Module& module, InstructionId id) {
   const auto* literal = module.Get<hlo::Literal>(module[id], AttributeKey::kConstantValue);
   return opcode == Opcode::kConstant && literal != nullptr && !literal->elided();
 }
-
-size_t LeafCount(const Shape& shape) { return shape.Leaves().size(); }
 
 class Planner {
  public:
@@ -123,7 +121,7 @@ class Planner {
 
   Leaves NewBuffers(InstructionId id, SequenceNumber home, Place place) {
     Leaves out;
-    for (const auto& [index, shape] : module_.shape(id).Leaves()) {
+    for (const hlo::Shape* shape : module_.shape(id).LeafShapes()) {
       out.push_back(NewBuffer(id, home, place, shape->ByteSize().value_or(0)));
     }
     return out;
@@ -216,13 +214,13 @@ class Planner {
 
   Status AddElement(InstructionId id) {
     const InstructionId operand = module_.operands(id)[0];
-    const auto elements = module_.shape(operand).elements();
+    const Shape& tuple = module_.shape(operand);
     const auto index = static_cast<size_t>(module_.GetInt(module_[id], AttributeKey::kIndex));
-    if (index >= elements.size()) return No("a tuple has no such element");
-    size_t first = 0;
-    for (size_t e = 0; e < index; ++e) first += LeafCount(elements[e]);
-    const auto from = Of(operand).begin() + static_cast<ptrdiff_t>(first);
-    leaves_[id.index] = Leaves(from, from + static_cast<ptrdiff_t>(LeafCount(elements[index])));
+    if (index >= tuple.elements().size()) return No("a tuple has no such element");
+    const hlo::LeafRange range = tuple.ElementLeaves(index);
+    const auto from = Of(operand).begin();
+    leaves_[id.index] = Leaves(from + static_cast<ptrdiff_t>(range.begin),
+                               from + static_cast<ptrdiff_t>(range.end));
     return {};
   }
 

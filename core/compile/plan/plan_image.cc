@@ -66,11 +66,11 @@ class Check {
   bool HaveArrays() const {
     size_t parameters = 0;
     for (const hlo::InstructionId id : module_.Parameters(plan_.computation)) {
-      parameters += module_.shape(id).Leaves().size();
+      parameters += module_.shape(id).LeafCount();
     }
     const hlo::InstructionId root = module_[plan_.computation].root;
     return parameters == plan_.parameters.size() &&
-           module_.shape(root).Leaves().size() == plan_.results.size();
+           module_.shape(root).LeafCount() == plan_.results.size();
   }
 
   // Sequences are a tree: each but the first belongs to one step.

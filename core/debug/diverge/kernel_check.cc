@@ -24,7 +24,7 @@ namespace {
 std::vector<ValueKey> LeafKeys(const Module& module, ValueKey key, InstructionId id) {
   key.instruction = id;
   std::vector<ValueKey> keys;
-  for (key.leaf = 0; std::cmp_less(key.leaf, module.shape(id).Leaves().size()); ++key.leaf) {
+  for (key.leaf = 0; std::cmp_less(key.leaf, module.shape(id).LeafCount()); ++key.leaf) {
     keys.push_back(key);
   }
   return keys;

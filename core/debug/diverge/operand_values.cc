@@ -20,8 +20,6 @@ using replay::ValueKey;
 
 namespace {
 
-int64_t LeafCount(const hlo::Shape& shape) { return std::ssize(shape.Leaves()); }
-
 // Goes one step back at a time, in a loop: iterations and chains may be long.
 class SourceFinder {
  public:
@@ -53,9 +51,7 @@ class SourceFinder {
       case Opcode::kGetTupleElement: {
         const hlo::Shape& tuple = module_.shape(Operand(0));
         const int64_t index = module_.GetInt(module_[id], AttributeKey::kIndex);
-        for (int64_t i = 0; i < index; ++i) {
-          key().leaf += LeafCount(tuple.elements()[static_cast<size_t>(i)]);
-        }
+        key().leaf += static_cast<int64_t>(tuple.ElementLeaves(static_cast<size_t>(index)).begin);
         key().instruction = Operand(0);
         return false;
       }
@@ -81,7 +77,7 @@ class SourceFinder {
 
   Result<bool> StepIntoTuple() {
     for (const InstructionId operand : module_.operands(key().instruction)) {
-      const int64_t leaves = LeafCount(module_.shape(operand));
+      const auto leaves = static_cast<int64_t>(module_.shape(operand).LeafCount());
       if (key().leaf < leaves) {
         key().instruction = operand;
         return false;
@@ -98,7 +94,8 @@ class SourceFinder {
       source_.parameter_leaf = key().leaf;
       const auto parameters = module_.Parameters(module_.entry_id());
       for (int64_t p = 0; p < number; ++p) {
-        source_.parameter_leaf += LeafCount(module_.shape(parameters[static_cast<size_t>(p)]));
+        const hlo::Shape& shape = module_.shape(parameters[static_cast<size_t>(p)]);
+        source_.parameter_leaf += static_cast<int64_t>(shape.LeafCount());
       }
       return Found(ValueSource::Kind::kParameter);
     }

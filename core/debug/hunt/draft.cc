@@ -33,19 +33,19 @@ bool IsRounded(ElementType type) { return hlo::IsFloat(type) || hlo::IsComplex(t
 
 bool HasFloats(const Shape& shape) {
   return std::ranges::any_of(
-      shape.Leaves(), [](const auto& leaf) { return IsRounded(leaf.second->element_type()); });
+      shape.LeafShapes(), [](const hlo::Shape* leaf) { return IsRounded(leaf->element_type()); });
 }
 
 bool IsSmall(const Shape& shape) {
-  return std::ranges::all_of(shape.Leaves(), [](const auto& leaf) {
-    const auto count = leaf.second->ElementCount();
-    return leaf.second->IsToken() || (count && *count <= kMostElements);
+  return std::ranges::all_of(shape.LeafShapes(), [](const hlo::Shape* leaf) {
+    const auto count = leaf->ElementCount();
+    return leaf->IsToken() || (count && *count <= kMostElements);
   });
 }
 
 int MostRoundingsOf(const Shape& shape) {
   int most = 100;
-  for (const auto& [index, leaf] : shape.Leaves()) {
+  for (const hlo::Shape* leaf : shape.LeafShapes()) {
     if (IsRounded(leaf->element_type())) most = std::min(most, MostRoundings(leaf->element_type()));
   }
   return most;

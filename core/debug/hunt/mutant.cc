@@ -251,7 +251,7 @@ template <typename T, typename Of>
 std::optional<T> AnyOfLeaves(const Module& module, uint64_t draw, const Of& of) {
   std::set<T> all;
   for (const hlo::Instruction& i : module.instructions()) {
-    for (const auto& [index, leaf] : module[i.shape].Leaves()) of(*leaf, all);
+    for (const hlo::Shape* leaf : module[i.shape].LeafShapes()) of(*leaf, all);
   }
   if (all.empty()) return std::nullopt;
   return *std::next(all.begin(), static_cast<std::ptrdiff_t>(draw % all.size()));

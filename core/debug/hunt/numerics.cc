@@ -120,8 +120,8 @@ bool OpensNonFinite(const hlo::Module& module, hlo::InstructionId id) {
       break;
   }
   return AddsUp(module[id].opcode) &&
-         std::ranges::any_of(module.shape(id).Leaves(), [](const auto& leaf) {
-           return hlo::IsComplex(leaf.second->element_type());
+         std::ranges::any_of(module.shape(id).LeafShapes(), [](const hlo::Shape* leaf) {
+           return hlo::IsComplex(leaf->element_type());
          });
 }
 
@@ -138,7 +138,7 @@ struct Precision {
 Precision PrecisionOf(const SmallFailure& small) {
   Precision precision;
   for (const hlo::InstructionId id : small.suspect.instructions) {
-    for (const auto& [index, leaf] : small.smallest.module->shape(id).Leaves()) {
+    for (const hlo::Shape* leaf : small.smallest.module->shape(id).LeafShapes()) {
       const ElementType type = hlo::RealPart(leaf->element_type());
       Precision own;
       if (type == ElementType::kF64) own.step = std::numeric_limits<double>::epsilon();

@@ -59,8 +59,8 @@ void Collect(const Module& module, hlo::ComputationId id, Weight least,
 }
 
 ElementType TypeOf(const Module& module, hlo::InstructionId id) {
-  const auto leaves = module.shape(id).Leaves();
-  return leaves.empty() ? ElementType::kToken : leaves[0].second->element_type();
+  const auto leaves = module.shape(id).LeafShapes();
+  return leaves.empty() ? ElementType::kToken : leaves[0]->element_type();
 }
 
 std::string_view ClassOf(ElementType type) {
@@ -103,9 +103,9 @@ Suspect SuspectOf(const Module& module) {
     opcodes.emplace(ToString(module[id].opcode));
     types.insert(FromTo(module, id, [](ElementType t) { return hlo::ToString(t); }));
     // Of several results each may be what matters.
-    const auto leaves = module.shape(id).Leaves();
+    const auto leaves = module.shape(id).LeafShapes();
     for (size_t i = 1; i < leaves.size(); ++i) {
-      types.emplace(hlo::ToString(leaves[i].second->element_type()));
+      types.emplace(hlo::ToString(leaves[i]->element_type()));
     }
     classes.insert(FromTo(module, id, ClassOf));
   }

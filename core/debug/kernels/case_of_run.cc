@@ -129,12 +129,11 @@ Result<KernelQuestion> QuestionOf(const KernelOutcome& outcome) {
     size_t leaf = 0;
     std::vector<Literal> leaves;
     for (const InstructionId operand : program.operands(id)) {
-      const auto shapes = program.shape(operand).Leaves();
+      const auto shapes = program.shape(operand).LeafShapes();
       for (size_t i = 0; operand == parameter && leaves.size() < shapes.size(); ++i) {
         const replay::CaseSlice& slice = question.kernels.operands[leaf + i];
         const std::byte* bytes = question.kernels.memory[slice.region].data() + slice.offset;
-        HLOSCOPE_ASSIGN_OR_RETURN(Literal array,
-                                  replay::pjrt::FromDeviceBytes(*shapes[i].second, bytes));
+        HLOSCOPE_ASSIGN_OR_RETURN(Literal array, replay::pjrt::FromDeviceBytes(*shapes[i], bytes));
         leaves.push_back(std::move(array));
       }
       leaf += shapes.size();

@@ -28,9 +28,9 @@ std::optional<Exact> ExactOf(Opcode opcode) {
 
 bool HasFloats(const Module& module, hlo::InstructionId id) {
   const auto has = [](const hlo::Shape& shape) {
-    return std::ranges::any_of(shape.Leaves(), [](const auto& leaf) {
-      return leaf.second->IsArray() && (hlo::IsFloat(leaf.second->element_type()) ||
-                                        hlo::IsComplex(leaf.second->element_type()));
+    return std::ranges::any_of(shape.LeafShapes(), [](const hlo::Shape* leaf) {
+      return leaf->IsArray() &&
+             (hlo::IsFloat(leaf->element_type()) || hlo::IsComplex(leaf->element_type()));
     });
   };
   return has(module.shape(id)) ||

@@ -90,7 +90,7 @@ std::vector<bool> NeededBy(const Module& module, std::span<const size_t> leaves)
   };
   size_t first = 0;
   for (const InstructionId operand : module.operands(root)) {
-    const size_t last = first + module.shape(operand).Leaves().size();
+    const size_t last = first + module.shape(operand).LeafCount();
     if (std::ranges::any_of(leaves, [&](size_t i) { return i >= first && i < last; }))
       need(operand);
     first = last;
@@ -259,8 +259,8 @@ class Search {
   }
 
   std::optional<LeafComparison> Difference(const TraceEvent& before, const TraceEvent& after) {
-    const auto types_b = before_->shape(before.instruction).Leaves();
-    const auto types_a = after_->shape(after.instruction).Leaves();
+    const auto types_b = before_->shape(before.instruction).LeafShapes();
+    const auto types_a = after_->shape(after.instruction).LeafShapes();
     for (size_t i = 0; i < std::min(before.leaves.size(), after.leaves.size()); ++i) {
       const auto* b = std::get_if<Literal>(&before.leaves[i]);
       const auto* a = std::get_if<Literal>(&after.leaves[i]);
@@ -268,8 +268,7 @@ class Search {
       if (i >= types_a.size() || i >= types_b.size()) break;
       // In their own precision, values of several types differ by rounding.
       if (a->shape().element_type() != b->shape().element_type()) continue;
-      LeafComparison leaf =
-          Compare(*a, *b, types_a[i].second->element_type(), types_b[i].second->element_type());
+      LeafComparison leaf = Compare(*a, *b, types_a[i]->element_type(), types_b[i]->element_type());
       if (!leaf.equal()) return leaf;
     }
     return std::nullopt;

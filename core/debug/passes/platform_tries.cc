@@ -106,7 +106,7 @@ void PlatformTries::CutToDiffering(const Leaves& leaves) {
   Leaves expected;
   size_t first = 0;
   for (const hlo::InstructionId id : module_->operands(root)) {
-    const size_t last = first + module_->shape(id).Leaves().size();
+    const size_t last = first + module_->shape(id).LeafCount();
     if (last > std::min(leaves.size(), expected_.size())) return;
     const Leaves own(expected_.begin() + static_cast<ptrdiff_t>(first),
                      expected_.begin() + static_cast<ptrdiff_t>(last));

@@ -69,7 +69,8 @@ bool AreAlike(const Module& module, InstructionId a, InstructionId b) {
   if (target(a) != target(b)) return false;
   const auto types = [&](InstructionId id) {
     std::vector<hlo::ElementType> all;
-    for (const auto& [index, leaf] : module.shape(id).Leaves()) all.push_back(leaf->element_type());
+    for (const hlo::Shape* leaf : module.shape(id).LeafShapes())
+      all.push_back(leaf->element_type());
     for (const InstructionId operand : module.operands(id)) {
       all.push_back(module.shape(operand).element_type());
     }

@@ -44,14 +44,12 @@ class PartStream : public replay::RunStream {
 
 }  // namespace
 
-size_t SplitRun::LeafCount(InstructionId id) const { return module_.shape(id).Leaves().size(); }
-
 int64_t SplitRun::Bytes(InstructionId id) const {
   return module_.shape(id).ByteSize().value_or(0) * static_cast<int64_t>(lists_);
 }
 
 SplitRun::Value SplitRun::Missing(InstructionId id, const Error& error) const {
-  const Leaves leaves(LeafCount(id), std::unexpected(error));
+  const Leaves leaves(module_.shape(id).LeafCount(), std::unexpected(error));
   return {std::vector<Leaves>(lists_, leaves)};
 }
 
@@ -75,7 +73,7 @@ Result<replay::RunResult> SplitRun::Run(std::span<const std::vector<Literal>> in
   size_t next = 0;
   for (const InstructionId id : module_.Parameters(entry)) {
     Value value{std::vector<Leaves>(lists_)};
-    const size_t count = LeafCount(id);
+    const size_t count = module_.shape(id).LeafCount();
     for (size_t d = 0; d < lists_; ++d) {
       if (next + count > inputs[d].size()) return InputError("fewer inputs than parameters");
       value.lists[d].assign(inputs[d].begin() + static_cast<std::ptrdiff_t>(next),
@@ -135,10 +133,11 @@ void SplitRun::PutTogether(Frame& frame, InstructionId id) {
   Value value{std::vector<Leaves>(lists_)};
   size_t first = 0, count = 0;
   if (instruction.opcode == Opcode::kGetTupleElement) {
-    const auto elements = module_.shape(module_.operands(id)[0]).elements();
     const int64_t index = module_.GetInt(instruction, AttributeKey::kIndex);
-    for (int64_t i = 0; i < index; ++i) first += elements[static_cast<size_t>(i)].Leaves().size();
-    count = LeafCount(id);
+    const hlo::LeafRange range =
+        module_.shape(module_.operands(id)[0]).ElementLeaves(static_cast<size_t>(index));
+    first = range.begin;
+    count = range.count();
   }
   for (const InstructionId operand : module_.operands(id)) {
     const auto from = frame.values.find(operand);
@@ -194,7 +193,7 @@ Result<SplitRun::PartRun> SplitRun::RunPart(Frame& frame, const LoadedPart& part
   size_t next = 0;
   for (const InstructionId id : part.results) {
     Value value{std::vector<Leaves>(lists_)};
-    const size_t count = LeafCount(id);
+    const size_t count = module_.shape(id).LeafCount();
     for (size_t d = 0; d < lists_; ++d) {
       Leaves& all = stream.lists()[d];
       all.resize(std::max(all.size(), next + count), InternalError("a result is missing"));

@@ -64,7 +64,6 @@ class SplitRun {
   void ChargeCopies(Frame& frame, const Piece& piece, double copies_us);
   const Error* FirstMissing(const Frame& frame, std::span<const hlo::InstructionId> ids) const;
   Value Missing(hlo::InstructionId id, const Error& error) const;
-  size_t LeafCount(hlo::InstructionId id) const;
   int64_t Bytes(hlo::InstructionId id) const;
   Status CheckStop() const;
   void Tell();

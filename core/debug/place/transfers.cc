@@ -24,7 +24,7 @@ bool InHostMemory(const Shape& shape) {
 // Bytes of the arrays of a shape that are (or are not) in memory of the host; -1 where unknown.
 int64_t BytesWhere(const Shape& shape, bool host) {
   int64_t sum = 0;
-  for (const auto& [index, leaf] : shape.Leaves()) {
+  for (const hlo::Shape* leaf : shape.LeafShapes()) {
     if (!leaf->IsArray() || InHostMemory(*leaf) != host) continue;
     std::optional<int64_t> bytes = leaf->ByteSize();
     if (!bytes || __builtin_add_overflow(sum, *bytes, &sum)) return -1;

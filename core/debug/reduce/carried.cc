@@ -228,7 +228,7 @@ class SlotRemoval {
 
   void OfLoop() {
     Shape shape = module_.shape(slot_.call);
-    shape.mutable_elements().erase(shape.mutable_elements().begin() + slot_.slot);
+    shape.RemoveElement(static_cast<size_t>(slot_.slot));
     const hlo::Instruction& call = module_[slot_.call];
     OfComputation(module_.GetComputation(call, AttributeKey::kBody), shape, true);
     OfComputation(module_.GetComputation(call, AttributeKey::kCondition), shape, false);

@@ -33,7 +33,7 @@ uint32_t DimensionGroups::GroupOf(InstructionId id, size_t leaf, size_t d) const
 
 void DimensionGroups::Number() {
   for (uint32_t i = 0; i < module_.instructions().size(); ++i) {
-    for (const auto& [index, shape] : module_.shape(InstructionId(i)).Leaves()) {
+    for (const hlo::Shape* shape : module_.shape(InstructionId(i)).LeafShapes()) {
       const auto first = static_cast<uint32_t>(parent_.size());
       leaves_[i].push_back({first, shape->rank()});
       for (size_t d = 0; d < shape->rank(); ++d) {
@@ -207,11 +207,9 @@ void DimensionGroups::VisitTuple(InstructionId id) {
     return;
   }
   const auto wanted = static_cast<size_t>(module_.GetInt(module_[id], AttributeKey::kIndex));
-  const auto elements = module_.shape(operands[0]).elements();
-  size_t before = 0;
-  for (size_t i = 0; i < std::min(wanted, elements.size()); ++i) {
-    before += elements[i].Leaves().size();
-  }
+  const hlo::Shape& tuple = module_.shape(operands[0]);
+  const bool is_there = wanted < tuple.elements().size();
+  const size_t before = is_there ? tuple.ElementLeaves(wanted).begin : tuple.LeafCount();
   for (size_t leaf = 0; leaf < LeafCount(id); ++leaf) {
     JoinLeaves(operands[0], before + leaf, id, leaf);
   }

@@ -23,16 +23,15 @@ using hlo::Shape;
 Literal WithShape(const Literal& literal, const Shape& shape) {
   if (IsUnknown(literal) || literal.elided() || !shape.is_static()) return Literal();
   std::vector<Literal> leaves;
-  const auto shapes = shape.Leaves();
+  const auto shapes = shape.LeafShapes();
   const std::vector<Literal> old = dump::FlattenLiteral(literal);
   if (old.size() != shapes.size()) return Literal();
   for (size_t i = 0; i < old.size(); ++i) {
-    if (!shapes[i].second->IsArray()) {
+    if (!shapes[i]->IsArray()) {
       leaves.push_back(old[i]);
       continue;
     }
-    leaves.push_back(
-        Literal::Dense(*shapes[i].second, {old[i].bytes().begin(), old[i].bytes().end()}));
+    leaves.push_back(Literal::Dense(*shapes[i], {old[i].bytes().begin(), old[i].bytes().end()}));
   }
   size_t next = 0;
   return hlo::NestLeaves(shape, leaves, next).value_or(Literal());

@@ -204,7 +204,7 @@ class Resizing {
 std::vector<Sizes> ChoicesFor(const hlo::Module& module) {
   std::set<int64_t, std::greater<>> present;
   for (const hlo::Instruction& i : module.instructions()) {
-    for (const auto& [index, shape] : module[i.shape].Leaves()) {
+    for (const hlo::Shape* shape : module[i.shape].LeafShapes()) {
       for (const int64_t size : shape->dimensions()) {
         if (size > 1) present.insert(size);
       }

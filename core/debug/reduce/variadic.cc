@@ -117,7 +117,7 @@ class ArrayRemoval {
       if (!Holds(array_.operands, i)) operands.push_back(rewriter_.operands(array_.call)[i]);
     }
     Shape shape = module_.shape(array_.call);
-    shape.mutable_elements().erase(shape.mutable_elements().begin() + array_.slot);
+    shape.RemoveElement(static_cast<size_t>(array_.slot));
     if (shape.elements().size() == 1) shape = Shape(shape.elements()[0]);
     const InstructionId call =
         AddLike(array_.call, shape, operands, module_.attributes(module_[array_.call]));
@@ -140,7 +140,7 @@ class ArrayRemoval {
       rewriter_.SetRoot(callee, made[0]);
     } else {
       Shape shape = module_.shape(root);
-      shape.mutable_elements().erase(shape.mutable_elements().begin() + array_.slot);
+      shape.RemoveElement(static_cast<size_t>(array_.slot));
       rewriter_.SetRoot(callee, AddLike(root, std::move(shape), made, {}));
     }
     rewriter_.Remove(root);

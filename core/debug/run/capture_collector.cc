@@ -58,7 +58,7 @@ void DeviceCollector::Take(replay::RunEvent event) {
   if (key.leaf == 0) leaves.clear();
   leaves.push_back(BytesOf(*captured));
   if (key.instruction != root_) return;
-  if (leaves.size() == module_.shape(root_).Leaves().size()) ++device.executions;
+  if (leaves.size() == module_.shape(root_).LeafCount()) ++device.executions;
 }
 
 int64_t DeviceCollector::executions(int64_t device) const {

@@ -39,8 +39,6 @@ class Collector : public replay::RunStream {
   Leaves leaves;
 };
 
-size_t LeafCount(const hlo::Shape& shape) { return shape.Leaves().size(); }
-
 int64_t BytesOf(const hlo::Shape& shape) { return shape.ByteSize().value_or(0); }
 
 Leaves AllMissing(size_t count, const Error& error) {
@@ -162,11 +160,8 @@ class Isolation::Runner {
 
   Leaves ElementOf(InstructionId id) const {
     const InstructionId tuple = module_.operands(id)[0];
-    const auto shapes = module_.shape(tuple).elements();
     const auto index = static_cast<size_t>(module_.GetInt(module_[id], AttributeKey::kIndex));
-    size_t begin = 0;
-    for (size_t i = 0; i < index; ++i) begin += LeafCount(shapes[i]);
-    const size_t end = begin + LeafCount(shapes[index]);
+    const auto [begin, end] = module_.shape(tuple).ElementLeaves(index);
     const Leaves& all = ValueOf(tuple);
     if (end > all.size()) return AllMissing(end - begin, Error{});
     return {all.begin() + static_cast<ptrdiff_t>(begin), all.begin() + static_cast<ptrdiff_t>(end)};
@@ -208,7 +203,7 @@ class Isolation::Runner {
     run_us = run.run_us;
     size_t expected = 0;
     for (const Piece& piece : pieces) {
-      for (InstructionId id : piece.results) expected += LeafCount(module_.shape(id));
+      for (InstructionId id : piece.results) expected += module_.shape(id).LeafCount();
     }
     collector.leaves.resize(expected, InternalError("a result is missing"));
     return std::move(collector.leaves);
@@ -241,7 +236,7 @@ class Isolation::Runner {
     }
     size_t next = 0;
     for (InstructionId id : results) {
-      const size_t own = LeafCount(module_.shape(id));
+      const size_t own = module_.shape(id).LeafCount();
       ValueOf(id) = leaves.has_value()
                         ? Leaves(leaves->begin() + static_cast<ptrdiff_t>(next),
                                  leaves->begin() + static_cast<ptrdiff_t>(next + own))
@@ -266,7 +261,7 @@ class Isolation::Runner {
     }
     size_t next = 0;
     for (Job& job : jobs) {
-      const size_t own = LeafCount(module_.shape(job.piece.results[0]));
+      const size_t own = module_.shape(job.piece.results[0]).LeafCount();
       job.run_us = run_us;
       job.actual = leaves.has_value() ? Leaves(leaves->begin() + static_cast<ptrdiff_t>(next),
                                                leaves->begin() + static_cast<ptrdiff_t>(next + own))

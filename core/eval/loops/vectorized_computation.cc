@@ -42,8 +42,8 @@ bool HasSmallRange(const hlo::Module& module, ComputationId id) {
   const hlo::Computation& computation = module[id];
   for (uint32_t i = 0; i < computation.instruction_count; ++i) {
     const hlo::Shape& shape = module.shape(InstructionId(computation.first_instruction + i));
-    if (std::ranges::any_of(shape.Leaves(), [](const auto& leaf) {
-          return hlo::HasSmallRange(leaf.second->element_type());
+    if (std::ranges::any_of(shape.LeafShapes(), [](const hlo::Shape* leaf) {
+          return hlo::HasSmallRange(leaf->element_type());
         })) {
       return true;
     }
@@ -333,7 +333,7 @@ ElementTypes ElementTypesOf(std::span<const Value> arrays) {
 ElementTypes ElementTypesOf(const hlo::Shape& shape) {
   if (!shape.IsTuple()) return {shape.element_type()};
   ElementTypes types;
-  for (const auto& [index, leaf] : shape.Leaves()) types.push_back(leaf->element_type());
+  for (const hlo::Shape* leaf : shape.LeafShapes()) types.push_back(leaf->element_type());
   return types;
 }
 

@@ -24,7 +24,7 @@ double Elements(const Shape& shape) {
 
 double LeafElements(const Shape& shape) {
   double sum = 0;
-  for (const auto& [index, leaf] : shape.Leaves()) sum += Elements(*leaf);
+  for (const hlo::Shape* leaf : shape.LeafShapes()) sum += Elements(*leaf);
   return sum;
 }
 
@@ -346,7 +346,7 @@ double ByteCount(const Shape& shape) {
 double LeafByteCount(const Shape& shape) {
   if (!shape.IsTuple()) return ByteCount(shape);
   double sum = 0;
-  for (const auto& [index, leaf] : shape.Leaves()) sum += ByteCount(*leaf);
+  for (const hlo::Shape* leaf : shape.LeafShapes()) sum += ByteCount(*leaf);
   return sum;
 }
 

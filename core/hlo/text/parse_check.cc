@@ -307,7 +307,7 @@ bool TextParser::CheckCollectivePermute(const Draft& draft) {
 bool TextParser::CheckReplication(Draft& draft) {
   const Attribute* a = FindAttribute(draft, AttributeKey::kParameterReplication);
   if (a == nullptr || !draft.shape.valid()) return true;
-  size_t leaves = ShapeOf(draft.shape).Leaves().size();
+  size_t leaves = ShapeOf(draft.shape).LeafCount();
   size_t count = builder_.module().IntsOf(*a).size();
   if (leaves == count) return true;
   return Error("parameter-replication",

@@ -12,9 +12,6 @@ namespace {
 
 constexpr int64_t kMaxLabels = 1024;
 
-// Leaves of a shape as XLA counts them for a tuple sharding; the empty tuple counts as one.
-size_t LeafCount(const Shape& shape) { return std::max<size_t>(1, shape.Leaves().size()); }
-
 template <typename Value>
 bool Any(const Window& window, Value WindowDimension::* member, Value usual) {
   for (const WindowDimension& d : window.dimensions) {
@@ -147,7 +144,9 @@ void TextPrinter::PrintDevices(const Instruction&, const Attribute& a) {
 void TextPrinter::PrintSharding(const Instruction& i, const Attribute& a) {
   const Sharding& sharding = module_.Of<Sharding>(a);
   const Shape& shape = module_[i.shape];
-  size_t copies = shape.IsTuple() && sharding.kind != ShardingKind::kTuple ? LeafCount(shape) : 0;
+  // XLA counts one leaf for a tuple sharding of the empty tuple.
+  const bool repeats = shape.IsTuple() && sharding.kind != ShardingKind::kTuple;
+  size_t copies = repeats ? std::max<size_t>(1, shape.LeafCount()) : 0;
   sink_.Through([&](std::string& out) {
     if (copies == 0) {
       AppendSharding(out, sharding, options_.metadata);

@@ -20,8 +20,6 @@ void Flatten(const Value& value, std::vector<const Value*>& leaves) {
   for (const Value& element : value.elements()) Flatten(element, leaves);
 }
 
-size_t LeafCount(const hlo::Shape& shape) { return shape.Leaves().size(); }
-
 InstructionId FirstValid(std::span<const InstructionId> leaves) {
   const auto found = std::ranges::find_if(leaves, &InstructionId::valid);
   return found == leaves.end() ? InstructionId() : *found;
@@ -82,21 +80,19 @@ InfinitySources::Leaves InfinitySources::Inherited(const eval::Site& site) const
       Leaves all;
       for (InstructionId operand : operands) {
         const Leaves& own = LeavesOf(site.device, operand);
-        const size_t end = all.size() + LeafCount(module_.shape(operand));
+        const size_t end = all.size() + module_.shape(operand).LeafCount();
         all.insert(all.end(), own.begin(), own.end());
         all.resize(end);
       }
       return all;
     }
     case Opcode::kGetTupleElement: {
-      const auto elements = module_.shape(operands[0]).elements();
       const auto index = static_cast<size_t>(module_.GetInt(instruction, AttributeKey::kIndex));
       Leaves own = LeavesOf(site.device, operands[0]);
-      size_t begin = 0;
-      for (size_t i = 0; i < index; ++i) begin += LeafCount(elements[i]);
-      own.resize(std::max(own.size(), begin + LeafCount(elements[index])));
+      const auto [begin, end] = module_.shape(operands[0]).ElementLeaves(index);
+      own.resize(std::max(own.size(), end));
       return {own.begin() + static_cast<ptrdiff_t>(begin),
-              own.begin() + static_cast<ptrdiff_t>(begin + LeafCount(elements[index]))};
+              own.begin() + static_cast<ptrdiff_t>(end)};
     }
     default:
       break;

@@ -28,7 +28,7 @@ using hlo::Shape;
 
 // The arrays and tokens of a value, in order.
 void AppendLeaves(const Shape& shape, std::vector<const Shape*>& leaves) {
-  for (const auto& [index, leaf] : shape.Leaves()) leaves.push_back(leaf);
+  for (const hlo::Shape* leaf : shape.LeafShapes()) leaves.push_back(leaf);
 }
 
 class CodeCheck {

@@ -251,11 +251,10 @@ std::optional<std::vector<BufferNumber>> PlanRun::DecidingBuffers(const PlannedS
   if (!elements) {
     take(0, loop.results.size());
   } else {
-    size_t first = 0, e = 0;
-    for (const Shape& element : module.shape(loop.id).elements()) {
-      const size_t end = first + element.Leaves().size();
-      if (std::ranges::binary_search(*elements, e++)) take(first, end);
-      first = end;
+    const Shape& state = module.shape(loop.id);
+    for (size_t e = 0; e < state.elements().size(); ++e) {
+      const auto [first, end] = state.ElementLeaves(e);
+      if (std::ranges::binary_search(*elements, e)) take(first, end);
     }
   }
   if (bytes > kMostStateBytes) return std::nullopt;

@@ -205,7 +205,7 @@ class DevicePlanRun : public PlanRun {
     if (buffer.place == Place::kParameter) {
       int64_t array = 0;
       for (const hlo::InstructionId id : plan_.module->Parameters(plan_.computation)) {
-        array += std::ssize(plan_.module->shape(id).Leaves());
+        array += static_cast<int64_t>(plan_.module->shape(id).LeafCount());
         if (buffer.at < array) return id;
       }
     }

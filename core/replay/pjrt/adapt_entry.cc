@@ -83,7 +83,7 @@ class EntryFlattener {
     std::vector<InstructionId> ends = module_.Parameters(entry_);
     ends.push_back(module_.entry().root);
     for (InstructionId id : ends) {
-      for (const auto& [index, shape] : module_.shape(id).Leaves()) {
+      for (const hlo::Shape* shape : module_.shape(id).LeafShapes()) {
         if (shape->IsToken() || (shape->IsArray() && !shape->has_unbounded_dimension())) continue;
         return UnsupportedError(fmt::format("{}: {} cannot be an input or output of a plugin",
                                             module_.name(id), hlo::ToString(*shape, false)),

@@ -22,8 +22,8 @@ using hlo::Opcode;
 
 // The bytes of a dynamic array say nothing of its live sizes.
 bool IsStatic(const hlo::Shape& shape) {
-  return std::ranges::all_of(shape.Leaves(), [](const auto& leaf) {
-    return leaf.second->IsToken() || (leaf.second->IsArray() && leaf.second->is_static());
+  return std::ranges::all_of(shape.LeafShapes(), [](const hlo::Shape* leaf) {
+    return leaf->IsToken() || (leaf->IsArray() && leaf->is_static());
   });
 }
 

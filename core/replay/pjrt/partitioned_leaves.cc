@@ -69,14 +69,14 @@ Status SettleInputs(const Module& compiled, Adapted& adapted) {
 }
 
 Status SettleOutputs(const Module& compiled, Adapted& adapted) {
-  const auto leaves = compiled.shape(compiled.entry().root).Leaves();
+  const auto leaves = compiled.shape(compiled.entry().root).LeafShapes();
   const auto& said = compiled.header().spmd_output_sharding;
   for (OutputLeaf& leaf : adapted.outputs) {
     if (leaf.output < 0) continue;
     const auto i = static_cast<size_t>(leaf.output);
     if (i >= leaves.size()) return InternalError("the plugin's optimised module has other results");
     HLOSCOPE_TRY(Settle(fmt::format("result {}", i), ShardingOfLeaf(said ? &*said : nullptr, i),
-                        *leaves[i].second, leaf.shape, adapted.counts.partitions, leaf.tiling));
+                        *leaves[i], leaf.shape, adapted.counts.partitions, leaf.tiling));
   }
   return {};
 }

@@ -160,7 +160,7 @@ std::string DeviceRun::NameOf(const DeviceStep& step, const Slice& slice) const 
   const hlo::Module& module = *program_.module;
   size_t next = 0;
   for (const InstructionId operand : module.operands(step.id)) {
-    const size_t leaves = module.shape(operand).Leaves().size();
+    const size_t leaves = module.shape(operand).LeafCount();
     for (size_t i = 0; i < leaves && next < step.operands.size(); ++i) {
       if (step.operands[next++] == slice) return fmt::format("operand {}", module.name(operand));
     }

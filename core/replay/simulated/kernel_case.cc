@@ -61,7 +61,7 @@ std::array<uint32_t, 3> Extent(const dump::Extent3& e) {
 std::vector<hlo::Shape> OperandShapes(const hlo::Module& module, hlo::InstructionId id) {
   std::vector<hlo::Shape> shapes;
   for (const hlo::InstructionId operand : module.operands(id)) {
-    for (const auto& [index, shape] : module.shape(operand).Leaves()) shapes.push_back(*shape);
+    for (const hlo::Shape* shape : module.shape(operand).LeafShapes()) shapes.push_back(*shape);
   }
   return shapes;
 }

@@ -67,7 +67,7 @@ Result<std::vector<std::optional<ptx::TensorMap>>> MapsOf(const DeviceProgram& p
 }  // namespace
 
 Result<LoadedProgram> LoadProgram(DeviceProgram program, hlo::Shape result_shape) {
-  if (result_shape.Leaves().size() != program.results.size()) {
+  if (result_shape.LeafCount() != program.results.size()) {
     return InputError("the kernels are of a module with other results",
                       "keep the files of one compilation together");
   }

@@ -88,10 +88,10 @@ class LaunchedKernel : public compile::LibraryCall {
       arrays_.push_back(
           {Bytes(module.shape(operand)), fmt::format("operand {}", module.name(operand)), true});
     }
-    const auto leaves = module.shape(id).Leaves();
+    const auto leaves = module.shape(id).LeafShapes();
     for (size_t i = 0; i < leaves.size(); ++i) {
       const bool in_place = i < kernel_.in_place.size() && kernel_.in_place[i] >= 0;
-      arrays_.push_back({Bytes(*leaves[i].second), fmt::format("result {}", i), in_place});
+      arrays_.push_back({Bytes(*leaves[i]), fmt::format("result {}", i), in_place});
     }
     results_ = leaves.size();
     arrays_.push_back({static_cast<size_t>(kernel_.scratch_bytes), "scratch", false});

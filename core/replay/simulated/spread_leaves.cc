@@ -17,7 +17,7 @@ namespace {
 
 std::vector<Shape> LeafShapes(const hlo::Module& module, hlo::InstructionId id) {
   std::vector<Shape> shapes;
-  for (const auto& [index, shape] : module.shape(id).Leaves()) shapes.push_back(*shape);
+  for (const hlo::Shape* shape : module.shape(id).LeafShapes()) shapes.push_back(*shape);
   return shapes;
 }
 

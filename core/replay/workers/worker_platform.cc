@@ -39,21 +39,6 @@ size_t BytesOf(std::span<const std::vector<Literal>> inputs) {
   return bytes;
 }
 
-// Everything in a result that is no tuple.
-size_t LeafCount(const hlo::Shape& shape) {
-  size_t count = 0;
-  std::vector<const hlo::Shape*> pending = {&shape};
-  while (!pending.empty()) {
-    const hlo::Shape& next = *pending.back();
-    pending.pop_back();
-    if (!next.IsTuple()) ++count;
-    for (const hlo::Shape& element : next.elements()) {
-      if (next.IsTuple()) pending.push_back(&element);
-    }
-  }
-  return count;
-}
-
 std::unexpected<Error> Garbled() { return InternalError("malformed answer from a worker"); }
 
 class WorkerExecutable : public Executable {
@@ -129,7 +114,7 @@ class WorkerExecutable : public Executable {
     job.Put(options.take_infeed != nullptr, options.give_outfeed != nullptr);
     PutInputs(job, inputs);
     sent_.clear();  // a worker that fails may not have taken them
-    const size_t leaves = LeafCount(module_->shape(module_->entry().root));
+    const size_t leaves = module_->shape(module_->entry().root).LeafCount();
     Answer answer{worker, options, stream, *module_, rewritten_, inputs.size(), leaves};
     HLOSCOPE_TRY(WithEvidence(
         worker, worker.Exchange(job.Finish(), bounds,

@@ -115,8 +115,8 @@ class Splitter {
   };
 
   static bool IsBounded(const Shape& shape) {
-    return std::ranges::none_of(shape.Leaves(), [](const auto& leaf) {
-      return leaf.second->IsArray() && leaf.second->has_unbounded_dimension();
+    return std::ranges::none_of(shape.LeafShapes(), [](const hlo::Shape* leaf) {
+      return leaf->IsArray() && leaf->has_unbounded_dimension();
     });
   }
 
