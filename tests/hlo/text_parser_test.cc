@@ -1,7 +1,6 @@
 // Reading HLO text: forms of every generation, errors with their places, hostile inputs.
 #include <gtest/gtest.h>
 
-#include <chrono>
 #include <filesystem>
 #include <fstream>
 #include <nlohmann/json.hpp>
@@ -9,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "core/base/work_count.h"
 #include "core/hlo/text/log_prefix.h"
 #include "core/hlo/text/name_uniquer.h"
 #include "core/hlo/text/text.h"
@@ -365,45 +365,54 @@ std::string Repeat(const std::string& piece, size_t bytes) {
   return out;
 }
 
-// A mebibyte of anything is answered at once: nothing here is quadratic or allocates by a number.
-TEST(TextParser, AnswersHostileTextsAtOnce) {
-  const size_t kMega = 1 << 20;
+// Texts of about `bytes` bytes of one thing each.
+std::vector<std::string> HostileTexts(size_t bytes) {
   const std::string head = "HloModule m\ne {\n a = f32[] constant(1)\n";
-  const std::string texts[] = {
-      Repeat("(", kMega),
-      Repeat("{", kMega),
-      Repeat("'", kMega),
-      Repeat("\"\\", kMega),
-      Repeat("/*", kMega),
-      Repeat("%a#0", kMega),
-      "HloModule m, " + Repeat("x=1, ", kMega),
-      "HloModule m, entry_computation_layout={" + Repeat("(", kMega),
-      head + " b = f32[] negate(" + Repeat("negate(", kMega),
-      head + " b = f32[] add(" + Repeat("a, ", kMega),
-      head + " b = f32[] negate(a)" + Repeat(", x=1", kMega) + "\n}",
-      head + " b = f32[] negate(a), x=" + Repeat("{'", kMega),
-      head + " b = f32[] negate(a), metadata={" + Repeat("op_name=\"\\\"", kMega),
-      head + " b = f32[] negate(a), backend_config=" + Repeat("{\"a\":", kMega),
-      head + " b = f32[] call(), to_apply=" + Repeat("{ a = f32[] call(), to_apply=", kMega),
-      head + " b = f32[] call(a), to_apply={" + Repeat("\n", kMega),
-      head + " b = f32[99999999999999] constant({" + Repeat("{", kMega),
-      head + " b = " + Repeat("(f32[], ", kMega),
-      head + " b = f32[] negate(a), control-predecessors={" + Repeat("a,", kMega),
-      head + " b = f32[] negate(a), origin={" + Repeat("(", kMega),
-      head + Repeat(" b = f32[] negate(b)\n", kMega) + "}",
-      head + Repeat(" b = f32[] oops(\n", kMega) + "}",
-      head + " t = " + Repeat("x", kMega) + "\n}",
-      "e {" + Repeat(" p = f32[] parameter(9999999999)\n", kMega) + "}",
-      Repeat("I0521 12:04:45.8 1 s.cc:1] ", kMega),
-      std::string(kMega, '\0'),
+  return {
+      Repeat("(", bytes),
+      Repeat("{", bytes),
+      Repeat("'", bytes),
+      Repeat("\"\\", bytes),
+      Repeat("/*", bytes),
+      Repeat("%a#0", bytes),
+      "HloModule m, " + Repeat("x=1, ", bytes),
+      "HloModule m, entry_computation_layout={" + Repeat("(", bytes),
+      head + " b = f32[] negate(" + Repeat("negate(", bytes),
+      head + " b = f32[] add(" + Repeat("a, ", bytes),
+      head + " b = f32[] negate(a)" + Repeat(", x=1", bytes) + "\n}",
+      head + " b = f32[] negate(a), x=" + Repeat("{'", bytes),
+      head + " b = f32[] negate(a), metadata={" + Repeat("op_name=\"\\\"", bytes),
+      head + " b = f32[] negate(a), backend_config=" + Repeat("{\"a\":", bytes),
+      head + " b = f32[] call(), to_apply=" + Repeat("{ a = f32[] call(), to_apply=", bytes),
+      head + " b = f32[] call(a), to_apply={" + Repeat("\n", bytes),
+      head + " b = f32[99999999999999] constant({" + Repeat("{", bytes),
+      head + " b = " + Repeat("(f32[], ", bytes),
+      head + " b = f32[] negate(a), control-predecessors={" + Repeat("a,", bytes),
+      head + " b = f32[] negate(a), origin={" + Repeat("(", bytes),
+      head + Repeat(" b = f32[] negate(b)\n", bytes) + "}",
+      head + Repeat(" b = f32[] oops(\n", bytes) + "}",
+      head + " t = " + Repeat("x", bytes) + "\n}",
+      "e {" + Repeat(" p = f32[] parameter(9999999999)\n", bytes) + "}",
+      Repeat("I0521 12:04:45.8 1 s.cc:1] ", bytes),
+      std::string(bytes, '\0'),
   };
-  for (const std::string& text : texts) {
-    auto start = std::chrono::steady_clock::now();
-    ParseResult result = ParseText(text);
+}
+
+// Twice the text is twice the work: nothing here is quadratic or allocates by a number.
+TEST(TextParser, AnswersHostileTextsInLinearWork) {
+  constexpr size_t kMega = 1 << 20;
+  const std::vector<std::string> half = HostileTexts(kMega / 2), whole = HostileTexts(kMega);
+  const auto work_of = [](const std::string& text) {
+    const uint64_t before = WorkCount();
+    const ParseResult result = ParseText(text);
     LooksLikeHloText(text);
-    std::chrono::duration<double> took = std::chrono::steady_clock::now() - start;
     EXPECT_EQ(result.module, nullptr) << text.substr(0, 80);
-    EXPECT_LT(took.count(), 10.0) << text.substr(0, 80);
+    return WorkCount() - before;
+  };
+  for (size_t k = 0; k < whole.size(); ++k) {
+    work_of(half[k]);  // tables that are made once
+    const uint64_t of_half = work_of(half[k]), of_whole = work_of(whole[k]);
+    EXPECT_LT(of_whole, of_half * 5 / 2 + 5000) << whole[k].substr(0, 80);
   }
 }
 
