@@ -8,6 +8,7 @@
 #include <memory>
 #include <set>
 #include <unordered_map>
+#include <utility>
 
 #include "core/dump/instruction_lookup.h"
 #include "core/dump/readers/code_reader.h"
@@ -144,6 +145,7 @@ class Gather {
     if (function.launch.blocks && !kernel.launch.blocks) {
       kernel.launch.blocks = function.launch.blocks;
     }
+    if (role == FileRole::kPtx) kernel.reads_block_index = function.reads_block_index;
     if (function.launch.cluster && !kernel.launch.cluster)
       kernel.launch.cluster = function.launch.cluster;
     auto keep = [](auto& mine, const auto& theirs) {
@@ -171,7 +173,9 @@ class Gather {
   void TakeThunk(const Thunk& thunk) {
     Kernel& kernel = Named(thunk.kernel);
     if (thunk.launch.known()) {
-      kernel.launch = thunk.launch;
+      const LaunchDimensions of_code = std::exchange(kernel.launch, thunk.launch);
+      if (!kernel.launch.blocks) kernel.launch.blocks = of_code.blocks;
+      if (!kernel.launch.threads) kernel.launch.threads = of_code.threads;
       kernel.launch_source = "thunk";
     }
     if (thunk.shared_bytes.value_or(0) > kernel.shared_bytes.value_or(0))

@@ -16,7 +16,7 @@ import sys
 import unittest
 import zipfile
 
-from command_tests import FolderTest, write_npz
+from command_tests import FolderTest, dump_without_launches, write_npz
 
 HLOSCOPE, SAMPLES, LIBRARY = os.path.abspath(sys.argv[1]), sys.argv[2], sys.argv[3]
 MLP = os.path.join(SAMPLES, 'mlp_train_step')
@@ -105,6 +105,15 @@ class BundleTest(Fixture):
                 part['bytes'] = len(dump.getvalue())
         write_parts(out, {**parts, 'manifest.json': json.dumps(manifest).encode(), 'dump.zip': dump.getvalue()})
 
+    def test_llvm_ir_comes_along_where_it_alone_has_the_launch_sizes(self):
+        module = dump_without_launches(SAMPLES, self.folder, blocks=64)
+        out, made = self.create(module, '--platform', 'xla-gpu-sim')
+        self.assertEqual(made['replayed'], 'reproduced', made)
+        with zipfile.ZipFile(io.BytesIO(parts_of(out)['dump.zip'])) as dump:
+            self.assertTrue(any(name.endswith('.ll') for name in dump.namelist()), dump.namelist())
+        status, text, errors = self.run_tool('run', out, '--platform', 'xla-gpu-sim', '--reference_platform', 'interpreter', '--json')
+        self.assertEqual((status, json.loads(text)['status']), (0, 'equal'), text + errors)
+
     def test_kernels_of_a_dump_come_along(self):
         for sample in ('softmax_passes_a100', 'data_parallel_step_b200'):
             last = next(n for n in os.listdir(os.path.join(SAMPLES, sample)) if n.endswith('gpu_after_optimizations.txt'))
@@ -114,6 +123,7 @@ class BundleTest(Fixture):
             with zipfile.ZipFile(io.BytesIO(parts['dump.zip'])) as dump:
                 names = dump.namelist()
             self.assertIn(last, names)
+            self.assertFalse(any(name.endswith('.ll') for name in names), names)
             self.assertIn('dump/*_after_optimizations.txt', parts['report.md'].decode())
             # Other commands run those kernels too, and a bundle of the bundle has them.
             on = ('--platform', 'xla-gpu-sim', '--json')

@@ -7,7 +7,7 @@ import subprocess
 import sys
 import unittest
 
-from command_tests import FolderTest
+from command_tests import FolderTest, dump_without_launches
 
 HLOSCOPE, SAMPLES = os.path.abspath(sys.argv[1]), os.path.abspath(sys.argv[2])
 STEM = 'module_0000.jit_attention_block'
@@ -56,6 +56,18 @@ class Kernels(FolderTest):
         status, out, error = run('diverge', module, '--passes', '--platform', 'xla-gpu-sim')
         self.assertNotEqual(status, 0, out)  # no device is named, which XLA:CPU would not need
         self.assertRegex(error, 'xla-gpu (needs --target|plugin)|no .*xla-gpu')
+
+    def test_a_launch_size_that_no_file_has_is_unsupported(self):
+        on = ['--platform', 'xla-gpu-sim', '--reference_platform', 'interpreter', '--json']
+        module = dump_without_launches(SAMPLES, self.folder)
+        status, out, error = run('run', module, *on)
+        self.assertEqual((status, objects(out)[0]['status']), (3, 'unsupported'), out + error)
+        self.assertIn('the launch size of kernel triton_softmax_2 is in no file of the dump', out)
+        self.assertIn('.ll', out)
+        module = dump_without_launches(SAMPLES, self.folder, blocks=64)
+        status, out, error = run('run', module, *on)
+        self.assertEqual((status, objects(out)[0]['status']), (0, 'equal'), out + error)
+        self.assertEqual(objects(out)[0]['executed']['kernels'], 1)
 
     def test_a_changed_line_is_found(self):
         module, line = self.changed_dump(1, 'add.rn.f32', 'sub.rn.f32')

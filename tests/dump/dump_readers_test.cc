@@ -85,6 +85,56 @@ define void @before() {
   EXPECT_EQ(found[1].launch.blocks, (Extent3{32, 1, 1}));
 }
 
+TEST(CodeReaderTest, AnIndexOfABlockWithoutARangeLeavesTheNumberOfBlocksUnknown) {
+  constexpr std::string_view kText = R"(define ptx_kernel void @one_axis() {
+  %1 = call range(i32 0, 48) i32 @llvm.nvvm.read.ptx.sreg.ctaid.x()
+  %2 = call i32 @llvm.nvvm.read.ptx.sreg.ctaid.y()
+  ret void
+}
+define ptx_kernel void @of_the_intrinsic() {
+  %1 = call range(i32 0, 2147483647) i32 @llvm.nvvm.read.ptx.sreg.ctaid.x()
+  ret void
+}
+define void @no_node() {
+  %1 = call i32 @llvm.nvvm.read.ptx.sreg.ctaid.x(), !range !12
+  ret void
+}
+)";
+  const std::vector<CodeFunction> found = ReadLlvm(kText, true);
+  ASSERT_EQ(found.size(), 3u);
+  for (const CodeFunction& function : found) {
+    EXPECT_FALSE(function.launch.blocks.has_value()) << function.name;
+  }
+}
+
+TEST(CodeReaderTest, PtxThatReadsNoIndexOfABlockIsKnown) {
+  constexpr std::string_view kText = R"(.visible .entry one()
+{
+	mov.u32 	%r1, %tid.x; // not %ctaid.x
+	ret;
+}
+.visible .entry many()
+{
+	mov.u32 	%r1, %ctaid.x;
+	ret;
+}
+.visible .entry calls()
+{
+	call.uni helper, ();
+	ret;
+}
+.visible .entry cut()
+{
+	ret;
+)";
+  const std::vector<CodeFunction> found = ReadPtx(kText);
+  ASSERT_EQ(found.size(), 4u);
+  EXPECT_FALSE(found[0].reads_block_index);
+  EXPECT_TRUE(found[1].reads_block_index);
+  EXPECT_TRUE(found[2].reads_block_index);
+  EXPECT_TRUE(found[3].reads_block_index);
+}
+
 TEST(CodeReaderTest, FindsFunctionsOfLlvm) {
   constexpr std::string_view kText = R"(; ModuleID = 'm'
 define ptx_kernel void @"a.b\2Dc"(ptr %0) local_unnamed_addr #0 !dbg !7 {

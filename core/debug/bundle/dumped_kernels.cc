@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <set>
 #include <span>
 #include <utility>
 
@@ -22,6 +23,27 @@ constexpr FileRole kRead[] = {
     FileRole::kBufferAssignment, FileRole::kGpuTarget, FileRole::kThunkSequence,
     FileRole::kThunkMetadata,    FileRole::kPtx,       FileRole::kTritonIr};
 constexpr std::string_view kLastStage = "_after_optimizations.txt";
+
+// Whether a launch size is in the LLVM IR alone, which is large and has nothing else that a run
+// reads.
+bool NeedsLlvm(const dump::DumpModel& dump, int32_t module) {
+  const auto kernels = dump.Kernels(module);
+  const auto thunks = dump.Thunks(module);
+  if (!kernels || !thunks) return false;
+  std::set<std::string_view> told;
+  for (const dump::Thunk& thunk : (*thunks)->thunks) {
+    if (thunk.launch.blocks && thunk.launch.threads) told.insert(thunk.kernel);
+  }
+  return std::ranges::any_of((*kernels)->kernels, [&](const dump::Kernel& kernel) {
+    const bool is_known = kernel.launch.blocks ||
+                          (kernel.launch_source == "llvm" && !kernel.reads_block_index);
+    return kernel.ptx.found() && is_known && !told.contains(kernel.name);
+  });
+}
+
+bool IsLlvm(FileRole role) {
+  return role == FileRole::kLlvmOptimized || role == FileRole::kLlvmUnoptimized;
+}
 
 std::string WithoutExtension(std::string name) {
   for (const std::string_view extension : {".txt", ".hlo.pb", ".pbtxt", ".hlo", ".pb"}) {
@@ -43,10 +65,12 @@ DumpedKernels ReadDumpedKernels(const dump::DumpModel& dump, int32_t module, con
     files.push_back(target);
   std::ranges::sort(files);
   files.erase(std::ranges::unique(files).begin(), files.end());
+  const bool needs_llvm = NeedsLlvm(dump, module);
   for (const int32_t f : files) {
     const dump::FileEntry& entry = dump.files()[static_cast<size_t>(f)];
-    if (std::ranges::find(kRead, entry.role) == std::end(kRead) || !dump::IsText(entry.kind))
-      continue;
+    const bool is_read = std::ranges::find(kRead, entry.role) != std::end(kRead) ||
+                         (needs_llvm && IsLlvm(entry.role));
+    if (!is_read || !dump::IsText(entry.kind)) continue;
     const auto text = dump.OpenFile(f);
     if (!text) continue;
     kernels.files.emplace_back(std::filesystem::path(entry.path).filename().string(),

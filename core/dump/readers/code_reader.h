@@ -18,6 +18,7 @@ struct CodeFunction {
   bool is_kernel = false;   // `.entry`, ptx_kernel, an annotation, or (CPU) linked from outside
   bool is_cut = false;      // the text ends inside it
   LaunchDimensions launch;  // threads where required or bounded, cluster, blocks where IR says so
+  bool reads_block_index = true;  // PTX: %ctaid, or calls a function that may
   std::optional<int64_t> max_threads, registers, shared_bytes, local_bytes;
 };
 

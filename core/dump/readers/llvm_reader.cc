@@ -75,6 +75,9 @@ class LlvmScan {
       }
     }
     for (size_t k = 0; k < functions_.size(); ++k) ApplyAttributes(functions_[k], groups_[k]);
+    for (const BlockRange& range : ranges_) {
+      if (!range.is_known) functions_[range.function].launch.blocks.reset();
+    }
     return std::move(functions_);
   }
 
@@ -112,6 +115,7 @@ class LlvmScan {
 
   // XLA says how many blocks there are as the range of the index of a block:
   // `call range(i32 0, 32) i32 @llvm.nvvm.read.ptx.sreg.ctaid.x()`, or `… ctaid.x(), !range !12`.
+  // A function that reads an index without a range has an unknown number of blocks.
   void ReadBlocks(std::string_view body, CodeFunction& function) {
     for (size_t at = body.find(kBlockIndex); at != std::string_view::npos;
          at = body.find(kBlockIndex, at + 1)) {
@@ -120,22 +124,27 @@ class LlvmScan {
       std::string_view after = body.substr(at + kBlockIndex.size());
       after = after.substr(0, after.find('\n'));
       if (after.empty() || after[0] < 'x' || after[0] > 'z') continue;
-      const auto axis = static_cast<size_t>(after[0] - 'x');
+      BlockRange read = {functions_.size(), static_cast<size_t>(after[0] - 'x')};
       if (const size_t range = before.find("range(i32 0, "); range != std::string_view::npos) {
         before.remove_prefix(range + std::string_view("range(i32 0, ").size());
-        if (const auto end = TakeNumber(before)) SetBlocks(function, axis, *end);
+        const auto end = TakeNumber(before);
+        read.is_known = end && SetBlocks(function, read.axis, *end);
       } else if (const size_t node = after.find("!range !"); node != std::string_view::npos) {
         after.remove_prefix(node + std::string_view("!range !").size());
-        if (const auto number = TakeNumber(after)) ranges_.push_back({functions_.size(), axis, *number});
+        read.node = TakeNumber(after).value_or(-1);
       }
+      ranges_.push_back(read);
     }
   }
 
-  static void SetBlocks(CodeFunction& function, size_t axis, int64_t blocks) {
-    if (blocks <= 0) return;
+  // False where the range is what the intrinsic itself allows, or none.
+  static bool SetBlocks(CodeFunction& function, size_t axis, int64_t blocks) {
+    constexpr Extent3 kMaxGrid = {2147483647, 65535, 65535};
+    if (blocks <= 0 || blocks >= kMaxGrid[axis]) return false;
     Extent3 all = function.launch.blocks.value_or(Extent3{1, 1, 1});
     all[axis] = blocks;
     function.launch.blocks = all;
+    return true;
   }
 
   // !12 = !{i32 0, i32 32}
@@ -145,8 +154,9 @@ class LlvmScan {
     if (!node || !TakeWord(line, " = !{i32 0, i32 ")) return;
     const auto end = TakeNumber(line);
     if (!end) return;
-    for (const BlockRange& range : ranges_) {
-      if (range.node == *node) SetBlocks(functions_[range.function], range.axis, *end);
+    for (BlockRange& range : ranges_) {
+      if (range.node != *node) continue;
+      range.is_known = SetBlocks(functions_[range.function], range.axis, *end);
     }
   }
 
@@ -208,10 +218,11 @@ class LlvmScan {
     if (auto number = TakeNumber(registers)) function.registers = number;
   }
 
-  // The index of a block of a function has the range of a node that comes later.
+  // A read of the index of a block.
   struct BlockRange {
-    size_t function, axis;
-    int64_t node;
+    size_t function = 0, axis = 0;
+    int64_t node = -1;  // metadata that comes later and has its range
+    bool is_known = false;
   };
 
   LineReader lines_;

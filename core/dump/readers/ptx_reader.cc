@@ -92,7 +92,7 @@ class PtxScan {
   // Up to the brace that closes the body. Vector operands have braces too, in pairs on one line.
   void ReadBody(CodeFunction& function) {
     int64_t depth = 0;
-    bool opened = false;
+    bool opened = false, reads_block_index = false;
     std::string_view line;
     while (lines_.Next(line)) {
       std::string_view trimmed = TrimStart(line);
@@ -101,7 +101,12 @@ class PtxScan {
       std::string_view code = line.substr(0, line.find("//"));
       for (char c : code) depth += c == '{' ? 1 : c == '}' ? -1 : 0;
       opened |= depth > 0;
-      if (opened && depth <= 0) return;
+      reads_block_index |= code.find("ctaid") != std::string_view::npos ||
+                           code.find("call") != std::string_view::npos;
+      if (opened && depth <= 0) {
+        function.reads_block_index = reads_block_index;
+        return;
+      }
       // A prototype has no body.
       if (!opened && trimmed == ";") return;
     }

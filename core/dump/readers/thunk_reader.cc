@@ -223,7 +223,7 @@ std::vector<ThunkMetadata> ReadThunkMetadata(std::string_view bytes, bool is_tex
     } else if (!entries.empty()) {
       ThunkMetadata& entry = entries.back();
       if (TakeWord(line, "thunk_id: ")) {
-        entry.id = TakeNumber(line).value_or(0);
+        entry.id = TakeNumber(line).value_or(-1);
       } else if (TakeWord(line, "profile_annotation: \"")) {
         entry.instruction = line.substr(0, line.rfind('"'));
       } else if (TakeWord(line, "thunk_kind: \"")) {

@@ -80,8 +80,8 @@ struct DeviceProgram {
 };
 
 // The program of a module of a dump. Errors: no stage of it can be read; input, where the dump has
-// no buffer assignment or does not say where an array lies or how large a launch is, with the flag
-// of XLA that would have told.
+// no buffer assignment or does not say where an array lies; unsupported, where it does not say how
+// large a launch is. Each with the flag of XLA that writes what is missing.
 Result<DeviceProgram> ReadDeviceProgram(const dump::DumpModel& dump, int32_t module);
 
 }  // namespace hloscope::replay

@@ -14,30 +14,28 @@ using dump::Thunk;
 
 class LaunchReader {
  public:
-  LaunchReader(const dump::DumpModel& dump, const dump::KernelTable& kernels,
-               const dump::ThunkSequence& thunks, const dump::InstructionLookup& lookup)
-      : dump_(dump), kernels_(kernels), thunks_(thunks), lookup_(lookup) {}
+  LaunchReader(const dump::KernelTable& kernels, const dump::ThunkSequence& thunks,
+               const dump::InstructionLookup& lookup)
+      : kernels_(kernels), thunks_(thunks), lookup_(lookup) {}
 
-  Result<Launches> Read() {
+  Launches Read() {
     for (const Thunk& thunk : thunks_.thunks) {
       if (thunk.kernel.empty()) continue;
       const Kernel* kernel = kernels_.Find(thunk.kernel);
       if (kernel == nullptr || !kernel->ptx.found()) continue;  // a library's own
-      HLOSCOPE_TRY(Take(*kernel, thunk));
+      Take(*kernel, thunk);
     }
-    HLOSCOPE_TRY(TakeTwins());
+    TakeTwins();
     // Thunks that hold others are printed without them by XLA before 2025.
     for (const Kernel& kernel : kernels_.kernels) {
       if (!kernel.ptx.found() || launched_.contains(kernel.name)) continue;
-      for (const std::string& instruction : kernel.instructions) {
-        HLOSCOPE_TRY(Add(instruction, kernel, nullptr));
-      }
+      for (const std::string& instruction : kernel.instructions) Add(instruction, kernel, nullptr);
     }
     return std::move(out_);
   }
 
  private:
-  Status Take(const Kernel& kernel, const Thunk& thunk) {
+  void Take(const Kernel& kernel, const Thunk& thunk) {
     launched_.insert(kernel.name);
     if (thunk.tied_by_metadata) return Add(thunk.instruction, kernel, &thunk);
     // The first launch is of the instruction that the kernel is called after, further ones are of
@@ -48,22 +46,20 @@ class LaunchReader {
       }
     }
     twins_.emplace_back(&kernel, &thunk);
-    return {};
   }
 
   // Launches of a kernel once more, one by one for the fusions that have none, in program order.
-  Status TakeTwins() {
-    if (twins_.empty()) return {};
+  void TakeTwins() {
+    if (twins_.empty()) return;
     const hlo::Module& module = lookup_.module();
     size_t next = 0;
     for (const hlo::InstructionId id : lookup_.program()) {
       if (module[id].opcode != hlo::Opcode::kFusion || next == twins_.size()) continue;
       const std::string name(module.name(id));
       if (out_.launches_.contains(name) || IsNamedByKernel(name)) continue;
-      HLOSCOPE_TRY(Add(name, *twins_[next].first, twins_[next].second));
+      Add(name, *twins_[next].first, twins_[next].second);
       ++next;
     }
-    return {};
   }
 
   bool IsNamedByKernel(const std::string& instruction) const {
@@ -72,7 +68,7 @@ class LaunchReader {
     });
   }
 
-  Status Add(const std::string& instruction, const Kernel& kernel, const Thunk* thunk) {
+  void Add(const std::string& instruction, const Kernel& kernel, const Thunk* thunk) {
     KernelLaunch launch;
     launch.kernel = kernel.name;
     const auto file = std::ranges::find(out_.files_, kernel.ptx.file);
@@ -80,21 +76,20 @@ class LaunchReader {
     if (file == out_.files_.end()) out_.files_.push_back(kernel.ptx.file);
     const auto& own = thunk != nullptr ? thunk->launch : kernel.launch;
     const auto threads = own.threads ? own.threads : kernel.launch.threads;
-    if (!threads) {
-      return InputError(
-          fmt::format("{}: how many threads a block of kernel {} has is not known",
-                      dump_.files()[static_cast<size_t>(kernel.ptx.file)].path, kernel.name),
-          "dump again with --xla_dump_hlo_as_text, which writes the thunk sequence");
+    auto blocks = own.blocks ? own.blocks : kernel.launch.blocks;
+    // Every block would do the same: XLA launches one.
+    if (!blocks && !kernel.reads_block_index) blocks = dump::Extent3{1, 1, 1};
+    if (threads && blocks) {
+      launch.threads = *threads;
+      launch.blocks = *blocks;
+    } else {
+      out_.unknown_.emplace(instruction, kernel.name);
     }
-    launch.threads = *threads;
-    launch.blocks = own.blocks.value_or(kernel.launch.blocks.value_or(dump::Extent3{1, 1, 1}));
     const auto shared = thunk != nullptr ? thunk->shared_bytes : kernel.shared_bytes;
     launch.shared_bytes = shared.value_or(-1);
     out_.launches_[instruction].push_back(std::move(launch));
-    return {};
   }
 
-  const dump::DumpModel& dump_;
   const dump::KernelTable& kernels_;
   const dump::ThunkSequence& thunks_;
   const dump::InstructionLookup& lookup_;
@@ -108,13 +103,19 @@ Result<Launches> Launches::Read(const dump::DumpModel& dump, int32_t module) {
   HLOSCOPE_ASSIGN_OR_RETURN(const auto kernels, dump.Kernels(module));
   HLOSCOPE_ASSIGN_OR_RETURN(const auto thunks, dump.Thunks(module));
   HLOSCOPE_ASSIGN_OR_RETURN(const auto lookup, dump.Lookup(module));
-  return LaunchReader(dump, *kernels, *thunks, *lookup).Read();
+  return LaunchReader(*kernels, *thunks, *lookup).Read();
 }
 
-const std::vector<KernelLaunch>& Launches::Of(std::string_view instruction) const {
-  static const std::vector<KernelLaunch> kNone;
+Result<std::vector<KernelLaunch>> Launches::Of(std::string_view instruction) const {
+  if (const auto unknown = unknown_.find(instruction); unknown != unknown_.end()) {
+    return UnsupportedError(
+        fmt::format("the launch size of kernel {} is in no file of the dump", unknown->second),
+        "XLA's LLVM IR has it: keep the .ll files beside the PTX; XLA from 2026 on writes them "
+        "with --xla_dump_emitter_re=^(llvm|ptx|triton-fusion)$, earlier versions with "
+        "--xla_dump_to alone");
+  }
   const auto found = launches_.find(instruction);
-  return found == launches_.end() ? kNone : found->second;
+  return found == launches_.end() ? std::vector<KernelLaunch>() : found->second;
 }
 
 }  // namespace hloscope::replay

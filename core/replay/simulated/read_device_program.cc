@@ -82,7 +82,9 @@ class ProgramReader {
       return step;
     }
     HLOSCOPE_TRY(ReadCallees(step, depth));
-    if (!MeetsOthers(id)) step.launches = launches_.Of(module_.name(id));
+    if (!MeetsOthers(id)) {
+      HLOSCOPE_ASSIGN_OR_RETURN(step.launches, launches_.Of(module_.name(id)));
+    }
     if (step.launches.empty()) {
       if (IsCopy(id)) step.kind = DeviceStepKind::kCopy;
       return step;
