@@ -33,6 +33,8 @@ BANNED_ANY_CASE = re.compile(r'\b(%s)\b' % '|'.join(('st' + 'ub', 'place' + 'hol
 MACHINE_PATH = re.compile('/(%s)/' % '|'.join(('wo' + 'rk', 'ro' + 'ot', 'fa' + 'rm', 'tmp/' + 'bash_jobs', 'tmp/' + 'w')))
 # Relative links of Markdown: [text](target), ![text](target).
 LINK = re.compile(r'\]\((?!\w+:)([^)\s]+)\)')
+# nlohmann::json under any alias; core/base/parse_json.h bounds the nesting of what it reads.
+PARSES_JSON = re.compile(r'[Jj]son::(?:parse|accept|sax_parse)\(')
 # Headers of the C library and of POSIX end in .h and have no folder of their own below these.
 SYSTEM = re.compile(r'^(sys|linux|netinet|arpa)/|^[a-z0-9_]+$|^(unistd|fcntl|signal|poll|spawn|dlfcn|pthread|'
                     r'termios|time|errno|stdio|stdlib|stdint|stddef|string|math|dirent|sched|cpuid|immintrin|ucontext|execinfo|grp|malloc|pwd)\.h$')
@@ -161,6 +163,8 @@ def check_line(name, room, line, table, folders):
         if wrong:
             yield wrong
         yield from check_folder_include(name, line, folders)
+        if room != 'tests' and PARSES_JSON.search(line):
+            yield 'json::parse takes any nesting, expected ParseJson of core/base/parse_json.h'
     if os.path.basename(name) == 'CMakeLists.txt' and room and room != 'tests':
         for target in TARGET.findall(line):
             other = target_room(target, table)
@@ -404,6 +408,8 @@ def selftest(root):
         ('core/dump/a.cc', purpose + '#include "core/eval/a.h"\n', 'core/dump includes core/eval'),
         ('core/hlo/a.cc', purpose + '#include "module.h"\n', 'is in no room'),
         ('core/eval/a.cc', purpose + '#include <vector>\n#include <sys/stat.h>\n#include <fmt/format.h>\n', None),
+        ('core/dump/a.cc', purpose + 'auto a = ParseJson(text);\n', None),
+        ('core/dump/a.cc', purpose + 'auto a = OrderedJson::parse(text);\n', 'json::parse takes any nesting'),
         ('core/eval/b.cc', purpose + '#include <google/protobuf/message.h>\n', 'core/eval includes google'),
         ('core/eval/b.cc', purpose + '#include "fmt/format.h"\n#include "llvm/IR/Module.h"\n', 'core/eval includes llvm/IR/Module.h'),
         ('core/hlo/text/a.cc', purpose + '#include "core/hlo/module.h"\n#include "core/hlo/text/b.h"\n', None),

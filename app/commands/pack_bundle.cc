@@ -14,6 +14,7 @@
 #include "app/version.h"
 #include "app/workers.h"
 #include "core/base/child_process.h"
+#include "core/base/parse_json.h"
 #include "core/base/quoted.h"
 #include "core/replay/workers/worker_environment.h"
 
@@ -54,8 +55,8 @@ Result<std::pair<std::string, std::string>> ReplayInCleanProcess(const std::stri
   const size_t line = output.rfind("{\"file\"");
   const ParsedJson json =
       line == std::string::npos
-          ? ParsedJson(ParsedJson::value_t::discarded)
-          : ParsedJson::parse(output.substr(line, output.find('\n', line) - line), nullptr, false);
+          ? ParsedJson()
+          : ParseJson(output.substr(line, output.find('\n', line) - line)).value_or(nullptr);
   if (!json.is_object()) {
     return InternalError("the replay gave no verdict: it " +
                          (exit ? exit->ToString() : std::string("did not end")));

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
+#include "core/base/parse_json.h"
 #include "core/base/text.h"
 #include "core/dump/listing/sniff.h"
 #include "core/hlo/string_pool.h"
@@ -25,20 +26,6 @@ constexpr PartRow kRows[] = {
 };
 
 constexpr uint64_t kMostManifestBytes = 16 << 20;
-constexpr int kMostNesting = 64;
-
-// A document that is nested no deeper than kMostNesting, or nothing.
-Json ParseManifest(std::string_view text) {
-  bool deep = false;
-  Json document = Json::parse(
-      text,
-      [&](int depth, Json::parse_event_t, Json&) {
-        deep = deep || depth > kMostNesting;
-        return !deep;
-      },
-      false);
-  return deep ? Json(Json::value_t::discarded) : document;
-}
 
 const Json* Find(const Json& object, std::string_view key, Json::value_t type) {
   if (!object.is_object()) return nullptr;
@@ -94,7 +81,7 @@ Status BundleFile::ReadManifest() {
   if (member == nullptr) return Bad("no bundle: there is no manifest.json in this archive");
   if (member->size > kMostManifestBytes) return Bad("manifest.json has more than 16 MiB");
   HLOSCOPE_ASSIGN_OR_RETURN(manifest_, zip_.Read(*member));
-  const Json manifest = ParseManifest(manifest_);
+  const Json manifest = ParseJson(manifest_).value_or(nullptr);
   const Json* format = Find(manifest, "format", Json::value_t::string);
   if (format == nullptr || *format != kBundleFormat) {
     return Bad("manifest.json is not the manifest of a bundle");

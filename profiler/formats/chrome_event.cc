@@ -85,9 +85,9 @@ bool ReadMember(JsonCursor& cursor, std::string_view key, ChromeEvent& event) {
 }
 
 Argument ArgumentOf(std::string_view key, JsonCursor& cursor) {
-  Argument argument{Unescape(key), std::string()};
+  Argument argument{UnescapeJson(key), std::string()};
   if (cursor.Peek() == '"') {
-    argument.value = Unescape(cursor.ReadRawString().value_or(""));
+    argument.value = UnescapeJson(cursor.ReadRawString().value_or(""));
     return argument;
   }
   const std::string_view text = cursor.SkipValue().value_or("");

@@ -7,8 +7,8 @@
 #include <string_view>
 #include <vector>
 
+#include "core/base/json_cursor.h"
 #include "profiler/event_store.h"
-#include "profiler/formats/json_cursor.h"
 
 namespace hloscope::profiler {
 

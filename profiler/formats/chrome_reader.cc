@@ -173,7 +173,7 @@ class ChromeReader {
     bool is_first = true;
     while (std::optional<std::string_view> key = cursor.NextKey(is_first)) {
       if (std::optional<std::string_view> text = cursor.ReadRawString()) {
-        profile_->environment.emplace_back(Unescape(*key), Unescape(*text));
+        profile_->environment.emplace_back(UnescapeJson(*key), UnescapeJson(*text));
       } else if (!cursor.SkipValue()) {
         return;
       }
@@ -232,7 +232,7 @@ class ChromeReader {
   void Leave(std::string_view what, const ChromeEvent& event) {
     losses_.Count(what, [&] {
       return "at byte " + std::to_string(event.where) +
-             (event.name.empty() ? std::string() : ": " + Unescape(event.name.substr(0, 80)));
+             (event.name.empty() ? std::string() : ": " + UnescapeJson(event.name.substr(0, 80)));
     });
   }
 
@@ -245,9 +245,9 @@ class ChromeReader {
         Leave("values of counters that are no numbers", event);
         continue;
       }
-      std::string name = Unescape(event.name);
+      std::string name = UnescapeJson(event.name);
       if (argument.name != "value") name.append(name.empty() ? "" : " ").append(argument.name);
-      if (!event.id.empty()) name.append(" ").append(Unescape(event.id));
+      if (!event.id.empty()) name.append(" ").append(UnescapeJson(event.id));
       const size_t process = ProcessOf(event.process);
       auto [entry, is_new] = counters_.try_emplace({process, name});
       if (is_new) entry->second = builder_.AddCounter(processes_[process].group, name, "");
@@ -302,7 +302,7 @@ class ChromeReader {
   // Names are the same ones over and over; escapes are rare.
   NameId Name(std::string_view raw) {
     if (raw.find('\\') == std::string_view::npos) return builder_.Name(raw);
-    return builder_.Name(Unescape(raw));
+    return builder_.Name(UnescapeJson(raw));
   }
   NameId NameOf(const ChromeEvent& event) {
     return event.name.empty() ? builder_.Name("(unnamed)") : Name(event.name);
@@ -319,7 +319,7 @@ class ChromeReader {
     auto [entry, is_new] = process_ids_.try_emplace(std::string(id), processes_.size());
     if (is_new) {
       const uint32_t group = builder_.AddGroup("", false);
-      processes_.push_back({group, "process " + Unescape(id), IntegerOr(id, 0), false});
+      processes_.push_back({group, "process " + UnescapeJson(id), IntegerOr(id, 0), false});
     }
     return entry->second;
   }
@@ -333,7 +333,7 @@ class ChromeReader {
     if (is_new) {
       const size_t owner = ProcessOf(process);
       const LaneId lane = builder_.AddLane(processes_[owner].group, "", LaneRole::kThread);
-      threads_.push_back({lane, owner, "thread " + Unescape(thread), IntegerOr(thread, 0)});
+      threads_.push_back({lane, owner, "thread " + UnescapeJson(thread), IntegerOr(thread, 0)});
     }
     last_process_ = process;
     last_thread_ = thread;
@@ -347,7 +347,7 @@ class ChromeReader {
     std::string id("\1");
     id += event.category;
     Thread& thread = ThreadOf(event.process, id);
-    thread.name = "async " + Unescape(event.category);
+    thread.name = "async " + UnescapeJson(event.category);
     last_ = kNoThread;  // `id` is gone
     return thread.lane;
   }
@@ -359,7 +359,7 @@ class ChromeReader {
   void TakeMetadata(const ChromeEvent& event) {
     if (event.name == "process_name") {
       Process& process = processes_[ProcessOf(event.process)];
-      process.name = Unescape(event.shown_name);
+      process.name = UnescapeJson(event.shown_name);
       process.is_device = event.is_device.empty() ? process.name.starts_with("/device:")
                                                   : event.is_device == "true";
     } else if (event.name == "process_sort_index") {
@@ -367,7 +367,7 @@ class ChromeReader {
     } else if (event.name == "thread_name") {
       if (!event.part_of.empty() && JoinThread(event)) return;
       Thread& thread = ThreadOf(event);
-      thread.name = Unescape(event.shown_name);
+      thread.name = UnescapeJson(event.shown_name);
       thread.role = RoleNamed(event.role);
     } else if (event.name == "thread_sort_index") {
       ThreadOf(event).sort = IntegerOr(event.sort_index, 0);

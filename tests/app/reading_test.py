@@ -142,6 +142,32 @@ class Reading(unittest.TestCase):
         self.assertNotIn('negate', out)
         self.assertIn('multiply', out)
 
+    def test_deep_json_in_an_attribute(self):
+        def deep(last):
+            config = '{"a":' + '[' * 150000 + last + ']' * 150000 + '}'
+            return f'HloModule m\nENTRY e {{\n  p = f32[4] parameter(0)\n  ROOT r = f32[4] negate(p), backend_config={config}\n}}\n'
+
+        one, same, other = self.file('1.hlo', deep('1')), self.file('2.hlo', deep(' 1 ')), self.file('3.hlo', deep('2'))
+        self.assertEqual(run('compare', one, same)[0], 0)
+        self.assertEqual(run('compare', one, other)[0], 1)
+        self.assertEqual(run('diverge', one, same)[0], 0)
+        self.assertEqual(run('bundle', 'create', one, '--plan')[0], 0)
+        for k, stage in enumerate(('after_start.before_x', 'after_x.before_y')):
+            self.file(f'deep/module_0000.m.000{k}.pipe.{stage}.txt', deep(str(k)))
+        for options in (('--passes',), ('--diff', '0001')):
+            status, out, err = run('info', os.path.join(self.folder, 'deep'), '--no-cache', *options)
+            self.assertEqual(status, 0, out[-200:] + err)
+
+    def test_compare_takes_numbers_of_json_as_they_are(self):
+        def module(config):
+            return self.file(f'{config.__hash__()}.hlo', 'HloModule m\nENTRY e {\n  p = f32[4] parameter(0)\n  ROOT r = f32[4] '
+                             f'custom-call(p), custom_call_target="t", backend_config={config}\n}}\n')
+
+        for a, b, status in (('{"seed":123456789012345678901234567890}', '{"seed":123456789012345678901234567891}', 1),
+                             ('{"s":0.1000000000000000055}', '{"s":0.1000000000000000056}', 1), ('{"a":1,"a":2}', '{"a":2}', 1),
+                             ('{"b":1,"a":[2.0]}', '{"a":[2],"b":1e0}', 0)):
+            self.assertEqual(run('compare', module(a), module(b))[0], status, (a, b))
+
     def test_compare_names_the_edited_one_of_two_equal_reducers(self):
         same = self.file('a.hlo', TWO_REDUCERS.format('add', 'add', 'sum_a', 'sum_b'))
         for edited in ('sum_a', 'sum_b'):

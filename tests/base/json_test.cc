@@ -7,6 +7,8 @@
 #include <limits>
 #include <nlohmann/json.hpp>
 
+#include "core/base/parse_json.h"
+
 namespace hloscope {
 namespace {
 
@@ -49,6 +51,31 @@ TEST(JsonTest, EveryPairOfBytesGivesValidJson) {
   }
   EXPECT_EQ(JsonString("\xff"), R"("\\xff")");
   EXPECT_EQ(JsonString("\xe2\x80\xa8|\x7f"), R"("\u2028|\u007f")");
+}
+
+TEST(ParseJsonTest, NestingIsBounded) {
+  const auto nested = [](size_t depth) {
+    return std::string(depth, '[') + std::string(depth, ']');
+  };
+  EXPECT_TRUE(ParseJson(nested(512)).has_value());
+  for (const size_t depth : {size_t{513}, size_t{1'000'000}}) {
+    const auto parsed = ParseJson(nested(depth));
+    ASSERT_FALSE(parsed.has_value());
+    EXPECT_EQ(parsed.error().message, "JSON nested deeper than 512 levels");
+    EXPECT_FALSE(ParseOrderedJson(nested(depth)).has_value());
+  }
+  EXPECT_TRUE(ParseJson(nested(3), 3).has_value());
+  EXPECT_FALSE(ParseJson(nested(4), 3).has_value());
+  EXPECT_TRUE(ParseJson(R"([["[[[\"[[[", "\\"], []])", 2).has_value()) << "in strings";
+  EXPECT_TRUE(ParseJson(R"([[1],[2],[3]])", 2).has_value()) << "beside one another";
+}
+
+TEST(ParseJsonTest, WhatIsNotJsonIsAnError) {
+  for (const char* const text : {"", "{", "[1,]", "]]]][[[[", "nan"}) {
+    EXPECT_EQ(ParseJson(text).error().message, "not JSON") << text;
+  }
+  EXPECT_EQ(ParseOrderedJson(R"({"b":1,"a":2})")->dump(), R"({"b":1,"a":2})");
+  EXPECT_EQ(ParseJson(R"({"b":1,"a":2})")->dump(), R"({"a":2,"b":1})");
 }
 
 }  // namespace

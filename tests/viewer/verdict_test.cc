@@ -81,6 +81,11 @@ TEST_F(VerdictTest, WhatIsNoVerdictIsSaid) {
                                       "{\"status\":\"equal\"}", "{\"status\":1,\"cured_by\":{}}"}) {
     EXPECT_FALSE(debug::ReadVerdict(text)) << text;
   }
+  const std::string deep = R"({"status":"differs","cured_by":[],"tries":)" +
+                           std::string(150'000, '[') + std::string(150'000, ']') + "}";
+  const auto read = debug::ReadVerdict(deep);
+  ASSERT_FALSE(read.has_value());
+  EXPECT_TRUE(Has(read.error().message, "nested deeper")) << read.error().message;
   const std::string file = Scratch("other.json");
   ASSERT_TRUE(WriteFileAtomically(file, "{}"));
   Start({Sample("mlp_train_step"), file});

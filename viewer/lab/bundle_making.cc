@@ -11,6 +11,7 @@
 
 #include "core/base/child_process.h"
 #include "core/base/counted.h"
+#include "core/base/parse_json.h"
 #include "core/debug/diverge/write_verdict.h"
 #include "core/debug/reduce/write_candidate.h"
 #include "core/replay/pjrt/scratch_folder.h"
@@ -45,8 +46,8 @@ struct Packing {
 // What the last line of JSON says; no object: there is none.
 Json LastLine(const std::string& output) {
   const size_t line = output.rfind("{\"file\"");
-  if (line == std::string::npos) return Json(Json::value_t::discarded);
-  return Json::parse(output.substr(line, output.find('\n', line) - line), nullptr, false);
+  if (line == std::string::npos) return Json();
+  return ParseJson(output.substr(line, output.find('\n', line) - line)).value_or(nullptr);
 }
 
 // The error, or what else it printed.

@@ -5,6 +5,7 @@
 #include <nlohmann/json.hpp>
 #include <utility>
 
+#include "core/base/parse_json.h"
 #include "viewer/model/document.h"
 #include "viewer/model/dump_data.h"
 #include "viewer/model/experiment.h"
@@ -202,7 +203,7 @@ std::string PinsText(const std::vector<Pin>& pins) {
 
 std::vector<Pin> PinsFromText(std::string_view text) {
   std::vector<Pin> pins;
-  const json all = json::parse(text, nullptr, false);
+  const json all = ParseJson(text).value_or(nullptr);
   if (!all.is_array()) return pins;
   for (const json& row : all) {
     if (!row.is_object() || pins.size() >= kMostPins) continue;

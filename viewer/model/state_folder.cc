@@ -13,6 +13,7 @@
 #include "core/base/file.h"
 #include "core/base/fnv.h"
 #include "core/base/json.h"
+#include "core/base/parse_json.h"
 #include "core/base/text.h"
 #include "core/hlo/analysis/find_instruction.h"
 #include "viewer/model/counterparts.h"
@@ -97,7 +98,7 @@ std::optional<std::string> StateFolder::Read(const std::string& name) {
 std::optional<Json> StateFolder::ReadJson(const std::string& name) {
   std::optional<std::string> text = Read(name);
   if (!text) return std::nullopt;
-  Json json = Json::parse(*text, nullptr, false);
+  Json json = ParseJson(*text).value_or(nullptr);
   if (!json.is_object()) {
     problems_.push_back(path_ + "/" + name + ": damaged, ignored");
     return std::nullopt;

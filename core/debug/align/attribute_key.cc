@@ -3,11 +3,11 @@
 
 #include <algorithm>
 #include <cstring>
-#include <nlohmann/json.hpp>
 #include <numeric>
 #include <optional>
 
 #include "core/base/checked.h"
+#include "core/debug/align/canonical_json.h"
 #include "core/debug/align/fingerprint.h"
 #include "core/debug/denormals.h"
 #include "core/hlo/comparison.h"
@@ -134,14 +134,10 @@ std::string AccuracyKey(const hlo::ResultAccuracy& accuracy) {
                      accuracy.ulps);
 }
 
-// JSON with sorted keys (dumps sort them in text but not in protos); anything else as it is.
+// Dumps sort the keys of JSON in text but not in protos. Anything else is compared as it is.
 std::string BackendConfigKey(std::string_view text) {
   if (!text.starts_with('{')) return std::string(text);
-  constexpr bool kThrow = false;
-  nlohmann::json json = nlohmann::json::parse(text, nullptr, kThrow);
-  using Json = nlohmann::json;
-  return json.is_discarded() ? std::string(text)
-                             : json.dump(-1, ' ', false, Json::error_handler_t::replace);
+  return CanonicalJson(text).value_or(std::string(text));
 }
 
 // The value an absent integer attribute stands for.

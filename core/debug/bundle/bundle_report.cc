@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
+#include "core/base/parse_json.h"
 #include "core/replay/platform_table.h"
 
 namespace hloscope::debug {
@@ -99,7 +100,7 @@ std::string TextOf(const Json& object, std::string_view key) {
 
 // What `diverge` found and tried.
 std::vector<ReportSection> VerdictSections(const std::string& verdict_json) {
-  const Json verdict = Json::parse(verdict_json, nullptr, false);
+  const Json verdict = ParseJson(verdict_json).value_or(nullptr);
   if (!verdict.is_object()) return {};
   ReportSection found{.heading = "What is to blame"};
   for (const std::string_view key : {"verdict", "pass", "cause", "instruction", "computation",

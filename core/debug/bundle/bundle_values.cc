@@ -7,6 +7,7 @@
 
 #include "core/base/file.h"
 #include "core/base/json.h"
+#include "core/base/parse_json.h"
 #include "core/dump/tensors/named_values.h"
 #include "core/dump/tensors/tensor_values.h"
 #include "core/replay/capture/capture_plan.h"
@@ -188,7 +189,7 @@ std::string HashOfValues(std::span<const Literal> values) {
 }
 
 std::string WithoutValues(const std::string& run_json) {
-  OrderedJson json = OrderedJson::parse(run_json, nullptr, false);
+  OrderedJson json = ParseOrderedJson(run_json).value_or(nullptr);
   if (!json.is_object()) return "{}";
   EraseValues(json);
   return json.dump(-1, ' ', false, OrderedJson::error_handler_t::replace);
@@ -214,7 +215,7 @@ void HideValues(Failure& failure) {
 }
 
 std::string SentenceOf(const std::string& verdict_json) {
-  const OrderedJson json = OrderedJson::parse(verdict_json, nullptr, false);
+  const OrderedJson json = ParseOrderedJson(verdict_json).value_or(nullptr);
   if (!json.is_object()) return "";
   const auto found = json.find("verdict");
   return found != json.end() && found->is_string() ? found->get<std::string>() : "";

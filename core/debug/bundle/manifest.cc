@@ -8,6 +8,7 @@
 #include <nlohmann/json.hpp>
 
 #include "core/base/json.h"
+#include "core/base/parse_json.h"
 #include "core/base/quoted.h"
 
 namespace hloscope::debug {
@@ -277,7 +278,7 @@ std::string ManifestJson(const BundleManifest& manifest,
 }
 
 Result<BundleManifest> ManifestFromJson(std::string_view text) {
-  const Json json = Json::parse(text, nullptr, false);
+  HLOSCOPE_ASSIGN_OR_RETURN(const Json json, ParseJson(text));
   BundleManifest manifest;
   ObjectReader reader(json);
   std::string values;

@@ -9,6 +9,7 @@
 #include <cctype>
 #include <nlohmann/json.hpp>
 
+#include "core/base/parse_json.h"
 #include "core/debug/bundle/redact_rules.h"
 #include "core/hlo/element_type.h"
 #include "core/hlo/opcode.h"
@@ -227,18 +228,10 @@ std::string Redactor::Path(std::string_view path) {
 }
 
 std::string Redactor::Json(std::string_view json) {
-  constexpr int kMostNesting = 64;
-  bool deep = false;
-  OrderedJson document = OrderedJson::parse(
-      json,
-      [&](int depth, OrderedJson::parse_event_t, OrderedJson&) {
-        deep = deep || depth > kMostNesting;
-        return !deep;
-      },
-      false);
-  if (deep || document.is_discarded()) return Text(json);
-  Clean(document, *this);
-  return document.dump(-1, ' ', false, OrderedJson::error_handler_t::replace);
+  Result<OrderedJson> document = ParseOrderedJson(json);
+  if (!document) return Text(json);
+  Clean(*document, *this);
+  return document->dump(-1, ' ', false, OrderedJson::error_handler_t::replace);
 }
 
 std::vector<std::pair<std::string, int64_t>> Redactor::Counts() const {

@@ -6,6 +6,8 @@
 #include <cstdlib>
 #include <nlohmann/json.hpp>
 
+#include "core/base/parse_json.h"
+
 namespace hloscope::debug {
 namespace {
 
@@ -226,7 +228,7 @@ bool IsVerdict(std::string_view text) {
 }
 
 Result<KeptVerdict> ReadVerdict(std::string_view text) {
-  const Json json = Json::parse(text, nullptr, false);
+  HLOSCOPE_ASSIGN_OR_RETURN(const Json json, ParseJson(text));
   if (!json.is_object())
     return InputError("not a line of JSON", "keep what `diverge --json` prints");
   std::string status;

@@ -4,6 +4,7 @@
 #include <nlohmann/json.hpp>
 
 #include "core/base/json.h"
+#include "core/base/parse_json.h"
 
 namespace hloscope::debug {
 
@@ -24,7 +25,7 @@ std::string FindingLine(const Finding& finding) {
 }
 
 Result<Finding> ParseFinding(std::string_view line) {
-  const auto json = nlohmann::json::parse(line, nullptr, false);
+  const nlohmann::json json = ParseJson(line).value_or(nullptr);
   if (!json.is_object()) return InputError("expected a finding, a line of JSON");
   Finding finding;
 #define FINDING_FIELD(name, may_be_null)                                                \

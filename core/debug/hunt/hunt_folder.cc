@@ -12,6 +12,7 @@
 
 #include "core/base/file.h"
 #include "core/base/json.h"
+#include "core/base/parse_json.h"
 
 namespace hloscope::debug {
 namespace {
@@ -53,7 +54,7 @@ std::string ProgressJson(const HuntProgress& progress) {
 }
 
 Result<HuntProgress> ParseProgress(std::string_view text, const std::string& path) {
-  const Json json = Json::parse(text, nullptr, false);
+  const Json json = ParseJson(text).value_or(nullptr);
   const auto fail = [&] { return InputError(path + ": no progress of a hunt"); };
   if (!json.is_object()) return fail();
   try {

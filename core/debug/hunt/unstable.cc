@@ -3,6 +3,8 @@
 
 #include <nlohmann/json.hpp>
 
+#include "core/base/parse_json.h"
+
 namespace hloscope::debug {
 
 void WriteUnstable(JsonWriter& json, const UnstableProgram& program) {
@@ -25,7 +27,7 @@ std::string UnstableLine(const UnstableProgram& program) {
 }
 
 Result<UnstableProgram> ParseUnstable(std::string_view line) {
-  const auto json = nlohmann::json::parse(line, nullptr, false);
+  const nlohmann::json json = ParseJson(line).value_or(nullptr);
   if (!json.is_object()) return InputError("expected a program, a line of JSON");
   UnstableProgram program;
   try {

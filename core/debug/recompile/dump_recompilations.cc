@@ -8,6 +8,7 @@
 #include <map>
 #include <nlohmann/json.hpp>
 
+#include "core/base/parse_json.h"
 #include "core/debug/recompile/compile_log.h"
 #include "core/debug/recompile/module_change.h"
 
@@ -90,7 +91,7 @@ class Finder {
   }
 
   void ReadVersion(const FileEntry& file, std::string_view bytes) {
-    const auto json = nlohmann::json::parse(bytes, nullptr, false);
+    const nlohmann::json json = ParseJson(bytes).value_or(nullptr);
     if (!json.is_object() || !json.contains("framework") || !json["framework"].is_string() ||
         !json.contains("version") || !json["version"].is_string()) {
       found_.warnings.push_back(file.path + ": no framework and version in it, as `record` writes");

@@ -12,6 +12,7 @@
 #include <sstream>
 
 #include "core/base/child_process.h"
+#include "core/base/parse_json.h"
 #include "core/replay/plugins/python_environments.h"
 
 namespace hloscope::debug {
@@ -129,9 +130,8 @@ void AskPython(const Environment& environment, RecordedProgram& found) {
   }
   const std::string output = child->ReadAll({});
   const size_t line = output.rfind("\n{");
-  const auto json = line == std::string::npos
-                        ? nlohmann::json()
-                        : nlohmann::json::parse(output.substr(line), nullptr, false);
+  const auto json = line == std::string::npos ? nlohmann::json()
+                                              : ParseJson(output.substr(line)).value_or(nullptr);
   if (!json.is_object()) {
     found.warnings.push_back(found.python + ": did not tell its packages");
     return;

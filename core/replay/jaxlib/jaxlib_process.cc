@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
+#include "core/base/parse_json.h"
 #include "core/hlo/element_type.h"
 #include "core/replay/jaxlib/child_script.h"
 
@@ -106,7 +107,7 @@ Result<Answer> Ask(WorkerProcess& worker, const JaxlibFacts& facts, const Json& 
     if (static_cast<FrameKind>(reply.kind) != FrameKind::kTaskDone || !head.ok()) {
       return Garbled("another message was expected");
     }
-    answer = Answer{Json::parse(text, nullptr, false), reply};
+    answer = Answer{ParseJson(text).value_or(nullptr), reply};
     if (!answer->json.is_object()) return Garbled("not JSON");
     return true;
   };

@@ -1,5 +1,5 @@
 // Tokens of JSON.
-#include "profiler/formats/json_cursor.h"
+#include "core/base/json_cursor.h"
 
 #include <charconv>
 #include <cstring>
@@ -7,7 +7,7 @@
 
 #include "core/base/text.h"
 
-namespace hloscope::profiler {
+namespace hloscope {
 namespace {
 
 // The four hexadecimal digits at `at`, or nullopt.
@@ -114,7 +114,7 @@ std::optional<std::string_view> JsonCursor::NextKey(bool& is_first) {
   return key;
 }
 
-std::string Unescape(std::string_view raw) {
+std::string UnescapeJson(std::string_view raw) {
   std::string out;
   out.reserve(raw.size());
   for (size_t i = 0; i < raw.size();) {
@@ -134,4 +134,4 @@ std::string Unescape(std::string_view raw) {
   return out;
 }
 
-}  // namespace hloscope::profiler
+}  // namespace hloscope

@@ -6,7 +6,7 @@
 #include <string>
 #include <string_view>
 
-namespace hloscope::profiler {
+namespace hloscope {
 
 class JsonCursor {
  public:
@@ -29,8 +29,8 @@ class JsonCursor {
     return true;
   }
 
-  // A string without its quotes, as it is written (Unescape makes text of it); nullopt if the next
-  // token is none.
+  // A string without its quotes, as it is written (UnescapeJson makes text of it); nullopt if the
+  // next token is none.
   std::optional<std::string_view> ReadRawString();
   // A number, true, false or null as it is written; nullopt if the next token is none.
   std::optional<std::string_view> ReadWord();
@@ -57,6 +57,6 @@ class JsonCursor {
 
 // The text of a JSON string as it is written between its quotes; malformed escapes stay as they
 // are.
-std::string Unescape(std::string_view raw);
+std::string UnescapeJson(std::string_view raw);
 
-}  // namespace hloscope::profiler
+}  // namespace hloscope

@@ -1,0 +1,51 @@
+// Nesting is counted before a tree is made.
+#include "core/base/parse_json.h"
+
+#include <fmt/format.h>
+
+namespace hloscope {
+namespace {
+
+// Counts brackets outside of strings. In a text that is not JSON the count may be off only behind
+// the place where parsing stops.
+bool IsDeeper(std::string_view text, int64_t nesting) {
+  int64_t depth = 0;
+  bool in_string = false;
+  for (size_t i = 0; i < text.size(); ++i) {
+    const char c = text[i];
+    if (in_string) {
+      if (c == '\\') ++i;
+      if (c == '"') in_string = false;
+    } else if (c == '"') {
+      in_string = true;
+    } else if (c == '[' || c == '{') {
+      if (++depth > nesting) return true;
+    } else if (c == ']' || c == '}') {
+      --depth;
+    }
+  }
+  return false;
+}
+
+template <typename Tree>
+Result<Tree> Parse(std::string_view text, int64_t nesting) {
+  if (IsDeeper(text, nesting)) {
+    return InputError(fmt::format("JSON nested deeper than {} levels", nesting));
+  }
+  constexpr bool kThrows = false;
+  Tree tree = Tree::parse(text, nullptr, kThrows);
+  if (tree.is_discarded()) return InputError("not JSON");
+  return tree;
+}
+
+}  // namespace
+
+Result<nlohmann::json> ParseJson(std::string_view text, int64_t nesting) {
+  return Parse<nlohmann::json>(text, nesting);
+}
+
+Result<nlohmann::ordered_json> ParseOrderedJson(std::string_view text, int64_t nesting) {
+  return Parse<nlohmann::ordered_json>(text, nesting);
+}
+
+}  // namespace hloscope
