@@ -50,14 +50,8 @@ Error UnknownCommand(std::string_view name) {
 int Worse(int a, int b) { return Rank(a) >= Rank(b) ? a : b; }
 
 int ExitStatusOf(const Error& error) {
-  switch (error.error_class) {
-    case ErrorClass::kUnsupported:
-      return kUnsupported;
-    case ErrorClass::kDied:
-      return kDied;
-    default:
-      return kBadInput;
-  }
+  if (IsExecutionFailure(error.error_class)) return kDied;
+  return error.error_class == ErrorClass::kUnsupported ? kUnsupported : kBadInput;
 }
 
 }  // namespace hloscope::app

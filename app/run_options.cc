@@ -454,8 +454,7 @@ debug::RunReport RefusedRun(const debug::RunRequest& request, Error error) {
   report.platform = request.platform;
   report.reference = request.reference_platform;
   report.seed = request.seed;
-  report.status = error.error_class == ErrorClass::kUnsupported ? debug::RunStatus::kUnsupported
-                                                                : debug::RunStatus::kError;
+  report.status = debug::StatusOf(error);
   report.error = std::move(error);
   return report;
 }

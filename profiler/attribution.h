@@ -93,8 +93,8 @@ struct AttributionTotals {
 
 class Attribution {
  public:
-  // Streams of devices are the work where there are any; else thunks on host threads. kDied where
-  // `stop` was requested.
+  // Streams of devices are the work where there are any; else thunks on host threads. kCancelled
+  // where `stop` was requested.
   static Result<std::shared_ptr<const Attribution>> Make(std::shared_ptr<const EventStore> store,
                                                          std::vector<AttributedModule> modules,
                                                          Jobs& jobs,
@@ -112,7 +112,7 @@ class Attribution {
   const AttributionTotals& totals() const { return totals_; }
   // The entry of an instruction in times(), or null.
   const InstructionTime* TimeOf(uint32_t module, hlo::InstructionId instruction) const;
-  // Of all instructions, in order of their starts. kDied where `stop` was requested.
+  // Of all instructions, in order of their starts. kCancelled where `stop` was requested.
   Result<std::vector<Execution>> Executions(Jobs& jobs, const std::stop_token& stop = {}) const;
   // Every event of the instruction, in order of lanes, rows and time.
   std::vector<EventId> EventsOf(uint32_t module, hlo::InstructionId instruction) const;

@@ -27,7 +27,7 @@ struct ComparedItem {
   std::vector<RecordedItem> recordings;       // as given
 };
 
-// In order of modules and names. kDied where `stop` was requested.
+// In order of modules and names. kCancelled where `stop` was requested.
 Result<std::vector<ComparedItem>> ComparedItems(std::span<const ComparedRecording> recordings,
                                                 Jobs& jobs, const std::stop_token& stop);
 

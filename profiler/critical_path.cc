@@ -392,7 +392,8 @@ Result<CriticalPath> FindCriticalPath(const Attribution& attribution,
   }
   PathWalk walk(attribution, keys, work, lanes, launches);
   if (!walk.Run(path, stop))
-    return std::unexpected(Error{ErrorClass::kDied, "the critical path was cancelled", {}, {}});
+    return std::unexpected(
+        Error{ErrorClass::kCancelled, "the critical path was cancelled", {}, {}});
   AddTimes(attribution, keys, path);
   return path;
 }

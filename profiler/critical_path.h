@@ -66,8 +66,8 @@ struct CriticalPath {
   }
 };
 
-// In `range`, or from the first work to the last. No steps where nothing in it is work. kDied where
-// `stop` was requested. Takes n log n steps of the events.
+// In `range`, or from the first work to the last. No steps where nothing in it is work. kCancelled
+// where `stop` was requested. Takes n log n steps of the events.
 Result<CriticalPath> FindCriticalPath(const Attribution& attribution,
                                       std::optional<TimeRange> range, Jobs& jobs,
                                       const std::stop_token& stop = {});

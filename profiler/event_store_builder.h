@@ -54,7 +54,7 @@ class EventStoreBuilder {
   size_t sample_count() const { return sample_times_.size(); }
 
   // Sorts, lays the events of every lane in rows and builds the index; the builder is spent. A stop
-  // requested is kDied.
+  // requested is kCancelled.
   Result<std::shared_ptr<const EventStore>> Finish(Jobs& jobs, const std::stop_token& stop = {});
 
  private:

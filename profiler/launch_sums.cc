@@ -33,7 +33,7 @@ Result<std::vector<LaunchSums>> LaunchSumsOf(const Attribution& attribution,
   std::vector<LaunchSums> sums(times.size());
   for (uint32_t e = 0; e < store.size(); ++e) {
     if (e % kBetweenQuestions == 0 && stop.stop_requested()) {
-      return std::unexpected(Error{ErrorClass::kDied, "stopped on request", {}, {}});
+      return std::unexpected(Error{ErrorClass::kCancelled, "stopped on request", {}, {}});
     }
     const Target target = attribution.TargetOf(EventId(e));
     if (!target.valid()) continue;

@@ -23,7 +23,7 @@ struct LaunchSums {
   PtxLines lines;
 };
 // By times() of an attribution; empty where the longest event of no instruction has any of it.
-// kDied where `stop` was requested.
+// kCancelled where `stop` was requested.
 Result<std::vector<LaunchSums>> LaunchSumsOf(const Attribution& attribution,
                                              const std::stop_token& stop = {});
 

@@ -106,7 +106,7 @@ std::string TraceNames();
 // Reads a trace, of any format and packed or not; decides by content. Modules that it does not
 // carry are taken from the trace of another format beside it that has its name. OpenProfile keeps
 // no bytes that can be read again. Errors: the file cannot be read, is no trace, or is broken
-// before the first event; what is broken later is a loss. kDied where `stop` was requested.
+// before the first event; what is broken later is a loss. kCancelled where `stop` was requested.
 Result<std::shared_ptr<const Profile>> OpenProfile(const std::string& path, const Limits& limits,
                                                    Jobs& jobs, const std::stop_token& stop = {});
 Result<std::shared_ptr<const Profile>> ReadProfile(const FileView& file, const Limits& limits,

@@ -102,7 +102,7 @@ inline constexpr std::string_view kReferencePrograms = "programs of the referenc
 ComparedRecording RecordingOf(const Profile& profile,
                               std::shared_ptr<const Attribution> attribution, bool reference);
 
-// kDied where `stop` was requested; no errors else.
+// kCancelled where `stop` was requested; no errors else.
 Result<ProfileComparison> CompareProfiles(std::span<const ComparedRecording> before,
                                           std::span<const ComparedRecording> after, Jobs& jobs,
                                           const std::stop_token& stop = {});

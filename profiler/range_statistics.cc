@@ -69,7 +69,7 @@ Result<std::vector<DurationStatistics>> Statistics(const EventStore& store,
       query.key == StatisticsKey::kName ? store.name_count() : store.operations().size();
   std::vector<DurationStatistics> all(keys);
   auto stopped = [] {
-    return std::unexpected(Error{ErrorClass::kDied, "the statistics were cancelled", {}, {}});
+    return std::unexpected(Error{ErrorClass::kCancelled, "the statistics were cancelled", {}, {}});
   };
   bool whole = ForEach(store, spans, query.key, stop, [&](EventId e, uint32_t k) {
     DurationStatistics& s = all[k];

@@ -32,8 +32,8 @@ struct DurationStatistics {
 };
 
 // One entry per name or operation that occurs, longest `inside` first, then by key; events without
-// an operation are left out where that is the key. kDied where `stop` was requested. Takes time in
-// proportion to the events in the range.
+// an operation are left out where that is the key. kCancelled where `stop` was requested. Takes
+// time in proportion to the events in the range.
 Result<std::vector<DurationStatistics>> Statistics(const EventStore& store,
                                                    const StatisticsQuery& query, Jobs& jobs,
                                                    const std::stop_token& stop = {});

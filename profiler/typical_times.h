@@ -20,7 +20,7 @@ inline constexpr double kClockTick = 1000;
 // trimmed mean of its executions, in batches of consecutive ones where they are many, after what
 // all instructions have in common over time, the machine's speed, is taken out. The variance
 // regards that neighbours resemble each other. Freedom 0: too few executions to tell it; variance 0
-// too: none has an event of its own. kDied where `stop` was requested.
+// too: none has an event of its own. kCancelled where `stop` was requested.
 Result<std::vector<Estimate>> TypicalTimes(const Attribution& attribution, Jobs& jobs,
                                            const std::stop_token& stop = {});
 

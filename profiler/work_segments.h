@@ -45,7 +45,7 @@ struct WorkLanes {
 
 class WorkSegments {
  public:
-  // kDied where `stop` was requested. Takes n log n steps of the events in those lanes.
+  // kCancelled where `stop` was requested. Takes n log n steps of the events in those lanes.
   static Result<WorkSegments> Make(const Attribution& attribution, const TargetKeys& keys,
                                    const WorkLanes& lanes, TimeRange range, Jobs& jobs,
                                    const std::stop_token& stop);

@@ -11,6 +11,7 @@
 #include "app/cancel.h"
 #include "app/commands/bench.h"
 #include "app/output.h"
+#include "app/reports/error_status.h"
 #include "app/workers.h"
 #include "core/base/json.h"
 
@@ -105,7 +106,10 @@ std::string Json(const std::string& file, const BenchRunOptions& options,
 
 std::string RunErrorJson(const std::string& file, const Error& error) {
   std::string out;
-  JsonWriter(out).BeginObject().Field("module", file).Field("error", error.ToString()).EndObject();
+  JsonWriter json(out);
+  json.BeginObject().Field("module", file).Field("error", error.ToString());
+  WriteErrorKind(json, ErrorKindOf(error.error_class));
+  json.EndObject();
   return out + "\n";
 }
 

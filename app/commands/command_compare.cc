@@ -12,6 +12,7 @@
 #include "app/inputs.h"
 #include "app/output.h"
 #include "app/reports/attributed_modules.h"
+#include "app/reports/error_status.h"
 #include "app/reports/fusion_comparison_report.h"
 #include "app/reports/profile_comparison_report.h"
 #include "app/reports/run_report.h"
@@ -244,12 +245,9 @@ class CompareCommand : public Command {
     if (context.json) {
       std::string out;
       JsonWriter json(out);
-      json.BeginObject()
-          .Field("a", a_)
-          .Field("b", b_)
-          .Field("status", "error")
-          .Field("error", error.ToString())
-          .EndObject();
+      json.BeginObject().Field("a", a_).Field("b", b_);
+      WriteErrorStatus(json, error);
+      json.Field("error", error.ToString()).EndObject();
       WriteOut(out + "\n");
     }
     return ExitStatusOf(error);

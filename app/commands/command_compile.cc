@@ -10,6 +10,7 @@
 #include "app/commands/emit_own.h"
 #include "app/module_form.h"
 #include "app/output.h"
+#include "app/reports/error_status.h"
 #include "app/shared_options.h"
 #include "app/xla_options.h"
 #include "core/base/counted.h"
@@ -357,17 +358,11 @@ class CompileCommand : public Command {
   }
 
   std::string ErrorJson(const Error& error) const {
-    const char* status = error.error_class == ErrorClass::kUnsupported ? "unsupported"
-                         : error.error_class == ErrorClass::kDied      ? "died"
-                                                                       : "error";
     std::string out;
     JsonWriter json(out);
-    json.BeginObject()
-        .Field("module", module_)
-        .Field("platform", request_.platform)
-        .Field("status", status)
-        .Field("error", error.ToString())
-        .EndObject();
+    json.BeginObject().Field("module", module_).Field("platform", request_.platform);
+    WriteErrorStatus(json, error);
+    json.Field("error", error.ToString()).EndObject();
     return out + "\n";
   }
 

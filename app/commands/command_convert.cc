@@ -10,6 +10,7 @@
 #include "app/inputs.h"
 #include "app/module_form.h"
 #include "app/output.h"
+#include "app/reports/error_status.h"
 #include "core/base/jobs.h"
 #include "core/base/json.h"
 
@@ -94,6 +95,7 @@ class ConvertCommand : public Command {
     int status = kGood;
     std::vector<std::string> warnings;
     std::string error;
+    std::string_view error_kind = {};
   };
 
   Outcome ConvertOne(const std::string& in, const std::string& out, ModuleForm target,
@@ -123,14 +125,18 @@ class ConvertCommand : public Command {
     return written ? outcome : Failed(written.error());
   }
 
-  Outcome Failed(const Error& error) { return {Fail(error), {}, error.ToString()}; }
+  Outcome Failed(const Error& error) {
+    return {Fail(error), {}, error.ToString(), ErrorKindOf(error.error_class)};
+  }
 
   static std::string Json(const std::string& in, const std::string& out, const Outcome& outcome) {
     constexpr std::string_view kNames[] = {"ok", "differs", "error", "unsupported", "died"};
     std::string text;
     JsonWriter json(text);
     json.BeginObject().Field("file", in).Field("output", out);
-    json.Field("status", kNames[outcome.status]).Key("warnings").BeginArray();
+    json.Field("status", kNames[outcome.status]);
+    WriteErrorKind(json, outcome.error_kind);
+    json.Key("warnings").BeginArray();
     for (const std::string& warning : outcome.warnings) json.Value(warning);
     json.EndArray().Key("error");
     outcome.error.empty() ? json.Null() : json.Value(outcome.error);

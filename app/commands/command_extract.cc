@@ -9,6 +9,7 @@
 #include "app/commands/extract_kernel.h"
 #include "app/module_form.h"
 #include "app/output.h"
+#include "app/reports/error_status.h"
 #include "app/shared_options.h"
 #include "app/workers.h"
 #include "core/base/counted.h"
@@ -309,12 +310,9 @@ class ExtractCommand : public Command {
   std::string ErrorJson(const Error& error) const {
     std::string out;
     JsonWriter json(out);
-    json.BeginObject()
-        .Field("module", module_)
-        .Field("instruction", instruction_)
-        .Field("status", error.error_class == ErrorClass::kUnsupported ? "unsupported" : "error")
-        .Field("error", error.ToString())
-        .EndObject();
+    json.BeginObject().Field("module", module_).Field("instruction", instruction_);
+    WriteErrorStatus(json, error);
+    json.Field("error", error.ToString()).EndObject();
     return out + "\n";
   }
 

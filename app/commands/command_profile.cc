@@ -14,6 +14,7 @@
 #include "app/inputs.h"
 #include "app/output.h"
 #include "app/reports/attributed_modules.h"
+#include "app/reports/error_status.h"
 #include "app/reports/profile_comparison_report.h"
 #include "app/reports/profile_report.h"
 #include "app/reports/run_report.h"
@@ -126,12 +127,10 @@ class ProfileCommand : public Command {
   static int Refuse(const std::string& path, const Error& error, const Context& context) {
     if (!context.json) return Fail(error);
     std::string out;
-    JsonWriter(out)
-        .BeginObject()
-        .Field("file", path)
-        .Field("status", error.error_class == ErrorClass::kUnsupported ? "unsupported" : "error")
-        .Field("error", error.ToString())
-        .EndObject();
+    JsonWriter json(out);
+    json.BeginObject().Field("file", path);
+    WriteErrorStatus(json, error);
+    json.Field("error", error.ToString()).EndObject();
     WriteOut(out + "\n");
     return ExitStatusOf(error);
   }

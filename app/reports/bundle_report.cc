@@ -5,6 +5,7 @@
 #include <fmt/ranges.h>
 
 #include "app/reports/dump_report.h"
+#include "app/reports/error_status.h"
 #include "core/base/counted.h"
 
 namespace hloscope::app {
@@ -39,6 +40,7 @@ std::string BundleMadeJson(const std::string& file, const Result<debug::MadeBund
   JsonWriter json(out);
   json.BeginObject().Field("file", file);
   if (!made) {
+    WriteErrorKind(json, ErrorKindOf(made.error().error_class));
     json.Field("error", made.error().ToString()).EndObject();
     return out + "\n";
   }
@@ -46,8 +48,9 @@ std::string BundleMadeJson(const std::string& file, const Result<debug::MadeBund
   WriteParts(json, made->parts);
   json.Field("values", debug::ToString(made->manifest.values));
   WriteRedacted(json, made->manifest.redacted);
-  json.Field("status", debug::ToString(made->manifest.recorded.status))
-      .Field("replayed", made->manifest.replayed)
+  json.Field("status", debug::ToString(made->manifest.recorded.status));
+  WriteErrorKind(json, debug::ErrorKindOfRecorded(made->manifest.recorded));
+  json.Field("replayed", made->manifest.replayed)
       .Field("verdict", made->manifest.sentence)
       .Key("notes")
       .BeginArray();
@@ -61,6 +64,7 @@ std::string BundleMadeJson(const std::string& file, const Result<debug::BundlePl
   JsonWriter json(out);
   json.BeginObject().Field("file", file);
   if (!plan) {
+    WriteErrorKind(json, ErrorKindOf(plan.error().error_class));
     json.Field("error", plan.error().ToString()).EndObject();
     return out + "\n";
   }
@@ -169,8 +173,9 @@ void WriteBundleJson(JsonWriter& json, const dump::BundleFile& bundle,
       .Field("platform", manifest.request.platform)
       .Field("reference", manifest.request.reference_platform)
       .Field("options", debug::RunOptionsText(manifest.request))
-      .Field("status", debug::ToString(manifest.recorded.status))
-      .Field("values", debug::ToString(manifest.values))
+      .Field("status", debug::ToString(manifest.recorded.status));
+  WriteErrorKind(json, debug::ErrorKindOfRecorded(manifest.recorded));
+  json.Field("values", debug::ToString(manifest.values))
       .Field("verdict", manifest.sentence)
       .Field("replayed", manifest.replayed);
   WriteRedacted(json, manifest.redacted);

@@ -5,6 +5,7 @@
 #include <fmt/ranges.h>
 
 #include "app/command.h"
+#include "app/reports/error_status.h"
 #include "core/base/counted.h"
 #include "core/base/json.h"
 
@@ -47,6 +48,7 @@ std::string HuntReportJson(const HuntReport& report) {
   json.EndArray().Key("error");
   if (report.error) {
     json.Value(report.error->ToString());
+    WriteErrorKind(json, ErrorKindOf(report.error->error_class));
   } else {
     json.Null();
   }

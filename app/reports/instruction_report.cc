@@ -6,6 +6,7 @@
 
 #include <algorithm>
 
+#include "app/reports/error_status.h"
 #include "app/reports/run_report.h"
 #include "core/base/text.h"
 
@@ -44,6 +45,7 @@ void WriteFields(JsonWriter& json, const InstructionReport& report) {
       .Field("computation", report.computation)
       .Field("opcode", report.opcode)
       .Field("status", StatusOf(report));
+  if (report.error) WriteErrorKind(json, ErrorKindOf(report.error->error_class));
   if (report.compared) {
     json.Field("elements", worst.elements)
         .Field("mismatched", worst.mismatched)
@@ -79,10 +81,7 @@ void WriteFields(JsonWriter& json, const InstructionReport& report) {
 }  // namespace
 
 std::string_view StatusOf(const InstructionReport& report) {
-  if (report.error) {
-    if (report.error->error_class == ErrorClass::kDied) return "died";
-    return report.error->error_class == ErrorClass::kUnsupported ? "unsupported" : "error";
-  }
+  if (report.error) return debug::ToString(debug::StatusOf(*report.error));
   if (!report.compared) return "ran";
   return report.differs() ? "differs" : "equal";
 }
@@ -103,8 +102,10 @@ void WriteDivergentJson(JsonWriter& json, const InstructionReport& report) {
 }
 
 std::string InstructionReportText(const InstructionReport& report) {
-  std::string text =
-      fmt::format("{:<12} {} ({})", StatusOf(report), report.instruction, report.opcode);
+  std::string status(StatusOf(report));
+  const auto kind = report.error ? ErrorKindText(report.error->error_class) : std::string_view();
+  if (!kind.empty()) status += fmt::format(" ({})", kind);
+  std::string text = fmt::format("{:<12} {} ({})", status, report.instruction, report.opcode);
   if (!report.together_with.empty()) {
     text += fmt::format(" together with {}", fmt::join(report.together_with, ", "));
   }

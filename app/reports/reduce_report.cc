@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include "app/command.h"
+#include "app/reports/error_status.h"
 #include "core/base/counted.h"
 #include "core/base/json.h"
 
@@ -50,6 +51,7 @@ std::string ReduceReportJson(const ReduceFiles& files, const ReduceReport& repor
   for (const std::string& note : report.notes) json.Value(note);
   json.EndArray();
   TextOrNull(json, "error", report.error ? report.error->ToString() : "");
+  if (report.error) WriteErrorKind(json, ErrorKindOf(report.error->error_class));
   json.EndObject();
   return out + "\n";
 }

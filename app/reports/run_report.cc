@@ -8,6 +8,7 @@
 #include <set>
 
 #include "app/command.h"
+#include "app/reports/error_status.h"
 #include "app/reports/instruction_report.h"
 #include "app/reports/nonfinite_report.h"
 #include "core/base/counted.h"
@@ -222,7 +223,7 @@ std::string HeadText(const std::string& file, const RunReport& report) {
 std::string TimingText(const RunReport& report) {
   const std::vector<double>& runs = report.timing.run_us;
   std::string out =
-      fmt::format("{}: loaded in {:.1f} ms, compiled in {:.1f} ms", debug::ToString(report.status),
+      fmt::format("{}: loaded in {:.1f} ms, compiled in {:.1f} ms", debug::StatusText(report),
                   report.timing.load_ms, report.timing.compile_ms);
   if (!runs.empty())
     out += fmt::format(", ran in {:.2f} ms", *std::ranges::min_element(runs) / 1e3);
@@ -237,7 +238,9 @@ std::string RunReportJson(const std::string& file, const RunReport& report) {
   JsonWriter json(out);
   json.BeginObject().Field("module", file).Field("platform", report.platform).Key("reference");
   report.reference.empty() ? json.Null() : json.Value(report.reference);
-  json.Field("status", debug::ToString(report.status)).Field("seed", report.seed);
+  json.Field("status", debug::ToString(report.status));
+  if (report.error) WriteErrorKind(json, ErrorKindOf(report.error->error_class));
+  json.Field("seed", report.seed);
   json.Field("iterations", report.iterations_ran);
   if (report.against_recorded) json.Field("expected", "recorded");
   WriteBounds(json, report);

@@ -58,7 +58,7 @@ class Loop {
   Status Outcome() {
     if (error_.has_value()) return std::unexpected(*std::move(error_));
     if (done_.load() < end_.load())
-      return std::unexpected(Error{ErrorClass::kDied, "stopped", {}, {}});
+      return std::unexpected(Error{ErrorClass::kCancelled, "stopped", {}, {}});
     return {};
   }
 

@@ -35,7 +35,7 @@ class Jobs {
 
   // Calls body(i) once for each i of [0, n), in any order and on any thread, and returns when all
   // are done. If bodies throw, no further indices start and the error of the smallest throwing
-  // index is returned; a requested stop likewise gives kDied.
+  // index is returned; a requested stop likewise gives kCancelled.
   Status ParallelFor(int64_t n, const std::function<void(int64_t)>& body,
                      const std::stop_token& stop = {});
 

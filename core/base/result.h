@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <expected>
 #include <string>
+#include <string_view>
 #include <utility>
 
 namespace hloscope {
@@ -14,9 +15,23 @@ enum class ErrorClass : uint8_t {
   kInput,        // the file or the command line is wrong
   kUnsupported,  // sound input that this build or platform cannot handle
   kEnvironment,  // disk, memory, permissions, missing library
-  kDied,         // a runner crashed or met its deadline
-  kInternal,     // our own mistake
+  // Execution that did not finish, by cause (the words of absl::StatusCode where it has one):
+  kCrashed,            // a process or a kernel ended by a fault
+  kDeadlineExceeded,   // it took longer, or more steps, than allowed
+  kCancelled,          // a stop was requested
+  kResourceExhausted,  // it used more memory than allowed
+  kDeadlock,           // a rendezvous that can never complete
+  kInternal,           // our own mistake
 };
+
+/// True for the classes of execution that did not finish: kCrashed to kDeadlock.
+bool IsExecutionFailure(ErrorClass error_class);
+
+/// "crashed", "deadline", "cancelled", "memory" or "deadlock"; empty for other classes.
+std::string_view ErrorKindOf(ErrorClass error_class);
+
+/// ErrorKindOf for people: "deadline exceeded", "out of memory" …; empty for other classes.
+std::string_view ErrorKindText(ErrorClass error_class);
 
 // A position in a text file; line and column count from 1, 0 means unknown.
 struct Place {

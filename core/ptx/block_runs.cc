@@ -299,8 +299,9 @@ class Runner {
     if (stopped_by_ == 0) return {};
     static constexpr const char* kReasons[] = {"", "more steps than allowed", "stopped on request",
                                                "its deadline passed"};
+    const bool is_cancelled = stopped_by_ == 2;
     return std::unexpected(
-        Error{ErrorClass::kDied,
+        Error{is_cancelled ? ErrorClass::kCancelled : ErrorClass::kDeadlineExceeded,
               "kernel " + plan_.kernel->name + ": " + kReasons[stopped_by_] + WhereStopped(),
               {},
               "raise the limit, or run fewer blocks"});

@@ -19,8 +19,8 @@ struct BlockRuns {
 };
 
 // Runs all blocks, or the one that the options name. Observers watch instead of that of the
-// options, one for each block in flight; each is told of blocks in rising order. An error (kDied)
-// for a deadline, a stop, or more steps than allowed.
+// options, one for each block in flight; each is told of blocks in rising order. An error
+// (kCancelled, kDeadlineExceeded) for a deadline, a stop, or more steps than allowed.
 Result<BlockRuns> RunBlocks(const LaunchPlan& plan, const LaunchOptions& options,
                             std::vector<Observer*> observers = {});
 

@@ -42,7 +42,7 @@ Result<std::optional<Writer>> FindWriter(const Module& module, const LaunchReque
   HLOSCOPE_ASSIGN_OR_RETURN(const LaunchResult result, Launch(module, request, watched));
   if (result.fault.has_value()) {
     return std::unexpected(
-        Error{ErrorClass::kDied, result.fault->ToString(), result.fault->place, {}});
+        Error{ErrorClass::kCrashed, result.fault->ToString(), result.fault->place, {}});
   }
   if (watch.stores == 0) return std::nullopt;
   const Module::Contents& contents = module.contents();

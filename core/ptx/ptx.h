@@ -178,7 +178,8 @@ uint32_t SmOf(std::string_view target);
 uint64_t MostSharedBytes(uint32_t sm);
 
 // Runs an entry. Errors: input for a request that does not fit the entry, unsupported for an
-// instruction that is not executed, kDied for a deadline, a stop, or more steps than allowed.
+// instruction that is not executed, kDeadlineExceeded for a deadline or more steps than allowed,
+// kCancelled for a stop.
 Result<LaunchResult> Launch(const Module& module, const LaunchRequest& request,
                             const LaunchOptions& options = {});
 
@@ -194,8 +195,8 @@ struct Writer {
 
 // Runs an entry and answers who stored byte `byte` of argument `argument`, also through another
 // argument that holds the same memory; nullopt: nobody. Arguments are written as by Launch. Errors:
-// those of Launch, input for a byte outside of the argument, kDied where the kernel has a fault. It
-// is an observer of its own: that of the options is not told.
+// those of Launch, input for a byte outside of the argument, kCrashed where the kernel has a fault.
+// It is an observer of its own: that of the options is not told.
 Result<std::optional<Writer>> FindWriter(const Module& module, const LaunchRequest& request,
                                          uint32_t argument, uint64_t byte,
                                          const LaunchOptions& options = {});

@@ -11,6 +11,7 @@
 #include <charconv>
 #include <cstdlib>
 #include <filesystem>
+#include <sstream>
 #include <system_error>
 #include <thread>
 
@@ -257,8 +258,9 @@ void Ranks::Remove(std::string_view name) const {
 
 void Ranks::Fail(const Error& error) const {
   // The first says why. Who cannot be told waits until the deadline.
-  [[maybe_unused]] const Status written =
-      Put(kFailed, fmt::format("{} {}", place_.rank, error.ToString()));
+  [[maybe_unused]] const Status written = Put(
+      kFailed,
+      fmt::format("{} {} {}", place_.rank, static_cast<int>(error.error_class), error.ToString()));
 }
 
 Status Ranks::Look() const {
@@ -284,14 +286,19 @@ Status Ranks::LookAgain() const {
 Status Ranks::LookNow() const {
   HLOSCOPE_ASSIGN_OR_RETURN(const auto text, Read(place_.folder, kFailed));
   if (!text) return {};
-  const size_t blank = std::min(text->find(' '), text->size());
-  const std::string rank = text->substr(0, blank);
+  std::istringstream in(*text);
+  std::string rank, why;
+  int number = -1;
+  in >> rank >> number;
   if (rank == std::to_string(place_.rank)) return {};
-  return std::unexpected(Error{
-      ErrorClass::kDied,
-      fmt::format("rank {} failed: {}", rank, text->substr(std::min(blank + 1, text->size()))),
-      {},
-      {}});
+  in.ignore();
+  std::getline(in, why, '\0');
+  const bool is_known = number >= 0 && number <= static_cast<int>(ErrorClass::kInternal) &&
+                        IsExecutionFailure(static_cast<ErrorClass>(number));
+  return std::unexpected(Error{is_known ? static_cast<ErrorClass>(number) : ErrorClass::kCrashed,
+                               fmt::format("rank {} failed: {}", rank, why),
+                               {},
+                               {}});
 }
 
 }  // namespace hloscope::replay

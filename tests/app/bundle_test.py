@@ -214,7 +214,8 @@ ENTRY e { ROOT c = f32[2] custom-call(), custom_call_target="nobody_has_this" }
         self.assertEqual((made['status'], made['replayed']), ('unsupported', 'reproduced'))
         endless = os.path.join(os.path.dirname(os.path.abspath(__file__)), 'endless.hlo')
         out, made = self.create(endless, '--deadline', '0.5')
-        self.assertEqual((made['status'], made['replayed']), ('died', 'reproduced'))
+        self.assertEqual((made['status'], made['error_kind'], made['replayed']), ('died', 'deadline', 'reproduced'))
+        self.assertEqual(json.loads(self.run_tool('info', out, '--json')[1])['bundle']['error_kind'], 'deadline')
 
     def test_commands_open_what_is_inside(self):
         out, _ = self.create(*self.wrong(), '--values', 'all')

@@ -250,7 +250,8 @@ class Compile(FolderTest):
         dump = ('--dump', self.path('dump'), '--json')
         deadly = f'pjrt:{MADE_UP}/libdeadly_plugin.so'
         done = self.expect_error('was killed by signal 6 (SIGABRT) at run: the plugin has had enough', SAMPLE, '--with', deadly, *dump, status=4)
-        self.assertEqual(json.loads(done.stdout)['status'], 'died')
+        report = json.loads(done.stdout)
+        self.assertEqual((report['status'], report['error_kind']), ('died', 'crashed'))
         self.expect_error('implements version 1.100 of the PJRT interface', SAMPLE, '--with', f'pjrt:{MADE_UP}/libfake_plugin_major.so', *dump)
         self.assertFalse(os.path.exists(self.path('dump')))
 

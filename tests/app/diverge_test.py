@@ -220,6 +220,7 @@ class OnXla(FolderTest):
             self.skipTest('this plugin does not have the fault')
         self.assertEqual((status, verdict['status'], verdict['pass'], verdict['confirmed'], verdict['cured_by']),
                          (4, 'died', 'reshape-mover', True, ['reshape-mover']), verdict)
+        self.assertEqual(verdict['error_kind'], 'crashed')
         self.assertIn('the compiler fails in pass reshape-mover', verdict['verdict'])
 
     def test_stablehlo_that_means_something_else(self):

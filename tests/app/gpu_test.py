@@ -298,7 +298,7 @@ class Gpu(unittest.TestCase):
         other = self.file('n.hlo', MODULE)
         status, lines, error = self.on_gpu(self.module, other, self.file('o.hlo', MODULE), fake='kernel:1=719')
         self.assertEqual(status, 4, error)
-        self.assertEqual([line['status'] for line in lines], ['died'] * 3)
+        self.assertEqual([(line['status'], line['error_kind']) for line in lines], [('died', 'crashed')] * 3)
         for line in lines:
             # A worker that had lost its device before could not even make a context.
             self.assertIn('launch failure: waiting for the kernels of m failed with CUDA_ERROR_LAUNCH_FAILED', line['error'])

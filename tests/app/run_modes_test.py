@@ -33,6 +33,18 @@ ENTRY e {
   ROOT y = f32[10] multiply(x, x)
 }
 '''
+DEADLOCK = '''HloModule deadlock, replica_count=2
+add { a = f32[] parameter(0) b = f32[] parameter(1) ROOT s = f32[] add(a, b) }
+sum { x = f32[2] parameter(0) ROOT r = f32[2] all-reduce(x), replica_groups={{0,1}}, to_apply=add }
+same { ROOT x = f32[2] parameter(0) }
+ENTRY e {
+  x = f32[2] parameter(0)
+  id = u32[] replica-id()
+  zero = u32[] constant(0)
+  first = pred[] compare(id, zero), direction=EQ
+  ROOT c = f32[2] conditional(first, x, x), true_computation=sum, false_computation=same
+}
+'''
 CANCEL = '''HloModule cancel
 ENTRY e {
   x = f32[2] parameter(0)
@@ -106,8 +118,9 @@ ENTRY e {
 
 
 class RunModes(FolderTest):
-    def run_json(self, *arguments, stdin=None, command='run'):
-        p = subprocess.run([HLOSCOPE, command, '--json', *arguments], input=stdin, capture_output=True, timeout=100)
+    def run_json(self, *arguments, stdin=None, command='run', **environment):
+        p = subprocess.run([HLOSCOPE, command, '--json', *arguments], input=stdin, capture_output=True, timeout=100,
+                           env={**os.environ, **environment})
         return p.returncode, [json.loads(line) for line in p.stdout.decode().splitlines()], p.stderr.decode()
 
     def test_repeated_runs_agree_in_every_bit(self):
@@ -152,10 +165,10 @@ class RunModes(FolderTest):
     def test_a_deadline_and_the_memory_limit_exit_with_4(self):
         module = self.path('m.hlo', ENDLESS)
         status, (report,), _ = self.run_json('--deadline', '0.3', module)
-        self.assertEqual((status, report['status']), (4, 'died'))
+        self.assertEqual((status, report['status'], report['error_kind']), (4, 'died', 'deadline'))
         self.assertIn('deadline', report['error'])
         status, (report,), _ = self.run_json('--memory', '1K', module)
-        self.assertEqual((status, report['status']), (4, 'died'))
+        self.assertEqual((status, report['status'], report['error_kind']), (4, 'died', 'memory'))
         self.assertIn('memory limit of 1024 bytes', report['error'])
         for wrong in (['--memory', '1Q'], ['--memory', '0'], ['--memory', '99999999999T'], ['--deadline', '0'],
                       ['--iterations', '0'], ['--repeat', '0'], ['--threads', '-1']):
@@ -172,6 +185,26 @@ class RunModes(FolderTest):
             out, err = process.communicate(timeout=100)
             self.assertEqual(process.returncode, 4, out)
             self.assertIn(b'Stopping', err)
+            died = [r for r in map(json.loads, out.splitlines()) if r['status'] == 'died']
+            self.assertEqual({r['error_kind'] for r in died}, {'cancelled'}, out)
+
+    def test_a_crash_has_its_kind(self):
+        module, crash = self.path('m.hlo', SQUARE), {'HLOSCOPE_WORKER_FAULT': 'SEGV@run'}
+        status, (report,), _ = self.run_json(module, **crash)
+        self.assertEqual((status, report['status'], report['error_kind']), (4, 'died', 'crashed'))
+        status, lines, _ = self.run_json('--isolate_instructions', module, **crash)
+        self.assertEqual([(status, r['status'], r['error_kind']) for r in lines], [(4, 'died', 'crashed')] * 2, lines)
+        self.assertIn('died (crashed)', subprocess.run([HLOSCOPE, 'run', '--isolate_instructions', module], capture_output=True, text=True,
+                                                       env={**os.environ, **crash}, timeout=100).stdout)
+        for command, options in (('diverge', ['--platform', 'cpu']), ('bench', []), ('reduce', [])):
+            status, lines, _ = self.run_json(module, *options, command=command, **crash)
+            self.assertEqual((status, lines[-1]['error_kind']), (4, 'crashed'), (command, lines))
+        self.assertNotIn('error_kind', self.run_json(module)[1][0])
+
+    def test_a_collective_that_not_every_device_reaches_is_a_deadlock(self):
+        status, (report,), _ = self.run_json(self.path('m.hlo', DEADLOCK))
+        self.assertEqual((status, report['status'], report['error_kind']), (4, 'died', 'deadlock'), report)
+        self.assertIn('deadlock: device 0 waits', report['error'])
 
     def test_worst_status_wins_and_nothing_stops_the_others(self):
         wrong = self.path('wrong.npz', '')

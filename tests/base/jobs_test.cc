@@ -59,7 +59,7 @@ TEST(JobsTest, StopEndsTheLoop) {
         },
         source.get_token());
     ASSERT_FALSE(status.has_value());
-    EXPECT_EQ(status.error().error_class, ErrorClass::kDied);
+    EXPECT_EQ(status.error().error_class, ErrorClass::kCancelled);
     EXPECT_LT(ran, 10 + threads);
   }
 }

@@ -4,6 +4,8 @@
 #include <gtest/gtest.h>
 
 #include <memory>
+#include <string_view>
+#include <utility>
 
 namespace hloscope {
 namespace {
@@ -23,6 +25,25 @@ TEST(ResultTest, ErrorTextLeavesOutWhatIsUnknown) {
       {{ErrorClass::kInput, "what", {"m.hlo", 0, 31}, ""}, "m.hlo: what"},
   };
   for (const Case& c : cases) EXPECT_EQ(c.error.ToString(), c.expected);
+}
+
+TEST(ResultTest, ExecutionFailuresHaveKinds) {
+  constexpr std::pair<ErrorClass, std::string_view> kKinds[] = {
+      {ErrorClass::kInput, ""},
+      {ErrorClass::kUnsupported, ""},
+      {ErrorClass::kEnvironment, ""},
+      {ErrorClass::kCrashed, "crashed"},
+      {ErrorClass::kDeadlineExceeded, "deadline"},
+      {ErrorClass::kCancelled, "cancelled"},
+      {ErrorClass::kResourceExhausted, "memory"},
+      {ErrorClass::kDeadlock, "deadlock"},
+      {ErrorClass::kInternal, ""},
+  };
+  for (const auto& [error_class, kind] : kKinds) {
+    EXPECT_EQ(ErrorKindOf(error_class), kind);
+    EXPECT_EQ(ErrorKindText(error_class).empty(), kind.empty());
+    EXPECT_EQ(IsExecutionFailure(error_class), !kind.empty());
+  }
 }
 
 Result<std::unique_ptr<int>> Half(int value) {

@@ -271,6 +271,19 @@ TEST(Manifest, ReadsWhatItWrites) {
             "--xla_cpu_enable_fast_math=true '--xla_x=a; b'");
 }
 
+// Deadlocks were recorded as signals once.
+TEST(Manifest, KnowsDeadlocksOfOlderBundles) {
+  BundleManifest manifest;
+  manifest.recorded.status = RunStatus::kDied;
+  manifest.recorded.failure = Failure{FailureKind::kSignal, {"deadlock: device # waits"}, "d"};
+  const auto read = ManifestFromJson(ManifestJson(manifest, {}));
+  ASSERT_TRUE(read.has_value()) << read.error().ToString();
+  EXPECT_EQ(read->recorded.failure->kind, FailureKind::kDeadlock);
+  EXPECT_EQ(ErrorKindOfRecorded(read->recorded), "deadlock");
+  manifest.recorded.failure.reset();
+  EXPECT_EQ(ErrorKindOfRecorded(manifest.recorded), "cancelled");
+}
+
 TEST(Manifest, RefusesValuesOutOfRange) {
   const std::string good = ManifestJson({}, {});
   const std::pair<std::string, std::string> edits[] = {

@@ -33,7 +33,7 @@ std::string Fingerprint(const RunReport& report, const hlo::Module* module = nul
 TEST(Failure, NothingIsWrong) {
   EXPECT_EQ(Fingerprint(RunReport()), "none");
   EXPECT_EQ(Fingerprint(Compared(hlo::ElementType::kF32, 0)), "none");
-  EXPECT_EQ(Fingerprint(Failed(ErrorClass::kDied, "the run was cancelled (x worker, at run)")),
+  EXPECT_EQ(Fingerprint(Failed(ErrorClass::kCancelled, "the run was cancelled (x worker, at run)")),
             "none");
 }
 
@@ -73,7 +73,10 @@ TEST(Failure, APartOfItIsTheSameFailure) {
 }
 
 TEST(Failure, DeathsByTheirCause) {
-  const auto died = [](std::string text) { return Failed(ErrorClass::kDied, std::move(text)); };
+  const auto died = [](std::string text) { return Failed(ErrorClass::kCrashed, std::move(text)); };
+  const auto late = [](std::string text) {
+    return Failed(ErrorClass::kDeadlineExceeded, std::move(text));
+  };
   const std::string fault =
       "the xla-cpu worker was killed by signal 11 (SIGSEGV) at compile: F1122 10:00:00.123456 17 "
       "fusion.cc:31] Check failed: a == b (3 vs. 4)";
@@ -92,14 +95,26 @@ TEST(Failure, DeathsByTheirCause) {
   EXPECT_NE(Fingerprint(died(fault)), Fingerprint(died(later)));
   EXPECT_EQ(Fingerprint(died("the pjrt:/a/b.so worker was killed by signal 6 (SIGABRT) at run")),
             "signal: worker was killed by signal # (SIGABRT) at run");
-  EXPECT_EQ(Fingerprint(died("the deadline passed (xla-cpu worker, at compile)")),
+  EXPECT_EQ(Fingerprint(late("the deadline passed (xla-cpu worker, at compile)")),
             "deadline: at compile");
-  EXPECT_EQ(Fingerprint(died("the deadline of 5 s passed (xla-cpu worker, at compile)")),
+  EXPECT_EQ(Fingerprint(late("the deadline of 5 s passed (xla-cpu worker, at compile)")),
             "deadline: at compile");
-  EXPECT_EQ(Fingerprint(died("kernel k: its deadline passed in block (0, 0, 0) near line 7")),
+  EXPECT_EQ(Fingerprint(late("kernel k: its deadline passed in block (0, 0, 0) near line 7")),
             "deadline");
-  EXPECT_EQ(FailureOf(died("512 bytes more would exceed the memory limit of 100 bytes"))->kind,
-            FailureKind::kMemory);
+  EXPECT_EQ(Fingerprint(Failed(ErrorClass::kResourceExhausted, "512 bytes more")), "memory");
+  EXPECT_EQ(Fingerprint(Failed(ErrorClass::kDeadlock, "deadlock: device 0 waits at 3")),
+            "deadlock: deadlock: device # waits at #");
+}
+
+TEST(Failure, TheCauseIsNotReadFromTheText) {
+  const std::string crash =
+      "the cpu worker was killed by signal 6 (SIGABRT) at run: the deadline of the memory limit of "
+      "stopped";
+  EXPECT_EQ(FailureOf(Failed(ErrorClass::kCrashed, crash))->kind, FailureKind::kSignal);
+  EXPECT_EQ(FailureOf(Failed(ErrorClass::kInternal, "memory limit exceeded: x"))->kind,
+            FailureKind::kError);
+  EXPECT_FALSE(FailureOf(Failed(ErrorClass::kCancelled, "stopped on request")).has_value());
+  EXPECT_EQ(FailureOf(Failed(ErrorClass::kCrashed, "stopped"))->kind, FailureKind::kSignal);
 }
 
 TEST(Failure, ErrorsWithoutNames) {

@@ -183,7 +183,7 @@ RunReport Computed(std::vector<int32_t> values) {
 
 RunReport Died(const std::string& how) {
   RunReport report;
-  report.error = Error{ErrorClass::kDied, "the p worker was killed by signal " + how, {}, {}};
+  report.error = Error{ErrorClass::kCrashed, "the p worker was killed by signal " + how, {}, {}};
   return report;
 }
 

@@ -130,7 +130,7 @@ class DeadExecutable : public replay::Executable {
  public:
   Result<replay::RunResult> Run(std::span<const std::vector<Literal>>, const replay::RunOptions&,
                                 replay::RunStream&) override {
-    return std::unexpected(Error{ErrorClass::kDied, "the worker died of signal 11", {}, {}});
+    return std::unexpected(Error{ErrorClass::kCrashed, "the worker died of signal 11", {}, {}});
   }
 };
 
@@ -167,7 +167,7 @@ TEST(Isolate, ADeathLosesOneInstructionAndWhatNeedsIt) {
   };
   ASSERT_TRUE(Isolation(*parsed.module, request).Run(made->literals, note).has_value());
   EXPECT_EQ(ran, std::vector<std::string>{"a"});
-  const decltype(lost) expected = {{"wrong", ErrorClass::kDied},
+  const decltype(lost) expected = {{"wrong", ErrorClass::kCrashed},
                                    {"b", ErrorClass::kUnsupported},
                                    {"c", ErrorClass::kUnsupported}};
   EXPECT_EQ(lost, expected);

@@ -73,7 +73,7 @@ TEST(DeviceScheduler, ADeadlockNamesEveryDeviceThatWaits) {
     return waited;
   });
   ASSERT_FALSE(status.has_value());
-  EXPECT_EQ(status.error().error_class, ErrorClass::kDied);
+  EXPECT_EQ(status.error().error_class, ErrorClass::kDeadlock);
   EXPECT_EQ(status.error().message, "deadlock: device 0 waits at x0; device 2 waits at x2");
   EXPECT_EQ(ended, 2);
 }

@@ -373,7 +373,7 @@ TEST(GpuNccl, WhatFailsLaterIsNamedAndEndsTheRun) {
     SetDevices(row.driver, row.faults);
     const Outcome gpu = RunOnDevices("gpu", text.c_str(), inputs);
     ASSERT_TRUE(gpu.error.has_value()) << row.driver << row.faults;
-    EXPECT_EQ(gpu.error->error_class, ErrorClass::kDied) << row.driver << row.faults;
+    EXPECT_EQ(gpu.error->error_class, ErrorClass::kCrashed) << row.driver << row.faults;
     EXPECT_NE(gpu.error->message.find(row.message), std::string::npos) << gpu.error->ToString();
     ExpectNothingLeft(fmt::format("{} {}", row.driver, row.faults));
     SetDevices("devices=2", "");

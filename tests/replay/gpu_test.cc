@@ -278,17 +278,18 @@ constexpr FaultRow kFaultRows[] = {
      "ECC"},
     {"cuEventRecord=400", ErrorClass::kInternal, "marking the end of a copy", ""},
     {"cuLaunchKernel=701", ErrorClass::kInternal, "launch failure: launching", ""},
-    {"cuLaunchKernel=719", ErrorClass::kDied, "CUDA_ERROR_LAUNCH_FAILED (719)", "gpu-sim"},
+    {"cuLaunchKernel=719", ErrorClass::kCrashed, "CUDA_ERROR_LAUNCH_FAILED (719)", "gpu-sim"},
     {"cuLaunchKernel=1", ErrorClass::kInternal, "CUDA_ERROR_INVALID_VALUE", ""},
-    {"kernel:1=700", ErrorClass::kDied, "launch failure: ", "names instruction, thread and line"},
-    {"kernel:1=702", ErrorClass::kDied, "LAUNCH_TIMEOUT", "watchdog"},
-    {"kernel:1=714", ErrorClass::kDied, "HARDWARE_STACK_ERROR", "gpu-sim"},
-    {"kernel:1=715", ErrorClass::kDied, "ILLEGAL_INSTRUCTION", "gpu-sim"},
-    {"kernel:1=716", ErrorClass::kDied, "MISALIGNED_ADDRESS", "gpu-sim"},
-    {"kernel:1=719", ErrorClass::kDied, "LAUNCH_FAILED", "gpu-sim"},
+    {"kernel:1=700", ErrorClass::kCrashed,
+     "launch failure: ", "names instruction, thread and line"},
+    {"kernel:1=702", ErrorClass::kCrashed, "LAUNCH_TIMEOUT", "watchdog"},
+    {"kernel:1=714", ErrorClass::kCrashed, "HARDWARE_STACK_ERROR", "gpu-sim"},
+    {"kernel:1=715", ErrorClass::kCrashed, "ILLEGAL_INSTRUCTION", "gpu-sim"},
+    {"kernel:1=716", ErrorClass::kCrashed, "MISALIGNED_ADDRESS", "gpu-sim"},
+    {"kernel:1=719", ErrorClass::kCrashed, "LAUNCH_FAILED", "gpu-sim"},
     {"kernel:1=999", ErrorClass::kEnvironment, "device lost: ", "dmesg"},
-    {"kernel:2=719", ErrorClass::kDied, "LAUNCH_FAILED", "gpu-sim"},  // in a graph
-    {"cuStreamSynchronize=709", ErrorClass::kDied, "device lost: waiting for the kernels of add",
+    {"kernel:2=719", ErrorClass::kCrashed, "LAUNCH_FAILED", "gpu-sim"},  // in a graph
+    {"cuStreamSynchronize=709", ErrorClass::kCrashed, "device lost: waiting for the kernels of add",
      "run again"},
     {"cuStreamBeginCapture=801", ErrorClass::kUnsupported, "recording the launches of add", ""},
     {"cuStreamEndCapture=900", ErrorClass::kInternal, "recording the launches of add", ""},
@@ -343,7 +344,7 @@ TEST(Gpu, TenThousandLaunchesUnderFaults) {
       if (!ran.has_value()) {
         ++refused;
         EXPECT_FALSE(ran.error().message.empty());
-        if (ran.error().error_class == ErrorClass::kDied ||
+        if (ran.error().error_class == ErrorClass::kCrashed ||
             ran.error().message.starts_with("device lost")) {
           break;
         }

@@ -128,7 +128,7 @@ TEST_F(JaxlibChild, AnswersWithoutSenseAreRefused) {
 TEST_F(JaxlibChild, BytesThatAreNoFrameEndIt) {
   const auto results = Run("    connection.sendall(b'nonsense' * 100)\n    receive()\n");
   ASSERT_FALSE(results.has_value());
-  EXPECT_EQ(results.error().error_class, ErrorClass::kDied);
+  EXPECT_EQ(results.error().error_class, ErrorClass::kCrashed);
 }
 
 TEST_F(JaxlibChild, DeathsAndHangsAreNamedWithTheirStage) {
@@ -136,7 +136,7 @@ TEST_F(JaxlibChild, DeathsAndHangsAreNamedWithTheirStage) {
       Run("    at('run')\n    print('F0000 Check failed: this', flush=True)\n    "
           "os.kill(os.getpid(), 6)\n");
   ASSERT_FALSE(killed.has_value());
-  EXPECT_EQ(killed.error().error_class, ErrorClass::kDied);
+  EXPECT_EQ(killed.error().error_class, ErrorClass::kCrashed);
   EXPECT_NE(killed.error().message.find("SIGABRT"), std::string::npos);
   EXPECT_NE(killed.error().message.find("at run"), std::string::npos) << killed.error().message;
   EXPECT_NE(killed.error().message.find("Check failed: this"), std::string::npos);
@@ -145,6 +145,7 @@ TEST_F(JaxlibChild, DeathsAndHangsAreNamedWithTheirStage) {
   ASSERT_TRUE(child.has_value());
   const auto hung = (*child)->Run(1, std::vector<std::vector<Literal>>(1), false, Bounds(0));
   ASSERT_FALSE(hung.has_value());
+  EXPECT_EQ(hung.error().error_class, ErrorClass::kDeadlineExceeded);
   EXPECT_NE(hung.error().message.find("the deadline passed"), std::string::npos);
   EXPECT_FALSE((*child)->IsUsable());
 }

@@ -177,13 +177,13 @@ TEST_F(ToolsTest, AHangingToolIsKilledAtTheDeadline) {
   request_.deadline = std::chrono::milliseconds(200);
   auto code = MakeMachineCode(request_, tools);
   ASSERT_FALSE(code.has_value());
-  EXPECT_EQ(code.error().error_class, ErrorClass::kDied);
+  EXPECT_EQ(code.error().error_class, ErrorClass::kDeadlineExceeded);
   std::stop_source stop;
   stop.request_stop();
   request_.deadline = std::chrono::minutes(10);
   code = MakeMachineCode(request_, tools, stop.get_token());
   ASSERT_FALSE(code.has_value());
-  EXPECT_EQ(code.error().error_class, ErrorClass::kDied);
+  EXPECT_EQ(code.error().error_class, ErrorClass::kCancelled);
 }
 
 TEST_F(ToolsTest, ACubinIsReadAsItRan) {

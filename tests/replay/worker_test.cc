@@ -21,6 +21,7 @@
 #include "core/replay/workers/worker_environment.h"
 #include "core/replay/workers/worker_evidence.h"
 #include "core/replay/workers/worker_platform.h"
+#include "tests/base/paths.h"
 #include "tests/base/sanitized.h"
 #include "tests/base/scratch.h"
 
@@ -54,7 +55,7 @@ class Fault {
 
 std::shared_ptr<WorkerPool> MakePool(std::string evidence = {}) {
   WorkerPoolOptions options;
-  options.program = HLOSCOPE_BINARY;
+  options.program = ProgramPath();
   options.evidence_folder = std::move(evidence);
   return std::make_shared<WorkerPool>(std::move(options));
 }
@@ -123,8 +124,7 @@ debug::RunRequest InPool(std::shared_ptr<WorkerPool> pool) {
 // The modules of a folder's files, cases separated as in the golden tests.
 std::vector<ModulePointer> ModulesOf(const std::string& folder) {
   std::vector<ModulePointer> modules;
-  for (const auto& entry :
-       std::filesystem::directory_iterator(HLOSCOPE_SOURCE_DIR "/tests/" + folder)) {
+  for (const auto& entry : std::filesystem::directory_iterator(SourcePath("tests/") + folder)) {
     if (entry.path().extension() != ".hlo") continue;
     std::ifstream file(entry.path());
     std::string text;
@@ -348,6 +348,7 @@ TEST(Worker, EveryDeathIsTold) {
         const auto report = debug::RunModule(Parse(kAdd), InPool(pool));
         EXPECT_EQ(report.status, debug::RunStatus::kDied);
         ASSERT_TRUE(report.error.has_value());
+        EXPECT_EQ(report.error->error_class, ErrorClass::kCrashed);
         const std::string text = report.error->ToString();
         EXPECT_NE(text.find(death.text), std::string::npos) << text;
         const std::string where = stage == "read-back" ? "read back" : stage;
@@ -406,6 +407,7 @@ TEST(Worker, OneRepetitionIsLostAlone) {
   EXPECT_FALSE(report.repeat->differing_run.has_value());
 }
 
+// The worker hangs for good, so that only the parent can end the run.
 TEST(Worker, DeadlineIsKeptByTheParent) {
   for (const std::string stage : {"start", "compile", "run", "read-back"}) {
     const Fault fault("hang@" + stage);
@@ -413,6 +415,7 @@ TEST(Worker, DeadlineIsKeptByTheParent) {
     request.deadline_seconds = 0.3;
     const auto report = debug::RunModule(Parse(kAdd), request);
     EXPECT_EQ(report.status, debug::RunStatus::kDied);
+    EXPECT_EQ(report.error->error_class, ErrorClass::kDeadlineExceeded);
     EXPECT_NE(report.error->message.find("passed"), std::string::npos);
   }
 }
@@ -424,6 +427,7 @@ TEST(Worker, MemoryIsKeptByTheParent) {
     request.memory_bytes = int64_t{64} << 20;
     const auto report = debug::RunModule(Parse(kAdd), request);
     EXPECT_EQ(report.status, debug::RunStatus::kDied);
+    EXPECT_EQ(report.error->error_class, ErrorClass::kResourceExhausted);
     EXPECT_NE(report.error->message.find("the limit is 67108864 bytes"), std::string::npos)
         << report.error->message;
   }
@@ -438,7 +442,7 @@ TEST(Worker, StoppingEndsARunThatHangs) {
   });
   const auto report = debug::RunModule(Parse(kAdd), InPool(MakePool()), stop.get_token());
   EXPECT_EQ(report.status, debug::RunStatus::kDied);
-  // Not that the deadline passed.
+  EXPECT_EQ(report.error->error_class, ErrorClass::kCancelled);
   EXPECT_NE(report.error->message.find("cancelled"), std::string::npos);
 }
 
@@ -480,7 +484,7 @@ TEST(Worker, RandomKills) {
     if (executable == nullptr) {
       auto loaded = platform->Load(Parse(kAdd), {});
       if (!loaded.has_value()) {
-        EXPECT_EQ(loaded.error().error_class, ErrorClass::kDied) << loaded.error().message;
+        EXPECT_EQ(loaded.error().error_class, ErrorClass::kCrashed) << loaded.error().message;
         ++died;
         continue;
       }
@@ -489,7 +493,7 @@ TEST(Worker, RandomKills) {
     Collector sink;
     const auto run = executable->Run(FourFloats(static_cast<float>(i)), {}, sink);
     if (!run.has_value()) {
-      EXPECT_EQ(run.error().error_class, ErrorClass::kDied) << run.error().message;
+      EXPECT_EQ(run.error().error_class, ErrorClass::kCrashed) << run.error().message;
       ++died;
       continue;
     }

@@ -97,7 +97,7 @@ std::string StatusText(const debug::RunReport& report) {
   const bool judged =
       report.status == debug::RunStatus::kEqual || report.status == debug::RunStatus::kDiffers;
   if (report.status == debug::RunStatus::kRan) return "it ran; nothing was compared";
-  if (!judged || compared == 0) return std::string(debug::ToString(report.status));
+  if (!judged || compared == 0) return debug::StatusText(report);
   if (report.status == debug::RunStatus::kDiffers) {
     const int64_t beyond = counts[Verdict::kBeyond] + counts[Verdict::kNotFinite];
     return fmt::format("beyond tolerance: {} of {}", CountText(beyond),

@@ -51,7 +51,7 @@ Computed<DivergeVerdict> ComparePlatforms(const dump::DumpModel& dump, const Sea
     control.Progress(progress.done, progress.total);
   };
   DivergeVerdict verdict = debug::ExplainPlatforms(module, request, control.stop());
-  if (control.stopped()) return std::unexpected(Error{ErrorClass::kDied, "cancelled", {}, {}});
+  if (control.stopped()) return std::unexpected(Error{ErrorClass::kCancelled, "cancelled", {}, {}});
   const bool is_refused =
       !verdict.errors.empty() && verdict.passes.empty() && !verdict.place && !verdict.cause;
   if (is_refused) return std::unexpected(verdict.errors.front());

@@ -27,7 +27,8 @@ using Computed = Result<std::shared_ptr<const T>>;
 template <typename T, typename F>
 Computed<T> Guarded(const F& compute, TaskControl& control) {
   try {
-    if (control.stopped()) return std::unexpected(Error{ErrorClass::kDied, "cancelled", {}, {}});
+    if (control.stopped())
+      return std::unexpected(Error{ErrorClass::kCancelled, "cancelled", {}, {}});
     return compute(control);
   } catch (const std::exception& error) {
     return std::unexpected(Error{ErrorClass::kEnvironment, error.what(), {}, {}});

@@ -110,7 +110,7 @@ Result<std::shared_ptr<const GraphHits>> FindHits(const hlo::Module& module, std
         ToString(module[id].opcode).find(wanted) != std::string_view::npos)
       hits->instructions.push_back(id);
   }
-  if (control.stopped()) return std::unexpected(Error{ErrorClass::kDied, "cancelled", {}, {}});
+  if (control.stopped()) return std::unexpected(Error{ErrorClass::kCancelled, "cancelled", {}, {}});
   return hits;
 }
 

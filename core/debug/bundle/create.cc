@@ -57,7 +57,7 @@ class Creation {
     if (all) request.save_inputs = scratch.path() + "/inputs.npz";
     report_ = source_.report && !all ? *source_.report : RunModule(source_.module, request, stop);
     if (stop.stop_requested()) {
-      return std::unexpected(Error{ErrorClass::kDied, "stopped; no bundle was made", {}, {}});
+      return std::unexpected(Error{ErrorClass::kCancelled, "stopped; no bundle was made", {}, {}});
     }
     run_json_ = source_.run_json ? source_.run_json(report_) : "";
     HLOSCOPE_TRY(AddParts(request.save_inputs));

@@ -202,6 +202,10 @@ void ReadRecorded(ObjectReader& all, RecordedRun& recorded) {
     inner.Read("classes", failure.classes);
     inner.Read("text", failure.text);
     if (!FromText(kind, FailureKind::kScript, failure.kind)) inner.Refuse("it has no kind");
+    // Bundles made before deadlocks had a kind of their own.
+    const bool is_deadlock = failure.kind == FailureKind::kSignal && !failure.classes.empty() &&
+                             failure.classes[0].starts_with("deadlock: ");
+    if (is_deadlock) failure.kind = FailureKind::kDeadlock;
     if (!inner.wrong().empty()) reader.Refuse("failure: " + inner.wrong());
   }
   if (!reader.wrong().empty()) all.Refuse("recorded: " + reader.wrong());
@@ -237,6 +241,21 @@ std::optional<ValuePolicy> ValuePolicyFromText(std::string_view text) {
   const auto found = std::ranges::find(kPolicies, text);
   if (found == std::end(kPolicies)) return std::nullopt;
   return static_cast<ValuePolicy>(found - std::begin(kPolicies));
+}
+
+std::string_view ErrorKindOfRecorded(const RecordedRun& recorded) {
+  if (recorded.status != RunStatus::kDied) return {};
+  if (!recorded.failure) return ErrorKindOf(ErrorClass::kCancelled);
+  switch (recorded.failure->kind) {
+    case FailureKind::kDeadline:
+      return ErrorKindOf(ErrorClass::kDeadlineExceeded);
+    case FailureKind::kMemory:
+      return ErrorKindOf(ErrorClass::kResourceExhausted);
+    case FailureKind::kDeadlock:
+      return ErrorKindOf(ErrorClass::kDeadlock);
+    default:
+      return ErrorKindOf(ErrorClass::kCrashed);
+  }
 }
 
 std::string ManifestJson(const BundleManifest& manifest,

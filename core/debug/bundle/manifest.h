@@ -33,6 +33,9 @@ struct RecordedRun {
   std::string inputs_hash, results_hash;       // BundleHash of all bytes; empty: none
 };
 
+/// Why a recorded run died, as ErrorKindOf(ErrorClass); empty for other statuses.
+std::string_view ErrorKindOfRecorded(const RecordedRun& recorded);
+
 struct BundleManifest {
   std::string tool;  // version of the hloscope that made it
   std::string module, file, stage, framework, target;

@@ -88,7 +88,7 @@ DivergeVerdict FindFirstBad(const std::shared_ptr<const hlo::Module>& module,
   verdict.status = bad ? *bad : first ? *first : RunStatus::kUnsupported;
   if (bad || first)
     std::erase_if(verdict.errors,
-                  [](const Error& error) { return error.error_class != ErrorClass::kDied; });
+                  [](const Error& error) { return !IsExecutionFailure(error.error_class); });
   verdict.sentence = Sentence(verdict, pythons.size());
   return verdict;
 }

@@ -55,7 +55,7 @@ class LoneWalk {
     const RunReport report =
         Isolate(module, arguments, [&](const InstructionReport& each) { Note(each, calls); });
     if (stop_.stop_requested())
-      return std::unexpected(Error{ErrorClass::kDied, "cancelled", {}, {}});
+      return std::unexpected(Error{ErrorClass::kCancelled, "cancelled", {}, {}});
     if (!report.first_divergent) {
       const bool nothing_ran = found_.walk.boundaries == 0 && report.error;
       return nothing_ran ? Status(std::unexpected(*report.error)) : Status{};

@@ -139,16 +139,7 @@ std::string ErrorPhrase(const LeafComparison& leaf) {
 
 DivergeVerdict RefusedVerdict(Error error) {
   DivergeVerdict verdict;
-  switch (error.error_class) {
-    case ErrorClass::kUnsupported:
-      verdict.status = RunStatus::kUnsupported;
-      break;
-    case ErrorClass::kDied:
-      verdict.status = RunStatus::kDied;
-      break;
-    default:
-      verdict.status = RunStatus::kError;
-  }
+  verdict.status = StatusOf(error);
   verdict.errors.push_back(std::move(error));
   WriteSentence(verdict);
   return verdict;

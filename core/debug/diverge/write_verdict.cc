@@ -1,6 +1,8 @@
 // Verdicts as JSON.
 #include "core/debug/diverge/write_verdict.h"
 
+#include <algorithm>
+
 #include "core/base/json.h"
 #include "core/debug/compare/leaf_json.h"
 
@@ -59,6 +61,12 @@ void WriteErrors(JsonWriter& json, const DivergeVerdict& verdict) {
   for (const Error& error : verdict.errors) json.Value(error.ToString());
   json.EndArray();
   if (!verdict.errors.empty()) json.Field("error", verdict.errors.front().ToString());
+}
+
+std::string_view ErrorKindOfVerdict(const DivergeVerdict& verdict) {
+  const auto error = std::ranges::find_if(
+      verdict.errors, [](const Error& each) { return IsExecutionFailure(each.error_class); });
+  return ErrorKindOf(error == verdict.errors.end() ? ErrorClass::kCrashed : error->error_class);
 }
 
 void WriteFiles(JsonWriter& json, const std::vector<std::string>& files) {
@@ -157,7 +165,9 @@ std::string VerdictJson(const std::vector<std::string>& files, const DivergeVerd
   json.BeginObject();
   WriteFiles(json, files);
   json.Field("platform", verdict.platform).Field("reference", verdict.reference);
-  json.Field("status", ToString(verdict.status)).Field("seed", verdict.seed);
+  json.Field("status", ToString(verdict.status));
+  if (verdict.status == RunStatus::kDied) json.Field("error_kind", ErrorKindOfVerdict(verdict));
+  json.Field("seed", verdict.seed);
   const PassBlame* const blame = verdict.passes.empty() ? nullptr : &verdict.passes.front();
   OptionalField(json, "pass", blame ? blame->pass : "");
   OptionalField(json, "pipeline", blame ? blame->pipeline : "");

@@ -212,7 +212,7 @@ class Hunting {
     const Error& error = *trial.report.error;
     if (error.error_class == ErrorClass::kEnvironment) return true;
     // What a process printed before it died may be of another program.
-    if (error.error_class == ErrorClass::kDied) return false;
+    if (IsExecutionFailure(error.error_class)) return false;
     return error.error_class == ErrorClass::kUnsupported ||
            std::ranges::any_of(kRefusals, [&](std::string_view text) {
              return error.message.find(text) != std::string::npos;

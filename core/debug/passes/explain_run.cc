@@ -71,7 +71,7 @@ class Explainer {
     if (!differs) {
       verdict_.errors.push_back(differs.error());
       verdict_.warnings.push_back("the module does not run on " + verdict_.platform);
-      if (differs.error().error_class == ErrorClass::kDied && verdict_.passes.empty()) {
+      if (IsExecutionFailure(differs.error().error_class) && verdict_.passes.empty()) {
         verdict_.status = RunStatus::kDied;
         if (NoteHazard()) verdict_.cause = Cause::kUninitialised;
       }

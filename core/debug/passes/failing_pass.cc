@@ -70,7 +70,7 @@ DivergeVerdict ExplainFailure(const std::shared_ptr<const hlo::Module>& module,
   DivergeVerdict verdict = RefusedVerdict(*own.failed);
   const std::vector<std::string> passes = PassesBackwards(own.pipeline);
   // What takes too long would do so again without most passes.
-  const bool is_late = own.failed->message.contains("the deadline");
+  const bool is_late = own.failed->error_class == ErrorClass::kDeadlineExceeded;
   if (passes.empty() || is_late || stop.stop_requested()) return verdict;
   StageValues values(request, stop);
   Result<Leaves> expected = values.Begin(module);

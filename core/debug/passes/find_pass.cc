@@ -68,7 +68,8 @@ class Sweep {
     verdict_.stepped_over = pipeline.stepped_over;
     verdict_.warnings = pipeline.notes;
     for (const PassStage& stage : pipeline.stages) {
-      if (stop_.stop_requested()) return RefusedVerdict({ErrorClass::kDied, "cancelled", {}, {}});
+      if (stop_.stop_requested())
+        return RefusedVerdict({ErrorClass::kCancelled, "cancelled", {}, {}});
       Visit(stage);
     }
     Conclude();

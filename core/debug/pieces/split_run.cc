@@ -55,12 +55,11 @@ SplitRun::Value SplitRun::Missing(InstructionId id, const Error& error) const {
 
 Status SplitRun::CheckStop() const {
   const auto& options = where_.options;
-  const auto died = [](std::string_view what) {
-    return std::unexpected(Error{ErrorClass::kDied, std::string(what), {}, {}});
-  };
-  if (options.stop.stop_requested()) return died("stopped on request");
+  if (options.stop.stop_requested()) {
+    return std::unexpected(Error{ErrorClass::kCancelled, "stopped on request", {}, {}});
+  }
   if (options.deadline && std::chrono::steady_clock::now() >= *options.deadline) {
-    return died("the deadline passed");
+    return std::unexpected(Error{ErrorClass::kDeadlineExceeded, "the deadline passed", {}, {}});
   }
   return {};
 }

@@ -126,19 +126,21 @@ std::string WordFingerprint(std::string_view word) {
 }
 
 FailureKind KindOf(const Error& error) {
-  const std::string_view text = error.message;
-  if (text.contains("the memory limit of") || text.starts_with("memory limit exceeded")) {
-    return FailureKind::kMemory;
+  switch (error.error_class) {
+    case ErrorClass::kCrashed:
+      return FailureKind::kSignal;
+    case ErrorClass::kDeadlineExceeded:
+      return FailureKind::kDeadline;
+    case ErrorClass::kResourceExhausted:
+      return FailureKind::kMemory;
+    case ErrorClass::kDeadlock:
+      return FailureKind::kDeadlock;
+    default:
+      return FailureKind::kError;
   }
-  if (error.error_class != ErrorClass::kDied) return FailureKind::kError;
-  if (text.contains("deadline")) return FailureKind::kDeadline;
-  return FailureKind::kSignal;
 }
 
-bool IsCancelled(const Error& error) {
-  return error.error_class == ErrorClass::kDied &&
-         (error.message.starts_with("the run was cancelled") || error.message == "stopped");
-}
+bool IsCancelled(const Error& error) { return error.error_class == ErrorClass::kCancelled; }
 
 std::vector<std::string_view> NamesOf(const hlo::Module* module) {
   std::vector<std::string_view> names;
@@ -166,7 +168,7 @@ std::string_view WithoutPlatform(std::string_view text) {
 Failure FailureOfError(const Error& error, const hlo::Module* module) {
   Failure failure{KindOf(error), {}, error.ToString()};
   std::string fingerprint;
-  if (failure.kind == FailureKind::kSignal || failure.kind == FailureKind::kError) {
+  if (failure.kind != FailureKind::kDeadline && failure.kind != FailureKind::kMemory) {
     // Compilers tell in further lines what they were at.
     std::string_view first = WithoutPlatform(error.message);
     first = first.substr(0, first.find('\n'));

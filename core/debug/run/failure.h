@@ -18,7 +18,7 @@ enum class FailureKind : uint8_t {
 #include "core/debug/run/failure_kinds.def"
 #undef FAILURE
 };
-// "differs", "nan", "check", "signal", "deadline", "memory", "error", "script".
+// "differs", "nan", "check", "signal", "deadline", "memory", "deadlock", "error", "script".
 std::string_view ToString(FailureKind kind);
 
 struct Failure {

@@ -58,8 +58,9 @@ class Replay {
 
   Status Run() {
     Status status = RunAll();
-    const bool died = !status.has_value() && status.error().error_class == ErrorClass::kDied;
-    if (died && !stop_.stop_requested() && Clock::now() >= deadline_) SayWhatRan(status.error());
+    const bool is_late =
+        !status.has_value() && status.error().error_class == ErrorClass::kDeadlineExceeded;
+    if (is_late && Clock::now() >= deadline_) SayWhatRan(status.error());
     return status;
   }
 
@@ -128,13 +129,13 @@ class Replay {
   // A death takes what it met along, not the rest of the replay. One for lack of time or on request
   // ends it all, and so does any where other ranks would wait.
   Status Survive(Status status, const std::string& what) {
-    if (status.has_value() || status.error().error_class != ErrorClass::kDied) return status;
+    if (status.has_value() || !IsExecutionFailure(status.error().error_class)) return status;
     if (replay::HasRank(request_.environment)) return status;
     if (stop_.stop_requested() || Clock::now() >= deadline_) return status;
     if (++deaths_ <= kDeathsNamed && report_.error) {
       report_.warnings.push_back(fmt::format("{} died: {}", what, status.error().ToString()));
     }
-    if (report_.error && report_.error->error_class == ErrorClass::kDied) return {};
+    if (report_.error && IsExecutionFailure(report_.error->error_class)) return {};
     report_.error = std::move(status).error();
     const bool one_of_many = request_.iterations > 1 || request_.repeat > 1 || request_.isolate;
     if (one_of_many) report_.error->message = what + ": " + report_.error->message;
@@ -400,7 +401,7 @@ class Replay {
         request_.recorder->AddAlone(*test_program_, instruction.instruction, *instruction.alone_us);
       }
       if (instruction.differs() && !report_.first_divergent) report_.first_divergent = instruction;
-      if (!instruction.error || instruction.error->error_class != ErrorClass::kDied) return;
+      if (!instruction.error || !IsExecutionFailure(instruction.error->error_class)) return;
       (void)Survive(std::unexpected(*instruction.error), instruction.instruction);
     });
   }
@@ -557,17 +558,6 @@ class Replay {
   std::vector<hlo::IterationLiterals> written_;  // to be written
 };
 
-RunStatus StatusOf(const Error& error) {
-  switch (error.error_class) {
-    case ErrorClass::kUnsupported:
-      return RunStatus::kUnsupported;
-    case ErrorClass::kDied:
-      return RunStatus::kDied;
-    default:
-      return RunStatus::kError;
-  }
-}
-
 RunStatus StatusOf(const RunReport& report) {
   if (report.error) return StatusOf(*report.error);
   if (report.first_divergent) return RunStatus::kDiffers;
@@ -581,6 +571,12 @@ RunStatus StatusOf(const RunReport& report) {
 }
 
 }  // namespace
+
+RunStatus StatusOf(const Error& error) {
+  if (IsExecutionFailure(error.error_class)) return RunStatus::kDied;
+  return error.error_class == ErrorClass::kUnsupported ? RunStatus::kUnsupported
+                                                       : RunStatus::kError;
+}
 
 std::string_view ToString(RunStatus status) {
   switch (status) {
@@ -598,6 +594,12 @@ std::string_view ToString(RunStatus status) {
       return "died";
   }
   return "error";
+}
+
+std::string StatusText(const RunReport& report) {
+  std::string text(ToString(report.status));
+  if (report.status != RunStatus::kDied || !report.error) return text;
+  return fmt::format("{} ({})", text, ErrorKindText(report.error->error_class));
 }
 
 RunReport RunModule(std::shared_ptr<const hlo::Module> module, const RunRequest& request,

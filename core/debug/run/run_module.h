@@ -71,6 +71,9 @@ enum class RunStatus : uint8_t { kEqual, kDiffers, kRan, kUnsupported, kError, k
 // "equal", "differs", "ran", "unsupported", "error", "died".
 std::string_view ToString(RunStatus status);
 
+/// kDied where IsExecutionFailure, else kUnsupported or kError.
+RunStatus StatusOf(const Error& error);
+
 struct RunTiming {
   double load_ms = 0;     // inputs read or made up
   double compile_ms = 0;  // the platform's Load
@@ -128,6 +131,9 @@ struct RunReport {
   bool recording_changed_bits = false;  // of a result, which would be a fault of ours
   std::vector<hlo::Literal> arguments;  // what it ran on, one per parameter, devices together
 };
+
+/// The status in words; of kDied with its cause: "died (deadline exceeded)".
+std::string StatusText(const RunReport& report);
 
 // Runs `module` as asked. Never fails itself: what goes wrong is the report's status and error. An
 // iteration, repetition or isolated instruction that dies is lost alone: the error names the first,

@@ -162,7 +162,8 @@ class Walk {
                         "raise --limit directory-entries, or name a sub-folder");
     }
     if ((count_ & 1023) == 0 && stop_.stop_requested())
-      return std::unexpected(Error{ErrorClass::kDied, "stopped while listing", {root_, 0, 0}, {}});
+      return std::unexpected(
+          Error{ErrorClass::kCancelled, "stopped while listing", {root_, 0, 0}, {}});
     return {};
   }
 

@@ -35,8 +35,8 @@ struct Listing {
 };
 
 // Lists sub-folders too, follows no links and opens no file. Errors: input for no such folder or
-// more entries than the limit directory-entries; environment for what the system refuses; kDied
-// where it was stopped.
+// more entries than the limit directory-entries; environment for what the system refuses;
+// kCancelled where it was stopped.
 Result<Listing> ListFolder(const std::string& path, const Limits& limits,
                            const std::stop_token& stop = {});
 // The same, where the entries of folders may be known: only changed folders are read, and every

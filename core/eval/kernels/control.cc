@@ -102,7 +102,7 @@ namespace {
 
 // A run that has to end says how far its loops were, the innermost first.
 Result<Value> InLoop(const KernelCall& call, int64_t iteration, Result<Value> value) {
-  if (!value.has_value() && value.error().error_class == ErrorClass::kDied) {
+  if (!value.has_value() && IsExecutionFailure(value.error().error_class)) {
     value.error().message +=
         fmt::format("; {} had run {} iterations", call.module().name(call.id), iteration);
   }

@@ -144,7 +144,7 @@ class DeviceScheduler::Stage {
     for (const Place& place : places_) waits |= place.state == State::kWaiting;
     if (!waits) return -1;
     Error deadlock;
-    deadlock.error_class = ErrorClass::kDied;
+    deadlock.error_class = ErrorClass::kDeadlock;
     deadlock.message = "deadlock: " + Reasons();
     Fail(std::move(deadlock));
     return Next(device);

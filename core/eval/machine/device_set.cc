@@ -81,7 +81,7 @@ Result<std::shared_ptr<Meeting>> DeviceSet::Meet(InstructionId id, int64_t devic
     const InstructionId other = meeting->instructions[i];
     if (!other.valid() || module_[other].opcode == module_[id].opcode) continue;
     return std::unexpected(Error{
-        ErrorClass::kDied,
+        ErrorClass::kDeadlock,
         fmt::format("deadlock: device {} is at {} {} where device {}, of the same group, is at "
                     "{} {}",
                     device, hlo::ToString(module_[id].opcode), module_.name(id), members[i],

@@ -18,8 +18,8 @@ namespace {
 constexpr int64_t kStepsBetweenLooks = 1 << 16;
 constexpr int64_t kLongestSeconds = int64_t{1} << 31;  // more would overflow the clock
 
-std::unexpected<Error> Died(std::string message, std::string hint = {}) {
-  return std::unexpected(Error{ErrorClass::kDied, std::move(message), {}, std::move(hint)});
+std::unexpected<Error> Died(ErrorClass error_class, std::string message, std::string hint = {}) {
+  return std::unexpected(Error{error_class, std::move(message), {}, std::move(hint)});
 }
 
 }  // namespace
@@ -48,7 +48,8 @@ Result<Buffer> RunState::Allocate(int64_t bytes) {
   const BufferPool::Taken taken = pool_->Take(bytes);
   switch (taken.outcome) {
     case BufferPool::Outcome::kOverLimit:
-      return Died(fmt::format("{} bytes more would exceed the memory limit of {} bytes", bytes,
+      return Died(ErrorClass::kResourceExhausted,
+                  fmt::format("{} bytes more would exceed the memory limit of {} bytes", bytes,
                               memory_limit_),
                   "raise --memory or --limit memory");
     case BufferPool::Outcome::kNoMemory:
@@ -66,16 +67,18 @@ Status RunState::Charge(int64_t steps) {
   if (all < steps_at_next_look_.load(std::memory_order_relaxed)) return {};
   steps_at_next_look_.store(all + kStepsBetweenLooks, std::memory_order_relaxed);
   if (all > limits_.interpreter_steps) {
-    return Died(fmt::format("more than {} element operations", limits_.interpreter_steps),
+    return Died(ErrorClass::kDeadlineExceeded,
+                fmt::format("more than {} element operations", limits_.interpreter_steps),
                 "raise --limit interpreter-steps");
   }
   return Look();
 }
 
 Status RunState::Look() const {
-  if (stop_.stop_requested()) return Died("the run was cancelled");
+  if (stop_.stop_requested()) return Died(ErrorClass::kCancelled, "the run was cancelled");
   if (std::chrono::steady_clock::now() >= deadline_) {
-    return Died("the deadline passed", "raise --deadline or --limit deadline");
+    return Died(ErrorClass::kDeadlineExceeded, "the deadline passed",
+                "raise --deadline or --limit deadline");
   }
   return {};
 }

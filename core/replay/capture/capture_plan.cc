@@ -79,6 +79,8 @@ CapturedForm FormOf(const Result<Literal>& leaf, CaptureForm form) {
   }
 }
 
-Error EndedByPlan() { return {ErrorClass::kDied, "the capture plan has what it wants", {}, {}}; }
+Error EndedByPlan() {
+  return {ErrorClass::kCancelled, "the capture plan has what it wants", {}, {}};
+}
 
 }  // namespace hloscope::replay

@@ -106,7 +106,7 @@ Result<std::optional<Value>> KernelRunner::RunWhole(eval::Machine& machine,
   HLOSCOPE_ASSIGN_OR_RETURN(std::optional<Value> value, run->Run(arguments));
   if (!value.has_value() && compile::HasMeetings(*code_.plan)) {
     return std::unexpected(Error{
-        ErrorClass::kDied,
+        ErrorClass::kCrashed,
         fmt::format("device {} cannot go on with the plan of {}, where other devices may have "
                     "its values already: a value is missing, or a loop never ends",
                     machine.device(), module_.name()),

@@ -354,7 +354,7 @@ Status Collectives::Look(const Pending& pending, int64_t device) const {
   }
   if (pending.clique->is_aborted()) {
     return std::unexpected(
-        Error{ErrorClass::kDied,
+        Error{ErrorClass::kCrashed,
               fmt::format("device {} lost the others in {}", device, NameOf(pending.id)),
               {},
               {}});
@@ -369,7 +369,7 @@ Status Collectives::Look(const Pending& pending, int64_t device) const {
     }
   }
   Error error = failed->error;
-  error.error_class = ErrorClass::kDied;
+  error.error_class = ErrorClass::kCrashed;
   const auto form = forms_.find(pending.id.index);
   for (const auto& group : form->second.groups) {
     if (std::ranges::find(group, device) == group.end()) continue;

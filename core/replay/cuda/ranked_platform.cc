@@ -81,11 +81,11 @@ class RankedExecutable : public Executable {
     HLOSCOPE_TRY(ranks_->Put(name(ranks_->rank()), Packed(results.own)));
     const auto look = [&]() -> Status {
       if (options.stop.stop_requested()) {
-        return std::unexpected(Error{ErrorClass::kDied, "stopped", {}, {}});
+        return std::unexpected(Error{ErrorClass::kCancelled, "stopped", {}, {}});
       }
       if (!options.deadline || std::chrono::steady_clock::now() < *options.deadline) return {};
-      return std::unexpected(
-          Error{ErrorClass::kDied, "the deadline passed", {}, "--deadline gives more time"});
+      return std::unexpected(Error{
+          ErrorClass::kDeadlineExceeded, "the deadline passed", {}, "--deadline gives more time"});
     };
     for (int64_t rank = 0; rank < ranks_->ranks(); ++rank) {
       if (rank == ranks_->rank()) {
@@ -124,7 +124,7 @@ class RankedExecutable : public Executable {
           in.ok() && (!has_value || std::cmp_equal(text.size(), shape.ByteSize().value_or(-1)));
       if (!fits) {
         return std::unexpected(Error{
-            ErrorClass::kDied,
+            ErrorClass::kCrashed,
             fmt::format("rank {} told results of another size: does it run the same module?", rank),
             {},
             {}});

@@ -88,7 +88,7 @@ PluginInfo QueryPlugin(const PluginFile& file) {
   const Result<std::string> loaded = RunIsolatedTask({.name = "plugin", .bytes = file.path});
   if (!loaded.has_value()) {
     info.problem = PlainText(loaded.error());
-    info.died = loaded.error().error_class == ErrorClass::kDied;
+    info.died = IsExecutionFailure(loaded.error().error_class);
     return info;
   }
   ByteReader in(std::as_bytes(std::span(*loaded)));

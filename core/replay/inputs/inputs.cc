@@ -71,7 +71,7 @@ class Generator {
     const bool late = options_.deadline && std::chrono::steady_clock::now() >= *options_.deadline;
     if (!late && !options_.stop.stop_requested()) return {};
     return std::unexpected(Error{
-        ErrorClass::kDied,
+        late ? ErrorClass::kDeadlineExceeded : ErrorClass::kCancelled,
         late ? "the deadline passed before the inputs were generated" : "the run was cancelled",
         {},
         late ? "raise --deadline or --limit deadline" : ""});

@@ -161,7 +161,7 @@ WorkerStart ChildOf(const JaxlibStart& start) {
 Error Explain(Error error) {
   constexpr std::string_view kSign = "in XLA_FLAGS: ";
   const size_t at = error.message.find(kSign);
-  if (error.error_class != ErrorClass::kDied || at == std::string::npos) return error;
+  if (error.error_class != ErrorClass::kCrashed || at == std::string::npos) return error;
   std::string flags = error.message.substr(at + kSign.size());
   while (flags.ends_with(' ')) flags.pop_back();
   return {ErrorClass::kInput, "this jaxlib does not know the XLA flag " + flags, {}, {}};

@@ -57,10 +57,11 @@ Result<ToolOutput> RunTool(const std::string& program, std::vector<std::string> 
   const auto last = std::chrono::steady_clock::now() + request.deadline;
   ToolOutput out{ReadUntil(child, last, stop)};
   const std::optional<ChildExit> exit = child.Wait(std::chrono::milliseconds(5000));
-  if (stop.stop_requested()) return std::unexpected(Error{ErrorClass::kDied, "cancelled", {}, {}});
+  if (stop.stop_requested())
+    return std::unexpected(Error{ErrorClass::kCancelled, "cancelled", {}, {}});
   if (std::chrono::steady_clock::now() >= last) {
     return std::unexpected(
-        Error{ErrorClass::kDied,
+        Error{ErrorClass::kDeadlineExceeded,
               fmt::format("{} took longer than {} s", program, request.deadline.count() / 1000),
               {},
               {}});

@@ -33,8 +33,8 @@ struct MachineCode {
 };
 
 // Assembles or disassembles one kernel in a folder of its own that is removed again. Unsupported
-// without a tool, with the fix; input errors are the assembler's, in full; kDied where `stop` was
-// requested or the deadline passed.
+// without a tool, with the fix; input errors are the assembler's, in full; kCancelled where `stop`
+// was requested, kDeadlineExceeded where the deadline passed.
 Result<MachineCode> MakeMachineCode(const MachineCodeRequest& request, const CudaTools& tools,
                                     const std::stop_token& stop = {});
 

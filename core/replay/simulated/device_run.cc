@@ -206,7 +206,7 @@ Status DeviceRun::Launch(const DeviceStep& step, const KernelLaunch& launch) {
   std::string text = result.fault->ToString();
   text.erase(0, result.fault->place.ToString().size() + 2);  // the error has it too
   return std::unexpected(
-      Error{ErrorClass::kDied, fmt::format("{}, for {}", text, launched.instruction),
+      Error{ErrorClass::kCrashed, fmt::format("{}, for {}", text, launched.instruction),
             result.fault->place, "a real device would go on with damaged memory, or stop"});
 }
 

@@ -173,7 +173,7 @@ Result<CaseMemory> RunKernelCase(const KernelCase& kernels, const std::vector<pt
         ptx::Launch(code[launch.code], RequestOf(kernels, launch, memory), options));
     if (!result.fault) continue;
     return std::unexpected(
-        Error{ErrorClass::kDied, result.fault->ToString(), result.fault->place, {}});
+        Error{ErrorClass::kCrashed, result.fault->ToString(), result.fault->place, {}});
   }
   return memory;
 }

@@ -89,8 +89,9 @@ Status WorkerProcess::Exchange(const OutgoingFrame& job, const JobBounds& bounds
       const uint64_t one = 1;
       (void)!write(wake_.get(), &one, sizeof(one));
     });
-    status = bounds_.stop.stop_requested() ? Status(Died("the run was cancelled", {}))
-                                           : ExchangeFrames(job, take);
+    status = bounds_.stop.stop_requested()
+                 ? Status(Died(ErrorClass::kCancelled, "the run was cancelled"))
+                 : ExchangeFrames(job, take);
   }
   bounds_ = {};
   if (!status.has_value()) {
@@ -108,7 +109,7 @@ Status WorkerProcess::ExchangeFrames(const OutgoingFrame& job, const Taker& take
     auto frame = socket_.Receive(wait);
     if (!frame.has_value() && frame.error().error_class == ErrorClass::kInput) {
       crashed_ = true;
-      return Died("malformed message: " + frame.error().message, {});
+      return Died(ErrorClass::kCrashed, "malformed message: " + frame.error().message);
     }
     if (!frame.has_value()) return std::unexpected(frame.error());
     if (!frame->has_value()) return Ended();
@@ -175,16 +176,18 @@ int WorkerProcess::MillisecondsToWait() const {
 }
 
 Status WorkerProcess::CheckBounds() {
-  if (bounds_.stop.stop_requested()) return Died("the run was cancelled", {});
+  if (bounds_.stop.stop_requested()) return Died(ErrorClass::kCancelled, "the run was cancelled");
   const Clock::time_point now = Clock::now();
   if (bounds_.deadline && now >= *bounds_.deadline + kGrace) {
-    return Died("the deadline passed", "raise --deadline or --limit deadline");
+    return Died(ErrorClass::kDeadlineExceeded, "the deadline passed",
+                "raise --deadline or --limit deadline");
   }
   if (bounds_.memory_bytes <= 0 || now < next_look_) return {};
   next_look_ = now + kBetweenLooks;
   const auto resident = ResidentBytesOf(std::to_string(process_.pid()));
   if (!resident || *resident - kOwnBytes <= bounds_.memory_bytes) return {};
-  return Died(fmt::format("memory limit exceeded: {} bytes used, the limit is {} bytes", *resident,
+  return Died(ErrorClass::kResourceExhausted,
+              fmt::format("memory limit exceeded: {} bytes used, the limit is {} bytes", *resident,
                           bounds_.memory_bytes),
               "raise --memory or --limit memory");
 }
@@ -207,11 +210,12 @@ WorkerStage WorkerProcess::stage() const {
 }
 
 // Killed at once: what it does from here on is of no use.
-std::unexpected<Error> WorkerProcess::Died(std::string what, std::string hint) {
+std::unexpected<Error> WorkerProcess::Died(ErrorClass error_class, std::string what,
+                                           std::string hint) {
   process_.Kill();
   usable_ = false;
   return std::unexpected(
-      Error{ErrorClass::kDied,
+      Error{error_class,
             fmt::format("{} ({} worker, at {})", what, platform_, ToString(stage())),
             {},
             std::move(hint)});
@@ -227,7 +231,7 @@ std::unexpected<Error> WorkerProcess::Ended() {
                                  exit ? exit->ToString() : "closed its connection", ToString(at));
   const std::string words = LastWords(output_);
   if (!words.empty()) text += ": " + words;
-  return std::unexpected(Error{ErrorClass::kDied, std::move(text), {}, {}});
+  return std::unexpected(Error{ErrorClass::kCrashed, std::move(text), {}, {}});
 }
 
 std::string LastWords(std::string_view output) {

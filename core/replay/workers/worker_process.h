@@ -75,7 +75,7 @@ class WorkerProcess {
   int MillisecondsToWait() const;
   void ReadOutput();
   WorkerStage stage() const;
-  std::unexpected<Error> Died(std::string what, std::string hint);
+  std::unexpected<Error> Died(ErrorClass error_class, std::string what, std::string hint = {});
   std::unexpected<Error> Ended();
 
   ChildProcess process_;

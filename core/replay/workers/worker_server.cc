@@ -186,7 +186,10 @@ class Server {
     try {
       return Do(frame);
     } catch (const std::bad_alloc&) {
-      return EnvironmentError("no memory", "give smaller inputs, or more --memory");
+      return std::unexpected(Error{ErrorClass::kResourceExhausted,
+                                   "no memory",
+                                   {},
+                                   "give smaller inputs, or more --memory"});
     } catch (const std::exception& error) {
       return InternalError(error.what());
     }
