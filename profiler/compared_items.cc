@@ -2,9 +2,9 @@
 #include "profiler/compared_items.h"
 
 #include <algorithm>
-#include <cctype>
 #include <map>
 
+#include "core/base/strings.h"
 #include "core/hlo/analysis/call_graph.h"
 #include "core/hlo/analysis/source_line.h"
 #include "profiler/typical_times.h"
@@ -28,8 +28,7 @@ std::string CategoryOf(const hlo::Module& module, hlo::InstructionId id) {
   constexpr auto kKey = hlo::AttributeKey::kFusionKind;
   std::string_view kind = hlo::EnumText(kKey, module.GetInt(module[id], kKey));  // "kLoop"
   if (kind.starts_with('k')) kind.remove_prefix(1);
-  std::string out(kind);
-  for (char& c : out) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+  const std::string out = AsciiStrToLower(kind);
   return out.empty() ? text : out + " " + text;
 }
 

@@ -1,7 +1,6 @@
 // `hloscope record`: runs the user's own program so that it leaves a good dump, then tells of it.
 #include <fmt/format.h>
 #include <fmt/ranges.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <filesystem>
@@ -12,6 +11,7 @@
 #include "app/reports/dump_report.h"
 #include "app/reports/recompilation_report.h"
 #include "core/base/counted.h"
+#include "core/base/environment.h"
 #include "core/base/file.h"
 #include "core/base/json.h"
 #include "core/base/quoted.h"
@@ -62,9 +62,7 @@ class RecordCommand : public Command {
   }
 
   int Run(const Context& context) override {
-    debug::Environment environment;
-    for (char** entry = environ; entry != nullptr && *entry != nullptr; ++entry)
-      environment.emplace_back(*entry);
+    const debug::Environment environment = OwnEnvironment();
     auto program = debug::FindProgram(command_, environment, framework_);
     if (!program) return Fail(program.error(), context);
     auto plan = debug::PlanRecording(*program, environment, options_);

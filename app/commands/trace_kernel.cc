@@ -8,6 +8,7 @@
 
 #include "app/output.h"
 #include "core/base/json.h"
+#include "core/base/strings.h"
 #include "core/debug/kernels/case_of_run.h"
 #include "core/replay/platform_table.h"
 #include "core/replay/simulated/kernel_study.h"
@@ -18,16 +19,6 @@ namespace {
 constexpr int64_t kWindow = 1 << 16;  // steps
 constexpr int64_t kMostSteps = 1 << 20;
 
-std::vector<std::string_view> Split(std::string_view text, char by) {
-  std::vector<std::string_view> parts;
-  for (;;) {
-    const size_t end = text.find(by);
-    parts.push_back(text.substr(0, end));
-    if (end == std::string_view::npos) return parts;
-    text.remove_prefix(end + 1);
-  }
-}
-
 template <typename T>
 bool ReadNumber(std::string_view text, T& value) {
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
@@ -35,7 +26,7 @@ bool ReadNumber(std::string_view text, T& value) {
 }
 
 bool ReadTriple(std::string_view text, std::array<uint32_t, 3>& triple) {
-  const auto parts = Split(text, ',');
+  const auto parts = StrSplit(text, ',');
   if (parts.size() > 3) return false;
   for (size_t i = 0; i < parts.size(); ++i) {
     if (!ReadNumber(parts[i], triple[i])) return false;
@@ -124,7 +115,7 @@ Status CheckThread(const replay::CaseLaunch& launch, const TraceSpec& spec) {
 
 Result<TraceSpec> ReadTraceSpec(std::string_view text) {
   TraceSpec spec;
-  const auto parts = Split(text, ':');
+  const auto parts = StrSplit(text, ':');
   bool sound = (parts.size() == 3 || parts.size() == 4) && !parts[0].empty();
   sound = sound && ReadTriple(parts[1], spec.block) && ReadTriple(parts[2], spec.thread);
   if (sound && parts.size() == 4) sound = ReadNumber(parts[3], spec.execution);

@@ -9,10 +9,17 @@
 
 namespace hloscope {
 
-inline uint64_t QuickMix(uint64_t hash, uint64_t word) {
+/// A step of a hash. The same for both orders of two values: MixKeys where these must differ.
+constexpr uint64_t QuickMix(uint64_t hash, uint64_t word) {
   constexpr uint64_t kOdd = 0x9e3779b97f4a7c15;
   hash = (hash ^ word) * kOdd;
   return hash ^ (hash >> 29);
+}
+
+/// A key out of two in this order, the same on every machine.
+constexpr uint64_t MixKeys(uint64_t a, uint64_t b) {
+  uint64_t x = (a ^ (b + 0x9e3779b97f4a7c15u + (a << 6) + (a >> 2))) * 0xff51afd7ed558ccdu;
+  return x ^ (x >> 32);
 }
 
 // Eight bytes at a time, the rest padded with zeros. Several seeds together take hardly longer than

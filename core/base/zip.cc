@@ -6,12 +6,12 @@
 
 #include <algorithm>
 #include <array>
-#include <cctype>
 #include <optional>
 #include <set>
 #include <utility>
 
 #include "core/base/deflate.h"
+#include "core/base/strings.h"
 #include "core/base/text.h"
 #include "core/base/zip_format.h"
 
@@ -77,12 +77,6 @@ std::optional<std::string> Inflate(std::string_view packed, uint64_t size) {
   const bool all_used = stream.avail_in == 0 && packed.empty();
   inflateEnd(&stream);
   if (status != Z_STREAM_END || out.size() != size || !all_used) return std::nullopt;
-  return out;
-}
-
-std::string Lower(std::string_view text) {
-  std::string out(text);
-  for (char& c : out) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
   return out;
 }
 
@@ -255,7 +249,7 @@ Status ZipArchive::CheckNoGaps(const End& end) const {
   std::vector<const Member*> order;
   for (const Member& member : members_) {
     // Some file systems do not tell letters by case.
-    if (!names.insert(Lower(member.name)).second) {
+    if (!names.insert(AsciiStrToLower(member.name)).second) {
       return Bad("there are two members called " + member.name);
     }
     order.push_back(&member);

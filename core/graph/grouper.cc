@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "core/base/quick_hash.h"
 #include "core/graph/user_words.h"
 #include "core/hlo/opcode_traits.h"
 #include "core/hlo/string_pool.h"

@@ -7,6 +7,7 @@
 #include <unordered_map>
 #include <unordered_set>
 
+#include "core/base/quick_hash.h"
 #include "core/graph/grouper.h"
 #include "core/graph/user_words.h"
 #include "core/hlo/string_pool.h"

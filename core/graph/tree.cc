@@ -5,6 +5,7 @@
 
 #include <algorithm>
 
+#include "core/base/quick_hash.h"
 #include "core/graph/grouper.h"
 #include "core/hlo/analysis/users.h"
 #include "core/hlo/opcode_traits.h"

@@ -18,12 +18,6 @@ namespace hloscope::graph {
 
 using NodeId = Id<struct NodeTag>;
 
-// A key out of two, the same on every machine.
-constexpr uint64_t MixKeys(uint64_t a, uint64_t b) {
-  uint64_t x = (a ^ (b + 0x9e3779b97f4a7c15u + (a << 6) + (a >> 2))) * 0xff51afd7ed558ccdu;
-  return x ^ (x >> 32);
-}
-
 enum class NodeKind : uint8_t {
   kComputation,  // the root, or one of several computations that an instruction calls
   kScope,        // a scope of op_name

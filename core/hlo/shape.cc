@@ -4,14 +4,10 @@
 #include <algorithm>
 
 #include "core/base/checked.h"
+#include "core/base/quick_hash.h"
 
 namespace hloscope::hlo {
 namespace {
-
-constexpr uint64_t Mix(uint64_t hash, uint64_t value) {
-  hash = (hash ^ value) * 0x9E3779B97F4A7C15u;
-  return hash ^ (hash >> 32);
-}
 
 // Calls visit(shape) for `shape` and everything inside it; nesting costs heap, not stack.
 template <typename T, typename Visit>
@@ -250,14 +246,14 @@ bool Shape::operator==(const Shape& other) const {
 uint64_t Shape::Hash() const {
   uint64_t hash = 0x9AE16A3B2F90404Fu;
   auto one = [&hash](const Shape& s) {
-    hash = Mix(hash, static_cast<uint64_t>(s.type_) | (s.elements_.size() << 8));
-    for (int64_t d : s.dimensions_) hash = Mix(hash, static_cast<uint64_t>(d));
+    hash = QuickMix(hash, static_cast<uint64_t>(s.type_) | (s.elements_.size() << 8));
+    for (int64_t d : s.dimensions_) hash = QuickMix(hash, static_cast<uint64_t>(d));
     for (size_t i = 0; i < s.dynamic_.size(); ++i) {
-      if (s.dynamic_[i] != 0) hash = Mix(hash, ~static_cast<uint64_t>(i));
+      if (s.dynamic_[i] != 0) hash = QuickMix(hash, ~static_cast<uint64_t>(i));
     }
     if (!s.layout_) return;
-    for (int64_t d : s.layout_->minor_to_major) hash = Mix(hash, static_cast<uint64_t>(d));
-    hash = Mix(hash, static_cast<uint64_t>(s.layout_->memory_space()) + 1);
+    for (int64_t d : s.layout_->minor_to_major) hash = QuickMix(hash, static_cast<uint64_t>(d));
+    hash = QuickMix(hash, static_cast<uint64_t>(s.layout_->memory_space()) + 1);
   };
   if (elements_.empty()) {
     one(*this);

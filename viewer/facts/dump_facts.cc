@@ -4,9 +4,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cctype>
 #include <numeric>
 
+#include "core/base/strings.h"
 #include "viewer/facts/answers.h"
 #include "viewer/facts/profile_model.h"
 #include "viewer/model/document.h"
@@ -30,12 +30,6 @@ std::vector<int32_t> AllModules(const dump::DumpModel& dump) {
   std::vector<int32_t> all(dump.modules().size());
   std::iota(all.begin(), all.end(), 0);
   return all;
-}
-
-std::string InSmall(std::string_view text) {
-  std::string small(text);
-  std::ranges::transform(small, small.begin(), [](unsigned char c) { return std::tolower(c); });
-  return small;
 }
 
 struct TimesKey {
@@ -141,8 +135,8 @@ bool FitsFilter(const dump::DumpModel& dump, int32_t module, const ModuleFacts* 
   std::string all = fmt::format("{}\n{}/\nid {}\n{} {}", entry.name, entry.folder, entry.id,
                                 entry.device, entry.target);
   if (facts != nullptr) all += "\n" + facts->signature + "\n#" + facts->fingerprint;
-  all = InSmall(all);
-  const std::string words = InSmall(filter);
+  all = AsciiStrToLower(all);
+  const std::string words = AsciiStrToLower(filter);
   for (size_t at = words.find_first_not_of(' '); at != std::string::npos;) {
     const size_t end = std::min(words.find(' ', at), words.size());
     if (all.find(words.substr(at, end - at)) == std::string::npos) return false;

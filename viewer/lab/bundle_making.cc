@@ -12,9 +12,9 @@
 #include "core/base/child_process.h"
 #include "core/base/counted.h"
 #include "core/base/parse_json.h"
+#include "core/base/scratch_folder.h"
 #include "core/debug/diverge/write_verdict.h"
 #include "core/debug/reduce/write_candidate.h"
-#include "core/replay/pjrt/scratch_folder.h"
 #include "core/replay/workers/worker_environment.h"
 #include "viewer/lab/fault_run.h"
 #include "viewer/lab/reduction.h"
@@ -92,7 +92,7 @@ Result<std::vector<std::string>> ArgumentsOf(const Packing& packing, const std::
 // What `bundle create` prints.
 Result<std::string> RunPacker(const Packing& packing, const std::vector<std::string>& more,
                               const std::stop_token& stop) {
-  HLOSCOPE_ASSIGN_OR_RETURN(const auto scratch, replay::ScratchFolder::Make());
+  HLOSCOPE_ASSIGN_OR_RETURN(const auto scratch, ScratchFolder::Make());
   HLOSCOPE_ASSIGN_OR_RETURN(std::vector<std::string> arguments,
                             ArgumentsOf(packing, scratch.path()));
   arguments.insert(arguments.end(), more.begin(), more.end());

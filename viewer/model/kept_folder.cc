@@ -23,7 +23,7 @@ KeptFolder::KeptFolder(std::string state_folder, std::string name, std::string e
 Result<std::string> KeptFolder::Folder() {
   if (state_folder_.empty()) {
     if (!scratch_) {
-      HLOSCOPE_ASSIGN_OR_RETURN(auto made, replay::ScratchFolder::Make());
+      HLOSCOPE_ASSIGN_OR_RETURN(auto made, ScratchFolder::Make());
       scratch_.emplace(std::move(made));
     }
     return scratch_->path();

@@ -8,7 +8,7 @@
 #include <string_view>
 
 #include "core/base/result.h"
-#include "core/replay/pjrt/scratch_folder.h"
+#include "core/base/scratch_folder.h"
 
 namespace hloscope::viewer {
 
@@ -34,7 +34,7 @@ class KeptFolder {
   const std::string state_folder_, name_, ending_;
   const size_t most_;
   std::mutex mutex_;
-  std::optional<replay::ScratchFolder> scratch_;
+  std::optional<ScratchFolder> scratch_;
   std::set<std::string> given_;
 };
 

@@ -19,6 +19,8 @@ enum class Access : uint8_t { kSame, kMoved, kPart, kIndexed, kReduced, kUpdated
 constexpr auto kAccess = [] {
   std::array<Access, hlo::kOpcodeCount> rows{};
 #define ACCESS(opcode, how) rows[static_cast<size_t>(Opcode::opcode)] = Access::how;
+#include "core/base/fnv.h"
+#include "core/base/quick_hash.h"
 #include "core/compile/fusion/access.def"
 #undef ACCESS
   return rows;
@@ -35,19 +37,16 @@ constexpr auto kCosts = [] {
 
 constexpr uint64_t kScalarMap = 1;
 
-// FNV's prime spreads well enough for a few thousand maps.
-uint64_t Mixed(uint64_t hash, uint64_t value) { return (hash ^ value) * 0x100000001b3u; }
-
 uint64_t Mixed(uint64_t hash, std::span<const int64_t> values) {
-  hash = Mixed(hash, values.size());
-  for (const int64_t value : values) hash = Mixed(hash, static_cast<uint64_t>(value));
+  hash = QuickMix(hash, values.size());
+  for (const int64_t value : values) hash = QuickMix(hash, static_cast<uint64_t>(value));
   return hash;
 }
 
 // The same for instructions that move elements the same way.
 uint64_t MovedMap(const Module& module, InstructionId id, uint64_t map) {
-  uint64_t hash = Mixed(0xcbf29ce484222325u, map);
-  hash = Mixed(hash, static_cast<uint64_t>(module[id].opcode));
+  uint64_t hash = QuickMix(kFnvStart, map);
+  hash = QuickMix(hash, static_cast<uint64_t>(module[id].opcode));
   hash = Mixed(hash, module.shape(id).dimensions());
   hash = Mixed(hash, module.shape(module.operands(id)[0]).dimensions());
   for (const Attribute& a : module.attributes(module[id])) {
@@ -55,7 +54,7 @@ uint64_t MovedMap(const Module& module, InstructionId id, uint64_t map) {
       case hlo::ValueKind::kInts:
       case hlo::ValueKind::kPadding:
       case hlo::ValueKind::kSlices:
-        hash = Mixed(Mixed(hash, static_cast<uint64_t>(a.key)), module.IntsOf(a));
+        hash = Mixed(QuickMix(hash, static_cast<uint64_t>(a.key)), module.IntsOf(a));
         break;
       default:
         break;
@@ -66,7 +65,7 @@ uint64_t MovedMap(const Module& module, InstructionId id, uint64_t map) {
 
 // The map of one instruction alone.
 uint64_t OwnMap(InstructionId id, size_t slot, uint64_t map) {
-  return Mixed(Mixed(Mixed(0x9e3779b97f4a7c15u, map), id.index), slot);
+  return QuickMix(QuickMix(QuickMix(kFnvStart + 1, map), id.index), slot);
 }
 
 // The indices of a gather are read as often as a start index has coordinates, those of a

@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <unordered_map>
 
+#include "core/base/quick_hash.h"
 #include "core/compile/passes/edit.h"
 #include "core/compile/passes/equal_parts.h"
 #include "core/hlo/analysis/effects.h"
@@ -32,11 +33,6 @@ bool IsPure(const Module& module, InstructionId id) {
   }
 }
 
-uint64_t Mixed(uint64_t hash, uint64_t value) {
-  hash = (hash ^ value) * 0x9e3779b97f4a7c15u;
-  return hash ^ hash >> 29;
-}
-
 class ValueNumbering {
  public:
   explicit ValueNumbering(const std::shared_ptr<const Module>& module)
@@ -56,10 +52,10 @@ class ValueNumbering {
   void Visit(InstructionId id) {
     first_[id.index] = id;
     if (edit_.IsPinned(id) || !IsPure(module_, id)) return;
-    uint64_t hash = Mixed(static_cast<uint64_t>(module_[id].opcode), module_[id].shape.index);
-    hash = Mixed(hash, parts_.HashAttributes(id));
+    uint64_t hash = QuickMix(static_cast<uint64_t>(module_[id].opcode), module_[id].shape.index);
+    hash = QuickMix(hash, parts_.HashAttributes(id));
     for (const InstructionId operand : module_.operands(id)) {
-      hash = Mixed(hash, first_[operand.index].index);
+      hash = QuickMix(hash, first_[operand.index].index);
     }
     const auto [begin, end] = known_.equal_range(hash);
     const auto same =

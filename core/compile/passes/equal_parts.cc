@@ -5,6 +5,7 @@
 #include <cstring>
 #include <unordered_map>
 
+#include "core/base/quick_hash.h"
 #include "core/hlo/analysis/call_graph.h"
 
 namespace hloscope::compile {
@@ -22,11 +23,6 @@ namespace {
 bool IsNote(AttributeKey key) {
   return key == AttributeKey::kMetadata || key == AttributeKey::kOrigin ||
          key == AttributeKey::kStatistics;
-}
-
-uint64_t Mixed(uint64_t hash, uint64_t value) {
-  hash = (hash ^ value) * 0x9e3779b97f4a7c15u;
-  return hash ^ hash >> 29;
 }
 
 // The next attribute that is no note.
@@ -75,7 +71,7 @@ uint64_t EqualParts::Hash(const Attribute& a) const {
     case ValueKind::kSlices: {
       uint64_t hash = 0;
       for (const int64_t value : module_.IntsOf(a))
-        hash = Mixed(hash, static_cast<uint64_t>(value));
+        hash = QuickMix(hash, static_cast<uint64_t>(value));
       return hash;
     }
     case ValueKind::kLiteral:
@@ -145,22 +141,22 @@ uint64_t EqualParts::HashAttributes(InstructionId id) const {
   uint64_t hash = 0;
   for (const Attribute& a : module_.attributes(module_[id])) {
     if (IsNote(a.key)) continue;
-    hash = Mixed(Mixed(hash, static_cast<uint64_t>(a.key)), Hash(a));
+    hash = QuickMix(QuickMix(hash, static_cast<uint64_t>(a.key)), Hash(a));
   }
   return hash;
 }
 
 uint64_t EqualParts::HashComputation(ComputationId c) const {
   const hlo::Computation& computation = module_[c];
-  uint64_t hash =
-      Mixed(computation.instruction_count, computation.root.index - computation.first_instruction);
+  uint64_t hash = QuickMix(computation.instruction_count,
+                           computation.root.index - computation.first_instruction);
   for (uint32_t k = 0; k < computation.instruction_count; ++k) {
     const InstructionId id(computation.first_instruction + k);
-    hash = Mixed(hash, static_cast<uint64_t>(module_[id].opcode));
-    hash = Mixed(hash, module_[id].shape.index);
-    hash = Mixed(hash, HashAttributes(id));
+    hash = QuickMix(hash, static_cast<uint64_t>(module_[id].opcode));
+    hash = QuickMix(hash, module_[id].shape.index);
+    hash = QuickMix(hash, HashAttributes(id));
     for (const InstructionId operand : module_.operands(id)) {
-      hash = Mixed(hash, operand.index - computation.first_instruction);
+      hash = QuickMix(hash, operand.index - computation.first_instruction);
     }
   }
   return hash;

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "core/base/quick_hash.h"
 #include "core/hlo/opcode_traits.h"
 
 namespace hloscope::debug {
@@ -38,7 +39,7 @@ bool SamePart(const AlignmentSide& before, uint32_t b, const AlignmentSide& afte
 uint64_t EndHash(const AlignmentSide& side, uint32_t id) {
   std::string_view name = side.op_name(id);
   std::string_view end = name.substr(name.rfind('/') + 1);
-  return MixHash(hlo::HashBytes(end), static_cast<uint64_t>(side[id].opcode));
+  return MixKeys(hlo::HashBytes(end), static_cast<uint64_t>(side[id].opcode));
 }
 
 std::string_view StemOf(std::string_view name) {

@@ -6,6 +6,7 @@
 #include <unordered_map>
 
 #include "core/base/fnv.h"
+#include "core/base/quick_hash.h"
 
 namespace hloscope::debug {
 namespace {
@@ -121,7 +122,7 @@ class Pairer {
   }
   static uint64_t InComputation(const AlignmentSide& side, uint32_t id, uint64_t name) {
     const hlo::Computation& c = side.module()[side[id].computation];
-    return MixHash(name, NameHash(side.module()[c.name]));
+    return MixKeys(name, NameHash(side.module()[c.name]));
   }
 
   // A name may have been given again to something else.
@@ -226,10 +227,10 @@ class Pairer {
     std::vector<uint64_t> around_b = b_.Surroundings(radius), around_a = a_.Surroundings(radius);
     std::vector<uint64_t> grouped_b = around_b, grouped_a = around_a;
     for (uint32_t b = 0; b < b_.size(); ++b) {
-      grouped_b[b] = MixHash(around_b[b], GroupOf(b_, group_b_, b));
+      grouped_b[b] = MixKeys(around_b[b], GroupOf(b_, group_b_, b));
     }
     for (uint32_t a = 0; a < a_.size(); ++a) {
-      grouped_a[a] = MixHash(around_a[a], GroupOf(a_, group_a_, a));
+      grouped_a[a] = MixKeys(around_a[a], GroupOf(a_, group_a_, a));
     }
     PairSurroundings(radius, grouped_b, grouped_a);
     PairSurroundings(radius, around_b, around_a);
@@ -239,8 +240,8 @@ class Pairer {
     auto bare = [](const AlignmentSide& side, uint32_t id) {
       return side.operands(id).empty() && side.users(id).empty();
     };
-    PairBuckets([&](uint32_t b) { return bare(b_, b) ? 0 : MixHash(around_b[b], b_.origin(b)); },
-                [&](uint32_t a) { return bare(a_, a) ? 0 : MixHash(around_a[a], a_.origin(a)); },
+    PairBuckets([&](uint32_t b) { return bare(b_, b) ? 0 : MixKeys(around_b[b], b_.origin(b)); },
+                [&](uint32_t a) { return bare(a_, a) ? 0 : MixKeys(around_a[a], a_.origin(a)); },
                 LinkReason::kRenamed, radius == 1 ? 0.92f : 0.97f);
     if (radius == 1) return;
     PairBuckets([&](uint32_t b) { return bare(b_, b) ? 0 : around_b[b]; },
@@ -266,7 +267,7 @@ class Pairer {
     auto key = [&](const AlignmentSide& side, const std::vector<uint32_t>& groups, uint64_t origin,
                    uint32_t id) {
       if (origin == 0) return uint64_t{0};
-      return MixHash(MixHash(side.local(id), origin), Where(side, groups, id));
+      return MixKeys(MixKeys(side.local(id), origin), Where(side, groups, id));
     };
     PairBuckets([&](uint32_t b) { return key(b_, group_b_, b_.origin(b), b); },
                 [&](uint32_t a) { return key(a_, group_a_, a_.origin(a), a); },
@@ -276,8 +277,8 @@ class Pairer {
                 LinkReason::kMetadata, 0.9f);
     auto loose = [&](const AlignmentSide& side, const std::vector<uint32_t>& groups, uint32_t id) {
       if (side.origin(id) == 0) return uint64_t{0};
-      uint64_t what = MixHash(static_cast<uint64_t>(side[id].opcode), side.origin(id));
-      return MixHash(MixHash(what, Elements(side, id)), Where(side, groups, id));
+      uint64_t what = MixKeys(static_cast<uint64_t>(side[id].opcode), side.origin(id));
+      return MixKeys(MixKeys(what, Elements(side, id)), Where(side, groups, id));
     };
     PairBuckets([&](uint32_t b) { return loose(b_, group_b_, b); },
                 [&](uint32_t a) { return loose(a_, group_a_, a); }, LinkReason::kMetadata, 0.85f);
@@ -289,7 +290,7 @@ class Pairer {
       std::string_view name = side.op_name(id);
       if (name.empty()) return uint64_t{0};
       uint64_t end = hlo::HashBytes(name.substr(name.rfind('/') + 1));
-      return MixHash(MixHash(side.local(id), end), Where(side, groups, id));
+      return MixKeys(MixKeys(side.local(id), end), Where(side, groups, id));
     };
     PairBuckets([&](uint32_t b) { return key(b_, group_b_, b); },
                 [&](uint32_t a) { return key(a_, group_a_, a); }, LinkReason::kMetadata, 0.85f);
@@ -301,14 +302,14 @@ class Pairer {
     std::vector<uint64_t> order;
     for (uint32_t b = 0; b < b_.size(); ++b) {
       if (result_.to_after[b] != kUnpaired || b_.IsTransparent(b) || b_.origin(b) == 0) continue;
-      uint64_t h = MixHash(MixHash(b_.local(b), b_.origin(b)), Where(b_, group_b_, b));
+      uint64_t h = MixKeys(MixKeys(b_.local(b), b_.origin(b)), Where(b_, group_b_, b));
       auto& group = groups[h];
       if (group.first.empty()) order.push_back(h);
       group.first.push_back(b);
     }
     for (uint32_t a = 0; a < a_.size(); ++a) {
       if (result_.to_before[a] != kUnpaired || a_.IsTransparent(a) || a_.origin(a) == 0) continue;
-      uint64_t h = MixHash(MixHash(a_.local(a), a_.origin(a)), Where(a_, group_a_, a));
+      uint64_t h = MixKeys(MixKeys(a_.local(a), a_.origin(a)), Where(a_, group_a_, a));
       auto at = groups.find(h);
       if (at != groups.end()) at->second.second.push_back(a);
     }
@@ -372,8 +373,8 @@ class Pairer {
     keys.clear();
     for (uint32_t user : side.users(id)) {
       if (partners[user] != kUnpaired) continue;
-      uint64_t what = exact ? MixHash(side.local(user), side.origin(user)) : side.kind(user);
-      keys.push_back({MixHash(what, SlotOf(side, user, id)), user});
+      uint64_t what = exact ? MixKeys(side.local(user), side.origin(user)) : side.kind(user);
+      keys.push_back({MixKeys(what, SlotOf(side, user, id)), user});
     }
     std::ranges::sort(keys, {}, [](const UserKey& k) { return std::tuple(k.key, k.id); });
     auto same = [](const UserKey& x, const UserKey& y) { return x.id == y.id && x.key == y.key; };

@@ -1,6 +1,7 @@
 // Hashing and resolving, once per module, in time linear in its instructions and operands.
 #include "core/debug/align/alignment_side.h"
 
+#include "core/base/quick_hash.h"
 #include "core/debug/align/fingerprint.h"
 #include "core/debug/align/origin_hashes.h"
 
@@ -55,7 +56,7 @@ uint64_t AttributeHash(const Module& module, const Instruction& i, const Attribu
     case ValueKind::kPadding:
     case ValueKind::kSlices: {
       uint64_t h = 1;
-      for (int64_t v : module.IntsOf(a)) h = MixHash(h, static_cast<uint64_t>(v));
+      for (int64_t v : module.IntsOf(a)) h = MixKeys(h, static_cast<uint64_t>(v));
       return h;
     }
     case ValueKind::kComputation:
@@ -93,11 +94,6 @@ bool NamesDiffer(const AlignmentSide& before, uint32_t b, const AlignmentSide& a
   return before.origin(b) != 0 && after.origin(a) != 0 && !NamesAgree(before, b, after, a);
 }
 
-uint64_t MixHash(uint64_t a, uint64_t b) {
-  uint64_t x = (a ^ (b + 0x9e3779b97f4a7c15u + (a << 6) + (a >> 2))) * 0xd6e8feb86659fd93u;
-  return x ^ (x >> 32);
-}
-
 AlignmentSide::AlignmentSide(const Module& module, bool with_frames) : module_(module) {
   HashInstructions();
   FindHomes();
@@ -126,11 +122,11 @@ void AlignmentSide::HashInstructions() {
     const Instruction& i = (*this)[id];
     uint64_t& shape = shapes[i.shape.index];
     if (shape == 0) shape = module_[i.shape].WithoutLayouts().Hash() | 1;
-    uint64_t h = kind_[id] = MixHash(static_cast<uint64_t>(i.opcode), shape);
+    uint64_t h = kind_[id] = MixKeys(static_cast<uint64_t>(i.opcode), shape);
     for (const Attribute& a : module_.attributes(i)) {
       if (IsDecoration(a.key)) continue;
       uint64_t value = AttributeHash(module_, i, a);
-      if (value != 0) h = MixHash(MixHash(h, static_cast<uint64_t>(a.key)), value);
+      if (value != 0) h = MixKeys(MixKeys(h, static_cast<uint64_t>(a.key)), value);
     }
     local_[id] = h;
   }
@@ -234,12 +230,12 @@ std::vector<uint64_t> AlignmentSide::Surroundings(int radius) const {
       uint64_t h = now[id];
       uint64_t slot = 0;
       for (uint32_t operand : operands(id)) {
-        h = MixHash(h, now[operand]);
-        if (!IsTransparent(id)) from_users[operand] += MixHash(now[id], ++slot);
+        h = MixKeys(h, now[operand]);
+        if (!IsTransparent(id)) from_users[operand] += MixKeys(now[id], ++slot);
       }
       next[id] = h;
     }
-    for (uint32_t id = 0; id < size(); ++id) next[id] = MixHash(next[id], from_users[id]);
+    for (uint32_t id = 0; id < size(); ++id) next[id] = MixKeys(next[id], from_users[id]);
     now.swap(next);
   }
   return now;

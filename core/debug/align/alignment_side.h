@@ -81,7 +81,6 @@ class AlignmentSide {
   std::vector<hlo::ComputationId> homes_;
 };
 
-uint64_t MixHash(uint64_t a, uint64_t b);
 
 // Whether both have an op_name and, as inlining would write them, one is the other or its end after
 // a `/`.

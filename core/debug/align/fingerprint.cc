@@ -3,6 +3,7 @@
 
 #include <unordered_set>
 
+#include "core/base/quick_hash.h"
 #include "core/hlo/analysis/call_graph.h"
 #include "core/hlo/string_pool.h"
 
@@ -13,14 +14,6 @@ using hlo::Attribute;
 using hlo::AttributeKey;
 using hlo::Instruction;
 using hlo::Module;
-
-uint64_t Combine(uint64_t a, uint64_t b) {
-  uint64_t x = a * 0x9e3779b97f4a7c15u + b;
-  x ^= x >> 32;
-  x *= 0xd6e8feb86659fd93u;
-  return x ^ (x >> 29);
-}
-uint64_t Combine(uint64_t a, std::string_view text) { return Combine(a, hlo::HashBytes(text)); }
 
 class Hasher {
  public:
@@ -44,10 +37,12 @@ class Hasher {
   }
 
   uint64_t Own(const Instruction& i) {
-    uint64_t h = Combine(static_cast<uint64_t>(i.opcode), ShapeOf(i.shape));
+    uint64_t h = MixKeys(static_cast<uint64_t>(i.opcode), ShapeOf(i.shape));
     for (const Attribute& a : module_.attributes(i)) {
       std::string text = AttributeKeyText(module_, i, a);
-      if (!text.empty()) h = Combine(Combine(h, static_cast<uint64_t>(a.key)), text);
+      if (!text.empty()) {
+        h = MixKeys(MixKeys(h, static_cast<uint64_t>(a.key)), hlo::HashBytes(text));
+      }
     }
     return h;
   }
@@ -56,7 +51,7 @@ class Hasher {
     uint64_t h = own;
     if (i.attribute_count == 0) return h;
     for (hlo::ComputationId called : module_.CalledComputations(i))
-      h = Combine(h, prints_.computations[called.index]);
+      h = MixKeys(h, prints_.computations[called.index]);
     return h;
   }
 
@@ -69,17 +64,17 @@ class Hasher {
       prints_.own[id] = Own(i);
       uint64_t h = prints_.local[id] = Local(i, prints_.own[id]);
       for (hlo::InstructionId operand : module_.operands(i))
-        h = Combine(h, prints_.full[operand.index]);
+        h = MixKeys(h, prints_.full[operand.index]);
       if (const Attribute* control = module_.Find(i, AttributeKey::kControlPredecessors)) {
         uint64_t before = 0;  // a set
         for (uint32_t p : module_.IdsOf(*control)) before += prints_.full[p];
-        h = Combine(h, before);
+        h = MixKeys(h, before);
       }
       prints_.full[id] = h;
-      if (!unused_[id]) sum += Combine(h, 7);  // order does not matter
+      if (!unused_[id]) sum += MixKeys(h, 7);  // order does not matter
     }
     // Its execution thread is that of the asynchronous instruction that starts it.
-    prints_.computations[c] = Combine(sum, prints_.full[computation.root.index]);
+    prints_.computations[c] = MixKeys(sum, prints_.full[computation.root.index]);
   }
 
   const Module& module_;

@@ -3,6 +3,7 @@
 
 #include <string>
 
+#include "core/base/quick_hash.h"
 #include "core/debug/align/alignment_side.h"
 
 namespace hloscope::debug {
@@ -42,7 +43,7 @@ class Places {
   PlaceHash Walk(size_t frame) const {
     PlaceHash hash{1, Location(frame) | 1};
     for (int steps = 0; steps < kMostFrames && frame < tables_.frames.size(); ++steps) {
-      hash.exact = MixHash(hash.exact, Location(frame)) | 1;
+      hash.exact = MixKeys(hash.exact, Location(frame)) | 1;
       frame = static_cast<size_t>(tables_.frames[frame].parent_frame_id) - 1;
     }
     return hash;
@@ -51,7 +52,7 @@ class Places {
     auto at = static_cast<size_t>(tables_.frames[frame].file_location_id) - 1;
     if (at >= tables_.locations.size()) return frame;
     const auto& place = tables_.locations[at];
-    return MixHash(MixHash(static_cast<uint64_t>(place.line), static_cast<uint64_t>(place.column)),
+    return MixKeys(MixKeys(static_cast<uint64_t>(place.line), static_cast<uint64_t>(place.column)),
                    static_cast<uint64_t>(place.end_column));
   }
 
@@ -144,8 +145,8 @@ OriginHashes HashOrigins(const Module& module, std::span<const uint32_t> only_ca
     PlaceHash place = places.Of(*metadata);
     if (place.near == 0) place = into.place;
     hashes.name[id] = hash | 1;
-    hashes.exact[id] = MixHash(hash, place.exact) | 1;
-    hashes.near[id] = MixHash(hash, place.near) | 1;
+    hashes.exact[id] = MixKeys(hash, place.exact) | 1;
+    hashes.near[id] = MixKeys(hash, place.near) | 1;
   }
   hashes.prefixes.reserve(inlined.size());
   for (InlinedInto& into : inlined) hashes.prefixes.push_back(std::move(into.prefix));

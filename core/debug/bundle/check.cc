@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <filesystem>
 
+#include "core/base/scratch_folder.h"
 #include "core/debug/bundle/bundle_values.h"
 #include "core/debug/bundle/dumped_kernels.h"
 #include "core/debug/bundle/machine.h"
@@ -15,7 +16,6 @@
 #include "core/dump/load.h"
 #include "core/hlo/verify/verifier.h"
 #include "core/replay/jaxlib/find_jaxlib.h"
-#include "core/replay/pjrt/scratch_folder.h"
 #include "core/replay/platform_table.h"
 #include "core/replay/plugins/cuda_files.h"
 #include "core/replay/plugins/plugins.h"
@@ -50,7 +50,7 @@ class Check {
     HLOSCOPE_ASSIGN_OR_RETURN(manifest_, ManifestFromJson(bundle_.manifest()));
     HLOSCOPE_ASSIGN_OR_RETURN(const FileView file, bundle_.ModuleFile());
     HLOSCOPE_ASSIGN_OR_RETURN(const auto loaded, dump::LoadSoundModule(file, options_.limits));
-    HLOSCOPE_ASSIGN_OR_RETURN(const auto scratch, replay::ScratchFolder::Make());
+    HLOSCOPE_ASSIGN_OR_RETURN(const auto scratch, ScratchFolder::Make());
     HLOSCOPE_TRY(Prepare(scratch.path()));
     HLOSCOPE_TRY(FindChanges());
     HLOSCOPE_TRY(VerifyWhole(*loaded.module));

@@ -9,6 +9,7 @@
 #include <filesystem>
 
 #include "core/base/json.h"
+#include "core/base/scratch_folder.h"
 #include "core/debug/bundle/bundle_report.h"
 #include "core/debug/bundle/bundle_values.h"
 #include "core/debug/bundle/check.h"
@@ -18,7 +19,6 @@
 #include "core/hlo/proto/proto.h"
 #include "core/replay/device_values.h"
 #include "core/replay/libraries/choice_table.h"
-#include "core/replay/pjrt/scratch_folder.h"
 
 namespace hloscope::debug {
 namespace {
@@ -51,7 +51,7 @@ class Creation {
       : source_(source), redactor_(SecretsOfThisProcess()) {}
 
   Result<MadeBundle> Run(const std::stop_token& stop) {
-    HLOSCOPE_ASSIGN_OR_RETURN(const auto scratch, replay::ScratchFolder::Make());
+    HLOSCOPE_ASSIGN_OR_RETURN(const auto scratch, ScratchFolder::Make());
     RunRequest request = source_.request;
     const bool all = source_.values == ValuePolicy::kAll;
     if (all) request.save_inputs = scratch.path() + "/inputs.npz";
@@ -71,7 +71,7 @@ class Creation {
   }
 
   Result<BundlePlan> Plan(const std::stop_token& stop) {
-    HLOSCOPE_ASSIGN_OR_RETURN(const auto scratch, replay::ScratchFolder::Make());
+    HLOSCOPE_ASSIGN_OR_RETURN(const auto scratch, ScratchFolder::Make());
     const std::string saved_inputs = scratch.path() + "/inputs.npz";
     Foresee(saved_inputs, stop);
     HLOSCOPE_TRY(AddParts(saved_inputs));

@@ -123,7 +123,7 @@ Result<std::unique_ptr<const BundledKernels>> KernelsOfBundle(const std::string&
   HLOSCOPE_ASSIGN_OR_RETURN(const auto bundle, dump::OpenIfBundle(file, limits));
   if (!bundle || !bundle->Has(dump::BundlePart::kDump)) return nullptr;
   HLOSCOPE_ASSIGN_OR_RETURN(const std::string archive, bundle->Read(dump::BundlePart::kDump));
-  HLOSCOPE_ASSIGN_OR_RETURN(auto folder, replay::ScratchFolder::Make());
+  HLOSCOPE_ASSIGN_OR_RETURN(auto folder, ScratchFolder::Make());
   HLOSCOPE_ASSIGN_OR_RETURN(std::string module_file, UnpackKernels(archive, folder.path(), limits));
   return std::make_unique<const BundledKernels>(std::move(folder), std::move(module_file));
 }

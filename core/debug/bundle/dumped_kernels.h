@@ -10,11 +10,11 @@
 
 #include "core/base/limits.h"
 #include "core/base/result.h"
+#include "core/base/scratch_folder.h"
 #include "core/debug/bundle/redact_module.h"
 #include "core/debug/bundle/redactor.h"
 #include "core/dump/dump_model.h"
 #include "core/hlo/module.h"
-#include "core/replay/pjrt/scratch_folder.h"
 
 namespace hloscope::debug {
 
@@ -38,7 +38,7 @@ Result<std::string> UnpackKernels(std::string_view archive, const std::string& f
 
 // The kernels of a bundle, unpacked for as long as this lives.
 struct BundledKernels {
-  replay::ScratchFolder folder;
+  ScratchFolder folder;
   std::string module_file;  // the path of the last stage
 };
 // Null where `file` is no bundle, or one without kernels. Errors: those of UnpackKernels and of

@@ -5,6 +5,8 @@
 #include <array>
 #include <cctype>
 
+#include "core/base/strings.h"
+
 namespace hloscope::debug {
 namespace {
 
@@ -189,8 +191,7 @@ RedactionHit FindNamed(std::string_view text, size_t at,
   // "/host:CPU" is a plane of a trace.
   if (at > 0 && (text[at - 1] == '_' || text[at - 1] == '-' || text[at - 1] == '/')) return {};
   const size_t length = RunLength(text, at, [](char c) { return IsWordCharacter(c) || c == '_'; });
-  std::string name(text.substr(at, length));
-  for (char& c : name) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+  const std::string name = AsciiStrToLower(text.substr(at, length));
   if (std::ranges::find(names, name) == names.end()) return {};
   const size_t value = ValueBehind(text, at + length, true);
   return value == 0 ? RedactionHit() : ValueHit(text, at, value);
@@ -206,8 +207,7 @@ bool NamesSecret(std::string_view name) {
       "access_key", "private_key", "credential",    "auth_token", "access_token",
       "authtoken",  "api-key",     "authorization", "passphrase"};
   static constexpr std::string_view kUpper[] = {"TOKEN", "KEY", "PASS", "AUTH", "COOKIE", "PWD"};
-  std::string lower(name);
-  for (char& c : lower) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+  const std::string lower = AsciiStrToLower(name);
   if (ContainsAny(lower, kWords)) return true;
   return std::ranges::none_of(name, IsLower) && ContainsAny(name, kUpper);
 }
@@ -219,7 +219,7 @@ bool NamesSecretOption(std::string_view option) {
   std::string word;
   for (size_t i = 0; i <= option.size(); ++i) {
     if (i < option.size() && IsWordCharacter(option[i])) {
-      word += static_cast<char>(std::tolower(static_cast<unsigned char>(option[i])));
+      word += AsciiToLower(option[i]);
     } else if (std::ranges::find(kWords, std::exchange(word, {})) != std::end(kWords)) {
       return true;
     }

@@ -6,10 +6,11 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <cctype>
 #include <nlohmann/json.hpp>
 
+#include "core/base/environment.h"
 #include "core/base/parse_json.h"
+#include "core/base/strings.h"
 #include "core/debug/bundle/redact_rules.h"
 #include "core/hlo/element_type.h"
 #include "core/hlo/opcode.h"
@@ -27,12 +28,6 @@ constexpr RedactionRow kRows[] = {
 #include "core/debug/bundle/redactions.def"
 #undef REDACTION
 };
-
-std::string Lower(std::string_view text) {
-  std::string out(text);
-  for (char& c : out) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
-  return out;
-}
 
 // Names that many machines share and that say nothing.
 bool IsGenericName(std::string_view name) {
@@ -94,8 +89,7 @@ std::string_view ToString(RedactionKind kind) { return kRows[static_cast<size_t>
 
 Secrets SecretsOfThisProcess() {
   Secrets secrets;
-  for (char** entry = environ; entry != nullptr && *entry != nullptr; ++entry) {
-    const std::string_view variable(*entry);
+  for (const std::string_view variable : OwnEnvironment()) {
     const size_t equals = variable.find('=');
     if (equals == std::string_view::npos) continue;
     const std::string_view name = variable.substr(0, equals), value = variable.substr(equals + 1);
@@ -127,11 +121,11 @@ Redactor::Redactor(const Secrets& secrets) {
 
 void Redactor::AddWord(RedactionKind kind, std::string_view text) {
   constexpr size_t kLeast = 3, kMost = 4096;
-  const std::string word = kind == RedactionKind::kEnvironment ? std::string(text) : Lower(text);
+  const std::string word =
+      kind == RedactionKind::kEnvironment ? std::string(text) : AsciiStrToLower(text);
   if (word.size() < kLeast || word.size() > kMost || IsGenericName(word)) return;
   if (kind != RedactionKind::kEnvironment && hlo::OpcodeFromText(word).has_value()) return;
-  std::vector<Word>& bucket =
-      words_[static_cast<unsigned char>(std::tolower(static_cast<unsigned char>(word.front())))];
+  std::vector<Word>& bucket = words_[static_cast<unsigned char>(AsciiToLower(word.front()))];
   for (const Word& known : bucket) {
     if (known.text == word && known.kind == kind) return;
   }
@@ -140,7 +134,7 @@ void Redactor::AddWord(RedactionKind kind, std::string_view text) {
 }
 
 size_t Redactor::WordAt(RedactionKind kind, std::string_view text, size_t at) const {
-  const auto first = static_cast<unsigned char>(std::tolower(static_cast<unsigned char>(text[at])));
+  const auto first = static_cast<unsigned char>(AsciiToLower(text[at]));
   for (const Word& word : words_[first]) {
     const size_t end = at + word.text.size();
     if (word.kind != kind || end > text.size()) continue;
@@ -152,8 +146,8 @@ size_t Redactor::WordAt(RedactionKind kind, std::string_view text, size_t at) co
         end < text.size() && IsWordCharacter(text[end]) && IsWordCharacter(text[end - 1]);
     if (!anywhere && (goes_on || goes_on_behind)) continue;
     const std::string_view here = text.substr(at, word.text.size());
-    const bool same =
-        kind == RedactionKind::kEnvironment ? here == word.text : Lower(here) == word.text;
+    const bool same = kind == RedactionKind::kEnvironment ? here == word.text
+                                                          : AsciiStrToLower(here) == word.text;
     if (same) return word.text.size();
   }
   return 0;
@@ -182,7 +176,7 @@ void Redactor::Learn(std::string_view text) {
 
 std::string Redactor::StandIn(RedactionKind kind, std::string_view key, bool as_name) {
   ++counts_[kind];
-  const auto [entry, is_new] = numbers_.try_emplace({kind, Lower(key)}, 0);
+  const auto [entry, is_new] = numbers_.try_emplace({kind, AsciiStrToLower(key)}, 0);
   if (is_new) entry->second = ++last_number_[kind];
   const std::string name = fmt::format("{}{}", ToString(kind), entry->second);
   return as_name ? "redacted_" + name : "<" + name + ">";

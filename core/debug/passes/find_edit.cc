@@ -9,6 +9,7 @@
 #include <set>
 #include <unordered_set>
 
+#include "core/base/quick_hash.h"
 #include "core/debug/align/alignment_side.h"
 #include "core/debug/passes/culprit.h"
 #include "core/debug/passes/meaning.h"
@@ -64,7 +65,7 @@ uint64_t HashOf(const TraceEvent& event) {
   uint64_t hash = 0;
   for (const replay::CapturedForm& leaf : event.leaves) {
     const auto* value = std::get_if<uint64_t>(&leaf);
-    hash = MixHash(hash, value == nullptr ? 0 : *value);
+    hash = MixKeys(hash, value == nullptr ? 0 : *value);
   }
   return hash;
 }

@@ -5,6 +5,7 @@
 #include <set>
 #include <utility>
 
+#include "core/base/scratch_folder.h"
 #include "core/dump/complete_module.h"
 #include "core/dump/load.h"
 #include "core/hlo/comparison.h"
@@ -12,7 +13,6 @@
 #include "core/hlo/sharding/topology.h"
 #include "core/replay/ahead/own_compile.h"
 #include "core/replay/pjrt/compile_module.h"
-#include "core/replay/pjrt/scratch_folder.h"
 #include "core/replay/platform_table.h"
 #include "core/replay/run_targets.h"
 
@@ -130,7 +130,7 @@ Result<Pipeline> ReadPipeline(const dump::DumpModel& model, int32_t module, cons
 
 Result<OwnPipeline> CompilePipeline(const std::shared_ptr<const hlo::Module>& module,
                                     const RunRequest& request, const std::stop_token& stop) {
-  HLOSCOPE_ASSIGN_OR_RETURN(const auto folder, replay::ScratchFolder::Make());
+  HLOSCOPE_ASSIGN_OR_RETURN(const auto folder, ScratchFolder::Make());
   OwnPipeline own;
   if (const Status written = WriteStages(module, request, folder.path(), stop); !written) {
     own.failed = written.error();

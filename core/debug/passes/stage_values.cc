@@ -4,6 +4,7 @@
 #include <cstring>
 #include <utility>
 
+#include "core/base/quick_hash.h"
 #include "core/debug/align/alignment_side.h"
 #include "core/eval/numbers/precise.h"
 #include "core/replay/platform_table.h"
@@ -26,7 +27,7 @@ void MoveAll(std::vector<std::byte>& bytes, Bits exponent, uint64_t argument) {
     std::memcpy(&bits, bytes.data() + i * sizeof(Bits), sizeof(Bits));
     const auto magnitude = static_cast<Bits>(bits & static_cast<Bits>(~Bits{0} >> 1));
     if (magnitude == 0 || magnitude >= static_cast<Bits>(exponent - 1)) continue;
-    bits = static_cast<Bits>(MixHash(argument, i) % 2 == 0 ? bits + 1 : bits - 1);
+    bits = static_cast<Bits>(MixKeys(argument, i) % 2 == 0 ? bits + 1 : bits - 1);
     std::memcpy(bytes.data() + i * sizeof(Bits), &bits, sizeof(Bits));
   }
 }
@@ -35,7 +36,7 @@ Literal Moved(const Literal& literal, uint64_t argument) {
   if (literal.shape().IsTuple()) {
     std::vector<Literal> elements;
     for (const Literal& element : literal.elements()) {
-      elements.push_back(Moved(element, MixHash(argument, elements.size())));
+      elements.push_back(Moved(element, MixKeys(argument, elements.size())));
     }
     return Literal::Tuple(std::move(elements));
   }

@@ -6,6 +6,7 @@
 #include <optional>
 #include <vector>
 
+#include "core/base/strings.h"
 #include "core/debug/recompile/compile_log.h"
 #include "core/debug/recompile/log_line.h"
 
@@ -20,12 +21,7 @@ bool IsWeak(std::string_view type) { return type.find("weak_type=True") != std::
 
 std::vector<std::string_view> Split(std::string_view dimensions) {
   if (dimensions.starts_with('[')) dimensions.remove_prefix(1);
-  std::vector<std::string_view> parts;
-  while (!dimensions.empty()) {
-    parts.push_back(Before(dimensions, ","));
-    dimensions.remove_prefix(std::min(dimensions.size(), parts.back().size() + 1));
-  }
-  return parts;
+  return dimensions.empty() ? std::vector<std::string_view>() : StrSplit(dimensions, ',');
 }
 
 // "dimension 0 from 8 to 9" where one dimension alone differs.

@@ -5,6 +5,7 @@
 #include <string>
 
 #include "core/base/checked.h"
+#include "core/base/quick_hash.h"
 #include "core/dump/tensors/tensor_values.h"
 #include "core/hlo/text/text.h"
 #include "core/replay/capture/capture_plan.h"
@@ -13,10 +14,6 @@ namespace hloscope::debug {
 namespace {
 
 constexpr int64_t kManyBytes = int64_t{1} << 60;
-
-uint64_t Mix(uint64_t hash, uint64_t value) {
-  return (hash ^ value) * 0x9e3779b97f4a7c15u + (hash >> 29);
-}
 
 }  // namespace
 
@@ -39,9 +36,9 @@ uint64_t FingerprintOf(const Candidate& candidate) {
   for (const hlo::Literal& argument : candidate.arguments) {
     for (const hlo::Literal& leaf : dump::FlattenLiteral(argument)) {
       const auto* data = reinterpret_cast<const char*>(leaf.bytes().data());
-      hash = Mix(hash, std::hash<std::string_view>()({data, leaf.bytes().size()}));
+      hash = QuickMix(hash, std::hash<std::string_view>()({data, leaf.bytes().size()}));
     }
-    hash = Mix(hash, IsUnknown(argument) ? 1 : 2);
+    hash = QuickMix(hash, IsUnknown(argument) ? 1 : 2);
   }
   return hash;
 }

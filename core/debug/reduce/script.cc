@@ -1,16 +1,15 @@
 // Running the user's script in a folder of its own.
 #include "core/debug/reduce/script.h"
 
-#include <unistd.h>
-
 #include <algorithm>
 #include <filesystem>
 #include <string_view>
 
 #include "core/base/child_process.h"
+#include "core/base/environment.h"
 #include "core/base/file.h"
+#include "core/base/scratch_folder.h"
 #include "core/hlo/text/text.h"
-#include "core/replay/pjrt/scratch_folder.h"
 
 namespace hloscope::debug {
 namespace {
@@ -19,14 +18,6 @@ using std::chrono::milliseconds;
 
 constexpr milliseconds kBetweenLooks{100};  // whether to stop
 constexpr int kNotStarted = 126;            // from here on a shell says so
-
-std::vector<std::string> OwnEnvironment() {
-  std::vector<std::string> own;
-  for (char** entry = environ; entry != nullptr && *entry != nullptr; ++entry) {
-    own.emplace_back(*entry);
-  }
-  return own;
-}
 
 // As the folder it is started in is another one. A bare name is looked up as the shell does.
 std::string Absolute(const std::string& script) {
@@ -39,7 +30,7 @@ std::string Absolute(const std::string& script) {
 
 Result<bool> StillFails(const std::string& script, const hlo::Module& module, milliseconds most,
                         const std::stop_token& stop) {
-  HLOSCOPE_ASSIGN_OR_RETURN(const replay::ScratchFolder folder, replay::ScratchFolder::Make());
+  HLOSCOPE_ASSIGN_OR_RETURN(const ScratchFolder folder, ScratchFolder::Make());
   std::string text;
   hlo::PrintText(module, hlo::TextFormat::kHlo, text);
   const std::string file = folder.path() + "/module.hlo";

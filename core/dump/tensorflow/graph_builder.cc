@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <set>
 
+#include "core/base/strings.h"
 #include "core/dump/readers/graph_sniff.h"
 #include "core/dump/tensorflow/graph_losses.h"
 #include "core/dump/tensorflow/marking.h"
@@ -39,14 +40,6 @@ const TypeRow* RowOf(int32_t type) {
     if (row.number == type % kRef) return type > 0 && type < 2 * kRef ? &row : nullptr;
   }
   return nullptr;
-}
-
-std::string Upper(std::string_view text) {
-  std::string upper(text);
-  for (char& c : upper) {
-    if (c >= 'a' && c <= 'z') c = static_cast<char>(c - 'a' + 'A');
-  }
-  return upper;
 }
 
 }  // namespace
@@ -86,7 +79,7 @@ std::string_view TensorFlowDeviceType(std::string_view device) {
 }
 
 std::string_view DescribeTensorFlowDevice(std::string_view device) {
-  const std::string type = Upper(TensorFlowDeviceType(device));
+  const std::string type = AsciiStrToUpper(TensorFlowDeviceType(device));
   for (const DeviceRow& row : kDeviceRows) {
     if (row.type == type) return row.sentence;
   }

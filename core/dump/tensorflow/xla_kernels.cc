@@ -3,6 +3,7 @@
 
 #include <map>
 
+#include "core/base/strings.h"
 #include "core/dump/tensorflow/graph_builder.h"
 #include "core/dump/tensorflow/marking.h"
 
@@ -60,13 +61,6 @@ bool Fits(std::string_view pattern, std::string_view operation) {
          operation.ends_with(after);
 }
 
-std::string Lower(std::string text) {
-  for (char& c : text) {
-    if (c >= 'A' && c <= 'Z') c = static_cast<char>(c - 'A' + 'a');
-  }
-  return text;
-}
-
 bool Holds(std::string_view set, std::string_view type) {
   while (!set.empty()) {
     size_t end = std::min(set.find(' '), set.size());
@@ -89,10 +83,10 @@ bool Suits(const TensorFlowNode& node, std::string_view constraints, std::string
       number = number * 10 + static_cast<size_t>(digit - '0');
     for (const auto& [attribute, type] : node.types) {
       if (attribute != key || type == 0 ||
-          Holds(kTypeSets[number], Lower(TensorFlowTypeName(type))))
+          Holds(kTypeSets[number], AsciiStrToLower(TensorFlowTypeName(type))))
         continue;
       evidence = fmt::format("{} is {}; the kernel takes {}", attribute,
-                             Lower(TensorFlowTypeName(type)), kTypeSets[number]);
+                             AsciiStrToLower(TensorFlowTypeName(type)), kTypeSets[number]);
       return false;
     }
   }

@@ -4,13 +4,10 @@
 #include <algorithm>
 #include <bit>
 
+#include "core/base/quick_hash.h"
+
 namespace hloscope::hlo {
 namespace {
-
-uint64_t Mix(uint64_t hash, int64_t value) {
-  hash = (hash ^ static_cast<uint64_t>(value)) * 0x9e3779b97f4a7c15u;
-  return hash ^ (hash >> 29);
-}
 
 size_t SlotCount(size_t rows) { return std::bit_ceil(rows * 2 + 2); }
 
@@ -59,14 +56,14 @@ UsedFrames::UsedFrames(const Module& module) : given_(module.header().stack_fram
 }
 
 void UsedFrames::FindEqualRows() {
-  auto name_hash = [](StringId name) { return Mix(0, name.index); };
+  auto name_hash = [](StringId name) { return QuickMix(0, name.index); };
   files_.FindEqual(given_.file_names, name_hash, std::equal_to<>());
   functions_.FindEqual(given_.function_names, name_hash, std::equal_to<>());
   auto file = [this](int32_t id) { return files_.Has(id) ? files_.First(id) : -1; };
   auto function = [this](int32_t id) { return functions_.Has(id) ? functions_.First(id) : -1; };
   auto hash = [&](const StackFrames::Location& l) {
-    uint64_t h = Mix(Mix(0, file(l.file_name_id)), function(l.function_name_id));
-    return Mix(Mix(Mix(Mix(h, l.line), l.end_line), l.column), l.end_column);
+    uint64_t h = QuickMix(QuickMix(0, file(l.file_name_id)), function(l.function_name_id));
+    return QuickMix(QuickMix(QuickMix(QuickMix(h, l.line), l.end_line), l.column), l.end_column);
   };
   auto equal = [&](const StackFrames::Location& a, const StackFrames::Location& b) {
     return a.line == b.line && a.end_line == b.end_line && a.column == b.column &&
@@ -119,7 +116,7 @@ int32_t UsedFrames::Add(const StackFrames::Frame& frame, int32_t parent) {
   l.function_name_id = functions_.Use(
       l.function_name_id, name(given_.function_names, l.function_name_id), tables_.function_names);
   StackFrames::Frame added = {locations_.Use(frame.file_location_id, l, tables_.locations), parent};
-  size_t slot = Mix(Mix(0, added.file_location_id), parent) & (frame_slots_.size() - 1);
+  size_t slot = QuickMix(QuickMix(0, added.file_location_id), parent) & (frame_slots_.size() - 1);
   while (frame_slots_[slot] != 0 && !(tables_.frames[frame_slots_[slot] - 1] == added)) {
     slot = (slot + 1) & (frame_slots_.size() - 1);
   }

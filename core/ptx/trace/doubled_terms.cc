@@ -9,20 +9,11 @@
 #include <utility>
 #include <vector>
 
+#include "core/base/fnv.h"
+#include "core/base/quick_hash.h"
+
 namespace hloscope::ptx {
 namespace {
-
-uint64_t MixedNumber(uint64_t a, uint64_t b) {
-  a ^= b + 0x9e3779b97f4a7c15 + (a << 6) + (a >> 2);
-  a *= 0xff51afd7ed558ccd;
-  return a ^ a >> 33;
-}
-
-uint64_t NumberOfText(std::string_view text) {
-  uint64_t number = 1469598103934665603u;
-  for (const char c : text) number = (number ^ static_cast<uint8_t>(c)) * 1099511628211u;
-  return number;
-}
 
 class TermReader {
  public:
@@ -35,7 +26,7 @@ class TermReader {
     made_.resize(count);
     for (const TracedInstruction& in : trace.instructions) {
       const size_t guard = in.text.starts_with('@') ? in.text.find(' ') + 1 : 0;
-      forms_.push_back(NumberOfText(
+      forms_.push_back(FnvOf(
           std::string_view(in.text).substr(guard, in.text.find_first_of(" \t", guard) - guard)));
     }
   }
@@ -111,11 +102,11 @@ class TermReader {
   }
 
   // A number that nothing else has.
-  uint64_t Unique() { return MixedNumber(0x5bd1e995, ++unique_); }
+  uint64_t Unique() { return MixKeys(0x5bd1e995, ++unique_); }
 
   Operand Read(const StepRef& ref, size_t operand) {
     const TracedValue& value = ValuesOf(ref)[operand];
-    if (value.from.thread < 0) return {MixedNumber(1, value.bits), kNone, false, {}};
+    if (value.from.thread < 0) return {MixKeys(1, value.bits), kNone, false, {}};
     const Made* const made = Find(value.from);
     if (made == nullptr) return {Unique(), kItself, false, {}};
     Operand read{made->number, made->terms, made->has_doubled, value.from};
@@ -126,7 +117,7 @@ class TermReader {
       const auto at = std::ranges::find_if(maker.operands, [&](const TracedOperand& o) {
         return o.written && o.name == InstructionOf(ref).operands[operand].name;
       });
-      read.number = MixedNumber(read.number, static_cast<uint64_t>(at - maker.operands.begin()));
+      read.number = MixKeys(read.number, static_cast<uint64_t>(at - maker.operands.begin()));
       read.terms = kItself;
     }
     return read;
@@ -169,12 +160,12 @@ class TermReader {
     if (is_float && in.opcode == "fma" && read.size() == 3) {
       const uint64_t a = std::min(read[0].number, read[1].number),
                      b = std::max(read[0].number, read[1].number);
-      Add(ref, {MixedNumber(MixedNumber(2, a), b), kItself, false, ref}, read[2], made);
+      Add(ref, {MixKeys(MixKeys(2, a), b), kItself, false, ref}, read[2], made);
     }
     if (in.opcode == "add" || in.opcode == "mul" || in.opcode == "max" || in.opcode == "min")
       std::ranges::sort(read, {}, &Operand::number);
     made.number = forms_[StepOf(ref).instruction];
-    for (const Operand& operand : read) made.number = MixedNumber(made.number, operand.number);
+    for (const Operand& operand : read) made.number = MixKeys(made.number, operand.number);
   }
 
   // What it makes is no function of its operands alone.
@@ -208,9 +199,9 @@ class TermReader {
       if (store == nullptr) {
         const bool is_given =
             access.space == TracedSpace::kArgument || access.space == TracedSpace::kParameters;
-        const uint64_t place = MixedNumber(
-            MixedNumber(3 + static_cast<uint64_t>(access.space), access.number), access.offset);
-        made.number = MixedNumber(made.number, is_given ? place : Unique());
+        const uint64_t place =
+            MixKeys(MixKeys(3 + static_cast<uint64_t>(access.space), access.number), access.offset);
+        made.number = MixKeys(made.number, is_given ? place : Unique());
         continue;
       }
       made.has_doubled |= store->has_doubled;
@@ -220,7 +211,7 @@ class TermReader {
                             at->offset == access.offset && at->bytes == access.bytes;
       if (is_whole) return HandOn({store->number, store->terms, false, {}}, made);
       const uint64_t offset = at == stored.end() ? Unique() : access.offset - at->offset;
-      made.number = MixedNumber(MixedNumber(made.number, store->number), offset);
+      made.number = MixKeys(MixKeys(made.number, store->number), offset);
     }
   }
 

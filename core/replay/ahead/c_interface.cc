@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <iterator>
 
+#include "core/base/strings.h"
 #include "core/compile/plan/plan_arrays.h"
 #include "core/hlo/element_type.h"
 
@@ -22,13 +23,6 @@ namespace {
 
 bool IsLetter(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z'); }
 bool IsDigit(char c) { return c >= '0' && c <= '9'; }
-
-std::string Upper(std::string name) {
-  for (char& c : name) {
-    if (c >= 'a' && c <= 'z') c = static_cast<char>(c - 'a' + 'A');
-  }
-  return name;
-}
 
 struct CType {
   std::string name, note;
@@ -69,7 +63,7 @@ class HeaderText {
       : plan_(plan),
         object_(object),
         name_(c_name),
-        upper_(Upper(c_name)),
+        upper_(AsciiStrToUpper(c_name)),
         target_(target),
         arguments_(compile::ParameterArrays(plan)),
         results_(compile::ResultArrays(plan)),

@@ -8,6 +8,8 @@
 #include <charconv>
 #include <cmath>
 
+#include "core/base/strings.h"
+
 namespace hloscope::replay::libraries {
 namespace {
 
@@ -18,16 +20,6 @@ constexpr size_t kFields = 10;
 std::string Plain(std::string text) {
   std::ranges::replace_if(text, [](char c) { return c == '\t' || c == '\n' || c == '\r'; }, ' ');
   return text;
-}
-
-std::vector<std::string_view> Split(std::string_view text, char at) {
-  std::vector<std::string_view> out;
-  while (true) {
-    const size_t end = text.find(at);
-    out.push_back(text.substr(0, end));
-    if (end == std::string_view::npos) return out;
-    text.remove_prefix(end + 1);
-  }
 }
 
 template <typename T>
@@ -57,13 +49,13 @@ Result<std::vector<Choice>> ReadTable(std::string_view text, std::string_view na
   std::vector<Choice> out;
   if (text.empty()) return out;
   if (text.ends_with('\n')) text.remove_suffix(1);
-  const std::vector<std::string_view> lines = Split(text, '\n');
+  const std::vector<std::string_view> lines = StrSplit(text, '\n');
   if (lines[0] != kHead) {
     return InputError(fmt::format("{}:1: no table of choices: expected the line `{}`", name, kHead),
                       "take it out of a bundle that `hloscope bundle create` wrote");
   }
   for (size_t i = 1; i < lines.size(); ++i) {
-    const std::vector<std::string_view> fields = Split(lines[i], '\t');
+    const std::vector<std::string_view> fields = StrSplit(lines[i], '\t');
     Choice choice;
     if (fields.size() != kFields) {
       return InputError(fmt::format("{}:{}: {} fields with tabs between them, expected {}", name,

@@ -31,6 +31,14 @@ void AddFlags(const CompileModuleRequest& request, Devices devices, pjrt::XlaFla
   }
 }
 
+std::string FileEndingIn(const std::string& folder, std::string_view ending) {
+  std::error_code code;
+  for (const auto& entry : std::filesystem::directory_iterator(folder, code)) {
+    if (entry.path().filename().string().ends_with(ending)) return entry.path().string();
+  }
+  return {};
+}
+
 std::string DumpedModule(const std::string& folder, const Limits& limits) {
   const std::string path = FileEndingIn(folder, "_after_optimizations.hlo.pb");
   if (path.empty()) return {};

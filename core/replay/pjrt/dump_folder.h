@@ -3,9 +3,10 @@
 
 #include <optional>
 #include <string>
+#include <string_view>
 
+#include "core/base/scratch_folder.h"
 #include "core/replay/pjrt/compile_module.h"
-#include "core/replay/pjrt/scratch_folder.h"
 
 namespace hloscope::replay {
 
@@ -13,6 +14,9 @@ namespace hloscope::replay {
 // optimised module of it is wanted; empty: none is written. Input error: it holds a dump already.
 Result<std::string> DumpFolder(const CompileModuleRequest& request,
                                std::optional<ScratchFolder>& scratch);
+
+/// The path of a file in `folder` whose name ends so; empty where there is none.
+std::string FileEndingIn(const std::string& folder, std::string_view ending);
 
 // Adds the flags that the dump needs, and those of the request, which win.
 void AddFlags(const CompileModuleRequest& request, Devices devices, pjrt::XlaFlags& flags);

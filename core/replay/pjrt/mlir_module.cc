@@ -7,8 +7,9 @@
 #include <string>
 
 #include "core/base/file.h"
+#include "core/base/scratch_folder.h"
 #include "core/hlo/rewrite/copy_module.h"
-#include "core/replay/pjrt/scratch_folder.h"
+#include "core/replay/pjrt/dump_folder.h"
 #include "core/replay/pjrt/xla_compile.h"
 #include "core/replay/plugins/plugins.h"
 

@@ -13,6 +13,7 @@
 #include <map>
 #include <optional>
 
+#include "core/base/strings.h"
 #include "core/replay/plugins/file_kinds.h"
 
 namespace hloscope::replay {
@@ -202,10 +203,8 @@ std::string_view EnvironmentVariable(const char* name) {
 
 std::vector<std::string> SplitPathList(std::string_view text) {
   std::vector<std::string> parts;
-  while (!text.empty()) {
-    const size_t end = std::min(text.find(':'), text.size());
-    if (end != 0) parts.emplace_back(text.substr(0, end));
-    text.remove_prefix(std::min(end + 1, text.size()));
+  for (const std::string_view part : StrSplit(text, ':')) {
+    if (!part.empty()) parts.emplace_back(part);
   }
   return parts;
 }

@@ -2,7 +2,6 @@
 #include "core/replay/sass/machine_code.h"
 
 #include <fmt/format.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <condition_variable>
@@ -12,10 +11,11 @@
 
 #include "core/base/child_process.h"
 #include "core/base/counted.h"
+#include "core/base/environment.h"
 #include "core/base/file.h"
+#include "core/base/scratch_folder.h"
 #include "core/base/text.h"
 #include "core/dump/readers/elf_reader.h"
-#include "core/replay/pjrt/scratch_folder.h"
 
 namespace hloscope::replay {
 namespace {
@@ -51,8 +51,7 @@ Result<ToolOutput> RunTool(const std::string& program, std::vector<std::string> 
   options.program = program;
   options.arguments = std::move(arguments);
   options.arguments.insert(options.arguments.begin(), program);
-  for (char** entry = environ; entry != nullptr && *entry != nullptr; ++entry)
-    options.environment.emplace_back(*entry);
+  options.environment = OwnEnvironment();
   HLOSCOPE_ASSIGN_OR_RETURN(ChildProcess child, ChildProcess::Spawn(options));
   const auto last = std::chrono::steady_clock::now() + request.deadline;
   ToolOutput out{ReadUntil(child, last, stop)};

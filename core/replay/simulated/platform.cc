@@ -6,10 +6,10 @@
 #include <filesystem>
 #include <utility>
 
+#include "core/base/scratch_folder.h"
 #include "core/hlo/sharding/topology.h"
 #include "core/replay/evaluating.h"
 #include "core/replay/pjrt/compile_module.h"
-#include "core/replay/pjrt/scratch_folder.h"
 #include "core/replay/simulated/device_run.h"
 #include "core/replay/simulated/device_runner.h"
 #include "core/replay/simulated/kernel_cases.h"

@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <string_view>
 
-extern char** environ;  // NOLINT(readability-redundant-declaration): not in every libc's headers
+#include "core/base/environment.h"
 
 namespace hloscope::replay {
 namespace {
@@ -28,12 +28,12 @@ std::string_view NameOf(std::string_view variable) {
 
 std::vector<std::string> CleanEnvironment(const std::vector<std::string>& own) {
   std::vector<std::string> clean = own;
-  for (char** variable = environ; variable != nullptr && *variable != nullptr; ++variable) {
-    const std::string_view name = NameOf(*variable);
+  for (const std::string& variable : OwnEnvironment()) {
+    const std::string_view name = NameOf(variable);
     const auto same = [name](std::string_view given) { return NameOf(given) == name; };
     if (std::ranges::any_of(own, same)) continue;
     if (std::ranges::any_of(kPassedOn, [name](auto pattern) { return Matches(name, pattern); })) {
-      clean.emplace_back(*variable);
+      clean.push_back(variable);
     }
   }
   return clean;

@@ -1,21 +1,21 @@
-// ScratchFolder: where a plugin dumps what is read and thrown away.
+// ScratchFolder: a temporary folder.
 #pragma once
 
 #include <stdlib.h>
 
 #include <filesystem>
 #include <string>
-#include <string_view>
 #include <system_error>
 #include <utility>
 
 #include "core/base/result.h"
 
-namespace hloscope::replay {
+namespace hloscope {
 
-// A new folder, removed with all that is in it.
+/// A new folder in that for temporary files; the destructor removes it with all that is in it.
 class ScratchFolder {
  public:
+  /// Environment error where no folder can be created.
   static Result<ScratchFolder> Make() {
     std::error_code code;
     std::string path =
@@ -39,13 +39,4 @@ class ScratchFolder {
   std::string path_;
 };
 
-// The path of a file in `folder` whose name ends so; empty where there is none.
-inline std::string FileEndingIn(const std::string& folder, std::string_view ending) {
-  std::error_code code;
-  for (const auto& entry : std::filesystem::directory_iterator(folder, code)) {
-    if (entry.path().filename().string().ends_with(ending)) return entry.path().string();
-  }
-  return {};
-}
-
-}  // namespace hloscope::replay
+}  // namespace hloscope
