@@ -37,6 +37,7 @@
 #include "core/replay/platform.h"
 #include "core/replay/plugins/cuda_files.h"
 #include "core/replay/run_targets.h"
+#include "tests/base/paths.h"
 
 namespace hloscope {
 namespace {
@@ -80,8 +81,7 @@ GoldenCase ReadCase(const std::string& name, const std::string& text) {
 
 std::vector<GoldenCase> ReadCases() {
   std::vector<std::filesystem::path> files;
-  for (const auto& entry :
-       std::filesystem::directory_iterator(HLOSCOPE_SOURCE_DIR "/tests/golden")) {
+  for (const auto& entry : std::filesystem::directory_iterator(SourcePath("tests/golden"))) {
     if (entry.path().extension() == ".hlo") files.push_back(entry.path());
   }
   std::ranges::sort(files);

@@ -9,6 +9,8 @@
 
 #include <thread>
 
+#include "tests/base/paths.h"
+
 namespace hloscope {
 namespace {
 
@@ -53,7 +55,7 @@ TEST(ChildProcess, SaysHowItEnded) {
 
 TEST(ChildProcess, InheritsNothingThatIsNotGiven) {
   setenv("HLOSCOPE_TEST_SECRET", "secret", 1);
-  const UniqueFd leak(open(HLOSCOPE_SOURCE_DIR "/README.md", O_RDONLY));  // without close-on-exec
+  const UniqueFd leak(open(SourcePath("README.md").c_str(), O_RDONLY));  // without close-on-exec
   const UniqueFd given(open("/dev/zero", O_RDONLY | O_CLOEXEC));
   ChildOptions options = Shell(
       "env; for f in /proc/self/fd/*; do readlink $f; done; cat; "

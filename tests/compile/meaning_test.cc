@@ -12,6 +12,7 @@
 #include "core/debug/hunt/program_maker.h"
 #include "core/dump/load.h"
 #include "core/hlo/text/text.h"
+#include "tests/base/paths.h"
 
 namespace hloscope::compile {
 namespace {
@@ -86,8 +87,7 @@ TEST(Meaning, RandomPrograms) {
 
 TEST(Meaning, Samples) {
   std::vector<std::string> paths;
-  for (const auto& entry :
-       std::filesystem::recursive_directory_iterator(HLOSCOPE_SOURCE_DIR "/samples")) {
+  for (const auto& entry : std::filesystem::recursive_directory_iterator(SourcePath("samples"))) {
     const std::string name = entry.path().filename();
     if (name.ends_with(".txt") && name.contains("optimizations")) paths.push_back(entry.path());
   }

@@ -11,6 +11,7 @@
 #include "core/compile/compile.h"
 #include "core/compile/plan/plan_image.h"
 #include "core/dump/load.h"
+#include "tests/base/paths.h"
 #include "tests/hlo/parsed.h"
 
 namespace hloscope::compile {
@@ -179,8 +180,7 @@ TEST(Plan, ImagesAreReadBackAndBrokenOnesLeadNowhereElse) {
 
 TEST(Plan, SamplesFitTheirMemory) {
   int64_t planned = 0;
-  for (const auto& entry :
-       std::filesystem::recursive_directory_iterator(HLOSCOPE_SOURCE_DIR "/samples")) {
+  for (const auto& entry : std::filesystem::recursive_directory_iterator(SourcePath("samples"))) {
     const std::string path = entry.path().string();
     if (!path.ends_with("before_optimizations.txt")) continue;
     SCOPED_TRACE(path);

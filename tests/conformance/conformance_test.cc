@@ -15,6 +15,7 @@
 #include "core/hlo/float_types.h"
 #include "core/hlo/text/text.h"
 #include "core/replay/platform.h"
+#include "tests/base/paths.h"
 
 namespace hloscope {
 namespace {
@@ -34,7 +35,7 @@ std::vector<std::string> Split(const std::string& text, char separator) {
 }
 
 std::vector<SampleRow> ReadRows() {
-  std::ifstream file(HLOSCOPE_SOURCE_DIR "/tests/conformance/sample.tsv");
+  std::ifstream file(SourcePath("tests/conformance/sample.tsv"));
   std::vector<SampleRow> rows;
   for (std::string line; std::getline(file, line);) {
     const auto fields = Split(line, '\t');

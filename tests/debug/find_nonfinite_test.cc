@@ -22,6 +22,7 @@
 #include "core/hlo/text/text.h"
 #include "core/hlo/text/value_text.h"
 #include "core/replay/platform.h"
+#include "tests/base/paths.h"
 
 namespace hloscope::debug {
 namespace {
@@ -106,8 +107,7 @@ void Check(const std::filesystem::path& path) {
 
 TEST(FindNonFinite, EveryOriginIsNamed) {
   std::vector<std::filesystem::path> paths;
-  for (const auto& entry :
-       std::filesystem::directory_iterator(HLOSCOPE_SOURCE_DIR "/tests/nan_origin")) {
+  for (const auto& entry : std::filesystem::directory_iterator(SourcePath("tests/nan_origin"))) {
     if (entry.path().extension() == ".hlo") paths.push_back(entry.path());
   }
   std::ranges::sort(paths);

@@ -18,6 +18,7 @@
 #include "core/hlo/text/text.h"
 #include "core/hlo/verify/verifier.h"
 #include "core/replay/platform_table.h"
+#include "tests/base/paths.h"
 
 namespace hloscope::debug {
 namespace {
@@ -310,7 +311,7 @@ TEST(OverrunsBitsTest, IsOfSeveralBits) {
 TEST(KnownFaultsTest, AreThoseOfThePages) {
   std::set<std::pair<std::string, std::string>> on_pages, in_table;
   for (const char* page : {"known_xla_faults.md", "xla_faults_in_modules.md"}) {
-    std::ifstream file(std::string(CONFORMANCE_PAGES) + "/" + page);
+    std::ifstream file(SourcePath("tests/conformance/") + page);
     for (std::string line; std::getline(file, line);) {
       if (line.starts_with("## ") && line != "## No faults") on_pages.emplace(page, line.substr(3));
     }

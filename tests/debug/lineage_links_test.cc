@@ -10,6 +10,7 @@
 
 #include "core/debug/align/alignment.h"
 #include "core/dump/load.h"
+#include "tests/base/paths.h"
 
 namespace hloscope::debug {
 namespace {
@@ -17,7 +18,7 @@ namespace {
 using hlo::InstructionId;
 using hlo::Module;
 
-const std::filesystem::path kFolder = HLOSCOPE_SOURCE_DIR "/tests/debug/lineage_links";
+const std::filesystem::path kFolder = SourcePath("tests/debug/lineage_links");
 
 // A row of NAME.tsv: an instruction after, and what it comes from, one of several.
 struct Row {

@@ -9,6 +9,7 @@
 
 #include "core/debug/recompile/compile_log.h"
 #include "core/debug/recompile/dump_recompilations.h"
+#include "tests/base/paths.h"
 
 namespace hloscope::debug {
 namespace {
@@ -22,7 +23,7 @@ std::string Read(const std::string& path) {
 
 class Series : public testing::TestWithParam<const char*> {
  protected:
-  std::string Folder() const { return std::string(RECOMPILE_DATA) + "/" + GetParam(); }
+  std::string Folder() const { return SourcePath("tests/debug/recompile/") + GetParam(); }
 };
 
 // One line of the table for each recompilation, and none for a call that was cached.

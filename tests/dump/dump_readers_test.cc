@@ -18,6 +18,7 @@
 #include "core/dump/readers/elf_reader.h"
 #include "core/dump/readers/thunk_reader.h"
 #include "core/hlo/proto/wire_reader.h"
+#include "tests/base/paths.h"
 
 namespace hloscope::dump {
 namespace {
@@ -296,8 +297,7 @@ TEST(TensorFlowGraphTest, NamesClustersAndReasons) {
 
 TEST(StageCountsTest, AgreeWithTheModuleBuiltWhole) {
   int checked = 0;
-  for (const auto& entry :
-       fs::recursive_directory_iterator(fs::path(HLOSCOPE_SOURCE_DIR) / "samples")) {
+  for (const auto& entry : fs::recursive_directory_iterator(SourcePath("samples"))) {
     if (!entry.path().string().ends_with(".hlo.pb")) continue;
     auto loaded = LoadSoundModule(entry.path().string(), Limits{});
     ASSERT_TRUE(loaded) << loaded.error().ToString();
@@ -318,8 +318,7 @@ TEST(StageCountsTest, AgreeWithTheModuleBuiltWhole) {
 
 TEST(StageCountsTest, TextsAgreeWithTheModuleBuiltWhole) {
   int checked = 0;
-  for (const auto& entry :
-       fs::recursive_directory_iterator(fs::path(HLOSCOPE_SOURCE_DIR) / "samples")) {
+  for (const auto& entry : fs::recursive_directory_iterator(SourcePath("samples"))) {
     if (!entry.path().string().ends_with(".txt")) continue;
     auto loaded = LoadSoundModule(entry.path().string(), Limits{});
     if (!loaded || loaded->kind != FileKind::kHloText) continue;

@@ -9,14 +9,15 @@
 #include <random>
 #include <sstream>
 
+#include "tests/base/paths.h"
+
 namespace hloscope::dump {
 namespace {
 
 namespace fs = std::filesystem;
 
 std::string ReadError(std::string_view name) {
-  std::ifstream in(fs::path(HLOSCOPE_SOURCE_DIR) / "tests/dump/errors" /
-                   (std::string(name) + ".txt"));
+  std::ifstream in(fs::path(SourcePath("tests/dump/errors")) / (std::string(name) + ".txt"));
   std::stringstream text;
   text << in.rdbuf();
   return text.str();

@@ -14,13 +14,14 @@
 #include "core/dump/tensorflow/graph_edges.h"
 #include "core/dump/tensorflow/marking.h"
 #include "core/dump/tensorflow/marking_log.h"
+#include "tests/base/paths.h"
 
 namespace hloscope::dump {
 namespace {
 
 namespace fs = std::filesystem;
 
-const fs::path kCases = fs::path(HLOSCOPE_SOURCE_DIR) / "tests/dump/tensorflow";
+const fs::path kCases = SourcePath("tests/dump/tensorflow");
 
 std::string ReadAll(const fs::path& path) {
   std::ifstream in(path, std::ios::binary);

@@ -9,11 +9,12 @@
 
 #include "core/base/file.h"
 #include "core/hlo/text/text.h"
+#include "tests/base/paths.h"
 
 namespace hloscope::hlo {
 namespace {
 
-const std::string kRoot = std::string(HLOSCOPE_SOURCE_DIR) + "/";
+const std::string kRoot = SourcePath() + "/";
 
 std::string Contents(const std::string& path) {
   auto file = FileView::Open(kRoot + path, Limits());

@@ -12,6 +12,7 @@
 #include "core/hlo/module_builder.h"
 #include "core/hlo/proto/proto.h"
 #include "core/hlo/text/text.h"
+#include "tests/base/paths.h"
 
 namespace hloscope::hlo {
 namespace {
@@ -31,7 +32,7 @@ void AddText(const std::string& text, std::vector<ModulePointer>& modules) {
 // The modules of the golden tests and the samples, as texts and protos.
 std::vector<ModulePointer> AllModules() {
   std::vector<ModulePointer> modules;
-  const std::filesystem::path root = HLOSCOPE_SOURCE_DIR;
+  const std::filesystem::path root = SourcePath();
   for (const char* folder : {"tests/golden", "tests/nan_origin", "tests/corpus", "samples"}) {
     for (const auto& entry : std::filesystem::recursive_directory_iterator(root / folder)) {
       const std::string path = entry.path();

@@ -14,6 +14,7 @@
 
 #include "core/base/file.h"
 #include "core/hlo/text/text.h"
+#include "tests/base/paths.h"
 
 namespace hloscope::hlo {
 namespace {
@@ -475,7 +476,7 @@ TEST(ShapeInferenceTest, AnswersHostileTexts) {
 
 std::filesystem::path CorpusPath() {
   if (const char* path = std::getenv("HLOSCOPE_CORPUS"); path != nullptr) return path;
-  return std::filesystem::path(HLOSCOPE_SOURCE_DIR) / "../shared/corpus";
+  return SourcePath("../shared/corpus");
 }
 
 // Adds a failure for every instruction whose inferred shape is not the declared one, up to what XLA

@@ -12,6 +12,7 @@
 #include "core/hlo/text/log_prefix.h"
 #include "core/hlo/text/name_uniquer.h"
 #include "core/hlo/text/text.h"
+#include "tests/base/paths.h"
 
 namespace hloscope::hlo {
 namespace {
@@ -433,7 +434,7 @@ TEST(TextParser, DeepNestingHasALimit) {
 
 std::filesystem::path Corpus() {
   if (const char* path = std::getenv("HLOSCOPE_CORPUS")) return path;
-  return std::filesystem::path(HLOSCOPE_SOURCE_DIR) / "../shared/corpus";
+  return SourcePath("../shared/corpus");
 }
 
 TEST(TextParser, ReadsWhatXlaAccepts) {

@@ -9,12 +9,13 @@
 
 #include "core/hlo/text/text.h"
 #include "profiler/event_store_builder.h"
+#include "tests/base/paths.h"
 #include "tests/profiler/trace_fixture.h"
 
 namespace hloscope::profiler {
 namespace {
 
-const std::string kSample = std::string(HLOSCOPE_SOURCE_DIR) + "/samples/conv_net/";
+const std::string kSample = SourcePath("samples/conv_net/");
 
 std::shared_ptr<const hlo::Module> ParseFile(const std::string& path) {
   auto file = FileView::Open(path, Limits());

@@ -10,6 +10,7 @@
 #include "core/hlo/text/text.h"
 #include "profiler/data_dependencies.h"
 #include "profiler/event_store_builder.h"
+#include "tests/base/paths.h"
 #include "tests/profiler/trace_fixture.h"
 
 namespace hloscope::profiler {
@@ -247,8 +248,7 @@ ENTRY main {
 }
 
 TEST(CriticalPathTest, ARealTraceAddsUp) {
-  const std::string path =
-      std::string(HLOSCOPE_SOURCE_DIR) + "/samples/conv_net/conv_net.xplane.pb.gz";
+  const std::string path = SourcePath("samples/conv_net/conv_net.xplane.pb.gz");
   auto profile = OpenProfile(path, Limits(), SharedJobs(2));
   ASSERT_TRUE(profile.has_value());
   std::vector<std::string> warnings;

@@ -13,6 +13,7 @@
 #include "profiler/cupti/to_xspace.h"
 #include "profiler/profile.h"
 #include "profiler/ptx_lines.h"
+#include "tests/base/paths.h"
 #include "tests/fake_cupti/fake_cupti.h"
 
 #if __has_include(<cupti.h>)
@@ -166,19 +167,19 @@ static_assert(hloscope::profiler::cupti::kSamplesOverflow == CUPTI_ERROR_OUT_OF_
 namespace hloscope::profiler::cupti {
 namespace {
 
+std::string FakeCuptiPath() { return FakeDriverFolder() + "/libcupti.so.13"; }
+
 class CuptiTest : public testing::Test {
  protected:
   CuptiTest() {
-    void* const library = dlopen(HLOSCOPE_FAKE_CUPTI, RTLD_NOW | RTLD_LOCAL);
+    void* const library = dlopen(FakeCuptiPath().c_str(), RTLD_NOW | RTLD_LOCAL);
     auto* const get = reinterpret_cast<decltype(&FakeCupti)>(dlsym(library, "FakeCupti"));
     fake_ = get();
     *fake_ = {};
     get();
   }
 
-  static Result<std::shared_ptr<const Library>> Open() {
-    return Library::Open({HLOSCOPE_FAKE_CUPTI});
-  }
+  static Result<std::shared_ptr<const Library>> Open() { return Library::Open({FakeCuptiPath()}); }
   static std::unique_ptr<Collector> Start(const CollectorOptions& options = {}) {
     const auto library = Open();
     EXPECT_TRUE(library.has_value()) << library.error().ToString();

@@ -9,6 +9,8 @@
 #include <string>
 #include <vector>
 
+#include "tests/base/paths.h"
+
 namespace hloscope::ptx {
 
 // Paths of the PTX files of the samples and, where there is one, of the corpus, sorted.
@@ -16,8 +18,8 @@ inline std::vector<std::string> CorpusFiles() {
   const char* path = std::getenv("HLOSCOPE_CORPUS");
   std::vector<std::string> files;
   for (const std::filesystem::path root :
-       {HLOSCOPE_SOURCE_DIR "/samples",
-        path != nullptr ? path : HLOSCOPE_SOURCE_DIR "/../shared/corpus"}) {
+       {SourcePath("samples"),
+        path != nullptr ? std::string(path) : SourcePath("../shared/corpus")}) {
     std::error_code error;
     for (std::filesystem::recursive_directory_iterator it(root, error), end; !error && it != end;
          it.increment(error)) {

@@ -7,6 +7,7 @@
 
 #include "core/ptx/machine/rounding.h"
 #include "core/ptx/twin/tensor_model.h"
+#include "tests/base/paths.h"
 #include "tests/ptx/kernel.h"
 
 namespace hloscope::ptx {
@@ -43,7 +44,7 @@ struct GemmKernel {
 };
 
 void ExpectModel(const GemmKernel& kernel) {
-  std::ifstream file(std::string(HLOSCOPE_PTX_KERNELS "/") + kernel.file);
+  std::ifstream file(SourcePath("tests/ptx/kernels/") + kernel.file);
   const auto module =
       Module::Parse(std::string(std::istreambuf_iterator<char>(file), {}), kernel.file);
   ASSERT_TRUE(module.has_value()) << module.error().ToString();

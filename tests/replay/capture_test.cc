@@ -12,6 +12,7 @@
 #include "core/replay/capture/nonfinite_search.h"
 #include "core/replay/workers/worker_platform.h"
 #include "core/replay/workers/worker_protocol.h"
+#include "tests/base/paths.h"
 #include "tests/hlo/parsed.h"
 #include "tests/replay/events.h"
 
@@ -79,7 +80,7 @@ class Capture : public ::testing::Test {
     const auto local = (*MakePlatform("interpreter"))->Load(module_, {});
     result_ = (*local)->Run(inputs_, options, here);
     WorkerPoolOptions pool;
-    pool.program = HLOSCOPE_BINARY;
+    pool.program = ProgramPath();
     const auto workers = std::make_shared<WorkerPool>(pool);
     const auto remote = (*MakeWorkerPlatform("interpreter", workers))->Load(module_, {});
     const auto away = (*remote)->Run(inputs_, options, there);
@@ -276,7 +277,7 @@ std::vector<std::string> StepTexts(const Module& module, const eval::DeviceRecor
 // What a worker tells of kLoop where that many steps are recorded.
 Events Recorded(const std::shared_ptr<const Module>& module, int64_t steps) {
   WorkerPoolOptions pool;
-  pool.program = HLOSCOPE_BINARY;
+  pool.program = ProgramPath();
   RunOptions options;
   options.record_steps = steps;
   Events events;
@@ -348,7 +349,7 @@ TEST(Platforms, SayWhatTheyCannotCapture) {
 // The table alone knows them by name.
 TEST(Platforms, AreNamedNowhereElse) {
   namespace fs = std::filesystem;
-  const std::string root = HLOSCOPE_SOURCE_DIR;
+  const std::string root = SourcePath();
   for (const std::string room : {"/core", "/app", "/viewer", "/profiler"}) {
     for (const auto& entry : fs::recursive_directory_iterator(root + room)) {
       const std::string extension = entry.path().extension();

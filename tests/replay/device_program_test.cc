@@ -8,12 +8,13 @@
 #include "core/replay/simulated/check_program.h"
 #include "core/replay/simulated/loaded_program.h"
 #include "core/replay/simulated/tensor_maps.h"
+#include "tests/base/paths.h"
 
 namespace hloscope::replay {
 namespace {
 
 DeviceProgram ReadSample(const std::string& name) {
-  const auto dump = dump::DumpModel::Open(HLOSCOPE_SAMPLES "/" + name, Limits());
+  const auto dump = dump::DumpModel::Open(SourcePath("samples/") + name, Limits());
   EXPECT_TRUE(dump.has_value());
   auto program = ReadDeviceProgram(**dump, 0);
   EXPECT_TRUE(program.has_value()) << program.error().ToString();
@@ -68,7 +69,7 @@ TEST(DeviceProgramTest, ASliceThatTheDriverCopiesHasNoKernel) {
 
 TEST(DeviceProgramTest, ADumpWithoutABufferAssignmentSaysWhatIsMissing) {
   const auto dump = dump::DumpModel::Open(
-      HLOSCOPE_SAMPLES "/softmax_passes_a100/module_0000.jit_softmax.before_optimizations.txt",
+      SourcePath("samples/softmax_passes_a100/module_0000.jit_softmax.before_optimizations.txt"),
       Limits());
   ASSERT_TRUE(dump.has_value());
   const auto program = ReadDeviceProgram(**dump, 0);
@@ -114,7 +115,7 @@ TEST(DeviceProgramTest, WhatAStrangersAssignmentSaysIsCheckedBeforeAnythingRuns)
 }
 
 dump::TiledFunction ReadKernelTiles(const std::string& name) {
-  const auto file = FileView::Open(std::string(HLOSCOPE_PTX_KERNELS "/") + name, Limits());
+  const auto file = FileView::Open(SourcePath("tests/ptx/kernels/") + name, Limits());
   EXPECT_TRUE(file.has_value());
   auto tiles = dump::ReadTiles(file->bytes(), name);
   EXPECT_TRUE(tiles.has_value()) << tiles.error().ToString();

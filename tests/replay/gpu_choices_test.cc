@@ -6,6 +6,7 @@
 #include "core/base/file.h"
 #include "core/replay/libraries/choice_cache.h"
 #include "core/replay/libraries/choice_table.h"
+#include "tests/base/paths.h"
 #include "tests/base/scratch.h"
 #include "tests/replay/gpu_library_runs.h"
 
@@ -195,7 +196,7 @@ TEST_F(GpuChoices, AChoiceOfAnotherVersionOrDeviceIsNotTaken) {
   expect_not_taken(Run(Choosing::kFromCache), "does not propose proposal 2 (");
   // Of another library, read anew for this folder's name.
   Set("cublasLt.algorithms=3,cublasLt.major=14", kTimes);
-  setenv("LD_LIBRARY_PATH", HLOSCOPE_FAKE_LIBRARIES "//", 1);
+  setenv("LD_LIBRARY_PATH", (FakeDriverFolder() + "//").c_str(), 1);
   expect_not_taken(Run(Choosing::kFromCache), "here is cuBLASLt 14.0.0");
 }
 

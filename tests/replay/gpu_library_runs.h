@@ -10,6 +10,7 @@
 #include <string>
 #include <vector>
 
+#include "tests/base/paths.h"
 #include "tests/replay/gpu_runs.h"
 
 namespace hloscope::replay {
@@ -25,7 +26,7 @@ inline Literal Numbers(std::vector<int64_t> dimensions) {
 }
 
 inline void SetLibraryFaults(const std::string& faults) {
-  setenv("LD_LIBRARY_PATH", HLOSCOPE_FAKE_LIBRARIES, 1);
+  setenv("LD_LIBRARY_PATH", FakeDriverFolder().c_str(), 1);
   setenv("CUDA_FAKE_LIBRARIES", faults.c_str(), 1);
   SetFaults("");
 }

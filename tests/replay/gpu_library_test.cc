@@ -2,6 +2,7 @@
 // between them and our own kernels, every way to be refused, and nothing left behind.
 #include "core/replay/libraries/library.h"
 #include "core/replay/run_targets.h"
+#include "tests/base/paths.h"
 #include "tests/base/scratch.h"
 #include "tests/replay/gpu_library_runs.h"
 
@@ -28,7 +29,7 @@ TEST(GpuLibraries, OurOwnKernelConvolvesWhereCudnnRefuses) {
     SetLibraryFaults(faults);
     // What was loaded of another version is known by its folder.
     if (std::string_view(faults).starts_with("cudnn.major")) {
-      setenv("LD_LIBRARY_PATH", HLOSCOPE_FAKE_LIBRARIES "/", 1);
+      setenv("LD_LIBRARY_PATH", (FakeDriverFolder() + "/").c_str(), 1);
     }
     const Outcome gpu = RunOn("gpu", text.c_str(), inputs, 3);
     const Outcome meant = RunOn("interpreter", text.c_str(), inputs);
@@ -177,9 +178,9 @@ TEST(GpuLibraries, FilesThatAreNoneAreNamed) {
   } rows[] = {
       {DeviceLibrary::kCufft, "libnowhere.so.99", "cuFFT: no library: libnowhere.so.99: cannot"},
       {DeviceLibrary::kCufft, scratch.Write("libcufft.so.12", "text"), "cuFFT: cannot be loaded: "},
-      {DeviceLibrary::kCufft, HLOSCOPE_NO_LIBRARY,
+      {DeviceLibrary::kCufft, FakeDriverFolder() + "/libcupti.so.13",
        "cuFFT: version mismatch: it has no cufftCreate, 11.0 or newer is needed: "},
-      {DeviceLibrary::kCublasLt, HLOSCOPE_FAKE_LIBRARIES "/libcublasLt.so.13",
+      {DeviceLibrary::kCublasLt, FakeDriverFolder() + "/libcublasLt.so.13",
        "cuBLASLt: version mismatch: it is 11.0.0, 12.0 or newer is needed: "},
   };
   for (const auto& row : rows) {
@@ -190,11 +191,9 @@ TEST(GpuLibraries, FilesThatAreNoneAreNamed) {
   }
   // One that cannot be loaded hides none that can.
   SetLibraryFaults("");
-  const auto loaded =
-      Library::LoadFirst(libraries::RowOf(DeviceLibrary::kCufft),
-                         std::vector{scratch.Path("libcufft.so.12"),
-                                     std::string(HLOSCOPE_FAKE_LIBRARIES "/libcufft.so.12")},
-                         "");
+  const auto loaded = Library::LoadFirst(
+      libraries::RowOf(DeviceLibrary::kCufft),
+      std::vector{scratch.Path("libcufft.so.12"), FakeDriverFolder() + "/libcufft.so.12"}, "");
   ASSERT_TRUE(loaded.has_value()) << loaded.error().message;
   EXPECT_EQ((*loaded)->version(), "12.0.0");
 }

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include "core/replay/run_targets.h"
+#include "tests/base/paths.h"
 #include "tests/replay/gpu_device_modules.h"
 #include "tests/replay/gpu_library_runs.h"
 
@@ -332,7 +333,7 @@ TEST(GpuNccl, OurOwnWayIsTakenWhereItRefuses) {
   for (const auto& row : rows) {
     SetDevices("devices=2", row.faults);
     if (std::string_view(row.faults).starts_with("nccl.version")) {
-      setenv("LD_LIBRARY_PATH", HLOSCOPE_FAKE_LIBRARIES "///", 1);
+      setenv("LD_LIBRARY_PATH", (FakeDriverFolder() + "///").c_str(), 1);
     }
     const Outcome gpu = RunOnDevices("gpu", text.c_str(), inputs, 2);
     ExpectSameBits(gpu, meant, row.faults);

@@ -17,6 +17,7 @@
 #include "core/replay/compiled/plan_check.h"
 #include "core/replay/compiled/plan_code.h"
 #include "core/replay/platform.h"
+#include "tests/base/paths.h"
 #include "tests/fake_cuda/fake_cuda.h"
 #include "tests/hlo/parsed.h"
 #include "tests/replay/events.h"
@@ -171,7 +172,7 @@ TEST_F(PlanFileTest, ManualRegionsOfSeveralDevices) {
 
 // The first version that was ever written: this file is never made again.
 TEST_F(PlanFileTest, VersionOneStaysReadable) {
-  const std::string path = HLOSCOPE_SOURCE_DIR "/tests/replay/version_1.hloplan";
+  const std::string path = SourcePath("tests/replay/version_1.hloplan");
   const std::string bytes = BytesOf(path);
   const auto parts = dump::OpenPlanFile(bytes);
   ASSERT_TRUE(parts.has_value()) << parts.error().ToString();

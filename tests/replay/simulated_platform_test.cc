@@ -9,6 +9,7 @@
 #include "core/replay/inputs/inputs.h"
 #include "core/replay/platform.h"
 #include "core/replay/simulated/kernel_meanings.h"
+#include "tests/base/paths.h"
 #include "tests/replay/events.h"
 
 namespace hloscope::replay {
@@ -22,7 +23,7 @@ struct Loaded {
   std::unique_ptr<Executable> executable;
 
   static Loaded Stage(const std::string& sample, bool is_last) {
-    const auto dump = *dump::DumpModel::Open(HLOSCOPE_SAMPLES "/" + sample, Limits());
+    const auto dump = *dump::DumpModel::Open(SourcePath("samples/") + sample, Limits());
     const int32_t stage = is_last ? dump->FinalStage(0) : 0;
     Loaded loaded{*dump->Module(0, stage), nullptr};
     RunOptions options;

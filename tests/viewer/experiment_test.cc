@@ -8,6 +8,7 @@
 #include <string_view>
 #include <thread>
 
+#include "tests/base/paths.h"
 #include "tests/hlo/parsed.h"
 #include "viewer/model/value_grid.h"
 
@@ -39,7 +40,7 @@ void Finish(Experiment& experiment) {
 class ExperimentTest : public testing::Test {
  protected:
   std::atomic<int> wakes_ = 0;
-  Experiment experiment_{[this] { ++wakes_; }, HLOSCOPE_BINARY};
+  Experiment experiment_{[this] { ++wakes_; }, ProgramPath()};
   std::shared_ptr<const hlo::Module> module_ = Parsed();
 };
 
@@ -73,7 +74,7 @@ TEST(ExperimentThreadTest, StartingAndResettingWaitForNothing) {
         ++inside;
         while (is_held) std::this_thread::sleep_for(std::chrono::milliseconds(1));
       },
-      HLOSCOPE_BINARY);
+      ProgramPath());
   ExperimentRequest request;
   request.reference_platform = "interpreter";
   experiment.Start(Parsed(), request);

@@ -11,6 +11,7 @@
 #include <optional>
 
 #include "core/base/file.h"
+#include "tests/base/paths.h"
 #include "tests/base/sanitized.h"
 #include "viewer/frame/application.h"
 
@@ -98,7 +99,7 @@ class GoldenTest : public ::testing::Test {
   // Nothing where this machine has no software OpenGL or not the fonts.
   std::optional<Picture> Draw(const Screen& screen) {
     // The path is part of the picture.
-    std::filesystem::current_path(HLOSCOPE_SOURCE_DIR);
+    std::filesystem::current_path(SourcePath());
     ApplicationOptions options;
     options.theme = screen.is_dark ? "dark" : "light";
     options.surface = {
@@ -142,7 +143,7 @@ class GoldenTest : public ::testing::Test {
   }
 
   static std::string PathOf(std::string_view name) {
-    return std::string(HLOSCOPE_SOURCE_DIR "/tests/viewer/golden/") + std::string(name) + ".pgm";
+    return SourcePath("tests/viewer/golden/") + std::string(name) + ".pgm";
   }
   static std::string Head() {
     return "P5\n" + std::to_string(kColumns) + " " + std::to_string(kRows) + "\n255\n";

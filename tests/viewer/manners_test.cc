@@ -10,6 +10,7 @@
 #include <set>
 #include <utility>
 
+#include "tests/base/paths.h"
 #include "tests/base/sanitized.h"
 #include "tests/viewer/drawn.h"
 #include "tests/viewer/viewer_fixture.h"
@@ -30,7 +31,7 @@ struct Opened {
 // The samples, and dumps of other frameworks where the corpus is present; one of them under the
 // sanitizers, where a frame takes twelve times as long.
 std::vector<Opened> AllOpened() {
-  const std::string samples = HLOSCOPE_SOURCE_DIR "/samples/";
+  const std::string samples = SourcePath("samples/");
   std::vector<Opened> all = {
       {samples + "attention_block_h100", "jit_attention_block:gemm_fusion_dot.3"},
       {samples + "conv_net", "jit_conv_net:conv_general_dilated.3"},
@@ -40,7 +41,7 @@ std::vector<Opened> AllOpened() {
   if (kSanitized) return {all.front()};
   const char* corpus = std::getenv("HLOSCOPE_CORPUS");
   const std::string folder =
-      corpus == nullptr ? HLOSCOPE_SOURCE_DIR "/../shared/corpus" : std::string(corpus);
+      corpus == nullptr ? SourcePath("../shared/corpus") : std::string(corpus);
   for (const char* name : {"tensorflow/tf_autocluster_pyfunc", "torch_xla/torch_cnn_train_step",
                            "reactant/reactant_column_sum", "jax/pure_callback_host"}) {
     if (std::filesystem::is_directory(folder + "/" + name))

@@ -5,11 +5,12 @@
 #include <set>
 
 #include "core/hlo/text/text.h"
-#include "viewer/frame/keyboard.h"
+#include "tests/base/paths.h"
 #include "viewer/facts/answers.h"
 #include "viewer/facts/dump_facts.h"
-#include "viewer/model/history.h"
 #include "viewer/facts/memory_groups.h"
+#include "viewer/frame/keyboard.h"
+#include "viewer/model/history.h"
 #include "viewer/model/search_index.h"
 #include "viewer/model/state_folder.h"
 #include "viewer/model/text_document.h"
@@ -134,7 +135,7 @@ TEST(TextLine, NamesOnLines) {
 }
 
 TEST(SearchIndex, BestFitsFirst) {
-  auto dump = dump::DumpModel::Open(HLOSCOPE_SOURCE_DIR "/samples/mlp_train_step", Limits{});
+  auto dump = dump::DumpModel::Open(SourcePath("samples/mlp_train_step"), Limits{});
   ASSERT_TRUE(dump) << dump.error().ToString();
   TaskControl control;
   auto index = SearchIndex::Build(**dump, control);
@@ -149,7 +150,7 @@ TEST(SearchIndex, BestFitsFirst) {
 }
 
 TEST(SelectionText, NamesThatWereMistypedAreGuessed) {
-  const auto dump = dump::DumpModel::Open(HLOSCOPE_SOURCE_DIR "/samples/mlp_train_step", Limits{});
+  const auto dump = dump::DumpModel::Open(SourcePath("samples/mlp_train_step"), Limits{});
   ASSERT_TRUE(dump);
   const std::string module = (*dump)->modules()[0].name;
   const auto other = SelectionFromText(**dump, "x" + module);
@@ -253,7 +254,7 @@ TEST(MemoryGroups, ScopesOfTheProgram) {
 }
 
 TEST(DumpFacts, FilterAndOrder) {
-  const auto opened = dump::DumpModel::Open(HLOSCOPE_SOURCE_DIR "/samples", Limits{});
+  const auto opened = dump::DumpModel::Open(SourcePath("samples"), Limits{});
   ASSERT_TRUE(opened) << opened.error().ToString();
   const dump::DumpModel& dump = **opened;
   DumpFacts facts;

@@ -6,6 +6,7 @@
 #include <sstream>
 
 #include "core/base/file.h"
+#include "tests/base/paths.h"
 #include "tests/viewer/guilty_dump.h"
 #include "tests/viewer/reading_fixture.h"
 
@@ -95,7 +96,7 @@ class TaskTest : public ReadingTest {
   // The table of viewer/README.md says what was counted.
   static std::map<std::string, Steps> Table() {
     std::map<std::string, Steps> rows;
-    std::ifstream file(HLOSCOPE_SOURCE_DIR "/viewer/README.md");
+    std::ifstream file(SourcePath("viewer/README.md"));
     for (std::string line; std::getline(file, line);) {
       std::istringstream cells(line);
       std::string before, task, keyboard, mouse;

@@ -7,6 +7,7 @@
 #include <filesystem>
 #include <fstream>
 
+#include "tests/base/paths.h"
 #include "tests/viewer/viewer_fixture.h"
 #include "viewer/window/surface.h"
 
@@ -156,8 +157,7 @@ TEST_F(ViewerTest, EveryScreenOfADump) {
 TEST_F(ViewerTest, HostileModulesOfTheCorpus) {
   const char* corpus = std::getenv("HLOSCOPE_CORPUS");
   const std::string folder =
-      (corpus == nullptr ? HLOSCOPE_SOURCE_DIR "/../shared/corpus" : std::string(corpus)) +
-      "/hostile";
+      (corpus == nullptr ? SourcePath("../shared/corpus") : std::string(corpus)) + "/hostile";
   if (!std::filesystem::is_directory(folder)) GTEST_SKIP() << "corpus not present";
   Start({folder});
   VisitEverything();
@@ -309,9 +309,8 @@ TEST_F(ViewerTest, CancelledWorkGoesOnWithAButton) {
 TEST_F(ViewerTest, AWorkersDeathIsASentenceAndTheNextRunWorks) {
   const std::string died = Scratch("died");
   worker_program_ = Scratch("worker");
-  Write(worker_program_, "#!/bin/sh\nif [ -e '" + died +
-                             "' ]; then exec '" HLOSCOPE_BINARY "' \"$@\"; fi\ntouch '" + died +
-                             "'\nkill -SEGV $$\n");
+  Write(worker_program_, "#!/bin/sh\nif [ -e '" + died + "' ]; then exec '" + ProgramPath() +
+                             "' \"$@\"; fi\ntouch '" + died + "'\nkill -SEGV $$\n");
   std::filesystem::permissions(worker_program_, std::filesystem::perms::owner_all);
   Start({Sample("mlp_train_step")});
   Press("Ctrl+4");

@@ -11,13 +11,14 @@
 
 #include "core/replay/workers/worker_protocol.h"
 #include "core/replay/workers/worker_server.h"
+#include "tests/base/paths.h"
 #include "viewer/frame/keyboard.h"
 #include "viewer/window/misuse.h"
 
 namespace hloscope::viewer {
 
 std::string ViewerTest::Sample(std::string_view name) {
-  return std::string(HLOSCOPE_SOURCE_DIR "/samples/") + std::string(name);
+  return SourcePath("samples/") + std::string(name);
 }
 
 void ViewerTest::SetUp() {

@@ -10,6 +10,7 @@
 #include <string_view>
 #include <vector>
 
+#include "tests/base/paths.h"
 #include "viewer/frame/application.h"
 
 struct ImGuiTestContext;
@@ -57,7 +58,7 @@ class ViewerTest : public ::testing::Test {
   std::string Messages();
 
   // Of the next Start.
-  std::string worker_program_ = HLOSCOPE_BINARY;
+  std::string worker_program_ = ProgramPath();
   const FileCalls* state_calls_ = &SystemFileCalls();
 
  private:
