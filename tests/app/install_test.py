@@ -67,6 +67,30 @@ class Installed(unittest.TestCase):
         done = run('cc', '-shared', '-o', os.path.join(self.folder, 'cube.so'), model, runtime, '-lm', '-Wl,--no-undefined')
         self.assertEqual((done.returncode, done.stderr), (0, ''))
 
+    def test_cmake_finds_the_package(self):
+        folder = os.path.join(self.folder, 'user')
+        os.mkdir(folder)
+        files = {'cube.hlo': 'HloModule cube\nENTRY e {\n  p = f32[] parameter(0)\n  ROOT r = f32[] cbrt(p)\n}\n',
+                 'main.c': '#include <stdio.h>\n#include "cube.h"\nint main(void) {\n  _Alignas(64) float x = 27, y;\n'
+                           '  if (cube_run(&x, &y, 0)) return 1;\n  printf("%g\\n", (double)y);\n  return 0;\n}\n',
+                 # The program of the package compiles the module; the object takes the runtime of the package.
+                 'CMakeLists.txt': 'cmake_minimum_required(VERSION 3.16)\nproject(user C)\nfind_package(hloscope 0.1 REQUIRED)\n'
+                                   'get_target_property(program hloscope::hloscope IMPORTED_LOCATION)\n'
+                                   'execute_process(COMMAND ${program} compile cube.hlo --emit object -o cube.o '
+                                   'WORKING_DIRECTORY ${CMAKE_SOURCE_DIR} RESULT_VARIABLE status)\n'
+                                   'if(NOT status EQUAL 0)\n  message(FATAL_ERROR "compile: ${status}")\nendif()\n'
+                                   'include(cube.cmake)\nif(NOT HLOSCOPE_RUNTIME STREQUAL hloscope::runtime)\n'
+                                   '  message(FATAL_ERROR "${HLOSCOPE_RUNTIME}")\nendif()\n'
+                                   'add_executable(user main.c)\ntarget_link_libraries(user PRIVATE cube)\n'}
+        for name, text in files.items():
+            with open(os.path.join(folder, name), 'w', encoding='utf-8') as f:
+                f.write(text)
+        build = os.path.join(folder, 'build')
+        for words in (['-S', folder, '-B', build, '-DCMAKE_PREFIX_PATH=' + self.prefix], ['--build', build]):
+            done = run(CMAKE, *words)
+            self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
+        self.assertEqual(run(os.path.join(build, 'user')).stdout, '3\n')
+
     def test_it_needs_nothing_of_the_build(self):
         for root, _, files in os.walk(self.prefix):
             for name in files:
