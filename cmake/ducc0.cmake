@@ -1,12 +1,4 @@
 # ducc0, the library of Fourier transforms, out of the sources that `scripts/setup build` fetched into HLOSCOPE_SOURCES.
-set(HLOSCOPE_SOURCES $ENV{HLOSCOPE_SOURCES})
-if(NOT HLOSCOPE_SOURCES)
-  if(DEFINED ENV{XDG_CACHE_HOME})
-    set(HLOSCOPE_SOURCES $ENV{XDG_CACHE_HOME}/hloscope/sources)
-  else()
-    set(HLOSCOPE_SOURCES $ENV{HOME}/.cache/hloscope/sources)
-  endif()
-endif()
 set(DUCC0_SOURCES ${HLOSCOPE_SOURCES}/ducc0-0.37.1)
 if(NOT EXISTS ${DUCC0_SOURCES}/ducc0/fft/fft1d_impl.h)
   message(FATAL_ERROR "no sources of ducc0 in ${DUCC0_SOURCES}; `scripts/setup build` fetches them")

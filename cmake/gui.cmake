@@ -1,12 +1,11 @@
 # What the viewer is built from: gui (Dear ImGui, ImPlot, GLFW) and, for tests, gui_test_engine; out of the sources that
-# `scripts/setup build` fetched. HLOSCOPE_GUI says whether they are there.
-set(GUI_SOURCES ${HLOSCOPE_SOURCES}/imgui-bundle-1.93.0)
-set(HLOSCOPE_GUI OFF)
-if(NOT EXISTS ${GUI_SOURCES}/imgui/imgui.cpp)
-  message(WARNING "no sources of the viewer in ${GUI_SOURCES}: hloscope is built without `open`; `scripts/setup build` fetches them")
+# `scripts/setup build` fetched.
+if(NOT HLOSCOPE_HAS_VIEWER)
   return()
 endif()
-set(HLOSCOPE_GUI ON)
+if(NOT IMGUI_SOURCES_FOUND)
+  message(FATAL_ERROR "no sources of the viewer in ${GUI_SOURCES}; `scripts/setup build` fetches them")
+endif()
 
 # Other people's code: never our warnings, never sanitizers, always optimised.
 function(gui_library name)

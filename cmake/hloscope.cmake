@@ -1,14 +1,16 @@
 # hloscope_library(NAME SOURCES… LIBS…), hloscope_test(NAME SOURCES… LIBS…) and their precompiled headers: our flags in one place.
 set(HLOSCOPE_SANITIZE "" CACHE STRING "comma list of sanitizers, e.g. address,undefined")
 option(HLOSCOPE_FAST_BUILD "precompile headers, compile files in batches; OFF shows includes that a file has forgotten, as scripts/tidy does" ON)
+option(HLOSCOPE_WERROR "warnings are errors" OFF)
+option(HLOSCOPE_LINK_COMMANDS "compile_commands.json of this build beside the sources, for clangd" OFF)
 option(HLOSCOPE_COVERAGE "instrument for coverage" OFF)
 
 add_library(hloscope_flags INTERFACE)
 target_include_directories(hloscope_flags INTERFACE ${CMAKE_SOURCE_DIR} ${CMAKE_BINARY_DIR}/generated)
 target_compile_options(hloscope_flags INTERFACE
-  -Wall -Wextra -Wconversion -Wshadow -Werror -ffp-contract=off -fno-math-errno
+  -Wall -Wextra -Wconversion -Wshadow $<$<BOOL:${HLOSCOPE_WERROR}>:-Werror> -ffp-contract=off -fno-math-errno
   # g++ 12 takes inlined operations of std::string for overruns (its PR 105329 and 105651).
-  -Wno-restrict -Wno-array-bounds -Wno-stringop-overread -Wno-stringop-overflow
+  "$<$<CXX_COMPILER_ID:GNU>:-Wno-restrict;-Wno-array-bounds;-Wno-stringop-overread;-Wno-stringop-overflow>"
   -fstack-protector-strong $<$<CONFIG:Release>:-D_FORTIFY_SOURCE=2>
   # A tenth of a compile is looking for memory to give back; what batches need is given back at their end.
   $<$<CXX_COMPILER_ID:GNU>:--param=ggc-min-heapsize=1048576>)
@@ -19,8 +21,8 @@ if(HLOSCOPE_SANITIZE)
   # the million notes of -fsanitize=undefined too (half of a program of 800 MB); that sanitizer and the assertions of the
   # library see an index outside of a table.
   target_compile_options(hloscope_flags INTERFACE
-    -fsanitize=${HLOSCOPE_SANITIZE} --param asan-globals=0 -fno-omit-frame-pointer -g1 -Wno-maybe-uninitialized
-    -D_GLIBCXX_ASSERTIONS)
+    -fsanitize=${HLOSCOPE_SANITIZE} -fno-omit-frame-pointer -g1 -D_GLIBCXX_ASSERTIONS
+    "$<IF:$<CXX_COMPILER_ID:GNU>,--param=asan-globals=0;-Wno-maybe-uninitialized,SHELL:-mllvm -asan-globals=0>")
   target_link_options(hloscope_flags INTERFACE -fsanitize=${HLOSCOPE_SANITIZE})
 endif()
 if(HLOSCOPE_COVERAGE)
@@ -131,17 +133,32 @@ function(hloscope_batch name)
   endforeach()
 endfunction()
 
-# `scripts/test` runs a test marked SANITIZED again under the address and undefined-behaviour sanitizers; keep those short.
-add_custom_target(sanitized_tests)
-
+# hloscope_test(NAME [SHARDS N] SOURCES… LIBS…): a GoogleTest program; with SHARDS its cases are N tests, NAME.1 and so on, which
+# run beside each other. Each leaves its cases in results/TEST.json for tests/run_tests.py.
 function(hloscope_test name)
-  cmake_parse_arguments(ARG "SANITIZED" "" "SOURCES;LIBS" ${ARGN})
+  cmake_parse_arguments(ARG "" "SHARDS" "SOURCES;LIBS" ${ARGN})
   add_executable(${name} ${ARG_SOURCES} ${ARG_UNPARSED_ARGUMENTS})
   target_link_libraries(${name} PRIVATE hloscope_flags ${ARG_LIBS} test_paths GTest::gtest GTest::gtest_main)
-  add_test(NAME ${name} COMMAND ${name})
-  if(ARG_SANITIZED)
-    set_property(TEST ${name} PROPERTY LABELS sanitized)
-    add_dependencies(sanitized_tests ${name})
-  endif()
   hloscope_precompile(${name} FROM tests_precompiled)
+  if(NOT ARG_SHARDS)
+    add_test(NAME ${name} COMMAND ${name} --gtest_output=json:${CMAKE_CURRENT_BINARY_DIR}/results/${name}.json)
+    return()
+  endif()
+  foreach(shard RANGE 1 ${ARG_SHARDS})
+    math(EXPR index "${shard} - 1")
+    add_test(NAME ${name}.${shard} COMMAND ${name} --gtest_output=json:${CMAKE_CURRENT_BINARY_DIR}/results/${name}.${shard}.json)
+    set_property(TEST ${name}.${shard} PROPERTY ENVIRONMENT GTEST_TOTAL_SHARDS=${ARG_SHARDS} GTEST_SHARD_INDEX=${index})
+  endforeach()
+endfunction()
+
+# hloscope_test_property(NAMES… PROPERTY VALUE…) appends to a property of programs of hloscope_test, of every shard.
+function(hloscope_test_property)
+  cmake_parse_arguments(ARG "" "" "PROPERTY" ${ARGN})
+  get_property(tests DIRECTORY PROPERTY TESTS)
+  foreach(test ${tests})
+    string(REGEX REPLACE "\\.[0-9]+$" "" name ${test})
+    if(name IN_LIST ARG_UNPARSED_ARGUMENTS)
+      set_property(TEST ${test} APPEND PROPERTY ${ARG_PROPERTY})
+    endif()
+  endforeach()
 endfunction()

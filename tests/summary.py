@@ -1,84 +1,122 @@
 #!/usr/bin/env python3
-"""Adds up what ctest and GoogleTest wrote: `summary.py FOLDER BUILD_FAILURES`; the last line is `N passed, N failed, N skipped`.
+"""Adds up what tests/run_tests.py kept, and holds it beside tests/tiers.tsv.
 
-A test program counts by its GoogleTest cases; one without them, or that died before it wrote them, by its ctest verdict.
-`summary.py --selftest` adds up made results of every kind."""
+  summary.py BUILD_FAILURES RESULTS...   names what did not pass and what became slow; the last line is `N passed, N failed, N skipped`, the
+                                         exit status 1 if anything failed
+  summary.py --times COLUMN RESULTS      writes the seconds of passed tests into a column of tests/tiers.tsv, release or sanitized, and a
+                                         row for each test that has none
+  summary.py --selftest                  adds up made results of every kind
+
+A program of GoogleTest counts by its cases, another test as one."""
 import collections
-import glob
 import json
 import os
+import statistics
 import sys
 import tempfile
-import xml.etree.ElementTree
+
+import run_tests
+
+TIERS = os.path.join(os.path.dirname(os.path.abspath(__file__)), 'tiers.tsv')
+COLUMNS = {'release': 3, 'sanitized': 4}
+# A test is named when it takes half as long again as is kept of it, and so much more.
+GROWTH, SLACK_S = 1.5, 5
 
 
-def cases_of(folder, program):
-    """{case: passed, failed or skipped} of one program; empty where it wrote nothing readable."""
-    try:
-        with open(f'{folder}/{program}.json', encoding='utf-8', errors='replace') as f:
-            suites = json.load(f)['testsuites']
-    except (OSError, ValueError):
-        return {}
-    states = {}
-    for suite in suites:
-        for case in suite['testsuite']:
-            skipped = case.get('result') == 'SKIPPED' or case.get('status') == 'NOTRUN'
-            states[f"{suite['name']}.{case['name']}"] = 'failed' if case.get('failures') else 'skipped' if skipped else 'passed'
-    return states
+def read_tiers(path):
+    """(lines of comment, {test: [test, tier, labels, seconds of release, seconds sanitized]})."""
+    with open(path, encoding='utf-8') as f:
+        lines = f.read().splitlines()
+    return [line for line in lines if line.startswith('#')], {line.split('\t')[0]: line.split('\t') for line in lines if line[:1] not in ('#', '')}
 
 
-def verdict_of(test):
-    """A test that could not be started is no skipped one."""
-    skipped = test.find('skipped')
-    if test.get('status') == 'disabled' or (skipped is not None and skipped.get('message', '').startswith('SKIP_')):
-        return 'skipped'
-    return 'passed' if test.get('status') == 'run' else 'failed'
+def base(test):
+    """The program that a shard is of."""
+    name, _, shard = test.rpartition('.')
+    return name if name and shard.isdigit() else test
 
 
-def read(junit):
-    """(program, case or None, state) of every test that one run of ctest made."""
-    for test in xml.etree.ElementTree.parse(junit).getroot().iter('testcase'):
-        program, verdict = test.get('name'), verdict_of(test)
-        cases = cases_of(junit.removesuffix('.xml'), program)
-        yield from ((program, case, state) for case, state in cases.items())
-        if not cases or (verdict == 'failed' and 'failed' not in cases.values()):
-            yield program, None, verdict
+def seconds_of(records):
+    """The longest shard of each test that passed."""
+    longest = {}
+    for kept in records:
+        if kept['state'] == 'passed':
+            longest[base(kept['test'])] = max(kept['seconds'], longest.get(base(kept['test']), 0))
+    return longest
 
 
-def add_up(folder, build_failures):
+def grown(longest, rows, column):
+    """Lines about tests that became slow, beside how fast this machine is for all of them."""
+    before = {test: float(row[column]) for test, row in rows.items() if row[column] != '-'}
+    speeds = [seconds / before[test] for test, seconds in longest.items() if before.get(test, 0) >= 1]
+    machine = max(1, statistics.median(speeds)) if len(speeds) >= 5 else 1
+    for test, seconds in sorted(longest.items()):
+        if test in before and seconds > GROWTH * machine * before[test] + SLACK_S:
+            yield f'slower: {test} took {seconds:.0f} s, tests/tiers.tsv has {before[test]:.0f} s' + \
+                (f' (all tests: {machine:.1f} times as long)' if machine > 1.1 else '')
+
+
+def column_of(results):
+    return COLUMNS['release' if os.path.basename(results).startswith('release') else 'sanitized']
+
+
+def add_up(build_failures, *files):
     count = collections.Counter(failed=int(build_failures))
-    for junit in sorted(glob.glob(folder + '/*.xml')):
-        preset = os.path.basename(junit).removesuffix('.xml')
-        for program, case, state in read(junit):
-            count[state] += 1
-            if state != 'passed':
-                print(f'{state}: {preset} {program} {case or ""}')
-    if int(build_failures):
-        print('failed: a build')
+    _, rows = read_tiers(TIERS)
+    lines = ['failed: a build'] if int(build_failures) else []
+    for results in files:
+        records = run_tests.read(results).values()
+        kind = os.path.basename(results).removesuffix('.jsonl')
+        for kept in records:
+            count['passed'] += kept['passed']
+            for case, state in kept['others'].items():
+                count[state] += 1
+                lines.append(f'{state}: {kind} {kept["test"]} {case}'.rstrip())
+        lines += grown(seconds_of(records), rows, column_of(results))
+    # Failures stand nearest to the end.
+    for line in sorted(lines, key=lambda line: ('slower', 'skipped', 'failed').index(line.split(':')[0])):
+        print(line)
     print(f"{count['passed']} passed, {count['failed']} failed, {count['skipped']} skipped")
     return 1 if count['failed'] or not count['passed'] else 0
 
 
-def selftest():
-    """Programs: one with all three outcomes, one that died, one good but for a late failure, one skipped, one that never started."""
-    def case(name, **more):
-        return {'name': name, 'status': 'RUN', 'result': 'COMPLETED', **more}
+def write_times(column, results):
+    comments, rows = read_tiers(TIERS)
+    for test, seconds in seconds_of(run_tests.read(results).values()).items():
+        rows.setdefault(test, [test, 'change', '-', '-', '-'])[COLUMNS[column]] = f'{seconds:.1f}'
+    with open(TIERS, 'w', encoding='utf-8') as f:
+        f.write('\n'.join(comments + ['\t'.join(row) for _, row in sorted(rows.items())]) + '\n')
+    return 0
 
-    programs = {'mixed': [case('a'), case('b', failures=[{}]), case('c', result='SKIPPED')], 'late': [case('d'), case('e')]}
-    verdicts = (('mixed', 'fail', ''), ('died', 'fail', ''), ('late', 'fail', ''), ('plain', 'run', ''),
-                ('absent', 'notrun', '<skipped message="Unable to find executable"/>'), ('left', 'notrun', '<skipped message="SKIP_RETURN_CODE=77"/>'))
+
+def selftest():
+    """Programs: one with all three outcomes, one that died, one good but for a late failure, plain tests of every kind."""
+    made = run_tests.record
+    records = (made('mixed', 'failed', 1, {'S.a': 'passed', 'S.b': 'failed', 'S.c': 'skipped'}), made('died', 'failed', 1, {}),
+               made('late', 'failed', 1, {'S.d': 'passed', 'S.e': 'passed'}), made('plain', 'passed', 9, {}),
+               made('shards.2', 'passed', 21, {'S.f': 'passed'}), made('left', run_tests.state_of('***Skipped'), 0, {}),
+               made('absent', run_tests.state_of('***Not Run'), 0, {}))
     with tempfile.TemporaryDirectory() as folder:
-        os.mkdir(folder + '/release')
-        for program, cases in programs.items():
-            with open(f'{folder}/release/{program}.json', 'w', encoding='utf-8') as f:
-                json.dump({'testsuites': [{'name': 'S', 'testsuite': cases}]}, f)
-        with open(folder + '/release.xml', 'w', encoding='utf-8') as f:
-            f.write('<testsuite>' + ''.join(f'<testcase name="{n}" status="{s}">{inside}</testcase>' for n, s, inside in verdicts) + '</testsuite>')
-        count = collections.Counter(state for _, _, state in read(folder + '/release.xml'))
-    expected = {'passed': 4, 'failed': 4, 'skipped': 2}
-    print(f'{dict(count)}, expected {expected}')
-    return 0 if count == expected else 1
+        with open(folder + '/release.jsonl', 'w', encoding='utf-8') as f:
+            f.write(''.join(json.dumps(kept) + '\n' for kept in records))
+        read = run_tests.read(folder + '/release.jsonl')
+    count = collections.Counter()
+    for kept in read.values():
+        count['passed'] += kept['passed']
+        count.update(kept['others'].values())
+    slow = list(grown(seconds_of(read.values()), {'shards': ['shards', 'fast', '-', '10.0', '-'], 'plain': ['plain', 'fast', '-', '8', '-']}, 3))
+    found = (dict(count), len(slow), slow[0].split()[1] if slow else '')
+    expected = ({'passed': 5, 'failed': 4, 'skipped': 2}, 1, 'shards')
+    verdicts = [run_tests.ENDED.match(line) for line in (
+        '  3/120 Test  #12: base_test ...........   Passed    1.23 sec', ' 1/1 Test #1: a.2 ..............***Exception: SegFault  0.10 sec',
+        'Test #3: not a line of ctest', '10/11 Test  #7: left .................***Skipped   0.05 sec')]
+    parsed = [verdict and verdict.groups() for verdict in verdicts]
+    wanted = [('base_test', 'Passed', '1.23'), ('a.2', '***Exception: SegFault', '0.10'), None, ('left', '***Skipped', '0.05')]
+    print(f'{found}, expected {expected}\n{parsed}, expected {wanted}')
+    return 0 if found == expected and parsed == wanted else 1
 
 
 if __name__ == '__main__':
-    sys.exit(selftest() if sys.argv[1:] == ['--selftest'] else add_up(*sys.argv[1:]))
+    if sys.argv[1:] == ['--selftest']:
+        sys.exit(selftest())
+    sys.exit(write_times(*sys.argv[2:]) if sys.argv[1] == '--times' else add_up(*sys.argv[1:]))

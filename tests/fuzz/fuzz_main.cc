@@ -2,6 +2,8 @@
 // second.
 //   fuzz_driver TARGET [--runs N] [--seed S] [--max-ms MS] SEED_FILE_OR_FOLDER…
 //   fuzz_driver TARGET --replay FILE…
+//   fuzz_driver TARGET --seeds-to FOLDER SEED_FILE_OR_FOLDER…   writes the seeds as libFuzzer takes
+//   them
 #include <algorithm>
 #include <charconv>
 #include <chrono>
@@ -30,6 +32,7 @@ struct Options {
   uint64_t seed = 1;
   double max_ms = 1000;
   bool replay = false;
+  std::string seeds_to;
   std::vector<std::string> paths;
 };
 
@@ -166,7 +169,10 @@ bool ReadOptions(int argc, char** argv, Options& options) {
       return false;
     }
     if (word == "--runs" || word == "--seed" || word == "--max-ms") continue;
-    if (word == "--replay") {
+    if (word == "--seeds-to") {
+      if (++k >= argc) return false;
+      options.seeds_to = argv[k];
+    } else if (word == "--replay") {
       options.replay = true;
     } else if (options.target.empty()) {
       options.target = word;
@@ -177,12 +183,20 @@ bool ReadOptions(int argc, char** argv, Options& options) {
   return !options.target.empty() && !options.paths.empty();
 }
 
+int WriteSeeds(const std::vector<std::string>& seeds, const fs::path& folder) {
+  for (size_t k = 0; k < seeds.size(); ++k) {
+    std::ofstream(folder / std::to_string(k), std::ios::binary) << seeds[k];
+  }
+  return 0;
+}
+
 int Fuzz(const TargetRow& target, const Options& options) {
   std::vector<std::string> seeds, words = Dictionary();
   if (!LoadSeeds(target, options, seeds)) {
     std::fprintf(stderr, "no seeds of at most %zu bytes\n", kMaxSeedBytes);
     return 2;
   }
+  if (!options.seeds_to.empty()) return WriteSeeds(seeds, options.seeds_to);
   fs::path last = fs::temp_directory_path() /
                   ("hloscope-fuzz-" + options.target + "-" + std::to_string(options.seed));
   int64_t slow = 0;
@@ -215,7 +229,7 @@ int main(int argc, char** argv) {
   }
   std::fprintf(stderr,
                "usage: fuzz_driver TARGET [--runs N] [--seed S] [--max-ms MS] [--replay] "
-               "SEEDS…\ntargets:\n");
+               "[--seeds-to FOLDER] SEEDS…\ntargets:\n");
   for (const TargetRow& target : Targets()) {
     std::fprintf(stderr, "  %-8s %s\n", std::string(target.name).c_str(),
                  std::string(target.oracle).c_str());

@@ -1,7 +1,9 @@
-// No text lies on another, on any screen, in three sizes of the window and both themes.
+// No text lies on another, on any screen and in both themes; thoroughly in three sizes of the
+// window.
 #include <algorithm>
 #include <cmath>
 
+#include "tests/base/thorough.h"
 #include "tests/viewer/screen_text.h"
 #include "tests/viewer/viewer_fixture.h"
 
@@ -38,7 +40,7 @@ class GeometryTest : public ViewerTest {
   }
 
   void CheckEveryScreen(const char* sample, const char* select) {
-    for (const Size& size : kSizes) {
+    for (const Size& size : Swept(kSizes)) {
       for (const char* theme : {"dark", "light"}) {
         surface_ = {.kind = SurfaceKind::kHeadless,
                     .width = size.width,
