@@ -4,6 +4,9 @@
 #include <algorithm>
 #include <array>
 
+#include "core/base/fnv.h"
+#include "core/base/quick_hash.h"
+
 namespace hloscope::compile {
 
 using hlo::Attribute;
@@ -19,8 +22,6 @@ enum class Access : uint8_t { kSame, kMoved, kPart, kIndexed, kReduced, kUpdated
 constexpr auto kAccess = [] {
   std::array<Access, hlo::kOpcodeCount> rows{};
 #define ACCESS(opcode, how) rows[static_cast<size_t>(Opcode::opcode)] = Access::how;
-#include "core/base/fnv.h"
-#include "core/base/quick_hash.h"
 #include "core/compile/fusion/access.def"
 #undef ACCESS
   return rows;
