@@ -559,7 +559,7 @@ class Replay {
 };
 
 RunStatus StatusOf(const RunReport& report) {
-  if (report.error) return StatusOf(*report.error);
+  if (report.error) return debug::StatusOf(*report.error);
   if (report.first_divergent) return RunStatus::kDiffers;
   if (report.repeat && report.repeat->differing_run) return RunStatus::kDiffers;
   bool compared = report.repeat.has_value();
