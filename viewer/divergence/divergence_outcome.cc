@@ -83,7 +83,7 @@ std::string LargestOf(const VerdictCounts& counts, const Difference& largest, in
 }
 
 // What was compared with a bound is within it or beyond it, and the same only where bits are.
-std::string StatusText(const debug::RunReport& report) {
+std::string OutcomeText(const debug::RunReport& report) {
   VerdictCounts counts;
   Difference largest;
   int64_t compared = 0;
@@ -165,7 +165,7 @@ std::string VerdictText(const Experiment& experiment) {
     return fmt::format("{} and {} first differ beyond tolerance at {}", report->platform,
                        report->reference, report->first_divergent->instruction);
   }
-  std::string text = StatusText(*report);
+  std::string text = OutcomeText(*report);
   if (report->error) text += ": " + report->error->ToString();
   return text;
 }
