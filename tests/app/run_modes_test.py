@@ -196,8 +196,8 @@ class RunModes(FolderTest):
         self.assertEqual([(status, r['status'], r['error_kind']) for r in lines], [(4, 'died', 'crashed')] * 2, lines)
         self.assertIn('died (crashed)', subprocess.run([HLOSCOPE, 'run', '--isolate_instructions', module], capture_output=True, text=True,
                                                        env={**os.environ, **crash}, timeout=100).stdout)
-        for command, options in (('diverge', ['--platform', 'cpu']), ('bench', []), ('reduce', [])):
-            status, lines, _ = self.run_json(module, *options, command=command, **crash)
+        for command, options in (('diverge', ['--reference_platform', 'interpreter']), ('bench', ['run'])):
+            status, lines, _ = self.run_json(*options, module, command=command, **crash)
             self.assertEqual((status, lines[-1]['error_kind']), (4, 'crashed'), (command, lines))
         self.assertNotIn('error_kind', self.run_json(module)[1][0])
 
