@@ -68,7 +68,7 @@ void RunWindow(Application& application, std::string& error) {
     }
   }
   application.Save();
-  // Nobody sees the window's sentence any more.
+  // The window's message cannot be seen any more.
   if (!application.not_kept().empty())
     error = "layout and session cannot be saved: " + application.not_kept();
 }

@@ -20,8 +20,8 @@ TEST_F(ViewerTest, HomeShowsModulesAndSelectsThem) {
   EXPECT_EQ(app().dock().screen(), "home");
   Click("//###home.home/**/jit_attention_block##module");
   EXPECT_EQ(session().navigation.selection(), Selection::OfModule(0));
-  EXPECT_EQ(Lit("home"), "jit_attention_block");
-  EXPECT_EQ(Lit("modules"), "jit_attention_block");
+  EXPECT_EQ(HighlightedItems("home"), "jit_attention_block");
+  EXPECT_EQ(HighlightedItems("modules"), "jit_attention_block");
 }
 
 TEST_F(ViewerTest, SearchSelectsInEveryView) {
@@ -30,11 +30,11 @@ TEST_F(ViewerTest, SearchSelectsInEveryView) {
   Type("reduce_max");
   Press("Enter");
   EXPECT_TRUE(Has(SelectedName(), "reduce_max")) << SelectedName();
-  EXPECT_TRUE(Has(Lit("selection"), "instruction"));
+  EXPECT_TRUE(Has(HighlightedItems("selection"), "instruction"));
   Press("Ctrl+3");
-  EXPECT_TRUE(Has(Lit("passes"), "after_optimizations")) << Lit("passes");
+  EXPECT_TRUE(Has(HighlightedItems("passes"), "after_optimizations")) << HighlightedItems("passes");
   Drive([](ImGuiTestContext* context) { context->WindowFocus("//###passes.text"); });
-  EXPECT_TRUE(Has(Lit("text"), SelectedName() + " = ")) << Lit("text");
+  EXPECT_TRUE(Has(HighlightedItems("text"), SelectedName() + " = ")) << HighlightedItems("text");
 }
 
 TEST_F(ViewerTest, PassesStepWithTheSelection) {
@@ -56,7 +56,7 @@ TEST_F(ViewerTest, PassesStepWithTheSelection) {
   EXPECT_EQ(SelectedName(), name);
   Press("Shift+[");
   EXPECT_LT(session().navigation.stage(), last);
-  EXPECT_TRUE(Has(Lit("passes"), "touched")) << Lit("passes");
+  EXPECT_TRUE(Has(HighlightedItems("passes"), "touched")) << HighlightedItems("passes");
 }
 
 TEST_F(ViewerTest, BackAndForward) {
@@ -211,8 +211,8 @@ class EqualRowsTest : public ReadingTest {};
 
 TEST_F(EqualRowsTest, EqualTransfersAreOneRowThatOpensAndIsUndone) {
   Start({Sample("gpt_train_step_h100")});
-  ExpectSeen("home", "48 × its buffer is in host memory (S(5)): 805 MB in all");
-  ExpectSeen("home", "24 × to the host, 16.8 MB once per run: 403 MB in all");
+  ExpectSeen("home", "48 × its buffer is in host memory (S(5)): 805 MB total");
+  ExpectSeen("home", "24 × to the host, 16.8 MB once per run: 403 MB total");
   EXPECT_FALSE(FindSeen(Seen("home"), "copy-start.24.0").has_value());
   ClickOn("home", "48 × its buffer");
   ExpectSeen("home", "copy-start.24.0");
@@ -224,7 +224,7 @@ TEST_F(EqualRowsTest, EqualTransfersAreOneRowThatOpensAndIsUndone) {
 
 TEST_F(EqualRowsTest, ProgramsCompiledAgainAreATableThatSelects) {
   Start({Sample("../tests/debug/recompile/torch")});
-  ExpectSeen("home", "Compiled again");
+  ExpectSeen("home", "Recompilations");
   ClickOn("home", "module_0003.SyncTensorsGraph.5");
   EXPECT_EQ(session().navigation.module(), 3);
 }

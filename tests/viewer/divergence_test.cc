@@ -23,8 +23,8 @@ void ChooseInterpreter(ImGuiTestContext* context) {
 TEST_F(ViewerTest, DivergenceRunsNothingByItself) {
   Start({Sample("mlp_train_step")});
   Press("Ctrl+4");
-  EXPECT_EQ(Lit("divergence"), "not run yet");
-  EXPECT_EQ(Lit("values"), "no values");
+  EXPECT_EQ(HighlightedItems("divergence"), "not run yet");
+  EXPECT_EQ(HighlightedItems("values"), "no values");
   EXPECT_EQ(session().experiment.module(), nullptr);
 }
 
@@ -34,7 +34,8 @@ TEST_F(ViewerTest, DivergenceComparesEveryInstruction) {
   Drive(ChooseInterpreter);
   Click(std::string(kPanel) + "/Run");
   ASSERT_NE(session().experiment.report(), nullptr);
-  EXPECT_TRUE(Lit("divergence").starts_with("same bits: ")) << Lit("divergence");
+  EXPECT_TRUE(HighlightedItems("divergence").starts_with("bit-identical: "))
+      << HighlightedItems("divergence");
   EXPECT_EQ(std::ssize(session().experiment.findings()), session().experiment.expected_findings());
 }
 
@@ -82,8 +83,10 @@ TEST_F(RecordedRunTest, ItsProfileOpensInKernelsWithBothPlatforms) {
   }
   session().navigation.Select(Selection::OfInstruction(0, 0, id));
   Settle();
-  EXPECT_TRUE(Lit("timeline").starts_with("lit 1\n")) << Lit("timeline");
-  EXPECT_TRUE(Has(Lit("kernels"), std::string(module->name(id)))) << Lit("kernels");
+  EXPECT_TRUE(HighlightedItems("timeline").starts_with("highlighted 1\n"))
+      << HighlightedItems("timeline");
+  EXPECT_TRUE(Has(HighlightedItems("kernels"), std::string(module->name(id))))
+      << HighlightedItems("kernels");
 }
 
 TEST_F(RecordedRunTest, TheNextOneTakesItsPlaceAndWhatWasSelectedStays) {
@@ -122,7 +125,7 @@ TEST_F(RecordedRunTest, WithoutAFolderItLastsAsLongAsTheWindow) {
   ASSERT_EQ(session().document.profile_paths().size(), 1U);
   const std::string file = session().document.profile_paths().front();
   EXPECT_TRUE(std::filesystem::exists(file));
-  EXPECT_TRUE(Has(Messages(), "until the window is closed")) << Messages();
+  EXPECT_TRUE(Has(Messages(), "deleted on exit")) << Messages();
   Stop();
   EXPECT_FALSE(std::filesystem::exists(file));
 }
@@ -150,12 +153,14 @@ ENTRY e {
   Press("Ctrl+4");
   Drive([](ImGuiTestContext* context) { context->WindowFocus(kPanel); });
   Press("Ctrl+Shift+N");
-  EXPECT_TRUE(Has(Lit("divergence"), "the first NaN appears in born")) << Lit("divergence");
-  Click(std::string(kPanel) + "/Select it");
+  EXPECT_TRUE(Has(HighlightedItems("divergence"), "the first NaN appears in born"))
+      << HighlightedItems("divergence");
+  Click(std::string(kPanel) + "/Go to instruction");
   EXPECT_EQ(SelectedName(), "born");
   Drive([](ImGuiTestContext* context) { context->WindowFocus("//###divergence.values"); });
   Press("V");
-  EXPECT_TRUE(Has(Lit("values"), "values of born\nf32[4]")) << Lit("values");
+  EXPECT_TRUE(Has(HighlightedItems("values"), "values of born\nf32[4]"))
+      << HighlightedItems("values");
 }
 
 }  // namespace

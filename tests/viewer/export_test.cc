@@ -122,7 +122,7 @@ constexpr ExportCase kCases[] = {
      "change,before,after", "triton_softmax"},
     {"before-after", "passes", kPasses, "jit_softmax@0034.fusion.after_priority-fusion.before_cse",
      "change,before,after,x,y", "triton_softmax"},
-    {"text", "passes", kPasses, "jit_softmax:triton_softmax.2", "line,is_lit,text", ""},
+    {"text", "passes", kPasses, "jit_softmax:triton_softmax.2", "line,is_highlighted,text", ""},
     {"timeline", "kernels", kCpu, kConvolution, "lane,row,event,start_ps,duration_ps",
      "conv_general_dilated.3"},
     {"kernels", "kernels", kCpu, kConvolution, "instruction,opcode,self", "conv_general_dilated.3"},
@@ -164,7 +164,7 @@ class ExportTest : public ViewerTest {
     ASSERT_EQ(app().dock().focused_view(), c.view);
     if (std::string_view(c.view) != "thread") return;
     app().Run(Command::kTraceThread);
-    ASSERT_TRUE(DrawUntil([&] { return !Lit("thread").empty(); })) << Messages();
+    ASSERT_TRUE(DrawUntil([&] { return !HighlightedItems("thread").empty(); })) << Messages();
   }
   void RunAndTakeValues() {
     app().dock().Find("divergence")->view->SetState("interpreter\ninterpreter\n0\n1");

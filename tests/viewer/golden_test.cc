@@ -61,8 +61,8 @@ double Distance(const Blocks& golden, const Blocks& other, int tile_row, int til
     ink += static_cast<double>(std::abs(golden[at] - ground));
     other_ink += static_cast<double>(std::abs(other[at] - ground));
   });
-  constexpr double kLeastInk = 150;  // of a tile that is nearly empty
-  return differs / std::max({ink, other_ink, kLeastInk});
+  constexpr double kMinInk = 150;  // of a tile that is nearly empty
+  return differs / std::max({ink, other_ink, kMinInk});
 }
 
 // The tile that is farthest off.

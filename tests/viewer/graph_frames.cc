@@ -65,7 +65,7 @@ bool ShowGraph(Application& application) {
   for (int k = 0; k < 20000; ++k) {
     DrawFrame(application);
     const Dock::Panel* panel = application.dock().Find("graph");
-    if (panel != nullptr && !panel->view->Lit(application.session()).empty()) {
+    if (panel != nullptr && !panel->view->HighlightedItems(application.session()).empty()) {
       DrawFrame(application);  // a new picture is fitted for the frame after its first
       return true;
     }
@@ -175,9 +175,10 @@ int Main(int count, char** arguments) {
   std::printf("first frame after %.0f ms, %.0f ms of CPU\n", ProcessMilliseconds(),
               CpuMilliseconds(CLOCK_PROCESS_CPUTIME_ID));
   if (!ShowGraph(application)) return 1;
-  std::printf("first graph after %.0f ms, %.0f ms of CPU: %s", ProcessMilliseconds(),
-              CpuMilliseconds(CLOCK_PROCESS_CPUTIME_ID),
-              application.dock().Find("graph")->view->Lit(application.session()).c_str());
+  std::printf(
+      "first graph after %.0f ms, %.0f ms of CPU: %s", ProcessMilliseconds(),
+      CpuMilliseconds(CLOCK_PROCESS_CPUTIME_ID),
+      application.dock().Find("graph")->view->HighlightedItems(application.session()).c_str());
   if (count > 2 && std::string(arguments[2]) == "--first") return 0;
   if (!Settle(application)) return 1;
   std::printf("all of the screen after %.0f ms, %.0f ms of CPU\n", ProcessMilliseconds(),
@@ -189,8 +190,9 @@ int Main(int count, char** arguments) {
     auto opened = Clock::now();
     application.Run(Command::kGraphOpenAll);
     application.DrawFrame();
-    std::printf("opened in %.1f ms: %s", Milliseconds(opened),
-                application.dock().Find("graph")->view->Lit(application.session()).c_str());
+    std::printf(
+        "opened in %.1f ms: %s", Milliseconds(opened),
+        application.dock().Find("graph")->view->HighlightedItems(application.session()).c_str());
     Settle(application);
   }
   Move(application);

@@ -47,22 +47,22 @@ class GraphViewTest : public ViewerTest {
   }
   // "12 boxes" of the line that the view says about itself.
   int Boxes() {
-    const std::string lit = Lit("graph");
-    const size_t end = lit.find(" boxes");
+    const std::string highlighted = HighlightedItems("graph");
+    const size_t end = highlighted.find(" boxes");
     if (end == std::string::npos) return -1;
-    size_t begin = lit.rfind('\n', end);
+    size_t begin = highlighted.rfind('\n', end);
     begin = begin == std::string::npos ? 0 : begin + 1;
-    return std::atoi(lit.c_str() + begin);
+    return std::atoi(highlighted.c_str() + begin);
   }
   std::string State() { return app().dock().Find("graph")->view->State(); }
 };
 
-TEST_F(GraphViewTest, SelectionIsLitInBothGraphsAndArrowsWalk) {
+TEST_F(GraphViewTest, SelectionIsHighlightedInBothGraphsAndArrowsWalk) {
   Show(kSample);
   SelectFusion();
   const std::string name = SelectedName();
-  EXPECT_TRUE(Has(Lit("graph"), "fusions: " + name)) << Lit("graph");
-  EXPECT_TRUE(Has(Lit("graph"), "source: ")) << Lit("graph");
+  EXPECT_TRUE(Has(HighlightedItems("graph"), "fusions: " + name)) << HighlightedItems("graph");
+  EXPECT_TRUE(Has(HighlightedItems("graph"), "source: ")) << HighlightedItems("graph");
   Press("Up");
   ASSERT_NE(SelectedName(), name);
   const hlo::InstructionId operand = session().navigation.selection().instruction;
@@ -86,12 +86,12 @@ TEST_F(GraphViewTest, FusionsOpenInPlaceAndCloseAgain) {
   SelectFusion();
   const int closed = Boxes();
   Press("Enter");
-  EXPECT_TRUE(Has(Lit("graph"), ", 1 open")) << Lit("graph");
+  EXPECT_TRUE(Has(HighlightedItems("graph"), ", 1 open")) << HighlightedItems("graph");
   EXPECT_GT(Boxes(), closed);
   Press("Enter");
   EXPECT_EQ(Boxes(), closed);
   Press("Shift+Enter");
-  EXPECT_GT(Boxes(), closed + 2) << Lit("graph");
+  EXPECT_GT(Boxes(), closed + 2) << HighlightedItems("graph");
   Press("Shift+Backspace");
   EXPECT_EQ(Boxes(), closed);
   // An instruction inside a fusion is shown by the fusion until it is revealed.
@@ -99,10 +99,12 @@ TEST_F(GraphViewTest, FusionsOpenInPlaceAndCloseAgain) {
   const hlo::InstructionId inner = Final()[body].root;
   session().navigation.Select(Selection::OfInstruction(0, session().navigation.stage(), inner));
   Settle();
-  EXPECT_TRUE(Has(Lit("graph"), "fusions: " + std::string(Final().name(Fusion())))) << Lit("graph");
+  EXPECT_TRUE(Has(HighlightedItems("graph"), "fusions: " + std::string(Final().name(Fusion()))))
+      << HighlightedItems("graph");
   Focus();
   Press("F");
-  EXPECT_TRUE(Has(Lit("graph"), "fusions: " + std::string(Final().name(inner)))) << Lit("graph");
+  EXPECT_TRUE(Has(HighlightedItems("graph"), "fusions: " + std::string(Final().name(inner))))
+      << HighlightedItems("graph");
   Press("Backspace");
   EXPECT_EQ(Boxes(), closed);
 }
@@ -112,7 +114,7 @@ TEST_F(GraphViewTest, NeighbourhoodAndPaths) {
   SelectFusion();
   const int whole = Boxes();
   Press("N");
-  EXPECT_TRUE(Has(Lit("graph"), "around")) << Lit("graph");
+  EXPECT_TRUE(Has(HighlightedItems("graph"), "around")) << HighlightedItems("graph");
   const int near = Boxes();
   EXPECT_LT(near, whole);
   Press("Shift+N");
@@ -125,7 +127,7 @@ TEST_F(GraphViewTest, NeighbourhoodAndPaths) {
   Settle();
   Focus();
   Press("P");
-  EXPECT_TRUE(Has(Lit("graph"), "paths")) << Lit("graph");
+  EXPECT_TRUE(Has(HighlightedItems("graph"), "paths")) << HighlightedItems("graph");
   EXPECT_LE(Boxes(), whole);
   Press("P");
   EXPECT_EQ(Boxes(), whole);
@@ -185,8 +187,8 @@ TEST_F(GraphViewTest, ExportsTheGraphAsItIsOpen) {
   EXPECT_EQ(svg->find("<script"), std::string::npos);
   // As the window has it: the sentences, the lanes, the colours of the theme, the ribbon.
   for (const char* part :
-       {" operations → ", "Shown: ", " you wrote → ", "What you wrote: ", ">kernels</text>",
-        "fill=\"#14171c\"", "fill-opacity=\"0.2\"", "one colour, one kernel"})
+       {" operations → ", "Kernel: ", " you wrote → ", "What you wrote: ", ">kernels</text>",
+        "fill=\"#14171c\"", "fill-opacity=\"0.2\"", "one colour per kernel"})
     EXPECT_TRUE(Has(*svg, part)) << part;
   const Result<std::string> table =
       app().dock().Find("graph")->view->Export(ExportFormat::kCsv, session());
@@ -212,7 +214,7 @@ TEST_F(GraphViewTest, AClosedLoopSaysWhichKernelItHolds) {
   const Result<std::string> svg =
       app().dock().Find("graph")->view->Export(ExportFormat::kSvg, session());
   ASSERT_TRUE(svg.has_value());
-  EXPECT_TRUE(Has(*svg, "holds " + std::string(module.name(inside)))) << Lit("graph");
+  EXPECT_TRUE(Has(*svg, "holds " + std::string(module.name(inside)))) << HighlightedItems("graph");
 }
 
 TEST_F(GraphViewTest, HidingPicturesLaysOutForTheRoom) {

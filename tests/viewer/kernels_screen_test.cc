@@ -36,18 +36,20 @@ TEST_F(ViewerTest, TheSlowestKernelIsTheFirstRowAndLightsTheTimeline) {
   Click("//###kernels.kernels/**/##row0");
   EXPECT_EQ(SelectedName(), "conv_general_dilated.3");
   EXPECT_EQ(session().navigation.stage(), session().document.dump()->FinalStage(0));
-  EXPECT_TRUE(Has(Lit("timeline"), "lit 20\n")) << Lit("timeline");
-  EXPECT_EQ(Lit("kernels"), "conv_general_dilated.3\n");
-  EXPECT_TRUE(Has(Lit("memory"), "")) << "not drawn yet";
+  EXPECT_TRUE(Has(HighlightedItems("timeline"), "highlighted 20\n"))
+      << HighlightedItems("timeline");
+  EXPECT_EQ(HighlightedItems("kernels"), "conv_general_dilated.3\n");
+  EXPECT_TRUE(Has(HighlightedItems("memory"), "")) << "not drawn yet";
   Press("Ctrl+6");
-  EXPECT_TRUE(Has(Lit("memory"), "conv_general_dilated.3 13312\n")) << Lit("memory");
+  EXPECT_TRUE(Has(HighlightedItems("memory"), "conv_general_dilated.3 13312\n"))
+      << HighlightedItems("memory");
 }
 
 TEST_F(ViewerTest, TheFirstKernelWithCodeIsSelectedUntilSomebodyChooses) {
   Start({Sample("attention_block_h100")});
   Press("Ctrl+5");
   EXPECT_EQ(session().navigation.selection().kind, SelectionKind::kInstruction);
-  EXPECT_FALSE(Lit("code").empty());
+  EXPECT_FALSE(HighlightedItems("code").empty());
   Press("Escape");
   Settle();
   EXPECT_EQ(session().navigation.selection().kind, SelectionKind::kNothing) << "it is not forced";
@@ -69,7 +71,7 @@ TEST_F(ViewerTest, AFusionWithoutAKernelShowsThatOfItsEqual) {
   EXPECT_EQ(std::ranges::count(kernel.instructions, "add_convert_fusion"), 0);
   const auto equal = hlo::Named(*module, kernel.instruction);
   EXPECT_EQ((*module)[(*module)[equal].shape], (*module)[(*module)[id].shape]);
-  EXPECT_FALSE(Lit("code").empty());
+  EXPECT_FALSE(HighlightedItems("code").empty());
   // And back: the kernel stands for both.
   session().navigation.Select(
       Selection::OfKernel(0, session().navigation.counterparts().kernels[0]));
@@ -90,8 +92,10 @@ TEST_F(ViewerTest, AnEventOfNoInstructionIsToldByItsName) {
   session().navigation.Select(Selection::OfEvent(event));
   Settle();
   EXPECT_EQ(NameOfSelectedEvent(session()), store.text(store.name(profiler::EventId(event))));
-  EXPECT_TRUE(Has(Lit("selection"), "after the start of the trace")) << Lit("selection");
-  EXPECT_TRUE(Has(Lit("selection"), "belongs to no instruction of the dump")) << Lit("selection");
+  EXPECT_TRUE(Has(HighlightedItems("selection"), "after the start of the trace"))
+      << HighlightedItems("selection");
+  EXPECT_TRUE(Has(HighlightedItems("selection"), "not attributed to an instruction of the dump"))
+      << HighlightedItems("selection");
 }
 
 TEST_F(ViewerTest, AnEventSelectsItsInstructionAndKeysWalkAlongTheLane) {
@@ -111,7 +115,7 @@ TEST_F(ViewerTest, AnEventSelectsItsInstructionAndKeysWalkAlongTheLane) {
     }
   });
   EXPECT_EQ(session().navigation.selection().kind, SelectionKind::kEvent);
-  EXPECT_TRUE(Has(Lit("timeline"), "event ")) << Lit("timeline");
+  EXPECT_TRUE(Has(HighlightedItems("timeline"), "event ")) << HighlightedItems("timeline");
   const int64_t event = session().navigation.selection().event;
   Press("Right");
   EXPECT_EQ(session().navigation.selection().kind, SelectionKind::kEvent);
@@ -125,7 +129,8 @@ TEST_F(ViewerTest, AMarkedRangeIsSummedUp) {
   Press("Ctrl+5");
   Click("//###kernels.statistics/#TAB");
   Drive([](ImGuiTestContext* context) { context->WindowFocus("//###kernels.statistics"); });
-  EXPECT_TRUE(Has(Lit("statistics"), "40 PjitFunction")) << Lit("statistics");
+  EXPECT_TRUE(Has(HighlightedItems("statistics"), "40 PjitFunction"))
+      << HighlightedItems("statistics");
   Drive([](ImGuiTestContext* context) {
     const ImRect lanes = context->ItemInfo(kTimeline).RectFull;
     context->MouseMoveToPos(ImVec2(lanes.Min.x + 500, lanes.Min.y + 8));
@@ -134,7 +139,8 @@ TEST_F(ViewerTest, AMarkedRangeIsSummedUp) {
     context->MouseUp(0);
   });
   EXPECT_TRUE(session().marks.timeline.is_set);
-  EXPECT_FALSE(Has(Lit("statistics"), "40 PjitFunction")) << Lit("statistics");
+  EXPECT_FALSE(Has(HighlightedItems("statistics"), "40 PjitFunction"))
+      << HighlightedItems("statistics");
 }
 
 TEST_F(ViewerTest, CodeOfAKernelShowsItsLines) {
@@ -146,9 +152,10 @@ TEST_F(ViewerTest, CodeOfAKernelShowsItsLines) {
   const auto row = std::ranges::find((*sheet)->rows, "gemm_fusion_dot.3", &KernelRow::name);
   Click(fmt::format("//###kernels.kernels/**/##row{}", row - (*sheet)->rows.begin()));
   EXPECT_EQ(SelectedName(), "gemm_fusion_dot.3");
-  EXPECT_TRUE(Has(Lit("code"), "PTX module_0000.jit_attention_block.27.ptx:12-")) << Lit("code");
-  EXPECT_TRUE(Has(Lit("code"), "LLVM ")) << Lit("code");
-  EXPECT_EQ(Lit("kernels"), "gemm_fusion_dot.3\n");
+  EXPECT_TRUE(Has(HighlightedItems("code"), "PTX module_0000.jit_attention_block.27.ptx:12-"))
+      << HighlightedItems("code");
+  EXPECT_TRUE(Has(HighlightedItems("code"), "LLVM ")) << HighlightedItems("code");
+  EXPECT_EQ(HighlightedItems("kernels"), "gemm_fusion_dot.3\n");
 }
 
 TEST_F(ViewerTest, TwoTracesStandBesideEachOther) {
@@ -250,14 +257,14 @@ TEST_F(ViewerTest, ASecondProfileIsChosenAndSortedByTheLargestChange) {
   EXPECT_TRUE(csv().starts_with("instruction,opcode,self_ps,")) << csv();
 }
 
-TEST_F(ViewerTest, TheCriticalPathIsLitAndSummedUp) {
+TEST_F(ViewerTest, TheCriticalPathIsHighlightedAndSummedUp) {
   Start({Sample("conv_net")});
   Press("Ctrl+5");
   Drive([](ImGuiTestContext* context) { context->WindowFocus("//###kernels.timeline"); });
-  EXPECT_FALSE(Has(Lit("timeline"), "critical path"));
+  EXPECT_FALSE(Has(HighlightedItems("timeline"), "critical path"));
   Press("P");
-  EXPECT_TRUE(Has(Lit("timeline"), "critical path: ")) << Lit("timeline");
-  EXPECT_TRUE(Has(Lit("timeline"), "% of the trace")) << Lit("timeline");
+  EXPECT_TRUE(Has(HighlightedItems("timeline"), "critical path: ")) << HighlightedItems("timeline");
+  EXPECT_TRUE(Has(HighlightedItems("timeline"), "% of the trace")) << HighlightedItems("timeline");
   // A click on the name of a call above the lanes marks it; the path is of that call then.
   Drive([](ImGuiTestContext* context) {
     const ImRect lanes = context->ItemInfo(kTimeline).RectFull;
@@ -265,15 +272,15 @@ TEST_F(ViewerTest, TheCriticalPathIsLitAndSummedUp) {
     context->MouseClick(0);
   });
   EXPECT_TRUE(session().marks.timeline.is_set);
-  EXPECT_TRUE(Has(Lit("timeline"), "% of the call")) << Lit("timeline");
+  EXPECT_TRUE(Has(HighlightedItems("timeline"), "% of the call")) << HighlightedItems("timeline");
   Click("//###kernels.statistics/#TAB");
-  EXPECT_TRUE(Has(Lit("statistics"), "path ")) << Lit("statistics");
+  EXPECT_TRUE(Has(HighlightedItems("statistics"), "path ")) << HighlightedItems("statistics");
   auto csv = app().dock().Find("statistics")->view->Export(ExportFormat::kCsv, session());
   ASSERT_TRUE(csv.has_value());
   EXPECT_TRUE(csv->starts_with("name,busy_ps,steps,wait_before_ps\n")) << *csv;
   Click("//###kernels.statistics/Critical path");
   EXPECT_FALSE(session().marks.critical_path);
-  EXPECT_FALSE(Has(Lit("statistics"), "path "));
+  EXPECT_FALSE(Has(HighlightedItems("statistics"), "path "));
 }
 
 TEST_F(ViewerTest, ASecondTraceStandsUnderTheFirst) {
@@ -297,15 +304,16 @@ TEST_F(ViewerTest, ASecondTraceStandsUnderTheFirst) {
   app().Open({Sample("conv_net"), first});
   Settle();
   Press("Ctrl+5");
-  EXPECT_FALSE(Has(Lit("timeline"), "above"));
+  EXPECT_FALSE(Has(HighlightedItems("timeline"), "above"));
   session().document.CompareWith(second);
   Settle();
   session().navigation.Select(
       Selection::OfInstruction(0, session().document.dump()->FinalStage(0), ids[1]));
   Settle();
-  EXPECT_TRUE(Has(Lit("timeline"),
-                  "lit 2\nfirst above, lit 2 in the second, aligned by their first instruction\n"))
-      << Lit("timeline");
+  EXPECT_TRUE(Has(HighlightedItems("timeline"),
+                  "highlighted 2\nfirst above, highlighted 2 in the second, aligned by their first "
+                  "instruction\n"))
+      << HighlightedItems("timeline");
   const Pending<ProfileModel>* profile = ProfileOf(session());
   ASSERT_TRUE(profile != nullptr && profile->ready());
   const SecondTrace other = SecondTraceOf(session(), profile->value);
@@ -320,10 +328,10 @@ TEST_F(ViewerTest, ASecondTraceStandsUnderTheFirst) {
   EXPECT_TRUE(Has(*csv, "\nafter,"));
   Drive([](ImGuiTestContext* context) { context->WindowFocus("//###kernels.timeline"); });
   Press("X");
-  EXPECT_TRUE(Has(Lit("timeline"), "second above")) << Lit("timeline");
+  EXPECT_TRUE(Has(HighlightedItems("timeline"), "second above")) << HighlightedItems("timeline");
   EXPECT_TRUE(session().marks.profiles_swapped);
   Click("//###kernels.timeline/Stop comparing");
-  EXPECT_FALSE(Has(Lit("timeline"), "above")) << Lit("timeline");
+  EXPECT_FALSE(Has(HighlightedItems("timeline"), "above")) << HighlightedItems("timeline");
 }
 
 // Scripts stand in for CUDA's tools, so that this runs everywhere.
@@ -350,16 +358,16 @@ TEST_F(ViewerTest, SassIsMadeOnRequestOnly) {
   const auto row = std::ranges::find((*sheet)->rows, "gemm_fusion_dot.3", &KernelRow::name);
   Click(fmt::format("//###kernels.kernels/**/##row{}", row - (*sheet)->rows.begin()));
   EXPECT_FALSE(std::filesystem::exists(Scratch("ran"))) << "opening runs nothing";
-  EXPECT_FALSE(Has(Lit("code"), "SASS"));
+  EXPECT_FALSE(Has(HighlightedItems("code"), "SASS"));
   Click("//###kernels.code/Assemble PTX");
   EXPECT_TRUE(std::filesystem::exists(Scratch("ran")));
-  EXPECT_TRUE(Has(Lit("code"), "SASS 3 of 3 lines")) << Lit("code");
-  // A line of PTX lights what was made of it.
+  EXPECT_TRUE(Has(HighlightedItems("code"), "SASS 3 of 3 lines")) << HighlightedItems("code");
+  // A line of PTX highlights what was made of it.
   const dump::KernelTable& kernels = *session().data.Kernels(0);
   session().navigation.Select(
       Selection::OfTextLine(kernels.Find("gemm_fusion_dot_3")->ptx.file, 26));
   Settle();
-  EXPECT_TRUE(Has(Lit("code"), "SASS 2 of 3 lines")) << Lit("code");
+  EXPECT_TRUE(Has(HighlightedItems("code"), "SASS 2 of 3 lines")) << HighlightedItems("code");
   unsetenv("CUDA_HOME");
 }
 
@@ -389,16 +397,18 @@ TEST_F(ViewerTest, ATraceAloneIsEnough) {
   EXPECT_EQ((*sheet)->rows.size(), 12u);
   EXPECT_GT((*sheet)->rows[0].flops_per_second(), 0);
   Click("//###kernels.kernels/**/##row0");
-  EXPECT_TRUE(Has(Lit("timeline"), "event conv_general_dilated.3")) << Lit("timeline");
+  EXPECT_TRUE(Has(HighlightedItems("timeline"), "event conv_general_dilated.3"))
+      << HighlightedItems("timeline");
 }
 
 TEST_F(ViewerTest, WhoHoldsThePeakIsTheFirstRow) {
   Start({Sample("attention_block_h100")});
   Press("Ctrl+6");
-  EXPECT_TRUE(Has(Lit("memory"), "peak ")) << Lit("memory");
+  EXPECT_TRUE(Has(HighlightedItems("memory"), "peak ")) << HighlightedItems("memory");
   Click("//###memory.buffers/**/##row1");
   EXPECT_EQ(session().navigation.selection().kind, SelectionKind::kBuffer);
-  EXPECT_TRUE(Has(Lit("memory"), "gemm_fusion_dot 9216\n")) << Lit("memory");
+  EXPECT_TRUE(Has(HighlightedItems("memory"), "gemm_fusion_dot 9216\n"))
+      << HighlightedItems("memory");
   // Another point: the right arrow, while the map has the keys.
   Drive([](ImGuiTestContext* context) { context->WindowFocus("//###memory.memory"); });
   Press("Right");
@@ -412,8 +422,8 @@ TEST_F(ViewerTest, BrokenTracesSayWhy) {
   std::ofstream(path) << "no trace at all";
   Start({Sample("conv_net"), path});
   Press("Ctrl+5");
-  EXPECT_EQ(Lit("timeline"), "");
-  EXPECT_TRUE(Has(Lit("kernels"), "")) << "the table stands without times";
+  EXPECT_EQ(HighlightedItems("timeline"), "");
+  EXPECT_TRUE(Has(HighlightedItems("kernels"), "")) << "the table stands without times";
   Press("W");
   Press("Home");
 }

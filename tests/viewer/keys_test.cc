@@ -74,13 +74,14 @@ class KeysTest : public ViewerTest {
     return text == nullptr ? "" : text;
   }
   float NumberIn(std::string_view before, std::string_view behind) {
-    const std::string lit = Lit("graph");
-    const size_t at = before.empty() ? lit.find(behind) : lit.find(before);
+    const std::string highlighted = HighlightedItems("graph");
+    const size_t at = before.empty() ? highlighted.find(behind) : highlighted.find(before);
     if (at == std::string::npos) return -1;
     size_t begin = at + before.size();
     if (before.empty())
-      begin = lit.rfind('\n', at) == std::string::npos ? 0 : lit.rfind('\n', at) + 1;
-    return std::strtof(lit.c_str() + begin, nullptr);
+      begin =
+          highlighted.rfind('\n', at) == std::string::npos ? 0 : highlighted.rfind('\n', at) + 1;
+    return std::strtof(highlighted.c_str() + begin, nullptr);
   }
   int Boxes() { return static_cast<int>(NumberIn("", " boxes")); }
   float Zoom() { return NumberIn("zoom ", ""); }
@@ -241,7 +242,8 @@ Cases KeysTest::SelectionCases() {
       {kUser, on(inner, [this] { return SelectedName() == "sub.10"; })},
       {kCallee, on(call, [this] { return SelectedName() == "sub.15"; })},
       {kCaller, on(inner, [this] { return SelectedName() == "jit_log_softmax_.1"; })},
-      {kShowCode, on(last, [this] { return On("kernels") && Has(Lit("code"), "PTX "); })},
+      {kShowCode,
+       on(last, [this] { return On("kernels") && Has(HighlightedItems("code"), "PTX "); })},
       {kShowUses, on(inner, [this] { return Shows(Popups::Kind::kSearch); })},
   };
 }
@@ -262,22 +264,30 @@ Cases KeysTest::QuestionCases() {
       {kAskPeak, of(gpu,
                     [this] {
                       return On("memory") && SelectedName() == "buffer" &&
-                             Has(Lit("buffers"), "* qkv.1 12288");
+                             Has(HighlightedItems("buffers"), "* qkv.1 12288");
                     })},
       {kAskSlowest,
-       of("conv_net", [this] { return Lit("kernels") == "conv_general_dilated.3\n"; })},
+       of("conv_net",
+          [this] { return HighlightedItems("kernels") == "conv_general_dilated.3\n"; })},
       {kAskTransfers, of(gpu, [this] { return On("home"); })},
       {kAskPasses, of("softmax_passes_a100",
-                      [this] { return On("passes") && Has(Lit("passes"), "after_call-inliner"); })},
+                      [this] {
+                        return On("passes") &&
+                               Has(HighlightedItems("passes"), "after_call-inliner");
+                      })},
       {kAskDifference,
-       of(gpu, [this] { return Has(Lit("changes"), "against before_optimizations"); })},
+       of(gpu,
+          [this] { return Has(HighlightedItems("changes"), "against before_optimizations"); })},
       {kFindNan, of("mlp_train_step",
-                    [this] { return On("divergence") && Has(Lit("divergence"), "no NaN found"); })},
+                    [this] {
+                      return On("divergence") && Has(HighlightedItems("divergence"),
+                                                     "no NaN found with inputs from inputs.npz");
+                    })},
       {kAskPass,
-       of("mlp_train_step", [this] { return On("divergence") && Has(Lit("verdict"), "no pass"); })},
-      {kReduce,
        of("mlp_train_step",
-          [this] { return On("divergence") && Has(Messages(), "nothing to make small"); })},
+          [this] { return On("divergence") && Has(HighlightedItems("verdict"), "no pass"); })},
+      {kReduce, of("mlp_train_step",
+                   [this] { return On("divergence") && Has(Messages(), "nothing to reduce"); })},
       {kMakeBundle, of("mlp_train_step", [this] { return Shows(Popups::Kind::kBundle); })},
       {kAskMissing, of(gpu, [this] { return On("home"); })},
   };
@@ -329,7 +339,9 @@ Cases KeysTest::GraphCases() {
     inside();
     Press("F");
   };
-  auto is_revealed = [this] { return Has(Lit("graph"), "fusions: " + SelectedName()); };
+  auto is_revealed = [this] {
+    return Has(HighlightedItems("graph"), "fusions: " + SelectedName());
+  };
   auto path_begun = [this] {
     Press("P");
     app().Run(Command::kOperand);
@@ -346,10 +358,12 @@ Cases KeysTest::GraphCases() {
       {kGraphCloseOuter, at(fusion, fewer, revealed)},
       {kGraphCloseAll, at(fusion, fewer, [this] { Press("Enter"); })},
       {kGraphOpenAll, at(fusion, more)},
-      {kGraphAround, at(fusion, [=, this] { return fewer() && Has(Lit("graph"), ", around"); })},
+      {kGraphAround,
+       at(fusion, [=, this] { return fewer() && Has(HighlightedItems("graph"), ", around"); })},
       {kGraphWider, at(fusion, more, [this] { Press("N"); })},
-      {kGraphPaths, at(
-                        fusion, [this] { return Has(Lit("graph"), ", paths"); }, path_begun)},
+      {kGraphPaths,
+       at(
+           fusion, [this] { return Has(HighlightedItems("graph"), ", paths"); }, path_begun)},
       {kFit, at(fusion, is_revealed, inside)},
   };
 }
@@ -410,14 +424,14 @@ Cases KeysTest::ExperimentCases() {
                Focus("curve");
              }};
   Case curve_next = curve, curve_previous = curve;
-  curve_next.check = [this] { return Has(Lit("curve"), "chosen b"); };
+  curve_next.check = [this] { return Has(HighlightedItems("curve"), "chosen b"); };
   curve_previous.prepare = [this, open = curve.prepare] {
     open();
     app().Run(Command::kCurveNext);
     Settle();
-    ASSERT_TRUE(Has(Lit("curve"), "chosen b"));
+    ASSERT_TRUE(Has(HighlightedItems("curve"), "chosen b"));
   };
-  curve_previous.check = [this] { return Has(Lit("curve"), "chosen a"); };
+  curve_previous.check = [this] { return Has(HighlightedItems("curve"), "chosen a"); };
   const Case profiles{"conv_net", "", "kernels", "kernels", {}, [this] {
                         session().document.CompareWith(Sample("conv_net"));
                         Settle();
@@ -431,25 +445,28 @@ Cases KeysTest::ExperimentCases() {
                   "code", [this] { return session().marks.asked_machine_code.size() == 1; }};
   auto trace = [this] {
     app().Run(Command::kTraceThread);
-    ASSERT_TRUE(DrawUntil([this] { return Has(Lit("thread"), "step 0 "); })) << Lit("thread");
+    ASSERT_TRUE(DrawUntil([this] { return Has(HighlightedItems("thread"), "step 0 "); }))
+        << HighlightedItems("thread");
   };
   auto walk = [this, trace] {
     trace();
     // To a step that reads what another has written.
     for (int i = 0; i < 12; ++i) app().Run(Command::kThreadForward);
     Settle();
-    ASSERT_TRUE(Has(Lit("thread"), "step 12 ")) << Lit("thread");
+    ASSERT_TRUE(Has(HighlightedItems("thread"), "step 12 ")) << HighlightedItems("thread");
   };
   const Case thread{"softmax_passes_a100", "jit_softmax:triton_softmax.2", "kernels", "thread",
-                    [this] { return Has(Lit("thread"), "step 0 "); }};
+                    [this] { return Has(HighlightedItems("thread"), "step 0 "); }};
   Case traces = thread, forward = thread, back = thread, origin = thread;
-  traces.check = [this] { return DrawUntil([this] { return Has(Lit("thread"), "step 0 "); }); };
+  traces.check = [this] {
+    return DrawUntil([this] { return Has(HighlightedItems("thread"), "step 0 "); });
+  };
   forward.prepare = trace;
-  forward.check = [this] { return Has(Lit("thread"), "step 1 "); };
+  forward.check = [this] { return Has(HighlightedItems("thread"), "step 1 "); };
   back.prepare = walk;
-  back.check = [this] { return Has(Lit("thread"), "step 11 "); };
+  back.check = [this] { return Has(HighlightedItems("thread"), "step 11 "); };
   origin.prepare = walk;
-  origin.check = [this] { return !Has(Lit("thread"), "step 12 "); };
+  origin.check = [this] { return !Has(HighlightedItems("thread"), "step 12 "); };
   const Case base{"mlp_train_step", "", "divergence", "divergence", {}, choose};
   Case runs = base, values = base, diverges = base, records = base, compiles = base;
   records.check = [this] { return Changed("divergence"); };
@@ -460,7 +477,7 @@ Cases KeysTest::ExperimentCases() {
   };
   diverges.check = [this] { return session().marks.asked_verdicts.contains(0); };
   runs.check = [this] { return session().experiment.report() != nullptr; };
-  values.check = [this] { return Has(Lit("values"), "values of "); };
+  values.check = [this] { return Has(HighlightedItems("values"), "values of "); };
   values.prepare = run;
   Case pins = base, chooses = base;
   pins.view = "divergence";
@@ -470,7 +487,7 @@ Cases KeysTest::ExperimentCases() {
         Selection::OfInstruction(0, 0, (*session().document.dump()->Module(0, 0))->entry().root));
     Settle();
   };
-  pins.check = [this] { return !Lit("pinned").empty(); };
+  pins.check = [this] { return !HighlightedItems("pinned").empty(); };
   chooses.check = [this] { return app().popups().kind() == Popups::Kind::kInputs; };
   return {{kPin, pins},
           {kChooseInputs, chooses},

@@ -14,7 +14,7 @@
 #include "tests/viewer/reading_fixture.h"
 #include "viewer/lab/bundle_making.h"
 #include "viewer/lab/error_curve.h"
-#include "viewer/lab/fault_run.h"
+#include "viewer/lab/failing_run.h"
 #include "viewer/lab/reduction.h"
 #include "viewer/model/marks.h"
 #include "viewer/model/pass_search.h"
@@ -69,7 +69,7 @@ TEST_F(LabTest, AKeptCurveIsShownAndNothingRuns) {
       Point("sum", R"("computation":"e","opcode":"add","executions":1,"differing":1,)"
                    R"("diverging":1,"max_abs_error":0.5,"max_rel_error":"inf")") +
       "]"));
-  EXPECT_EQ(Lit("curve"), "points 2\nchosen sum\nreaches out0\nreaches out3");
+  EXPECT_EQ(HighlightedItems("curve"), "points 2\nchosen sum\nreaches out0\nreaches out3");
   ExpectSeen("curve", "first beyond tolerance: sum (add)");
   ExpectSeen("curve", "out0, out3");
   ClickOn("curve", "tanh");
@@ -122,10 +122,10 @@ TEST_F(LabTest, AHundredThousandPoints) {
                    R"("diverging":1,"max_abs_error":)" + std::to_string(1e-6 * (i % 977 + 1)));
   }
   OpenCurve(VerdictWith(curve + "]"));
-  EXPECT_TRUE(Has(Lit("curve"), "points 100000\nchosen i0\n"));
+  EXPECT_TRUE(Has(HighlightedItems("curve"), "points 100000\nchosen i0\n"));
   Press("Right");
-  EXPECT_TRUE(Has(Lit("curve"), "chosen i1\n")) << Lit("curve");
-  EXPECT_TRUE(Has(Messages(), "i1 is in no stage of this dump")) << Messages();
+  EXPECT_TRUE(Has(HighlightedItems("curve"), "chosen i1\n")) << HighlightedItems("curve");
+  EXPECT_TRUE(Has(Messages(), "i1 is not in this dump")) << Messages();
 }
 
 TEST_F(LabTest, AVerdictOfAnotherModuleIsSaid) {
@@ -134,19 +134,19 @@ TEST_F(LabTest, AVerdictOfAnotherModuleIsSaid) {
       file, R"({"status":"differs","cured_by":[],"pass":"dce","file_after":"other.txt",)"
             R"("verdict":"dce changed it"})"));
   Start({Dump(), file});
-  EXPECT_TRUE(Has(Messages(), "about another module")) << Messages();
-  EXPECT_EQ(Lit("verdict"), "");
+  EXPECT_TRUE(Has(Messages(), "a module that is not open")) << Messages();
+  EXPECT_EQ(HighlightedItems("verdict"), "");
 }
 
 TEST_F(LabTest, AVerdictThatNamesAPlatformIsRun) {
   Start({VerdictOf("interpreter")});
-  EXPECT_TRUE(FaultRunOf(session(), 0).has_value());
+  EXPECT_TRUE(FailingRunOf(session(), 0).has_value());
 }
 
 // A run of it would load the library.
 TEST_F(LabTest, AVerdictThatNamesALibraryIsNotRun) {
   Start({VerdictOf("pjrt:/a/b.so")});
-  EXPECT_FALSE(FaultRunOf(session(), 0).has_value());
+  EXPECT_FALSE(FailingRunOf(session(), 0).has_value());
 }
 
 TEST_F(LabTest, TheStripSelectsAStage) {
@@ -160,7 +160,7 @@ TEST_F(LabTest, TheStripSelectsAStage) {
           R"("verdict":"algsimp changed sum"})"));
   Start({file});
   Press("Ctrl+4");
-  ExpectSeen("verdict", "changed the numbers");
+  ExpectSeen("verdict", "changed the results");
   ExpectSeen("verdict", "not evaluated");
   Click("//###divergence.verdict/##strip");  // its middle
   EXPECT_EQ(session().navigation.stage(), 2);
@@ -171,26 +171,26 @@ TEST_F(LabTest, NothingToReduceIsSaidAndWhatDoesNotFailToo) {
   Start({Dump()});
   app().Run(Command::kReduce);
   Settle();
-  EXPECT_TRUE(Has(Messages(), "nothing to make small")) << Messages();
+  EXPECT_TRUE(Has(Messages(), "nothing to reduce")) << Messages();
   EXPECT_EQ(ReductionOn(session(), 0), nullptr);
   app().Run(Command::kFindNan);
   Settle();
   app().Run(Command::kReduce);
   Settle();
-  EXPECT_EQ(Lit("reducer"), "the module does not fail here");
+  EXPECT_EQ(HighlightedItems("reducer"), "the module does not fail on this machine");
 }
 
 TEST_F(LabTest, ABundleThatCannotBeWrittenSaysWhy) {
   Start({Dump()});
   MakeBundle(session(), 0, {.path = Scratch("no") + "/such.hlob", .note = ""});
   Settle();
-  EXPECT_TRUE(Has(Messages(), "no bundle: ")) << Messages();
+  EXPECT_TRUE(Has(Messages(), "bundle not created: ")) << Messages();
   worker_program_ = "/no/such/program";
   Stop();
   Start({Dump()});
   MakeBundle(session(), 0, {.path = Scratch("x.hlob"), .note = ""});
   Settle();
-  EXPECT_TRUE(Has(Messages(), "no bundle: ")) << Messages();
+  EXPECT_TRUE(Has(Messages(), "bundle not created: ")) << Messages();
   EXPECT_FALSE(std::filesystem::exists(Scratch("x.hlob")));
 }
 
@@ -214,7 +214,7 @@ TEST_F(LabTest, ThePlanOfABundleIsTrue) {
   Settle();
   Press("Ctrl+Shift+B");
   Settle();
-  ExpectSeen("window", "What goes in");
+  ExpectSeen("window", "Contents");
   ExpectSeen("window", "to redact");
   ExpectSeen("window", "module.hlo");
   ExpectSeen("window", "after the run");
@@ -222,11 +222,11 @@ TEST_F(LabTest, ThePlanOfABundleIsTrue) {
   for (const auto policy : {debug::ValuePolicy::kNone, debug::ValuePolicy::kShapes,
                             debug::ValuePolicy::kStatistics, debug::ValuePolicy::kAll}) {
     SCOPED_TRACE(debug::ToString(policy));
-    const BundleWish wish{.path = Scratch("made.hlob"), .values = policy, .note = "see x"};
-    const Pending<PlannedFile>& plan = BundlePlanOf(session(), 0, wish);
+    const BundleOptions options{.path = Scratch("made.hlob"), .values = policy, .note = "see x"};
+    const Pending<PlannedFile>& plan = BundlePlanOf(session(), 0, options);
     Settle();
     ASSERT_TRUE(plan.ready()) << plan.error.ToString();
-    MakeBundle(session(), 0, wish);
+    MakeBundle(session(), 0, options);
     Settle();
     const BundleMaking* making = LastBundle(session());
     ASSERT_TRUE(making != nullptr && making->made.ready()) << Messages();
@@ -250,7 +250,7 @@ TEST_F(LabTest, APlanThatCannotBeHadSaysWhy) {
   Start({Dump()});
   Press("Ctrl+Shift+B");
   Settle();
-  ExpectSeen("window", "cannot load what goes in");
+  ExpectSeen("window", "cannot load the bundle plan");
 }
 
 TEST_F(LabTest, TheGraphShrinksWithTheModule) {
@@ -261,13 +261,14 @@ TEST_F(LabTest, TheGraphShrinksWithTheModule) {
   Settle();
   app().Run(Command::kReduce);
   Settle();
-  EXPECT_TRUE(Has(Lit("reducer"), "still fail")) << Lit("reducer");
+  EXPECT_TRUE(Has(HighlightedItems("reducer"), "still fail")) << HighlightedItems("reducer");
   const Reduction* reduction = ReductionOn(session(), 0);
   ASSERT_NE(reduction, nullptr);
   ASSERT_TRUE(reduction->report.ready());
   const size_t left = reduction->report->smallest.module->entry().instruction_count;
   EXPECT_LT(left, 6u);
-  EXPECT_TRUE(Has(Lit("reducer"), "\ngraph: " + std::to_string(left) + " boxes")) << Lit("reducer");
+  EXPECT_TRUE(Has(HighlightedItems("reducer"), "\ngraph: " + std::to_string(left) + " boxes"))
+      << HighlightedItems("reducer");
   ExpectSeen("reducer", "divide");
   app().Run(Command::kFitAll);
   Settle();
@@ -290,9 +291,9 @@ TEST_F(LabTest, TheGraphIsThereWhileTheModuleShrinks) {
   Settle();
   app().Run(Command::kReduce);
   const auto boxes = [&] {
-    const std::string lit = Lit("reducer");
-    const size_t at = lit.find("graph: ");
-    return at == std::string::npos ? 0 : std::stoi(lit.substr(at + 7));
+    const std::string highlighted = HighlightedItems("reducer");
+    const size_t at = highlighted.find("graph: ");
+    return at == std::string::npos ? 0 : std::stoi(highlighted.substr(at + 7));
   };
   int most = 0;
   ASSERT_TRUE(DrawUntil([&] {
@@ -301,7 +302,7 @@ TEST_F(LabTest, TheGraphIsThereWhileTheModuleShrinks) {
     return reduction != nullptr && !reduction->report.waiting();
   }));
   Settle();
-  EXPECT_TRUE(Has(Lit("reducer"), "still fail")) << Lit("reducer");
+  EXPECT_TRUE(Has(HighlightedItems("reducer"), "still fail")) << HighlightedItems("reducer");
   EXPECT_GT(boxes(), 0);
   EXPECT_GT(most, boxes());
 }
@@ -354,7 +355,8 @@ ENTRY e {
   ExpectSeen("divergence", "small.npz: 1 of 1 parameter");
   app().Run(Command::kFindNan);
   Settle();
-  EXPECT_TRUE(Has(Lit("divergence"), "the first NaN appears in born")) << Lit("divergence");
+  EXPECT_TRUE(Has(HighlightedItems("divergence"), "the first NaN appears in born"))
+      << HighlightedItems("divergence");
   MakeBundle(session(), 0,
              {.path = Scratch("made.hlob"), .values = debug::ValuePolicy::kAll, .note = ""});
   Settle();
@@ -369,7 +371,7 @@ TEST_F(LabTest, TwoPlatformsAreComparedInside) {
   app().dock().Find("divergence")->view->SetState("interpreter\ninterpreter\n0\n0");
   Settle();
   ClickOn("divergence", "Find the divergence");
-  ASSERT_TRUE(DrawUntil([&] { return !Lit("verdict").empty(); }));
+  ASSERT_TRUE(DrawUntil([&] { return !HighlightedItems("verdict").empty(); }));
   Settle();
   EXPECT_EQ(app().dock().focused_view(), "verdict");
   const Pending<debug::DivergeVerdict>* verdict = VerdictOn(session(), 0);
@@ -381,7 +383,7 @@ TEST_F(LabTest, TwoPlatformsAreComparedInside) {
   EXPECT_TRUE(AskedOn(session(), 0)->question.is_of_platforms());
   // The pass is another question.
   SearchPass(session(), 0, 0);
-  ASSERT_TRUE(DrawUntil([&] { return Has(Lit("verdict"), "algsimp"); }));
+  ASSERT_TRUE(DrawUntil([&] { return Has(HighlightedItems("verdict"), "algsimp"); }));
 }
 
 // A NaN in the imaginary part counts for nothing there (known_xla_faults.md, abs).
@@ -413,7 +415,7 @@ ENTRY e {
   EXPECT_EQ((*verdict)->status, debug::RunStatus::kDiffers) << (*verdict)->sentence;
   ASSERT_TRUE((*verdict)->place.has_value());
   ExpectSeen("verdict", compiler + " against interpreter, seed 0");
-  const auto run = FaultRunOf(session(), 0);
+  const auto run = FailingRunOf(session(), 0);
   ASSERT_TRUE(run.has_value());
   EXPECT_EQ(run->request.platform, compiler);
   EXPECT_EQ(run->request.inputs, std::vector{Scratch("abs.npz")});
@@ -454,7 +456,7 @@ ENTRY e {
   ClickOn("verdict", "Cancel");
   Settle();
   EXPECT_TRUE(VerdictOn(session(), 0)->failed());
-  EXPECT_EQ(Lit("verdict"), "");
+  EXPECT_EQ(HighlightedItems("verdict"), "");
 }
 
 TEST_F(LabTest, WhatAgreesIsNoFault) {
@@ -466,14 +468,14 @@ TEST_F(LabTest, WhatAgreesIsNoFault) {
   SearchDivergence(session(), 0, question);
   Settle();
   // Nothing differs: nothing to shrink.
-  EXPECT_FALSE(FaultRunOf(session(), 0).has_value());
+  EXPECT_FALSE(FailingRunOf(session(), 0).has_value());
 }
 
 TEST_F(LabTest, AVerdictComesBackFromItsBundle) {
   const std::string out = Scratch("made.hlob");
   Start({Dump()});
   app().Run(Command::kAskPass);
-  ASSERT_TRUE(DrawUntil([&] { return Has(Lit("verdict"), "algsimp"); }));
+  ASSERT_TRUE(DrawUntil([&] { return Has(HighlightedItems("verdict"), "algsimp"); }));
   MakeBundle(session(), 0,
              {.path = out, .values = debug::ValuePolicy::kNone, .note = "--odd note"});
   Settle();
@@ -484,7 +486,7 @@ TEST_F(LabTest, AVerdictComesBackFromItsBundle) {
   Stop();
   Start({out});
   Press("Ctrl+4");
-  EXPECT_TRUE(Has(Lit("verdict"), "algsimp")) << Lit("verdict");
+  EXPECT_TRUE(Has(HighlightedItems("verdict"), "algsimp")) << HighlightedItems("verdict");
   EXPECT_EQ(session().experiment.module(), nullptr);
 }
 

@@ -9,8 +9,8 @@
 
 #include "core/base/file.h"
 #include "tests/viewer/reading_fixture.h"
-#include "viewer/frame/path_completion.h"
 #include "viewer/facts/answers.h"
+#include "viewer/frame/path_completion.h"
 
 namespace hloscope::viewer {
 namespace {
@@ -167,18 +167,18 @@ TEST_F(LabelsTest, FoldingAndZoomAreUndone) {
   Start({Sample("attention_block_h100")});
   Press("Ctrl+2");
   Drive([](ImGuiTestContext* context) { context->WindowFocus(kGraphWindow); });
-  const std::string at_first = Lit("graph");
+  const std::string at_first = HighlightedItems("graph");
   Press("Shift+Enter");
-  const std::string unfolded = Lit("graph");
+  const std::string unfolded = HighlightedItems("graph");
   ASSERT_NE(unfolded, at_first);
   Press("=");
-  ASSERT_NE(Lit("graph"), unfolded);
+  ASSERT_NE(HighlightedItems("graph"), unfolded);
   Press("Ctrl+Z");
-  EXPECT_EQ(Lit("graph"), unfolded);
+  EXPECT_EQ(HighlightedItems("graph"), unfolded);
   Press("Ctrl+Z");
-  EXPECT_EQ(Lit("graph"), at_first);
+  EXPECT_EQ(HighlightedItems("graph"), at_first);
   Press("Ctrl+Y");
-  EXPECT_EQ(Lit("graph"), unfolded);
+  EXPECT_EQ(HighlightedItems("graph"), unfolded);
 }
 
 // A step that cannot be taken back holds up none before it.
@@ -198,13 +198,14 @@ TEST_F(LabelsTest, UndoIsNeverTrapped) {
 
 TEST_F(LabelsTest, FindIsNowhereDead) {
   Start({TwoModules()});
-  // The graph has a search of its own: every hit is lit.
+  // The graph has a search of its own: every hit is highlighted.
   Press("Ctrl+2");
   Drive([](ImGuiTestContext* context) { context->WindowFocus(kGraphWindow); });
   Press("Ctrl+F");
   Type("two");
   EXPECT_EQ(app().popups().kind(), Popups::Kind::kNone);
-  EXPECT_NE(Lit("graph").find("found 1"), std::string::npos) << Lit("graph");
+  EXPECT_NE(HighlightedItems("graph").find("found 1"), std::string::npos)
+      << HighlightedItems("graph");
   Press("Escape");
   // Where a view has none, everything is searched.
   Press("Ctrl+6");
@@ -264,7 +265,8 @@ TEST_F(LabelsTest, TheNeighbourhoodOfAGroupIsOfAllInIt) {
   Drive([](ImGuiTestContext* context) { context->WindowFocus(kGraphWindow); });
   Press("N");
   // The fusion is closed: what lies around it is asked for, not what lies inside.
-  EXPECT_NE(Lit("graph").find("around"), std::string::npos) << Lit("graph");
+  EXPECT_NE(HighlightedItems("graph").find("around"), std::string::npos)
+      << HighlightedItems("graph");
   EXPECT_TRUE(IsSeen("graph", module.name(fusion))) << SeenLines(Seen("graph"));
 }
 

@@ -9,10 +9,10 @@ namespace {
 
 constexpr const char *kGpu = "attention_block_h100", *kCpu = "conv_net";
 
-// What must be lit once an instruction is selected anywhere: view, and what it says.
-using Lights = std::vector<std::pair<const char*, const char*>>;
-const Lights& LightsOfSoftmax() {
-  static const Lights lights = {
+// What must be highlighted once an instruction is selected anywhere: view, and what it says.
+using Highlights = std::vector<std::pair<const char*, const char*>>;
+const Highlights& HighlightsOfSoftmax() {
+  static const Highlights highlights = {
       {"home", "jit_attention_block"},
       {"modules", "jit_attention_block"},
       {"graph", "fusions: triton_softmax.5"},
@@ -23,12 +23,12 @@ const Lights& LightsOfSoftmax() {
       {"kernels", "triton_softmax.5\n"},
       {"code", "PTX module_0000.jit_attention_block.13.ptx"},
       {"memory", "triton_softmax.5 "},
-      {"selection", "computed by the kernel triton_softmax_5"},
+      {"selection", "computed by kernel triton_softmax_5"},
   };
-  return lights;
+  return highlights;
 }
-const Lights& LightsOfConvolution() {
-  static const Lights lights = {
+const Highlights& HighlightsOfConvolution() {
+  static const Highlights highlights = {
       {"home", "jit_conv_net"},
       {"modules", "jit_conv_net"},
       {"graph", "fusions: conv_general_dilated.3"},
@@ -36,13 +36,13 @@ const Lights& LightsOfConvolution() {
       {"changes", "selected yes"},
       {"before-after", "after: conv_general_dilated.3"},
       {"text", "conv_general_dilated.3 = "},
-      {"timeline", "lit 20"},
+      {"timeline", "highlighted 20"},
       {"kernels", "conv_general_dilated.3\n"},
-      {"roofline", "lit conv_general_dilated.3"},
+      {"roofline", "highlighted conv_general_dilated.3"},
       {"memory", "conv_general_dilated.3 13312"},
       {"selection", "% of the time"},
   };
-  return lights;
+  return highlights;
 }
 
 struct Attempt {
@@ -57,7 +57,7 @@ struct Attempt {
 
 class LinkedViewsTest : public ReadingTest {
  protected:
-  void Do(const char* sample, const Attempt& click, const Lights& lights) {
+  void Do(const char* sample, const Attempt& click, const Highlights& highlights) {
     SCOPED_TRACE(click.view);
     Start({});
     app().SelectWhenOpen(click.before);
@@ -74,12 +74,13 @@ class LinkedViewsTest : public ReadingTest {
     if (HasFatalFailure()) return Stop();
     const Selection selected = session().navigation.selection();
     EXPECT_EQ(ToString(selected.kind), click.kind);
-    for (const auto& [view, light] : lights) {
+    for (const auto& [view, shown] : highlights) {
       // The text of a line that was clicked is that of its file.
       if (selected.kind == SelectionKind::kTextLine && view == std::string_view("text")) continue;
       session().requests.Show(view);
       Settle();
-      EXPECT_NE(Lit(view).find(light), std::string::npos) << view << " says\n" << Lit(view);
+      EXPECT_NE(HighlightedItems(view).find(shown), std::string::npos) << view << " says\n"
+                                                                       << HighlightedItems(view);
       EXPECT_EQ(session().navigation.selection(), selected) << view << " changes what is selected";
     }
     Stop();
@@ -123,7 +124,7 @@ TEST_F(LinkedViewsTest, OfADumpForAGpu) {
        {},
        true},
   };
-  for (const Attempt& click : clicks) Do(kGpu, click, LightsOfSoftmax());
+  for (const Attempt& click : clicks) Do(kGpu, click, HighlightsOfSoftmax());
 }
 
 TEST_F(LinkedViewsTest, OfADumpWithAProfile) {
@@ -136,7 +137,7 @@ TEST_F(LinkedViewsTest, OfADumpWithAProfile) {
       {"buffers", "memory", "13.3 kB conv_general_dilated.3", "buffer", "", {"all values"}},
       {"graph", "graph", "conv_general_dilated.3", "instruction", it},
   };
-  for (const Attempt& click : clicks) Do(kCpu, click, LightsOfConvolution());
+  for (const Attempt& click : clicks) Do(kCpu, click, HighlightsOfConvolution());
 }
 
 // A stage or module selects no instruction: every view shows that stage.
@@ -154,7 +155,7 @@ TEST_F(LinkedViewsTest, OfAStage) {
     EXPECT_EQ(session().navigation.selection(), Selection::OfStage(0, 2));
     session().requests.Show("passes");
     Settle();
-    EXPECT_EQ(Lit("passes"), "shown before_config_assignment");
+    EXPECT_EQ(HighlightedItems("passes"), "shown before_config_assignment");
     ExpectSeen("changes", "before_config_assignment");
     session().requests.Show("text");
     Settle();
@@ -176,10 +177,12 @@ TEST_F(LinkedViewsTest, OfAFindingOfTheLab) {
   session().requests.Show("values");
   Settle();
   Press("V");
-  EXPECT_NE(Lit("values").find("values of " + name), std::string::npos) << Lit("values");
+  EXPECT_NE(HighlightedItems("values").find("values of " + name), std::string::npos)
+      << HighlightedItems("values");
   session().requests.Show("graph");
   Settle();
-  EXPECT_NE(Lit("graph").find(": " + name), std::string::npos) << Lit("graph");
+  EXPECT_NE(HighlightedItems("graph").find(": " + name), std::string::npos)
+      << HighlightedItems("graph");
 }
 
 // What selects is clicked above; what does not is named here, so that no view is forgotten.

@@ -22,7 +22,7 @@ class OwnDumpTest : public ViewerTest {
   void ShowCompiled() {
     Press("Ctrl+4");
     const uint64_t before = session().document.generation();
-    Click(std::string(kPanel) + "/Show what cpu compiled");
+    Click(std::string(kPanel) + "/Compile with cpu");
     ASSERT_TRUE(DrawUntil([&] { return session().document.generation() != before; })) << Messages();
     Settle();
   }
@@ -46,7 +46,7 @@ TEST_F(OwnDumpTest, OneActionShowsWhatWasCompiledWithItsTimes) {
   ShowCompiled();
   const std::string folder = Scratch("state/compiled/jit_mlp_train_step.cpu.1.dump");
   EXPECT_EQ(session().document.path(), folder);
-  EXPECT_TRUE(Has(Messages(), "cpu made ")) << Messages();
+  EXPECT_TRUE(Has(Messages(), "cpu compiled ")) << Messages();
   EXPECT_TRUE(Has(Messages(), folder)) << Messages();
   EXPECT_EQ(app().dock().screen(), "graph");
   ASSERT_EQ(dump().modules().size(), 1U);
@@ -67,9 +67,9 @@ TEST_F(OwnDumpTest, OneActionShowsWhatWasCompiledWithItsTimes) {
   session().navigation.Select(fusion);
   Press("Ctrl+5");
   Press("Ctrl+K");
-  EXPECT_TRUE(Has(Lit("code"), ".ir-with-opt.ll:")) << Lit("code");
-  EXPECT_TRUE(Has(Lit("code"), "Assembly ")) << Lit("code");
-  EXPECT_TRUE(Has(Lit("kernels"), SelectedName())) << Lit("kernels");
+  EXPECT_TRUE(Has(HighlightedItems("code"), ".ir-with-opt.ll:")) << HighlightedItems("code");
+  EXPECT_TRUE(Has(HighlightedItems("code"), "Assembly ")) << HighlightedItems("code");
+  EXPECT_TRUE(Has(HighlightedItems("kernels"), SelectedName())) << HighlightedItems("kernels");
 }
 
 TEST_F(OwnDumpTest, ASelectionSaysWhyItWasFusedAndWhatWasLeftApart) {
@@ -77,8 +77,8 @@ TEST_F(OwnDumpTest, ASelectionSaysWhyItWasFusedAndWhatWasLeftApart) {
   ShowCompiled();
   session().navigation.Select(FirstFusion());
   Settle();
-  EXPECT_TRUE(Has(Lit("selection"), "used: ")) << Lit("selection");
-  EXPECT_TRUE(Has(Lit("selection"), " moved less")) << Lit("selection");
+  EXPECT_TRUE(Has(HighlightedItems("selection"), "used: ")) << HighlightedItems("selection");
+  EXPECT_TRUE(Has(HighlightedItems("selection"), " moved less")) << HighlightedItems("selection");
 }
 
 TEST_F(OwnDumpTest, NothingOfItIsSaidToBeOfXla) {
@@ -93,7 +93,7 @@ TEST_F(OwnDumpTest, WithoutAFolderItLastsAsLongAsTheWindow) {
   ShowCompiled();
   const std::string folder = session().document.path();
   EXPECT_TRUE(std::filesystem::exists(folder));
-  EXPECT_TRUE(Has(Messages(), "until the window is closed")) << Messages();
+  EXPECT_TRUE(Has(Messages(), "deleted on exit")) << Messages();
   Stop();
   EXPECT_FALSE(std::filesystem::exists(folder));
 }
@@ -102,7 +102,7 @@ TEST_F(OwnDumpTest, WhatCannotBeCompiledSaysSoAndLeavesTheDumpOpen) {
   worker_program_ = "/bin/false";
   Start({Sample("power_iteration")});
   Press("Ctrl+4");
-  Click(std::string(kPanel) + "/Show what cpu compiled");
+  Click(std::string(kPanel) + "/Compile with cpu");
   ASSERT_TRUE(DrawUntil([&] { return !Messages().empty(); }));
   EXPECT_TRUE(Has(Messages(), "not compiled: ")) << Messages();
   EXPECT_EQ(session().document.path(), Sample("power_iteration"));

@@ -322,7 +322,7 @@ TEST_F(PassGraphTest, AClickSelectsInItsStageAndEnterClosesAFrame) {
   EXPECT_EQ(session().navigation.selection().stage, stage - 1);
   EXPECT_EQ(ShownChangeStage(session()), stage);
   ExpectSeen("before-after", "change 8 of 9");
-  EXPECT_NE(Lit("before-after").find("before: triton_softmax.3"), std::string::npos);
+  EXPECT_NE(HighlightedItems("before-after").find("before: triton_softmax.3"), std::string::npos);
   // Down to its user, the fusion that it goes into.
   Press("Down");
   EXPECT_NE(SelectedName(), "triton_softmax.3");
@@ -340,16 +340,18 @@ TEST_F(PassGraphTest, WholeGraphZoomAndUndo) {
   session().requests.Show("before-after");
   session().navigation.Select(Selection::OfStage(0, 12));
   Settle();
-  EXPECT_EQ(Lit("before-after").find("whole"), std::string::npos) << Lit("before-after");
-  const std::string before = Lit("before-after");
+  EXPECT_EQ(HighlightedItems("before-after").find("whole"), std::string::npos)
+      << HighlightedItems("before-after");
+  const std::string before = HighlightedItems("before-after");
   Press("=");
-  EXPECT_NE(Lit("before-after"), before);
+  EXPECT_NE(HighlightedItems("before-after"), before);
   Press("Ctrl+Z");
-  EXPECT_EQ(Lit("before-after"), before);
+  EXPECT_EQ(HighlightedItems("before-after"), before);
   Press("N");
-  EXPECT_NE(Lit("before-after").find("0 hidden, whole"), std::string::npos) << Lit("before-after");
+  EXPECT_NE(HighlightedItems("before-after").find("0 hidden, whole"), std::string::npos)
+      << HighlightedItems("before-after");
   Press("Ctrl+Z");
-  EXPECT_EQ(Lit("before-after").find("whole"), std::string::npos);
+  EXPECT_EQ(HighlightedItems("before-after").find("whole"), std::string::npos);
 }
 
 TEST_F(PassGraphTest, ScrubbingKeepsACameraThatWasChosen) {
@@ -361,10 +363,12 @@ TEST_F(PassGraphTest, ScrubbingKeepsACameraThatWasChosen) {
   Press("N");
   Press("=");
   Press("=");
-  const std::string zoomed = Lit("before-after").substr(Lit("before-after").find("zoom"));
+  const std::string zoomed =
+      HighlightedItems("before-after").substr(HighlightedItems("before-after").find("zoom"));
   Press("]");
   EXPECT_EQ(ShownChangeStage(session()), 11);
-  EXPECT_EQ(Lit("before-after").substr(Lit("before-after").find("zoom")), zoomed);
+  EXPECT_EQ(HighlightedItems("before-after").substr(HighlightedItems("before-after").find("zoom")),
+            zoomed);
 }
 
 TEST_F(PassGraphTest, IgnoredMetadataIsNoChange) {

@@ -143,11 +143,11 @@ TEST_F(PassesScreenTest, KernelsAreEstimatedWithoutATrace) {
 TEST_F(PassesScreenTest, ColumnsOfOneValueAreHiddenUntilAskedFor) {
   Start({Sample("attention_block_h100")});
   Press("Ctrl+5");
-  ExpectSeen("kernels", "with one value hidden");
+  ExpectSeen("kernels", "constant column hidden");
   Click("//###kernels.kernels/###same");
   Settle();
-  ExpectSeen("kernels", "with one value");
-  EXPECT_EQ(SeenLines(Seen("kernels")).find("valuehidden"), std::string::npos);
+  ExpectSeen("kernels", "Hide 1 constant column");
+  EXPECT_EQ(SeenLines(Seen("kernels")).find("columnhidden"), std::string::npos);
 }
 
 // A made-up trace of a device: a kernel of 10 µs, NCCL beside its last 4 µs and 6 µs longer.
@@ -181,7 +181,7 @@ TEST_F(PassesScreenTest, StepsCategoriesAndOverlapOfATrace) {
   EXPECT_EQ(facts->busy[static_cast<size_t>(TimelineCategory::kCopy)], 5'000'000);
   EXPECT_EQ(facts->collective, 10'000'000);
   EXPECT_EQ(facts->hidden, 4'000'000);
-  ExpectSeen("timeline", "collectives: 40 % beside compute");
+  ExpectSeen("timeline", "collectives: 40 % overlap with compute");
   ExpectSeen("timeline", "2 steps");
 }
 

@@ -37,7 +37,7 @@ TEST_F(PicturesTest, OpenWithTheSentenceAndTheMostTellingKernel) {
   ExpectSeen("graph", "Where it runs: ");
   ExpectSeen("graph", "operations → ");
   ExpectSeen("graph", "nothing on the host");
-  ExpectSeen("graph", "Shown: " + SelectedName());
+  ExpectSeen("graph", "Kernel: " + SelectedName());
   // Undoing what the program chose is no step of the user's.
   EXPECT_FALSE(SelectedName().empty());
   ExpectSeen("graph", "device kernel");  // of the legend of outlines
@@ -48,7 +48,7 @@ TEST_F(PicturesTest, TheGraphDoesNotWaitForItsSentence) {
   Start({});
   Press("Ctrl+2");
   app().Open({Sample("attention_block_h100")});
-  ASSERT_TRUE(DrawUntil([this] { return !Lit("graph").empty(); }));
+  ASSERT_TRUE(DrawUntil([this] { return !HighlightedItems("graph").empty(); }));
   // What is suggested is known with the sentence, which is counted after the graph is there.
   EXPECT_EQ(session().navigation.selection().kind, SelectionKind::kNothing);
   Settle();
@@ -108,12 +108,14 @@ TEST_F(PicturesTest, WhatRanOnTheHostInARecordedRunIsMarked) {
   Start({path});
   Press("Ctrl+2");
   Settle();
-  EXPECT_EQ(Lit("graph").find("ran on the host"), std::string::npos) << Lit("graph");
+  EXPECT_EQ(HighlightedItems("graph").find("ran on the host"), std::string::npos)
+      << HighlightedItems("graph");
   Stop();
   Start({path, profile});
   Press("Ctrl+2");
   Settle();
-  EXPECT_NE(Lit("graph").find("ran on the host: 1\n"), std::string::npos) << Lit("graph");
+  EXPECT_NE(HighlightedItems("graph").find("ran on the host: 1\n"), std::string::npos)
+      << HighlightedItems("graph");
   ExpectSeen("graph", "1 ran on the host in a recorded run");  // the sentence
   // On the box of the loop that has it.
   const auto is_drawn = [](std::string_view text) {
@@ -125,8 +127,9 @@ TEST_F(PicturesTest, WhatRanOnTheHostInARecordedRunIsMarked) {
   app().Open({path, profile});
   Settle();
   ExpectSeen("selection", "ran on the host in the run of handed on gpu");
-  EXPECT_NE(Lit("selection").find("a reason, 192 bytes moved, 2.5 us: why"), std::string::npos)
-      << Lit("selection");
+  EXPECT_NE(HighlightedItems("selection").find("a reason, 192 bytes moved, 2.5 us: why"),
+            std::string::npos)
+      << HighlightedItems("selection");
 }
 
 TEST_F(PicturesTest, AGraphComesWithItsKernels) {
@@ -190,10 +193,10 @@ TEST_F(PicturesTest, WhatIsSelectedIsNotTakenAway) {
 
 TEST_F(PicturesTest, TheCaptionGoesAndStaysAway) {
   Show("attention_block_h100");
-  ExpectSeen("graph", "One colour is one kernel");
+  ExpectSeen("graph", "One colour per kernel");
   ClickOn("graph", "Hide");
   EXPECT_EQ(State().back(), '0');
-  EXPECT_FALSE(FindSeen(Seen("graph"), "One colour is one kernel").has_value());
+  EXPECT_FALSE(FindSeen(Seen("graph"), "One colour per kernel").has_value());
 }
 
 TEST_F(PicturesTest, HitsOfASearchAreCounted) {
@@ -201,7 +204,8 @@ TEST_F(PicturesTest, HitsOfASearchAreCounted) {
   Drive([](ImGuiTestContext* context) { context->WindowFocus("//###graph.graph"); });
   Press("Ctrl+F");
   Type("gemm_fusion_dot");
-  EXPECT_NE(Lit("graph").find("found 6"), std::string::npos) << Lit("graph");
+  EXPECT_NE(HighlightedItems("graph").find("found 6"), std::string::npos)
+      << HighlightedItems("graph");
   ExpectSeen("graph", "6 found");
 }
 
@@ -212,7 +216,8 @@ TEST_F(PicturesTest, KeysZoomAndMoveAtThePointer) {
     context->MouseMoveToPos(ImVec2(700, 600));
   });
   const auto zoom = [this] {
-    return std::atof(Lit("graph").substr(Lit("graph").find("zoom ") + 5).c_str());
+    return std::atof(
+        HighlightedItems("graph").substr(HighlightedItems("graph").find("zoom ") + 5).c_str());
   };
   const double before = zoom();
   Press("W");

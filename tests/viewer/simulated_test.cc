@@ -70,13 +70,13 @@ TEST_F(SimulatedTest, KernelsHaveWhatTheirLaunchesDid) {
   const auto gemm = std::ranges::find(sheet.rows, "gemm_fusion_dot.3", &KernelRow::name);
   ASSERT_NE(gemm, sheet.rows.end());
   EXPECT_GT(gemm->sums.figures.products(), 0u);
-  EXPECT_TRUE(Has(LaunchText(*gemm), "products of tensor cores")) << LaunchText(*gemm);
+  EXPECT_TRUE(Has(LaunchText(*gemm), "tensor core multiply-adds")) << LaunchText(*gemm);
   // And what they would take on every device that is described.
   EXPECT_TRUE(Has(sheet.notes.front(), "NVIDIA L4")) << sheet.notes.front();
   ASSERT_GE(gemm->elsewhere.size(), 5u);
   EXPECT_TRUE(std::ranges::is_sorted(gemm->elsewhere, {}, &KernelElsewhere::us));
   EXPECT_TRUE(Has(ElsewhereText(*gemm), "occupancy ")) << ElsewhereText(*gemm);
-  EXPECT_TRUE(Has(Lit("roofline"), "points ")) << Lit("roofline");
+  EXPECT_TRUE(Has(HighlightedItems("roofline"), "points ")) << HighlightedItems("roofline");
 }
 
 TEST(KernelColumnsTest, WhatCountersOfAGpuMeasuredHasColumns) {
@@ -114,26 +114,26 @@ TEST_F(SimulatedTest, AThreadIsGoneThroughStepByStep) {
   Press("Ctrl+5");
   session().requests.Show("thread");
   Settle();
-  EXPECT_EQ(Lit("thread"), "") << "nothing runs until somebody asks";
+  EXPECT_EQ(HighlightedItems("thread"), "") << "nothing runs until somebody asks";
   Press("T");
-  ASSERT_TRUE(DrawUntil([&] { return Has(Lit("thread"), "step 0 "); })) << Messages();
+  ASSERT_TRUE(DrawUntil([&] { return Has(HighlightedItems("thread"), "step 0 "); })) << Messages();
   const ImGuiID focus = ImGui::GetFocusID();
   Press("Right");
   Press("Right");
-  EXPECT_TRUE(Has(Lit("thread"), "step 2 ")) << Lit("thread");
+  EXPECT_TRUE(Has(HighlightedItems("thread"), "step 2 ")) << HighlightedItems("thread");
   EXPECT_EQ(ImGui::GetFocusID(), focus) << "the arrows move nothing else";
   Press("Left");
-  EXPECT_TRUE(Has(Lit("thread"), "step 1 ")) << Lit("thread");
+  EXPECT_TRUE(Has(HighlightedItems("thread"), "step 1 ")) << HighlightedItems("thread");
   // A load of an argument says which, and a register where it came from.
-  std::string lit = Lit("thread");
-  for (int i = 0; i < 200 && !Has(lit, "ld.global"); ++i) {
+  std::string highlighted = HighlightedItems("thread");
+  for (int i = 0; i < 200 && !Has(highlighted, "ld.global"); ++i) {
     Press("Right");
-    lit = Lit("thread");
+    highlighted = HighlightedItems("thread");
   }
-  ASSERT_TRUE(Has(lit, "ld.global")) << lit;
-  EXPECT_TRUE(Has(lit, "argument 0")) << lit;
+  ASSERT_TRUE(Has(highlighted, "ld.global")) << highlighted;
+  EXPECT_TRUE(Has(highlighted, "argument 0")) << highlighted;
   Press("Backspace");
-  EXPECT_NE(Lit("thread"), lit);
+  EXPECT_NE(HighlightedItems("thread"), highlighted);
 }
 
 TEST_F(SimulatedTest, LinesLightThatMakeTheValueOfAFusedInstruction) {
@@ -144,18 +144,19 @@ TEST_F(SimulatedTest, LinesLightThatMakeTheValueOfAFusedInstruction) {
   session().requests.Show("thread");
   Settle();
   Press("T");
-  ASSERT_TRUE(DrawUntil([&] { return Has(Lit("thread"), "step 0 "); })) << Messages();
-  EXPECT_FALSE(Has(Lit("thread"), "lit ")) << Lit("thread");
-  for (int i = 0; i < 500 && !Has(Lit("thread"), "value of "); ++i) Press("Right");
-  const std::string at = Lit("thread");
+  ASSERT_TRUE(DrawUntil([&] { return Has(HighlightedItems("thread"), "step 0 "); })) << Messages();
+  EXPECT_FALSE(Has(HighlightedItems("thread"), "highlighted ")) << HighlightedItems("thread");
+  for (int i = 0; i < 500 && !Has(HighlightedItems("thread"), "value of "); ++i) Press("Right");
+  const std::string at = HighlightedItems("thread");
   const size_t name = at.find("value of ");
   ASSERT_NE(name, std::string::npos) << at;
   const std::string instruction = at.substr(name + 9, at.find('\n', name) - name - 9);
   const size_t line = at.find("line ");
   Click("**/the value of " + instruction + "##value");
   EXPECT_EQ(SelectedName(), instruction);
-  EXPECT_TRUE(Has(Lit("thread"), "lit " + at.substr(line + 5, at.find(':', line) - line - 5)))
-      << Lit("thread");
+  EXPECT_TRUE(Has(HighlightedItems("thread"),
+                  "highlighted " + at.substr(line + 5, at.find(':', line) - line - 5)))
+      << HighlightedItems("thread");
 }
 
 TEST_F(SimulatedTest, AFindingOfTheChecksLeadsToItsThread) {
@@ -174,21 +175,23 @@ TEST_F(SimulatedTest, AFindingOfTheChecksLeadsToItsThread) {
     context->ComboClick(
         ("##platform/" + std::string(replay::PlatformWith(replay::kRunsDumps)->name)).c_str());
   });
-  Click(panel + "/look for races");
+  Click(panel + "/check for races");
   Click(panel + "/check each instruction separately");
   Click(panel + "/Run");
   ASSERT_TRUE(DrawUntil([&] { return session().experiment.report() != nullptr; }));
   const auto& checks = session().experiment.report()->checks;
   ASSERT_FALSE(checks.empty());
   EXPECT_EQ(checks[0].kind, "race");
-  EXPECT_TRUE(Has(Lit("divergence"), "race in gemm_fusion_dot, kernel gemm_fusion_dot"))
-      << Lit("divergence");
+  EXPECT_TRUE(
+      Has(HighlightedItems("divergence"), "race in gemm_fusion_dot, kernel gemm_fusion_dot"))
+      << HighlightedItems("divergence");
   Settle();
   const int64_t thread = checks[0].at->thread[0], line = checks[0].at->line;
   Click("**/0; " + std::to_string(thread) + "##at");
   EXPECT_EQ(app().dock().screen(), "kernels");
-  ASSERT_TRUE(DrawUntil([&] { return Has(Lit("thread"), "step "); })) << Messages();
-  EXPECT_TRUE(Has(Lit("thread"), "line " + std::to_string(line) + ":")) << Lit("thread");
+  ASSERT_TRUE(DrawUntil([&] { return Has(HighlightedItems("thread"), "step "); })) << Messages();
+  EXPECT_TRUE(Has(HighlightedItems("thread"), "line " + std::to_string(line) + ":"))
+      << HighlightedItems("thread");
   const auto traced = ThreadTraceOf(session(), {.module = 0,
                                                 .kernel = session().navigation.selection().kernel,
                                                 .block = {},
@@ -236,7 +239,7 @@ TEST_F(SimulatedTest, ABlockThatTheLaunchHasNotIsNamed) {
   const Pending<TracedThread>* traced = ThreadTraceOf(session(), choice);
   ASSERT_TRUE(traced != nullptr && traced->failed());
   EXPECT_TRUE(Has(traced->error.ToString(),
-                  "has no block 100000 (it was launched with 64 × 1 × 1, counted from 0)"))
+                  "has no block 100000 (it was launched with 64 × 1 × 1, numbered from 0)"))
       << traced->error.ToString();
 }
 

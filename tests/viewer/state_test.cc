@@ -34,7 +34,7 @@ TEST_F(ViewerTest, AnUnwritableHomeIsASentence) {
   EXPECT_TRUE(Has(Messages(), "cannot be saved")) << "it is said while the window is there";
   app().Save();
   EXPECT_EQ(session().messages.all().size(), 1u) << "once";
-  EXPECT_TRUE(Has(app().not_kept(), "cannot be made")) << app().not_kept();
+  EXPECT_TRUE(Has(app().not_kept(), "cannot be created")) << app().not_kept();
   Settle();
 }
 
@@ -102,7 +102,7 @@ TEST_F(ViewerTest, DamagedStateStartsAnew) {
   std::ofstream(files[1]) << "{";
   std::ofstream(files[2]) << "{";
   Start({Sample("conv_net")}, state);
-  EXPECT_TRUE(Has(Messages(), "damaged")) << Messages();
+  EXPECT_TRUE(Has(Messages(), "corrupt")) << Messages();
 }
 
 TEST_F(ViewerTest, StateOfALaterVersionStaysAsItIs) {

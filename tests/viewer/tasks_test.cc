@@ -255,7 +255,7 @@ TEST_F(TaskTest, T08WhichKernelRunsIt) {
       },
       [&] {
         EXPECT_EQ(SelectedName(), "gemm_fusion_dot.3");
-        ExpectSeen("selection", "computed by the kernel gemm_fusion_dot_3");
+        ExpectSeen("selection", "computed by kernel gemm_fusion_dot_3");
         ExpectSeen("selection", "grid ");
         ExpectSeen("selection", "64×1×1");
       });
@@ -314,12 +314,12 @@ TEST_F(TaskTest, T12AllUses) {
 
 TEST_F(TaskTest, T13TheGuiltyPass) {
   Do(
-      "13 which pass changed the numbers?", {Guilty()}, [&] { Key("Alt+9"); },
-      [&] { ClickOn("home", "Which pass changed the numbers"); },
+      "13 which pass changed the results?", {Guilty()}, [&] { Key("Alt+9"); },
+      [&] { ClickOn("home", "Which pass changed the results"); },
       [&] {
         EXPECT_EQ(SelectedName(), "sum");
         ExpectSeen("verdict", "algsimp");
-        ExpectSeen("verdict", "The pass that changed the numbers");
+        ExpectSeen("verdict", "Pass that changed the results");
       });
 }
 
@@ -331,7 +331,7 @@ TEST_F(TaskTest, T14WhatItDid) {
         Key("Ctrl+3");
       },
       [&] {
-        ClickOn("home", "Which pass changed the numbers");
+        ClickOn("home", "Which pass changed the results");
         ClickOn("window", "Passes");
       },
       [&] {
@@ -352,11 +352,11 @@ TEST_F(TaskTest, T15ShrinkIt) {
       },
       [&] {
         ClickOn("home", "Where does the first NaN");
-        ClickOn("divergence", "Shrink the module");
+        ClickOn("divergence", "Reduce the module");
       },
       [&] {
-        ASSERT_TRUE(
-            DrawUntil([&] { return Lit("reducer").find("still fail") != std::string::npos; }));
+        ASSERT_TRUE(DrawUntil(
+            [&] { return HighlightedItems("reducer").find("still fail") != std::string::npos; }));
         Settle();
         ExpectSeen("reducer", "instructions still fail");
         ExpectSeen("reducer", "divide(");
@@ -379,7 +379,7 @@ TEST_F(TaskTest, T16MakeTheBundle) {
       },
       [&] {
         ClickOn("home", "Where does the first NaN");
-        ClickOn("divergence", "Make a bundle");
+        ClickOn("divergence", "Create a bundle");
         ClickOn("window", "Write the bundle");
       },
       [&] {
@@ -420,14 +420,14 @@ TEST_F(TaskTest, T17TheLargestModule) {
       [&] {
         EXPECT_EQ(session().navigation.selection(), Selection::OfModule(1));
         ExpectSeen("home", "jit_f, id 2: 3 instructions");
-        ExpectSeen("home", "not read: meta.json");
+        ExpectSeen("home", "not recognised: meta.json");
         ExpectSeen("home", "no problems found");
       });
 }
 
 TEST_F(TaskTest, T18WhatThePeakIsMadeOf) {
   Do(
-      "18 what is the peak made of?", {Sample("attention_block_h100")}, [&] { Key("Ctrl+6"); },
+      "18 what does the peak consist of?", {Sample("attention_block_h100")}, [&] { Key("Ctrl+6"); },
       [&] { ClickOn("window", "Memory"); },
       [&] {
         ExpectSeen("memory", "at the peak");
@@ -462,7 +462,7 @@ TEST_F(TaskTest, T23HowManyKernels) {
         ExpectSeen("graph", "on the host");
         // What tells most is selected.
         EXPECT_EQ(SelectedName(), "logged");
-        ExpectSeen("graph", "Shown: logged");
+        ExpectSeen("graph", "Kernel: logged");
       });
 }
 
@@ -481,7 +481,7 @@ TEST_F(TaskTest, T24WhatBecameOfIt) {
       },
       [&] {
         EXPECT_EQ(SelectedName(), "gemm_fusion_dot.5");
-        ExpectSeen("graph", "Shown: gemm_fusion_dot.5");
+        ExpectSeen("graph", "Kernel: gemm_fusion_dot.5");
         ExpectSeen("graph", "its own kernel on the device");
       });
 }
@@ -500,7 +500,7 @@ TEST_F(TaskTest, T21WhatWouldBeExpensive) {
       [&] {
         ExpectSeen("kernels", "flop (estimate)");
         ExpectSeen("kernels", "bytes (estimate)");
-        ExpectSeen("kernels", "estimate by shapes, no times");
+        ExpectSeen("kernels", "estimated from shapes");
         ExpectSeen("kernels", "fusion");
       });
 }
@@ -558,7 +558,7 @@ TEST_F(TaskTest, T26WhatValuesItHas) {
       },
       [&] {
         ExpectSeen("pinned", "NaN, NaN, NaN, NaN");
-        ExpectSeen("pinned", "same bits");
+        ExpectSeen("pinned", "bit-identical");
       });
   Do(
       "27 after a run: pin its values, run again, what changed?", {path},

@@ -321,9 +321,10 @@ TEST_F(ViewerTest, AWorkersDeathIsASentenceAndTheNextRunWorks) {
   Click("//###divergence.divergence/Run");
   ASSERT_NE(session().experiment.report(), nullptr);
   EXPECT_TRUE(std::filesystem::exists(died));
-  EXPECT_TRUE(Has(Lit("divergence"), "died")) << Lit("divergence");
+  EXPECT_TRUE(Has(HighlightedItems("divergence"), "died")) << HighlightedItems("divergence");
   Click("//###divergence.divergence/Run");
-  EXPECT_TRUE(Has(Lit("divergence"), "same bits: ")) << Lit("divergence");
+  EXPECT_TRUE(Has(HighlightedItems("divergence"), "bit-identical: "))
+      << HighlightedItems("divergence");
 }
 
 }  // namespace

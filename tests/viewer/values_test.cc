@@ -83,7 +83,7 @@ TEST(VerdictTableTest, TheLegendCountsWhatThereIs) {
   ASSERT_EQ(legend.size(), 2u);
   EXPECT_EQ(legend[0].text, "beyond tolerance 1");
   EXPECT_EQ(legend[0].verdict, Verdict::kBeyond);
-  EXPECT_EQ(legend[1].text, "same bits 40");
+  EXPECT_EQ(legend[1].text, "bit-identical 40");
 }
 
 TEST(NumberTextTest, WhatDoesNotDifferIsBlank) {
@@ -178,7 +178,7 @@ class ValuesTest : public ReadingTest {
 TEST_F(ValuesTest, ThePointerSaysHowToGetValuesAndConstantsNeedNone) {
   Start({Write(kHeldModule)});
   EXPECT_EQ(session().experiment.module(), nullptr);
-  EXPECT_TRUE(Has(Hover("fuse9"), "run once in Divergence")) << Hover("fuse9");
+  EXPECT_TRUE(Has(Hover("fuse9"), "shown after a run")) << Hover("fuse9");
   EXPECT_TRUE(Has(Hover("k"), "the file: 1, 2, 3, NaN")) << Hover("k");
   EXPECT_TRUE(Has(Hover("k"), "1 to 3, mean 2, 1 NaN")) << Hover("k");
   EXPECT_EQ(session().experiment.module(), nullptr);  // pointing runs nothing
@@ -189,7 +189,7 @@ TEST_F(ValuesTest, ThePointerShowsValuesOfEveryInstructionAfterARun) {
   RunOnInterpreter();
   EXPECT_TRUE(Has(Hover("x"), "inputs from inputs.npz")) << Hover("x");
   EXPECT_TRUE(Has(Hover("x"), "interpreter: 0, 0, 0, 0")) << Hover("x");
-  EXPECT_TRUE(Has(Hover("fuse9"), "same bits")) << Hover("fuse9");
+  EXPECT_TRUE(Has(Hover("fuse9"), "bit-identical")) << Hover("fuse9");
   // Inside the fusion, its parameter too; inside the loop the last execution.
   EXPECT_TRUE(Has(Hover("q"), "interpreter: 0, 0, 0, 0")) << Hover("q");
   EXPECT_TRUE(Has(Hover("p"), "interpreter: 0, 0, 0, 0")) << Hover("p");
@@ -201,7 +201,7 @@ TEST_F(ValuesTest, ThePointerShowsValuesOfEveryInstructionAfterARun) {
   EXPECT_TRUE(Has(Hover("sum"), "1 to 3, mean 2, 1 NaN")) << Hover("sum");
   session().marks.hovered = {};
   // The list says the same, and so does the pointer on it.
-  ExpectSeen("divergence", "same bits");
+  ExpectSeen("divergence", "bit-identical");
 }
 
 // Inputs of the whole module are none of the part that is run for its values.
@@ -234,7 +234,7 @@ ENTRY e {
   EXPECT_EQ(session().experiment.captured()->counts.size(), 1u);
 }
 
-TEST(HeldValuesTest, ElementsThatDifferReadDifferently) {
+TEST(CapturedValuesTest, ElementsThatDifferReadDifferently) {
   const replay::ValueStatistics a = replay::StatisticsOf(Floats({1.0F / 3, 1e-7F}));
   const replay::ValueStatistics b =
       replay::StatisticsOf(Floats({std::nextafter(1.0F / 3, 1.0F), 1e-7F}));
@@ -253,7 +253,7 @@ TEST_F(ValuesTest, ValuesOfAStageThatWasNotRunAreNotMadeUp) {
   Settle();
   ASSERT_TRUE(last.ready());
   const std::string text = HoverValues(session(), 0, 1, *last, Id("fuse9"));
-  EXPECT_TRUE(Has(text, "this stage was not run")) << text;
+  EXPECT_TRUE(Has(text, "this stage has not run")) << text;
 }
 
 // --- Pins
@@ -267,10 +267,11 @@ TEST_F(ValuesTest, APinStaysThroughARunAndShowsWhatItWas) {
   EXPECT_TRUE(Has(Messages(), "pinned fuse9")) << Messages();
   app().dock().Focus("pinned");
   Settle();
-  EXPECT_EQ(Lit("pinned"), "selected fuse9; interpreter 0, 0, 0, 0; interpreter 0, 0, 0, 0\n");
+  EXPECT_EQ(HighlightedItems("pinned"),
+            "selected fuse9; interpreter 0, 0, 0, 0; interpreter 0, 0, 0, 0\n");
   ExpectSeen("pinned", "0, 0, 0, 0");
   Select("x");
-  EXPECT_TRUE(Lit("pinned").starts_with("fuse9;")) << Lit("pinned");
+  EXPECT_TRUE(HighlightedItems("pinned").starts_with("fuse9;")) << HighlightedItems("pinned");
   // Another run on other inputs.
   WriteInputs("more.npz", {100, 100, 100, 100});
   session().marks.chosen_inputs = Scratch("dump") + "/more.npz";
@@ -279,7 +280,7 @@ TEST_F(ValuesTest, APinStaysThroughARunAndShowsWhatItWas) {
   Press("F9");
   app().dock().Focus("pinned");
   Settle();
-  EXPECT_EQ(Lit("pinned"),
+  EXPECT_EQ(HighlightedItems("pinned"),
             "fuse9; interpreter 2, 2, 2, 2; interpreter 2, 2, 2, 2; before 0, 0, 0, 0\n");
   ExpectSeen("pinned", "was 0, 0, 0, 0");
   const Result<std::string> csv =
@@ -296,13 +297,15 @@ TEST_F(ValuesTest, APinStaysThroughARunAndShowsWhatItWas) {
   EXPECT_TRUE(Has(Messages(), "already pinned: fuse9")) << Messages();
   // Removed, brought back, and there at the next start.
   ClickOn("pinned", "×");
-  EXPECT_EQ(Lit("pinned"), "");
+  EXPECT_EQ(HighlightedItems("pinned"), "");
   Press("Ctrl+Z");
-  EXPECT_TRUE(Has(Lit("pinned"), "fuse9; interpreter 2, 2, 2, 2")) << Lit("pinned");
+  EXPECT_TRUE(Has(HighlightedItems("pinned"), "fuse9; interpreter 2, 2, 2, 2"))
+      << HighlightedItems("pinned");
   app().Save();
   Stop();
   Start({Scratch("dump") + "/module_0001.held.before_optimizations.txt"}, state);
-  EXPECT_TRUE(Has(Lit("pinned"), "fuse9; interpreter 2, 2, 2, 2")) << Lit("pinned");
+  EXPECT_TRUE(Has(HighlightedItems("pinned"), "fuse9; interpreter 2, 2, 2, 2"))
+      << HighlightedItems("pinned");
   EXPECT_EQ(session().experiment.module(), nullptr);
 }
 
@@ -312,11 +315,12 @@ TEST_F(ValuesTest, WhatIsUnderThePointerIsPinnedBeforeWhatIsSelected) {
   session().marks.hovered = {Selection::OfInstruction(0, 0, Id("k")), ImGui::GetFrameCount()};
   app().Run(Command::kPin);
   Settle();
-  EXPECT_TRUE(Has(Lit("pinned"), "k; the file 1, 2, 3, NaN")) << Lit("pinned");
+  EXPECT_TRUE(Has(HighlightedItems("pinned"), "k; the file 1, 2, 3, NaN"))
+      << HighlightedItems("pinned");
   session().marks.hovered = {};
   app().Run(Command::kPin);
   Settle();
-  EXPECT_TRUE(Has(Messages(), "pinned fuse9; its values come with the next run")) << Messages();
+  EXPECT_TRUE(Has(Messages(), "pinned fuse9; values appear after the next run")) << Messages();
 }
 
 TEST(PinsTest, WhatIsKeptOfPinsMayBeDamaged) {
@@ -358,7 +362,7 @@ TEST_F(ValuesTest, InputsThatDoNotFitSaySoBeforeTheRun) {
   };
   const Row rows[] = {{right, "2 of 2 parameters"},
                       {wrong, "1 of 2 parameters: wrong shape or type for parameter 1: "},
-                      {{right[0]}, "1 of 2 parameters: nothing for parameter 1, f32[3]"}};
+                      {{right[0]}, "1 of 2 parameters: no value for parameter 1, f32[3]"}};
   for (const Row& row : rows) {
     SCOPED_TRACE(row.said);
     std::filesystem::remove(path);
@@ -375,7 +379,7 @@ TEST_F(ValuesTest, InputsThatDoNotFitSaySoBeforeTheRun) {
   ASSERT_TRUE(WriteFileAtomically(proto, hlo::SnapshotToProto(snapshot)));
   const RecordedInputs of_snapshot = ExamineInputs(proto, "s", "", *module, {});
   EXPECT_EQ(CoverageText(of_snapshot),
-            "1 of 2 parameters: wrong shape for parameter 1: f32[2], wanted f32[3]");
+            "1 of 2 parameters: wrong shape for parameter 1: f32[2], expected f32[3]");
 }
 
 TEST_F(ValuesTest, RecordedInputsComeFirst) {

@@ -1,4 +1,4 @@
-// Verdict: the pass that changed the numbers, found on request or read from a kept verdict.
+// Verdict: the pass that changed the results, found on request or read from a kept verdict.
 #include <imgui.h>
 #include <imgui_te_context.h>
 
@@ -33,11 +33,11 @@ class VerdictTest : public ViewerTest {
 TEST_F(VerdictTest, ThePassIsFoundOnRequest) {
   Start({Dump()});
   ShowVerdict();
-  EXPECT_EQ(Lit("verdict"), "");
+  EXPECT_EQ(HighlightedItems("verdict"), "");
   EXPECT_TRUE(GuiltyStages(session(), 0).empty());
   Click(std::string(kPanel) + "/Find the pass");
-  ASSERT_TRUE(DrawUntil([&] { return !Lit("verdict").empty(); }));
-  EXPECT_TRUE(Has(Lit("verdict"), "algsimp")) << Lit("verdict");
+  ASSERT_TRUE(DrawUntil([&] { return !HighlightedItems("verdict").empty(); }));
+  EXPECT_TRUE(Has(HighlightedItems("verdict"), "algsimp")) << HighlightedItems("verdict");
   ASSERT_EQ(GuiltyStages(session(), 0).size(), 1u);
   const Pending<debug::DivergeVerdict>* verdict = VerdictOn(session(), 0);
   ASSERT_NE(verdict, nullptr);
@@ -63,7 +63,7 @@ TEST_F(VerdictTest, AKeptVerdictIsShownAndNothingRuns) {
   ShowVerdict();
   EXPECT_EQ(session().document.path(), dump);
   EXPECT_EQ(SelectedName(), "sum");
-  EXPECT_EQ(Lit("verdict"), "algsimp changed sum\nalgsimp");
+  EXPECT_EQ(HighlightedItems("verdict"), "algsimp changed sum\nalgsimp");
   EXPECT_EQ(session().experiment.module(), nullptr);
   EXPECT_EQ(GuiltyStages(session(), 0).size(), 1u);
   const Pending<debug::DivergeVerdict>* verdict = VerdictOn(session(), 0);
@@ -73,7 +73,7 @@ TEST_F(VerdictTest, AKeptVerdictIsShownAndNothingRuns) {
   // Another dump forgets it.
   app().Open({Sample("mlp_train_step")});
   Settle();
-  EXPECT_EQ(Lit("verdict"), "");
+  EXPECT_EQ(HighlightedItems("verdict"), "");
 }
 
 TEST_F(VerdictTest, WhatIsNoVerdictIsSaid) {

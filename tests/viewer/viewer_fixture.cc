@@ -110,8 +110,8 @@ void ViewerTest::VisitEverything() {
   std::vector<Selection> selections = {{}};
   if (session().document.dump().ready()) {
     const dump::DumpModel& dump = *session().document.dump();
-    constexpr size_t kMost = 12;
-    for (size_t m = 0; m < std::min(kMost, dump.modules().size()); ++m) {
+    constexpr size_t kMax = 12;
+    for (size_t m = 0; m < std::min(kMax, dump.modules().size()); ++m) {
       auto module = static_cast<int32_t>(m);
       auto stages = static_cast<int32_t>(dump.modules()[m].stages.size());
       selections.push_back(Selection::OfModule(module));
@@ -122,7 +122,7 @@ void ViewerTest::VisitEverything() {
       selections.push_back(Selection::OfThunk(module, 0));
       selections.push_back(Selection::OfBuffer(module, 0));
     }
-    for (size_t f = 0; f < std::min(4 * kMost, dump.files().size()); ++f)
+    for (size_t f = 0; f < std::min(4 * kMax, dump.files().size()); ++f)
       selections.push_back(Selection::OfTextLine(static_cast<int32_t>(f), 2));
   }
   for (const ScreenRow& screen : ScreenRows()) {
@@ -131,7 +131,7 @@ void ViewerTest::VisitEverything() {
       app().dock().SetScreen(screen.id);
       app().dock().Focus(view.id);
       Settle();
-      Lit(view.id);
+      HighlightedItems(view.id);
     }
   }
   for (const Selection& selection : selections) {
@@ -173,9 +173,9 @@ void ViewerTest::Click(const std::string& item) {
   Drive([&](ImGuiTestContext* context) { context->ItemClick(item.c_str()); });
 }
 
-std::string ViewerTest::Lit(std::string_view view) {
+std::string ViewerTest::HighlightedItems(std::string_view view) {
   Dock::Panel* panel = app().dock().Find(view);
-  return panel == nullptr ? "no such view" : panel->view->Lit(session());
+  return panel == nullptr ? "no such view" : panel->view->HighlightedItems(session());
 }
 
 std::string ViewerTest::SelectedName() {

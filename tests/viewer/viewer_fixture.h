@@ -49,7 +49,7 @@ class ViewerTest : public ::testing::Test {
   Application& app() { return *application_; }
   Session& session() { return application_->session(); }
   // What a view shows as selected.
-  std::string Lit(std::string_view view);
+  std::string HighlightedItems(std::string_view view);
   // The instruction's name where one is selected, in the stage it is selected in.
   std::string SelectedName();
   std::string Scratch(std::string_view name) const { return (scratch_ / name).string(); }

@@ -57,7 +57,7 @@ void DrawThreadButton(Frame& frame, int32_t module, const RunFinding& finding,
   if (!side || finding.kernel.empty()) return;
   if (ImGui::SmallButton(fmt::format("{}##{}", ThreadText(*side), label).c_str()))
     ShowThread(frame.context, module, finding, *side);
-  Help("show what this thread did, step by step: " + debug::SideText(*side));
+  Help("step through this thread: " + debug::SideText(*side));
 }
 
 void DrawCheckFinding(Frame& frame, int32_t module, const RunFinding& finding) {
@@ -92,8 +92,8 @@ void DrawCheckFindings(Frame& frame, const Experiment& experiment) {
         fmt::format("the checks of the simulated GPU found {}",
                     graph::CountedText(report->checks.size(), "fault")));
   // A part of them at a time: the results below have room too.
-  constexpr size_t kMostRows = 6;
-  const float rows = static_cast<float>(std::min(report->checks.size(), kMostRows)) + 1.2F;
+  constexpr size_t kMaxRows = 6;
+  const float rows = static_cast<float>(std::min(report->checks.size(), kMaxRows)) + 1.2F;
   constexpr ImGuiTableFlags kFlags =
       ImGuiTableFlags_SizingFixedFit | ImGuiTableFlags_RowBg | ImGuiTableFlags_ScrollY;
   const ImVec2 size(0, rows * (ImGui::GetTextLineHeight() + 2 * ImGui::GetStyle().CellPadding.y));
@@ -108,15 +108,15 @@ void DrawCheckFindings(Frame& frame, const Experiment& experiment) {
   ImGui::TableSetupColumn("thread");
   ImGui::TableSetupColumn("other");
   ImGui::TableSetupColumn("times");
-  static constexpr std::array kHelp = {"what was looked for",
+  static constexpr std::array kHelp = {"kind of finding",
                                        "instruction that launched the kernel",
                                        "function in the PTX",
                                        "line of the PTX",
                                        "the PTX instruction, and what is wrong with it",
-                                       "where in which memory",
-                                       "block and thread; a click shows what it did",
+                                       "address and memory space",
+                                       "block and thread; click to step through it",
                                        "block and thread of the other access",
-                                       "how often the same was found"};
+                                       "number of occurrences"};
   HeaderRow(kHelp);
   ImGuiListClipper clipper;
   clipper.Begin(static_cast<int>(report->checks.size()));

@@ -51,12 +51,11 @@ class CurveView : public View {
     Update(context, module);
     if (curve_.compared == 0 && curve_.points.empty()) {
       return Sentence(frame,
-                      "no values inside the module were compared: Run on the panel Divergence "
-                      "checks each instruction, and `hloscope diverge M --platform A "
-                      "--reference_platform B --json` prints a verdict that can be opened here");
+                      "no intermediate values compared: press Run on the panel Divergence, or open "
+                      "a verdict of `hloscope diverge --json`");
     }
     DrawHead(frame);
-    if (curve_.points.empty()) return Sentence(frame, "every value has the same bits");
+    if (curve_.points.empty()) return Sentence(frame, "all values are bit-identical");
     const float height = ImGui::GetContentRegionAvail().y;
     DrawPlot(frame, std::max(height * 0.55F, 120 * frame.scale));
     DrawTable(frame);
@@ -94,7 +93,7 @@ class CurveView : public View {
     return out;
   }
 
-  std::string Lit(Context& /*context*/) const override {
+  std::string HighlightedItems(Context& /*context*/) const override {
     std::string out = fmt::format("points {}", curve_.points.size());
     if (chosen_ >= 0) out += "\nchosen " + curve_.points[static_cast<size_t>(chosen_)].instruction;
     for (const int64_t result : curve_.reached) out += fmt::format("\nreaches out{}", result);
@@ -150,19 +149,19 @@ class CurveView : public View {
       seen_selection_ = context.navigation.version();
       return;
     }
-    context.messages.Post(Severity::kNote,
-                          SafeText(point.instruction, 80) +
-                              " is in no stage of this dump: it is an instruction of the module as "
-                              "the platform optimised it");
+    context.messages.Post(
+        Severity::kNote,
+        SafeText(point.instruction, 80) +
+            " is not in this dump: it exists only in the module that the platform optimised");
   }
 
   void DrawHead(Frame& frame) {
     Label(frame.theme, Color::kTextSecondary,
           fmt::format("{}: {}, {} instructions differ", curve_.source,
                       curve_.same_bits
-                          ? fmt::format("{} of {} values have the same bits",
+                          ? fmt::format("{} of {} values are bit-identical",
                                         CountText(*curve_.same_bits), CountText(curve_.compared))
-                          : CountText(curve_.compared) + " values, one kernel at a time",
+                          : CountText(curve_.compared) + " kernels compared one at a time",
                       CountText(static_cast<int64_t>(curve_.points.size()))));
     if (first_ >= 0) {
       const WalkPoint& first = curve_.points[static_cast<size_t>(first_)];
@@ -170,19 +169,19 @@ class CurveView : public View {
       Label(
           frame.theme, Color::kBeyondBound,
           SafeText(fmt::format("first beyond tolerance: {} ({}){}", first.instruction, first.opcode,
-                               curve_.inner.empty() ? "" : ", inside it " + curve_.inner),
+                               curve_.inner.empty() ? "" : ", inside: " + curve_.inner),
                    160));
       ImGui::PopFont();
     }
     std::string reached;
-    constexpr size_t kMost = 12;
-    for (size_t i = 0; i < std::min(curve_.reached.size(), kMost); ++i) {
+    constexpr size_t kMax = 12;
+    for (size_t i = 0; i < std::min(curve_.reached.size(), kMax); ++i) {
       reached += fmt::format("{}out{}", i == 0 ? "" : ", ", curve_.reached[i]);
     }
-    if (curve_.reached.size() > kMost) {
-      reached += fmt::format(" and {} more", curve_.reached.size() - kMost);
+    if (curve_.reached.size() > kMax) {
+      reached += fmt::format(" and {} more", curve_.reached.size() - kMax);
     }
-    Fact(frame, "reaches results", reached.empty() ? "none beyond tolerance" : reached);
+    Fact(frame, "affected results", reached.empty() ? "none beyond tolerance" : reached);
     ImGui::Checkbox("relative error", &relative_);
     Help("show errors relative to the value instead of absolute ones");
     SameLineIfRoom(ButtonWidth("Show on the graph"));
@@ -231,7 +230,7 @@ class CurveView : public View {
     const double height =
         std::clamp(HeightOf(curve_.points[point], relative_), low_ * 1.0001, high_ * 0.9999);
     ImVec2 at = ImPlot::PlotToPixels(static_cast<double>(point), height);
-    at.y = std::max(at.y, ImPlot::GetPlotPos().y + 8);  // NaN and infinities stand at the top
+    at.y = std::max(at.y, ImPlot::GetPlotPos().y + 8);  // NaN and infinities are at the top
     return at;
   }
 
@@ -311,7 +310,7 @@ class CurveView : public View {
     ImGui::SetTooltip("%s", text.c_str());
   }
 
-  // Beside the point, on the other side where the plot ends.
+  // Next to the point, on the other side where the plot ends.
   void DrawName(Frame& frame, ImDrawList& list, ImVec2 at, size_t point) const {
     const std::string name = SafeText(curve_.points[point].instruction, 32);
     const float width = ImGui::CalcTextSize(name.c_str()).x, gap = 10 * frame.scale;
@@ -338,7 +337,7 @@ class CurveView : public View {
     static constexpr std::array kHelp = {"instruction of the module",
                                          "its opcode",
                                          "how its values compare",
-                                         "executions whose values are beyond tolerance, of all",
+                                         "executions beyond tolerance, of all executions",
                                          "largest absolute error",
                                          "largest relative error",
                                          "largest error in units of the last place"};

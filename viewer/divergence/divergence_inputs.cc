@@ -57,7 +57,7 @@ std::string InputsChoice::PathOf(Context& context, int32_t module, int32_t stage
 }
 
 std::string InputsChoice::Text(Context& context, int32_t module, int32_t stage) {
-  if (!IsKnown(context, module, stage)) return "looking for recorded inputs …";
+  if (!IsKnown(context, module, stage)) return "finding recorded inputs …";
   const RecordedInputs* chosen = Chosen(context, module, stage);
   return chosen == nullptr ? fmt::format("generated from seed {}", seed_) : EntryText(*chosen);
 }
@@ -74,7 +74,7 @@ void InputsChoice::Draw(Frame& frame, int32_t module, int32_t stage) {
     DrawList(frame, module, stage, chosen);
     ImGui::EndCombo();
   }
-  ImGui::SetItemTooltip("what the parameters of the module get: %s", shown.c_str());
+  ImGui::SetItemTooltip("inputs of the run: %s", shown.c_str());
   if (is_generated) {
     ImGui::SameLine(0, 16 * frame.scale);
     ImGui::AlignTextToFramePadding();
@@ -95,8 +95,8 @@ void InputsChoice::DrawList(Frame& frame, int32_t module, int32_t stage,
                             const RecordedInputs* chosen) {
   const RecordedInputsList* list = ListOf(frame.context, module, stage);
   Label(frame.theme, Color::kTextSecondary,
-        list == nullptr ? "looking for recorded inputs …"
-        : list->empty() ? "recorded: none lies with this module"
+        list == nullptr ? "finding recorded inputs …"
+        : list->empty() ? "recorded: none found for this module"
                         : "recorded");
   for (size_t i = 0; list != nullptr && i < list->size(); ++i) {
     const RecordedInputs& each = (*list)[i];
@@ -107,7 +107,8 @@ void InputsChoice::DrawList(Frame& frame, int32_t module, int32_t stage,
   Label(frame.theme, Color::kTextSecondary, "generated");
   const std::string generated = fmt::format("generated from seed {}##generated", seed_);
   if (ImGui::Selectable(generated.c_str(), chosen == nullptr)) path_ = "";
-  ImGui::SetItemTooltip("random values that keep to what the module expects of its parameters");
+  ImGui::SetItemTooltip(
+      "random values within the constraints that the module puts on its parameters");
   ImGui::Separator();
   if (ImGui::Selectable("choose a file …")) frame.context.requests.Run(Command::kChooseInputs);
   ImGui::SetItemTooltip("an .npz, a snapshot, a bundle, or a folder with input_N.npy");

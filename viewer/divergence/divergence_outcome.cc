@@ -72,9 +72,8 @@ void DrawFinding(Frame& frame, const Experiment& experiment, const Finding& find
 
 // "12 of 14 results have the same bits, the largest error is 1.2e-07 (3 ULP)".
 std::string LargestOf(const VerdictCounts& counts, const Difference& largest, int64_t compared) {
-  std::string text =
-      fmt::format("{} of {} have the same bits", CountText(counts[Verdict::kSameBits]),
-                  graph::CountedText(static_cast<size_t>(compared), "result"));
+  std::string text = fmt::format("{} of {} bit-identical", CountText(counts[Verdict::kSameBits]),
+                                 graph::CountedText(static_cast<size_t>(compared), "result"));
   if (largest.max_abs_error > 0) {
     text += fmt::format(", the largest error is {} ({} ULP)", ErrorText(largest.max_abs_error),
                         UlpText(largest.max_ulp));
@@ -96,7 +95,7 @@ std::string OutcomeText(const debug::RunReport& report) {
   }
   const bool judged =
       report.status == debug::RunStatus::kEqual || report.status == debug::RunStatus::kDiffers;
-  if (report.status == debug::RunStatus::kRan) return "it ran; nothing was compared";
+  if (report.status == debug::RunStatus::kRan) return "ran; nothing was compared";
   if (!judged || compared == 0) return debug::StatusText(report);
   if (report.status == debug::RunStatus::kDiffers) {
     const int64_t beyond = counts[Verdict::kBeyond] + counts[Verdict::kNotFinite];
@@ -104,7 +103,7 @@ std::string OutcomeText(const debug::RunReport& report) {
                        graph::CountedText(static_cast<size_t>(compared), "result"));
   }
   if (counts[Verdict::kSameBits] == compared) {
-    return fmt::format("same bits: {}",
+    return fmt::format("bit-identical: {}",
                        graph::CountedText(static_cast<size_t>(compared), "result"));
   }
   return "within tolerance: " + LargestOf(counts, largest, compared);
@@ -159,7 +158,10 @@ std::string VerdictText(const Experiment& experiment) {
                          first.reaches_output ? "; it reaches an output" : "");
     }
     if (report->error) return report->error->ToString();
-    return fmt::format("no {} found", what);
+    const std::string inputs = InputsText(experiment.request());
+    return fmt::format(
+        "no {} found with {}", what,
+        experiment.request().inputs.empty() ? "generated inputs, " + inputs : inputs);
   }
   if (report->first_divergent) {
     return fmt::format("{} and {} first differ beyond tolerance at {}", report->platform,
@@ -173,8 +175,8 @@ std::string VerdictText(const Experiment& experiment) {
 void DrawOutputs(Frame& frame, const debug::RunReport& report) {
   const bool compared = std::ranges::any_of(report.outputs, &debug::RunOutput::compared);
   // A part of them at a time: the instructions below have room too.
-  constexpr size_t kMostRows = 6;
-  const float rows = static_cast<float>(std::min(report.outputs.size(), kMostRows)) + 1.2F;
+  constexpr size_t kMaxRows = 6;
+  const float rows = static_cast<float>(std::min(report.outputs.size(), kMaxRows)) + 1.2F;
   constexpr ImGuiTableFlags kFlags =
       ImGuiTableFlags_SizingFixedFit | ImGuiTableFlags_RowBg | ImGuiTableFlags_ScrollY;
   const ImVec2 size(0, rows * (ImGui::GetTextLineHeight() + 2 * ImGui::GetStyle().CellPadding.y));
@@ -184,7 +186,7 @@ void DrawOutputs(Frame& frame, const debug::RunReport& report) {
        {"result", "shape", "verdict", "mismatched", "max error", "relative", "ULP"}) {
     ImGui::TableSetupColumn(title);
   }
-  static constexpr std::array kHelp = {"place in the result's tuple",
+  static constexpr std::array kHelp = {"index in the result tuple",
                                        "element type and dimensions",
                                        "how its values compare",
                                        "elements beyond tolerance",

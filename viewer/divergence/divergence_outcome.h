@@ -19,7 +19,7 @@ class InputsChoice {
  public:
   // The choice, and how far what is chosen fits, in the lines at hand.
   void Draw(Frame& frame, int32_t module, int32_t stage);
-  // What lies with the module was looked at: until then nobody knows what a run gets.
+  // Recorded inputs of the module were searched: until then the inputs of a run are unknown.
   bool IsKnown(Context& context, int32_t module, int32_t stage);
   // Its file, as --inputs takes it; empty: generated from the seed.
   std::string PathOf(Context& context, int32_t module, int32_t stage);

@@ -14,7 +14,7 @@
 #include "core/replay/platform_table.h"
 #include "viewer/divergence/check_findings.h"
 #include "viewer/divergence/divergence_outcome.h"
-#include "viewer/lab/fault_run.h"
+#include "viewer/lab/failing_run.h"
 #include "viewer/lab/own_compilation.h"
 #include "viewer/model/document.h"
 #include "viewer/model/dump_data.h"
@@ -115,7 +115,7 @@ class DivergenceView : public View {
     return out;
   }
 
-  std::string Lit(Context& context) const override {
+  std::string HighlightedItems(Context& context) const override {
     const Experiment& experiment = context.experiment;
     std::string out = VerdictText(experiment);
     if (experiment.report() != nullptr) {
@@ -151,34 +151,36 @@ class DivergenceView : public View {
     Choose(frame, "##reference", reference_, true);
     SameLineIfRoom(CheckboxWidth("check each instruction separately"));
     ImGui::Checkbox("check each instruction separately", &isolate_);
-    Help("run every instruction by itself on both platforms, with the same operands");
+    Help(
+        "run each instruction alone on both platforms, with the same operands "
+        "(--isolate_instructions)");
     SameLineIfRoom(CheckboxWidth("record a profile"));
     ImGui::Checkbox("record a profile", &record_);
     Help(Command::kRecordProfile);
     DrawChecks(frame);
     SameLineIfRoom(CheckboxWidth("custom tolerance"));
     ImGui::Checkbox("custom tolerance", &own_bounds_);
-    Help("bounds of your own instead of those of the element type");
+    Help("set tolerances instead of using those of the element type");
     if (!own_bounds_) return;
     Name(frame, "absolute", false);
     ImGui::SetNextItemWidth(110 * frame.scale);
     ImGui::InputDouble("##absolute", &absolute_, 0, 0, "%.1e");
-    Help("largest absolute error that still counts as equal");
+    Help("absolute tolerance");
     Name(frame, "relative", true);
     ImGui::SetNextItemWidth(110 * frame.scale);
     ImGui::InputDouble("##relative", &relative_, 0, 0, "%.1e");
-    Help("largest relative error that still counts as equal");
+    Help("relative tolerance");
   }
 
-  // What a simulated GPU is to look for beside accesses outside of memory.
+  // Checks of a simulated GPU in addition to accesses out of bounds.
   void DrawChecks(Frame& /*frame*/) {
     if (!Simulates(platform_)) return;
-    SameLineIfRoom(CheckboxWidth("look for races"));
-    ImGui::Checkbox("look for races", &check_races_);
-    Help("find accesses to the same byte that nothing orders: --check race");
-    SameLineIfRoom(CheckboxWidth("look for unwritten values"));
-    ImGui::Checkbox("look for unwritten values", &check_uninitialised_);
-    Help("find reads of what nobody has written: --check uninitialised");
+    SameLineIfRoom(CheckboxWidth("check for races"));
+    ImGui::Checkbox("check for races", &check_races_);
+    Help("report unsynchronised accesses to the same byte (--check race)");
+    SameLineIfRoom(CheckboxWidth("check for uninitialised reads"));
+    ImGui::Checkbox("check for uninitialised reads", &check_uninitialised_);
+    Help("report reads of uninitialised memory (--check uninitialised)");
   }
   static bool Simulates(std::string_view platform) {
     const replay::PlatformRow* row = replay::FindPlatform(platform);
@@ -204,7 +206,7 @@ class DivergenceView : public View {
     ImGui::SetNextItemWidth(std::min(360 * frame.scale, ImGui::GetContentRegionAvail().x));
     const std::string shown = SafeText(entry.stages[static_cast<size_t>(stage_)].name, 48);
     const bool is_open = ImGui::BeginCombo("##stage", shown.c_str());
-    Help("the stage that is run: " + entry.stages[static_cast<size_t>(stage_)].name);
+    Help("stage to run: " + entry.stages[static_cast<size_t>(stage_)].name);
     if (!is_open) return;
     for (int s = 0; s < static_cast<int>(entry.stages.size()); ++s) {
       const std::string label =
@@ -262,20 +264,19 @@ class DivergenceView : public View {
     ImGui::EndDisabled();
     reference_.empty() ? Help("choose a reference platform first") : Help(Command::kFindDivergence);
     if (experiment.report() != nullptr) {
-      SameLineIfRoom(ButtonWidth("Shrink the module"));
-      CommandButton(frame, Command::kReduce, "Shrink the module");
+      SameLineIfRoom(ButtonWidth("Reduce the module"));
+      CommandButton(frame, Command::kReduce, "Reduce the module");
     }
-    const std::string compiled =
-        fmt::format("Show what {} compiled", replay::DefaultPlatform().name);
+    const std::string compiled = fmt::format("Compile with {}", replay::DefaultPlatform().name);
     SameLineIfRoom(ButtonWidth(compiled.c_str()));
     if (ImGui::Button(compiled.c_str())) ShowCompiled(frame.context, module);
     Help(Command::kShowCompiled);
-    SameLineIfRoom(ButtonWidth("Make a bundle"));
-    CommandButton(frame, Command::kMakeBundle, "Make a bundle");
+    SameLineIfRoom(ButtonWidth("Create a bundle"));
+    CommandButton(frame, Command::kMakeBundle, "Create a bundle");
     if (platforms_.size() == 1) {
       ImGui::SameLine();
       Label(frame.theme, Color::kTextSecondary,
-            "no XLA plugin found: `hloscope doctor` tells how to install one");
+            "no XLA plugin found: `hloscope doctor` shows how to install one");
     }
   }
 
@@ -360,21 +361,17 @@ class DivergenceView : public View {
     Experiment& experiment = frame.context.experiment;
     const debug::RunReport* report = experiment.report();
     if (experiment.module() == nullptr) {
-      Sentence(
-          frame,
-          "Run compares the two platforms on these inputs, in child processes: a crash or "
-          "hang does no harm here. Then the pointer shows the values of any instruction. Find the "
-          "divergence compares the values inside the optimized "
-          "module and names the first instruction that differs, and the pass or the cause. Find "
-          "NaN shows the instruction where the first one appears.");
+      Sentence(frame,
+               "Run compares both platforms in child processes; Find the divergence names the "
+               "first differing "
+               "instruction and its cause; Find NaN the first NaN.");
       return;
     }
     if (report != nullptr) {
       ImGui::PushFont(frame.strong, 0);
-      const bool bad =
-          (report->status != debug::RunStatus::kEqual &&
-           report->status != debug::RunStatus::kRan) ||
-          !report->checks.empty();
+      const bool bad = (report->status != debug::RunStatus::kEqual &&
+                        report->status != debug::RunStatus::kRan) ||
+                       !report->checks.empty();
       ImGui::PushStyleColor(ImGuiCol_Text, frame.theme[bad ? Color::kBeyondBound : Color::kText]);
       ImGui::PushTextWrapPos(0);
       ImGui::TextUnformatted(SafeText(VerdictText(experiment), 600).c_str());
@@ -410,8 +407,8 @@ class DivergenceView : public View {
     if (!first.source.empty()) Fact(frame, "source line", first.source);
     // Found once, it is selected once; the button brings it back.
     const bool is_new = std::exchange(selects_finding_, false);
-    const bool pressed = ImGui::SmallButton("Select it");
-    Help("select this instruction, here and on all screens");
+    const bool pressed = ImGui::SmallButton("Go to instruction");
+    Help("select this instruction on all screens");
     if (pressed || is_new) {
       SelectNamed(frame.context, experiment, first.instruction, first.computation);
     }
@@ -436,12 +433,12 @@ class DivergenceView : public View {
       if (experiment.report() != nullptr && !experiment.request().find) {
         Sentence(frame, experiment.request().reference_platform.empty()
                             ? "nothing to compare: no reference platform selected"
-                            : "no instruction was checked separately");
+                            : "instructions were not checked separately");
       }
       return;
     }
     ImGui::Checkbox("differences only", &only_differences_);
-    Help("hide instructions that are equal or within the bounds");
+    Help("hide instructions that are equal or within tolerance");
     std::vector<size_t> rows;
     VerdictCounts counts;
     for (size_t i = 0; i < experiment.findings().size(); ++i) {

@@ -23,15 +23,15 @@ struct PinColumn {
 };
 constexpr PinColumn kPinColumns[] = {
     {"first elements", &PinnedSide::first, "in row-major order"},
-    {"least", &PinnedSide::least, "of the finite elements"},
-    {"largest", &PinnedSide::largest, "of the finite elements"},
-    {"mean", &PinnedSide::mean, "of the finite elements"},
-    {"NaN", &PinnedSide::nans, "how many elements are NaN; empty: none"}};
+    {"least", &PinnedSide::least, "over finite elements"},
+    {"largest", &PinnedSide::largest, "over finite elements"},
+    {"mean", &PinnedSide::mean, "over finite elements"},
+    {"NaN", &PinnedSide::nans, "number of NaN elements; empty: none"}};
 
 // "f: PLATFORM 1, 2; REFERENCE 1, 2".
 std::string TextOfPin(const Pin& pin) {
   std::string text = SafeText(pin.instruction, 60);
-  if (pin.sides.empty()) return text + "; its values come with the next run";
+  if (pin.sides.empty()) return text + "; values appear after the next run";
   for (size_t i = 0; i < pin.sides.size(); ++i) {
     text += fmt::format("{} {} {}", i == 0 ? ":" : ";", pin.sides[i].platform, pin.sides[i].first);
   }
@@ -44,9 +44,8 @@ class PinnedView : public View {
     Update(frame.context);
     if (pins_.empty()) {
       return Sentence(frame,
-                      "nothing is pinned: Shift+V pins the values of the instruction under the "
-                      "pointer or of the selected one. They stay here while others are selected, "
-                      "and the next run shows its values beside them");
+                      "nothing pinned: Shift+V pins the values of the instruction under the "
+                      "pointer, or of the selected one, and compares them with the next run");
     }
     constexpr ImGuiTableFlags kFlags = ImGuiTableFlags_RowBg | ImGuiTableFlags_ScrollY |
                                        ImGuiTableFlags_ScrollX | ImGuiTableFlags_SizingFixedFit |
@@ -122,7 +121,7 @@ class PinnedView : public View {
     return out;
   }
 
-  std::string Lit(Context& context) const override {
+  std::string HighlightedItems(Context& context) const override {
     std::string out;
     const Selection& now = context.navigation.selection();
     for (const Pin& pin : pins_) {
@@ -163,7 +162,7 @@ class PinnedView : public View {
       if (pin.sides.empty()) {
         ImGui::TableNextColumn();
         ImGui::TableNextColumn();
-        Label(frame.theme, Color::kTextSecondary, "its values come with the next run");
+        Label(frame.theme, Color::kTextSecondary, "values appear after the next run");
         continue;
       }
       DrawSide(frame, pin.sides[r], r < pin.before.size() ? &pin.before[r] : nullptr);
@@ -173,7 +172,7 @@ class PinnedView : public View {
 
   static bool DrawName(Frame& frame, const Pin& pin) {
     const bool remove = ImGui::SmallButton("×");
-    ImGui::SetItemTooltip("remove this pin; Ctrl+Z brings it back");
+    ImGui::SetItemTooltip("unpin; Ctrl+Z undoes it");
     ImGui::SameLine();
     const Selection place = PlaceOfPin(frame.context, pin);
     const bool is_here = place.kind != SelectionKind::kNothing;
@@ -191,7 +190,7 @@ class PinnedView : public View {
     return remove;
   }
 
-  // Each cell with what stood there before the last run, where that was something else.
+  // Each cell with its value before the last run, where that was different.
   static void DrawSide(Frame& frame, const PinnedSide& side, const PinnedSide* before) {
     ImGui::TableNextColumn();
     Label(frame.theme, Color::kTextSecondary, SafeText(side.platform, 24));

@@ -1,4 +1,4 @@
-// Reducer: a module that fails, made small: how far it is, graph and text of the module as it
+// Reducer: reduces a failing module: progress, graph and text of the module as it
 // shrinks, what is left.
 #include <fmt/format.h>
 #include <imgui/imgui.h>
@@ -27,11 +27,11 @@ using debug::ReduceReport;
 using debug::ReduceStatus;
 
 std::string ResultText(const ReduceReport& report) {
-  if (report.status != ReduceStatus::kReduced) return "the module does not fail here";
+  if (report.status != ReduceStatus::kReduced) return "the module does not fail on this machine";
   std::string text = fmt::format("{} of {} instructions still fail",
                                  CountText(static_cast<int64_t>(report.instructions)),
                                  CountText(static_cast<int64_t>(report.instructions_before)));
-  if (report.stopped) text += " (stopped: the smallest so far)";
+  if (report.stopped) text += " (stopped early: smallest so far)";
   return report.failure ? text + ": " + report.failure->text : text;
 }
 
@@ -88,7 +88,7 @@ class ReducerView : public View {
            fmt::format("result,{},{},{}\n", progress.tries, progress.instructions, CsvCell(said));
   }
 
-  std::string Lit(Context& context) const override {
+  std::string HighlightedItems(Context& context) const override {
     const Reduction* reduction = ReductionOn(context, context.navigation.module());
     if (reduction == nullptr) return {};
     if (reduction->report.failed()) return reduction->report.error.ToString();
@@ -102,29 +102,28 @@ class ReducerView : public View {
  private:
   void DrawStart(Frame& frame, int32_t module) {
     Context& context = frame.context;
-    const std::optional<FaultRun> run = FaultRunOf(context, module);
+    const std::optional<FailingRun> run = FailingRunOf(context, module);
     ImGui::BeginDisabled(!run);
-    if (ImGui::Button("Shrink the module")) StartReduction(context, module);
+    if (ImGui::Button("Reduce the module")) StartReduction(context, module);
     Help(Command::kReduce);
     ImGui::EndDisabled();
-    SameLineIfRoom(ButtonWidth("Make a bundle"));
-    CommandButton(frame, Command::kMakeBundle, "Make a bundle");
+    SameLineIfRoom(ButtonWidth("Create a bundle"));
+    CommandButton(frame, Command::kMakeBundle, "Create a bundle");
     if (!run) {
       return Sentence(frame,
-                      "Nothing has failed yet: run the module on the panel Divergence, or open a "
-                      "verdict of it. The smallest module that still fails the same way is found "
-                      "in child processes, and can be stopped at any time.");
+                      "nothing to reduce yet: run the module on the panel Divergence until it "
+                      "fails, or open a verdict");
     }
     Sentence(frame, fmt::format("from {}: {}", run->from, RunText(run->request)));
   }
 
   static void DrawRunning(Frame& frame, int32_t module, const ReductionProgress& progress) {
     if (ImGui::Button("Stop")) StopReduction(frame.context, module);
-    Help("stop; the smallest module so far is kept");
+    Help("stop and keep the smallest module so far");
     ImGui::SameLine();
     const std::string text =
         progress.before == 0
-            ? "running the module as it is"
+            ? "running the original module"
             : fmt::format("{} of {} instructions, {} tries, without {}",
                           CountText(static_cast<int64_t>(progress.instructions)),
                           CountText(static_cast<int64_t>(progress.before)),
@@ -150,16 +149,16 @@ class ReducerView : public View {
       path_ = (std::filesystem::current_path(error) / "reduced.hlo").string();
     }
     ImGui::SetNextItemWidth(std::max(120.0F, ImGui::GetContentRegionAvail().x -
-                                                 ButtonWidth("Save") - ButtonWidth("Open it") -
+                                                 ButtonWidth("Save") - ButtonWidth("Open") -
                                                  2 * ImGui::GetStyle().ItemSpacing.x));
     ImGui::InputText("##path", &path_);
-    Help("where the smallest module is saved");
+    Help("path of the reduced module");
     ImGui::SameLine();
-    const bool opens = ImGui::Button("Open it");
-    Help("save the smallest module and open it here");
+    const bool opens = ImGui::Button("Open");
+    Help("save the reduced module and open it");
     ImGui::SameLine();
     const bool saves = ImGui::Button("Save");
-    Help("save the smallest module");
+    Help("save the reduced module");
     if (!saves && !opens) return;
     const Status saved = SaveReduced(report, path_);
     frame.context.messages.Post(
@@ -182,7 +181,7 @@ class ReducerView : public View {
     if (room.x >= kWide * frame.scale) {
       graph_.Draw(frame, module, room.x * kGraphShare, room.y, values);
       ImGui::SameLine();
-      ImGui::BeginChild("##beside", ImVec2(0, room.y));
+      ImGui::BeginChild("##graph_or_text", ImVec2(0, room.y));
       DrawSteps(frame, progress, kCurveHeight * frame.scale);
       DrawModule(frame, progress);
       ImGui::EndChild();
@@ -190,12 +189,13 @@ class ReducerView : public View {
     }
     DrawSteps(frame, progress, kLowCurveHeight * frame.scale);
     if (!ImGui::BeginTabBar("##shown")) return;
-    if (BeginTab("Graph", "the module as it shrinks, as a graph")) {
+    if (BeginTab("Graph", "graph of the module being reduced")) {
       const ImVec2 left = ImGui::GetContentRegionAvail();
       graph_.Draw(frame, module, left.x, left.y, values);
       ImGui::EndTabItem();
     }
-    if (progress.smallest != nullptr && BeginTab("Text", "the smallest module so far, as text")) {
+    if (progress.smallest != nullptr &&
+        BeginTab("Text", "HLO text of the smallest module so far")) {
       DrawModule(frame, progress);
       ImGui::EndTabItem();
     }

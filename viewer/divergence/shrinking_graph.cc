@@ -48,7 +48,7 @@ const Pending<GraphData>& ShrinkingGraph::LayOut(Context& context) const {
 void ShrinkingGraph::Want(const std::shared_ptr<const hlo::Module>& module) {
   wanted_ = module;
   number_ = NextGraphNumber();
-  // What stood where before decides the order, so that what is left stays where it was.
+  // The previous positions decide the order, so that what is left stays where it was.
   if (shown_ != nullptr) anchors_ = shown_->graph.MakeAnchors();
 }
 
@@ -61,7 +61,7 @@ void ShrinkingGraph::Take(const Pending<GraphData>& made, const Theme& theme) {
   if (shown_ == nullptr || (!is_new && colors_ && is_dark_ == theme.dark())) return;
   is_dark_ = theme.dark();
   colors_.emplace(*shown_, ColorMode::kOpcode, theme, nullptr, Heat(), KernelPaint());
-  ++dress_version_;
+  ++style_version_;
 }
 
 void ShrinkingGraph::Toggle(NodeId id) {
@@ -73,8 +73,8 @@ CanvasScene ShrinkingGraph::Scene(const graph::Picture& picture) const {
   scene.tree = &shown_->graph.tree();
   scene.picture = &picture;
   scene.graph = graph_;
-  scene.version = shown_->graph.version() * 1'000'003 + dress_version_;
-  scene.dress = [this](NodeId id) { return BoxDress{.color = colors_->Of(id)}; };
+  scene.version = shown_->graph.version() * 1'000'003 + style_version_;
+  scene.style = [this](NodeId id) { return BoxStyle{.color = colors_->Of(id)}; };
   scene.explain = [this](NodeId id) {
     const std::string text = graph::Explain(shown_->graph.tree(), id, &shown_->placement);
     const graph::Node& node = shown_->graph.tree()[id];
@@ -82,7 +82,7 @@ CanvasScene ShrinkingGraph::Scene(const graph::Picture& picture) const {
     return text + "\n\n" + values_(*shown_->module, node.instruction);
   };
   scene.transfer = [](NodeId) -> const debug::Transfer* { return nullptr; };
-  scene.lit = &lit_;
+  scene.highlighted = &highlighted_;
   return scene;
 }
 

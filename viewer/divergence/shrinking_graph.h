@@ -1,4 +1,4 @@
-// ShrinkingGraph: the graph of a module that becomes smaller, laid out anew in the background
+// ShrinkingGraph: the graph of a module that becomes smaller, laid out again in the background
 // whenever it does.
 #pragma once
 
@@ -35,15 +35,15 @@ class ShrinkingGraph {
 
   std::shared_ptr<const hlo::Module> wanted_;  // that is laid out, or was
   uint64_t number_ = 0;                        // of wanted_
-  graph::Anchors anchors_;                     // where things stood before
+  graph::Anchors anchors_;                     // previous positions
   std::shared_ptr<const GraphData> shown_;
   std::optional<NodeColors> colors_;
   bool is_dark_ = false;  // the theme that colors_ are of
-  uint64_t graph_ = 0, dress_version_ = 0;
+  uint64_t graph_ = 0, style_version_ = 0;
   bool is_moved_ = false;  // the camera, by the user
   GraphCanvas canvas_;
   Values values_;
-  std::unordered_set<uint32_t> lit_;
+  std::unordered_set<uint32_t> highlighted_;
 };
 
 }  // namespace hloscope::viewer

@@ -48,7 +48,7 @@ void Paint(Frame& frame, const Strip& strip, const std::vector<Color>& colors, i
   const StageColumns& columns = strip.columns;
   const float gap = columns.ColumnWidth() > 4 ? frame.scale : 0;
   const auto box = [&](int32_t stage, Color color) {
-    // However many stages there are, what is lit can be seen.
+    // However many stages there are, what is highlighted can be seen.
     const float least = color == Color::kRaised ? 0 : 3 * frame.scale;
     const float left = columns.Left(stage);
     const float right = std::max(columns.Right(stage) - gap, left + least);
@@ -70,7 +70,7 @@ void Paint(Frame& frame, const Strip& strip, const std::vector<Color>& colors, i
 }
 
 void DrawKey(Frame& frame, const std::vector<Color>& colors) {
-  constexpr std::array kKeys = {std::pair(Color::kBeyondBound, "changed the numbers"),
+  constexpr std::array kKeys = {std::pair(Color::kBeyondBound, "changed the results"),
                                 std::pair(Color::kWithinUlp, "restored them"),
                                 std::pair(Color::kWithinBound, "not evaluated")};
   for (const auto& [color, text] : kKeys) {

@@ -1,4 +1,5 @@
-// The stages of a module as a strip that can be dragged along: those whose numbers changed are lit.
+// The stages of a module as a strip that can be dragged along: those whose numbers changed are
+// highlighted.
 #pragma once
 
 #include <cstdint>

@@ -34,9 +34,7 @@ class ValuesView : public View {
   void Draw(Frame& frame) override {
     Experiment& experiment = frame.context.experiment;
     if (experiment.module() == nullptr) {
-      Sentence(frame,
-               "run a comparison to see values of instructions here: screen "
-               "Divergence, Run");
+      Sentence(frame, "no values yet: run a comparison on the screen Divergence");
       return;
     }
     DrawHead(frame, experiment);
@@ -62,15 +60,15 @@ class ValuesView : public View {
     DrawChoices(frame);
     ValueGrid& grid = grids_[static_cast<size_t>(leaf_)];
     if (!ImGui::BeginTabBar("##forms")) return;
-    if (BeginTab("Table", "the numbers themselves")) {
+    if (BeginTab("Table", "element values")) {
       DrawTable(frame, grid);
       ImGui::EndTabItem();
     }
-    if (BeginTab("Picture", "a pixel for each element")) {
+    if (BeginTab("Picture", "one pixel per element")) {
       DrawPicture(frame, grid);
       ImGui::EndTabItem();
     }
-    if (BeginTab("Histogram", "how often which values occur")) {
+    if (BeginTab("Histogram", "distribution of the values")) {
       DrawHistogram(frame, grid);
       ImGui::EndTabItem();
     }
@@ -87,10 +85,10 @@ class ValuesView : public View {
     if (format != ExportFormat::kCsv || grids_.empty()) return View::Export(format, context);
     const ValueGrid& grid = grids_[static_cast<size_t>(leaf_)];
     const int64_t elements = grid.pages() * grid.rows() * grid.columns();
-    constexpr int64_t kMost = 1'000'000;
-    if (elements > kMost)
-      return UnsupportedError("more than a million elements are too many for a table",
-                              "hloscope extract keeps the values of one instruction");
+    constexpr int64_t kMax = 1'000'000;
+    if (elements > kMax)
+      return UnsupportedError("too large for a table (more than a million elements)",
+                              "`hloscope extract` saves the values of one instruction");
     std::string out =
         grid.has_actual() ? "index,reference,platform,ulp,difference\n" : "index,value\n";
     for (int64_t i = 0; i < elements; ++i) {
@@ -118,7 +116,7 @@ class ValuesView : public View {
     }
   }
 
-  std::string Lit(Context& context) const override {
+  std::string HighlightedItems(Context& context) const override {
     const CapturedPair* pair = context.experiment.captured();
     if (pair == nullptr) return "no values";
     std::string out =
@@ -139,8 +137,7 @@ class ValuesView : public View {
     if (id.valid()) {
       context.experiment.Capture(id);
     } else {
-      context.messages.Post(Severity::kNote,
-                            "select an instruction of the module that was run first");
+      context.messages.Post(Severity::kNote, "select an instruction of the module that ran");
     }
   }
 
@@ -161,16 +158,14 @@ class ValuesView : public View {
       frame.context.requests.Run(Command::kPin);
     }
     ImGui::EndDisabled();
-    ImGui::SetItemTooltip(
-        "keep these values in the panel Pinned while others are selected and "
-        "after another run (Shift+V)");
+    ImGui::SetItemTooltip("pin these values to compare with later runs (Shift+V)");
     ImGui::SameLine();
     if (pair != nullptr) {
       FittedLabel(
           fmt::format("of {} on the interpreter{}", experiment.module()->name(pair->instruction),
                       pair->actual_leaves.empty()
                           ? std::string()
-                          : " and, from the same operands, on " + experiment.request().platform));
+                          : " and, on the same operands, on " + experiment.request().platform));
     } else {
       FittedLabel(id.valid() ? "of " + std::string(experiment.module()->name(id))
                              : std::string("no instruction of this module is selected"));
@@ -207,7 +202,7 @@ class ValuesView : public View {
       ImGui::SameLine();
       ImGui::SetNextItemWidth(90 * frame.scale);
       const bool changed = ImGui::InputInt("element of the tuple", &leaf_, 1);
-      Help("which element of the tuple is shown");
+      Help("tuple element to show");
       if (changed) {
         leaf_ = std::clamp(leaf_, 0, static_cast<int>(grids_.size()) - 1);
         page_ = column_ = 0;
@@ -225,7 +220,7 @@ class ValuesView : public View {
     if (grid.pages() > 1) {
       ImGui::SetNextItemWidth(120 * frame.scale);
       ImGui::InputInt("page", &page_, 1);
-      Help("which slice of the outer dimensions is shown");
+      Help("slice of the outer dimensions to show");
       page_ = std::clamp(page_, 0, static_cast<int>(std::min<int64_t>(grid.pages(), 1 << 30)) - 1);
       ImGui::SameLine();
       Label(frame.theme, Color::kTextSecondary,
@@ -245,7 +240,7 @@ class ValuesView : public View {
     if (grid.columns() > kColumnsShown) {
       ImGui::SetNextItemWidth(160 * frame.scale);
       ImGui::InputInt("first column", &column_, kColumnsShown, 10 * kColumnsShown);
-      Help("the first column that is shown");
+      Help("first column to show");
     }
     column_ = std::clamp(column_, 0,
                          static_cast<int>(std::min<int64_t>(grid.columns() - columns, 1 << 30)));

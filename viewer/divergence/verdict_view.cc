@@ -31,7 +31,7 @@ using debug::InstructionEdit;
 using debug::PassBlame;
 
 const char* Closes(const DivergeTry& attempt) {
-  return !attempt.closes ? "not run" : *attempt.closes ? "closes it" : "no";
+  return !attempt.closes ? "not run" : *attempt.closes ? "yes" : "no";
 }
 
 class VerdictView : public View {
@@ -46,11 +46,9 @@ class VerdictView : public View {
     ImGui::Separator();
     if (verdict == nullptr) {
       return Sentence(frame,
-                      "Find the pass evaluates every stage of this module on the same generated "
-                      "inputs, in child processes, and names the pass whose stage first gives "
-                      "other numbers. Two platforms are compared on the panel Divergence. A "
-                      "verdict that `hloscope diverge --json` printed can be opened beside the "
-                      "dump instead: nothing runs then.");
+                      "Find the pass evaluates every stage on the same generated inputs, in child "
+                      "processes, and names the pass that changed the results; or open a verdict "
+                      "of `hloscope diverge --json`.");
     }
     if (verdict->waiting() || !ShowPending(frame, *verdict, "the verdict")) return;
     SelectFound(context, module, **verdict);
@@ -94,7 +92,7 @@ class VerdictView : public View {
     std::from_chars(state.data(), state.data() + state.size(), seed_);
   }
 
-  std::string Lit(Context& context) const override {
+  std::string HighlightedItems(Context& context) const override {
     const Pending<DivergeVerdict>* verdict = VerdictOn(context, context.navigation.module());
     if (verdict == nullptr || !verdict->ready()) return {};
     std::string out = (*verdict)->sentence;
@@ -129,8 +127,8 @@ class VerdictView : public View {
     Help("seed of the generated inputs");
     seed_ = std::max(seed_, 0);
     for (const auto& [label, command] : {std::pair("Show on the graph", Command::kGraphHeat),
-                                         std::pair("Shrink the module", Command::kReduce),
-                                         std::pair("Make a bundle", Command::kMakeBundle)}) {
+                                         std::pair("Reduce the module", Command::kReduce),
+                                         std::pair("Create a bundle", Command::kMakeBundle)}) {
       if (verdict == nullptr || !verdict->ready()) return;
       SameLineIfRoom(ButtonWidth(label));
       CommandButton(frame, command, label);
@@ -177,24 +175,24 @@ class VerdictView : public View {
       Fact(frame, "values compared",
            verdict.walk->one_at_a_time
                ? CountText(verdict.walk->compared)
-               : fmt::format("{}, {} with the same bits", CountText(verdict.walk->compared),
+               : fmt::format("{}, {} bit-identical", CountText(verdict.walk->compared),
                              CountText(verdict.walk->same_bits)));
     }
     if (verdict.stages > 0) {
       Fact(frame, "stages",
-           fmt::format("{}, {} evaluated: the others read the same as the one before",
+           fmt::format("{}, {} evaluated: the others are identical to their predecessor",
                        verdict.stages, verdict.evaluated));
     }
     if (verdict.cause) Fact(frame, "cause", SafeText(CausePhrase(verdict), 300));
     if (!verdict.cured_by.empty()) {
-      Fact(frame, "cured by", SafeText(fmt::format("{}", fmt::join(verdict.cured_by, ", ")), 400));
+      Fact(frame, "fixed by disabling",
+           SafeText(fmt::format("{}", fmt::join(verdict.cured_by, ", ")), 400));
     }
     if (verdict.confirmed) {
       Fact(frame, "confirmed",
            !*verdict.confirmed      ? "no"
-           : verdict.passes.empty() ? "yes: a try shows it, or the kernel alone repeats it"
-                                    : "yes: without the pass the run is right, or the "
-                                      "pass alone repeats the edit");
+           : verdict.passes.empty() ? "yes, by an experiment or by running the kernel alone"
+                                    : "yes, by disabling the pass or by running it alone");
     }
     if (!verdict.kernel.empty()) Fact(frame, "kernel", SafeText(verdict.kernel));
     if (!verdict.first_bad.empty()) Fact(frame, "first bad version", SafeText(verdict.first_bad));
@@ -202,8 +200,8 @@ class VerdictView : public View {
 
   static void DrawPasses(Frame& frame, int32_t module, const DivergeVerdict& verdict) {
     if (verdict.passes.empty()) return DrawEdit(frame, verdict.edit);
-    Title(frame, verdict.passes.size() == 1 ? "The pass that changed the numbers"
-                                            : "Passes that changed the numbers");
+    Title(frame, verdict.passes.size() == 1 ? "Pass that changed the results"
+                                            : "Passes that changed the results");
     const int32_t stage = frame.context.navigation.stage();
     for (size_t i = 0; i < verdict.passes.size(); ++i) {
       const PassBlame& blame = verdict.passes[i];
@@ -219,14 +217,14 @@ class VerdictView : public View {
   static void DrawBlame(Frame& frame, int32_t module, const PassBlame& blame, bool shown) {
     const std::string title =
         fmt::format("{}  in {}{}", SafeText(blame.pass, 60), SafeText(blame.pipeline, 60),
-                    blame.restores ? "  (restores the numbers)" : "");
+                    blame.restores ? "  (restores the results)" : "");
     if (ImGui::Selectable(title.c_str(), shown)) SelectBlame(frame.context, module, blame);
-    Help("select it, here and on the screen Passes");
+    Help("go to this stage, also on the screen Passes");
     ImGui::Indent(14 * frame.scale);
     if (blame.place) {
       Fact(frame, "instruction",
            SafeText(blame.place->instruction + "  in " + blame.place->computation));
-      if (!blame.place->calls.empty()) Fact(frame, "reached by", SafeText(blame.place->calls));
+      if (!blame.place->calls.empty()) Fact(frame, "call path", SafeText(blame.place->calls));
     }
     Fact(frame, "results", ErrorPhrase(blame.worst));
     ImGui::SameLine(0, 16 * frame.scale);
@@ -237,7 +235,7 @@ class VerdictView : public View {
 
   // What it was and what it became, as lines of HLO.
   static void DrawEdit(Frame& frame, const InstructionEdit& edit) {
-    if (!edit.what.empty()) Fact(frame, "what it did", SafeText(edit.what, 400));
+    if (!edit.what.empty()) Fact(frame, "edit", SafeText(edit.what, 400));
     ImGui::PushFont(frame.mono, 0);
     ImGui::PushTextWrapPos(0);
     for (const auto& [color, sign, line] : {std::tuple(Color::kRemoved, "- ", &edit.before),
@@ -253,16 +251,16 @@ class VerdictView : public View {
 
   static void DrawTries(Frame& frame, const DivergeVerdict& verdict) {
     if (verdict.tries.empty()) return;
-    Title(frame, "What was tried");
+    Title(frame, "Experiments");
     if (!ImGui::BeginTable("##tries", 3, ImGuiTableFlags_RowBg)) return;
-    const float answer = ImGui::CalcTextSize("closes it").x;
+    const float answer = ImGui::CalcTextSize("yes").x;
     ImGui::TableSetupColumn("tried", ImGuiTableColumnFlags_WidthStretch, 3);
-    ImGui::TableSetupColumn("closes the gap", ImGuiTableColumnFlags_WidthFixed,
-                            std::max(answer, ImGui::CalcTextSize("closes the gap").x));
+    ImGui::TableSetupColumn("fixes it", ImGuiTableColumnFlags_WidthFixed,
+                            std::max(answer, ImGui::CalcTextSize("fixes it").x));
     ImGui::TableSetupColumn("figures", ImGuiTableColumnFlags_WidthStretch, 4);
-    static constexpr std::array kHelp = {"what was changed for a run",
-                                         "whether the platforms agree with it",
-                                         "errors that remained"};
+    static constexpr std::array kHelp = {"what was changed in the run",
+                                         "whether the platforms agree after this change",
+                                         "remaining errors"};
     HeaderRow(kHelp);
     for (const DivergeTry& attempt : verdict.tries) {
       ImGui::TableNextRow();

@@ -33,7 +33,7 @@ Answered Unknown(std::string text, std::string_view view = {}) {
       Answer{.text = std::move(text), .selection = {}, .view = view, .is_known = false});
 }
 
-// Strangers' names in a sentence.
+// Untrusted names in a sentence.
 std::string Named(std::string_view name) { return std::string(name.substr(0, 80)); }
 
 std::string ReadErrorText(const Error& error) { return "not readable: " + error.ToString(); }
@@ -55,7 +55,7 @@ int32_t MostOf(const DumpFacts& facts, const F& of) {
   return most;
 }
 
-// Behind an answer of "none": what was not looked at.
+// After an answer of "none": what was not inspected.
 std::string LeftOutText(const DumpFacts& facts) {
   int64_t unknown = facts.left_out;
   for (const auto& one : facts.modules) unknown += one != nullptr && !one->compiled ? 1 : 0;
@@ -85,14 +85,14 @@ Spread SpreadOf(const DumpFacts& facts, int64_t ModuleFacts::* count) {
 
 Answered HostAnswer(const dump::DumpModel& dump, const DumpFacts& facts,
                     const std::string& outside) {
-  if (!AnyCompiled(facts)) return Unknown("unknown: the dump contains no optimized module", "home");
+  if (!AnyCompiled(facts)) return Unknown("unknown: no optimized module in the dump", "home");
   const int32_t most = MostOf(facts, [](const ModuleFacts& one) {
     return std::pair(one.fallbacks.empty() ? -2 : one.fallbacks.front().bytes, one.fallback_count);
   });
   const ModuleFacts& there = *facts.modules[static_cast<size_t>(most)];
   if (there.fallbacks.empty()) {
     const bool is_one = facts.modules.size() == 1;
-    return Known((outside.empty() ? "nothing: every instruction runs on the device"
+    return Known((outside.empty() ? "no host fallback: every instruction runs on the device"
                                   : fmt::format("no instruction of {}, but {}",
                                                 is_one ? "this module" : "any module", outside)) +
                      LeftOutText(facts),
@@ -112,7 +112,7 @@ Answered HostAnswer(const dump::DumpModel& dump, const DumpFacts& facts,
 }
 
 Answered TransferAnswer(const dump::DumpModel& dump, const DumpFacts& facts) {
-  if (!AnyCompiled(facts)) return Unknown("unknown: the dump contains no optimized module", "home");
+  if (!AnyCompiled(facts)) return Unknown("unknown: no optimized module in the dump", "home");
   const int32_t most = MostOf(facts, [](const ModuleFacts& one) {
     return one.transfers.empty()
                ? std::pair<int64_t, int64_t>(-2, -2)
@@ -129,7 +129,7 @@ Answered TransferAnswer(const dump::DumpModel& dump, const DumpFacts& facts) {
 Answered LargestAnswer(const dump::DumpModel& dump, const DumpFacts& facts) {
   const int32_t most = MostOf(facts, [](const ModuleFacts& one) { return one.instructions; });
   if (most < 0 || facts.modules[static_cast<size_t>(most)]->instructions < 0)
-    return Unknown("no module can be read", "home");
+    return Unknown("no readable module", "home");
   const ModuleFacts& there = *facts.modules[static_cast<size_t>(most)];
   std::string text =
       fmt::format("{}: {} instructions", ModuleTitle(dump, most), CountText(there.instructions));
@@ -142,13 +142,13 @@ Answered LargestAnswer(const dump::DumpModel& dump, const DumpFacts& facts) {
 
 Answered PeakAnswer(const dump::BufferTable& table, const std::string& where, int32_t module) {
   if (table.source == dump::BufferSource::kNone)
-    return Unknown("no buffer assignment in this dump: --xla_dump_hlo_as_text writes it",
+    return Unknown("no buffer assignment in this dump: --xla_dump_hlo_as_text writes one",
                    "buffers");
   const std::vector<int32_t> live =
       table.live_peak_point >= 0 ? LiveAt(table, table.live_peak_point) : std::vector<int32_t>();
   if (live.empty()) {
     return Unknown(
-        where + BytesText(table.total_bytes) + " in all; the buffer assignment has no live ranges",
+        where + BytesText(table.total_bytes) + " total; the buffer assignment has no live ranges",
         "buffers");
   }
   const dump::BufferValue& most = table.values[static_cast<size_t>(live.front())];
@@ -171,8 +171,10 @@ Answered SlowestAnswer(const KernelSheet& sheet, const std::string& where, int32
 }
 
 Answered PassesAnswer(const PassRanking& ranking, const dump::ModuleEntry& entry, int32_t module) {
-  if (entry.stages.size() < 2)
-    return Unknown("only one stage: --xla_dump_hlo_pass_re=.* dumps every pass", "passes");
+  const bool has_passes =
+      std::ranges::any_of(entry.stages, [](const auto& stage) { return !stage.pass.empty(); });
+  if (!has_passes)
+    return Unknown("no passes in this dump: --xla_dump_hlo_pass_re=.* dumps every pass", "passes");
   if (ranking.order.empty())
     return Known("no stage differs from the one before", Selection::OfModule(module), "passes");
   const int32_t most = ranking.order.front();
@@ -187,7 +189,7 @@ Answered MissingAnswer(const dump::DumpModel& dump, int32_t module, const Module
     std::string part = piece.flag.empty() ? piece.what : piece.what + " (" + piece.flag + ")";
     text += (text.empty() ? "" : ", ") + part;
   }
-  if (text.empty()) text = "nothing: the dump has everything that the compiler can write";
+  if (text.empty()) text = "no known file is missing";
   return Known(text, {}, "home");
 }
 
@@ -263,8 +265,7 @@ const Answer* Peak(Context& context) {
   const int32_t module = MostOf(*facts, [](const ModuleFacts& one) {
     return std::pair(one.live_peak_bytes, one.memory_bytes);
   });
-  if (module < 0)
-    return Find(context, "no-peak", -1, [] { return Unknown("no module can be read"); });
+  if (module < 0) return Find(context, "no-peak", -1, [] { return Unknown("no readable module"); });
   const Pending<dump::BufferTable>& table = context.data.Buffers(module);
   if (table.waiting()) return nullptr;
   return Find(context, "peak", module,
@@ -276,7 +277,7 @@ const Answer* Peak(Context& context) {
 }
 
 // Of all modules of the dump, where the profile's longest instruction is in another than that in
-// view; nullopt: it is not, or cannot be told.
+// view; nullopt: it is not, or is unknown.
 std::optional<const Answer*> SlowestElsewhere(Context& context, int32_t module) {
   if (module < 0 || !context.document.dump().ready() ||
       context.document.dump()->modules().size() < 2)
@@ -332,7 +333,7 @@ const Answer* Passes(Context& context, int32_t module, bool asked) {
   if (!MayReadAllStages(context, module)) {
     if (FactsOf(context, module).waiting()) return nullptr;
     return Find(context, "many-passes", module, [count = entry.stages.size()] {
-      return Unknown(fmt::format("compares all {} stages, which takes a while", count), "passes");
+      return Unknown(fmt::format("compares all {} stages (slow)", count), "passes");
     });
   }
   const Pending<PassRanking>& ranking = RankingOf(context, module);
@@ -359,9 +360,8 @@ const Answer* Difference(Context& context, int32_t module) {
 }
 
 const Answer* Nan(Context& context, int32_t module) {
-  return Find(context, "nan", module, [] {
-    return Unknown("runs the module on generated inputs in a child process", "divergence");
-  });
+  return Find(context, "nan", module,
+              [] { return Unknown("runs the module in a child process", "divergence"); });
 }
 
 const Answer* Guilty(Context& context, int32_t module) {
@@ -488,12 +488,12 @@ std::vector<OutsideNodes> OutsideTable(const dump::TensorFlowSummary& summary) {
 }
 
 std::string UnreadText(const dump::DumpModel& dump) {
-  constexpr size_t kMost = 800;
+  constexpr size_t kMax = 800;
   std::string text;
   int64_t more = 0;
   for (const dump::FileEntry& file : dump.files()) {
     if (file.role != dump::FileRole::kUnknown) continue;
-    if (text.size() > kMost) {
+    if (text.size() > kMax) {
       ++more;
     } else {
       text +=
@@ -517,13 +517,13 @@ const Pending<dump::TensorFlowSummary>* TensorFlowOf(Context& context) {
       [](const dump::FileEntry& file) { return file.role == dump::FileRole::kTensorFlowGraph; });
   if (!any) return nullptr;
   return &context.cache.Get(
-      PartKey<dump::TensorFlowSummary>{}, "reading TensorFlow's graphs",
+      PartKey<dump::TensorFlowSummary>{}, "reading TensorFlow graphs",
       [dump = context.document.dump().value](TaskControl&) { return dump->TensorFlow(); });
 }
 
 const debug::Recompilations* RecompilationsOf(Context& context) {
   const auto& found = context.cache.Get(
-      PartKey<debug::Recompilations>{}, "looking for programs compiled again",
+      PartKey<debug::Recompilations>{}, "finding recompilations",
       [dump = context.document.dump().value](TaskControl&) {
         return Computed<debug::Recompilations>(
             std::make_shared<const debug::Recompilations>(debug::RecompilationsIn(*dump)));

@@ -38,15 +38,15 @@ struct Answer {
   std::string text;       // one sentence: the answer, or what it takes to get one
   Selection selection;    // what it is about; kNothing: nothing to select
   std::string_view view;  // that shows it; empty: any that shows the selection
-  bool is_known = false;  // false: this dump does not tell
+  bool is_known = false;  // false: unknown from this dump
 };
 
 // The answer for the dump or the module in view; nullptr while something it needs is being read.
 // What would take long on a large dump is computed only once it was asked for: `asked`.
 const Answer* AnswerTo(Context& context, Question question, bool asked);
 
-// The pieces that the dump lacks for a module, each once, without what another file tells: a
-// module's proto may hold its buffer assignment.
+// The pieces that the dump lacks for a module, each once, without those that another file provides:
+// a module's proto may hold its buffer assignment.
 std::vector<dump::MissingPiece> MissingFor(const dump::DumpModel& dump, int32_t module,
                                            const ModuleFacts* facts);
 // TensorFlow's clusters and what is in none of them; null: the dump holds none of its graphs.

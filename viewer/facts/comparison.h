@@ -1,4 +1,4 @@
-// Comparison: any two stages beside each other, of one module or of two.
+// Comparison: any two stages side by side, of one module or of two.
 #pragma once
 
 #include <cstdint>

@@ -15,7 +15,7 @@ namespace {
 constexpr double kInfinite = std::numeric_limits<double>::infinity();
 constexpr CounterCurve::Range kNothing{kInfinite, -kInfinite};
 
-// What is no number counts for nothing.
+// Non-numeric values are ignored.
 void Widen(CounterCurve::Range& range, const CounterCurve::Range& more) {
   if (more.low < range.low) range.low = more.low;
   if (more.high > range.high) range.high = more.high;

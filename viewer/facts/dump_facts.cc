@@ -16,9 +16,9 @@ namespace hloscope::viewer {
 namespace {
 
 // Of files that hold final stages: as much as is read without being asked for.
-constexpr int64_t kMostBytes = 400'000'000;
-// Other work is queued behind no more than these.
-constexpr int kMostAtOnce = 2;
+constexpr int64_t kMaxBytes = 400'000'000;
+// Other work waits for at most these.
+constexpr int kMaxAtOnce = 2;
 
 int64_t CompiledBytes(const dump::DumpModel& dump, int32_t module) {
   const int32_t stage = dump.FinalStage(module);
@@ -66,12 +66,12 @@ const DumpFacts* DumpFactsOf(Context& context) {
   int64_t sum = 0;
   for (int32_t m : order) {
     sum += bytes[static_cast<size_t>(m)];
-    if (sum > kMostBytes && m != order.front()) {
+    if (sum > kMaxBytes && m != order.front()) {
       ++facts->left_out;
       continue;
     }
     const Pending<ModuleFacts>& one = FactsOf(context, m);
-    if (one.waiting() && ++waiting >= kMostAtOnce) return nullptr;
+    if (one.waiting() && ++waiting >= kMaxAtOnce) return nullptr;
     facts->modules[static_cast<size_t>(m)] = one.value;
     failed += one.failed() ? 1 : 0;
   }
@@ -89,7 +89,7 @@ const ModuleTimes* ModuleTimesOf(Context& context) {
   const Pending<ProfileModel>* profile = ProfileOf(context);
   if (profile == nullptr || !profile->ready()) return nullptr;
   return context.cache
-      .Get(TimesKey{(*profile)->path}, "adding up times",
+      .Get(TimesKey{(*profile)->path}, "summing times",
            [model = profile->value,
             count = context.document.dump()->modules().size()](TaskControl&) {
              auto times = std::make_shared<ModuleTimes>(count, 0);

@@ -1,5 +1,5 @@
-// DumpFacts: the modules of a dump side by side: what each is, how long it took, what tells it from
-// others of its name, and the order of a table of them.
+// DumpFacts: the modules of a dump side by side: what each is, how long it took, what distinguishes
+// it from others of its name, and the order of a table of them.
 #pragma once
 
 #include <cstdint>
@@ -9,8 +9,8 @@
 #include <vector>
 
 #include "core/dump/dump_model.h"
-#include "viewer/model/context.h"
 #include "viewer/facts/module_facts.h"
+#include "viewer/model/context.h"
 
 namespace hloscope::viewer {
 
@@ -32,8 +32,8 @@ const ModuleTimes* ModuleTimesOf(Context& context);
 bool SharesName(const dump::DumpModel& dump, int32_t module);
 // The name in a sentence: with id and folder where another module has it too.
 std::string ModuleTitle(const dump::DumpModel& dump, int32_t module);
-// What tells a module apart: the id where another has its name, fingerprint, arguments and results.
-// `facts` may be null.
+// What distinguishes a module: the id where another has its name, fingerprint, arguments and
+// results. `facts` may be null.
 std::string IdentityText(const dump::DumpModel& dump, int32_t module, const ModuleFacts* facts);
 
 // Every word of `filter` is in its name, folder, "id N", device, arguments or fingerprint, in any
@@ -54,7 +54,8 @@ enum class ModuleColumn : uint8_t {
   kMemory,
   kTime,
 };
-// The number in that column, one behind kDevice; -1: not known. `facts` and `times` may be null.
+// The number in that column, which is after kDevice; -1: not known. `facts` and `times` may be
+// null.
 int64_t NumberIn(const dump::DumpModel& dump, int32_t module, const ModuleFacts* facts,
                  const ModuleTimes* times, ModuleColumn column);
 // The modules that fit, in the order of that column; those of which it is not known come last, by

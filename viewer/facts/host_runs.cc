@@ -1,4 +1,4 @@
-// Fallbacks and hand-overs of recorded runs, by the facts that the profile has of them.
+// Host fallbacks of recorded runs, from the facts in the profile.
 #include "viewer/facts/host_runs.h"
 
 #include <fmt/format.h>
@@ -64,7 +64,7 @@ HostRuns FindHostRuns(const ProfileModel& model, int32_t module, int32_t stage) 
       const hlo::InstructionId id(i);
       const auto fact = facts.find(ran.module->name(id));
       if (fact == facts.end()) continue;
-      // The opcode is seen beside it.
+      // The opcode is shown next to it.
       std::string_view how = fact->second;
       const std::string opcode = fmt::format("{}: ", hlo::ToString((*ran.module)[id].opcode));
       if (how.starts_with(opcode)) how.remove_prefix(opcode.size());
@@ -81,7 +81,7 @@ std::shared_ptr<const HostRuns> HostRunsOf(Context& context, int32_t module, int
   if (model == nullptr || !model->ready()) return nullptr;
   const HostRunsKey key{(*model)->path, model->value.get(), module, stage};
   const Pending<HostRuns>& found = context.cache.Get(
-      key, "finding what ran on the host", [model = model->value, module, stage](TaskControl&) {
+      key, "finding host fallbacks", [model = model->value, module, stage](TaskControl&) {
         return Result<std::shared_ptr<const HostRuns>>(
             std::make_shared<const HostRuns>(FindHostRuns(*model, module, stage)));
       });

@@ -1,5 +1,5 @@
 // What the code of a kernel says beyond its texts: which of its lines compute the selected
-// instruction, and its machine code, which is made in a child process when somebody asks for it.
+// instruction, and its machine code, which is made in a child process on request.
 #pragma once
 
 #include <cstdint>
@@ -15,7 +15,7 @@
 
 namespace hloscope::viewer {
 
-// By file of the dump, lines counted from 0; a text that says nothing of the instruction has none.
+// By file of the dump, lines counted from 0; a file without lines of the instruction has none.
 struct CodeLines {
   std::map<int32_t, std::set<int64_t>> lines;
 };
@@ -28,7 +28,7 @@ struct MachineCodeText {
   std::shared_ptr<const TextDocument> text;  // null: no tool that prints it
   std::vector<int32_t> ptx_lines;            // by line of the text, counted from 1; 0: not known
 };
-// Null: nobody has asked for it.
+// Null: it was not requested.
 const Pending<MachineCodeText>* MachineCodeOf(Context& context, int32_t module, int32_t kernel);
 // Makes it, also once more where that failed.
 void AskMachineCode(Context& context, int32_t module, int32_t kernel);

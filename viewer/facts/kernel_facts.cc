@@ -97,7 +97,7 @@ std::string KernelFactsText(Context& context, const dump::Kernel& kernel, int32_
     if (row->count > 0 && row->sums.launches == 0)
       add(fmt::format("{} × {}", row->count, TimeText(row->mean())));
   }
-  return text.empty() ? std::string("launch dimensions are not in this dump") : text;
+  return text.empty() ? std::string("launch dimensions unknown") : text;
 }
 
 }  // namespace hloscope::viewer

@@ -18,7 +18,7 @@ const KernelRow* KernelRowOf(Context& context, int32_t kernel);
 const KernelRow* LinedRowOf(Context& context);
 
 // One line: what is launched, and how much of a core it can fill. `made`: its machine code; null:
-// nobody made it.
+// it was not made.
 std::string KernelFactsText(Context& context, const dump::Kernel& kernel, int32_t number,
                             const replay::MachineCode* made);
 

@@ -40,7 +40,7 @@ struct Inputs {
   int32_t dump_module = -1, stage = -1;
 };
 
-// "regs:32 static_shared:0 grid:4,1,1 block:128,1,1 occ_pct:100": the number behind a key.
+// "regs:32 static_shared:0 grid:4,1,1 block:128,1,1 occ_pct:100": the number after a key.
 std::optional<double> DetailOf(std::string_view details, std::string_view key) {
   const size_t at = details.find(key);
   if (at == std::string_view::npos) return std::nullopt;
@@ -66,7 +66,7 @@ std::optional<dump::Extent3> ExtentOf(std::string_view details, std::string_view
   return extent;
 }
 
-// What the profiler recorded beside the longest event of a row.
+// Arguments of the longest event of a row.
 void AddDetails(const profiler::EventStore& store, KernelRow& row) {
   for (const profiler::Argument& argument : store.Arguments(row.longest)) {
     const auto* text = std::get_if<std::string>(&argument.value);
@@ -343,7 +343,7 @@ class SheetMaker {
       const dump::ModuleEntry& entry = in_.dump->modules()[static_cast<size_t>(in_.dump_module)];
       note += fmt::format("{}of stage {}", note.empty() ? "times " : ", ",
                           entry.stages[static_cast<size_t>(in_.stage)].name);
-      if (HasCode()) note += ": kernels of the compiled module are left out";
+      if (HasCode()) note += "; kernels of the compiled module are not shown";
     }
     if (!note.empty()) sheet_->notes.push_back(std::move(note));
   }
@@ -360,7 +360,7 @@ class SheetMaker {
     const auto row = std::ranges::find_if(
         sheet_->rows, [](const KernelRow& r) { return !r.sums.model_device.empty(); });
     if (row != sheet_->rows.end()) {
-      note += fmt::format("; all launches together: {} on {} by the model",
+      note += fmt::format("; modelled time of all launches: {} on {}",
                           TimeText(1e6 * sheet_->model_us), row->sums.model_device);
     }
     std::map<std::string, double> elsewhere;
@@ -379,30 +379,28 @@ class SheetMaker {
     if (in_.profile != nullptr && in_.dump != nullptr && sheet_->has_times) SayWhatRan();
     if (in_.profile == nullptr) {
       sheet_->notes.emplace_back(
-          IsOwn() ? "estimate by shapes, no times: `hloscope run MODULE --profile FILE` records "
-                    "some, hloscope open DUMP FILE shows both"
-                  : "estimate by shapes, no times: jax.profiler.trace(FOLDER) records a trace, "
-                    "hloscope open "
-                    "DUMP TRACE shows both");
+          IsOwn() ? "estimated from shapes; record times with `hloscope run MODULE --profile "
+                    "FILE`, then `hloscope open DUMP FILE`"
+                  : "estimated from shapes; record times with jax.profiler.trace(FOLDER), then "
+                    "`hloscope open DUMP TRACE`");
     } else if (!sheet_->has_times) {
       sheet_->notes.emplace_back(
-          "the trace has no instruction of this module: it is of another program, or of one of "
-          "that "
-          "name compiled differently");
+          "the trace has no instruction of this module: it is of another program or another "
+          "compilation");
     }
     if (!in_.other_error.empty()) {
-      sheet_->notes.push_back("the second profile cannot be read: " + in_.other_error);
+      sheet_->notes.push_back("cannot read the second profile: " + in_.other_error);
     } else if (in_.other != nullptr && !sheet_->has_others) {
       sheet_->notes.push_back("the second profile, " + in_.other->path +
-                              ", names no instruction of a module of this name");
+                              ", has no instruction of a module of this name");
     }
     if (sheet_->comparison != nullptr && sheet_->has_others) {
       for (const std::string& note : sheet_->comparison->notes) sheet_->notes.push_back(note);
     }
     if (in_.dump != nullptr && !HasCode()) {
       sheet_->notes.emplace_back(IsOwn() ? dump::kNoOwnCode
-                                         : "no code in this dump: XLA writes LLVM IR and PTX with "
-                                           "--xla_dump_hlo_as_text --xla_dump_emitter_re=.*");
+                                         : "no code in this dump: --xla_dump_hlo_as_text "
+                                           "--xla_dump_emitter_re=.* write LLVM IR and PTX");
     }
   }
 
@@ -429,20 +427,20 @@ std::string LaunchText(const KernelRow& row) {
   const auto count = [&](uint64_t sum) {
     return CountText(std::llround(row.PerLaunch(static_cast<double>(sum))));
   };
-  std::string text = fmt::format("{} instructions of warps, {:.0f} % of the lanes active",
+  std::string text = fmt::format("{} warp instructions, {:.0f} % active lanes",
                                  count(figures.warp_instructions), 100 * figures.active_lanes());
   if (figures.sectors() > 0) {
-    text += fmt::format("; {} sectors of global memory, {:.0f} % of their bytes asked for",
+    text += fmt::format("; {} global memory sectors, {:.0f} % of their bytes used",
                         count(figures.sectors()), 100 * figures.coalesced());
   }
   if (figures.shared_read_bytes + figures.shared_written_bytes > 0) {
     text += fmt::format("; {} bank conflicts", count(figures.conflicts()));
   }
   if (figures.products() > 0) {
-    text += fmt::format("; {} products of tensor cores", count(figures.products()));
+    text += fmt::format("; {} tensor core multiply-adds", count(figures.products()));
   }
   if (figures.padding_bytes > 0) {
-    text += fmt::format("; {} read behind the end of an argument",
+    text += fmt::format("; {} read past the end of an argument",
                         BytesText(static_cast<int64_t>(figures.padding_bytes)));
   }
   if (row.model_us() > 0) {
@@ -455,7 +453,7 @@ std::string LaunchText(const KernelRow& row) {
 std::string ElsewhereText(const KernelRow& row) {
   std::string text;
   for (const KernelElsewhere& e : row.elsewhere) {
-    text += fmt::format("{}{} {} ({}", text.empty() ? "by the model: " : ", ", e.device,
+    text += fmt::format("{}{} {} ({}", text.empty() ? "modelled: " : ", ", e.device,
                         TimeText(1e6 * e.us), e.bound);
     if (e.occupancy >= 0) {
       text += fmt::format(", occupancy {}{:.0f} %", e.is_occupancy_bound ? "at most " : "",
@@ -469,7 +467,7 @@ std::string ElsewhereText(const KernelRow& row) {
 std::string TimeShareText(const KernelSheet& sheet, const KernelRow& row) {
   if (row.count == 0) return {};
   if (sheet.is_simulated && row.model_us() > 0) {
-    return fmt::format("{:.1f} % of the model's time: {} in {} {}",
+    return fmt::format("{:.1f} % of modelled time: {} in {} {}",
                        100 * row.sums.model_us / sheet.model_us, TimeText(1e6 * row.sums.model_us),
                        CountText(row.sums.launches),
                        row.sums.launches == 1 ? "launch" : "launches");
@@ -523,7 +521,7 @@ const Pending<KernelSheet>* KernelSheetOf(Context& context) {
     in.kernels = kernels.value;
     key.module = in.dump_module;
   }
-  return &context.cache.Get(key, "joining kernels and times", [in](TaskControl& control) {
+  return &context.cache.Get(key, "attributing times to kernels", [in](TaskControl& control) {
     return SheetMaker(in).Make(control.stop());
   });
 }

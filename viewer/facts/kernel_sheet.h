@@ -38,7 +38,7 @@ struct KernelRow {
   profiler::EventId longest;
   int64_t other_count = 0, other_self = 0;  // of the second profile
   double other_time = 0;                    // other_self for as many runs as the first profile has
-  // Of the second profile against the first; typical times where it can be told.
+  // Of the second profile against the first; typical times where they are known.
   std::optional<profiler::ChangeRatio> ratio;
   profiler::Verdict verdict = profiler::Verdict::kTooFew;
   // What it took in the first profile or the second, to be compared.
@@ -49,15 +49,15 @@ struct KernelRow {
   std::optional<int64_t> registers, shared_bytes;
   double occupancy = -1;            // 0 to 1; less: not known
   bool is_occupancy_bound = false;  // the registers are not known: at most that
-  // What its launches did on a simulated device, all together; of none: nobody counted. And what
-  // counters of a GPU measured of them.
+  // What its launches did on a simulated device, all together; of none: not counted. And what
+  // GPU performance counters measured of them.
   profiler::LaunchSums sums;
   std::vector<KernelElsewhere> elsewhere;  // on the devices that are described; the fastest first
 
   double mean() const {
     return count == 0 ? 0 : static_cast<double>(total) / static_cast<double>(count);
   }
-  // Per second of the mean time; 0 where there is no time.
+  // Per second of the mean time; 0 where the time is unknown.
   double flops_per_second() const;
   double bytes_per_second() const;
   // Of one launch, in the mean; 0 where nothing was counted.
@@ -68,7 +68,7 @@ struct KernelRow {
 };
 
 struct KernelSheet {
-  // Of the module in view: what ran in the profile, else the final one; -1: there is no dump.
+  // Of the module in view: what ran in the profile, else the final one; -1: without a dump.
   int32_t stage = -1;
   // Longest self time first, then those without by name; of an estimate most bytes first.
   std::vector<KernelRow> rows;
@@ -86,7 +86,7 @@ struct KernelSheet {
   std::string other_path;  // of the second profile; empty: none
   // The times are those of a simulated device: what a device would take is a model's.
   bool is_simulated = false;
-  bool has_metrics = false;  // counters of a GPU measured some row
+  bool has_metrics = false;  // GPU performance counters measured some row
   double model_us = 0;       // of all rows together
   profiler::DeviceFacts device;
   std::vector<std::string> notes;  // what is missing, and what would fill it

@@ -40,7 +40,7 @@ std::vector<std::string_view> NameParts(std::string_view name) {
   return parts;
 }
 
-// An instruction's own op_name and where it stands in the source.
+// An instruction's own op_name and its source location.
 const hlo::OpMetadata* MetadataOf(const hlo::Module& module, hlo::InstructionId id) {
   const auto* metadata = module.Get<hlo::OpMetadata>(module[id], hlo::AttributeKey::kMetadata);
   return metadata != nullptr && metadata->op_name.valid() && !module[metadata->op_name].empty()
@@ -129,8 +129,8 @@ class UseFinder {
   // The instruction whose op_name says what computes the value: itself, what it passes on, or the
   // last named one of what it calls.
   hlo::InstructionId Named(hlo::InstructionId id) const {
-    constexpr int kMostSteps = 8;
-    for (int step = 0; step < kMostSteps && id.valid(); ++step) {
+    constexpr int kMaxSteps = 8;
+    for (int step = 0; step < kMaxSteps && id.valid(); ++step) {
       if (MetadataOf(module_, id) != nullptr) return id;
       const hlo::Instruction& i = module_[id];
       if (i.opcode == hlo::Opcode::kFusion || i.opcode == hlo::Opcode::kCall) {
@@ -197,7 +197,7 @@ class UseFinder {
   hlo::UserIndex users_;
   std::vector<hlo::InstructionId> parameters_;
   std::unordered_map<std::string_view, uint32_t> by_name_;
-  std::map<std::string, int> rests_;  // names of arguments behind their first word, with shapes
+  std::map<std::string, int> rests_;  // names of arguments after their first word, with shapes
 };
 
 // Bytes of each box that no larger one of those that live at the point has.
@@ -213,7 +213,7 @@ std::vector<std::pair<const MemoryBox*, int64_t>> OwnBytes(const MemoryPlan& pla
   std::ranges::sort(edges);
   edges.erase(std::ranges::unique(edges).begin(), edges.end());
   std::ranges::stable_sort(live, std::greater(), &MemoryBox::size);
-  // next[e]: the first stretch from e on that nobody has yet.
+  // next[e]: the first unassigned stretch from e on.
   std::vector<size_t> next(edges.size() + 1);
   std::iota(next.begin(), next.end(), size_t{0});
   auto free_from = [&](size_t e) {

@@ -34,7 +34,7 @@ struct MemoryGroups {
   int64_t total = 0;                // MemoryPlan::peak
 };
 
-// `module` is the final stage; null: not readable, then only allocations tell.
+// `module` is the final stage; null: not readable, then only allocations count.
 MemoryGroups GroupsOf(const dump::BufferTable& table, const MemoryPlan& plan,
                       const hlo::Module* module);
 

@@ -22,8 +22,8 @@ struct MemoryBox {
   int32_t first = 0, last = 0;   // points of the program, both included
   int64_t bottom = 0, size = 0;  // place among all allocations, bytes
   AllocationKind kind = AllocationKind::kTemporary;
-  bool shares_place = false;  // another value lies on the same bytes at another time
-  bool aliases = false;       // another value lies on the same bytes at the same time
+  bool shares_place = false;  // another value has the same bytes at another time
+  bool aliases = false;       // another value has the same bytes at the same time
 };
 
 // Where an allocation lies among all of them.
@@ -40,7 +40,7 @@ struct MemoryPlan {
   int64_t height = 0;                   // bytes of all places
   int64_t peak = 0;
   int32_t peak_point = -1;
-  int64_t unplaced = 0;   // values whose life or place the dump does not tell
+  int64_t unplaced = 0;   // values without known live range or offset
   bool has_lives = true;  // false: no life is known, and every box spans the one point there is
 };
 

@@ -15,7 +15,7 @@ namespace hloscope::viewer {
 namespace {
 
 // Most that are kept to be shown.
-constexpr size_t kMostListed = 100;
+constexpr size_t kMaxListed = 100;
 
 // Puts equal ones together.
 class EqualsMaker {
@@ -31,7 +31,7 @@ class EqualsMaker {
       equals.bytes = CheckedAdd(std::max<int64_t>(equals.bytes, 0), one.bytes)
                          .value_or(std::numeric_limits<int64_t>::max());
     }
-    if (equals.some.size() < kMostListed) equals.some.push_back(std::move(one));
+    if (equals.some.size() < kMaxListed) equals.some.push_back(std::move(one));
   }
   void Sort() { std::ranges::stable_sort(all_, std::greater(), &ModuleFacts::Equals::bytes); }
 
@@ -66,7 +66,7 @@ void AddTransfers(const hlo::Module& module, const debug::Placement& placement,
   for (const ModuleFacts::Transfer& t : facts.transfers)
     equals.Add(WayText(t), {t.instruction, t.name, t.total()});
   equals.Sort();
-  if (facts.transfers.size() > kMostListed) facts.transfers.resize(kMostListed);
+  if (facts.transfers.size() > kMaxListed) facts.transfers.resize(kMaxListed);
 }
 
 void AddPlacement(const hlo::Module& module, const debug::Placement& placement,
@@ -91,17 +91,17 @@ void AddPlacement(const hlo::Module& module, const debug::Placement& placement,
   for (const ModuleFacts::Fallback& one : facts.fallbacks)
     equals.Add(one.reason, {one.instruction, one.name, one.bytes});
   equals.Sort();
-  if (facts.fallbacks.size() > kMostListed) facts.fallbacks.resize(kMostListed);
+  if (facts.fallbacks.size() > kMaxListed) facts.fallbacks.resize(kMaxListed);
 }
 
 // "f32[8,4] ×3, s32[]": equal neighbours once.
 std::string ShapesText(const std::vector<std::string>& shapes) {
-  constexpr size_t kMost = 400;
+  constexpr size_t kMax = 400;
   std::string text;
   for (size_t i = 0; i < shapes.size();) {
     size_t end = i + 1;
     while (end < shapes.size() && shapes[end] == shapes[i]) ++end;
-    if (text.size() > kMost) return text + fmt::format(", {} more", shapes.size() - i);
+    if (text.size() > kMax) return text + fmt::format(", {} more", shapes.size() - i);
     text += (text.empty() ? "" : ", ") + shapes[i];
     if (end - i > 1) text += fmt::format(" ×{}", end - i);
     i = end;
@@ -122,7 +122,7 @@ std::string SignatureOf(const hlo::Module& module) {
   return ShapesText(arguments) + " → " + ShapesText(results);
 }
 
-// What tells the module from others of its name.
+// What distinguishes the module from others of its name.
 void AddIdentity(const dump::DumpModel& dump, int32_t index, const hlo::Module& module,
                  ModuleFacts& facts) {
   facts.signature = SignatureOf(module);
@@ -151,7 +151,7 @@ std::string EqualsText(const ModuleFacts::Equals& equals) {
   const bool is_said = is_one && text.find(BytesText(equals.bytes)) != std::string::npos;
   if (equals.bytes < 0 || is_said) return text;
   text += equals.unknown > 0 ? ": at least " : ": ";
-  text += BytesText(equals.bytes) + (is_one ? "" : " in all");
+  text += BytesText(equals.bytes) + (is_one ? "" : " total");
   return text;
 }
 

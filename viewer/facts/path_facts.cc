@@ -74,7 +74,7 @@ const Pending<PathFacts>* PathFactsOf(Context& context,
 }
 
 std::string PathText(const profiler::CriticalPath& path, std::string_view of_what) {
-  if (path.steps.empty()) return "no critical path: nothing here is work of a program";
+  if (path.steps.empty()) return "no critical path: no program work in this range";
   return fmt::format(
       "critical path: {} in {}; waits {:.1f} % of the {}", TimeText(static_cast<double>(path.busy)),
       graph::CountedText(path.steps.size(), "step"), 100 * path.wait_share(), of_what);
@@ -82,11 +82,8 @@ std::string PathText(const profiler::CriticalPath& path, std::string_view of_wha
 
 std::string PathHelp(const profiler::CriticalPath& path) {
   std::string out =
-      "The chain of events that decided how long this took, found backwards from the work that "
-      "ends "
-      "last. The step before a step is what ended last of all it may have waited for. All other "
-      "time "
-      "is waiting: no step of the path runs. How the steps follow from each other:";
+      "Critical path: traced back from the event that ends last, each step to the latest event it "
+      "depended on. Time between steps is waiting. Links:";
   for (size_t k = 1; k < profiler::kPathLinks; ++k) {
     if (path.links[k] == 0) continue;
     const auto link = static_cast<profiler::PathLink>(k);

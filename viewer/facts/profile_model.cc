@@ -50,8 +50,9 @@ std::optional<AttributedModule> FinalModule(const dump::DumpModel& dump, int32_t
   return out;
 }
 
-// The modules of the dump whose names the trace knows. One of several of a name is told by its id;
-// ids of another process mean nothing, so the only one of its name is taken whatever its id.
+// The modules of the dump whose names the trace knows. One of several of a name is identified by
+// its id; ids of another process mean nothing, so the only one of its name is taken whatever its
+// id.
 void AddDumpModules(const dump::DumpModel& dump, const Profile& profile,
                     std::vector<AttributedModule>& modules, ProfileModel& model) {
   for (size_t m = 0; m < dump.modules().size(); ++m) {
@@ -71,7 +72,7 @@ void AddDumpModules(const dump::DumpModel& dump, const Profile& profile,
   }
 }
 
-// Names and opcodes of all instructions, sorted: a text may have them in another order than a
+// Names and opcodes of all instructions, sorted: a file may have them in another order than a
 // proto.
 std::vector<std::pair<std::string_view, hlo::Opcode>> NamedOpcodes(const hlo::Module& module) {
   std::vector<std::pair<std::string_view, hlo::Opcode>> named;
@@ -164,7 +165,7 @@ ModelResult ReadModel(const std::string& path, const std::shared_ptr<const dump:
   return std::shared_ptr<const ProfileModel>(std::move(model));
 }
 
-// The profile of another run: what ran is told by the folder it lies in, by what the trace carries,
+// The profile of another run: what ran is known from its folder, from what the trace carries,
 // and only then by the dump in view, which may be of another program of the same names.
 ModelResult ReadOther(const std::string& path, const std::shared_ptr<const dump::DumpModel>& dump,
                       const Limits& limits, const std::stop_token& stop) {
@@ -235,7 +236,7 @@ std::vector<std::string> ProfilePaths(const Context& context) {
 
 const Pending<ProfileModel>* ProfileOf(Context& context, size_t which) {
   static const Pending<ProfileModel> kWaiting{PendingState::kWaiting, nullptr, {}, 0};
-  // What ran is told by the modules of the dump.
+  // What ran is known from the modules of the dump.
   if (context.document.dump().waiting()) return &kWaiting;
   const std::vector<std::string> paths = ProfilePaths(context);
   if (which >= paths.size()) return nullptr;

@@ -1,4 +1,4 @@
-// ProfileModel: a profile beside the dump that is open, its events tied to the instructions of that
+// ProfileModel: a profile next to the open dump, its events tied to the instructions of that
 // dump.
 #pragma once
 
@@ -34,7 +34,7 @@ struct ProfileModel {
   // The module of the attribution that stands for a module of the dump: the first, where several
   // platforms ran it.
   std::optional<uint32_t> ModuleFor(int32_t dump_module) const;
-  // That, and those that ran the same stage besides.
+  // That, and the others that ran the same stage.
   std::vector<uint32_t> ModulesFor(int32_t dump_module) const;
   // The module of the dump whose time a target's is; -1: of none, or ModuleFor is another.
   int32_t TimedModule(const profiler::Target& target) const;

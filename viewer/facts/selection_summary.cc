@@ -35,7 +35,7 @@ std::string LaunchText(const dump::Kernel& kernel) {
   std::string text;
   if (kernel.launch.blocks) text += ", grid " + ExtentText(*kernel.launch.blocks);
   if (kernel.launch.threads) text += ", block " + ExtentText(*kernel.launch.threads);
-  return text.empty() ? ", launch dimensions not in this dump" : text;
+  return text.empty() ? ", launch dimensions unknown" : text;
 }
 
 struct FusionKey {
@@ -52,16 +52,16 @@ class Teller {
         found_(found),
         entry_(context.document.dump()->modules()[static_cast<size_t>(found.module)]) {}
 
-  std::vector<SummaryLine> Tell() {
+  std::vector<SummaryLine> Summarize() {
     final_ =
         found_.final_instructions.empty() ? InstructionId() : found_.final_instructions.front();
     const bool is_whole = context_.navigation.counterparts_complete();
-    if (final_.valid()) TellPlace();
-    TellHostRun();
-    if (is_whole) TellKernels();
-    if (is_whole) TellFusion();
-    if (final_.valid()) TellTime();
-    if (is_whole && context_.navigation.selection().kind == SelectionKind::kInstruction) TellFate();
+    if (final_.valid()) AddPlace();
+    AddHostRun();
+    if (is_whole) AddKernels();
+    if (is_whole) AddFusion();
+    if (final_.valid()) AddTime();
+    if (is_whole && context_.navigation.selection().kind == SelectionKind::kInstruction) AddFate();
     return std::move(lines_);
   }
 
@@ -72,7 +72,7 @@ class Teller {
     const Pending<hlo::Module>& module = context_.data.Module(found_.module, found_.final_stage);
     if (!module.ready()) return nullptr;
     return &context_.cache.Get(
-        PartKey<debug::Placement>{found_.module}, "finding where instructions run",
+        PartKey<debug::Placement>{found_.module}, "computing placement",
         [dump = context_.document.dump().value, of = found_.module,
          module = module.value](TaskControl&) {
           return Result<std::shared_ptr<const debug::Placement>>(
@@ -80,7 +80,7 @@ class Teller {
         });
   }
 
-  void TellPlace() {
+  void AddPlace() {
     const Pending<debug::Placement>* placement = PlacementInView();
     if (placement == nullptr || !placement->ready() || !(*placement)->compiled) return;
     if (final_.index >= (*placement)->instructions.size()) return;
@@ -99,11 +99,11 @@ class Teller {
                placed.place != debug::Place::kInKernel) {
       AddLine({.text = fmt::format("runs as {}", debug::Describe(placed.place))});
     }
-    TellTransfer(**placement);
+    AddTransfer(**placement);
   }
 
   // What a recorded run says, of the stage that ran.
-  void TellHostRun() {
+  void AddHostRun() {
     const Pending<ProfileModel>* profile = ProfileOf(context_);
     if (profile == nullptr || !profile->ready()) return;
     const int32_t stage = (*profile)->StageFor(found_.module);
@@ -116,7 +116,7 @@ class Teller {
       AddLine({.tone = Tone::kHost, .text = ran->second, .view = "timeline"});
   }
 
-  void TellTransfer(const debug::Placement& placement) {
+  void AddTransfer(const debug::Placement& placement) {
     for (const debug::Transfer& transfer : placement.transfers) {
       if (transfer.instruction != final_) continue;
       const ModuleFacts::Transfer shown{.instruction = final_,
@@ -128,29 +128,29 @@ class Teller {
     }
   }
 
-  void TellKernels() {
+  void AddKernels() {
     if (found_.kernels.empty()) return;
     const Pending<dump::KernelTable>& table = context_.data.Kernels(found_.module);
     if (!table.ready()) return;
-    constexpr size_t kMost = 3;
-    for (int32_t k : std::span(found_.kernels).first(std::min(kMost, found_.kernels.size()))) {
+    constexpr size_t kMax = 3;
+    for (int32_t k : std::span(found_.kernels).first(std::min(kMax, found_.kernels.size()))) {
       if (k < 0 || static_cast<size_t>(k) >= table->kernels.size()) continue;
       const dump::Kernel& kernel = table->kernels[static_cast<size_t>(k)];
       AddLine({.tone = Tone::kGood,
-               .text = fmt::format("computed by the kernel {}{}", kernel.name.substr(0, 80),
+               .text = fmt::format("computed by kernel {}{}", kernel.name.substr(0, 80),
                                    LaunchText(kernel)),
                .view = "code"});
     }
   }
 
   // Why it shares a kernel with others or does not: first what was left apart.
-  void TellFusion() {
+  void AddFusion() {
     const dump::DumpModel& dump = *context_.document.dump();
     if (!dump::IsOwnCompilation(dump, found_.module) || found_.start_stage < 0) return;
     const FusionKey key{found_.module, found_.start_stage, found_.In(found_.start_stage)};
     if (!key.instruction.valid()) return;
     const Pending<debug::FusionFacts>& facts = context_.cache.Get(
-        key, "reading why it was fused",
+        key, "reading fusion decisions",
         [provenance = context_.data.Provenance(found_.module),
          key](TaskControl&) -> Result<std::shared_ptr<const debug::FusionFacts>> {
           HLOSCOPE_ASSIGN_OR_RETURN(debug::FusionFacts read,
@@ -158,23 +158,23 @@ class Teller {
           return std::make_shared<const debug::FusionFacts>(std::move(read));
         });
     if (!facts.ready()) return;
-    constexpr size_t kMost = 4;
+    constexpr size_t kMax = 4;
     for (const dump::FusionDecision& d :
-         std::span(facts->decisions).first(std::min(kMost, facts->decisions.size()))) {
+         std::span(facts->decisions).first(std::min(kMax, facts->decisions.size()))) {
       AddLine({.text = fmt::format("{}: {} into {}: {}", d.is_fused ? "fused" : "not fused",
                                    d.producer.substr(0, 60), d.consumer.substr(0, 60), d.reason),
                .selection = Selection::OfTextLine(facts->file, d.line),
                .view = "text"});
     }
-    if (facts->decisions.size() <= kMost) return;
+    if (facts->decisions.size() <= kMax) return;
     AddLine({.text = fmt::format(
-                 "{} more decisions of fusion on it",
-                 CountText(std::ssize(facts->decisions) - static_cast<ptrdiff_t>(kMost))),
-             .selection = Selection::OfTextLine(facts->file, facts->decisions[kMost].line),
+                 "{} more fusion decisions",
+                 CountText(std::ssize(facts->decisions) - static_cast<ptrdiff_t>(kMax))),
+             .selection = Selection::OfTextLine(facts->file, facts->decisions[kMax].line),
              .view = "text"});
   }
 
-  void TellTime() {
+  void AddTime() {
     if (ProfilePaths(context_).empty()) return;
     const Pending<KernelSheet>* sheet = KernelSheetOf(context_);
     if (sheet == nullptr || !sheet->ready()) return;
@@ -199,7 +199,7 @@ class Teller {
   }
 
   // Which pass made it, changed it last, or removed it.
-  void TellFate() {
+  void AddFate() {
     if (found_.stages.empty() || found_.final_stage < 1) return;
     const int32_t first = found_.stages.front().stage, last = found_.stages.back().stage;
     if (first > 0) {
@@ -209,7 +209,7 @@ class Teller {
                .view = "changes",
                .stage = first});
     }
-    if (!final_.valid()) return TellRemoval(last);
+    if (!final_.valid()) return AddRemoval(last);
     int32_t touched = last;
     while (touched > first && !found_.TouchedInto(touched)) --touched;
     if (touched <= first) {
@@ -226,7 +226,7 @@ class Teller {
              .stage = touched});
   }
 
-  void TellRemoval(int32_t last) {
+  void AddRemoval(int32_t last) {
     const int32_t gone = context_.data.Provenance(found_.module)->lineage().Neighbour(last, 1);
     if (gone < 0) return;
     AddLine({.tone = Tone::kGone,
@@ -245,7 +245,7 @@ class Teller {
 };
 
 // What a stage holds; of a module, its stage in view.
-std::vector<SummaryLine> TellStage(Context& context) {
+std::vector<SummaryLine> SummarizeStage(Context& context) {
   std::vector<SummaryLine> lines;
   const int32_t module = context.navigation.module(), stage = context.navigation.stage();
   if (module < 0 || stage < 0) return lines;
@@ -280,18 +280,18 @@ const ProfileModel* TraceOfSelected(Context& context) {
   return is_in ? model->value.get() : nullptr;
 }
 
-// What a trace says of an event that is no instruction's.
-std::vector<SummaryLine> TellEvent(Context& context) {
+// Facts about an event that is not attributed to an instruction.
+std::vector<SummaryLine> SummarizeEvent(Context& context) {
   const ProfileModel* model = TraceOfSelected(context);
   if (model == nullptr) return {};
   const profiler::EventStore& store = model->store();
   const profiler::EventId event(static_cast<uint32_t>(context.navigation.selection().event));
   return {
-      {.text = fmt::format("takes {}, {} after the start of the trace",
+      {.text = fmt::format("{}, starting {} after the start of the trace",
                            TimeText(static_cast<double>(store.duration(event))),
                            TimeText(static_cast<double>(store.start(event) - store.range().begin))),
        .view = "timeline"},
-      {.text = "belongs to no instruction of the dump"}};
+      {.text = "not attributed to an instruction of the dump"}};
 }
 
 }  // namespace
@@ -306,7 +306,7 @@ std::string NameOfSelectedEvent(Context& context) {
 std::vector<SummaryLine> SummarizeSelection(Context& context) {
   const Selection& now = context.navigation.selection();
   const bool is_whole = now.kind == SelectionKind::kModule || now.kind == SelectionKind::kStage;
-  if (context.document.dump().ready() && is_whole) return TellStage(context);
+  if (context.document.dump().ready() && is_whole) return SummarizeStage(context);
   const bool is_one = now.kind == SelectionKind::kInstruction ||
                       now.kind == SelectionKind::kEvent || now.kind == SelectionKind::kThunk ||
                       now.kind == SelectionKind::kKernel || now.kind == SelectionKind::kBuffer ||
@@ -315,9 +315,9 @@ std::vector<SummaryLine> SummarizeSelection(Context& context) {
   if (!context.document.dump().ready() || !is_one) return {};
   const Counterparts& found = context.navigation.counterparts();
   const bool is_tied = found.module >= 0 && !found.stages.empty();
-  if (now.kind == SelectionKind::kEvent && !is_tied) return TellEvent(context);
+  if (now.kind == SelectionKind::kEvent && !is_tied) return SummarizeEvent(context);
   if (found.module < 0) return {};
-  return Teller(context, found).Tell();
+  return Teller(context, found).Summarize();
 }
 
 void Follow(Context& context, const SummaryLine& line) {

@@ -1,5 +1,5 @@
 // StageCosts: what each stage of a module would cost by estimate, and what each pass saved: its
-// stage beside the one before.
+// stage compared with the previous one.
 #pragma once
 
 #include <cstdint>

@@ -1,5 +1,5 @@
 // TimelineFacts: what the events of a trace are by category, where its steps begin, and how much of
-// its collectives runs beside compute.
+// its collectives overlaps compute.
 #pragma once
 
 #include <array>
@@ -39,10 +39,11 @@ struct TimelineFacts {
   // Of the instructions of each module of the attribution.
   std::vector<std::vector<TimelineCategory>> categories;
   std::vector<CounterCurve> counters;  // of the store
-  // What told the steps: "step" of the trace's own lane, "run" of a module; empty: nothing did.
+  // Where the steps are from: "step" of the trace's own lane, "run" of a module; empty: nothing
+  // did.
   std::string step_word;
   int64_t collective = 0;  // picoseconds, both on the same device …
-  int64_t hidden = 0;      // … and those beside compute or library calls
+  int64_t hidden = 0;      // … and those that overlap compute or library calls
   bool has_overlap() const { return collective > 0 && (busy[0] > 0 || busy[1] > 0); }
 };
 // By the instruction the event belongs to; of none, by its lane: a stream of a device computes

@@ -15,7 +15,7 @@ namespace hloscope::viewer {
 
 // One strip of the timeline: the head of a group, a row of a lane, or a counter.
 struct TimelineStrip {
-  uint8_t trace = 0;  // as told to Show
+  uint8_t trace = 0;  // as given to Show
   uint32_t group = 0;
   std::optional<uint32_t> row = {};  // absent: the head of the group, or a counter
   profiler::LaneId lane = {};
@@ -44,7 +44,7 @@ class TimelineRows {
 
   std::span<const TimelineStrip> strips() const { return strips_; }
   float height() const { return height_; }
-  // The strip at `y`; null behind the last.
+  // The strip at `y`; null after the last.
   const TimelineStrip* At(float y) const;
   // Those that begin or end in [top, bottom), as positions in strips().
   std::pair<size_t, size_t> Between(float top, float bottom) const;

@@ -105,12 +105,12 @@ std::string TracePartners::MissingText(bool swapped) const {
 
 std::string TracePartners::MissingNames(bool swapped) const {
   std::string out;
-  constexpr size_t kMost = 12;
+  constexpr size_t kMax = 12;
   const auto add = [&](std::string_view title, const std::vector<std::string>& names) {
     if (names.empty()) return;
     out += fmt::format("{}{}:", out.empty() ? "" : "\n", title);
-    for (size_t k = 0; k < std::min(names.size(), kMost); ++k) out += "\n  " + names[k];
-    if (names.size() > kMost) out += fmt::format("\n  and {} more", names.size() - kMost);
+    for (size_t k = 0; k < std::min(names.size(), kMax); ++k) out += "\n  " + names[k];
+    if (names.size() > kMax) out += fmt::format("\n  and {} more", names.size() - kMax);
   };
   add("only before", swapped ? only_second : only_first);
   add("only after", swapped ? only_first : only_second);
@@ -138,7 +138,7 @@ TracePartners FindTracePartners(const ProfileModel& first, const TimelineFacts& 
     out.aligned_by = "by their first instruction";
   } else {
     out.shift = first.store().range().begin - second.store().range().begin;
-    out.aligned_by = "by their first event: no step and no instruction is in both";
+    out.aligned_by = "by their first event (no common step or instruction)";
   }
   return out;
 }

@@ -1,4 +1,4 @@
-// TracePartners: two traces beside each other: which instructions are the same, and by how much the
+// TracePartners: two traces compared: which instructions are the same, and by how much the
 // second is moved so that both begin together.
 #pragma once
 

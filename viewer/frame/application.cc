@@ -18,7 +18,7 @@
 namespace hloscope::viewer {
 namespace {
 
-constexpr int kMostRecent = 12;
+constexpr int kMaxRecent = 12;
 
 // Something is typed, clicked or turned in this frame.
 bool HasInput() {
@@ -95,7 +95,7 @@ void Application::SetTheme(bool dark) {
   ApplyLook(theme_, surface_->scale() * zoom_);
 }
 
-// A slip of the pen does not close what is open.
+// A mistyped path does not close what is open.
 bool Application::StaysOpen(const std::vector<std::string>& paths) {
   if (!session_->document.dump().ready() || IsOpenAlready(paths)) return false;
   for (const std::string& path : paths) {
@@ -224,7 +224,7 @@ void Application::TakeRequests() {
     std::vector<std::string>& recent = session_->recent;
     std::erase(recent, full);
     recent.insert(recent.begin(), full);
-    if (recent.size() > kMostRecent) recent.resize(kMostRecent);
+    if (recent.size() > kMaxRecent) recent.resize(kMaxRecent);
     if (state_.keeps()) SayNotKept(SaveSettings());
     ShowVerdict();
     if (kept_) {
@@ -243,7 +243,7 @@ void Application::ShowProfile(const Result<RunProfile>& profile) {
     return messages.Post(Severity::kError, "the run has no profile: " + profile.error().ToString());
   }
   std::string text = "profile of the run: " + profile->path;
-  if (!profile->is_kept) text += ", until the window is closed";
+  if (!profile->is_retained) text += " (temporary, deleted on exit)";
   if (const auto before = ProfilePaths(*session_); !before.empty()) {
     text += fmt::format("; shown in place of {}", before.front());
   }
@@ -269,8 +269,7 @@ void Application::ShowVerdict() {
     is_shown |= VerdictOn(*session_, static_cast<int32_t>(m)) != nullptr;
   }
   if (!is_shown) {
-    session_->messages.Post(Severity::kWarning,
-                            "the verdict is about another module than those that are open");
+    session_->messages.Post(Severity::kWarning, "the verdict belongs to a module that is not open");
   }
   if (!dock_.is_chosen() || dock_.screen() == "divergence") BringUp("verdict");
 }
@@ -393,7 +392,7 @@ void Application::Restore(const ViewState& state) {
   }
 }
 
-// What a view cannot take back (of a graph that is not there any more) is no step: undo goes on to
+// What a view cannot take back (of a graph that is not there any more) is skipped: undo goes on to
 // one that changes something.
 void Application::UndoView(bool forward) {
   const ViewState before = Capture();
@@ -459,10 +458,10 @@ void Application::Pass() {
 // clicked meanwhile is answered first.
 void Application::FurtherPasses(bool input) {
   using Clock = std::chrono::steady_clock;
-  constexpr int kMost = 200;
+  constexpr int kMax = 200;
   const Clock::time_point end = Clock::now() + std::chrono::milliseconds(60);
   int echoes = input ? echoes_ : 0;
-  for (int pass = 0; pass < kMost && !quit_; ++pass) {
+  for (int pass = 0; pass < kMax && !quit_; ++pass) {
     if (!feed_.waiting(*imgui_) && --echoes < 0) return;
     if (pass > 0 && Clock::now() > end) return;
     ImGui::EndFrame();

@@ -148,7 +148,7 @@ void Application::DrawStatusBar(Frame& frame) {
     if (tasks.empty()) {
       const Pending<dump::DumpModel>& dump = session_->document.dump();
       if (session_->was_cancelled()) {
-        Label(theme_, Color::kWarning, "cancelled: not everything was loaded");
+        Label(theme_, Color::kWarning, "cancelled: the dump is only partly loaded");
         ImGui::SameLine();
         CommandButton(frame, Command::kResume, "Resume##resume", true);
       } else if (dump.ready()) {
@@ -184,7 +184,7 @@ void Application::DrawNews(Frame& frame) {
   CommandButton(frame, Command::kReload, "Reload##news", true);
   ImGui::SameLine();
   if (ImGui::SmallButton("Later##news")) session_->document.ForgetNews();
-  Help("keep what was read; Reload stays possible with F5");
+  Help("keep the loaded dump; F5 reloads later");
 }
 
 // Sentences lie above the status bar, over the panels, until they are read.
@@ -205,7 +205,7 @@ void Application::DrawMessages(Frame& frame) {
     constexpr size_t kShown = 6;
     const std::vector<Message>& messages = session_->messages.all();
     size_t first = messages.size() > kShown ? messages.size() - kShown : 0;
-    if (first > 0) Label(theme_, Color::kTextSecondary, fmt::format("{} earlier ones", first));
+    if (first > 0) Label(theme_, Color::kTextSecondary, fmt::format("{} earlier messages", first));
     for (size_t i = first; i < messages.size(); ++i) {
       Color color = messages[i].severity == Severity::kError     ? Color::kError
                     : messages[i].severity == Severity::kWarning ? Color::kWarning

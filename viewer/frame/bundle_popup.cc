@@ -9,7 +9,7 @@
 #include <filesystem>
 
 #include "core/base/counted.h"
-#include "viewer/lab/fault_run.h"
+#include "viewer/lab/failing_run.h"
 #include "viewer/lab/reduction.h"
 #include "viewer/model/document.h"
 #include "viewer/model/navigation.h"
@@ -28,17 +28,17 @@ struct PolicyRow {
   const char *label, *help;
 };
 constexpr PolicyRow kPolicies[] = {
-    {ValuePolicy::kNone, "none", "nothing of inputs, expected values and results"},
-    {ValuePolicy::kShapes, "shapes", "their shapes; inputs made up from a seed need no more"},
-    {ValuePolicy::kStatistics, "statistics", "shapes, ranges, means, counts of NaN"},
-    {ValuePolicy::kAll, "all", "every bit: anybody can replay it, and read the values"}};
+    {ValuePolicy::kNone, "none", "no input, expected or result values"},
+    {ValuePolicy::kShapes, "shapes", "shapes only; enough for generated inputs"},
+    {ValuePolicy::kStatistics, "statistics", "shapes, ranges, means and NaN counts"},
+    {ValuePolicy::kAll, "all", "all values: anyone can replay the run, and read them"}};
 
 void DrawContent(Frame& frame, int32_t module) {
   Context& context = frame.context;
-  const auto run = FaultRunOf(context, module);
+  const auto run = FailingRunOf(context, module);
   Fact(frame, "run",
        run ? SafeText(run->from + ": " + RunText(run->request))
-           : "the stage in view on the interpreter; nothing was compared yet");
+           : "the stage in view on the interpreter; nothing compared yet");
   const Pending<debug::DivergeVerdict>* verdict = VerdictOn(context, module);
   const bool has_verdict = verdict != nullptr && verdict->ready();
   Fact(frame, "verdict", has_verdict ? SafeText((*verdict)->sentence, 120) : "none yet");
@@ -57,7 +57,7 @@ bool BeginParts(Frame& frame) {
   if (!ImGui::BeginTable("##parts", 3, kFlags)) return false;
   ImGui::TableSetupColumn("part", ImGuiTableColumnFlags_WidthFixed, 190 * frame.scale);
   ImGui::TableSetupColumn("size", ImGuiTableColumnFlags_WidthFixed, 100 * frame.scale);
-  ImGui::TableSetupColumn("what it is", ImGuiTableColumnFlags_WidthStretch);
+  ImGui::TableSetupColumn("contents", ImGuiTableColumnFlags_WidthStretch);
   return true;
 }
 
@@ -94,14 +94,15 @@ void BundlePopup::Draw(Frame& frame, const std::string& path, bool entered) {
     return Sentence(frame, "no module is open");
   }
   DrawContent(frame, module);
-  DrawWish(frame);
+  DrawOptions(frame);
   DrawButtons(frame, module, path, entered);
   // What is asked for now: what came of it, or what it will be.
   const BundleMaking* last = LastBundle(context);
-  BundleWish now = wish_;
+  BundleOptions now = options_;
   now.path = path;
-  if (last != nullptr && last->wish == now && !last->made.waiting()) return DrawMade(frame, *last);
-  wish_.path = path;
+  if (last != nullptr && last->options == now && !last->made.waiting())
+    return DrawMade(frame, *last);
+  options_.path = path;
   DrawPlan(frame, module);
 }
 
@@ -120,8 +121,8 @@ void BundlePopup::DrawButtons(Frame& frame, int32_t module, const std::string& p
   Help("run the module, replay the bundle in a clean process and write it\nEnter");
   ImGui::PopStyleColor();
   if ((pressed || entered) && !path.empty()) {
-    wish_.path = path;
-    MakeBundle(context, module, wish_);
+    options_.path = path;
+    MakeBundle(context, module, options_);
   }
   ImGui::SameLine();
   std::error_code error;
@@ -131,36 +132,36 @@ void BundlePopup::DrawButtons(Frame& frame, int32_t module, const std::string& p
                : "Enter: run the module, replay the bundle, write it");
 }
 
-void BundlePopup::DrawWish(Frame& frame) {
+void BundlePopup::DrawOptions(Frame& frame) {
   ImGui::AlignTextToFramePadding();
   Label(frame.theme, Color::kTextSecondary, "values");
   for (const PolicyRow& row : kPolicies) {
     ImGui::SameLine(0, 16 * frame.scale);
-    if (ImGui::RadioButton(row.label, wish_.values == row.policy)) wish_.values = row.policy;
+    if (ImGui::RadioButton(row.label, options_.values == row.policy)) options_.values = row.policy;
     Help(row.help);
   }
   ImGui::SameLine(0, 28 * frame.scale);
-  ImGui::Checkbox("without source lines", &wish_.no_source);
-  Help("leave out the names and lines of source files");
+  ImGui::Checkbox("omit source locations", &options_.no_source);
+  Help("omit file names and line numbers of the source");
   ImGui::SetNextItemWidth(-1);
-  ImGui::InputTextWithHint("##note", "a note for the reader (optional)", &wish_.note);
-  Help("a note that is shown in the report");
-  if (!ImGui::IsItemActive()) planned_note_ = wish_.note;
+  ImGui::InputTextWithHint("##note", "note (optional)", &options_.note);
+  Help("free-text note for the report");
+  if (!ImGui::IsItemActive()) planned_note_ = options_.note;
 }
 
 void BundlePopup::DrawPlan(Frame& frame, int32_t module) {
-  BundleWish wish = wish_;
-  wish.note = planned_note_;
-  const Pending<PlannedFile>& plan = BundlePlanOf(frame.context, module, wish);
+  BundleOptions options = options_;
+  options.note = planned_note_;
+  const Pending<PlannedFile>& plan = BundlePlanOf(frame.context, module, options);
   ImGui::Separator();
-  Title(frame, "What goes in");
-  if (plan.waiting()) return Sentence(frame, "looking at what goes in …");
-  if (!ShowPending(frame, plan, "what goes in")) return;
+  Title(frame, "Contents");
+  if (plan.waiting()) return Sentence(frame, "planning the bundle …");
+  if (!ShowPending(frame, plan, "the bundle plan")) return;
   const auto later =
       std::ranges::count_if(plan->parts, [](const PlannedFile::Part& part) { return !part.bytes; });
   ImGui::SameLine();
   Label(frame.theme, Color::kTextSecondary,
-        fmt::format("  {}, compressed {}; the run adds {}", BytesText(plan->bytes),
+        fmt::format("  {}, {} compressed; the run adds {}", BytesText(plan->bytes),
                     BytesText(plan->packed_bytes), Counted(later, "part")));
   Fact(frame, "to redact", RedactedText(plan->redacted));
   for (const std::string& note : plan->notes) {
@@ -169,7 +170,7 @@ void BundlePopup::DrawPlan(Frame& frame, int32_t module) {
   if (!BeginParts(frame)) return;
   for (const PlannedFile::Part& part : plan->parts) {
     DrawPart(part.part, part.bytes ? BytesText(*part.bytes) : "after the run",
-             part.of_run ? ", where the run gives them" : "");
+             part.of_run ? ", if the run produces them" : "");
   }
   ImGui::EndTable();
 }
@@ -181,7 +182,7 @@ void BundlePopup::DrawMade(Frame& frame, const BundleMaking& making) {
   if (!making.made.ready()) return;
   const MadeFile& made = *making.made;
   ImGui::Separator();
-  Title(frame, SafeText(std::filesystem::path(making.wish.path).filename().string(), 80));
+  Title(frame, SafeText(std::filesystem::path(making.options.path).filename().string(), 80));
   ImGui::SameLine();
   Label(frame.theme, Color::kTextSecondary, " " + MadeText(made));
   Sentence(frame, SafeText(made.manifest.sentence, 300));

@@ -18,12 +18,12 @@ class BundlePopup {
   static std::string DefaultPath(Context& context);
 
  private:
-  void DrawWish(Frame& frame);
+  void DrawOptions(Frame& frame);
   void DrawButtons(Frame& frame, int32_t module, const std::string& path, bool entered);
   void DrawPlan(Frame& frame, int32_t module);
   static void DrawMade(Frame& frame, const BundleMaking& making);
 
-  BundleWish wish_;
+  BundleOptions options_;
   std::string planned_note_;  // not while it is being typed
 };
 

@@ -15,7 +15,7 @@ std::string WindowName(const ViewRow& row, std::string_view screen) {
   return std::string(row.title) + "###" + std::string(screen) + "." + std::string(row.id);
 }
 
-// Tabs that come back are made one after another, and each new one would stand in front.
+// Tabs that come back are made one after another, and each new one would be in front.
 constexpr int kFramesOfTabs = 3;
 
 // The share of a screen's width for its left area: modules are names, passes have figures too.
@@ -156,8 +156,8 @@ void Dock::Draw(Frame& frame, float top, float bottom) {
   bool centre = std::ranges::any_of(
       panels_, [&](const Panel& panel) { return AreaOn(*panel.row, screen_) == "centre"; });
   if (!centre) {
-    // Behind the panels: the room that no view of this build fills.
-    const char* text = "this build has no view for the middle of this screen";
+    // Below the panels: the area that no view of this build fills.
+    const char* text = "this build has no view for this screen";
     ImVec2 at(viewport->WorkPos.x + size.x * 0.36f, viewport->WorkPos.y + top + size.y * 0.3f);
     ImGui::GetForegroundDrawList()->AddText(at, frame.theme[Color::kTextSecondary], text);
   }
@@ -181,11 +181,11 @@ void Dock::Draw(Frame& frame, float top, float bottom) {
 }
 
 // An area at the right whose views have nothing to show gives its room to the others, unless
-// somebody looks for one of them.
+// one of them is requested.
 bool Dock::IsHidden(const Frame& frame, const Panel& panel) const {
   const std::string_view area = AreaOn(*panel.row, screen_);
   if (area != "right") return false;
-  // Windows that are made later than the others would stand before them whenever a popup closes.
+  // Windows that are made later than the others would be in front of them whenever a popup closes.
   if (ImGui::FindWindowByName(WindowName(*panel.row, screen_).c_str()) == nullptr) return false;
   return std::ranges::none_of(panels_, [&](const Panel& other) {
     return AreaOn(*other.row, screen_) == area &&
@@ -204,7 +204,7 @@ void Dock::DrawPanel(Frame& frame, Panel& panel) {
       name.c_str(), nullptr, ImGuiWindowFlags_NoCollapse | ImGuiWindowFlags_NoFocusOnAppearing);
   // The last item is its tab here.
   Help(panel.row->help);
-  // The first tab of an area that comes back stands before the others, without taking the keys.
+  // The first tab of an area that comes back is in front of the others, without taking the keys.
   if (wanted_front_ == panel.row->id) {
     const ImGuiWindow* window = ImGui::GetCurrentWindow();
     if (window->DockNode != nullptr) {

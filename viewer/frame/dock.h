@@ -20,7 +20,7 @@ class Dock {
   struct Panel {
     const ViewRow* row = nullptr;
     std::unique_ptr<View> view;
-    // Of the last frame: where it stood, in pixels; empty where it was not drawn.
+    // Its position in the last frame, in pixels; empty where it was not drawn.
     float x = 0, y = 0, width = 0, height = 0;
     bool was_hidden = false;  // in the last frame: its area had nothing to show
   };
@@ -29,7 +29,7 @@ class Dock {
 
   const std::string& screen() const { return screen_; }
   void SetScreen(std::string_view id);
-  // Somebody asked for a screen: the one of the last time is not wanted any more.
+  // A screen was requested: the one of the last time is not wanted any more.
   bool is_chosen() const { return is_chosen_; }
   // Brings a panel to the front on the current screen, or on the first that has it, and gives it
   // the keys.
@@ -54,8 +54,8 @@ class Dock {
 
   std::vector<Panel> panels_;
   std::string screen_ = "home", focused_view_, wanted_focus_ = "home";
-  std::string wanted_front_;  // a view whose tab is to stand before the others …
-  int front_frames_ = 0;      // … in so many frames more
+  std::string wanted_front_;                       // a view whose tab is to be in front …
+  int front_frames_ = 0;                           // … in so many frames more
   std::map<std::string, std::string> last_focus_;  // view by screen
   std::set<std::string> built_;                    // screens whose layout is there
   bool wants_reset_ = false, is_chosen_ = false;

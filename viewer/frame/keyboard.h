@@ -14,7 +14,7 @@ struct KeyBinding {
   Command command = Command::kKeys;
 };
 
-// The chord of a text such as "Ctrl+Shift+P"; 0 where it is none.
+// The chord of a string such as "Ctrl+Shift+P"; 0 if it is not one.
 int ChordFromText(std::string_view text);
 
 // Every chord of the table. A chord that two commands of one `when` share is our own mistake; tests
@@ -26,7 +26,7 @@ struct PressedCommand {
   Command command = Command::kKeys;
   bool is_text = false;  // the chord would write into a field, or move in it
 };
-// While a field takes text, only chords that are no text count.
+// While a field takes text, only chords that enter no text count.
 std::vector<PressedCommand> PressedCommands();
 
 }  // namespace hloscope::viewer

@@ -10,7 +10,7 @@ namespace hloscope::viewer {
 namespace {
 
 // No more of a folder is read: typing must not wait for it.
-constexpr size_t kMostRead = 20000;
+constexpr size_t kMaxRead = 20000;
 
 bool BeginsWith(std::string_view name, std::string_view begin) {
   return name.size() >= begin.size() &&
@@ -34,7 +34,7 @@ std::vector<std::string> CompletionsOf(std::string_view typed, size_t most) {
   std::error_code error;
   size_t read = 0;
   for (fs::directory_iterator at(folder.empty() ? "." : folder, error), end;
-       !error && at != end && read < kMostRead; at.increment(error), ++read) {
+       !error && at != end && read < kMaxRead; at.increment(error), ++read) {
     const std::string name = at->path().filename().string();
     if (!BeginsWith(name, begin) || (name.starts_with('.') && !begin.starts_with('.'))) continue;
     std::error_code none;

@@ -22,7 +22,7 @@
 namespace hloscope::viewer {
 namespace {
 
-constexpr size_t kMostCompletions = 200;
+constexpr size_t kMaxCompletions = 200;
 
 bool Exists(const std::string& path) {
   std::error_code error;
@@ -95,7 +95,7 @@ bool Popups::Begin(Frame& frame, const char* name, float width, float height) {
                            ImGuiWindowFlags_NoTitleBar | ImGuiWindowFlags_NoResize |
                                ImGuiWindowFlags_NoMove | ImGuiWindowFlags_NoDocking |
                                ImGuiWindowFlags_NoSavedSettings | ImGuiWindowFlags_NoCollapse);
-  // A click elsewhere closes it, as Escape does.
+  // A click elsewhere closes the popup, as Escape does.
   if (!fresh_ && !ImGui::IsWindowFocused(ImGuiFocusedFlags_RootAndChildWindows))
     kind_ = Kind::kNone;
   return open;
@@ -203,12 +203,12 @@ void Popups::StartSearch(Context& context) {
     shown_.clear();
     return hits_.clear();
   }
-  constexpr size_t kMostHits = 300;
+  constexpr size_t kMaxHits = 300;
   search_task_ = context.tasks.Start(
       "searching",
       [this, index = index.value, words = text_](TaskControl& control) -> Tasks::Finish {
         auto hits =
-            std::make_shared<std::vector<SearchHit>>(index->Find(words, kMostHits, control.stop()));
+            std::make_shared<std::vector<SearchHit>>(index->Find(words, kMaxHits, control.stop()));
         return [this, hits, words] {
           if (words != searched_) return;
           hits_ = std::move(*hits);
@@ -220,7 +220,7 @@ void Popups::StartSearch(Context& context) {
 
 void Popups::DrawSearch(Frame& frame) {
   if (Begin(frame, "##search", 860, 600)) {
-    bool enter = Field("an instruction, computation, module, pass, kernel, file or source line");
+    bool enter = Field("instruction, computation, module, pass, kernel, file or source line");
     if (ImGui::IsItemEdited()) chosen_ = 0;
     StartSearch(frame.context);
     MoveChosen(static_cast<int>(hits_.size()));
@@ -235,9 +235,8 @@ void Popups::DrawSearch(Frame& frame) {
 
 void Popups::DrawHits(Frame& frame) {
   if (hits_.empty()) {
-    Sentence(frame, searching_ ? "indexing names …"
-                    : text_.empty()
-                        ? "words in any order; matches at the start of a name come first"
+    Sentence(frame, searching_           ? "indexing names …"
+                    : text_.empty()      ? "words in any order; prefix matches come first"
                     : searched_ == text_ ? "no matches"
                                          : "searching …");
     return;
@@ -272,7 +271,7 @@ bool Popups::PathField(const char* hint) {
   ImGui::SetNextItemWidth(-1);
   const auto complete = [](ImGuiInputTextCallbackData* data) {
     const std::string_view typed(data->Buf, static_cast<size_t>(data->BufTextLen));
-    const std::string longer = CommonBeginning(typed, CompletionsOf(typed, kMostCompletions));
+    const std::string longer = CommonBeginning(typed, CompletionsOf(typed, kMaxCompletions));
     data->DeleteChars(0, data->BufTextLen);
     data->InsertChars(0, longer.c_str());
     return 0;
@@ -294,8 +293,7 @@ std::string Popups::AskForPath(Frame& frame, const char* title, const char* hint
     if (PathField(hint)) path = text_;
     if (listed_ != text_) {
       listed_ = text_;
-      entries_ =
-          text_.empty() ? std::vector<std::string>() : CompletionsOf(text_, kMostCompletions);
+      entries_ = text_.empty() ? std::vector<std::string>() : CompletionsOf(text_, kMaxCompletions);
       refusal_.clear();
     }
     if (!refusal_.empty()) Label(frame.theme, Color::kError, refusal_);
@@ -317,7 +315,7 @@ std::string Popups::AskForPath(Frame& frame, const char* title, const char* hint
     }
     if (!into.empty()) text_ = into;
     if (actions.recent != nullptr) Label(frame.theme, Color::kTextSecondary, "recent");
-    if (actions.recent != nullptr && actions.recent->empty()) Sentence(frame, "nothing opened yet");
+    if (actions.recent != nullptr && actions.recent->empty()) Sentence(frame, "no recent files");
     for (size_t i = 0; actions.recent != nullptr && i < actions.recent->size(); ++i) {
       const std::string& recent = (*actions.recent)[i];
       std::string label = SafeText(recent, 100) + "##recent" + std::to_string(i);
@@ -326,7 +324,7 @@ std::string Popups::AskForPath(Frame& frame, const char* title, const char* hint
     }
     ImGui::EndChild();
     if (!path.empty() && !Exists(path)) {
-      refusal_ = "there is no " + path + "; choose one below, or type another";
+      refusal_ = "there is no " + path + "; choose one below or type another path";
       path.clear();
     }
   }
@@ -353,7 +351,7 @@ void Popups::DrawCompareProfile(Frame& frame, const Actions& actions) {
 
 void Popups::DrawInputs(Frame& frame) {
   std::string path =
-      AskForPath(frame, "Run on the values in a file",
+      AskForPath(frame, "Run on inputs from a file",
                  "path of an .npz, a snapshot, a bundle, or a folder with input_N.npy", {});
   if (path.empty()) return;
   frame.context.marks.chosen_inputs = std::move(path);
@@ -367,8 +365,8 @@ void Popups::DrawCompare(Frame& frame) {
     Title(frame, "Compare the stage in view with …");
     const bool enter = Field("name of a stage, pass or module");
     if (ImGui::IsItemEdited()) chosen_ = 0;
-    constexpr size_t kMost = 400;
-    const std::vector<ComparisonChoice> choices = ComparisonChoices(context, text_, kMost);
+    constexpr size_t kMax = 400;
+    const std::vector<ComparisonChoice> choices = ComparisonChoices(context, text_, kMax);
     MoveChosen(static_cast<int>(choices.size()));
     ImGui::BeginChild("##list");
     for (size_t i = 0; i < choices.size(); ++i) {
@@ -408,7 +406,7 @@ void Popups::DrawExport(Frame& frame, const Actions& actions) {
 
 void Popups::DrawBundle(Frame& frame) {
   if (Begin(frame, "##bundle", 900, 620)) {
-    Title(frame, "Make a bundle");
+    Title(frame, "Create a bundle");
     const bool entered = Field("path of the bundle (.hlob)");
     bundle_.Draw(frame, text_, entered);
   }

@@ -31,7 +31,7 @@ class Popups {
   void Show(Kind kind);
   // Where the content of a view goes: a path that the user may change.
   void ShowExport(std::string title, std::string path);
-  // What goes into a bundle, and where that goes.
+  // Options and path of a bundle.
   void ShowBundle(std::string path);
   // The search, on these words.
   void ShowSearch(std::string words);

@@ -16,7 +16,7 @@
 #include "core/debug/diverge/write_verdict.h"
 #include "core/debug/reduce/write_candidate.h"
 #include "core/replay/workers/worker_environment.h"
-#include "viewer/lab/fault_run.h"
+#include "viewer/lab/failing_run.h"
 #include "viewer/lab/reduction.h"
 #include "viewer/model/document.h"
 #include "viewer/model/experiment.h"
@@ -39,7 +39,7 @@ struct Packing {
   std::string verdict;                                 // JSON; empty: none
   std::shared_ptr<const debug::ReduceReport> reduced;  // null: none
   debug::RunRequest request;
-  BundleWish wish;
+  BundleOptions options;
   Limits limits;
 };
 
@@ -56,14 +56,16 @@ std::string WhatItSaid(const std::string& output) {
   if (json.is_object() && json.contains("error") && json["error"].is_string()) {
     return json["error"].get<std::string>();
   }
-  constexpr size_t kMost = 400;
-  return output.substr(0, kMost);
+  constexpr size_t kMax = 400;
+  return output.substr(0, kMax);
 }
 
 Result<std::vector<std::string>> ArgumentsOf(const Packing& packing, const std::string& scratch) {
   std::vector<std::string> arguments = {
-      "hloscope", "bundle",          "create",   packing.module,
-      "--output", packing.wish.path, "--values", std::string(debug::ToString(packing.wish.values)),
+      "hloscope", "bundle",
+      "create",   packing.module,
+      "--output", packing.options.path,
+      "--values", std::string(debug::ToString(packing.options.values)),
       "--json"};
   for (std::string& argument : debug::RunArguments(packing.request)) {
     arguments.push_back(std::move(argument));
@@ -71,8 +73,8 @@ Result<std::vector<std::string>> ArgumentsOf(const Packing& packing, const std::
   for (const std::string& path : packing.request.inputs) {
     arguments.insert(arguments.end(), {"--inputs", path});
   }
-  if (!packing.wish.note.empty()) arguments.push_back("--note=" + packing.wish.note);
-  if (packing.wish.no_source) arguments.emplace_back("--no-source");
+  if (!packing.options.note.empty()) arguments.push_back("--note=" + packing.options.note);
+  if (packing.options.no_source) arguments.emplace_back("--no-source");
   if (!packing.verdict.empty()) {
     const std::string path = scratch + "/verdict.json";
     HLOSCOPE_TRY(WriteFileAtomically(path, packing.verdict));
@@ -112,12 +114,12 @@ Result<std::string> RunPacker(const Packing& packing, const std::vector<std::str
 Computed<MadeFile> Pack(const Packing& packing, const std::stop_token& stop) {
   HLOSCOPE_TRY(RunPacker(packing, {}, stop));
   HLOSCOPE_ASSIGN_OR_RETURN(const auto bundle,
-                            dump::BundleFile::Open(packing.wish.path, packing.limits));
+                            dump::BundleFile::Open(packing.options.path, packing.limits));
   auto made = std::make_shared<MadeFile>();
   HLOSCOPE_ASSIGN_OR_RETURN(made->manifest, debug::ManifestFromJson(bundle.manifest()));
   made->parts.assign(bundle.listed().begin(), bundle.listed().end());
   std::error_code error;
-  made->bytes = static_cast<int64_t>(std::filesystem::file_size(packing.wish.path, error));
+  made->bytes = static_cast<int64_t>(std::filesystem::file_size(packing.options.path, error));
   return made;
 }
 
@@ -160,7 +162,7 @@ struct BundlePlanKey {
   auto operator<=>(const BundlePlanKey&) const = default;
 };
 
-int32_t StageToPack(Context& context, const std::optional<FaultRun>& run) {
+int32_t StageToPack(Context& context, const std::optional<FailingRun>& run) {
   return run ? run->stage : context.navigation.stage();
 }
 
@@ -171,13 +173,13 @@ const debug::ReduceReport* ReducedOn(Context& context, int32_t module) {
   return is_small ? reduction->report.value.get() : nullptr;
 }
 
-Packing PackingOf(Context& context, int32_t module, const BundleWish& wish) {
+Packing PackingOf(Context& context, int32_t module, const BundleOptions& options) {
   const dump::DumpModel& dump = *context.document.dump();
   Packing packing;
   packing.program = context.experiment.program();
-  packing.wish = wish;
+  packing.options = options;
   packing.limits = dump.limits();
-  const auto run = FaultRunOf(context, module);
+  const auto run = FailingRunOf(context, module);
   if (run) packing.request = run->request;
   const int32_t file = dump.ModuleFile(module, StageToPack(context, run));
   if (file >= 0) packing.module = dump.FullPath(file);
@@ -195,8 +197,9 @@ Packing PackingOf(Context& context, int32_t module, const BundleWish& wish) {
 
 }  // namespace
 
-const Pending<PlannedFile>& BundlePlanOf(Context& context, int32_t module, const BundleWish& wish) {
-  const auto run = FaultRunOf(context, module);
+const Pending<PlannedFile>& BundlePlanOf(Context& context, int32_t module,
+                                         const BundleOptions& options) {
+  const auto run = FailingRunOf(context, module);
   const Pending<debug::DivergeVerdict>* verdict = VerdictOn(context, module);
   const debug::ReduceReport* reduced = ReducedOn(context, module);
   const BundlePlanKey key{
@@ -204,32 +207,32 @@ const Pending<PlannedFile>& BundlePlanOf(Context& context, int32_t module, const
       StageToPack(context, run),
       fmt::format("{}\n{}\n{}\n{}\n{}", run ? debug::RunOptionsText(run->request) : "",
                   run ? fmt::format("{}", fmt::join(run->request.inputs, "\n")) : "",
-                  debug::ToString(wish.values), wish.no_source, wish.note),
+                  debug::ToString(options.values), options.no_source, options.note),
       verdict != nullptr && verdict->ready() ? (*verdict)->sentence : "",
       reduced == nullptr ? 0 : reduced->instructions,
       reduced == nullptr ? 0 : reduced->tries};
   if (const Pending<PlannedFile>* known = context.cache.Find(key)) return *known;
-  Packing packing = PackingOf(context, module, wish);
-  if (packing.wish.path.empty()) packing.wish.path = "plan.hlob";  // is not written
+  Packing packing = PackingOf(context, module, options);
+  if (packing.options.path.empty()) packing.options.path = "plan.hlob";  // is not written
   return context.cache.Get(
-      key, "looking at what goes into the bundle",
+      key, "planning the bundle",
       [packing = std::move(packing)](TaskControl& control) -> Computed<PlannedFile> {
         if (packing.module.empty()) return EnvironmentError("this stage has no file");
         return AskForPlan(packing, control.stop());
       });
 }
 
-void MakeBundle(Context& context, int32_t module, const BundleWish& wish) {
+void MakeBundle(Context& context, int32_t module, const BundleOptions& options) {
   if (!context.document.dump().ready() || module < 0) return;
-  Packing packing = PackingOf(context, module, wish);
+  Packing packing = PackingOf(context, module, options);
   if (packing.module.empty()) {
-    return context.messages.Post(Severity::kError, "no bundle: this stage has no file");
+    return context.messages.Post(Severity::kError, "bundle not created: this stage has no file");
   }
   auto making = std::make_shared<BundleMaking>();
-  making->wish = wish;
+  making->options = options;
   making->made.state = PendingState::kWaiting;
   making->made.task = context.tasks.Start(
-      "making a bundle",
+      "creating a bundle",
       [making, packing = std::move(packing),
        &messages = context.messages](TaskControl& control) -> Tasks::Finish {
         auto made = std::make_shared<Computed<MadeFile>>(
@@ -239,10 +242,11 @@ void MakeBundle(Context& context, int32_t module, const BundleWish& wish) {
           pending.state = *made ? PendingState::kReady : PendingState::kFailed;
           if (!*made) {
             pending.error = made->error();
-            return messages.Post(Severity::kError, "no bundle: " + made->error().ToString());
+            return messages.Post(Severity::kError,
+                                 "bundle not created: " + made->error().ToString());
           }
           pending.value = **made;
-          messages.Post(Severity::kNote, making->wish.path + ": " + MadeText(***made));
+          messages.Post(Severity::kNote, making->options.path + ": " + MadeText(***made));
         };
       });
   context.marks.bundle = making;

@@ -16,12 +16,12 @@
 namespace hloscope::viewer {
 
 // What is asked for.
-struct BundleWish {
+struct BundleOptions {
   std::string path;
   debug::ValuePolicy values = debug::ValuePolicy::kShapes;
   std::string note;
   bool no_source = false;
-  bool operator==(const BundleWish&) const = default;
+  bool operator==(const BundleOptions&) const = default;
 };
 
 // What is to go in: `hloscope bundle create --plan` says it.
@@ -45,18 +45,19 @@ struct MadeFile {
 };
 
 struct BundleMaking {
-  BundleWish wish;
+  BundleOptions options;
   Pending<MadeFile> made;
 };
 
 // What MakeBundle would put in now, found in the background by a process that runs nothing of the
 // module.
-const Pending<PlannedFile>& BundlePlanOf(Context& context, int32_t module, const BundleWish& wish);
+const Pending<PlannedFile>& BundlePlanOf(Context& context, int32_t module,
+                                         const BundleOptions& options);
 
-// Runs `hloscope bundle create` on the file of the module that FaultRunOf names (else of that in
+// Runs `hloscope bundle create` on the file of the module that FailingRunOf names (else of that in
 // view, on the interpreter), with the verdict and the reduced module where they are there. A
 // message says when it is done, or why it failed.
-void MakeBundle(Context& context, int32_t module, const BundleWish& wish);
+void MakeBundle(Context& context, int32_t module, const BundleOptions& options);
 // The last one; null: none yet.
 const BundleMaking* LastBundle(Context& context);
 

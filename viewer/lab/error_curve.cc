@@ -67,9 +67,8 @@ ErrorCurve CurveOfRun(const Experiment& experiment) {
       }
     }
   }
-  curve.source =
-      fmt::format("each instruction by itself, {} against {}", experiment.request().platform,
-                  experiment.request().reference_platform);
+  curve.source = fmt::format("each instruction alone, {} against {}", experiment.request().platform,
+                             experiment.request().reference_platform);
   return curve;
 }
 
@@ -120,7 +119,7 @@ ErrorCurve CurveOf(Context& context, int32_t module) {
 }
 
 Verdict VerdictOf(const WalkPoint& point) {
-  // Errors are of pairs of finite elements: where none is left, NaN or infinity stands on one side.
+  // Errors are of pairs of finite elements: where none is left, NaN or infinity is on one side.
   const bool one_sided = point.diverging > 0 && point.max_abs_error == 0;
   if (one_sided || !std::isfinite(point.max_abs_error)) return Verdict::kNotFinite;
   if (point.diverging > 0) return Verdict::kBeyond;
@@ -129,10 +128,10 @@ Verdict VerdictOf(const WalkPoint& point) {
 }
 
 double HeightOf(const WalkPoint& point, bool relative) {
-  constexpr double kMost = 1e300, kLeast = 1e-300;
+  constexpr double kMax = 1e300, kLeast = 1e-300;
   const double error = relative ? point.max_rel_error : point.max_abs_error;
-  if (!std::isfinite(error) || VerdictOf(point) == Verdict::kNotFinite) return kMost;
-  return std::clamp(std::abs(error), kLeast, kMost);
+  if (!std::isfinite(error) || VerdictOf(point) == Verdict::kNotFinite) return kMax;
+  return std::clamp(std::abs(error), kLeast, kMax);
 }
 
 Selection FindPoint(Context& context, int32_t module, const WalkPoint& point) {

@@ -13,13 +13,13 @@
 namespace hloscope::viewer {
 namespace {
 
-constexpr int64_t kMostOfConstant = 1 << 16;  // elements that are looked at while the pointer rests
-constexpr size_t kMostLeaves = 3;
+constexpr int64_t kMaxOfConstant = 1 << 16;  // elements that are looked at while the pointer rests
+constexpr size_t kMaxLeaves = 3;
 
 std::optional<KnownValues> OfConstant(const hlo::Module& read, hlo::InstructionId id) {
   const auto* literal = read.Get<hlo::Literal>(read[id], hlo::AttributeKey::kConstantValue);
   if (literal == nullptr || !literal->shape().IsArray() || literal->elided()) return std::nullopt;
-  if (literal->shape().ElementCount().value_or(0) > kMostOfConstant) return std::nullopt;
+  if (literal->shape().ElementCount().value_or(0) > kMaxOfConstant) return std::nullopt;
   return KnownValues{.held = {.platform = {}, .reference = DescribeLeaves(*literal)},
                      .platform = "",
                      .reference = "the file",
@@ -37,7 +37,7 @@ std::string SideText(std::string_view side, const replay::ValueStatistics& value
 }
 
 std::string LeafText(const KnownValues& known, size_t leaf, const hlo::Shape& shape) {
-  const HeldValues& held = known.held;
+  const CapturedValues& held = known.held;
   std::string text = hlo::ToString(shape, false);
   if (leaf < held.platform.size()) {
     text += "\n  " + SideText(known.platform, held.platform[leaf], shape);
@@ -72,18 +72,18 @@ std::string DifferenceText(const Context& context, int32_t module, int32_t stage
 std::string WhyNone(Context& context, int32_t module, int32_t stage, const hlo::Module& read,
                     hlo::InstructionId id) {
   if (read[id].opcode == hlo::Opcode::kConstant) {
-    return "values: too many to read while pointing; the panel Values shows them after a run";
+    return "values: too many for a tooltip; see the panel Values after a run";
   }
-  if (context.experiment.running()) return "values: the run has not come to them yet";
+  if (context.experiment.running()) return "values: not computed yet";
   const RunValues* values = context.experiment.ValuesOf(module, stage);
   if (values != nullptr && !values->note.empty()) return values->note;
   if (values != nullptr) {
-    return "values: none of its own: it is applied element by element, or was not reached";
+    return "values: none (inside a scalar computation, or not executed)";
   }
   if (context.experiment.runs() > 0) {
-    return "values: this stage was not run; choose it in Divergence (Ctrl+4) and run once";
+    return "values: this stage has not run; select it in Divergence (Ctrl+4)";
   }
-  return "values: run once in Divergence (Ctrl+4, then F9) and they are shown here";
+  return "values: shown after a run (Ctrl+4, F9)";
 }
 
 }  // namespace
@@ -94,7 +94,7 @@ std::optional<KnownValues> KnownValuesOf(Context& context, int32_t module, int32
   const RunValues* values = context.experiment.ValuesOf(module, stage);
   // Of another reading of the same dump ids may be others.
   if (values == nullptr || values->module.get() != &read) return std::nullopt;
-  std::optional<HeldValues> held = HeldBy(*values, instruction);
+  std::optional<CapturedValues> held = FindCapturedValues(*values, instruction);
   if (!held) return std::nullopt;
   KnownValues known{.held = *std::move(held),
                     .platform = values->platform,
@@ -119,33 +119,33 @@ std::string HoverValues(Context& context, int32_t module, int32_t stage, const h
     }
   }
   const auto leaves = read.shape(instruction).LeafShapes();
-  for (size_t i = 0; i < std::min(leaves.size(), kMostLeaves); ++i) {
+  for (size_t i = 0; i < std::min(leaves.size(), kMaxLeaves); ++i) {
     if (leaves[i]->IsArray()) text += "\n" + LeafText(*known, i, *leaves[i]);
   }
-  if (leaves.size() > kMostLeaves) {
-    text += fmt::format("\n… and {} more", leaves.size() - kMostLeaves);
+  if (leaves.size() > kMaxLeaves) {
+    text += fmt::format("\n… and {} more", leaves.size() - kMaxLeaves);
   }
   text += DifferenceText(context, module, stage, instruction);
-  return text + "\nShift+V pins them";
+  return text + "\nShift+V: pin";
 }
 
 std::string HoverValuesOfWhole(Context& context, int32_t module, int32_t stage,
                                const hlo::Module& small, hlo::InstructionId instruction) {
-  constexpr size_t kMostLookedThrough = 200'000;
+  constexpr size_t kMaxLookedThrough = 200'000;
   const RunValues* values = context.experiment.ValuesOf(module, stage);
   const bool is_same = values != nullptr && values->module.get() == &small;
   const bool is_constant = small[instruction].opcode == hlo::Opcode::kConstant;
   if (is_same || is_constant || values == nullptr ||
-      values->module->instructions().size() > kMostLookedThrough) {
+      values->module->instructions().size() > kMaxLookedThrough) {
     return HoverValues(context, module, stage, small, instruction);
   }
   const hlo::Module& whole = *values->module;
   for (uint32_t i = 0; i < whole.instructions().size(); ++i) {
     const hlo::InstructionId id(i);
     if (whole.name(id) != small.name(instruction)) continue;
-    return "in the whole module: " + HoverValues(context, module, stage, whole, id);
+    return "in the original module: " + HoverValues(context, module, stage, whole, id);
   }
-  return "values: the whole module has no instruction of this name";
+  return "values: no instruction of this name in the original module";
 }
 
 }  // namespace hloscope::viewer

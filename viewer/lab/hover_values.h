@@ -8,14 +8,14 @@
 #include <vector>
 
 #include "core/hlo/module.h"
+#include "viewer/model/captured_values.h"
 #include "viewer/model/context.h"
-#include "viewer/model/held_values.h"
 
 namespace hloscope::viewer {
 
 // What is known of an instruction: of a run, or of a constant what the file says.
 struct KnownValues {
-  HeldValues held;
+  CapturedValues held;
   std::string platform, reference;  // whose the two sides are; "the file" for constants
   std::string inputs;               // of the run; empty for constants
   uint64_t run = 0;                 // its number; 0 for constants

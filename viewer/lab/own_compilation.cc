@@ -44,7 +44,7 @@ Status Record(const std::shared_ptr<const hlo::Module>& module, debug::RunReques
 
 Compiled CompileAndRecord(const std::shared_ptr<const hlo::Module>& module,
                           const debug::RunRequest& request, const std::string& program,
-                          KeptFolder& place, const std::stop_token& stop) {
+                          RetainedFiles& place, const std::stop_token& stop) {
   Compiled compiled;
   Result<std::string> folder = place.NewPath(module->name(), request.platform);
   if (!folder) {
@@ -69,7 +69,8 @@ Compiled CompileAndRecord(const std::shared_ptr<const hlo::Module>& module,
   return compiled;
 }
 
-void Tell(Context& context, const Compiled& compiled, bool is_kept, std::string_view platform) {
+void Report(Context& context, const Compiled& compiled, bool is_retained,
+            std::string_view platform) {
   if (!compiled.report) {
     return context.messages.Post(Severity::kError,
                                  "not compiled: " + compiled.report.error().ToString());
@@ -78,15 +79,15 @@ void Tell(Context& context, const Compiled& compiled, bool is_kept, std::string_
     return graph::CountedText(static_cast<size_t>(count), noun);
   };
   std::string text =
-      fmt::format("{} made {} with {} out of {}: {}", platform,
+      fmt::format("{0} compiled {3} to {1}, {2}: {4}", platform,
                   counted(compiled.report->instructions, "instruction"),
                   counted(compiled.report->kernels, "kernel"),
                   counted(compiled.report->instructions_before, "instruction"), compiled.folder);
-  if (!is_kept) text += ", until the window is closed";
+  if (!is_retained) text += " (temporary, deleted on exit)";
   context.messages.Post(Severity::kNote, std::move(text));
   if (!compiled.recorded) {
     context.messages.Post(Severity::kWarning,
-                          "no times of it: " + compiled.recorded.error().ToString());
+                          "not profiled: " + compiled.recorded.error().ToString());
   }
   context.requests.Open({compiled.folder});
   context.requests.Show("graph");
@@ -112,7 +113,7 @@ void ShowOwnCompilation(Context& context, std::shared_ptr<const hlo::Module> mod
             CompileAndRecord(module, run, program, *place, control.stop()));
         return [&context, compiled, place, platform = run.platform, generation] {
           if (generation != context.document.generation()) return;
-          Tell(context, *compiled, place->is_kept(), platform);
+          Report(context, *compiled, place->is_retained(), platform);
         };
       });
 }

@@ -12,7 +12,7 @@ struct ExperimentRequest;
 
 // Compiles the module as a run of the request on our own compiler does, and records such a run: in
 // child processes and in the background. What came of it, a dump of every pass with the profile
-// beside it, is opened in place of what is open then; a sentence says where it lies, or why there
+// next to it, replaces the open dump; a message has its path, or why there
 // is none.
 void ShowOwnCompilation(Context& context, std::shared_ptr<const hlo::Module> module,
                         const ExperimentRequest& request);

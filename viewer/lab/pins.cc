@@ -17,7 +17,7 @@ namespace {
 
 using nlohmann::json;
 
-constexpr size_t kMostPins = 200;    // that are read back
+constexpr size_t kMaxPins = 200;     // that are read back
 constexpr int64_t kFirstPinned = 4;  // elements that a row has room for
 
 // Every text of a side and of a pin with its name in the session.
@@ -164,7 +164,7 @@ std::optional<Pin> PinOf(Context& context, const Selection& selection) {
 Selection PlaceOfPin(Context& context, const Pin& pin) {
   if (!context.document.dump().ready()) return {};
   const Pending<Selection>& place = context.cache.Get(
-      PlaceKey{pin.module, pin.stage, pin.computation, pin.instruction}, "finding what is pinned",
+      PlaceKey{pin.module, pin.stage, pin.computation, pin.instruction}, "resolving pins",
       [dump = context.document.dump().value, pin](TaskControl&) -> Computed<Selection> {
         HLOSCOPE_ASSIGN_OR_RETURN(Selection found, FindPlace(*dump, pin));
         return std::make_shared<const Selection>(std::move(found));
@@ -206,7 +206,7 @@ std::vector<Pin> PinsFromText(std::string_view text) {
   const json all = ParseJson(text).value_or(nullptr);
   if (!all.is_array()) return pins;
   for (const json& row : all) {
-    if (!row.is_object() || pins.size() >= kMostPins) continue;
+    if (!row.is_object() || pins.size() >= kMaxPins) continue;
     Pin pin;
     TakeFields(row, kPinFields, pin);
     for (const auto& [name, member] : kSideLists) {

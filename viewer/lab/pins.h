@@ -36,7 +36,7 @@ struct Pin {
   bool operator==(const Pin&) const = default;
 };
 
-// A pin of what is selected; nullopt: it is no instruction, or its module is not read.
+// A pin of what is selected; nullopt: not an instruction, or its module is not read.
 std::optional<Pin> PinOf(Context& context, const Selection& selection);
 // Takes over what newer runs found; what was shown goes to `before` where it differs.
 void UpdatePins(Context& context, std::vector<Pin>& pins);

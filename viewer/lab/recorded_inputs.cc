@@ -21,7 +21,7 @@ namespace {
 namespace fs = std::filesystem;
 using hlo::Shape;
 
-constexpr size_t kMostFiles = 30;
+constexpr size_t kMaxFiles = 30;
 
 struct InputsKey {
   using Value = RecordedInputsList;
@@ -60,7 +60,8 @@ void ExamineArrays(const hlo::Module& module, const Limits& limits, RecordedInpu
       Note(inputs,
            fmt::format("wrong shape or type for parameter {}: {}", i, given.error().message));
     } else if (!*given) {
-      Note(inputs, fmt::format("nothing for parameter {}, {}", i, hlo::ToString(leaves[i], false)));
+      Note(inputs,
+           fmt::format("no value for parameter {}, {}", i, hlo::ToString(leaves[i], false)));
     } else {
       ++inputs.fitting;
     }
@@ -86,9 +87,10 @@ void ExamineSnapshot(const hlo::Module& module, const Limits& limits, RecordedIn
   }
   for (size_t i = 0; i < leaves.size(); ++i) {
     if (i >= given.size()) {
-      Note(inputs, fmt::format("nothing for parameter {}, {}", i, hlo::ToString(leaves[i], false)));
+      Note(inputs,
+           fmt::format("no value for parameter {}, {}", i, hlo::ToString(leaves[i], false)));
     } else if (!hlo::Compatible(given[i], leaves[i], {.dynamic_dimensions = false})) {
-      Note(inputs, fmt::format("wrong shape for parameter {}: {}, wanted {}", i,
+      Note(inputs, fmt::format("wrong shape for parameter {}: {}, expected {}", i,
                                hlo::ToString(given[i], false), hlo::ToString(leaves[i], false)));
     } else {
       ++inputs.fitting;
@@ -105,15 +107,15 @@ void AddFolder(const fs::path& file, std::vector<Candidate>& all) {
   const fs::path own = fs::path(file).replace_extension(".npz");
   std::error_code error;
   if (fs::is_regular_file(own, error)) {
-    all.push_back({own.string(), own.filename().string(), "arrays beside the module"});
+    all.push_back({own.string(), own.filename().string(), "arrays next to the module"});
   }
   const fs::path folder = file.parent_path().empty() ? fs::path(".") : file.parent_path();
   std::set<std::string> names;
   bool has_arrays = false;
-  constexpr int kMostEntries = 20'000;
+  constexpr int kMaxEntries = 20'000;
   int seen = 0;
   for (fs::directory_iterator at(folder, error), end; !error && at != end; at.increment(error)) {
-    if (++seen > kMostEntries) break;
+    if (++seen > kMaxEntries) break;
     const std::string name = at->path().filename().string();
     const bool is_result =
         name.starts_with("expected") || name.starts_with("output") || name.starts_with("results");
@@ -122,10 +124,10 @@ void AddFolder(const fs::path& file, std::vector<Candidate>& all) {
     }
     has_arrays |= name == "input_0.npy" || name == "in0.npy" || name == "arr_0.npy";
   }
-  if (has_arrays) all.push_back({folder.string(), "input_N.npy in its folder", "arrays"});
+  if (has_arrays) all.push_back({folder.string(), "input_N.npy in the folder", "arrays"});
   for (const std::string& name : names) {
-    if (all.size() >= kMostFiles) return;
-    all.push_back({(folder / name).string(), name, "arrays in its folder"});
+    if (all.size() >= kMaxFiles) return;
+    all.push_back({(folder / name).string(), name, "arrays in the folder"});
   }
 }
 
@@ -136,12 +138,12 @@ std::vector<Candidate> CandidatesOf(const dump::DumpModel& dump, const std::stri
   const auto add_snapshots = [&](dump::FileRole role, const char* what) {
     for (const int32_t file : entry.files) {
       const dump::FileEntry& known = dump.files()[static_cast<size_t>(file)];
-      if (known.role != role || all.size() >= kMostFiles) continue;
+      if (known.role != role || all.size() >= kMaxFiles) continue;
       all.push_back({dump.FullPath(file), fs::path(known.path).filename().string(), what});
     }
   };
   if (document.ends_with(".hlob")) {
-    all.push_back({document, fs::path(document).filename().string(), "inputs of this bundle"});
+    all.push_back({document, fs::path(document).filename().string(), "inputs of the bundle"});
   }
   add_snapshots(dump::FileRole::kUnoptimizedSnapshot, "snapshot of an execution");
   add_snapshots(dump::FileRole::kSnapshot, "snapshot of an execution");
@@ -175,7 +177,7 @@ RecordedInputs ExamineInputs(std::string path, std::string name, std::string wha
 const Pending<RecordedInputsList>& RecordedInputsOf(Context& context, int32_t module,
                                                     int32_t stage) {
   return context.cache.Get(
-      InputsKey{module, stage}, "looking for recorded inputs",
+      InputsKey{module, stage}, "finding recorded inputs",
       [dump = context.document.dump().value, document = context.document.path(), module,
        stage](TaskControl& control) -> Computed<RecordedInputsList> {
         auto list = std::make_shared<RecordedInputsList>();
@@ -186,7 +188,7 @@ const Pending<RecordedInputsList>& RecordedInputsOf(Context& context, int32_t mo
           if (control.stopped()) break;
           list->push_back(ExamineInputs(each.path, each.name, each.what, *read, dump->limits()));
         }
-        // What holds nothing that fits is no input of this module.
+        // Files without a value that fits are not inputs of this module.
         std::erase_if(*list, [](const RecordedInputs& inputs) {
           return inputs.fitting == 0 && inputs.parameters > 0;
         });
@@ -200,7 +202,7 @@ const Pending<RecordedInputsList>& RecordedInputsOf(Context& context, int32_t mo
 const Pending<RecordedInputs>& ChosenInputsOf(Context& context, int32_t module, int32_t stage,
                                               const std::string& path) {
   return context.cache.Get(
-      ChosenKey{module, stage, path}, "looking at the inputs",
+      ChosenKey{module, stage, path}, "reading the inputs",
       [dump = context.document.dump().value, module, stage,
        path](TaskControl&) -> Computed<RecordedInputs> {
         HLOSCOPE_ASSIGN_OR_RETURN(const auto read, dump->Module(module, stage));

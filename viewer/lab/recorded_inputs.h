@@ -1,5 +1,5 @@
-// RecordedInputs: files that hold values for the parameters of a module, and how far they fit, told
-// before anything runs.
+// RecordedInputs: files that hold values for the parameters of a module, and how far they fit,
+// known before anything runs.
 #pragma once
 
 #include <cstdint>
@@ -29,7 +29,7 @@ std::string CoverageText(const RecordedInputs& inputs);
 RecordedInputs ExamineInputs(std::string path, std::string name, std::string what,
                              const hlo::Module& module, const Limits& limits);
 
-// Those that lie with that stage: beside its file, in its folder, in the dump as snapshots, in the
+// Those of that stage: next to its file, in its folder, in the dump as snapshots, in the
 // bundle that is open; those that fit first. Found in the background.
 using RecordedInputsList = std::vector<RecordedInputs>;
 const Pending<RecordedInputsList>& RecordedInputsOf(Context& context, int32_t module,

@@ -19,7 +19,7 @@ debug::ReduceReport Refused(Error error) {
   return report;
 }
 
-debug::ReduceReport Reduce(const dump::DumpModel& dump, const FaultRun& run,
+debug::ReduceReport Reduce(const dump::DumpModel& dump, const FailingRun& run,
                            const std::shared_ptr<Reduction::Feed>& feed, TaskControl& control) {
   auto module = dump.Module(run.module, run.stage);
   if (!module) return Refused(module.error());
@@ -68,20 +68,20 @@ ReductionProgress Reduction::Progress() const {
 
 void StartReduction(Context& context, int32_t module) {
   if (!context.document.dump().ready()) return;
-  const std::optional<FaultRun> run = FaultRunOf(context, module);
+  const std::optional<FailingRun> run = FailingRunOf(context, module);
   if (!run) {
-    return context.messages.Post(Severity::kNote,
-                                 "nothing to make small: run the module on the screen Divergence "
-                                 "first, or open a verdict of it");
+    return context.messages.Post(
+        Severity::kNote,
+        "nothing to reduce: run the module on the screen Divergence first, or open a verdict");
   }
   StopReduction(context, module);
   auto reduction = std::make_shared<Reduction>();
   reduction->run = *run;
   reduction->report.state = PendingState::kWaiting;
-  FaultRun own = *run;
+  FailingRun own = *run;
   own.request.workers = context.experiment.MakeWorkers(static_cast<int>(AvailableCpus()));
   reduction->report.task = context.tasks.Start(
-      "making the module small",
+      "reducing the module",
       [dump = context.document.dump().value, own, reduction,
        feed = reduction->feed](TaskControl& control) -> Tasks::Finish {
         auto report = std::make_shared<Computed<debug::ReduceReport>>(Guarded<debug::ReduceReport>(

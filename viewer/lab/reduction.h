@@ -1,4 +1,4 @@
-// Reduction: a module that fails, made small in the background; what came of it.
+// Reduction: a failing module, reduced in the background, and the result.
 #pragma once
 
 #include <cstdint>
@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "core/debug/reduce/reduce_module.h"
-#include "viewer/lab/fault_run.h"
+#include "viewer/lab/failing_run.h"
 #include "viewer/model/context.h"
 #include "viewer/model/pending.h"
 
@@ -30,7 +30,7 @@ struct ReductionProgress {
 };
 
 struct Reduction {
-  FaultRun run;
+  FailingRun run;
   Pending<debug::ReduceReport> report;  // ready also where it was stopped
   // Written from the thread that reduces.
   struct Feed {
@@ -41,14 +41,14 @@ struct Reduction {
   ReductionProgress Progress() const;
 };
 
-// Starts anew what FaultRunOf names; a message says why where it names nothing.
+// Starts the run that FailingRunOf names again; a message says why where it names nothing.
 void StartReduction(Context& context, int32_t module);
 // Stops it; the smallest so far stays.
 void StopReduction(Context& context, int32_t module);
 // The last one of that module; null: none.
 const Reduction* ReductionOn(Context& context, int32_t module);
 
-// Writes the smallest module, and inputs beside it where it needs others than those of the seed.
+// Writes the smallest module, and its inputs next to it if they are not those of the seed.
 Status SaveReduced(const debug::ReduceReport& report, const std::string& path);
 
 }  // namespace hloscope::viewer

@@ -38,7 +38,7 @@ Result<uint64_t> LaunchOf(const replay::KernelCase& kernels, const std::string& 
   for (size_t i = 0; i < kernels.launches.size(); ++i) {
     if (kernels.launches[i].kernel == name) return i;
   }
-  return InternalError("a case without its kernel");
+  return InternalError("the kernel case has no kernel");
 }
 
 Status CheckThread(const replay::CaseLaunch& launch, const ThreadChoice& choice) {
@@ -46,7 +46,7 @@ Status CheckThread(const replay::CaseLaunch& launch, const ThreadChoice& choice)
     for (size_t i = 0; i < 3; ++i) {
       if (at[i] < sizes[i]) continue;
       return InputError(fmt::format("kernel {} has no {} {}", launch.kernel, what, IndexText(at)),
-                        fmt::format("it was launched with {} × {} × {}, counted from 0", sizes[0],
+                        fmt::format("it was launched with {} × {} × {}, numbered from 0", sizes[0],
                                     sizes[1], sizes[2]));
     }
     return {};

@@ -28,7 +28,7 @@ struct ThreadChoice {
 
 struct TracedThread {
   ptx::BlockTrace trace;  // of that one thread
-  // By step: the fused instruction whose value it makes, as its bits tell; empty: none is known.
+  // By step: the fused instruction whose value it makes, by its bits; empty: unknown.
   std::vector<std::string> values_of;
   std::string no_values;               // why none is known; empty: they were looked for
   std::vector<std::string> arguments;  // whose bytes each argument of the kernel has
@@ -46,10 +46,10 @@ struct TracedThread {
   }
 };
 
-// Null: nobody has asked for it, or the dump has changed since.
+// Null: not requested, or the dump has changed since.
 const Pending<TracedThread>* ThreadTraceOf(Context& context, const ThreadChoice& choice);
 // Runs it, also once more where that failed. The module's inputs are those of the last run of the
-// divergence lab where that was of this module, else made up from seed 0.
+// divergence lab where that was of this module, else generated from seed 0.
 void AskThreadTrace(Context& context, const ThreadChoice& choice);
 
 // "1,0,2" or "7": three numbers, those left out 0; nullopt for anything else.

@@ -63,8 +63,8 @@ class Search {
 
   void Start(int32_t stage, InstructionId id) {
     // A line of a loop over layers is thousands of instructions.
-    constexpr size_t kMost = 2000;
-    if (starts_.size() >= kMost || !AddStep(stage, id, 1, debug::LinkReason::kSame)) return;
+    constexpr size_t kMax = 2000;
+    if (starts_.size() >= kMax || !AddStep(stage, id, 1, debug::LinkReason::kSame)) return;
     if (starts_.empty()) out_.start_stage = stage;
     starts_.emplace_back(stage, id);
   }
@@ -230,9 +230,8 @@ class Search {
     for (int32_t k : out_.kernels) {
       if (!kernels || static_cast<size_t>(k) >= (*kernels)->kernels.size()) continue;
       const dump::Kernel& kernel = (*kernels)->kernels[static_cast<size_t>(k)];
-      for (const dump::TextRange& range :
-           {kernel.ptx, kernel.llvm, kernel.llvm_unoptimized, kernel.assembly, kernel.triton,
-            kernel.mlir}) {
+      for (const dump::TextRange& range : {kernel.ptx, kernel.llvm, kernel.llvm_unoptimized,
+                                           kernel.assembly, kernel.triton, kernel.mlir}) {
         if (range.found()) out_.lines.push_back({range.file, range.first_line, range.last_line});
       }
     }

@@ -50,7 +50,7 @@ void Document::Open(const std::vector<std::string>& paths, Tasks& tasks, Message
     } else if (path_.empty()) {
       path_ = path;
     } else {
-      messages.Post(Severity::kWarning, path + ": not opened, only one dump can be open");
+      messages.Post(Severity::kWarning, path + ": not opened, only one dump can be open at a time");
     }
   }
   if (path_.empty()) {

@@ -44,8 +44,8 @@ class Document {
   // Grows with every Open: what a view kept of the last dump is void.
   uint64_t generation() const { return generation_; }
   const Limits& limits() const { return limits_; }
-  // A profile to set beside the first: a trace, or a folder that holds one and perhaps the dump of
-  // what ran. Empty: none beyond those that were opened.
+  // A profile to compare with the first: a trace, or a folder that holds one and perhaps the dump
+  // of what ran. Empty: none beyond those that were opened.
   const std::string& second_profile() const { return second_profile_; }
   void CompareWith(std::string path) { second_profile_ = std::move(path); }
 

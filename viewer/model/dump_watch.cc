@@ -24,7 +24,7 @@ using Clock = std::chrono::steady_clock;
 
 // A program that writes its dump makes hundreds of changes: they are looked at once it rests, or
 // once it has written that long.
-constexpr std::chrono::milliseconds kQuiet{300}, kMostWait{2000};
+constexpr std::chrono::milliseconds kQuiet{300}, kMaxWait{2000};
 constexpr uint32_t kEvents = IN_CLOSE_WRITE | IN_MODIFY | IN_CREATE | IN_DELETE | IN_MOVED_FROM |
                              IN_MOVED_TO | IN_DELETE_SELF | IN_MOVE_SELF | IN_ONLYDIR;
 
@@ -184,7 +184,7 @@ void DumpWatch::Run(const std::stop_token& stop, const Watched& watched) {
       Drain(watched.poke);
       if (notify.get() >= 0) Drain(notify.get());
       if (stop.stop_requested()) return;
-    } while (WaitFor(notify.get(), watched.poke, kQuiet) && Clock::now() - begin < kMostWait);
+    } while (WaitFor(notify.get(), watched.poke, kQuiet) && Clock::now() - begin < kMaxWait);
     const Result<dump::Listing> now = ListPath(watched.path, watched.limits, stop);
     if (!now) continue;
     if (notify.get() >= 0) AddFolders(notify.get(), watched.path, *now);

@@ -1,5 +1,5 @@
 // DumpWatch: notices that files of the dump in view appear, change or go. It sleeps until the
-// system tells of a change (inotify), then lists the folder and compares.
+// system reports a change (inotify), then lists the folder and compares.
 #pragma once
 
 #include <cstdint>
@@ -22,7 +22,7 @@ struct DumpNews {
   bool any() const { return added + changed + removed > 0; }
   bool operator==(const DumpNews&) const = default;
 };
-// "3 files are new and 1 changed since the dump was read, as a.txt".
+// "the dump changed: 3 files added, 1 changed, for example a.txt".
 std::string ToString(const DumpNews& news);
 
 DumpNews Compare(const dump::Listing& before, const dump::Listing& now);
@@ -38,7 +38,7 @@ class DumpWatch {
   // Follows a folder, or one file, from when it was listed so; forgets the one before.
   void Follow(const std::string& path, dump::Listing was, const Limits& limits);
   void Forget();
-  // Looks now, as when the user comes back: file systems of other machines tell of no changes.
+  // Looks now, as when the user comes back: remote file systems report no changes.
   void Look();
   // How it differs from what was listed, once for every new difference.
   std::optional<DumpNews> Take();

@@ -9,8 +9,8 @@
 #include <filesystem>
 #include <utility>
 
-#include "core/debug/run/extract.h"
 #include "core/debug/pieces/pieces.h"
+#include "core/debug/run/extract.h"
 #include "core/replay/jaxlib/find_jaxlib.h"
 #include "core/replay/plugins/cuda_files.h"
 #include "core/replay/plugins/plugins.h"
@@ -26,7 +26,7 @@ using hlo::InstructionId;
 
 std::string NoteOf(const InstructionReport& report) {
   if (report.error) return report.error->ToString();
-  if (report.together_with.empty()) return report.compared ? "" : "nothing to compare";
+  if (report.together_with.empty()) return report.compared ? "" : "no reference";
   std::string note = "checked together with";
   for (const std::string& name : report.together_with) note += " " + name;
   return note;
@@ -155,7 +155,7 @@ void AddArguments(std::span<const hlo::Literal> arguments, RunValues& values) {
   const auto parameters = values.module->Parameters(values.module->entry_id());
   for (size_t i = 0; i < std::min(arguments.size(), parameters.size()); ++i) {
     if (!parameters[i].valid()) continue;
-    HeldValues held;
+    CapturedValues held;
     held.platform = DescribeLeaves(arguments[i]);
     if (!values.reference.empty()) held.reference = held.platform;
     values.of[parameters[i].index] = std::move(held);
@@ -165,21 +165,21 @@ void AddArguments(std::span<const hlo::Literal> arguments, RunValues& values) {
 // What was not seen so far, as the reference evaluator has it on the same inputs.
 void AddInner(const std::shared_ptr<const hlo::Module>& module, const debug::RunRequest& run,
               const std::stop_token& stop, RunValues& values) {
-  constexpr double kMostSeconds = 30;
+  constexpr double kMaxSeconds = 30;
   debug::RunRequest request = run;
   request.platform = replay::ReferencePlatform().name;
   request.reference_platform.clear();
   request.isolate = false;
   request.find.reset();
-  request.deadline_seconds = std::min(run.deadline_seconds.value_or(kMostSeconds), kMostSeconds);
+  request.deadline_seconds = std::min(run.deadline_seconds.value_or(kMaxSeconds), kMaxSeconds);
   request.capture.results = replay::CaptureForm::kNone;
   request.capture.items = {{replay::CaptureScope::kAll, replay::CaptureForm::kStatistics, {}}};
-  HeldCollector collector;
+  CapturedValuesCollector collector;
   const auto ran = debug::RunCapturing(module, request, collector, stop);
   if (!ran) values.note = "values are missing: " + ran.error().ToString();
   if (collector.is_full) {
-    values.note = fmt::format("values of the first {} instructions are kept",
-                              CountText(static_cast<int64_t>(kMostHeld)));
+    values.note = fmt::format("only the first {} instructions have values",
+                              CountText(static_cast<int64_t>(kMaxCapturedValues)));
   }
   for (auto& [index, held] : collector.values) values.of.try_emplace(index, std::move(held));
 }
@@ -194,15 +194,15 @@ std::string InputsText(const debug::RunRequest& request) {
 }
 
 // Each is some megabytes.
-constexpr size_t kMostCompilations = 10;
+constexpr size_t kMaxCompilations = 10;
 
 Experiment::Experiment(std::function<void()> wake, std::string worker_program,
                        std::string state_folder)
     : wake_(std::move(wake)),
       program_(std::move(worker_program)),
       profiles_(std::make_shared<RunProfiles>(state_folder)),
-      compilations_(std::make_shared<KeptFolder>(std::move(state_folder), "compiled", ".dump",
-                                                 kMostCompilations)) {
+      compilations_(std::make_shared<RetainedFiles>(std::move(state_folder), "compiled", ".dump",
+                                                    kMaxCompilations)) {
   replay::WorkerPoolOptions options;
   options.program = program_;
   options.evidence_folder = replay::EvidenceFolder();
@@ -279,8 +279,8 @@ void Experiment::Start(std::shared_ptr<const hlo::Module> module,
           own.on_instruction = [&](const InstructionReport& report) {
             const auto known = names.find(report.instruction);
             if (known == names.end()) return;
-            if (!report.actual_statistics.empty() && values.of.size() < kMostHeld) {
-              values.of[known->second.index] = HeldOf(report, !values.reference.empty());
+            if (!report.actual_statistics.empty() && values.of.size() < kMaxCapturedValues) {
+              values.of[known->second.index] = ToCapturedValues(report, !values.reference.empty());
             }
             {
               const std::lock_guard lock(news.mutex);
@@ -308,7 +308,7 @@ void Experiment::Start(std::shared_ptr<const hlo::Module> module,
             news.profile = std::move(profile);
           }
           if (wake) wake();
-          // The verdict is there by now; what is inside calls, loops and fusions comes behind it.
+          // The verdict is there by now; what is inside calls, loops and fusions follows.
           if (!has_ended) AddInner(module, run, stop, values);
           const std::lock_guard lock(news.mutex);
           news.values = std::move(values);
@@ -406,11 +406,11 @@ const Finding* Experiment::Of(InstructionId instruction) const {
 
 // The last runs of some stages: of those that stand side by side, and the ones before.
 void Experiment::Keep(RunValues values) {
-  constexpr size_t kMostRuns = 4;
+  constexpr size_t kMaxRuns = 4;
   std::erase_if(values_, [&](const RunValues& known) {
     return known.module_index == values.module_index && known.stage == values.stage;
   });
-  if (values_.size() >= kMostRuns) values_.erase(values_.begin());
+  if (values_.size() >= kMaxRuns) values_.erase(values_.begin());
   values.number = ++runs_;
   values_.push_back(std::move(values));
 }

@@ -21,8 +21,8 @@
 #include "core/debug/run/run_module.h"
 #include "core/hlo/module.h"
 #include "core/replay/workers/worker_pool.h"
-#include "viewer/model/held_values.h"
-#include "viewer/model/kept_folder.h"
+#include "viewer/model/captured_values.h"
+#include "viewer/model/retained_files.h"
 #include "viewer/model/run_profiles.h"
 #include "viewer/model/verdict_table.h"
 
@@ -95,11 +95,11 @@ class Experiment {
   const debug::RunReport* report() const { return report_ ? &*report_ : nullptr; }
   // Where it runs: others who run something take their workers from here.
   const std::shared_ptr<replay::WorkerPool>& workers() const { return workers_; }
-  // Others, at most that many, for modules that nobody needs to see when a worker dies of them.
+  // Others, at most that many, for modules that are not saved when a worker crashes on them.
   std::shared_ptr<replay::WorkerPool> MakeWorkers(int most) const;
   const std::string& program() const { return program_; }  // that serves as a worker
   // Where dumps of what our own compiler made go.
-  const std::shared_ptr<KeptFolder>& compilations() const { return compilations_; }
+  const std::shared_ptr<RetainedFiles>& compilations() const { return compilations_; }
   const CapturedPair* captured() const { return captured_ ? &*captured_ : nullptr; }
   // What the instructions of that stage held in its last run; null: it was not run, or long ago.
   const RunValues* ValuesOf(int32_t module_index, int32_t stage) const;
@@ -141,10 +141,10 @@ class Experiment {
   std::vector<RunValues> values_;  // of stages, the newest last
   uint64_t runs_ = 0;
   std::shared_ptr<RunProfiles> profiles_;
-  std::shared_ptr<KeptFolder> compilations_;
+  std::shared_ptr<RetainedFiles> compilations_;
   std::optional<Result<RunProfile>> profile_;
   std::optional<replay::RunProgress> progress_;  // of what runs
-  // What was told to stop may take a while to: it is waited for when it has ended.
+  // Stopped runs may take a while to end: they are joined when they have ended.
   struct Running {
     std::shared_ptr<News> news;
     std::jthread thread;

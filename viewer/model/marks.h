@@ -52,7 +52,7 @@ struct VerdictQuestion {
   uint64_t seed = 0;
   std::string platform = {}, reference = {};  // empty: of the passes
   int32_t stage = 0;                          // that the platforms run
-  std::string inputs = {};                    // their file; empty: made up from the seed
+  std::string inputs = {};                    // their file; empty: generated from the seed
   std::optional<double> absolute = {}, relative = {};
   auto operator<=>(const VerdictQuestion&) const = default;
   bool is_of_platforms() const { return !platform.empty(); }
@@ -78,12 +78,12 @@ struct WantedThread {
 
 struct Marks {
   Hovered hovered;
-  std::string chosen_inputs;  // the file that the lab was last told to run on; empty: none
+  std::string chosen_inputs;  // the file that was last chosen for the lab; empty: none
   Comparison comparison;
   ShownChange shown_change;
   TimelineRange timeline;
   MemoryPoint memory;
-  bool critical_path = false;     // the timeline lights it
+  bool critical_path = false;     // the timeline highlights it
   TimelineRange path_range;       // that it was last found of
   bool profiles_swapped = false;  // the second profile is the one before
   bool passes_by_change = false;  // most changed first

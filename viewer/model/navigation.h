@@ -39,7 +39,7 @@ class Navigation {
   // counterparts_complete(). Never null fields; empty where nothing is selected.
   const Counterparts& counterparts();
   bool counterparts_complete() const { return counterparts_complete_; }
-  // Finds them anew: what was found may be a part.
+  // Finds them again: what was found may be a part.
   void ForgetCounterparts() { counterparts_version_ = 0; }
   // The module in view: that of the selection, else the last that was, at first the largest. -1:
   // none.

@@ -114,7 +114,7 @@ const AskedVerdict* AskedOn(Context& context, int32_t module) {
 }
 
 std::string SearchTitle(const VerdictQuestion& question) {
-  if (!question.is_of_platforms()) return "finding the pass that changed the numbers";
+  if (!question.is_of_platforms()) return "finding the pass that changed the results";
   return fmt::format("comparing the values inside the module on {} and {}", question.platform,
                      question.reference);
 }

@@ -1,5 +1,5 @@
 // The verdict on a module: the pass that changed its numbers, or where two platforms diverge.
-// From a verdict that was opened, or found when somebody asks.
+// From a verdict that was opened, or found on request.
 #pragma once
 
 #include <compare>
@@ -18,7 +18,7 @@ namespace hloscope::viewer {
 struct AskedVerdict;
 struct VerdictQuestion;
 
-// Evaluates every stage of the module on inputs made up from `seed`, in the background and in
+// Evaluates every stage of the module on inputs generated from `seed`, in the background and in
 // workers. The verdict is there with a later VerdictOn.
 void SearchPass(Context& context, int32_t module, uint64_t seed);
 // Runs a stage of the module on the two platforms of the question, likewise, and compares the
@@ -36,10 +36,10 @@ std::string SearchTitle(const VerdictQuestion& question);
 // The stage of the module that a file of that name holds; -1: none.
 int32_t StageOfFile(const dump::DumpModel& dump, int32_t module, std::string_view file);
 
-// The stages behind passes that changed the numbers, in order; empty while nothing is known.
+// The stages after passes that changed the results, in order; empty while nothing is known.
 std::vector<int32_t> GuiltyStages(Context& context, int32_t module);
 
-// The stage behind that pass is selected, and the instruction where it has one.
+// The stage after that pass is selected, and the instruction where it has one.
 void SelectBlame(Context& context, int32_t module, const debug::PassBlame& blame);
 
 // The same as text for SelectionFromText, of the first pass; empty: nothing of this dump.

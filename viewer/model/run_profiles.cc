@@ -10,7 +10,7 @@ Result<RunProfile> RunProfiles::Write(debug::RunRecorder& recorder, std::string_
   HLOSCOPE_ASSIGN_OR_RETURN(const auto profile, recorder.Finish(SharedJobs(AvailableCpus())));
   RunProfile written;
   HLOSCOPE_ASSIGN_OR_RETURN(written.path, folder_.NewPath(module, platform));
-  written.is_kept = folder_.is_kept();
+  written.is_retained = folder_.is_retained();
   HLOSCOPE_ASSIGN_OR_RETURN(written.lost,
                             profiler::WriteProfile({*profile, nullptr, written.path}));
   folder_.RemoveOldest();

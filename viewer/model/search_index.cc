@@ -42,9 +42,9 @@ bool HasWords(std::string_view text, std::string_view words) {
 }
 
 void SearchIndex::Add(std::string_view name, std::string_view more, const Selection& selection) {
-  // Strangers' names may be as long as they like; nobody types the end of those.
-  constexpr size_t kMost = 2000;
-  name = name.substr(0, kMost);
+  // Untrusted names may have any length; the end of long ones is not searched.
+  constexpr size_t kMax = 2000;
+  name = name.substr(0, kMax);
   entries_.push_back({.begin = text_.size(),
                       .name_length = static_cast<uint32_t>(name.size()),
                       .selection = selection});
@@ -52,7 +52,7 @@ void SearchIndex::Add(std::string_view name, std::string_view more, const Select
   text_ += name;
   if (!more.empty()) {
     text_ += ' ';
-    text_ += more.substr(0, kMost);
+    text_ += more.substr(0, kMax);
   }
   std::replace(text_.begin() + static_cast<ptrdiff_t>(begin), text_.end(), '\n', ' ');
   text_ += '\n';

@@ -10,7 +10,7 @@
 
 namespace hloscope::viewer {
 
-// What was chosen; the fields it needs are named behind it.
+// What was chosen; the fields it needs are listed after it.
 enum class SelectionKind : uint8_t {
   kNothing,
   kModule,       // module

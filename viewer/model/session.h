@@ -1,4 +1,4 @@
-// Session: everything of the viewer that is no drawing, as long as the window is open. Views and
+// Session: everything of the viewer except drawing, as long as the window is open. Views and
 // the model see it as a Context. Used from the main thread only.
 #pragma once
 

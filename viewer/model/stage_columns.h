@@ -27,7 +27,7 @@ struct StageColumns {
     return left + ColumnWidth() * static_cast<float>(ColumnOf(stage));
   }
   float Right(int32_t stage) const { return Left(stage) + ColumnWidth(); }
-  // The first stage of the column, and that behind its last.
+  // The first stage of the column, and the one after its last.
   int32_t First(int32_t column) const {
     return static_cast<int32_t>((int64_t{column} * stages + columns - 1) / columns);
   }

@@ -100,7 +100,7 @@ std::optional<Json> StateFolder::ReadJson(const std::string& name) {
   if (!text) return std::nullopt;
   Json json = ParseJson(*text).value_or(nullptr);
   if (!json.is_object()) {
-    problems_.push_back(path_ + "/" + name + ": damaged, ignored");
+    problems_.push_back(path_ + "/" + name + ": corrupt, ignored");
     return std::nullopt;
   }
   if (NumberOf(json, "version", kVersion) <= kVersion) return json;
@@ -152,7 +152,7 @@ Status StateFolder::Write(const std::string& name, std::string_view bytes) const
   std::error_code error;
   std::filesystem::create_directories(path_, error);
   if (error)
-    return EnvironmentError(fmt::format("{}: cannot be made: {}", path_, error.message()),
+    return EnvironmentError(fmt::format("{}: cannot be created: {}", path_, error.message()),
                             "layout and session cannot be saved");
   return WriteFileAtomically(path_ + "/" + name, bytes, *calls_);
 }

@@ -61,8 +61,8 @@ class StateFolder {
   std::set<std::string> of_later_version_;  // files that stay as they are
 };
 
-// A selection as a text that holds for the next run too, and back; names instead of ids, as far as
-// they are known.
+// A selection as a string that is valid in the next run too, and back; names instead of ids, as far
+// as they are known.
 std::string SelectionText(const dump::DumpModel& dump, const Selection& selection,
                           const hlo::Module* module);
 // Fails where the dump has no such module, stage or instruction; `find` reads modules. MODULE is a

@@ -66,7 +66,7 @@ class TaskCache {
     const auto found = entries.find(key);
     return found == entries.end() ? nullptr : &found->second->pending;
   }
-  // Forgets one value, as when nobody needs it any more.
+  // Forgets one value, when it is no longer needed.
   template <typename Key>
   void Drop(const Key& key) {
     SlotsOf<Key>().entries.erase(key);

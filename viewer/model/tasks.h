@@ -46,14 +46,14 @@ class Tasks {
   using Body = std::function<Finish(TaskControl&)>;
 
   // `wake` is called from any thread when there is something to collect. One thread more than
-  // `threads` takes only what somebody waits for, however long the others read.
+  // `threads` takes only urgent bodies, however long the others read.
   Tasks(int threads, std::function<void()> wake);
   // Asks everything to stop and waits for it.
   ~Tasks();
   Tasks(const Tasks&) = delete;
   Tasks& operator=(const Tasks&) = delete;
 
-  // Queues a body, before all others where somebody waits for it; its id. A body that throws
+  // Queues a body, before all others if it is urgent; its id. A body that throws
   // finishes with nothing: bodies report errors as values.
   enum class Urgency : uint8_t { kInTurn, kFirst };
   uint64_t Start(std::string title, Body body, Urgency urgency = Urgency::kInTurn);

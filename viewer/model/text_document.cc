@@ -1,4 +1,4 @@
-// Lines of a text and what stands on them.
+// Lines of a text file and what is on them.
 #include "viewer/model/text_document.h"
 
 #include <algorithm>
@@ -107,7 +107,7 @@ int64_t TextDocument::FindText(std::string_view what, int64_t from, bool up,
 
 const Pending<TextDocument>& TextOfFile(Context& context, int32_t file) {
   return context.cache.Get(
-      TextKey{.file = file}, "loading a text",
+      TextKey{.file = file}, "loading the text",
       [dump = context.document.dump().value, file](TaskControl& control) -> Computed<TextDocument> {
         HLOSCOPE_ASSIGN_OR_RETURN(FileView view, dump->OpenFile(file));
         return TextDocument::Make(std::move(view), dump->files()[static_cast<size_t>(file)].kind,

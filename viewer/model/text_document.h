@@ -1,4 +1,4 @@
-// TextDocument: a text of any size as lines, for a view that shows only those in sight. No copy of
+// TextDocument: text of any size as lines, for a view that shows only those in sight. No copy of
 // the text is made.
 #pragma once
 
@@ -30,7 +30,7 @@ class TextDocument {
   int64_t lines() const { return static_cast<int64_t>(starts_.size()); }
   // Line `number` (counts from 0) without its break; empty beyond the end.
   std::string_view Line(int64_t number) const;
-  // The line that a byte stands on, counted from 0.
+  // The line of a byte, counted from 0.
   int64_t LineAt(size_t offset) const;
   // The longest line, in bytes.
   size_t longest() const { return longest_; }
@@ -60,7 +60,7 @@ struct TextKey {
 };
 const Pending<TextDocument>& TextOfFile(Context& context, int32_t file);
 
-// Where `what` stands in a line at or after `from`, by the rule of FindText; npos: nowhere.
+// The position of `what` in a line at or after `from`, by the rule of FindText; npos: nowhere.
 size_t FindInLine(std::string_view line, std::string_view what, size_t from);
 
 }  // namespace hloscope::viewer

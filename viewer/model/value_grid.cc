@@ -13,7 +13,7 @@
 namespace hloscope::viewer {
 namespace {
 
-constexpr int64_t kMostCounted = 1 << 20;
+constexpr int64_t kMaxCounted = 1 << 20;
 
 double NumberOf(const hlo::Literal& literal, int64_t element) {
   const hlo::ElementType type = literal.shape().element_type();
@@ -41,7 +41,7 @@ ValueGrid::ValueGrid(hlo::Literal reference, std::optional<hlo::Literal> actual,
   if (dimensions.size() > 1) rows_ = dimensions[dimensions.size() - 2];
   for (size_t d = 0; d + 2 < dimensions.size(); ++d) pages_ *= dimensions[d];
   elements_ = rows_ * columns_ * pages_;
-  step_ = std::max<int64_t>(1, elements_ / kMostCounted);
+  step_ = std::max<int64_t>(1, elements_ / kMaxCounted);
 }
 
 std::optional<Verdict> ValueGrid::VerdictAt(int64_t element) const {

@@ -1,4 +1,4 @@
-// ValueGrid: an array laid out as pages of rows and columns, as numbers and as text, beside what
+// ValueGrid: an array laid out as pages of rows and columns, as numbers and as text, next to what
 // was expected in its place.
 #pragma once
 

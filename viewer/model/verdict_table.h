@@ -22,7 +22,7 @@ inline constexpr size_t kVerdictCount = 0
 #undef VERDICT
     ;
 
-// What stands for a verdict beside its colour.
+// The mark of a verdict, in addition to its colour.
 enum class VerdictMark : uint8_t { kDash, kDot, kRing, kDisc, kDiamond, kTriangle, kCross };
 
 std::string_view ToString(Verdict verdict);  // "within tolerance"

@@ -33,8 +33,8 @@ class BuffersView : public View {
     if (!ShowPending(frame, buffers, "the buffer assignment")) return;
     if (!buffers->has_values()) {
       Sentence(frame,
-               "no buffer assignment of this module in the dump; --xla_dump_hlo_as_text with "
-               "--xla_dump_to=DIR writes it");
+               "no buffer assignment of this module: --xla_dump_to=DIR --xla_dump_hlo_as_text "
+               "writes one");
       return;
     }
     module_ = module;
@@ -72,13 +72,13 @@ class BuffersView : public View {
     return out;
   }
 
-  std::string Lit(Context& context) const override {
+  std::string HighlightedItems(Context& context) const override {
     if (table_ == nullptr) return {};
     std::string out;
     for (int32_t v : values_) {
-      const bool is_lit = IsLit(context, v);
-      if (is_lit || v == values_.front()) {
-        out += fmt::format("{}{} {}\n", is_lit ? "* " : "",
+      const bool is_highlighted = IsHighlighted(context, v);
+      if (is_highlighted || v == values_.front()) {
+        out += fmt::format("{}{} {}\n", is_highlighted ? "* " : "",
                            table_->values[static_cast<size_t>(v)].instruction,
                            table_->values[static_cast<size_t>(v)].size);
       }
@@ -104,15 +104,15 @@ class BuffersView : public View {
       ImGui::SameLine(0, 12 * frame.scale);
     };
     choice(is_peak ? "at the peak" : "at the selected point", Show::kPoint,
-           "values live at the point that is marked in Memory; at first the peak");
+           "values live at the point selected in Memory; initially the peak");
     choice("all values", Show::kAll, "all values of the buffer assignment, largest first");
-    choice("growth since", Show::kGrowth, "what grew against another module of the dump");
+    choice("growth vs.", Show::kGrowth, "growth vs. another module of the dump");
     if (show_ == Show::kGrowth) {
       DrawModules(frame);
     } else {
       if (!is_peak) {
         if (ImGui::SmallButton("back to the peak")) context.marks.memory = {};
-        Help("show what is live at the peak again");
+        Help("show what is live at the peak");
         ImGui::SameLine();
       }
       ImGui::PushStyleColor(ImGuiCol_Text, frame.theme[Color::kTextSecondary]);
@@ -136,7 +136,7 @@ class BuffersView : public View {
     ImGui::SetNextItemWidth(-1);
     const std::string shown = is_known ? NameOf(modules, other_) : "select a module";
     const bool is_open = ImGui::BeginCombo("##other", SafeText(shown, 80).c_str());
-    Help("the module to compare with: " + shown);
+    Help("module to compare with: " + shown);
     if (!is_open) return;
     for (size_t m = 0; m < modules.size(); ++m) {
       if (static_cast<int32_t>(m) == module_) continue;
@@ -159,7 +159,7 @@ class BuffersView : public View {
     return ToString(KindOf(table_->allocations[a]));
   }
 
-  bool IsLit(Context& context, int32_t v) const {
+  bool IsHighlighted(Context& context, int32_t v) const {
     const Selection& now = context.navigation.selection();
     return now.kind > SelectionKind::kStage &&
            context.navigation.counterparts().module == module_ &&
@@ -194,7 +194,7 @@ class BuffersView : public View {
     for (const char* title : titles) {
       const std::string_view name = title;
       ImGui::TableSetupColumn(title, ImGuiTableColumnFlags_WidthStretch,
-                              name == "lives"         ? 2.6F
+                              name == "live range"         ? 2.6F
                               : name == "instruction" ? 2.2F
                               : name == "shape"       ? 1.9F
                               : name == "offset"      ? 1.3F
@@ -207,21 +207,19 @@ class BuffersView : public View {
   void DrawValues(Frame& frame) {
     Collect(frame.context);
     if (values_.empty()) {
-      Sentence(frame,
-               "no live values: the dump has no live ranges, or nothing is live at "
-               "this point");
+      Sentence(frame, "no live values: no live ranges in the dump, or nothing is live here");
       return;
     }
     static constexpr std::array<const char*, 7> kTitles = {
-        "bytes", "instruction", "shape", "kind", "allocation", "offset", "lives"};
+        "bytes", "instruction", "shape", "kind", "allocation", "offset", "live range"};
     static constexpr std::array<const char*, 7> kHelp = {
         "size of the value",
-        "instruction that makes it, and which part of its tuple",
+        "defining instruction and tuple index",
         "element type and dimensions",
-        "what the allocation is for",
-        "number of the allocation it lies in",
-        "where it begins in the allocation, in bytes",
-        "from the first instruction that needs it to the last"};
+        "kind of the allocation",
+        "index of the allocation",
+        "offset in the allocation, in bytes",
+        "live range: first to last instruction in the schedule"};
     if (!BeginTable("##values", kTitles, kHelp)) return;
     ImGuiListClipper clipper;
     clipper.Begin(static_cast<int>(values_.size()));
@@ -239,13 +237,13 @@ class BuffersView : public View {
     ImGui::TableSetColumnIndex(0);
     const bool is_selected = context.navigation.selection().kind == SelectionKind::kBuffer &&
                              context.navigation.selection().buffer == v;
-    if (Row(frame, fmt::format("##row{}", number), is_selected, IsLit(context, v))) {
+    if (Row(frame, fmt::format("##row{}", number), is_selected, IsHighlighted(context, v))) {
       context.navigation.Select(Selection::OfBuffer(module_, v));
     }
     ImGui::SameLine(0, 0);
     RightLabel(BytesText(value.size));
     ImGui::TableSetColumnIndex(1);
-    std::string name = value.instruction.empty() ? "of an unknown instruction" : value.instruction;
+    std::string name = value.instruction.empty() ? "by an unknown instruction" : value.instruction;
     for (int64_t i : value.shape_index) name += fmt::format("{{{}}}", i);
     FittedLabel(name);
     ImGui::TableSetColumnIndex(2);
@@ -278,12 +276,11 @@ class BuffersView : public View {
     const auto modules = context.document.dump()->modules();
     if (modules.size() < 2) {
       Sentence(frame,
-               "only one module in this dump: open a folder with the dumps of both compilations to "
-               "see which buffers grew");
+               "only one module in this dump: open a folder with both dumps to compare buffers");
       return;
     }
     if (other_ < 0 || static_cast<size_t>(other_) >= modules.size() || other_ == module_) {
-      Sentence(frame, "select the module to compare with");
+      Sentence(frame, "select a module to compare with");
       return;
     }
     const Pending<dump::BufferTable>& other = context.data.Buffers(other_);
@@ -302,11 +299,11 @@ class BuffersView : public View {
       Sentence(frame, "no buffer differs in size");
       return;
     }
-    static constexpr std::array<const char*, 5> kTitles = {"grown by", "here", "there",
-                                                           "instruction", "shape"};
+    static constexpr std::array<const char*, 5> kTitles = {"growth", "here", "there", "instruction",
+                                                           "shape"};
     static constexpr std::array<const char*, 5> kHelp = {
-        "size here less size there", "size in this module", "size in the other module",
-        "instruction that makes it", "element type and dimensions"};
+        "size difference, this module minus the other", "size in this module",
+        "size in the other module", "defining instruction", "element type and dimensions"};
     if (!BeginTable("##growth", kTitles, kHelp)) return;
     ImGuiListClipper clipper;
     clipper.Begin(static_cast<int>(growth_.size()));
@@ -321,7 +318,7 @@ class BuffersView : public View {
     ImGui::TableNextRow();
     ImGui::TableSetColumnIndex(0);
     const bool clicked = Row(frame, fmt::format("##grown{}", number), false,
-                             g.value >= 0 && IsLit(frame.context, g.value));
+                             g.value >= 0 && IsHighlighted(frame.context, g.value));
     if (clicked && g.value >= 0)
       frame.context.navigation.Select(Selection::OfBuffer(module_, g.value));
     ImGui::SameLine(0, 0);

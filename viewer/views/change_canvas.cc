@@ -11,7 +11,7 @@
 #include "core/graph/count_text.h"
 #include "core/hlo/text/text.h"
 #include "viewer/views/change_looks.h"
-#include "viewer/views/graph_lens.h"
+#include "viewer/views/graph_pane.h"
 #include "viewer/widgets/widgets.h"
 
 namespace hloscope::viewer {
@@ -23,7 +23,7 @@ using graph::NodeId;
 using graph::Side;
 
 // Below the first, what changed is not read any more: a part of it is shown at the second.
-constexpr float kLeastFitted = 0.55f, kPartZoom = 0.8f;
+constexpr float kMinFitted = 0.55f, kPartZoom = 0.8f;
 constexpr size_t kKeptAround = 24;  // boxes around the middle that the camera goes by
 
 std::string HloLine(const hlo::Module& module, hlo::InstructionId id) {
@@ -39,7 +39,7 @@ void ChangeCanvas::Show(std::shared_ptr<const ChangeDrawing> drawing) {
   const std::shared_ptr<const ChangeDrawing> earlier = std::exchange(drawing_, std::move(drawing));
   ++graph_;
   selected_ = hovered_ = hovered_next_ = NodeId();
-  lit_.clear();
+  highlighted_.clear();
   if (is_moved_ && earlier != nullptr && !wants_fit_) {
     KeepMiddle(*earlier);
   } else {
@@ -47,7 +47,7 @@ void ChangeCanvas::Show(std::shared_ptr<const ChangeDrawing> drawing) {
   }
 }
 
-// By the names of what stood nearest to the middle.
+// By the names of what was nearest to the middle.
 void ChangeCanvas::KeepMiddle(const ChangeDrawing& earlier) {
   const GraphCanvas& camera = canvas(0);
   std::vector<std::pair<float, const Box*>> near;
@@ -85,7 +85,7 @@ void ChangeCanvas::Link(size_t from) {
 void ChangeCanvas::FitNow() {
   const graph::Picture& picture = drawing_->picture.of[0];
   canvases_[0].Fit(picture);
-  if (canvas(0).zoom < kLeastFitted) {
+  if (canvas(0).zoom < kMinFitted) {
     const Box* box = selected_.valid() ? drawing_->picture.Find(selected_) : nullptr;
     if (box != nullptr) {
       canvases_[0].zoom = kPartZoom;
@@ -148,8 +148,8 @@ void ChangeCanvas::SetCamera(std::array<float, 3> camera) {
   wants_fit_ = false;
 }
 
-void ChangeCanvas::Light(std::unordered_set<uint32_t> lit, NodeId selected) {
-  lit_ = std::move(lit);
+void ChangeCanvas::Highlight(std::unordered_set<uint32_t> highlighted, NodeId selected) {
+  highlighted_ = std::move(highlighted);
   selected_ = selected;
 }
 
@@ -168,24 +168,24 @@ bool ChangeCanvas::IsClosedFrame(NodeId id) const {
   return box != nullptr && !box->open && !drawing_->graph->children(id).empty();
 }
 
-BoxDress ChangeCanvas::DressOf(Side side, NodeId id, const Theme& theme) const {
+BoxStyle ChangeCanvas::StyleOf(Side side, NodeId id, const Theme& theme) const {
   const graph::ChangeGraph& graph = *drawing_->graph;
   const ChangeNode& node = graph[id];
-  BoxDress dress;
+  BoxStyle style;
   // A frame that this side has not stands for what moves in or out.
   const ChangeLook* look =
       LookOf(node[side].valid() ? node.KindOn(side) : debug::ChangeKind::kMoved);
   if (look != nullptr) {
-    dress.color = theme[look->color];
-    dress.change = look->outline;
-    dress.sign = look->sign;
+    style.color = theme[look->color];
+    style.change = look->outline;
+    style.sign = look->sign;
   } else if (IsClosedFrame(id) && graph.changed_inside(id) > 0) {
-    dress.color = theme[Color::kRewritten];
+    style.color = theme[Color::kRewritten];
   } else {
-    dress.color = theme[Color::kLine];
-    dress.is_quiet = true;
+    style.color = theme[Color::kLine];
+    style.is_quiet = true;
   }
-  return dress;
+  return style;
 }
 
 CanvasScene ChangeCanvas::SceneOf(Side side) const {
@@ -194,32 +194,32 @@ CanvasScene ChangeCanvas::SceneOf(Side side) const {
   scene.picture = &made.side(side);
   scene.ghosts = made.ghosts[graph::IndexOf(side)];
   scene.graph = graph_;
-  scene.version = dress_version_;
+  scene.version = style_version_;
   scene.text = [this, side](NodeId id) {
     return graph::TextOf(*drawing_->graph, side, id, IsClosedFrame(id));
   };
   scene.is_group = [this](NodeId id) { return IsClosedFrame(id); };
-  scene.dress = [this, side](NodeId id) { return DressOf(side, id, *theme_); };
+  scene.style = [this, side](NodeId id) { return StyleOf(side, id, *theme_); };
   scene.explain = [this](NodeId id) { return Explain(id); };
-  scene.wire_dress = [this, side](uint32_t wire) {
-    if (!drawing_->picture.is_wire_changed[graph::IndexOf(side)][wire]) return WireDress();
+  scene.wire_style = [this, side](uint32_t wire) {
+    if (!drawing_->picture.is_wire_changed[graph::IndexOf(side)][wire]) return WireStyle();
     const bool is_before = side == Side::kBefore;
-    return WireDress{(*theme_)[is_before ? Color::kRemoved : Color::kAdded], is_before};
+    return WireStyle{(*theme_)[is_before ? Color::kRemoved : Color::kAdded], is_before};
   };
   scene.selected = selected_;
-  scene.lit = &lit_now_;
+  scene.highlighted = &highlighted_now_;
   return scene;
 }
 
 CanvasEvents ChangeCanvas::Draw(Frame& frame, Side side, float width, float height, bool minimap) {
   theme_ = &frame.theme;
-  if (is_dark_ != frame.theme.dark()) ++dress_version_;
+  if (is_dark_ != frame.theme.dark()) ++style_version_;
   is_dark_ = frame.theme.dark();
-  lit_now_ = lit_;
+  highlighted_now_ = highlighted_;
   if (hovered_.valid()) {
-    lit_now_.insert(hovered_.index);
+    highlighted_now_.insert(hovered_.index);
     // kNone, which no box has, where it is one node.
-    lit_now_.insert((*drawing_->graph)[hovered_].other.index);
+    highlighted_now_.insert((*drawing_->graph)[hovered_].other.index);
   }
   const size_t k = graph::IndexOf(side);
   const CanvasEvents events =

@@ -31,7 +31,7 @@ class ChangeCanvas {
   CanvasEvents Draw(Frame& frame, graph::Side side, float width, float height, bool minimap);
   void EndFrame();
 
-  void Light(std::unordered_set<uint32_t> lit, graph::NodeId selected);
+  void Highlight(std::unordered_set<uint32_t> highlighted, graph::NodeId selected);
   graph::NodeId selected() const { return selected_; }
   void Reveal(graph::NodeId id);
   void FitChanges() {
@@ -54,7 +54,7 @@ class ChangeCanvas {
  private:
   const GraphCanvas& canvas(size_t k) const { return canvases_[k]; }
   CanvasScene SceneOf(graph::Side side) const;
-  BoxDress DressOf(graph::Side side, graph::NodeId id, const Theme& theme) const;
+  BoxStyle StyleOf(graph::Side side, graph::NodeId id, const Theme& theme) const;
   bool IsClosedFrame(graph::NodeId id) const;
   void KeepMiddle(const ChangeDrawing& earlier);
   void FitNow();
@@ -63,11 +63,11 @@ class ChangeCanvas {
 
   std::shared_ptr<const ChangeDrawing> drawing_;
   std::array<GraphCanvas, 2> canvases_;
-  std::unordered_set<uint32_t> lit_, lit_now_;
+  std::unordered_set<uint32_t> highlighted_, highlighted_now_;
   graph::NodeId selected_, hovered_, hovered_next_;
   const Theme* theme_ = nullptr;
   bool is_dark_ = false;
-  uint64_t graph_ = 0, dress_version_ = 0;
+  uint64_t graph_ = 0, style_version_ = 0;
   bool is_moved_ = false;  // the camera, by the user
   bool wants_fit_ = false;
 };

@@ -20,7 +20,7 @@
 namespace hloscope::viewer {
 namespace {
 
-constexpr float kLeastColumn = 2;  // logical pixels of a stage on the strip
+constexpr float kMinColumn = 2;  // logical pixels of a stage on the strip
 
 // The changes of all stages, where finding them takes no while; null: not known by now.
 const PassRanking* RankingIn(Context& context, int32_t module, int32_t stages) {
@@ -90,7 +90,7 @@ void DrawScrubber(Frame& frame, int32_t module) {
   ImVec2 at = ImGui::GetCursorScreenPos();
   float width = ImGui::GetContentRegionAvail().x, height = 34 * frame.scale;
   ImGui::InvisibleButton("##scrubber", ImVec2(std::max(1.0f, width), height));
-  const StageColumns columns(at.x, width, stages, kLeastColumn * frame.scale);
+  const StageColumns columns(at.x, width, stages, kMinColumn * frame.scale);
   const int32_t under = columns.StageAt(ImGui::GetIO().MousePos.x);
   const int32_t shown = ShownChangeStage(context);
   if (ImGui::IsItemActive() && under != shown) {
@@ -111,7 +111,7 @@ void DrawScrubber(Frame& frame, int32_t module) {
   }
 }
 
-// What stands on the left: the stage before, unless another was chosen.
+// The left side: the previous stage, unless another was chosen.
 void DrawAgainst(Frame& frame, int32_t module, int32_t stage) {
   Context& context = frame.context;
   Comparison& chosen = context.marks.comparison;
@@ -130,7 +130,7 @@ void DrawAgainst(Frame& frame, int32_t module, int32_t stage) {
   if (!chosen.is_set()) return;
   ImGui::SameLine();
   if (ImGui::Button("Previous stage")) chosen = {};
-  Help("compare with the stage before again");
+  Help("compare with the previous stage");
 }
 
 }  // namespace
@@ -147,19 +147,17 @@ std::optional<StagePair> DrawChangeHead(Frame& frame) {
   DrawAgainst(frame, module, stage);
   const Comparison& chosen = context.marks.comparison;
   if (!chosen.is_set() && stage == 0) {
-    Sentence(frame,
-             "this is the first stage: select a later one on the left, press ], or compare it "
-             "with another");
+    Sentence(frame, "first stage: select a later one, press ], or compare with another");
     return {};
   }
   if (chosen.is_set() && chosen.module == module && chosen.stage == stage) {
-    Sentence(frame, "compared with itself: select another stage or module");
+    Sentence(frame, "same stage on both sides: select another stage or module");
     return {};
   }
   const Pending<debug::PassChanges>& changes = chosen.is_set()
                                                    ? CompareStages(context, chosen, module, stage)
                                                    : ShownChanges(context, module, stage);
-  if (!ShowPending(frame, changes, "what changed")) return {};
+  if (!ShowPending(frame, changes, "the changes")) return {};
   StagePair pair;
   pair.module = module;
   pair.after = stage;
@@ -180,8 +178,8 @@ void DrawIgnoreMetadata(Frame& frame) {
   SameLineIfRoom(CheckboxWidth("Ignore metadata"));
   ImGui::Checkbox("Ignore metadata", &frame.context.marks.ignore_metadata);
   Help(
-      "differences of backend_config and frontend_attributes alone do not count; those of "
-      "metadata={…} never do");
+      "ignore differences only in backend_config and frontend_attributes; metadata={…} is always "
+      "ignored");
 }
 
 void SelectInPair(Context& context, const StagePair& pair, bool is_after, hlo::InstructionId id) {

@@ -1,4 +1,4 @@
-// The head of what shows one pass: the strip of all stages, and which two are beside each other.
+// The head of what shows one pass: the strip of all stages, and which two are compared.
 #pragma once
 
 #include <cstdint>

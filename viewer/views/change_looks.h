@@ -1,4 +1,4 @@
-// Signs, colours and outlines of changes, told apart without colour too.
+// Signs, colours and outlines of changes, distinct without colour too.
 #pragma once
 
 #include <array>

@@ -65,7 +65,7 @@ class ChangesView : public View {
     return out;
   }
 
-  std::string Lit(Context& context) const override {
+  std::string HighlightedItems(Context& context) const override {
     const Comparison& chosen = context.marks.comparison;
     return fmt::format("{} rows, selected {}{}", rows_.size(),
                        selected_row_ >= 0 && context.navigation.module() >= 0 ? "yes" : "no",
@@ -92,7 +92,7 @@ class ChangesView : public View {
     }
     SameLineIfRoom(CheckboxWidth("Show unchanged"));
     ImGui::Checkbox("Show unchanged", &unchanged_);
-    Help("show also the instructions that are the same in both");
+    Help("show unchanged instructions too");
     DrawIgnoreMetadata(frame);
   }
 
@@ -201,9 +201,9 @@ class ChangesView : public View {
     if (!id.valid() || id.index >= module.instructions().size()) return {};
     std::string text;
     hlo::PrintText(module, id, hlo::TextFormat::kElided, text);
-    constexpr size_t kMost = 2000;
-    std::string_view cut = std::string_view(text).substr(0, 8 * kMost);
-    return SafeText(folded ? FoldLine(cut, dump::FileKind::kHloText) : std::string(cut), kMost);
+    constexpr size_t kMax = 2000;
+    std::string_view cut = std::string_view(text).substr(0, 8 * kMax);
+    return SafeText(folded ? FoldLine(cut, dump::FileKind::kHloText) : std::string(cut), kMax);
   }
 
   static void ShowWhole(const hlo::Module& before, const hlo::Module& after, const Line& line) {

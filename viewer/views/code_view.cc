@@ -1,5 +1,5 @@
 // Code: what was made of the selected instruction, as Triton or MLIR, LLVM IR and PTX side by side,
-// and SASS on request, its lines lit.
+// and SASS on request, its lines highlighted.
 #include <fmt/format.h>
 #include <imgui/imgui.h>
 
@@ -46,7 +46,7 @@ class CodeView : public View {
     lined_ = LinedRowOf(context);
     const bool has_dump = context.document.dump().ready() && context.navigation.module() >= 0;
     if (lined_ != nullptr && !has_dump) {
-      lit_.clear();
+      highlighted_.clear();
       DrawLines(frame, nullptr);
       return;
     }
@@ -63,26 +63,24 @@ class CodeView : public View {
     if (!ShowPending(frame, kernels, "the kernels")) return;
     const int32_t chosen = kernels->kernels.empty() ? -1 : KernelOfSelection(context, *kernels);
     if (lined_ != nullptr && chosen < 0) {
-      lit_.clear();
+      highlighted_.clear();
       DrawLines(frame, nullptr);
       return;
     }
     if (kernels->kernels.empty()) {
-      Sentence(
-          frame,
-          dump::IsOwnCompilation(*context.document.dump(), module)
-              ? dump::kNoOwnCode
-              : "no code in this dump: run the program again with "
-                "XLA_FLAGS=\"--xla_dump_to=FOLDER --xla_dump_hlo_as_text "
-                "--xla_dump_emitter_re=.*\" and XLA writes LLVM IR and PTX beside the modules");
+      Sentence(frame,
+               dump::IsOwnCompilation(*context.document.dump(), module)
+                   ? dump::kNoOwnCode
+                   : "no code in this dump: XLA_FLAGS=\"--xla_dump_to=FOLDER "
+                     "--xla_dump_hlo_as_text --xla_dump_emitter_re=.*\" writes LLVM IR and PTX");
       return;
     }
     if (chosen < 0) {
-      lit_.clear();
+      highlighted_.clear();
       Sentence(frame, context.navigation.selection().kind <= SelectionKind::kStage
                           ? "select a kernel or an instruction to see its code"
-                          : "the selection has no kernel of its own: it is part of another one, a "
-                            "library, or not at all");
+                          : "no kernel of its own: fused into another instruction, a library call, "
+                            "or no code needed");
       return;
     }
     DrawKernel(frame, module, kernels->kernels[static_cast<size_t>(chosen)], chosen);
@@ -97,13 +95,13 @@ class CodeView : public View {
   Result<std::string> Export(ExportFormat format, Context& context) const override {
     const KernelRow* const lined = LinedRowOf(context);
     if (format == ExportFormat::kCsv && lined != nullptr) return LinesCsv(lined->sums.lines);
-    if (format != ExportFormat::kCsv || shown_forms_ == 0 || lit_.empty())
+    if (format != ExportFormat::kCsv || shown_forms_ == 0 || highlighted_.empty())
       return View::Export(format, context);
     std::string out = "file,line,text\n";
     for (size_t i = 0; i < shown_forms_; ++i) {
       const TextDocument* document = panes_[i].document();
       if (document == nullptr) continue;
-      for (int64_t line : panes_[i].lit()) {
+      for (int64_t line : panes_[i].highlighted()) {
         out += fmt::format("{},{},{}\n", CsvCell(document->path()), line + 1,
                            CsvCell(document->Line(line)));
       }
@@ -111,7 +109,7 @@ class CodeView : public View {
     return out;
   }
 
-  std::string Lit(Context& /*context*/) const override { return lit_; }
+  std::string HighlightedItems(Context& /*context*/) const override { return highlighted_; }
 
  private:
   void DrawKernel(Frame& frame, int32_t module, const dump::Kernel& kernel, int32_t number) {
@@ -134,14 +132,14 @@ class CodeView : public View {
       const bool is_older = form.range == &dump::Kernel::llvm_unoptimized && kernel.llvm.found();
       if (is_there && !is_older) forms.push_back(&form);
     }
-    lit_.clear();
+    highlighted_.clear();
     if (forms.empty() && sass == nullptr && lined_ == nullptr) {
       Sentence(
           frame,
-          "no text of this kernel was dumped: --xla_dump_emitter_re=.* writes LLVM IR and PTX");
+          "no code of this kernel in the dump: --xla_dump_emitter_re=.* writes LLVM IR and PTX");
       return;
     }
-    // Three beside each other can be read; what ran comes last.
+    // Three side by side are readable; what ran comes last.
     const size_t room = panes_.size() - (sass != nullptr ? 1 : 0);
     if (forms.size() > room)
       forms.erase(forms.begin(), forms.end() - static_cast<std::ptrdiff_t>(room));
@@ -177,7 +175,7 @@ class CodeView : public View {
   // `kernel`: whose text a click shows the line in; null: there is none.
   void DrawLines(Frame& frame, const dump::Kernel* kernel) {
     for (const profiler::PtxLine* line : lined_->sums.lines.Hottest()) {
-      lit_ += fmt::format("{}:{} {}\n", line->kernel, line->line, line->count);
+      highlighted_ += fmt::format("{}:{} {}\n", line->kernel, line->line, line->count);
     }
     const profiler::PtxLine* const line = DrawLineTable(frame, lined_->sums.lines);
     if (line == nullptr || kernel == nullptr || !kernel->ptx.found() || line->line == 0) return;
@@ -205,21 +203,22 @@ class CodeView : public View {
     const bool is_other = pane.document() != document.value.get();
     pane.Show(document.value);
     std::set<int64_t> lines;
-    constexpr int32_t kMost = 20'000;
-    const int32_t last = std::min(range.last_line, range.first_line + kMost);
+    constexpr int32_t kMax = 20'000;
+    const int32_t last = std::min(range.last_line, range.first_line + kMax);
     for (int32_t line = std::max(range.first_line, 1); line <= last; ++line) lines.insert(line - 1);
     if (own != nullptr) lines = *own;
     const int64_t first = lines.empty() ? 0 : *lines.begin();
     const bool is_moved =
-        own != nullptr && first != (pane.lit().empty() ? -1 : *pane.lit().begin());
-    pane.SetLit(std::move(lines));
+        own != nullptr && first != (pane.highlighted().empty() ? -1 : *pane.highlighted().begin());
+    pane.SetHighlighted(std::move(lines));
     if (is_other || is_new) pane.GoTo(std::max(range.first_line - 1, 0));
     if (is_moved) pane.Reveal(first);
     if (range.file == reveal_file_ && reveal_line_ > 0) pane.Reveal(reveal_line_ - 1);
     if (range.file == reveal_file_) reveal_line_ = 0;
-    lit_ += own == nullptr
-                ? fmt::format("{} {}:{}-{}\n", form.title, path, range.first_line, range.last_line)
-                : fmt::format("{} {}: {} lines\n", form.title, path, own->size());
+    highlighted_ +=
+        own == nullptr
+            ? fmt::format("{} {}:{}-{}\n", form.title, path, range.first_line, range.last_line)
+            : fmt::format("{} {}: {} lines\n", form.title, path, own->size());
     ImGui::BeginChild("##text", ImGui::GetContentRegionAvail());
     if (const int64_t line = pane.Draw(frame); line >= 0) {
       context.navigation.Select(Selection::OfTextLine(range.file, static_cast<int32_t>(line + 1)));
@@ -234,7 +233,7 @@ class CodeView : public View {
     return found == (*lines_)->lines.end() || found->second.empty() ? nullptr : &found->second;
   }
 
-  // Where the text is, and whether what is lit is the instruction or all of its kernel.
+  // Where the text is, and whether what is highlighted is the instruction or all of its kernel.
   static void DrawPlace(Frame& frame, const std::string& place, const std::set<int64_t>* own) {
     const bool is_part = frame.context.navigation.selection().kind == SelectionKind::kInstruction;
     ImGui::PushStyleColor(ImGuiCol_Text, frame.theme[Color::kTextSecondary]);
@@ -242,11 +241,11 @@ class CodeView : public View {
                 : is_part      ? "whole kernel, " + place
                                : place);
     if (is_part && ImGui::IsItemHovered()) {
-      ImGui::SetTooltip("%s\n%s", SafeText(place, 400).c_str(),
-                        own != nullptr
-                            ? "lit are the lines that compute the instruction, by debug "
-                              "information and names in the code"
-                            : "no map from its lines to instructions: lit is the whole kernel");
+      ImGui::SetTooltip(
+          "%s\n%s", SafeText(place, 400).c_str(),
+          own != nullptr
+              ? "highlighted: lines of the instruction, by debug information and names in the code"
+              : "no line information: the whole kernel is highlighted");
     }
     ImGui::PopStyleColor();
   }
@@ -277,7 +276,7 @@ class CodeView : public View {
       return;
     }
     if (!sass.ready()) {
-      Sentence(frame, "assembling and disassembling in a child process …");
+      Sentence(frame, "assembling and disassembling …");
       return;
     }
     ImGui::SameLine();
@@ -286,15 +285,15 @@ class CodeView : public View {
     ImGui::PopStyleColor();
     if (ImGui::IsItemHovered()) {
       ImGui::SetTooltip("%s%s", SafeText(sass->code.source, 400).c_str(),
-                        sass->code.has_ptx_lines
-                            ? "\nthe first number is the line of PTX; a click shows it"
-                            : "\nno map to lines of PTX: it is the whole kernel");
+                        sass->code.has_ptx_lines ? "\nfirst column: line of PTX; click to go there"
+                                                 : "\nno line information: the whole kernel");
     }
     if (!sass->code.note.empty()) Sentence(frame, sass->code.note);
     if (sass->text == nullptr) return;
     sass_pane_.Show(sass->text);
-    sass_pane_.SetLit(LitSass(frame.context, kernel, *sass));
-    lit_ += fmt::format("SASS {} of {} lines\n", sass_pane_.lit().size(), sass->text->lines());
+    sass_pane_.SetHighlighted(HighlightedSass(frame.context, kernel, *sass));
+    highlighted_ +=
+        fmt::format("SASS {} of {} lines\n", sass_pane_.highlighted().size(), sass->text->lines());
     ImGui::BeginChild("##sass", ImGui::GetContentRegionAvail());
     const int64_t line = sass_pane_.Draw(frame);
     ImGui::EndChild();
@@ -307,19 +306,19 @@ class CodeView : public View {
   }
 
   // What was made of the selected line of PTX, or of those of the instruction; else all of it.
-  std::set<int64_t> LitSass(const Context& context, const dump::Kernel& kernel,
-                            const MachineCodeText& sass) const {
+  std::set<int64_t> HighlightedSass(const Context& context, const dump::Kernel& kernel,
+                                    const MachineCodeText& sass) const {
     const Selection& now = context.navigation.selection();
     std::set<int64_t> wanted;
     if (const std::set<int64_t>* own = LinesIn(kernel.ptx.file)) wanted = *own;
     const bool is_line = now.kind == SelectionKind::kTextLine && now.file == kernel.ptx.file;
     if (is_line) wanted = {now.line - 1};
-    std::set<int64_t> lit;
+    std::set<int64_t> highlighted;
     for (size_t k = 0; k < sass.ptx_lines.size(); ++k) {
       const bool is_made = wanted.contains(int64_t{sass.ptx_lines[k]} - 1);
-      if (wanted.empty() || is_made) lit.insert(static_cast<int64_t>(k));
+      if (wanted.empty() || is_made) highlighted.insert(static_cast<int64_t>(k));
     }
-    return lit;
+    return highlighted;
   }
 
   static const Pending<TextDocument>& Document(Context& context, int32_t file) {
@@ -338,7 +337,7 @@ class CodeView : public View {
     if (final.value.get()->instructions()[id.index].opcode != hlo::Opcode::kFusion ||
         std::ranges::find(kernel.instructions, name) != kernel.instructions.end())
       return;
-    Sentence(frame, fmt::format("{} equals {}, and equal fusions are compiled once",
+    Sentence(frame, fmt::format("{} shares the code of {} (identical fusions are compiled once)",
                                 SafeText(name, 80), SafeText(kernel.instruction, 80)));
   }
 
@@ -360,7 +359,7 @@ class CodeView : public View {
   int32_t reveal_file_ = -1, reveal_line_ = 0;  // a line of PTX that was asked for; 0: none
   int32_t shown_module_ = -1, shown_kernel_ = -1;
   size_t shown_forms_ = 0;  // of panes_
-  std::string lit_;
+  std::string highlighted_;
 };
 
 }  // namespace

@@ -12,8 +12,8 @@ namespace hloscope::viewer {
 
 void EqualRows::Draw(Frame& frame, const std::vector<ModuleFacts::Equals>& rows, int32_t module,
                      int32_t stage) {
-  constexpr size_t kMost = 8;
-  for (size_t i = 0; i < std::min(kMost, rows.size()); ++i) {
+  constexpr size_t kMax = 8;
+  for (size_t i = 0; i < std::min(kMax, rows.size()); ++i) {
     ImGui::PushID(static_cast<int>(i));
     if (rows[i].count > 1) {
       DrawGroup(frame, rows[i], module, stage);
@@ -25,7 +25,7 @@ void EqualRows::Draw(Frame& frame, const std::vector<ModuleFacts::Equals>& rows,
     ImGui::PopID();
   }
   int64_t left = 0;
-  for (size_t i = kMost; i < rows.size(); ++i) left += rows[i].count;
+  for (size_t i = kMax; i < rows.size(); ++i) left += rows[i].count;
   if (left > 0) Sentence(frame, fmt::format("and {} more", CountText(left)));
 }
 
@@ -33,7 +33,7 @@ void EqualRows::DrawOne(Frame& frame, const ModuleFacts::Moved& one, const std::
                         const Selection& selection) {
   if (ImGui::Selectable("##one", frame.context.navigation.selection() == selection))
     frame.context.navigation.Select(selection);
-  Help("select this instruction, here and on all screens");
+  Help("select this instruction on all screens");
   ImGui::SameLine(0, 0);
   Label(one.name);
   ImGui::SameLine(0, 12 * frame.scale);
@@ -50,7 +50,7 @@ void EqualRows::DrawGroup(Frame& frame, const ModuleFacts::Equals& group, int32_
   const std::string fitted = FittedText(title, room);
   const bool is_open =
       ImGui::TreeNodeEx("##group", ImGuiTreeNodeFlags_SpanAvailWidth, "%s", fitted.c_str());
-  fitted == title ? Help("show or hide them all") : WholeIfCut(title, fitted);
+  fitted == title ? Help("expand or collapse") : WholeIfCut(title, fitted);
   if (ImGui::IsItemToggledOpen()) {
     if (!opened_.erase(group.why)) opened_.insert(group.why);
   }

@@ -1,4 +1,4 @@
-// Texts beside boxes that are too small to bear them: what is shown, what moves, the largest names.
+// Texts next to boxes that are too small for them: what is shown, what moves, the largest names.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -9,8 +9,8 @@
 namespace hloscope::viewer {
 namespace {
 
-constexpr size_t kMostTags = 200;
-constexpr size_t kMostNamed = 300;  // boxes that a name is tried for
+constexpr size_t kMaxTags = 200;
+constexpr size_t kMaxNamed = 300;  // boxes that a name is tried for
 constexpr size_t kNameColumns = 16;
 constexpr float kNameFont = 9;
 constexpr float kReadableHeight = 9;  // of a box, in logical pixels
@@ -25,11 +25,11 @@ void GraphPainter::PaintTag(const std::string& text, ImVec2 at, float font, uint
   list_.AddText(frame_.mono, font, at, color, text.c_str());
 }
 
-// Texts that would lie on one another are left out: both can be read nearer by.
+// Overlapping texts are left out: both are readable at a higher zoom.
 bool GraphPainter::PaintTagIfFree(const std::string& text, ImVec2 at, float font, uint32_t color) {
   const float width = static_cast<float>(graph::Columns(text)) * font * graph::kCharacterWidth;
   const graph::Area area{at.x - 3, at.y - 1, at.x + width + 3, at.y + font + 3};
-  if (tags_.size() > kMostTags ||
+  if (tags_.size() > kMaxTags ||
       std::ranges::any_of(tags_, [&](const graph::Area& other) { return other.Meets(area); }))
     return false;
   tags_.push_back(area);
@@ -40,15 +40,16 @@ bool GraphPainter::PaintTagIfFree(const std::string& text, ImVec2 at, float font
 // What is selected, where its box is too small for its name; which box holds the kernel shown.
 void GraphPainter::PaintCallouts() {
   const auto& boxes = scene_.picture->box_of_node;
-  const auto holder = boxes.find(scene_.holder.index);
-  if (scene_.holder.valid() && holder != boxes.end()) PaintCallout(holder->second, scene_.held);
+  const auto holder = boxes.find(scene_.enclosing.index);
+  if (scene_.enclosing.valid() && holder != boxes.end())
+    PaintCallout(holder->second, scene_.enclosing_note);
   const auto selected = boxes.find(scene_.selected.index);
-  if (!scene_.selected.valid() || selected == boxes.end() || scene_.selected == scene_.holder)
+  if (!scene_.selected.valid() || selected == boxes.end() || scene_.selected == scene_.enclosing)
     return;
   if (!IsReadable(selected->second)) PaintCallout(selected->second, texts_(scene_.selected).title);
 }
 
-// True where enough of its title stands on a box.
+// True where enough of its title is on a box.
 bool GraphPainter::IsReadable(uint32_t index) const {
   const graph::Box& box = scene_.picture->boxes[index];
   const ImVec2 a = ToScreen(box.x, box.y), b = ToScreen(box.x + box.width, box.y + box.height);
@@ -75,7 +76,7 @@ void GraphPainter::PaintCallout(uint32_t index, const std::string& whole) {
     return ImVec2(std::clamp(at.x, low.x + 4, std::max(low.x + 4, high.x - width - 4)),
                   std::clamp(at.y, low.y + 2, std::max(low.y + 2, high.y - line)));
   };
-  // Below, above, or beside it: the first of them that covers no other box.
+  // Below, above, or next to it: the first of them that covers no other box.
   const ImVec2 places[] = {fit({a.x, b.y + gap}), fit({a.x, a.y - line - gap}),
                            fit({b.x + gap, (a.y + b.y - line) / 2}),
                            fit({a.x - width - gap, (a.y + b.y - line) / 2})};
@@ -86,7 +87,7 @@ void GraphPainter::PaintCallout(uint32_t index, const std::string& whole) {
                  frame_.theme[Color::kAccent]);
 }
 
-// True where an area of the screen lies on any closed box but one.
+// True where an area of the screen overlaps any closed box but one.
 bool GraphPainter::CoversBox(const graph::Area& area, graph::NodeId but) const {
   const auto across = [&](float px) { return at_.x + (px - middle_.x) / (zoom_ * stretch_); };
   const auto down = [&](float py) { return at_.y + (py - middle_.y) / zoom_; };
@@ -104,13 +105,13 @@ bool GraphPainter::CoversBox(const graph::Area& area, graph::NodeId but) const {
 void GraphPainter::PaintNames(const std::vector<uint32_t>& boxes) {
   std::vector<uint32_t> large;
   for (uint32_t k : boxes) {
-    if (dress_[k].weight > 1) large.push_back(k);
+    if (styles_[k].weight > 1) large.push_back(k);
   }
   const auto is_group = [&](uint32_t k) { return scene_.IsGroup(scene_.picture->boxes[k].node); };
-  const size_t count = std::min(large.size(), kMostNamed);
+  const size_t count = std::min(large.size(), kMaxNamed);
   std::ranges::partial_sort(large, large.begin() + static_cast<std::ptrdiff_t>(count),
                             std::ranges::greater(),
-                            [&](uint32_t k) { return std::pair(is_group(k), dress_[k].weight); });
+                            [&](uint32_t k) { return std::pair(is_group(k), styles_[k].weight); });
   const float font = std::round(kNameFont * frame_.scale);
   for (uint32_t k : std::span(large).first(count)) {
     const graph::Box& box = scene_.picture->boxes[k];
@@ -126,8 +127,8 @@ void GraphPainter::PaintNames(const std::vector<uint32_t>& boxes) {
 
 void GraphPainter::PaintTransfer(uint32_t index) {
   const graph::Box& box = scene_.picture->boxes[index];
-  const debug::Transfer* transfer = dress_[index].transfer;
-  std::string text(dress_[index].note);
+  const debug::Transfer* transfer = styles_[index].transfer;
+  std::string text(styles_[index].note);
   if (transfer != nullptr) {
     const bool to_host = transfer->direction == debug::TransferDirection::kToHost;
     text += fmt::format("{}{} {}", text.empty() ? "" : ", ", to_host ? "→ host" : "→ device",

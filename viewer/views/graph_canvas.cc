@@ -16,7 +16,7 @@ using graph::Box;
 using graph::NodeId;
 using graph::Picture;
 
-constexpr float kLeastZoom = 0.002f, kMostZoom = 4, kReadableZoom = 0.8f;
+constexpr float kMinZoom = 0.002f, kMaxZoom = 4, kReadableZoom = 0.8f;
 constexpr float kMinimapWidth = 150, kMinimapHeight = 110;
 constexpr size_t kMinimapBoxes = 3000;
 
@@ -27,7 +27,7 @@ void GraphCanvas::Fit(const Picture& picture) { FitArea({0, 0, picture.width, pi
 void GraphCanvas::FitArea(const graph::Area& area) {
   const float wide = area.right - area.left, tall = area.bottom - area.top;
   if (wide <= 0 || tall <= 0) return;
-  zoom = std::clamp(std::min((width_ - 40) / wide, (height_ - 60) / tall), kLeastZoom, 1.0f);
+  zoom = std::clamp(std::min((width_ - 40) / wide, (height_ - 60) / tall), kMinZoom, 1.0f);
   x = (area.left + area.right) / 2;
   y = (area.top + area.bottom) / 2;
 }
@@ -35,7 +35,7 @@ void GraphCanvas::FitArea(const graph::Area& area) {
 void GraphCanvas::Center(const Box& box) {
   x = box.x + box.width / 2;
   y = box.y + std::min(box.height / 2, height_ / zoom / 3);
-  zoom = std::clamp(zoom, kReadableZoom, kMostZoom);
+  zoom = std::clamp(zoom, kReadableZoom, kMaxZoom);
 }
 
 bool GraphCanvas::Shows(const Box& box) const {
@@ -59,7 +59,7 @@ std::optional<graph::Area> GraphCanvas::OnScreen(const Box& box) const {
                      std::min(area.right, all.right), std::min(area.bottom, all.bottom)};
 }
 
-void GraphCanvas::Zoom(float factor) { zoom = std::clamp(zoom * factor, kLeastZoom, kMostZoom); }
+void GraphCanvas::Zoom(float factor) { zoom = std::clamp(zoom * factor, kMinZoom, kMaxZoom); }
 
 NodeId GraphCanvas::NearestToMiddle(const Picture& picture) const {
   NodeId best;
@@ -87,8 +87,8 @@ void GraphCanvas::Prepare(const CanvasScene& scene) {
   version_ = scene.version;
   indexed_ = scene.picture;
   index_ = graph::SpatialIndex(*scene.picture);
-  dress_.clear();
-  for (const Box& box : scene.picture->boxes) dress_.push_back(scene.dress(box.node));
+  styles_.clear();
+  for (const Box& box : scene.picture->boxes) styles_.push_back(scene.style(box.node));
   DropSingleHulls(*scene.picture);
   leaving_.clear();
   arriving_.clear();
@@ -102,11 +102,11 @@ void GraphCanvas::Prepare(const CanvasScene& scene) {
 // A hull says which boxes became one: around a single box there is nothing to say.
 void GraphCanvas::DropSingleHulls(const Picture& picture) {
   std::unordered_map<uint32_t, uint32_t> boxes_of;
-  for (size_t k = 0; k < dress_.size(); ++k) {
-    if (!picture.boxes[k].open) ++boxes_of[dress_[k].kernel];
+  for (size_t k = 0; k < styles_.size(); ++k) {
+    if (!picture.boxes[k].open) ++boxes_of[styles_[k].kernel];
   }
-  for (BoxDress& dress : dress_) {
-    if (dress.kernel == graph::kNoKernel || boxes_of[dress.kernel] < 2) dress.hull = 0;
+  for (BoxStyle& style : styles_) {
+    if (style.kernel == graph::kNoKernel || boxes_of[style.kernel] < 2) style.hull = 0;
   }
 }
 
@@ -121,7 +121,7 @@ NodeId GraphCanvas::HitTest(const Picture& picture, float px, float py) const {
   NodeId hit;
   uint32_t best = 0;
   index_.ForEachBox({px, py, px, py}, [&](uint32_t k) {
-    // Frames stand before what is in them.
+    // Frames precede what is in them.
     if (hit.valid() && k < best) return;
     hit = picture.boxes[k].node;
     best = k;
@@ -203,7 +203,7 @@ CanvasEvents GraphCanvas::Draw(Frame& frame, const char* id, ImVec2 size, const 
   const ImVec2 end(corner.x + size.x, corner.y + size.y);
   list.AddRectFilled(corner, end, frame.theme[Color::kCanvas]);
   list.PushClipRect(corner, end, true);
-  GraphPainter painter(frame, list, scene, index_, dress_);
+  GraphPainter painter(frame, list, scene, index_, styles_);
   painter.SetCamera({corner.x + size.x / 2, corner.y + size.y / 2}, {x, y}, zoom * scale_, stretch,
                     {x - width_ / 2 / zoom / stretch, y - height_ / 2 / zoom,
                      x + width_ / 2 / zoom / stretch, y + height_ / 2 / zoom});
@@ -246,7 +246,7 @@ void GraphCanvas::DrawMinimap(Frame& frame, const CanvasScene& scene, CanvasEven
     const ImVec2 p(a.x + box.x * rx, a.y + box.y * ry);
     const ImVec2 q(std::max(a.x + (box.x + box.width) * rx, p.x + 1),
                    std::max(a.y + (box.y + box.height) * ry, p.y + 1));
-    list.AddRectFilled(p, q, box.open ? frame.theme.With(Color::kLine, 0.5f) : dress_[k].color);
+    list.AddRectFilled(p, q, box.open ? frame.theme.With(Color::kLine, 0.5f) : styles_[k].color);
   }
   const ImVec2 p(std::clamp(a.x + (x - width_ / 2 / zoom) * rx, a.x, b.x),
                  std::clamp(a.y + (y - height_ / 2 / zoom) * ry, a.y, b.y));

@@ -25,7 +25,7 @@ struct ImVec2;
 namespace hloscope::viewer {
 
 // What a box looks like beyond its text.
-struct BoxDress {
+struct BoxStyle {
   uint32_t color = 0;  // of the stripe, or of the whole box where it is small; 0xAABBGGRR
   debug::Place place = debug::Place::kUndecided;
   const debug::Transfer* transfer = nullptr;
@@ -42,12 +42,12 @@ struct BoxDress {
 };
 
 // How a wire looks that a pass made or took away.
-struct WireDress {
+struct WireStyle {
   uint32_t color = 0;  // 0: as any other
   bool is_dashed = false;
 };
 
-inline constexpr size_t kLeastColumns = 6;  // of a text that is cut
+inline constexpr size_t kMinColumns = 6;  // of text that is cut
 
 // What a canvas asks of the view around it.
 struct CanvasScene {
@@ -57,18 +57,20 @@ struct CanvasScene {
   std::function<bool(graph::NodeId)> is_group;
   const graph::Picture* picture = nullptr;
   std::span<const graph::Box> ghosts = {};        // faint outlines of what is not in the picture
-  std::function<WireDress(uint32_t)> wire_dress;  // by wire; may be empty
+  std::function<WireStyle(uint32_t)> wire_style;  // by wire; may be empty
   uint64_t graph = 0;                             // another number for another graph
-  uint64_t version = 0;                           // of the picture and of the dress
-  std::function<BoxDress(graph::NodeId)> dress;
+  uint64_t version = 0;                           // of the picture and of the style
+  std::function<BoxStyle(graph::NodeId)> style;
   std::function<std::string(graph::NodeId)> explain;  // shown where the pointer rests
   std::function<const debug::Transfer*(graph::NodeId)> transfer;
   graph::NodeId selected;
-  const std::unordered_set<uint32_t>* lit = nullptr;    // by NodeId
-  const std::unordered_set<uint32_t>* found = nullptr;  // hits of a search, by NodeId
-  uint32_t lit_kernel = graph::kNoKernel;
-  graph::NodeId holder;  // a closed box that the lit kernel is in, under another name; or invalid
-  std::string held;      // what is written beside it
+  const std::unordered_set<uint32_t>* highlighted = nullptr;  // by NodeId
+  const std::unordered_set<uint32_t>* found = nullptr;        // hits of a search, by NodeId
+  uint32_t highlighted_kernel = graph::kNoKernel;
+  // A closed box that contains the highlighted kernel under another name, and its label; or
+  // invalid.
+  graph::NodeId enclosing;
+  std::string enclosing_note;
 
   graph::NodeText TextOf(graph::NodeId id) const {
     return tree == nullptr ? text(id) : graph::TextOf(*tree, id);
@@ -79,7 +81,7 @@ struct CanvasScene {
   // What is written on a box that has room for so many columns only.
   std::string TitleWithin(graph::NodeId id, const graph::NodeText& whole, size_t columns) const {
     if (tree != nullptr) return graph::TitleWithin(*tree, id, whole, columns);
-    return columns >= kLeastColumns ? graph::Elide(whole.title, columns) : std::string();
+    return columns >= kMinColumns ? graph::Elide(whole.title, columns) : std::string();
   }
   bool IsGroup(graph::NodeId id) const {
     return tree == nullptr ? is_group(id) : (*tree)[id].kind != graph::NodeKind::kInstruction;
@@ -110,7 +112,7 @@ class GraphCanvas {
   bool Shows(const graph::Box& box) const;
   void Zoom(float factor);
   graph::NodeId NearestToMiddle(const graph::Picture& picture) const;
-  // Where a box stands on the screen, in pixels, cut to the canvas; nullopt where it is not on it.
+  // The area of a box on the screen, in pixels, cut to the canvas; nullopt where it is not on it.
   std::optional<graph::Area> OnScreen(const graph::Box& box) const;
   // Size of the last frame, in logical pixels.
   float width() const { return width_; }
@@ -130,7 +132,7 @@ class GraphCanvas {
   uint64_t graph_ = 0, version_ = UINT64_MAX;
   const graph::Picture* indexed_ = nullptr;
   graph::SpatialIndex index_;
-  std::vector<BoxDress> dress_;
+  std::vector<BoxStyle> styles_;
   std::unordered_map<uint32_t, graph::NodeText> texts_;
   std::unordered_map<uint32_t, std::vector<graph::NodeId>> leaving_, arriving_;  // jumps
   graph::NodeId hovered_;

@@ -18,7 +18,7 @@ namespace {
 using graph::NodeId;
 using graph::NodeKind;
 
-// Element types that are told apart, and the colours lent to them.
+// Element types that are distinguished, and their colours.
 struct TypeRow {
   std::string_view text;
   Color color;
@@ -208,7 +208,7 @@ uint32_t NodeColors::CategoryColor(int category) const {
   if (category < 0) return theme_[Color::kDeviceNone];
   switch (mode_) {
     case ColorMode::kOpcode: {
-      // Roles stand in the same order in both tables of colours.
+      // Roles have the same order in both tables of colours.
       constexpr std::array<Color, graph::kRoleCount> kColors = {
           Color::kContraction, Color::kReduction,   Color::kMovement,
           Color::kBroadcast,   Color::kCollective,  Color::kParameter,
@@ -238,9 +238,9 @@ std::vector<LegendEntry> NodeColors::Legend(std::span<const std::string> stage_n
     case ColorMode::kPlace:
       out = {{theme_[Color::kDeviceGpu], "device"},
              {theme_[Color::kDeviceOther], "between devices"},
-             {theme_[Color::kDeviceHost], "memory of the host"},
+             {theme_[Color::kDeviceHost], "host memory"},
              {theme_[Color::kDeviceFallback], "host"},
-             {theme_[Color::kDeviceNone], "runtime, no code"}};
+             {theme_[Color::kDeviceNone], "no kernel"}};
       break;
     case ColorMode::kType:
       for (const TypeRow& row : kTypes) out.push_back({theme_[row.color], std::string(row.text)});
@@ -264,20 +264,20 @@ std::vector<LegendEntry> NodeColors::Legend(std::span<const std::string> stage_n
     case ColorMode::kError:
       if (heat_.empty()) {
         out = {{theme_[Color::kDeviceNone],
-                "no values of this stage compared: the Divergence screen does that"}};
+                "no values of this stage compared: run it on the screen Divergence"}};
         break;
       }
       out = VerdictLegend(theme_, CountsOf(heat_));
-      out.push_back({theme_[Color::kDeviceNone], "nothing known"});
+      out.push_back({theme_[Color::kDeviceNone], "unknown"});
       break;
     case ColorMode::kKernel:
       if (kernels_.kernels == nullptr || kernels_.kernels->map.kernels.empty()) {
-        out = {{theme_[Color::kDeviceNone], "no kernels: this stage is not compiled yet"}};
+        out = {{theme_[Color::kDeviceNone], "no kernels: this stage precedes fusion"}};
         break;
       }
       for (uint8_t k = 0; k < graph::kKernelColors; ++k) {
         const bool last = k + 1 == graph::kKernelColors;
-        out.push_back({CategoryColor(k), last ? "one colour, one kernel; colours come again" : ""});
+        out.push_back({CategoryColor(k), last ? "one colour per kernel (5 colours, reused)" : ""});
       }
       for (const auto& [color, text] : {std::pair(graph::kCollectiveColor, "between devices"),
                                         std::pair(graph::kHostColor, "host")}) {

@@ -183,7 +183,7 @@ Result<std::shared_ptr<const Origins>> FindOrigins(const debug::Lineage& lineage
   origins->stage_of.assign(module->instructions().size(), stage);
   for (int32_t s = stage - 1; s >= 0 && !control.stopped(); --s) {
     auto earlier = lineage.Module(s);
-    if (!earlier) continue;  // a stage that cannot be read tells nothing
+    if (!earlier) continue;  // the stage cannot be read
     std::unordered_set<std::string_view> names;
     for (const hlo::Instruction& i : (*earlier)->instructions()) names.insert((**earlier)[i.name]);
     for (uint32_t i = 0; i < origins->stage_of.size(); ++i) {

@@ -1,4 +1,4 @@
-// What the graph's lenses stand on: a stage's graph laid out.
+// The data of the graph's panes: a stage's graph laid out.
 #pragma once
 
 #include <array>
@@ -66,7 +66,7 @@ struct GraphData {
   std::shared_ptr<const StageKernels> kernels;
   mutable graph::FoldableGraph graph;
   graph::PlacesBelow places;                // refers to what is above
-  std::vector<hlo::InstructionId> callers;  // by computation; invalid: called by nobody
+  std::vector<hlo::InstructionId> callers;  // by computation; invalid: not called
   std::unordered_map<uint32_t, const debug::Transfer*> transfers;  // by instruction
 
   GraphData(std::shared_ptr<const hlo::Module> of, debug::Placement placed,
@@ -75,7 +75,7 @@ struct GraphData {
   GraphData& operator=(const GraphData&) = delete;
   // The node that stands for an instruction of any computation; `reveal` opens all around it first.
   graph::NodeId NodeOf(hlo::InstructionId id, bool reveal) const;
-  // The nodes that stand for many, in program order; what stands in one group takes one look.
+  // The nodes that stand for many, in program order; each group is inspected once.
   void AddNodesOf(std::span<const hlo::InstructionId> ids, std::unordered_set<uint32_t>& out) const;
   // Of a group, by the kernels of this stage.
   const KernelColorCounts& KernelColorsOf(graph::NodeId group) const;
@@ -91,7 +91,7 @@ struct GraphKey {
   auto operator<=>(const GraphKey&) const = default;
 };
 
-// `place` tells where instructions run, on a thread of its own beside the layout; `proportion` is
+// `place` finds where instructions run, on a thread of its own during the layout; `proportion` is
 // width by height of the pane that it is made for.
 Result<std::shared_ptr<const GraphData>> MakeGraphData(
     const std::shared_ptr<const hlo::Module>& module, const GraphPart& part,

@@ -1,4 +1,4 @@
-// A lens as SVG: boxes, hulls, rings and lanes in the colours of the window; as a table; how it is
+// A pane as SVG: boxes, hulls, rings and lanes in the colours of the window; as a table; how it is
 // arranged, as text.
 
 #include <fmt/format.h>
@@ -10,8 +10,8 @@
 #include <unordered_map>
 
 #include "core/graph/svg_shapes.h"
-#include "viewer/views/graph_lens.h"
 #include "viewer/views/graph_outline.h"
+#include "viewer/views/graph_pane.h"
 
 namespace hloscope::viewer {
 namespace {
@@ -38,7 +38,7 @@ graph::SvgColors ColorsOfTheme(const Theme& theme) {
 
 }  // namespace
 
-std::string GraphLens::Csv() const {
+std::string GraphPane::Csv() const {
   const graph::Tree& tree = data_->graph.tree();
   std::string out = "node,opcode,place,kernel,lane,x,y,width,height,open\n";
   for (const Box& box : data_->graph.picture().boxes) {
@@ -58,7 +58,7 @@ std::string GraphLens::Csv() const {
   return out;
 }
 
-std::string GraphLens::Arrangement() const {
+std::string GraphPane::Arrangement() const {
   if (data_ == nullptr || !fitted_) return {};
   const graph::Picture& picture = data_->graph.picture();
   if (open_version_ != data_->graph.version()) {
@@ -74,7 +74,7 @@ std::string GraphLens::Arrangement() const {
                      canvas_.y, canvas_.zoom, lanes_canvas_.y, lanes_canvas_.zoom, open_text_);
 }
 
-void GraphLens::SetArrangement(std::string_view text) {
+void GraphPane::SetArrangement(std::string_view text) {
   if (data_ == nullptr) return;
   std::istringstream in{std::string(text)};
   uint64_t graph = 0;
@@ -106,14 +106,14 @@ void GraphLens::SetArrangement(std::string_view text) {
   lanes_canvas_.zoom = camera[4];
 }
 
-graph::SvgPane GraphLens::ToPane(bool lanes) const {
+graph::SvgPane GraphPane::ToSvgPane(bool lanes) const {
   graph::SvgPane pane;
   pane.graph = &data_->graph;
   const graph::Picture& picture = lanes ? lanes_.picture : data_->graph.picture();
   if (lanes) pane.options.picture = &picture;
   pane.options.placement = &data_->placement;
   pane.options.colors = ColorsOfTheme(*theme_);
-  pane.shown = NodesOf(lit_kernel_, picture);
+  pane.shown = NodesOf(highlighted_kernel_, picture);
   for (const graph::LaneSpan& lane : lanes ? lanes_.lanes : std::vector<graph::LaneSpan>()) {
     pane.options.lanes.push_back({.left = lane.left,
                                   .width = lane.width,
@@ -127,7 +127,7 @@ graph::SvgPane GraphLens::ToPane(bool lanes) const {
     if (!box.open) ++boxes_of[KernelOf(box.node)];
   }
   pane.options.dress = [scene = SceneOf(picture), boxes_of, theme = theme_](graph::NodeId id) {
-    const BoxDress box = scene.dress(id);
+    const BoxStyle box = scene.style(id);
     graph::SvgDress dress{.color = ToRgb(box.color),
                           .outline = ToRgb(OutlineColor(*theme, box)),
                           .hull = std::nullopt,
@@ -135,15 +135,15 @@ graph::SvgPane GraphLens::ToPane(bool lanes) const {
                           .place = box.place,
                           .ring = std::nullopt,
                           .mark = {}};
-    const bool shown = box.tint != 0 && box.kernel == scene.lit_kernel;
+    const bool shown = box.tint != 0 && box.kernel == scene.highlighted_kernel;
     const auto boxes = boxes_of.find(box.kernel);
     if (box.hull != 0 && boxes != boxes_of.end() && boxes->second > 1)
       dress.hull =
           graph::MixColors(theme->Rgb(Color::kCanvas), ToRgb(box.hull), shown ? 0.5f : 0.24f);
     if (shown) dress.ring = ToRgb(box.tint);
-    if (id == scene.selected || scene.lit->contains(id.index))
+    if (id == scene.selected || scene.highlighted->contains(id.index))
       dress.ring = theme->Rgb(Color::kAccent);
-    dress.mark = id == scene.holder ? scene.held : std::string(box.note);
+    dress.mark = id == scene.enclosing ? scene.enclosing_note : std::string(box.note);
     return dress;
   };
   return pane;

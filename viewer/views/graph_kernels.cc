@@ -41,7 +41,7 @@ std::shared_ptr<const SourceKernels> SourceKernelsOf(
     const std::shared_ptr<const hlo::Module>& later,
     const std::shared_ptr<const StageKernels>& kernels) {
   const Pending<SourceKernels>& found = context.cache.Get(
-      PartKey<SourceKernels>{module, stage}, "linking what you wrote to what was fused",
+      PartKey<SourceKernels>{module, stage}, "linking source and fused graph",
       [provenance = context.data.Provenance(module), stage, first, later, kernels](TaskControl&) {
         auto made = std::make_shared<SourceKernels>();
         made->links = provenance == nullptr
@@ -73,7 +73,7 @@ std::string ShownText(const StageKernels& kernels, const SourceKernels* source, 
   std::string from;
   if (source != nullptr) {
     const int64_t written = CountOperations(*source->first, source->members.Of(kernel));
-    from = written == 0 ? std::string(", none of them yours")
+    from = written == 0 ? std::string(", none from your program")
                         : fmt::format(", from {} you wrote", written);
   }
   return fmt::format(

@@ -1,4 +1,4 @@
-// Entries in lines, as many as fit beside one another.
+// Entries in lines, as many as fit side by side.
 #include "viewer/views/graph_legend.h"
 
 #include <fmt/format.h>
@@ -17,7 +17,7 @@ namespace hloscope::viewer {
 namespace {
 
 constexpr size_t kBars = 6;
-constexpr float kCardWidth = 250, kLeastCardRoom = 300, kBarsFrom = 130, kCardPadding = 8;
+constexpr float kCardWidth = 250, kMinCardRoom = 300, kBarsFrom = 130, kCardPadding = 8;
 constexpr float kOutlineWidth = 2.2f;  // of an outline, in widths of a filled square
 
 float EntryWidth(Frame& frame, const LegendEntry& entry) {
@@ -26,7 +26,7 @@ float EntryWidth(Frame& frame, const LegendEntry& entry) {
          ImGui::CalcTextSize(entry.text.c_str()).x;
 }
 
-// Squares without a text belong to the one after them.
+// Squares without text belong to the one after them.
 float GapAfter(Frame& frame, const LegendEntry& entry) {
   return (entry.text.empty() ? 1.0f : 14.0f) * frame.scale;
 }
@@ -49,7 +49,7 @@ int ForEachEntry(Frame& frame, const std::vector<LegendEntry>& legend, float wid
 }  // namespace
 
 float LegendHeight(Frame& frame, const std::vector<LegendEntry>& legend) {
-  if (ImGui::GetContentRegionAvail().y < kLeastHeightWithLegend * frame.scale) return 0;
+  if (ImGui::GetContentRegionAvail().y < kMinHeightWithLegend * frame.scale) return 0;
   const int lines = ForEachEntry(frame, legend, ImGui::GetContentRegionAvail().x,
                                  [](const LegendEntry&, bool) {});
   return static_cast<float>(lines) * (ImGui::GetTextLineHeight() + 2 * frame.scale) +
@@ -90,7 +90,7 @@ void DrawLegend(Frame& frame, const std::vector<LegendEntry>& legend) {
 void DrawGroupCard(Frame& frame, const graph::Tree& tree, graph::NodeId group,
                    const graph::GroupSums& sums, ImVec2 a, ImVec2 b) {
   const float scale = frame.scale, line = ImGui::GetTextLineHeight() + 2 * scale;
-  if (b.x - a.x < kLeastCardRoom * scale || b.y - a.y < kLeastCardRoom * scale) return;
+  if (b.x - a.x < kMinCardRoom * scale || b.y - a.y < kMinCardRoom * scale) return;
   const size_t bars = std::min(sums.opcodes.size(), kBars);
   const bool more = sums.opcodes.size() > bars;
   const float pad = kCardPadding * scale, width = kCardWidth * scale;

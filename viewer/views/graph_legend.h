@@ -13,7 +13,7 @@
 
 namespace hloscope::viewer {
 
-inline constexpr float kLeastHeightWithLegend = 240;  // of the view, in logical pixels
+inline constexpr float kMinHeightWithLegend = 240;  // of the view, in logical pixels
 
 // 0 where there is hardly room for the pictures themselves.
 float LegendHeight(Frame& frame, const std::vector<LegendEntry>& legend);
@@ -27,7 +27,7 @@ void DrawGroupCard(Frame& frame, const graph::Tree& tree, graph::NodeId group,
 // The legend of verdicts, the same for the list, the curve, the values and the graph: an entry for
 // each verdict that there is any of, the worst first, with how many there are.
 std::vector<LegendEntry> VerdictLegend(const Theme& theme, const VerdictCounts& counts);
-// Draws it in the lines at hand, behind what is counted: "instructions".
+// Draws it in the lines at hand, after what is counted: "instructions".
 void DrawVerdictLegend(Frame& frame, const VerdictCounts& counts, std::string_view counted);
 
 }  // namespace hloscope::viewer

@@ -2,11 +2,11 @@
 #pragma once
 
 #include "core/debug/align/alignment.h"
-#include "viewer/views/graph_lens.h"
+#include "viewer/views/graph_pane.h"
 
 namespace hloscope::viewer {
 
 // Moves the camera of `to` along with that of `from`; `backwards`: from the later stage.
-void FollowAcross(const debug::Alignment& links, GraphLens& from, GraphLens& to, bool backwards);
+void FollowAcross(const debug::Alignment& links, GraphPane& from, GraphPane& to, bool backwards);
 
 }  // namespace hloscope::viewer

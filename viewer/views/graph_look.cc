@@ -89,7 +89,7 @@ void DrawLookBar(Frame& frame, GraphLook& look, bool has_source) {
   ImGui::SetNextItemWidth(170 * frame.scale);
   const bool is_open =
       ImGui::BeginCombo("##colour", ColorModeRows()[static_cast<size_t>(look.mode)].title.data());
-  Help("what the colours of the boxes mean\nC");
+  Help("meaning of box colours\nC");
   if (is_open) {
     for (const ColorModeRow& row : ColorModeRows()) {
       if (ImGui::Selectable(row.title.data(), row.mode == look.mode)) look.mode = row.mode;
@@ -97,9 +97,9 @@ void DrawLookBar(Frame& frame, GraphLook& look, bool has_source) {
     ImGui::EndCombo();
   }
   SameLineIfRoom(ButtonWidth("Link"));
-  ToggleButton("Link", look.linked, "move and zoom the graphs together\nL");
-  SameLineIfRoom(ButtonWidth("Map"));
-  ToggleButton("Map", look.minimap, "show or hide the minimap\nM");
+  ToggleButton("Link", look.linked, "link the cameras of the graphs\nL");
+  SameLineIfRoom(ButtonWidth("Minimap"));
+  ToggleButton("Minimap", look.minimap, "show or hide the minimap\nM");
 }
 
 }  // namespace hloscope::viewer

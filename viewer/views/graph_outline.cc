@@ -70,12 +70,12 @@ void DrawOutline(ImDrawList& list, ImVec2 a, ImVec2 b, Outline outline, uint32_t
   }
 }
 
-uint32_t OutlineColor(const Theme& theme, const BoxDress& dress) {
-  const debug::Place place = dress.place;
+uint32_t OutlineColor(const Theme& theme, const BoxStyle& style) {
+  const debug::Place place = style.place;
   const bool own = place == debug::Place::kHost || place == debug::Place::kHostMemory ||
                    place == debug::Place::kCollective;
-  return dress.kernel == graph::kNoKernel || own || dress.tint == 0 ? PlaceColor(theme, place)
-                                                                    : dress.tint;
+  return style.kernel == graph::kNoKernel || own || style.tint == 0 ? PlaceColor(theme, place)
+                                                                    : style.tint;
 }
 
 }  // namespace hloscope::viewer

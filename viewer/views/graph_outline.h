@@ -1,4 +1,4 @@
-// Outlines by place: shape and colour both tell where a node runs.
+// Outlines by place: shape and colour both show where a node runs.
 #pragma once
 
 #include <imgui/imgui.h>
@@ -8,7 +8,7 @@
 
 namespace hloscope::viewer {
 
-struct BoxDress;
+struct BoxStyle;
 
 uint32_t PlaceColor(const Theme& theme, debug::Place place);
 
@@ -18,6 +18,6 @@ void DrawOutline(ImDrawList& list, ImVec2 a, ImVec2 b, graph::Outline outline, u
                  float zoom, float line);
 
 // Of what is in a kernel, that of the kernel; the host and what moves data keep their own.
-uint32_t OutlineColor(const Theme& theme, const BoxDress& dress);
+uint32_t OutlineColor(const Theme& theme, const BoxStyle& style);
 
 }  // namespace hloscope::viewer

@@ -22,7 +22,7 @@ using graph::Outline;
 constexpr float kTwoLinesHeight = 34, kTextHeight = 9, kOutlineHeight = 6, kFlatHeight = 2;
 constexpr float kShapeZoom = 0.9f;  // from which on wires say what shape they carry
 constexpr float kChipZoom = 0.45f;  // from which on labels of jumps fit between rows
-constexpr float kLeastFont = 9;
+constexpr float kMinFont = 9;
 constexpr float kHullPadding = 8;  // in the picture
 constexpr uint32_t kWireStep = 8;  // of the wires that are drawn where nodes are dots
 
@@ -43,9 +43,9 @@ ImU32 Mix(ImU32 a, ImU32 b, float share) {
 
 // Very long ones, as when one looks from very near, are drawn through.
 void DashLine(ImDrawList& list, ImVec2 a, ImVec2 b, ImU32 color, float width, float dash) {
-  constexpr float kMostDashes = 400;
+  constexpr float kMaxDashes = 400;
   const float length = std::hypot(b.x - a.x, b.y - a.y);
-  if (length < dash || length > kMostDashes * 2 * dash) {
+  if (length < dash || length > kMaxDashes * 2 * dash) {
     list.AddLine(a, b, color, width);
     return;
   }
@@ -71,7 +71,7 @@ void GraphPainter::Paint(NodeId hovered) {
   std::vector<uint32_t> frames, boxes;
   index_.ForEachBox(
       seen_, [&](uint32_t k) { (scene_.picture->boxes[k].open ? frames : boxes).push_back(k); });
-  // Frames stand before what is in them; within one frame order does not matter.
+  // Frames precede what is in them; within one frame order does not matter.
   std::ranges::sort(frames);
   PaintGhosts();
   for (uint32_t k : frames) PaintFrame(k);
@@ -97,9 +97,9 @@ void GraphPainter::Paint(NodeId hovered) {
 // Inflated boxes, and the wires between them as broad bands: opaque, so that overlaps do not show.
 void GraphPainter::PaintHulls(const std::vector<uint32_t>& boxes) {
   const float grow = std::max(kHullPadding * zoom_, 2.5f * frame_.scale);
-  const auto soft = [&](const BoxDress& dress) {
-    return Mix(frame_.theme[Color::kCanvas], dress.hull,
-               dress.kernel == scene_.lit_kernel ? 0.5f : 0.24f);
+  const auto soft = [&](const BoxStyle& style) {
+    return Mix(frame_.theme[Color::kCanvas], style.hull,
+               style.kernel == scene_.highlighted_kernel ? 0.5f : 0.24f);
   };
   index_.ForEachWire(seen_, [&](uint32_t w) {
     const graph::Wire& wire = scene_.picture->wires[w];
@@ -108,16 +108,16 @@ void GraphPainter::PaintHulls(const std::vector<uint32_t>& boxes) {
     const auto to = scene_.picture->box_of_node.find(wire.to.index);
     const auto end = scene_.picture->box_of_node.end();
     if (from == end || to == end) return;
-    const BoxDress& dress = dress_[from->second];
-    if (dress.hull == 0 || dress.kernel != dress_[to->second].kernel || Turns(wire)) return;
-    PaintWire(wire, soft(dress), 2.2f * grow, true);
+    const BoxStyle& style = styles_[from->second];
+    if (style.hull == 0 || style.kernel != styles_[to->second].kernel || Turns(wire)) return;
+    PaintWire(wire, soft(style), 2.2f * grow, true);
   });
   for (uint32_t k : boxes) {
-    const BoxDress& dress = dress_[k];
-    if (dress.hull == 0) continue;
+    const BoxStyle& style = styles_[k];
+    if (style.hull == 0) continue;
     const Box& box = scene_.picture->boxes[k];
     const ImVec2 a = ToScreen(box.x, box.y), b = ToScreen(box.x + box.width, box.y + box.height);
-    list_.AddRectFilled({a.x - grow, a.y - grow}, {b.x + grow, b.y + grow}, soft(dress),
+    list_.AddRectFilled({a.x - grow, a.y - grow}, {b.x + grow, b.y + grow}, soft(style),
                         1.3f * grow);
   }
 }
@@ -154,13 +154,13 @@ void GraphPainter::PaintWires(Detail detail) {
       color = frame_.theme[Color::kDeviceFallback];
       width += 1.5f;
     }
-    const WireDress dress = scene_.wire_dress ? scene_.wire_dress(w) : WireDress();
-    if (dress.color != 0) {
-      color = dress.color;
+    const WireStyle style = scene_.wire_style ? scene_.wire_style(w) : WireStyle();
+    if (style.color != 0) {
+      color = style.color;
       width += 1.5f;
     }
     PaintWire(wire, color, width * std::clamp(zoom_, 0.5f * frame_.scale, 1.5f * frame_.scale),
-              curved, dress.is_dashed);
+              curved, style.is_dashed);
     if (detail == Detail::kFull && zoom_ >= kShapeZoom * frame_.scale) PaintShape(wire);
   });
 }
@@ -169,10 +169,11 @@ void GraphPainter::PaintWires(Detail detail) {
 void GraphPainter::PaintGhosts() {
   const float dash = 4 * frame_.scale;
   for (const Box& box : scene_.ghosts) {
-    const bool lit = scene_.selected == box.node ||
-                     (scene_.lit != nullptr && scene_.lit->contains(box.node.index));
+    const bool highlighted =
+        scene_.selected == box.node ||
+        (scene_.highlighted != nullptr && scene_.highlighted->contains(box.node.index));
     const ImU32 color =
-        lit ? frame_.theme[Color::kAccent] : frame_.theme.With(Color::kTextDisabled, 0.55f);
+        highlighted ? frame_.theme[Color::kAccent] : frame_.theme.With(Color::kTextDisabled, 0.55f);
     if (!seen_.Meets({box.x, box.y, box.x + box.width, box.y + box.height})) continue;
     const ImVec2 a = ToScreen(box.x, box.y), b = ToScreen(box.x + box.width, box.y + box.height);
     if (b.y - a.y < 3 * dash) {
@@ -230,16 +231,16 @@ void GraphPainter::PaintFrame(uint32_t index) {
   const Box& box = scene_.picture->boxes[index];
   const ImVec2 a = ToScreen(box.x, box.y), b = ToScreen(box.x + box.width, box.y + box.height);
   const bool call = !scene_.IsGroup(box.node);
-  const BoxDress& dress = dress_[index];
-  const bool kernel = call && dress.kernel != graph::kNoKernel;
+  const BoxStyle& style = styles_[index];
+  const bool kernel = call && style.kernel != graph::kNoKernel;
   list_.AddRectFilled(a, b,
-                      kernel ? Blend(dress.color, 0.12f) : frame_.theme.With(Color::kRaised, 0.35f),
+                      kernel ? Blend(style.color, 0.12f) : frame_.theme.With(Color::kRaised, 0.35f),
                       4 * zoom_);
-  if (dress.change) {
-    DrawOutline(list_, a, b, *dress.change, dress.color, zoom_, 1.1f * frame_.scale);
+  if (style.change) {
+    DrawOutline(list_, a, b, *style.change, style.color, zoom_, 1.1f * frame_.scale);
     PaintSign(index, a, b);
   } else {
-    list_.AddRect(a, b, call ? OutlineColor(frame_.theme, dress) : frame_.theme[Color::kLine],
+    list_.AddRect(a, b, call ? OutlineColor(frame_.theme, style) : frame_.theme[Color::kLine],
                   4 * zoom_, (call ? 1.8f : 1.0f) * frame_.scale);
   }
   PaintRing(a, b, index);
@@ -267,9 +268,9 @@ void GraphPainter::PaintFrameTitle(uint32_t index, float font) {
 void GraphPainter::PaintBox(uint32_t index, Detail detail) {
   const Box& box = scene_.picture->boxes[index];
   const ImVec2 a = ToScreen(box.x, box.y), b = ToScreen(box.x + box.width, box.y + box.height);
-  const BoxDress& dress = dress_[index];
+  const BoxStyle& style = styles_[index];
   if (detail == Detail::kDots || detail == Detail::kFlat) {
-    list_.AddRectFilled(a, {std::max(b.x, a.x + 1), std::max(b.y, a.y + 1)}, dress.color);
+    list_.AddRectFilled(a, {std::max(b.x, a.x + 1), std::max(b.y, a.y + 1)}, style.color);
     PaintRing(a, b, index);
     return;
   }
@@ -286,35 +287,35 @@ void GraphPainter::PaintBox(uint32_t index, Detail detail) {
     }
   }
   list_.AddRectFilled(a, b, frame_.theme[group ? Color::kRaised : Color::kPanel], 3 * zoom_);
-  list_.AddRectFilled(a, b, Blend(dress.color, dress.place == debug::Place::kHost ? 0.4f : 0.16f),
+  list_.AddRectFilled(a, b, Blend(style.color, style.place == debug::Place::kHost ? 0.4f : 0.16f),
                       3 * zoom_);
-  DrawOutline(list_, a, b, dress.change.value_or(graph::LookOf(dress.place).outline),
-              dress.change ? dress.color : OutlineColor(frame_.theme, dress), zoom_,
+  DrawOutline(list_, a, b, style.change.value_or(graph::LookOf(style.place).outline),
+              style.change ? style.color : OutlineColor(frame_.theme, style), zoom_,
               1.2f * frame_.scale);
   list_.AddRectFilled({a.x + 4 * zoom_, a.y + 6 * zoom_}, {a.x + 8 * zoom_, b.y - 6 * zoom_},
-                      dress.color);
+                      style.color);
   PaintRing(a, b, index);
-  if (dress.verdict) {
-    // In the corner, so that it is told without its colour too.
+  if (style.verdict) {
+    // In the corner, so that it is recognised without its colour too.
     const float radius = std::clamp(5 * zoom_, 2.5F * frame_.scale, 6 * frame_.scale);
     DrawVerdictMark(list_, {b.x - 2 * radius, a.y + 2 * radius}, radius, frame_.theme,
-                    *dress.verdict);
+                    *style.verdict);
   }
   if (detail == Detail::kFull) PaintText(index, a, b);
   PaintSign(index, a, b);
 }
 
-// What a pass did, for those who cannot tell the colours: above the box, at its right end.
+// What a pass did, for readers who do not see the colours: above the box, at its right end.
 void GraphPainter::PaintSign(uint32_t index, ImVec2 a, ImVec2 b) {
-  const BoxDress& dress = dress_[index];
+  const BoxStyle& style = styles_[index];
   const float font = std::round(std::clamp(13 * zoom_, 9 * frame_.scale, 15 * frame_.scale));
-  if (dress.sign.empty() || b.x - a.x < 2 * font) return;
+  if (style.sign.empty() || b.x - a.x < 2 * font) return;
   const float middle = b.x - font, half = font * 0.62f;
-  list_.AddRectFilled({middle - half, a.y - half}, {middle + half, a.y + half}, dress.color, 3);
+  list_.AddRectFilled({middle - half, a.y - half}, {middle + half, a.y + half}, style.color, 3);
   const float width = font * graph::kCharacterWidth;
   list_.AddText(frame_.mono, font, {middle - width / 2, a.y - font * 0.58f},
-                frame_.theme[Color::kCanvas], dress.sign.data(),
-                dress.sign.data() + dress.sign.size());
+                frame_.theme[Color::kCanvas], style.sign.data(),
+                style.sign.data() + style.sign.size());
 }
 
 // How many characters fit from `left` to the right side of a box.
@@ -331,9 +332,9 @@ void GraphPainter::PaintText(uint32_t index, ImVec2 a, ImVec2 b) {
   const graph::NodeText& text = box.count > 0 ? part : whole;
   const float left = a.x + (graph::kNodePadding + 1) * zoom_;
   const float height = b.y - a.y;
-  const Color color = dress_[index].is_quiet ? Color::kTextSecondary : Color::kText;
+  const Color color = styles_[index].is_quiet ? Color::kTextSecondary : Color::kText;
   if (height < kTwoLinesHeight * frame_.scale) {
-    const float font = std::floor(std::max(graph::kTitleSize * zoom_, kLeastFont * frame_.scale));
+    const float font = std::floor(std::max(graph::kTitleSize * zoom_, kMinFont * frame_.scale));
     const std::string name = scene_.TitleWithin(box.node, text, ColumnsWithin(font, left, b.x));
     list_.AddText(frame_.mono, font, {left, (a.y + b.y - font) / 2 - frame_.scale},
                   frame_.theme[color], name.c_str());
@@ -345,7 +346,7 @@ void GraphPainter::PaintText(uint32_t index, ImVec2 a, ImVec2 b) {
   list_.AddText(frame_.mono, title, {left, a.y + 5 * zoom_}, frame_.theme[color], name.c_str());
   // Boxes of the devices may be narrower than their texts, which are cut in the middle then.
   const size_t columns = ColumnsWithin(subtitle, left, b.x);
-  if (columns < kLeastColumns && columns < graph::Columns(text.subtitle)) return;
+  if (columns < kMinColumns && columns < graph::Columns(text.subtitle)) return;
   list_.AddText(frame_.mono, subtitle, {left, a.y + 24 * zoom_},
                 frame_.theme[Color::kTextSecondary], graph::Elide(text.subtitle, columns).c_str());
 }
@@ -372,15 +373,17 @@ void GraphPainter::PaintShape(const graph::Wire& wire) {
 void GraphPainter::PaintRing(ImVec2 a, ImVec2 b, uint32_t index) {
   const NodeId id = scene_.picture->boxes[index].node;
   const bool selected = scene_.selected == id;
-  const bool lit = scene_.lit != nullptr && scene_.lit->contains(id.index);
+  const bool highlighted = scene_.highlighted != nullptr && scene_.highlighted->contains(id.index);
   const bool found = scene_.found != nullptr && scene_.found->contains(id.index);
-  const bool kernel = dress_[index].tint != 0 && dress_[index].kernel == scene_.lit_kernel;
+  const bool kernel =
+      styles_[index].tint != 0 && styles_[index].kernel == scene_.highlighted_kernel;
   const float gap = 2 * frame_.scale;
   if (found)
     list_.AddRectFilled({a.x - 2 * gap, a.y - 2 * gap}, {b.x + 2 * gap, b.y + 2 * gap},
                         frame_.theme.With(Color::kMatch, 0.55f), 4 * zoom_);
-  if (!selected && !lit && !kernel) return;
-  const uint32_t color = selected || lit ? frame_.theme[Color::kAccent] : dress_[index].tint;
+  if (!selected && !highlighted && !kernel) return;
+  const uint32_t color =
+      selected || highlighted ? frame_.theme[Color::kAccent] : styles_[index].tint;
   list_.AddRect({a.x - gap, a.y - gap}, {b.x + gap, b.y + gap}, color, 4 * zoom_,
                 (selected ? 3.0f : 1.8f) * frame_.scale);
 }

@@ -14,8 +14,8 @@ namespace hloscope::viewer {
 class GraphPainter {
  public:
   GraphPainter(Frame& frame, ImDrawList& list, const CanvasScene& scene,
-               const graph::SpatialIndex& index, const std::vector<BoxDress>& dress)
-      : frame_(frame), list_(list), scene_(scene), index_(index), dress_(dress) {}
+               const graph::SpatialIndex& index, const std::vector<BoxStyle>& style)
+      : frame_(frame), list_(list), scene_(scene), index_(index), styles_(style) {}
   void SetCamera(ImVec2 middle, graph::Point at, float zoom, float stretch,
                  const graph::Area& seen) {
     stretch_ = stretch;
@@ -80,7 +80,7 @@ class GraphPainter {
   ImDrawList& list_;
   const CanvasScene& scene_;
   const graph::SpatialIndex& index_;
-  const std::vector<BoxDress>& dress_;
+  const std::vector<BoxStyle>& styles_;
   ImVec2 middle_;
   graph::Point at_;
   float zoom_ = 1, stretch_ = 1;
@@ -89,7 +89,7 @@ class GraphPainter {
   const Jumps* leaving_ = nullptr;
   const Jumps* arriving_ = nullptr;
   std::vector<Chip> chips_;
-  std::vector<graph::Area> tags_;  // as they were drawn: none lies on another
+  std::vector<graph::Area> tags_;  // as they were drawn, without overlaps
 };
 
 }  // namespace hloscope::viewer

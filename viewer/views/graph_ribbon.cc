@@ -7,7 +7,7 @@ namespace hloscope::viewer {
 namespace {
 
 constexpr int kSteps = 24;
-constexpr size_t kMostBands = 40;
+constexpr size_t kMaxBands = 40;
 
 ImU32 Fade(ImU32 color, float alpha) {
   return (color & 0x00ffffffu) | (static_cast<ImU32>(alpha * 255) << 24);
@@ -49,7 +49,7 @@ void DrawRibbon(ImDrawList& list, std::span<const RibbonStep> steps, uint32_t co
     if (step.empty()) continue;
     if (before != nullptr) {
       const graph::Area to = Around(step);
-      const size_t bands = std::min(before->size(), kMostBands);
+      const size_t bands = std::min(before->size(), kMaxBands);
       for (size_t k = 0; k < bands; ++k)
         DrawBand(list, (*before)[k], to, color, bands > 6 ? 0.1f : 0.2f, scale);
     }

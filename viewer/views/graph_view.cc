@@ -18,9 +18,9 @@
 #include "viewer/model/navigation.h"
 #include "viewer/views/graph_kernels.h"
 #include "viewer/views/graph_legend.h"
-#include "viewer/views/graph_lens.h"
 #include "viewer/views/graph_links.h"
 #include "viewer/views/graph_look.h"
+#include "viewer/views/graph_pane.h"
 #include "viewer/widgets/widgets.h"
 
 namespace hloscope::viewer {
@@ -57,30 +57,30 @@ class GraphView : public View {
     LookFirst(frame);
     shown_kernel_ = KernelInView(frame);
     DrawHeadline(frame);
-    DrawLenses(frame);
+    DrawPanes(frame);
     DrawRibbonOver(frame);
     if (legend_shown_) DrawLegend(frame, Legend());
   }
 
   bool Run(Command command, Frame& frame) override {
     if (command == Command::kGraphHeat) return look_.Run(command);  // before it was drawn, too
-    GraphLens& lens = Active();
-    if (lens.data() == nullptr) return false;
+    GraphPane& pane = Active();
+    if (pane.data() == nullptr) return false;
     switch (command) {
       case Command::kGraphUp:
       case Command::kGraphDown:
       case Command::kGraphLeft:
       case Command::kGraphRight:
-        Choose(frame, lens, lens.Step(command), true);
+        Choose(frame, pane, pane.Step(command), true);
         return true;
       case Command::kGraphToggle:
-        lens.Toggle(lens.focus());
+        pane.Toggle(pane.focus());
         return true;
       case Command::kFit:
-        lens.Reveal(frame);
+        pane.Reveal(frame);
         return true;
       case Command::kFitAll:
-        for (GraphLens* each : {&source_, &fusions_}) {
+        for (GraphPane* each : {&source_, &fusions_}) {
           if (each->data() != nullptr) each->canvas().Fit(each->picture());
         }
         LinkLanes();
@@ -110,9 +110,9 @@ class GraphView : public View {
     if (format == ExportFormat::kCsv) return fusions_.Csv();
     std::vector<graph::SvgPane> panes;
     for (size_t k : look_.ShownNow(HasSource())) {
-      const GraphLens& lens = k == kSource ? source_ : fusions_;
-      if (lens.data() == nullptr || lens.theme() == nullptr) continue;
-      panes.push_back(lens.ToPane(k == kDevices));
+      const GraphPane& pane = k == kSource ? source_ : fusions_;
+      if (pane.data() == nullptr || pane.theme() == nullptr) continue;
+      panes.push_back(pane.ToSvgPane(k == kDevices));
       panes.back().options.heading = TitleOf(context, k);
       panes.back().options.prefix = fmt::format("g{}", k);
     }
@@ -123,12 +123,12 @@ class GraphView : public View {
         Legend());
   }
 
-  std::string Lit(Context& /*context*/) const override {
+  std::string HighlightedItems(Context& /*context*/) const override {
     std::string out;
-    for (const auto& [name, lens] :
+    for (const auto& [name, pane] :
          {std::pair("source", &source_), std::pair("fusions", &fusions_)}) {
-      if (lens->data() == nullptr || !lens->focus().valid()) continue;
-      out += fmt::format("{}: {}\n", name, lens->data()->graph.tree().Title(lens->focus()));
+      if (pane->data() == nullptr || !pane->focus().valid()) continue;
+      out += fmt::format("{}: {}\n", name, pane->data()->graph.tree().Title(pane->focus()));
     }
     if (fusions_.data() == nullptr) return out;
     const graph::Picture& picture = fusions_.data()->graph.picture();
@@ -147,7 +147,7 @@ class GraphView : public View {
  private:
   bool HasSource() const { return stage_ > 0; }
   // The graph that keys act on: one that can be seen. Devices show that of the fusions.
-  GraphLens& Active() {
+  GraphPane& Active() {
     const bool has_fusions =
         look_.IsShown(kFusions, HasSource()) || look_.IsShown(kDevices, HasSource());
     return look_.IsShown(kSource, HasSource()) && (active_ == kSource || !has_fusions) ? source_
@@ -209,20 +209,20 @@ class GraphView : public View {
   }
 
   bool RunOnFolds(Command command) {
-    GraphLens& lens = Active();
+    GraphPane& pane = Active();
     switch (command) {
       case Command::kGraphCloseAll:
-        lens.CloseAll();
+        pane.CloseAll();
         return true;
       case Command::kGraphOpenAll:
-        lens.OpenAll();
+        pane.OpenAll();
         return true;
       case Command::kGraphCloseOuter: {
-        if (!lens.focus().valid()) return true;
-        const NodeId outer = lens.data()->graph.tree()[lens.focus()].parent;
-        if (outer.valid() && outer != lens.data()->graph.tree().root()) {
-          lens.Toggle(outer);
-          lens.Focus(outer);
+        if (!pane.focus().valid()) return true;
+        const NodeId outer = pane.data()->graph.tree()[pane.focus()].parent;
+        if (outer.valid() && outer != pane.data()->graph.tree().root()) {
+          pane.Toggle(outer);
+          pane.Focus(outer);
         }
         return true;
       }
@@ -235,8 +235,8 @@ class GraphView : public View {
     DrawLookBar(frame, look_, HasSource());
     SameLineIfRoom(ButtonWidth("Whole graph"));
     if (part_.kind == GraphPart::Kind::kWhole) {
-      if (ImGui::Button("Around")) RunOnPart(Command::kGraphAround, frame);
-      Help("only the neighbourhood of the selection; Shift+N: wider\nN");
+      if (ImGui::Button("Neighbours")) RunOnPart(Command::kGraphAround, frame);
+      Help("show only the neighbourhood of the selection; Shift+N: wider\nN");
       SameLineIfRoom(ButtonWidth("Paths to here"));
       if (ImGui::Button(path_from_.valid() ? "Paths to here" : "Paths"))
         RunOnPart(Command::kGraphPaths, frame);
@@ -249,8 +249,8 @@ class GraphView : public View {
     ImGui::SetNextItemWidth(160 * frame.scale);
     if (wants_find_) ImGui::SetKeyboardFocusHere();
     wants_find_ = false;
-    ImGui::InputTextWithHint("##find", "find in the graphs", &sought_);
-    Help("names and opcodes; every hit is lit\nCtrl+F");
+    ImGui::InputTextWithHint("##find", "find in graphs", &sought_);
+    Help("names and opcodes; all matches are highlighted\nCtrl+F");
     ImGui::SameLine();
     Summary(frame);
   }
@@ -312,7 +312,7 @@ class GraphView : public View {
     return sources_ == nullptr ? KernelPaint() : KernelPaint{kernels_, sources_};
   }
 
-  // On opening a module in which nothing is selected: what tells most about it.
+  // On opening a module in which nothing is selected: the most informative kernel.
   void LookFirst(Frame& frame) {
     std::set<int32_t>& looked_at = frame.context.marks.looked_at;
     if (overview_ == nullptr || !overview_->telling.valid() || !looked_at.insert(module_).second)
@@ -333,7 +333,7 @@ class GraphView : public View {
 
   // The module in one sentence, what is selected of it in another, and how to read the pictures.
   void DrawHeadline(Frame& frame) {
-    if (ImGui::GetContentRegionAvail().y < kLeastHeightWithLegend * 1.3f * frame.scale) return;
+    if (ImGui::GetContentRegionAvail().y < kMinHeightWithLegend * 1.3f * frame.scale) return;
     if (overview_ == nullptr) {
       Label(frame.theme, Color::kTextSecondary, "counting kernels …");
       return;
@@ -359,7 +359,7 @@ class GraphView : public View {
 
   SheetWords Words() const {
     if (overview_ == nullptr) return {};
-    SheetWords words{ToSentence(*overview_), {}, "Shown: no kernel selected"};
+    SheetWords words{ToSentence(*overview_), {}, "no kernel selected"};
     const size_t host = words.headline.rfind(" → ");
     if (host != std::string::npos && overview_->compiled &&
         overview_->lanes[static_cast<size_t>(graph::Lane::kHost)] > 0) {
@@ -370,7 +370,7 @@ class GraphView : public View {
       words.loud += fmt::format(", {} {} in a recorded run", CountText(std::ssize(runs->sentences)),
                                 kRanOnHost);
     if (shown_kernel_ != graph::kNoKernel)
-      words.shown = "Shown: " + ShownText(*kernels_, sources_.get(), shown_kernel_);
+      words.shown = "Kernel: " + ShownText(*kernels_, sources_.get(), shown_kernel_);
     return words;
   }
 
@@ -383,14 +383,13 @@ class GraphView : public View {
                       ImGuiWindowFlags_NoScrollbar | ImGuiWindowFlags_NoScrollWithMouse);
     ImGui::AlignTextToFramePadding();
     FittedLabel(
-        "One colour is one kernel: follow it from what you wrote through what was fused to where "
-        "it "
-        "runs. Orange is the host.");
+        "One colour per kernel, from what you wrote through fusion to where it runs. Orange: "
+        "host.");
     ImGui::EndChild();
     ImGui::PopStyleColor();
     ImGui::SameLine();
     if (ImGui::Button(kHide)) look_.caption = false;
-    Help("hide this line; Reset layout of the screen shows it again");
+    Help("hide this line; Reset layout shows it again");
   }
 
   // From what you wrote through the kernel to its lane, over all three pictures.
@@ -418,7 +417,7 @@ class GraphView : public View {
     ImGui::SetCursorPos(cursor);
   }
 
-  void DrawLenses(Frame& frame) {
+  void DrawPanes(Frame& frame) {
     const float legend = LegendHeight(frame, Legend());
     legend_shown_ = legend > 0;
     const ImVec2 room = ImGui::GetContentRegionAvail();
@@ -440,7 +439,7 @@ class GraphView : public View {
       ImGui::BeginChild(kGraphTitles[k], {width, room.y - legend - 2 * frame.scale},
                         ImGuiChildFlags_None,
                         ImGuiWindowFlags_NoScrollbar | ImGuiWindowFlags_NoScrollWithMouse);
-      DrawLens(frame, k);
+      DrawPane(frame, k);
       ImGui::EndChild();
     }
     hovered_kernel_ = hovered_next_;
@@ -463,18 +462,18 @@ class GraphView : public View {
     ImGui::PopID();
   }
 
-  void DrawLens(Frame& frame, size_t which) {
+  void DrawPane(Frame& frame, size_t which) {
     // Where there is little height it goes to the picture.
-    const bool roomy = ImGui::GetContentRegionAvail().y > kLeastHeightWithLegend / 2 * frame.scale;
+    const bool roomy = ImGui::GetContentRegionAvail().y > kMinHeightWithLegend / 2 * frame.scale;
     if (roomy) FittedLabel(TitleOf(frame.context, which));
-    GraphLens& lens = which == kSource ? source_ : fusions_;
+    GraphPane& pane = which == kSource ? source_ : fusions_;
     // Devices show the graph of the fusions, which is made even where those are hidden.
     const GraphPart part = which == kSource ? GraphPart() : part_;
-    if (!lens.Ready(frame, module_, which == kSource ? 0 : stage_, part)) return;
-    lens.Paint(frame, look_.mode, PaintOf(which));
-    lens.Follow(frame);
-    lens.LightKernel(shown_kernel_);
-    lens.Find(frame, sought_);
+    if (!pane.Ready(frame, module_, which == kSource ? 0 : stage_, part)) return;
+    pane.Paint(frame, look_.mode, PaintOf(which));
+    pane.Follow(frame);
+    pane.HighlightKernel(shown_kernel_);
+    pane.Find(frame, sought_);
     const ImVec2 room = ImGui::GetContentRegionAvail();
     if (which == kDevices && !devices_linked_) {
       devices_linked_ = true;
@@ -482,49 +481,49 @@ class GraphView : public View {
     }
     CanvasEvents events;
     if (which == kDevices) {
-      if (lens.fits()) LinkLanes();
-      events = lens.DrawLanes(frame, "##devices", room.x, room.y);
+      if (pane.fits()) LinkLanes();
+      events = pane.DrawLanes(frame, "##devices", room.x, room.y);
     } else {
-      // As many lines as the titles of the lanes, so that rows stand beside one another.
-      const float above = GraphLens::LaneTitleHeight() + ImGui::GetStyle().ItemSpacing.y;
-      DrawCounts(frame, lens, above);
-      events = lens.Draw(frame, which == kSource ? "##source" : "##fusions", room.x, room.y - above,
+      // As many lines as the titles of the lanes, so that rows are aligned.
+      const float above = GraphPane::LaneTitleHeight() + ImGui::GetStyle().ItemSpacing.y;
+      DrawCounts(frame, pane, above);
+      events = pane.Draw(frame, which == kSource ? "##source" : "##fusions", room.x, room.y - above,
                          look_.minimap && roomy);
     }
-    if (events.hovered.valid()) hovered_next_ = lens.KernelOf(events.hovered);
-    if (which == kFusions && first_frame_of_ != lens.data()) {
-      first_frame_of_ = lens.data();
+    if (events.hovered.valid()) hovered_next_ = pane.KernelOf(events.hovered);
+    if (which == kFusions && first_frame_of_ != pane.data()) {
+      first_frame_of_ = pane.data();
       LinkLanes();
     }
     if (events.moved) moved_ = which;
     if (events.clicked.valid() || events.moved) active_ = which == kSource ? kSource : kFusions;
-    if (events.clicked.valid()) Choose(frame, lens, events.clicked, false);
-    if (events.jump.valid()) Choose(frame, lens, events.jump, true);
-    if (events.opened.valid()) lens.Toggle(events.opened);
+    if (events.clicked.valid()) Choose(frame, pane, events.clicked, false);
+    if (events.jump.valid()) Choose(frame, pane, events.jump, true);
+    if (events.opened.valid()) pane.Toggle(events.opened);
   }
 
   // Two lines: what is in the picture, and what a search found there.
-  void DrawCounts(Frame& frame, GraphLens& lens, float height) const {
+  void DrawCounts(Frame& frame, GraphPane& pane, float height) const {
     const ImVec2 corner = ImGui::GetCursorPos();
-    const auto& boxes = lens.picture().boxes;
+    const auto& boxes = pane.picture().boxes;
     const auto open = std::ranges::count(boxes, true, &Box::open);
     const std::string all = graph::CountedText(boxes.size(), "box", "boxes");
     FittedLabel(open == 0 ? all : fmt::format("{}, {} open", all, open));
-    if (!sought_.empty()) Label(frame.theme, Color::kAccent, fmt::format("{} found", lens.found()));
+    if (!sought_.empty()) Label(frame.theme, Color::kAccent, fmt::format("{} found", pane.found()));
     ImGui::SetCursorPos({corner.x, corner.y + height});
   }
 
   // Selects what a node stands for; a group is chosen in its own picture only.
-  void Choose(Frame& frame, GraphLens& lens, NodeId id, bool bring) {
+  void Choose(Frame& frame, GraphPane& pane, NodeId id, bool bring) {
     if (!id.valid()) return;
-    const graph::Node& node = lens.data()->graph.tree()[id];
+    const graph::Node& node = pane.data()->graph.tree()[id];
     if (node.kind == NodeKind::kInstruction) {
       frame.context.navigation.Select(
-          Selection::OfInstruction(lens.module(), lens.stage(), node.instruction));
+          Selection::OfInstruction(pane.module(), pane.stage(), node.instruction));
     }
-    lens.Focus(id);
-    const Box* box = lens.picture().Find(id);
-    if (bring && box != nullptr && !lens.canvas().Shows(*box)) lens.canvas().Center(*box);
+    pane.Focus(id);
+    const Box* box = pane.picture().Find(id);
+    if (bring && box != nullptr && !pane.canvas().Shows(*box)) pane.canvas().Center(*box);
   }
 
   // --- Linked cameras
@@ -548,7 +547,7 @@ class GraphView : public View {
     }
   }
 
-  void Across(GraphLens& from, GraphLens& to, bool backwards) {
+  void Across(GraphPane& from, GraphPane& to, bool backwards) {
     if (!HasSource() || source_.data() == nullptr || fusions_.data() == nullptr) return;
     if (sources_ != nullptr) FollowAcross(sources_->links, from, to, backwards);
   }
@@ -557,7 +556,7 @@ class GraphView : public View {
     return fusions_.legend().empty() ? source_.legend() : fusions_.legend();
   }
 
-  GraphLens source_, fusions_;
+  GraphPane source_, fusions_;
   uint64_t generation_ = 0;
   int32_t module_ = -1, stage_ = -1;
   GraphPart part_;

@@ -1,4 +1,4 @@
-// Columns of kernels: what stands in each, and how it is sorted.
+// Columns of kernels: the content of each, and how it is sorted.
 #include "viewer/views/kernel_columns.h"
 
 #include <fmt/format.h>
@@ -48,7 +48,7 @@ const std::vector<Column>& TimeColumns() {
          return r.count ? TimeText(static_cast<double>(r.self)) : "";
        },
        [](const auto& r) { return static_cast<double>(r.self); },
-       "self time: time of its events without that of nested instructions"},
+       "self time: duration of its events without nested instructions"},
       {"share", 54, true,
        [](const auto& s, const auto& r) {
          return r.count ? Percent(static_cast<double>(r.self) /
@@ -58,7 +58,7 @@ const std::vector<Column>& TimeColumns() {
        [](const auto& r) { return static_cast<double>(r.self); }, "share of the module's time"},
       {"count", 46, true,
        [](const auto&, const auto& r) { return r.count ? CountText(r.count) : ""; },
-       [](const auto& r) { return static_cast<double>(r.count); }, "events in the trace"},
+       [](const auto& r) { return static_cast<double>(r.count); }, "number of events"},
       {"mean", 64, true,
        [](const auto&, const auto& r) { return r.count ? TimeText(r.mean()) : ""; },
        [](const auto& r) { return r.mean(); }, "mean duration of its events"},
@@ -66,7 +66,7 @@ const std::vector<Column>& TimeColumns() {
        [](const auto&, const auto& r) {
          return r.count ? TimeText(static_cast<double>(r.max)) : "";
        },
-       [](const auto& r) { return static_cast<double>(r.max); }, "its longest event", true},
+       [](const auto& r) { return static_cast<double>(r.max); }, "longest event", true},
   };
   return kColumns;
 }
@@ -86,58 +86,55 @@ const std::vector<Column>& FigureColumns() {
          return r.model_us() > 0 ? TimeText(1e6 * r.model_us()) : std::string();
        },
        [](const auto& r) { return r.sums.model_us; },
-       "what a launch takes by a model of the device, each part at its peak: bytes touched, "
-       "operations, instructions; no launch, no latency, caches cold. Sorted by all launches "
-       "together"},
+       "modelled time per launch: bytes, operations and instructions at peak rate, cold caches; "
+       "sorted by total"},
       {"bound by", 92, false, [](const auto&, const auto& r) { return r.sums.bound; }, nullptr,
-       "which part of the model takes longest"},
+       "limiting resource in the model"},
       {"instr.", 58, true,
        [](const auto&, const auto& r) { return counted(r, r.sums.figures.warp_instructions); },
        [](const auto& r) { return mean(r, r.sums.figures.warp_instructions); },
-       "instructions of warps a launch (smsp__inst_executed)"},
+       "warp instructions per launch (smsp__inst_executed)"},
       {"lanes", 54, true,
        [](const auto&, const auto& r) {
          return r.sums.launches > 0 ? Percent(r.sums.figures.active_lanes()) : std::string();
        },
        [](const auto& r) { return r.sums.launches > 0 ? r.sums.figures.active_lanes() : -1; },
-       "lanes of a warp that were active, on average: what is missing to 100 % is divergence"},
+       "average active lanes per warp; below 100 %: divergence"},
       {"sectors", 58, true,
        [](const auto&, const auto& r) { return counted(r, r.sums.figures.sectors()); },
        [](const auto& r) { return mean(r, r.sums.figures.sectors()); },
-       "sectors of 32 bytes of global memory that accesses of warps touch, a launch "
-       "(l1tex__t_sectors_pipe_lsu_mem_global)"},
+       "32-byte sectors of global memory per launch (l1tex__t_sectors_pipe_lsu_mem_global)"},
       {"used", 54, true,
        [](const auto&, const auto& r) {
          return r.sums.figures.sectors() > 0 ? Percent(r.sums.figures.coalesced()) : std::string();
        },
        [](const auto& r) { return r.sums.launches > 0 ? r.sums.figures.coalesced() : -1; },
-       "how much of those sectors was asked for: less than 100 % is not coalesced"},
+       "used share of those sectors; below 100 %: not coalesced"},
       {"conflicts", 66, true,
        [](const auto&, const auto& r) { return counted(r, r.sums.figures.conflicts()); },
        [](const auto& r) { return mean(r, r.sums.figures.conflicts()); },
-       "turns of the banks of shared memory beyond those needed, a launch "
-       "(l1tex__data_bank_conflicts_pipe_lsu_mem_shared)"},
+       "shared memory bank conflicts per launch (l1tex__data_bank_conflicts_pipe_lsu_mem_shared)"},
       {"products", 62, true,
        [](const auto&, const auto& r) { return counted(r, r.sums.figures.products()); },
        [](const auto& r) { return mean(r, r.sums.figures.products()); },
-       "multiply-adds of tensor cores a launch"},
+       "tensor core multiply-adds per launch"},
       {"flop done", 66, true,
        [](const auto&, const auto& r) { return counted(r, r.sums.figures.flops()); },
        [](const auto& r) { return mean(r, r.sums.figures.flops()); },
-       "operations of floats that were executed a launch, tensor cores included", true},
+       "floating-point operations executed per launch, tensor cores included", true},
       {"touched", 66, true,
        [](const auto&, const auto& r) { return counted(r, r.sums.figures.touched_bytes); },
        [](const auto& r) { return mean(r, r.sums.figures.touched_bytes); },
-       "bytes of its arguments read and written a launch, each counted once", true},
+       "distinct bytes of its arguments read and written per launch", true},
       {"padding", 66, true,
        [](const auto&, const auto& r) { return counted(r, r.sums.figures.padding_bytes); },
        [](const auto& r) { return mean(r, r.sums.figures.padding_bytes); },
-       "bytes read behind the end of an argument, in its padding to 256", true},
+       "bytes read past the end of an argument, in its padding to 256", true},
   };
   return kColumns;
 }
 
-// What counters of a GPU measured, in the mean of the launches that were.
+// GPU performance counters, in the mean of the measured launches.
 Column MetricColumn(const char* title, std::optional<double> profiler::KernelMetrics::* field,
                     profiler::MetricKind kind, const char* help) {
   const bool is_share = kind == profiler::MetricKind::kShare;
@@ -162,7 +159,7 @@ const std::vector<Column>& MetricColumns() {
   static const std::vector<Column> kColumns = {
 #define KERNEL_METRIC(field, name, title, metric, kind, meaning)                   \
   MetricColumn(title, &profiler::KernelMetrics::field, profiler::MetricKind::kind, \
-               meaning " a launch (" metric "), by the GPU's counters in a run of their own"),
+               meaning " per launch (" metric "), from GPU counters in a separate run"),
 #include "profiler/kernel_metrics.def"
 #undef KERNEL_METRIC
   };
@@ -197,7 +194,7 @@ profiler::Verdict VerdictOf(const KernelRow& row, bool swapped) {
   return swapped ? Inverse(row.verdict) : row.verdict;
 }
 
-// Two profiles beside each other, for the same number of runs.
+// Two profiles side by side, for the same number of runs.
 std::vector<Column> MakeComparison(bool swapped) {
   auto time = [](double picoseconds) { return picoseconds > 0 ? TimeText(picoseconds) : ""; };
   return {
@@ -208,22 +205,21 @@ std::vector<Column> MakeComparison(bool swapped) {
          return (change > 0 ? "+" : "") + TimeText(change);
        },
        [=](const auto& r) { return std::abs(Change(r, swapped)); },
-       "time gained (-) or lost (+); sorted by absolute value"},
+       "time saved (-) or added (+); sorted by absolute value"},
       {"ratio", 60, true, [=](const auto&, const auto& r) { return RatioText(Ratio(r, swapped)); },
        [=](const auto& r) { return Ratio(r, swapped); },
-       "time after / time before; what the machine was slower by is taken out where it can be "
-       "told"},
+       "time after / time before, corrected for the machine's speed where it is known"},
       {"may be", 96, true, [=](const auto&, const auto& r) { return IntervalText(r, swapped); },
        [=](const auto& r) { return r.ratio ? r.ratio->high / r.ratio->low : 0; },
-       "what the ratio may be by the noise, for all rows together at 99 %"},
+       "confidence interval of the ratio, 99 % over all rows together"},
       {"verdict", 104, false,
        [=](const auto&, const auto& r) { return std::string(ToString(VerdictOf(r, swapped))); },
-       nullptr, "slower or faster: the change is more than noise, all rows regarded"},
+       nullptr, "slower or faster: significant over all rows together"},
       {"before", 70, true, [=](const auto&, const auto& r) { return time(Before(r, swapped)); },
        [=](const auto& r) { return Before(r, swapped); },
-       "typical self time of all executions in the first profile, for the same number of runs"},
+       "typical self time in the first profile, scaled to the same number of runs"},
       {"after", 70, true, [=](const auto&, const auto& r) { return time(After(r, swapped)); },
-       [=](const auto& r) { return After(r, swapped); }, "the same in the second profile"},
+       [=](const auto& r) { return After(r, swapped); }, "the same for the second profile"},
   };
 }
 
@@ -240,7 +236,7 @@ const std::vector<Column>& WorkColumns() {
          return r.instruction.valid() ? SiText(r.cost.flops + r.cost.transcendentals, "") : "";
        },
        [](const auto& r) { return r.cost.flops + r.cost.transcendentals; },
-       "operations per run, as XLA's cost analysis counts them"},
+       "FLOPs per run by XLA's cost analysis"},
       {"bytes", 64, true,
        [](const auto&, const auto& r) {
          return r.instruction.valid()
@@ -258,12 +254,12 @@ const std::vector<Column>& RateColumns() {
        [](const auto&, const auto& r) {
          return r.flops_per_second() > 0 ? SiText(r.flops_per_second(), "") : "";
        },
-       [](const auto& r) { return r.flops_per_second(); }, "per second of the mean duration"},
+       [](const auto& r) { return r.flops_per_second(); }, "at the mean duration"},
       {"B/s", 64, true,
        [](const auto&, const auto& r) {
          return r.bytes_per_second() > 0 ? SiText(r.bytes_per_second(), "B") : "";
        },
-       [](const auto& r) { return r.bytes_per_second(); }, "per second of the mean duration"},
+       [](const auto& r) { return r.bytes_per_second(); }, "at the mean duration"},
   };
   return kColumns;
 }
@@ -288,8 +284,7 @@ const std::vector<Column>& LaunchColumns() {
          return (r.is_occupancy_bound ? "≤ " : "") + fmt::format("{:.0f} %", 100 * r.occupancy);
        },
        [](const auto& r) { return r.occupancy; },
-       "occupancy: resident threads of the maximum per SM; an upper bound if registers are not "
-       "known"},
+       "occupancy: resident threads / maximum per SM; upper bound (≤) if registers are unknown"},
       {"kernel", 190, false, [](const auto&, const auto& r) { return SafeText(r.kernel, 80); },
        nullptr, "kernel symbol"},
   };

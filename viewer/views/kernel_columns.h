@@ -1,4 +1,4 @@
-// The columns of the table of kernels, behind instruction and opcode.
+// The columns of the table of kernels, after instruction and opcode.
 #pragma once
 
 #include <functional>

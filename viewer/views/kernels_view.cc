@@ -66,11 +66,11 @@ class KernelsView : public View {
     return KernelCsv(*sheet_, swapped_);
   }
 
-  std::string Lit(Context& context) const override {
+  std::string HighlightedItems(Context& context) const override {
     if (sheet_ == nullptr) return {};
     std::string out;
     for (uint32_t i : order_) {
-      if (IsLit(context, sheet_->rows[i])) out += sheet_->rows[i].name + "\n";
+      if (IsHighlighted(context, sheet_->rows[i])) out += sheet_->rows[i].name + "\n";
     }
     return out;
   }
@@ -97,9 +97,8 @@ class KernelsView : public View {
   void DrawSame() {
     if (same_.empty()) return;
     const char* word = same_.size() == 1 ? "column" : "columns";
-    const std::string text = shows_same_
-                                 ? fmt::format("Hide {} {} with one value", same_.size(), word)
-                                 : fmt::format("{} {} with one value hidden", same_.size(), word);
+    const std::string text = shows_same_ ? fmt::format("Hide {} constant {}", same_.size(), word)
+                                         : fmt::format("{} constant {} hidden", same_.size(), word);
     SameLineIfRoom(ButtonWidth(text.c_str()));
     if (ImGui::Button((text + "###same").c_str())) {
       shows_same_ = !shows_same_;
@@ -108,7 +107,7 @@ class KernelsView : public View {
     if (!ImGui::IsItemHovered() || !ImGui::BeginTooltip()) return;
     for (const Column* column : same_) {
       const std::string value = column->text(*sheet_, sheet_->rows.front());
-      Label(fmt::format("{}: {}", column->title, value.empty() ? "not known" : value));
+      Label(fmt::format("{}: {}", column->title, value.empty() ? "unknown" : value));
     }
     ImGui::EndTooltip();
   }
@@ -142,7 +141,7 @@ class KernelsView : public View {
     if (focus_filter_) ImGui::SetKeyboardFocusHere();
     focus_filter_ = false;
     if (ImGui::InputTextWithHint("##filter", "filter kernels", &filter_)) Show(sheet_);
-    Help("show only instructions, kernels or opcodes with these letters\nCtrl+F");
+    Help("show only matching instructions, kernels or opcodes\nCtrl+F");
     std::string text =
         fmt::format("{} of {}", CountText(std::ssize(order_)), CountText(std::ssize(sheet_->rows)));
     if (sheet_->has_times) {
@@ -159,7 +158,7 @@ class KernelsView : public View {
     for (const std::string& note : sheet_->notes) Sentence(frame, note);
   }
 
-  // What stands beside what, and the whole of it.
+  // Which profiles are compared, and their totals.
   void DrawComparison(Frame& frame) {
     double before = static_cast<double>(sheet_->work);
     double after = static_cast<double>(sheet_->other_work) / sheet_->other_runs;
@@ -176,18 +175,18 @@ class KernelsView : public View {
                                    TimeText(before), TimeText(after));
     if (before > 0) text += fmt::format(", {:.2f}×", after / before);
     if (std::abs(sheet_->other_runs - 1) > 0.005)
-      text += fmt::format("; {} ran {:.2f} times as often, so its times are scaled", other,
+      text += fmt::format("; {} ran {:.2f} times as often: times are scaled", other,
                           sheet_->other_runs);
     const profiler::ProfileComparison& comparison = *sheet_->comparison;
     const auto named = std::ranges::count_if(comparison.rows, &profiler::ComparedTime::is_named);
     if (comparison.judged > 0)
       text += fmt::format("; {} of {} changed beyond noise", named, comparison.rows.size());
     if (comparison.speed && std::abs(*comparison.speed - 1) > 0.005)
-      text += fmt::format("; the machine's speed, {:.2f}×, is taken out below", *comparison.speed);
+      text += fmt::format("; corrected for machine speed {:.2f}×", *comparison.speed);
     Sentence(frame, text);
   }
 
-  bool IsLit(Context& context, const KernelRow& row) const {
+  bool IsHighlighted(Context& context, const KernelRow& row) const {
     if (context.navigation.selection().kind <= SelectionKind::kStage) return false;
     const Counterparts& found = context.navigation.counterparts();
     if (row.kernel_index >= 0 && found.HasKernel(row.kernel_index)) return true;
@@ -297,7 +296,7 @@ class KernelsView : public View {
       if (!ImGui::TableSetColumnIndex(c)) continue;
       Header(ImGui::TableGetColumnName(c));
       Help(fmt::format("{}: {}; click to sort", ImGui::TableGetColumnName(c),
-                       c == 0   ? "the instruction, or what the trace calls it"
+                       c == 0   ? "instruction, or event name"
                        : c == 1 ? "its opcode"
                                 : columns[static_cast<size_t>(c) - 2]->help));
     }
@@ -309,7 +308,7 @@ class KernelsView : public View {
     ImGui::TableSetColumnIndex(0);
     const bool is_selected = IsSelected(frame.context, row);
     const std::string id = fmt::format("##row{}", number);
-    if (Row(frame, id, is_selected, IsLit(frame.context, row))) Click(frame, row);
+    if (Row(frame, id, is_selected, IsHighlighted(frame.context, row))) Click(frame, row);
     ImGui::SameLine(0, 0);
     FittedLabel(row.name);
     if (ImGui::TableSetColumnIndex(1) && !row.opcode.empty()) {
@@ -326,7 +325,7 @@ class KernelsView : public View {
   }
 
   std::shared_ptr<const KernelSheet> sheet_;
-  std::vector<const Column*> columns_;  // behind name and opcode
+  std::vector<const Column*> columns_;  // after name and opcode
   std::vector<const Column*> same_;     // those that say the same in every row
   bool shows_same_ = false;
   std::vector<uint32_t> order_;

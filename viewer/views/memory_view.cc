@@ -55,18 +55,14 @@ class MemoryView : public View {
     if (!ShowPending(frame, buffers, "the buffer assignment")) return;
     if (!buffers->has_values()) {
       Sentence(frame, dump::IsOwnCompilation(*context.document.dump(), module)
-                          ? "no memory of this module was planned: it runs instruction by "
-                            "instruction; the top of "
-                            "fusion_decisions.txt says why"
-                          : "no buffer assignment of this module in the dump: XLA writes it beside "
-                            "the module after "
-                            "optimization "
-                            "with --xla_dump_to=DIR --xla_dump_hlo_as_text (or as_proto) when it "
-                            "compiles to code");
+                          ? "no memory plan: the module runs instruction by instruction; see the "
+                            "top of fusion_decisions.txt"
+                          : "no buffer assignment of this module: --xla_dump_to=DIR "
+                            "--xla_dump_hlo_as_text (or as_proto) writes one");
       return;
     }
     const Pending<MemoryPlan>& plan = Plan(context, module, buffers.value);
-    if (!ShowPending(frame, plan, "the plan of the buffers")) return;
+    if (!ShowPending(frame, plan, "the buffer layout")) return;
     if (plan_ != plan.value) Show(plan.value, buffers.value, module);
     DrawHead(frame);
     if (plan_->boxes.empty()) {
@@ -115,11 +111,11 @@ class MemoryView : public View {
     return out;
   }
 
-  std::string Lit(Context& context) const override {
+  std::string HighlightedItems(Context& context) const override {
     if (plan_ == nullptr) return {};
     std::string out = fmt::format("peak {} at {}\n", plan_->peak, plan_->peak_point);
     for (const MemoryBox& box : plan_->boxes) {
-      if (!IsLit(context, box.value)) continue;
+      if (!IsHighlighted(context, box.value)) continue;
       const dump::BufferValue& value = table_->values[static_cast<size_t>(box.value)];
       out += fmt::format("{} {}\n", value.instruction, value.size);
     }
@@ -146,13 +142,14 @@ class MemoryView : public View {
   }
 
   void DrawHead(Frame& frame) const {
-    std::string text = fmt::format("{} in all", BytesText(table_->total_bytes));
+    std::string text = fmt::format("{} total", BytesText(table_->total_bytes));
     if (plan_->has_lives) {
       text += fmt::format(", {} live at the peak, at {}", BytesText(plan_->peak),
                           NameAt(plan_->peak_point));
     }
     if (plan_->unplaced > 0) {
-      text += fmt::format("; {} values have no known life or place", CountText(plan_->unplaced));
+      text +=
+          fmt::format("; {} values without known live range or offset", CountText(plan_->unplaced));
     }
     FittedLabel(text);
     DrawLegend(frame);
@@ -183,8 +180,8 @@ class MemoryView : public View {
     if (has_aliases) Sentence(frame, "striped: aliasing buffers");
     if (!plan_->has_lives) {
       Sentence(frame,
-               "no live ranges in the dump, so every buffer spans the whole program: "
-               "*-buffer-assignment.txt and *-live-range.txt say it (--xla_dump_hlo_as_text)");
+               "no live ranges in the dump, so buffers span the whole program; "
+               "--xla_dump_hlo_as_text writes them");
     }
   }
 
@@ -242,18 +239,17 @@ class MemoryView : public View {
     ImGui::TableSetupColumn("bytes", ImGuiTableColumnFlags_WidthFixed, 76 * unit);
     ImGui::TableSetupColumn("share", ImGuiTableColumnFlags_WidthFixed, 64 * unit);
     ImGui::TableSetupColumn("buffers", ImGuiTableColumnFlags_WidthFixed, 64 * unit);
-    ImGui::TableSetupColumn("in the words of the program", ImGuiTableColumnFlags_WidthStretch);
-    static constexpr std::array kHelp = {"what the buffers are for", "bytes of the group",
-                                         "share of all bytes", "number of buffers",
-                                         "names of the program with most bytes"};
+    ImGui::TableSetupColumn("by scope", ImGuiTableColumnFlags_WidthStretch);
+    static constexpr std::array kHelp = {"purpose of the buffers", "total bytes", "share of total",
+                                         "number of buffers", "scopes with most bytes"};
     HeaderRow(kHelp);
     for (const MemoryGroup& group : groups->groups) {
       ImGui::TableNextRow();
       ImGui::TableNextColumn();
       const std::string title(TitleOf(group.use));
-      if (Row(frame, title, false, IsLit(frame.context, group.largest)))
+      if (Row(frame, title, false, IsHighlighted(frame.context, group.largest)))
         SelectGroup(frame.context, group);
-      Help(fmt::format("{}\nclick: its largest buffer", HelpOf(group.use)));
+      Help(fmt::format("{}\nclick: largest buffer", HelpOf(group.use)));
       ImGui::TableNextColumn();
       RightLabel(BytesText(group.bytes));
       ImGui::TableNextColumn();
@@ -279,11 +275,10 @@ class MemoryView : public View {
         if (ImGui::GetContentRegionAvail().x < width) ImGui::NewLine();
       }
       is_first = false;
-      if (ImGui::Selectable((text + "##group").c_str(), IsLit(frame.context, group.largest), 0,
-                            ImVec2(width, 0)))
+      if (ImGui::Selectable((text + "##group").c_str(), IsHighlighted(frame.context, group.largest),
+                            0, ImVec2(width, 0)))
         SelectGroup(frame.context, group);
-      Help(
-          fmt::format("{}\n{}\nclick: its largest buffer", HelpOf(group.use), WordsText(group, 6)));
+      Help(fmt::format("{}\n{}\nclick: largest buffer", HelpOf(group.use), WordsText(group, 6)));
     }
   }
 
@@ -387,7 +382,7 @@ class MemoryView : public View {
 
   bool FitSelection(Context& context) {
     for (const MemoryBox& box : plan_->boxes) {
-      if (!IsLit(context, box.value)) continue;
+      if (!IsHighlighted(context, box.value)) continue;
       const int64_t room = std::max<int64_t>(box.last - box.first, 4);
       points_.Fit({(box.first - room) * kPoint, (box.last + 1 + room) * kPoint});
       bytes_.Fit({box.bottom - box.size, box.bottom + 2 * box.size});
@@ -396,7 +391,7 @@ class MemoryView : public View {
     return false;
   }
 
-  bool IsLit(Context& context, int32_t value) const {
+  bool IsHighlighted(Context& context, int32_t value) const {
     const Selection& now = context.navigation.selection();
     if (now.kind == SelectionKind::kBuffer && now.module == module_ && now.buffer == value)
       return true;
@@ -446,22 +441,22 @@ class MemoryView : public View {
     const float x0 = XOf(box.first), x1 = std::max(XOf(box.last + 1), x0 + 1);
     const float y0 = YOf(box.bottom), y1 = std::max(YOf(box.bottom + box.size), y0 + 1);
     if (x1 < left_ || x0 > left_ + width_ || y1 < top_ || y0 > top_ + height_) return;
-    const bool is_lit = IsLit(frame.context, box.value);
+    const bool is_highlighted = IsHighlighted(frame.context, box.value);
     const Color color = ColorOfKind(box.kind);
     const bool is_small = x1 - x0 < 4 || y1 - y0 < 4;
     list.AddRectFilled(ImVec2(x0, y0), ImVec2(x1, y1),
                        frame.theme.With(color, is_small ? 0.9F : 0.4F));
     if (box.aliases && !is_small) DrawStripes(frame, color, ImVec2(x0, y0), ImVec2(x1, y1), list);
     if (!is_small) list.AddRect(ImVec2(x0, y0), ImVec2(x1, y1), frame.theme.With(color, 0.9F));
-    if (is_lit) {
+    if (is_highlighted) {
       list.AddRect(ImVec2(x0 - 1, y0 - 1), ImVec2(x1 + 1, y1 + 1), frame.theme[Color::kAccent], 0,
                    2 * scale_);
     }
   }
 
-  // Names of boxes, earlier ones first; where one would stand on another it is left out.
+  // Names of boxes in order; one that would overlap another is left out.
   void DrawNames(Frame& frame, ImDrawList& list) const {
-    constexpr size_t kMostNames = 300;
+    constexpr size_t kMaxNames = 300;
     std::vector<ImVec4> taken;
     for (const MemoryBox& box : plan_->boxes) {
       const float x0 = std::max(XOf(box.first), left_),
@@ -476,7 +471,7 @@ class MemoryView : public View {
       const bool is_free = std::ranges::none_of(taken, [&](const ImVec4& other) {
         return clip.x < other.z && other.x < end && clip.y < other.w && other.y < clip.w;
       });
-      if (!is_free || taken.size() >= kMostNames) continue;
+      if (!is_free || taken.size() >= kMaxNames) continue;
       taken.emplace_back(clip.x, clip.y, end, clip.w);
       list.AddText(ImGui::GetFont(), 13 * scale_, ImVec2(clip.x, clip.y), frame.theme[Color::kText],
                    name.c_str(), nullptr, 0, &clip);
@@ -569,7 +564,7 @@ class MemoryView : public View {
     ImGui::BeginTooltip();
     ImGui::PushFont(frame.strong, 0);
     Label(SafeText(
-        value.instruction.empty() ? "a value of an unknown instruction" : value.instruction, 80));
+        value.instruction.empty() ? "value of an unknown instruction" : value.instruction, 80));
     ImGui::PopFont();
     Label(fmt::format("{} {}", BytesText(value.size), SafeText(value.shape, 80)));
     Label(frame.theme, Color::kTextSecondary,
@@ -577,13 +572,11 @@ class MemoryView : public View {
                       value.offset));
     auto name = [&](int32_t p) { return NameAt(p); };
     Label(frame.theme, Color::kTextSecondary,
-          fmt::format("lives from {} ({}) to {} ({})", name(box->first), box->first,
+          fmt::format("live range: {} ({}) to {} ({})", name(box->first), box->first,
                       name(box->last), box->last));
-    if (box->aliases)
-      Label(frame.theme, Color::kTextSecondary,
-            "shares its bytes with another value at the same time");
+    if (box->aliases) Label(frame.theme, Color::kTextSecondary, "aliases another live value");
     if (box->shares_place)
-      Label(frame.theme, Color::kTextSecondary, "its place is used again by another value");
+      Label(frame.theme, Color::kTextSecondary, "its memory is reused by another value");
     ImGui::EndTooltip();
   }
 

@@ -28,7 +28,7 @@ class ModulesView : public View {
     if (focus_filter_) ImGui::SetKeyboardFocusHere();
     focus_filter_ = false;
     ImGui::InputTextWithHint("##filter", "filter: name, folder/", &filter_);
-    Help("show only modules whose name or folder has these words\nCtrl+F");
+    Help("show only modules whose name or folder matches\nCtrl+F");
     ImGui::BeginChild("##modules");
     for (size_t i = 0; i < dump->modules().size(); ++i) {
       const auto m = static_cast<int32_t>(i);
@@ -59,7 +59,7 @@ class ModulesView : public View {
     return out;
   }
 
-  std::string Lit(Context& context) const override {
+  std::string HighlightedItems(Context& context) const override {
     if (context.navigation.module() < 0) return {};
     return context.document.dump()
         ->modules()[static_cast<size_t>(context.navigation.module())]
@@ -73,7 +73,7 @@ class ModulesView : public View {
     return facts == nullptr ? nullptr : facts->value.get();
   }
 
-  // Behind a name that several have: the id, and the folder where that is shared as well.
+  // After a name that several have: the id, and the folder where that is shared as well.
   static std::string LabelOf(const dump::DumpModel& dump, int32_t m) {
     const dump::ModuleEntry& entry = dump.modules()[static_cast<size_t>(m)];
     std::string label = SafeText(entry.name, 60);

@@ -15,9 +15,7 @@ class NotesView : public View {
   void Draw(Frame& frame) override {
     std::vector<Bookmark>& bookmarks = frame.context.bookmarks;
     if (bookmarks.empty()) {
-      Sentence(frame,
-               "no bookmarks: Ctrl+B keeps what is selected, with a note, for the next time this "
-               "dump is opened");
+      Sentence(frame, "no bookmarks: Ctrl+B bookmarks the selection with a note");
       return;
     }
     size_t removed = bookmarks.size();
@@ -33,7 +31,7 @@ class NotesView : public View {
       Help("remove this bookmark and its note");
       ImGui::SetNextItemWidth(-1);
       ImGui::InputTextWithHint("##note", "note", &bookmarks[i].note);
-      Help("your note, kept with the session");
+      Help("note, saved with the session");
       ImGui::PopID();
     }
     if (removed < bookmarks.size())
@@ -50,7 +48,7 @@ class NotesView : public View {
     return out;
   }
 
-  std::string Lit(Context& context) const override {
+  std::string HighlightedItems(Context& context) const override {
     for (const Bookmark& bookmark : context.bookmarks) {
       if (bookmark.selection == context.navigation.selection()) return bookmark.title;
     }

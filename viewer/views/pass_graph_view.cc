@@ -60,7 +60,7 @@ class PassGraphView : public View {
     Follow(frame);
     DrawToolbar(frame);
     if (!pair_.changes->counts.any() && !part_.whole) {
-      Sentence(frame, "This pass changed nothing. Whole graph (N) shows the stage all the same.");
+      Sentence(frame, "This pass changed nothing. Whole graph (N) shows the stage.");
       return;
     }
     DrawPictures(frame);
@@ -104,7 +104,7 @@ class PassGraphView : public View {
   // Camera and what is drawn of these two stages.
   std::string Arrangement() const override {
     if (canvas_.drawing() == nullptr) return {};
-    // A camera that is fitted anyway is no step of undo when the picture is there at last.
+    // A camera that is fitted anyway adds no step of undo when the picture is there.
     const auto [x, y, zoom] = canvas_.is_fitted() ? std::array<float, 3>() : canvas_.camera();
     return fmt::format("{} {} {} {} {} {} {} {}", pair_number_, x, y, zoom, part_.whole ? 1 : 0,
                        part_.first, part_.radius, fmt::join(part_.toggled, " "));
@@ -142,7 +142,7 @@ class PassGraphView : public View {
     return out;
   }
 
-  std::string Lit(Context& /*context*/) const override {
+  std::string HighlightedItems(Context& /*context*/) const override {
     const ChangeDrawing* drawing = canvas_.drawing();
     if (drawing == nullptr) return {};
     std::string out = fmt::format("{} boxes before, {} after, {} changes, {} hidden{}\n",
@@ -277,16 +277,16 @@ class PassGraphView : public View {
     if (version == followed_) return;
     followed_ = version;
     const NodeId selected = Selected(frame.context);
-    std::unordered_set<uint32_t> lit;
+    std::unordered_set<uint32_t> highlighted;
     for (const StageCounterpart& c : navigation.counterparts().stages) {
       for (Side side : graph::kSides) {
         if (side == Side::kBefore && pair_.module_before != pair_.module) continue;
         if (c.stage != (side == Side::kAfter ? pair_.after : pair_.before)) continue;
         if (const NodeId node = graph_->NodeOf(side, c.instruction); node.valid())
-          lit.insert(node.index);
+          highlighted.insert(node.index);
       }
     }
-    canvas_.Light(std::move(lit), selected);
+    canvas_.Highlight(std::move(highlighted), selected);
     const NodeId counted = graph_->Counted(selected);
     const auto at = std::ranges::lower_bound(graph_->changes(), counted);
     const bool is_change = counted.valid() && at != graph_->changes().end() && *at == counted;
@@ -304,7 +304,7 @@ class PassGraphView : public View {
     SelectInPair(context, pair_, side == Side::kAfter, node[side]);
   }
 
-  // The next change in program order; of what is no change itself, the next behind it.
+  // The next change in program order; of an unchanged instruction, the next after it.
   void StepChange(Context& context, int by) {
     if (graph_ == nullptr || graph_->changes().empty()) return;
     const std::span<const NodeId> changes = graph_->changes();
@@ -350,12 +350,12 @@ class PassGraphView : public View {
     const char* const other = part_.whole ? "Changes only" : "Whole graph";
     SameLineIfRoom(ButtonWidth(other));
     if (ImGui::Button(other)) Run(Command::kGraphAround, frame);
-    ImGui::SetItemTooltip(part_.whole ? "only what changed and what is around it (N)"
-                                      : "all instructions of both stages (N)");
+    ImGui::SetItemTooltip(part_.whole ? "show only changes and their neighbourhood (N)"
+                                      : "show all instructions of both stages (N)");
     if (!part_.whole) {
       SameLineIfRoom(ButtonWidth("Wider"));
       if (ImGui::Button("Wider")) Run(Command::kGraphWider, frame);
-      ImGui::SetItemTooltip("one edge more around what changed (Shift+N); now %d", part_.radius);
+      ImGui::SetItemTooltip("widen the neighbourhood by one edge (Shift+N); now %d", part_.radius);
     }
     DrawIgnoreMetadata(frame);
     DrawWhatIsLeftOut(frame);
@@ -398,7 +398,7 @@ class PassGraphView : public View {
 
   void DrawSide(Frame& frame, Side side) {
     const bool is_before = side == Side::kBefore;
-    const bool roomy = ImGui::GetContentRegionAvail().y > kLeastHeightWithLegend / 2 * frame.scale;
+    const bool roomy = ImGui::GetContentRegionAvail().y > kMinHeightWithLegend / 2 * frame.scale;
     const hlo::Module& text = graph_->module(side);
     if (roomy)
       FittedLabel(fmt::format("{}: {}", is_before ? "Before" : "After",

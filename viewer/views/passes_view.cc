@@ -39,13 +39,13 @@ class PassesView : public View {
     if (focus_filter_) ImGui::SetKeyboardFocusHere();
     focus_filter_ = false;
     ImGui::InputTextWithHint("##filter", "filter passes", &filter_);
-    Help("show only passes with these letters\nCtrl+F");
+    Help("show only matching passes\nCtrl+F");
     ImGui::Checkbox("Changed only", &only_changes_);
-    Help("hide passes that changed nothing");
+    Help("hide passes without changes");
     SameLineIfRoom(CheckboxWidth("Most changed first"));
     bool& by_change = context.marks.passes_by_change;
     ImGui::Checkbox("Most changed first", &by_change);
-    Help("sort by the number of changes instead of the order in which the passes ran");
+    Help("sort by number of changes instead of pass order");
     if (by_change && RankingOf(context, module, AnnotationsIn(context)).waiting())
       Label(frame.theme, Color::kTextSecondary, "comparing all stages …");
     costs_ = entry.stages.size() > 1 ? CostsIn(frame, entry, module) : nullptr;
@@ -58,8 +58,7 @@ class PassesView : public View {
                dump::IsOwnCompilation(*context.document.dump(), module)
                    ? "no pass changed the module before fusion, or the dump was written without "
                      "--passes"
-                   : "no passes in this dump, only the module before and after optimization: "
-                     "add --xla_dump_hlo_pass_re=.* to XLA_FLAGS to dump every pass");
+                   : "no passes in this dump: --xla_dump_hlo_pass_re=.* dumps every pass");
     }
   }
 
@@ -108,7 +107,7 @@ class PassesView : public View {
     return out;
   }
 
-  std::string Lit(Context& context) const override {
+  std::string HighlightedItems(Context& context) const override {
     int32_t module = context.navigation.module();
     if (module < 0) return {};
     const dump::ModuleEntry& entry =
@@ -129,7 +128,7 @@ class PassesView : public View {
     ImGui::SetNextItemWidth(-1);
     std::string shown = SafeText(modules[static_cast<size_t>(module)].name, 60);
     const bool is_open = ImGui::BeginCombo("##module", shown.c_str(), ImGuiComboFlags_HeightLarge);
-    Help("the module whose passes are shown: " + modules[static_cast<size_t>(module)].name);
+    Help("module: " + modules[static_cast<size_t>(module)].name);
     if (!is_open) return;
     for (size_t i = 0; i < modules.size(); ++i) {
       if (Choice(modules[i].name, std::to_string(i), static_cast<int32_t>(i) == module))
@@ -145,8 +144,7 @@ class PassesView : public View {
     if (!MayReadAllStages(context, module)) {
       if (FactsOf(context, module).waiting()) return nullptr;
       if (ImGui::Button("Estimate all passes")) context.marks.asked_passes.insert(module);
-      Help(fmt::format("reads and compares all {} stages, which takes a while",
-                       entry.stages.size()));
+      Help(fmt::format("compare all {} stages (slow)", entry.stages.size()));
       return nullptr;
     }
     const Pending<StageCosts>& costs = StageCostsOf(context, module);
@@ -156,7 +154,7 @@ class PassesView : public View {
     }
     const int32_t best = costs->best;
     if (best < 0) {
-      Label(frame.theme, Color::kTextSecondary, "no pass saves bytes moved (estimate)");
+      Label(frame.theme, Color::kTextSecondary, "no pass reduces bytes moved (estimate)");
       return costs.value.get();
     }
     const StageGain& gain = costs->gains[static_cast<size_t>(best)];
@@ -270,15 +268,15 @@ class PassesView : public View {
 
   static void DrawHeads(int columns) {
     static constexpr std::array<const char*, kColumns + 3> kHelp = {
-        "the order in which the passes ran",
-        "the pass that made the stage",
+        "pass order",
+        "pass that produced the stage",
         "instructions added",
         "instructions removed",
         "instructions rewritten or moved",
-        "• changed the selection, ✗ changed the numbers",
-        "instructions more or less than in the stage before",
-        "bytes moved in one run more or less than before, by shapes (estimate)",
-        "fusions and library calls more or less than before"};
+        "• changed the selection, ✗ changed the results",
+        "instructions gained or lost vs. the previous stage",
+        "change in bytes moved per run (estimate from shapes)",
+        "change in fusions and library calls"};
     ImGui::TableNextRow(ImGuiTableRowFlags_Headers);
     for (int c = 0; c < columns; ++c) {
       if (!ImGui::TableSetColumnIndex(c)) continue;
@@ -316,7 +314,7 @@ class PassesView : public View {
     if (std::ranges::find(guilty_, stage) != guilty_.end()) {
       ImGui::SameLine(0, 0);
       Label(frame.theme, Color::kBeyondBound, "✗");
-      Help("this pass changed the numbers, see Verdict");
+      Help("this pass changed the results, see Verdict");
     }
     if (shows_gains_ && gain.is_known) DrawGain(frame, gain);
     ImGui::PopID();
@@ -381,7 +379,7 @@ class PassesView : public View {
   std::string filter_;
   bool only_changes_ = false, focus_filter_ = false;
   int32_t last_shown_ = -1;
-  std::vector<int32_t> guilty_;  // stages behind passes that changed the numbers
+  std::vector<int32_t> guilty_;  // stages after passes that changed the results
 };
 
 }  // namespace

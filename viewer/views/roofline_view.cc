@@ -40,20 +40,17 @@ class RooflineView : public View {
     shown_ = points.size();
     if (points.empty()) {
       Sentence(frame,
-               "no instruction has both a time and a known cost: a roofline needs a trace "
-               "of this module "
-               "(hloscope open DUMP TRACE)");
+               "no instruction has both a time and a known cost: open a trace of this module "
+               "(`hloscope open DUMP TRACE`)");
       return;
     }
     if (sheet.is_simulated) {
-      Sentence(frame,
-               "operations and bytes are counted, the rate is the model's: at most that, each part "
-               "at its peak");
+      Sentence(frame, "counted operations and bytes; rates are upper bounds of the model");
     }
     if (sheet.device.source.empty()) {
       Sentence(frame,
-               "peak performance unknown: neither the trace nor the dump describes the device "
-               "(a GPU dump has gpu_target_config.pbtxt); the points are still measured");
+               "peak performance unknown: no device description in trace or dump "
+               "(gpu_target_config.pbtxt)");
     }
     DrawPlot(frame, sheet, points);
   }
@@ -82,12 +79,13 @@ class RooflineView : public View {
     return out;
   }
 
-  std::string Lit(Context& context) const override {
+  std::string HighlightedItems(Context& context) const override {
     std::string out = fmt::format("points {}\n", shown_);
     const Pending<KernelSheet>* sheet = KernelSheetOf(context);
     if (sheet == nullptr || !sheet->ready()) return out;
     for (const Point& point : PointsOf(**sheet)) {
-      if (IsLit(context, **sheet, *point.row)) out += "lit " + point.row->name + "\n";
+      if (IsHighlighted(context, **sheet, *point.row))
+        out += "highlighted " + point.row->name + "\n";
     }
     return out;
   }
@@ -130,7 +128,7 @@ class RooflineView : public View {
     return {x0 / 3, x1 * 3, y0 / 3, y1 * 3};
   }
 
-  // As far as it can be told from looking at it.
+  // As far as it is visible.
   static std::string LimitsText(const ImPlotRect& limits) {
     return fmt::format("{:.4g} {:.4g} {:.4g} {:.4g}", limits.X.Min, limits.X.Max, limits.Y.Min,
                        limits.Y.Max);
@@ -192,7 +190,7 @@ class RooflineView : public View {
     ImPlot::PopPlotClipRect();
   }
 
-  static bool IsLit(Context& context, const KernelSheet& sheet, const KernelRow& row) {
+  static bool IsHighlighted(Context& context, const KernelSheet& sheet, const KernelRow& row) {
     if (context.navigation.selection().kind <= SelectionKind::kStage || !row.instruction.valid())
       return false;
     return context.navigation.counterparts().InStage(sheet.stage, row.instruction);
@@ -216,11 +214,12 @@ class RooflineView : public View {
           (3.5F + 16 * static_cast<float>(std::sqrt(std::max(share, 0.0)))) * frame.scale;
       const uint32_t fill = frame.theme.With(ColorOf(p.row->code), 0.55F);
       list.AddCircleFilled(at, radius, fill);
-      const bool is_lit = IsLit(context, sheet, *p.row);
-      list.AddCircle(at, radius, frame.theme[is_lit ? Color::kAccent : ColorOf(p.row->code)], 0,
-                     (is_lit ? 2.5F : 1.0F) * frame.scale);
-      if (is_lit || share > 0.1) {
-        // Beside the point, on the other side where the plot ends.
+      const bool is_highlighted = IsHighlighted(context, sheet, *p.row);
+      list.AddCircle(at, radius,
+                     frame.theme[is_highlighted ? Color::kAccent : ColorOf(p.row->code)], 0,
+                     (is_highlighted ? 2.5F : 1.0F) * frame.scale);
+      if (is_highlighted || share > 0.1) {
+        // Next to the point, on the other side where the plot ends.
         const std::string name = SafeText(p.row->name, 32);
         const float width = ImGui::CalcTextSize(name.c_str()).x, gap = radius + 4 * frame.scale;
         const bool fits = at.x + gap + width < ImPlot::GetPlotPos().x + ImPlot::GetPlotSize().x;

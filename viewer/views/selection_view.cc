@@ -20,7 +20,7 @@ namespace hloscope::viewer {
 namespace {
 
 // Lists longer than this are counted instead of shown.
-constexpr size_t kMostShown = 40;
+constexpr size_t kMaxShown = 40;
 
 // Positions may be of a dump that has changed since they were kept.
 template <typename T>
@@ -33,7 +33,7 @@ class SelectionView : public View {
   void Draw(Frame& frame) override {
     Context& context = frame.context;
     if (!context.document.dump().ready()) {
-      Sentence(frame, "details of what is selected");
+      Sentence(frame, "details of the selection");
       return;
     }
     if (context.navigation.selection().kind == SelectionKind::kNothing) {
@@ -45,7 +45,7 @@ class SelectionView : public View {
     const Counterparts& found = context.navigation.counterparts();
     DrawHead(frame);
     if (!context.navigation.counterparts_complete())
-      Label(frame.theme, Color::kTextSecondary, "finding it in the other stages …");
+      Label(frame.theme, Color::kTextSecondary, "finding it in other stages …");
     DrawSelectionSummary(frame);
     DrawInstruction(frame);
     DrawInstructions(frame, found);
@@ -86,7 +86,7 @@ class SelectionView : public View {
     return out;
   }
 
-  std::string Lit(Context& context) const override {
+  std::string HighlightedItems(Context& context) const override {
     std::string out(ToString(context.navigation.selection().kind));
     const Counterparts& found = context.navigation.counterparts();
     for (const SummaryLine& line : SummarizeSelection(context)) out += "\n" + line.text;
@@ -264,11 +264,10 @@ class SelectionView : public View {
                         std::span<const hlo::InstructionId> all) {
     size_t shown = 0;
     for (hlo::InstructionId id : all) {
-      if (++shown > kMostShown) break;
+      if (++shown > kMaxShown) break;
       InstructionLink(frame, m, module, stage, id, static_cast<int>(shown));
     }
-    if (all.size() > kMostShown)
-      Sentence(frame, fmt::format("and {} more", all.size() - kMostShown));
+    if (all.size() > kMaxShown) Sentence(frame, fmt::format("and {} more", all.size() - kMaxShown));
   }
 
   static void InstructionLink(Frame& frame, const hlo::Module& m, int32_t module, int32_t stage,
@@ -323,7 +322,7 @@ class SelectionView : public View {
     }
   }
 
-  // One button for each text the kernel stands in.
+  // One button for each file that has the kernel.
   static void CodeLinks(Frame& frame, const dump::Kernel& kernel) {
     struct Link {
       const char* name;
@@ -376,7 +375,7 @@ class SelectionView : public View {
     Section(frame, "In other stages");
     const auto& all = found.stages;
     size_t shown = 0;
-    for (size_t i = 0; i < all.size() && shown < 4 * kMostShown; ++shown) {
+    for (size_t i = 0; i < all.size() && shown < 4 * kMaxShown; ++shown) {
       size_t end = i;
       std::string name = NameAt(context, found, all[i]);
       // Stages through which it keeps its name are one line, unless it is the one in view.
@@ -432,7 +431,7 @@ class SelectionView : public View {
   }
 
   static std::span<const int32_t> Few(const std::vector<int32_t>& all) {
-    return std::span(all).first(std::min(all.size(), kMostShown));
+    return std::span(all).first(std::min(all.size(), kMaxShown));
   }
 
   std::shared_ptr<const hlo::Module> printed_;  // of text_ and folded_

@@ -87,7 +87,7 @@ class StatisticsView : public View {
     return out;
   }
 
-  std::string Lit(Context& context) const override {
+  std::string HighlightedItems(Context& context) const override {
     const Pending<ProfileModel>* profile = ProfileOf(context);
     if (path_ != nullptr && profile != nullptr && profile->ready() && !path_->path.times.empty()) {
       const profiler::PathTime& first = path_->path.times.front();
@@ -112,10 +112,10 @@ class StatisticsView : public View {
       out += fmt::format("{},{},{},{}\n", CsvCell(PathName(model, time)), time.busy, time.count,
                          time.wait);
     }
-    return out + fmt::format("\"waiting behind the last step\",0,0,{}\n", path.last_wait);
+    return out + fmt::format("\"waiting after the last step\",0,0,{}\n", path.last_wait);
   }
 
-  // What is on the critical path, and what waits stand before it.
+  // What is on the critical path, and the waits before it.
   void DrawPath(Frame& frame, const std::shared_ptr<const ProfileModel>& model) {
     const Pending<PathFacts>* path = PathFactsOf(frame.context, model);
     if (path == nullptr || path->waiting()) {
@@ -135,10 +135,9 @@ class StatisticsView : public View {
     ImGui::TableSetupColumn("on the critical path", ImGuiTableColumnFlags_WidthStretch);
     for (const char* title : {"busy", "share", "steps", "wait before"})
       ImGui::TableSetupColumn(title, 0, 82 * frame.scale);
-    static constexpr std::array kHelp = {"instruction, or name of the event",
-                                         "time in which only it was waited for",
-                                         "part of the whole path", "how often it is on the path",
-                                         "time in which nothing ran before it"};
+    static constexpr std::array kHelp = {"instruction, or event name", "time on the critical path",
+                                         "share of the path", "occurrences on the path",
+                                         "idle time before it"};
     HeaderRow(kHelp);
     ImGuiListClipper clipper;
     clipper.Begin(static_cast<int>(path_->path.times.size()));
@@ -195,11 +194,10 @@ class StatisticsView : public View {
     for (const char* title : {"in range", "count", "mean", "min", "median", "p90", "p99", "max"}) {
       ImGui::TableSetupColumn(title, 0, 74 * frame.scale);
     }
-    static constexpr std::array kHelp = {"name of the event",   "time inside the range in all",
-                                         "events in the range", "mean duration",
-                                         "shortest duration",   "half of them are shorter",
-                                         "9 of 10 are shorter", "99 of 100 are shorter",
-                                         "longest duration"};
+    static constexpr std::array kHelp = {
+        "name of the event", "total time in the range", "events in the range",
+        "mean duration",     "shortest duration",       "median",
+        "90th percentile",   "99th percentile",         "longest duration"};
     HeaderRow(kHelp);
     ImGuiListClipper clipper;
     clipper.Begin(static_cast<int>(rows.size()));

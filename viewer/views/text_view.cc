@@ -19,13 +19,13 @@
 namespace hloscope::viewer {
 namespace {
 
-using LitLines = std::set<int64_t>;
+using HighlightedLines = std::set<int64_t>;
 
-struct LitLinesKey {
-  using Value = LitLines;
+struct HighlightedLinesKey {
+  using Value = HighlightedLines;
   TextKey text;
   std::vector<std::string> names;
-  auto operator<=>(const LitLinesKey&) const = default;
+  auto operator<=>(const HighlightedLinesKey&) const = default;
 };
 
 // The text of a stage: its text file, or a print of the module where only a proto was dumped.
@@ -50,7 +50,7 @@ class TextView : public View {
   void Draw(Frame& frame) override {
     Context& context = frame.context;
     if (!context.document.dump().ready()) {
-      Sentence(frame, "texts of the dump: HLO, LLVM IR, PTX, buffer assignments, options");
+      Sentence(frame, "text files of the dump: HLO, LLVM IR, PTX, buffer assignments, options");
       return;
     }
     if (generation_ != context.document.generation()) Forget(context);
@@ -63,7 +63,7 @@ class TextView : public View {
     }
     if (!ShowPending(frame, *document, "the text")) return;
     pane_.Show(document->value);
-    Light(context);
+    Highlight(context);
     if (int64_t clicked = pane_.Draw(frame); clicked >= 0) Click(context, clicked);
   }
 
@@ -84,7 +84,7 @@ class TextView : public View {
         find_ = ":";
         return true;
       case Command::kFit:
-        if (!pane_.lit().empty()) pane_.GoTo(*pane_.lit().begin());
+        if (!pane_.highlighted().empty()) pane_.GoTo(*pane_.highlighted().begin());
         return true;
       case Command::kFitAll:
         pane_.GoTo(0);
@@ -115,23 +115,23 @@ class TextView : public View {
   Result<std::string> Export(ExportFormat format, Context& context) const override {
     const TextDocument* document = pane_.document();
     if (format != ExportFormat::kCsv || document == nullptr) return View::Export(format, context);
-    constexpr int64_t kMost = 200'000;
-    if (document->lines() > kMost) {
+    constexpr int64_t kMax = 200'000;
+    if (document->lines() > kMax) {
       return UnsupportedError(
-          fmt::format("{} lines are too many for a table", CountText(document->lines())),
-          "the text is a file already: " + document->path());
+          fmt::format("too large for a table ({} lines)", CountText(document->lines())),
+          "the text is already a file: " + document->path());
     }
-    std::string out = "line,is_lit,text\n";
+    std::string out = "line,is_highlighted,text\n";
     for (int64_t i = 0; i < document->lines(); ++i) {
-      out += fmt::format("{},{},{}\n", i + 1, pane_.lit().contains(i) ? 1 : 0,
+      out += fmt::format("{},{},{}\n", i + 1, pane_.highlighted().contains(i) ? 1 : 0,
                          CsvCell(document->Line(i)));
     }
     return out;
   }
 
-  std::string Lit(Context& /*context*/) const override {
+  std::string HighlightedItems(Context& /*context*/) const override {
     std::string out;
-    for (int64_t line : pane_.lit())
+    for (int64_t line : pane_.highlighted())
       out += fmt::format("{}: {}\n", line + 1, pane_.document()->Line(line));
     return out;
   }
@@ -173,21 +173,21 @@ class TextView : public View {
     if (module < 0 || stage < 0) return nullptr;
     key_ = {.module = module, .stage = stage};
     return &context.cache.Get(
-        key_, "loading a text",
+        key_, "loading the text",
         [dump = context.document.dump().value, module, stage](TaskControl& control) {
           return StageText(*dump, module, stage, control.stop());
         });
   }
 
-  // The stage that the text shows, -1 where it is no module.
+  // The stage that the text shows, -1 if it is not a module.
   int32_t ShownStage(Context& context) const {
     if (file_ < 0) return context.navigation.stage();
     const dump::FileEntry& entry = context.document.dump()->files()[static_cast<size_t>(file_)];
     return entry.kind == dump::FileKind::kHloText ? entry.stage : -1;
   }
 
-  // Finding where an instruction is defined may take a moment in a text of many megabytes.
-  void Light(Context& context) {
+  // Finding where an instruction is defined may take a moment in a file of many megabytes.
+  void Highlight(Context& context) {
     const Counterparts& found = context.navigation.counterparts();
     int32_t stage = ShownStage(context), module = context.navigation.module();
     std::vector<std::string> names;
@@ -202,35 +202,36 @@ class TextView : public View {
       if (now.stage == stage && now.kind == SelectionKind::kComputation && read.ready() &&
           now.computation.index < read->computations().size())
         names.emplace_back((*read)[(*read)[now.computation].name]);
-      constexpr size_t kMostLit = 64;
+      constexpr size_t kMaxHighlighted = 64;
       for (const StageCounterpart& counterpart : found.stages) {
-        if (counterpart.stage == stage && names.size() < kMostLit) add(counterpart.instruction);
+        if (counterpart.stage == stage && names.size() < kMaxHighlighted)
+          add(counterpart.instruction);
       }
     }
-    const Pending<LitLines>& lines =
-        context.cache.Get(LitLinesKey{key_, names}, "finding lines",
+    const Pending<HighlightedLines>& lines =
+        context.cache.Get(HighlightedLinesKey{key_, names}, "finding lines",
                           [document = pane_.document_ptr(), names](TaskControl&) {
-                            auto out = std::make_shared<LitLines>();
+                            auto out = std::make_shared<HighlightedLines>();
                             for (const std::string& name : names) {
                               if (int64_t line = document->FindDefinition(name); line >= 0)
                                 out->insert(line);
                             }
-                            return Result<std::shared_ptr<const LitLines>>(out);
+                            return Result<std::shared_ptr<const HighlightedLines>>(out);
                           });
     if (!lines.ready()) return;
-    LitLines lit = *lines;
-    constexpr int32_t kMostRange = 4000;
+    HighlightedLines highlighted = *lines;
+    constexpr int32_t kMaxRange = 4000;
     for (const TextLines& range : found.lines) {
       for (int32_t line = range.first;
-           range.file == file_ && line <= range.last && line < range.first + kMostRange; ++line)
-        lit.insert(line - 1);
+           range.file == file_ && line <= range.last && line < range.first + kMaxRange; ++line)
+        highlighted.insert(line - 1);
     }
-    if (!revealed_ && (!lit.empty() || wanted_line_ >= 0)) {
+    if (!revealed_ && (!highlighted.empty() || wanted_line_ >= 0)) {
       revealed_ = context.navigation.counterparts_complete() || !names.empty() || wanted_line_ >= 0;
-      pane_.GoTo(wanted_line_ >= 0 ? wanted_line_ : *lit.begin());
+      pane_.GoTo(wanted_line_ >= 0 ? wanted_line_ : *highlighted.begin());
       wanted_line_ = -1;
     }
-    pane_.SetLit(std::move(lit));
+    pane_.SetHighlighted(std::move(highlighted));
   }
 
   void Click(Context& context, int64_t line) {
@@ -268,7 +269,7 @@ class TextView : public View {
     const std::string fitted =
         FittedText(shown, ImGui::CalcItemWidth() - ImGui::GetFrameHeight() - 12 * frame.scale);
     const bool is_open = ImGui::BeginCombo("##file", fitted.c_str(), ImGuiComboFlags_HeightLarge);
-    Help("which file of the dump is shown: " + shown);
+    Help("file: " + shown);
     if (is_open) {
       DrawFiles(context, dump);
       ImGui::EndCombo();
@@ -284,7 +285,7 @@ class TextView : public View {
     if (ImGui::InputTextWithHint("##find", "find, or :LINE", &find_,
                                  ImGuiInputTextFlags_EnterReturnsTrue))
       Find(context, ImGui::GetIO().KeyShift);
-    Help("find these words, or go to a line as :120; Enter: next, Shift+Enter: previous\nCtrl+F");
+    Help("find text, or :120 to go to a line; Enter: next, Shift+Enter: previous\nCtrl+F");
     if (ImGui::IsItemEdited()) pane_.SetMarked(find_.starts_with(':') ? "" : find_);
     if (!message_.empty()) Label(frame.theme, Color::kWarning, message_);
   }
@@ -325,7 +326,7 @@ class TextView : public View {
             if (line >= 0)
               pane_.GoTo(line);
             else
-              message_ = fmt::format("{} does not occur", SafeText(what, 60));
+              message_ = fmt::format("{}: no match", SafeText(what, 60));
           };
         });
   }

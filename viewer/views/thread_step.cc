@@ -20,7 +20,7 @@ using ptx::TracedInstruction;
 using ptx::TracedOperand;
 using ptx::TracedStep;
 
-constexpr size_t kMostBytes = 16;  // of an access that are shown
+constexpr size_t kMaxBytes = 16;  // of an access that are shown
 
 bool IsHere(const TracedThread& traced, StepRef from) {
   return std::cmp_equal(from.thread, traced.thread().thread) && traced.thread().Has(from.step);
@@ -137,10 +137,10 @@ class StepPainter {
   void DrawAccess(const ptx::TracedAccess& access, int number) {
     std::string bytes;
     for (const std::byte byte :
-         traced_.thread().BytesOf(access).first(std::min<size_t>(access.held, kMostBytes))) {
+         traced_.thread().BytesOf(access).first(std::min<size_t>(access.held, kMaxBytes))) {
       bytes += fmt::format(" {:02x}", static_cast<unsigned>(byte));
     }
-    if (access.held > kMostBytes) bytes += " …";
+    if (access.held > kMaxBytes) bytes += " …";
     const std::string end = access.held < access.bytes ? ", beyond its end" : "";
     ImGui::Spacing();
     FittedLabel(fmt::format("{} {} of {} at {}{}", access.writes ? "writes" : "reads",
@@ -163,7 +163,7 @@ class StepPainter {
   std::optional<int64_t> goal_;
 };
 
-// Without the bits of what is told as a number: there is no room for them behind a line.
+// Without the bits of what is shown as a number: they do not fit after a line.
 std::string ShortValue(uint64_t bits, uint8_t bytes, std::string_view type) {
   std::string text = ptx::ValueText(bits, bytes, type);
   if (!text.starts_with("0x")) text.erase(std::min(text.find(" (0x"), text.size()));

@@ -54,21 +54,20 @@ class ThreadView : public View {
         choice_.kernel < 0 ? nullptr : &kernels->kernels[static_cast<size_t>(choice_.kernel)];
     if (!DrawKernels(frame, *kernels, kernel)) return;
     if (kernel == nullptr) {
-      return Sentence(frame,
-                      "choose a kernel, or select an instruction that has one, to see what one of "
-                      "its threads does");
+      return Sentence(
+          frame, "select a kernel, or an instruction that has one, to trace one of its threads");
     }
     if (!kernel->ptx.found()) {
-      return Sentence(frame, "no PTX of this kernel is in the dump, and only PTX can be run here");
+      return Sentence(frame, "no PTX of this kernel in the dump: the simulated GPU runs PTX only");
     }
     DrawNumbers(frame, *kernel);
     const Pending<TracedThread>* pending = ThreadTraceOf(context, choice_);
     if (pending == nullptr) {
       return Sentence(frame,
-                      "nothing has run yet: Trace runs the module on the simulated GPU up to "
-                      "this kernel, in child processes, and records what the thread does");
+                      "Trace runs the module on the simulated GPU up to this kernel and records "
+                      "the steps of one thread");
     }
-    if (!ShowPending(frame, *pending, "what the thread did")) return;
+    if (!ShowPending(frame, *pending, "the thread's steps")) return;
     Show(*pending);
     DrawTrace(frame, *kernel);
   }
@@ -110,7 +109,7 @@ class ThreadView : public View {
     return out;
   }
 
-  std::string Lit(Context& context) const override {
+  std::string HighlightedItems(Context& context) const override {
     if (!HasSteps()) return {};
     const ptx::TracedInstruction& in = traced_->InstructionOf(step_);
     std::string out = fmt::format(
@@ -118,7 +117,8 @@ class ThreadView : public View {
         ptx::StepText(traced_->trace, traced_->thread(), traced_->thread().at(step_)));
     if (const std::string& name = traced_->ValueOf(step_); !name.empty())
       out += "value of " + name + "\n";
-    for (const int64_t line : LinesOfSelected(context)) out += fmt::format("lit {}\n", line + 1);
+    for (const int64_t line : LinesOfSelected(context))
+      out += fmt::format("highlighted {}\n", line + 1);
     return out;
   }
 
@@ -195,16 +195,13 @@ class ThreadView : public View {
       if (table.kernels[i].ptx.found()) numbers.push_back(static_cast<int32_t>(i));
     }
     if (numbers.empty()) {
-      Sentence(frame,
-               "no PTX in this dump, and only PTX can be run here: "
-               "XLA_FLAGS=--xla_dump_to=FOLDER makes XLA:GPU write it");
+      Sentence(frame, "no PTX in this dump: XLA_FLAGS=--xla_dump_to=FOLDER writes it");
       return false;
     }
     ImGui::SetNextItemWidth(std::min(300 * frame.scale, ImGui::GetContentRegionAvail().x));
     const std::string shown = chosen == nullptr ? "choose a kernel" : SafeText(chosen->name, 40);
     const bool is_open = ImGui::BeginCombo("##kernel", shown.c_str());
-    Help(chosen == nullptr ? "the kernel whose thread is looked at"
-                           : "the kernel whose thread is looked at: " + chosen->name);
+    Help(chosen == nullptr ? "kernel to trace" : "kernel to trace: " + chosen->name);
     if (!is_open) return true;
     ImGuiListClipper clipper;
     clipper.Begin(static_cast<int>(numbers.size()));
@@ -231,7 +228,7 @@ class ThreadView : public View {
       ImGui::SetNextItemWidth(74 * frame.scale);
       const bool entered = ImGui::InputText(fmt::format("##{}", name).c_str(), &text,
                                             ImGuiInputTextFlags_EnterReturnsTrue);
-      Help(fmt::format("number of the {}, from 0: x, or x,y,z; Enter traces it", name));
+      Help(fmt::format("index of the {}: x, or x,y,z; Enter: trace", name));
       if (extent) {
         ImGui::SameLine();
         Label(frame.theme, Color::kTextSecondary, "of " + ExtentText(*extent));
@@ -248,23 +245,23 @@ class ThreadView : public View {
     if (block_entered || thread_entered) Ask(frame.context);
     SameLineIfRoom(ButtonWidth("Trace"));
     CommandButton(frame, Command::kTraceThread, "Trace");
-    if (!block || !thread) Sentence(frame, "expected numbers as 3 or 3,0,0 for block and thread");
+    if (!block || !thread) Sentence(frame, "expected block and thread as 3 or 3,0,0");
   }
 
   void DrawTrace(Frame& frame, const dump::Kernel& kernel) {
-    SameLineIfRoom(ButtonWidth("Back") + ButtonWidth("Forward") + ButtonWidth("Where from") +
+    SameLineIfRoom(ButtonWidth("Back") + ButtonWidth("Forward") + ButtonWidth("Go to origin") +
                    60 * frame.scale);
     CommandButton(frame, Command::kThreadBack, "Back");
     ImGui::SameLine();
     CommandButton(frame, Command::kThreadForward, "Forward");
     ImGui::SameLine();
-    CommandButton(frame, Command::kThreadOrigin, "Where from");
+    CommandButton(frame, Command::kThreadOrigin, "Go to origin");
     DrawFacts(frame);
     if (traced_->trace.fault) {
       Label(frame.theme, Color::kWarning,
             "the block ends with " + traced_->trace.fault->ToString());
     }
-    if (!HasSteps()) return Sentence(frame, "the thread did nothing");
+    if (!HasSteps()) return Sentence(frame, "the thread executed nothing");
     constexpr ImGuiTableFlags kFlags = ImGuiTableFlags_Resizable | ImGuiTableFlags_BordersInnerV |
                                        ImGuiTableFlags_SizingStretchProp;
     if (!ImGui::BeginTable("##thread", 2, kFlags, ImGui::GetContentRegionAvail())) return;
@@ -292,7 +289,7 @@ class ThreadView : public View {
     if (thread.executed > std::ssize(thread.steps))
       text += fmt::format(", {} recorded", CountText(std::ssize(thread.steps)));
     if (!traced_->no_values.empty())
-      text += "; values of fused instructions are not known: " + traced_->no_values;
+      text += "; values of fused instructions unknown: " + traced_->no_values;
     SameLineIfRoom(220 * frame.scale);
     ImGui::PushStyleColor(ImGuiCol_Text, frame.theme[Color::kTextSecondary]);
     FittedLabel(text);
@@ -304,9 +301,9 @@ class ThreadView : public View {
     if (!ShowPending(frame, document, "the text")) return;
     pane_.Show(document.value);
     const int64_t line = int64_t{traced_->LineOf(step_)} - 1;
-    std::set<int64_t> lit = LinesOfSelected(frame.context);
-    lit.insert(line);
-    pane_.SetLit(std::move(lit));
+    std::set<int64_t> highlighted = LinesOfSelected(frame.context);
+    highlighted.insert(line);
+    pane_.SetHighlighted(std::move(highlighted));
     pane_.SetNotes([traced = shown_, step = step_](int64_t shown) {
       return NotesOfLine(*traced, step, static_cast<uint32_t>(shown + 1));
     });
@@ -356,7 +353,7 @@ class ThreadView : public View {
   std::shared_ptr<const TracedThread> shown_;  // that step_ is of
   int64_t step_ = 0;
   uint32_t goal_line_ = 0;  // that the next trace is shown at; 0: its beginning
-  // The room of the list depends on the step above it, which is drawn anew.
+  // The room of the list depends on the step above it, which is drawn again.
   static constexpr int kFramesToSettle = 3;
   static constexpr int64_t kLinesAbove = 4;  // a new trace's first step
   bool is_new_ = false;

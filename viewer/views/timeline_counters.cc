@@ -14,7 +14,7 @@ using profiler::TimeRange;
 
 constexpr Color kCounterColor = Color::kControl;
 
-// Where values stand in a lane. Amounts stand on zero unless that would flatten them.
+// The positions of values in a lane. Amounts start at zero unless that would flatten them.
 class CounterScale {
  public:
   CounterScale(const TimelineScene& scene, const TimelineStrip& strip,
@@ -146,7 +146,7 @@ void DrawCounterHover(Frame& frame, const TimelineScene& scene, const TimelineSt
   const auto moment = [&](int64_t when) { return ExactTimeText(when - store.range().begin); };
   secondary(*at + 1 < times.size()
                 ? fmt::format("from {} to {}", moment(times[*at]), moment(times[*at + 1]))
-                : fmt::format("since {}, the last sample", moment(times[*at])));
+                : fmt::format("since {} (last sample)", moment(times[*at])));
   secondary(fmt::format("{} of {} samples", CountText(static_cast<int64_t>(*at) + 1),
                         CountText(std::ssize(times))));
   ImGui::EndTooltip();

@@ -75,7 +75,7 @@ class HoverText {
     if (step == steps.end()) return;
     std::string text = "on the critical path";
     if (step->wait > 0)
-      text += fmt::format(", {} of waiting before", TimeText(static_cast<double>(step->wait)));
+      text += fmt::format(", after {} of waiting", TimeText(static_cast<double>(step->wait)));
     Label(text);
     Secondary(fmt::format("{}: {}", CertaintyOf(step->link), ExplanationOf(step->link)));
   }

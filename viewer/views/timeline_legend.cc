@@ -13,7 +13,7 @@
 namespace hloscope::viewer {
 namespace {
 
-// Words one after another, on a new line where there is no room.
+// Words one after another, on a new line where they do not fit.
 class LegendLine {
  public:
   explicit LegendLine(Frame& frame) : frame_(frame) {}
@@ -32,7 +32,7 @@ class LegendLine {
   void Room(float width) {
     if (!is_first_) SameLineIfRoom(width + 4 * frame_.scale);
     is_first_ = false;
-    ImGui::AlignTextToFramePadding();  // switches stand in the same line
+    ImGui::AlignTextToFramePadding();  // switches are in the same line
   }
 
  private:
@@ -49,7 +49,7 @@ std::string HelpOf(Command command) {
 
 std::string OverlapText(const TimelineFacts& facts) {
   return fmt::format(
-      "collectives: {:.0f} % beside compute",
+      "collectives: {:.0f} % overlap with compute",
       100 * static_cast<double>(facts.hidden) / static_cast<double>(facts.collective));
 }
 
@@ -62,19 +62,18 @@ void DrawTimelineLegend(Frame& frame, const TimelineFacts& facts) {
     std::string text(WordOf(category));
     if (!is_host) text += " " + TimeText(static_cast<double>(facts.busy[c]));
     line.Entry(ColorOf(category), text,
-               is_host ? "threads of the host, and what belongs to no instruction there"
-                       : "time in which any event of this kind runs");
+               is_host ? "host threads, and host events not attributed to an instruction"
+                       : "time during which an event of this kind runs");
   }
   if (!facts.steps.empty()) {
     line.Words(fmt::format("{} {}{}", CountText(std::ssize(facts.steps)), facts.step_word,
                            facts.steps.size() == 1 ? "" : "s"));
-    if (ImGui::IsItemHovered())
-      ImGui::SetTooltip("a click on the name of one above the lanes marks it");
+    if (ImGui::IsItemHovered()) ImGui::SetTooltip("click a name above the lanes to select it");
   }
   if (facts.has_overlap()) {
     line.Words(OverlapText(facts), Color::kText);
     if (ImGui::IsItemHovered())
-      ImGui::SetTooltip("%s of %s of collectives run while the same device computes",
+      ImGui::SetTooltip("%s of %s of collectives overlap compute on the same device",
                         TimeText(static_cast<double>(facts.hidden)).c_str(),
                         TimeText(static_cast<double>(facts.collective)).c_str());
   }
@@ -102,7 +101,7 @@ void DrawPathSums(Frame& frame, const Pending<PathFacts>* path, std::string_view
   }
   const auto unsure = (*path)->path.links[static_cast<size_t>(profiler::PathLink::kTime)];
   if (unsure > 0) {
-    line.Words(fmt::format("{} of {} steps only by time", CountText(unsure),
+    line.Words(fmt::format("{} of {} links inferred from timing only", CountText(unsure),
                            CountText(std::ssize((*path)->path.steps))),
                Color::kWarning);
     if (ImGui::IsItemHovered())
@@ -112,7 +111,7 @@ void DrawPathSums(Frame& frame, const Pending<PathFacts>* path, std::string_view
 
 void DrawTraceComparison(Frame& frame, const SecondTrace& second, std::string_view first_path) {
   if (!second.problem.empty()) {
-    Sentence(frame, "the second profile cannot be shown: " + second.problem);
+    Sentence(frame, "cannot show the second profile: " + second.problem);
     return;
   }
   if (second.model == nullptr) {

@@ -20,15 +20,15 @@ using profiler::TimeRange;
 
 constexpr double kNarrowest = 2.5;  // pixels of an event that is drawn by itself
 
-// What every event of the lit instructions is, by time, for the marks on the axis.
-struct LitEvents {
+// What every event of the highlighted instructions is, by time, for the marks on the axis.
+struct HighlightedEvents {
   std::vector<EventId> events;  // by start
 };
-struct LitKey {
-  using Value = LitEvents;
+struct HighlightedKey {
+  using Value = HighlightedEvents;
   std::string path;
   std::vector<uint32_t> modules, instructions;
-  auto operator<=>(const LitKey&) const = default;
+  auto operator<=>(const HighlightedKey&) const = default;
 };
 
 float TimelineScene::XOf(double time) const {
@@ -42,12 +42,13 @@ void TimelinePainter::Draw(Frame& frame, const TimelineScene& scene) {
   DrawAxis(frame);
 }
 
-bool TimelinePainter::IsLit(const TimelineTrace& trace, EventId e) {
-  if (trace.lit.empty()) return false;
+bool TimelinePainter::IsHighlighted(const TimelineTrace& trace, EventId e) {
+  if (trace.highlighted.empty()) return false;
   const profiler::Target target = trace.model->attribution->TargetOf(e);
   return target.valid() &&
-         std::ranges::find(trace.lit_modules, target.module) != trace.lit_modules.end() &&
-         std::ranges::find(trace.lit, target.instruction) != trace.lit.end();
+         std::ranges::find(trace.highlighted_modules, target.module) !=
+             trace.highlighted_modules.end() &&
+         std::ranges::find(trace.highlighted, target.instruction) != trace.highlighted.end();
 }
 
 void TimelinePainter::Collect(size_t first, size_t last) {
@@ -166,18 +167,18 @@ void TimelinePainter::DrawSlice(Frame& frame, const TimelineStrip& strip, const 
   const float x1 = std::max(scene_->XOf(static_cast<double>(slice.end) + shift), x0 + 1);
   const float y = scene_->YOf(strip);
   const float bottom = y + (TimelineRows::kRowHeight - 1) * scene_->scale;
-  const bool is_lit = IsLit(trace, slice.longest);
+  const bool is_highlighted = IsHighlighted(trace, slice.longest);
   const bool is_on_path =
       scene_->path != nullptr && strip.trace == 0 && scene_->path->Has(slice.first, slice.count);
-  float strength = !scene_->is_lit() || is_lit ? 1.0F : 0.4F;
+  float strength = !scene_->is_highlighted() || is_highlighted ? 1.0F : 0.4F;
   if (scene_->path != nullptr) strength = is_on_path ? 1.0F : std::min(strength, 0.25F);
   DrawBox(frame, {trace, slice, x0, x1, y, strength}, list);
   const EventId selected = trace.selected;
   const bool is_selected = selected.valid() && slice.first.index <= selected.index &&
                            selected.index < slice.first.index + slice.count;
   const bool is_wide = x1 - x0 >= 8 * scene_->scale;
-  if (is_selected || ((is_lit || is_on_path) && is_wide)) {
-    const Color color = is_selected || is_lit ? Color::kAccent : Color::kText;
+  if (is_selected || ((is_highlighted || is_on_path) && is_wide)) {
+    const Color color = is_selected || is_highlighted ? Color::kAccent : Color::kText;
     list.AddRect(ImVec2(x0, y), ImVec2(x1, bottom), frame.theme[color], 0,
                  (is_selected ? 2.0F : 1.0F) * scene_->scale);
   }
@@ -310,39 +311,41 @@ void TimelinePainter::DrawSteps(Frame& frame, ImDrawList& list) const {
 }
 
 void TimelinePainter::DrawMarks(Frame& frame, ImDrawList& list) const {
-  if (scene_->first().lit.empty()) return;
-  const Pending<LitEvents>& lit = LitOf(frame.context);
-  if (!lit.ready()) return;
+  if (scene_->first().highlighted.empty()) return;
+  const Pending<HighlightedEvents>& highlighted = HighlightedOf(frame.context);
+  if (!highlighted.ready()) return;
   const EventStore& store = scene_->first().model->store();
-  auto at = std::ranges::lower_bound(lit->events, scene_->camera.range().begin, {},
+  auto at = std::ranges::lower_bound(highlighted->events, scene_->camera.range().begin, {},
                                      [&](EventId e) { return store.start(e); });
-  while (at != lit->events.end() && store.start(*at) < scene_->camera.range().end) {
+  while (at != highlighted->events.end() && store.start(*at) < scene_->camera.range().end) {
     const float x = scene_->XOf(static_cast<double>(store.start(*at)));
     list.AddTriangleFilled(ImVec2(x - 3 * scene_->scale, scene_->top - 6 * scene_->scale),
                            ImVec2(x + 3 * scene_->scale, scene_->top - 6 * scene_->scale),
                            ImVec2(x, scene_->top), frame.theme[Color::kAccent]);
     const auto next = static_cast<int64_t>(scene_->TimeAt(x + 2));
-    at = std::lower_bound(at + 1, lit->events.end(), next,
+    at = std::lower_bound(at + 1, highlighted->events.end(), next,
                           [&](EventId e, int64_t time) { return store.start(e) < time; });
   }
 }
 
-const Pending<LitEvents>& TimelinePainter::LitOf(Context& context) const {
+const Pending<HighlightedEvents>& TimelinePainter::HighlightedOf(Context& context) const {
   const TimelineTrace& trace = scene_->first();
-  LitKey key{.path = trace.model->path, .modules = trace.lit_modules, .instructions = {}};
-  for (hlo::InstructionId id : trace.lit) key.instructions.push_back(id.index);
+  HighlightedKey key{
+      .path = trace.model->path, .modules = trace.highlighted_modules, .instructions = {}};
+  for (hlo::InstructionId id : trace.highlighted) key.instructions.push_back(id.index);
   return context.cache.Get(
       key, "finding events",
-      [shown = trace.model, lit = trace.lit, modules = trace.lit_modules](TaskControl&) {
-        auto found = std::make_shared<LitEvents>();
-        for (hlo::InstructionId id : lit) {
+      [shown = trace.model, highlighted = trace.highlighted,
+       modules = trace.highlighted_modules](TaskControl&) {
+        auto found = std::make_shared<HighlightedEvents>();
+        for (hlo::InstructionId id : highlighted) {
           for (const uint32_t module : modules) {
             const std::vector<EventId> events = shown->attribution->EventsOf(module, id);
             found->events.insert(found->events.end(), events.begin(), events.end());
           }
         }
         std::ranges::sort(found->events, {}, [&](EventId e) { return shown->store().start(e); });
-        return Result<std::shared_ptr<const LitEvents>>(found);
+        return Result<std::shared_ptr<const HighlightedEvents>>(found);
       });
 }
 

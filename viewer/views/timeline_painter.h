@@ -25,19 +25,19 @@ inline constexpr float kTimelineGutter = 190, kTimelineAxis = 26, kTimelineSteps
 
 Color ColorOf(TimelineCategory category);
 
-// One of the traces that are drawn. Number 0 is the first profile, 1 the one beside it.
+// One of the traces that are drawn. Number 0 is the first profile, 1 the second.
 struct TimelineTrace {
-  std::shared_ptr<const ProfileModel> model;   // null: there is none
-  std::shared_ptr<const TimelineFacts> facts;  // null: not known by now
-  int64_t shift = 0;                           // picoseconds that its times are moved by
-  std::string label;                           // "before"; empty: it is alone
-  std::vector<uint32_t> lit_modules;           // of the attribution
-  std::vector<hlo::InstructionId> lit;         // instructions of each of them
+  std::shared_ptr<const ProfileModel> model;    // null: there is none
+  std::shared_ptr<const TimelineFacts> facts;   // null: not known by now
+  int64_t shift = 0;                            // picoseconds that its times are moved by
+  std::string label;                            // "before"; empty: it is alone
+  std::vector<uint32_t> highlighted_modules;    // of the attribution
+  std::vector<hlo::InstructionId> highlighted;  // instructions of each of them
   profiler::EventId selected;
 };
 inline constexpr size_t kTimelineTraces = 2;
 
-// What is in sight, and where it stands on the screen. Times are those of the first trace.
+// What is in sight, and its position on the screen. Times are those of the first trace.
 struct TimelineScene {
   std::array<TimelineTrace, kTimelineTraces> traces;
   std::shared_ptr<const PathFacts> path;  // of the first; null: not shown
@@ -48,13 +48,15 @@ struct TimelineScene {
   float scale = 1, left = 0, top = 0, width = 0, height = 0;  // of the lanes, pixels
 
   const TimelineTrace& first() const { return traces[0]; }
-  bool is_lit() const { return !traces[0].lit.empty() || !traces[1].lit.empty(); }
+  bool is_highlighted() const {
+    return !traces[0].highlighted.empty() || !traces[1].highlighted.empty();
+  }
   double TimeAt(float x) const { return camera.TimeAt(x - left, width); }
   float XOf(double time) const;
   float YOf(const TimelineStrip& strip) const { return top + (strip.y - scroll) * scale; }
 };
 
-struct LitEvents;
+struct HighlightedEvents;
 
 class TimelinePainter {
  public:
@@ -72,9 +74,9 @@ class TimelinePainter {
     const TimelineTrace& trace;
     const profiler::Slice& slice;
     float x0, x1, y;
-    float strength;  // 0 to 1: what is not lit steps back
+    float strength;  // 0 to 1: what is not highlighted steps back
   };
-  static bool IsLit(const TimelineTrace& trace, profiler::EventId e);
+  static bool IsHighlighted(const TimelineTrace& trace, profiler::EventId e);
   // The slices of every row in sight; kept while nothing moves.
   void Collect(size_t first, size_t last);
   void DrawStrips(Frame& frame);
@@ -90,9 +92,9 @@ class TimelinePainter {
   void DrawMarked(Frame& frame) const;
   void DrawSteps(Frame& frame, ImDrawList& list) const;
   void DrawAxis(Frame& frame) const;
-  // A mark on the axis wherever the lit instruction ran; at most one a pixel.
+  // A mark on the axis wherever the highlighted instruction ran; at most one a pixel.
   void DrawMarks(Frame& frame, ImDrawList& list) const;
-  const Pending<LitEvents>& LitOf(Context& context) const;
+  const Pending<HighlightedEvents>& HighlightedOf(Context& context) const;
 
   const TimelineScene* scene_ = nullptr;  // of the frame that is drawn
   std::vector<Drawn> drawn_;
@@ -115,17 +117,17 @@ void DrawCounterHover(Frame& frame, const TimelineScene& scene, const TimelineSt
 
 // Above the lanes (timeline_legend.cc).
 
-// What the colours mean, how long each runs, what runs beside each other, and the switch of the
+// What the colours mean, how long each runs, what overlaps, and the switch of the
 // critical path.
 void DrawTimelineLegend(Frame& frame, const TimelineFacts& facts);
 
 // Sums of the critical path by what it does and waits for; "step" where the range is one.
 void DrawPathSums(Frame& frame, const Pending<PathFacts>* path, std::string_view of_what);
 
-// What stands beside what, how it was aligned, and what has no partner.
+// Which traces are compared, how they were aligned, and what has no partner.
 void DrawTraceComparison(Frame& frame, const SecondTrace& second, std::string_view first_path);
 
-// "collectives: 40 % beside compute".
+// "collectives: 40 % overlap with compute".
 std::string OverlapText(const TimelineFacts& facts);
 
 // Under the pointer (timeline_hover.cc).

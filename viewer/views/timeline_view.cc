@@ -31,10 +31,9 @@ class TimelineView : public View {
   void Draw(Frame& frame) override {
     const Pending<ProfileModel>* profile = ProfileOf(frame.context);
     if (profile == nullptr) {
-      Sentence(
-          frame,
-          "no trace is open: record one with jax.profiler.trace(FOLDER) in Python, then hloscope "
-          "open DUMP FOLDER/plugins/profile/…/HOST.xplane.pb shows it");
+      Sentence(frame,
+               "no trace is open: record one with jax.profiler.trace(FOLDER), then open "
+               "FOLDER/plugins/profile/…/HOST.xplane.pb");
       return;
     }
     if (!ShowPending(frame, *profile, "the trace")) return;
@@ -46,7 +45,7 @@ class TimelineView : public View {
     TakeMarks(frame.context);
     second_ = SecondTraceOf(frame.context, profile->value);
     Show(frame.context, profile->value);
-    FindLit(frame.context);
+    FindHighlighted(frame.context);
     DrawAbove(frame);
     Place(frame);
     if (scene_.width < 40 * scene_.scale || scene_.height < 30 * scene_.scale) return;
@@ -100,18 +99,18 @@ class TimelineView : public View {
     return out;
   }
 
-  std::string Lit(Context& context) const override {
+  std::string HighlightedItems(Context& context) const override {
     if (shown() == nullptr) return {};
-    std::string out = fmt::format("lit {}\n", lit_events_[0]);
+    std::string out = fmt::format("highlighted {}\n", highlighted_events_[0]);
     const TimelineFacts* facts = scene_.first().facts.get();
     if (facts != nullptr && facts->has_overlap()) out += OverlapText(*facts) + "\n";
     if (const EventId e = SelectedEvent(context); e.valid())
       out += fmt::format("event {}\n", shown()->store().text(shown()->store().name(e)));
     if (scene_.path != nullptr) out += PathText(scene_.path->path, RangeWord(context)) + "\n";
     if (scene_.traces[1].model != nullptr) {
-      out += fmt::format("{} above, lit {} in the second, aligned {}\n",
+      out += fmt::format("{} above, highlighted {} in the second, aligned {}\n",
                          scene_.rows.strips().front().trace == 0 ? "first" : "second",
-                         lit_events_[1], second_.partners->aligned_by);
+                         highlighted_events_[1], second_.partners->aligned_by);
     }
     return out;
   }
@@ -122,7 +121,7 @@ class TimelineView : public View {
 
   const std::shared_ptr<const ProfileModel>& shown() const { return scene_.traces[0].model; }
 
-  static constexpr size_t kMostRows = 1'000'000;
+  static constexpr size_t kMaxRows = 1'000'000;
 
   // What of a trace is in sight, in its own time.
   TimeRange InSight(const TimelineTrace& trace) const {
@@ -141,7 +140,7 @@ class TimelineView : public View {
       const auto first = after == times.begin() ? after : std::prev(after);
       if (first >= last) continue;
       count += static_cast<size_t>(last - first);
-      if (count > kMostRows)
+      if (count > kMaxRows)
         return UnsupportedError("more than a million samples are visible", "zoom in");
       for (auto at = first; at < last; ++at) {
         const int64_t until = std::next(at) == times.end() ? store.range().end : *std::next(at);
@@ -163,7 +162,7 @@ class TimelineView : public View {
       const profiler::Lane& lane = store.lanes()[store.rows()[row].lane.index];
       const auto [first, last] = store.EventsIn(row, range);
       count += last.index - first.index;
-      if (count > kMostRows)
+      if (count > kMaxRows)
         return UnsupportedError("more than a million events are visible", "zoom in");
       for (uint64_t e = first.index; e < last.index; ++e) {
         const EventId event(e);
@@ -203,7 +202,7 @@ class TimelineView : public View {
     first.label = is_alone ? "" : swapped ? kAfter : kBefore;
     second.label = is_alone ? "" : swapped ? kBefore : kAfter;
     shows_swapped_ = swapped;
-    lit_version_ = UINT64_MAX;
+    highlighted_version_ = UINT64_MAX;
     Arrange();
   }
 
@@ -261,31 +260,33 @@ class TimelineView : public View {
   }
 
   // The instructions of the attribution that stand for the selection, and their partners.
-  void FindLit(Context& context) {
+  void FindHighlighted(Context& context) {
     const Counterparts& found = context.navigation.counterparts();
     const bool is_whole = context.navigation.counterparts_complete();
-    if (lit_version_ == context.navigation.version() && lit_was_whole_ == is_whole) return;
-    lit_version_ = context.navigation.version();
-    lit_was_whole_ = is_whole;
+    if (highlighted_version_ == context.navigation.version() && highlighted_was_whole_ == is_whole)
+      return;
+    highlighted_version_ = context.navigation.version();
+    highlighted_was_whole_ = is_whole;
     TimelineTrace& first = scene_.traces[0];
-    first.lit.clear();
-    first.lit_modules = shown()->ModulesFor(found.module);
+    first.highlighted.clear();
+    first.highlighted_modules = shown()->ModulesFor(found.module);
     const int32_t stage = shown()->StageFor(found.module);
     first.selected = SelectedEvent(context);
     if (first.selected.valid()) {
       const profiler::Target target = shown()->attribution->TargetOf(first.selected);
-      if (target.valid() && !Contains(first.lit_modules, target.module)) {
-        first.lit_modules = {target.module};
+      if (target.valid() && !Contains(first.highlighted_modules, target.module)) {
+        first.highlighted_modules = {target.module};
       }
-      if (target.valid()) first.lit.push_back(target.instruction);
+      if (target.valid()) first.highlighted.push_back(target.instruction);
     }
     if (context.navigation.selection().kind > SelectionKind::kStage) {
-      if (stage == found.final_stage) Append(found.kernel_instructions, first.lit);
-      Append(found.AllIn(stage), first.lit);
+      if (stage == found.final_stage) Append(found.kernel_instructions, first.highlighted);
+      Append(found.AllIn(stage), first.highlighted);
     }
-    if (first.lit_modules.empty()) first.lit.clear();
+    if (first.highlighted_modules.empty()) first.highlighted.clear();
     FindPartners();
-    for (size_t t = 0; t < kTimelineTraces; ++t) lit_events_[t] = CountLit(scene_.traces[t]);
+    for (size_t t = 0; t < kTimelineTraces; ++t)
+      highlighted_events_[t] = CountHighlighted(scene_.traces[t]);
     painter_.Forget();
   }
 
@@ -300,37 +301,37 @@ class TimelineView : public View {
   void FindPartners() {
     const TimelineTrace& first = scene_.traces[0];
     TimelineTrace& second = scene_.traces[1];
-    second.lit.clear();
-    second.lit_modules.clear();
+    second.highlighted.clear();
+    second.highlighted_modules.clear();
     if (second.model == nullptr) return;
-    for (hlo::InstructionId id : first.lit) {
-      const profiler::Target partner =
-          second_.partners->PartnerOf(false, {.module = first.lit_modules[0], .instruction = id});
+    for (hlo::InstructionId id : first.highlighted) {
+      const profiler::Target partner = second_.partners->PartnerOf(
+          false, {.module = first.highlighted_modules[0], .instruction = id});
       if (!partner.valid()) continue;
-      second.lit_modules = {partner.module};
-      second.lit.push_back(partner.instruction);
+      second.highlighted_modules = {partner.module};
+      second.highlighted.push_back(partner.instruction);
     }
   }
 
-  // How many events are lit; what never ran lights nothing.
-  static int64_t CountLit(TimelineTrace& trace) {
+  // How many events are highlighted; what never ran highlights nothing.
+  static int64_t CountHighlighted(TimelineTrace& trace) {
     int64_t count = 0;
-    for (hlo::InstructionId id : trace.lit) {
-      for (const uint32_t module : trace.lit_modules) {
+    for (hlo::InstructionId id : trace.highlighted) {
+      for (const uint32_t module : trace.highlighted_modules) {
         const profiler::InstructionTime* time = trace.model->attribution->TimeOf(module, id);
         if (time != nullptr) count = std::max(count, time->count);
       }
     }
-    if (count == 0) trace.lit.clear();
+    if (count == 0) trace.highlighted.clear();
     return count;
   }
 
   bool FitSelection(Context& context) {
     EventId e = SelectedEvent(context);
     const TimelineTrace& first = scene_.first();
-    for (hlo::InstructionId id : first.lit) {
+    for (hlo::InstructionId id : first.highlighted) {
       const profiler::InstructionTime* time =
-          shown()->attribution->TimeOf(first.lit_modules[0], id);
+          shown()->attribution->TimeOf(first.highlighted_modules[0], id);
       if (time != nullptr && !SelectedEvent(context).valid()) e = time->longest;
     }
     if (!e.valid()) return false;
@@ -481,7 +482,7 @@ class TimelineView : public View {
                           : scene_.rows.At((y - scene_.top) / scene_.scale + scene_.scroll);
   }
 
-  // Names of lanes are cut to the room beside them.
+  // Names of lanes are cut to the space next to them.
   void SayLane() const {
     const ImVec2 mouse = ImGui::GetIO().MousePos;
     const TimelineStrip* strip = StripAt(mouse.y);
@@ -514,9 +515,9 @@ class TimelineView : public View {
   std::optional<bool> wants_path_;  // as it was kept
   bool hovered_ = false, held_ = false, marking_ = false;
   double mark_from_ = 0;
-  uint64_t lit_version_ = UINT64_MAX;
-  bool lit_was_whole_ = false;
-  std::array<int64_t, kTimelineTraces> lit_events_ = {};
+  uint64_t highlighted_version_ = UINT64_MAX;
+  bool highlighted_was_whole_ = false;
+  std::array<int64_t, kTimelineTraces> highlighted_events_ = {};
   TimelinePainter painter_;
 };
 

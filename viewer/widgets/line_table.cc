@@ -1,4 +1,4 @@
-// LineTable: in the order of the text, the share as a bar behind the number.
+// LineTable: in the order of the text, the share as a bar in the background of the number.
 #include "viewer/widgets/line_table.h"
 
 #include <fmt/format.h>
@@ -44,12 +44,11 @@ std::string HeadText(const PtxLines& lines) {
   std::string kernels = all.front()->kernel;
   if (all.back()->kernel != kernels) kernels += " and " + all.back()->kernel;
   return lines.counting() == LineCounting::kSamples
-             ? fmt::format(
-                   "PTX of {} by line: {} samples of program counters, in runs of their own",
-                   kernels, CountText(static_cast<int64_t>(lines.total())))
+             ? fmt::format("PTX of {} by line: {} program counter samples, from separate runs",
+                           kernels, CountText(static_cast<int64_t>(lines.total())))
              : fmt::format(
-                   "PTX of {} by line: {} instructions of warps executed on the simulated GPU "
-                   "(counts, not samples of time)",
+                   "PTX of {} by line: {} warp instructions on the simulated GPU (counts, not "
+                   "time)",
                    kernels, CountText(static_cast<int64_t>(lines.total())));
 }
 
@@ -66,16 +65,16 @@ const PtxLine* DrawLineTable(Frame& frame, const PtxLines& lines) {
   ImGui::TableSetupScrollFreeze(0, 1);
   ImGui::TableSetupColumn(is_sampled ? "samples" : "executed", 0, 82 * frame.scale);
   ImGui::TableSetupColumn("share", 0, 54 * frame.scale);
-  if (is_sampled) ImGui::TableSetupColumn("warps waited for", 0, 170 * frame.scale);
+  if (is_sampled) ImGui::TableSetupColumn("stall reasons", 0, 170 * frame.scale);
   ImGui::TableSetupColumn("line", 0, 46 * frame.scale);
   ImGui::TableSetupColumn("PTX", ImGuiTableColumnFlags_WidthStretch);
   static constexpr std::array kSampled = {
-      "how often a warp's program counter was found in this line", "of all samples of the kernel",
-      "what the sampled warps waited for, most first", "of the kernel's text: its .entry is line 1",
-      "the line; a click shows it in the text"};
-  static constexpr std::array kExecuted = {
-      "how often a warp executed this line", "of all that warps executed",
-      "of the kernel's text: its .entry is line 1", "the line; a click shows it in the text"};
+      "program counter samples in this line", "share of the kernel's samples",
+      "stall reasons of the sampled warps, most frequent first", "line number; .entry is line 1",
+      "PTX line; click to go there"};
+  static constexpr std::array kExecuted = {"executions by warps", "share of all executions",
+                                           "line number; .entry is line 1",
+                                           "PTX line; click to go there"};
   is_sampled ? HeaderRow(kSampled) : HeaderRow(kExecuted);
   const std::vector<const PtxLine*> all = lines.InOrder();
   const uint64_t most = (*std::ranges::max_element(all, {}, &PtxLine::count))->count;
@@ -100,7 +99,7 @@ const PtxLine* DrawLineTable(Frame& frame, const PtxLines& lines) {
       RightLabel(line.line == 0 ? "" : std::to_string(line.line));
       ImGui::TableNextColumn();
       ImGui::PushFont(frame.mono, 0);
-      FittedLabel(line.line == 0 ? "(no line is known)" : line.text);
+      FittedLabel(line.line == 0 ? "(unknown line)" : line.text);
       ImGui::PopFont();
     }
   }

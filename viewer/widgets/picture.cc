@@ -54,7 +54,7 @@ Result<std::string> ToPng(const Picture& picture) {
   if (compress2(reinterpret_cast<Bytef*>(packed.data()), &size,
                 reinterpret_cast<const Bytef*>(rows.data()), static_cast<uLong>(rows.size()),
                 9) != Z_OK)
-    return InternalError("the pixels could not be packed");
+    return InternalError("cannot compress the pixels");
   packed.resize(size);
 
   std::string out = "\x89PNG\r\n\x1a\n", header;

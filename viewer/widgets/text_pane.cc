@@ -14,8 +14,8 @@ namespace hloscope::viewer {
 namespace {
 
 // Of a longer line the rest is counted, not drawn.
-constexpr size_t kMostBytes = 32 << 10;
-constexpr size_t kMostKept = 2000;
+constexpr size_t kMaxBytes = 32 << 10;
+constexpr size_t kMaxKept = 2000;
 constexpr float kMonoSize = 15;
 
 // Of one character, exactly: CalcTextSize rounds up to whole pixels.
@@ -32,7 +32,7 @@ void TextPane::Show(std::shared_ptr<const TextDocument> document) {
   shown_.clear();
   top_ = caret_ = 0;
   left_ = 0;
-  lit_.clear();
+  highlighted_.clear();
 }
 
 void TextPane::SetFolded(bool folded) {
@@ -54,10 +54,10 @@ void TextPane::GoTo(int64_t line) {
 const TextPane::Shown& TextPane::ShownLine(int64_t number) {
   auto known = shown_.find(number);
   if (known != shown_.end()) return known->second;
-  if (shown_.size() > kMostKept) shown_.clear();
+  if (shown_.size() > kMaxKept) shown_.clear();
   Shown out;
   std::string_view whole = document_->Line(number);
-  std::string_view line = whole.substr(0, kMostBytes);
+  std::string_view line = whole.substr(0, kMaxBytes);
   std::string folded;
   if (folded_) {
     folded = FoldLine(line, document_->kind());
@@ -66,7 +66,7 @@ const TextPane::Shown& TextPane::ShownLine(int64_t number) {
   for (const Piece& piece : ColorLine(line, document_->kind())) {
     size_t begin = out.text.size();
     for (char c : EscapeForTerminal(piece.text, LineBreaks::kKeep)) {
-      // Tabs stand at every eighth column.
+      // Tab stops are every eighth column.
       if (c != '\t') {
         out.text += c;
         out.ascii = out.ascii && static_cast<uint8_t>(c) < 0x80;
@@ -76,9 +76,9 @@ const TextPane::Shown& TextPane::ShownLine(int64_t number) {
     }
     out.spans.push_back({begin, out.text.size(), piece.color});
   }
-  if (whole.size() > kMostBytes) {
+  if (whole.size() > kMaxBytes) {
     size_t begin = out.text.size();
-    out.text += fmt::format("  … {} more bytes", whole.size() - kMostBytes);
+    out.text += fmt::format("  … {} more bytes", whole.size() - kMaxBytes);
     out.ascii = false;
     out.spans.push_back({begin, out.text.size(), Color::kWarning});
   }
@@ -151,9 +151,10 @@ void TextPane::DrawLine(Frame& frame, int64_t number, float x, float y, float wi
   float advance = AdvanceOfMono(), height = std::floor(ImGui::GetTextLineHeight() * 1.22f);
   // A few lines stand out; a whole function lies in a quieter light, so that it stays legible.
   constexpr size_t kFewLines = 12;
-  if (lit_.contains(number))
-    draw->AddRectFilled(ImVec2(x, y), ImVec2(x + width, y + height),
-                        frame.theme[lit_.size() > kFewLines ? Color::kLit : Color::kSelected]);
+  if (highlighted_.contains(number))
+    draw->AddRectFilled(
+        ImVec2(x, y), ImVec2(x + width, y + height),
+        frame.theme[highlighted_.size() > kFewLines ? Color::kHighlighted : Color::kSelected]);
   if (number == caret_)
     draw->AddRectFilled(ImVec2(x, y), ImVec2(x + 3 * frame.scale, y + height),
                         frame.theme[Color::kAccent]);
@@ -232,7 +233,7 @@ void TextPane::DrawScrollbar(Frame& frame, float x, float y, float height, int64
                       ImVec2(x + 10 * frame.scale, y + top + length), frame.theme[color],
                       4 * frame.scale);
   // Where there is light, so that it can be found in a long text.
-  for (int64_t line : lit_) {
+  for (int64_t line : highlighted_) {
     auto mark = static_cast<float>(static_cast<double>(height) * static_cast<double>(line) / lines);
     draw->AddRectFilled(ImVec2(x, y + mark),
                         ImVec2(x + 12 * frame.scale, y + mark + 2 * frame.scale),

@@ -15,7 +15,7 @@
 
 namespace hloscope::viewer {
 
-// What stands behind the end of a line.
+// What is drawn after the end of a line.
 struct TextNote {
   std::string text;
   Color color = Color::kTextSecondary;
@@ -39,14 +39,14 @@ class TextPane {
   void SetTop(int64_t line) { top_ = line; }
   bool folded() const { return folded_; }
   void SetFolded(bool folded);
-  // Lines behind which there is light, and the words marked as hits.
-  void SetLit(std::set<int64_t> lines) { lit_ = std::move(lines); }
+  // Highlighted lines, and the words marked as hits.
+  void SetHighlighted(std::set<int64_t> lines) { highlighted_ = std::move(lines); }
   void SetMarked(std::string text) { marked_ = std::move(text); }
-  const std::set<int64_t>& lit() const { return lit_; }
+  const std::set<int64_t>& highlighted() const { return highlighted_; }
   // Asked for each line in sight.
   using Notes = std::function<std::vector<TextNote>(int64_t line)>;
   void SetNotes(Notes notes) { notes_ = std::move(notes); }
-  // False: the arrows are somebody else's.
+  // False: the arrows belong to another widget.
   void SetArrows(bool own) { own_arrows_ = own; }
 
  private:
@@ -71,7 +71,7 @@ class TextPane {
   float left_ = 0;  // columns scrolled away
   float wheel_ = 0;
   bool folded_ = true, dragging_ = false;
-  std::set<int64_t> lit_;
+  std::set<int64_t> highlighted_;
   std::string marked_;
   Notes notes_;
   bool own_arrows_ = true;

@@ -1,4 +1,4 @@
-// The palette by light, and the colours of opcodes by their role.
+// The palette, dark and light, and the colours of opcodes by their role.
 #include "viewer/widgets/theme.h"
 
 #include <algorithm>

@@ -1,4 +1,4 @@
-// Theme: the colours of palette.def in one of two lights.
+// Theme: the colours of palette.def, dark or light.
 #pragma once
 
 #include <array>
@@ -44,7 +44,7 @@ std::string_view NameOf(Color color);
 Color ColorOf(hlo::Opcode opcode);
 // The colour of a verdict of the divergence lab.
 Color ColorOf(Verdict verdict);
-// A sign for that role, for those who cannot tell the colours: one character of the mono font.
+// A sign for that role, for readers who do not see the colours: one character of the mono font.
 std::string_view SignOf(Color role);
 
 }  // namespace hloscope::viewer

@@ -1,4 +1,4 @@
-// Shapes that can be told apart without their colours.
+// Shapes that are distinct without their colours.
 #include "viewer/widgets/verdict_mark.h"
 
 #include <imgui/imgui.h>

@@ -22,8 +22,8 @@ std::span<const ScreenRow> ScreenRows() { return kScreens; }
 
 Result<std::string> View::Export(ExportFormat format, Context& /*context*/) const {
   if (format == ExportFormat::kCsv)
-    return UnsupportedError("this view shows no table", "export it as PNG or SVG");
-  return UnsupportedError("this view has no form of its own", "its picture is exported instead");
+    return UnsupportedError("this view shows no table", "export as PNG or SVG");
+  return UnsupportedError("this view has no SVG of its own", "export its picture instead");
 }
 
 }  // namespace hloscope::viewer

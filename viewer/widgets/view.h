@@ -1,9 +1,10 @@
-// View: one panel of the window. A view is a row in views.def and one file in viewer/views/.
+// View: one panel of the window. A view is a row in views.def and one file, most of them in
+// viewer/views/ and viewer/divergence/.
 //
 // A view draws from the context in every frame and keeps no copy of what it shows; what takes
-// longer than a millisecond it asks of Session::Get and shows a sentence meanwhile. Clicking
-// something calls Session::Select; lit is what context.navigation.counterparts() names. Colours
-// come from frame.theme, sizes are multiplied by frame.scale, text of strangers goes through
+// longer than a millisecond it gets from TaskCache::Get and shows a sentence meanwhile. Clicking
+// something calls Navigation::Select; views highlight what navigation.counterparts() lists. Colours
+// come from frame.theme, sizes are multiplied by frame.scale, untrusted text goes through
 // SafeText.
 #pragma once
 
@@ -66,9 +67,9 @@ class View {
   // made from its picture, CSV only by those that show a table.
   virtual Result<std::string> Export(ExportFormat format, Context& context) const;
 
-  // What this view shows as selected or lit, one item a line, as the user reads it: for tests and
-  // for people who cannot see colours.
-  virtual std::string Lit(Context& /*context*/) const { return {}; }
+  // What this view shows as selected or highlighted, one item a line, as the user reads it: for
+  // tests and for people who cannot see colours.
+  virtual std::string HighlightedItems(Context& /*context*/) const { return {}; }
 };
 
 // A row of views.def.

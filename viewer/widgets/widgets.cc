@@ -52,7 +52,7 @@ void Draw(std::string_view whole, std::string_view shown) {
 }
 void Draw(std::string_view whole) { Draw(whole, SafeText(whole)); }
 
-// Whether the values in the current column of the current table stand at the right, as the last
+// Whether the values in the current column of the current table are right-aligned, as the last
 // frame drew them; null: no table.
 bool* IsRightColumn() {
   ImGuiTable* const table = ImGui::GetCurrentTable();
@@ -140,9 +140,9 @@ std::string SafeLines(std::string_view text, size_t most) {
 }
 
 std::string CsvCell(std::string_view text) {
-  constexpr size_t kMost = 100'000;
+  constexpr size_t kMax = 100'000;
   std::string cell = "\"";
-  for (char c : SafeText(text, kMost)) {
+  for (char c : SafeText(text, kMax)) {
     if (c == '"') cell += '"';
     cell += c;
   }
@@ -240,7 +240,7 @@ bool ShowPendingState(Frame& frame, PendingState state, const Error& error, std:
 bool ShowDump(Frame& frame) {
   const Pending<dump::DumpModel>& dump = frame.context.document.dump();
   if (dump.state != PendingState::kNone) return ShowPending(frame, dump, "the dump");
-  Sentence(frame, "no dump is open: Ctrl+O opens one");
+  Sentence(frame, "no dump is open: press Ctrl+O");
   return false;
 }
 
@@ -258,8 +258,9 @@ bool Choice(std::string_view text, std::string_view id, bool selected) {
   return pressed;
 }
 
-bool Row(Frame& frame, std::string_view id, bool selected, bool lit) {
-  if (lit && !selected) ImGui::TableSetBgColor(ImGuiTableBgTarget_RowBg0, frame.theme[Color::kLit]);
+bool Row(Frame& frame, std::string_view id, bool selected, bool highlighted) {
+  if (highlighted && !selected)
+    ImGui::TableSetBgColor(ImGuiTableBgTarget_RowBg0, frame.theme[Color::kHighlighted]);
   return ImGui::Selectable(std::string(id).c_str(), selected,
                            ImGuiSelectableFlags_SpanAllColumns | ImGuiSelectableFlags_AllowOverlap);
 }

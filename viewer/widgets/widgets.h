@@ -14,11 +14,11 @@ namespace hloscope::viewer {
 
 class TimelineCamera;
 
-// Text of strangers made safe to draw: control characters and invalid UTF-8 escaped, on one line,
+// Untrusted text made safe to draw: control characters and invalid UTF-8 escaped, on one line,
 // and no longer than `most` bytes, cut in the middle so that a numeric suffix stays.
 std::string SafeText(std::string_view text, size_t most = 200);
 
-// The same of a text of several lines, which stay lines.
+// The same for text of several lines, which stay lines.
 std::string SafeLines(std::string_view text, size_t most = 4000);
 
 // A cell of a CSV table: quoted, quotes inside doubled, control characters escaped.
@@ -50,13 +50,13 @@ void FittedLabel(std::string_view text);
 void Title(Frame& frame, std::string_view text);
 // A quiet sentence: why a panel or part of it is empty, wrapped.
 void Sentence(Frame& frame, std::string_view text);
-// The title of what comes next, behind a gap of so many logical pixels.
+// The title of what comes next, after a gap of so many logical pixels.
 void Section(Frame& frame, std::string_view title, float gap = 4);
 // A name and its value on one line, the name quiet.
 void Fact(Frame& frame, std::string_view name, std::string_view value);
 
-// What stands in place of something that is not there yet: progress, the error, or nothing where it
-// is ready. True: it is ready.
+// What is shown in place of something that is not there yet: progress, the error, or nothing where
+// it is ready. True: it is ready.
 template <typename T>
 bool ShowPending(Frame& frame, const Pending<T>& pending, std::string_view what);
 bool ShowPendingState(Frame& frame, PendingState state, const Error& error, std::string_view what);
@@ -78,12 +78,12 @@ float CheckboxWidth(const char* text);
 // pointer is.
 void SteerByKeys(TimelineCamera& camera, double at);
 
-// A line of text that can be clicked, cut to the room there is, the whole as a tooltip. `id` tells
-// it from others in the same place.
+// A line of text that can be clicked, cut to the room there is, the whole as a tooltip. `id`
+// distinguishes it from others in the same place.
 bool Choice(std::string_view text, std::string_view id, bool selected = false);
-// A row of a table that can be clicked as a whole; `selected` is the selection itself, `lit` stands
-// for it.
-bool Row(Frame& frame, std::string_view id, bool selected, bool lit);
+// A row of a table that can be clicked as a whole; `selected` is the selection itself,
+// `highlighted` stands for it.
+bool Row(Frame& frame, std::string_view id, bool selected, bool highlighted);
 // Right-aligned text in the current cell of a table.
 void RightLabel(std::string_view text);
 void RightLabel(const Theme& theme, Color color, std::string_view text);

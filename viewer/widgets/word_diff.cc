@@ -40,8 +40,8 @@ WordDiff DiffWords(std::string_view before, std::string_view after) {
   while (head < shorter && a[head] == b[head]) ++head;
   while (tail < shorter - head && a[a.size() - 1 - tail] == b[b.size() - 1 - tail]) ++tail;
   size_t n = a.size() - head - tail, m = b.size() - head - tail;
-  constexpr size_t kMost = 600;
-  bool table = n <= kMost && m <= kMost;
+  constexpr size_t kMax = 600;
+  bool table = n <= kMax && m <= kMax;
   std::vector<uint16_t> common;
   auto at = [&](size_t i, size_t j) -> uint16_t& { return common[i * (m + 1) + j]; };
   if (table) {

@@ -2,7 +2,7 @@
 #pragma once
 
 namespace hloscope::viewer {
-// Notes that Dear ImGui was used wrongly: tests fail on it, a window of a user goes on.
+// Records wrong uses of Dear ImGui: tests fail on them, a user's window goes on.
 void NoteMisuse(const char* what, const char* file, int line);
 }  // namespace hloscope::viewer
 

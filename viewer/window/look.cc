@@ -29,7 +29,8 @@ ImFont* Load(const FontFile& file, Fonts& fonts) {
     fonts.missing.push_back(std::string(file.name) + ": install " + file.package);
     return font;
   }
-  // Inter has no triangles, JetBrains Mono few mathematical signs: each stands in for the other.
+  // Inter has no triangles, JetBrains Mono few mathematical signs: each is the fallback of the
+  // other.
   const FontFile& other = &file == &kMono ? kText : kMono;
   ImFontConfig merge;
   merge.MergeMode = true;

@@ -18,7 +18,7 @@ struct Fonts {
   std::vector<std::string>
       missing;  // what is drawn with ImGui's own font, and the package to install
 };
-// Loads Inter and JetBrains Mono; where they are not installed ImGui's built-in font stands in.
+// Loads Inter and JetBrains Mono; where they are not installed, ImGui's built-in font is used.
 Fonts LoadFonts();
 
 // Style of the current context for a theme, sizes multiplied by `scale`.

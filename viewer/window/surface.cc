@@ -59,7 +59,7 @@ class GlfwSurface : public Surface {
     glfwInitHint(GLFW_PLATFORM, offscreen ? GLFW_PLATFORM_NULL : GLFW_ANY_PLATFORM);
     if (glfwInit() == GLFW_FALSE)
       return EnvironmentError(
-          "no window can be opened: " + GlfwError(),
+          "cannot open a window: " + GlfwError(),
           "is DISPLAY set? over ssh use `ssh -X`; without any display use --screenshot OUT.png");
     glfwWindowHint(GLFW_CONTEXT_VERSION_MAJOR, 3);
     glfwWindowHint(GLFW_CONTEXT_VERSION_MINOR, 3);
@@ -80,7 +80,7 @@ class GlfwSurface : public Surface {
     });
     platform_ = ImGui_ImplGlfw_InitForOpenGL(window_, true);
     renderer_ = platform_ && ImGui_ImplOpenGL3_Init("#version 150");
-    if (!renderer_) return EnvironmentError("OpenGL 3.3 does not start");
+    if (!renderer_) return EnvironmentError("cannot initialise OpenGL 3.3");
     scale_ = options.scale;
     if (scale_ <= 0) glfwGetWindowContentScale(window_, &scale_, nullptr);
     if (scale_ <= 0) scale_ = 1;
@@ -204,9 +204,7 @@ class HeadlessSurface : public Surface {
   }
   bool closed() const override { return false; }
   float scale() const override { return scale_; }
-  Result<Picture> Pixels() override {
-    return UnsupportedError("there are no pixels without OpenGL");
-  }
+  Result<Picture> Pixels() override { return UnsupportedError("no pixels without OpenGL"); }
 
  private:
   int width_, height_;

@@ -28,7 +28,7 @@ struct SurfaceOptions {
 // Owns the platform and renderer back ends of the current ImGui context.
 class Surface {
  public:
-  // Fails where there is no display, or no OpenGL 3.3: with the fix.
+  // Fails without a display or OpenGL 3.3; the error has the fix.
   static Result<std::unique_ptr<Surface>> Make(const SurfaceOptions& options);
   virtual ~Surface() = default;
 
@@ -41,7 +41,7 @@ class Surface {
   virtual void Wake() = 0;
   virtual bool closed() const = 0;
   virtual float scale() const = 0;
-  // Nobody can see it now: no frames are needed.
+  // It is not visible now: no frames are needed.
   virtual bool hidden() const { return false; }
   // Whether the keys go to it.
   virtual bool focused() const { return true; }
@@ -52,7 +52,7 @@ class Surface {
   // The window fills the display; nothing where there is none.
   virtual void Maximize() {}
   virtual bool is_maximized() const { return false; }
-  // What Show() drew last. Fails where there are no pixels.
+  // What Show() drew last. Fails without pixels.
   virtual Result<Picture> Pixels() = 0;
 
  private:

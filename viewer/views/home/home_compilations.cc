@@ -18,13 +18,13 @@
 namespace hloscope::viewer {
 namespace {
 
-// "2 programs, 3 compilations too many, 1.2 s lost".
+// "2 programs: 3 compilations avoidable, 1.2 s lost".
 std::string AgainText(const debug::Recompilations& found) {
   if (found.programs.size() == 1) return debug::ToSentence(found.programs.front());
   double lost = -1;
   for (const debug::CompiledProgram& program : found.programs)
     if (program.lost_ms >= 0) lost = std::max(lost, 0.0) + program.lost_ms;
-  return fmt::format("{}, {} too many, {} lost", Counted(found.programs.size(), "program"),
+  return fmt::format("{}: {} avoidable, {} lost", Counted(found.programs.size(), "program"),
                      Counted(found.list.size(), "compilation"), debug::CompileTimeText(lost));
 }
 
@@ -73,7 +73,7 @@ void DrawOutside(Frame& frame, const OutsideNodes& row) {
 void DrawCompiledAgain(Frame& frame) {
   const debug::Recompilations* found = RecompilationsOf(frame.context);
   if (found == nullptr) return;
-  Section(frame, "Compiled again", kHomeGap);
+  Section(frame, "Recompilations", kHomeGap);
   Sentence(frame, AgainText(*found));
   if (!ImGui::BeginTable("##again", 4, ImGuiTableFlags_SizingFixedFit | ImGuiTableFlags_RowBg))
     return;
@@ -82,28 +82,28 @@ void DrawCompiledAgain(Frame& frame) {
   ImGui::TableSetupColumn("fix", ImGuiTableColumnFlags_WidthStretch, 1.6F);
   ImGui::TableSetupColumn("time", ImGuiTableColumnFlags_WidthFixed, 70 * frame.scale);
   static constexpr std::array kHelp = {
-      "the module that was compiled again", "why no earlier compilation fitted",
-      "what would save the compilation", "time that the compilation took, of the log"};
+      "recompiled module", "why no earlier compilation could be reused",
+      "how to avoid the recompilation", "compile time, from the log"};
   HeaderRow(kHelp);
-  constexpr size_t kMost = 40;
-  for (size_t i = 0; i < std::min(kMost, found->list.size()); ++i) DrawAgain(frame, found->list[i]);
+  constexpr size_t kMax = 40;
+  for (size_t i = 0; i < std::min(kMax, found->list.size()); ++i) DrawAgain(frame, found->list[i]);
   ImGui::EndTable();
-  if (found->list.size() > kMost)
+  if (found->list.size() > kMax)
     Sentence(frame, fmt::format("and {} more: `hloscope info` lists all",
-                                CountText(std::ssize(found->list) - static_cast<int64_t>(kMost))));
+                                CountText(std::ssize(found->list) - static_cast<int64_t>(kMax))));
 }
 
 void DrawTensorFlow(Frame& frame) {
   const Pending<dump::TensorFlowSummary>* graphs = TensorFlowOf(frame.context);
   if (graphs == nullptr) return;
   Section(frame, "TensorFlow: nodes outside all clusters", kHomeGap);
-  if (!ShowPending(frame, *graphs, "TensorFlow's graphs")) return;
+  if (!ShowPending(frame, *graphs, "TensorFlow graphs")) return;
   const dump::TensorFlowSummary& summary = **graphs;
   Label(fmt::format("{} clusters, {} nodes outside",
                     CountText(static_cast<int64_t>(summary.clusters.size())),
                     CountText(static_cast<int64_t>(summary.unclustered.size()))));
   const std::vector<OutsideNodes> rows = OutsideTable(summary);
-  constexpr size_t kMost = 40;
+  constexpr size_t kMax = 40;
   if (rows.empty() ||
       !ImGui::BeginTable("##outside", 4, ImGuiTableFlags_SizingFixedFit | ImGuiTableFlags_RowBg))
     return;
@@ -111,15 +111,15 @@ void DrawTensorFlow(Frame& frame) {
   ImGui::TableSetupColumn("operation", ImGuiTableColumnFlags_WidthStretch, 0.8F);
   ImGui::TableSetupColumn("reason", ImGuiTableColumnFlags_WidthStretch, 2.0F);
   ImGui::TableSetupColumn("names", ImGuiTableColumnFlags_WidthStretch, 0.6F);
-  static constexpr std::array kHelp = {"nodes", "operation of TensorFlow",
-                                       "why they are in no cluster, and what would change it",
+  static constexpr std::array kHelp = {"nodes", "TensorFlow operation",
+                                       "why they are not clustered, and how to fix it",
                                        "names of the nodes"};
   HeaderRow(kHelp);
-  for (size_t i = 0; i < std::min(kMost, rows.size()); ++i) DrawOutside(frame, rows[i]);
+  for (size_t i = 0; i < std::min(kMax, rows.size()); ++i) DrawOutside(frame, rows[i]);
   ImGui::EndTable();
-  if (rows.size() > kMost)
+  if (rows.size() > kMax)
     Sentence(frame, fmt::format("and {} more operations: `hloscope info` lists all nodes",
-                                CountText(std::ssize(rows) - static_cast<int64_t>(kMost))));
+                                CountText(std::ssize(rows) - static_cast<int64_t>(kMax))));
 }
 
 }  // namespace hloscope::viewer

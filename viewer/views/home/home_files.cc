@@ -30,8 +30,8 @@ void DrawGrouped(Frame& frame, const std::vector<std::string>& all) {
     if (files.empty()) order.push_back(what);
     files.push_back(colon == std::string::npos ? std::string() : text.substr(0, colon));
   }
-  constexpr size_t kMost = 12;
-  for (size_t i = 0; i < std::min(kMost, order.size()); ++i) {
+  constexpr size_t kMax = 12;
+  for (size_t i = 0; i < std::min(kMax, order.size()); ++i) {
     const std::vector<std::string>& files = groups[order[i]];
     ImGui::PushStyleColor(ImGuiCol_Text, frame.theme[Color::kWarning]);
     ImGui::TextWrapped("%s", SafeText(order[i], 400).c_str());
@@ -42,8 +42,8 @@ void DrawGrouped(Frame& frame, const std::vector<std::string>& all) {
     if (!who.empty()) Sentence(frame, who);
     ImGui::Unindent();
   }
-  if (order.size() > kMost)
-    Sentence(frame, fmt::format("and {} more: `hloscope info` lists all", order.size() - kMost));
+  if (order.size() > kMax)
+    Sentence(frame, fmt::format("and {} more: `hloscope info` lists all", order.size() - kMax));
 }
 
 }  // namespace
@@ -75,7 +75,7 @@ void DrawFiles(Frame& frame, const dump::DumpModel& dump) {
   }
   if (const std::string unread = UnreadText(dump); !unread.empty()) {
     ImGui::PushStyleColor(ImGuiCol_Text, frame.theme[Color::kTextSecondary]);
-    FittedLabel("not read: " + unread);
+    FittedLabel("not recognised: " + unread);
     ImGui::PopStyleColor();
   }
 }
@@ -92,7 +92,7 @@ void DrawProblems(Frame& frame, const dump::DumpModel& dump) {
   std::erase_if(all, [&](const std::string& text) {
     return !seen.insert(text).second || IsAboutUnread(dump, text);
   });
-  if (all.empty()) Label(frame.theme, Color::kGood, "no problems found");
+  if (all.empty() && !dump.modules().empty()) Label(frame.theme, Color::kGood, "no problems found");
   DrawGrouped(frame, all);
 }
 
@@ -117,9 +117,7 @@ void DrawMissing(Frame& frame, const dump::DumpModel& dump) {
     }
     ImGui::PopID();
   }
-  if (shown == 0)
-    Label(frame.theme, Color::kGood,
-          "nothing: the dump has everything that the compiler can write");
+  if (shown == 0 && module >= 0) Label(frame.theme, Color::kGood, "no known file is missing");
 }
 
 }  // namespace hloscope::viewer

@@ -37,13 +37,14 @@ constexpr PlaceLook kPlaces[] = {
 void DrawNoFallback(Frame& frame) {
   const Pending<dump::TensorFlowSummary>* graphs = TensorFlowOf(frame.context);
   if (graphs == nullptr)
-    return Label(frame.theme, Color::kGood, "every instruction runs on the device");
-  if (!ShowPending(frame, *graphs, "TensorFlow's graphs")) return;
+    return Label(frame.theme, Color::kGood,
+                 "no host fallback: every instruction runs on the device");
+  if (!ShowPending(frame, *graphs, "TensorFlow graphs")) return;
   const std::string outside = OutsideText(*graphs->value);
   if (outside.empty()) {
-    Label(frame.theme, Color::kGood, "every instruction runs on the device");
+    Label(frame.theme, Color::kGood, "no host fallback: every instruction runs on the device");
   } else {
-    Sentence(frame, "every instruction of this module runs on the device");
+    Sentence(frame, "no host fallback in this module");
     Label(frame.theme, Color::kDeviceFallback, outside);
   }
 }
@@ -92,9 +93,7 @@ void DrawWhere(Frame& frame, const dump::DumpModel& dump, EqualRows& fallbacks) 
   if (!ShowPending(frame, facts, "the module")) return;
   Label(frame.theme, Color::kTextSecondary, dump.modules()[static_cast<size_t>(module)].name);
   if (!facts->compiled) {
-    Sentence(frame,
-             "the last stage of this module is not optimized; without "
-             "after_optimizations it is unknown where instructions run");
+    Sentence(frame, "placement unknown: no after_optimizations stage of this module");
     return;
   }
   DrawPlaceBar(frame, *facts);

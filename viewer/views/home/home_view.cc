@@ -39,9 +39,9 @@ class HomeView : public View {
     if (!ShowPending(frame, dump, context.document.path())) return;
     DrawHead(frame, *dump);
     if (dump->modules().empty()) {
-      Sentence(frame,
-               "no module found: a dump directory contains files named "
-               "module_0001.NAME.before_optimizations.txt and the like");
+      Sentence(
+          frame,
+          "no HLO module found: expected files like module_0001.NAME.before_optimizations.txt");
     } else {
       DrawModules(frame, *dump);
       Section(frame, "Questions", kHomeGap);
@@ -110,7 +110,7 @@ class HomeView : public View {
     return out;
   }
 
-  std::string Lit(Context& context) const override {
+  std::string HighlightedItems(Context& context) const override {
     if (context.navigation.module() < 0) return {};
     return context.document.dump()
         ->modules()[static_cast<size_t>(context.navigation.module())]
@@ -128,8 +128,8 @@ class HomeView : public View {
     Label("hloscope");
     ImGui::PopFont();
     Sentence(frame,
-             "Opens dumps of the XLA compiler: modules, passes, kernels, buffers. "
-             "Opening runs nothing and writes nothing to the dump.");
+             "Opens dumps of the XLA compiler: modules, passes, kernels, buffers. Opening runs no "
+             "code and leaves the dump unchanged.");
     DrawOpenButton(frame);
     Section(frame, "How to create a dump", kHomeGap);
     ImGui::PushFont(frame.mono, 15);
@@ -139,7 +139,7 @@ class HomeView : public View {
     ImGui::PopFont();
     Section(frame, "Recent", kHomeGap);
     std::vector<std::string> recent = frame.context.recent;
-    if (recent.empty()) Sentence(frame, "nothing opened yet");
+    if (recent.empty()) Sentence(frame, "no recent files");
     for (size_t i = 0; i < recent.size(); ++i) {
       if (Choice(recent[i], "recent" + std::to_string(i))) frame.context.requests.Open({recent[i]});
     }
@@ -179,16 +179,16 @@ class HomeView : public View {
   };
   static constexpr Column kColumns[] = {
       {ModuleColumn::kName, "module", 0, "name of the module"},
-      {ModuleColumn::kFolder, "folder", 0, "where in the dump its files are"},
+      {ModuleColumn::kFolder, "folder", 0, "folder in the dump"},
       {ModuleColumn::kIdentity, "arguments → results", 0,
-       "shapes of the entry computation; where names are shared, with the id of the file names "
-       "and a #fingerprint: equal for modules that compute the same"},
+       "entry computation shapes; for equal names also the id and a #fingerprint (same for "
+       "equivalent modules)"},
       {ModuleColumn::kDevice, "device", 98, "platform and target"},
-      {ModuleColumn::kStages, "stages", 66, "points of the pipeline in the dump"},
+      {ModuleColumn::kStages, "stages", 66, "stages in the dump"},
       {ModuleColumn::kBefore, "before", 74, "instructions in the first stage"},
       {ModuleColumn::kCompiled, "compiled", 84, "instructions in the final stage"},
       {ModuleColumn::kFusions, "fusions", 72, "fusions in the final stage"},
-      {ModuleColumn::kKernels, "kernels", 72, "kernels whose code is in the dump"},
+      {ModuleColumn::kKernels, "kernels", 72, "kernel functions with code in the dump"},
       {ModuleColumn::kMemory, "memory", 80, "bytes of all allocations"},
       {ModuleColumn::kTime, "time", 80, "time in the profile"},
   };
@@ -234,7 +234,7 @@ class HomeView : public View {
         DrawModule(frame, dump, rows_[static_cast<size_t>(i)], columns, times);
     }
     ImGui::EndTable();
-    if (rows_.empty()) Sentence(frame, "no module fits the filter");
+    if (rows_.empty()) Sentence(frame, "no module matches");
   }
 
   void DrawFilter(Frame& frame) {
@@ -242,7 +242,9 @@ class HomeView : public View {
     if (std::exchange(focus_filter_, false)) ImGui::SetKeyboardFocusHere();
     take_first_ = ImGui::InputTextWithHint("##filter", "filter: name, folder/, id 3, shape, #print",
                                            &filter_, ImGuiInputTextFlags_EnterReturnsTrue);
-    Help("show only modules with these words, shapes or ids; Enter selects the first\nCtrl+F");
+    Help(
+        "show only modules with matching name, folder, shape or id; Enter selects the "
+        "first\nCtrl+F");
     if (!filter_.empty()) {
       ImGui::SameLine();
       Label(frame.theme, Color::kTextSecondary,

@@ -1,4 +1,4 @@
-// KeptFolder: where the window keeps what runs leave behind, as files that outlast it.
+// RetainedFiles: where the window saves files of runs that outlast it.
 #pragma once
 
 #include <mutex>
@@ -13,19 +13,19 @@
 namespace hloscope::viewer {
 
 // Any thread may call it.
-class KeptFolder {
+class RetainedFiles {
  public:
   // `name` below the state folder; where that is empty, a folder that goes with this object.
   // At most `most` things that are named with `ending` stay in it.
-  KeptFolder(std::string state_folder, std::string name, std::string ending, size_t most);
+  RetainedFiles(std::string state_folder, std::string name, std::string ending, size_t most);
 
-  // A path in it where nothing is and that nobody else was given, named after module and platform.
+  // A path in it that does not exist and was not given out before, named after module and platform.
   // Environment error: the folder cannot be made.
   Result<std::string> NewPath(std::string_view module, std::string_view platform);
   // Removes the oldest beyond the most; what cannot be removed stays.
   void RemoveOldest();
   // False: all of it goes when the window is closed.
-  bool is_kept() const { return !state_folder_.empty(); }
+  bool is_retained() const { return !state_folder_.empty(); }
 
  private:
   // Made where it is not there.

@@ -1,5 +1,5 @@
 // Statistics by instruction, and what they read like.
-#include "viewer/model/held_values.h"
+#include "viewer/model/captured_values.h"
 
 #include <fmt/format.h>
 
@@ -21,8 +21,8 @@ using replay::ValueStatistics;
 constexpr int kDeepest = 16;  // of tuples in tuples, and fusions in calls
 
 // Leaves of both sides in [begin, begin + count); all that is known where a side has fewer.
-HeldValues Slice(const HeldValues& all, size_t begin, size_t count) {
-  HeldValues part;
+CapturedValues Slice(const CapturedValues& all, size_t begin, size_t count) {
+  CapturedValues part;
   part.is_evaluated = all.is_evaluated;
   part.executions = all.executions;
   part.executions_with_nan = all.executions_with_nan;
@@ -35,12 +35,12 @@ HeldValues Slice(const HeldValues& all, size_t begin, size_t count) {
   return part;
 }
 
-std::optional<HeldValues> Find(const RunValues& values, InstructionId id, int depth);
+std::optional<CapturedValues> Find(const RunValues& values, InstructionId id, int depth);
 
-std::optional<HeldValues> ElementOf(const RunValues& values, InstructionId id, int depth) {
+std::optional<CapturedValues> ElementOf(const RunValues& values, InstructionId id, int depth) {
   const Module& module = *values.module;
   const InstructionId tuple = module.operands(id)[0];
-  const std::optional<HeldValues> all = Find(values, tuple, depth + 1);
+  const std::optional<CapturedValues> all = Find(values, tuple, depth + 1);
   if (!all) return std::nullopt;
   const hlo::Shape& shape = module.shape(tuple);
   const auto index = static_cast<size_t>(module.GetInt(module[id], hlo::AttributeKey::kIndex));
@@ -49,10 +49,10 @@ std::optional<HeldValues> ElementOf(const RunValues& values, InstructionId id, i
   return Slice(*all, range.begin, range.count());
 }
 
-std::optional<HeldValues> TupleOf(const RunValues& values, InstructionId id, int depth) {
-  HeldValues all;
+std::optional<CapturedValues> TupleOf(const RunValues& values, InstructionId id, int depth) {
+  CapturedValues all;
   for (const InstructionId operand : values.module->operands(id)) {
-    const std::optional<HeldValues> part = Find(values, operand, depth + 1);
+    const std::optional<CapturedValues> part = Find(values, operand, depth + 1);
     if (!part) return std::nullopt;
     all.executions = part->executions;
     all.is_evaluated |= part->is_evaluated;
@@ -66,7 +66,7 @@ std::optional<HeldValues> TupleOf(const RunValues& values, InstructionId id, int
 }
 
 // Of a computation that a fusion or a call hands its operands to.
-std::optional<HeldValues> ArgumentOf(const RunValues& values, InstructionId id, int depth) {
+std::optional<CapturedValues> ArgumentOf(const RunValues& values, InstructionId id, int depth) {
   const Module& module = *values.module;
   const InstructionId caller = hlo::CallGraphOf(module).FirstCaller(module[id].computation);
   if (!caller.valid()) return std::nullopt;
@@ -80,20 +80,20 @@ std::optional<HeldValues> ArgumentOf(const RunValues& values, InstructionId id, 
 }
 
 // As the file has it, the same on both sides.
-std::optional<HeldValues> ConstantOf(const RunValues& values, InstructionId id) {
-  constexpr int64_t kMostElements = 1 << 16;  // that are looked at while the pointer rests
+std::optional<CapturedValues> ConstantOf(const RunValues& values, InstructionId id) {
+  constexpr int64_t kMaxElements = 1 << 16;  // that are looked at while the pointer rests
   const Module& module = *values.module;
   const auto* literal = module.Get<hlo::Literal>(module[id], hlo::AttributeKey::kConstantValue);
   if (literal == nullptr || literal->elided() ||
-      module.shape(id).ElementCount().value_or(0) > kMostElements) {
+      module.shape(id).ElementCount().value_or(0) > kMaxElements) {
     return std::nullopt;
   }
-  HeldValues held;
+  CapturedValues held;
   held.platform = held.reference = DescribeLeaves(*literal);
   return held;
 }
 
-std::optional<HeldValues> Find(const RunValues& values, InstructionId id, int depth) {
+std::optional<CapturedValues> Find(const RunValues& values, InstructionId id, int depth) {
   if (!id.valid() || depth > kDeepest || id.index >= values.module->instructions().size()) {
     return std::nullopt;
   }
@@ -115,9 +115,10 @@ std::optional<HeldValues> Find(const RunValues& values, InstructionId id, int de
 
 }  // namespace
 
-std::optional<HeldValues> HeldBy(const RunValues& values, InstructionId instruction) {
+std::optional<CapturedValues> FindCapturedValues(const RunValues& values,
+                                                 InstructionId instruction) {
   if (values.module == nullptr) return std::nullopt;
-  std::optional<HeldValues> held = Find(values, instruction, 0);
+  std::optional<CapturedValues> held = Find(values, instruction, 0);
   if (held && held->platform.empty() && held->reference.empty()) return std::nullopt;
   return held;
 }
@@ -130,25 +131,25 @@ std::vector<ValueStatistics> DescribeLeaves(const hlo::Literal& literal) {
   return all;
 }
 
-HeldValues HeldOf(const debug::InstructionReport& report, bool has_reference) {
-  HeldValues held;
+CapturedValues ToCapturedValues(const debug::InstructionReport& report, bool has_reference) {
+  CapturedValues held;
   held.platform = report.actual_statistics;
   if (has_reference) held.reference = report.expected_statistics;
   return held;
 }
 
-void HeldCollector::Take(replay::RunEvent event) {
+void CapturedValuesCollector::Take(replay::RunEvent event) {
   const auto* captured = std::get_if<replay::CapturedValue>(&event);
   if (captured == nullptr || captured->key.device != 0) return;
   const auto* numbers = std::get_if<ValueStatistics>(&captured->value);
   if (numbers == nullptr) return;
   const uint32_t index = captured->key.instruction.index;
   const auto known = values.find(index);
-  if (known == values.end() && values.size() >= kMostHeld) {
+  if (known == values.end() && values.size() >= kMaxCapturedValues) {
     is_full = true;
     return;
   }
-  HeldValues& held = known == values.end() ? values[index] : known->second;
+  CapturedValues& held = known == values.end() ? values[index] : known->second;
   const auto leaf = static_cast<size_t>(captured->key.leaf);
   if (leaf == 0) held.executions = held.reference.empty() ? 1 : held.executions + 1;
   if (leaf >= held.reference.size()) held.reference.resize(leaf + 1);

@@ -1,5 +1,4 @@
-// FaultRun: the run that shows what is wrong with a module: what is made small, and what goes into
-// a bundle.
+// FailingRun: the run that shows a fault of a module, for the reducer and for bundles.
 #pragma once
 
 #include <cstdint>
@@ -11,15 +10,15 @@
 
 namespace hloscope::viewer {
 
-struct FaultRun {
+struct FailingRun {
   int32_t module = -1, stage = -1;
   debug::RunRequest request;  // without workers
   std::string from;           // "the last run", "the verdict"
 };
 
 // The last run of the divergence lab where it failed; else what the verdict says; else that run all
-// the same. nullopt: the module was not run, and there is no verdict on it.
-std::optional<FaultRun> FaultRunOf(Context& context, int32_t module);
+// the same. nullopt: the module was not run, and has no verdict.
+std::optional<FailingRun> FailingRunOf(Context& context, int32_t module);
 
 // "PLATFORM against REFERENCE, seed 3".
 std::string RunText(const debug::RunRequest& request);

@@ -1,5 +1,5 @@
 // Names and ages of what is kept.
-#include "viewer/model/kept_folder.h"
+#include "viewer/model/retained_files.h"
 
 #include <fmt/format.h>
 
@@ -14,13 +14,14 @@ namespace hloscope::viewer {
 
 namespace fs = std::filesystem;
 
-KeptFolder::KeptFolder(std::string state_folder, std::string name, std::string ending, size_t most)
+RetainedFiles::RetainedFiles(std::string state_folder, std::string name, std::string ending,
+                             size_t most)
     : state_folder_(std::move(state_folder)),
       name_(std::move(name)),
       ending_(std::move(ending)),
       most_(most) {}
 
-Result<std::string> KeptFolder::Folder() {
+Result<std::string> RetainedFiles::Folder() {
   if (state_folder_.empty()) {
     if (!scratch_) {
       HLOSCOPE_ASSIGN_OR_RETURN(auto made, ScratchFolder::Make());
@@ -35,7 +36,7 @@ Result<std::string> KeptFolder::Folder() {
   return folder;
 }
 
-Result<std::string> KeptFolder::NewPath(std::string_view module, std::string_view platform) {
+Result<std::string> RetainedFiles::NewPath(std::string_view module, std::string_view platform) {
   constexpr size_t kLongest = 80;
   const std::lock_guard lock(mutex_);
   HLOSCOPE_ASSIGN_OR_RETURN(const std::string folder, Folder());
@@ -50,7 +51,7 @@ Result<std::string> KeptFolder::NewPath(std::string_view module, std::string_vie
 }
 
 // What is not there cannot be counted: no error.
-void KeptFolder::RemoveOldest() {
+void RetainedFiles::RemoveOldest() {
   const std::lock_guard lock(mutex_);
   if (state_folder_.empty()) return;
   std::vector<std::pair<fs::file_time_type, fs::path>> found;

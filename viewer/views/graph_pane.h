@@ -1,4 +1,4 @@
-// A lens: one of the pictures that stand side by side, of one stage.
+// A pane: one of the pictures that stand side by side, of one stage.
 #pragma once
 
 #include <memory>
@@ -22,10 +22,10 @@ namespace hloscope::viewer {
 // Where an arrow key of the graphs leads.
 graph::Direction DirectionOf(Command command);
 
-class GraphLens {
+class GraphPane {
  public:
   // Takes the stage's graph from the context, which makes it in the background. False: it is not
-  // there yet, and a sentence stands in its place.
+  // there yet, and a sentence is shown instead.
   bool Ready(Frame& frame, int32_t module, int32_t stage, const GraphPart& part);
   // Colours by `mode`; waits for origins where they are needed. `kernels` as far as it is known.
   void Paint(Frame& frame, ColorMode mode, const KernelPaint& kernels);
@@ -46,10 +46,10 @@ class GraphLens {
   // What is drawn as CSV, one box a row.
   std::string Csv() const;
   // The picture, or its lanes, as it looks; after Paint.
-  graph::SvgPane ToPane(bool lanes) const;
+  graph::SvgPane ToSvgPane(bool lanes) const;
   // Brings the node that stands for the selection into view, opening what is around it.
   void Reveal(Frame& frame);
-  // The next node along a wire (vertical) or beside this one; invalid where there is none.
+  // The next node along a wire (vertical) or next to this one; invalid where there is none.
   graph::NodeId Step(Command direction) const;
   void Center(const graph::Box& box);
   void Focus(graph::NodeId id) { focus_ = chosen_ = id; }
@@ -71,8 +71,8 @@ class GraphLens {
   // The kernel of a node, that of all instructions in it; kNoKernel where they differ.
   uint32_t KernelOf(graph::NodeId id) const;
   // Which kernel is marked in this picture in the next frame.
-  void LightKernel(uint32_t kernel) { lit_kernel_ = kernel; }
-  // Where a kernel stands on the screen; in the lanes, where `in_lanes`.
+  void HighlightKernel(uint32_t kernel) { highlighted_kernel_ = kernel; }
+  // The areas of a kernel on the screen; in the lanes, where `in_lanes`.
   RibbonStep AreasOf(uint32_t kernel, bool in_lanes) const;
   // Marks what a search found in the stage, as soon as the background has; empty: nothing.
   void Find(Frame& frame, const std::string& text);
@@ -90,21 +90,21 @@ class GraphLens {
   void DrawCard(Frame& frame, float width, float height);
   void KeepProportion(float width, float height);
   void DrawLaneTitles(Frame& frame, float width) const;
-  BoxDress DressOf(graph::NodeId id) const;
+  BoxStyle StyleOf(graph::NodeId id) const;
   CanvasScene SceneOf(const graph::Picture& picture) const;
   std::string Explain(graph::NodeId id) const;
   void NoteHovered(const CanvasEvents& events) const;
   std::string TitleOf(const graph::LaneSpan& lane) const;
   std::string CountIn(const graph::LaneSpan& lane) const;
   uint32_t WeightOf(graph::NodeId id) const;
-  // --- graph_held.cc
+  // --- graph_pane_kernels.cc
   uint32_t FindKernelOf(graph::NodeId id) const;
   // The nodes that stand for a kernel in a picture.
   std::vector<graph::NodeId> NodesOf(uint32_t kernel, const graph::Picture& picture) const;
   // The boxes of a picture that stand for what ran on the host in a recorded run.
   std::unordered_set<uint32_t> NodesOnHost(const graph::Picture& picture) const;
-  // Says in which box the lit kernel is, where none bears its name.
-  void MarkHolder(const graph::Picture& picture, CanvasScene& scene) const;
+  // Says in which box the highlighted kernel is, where none bears its name.
+  void MarkEnclosing(const graph::Picture& picture, CanvasScene& scene) const;
 
   Context* context_ = nullptr;  // of the frame that is drawn
   GraphKey key_;
@@ -116,7 +116,7 @@ class GraphLens {
   std::optional<NodeColors> colors_;
   const Theme* theme_ = nullptr;
   std::string painted_;  // what the colours are of
-  uint64_t dress_version_ = 0;
+  uint64_t style_version_ = 0;
   std::vector<LegendEntry> legend_;
   GraphCanvas canvas_, lanes_canvas_;
   graph::LanePicture lanes_;
@@ -126,9 +126,9 @@ class GraphLens {
   std::vector<uint32_t> tints_;  // by colour of a kernel
   KernelPaint kernels_;
   std::shared_ptr<const HostRuns> host_runs_;
-  bool paints_places_ = false;  // the colours tell where things run
+  bool paints_places_ = false;  // the colours show where things run
   mutable std::unordered_map<uint32_t, uint32_t> kernel_of_group_;  // what FindKernelOf found
-  uint32_t lit_kernel_ = graph::kNoKernel;
+  uint32_t highlighted_kernel_ = graph::kNoKernel;
   std::string sought_;
   GraphHitsKey sought_key_;
   uint64_t sought_version_ = 0;
@@ -139,7 +139,7 @@ class GraphLens {
   graph::GroupSums sums_;
   uint64_t followed_ = UINT64_MAX;
   bool followed_complete_ = false;
-  std::unordered_set<uint32_t> lit_;
+  std::unordered_set<uint32_t> highlighted_;
 };
 
 // --- graph_export.cc
@@ -148,7 +148,7 @@ struct SheetWords {
   std::string headline, loud, shown;
 };
 
-// `panes` as GraphLens::ToPane gives them; `shown_color` of the ribbon, as ImGui has colours.
+// `panes` as GraphPane::ToSvgPane gives them; `shown_color` of the ribbon, as ImGui has colours.
 std::string ToSheet(std::vector<graph::SvgPane> panes, const SheetWords& words, const Theme& theme,
                     uint32_t shown_color, std::span<const LegendEntry> legend);
 

@@ -1,5 +1,5 @@
 // Which run it is.
-#include "viewer/lab/fault_run.h"
+#include "viewer/lab/failing_run.h"
 
 #include <fmt/format.h>
 
@@ -17,12 +17,12 @@
 namespace hloscope::viewer {
 namespace {
 
-std::optional<FaultRun> OfExperiment(const Experiment& experiment, int32_t module) {
+std::optional<FailingRun> OfExperiment(const Experiment& experiment, int32_t module) {
   const ExperimentRequest& request = experiment.request();
   if (experiment.report() == nullptr || experiment.running() || request.module_index != module) {
     return std::nullopt;
   }
-  FaultRun run{module, request.stage, request, "the last run"};
+  FailingRun run{module, request.stage, request, "the last run"};
   run.request.isolate = false;
   return run;
 }
@@ -34,14 +34,14 @@ bool NamesPlatforms(const debug::DivergeVerdict& verdict) {
       [](const std::string* name) { return name->empty() || debug::MayNamePlatform(*name); });
 }
 
-std::optional<FaultRun> OfVerdict(Context& context, int32_t module) {
+std::optional<FailingRun> OfVerdict(Context& context, int32_t module) {
   const Pending<debug::DivergeVerdict>* pending = VerdictOn(context, module);
   if (pending == nullptr || !pending->ready()) return std::nullopt;
   const debug::DivergeVerdict& verdict = **pending;
   if (verdict.status != debug::RunStatus::kDiffers) return std::nullopt;
   const AskedVerdict* const asked = AskedOn(context, module);
   if (asked == nullptr && !NamesPlatforms(verdict)) return std::nullopt;
-  FaultRun run{module, 0, {}, "the verdict"};
+  FailingRun run{module, 0, {}, "the verdict"};
   run.request.platform = verdict.platform;
   // Stages are evaluated by the reference: what runs them otherwise is a compiler that has passes.
   const bool same = verdict.platform.empty() || verdict.platform == verdict.reference ||
@@ -61,10 +61,10 @@ std::optional<FaultRun> OfVerdict(Context& context, int32_t module) {
 
 }  // namespace
 
-std::optional<FaultRun> FaultRunOf(Context& context, int32_t module) {
-  std::optional<FaultRun> ran = OfExperiment(context.experiment, module);
+std::optional<FailingRun> FailingRunOf(Context& context, int32_t module) {
+  std::optional<FailingRun> ran = OfExperiment(context.experiment, module);
   if (ran && debug::FailureOf(*context.experiment.report())) return ran;
-  if (std::optional<FaultRun> told = OfVerdict(context, module)) return told;
+  if (std::optional<FailingRun> told = OfVerdict(context, module)) return told;
   return ran;
 }
 

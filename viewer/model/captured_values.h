@@ -1,5 +1,5 @@
-// HeldValues: what is kept of the values of every instruction after a run: statistics and the first
-// elements, not the values themselves.
+// CapturedValues: what is kept of the values of every instruction after a run: statistics and the
+// first elements, not the values themselves.
 #pragma once
 
 #include <cstdint>
@@ -17,7 +17,7 @@
 namespace hloscope::viewer {
 
 // Of one instruction, by leaf of its value.
-struct HeldValues {
+struct CapturedValues {
   std::vector<replay::ValueStatistics> platform, reference;  // empty: not known
   bool is_evaluated = false;  // `reference` is what the reference evaluator has, whatever was asked
   int64_t executions = 1;     // these are of the last one
@@ -32,27 +32,29 @@ struct RunValues {
   std::string platform, reference;  // whose values they are; one of them may be empty
   std::string inputs;               // "seed 3", "inputs.npz"
   std::string note;                 // why some are missing; empty: none is
-  std::unordered_map<uint32_t, HeldValues> of;
+  std::unordered_map<uint32_t, CapturedValues> of;
 };
 
 // More than these are not kept.
-inline constexpr size_t kMostHeld = 200'000;
+inline constexpr size_t kMaxCapturedValues = 200'000;
 
 // What an instruction holds: tuples, their elements, and parameters of fusions and calls hold what
 // they are made of. Its platform and reference may be empty; nullopt: nothing is known.
-std::optional<HeldValues> HeldBy(const RunValues& values, hlo::InstructionId instruction);
+std::optional<CapturedValues> FindCapturedValues(const RunValues& values,
+                                                 hlo::InstructionId instruction);
 
 // Of literals as they are given, tuples taken apart.
 std::vector<replay::ValueStatistics> DescribeLeaves(const hlo::Literal& literal);
 // What an isolated instruction reported.
-HeldValues HeldOf(const debug::InstructionReport& report, bool has_reference);
+CapturedValues ToCapturedValues(const debug::InstructionReport& report, bool has_reference);
 
-// Takes statistics that a run tells, on its first device: of each instruction the last execution.
-class HeldCollector : public replay::RunStream {
+// Takes the statistics that a run emits, on its first device: of each instruction the last
+// execution.
+class CapturedValuesCollector : public replay::RunStream {
  public:
   void Take(replay::RunEvent event) override;
-  std::unordered_map<uint32_t, HeldValues> values;  // in `reference`
-  bool is_full = false;                             // there were more than kMostHeld
+  std::unordered_map<uint32_t, CapturedValues> values;  // in `reference`
+  bool is_full = false;                                 // there were more than kMaxCapturedValues
 };
 
 // "0.25, -1, 3e-05, …": the first elements, `most` of them, as an array of that type has them: two

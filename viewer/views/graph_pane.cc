@@ -1,5 +1,5 @@
-// Lenses: what the pictures of the graph show, and how they follow the selection.
-#include "viewer/views/graph_lens.h"
+// Panes: what the pictures of the graph show, and how they follow the selection.
+#include "viewer/views/graph_pane.h"
 
 #include <fmt/format.h>
 #include <imgui/imgui.h>
@@ -30,8 +30,8 @@ using graph::Box;
 using graph::NodeId;
 using graph::NodeKind;
 
-constexpr size_t kMostOpened = 2000;
-constexpr float kLeastTitle = 0.75f;  // of the size of text
+constexpr size_t kMaxOpened = 2000;
+constexpr float kMinTitle = 0.75f;  // of the size of text
 
 // The proportion to lay out for in a pane of that size. Steps, and only where the pane is far from
 // the one before: resizing it a little moves nothing.
@@ -52,7 +52,7 @@ debug::Placement PlacementOf(const dump::DumpModel& dump, int32_t module, int32_
 
 }  // namespace
 
-bool GraphLens::Ready(Frame& frame, int32_t module, int32_t stage, const GraphPart& part) {
+bool GraphPane::Ready(Frame& frame, int32_t module, int32_t stage, const GraphPart& part) {
   context_ = &frame.context;
   const uint64_t generation = frame.context.document.generation();
   const GraphKey key{module, stage, part};
@@ -69,7 +69,7 @@ bool GraphLens::Ready(Frame& frame, int32_t module, int32_t stage, const GraphPa
       });
   if (!ShowPending(frame, made, "the graph")) return false;
   const bool is_same = generation_ == generation && key_.module == module;
-  // What stood where in the picture before this one decides the order where names are the same.
+  // Positions in the previous picture decide the order where names are the same.
   if (data_ != nullptr && is_same && data_ != made.value) {
     made->graph.SetAnchors(data_->graph.MakeAnchors());
     made->graph.Rearrange();
@@ -90,7 +90,7 @@ bool GraphLens::Ready(Frame& frame, int32_t module, int32_t stage, const GraphPa
   return true;
 }
 
-void GraphLens::Paint(Frame& frame, ColorMode mode, const KernelPaint& kernels) {
+void GraphPane::Paint(Frame& frame, ColorMode mode, const KernelPaint& kernels) {
   const Origins* origins = nullptr;
   if (mode == ColorMode::kOrigin) {
     auto provenance = frame.context.data.Provenance(module());
@@ -119,7 +119,7 @@ void GraphLens::Paint(Frame& frame, ColorMode mode, const KernelPaint& kernels) 
     tints_.push_back(ColorOfKernel(frame.theme, static_cast<uint8_t>(color)));
   colors_.emplace(*data_, mode, frame.theme, origins,
                   hot ? HeatOf(frame.context, module(), stage(), *data_->module) : Heat(), kernels);
-  ++dress_version_;
+  ++style_version_;
   std::vector<std::string> names;
   const dump::ModuleEntry& entry =
       frame.context.document.dump()->modules()[static_cast<size_t>(module())];
@@ -139,18 +139,18 @@ void GraphLens::Paint(Frame& frame, ColorMode mode, const KernelPaint& kernels) 
   }
 }
 
-void GraphLens::Follow(Frame& frame) {
+void GraphPane::Follow(Frame& frame) {
   const bool complete = frame.context.navigation.counterparts_complete();
   if (followed_ == frame.context.navigation.version() && followed_complete_ == complete) return;
   const bool moved = followed_ != frame.context.navigation.version();
   followed_ = frame.context.navigation.version();
   const hlo::InstructionId mine = frame.context.navigation.InstructionIn(stage());
   followed_complete_ = frame.context.navigation.counterparts_complete();
-  lit_.clear();
+  highlighted_.clear();
   for (const StageCounterpart& c : frame.context.navigation.counterparts().stages) {
     if (c.stage != stage()) continue;
     NodeId node = data_->NodeOf(c.instruction, false);
-    if (node.valid()) lit_.insert(node.index);
+    if (node.valid()) highlighted_.insert(node.index);
   }
   NodeId node = data_->NodeOf(mine, false);
   if (!node.valid()) {
@@ -158,12 +158,12 @@ void GraphLens::Follow(Frame& frame) {
     return;
   }
   focus_ = node;
-  lit_.insert(node.index);
+  highlighted_.insert(node.index);
   const Box* box = data_->graph.picture().Find(node);
   if (fitted_ && box != nullptr && !canvas_.Shows(*box)) Center(*box);
 }
 
-std::string GraphLens::Explain(NodeId id) const {
+std::string GraphPane::Explain(NodeId id) const {
   std::string text = graph::Explain(data_->graph.tree(), id, &data_->placement);
   const graph::Node& node = data_->graph.tree()[id];
   if (node.kind != NodeKind::kInstruction || context_ == nullptr) return text;
@@ -176,7 +176,7 @@ std::string GraphLens::Explain(NodeId id) const {
 }
 
 // For what acts on the instruction under the pointer.
-void GraphLens::NoteHovered(const CanvasEvents& events) const {
+void GraphPane::NoteHovered(const CanvasEvents& events) const {
   if (!events.hovered.valid()) return;
   const graph::Node& node = data_->graph.tree()[events.hovered];
   if (node.kind != NodeKind::kInstruction) return;
@@ -185,49 +185,49 @@ void GraphLens::NoteHovered(const CanvasEvents& events) const {
 }
 
 // How a box looks by what the dump says.
-BoxDress GraphLens::DressOf(NodeId id) const {
-  BoxDress dress;
-  dress.color = colors_->Of(id);
-  dress.verdict = colors_->VerdictAt(id);
+BoxStyle GraphPane::StyleOf(NodeId id) const {
+  BoxStyle style;
+  style.color = colors_->Of(id);
+  style.verdict = colors_->VerdictAt(id);
   const graph::Node& node = data_->graph.tree()[id];
   if (node.kind == NodeKind::kInstruction) {
-    dress.place = data_->placement.instructions[node.instruction.index].place;
+    style.place = data_->placement.instructions[node.instruction.index].place;
     const auto moved = data_->transfers.find(node.instruction.index);
-    if (moved != data_->transfers.end()) dress.transfer = moved->second;
+    if (moved != data_->transfers.end()) style.transfer = moved->second;
   } else if (const debug::Place place = graph::PlaceOf(data_->places.Of(id));
              place == debug::Place::kHost) {
     // A group with work on the host is as loud as that.
-    dress.place = place;
+    style.place = place;
   }
-  dress.weight = WeightOf(id);
-  dress.kernel = KernelOf(id);
-  if (dress.kernel == graph::kNoKernel) return dress;
-  const graph::KernelMap::Kernel& kernel = kernels_.kernels->map.kernels[dress.kernel];
-  dress.tint = dress.hull = tints_[kernel.color];
+  style.weight = WeightOf(id);
+  style.kernel = KernelOf(id);
+  if (style.kernel == graph::kNoKernel) return style;
+  const graph::KernelMap::Kernel& kernel = kernels_.kernels->map.kernels[style.kernel];
+  style.tint = style.hull = tints_[kernel.color];
   // What was written wears where it came to run.
-  if (dress.place == debug::Place::kUndecided) dress.place = kernel.place;
-  return dress;
+  if (style.place == debug::Place::kUndecided) style.place = kernel.place;
+  return style;
 }
 
-CanvasScene GraphLens::SceneOf(const graph::Picture& picture) const {
+CanvasScene GraphPane::SceneOf(const graph::Picture& picture) const {
   CanvasScene scene;
   scene.tree = &data_->graph.tree();
   scene.picture = &picture;
   scene.graph = graph_;
-  scene.version = data_->graph.version() * 1'000'003 + dress_version_;
-  // Found when the first box is dressed: scenes are made for every frame.
+  scene.version = data_->graph.version() * 1'000'003 + style_version_;
+  // Found when the first box gets its style: scenes are made for every frame.
   const auto on_host = std::make_shared<std::optional<std::unordered_set<uint32_t>>>();
-  scene.dress = [this, on_host, &picture](NodeId id) {
+  scene.style = [this, on_host, &picture](NodeId id) {
     if (!on_host->has_value()) *on_host = NodesOnHost(picture);
-    BoxDress dress = DressOf(id);
-    if (!(*on_host)->contains(id.index)) return dress;
-    dress.place = debug::Place::kHost;
+    BoxStyle style = StyleOf(id);
+    if (!(*on_host)->contains(id.index)) return style;
+    style.place = debug::Place::kHost;
     const graph::Node& node = data_->graph.tree()[id];
     const bool is_itself = node.kind == NodeKind::kInstruction &&
                            host_runs_->sentences.contains(node.instruction.index);
-    dress.note = is_itself ? kRanOnHost : kPartRanOnHost;
-    if (paints_places_) dress.color = PlaceColor(*theme_, dress.place);
-    return dress;
+    style.note = is_itself ? kRanOnHost : kPartRanOnHost;
+    if (paints_places_) style.color = PlaceColor(*theme_, style.place);
+    return style;
   };
   scene.explain = [this](NodeId id) { return Explain(id); };
   scene.transfer = [this](NodeId id) -> const debug::Transfer* {
@@ -237,15 +237,15 @@ CanvasScene GraphLens::SceneOf(const graph::Picture& picture) const {
     return at == data_->transfers.end() ? nullptr : at->second;
   };
   scene.selected = focus_;
-  scene.lit = &lit_;
+  scene.highlighted = &highlighted_;
   scene.found = &found_;
-  scene.lit_kernel = lit_kernel_;
-  MarkHolder(picture, scene);
+  scene.highlighted_kernel = highlighted_kernel_;
+  MarkEnclosing(picture, scene);
   return scene;
 }
 
 // How much is in a box: instructions, those of a kernel or a body too.
-uint32_t GraphLens::WeightOf(NodeId id) const {
+uint32_t GraphPane::WeightOf(NodeId id) const {
   const graph::Node& node = data_->graph.tree()[id];
   if (node.kind != NodeKind::kInstruction) return node.instructions;
   const uint32_t kernel = kernels_.Of(node.instruction);
@@ -256,7 +256,7 @@ uint32_t GraphLens::WeightOf(NodeId id) const {
   return weight;
 }
 
-void GraphLens::Find(Frame& frame, const std::string& text) {
+void GraphPane::Find(Frame& frame, const std::string& text) {
   if (data_ == nullptr) return;
   const uint64_t version = graph_ * 1'000'003 + data_->graph.version();
   if (text == sought_ && version == sought_version_) return;
@@ -264,12 +264,12 @@ void GraphLens::Find(Frame& frame, const std::string& text) {
   if (!text.empty()) {
     const GraphHitsKey key{module(), stage(), text};
     const Pending<GraphHits>& found = frame.context.cache.Get(
-        key, "finding in the graph", [module = data_->module, text](TaskControl& control) {
+        key, "searching the graph", [module = data_->module, text](TaskControl& control) {
           return FindHits(*module, text, control);
         });
     if (sought_key_ != key) frame.context.cache.Drop(sought_key_);
     sought_key_ = key;
-    if (!found.ready()) return;  // what was found before stays lit so long
+    if (!found.ready()) return;  // what was found before stays highlighted so long
     hits = found.value;
   }
   sought_ = text;
@@ -279,9 +279,9 @@ void GraphLens::Find(Frame& frame, const std::string& text) {
   if (hits != nullptr) data_->AddNodesOf(hits->instructions, found_);
 }
 
-// Lays out anew where the pane has become much wider or higher; what is selected, else what is in
+// Lays out again where the pane has become much wider or higher; what is selected, else what is in
 // the middle, stays where it is. Not while a border is being dragged.
-void GraphLens::KeepProportion(float width, float height) {
+void GraphPane::KeepProportion(float width, float height) {
   const float wanted = ProportionFor(width, height, data_->graph.proportion());
   if (wanted == data_->graph.proportion() || ImGui::IsMouseDown(ImGuiMouseButton_Left)) return;
   NodeId kept = focus_;
@@ -297,7 +297,7 @@ void GraphLens::KeepProportion(float width, float height) {
   }
 }
 
-CanvasEvents GraphLens::Draw(Frame& frame, const char* id, float width, float height,
+CanvasEvents GraphPane::Draw(Frame& frame, const char* id, float width, float height,
                              bool minimap) {
   KeepProportion(width, height);
   const graph::Picture& picture = data_->graph.picture();
@@ -314,7 +314,7 @@ CanvasEvents GraphLens::Draw(Frame& frame, const char* id, float width, float he
 }
 
 // What is in the group that is selected here.
-void GraphLens::DrawCard(Frame& frame, float width, float height) {
+void GraphPane::DrawCard(Frame& frame, float width, float height) {
   const graph::Tree& tree = data_->graph.tree();
   if (!focus_.valid() || focus_ != chosen_ || tree[focus_].kind == NodeKind::kInstruction) return;
   if (summed_ != std::pair(graph_, focus_.index)) {
@@ -325,12 +325,12 @@ void GraphLens::DrawCard(Frame& frame, float width, float height) {
   DrawGroupCard(frame, tree, focus_, sums_, corner, {corner.x + width, corner.y + height});
 }
 
-float GraphLens::LaneTitleHeight() { return 2 * ImGui::GetTextLineHeight(); }
+float GraphPane::LaneTitleHeight() { return 2 * ImGui::GetTextLineHeight(); }
 
-CanvasEvents GraphLens::DrawLanes(Frame& frame, const char* id, float width, float height) {
+CanvasEvents GraphPane::DrawLanes(Frame& frame, const char* id, float width, float height) {
   const graph::Picture& picture = data_->graph.picture();
-  if (lanes_version_ != data_->graph.version() * 1'000'003 + dress_version_) {
-    lanes_version_ = data_->graph.version() * 1'000'003 + dress_version_;
+  if (lanes_version_ != data_->graph.version() * 1'000'003 + style_version_) {
+    lanes_version_ = data_->graph.version() * 1'000'003 + style_version_;
     lanes_ = graph::PlaceInLanes(data_->graph.tree(), picture, data_->places);
   }
   // All lanes are always in view: only the height is zoomed.
@@ -358,7 +358,7 @@ CanvasEvents GraphLens::DrawLanes(Frame& frame, const char* id, float width, flo
   }
   if (lanes_.lanes.empty())
     list.AddText({corner.x + 8 * frame.scale, below.y + 8 * frame.scale},
-                 frame.theme[Color::kTextSecondary], "nothing here executes anything");
+                 frame.theme[Color::kTextSecondary], "no instruction here executes");
   if (lanes_.no_code > 0) {
     const std::string left_out =
         "+ " + graph::CountedText(lanes_.no_code, "box", "boxes") + " without code";
@@ -370,14 +370,14 @@ CanvasEvents GraphLens::DrawLanes(Frame& frame, const char* id, float width, flo
   return events;
 }
 
-std::string GraphLens::TitleOf(const graph::LaneSpan& lane) const {
+std::string GraphPane::TitleOf(const graph::LaneSpan& lane) const {
   const bool known = data_->placement.compiled || lane.lane != graph::Lane::kRuntime;
-  return known ? std::string(graph::TitleOf(lane.lane)) : "not decided yet";
+  return known ? std::string(graph::TitleOf(lane.lane)) : "no placement before fusion";
 }
 
 // How many instructions run in a lane of the whole stage, also what is not in this picture; of the
 // host also how many bytes move.
-std::string GraphLens::CountIn(const graph::LaneSpan& lane) const {
+std::string GraphPane::CountIn(const graph::LaneSpan& lane) const {
   const bool known = kernels_.kernels != nullptr && data_->placement.compiled &&
                      lane.lane != graph::Lane::kRuntime;
   std::string count = CountText(known ? kernels_.kernels->lanes[static_cast<size_t>(lane.lane)]
@@ -390,7 +390,7 @@ std::string GraphLens::CountIn(const graph::LaneSpan& lane) const {
 
 // Two lines above the canvas: what each lane is; how many instructions run there, and of the host
 // how many bytes move.
-void GraphLens::DrawLaneTitles(Frame& frame, float width) const {
+void GraphPane::DrawLaneTitles(Frame& frame, float width) const {
   const ImVec2 corner = ImGui::GetCursorScreenPos();
   const float zoom = lanes_canvas_.zoom * lanes_canvas_.stretch * frame.scale;
   const float line = ImGui::GetTextLineHeight();
@@ -406,7 +406,7 @@ void GraphLens::DrawLaneTitles(Frame& frame, float width) const {
       // A title is a little smaller before it is cut.
       const float size = ImGui::GetFontSize();
       const float needs = font->CalcTextSizeA(size, FLT_MAX, 0, what.c_str()).x;
-      const float fits = std::clamp((clip.z - clip.x) / std::max(needs, 1.0f), kLeastTitle, 1.0f);
+      const float fits = std::clamp((clip.z - clip.x) / std::max(needs, 1.0f), kMinTitle, 1.0f);
       list.AddText(font, size * fits, {left, y}, color, what.c_str(), nullptr, 0, &clip);
     };
     const uint32_t color = frame.theme[host ? Color::kDeviceFallback : Color::kTextSecondary];
@@ -418,7 +418,7 @@ void GraphLens::DrawLaneTitles(Frame& frame, float width) const {
   ImGui::Dummy({width, tall});
 }
 
-void GraphLens::Toggle(NodeId id) {
+void GraphPane::Toggle(NodeId id) {
   if (!id.valid()) return;
   const Box* before = data_->graph.picture().Find(id);
   if (before == nullptr) return;
@@ -431,7 +431,7 @@ void GraphLens::Toggle(NodeId id) {
   canvas_.y += after->y - y;
 }
 
-void GraphLens::CloseAll() {
+void GraphPane::CloseAll() {
   const graph::Picture picture = data_->graph.picture();
   for (const Box& box : picture.boxes) {
     if (box.open) data_->graph.Close(box.node);
@@ -441,13 +441,13 @@ void GraphLens::CloseAll() {
   canvas_.Fit(data_->graph.picture());
 }
 
-void GraphLens::OpenAll() {
-  graph::Unfold(data_->graph, kMostOpened);
+void GraphPane::OpenAll() {
+  graph::Unfold(data_->graph, kMaxOpened);
   follows_size_ = true;
   canvas_.Fit(data_->graph.picture());
 }
 
-void GraphLens::Reveal(Frame& frame) {
+void GraphPane::Reveal(Frame& frame) {
   NodeId node = data_->NodeOf(frame.context.navigation.InstructionIn(stage()), true);
   if (!node.valid()) node = focus_;
   if (!node.valid()) return;
@@ -456,7 +456,7 @@ void GraphLens::Reveal(Frame& frame) {
   if (const Box* box = data_->graph.picture().Find(node)) Center(*box);
 }
 
-void GraphLens::Center(const Box& box) {
+void GraphPane::Center(const Box& box) {
   follows_size_ = false;
   canvas_.Center(box);
 }
@@ -474,7 +474,7 @@ graph::Direction DirectionOf(Command command) {
   }
 }
 
-NodeId GraphLens::Step(Command direction) const {
+NodeId GraphPane::Step(Command direction) const {
   const graph::Picture& picture = data_->graph.picture();
   if (!focus_.valid()) return picture.boxes.empty() ? NodeId() : canvas_.NearestToMiddle(picture);
   const Box* here = picture.Find(focus_);
@@ -483,7 +483,7 @@ NodeId GraphLens::Step(Command direction) const {
                          data_->graph.tree().children(data_->graph.tree()[focus_].parent));
 }
 
-std::vector<hlo::InstructionId> GraphLens::InstructionsAtFocus() const {
+std::vector<hlo::InstructionId> GraphPane::InstructionsAtFocus() const {
   if (data_ == nullptr || !focus_.valid()) return {};
   const graph::Tree& tree = data_->graph.tree();
   std::vector<hlo::InstructionId> all;
@@ -501,7 +501,7 @@ std::vector<hlo::InstructionId> GraphLens::InstructionsAtFocus() const {
   return all;
 }
 
-hlo::InstructionId GraphLens::InstructionOf(NodeId id) const {
+hlo::InstructionId GraphPane::InstructionOf(NodeId id) const {
   const graph::Tree& tree = data_->graph.tree();
   while (id.valid() && tree[id].kind != NodeKind::kInstruction) {
     auto children = tree.children(id);
