@@ -29,6 +29,11 @@ ENTRY e {
 """
 
 
+def by_instruction(profile, key):
+    """What a profile has under a key for each instruction: rows are in the order of their times, which formats round."""
+    return {row['instruction']: row[key] for row in profile['instructions'] if key in row}
+
+
 class Gpu(unittest.TestCase):
     def setUp(self):
         self.folder = tempfile.mkdtemp()
@@ -106,9 +111,9 @@ class Gpu(unittest.TestCase):
         for platform, counted in (('gpu', 'samples'), ('gpu-sim', 'executed')):
             profile, _ = self.profile(module, '--platform', platform, '--pc_sampling', '--repeat', '2', '-o', kept)
             self.assertNotIn('sampled', json.dumps(profile['warnings']))
-            found = [row['ptx_lines'] for row in profile['instructions'] if 'ptx_lines' in row]
+            found = by_instruction(profile, 'ptx_lines')
             self.assertEqual(len(found), 3)
-            for each in found:
+            for each in found.values():
                 self.assertEqual((each['counted'], each['total']), (counted, sum(line['count'] for line in each['lines'])))
                 self.assertAlmostEqual(sum(line['share'] for line in each['lines']), 1)
                 counts = [line['count'] for line in each['lines']]
@@ -116,12 +121,12 @@ class Gpu(unittest.TestCase):
                 self.assertTrue(any('st.global' in line['text'] for line in each['lines']), each)
                 self.assertTrue(all(line['stalls'] if counted == 'samples' else not line['stalls'] for line in each['lines']))
             # The made-up device has a sample for each execution: both platforms run the same lines.
-            lines[platform] = [[(line['kernel'], line['line'], line['text'], line['count']) for line in each['lines']] for each in found]
+            lines[platform] = [[(line['kernel'], line['line'], line['text'], line['count']) for line in each['lines']] for each in found.values()]
             for file in (kept, self.path('p.xplane.pb')):
                 if file != kept:
                     self.assertEqual(self.run_it('profile', kept, '-o', file).returncode, 0)
                 again, _ = self.profile(file)
-                self.assertEqual([row['ptx_lines'] for row in again['instructions'] if 'ptx_lines' in row], found)
+                self.assertEqual(by_instruction(again, 'ptx_lines'), found)
             text = self.run_it('profile', kept).stdout
             self.assertIn('samples of program counters, in runs of their own' if platform == 'gpu' else 'counts, no samples of time', text)
             self.assertIn(lines[platform][0][0][2][:40], text)
@@ -137,9 +142,9 @@ class Gpu(unittest.TestCase):
         names = ['dram_read_bytes', 'dram_written_bytes', 'sm_use', 'tensor_use', 'achieved_occupancy']
         profile, said = self.profile(module, '--platform', 'gpu', '--metrics', '--repeat', '2', '-o', kept)
         self.assertNotIn('counters of kernels', said + json.dumps(profile['warnings']))
-        measured = [row['metrics'] for row in profile['instructions'] if 'metrics' in row]
+        measured = by_instruction(profile, 'metrics')
         self.assertTrue(measured)
-        for row in measured:
+        for row in measured.values():
             self.assertEqual(list(row), ['launches', *names])
             self.assertEqual(row['launches'], 2)
             self.assertEqual(row['dram_written_bytes'], 2 * 16 * 16 * 4)
@@ -150,7 +155,7 @@ class Gpu(unittest.TestCase):
             if file != kept:
                 self.assertEqual(self.run_it('profile', kept, '-o', file).returncode, 0)
             again, _ = self.profile(file)
-            self.assertEqual([row['metrics'] for row in again['instructions'] if 'metrics' in row], measured)
+            self.assertEqual(by_instruction(again, 'metrics'), measured)
         text = self.run_it('profile', kept).stdout
         self.assertIn('measured by counters of the GPU, in runs of their own; of each the mean:', text)
         self.assertIn('     read   written       SMs    tensor  achieved  kernels  instruction', text)

@@ -17,8 +17,8 @@ using hlo::Module;
 
 namespace {
 
-// The bits of a finite number one step further from zero or nearer, in no order that two arguments
-// share: what one subtracts from the other moves too.
+// The bits of a finite number one step further from zero or nearer, in a pseudo-random order.
+// Arguments 2n and 2n + 1 move in opposite ways: what one subtracts from the other moves too.
 template <typename Bits>
 void MoveAll(std::vector<std::byte>& bytes, Bits exponent, uint64_t argument) {
   const size_t count = bytes.size() / sizeof(Bits);
@@ -27,7 +27,8 @@ void MoveAll(std::vector<std::byte>& bytes, Bits exponent, uint64_t argument) {
     std::memcpy(&bits, bytes.data() + i * sizeof(Bits), sizeof(Bits));
     const auto magnitude = static_cast<Bits>(bits & static_cast<Bits>(~Bits{0} >> 1));
     if (magnitude == 0 || magnitude >= static_cast<Bits>(exponent - 1)) continue;
-    bits = static_cast<Bits>(MixKeys(argument, i) % 2 == 0 ? bits + 1 : bits - 1);
+    const bool away = (MixKeys(argument / 2, i) + argument) % 2 == 0;
+    bits = static_cast<Bits>(away ? bits + 1 : bits - 1);
     std::memcpy(bytes.data() + i * sizeof(Bits), &bits, sizeof(Bits));
   }
 }
