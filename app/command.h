@@ -21,7 +21,8 @@ int Worse(int a, int b);
 int ExitStatusOf(const Error& error);
 
 // One option or positional argument. `target` decides its kind: bool is a flag (also --name=false),
-// optionals say whether they were given, lists may repeat and take commas.
+// optionals say whether they were given, lists repeat. `-` and `_` in a name are the same to the
+// user; the name is spelled as help prints it: with `-`, those of run_hlo_module as there.
 struct OptionSpec {
   using Target = std::variant<bool*, int64_t*, std::optional<int64_t>*, std::optional<double>*,
                               std::string*, std::optional<std::string>*, std::vector<std::string>*>;
@@ -36,6 +37,9 @@ struct OptionSpec {
   std::string letter = {};      // "-j": a short form
   std::string_view group = {};  // the heading in help; by default that of the option before
   bool after_dashes = false;    // a list that takes every word after `--`, and nothing else does
+  bool commas = false;          // a list: A,B is two values, as its help says
+  std::vector<std::string> needs = {};      // options of which one must be given with this one
+  std::vector<std::string> conflicts = {};  // options that cannot be given with this one
   bool positional() const { return !name.starts_with('-'); }
 };
 

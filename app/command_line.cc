@@ -1,168 +1,348 @@
-// The one file that knows CLI11: option specs become its options.
+// The grammar of the command line.
 #include "app/command_line.h"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include <CLI/CLI.hpp>
 #include <algorithm>
-#include <type_traits>
+#include <charconv>
+#include <concepts>
+#include <filesystem>
+#include <limits>
+#include <utility>
 
 #include "app/help.h"
 #include "app/output.h"
 #include "core/base/closest_text.h"
+#include "core/base/json.h"
 
 namespace hloscope::app {
 namespace {
 
-template <typename T>
-struct IsOptional : std::false_type {};
-template <typename T>
-struct IsOptional<std::optional<T>> : std::true_type {};
+using TextList = std::vector<std::string>;
 
-CLI::Option* AddList(CLI::App& app, const OptionSpec& spec, std::vector<std::string>* target) {
-  if (spec.positional()) {
-    CLI::Option* option = app.add_option(spec.name, *target, spec.help);
-    return spec.required ? option->expected(1, -1) : option->expected(0, -1);
+bool IsList(const OptionSpec& spec) { return std::holds_alternative<TextList*>(spec.target); }
+bool IsFlag(const OptionSpec& spec) { return std::holds_alternative<bool*>(spec.target); }
+
+// "12", "+12" and of whole numbers also "0x1F".
+template <typename Number>
+std::from_chars_result ReadNumber(std::string_view text, Number& number) {
+  if (text.size() > 1 && text[0] == '+' && text[1] != '-') text.remove_prefix(1);
+  const char* const end = text.data() + text.size();
+  if constexpr (std::integral<Number>) {
+    if (text.starts_with("0x")) return std::from_chars(text.data() + 2, end, number, 16);
   }
-  CLI::callback_t take = [target](const CLI::results_t& values) {
-    for (const std::string& value : values) {
-      if (!value.empty() && value != "none") target->push_back(value);
-    }
-    return true;
-  };
-  CLI::Option* option = app.add_option(spec.name, take, spec.help);
-  return option->expected(1)
-      ->delimiter(',')
-      ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll)
-      ->type_size(1);
+  return std::from_chars(text.data(), end, number);
 }
 
-CLI::Option* AddOption(CLI::App& app, const OptionSpec& spec) {
-  const std::string name = spec.letter.empty() ? spec.name : spec.letter + "," + spec.name;
+template <typename Number>
+Result<Number> NumberFrom(const std::string& text) {
+  Number number{};
+  const auto [after, problem] = ReadNumber(text, number);
+  if (after != text.data() + text.size() || problem == std::errc::invalid_argument) {
+    return InputError(
+        fmt::format("expected a {}number, got `{}`", std::integral<Number> ? "whole " : "", text));
+  }
+  if (problem == std::errc::result_out_of_range) {
+    return InputError(fmt::format("{} is out of range: expected {} to {}", text,
+                                  std::numeric_limits<Number>::lowest(),
+                                  std::numeric_limits<Number>::max()));
+  }
+  return number;
+}
+
+Result<bool> TruthFrom(std::string_view text) {
+  for (const std::string_view yes : {"true", "1", "yes", "on"}) {
+    if (text == yes) return true;
+  }
+  for (const std::string_view no : {"false", "0", "no", "off"}) {
+    if (text == no) return false;
+  }
+  return InputError(fmt::format("expected true or false, got `{}`", text));
+}
+
+Status CheckChoice(const std::vector<std::string>& choices, const std::string& value) {
+  if (choices.empty() || std::ranges::find(choices, value) != choices.end()) return {};
+  ClosestText closest(value);
+  for (const std::string& choice : choices) closest.Offer(choice);
+  return InputError(fmt::format("expected {}, got `{}`", fmt::join(choices, ", "), value),
+                    closest.Hint());
+}
+
+// The parts of `value` between commas.
+TextList PartsOf(std::string_view value) {
+  TextList parts;
+  while (!value.empty()) {
+    const size_t comma = std::min(value.find(','), value.size());
+    if (comma > 0) parts.emplace_back(value.substr(0, comma));
+    value.remove_prefix(std::min(comma + 1, value.size()));
+  }
+  return parts;
+}
+
+// Adds to a list; the empty value adds nothing.
+Status Append(const OptionSpec& spec, const std::string& value, TextList& list) {
+  const TextList parts = spec.commas ? PartsOf(value) : TextList{value};
+  for (const std::string& part : parts) {
+    if (part.empty()) continue;
+    HLOSCOPE_TRY(CheckChoice(spec.choices, part));
+    // A path may hold commas, but where none is there, a list may have been meant.
+    std::error_code error;
+    if (!spec.positional() && !spec.commas && TakesPath(spec) && part.contains(',') &&
+        !std::filesystem::exists(part, error)) {
+      return InputError(part + ": no such file",
+                        fmt::format("give {} once for each of several files", spec.name));
+    }
+    list.push_back(part);
+  }
+  return {};
+}
+
+Status SetTarget(const OptionSpec& spec, const std::string& value) {
   return std::visit(
-      [&](auto* target) -> CLI::Option* {
+      [&](auto* target) -> Status {
         using T = std::remove_pointer_t<decltype(target)>;
-        if constexpr (std::is_same_v<T, bool>) {
-          return app.add_flag(name, *target, spec.help);
-        } else if constexpr (std::is_same_v<T, std::vector<std::string>>) {
-          return AddList(app, spec, target);
-        } else if constexpr (IsOptional<T>::value) {
-          using Value = typename T::value_type;
-          return app.add_option_function<Value>(
-              name, [target](const Value& v) { *target = v; }, spec.help);
+        if constexpr (std::same_as<T, TextList>) {
+          return Append(spec, value, *target);
         } else {
-          return app.add_option(name, *target, spec.help);
+          HLOSCOPE_TRY(CheckChoice(spec.choices, value));
+          if constexpr (std::same_as<T, bool>) {
+            HLOSCOPE_ASSIGN_OR_RETURN(*target, TruthFrom(value));
+          } else if constexpr (std::same_as<T, int64_t> ||
+                               std::same_as<T, std::optional<int64_t>>) {
+            HLOSCOPE_ASSIGN_OR_RETURN(*target, NumberFrom<int64_t>(value));
+          } else if constexpr (std::same_as<T, std::optional<double>>) {
+            HLOSCOPE_ASSIGN_OR_RETURN(*target, NumberFrom<double>(value));
+          } else {
+            *target = value;
+          }
+          return {};
         }
       },
       spec.target);
 }
 
-// The reason why `value` is none of an option's; empty where it is one.
-std::string CheckChoice(const std::vector<std::string>& choices, const std::string& value) {
-  if (std::ranges::find(choices, value) != choices.end()) return {};
-  ClosestText closest(value);
-  for (const std::string& choice : choices) closest.Offer(choice);
-  const std::string hint = closest.Hint();
-  return fmt::format("expected {}, got `{}`{}", fmt::join(choices, ", "), value,
-                     hint.empty() ? "" : " (" + hint + ")");
+// As SetTarget; the error names the option.
+Status Set(const OptionSpec& spec, const std::string& value) {
+  Status set = SetTarget(spec, value);
+  if (!set) set.error().message = spec.name + ": " + set.error().message;
+  return set;
 }
 
-template <typename Number>
-std::string CheckNumber(const std::string& value) {
-  Number number{};
-  if (CLI::detail::lexical_cast(value, number)) return {};
-  return fmt::format("expected a {}number, got `{}`", std::is_integral_v<Number> ? "whole " : "",
-                     value);
+// Goes over the words of a command line once.
+class ArgumentReader {
+ public:
+  ArgumentReader(std::span<const OptionSpec> specs, const std::vector<std::string>& words)
+      : specs_(specs), words_(words), given_(specs.size(), false) {}
+
+  // Fails at the first word that fits nothing, and where what is given lacks or contradicts
+  // something. Stops at --help.
+  Status Read();
+  bool wants_help() const { return wants_help_; }
+
+ private:
+  Status ReadOption(const std::string& word);
+  Status ReadLetters(const std::string& word);
+  Status ReadPositional(const std::string& word);
+  Status ReadAfterDashes();
+  // The word after the one of `spec`, which is its value.
+  Result<std::string> NextWord(const OptionSpec& spec);
+  Status Take(const OptionSpec& spec, const std::string& value);
+  bool TakeXlaFlag(std::string_view key, const std::string& word) const;
+  const OptionSpec* Named(std::string_view name) const;
+  const OptionSpec* Lettered(char letter) const;
+  bool IsGiven(const OptionSpec& spec) const;
+  bool IsGiven(const std::string& name) const;
+  Status CheckPresence(const OptionSpec& spec) const;
+  Error Unknown(std::string_view name) const;
+
+  std::span<const OptionSpec> specs_;
+  const std::vector<std::string>& words_;
+  std::vector<bool> given_;  // of each spec
+  size_t at_ = 0;            // the next word
+  bool wants_help_ = false;
+};
+
+const OptionSpec* ArgumentReader::Named(std::string_view name) const {
+  const std::string key = OptionKey(name);
+  const auto spec = std::ranges::find_if(specs_, [&](const OptionSpec& one) {
+    return !one.positional() && one.name != kXlaFlags && OptionKey(one.name) == key;
+  });
+  return spec == specs_.end() ? nullptr : &*spec;
 }
 
-void AddChecks(CLI::Option* option, const OptionSpec& spec) {
-  if (!spec.choices.empty()) {
-    const std::vector<std::string> choices = spec.choices;
-    option->check([choices](const std::string& value) { return CheckChoice(choices, value); });
-  } else if (std::holds_alternative<int64_t*>(spec.target) ||
-             std::holds_alternative<std::optional<int64_t>*>(spec.target)) {
-    option->check(CheckNumber<int64_t>);
-  } else if (std::holds_alternative<std::optional<double>*>(spec.target)) {
-    option->check(CheckNumber<double>);
+const OptionSpec* ArgumentReader::Lettered(char letter) const {
+  const std::string name = {'-', letter};
+  const auto spec = std::ranges::find_if(
+      specs_, [&](const OptionSpec& one) { return one.letter == name || one.name == name; });
+  return spec == specs_.end() ? nullptr : &*spec;
+}
+
+Status ArgumentReader::Read() {
+  while (at_ < words_.size() && !wants_help_) {
+    const std::string& word = words_[at_++];
+    if (word == "--") {
+      HLOSCOPE_TRY(ReadAfterDashes());
+    } else if (word.starts_with("--")) {
+      HLOSCOPE_TRY(ReadOption(word));
+    } else if (word.starts_with('-') && word.size() > 1) {
+      HLOSCOPE_TRY(ReadLetters(word));
+    } else {
+      HLOSCOPE_TRY(ReadPositional(word));
+    }
   }
-}
-
-void Declare(CLI::App& app, const OptionSpec& spec) {
-  CLI::Option* option = AddOption(app, spec);
-  AddChecks(option, spec);
-  bool scalar = !std::holds_alternative<bool*>(spec.target) &&
-                !std::holds_alternative<std::vector<std::string>*>(spec.target);
-  if (scalar) option->multi_option_policy(CLI::MultiOptionPolicy::TakeLast);
-}
-
-// `--xla_name` alone means true, as in XLA's own tools.
-void TakeXlaFlags(const OptionSpec& spec, std::vector<std::string>& reversed) {
-  constexpr std::string_view kPrefix = "--xla_";
-  auto* const target = std::get<std::vector<std::string>*>(spec.target);
-  for (size_t i = reversed.size(); i-- > 0;) {
-    if (!reversed[i].starts_with(kPrefix)) continue;
-    const bool has_value = reversed[i].find('=') != std::string::npos;
-    target->push_back(reversed[i].substr(2) + (has_value ? "" : "=true"));
-  }
-  std::erase_if(reversed, [&](const std::string& word) { return word.starts_with(kPrefix); });
-}
-
-// Moves what stands after `--` from the arguments to the option that takes it, if there is one.
-void TakeAfterDashes(std::span<const OptionSpec> specs, std::vector<std::string>& arguments) {
-  const auto spec = std::ranges::find(specs, true, &OptionSpec::after_dashes);
-  const auto dashes = std::ranges::find(arguments, "--");
-  if (spec == specs.end() || dashes == arguments.end()) return;
-  *std::get<std::vector<std::string>*>(spec->target) = {dashes + 1, arguments.end()};
-  arguments.erase(dashes, arguments.end());
-}
-
-// The first argument that fits nothing, with what may have been meant; empty where all fit.
-std::string UnexpectedArgument(const std::vector<std::string>& remaining,
-                               std::span<const OptionSpec> specs) {
-  if (remaining.empty()) return {};
-  const auto unknown = std::ranges::find_if(
-      remaining, [](const std::string& word) { return word.size() > 1 && word.starts_with('-'); });
-  if (unknown == remaining.end()) {
-    const bool dashes = std::ranges::find(specs, true, &OptionSpec::after_dashes) != specs.end();
-    return fmt::format("unexpected argument `{}`{}", remaining[0],
-                       dashes ? "; fix: put `--` before it" : "");
-  }
-  const std::string name = unknown->substr(0, unknown->find('='));
-  ClosestText closest(name);
-  for (const OptionSpec& spec : specs) {
-    if (!spec.positional()) closest.Offer(spec.name);
-  }
-  closest.Offer("--help");
-  const std::string hint = closest.Hint();
-  return fmt::format("unknown option `{}`{}", name, hint.empty() ? "" : " (" + hint + ")");
-}
-
-bool IsGiven(const CLI::App& app, const OptionSpec& spec) {
-  if (!spec.after_dashes) return app.get_option(spec.name)->count() != 0;
-  return !std::get<std::vector<std::string>*>(spec.target)->empty();
-}
-
-// The first required option or argument that is not there; empty where all are.
-std::string MissingArgument(const CLI::App& app, std::span<const OptionSpec> specs) {
-  for (const OptionSpec& spec : specs) {
-    if (!spec.required || IsGiven(app, spec)) continue;
-    return fmt::format("{} is missing", spec.after_dashes   ? "-- " + spec.value
-                                        : spec.positional() ? spec.value
-                                                            : spec.name + " " + spec.value);
+  for (const OptionSpec& spec : specs_) {
+    if (!wants_help_) HLOSCOPE_TRY(CheckPresence(spec));
   }
   return {};
 }
 
-// What CLI11 says where an option has no value: "--format: 1 required TEXT missing".
-std::string MissingValue(const std::string& what, std::span<const OptionSpec> specs) {
-  const auto spec = std::ranges::find(specs, what.substr(0, what.find(':')), &OptionSpec::name);
-  return spec == specs.end() ? what : fmt::format("{} needs a value: {}", spec->name, spec->value);
+Status ArgumentReader::ReadOption(const std::string& word) {
+  const size_t equals = std::min(word.find('='), word.size());
+  const std::string name = word.substr(0, equals);
+  if (name == "--help") {
+    wants_help_ = true;
+    return {};
+  }
+  const OptionSpec* const spec = Named(name);
+  if (spec == nullptr) {
+    if (TakeXlaFlag(OptionKey(name), word)) return {};
+    return std::unexpected(Unknown(name));
+  }
+  if (equals < word.size()) return Take(*spec, word.substr(equals + 1));
+  if (IsFlag(*spec)) return Take(*spec, "true");
+  HLOSCOPE_ASSIGN_OR_RETURN(const std::string value, NextWord(*spec));
+  return Take(*spec, value);
+}
+
+// -o OUT, -oOUT; flags may stand together: -il.
+Status ArgumentReader::ReadLetters(const std::string& word) {
+  for (size_t k = 1; k < word.size(); ++k) {
+    const OptionSpec* const spec = Lettered(word[k]);
+    if (spec == nullptr && word[k] == 'h') {
+      wants_help_ = true;
+      return {};
+    }
+    if (spec == nullptr) return std::unexpected(Unknown(k == 1 ? word : "-" + word.substr(k, 1)));
+    if (IsFlag(*spec)) {
+      HLOSCOPE_TRY(Take(*spec, "true"));
+      continue;
+    }
+    if (k + 1 < word.size()) return Take(*spec, word.substr(word[k + 1] == '=' ? k + 2 : k + 1));
+    HLOSCOPE_ASSIGN_OR_RETURN(const std::string value, NextWord(*spec));
+    return Take(*spec, value);
+  }
+  return {};
+}
+
+Status ArgumentReader::ReadPositional(const std::string& word) {
+  for (const OptionSpec& spec : specs_) {
+    const auto k = static_cast<size_t>(&spec - specs_.data());
+    if (!spec.positional() || spec.after_dashes || (given_[k] && !IsList(spec))) continue;
+    return Take(spec, word);
+  }
+  const bool dashes = std::ranges::find(specs_, true, &OptionSpec::after_dashes) != specs_.end();
+  return InputError(fmt::format("unexpected argument `{}`", word),
+                    dashes ? "put `--` before it" : "");
+}
+
+Status ArgumentReader::ReadAfterDashes() {
+  const auto rest = std::ranges::find(specs_, true, &OptionSpec::after_dashes);
+  for (; at_ < words_.size(); ++at_) {
+    if (rest == specs_.end()) {
+      HLOSCOPE_TRY(ReadPositional(words_[at_]));
+    } else {
+      std::get<TextList*>(rest->target)->push_back(words_[at_]);
+      given_[static_cast<size_t>(rest - specs_.begin())] = true;
+    }
+  }
+  return {};
+}
+
+Result<std::string> ArgumentReader::NextWord(const OptionSpec& spec) {
+  const bool is_there = at_ < words_.size();
+  const bool is_option = is_there && words_[at_].starts_with("--") &&
+                         Named(words_[at_].substr(0, words_[at_].find('='))) != nullptr;
+  if (is_there && !is_option) return words_[at_++];
+  return InputError(fmt::format("{} needs a value: {}", spec.name, spec.value),
+                    is_option ? fmt::format("{}={} takes that word", spec.name, words_[at_]) : "");
+}
+
+Status ArgumentReader::Take(const OptionSpec& spec, const std::string& value) {
+  given_[static_cast<size_t>(&spec - specs_.data())] = true;
+  return Set(spec, value);
+}
+
+// `--xla_name` alone means true, as in XLA's own tools.
+bool ArgumentReader::TakeXlaFlag(std::string_view key, const std::string& word) const {
+  const auto spec = std::ranges::find(specs_, kXlaFlags, &OptionSpec::name);
+  if (spec == specs_.end() || !key.starts_with("--xla-")) return false;
+  std::string flag(key.substr(2));
+  std::ranges::replace(flag, '-', '_');
+  const size_t equals = word.find('=');
+  flag += equals == std::string::npos ? "=true" : word.substr(equals);
+  std::get<TextList*>(spec->target)->push_back(std::move(flag));
+  return true;
+}
+
+// False also for a flag that is false and for a value that is empty.
+bool ArgumentReader::IsGiven(const OptionSpec& spec) const {
+  if (!given_[static_cast<size_t>(&spec - specs_.data())]) return false;
+  return std::visit(
+      [](const auto* target) {
+        using T = std::remove_cvref_t<decltype(*target)>;
+        if constexpr (std::same_as<T, bool>) {
+          return *target;
+        } else if constexpr (std::same_as<T, std::string> || std::same_as<T, TextList>) {
+          return !target->empty();
+        } else {
+          return true;
+        }
+      },
+      spec.target);
+}
+
+bool ArgumentReader::IsGiven(const std::string& name) const {
+  const OptionSpec* const spec = name.size() == 2 ? Lettered(name[1]) : Named(name);
+  return spec != nullptr && IsGiven(*spec);
+}
+
+Status ArgumentReader::CheckPresence(const OptionSpec& spec) const {
+  const bool is_given = IsGiven(spec);
+  if (spec.required && !is_given) {
+    return InputError(fmt::format("{} is missing", spec.after_dashes ? "-- " + spec.value
+                                                   : spec.positional()
+                                                       ? spec.value
+                                                       : spec.name + " " + spec.value));
+  }
+  if (!is_given) return {};
+  const auto given = [&](const std::string& name) { return IsGiven(name); };
+  if (!spec.needs.empty() && std::ranges::none_of(spec.needs, given)) {
+    return InputError(fmt::format("{} needs {}", spec.name, fmt::join(spec.needs, " or ")));
+  }
+  const auto other = std::ranges::find_if(spec.conflicts, given);
+  if (other == spec.conflicts.end()) return {};
+  return InputError(fmt::format("{} and {} cannot be used together", spec.name, *other));
+}
+
+Error ArgumentReader::Unknown(std::string_view name) const {
+  ClosestText closest(name);
+  for (const OptionSpec& spec : specs_) {
+    if (!spec.positional()) closest.Offer(spec.name);
+  }
+  closest.Offer("--help");
+  return InputError(fmt::format("unknown option `{}`", name), closest.Hint()).error();
 }
 
 ParseOutcome UsageError(const CommandRow& row, std::span<const OptionSpec> specs,
-                        const std::string& message) {
-  PrintError(fmt::format("hloscope {}: {}", row.name, message));
+                        const std::string& message, bool json) {
+  const std::string line = fmt::format("hloscope {}: {}", row.name, message);
+  if (json) {
+    std::string out;
+    JsonWriter(out).BeginObject().Field("status", "error").Field("error", line).EndObject();
+    WriteOut(out + "\n");
+  }
+  PrintError(line);
   PrintError(fmt::format("usage: {}; `hloscope help {}` explains the options",
                          UsageLine(row, specs), row.name));
   return ParseOutcome::kUsageError;
@@ -170,30 +350,24 @@ ParseOutcome UsageError(const CommandRow& row, std::span<const OptionSpec> specs
 
 }  // namespace
 
+std::string OptionKey(std::string_view name) {
+  std::string key(name);
+  std::ranges::replace(key, '_', '-');
+  return key;
+}
+
 ParseOutcome ParseArguments(const CommandRow& row, std::span<const OptionSpec> specs,
                             const std::vector<std::string>& arguments) {
-  CLI::App app(std::string(row.summary), "hloscope " + std::string(row.name));
-  app.allow_extras();
-  std::vector<std::string> words = arguments;
-  TakeAfterDashes(specs, words);
-  std::ranges::reverse(words);
-  for (const OptionSpec& spec : specs) {
-    if (spec.after_dashes) continue;
-    spec.name == kXlaFlags ? TakeXlaFlags(spec, words) : Declare(app, spec);
+  ArgumentReader reader(specs, arguments);
+  const Status read = reader.Read();
+  if (!read) {
+    const auto end = std::ranges::find(arguments, "--");
+    const bool json = std::find(arguments.begin(), end, "--json") != end;
+    return UsageError(row, specs, read.error().ToString(), json);
   }
-  try {
-    app.parse(std::move(words));
-  } catch (const CLI::CallForHelp&) {
-    WriteOut(HelpText(row, specs, TerminalWidth()));
-    return ParseOutcome::kHelpShown;
-  } catch (const CLI::ArgumentMismatch& error) {
-    return UsageError(row, specs, MissingValue(error.what(), specs));
-  } catch (const CLI::Error& error) {
-    return UsageError(row, specs, error.what());
-  }
-  std::string problem = UnexpectedArgument(app.remaining(), specs);
-  if (problem.empty()) problem = MissingArgument(app, specs);
-  return problem.empty() ? ParseOutcome::kRun : UsageError(row, specs, problem);
+  if (!reader.wants_help()) return ParseOutcome::kRun;
+  WriteOut(HelpText(row, specs, TerminalWidth()));
+  return ParseOutcome::kHelpShown;
 }
 
 }  // namespace hloscope::app

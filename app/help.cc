@@ -78,8 +78,9 @@ std::vector<OptionSpec> CommonOptions::Specs() {
        .value = "N"},
       {.name = "--limit",
        .target = &limits,
-       .help = "change a limit; `hloscope limits` lists them",
-       .value = "NAME=VALUE"},
+       .help = "change limits, A=1,B=2; `hloscope limits` lists them",
+       .value = "NAME=VALUE",
+       .commas = true},
   };
 }
 

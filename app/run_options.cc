@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <cctype>
 #include <charconv>
+#include <filesystem>
 
 #include "app/any_module.h"
 #include "app/shared_options.h"
@@ -91,11 +92,11 @@ std::vector<OptionSpec> RunOptionSet::InputSpecs() {
       {.name = "--use_large_float_range",
        .target = &request_.large_floats,
        .help = "generate floats over the whole range of their type"},
-      {.name = "--edge_values",
+      {.name = "--edge-values",
        .target = &request_.edge_values,
        .help = "generated inputs also hold infinities, NaN, denormals, the ends of integer types "
                "and indices out of range"},
-      {.name = "--skip_callbacks",
+      {.name = "--skip-callbacks",
        .target = &skip_callbacks_,
        .help = "leave out host callbacks, such as jax.debug.callback, whose results nobody uses"},
       {.name = "--input_literals_file",
@@ -109,15 +110,15 @@ std::vector<OptionSpec> RunOptionSet::ComparisonSpecs() {
   return {
       WithGroup("Comparison", PlatformOption("--reference_platform", &request_.reference_platform,
                                              "the platform to compare with")),
-      {.name = "--reference_python",
+      {.name = "--reference-python",
        .target = &request_.reference_python,
        .help = "the Python environment of the reference platform, where it is not that of --python",
        .value = "PATH"},
-      {.name = "--reference_target",
+      {.name = "--reference-target",
        .target = &reference_target_,
        .help = "what the reference platform compiles for, as --target",
        .value = "T"},
-      {.name = "--reference_flag",
+      {.name = "--reference-flag",
        .target = &reference_flags_,
        .help = "an XLA flag for the reference platform: xla_name=value; may be repeated",
        .value = "NAME=VALUE"},
@@ -147,7 +148,7 @@ std::vector<OptionSpec> RunOptionSet::IsolateSpecs() {
        .help = "where a profile is recorded on " + replay::PlatformNames(replay::kNeedsDriver) +
                ": also measure each kernel by the GPU's counters (bytes of its memory, use of "
                "multiprocessors and tensor cores, achieved occupancy), in one more run of each"},
-      {.name = "--pc_sampling",
+      {.name = "--pc-sampling",
        .target = &request_.pc_sampling,
        .help = "where a profile is recorded on " + replay::PlatformNames(replay::kNeedsDriver) +
                ": also sample which lines of PTX each kernel is at and what its warps wait for, "
@@ -197,17 +198,19 @@ std::vector<OptionSpec> RunOptionSet::MachineSpecs() {
                "machine has), SSE4_2, AVX, AVX2, AVX512, …; device that " +
                replay::PlatformNames(replay::kRunsDumps) + " has it compiled for: h100, a100, …",
        .value = "T"},
-      {.name = "--as_dumped",
+      {.name = "--as-dumped",
        .target = &as_dumped_,
        .help = "run the kernels that lie beside the module in its dump (the default of " +
                replay::PlatformNames(replay::kRunsDumps) + ")"},
       {.name = "--check",
        .target = &checks_,
-       .help = "what a simulated GPU (" + replay::PlatformNames(replay::kSimulatesGpu) +
-               ") looks for: memory (accesses outside of it: always), race, uninitialised; none: "
-               "memory alone",
+       .help =
+           "what a simulated GPU (" + replay::PlatformNames(replay::kSimulatesGpu) +
+           ") looks for, A,B: memory (accesses outside of it: always), race, uninitialised; none: "
+           "memory alone",
        .value = "WHAT",
-       .choices = {"memory", "race", "uninitialised", "none"}},
+       .choices = {"memory", "race", "uninitialised", "none"},
+       .commas = true},
       {.name = "--shuffle",
        .target = &shuffle_,
        .help = "the order in which a simulated GPU runs blocks, warps and lanes of atomics is made "
@@ -225,7 +228,7 @@ std::vector<OptionSpec> RunOptionSet::MachineSpecs() {
        .help = "on " + replay::PlatformNames(replay::kNeedsDriver) +
                ": measure which of a library's algorithms, or our own kernel, is the fastest for "
                "each product, convolution and transform; it is kept for later runs"},
-      PythonOption(&python_),
+      several_pythons_ ? SeveralPythonsOption(&pythons_) : PythonOption(&python_),
       {.name = "--no-verify",
        .target = &no_verify_,
        .help = "run modules that the verifier rejects; the worker may crash"},
@@ -254,15 +257,12 @@ Status RunOptionSet::Prepare(const Context& context) {
   if (memory_) {
     HLOSCOPE_ASSIGN_OR_RETURN(request_.memory_bytes, BytesFromText(*memory_));
   }
-  for (size_t at = 0; at < python_.size();) {
-    const size_t end = std::min(python_.find(',', at), python_.size());
-    if (end > at) pythons_.push_back(python_.substr(at, end - at));
-    at = end + 1;
-  }
-  if (pythons_.size() > 1 && !several_pythons_) {
+  std::error_code error;
+  if (python_.contains(',') && !std::filesystem::exists(python_, error)) {
     return InputError("--python: expected one Python environment",
                       "`hloscope diverge` takes several");
   }
+  if (!python_.empty()) pythons_ = {python_};
   if (!pythons_.empty()) setenv("HLOSCOPE_PYTHON", pythons_.front().c_str(), 1);
   request_.threads = static_cast<int>(threads_);
   request_.seed = static_cast<uint64_t>(seed_);
@@ -301,7 +301,7 @@ Status RunOptionSet::PrepareMetrics() const {
   }
   if (request_.pc_sampling && !any_has(replay::kNeedsDriver) && !any_has(replay::kSimulatesGpu)) {
     return InputError(
-        fmt::format("--pc_sampling: {} runs no PTX that it could sample", PlatformName()),
+        fmt::format("--pc-sampling: {} runs no PTX that it could sample", PlatformName()),
         fmt::format("platforms that do: {}, {}", replay::PlatformNames(replay::kNeedsDriver),
                     replay::PlatformNames(replay::kSimulatesGpu)));
   }
@@ -361,19 +361,19 @@ Status RunOptionSet::PrepareTargets() {
     return {};
   };
   if (as_dumped_ && !PlatformHas(PlatformName(), replay::kRunsDumps)) {
-    return InputError(fmt::format("--as_dumped: {} runs no kernels of dumps", PlatformName()),
+    return InputError(fmt::format("--as-dumped: {} runs no kernels of dumps", PlatformName()),
                       "platforms that do: " + replay::PlatformNames(replay::kRunsDumps));
   }
   if (as_dumped_ && !target_.empty()) {
-    return InputError("--as_dumped and --target: expected one of them",
-                      "--as_dumped runs the kernels of the dump, --target compiles new ones");
+    return InputError("--as-dumped and --target: expected one of them",
+                      "--as-dumped runs the kernels of the dump, --target compiles new ones");
   }
   if (PlatformHas(PlatformName(), replay::kSimulatesGpu)) {
     request_.gpu_target = target_;
     return {};
   }
   HLOSCOPE_TRY(take("--target", PlatformName(), target_, request_.xla_flags));
-  return take("--reference_target", request_.reference_platform, reference_target_,
+  return take("--reference-target", request_.reference_platform, reference_target_,
               request_.reference_flags);
 }
 
@@ -382,13 +382,13 @@ Status RunOptionSet::PrepareReference() {
       !request_.reference_python.empty() || !reference_flags_.empty() || !reference_target_.empty();
   if (asked && request_.reference_platform.empty()) {
     return InputError(
-        "--reference_python, --reference_target and --reference_flag need --reference_platform");
+        "--reference-python, --reference-target and --reference-flag need --reference_platform");
   }
   for (std::string_view flag : reference_flags_) {
     while (flag.starts_with('-')) flag.remove_prefix(1);
     const size_t equals = flag.find('=');
     if (!flag.starts_with("xla_") || equals == std::string_view::npos) {
-      return InputError(fmt::format("--reference_flag {}: expected xla_name=value", flag));
+      return InputError(fmt::format("--reference-flag {}: expected xla_name=value", flag));
     }
     request_.reference_flags.emplace_back(flag.substr(0, equals), flag.substr(equals + 1));
   }
@@ -411,9 +411,9 @@ std::string RunOptionSet::OptionsText(const debug::RunRequest& request) const {
   add("--infeed", request.infeed);
   add("--expect", request.expect);
   add("--input_format", {input_format_});
-  if (skip_callbacks_) text += " --skip_callbacks";
-  add("--python", {python_});
-  add("--reference_python", {request.reference_python});
+  if (skip_callbacks_) text += " --skip-callbacks";
+  add("--python", pythons_);
+  add("--reference-python", {request.reference_python});
   return text;
 }
 

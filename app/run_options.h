@@ -38,8 +38,8 @@ class RunOptionSet {
   // Before any thread is started, since workers inherit the environment.
   Status Prepare(const Context& context);
 
-  // What --python names: one environment, or where several are allowed, those separated by commas,
-  // in the order given.
+  // The Python environments that --python names: at most one, unless several are allowed, which is
+  // said before the specs are asked for.
   const std::vector<std::string>& pythons() const { return pythons_; }
   void AllowSeveralPythons() { several_pythons_ = true; }
   debug::RunRequest& request() { return request_; }

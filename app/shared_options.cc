@@ -19,7 +19,7 @@ OptionSpec PlatformOption(std::string name, OptionSpec::Target target, std::stri
 }
 
 OptionSpec FillElidedOption(OptionSpec::Target target) {
-  return {.name = "--fill_elided",
+  return {.name = "--fill-elided",
           .target = target,
           .help = "generate the values of constants that the file elides, from this seed",
           .value = "SEED"};
@@ -35,11 +35,21 @@ OptionSpec InputFormatOption(OptionSpec::Target target, std::vector<std::string>
           .suggestions = std::move(names)};
 }
 
-OptionSpec PythonOption(OptionSpec::Target target) {
+OptionSpec PythonOption(std::string* target) {
   return {.name = "--python",
           .target = target,
           .help = "search this Python environment alone for XLA's plugins and jaxlib",
           .value = "PATH"};
+}
+
+OptionSpec SeveralPythonsOption(std::vector<std::string>* target) {
+  return {.name = "--python",
+          .target = target,
+          .help =
+              "search this Python environment alone for XLA's plugins and jaxlib; of several, "
+              "A,B, find the first whose results differ",
+          .value = "PATH",
+          .commas = true};
 }
 
 OptionSpec DeadlineOption(OptionSpec::Target target, std::string_view what) {

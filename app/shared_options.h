@@ -11,12 +11,13 @@ namespace hloscope::app {
 
 // A platform to run on, `--platform` or another name.
 OptionSpec PlatformOption(std::string name, OptionSpec::Target target, std::string help);
-// --fill_elided SEED.
+// --fill-elided SEED.
 OptionSpec FillElidedOption(OptionSpec::Target target);
 // --input_format FORM, of those that `dump::InputFormatFromName` knows, and of `more`.
 OptionSpec InputFormatOption(OptionSpec::Target target, std::vector<std::string> more = {});
-// --python PATH.
-OptionSpec PythonOption(OptionSpec::Target target);
+// --python PATH, and the same as a list of environments.
+OptionSpec PythonOption(std::string* target);
+OptionSpec SeveralPythonsOption(std::vector<std::string>* target);
 // --deadline S.
 OptionSpec DeadlineOption(OptionSpec::Target target, std::string_view what);
 // --abs_error_bound X and --rel_error_bound X.

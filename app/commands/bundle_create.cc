@@ -52,8 +52,6 @@ Result<BundleFindings> FindingsOf(const BundleOptions& options, const std::strin
     findings.reduced = reduced.module;
     HLOSCOPE_ASSIGN_OR_RETURN(findings.reduced_arguments,
                               ReducedInputs(options.reduced_inputs, *reduced.module, limits));
-  } else if (!options.reduced_inputs.empty()) {
-    return InputError("--reduced_inputs needs --reduced MODULE");
   }
   if (options.profiles.size() > 2) return InputError("--profile: one trace, or two to compare");
   if (options.profiles.empty()) return findings;

@@ -31,7 +31,7 @@ class BenchCommand : public Command {
                        "run: the platform to measure; by default " + run_.platform),
         PlatformOption("--against", &run_.against,
                        "run: a second platform, measured in turns with the first"),
-        {.name = "--against_itself",
+        {.name = "--against-itself",
          .target = &run_.against_itself,
          .help = "run: another worker of --against in turns with both; its ratio is the noise"},
         {.name = "--threads",

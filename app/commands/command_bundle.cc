@@ -47,11 +47,12 @@ class BundleCommand : public Command {
          .target = &options_.reduced,
          .help = "create: put in a smaller module that fails the same way",
          .value = "MODULE"},
-        {.name = "--reduced_inputs",
+        {.name = "--reduced-inputs",
          .target = &options_.reduced_inputs,
          .help = "create: the values that the smaller module fails on, as for --inputs; else those "
                  "of the seed",
-         .value = "FILE"},
+         .value = "FILE",
+         .needs = {"--reduced"}},
         {.name = "--plan",
          .target = &options_.plan,
          .help = "create: say what would go in, how large it is and what is redacted; nothing runs "

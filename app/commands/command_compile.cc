@@ -53,11 +53,13 @@ class CompileCommand : public Command {
          .value = "DIR"},
         {.name = "--passes",
          .target = &request_.passes,
-         .help = "with --dump: also dump the module after every pass that changes it"},
-        {.name = "--only_passes",
+         .help = "with --dump: also dump the module after every pass that changes it",
+         .needs = {"--dump"}},
+        {.name = "--only-passes",
          .target = &only_passes_,
-         .help = "run only these HLO passes (XLA's --xla_enable_hlo_passes_only)",
-         .value = "PASS"},
+         .help = "run only these HLO passes, A,B (XLA's --xla_enable_hlo_passes_only)",
+         .value = "PASS",
+         .commas = true},
         {.name = "--emit",
          .target = &emit_,
          .help = "write to -o: the optimised module (hlo); without --with also the plan, the "
@@ -112,7 +114,6 @@ class CompileCommand : public Command {
     if (request_.dump.empty() && emit_.empty()) {
       return InputError("nothing to write: give --dump DIR, or --emit hlo -o OUT");
     }
-    if (request_.passes && request_.dump.empty()) return InputError("--passes needs --dump DIR");
     return {};
   }
 
@@ -185,7 +186,7 @@ class CompileCommand : public Command {
     HLOSCOPE_TRY(CheckWhatToWrite());
     if (!only_passes_.empty() || xla_options_.names_any() || fill_elided_) {
       return InputError(
-          "--only_passes, --fill_elided and flags of XLA need --with, which says the XLA that "
+          "--only-passes, --fill-elided and flags of XLA need --with, which says the XLA that "
           "compiles");
     }
     if (request_.target.empty() || (EmitsCode() && (emit_ != "plan" || IsPlanFileName(output_)))) {

@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "app/command.h"
+#include "app/command_line.h"
 #include "app/help.h"
 #include "app/output.h"
 
@@ -51,6 +52,12 @@ std::string OptionNames(const std::vector<Entry>& entries) {
   return names;
 }
 
+// What stands before a value in the scripts, which take `_` there for `-`: the option, or before
+// the first argument the command itself.
+std::string WordBefore(const CommandRow& row, const Entry& entry) {
+  return entry.option.empty() ? std::string(row.name) : OptionKey(entry.option);
+}
+
 std::string Bash() {
   std::string commands, options, values;
   for (const CommandRow& row : CommandRows()) {
@@ -59,8 +66,7 @@ std::string Bash() {
     options += fmt::format("    {}) options=\"{}\" ;;\n", row.name, OptionNames(entries));
     for (const Entry& entry : entries) {
       if (!entry.takes_value) continue;
-      // The word before the first argument is the command itself.
-      const std::string_view before = entry.option.empty() ? row.name : entry.option;
+      const std::string before = WordBefore(row, entry);
       if (!entry.values.empty()) {
         values += fmt::format("    \"{} {}\") values=\"{}\" ;;\n", row.name, before,
                               fmt::join(entry.values, " "));
@@ -73,7 +79,7 @@ std::string Bash() {
          "folder\n"
          "_hloscope() {\n"
          "  local current=${COMP_WORDS[COMP_CWORD]} previous=${COMP_WORDS[COMP_CWORD-1]}\n"
-         "  local options= values=\n"
+         "  local options= values= option\n"
          "  COMPREPLY=()\n"
          "  if [ \"$COMP_CWORD\" -eq 1 ]; then\n"
          "    COMPREPLY=($(compgen -W \"" +
@@ -83,7 +89,8 @@ std::string Bash() {
          "  # --name=value comes as three words.\n"
          "  if [ \"$previous\" = = ]; then previous=${COMP_WORDS[COMP_CWORD-2]}; fi\n"
          "  if [ \"$current\" = = ]; then current=; fi\n"
-         "  case \"${COMP_WORDS[1]} $previous\" in\n" +
+         "  # - and _ are the same in the name of an option.\n"
+         "  case \"${COMP_WORDS[1]} ${previous//_/-}\" in\n" +
          values +
          "  esac\n"
          "  if [ -n \"$values\" ] && [[ $current != -* ]]; then\n"
@@ -93,7 +100,10 @@ std::string Bash() {
          options +
          "  esac\n"
          "  case $current in\n"
-         "    -*) COMPREPLY=($(compgen -W \"$options\" -- \"$current\")) ;;\n"
+         "    -*) for option in $options; do\n"
+         "          if [[ ${option//_/-} == \"${current//_/-}\"* ]]; then "
+         "COMPREPLY+=(\"$option\"); fi\n"
+         "        done ;;\n"
          "    *) COMPREPLY=($(compgen -f -- \"$current\")) ;;\n"
          "  esac\n"
          "}\n"
@@ -113,10 +123,11 @@ std::string Zsh() {
     std::string summary(row.summary);
     std::ranges::replace(summary, ':', ' ');
     commands += "    " + ShellQuoted(std::string(row.name) + ":" + summary) + "\n";
-    options += fmt::format("    {}) compadd -- {} ;;\n", row.name, OptionNames(entries));
+    options += fmt::format("    {}) compadd -M 'm:{{-_}}={{_-}}' -- {} ;;\n", row.name,
+                           OptionNames(entries));
     for (const Entry& entry : entries) {
       if (!entry.takes_value) continue;
-      const std::string_view before = entry.option.empty() ? row.name : entry.option;
+      const std::string before = WordBefore(row, entry);
       if (!entry.values.empty()) {
         values += fmt::format("    '{} {}') compadd -- {}; return ;;\n", row.name, before,
                               fmt::join(entry.values, " "));
@@ -132,7 +143,7 @@ std::string Zsh() {
          "  )\n"
          "  if (( CURRENT == 2 )); then _describe command commands; return; fi\n"
          "  if [[ $words[CURRENT] != -* ]]; then\n"
-         "    case \"$words[2] $words[CURRENT-1]\" in\n" +
+         "    case \"$words[2] ${words[CURRENT-1]//_/-}\" in\n" +
          values +
          "    esac\n"
          "    _files; return\n"
@@ -149,7 +160,11 @@ std::string FishLine(std::string_view command, const Entry& entry) {
   std::string line =
       fmt::format("complete -c hloscope -n '__fish_seen_subcommand_from {}'", command);
   if (entry.option.starts_with("--")) {
-    line += " -l " + entry.option.substr(2);
+    std::string name = entry.option.substr(2);
+    line += " -l " + name;
+    // The other spelling, where the value can be completed.
+    std::ranges::replace(name, name.contains('_') ? '_' : '-', name.contains('_') ? '-' : '_');
+    if (entry.takes_value && "--" + name != entry.option) line += " -l " + name;
   } else if (!entry.option.empty()) {
     line += " -s " + entry.option.substr(1);
   }

@@ -39,13 +39,13 @@ class ConvertCommand : public Command {
         {.name = "--out-dir",
          .target = &out_dir_,
          .help = "write STEM.hlo, STEM.hlo.pb, … into this folder; needs --to",
-         .value = "DIR"},
+         .value = "DIR",
+         .needs = {"--to"}},
     };
   }
 
   int Run(const Context& context) override {
     if (out_dir_.empty()) return RunPair(context);
-    if (to_.empty()) return Usage("--out-dir needs --to");
     Result<std::vector<std::string>> files = ExpandDirectories(files_, context.limits);
     if (!files) return Fail(files.error());
     std::error_code error;

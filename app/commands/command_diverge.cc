@@ -33,6 +33,8 @@ using debug::RunStatus;
 
 class DivergeCommand : public Command {
  public:
+  DivergeCommand() { shared_.AllowSeveralPythons(); }
+
   std::vector<OptionSpec> Options() override {
     std::vector<OptionSpec> all = {
         {.name = "modules",
@@ -57,7 +59,6 @@ class DivergeCommand : public Command {
   }
 
   int Run(const Context& context) override {
-    shared_.AllowSeveralPythons();
     for (const Status& ready : {shared_.Prepare(context), bundle_.Check(), CheckForm()}) {
       if (!ready) return Tell(Refuse(ready), context, {});
     }

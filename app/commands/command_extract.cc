@@ -79,7 +79,7 @@ class ExtractCommand : public Command {
         PlatformOption("--platform", &platform_,
                        "take the expected value from this platform; operand values are always "
                        "those of the reference evaluator, which is the default"),
-        {.name = "--strip_metadata",
+        {.name = "--strip-metadata",
          .target = &strip_metadata_,
          .help = "leave out op names, source files and stack frames"},
         {.name = "--target",
@@ -266,11 +266,11 @@ class ExtractCommand : public Command {
   std::string CommandLine(const Written& written) const {
     std::string line = "hloscope run " + Quoted(written.module);
     if (!written.inputs.empty()) line += " --inputs " + Quoted(written.inputs);
-    if (fill_elided_) line += fmt::format(" --fill_elided {}", *fill_elided_);
+    if (fill_elided_) line += fmt::format(" --fill-elided {}", *fill_elided_);
     if (!written.expected.empty()) {
       line += " --expect " + Quoted(written.expected) + " --platform " + Quoted(platform_);
     }
-    if (takes_kernels_) line += " --as_dumped";
+    if (takes_kernels_) line += " --as-dumped";
     return line;
   }
 

@@ -90,7 +90,7 @@ class HuntCommand : public Command {
     for (std::vector<OptionSpec> specs :
          {Chosen(shared_.InputSpecs(), {"--platform", "--seed", "--input_format"}),
           Chosen(shared_.ComparisonSpecs(),
-                 {"--reference_platform", "--reference_python", "--reference_flag",
+                 {"--reference_platform", "--reference-python", "--reference-flag",
                   "--abs_error_bound", "--rel_error_bound"}),
           Chosen(shared_.MachineSpecs(),
                  {"--deadline", "--memory", "--threads", "--target", "--check", "--shuffle",

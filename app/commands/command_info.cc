@@ -40,23 +40,30 @@ class InfoCommand : public Command {
              .target = &selection_,
              .help = "one instruction through all passes, to its kernel, buffers and source line; "
                      "or the instructions of kernel=NAME, thunk=ID, buffer=ID, line=FILE:LINE",
-             .value = "[MODULE:]INSTRUCTION[@STAGE]"},
+             .value = "[MODULE:]INSTRUCTION[@STAGE]",
+             .conflicts = {"--passes", "--diff", "--module"}},
             {.name = "--sass",
              .target = &sass_,
              .help = "with --select kernel=NAME: its registers, memory and SASS, by ptxas and "
-                     "nvdisasm or cuobjdump of this machine"},
-            {.name = "--passes", .target = &passes_, .help = "what each pass changed, a line each"},
+                     "nvdisasm or cuobjdump of this machine",
+             .needs = {"--select"}},
+            {.name = "--passes",
+             .target = &passes_,
+             .help = "what each pass changed, a line each",
+             .conflicts = {"--diff"}},
             {.name = "--diff",
              .target = &diff_,
              .help = "what the pass before that stage changed, as an aligned diff",
-             .value = "[MODULE:]STAGE"},
+             .value = "[MODULE:]STAGE",
+             .conflicts = {"--module"}},
             {.name = "--module",
              .target = &module_,
              .help = "of dumps: only this module, by name or id",
              .value = "MODULE"},
             {.name = "--changed-only",
              .target = &changed_only_,
-             .help = "with --passes: only the passes that changed something"},
+             .help = "with --passes: only the passes that changed something",
+             .needs = {"--passes"}},
             {.name = "--no-cache",
              .target = &no_cache_,
              .help = "read the dump again, and neither read nor write the cache"}};
@@ -65,12 +72,17 @@ class InfoCommand : public Command {
   int Run(const Context& context) override {
     int status = kGood;
     for (const std::string& path : paths_) {
-      if (selection_ || passes_ || diff_ || sass_) {
+      if (selection_ || passes_ || diff_) {
         status = Worse(status, Lineage(path, context));
         continue;
       }
       std::error_code error;
       bool directory = std::filesystem::is_directory(path, error);
+      if (!directory && !module_.empty()) {
+        const auto misplaced = InputError(fmt::format("{}: --module is for dumps", path));
+        status = Worse(status, Fail(path, misplaced.error(), context));
+        continue;
+      }
       status = Worse(status, directory ? Directory(path, context) : File(path, context));
     }
     return status;
@@ -78,10 +90,6 @@ class InfoCommand : public Command {
 
  private:
   int Lineage(const std::string& path, const Context& context) {
-    if (sass_ && !selection_) {
-      const auto error = InputError("--sass: expected --select kernel=NAME beside it");
-      return Fail(path, error.error(), context);
-    }
     Result<std::string> text = sass_        ? SassText(path, *selection_, context)
                                : selection_ ? SelectionText(path, *selection_, context)
                                : diff_      ? PassDiffText(path, *diff_, context)

@@ -1,6 +1,7 @@
 // `hloscope open`: loads the viewer's library and calls it.
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cstdlib>
 
 #include "app/command.h"
@@ -43,6 +44,23 @@ Status ReadSize(const std::string& text, viewer::OpenRequest& request) {
   return {};
 }
 
+// The ids of the screens, then of the views that are not called as a screen.
+std::vector<std::string> ScreenNames() {
+  std::vector<std::string> names = {
+#define SCREEN(id, title, help) id,
+#include "viewer/model/screens.def"
+#undef SCREEN
+  };
+  for (const char* const view : {
+#define VIEW(make, id, title, places, help) id,
+#include "viewer/widgets/views.def"
+#undef VIEW
+       }) {
+    if (std::ranges::find(names, view) == names.end()) names.emplace_back(view);
+  }
+  return names;
+}
+
 class OpenCommand : public Command {
  public:
   std::vector<OptionSpec> Options() override {
@@ -65,10 +83,9 @@ class OpenCommand : public Command {
          .value = "FACTOR"},
         {.name = "--screen",
          .target = &request_.screen,
-         .help = "the screen to show, or a panel of Divergence, Passes or Kernels",
+         .help = "the screen to show, or a view on one",
          .value = "NAME",
-         .choices = {"home", "graph", "passes", "divergence", "kernels", "memory", "verdict",
-                     "curve", "reducer", "before-after", "roofline", "thread"}},
+         .choices = ScreenNames()},
         {.name = "--select",
          .target = &request_.select,
          .help = "select a module by name or id, and an instruction of it",

@@ -52,13 +52,14 @@ class ProfileCommand : public Command {
          .help = "of a module: record it so often, each time in new processes, since a program's "
                  "times differ from process to process; written to OUT.1, OUT.2, …",
          .value = "N"},
-        {.name = "--what_if",
+        {.name = "--what-if",
          .target = &devices_,
          .help = "what the launches would take on these devices at least, by the model, and why: "
-                 "h100, l4, … or files with a GpuTargetConfigProto; of launches counted on a "
-                 "simulated GPU",
+                 "names and files with a GpuTargetConfigProto, as h100,l4; of launches counted on "
+                 "a simulated GPU",
          .value = "DEVICE",
-         .suggestions = replay::GpuTargetNames()},
+         .suggestions = replay::GpuTargetNames(),
+         .commas = true},
         {.name = "--top", .target = &top_, .help = "rows of each table", .value = "N"},
     };
     for (std::vector<OptionSpec> specs :
@@ -81,7 +82,7 @@ class ProfileCommand : public Command {
       if (!described) {
         constexpr std::string_view kTarget = "--target";
         std::string& message = described.error().message;
-        if (message.starts_with(kTarget)) message.replace(0, kTarget.size(), "--what_if");
+        if (message.starts_with(kTarget)) message.replace(0, kTarget.size(), "--what-if");
         return Fail(described.error());
       }
       what_if_.push_back(profiler::FactsFromTarget(*described));

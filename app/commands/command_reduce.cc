@@ -202,7 +202,7 @@ class ReduceCommand : public Command {
     }
     if (!context.json) {
       std::string reduced = " --reduced " + Quoted(files_.output);
-      if (!files_.inputs.empty()) reduced += " --reduced_inputs " + Quoted(files_.inputs);
+      if (!files_.inputs.empty()) reduced += " --reduced-inputs " + Quoted(files_.inputs);
       PrintOut(ReportHint(files_.module, reduced + shared_.OptionsText(request)));
     }
     return kGood;

@@ -104,7 +104,7 @@ class RunCommand : public Command {
          .target = &request_.outfeed,
          .help = "write the values of outfeed instructions: out0, out1, …",
          .value = "DIR|F.npz"},
-        {.name = "--save_inputs",
+        {.name = "--save-inputs",
          .target = &request_.save_inputs,
          .help = "write the inputs used; for several modules see --outputs",
          .value = "F.npz"},
@@ -130,7 +130,7 @@ class RunCommand : public Command {
                  "before the run; as fusion_3:0:17, blocks and threads also as x,y,z, and :N "
                  "behind it for its execution N",
          .value = "KERNEL:BLOCK:THREAD"},
-        {.name = "--ranks_folder",
+        {.name = "--ranks-folder",
          .target = &ranks_folder_,
          .help =
              "with mpirun, srun or torchrun: each process runs the device of its rank on a GPU of "
@@ -140,7 +140,8 @@ class RunCommand : public Command {
         {.name = "--no-cache",
          .target = &no_cache_,
          .help = "compile anew, and neither read nor write the caches of compiled modules and of "
-                 "choices between algorithms of libraries"},
+                 "choices between algorithms of libraries",
+         .conflicts = {"--autotune"}},
     };
   }
 
@@ -148,10 +149,6 @@ class RunCommand : public Command {
   Status Prepare(const Context& context) {
     if (Status ready = shared_.Prepare(context); !ready) return ready;
     request_.object_cache = !no_cache_;
-    if (no_cache_ && request_.choosing == replay::Choosing::kByTime) {
-      return InputError("--no-cache and --autotune contradict one another",
-                        "leave --no-cache out: --autotune measures again and keeps what it finds");
-    }
     if (no_cache_) request_.choosing = replay::Choosing::kByRule;
     if (!trace_text_.empty()) {
       HLOSCOPE_ASSIGN_OR_RETURN(trace_, ReadTraceSpec(trace_text_));
@@ -164,33 +161,33 @@ class RunCommand : public Command {
     const replay::PlatformRow* const row = replay::FindPlatform(request_.platform);
     if (row == nullptr || !row->Has(replay::kNeedsDriver)) {
       return InputError(
-          fmt::format("--ranks_folder: {} runs all devices in one process", request_.platform),
+          fmt::format("--ranks-folder: {} runs all devices in one process", request_.platform),
           "platforms that have ranks: " + replay::PlatformNames(replay::kNeedsDriver));
     }
     if (files != 1) {
-      return InputError(fmt::format("--ranks_folder takes one module, these are {}", files),
+      return InputError(fmt::format("--ranks-folder takes one module, these are {}", files),
                         "name one file");
     }
     if (bundle_.asked() || request_.host_fallback || request_.isolate || trace_) {
       return InputError(
-          "--ranks_folder does not go with --bundle, --fallback cpu, --isolate_instructions or "
+          "--ranks-folder does not go with --bundle, --fallback cpu, --isolate_instructions or "
           "--trace",
           "run it in one process for these");
     }
     if (request_.kernel_metrics || request_.pc_sampling) {
       return InputError(
-          "--ranks_folder does not go with --metrics or --pc_sampling: they run a module once more",
+          "--ranks-folder does not go with --metrics or --pc-sampling: they run a module once more",
           "run it in one process for these");
     }
     if (request_.choosing == replay::Choosing::kByTime) {
       return InputError(
-          "--ranks_folder does not go with --autotune: each rank would choose for itself",
+          "--ranks-folder does not go with --autotune: each rank would choose for itself",
           "run it once in one process with --autotune, then without: its choices are kept");
     }
     const replay::PlatformRow* const reference = replay::FindPlatform(request_.reference_platform);
     if (reference != nullptr && reference->Has(replay::kNeedsDriver)) {
       return InputError(
-          fmt::format("--ranks_folder: the reference platform {} would need ranks too",
+          fmt::format("--ranks-folder: the reference platform {} would need ranks too",
                       request_.reference_platform),
           fmt::format("--reference_platform {}", replay::ReferencePlatform().name));
     }

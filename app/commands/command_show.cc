@@ -48,12 +48,19 @@ class ShowCommand : public Command {
         {.name = "--around",
          .target = &around_,
          .help = "only the neighbourhood of this instruction",
-         .value = "INSTR"},
-        {.name = "--radius", .target = &radius_, .help = "how many steps around it", .value = "N"},
+         .value = "INSTR",
+         .conflicts = {"--computation", "--paths"}},
+        {.name = "--radius",
+         .target = &radius_,
+         .help = "how many steps around it",
+         .value = "N",
+         .needs = {"--around"}},
         {.name = "--paths",
          .target = &paths_,
-         .help = "the instructions on paths from A to B: --paths A,B",
-         .value = "A,B"},
+         .help = "the instructions on paths from A to B",
+         .value = "A,B",
+         .commas = true,
+         .conflicts = {"--computation"}},
     };
   }
 

@@ -20,7 +20,7 @@ struct ExtractedKernel {
 
 // Runs the module until the kernel (or instruction) of that name has its operands, and writes into
 // `folder`, which is made: the instruction as a module, its code, launches and buffers as XLA dumps
-// them, its inputs, and what it means on them. `run` on that module with --as_dumped then runs the
+// them, its inputs, and what it means on them. `run` on that module with --as-dumped then runs the
 // kernels alone. Errors: no such kernel, those of the run, a folder that has files already.
 Result<ExtractedKernel> ExtractKernel(const std::string& name, int64_t execution,
                                       const std::shared_ptr<const hlo::Module>& module,

@@ -46,7 +46,7 @@ Result<std::pair<std::string, std::string>> ReplayInCleanProcess(const std::stri
   if (!request.reference_python.empty()) {
     options.arguments.insert(options.arguments.end(),
                              {"--reference_platform", request.reference_platform,
-                              "--reference_python", request.reference_python});
+                              "--reference-python", request.reference_python});
   }
   HLOSCOPE_ASSIGN_OR_RETURN(ChildProcess child, ChildProcess::Spawn(options));
   const std::string output = child.ReadAll(stop);

@@ -37,7 +37,7 @@ constexpr std::string_view kFailed = "failed";
 constexpr std::string_view kHead = "hloscope rank file ";
 constexpr int64_t kMostRanks = 1 << 16;
 constexpr std::chrono::milliseconds kBetweenTries{2}, kBetweenLooks{50}, kPatience{2000};
-constexpr std::string_view kOneFolderARun = "give --ranks_folder a new folder for each run";
+constexpr std::string_view kOneFolderARun = "give --ranks-folder a new folder for each run";
 
 std::string Reason() { return std::generic_category().message(errno); }
 
@@ -47,15 +47,15 @@ Result<UniqueFd> OpenFolder(const std::string& folder) {
   struct stat status;
   if (!fd.valid() || fstat(fd.get(), &status) != 0) {
     return EnvironmentError(fmt::format("{}: {}", folder, Reason()),
-                            "give --ranks_folder a folder, no link, that all ranks can write to");
+                            "give --ranks-folder a folder, no link, that all ranks can write to");
   }
   if (status.st_uid != geteuid()) {
     return InputError(fmt::format("{}: the folder is another user's", folder),
-                      "give --ranks_folder one that is not there yet: it is made");
+                      "give --ranks-folder one that is not there yet: it is made");
   }
   if ((status.st_mode & (S_IWGRP | S_IWOTH)) != 0) {
     return InputError(fmt::format("{}: others may write to the folder", folder),
-                      fmt::format("chmod go-w {}, or give --ranks_folder one that is not there "
+                      fmt::format("chmod go-w {}, or give --ranks-folder one that is not there "
                                   "yet: it is made",
                                   folder));
   }
@@ -74,7 +74,7 @@ Status Write(const std::string& folder, std::string_view name, std::string_view 
   }
   const auto failed = [&] {
     return EnvironmentError(fmt::format("{}/{}: {}", folder, name, Reason()),
-                            "give --ranks_folder a folder that all ranks can write to");
+                            "give --ranks-folder a folder that all ranks can write to");
   };
   if (!file.valid()) return failed();
   const std::string whole = fmt::format("{}{}\n{}", kHead, bytes.size(), bytes);
@@ -143,7 +143,7 @@ Result<const LauncherRow*> Launcher() {
     partly += fmt::format("{}{} is set, but not {}", partly.empty() ? ": " : "; ", row.rank,
                           fmt::join(unset, " and "));
   }
-  return InputError("--ranks_folder: no launcher says which rank this process is" + partly,
+  return InputError("--ranks-folder: no launcher says which rank this process is" + partly,
                     "start it by mpirun, srun or torchrun");
 }
 

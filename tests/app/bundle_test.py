@@ -589,7 +589,7 @@ ENTRY e {
     def test_need_their_module(self):
         code, _, errors = self.run_tool('bundle', 'create', self.small(0)[0], '--reduced_inputs', self.path('small.npz'))
         self.assertEqual(code, 2)
-        self.assertIn('--reduced_inputs needs --reduced', errors)
+        self.assertIn('--reduced-inputs needs --reduced', errors)
 
 
 class LastStepTest(Fixture):

@@ -5,11 +5,15 @@
 import gzip
 import json
 import os
+import re
 import sqlite3
+import struct
 import subprocess
 import sys
 import tempfile
 import unittest
+
+from command_tests import npy
 
 HLOSCOPE, SAMPLES = sys.argv[1], sys.argv[2]
 MLP = os.path.join(SAMPLES, 'mlp_train_step')
@@ -115,6 +119,115 @@ class CommandLine(unittest.TestCase):
             self.assertEqual((status, out), (2, ''), arguments)
             self.assertIn(message, err)
 
+    def small(self):
+        """A module of two parameters that adds them."""
+        return self.file('small.hlo', 'HloModule m\nENTRY e {\n  x = f32[2] parameter(0)\n  y = f32[2] parameter(1)\n'
+                                      '  ROOT s = f32[2] subtract(x, y)\n}\n')
+
+    def values(self, name, *numbers):
+        return self.file(name, npy('<f4', (len(numbers),), struct.pack(f'<{len(numbers)}f', *numbers)))
+
+    def test_dashes_and_underscores_are_the_same_in_names_of_options(self):
+        for words in (['--reference-platform', 'interpreter'], ['--reference_platform=interpreter'], ['--edge-values'], ['--edge_values'],
+                      ['--fill_elided', '1'], ['--no_verify'], ['--xla_cpu_max_isa=AVX', '--platform=cpu'], ['--xla-cpu-max-isa=AVX']):
+            status, out, err = run('run', '--json', *words, self.small())
+            is_flag_of_xla = words[0].startswith('--xla')
+            self.assertEqual(status, 2 if is_flag_of_xla else 0, err)
+            if is_flag_of_xla:
+                self.assertIn('--xla_cpu_max_isa: ', err)
+        for meant, word in (('--reference_platform', '--refernce-platform'), ('--edge-values', '--edge_valeus')):
+            self.assertIn(f'did you mean `{meant}`?', run('run', word, self.small())[2])
+
+    def test_help_spells_names_with_dashes_but_those_of_run_hlo_module(self):
+        theirs = set('reference_platform abs_error_bound rel_error_bound isolate_instructions input_format input_literals_file '
+                     'output_literals_file print_literals random_init_input_literals use_large_float_range different_random_seeds '
+                     'run_test_hlo_passes run_reference_hlo_passes debug_options_file xla_*'.split())
+        for name in commands():
+            for option in re.findall(r'^  (?:-\w, )?--(\S+)', run('help', name)[1], re.MULTILINE):
+                self.assertTrue('_' not in option or option in theirs, (name, option))
+
+    def test_a_path_with_a_comma_is_one_path(self):
+        one, two, result = self.values('lr=1,bs=2.npy', 5, 6), self.values('b.npy', 1, 2), self.values('c,d.npy', 4, 4)
+        status, out, err = run('run', self.small(), '--inputs', one, '--inputs', two, '--expect', result, '--json')
+        self.assertEqual((status, json_lines(out)[0]['status']), (0, 'equal'), err)
+        status, out, err = run('run', '--inputs', f'{one},{two}', self.small())
+        self.assertEqual((status, out), (2, ''))
+        self.assertIn('give --inputs once for each of several files', err)
+
+    def test_none_is_a_value_of_enumerated_options_alone(self):
+        status, out, err = run('run', '--inputs', 'none', self.small())
+        self.assertEqual(status, 2)
+        self.assertIn('none', err)
+        status, out, err = run('run', '--platform', 'gpu-sim', '--check', 'race,none', self.small())
+        self.assertEqual((status, out), (2, ''))
+        self.assertIn('--check: none', err)
+        self.assertEqual(run('run', '--platform', 'gpu-sim', '--check=none', self.small())[0], 0)
+
+    def test_lists_never_take_a_positional_argument(self):
+        status, out, err = run('run', '--platform', 'gpu-sim', '--check', 'race,uninitialised', self.small(), '--json')
+        self.assertEqual((status, json_lines(out)[0]['module']), (0, self.small()), err)
+
+    def test_an_empty_value_is_the_value(self):
+        status, out, err = run('run', '--reference_platform=', self.small(), '--json')
+        self.assertEqual((status, json_lines(out)[0]['reference']), (0, None), err)
+        for message, word in (('--shuffle: expected a whole number, got ``', '--shuffle='), ('--denormals: expected keep, flush, got ``', '--denormals=')):
+            status, out, err = run('run', word, self.small())
+            self.assertEqual((status, out), (2, ''))
+            self.assertIn(message, err)
+        self.assertIn('--format needs a value: FORM', run('show', '--format', '--json', TEXT)[2])
+
+    def test_numbers_out_of_range_are_errors(self):
+        for option, number in (('--seed', '99999999999999999999'), ('--repeat', '-9223372036854775809'), ('--abs_error_bound', '1e999')):
+            status, out, err = run('run', option, number, self.small())
+            self.assertEqual((status, out), (2, ''), option)
+            self.assertIn(f'{option}: {number} is out of range', err)
+        for option, text in (('--seed', '1x'), ('--seed', ''), ('--seed', '0x'), ('--seed', '+-1'), ('--deadline', '5s')):
+            self.assertIn(f', got `{text}`', run('run', option, text, self.small())[2])
+
+    def test_forms_of_numbers(self):
+        for text, seed in (('0x1F', 31), ('+5', 5), ('7', 7)):
+            self.assertEqual(json_lines(run('run', '--seed', text, self.small(), '--json')[1])[0]['seed'], seed)
+
+    def test_flags_take_true_and_false(self):
+        for word, status in (('--bits=true', 0), ('--bits=false', 0), ('--bits', 0), ('--bits=maybe', 2), ('--bits=', 2)):
+            self.assertEqual(run('run', word, self.small())[0], status, word)
+
+    def test_short_options(self):
+        out = os.path.join(self.folder.name, 'o.hlo')
+        for words in (['-o', out], ['-o' + out], ['-o=' + out]):
+            self.assertEqual(run('extract', self.small(), 's', *words)[0], 0, words)
+        self.assertEqual(run('find', '-il', 'SUBTRACT', self.small()), (0, self.small() + '\n', ''))
+        self.assertIn('unknown option `-x`', run('find', '-ix', 'SUBTRACT', self.small())[2])
+        self.assertEqual(run('find', '--', '-x', self.small())[0], 1)
+
+    def test_options_that_contradict_or_need_others_are_refused(self):
+        dump = os.path.join(SAMPLES, 'softmax_passes_a100')
+        for message, arguments in (
+                ('--select and --module cannot be used together', ['info', dump, '--select', 'log.4', '--module', 'jit_softmax']),
+                ('--diff and --module cannot be used together', ['info', dump, '--diff', '0010', '--module', 'jit_softmax']),
+                ('--passes and --diff cannot be used together', ['info', dump, '--passes', '--diff', '0010']),
+                ('--select and --passes cannot be used together', ['info', dump, '--passes', '--select', 'log.4']),
+                ('--changed-only needs --passes', ['info', dump, '--changed-only']), ('--sass needs --select', ['info', dump, '--sass']),
+                ('--module is for dumps', ['info', TEXT, '--module', 'm']), ('--radius needs --around', ['show', TEXT, '--radius', '1']),
+                ('--around and --paths cannot be used together', ['show', TEXT, '--around', 'a', '--paths', 'a,b']),
+                ('--files-with-matches and --count cannot be used together', ['find', 'dot', MLP, '-l', '-c'])):
+            status, out, err = run(*arguments)
+            self.assertEqual((status, out), (2, ''), arguments)
+            self.assertIn(message, err)
+        self.assertEqual(run('info', dump, '--passes=false', '--diff', '0010')[0], 0)
+
+    def test_usage_errors_are_objects_with_json(self):
+        for arguments in (['verify', '--json', '--nonsense', TEXT], ['show', '--json'], ['run', TEXT, '--seed', 'x', '--json']):
+            status, out, err = run(*arguments)
+            record, = json_lines(out)
+            self.assertEqual((status, record['status']), (2, 'error'))
+            self.assertIn(record['error'], err)
+
+    def test_every_screen_and_view_can_be_opened(self):
+        names = run('help', 'open', COLUMNS='120')[1].split('--screen NAME')[1].split('--select')[0]
+        for name in ('home', 'memory', 'timeline', 'code', 'values', 'pinned', 'statistics', 'buffers', 'text', 'changes', 'notes', 'verdict', 'roofline'):
+            self.assertIn(name, names)
+
     def test_bash_completes_values(self):
         script = run('completions', 'bash')[1]
 
@@ -135,7 +248,11 @@ class CommandLine(unittest.TestCase):
         self.assertEqual(complete('open', '--screen', 'thr'), ['thread'])
         self.assertEqual(complete('run', '--check', 'r'), ['race'])
         self.assertEqual(complete('profile', '--met'), ['--metrics'])
-        self.assertEqual(complete('run', '--pc_'), ['--pc_sampling'])
+        self.assertEqual(complete('run', '--pc_'), ['--pc-sampling'])
+        self.assertEqual(complete('run', '--reference-pl'), ['--reference_platform'])
+        for name in ('--reference-platform', '--reference_platform'):
+            self.assertEqual(complete('run', name, 'xla-c'), ['xla-cpu'])
+        self.assertEqual(complete('open', '--screen', 'time'), ['timeline'])
         self.assertEqual(complete('show', '--radius', ''), [])
         self.assertEqual(complete('run', '--inputs', 'inp'), ['inputs.npz'])
         self.assertEqual(complete('verify', 'expe'), ['expected.npz'])
@@ -535,7 +652,7 @@ class CommandLine(unittest.TestCase):
                         for name, shapes in (('unused', ('()', 'x')), ('used', ('f32[2]', 'call'))))
         status, out, _ = run('run', unused, '--json')
         self.assertEqual((status, json_lines(out)[0]['status']), (3, 'unsupported'))
-        self.assertIn('--skip_callbacks', out)
+        self.assertIn('--skip-callbacks', out)
         status, out, _ = run('run', unused, '--skip_callbacks', '--json')
         record = json_lines(out)[0]
         self.assertEqual((status, record['status']), (0, 'ran'))

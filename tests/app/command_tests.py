@@ -36,14 +36,14 @@ class FolderTest(unittest.TestCase):
                 file.write(text)
         return path
 
-    def npy_files(self, *arrays):
-        """What --inputs takes: a .npy file of each (type, shape, values), as ('<f4', [2], [1, 2])."""
-        paths = []
+    def npy_inputs(self, *arrays):
+        """Options that give a .npy file of each (type, shape, values), as ('<f4', [2], [1, 2])."""
+        options = []
         for k, (kind, shape, values) in enumerate(arrays):
-            paths.append(self.path(f'{k}.npy'))
-            with open(paths[-1], 'wb') as file:
+            options += ['--inputs', self.path(f'{k}.npy')]
+            with open(options[-1], 'wb') as file:
                 file.write(npy(kind, tuple(shape), struct.pack(f'<{len(values)}{kind[1]}', *values)))
-        return ','.join(paths)
+        return options
 
 
 def dump_without_launches(samples, folder, blocks=None):

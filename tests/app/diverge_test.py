@@ -207,8 +207,8 @@ class Passes(FolderTest):
 class OnXla(FolderTest):
     def test_guilty_pass(self):
         module = self.path('m.hlo', NESTED_SLICES)
-        inputs = self.npy_files(('<i4', [], [12]), ('<i4', [], [3]))
-        status, verdict = diverge(module, '--passes', '--platform', 'xla-cpu', '--inputs', inputs)
+        inputs = self.npy_inputs(('<i4', [], [12]), ('<i4', [], [3]))
+        status, verdict = diverge(module, '--passes', '--platform', 'xla-cpu', *inputs)
         if verdict['status'] == 'equal':
             self.skipTest('this XLA does not have the fault')
         self.assertEqual((status, verdict['pass'], verdict['instruction'], verdict['confirmed']), (1, 'algsimp', 'b', True))
@@ -238,8 +238,8 @@ class OnXla(FolderTest):
         chain = ''.join(f'  t{n} = f32[3] tanh(t{n - 1})\n' for n in range(1, 60))
         module = self.path('m.hlo', DIVIDED_BY_ITSELF.replace('  ROOT r = s32[3]', '  t0 = f32[3] parameter(1)\n' + chain + '  r = s32[3]').replace(
             '\n}', '\n  ROOT all = (f32[3], s32[3]) tuple(t59, r)\n}'))
-        inputs = self.npy_files(('<i4', [3], [0, 1, 7]), ('<f4', [3], [0.1, 0.2, 0.3]))
-        status, verdict = diverge(module, '--passes', '--platform', 'xla-cpu', '--inputs', inputs)
+        inputs = self.npy_inputs(('<i4', [3], [0, 1, 7]), ('<f4', [3], [0.1, 0.2, 0.3]))
+        status, verdict = diverge(module, '--passes', '--platform', 'xla-cpu', *inputs)
         if verdict['status'] == 'equal':
             self.skipTest('this XLA does not have the fault')
         self.assertEqual((status, verdict['instruction']), (1, 'r'), verdict)
@@ -249,7 +249,7 @@ class OnXla(FolderTest):
         for module, inputs, cause in ((MAXIMUM_OF_NAN, ('<f4', [64], [1.0] * 10 + [float('nan')] + [1.0] * 53), 'fast_math'),
                                       (DIVIDED_BY_ITSELF, ('<i4', [3], [0, 5, -3]), 'code_generation')):
             path = self.path('m.hlo', module)
-            status, verdict = diverge(path, '--passes', '--platform', 'xla-cpu', '--inputs', self.npy_files(inputs))
+            status, verdict = diverge(path, '--passes', '--platform', 'xla-cpu', *self.npy_inputs(inputs))
             if verdict['status'] == 'equal':
                 continue  # this XLA does not have the fault
             self.assertEqual((status, verdict['pass'], verdict['cause'], verdict['instruction']), (1, None, cause, 'r'))

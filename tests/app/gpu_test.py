@@ -160,7 +160,7 @@ class Gpu(unittest.TestCase):
         self.assertEqual((kept['from'], kept['way'], kept['tried'], kept['notes']), ('cache', measured['way'], [], []))
         self.assertEqual(choice(*run, '--no-cache')['from'], 'rule')
         status, _, error = self.run_it(*run, '--no-cache', '--autotune')
-        self.assertIn('--no-cache and --autotune contradict one another', error)
+        self.assertIn('--no-cache and --autotune cannot be used together', error)
         status, _, error = self.run_it('run', module, '--platform', 'cpu', '--autotune')
         self.assertEqual(status, 2)
         self.assertIn('--autotune: cpu calls no libraries of a GPU', error)

@@ -161,9 +161,9 @@ class Jaxlib(FolderTest):
 
     def test_the_guilty_pass_is_named_and_confirmed(self):
         module = self.path('m.hlo', NESTED_SLICES)
-        inputs = self.npy_files(('<i4', [], [12]), ('<i4', [], [3]))
+        inputs = self.npy_inputs(('<i4', [], [12]), ('<i4', [], [3]))
         for python in PYTHONS:
-            code, verdict = self.run_it(module, '--passes', '--platform', 'jaxlib', '--python', python, '--inputs', inputs, command='diverge')
+            code, verdict = self.run_it(module, '--passes', '--platform', 'jaxlib', '--python', python, *inputs, command='diverge')
             if verdict['status'] == 'equal':
                 continue  # this version does not have the fault
             self.assertEqual((code, verdict['pass'], verdict['confirmed']), (1, 'algsimp', True), verdict)
@@ -303,10 +303,10 @@ class Jaxlib(FolderTest):
 
     def test_kernels_run_one_at_a_time(self):
         module = self.path('loop.hlo', NAN_IN_A_LOOP)
-        inputs = self.npy_files(('<f4', [64], [1] * 64), ('<f4', [64], [float('nan'), *[1] * 63]))
+        inputs = self.npy_inputs(('<f4', [64], [1] * 64), ('<f4', [64], [float('nan'), *[1] * 63]))
         for python in PYTHONS:
-            code, verdict = self.run_it(module, '--platform', 'jaxlib', '--python', python, '--reference_platform', 'interpreter', '--inputs',
-                                        inputs, command='diverge')
+            code, verdict = self.run_it(module, '--platform', 'jaxlib', '--python', python, '--reference_platform', 'interpreter',
+                                        *inputs, command='diverge')
             self.assertEqual((code, verdict['status'], verdict['pass'], verdict['cause']), (1, 'differs', None, 'fast_math'), verdict)
             self.assertIn('--xla_cpu_enable_fast_min_max=false', verdict['cured_by'])
             self.assertIn('iteration 2', verdict['calls'], verdict)

@@ -151,7 +151,7 @@ class Ranks(unittest.TestCase):
         self.assertIn('OMPI_COMM_WORLD_RANK is 2, OMPI_COMM_WORLD_SIZE is 2: expected a smaller rank', refused(2, 2, OPEN_MPI))
         self.assertIn('does not go with --bundle, --fallback cpu', refused(0, 2, OPEN_MPI, '--fallback', 'cpu'))
         for flags in ('--metrics', '--profile', 'p.hloprof'), ('--pc_sampling', '--profile', 'p.hloprof'), ('--autotune',):
-            self.assertIn('--ranks_folder does not go with ', refused(0, 2, OPEN_MPI, *flags))
+            self.assertIn('--ranks-folder does not go with ', refused(0, 2, OPEN_MPI, *flags))
         self.assertIn('the reference platform gpu would need ranks too', refused(0, 2, OPEN_MPI, '--reference_platform', 'gpu'))
         self.assertIn('takes one module, these are 2', refused(0, 2, OPEN_MPI, os.path.join(self.scratch, 'four.hlo')))
         self.assertFalse(os.path.exists(self.folder))

@@ -296,7 +296,7 @@ class Recording(FolderTest):
         self.assertIn('no launch was counted for NVIDIA L4; record on a simulated GPU', text)
         status, _, err = run('profile', self.module(LOOP), '--platform', 'gpu-sim', '--what_if', 'zx81')
         self.assertEqual(status, 2)
-        self.assertIn('--what_if zx81: neither a device nor a file (devices: a100', err)
+        self.assertIn('--what-if zx81: neither a device nor a file (devices: a100', err)
 
     def profile(self, name, *options):
         out = os.path.join(self.folder, name)

@@ -534,7 +534,7 @@ ENTRY e {
     def test_no_file_of_inputs_is_left_over(self):
         module, ten = self.path('square.hlo', SQUARE), ('<f4', [10], range(10))
         for files, status in (((ten,), 0), ((ten, ten), 2)):
-            done = subprocess.run([HLOSCOPE, 'run', module, '--inputs', self.npy_files(*files)], capture_output=True, text=True, timeout=60)
+            done = subprocess.run([HLOSCOPE, 'run', module, *self.npy_inputs(*files)], capture_output=True, text=True, timeout=60)
             self.assertEqual(done.returncode, status, done.stderr)
         self.assertIn('2 .npy files given for 1 array', done.stderr)
 

@@ -267,7 +267,7 @@ TEST(Manifest, ReadsWhatItWrites) {
   EXPECT_EQ(read->recorded.reduced_inputs_made_up, std::optional(false));
   EXPECT_EQ(RunOptionsText(read->request),
             "--platform xla-cpu --reference_platform interpreter --seed 18446744073709551615 "
-            "--fill_elided 3 --rel_error_bound 0.125 --find inf --no-verify "
+            "--fill-elided 3 --rel_error_bound 0.125 --find inf --no-verify "
             "--xla_cpu_enable_fast_math=true '--xla_x=a; b'");
 }
 

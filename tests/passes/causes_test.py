@@ -49,7 +49,7 @@ class Planted(FolderTest):
         python = self.path('python', f'#!{sys.executable}\nimport os, runpy\nos.environ.update({settings})\n'
                                      f'runpy.run_path({str(PLANTED_XLA)!r}, run_name="__main__")\n')
         os.chmod(python, 0o700)
-        arguments = ['--inputs', self.npy_files(*inputs)] if inputs else []
+        arguments = self.npy_inputs(*inputs)
         done = subprocess.run([HLOSCOPE, 'diverge', '--passes', self.folder, '--platform', 'jaxlib', '--python', python, *arguments,
                                *bounds, '--json'], capture_output=True, text=True, timeout=300, check=False)
         verdict = json.loads(done.stdout)
@@ -103,7 +103,7 @@ class Planted(FolderTest):
 @unittest.skipUnless('xla-cpu' in ready_platforms(HLOSCOPE), 'XLA\'s CPU plugin is not installed')
 class OnXla(FolderTest):
     def check(self, cause, module, *inputs, bounds=EXACTLY):
-        arguments = ['--inputs', self.npy_files(*inputs)] if inputs else []
+        arguments = self.npy_inputs(*inputs)
         done = subprocess.run([HLOSCOPE, 'diverge', '--passes', self.path('m.hlo', module), '--platform', 'xla-cpu', *arguments, *bounds, '--json'],
                               capture_output=True, text=True, timeout=300, check=False)
         verdict = json.loads(done.stdout)

@@ -86,7 +86,7 @@ Result<std::vector<std::string>> ArgumentsOf(const Packing& packing, const std::
         const std::string inputs,
         debug::WriteCandidate(packing.reduced->smallest, packing.reduced->inputs_from_seed, path));
     arguments.insert(arguments.end(), {"--reduced", path});
-    if (!inputs.empty()) arguments.insert(arguments.end(), {"--reduced_inputs", inputs});
+    if (!inputs.empty()) arguments.insert(arguments.end(), {"--reduced-inputs", inputs});
   }
   return arguments;
 }

@@ -349,7 +349,7 @@ std::vector<std::string> RunArguments(const RunRequest& request) {
     arguments.push_back(fmt::format("--{}={}", name, value));
   }
   for (const auto& [name, value] : request.reference_flags) {
-    arguments.insert(arguments.end(), {"--reference_flag", fmt::format("{}={}", name, value)});
+    arguments.insert(arguments.end(), {"--reference-flag", fmt::format("{}={}", name, value)});
   }
   return arguments;
 }

@@ -106,7 +106,7 @@ class Filter {
 #undef REQUEST_FIELD
     TakeFlags("xla_flags", "--{}=VALUE", recorded_.xla_flags, own_.xla_flags,
               out_.request.xla_flags);
-    TakeFlags("reference_flags", "--reference_flag {}=VALUE", recorded_.reference_flags,
+    TakeFlags("reference_flags", "--reference-flag {}=VALUE", recorded_.reference_flags,
               own_.reference_flags, out_.request.reference_flags);
     return std::move(out_);
   }

@@ -102,7 +102,7 @@ Result<Collectives::Pending> Collectives::ByTheHost(InstructionId id) const {
   return UnsupportedError(
       fmt::format("{}: ranks meet through NCCL alone: {}", NameOf(id),
                   choice ? choice->reason : std::string("it does no such instruction")),
-      "run it in one process, without --ranks_folder, with --fallback cpu");
+      "run it in one process, without --ranks-folder, with --fallback cpu");
 }
 
 Result<Collectives::Pending> Collectives::Run(InstructionId id, eval::Machine& machine,

@@ -40,7 +40,7 @@ Status CheckLeaf(const hlo::Shape& shape) {
   return UnsupportedError(
       fmt::format("ranks tell one another arrays of known size, the result has {}",
                   hlo::ToString(shape, false)),
-      "run it in one process, without --ranks_folder");
+      "run it in one process, without --ranks-folder");
 }
 
 void AddLeaves(const hlo::Shape& shape, std::vector<hlo::Shape>& out) {
@@ -66,7 +66,7 @@ class RankedExecutable : public Executable {
                                const RunOptions& options, RunStream& stream) {
     if (options.capture.wants_more_than_results()) {
       return UnsupportedError("ranks tell one another results alone, no values in between",
-                              "run it in one process, without --ranks_folder");
+                              "run it in one process, without --ranks-folder");
     }
     OwnResults results(ranks_->rank(), stream);
     HLOSCOPE_ASSIGN_OR_RETURN(RunResult result, own_->Run(inputs, options, results));
@@ -74,7 +74,7 @@ class RankedExecutable : public Executable {
       return UnsupportedError(
           "the module runs instruction by instruction, for which all devices have to be in one "
           "process",
-          "leave --ranks_folder out");
+          "leave --ranks-folder out");
     }
     const std::string run = ranks_->NewName("results");
     const auto name = [&](int64_t rank) { return fmt::format("{}-by-{}", run, rank); };
@@ -169,7 +169,7 @@ class RankedPlatform : public Platform {
       return InputError(
           fmt::format("the module has {} devices, the launcher started {} ranks: expected one each",
                       devices, ranks_->ranks()),
-          fmt::format("start {} ranks, or leave --ranks_folder out", devices));
+          fmt::format("start {} ranks, or leave --ranks-folder out", devices));
     }
     if (topology.unpartitioned && topology.counts.partitions > 1) {
       return UnsupportedError("ranks run partitioned modules: this one has yet to be partitioned",

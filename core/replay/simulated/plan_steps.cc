@@ -63,7 +63,7 @@ Result<std::unique_ptr<PlanSteps>> PlanSteps::Make(const std::shared_ptr<const M
     return UnsupportedError(
         "the values that lie in memory are those of the optimised module, and this is another "
         "stage",
-        "give the optimised module of the dump (…gpu_after_optimizations.txt) with --as_dumped; "
+        "give the optimised module of the dump (…gpu_after_optimizations.txt) with --as-dumped; "
         "a compilation with --dump leaves one");
   }
   steps->stream_ = std::make_unique<FindingStream>(is_same ? nullptr : program, stream);
