@@ -11,10 +11,10 @@
 #include <limits>
 #include <utility>
 
+#include "app/fail.h"
 #include "app/help.h"
 #include "app/output.h"
 #include "core/base/closest_text.h"
-#include "core/base/json.h"
 
 namespace hloscope::app {
 namespace {
@@ -337,12 +337,8 @@ Error ArgumentReader::Unknown(std::string_view name) const {
 ParseOutcome UsageError(const CommandRow& row, std::span<const OptionSpec> specs,
                         const std::string& message, bool json) {
   const std::string line = fmt::format("hloscope {}: {}", row.name, message);
-  if (json) {
-    std::string out;
-    JsonWriter(out).BeginObject().Field("status", "error").Field("error", line).EndObject();
-    WriteOut(out + "\n");
-  }
-  PrintError(line);
+  Fail(InputKeys(), Error{ErrorClass::kInput, line, {}, {}},
+       {.json = json, .jobs = 0, .limits = {}});
   PrintError(fmt::format("usage: {}; `hloscope help {}` explains the options",
                          UsageLine(row, specs), row.name));
   return ParseOutcome::kUsageError;

@@ -12,6 +12,7 @@
 
 #include "app/command.h"
 #include "app/command_line.h"
+#include "app/fail.h"
 #include "app/help.h"
 #include "app/output.h"
 #include "app/version.h"
@@ -53,8 +54,7 @@ int RunCommand(const CommandRow& row, const std::vector<std::string>& arguments)
       break;
   }
   if (Status status = ApplyCommonOptions(common); !status) {
-    PrintError(status.error());
-    return kBadInput;
+    return Fail(InputKeys(), status.error(), common.context);
   }
   return command->Run(common.context);
 }

@@ -8,6 +8,7 @@
 #include <limits>
 
 #include "app/commands/bench.h"
+#include "app/fail.h"
 #include "app/output.h"
 #include "core/base/json.h"
 #include "core/dump/load.h"
@@ -84,11 +85,6 @@ Result<Figures> Measure(const std::string& path, int64_t repeats, const Limits& 
   return figures;
 }
 
-std::string ParseErrorJson(const std::string& file, const Error& error) {
-  std::string out;
-  JsonWriter(out).BeginObject().Field("file", file).Field("error", error.ToString()).EndObject();
-  return out + "\n";
-}
 std::string Json(const std::string& file, const Figures& f) {
   std::string out;
   JsonWriter json(out);
@@ -119,9 +115,7 @@ int BenchParse(std::span<const std::string> files, int64_t repeats, const Contex
   for (const std::string& file : files) {
     Result<Figures> figures = Measure(file, std::max<int64_t>(repeats, 1), context.limits);
     if (!figures) {
-      PrintError(figures.error());
-      status = Worse(status, ExitStatusOf(figures.error()));
-      if (context.json) WriteOut(ParseErrorJson(file, figures.error()));
+      status = Worse(status, Fail(file, figures.error(), context));
       continue;
     }
     context.json ? WriteOut(Json(file, *figures)) : PrintOut(Line(file, *figures));

@@ -10,8 +10,8 @@
 #include "app/any_module.h"
 #include "app/cancel.h"
 #include "app/commands/bench.h"
+#include "app/fail.h"
 #include "app/output.h"
-#include "app/reports/error_status.h"
 #include "app/workers.h"
 #include "core/base/json.h"
 
@@ -104,15 +104,6 @@ std::string Json(const std::string& file, const BenchRunOptions& options,
   return out + "\n";
 }
 
-std::string RunErrorJson(const std::string& file, const Error& error) {
-  std::string out;
-  JsonWriter json(out);
-  json.BeginObject().Field("module", file).Field("error", error.ToString());
-  WriteErrorKind(json, ErrorKindOf(error.error_class));
-  json.EndObject();
-  return out + "\n";
-}
-
 std::string IntervalText(const RunRatio& ratio) {
   if (!ratio.interval) return "few runs";
   return fmt::format("{:.2f}-{:.2f}", ratio.interval->low, ratio.interval->high);
@@ -157,6 +148,12 @@ std::string Heading(const BenchRunOptions& options) {
   return heading + memory + "  module\n";
 }
 
+// Names the file where the error does not.
+Error InFile(Error error, const std::string& file) {
+  if (error.place.file.empty() && !error.message.starts_with(file)) error.place.file = file;
+  return error;
+}
+
 Result<BenchReport> Measure(const std::string& file, debug::BenchRequest request,
                             const BenchRunOptions& options, const std::stop_token& stop) {
   using Clock = std::chrono::steady_clock;
@@ -176,8 +173,7 @@ int BenchRun(std::span<const std::string> files, const BenchRunOptions& options,
              const Context& context) {
   if (options.threads) {
     if (Status pinned = PinTo(*options.threads); !pinned) {
-      PrintError(pinned.error());
-      return ExitStatusOf(pinned.error());
+      return FailEach("module", files, pinned.error(), context);
     }
   }
   const CancelOnSignals cancel;
@@ -196,9 +192,7 @@ int BenchRun(std::span<const std::string> files, const BenchRunOptions& options,
   for (const std::string& file : files) {
     const Result<BenchReport> report = Measure(file, request, options, cancel.token());
     if (!report) {
-      PrintError(file + ": " + report.error().ToString());
-      if (context.json) WriteOut(RunErrorJson(file, report.error()));
-      status = Worse(status, ExitStatusOf(report.error()));
+      status = Worse(status, Fail({{"module", file}}, InFile(report.error(), file), context));
     } else {
       context.json ? WriteOut(Json(file, options, *report)) : PrintOut(Line(file, *report));
     }

@@ -1,6 +1,7 @@
 // `hloscope bundle`: a run in one file, to be sent to somebody else.
 #include "app/command.h"
 #include "app/commands/bundle.h"
+#include "app/fail.h"
 #include "app/output.h"
 #include "app/shared_options.h"
 
@@ -67,24 +68,24 @@ class BundleCommand : public Command {
   }
 
   int Run(const Context& context) override {
-    if (Status ready = run_.Prepare(context); !ready) return Fail(ready.error());
+    if (Status ready = run_.Prepare(context); !ready)
+      return FailEach("file", files_, ready.error(), context);
     if (action_ == "check") return BundleCheck(files_, run_, context);
-    if (files_.size() != 1) return Fail(InputError("expected one file").error());
+    if (files_.size() != 1) {
+      return FailEach("file", files_, InputError("expected one file").error(), context);
+    }
     if (action_ == "create") return BundleCreate(files_.front(), options_, run_, context);
     if (options_.into.empty()) {
-      return Fail(InputError("open: --into DIR is missing",
+      return Fail(files_.front(),
+                  InputError("open: --into DIR is missing",
                              "`hloscope open F.hlob` shows a bundle in the viewer")
-                      .error());
+                      .error(),
+                  context);
     }
     return BundleOpen(files_.front(), options_.into, context);
   }
 
  private:
-  static int Fail(const Error& error) {
-    PrintError(error);
-    return ExitStatusOf(error);
-  }
-
   std::string action_;
   std::vector<std::string> files_;
   BundleOptions options_;

@@ -9,10 +9,10 @@
 #include <sstream>
 
 #include "app/command.h"
+#include "app/fail.h"
 #include "app/inputs.h"
 #include "app/output.h"
 #include "app/reports/attributed_modules.h"
-#include "app/reports/error_status.h"
 #include "app/reports/fusion_comparison_report.h"
 #include "app/reports/profile_comparison_report.h"
 #include "app/reports/run_report.h"
@@ -58,7 +58,7 @@ class CompareCommand : public Command {
   int Run(const Context& context) override {
     Result<Side> a = OpenAll(a_, context.limits);
     Result<Side> b = OpenAll(b_, context.limits);
-    if (!a || !b) return Fail(!a ? a.error() : b.error(), context);
+    if (!a || !b) return Refuse(!a ? a.error() : b.error(), context);
     if (a->repeated.size() + b->repeated.size() > 0) return Repeated(*a, *b, context);
     if (!a->traces.empty() && !b->traces.empty()) return Profiles(*a, *b, context);
     if (a->values && b->values) return Values(*a->values, *b->values, context);
@@ -68,7 +68,7 @@ class CompareCommand : public Command {
           fmt::format("{} has values and {} does not", a->values ? a_ : b_, a->values ? b_ : a_),
           {},
           "compare values with values, modules with modules, traces with traces"};
-      return Fail(error, context);
+      return Refuse(error, context);
     }
     return Modules(*a, *b, context);
   }
@@ -134,11 +134,11 @@ class CompareCommand : public Command {
       ++compared;
     }
     if (compared != 0) return status;
-    return Fail({ErrorClass::kInput,
-                 fmt::format("no trace in {} has the file name of one in {}", a_, b_),
-                 {},
-                 "name the two traces to compare"},
-                context);
+    return Refuse({ErrorClass::kInput,
+                   fmt::format("no trace in {} has the file name of one in {}", a_, b_),
+                   {},
+                   "name the two traces to compare"},
+                  context);
   }
 
   // One trace or several on each side.
@@ -150,12 +150,12 @@ class CompareCommand : public Command {
     };
     const std::vector<std::string> of_a = traces_of(a), of_b = traces_of(b);
     if (!of_a.empty() && !of_b.empty()) return Profiles(of_a, of_b, context);
-    return Fail({ErrorClass::kInput,
-                 fmt::format("{}: expected a trace, or several with commas between them",
-                             of_a.empty() ? a_ : b_),
-                 {},
-                 "the other side is traces"},
-                context);
+    return Refuse({ErrorClass::kInput,
+                   fmt::format("{}: expected a trace, or several with commas between them",
+                               of_a.empty() ? a_ : b_),
+                   {},
+                   "the other side is traces"},
+                  context);
   }
 
   // What changed is told, and makes no difference to the exit status: times never are equal.
@@ -163,12 +163,12 @@ class CompareCommand : public Command {
                const Context& context) {
     Jobs jobs(context.jobs > 0 ? static_cast<int>(context.jobs) : AvailableCpus());
     auto modules = LoadAttributedModules(modules_, context.limits);
-    if (!modules) return Fail(modules.error(), context);
+    if (!modules) return Refuse(modules.error(), context);
     const auto a = ReadReports(paths_a, *modules, context, jobs);
     const auto b = ReadReports(paths_b, *modules, context, jobs);
-    if (!a || !b) return Fail(!a ? a.error() : b.error(), context);
+    if (!a || !b) return Refuse(!a ? a.error() : b.error(), context);
     const auto compared = CompareReports(*a, *b, jobs);
-    if (!compared) return Fail(compared.error(), context);
+    if (!compared) return Refuse(compared.error(), context);
     const auto top = static_cast<size_t>(std::max<int64_t>(top_, 0));
     context.json ? WriteOut(ProfileComparisonJson(*compared))
                  : PrintOut(ProfileComparisonText(*compared, top));
@@ -191,15 +191,15 @@ class CompareCommand : public Command {
   int Modules(const Side& side_a, const Side& side_b, const Context& context) {
     if (!side_a.file && !side_b.file) return Compilations(context);
     if (!side_a.file || !side_b.file) {
-      return Fail({ErrorClass::kInput,
-                   (side_a.file ? b_ : a_) + ": no .npy files and no traces in this folder",
-                   {},
-                   "give two module files, or two folders of .npy files, of traces or of dumps"},
-                  context);
+      return Refuse({ErrorClass::kInput,
+                     (side_a.file ? b_ : a_) + ": no .npy files and no traces in this folder",
+                     {},
+                     "give two module files, or two folders of .npy files, of traces or of dumps"},
+                    context);
     }
     Result<dump::LoadedModule> a = dump::LoadSoundModule(*side_a.file, context.limits);
     Result<dump::LoadedModule> b = dump::LoadSoundModule(*side_b.file, context.limits);
-    if (!a || !b) return Fail(!a ? a.error() : b.error(), context);
+    if (!a || !b) return Refuse(!a ? a.error() : b.error(), context);
     debug::ModuleComparison result = debug::CompareModules(*a->module, *b->module);
     context.json ? WriteOut(Json(result)) : PrintOut(Text(result));
     return result.equal ? kGood : kDiffers;
@@ -208,7 +208,7 @@ class CompareCommand : public Command {
   // Fusion is told, and makes no difference to the exit status: two compilers never fuse alike.
   int Compilations(const Context& context) {
     const Result<FusionReport> report = ReadFusionReport(a_, b_, context.limits);
-    if (!report) return Fail(report.error(), context);
+    if (!report) return Refuse(report.error(), context);
     const auto top = static_cast<size_t>(std::max<int64_t>(top_, 0));
     context.json ? WriteOut(FusionReportJson(*report)) : PrintOut(FusionReportText(*report, top));
     return kGood;
@@ -240,17 +240,8 @@ class CompareCommand : public Command {
     return equal ? kGood : kDiffers;
   }
 
-  int Fail(const Error& error, const Context& context) {
-    PrintError(error);
-    if (context.json) {
-      std::string out;
-      JsonWriter json(out);
-      json.BeginObject().Field("a", a_).Field("b", b_);
-      WriteErrorStatus(json, error);
-      json.Field("error", error.ToString()).EndObject();
-      WriteOut(out + "\n");
-    }
-    return ExitStatusOf(error);
+  int Refuse(const Error& error, const Context& context) const {
+    return Fail({{"a", a_}, {"b", b_}}, error, context);
   }
 
   std::string Text(const std::vector<ValuePair>& pairs, const std::vector<std::string>& only_a,

@@ -8,9 +8,9 @@
 #include "app/cancel.h"
 #include "app/command.h"
 #include "app/commands/emit_own.h"
+#include "app/fail.h"
 #include "app/module_form.h"
 #include "app/output.h"
-#include "app/reports/error_status.h"
 #include "app/shared_options.h"
 #include "app/xla_options.h"
 #include "core/base/counted.h"
@@ -235,9 +235,7 @@ class CompileCommand : public Command {
   template <typename Report>
   int Tell(const Result<Report>& report, const Context& context) const {
     if (!report) {
-      if (context.json) WriteOut(ErrorJson(report.error()));
-      PrintError(report.error());
-      return ExitStatusOf(report.error());
+      return Fail({{"module", module_}, {"platform", request_.platform}}, report.error(), context);
     }
     if (output_ == "-") return kGood;
     context.json ? WriteOut(Json(*report)) : PrintOut(Text(*report));
@@ -355,15 +353,6 @@ class CompileCommand : public Command {
     json.Field("bytes", report.dump_bytes).Field("output", output_).Key("warnings").BeginArray();
     for (const std::string& warning : report.warnings) json.Value(warning);
     json.EndArray().EndObject();
-    return out + "\n";
-  }
-
-  std::string ErrorJson(const Error& error) const {
-    std::string out;
-    JsonWriter json(out);
-    json.BeginObject().Field("module", module_).Field("platform", request_.platform);
-    WriteErrorStatus(json, error);
-    json.Field("error", error.ToString()).EndObject();
     return out + "\n";
   }
 

@@ -7,10 +7,11 @@
 
 #include "app/any_module.h"
 #include "app/command.h"
+#include "app/error_status.h"
+#include "app/fail.h"
 #include "app/inputs.h"
 #include "app/module_form.h"
 #include "app/output.h"
-#include "app/reports/error_status.h"
 #include "core/base/jobs.h"
 #include "core/base/json.h"
 
@@ -47,11 +48,13 @@ class ConvertCommand : public Command {
   int Run(const Context& context) override {
     if (out_dir_.empty()) return RunPair(context);
     Result<std::vector<std::string>> files = ExpandDirectories(files_, context.limits);
-    if (!files) return Fail(files.error());
+    if (!files) return FailEach("file", files_, files.error(), context);
     std::error_code error;
     fs::create_directories(out_dir_, error);
-    if (error)
-      return Fail(Error{ErrorClass::kEnvironment, out_dir_ + ": " + error.message(), {}, {}});
+    if (error) {
+      const auto failed = EnvironmentError(out_dir_ + ": " + error.message());
+      return FailEach("file", files_, failed.error(), context);
+    }
     int threads = context.jobs > 0 ? static_cast<int>(context.jobs) : AvailableCpus();
     std::vector<int> statuses(files->size(), kGood);
     OrderedOutput output;
@@ -66,7 +69,7 @@ class ConvertCommand : public Command {
       output.Put(static_cast<size_t>(i), context.json ? Json(in, out, outcome) : "");
       progress.Step();
     });
-    int status = done ? kGood : Fail(done.error());
+    int status = done ? kGood : Fail(InputKeys(), done.error(), context);
     for (int s : statuses) status = Worse(status, s);
     return status;
   }
@@ -74,12 +77,16 @@ class ConvertCommand : public Command {
  private:
   int RunPair(const Context& context) {
     if (files_.size() == 1 && !to_.empty()) files_.push_back("-");
-    if (files_.size() != 2)
-      return Usage(fmt::format("expected IN OUT, got {} files", files_.size()));
+    if (files_.size() != 2) {
+      const auto wrong =
+          InputError(fmt::format("hloscope convert: expected IN OUT, got {} files", files_.size()),
+                     "`hloscope help convert` explains the options");
+      return FailEach("file", files_, wrong.error(), context);
+    }
     ModuleForm target = ModuleForm::kHlo;
     if (to_.empty()) {
       Result<ModuleForm> by_name = ModuleFormFromPath(files_[1]);
-      if (!by_name) return Fail(by_name.error());
+      if (!by_name) return Fail(files_[0], by_name.error(), context);
       target = *by_name;
     } else {
       target = std::ranges::find(kModuleForms, to_, &ModuleFormRow::name)->target;
@@ -126,7 +133,9 @@ class ConvertCommand : public Command {
   }
 
   Outcome Failed(const Error& error) {
-    return {Fail(error), {}, error.ToString(), ErrorKindOf(error.error_class)};
+    std::lock_guard lock(mutex_);
+    PrintError(error);
+    return {ExitStatusOf(error), {}, error.ToString(), ErrorKindOf(error.error_class)};
   }
 
   static std::string Json(const std::string& in, const std::string& out, const Outcome& outcome) {
@@ -142,16 +151,6 @@ class ConvertCommand : public Command {
     outcome.error.empty() ? json.Null() : json.Value(outcome.error);
     json.EndObject();
     return text + "\n";
-  }
-
-  int Fail(const Error& error) {
-    std::lock_guard lock(mutex_);
-    PrintError(error);
-    return ExitStatusOf(error);
-  }
-  int Usage(const std::string& message) {
-    PrintError("hloscope convert: " + message + "; see `hloscope help convert`");
-    return kBadInput;
   }
 
   std::vector<std::string> files_;

@@ -5,6 +5,7 @@
 #include <filesystem>
 
 #include "app/command.h"
+#include "app/fail.h"
 #include "app/output.h"
 #include "app/reports/error_report.h"
 #include "core/base/file.h"
@@ -43,13 +44,9 @@ class ExplainCommand : public Command {
   }
 
  private:
-  static int Fail(const Error& error) {
-    PrintError(error);
-    return ExitStatusOf(error);
-  }
   static int File(const std::string& path, const Context& context, int64_t& found) {
     auto file = FileView::Open(path, context.limits);
-    if (!file) return Fail(file.error());
+    if (!file) return Fail(path, file.error(), context);
     int64_t left_out = 0;
     auto errors = dump::ExplainErrors(file->bytes(), kMost, &left_out);
     AddRecompilations(file->bytes(), path, errors);
@@ -82,7 +79,7 @@ class ExplainCommand : public Command {
 
   static int Folder(const std::string& path, const Context& context, int64_t& found) {
     auto model = dump::DumpModel::Open(path, context.limits);
-    if (!model) return Fail(model.error());
+    if (!model) return Fail(path, model.error(), context);
     const dump::LoggedErrors logged = dump::ErrorsInLogs(**model);
     for (const dump::LoggedError& error : logged.errors)
       Print(error.error, (*model)->FullPath(error.file), context);

@@ -7,9 +7,9 @@
 #include "app/cancel.h"
 #include "app/command.h"
 #include "app/commands/extract_kernel.h"
+#include "app/fail.h"
 #include "app/module_form.h"
 #include "app/output.h"
-#include "app/reports/error_status.h"
 #include "app/shared_options.h"
 #include "app/workers.h"
 #include "core/base/counted.h"
@@ -97,9 +97,7 @@ class ExtractCommand : public Command {
     takes_kernels_ = row != nullptr && row->Has(replay::kRunsDumps);
     const Result<Written> written = Extract(context, cancel.token());
     if (!written) {
-      if (context.json) WriteOut(ErrorJson(written.error()));
-      PrintError(written.error());
-      return ExitStatusOf(written.error());
+      return Fail({{"module", module_}, {"instruction", instruction_}}, written.error(), context);
     }
     context.json ? WriteOut(Json(*written)) : PrintOut(Text(*written));
     return kGood;
@@ -304,15 +302,6 @@ class ExtractCommand : public Command {
         .BeginArray();
     for (const std::string& warning : written.warnings) json.Value(warning);
     json.EndArray().EndObject();
-    return out + "\n";
-  }
-
-  std::string ErrorJson(const Error& error) const {
-    std::string out;
-    JsonWriter json(out);
-    json.BeginObject().Field("module", module_).Field("instruction", instruction_);
-    WriteErrorStatus(json, error);
-    json.Field("error", error.ToString()).EndObject();
     return out + "\n";
   }
 

@@ -8,6 +8,7 @@
 
 #include "app/command.h"
 #include "app/dump_place.h"
+#include "app/fail.h"
 #include "app/inputs.h"
 #include "app/output.h"
 #include "core/base/jobs.h"
@@ -115,11 +116,12 @@ class FindCommand : public Command {
 
   int Run(const Context& context) override {
     Result<Pattern> pattern = Pattern::Make(pattern_, regex_, ignore_case_);
-    if (!pattern) return Fail(pattern.error());
+    if (!pattern) return FailEach("file", paths_, pattern.error(), context);
     std::vector<Target> files;
+    int status = kGood;
     for (const std::string& path : paths_) {
-      if (Status added = AddFiles(path, *pattern, context, files); !added)
-        return Fail(added.error());
+      const Status added = AddFiles(path, *pattern, context, files);
+      if (!added) status = Worse(status, Fail(path, added.error(), context));
     }
     std::vector<int> statuses(files.size(), kGood);
     std::vector<size_t> counts(files.size(), 0);
@@ -129,12 +131,19 @@ class FindCommand : public Command {
     Status done = ParallelFor(static_cast<int64_t>(files.size()), threads, [&](int64_t i) {
       auto k = static_cast<size_t>(i);
       std::vector<Match> matches = std::move(files[k].found);
-      if (matches.empty()) statuses[k] = Search(files[k].path, *pattern, context, matches);
+      Status searched;
+      if (matches.empty()) searched = Search(files[k].path, *pattern, context, matches);
       counts[k] = matches.size();
-      output.Put(k, Text(files[k], matches, context));
+      std::string text = Text(files[k], matches, context);
+      if (!searched) {
+        statuses[k] = ExitStatusOf(searched.error());
+        PrintError(searched.error());
+        if (context.json) text += FailureJson({{"file", files[k].path}}, searched.error());
+      }
+      output.Put(k, std::move(text));
       progress.Step();
     });
-    int status = done ? kGood : Fail(done.error());
+    if (!done) status = Worse(status, Fail(InputKeys(), done.error(), context));
     size_t total = 0;
     for (size_t k = 0; k < files.size(); ++k) {
       status = Worse(status, statuses[k]);
@@ -165,11 +174,6 @@ class FindCommand : public Command {
   }
 
  private:
-  static int Fail(const Error& error) {
-    PrintError(error);
-    return ExitStatusOf(error);
-  }
-
   // One file for each stage of a dump (the text where there is one), and its other files.
   Status AddFiles(const std::string& path, const Pattern& pattern, const Context& context,
                   std::vector<Target>& files) const {
@@ -249,30 +253,29 @@ class FindCommand : public Command {
     });
   }
 
-  int Search(const std::string& path, const Pattern& pattern, const Context& context,
-             std::vector<Match>& matches) const {
-    Result<FileView> file = FileView::Open(path, context.limits);
-    if (!file) return Fail(file.error());
-    dump::FileKind kind = dump::Sniff(file->bytes());
+  Status Search(const std::string& path, const Pattern& pattern, const Context& context,
+                std::vector<Match>& matches) const {
+    HLOSCOPE_ASSIGN_OR_RETURN(const FileView file, FileView::Open(path, context.limits));
+    dump::FileKind kind = dump::Sniff(file.bytes());
     if (kind == dump::FileKind::kHloProto || kind == dump::FileKind::kHloTextProto)
       return SearchModule(path, pattern, context, matches);
     if (kind == dump::FileKind::kHloText) {
       Result<dump::LoadedModule> loaded = dump::LoadModule(path, context.limits);
       if (loaded && loaded->module != nullptr) {
         SearchInstructions(*loaded, pattern, matches);
-        return kGood;
+        return {};
       }
     }
-    if (dump::IsText(kind)) SearchLines(path, file->bytes(), pattern, matches);
-    return kGood;
+    if (dump::IsText(kind)) SearchLines(path, file.bytes(), pattern, matches);
+    return {};
   }
 
-  int SearchModule(const std::string& path, const Pattern& pattern, const Context& context,
-                   std::vector<Match>& matches) const {
-    Result<dump::LoadedModule> loaded = dump::LoadSoundModule(path, context.limits);
-    if (!loaded) return Fail(loaded.error());
-    SearchInstructions(*loaded, pattern, matches);
-    return kGood;
+  Status SearchModule(const std::string& path, const Pattern& pattern, const Context& context,
+                      std::vector<Match>& matches) const {
+    HLOSCOPE_ASSIGN_OR_RETURN(const dump::LoadedModule loaded,
+                              dump::LoadSoundModule(path, context.limits));
+    SearchInstructions(loaded, pattern, matches);
+    return {};
   }
 
   bool Full(const std::vector<Match>& matches) const {

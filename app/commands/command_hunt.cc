@@ -9,6 +9,7 @@
 #include "app/cancel.h"
 #include "app/command.h"
 #include "app/commands/pack_bundle.h"
+#include "app/fail.h"
 #include "app/output.h"
 #include "app/reports/hunt_report.h"
 #include "app/run_options.h"
@@ -109,9 +110,11 @@ class HuntCommand : public Command {
   }
 
   int Run(const Context& context) override {
-    if (Status ready = Prepare(context); !ready) return Fail(ready.error());
+    if (Status ready = Prepare(context); !ready) return Fail(InputKeys(), ready.error(), context);
     const CancelOnSignals cancel;
-    if (Status loaded = LoadModules(context, cancel.token()); !loaded) return Fail(loaded.error());
+    if (Status loaded = LoadModules(context, cancel.token()); !loaded) {
+      return Fail(InputKeys(), loaded.error(), context);
+    }
     request_.run = shared_.request();
     request_.run.workers = Workers(context.limits);
     StatusLine line;
@@ -133,11 +136,6 @@ class HuntCommand : public Command {
   }
 
  private:
-  static int Fail(const Error& error) {
-    PrintError(error);
-    return ExitStatusOf(error);
-  }
-
   Status Prepare(const Context& context) {
     HLOSCOPE_TRY(shared_.Prepare(context));
     debug::RunRequest& run = shared_.request();

@@ -8,6 +8,7 @@
 #include "app/command.h"
 #include "app/commands/info_lineage.h"
 #include "app/commands/info_recompilations.h"
+#include "app/fail.h"
 #include "app/inputs.h"
 #include "app/output.h"
 #include "app/reports/bundle_report.h"
@@ -246,20 +247,6 @@ class InfoCommand : public Command {
     report->top = 5;
     context.json ? WriteOut(ProfileJson(*report)) : PrintOut(ProfileText(*report));
     return kGood;
-  }
-
-  static int Fail(const std::string& path, const Error& error, const Context& context) {
-    if (context.json) {
-      std::string out;
-      JsonWriter(out)
-          .BeginObject()
-          .Field("file", path)
-          .Field("error", error.ToString())
-          .EndObject();
-      WriteOut(out + "\n");
-    }
-    PrintError(error);
-    return ExitStatusOf(error);
   }
 
   // All of a few shapes; of many, how often each of the first occurs.

@@ -5,6 +5,7 @@
 #include <cstdlib>
 
 #include "app/command.h"
+#include "app/fail.h"
 #include "app/output.h"
 #include "core/base/own_library.h"
 #include "viewer/open.h"
@@ -100,30 +101,33 @@ class OpenCommand : public Command {
 
   int Run(const Context& context) override {
     if (!size_.empty()) {
-      if (Status status = ReadSize(size_, request_); !status) return Fail(status.error());
+      if (Status status = ReadSize(size_, request_); !status)
+        return Report(status.error(), context);
     }
     if (scale_ && (*scale_ < 0.5 || *scale_ > 4))
-      return Fail(InputError("--scale: expected a number from 0.5 to 4").error());
+      return Report(InputError("--scale: expected a number from 0.5 to 4").error(), context);
     return Show(context);
   }
 
  private:
-  static int Fail(const Error& error) {
-    PrintError(error);
-    return ExitStatusOf(error);
-  }
-
   int Show(const Context& context) {
     request_.limits = context.limits;
     request_.scale = scale_.value_or(request_.screenshot.empty() ? 0 : 1);
     // A screenshot does not depend on the user: no saved state is read or written for it.
     if (request_.screenshot.empty()) request_.state_folder = StateFolder();
     Result<HloscopeOpenViewer> open = LoadViewer();
-    if (!open) return Fail(open.error());
+    if (!open) return Report(open.error(), context);
     std::string error;
-    int status = (*open)(&request_, &error);
-    if (!error.empty()) PrintError("hloscope open: " + error);
+    const int status = (*open)(&request_, &error);
+    if (!error.empty()) {
+      Report(Error{ErrorClass::kInput, "hloscope open: " + error, {}, {}}, context);
+    }
     return status;
+  }
+
+  // With --json an object for each path.
+  int Report(const Error& error, const Context& context) const {
+    return FailEach("file", request_.paths, error, context);
   }
 
   viewer::OpenRequest request_;

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "app/command.h"
+#include "app/fail.h"
 #include "app/output.h"
 #include "core/base/closest_text.h"
 #include "core/base/json.h"
@@ -69,7 +70,7 @@ class OpsCommand : public Command {
     std::vector<hlo::Opcode> opcodes;
     for (const std::string& name : names_) {
       const std::optional<hlo::Opcode> opcode = hlo::OpcodeFromText(name);
-      if (!opcode) return Unknown(name);
+      if (!opcode) return Unknown(name, context);
       opcodes.push_back(*opcode);
     }
     for (int k = 0; names_.empty() && k < hlo::kOpcodeCount; ++k) {
@@ -86,18 +87,15 @@ class OpsCommand : public Command {
   }
 
  private:
-  static int Unknown(const std::string& name) {
+  static int Unknown(const std::string& name, const Context& context) {
     ClosestText closest(name);
     for (int k = 0; k < hlo::kOpcodeCount; ++k) {
       closest.Offer(hlo::Info(static_cast<hlo::Opcode>(k)).text);
     }
     const std::string hint = closest.Hint();
-    const Error error{ErrorClass::kInput,
-                      "unknown opcode " + name,
-                      {},
-                      hint.empty() ? "`hloscope ops` lists them" : hint};
-    PrintError(error);
-    return ExitStatusOf(error);
+    const auto error =
+        InputError("unknown opcode " + name, hint.empty() ? "`hloscope ops` lists them" : hint);
+    return Fail({{"opcode", name}}, error.error(), context);
   }
 
   static std::string Text(const hlo::OpcodeInfo& info) {

@@ -11,10 +11,10 @@
 #include "app/cancel.h"
 #include "app/command.h"
 #include "app/commands/record_profile.h"
+#include "app/fail.h"
 #include "app/inputs.h"
 #include "app/output.h"
 #include "app/reports/attributed_modules.h"
-#include "app/reports/error_status.h"
 #include "app/reports/profile_comparison_report.h"
 #include "app/reports/profile_report.h"
 #include "app/reports/run_report.h"
@@ -76,23 +76,27 @@ class ProfileCommand : public Command {
     request.names_refused = true;
     if (!request.reference_python.empty() && request.reference_platform.empty())
       request.reference_platform = request.platform;
-    if (Status ready = run_.Prepare(context); !ready) return Fail(ready.error());
+    if (Status ready = run_.Prepare(context); !ready) return Refuse(ready.error(), context);
     for (const std::string& device : devices_) {
       auto described = replay::ReadGpuTarget(device, context.limits);
       if (!described) {
         constexpr std::string_view kTarget = "--target";
         std::string& message = described.error().message;
         if (message.starts_with(kTarget)) message.replace(0, kTarget.size(), "--what-if");
-        return Fail(described.error());
+        return Refuse(described.error(), context);
       }
       what_if_.push_back(profiler::FactsFromTarget(*described));
     }
-    if (recordings_ < 1) return Fail(InputError("--recordings: expected at least 1").error());
+    if (recordings_ < 1) {
+      return Refuse(InputError("--recordings: expected at least 1").error(), context);
+    }
     Result<std::vector<profiler::AttributedModule>> modules =
         LoadAttributedModules(modules_, context.limits);
-    if (!modules) return Fail(modules.error());
-    if (!out_.empty() && traces_.size() != 1)
-      return Fail(InputError("one trace can be written to " + out_ + ", not several").error());
+    if (!modules) return Refuse(modules.error(), context);
+    if (!out_.empty() && traces_.size() != 1) {
+      return Refuse(InputError("one trace can be written to " + out_ + ", not several").error(),
+                    context);
+    }
     int status = kGood;
     const int threads = context.jobs > 0 ? static_cast<int>(context.jobs) : AvailableCpus();
     Jobs jobs(threads);
@@ -102,14 +106,14 @@ class ProfileCommand : public Command {
       if (std::filesystem::is_directory(given, error))
         files = profiler::TracesBelow(given, context.limits);
       if (!files) {
-        status = Worse(status, Refuse(given, files.error(), context));
+        status = Worse(status, Fail(given, files.error(), context));
         continue;
       }
       if (!out_.empty() && files->size() != 1) {
         const std::unexpected<Error> several =
             InputError(given + ": holds " + std::to_string(files->size()) + " traces",
                        "name the one that is to be written");
-        status = Worse(status, Refuse(given, several.error(), context));
+        status = Worse(status, Fail(given, several.error(), context));
         continue;
       }
       for (const std::string& file : *files) {
@@ -120,34 +124,23 @@ class ProfileCommand : public Command {
   }
 
  private:
-  static int Fail(const Error& error) {
-    PrintError(error);
-    return ExitStatusOf(error);
-  }
-
-  static int Refuse(const std::string& path, const Error& error, const Context& context) {
-    if (!context.json) return Fail(error);
-    std::string out;
-    JsonWriter json(out);
-    json.BeginObject().Field("file", path);
-    WriteErrorStatus(json, error);
-    json.Field("error", error.ToString()).EndObject();
-    WriteOut(out + "\n");
-    return ExitStatusOf(error);
+  // With --json an object for each file.
+  int Refuse(const Error& error, const Context& context) const {
+    return FailEach("file", traces_, error, context);
   }
 
   int RunOne(const std::string& path, const std::vector<profiler::AttributedModule>& modules,
              const Context& context, Jobs& jobs) {
     const auto start = std::chrono::steady_clock::now();
     Result<FileView> file = FileView::Open(path, context.limits);
-    if (!file) return Refuse(path, file.error(), context);
+    if (!file) return Fail(path, file.error(), context);
     const bool is_trace = profiler::IsTrace(file->bytes());
     if (!is_trace && dump::IsModuleKind(dump::Sniff(file->bytes()))) return Record(path, context);
     Result<ProfileReport> report = ReadProfileReport(*file, modules, context.limits, jobs);
-    if (!report) return Refuse(path, report.error(), context);
+    if (!report) return Fail(path, report.error(), context);
     if (!out_.empty()) return WriteOne(*report, context);
     if (Status status = AddStatistics(*report, jobs); !status)
-      return Refuse(path, status.error(), context);
+      return Fail(path, status.error(), context);
     report->top = static_cast<size_t>(std::max<int64_t>(top_, 0));
     report->what_if = profiler::WhatIfOn(*report->attribution, what_if_);
     const std::chrono::duration<double, std::milli> time = std::chrono::steady_clock::now() - start;
@@ -169,7 +162,7 @@ class ProfileCommand : public Command {
     std::string out = out_;
     if (!out.empty()) {
       Result<std::string> file = ProfilePath(out, std::span(&path, 1));
-      if (!file) return Refuse(path, file.error(), context);
+      if (!file) return Fail(path, file.error(), context);
       out = *std::move(file);
     }
     const CancelOnSignals cancel;
@@ -177,7 +170,7 @@ class ProfileCommand : public Command {
     int status = kGood;
     for (int64_t recording = 1; recording <= recordings_; ++recording) {
       Result<Recorded> one = RecordOnce(path, FileOf(out, recording), context, cancel.token());
-      if (!one) return Refuse(path, one.error(), context);
+      if (!one) return Fail(path, one.error(), context);
       // Of several the last is told in full.
       if (context.json) {
         WriteOut(ProfileJson(one->report));
@@ -247,7 +240,7 @@ class ProfileCommand : public Command {
     const auto compared = CompareWithReference(
         reports, name(request.platform, other_python ? run_.pythons().front() : ""),
         name(request.reference_platform, request.reference_python), jobs);
-    if (!compared) return Refuse(path, compared.error(), context);
+    if (!compared) return Fail(path, compared.error(), context);
     const auto top = static_cast<size_t>(std::max<int64_t>(top_, 0));
     context.json ? WriteOut(ProfileComparisonJson(*compared))
                  : PrintOut("\n" + ProfileComparisonText(*compared, top));
@@ -256,7 +249,7 @@ class ProfileCommand : public Command {
 
   int WriteOne(const ProfileReport& report, const Context& context) const {
     auto lost = profiler::WriteProfile({*report.profile, report.attribution.get(), out_});
-    if (!lost) return Refuse(report.path, lost.error(), context);
+    if (!lost) return Fail(report.path, lost.error(), context);
     context.json ? WriteOut(ConversionJson(report, out_, *lost))
                  : PrintOut(ConversionText(report, out_, *lost));
     return kGood;

@@ -7,6 +7,7 @@
 #include <map>
 
 #include "app/command.h"
+#include "app/fail.h"
 #include "app/output.h"
 #include "app/reports/dump_report.h"
 #include "app/reports/recompilation_report.h"
@@ -64,9 +65,9 @@ class RecordCommand : public Command {
   int Run(const Context& context) override {
     const debug::Environment environment = OwnEnvironment();
     auto program = debug::FindProgram(command_, environment, framework_);
-    if (!program) return Fail(program.error(), context);
+    if (!program) return Fail(InputKeys(), program.error(), context);
     auto plan = debug::PlanRecording(*program, environment, options_);
-    if (!plan) return Fail(plan.error(), context);
+    if (!plan) return Fail(InputKeys(), plan.error(), context);
     for (const std::string& text : plan->warnings) Warn(text);
     PrintError(fmt::format("records {} into {}", Frameworks(*program), plan->dump));
     log_ = FreeLog(plan->dump);
@@ -77,7 +78,7 @@ class RecordCommand : public Command {
                                    .log = log_,
                                    .output_to_error = context.json,
                                    .hide_compile_log = !plan->logs_asked});
-    if (!run) return Fail(run.error(), context);
+    if (!run) return Fail(InputKeys(), run.error(), context);
     if (run->log_lost) Warn("standard error could not be kept to its end: the disk is full");
     if (run->interrupted || run->exit.by_signal || run->exit.code != 0) {
       Warn(fmt::format("the program {}{}; what it left until then is kept",
@@ -138,16 +139,6 @@ class RecordCommand : public Command {
                     cached_, Counted(all, "compilation")));
   }
 
-  static int Fail(const Error& error, const Context& context) {
-    if (context.json) {
-      std::string out;
-      JsonWriter(out).BeginObject().Field("error", error.ToString()).EndObject();
-      WriteOut(out + "\n");
-    }
-    PrintError(error);
-    return ExitStatusOf(error);
-  }
-
   static int ExitOf(const debug::ProgramRun& run) {
     return run.exit.by_signal ? kSignalStatus + run.exit.code : run.exit.code;
   }
@@ -187,7 +178,7 @@ class RecordCommand : public Command {
            const debug::ProgramRun& run, const Context& context) {
     // The versions must be there before the dump is read.
     auto first = dump::DumpModel::Open(plan.dump, context.limits);
-    if (!first) return Fail(first.error(), context);
+    if (!first) return Fail(InputKeys(), first.error(), context);
     const debug::RecordedFramework framework = FrameworkOf(program, **first);
     if ((*first)->modules().empty()) Warn("the program left no module: " + WhyEmpty(program, run));
     if (Status kept = WriteFileAtomically(plan.dump + "/" + debug::kRecordFile,
@@ -199,7 +190,7 @@ class RecordCommand : public Command {
     open.count_stages = true;
     auto report = MakeDumpReport(plan.dump, context.limits, open,
                                  context.json ? ReportForm::kJson : ReportForm::kText);
-    if (!report) return Fail(report.error(), context);
+    if (!report) return Fail(InputKeys(), report.error(), context);
     if (context.json) {
       report->summary.warnings.insert(report->summary.warnings.begin(), warnings_.begin(),
                                       warnings_.end());

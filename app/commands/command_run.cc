@@ -13,6 +13,7 @@
 #include "app/commands/pack_bundle.h"
 #include "app/commands/record_profile.h"
 #include "app/commands/trace_kernel.h"
+#include "app/fail.h"
 #include "app/module_form.h"
 #include "app/output.h"
 #include "app/reports/instruction_report.h"
@@ -59,7 +60,7 @@ class RunCommand : public Command {
     const Result<int> status = RunAll(context);
     if (status) return *status;
     if (ranks_) ranks_->Fail(status.error());
-    return Fail(status.error());
+    return FailEach("module", modules_, status.error(), context);
   }
 
  private:
@@ -207,11 +208,6 @@ class RunCommand : public Command {
     return {};
   }
 
-  static int Fail(const Error& error) {
-    PrintError(error);
-    return ExitStatusOf(error);
-  }
-
   // Folders replaced by the modules in them as they were before optimization.
   Result<std::vector<std::string>> BeforeOptimization(const Limits& limits) const {
     std::vector<std::string> files;
@@ -312,7 +308,10 @@ class RunCommand : public Command {
         FinishProfile(*recorder_, profile_, bundle_.asked(), lost, context);
     recorder_.reset();
     request_.recorder = nullptr;
-    if (!written) return {Fail(written.error()), {}};
+    if (!written) {
+      PrintError(written.error());
+      return {ExitStatusOf(written.error()), {}};
+    }
     if (!context.json) PrintOut(WrittenText(*written, lost));
     return {kGood, bundle_.asked() ? ProfileJson(*written) : std::string()};
   }

@@ -5,6 +5,7 @@
 #include <filesystem>
 
 #include "app/command.h"
+#include "app/fail.h"
 #include "app/inputs.h"
 #include "app/name_hint.h"
 #include "app/output.h"
@@ -71,16 +72,19 @@ class ShowCommand : public Command {
       const bool is_folder = std::filesystem::is_directory(module_, error);
       if (is_folder)
         loaded.error().hint = "name a module file; `hloscope info` lists those of a dump";
-      PrintError(loaded.error());
-      return ExitStatusOf(loaded.error());
+      return Fail(module_, loaded.error(), context);
     }
-    if (PrintReadErrors(*loaded)) return kBadInput;
-    const Module& module = *loaded->module;
-    Result<std::vector<hlo::InstructionId>> selection = Select(module);
-    if (!selection) {
-      PrintError(selection.error());
+    if (loaded->module == nullptr) {
+      PrintReadErrors(*loaded);
+      if (context.json) {
+        const auto unread = InputError(ProblemLines(*loaded, loaded->diagnostics));
+        WriteOut(FailureJson({{"file", module_}}, unread.error()));
+      }
       return kBadInput;
     }
+    const Module& module = *loaded->module;
+    Result<std::vector<hlo::InstructionId>> selection = Select(module);
+    if (!selection) return Fail(module_, selection.error(), context);
     bool whole = computation_.empty() && around_.empty() && paths_.empty();
     std::string out = format_ == "svg" || format_ == "html"
                           ? Draw(loaded->module, *selection, whole)

@@ -7,6 +7,7 @@
 #include <tuple>
 
 #include "app/command.h"
+#include "app/fail.h"
 #include "app/inputs.h"
 #include "app/output.h"
 #include "core/base/counted.h"
@@ -54,10 +55,7 @@ class VerifyCommand : public Command {
 
   int Run(const Context& context) override {
     Result<std::vector<std::string>> expanded = ExpandDirectories(files_, context.limits);
-    if (!expanded) {
-      PrintError(expanded.error());
-      return ExitStatusOf(expanded.error());
-    }
+    if (!expanded) return FailEach("file", files_, expanded.error(), context);
     const std::vector<std::string>& files = *expanded;
     std::vector<int> statuses(files.size(), kGood);
     OrderedOutput output;
@@ -70,8 +68,7 @@ class VerifyCommand : public Command {
       output.Put(k, context.json ? Json(files[k], report) : Lines(files[k], report));
       progress.Step();
     });
-    if (!done) PrintError(done.error());
-    int status = done ? kGood : kBadInput;
+    int status = done ? kGood : Fail(InputKeys(), done.error(), context);
     for (int s : statuses) status = Worse(status, s);
     return status;
   }

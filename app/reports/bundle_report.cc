@@ -5,7 +5,7 @@
 #include <fmt/ranges.h>
 
 #include "app/reports/dump_report.h"
-#include "app/reports/error_status.h"
+#include "app/error_status.h"
 #include "core/base/counted.h"
 
 namespace hloscope::app {

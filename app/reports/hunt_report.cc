@@ -5,7 +5,7 @@
 #include <fmt/ranges.h>
 
 #include "app/command.h"
-#include "app/reports/error_status.h"
+#include "app/error_status.h"
 #include "core/base/counted.h"
 #include "core/base/json.h"
 

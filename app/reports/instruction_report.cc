@@ -6,7 +6,7 @@
 
 #include <algorithm>
 
-#include "app/reports/error_status.h"
+#include "app/error_status.h"
 #include "app/reports/run_report.h"
 #include "core/base/text.h"
 

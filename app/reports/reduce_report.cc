@@ -4,7 +4,7 @@
 #include <fmt/format.h>
 
 #include "app/command.h"
-#include "app/reports/error_status.h"
+#include "app/error_status.h"
 #include "core/base/counted.h"
 #include "core/base/json.h"
 

@@ -8,7 +8,7 @@
 #include <set>
 
 #include "app/command.h"
-#include "app/reports/error_status.h"
+#include "app/error_status.h"
 #include "app/reports/instruction_report.h"
 #include "app/reports/nonfinite_report.h"
 #include "core/base/counted.h"

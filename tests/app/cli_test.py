@@ -223,6 +223,32 @@ class CommandLine(unittest.TestCase):
             self.assertEqual((status, record['status']), (2, 'error'))
             self.assertIn(record['error'], err)
 
+    def test_json_gives_one_object_for_each_input_that_fails(self):
+        gone, out = os.path.join(self.folder.name, 'gone.hlo'), os.path.join(self.folder.name, 'out.hlo')
+        for arguments in (['open', gone, '--screenshot', out + '.png'], ['explain', gone], ['find', 'dot', gone], ['info', gone], ['show', gone],
+                          ['run', gone], ['verify', gone], ['extract', gone, 'a', '-o', out], ['profile', gone], ['diverge', gone, gone],
+                          ['compile', gone, '--emit', 'hlo', '-o', out], ['bundle', 'create', gone], ['bench', 'parse', gone], ['convert', gone, out],
+                          ['reduce', gone, '-o', out], ['hunt', gone, '-o', self.folder.name + '/found'], ['ops', 'no-such-opcode'],
+                          ['compare', gone, gone], ['bench', 'run', gone], ['show', TEXT, '--around', 'nothing'], ['show', self.file('b.hlo', 'HloModule')],
+                          ['open', TEXT, '--size', '1x1'], ['find', '--regex', '(', TEXT], ['bundle', 'open', TEXT], ['limits', '--limit', 'x']):
+            status, text, err = run(*arguments, '--json')
+            self.assertEqual(status, 2, (arguments, err))
+            record, = json_lines(text)
+            if arguments[0] not in ('verify', 'diverge'):
+                self.assertTrue(record['error'], arguments)
+            self.assertTrue(err or arguments[0] == 'verify', arguments)
+        for command in ('run', 'info', 'verify', 'profile', 'explain'):
+            status, text, _ = run(command, gone, gone + '2', '--json')
+            self.assertEqual((status, len(json_lines(text))), (2, 2), command)
+        status, text, _ = run('run', '--threads', '-1', TEXT, TEXT, '--json')
+        self.assertEqual((status, [record['status'] for record in json_lines(text)]), (2, ['error'] * 2))
+
+    def test_find_goes_on_behind_a_file_that_is_not_there(self):
+        status, out, err = run('find', 'dot', self.folder.name + '/gone', MLP)
+        self.assertEqual(status, 2)
+        self.assertIn('gone', err)
+        self.assertIn('dot', out)
+
     def test_every_screen_and_view_can_be_opened(self):
         names = run('help', 'open', COLUMNS='120')[1].split('--screen NAME')[1].split('--select')[0]
         for name in ('home', 'memory', 'timeline', 'code', 'values', 'pinned', 'statistics', 'buffers', 'text', 'changes', 'notes', 'verdict', 'roofline'):

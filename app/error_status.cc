@@ -1,5 +1,5 @@
 // The status of an error in JSON: how it is written.
-#include "app/reports/error_status.h"
+#include "app/error_status.h"
 
 #include "core/debug/run/run_module.h"
 
