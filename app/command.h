@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "core/base/limits.h"
+#include "core/base/result.h"
 
 namespace hloscope::app {
 
@@ -21,11 +22,15 @@ int Worse(int a, int b);
 int ExitStatusOf(const Error& error);
 
 // One option or positional argument. `target` decides its kind: bool is a flag (also --name=false),
-// optionals say whether they were given, lists repeat. `-` and `_` in a name are the same to the
-// user; the name is spelled as help prints it: with `-`, those of run_hlo_module as there.
+// as a Setter is without a `value`; optionals say whether they were given, lists repeat. `-` and
+// `_` in a name are the same to the user; the name is spelled as help prints it: with `-`, those of
+// run_hlo_module as there.
 struct OptionSpec {
-  using Target = std::variant<bool*, int64_t*, std::optional<int64_t>*, std::optional<double>*,
-                              std::string*, std::optional<std::string>*, std::vector<std::string>*>;
+  // Takes the text of a value, one of `choices` if there are any; of a flag "true" or "false".
+  using Setter = std::function<Status(const std::string&)>;
+  using Target = std::variant<bool*, int*, int64_t*, uint64_t*, std::optional<int64_t>*,
+                              std::optional<uint64_t>*, std::optional<double>*, std::string*,
+                              std::optional<std::string>*, std::vector<std::string>*, Setter>;
   std::string name;  // "--json"; positionals have no dashes
   Target target;
   std::string help;
@@ -38,9 +43,17 @@ struct OptionSpec {
   std::string_view group = {};  // the heading in help; by default that of the option before
   bool after_dashes = false;    // a list that takes every word after `--`, and nothing else does
   bool commas = false;          // a list: A,B is two values, as its help says
-  std::vector<std::string> needs = {};      // options of which one must be given with this one
-  std::vector<std::string> conflicts = {};  // options that cannot be given with this one
+  std::vector<std::string> needs = {};        // options of which one must be given with this one
+  std::vector<std::string> conflicts = {};    // options that cannot be given with this one
+  std::optional<int64_t> min = {}, max = {};  // of a number
+  bool positive = false;                      // a number above 0
+  std::vector<std::string>* given =
+      nullptr;  // takes the name where the option is given; may be null
   bool positional() const { return !name.starts_with('-'); }
+  bool is_flag() const {
+    return std::holds_alternative<bool*>(target) ||
+           (std::holds_alternative<Setter>(target) && value.empty());
+  }
 };
 
 // An option of this name takes every argument that begins so, without the dashes: "xla_x=true".

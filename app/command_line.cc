@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <charconv>
+#include <cmath>
 #include <concepts>
 #include <filesystem>
 #include <limits>
@@ -15,6 +16,7 @@
 #include "app/help.h"
 #include "app/output.h"
 #include "core/base/closest_text.h"
+#include "core/base/strings.h"
 
 namespace hloscope::app {
 namespace {
@@ -22,7 +24,6 @@ namespace {
 using TextList = std::vector<std::string>;
 
 bool IsList(const OptionSpec& spec) { return std::holds_alternative<TextList*>(spec.target); }
-bool IsFlag(const OptionSpec& spec) { return std::holds_alternative<bool*>(spec.target); }
 
 // "12", "+12" and of whole numbers also "0x1F".
 template <typename Number>
@@ -39,7 +40,12 @@ template <typename Number>
 Result<Number> NumberFrom(const std::string& text) {
   Number number{};
   const auto [after, problem] = ReadNumber(text, number);
-  if (after != text.data() + text.size() || problem == std::errc::invalid_argument) {
+  const bool is_negative = std::unsigned_integral<Number> && text.starts_with('-');
+  if (is_negative && NumberFrom<int64_t>(text)) {
+    return InputError(fmt::format("expected at least 0, got {}", text));
+  }
+  if (after != text.data() + text.size() || problem == std::errc::invalid_argument ||
+      (std::floating_point<Number> && std::isnan(static_cast<double>(number)))) {
     return InputError(
         fmt::format("expected a {}number, got `{}`", std::integral<Number> ? "whole " : "", text));
   }
@@ -69,22 +75,12 @@ Status CheckChoice(const std::vector<std::string>& choices, const std::string& v
                     closest.Hint());
 }
 
-// The parts of `value` between commas.
-TextList PartsOf(std::string_view value) {
-  TextList parts;
-  while (!value.empty()) {
-    const size_t comma = std::min(value.find(','), value.size());
-    if (comma > 0) parts.emplace_back(value.substr(0, comma));
-    value.remove_prefix(std::min(comma + 1, value.size()));
-  }
-  return parts;
-}
-
 // Adds to a list; the empty value adds nothing.
 Status Append(const OptionSpec& spec, const std::string& value, TextList& list) {
-  const TextList parts = spec.commas ? PartsOf(value) : TextList{value};
-  for (const std::string& part : parts) {
-    if (part.empty()) continue;
+  using Parts = std::vector<std::string_view>;
+  for (const std::string_view text : spec.commas ? StrSplit(value, ',') : Parts{value}) {
+    if (text.empty()) continue;
+    std::string part(text);
     HLOSCOPE_TRY(CheckChoice(spec.choices, part));
     // A path may hold commas, but where none is there, a list may have been meant.
     std::error_code error;
@@ -93,29 +89,67 @@ Status Append(const OptionSpec& spec, const std::string& value, TextList& list) 
       return InputError(part + ": no such file",
                         fmt::format("give {} once for each of several files", spec.name));
     }
-    list.push_back(part);
+    list.push_back(std::move(part));
   }
   return {};
 }
 
-Status SetTarget(const OptionSpec& spec, const std::string& value) {
+Status CheckRange(const OptionSpec& spec, double number, const std::string& text) {
+  const bool is_low = spec.min && number < static_cast<double>(*spec.min);
+  const bool is_high = spec.max && number > static_cast<double>(*spec.max);
+  if (spec.positive && !(number > 0)) {
+    return InputError(fmt::format("expected more than 0, got {}", text));
+  }
+  if (!is_low && !is_high) return {};
+  const std::string range = spec.max ? fmt::format("{} to {}", spec.min.value_or(0), *spec.max)
+                                     : fmt::format("at least {}", *spec.min);
+  return InputError(fmt::format("expected {}, got {}", range, text));
+}
+
+template <typename T>
+struct NumberOf {
+  using Type = void;
+};
+template <typename T>
+  requires std::is_arithmetic_v<T>
+struct NumberOf<T> {
+  using Type = T;
+};
+template <typename T>
+struct NumberOf<std::optional<T>> : NumberOf<T> {};
+
+template <typename T>
+Status SetValue(const OptionSpec& spec, const std::string& text, T& target) {
+  using Number = typename NumberOf<T>::Type;
+  if constexpr (std::same_as<T, TextList>) {
+    return Append(spec, text, target);
+  } else {
+    HLOSCOPE_TRY(CheckChoice(spec.choices, text));
+    if constexpr (std::same_as<T, bool>) {
+      HLOSCOPE_ASSIGN_OR_RETURN(target, TruthFrom(text));
+    } else if constexpr (std::is_arithmetic_v<Number>) {
+      HLOSCOPE_ASSIGN_OR_RETURN(const Number number, NumberFrom<Number>(text));
+      HLOSCOPE_TRY(CheckRange(spec, static_cast<double>(number), text));
+      target = number;
+    } else {
+      target = text;
+    }
+    return {};
+  }
+}
+
+Status SetTarget(const OptionSpec& spec, const std::string& text) {
+  if (const auto* const setter = std::get_if<OptionSpec::Setter>(&spec.target)) {
+    HLOSCOPE_TRY(CheckChoice(spec.choices, text));
+    if (!spec.is_flag()) return (*setter)(text);
+    HLOSCOPE_ASSIGN_OR_RETURN(const bool is_true, TruthFrom(text));
+    return (*setter)(is_true ? "true" : "false");
+  }
   return std::visit(
-      [&](auto* target) -> Status {
-        using T = std::remove_pointer_t<decltype(target)>;
-        if constexpr (std::same_as<T, TextList>) {
-          return Append(spec, value, *target);
+      [&](const auto& target) -> Status {
+        if constexpr (std::is_pointer_v<std::remove_cvref_t<decltype(target)>>) {
+          return SetValue(spec, text, *target);
         } else {
-          HLOSCOPE_TRY(CheckChoice(spec.choices, value));
-          if constexpr (std::same_as<T, bool>) {
-            HLOSCOPE_ASSIGN_OR_RETURN(*target, TruthFrom(value));
-          } else if constexpr (std::same_as<T, int64_t> ||
-                               std::same_as<T, std::optional<int64_t>>) {
-            HLOSCOPE_ASSIGN_OR_RETURN(*target, NumberFrom<int64_t>(value));
-          } else if constexpr (std::same_as<T, std::optional<double>>) {
-            HLOSCOPE_ASSIGN_OR_RETURN(*target, NumberFrom<double>(value));
-          } else {
-            *target = value;
-          }
           return {};
         }
       },
@@ -210,7 +244,7 @@ Status ArgumentReader::ReadOption(const std::string& word) {
     return std::unexpected(Unknown(name));
   }
   if (equals < word.size()) return Take(*spec, word.substr(equals + 1));
-  if (IsFlag(*spec)) return Take(*spec, "true");
+  if (spec->is_flag()) return Take(*spec, "true");
   HLOSCOPE_ASSIGN_OR_RETURN(const std::string value, NextWord(*spec));
   return Take(*spec, value);
 }
@@ -224,7 +258,7 @@ Status ArgumentReader::ReadLetters(const std::string& word) {
       return {};
     }
     if (spec == nullptr) return std::unexpected(Unknown(k == 1 ? word : "-" + word.substr(k, 1)));
-    if (IsFlag(*spec)) {
+    if (spec->is_flag()) {
       HLOSCOPE_TRY(Take(*spec, "true"));
       continue;
     }
@@ -289,11 +323,11 @@ bool ArgumentReader::TakeXlaFlag(std::string_view key, const std::string& word) 
 bool ArgumentReader::IsGiven(const OptionSpec& spec) const {
   if (!given_[static_cast<size_t>(&spec - specs_.data())]) return false;
   return std::visit(
-      [](const auto* target) {
-        using T = std::remove_cvref_t<decltype(*target)>;
-        if constexpr (std::same_as<T, bool>) {
+      [](const auto& target) {
+        using T = std::remove_cvref_t<decltype(target)>;
+        if constexpr (std::same_as<T, bool*>) {
           return *target;
-        } else if constexpr (std::same_as<T, std::string> || std::same_as<T, TextList>) {
+        } else if constexpr (std::same_as<T, std::string*> || std::same_as<T, TextList*>) {
           return !target->empty();
         } else {
           return true;
@@ -316,6 +350,7 @@ Status ArgumentReader::CheckPresence(const OptionSpec& spec) const {
                                                        : spec.name + " " + spec.value));
   }
   if (!is_given) return {};
+  if (spec.given != nullptr) spec.given->push_back(spec.name);
   const auto given = [&](const std::string& name) { return IsGiven(name); };
   if (!spec.needs.empty() && std::ranges::none_of(spec.needs, given)) {
     return InputError(fmt::format("{} needs {}", spec.name, fmt::join(spec.needs, " or ")));

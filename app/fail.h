@@ -14,7 +14,8 @@ namespace hloscope::app {
 /// The keys of an input's JSON object that name the input: {{"file", PATH}}.
 using InputKeys = std::vector<std::pair<std::string_view, std::string>>;
 
-/// The JSON object, on a line, of an input that could not be processed: `keys`, `status` (with `error_kind`), `error`.
+/// The JSON object, on a line, of an input that could not be processed: `keys`, `status` (with
+/// `error_kind`), `error`.
 std::string FailureJson(const InputKeys& keys, const Error& error);
 
 /// Prints `error` to standard error and with --json the object of the input; returns the exit

@@ -2,16 +2,15 @@
 #include "app/run_options.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <stdlib.h>
 
 #include <algorithm>
-#include <cctype>
-#include <charconv>
+#include <concepts>
 #include <filesystem>
 
 #include "app/any_module.h"
 #include "app/shared_options.h"
-#include "core/base/checked.h"
 #include "core/base/quoted.h"
 #include "core/debug/bundle/manifest.h"
 #include "core/debug/run/skip_callbacks.h"
@@ -21,25 +20,6 @@
 
 namespace hloscope::app {
 namespace {
-
-// "2G" is 2 · 2^30.
-Result<int64_t> BytesFromText(std::string_view text) {
-  int64_t value = 0;
-  const char* end = text.data() + text.size();
-  const char* after = std::from_chars(text.data(), end, value).ptr;
-  constexpr std::string_view kUnits = "KMGT";
-  size_t power = 0;
-  if (after != text.data() && after + 1 == end) {
-    const size_t unit = kUnits.find(static_cast<char>(std::toupper(*after)));
-    if (unit != std::string_view::npos) power = unit + 1, ++after;
-  }
-  const std::optional<int64_t> bytes = CheckedMul(value, int64_t{1} << (10 * power));
-  if (after != end || value <= 0 || !bytes) {
-    return InputError(fmt::format("--memory: expected bytes, got {}", text),
-                      "for example 500M or 8G");
-  }
-  return *bytes;
-}
 
 // The first flag that has no effect on the platform; null: there is none.
 const std::string* FindUseless(std::string_view platform,
@@ -58,169 +38,126 @@ Error UselessFlag(std::string_view platform, const std::string& flag) {
       .error();
 }
 
+// An option of run_options.def: its name is the first word of its text.
+template <typename T>
+OptionSpec SpecOf(T& member, std::string_view text, std::string value, std::string help,
+                  const OptionKind& kind) {
+  OptionSpec spec{.name = std::string(text.substr(0, text.find_first_of(" ="))),
+                  .target = TargetOf(member, kind),
+                  .help = std::move(help),
+                  .value = std::move(value),
+                  .choices = kind.words,
+                  .min = kind.min,
+                  .max = kind.max,
+                  .positive = kind.positive};
+  return spec.value == "PLATFORM" ? PlatformOption(spec.name, spec.target, spec.help) : spec;
+}
+
+// The names of the platforms with one of these flags.
+std::string NamesWith(uint32_t flags) {
+  std::vector<std::string_view> names;
+  for (const replay::PlatformRow& row : replay::PlatformRows()) {
+    if ((row.flags & flags) != 0) names.push_back(row.name);
+  }
+  return fmt::format("{}", fmt::join(names, ", "));
+}
+
+// What the text of a command has of a LOCAL_OPTION.
+enum class Replay : uint8_t { kReplay, kOnce };
+
+// Appends " --option VALUE" for each value; flags are no files.
+template <typename T>
+void AppendFiles(std::string& line, std::string_view form, const T& value) {
+  if constexpr (std::same_as<T, std::vector<std::string>>) {
+    for (const std::string& one : value) AppendFiles(line, form, one);
+  } else if constexpr (std::same_as<T, std::string>) {
+    if (!value.empty())
+      line += fmt::format(" {} {}", form.substr(0, form.find(' ')), Quoted(value));
+  }
+}
+
 }  // namespace
+
+std::vector<OptionSpec> RunOptionSet::TableSpecs(RunGroup group) {
+  using namespace replay;  // what the texts name
+  std::vector<OptionSpec> specs;
+  const auto add = [&](OptionSpec spec, const PlatformNeed& need) {
+    if (need.flags != 0) needs_.emplace_back(spec.name, need);
+    specs.push_back(std::move(spec));
+  };
+#define RUN_OPTION(member, text, key, untrusted, group_, value, help, kind, need) \
+  if (group == RunGroup::group_) add(SpecOf(request_.member, text, value, help, kind), need);
+#define LOCAL_OPTION(member, text, replay_, group_, value, help, kind, need) \
+  if (group == RunGroup::group_) add(SpecOf(request_.member, text, value, help, kind), need);
+#include "core/debug/run/run_options.def"
+  return specs;
+}
+
+std::vector<OptionSpec> RunOptionSet::Specs(RunGroup group) {
+  std::vector<OptionSpec> specs = TableSpecs(group);
+  std::vector<OptionSpec> more;
+  if (group == RunGroup::kInputs) more = InputSpecs();
+  if (group == RunGroup::kComparison) more = ComparisonSpecs();
+  if (group == RunGroup::kExecution) more = ExecutionSpecs();
+  for (OptionSpec& spec : more) specs.push_back(std::move(spec));
+  for (OptionSpec& spec : specs) {
+    spec.given = &given_;
+    if (spec.name == "--platform" && !request_.platform.empty()) {
+      spec.help += "; by default " + request_.platform;
+    }
+  }
+  if (group == RunGroup::kComparison) specs.front().group = "Comparison";
+  if (group == RunGroup::kExecution) specs.front().group = "Execution";
+  return specs;
+}
 
 std::vector<OptionSpec> RunOptionSet::InputSpecs() {
   return {
-      PlatformOption("--platform", &request_.platform,
-                     request_.platform.empty()
-                         ? "the platform to run on"
-                         : "the platform to run on; by default " + request_.platform),
-      {.name = "--inputs",
-       .target = &request_.inputs,
-       .help = "values of the parameters: .npz, .npy files in order, a folder with input_N.npy, a "
-               "snapshot, or a bundle",
-       .value = "FILE"},
-      {.name = "--infeed",
-       .target = &request_.infeed,
-       .help = "values for infeed instructions in order: in0, in1, … as for --inputs",
-       .value = "FILE"},
-      {.name = "--seed",
-       .target = &seed_,
-       .help = "seed of the generated inputs (0)",
-       .value = "N"},
-      {.name = "--random_init_input_literals",
-       .target = &request_.random_inputs,
-       .help = "generate random inputs (=false: zeros)"},
-      FillElidedOption(&fill_elided_),
-      {.name = "--denormals",
-       .target = &denormals_,
-       .help = "flush: treat denormal inputs and results as zero, as XLA:CPU does",
-       .value = "HOW",
-       .choices = {"keep", "flush"}},
       InputFormatOption(&input_format_, {"stablehlo", "mhlo"}),
-      {.name = "--use_large_float_range",
-       .target = &request_.large_floats,
-       .help = "generate floats over the whole range of their type"},
-      {.name = "--edge-values",
-       .target = &request_.edge_values,
-       .help = "generated inputs also hold infinities, NaN, denormals, the ends of integer types "
-               "and indices out of range"},
       {.name = "--skip-callbacks",
        .target = &skip_callbacks_,
-       .help = "leave out host callbacks, such as jax.debug.callback, whose results nobody uses"},
-      {.name = "--input_literals_file",
-       .target = &request_.input_literals,
-       .help = "inputs of each iteration (RunHloModuleLiterals, text or binary)",
-       .value = "FILE"},
-  };
+       .help = "leave out host callbacks, such as jax.debug.callback, whose results nobody uses"}};
 }
 
 std::vector<OptionSpec> RunOptionSet::ComparisonSpecs() {
-  return {
-      WithGroup("Comparison", PlatformOption("--reference_platform", &request_.reference_platform,
-                                             "the platform to compare with")),
-      {.name = "--reference-python",
-       .target = &request_.reference_python,
-       .help = "the Python environment of the reference platform, where it is not that of --python",
-       .value = "PATH"},
-      {.name = "--reference-target",
-       .target = &reference_target_,
-       .help = "what the reference platform compiles for, as --target",
-       .value = "T"},
-      {.name = "--reference-flag",
-       .target = &reference_flags_,
-       .help = "an XLA flag for the reference platform: xla_name=value; may be repeated",
-       .value = "NAME=VALUE"},
-      {.name = "--expect",
-       .target = &request_.expect,
-       .help = "expected results: .npz, .npy in order, or a folder with output_N.npy",
-       .value = "FILE"},
-      AbsoluteBoundOption(&request_.bounds.absolute),
-      RelativeBoundOption(&request_.bounds.relative),
-      {.name = "--precise",
-       .target = &request_.precise,
-       .help =
-           "evaluate floating point in double precision too; report how far each side is from it "
-           "and which is right"},
-  };
+  return {{.name = "--reference-target",
+           .target = &reference_target_,
+           .help = "what the reference platform compiles for, as --target",
+           .value = "T"},
+          {.name = "--reference-flag",
+           .target = &reference_flags_,
+           .help = "an XLA flag for the reference platform: xla_name=value; may be repeated",
+           .value = "NAME=VALUE"}};
 }
 
-std::vector<OptionSpec> RunOptionSet::IsolateSpecs() {
-  return {
-      {.name = "--isolate_instructions",
-       .target = &request_.isolate,
-       .help =
-           "first run each instruction of the entry computation separately, on its real operand "
-           "values; where a profile is recorded, it is timed so too"},
-      {.name = "--metrics",
-       .target = &request_.kernel_metrics,
-       .help = "where a profile is recorded on " + replay::PlatformNames(replay::kNeedsDriver) +
-               ": also measure each kernel by the GPU's counters (bytes of its memory, use of "
-               "multiprocessors and tensor cores, achieved occupancy), in one more run of each"},
-      {.name = "--pc-sampling",
-       .target = &request_.pc_sampling,
-       .help = "where a profile is recorded on " + replay::PlatformNames(replay::kNeedsDriver) +
-               ": also sample which lines of PTX each kernel is at and what its warps wait for, "
-               "in one more run of each, kernel by kernel, which is slower; on a simulated GPU "
-               "count how often warps execute each line"}};
-}
-
-std::vector<OptionSpec> RunOptionSet::RepeatSpecs() {
-  return {
-      {.name = "--find",
-       .target = &find_,
-       .help = "find the first instruction that produces a NaN (or an infinity) from operands "
-               "without one",
-       .value = "WHAT",
-       .choices = {"nan", "inf"}},
-      {.name = "--repeat",
-       .target = &request_.repeat,
-       .help = "run N times on the same inputs and compare with the first run",
-       .value = "N"},
-      {.name = "--bits",
-       .target = &request_.same_bits,
-       .help = "repeated runs must agree bit for bit, not only within the bounds"},
-      {.name = "--iterations",
-       .target = &request_.iterations,
-       .help = "run on N sets of inputs; generated ones use the seeds SEED, SEED+1, …",
-       .value = "N"},
-      {.name = "--different_random_seeds",
-       .target = &request_.different_random_seeds,
-       .help = "seed rng instructions with i+1 in iteration i instead of always 42"},
-  };
-}
-
-std::vector<OptionSpec> RunOptionSet::MachineSpecs() {
+std::vector<OptionSpec> RunOptionSet::ExecutionSpecs() {
+  needs_.emplace_back("--as-dumped", On(replay::kRunsDumps, "does not run kernels of a dump"));
+  needs_.emplace_back("--check", On(replay::kSimulatesGpu, "does not simulate a GPU"));
+  needs_.emplace_back("--autotune", OnEither(replay::kNeedsDriver, "calls no libraries of a GPU"));
   std::vector<OptionSpec> specs = {
-      WithGroup("Execution", DeadlineOption(&request_.deadline_seconds, "the run of a module")),
-      {.name = "--memory",
-       .target = &memory_,
-       .help = "memory limit of a run: bytes, or with K, M, G, T",
-       .value = "BYTES"},
-      {.name = "--threads",
-       .target = &threads_,
-       .help = "threads of a run (0: all CPUs); the results do not depend on it",
-       .value = "N"},
       {.name = "--target",
        .target = &target_,
        .help = "instruction set that XLA:CPU compiles for: native (the default: all that the "
                "machine has), SSE4_2, AVX, AVX2, AVX512, …; device that " +
                replay::PlatformNames(replay::kRunsDumps) + " has it compiled for: h100, a100, …",
-       .value = "T"},
+       .value = "T",
+       .conflicts = {"--as-dumped"}},
       {.name = "--as-dumped",
        .target = &as_dumped_,
        .help = "run the kernels that lie beside the module in its dump (the default of " +
                replay::PlatformNames(replay::kRunsDumps) + ")"},
       {.name = "--check",
        .target = &checks_,
-       .help =
-           "what a simulated GPU (" + replay::PlatformNames(replay::kSimulatesGpu) +
-           ") looks for, A,B: memory (accesses outside of it: always), race, uninitialised; none: "
-           "memory alone",
+       .help = "what a simulated GPU (" + replay::PlatformNames(replay::kSimulatesGpu) +
+               ") looks for, A,B: memory (accesses outside of it: always), race, uninitialised; "
+               "none: memory alone",
        .value = "WHAT",
        .choices = {"memory", "race", "uninitialised", "none"},
        .commas = true},
-      {.name = "--shuffle",
-       .target = &shuffle_,
-       .help = "the order in which a simulated GPU runs blocks, warps and lanes of atomics is made "
-               "of this seed; kernels whose results depend on it are found",
-       .value = "SEED"},
       {.name = "--fallback",
        .target = &fallback_,
-       .help = "what becomes of an instruction that the platform does not run: error (the default) "
-               "names it, with the reason and the fix; cpu runs it on the host, with its copies "
-               "counted",
+       .help = "for unsupported instructions: error (the default) names them, with the reason and "
+               "the fix; cpu runs them on the host, with their copies counted",
        .value = "HOW",
        .choices = {"cpu", "error"}},
       {.name = "--autotune",
@@ -229,34 +166,25 @@ std::vector<OptionSpec> RunOptionSet::MachineSpecs() {
                ": measure which of a library's algorithms, or our own kernel, is the fastest for "
                "each product, convolution and transform; it is kept for later runs"},
       several_pythons_ ? SeveralPythonsOption(&pythons_) : PythonOption(&python_),
-      {.name = "--no-verify",
-       .target = &no_verify_,
-       .help = "run modules that the verifier rejects; the worker may crash"},
-      {.name = "--run_test_hlo_passes",
-       .target = &request_.run_passes,
-       .help = "=false: the module is already optimised; compile it without XLA's passes"},
-      {.name = "--run_reference_hlo_passes",
-       .target = &request_.reference_passes,
-       .help = "the same for the reference platform"},
   };
   for (OptionSpec& spec : xla_options_.Specs(" for --platform")) specs.push_back(std::move(spec));
   return specs;
 }
 
 Status RunOptionSet::Prepare(const Context& context) {
-  if (seed_ < 0) return InputError("--seed: expected at least 0");
-  if (request_.iterations < 1) return InputError("--iterations: expected at least 1");
-  if (request_.repeat < 1) return InputError("--repeat: expected at least 1");
-  if (find_) {
-    request_.find = *find_ == "nan" ? debug::NonFiniteKind::kNan : debug::NonFiniteKind::kInfinity;
-  }
-  if (threads_ < 0 || threads_ > 4096) return InputError("--threads: expected 0 to 4096");
-  if (request_.deadline_seconds && !(*request_.deadline_seconds > 0)) {
-    return InputError("--deadline: expected more than 0 seconds");
-  }
-  if (memory_) {
-    HLOSCOPE_ASSIGN_OR_RETURN(request_.memory_bytes, BytesFromText(*memory_));
-  }
+  HLOSCOPE_TRY(PreparePythons());
+  request_.host_fallback = fallback_ == "cpu";
+  request_.names_refused |= fallback_ == "error";
+  request_.choosing = autotune_ ? replay::Choosing::kByTime : replay::Choosing::kFromCache;
+  request_.limits = context.limits;
+  HLOSCOPE_TRY(PrepareReference());
+  HLOSCOPE_TRY(PrepareFlags(context.limits));
+  HLOSCOPE_TRY(PrepareChecks());
+  HLOSCOPE_TRY(CheckNeeds());
+  return PrepareTargets();
+}
+
+Status RunOptionSet::PreparePythons() {
   std::error_code error;
   if (python_.contains(',') && !std::filesystem::exists(python_, error)) {
     return InputError("--python: expected one Python environment",
@@ -264,20 +192,7 @@ Status RunOptionSet::Prepare(const Context& context) {
   }
   if (!python_.empty()) pythons_ = {python_};
   if (!pythons_.empty()) setenv("HLOSCOPE_PYTHON", pythons_.front().c_str(), 1);
-  request_.threads = static_cast<int>(threads_);
-  request_.seed = static_cast<uint64_t>(seed_);
-  request_.flush_denormals = denormals_ == "flush";
-  if (fill_elided_) request_.fill_elided = static_cast<uint64_t>(*fill_elided_);
-  request_.host_fallback = fallback_ == "cpu";
-  request_.names_refused |= fallback_ == "error";
-  request_.verify = !no_verify_;
-  request_.limits = context.limits;
-  HLOSCOPE_TRY(PrepareReference());
-  HLOSCOPE_TRY(PrepareFlags(context.limits));
-  HLOSCOPE_TRY(PrepareChecks());
-  HLOSCOPE_TRY(PrepareMetrics());
-  HLOSCOPE_TRY(PrepareChoices());
-  return PrepareTargets();
+  return {};
 }
 
 // Several environments are of one platform, whatever --platform says.
@@ -286,24 +201,18 @@ std::string_view RunOptionSet::PlatformName() const {
   return request_.platform;
 }
 
-static bool PlatformHas(std::string_view platform, replay::PlatformFlag flag) {
-  const replay::PlatformRow* row = replay::FindPlatform(platform);
-  return row != nullptr && row->Has(flag);
-}
-
-Status RunOptionSet::PrepareMetrics() const {
-  const auto any_has = [&](replay::PlatformFlag flag) {
-    return PlatformHas(PlatformName(), flag) || PlatformHas(request_.reference_platform, flag);
+// The options that have no effect on any platform of the run are errors.
+Status RunOptionSet::CheckNeeds() const {
+  const auto has = [](std::string_view platform, uint32_t flags) {
+    const replay::PlatformRow* const row = replay::FindPlatform(platform);
+    return row != nullptr && (row->flags & flags) != 0;
   };
-  if (request_.kernel_metrics && !any_has(replay::kNeedsDriver)) {
-    return InputError(fmt::format("--metrics: {} has no counters of a GPU", PlatformName()),
-                      "platforms that do: " + replay::PlatformNames(replay::kNeedsDriver));
-  }
-  if (request_.pc_sampling && !any_has(replay::kNeedsDriver) && !any_has(replay::kSimulatesGpu)) {
-    return InputError(
-        fmt::format("--pc-sampling: {} runs no PTX that it could sample", PlatformName()),
-        fmt::format("platforms that do: {}, {}", replay::PlatformNames(replay::kNeedsDriver),
-                    replay::PlatformNames(replay::kSimulatesGpu)));
+  for (const auto& [name, need] : needs_) {
+    if (std::ranges::find(given_, name) == given_.end()) continue;
+    if (has(PlatformName(), need.flags)) continue;
+    if (need.either && has(request_.reference_platform, need.flags)) continue;
+    return InputError(fmt::format("{}: {} {}", name, PlatformName(), need.lacks),
+                      "platforms that do: " + NamesWith(need.flags));
   }
   return {};
 }
@@ -318,32 +227,15 @@ Status RunOptionSet::PrepareFlags(const Limits& limits) {
 }
 
 Status RunOptionSet::PrepareChecks() {
-  if (shuffle_ && *shuffle_ < 0) return InputError("--shuffle: expected at least 0");
-  if (shuffle_) request_.shuffle = static_cast<uint64_t>(*shuffle_);
   const auto asked = [&](std::string_view name) {
     return std::ranges::find(checks_, name) != checks_.end();
   };
+  if (asked("none") && checks_.size() > 1) {
+    return InputError("--check: none cannot be used together with others");
+  }
   request_.check_races = asked("race");
   request_.check_uninitialised = asked("uninitialised");
-  const bool asks = request_.check_races || request_.check_uninitialised;
-  if (asks && asked("none")) {
-    return InputError("--check: none and others contradict one another");
-  }
-  const replay::PlatformRow* const row = replay::FindPlatform(PlatformName());
-  const bool simulates = row != nullptr && row->Has(replay::kSimulatesGpu);
-  if (simulates || (checks_.empty() && !shuffle_)) return {};
-  return InputError(
-      fmt::format("{}: {} simulates no GPU", shuffle_ ? "--shuffle" : "--check", PlatformName()),
-      "platforms that do: " + replay::PlatformNames(replay::kSimulatesGpu));
-}
-
-Status RunOptionSet::PrepareChoices() {
-  request_.choosing = autotune_ ? replay::Choosing::kByTime : replay::Choosing::kFromCache;
-  const bool is_of_use = PlatformHas(PlatformName(), replay::kNeedsDriver) ||
-                         PlatformHas(request_.reference_platform, replay::kNeedsDriver);
-  if (is_of_use || !autotune_) return {};
-  return InputError(fmt::format("--autotune: {} calls no libraries of a GPU", PlatformName()),
-                    "platforms that do: " + replay::PlatformNames(replay::kNeedsDriver));
+  return {};
 }
 
 Status RunOptionSet::PrepareTargets() {
@@ -360,15 +252,8 @@ Status RunOptionSet::PrepareTargets() {
     flags.push_back(*flag);
     return {};
   };
-  if (as_dumped_ && !PlatformHas(PlatformName(), replay::kRunsDumps)) {
-    return InputError(fmt::format("--as-dumped: {} runs no kernels of dumps", PlatformName()),
-                      "platforms that do: " + replay::PlatformNames(replay::kRunsDumps));
-  }
-  if (as_dumped_ && !target_.empty()) {
-    return InputError("--as-dumped and --target: expected one of them",
-                      "--as-dumped runs the kernels of the dump, --target compiles new ones");
-  }
-  if (PlatformHas(PlatformName(), replay::kSimulatesGpu)) {
+  const replay::PlatformRow* const row = replay::FindPlatform(PlatformName());
+  if (row != nullptr && row->Has(replay::kSimulatesGpu)) {
     request_.gpu_target = target_;
     return {};
   }
@@ -399,26 +284,19 @@ Status RunOptionSet::PrepareReference() {
 }
 
 std::string RunOptionSet::OptionsText(const debug::RunRequest& request) const {
-  std::string text = debug::RunOptionsText(request);
-  if (!text.empty()) text.insert(0, " ");
-  const auto add = [&](std::string_view option, const std::vector<std::string>& values) {
-    for (const std::string& value : values) {
-      if (!value.empty()) text += fmt::format(" {} {}", option, Quoted(value));
-    }
-  };
-  add("--inputs", request.inputs);
-  add("--input_literals_file", {request.input_literals});
-  add("--infeed", request.infeed);
-  add("--expect", request.expect);
-  add("--input_format", {input_format_});
-  if (skip_callbacks_) text += " --skip-callbacks";
-  add("--python", pythons_);
-  add("--reference-python", {request.reference_python});
-  return text;
+  std::string line = debug::RunOptionsText(request);
+  if (!line.empty()) line.insert(0, " ");
+#define LOCAL_OPTION(member, text, replay_, group, value, help, kind, need) \
+  if (Replay::replay_ == Replay::kReplay) AppendFiles(line, text, request.member);
+#include "core/debug/run/run_options.def"
+  AppendFiles(line, "--input_format {}", input_format_);
+  if (skip_callbacks_) line += " --skip-callbacks";
+  AppendFiles(line, "--python {}", pythons_);
+  return line;
 }
 
 Status RunOptionSet::Verify(const dump::LoadedModule& loaded, const Limits& limits) const {
-  if (no_verify_) return {};
+  if (!request_.verify) return {};
   for (const hlo::Diagnostic& d : hlo::Verify(*loaded.module, {false, limits})) {
     if (d.severity != hlo::Severity::kError) continue;
     return std::unexpected(

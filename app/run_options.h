@@ -6,9 +6,11 @@
 #include <optional>
 #include <stop_token>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "app/command.h"
+#include "app/option_kinds.h"
 #include "app/xla_options.h"
 #include "core/base/result.h"
 #include "core/debug/bundle/dumped_kernels.h"
@@ -26,13 +28,21 @@ struct LoadedRun {
   std::shared_ptr<const debug::BundledKernels> kernels;
 };
 
+// Where help shows an option of a run; kNone: not by its row of run_options.def.
+enum class RunGroup : uint8_t {
+  kNone,
+  kInputs,      // what it runs on which platform, and on what inputs
+  kOutputs,     // what is written
+  kComparison,  // what the results are compared with
+  kIsolation,   // what is measured besides, in other runs
+  kRepeats,     // how often it runs, and what is looked for
+  kExecution,   // what it may take; flags of XLA
+};
+
 class RunOptionSet {
  public:
-  std::vector<OptionSpec> InputSpecs();       // what it runs on which platform, and on what inputs
-  std::vector<OptionSpec> ComparisonSpecs();  // what the results are compared with
-  std::vector<OptionSpec> IsolateSpecs();     // what is measured besides, in other runs
-  std::vector<OptionSpec> RepeatSpecs();      // how often it runs, and what is looked for
-  std::vector<OptionSpec> MachineSpecs();     // what it may take; flags of XLA
+  /// The options of a group, with those that are not rows of run_options.def.
+  std::vector<OptionSpec> Specs(RunGroup group);
 
   // Once, after the arguments have been read: checks the values and puts them into the request.
   // Before any thread is started, since workers inherit the environment.
@@ -56,25 +66,28 @@ class RunOptionSet {
                          const std::stop_token& stop) const;
 
  private:
+  std::vector<OptionSpec> TableSpecs(RunGroup group);
+  std::vector<OptionSpec> InputSpecs();
+  std::vector<OptionSpec> ComparisonSpecs();
+  std::vector<OptionSpec> ExecutionSpecs();
   std::string_view PlatformName() const;
   Status PrepareFlags(const Limits& limits);
   Status PrepareTargets();
   Status PrepareChecks();
-  Status PrepareChoices();
-  Status PrepareMetrics() const;
+  Status PreparePythons();
   Status PrepareReference();
+  Status CheckNeeds() const;
   Status Verify(const dump::LoadedModule& loaded, const Limits& limits) const;
 
   debug::RunRequest request_;
-  int64_t seed_ = 0, threads_ = 0;
-  std::optional<int64_t> fill_elided_, shuffle_;
+  std::vector<std::string> given_;                           // names of options
+  std::vector<std::pair<std::string, PlatformNeed>> needs_;  // of options by name
   std::vector<std::string> checks_;
-  std::string fallback_, input_format_, denormals_ = "keep", python_, target_, reference_target_;
-  std::optional<std::string> memory_, find_;
+  std::string fallback_, input_format_, python_, target_, reference_target_;
   std::vector<std::string> pythons_;
   std::vector<std::string> reference_flags_;
   XlaOptions xla_options_;
-  bool no_verify_ = false, as_dumped_ = false, autotune_ = false, several_pythons_ = false, skip_callbacks_ = false;
+  bool as_dumped_ = false, autotune_ = false, several_pythons_ = false, skip_callbacks_ = false;
 };
 
 // The error as the report of a replay that did not begin.

@@ -18,11 +18,17 @@ OptionSpec PlatformOption(std::string name, OptionSpec::Target target, std::stri
           .suggestions = std::move(names)};
 }
 
-OptionSpec FillElidedOption(OptionSpec::Target target) {
-  return {.name = "--fill-elided",
-          .target = target,
-          .help = "generate the values of constants that the file elides, from this seed",
-          .value = "SEED"};
+OptionSpec RowOption(std::string_view name, OptionSpec::Target target) {
+  OptionSpec spec{.name = std::string(name), .target = std::move(target), .help = {}};
+  const auto take = [&](std::string_view text, std::string_view value, std::string help) {
+    if (text.substr(0, text.find_first_of(" =")) != name) return;
+    spec.value = value;
+    spec.help = std::move(help);
+  };
+#define RUN_OPTION(member, text, key, untrusted, group, value, help, kind, need) \
+  take(text, value, help);
+#include "core/debug/run/run_options.def"
+  return spec;
 }
 
 OptionSpec InputFormatOption(OptionSpec::Target target, std::vector<std::string> more) {
@@ -46,8 +52,8 @@ OptionSpec SeveralPythonsOption(std::vector<std::string>* target) {
   return {.name = "--python",
           .target = target,
           .help =
-              "search this Python environment alone for XLA's plugins and jaxlib; of several, "
-              "A,B, find the first whose results differ",
+              "search this Python environment alone for XLA's plugins and jaxlib; of several, A,B, "
+              "find the first whose results differ",
           .value = "PATH",
           .commas = true};
 }
@@ -57,27 +63,6 @@ OptionSpec DeadlineOption(OptionSpec::Target target, std::string_view what) {
           .target = target,
           .help = "end " + std::string(what) + " after S seconds, with exit status 4",
           .value = "S"};
-}
-
-OptionSpec AbsoluteBoundOption(OptionSpec::Target target) {
-  return {.name = "--abs_error_bound",
-          .target = target,
-          .help =
-              "absolute tolerance; an element mismatches if it exceeds both, which follow the "
-              "element type by default",
-          .value = "X"};
-}
-
-OptionSpec RelativeBoundOption(OptionSpec::Target target) {
-  return {.name = "--rel_error_bound",
-          .target = target,
-          .help = "relative tolerance; see --abs_error_bound",
-          .value = "X"};
-}
-
-OptionSpec WithGroup(std::string_view group, OptionSpec spec) {
-  spec.group = group;
-  return spec;
 }
 
 }  // namespace hloscope::app

@@ -11,8 +11,8 @@ namespace hloscope::app {
 
 // A platform to run on, `--platform` or another name.
 OptionSpec PlatformOption(std::string name, OptionSpec::Target target, std::string help);
-// --fill-elided SEED.
-OptionSpec FillElidedOption(OptionSpec::Target target);
+/// An option that is a row of run_options.def, of a command that has another target for it.
+OptionSpec RowOption(std::string_view name, OptionSpec::Target target);
 // --input_format FORM, of those that `dump::InputFormatFromName` knows, and of `more`.
 OptionSpec InputFormatOption(OptionSpec::Target target, std::vector<std::string> more = {});
 // --python PATH, and the same as a list of environments.
@@ -20,10 +20,5 @@ OptionSpec PythonOption(std::string* target);
 OptionSpec SeveralPythonsOption(std::vector<std::string>* target);
 // --deadline S.
 OptionSpec DeadlineOption(OptionSpec::Target target, std::string_view what);
-// --abs_error_bound X and --rel_error_bound X.
-OptionSpec AbsoluteBoundOption(OptionSpec::Target target);
-OptionSpec RelativeBoundOption(OptionSpec::Target target);
-// `spec` as the first of a group of options.
-OptionSpec WithGroup(std::string_view group, OptionSpec spec);
 
 }  // namespace hloscope::app

@@ -104,7 +104,7 @@ class Samples(unittest.TestCase):
         for option in (('--check', 'race'), ('--shuffle', '1')):
             status, records, errors = hloscope('run', forms(FOLDERS[0], 'before_optimizations')[0], '--platform', 'interpreter', *option)
             self.assertEqual(status, 2)
-            self.assertIn(f'{option[0]}: interpreter simulates no GPU', errors + str(records))
+            self.assertIn(f'{option[0]}: interpreter does not simulate a GPU', errors + str(records))
 
     def test_kernels_that_are_not_there_are_named_with_the_fix(self):
         module = forms(FOLDERS[0], 'before_optimizations')[0]

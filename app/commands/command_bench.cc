@@ -42,7 +42,7 @@ class BenchCommand : public Command {
          .target = &run_.seed,
          .help = "run: seed of the generated inputs (0)",
          .value = "N"},
-        FillElidedOption(&run_.fill_elided),
+        RowOption("--fill-elided", &run_.fill_elided),
         DeadlineOption(&run_.deadline_seconds, "run: a module"),
     };
   }

@@ -60,8 +60,9 @@ class BundleCommand : public Command {
                  "and nothing is written"},
     };
     for (std::vector<OptionSpec> more :
-         {options_.pack.Specs("create: "), run_.InputSpecs(), run_.ComparisonSpecs(),
-          run_.RepeatSpecs(), run_.MachineSpecs()}) {
+         {options_.pack.Specs("create: "), run_.Specs(RunGroup::kInputs),
+          run_.Specs(RunGroup::kComparison), run_.Specs(RunGroup::kRepeats),
+          run_.Specs(RunGroup::kExecution)}) {
       for (OptionSpec& spec : more) specs.push_back(std::move(spec));
     }
     return specs;

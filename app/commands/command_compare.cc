@@ -45,13 +45,16 @@ class CompareCommand : public Command {
          .help = "what to compare it with; of values, the expected ones",
          .value = "B",
          .required = true},
-        AbsoluteBoundOption(&bounds_.absolute),
-        RelativeBoundOption(&bounds_.relative),
+        RowOption("--abs_error_bound", &bounds_.absolute),
+        RowOption("--rel_error_bound", &bounds_.relative),
         {.name = "--module",
          .target = &modules_,
          .help = "of traces: the modules that ran, if they are not in the trace: files or dumps",
          .value = "FILE"},
-        {.name = "--top", .target = &top_, .help = "of traces and dumps: rows of the table", .value = "N"},
+        {.name = "--top",
+         .target = &top_,
+         .help = "of traces and dumps: rows of the table",
+         .value = "N"},
     };
   }
 

@@ -74,7 +74,7 @@ class CompileCommand : public Command {
          .target = &output_,
          .help = "output file, of a module text or proto by its extension; - is standard output",
          .value = "OUT"},
-        FillElidedOption(&fill_elided_),
+        RowOption("--fill-elided", &fill_elided_),
         PythonOption(&request_.search.python),
         DeadlineOption(&deadline_, "the compilation"),
         InputFormatOption(&input_format_),

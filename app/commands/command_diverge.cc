@@ -51,8 +51,9 @@ class DivergeCommand : public Command {
          .target = &third_,
          .help = "a third platform, which says with which of the two it agrees",
          .value = "PLATFORM"}};
-    for (std::vector<OptionSpec> specs : {shared_.InputSpecs(), shared_.ComparisonSpecs(),
-                                          shared_.MachineSpecs(), bundle_.Specs()}) {
+    for (std::vector<OptionSpec> specs :
+         {shared_.Specs(RunGroup::kInputs), shared_.Specs(RunGroup::kComparison),
+          shared_.Specs(RunGroup::kExecution), bundle_.Specs()}) {
       for (OptionSpec& spec : specs) all.push_back(std::move(spec));
     }
     return all;

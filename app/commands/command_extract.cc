@@ -59,7 +59,8 @@ class ExtractCommand : public Command {
         {.name = "--depth",
          .target = &depth_,
          .help = "levels of operands to keep as instructions instead of values (0)",
-         .value = "N"},
+         .value = "N",
+         .min = 0},
         {.name = "--computation",
          .target = &computation_,
          .help = "the computation it is in, where the name is not unique",
@@ -67,7 +68,8 @@ class ExtractCommand : public Command {
         {.name = "--iteration",
          .target = &iteration_,
          .help = "take the values of its execution N, counted from 0 over all calls (0)",
-         .value = "N"},
+         .value = "N",
+         .min = 0},
         {.name = "--inputs",
          .target = &request_.inputs,
          .help = "inputs of the whole module, as for `run`",
@@ -86,7 +88,7 @@ class ExtractCommand : public Command {
          .target = &request_.gpu_target,
          .help = "simulated GPU: compile for this device; without it the kernels of the dump",
          .value = "T"},
-        FillElidedOption(&fill_elided_),
+        RowOption("--fill-elided", &fill_elided_),
         InputFormatOption(&input_format_),
     };
   }
@@ -105,8 +107,6 @@ class ExtractCommand : public Command {
 
  private:
   Result<Written> Extract(const Context& context, const std::stop_token& stop) {
-    if (depth_ < 0) return InputError("--depth: expected at least 0");
-    if (iteration_ < 0) return InputError("--iteration: expected at least 0");
     HLOSCOPE_ASSIGN_OR_RETURN(const ModuleForm form,
                               takes_kernels_ ? Result<ModuleForm>() : ModuleFormFromPath(output_));
     HLOSCOPE_ASSIGN_OR_RETURN(const dump::InputFormat format,

@@ -74,11 +74,13 @@ class HuntCommand : public Command {
         {.name = "--minutes",
          .target = &request_.minutes,
          .help = fmt::format("hunt for this long ({:g}, unless --programs is given)", kMinutes),
-         .value = "M"},
+         .value = "M",
+         .positive = true},
         {.name = "--programs",
          .target = &request_.programs,
          .help = "stop after so many programs",
-         .value = "N"},
+         .value = "N",
+         .min = 0},
         {.name = "--rank",
          .target = &rank_,
          .help = "which of the processes that share the work this is, from 0; by default what "
@@ -89,11 +91,11 @@ class HuntCommand : public Command {
          .help = "how many there are; each with the same folder, seed and modules",
          .value = "N"}};
     for (std::vector<OptionSpec> specs :
-         {Chosen(shared_.InputSpecs(), {"--platform", "--seed", "--input_format"}),
-          Chosen(shared_.ComparisonSpecs(),
+         {Chosen(shared_.Specs(RunGroup::kInputs), {"--platform", "--seed", "--input_format"}),
+          Chosen(shared_.Specs(RunGroup::kComparison),
                  {"--reference_platform", "--reference-python", "--reference-flag",
                   "--abs_error_bound", "--rel_error_bound"}),
-          Chosen(shared_.MachineSpecs(),
+          Chosen(shared_.Specs(RunGroup::kExecution),
                  {"--deadline", "--memory", "--threads", "--target", "--check", "--shuffle",
                   "--python", "--debug_options_file", std::string(kXlaFlags)})}) {
       for (OptionSpec& spec : specs) {
@@ -150,12 +152,6 @@ class HuntCommand : public Command {
     request_.seed = run.seed;
     request_.jobs = static_cast<int>(context.jobs > 0 ? context.jobs : AvailableCpus());
     if (run.threads == 0) run.threads = 1;  // several programs run at a time instead
-    if (request_.minutes && !(*request_.minutes > 0)) {
-      return InputError("--minutes: expected more than 0");
-    }
-    if (request_.programs && *request_.programs < 0) {
-      return InputError("--programs: expected at least 0");
-    }
     if (!request_.minutes && !request_.programs) request_.minutes = kMinutes;
     return FindRank();
   }

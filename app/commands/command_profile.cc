@@ -51,7 +51,8 @@ class ProfileCommand : public Command {
          .target = &recordings_,
          .help = "of a module: record it so often, each time in new processes, since a program's "
                  "times differ from process to process; written to OUT.1, OUT.2, …",
-         .value = "N"},
+         .value = "N",
+         .min = 1},
         {.name = "--what-if",
          .target = &devices_,
          .help = "what the launches would take on these devices at least, by the model, and why: "
@@ -63,8 +64,9 @@ class ProfileCommand : public Command {
         {.name = "--top", .target = &top_, .help = "rows of each table", .value = "N"},
     };
     for (std::vector<OptionSpec> specs :
-         {run_.InputSpecs(), run_.ComparisonSpecs(), run_.IsolateSpecs(), run_.RepeatSpecs(),
-          run_.MachineSpecs()}) {
+         {run_.Specs(RunGroup::kInputs), run_.Specs(RunGroup::kComparison),
+          run_.Specs(RunGroup::kIsolation), run_.Specs(RunGroup::kRepeats),
+          run_.Specs(RunGroup::kExecution)}) {
       for (OptionSpec& spec : specs) all.push_back(std::move(spec));
     }
     return all;
@@ -86,9 +88,6 @@ class ProfileCommand : public Command {
         return Refuse(described.error(), context);
       }
       what_if_.push_back(profiler::FactsFromTarget(*described));
-    }
-    if (recordings_ < 1) {
-      return Refuse(InputError("--recordings: expected at least 1").error(), context);
     }
     Result<std::vector<profiler::AttributedModule>> modules =
         LoadAttributedModules(modules_, context.limits);

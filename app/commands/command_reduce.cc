@@ -58,11 +58,13 @@ class ReduceCommand : public Command {
         {.name = "--minutes",
          .target = &minutes_,
          .help = "stop after this long with the smallest so far; --deadline is that of each run",
-         .value = "M"},
+         .value = "M",
+         .positive = true},
     };
     for (std::vector<OptionSpec> specs :
-         {shared_.InputSpecs(), shared_.ComparisonSpecs(), shared_.RepeatSpecs(),
-          shared_.MachineSpecs(), bundle_.Specs()}) {
+         {shared_.Specs(RunGroup::kInputs), shared_.Specs(RunGroup::kComparison),
+          shared_.Specs(RunGroup::kRepeats), shared_.Specs(RunGroup::kExecution),
+          bundle_.Specs()}) {
       for (OptionSpec& spec : specs) all.push_back(std::move(spec));
     }
     return all;
@@ -87,7 +89,6 @@ class ReduceCommand : public Command {
     if (bundle_.asked() && !script_.empty()) {
       return InputError("--bundle records a run; what a script says is none");
     }
-    if (minutes_ && !(*minutes_ > 0)) return InputError("--minutes: expected more than 0");
     for (const std::string& platform :
          {shared_.request().platform, shared_.request().reference_platform}) {
       if (!platform.empty()) HLOSCOPE_TRY(replay::CheckPlatform(platform));

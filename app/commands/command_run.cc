@@ -49,8 +49,10 @@ class RunCommand : public Command {
          .value = "MODULE",
          .required = true}};
     for (std::vector<OptionSpec> specs :
-         {shared_.InputSpecs(), OutputOptions(), shared_.ComparisonSpecs(), shared_.IsolateSpecs(),
-          shared_.RepeatSpecs(), shared_.MachineSpecs(), bundle_.Specs()}) {
+         {shared_.Specs(RunGroup::kInputs), shared_.Specs(RunGroup::kOutputs), OutputOptions(),
+          shared_.Specs(RunGroup::kComparison), shared_.Specs(RunGroup::kIsolation),
+          shared_.Specs(RunGroup::kRepeats), shared_.Specs(RunGroup::kExecution),
+          bundle_.Specs()}) {
       for (OptionSpec& spec : specs) all.push_back(std::move(spec));
     }
     return all;
@@ -101,22 +103,6 @@ class RunCommand : public Command {
   // What is written.
   std::vector<OptionSpec> OutputOptions() {
     return {
-        {.name = "--outfeed",
-         .target = &request_.outfeed,
-         .help = "write the values of outfeed instructions: out0, out1, …",
-         .value = "DIR|F.npz"},
-        {.name = "--save-inputs",
-         .target = &request_.save_inputs,
-         .help = "write the inputs used; for several modules see --outputs",
-         .value = "F.npz"},
-        {.name = "--outputs",
-         .target = &request_.outputs,
-         .help = "write the results; of several modules to F.STEM.npz or DIR/STEM",
-         .value = "DIR|F.npz"},
-        {.name = "--output_literals_file",
-         .target = &request_.output_literals,
-         .help = "write inputs and results of each iteration (RunHloModuleLiterals)",
-         .value = "FILE"},
         {.name = "--print_literals",
          .target = &print_literals_,
          .help = "print inputs and results"},

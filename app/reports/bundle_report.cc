@@ -4,8 +4,8 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include "app/reports/dump_report.h"
 #include "app/error_status.h"
+#include "app/reports/dump_report.h"
 #include "core/base/counted.h"
 
 namespace hloscope::app {

@@ -240,7 +240,7 @@ class CommandLine(unittest.TestCase):
         for command in ('run', 'info', 'verify', 'profile', 'explain'):
             status, text, _ = run(command, gone, gone + '2', '--json')
             self.assertEqual((status, len(json_lines(text))), (2, 2), command)
-        status, text, _ = run('run', '--threads', '-1', TEXT, TEXT, '--json')
+        status, text, _ = run('run', '--metrics', TEXT, TEXT, '--json')
         self.assertEqual((status, [record['status'] for record in json_lines(text)]), (2, ['error'] * 2))
 
     def test_find_goes_on_behind_a_file_that_is_not_there(self):

@@ -333,7 +333,7 @@ class Compile(FolderTest):
     def test_elided_constants(self):
         self.need('xla-cpu')
         module, dump = self.path('elided.hlo', ELIDED), ('--dump', self.path('dump'))
-        self.expect_error('--fill_elided', module, '--with', 'xla-cpu', *dump)
+        self.expect_error('--fill-elided', module, '--with', 'xla-cpu', *dump)
         self.assertEqual(self.run_it(module, '--with', 'xla-cpu', *dump, '--fill_elided', '1').returncode, 0)
 
     def test_targets(self):

@@ -131,7 +131,7 @@ class Gpu(unittest.TestCase):
             self.assertIn('samples of program counters, in runs of their own' if platform == 'gpu' else 'counts, no samples of time', text)
             self.assertIn(lines[platform][0][0][2][:40], text)
         self.assertEqual(sorted(lines['gpu']), sorted(lines['gpu-sim']))
-        for arguments, why in ((('profile', module, '--pc_sampling'), '--pc_sampling: interpreter runs no PTX that it could sample'),
+        for arguments, why in ((('profile', module, '--pc_sampling'), '--pc-sampling: interpreter runs no PTX'),
                                (('run', module, '--platform', 'gpu', '--pc_sampling'), 'what it measures goes into a profile')):
             done = self.run_it(*arguments)
             self.assertEqual(done.returncode, 2, done.stderr)
@@ -169,7 +169,7 @@ class Gpu(unittest.TestCase):
         self.assertIn('NVreg_RestrictProfilingToAdminUsers=0', told)
         self.assertGreater(profile['attributed'], 0)
         self.assertFalse([row for row in profile['instructions'] if 'metrics' in row])
-        for arguments, why in ((('profile', module, '--metrics'), '--metrics: interpreter has no counters of a GPU'),
+        for arguments, why in ((('profile', module, '--metrics'), '--metrics: interpreter has no GPU performance counters'),
                                (('run', module, '--platform', 'gpu', '--metrics'), 'what it measures goes into a profile')):
             done = self.run_it(*arguments)
             self.assertEqual(done.returncode, 2, done.stderr)

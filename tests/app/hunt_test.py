@@ -81,7 +81,7 @@ class HuntTest(unittest.TestCase):
         self.assertEqual((status, findings, counts['programs']), (0, [], 40))
         ran = subprocess.run([HLOSCOPE, 'hunt', '--platform', 'cpu', '-o', self.folder, '--check', 'race'], capture_output=True, text=True)
         self.assertEqual(ran.returncode, 2)
-        self.assertIn('cpu simulates no GPU', ran.stderr)
+        self.assertIn('cpu does not simulate a GPU', ran.stderr)
         # What XLA's kernels are compiled for has to be said: no program is a fault for the lack of it.
         ran = subprocess.run([HLOSCOPE, 'hunt', '--platform', 'xla-gpu-sim', '-o', self.folder, '--programs', '2'], capture_output=True, text=True)
         self.assertEqual(ran.returncode, 2)

@@ -136,7 +136,7 @@ class Record(RecordTest):
             status, out, err = self.record(command=command)
             self.assertEqual((status, out), (2, ''))
             self.assertIn(words, err)
-        for arguments, words in ((['python', 'a.py'], 'unexpected argument `python`; fix: put `--` before it'), ([], '-- CMD is missing')):
+        for arguments, words in ((['python', 'a.py'], 'unexpected argument `python` (put `--` before it)'), ([], '-- CMD is missing')):
             done = subprocess.run([HLOSCOPE, 'record', *arguments], capture_output=True, text=True, check=False)
             self.assertEqual(done.returncode, 2)
             self.assertIn(words, done.stderr)

@@ -174,7 +174,7 @@ RunRequest NothingGiven() {
   return own;
 }
 
-// Members that no row of request_fields.def names are never taken.
+// Members that no row of run_options.def names are never taken.
 TEST(UntrustedRequest, TakesTheRowsAlone) {
   RunRequest recorded;
   recorded.seed = 7;

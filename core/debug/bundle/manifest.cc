@@ -114,9 +114,8 @@ class ObjectReader {
 
 void WriteRequest(JsonWriter& json, const RunRequest& request) {
   json.Key("request").BeginObject();
-#define REQUEST_FIELD(member, name, option, untrusted) WriteValue(json, name, request.member);
-#include "core/debug/bundle/request_fields.def"
-#undef REQUEST_FIELD
+#define RUN_OPTION(member, option, name, untrusted, ...) WriteValue(json, name, request.member);
+#include "core/debug/run/run_options.def"
   for (const auto& [key, flags] : {std::pair("xla_flags", &request.xla_flags),
                                    std::pair("reference_flags", &request.reference_flags)}) {
     json.Key(key).BeginObject();
@@ -128,9 +127,8 @@ void WriteRequest(JsonWriter& json, const RunRequest& request) {
 
 void ReadRequest(ObjectReader& all, RunRequest& request) {
   ObjectReader reader(all.Object("request"));
-#define REQUEST_FIELD(member, name, option, untrusted) reader.Read(name, request.member);
-#include "core/debug/bundle/request_fields.def"
-#undef REQUEST_FIELD
+#define RUN_OPTION(member, option, name, untrusted, ...) reader.Read(name, request.member);
+#include "core/debug/run/run_options.def"
   for (const auto& [key, flags] : {std::pair("xla_flags", &request.xla_flags),
                                    std::pair("reference_flags", &request.reference_flags)}) {
     for (const auto& [name, value] : reader.Object(key).items()) {
@@ -341,10 +339,9 @@ std::vector<std::string> RunArguments(const RunRequest& request) {
   RunRequest usual;
   usual.platform.clear();  // commands have different ones by default
   std::vector<std::string> arguments;
-#define REQUEST_FIELD(member, name, option, untrusted) \
+#define RUN_OPTION(member, option, name, untrusted, ...) \
   AddOption(arguments, option, request.member, usual.member);
-#include "core/debug/bundle/request_fields.def"
-#undef REQUEST_FIELD
+#include "core/debug/run/run_options.def"
   for (const auto& [name, value] : request.xla_flags) {
     arguments.push_back(fmt::format("--{}={}", name, value));
   }

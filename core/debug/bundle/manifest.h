@@ -41,7 +41,7 @@ struct BundleManifest {
   std::string module, file, stage, framework, target;
   int64_t instructions = 0;
   ValuePolicy values = ValuePolicy::kShapes;
-  RunRequest request;  // the members that request_fields.def names, and flags
+  RunRequest request;  // the members that run_options.def names, and flags
   RecordedRun recorded;
   std::string sentence;              // the verdict for people
   std::string replayed, replay;      // status and verdict of the replay before it was finished

@@ -99,11 +99,10 @@ class Filter {
   UntrustedRequest Run() {
     out_.request.limits = own_.limits;
     out_.request.reference_python = own_.reference_python;
-#define REQUEST_FIELD(member, name, option, untrusted)                                        \
+#define RUN_OPTION(member, option, name, untrusted, ...)                                      \
   Take<UntrustedField::untrusted>(name, option, recorded_.member, own_.member, bound_.member, \
                                   out_.request.member);
-#include "core/debug/bundle/request_fields.def"
-#undef REQUEST_FIELD
+#include "core/debug/run/run_options.def"
     TakeFlags("xla_flags", "--{}=VALUE", recorded_.xla_flags, own_.xla_flags,
               out_.request.xla_flags);
     TakeFlags("reference_flags", "--reference-flag {}=VALUE", recorded_.reference_flags,

@@ -34,7 +34,7 @@ struct UntrustedRequest {
 /// (pjrt:FILE.so).
 bool MayNamePlatform(std::string_view name);
 
-/// What may run of `recorded`, which is untrusted: the rows of request_fields.def and
+/// What may run of `recorded`, which is untrusted: the rows of run_options.def and
 /// untrusted_flags.def, and nothing else. What `own` has (empty, 0 or absent: not given) is the
 /// user's and replaces it.
 UntrustedRequest RequestFromUntrusted(const RunRequest& recorded, const RunRequest& own);
