@@ -148,7 +148,7 @@ TEST(XlaCpu, SaysWhatItCannotRun) {
       {"\nENTRY e {\n a = f32[2] parameter(0)\n ROOT r = f32[2] custom-call(a), "
        "custom_call_target=\"nobody_knows\"\n}\n",
        "nobody_knows", RunStatus::kUnsupported},
-      {"\nENTRY e {\n ROOT r = f32[64] constant({...})\n}\n", "--fill_elided", RunStatus::kError},
+      {"\nENTRY e {\n ROOT r = f32[64] constant({...})\n}\n", "--fill-elided", RunStatus::kError},
   };
   for (const auto& row : rows) {
     const RunReport report = RunBeside(row.text);
