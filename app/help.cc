@@ -129,11 +129,10 @@ std::string HelpText(const CommandRow& row, std::span<const OptionSpec> specs, s
 
 std::string Overview(size_t width) {
   std::string text;
-  AppendWrapped(
-      text,
-      "hloscope opens what the XLA compiler leaves behind, runs it again, and shows where "
-      "two runs diverge.",
-      0, 0, width);
+  AppendWrapped(text,
+                "hloscope opens what the XLA compiler dumps, runs it again, and shows where "
+                "two runs diverge.",
+                0, 0, width);
   text += "\nUsage: hloscope COMMAND [OPTIONS] ...\n\nCommands:\n";
   for (const CommandRow& row : CommandRows()) {
     AppendRow(text, std::string(row.name), row.summary, 16, width);

@@ -116,7 +116,7 @@ std::vector<OptionSpec> RunOptionSet::InputSpecs() {
       InputFormatOption(&input_format_, {"stablehlo", "mhlo"}),
       {.name = "--skip-callbacks",
        .target = &skip_callbacks_,
-       .help = "leave out host callbacks, such as jax.debug.callback, whose results nobody uses"}};
+       .help = "leave out host callbacks, such as jax.debug.callback, whose results are unused"}};
 }
 
 std::vector<OptionSpec> RunOptionSet::ComparisonSpecs() {
@@ -144,7 +144,7 @@ std::vector<OptionSpec> RunOptionSet::ExecutionSpecs() {
        .conflicts = {"--as-dumped"}},
       {.name = "--as-dumped",
        .target = &as_dumped_,
-       .help = "run the kernels that lie beside the module in its dump (the default of " +
+       .help = "run the kernels of the dump that the module is in (the default of " +
                replay::PlatformNames(replay::kRunsDumps) + ")"},
       {.name = "--check",
        .target = &checks_,

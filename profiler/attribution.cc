@@ -193,7 +193,7 @@ Result<std::shared_ptr<const hlo::Module>> ModuleOf(const EmbeddedModule& embedd
   if (embedded.hlo_proto.empty()) {
     hlo::ParseResult parsed = hlo::ParseText(embedded.hlo_text, limits);
     if (parsed.ok()) return parsed.module;
-    return InputError("its text is no HLO module");
+    return InputError("its text is not an HLO module");
   }
   HLOSCOPE_ASSIGN_OR_RETURN(hlo::ProtoFile read,
                             hlo::ReadProto(std::as_bytes(std::span(embedded.hlo_proto)), limits));

@@ -128,8 +128,8 @@ Result<std::vector<Loss>> CannotWrite(const WriteRequest& request) {
 
 Status CheckWritten(std::string_view path) {
   if (WrittenFormat(path) != nullptr) return {};
-  return InputError(std::string(path) + ": no format of profiles is called so",
-                    "expected " + WrittenNames() + ", or these with .gz behind");
+  return InputError(std::string(path) + ": unknown profile format",
+                    "expected " + WrittenNames() + ", or these with .gz appended");
 }
 
 Result<std::vector<Loss>> WriteProfile(const WriteRequest& request) {

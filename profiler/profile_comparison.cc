@@ -421,14 +421,13 @@ class Comparing {
         "all: `compare A.1.hloprof,A.2.hloprof,… B.1.hloprof,…`";
     if (is_single() && !out_.speed && !items_.empty()) {
       out_.notes.push_back(fmt::format(
-          "{} instructions ran {} times or more in both: {} such are needed to tell a change from "
-          "the speed of the machine; run it more often, or {}",
+          "{} instructions ran {} times or more in both: {} such are needed to distinguish a "
+          "change from the speed of the machine; run it more often, or {}",
           speed_items_, kFewestSamples, kFewestForSpeed, kRecord));
     } else if (!is_single() && !are_enough()) {
       out_.notes.push_back(
-          fmt::format("{} and {} recordings: {} of each side are needed to tell a change from what "
-                      "recordings of "
-                      "one program differ by; or compare one with one",
+          fmt::format("{} and {} recordings: {} of each side are needed to distinguish a change "
+                      "from the variation between recordings; or compare one with one",
                       out_.before_recordings, out_.after_recordings, kFewestRecordings));
     } else if (has_spread_) {
       out_.notes.push_back(fmt::format(

@@ -110,7 +110,7 @@ class Samples(unittest.TestCase):
         module = forms(FOLDERS[0], 'before_optimizations')[0]
         status, records, _ = hloscope('run', module, '--platform', 'xla-gpu-sim')
         self.assertEqual(status, 2)
-        self.assertIn('lie no kernels of XLA:GPU', records[-1]['error'])
+        self.assertIn('there are no kernels of XLA:GPU', records[-1]['error'])
         self.assertIn('--target h100', records[-1]['error'])
 
     def test_a_wrong_expectation_is_seen(self):

@@ -30,10 +30,11 @@ class BenchCommand : public Command {
         PlatformOption("--platform", &run_.platform,
                        "run: the platform to measure; by default " + run_.platform),
         PlatformOption("--against", &run_.against,
-                       "run: a second platform, measured in turns with the first"),
+                       "run: a second platform, measured alternately with the first"),
         {.name = "--against-itself",
          .target = &run_.against_itself,
-         .help = "run: another worker of --against in turns with both; its ratio is the noise"},
+         .help = "run: another worker of --against, measured alternately with both; its ratio is "
+                 "the noise"},
         {.name = "--threads",
          .target = &run_.threads,
          .help = "run: number of CPUs that both platforms are pinned to (all)",

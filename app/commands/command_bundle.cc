@@ -16,8 +16,9 @@ class BundleCommand : public Command {
     std::vector<OptionSpec> specs = {
         {.name = "action",
          .target = &action_,
-         .help = "create: run a module and pack what shows its fault; check: replay a bundle; "
-                 "open: unpack it",
+         .help =
+             "create: run a module and pack what reproduces its failure; check: replay a bundle; "
+             "open: unpack it",
          .value = "create|check|open",
          .choices = {"create", "check", "open"},
          .required = true},
@@ -38,26 +39,26 @@ class BundleCommand : public Command {
          .value = "DIR"},
         {.name = "--profile",
          .target = &options_.profiles,
-         .help = "create: put in what each instruction took, from a trace; two are compared",
+         .help = "create: add the time of each instruction from a trace; two traces are compared",
          .value = "F"},
         {.name = "--verdict",
          .target = &options_.verdict,
-         .help = "create: put in the line of `diverge --json` from this file",
+         .help = "create: add the line of `diverge --json` from this file",
          .value = "F.json"},
         {.name = "--reduced",
          .target = &options_.reduced,
-         .help = "create: put in a smaller module that fails the same way",
+         .help = "create: add a reduced module that fails in the same way",
          .value = "MODULE"},
         {.name = "--reduced-inputs",
          .target = &options_.reduced_inputs,
-         .help = "create: the values that the smaller module fails on, as for --inputs; else those "
-                 "of the seed",
+         .help = "create: the inputs of the reduced module, as for --inputs; by default generated "
+                 "from the seed",
          .value = "FILE",
          .needs = {"--reduced"}},
         {.name = "--plan",
          .target = &options_.plan,
-         .help = "create: say what would go in, how large it is and what is redacted; nothing runs "
-                 "and nothing is written"},
+         .help = "create: list the contents, their sizes and what is redacted; nothing runs and "
+                 "nothing is written"},
     };
     for (std::vector<OptionSpec> more :
          {options_.pack.Specs("create: "), run_.Specs(RunGroup::kInputs),

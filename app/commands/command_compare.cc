@@ -96,7 +96,7 @@ class CompareCommand : public Command {
       HLOSCOPE_ASSIGN_OR_RETURN(const Side one, Open(path, limits));
       if (one.traces.size() != 1) {
         return InputError(fmt::format("{}: expected one trace, found {}", path, one.traces.size()),
-                          "several paths with commas between them are traces of the same");
+                          "several paths separated by commas are traces of the same program");
       }
       side.repeated.push_back(one.traces.begin()->second);
     }

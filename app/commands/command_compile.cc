@@ -67,7 +67,7 @@ class CompileCommand : public Command {
                  "plan and "
                  "kernels for a GPU in one file (plan, -o FILE.hloplan), or an object to link, "
                  "with a C "
-                 "header and a CMake file beside it",
+                 "header and a CMake file",
          .value = "WHAT",
          .choices = EmitChoices()},
         {.name = "-o",
@@ -101,7 +101,7 @@ class CompileCommand : public Command {
 
   OptionSpec CompilerOption() {
     OptionSpec spec = PlatformOption("--with", &request_.platform,
-                                     "the XLA that compiles; without it our own compiler does");
+                                     "the XLA that compiles; by default our own compiler");
     std::erase_if(spec.suggestions, [](const std::string& name) {
       const replay::PlatformRow* row = replay::FindPlatform(name);
       return row != nullptr && !row->Has(replay::kDumps);
@@ -186,7 +186,7 @@ class CompileCommand : public Command {
     HLOSCOPE_TRY(CheckWhatToWrite());
     if (!only_passes_.empty() || xla_options_.names_any() || fill_elided_) {
       return InputError(
-          "--only-passes, --fill-elided and flags of XLA need --with, which says the XLA that "
+          "--only-passes, --fill-elided and XLA flags need --with, which names the XLA that "
           "compiles");
     }
     if (request_.target.empty() || (EmitsCode() && (emit_ != "plan" || IsPlanFileName(output_)))) {
@@ -195,7 +195,7 @@ class CompileCommand : public Command {
     return InputError(
         "--target is for code",
         "give --emit llvm, asm, ptx, cubin, object, or plan with -o FILE.hloplan, or --with, which "
-        "says the XLA that compiles");
+        "names the XLA that compiles");
   }
 
   // With --dump the dump too.
@@ -249,8 +249,9 @@ class CompileCommand : public Command {
     out += "\n";
     for (const auto& [path, what] : report.files) out += fmt::format("  {}: {}\n", path, what);
     if (report.object_bytes > 0) {
-      out += fmt::format("  {} bytes; a call takes {} bytes of memory beside its arrays\n",
-                         report.object_bytes, report.temp_bytes);
+      out += fmt::format(
+          "  {} bytes; a call takes {} bytes of scratch memory in addition to its arrays\n",
+          report.object_bytes, report.temp_bytes);
     }
     return out + KernelsText(report.assembled);
   }

@@ -39,17 +39,17 @@ class DivergeCommand : public Command {
     std::vector<OptionSpec> all = {
         {.name = "modules",
          .target = &files_,
-         .help = "a module, or two that should mean the same; with --passes a module, and the dump "
+         .help = "a module, or two that should be equivalent; with --passes a module, and the dump "
                  "of its compilation where there is one",
          .value = "MODULE",
          .required = true},
         {.name = "--passes",
          .target = &passes_,
-         .help = "find the pass that changed the numbers: in the dump that is named behind the "
+         .help = "find the pass that changed the numbers: in the dump that is named after the "
                  "module, else the platform's own compiler writes the stages"},
         {.name = "--vote",
          .target = &third_,
-         .help = "a third platform, which says with which of the two it agrees",
+         .help = "a third platform, to report which of the two it agrees with",
          .value = "PLATFORM"}};
     for (std::vector<OptionSpec> specs :
          {shared_.Specs(RunGroup::kInputs), shared_.Specs(RunGroup::kComparison),

@@ -53,7 +53,7 @@ class ExtractCommand : public Command {
         {.name = "-o",
          .target = &output_,
          .help = "the new module, text or proto by its extension; STEM.inputs.npz and "
-                 "STEM.expected.npz are written beside it. With a simulated GPU: a folder",
+                 "STEM.expected.npz are written next to it. With a simulated GPU: a folder",
          .value = "OUT",
          .required = true},
         {.name = "--depth",

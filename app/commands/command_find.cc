@@ -90,10 +90,7 @@ class FindCommand : public Command {
         {.name = "--regex",
          .target = &regex_,
          .help = "PATTERN is a regular expression (ECMAScript)"},
-        {.name = "--ignore-case",
-         .target = &ignore_case_,
-         .help = "letters match in both cases",
-         .letter = "-i"},
+        {.name = "--ignore-case", .target = &ignore_case_, .help = "ignore case", .letter = "-i"},
         {.name = "--files-with-matches",
          .target = &names_only_,
          .help = "print only the names of files with matches",
@@ -109,7 +106,7 @@ class FindCommand : public Command {
          .value = "STAGE"},
         {.name = "--max",
          .target = &max_,
-         .help = "stop after N matches in a file (0: all)",
+         .help = "stop after N matches in each file (0: all)",
          .value = "N"},
     };
   }

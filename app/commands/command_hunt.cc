@@ -63,32 +63,33 @@ class HuntCommand : public Command {
         {.name = "modules",
          .target = &files_,
          .help =
-             "modules to make mutants of; every second program is one of them. Without any, all "
-             "programs are random",
+             "seed modules to mutate; every second program is a mutant. Without any, all programs "
+             "are random",
          .value = "MODULE"},
         {.name = "-o",
          .target = &request_.folder,
-         .help = "the folder of findings; a hunt that was stopped goes on in its folder",
+         .help = "the folder of findings; an interrupted run resumes in its folder",
          .value = "DIR",
          .required = true},
         {.name = "--minutes",
          .target = &request_.minutes,
-         .help = fmt::format("hunt for this long ({:g}, unless --programs is given)", kMinutes),
+         .help =
+             fmt::format("run for this many minutes ({:g}, unless --programs is given)", kMinutes),
          .value = "M",
          .positive = true},
         {.name = "--programs",
          .target = &request_.programs,
-         .help = "stop after so many programs",
+         .help = "stop after this many programs",
          .value = "N",
          .min = 0},
         {.name = "--rank",
          .target = &rank_,
-         .help = "which of the processes that share the work this is, from 0; by default what "
-                 "mpirun or srun says",
+         .help = "index of this process among those that share the work, from 0; by default from "
+                 "mpirun or srun",
          .value = "R"},
         {.name = "--ranks",
          .target = &ranks_,
-         .help = "how many there are; each with the same folder, seed and modules",
+         .help = "number of processes; each with the same folder, seed and modules",
          .value = "N"}};
     for (std::vector<OptionSpec> specs :
          {Chosen(shared_.Specs(RunGroup::kInputs), {"--platform", "--seed", "--input_format"}),
@@ -100,11 +101,11 @@ class HuntCommand : public Command {
                   "--python", "--debug_options_file", std::string(kXlaFlags)})}) {
       for (OptionSpec& spec : specs) {
         if (spec.name == "--platform")
-          spec.help = fmt::format("the platform to hunt on; by default {}",
+          spec.help = fmt::format("the platform to test; by default {}",
                                   replay::PlatformWith(replay::kDumps)->name);
-        if (spec.name == "--seed") spec.help = "which programs there are (0)";
+        if (spec.name == "--seed") spec.help = "seed of the random programs (0)";
         if (spec.name == "--reference_platform")
-          spec.help = "the platform that says what is right; by default the interpreter";
+          spec.help = "the reference platform; by default the interpreter";
         all.push_back(std::move(spec));
       }
     }
@@ -161,10 +162,9 @@ class HuntCommand : public Command {
     const replay::PlatformRow* const row = replay::FindPlatform(platform);
     if (row == nullptr || !row->Has(replay::kRunsDumps) || !target.empty()) return {};
     return InputError(
-        fmt::format("{} compiles for no device that was not named, and programs of a hunt lie in "
-                    "no dump",
+        fmt::format("{} needs --target: random programs are not in a dump that names a device",
                     platform),
-        "name one, as --target h100");
+        "for example --target h100");
   }
 
   // What was given, else what the launcher says.

@@ -50,7 +50,7 @@ class InfoCommand : public Command {
              .needs = {"--select"}},
             {.name = "--passes",
              .target = &passes_,
-             .help = "what each pass changed, a line each",
+             .help = "what each pass changed, one line per pass",
              .conflicts = {"--diff"}},
             {.name = "--diff",
              .target = &diff_,
@@ -279,7 +279,7 @@ class InfoCommand : public Command {
     const hlo::Topology topology = hlo::TopologyOf(m, Limits().devices);
     out += fmt::format("  replica_count {}, num_partitions {}{}\n", m.header().replica_count,
                        m.header().num_partitions,
-                       topology.unpartitioned ? ", yet to be partitioned" : "");
+                       topology.unpartitioned ? ", not SPMD-partitioned yet" : "");
     if (!topology.note.empty()) out += "  " + topology.note + "\n";
     std::vector<std::string> results;
     const hlo::Shape& result = m.shape(m.entry().root);

@@ -44,7 +44,8 @@ class ProfileCommand : public Command {
         {.name = "--out",
          .target = &out_,
          .help = "write the profile as " + profiler::WrittenNames() +
-                 " instead (all but .hloprof also with .gz behind); what that cannot hold is named",
+                 " instead (all but .hloprof also with .gz appended); what the format cannot hold "
+                 "is reported",
          .value = "FILE",
          .letter = "-o"},
         {.name = "--recordings",

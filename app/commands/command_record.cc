@@ -53,11 +53,11 @@ class RecordCommand : public Command {
              .help = "also a profile, by the profiler of the framework"},
             {.name = "--no-compilation-cache",
              .target = &options_.caches_off,
-             .help = "switch persistent compilation caches off for this run; what comes from one "
-                     "leaves at most its optimised form"},
+             .help = "disable persistent compilation caches for this run; a cached module leaves "
+                     "at most its optimised form"},
             {.name = "--framework",
              .target = &framework_,
-             .help = "what the program uses, where its imports do not tell",
+             .help = "the framework of the program, where its imports do not show it",
              .value = "NAME",
              .choices = {"jax", "tensorflow", "pytorch"}}};
   }
@@ -79,17 +79,17 @@ class RecordCommand : public Command {
                                    .output_to_error = context.json,
                                    .hide_compile_log = !plan->logs_asked});
     if (!run) return Fail(InputKeys(), run.error(), context);
-    if (run->log_lost) Warn("standard error could not be kept to its end: the disk is full");
+    if (run->log_lost) Warn("standard error is incomplete: the disk is full");
     if (run->interrupted || run->exit.by_signal || run->exit.code != 0) {
-      Warn(fmt::format("the program {}{}; what it left until then is kept",
+      Warn(fmt::format("the program {}{}; the dump up to that point is kept",
                        run->interrupted ? "was interrupted and " : "", run->exit.ToString()));
     }
     std::error_code ignored;
     if (!plan->hook.empty()) std::filesystem::remove_all(plan->hook, ignored);
     if (options_.profile && !plan->hook.empty() && FilesIn(plan->dump + "/profile") == profiles)
       Warn(
-          "no profile was written: the program was ended by os._exit or a signal, or did nothing "
-          "that is profiled");
+          "no profile was written: the program ended by os._exit or a signal, or nothing was "
+          "profiled");
     WarnOfCached(context.limits);
     return Tell(*program, *plan, *run, context);
   }
@@ -161,7 +161,7 @@ class RecordCommand : public Command {
       return "no framework was found in its Python; fix: run record with the program's own python, "
              "or --framework";
     if (cached_ > 0) return "all of it came from a compilation cache; fix: --no-compilation-cache";
-    if (ExitOf(run) != 0) return "it ended before XLA compiled anything";
+    if (ExitOf(run) != 0) return "it ended before XLA compiled a module";
     if (std::ranges::any_of(warnings_, [](const std::string& text) {
           return text.contains("--no-compilation-cache");
         }))

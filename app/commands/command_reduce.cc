@@ -46,8 +46,8 @@ class ReduceCommand : public Command {
          .required = true},
         {.name = "-o",
          .target = &files_.output,
-         .help = "the smallest module as HLO text; inputs that are not those of the seed are "
-                 "written beside it as .npz",
+         .help = "the smallest module as HLO text; inputs that the seed does not generate are "
+                 "written next to it as .npz",
          .value = "OUT",
          .required = true},
         {.name = "--script",
@@ -87,7 +87,7 @@ class ReduceCommand : public Command {
     HLOSCOPE_TRY(shared_.Prepare(context));
     HLOSCOPE_TRY(bundle_.Check());
     if (bundle_.asked() && !script_.empty()) {
-      return InputError("--bundle records a run; what a script says is none");
+      return InputError("--bundle needs a run; --script has none");
     }
     for (const std::string& platform :
          {shared_.request().platform, shared_.request().reference_platform}) {

@@ -77,7 +77,7 @@ class RunCommand : public Command {
       request_.recorder = &recorder_.emplace();
     }
     if ((request_.kernel_metrics || request_.pc_sampling) && profile_.empty()) {
-      return InputError(fmt::format("--{}: what it measures goes into a profile",
+      return InputError(fmt::format("--{}: its measurements are part of a profile",
                                     request_.pc_sampling ? "pc_sampling" : "metrics"),
                         "add --profile OUT, or use `hloscope profile`");
     }
@@ -115,7 +115,7 @@ class RunCommand : public Command {
          .target = &trace_text_,
          .help = "simulated GPU: print what one thread of a kernel does, line by line with values, "
                  "before the run; as fusion_3:0:17, blocks and threads also as x,y,z, and :N "
-                 "behind it for its execution N",
+                 "at the end for execution N",
          .value = "KERNEL:BLOCK:THREAD"},
         {.name = "--ranks-folder",
          .target = &ranks_folder_,
@@ -126,8 +126,8 @@ class RunCommand : public Command {
          .value = "DIR"},
         {.name = "--no-cache",
          .target = &no_cache_,
-         .help = "compile anew, and neither read nor write the caches of compiled modules and of "
-                 "choices between algorithms of libraries",
+         .help =
+             "recompile; do not read or write the caches of compiled modules and autotune results",
          .conflicts = {"--autotune"}},
     };
   }
@@ -168,8 +168,9 @@ class RunCommand : public Command {
     }
     if (request_.choosing == replay::Choosing::kByTime) {
       return InputError(
-          "--ranks-folder does not go with --autotune: each rank would choose for itself",
-          "run it once in one process with --autotune, then without: its choices are kept");
+          "--ranks-folder does not go with --autotune: each rank would select its own algorithms",
+          "run it once in one process with --autotune, then without: the autotune results are "
+          "kept");
     }
     const replay::PlatformRow* const reference = replay::FindPlatform(request_.reference_platform);
     if (reference != nullptr && reference->Has(replay::kNeedsDriver)) {

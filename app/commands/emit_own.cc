@@ -57,7 +57,7 @@ Result<EmitReport> EmitPlan(const std::shared_ptr<const hlo::Module>& module,
   const std::string text =
       compiled.plan != nullptr
           ? compile::ToText(*compiled.plan)
-          : fmt::format("no plan of {}: {}; it runs instruction by instruction\n", module->name(),
+          : fmt::format("no plan for {}: {}; it runs instruction by instruction\n", module->name(),
                         compiled.why_no_plan);
   HLOSCOPE_TRY(Write(request.output, text));
   report.files.push_back({request.output, "the plan"});
@@ -70,7 +70,7 @@ Status CheckObjectFile(const std::string& output) {
   const std::filesystem::path path(output);
   const std::string end = path.extension().string();
   if (output != "-" && path.has_stem() && end != kHeaderEnd && end != kCMakeEnd) return {};
-  return InputError("--emit object writes a header and a CMake file beside the object",
+  return InputError("--emit object writes a header and a CMake file next to the object",
                     "name the object: -o model.o");
 }
 

@@ -58,7 +58,7 @@ Result<std::pair<std::string, std::string>> ReplayInCleanProcess(const std::stri
           ? ParsedJson()
           : ParseJson(output.substr(line, output.find('\n', line) - line)).value_or(nullptr);
   if (!json.is_object()) {
-    return InternalError("the replay gave no verdict: it " +
+    return InternalError("the replay reported no verdict: it " +
                          (exit ? exit->ToString() : std::string("did not end")));
   }
   return std::pair{Field(json, "status"), Field(json, "verdict")};
@@ -133,18 +133,16 @@ Result<debug::BundleSource> ReadSource(const BundleInput& input, BundleFindings 
 
 std::vector<OptionSpec> PackOptions::Specs(std::string_view when) {
   const auto help = [&](std::string_view what) { return fmt::format("{}{}", when, what); };
-  return {{.name = "--values",
-           .target = &values,
-           .help = help("what goes in of inputs, expected values and results (shapes)"),
-           .value = "POLICY",
-           .choices = {"none", "shapes", "statistics", "all"}},
-          {.name = "--note",
-           .target = &note,
-           .help = help("put in what you want to say"),
-           .value = "TEXT"},
-          {.name = "--no-source",
-           .target = &no_source,
-           .help = help("leave out source files, lines and stack frames")}};
+  return {
+      {.name = "--values",
+       .target = &values,
+       .help = help("how much data to include: none, shapes, statistics, all (shapes)"),
+       .value = "POLICY",
+       .choices = {"none", "shapes", "statistics", "all"}},
+      {.name = "--note", .target = &note, .help = help("add a free-text note"), .value = "TEXT"},
+      {.name = "--no-source",
+       .target = &no_source,
+       .help = help("leave out source files, lines and stack frames")}};
 }
 
 Result<debug::MadeBundle> PackBundle(const BundleInput& input, BundleFindings findings,
@@ -180,7 +178,7 @@ Result<debug::BundlePlan> PlanPacking(const BundleInput& input, BundleFindings f
 std::vector<OptionSpec> BundleStep::Specs() {
   std::vector<OptionSpec> specs = {{.name = "--bundle",
                                     .target = &out_,
-                                    .help = "put what was asked and found into one file for a bug "
+                                    .help = "pack the run and its findings into one file for a bug "
                                             "report, and replay it",
                                     .value = "F.hlob",
                                     .group = "Bundle"}};

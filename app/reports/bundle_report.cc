@@ -92,10 +92,10 @@ std::string BundleMadeText(const std::string& file, const debug::BundlePlan& pla
   for (const debug::PlannedPart& part : plan.parts) {
     const std::string size = part.bytes ? BytesText(*part.bytes) : "?";
     out += fmt::format("    {:<24} {:>9}  {}{}\n", dump::FileOf(part.part), size,
-                       dump::Describe(part.part), part.of_run ? ", if the run gives them" : "");
+                       dump::Describe(part.part), part.of_run ? ", if the run produces them" : "");
   }
   out += fmt::format(
-      "  {} without the parts marked ?, whose size is known after the run; {} "
+      "  {} without the parts marked ?, whose sizes are known after the run; {} "
       "compressed\n",
       BytesText(plan.bytes), BytesText(plan.packed_bytes));
   out += fmt::format("  redacted in them: {}\n", RedactedText(plan.redacted));
@@ -124,7 +124,7 @@ std::string BundleMadeText(const std::string& file, const debug::MadeBundle& mad
   out += fmt::format("  replayed in a clean process: {}\n", manifest.replay);
   for (const std::string& note : manifest.notes) out += "  note: " + note + "\n";
   if (manifest.replayed == "cannot" && manifest.values != debug::ValuePolicy::kAll) {
-    out += "  --values all puts the values in, so that somebody else can replay it\n";
+    out += "  --values all includes the values, so that others can replay it\n";
   }
   return out;
 }

@@ -20,8 +20,8 @@ using debug::PassBlame;
 using debug::RunStatus;
 
 std::string TryText(const DivergeTry& attempt) {
-  const char* const closes = !attempt.closes ? "not run" : *attempt.closes ? "closes it" : "no";
-  return fmt::format("    {:<56} {:<10}{}\n", attempt.what, closes, attempt.detail);
+  const char* const closes = !attempt.closes ? "not run" : *attempt.closes ? "explains it" : "no";
+  return fmt::format("    {:<56} {:<12}{}\n", attempt.what, closes, attempt.detail);
 }
 
 std::string EditText(const InstructionEdit& edit) {

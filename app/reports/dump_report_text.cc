@@ -84,7 +84,11 @@ std::string ThunksText(const dump::ThunkSequence& sequence) {
     ++kinds[thunk.library.empty() ? thunk.kind : fmt::format("{} ({})", thunk.kind, thunk.library)];
   }
   std::string out = fmt::format("    {}:", Counted(sequence.thunks.size(), "thunk"));
-  for (const auto& [kind, count] : kinds) out += fmt::format(" {} {}", count, kind);
+  std::string_view separator = " ";
+  for (const auto& [kind, count] : kinds) {
+    out += fmt::format("{}{} {}", separator, count, kind);
+    separator = ", ";
+  }
   return out + "\n";
 }
 
@@ -122,12 +126,14 @@ std::string ModuleText(const DumpModel& model, size_t m, const dump::ModuleSumma
 std::string PlacementText(const DumpReport& report, size_t m) {
   const debug::Placement& placement = report.placements[m];
   if (report.compiled[m] == nullptr || !placement.compiled) return {};
-  std::string out = fmt::format("    {}\n    runs:", ToSentence(report.overviews[m]));
+  std::string out = fmt::format("    {}\n    runs on:", ToSentence(report.overviews[m]));
+  std::string_view separator = " ";
   for (int k = 0; k < debug::kPlaceCount; ++k) {
-    int64_t count = placement.counts[static_cast<size_t>(k)];
-    auto place = static_cast<debug::Place>(k);
-    bool silent = place == debug::Place::kNoCode || place == debug::Place::kInKernel;
-    if (count != 0 && !silent) out += fmt::format(" {} {}", count, debug::KeyOf(place));
+    const int64_t count = placement.counts[static_cast<size_t>(k)];
+    const auto place = static_cast<debug::Place>(k);
+    if (count == 0 || place == debug::Place::kNoCode || place == debug::Place::kInKernel) continue;
+    out += fmt::format("{}{}", separator, debug::CountedAt(place, count));
+    separator = ", ";
   }
   out += "\n";
   for (size_t k = 0; k < placement.transfers.size() && k < kShown; ++k) {
@@ -194,7 +200,7 @@ std::string BordersText(const std::vector<dump::ClusterBorder>& borders) {
     border.bytes < 0 ? ++unknown : bytes += border.bytes;
     copied += border.copied() ? 1 : 0;
   }
-  std::string out = fmt::format("  {} across the borders of clusters: {}",
+  std::string out = fmt::format("  {} across cluster boundaries: {}",
                                 Counted(borders.size(), "value"), BytesText(bytes));
   if (unknown > 0) out += fmt::format(" and {} of unknown size", unknown);
   out += copied > 0 ? fmt::format("; {} copied between devices\n", copied)

@@ -67,8 +67,8 @@ std::string HuntReportText(const HuntReport& report) {
     text += fmt::format("  {:5} {}\n", count, reason);
   }
   if (progress.unstable > 0) {
-    text += fmt::format("  {:5} fail in another way each time, and are no finding\n",
-                        progress.unstable);
+    text +=
+        fmt::format("  {:5} fail differently each time, and are not reported\n", progress.unstable);
   }
   for (const debug::UnstableProgram& program : report.unstable) {
     text += fmt::format("  {} in {}: {}\n", program.origin, program.module,

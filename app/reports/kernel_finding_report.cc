@@ -40,7 +40,7 @@ std::string FirstLines(const std::vector<debug::KernelLine>& slice) {
 
 std::string KernelFindingText(const debug::KernelFinding& finding) {
   std::string out = fmt::format(
-      "  {}, each on the operands that it had: {} with the bits of the evaluator, {} within the "
+      "  {}, each on its recorded operands: {} bit-identical to the evaluator, {} within the "
       "bounds, {} beyond\n",
       Counted(finding.same_bits + finding.within_bounds + finding.differing, "kernel"),
       finding.same_bits, finding.within_bounds, finding.differing);
@@ -58,18 +58,18 @@ std::string KernelFindingText(const debug::KernelFinding& finding) {
   }
   if (finding.stores == 0 && !finding.slice.empty()) {
     out += fmt::format(
-        "    nobody stores it; nearest to it in {} stores block ({}), thread ({}): what it does in "
-        "place of that\n",
+        "    no thread stores it; the nearest store in {} is of block ({}), thread ({}): its slice "
+        "follows\n",
         finding.file, fmt::join(finding.block, ", "), fmt::join(finding.thread, ", "));
   }
   if (finding.twin_checked > 0) {
     out += finding.twin_agrees
                ? fmt::format(
-                     "    a second implementation of the simulated GPU gave the same bits "
-                     "({} instructions of threads)\n",
+                     "    the scalar reference of the simulated GPU gave the same bits "
+                     "({} thread instructions)\n",
                      finding.twin_checked)
                : fmt::format(
-                     "    a second implementation of the simulated GPU does not confirm it: "
+                     "    the scalar reference of the simulated GPU does not confirm it: "
                      "{}\n",
                      finding.twin_difference);
   }

@@ -42,10 +42,10 @@ std::string LaunchesText(const ProfileReport& report) {
     model_us += report.sums[i].model_us;
     if (device.empty()) device = report.sums[i].model_device;
   }
-  std::string out = fmt::format("{} on a simulated device; of each the mean:\n",
+  std::string out = fmt::format("{} on a simulated device; means per kernel:\n",
                                 Counted(launches, "launch", "launches"));
   if (model_us > 0) {
-    out = fmt::format("{} on a simulated device; by the model {} on {}; of each the mean:\n",
+    out = fmt::format("{} on a simulated device; by the model {} on {}; means per kernel:\n",
                       Counted(launches, "launch", "launches"), MicrosecondsText(model_us), device);
   }
   out += fmt::format("{:>10} {:<12} {:>8} {:>9} {:>7} {:>9} {:>7} {:>9} {:>9}  instruction\n",
@@ -99,7 +99,7 @@ std::string MetricsText(const ProfileReport& report) {
   }
   if (launches == 0) return {};
   std::string out =
-      fmt::format("{} measured by counters of the GPU, in runs of their own; of each the mean:\n",
+      fmt::format("{} measured by GPU performance counters in separate runs; means per kernel:\n",
                   Counted(launches, "kernel"));
   for (const profiler::MetricRow& row : profiler::kMetricRows) {
     out += fmt::format("{:>9} ", row.title);

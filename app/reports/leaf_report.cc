@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "core/base/counted.h"
 #include "core/base/text.h"
 
 namespace hloscope::app {
@@ -72,7 +73,7 @@ std::string ErrorsText(const LeafComparison& leaf) {
 std::string LeafText(const LeafComparison& leaf, bool compared) {
   std::string text =
       fmt::format("  {:<8} {:<24}", IndexText(leaf.index), hlo::ToString(leaf.shape, false));
-  if (!compared) return text + fmt::format(" {} elements, not compared", leaf.elements);
+  if (!compared) return text + fmt::format(" {}, no reference", Counted(leaf.elements, "element"));
   if (!leaf.problem.empty()) return text + " " + leaf.problem;
   text += fmt::format(" {} of {} differ", leaf.mismatched, leaf.elements) + ErrorsText(leaf);
   if (!leaf.first_mismatch) return text;

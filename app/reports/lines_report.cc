@@ -51,11 +51,11 @@ std::string LinesText(const ProfileReport& report) {
                            [](const HotLine& each) { return each.line->count; });
   std::string out =
       is_sampled
-          ? fmt::format("{} of program counters, in runs of their own; the hottest lines of PTX:\n",
+          ? fmt::format("{} of program counters in separate runs; the hottest lines of PTX:\n",
                         Counted(total, "sample"))
           : fmt::format(
-                "{} executed by warps on a simulated GPU (counts, no samples of time); the "
-                "most executed lines of PTX:\n",
+                "{} executed by warps on a simulated GPU (counts, not time samples); the most "
+                "executed lines of PTX:\n",
                 Counted(total, "instruction"));
   out += fmt::format("{:>12} {:>7}  {}{:<28} {}\n", is_sampled ? "samples" : "executed", "share",
                      is_sampled ? fmt::format("{:<42} ", "warps waited for") : "", "kernel:line",
@@ -67,7 +67,7 @@ std::string LinesText(const ProfileReport& report) {
         100 * static_cast<double>(line.count) / static_cast<double>(std::max<uint64_t>(total, 1)),
         is_sampled ? fmt::format("{:<42} ", StallsText(line)) : "",
         EscapeForTerminal(fmt::format("{}:{}", line.kernel, line.line)),
-        line.line == 0 ? "(no line is known)" : Cut(line.text));
+        line.line == 0 ? "(no known line)" : Cut(line.text));
   }
   return out;
 }

@@ -77,7 +77,7 @@ void AppendSummary(const ProfileComparison& c, std::string& out) {
         *c.speed);
   }
   if (c.judged == 0) {
-    out += "no change can be told from noise\n";
+    out += "no change is distinguishable from noise\n";
   } else {
     const size_t named = NamedIn(c.rows);
     out += fmt::format("{} changed beyond noise; in the median instruction {} would be named\n",

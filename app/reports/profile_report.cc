@@ -282,7 +282,8 @@ void AppendRuns(const RecordedRuns& runs, std::string& out) {
     return;
   }
   out += fmt::format(
-      "overhead of recording: {:+.1f} % (median of {} behind the first, each in turn with one that "
+      "overhead of recording: {:+.1f} % (median of {} after the first, each alternating with one "
+      "that "
       "is not recorded: {}); results have {} bits without it\n",
       100 * *overhead, Counted(runs.unrecorded_us.size() - 1, "run"),
       DurationText(static_cast<int64_t>(Median(runs.unrecorded_us) * 1e6)),

@@ -41,19 +41,19 @@ std::string WalkText(const debug::DivergeVerdict& verdict) {
   const ValueWalk& walk = *verdict.walk;
   std::string out = fmt::format("  {} at {} compared: ", Counted(walk.compared, "value"),
                                 Counted(walk.boundaries, "boundary", "boundaries"));
-  if (!walk.one_at_a_time) out += fmt::format("{} the same bit for bit, ", walk.same_bits);
+  if (!walk.one_at_a_time) out += fmt::format("{} bit-identical, ", walk.same_bits);
   out += fmt::format("{} beyond the bounds\n", walk.diverging);
   if (walk.left_out > 0) {
-    out += fmt::format("  {} behind the first divergence {} not compared\n",
+    out += fmt::format("  {} after the first divergence {} not compared\n",
                        Counted(walk.left_out, "value"), walk.left_out == 1 ? "was" : "were");
   }
   out += fmt::format("  {}\n", walk.bits);
   if (walk.inner) {
-    out += fmt::format("  inside, {} ({}) differs by itself: {}\n", walk.inner->instruction,
+    out += fmt::format("  inside, {} ({}) differs on its own: {}\n", walk.inner->instruction,
                        walk.inner->opcode, ErrorPhrase(walk.inner->comparison));
   }
   if (walk.platform_distance) {
-    out += "  on the operands that it had:\n";
+    out += "  on its recorded operands:\n";
     out += DistanceText(verdict.platform, walk.platform_distance);
     out += DistanceText(verdict.reference, walk.reference_distance);
   }

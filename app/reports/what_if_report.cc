@@ -48,8 +48,9 @@ std::string WhatIfText(const ProfileReport& report) {
                          what_if.device.name);
       continue;
     }
-    out += fmt::format("what if: {} take at least {} on {}\n",
-                       Counted(what_if.estimates.size(), "instruction"), TimeText(what_if.us),
+    out += fmt::format("what if: {} {} at least {} on {}\n",
+                       Counted(what_if.estimates.size(), "instruction"),
+                       what_if.estimates.size() == 1 ? "takes" : "take", TimeText(what_if.us),
                        DeviceText(what_if.device));
     out += fmt::format("{:>6} {:>10} {:<12} {:>9} {:>6} {:>9}  instruction\n", "share", "model",
                        "bound by", "occupancy", "SMs", "launches");

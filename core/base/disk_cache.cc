@@ -173,7 +173,7 @@ std::string DiskCache::WhyRefused(std::string_view name) const {
   struct stat status;
   if (lstat(path.c_str(), &status) != 0) return {};
   return path + (IsOwn(status) ? ": it is damaged, or of another version"
-                               : ": it belongs to somebody else, or others may write it");
+                               : ": it belongs to another user, or others may write it");
 }
 
 void DiskCache::Store(std::string_view name, const Words& stamp, std::string_view bytes) const {

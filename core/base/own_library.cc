@@ -83,7 +83,7 @@ void* Load(const std::string& path) {
 
 Result<void*> FindInOwnLibrary(std::string_view name, const char* symbol, std::string hint) {
   const std::string file = FileOf(name);
-  std::string reason = file + " is neither beside the program nor in ../lib/hloscope";
+  std::string reason = file + " is neither next to the program nor in ../lib/hloscope";
   for (const std::string& path : Places(file)) {
     if (access(path.c_str(), F_OK) != 0) continue;
     void* library = Load(path);

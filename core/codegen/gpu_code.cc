@@ -44,12 +44,13 @@ std::string RuntimeCallIn(const llvm::Function& function) {
 }
 
 std::string WhyNotWritten(const llvm::Module& code, const EmittedKernel& kernel) {
-  if (!kernel.is_complete) return "no code for a GPU is written for it yet";
+  if (!kernel.is_complete) return "our compiler does not generate GPU code for it yet";
   for (const llvm::Function& function : code) {
     const std::string name = function.getName().str();
     if (name != kernel.code.name && name != kernel.code.name + kFinishSuffix) continue;
     const std::string call = RuntimeCallIn(function);
-    if (!call.empty()) return fmt::format("no code for a GPU is written for {} yet", call);
+    if (!call.empty())
+      return fmt::format("our compiler does not generate GPU code for {} yet", call);
   }
   return {};
 }

@@ -66,7 +66,7 @@ struct Host {
 Status EmitFile(llvm::TargetMachine& machine, llvm::legacy::PassManager& passes,
                 llvm::raw_pwrite_stream& stream, llvm::CodeGenFileType type) {
   if (!machine.addPassesToEmitFile(passes, stream, nullptr, type)) return {};
-  return InternalError("LLVM: the target writes no such file");
+  return InternalError("LLVM: the target cannot emit this file type");
 }
 
 }  // namespace
@@ -190,9 +190,10 @@ Result<std::unique_ptr<Target>> Target::MakeGpu(const std::string& architecture)
   constexpr const char* kTriple = "nvptx64-nvidia-cuda";
   HLOSCOPE_ASSIGN_OR_RETURN(
       const llvm::Target* const target,
-      TargetFor(kTriple, architecture,
-                UnsupportedError(fmt::format("target {}: LLVM writes no PTX for it", architecture),
-                                 "sm_80 and sm_90 are known")));
+      TargetFor(
+          kTriple, architecture,
+          UnsupportedError(fmt::format("target {}: LLVM does not emit PTX for it", architecture),
+                           "sm_80 and sm_90 are known")));
   std::unique_ptr<Target> out(new Target);
   out->cpu_ = architecture;
   out->effort_ = Effort::kUsual;
@@ -220,7 +221,7 @@ Result<std::unique_ptr<Target>> Target::Make(const std::string& cpu, Effort effo
       host.triple, name, cpu.empty() ? host.features : kWithoutByteProducts, ExactOptions(),
       llvm::Reloc::PIC_, llvm::CodeModel::Small,
       effort == Effort::kUsual ? llvm::CodeGenOptLevel::Less : llvm::CodeGenOptLevel::None, true));
-  if (out->machine_ == nullptr) return UnsupportedError("LLVM writes no code for " + host.triple);
+  if (out->machine_ == nullptr) return UnsupportedError("LLVM has no target for " + host.triple);
   out->passes_ = std::make_unique<Passes>(*out->machine_);
   HLOSCOPE_ASSIGN_OR_RETURN(out->writer_, ObjectWriter::Make(*out->machine_));
   return out;

@@ -77,8 +77,8 @@ void AddPlan(Compilation& compilation, const CompileOptions& options, bool keeps
   if (keeps_values) {
     compilation.why_no_plan = options.keep_values
                                   ? "every value is kept"
-                                  : "it has yet to be partitioned: values are global outside of "
-                                    "manual regions, a device's own inside";
+                                  : "it is not SPMD-partitioned yet: values are global outside of "
+                                    "manual regions and per device inside";
   } else if (Result<Plan> plan = MakePlan(module, module->entry_id(), compilation.kernels,
                                           options.plan_collectives);
              plan.has_value()) {

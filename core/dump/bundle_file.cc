@@ -78,7 +78,7 @@ Result<BundleFile> BundleFile::Open(const std::string& path, const Limits& limit
 
 Status BundleFile::ReadManifest() {
   const ZipArchive::Member* member = zip_.Find(FileOf(BundlePart::kManifest));
-  if (member == nullptr) return Bad("no bundle: there is no manifest.json in this archive");
+  if (member == nullptr) return Bad("not a bundle: no manifest.json in this archive");
   if (member->size > kMostManifestBytes) return Bad("manifest.json has more than 16 MiB");
   HLOSCOPE_ASSIGN_OR_RETURN(manifest_, zip_.Read(*member));
   const Json manifest = ParseJson(manifest_).value_or(nullptr);
@@ -87,7 +87,7 @@ Status BundleFile::ReadManifest() {
     return Bad("manifest.json is not the manifest of a bundle");
   }
   const Json* version = Find(manifest, "version", Json::value_t::number_integer);
-  if (version == nullptr) return Bad("manifest.json names no version of the format");
+  if (version == nullptr) return Bad("manifest.json has no format version");
   version_ = version->is_number_unsigned() && version->get<uint64_t>() > INT64_MAX
                  ? INT64_MAX
                  : version->get<int64_t>();
@@ -108,7 +108,7 @@ Status BundleFile::ReadManifest() {
     const auto& name = file->get_ref<const std::string&>();
     const auto known = BundlePartFromFile(name);
     if (!known || *known == BundlePart::kManifest) {
-      return Bad(fmt::format("manifest.json lists {}, which bundles do not have",
+      return Bad(fmt::format("manifest.json lists {}, which is not a known part of a bundle",
                              EscapeForTerminal(name.substr(0, 100))));
     }
     listed_.push_back({*known, bytes->get<int64_t>(), hash->get<std::string>()});
@@ -119,7 +119,7 @@ Status BundleFile::ReadManifest() {
 Status BundleFile::CheckParts() const {
   for (const ZipArchive::Member& member : zip_.members()) {
     const auto part = BundlePartFromFile(member.name);
-    if (!part) return Bad(member.name + " is not a part that bundles have");
+    if (!part) return Bad(member.name + " is not a known part of a bundle");
     if (*part == BundlePart::kManifest) continue;
     const auto listed = std::ranges::find(listed_, *part, &Listed::part);
     if (listed == listed_.end()) return Bad(member.name + " is not in the manifest");

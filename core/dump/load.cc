@@ -22,7 +22,7 @@ Error NoModule(const std::string& path, FileKind kind) {
   if (name.ends_with(".gz")) name.remove_suffix(3);
   if (kind == FileKind::kUnknown && name.ends_with(".hlo.pb")) {
     return {error_class,
-            "no HLO module: the proto is truncated or corrupt",
+            "not an HLO module: the proto is truncated or corrupt",
             {path, 0, 0},
             std::string(kUnfinished)};
   }
@@ -32,8 +32,10 @@ Error NoModule(const std::string& path, FileKind kind) {
   } else if (kind == FileKind::kEmpty) {
     hint = kUnfinished;
   }
-  return {
-      error_class, fmt::format("no HLO module: this is {}", Describe(kind)), {path, 0, 0}, hint};
+  return {error_class,
+          fmt::format("not an HLO module: this is {}", Describe(kind)),
+          {path, 0, 0},
+          hint};
 }
 
 FileKind KindFor(InputFormat format, std::string_view bytes) {
@@ -66,7 +68,7 @@ Result<LoadedModule> LoadFromBundle(const FileView& file, const Limits& limits) 
   HLOSCOPE_ASSIGN_OR_RETURN(const BundleFile bundle, BundleFile::Open(file, limits));
   HLOSCOPE_ASSIGN_OR_RETURN(const FileView module, bundle.ModuleFile());
   if (!IsModuleKind(Sniff(module.bytes())) || Sniff(module.bytes()) == FileKind::kBundle) {
-    return InputError(file.path() + ": the module in this bundle is no HLO module");
+    return InputError(file.path() + ": the module in this bundle is not an HLO module");
   }
   return LoadModule(module, limits);
 }

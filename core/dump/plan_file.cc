@@ -15,7 +15,7 @@ constexpr const char* kAgain = "write it again: `hloscope compile --emit plan`";
 }  // namespace
 
 Result<PlanFile> OpenPlanFile(std::string_view bytes) {
-  if (!bytes.starts_with(kPlanFileMark)) return InputError("this is no .hloplan");
+  if (!bytes.starts_with(kPlanFileMark)) return InputError("this is not a .hloplan");
   PlanFile out;
   bytes.remove_prefix(kPlanFileMark.size());
   ByteReader head(std::as_bytes(std::span(bytes)));

@@ -78,7 +78,7 @@ class LinkedCode::Memory {
   Status Protect() {
     const bool done =
         Protect(kCode, PROT_READ | PROT_EXEC) == 0 && Protect(kConstants, PROT_READ) == 0;
-    if (!done) return SystemFailure("link: the system refuses memory that can be run");
+    if (!done) return SystemFailure("link: the system does not allow executable memory");
     return {};
   }
 

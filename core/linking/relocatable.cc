@@ -14,7 +14,7 @@ namespace {
 using Bytes = std::span<const std::byte>;
 
 std::unexpected<Error> Refusal(std::string_view what) {
-  return InternalError(fmt::format("no object that can be linked: {}", what));
+  return InternalError(fmt::format("not a linkable object: {}", what));
 }
 
 // `count` values of T from `offset` on; nothing where they are not all there.
@@ -80,11 +80,11 @@ class Reader {
       const bool fits = std::has_single_bit(alignment) &&
                         alignment <= Relocatable::kMostAlignment &&
                         header.sh_size <= Relocatable::kMostBytes - all;
-      if (!fits) return Refusal("a section has no sensible size");
+      if (!fits) return Refusal("a section has an invalid size");
       const bool is_code = (header.sh_flags & SHF_EXECINSTR) != 0;
       const bool is_written = (header.sh_flags & SHF_WRITE) != 0;
       if ((header.sh_flags & SHF_TLS) != 0 || (is_code && is_written)) {
-        return Refusal("a section is of each thread's own, or code that is written to");
+        return Refusal("a section is thread-local, or is writable code");
       }
       all += header.sh_size;
       place_.back() = std::ssize(out_.sections);

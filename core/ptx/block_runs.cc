@@ -297,8 +297,8 @@ class Runner {
       }));
     }
     if (stopped_by_ == 0) return {};
-    static constexpr const char* kReasons[] = {"", "more steps than allowed", "stopped on request",
-                                               "its deadline passed"};
+    static constexpr const char* kReasons[] = {"", "the step limit was exceeded",
+                                               "stopped on request", "its deadline passed"};
     const bool is_cancelled = stopped_by_ == 2;
     return std::unexpected(
         Error{is_cancelled ? ErrorClass::kCancelled : ErrorClass::kDeadlineExceeded,

@@ -34,7 +34,7 @@ Result<std::optional<Writer>> FindWriter(const Module& module, const LaunchReque
   if (argument >= request.arguments.size() || byte >= request.arguments[argument].memory.size()) {
     return InputError("kernel " + request.entry + ": byte " + std::to_string(byte) +
                           " of argument " + std::to_string(argument) + " does not exist",
-                      "name a byte of an argument that is memory");
+                      "name a byte of a memory argument");
   }
   WatchesByte watch(request.arguments[argument].memory.data() + byte);
   LaunchOptions watched = options;

@@ -124,9 +124,9 @@ class Planner {
         continue;
       }
       if (parameters[i].bytes != 8) {
-        return InputError(
-            Name() + ": argument " + std::to_string(i) + " is memory, its parameter no pointer",
-            "pass a value of " + std::to_string(parameters[i].bytes) + " bytes");
+        return InputError(Name() + ": argument " + std::to_string(i) +
+                              " is memory, its parameter is not a pointer",
+                          "pass a value of " + std::to_string(parameters[i].bytes) + " bytes");
       }
       std::memcpy(to, &address, 8);
     }

@@ -32,7 +32,7 @@ Executable Prepared(const Kernel& kernel, const std::string& file, EntryInfo& in
     info.unsupported.push_back(Error{ErrorClass::kUnsupported,
                                      "`" + kernel.forms[i] + "`: this form is not executed",
                                      {file, instruction.position.line, instruction.position.column},
-                                     "kernels that hold it are not executed"});
+                                     "kernels with it are not executed"});
   }
   return {kernel, std::move(steps)};
 }

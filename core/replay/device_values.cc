@@ -335,7 +335,7 @@ Placement::Gathered Placement::GatherPartitions(LeafPlacement& leaf,
     if (guessed && warning.empty()) {
       warning =
           "the module does not say how this result is sharded (its .hlo.pb does): the sharding "
-          "that comes closest to what is expected is assumed";
+          "closest to the expected values is assumed";
     }
     return {
         Assemble(*leaf.tiling, leaf.shape, values, fits ? dimensions : std::span<const int64_t>()),

@@ -15,9 +15,9 @@ Status CheckCapture(const PlatformRow& platform, const CapturePlan& plan) {
   const bool searches = plan.search || plan.until;
   const PlatformFlag needed = searches ? kSearches : kCaptures;
   if (!plan.wants_more_than_results() || platform.Has(needed)) return {};
-  const std::string_view what = plan.search  ? "search its values"
+  const std::string_view what = plan.search  ? "search values"
                                 : plan.until ? "end a run before its results"
-                                             : "tell values inside a module";
+                                             : "capture values inside a module";
   return UnsupportedError(fmt::format("{} cannot {}", platform.name, what),
                           fmt::format("run it on {}", PlatformNames(needed)));
 }

@@ -102,7 +102,7 @@ Result<std::optional<std::string>> Read(const std::string& folder, std::string_v
   struct stat status;
   if (fstat(file.get(), &status) != 0) return refused(Reason());
   if (!S_ISREG(status.st_mode) || status.st_uid != geteuid()) {
-    return refused("no rank wrote it: it is no file of this user");
+    return refused("no rank wrote it: it does not belong to this user");
   }
   std::string text(static_cast<size_t>(status.st_size), '\0');
   size_t size = 0;
@@ -221,7 +221,7 @@ Status Ranks::Begin() const {
   Status first = Put(fmt::format("worker-{}", place_.rank), {});
   if (!first.has_value()) {
     if (first.error().error_class == ErrorClass::kInput)
-      first.error().message += ", or a worker of this rank has died here before it ran";
+      first.error().message += ", or a worker of this rank crashed here before it ran";
     return first;
   }
   has_begun_ = true;
@@ -244,7 +244,7 @@ Result<std::string> Ranks::Take(std::string_view name, int64_t rank, std::string
     if (bytes) return *std::move(bytes);
     HLOSCOPE_TRY(Look());
     if (Status status = look(); !status.has_value()) {
-      status.error().message += fmt::format("; rank {} did not come: {}", rank, doing);
+      status.error().message += fmt::format("; rank {} did not connect: {}", rank, doing);
       return std::unexpected(std::move(status).error());
     }
     std::this_thread::sleep_for(kBetweenTries);

@@ -69,7 +69,7 @@ void AttachLines(ActivityLog& log, std::map<uint64_t, PtxLines> lines) {
   }
   if (unknown == 0) return;
   log.warnings.push_back(
-      fmt::format("{} with samples but without a recorded kernel: their lines are not told",
+      fmt::format("{} with samples but without a recorded kernel: their lines are not reported",
                   Counted(unknown, "instruction")));
 }
 

@@ -28,7 +28,7 @@ Result<std::unique_ptr<Collector>> Collector::Start(std::shared_ptr<const Librar
   std::unique_ptr<Collector> collector(new Collector(std::move(library), options));
   {
     const std::scoped_lock lock(current_mutex);
-    if (current != nullptr) return InternalError("a collector of CUPTI's records is at work");
+    if (current != nullptr) return InternalError("another collector of CUPTI records is active");
     current = collector.get();
   }
   const Status begun = collector->Begin();
@@ -50,7 +50,8 @@ Status Collector::Begin() {
     const int result = library_->enable_callback(1, subscriber_, kResourceDomain, callback);
     if (result == 0) continue;
     collected_.log.warnings.emplace_back(
-        "this CUPTI does not tell the nodes of graphs: kernels in graphs are of no instruction");
+        "this CUPTI does not report graph nodes: kernels launched from CUDA graphs cannot be "
+        "attributed");
     break;
   }
   HLOSCOPE_TRY(Check(library_->activity_register_callbacks(&Requested, &Completed), "buffers"));

@@ -89,7 +89,7 @@ Status PcSampler::ReadStalls() {
   auto count = ParamsTo(&StallCountParams::count);
   count.context = options_.context;
   count.count = &all_stalls_;
-  HLOSCOPE_TRY(Check(api_.count_stalls(&count), "what warps wait for"));
+  HLOSCOPE_TRY(Check(api_.count_stalls(&count), "stall reasons"));
   std::vector<uint32_t> indices(all_stalls_);
   std::vector<std::array<char, kStallNameBytes>> names(all_stalls_);
   std::vector<char*> places;
@@ -99,7 +99,7 @@ Status PcSampler::ReadStalls() {
   stalls.count = all_stalls_;
   stalls.indices = indices.data();
   stalls.names = places.data();
-  HLOSCOPE_TRY(Check(api_.get_stalls(&stalls), "what warps wait for"));
+  HLOSCOPE_TRY(Check(api_.get_stalls(&stalls), "stall reasons"));
   for (size_t i = 0; i < all_stalls_; ++i) {
     names[i].back() = '\0';
     const std::string_view name = names[i].data();
@@ -107,7 +107,7 @@ Status PcSampler::ReadStalls() {
   }
   if (!stalls_.empty()) return {};
   state_ = CuptiState::kRefused;
-  return EnvironmentError("CUPTI knows nothing that warps of this GPU wait for",
+  return EnvironmentError("CUPTI has no stall reasons for this GPU",
                           "a CUPTI that is as new as the GPU does");
 }
 
@@ -206,8 +206,9 @@ std::vector<std::string> PcSampler::Finish() {
                                    Counted(full_, "kernel")));
   }
   if (samples_ > told) {
-    warnings.push_back(fmt::format("{} of program counters came too late to be told of a kernel",
-                                   Counted(std::exchange(samples_, told) - told, "sample")));
+    warnings.push_back(
+        fmt::format("{} of program counters came too late to be attributed to a kernel",
+                    Counted(std::exchange(samples_, told) - told, "sample")));
   }
   return warnings;
 }

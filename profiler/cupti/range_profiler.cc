@@ -69,7 +69,7 @@ Status RangeProfiler::BeginHost() {
   host.profiler_type = kRangeProfilerType;
   host.chip_name = chip.chip_name;
   host.availability = availability_.data();
-  HLOSCOPE_TRY(Check(api_.host_initialize(&host), "what its metrics are made of"));
+  HLOSCOPE_TRY(Check(api_.host_initialize(&host), "the definition of its metrics"));
   host_ = host.host;
   HLOSCOPE_TRY(ChooseMetrics());
   auto add = ParamsTo(&AddMetricsParams::count);
@@ -180,7 +180,7 @@ Status RangeProfiler::ReadRanges() {
     evaluate.names = names_.data();
     evaluate.count = names_.size();
     evaluate.values = values.data();
-    HLOSCOPE_TRY(Check(api_.host_evaluate(&evaluate), "working metrics out"));
+    HLOSCOPE_TRY(Check(api_.host_evaluate(&evaluate), "evaluating metrics"));
     for (size_t i = 0; i < rows_.size(); ++i) {
       if (!std::isfinite(values[i])) continue;
       const double unit = rows_[i].kind == MetricKind::kShare ? 0.01 : 1;
@@ -205,11 +205,11 @@ Result<std::vector<KernelMetrics>> RangeProfiler::Finish() {
   End();
   if (untold_ > 0) {
     warnings_.push_back(
-        fmt::format("{} without counters: CUPTI told of more or fewer than were launched",
+        fmt::format("{} without counters: CUPTI reported more or fewer than were launched",
                     Counted(untold_, "kernel")));
   }
   if (dropped_ > 0) {
-    warnings_.push_back(fmt::format("CUPTI dropped the counters of {}: it had no room for them",
+    warnings_.push_back(fmt::format("CUPTI dropped the counters of {}: its buffer was full",
                                     Counted(dropped_, "kernel")));
   }
   return std::move(measured_);

@@ -166,17 +166,15 @@ std::vector<std::string> WarningsOf(const ActivityLog& log) {
     all.push_back(fmt::format("CUPTI dropped {} records: its buffers were full", log.dropped));
   }
   if (!log.left_out.empty()) {
-    all.push_back(
-        fmt::format("left out, beyond the most that a recording keeps: {}", log.LeftOutText()));
+    all.push_back(fmt::format("left out, more than a recording keeps: {}", log.LeftOutText()));
   }
   const auto kernels = std::ranges::count(log.activities, Work::kKernel, &Activity::work);
   const auto left_out = log.left_out.find(Work::kKernel);
   const int64_t known =
       kernels + log.dropped + (left_out == log.left_out.end() ? 0 : left_out->second);
   if (known < log.awaited) {
-    all.push_back(
-        fmt::format("{} of {} kernels have no record: CUPTI did not hand them over in time",
-                    log.awaited - known, log.awaited));
+    all.push_back(fmt::format("{} of {} kernels have no record: CUPTI did not deliver them in time",
+                              log.awaited - known, log.awaited));
   }
   for (const auto& [kind, count] : log.unknown) {
     all.push_back(fmt::format("{} records of CUPTI's kind {} are not shown", count, kind));

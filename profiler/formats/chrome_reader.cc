@@ -34,7 +34,7 @@ enum class Phase : uint8_t {
 
 struct PhaseRow {
   Phase phase = Phase::kLeftOut;
-  std::string_view left_out = "events of an unknown kind";
+  std::string_view left_out = "events of unknown type";
 };
 
 PhaseRow RowOfPhase(char letter) {
@@ -90,12 +90,12 @@ class ChromeReader {
     const bool is_whole = FindEvents() && ReadEvents();
     if (is_whole && is_object_) ReadMembers("");
     if (!is_whole && builder_.size() == 0 && builder_.sample_count() == 0) {
-      return InputError(file_.path() + ": the JSON breaks at byte " +
+      return InputError(file_.path() + ": invalid JSON at byte " +
                             std::to_string(cursor_.position()) + ", before the first event",
                         "expected {\"traceEvents\": [{…}, …]} or a list of events");
     }
     if (!is_whole) {
-      losses_.Count("everything behind the place where the JSON breaks", [&] {
+      losses_.Count("truncated or invalid JSON: later events dropped", [&] {
         return "byte " + std::to_string(cursor_.position()) + " of " +
                std::to_string(file_.bytes().size());
       });
@@ -197,11 +197,11 @@ class ChromeReader {
     if (row.phase == Phase::kMetadata) return TakeMetadata(event);
     if (row.phase == Phase::kLeftOut) return Leave(row.left_out, event);
     const std::optional<int64_t> start = event.time ? TimeOf(*event.time) : std::nullopt;
-    if (!start || event.has_bad_number) return Leave("events at impossible times", event);
+    if (!start || event.has_bad_number) return Leave("events with out-of-range timestamps", event);
     switch (row.phase) {
       case Phase::kComplete: {
         const std::optional<int64_t> duration = LengthOf(event);
-        if (!duration) return Leave("events at impossible times", event);
+        if (!duration) return Leave("events with out-of-range timestamps", event);
         return Add({ThreadOf(event).lane, *start, NameOf(event), OperationOf(event), event.where},
                    *duration);
       }
@@ -242,7 +242,7 @@ class ChromeReader {
     for (const Argument& argument : ReadChromeArguments(cursor)) {
       std::optional<double> value = NumberOf(argument);
       if (!value) {
-        Leave("values of counters that are no numbers", event);
+        Leave("non-numeric counter values", event);
         continue;
       }
       std::string name = UnescapeJson(event.name);
@@ -252,7 +252,7 @@ class ChromeReader {
       auto [entry, is_new] = counters_.try_emplace({process, name});
       if (is_new) entry->second = builder_.AddCounter(processes_[process].group, name, "");
       const Status added = builder_.AddSample(entry->second, time, *value);
-      if (!added) Leave("events at impossible times", event);
+      if (!added) Leave("events with out-of-range timestamps", event);
     }
   }
 
@@ -260,13 +260,13 @@ class ChromeReader {
     Status added =
         builder_.Add(begun.lane, begun.start, duration, begun.name, begun.operation, begun.where);
     if (added) return;
-    losses_.Count("events at impossible times", [&] {
+    losses_.Count("events with out-of-range timestamps", [&] {
       return added.error().message + ", at byte " + std::to_string(begun.where);
     });
   }
 
   void End(std::vector<Open>& open, int64_t end, const ChromeEvent& event) {
-    if (open.empty()) return Leave("ends of events that never began", event);
+    if (open.empty()) return Leave("end events without a begin event", event);
     const std::optional<int64_t> duration = CheckedSub(end, open.back().start);
     Add(open.back(), duration.value_or(-1));
     open.pop_back();
@@ -276,7 +276,7 @@ class ChromeReader {
   // Events that never end last until the last time there is.
   void EndWhatIsOpen() {
     auto end = [&](Open& open) {
-      losses_.Count("ends of events, taken to last until the end of the trace",
+      losses_.Count("unterminated events, extended to the end of the trace",
                     [&] { return "the event at byte " + std::to_string(open.where); });
       Add(open, std::max<int64_t>(last_time_ - open.start, 0));
     };

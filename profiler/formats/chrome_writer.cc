@@ -134,8 +134,7 @@ class ChromeWriter {
       out += Json(*text);
     } else if (const auto* number = std::get_if<double>(&argument.value)) {
       if (!std::isfinite(*number)) {
-        losses_.Count("arguments that are not finite, written as words",
-                      [&] { return argument.name; });
+        losses_.Count("non-finite arguments, written as strings", [&] { return argument.name; });
       }
       JsonWriter(out).Value(*number);
     } else if (const auto* integer = std::get_if<int64_t>(&argument.value)) {
@@ -154,7 +153,7 @@ class ChromeWriter {
       out.append(",\"name\":").append(NameJson(counter.name)).append(",\"args\":{\"value\":");
       const double value = store_.values(counter)[i];
       if (!std::isfinite(value)) {
-        losses_.Count("values of counters that are not finite, written as words",
+        losses_.Count("non-finite counter values, written as strings",
                       [&] { return std::string(store_.text(counter.name)); });
       }
       JsonWriter(out).Value(value);
@@ -172,7 +171,7 @@ class ChromeWriter {
 
   std::string Json(std::string_view text) {
     if (!IsUtf8(text)) {
-      losses_.Count("texts that are not UTF-8, their bytes written as \\xNN",
+      losses_.Count("strings that are not UTF-8, their bytes written as \\xNN",
                     [&] { return RepairUtf8(text.substr(0, 80)); });
     }
     return JsonString(text);

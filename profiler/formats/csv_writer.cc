@@ -63,7 +63,7 @@ class CsvWriter {
       AppendInstruction(e, out);
       out += '\n';
       if (!store_.Arguments(e).empty()) {
-        losses_.Count("arguments of events", [&] { return std::string(Text(store_.name(e))); });
+        losses_.Count("event arguments", [&] { return std::string(Text(store_.name(e))); });
       }
       HLOSCOPE_TRY(file_.Drain());
     }

@@ -218,7 +218,7 @@ class HloprofReader {
 
   Status CheckHeader() const {
     if (bytes_.size() < kHeaderBytes || Crc32(bytes_.substr(0, 12)) != Fixed32(bytes_, 12)) {
-      return InputError(file_.path() + ": the first 16 bytes are damaged or cut off",
+      return InputError(file_.path() + ": the 16-byte header is damaged or cut off",
                         "copy the profile again");
     }
     if (const uint32_t version = Fixed32(bytes_, 8); version == 0 || version > kVersion) {
@@ -237,7 +237,7 @@ class HloprofReader {
       if (!block) {
         const size_t next = NextHeader(offset + 1);
         if (next == bytes_.size()) return CountCut(offset);
-        losses_.Count("places where no block begins, skipped", [&] {
+        losses_.Count("corrupt regions skipped", [&] {
           return "byte " + std::to_string(offset) + " to " + std::to_string(next);
         });
         offset = next;
@@ -250,7 +250,7 @@ class HloprofReader {
     }
     if (!is_done) return CountCut(offset);
     if (offset < bytes_.size()) {
-      losses_.Count("pieces behind the end of the profile",
+      losses_.Count("trailing bytes after the end marker",
                     [&] { return std::to_string(bytes_.size() - offset) + " bytes"; });
     }
   }
@@ -457,7 +457,8 @@ class HloprofReader {
     }
     const Status added = builder_.Add(**lane, columns.starts[i], columns.durations[i],
                                       NameAt(columns.names[i]), operation, where);
-    if (!added) losses_.Count("events at impossible times", [&] { return added.error().message; });
+    if (!added)
+      losses_.Count("events with out-of-range timestamps", [&] { return added.error().message; });
   }
 
   void TakeSamples(Cursor& cursor) {
@@ -496,7 +497,7 @@ class HloprofReader {
       if (module_form_ == ModuleForm::kHloText) module_.hlo_text = *module_bytes_;
       module_.owned = std::move(module_bytes_);
     } else {
-      losses_.Count("modules that are not whole", [&] { return module_.name; });
+      losses_.Count("incomplete modules", [&] { return module_.name; });
     }
     profile_->modules.push_back(std::exchange(module_, {}));
     module_bytes_.reset();
@@ -527,8 +528,8 @@ class HloprofReader {
       losses_.Count(
           what, [&] { return std::to_string(wanted - have) + " of " + std::to_string(wanted); });
     };
-    missing("times that events are missing", done_events_, builder_.size());
-    missing("times that samples are missing", done_samples_, builder_.sample_count());
+    missing("gaps where events are missing", done_events_, builder_.size());
+    missing("gaps where samples are missing", done_samples_, builder_.sample_count());
   }
 
   const FileView& file_;

@@ -115,7 +115,7 @@ class NsightReader {
         kNsightTables, [&](const NsightTable& table) { return Has(table.table); });
     if (!is_export) {
       return InputError(
-          profile_->file.path() + ": is a database of SQLite without events of Nsight Systems",
+          profile_->file.path() + ": SQLite database, but not an Nsight Systems export",
           "nsys export --type sqlite FILE.nsys-rep writes one with them");
     }
     if (data_->is_cut()) {
@@ -156,14 +156,14 @@ class NsightReader {
     SqliteFile::Rows rows(*data_, "SELECT rowid, * FROM " + std::string(table.table));
     const Columns columns = ColumnsOf(rows, table);
     if (columns.start < 0) {
-      losses_.Count("tables without times", [&] { return std::string(table.table); });
+      losses_.Count("tables without timestampstamps", [&] { return std::string(table.table); });
       return;
     }
     while (!request_.stop.stop_requested() && rows.Next()) {
       TakeRow(table, columns, rows, uint64_t{number} << kRowBits);
     }
     if (rows.error().empty()) return;
-    losses_.Count("tables that break, read up to there",
+    losses_.Count("corrupt tables, read up to the first error",
                   [&] { return std::string(table.table) + ": " + rows.error(); });
   }
 
@@ -212,7 +212,7 @@ class NsightReader {
     if (columns.type >= 0 && type != kMark && type != kPushed && type != kStarted) return;
     int64_t end = has_end ? rows.Integer(columns.end) : start;
     if (!has_end && columns.type >= 0 && type != kMark) {
-      losses_.Count("ranges that never ended, shown as moments",
+      losses_.Count("unterminated ranges, shown as instants",
                     [&] { return "row " + std::to_string(rows.Integer(0)); });
     }
     const NameId name = NameOf(table, columns, rows);
@@ -245,7 +245,8 @@ class NsightReader {
     const auto length = in_picoseconds(CheckedSub(end, start));
     Status added = InputError("its time is out of range");
     if (begin && length) added = builder_.Add(lane, *begin, *length, name, operation, where);
-    if (!added) losses_.Count("events at impossible times", [&] { return added.error().message; });
+    if (!added)
+      losses_.Count("events with out-of-range timestamps", [&] { return added.error().message; });
   }
 
   NameId NameOf(const NsightTable& table, const Columns& columns, const SqliteFile::Rows& rows) {

@@ -36,13 +36,14 @@ void PerfettoBytes::Visit(std::string_view trace, bool may_be_packed,
     } else if (may_be_packed) {
       Visit(Unpack(packed, losses), false, visit, losses);
     } else if (losses != nullptr) {
-      losses->Count("packets packed twice", [] { return std::string("inside of packed ones"); });
+      losses->Count("nested compressed packets",
+                    [] { return std::string("inside of compressed ones"); });
     }
   }
   if (reader.ok()) return;
   is_cut_ = true;
   if (losses == nullptr) return;
-  losses->Count("packets cut off or broken, and what is behind them", [&] {
+  losses->Count("truncated or invalid packets, and everything after them", [&] {
     return std::to_string(trace.size()) + (may_be_packed ? " bytes of the file" : " packed bytes");
   });
 }
@@ -56,7 +57,7 @@ std::string_view PerfettoBytes::Unpack(std::string_view packed, Losses* losses) 
   const bool fits =
       bytes && std::cmp_less_equal(unpacked_bytes_ + bytes->size(), limits_.archive_bytes);
   if (!fits) {
-    losses->Count("packed packets that cannot be unpacked",
+    losses->Count("compressed packets that cannot be decompressed",
                   [&] { return bytes ? "more than the limit archive" : bytes.error().message; });
     return {};
   }

@@ -205,7 +205,7 @@ class PerfettoReader {
     EndWhatIsOpen();
     tracks_.AddProcesses();
     if (builder_.size() == 0 && builder_.sample_count() == 0 && bytes_->is_cut()) {
-      return InputError(file_.path() + ": ends or breaks before the first event",
+      return InputError(file_.path() + ": truncated or invalid before the first event",
                         "copy the trace again");
     }
     HLOSCOPE_ASSIGN_OR_RETURN(profile_->store, builder_.Finish(request_.jobs, request_.stop));
@@ -257,10 +257,10 @@ class PerfettoReader {
     if (!head.snapshot.empty()) clocks_.AddSnapshot(head.sequence, head.snapshot);
     if (!head.defaults.empty()) TakeDefaults(head.defaults, sequence);
     if ((head.flags & packet::kFlagNeedsState) != 0 && !sequence.is_sound) {
-      return Leave("packets whose names were lost with earlier ones", bytes);
+      return Leave("packets whose interned names were lost with earlier packets", bytes);
     }
     for (std::string_view interned : head.interned) sequence.names->Add(interned, builder_);
-    if (head.other == packet::kZstd) return Leave("packets packed with zstd", bytes);
+    if (head.other == packet::kZstd) return Leave("packets compressed with zstd", bytes);
     if (head.other != 0) {
       losses_.Count("packets of other sources of data", [&] {
         return "field " + std::to_string(head.other) + " of the packet at byte " +
@@ -299,7 +299,7 @@ class PerfettoReader {
     const uint32_t clock = head.clock != 0 ? head.clock : sequence.clock;
     std::optional<int64_t> time = clocks_.Nanoseconds(head.sequence, clock, head.timestamp);
     if (!time && clock != 0) {
-      Leave("times of clocks that no snapshot ties to that of the trace, taken as they are", bytes);
+      Leave("timestamps of clocks without a clock snapshot, used as they are", bytes);
       time = clocks_.Nanoseconds(head.sequence, 0, head.timestamp);
     }
     if (!time) return std::nullopt;
@@ -324,21 +324,21 @@ class PerfettoReader {
   void TakeEvent(const PacketHead& head, Sequence& sequence, std::string_view bytes) {
     TrackEvent e = ReadTrackEvent(head.event);
     const std::optional<int64_t> time = TimeOf(head, sequence, bytes);
-    if (!time) return Leave("events at impossible times", bytes);
+    if (!time) return Leave("events with out-of-range timestamps", bytes);
     const size_t track = TrackOf(e, sequence, head.sequence);
     const auto& extra = e.extra_tracks.empty() ? sequence.extra_tracks : e.extra_tracks;
     TakeExtra(extra, e.extra_values, *time, bytes);
     const auto& doubles =
         e.extra_double_tracks.empty() ? sequence.extra_double_tracks : e.extra_double_tracks;
     TakeExtra(doubles, e.extra_double_values, *time, bytes);
-    if (e.has_flows) Leave("arrows between events", bytes);
+    if (e.has_flows) Leave("flow events", bytes);
     if (e.type == event::kCounter) {
       return e.value ? TakeSample(track, *e.value, *time, bytes)
-                     : Leave("values of counters that are no numbers", bytes);
+                     : Leave("non-numeric counter values", bytes);
     }
     if (e.type == 0 && !e.legacy.empty()) return TakeLegacy(e, head, sequence, track, *time, bytes);
     if (e.type < event::kBegin || e.type > event::kInstant)
-      return Leave("events of an unknown kind", bytes);
+      return Leave("events of unknown type", bytes);
     Put(MarkOf(e, head, sequence, track, *time), e.type);
   }
 
@@ -358,7 +358,7 @@ class PerfettoReader {
     if (!e.name_id) return builder_.Name(e.name.empty() ? "(unnamed)" : e.name);
     auto found = sequence.names->events.find(*e.name_id);
     if (found != sequence.names->events.end()) return found->second;
-    losses_.Count("names of events that are not in their sequence",
+    losses_.Count("event names that are not interned in their sequence",
                   [] { return std::string("shown as (unnamed)"); });
     return builder_.Name("(unnamed)");
   }
@@ -385,7 +385,7 @@ class PerfettoReader {
     }
     int64_t duration = 0;
     const bool fits = !__builtin_mul_overflow(duration_us, 1'000'000, &duration);
-    if (phase != 'X' || !fits) return Leave("asynchronous events of Chrome's recorder", bytes);
+    if (phase != 'X' || !fits) return Leave("asynchronous legacy Chrome events", bytes);
     Add(MarkOf(e, head, sequence, track, time), duration);
   }
 
@@ -408,7 +408,7 @@ class PerfettoReader {
     std::vector<Mark>& open = open_[mark.track];
     if (mark.type == event::kBegin) return open.push_back(mark);
     if (open.empty()) {
-      return losses_.Count("ends of events that never began", [&] {
+      return losses_.Count("end events without a begin event", [&] {
         return std::to_string(mark.time / kPerNanosecond) + " ns from the first event";
       });
     }
@@ -419,13 +419,14 @@ class PerfettoReader {
   void Add(const Mark& mark, int64_t duration) {
     const Status added = builder_.Add(tracks_.LaneOf(mark.track), mark.time, duration, mark.name,
                                       mark.operation, mark.where);
-    if (!added) losses_.Count("events at impossible times", [&] { return added.error().message; });
+    if (!added)
+      losses_.Count("events with out-of-range timestamps", [&] { return added.error().message; });
   }
 
   void EndWhatIsOpen() {
     for (std::vector<Mark>& open : open_) {
       for (const Mark& mark : open) {
-        losses_.Count("ends of events, taken to last until the end of the trace",
+        losses_.Count("unterminated events, extended to the end of the trace",
                       [&] { return std::string(builder_.text(mark.name).substr(0, 80)); });
         Add(mark, last_time_ - mark.time);
       }
@@ -434,7 +435,7 @@ class PerfettoReader {
 
   void TakeExtra(const std::vector<uint64_t>& tracks, const std::vector<double>& values,
                  int64_t time, std::string_view bytes) {
-    if (values.size() > tracks.size()) Leave("values of counters without a track", bytes);
+    if (values.size() > tracks.size()) Leave("counter values without a track", bytes);
     for (size_t i = 0; i < std::min(tracks.size(), values.size()); ++i)
       TakeSample(tracks_.IndexOf(tracks[i]), values[i], time, bytes);
   }
@@ -446,7 +447,7 @@ class PerfettoReader {
       value *= static_cast<double>(track.counter->unit_multiplier);
       if (track.counter->counts_on) value = track.counted += value;
     }
-    if (!builder_.AddSample(id, time, value)) Leave("events at impossible times", bytes);
+    if (!builder_.AddSample(id, time, value)) Leave("events with out-of-range timestamps", bytes);
   }
 
   const FileView& file_;

@@ -69,13 +69,13 @@ class PerfettoWriter {
     const int64_t first = store_.origin_ns() + FloorNanoseconds(store_.range().begin);
     if (first >= 0) return;
     shift_ns_ = -first;
-    losses_.Count("zeros of the clock, moved so that no time is negative",
+    losses_.Count("clock origins, moved so that no timestamp is negative",
                   [&] { return "by " + std::to_string(shift_ns_) + " ns"; });
   }
   static int64_t FloorNanoseconds(int64_t ps) { return ps / 1000 - (ps % 1000 < 0 ? 1 : 0); }
   uint64_t TimeOf(int64_t ps) {
     if (ps % 1000 != 0) {
-      losses_.Count("times that are not whole nanoseconds, rounded down",
+      losses_.Count("timestamps rounded down to whole nanoseconds",
                     [&] { return std::to_string(ps) + " ps from the origin"; });
     }
     return static_cast<uint64_t>(store_.origin_ns() + shift_ns_ + FloorNanoseconds(ps));
@@ -112,7 +112,7 @@ class PerfettoWriter {
       packet_.Close(track);
     });
     if (!group.is_device && name.starts_with("/device:")) {
-      losses_.Count("groups that are called devices and are none",
+      losses_.Count("groups that are named like devices but are not",
                     [&] { return std::string(name); });
     }
   }

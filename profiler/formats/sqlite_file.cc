@@ -80,9 +80,9 @@ Status SqliteFile::OpenDatabase() {
   constexpr size_t kHeader = 100;
   std::string_view bytes = file_.bytes();
   if (bytes.size() < kHeader)
-    return InputError(file_.path() + ": ends inside the header of SQLite");
+    return InputError(file_.path() + ": truncated inside the SQLite header");
   if (bytes[18] == 2 || bytes[19] == 2) {
-    return InputError(file_.path() + ": has a write-ahead log beside it that is not part of it",
+    return InputError(file_.path() + ": has a write-ahead log next to it that is not part of it",
                       "sqlite3 FILE 'PRAGMA journal_mode=delete', then again");
   }
   const uint64_t stated = BigEndian(bytes, 16, 2), page = stated == 1 ? 65536 : stated;

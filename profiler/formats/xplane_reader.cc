@@ -100,7 +100,7 @@ class XSpaceReader {
       arguments_->AddPlane(OffsetOf(plane_bytes_[p]), std::move(planes_[p].stat_names));
     }
     if (builder_.size() == 0 && builder_.sample_count() == 0 && is_cut_ && !request_.only_modules) {
-      return InputError(file_.path() + ": ends or breaks before the first event",
+      return InputError(file_.path() + ": truncated or invalid before the first event",
                         "copy the .xplane.pb again, and stop the trace before reading it");
     }
     std::ranges::stable_sort(profile_->modules, {}, &EmbeddedModule::program);
@@ -116,7 +116,7 @@ class XSpaceReader {
 
   void CountBreak(std::string_view what, std::string_view part) {
     is_cut_ = true;
-    losses_.Count("broken parts, read as far as they were sound",
+    losses_.Count("corrupt parts, read up to the first error",
                   [&] { return std::string(what) + " at byte " + std::to_string(OffsetOf(part)); });
   }
 
@@ -140,7 +140,7 @@ class XSpaceReader {
   // The names of events follow the events, so a plane that was cut off has none and is not read.
   void CountCut() {
     is_cut_ = true;
-    losses_.Count("planes cut off at the end of the file", [&] {
+    losses_.Count("planes truncated at the end of the file", [&] {
       return "the file has " + std::to_string(file_.bytes().size()) + " bytes and ends inside one";
     });
   }
@@ -252,7 +252,7 @@ class XSpaceReader {
                  uint64_t where) {
     const std::optional<double> number = NumberOf(value);
     if (!number) {
-      return losses_.Count("values of counters that are no numbers",
+      return losses_.Count("non-numeric counter values",
                            [&] { return "at byte " + std::to_string(where); });
     }
     std::string text(builder_.text(name));
@@ -262,7 +262,7 @@ class XSpaceReader {
     Status added = InputError("its time is out of range");
     if (time) added = builder_.AddSample(entry->second, *time, *number);
     if (added) return;
-    losses_.Count("events at impossible times",
+    losses_.Count("events with out-of-range timestamps",
                   [&] { return added.error().message + ", at byte " + std::to_string(where); });
   }
 
@@ -282,7 +282,7 @@ class XSpaceReader {
     }
     if (!reader.ok()) CountBreak("event", event.raw);
     if (is_aggregate) {
-      losses_.Count("sums of several events, which have no time of their own",
+      losses_.Count("aggregated events, which have no timestamp",
                     [&] { return "at byte " + std::to_string(OffsetOf(event.raw)); });
       return {};
     }
@@ -295,7 +295,7 @@ class XSpaceReader {
     Status added = InputError("its time is out of range");
     if (start) added = builder_.Add(lane, *start, duration, NameOf(name), operation, where);
     if (!added) {
-      losses_.Count("events at impossible times",
+      losses_.Count("events with out-of-range timestamps",
                     [&] { return added.error().message + ", at byte " + std::to_string(where); });
     }
     return {};

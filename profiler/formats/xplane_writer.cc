@@ -72,7 +72,7 @@ class XSpaceWriter {
     plane.Bytes(2, "/host:metadata");
     for (const EmbeddedModule& module : profile_.modules) {
       if (module.hlo_proto.empty()) {
-        losses_.Count("modules that are no HloProto", [&] { return module.name; });
+        losses_.Count("modules that are not an HloProto", [&] { return module.name; });
         continue;
       }
       int64_t id = std::max<int64_t>(module.program, 1);
@@ -99,7 +99,7 @@ class XSpaceWriter {
     const Group& group = store_.groups()[g];
     const std::string_view name = store_.text(group.name);
     if (group.is_device != name.starts_with("/device:")) {
-      losses_.Count("planes that are devices but are not called /device:…, or the other way round",
+      losses_.Count("device planes whose name is not /device:…, and the reverse",
                     [&] { return std::string(name); });
     }
     WireWriter plane;

@@ -311,7 +311,7 @@ class CommandLine(unittest.TestCase):
                 f.write(contents(PROTO)[:size])
             code, out, err = run('verify', cut)
             self.assertEqual(code, 2)
-            self.assertIn('no HLO module: the proto is truncated or corrupt', out + err)
+            self.assertIn('not an HLO module: the proto is truncated or corrupt', out + err)
 
     def test_conversions_report_as_json(self):
         new = self.file('new.hlo', 'HloModule m\nENTRY e {\n  ROOT a = f32[4] parameter(0), brand_new={1,2}\n}\n')
@@ -588,7 +588,7 @@ class CommandLine(unittest.TestCase):
             file.write('HloModule m\nENTRY e {\n  x = f32[4] parameter(0), sharding={devices=[2]<=[2]}\n'
                        '  ROOT h = f32[2] custom-call(x), custom_call_target="SPMDFullToShardShape", sharding={manual}\n}\n')
         out = run('info', path)[1]
-        self.assertIn('num_partitions 1, yet to be partitioned', out)
+        self.assertIn('num_partitions 1, not SPMD-partitioned yet', out)
         self.assertIn('need 1 replicas and 2 partitions', out)
 
     def test_info_shows_stages_in_columns(self):
@@ -682,7 +682,7 @@ class CommandLine(unittest.TestCase):
         status, out, _ = run('run', unused, '--skip_callbacks', '--json')
         record = json_lines(out)[0]
         self.assertEqual((status, record['status']), (0, 'ran'))
-        self.assertIn('skipped a host callback: call; nobody uses what it returns', record['warnings'])
+        self.assertIn('skipped a host callback: call; its result is unused', record['warnings'])
         status, out, _ = run('run', used, '--skip_callbacks', '--json')
         self.assertEqual((status, json_lines(out)[0]['status']), (3, 'unsupported'))
         self.assertIn('call: a host callback whose result is used, by y', out)

@@ -118,7 +118,7 @@ class Doctor(unittest.TestCase):
         for settings, state, message, command in (
                 ('', 'ready', 'counters of kernels can be read', ''),
                 ('cuptiProfilerGetCounterAvailability=35', 'not-permitted', 'ERR_NVGPUCTRPERM', 'NVreg_RestrictProfilingToAdminUsers=0'),
-                ('cuptiProfilerHostInitialize=46', 'refused', 'what its metrics are made of', '')):
+                ('cuptiProfilerHostInitialize=46', 'refused', 'the definition of its metrics', '')):
             driver = self.driver()
             shutil.copy(os.path.join(MADE_UP, 'fake_driver', 'libcupti.so.13'), os.path.join(self.folder, 'driver'))
             finding = self.doctor(**driver, CUDA_FAKE_CUPTI=settings)['permissions', 'GPU counters'][0]

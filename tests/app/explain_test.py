@@ -80,7 +80,7 @@ class Clusters(unittest.TestCase):
         out = run('info', '--no-cache', os.path.join(GRAPHS, 'stack'))[1]
         self.assertIn('works on a stack', out)
         self.assertIn('TensorFlow cluster cluster_0: 6 nodes', out)
-        self.assertIn('across the borders of clusters', out)
+        self.assertIn('across cluster boundaries', out)
 
     def test_a_cluster_without_its_graph_has_no_number(self):
         with tempfile.TemporaryDirectory() as folder:

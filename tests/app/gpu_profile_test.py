@@ -128,11 +128,11 @@ class Gpu(unittest.TestCase):
                 again, _ = self.profile(file)
                 self.assertEqual(by_instruction(again, 'ptx_lines'), found)
             text = self.run_it('profile', kept).stdout
-            self.assertIn('samples of program counters, in runs of their own' if platform == 'gpu' else 'counts, no samples of time', text)
+            self.assertIn('samples of program counters, in separate runs' if platform == 'gpu' else 'counts, not time samples', text)
             self.assertIn(lines[platform][0][0][2][:40], text)
         self.assertEqual(sorted(lines['gpu']), sorted(lines['gpu-sim']))
         for arguments, why in ((('profile', module, '--pc_sampling'), '--pc-sampling: interpreter runs no PTX'),
-                               (('run', module, '--platform', 'gpu', '--pc_sampling'), 'what it measures goes into a profile')):
+                               (('run', module, '--platform', 'gpu', '--pc_sampling'), 'its measurements are part of a profile')):
             done = self.run_it(*arguments)
             self.assertEqual(done.returncode, 2, done.stderr)
             self.assertIn(why, done.stderr)
@@ -157,7 +157,7 @@ class Gpu(unittest.TestCase):
             again, _ = self.profile(file)
             self.assertEqual(by_instruction(again, 'metrics'), measured)
         text = self.run_it('profile', kept).stdout
-        self.assertIn('measured by counters of the GPU, in runs of their own; of each the mean:', text)
+        self.assertIn('measured by GPU performance counters in separate runs; means per kernel:', text)
         self.assertIn('     read   written       SMs    tensor  achieved  kernels  instruction', text)
 
     def test_counters_that_are_refused(self):
@@ -170,7 +170,7 @@ class Gpu(unittest.TestCase):
         self.assertGreater(profile['attributed'], 0)
         self.assertFalse([row for row in profile['instructions'] if 'metrics' in row])
         for arguments, why in ((('profile', module, '--metrics'), '--metrics: interpreter has no GPU performance counters'),
-                               (('run', module, '--platform', 'gpu', '--metrics'), 'what it measures goes into a profile')):
+                               (('run', module, '--platform', 'gpu', '--metrics'), 'its measurements are part of a profile')):
             done = self.run_it(*arguments)
             self.assertEqual(done.returncode, 2, done.stderr)
             self.assertIn(why, done.stderr)

@@ -137,11 +137,11 @@ class Gpu(unittest.TestCase):
             self.assertEqual((status, lines[0]['executed']['library_calls']), (0, calls), (lines, error))
         status, lines, _ = self.run_it('run', plan, '--platform', 'gpu', '--json', '--xla_disable_hlo_passes=cublaslt,fusion')
         self.assertEqual(status, 3)
-        self.assertIn('no pass of it can be left out', lines[0]['error'])
+        self.assertIn('passes cannot be disabled', lines[0]['error'])
 
     def test_choices_are_measured_kept_and_bundled(self):
         module, bundle = self.file('product.hlo', PRODUCT), os.path.join(self.folder, 'b.hlob')
-        fakes = {'fake': 'own_clock=1,kernel_us=50,made_up_product_us=30,made_up_product_2_us=10', 'libraries': 'cublasLt.algorithms=3,cublasLt.refused=3'}
+        fakes = {'fake': 'own_clock=1,kernel_us=50,fake_product_us=30,fake_product_2_us=10', 'libraries': 'cublasLt.algorithms=3,cublasLt.refused=3'}
 
         def choice(*arguments, **other):
             status, lines, error = self.run_it(*arguments, '--json', **{**fakes, **other})
@@ -163,13 +163,13 @@ class Gpu(unittest.TestCase):
         self.assertIn('--no-cache and --autotune cannot be used together', error)
         status, _, error = self.run_it('run', module, '--platform', 'cpu', '--autotune')
         self.assertEqual(status, 2)
-        self.assertIn('--autotune: cpu calls no libraries of a GPU', error)
+        self.assertIn('--autotune: cpu calls no GPU libraries', error)
         text = subprocess.run([HLOSCOPE, *run, '--autotune'], capture_output=True, text=True, check=True,
                               env={'HOME': self.folder, 'PATH': '/nowhere', 'CUDA_FAKE': fakes['fake'], 'LD_LIBRARY_PATH': DRIVER,
                                    'CUDA_FAKE_LIBRARIES': fakes['libraries']}).stdout
         self.assertRegex(text, r'by cuBLASLt 13.0.0: 1 dot, proposal 2 \(\w+\), 10.0 us \(measured\)\n    proposal 1 \(\w+\): 30.0 us\n')
         _, lines, _ = self.run_it('doctor', '--json')
-        self.assertIn(os.path.join(self.folder, '.cache', 'hloscope', 'choices') + ': 1 choices', json.dumps(lines))
+        self.assertIn(os.path.join(self.folder, '.cache', 'hloscope', 'choices') + ': 1 autotune results', json.dumps(lines))
 
         # A bundle replays with the way that was taken, without a cache and before one.
         status, lines, error = self.run_it('bundle', 'create', module, '--platform', 'gpu', '--reference_platform', 'interpreter',
@@ -181,12 +181,12 @@ class Gpu(unittest.TestCase):
         self.assertEqual((replayed['from'], replayed['way']), ('bundle', measured['way']))
         status, lines, error = self.run_it('bundle', 'check', bundle, '--json', **fakes)
         self.assertEqual((status, lines[0]['status']), (0, 'reproduced'), (lines, error))
-        # On another device it is not taken, which is said.
+        # On another device it is not used, which a note says.
         other = choice('run', bundle, '--platform', 'gpu', fake=fakes['fake'] + ',capability=80')
         self.assertEqual(other['from'], 'rule')
-        self.assertIn("the bundle's choice, proposal 2 (", other['notes'][0])
+        self.assertIn("the bundle's autotune result, proposal 2 (", other['notes'][0])
         status, lines, error = self.run_it('bundle', 'check', bundle, '--json', **{**fakes, 'fake': 'capability=80'})
-        self.assertIn("the bundle's choice, proposal 2 (", json.dumps(lines), error)
+        self.assertIn("the bundle's autotune result, proposal 2 (", json.dumps(lines), error)
 
     def test_several_devices(self):
         module = self.file('two.hlo', TWO)

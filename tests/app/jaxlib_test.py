@@ -299,7 +299,7 @@ class Jaxlib(FolderTest):
                 if verdict['status'] == 'differs':
                     self.assertEqual((verdict['confirmed'], verdict['edit']['before'][:3]), (True, '%r '), verdict)
                 else:
-                    self.assertIn('the compiler dies before its first pass', verdict['verdict'])
+                    self.assertIn('the compiler crashes before its first pass', verdict['verdict'])
 
     def test_kernels_run_one_at_a_time(self):
         module = self.path('loop.hlo', NAN_IN_A_LOOP)

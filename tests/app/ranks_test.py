@@ -115,7 +115,7 @@ class Ranks(unittest.TestCase):
         process = self.start('two.hlo', 0, 2, OPEN_MPI, '--deadline', '2')
         told, errors = process.communicate(timeout=100)
         self.assertEqual(process.returncode, 4, (told, errors))
-        self.assertIn('rank 1 did not come: bringing ranks together', told)
+        self.assertIn('rank 1 did not connect: connecting ranks', told)
 
     def test_one_that_fails(self):
         ended = self.run_all('two.hlo', 2, OPEN_MPI, fakes=['devices=4', 'devices=4,kernel:1=700'])
@@ -136,7 +136,7 @@ class Ranks(unittest.TestCase):
     def test_what_nccl_refuses(self):
         ended = self.run_all('two.hlo', 2, OPEN_MPI, libraries='ncclGetUniqueId=2')
         self.assertNotEqual(ended[0][0], 0)
-        self.assertIn('all-reduce c: ranks meet through NCCL alone: NCCL: the system failed in it', ended[0][1][0]['error'])
+        self.assertIn('all-reduce c: ranks communicate through NCCL only: NCCL: the system failed in it', ended[0][1][0]['error'])
         self.assertIn('rank 0 failed: ', ended[1][2])
 
     def test_refusals(self):

@@ -98,7 +98,7 @@ class RecordFramework(FolderTest):
     def test_crash(self):
         status, out, err = self.record('crash', rows=(16,), end='import os; os.abort()')
         self.assertEqual(status, 4)
-        self.assertIn('was killed by signal 6 (SIGABRT); what it left until then is kept', err)
+        self.assertIn('was killed by signal 6 (SIGABRT); the dump up to that point is kept', err)
         self.assertEqual(self.check_dump('crash', 1, out)['exit'], 134)
 
     def test_ctrl_c(self):

@@ -112,7 +112,7 @@ class Record(RecordTest):
             self.assertEqual(report['exit'], code)
             self.assertEqual(len(report['modules']), 1)
             self.assertTrue(any(words in text for text in report['warnings']), report['warnings'])
-            self.assertIn(words + '; what it left until then is kept', err)
+            self.assertIn(words + '; the dump up to that point is kept', err)
         status, _, err = self.record(program='raise SystemExit(1)')
         self.assertIn('left no module: ', err)
 
@@ -131,7 +131,7 @@ class Record(RecordTest):
         self.assertTrue(json.loads(self.read('d/hloscope-record.json'))['interrupted'])
 
     def test_what_cannot_be_run(self):
-        for command, words in ((['no-such-program'], 'no-such-program: expected a program that can be run'),
+        for command, words in ((['no-such-program'], 'no-such-program: program not found or not executable'),
                                (['program.py'], 'fix: hloscope record -- python program.py')):
             status, out, err = self.record(command=command)
             self.assertEqual((status, out), (2, ''))

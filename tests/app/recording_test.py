@@ -161,7 +161,7 @@ class Recording(FolderTest):
     def test_a_name_of_no_format_is_refused_before_anything_runs(self):
         status, out, err = run('run', self.module(LOOP), '--profile', self.folder + '/p.txt')
         self.assertEqual((status, out), (2, ''))
-        self.assertIn('no format of profiles', err)
+        self.assertIn('unknown profile format', err)
 
     def test_profile_runs_a_module_and_measures_the_overhead(self):
         out = os.path.join(self.folder, 'p.hloprof')
@@ -242,7 +242,7 @@ class Recording(FolderTest):
         self.assertEqual((told['judged'], told['told_from']), (0, None))
         self.assertIn('3 of each side', told['notes'][0])
         self.assertIsNone(told['instructions'][0]['ratio'])
-        self.assertIn('no change can be told from noise', run('compare', one, f'{two},{one}')[1])
+        self.assertIn('no change is distinguishable from noise', run('compare', one, f'{two},{one}')[1])
         status, _, err = run('compare', f'{one},{self.module(LOOP)}', two)
         self.assertEqual(status, 2)
         self.assertIn('expected one trace, found 0', err)

@@ -46,7 +46,7 @@ TEST(FileViewTest, ReadsEverySizeAroundAGrowthStep) {
   }
 }
 
-TEST(FileViewTest, ShortReadsAndInterruptionsAreNoErrors) {
+TEST(FileViewTest, ShortReadsAndInterruptionsAreNotErrors) {
   const Scratch scratch;
   const std::string path = scratch.Write("f", "0123456789");
   FaultyFileCalls calls;
@@ -59,7 +59,7 @@ TEST(FileViewTest, ShortReadsAndInterruptionsAreNoErrors) {
   EXPECT_EQ(view->bytes(), "0123456789");
 }
 
-TEST(FileViewTest, RefusesByNameWhatIsNoFile) {
+TEST(FileViewTest, RefusesNonFilesByName) {
   const Scratch scratch;
   ASSERT_EQ(mkfifo(scratch.Path("pipe").c_str(), 0600), 0);
   EXPECT_EQ(ErrorOf(scratch.Path("pipe")), scratch.Path("pipe") + ": is a named pipe, not a file");

@@ -144,7 +144,7 @@ TEST(FrameSocket, FillingMemoryCanBeGivenUp) {
   EXPECT_EQ(OpenDescriptors(), before);
 }
 
-TEST(FrameSocket, RefusesWhatIsNoFrame) {
+TEST(FrameSocket, RefusesMalformedFrames) {
   const auto refused = [](Ends& ends, std::string_view why) {
     const auto received = ends.Receive();
     ASSERT_FALSE(received.has_value()) << why;
@@ -214,7 +214,7 @@ TEST(FrameSocket, RefusesWhatIsNoFrame) {
   EXPECT_EQ(OpenDescriptors(), before);
 }
 
-TEST(FrameSocket, TheEndIsNoError) {
+TEST(FrameSocket, TheEndIsNotAnError) {
   for (const size_t cut : {0u, 1u, 31u, 32u, 40u}) {
     Ends ends;
     const std::string frame = Header(10, 0, 0) + "0123456789";

@@ -38,7 +38,7 @@ TEST(Generate, WritesForOtherProcessors) {
   SetTarget({});
 }
 
-TEST(Generate, RefusesProcessorsThatNobodyKnows) {
+TEST(Generate, RefusesUnknownProcessors) {
   const auto module = hlo::Parsed(
       "HloModule m\nENTRY e {\n x = f32[9] parameter(0)\n ROOT r = f32[9] negate(x)\n}\n");
   CodegenOptions options;

@@ -49,7 +49,7 @@ TEST(LinkedCode, ReachesTheTableAndNothingElseOfTheProcess) {
   EXPECT_FALSE(code.Find("g").has_value());
 }
 
-TEST(LinkedCode, RefusesWhatIsNoObject) {
+TEST(LinkedCode, RefusesNonObjects) {
   LinkedCode code;
   EXPECT_FALSE(code.Add({}).has_value());
   EXPECT_FALSE(code.Add(BytesOf("not an object at all")).has_value());

@@ -82,7 +82,7 @@ TEST(Rows, OneReduceDependsOnAnother) {
 }
 
 // Quotients are kept for the last run through the row.
-TEST(Rows, KeepsWhatIsDear) {
+TEST(Rows, KeepsExpensiveOperations) {
   for (const Case& c : Cases()) {
     if (c.type == "s32") continue;
     ExpectAsEvaluated(Rows(c,

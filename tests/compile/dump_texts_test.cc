@@ -119,8 +119,7 @@ ENTRY e {
   b = f32[512,512] transpose(t), dimensions={1,0}
   ROOT r = (f32[512,1024], f32[512,512]) tuple(a, b) })");
   const std::string text = DecisionText(compiled, "before_optimizations");
-  EXPECT_NE(text.find("\n  not fused: t into a: b needs it as a whole\n"), std::string::npos)
-      << text;
+  EXPECT_NE(text.find("\n  not fused: t into a: b needs all of it\n"), std::string::npos) << text;
   EXPECT_NE(text.find("\n  fused: n into a: "), std::string::npos) << text;
   EXPECT_NE(text.find("\n  t: 1 operation, reads 1048576, writes 1048576\n"), std::string::npos)
       << text;
@@ -131,7 +130,7 @@ ENTRY e {
   ASSERT_NE(apart, read.decisions.end());
   EXPECT_EQ(apart->producer, "t");
   EXPECT_EQ(apart->consumer, "a");
-  EXPECT_EQ(apart->reason, "b needs it as a whole");
+  EXPECT_EQ(apart->reason, "b needs all of it");
   EXPECT_GT(apart->line, 1);
 }
 

@@ -66,7 +66,7 @@ TEST(Fusion, SumOfProductsIsOneKernel) {
   EXPECT_EQ(Reason(compiled, "p", "r"), "fused: 8.4 MB moved less");
 }
 
-TEST(Fusion, DearFunctionsAreComputedOnce) {
+TEST(Fusion, ExpensiveFunctionsAreComputedOnce) {
   const auto compiled = Compiled(R"(ENTRY e {
   x = f32[512,512] parameter(0) t = f32[512,512] tanh(x) zero = f32[] constant(0)
   s = f32[512] reduce(t, zero), dimensions={0}, to_apply=sum
@@ -105,7 +105,7 @@ TEST(Fusion, RowsThatOthersReadInBetweenStayApart) {
   EXPECT_EQ(Kernels(compiled), (Names{"reduce/1", "sort/1", "add/1", "loop_subtract_fusion/1"}));
 }
 
-TEST(Fusion, NothingDearIsComputedForEachElementOfABroadcast) {
+TEST(Fusion, ExpensiveFunctionsAreNotFusedIntoBroadcasts) {
   const auto compiled = Compiled(R"(ENTRY e {
   x = f32[512] parameter(0) y = f32[512,512] parameter(1) n = f32[512] negate(x) q = f32[512] sqrt(n)
   b = f32[512,512] broadcast(q), dimensions={0} ROOT r = f32[512,512] subtract(y, b) })");

@@ -415,7 +415,7 @@ TEST(Passes, LoopsCarryOnlyWhatIsWanted) {
   EXPECT_EQ(Expression(*module).find("exponential"), std::string::npos);
 }
 
-TEST(Passes, WhatIsTheSameInEveryTurnIsComputedBeforeTheLoop) {
+TEST(Passes, HoistsLoopInvariantCode) {
   const auto module = AfterPass(
       "loop-simplification",
       LoopOf(5,

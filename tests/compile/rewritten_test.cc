@@ -140,7 +140,7 @@ ENTRY e {
             0);
 }
 
-TEST(Rewritten, NotesInReducers) {
+TEST(Rewritten, AnnotationsInReducers) {
   EXPECT_EQ(LoopsOfOwnCode(R"(HloModule m
 f {
   a = f32[] parameter(0)

@@ -32,14 +32,14 @@ class Fault:
 FAULTS = [
     Fault('Zero divided by an array of one zero is zero', 'zero_divided', [('<u4', (1,), bytes(4))]),
     Fault('An integer divided by a power is multiplied by another power', 'divided_by_power'),
-    Fault('A gather of random bits is compiled without end', 'gather_of_bits', deadline=10),
+    Fault('A gather of random bits never finishes compiling', 'gather_of_bits', deadline=10),
     Fault('The largest few of 4-bit integers do not compile', 'top_of_narrow'),
     Fault('A sort of 2-bit integers loses elements', 'sort_of_two_bits', [('|u1', (8,), bytes([1, 3, 0, 2, 3, 0, 0, 3]))],
           damages=True),
     Fault('A constant complex number converted to a real one kills the process', 'converted_constant'),
     Fault('A transform whose result is gathered along its last dimension does not run', 'fft_gathered'),
     Fault('A scan of no elements does not compile', 'scan_of_nothing'),
-    Fault('An all-gather of 2-bit integers gives memory that nobody has written', 'gathered_bits', damages=True),
+    Fault('An all-gather of 2-bit integers returns uninitialised memory', 'gathered_bits', damages=True),
     Fault('Arrays of 1-bit integers are written beyond their buffers', 'bits', [('|u1', (4096,), bytes(4096)), ('|u1', (4096,), b'\1' * 4096)],
           damages=True),
 ]

@@ -277,7 +277,7 @@ class Death:
 
 
 def _write_deaths(file, deaths):
-    file.write("## Modules that kill the process\n\n")
+    file.write("## Modules that crash the process\n\n")
     by_opcode = collections.defaultdict(list)
     for death in deaths:
         by_opcode[death.opcode].append(death)

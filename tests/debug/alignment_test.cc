@@ -191,7 +191,7 @@ ENTRY e {
   EXPECT_EQ(changes.of_after[hlo::Named(*after, "x.2").index], ChangeKind::kRewritten);
 }
 
-TEST(PassChanges, AnOperandOfTheSameNameIsNoRewrite) {
+TEST(PassChanges, AnOperandOfTheSameNameIsNotARewrite) {
   auto before = hlo::Parsed(R"(HloModule m
 ENTRY e {
   p = f32[8] parameter(0)

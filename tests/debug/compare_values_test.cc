@@ -59,7 +59,7 @@ TEST(CompareValues, CountsAndPlaces) {
   EXPECT_EQ(result.first_mismatch->expected, "2");
 }
 
-TEST(CompareValues, TellsFirstFromWorstAndCountsErrorsByDecade) {
+TEST(CompareValues, ReportsFirstAndWorstAndCountsErrorsByDecade) {
   const auto result =
       CompareArrays(Floats({1.001f, 1, 2.5f, 0, 1 + 0x1p-23f}), Floats({1, 1, 2, 0, 1}), {});
   EXPECT_EQ(result.mismatched, 2);
@@ -87,7 +87,7 @@ TEST(CompareValues, HistogramClassesBeginAtTheBounds) {
   EXPECT_EQ(ErrorHistogram::ClassOf(kInf), ErrorHistogram::kClasses - 1);
 }
 
-TEST(CompareValues, SidesOfNanAndInfinityAreToldApart) {
+TEST(CompareValues, DistinguishesTheSidesOfNanAndInfinity) {
   const auto result = CompareArrays(Floats({kNan, 1, kNan, kInf, 2, kInf}),
                                     Floats({1, kNan, 2, 3, -kInf, -kInf}), {});
   EXPECT_EQ(result.nan.actual, 2);
@@ -173,7 +173,7 @@ TEST(CompareValues, FlushesDenormalsKeepingTheSign) {
   EXPECT_EQ(flushed.data<float>()[2], 1.5f);
 }
 
-TEST(RunRatio, HasAnIntervalOnlyWhereThereAreEnoughTurns) {
+TEST(RunRatio, HasAnIntervalOnlyWithEnoughRounds) {
   std::vector<double> own, other;
   for (size_t i = 0; i < 1000; ++i) {
     own.push_back(2 + static_cast<double>(i * 7919 % 100) / 100);  // 2 to 3, in no order
@@ -199,7 +199,7 @@ TEST(RunRatio, HasAnIntervalOnlyWhereThereAreEnoughTurns) {
   EXPECT_TRUE(RatioOf(std::span(own).first(6), std::span(other).first(6)).interval.has_value());
 }
 
-TEST(RunRatio, IsInItsIntervalWhereSlowTurnsComeInBlocks) {
+TEST(RunRatio, IsInItsIntervalWhereSlowRoundsComeInBlocks) {
   // Three of five blocks are slow in two turns of five, two of five in all: most turns are slow,
   // most blocks' medians are not.
   std::vector<double> own, other;

@@ -248,7 +248,7 @@ TEST(DivergePlatforms, OfOnePlatformIsEqual) {
 }
 
 // Every user of a value waits for the call that captures it; callers get one of their own.
-TEST(CaptureCalls, StandBehindTheirValues) {
+TEST(CaptureCalls, FollowTheirValues) {
   const auto module = hlo::Parsed(kProgram);
   replay::CapturePlan plan;
   plan.items.push_back({.instructions = {hlo::Named(*module, "half"), hlo::Named(*module, "c")}});

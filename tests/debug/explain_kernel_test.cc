@@ -273,7 +273,7 @@ uint32_t RankOf(const KernelFinding& finding, const std::string& text) {
   return line == finding.slice.end() ? 0 : line->rank;
 }
 
-TEST(ExplainKernel, WhatIsBehindARightValueIsLookedAtLast) {
+TEST(ExplainKernel, RanksLinesAfterACorrectValueLast) {
   const auto explained = Explained(
       QuestionOf({"f32", "  s = f32[64] subtract(p0, p1)\n  ROOT r = f32[64] multiply(s, p1)\n",
                   "sub.rn.f32 %r5, %r2, %r3;\nmov.b32 %r6, %r2;\nmul.rn.f32 %r4, %r5, %r6;"}));
@@ -330,7 +330,7 @@ TEST(WrongElements, LieAsOnTheDevice) {
   EXPECT_EQ(WrongElements(actual, meant, shape, {}), columns);
 }
 
-TEST(ExplainKernel, AStoreThatNobodyMakesIsNamedWithWhatHoldsItBack) {
+TEST(ExplainKernel, AMissingStoreIsNamedWithItsGuard) {
   Meaning meaning{"f32", "  ROOT r = f32[64] add(p0, p1)\n",
                   "add.rn.f32 %r4, %r2, %r3;\nsetp.lt.u32 %p1, %r1, 60;\n@!%p1 ret;"};
   const auto explained = Explained(QuestionOf(meaning));

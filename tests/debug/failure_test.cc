@@ -51,12 +51,12 @@ TEST(Failure, FindingsOfChecksByKind) {
   RunReport report = Compared(hlo::ElementType::kF32, 0);
   replay::RunFinding finding;
   finding.kind = "uninitialised";
-  finding.what = "read where nobody had written";
+  finding.what = "read of uninitialised memory";
   finding.instruction = "fusion.1";
   report.checks = {finding, finding};
   report.checks[1].kind = "race";
   EXPECT_EQ(Fingerprint(report), "check: race; uninitialised");
-  EXPECT_EQ(FailureOf(report)->text, "uninitialised: read where nobody had written in fusion.1");
+  EXPECT_EQ(FailureOf(report)->text, "uninitialised: read of uninitialised memory in fusion.1");
   report.outputs = Compared(hlo::ElementType::kS8, 1).outputs;
   EXPECT_EQ(Fingerprint(report), "differs: integer");  // values come first
 }

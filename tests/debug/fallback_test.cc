@@ -281,7 +281,7 @@ ENTRY e {
 )",
                        events);
   ASSERT_FALSE(ran.has_value());
-  EXPECT_EQ(ran.error().hint, "nothing here knows what it computes; extract a part without it");
+  EXPECT_EQ(ran.error().hint, "its semantics are unknown; extract a part without it");
 }
 
 TEST_F(FallbackTest, ReplicasAreSplitAlike) {
@@ -321,7 +321,7 @@ TEST_F(FallbackTest, WithoutADriverAllRunsOnTheHost) {
   EXPECT_EQ(ran.error().hint, "--fallback cpu runs the module on the host");
 }
 
-TEST_F(FallbackTest, WhatIsMissingOnTheMachineIsNoInstructionsFault) {
+TEST_F(FallbackTest, MissingLibrariesAreNotUnsupportedInstructions) {
   const auto all = [](const hlo::Module&, hlo::InstructionId) { return true; };
   const auto platform = Make(all, Fallback::kHost, "no plugin installed", ErrorClass::kEnvironment);
   Events events;
@@ -331,7 +331,7 @@ TEST_F(FallbackTest, WhatIsMissingOnTheMachineIsNoInstructionsFault) {
   EXPECT_EQ(loads_, 1);
 }
 
-TEST_F(FallbackTest, AWrongRequestIsNoInstructionsFault) {
+TEST_F(FallbackTest, AnInvalidRequestIsNotAnUnsupportedInstruction) {
   const auto all = [](const hlo::Module&, hlo::InstructionId) { return true; };
   for (const Fallback fallback : {Fallback::kError, Fallback::kHost}) {
     const auto platform = Make(all, fallback, "--target h10: no such device", ErrorClass::kInput);

@@ -56,7 +56,7 @@ TEST(FrontEnd, IsBlamedWhereTheFirstStageIsNotWhatWasAsked) {
   EXPECT_TRUE(verdict.passes.empty());
   ASSERT_TRUE(verdict.place.has_value());
   EXPECT_EQ(verdict.place->instruction, "r");
-  EXPECT_NE(verdict.sentence.find("the front end"), std::string::npos) << verdict.sentence;
+  EXPECT_NE(verdict.sentence.find("the framework"), std::string::npos) << verdict.sentence;
 }
 
 TEST(FrontEnd, IsNotBlamedForWhatAPassDoes) {

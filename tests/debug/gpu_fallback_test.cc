@@ -57,7 +57,7 @@ TEST(GpuFallback, ByDefaultNothingIsHandedOver) {
     ASSERT_FALSE(out.status.has_value());
     EXPECT_EQ(out.status.error().error_class, ErrorClass::kUnsupported);
     EXPECT_EQ(out.status.error().message,
-              "c (custom-call): custom call without implementation: our compiler writes no code "
+              "c (custom-call): custom call without implementation: our compiler generates no code "
               "for it; and 1 more, k");
     EXPECT_EQ(out.status.error().hint, "--fallback cpu runs them on the host");
     EXPECT_TRUE(out.events.Of<replay::LeafResult>().empty());

@@ -90,7 +90,7 @@ Recompilation Only(const char* log) {
 
 // Clusters are numbered over all graphs: that of a function traced anew has another name, and the
 // same nodes. Others are programs of their own, whatever their types.
-TEST(Recompilations, OfClusterTracedAnew) {
+TEST(Recompilations, OfARetracedCluster) {
   namespace fs = std::filesystem;
   const fs::path folder = fs::path(testing::TempDir()) / "cluster_traced_anew";
   fs::remove_all(folder);

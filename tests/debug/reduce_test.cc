@@ -136,7 +136,7 @@ TEST(Reduce, NumberOfJobsChangesNothing) {
 }
 
 // What is tried beside the one that is taken does not count.
-TEST(Reduce, EndsBehindAsManyTriesWhateverTheJobs) {
+TEST(Reduce, EndsAfterTheSameTriesForAnyNumberOfJobs) {
   const Candidate first = Parse(Chain(100));
   std::set<std::string> ends;
   for (const int64_t most : {3, 6, 9}) {
@@ -149,7 +149,7 @@ TEST(Reduce, EndsBehindAsManyTriesWhateverTheJobs) {
   EXPECT_GT(ends.size(), 1u);
 }
 
-TEST(Reduce, TriesBehindTheFirstThatFailsAreStopped) {
+TEST(Reduce, TriesAfterTheFirstFailureAreStopped) {
   const Candidate first = Parse(Chain(40));
   std::atomic<int> stopped = 0;
   SearchOptions options;

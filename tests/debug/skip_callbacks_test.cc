@@ -46,7 +46,7 @@ std::string Refusal(const std::string& lines) {
 TEST(SkipCallbacksTest, OneThatReturnsNothing) {
   const auto out = Skipped("  call = " + Call("()", "x") + "\n  ROOT y = f32[2] add(x, x)\n");
   EXPECT_EQ(out.skipped, std::vector<std::string>{"call"});
-  EXPECT_EQ(SkippedText(out.skipped), "skipped a host callback: call; nobody uses what it returns");
+  EXPECT_EQ(SkippedText(out.skipped), "skipped a host callback: call; its result is unused");
 }
 
 TEST(SkipCallbacksTest, TokensPassItBy) {
@@ -65,7 +65,7 @@ TEST(SkipCallbacksTest, ATokenIsMadeWhereNoneComesIn) {
   EXPECT_EQ(out.skipped.size(), 1U);
 }
 
-TEST(SkipCallbacksTest, ValuesThatNobodyTakesGo) {
+TEST(SkipCallbacksTest, UnusedValuesAreRemoved) {
   const auto out = Skipped("  t = token[] after-all()\n  a = " + Call("(token[], f32[2])", "t, x") +
                            "\n  k = token[] get-tuple-element(a), index=0\n"
                            "  v = f32[2] get-tuple-element(a), index=1\n"

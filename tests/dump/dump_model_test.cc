@@ -228,7 +228,7 @@ TEST_F(DumpModelTest, HeadsThatAreKnownAreNotReadAgain) {
   EXPECT_EQ((*model)->StageCountsOf(1), nullptr) << "it has changed, and only the parser reads it";
 }
 
-TEST_F(DumpModelTest, KernelsOfObjectsAndProfilesBesideTheModule) {
+TEST_F(DumpModelTest, KernelsOfObjectsAndProfilesNextToTheModule) {
   constexpr std::string_view kElf =
       "\x7f"
       "ELF\x02\x01 cut";
@@ -315,7 +315,7 @@ TEST_F(DumpModelTest, MakesModulesOfFilesAndSkipsTraps) {
   EXPECT_EQ(model->Module(1, 1)->get(), module->get()) << "read once";
 }
 
-TEST_F(DumpModelTest, TellsModulesOfOneIdApart) {
+TEST_F(DumpModelTest, DistinguishesModulesOfOneId) {
   Write("module_0001.f.before_optimizations.txt", kText);
   Write("module_0001.f.x.before_optimizations.txt", kText);
   Write("module_0001.f.x.1.ptx", ".version 8.0\n");

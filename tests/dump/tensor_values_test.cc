@@ -96,7 +96,7 @@ TEST(Npy, TypesOfMlDtypesAreKept) {
   EXPECT_EQ(ReadNpy(Npy(Header("int4", "(4,)"), two), "a.npy")->type.extended, ElementType::kS4);
 }
 
-TEST(Npy, RefusesWhatIsNoArrayOfNumbers) {
+TEST(Npy, RefusesNonNumericArrays) {
   const Shape shape = Shape::Array(ElementType::kF32, {2});
   const std::string data(8, '\0');
   const std::string bad[] = {

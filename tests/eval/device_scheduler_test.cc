@@ -40,7 +40,7 @@ TEST(DeviceScheduler, AWokenDeviceGoesOn) {
   EXPECT_EQ(order, (std::vector<int64_t>{1, 0}));
 }
 
-TEST(DeviceScheduler, WhoDefersRunsWhenWokenOrWhenNobodyElseCan) {
+TEST(DeviceScheduler, ADeferringDeviceRunsWhenWokenOrLast) {
   DeviceScheduler turns(3);
   std::vector<int64_t> order;
   ASSERT_TRUE(turns
@@ -78,7 +78,7 @@ TEST(DeviceScheduler, ADeadlockNamesEveryDeviceThatWaits) {
   EXPECT_EQ(ended, 2);
 }
 
-TEST(DeviceScheduler, OneDeviceAloneWaitsForNobody) {
+TEST(DeviceScheduler, ASingleDeviceNeverWaits) {
   DeviceScheduler turns(1);
   const Status status =
       turns.Run(kStack, [&](int64_t) { return turns.Wait(0, [] { return "at y"; }); });
@@ -96,7 +96,7 @@ TEST(DeviceScheduler, TheFirstErrorEndsAllOthers) {
   EXPECT_EQ(status.error().message, "device 1 has had enough");
 }
 
-TEST(DeviceScheduler, AThousandDevicesTakeTurns) {
+TEST(DeviceScheduler, AThousandDevicesAreScheduled) {
   constexpr int64_t kDevices = 1000;
   DeviceScheduler turns(kDevices);
   std::atomic<int> running = 0;

@@ -50,7 +50,7 @@ condition {
 }
 )";
 
-TEST(Effects, OfALoopWhoseResultNobodyUses) {
+TEST(Effects, OfALoopWithAnUnusedResult) {
   const Outcome run = RunText(std::string(kLoop) + R"(
 ENTRY e {
   z = s32[] constant(0)

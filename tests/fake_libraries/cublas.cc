@@ -80,7 +80,7 @@ int Solve(const char* function, int type, void* handle, int side, int triangle, 
       lda != system.Unknowns() || ldb != m || blas.work == nullptr) {
     return kInvalidValue;
   }
-  const int answer = fake_libraries::Submit(blas.stream, "made_up_solve", [=] { system.Run(); });
+  const int answer = fake_libraries::Submit(blas.stream, "fake_solve", [=] { system.Run(); });
   return answer == 0 ? 0 : kExecutionFailed;
 }
 

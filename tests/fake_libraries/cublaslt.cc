@@ -258,8 +258,7 @@ int cublasLtMatmul(void* handle, void* product, const void* alpha, const void* a
   if (fake_libraries::Property("cublasLt.refused", 0) == static_cast<int>(number)) {
     return kNotSupported;
   }
-  const std::string name =
-      number == 1 ? "made_up_product" : "made_up_product_" + std::to_string(number);
+  const std::string name = number == 1 ? "fake_product" : "fake_product_" + std::to_string(number);
   // Which no stream allows that is recorded.
   if (fake_libraries::Property("cublasLt.waits", 0) != 0) cuStreamSynchronize(stream);
   const int answer = fake_libraries::Submit(stream, name.c_str(), [=] {

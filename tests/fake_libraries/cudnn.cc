@@ -289,7 +289,7 @@ int cudnnBackendExecute(void* handle, void* plan, void* pack) {
   };
   const int engine = it->Of(401)->engine;
   const std::string name =
-      engine == 1 ? "made_up_convolution" : "made_up_convolution_" + std::to_string(engine);
+      engine == 1 ? "fake_convolution" : "fake_convolution_" + std::to_string(engine);
   const int answer = fake_libraries::Submit(static_cast<Dnn*>(handle)->stream, name.c_str(), run);
   return answer == 0 ? 0 : kExecutionFailed;
 }

@@ -106,7 +106,7 @@ int Execute(const char* function, int plan, int type, void* in, void* out, int d
   if (it.work == nullptr) return kNoWorkspace;
   if (in == out || (direction != 1 && direction != -1)) return kInvalidValue;
   const int answer =
-      fake_libraries::Submit(it.stream, "made_up_transform",
+      fake_libraries::Submit(it.stream, "fake_transform",
                              [copy = it, in, out, direction] { Run(copy, in, out, direction); });
   return answer == 0 ? 0 : kExecFailed;
 }

@@ -38,7 +38,7 @@ int Submit(void* solver, void* work, size_t bytes, int* info, const std::functio
     std::memcpy(told, &failed, sizeof failed);
   };
   const int answer =
-      fake_libraries::Submit(static_cast<Solver*>(solver)->stream, "made_up_factor", all);
+      fake_libraries::Submit(static_cast<Solver*>(solver)->stream, "fake_factor", all);
   return answer == 0 ? 0 : kExecutionFailed;
 }
 

@@ -207,12 +207,12 @@ int DoIn(const std::shared_ptr<fake_libraries::Room>& room, const std::vector<Ca
     }
     const auto rank = static_cast<size_t>(call.communicator->rank);
     const size_t ranks = call.communicator->clique->devices.size();
-    const int answer = fake_libraries::Submit(call.stream, "made_up_collective",
+    const int answer = fake_libraries::Submit(call.stream, "fake_collective",
                                               [=] { PerformIn(*room, call, rank, ranks); });
     if (answer != 0) return kCudaError;
   }
   if (messages.empty()) return 0;
-  const int answer = fake_libraries::Submit(messages[0].stream, "made_up_message",
+  const int answer = fake_libraries::Submit(messages[0].stream, "fake_message",
                                             [=] { DeliverIn(*room, messages); });
   return answer == 0 ? 0 : kCudaError;
 }
@@ -237,7 +237,7 @@ int Do(const std::vector<Call>& calls, size_t ranks) {
       if (own.size() != by_rank[0].size() || !own[i].IsLike(by_rank[0][i])) return kInvalidUsage;
       together.push_back(own[i]);
     }
-    const int answer = Submit(together, "made_up_collective", [together] { Perform(together); });
+    const int answer = Submit(together, "fake_collective", [together] { Perform(together); });
     if (answer != 0) return answer;
   }
   for (const auto& own : by_rank) {
@@ -250,7 +250,7 @@ int Do(const std::vector<Call>& calls, size_t ranks) {
     for (size_t i = 0; i < sent.size(); ++i) {
       const size_t bytes = sent[i].bytes();
       if (received[i].bytes() != bytes) return kInvalidUsage;
-      const int answer = Submit({received[i], sent[i]}, "made_up_message",
+      const int answer = Submit({received[i], sent[i]}, "fake_message",
                                 [to = received[i].to, from = sent[i].from, bytes] {
                                   std::memmove(Bytes(to, bytes), Bytes(from, bytes), bytes);
                                 });

@@ -161,7 +161,7 @@ ENTRY e {
   EXPECT_LT(scheduled.find("late ="), scheduled.find("dead ="));
 }
 
-TEST(PrinterTest, PrintsSharedCalleesBehindTheSiblingThatCallsThem) {
+TEST(PrinterTest, PrintsSharedCalleesAfterTheSiblingThatCallsThem) {
   std::string text = R"(HloModule m
 inner { a = f32[] parameter(0)
   ROOT n = f32[] negate(a) }

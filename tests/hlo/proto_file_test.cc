@@ -182,7 +182,7 @@ TEST(ProtoFiles, TextProtoErrorsHaveALine) {
   EXPECT_NE(file.error().message.find("malformed text proto"), std::string::npos);
 }
 
-TEST(ProtoFiles, OtherBytesAreNoProto) {
+TEST(ProtoFiles, OtherBytesAreNotAProto) {
   for (std::string_view text : {"", "HloModule m\n\nENTRY e {\n}\n",
                                 "\x0a\x03"
                                 "abc",

@@ -247,7 +247,7 @@ ENTRY e {
   EXPECT_EQ(Describe(VerifyText(text, true)), "");
 }
 
-TEST(VerifierTest, NotesOnOrderAreNoUsers) {
+TEST(VerifierTest, ControlDependenciesAreNotUsers) {
   std::string text = std::string(kHeader) + R"(
 ENTRY e {
   p = f32[4] parameter(0)
@@ -361,7 +361,7 @@ TEST(VerifierTest, RefusesOperandsAfterTheirUserAndForeignOnes) {
   EXPECT_TRUE(Has(Verify(*module), "operand-order", Severity::kError));
 }
 
-TEST(VerifierTest, RefusesLayoutsThatAreNoPermutation) {
+TEST(VerifierTest, RefusesLayoutsThatAreNotAPermutation) {
   auto module = Build([](ModuleBuilder& b) {
     Shape shape = Shape::Array(ElementType::kF32, {4, 4});
     shape.set_layout({.minor_to_major = {9, 9}, .extras = nullptr});

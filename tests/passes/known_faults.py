@@ -238,7 +238,7 @@ def main():
         counts['pass or cause named'] += bool(verdict.get('pass') or verdict.get('cause'))
         counts['confirmed'] += verdict.get('confirmed') is True
         row = [f"{fault.heading[:40]:40} {verdict.get('status'):9} at {verdict.get('instruction')} in {verdict.get('kernel')}",
-               f"pass {verdict.get('pass')} cause {verdict.get('cause')} cured by {verdict.get('cured_by')}",
+               f"pass {verdict.get('pass')} cause {verdict.get('cause')} fixed by {verdict.get('cured_by')}",
                f"confirmed {verdict.get('confirmed')} {verdict['seconds']:.1f} s"]
         if found and arguments.reduce:
             row.append(f'reduced to {reduced(hloscope, verdict, options)} of {len(re.findall(" = ", fault.text))} instructions of the page')

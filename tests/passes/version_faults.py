@@ -99,7 +99,7 @@ def cell(verdict, seconds):
     if text.startswith('pass '):
         text = text[5:] + (', confirmed' if verdict.get('confirmed') else ', not confirmed')
     elif verdict.get('cured_by'):
-        text += ', cured by ' + verdict['cured_by'][0]
+        text += ', fixed by ' + verdict['cured_by'][0]
     elif verdict.get('confirmed'):
         text += ', confirmed'
     return f'{text} ({seconds:.1f} s)'

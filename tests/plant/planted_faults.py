@@ -210,7 +210,7 @@ def names_line(finding, line):
     between = re.search(r'no barrier between lines (\d+)(?:, which waits for copies,)? and (\d+)', finding['what'])
     if between:
         return int(between[1]) < line < int(between[2])
-    around = re.search(r'no barrier behind line (\d+) before a loop comes to line (\d+) again', finding['what'])
+    around = re.search(r'no barrier after line (\d+) before a loop reaches line (\d+) again', finding['what'])
     return around is not None and not int(around[2]) <= line <= int(around[1])
 
 

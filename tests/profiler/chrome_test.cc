@@ -52,7 +52,7 @@ TEST(ChromeTest, EveryKindOfEventIsReadOrNamed) {
   EXPECT_EQ(std::get<double>(arguments[4].value), 2.5);
 }
 
-TEST(ChromeTest, TheBaseOfTimesStandsBeforeTheEventsOrBehind) {
+TEST(ChromeTest, ReadsTheTimeBaseBeforeOrAfterTheEvents) {
   const std::string base = R"("baseTimeNanoseconds": 1795513813000000123)";
   const std::string events =
       R"("traceEvents":[{"ph":"X","pid":1,"tid":2,"ts":5.5,"dur":1,"name":"a"}])";
@@ -100,9 +100,9 @@ TEST(ChromeTest, WrongTypesAndHugeNumbersAreLosses) {
   EXPECT_EQ(EventsOf(**profile),
             (Texts{"thread null|7|0|2000000", "thread |open|1000000|3000000"}));
   EXPECT_EQ(LossesOf(**profile),
-            (Texts{"5 events at impossible times", "2 events of an unknown kind",
-                   "1 ends of events that never began",
-                   "1 ends of events, taken to last until the end of the trace"}));
+            (Texts{"5 events with out-of-range timestamps", "2 events of unknown type",
+                   "1 end events without a begin event",
+                   "1 unterminated events, extended to the end of the trace"}));
 }
 
 TEST(ChromeTest, EveryCutIsNamed) {

@@ -188,7 +188,7 @@ TEST(CriticalPathTest, NestedEventsAndRangesAreCut) {
                    "next 100-150 0 lane"}));
 }
 
-TEST(CriticalPathTest, NothingToWalkIsNoPath) {
+TEST(CriticalPathTest, AnEmptyRangeHasNoPath) {
   MadeTrace trace;
   trace.Add("host/t", 0, 10, "python");
   EXPECT_EQ(trace.Path(), Steps{});

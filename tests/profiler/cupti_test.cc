@@ -265,7 +265,7 @@ TEST_F(CuptiTest, EveryRecordIsAttributedOnTwoStreamsAndInGraphs) {
                                                            {"k_node", "in_graph"}}));
 }
 
-TEST_F(CuptiTest, WhatNobodyPushedIsCountedAsSuch) {
+TEST_F(CuptiTest, RecordsWithoutCorrelationAreCounted) {
   const auto collector = Start();
   fake_->kernel("alone", 1, 7, fake_->now, fake_->now + 5, 0);
   const Collected collected = Stop(*collector);
@@ -276,7 +276,7 @@ TEST_F(CuptiTest, WhatNobodyPushedIsCountedAsSuch) {
 }
 
 // As XLA's own kernels are, and the module that has them comes along.
-TEST_F(CuptiTest, KernelsAreKnownByNameWhereNobodyPushed) {
+TEST_F(CuptiTest, KernelsWithoutCorrelationAreMatchedByName) {
   const auto collector = Start();
   fake_->kernel("loop_add", 0, 7, fake_->now, fake_->now + 5, 0);
   fake_->kernel("other", 0, 7, fake_->now, fake_->now + 5, 0);
@@ -335,7 +335,7 @@ TEST_F(CuptiTest, DroppedAndLeftOutRecordsAreCounted) {
   EXPECT_EQ(counts.attributed, 3);
   ASSERT_EQ(rest->warnings.size(), 1u);
   EXPECT_EQ(rest->warnings[0],
-            "left out, beyond the most that a recording keeps: 2 kernels, 1 copy, 1 "
+            "left out, more than a recording keeps: 2 kernels, 1 copy, 1 "
             "synchronisation, 1 record of overhead");
 }
 

@@ -1,4 +1,4 @@
-// Figures of launches: in the arguments of events and back, summed by instruction, and the model of
+// Figures of launches: in the event arguments and back, summed by instruction, and the model of
 // a device beside them.
 #include "profiler/launch_figures.h"
 

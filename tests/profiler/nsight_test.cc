@@ -45,15 +45,15 @@ TEST(NsightTest, OtherTablesAndOtherDatabasesAreNamed) {
       "INSERT INTO CUPTI_ACTIVITY_KIND_MEMSET VALUES (9,1,0,1,7,0,704374636544,0,64);"));
   ASSERT_TRUE(profile.has_value());
   EXPECT_EQ(LossesOf(**profile),
-            (Texts{"1 ranges that never ended, shown as moments", "1 events at impossible times",
-                   "1 tables that are not read"}));
+            (Texts{"1 unterminated ranges, shown as instants",
+                   "1 events with out-of-range timestamps", "1 tables that are not read"}));
   auto other = ReadBytes(
       NsightExport(0,
                    "DROP TABLE NVTX_EVENTS; DROP TABLE CUPTI_ACTIVITY_KIND_RUNTIME; DROP TABLE "
                    "CUDA_GRAPH_NODE_EVENTS; DROP TABLE CUPTI_ACTIVITY_KIND_KERNEL; DROP TABLE "
                    "CUPTI_ACTIVITY_KIND_MEMCPY; DROP TABLE CUPTI_ACTIVITY_KIND_MEMSET;"));
   ASSERT_FALSE(other.has_value());
-  EXPECT_NE(other.error().message.find("without events of Nsight Systems"), std::string::npos);
+  EXPECT_NE(other.error().message.find("not an Nsight Systems export"), std::string::npos);
 }
 
 // A view in the place of a table would run what the file says.

@@ -191,7 +191,7 @@ TEST(PerfettoTest, PackedPacketsAreReadAndThoseInsideNamed) {
   auto profile = MustRead(ThreadTrack(11, 1, 1, "t") + packed(inner) + packed(packed(inner)));
   ASSERT_NE(profile, nullptr);
   EXPECT_EQ(EventsOf(*profile), Texts{"t|a|0|0"});
-  EXPECT_EQ(LossesOf(*profile), Texts{"1 packets packed twice"});
+  EXPECT_EQ(LossesOf(*profile), Texts{"1 nested compressed packets"});
   ASSERT_EQ(profile->store->Arguments(EventId(0u)).size(), 1u);
   std::string broken = packed(inner);
   broken[broken.size() / 2] = static_cast<char>(broken[broken.size() / 2] ^ 0x55);
@@ -228,12 +228,12 @@ TEST(PerfettoTest, WhatIsLostIsNamed) {
                                        "track 11|(unnamed)|15000|0"}));
   EXPECT_EQ(
       LossesOf(*profile),
-      (Texts{"2 packets whose names were lost with earlier ones",
-             "1 ends of events that never began",
-             "1 names of events that are not in their sequence", "1 events of an unknown kind",
-             "1 events at impossible times", "1 packets of other sources of data",
-             "1 packets packed with zstd", "1 gaps where the recording dropped packets",
-             "1 ends of events, taken to last until the end of the trace"}));
+      (Texts{"2 packets whose interned names were lost with earlier packets",
+             "1 end events without a begin event",
+             "1 event names that are not interned in their sequence", "1 events of unknown type",
+             "1 events with out-of-range timestamps", "1 packets of other sources of data",
+             "1 packets compressed with zstd", "1 gaps where the recording dropped packets",
+             "1 unterminated events, extended to the end of the trace"}));
 }
 
 // Parents that make a circle, and tracks that say they are their own.

@@ -145,7 +145,7 @@ TEST(ProfileComparisonTest, OfEqualOnesNothingIsNamed) {
 }
 
 // Recordings of real programs differ for good, in other instructions each time.
-TEST(ProfileComparisonTest, WhatRecordingsDifferByIsNoChange) {
+TEST(ProfileComparisonTest, VariationBetweenRecordingsIsNotAChange) {
   const Recipe recipe{.runs = 30, .recordings_differ = 0.06};
   const ProfileComparison two = Compare({{Recorded(recipe, 1)}}, {{Recorded(recipe, 2)}});
   EXPECT_TRUE(NamedIn(two.rows).empty());

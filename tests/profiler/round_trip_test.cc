@@ -22,10 +22,10 @@ const FormatCase kCases[] = {
     {"t.hloprof", 1, {}},
     {"t.xplane.pb",
      1,
-     {"1 modules that are no HloProto", "2 facts of the environment", "1 units of counters"}},
+     {"1 modules that are not an HloProto", "2 facts of the environment", "1 units of counters"}},
     {"t.xplane.pb.gz",
      1,
-     {"1 modules that are no HloProto", "2 facts of the environment", "1 units of counters"}},
+     {"1 modules that are not an HloProto", "2 facts of the environment", "1 units of counters"}},
     {"t.trace.json",
      1,
      {"1 modules", "3 names of hosts, errors and warnings of the profiler", "2 facts of devices",
@@ -64,7 +64,7 @@ TEST(RoundTripTest, EventsLanesCountersAndOperationsAreTheSame) {
 
 // Two lanes of one name, a device that is not called so, a role that the name does not tell, times
 // before the origin.
-TEST(RoundTripTest, WhatNamesDoNotTellIsKept) {
+TEST(RoundTripTest, KeepsFactsThatNamesDoNotEncode) {
   EventStoreBuilder builder;
   builder.set_origin_ns(5);
   const uint32_t group = builder.AddGroup("accelerator", true);
@@ -86,7 +86,7 @@ TEST(RoundTripTest, WhatNamesDoNotTellIsKept) {
 
   read = ReadBytes(Written(profile, "t.json", &lost));
   ASSERT_TRUE(read.has_value());
-  EXPECT_EQ(InWords(lost), (Texts{"1 texts that are not UTF-8, their bytes written as \\xNN"}));
+  EXPECT_EQ(InWords(lost), (Texts{"1 strings that are not UTF-8, their bytes written as \\xNN"}));
   EXPECT_EQ((*read)->store->lanes().size(), 2u);
   EXPECT_EQ((*read)->store->lanes()[1].role, LaneRole::kThread);
   EXPECT_TRUE((*read)->store->groups()[0].is_device);
@@ -94,9 +94,8 @@ TEST(RoundTripTest, WhatNamesDoNotTellIsKept) {
   read = ReadBytes(Written(profile, "t.xplane.pb", &lost));
   ASSERT_TRUE(read.has_value());
   EXPECT_EQ((*read)->store->size(), 6u);
-  EXPECT_EQ(InWords(lost),
-            (Texts{"1 planes that are devices but are not called /device:…, or the other way round",
-                   "1 roles of lanes"}));
+  EXPECT_EQ(InWords(lost), (Texts{"1 device planes whose name is not /device:…, and the reverse",
+                                  "1 roles of lanes"}));
 }
 
 TEST(RoundTripTest, ArgumentsAreKept) {

@@ -127,10 +127,9 @@ TEST(XPlaneTest, ImpossibleEventsAreCountedNotTaken) {
   ASSERT_TRUE(profile.has_value());
   EXPECT_EQ(EventsOf(**profile),
             (Texts{"Stream #14(Compute)|(unnamed)|500000|50", "XLA Ops|loop_add_fusion_3|0|0"}));
-  EXPECT_EQ(
-      LossesOf(**profile),
-      (Texts{"3 events at impossible times", "1 events without a name in the tables of their plane",
-             "1 sums of several events, which have no time of their own"}));
+  EXPECT_EQ(LossesOf(**profile), (Texts{"3 events with out-of-range timestamps",
+                                        "1 events without a name in the tables of their plane",
+                                        "1 aggregated events, which have no timestamp"}));
 }
 
 TEST(XPlaneTest, EveryCutIsNamed) {
@@ -166,7 +165,7 @@ TEST(XPlaneTest, MutatedBytesKillNothing) {
   }
 }
 
-TEST(XPlaneTest, AModuleIsNoTrace) {
+TEST(XPlaneTest, AModuleIsNotATrace) {
   // An HloModuleProto begins with its name in field 1.
   EXPECT_FALSE(IsXSpace("\x0a\x05jit_f\x12\x04main"));
   EXPECT_FALSE(IsXSpace(""));

@@ -55,15 +55,15 @@ TEST(PtxBarrier, Faults) {
   };
   const std::string init = "mbarrier.init.shared::cta.b64 [%r80], 1;\n";
   EXPECT_EQ(fault("mbarrier.arrive.shared::cta.b64 _, [%r80];"),
-            "there is no mbarrier: nobody initialised it, or it was invalidated or overwritten");
+            "no mbarrier here: never initialised, invalidated or overwritten");
   EXPECT_EQ(fault(init + "mbarrier.inval.shared::cta.b64 [%r80];\nmbarrier.arrive.shared::cta.b64 "
                          "_, [%r80];"),
-            "there is no mbarrier: nobody initialised it, or it was invalidated or overwritten");
+            "no mbarrier here: never initialised, invalidated or overwritten");
   EXPECT_EQ(fault(init + "mbarrier.arrive.shared::cta.b64 _, [%r80], 2;"),
             "more arrivals than the mbarrier has left in this phase, or none");
   EXPECT_EQ(fault(init + "wait:\nmbarrier.try_wait.parity.shared::cta.b64 %p1, [%r80], 0;\n@!%p1 "
                          "bra wait;"),
-            "waits for a phase of an mbarrier that nobody completes");
+            "waits for a phase of an mbarrier that never completes");
 }
 
 TEST(PtxBulk, PlainCopiesThereAndBack) {
@@ -211,7 +211,7 @@ TEST(PtxBulk, MapsThatNoDriverTakesAreRefused) {
   EXPECT_EQ(why(map), "a tensor map whose box is wider than its swizzle");
   map = MapOf(Swizzle::kNone);
   map.strides = {90};
-  EXPECT_EQ(why(map), "a tensor map with a stride that is no multiple of 16 bytes");
+  EXPECT_EQ(why(map), "a tensor map with a stride that is not a multiple of 16 bytes");
   map = MapOf(Swizzle::kNone);
   map.sizes[1] = 11;
   EXPECT_EQ(why(map), "a tensor map of an array of 880 bytes over memory of 800");
@@ -263,7 +263,7 @@ TEST(PtxBarrier, WhatIsNotExecutedIsNamed) {
   const std::string none = "no form of this opcode has these modifiers and types";
   EXPECT_EQ(why("tcgen05.mma.cta_group::2.kind::f16 [%r2], %rd5, %rd6, %r3, %p1;"),
             "k.ptx:17:1: `tcgen05.mma.cta_group::2.kind::f16`: " + none +
-                " (kernels that hold it are not executed)");
+                " (kernels with it are not executed)");
   for (const char* form :
        {"tcgen05.mma.sp.cta_group::1.kind::f16 [%r2], %rd5, %rd6, [%r4], %r3, %p1;",
         "tcgen05.mma.ws.cta_group::1.kind::f16 [%r2], %rd5, %rd6, %r3, %p1;",
@@ -273,7 +273,7 @@ TEST(PtxBarrier, WhatIsNotExecutedIsNamed) {
         "cp.async.bulk.shared::cluster.shared::cta.mbarrier::complete_tx::bytes [%r2], [%r3], 16, "
         "[%r4];",
         "mbarrier.arrive_drop.shared::cta.b64 %rd5, [%r2];"}) {
-    EXPECT_NE(why(form).find("kernels that hold it are not executed"), std::string::npos) << form;
+    EXPECT_NE(why(form).find("kernels with it are not executed"), std::string::npos) << form;
   }
 }
 

@@ -78,11 +78,11 @@ TEST(PtxChecks, ABarrierThatIsMissingAtTheEndOfALoopIsLookedForThere) {
       64);
   ASSERT_GE(findings.size(), 1u);
   EXPECT_TRUE(findings[0].what.ends_with(
-      ", with no barrier behind line 27 before a loop comes to line 25 again"))
+      ", with no barrier after line 27 before a loop reaches line 25 again"))
       << findings[0].what;
 }
 
-TEST(PtxChecks, StoringTheSameValueIsNoRace) {
+TEST(PtxChecks, StoringTheSameValueIsNotARace) {
   EXPECT_EQ(
       Check("mov.b32 %r2, sh;\nmov.b32 %r4, 7;\nst.shared.b32 [%r2], %r4;" + kStore, 64).size(),
       0u);
@@ -99,10 +99,10 @@ TEST(PtxChecks, ACopyIsThereWhenItWasWaitedFor) {
   const std::vector<Finding> findings = Check(body("cp.async.wait_group 1;"));
   ASSERT_EQ(findings.size(), 1u);
   EXPECT_EQ(findings[0].what,
-            "reads what a copy that nobody waited for wrote, with no barrier between them");
+            "reads what a copy without a wait wrote, with no barrier between them");
 }
 
-TEST(PtxChecks, OfWhatWasCopiedTheBarrierBehindTheWaitIsMissing) {
+TEST(PtxChecks, AsyncCopiesNeedABarrierAfterTheWait) {
   // Each thread reads what its mirror image copied.
   const auto body = [](const std::string& barrier) {
     return "mov.b32 %r2, sh;\nshl.b32 %r3, %r1, 2;\nadd.s32 %r5, %r2, %r3;\nadd.s64 %rd5, %rd1, "
@@ -176,7 +176,7 @@ TEST(PtxChecks, AnotherBlocksInputMustNotBeWritten) {
             "writes what a thread of another block read, and blocks have no order");
 }
 
-TEST(PtxChecks, NarrowNeighboursAreNoRace) {
+TEST(PtxChecks, NarrowNeighboursAreNotARace) {
   EXPECT_EQ(Check("mov.u32 %r2, %ctaid.x;\ncvt.u64.u32 %rd5, %r2;\nadd.s64 %rd6, %rd3, %rd5;\n"
                   "cvt.u16.u32 %rs1, %r2;\nst.global.b8 [%rd6], %rs1;",
                   1, 8)
@@ -184,11 +184,11 @@ TEST(PtxChecks, NarrowNeighboursAreNoRace) {
             0u);
 }
 
-TEST(PtxChecks, WhatNobodyWroteIsFoundWhereItDecides) {
+TEST(PtxChecks, UninitialisedBranchConditionsAreFound) {
   const std::string load = "add.s64 %rd5, %rd2, %rd4;\nld.global.b32 %r4, [%rd5];\n";
   EXPECT_EQ(Only(Check(load + "add.s32 %r4, %r4, 1;" + kStore)),
-            "k.ptx:21:1: uninitialised: `st.global.b32` stores what is computed of what nobody "
-            "wrote, byte 0 of argument 2; kernel k, block (0, 0, 0), thread (0, 0, 0); 32 times");
+            "k.ptx:21:1: uninitialised: `st.global.b32` stores a value computed from uninitialised "
+            "memory, byte 0 of argument 2; kernel k, block (0, 0, 0), thread (0, 0, 0); 32 times");
   EXPECT_EQ(Check(load + "mov.b32 %r4, 1;" + kStore).size(), 0u) << "thrown away";
   EXPECT_EQ(Check(load + "setp.lt.u32 %p1, %r1, 99;\nselp.b32 %r4, 5, %r4, %p1;" + kStore).size(),
             0u)
@@ -197,13 +197,13 @@ TEST(PtxChecks, WhatNobodyWroteIsFoundWhereItDecides) {
       << "no lane branches";
   const std::vector<Finding> branch = Check(load + "setp.ne.s32 %p1, %r4, 1;\n@%p1 bra out;\nout:");
   ASSERT_EQ(branch.size(), 1u);
-  EXPECT_EQ(branch[0].what, "branches on what nobody wrote");
+  EXPECT_EQ(branch[0].what, "branches on an uninitialised value");
   const std::vector<Finding> address =
       Check(load +
             "and.b32 %r4, %r4, 4;\ncvt.u64.u32 %rd6, %r4;\nadd.s64 %rd6, %rd1, %rd6;\n"
             "ld.global.b32 %r4, [%rd6];");
   ASSERT_EQ(address.size(), 1u);
-  EXPECT_EQ(address[0].what, "loads from an address that nobody wrote");
+  EXPECT_EQ(address[0].what, "loads from an uninitialised address");
 }
 
 TEST(PtxChecks, PoisonIsFollowedByBytes) {
@@ -370,7 +370,7 @@ TEST(PtxChecks, WhatThreadsFindIsUndoneAndFoundByOne) {
       {"ld.global.b32 %r4, [%rd7+1024];\nadd.s32 %r4, %r4, 1;\nsetp.eq.u32 %p1, %r1, 255;\n"
        "setp.lt.u32 %p2, %r2, 62;\nand.pred %p1, %p1, %p2;\n@%p1 st.global.b32 [%rd7+4], %r4;\n"
        "st.global.b32 [%rd7], %r4;",
-       "stores what is computed of what nobody wrote"},
+       "stores a value computed from uninitialised memory"},
       // All blocks store their number at one place.
       {"st.global.b32 [%rd7], %r3;\nbar.sync 0;\nst.global.b32 [%rd3], %r2;",
        "writes what a thread of another block wrote"},

@@ -52,7 +52,7 @@ TEST(PtxCounters, OnlyActiveLanesTouchSectors) {
   EXPECT_EQ(counters.touched_bytes, 32u);
 }
 
-TEST(PtxCounters, TouchedBytesAreNoMoreThanAnArgumentHas) {
+TEST(PtxCounters, TouchedBytesAreAtMostThoseOfTheArgument) {
   LaunchOptions options;
   options.count_traffic = true;
   const Ran ran = RunKernel("ld.global.b32 %r2, [%rd1];\nld.global.b32 %r3, [%rd1+4];",
@@ -111,7 +111,7 @@ TEST(PtxCounters, OperationsOfFloatsAndProductsOfTensorCores) {
   EXPECT_EQ(product.tensor, 32u);
 }
 
-TEST(PtxCounters, ParametersAreNoLocalMemory) { EXPECT_EQ(Counted("").local_bytes, 0u); }
+TEST(PtxCounters, ParametersAreNotLocalMemory) { EXPECT_EQ(Counted("").local_bytes, 0u); }
 
 // What is counted changes neither results nor the other counts.
 TEST(PtxCounters, TrafficIsCountedOnlyWhenItIsAskedFor) {

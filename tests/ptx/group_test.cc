@@ -177,7 +177,7 @@ TEST(PtxWarpGroup, AllFourWarpsHaveToCome) {
       "%p1, 1, 1, 0, 0;",
       {}, 4);
   ASSERT_TRUE(ran.result.fault.has_value());
-  EXPECT_EQ(ran.result.fault->what, "a warp group whose four warps do not all come");
+  EXPECT_EQ(ran.result.fault->what, "a warp group whose four warps do not all arrive");
 }
 
 // 1 + 2^-20 is no tf32: products of tf32 lose it, those of f32 keep it.
@@ -398,15 +398,15 @@ TEST(PtxTensorMemory, WrongAccessesAreFaults) {
     return ran.result.fault.has_value() ? ran.result.fault->what : "";
   };
   EXPECT_EQ(fault("@%p1 tcgen05.ld.sync.aligned.32x32b.x1.b32 {%r10}, [%r82+32];"),
-            "columns of tensor memory that were not given out");
+            "columns of tensor memory that were not allocated");
   EXPECT_EQ(fault("tcgen05.ld.sync.aligned.32x32b.x1.b32 {%r10}, [%r82];"),
             "lanes of tensor memory that this warp does not reach: warp w of four has lanes 32 * w "
             "to 32 * w + 31");
   EXPECT_EQ(fault("@%p1 tcgen05.dealloc.cta_group::1.sync.aligned.b32 %r82, 64;"),
-            "tensor memory that was not given out like this");
+            "tensor memory that was not allocated like this");
   EXPECT_EQ(fault("@%p1 tcgen05.alloc.cta_group::1.sync.aligned.shared::cta.b32 [%r80], 512;"),
-            "the block already has so much of the 512 columns of tensor memory that it would wait "
-            "for ever");
+            "the block already holds so many of the 512 columns of tensor memory that it would "
+            "wait forever");
 }
 
 }  // namespace

@@ -96,7 +96,7 @@ TEST(PtxLaunch, CallsThatCannotBePutInAreNamed) {
   EXPECT_NE(other.error().message.find("another number of parameters"), std::string::npos);
 }
 
-TEST(PtxLaunch, AWordThatEndsBehindAnArgumentMayBeSwappedWhereThatStays) {
+TEST(PtxLaunch, AWordThatEndsPastAnArgumentMayBeSwappedIfItKeepsItsBytes) {
   const auto ran = [](const char* mask) {
     return RunKernel("ld.global.b32 %r3, [%rd3+4];\nxor.b32 %r4, %r3, " + std::string(mask) +
                          ";\natom.global.cas.b32 %r5, [%rd3+4], %r3, %r4;",

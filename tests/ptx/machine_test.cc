@@ -9,7 +9,7 @@ namespace {
 
 const std::string kStore = "\nadd.s64 %rd7, %rd3, %rd4;\nst.global.b32 [%rd7], %r4;";
 
-TEST(PtxMachine, LanesThatPartMeetAgain) {
+TEST(PtxMachine, DivergedLanesReconverge) {
   // Lane i goes round its loop i times; afterwards all shuffle together.
   const Ran ran = RunKernel(
       "mov.b32 %r2, 0;\nmov.b32 %r3, %r1;\nagain:\nsetp.eq.s32 %p1, %r3, 0;\n@%p1 bra out;\n"
@@ -87,7 +87,7 @@ TEST(PtxMachine, VotesAndReductions) {
   EXPECT_EQ(run("redux.sync.max.u32 %r4, %r1, -1;"), 31u);
 }
 
-TEST(PtxMachine, AtomicsTakeTurns) {
+TEST(PtxMachine, AtomicsAreSerialised) {
   const std::string body =
       "atom.global.add.u32 %r4, [%rd1], 1;\nred.global.add.f32 [%rd2], 0f3F000000;" + kStore;
   const Ran ran =
@@ -104,7 +104,7 @@ TEST(PtxMachine, AccessesOutsideAreFaults) {
   const Ran ran = RunKernel("add.s64 %rd5, %rd1, %rd4;\nst.global.b32 [%rd5+100], %r1;",
                             Bytes(std::vector<uint32_t>(32)), {}, 128);
   ASSERT_TRUE(ran.result.fault.has_value());
-  EXPECT_EQ(ran.result.fault->what, "writes 4 bytes at byte 128 of an argument 0, which has 128");
+  EXPECT_EQ(ran.result.fault->what, "writes 4 bytes at byte 128 of argument 0, which has 128");
   EXPECT_EQ(ran.result.fault->thread[0], 7u);
   EXPECT_EQ(ran.result.fault->argument, 0u);
   EXPECT_EQ(ran.result.fault->place.line, 18u);
@@ -179,7 +179,7 @@ TEST(PtxMachine, StepsAreBounded) {
   ASSERT_FALSE(result.has_value());
   EXPECT_EQ(
       result.error().ToString(),
-      "kernel k: more steps than allowed in block (0, 0, 0) near line 17, in a loop that ends "
+      "kernel k: the step limit was exceeded in block (0, 0, 0) near line 17, in a loop that ends "
       "at line 17 (raise the limit, or run fewer blocks)");
   // A counter that is never enough.
   const auto counting = Module::Parse(
@@ -220,7 +220,7 @@ TEST(PtxMachine, AddressesThatStayTheSameInALoopAreKeptForOneBlock) {
 }
 
 // As Triton writes a load: what it gives where nothing is loaded, and a guard that always holds.
-TEST(PtxMachine, MovesThatNobodyReadsAreNotDone) {
+TEST(PtxMachine, DeadMovesAreSkipped) {
   const std::string body =
       "add.s64 %rd6, %rd1, %rd4;\nmov.b32 %r9, 7;\nmov.pred %p1, -1;\nmov.u32 %r2, %r9;\n"
       "@%p1 ld.global.b32 %r2, [%rd6];\n"  // line 17 + 4: no guard, r2 is lost

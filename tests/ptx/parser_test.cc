@@ -68,16 +68,15 @@ TEST(PtxParser, NamesWhatIsWrong) {
   EXPECT_EQ(
       ErrorOf(InEntry("mov.b32 r1, 2;")),
       "k.ptx:6:9: `r1` is not declared (declare a register, a variable or a label of this name)");
-  EXPECT_EQ(
-      ErrorOf(InEntry("mov.b32 2 3;")),
-      "k.ptx:6:11: found `3`, expected ',' or `;` after an operand (write the missing sign, or "
-      "remove what stands before it)");
+  EXPECT_EQ(ErrorOf(InEntry("mov.b32 2 3;")),
+            "k.ptx:6:11: found `3`, expected ',' or `;` after an operand (write the missing token, "
+            "or remove the one before it)");
   EXPECT_EQ(
       ErrorOf(InEntry("mov.f32 0f3F8, 3;")),
       "k.ptx:6:9: an f32 constant needs 8 hexadecimal digits after 0f (expected a register, a "
       "number, a name, [address] or {vector})");
   EXPECT_EQ(ErrorOf(InEntry("@%q bra x;")),
-            "k.ptx:6:2: `%q` is no predicate register (declare it with .reg .pred)");
+            "k.ptx:6:2: `%q` is not a predicate register (declare it with .reg .pred)");
   EXPECT_EQ(ErrorOf(std::string(kHead) + ".func f() {} .func f() {}"),
             "k.ptx:4:20: function `f` has two bodies (rename one of them)");
 }

@@ -67,7 +67,7 @@ TEST(PtxSlice, ABranchPastAWriteDecidesWhichValueIsThere) {
   EXPECT_TRUE(through.traced.slice.complete);
 }
 
-TEST(PtxSlice, WhatDecidesNothingIsNoPartOfIt) {
+TEST(PtxSlice, OmitsBranchesWithoutInfluence) {
   const Sliced sliced = SliceOf(
       "setp.lt.u32 %p1, %r1, 32;\n@%p1 bra L;\nmov.b32 %r9, 8;\nL:\nadd.s32 %r4, %r1, 5;\n" +
           kStore,
@@ -97,7 +97,7 @@ TEST(PtxSlice, ALoopsConditionDecidesHowOftenItIsGoneThrough) {
   EXPECT_TRUE(sliced.traced.slice.shortened);
 }
 
-TEST(PtxSlice, StepsLieBehindWhatTheyNeed) {
+TEST(PtxSlice, StepsFollowTheirOperands) {
   const Sliced sliced = SliceOf(
       "shfl.sync.bfly.b32 %r3, %r1, 1, 31, -1;\nmov.b32 %r5, sh;\nshl.b32 %r6, %r1, 2;\n"
       "add.s32 %r7, %r5, %r6;\nst.shared.b32 [%r7], %r3;\nbar.sync 0;\nsub.s32 %r8, 252, %r6;\n"
@@ -218,7 +218,7 @@ TEST(PtxSlice, AStoreMayGoThroughAnotherArgumentThatHoldsTheSameMemory) {
   EXPECT_EQ(traced->begins.size(), 1u);
 }
 
-TEST(PtxSlice, WhoStoresNearestToWhatNobodyStores) {
+TEST(PtxSlice, FindsTheNearestStoreOfAnUnwrittenByte) {
   std::vector<std::byte> memory[3];
   for (auto& bytes : memory) bytes.resize(1024);
   const auto nearest = [&](const std::string& body, uint64_t word) {

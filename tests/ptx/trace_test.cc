@@ -103,7 +103,7 @@ TEST(PtxTrace, AWindowOfSteps) {
             all.trace.ValuesOf(all.trace.threads[0], all.trace.threads[0].at(5))[1].from.step);
 }
 
-TEST(PtxTrace, AnUnknownThreadIsToldWhichThereAre) {
+TEST(PtxTrace, AnUnknownThreadIsAnErrorWithTheRange) {
   const auto module = Module::Parse(KernelText(kBody), "k.ptx");
   ASSERT_TRUE(module.has_value());
   LaunchRequest launch;

@@ -119,7 +119,7 @@ class Breaker : public StepChanger {
   static inline std::map<Operation, Step> usual_;
 };
 
-TEST(PtxTwin, AgreesWithTheMachine) {
+TEST(PtxScalarReference, AgreesWithTheMachine) {
   for (const Case& each : Cases()) {
     const TwinReport report = RunBoth(each.body);
     EXPECT_TRUE(report.agrees()) << each.body << "\n"
@@ -129,7 +129,7 @@ TEST(PtxTwin, AgreesWithTheMachine) {
   }
 }
 
-TEST(PtxTwin, NamesTheStepThatIsBroken) {
+TEST(PtxScalarReference, NamesTheStepThatIsBroken) {
   for (const Case& each : Cases()) {
     const Breaker breaker(each.operation);
     const TwinReport report = RunBoth(each.body, &breaker);
@@ -141,12 +141,12 @@ TEST(PtxTwin, NamesTheStepThatIsBroken) {
   ASSERT_TRUE(report.first.has_value());
   EXPECT_EQ(report.first->form, "fma.rn.f32");
   EXPECT_EQ(report.first->thread, 0u);
-  EXPECT_EQ(report.first->what,
-            "%r4 is 1324.71 (0x44a596b8) on the machine, 1324.7101 (0x44a596b9) by the second "
-            "implementation");
+  EXPECT_EQ(
+      report.first->what,
+      "%r4 is 1324.71 (0x44a596b8) on the machine, 1324.7101 (0x44a596b9) by the scalar reference");
 }
 
-TEST(PtxTwin, LoopsAndGuardsAreFollowed) {
+TEST(PtxScalarReference, LoopsAndGuardsAreFollowed) {
   const TwinReport report = RunBoth(
       "mov.b32 %r2, 0;\nmov.b32 %r3, %r1;\nagain:\nsetp.eq.s32 %p1, %r3, 0;\n@%p1 bra out;\n"
       "add.s32 %r2, %r2, %r3;\nadd.s32 %r3, %r3, -1;\nbra again;\nout:\n"
@@ -155,7 +155,7 @@ TEST(PtxTwin, LoopsAndGuardsAreFollowed) {
   EXPECT_TRUE(report.agrees()) << (report.first ? report.first->what : "");
 }
 
-TEST(PtxTwin, AWrongGuardIsAnotherWay) {
+TEST(PtxScalarReference, AWrongGuardBranchesDifferently) {
   // The machine's predicate is turned over behind the comparison; the guard goes another way.
   const Breaker breaker(Operation::kSetp);
   const TwinReport report = RunBoth(
@@ -164,11 +164,11 @@ TEST(PtxTwin, AWrongGuardIsAnotherWay) {
   EXPECT_EQ(report.first->form, "setp.lt.u32");
 }
 
-TEST(PtxTwin, WhatItHasNotIsNamed) {
+TEST(PtxScalarReference, UnsupportedFormsAreNamed) {
   const TwinReport report = RunBoth(Elementwise("redux.sync.max.f32 %r4, %r2, -1;"));
   ASSERT_TRUE(report.missing.has_value());
   EXPECT_EQ(report.missing->ToString(),
-            "k.ptx:21:1: `redux.sync.max.f32` has no second implementation");
+            "k.ptx:21:1: `redux.sync.max.f32` is not covered by the scalar reference");
   EXPECT_FALSE(report.agrees());
 }
 

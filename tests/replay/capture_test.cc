@@ -157,7 +157,7 @@ TEST_F(Capture, ResultsInEveryForm) {
   EXPECT_TRUE(std::holds_alternative<uint64_t>(values[0]->value));
 }
 
-TEST_F(Capture, EndsBehindTheExecutionAskedFor) {
+TEST_F(Capture, EndsAfterTheRequestedExecution) {
   CapturePlan plan;
   plan.results = CaptureForm::kNone;
   plan.items.push_back({.instructions = {hlo::Named(*module_, "x"), hlo::Named(*module_, "step")}});
@@ -177,7 +177,7 @@ TEST_F(Capture, EndsBehindTheExecutionAskedFor) {
 }
 
 // Partitions share what is global: each is told its value, and the first what is inside.
-TEST_F(Capture, SharedWorkIsToldInTheOrderOfTheProgram) {
+TEST_F(Capture, SharedWorkIsReportedInProgramOrder) {
   module_ = hlo::Parsed(R"(HloModule shared, num_partitions=4
 sum {
   l = f32[] parameter(0)
@@ -223,7 +223,7 @@ ENTRY e {
   }
 }
 
-TEST_F(Capture, SearchesTellWhatTheyFound) {
+TEST_F(Capture, SearchesReportTheirFindings) {
   const float data[] = {1, INFINITY};
   inputs_ = {{Literal::Of<float>(hlo::Shape::Array(hlo::ElementType::kF32, {2}), data)}};
   module_ = hlo::Parsed(R"(HloModule nan

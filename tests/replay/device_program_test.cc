@@ -91,7 +91,7 @@ TEST(DeviceProgramTest, KernelsTakeOperandsAndResultsOrEachSliceOnceOrResultsAlo
   EXPECT_NE(other.error().message.find("4 arguments"), std::string::npos);
 }
 
-TEST(DeviceProgramTest, WhatAStrangersAssignmentSaysIsCheckedBeforeAnythingRuns) {
+TEST(DeviceProgramTest, UntrustedBufferAssignmentsAreCheckedBeforeTheRun) {
   const auto refused = [](DeviceProgram program) {
     const Status status = CheckProgram(program);
     return status.has_value() ? std::string() : status.error().message;
@@ -134,7 +134,7 @@ void ExpectMap(const dump::TiledFunction& tiles, size_t argument, const ptx::Ten
 }
 
 // With these maps tests/ptx/gemm_test.cc gets the right product.
-TEST(TensorMapTest, TheTilesOfTritonIrTellTheMaps) {
+TEST(TensorMapTest, DerivesMapsFromTritonIrTiles) {
   const dump::TiledFunction wide = ReadKernelTiles("warp_specialized_b200.ttir.txt");
   EXPECT_EQ(wide.name, "gemm_fusion_dot_general_1");
   ASSERT_EQ(wide.arguments.size(), 3u);
@@ -177,7 +177,7 @@ TEST(TensorMapTest, BrokenTritonIrIsPlaced) {
   const std::string fix = " (expected Triton IR as XLA has written it since the end of 2025)";
   EXPECT_EQ(why(""), "k.ttir.txt: no xtile.entry_func" + fix);
   EXPECT_EQ(why("xtile.entry_func @k(%arg0: memref<4x"),
-            "k.ttir.txt:1: argument 0 is no memref" + fix);
+            "k.ttir.txt:1: argument 0 is not a memref" + fix);
   const std::string entry = "xtile.entry_func @k(%arg0: memref<4x4xf32>, %arg1: index) {\n";
   EXPECT_EQ(why(entry + "%0 = xtile.extract %arg0[%1, %2] [4] [1] : "),
             "k.ttir.txt:2: a tile of other dimensions than its array" + fix);

@@ -169,7 +169,7 @@ TEST(Placement, CountsTheDevicesThatGroupsNameWhereTheHeaderSaysOne) {
   }
 }
 
-TEST(Placement, MadeUpValuesAreEqualWhereDevicesHoldTheSame) {
+TEST(Placement, GeneratedValuesAreEqualOnReplicatedDevices) {
   const Loaded m = Load(R"(HloModule m, is_scheduled=true, replica_count=2, num_partitions=2
 ENTRY e {
   x = s32[2] parameter(0), sharding={devices=[2]<=[2]}

@@ -285,8 +285,7 @@ const StateRow kStates[] = {
      [](auto& f) {
        f.choice_cache = {.folder = "/home/u/.cache", .files = 3, .bytes = int64_t{5} << 10};
      },
-     "/home/u/.cache: 3 choices between algorithms of NVIDIA's libraries, measured by --autotune",
-     ""},
+     "/home/u/.cache: 3 autotune results of NVIDIA's libraries (--autotune)", ""},
     {DoctorState::kNoObjectCache, {}, "neither XDG_CACHE_HOME nor HOME is set", ""},
     {DoctorState::kVariableSet, {}, "--xla_dump_to (of others)", ""},
 };

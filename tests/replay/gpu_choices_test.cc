@@ -14,8 +14,8 @@ namespace hloscope::replay {
 namespace {
 
 constexpr const char* kTimes =
-    "own_clock=1,kernel_us=50,made_up_product_us=30,made_up_product_2_us=10,made_up_product_3_us="
-    "20,made_up_convolution_us=40,made_up_convolution_2_us=15";
+    "own_clock=1,kernel_us=50,fake_product_us=30,fake_product_2_us=10,fake_product_3_us="
+    "20,fake_convolution_us=40,fake_convolution_2_us=15";
 
 class GpuChoices : public ::testing::Test {
  protected:
@@ -59,7 +59,7 @@ TEST_F(GpuChoices, TheRuleIsTheLibrarysFirstProposal) {
   Set("cublasLt.algorithms=3", kTimes);
   const auto choice = Run(Choosing::kByRule);
   EXPECT_EQ(choice.reason, "");
-  EXPECT_EQ(choice.way.way, "the library's first proposal");
+  EXPECT_EQ(choice.way.way, "the library's first candidate");
   EXPECT_EQ(choice.way.from, "rule");
   EXPECT_EQ(choice.way.time_us, 0);
   ASSERT_EQ(rows.size(), 1u);
@@ -122,16 +122,16 @@ TEST_F(GpuChoices, WhoAsksToMeasureMeasuresABundleToo) {
   EXPECT_TRUE(choice.way.way.starts_with("proposal 2 (")) << choice.way.way;
   EXPECT_EQ(choice.way.from, "measured");
   EXPECT_EQ(choice.way.tried.size(), 4u);
-  EXPECT_TRUE(Notes(choice).starts_with("the bundle's choice, proposal 1 (")) << Notes(choice);
-  EXPECT_TRUE(Notes(choice).ends_with("is not taken: --autotune measures again"));
+  EXPECT_TRUE(Notes(choice).starts_with("the bundle's autotune result, proposal 1 ("))
+      << Notes(choice);
+  EXPECT_TRUE(Notes(choice).ends_with("is not used: --autotune measures again"));
   // One that cannot be made any more is no reason to fall back on the rule.
   Set("cublasLt.algorithms=3,cublasLt.refused=1", kTimes);
   EXPECT_EQ(Run(Choosing::kByTime, table).way.from, "measured");
 }
 
 TEST_F(GpuChoices, OurOwnKernelMayBeTheFastest) {
-  Set("cublasLt.algorithms=2",
-      "own_clock=1,kernel_us=5,made_up_product_us=8,made_up_product_2_us=7");
+  Set("cublasLt.algorithms=2", "own_clock=1,kernel_us=5,fake_product_us=8,fake_product_2_us=7");
   const auto measured = Run(Choosing::kByTime);
   EXPECT_EQ(measured.way.way, kOwnWay);
   EXPECT_TRUE(measured.reason.starts_with("it is the fastest: 5.0 us, the next, proposal 2 ("))
@@ -154,7 +154,7 @@ TEST_F(GpuChoices, WhatIsRefusedIsSaidAndTheNextIsTaken) {
   Set("cublasLt.algorithms=3,cublasLt.unfit=1", kTimes);
   const auto by_rule = Run(Choosing::kByRule);
   EXPECT_EQ(by_rule.reason, "");
-  EXPECT_EQ(by_rule.way.way, "the library's first proposal that is not refused");
+  EXPECT_EQ(by_rule.way.way, "the library's first candidate that is not refused");
   EXPECT_NE(Notes(by_rule).find("is refused: cuBLASLt: not supported: choosing"), std::string::npos)
       << Notes(by_rule);
 
@@ -176,24 +176,24 @@ TEST_F(GpuChoices, AChoiceOfAnotherVersionOrDeviceIsNotTaken) {
   const auto expect_not_taken = [&](const RunExecuted::Choice& choice, const char* whose) {
     EXPECT_EQ(choice.way.from, "rule") << whose;
     EXPECT_NE(Notes(choice).find(whose), std::string::npos) << Notes(choice);
-    EXPECT_NE(Notes(choice).find("not taken"), std::string::npos) << Notes(choice);
+    EXPECT_NE(Notes(choice).find("not used"), std::string::npos) << Notes(choice);
   };
   // Of a driver that was updated since.
   auto older = libraries::ReadTable(table, "choices.tsv");
   ASSERT_TRUE(older.has_value());
   (*older)[0].driver = 12090;
   libraries::ChoiceCache().Store((*older)[0]);
-  expect_not_taken(Run(Choosing::kFromCache), "the cache's choice, proposal 2 (");
+  expect_not_taken(Run(Choosing::kFromCache), "the cached autotune result, proposal 2 (");
   expect_not_taken(Run(Choosing::kByRule, libraries::TableOf({libraries::RowOf((*older)[0])})),
-                   "is of cuBLASLt 13.0.0 and CUDA 12.9 on");
+                   "is for cuBLASLt 13.0.0 and CUDA 12.9 on");
   const std::string times = kTimes;
   Set("cublasLt.algorithms=3", times + ",capability=80");
-  expect_not_taken(Run(Choosing::kFromCache, table), "the bundle's choice, proposal 2 (");
+  expect_not_taken(Run(Choosing::kFromCache, table), "the bundle's autotune result, proposal 2 (");
   // The library proposes less than it did.
   Set("cublasLt.algorithms=3", kTimes);
   Run(Choosing::kByTime);
   Set("cublasLt.algorithms=1", kTimes);
-  expect_not_taken(Run(Choosing::kFromCache), "does not propose proposal 2 (");
+  expect_not_taken(Run(Choosing::kFromCache), ": proposal 2 (");
   // Of another library, read anew for this folder's name.
   Set("cublasLt.algorithms=3,cublasLt.major=14", kTimes);
   setenv("LD_LIBRARY_PATH", (FakeDriverFolder() + "//").c_str(), 1);
@@ -280,7 +280,7 @@ TEST(ChoiceTable, IsReadBackAndRefusedByLine) {
   EXPECT_EQ(libraries::TableOf({}), "");
   const std::string head = table.substr(0, table.find('\n') + 1);
   for (const auto& [text, error] : {
-           std::pair(std::string("x\n"), "t:1: no table of choices"),
+           std::pair(std::string("x\n"), "t:1: not a table of autotune results"),
            std::pair(head + "a\tb\n", "t:2: 2 fields with tabs between them, expected 10"),
            std::pair(head + "d\tx\t1\tl\tv\to\tf\tw\tr\t1\n", "t:2: capability, driver"),
            std::pair(head + "d\t90\t1\tl\tv\to\tf\tw\tr\tinf\n", "t:2: capability, driver"),

@@ -140,7 +140,7 @@ TEST(GpuDevices, MeshesThatLeaveDevicesOutMakeNoGroups) {
 }
 
 // Where a constant is made up it comes from the host, as inputs do.
-TEST(GpuDevices, TakeConstantsThatAreMadeUp) {
+TEST(GpuDevices, TakeGeneratedConstants) {
   SetFaults("");
   RunOptions options;
   options.fill_elided = 1;

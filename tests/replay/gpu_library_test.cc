@@ -124,7 +124,7 @@ TEST(GpuLibraries, TheirKernelsAreRecordedButNotCounted) {
     ASSERT_TRUE((*loaded)->Run({&inputs, 1}, options, events).has_value());
     const auto traces = events.Of<TraceFile>();
     ASSERT_EQ(traces.size(), 1u);
-    EXPECT_NE(traces[0]->bytes.find("made_up_product"), std::string::npos) << run;
+    EXPECT_NE(traces[0]->bytes.find("fake_product"), std::string::npos) << run;
     EXPECT_NE(traces[0]->bytes.find("kernels of NVIDIA's libraries among ours are not counted"),
               std::string::npos)
         << run;

@@ -34,7 +34,7 @@ Literal Number(int32_t number) {
   return Literal::Of<int32_t>(hlo::Shape::Scalar(hlo::ElementType::kS32), std::span(&number, 1));
 }
 
-TEST(GpuWithoutHandOver, DynamicReshape) {
+TEST(GpuWithoutHostFallback, DynamicReshape) {
   SetFaults("");
   const std::string flat = ReshapeText(
       "<=12", "total", "ROOT w = f32[12] set-dimension-size(r, twelve), dimensions={0}");
@@ -76,7 +76,7 @@ TEST(GpuWithoutHandOver, DynamicReshape) {
 }
 
 // Both branches run one loop, each on arrays of its own.
-TEST(GpuWithoutHandOver, ALoopIsWrittenForEachCallerOfItsComputation) {
+TEST(GpuWithoutHostFallback, ALoopIsWrittenForEachCallerOfItsComputation) {
   SetFaults("");
   constexpr const char* kTwice = R"(HloModule twice
 turn {
@@ -123,7 +123,7 @@ ENTRY e {
 }
 
 // They are the run's own, as inputs are, so long as no value of the run decides about them.
-TEST(GpuWithoutHandOver, RandomNumbersOfTheRunsSeed) {
+TEST(GpuWithoutHostFallback, RandomNumbersOfTheRunsSeed) {
   SetFaults("");
   constexpr const char* kDrawn = R"(HloModule drawn
 ENTRY e {
@@ -158,7 +158,7 @@ Literal Numbers(const std::vector<int32_t>& numbers) {
 
 // Two groups, whose members are not in the order of their devices, and two pieces for each member;
 // of what overlaps the last one stays.
-TEST(GpuWithoutHandOver, RaggedAllToAll) {
+TEST(GpuWithoutHostFallback, RaggedAllToAll) {
   SetFaults("devices=4");
   constexpr const char* kRagged = R"(HloModule m, replica_count=4
 ENTRY e {

@@ -329,19 +329,18 @@ TEST(GpuProfile, RecordsThatAreMissingAreCounted) {
   runs = Record(kStraight, 1);
   ASSERT_EQ(runs[0].trace->warnings.size(), 1u);
   EXPECT_EQ(runs[0].trace->warnings[0],
-            "2 of 2 kernels have no record: CUPTI did not hand them over in time");
+            "2 of 2 kernels have no record: CUPTI did not deliver them in time");
   SetFaults("", "");
   runs = Record(kStraight, 1, 2);
   ASSERT_EQ(runs[0].trace->warnings.size(), 1u);
-  EXPECT_TRUE(
-      runs[0].trace->warnings[0].starts_with("left out, beyond the most that a recording keeps: "))
+  EXPECT_TRUE(runs[0].trace->warnings[0].starts_with("left out, more than a recording keeps: "))
       << runs[0].trace->warnings[0];
   const Counts counts = CountsOf(runs[0]);
   EXPECT_EQ(counts.on_device, 2);
   EXPECT_EQ(counts.attributed, 2);
 }
 
-TEST(GpuProfile, WhatIsHandedOverIsToldOnceAndNotWithoutEnd) {
+TEST(GpuProfile, HostFallbacksAreReportedOnce) {
   constexpr const char* kTwice = R"(HloModule twice, replica_count=2
 ENTRY e {
   a = f32[8,8] parameter(0)
@@ -379,7 +378,7 @@ ENTRY e {
     EXPECT_EQ(recorded.on_host.size(), 1u);
     const auto& warnings = recorded.trace->warnings;
     EXPECT_NE(std::ranges::find(warnings,
-                                "left out, beyond the most that a recording keeps: 3 instructions "
+                                "left out, more than a recording keeps: 3 instructions "
                                 "on the host, in place of the device"),
               warnings.end());
   }
@@ -507,7 +506,7 @@ TEST(GpuProfile, CountersOfKernelsAreReadInOneMoreRun) {
   EXPECT_EQ(left.events + left.streams + left.graph_execs, 0);
 }
 
-TEST(GpuProfile, CountersThatAreRefusedAreToldAndTheRunGoesOn) {
+TEST(GpuProfile, RefusedCountersAreReportedAndTheRunContinues) {
   const struct {
     const char *faults, *why, *fix;
   } rows[] = {
@@ -515,9 +514,9 @@ TEST(GpuProfile, CountersThatAreRefusedAreToldAndTheRunGoesOn) {
       {"cuptiProfilerGetCounterAvailability=35", "ERR_NVGPUCTRPERM", "CAP_SYS_ADMIN"},
       {"cuptiRangeProfilerStart=35", "ERR_NVGPUCTRPERM", "CAP_SYS_ADMIN"},
       {"cuptiProfilerInitialize=43", "MIG", "a whole GPU"},
-      {"cuptiProfilerHostInitialize=46", "what its metrics are made of", "doctor"},
+      {"cuptiProfilerHostInitialize=46", "the definition of its metrics", "doctor"},
       {"cuptiRangeProfilerStop=999", "ending to count", "doctor"},
-      {"cuptiProfilerHostEvaluateToGpuValues:2+=7", "working metrics out", "doctor"},
+      {"cuptiProfilerHostEvaluateToGpuValues:2+=7", "evaluating metrics", "doctor"},
       {"cuptiProfilerHostGetMetricProperties=17", "none of the metrics", "as new as the GPU"},
   };
   for (const auto& row : rows) {
@@ -538,7 +537,7 @@ TEST(GpuProfile, CountersThatAreRefusedAreToldAndTheRunGoesOn) {
   }
 }
 
-TEST(GpuProfile, WhatCountersDoNotTellIsSaid) {
+TEST(GpuProfile, MissingCountersAreReported) {
   SetFaults("", "cuptiProfilerHostGetMetricProperties:4=17");
   auto runs = Record(kStraight, 1, 1 << 16, true);
   EXPECT_TRUE(Warns(runs[0], "tensor_use is not measured: this GPU has no metric sm__pipe_tensor"));
@@ -617,7 +616,7 @@ TEST(GpuProfile, LinesOfPtxAreSampledInOneMoreRun) {
   EXPECT_EQ(left.events + left.streams + left.graph_execs, 0);
 }
 
-TEST(GpuProfile, SamplingThatIsRefusedIsToldAndTheRunGoesOn) {
+TEST(GpuProfile, RefusedSamplingIsReportedAndTheRunContinues) {
   const struct {
     const char *faults, *why, *fix;
   } rows[] = {
@@ -625,7 +624,7 @@ TEST(GpuProfile, SamplingThatIsRefusedIsToldAndTheRunGoesOn) {
       {"cuptiPCSamplingEnable=27", "does not support it", "another GPU"},
       {"cuptiPCSamplingEnable=43", "MIG", "a whole GPU"},
       {"cuptiPCSamplingEnable=12", "another profiler", "end the other profiler"},
-      {"cuptiPCSamplingGetStallReasons=1", "what warps wait for", "doctor"},
+      {"cuptiPCSamplingGetStallReasons=1", "stall reasons", "doctor"},
       {"cuptiPCSamplingSetConfigurationAttribute=7", "how to sample", "doctor"},
       {"cuptiPCSamplingStart=35", "ERR_NVGPUCTRPERM", "CAP_SYS_ADMIN"},
       {"cuptiPCSamplingStop:2+=999", "ending to sample", "doctor"},
@@ -707,15 +706,14 @@ TEST(GpuProfile, CountersAreReadInTime) {
   EXPECT_TRUE((*counters)->warnings().empty());
 }
 
-TEST(GpuProfile, WithoutNodesKernelsInGraphsAreNobodys) {
+TEST(GpuProfile, WithoutGraphNodesKernelsAreNotAttributed) {
   SetFaults("", "cuptiEnableCallback=1");
   const auto runs = Record(kStraight, 2);
   const Counts counts = CountsOf(runs[1]);
   EXPECT_EQ(counts.in_graphs, counts.kernels);
   EXPECT_TRUE(counts.by_instruction.empty());
   ASSERT_EQ(runs[1].trace->warnings.size(), 1u);
-  EXPECT_NE(runs[1].trace->warnings[0].find("does not tell the nodes of graphs"),
-            std::string::npos);
+  EXPECT_NE(runs[1].trace->warnings[0].find("does not report graph nodes"), std::string::npos);
 }
 
 TEST(PluginProfile, KernelsAreOfTheRangeThatXlaOpened) {
@@ -752,7 +750,8 @@ TEST(PluginProfile, KernelsAreOfTheRangeThatXlaOpened) {
     if (tells_ranges) expected["d"] = 1;
     EXPECT_EQ(counts.by_instruction, expected);
     const bool says_so = std::ranges::any_of((*trace)->warnings, [](const std::string& warning) {
-      return warning.starts_with("no NVTX ranges were told: kernels are known by their names");
+      return warning.starts_with(
+          "no NVTX ranges were reported: kernels are matched by their names");
     });
     EXPECT_EQ(says_so, !tells_ranges);
   }

@@ -243,7 +243,7 @@ ENTRY e {{
 }
 
 // As inputs come from another process.
-TEST(GpuSim, ShuffledKernelsReadMemoryThatNobodyCanWriteTo) {
+TEST(GpuSim, ShuffledKernelsReadWriteProtectedMemory) {
   std::vector<int32_t> numbers(2048, 7);
   const std::span<const std::byte> parts[] = {std::as_bytes(std::span(numbers))};
   const auto sealed = SealBytes(parts, [] { return Status(); });

@@ -69,7 +69,7 @@ void ExpectSame(const Outcome& gpu, const Outcome& meant, const std::string& of)
   }
 }
 
-TEST(Gpu, RunsKernelsLoopsAndHandOvers) {
+TEST(Gpu, RunsKernelsLoopsAndHostFallbacks) {
   SetFaults("");
   const struct {
     const char* text;
@@ -116,7 +116,7 @@ TEST(Gpu, RunsAgainAsAGraph) {
   ExpectNothingLeft("graphs");
 }
 
-TEST(Gpu, CopiesOfHandOversAreCounted) {
+TEST(Gpu, CopiesOfHostFallbacksAreCounted) {
   SetFaults("");
   const Outcome gpu = RunOn("gpu", kHandOver, {Positive()});
   ASSERT_EQ(gpu.fallbacks.size(), 1u);
@@ -126,7 +126,7 @@ TEST(Gpu, CopiesOfHandOversAreCounted) {
 }
 
 // Where nothing is copied too.
-TEST(Gpu, LibraryCallsThatTheEvaluatorComputesAreTold) {
+TEST(Gpu, LibraryCallsOnTheEvaluatorAreReported) {
   SetFaults("");
   for (const char* const platform : {"cpu", "gpu-sim", "gpu"}) {
     const Outcome outcome = RunOn(platform, kHandOver, {Positive()});
@@ -138,7 +138,7 @@ TEST(Gpu, LibraryCallsThatTheEvaluatorComputesAreTold) {
 }
 
 // Calls that only hand values on, and kernels that wait for a value nobody has.
-TEST(Gpu, NotesAreNoHandOvers) {
+TEST(Gpu, AnnotationsAreNotHostFallbacks) {
   SetFaults("");
   constexpr const char* kNotes = R"(HloModule notes
 ENTRY e {
@@ -175,7 +175,7 @@ ENTRY e {
 }
 
 // Of whatever is in one kernel with it.
-TEST(Gpu, WhatHasNoCodeIsTheReasonForItsKernel) {
+TEST(Gpu, AHostFallbackNamesTheInstructionWithoutCode) {
   SetFaults("");
   constexpr const char* kTogether = R"(HloModule together
 ENTRY e {

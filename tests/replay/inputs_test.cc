@@ -66,7 +66,7 @@ less { a = f32[] parameter(0) b = f32[] parameter(1) c = s32[] parameter(2) d = 
   ROOT s = pred[] compare(a, b), direction=LT }
 )";
 
-TEST(MakeInputs, MeetsWhatTheUsesNeed) {
+TEST(MakeInputs, SatisfiesTheConstraintsOfUses) {
   const double inf = std::numeric_limits<double>::infinity();
   struct Row {
     const char* what;

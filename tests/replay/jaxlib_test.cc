@@ -101,7 +101,7 @@ TEST_F(JaxlibChild, AnswersWithoutSenseAreRefused) {
       {"answer({'outputs': [1]})", "no list"},
       {"answer({'outputs': [[1]]})", "without a shape"},
       {"answer({'outputs': [[{'type': 'f32', 'dims': [-1], 'bytes': 4}]]}, [b'1234'])",
-       "no number"},
+       "not a number"},
       {"answer({'outputs': [[{'type': 'f32', 'dims': [2], 'bytes': 4}]]}, [b'1234'])",
        "another size"},
       {"answer({'outputs': [[{'type': 'f32', 'dims': [9223372036854775807, 4], 'bytes': 4}]]}, "
@@ -113,9 +113,9 @@ TEST_F(JaxlibChild, AnswersWithoutSenseAreRefused) {
       {"answer({'outputs': [[{'type': 'x', 'dims': [], 'bytes': 0}]]})", "of the type x"},
       {"answer([1])", "not JSON"},
       {"send(TASK_DONE, text('{'))", "not JSON"},
-      {"send(TASK_DONE, b'123')", "another message"},
-      {"send(READY, text('{}'))", "another message"},
-      {"send(TASK_DONE, struct.pack('<Q', 1 << 60))", "another message"},
+      {"send(TASK_DONE, b'123')", "unexpected message"},
+      {"send(READY, text('{}'))", "unexpected message"},
+      {"send(TASK_DONE, struct.pack('<Q', 1 << 60))", "unexpected message"},
   };
   for (const auto& [body, message] : cases) {
     const auto results = Run("    " + std::string(body) + "\n    receive()\n");
@@ -125,7 +125,7 @@ TEST_F(JaxlibChild, AnswersWithoutSenseAreRefused) {
   }
 }
 
-TEST_F(JaxlibChild, BytesThatAreNoFrameEndIt) {
+TEST_F(JaxlibChild, MalformedFramesEndIt) {
   const auto results = Run("    connection.sendall(b'nonsense' * 100)\n    receive()\n");
   ASSERT_FALSE(results.has_value());
   EXPECT_EQ(results.error().error_class, ErrorClass::kCrashed);
@@ -189,7 +189,7 @@ TEST_F(JaxlibChild, UnknownFlagsAreNamed) {
   EXPECT_NE(child.error().message.find("--xla_no_such=1"), std::string::npos);
 }
 
-TEST_F(JaxlibChild, ProgramsThatAreNoPythonEndIt) {
+TEST_F(JaxlibChild, ProgramsThatAreNotPythonEndIt) {
   for (const char* program : {"/bin/false", "/nowhere/python3"}) {
     EXPECT_FALSE(JaxlibProcess::Start({{program, "", "", ""}, {}, 1}, Bounds()).has_value());
   }

@@ -80,7 +80,7 @@ TEST(LinesBehind, ARaceHasThoseOfBothAccesses) {
       << words;
 }
 
-TEST(LinesBehind, NothingIsSaidWhereTheBlockDoesNotComeThereAgain) {
+TEST(LinesBehind, NoLinesWhereTheBlockDoesNotRepeatTheAccess) {
   Launched launched;
   // It reads what it has written: the second time its address is another.
   LaunchInto(

@@ -285,7 +285,7 @@ TakenValues CaptureOn(const std::string& platform, const std::shared_ptr<const h
   return taken;
 }
 
-TEST(XlaCpuCapture, TellsEveryBoundaryUnderTheKeysOfTheInterpreter) {
+TEST(XlaCpuCapture, ReportsEveryBoundaryUnderTheKeysOfTheInterpreter) {
   if (PluginPath().empty()) GTEST_SKIP() << "no XLA:CPU plugin";
   const auto parsed = hlo::ParseText(std::string("HloModule m") + kOptimized);
   for (const hlo::Diagnostic& d : parsed.diagnostics) ADD_FAILURE() << d.message;

@@ -207,7 +207,7 @@ TEST_F(PlanFileTest, ValuesInsideAreRefusedByName) {
   const auto executable = (*MakePlatform("gpu-sim"))->Load(loaded->module, options);
   ASSERT_FALSE(executable.has_value());
   EXPECT_EQ(executable.error().error_class, ErrorClass::kUnsupported);
-  EXPECT_NE(executable.error().hint.find("that it was made of"), std::string::npos);
+  EXPECT_NE(executable.error().hint.find("that it was compiled from"), std::string::npos);
 }
 
 TEST_F(PlanFileTest, OtherTargetsAreRefusedWithTheFix) {

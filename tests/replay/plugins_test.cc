@@ -153,7 +153,7 @@ TEST_F(PluginsTest, SeesThroughAShimOfPyenv) {
   EXPECT_TRUE(ResolvePlugin("xla-cpu", {}).has_value());
 }
 
-TEST_F(PluginsTest, AnEntryPointNamesAPluginNobodyKnows) {
+TEST_F(PluginsTest, AnEntryPointNamesAnUnknownPlugin) {
   const std::string packages = "venv/lib/python3.12/site-packages/";
   Make("venv/pyvenv.cfg", "home = /nowhere\n");
   Make(packages + "acme_cpu/lib/pjrt_plugin_acme.so");

@@ -160,7 +160,7 @@ TEST_F(ToolsTest, WithoutAToolTheFixIsSaid) {
   EXPECT_FALSE(code->has_ptx_lines);
 }
 
-TEST_F(ToolsTest, ErrorsOfTheAssemblerAreToldInFull) {
+TEST_F(ToolsTest, ErrorsOfTheAssemblerAreReportedInFull) {
   CudaTools tools;
   const std::string errors =
       "ptxas k.ptx, line 24; error   : Unknown modifier '.parm'\n"

@@ -67,7 +67,7 @@ TEST(SimulatedPlatform, EveryKernelIsHeldToWhatItsInstructionMeans) {
   EXPECT_EQ(seen.size(), 4u * 5u);  // devices × kernels
 }
 
-TEST(SimulatedPlatform, DevicesMeetInCollectivesAndResultsAreWhole) {
+TEST(SimulatedPlatform, DevicesRendezvousInCollectivesAndResultsAreComplete) {
   const Loaded loaded = Loaded::Stage("data_parallel_step_b200", false);
   const auto reference = *(*MakePlatform(ReferencePlatform().name))->Load(loaded.module, {});
   const std::vector<std::vector<Literal>> inputs = {MadeUp(*loaded.module)};

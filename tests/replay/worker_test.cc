@@ -328,7 +328,7 @@ ENTRY e {
 
 // Every death in every stage: said with its kind and its stage, the module kept, and the next run
 // gives its result.
-TEST(Worker, EveryDeathIsTold) {
+TEST(Worker, EveryCrashIsReported) {
   const struct {
     std::string what, text;
   } kDeaths[] = {
@@ -447,7 +447,7 @@ TEST(Worker, StoppingEndsARunThatHangs) {
 }
 
 // One that dies between jobs is nobody's loss.
-TEST(Worker, IdleDeathIsNotTold) {
+TEST(Worker, ACrashWhileIdleIsNotReported) {
   if (kSanitized) GTEST_SKIP() << "start, end and memory of sanitized workers are not theirs";
   const auto platform = *MakeWorkerPlatform("interpreter", MakePool());
   const auto executable = *platform->Load(Parse(kAdd), {});
@@ -551,7 +551,7 @@ TEST(Worker, UnknownPlatformsStartNothing) {
   EXPECT_FALSE(HasChildren());
 }
 
-TEST(Worker, AnotherProgramIsNoWorker) {
+TEST(Worker, AnotherProgramIsNotAWorker) {
   WorkerPoolOptions options;
   options.program = "/bin/cat";
   const auto pool = std::make_shared<WorkerPool>(options);

@@ -90,7 +90,7 @@ TEST_F(LabTest, AKeptCurveIsShownAndNothingRuns) {
   ExpectSeen("graph", "within 4 ULP 1");
 }
 
-TEST_F(LabTest, CurvesThatNobodyShouldWrite) {
+TEST_F(LabTest, MalformedErrorCurvesDoNotCrash) {
   const std::string curves[] = {
       "[]",
       "{}",

@@ -97,7 +97,7 @@ class LinkedViewsTest : public ReadingTest {
   }
 };
 
-TEST_F(LinkedViewsTest, OfADumpForAGpu) {
+TEST_F(LinkedViewsTest, LinksViewsOfAGpuDump) {
   const char* user = "jit_attention_block:gemm_fusion_dot.5";  // it reads triton_softmax.5
   const Attempt clicks[] = {
       {"graph", "graph", "triton_softmax.5", "instruction", user},
@@ -127,7 +127,7 @@ TEST_F(LinkedViewsTest, OfADumpForAGpu) {
   for (const Attempt& click : clicks) Do(kGpu, click, HighlightsOfSoftmax());
 }
 
-TEST_F(LinkedViewsTest, OfADumpWithAProfile) {
+TEST_F(LinkedViewsTest, LinksViewsOfADumpWithAProfile) {
   const char* it = "jit_conv_net:conv_general_dilated.3";
   const Attempt clicks[] = {
       {"kernels", "kernels", "conv_general_dilated.3", "instruction"},

@@ -37,7 +37,8 @@ std::vector<hlo::InstructionId> PlacesOf(const hlo::Module& module) {
 
 std::string ProvenanceText(std::string_view module, std::span<const StageOrigins> stages) {
   std::string text = fmt::format(
-      "Provenance of {}: where the instructions of each stage come from, as the passes noted it\n"
+      "Provenance of {}: where the instructions of each stage come from, as the passes recorded "
+      "it\n"
       "KIND AFTER BEFORE COUNT: so many instructions from position AFTER on come from as many from "
       "position BEFORE on; positions count from 0 in the order of names, computations first\n",
       module);

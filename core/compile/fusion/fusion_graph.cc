@@ -128,7 +128,7 @@ void FusionGraph::Decide(Position p) {
 // What forbids to compute `p` inside `kernels`, empty where nothing does.
 std::string FusionGraph::Obstacle(Position p, const std::vector<Position>& kernels) const {
   const Node& node = nodes_[p];
-  if (node.is_read_outside) return fmt::format("{} needs it as a whole", node.outside_user);
+  if (node.is_read_outside) return fmt::format("{} needs all of it", node.outside_user);
   const auto operands = module_.operands(id(p));
   for (const Position kernel : kernels) {
     const Node& root = nodes_[kernel];

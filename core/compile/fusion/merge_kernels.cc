@@ -262,7 +262,7 @@ class Merger {
         if (!in_step || LowestOtherReader(made_by, reader, readers) <= units_[reader].level) {
           continue;
         }
-        TryMerge(reader, made_by, fmt::format("{} is in hand", module_.name(id(input))));
+        TryMerge(reader, made_by, fmt::format("{} is in registers", module_.name(id(input))));
       }
     }
   }

@@ -89,7 +89,7 @@ class Planner {
     }
     HLOSCOPE_ASSIGN_OR_RETURN(draft_.plan.results, Build(computation, 0, std::move(arguments), 0));
     if (may_be_missing_.valid() && HasMeetings(draft_.plan)) {
-      return No(fmt::format("{} may have no value, where other devices wait",
+      return No(fmt::format("{} may be undefined where other devices wait",
                             module_.name(may_be_missing_)));
     }
     ResolveNames();
@@ -154,7 +154,7 @@ class Planner {
       if ((HasFlag(module_[id].opcode, hlo::kFlagCollective) &&
            !(collectives_ && IsMeeting(module_[id].opcode))) ||
           HasFlag(module_[id].opcode, hlo::kFlagStart)) {
-        return No(fmt::format("{} waits for others", module_.name(id)));
+        return No(fmt::format("{} is a collective step", module_.name(id)));
       }
       HLOSCOPE_TRY(Add(id, sequence, arguments, depth));
     }

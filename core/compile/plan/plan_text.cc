@@ -20,9 +20,8 @@ class PlanText {
   explicit PlanText(const Plan& plan) : plan_(plan), out_(std::back_inserter(text_)) {}
 
   std::string Write() {
-    fmt::format_to(out_, "plan of {}: arena {} bytes, at least {} wanted at once, {} results\n",
-                   plan_.module->name(), plan_.arena_bytes, plan_.live_bytes,
-                   plan_.results.size());
+    fmt::format_to(out_, "plan of {}: arena {} bytes, {} bytes live at the peak, {} results\n",
+                   plan_.module->name(), plan_.arena_bytes, plan_.live_bytes, plan_.results.size());
     text_ += "\nbuffers\n";
     for (BufferNumber b = 0; b < plan_.buffers.size(); ++b) WriteBuffer(b);
     text_ += "\nsteps\n";

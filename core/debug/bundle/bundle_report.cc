@@ -102,7 +102,7 @@ std::string TextOf(const Json& object, std::string_view key) {
 std::vector<ReportSection> VerdictSections(const std::string& verdict_json) {
   const Json verdict = ParseJson(verdict_json).value_or(nullptr);
   if (!verdict.is_object()) return {};
-  ReportSection found{.heading = "What is to blame"};
+  ReportSection found{.heading = "Cause"};
   for (const std::string_view key : {"verdict", "pass", "cause", "instruction", "computation",
                                      "kernel", "cured_by", "confirmed", "first_bad"}) {
     const std::string text = TextOf(verdict, key);
@@ -111,7 +111,7 @@ std::vector<ReportSection> VerdictSections(const std::string& verdict_json) {
   std::vector<ReportSection> sections = {std::move(found)};
   const auto tries = verdict.find("tries");
   if (tries == verdict.end() || !tries->is_array() || tries->empty()) return sections;
-  ReportSection tried{.heading = "What was tried", .head = {"try", "makes it right", "detail"}};
+  ReportSection tried{.heading = "What was tried", .head = {"try", "fixes it", "detail"}};
   for (const Json& entry : *tries) {
     if (!entry.is_object()) continue;
     tried.rows.push_back({TextOf(entry, "what"), TextOf(entry, "closes"), TextOf(entry, "detail")});
@@ -167,7 +167,7 @@ ReportSection ReplaySection(const ReportFacts& facts) {
       "--reference_platform=interpreter --input_format=hlo $PWD/module.hlo\n",
       facts.out_name, flags.empty() ? "" : "XLA_FLAGS='" + flags + "' ", platform);
   section.paragraphs.emplace_back(
-      "run_hlo_module makes up inputs of its own; where the difference depends on the values, use "
+      "run_hlo_module generates its own inputs; where the difference depends on the values, use "
       "those of inputs.npz.");
   return section;
 }
@@ -218,7 +218,7 @@ ReportDocument MakeReport(const ReportFacts& facts) {
                                manifest.request.platform, against);
   document.lead = manifest.sentence;
   if (!facts.note.empty()) {
-    document.sections.push_back({.heading = "What the reporter says", .paragraphs = {facts.note}});
+    document.sections.push_back({.heading = "Note", .paragraphs = {facts.note}});
   }
   document.sections.push_back(FactsSection(facts));
   if (!facts.report.outputs.empty()) document.sections.push_back(ComparisonSection(facts));

@@ -210,7 +210,7 @@ class Check {
       return;
     }
     if (OtherInputs(now)) {
-      Miss("the values of the parameters", "those made from the seed here are others");
+      Miss("the values of the parameters", "this version generates other values from the seed");
       check_.verdict = "cannot be replayed here: " + check_.missing.back();
       return;
     }
@@ -219,7 +219,7 @@ class Check {
     std::string why = WhyNot(recorded, now);
     if (!changed_.empty()) {
       const std::string parts = fmt::format("{}", fmt::join(changed_, ", "));
-      if (why.empty()) why = "it happens here too, but not to what was recorded";
+      if (why.empty()) why = "it happens here too, but not to the recorded module";
       why += fmt::format("; changed since the bundle was made: {}", parts);
     }
     check_.status = why.empty() ? CheckStatus::kReproduced : CheckStatus::kNotReproduced;
@@ -268,10 +268,9 @@ class Check {
     const bool same =
         now.failure && IsSameFailure(Normalised(*recorded.failure), Normalised(*now.failure));
     check_.reduced = same ? CheckStatus::kReproduced : CheckStatus::kNotReproduced;
-    check_.verdict += same ? "; the reduced module fails so too"
-                      : now.failure
-                          ? "; the reduced module fails in another way: " + now.failure->text
-                          : "; the reduced module does not fail here";
+    check_.verdict += same          ? "; the reduced module fails so too"
+                      : now.failure ? "; the reduced module fails differently: " + now.failure->text
+                                    : "; the reduced module does not fail here";
     return {};
   }
 
@@ -305,7 +304,7 @@ class Check {
                          recorded.failure->text);
     }
     if (recorded.failure && !IsSameFailure(Normalised(*recorded.failure), Normalised(*now.failure)))
-      return fmt::format("it fails in another way: {} ({}); recorded: {} ({})",
+      return fmt::format("it fails differently: {} ({}); recorded: {} ({})",
                          now.failure->fingerprint(), now.failure->text,
                          recorded.failure->fingerprint(), recorded.failure->text);
     if (recorded.failure) return "";
@@ -315,7 +314,7 @@ class Check {
                          ToString(recorded.status));
     }
     if (now.status == RunStatus::kRan && recorded.results_hash != now.results_hash) {
-      return "it ran, with results of other bits than those recorded";
+      return "it ran, but its results are not bit-identical to the recorded ones";
     }
     return "";
   }

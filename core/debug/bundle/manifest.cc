@@ -86,14 +86,14 @@ bool ReadValue(const Json& json, std::vector<std::string>& values) {
 class ObjectReader {
  public:
   explicit ObjectReader(const Json& object) : object_(object) {
-    if (!object.is_object()) wrong_ = "it is no object";
+    if (!object.is_object()) wrong_ = "it is not an object";
   }
   template <typename T>
   void Read(std::string_view name, T& value) {
     if (!wrong_.empty()) return;
     const auto found = object_.find(name);
     if (found != object_.end() && !found->is_null() && !ReadValue(*found, value)) {
-      wrong_ = fmt::format("{} is not what that field may be", name);
+      wrong_ = fmt::format("{} has an invalid value", name);
     }
   }
   const Json& Object(std::string_view name) const {
@@ -134,7 +134,7 @@ void ReadRequest(ObjectReader& all, RunRequest& request) {
     for (const auto& [name, value] : reader.Object(key).items()) {
       std::string text;
       if (!name.starts_with("xla_") || !ReadValue(value, text)) {
-        reader.Refuse(fmt::format("{} has something that is no flag", key));
+        reader.Refuse(fmt::format("{} has an entry that is not a flag", key));
       }
       flags->emplace_back(name, text);
     }

@@ -202,7 +202,7 @@ Result<RedactedModule> RedactModule(const Module& module, Redactor& redactor, So
           fmt::format("redaction changed more than names and metadata: {}",
                       compared.changed.empty() ? "an instruction" : compared.changed.front().what));
     }
-    if (drop_raw) out.notes.emplace_back("attributes that nobody knows were left out");
+    if (drop_raw) out.notes.emplace_back("unknown attributes were left out");
     out.module = WithProtoFacts(module, std::move(parsed.module));
     return out;
   }

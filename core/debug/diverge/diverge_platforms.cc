@@ -153,7 +153,8 @@ class PlatformDivergence {
       ResultLists once_more;
       HLOSCOPE_TRY(session.Run({}, once_more));
       varies_ = !SameBits(again.lists, once_more.lists);
-      walk_.bits = varies_ ? fmt::format("{} gives other bits in every run", request_.platform)
+      walk_.bits = varies_ ? fmt::format("{} is not deterministic: every run gives other bits",
+                                         request_.platform)
                            : "capture changes bits of the results";
     }
     verdict_.warnings.push_back(walk_.bits);
@@ -258,7 +259,7 @@ class PlatformDivergence {
     }
     auto inside = LookInside(check_, request_, stop_);
     if (!inside.has_value()) {
-      verdict_.warnings.push_back("the kernel could not be looked into: " + inside.error().message);
+      verdict_.warnings.push_back("the kernel could not be analysed: " + inside.error().message);
     } else {
       walk_.inner = std::move(inside->first);
       if (inside->together_agree || !inside->together.empty()) {

@@ -148,8 +148,8 @@ Result<KernelCheck> CheckKernel(const Module& module, const ValueKey& key, Value
   HLOSCOPE_ASSIGN_OR_RETURN(ExtractedModule alone,
                             ExtractModule(module, key.instruction, 0, Metadata::kStripped));
   if (alone.module->header().replica_count * alone.module->header().num_partitions > 1) {
-    return UnsupportedError(fmt::format("{}: what devices do together is not run again alone",
-                                        module.name(key.instruction)));
+    return UnsupportedError(
+        fmt::format("{}: collectives are not run again alone", module.name(key.instruction)));
   }
   HLOSCOPE_ASSIGN_OR_RETURN(Sources sources, SourcesOf(module, key, alone.parameters));
   const std::vector<ValueKey> own = LeafKeys(module, key, key.instruction);

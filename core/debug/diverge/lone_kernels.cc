@@ -149,7 +149,7 @@ class LoneWalk {
       Edit edit(whole);
       edit.SetResults({&operand, 1});
       const std::optional<Candidate> cut = edit.Finish();
-      if (!cut) return UnsupportedError("its operands cannot be had");
+      if (!cut) return UnsupportedError("its operands are not available");
       HLOSCOPE_ASSIGN_OR_RETURN(Literal value, Evaluate(cut->module, cut->arguments));
       values.push_back(std::move(value));
     }

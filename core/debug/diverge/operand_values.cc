@@ -122,7 +122,8 @@ class SourceFinder {
       }
       default:
         return UnsupportedError(
-            fmt::format("the operands of what {} calls are not told", module_.name(frame.caller)));
+            fmt::format("the operands of the computation that {} calls are not captured",
+                        module_.name(frame.caller)));
     }
     key().path.pop_back();
     return false;

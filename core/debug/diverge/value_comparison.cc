@@ -227,7 +227,7 @@ Result<std::map<ProgramPoint, Literal>> ValueComparison::PlatformValues(
     const bool is_told =
         told != stream.values.end() && std::holds_alternative<Literal>(told->second);
     if (!is_told) {
-      return InputError(fmt::format("{}: the platform did not tell its value",
+      return InputError(fmt::format("{}: the platform did not report its value",
                                     module_.name(InstructionOf(point))));
     }
     values.insert_or_assign(point, std::get<Literal>(told->second));

@@ -89,21 +89,21 @@ std::string FailureSentence(const DivergeVerdict& verdict) {
   if (verdict.errors.empty()) return "no verdict";
   const std::string error = verdict.errors[0].ToString();
   if (verdict.cause == Cause::kBeforeXla) {
-    return "the compiler dies before its first pass: " + error;
+    return "the compiler crashes before its first pass: " + error;
   }
   if (verdict.passes.empty()) return "no verdict: " + error;
   const PassBlame& blame = verdict.passes.front();
-  return fmt::format("the compiler fails in pass {}, behind {}: {}", blame.pass, blame.file_before,
+  return fmt::format("the compiler fails in pass {}, after {}: {}", blame.pass, blame.file_before,
                      error);
 }
 
 std::string EqualSentence(const DivergeVerdict& verdict) {
   if (verdict.cause) {
-    return fmt::format("no pass is guilty and the results agree; what moves is {}",
+    return fmt::format("no pass changed the numbers and the results agree; what differs is {}",
                        Describe(*verdict.cause));
   }
   if (verdict.stages > 0) {
-    return fmt::format("no pass changed the numbers: {} stages mean the same",
+    return fmt::format("no pass changed the numbers: {} stages are equivalent",
                        verdict.stages - static_cast<int64_t>(verdict.stepped_over.size()));
   }
   return "both agree within the bounds";
@@ -158,7 +158,7 @@ void WriteSentence(DivergeVerdict& verdict) {
       verdict.sentence = FailureSentence(verdict);
   }
   if (!verdict.cured_by.empty()) {
-    verdict.sentence += fmt::format("; cured by {}", fmt::join(verdict.cured_by, ", "));
+    verdict.sentence += fmt::format("; fixed by disabling {}", fmt::join(verdict.cured_by, ", "));
   }
   if (verdict.confirmed) verdict.sentence += *verdict.confirmed ? "; confirmed" : "; not confirmed";
 }

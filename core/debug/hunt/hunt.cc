@@ -182,8 +182,8 @@ class Hunting {
     alone.platform = std::exchange(alone.reference_platform, {});
     const auto failure = FailureOf(RunModule(trial.module, alone, stop_), trial.module.get());
     if (!failure) return;
-    trial.refused = fmt::format("deadlines where {} has no values either ({})", alone.platform,
-                                ToString(failure->kind));
+    trial.refused =
+        fmt::format("deadlines that {} exceeds too ({})", alone.platform, ToString(failure->kind));
     trial.failure.reset();
   }
 
@@ -227,7 +227,7 @@ class Hunting {
     if (trial.module != nullptr) ++progress().programs;
     const bool was_tried_again = !trial.again.outcomes.empty();
     if (was_tried_again && trial.again.stability == Stability::kGone) {
-      ++progress().reasons["failures that did not come again"];
+      ++progress().reasons["failures that did not repeat"];
     }
     if (!trial.failure) return {};
     if (trial.again.stability == Stability::kUnstable) {

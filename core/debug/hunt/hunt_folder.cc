@@ -55,7 +55,7 @@ std::string ProgressJson(const HuntProgress& progress) {
 
 Result<HuntProgress> ParseProgress(std::string_view text, const std::string& path) {
   const Json json = ParseJson(text).value_or(nullptr);
-  const auto fail = [&] { return InputError(path + ": no progress of a hunt"); };
+  const auto fail = [&] { return InputError(path + ": no progress of `hunt`"); };
   if (!json.is_object()) return fail();
   try {
     HuntProgress progress;
@@ -102,7 +102,7 @@ Status HuntFolder::ReadProgress(const std::string& what) {
   HLOSCOPE_ASSIGN_OR_RETURN(const FileView view, FileView::Open(file, limits_));
   HLOSCOPE_ASSIGN_OR_RETURN(progress_, ParseProgress(view.bytes(), file));
   if (progress_.what == what) return {};
-  return InputError(fmt::format("{}: holds another hunt: {}", path_, progress_.what),
+  return InputError(fmt::format("{}: holds the findings of another run: {}", path_, progress_.what),
                     "this one is " + what + "; name another folder with -o");
 }
 

@@ -60,7 +60,7 @@ RunOutcome OutcomeOf(const RunReport& report, const std::optional<Failure>& fail
 std::string ToString(const RunOutcome& outcome) {
   std::string text = outcome.failure.empty() ? "does not fail" : outcome.failure;
   if (outcome.values != 0) text += fmt::format(", values {:016x}", outcome.values);
-  if (outcome.changes) text += ", another time in another way";
+  if (outcome.changes) text += ", another time differently";
   return text;
 }
 

@@ -36,7 +36,7 @@ Result<UnstableProgram> ParseUnstable(std::string_view line) {
     if (json.at("inputs").is_string()) program.inputs = json.at("inputs").get<std::string>();
     program.runs = json.at("runs").get<std::vector<std::string>>();
   } catch (const nlohmann::json::exception&) {
-    return InputError("expected a program that fails in another way each time");
+    return InputError("expected a program that fails differently each time");
   }
   return program;
 }

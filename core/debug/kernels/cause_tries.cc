@@ -51,7 +51,9 @@ void CauseTries::NoteApproximations(const std::string& which, const Arrays& up,
   tries_.push_back(
       {fmt::format("approximate functions pushed to both ends of their documented bounds ({})",
                    which),
-       closes, closes ? "what they move reaches the reference" : "they do not move it so far"});
+       closes,
+       closes ? "their range includes the reference"
+              : "their range does not include the reference"});
   if (closes) Close(Cause::kApproximation);
 }
 

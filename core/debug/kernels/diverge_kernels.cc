@@ -106,7 +106,7 @@ class KernelDivergence {
       // What differs is told, also where there was no time to say why.
       if (Status looked = Explain(explained, KernelDemand::kBounds); !looked) {
         if (stop_.stop_requested()) return looked;
-        explained.why_none = "why it differs was not found out: " + looked.error().ToString();
+        explained.why_none = "the cause of the difference is unknown: " + looked.error().ToString();
         chosen = std::move(explained);
         break;
       }
@@ -136,8 +136,8 @@ class KernelDivergence {
     verdict_.cause = explained.cause.value_or(Cause::kIllConditioned);
     if (explained.cause) verdict_.confirmed = true;
     verdict_.warnings.push_back(
-        "no kernel differs by itself: small differences of several add up, the passes of the "
-        "compiler made it, or it lies in what has no kernel");
+        "no kernel differs on its own: small differences of several add up, compiler passes cause "
+        "it, or it is in an instruction without a kernel");
     return {};
   }
 
@@ -168,8 +168,8 @@ class KernelDivergence {
               Explain(explained, MeansEveryBit(*question.alone) ? KernelDemand::kEveryBit
                                                                 : KernelDemand::kRoundings);
           !looked) {
-        verdict_.warnings.push_back(outcome->kernels +
-                                    " was held to the bounds only: " + looked.error().ToString());
+        verdict_.warnings.push_back(outcome->kernels + " was compared within the bounds only: " +
+                                    looked.error().ToString());
         continue;
       }
       if (!explained.explanation || IsExplained(*explained.explanation)) continue;
@@ -190,14 +190,14 @@ class KernelDivergence {
     for (const KernelOutcome* outcome : outcomes.first(std::min(outcomes.size(), kMostExplained))) {
       auto accused = AccusedByTelling(*outcome);
       if (!accused.has_value()) {
-        verdict_.warnings.push_back(outcome->kernels + " was not held to operands that tell: " +
+        verdict_.warnings.push_back(outcome->kernels + " was not run on distinguishing operands: " +
                                     accused.error().ToString());
       } else if (*accused) {
         chosen = Explained{outcome, **std::move(accused), ""};
         chosen->explanation->warnings.push_back(
-            "on its own operands the kernel is as near to what its instruction means as its "
-            "roundings allow; worst and slice are on operands of which a few in each sum or "
-            "maximum are far larger than the others: it loses some of them or takes some twice");
+            "on its recorded operands the kernel is within the rounding error of its instruction; "
+            "worst and slice are for operands of which a few in each sum or maximum are far larger "
+            "than the others: it drops some of them or counts some twice");
         return;
       }
     }
@@ -223,7 +223,7 @@ class KernelDivergence {
   Status Explain(Explained& explained, KernelDemand demand) {
     const KernelOutcome& outcome = *explained.outcome;
     if (!outcome.kernels_case) {
-      explained.why_none = "the kernel was not run by itself: " + outcome.why_no_case;
+      explained.why_none = "the kernel was not run alone: " + outcome.why_no_case;
       return {};
     }
     HLOSCOPE_ASSIGN_OR_RETURN(KernelQuestion question, QuestionOf(outcome));
@@ -232,8 +232,8 @@ class KernelDivergence {
     HLOSCOPE_ASSIGN_OR_RETURN(explained.explanation, ExplainKernel(question, request_, stop_));
     if (!explained.explanation) {
       explained.why_none =
-          "by itself, on the same bytes, the kernel gives what its instruction means: what it "
-          "reads beside its operands makes the difference";
+          "alone, on the same bytes, the kernel computes its instruction correctly: the difference "
+          "comes from something it reads in addition to its operands";
     }
     return {};
   }

@@ -69,7 +69,7 @@ class Explainer {
     // What was found out before stands.
     if (const Status found = FindPlace(worst); !found) {
       if (stop_.stop_requested()) return std::unexpected(found.error());
-      out_.warnings.push_back("who stored the worst element was not found out: " +
+      out_.warnings.push_back("the thread that stored the worst element was not found: " +
                               found.error().ToString());
     }
     TrySwitches(answer.switches);
@@ -161,7 +161,7 @@ class Explainer {
       out_.finding.line = run.line;
       out_.worst = CompareArrays(actual_[0], expected_[0], {.absolute = 0, .relative = 0});
       out_.tries.push_back({fmt::format("line {}: `{}` to nearest", run.line, run.form), true,
-                            fmt::format("{} come nearer to what is meant, {} move away",
+                            fmt::format("{} come nearer to the exact value, {} move away",
                                         Counted(nearer.first, "element"), nearer.second)});
       return true;
     }
@@ -342,10 +342,7 @@ class Explainer {
     const ErrorBounds bounds = BoundsFor(arrays[0].shape().element_type(), request_.bounds);
     if (!SameSums(arrays[0], expected_[0], bounds)) return;
     out_.tries.push_back(
-        {"partial products added up: which part of k each takes is the kernel's "
-         "own" +
-             switched,
-         true, ""});
+        {"partial products added up: how the kernel splits k is unspecified" + switched, true, ""});
     Close(Cause::kReductionOrder);
   }
 
@@ -359,7 +356,9 @@ class Explainer {
     out_.tries.push_back(
         {fmt::format("approximate functions pushed to both ends of their documented bounds ({})",
                      Counted(instructions, "instruction")),
-         closes, closes ? "what they move reaches the reference" : "they do not move it so far"});
+         closes,
+         closes ? "their range includes the reference"
+                : "their range does not include the reference"});
     if (closes) Close(Cause::kApproximation);
   }
 
@@ -431,7 +430,7 @@ class Explainer {
     const KernelFinding& finding = out_.finding;
     const bool is_twin_missing = finding.twin_checked == 0 && finding.twin_difference.empty();
     if (!finding.twin_agrees && !is_twin_missing) {
-      out_.warnings.push_back("the simulated GPU cannot vouch for this kernel: " +
+      out_.warnings.push_back("the simulated GPU is not a reliable reference for this kernel: " +
                               finding.twin_difference);
     }
     // A fault of the simulated GPU explains nothing about XLA.
@@ -468,7 +467,7 @@ class Explainer {
 
   // The second implementation gave something else, and is not merely without the instruction.
   bool IsContradicted() const {
-    return !out_.finding.twin_difference.ends_with("has no second implementation");
+    return !out_.finding.twin_difference.ends_with("is not covered by the scalar reference");
   }
 
   const KernelQuestion& question_;

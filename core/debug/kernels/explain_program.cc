@@ -45,7 +45,8 @@ class ProgramExplainer {
   Result<ProgramExplanation> Run() {
     HLOSCOPE_ASSIGN_OR_RETURN(Arrays actual, OutputsOf(plain_));
     HLOSCOPE_ASSIGN_OR_RETURN(Arrays expected, Evaluated(module_));
-    if (actual.size() != expected.size()) return InternalError("the reference has other results");
+    if (actual.size() != expected.size())
+      return InternalError("the reference has another number of results");
     tries_.emplace(std::move(actual), std::move(expected), request_.bounds);
     TrySwitches();
     tries_->TryReferences(module_, [this](const ModulePtr& module) { return Evaluated(module); });
@@ -72,7 +73,8 @@ class ProgramExplainer {
       if (!leaf.has_value()) return std::unexpected(leaf.error());
       if (leaf->shape().IsArray()) arrays.push_back(*std::move(leaf));
     }
-    if (arrays.size() != tries_->actual().size()) return InternalError("it has other results");
+    if (arrays.size() != tries_->actual().size())
+      return InternalError("it has another number of results");
     return arrays;
   }
 

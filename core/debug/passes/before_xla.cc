@@ -57,7 +57,7 @@ void CheckBeforeXla(DivergeVerdict& verdict, const StageValues& values, const Ru
       HLOSCOPE_ASSIGN_OR_RETURN(const Leaves meant, values.Plain(made_of));
       return WorstDifference(results, meant, given.bounds);
     };
-    Note(verdict, "the module before optimizations, against the StableHLO beside it",
+    Note(verdict, "the module before optimizations, against the StableHLO of the dump",
          against_source());
   }
   WriteSentence(verdict);

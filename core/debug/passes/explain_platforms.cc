@@ -120,7 +120,7 @@ DivergeVerdict ExplainPlatforms(const std::shared_ptr<const hlo::Module>& module
     RunRequest isolating = request;
     isolating.isolate = true;
     isolating.notes.push_back(
-        name + " does not tell values inside a module: each instruction was run alone");
+        name + " cannot capture values inside a module: each instruction was run alone");
     return VerdictOfIsolated(RunModule(module, isolating, stop));
   }
   DivergeVerdict verdict =

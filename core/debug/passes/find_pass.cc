@@ -150,7 +150,7 @@ class Sweep {
   void BlameFrontEnd(const PassStage& stage, const Leaves& results, const LeafComparison& worst) {
     verdict_.cause = Cause::kBeforeXla;
     verdict_.worst = worst;
-    verdict_.warnings.push_back(stage.file + ": means something else than the module given");
+    verdict_.warnings.push_back(stage.file + ": is not equivalent to the module given");
     auto edit = FindEdit(values_, last_.module, stage.module, AlignmentWith(stage),
                          DifferingLeaves(results, last_.results, values_.request().bounds), stop_);
     if (!edit || !*edit) return;

@@ -106,9 +106,8 @@ Result<Pipeline> ReadPipeline(const dump::DumpModel& model, int32_t module, cons
     }
     auto complete = results.Complete(*std::move(read));
     if (complete == nullptr) {
-      pipeline.stepped_over.push_back(path +
-                                      ": nothing says how its results lie on devices (dump with "
-                                      "--xla_dump_hlo_as_proto)");
+      pipeline.stepped_over.push_back(
+          path + ": the sharding of its results is unknown (dump with --xla_dump_hlo_as_proto)");
       continue;
     }
     pipeline.stages.push_back({stage.name, stage.pass.empty() ? stage.name : stage.pass,

@@ -70,8 +70,8 @@ Error Named(const Module& module, const std::vector<Refusal>& all, Error error) 
   error.message = std::move(text);
   const bool host_runs =
       std::ranges::all_of(all, [&](const Refusal& it) { return HostRuns(module, it.instruction); });
-  error.hint = host_runs ? HostRunsThem(all.size())
-                         : "nothing here knows what it computes; extract a part without it";
+  error.hint =
+      host_runs ? HostRunsThem(all.size()) : "its semantics are unknown; extract a part without it";
   return error;
 }
 
@@ -208,7 +208,7 @@ class SplitExecutable : public Executable {
   Result<RunResult> Run(std::span<const std::vector<hlo::Literal>> inputs,
                         const RunOptions& options, RunStream& stream) override {
     if (options.capture.wants_more_than_results()) {
-      return UnsupportedError("with --fallback cpu a platform tells results only",
+      return UnsupportedError("with --fallback cpu a platform reports results only",
                               "capture on another platform");
     }
     return SplitRun(*split_, {*device_, *host_, options}, stream).Run(inputs);

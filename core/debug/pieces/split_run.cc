@@ -141,7 +141,7 @@ void SplitRun::PutTogether(Frame& frame, InstructionId id) {
   for (const InstructionId operand : module_.operands(id)) {
     const auto from = frame.values.find(operand);
     const Value source = from == frame.values.end()
-                             ? Missing(operand, InternalError("a value is not there").error())
+                             ? Missing(operand, InternalError("a value is missing").error())
                              : from->second;
     for (size_t d = 0; d < lists_; ++d) {
       const Leaves& leaves = source.lists[d];
@@ -172,7 +172,7 @@ Result<SplitRun::PartRun> SplitRun::RunPart(Frame& frame, const LoadedPart& part
   std::vector<std::vector<Literal>> inputs(lists_);
   for (const InstructionId id : part.parameters) {
     const auto value = frame.values.find(id);
-    if (value == frame.values.end()) return InternalError("a value is not there");
+    if (value == frame.values.end()) return InternalError("a value is missing");
     for (size_t d = 0; d < lists_; ++d) {
       for (const Result<Literal>& leaf : value->second.lists[d]) inputs[d].push_back(*leaf);
     }
@@ -317,8 +317,7 @@ Result<int64_t> SplitRun::Choice(const Value& value) const {
                                : int64_t{own.data<int32_t>()[0]};
     if (chosen && *chosen != number) {
       return UnsupportedError(
-          "devices go different ways around an instruction that runs on the "
-          "host",
+          "devices take different branches around an instruction that runs on the host",
           "run the module on one device");
     }
     chosen = number;

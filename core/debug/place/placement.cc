@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <optional>
 
+#include "core/base/counted.h"
 #include "core/debug/place/call_counts.h"
 #include "core/debug/place/transfers.h"
 #include "core/hlo/opcode_traits.h"
@@ -19,10 +20,10 @@ using hlo::Module;
 using hlo::Opcode;
 
 struct Words {
-  std::string_view key, text;
+  std::string_view key, text, one, several;
 };
 constexpr Words kPlaces[] = {
-#define PLACE(name, key, text) {key, text},
+#define PLACE(name, key, text, one, several) {key, text, one, several},
 #include "core/debug/place/places.def"
 #undef PLACE
 };
@@ -257,6 +258,10 @@ class Placer {
 
 std::string_view KeyOf(Place place) { return kPlaces[static_cast<size_t>(place)].key; }
 std::string_view Describe(Place place) { return kPlaces[static_cast<size_t>(place)].text; }
+std::string CountedAt(Place place, int64_t count) {
+  const Words& words = kPlaces[static_cast<size_t>(place)];
+  return Counted(count, words.one, words.several);
+}
 
 std::string_view KeyOf(TransferDirection direction) {
   return direction == TransferDirection::kToHost ? "to_host" : "to_device";

@@ -20,7 +20,7 @@ class DumpModel;
 namespace hloscope::debug {
 
 enum class Place : uint8_t {
-#define PLACE(name, key, text) name,
+#define PLACE(name, ...) name,
 #include "core/debug/place/places.def"
 #undef PLACE
 };
@@ -31,6 +31,8 @@ inline constexpr int kPlaceCount = 0
     ;
 std::string_view KeyOf(Place place);     // "device_kernel", …
 std::string_view Describe(Place place);  // in words
+/// "3 device kernels": a number of instructions that run there.
+std::string CountedAt(Place place, int64_t count);
 
 using hlo::Describe;
 using hlo::FallbackReason;

@@ -246,7 +246,7 @@ class Finder {
         cause = {kFunction, "", "", "", ""};
       } else {
         if (!cause.detail.empty()) cause.detail += ", ";
-        cause.detail += "and the function is made anew each time";
+        cause.detail += "and the function is created again each time";
       }
     }
   }

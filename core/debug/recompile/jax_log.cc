@@ -160,7 +160,7 @@ bool JaxLog::Take(std::string_view line, int64_t number) {
        {"CACHE MISS at ", " with global shapes and types ",
         ". Argument mapping: ", "all previously seen cache keys", "XLA compilation of jit("}) {
     if (line.find(mark) == std::string_view::npos) continue;
-    Warn(number, "a line about compiling that cannot be read");
+    Warn(number, "an unreadable line about a compilation");
     return true;
   }
   return false;

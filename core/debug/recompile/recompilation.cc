@@ -53,7 +53,7 @@ std::string FixOf(const Recompilation& recompilation) {
     return std::string(row.tensorflow);
   if (recompilation.framework == "PyTorch/XLA" && !row.torch.empty()) return std::string(row.torch);
   if (recompilation.outside_jit && recompilation.cause.reason != RecompileReason::kVersion)
-    return "it is an operation outside of jit: put the code around it into one jitted function";
+    return "it runs op by op outside jit: wrap it in one jitted function";
   return std::string(row.fix);
 }
 

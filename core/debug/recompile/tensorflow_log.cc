@@ -27,7 +27,7 @@ bool TensorFlowLog::Take(std::string_view line, int64_t number) {
   for (std::string_view mark :
        {" times, compile time: ", " us, cumulative: ", "device_compilation_profiler"}) {
     if (line.find(mark) == std::string_view::npos) continue;
-    Warn(number, "a line about compiling that cannot be read");
+    Warn(number, "an unreadable line about a compilation");
     return true;
   }
   if (line.find("triggered tf.function retracing") == std::string_view::npos) return false;
@@ -60,9 +60,10 @@ bool TensorFlowLog::TakeCompiled(std::string_view rest, int64_t number) {
   const int64_t before = compiled_[std::string(name)]++;
   one.note = before > 0 ? "the same trace, so a shape that the trace leaves open or the value of a "
                           "compile-time constant"
-                        : "traced anew, so a shape, an element type or a Python value";
+                        : "retraced, so a shape, an element type or a Python value";
   if (static_cast<int64_t>(*times) > before + 1)
-    Warn(number, fmt::format("compilation {} of `{}`: the log lacks earlier ones", *times, name));
+    Warn(number, fmt::format("compilation {} of `{}`: earlier compilations are missing in the log",
+                             *times, name));
   log_.compilations.push_back(std::move(one));
   return true;
 }
@@ -99,7 +100,7 @@ void TensorFlowLog::Finish() {
     one.line = seen.line;
     one.is_compilation = false;
     one.note = fmt::format(
-        "tf.function traced {} of its last calls anew: a shape, a Python value, or "
+        "tf.function retraced {} of its last calls: a shape, a Python value, or "
         "the function made again in a loop",
         seen.calls);
     const bool compiled = std::ranges::any_of(

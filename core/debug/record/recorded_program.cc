@@ -133,7 +133,7 @@ void AskPython(const Environment& environment, RecordedProgram& found) {
   const auto json = line == std::string::npos ? nlohmann::json()
                                               : ParseJson(output.substr(line)).value_or(nullptr);
   if (!json.is_object()) {
-    found.warnings.push_back(found.python + ": did not tell its packages");
+    found.warnings.push_back(found.python + ": did not list its packages");
     return;
   }
   found.packages["python"] = json.value("version", "");
@@ -168,7 +168,7 @@ void ChooseFrameworks(const std::string& wanted, RecordedProgram& found) {
     if (row.option == wanted) {
       found.frameworks = {{std::string(row.name), version}};
       if (version.empty())
-        found.warnings.push_back(fmt::format("{}: no {} is installed there, as far as it tells",
+        found.warnings.push_back(fmt::format("{}: no {} is installed there, according to it",
                                              found.python.empty() ? "no Python" : found.python,
                                              row.name));
       return;
@@ -242,7 +242,7 @@ Result<RecordedProgram> FindProgram(const std::vector<std::string>& command,
     std::error_code error;
     const bool script = command.front().ends_with(".py") && fs::exists(command.front(), error);
     return InputError(fmt::format(
-        "{}: expected a program that can be run{}", command.front(),
+        "{}: program not found or not executable{}", command.front(),
         script ? fmt::format("; fix: hloscope record -- python {}", command.front()) : ""));
   }
   FindPython(command, environment, found);

@@ -185,7 +185,7 @@ class Planner {
       if (!asked || (FlagValue(flags_, name) && !is_folder)) continue;
       if (std::ranges::find(known, name) == known.end()) {
         if (flag.when != When::kAlways)
-          Warn(fmt::format("the XLA of this program knows no --{}", name));
+          Warn(fmt::format("the XLA of this program has no flag --{}", name));
         continue;
       }
       const std::string value = is_folder ? plan_.dump : flag.value;

@@ -145,7 +145,7 @@ class Side {
   // Of the worker since then; the reason why not where there is none.
   int64_t Peak() {
     const auto peak = PeakBytesOf(worker_);
-    if (!peak && why_no_memory_.empty()) why_no_memory_ = "the system does not tell the peak";
+    if (!peak && why_no_memory_.empty()) why_no_memory_ = "the system does not report the peak";
     return peak.value_or(0);
   }
 

@@ -14,13 +14,13 @@ namespace {
 Result<Literal> BytesOf(replay::CapturedValue& captured) {
   if (auto* literal = std::get_if<Literal>(&captured.value)) return std::move(*literal);
   if (auto* error = std::get_if<Error>(&captured.value)) return std::unexpected(std::move(*error));
-  return InternalError("a value was not told by its bytes");
+  return InternalError("a value was reported without its bytes");
 }
 
 Result<Literal> Nested(const hlo::Module& module, hlo::InstructionId id,
                        const std::map<uint32_t, std::vector<Result<Literal>>>& values) {
   const auto found = values.find(id.index);
-  if (found == values.end()) return InternalError("a value was never told");
+  if (found == values.end()) return InternalError("a value was never reported");
   std::vector<Literal> leaves;
   for (const Result<Literal>& leaf : found->second) {
     HLOSCOPE_ASSIGN_OR_RETURN(Literal literal, leaf);
@@ -28,7 +28,7 @@ Result<Literal> Nested(const hlo::Module& module, hlo::InstructionId id,
   }
   size_t next = 0;
   std::optional<Literal> whole = hlo::NestLeaves(module.shape(id), leaves, next);
-  if (!whole) return InternalError("a value was told in part");
+  if (!whole) return InternalError("a value was reported in part");
   return *std::move(whole);
 }
 
@@ -68,7 +68,7 @@ int64_t DeviceCollector::executions(int64_t device) const {
 
 Result<Literal> DeviceCollector::ValueOf(int64_t device, hlo::InstructionId id) const {
   const auto found = devices_.find(device);
-  if (found == devices_.end()) return InternalError("a device told nothing");
+  if (found == devices_.end()) return InternalError("a device reported nothing");
   return Nested(module_, id, found->second.values);
 }
 

@@ -363,8 +363,8 @@ class Replay {
                        request_.statistics, tell));
     report_.first_divergent = std::move(kernels.first_divergent);
     report_.warnings.push_back(
-        fmt::format("isolated: {} of {} instructions that kernels compute differ from what they "
-                    "mean on the same operands ({})",
+        fmt::format("isolated: {} of {} instructions computed by kernels differ from the evaluator "
+                    "on the same operands ({})",
                     kernels.differing, kernels.instructions, Reference()));
     isolated_kernels_ = true;
     return {};
@@ -413,9 +413,8 @@ class Replay {
     });
     if (isolated_kernels_ && !report_.first_divergent && differs) {
       report_.warnings.push_back(
-          "no kernel differs by itself: small differences of several add up, or it lies in what "
-          "has "
-          "no kernel");
+          "no kernel differs on its own: small differences of several add up, or it is in an "
+          "instruction without a kernel");
     }
     if (!isolation_ || report_.first_divergent || !differs) return {};
     HLOSCOPE_ASSIGN_OR_RETURN(report_.first_divergent, isolation_->GrowPieces());
@@ -424,8 +423,8 @@ class Replay {
     }
     if (!report_.first_divergent) {
       report_.warnings.push_back(
-          "no instruction differs by itself or together with those before it: the difference needs "
-          "a larger part of the module");
+          "no instruction differs alone or together with its producers: the difference needs a "
+          "larger part of the module");
     }
     return {};
   }
@@ -475,7 +474,7 @@ class Replay {
     RunReport untold;
     ResultCollector collector(untold, request_.on_progress);
     HLOSCOPE_ASSIGN_OR_RETURN(const replay::RunResult run, RunInto(collector, executable, options));
-    if (!collector.finding()) return InternalError("a search told nothing");
+    if (!collector.finding()) return InternalError("a search reported nothing");
     SearchedRun searched{*collector.finding(), {}};
     if (run.ended_by_plan) return searched;
     HLOSCOPE_ASSIGN_OR_RETURN(searched.leaves, collector.Gather(*placement_, results_,

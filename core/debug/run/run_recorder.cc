@@ -246,8 +246,8 @@ void RunRecorder::TellAlone(Program& program) {
   }
   if (program.tells_instructions || program.runs == 0) return;
   std::string text = fmt::format(
-      "{}: it tells no times of instructions in the run; timed were the run as a whole and what is "
-      "around it",
+      "{}: it does not report the time of each instruction; only the run as a whole and its "
+      "surroundings are timed",
       program.label);
   if (!program.alone.empty()) {
     text += fmt::format(
@@ -287,7 +287,7 @@ Result<std::shared_ptr<const profiler::Profile>> RunRecorder::Finish(Jobs& jobs)
   std::ranges::move(traced_modules_, std::back_inserter(profile->modules));
   std::ranges::stable_sort(profile->modules, {}, &profiler::EmbeddedModule::program);
   if (std::ranges::any_of(programs_, &Program::has_steps)) {
-    AddFact("taking down an execution",
+    AddFact("recording an execution",
             fmt::format("takes {:.0f} ns on this machine, which are part of the time of each",
                         eval::MeasuredStepCost()));
   }
@@ -480,10 +480,10 @@ void RunRecorder::CountSums(const Program& program, const eval::DeviceRecording&
   int64_t executions = 0;
   for (const eval::SummedSteps& sum : told.sums) executions += sum.count;
   if (executions > 0) {
-    warnings_.push_back(fmt::format(
-        "{}: {} executions of instructions are summed by instruction (`{}` behind the name), "
-        "since more than {} ran",
-        program.label, executions, profiler::kSummedSuffix.substr(1), most_steps_));
+    warnings_.push_back(
+        fmt::format("{}: {} executions of instructions are summed by instruction (`{}` after the "
+                    "name), since more than {} ran",
+                    program.label, executions, profiler::kSummedSuffix.substr(1), most_steps_));
   }
   if (told.lost == 0) return;
   losses_.push_back({"executions of instructions that were too many even to be summed", told.lost,

@@ -137,7 +137,7 @@ std::string SkippedText(const std::vector<std::string>& skipped) {
       is_one ? "a host callback" : fmt::format("{} host callbacks", skipped.size()),
       fmt::join(skipped.begin(), skipped.begin() + static_cast<ptrdiff_t>(named), ", "));
   if (named < skipped.size()) text += fmt::format(" and {} more", skipped.size() - named);
-  return text + (is_one ? "; nobody uses what it returns" : "; nobody uses what they return");
+  return text + (is_one ? "; its result is unused" : "; their results are unused");
 }
 
 }  // namespace hloscope::debug

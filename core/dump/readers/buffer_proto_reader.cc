@@ -32,7 +32,7 @@ class BufferProto {
     }
     ok_ &= reader.ok();
     for (std::string_view allocation : allocations) ReadAllocation(allocation);
-    if (!ok_) return InputError("the buffer assignment is no sound proto");
+    if (!ok_) return InputError("the buffer assignment is not a valid proto");
     table_.source = BufferSource::kProto;
     FinishBuffers(table_);
     return std::move(table_);

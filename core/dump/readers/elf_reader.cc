@@ -53,7 +53,7 @@ class Object {
   Status ReadHeader() {
     if (!bytes_.starts_with("\x7f"
                             "ELF"))
-      return InputError("this is no ELF file");
+      return InputError("this is not an ELF file");
     if (bytes_.size() < kHeaderBytes) return InputError("its header is cut off");
     if (bytes_[4] != 2 || bytes_[5] != 1)
       return InputError("its ELF header is not of 64 bits and little-endian");
@@ -69,7 +69,7 @@ class Object {
       section_count_ = SectionAt(0).bytes;
     auto size = CheckedMul<uint64_t>(section_count_, kSectionBytes);
     if (section_count_ == 0 || !size || !IsInside(sections_at_, *size))
-      return InputError("its section headers lie outside of the file");
+      return InputError("its section headers are outside of the file");
     return {};
   }
 
@@ -89,11 +89,11 @@ class Object {
       return InputError(
           fmt::format("its symbols have {} bytes, expected {}", table.entry_bytes, kSymbolBytes));
     if (!IsInside(table.at, table.bytes))
-      return InputError("its symbol table lies outside of the file");
+      return InputError("its symbol table is outside of the file");
     if (table.link >= section_count_) return InputError("its symbol table has no names");
     const Section strings = SectionAt(table.link);
     if (!IsInside(strings.at, strings.bytes))
-      return InputError("the names of its symbols lie outside of the file");
+      return InputError("the names of its symbols are outside of the file");
     std::string_view symbols = bytes_.substr(table.at, table.bytes);
     std::string_view names = bytes_.substr(strings.at, strings.bytes);
     for (; symbols.size() >= kSymbolBytes; symbols.remove_prefix(kSymbolBytes))
@@ -107,10 +107,10 @@ class Object {
     const bool defined = Get<uint16_t>(symbol, 6) != 0;
     if ((info & 0xf) != kFunction || info >> 4 != kGlobal || !defined) return {};
     const auto at = Get<uint32_t>(symbol, 0);
-    if (at >= names.size()) return InputError("a symbol's name lies outside of its table");
+    if (at >= names.size()) return InputError("a symbol's name is outside of its table");
     std::string_view name = names.substr(at);
     size_t end = name.find('\0');
-    if (end == std::string_view::npos) return InputError("a symbol's name has no end");
+    if (end == std::string_view::npos) return InputError("a symbol's name is not terminated");
     const auto bytes = Get<uint64_t>(symbol, 16);
     if (bytes > INT64_MAX) return InputError("a function is larger than any file");
     if (end > 0)

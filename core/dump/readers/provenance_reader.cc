@@ -94,7 +94,7 @@ Result<std::vector<StageProvenance>> ReadProvenance(std::string_view text) {
   std::string_view line;
   // The title, and what the lines mean.
   if (!reader.Next(line) || !line.starts_with(kTitle) || !reader.Next(line)) {
-    return InputError("this is no provenance of hloscope's compiler",
+    return InputError("this is not a provenance file of hloscope's compiler",
                       "compile the module again with --dump");
   }
   while (reader.Next(line)) {

@@ -200,7 +200,7 @@ std::vector<ThunkMetadata> ReadBinary(std::string_view bytes, std::vector<std::s
   while (reader.Next(field)) {
     if (field.tag == hlo::AsBytes(1)) entries.push_back(ReadEntry(field.bytes, ok));
   }
-  if (!ok || !reader.ok()) warnings.emplace_back("the thunk metadata end in the middle");
+  if (!ok || !reader.ok()) warnings.emplace_back("the thunk metadata is truncated");
   return entries;
 }
 
@@ -231,7 +231,7 @@ std::vector<ThunkMetadata> ReadThunkMetadata(std::string_view bytes, bool is_tex
       }
     }
   }
-  if (depth != 0) warnings.emplace_back("the thunk metadata end in the middle");
+  if (depth != 0) warnings.emplace_back("the thunk metadata is truncated");
   return entries;
 }
 

@@ -137,7 +137,7 @@ class TileReader {
                          : has_layout ? ParseArray({text->data(), text->size() + 1})
                                       : ParseArray(*text);
       if (!array || function_.arguments.size() == kMostArguments) {
-        return Fail(fmt::format("argument {} is no memref", function_.arguments.size()));
+        return Fail(fmt::format("argument {} is not a memref", function_.arguments.size()));
       }
       function_.arguments.push_back(*array);
       if (!Take(line, ", ")) break;

@@ -55,7 +55,7 @@ std::string OpenGraphMessage::Add(const GraphField& field) {
   const bool again = std::ranges::find(seen_, field.number) != seen_.end();
   const bool first = seen_.empty();
   if (!again) seen_.push_back(field.number);
-  if (again && !field.repeated) return fmt::format("{} of {} stands twice", field.name, message_);
+  if (again && !field.repeated) return fmt::format("{} of {} is duplicated", field.name, message_);
   // Its fields exclude one another.
   if (message_ == "AttrValue" && !again && !first) return "an attribute has two values";
   return {};
@@ -88,7 +88,7 @@ void GraphLosses::Add(const std::string& place, const std::string& what) {
 
 void GraphLosses::Node(const std::string& name, const std::string& place) {
   const auto [at, is_new] = scope().places.try_emplace(name, place);
-  if (!is_new) Add(place, fmt::format("another node {} stands at {}", name, at->second));
+  if (!is_new) Add(place, fmt::format("another node {} is at {}", name, at->second));
 }
 
 void GraphLosses::Input(const std::string& node, std::string_view input, const std::string& place) {
@@ -99,7 +99,7 @@ void GraphLosses::CheckUses(const Scope& scope) {
   for (const Use& use : scope.uses) {
     if (scope.places.contains(use.input)) continue;
     SetNode(use.node);
-    Add(use.place, fmt::format("its input {} is no node of the graph", use.input));
+    Add(use.place, fmt::format("its input {} is not a node of the graph", use.input));
   }
   SetNode({});
 }

@@ -60,9 +60,9 @@ std::string_view WrongValue(GraphFieldKind kind, std::string_view value, std::st
   switch (kind) {
     using enum GraphFieldKind;
     case kString:
-      return Unescape(value, text) && IsUtf8(text) ? "" : "a text in quotes";
+      return Unescape(value, text) && IsUtf8(text) ? "" : "a quoted string";
     case kBytes:
-      return Unescape(value, text) ? "" : "a text in quotes";
+      return Unescape(value, text) ? "" : "a quoted string";
     case kBool:
       return value == "true" || value == "false" ? "" : "true or false";
     case kInteger:
@@ -146,7 +146,7 @@ class TextLosses {
   }
 
   void Close() {
-    if (open_.size() == 1) return Say("a brace too many");
+    if (open_.size() == 1) return Say("an unmatched brace");
     Complain(open_.back().message.Missing());
     const std::string_view message = open_.back().message.message();
     open_.pop_back();

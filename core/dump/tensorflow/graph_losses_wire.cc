@@ -105,7 +105,7 @@ class WireLosses {
     const bool type = row.kind == GraphFieldKind::kType && value != 0;
     if (type &&
         (value > INT32_MAX || TensorFlowTypeName(static_cast<int32_t>(value)).starts_with("type ")))
-      Complain(at, fmt::format("{}: {} is no type of TensorFlow", row.name, value));
+      Complain(at, fmt::format("{}: {} is not a type of TensorFlow", row.name, value));
     if (row.kind == GraphFieldKind::kBool && value > 1)
       Complain(at, fmt::format("{}: expected 0 or 1, got {}", row.name, value));
   }

@@ -72,7 +72,7 @@ class Unmerged {
           verdicts.emplace_back(n, *any);
         else if (steps_ > kMostSteps)
           verdicts.emplace_back(
-              n, OutsideVerdict{kUnknown, "the graph is too large to look for every way around"});
+              n, OutsideVerdict{kUnknown, "the graph is too large to search all other paths"});
         else if (auto full = FullNeighbour(n, members))
           verdicts.emplace_back(n, *std::move(full));
         else

@@ -33,8 +33,7 @@ Result<ElementType> ElementTypeOf(NpyType type, std::string_view name) {
   for (ElementType candidate : kCandidates) {
     if (NpyTypeOf(candidate) == type) return candidate;
   }
-  return InputError(
-      fmt::format("{}: elements of type {} are no numbers XLA has", name, ToString(type)));
+  return InputError(fmt::format("{}: XLA has no element type {}", name, ToString(type)));
 }
 
 Result<hlo::Literal> FromNpy(std::string_view bytes, std::string_view name, const Limits& limits) {

@@ -107,11 +107,11 @@ NpyType NpyTypeOf(ElementType type) {
 Result<Literal> LiteralFromNpy(const NpyArray& array, const Shape& shape, std::string_view name) {
   const ElementType type = shape.element_type();
   if (!hlo::FitsWithin(array.dimensions, shape)) {
-    return InputError(fmt::format("{}: the array is {}, wanted {}", name,
+    return InputError(fmt::format("{}: the array is {}, expected {}", name,
                                   DimensionsText(array.dimensions), hlo::ToString(shape, false)));
   }
   if (!Fits(array.type, type)) {
-    return InputError(fmt::format("{}: the array's type is {}, wanted {} for {}", name,
+    return InputError(fmt::format("{}: the array's type is {}, expected {} for {}", name,
                                   ToString(array.type, array.big_endian), ToString(NpyTypeOf(type)),
                                   hlo::ToString(type)));
   }

@@ -53,7 +53,7 @@ std::array<uint32_t, 2> Threefry(uint32_t key0, uint32_t key1, uint32_t x0, uint
 Result<Value> RandomSeedCall(KernelCall& call) {
   if (!call.shape().IsArray() || !hlo::IsInteger(call.shape().element_type()) ||
       hlo::BitWidth(call.shape().element_type()) < 8) {
-    return Unsupported(call, "its result is no array of integers");
+    return Unsupported(call, "its result is not an array of integers");
   }
   HLOSCOPE_ASSIGN_OR_RETURN(Buffer buffer, call.machine.Allocate(call.shape()));
   for (size_t at = 0; at < buffer.size; at += sizeof(uint64_t)) {

@@ -218,7 +218,7 @@ Parsed<Layout> ReadLayout(TextCursor& cursor, PhysicalShape physical, const Limi
   }
   if (!cursor.Consume('}')) {
     Diagnostic error = cursor.Expected("} at the end of the layout", "layout");
-    error.hint = "attributes of a layout stand in the order T L # * E S SC M";
+    error.hint = "attributes of a layout must be in the order T L # * E S SC M";
     return std::unexpected(std::move(error));
   }
   return layout;

@@ -84,8 +84,8 @@ bool TextParser::ParseHeaderAttribute() {
     if (!verbatim(header.origin_recovery_table)) return false;
     return ReadOriginTable(builder_.module()[header.origin_recovery_table]).has_value() ||
            Error("syntax", "origin_recovery_table has a malformed entry", offset,
-                 "an entry is {\"old\" {index}} : {\"new\" {index}}, or that with a comma and the "
-                 "quoted text of a module after it; no comma stands between entries");
+                 "an entry is {\"old\" {index}} : {\"new\" {index}}, or that followed by a comma "
+                 "and the quoted text of a module; there is no comma between entries");
   }
   if (name == "debug_attributes") return ReadDebugAttributes();
   std::string_view text = cursor_.ReadRawValue();

@@ -51,8 +51,9 @@ bool TextParser::ReadNamedOperand(Draft& draft, ShapeId declared, std::string_vi
     index = symbol.index;
   } else if (scope().makes_parameters) {
     if (!declared.valid()) {
-      return Error("undefined-operand", "operand %" + std::string(name) + " has no shape", offset,
-                   "in a text of one instruction every operand is written with its shape");
+      return Error(
+          "undefined-operand", "operand %" + std::string(name) + " has no shape", offset,
+          "without a module around it, every operand of an instruction is written with its shape");
     }
     index = MakeParameter(id, declared, offset);
   } else {

@@ -229,7 +229,7 @@ void Checker::Control(Warp& warp, const Instruction& in, const Slot*, uint32_t m
   if (!launch_.uninitialised || in.guard == Slot::kAbsent) return;
   if (in.operation != Operation::kBra && in.operation != Operation::kRet) return;
   Slot guard{in.guard, 0};
-  CheckOperand(warp, guard, mask, "branches on what nobody wrote");
+  CheckOperand(warp, guard, mask, "branches on an uninitialised value");
 }
 
 void Checker::BarrierOpens(Block& block, uint32_t barrier) {
@@ -245,8 +245,8 @@ void Checker::BarrierOpens(Block& block, uint32_t barrier) {
         block.pc = group.pc;
         const uint32_t thread =
             warp.first_thread + static_cast<uint32_t>(std::countr_zero(group.mask));
-        Report(FindingKind::kBarrier, "is where some threads of a warp wait, others wait elsewhere",
-               thread, nullptr,
+        Report(FindingKind::kBarrier,
+               "is where some threads of a warp wait while others wait elsewhere", thread, nullptr,
                Stamp::Of(clocks_.first(), first->pc, false,
                          warp.first_thread + static_cast<uint32_t>(std::countr_zero(first->mask))));
       }
@@ -400,11 +400,11 @@ std::string Checker::MissingBarrier(uint32_t other) const {
   const std::vector<Instruction>& code = launch_.kernel->instructions;
   const std::string from = std::to_string(code[first].position.line),
                     to = std::to_string(code[last].position.line);
-  if (from == to) return ", with no barrier between two turns of line " + to;
+  if (from == to) return ", with no barrier between two executions of line " + to;
   const bool has_one = std::any_of(code.begin() + first, code.begin() + last,
                                    [](const auto& in) { return in.operation == Operation::kBar; });
   if (!has_one) return ", with no barrier between lines " + from + " and " + to;
-  return ", with no barrier behind line " + to + " before a loop comes to line " + from + " again";
+  return ", with no barrier after line " + to + " before a loop reaches line " + from + " again";
 }
 
 // A thread's wait makes its copies visible to others only with a barrier behind it.
@@ -427,7 +427,7 @@ void Checker::ReportRace(const Collision& found, bool writes, uint32_t thread, c
   std::string lacks = copies ? MissingBarrierBehindWait() : MissingBarrier(found.earlier.pc());
   if (copies && !found.other_block && found.earlier.thread() / kLanes == thread / kLanes) {
     lacks = ", with no barrier between them";
-    what = std::string(writes ? "writes" : "reads") + " what a copy that nobody waited for ";
+    what = std::string(writes ? "writes" : "reads") + " what a copy without a wait ";
   }
   what += found.earlier_writes ? "wrote" : "read";
   what += found.other_block ? ", and blocks have no order" : lacks;

@@ -134,7 +134,7 @@ void Checker::Poison(const Warp& warp, uint32_t lane, const Spot& spot, uint32_t
   if (!own && poison != 0) {
     Spot at = spot;
     at.offset += static_cast<uint64_t>(std::countr_zero(poison));
-    Report(FindingKind::kUninitialised, "stores what is computed of what nobody wrote",
+    Report(FindingKind::kUninitialised, "stores a value computed from uninitialised memory",
            warp.first_thread + lane, &at);
     poison = 0;
   }
@@ -149,7 +149,7 @@ void Checker::Load(Warp& warp, const Instruction& in, const Slot* s, uint32_t ma
       AddressesOf(warp, in, ModifierStateSpace(in), s[width], 0, bytes * width, mask);
   const bool follows = launch_.uninitialised;
   RegisterPoison* const registers = follows ? &PoisonOf(warp) : nullptr;
-  if (follows) CheckOperand(warp, s[width], mask, "loads from an address that nobody wrote");
+  if (follows) CheckOperand(warp, s[width], mask, "loads from an uninitialised address");
   uint64_t poison[kLanes] = {};
   uint64_t any = 0;
   if (IsOrdered(in) && facts_.orders_blocks) ordered_ = true;
@@ -189,9 +189,9 @@ void Checker::Store(Warp& warp, const Instruction& in, const Slot* s, uint32_t m
   const bool poisoned = launch_.uninitialised && PoisonOf(warp).any();
   PoisonedLanes lanes[8];
   if (poisoned) {
-    CheckOperand(warp, s[0], mask, "stores to an address that nobody wrote");
+    CheckOperand(warp, s[0], mask, "stores to an uninitialised address");
     if (in.guard != Slot::kAbsent)
-      CheckOperand(warp, Slot{in.guard, 0}, mask, "stores or not by what nobody wrote");
+      CheckOperand(warp, Slot{in.guard, 0}, mask, "stores under an uninitialised predicate");
     for (uint32_t v = 0; v < width; ++v) lanes[v] = PoisonOf(warp).Get(s[1 + v]);
   }
   if (!poisoned && !IsOrdered(in) && addresses.bytes <= kMostBytes) {
@@ -227,7 +227,7 @@ void Checker::Atomic(Warp& warp, const Instruction& in, const Slot* s, uint32_t 
   const Slot* const from = returns ? s + 1 : s;
   const uint32_t bytes = BytesOf(in.type);
   RegisterPoison& registers = PoisonOf(warp);
-  CheckOperand(warp, from[0], mask, "updates an address that nobody wrote");
+  CheckOperand(warp, from[0], mask, "updates an uninitialised address");
   PoisonedLanes result{};
   const PoisonedLanes value = registers.Get(from[1]);
   for (uint32_t l = 0; l < kLanes; ++l) {
@@ -248,8 +248,8 @@ void Checker::Atomic(Warp& warp, const Instruction& in, const Slot* s, uint32_t 
 // A copy reads when it starts; what it brings is there when its group was waited for.
 void Checker::Copy(Warp& warp, const Instruction& in, const Slot* s, uint32_t mask) {
   if (launch_.uninitialised) {
-    CheckOperand(warp, s[0], mask, "copies to an address that nobody wrote");
-    CheckOperand(warp, s[1], mask, "copies from an address that nobody wrote");
+    CheckOperand(warp, s[0], mask, "copies to an uninitialised address");
+    CheckOperand(warp, s[1], mask, "copies from an uninitialised address");
   }
   Addresses from = AddressesOf(warp, in, StateSpace::kGlobal, s[1], 1, in.value, mask);
   const Addresses to = AddressesOf(warp, in, StateSpace::kShared, s[0], 0, in.value, mask);
@@ -294,7 +294,7 @@ void Checker::LoadMatrices(Warp& warp, const Instruction& in, const Slot* s, uin
   if (Repeats(warp)) return;
   const uint32_t matrices = in.slot_count - 1;
   const bool follows = launch_.uninitialised;
-  if (follows) CheckOperand(warp, s[matrices], mask, "loads from an address that nobody wrote");
+  if (follows) CheckOperand(warp, s[matrices], mask, "loads from an uninitialised address");
   uint64_t rows[kLanes] = {};
   uint64_t any = 0;
   const Addresses addresses =
@@ -331,8 +331,7 @@ void Checker::StoreMatrices(Warp& warp, const Instruction& in, const Slot* s, ui
   if (Repeats(warp)) return;
   const uint32_t matrices = in.slot_count - 1;
   const bool trans = ModifierTrans(in) == Trans::kOn;
-  if (launch_.uninitialised)
-    CheckOperand(warp, s[0], mask, "stores to an address that nobody wrote");
+  if (launch_.uninitialised) CheckOperand(warp, s[0], mask, "stores to an uninitialised address");
   uint16_t values[4][8][8];
   uint64_t rows[kLanes] = {};
   for (uint32_t x = 0; x < matrices; ++x) {

@@ -56,7 +56,7 @@ class Decoder {
             Error{ErrorClass::kUnsupported,
                   "`" + statement.Form() + "`: " + reason_,
                   {syntax_.file, statement.position.line, statement.position.column},
-                  "kernels that hold it are not executed"});
+                  "kernels with it are not executed"});
         instruction = {};
         instruction.operation = Operation::kTrap;
       }
@@ -208,7 +208,7 @@ class Decoder {
     const bool braces = operand.kind == OperandKind::kVector;
     if (pattern.splits) {
       if (!braces || operand.parts.size() < 2 || width % operand.parts.size() != 0) {
-        return Refuse("its parts do not make up its type");
+        return Refuse("its parts do not match its type");
       }
       for (const Operand& part : operand.parts) {
         if (!MatchValue(pattern, part, width / static_cast<uint32_t>(operand.parts.size())))
@@ -247,13 +247,13 @@ class Decoder {
                       std::to_string(width * 8));
       }
       if (operand.negated && (writes || width > 0))
-        return Refuse("`!` stands before no predicate that is read");
+        return Refuse("`!` is not before a predicate that is read");
       slot.negated = operand.negated;
       slot.written = writes;
       kernel_.slots.push_back(slot);
       return true;
     }
-    if (writes) return Refuse("it writes to what is no register");
+    if (writes) return Refuse("it writes to an operand that is not a register");
     return MatchConstant(operand, width);
   }
 

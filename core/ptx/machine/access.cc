@@ -13,7 +13,7 @@ std::string_view NameOf(uint64_t window) {
   if (window == kLocalWindow) return "local memory";
   if (window == kParamWindow) return "the parameters";
   if (window >= kFirstVariableWindow) return "a variable of the module";
-  return "an argument";
+  return "argument";
 }
 
 bool Refuse(Warp& warp, const char* verb, const Place& place, uint64_t window, uint64_t address,

@@ -37,12 +37,12 @@ Barrier BarrierOf(uint64_t bits) {
 
 bool LoadBits(Warp& w, StateSpace space, uint64_t address, uint32_t lane, uint64_t& bits) {
   if (address % 8 != 0) {
-    w.block->Fail("an mbarrier at no multiple of 8 bytes", w.first_thread + lane, address);
+    w.block->Fail("an mbarrier that is not 8-byte aligned", w.first_thread + lane, address);
     return false;
   }
   if (!Load(w, space, address, lane, &bits, 8)) return false;
   if (bits >> 62 == kMark && (bits & kMostArrivals) != 0) return true;
-  w.block->Fail("there is no mbarrier: nobody initialised it, or it was invalidated or overwritten",
+  w.block->Fail("no mbarrier here: never initialised, invalidated or overwritten",
                 w.first_thread + lane, address);
   return false;
 }
@@ -94,7 +94,7 @@ void Initialise(Warp& w, const Instruction& in, const Slot* s, uint32_t m) {
     const auto count = static_cast<uint32_t>(ReadLane(w, s[1], l));
     if (address % 8 != 0 || count == 0 || count > kMostArrivals) {
       return w.block->Fail(
-          "an mbarrier at no multiple of 8 bytes, or of 0 or over 2^20 - 1 arrivals",
+          "an mbarrier that is not 8-byte aligned, or of 0 or over 2^20 - 1 arrivals",
           w.first_thread + l, address);
     }
     const uint64_t bits = Bits({count, count, 0, 0});

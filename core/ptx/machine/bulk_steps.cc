@@ -15,8 +15,9 @@ constexpr uint32_t kChunk = 16;
 
 bool IsMultiple(Warp& w, uint32_t lane, uint64_t address, uint32_t bytes) {
   if (address % bytes == 0) return true;
-  w.block->Fail("a bulk copy at no multiple of " + std::to_string(bytes) + " bytes",
-                w.first_thread + lane, address);
+  w.block->Fail(
+      "a bulk copy at an address that is not a multiple of " + std::to_string(bytes) + " bytes",
+      w.first_thread + lane, address);
   return false;
 }
 
@@ -78,7 +79,7 @@ class BoxCopy {
       return false;
     auto placed = DecodeTensorMap(bytes);
     if (!placed.has_value() || placed->map.sizes.size() != dimensions)
-      return Fail("no tensor map of as many dimensions lies there", map_address);
+      return Fail("there is no tensor map with this rank", map_address);
     map_ = std::move(placed->map);
     base_ = placed->address;
     for (uint32_t i = 0; i < dimensions; ++i) {
@@ -91,7 +92,7 @@ class BoxCopy {
     begin_ = static_cast<uint32_t>(std::clamp<int64_t>(-first_[0], 0, map_.box[0]));
     end_ = static_cast<uint32_t>(std::clamp<int64_t>(inside, begin_, map_.box[0]));
     // Addresses in shared memory are offsets, generic ones carry their window.
-    if (shared_ % 128 != 0) return Fail("a box at no multiple of 128 bytes", shared_);
+    if (shared_ % 128 != 0) return Fail("a box that is not 128-byte aligned", shared_);
     return true;
   }
 

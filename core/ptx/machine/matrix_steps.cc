@@ -97,8 +97,8 @@ bool MoveRows(Warp& w, const Instruction& in, Slot slot, uint32_t matrices, Matr
   for (uint32_t l = 0; l < rows; ++l) {
     const uint64_t address = AddressOf(w, in, slot, l);
     if (address % 16 != 0) {
-      w.block->Fail(kWrites ? "a row of stmatrix at no multiple of 16 bytes"
-                            : "a row of ldmatrix at no multiple of 16 bytes",
+      w.block->Fail(kWrites ? "a row of stmatrix that is not 16-byte aligned"
+                            : "a row of ldmatrix that is not 16-byte aligned",
                     w.first_thread + l, address);
       return false;
     }

@@ -15,7 +15,7 @@ namespace {
 bool Misaligned(Warp& w, uint64_t address, uint32_t lane, uint32_t bytes) {
   if (address % bytes == 0) return false;
   w.block->Fail(
-      "an address that is no multiple of the " + std::to_string(bytes) + " bytes accessed",
+      "an address that is not a multiple of the " + std::to_string(bytes) + " bytes accessed",
       w.first_thread + lane, address);
   return true;
 }

@@ -64,7 +64,7 @@ class BlockLoop {
         idle_rounds_ = idle ? idle_rounds_ + 1 : 0;
         if (idle_rounds_ < kIdleRounds) continue;
         block_.pc = failed_pc_;
-        block_.Fail("waits for a phase of an mbarrier that nobody completes", failed_thread_);
+        block_.Fail("waits for a phase of an mbarrier that never completes", failed_thread_);
         return true;
       }
       Stuck();
@@ -435,8 +435,8 @@ class BlockLoop {
       block_.Fail(group.state == GroupState::kWaitsAtBarrier
                       ? "a barrier that not all threads of the block reach"
                   : group.state == GroupState::kWaitsForWarps
-                      ? "a warp group whose four warps do not all come"
-                      : "lanes of the member mask that never come",
+                      ? "a warp group whose four warps do not all arrive"
+                      : "lanes of the member mask that never arrive",
                   warp.first_thread + static_cast<uint32_t>(std::countr_zero(group.mask)));
       return;
     }

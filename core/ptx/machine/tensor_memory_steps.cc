@@ -18,8 +18,8 @@ void AllocateColumns(Warp& w, const Instruction& in, const Slot* s, uint32_t m) 
   const auto first = memory->Allocate(columns);
   if (!first.has_value()) {
     return w.block->Fail(
-        "the block already has so much of the 512 columns of tensor memory that it would wait for "
-        "ever",
+        "the block already holds so many of the 512 columns of tensor memory that it would wait "
+        "forever",
         w.first_thread);
   }
   Store(w, ModifierStateSpace(in), AddressOf(w, in, s[0], 0), 0, &*first, 4);
@@ -31,7 +31,7 @@ void FreeColumns(Warp& w, const Instruction&, const Slot* s, uint32_t m) {
   const auto columns = static_cast<uint32_t>(ReadLane(w, s[1], 0));
   TensorMemory* memory = w.block->tensor_memory.get();
   if (memory != nullptr && memory->Free(address, columns)) return;
-  w.block->Fail("tensor memory that was not given out like this", w.first_thread, address);
+  w.block->Fail("tensor memory that was not allocated like this", w.first_thread, address);
 }
 
 // Which cell a register of a lane is, counted from the address of the instruction (of 16x32bx2:
@@ -78,7 +78,7 @@ class Quarter {
       return true;
     const uint32_t address = lane_ << 16 | column_;
     warp_.block->Fail(fits && lane_ / 32 * 32 == first
-                          ? "columns of tensor memory that were not given out"
+                          ? "columns of tensor memory that were not allocated"
                           : "lanes of tensor memory that this warp does not reach: warp w of four "
                             "has lanes 32 * w "
                             "to 32 * w + 31",

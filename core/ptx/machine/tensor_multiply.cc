@@ -143,7 +143,7 @@ class Multiplication {
     const uint32_t lane = address >> 16;
     const bool fits = lane == 0 || (p_.form.m == 64 && lane == 16);
     if (fits && memory != nullptr && memory->Holds(address & 0xffff, columns)) return true;
-    return Fail(fits ? "columns of tensor memory that were not given out"
+    return Fail(fits ? "columns of tensor memory that were not allocated"
                      : "a matrix in tensor memory that starts at another lane than 0, or 16 of 64 "
                        "rows");
   }

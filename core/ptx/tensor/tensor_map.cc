@@ -48,7 +48,8 @@ Status CheckTensorMap(const TensorMap& map, uint64_t memory_bytes) {
     if (map.box[i] == 0 || map.box[i] > 256) return Refuse("with a box of 0 or over 256 elements");
     if (map.steps[i] == 0 || map.steps[i] > 8) return Refuse("with steps outside of 1 to 8");
     const uint64_t stride = i == 0 ? bytes : map.strides[i - 1];
-    if (i > 0 && stride % 16 != 0) return Refuse("with a stride that is no multiple of 16 bytes");
+    if (i > 0 && stride % 16 != 0)
+      return Refuse("with a stride that is not a multiple of 16 bytes");
     const auto extent = CheckedMul<uint64_t>(stride, map.sizes[i] - 1);
     const auto sum = extent ? CheckedAdd<uint64_t>(last, *extent) : std::nullopt;
     if (!sum) return Refuse("of an array beyond 64 bits");
@@ -63,7 +64,7 @@ Status CheckTensorMap(const TensorMap& map, uint64_t memory_bytes) {
   if (box_bytes > kMostBoxBytes) return Refuse("whose box is larger than shared memory");
   if (map.steps[0] != 1) return Refuse("with steps in its contiguous dimension");
   const uint32_t row = map.box[0] * bytes;
-  if (row % 16 != 0) return Refuse("whose box has rows of no multiple of 16 bytes");
+  if (row % 16 != 0) return Refuse("whose box has rows that are not a multiple of 16 bytes");
   if (map.swizzle != Swizzle::kNone && row > RowBytes(map.swizzle))
     return Refuse("whose box is wider than its swizzle");
   return {};

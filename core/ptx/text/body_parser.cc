@@ -16,7 +16,7 @@ Status BodyParser::Parse() {
 Status BodyParser::OpenScope(Position position) {
   if (scopes_.size() >= limits_.nesting) {
     return tokens_.Fail(position, "more than " + std::to_string(limits_.nesting) + " nested { }",
-                        "the limit guards against hostile files");
+                        "the limit guards against malicious files");
   }
   scopes_.emplace_back();
   return {};
@@ -71,7 +71,7 @@ Status BodyParser::ParseDirective() {
   HLOSCOPE_TRY(tokens_.Expect(';', "after a variable"));
   if (entry_.variables.size() >= limits_.variables) {
     return tokens_.Fail(variable.position, "too many variables",
-                        "the limit guards against hostile files");
+                        "the limit guards against malicious files");
   }
   const auto index = static_cast<uint32_t>(entry_.variables.size());
   if (!scopes_.back().variables.emplace(variable.name, index).second) {
@@ -110,7 +110,7 @@ Status BodyParser::ParseRegisters() {
     if (count > limits_.registers || entry_.registers.size() + count > limits_.registers) {
       return tokens_.Fail(name.position,
                           "more than " + std::to_string(limits_.registers) + " registers",
-                          "the limit guards against hostile files");
+                          "the limit guards against malicious files");
     }
     const RegisterRange range{static_cast<uint32_t>(entry_.registers.size()),
                               static_cast<uint32_t>(count)};
@@ -155,7 +155,7 @@ Status BodyParser::ParseNamed() {
     const auto found = FindRegister(name.text);
     if (!found.has_value() || entry_.registers[*found].type != Type::kPred) {
       return tokens_.Fail(name.position,
-                          "`" + std::string(name.text) + "` is no predicate register",
+                          "`" + std::string(name.text) + "` is not a predicate register",
                           "declare it with .reg .pred");
     }
     guard = *found;
@@ -177,7 +177,7 @@ Status BodyParser::ParseStatement(Token opcode, int64_t guard, bool guard_negate
   if (++statements_ > limits_.statements) {
     return tokens_.Fail(opcode.position,
                         "more than " + std::to_string(limits_.statements) + " statements",
-                        "the limit guards against hostile files");
+                        "the limit guards against malicious files");
   }
   Statement statement;
   statement.position = opcode.position;
@@ -222,14 +222,14 @@ Status BodyParser::ParseCall(Statement& statement) {
   results.position = arguments.position = statement.position;
   if (tokens_.TakeIf('(')) {
     HLOSCOPE_ASSIGN_OR_RETURN(results, ParseParts(std::move(results), ')', 0));
-    HLOSCOPE_TRY(tokens_.Expect(',', "behind what a call gives"));
+    HLOSCOPE_TRY(tokens_.Expect(',', "after the results of a call"));
   }
   HLOSCOPE_ASSIGN_OR_RETURN(const Token callee,
                             tokens_.ExpectKind(TokenKind::kName, "the name of a function"));
   name.name = callee.text;
   name.position = callee.position;
   if (tokens_.TakeIf(',')) {
-    HLOSCOPE_TRY(tokens_.Expect('(', "before what a call takes"));
+    HLOSCOPE_TRY(tokens_.Expect('(', "before the arguments of a call"));
     HLOSCOPE_ASSIGN_OR_RETURN(arguments, ParseParts(std::move(arguments), ')', 0));
   }
   for (const Operand* side : {&results, &arguments}) {

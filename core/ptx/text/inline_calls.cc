@@ -85,7 +85,7 @@ class Inliner {
         entry.registers.size() + function.registers.size() > limits_.registers ||
         entry.variables.size() + function.variables.size() > limits_.variables) {
       return Fail(call.position, "calls that become too many statements, registers or variables",
-                  "the limit guards against hostile files");
+                  "the limit guards against malicious files");
     }
     const Bases bases{static_cast<uint32_t>(entry.registers.size()),
                       static_cast<uint32_t>(entry.variables.size()),

@@ -105,7 +105,7 @@ class ModuleParser {
     variable.is_extern = std::exchange(is_extern_, false);
     if (syntax_.variables.size() >= limits_.variables) {
       return tokens_.Fail(variable.position, "too many variables",
-                          "the limit guards against hostile files");
+                          "the limit guards against malicious files");
     }
     const auto index = static_cast<uint32_t>(syntax_.variables.size());
     if (!names_.emplace(variable.name, index).second) {
@@ -122,7 +122,7 @@ class ModuleParser {
                               tokens_.ExpectKind(TokenKind::kName, "the name of an entry"));
     if (syntax_.entries.size() >= limits_.entries) {
       return tokens_.Fail(name.position, "too many entries",
-                          "the limit guards against hostile files");
+                          "the limit guards against malicious files");
     }
     if (!entry_names_.insert(name.text).second) {
       return tokens_.Fail(name.position, "entry `" + std::string(name.text) + "` is declared twice",
@@ -149,7 +149,7 @@ class ModuleParser {
                               tokens_.ExpectKind(TokenKind::kName, "the name of a function"));
     if (syntax_.functions.size() >= limits_.entries) {
       return tokens_.Fail(name.position, "too many functions",
-                          "the limit guards against hostile files");
+                          "the limit guards against malicious files");
     }
     function.name = name.text;
     function.position = name.position;
@@ -183,7 +183,7 @@ class ModuleParser {
       entry.parameters.push_back(std::move(variable));
       if (entry.parameters.size() > limits_.parameters) {
         return tokens_.Fail(position, "too many parameters",
-                            "the limit guards against hostile files");
+                            "the limit guards against malicious files");
       }
     } while (tokens_.TakeIf(','));
     return tokens_.Expect(')', "after the parameters");
@@ -246,11 +246,10 @@ std::string Statement::Form() const {
 
 Result<Syntax> ParseText(std::string text, std::string file, const TextLimits& limits) {
   if (text.size() > limits.text_bytes) {
-    return std::unexpected(
-        Error{ErrorClass::kInput,
-              "a text of more than " + std::to_string(limits.text_bytes) + " bytes",
-              {std::move(file)},
-              "the limit guards against hostile files"});
+    return std::unexpected(Error{ErrorClass::kInput,
+                                 "PTX of more than " + std::to_string(limits.text_bytes) + " bytes",
+                                 {std::move(file)},
+                                 "the limit guards against malicious files"});
   }
   Syntax syntax;
   syntax.file = std::move(file);

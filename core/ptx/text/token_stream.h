@@ -34,7 +34,7 @@ class TokenStream {
   Status Expect(char sign, const char* where) {
     if (TakeIf(sign)) return {};
     return Fail(token_.position, Found() + ", expected '" + sign + "' " + where,
-                "write the missing sign, or remove what stands before it");
+                "write the missing token, or remove the one before it");
   }
   Result<Token> ExpectKind(TokenKind kind, const char* what) {
     if (token_.kind == kind) return Take();

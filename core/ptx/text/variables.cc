@@ -30,7 +30,7 @@ Status ParseInitial(TokenStream& tokens, Variable& variable) {
     if (braces && tokens.token().Is('}')) break;
     if (variable.initial.size() + width > variable.bytes) {
       return tokens.Fail(tokens.token().position, "more initial values than the variable holds",
-                         "its size stands in [ ]");
+                         "its size is written in [ ]");
     }
     HLOSCOPE_ASSIGN_OR_RETURN(const uint64_t value, InitialValue(tokens, variable.type));
     for (uint32_t i = 0; i < width; ++i) {
@@ -45,7 +45,7 @@ Status ParseAlignment(TokenStream& tokens, uint32_t& align) {
   HLOSCOPE_ASSIGN_OR_RETURN(const Token value,
                             tokens.ExpectKind(TokenKind::kInteger, "an alignment"));
   if (!std::has_single_bit(value.value) || value.value > 4096) {
-    return tokens.Fail(value.position, "an alignment that is no power of two up to 4096",
+    return tokens.Fail(value.position, "an alignment that is not a power of two up to 4096",
                        "write one of 1, 2, 4, … 4096");
   }
   align = static_cast<uint32_t>(value.value);
@@ -93,7 +93,7 @@ Result<uint64_t> ParseDimensions(TokenStream& tokens) {
     HLOSCOPE_TRY(tokens.Expect(']', "after a size"));
     const auto product = CheckedMul(count, size.value);
     if (!product.has_value()) {
-      return tokens.Fail(size.position, "a variable larger than 64 bits count", "make it smaller");
+      return tokens.Fail(size.position, "a variable larger than 64 bits count", "reduce its size");
     }
     count = *product;
   }
@@ -127,7 +127,7 @@ Result<Variable> ParseVariable(TokenStream& tokens, Space space, const TextLimit
   if (!bytes.has_value() || *bytes > limits.variable_bytes - bytes_so_far) {
     return tokens.Fail(name.position,
                        "variables of more than " + std::to_string(limits.variable_bytes) + " bytes",
-                       "the limit guards against hostile files");
+                       "the limit guards against malicious files");
   }
   variable.bytes = *bytes;
   bytes_so_far += *bytes;

@@ -101,7 +101,7 @@ class Twin : public Observer {
       if (in.operation == Operation::kWarpBar && pcs_[thread] == pc + 1) continue;
       if (!Reach(thread, pc))
         return Differ(pc, thread,
-                      "the machine executes it, the second implementation goes another way");
+                      "the machine executes it, the scalar reference branches differently");
       pcs_[thread] = in.operation == Operation::kBra ? in.target : pc + 1;
     }
   }
@@ -115,7 +115,8 @@ class Twin : public Observer {
     if (!Compute(warp, in, operands, mask, values)) {
       const Position at = in.position;
       report_.missing =
-          UnsupportedError("`" + kernel_.forms[pc] + "` has no second implementation").error();
+          UnsupportedError("`" + kernel_.forms[pc] + "` is not covered by the scalar reference")
+              .error();
       report_.missing->place = {program_.syntax.file, at.line, at.column};
       return;
     }
@@ -194,7 +195,7 @@ class Twin : public Observer {
         return Differ(pc, thread,
                       operand.name + " is " + ValueText(theirs, slots[s].bytes, texts[pc].type) +
                           " on the machine, " + ValueText(ours, slots[s].bytes, texts[pc].type) +
-                          " by the second implementation");
+                          " by the scalar reference");
       }
       registers_[thread][slot_ids_[in.first_slot + s]] = ours;
     }

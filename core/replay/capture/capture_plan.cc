@@ -79,8 +79,6 @@ CapturedForm FormOf(const Result<Literal>& leaf, CaptureForm form) {
   }
 }
 
-Error EndedByPlan() {
-  return {ErrorClass::kCancelled, "the capture plan has what it wants", {}, {}};
-}
+Error EndedByPlan() { return {ErrorClass::kCancelled, "the capture plan is satisfied", {}, {}}; }
 
 }  // namespace hloscope::replay

@@ -104,7 +104,7 @@ Status PlanObserver::Want(const CaptureItem& item) {
       }
       return {};
   }
-  return InputError("a capture plan asks for what there is not");
+  return InputError("a capture plan requests a value that does not exist");
 }
 
 bool PlanObserver::WantsLanes(InstructionId caller) {

@@ -168,13 +168,13 @@ Result<std::unique_ptr<Executable>> LinkPlanFile(std::shared_ptr<const hlo::Modu
                                                  const RunOptions& options) {
   if (FormFor(options) == Form::kValues) {
     return UnsupportedError("a .hloplan has no code for values between its kernels",
-                            "run the module that it was made of");
+                            "run the module that it was compiled from");
   }
   compile::CompileOptions how = HowToCompile(*module, options, false);
   backend.Ask(how);  // takes out what is no pass
   if (!how.disabled_passes.empty()) {
-    return UnsupportedError("a .hloplan is compiled already: no pass of it can be left out",
-                            "run the module that it was made of");
+    return UnsupportedError("a .hloplan is compiled already: passes cannot be disabled",
+                            "run the module that it was compiled from");
   }
   HLOSCOPE_ASSIGN_OR_RETURN(PlanCode planned,
                             ReadPlanFile(options.module_file, module, options.limits));

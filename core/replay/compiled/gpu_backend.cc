@@ -44,7 +44,7 @@ Result<WrittenCode> GpuBackend::Write(const compile::Compilation& compilation,
 
 Result<WrittenCode> GpuBackend::Keep(const compile::Compilation&,
                                      std::unique_ptr<compile::KernelLibrary>) const {
-  return InternalError("code for a GPU is not kept");
+  return InternalError("GPU code is not cached");
 }
 
 Result<WrittenCode> GpuBackend::Link(PlanCode planned, const RunOptions& options) const {

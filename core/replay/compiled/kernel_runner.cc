@@ -105,13 +105,13 @@ Result<std::optional<Value>> KernelRunner::RunWhole(eval::Machine& machine,
                                            : code_.device->Start(code_, machine);
   HLOSCOPE_ASSIGN_OR_RETURN(std::optional<Value> value, run->Run(arguments));
   if (!value.has_value() && compile::HasMeetings(*code_.plan)) {
-    return std::unexpected(Error{
-        ErrorClass::kCrashed,
-        fmt::format("device {} cannot go on with the plan of {}, where other devices may have "
-                    "its values already: a value is missing, or a loop never ends",
-                    machine.device(), module_.name()),
-        {},
-        "--platform gpu-sim runs it instruction by instruction"});
+    return std::unexpected(
+        Error{ErrorClass::kCrashed,
+              fmt::format("device {} cannot continue the plan of {}, and other devices may already "
+                          "use its values: a value is missing, or a loop never ends",
+                          machine.device(), module_.name()),
+              {},
+              "--platform gpu-sim runs it instruction by instruction"});
   }
   const std::lock_guard lock(mutex_);
   devices_ = machine.devices().counts().devices();
@@ -194,7 +194,7 @@ void KernelRunner::Tell(RunStream& stream) const {
           }
         }
         const std::string_view why = compile::WhyNoKernel(module_, id);
-        if (!why.empty()) return {why, "our compiler writes no code for it"};
+        if (!why.empty()) return {why, "our compiler generates no code for it"};
         return {Describe(hlo::FallbackReason::kMissingOperand),
                 "an operand of the kernel that it is part of has no value"};
       },

@@ -234,7 +234,7 @@ Result<PlanCode> ReadPlanFile(const std::string& path, std::shared_ptr<const hlo
   HLOSCOPE_ASSIGN_OR_RETURN(const hlo::ProtoFile proto, hlo::ReadProto(parts.module, limits));
   if (!IsSame(*proto.module, *module)) {
     return InputError(fmt::format("{} holds another module than the one to be run", path),
-                      "run the .hloplan as it is, or the module that it was made of");
+                      "run the .hloplan as it is, or the module that it was compiled from");
   }
   PlanCode out;
   Plan plan;

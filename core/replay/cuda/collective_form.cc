@@ -192,7 +192,8 @@ Result<CollectiveForm> FormOf(const Module& module, InstructionId id,
   for (size_t o = 0; o < operands.size(); ++o) {
     const Shape& operand = module.shape(operands[o]);
     const Shape& result = results[o];
-    if (!operand.IsArray() || !result.IsArray()) return UnsupportedError("an operand is no array");
+    if (!operand.IsArray() || !result.IsArray())
+      return UnsupportedError("an operand is not an array");
     CollectiveForm::Array& array = form.arrays.emplace_back();
     array = {libraries::kNcclU8, operand.ByteSize().value_or(0), result.ByteSize().value_or(0), 1};
     if (reduces) {

@@ -100,8 +100,8 @@ Result<Collectives::Pending> Collectives::ByTheHost(InstructionId id) const {
   if (ranks_ == nullptr) return Pending{id, nullptr};
   const auto choice = choices_->Of(id);
   return UnsupportedError(
-      fmt::format("{}: ranks meet through NCCL alone: {}", NameOf(id),
-                  choice ? choice->reason : std::string("it does no such instruction")),
+      fmt::format("{}: ranks communicate through NCCL only: {}", NameOf(id),
+                  choice ? choice->reason : std::string("it does not support this instruction")),
       "run it in one process, without --ranks-folder, with --fallback cpu");
 }
 
@@ -129,7 +129,8 @@ Result<Collectives::Pending> Collectives::Run(InstructionId id, eval::Machine& m
   if (meeting->results.empty()) {
     const bool is_one = std::ranges::all_of(meeting->instructions,
                                             [&](InstructionId other) { return other == id; });
-    Status status = is_one ? Status() : UnsupportedError("devices meet at several instructions");
+    Status status =
+        is_one ? Status() : UnsupportedError("devices rendezvous at several instructions");
     if (is_one && !form->second.refused[number]) {
       status = Enqueue(id, form->second, *group, [&](std::span<const CollectiveMember> members) {
         return EnqueueByNccl(id, form->second, members, [&] { return machine.run().Look(); });
@@ -207,8 +208,7 @@ Status Collectives::MovePieces(const CollectiveForm& form, const CollectiveMembe
       apart.pitch = width * members;
       together.device = pieces + piece * width * rows;
       together.pitch = width;
-      HLOSCOPE_TRY(
-          driver.Check(driver->CopyRows(&copy, own.stream), "putting pieces one behind the other"));
+      HLOSCOPE_TRY(driver.Check(driver->CopyRows(&copy, own.stream), "concatenating pieces"));
     }
   }
   return {};
@@ -355,7 +355,7 @@ Status Collectives::Look(const Pending& pending, int64_t device) const {
   if (pending.clique->is_aborted()) {
     return std::unexpected(
         Error{ErrorClass::kCrashed,
-              fmt::format("device {} lost the others in {}", device, NameOf(pending.id)),
+              fmt::format("device {} lost the other devices in {}", device, NameOf(pending.id)),
               {},
               {}});
   }

@@ -44,7 +44,7 @@ Result<std::shared_ptr<Clique>> Clique::Join(std::shared_ptr<const Library> libr
   const Library& nccl = *out->library_;
   HLOSCOPE_TRY(nccl.Check(
       nccl->CommunicatorJoin(&all[rank], static_cast<int>(ranks), name, static_cast<int>(rank)),
-      "bringing {} ranks together", ranks));
+      "connecting {} ranks", ranks));
   out->ranks_ = std::move(all);
   return out;
 }
@@ -94,9 +94,9 @@ Result<std::shared_ptr<Clique>> Communicators::Join(const std::vector<size_t>& m
   HLOSCOPE_TRY(ranks_->Put(file_of(*own), {name.bytes.data(), name.bytes.size()}));
   for (const size_t member : members) {
     if (member == *own) continue;
-    HLOSCOPE_ASSIGN_OR_RETURN(const std::string bytes,
-                              ranks_->Take(file_of(member), static_cast<int64_t>(member),
-                                           "bringing ranks together", look));
+    HLOSCOPE_ASSIGN_OR_RETURN(
+        const std::string bytes,
+        ranks_->Take(file_of(member), static_cast<int64_t>(member), "connecting ranks", look));
     if (member == members[0] && bytes.size() == name.bytes.size()) {
       std::ranges::copy(bytes, name.bytes.begin());
     }

@@ -340,9 +340,9 @@ void DeviceRecorder::End(RunStream& stream) {
     }
   }
   if (const int64_t count = std::exchange(on_host_left_out_, 0); count > 0) {
-    warnings.push_back(fmt::format(
-        "left out, beyond the most that a recording keeps: {} on the host, in place of the device",
-        Counted(count, "instruction")));
+    warnings.push_back(
+        fmt::format("left out, more than a recording keeps: {} on the host, in place of the device",
+                    Counted(count, "instruction")));
   }
   std::ranges::move(std::exchange(notes_, {}), std::back_inserter(warnings));
   const auto origin = [&](uint64_t external) -> std::optional<profiler::cupti::Origin> {

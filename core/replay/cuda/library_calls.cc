@@ -57,7 +57,7 @@ class LibraryCode : public DeviceCode {
       choice_.reason = ReasonOf(status.error());
       if (!choice_.way.way.empty()) {
         choice_.way.notes.push_back(
-            fmt::format("{} was taken, and is refused in a launch", choice_.way.way));
+            fmt::format("{} was selected, but is refused in a launch", choice_.way.way));
         choice_.way.way = kOwnWay;
         choice_.way.time_us = 0;
       }

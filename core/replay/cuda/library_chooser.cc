@@ -43,7 +43,7 @@ Result<size_t> TakeProposal(const Library& library, std::span<const LibraryPropo
   }
   if (refused != nullptr) return UnsupportedError(refused->refused);
   return UnsupportedError(
-      fmt::format("{}: it does not propose {} any more", library.row().name, way));
+      fmt::format("{}: {} is not among its candidates any more", library.row().name, way));
 }
 
 Result<std::shared_ptr<const LibraryChooser>> LibraryChooser::Make(const RunOptions& options) {
@@ -60,7 +60,7 @@ std::optional<libraries::Choice> LibraryChooser::Known(const Choice& here, Libra
     if (!is_of_form) continue;
     if (choosing_ == Choosing::kByTime) {
       way.notes.push_back(fmt::format(
-          "the bundle's choice, {}, is not taken: --autotune measures again", given.way));
+          "the bundle's autotune result, {}, is not used: --autotune measures again", given.way));
       return std::nullopt;
     }
     if (given.FitsTo(here)) {
@@ -71,20 +71,22 @@ std::optional<libraries::Choice> LibraryChooser::Known(const Choice& here, Libra
     other = &given;
   }
   if (other != nullptr) {
-    way.notes.push_back(fmt::format("the bundle's choice, {}, is of {}, here is {}: not taken",
-                                    other->way, Versions(*other), Versions(here)));
+    way.notes.push_back(
+        fmt::format("the bundle's autotune result, {}, is for {}, here is {}: not used", other->way,
+                    Versions(*other), Versions(here)));
   }
   if (choosing_ != Choosing::kFromCache) return std::nullopt;
   std::string why;
   auto kept = cache_.Load(here.key, why);
   if (!why.empty()) {
-    way.notes.push_back(why + ": not taken (fix: --autotune measures again)");
+    way.notes.push_back(why + ": not used (fix: --autotune measures again)");
   }
   if (!kept) return std::nullopt;
   if (!kept->FitsTo(here)) {
-    way.notes.push_back(fmt::format(
-        "the cache's choice, {}, is of {}, here is {}: not taken (fix: --autotune measures again)",
-        kept->way, Versions(*kept), Versions(here)));
+    way.notes.push_back(
+        fmt::format("the cached autotune result, {}, is for {}, here is {}: not used (fix: "
+                    "--autotune measures again)",
+                    kept->way, Versions(*kept), Versions(here)));
     return std::nullopt;
   }
   kept->from = kCache;
@@ -199,8 +201,8 @@ Result<LibraryChooser::Chosen> LibraryChooser::Choose(const LibraryOrder& order,
     if (work.has_value()) {
       out.work = *std::move(work);
     } else {
-      way.notes.push_back(fmt::format("the choice of the {}, {}, is not taken: {}", known->from,
-                                      known->way, ReasonOf(work.error())));
+      way.notes.push_back(fmt::format("the autotune result of the {}, {}, is not used: {}",
+                                      known->from, known->way, ReasonOf(work.error())));
       known.reset();
     }
   }
@@ -225,9 +227,9 @@ Result<LibraryChooser::Chosen> LibraryChooser::Choose(const LibraryOrder& order,
     if (out.work != nullptr) {
       const std::vector<LibraryProposal> all = out.work->proposals();
       here.way = all[out.work->taken()].name;
-      way.way = "the library's first proposal";
+      way.way = "the library's first candidate";
       for (size_t i = 0; i < out.work->taken(); ++i) {
-        way.way = "the library's first proposal that is not refused";
+        way.way = "the library's first candidate that is not refused";
         way.notes.push_back(fmt::format("{} is refused: {}", all[i].name, all[i].refused));
       }
     }

@@ -64,7 +64,7 @@ class DnnPlan::Builder {
     }
     if (out_.plan_ != nullptr) return {};
     HLOSCOPE_TRY(TakeProposal(dnn_, proposals, way));
-    return InternalError("a proposal has no plan");
+    return InternalError("a candidate has no plan");
   }
 
  private:
@@ -162,11 +162,11 @@ class DnnPlan::Builder {
     int64_t count = 0;
     HLOSCOPE_TRY(dnn_.Check(
         dnn_->DnnGet(configuration, kDnnConfigurationEngine, kDnnDescriptor, 1, &count, &engine),
-        "asking what an engine does"));
+        "querying an engine"));
     std::array<int32_t, 16> notes{};
     HLOSCOPE_TRY(dnn_.Check(
         dnn_->DnnGet(engine, kDnnEngineNotes, kDnnNote, std::ssize(notes), &count, notes.data()),
-        "asking what an engine does"));
+        "querying an engine"));
     const auto has = [&](int32_t note) {
       const auto end = notes.begin() + std::clamp<int64_t>(count, 0, std::ssize(notes));
       return std::find(notes.begin(), end, note) != end;
@@ -178,7 +178,7 @@ class DnnPlan::Builder {
     if (!is_exact) return std::nullopt;
     int64_t number = 0;
     HLOSCOPE_TRY(dnn_.Check(dnn_->DnnGet(engine, kDnnEngineNumber, kDnnInt64, 1, &count, &number),
-                            "asking what an engine does"));
+                            "querying an engine"));
     return number;
   }
 
@@ -192,8 +192,8 @@ class DnnPlan::Builder {
                             "asking for a plan's workspace"));
     if (bytes > kMostWorkspace) {
       return UnsupportedError(
-          fmt::format("{}: no workspace: it wants {} bytes, at most {} are given", dnn_.row().name,
-                      bytes, kMostWorkspace));
+          fmt::format("{}: workspace too large: {} bytes needed, at most {} available",
+                      dnn_.row().name, bytes, kMostWorkspace));
     }
     out_.plan_ = plan;
     out_.workspace_bytes_ = bytes;

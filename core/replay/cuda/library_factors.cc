@@ -261,7 +261,7 @@ class FactorByCall : public LibraryWork {
 
 Result<LibraryOffer> OfferFactorCall(const LibraryOrder& order) {
   const auto call = compile::FactorCallOf(order.module, order.id);
-  if (!call) return UnsupportedError("it is no factor of matrices");
+  if (!call) return UnsupportedError("it is not a factorisation of matrices");
   return LibraryOffer{.form = {}, .why_ours = {}, .make = [order, call](std::string_view) {
                         return FactorByCall::Make(order, *call);
                       }};

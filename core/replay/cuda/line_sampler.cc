@@ -80,7 +80,7 @@ Result<LineSampler::Found> LineSampler::Finish() {
   }
   if (others_ > 0) {
     found.warnings.push_back(
-        fmt::format("{} of code that is none of ours", Counted(others_, "sample")));
+        fmt::format("{} of code that is not ours", Counted(others_, "sample")));
   }
   if (unknown_ > 0) {
     found.warnings.push_back(fmt::format(

@@ -37,10 +37,9 @@ class OwnResults : public RunStream {
 
 Status CheckLeaf(const hlo::Shape& shape) {
   if (shape.IsArray() && !shape.has_dynamic_dimension()) return {};
-  return UnsupportedError(
-      fmt::format("ranks tell one another arrays of known size, the result has {}",
-                  hlo::ToString(shape, false)),
-      "run it in one process, without --ranks-folder");
+  return UnsupportedError(fmt::format("ranks exchange arrays of static shape, the result has {}",
+                                      hlo::ToString(shape, false)),
+                          "run it in one process, without --ranks-folder");
 }
 
 void AddLeaves(const hlo::Shape& shape, std::vector<hlo::Shape>& out) {
@@ -65,7 +64,7 @@ class RankedExecutable : public Executable {
   Result<RunResult> RunAndTell(std::span<const std::vector<hlo::Literal>> inputs,
                                const RunOptions& options, RunStream& stream) {
     if (options.capture.wants_more_than_results()) {
-      return UnsupportedError("ranks tell one another results alone, no values in between",
+      return UnsupportedError("ranks exchange results only, not captured values",
                               "run it in one process, without --ranks-folder");
     }
     OwnResults results(ranks_->rank(), stream);
@@ -93,7 +92,7 @@ class RankedExecutable : public Executable {
         continue;
       }
       HLOSCOPE_ASSIGN_OR_RETURN(const std::string bytes,
-                                ranks_->Take(name(rank), rank, "telling its results", look));
+                                ranks_->Take(name(rank), rank, "sending its results", look));
       HLOSCOPE_TRY(Unpack(bytes, rank, stream));
     }
     // Whoever has told this run's results has taken all of the last one's.
@@ -125,7 +124,7 @@ class RankedExecutable : public Executable {
       if (!fits) {
         return std::unexpected(Error{
             ErrorClass::kCrashed,
-            fmt::format("rank {} told results of another size: does it run the same module?", rank),
+            fmt::format("rank {} sent results of another size: does it run the same module?", rank),
             {},
             {}});
       }
@@ -172,8 +171,8 @@ class RankedPlatform : public Platform {
           fmt::format("start {} ranks, or leave --ranks-folder out", devices));
     }
     if (topology.unpartitioned && topology.counts.partitions > 1) {
-      return UnsupportedError("ranks run partitioned modules: this one has yet to be partitioned",
-                              "run the module as it is behind XLA's SPMD partitioner");
+      return UnsupportedError("ranks run partitioned modules: this one is not SPMD-partitioned yet",
+                              "run the module as it is after XLA's SPMD partitioner");
     }
     std::vector<hlo::Shape> leaves;
     AddLeaves(module->shape(module->entry().root), leaves);

@@ -34,7 +34,7 @@ Status Transfers::Wait(Part& part) {
   if (!part.is_copying) return {};
   part.is_copying = false;
   return device_->driver().Check(device_->driver()->EventSynchronize(part.copied.get()),
-                                 "waiting for kernels and a copy behind them");
+                                 "waiting for kernels and the copy after them");
 }
 
 Status Transfers::Upload(Address to, const std::byte* from, int64_t bytes) {

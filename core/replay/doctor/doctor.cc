@@ -390,7 +390,7 @@ class Doctor {
     const auto& choices = info_.choice_cache;
     const bool is_of_use = choices.files > 0 || !info_.device_libraries.empty();
     if (choices.folder.empty() || !is_of_use) return;
-    Add(DoctorState::kChoiceCache, "library choices", choices.folder, choices.files,
+    Add(DoctorState::kChoiceCache, "autotune results", choices.folder, choices.files,
         choices.bytes >> 10);
   }
 

@@ -59,8 +59,8 @@ class Generator {
   std::vector<std::string> Warnings() const {
     std::vector<std::string> warnings;
     for (const std::string& conflict : flow_.conflicts()) {
-      warnings.push_back("uses of generated inputs exclude each other, the tighter one is met: " +
-                         conflict);
+      warnings.push_back(
+          "constraints on generated inputs conflict, the tighter one is satisfied: " + conflict);
     }
     return warnings;
   }

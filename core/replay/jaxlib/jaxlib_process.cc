@@ -105,7 +105,7 @@ Result<Answer> Ask(WorkerProcess& worker, const JaxlibFacts& facts, const Json& 
     ByteReader head(std::as_bytes(std::span(reply.head)));
     const auto text = head.Get<std::string>();
     if (static_cast<FrameKind>(reply.kind) != FrameKind::kTaskDone || !head.ok()) {
-      return Garbled("another message was expected");
+      return Garbled("unexpected message");
     }
     answer = Answer{ParseJson(text).value_or(nullptr), reply};
     if (!answer->json.is_object()) return Garbled("not JSON");
@@ -178,7 +178,7 @@ Result<Literal> ReadArray(const Json& spec, Parts& parts) {
   std::vector<int64_t> sizes;
   for (const Json& dim : *dims) {
     const auto size = SizeOf(dim);
-    if (!size) return Garbled("a dimension is no number");
+    if (!size) return Garbled("a dimension is not a number");
     sizes.push_back(*size);
   }
   if (hlo::StorageBytes(element) == 0)
@@ -198,7 +198,7 @@ Result<DeviceArrays> ReadOutputs(const Answer& answer, size_t devices, Parts& pa
   }
   DeviceArrays arrays;
   for (const Json& device : *outputs) {
-    if (!device.is_array()) return Garbled("results of a device are no list");
+    if (!device.is_array()) return Garbled("results of a device are not a list");
     std::vector<Literal>& list = arrays.emplace_back();
     for (const Json& spec : device) {
       HLOSCOPE_ASSIGN_OR_RETURN(Literal value, ReadArray(spec, parts));

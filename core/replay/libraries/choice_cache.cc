@@ -35,7 +35,7 @@ std::optional<Choice> ChoiceCache::Load(const ChoiceKey& key, std::string& why) 
   }
   auto choices = ReadTable(*text, files_.folder());
   if (!choices.has_value() || choices->size() != 1 || choices->front().key != key) {
-    why = fmt::format("{}: it holds no choice of this form", files_.PathOf(name));
+    why = fmt::format("{}: it has no autotune result of this format", files_.PathOf(name));
     return std::nullopt;
   }
   return std::move(choices->front());

@@ -51,8 +51,9 @@ Result<std::vector<Choice>> ReadTable(std::string_view text, std::string_view na
   if (text.ends_with('\n')) text.remove_suffix(1);
   const std::vector<std::string_view> lines = StrSplit(text, '\n');
   if (lines[0] != kHead) {
-    return InputError(fmt::format("{}:1: no table of choices: expected the line `{}`", name, kHead),
-                      "take it out of a bundle that `hloscope bundle create` wrote");
+    return InputError(
+        fmt::format("{}:1: not a table of autotune results: expected the line `{}`", name, kHead),
+        "take it out of a bundle that `hloscope bundle create` wrote");
   }
   for (size_t i = 1; i < lines.size(); ++i) {
     const std::vector<std::string_view> fields = StrSplit(lines[i], '\t');
@@ -65,7 +66,7 @@ Result<std::vector<Choice>> ReadTable(std::string_view text, std::string_view na
                          Read(fields[9], choice.time_us) && std::isfinite(choice.time_us);
     if (!is_read || fields[7].empty()) {
       return InputError(fmt::format(
-          "{}:{}: capability, driver and time_us are numbers of at least 0, way is a text", name,
+          "{}:{}: capability, driver and time_us are numbers of at least 0, way is a string", name,
           i + 1));
     }
     choice.key.device = fields[0];

@@ -243,7 +243,7 @@ Status InlineFusions(AdaptState& state) {
     change.attributes = {change.builder.MakeComputation(AttributeKey::kToApply, callee)};
     change.shape = module.shape(module[callee].root);
   });
-  state.Warn("fusions were replaced by calls, which XLA fuses anew");
+  state.Warn("fusions were replaced by calls, which XLA fuses again");
   return {};
 }
 

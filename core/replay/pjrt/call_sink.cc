@@ -62,7 +62,7 @@ ValueKey CallSink::Count(InstructionId id, int64_t device) {
 
 Status CallSink::Take(const FfiCall& call) {
   if (call.id < 0 || std::cmp_greater_equal(call.id, forms_.size())) {
-    return InternalError("a capturing call of an instruction that there is not");
+    return InternalError("a capturing call of an instruction that does not exist");
   }
   const InstructionId id(static_cast<uint32_t>(call.id));
   const ValueKey key = Count(id, call.device);
@@ -82,7 +82,7 @@ void CallSink::Tell(const ValueKey& key, const FfiCall& call, CaptureForm form) 
                              std::ranges::equal(call.leaves[i].dimensions, shape.dimensions())));
     if (!fits) {
       value = InternalError(
-          fmt::format("the plugin hands over {} as something else", hlo::ToString(shape, false)));
+          fmt::format("the plugin passes {} as another type", hlo::ToString(shape, false)));
     } else if (!shape.IsToken()) {
       value = FromDeviceBytes(shape, call.leaves[i].data);
     }

@@ -49,7 +49,7 @@ Status Want(const Module& module, const CaptureItem& item, const std::vector<boo
     }
     if (!boundaries[id.index]) {
       return UnsupportedError(
-          fmt::format("{}: its value cannot be captured: it does not lie in memory by itself",
+          fmt::format("{}: its value cannot be captured: it has no buffer of its own",
                       module.name(id)),
           "ask for the kernel that it is part of");
     }
@@ -169,7 +169,7 @@ class CallWriter {
 Result<CaptureCalls> AddCaptureCalls(const Module& module, const CapturePlan& plan,
                                      int64_t program) {
   if (plan.until || plan.search) {
-    return UnsupportedError("a plugin runs to the end and looks for nothing",
+    return UnsupportedError("a plugin runs to the end and cannot search values",
                             "capture values instead");
   }
   CaptureCalls calls;

@@ -45,7 +45,7 @@ std::optional<int64_t> NumberNamed(const ffi::Attributes& attributes, std::strin
 Result<FfiCall> ReadCall(const ffi::CallFrame& frame) {
   const auto program = NumberNamed(frame.attributes, kProgram);
   const auto id = NumberNamed(frame.attributes, kId);
-  if (!program || !id) return InternalError("a capturing call without its numbers");
+  if (!program || !id) return InternalError("a capturing call without its ids");
   FfiCall call{*program, *id, 0, {}};
   ffi::DeviceOrdinalGetArgs device{};
   device.header.struct_size = ffi::kDeviceOrdinalGetArgsSize;
@@ -129,7 +129,7 @@ Status RegisterCapture(const Plugin& plugin) {
   const auto found = std::ranges::find(all, ffi::kExtensionType, &Extension::type);
   if (found == all.end() || found->size < sizeof(ffi::Extension)) {
     return UnsupportedError(
-        fmt::format("{} cannot tell values inside a module: it has no FFI extension",
+        fmt::format("{} cannot capture values inside a module: it has no FFI extension",
                     plugin.path()),
         "install a newer plugin");
   }

@@ -37,7 +37,7 @@ Result<std::string> GpuArchitecture(const std::string& target, const Limits& lim
   return UnsupportedError(
       major == 0 ? fmt::format("target {}: it has no CUDA compute capability", target)
                  : fmt::format("target {}: its compute capability is {}.x", target, major),
-      "our own compiler writes for NVIDIA devices from compute capability 8.0 on");
+      "our own compiler targets NVIDIA devices of compute capability 8.0 and newer");
 }
 
 }  // namespace hloscope::replay

@@ -71,7 +71,7 @@ static std::string OptionsFor(const pjrt::Adapted& adapted) {
 static Error ExplainShardy(const pjrt::Adapted& adapted, Error error) {
   if (!adapted.shardy || error.message.find("xla.sdy") == std::string::npos) return error;
   error.error_class = ErrorClass::kUnsupported;
-  error.hint = "its Shardy notes do not survive StableHLO: run the module after partitioning";
+  error.hint = "its Shardy annotations are lost in StableHLO: run the module after partitioning";
   return error;
 }
 

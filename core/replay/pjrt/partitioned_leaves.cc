@@ -41,7 +41,7 @@ Status Settle(std::string_view what, const Sharding* sharding, const Shape& tile
     return {};
   }
   return UnsupportedError(
-      fmt::format("{}: the plugin holds {} as {} and does not tell its sharding", what,
+      fmt::format("{}: the plugin holds {} as {} and does not report its sharding", what,
                   hlo::ToString(whole, false), hlo::ToString(tile, false)),
       "add a sharding for it to the module before partitioning");
 }

@@ -67,7 +67,7 @@ class PjrtExecutable : public Executable {
                         RunStream& stream) override {
     HLOSCOPE_TRY(CheckCapture(row_, options.capture));
     if (options.capture.wants_more_than_results() && !captures_) {
-      return UnsupportedError("a plugin captures what it was loaded for: nothing",
+      return UnsupportedError("the module was loaded without a capture plan",
                               "load the module with the capture plan");
     }
     for (const std::string& warning : adapted_.warnings) stream.Take(RunWarning{warning});
@@ -221,9 +221,7 @@ class PjrtPlatform : public Platform {
                                const RunOptions& options) const {
     if (options.run_passes) {
       return UnsupportedError(
-          fmt::format("{} tells values inside a module only of one that its passes went through "
-                      "already",
-                      name_),
+          fmt::format("{} captures values only inside a module that is already optimised", name_),
           fmt::format("`hloscope compile --with {} --emit hlo -o FILE` writes that; run FILE with "
                       "--run_test_hlo_passes=false",
                       name_));

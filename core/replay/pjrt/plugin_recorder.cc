@@ -91,8 +91,8 @@ void PluginRecorder::End(RunStream& stream) {
   };
   if (collected->log.ranges.empty()) {
     collected->log.warnings.emplace_back(
-        "no NVTX ranges were told: kernels are known by their names alone, calls of libraries are "
-        "of no instruction");
+        "no NVTX ranges were reported: kernels are matched by their names alone, library calls are "
+        "not attributed to instructions");
   }
   std::vector<profiler::cupti::TracedModule> modules;
   if (optimized_ != nullptr) {

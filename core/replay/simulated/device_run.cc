@@ -279,7 +279,7 @@ Value DeviceRun::ValueOf(const Shape& shape, std::span<const Slice> leaves, size
   const Slice& slice = leaves[next++];
   if (shape.IsToken()) return Value::Token();
   if (!slice.known()) {
-    return Value::Missing(InputError("the buffer assignment does not say where it lies").error());
+    return Value::Missing(InputError("the buffer assignment has no buffer for it").error());
   }
   auto literal = ReadDeviceArray(shape, {At(slice), static_cast<size_t>(slice.bytes)});
   if (!literal.has_value()) return Value::Missing(std::move(literal).error());
@@ -292,7 +292,7 @@ Status DeviceRun::Store(const Value& value, const Shape& shape, std::span<const 
   if (shape.IsTuple()) {
     const auto elements = shape.elements();
     if (!value.is_tuple() || value.elements().size() != elements.size()) {
-      return InternalError("a value has other parts than its shape");
+      return InternalError("the parts of a value do not match its shape");
     }
     for (size_t i = 0; i < elements.size(); ++i) {
       HLOSCOPE_TRY(Store(value.elements()[i], elements[i], leaves, next));

@@ -118,7 +118,7 @@ Result<std::unique_ptr<KernelCases>> KernelCases::Make(const LoadedProgram& load
   CaseWish wish;
   ByteReader in(std::as_bytes(std::span(request.request)));
   in(wish);
-  if (!in.ok()) return InternalError("a malformed wish for cases of kernels");
+  if (!in.ok()) return InternalError("a malformed filter of kernel cases");
   return std::unique_ptr<KernelCases>(new KernelCases(loaded, std::move(wish), stream));
 }
 

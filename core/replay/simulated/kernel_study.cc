@@ -350,9 +350,8 @@ class Study {
     }
     if (traced->begins.empty()) {
       study.trace_error =
-          study.stores == 0
-              ? "no way of the kernel leads to a store"
-              : "the block by itself does not write the byte: what it does depends on other blocks";
+          study.stores == 0 ? "no path of the kernel leads to a store"
+                            : "the block alone does not write the byte: it depends on other blocks";
       return {};
     }
     study.complete = traced->slice.complete && traced->slice.other_threads.empty();
@@ -422,7 +421,7 @@ class Study {
     }
     if (twin.agrees && !SameBytes(memory, study)) {
       twin.agrees = false;
-      twin.difference = "the block by itself writes another value than among the others";
+      twin.difference = "the block alone writes another value than together with the others";
     }
     return twin;
   }

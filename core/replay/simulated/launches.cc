@@ -110,7 +110,7 @@ Result<std::vector<KernelLaunch>> Launches::Of(std::string_view instruction) con
   if (const auto unknown = unknown_.find(instruction); unknown != unknown_.end()) {
     return UnsupportedError(
         fmt::format("the launch size of kernel {} is in no file of the dump", unknown->second),
-        "XLA's LLVM IR has it: keep the .ll files beside the PTX; XLA from 2026 on writes them "
+        "XLA's LLVM IR has it: keep the .ll files next to the PTX; XLA from 2026 on writes them "
         "with --xla_dump_emitter_re=^(llvm|ptx|triton-fusion)$, earlier versions with "
         "--xla_dump_to alone");
   }

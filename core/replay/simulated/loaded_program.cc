@@ -37,8 +37,8 @@ Status CheckEntry(const ptx::EntryInfo& entry) {
   for (const ptx::EntryParameter& parameter : entry.parameters) {
     if (parameter.bytes == sizeof(uint64_t) || parameter.bytes == ptx::kTensorMapBytes) continue;
     return UnsupportedError(
-        fmt::format("kernel {} takes {}, {} bytes that are no pointer", entry.name, parameter.name,
-                    parameter.bytes),
+        fmt::format("kernel {} takes {}, {} bytes that are not a pointer", entry.name,
+                    parameter.name, parameter.bytes),
         "compile without tensor memory accelerators: --xla_gpu_enable_triton_tma=false");
   }
   return {};
@@ -52,11 +52,10 @@ Result<std::vector<std::optional<ptx::TensorMap>>> MapsOf(const DeviceProgram& p
     if (entry.parameters[i].bytes != ptx::kTensorMapBytes) continue;
     const auto tiles = program.tiles.find(entry.name);
     if (tiles == program.tiles.end() || tiles->second.arguments.size() != entry.parameters.size()) {
-      return UnsupportedError(
-          fmt::format("kernel {} takes tensor maps, which follow from its Triton IR, and the dump "
-                      "has none that fits",
-                      entry.name),
-          "dump again with --xla_dump_emitter_re=^(llvm|ptx|triton-fusion)$");
+      return UnsupportedError(fmt::format("kernel {} takes tensor maps, which follow from its "
+                                          "Triton IR, and the dump has none that matches",
+                                          entry.name),
+                              "dump again with --xla_dump_emitter_re=^(llvm|ptx|triton-fusion)$");
     }
     maps.resize(entry.parameters.size());
     HLOSCOPE_ASSIGN_OR_RETURN(maps[i], TensorMapOf(tiles->second, i));

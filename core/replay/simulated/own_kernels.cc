@@ -152,7 +152,7 @@ class LaunchedKernel : public compile::LibraryCall {
     }
     if (result.counters.padding_bytes > 0) {
       return InternalError(
-          fmt::format("our own code for a GPU: {} reads behind an array", launch.entry));
+          fmt::format("our own code for a GPU: {} reads past an array", launch.entry));
     }
     return {};
   }

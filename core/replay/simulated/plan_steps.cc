@@ -61,8 +61,7 @@ Result<std::unique_ptr<PlanSteps>> PlanSteps::Make(const std::shared_ptr<const M
   const bool is_same = !steps->ids_.empty();
   if (!is_same && (!plan.items.empty() || plan.until)) {
     return UnsupportedError(
-        "the values that lie in memory are those of the optimised module, and this is another "
-        "stage",
+        "buffers are those of the optimised module, but this is another stage",
         "give the optimised module of the dump (…gpu_after_optimizations.txt) with --as-dumped; "
         "a compilation with --dump leaves one");
   }

@@ -38,14 +38,15 @@ int32_t ModuleOfFile(const dump::DumpModel& dump, const std::string& file) {
 
 Result<DeviceProgram> ProgramBeside(const std::string& file, const Limits& limits) {
   if (file.empty()) {
-    return InputError("no kernels are known: the module lies in no dump", std::string(kNameTarget));
+    return InputError("no kernels are known: the module is not in a dump",
+                      std::string(kNameTarget));
   }
   std::string folder = std::filesystem::path(file).parent_path().string();
   if (folder.empty()) folder = ".";
   HLOSCOPE_ASSIGN_OR_RETURN(const auto dump, dump::DumpModel::Open(folder, limits));
   const int32_t module = ModuleOfFile(*dump, file);
   if (module < 0 || dump->FindFile(module, dump::FileRole::kThunkSequence) < 0) {
-    return InputError(fmt::format("beside {} lie no kernels of XLA:GPU", file),
+    return InputError(fmt::format("there are no kernels of XLA:GPU next to {}", file),
                       std::string(kNameTarget));
   }
   return ReadDeviceProgram(*dump, module);

@@ -144,7 +144,7 @@ class ProgramReader {
         const ComputationId body = module_.GetComputation(loop, AttributeKey::kBody);
         const std::vector<Slice> predicate = slices_.AllOf(module_[condition].root);
         HLOSCOPE_TRY(CheckKnown(step.id, predicate));
-        if (predicate.size() != 1) return InputError("the condition of a loop gives no predicate");
+        if (predicate.size() != 1) return InputError("the condition of a loop is not a predicate");
         step.predicate = predicate[0];
         HLOSCOPE_TRY(AddSequence(step, condition, depth));
         return AddSequence(step, body, depth);
@@ -212,7 +212,7 @@ class ProgramReader {
   Status CheckKnown(InstructionId id, const std::vector<Slice>& slices) const {
     if (std::ranges::all_of(slices, &Slice::known)) return {};
     return InputError(
-        fmt::format("the buffer assignment does not say where {} or one of its operands lies",
+        fmt::format("the buffer assignment does not say where {} or one of its operands is",
                     module_.name(id)),
         "dump again with --xla_dump_hlo_as_text, and keep all files of the dump together");
   }
@@ -250,7 +250,7 @@ Status ReadTilesOf(const dump::DumpModel& dump, int32_t module, DeviceProgram& p
 Result<DeviceProgram> ReadDeviceProgram(const dump::DumpModel& dump, int32_t module) {
   HLOSCOPE_ASSIGN_OR_RETURN(const auto buffers, dump.Buffers(module));
   if (!buffers->has_values()) {
-    return InputError("the dump has no buffer assignment, which says where values lie",
+    return InputError("the dump has no buffer assignment, which says where values are",
                       "dump again with --xla_dump_hlo_as_text");
   }
   const int32_t stage = dump.FinalStage(module);

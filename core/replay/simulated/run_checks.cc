@@ -123,7 +123,7 @@ void RunChecks::KeepDifference(const LaunchedFor& launched, const ptx::LaunchReq
     const auto differs = std::ranges::mismatch(in_order[i], memory);
     if (differs.in1 == in_order[i].end()) continue;
     RunFinding finding =
-        Found("order", "leaves other bytes when blocks, warps and lanes take other turns",
+        Found("order", "gives other bytes in another order of blocks, warps and lanes",
               launched.instruction, request.entry);
     finding.memory = ArgumentText(launched, i);
     finding.byte = differs.in1 - in_order[i].begin();
@@ -137,7 +137,7 @@ void RunChecks::CheckResult(const std::string& instruction, size_t number,
   const std::optional<uint64_t> first = shadow_->FirstUnwritten(memory);
   if (!first) return;
   RunFinding finding =
-      Found("uninitialised", "is a result that nobody wrote all of", instruction, "");
+      Found("uninitialised", "is a result that was not written completely", instruction, "");
   finding.memory = fmt::format("result {}", number);
   finding.byte = static_cast<int64_t>(*first);
   Keep(std::move(finding));
@@ -166,10 +166,10 @@ void RunChecks::Add(const RunChecks& other) {
 
 void RunChecks::Tell(RunStream& stream) const {
   if (shuffle_) {
-    stream.Take(RunWarning{
-        fmt::format("blocks, warps and lanes of atomics took turns in the order of seed {} in {} "
-                    "launches, each beside one in its own order",
-                    *shuffle_, shuffled_)});
+    stream.Take(
+        RunWarning{fmt::format("blocks, warps and lanes of atomics ran in the order of seed {} in "
+                               "{} launches, each also in its default order",
+                               *shuffle_, shuffled_)});
   }
   for (const RunFinding& finding : findings_) stream.Take(finding);
 }
