@@ -133,7 +133,7 @@ std::vector<OptionSpec> RunOptionSet::ComparisonSpecs() {
 std::vector<OptionSpec> RunOptionSet::ExecutionSpecs() {
   needs_.emplace_back("--as-dumped", On(replay::kRunsDumps, "does not run kernels of a dump"));
   needs_.emplace_back("--check", On(replay::kSimulatesGpu, "does not simulate a GPU"));
-  needs_.emplace_back("--autotune", OnEither(replay::kNeedsDriver, "calls no libraries of a GPU"));
+  needs_.emplace_back("--autotune", OnEither(replay::kNeedsDriver, "calls no GPU libraries"));
   std::vector<OptionSpec> specs = {
       {.name = "--target",
        .target = &target_,

@@ -67,7 +67,7 @@ TEST(ExplainTest, TextsThatPeoplePaste) {
       {"2020-12-18 17:04:12.5: I tensorflow/compiler/jit/xla_cpu_device.cc:41] Not creating XLA "
        "devices, "
        "tf_xla_enable_xla_devices not set\n",
-       "xla_devices", "no fault"},
+       "xla_devices", "harmless"},
       {"jaxlib.xla_extension.XlaRuntimeError: RESOURCE_EXHAUSTED: Out of memory while trying to "
        "allocate "
        "68719476736 bytes.\n",

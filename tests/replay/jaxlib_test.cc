@@ -98,7 +98,7 @@ TEST_F(JaxlibChild, AnswersWithoutSenseAreRefused) {
   const std::pair<const char*, const char*> cases[] = {
       {"answer({'run_us': 1})", "another number of devices"},
       {"answer({'outputs': []})", "another number of devices"},
-      {"answer({'outputs': [1]})", "no list"},
+      {"answer({'outputs': [1]})", "not a list"},
       {"answer({'outputs': [[1]]})", "without a shape"},
       {"answer({'outputs': [[{'type': 'f32', 'dims': [-1], 'bytes': 4}]]}, [b'1234'])",
        "not a number"},
