@@ -128,7 +128,7 @@ class Gpu(unittest.TestCase):
                 again, _ = self.profile(file)
                 self.assertEqual(by_instruction(again, 'ptx_lines'), found)
             text = self.run_it('profile', kept).stdout
-            self.assertIn('samples of program counters, in separate runs' if platform == 'gpu' else 'counts, not time samples', text)
+            self.assertIn('samples of program counters in separate runs' if platform == 'gpu' else 'counts, not time samples', text)
             self.assertIn(lines[platform][0][0][2][:40], text)
         self.assertEqual(sorted(lines['gpu']), sorted(lines['gpu-sim']))
         for arguments, why in ((('profile', module, '--pc_sampling'), '--pc-sampling: interpreter runs no PTX'),
