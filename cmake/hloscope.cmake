@@ -124,7 +124,7 @@ function(hloscope_batch name)
       file(CONFIGURE OUTPUT ${file} CONTENT "${text}" @ONLY)
       target_sources(${name} PRIVATE ${file})
       set_property(SOURCE ${batch} PROPERTY HEADER_FILE_ONLY ON)
-      set(own -Wno-subobject-linkage)  # of types that, in a header, would have several definitions
+      set(own $<$<CXX_COMPILER_ID:GNU>:-Wno-subobject-linkage>)  # of types that, in a header, would have several definitions
       if(options_${group})
         list(APPEND own ${options_${group}})
       endif()
