@@ -1,7 +1,7 @@
 // Loading HLO, and MLIR through a plugin.
 #include "app/any_module.h"
 
-#include "core/replay/pjrt/mlir_module.h"
+#include "core/backends/pjrt/mlir_module.h"
 
 namespace hloscope::app {
 namespace {

@@ -6,7 +6,7 @@
 namespace hloscope::app {
 
 void WriteErrorStatus(JsonWriter& json, const Error& error) {
-  json.Field("status", debug::ToString(debug::StatusOf(error)));
+  json.Field("status", ToString(debug::StatusOf(error)));
   WriteErrorKind(json, ErrorKindOf(error.error_class));
 }
 

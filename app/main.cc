@@ -17,6 +17,7 @@
 #include "app/output.h"
 #include "app/version.h"
 #include "core/replay/workers/worker_protocol.h"
+#include "core/backends/make_platform.h"
 #include "core/replay/workers/worker_server.h"
 
 namespace hloscope::app {
@@ -87,7 +88,8 @@ int main(int argc, char** argv) {
   std::signal(SIGXFSZ, SIG_IGN);
   // What hloscope starts to run modules in; nothing for people, so no command.
   if (argc > 2 && argv[1] == hloscope::replay::kWorkerArgument) {
-    return hloscope::replay::ServeWorker(std::span(argv + 2, argv + argc));
+    return hloscope::replay::ServeWorker(std::span(argv + 2, argv + argc),
+                                         hloscope::replay::MakePlatform);
   }
   int status = kBadInput;
   try {

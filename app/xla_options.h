@@ -6,9 +6,9 @@
 #include <vector>
 
 #include "app/command.h"
+#include "core/backends/pjrt/debug_options.h"
 #include "core/base/limits.h"
 #include "core/base/result.h"
-#include "core/replay/pjrt/debug_options.h"
 
 namespace hloscope::app {
 

@@ -25,6 +25,8 @@
 #include <sstream>
 #include <utility>
 
+#include "core/backends/cuda/library_sizes.h"
+#include "core/backends/plugins/cuda_files.h"
 #include "core/compile/passes/pass.h"
 #include "core/debug/compare/compare_values.h"
 #include "core/debug/run/run_inputs.h"
@@ -32,10 +34,8 @@
 #include "core/hlo/text/text.h"
 #include "core/hlo/text/value_text.h"
 #include "core/hlo/verify/verifier.h"
-#include "core/replay/cuda/library_sizes.h"
 #include "core/replay/device_values.h"
 #include "core/replay/platform.h"
-#include "core/replay/plugins/cuda_files.h"
 #include "core/replay/run_targets.h"
 #include "tests/base/paths.h"
 

@@ -5,8 +5,8 @@
 #include <string_view>
 #include <vector>
 
+#include "core/backends/sass/machine_code.h"
 #include "core/base/json.h"
-#include "core/replay/sass/machine_code.h"
 #include "profiler/device_facts.h"
 
 namespace hloscope::app {

@@ -10,7 +10,7 @@
 #include "app/dump_place.h"
 #include "core/base/file.h"
 #include "core/debug/bundle/untrusted_request.h"
-#include "core/debug/diverge/read_verdict.h"
+#include "core/debug/explain/diverge/read_verdict.h"
 #include "core/dump/dump_model.h"
 #include "core/replay/platform_table.h"
 

@@ -13,6 +13,8 @@
 #include "app/output.h"
 #include "app/shared_options.h"
 #include "app/xla_options.h"
+#include "core/backends/ahead/own_compile.h"
+#include "core/backends/pjrt/compile_module.h"
 #include "core/base/counted.h"
 #include "core/base/file.h"
 #include "core/base/json.h"
@@ -20,8 +22,6 @@
 #include "core/dump/complete_module.h"
 #include "core/dump/load.h"
 #include "core/hlo/verify/verifier.h"
-#include "core/replay/ahead/own_compile.h"
-#include "core/replay/pjrt/compile_module.h"
 #include "core/replay/platform_table.h"
 
 namespace hloscope::app {

@@ -15,15 +15,15 @@
 #include "app/reports/run_report.h"
 #include "app/run_options.h"
 #include "app/workers.h"
+#include "core/backends/plugins/plugins.h"
 #include "core/base/quoted.h"
-#include "core/debug/diverge/first_bad.h"
-#include "core/debug/diverge/vote.h"
-#include "core/debug/diverge/write_verdict.h"
-#include "core/debug/passes/explain_platforms.h"
-#include "core/debug/passes/find_pass.h"
-#include "core/debug/passes/own_passes.h"
+#include "core/debug/explain/diverge/first_bad.h"
+#include "core/debug/explain/diverge/vote.h"
+#include "core/debug/explain/diverge/write_verdict.h"
+#include "core/debug/explain/passes/explain_platforms.h"
+#include "core/debug/explain/passes/find_pass.h"
+#include "core/debug/explain/passes/own_passes.h"
 #include "core/dump/dump_model.h"
-#include "core/replay/plugins/plugins.h"
 
 namespace hloscope::app {
 namespace {

@@ -4,8 +4,8 @@
 #include "app/command.h"
 #include "app/output.h"
 #include "app/shared_options.h"
+#include "core/backends/doctor/doctor.h"
 #include "core/base/json.h"
-#include "core/replay/doctor/doctor.h"
 
 namespace hloscope::app {
 namespace {

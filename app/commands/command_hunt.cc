@@ -15,8 +15,8 @@
 #include "app/run_options.h"
 #include "app/status_line.h"
 #include "core/base/jobs.h"
-#include "core/debug/diverge/write_verdict.h"
-#include "core/debug/hunt/hunt.h"
+#include "core/debug/explain/diverge/write_verdict.h"
+#include "core/debug/reduce/hunt/hunt.h"
 #include "core/replay/platform_table.h"
 
 namespace hloscope::app {

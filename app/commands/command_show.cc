@@ -137,7 +137,7 @@ class ShowCommand : public Command {
     const hlo::ComputationId computation =
         whole || selection.empty() ? module->entry_id() : (*module)[selection.front()].computation;
     const bool part = !around_.empty() || !paths_.empty();
-    const debug::Placement placement = debug::FindPlacement(*module);
+    const analysis::Placement placement = analysis::FindPlacement(*module);
     const size_t count =
         part ? selection.size() : static_cast<size_t>((*module)[computation].instruction_count);
     graph::TreeOptions how;
@@ -166,7 +166,7 @@ class ShowCommand : public Command {
     std::string out;
     if (json || format_ == "json") return hlo::ToJson(module, selection);
     if (format_ == "dot") {
-      const debug::Placement placement = debug::FindPlacement(module);
+      const analysis::Placement placement = analysis::FindPlacement(module);
       return graph::ToDot(module, selection, &placement);
     }
     hlo::TextFormat format = format_ == "hlo-elided"      ? hlo::TextFormat::kElided

@@ -8,15 +8,15 @@
 #include <filesystem>
 
 #include "app/output.h"
+#include "core/backends/ahead/compile_ahead.h"
+#include "core/backends/pjrt/compile_module.h"
+#include "core/backends/pjrt/gpu_architecture.h"
+#include "core/backends/sass/machine_code.h"
 #include "core/base/counted.h"
 #include "core/base/file.h"
 #include "core/base/machine_memory.h"
 #include "core/compile/compile.h"
 #include "core/dump/plan_file.h"
-#include "core/replay/ahead/compile_ahead.h"
-#include "core/replay/pjrt/compile_module.h"
-#include "core/replay/pjrt/gpu_architecture.h"
-#include "core/replay/sass/machine_code.h"
 
 namespace hloscope::app {
 namespace {

@@ -8,8 +8,8 @@
 
 #include "app/module_form.h"
 #include "core/base/file.h"
-#include "core/debug/diverge/kernel_check.h"
-#include "core/debug/kernels/case_of_run.h"
+#include "core/debug/explain/diverge/kernel_check.h"
+#include "core/debug/explain/kernels/case_of_run.h"
 #include "core/dump/tensors/tensor_values.h"
 
 namespace hloscope::app {

@@ -3,19 +3,19 @@
 
 #include "app/commands/info_lineage.h"
 #include "app/dump_place.h"
+#include "core/analysis/align/lineage.h"
+#include "core/analysis/align/pass_changes.h"
+#include "core/analysis/align/provenance.h"
 #include "core/base/counted.h"
 #include "core/base/json.h"
-#include "core/debug/align/lineage.h"
-#include "core/debug/align/pass_changes.h"
-#include "core/debug/align/provenance.h"
 #include "core/dump/dump_model.h"
 #include "core/hlo/text/text.h"
 
 namespace hloscope::app {
 namespace {
 
-using debug::ChangeCounts;
-using debug::ChangeKind;
+using analysis::ChangeCounts;
+using analysis::ChangeKind;
 using hlo::InstructionId;
 
 // A stage that can be read, and what changed since the one before.
@@ -31,7 +31,7 @@ std::vector<Pass> ReadPasses(const std::shared_ptr<const dump::DumpModel>& dump,
                              std::vector<std::string>& lost) {
   std::vector<Pass> passes;
   std::shared_ptr<const hlo::Module> last;
-  const debug::Provenance provenance(dump, module);
+  const analysis::Provenance provenance(dump, module);
   const dump::DumpModel& model = *dump;
   auto count = static_cast<int32_t>(model.modules()[static_cast<size_t>(module)].stages.size());
   for (int32_t stage = 0; stage < count; ++stage) {
@@ -51,7 +51,7 @@ std::vector<Pass> ReadPasses(const std::shared_ptr<const dump::DumpModel>& dump,
         lost.push_back(links.error().ToString());
         continue;
       }
-      pass.counts = debug::FindChanges(*last, **now, **links).counts;
+      pass.counts = analysis::FindChanges(*last, **now, **links).counts;
     }
     passes.push_back(pass);
     last = *now;
@@ -114,14 +114,14 @@ class DiffWriter {
         print_b_(before, hlo::TextFormat::kElided),
         print_a_(after, hlo::TextFormat::kElided) {}
 
-  std::string Text(const debug::PassChanges& changes) {
+  std::string Text(const analysis::PassChanges& changes) {
     std::string out;
     size_t folded = 0;  // computations that nothing changed in
     auto say_folded = [&] {
       if (folded != 0) out += fmt::format("  … {} unchanged\n", Counted(folded, "computation"));
       folded = 0;
     };
-    for (const debug::DiffRow& row : changes.rows) {
+    for (const analysis::DiffRow& row : changes.rows) {
       if (IsWholeComputation(row)) {
         ++folded;
         continue;
@@ -147,10 +147,10 @@ class DiffWriter {
     return out;
   }
 
-  void Json(const debug::PassChanges& changes, JsonWriter& json) {
+  void Json(const analysis::PassChanges& changes, JsonWriter& json) {
     json.Key("rows").BeginArray();
-    for (const debug::DiffRow& row : changes.rows) {
-      json.BeginObject().Field("kind", debug::ToString(row.kind));
+    for (const analysis::DiffRow& row : changes.rows) {
+      json.BeginObject().Field("kind", ToString(row.kind));
       if (row.count > 1) json.Field("count", row.count);
       if (row.before.valid()) Side("before", b_, print_b_, row.before, row.kind, json);
       if (row.after.valid()) Side("after", a_, print_a_, row.after, row.kind, json);
@@ -164,7 +164,7 @@ class DiffWriter {
     if (kind == ChangeKind::kMoved) return ">";
     return kind == ChangeKind::kRenamed ? "=" : "~";
   }
-  bool IsWholeComputation(const debug::DiffRow& row) const {
+  bool IsWholeComputation(const analysis::DiffRow& row) const {
     return row.kind == ChangeKind::kUnchanged &&
            row.count == a_[a_[row.after].computation].instruction_count &&
            row.count == b_[b_[row.before].computation].instruction_count;
@@ -178,7 +178,7 @@ class DiffWriter {
     json.EndObject();
   }
   // The computation a row stands in, where it is another than that of the row before.
-  void AddHeading(const debug::DiffRow& row, std::string& out) {
+  void AddHeading(const analysis::DiffRow& row, std::string& out) {
     const hlo::Module& module = row.after.valid() ? a_ : b_;
     InstructionId id = row.after.valid() ? row.after : row.before;
     std::string name(module[module[module[id].computation].name]);
@@ -240,7 +240,7 @@ Result<std::string> PassDiffText(const std::string& path, const std::string& sta
   HLOSCOPE_ASSIGN_OR_RETURN(int32_t module, FindModule(*model, module_name));
   HLOSCOPE_ASSIGN_OR_RETURN(int32_t stage, FindStage(*model, module, name));
   HLOSCOPE_ASSIGN_OR_RETURN(auto after, model->Module(module, stage));
-  const debug::Provenance provenance(model, module);
+  const analysis::Provenance provenance(model, module);
   int32_t earlier = provenance.lineage().Neighbour(stage, -1);
   if (earlier < 0) {
     return InputError(
@@ -248,7 +248,7 @@ Result<std::string> PassDiffText(const std::string& path, const std::string& sta
   }
   HLOSCOPE_ASSIGN_OR_RETURN(auto before, model->Module(module, earlier));
   HLOSCOPE_ASSIGN_OR_RETURN(const auto links, provenance.lineage().Step(earlier));
-  debug::PassChanges changes = debug::FindChanges(*before, *after, *links);
+  analysis::PassChanges changes = analysis::FindChanges(*before, *after, *links);
   const dump::ModuleEntry& entry = model->modules()[static_cast<size_t>(module)];
   const std::string& from = entry.stages[static_cast<size_t>(earlier)].name;
   const std::string& to = entry.stages[static_cast<size_t>(stage)].name;

@@ -5,9 +5,9 @@
 #include "app/commands/info_lineage.h"
 #include "app/dump_place.h"
 #include "app/name_hint.h"
+#include "core/backends/sass/machine_code.h"
 #include "core/base/json.h"
 #include "core/dump/dump_model.h"
-#include "core/replay/sass/machine_code.h"
 
 namespace hloscope::app {
 namespace {

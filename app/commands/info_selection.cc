@@ -8,10 +8,10 @@
 #include "app/dump_place.h"
 #include "app/name_hint.h"
 #include "app/reports/code_lines_report.h"
+#include "core/analysis/align/fusion_facts.h"
+#include "core/analysis/align/provenance.h"
 #include "core/base/counted.h"
 #include "core/base/json.h"
-#include "core/debug/align/fusion_facts.h"
-#include "core/debug/align/provenance.h"
 #include "core/dump/dump_model.h"
 #include "core/hlo/analysis/find_instruction.h"
 #include "core/hlo/text/text.h"
@@ -19,9 +19,9 @@
 namespace hloscope::app {
 namespace {
 
-using debug::Chain;
-using debug::InstructionFacts;
-using debug::LineageStep;
+using analysis::Chain;
+using analysis::InstructionFacts;
+using analysis::LineageStep;
 using hlo::InstructionId;
 using hlo::Module;
 
@@ -29,17 +29,17 @@ std::string ComputationName(const Module& module, InstructionId id) {
   return std::string(module[module[module[id].computation].name]);
 }
 
-std::string_view HowText(debug::SourceHow how) {
+std::string_view HowText(analysis::SourceHow how) {
   switch (how) {
-    case debug::SourceHow::kOwn:
+    case analysis::SourceHow::kOwn:
       return "own metadata";
-    case debug::SourceHow::kAncestor:
+    case analysis::SourceHow::kAncestor:
       return "from an ancestor";
-    case debug::SourceHow::kCaller:
+    case analysis::SourceHow::kCaller:
       return "from its caller";
-    case debug::SourceHow::kUser:
+    case analysis::SourceHow::kUser:
       return "from a user";
-    case debug::SourceHow::kNone:
+    case analysis::SourceHow::kNone:
       break;
   }
   return "";
@@ -47,7 +47,7 @@ std::string_view HowText(debug::SourceHow how) {
 
 class SelectionWriter {
  public:
-  SelectionWriter(const debug::Provenance& provenance, const std::string& path)
+  SelectionWriter(const analysis::Provenance& provenance, const std::string& path)
       : provenance_(provenance),
         entry_(provenance.model().modules()[static_cast<size_t>(provenance.module())]),
         path_(path) {}
@@ -55,8 +55,8 @@ class SelectionWriter {
   Result<std::string> Instruction(int32_t stage, InstructionId id, bool as_json) const {
     HLOSCOPE_ASSIGN_OR_RETURN(InstructionFacts facts, provenance_.FactsOf(stage, id));
     HLOSCOPE_ASSIGN_OR_RETURN(auto module, provenance_.lineage().Module(stage));
-    debug::FusionFacts fusion;
-    if (auto read = debug::FusionFactsOf(provenance_, stage, id)) {
+    analysis::FusionFacts fusion;
+    if (auto read = analysis::FusionFactsOf(provenance_, stage, id)) {
       fusion = *std::move(read);
     } else {
       facts.notes.push_back(read.error().ToString());
@@ -95,7 +95,7 @@ class SelectionWriter {
   }
 
   std::string Text(const Module& module, int32_t stage, InstructionId id,
-                   const InstructionFacts& facts, const debug::FusionFacts& fusion) const {
+                   const InstructionFacts& facts, const analysis::FusionFacts& fusion) const {
     std::string out = fmt::format("{}, {}\n  ", ModuleTitle(entry_), Stage(stage));
     hlo::PrintText(module, id, hlo::TextFormat::kElided, out);
     out += fmt::format("\n  in       {}", ComputationName(module, id));
@@ -139,13 +139,13 @@ class SelectionWriter {
   }
   // Of what the instruction became, where that is a part of a fusion: all of the kernel is a whole
   // one's.
-  std::vector<debug::InstructionCode> LinesOf(const dump::Kernel& kernel,
-                                              const InstructionFacts& facts) const {
+  std::vector<analysis::InstructionCode> LinesOf(const dump::Kernel& kernel,
+                                                 const InstructionFacts& facts) const {
     auto final = provenance_.lineage().Module(provenance_.final_stage());
     if (!final || facts.compiled.empty()) return {};
     InstructionId id = facts.compiled.front().instruction;
-    if (debug::KernelInstructions(**final)[id.index] == id) return {};
-    return debug::FindInstructionCode(provenance_.model(), kernel, **final, id);
+    if (analysis::KernelInstructions(**final)[id.index] == id) return {};
+    return analysis::FindInstructionCode(provenance_.model(), kernel, **final, id);
   }
 
   std::string Place(const dump::TextRange& range) const {
@@ -167,7 +167,7 @@ class SelectionWriter {
       for (; end < chain.steps.size() && chain.steps[end].stage == chain.steps[begin].stage;
            ++end) {
         names.push_back(NameOf(chain.steps[end]));
-        same &= chain.steps[end].reason == debug::LinkReason::kSame;
+        same &= chain.steps[end].reason == analysis::LinkReason::kSame;
       }
       if (same && names == last_names) {
         ++silent;
@@ -178,7 +178,7 @@ class SelectionWriter {
       for (size_t k = begin; k < end; ++k) {
         const LineageStep& s = chain.steps[k];
         out += fmt::format("    {:<40} {:.2f}  {} ({})\n", names[k - begin], s.confidence,
-                           Stage(s.stage), debug::Describe(s.reason));
+                           Stage(s.stage), Describe(s.reason));
       }
       last_names = std::move(names);
     }
@@ -202,7 +202,7 @@ class SelectionWriter {
   }
 
   std::string Json(const Module& module, int32_t stage, InstructionId id,
-                   const InstructionFacts& facts, const debug::FusionFacts& fusion) const {
+                   const InstructionFacts& facts, const analysis::FusionFacts& fusion) const {
     std::string out;
     JsonWriter json(out);
     json.BeginObject().Field("file", path_).Field("module", entry_.name).Field("id", entry_.id);
@@ -222,13 +222,13 @@ class SelectionWriter {
     return out + "\n";
   }
 
-  void WriteSource(const debug::FoundSource& source, JsonWriter& json) const {
+  void WriteSource(const analysis::FoundSource& source, JsonWriter& json) const {
     if (source.line.line == 0) {
       json.Null();
       return;
     }
     json.BeginObject().Field("file", source.line.file).Field("line", source.line.line);
-    json.Field("function", source.line.function).Field("how", debug::KeyOf(source.how));
+    json.Field("function", source.line.function).Field("how", KeyOf(source.how));
     json.Field("stage", Stage(source.stage)).Field("confidence", source.confidence).EndObject();
   }
 
@@ -263,7 +263,7 @@ class SelectionWriter {
     json.EndArray();
   }
 
-  static void WriteDecisions(const debug::FusionFacts& fusion, JsonWriter& json) {
+  static void WriteDecisions(const analysis::FusionFacts& fusion, JsonWriter& json) {
     json.Key("fusion_decisions").BeginArray();
     for (const dump::FusionDecision& d : fusion.decisions) {
       json.BeginObject().Field("producer", d.producer).Field("consumer", d.consumer);
@@ -292,13 +292,13 @@ class SelectionWriter {
       json.BeginObject().Field("stage", Stage(s.stage));
       json.Field("instruction", (*module)->name(s.instruction));
       json.Field("computation", ComputationName(**module, s.instruction));
-      json.Field("reason", debug::KeyOf(s.reason)).Field("confidence", s.link_confidence);
+      json.Field("reason", KeyOf(s.reason)).Field("confidence", s.link_confidence);
       json.Field("chain_confidence", s.confidence).EndObject();
     }
     json.EndArray();
   }
 
-  const debug::Provenance& provenance_;
+  const analysis::Provenance& provenance_;
   const dump::ModuleEntry& entry_;
   const std::string& path_;
 };
@@ -311,7 +311,7 @@ std::string SimilarOrSearch(const hlo::Module& module, std::string_view name) {
 }
 
 // The last stage that has an instruction of that name.
-Result<std::pair<int32_t, InstructionId>> FindInstruction(const debug::Provenance& provenance,
+Result<std::pair<int32_t, InstructionId>> FindInstruction(const analysis::Provenance& provenance,
                                                           const std::string& path,
                                                           std::string_view name) {
   for (int32_t stage = provenance.lineage().stage_count(); stage-- > 0;) {
@@ -350,7 +350,7 @@ std::optional<int64_t> Number(std::string_view text) {
 }
 
 // kernel=NAME, thunk=ID, buffer=ID and line=FILE:LINE.
-Result<std::vector<InstructionId>> Members(const debug::Provenance& provenance, int32_t stage,
+Result<std::vector<InstructionId>> Members(const analysis::Provenance& provenance, int32_t stage,
                                            std::string_view kind, std::string_view value) {
   const dump::DumpModel& model = provenance.model();
   std::optional<int64_t> number = Number(value);
@@ -403,7 +403,7 @@ Result<std::string> SelectionText(const std::string& path, const std::string& se
     what.resize(at);
   }
   HLOSCOPE_ASSIGN_OR_RETURN(int32_t module, FindModule(*model, module_name));
-  debug::Provenance provenance(model, module);
+  analysis::Provenance provenance(model, module);
   SelectionWriter writer(provenance, path);
   int32_t stage = provenance.final_stage();
   if (!stage_name.empty()) {

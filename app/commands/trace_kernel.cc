@@ -7,11 +7,11 @@
 #include <vector>
 
 #include "app/output.h"
+#include "core/backends/gpusim/kernel_study.h"
 #include "core/base/json.h"
 #include "core/base/strings.h"
-#include "core/debug/kernels/case_of_run.h"
+#include "core/debug/explain/kernels/case_of_run.h"
 #include "core/replay/platform_table.h"
-#include "core/replay/simulated/kernel_study.h"
 
 namespace hloscope::app {
 namespace {

@@ -46,9 +46,9 @@ std::string BundleMadeJson(const std::string& file, const Result<debug::MadeBund
   }
   json.Field("bytes", made->bytes.size());
   WriteParts(json, made->parts);
-  json.Field("values", debug::ToString(made->manifest.values));
+  json.Field("values", ToString(made->manifest.values));
   WriteRedacted(json, made->manifest.redacted);
-  json.Field("status", debug::ToString(made->manifest.recorded.status));
+  json.Field("status", ToString(made->manifest.recorded.status));
   WriteErrorKind(json, debug::ErrorKindOfRecorded(made->manifest.recorded));
   json.Field("replayed", made->manifest.replayed)
       .Field("verdict", made->manifest.sentence)
@@ -119,7 +119,7 @@ std::string BundleMadeText(const std::string& file, const debug::MadeBundle& mad
   for (const dump::BundlePart part : made.parts) {
     out += fmt::format("    {:<24} {}\n", dump::FileOf(part), dump::Describe(part));
   }
-  out += fmt::format("  values: {}; redacted: {}\n", debug::ToString(manifest.values),
+  out += fmt::format("  values: {}; redacted: {}\n", ToString(manifest.values),
                      RedactedText(manifest.redacted));
   out += fmt::format("  replayed in a clean process: {}\n", manifest.replay);
   for (const std::string& note : manifest.notes) out += "  note: " + note + "\n";
@@ -132,13 +132,13 @@ std::string BundleMadeText(const std::string& file, const debug::MadeBundle& mad
 std::string BundleCheckJson(const std::string& file, const debug::BundleCheck& check) {
   std::string out;
   JsonWriter json(out);
-  json.BeginObject().Field("file", file).Field("status", debug::ToString(check.status));
+  json.BeginObject().Field("file", file).Field("status", ToString(check.status));
   json.Key("missing").BeginArray();
   for (const std::string& missing : check.missing) json.Value(missing);
   json.EndArray().Key("refused").BeginArray();
   for (const std::string& refused : check.refused) json.Value(refused);
   json.EndArray().Field("verdict", check.verdict);
-  if (check.reduced) json.Field("reduced", debug::ToString(*check.reduced));
+  if (check.reduced) json.Field("reduced", ToString(*check.reduced));
   json.Key("notes").BeginArray();
   for (const std::string& note : check.notes) json.Value(note);
   json.EndArray().EndObject();
@@ -157,7 +157,7 @@ std::string BundleText(const dump::BundleFile& bundle, const debug::BundleManife
   std::string out = fmt::format("{}: a bug bundle of {}, format version {}\n  {}\n", bundle.path(),
                                 manifest.tool, bundle.version(), manifest.sentence);
   out += fmt::format("  run with: {}\n", debug::RunOptionsText(manifest.request));
-  out += fmt::format("  values: {}; redacted: {}\n  parts:", debug::ToString(manifest.values),
+  out += fmt::format("  values: {}; redacted: {}\n  parts:", ToString(manifest.values),
                      RedactedText(manifest.redacted));
   for (const dump::BundlePart part : bundle.Parts()) {
     out += " " + std::string(dump::FileOf(part));
@@ -173,9 +173,9 @@ void WriteBundleJson(JsonWriter& json, const dump::BundleFile& bundle,
       .Field("platform", manifest.request.platform)
       .Field("reference", manifest.request.reference_platform)
       .Field("options", debug::RunOptionsText(manifest.request))
-      .Field("status", debug::ToString(manifest.recorded.status));
+      .Field("status", ToString(manifest.recorded.status));
   WriteErrorKind(json, debug::ErrorKindOfRecorded(manifest.recorded));
-  json.Field("values", debug::ToString(manifest.values))
+  json.Field("values", ToString(manifest.values))
       .Field("verdict", manifest.sentence)
       .Field("replayed", manifest.replayed);
   WriteRedacted(json, manifest.redacted);

@@ -10,14 +10,14 @@ namespace {
 
 struct Run {
   int32_t file = -1;
-  debug::CodeLine first;
+  analysis::CodeLine first;
   int32_t last_line = 0;
 };
 
-std::vector<Run> RunsOf(const std::vector<debug::InstructionCode>& codes) {
+std::vector<Run> RunsOf(const std::vector<analysis::InstructionCode>& codes) {
   std::vector<Run> runs;
-  for (const debug::InstructionCode& code : codes) {
-    for (const debug::CodeLine& line : code.lines) {
+  for (const analysis::InstructionCode& code : codes) {
+    for (const analysis::CodeLine& line : code.lines) {
       bool joins = !runs.empty() && runs.back().file == code.file &&
                    runs.back().last_line + 1 == line.line &&
                    runs.back().first.reason == line.reason;
@@ -32,9 +32,9 @@ std::vector<Run> RunsOf(const std::vector<debug::InstructionCode>& codes) {
 }
 
 // Empty where lines are known, or there is no code.
-std::string WhyUnknown(const std::vector<debug::InstructionCode>& codes) {
+std::string WhyUnknown(const std::vector<analysis::InstructionCode>& codes) {
   bool names = false, debug_info = false;
-  for (const debug::InstructionCode& code : codes) {
+  for (const analysis::InstructionCode& code : codes) {
     if (!code.lines.empty()) return {};
     names |= code.signs.value_names;
     debug_info |= code.signs.debug_info;
@@ -52,25 +52,25 @@ const std::string& PathOf(const dump::DumpModel& model, int32_t file) {
 }  // namespace
 
 std::string CodeLinesText(const dump::DumpModel& model,
-                          const std::vector<debug::InstructionCode>& codes) {
+                          const std::vector<analysis::InstructionCode>& codes) {
   std::string out;
   for (const Run& run : RunsOf(codes)) {
     std::string last = run.last_line == run.first.line ? "" : "-" + std::to_string(run.last_line);
     out += fmt::format("    lines  {}:{}{} {:.2f} ({})\n", PathOf(model, run.file), run.first.line,
-                       last, run.first.confidence, debug::Describe(run.first.reason));
+                       last, run.first.confidence, Describe(run.first.reason));
   }
   std::string why = WhyUnknown(codes);
   if (!why.empty()) out += fmt::format("    lines  unknown: {}\n", why);
   return out;
 }
 
-void WriteCodeLines(const dump::DumpModel& model, const std::vector<debug::InstructionCode>& codes,
-                    JsonWriter& json) {
+void WriteCodeLines(const dump::DumpModel& model,
+                    const std::vector<analysis::InstructionCode>& codes, JsonWriter& json) {
   json.Key("lines").BeginArray();
   for (const Run& run : RunsOf(codes)) {
     json.BeginObject().Field("file", PathOf(model, run.file));
     json.Field("first_line", run.first.line).Field("last_line", run.last_line);
-    json.Field("reason", debug::KeyOf(run.first.reason));
+    json.Field("reason", KeyOf(run.first.reason));
     json.Field("confidence", run.first.confidence).EndObject();
   }
   json.EndArray().Key("lines_unknown");

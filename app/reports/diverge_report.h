@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "core/debug/diverge/verdict.h"
+#include "core/debug/explain/diverge/verdict.h"
 
 namespace hloscope::app {
 

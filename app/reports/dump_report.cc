@@ -27,7 +27,7 @@ void Place(const dump::DumpModel& model, size_t at, DumpReport& report) {
   auto module = model.Module(m, model.FinalStage(m));
   if (!module) return;
   report.compiled[at] = *module;
-  report.placements[at] = debug::PlacementIn(model, m, **module);
+  report.placements[at] = analysis::PlacementIn(model, m, **module);
   // Where the first stage cannot be read, the operations are those of the compiled one.
   auto first = model.Module(m, 0);
   report.overviews[at] =

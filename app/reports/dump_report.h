@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "app/reports/report_parts.h"
-#include "core/debug/place/placement.h"
+#include "core/analysis/place/placement.h"
 #include "core/debug/recompile/recompilation.h"
 #include "core/dump/dump_summary.h"
 #include "core/graph/overview.h"
@@ -19,7 +19,7 @@ struct DumpReport {
   // The compiled form of each module, null where it cannot be read or its part was known, and where
   // its parts run.
   std::vector<std::shared_ptr<const hlo::Module>> compiled;
-  std::vector<debug::Placement> placements;
+  std::vector<analysis::Placement> placements;
   std::vector<graph::Overview> overviews;
   std::vector<ModulePart> parts;  // of each module
   debug::Recompilations recompilations;

@@ -23,11 +23,11 @@ class PartWriter {
 
   ModulePart Write() {
     WriteModule(module_);
-    const debug::Placement& placement = report_.placements[module_];
+    const analysis::Placement& placement = report_.placements[module_];
     part_.counts = placement.counts;
     part_.bytes = placement.bytes;
     part_.unknown_transfers = placement.unknown_transfers;
-    for (const debug::Transfer& transfer : placement.transfers) {
+    for (const analysis::Transfer& transfer : placement.transfers) {
       if (!part_.transfers.empty()) part_.transfers += ',';
       JsonWriter json(part_.transfers);
       WriteTransfer(transfer, json);
@@ -115,19 +115,19 @@ class PartWriter {
     if (compiled == nullptr) {
       json_.Null();
     } else {
-      debug::WritePlacement(*compiled, report_.placements[m], json_);
+      analysis::WritePlacement(*compiled, report_.placements[m], json_);
     }
     json_.EndObject();
   }
 
-  void WriteTransfer(const debug::Transfer& transfer, JsonWriter& json) const {
+  void WriteTransfer(const analysis::Transfer& transfer, JsonWriter& json) const {
     json.BeginObject().Field("module", model_.modules()[module_].name);
     json.Field("instruction", report_.compiled[module_]->name(transfer.instruction));
-    json.Field("direction", debug::KeyOf(transfer.direction)).Key("bytes");
+    json.Field("direction", KeyOf(transfer.direction)).Key("bytes");
     transfer.bytes < 0 ? json.Null() : json.Value(transfer.bytes);
     json.Key("executions");
     transfer.executions < 0 ? json.Null() : json.Value(transfer.executions);
-    json.Field("reason", debug::KeyOf(transfer.reason)).EndObject();
+    json.Field("reason", KeyOf(transfer.reason)).EndObject();
   }
 
   void WriteStages(const dump::ModuleEntry& entry, const dump::ModuleSummary& module) {
@@ -257,10 +257,10 @@ class Writer {
   void WritePlacements() {
     json_.Key("placement").BeginObject();
     int64_t bytes = 0, unknown = 0;
-    for (int place = 0; place < debug::kPlaceCount; ++place) {
+    for (int place = 0; place < analysis::kPlaceCount; ++place) {
       int64_t count = 0;
       for (const ModulePart& part : report_.parts) count += part.counts[static_cast<size_t>(place)];
-      json_.Field(debug::KeyOf(static_cast<debug::Place>(place)), count);
+      json_.Field(KeyOf(static_cast<analysis::Place>(place)), count);
     }
     json_.Key("transfers").BeginArray();
     for (const ModulePart& part : report_.parts) {

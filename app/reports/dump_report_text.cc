@@ -124,28 +124,30 @@ std::string ModuleText(const DumpModel& model, size_t m, const dump::ModuleSumma
 }
 
 std::string PlacementText(const DumpReport& report, size_t m) {
-  const debug::Placement& placement = report.placements[m];
+  const analysis::Placement& placement = report.placements[m];
   if (report.compiled[m] == nullptr || !placement.compiled) return {};
   std::string out = fmt::format("    {}\n    runs on:", ToSentence(report.overviews[m]));
   std::string_view separator = " ";
-  for (int k = 0; k < debug::kPlaceCount; ++k) {
+  for (int k = 0; k < analysis::kPlaceCount; ++k) {
     const int64_t count = placement.counts[static_cast<size_t>(k)];
-    const auto place = static_cast<debug::Place>(k);
-    if (count == 0 || place == debug::Place::kNoCode || place == debug::Place::kInKernel) continue;
-    out += fmt::format("{}{}", separator, debug::CountedAt(place, count));
+    const auto place = static_cast<analysis::Place>(k);
+    if (count == 0 || place == analysis::Place::kNoCode || place == analysis::Place::kInKernel)
+      continue;
+    out += fmt::format("{}{}", separator, analysis::CountedAt(place, count));
     separator = ", ";
   }
   out += "\n";
   for (size_t k = 0; k < placement.transfers.size() && k < kShown; ++k) {
-    const debug::Transfer& t = placement.transfers[k];
-    out += fmt::format("    transfer {}: {}{}{}, {}\n",
-                       t.direction == debug::TransferDirection::kToHost ? "to host" : "to device",
-                       report.compiled[m]->name(t.instruction),
-                       t.bytes < 0 ? ", size unknown" : ", " + BytesText(t.bytes),
-                       t.executions < 0   ? ", in a loop with unknown trip count"
-                       : t.executions > 1 ? fmt::format(" × {}", t.executions)
-                                          : "",
-                       debug::Describe(t.reason));
+    const analysis::Transfer& t = placement.transfers[k];
+    out +=
+        fmt::format("    transfer {}: {}{}{}, {}\n",
+                    t.direction == analysis::TransferDirection::kToHost ? "to host" : "to device",
+                    report.compiled[m]->name(t.instruction),
+                    t.bytes < 0 ? ", size unknown" : ", " + BytesText(t.bytes),
+                    t.executions < 0   ? ", in a loop with unknown trip count"
+                    : t.executions > 1 ? fmt::format(" × {}", t.executions)
+                                       : "",
+                    Describe(t.reason));
   }
   if (placement.transfers.size() > kShown)
     out += fmt::format("    and {} more transfers\n", placement.transfers.size() - kShown);

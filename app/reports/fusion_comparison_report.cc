@@ -5,9 +5,9 @@
 
 #include <algorithm>
 
+#include "core/analysis/align/provenance.h"
 #include "core/base/counted.h"
 #include "core/base/json.h"
-#include "core/debug/align/provenance.h"
 #include "core/dump/dump_model.h"
 #include "core/graph/labels.h"
 
@@ -21,7 +21,7 @@ struct Compiled {
   std::shared_ptr<const dump::DumpModel> model;
   int32_t module = -1;
   std::shared_ptr<const hlo::Module> first, last;
-  debug::Placement placement;
+  analysis::Placement placement;
 };
 
 // The module of that name, or the only one; empty name: the first that is compiled.
@@ -33,7 +33,7 @@ Result<Compiled> Read(const std::string& path, const std::string& name, const Li
     const bool is_wanted = name.empty() || modules[static_cast<size_t>(m)].name == name;
     if (!is_wanted || found.model->FinalStage(m) < 1) continue;
     HLOSCOPE_ASSIGN_OR_RETURN(found.last, found.model->Module(m, found.model->FinalStage(m)));
-    found.placement = debug::PlacementIn(*found.model, m, *found.last);
+    found.placement = analysis::PlacementIn(*found.model, m, *found.last);
     if (found.placement.compiled) found.module = m;
   }
   if (found.module < 0) {
@@ -47,8 +47,8 @@ Result<Compiled> Read(const std::string& path, const std::string& name, const Li
 }
 
 // From the module given to what was made of it: exact where the compiler noted it.
-debug::Alignment LinksFrom(const hlo::Module& given, const Compiled& compiled) {
-  return debug::Provenance(compiled.model, compiled.module)
+analysis::Alignment LinksFrom(const hlo::Module& given, const Compiled& compiled) {
+  return analysis::Provenance(compiled.model, compiled.module)
       .lineage()
       .Between(0, given, compiled.model->FinalStage(compiled.module), *compiled.last);
 }
@@ -96,8 +96,8 @@ Result<FusionReport> ReadFusionReport(const std::string& a, const std::string& b
                       .compiled_a = side_a.last,
                       .compiled_b = side_b.last,
                       .comparison = {}};
-  const debug::Alignment links_a = LinksFrom(*side_a.first, side_a),
-                         links_b = LinksFrom(*side_a.first, side_b);
+  const analysis::Alignment links_a = LinksFrom(*side_a.first, side_a),
+                            links_b = LinksFrom(*side_a.first, side_b);
   report.comparison = graph::CompareFusion(*side_a.first, {*side_a.last, side_a.placement, links_a},
                                            {*side_b.last, side_b.placement, links_b});
   return report;

@@ -3,7 +3,7 @@
 
 #include <string>
 
-#include "core/debug/hunt/hunt.h"
+#include "core/debug/reduce/hunt/hunt.h"
 
 namespace hloscope::app {
 

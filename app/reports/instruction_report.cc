@@ -81,7 +81,7 @@ void WriteFields(JsonWriter& json, const InstructionReport& report) {
 }  // namespace
 
 std::string_view StatusOf(const InstructionReport& report) {
-  if (report.error) return debug::ToString(debug::StatusOf(*report.error));
+  if (report.error) return ToString(debug::StatusOf(*report.error));
   if (!report.compared) return "ran";
   return report.differs() ? "differs" : "equal";
 }

@@ -3,7 +3,7 @@
 
 #include <string>
 
-#include "core/debug/diverge/kernel_finding.h"
+#include "core/debug/explain/diverge/kernel_finding.h"
 
 namespace hloscope::app {
 

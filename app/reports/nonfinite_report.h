@@ -4,7 +4,7 @@
 #include <string>
 
 #include "core/base/json.h"
-#include "core/debug/nonfinite/find_nonfinite.h"
+#include "core/debug/explain/nonfinite/find_nonfinite.h"
 
 namespace hloscope::app {
 

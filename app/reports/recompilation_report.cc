@@ -51,7 +51,7 @@ void WriteRecompilations(const debug::Recompilations& found, JsonWriter& json) {
     json.BeginObject().Field("framework", one.framework).Field("program", one.program);
     json.Key("modules").BeginArray();
     for (const std::string& module : one.modules) json.Value(module);
-    json.EndArray().Field("kind", debug::KeyOf(one.cause.reason));
+    json.EndArray().Field("kind", KeyOf(one.cause.reason));
     json.Field("reason", debug::ToSentence(one.cause));
     text("argument", one.cause.argument);
     text("from", one.cause.from);

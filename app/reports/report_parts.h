@@ -10,7 +10,7 @@
 #include <string_view>
 #include <vector>
 
-#include "core/debug/place/placement.h"
+#include "core/analysis/place/placement.h"
 #include "core/dump/dump_model.h"
 #include "core/dump/listing/head_table.h"
 
@@ -19,7 +19,7 @@ namespace hloscope::app {
 struct ModulePart {
   std::string text;       // a JSON object, or lines
   std::string transfers;  // JSON objects with commas between
-  std::array<int64_t, debug::kPlaceCount> counts = {};
+  std::array<int64_t, analysis::kPlaceCount> counts = {};
   int64_t bytes = 0, unknown_transfers = 0;
 };
 

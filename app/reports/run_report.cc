@@ -11,11 +11,11 @@
 #include "app/error_status.h"
 #include "app/reports/instruction_report.h"
 #include "app/reports/nonfinite_report.h"
+#include "core/backends/libraries/library.h"
 #include "core/base/counted.h"
 #include "core/base/json.h"
 #include "core/base/text.h"
 #include "core/debug/run/finding_text.h"
-#include "core/replay/libraries/library.h"
 #include "core/replay/platform_table.h"
 
 namespace hloscope::app {
@@ -238,7 +238,7 @@ std::string RunReportJson(const std::string& file, const RunReport& report) {
   JsonWriter json(out);
   json.BeginObject().Field("module", file).Field("platform", report.platform).Key("reference");
   report.reference.empty() ? json.Null() : json.Value(report.reference);
-  json.Field("status", debug::ToString(report.status));
+  json.Field("status", ToString(report.status));
   if (report.error) WriteErrorKind(json, ErrorKindOf(report.error->error_class));
   json.Field("seed", report.seed);
   json.Field("iterations", report.iterations_ran);

@@ -3,7 +3,7 @@
 
 #include <string>
 
-#include "core/debug/diverge/verdict.h"
+#include "core/debug/explain/diverge/verdict.h"
 
 namespace hloscope::app {
 

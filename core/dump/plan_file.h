@@ -4,7 +4,7 @@
 //   u32      the CRC-32 of all that follows
 //   u64      the size of the module
 //            the module, an HloProto
-//            the rest: plan and code (core/replay/compiled/plan_code.h)
+//            the rest: plan and code (core/backends/compiled/plan_code.h)
 // Numbers are little-endian. Every version ever written stays readable.
 #pragma once
 

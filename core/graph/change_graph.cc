@@ -42,7 +42,7 @@ std::vector<uint32_t> DepthsOf(std::vector<uint32_t>& around) {
 
 ChangeGraph::ChangeGraph(std::shared_ptr<const hlo::Module> before,
                          std::shared_ptr<const hlo::Module> after,
-                         const debug::PassChanges& changes)
+                         const analysis::PassChanges& changes)
     : modules_{std::move(before), std::move(after)} {
   for (Side side : kSides) FindCallers(side);
   FindReplaced(changes);
@@ -64,28 +64,29 @@ void ChangeGraph::Replace(InstructionId before, InstructionId after) {
 
 // By the same name in the same computation, as when another opcode took its place; calls, by what
 // they have in common inside.
-void ChangeGraph::FindReplaced(const debug::PassChanges& changes) {
+void ChangeGraph::FindReplaced(const analysis::PassChanges& changes) {
   const hlo::Module &before = module(Side::kBefore), &after = module(Side::kAfter);
   replaced_by_.assign(before.instructions().size(), InstructionId());
   replaces_.assign(after.instructions().size(), InstructionId());
   std::unordered_map<std::string_view, InstructionId> removed;
   std::map<std::pair<InstructionId, InstructionId>, uint32_t> common;
-  for (const debug::DiffRow& row : changes.rows) {
-    if (row.kind == debug::ChangeKind::kRemoved)
+  for (const analysis::DiffRow& row : changes.rows) {
+    if (row.kind == analysis::ChangeKind::kRemoved)
       removed.emplace(before.name(row.before), row.before);
     if (!row.before.valid() || !row.after.valid()) continue;
     const InstructionId was = Caller(Side::kBefore, before[row.before].computation);
     const InstructionId is = Caller(Side::kAfter, after[row.after].computation);
-    if (was.valid() && is.valid() && changes.of_before[was.index] == debug::ChangeKind::kRemoved &&
-        changes.of_after[is.index] == debug::ChangeKind::kAdded &&
+    if (was.valid() && is.valid() &&
+        changes.of_before[was.index] == analysis::ChangeKind::kRemoved &&
+        changes.of_after[is.index] == analysis::ChangeKind::kAdded &&
         before[was].opcode == after[is].opcode)
       common[{was, is}] += row.count;
   }
   const auto computation = [](const hlo::Module& m, InstructionId id) {
     return m[m[m[id].computation].name];
   };
-  for (const debug::DiffRow& row : changes.rows) {
-    if (row.kind != debug::ChangeKind::kAdded) continue;
+  for (const analysis::DiffRow& row : changes.rows) {
+    if (row.kind != analysis::ChangeKind::kAdded) continue;
     const auto at = removed.find(after.name(row.after));
     if (at != removed.end() && computation(before, at->second) == computation(after, row.after))
       Replace(at->second, row.after);
@@ -96,21 +97,21 @@ void ChangeGraph::FindReplaced(const debug::PassChanges& changes) {
   for (const auto& [count, pair] : calls) Replace(pair.first, pair.second);
 }
 
-void ChangeGraph::AddNodes(const debug::PassChanges& changes) {
+void ChangeGraph::AddNodes(const analysis::PassChanges& changes) {
   nodes_.clear();
   changes_.clear();
   for (Side side : kSides)
     node_of_[IndexOf(side)].assign(module(side).instructions().size(), NodeId());
-  for (const debug::DiffRow& row : changes.rows) {
+  for (const analysis::DiffRow& row : changes.rows) {
     for (uint32_t k = 0; k < row.count; ++k) {
       ChangeNode node;
       node.kind = row.kind;
       if (row.before.valid()) node.on[0] = InstructionId(row.before.index + k);
       if (row.after.valid()) node.on[1] = InstructionId(row.after.index + k);
       // It stands where what took its place does.
-      if (row.kind == debug::ChangeKind::kRemoved && replaced_by_[node.on[0].index].valid())
+      if (row.kind == analysis::ChangeKind::kRemoved && replaced_by_[node.on[0].index].valid())
         continue;
-      if (row.kind == debug::ChangeKind::kAdded) node.on[0] = replaces_[node.on[1].index];
+      if (row.kind == analysis::ChangeKind::kAdded) node.on[0] = replaces_[node.on[1].index];
       AddNode(node);
     }
   }

@@ -10,7 +10,7 @@
 #include <span>
 #include <vector>
 
-#include "core/debug/align/pass_changes.h"
+#include "core/analysis/align/pass_changes.h"
 #include "core/graph/tree.h"
 
 namespace hloscope::graph {
@@ -22,7 +22,7 @@ constexpr Side OtherSide(Side side) { return side == Side::kBefore ? Side::kAfte
 
 struct ChangeNode {
   std::array<hlo::InstructionId, 2> on;  // by side; invalid where that side has it not
-  debug::ChangeKind kind = debug::ChangeKind::kUnchanged;
+  analysis::ChangeKind kind = analysis::ChangeKind::kUnchanged;
   uint32_t depth = 0;  // frames around it
   // The instruction that calls its computation; of both sides the one deeper inside, so that what
   // moves into a new fusion stands within the fusion's frame before and after. Invalid: none.
@@ -32,20 +32,20 @@ struct ChangeNode {
   hlo::InstructionId operator[](Side side) const { return on[IndexOf(side)]; }
   // What was added in the place of something removed is one node with that.
   bool is_replaced() const {
-    return kind == debug::ChangeKind::kAdded && on[0].valid() && on[1].valid();
+    return kind == analysis::ChangeKind::kAdded && on[0].valid() && on[1].valid();
   }
-  debug::ChangeKind KindOn(Side side) const {
-    const bool is_gone = kind == debug::ChangeKind::kAdded && side == Side::kBefore;
-    return is_gone ? debug::ChangeKind::kRemoved : kind;
+  analysis::ChangeKind KindOn(Side side) const {
+    const bool is_gone = kind == analysis::ChangeKind::kAdded && side == Side::kBefore;
+    return is_gone ? analysis::ChangeKind::kRemoved : kind;
   }
-  bool changed() const { return kind != debug::ChangeKind::kUnchanged; }
+  bool changed() const { return kind != analysis::ChangeKind::kUnchanged; }
 };
 
 class ChangeGraph {
  public:
   // `changes` are those of the two modules.
   ChangeGraph(std::shared_ptr<const hlo::Module> before, std::shared_ptr<const hlo::Module> after,
-              const debug::PassChanges& changes);
+              const analysis::PassChanges& changes);
 
   const hlo::Module& module(Side side) const { return *modules_[IndexOf(side)]; }
   size_t size() const { return nodes_.size(); }
@@ -71,9 +71,9 @@ class ChangeGraph {
   }
 
  private:
-  void FindReplaced(const debug::PassChanges& changes);
+  void FindReplaced(const analysis::PassChanges& changes);
   void Replace(hlo::InstructionId before, hlo::InstructionId after);
-  void AddNodes(const debug::PassChanges& changes);
+  void AddNodes(const analysis::PassChanges& changes);
   void AddNode(ChangeNode node);
   bool SplitMisplaced();
   NodeId CallerOf(Side side, const ChangeNode& node) const;

@@ -28,7 +28,7 @@ std::string DotString(std::string_view text) {
   return out + "\"";
 }
 
-std::string_view ShapeOf(debug::Place place) {
+std::string_view ShapeOf(analysis::Place place) {
   switch (LookOf(place).outline) {
     case Outline::kHexagon:
       return "hexagon";
@@ -47,7 +47,7 @@ std::string_view ShapeOf(debug::Place place) {
 class DotWriter {
  public:
   DotWriter(const hlo::Module& module, std::span<const InstructionId> shown,
-            const debug::Placement* placement)
+            const analysis::Placement* placement)
       : module_(module), shown_(shown), placement_(placement) {}
 
   std::string Run() {
@@ -104,7 +104,7 @@ class DotWriter {
   void AddNode(InstructionId id, const std::string& indent) {
     const std::string label = fmt::format(
         "{}\n{}\n{}", module_.name(id), ToString(module_[id].opcode), ToString(module_.shape(id)));
-    debug::Place place = debug::Place::kUndecided;
+    analysis::Place place = analysis::Place::kUndecided;
     if (placement_ != nullptr) place = placement_->instructions[id.index].place;
     const PlaceLook& look = LookOf(place);
     out_ += fmt::format("{}  i{} [label={}, shape={}, color=\"#{:06x}\", fontcolor=\"#{:06x}\"];\n",
@@ -131,7 +131,7 @@ class DotWriter {
 
   const hlo::Module& module_;
   std::span<const InstructionId> shown_;
-  const debug::Placement* placement_;
+  const analysis::Placement* placement_;
   std::vector<bool> selected_;
   std::unordered_map<uint32_t, InstructionId> fusion_of_;
   std::vector<std::pair<uint32_t, InstructionId>> roots_;
@@ -141,7 +141,7 @@ class DotWriter {
 }  // namespace
 
 std::string ToDot(const hlo::Module& module, std::span<const InstructionId> shown,
-                  const debug::Placement* placement) {
+                  const analysis::Placement* placement) {
   return DotWriter(module, shown, placement).Run();
 }
 

@@ -43,18 +43,18 @@ std::string WhereFrom(const hlo::Module& module, const hlo::Instruction& i) {
   return out;
 }
 
-void AddPlace(std::string& out, const debug::Placement& placement, hlo::InstructionId id) {
-  const debug::PlacedInstruction& placed = placement.instructions[id.index];
+void AddPlace(std::string& out, const analysis::Placement& placement, hlo::InstructionId id) {
+  const analysis::PlacedInstruction& placed = placement.instructions[id.index];
   if (placement.compiled) {
-    out += fmt::format("\nruns as: {}", debug::Describe(placed.place));
+    out += fmt::format("\nruns as: {}", Describe(placed.place));
     if (!placed.library.empty()) out += fmt::format(" ({})", placed.library);
   }
-  if (placed.reason != debug::FallbackReason::kNone)
-    out += fmt::format("\nnot on the device because: {}", debug::Describe(placed.reason));
-  auto transfer = std::ranges::find(placement.transfers, id, &debug::Transfer::instruction);
+  if (placed.reason != hlo::FallbackReason::kNone)
+    out += fmt::format("\nnot on the device because: {}", Describe(placed.reason));
+  auto transfer = std::ranges::find(placement.transfers, id, &analysis::Transfer::instruction);
   if (transfer == placement.transfers.end()) return;
-  out += transfer->direction == debug::TransferDirection::kToHost ? "\nmoves to the host: "
-                                                                  : "\nmoves to the device: ";
+  out += transfer->direction == analysis::TransferDirection::kToHost ? "\nmoves to the host: "
+                                                                     : "\nmoves to the device: ";
   out += transfer->bytes < 0 ? "size unknown" : BytesText(transfer->bytes);
   if (transfer->executions > 1) out += fmt::format(" × {}", transfer->executions);
 }
@@ -82,7 +82,7 @@ GroupSums SumsOf(const Tree& tree, NodeId id) {
   GroupSums sums;
   tree.ForEachInstruction(id, [&](hlo::InstructionId each) {
     ++counts[tree.module()[each].opcode];
-    const Cost cost = CostOf(tree.module(), each);
+    const analysis::Cost cost = analysis::CostOf(tree.module(), each);
     sums.cost.flops += cost.flops;
     sums.cost.bytes += cost.bytes;
   });
@@ -97,7 +97,7 @@ std::string CostText(const GroupSums& sums) {
                      BytesText(static_cast<int64_t>(std::min(sums.cost.bytes, 9e18))));
 }
 
-std::string Explain(const Tree& tree, NodeId id, const debug::Placement* placement) {
+std::string Explain(const Tree& tree, NodeId id, const analysis::Placement* placement) {
   const Node& node = tree[id];
   const hlo::Module& module = tree.module();
   if (node.kind != NodeKind::kInstruction) return ExplainGroup(tree, id);

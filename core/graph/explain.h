@@ -5,8 +5,8 @@
 #include <utility>
 #include <vector>
 
-#include "core/debug/place/placement.h"
-#include "core/graph/cost.h"
+#include "core/analysis/cost.h"
+#include "core/analysis/place/placement.h"
 #include "core/graph/labels.h"
 #include "core/graph/tree.h"
 
@@ -15,13 +15,13 @@ namespace hloscope::graph {
 // What is in a group, or a node alone.
 struct GroupSums {
   std::vector<std::pair<hlo::Opcode, int64_t>> opcodes;  // and how many; most first
-  Cost cost;
+  analysis::Cost cost;
 };
 GroupSums SumsOf(const Tree& tree, NodeId id);
 // "estimate: 1.2 MFLOP, 4 kB read and written".
 std::string CostText(const GroupSums& sums);
 
 // Lines of text, not escaped.
-std::string Explain(const Tree& tree, NodeId id, const debug::Placement* placement);
+std::string Explain(const Tree& tree, NodeId id, const analysis::Placement* placement);
 
 }  // namespace hloscope::graph

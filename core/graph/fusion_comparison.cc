@@ -32,7 +32,7 @@ Traffic& operator+=(Traffic& sum, const Traffic& more) {
 
 }  // namespace
 
-CompiledSide MakeCompiledSide(const hlo::Module& compiled, const debug::Placement& placement) {
+CompiledSide MakeCompiledSide(const hlo::Module& compiled, const analysis::Placement& placement) {
   CompiledSide side{.map = MapKernels(compiled, placement), .traffic = {}, .all = {}};
   const hlo::CostModel costs(compiled);
   for (const KernelMap::Kernel& kernel : side.map.kernels) {

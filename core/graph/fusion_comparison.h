@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "core/debug/place/placement.h"
+#include "core/analysis/place/placement.h"
 #include "core/graph/kernel_map.h"
 #include "core/hlo/module.h"
 
@@ -24,7 +24,7 @@ struct CompiledSide {
   std::vector<Traffic> traffic;  // by kernel of the map
   Traffic all;
 };
-CompiledSide MakeCompiledSide(const hlo::Module& compiled, const debug::Placement& placement);
+CompiledSide MakeCompiledSide(const hlo::Module& compiled, const analysis::Placement& placement);
 
 // The fewest kernels of both sides that run the same operations; one side may have none.
 struct FusionGroup {
@@ -41,8 +41,8 @@ struct FusionComparison {
 // What one compiler made of a module; `links` are from that module.
 struct CompiledModule {
   const hlo::Module& module;
-  const debug::Placement& placement;
-  const debug::Alignment& links;
+  const analysis::Placement& placement;
+  const analysis::Alignment& links;
 };
 
 // `given` is what both were made of.

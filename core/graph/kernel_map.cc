@@ -13,9 +13,9 @@ using hlo::ComputationId;
 using hlo::InstructionId;
 using hlo::Opcode;
 
-uint8_t ColorOf(debug::Place place, size_t number) {
-  if (place == debug::Place::kHost || place == debug::Place::kHostMemory) return kHostColor;
-  if (place == debug::Place::kCollective) return kCollectiveColor;
+uint8_t ColorOf(analysis::Place place, size_t number) {
+  if (place == analysis::Place::kHost || place == analysis::Place::kHostMemory) return kHostColor;
+  if (place == analysis::Place::kCollective) return kCollectiveColor;
   return static_cast<uint8_t>(number % kKernelColors);
 }
 
@@ -36,7 +36,7 @@ InstructionId NamedBy(const hlo::Module& module, InstructionId id) {
 
 }  // namespace
 
-KernelMap MapKernels(const hlo::Module& compiled, const debug::Placement& placement) {
+KernelMap MapKernels(const hlo::Module& compiled, const analysis::Placement& placement) {
   KernelMap map;
   map.kernel_of.assign(compiled.instructions().size(), kNoKernel);
   const hlo::CallGraph& calls = hlo::CallGraphOf(compiled);
@@ -47,7 +47,7 @@ KernelMap MapKernels(const hlo::Module& compiled, const debug::Placement& placem
     const uint32_t around = caller.valid() ? map.kernel_of[caller.index] : kNoKernel;
     for (uint32_t k = 0; k < computation.instruction_count; ++k) {
       const InstructionId id(computation.first_instruction + k);
-      const debug::Place place = placement.instructions[id.index].place;
+      const analysis::Place place = placement.instructions[id.index].place;
       uint32_t& mine = map.kernel_of[id.index];
       if (around != kNoKernel) {
         if (compiled[id].opcode != Opcode::kParameter) mine = around;
@@ -64,11 +64,11 @@ KernelMap MapKernels(const hlo::Module& compiled, const debug::Placement& placem
   return map;
 }
 
-std::vector<uint32_t> MapOperations(const hlo::Module& before, const debug::Alignment& links,
+std::vector<uint32_t> MapOperations(const hlo::Module& before, const analysis::Alignment& links,
                                     const KernelMap& after) {
   std::vector<uint32_t> kernel_of(before.instructions().size(), kNoKernel);
   for (uint32_t i = 0; i < kernel_of.size(); ++i) {
-    for (const debug::Link& link : links.Results(InstructionId(i))) {
+    for (const analysis::Link& link : links.Results(InstructionId(i))) {
       kernel_of[i] = after.kernel_of[link.after.index];
       if (kernel_of[i] != kNoKernel) break;
     }

@@ -6,8 +6,8 @@
 #include <span>
 #include <vector>
 
-#include "core/debug/align/alignment.h"
-#include "core/debug/place/placement.h"
+#include "core/analysis/align/alignment.h"
+#include "core/analysis/place/placement.h"
 #include "core/hlo/module.h"
 
 namespace hloscope::graph {
@@ -21,7 +21,7 @@ inline constexpr uint8_t kKernelColors = 5, kHostColor = 5, kCollectiveColor = 6
 struct KernelMap {
   struct Kernel {
     hlo::InstructionId instruction;  // the fusion, library call, copy, collective, host call
-    debug::Place place = debug::Place::kDeviceKernel;
+    analysis::Place place = analysis::Place::kDeviceKernel;
     uint8_t color = 0;
   };
   std::vector<Kernel> kernels;      // the entry's in program order, then those of what it calls
@@ -30,11 +30,11 @@ struct KernelMap {
 
 // Of a compiled module. What is inside a fusion or applied by a reduction is in the kernel of its
 // caller; what only names a value (get-tuple-element, bitcast) goes with what computes it.
-KernelMap MapKernels(const hlo::Module& compiled, const debug::Placement& placement);
+KernelMap MapKernels(const hlo::Module& compiled, const analysis::Placement& placement);
 
 // By instruction of an earlier stage: the kernel that computes it in `after`. What was folded away
 // (constants, broadcasts) goes with its first reader that has a kernel.
-std::vector<uint32_t> MapOperations(const hlo::Module& before, const debug::Alignment& links,
+std::vector<uint32_t> MapOperations(const hlo::Module& before, const analysis::Alignment& links,
                                     const KernelMap& after);
 
 // Instructions by kernel, in program order.

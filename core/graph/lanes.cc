@@ -28,32 +28,32 @@ std::string_view KeyOf(Lane lane) { return RowOf(lane).key; }
 std::string_view TitleOf(Lane lane) { return RowOf(lane).title; }
 bool IsHost(Lane lane) { return RowOf(lane).host; }
 
-Lane LaneOf(debug::Place place) {
+Lane LaneOf(analysis::Place place) {
   switch (place) {
-    case debug::Place::kDeviceKernel:
-    case debug::Place::kInKernel:
+    case analysis::Place::kDeviceKernel:
+    case analysis::Place::kInKernel:
       return Lane::kKernels;
-    case debug::Place::kLibraryCall:
+    case analysis::Place::kLibraryCall:
       return Lane::kLibraries;
-    case debug::Place::kCopy:
+    case analysis::Place::kCopy:
       return Lane::kCopies;
-    case debug::Place::kCollective:
+    case analysis::Place::kCollective:
       return Lane::kCollectives;
-    case debug::Place::kHostMemory:
+    case analysis::Place::kHostMemory:
       return Lane::kHostMemory;
-    case debug::Place::kHost:
+    case analysis::Place::kHost:
       return Lane::kHost;
     default:
       return Lane::kRuntime;
   }
 }
 
-bool Executes(debug::Place place) {
-  return place != debug::Place::kNoCode && place != debug::Place::kUndecided &&
-         place != debug::Place::kInKernel && place != debug::Place::kControl;
+bool Executes(analysis::Place place) {
+  return place != analysis::Place::kNoCode && place != analysis::Place::kUndecided &&
+         place != analysis::Place::kInKernel && place != analysis::Place::kControl;
 }
 
-PlacesBelow::PlacesBelow(const Tree& tree, const debug::Placement& placement)
+PlacesBelow::PlacesBelow(const Tree& tree, const analysis::Placement& placement)
     : tree_(tree), placement_(placement), by_computation_(tree.module().computations().size()) {
   const hlo::Module& module = tree.module();
   for (hlo::ComputationId c : hlo::CallGraphOf(module).callees_first()) {
@@ -64,9 +64,9 @@ PlacesBelow::PlacesBelow(const Tree& tree, const debug::Placement& placement)
 }
 
 void PlacesBelow::Add(hlo::InstructionId id, PlaceCounts& counts) const {
-  const debug::Place place = placement_.instructions[id.index].place;
+  const analysis::Place place = placement_.instructions[id.index].place;
   ++counts[static_cast<size_t>(place)];
-  if (place != debug::Place::kControl) return;
+  if (place != analysis::Place::kControl) return;
   for (const hlo::Call& call : hlo::CallGraphOf(tree_.module()).calls(id)) {
     const PlaceCounts& body = by_computation_[call.callee.index];
     for (size_t k = 0; k < counts.size(); ++k) counts[k] += body[k];
@@ -86,23 +86,23 @@ PlaceCounts PlacesBelow::Of(NodeId id) const {
       });
 }
 
-debug::Place PlaceOf(const PlaceCounts& counts) {
-  for (debug::Place place : {debug::Place::kHost, debug::Place::kHostMemory}) {
+analysis::Place PlaceOf(const PlaceCounts& counts) {
+  for (analysis::Place place : {analysis::Place::kHost, analysis::Place::kHostMemory}) {
     if (counts[static_cast<size_t>(place)] > 0) return place;
   }
-  debug::Place best = debug::Place::kNoCode;
+  analysis::Place best = analysis::Place::kNoCode;
   uint32_t most = 0;
   for (size_t k = 0; k < counts.size(); ++k) {
-    if (!Executes(static_cast<debug::Place>(k)) || counts[k] <= most) continue;
+    if (!Executes(static_cast<analysis::Place>(k)) || counts[k] <= most) continue;
     most = counts[k];
-    best = static_cast<debug::Place>(k);
+    best = static_cast<analysis::Place>(k);
   }
-  if (most == 0 && counts[static_cast<size_t>(debug::Place::kControl)] > 0)
-    return debug::Place::kControl;
-  if (most == 0 && counts[static_cast<size_t>(debug::Place::kInKernel)] > 0)
-    return debug::Place::kInKernel;
-  if (most == 0 && counts[static_cast<size_t>(debug::Place::kUndecided)] > 0)
-    return debug::Place::kUndecided;
+  if (most == 0 && counts[static_cast<size_t>(analysis::Place::kControl)] > 0)
+    return analysis::Place::kControl;
+  if (most == 0 && counts[static_cast<size_t>(analysis::Place::kInKernel)] > 0)
+    return analysis::Place::kInKernel;
+  if (most == 0 && counts[static_cast<size_t>(analysis::Place::kUndecided)] > 0)
+    return analysis::Place::kUndecided;
   return best;
 }
 
@@ -121,16 +121,16 @@ LanePicture PlaceInLanes(const Tree& tree, const Picture& picture, const PlacesB
     const bool frame = box.open && !tree.IsBody(box.node);
     if (frame || inside[box.node.index]) continue;
     const PlaceCounts counts = places.Of(box.node);
-    const debug::Place place = PlaceOf(counts);
-    if (place == debug::Place::kNoCode) {
+    const analysis::Place place = PlaceOf(counts);
+    if (place == analysis::Place::kNoCode) {
       ++out.no_code;
       continue;
     }
     // A group stands in every lane that any of it runs in; its wires end where most of it does.
     std::array<uint32_t, kLaneCount> in_lane = {};
     for (size_t p = 0; p < counts.size(); ++p) {
-      if (Executes(static_cast<debug::Place>(p)))
-        in_lane[static_cast<size_t>(LaneOf(static_cast<debug::Place>(p)))] += counts[p];
+      if (Executes(static_cast<analysis::Place>(p)))
+        in_lane[static_cast<size_t>(LaneOf(static_cast<analysis::Place>(p)))] += counts[p];
     }
     in_lane[static_cast<size_t>(LaneOf(place))] =
         std::max(in_lane[static_cast<size_t>(LaneOf(place))], 1u);

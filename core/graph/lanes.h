@@ -6,7 +6,7 @@
 #include <string_view>
 #include <vector>
 
-#include "core/debug/place/placement.h"
+#include "core/analysis/place/placement.h"
 #include "core/graph/picture.h"
 #include "core/graph/sums_below.h"
 
@@ -26,31 +26,31 @@ std::string_view KeyOf(Lane lane);    // "kernels", …, as in JSON
 std::string_view TitleOf(Lane lane);  // in words
 bool IsHost(Lane lane);               // work on the host, or moves to and from its memory
 // The lane of a place; kRuntime for what has no code.
-Lane LaneOf(debug::Place place);
+Lane LaneOf(analysis::Place place);
 
 // True for places that execute something of their own: kernels, library calls, copies, collectives,
 // the host. Not what is inside a kernel, control flow, and what makes no code.
-bool Executes(debug::Place place);
+bool Executes(analysis::Place place);
 
 // How many instructions run at each place.
-using PlaceCounts = std::array<uint32_t, debug::kPlaceCount>;
+using PlaceCounts = std::array<uint32_t, analysis::kPlaceCount>;
 // The counts below nodes of a tree: what a loop, call or conditional runs counts with it. Groups
 // are counted once and remembered, so one thread at a time may ask.
 class PlacesBelow {
  public:
-  PlacesBelow(const Tree& tree, const debug::Placement& placement);
+  PlacesBelow(const Tree& tree, const analysis::Placement& placement);
   PlaceCounts Of(NodeId id) const;
 
  private:
   void Add(hlo::InstructionId id, PlaceCounts& counts) const;
 
   const Tree& tree_;
-  const debug::Placement& placement_;
+  const analysis::Placement& placement_;
   std::vector<PlaceCounts> by_computation_;
   mutable SumsBelow<PlaceCounts> of_groups_;
 };
 // Where most of them run; the host as soon as any does.
-debug::Place PlaceOf(const PlaceCounts& counts);
+analysis::Place PlaceOf(const PlaceCounts& counts);
 
 struct LaneSpan {
   Lane lane;

@@ -18,11 +18,11 @@ constexpr RoleRow kRoles[] = {
 #undef ROLE
 };
 
-std::array<PlaceLook, debug::kPlaceCount> MakePlaces() {
-  std::array<PlaceLook, debug::kPlaceCount> looks;
+std::array<PlaceLook, analysis::kPlaceCount> MakePlaces() {
+  std::array<PlaceLook, analysis::kPlaceCount> looks;
   looks.fill({Outline::kThinRectangle, 0x878788, ""});
 #define PLACE_LOOK(place, outline, color, text) \
-  looks[static_cast<size_t>(debug::Place::place)] = {Outline::outline, color, text};
+  looks[static_cast<size_t>(analysis::Place::place)] = {Outline::outline, color, text};
 #include "core/graph/place_looks.def"
 #undef PLACE_LOOK
   return looks;
@@ -68,8 +68,8 @@ Role RoleOf(hlo::Opcode opcode) {
 std::string_view Describe(Role role) { return kRoles[static_cast<size_t>(role)].text; }
 uint32_t ColorOf(Role role) { return kRoles[static_cast<size_t>(role)].color; }
 
-const PlaceLook& LookOf(debug::Place place) {
-  static const std::array<PlaceLook, debug::kPlaceCount> looks = MakePlaces();
+const PlaceLook& LookOf(analysis::Place place) {
+  static const std::array<PlaceLook, analysis::kPlaceCount> looks = MakePlaces();
   return looks[static_cast<size_t>(place)];
 }
 

@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <string_view>
 
-#include "core/debug/place/placement.h"
+#include "core/analysis/place/placement.h"
 #include "core/hlo/opcode.h"
 
 namespace hloscope::graph {
@@ -38,6 +38,6 @@ struct PlaceLook {
   uint32_t color;  // 0xRRGGBB on white
   std::string_view text;
 };
-const PlaceLook& LookOf(debug::Place place);
+const PlaceLook& LookOf(analysis::Place place);
 
 }  // namespace hloscope::graph

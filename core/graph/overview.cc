@@ -7,8 +7,8 @@
 #include <optional>
 #include <tuple>
 
+#include "core/analysis/cost.h"
 #include "core/base/json.h"
-#include "core/graph/cost.h"
 #include "core/graph/count_text.h"
 #include "core/graph/labels.h"
 
@@ -36,27 +36,27 @@ int64_t At(const Overview& overview, Lane lane) {
 using Telling = std::tuple<bool, int64_t, bool, double>;
 
 Telling TellingOf(const hlo::Module& module, const KernelMap::Kernel& kernel, int64_t inside,
-                  const debug::Placement& placement) {
-  if (kernel.place == debug::Place::kHost) {
+                  const analysis::Placement& placement) {
+  if (kernel.place == analysis::Place::kHost) {
     // They stand in program order.
     auto moved = std::ranges::lower_bound(placement.transfers, kernel.instruction, {},
-                                          &debug::Transfer::instruction);
+                                          &analysis::Transfer::instruction);
     const bool known =
         moved != placement.transfers.end() && moved->instruction == kernel.instruction;
     return {true, known ? std::max<int64_t>(moved->bytes, 0) : 0, true, 0};
   }
-  const Cost cost = CostOf(module, kernel.instruction);
-  return {false, inside, kernel.place != debug::Place::kCopy, cost.flops + cost.bytes};
+  const analysis::Cost cost = analysis::CostOf(module, kernel.instruction);
+  return {false, inside, kernel.place != analysis::Place::kCopy, cost.flops + cost.bytes};
 }
 
 void FindTelling(const hlo::Module& module, const KernelMap& map,
-                 const std::vector<int64_t>& inside, const debug::Placement& placement,
+                 const std::vector<int64_t>& inside, const analysis::Placement& placement,
                  Overview& overview) {
   std::optional<Telling> most;
   for (uint32_t k = 0; k < map.kernels.size(); ++k) {
     const KernelMap::Kernel& kernel = map.kernels[k];
     // What a cost takes to find is spent on those that may win.
-    if (most && kernel.place != debug::Place::kHost &&
+    if (most && kernel.place != analysis::Place::kHost &&
         (std::get<0>(*most) || inside[k] < std::get<1>(*most)))
       continue;
     const Telling telling = TellingOf(module, kernel, inside[k], placement);
@@ -70,13 +70,13 @@ void FindTelling(const hlo::Module& module, const KernelMap& map,
 }  // namespace
 
 Overview MakeOverview(const hlo::Module& first, const hlo::Module& final_stage,
-                      const debug::Placement& placement) {
+                      const analysis::Placement& placement) {
   const KernelMap map = placement.compiled ? MapKernels(final_stage, placement) : KernelMap();
   return MakeOverview(first, final_stage, placement, map);
 }
 
 Overview MakeOverview(const hlo::Module& first, const hlo::Module& final_stage,
-                      const debug::Placement& placement, const KernelMap& map) {
+                      const analysis::Placement& placement, const KernelMap& map) {
   Overview overview;
   overview.compiled = placement.compiled;
   for (uint32_t i = 0; i < first.instructions().size(); ++i)
@@ -87,7 +87,7 @@ Overview MakeOverview(const hlo::Module& first, const hlo::Module& final_stage,
   std::vector<int64_t> inside(map.kernels.size(), 0);
   for (uint32_t i = 0; i < map.kernel_of.size(); ++i) {
     const uint32_t kernel = map.kernel_of[i];
-    if (placement.instructions[i].place == debug::Place::kNoCode) ++overview.no_code;
+    if (placement.instructions[i].place == analysis::Place::kNoCode) ++overview.no_code;
     if (kernel != kNoKernel && IsOperation(final_stage, InstructionId(i))) ++inside[kernel];
   }
   overview.host_bytes = placement.bytes;
@@ -121,7 +121,7 @@ std::string ToSentence(const Overview& overview) {
 }
 
 void WriteOverview(const hlo::Module& final_stage, const Overview& overview,
-                   const debug::Placement& placement, JsonWriter& json) {
+                   const analysis::Placement& placement, JsonWriter& json) {
   json.BeginObject().Field("operations", overview.operations);
   for (int lane = 0; lane < kLaneCount; ++lane) {
     if (static_cast<Lane>(lane) == Lane::kRuntime) continue;
@@ -132,9 +132,9 @@ void WriteOverview(const hlo::Module& final_stage, const Overview& overview,
   if (!overview.telling.valid()) {
     json.Null();
   } else {
-    const debug::Place place = placement.instructions[overview.telling.index].place;
+    const analysis::Place place = placement.instructions[overview.telling.index].place;
     json.BeginObject().Field("instruction", final_stage.name(overview.telling));
-    json.Field("place", debug::KeyOf(place));
+    json.Field("place", KeyOf(place));
     json.Field("operations", overview.telling_operations).EndObject();
   }
   json.Field("sentence", ToSentence(overview)).EndObject();

@@ -25,16 +25,16 @@ struct Overview {
 
 // `first` is the first stage of the module, `final_stage` the one that runs; they may be one.
 Overview MakeOverview(const hlo::Module& first, const hlo::Module& final_stage,
-                      const debug::Placement& placement);
+                      const analysis::Placement& placement);
 // The same where the kernels of the final stage are known already.
 Overview MakeOverview(const hlo::Module& first, const hlo::Module& final_stage,
-                      const debug::Placement& placement, const KernelMap& map);
+                      const analysis::Placement& placement, const KernelMap& map);
 
 // "102 operations → 14 kernels, 2 library calls → 1 on the host, 8.2 kB moved".
 std::string ToSentence(const Overview& overview);
 
 // The object `overview` of `info --json`.
 void WriteOverview(const hlo::Module& final_stage, const Overview& overview,
-                   const debug::Placement& placement, JsonWriter& json);
+                   const analysis::Placement& placement, JsonWriter& json);
 
 }  // namespace hloscope::graph

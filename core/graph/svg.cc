@@ -69,13 +69,13 @@ class SvgWriter {
   uint32_t Fill(const SvgDress& dress) const {
     if (!options_.dress) return options_.colors.node;
     return MixColors(options_.colors.node, dress.color,
-                     dress.place == debug::Place::kHost ? 0.4f : 0.16f);
+                     dress.place == analysis::Place::kHost ? 0.4f : 0.16f);
   }
 
-  debug::Place PlaceOf(NodeId id) const {
+  analysis::Place PlaceOf(NodeId id) const {
     const Node& node = tree_[id];
     if (options_.placement == nullptr || node.kind != NodeKind::kInstruction)
-      return debug::Place::kUndecided;
+      return analysis::Place::kUndecided;
     return options_.placement->instructions[node.instruction.index].place;
   }
   Role RoleAt(NodeId id) const { return RoleOf(tree_.module()[tree_[id].instruction].opcode); }
@@ -89,7 +89,7 @@ class SvgWriter {
     }
     transfers_.assign(tree_.module().instructions().size(), nullptr);
     if (options_.placement == nullptr) return;
-    for (const debug::Transfer& t : options_.placement->transfers)
+    for (const analysis::Transfer& t : options_.placement->transfers)
       transfers_[t.instruction.index] = &t;
   }
 
@@ -114,7 +114,7 @@ class SvgWriter {
       if (roles_[k]) items.push_back({Describe(static_cast<Role>(k)), true, k});
     }
     for (size_t k = 0; k < places_.size() && options_.placement != nullptr; ++k) {
-      if (places_[k]) items.push_back({LookOf(static_cast<debug::Place>(k)).text, false, k});
+      if (places_[k]) items.push_back({LookOf(static_cast<analysis::Place>(k)).text, false, k});
     }
     return items;
   }
@@ -152,7 +152,7 @@ class SvgWriter {
         Add("<rect x=\"{:.0f}\" y=\"{:.0f}\" width=\"5\" height=\"16\" fill=\"#{:06x}\"/>", x + 20,
             y, ColorOf(static_cast<Role>(item.index)));
       } else {
-        const PlaceLook& look = LookOf(static_cast<debug::Place>(item.index));
+        const PlaceLook& look = LookOf(static_cast<analysis::Place>(item.index));
         AddOutline({x, y, 26, 16}, look.outline, options_.colors.ground, look.color);
       }
       Add("<text class=\"s\" x=\"{:.0f}\" y=\"{:.0f}\">{}</text>\n", x + 34, y + 12, item.text);
@@ -320,9 +320,9 @@ class SvgWriter {
     at = leaving_.find(box.node.index);
     if (at != leaving_.end()) AddChip(box, "↓ ", at->second, box.y + box.height + 11, columns);
     if (!IsInstruction(box.node)) return;
-    const debug::Transfer* t = transfers_[tree_[box.node].instruction.index];
+    const analysis::Transfer* t = transfers_[tree_[box.node].instruction.index];
     if (t == nullptr) return;
-    const bool to_host = t->direction == debug::TransferDirection::kToHost;
+    const bool to_host = t->direction == analysis::TransferDirection::kToHost;
     Add("<text class=\"j\" style=\"fill:#{4:06x};font-weight:bold;text-anchor:end\" x=\"{0:.1f}\" "
         "y=\"{1:.1f}\">{2} {3}</text>",
         box.x + box.width, box.y - 4, to_host ? "→ host" : "→ device",
@@ -382,10 +382,10 @@ class SvgWriter {
   const Picture& picture_;
   const SvgOptions& options_;
   std::array<bool, kRoleCount> roles_ = {};
-  std::array<bool, debug::kPlaceCount> places_ = {};
+  std::array<bool, analysis::kPlaceCount> places_ = {};
   std::unordered_map<uint32_t, std::vector<NodeId>> leaving_, arriving_;
   std::unordered_set<uint32_t> named_;
-  std::vector<const debug::Transfer*> transfers_;
+  std::vector<const analysis::Transfer*> transfers_;
   std::string out_;
 };
 

@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "core/debug/place/placement.h"
+#include "core/analysis/place/placement.h"
 #include "core/graph/explain.h"
 #include "core/graph/picture.h"
 
@@ -26,7 +26,7 @@ struct SvgDress {
   uint32_t color = 0, outline = 0;  // of its stripe, pale of its ground; around it
   std::optional<uint32_t> hull;     // behind the boxes that became one kernel
   uint32_t kernel = 0;              // which kernel that is
-  debug::Place place = debug::Place::kUndecided;
+  analysis::Place place = analysis::Place::kUndecided;
   std::optional<uint32_t> ring;  // around what is shown
   std::string mark;              // written below it
 };
@@ -38,7 +38,7 @@ struct SvgLane {
 };
 
 struct SvgOptions {
-  const debug::Placement* placement = nullptr;  // null: nodes do not show where they run
+  const analysis::Placement* placement = nullptr;  // null: nodes do not show where they run
   bool link_to_lines = false;  // nodes lead to "#i…" of the page around; else jumps alone are links
   std::string heading;         // above the picture, not escaped
   const Picture* picture = nullptr;  // other places for the same nodes; null: those of the graph
@@ -58,6 +58,6 @@ std::string ToHtml(FoldableGraph& graph, const SvgOptions& options,
 
 // Graphviz: bodies as clusters in place of the instructions that call them.
 std::string ToDot(const hlo::Module& module, std::span<const hlo::InstructionId> shown,
-                  const debug::Placement* placement);
+                  const analysis::Placement* placement);
 
 }  // namespace hloscope::graph

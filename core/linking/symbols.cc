@@ -5,8 +5,8 @@
 #include <cstring>
 
 #include "core/linking/runtime/fft.h"
-#include "core/linking/runtime/linear_algebra.h"
 #include "core/linking/runtime/functions.h"
+#include "core/linking/runtime/linear_algebra.h"
 #include "core/linking/runtime/sort.h"
 
 namespace hloscope::linking {

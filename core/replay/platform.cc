@@ -1,15 +1,9 @@
-// Making platforms by name.
+// Of platforms and modules in general.
 #include "core/replay/platform.h"
 
 #include <fmt/format.h>
 
 namespace hloscope::replay {
-
-Result<std::unique_ptr<Platform>> MakePlatform(std::string_view name) {
-  HLOSCOPE_TRY(CheckPlatform(name));
-  const PlatformRow& row = *FindPlatform(name);
-  return row.make(row, name);
-}
 
 Status CheckCapture(const PlatformRow& platform, const CapturePlan& plan) {
   const bool searches = plan.search || plan.until;

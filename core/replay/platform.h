@@ -52,9 +52,8 @@ class Platform {
                                                    const RunOptions& options) = 0;
 };
 
-// The platform of that name (CheckPlatform's error: there is none) in this process. Workers serve
-// it; worker_platform.h has the one they are used by.
-Result<std::unique_ptr<Platform>> MakePlatform(std::string_view name);
+/// Makes a platform by name: core/backends/make_platform.h.
+using PlatformMaker = Result<std::unique_ptr<Platform>> (*)(std::string_view name);
 
 // Unsupported, by the platform's name, where it cannot serve the plan.
 Status CheckCapture(const PlatformRow& platform, const CapturePlan& plan);

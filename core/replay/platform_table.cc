@@ -7,27 +7,20 @@
 
 #include "core/base/closest_text.h"
 #include "core/hlo/module.h"
-#include "core/replay/platform.h"
 
 namespace hloscope::replay {
-
-#define PLATFORM(name, make, devices, flags, summary) \
-  std::unique_ptr<Platform> make(const PlatformRow& row, std::string_view name_asked_for);
-#include "core/replay/platforms.def"
-#undef PLATFORM
 
 namespace {
 
 constexpr PlatformRow kRows[] = {
 #define PLATFORM(name, make, devices, flags, summary) \
-  {name, make, Devices::devices, flags, summary},
+  {name, Devices::devices, flags, summary},
 #include "core/replay/platforms.def"
 #undef PLATFORM
 };
 
 // What stands for every plugin given as a file.
-constexpr PlatformRow kPluginFileRow = {"pjrt:FILE.so", MakePluginPlatform, Devices::kNone,
-                                        kCaptures | kXlaFlags | kDumps,
+constexpr PlatformRow kPluginFileRow = {"pjrt:FILE.so", Devices::kNone, kCaptures | kXlaFlags | kDumps,
                                         "an XLA plugin given as a file"};
 
 }  // namespace

@@ -3,7 +3,6 @@
 #pragma once
 
 #include <cstdint>
-#include <memory>
 #include <span>
 #include <string>
 #include <string_view>
@@ -15,8 +14,6 @@ class Module;
 }
 
 namespace hloscope::replay {
-
-class Platform;
 
 // Whose devices a plugin drives.
 enum class Devices : uint8_t { kNone, kHost, kGpu };
@@ -43,8 +40,6 @@ enum PlatformFlag : uint32_t {
 
 struct PlatformRow {
   std::string_view name;
-  // `name` as asked for, which is more than the row's where that stands for files.
-  std::unique_ptr<Platform> (*make)(const PlatformRow& row, std::string_view name);
   Devices devices;
   uint32_t flags;
   std::string_view summary;

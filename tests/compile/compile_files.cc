@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-#include "core/debug/hunt/program_maker.h"
+#include "core/debug/reduce/hunt/program_maker.h"
 #include "core/dump/load.h"
 #include "core/hlo/analysis/cost.h"
 #include "core/hlo/opcode_traits.h"

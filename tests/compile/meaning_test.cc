@@ -9,7 +9,7 @@
 #include <filesystem>
 
 #include "core/compile/passes/pass.h"
-#include "core/debug/hunt/program_maker.h"
+#include "core/debug/reduce/hunt/program_maker.h"
 #include "core/dump/load.h"
 #include "core/hlo/text/text.h"
 #include "tests/base/paths.h"

@@ -9,9 +9,9 @@
 #include <span>
 #include <string>
 
+#include "core/analysis/align/noted_alignment.h"
 #include "core/compile/compile.h"
 #include "core/compile/dump/dump_texts.h"
-#include "core/debug/align/noted_alignment.h"
 #include "core/hlo/proto/proto.h"
 #include "core/hlo/text/text.h"
 #include "tests/hlo/parsed.h"
@@ -19,7 +19,7 @@
 namespace hloscope::compile {
 namespace {
 
-using debug::KeyOf;
+using analysis::KeyOf;
 using hlo::Named;
 using hlo::Parsed;
 
@@ -65,10 +65,10 @@ Stages Compiled() {
 }
 
 // "b.1 copied": what comes from an instruction, with the reasons.
-std::vector<std::string> ResultsOf(const debug::Alignment& links, const hlo::Module& before,
+std::vector<std::string> ResultsOf(const analysis::Alignment& links, const hlo::Module& before,
                                    const hlo::Module& after, std::string_view name) {
   std::vector<std::string> results;
-  for (const debug::Link& link : links.Results(Named(before, name))) {
+  for (const analysis::Link& link : links.Results(Named(before, name))) {
     EXPECT_EQ(link.confidence, 1);
     results.push_back(std::string(after.name(link.after)) + " " + std::string(KeyOf(link.reason)));
   }
@@ -85,11 +85,11 @@ TEST(Provenance, CopiesOfACallAreAllNoted) {
   const auto origins = dump::OriginsBetween(*read, {"given", *stages.given}, {"inlining", after});
   ASSERT_TRUE(origins.has_value());
   EXPECT_EQ(*origins, stages.compiled.stages.front().origins);
-  const auto links = debug::NotedAlignment(*stages.given, after, *origins);
+  const auto links = analysis::NotedAlignment(*stages.given, after, *origins);
   ASSERT_TRUE(links.has_value());
   const hlo::InstructionId add = stages.given->computations()[0].root;
   std::vector<std::string> copies;
-  for (const debug::Link& link : links->Results(add)) {
+  for (const analysis::Link& link : links->Results(add)) {
     EXPECT_EQ(after[link.after].opcode, hlo::Opcode::kAdd);
     copies.emplace_back(KeyOf(link.reason));
   }
@@ -103,11 +103,11 @@ TEST(Provenance, LeadsThroughAllStages) {
   const hlo::Module& after = *stages.compiled.module;
   const auto origins = dump::OriginsBetween(*read, {"given", *stages.given}, {"fusion", after});
   ASSERT_TRUE(origins.has_value());
-  const auto links = debug::NotedAlignment(*stages.given, after, *origins);
+  const auto links = analysis::NotedAlignment(*stages.given, after, *origins);
   ASSERT_TRUE(links.has_value());
   // The negate is computed wherever it is wanted.
   size_t copies = 0, negates = 0;
-  for (const debug::Link& link : links->Results(Named(*stages.given, "n"))) {
+  for (const analysis::Link& link : links->Results(Named(*stages.given, "n"))) {
     copies += after[link.after].opcode == hlo::Opcode::kNegate ? 1 : 0;
   }
   for (const hlo::Instruction& i : after.instructions()) {
@@ -171,7 +171,7 @@ TEST(Provenance, WhatDoesNotFitIsNotUsed) {
   EXPECT_FALSE(dump::OriginsBetween(*read, {"other", *stages.given}, {"inlining", after}));
   auto origins = stages.compiled.stages.front().origins;
   std::ranges::swap(origins.front().before, origins.back().before);
-  EXPECT_FALSE(debug::NotedAlignment(*stages.given, after, origins).has_value());
+  EXPECT_FALSE(analysis::NotedAlignment(*stages.given, after, origins).has_value());
 
   const std::string head = "Provenance of m: x\ny\n\n",
                     names = " instructions, names 0123456789abcdef)";

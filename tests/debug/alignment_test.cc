@@ -1,10 +1,10 @@
 // Alignment, pass changes and lineage on small modules, one kind of pass a row.
-#include "core/debug/align/alignment.h"
+#include "core/analysis/align/alignment.h"
 
 #include <gtest/gtest.h>
 
-#include "core/debug/align/lineage.h"
-#include "core/debug/align/pass_changes.h"
+#include "core/analysis/align/lineage.h"
+#include "core/analysis/align/pass_changes.h"
 #include "tests/hlo/parsed.h"
 
 namespace hloscope::debug {
@@ -15,7 +15,7 @@ using hlo::Module;
 
 // "origin reason" of an instruction after, or "-".
 std::string OriginOf(const Module& before, const Module& after, std::string_view name) {
-  Alignment alignment = Align(before, after);
+  analysis::Alignment alignment = analysis::Align(before, after);
   auto links = alignment.Origins(hlo::Named(after, name));
   if (links.empty()) return "-";
   return std::string(before.name(links[0].before)) + " " + std::string(KeyOf(links[0].reason));
@@ -118,7 +118,7 @@ TEST(Alignment, FindsWhereInstructionsComeFrom) {
 
 TEST(Alignment, LinksStandBestFirstAndLeadBothWays) {
   auto before = hlo::Parsed(kPlain), after = hlo::Parsed(kFused);
-  Alignment alignment = Align(*before, *after);
+  analysis::Alignment alignment = analysis::Align(*before, *after);
   InstructionId c = hlo::Named(*before, "c");
   auto results = alignment.Results(c);
   ASSERT_EQ(results.size(), 2u);  // the multiply and the fusion
@@ -129,7 +129,7 @@ TEST(Alignment, LinksStandBestFirstAndLeadBothWays) {
 
 TEST(Alignment, SurvivesModulesThatHaveNothing) {
   auto empty = hlo::Parsed("HloModule m\nENTRY e {\n  ROOT t = () tuple()\n}");
-  EXPECT_EQ(Align(*empty, *empty).links().size(), 1u);
+  EXPECT_EQ(analysis::Align(*empty, *empty).links().size(), 1u);
 }
 
 TEST(PassChanges, CountsAndFolds) {
@@ -141,17 +141,18 @@ ENTRY e {
   copy.7 = f32[8] copy(a)
   ROOT c = f32[8] multiply(copy.7, x), metadata={op_name="f/mul" source_file="f.py" source_line=5}
 })");
-  PassChanges changes = FindChanges(*before, *after, Align(*before, *after));
-  EXPECT_EQ(changes.counts, (ChangeCounts{.unchanged = 2,
-                                          .added = 1,
-                                          .removed = 1,
-                                          .rewritten = 1,
-                                          .moved = 0,
-                                          .renamed = 0,
-                                          .computations_added = 0,
-                                          .computations_removed = 0}));
+  analysis::PassChanges changes =
+      analysis::FindChanges(*before, *after, analysis::Align(*before, *after));
+  EXPECT_EQ(changes.counts, (analysis::ChangeCounts{.unchanged = 2,
+                                                    .added = 1,
+                                                    .removed = 1,
+                                                    .rewritten = 1,
+                                                    .moved = 0,
+                                                    .renamed = 0,
+                                                    .computations_added = 0,
+                                                    .computations_removed = 0}));
   std::string rows;
-  for (const DiffRow& row : changes.rows) {
+  for (const analysis::DiffRow& row : changes.rows) {
     rows += std::string(ToString(row.kind)) + ":" + std::to_string(row.count) + " ";
   }
   EXPECT_EQ(rows, "unchanged:2 added:1 removed:1 rewritten:1 ");
@@ -183,12 +184,15 @@ ENTRY e {
   y = f32[8] tanh(x.2)
   ROOT z = f32[8] multiply(y, x.1)
 })");
-  PassChanges changes = FindChanges(*before, *after, Align(*before, *after));
+  analysis::PassChanges changes =
+      analysis::FindChanges(*before, *after, analysis::Align(*before, *after));
   for (std::string_view name : {"p", "x.1", "y", "z"}) {
-    EXPECT_EQ(changes.of_after[hlo::Named(*after, name).index], ChangeKind::kUnchanged) << name;
-    EXPECT_EQ(changes.of_before[hlo::Named(*before, name).index], ChangeKind::kUnchanged) << name;
+    EXPECT_EQ(changes.of_after[hlo::Named(*after, name).index], analysis::ChangeKind::kUnchanged)
+        << name;
+    EXPECT_EQ(changes.of_before[hlo::Named(*before, name).index], analysis::ChangeKind::kUnchanged)
+        << name;
   }
-  EXPECT_EQ(changes.of_after[hlo::Named(*after, "x.2").index], ChangeKind::kRewritten);
+  EXPECT_EQ(changes.of_after[hlo::Named(*after, "x.2").index], analysis::ChangeKind::kRewritten);
 }
 
 TEST(PassChanges, AnOperandOfTheSameNameIsNotARewrite) {
@@ -206,15 +210,18 @@ ENTRY e {
   b = f32[8] negate(a)
   ROOT c = f32[8] exponential(b)
 })");
-  PassChanges changes = FindChanges(*before, *after, Align(*before, *after));
+  analysis::PassChanges changes =
+      analysis::FindChanges(*before, *after, analysis::Align(*before, *after));
   for (std::string_view name : {"b", "c"})
-    EXPECT_EQ(changes.of_after[hlo::Named(*after, name).index], ChangeKind::kUnchanged) << name;
-  EXPECT_NE(changes.of_after[hlo::Named(*after, "a").index], ChangeKind::kUnchanged);
+    EXPECT_EQ(changes.of_after[hlo::Named(*after, name).index], analysis::ChangeKind::kUnchanged)
+        << name;
+  EXPECT_NE(changes.of_after[hlo::Named(*after, "a").index], analysis::ChangeKind::kUnchanged);
 }
 
 TEST(PassChanges, FusedInstructionsMove) {
   auto before = hlo::Parsed(kPlain), after = hlo::Parsed(kFused);
-  ChangeCounts counts = FindChanges(*before, *after, Align(*before, *after)).counts;
+  analysis::ChangeCounts counts =
+      analysis::FindChanges(*before, *after, analysis::Align(*before, *after)).counts;
   EXPECT_EQ(counts.moved, 3);
   EXPECT_EQ(counts.removed, 0);
   EXPECT_EQ(counts.computations_added, 1);
@@ -236,9 +243,10 @@ TEST(PassChanges, RowsHoldEveryInstructionOnce) {
   for (std::string_view first : texts) {
     for (std::string_view second : texts) {
       auto before = hlo::Parsed(first), after = hlo::Parsed(second);
-      PassChanges changes = FindChanges(*before, *after, Align(*before, *after));
+      analysis::PassChanges changes =
+          analysis::FindChanges(*before, *after, analysis::Align(*before, *after));
       size_t left = 0, right = 0;
-      for (const DiffRow& row : changes.rows) {
+      for (const analysis::DiffRow& row : changes.rows) {
         left += row.before.valid() ? row.count : 0;
         right += row.after.valid() ? row.count : 0;
       }
@@ -252,8 +260,8 @@ TEST(PassChanges, RowsHoldEveryInstructionOnce) {
 class LineageTest : public testing::Test {
  protected:
   LineageTest() : stages_{hlo::Parsed(kPlain), nullptr, hlo::Parsed(kPlain), hlo::Parsed(kFused)} {}
-  Lineage Make() const {
-    return Lineage(4, [this](int32_t stage) -> Result<std::shared_ptr<const Module>> {
+  analysis::Lineage Make() const {
+    return analysis::Lineage(4, [this](int32_t stage) -> Result<std::shared_ptr<const Module>> {
       if (stages_[static_cast<size_t>(stage)] == nullptr) return InputError("cut off");
       return stages_[static_cast<size_t>(stage)];
     });
@@ -262,7 +270,7 @@ class LineageTest : public testing::Test {
 };
 
 TEST_F(LineageTest, LeadsThroughAllStagesThatCanBeRead) {
-  Lineage lineage = Make();
+  analysis::Lineage lineage = Make();
   auto chain = lineage.Ancestors(3, hlo::Named(*stages_[3], "loop_fusion"));
   ASSERT_TRUE(chain.has_value());
   EXPECT_TRUE(chain->unbroken);
@@ -280,22 +288,22 @@ TEST_F(LineageTest, LeadsThroughAllStagesThatCanBeRead) {
 }
 
 TEST_F(LineageTest, FindsSourceLinesOfItsOwnAndOfAncestors) {
-  Lineage lineage = Make();
+  analysis::Lineage lineage = Make();
   auto own = lineage.Source(3, hlo::Named(*stages_[3], "a.1"));
   ASSERT_TRUE(own.has_value());
-  EXPECT_EQ(own->how, SourceHow::kOwn);
+  EXPECT_EQ(own->how, analysis::SourceHow::kOwn);
   EXPECT_EQ(own->line.line, 3);
   auto fusion = lineage.Source(3, hlo::Named(*stages_[3], "loop_fusion"));
   ASSERT_TRUE(fusion.has_value());
-  EXPECT_EQ(fusion->how, SourceHow::kAncestor);
-  EXPECT_EQ(fusion->line, (SourceLine{"f.py", "", 5}));
+  EXPECT_EQ(fusion->how, analysis::SourceHow::kAncestor);
+  EXPECT_EQ(fusion->line, (hlo::SourceLine{"f.py", "", 5}));
   auto argument = lineage.Source(0, hlo::Named(*stages_[0], "x"));
   ASSERT_TRUE(argument.has_value());
-  EXPECT_EQ(argument->how, SourceHow::kUser);
+  EXPECT_EQ(argument->how, analysis::SourceHow::kUser);
 }
 
 TEST_F(LineageTest, LeadsFromALineToAllThatComesFromIt) {
-  Lineage lineage = Make();
+  analysis::Lineage lineage = Make();
   auto found = lineage.OnLine(3, "f.py", 5);
   ASSERT_TRUE(found.has_value());
   std::string names;
@@ -307,7 +315,7 @@ TEST_F(LineageTest, LeadsFromALineToAllThatComesFromIt) {
 
 TEST(KernelInstructions, AreTheOutermostFusions) {
   auto module = hlo::Parsed(kFused);
-  std::vector<InstructionId> kernels = KernelInstructions(*module);
+  std::vector<InstructionId> kernels = analysis::KernelInstructions(*module);
   EXPECT_EQ(kernels[hlo::Named(*module, "a.1").index], hlo::Named(*module, "loop_fusion"));
   EXPECT_EQ(kernels[hlo::Named(*module, "x").index], hlo::Named(*module, "x"));
 }

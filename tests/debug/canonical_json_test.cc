@@ -1,5 +1,5 @@
 // Canonical JSON: the same for all spellings of a value, different for different values.
-#include "core/debug/align/canonical_json.h"
+#include "core/analysis/align/canonical_json.h"
 
 #include <gtest/gtest.h>
 
@@ -8,7 +8,7 @@
 namespace hloscope::debug {
 namespace {
 
-std::string Of(std::string_view text) { return CanonicalJson(text).value_or("none"); }
+std::string Of(std::string_view text) { return analysis::CanonicalJson(text).value_or("none"); }
 
 TEST(CanonicalJson, SortsMembersAtEveryDepth) {
   EXPECT_EQ(Of(R"( { "b" : [ {"d":1, "c": true} , null ], "a" : { } } )"),
@@ -53,7 +53,7 @@ TEST(CanonicalJson, RefusesWhatIsNotJson) {
         "+1",       "1e",        "1e+-2",       "--1",         "nan",        "tru",     "\"",
         "\"\\x\"",  "\"\\u12\"", "\"\\ud800\"", "\"\\udc00\"", "\"\t\"",     "1 2",     "[]]",
         "\"\xff\"", "{\"a\":1}}"}) {
-    EXPECT_FALSE(CanonicalJson(text).has_value()) << text;
+    EXPECT_FALSE(analysis::CanonicalJson(text).has_value()) << text;
   }
 }
 

@@ -1,14 +1,14 @@
 // Lines of code inside a kernel: by debug information, by names, and what is said without either.
-#include "core/debug/align/code_lines.h"
+#include "core/analysis/align/code_lines.h"
 
 #include <gtest/gtest.h>
 
 namespace hloscope::debug {
 namespace {
 
-std::string TextOf(const std::vector<CodeLine>& lines) {
+std::string TextOf(const std::vector<analysis::CodeLine>& lines) {
   std::string text;
-  for (const CodeLine& line : lines)
+  for (const analysis::CodeLine& line : lines)
     text += std::to_string(line.line) + " " + std::string(KeyOf(line.reason)) + " ";
   return text;
 }
@@ -41,27 +41,27 @@ define internal void @other(ptr %0) {
 
 TEST(CodeLinesTest, NamesTieLinesOfLlvm) {
   const dump::TextRange range{0, 2, 5};
-  CodeSigns signs;
-  WantedCode add{"add.3", {"reduce.5"}, {}, 1};
-  EXPECT_EQ(TextOf(FindLlvmLines(kLlvm, range, add, signs)),
+  analysis::CodeSigns signs;
+  analysis::WantedCode add{"add.3", {"reduce.5"}, {}, 1};
+  EXPECT_EQ(TextOf(analysis::FindLlvmLines(kLlvm, range, add, signs)),
             "7 value_name 9 derived_name 12 value_name ");
   EXPECT_TRUE(signs.value_names);
-  WantedCode reduce{"reduce.5", {"add.3"}, {}, 1};
-  EXPECT_EQ(TextOf(FindLlvmLines(kLlvm, range, reduce, signs)),
+  analysis::WantedCode reduce{"reduce.5", {"add.3"}, {}, 1};
+  EXPECT_EQ(TextOf(analysis::FindLlvmLines(kLlvm, range, reduce, signs)),
             "11 block_name 12 block_name 13 block_name ");
 }
 
 TEST(CodeLinesTest, DebugInformationTiesLinesOfLlvm) {
   const dump::TextRange range{0, 2, 5};
-  CodeSigns signs;
-  WantedCode wanted{"x", {"y"}, {{"/home/me/model/train.py", "f", 13}}, 2};
-  auto lines = FindLlvmLines(kLlvm, range, wanted, signs);
+  analysis::CodeSigns signs;
+  analysis::WantedCode wanted{"x", {"y"}, {{"/home/me/model/train.py", "f", 13}}, 2};
+  auto lines = analysis::FindLlvmLines(kLlvm, range, wanted, signs);
   ASSERT_EQ(TextOf(lines), "13 debug_info ");
   EXPECT_FLOAT_EQ(lines[0].confidence, 0.45f) << "two instructions share the source line";
   EXPECT_TRUE(signs.debug_info);
   EXPECT_FALSE(signs.value_names);
   wanted.frames = {{"/home/me/mymodel/train.py", "f", 13}};
-  EXPECT_TRUE(FindLlvmLines(kLlvm, range, wanted, signs).empty()) << "another file";
+  EXPECT_TRUE(analysis::FindLlvmLines(kLlvm, range, wanted, signs).empty()) << "another file";
 }
 
 TEST(CodeLinesTest, PtxHasDebugLinesAndNamesOfBlocks) {
@@ -80,17 +80,18 @@ $L__BB0_2:                              // %exit
 .file 1 "/src/model/train.py"
 )";
   const dump::TextRange range{0, 2, 12};
-  CodeSigns signs;
-  WantedCode wanted{"reduce.5", {}, {{"model/train.py", "", 13}}, 1};
-  auto lines = FindPtxLines(kPtx, range, wanted, signs);
+  analysis::CodeSigns signs;
+  analysis::WantedCode wanted{"reduce.5", {}, {{"model/train.py", "", 13}}, 1};
+  auto lines = analysis::FindPtxLines(kPtx, range, wanted, signs);
   EXPECT_EQ(TextOf(lines), "5 debug_info 7 block_name 8 block_name 9 block_name ");
 }
 
 TEST(CodeLinesTest, AnonymousCodeSaysNothing) {
   constexpr std::string_view kText =
       "define void @f(ptr %0) {\n  %1 = load float, ptr %0\n  ret void\n}\n";
-  CodeSigns signs;
-  EXPECT_TRUE(FindLlvmLines(kText, {0, 1, 4}, {"add.3", {"add.4"}, {}, 1}, signs).empty());
+  analysis::CodeSigns signs;
+  EXPECT_TRUE(
+      analysis::FindLlvmLines(kText, {0, 1, 4}, {"add.3", {"add.4"}, {}, 1}, signs).empty());
   EXPECT_FALSE(signs.debug_info);
   EXPECT_FALSE(signs.value_names);
 }

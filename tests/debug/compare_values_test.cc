@@ -166,7 +166,7 @@ TEST(CompareValues, ComparesTuplesLeafByLeafAndNamesOtherShapes) {
 }
 
 TEST(CompareValues, FlushesDenormalsKeepingTheSign) {
-  const Literal flushed = FlushDenormals(Floats({1e-40f, -1e-40f, 1.5f}));
+  const Literal flushed = analysis::FlushDenormals(Floats({1e-40f, -1e-40f, 1.5f}));
   EXPECT_EQ(flushed.data<float>()[0], 0.0f);
   EXPECT_TRUE(std::signbit(flushed.data<float>()[1]));
   EXPECT_EQ(flushed.data<float>()[1], 0.0f);

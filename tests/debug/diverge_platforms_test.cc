@@ -1,18 +1,18 @@
 // Tests of following values through a module: program order, sources of operands, comparison in
 // rounds, and the calls that capture on plugins.
-#include "core/debug/diverge/diverge_platforms.h"
+#include "core/debug/explain/diverge/diverge_platforms.h"
 
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include <algorithm>
 
+#include "core/analysis/place/boundaries.h"
+#include "core/backends/pjrt/capture_calls.h"
+#include "core/backends/pjrt/device_bytes.h"
 #include "core/debug/compare/compare_bits.h"
-#include "core/debug/diverge/operand_values.h"
-#include "core/debug/diverge/value_comparison.h"
-#include "core/replay/capture/boundaries.h"
-#include "core/replay/pjrt/capture_calls.h"
-#include "core/replay/pjrt/device_bytes.h"
+#include "core/debug/explain/diverge/operand_values.h"
+#include "core/debug/explain/diverge/value_comparison.h"
 #include "tests/hlo/parsed.h"
 
 namespace hloscope::debug {
@@ -115,7 +115,7 @@ class Taken : public replay::RunStream {
 
 TEST(ProgramPoint, ComparesInTheOrderOfTheProgram) {
   const auto module = hlo::Parsed(kProgram);
-  const RunRequest request = OnInterpreter(replay::BoundariesOf(*module));
+  const RunRequest request = OnInterpreter(analysis::BoundariesOf(*module));
   Taken taken;
   ASSERT_TRUE(RunCapturing(module, request, taken).has_value());
   std::vector<std::string> names;
@@ -152,7 +152,7 @@ TEST(ProgramPoint, ComparesInTheOrderOfTheProgram) {
 TEST(OperandValues, AreFoundThroughLoopsBranchesAndCalls) {
   const auto module = hlo::Parsed(kProgram);
   std::vector<InstructionId> all;
-  const std::vector<bool> outside = replay::OutsideKernels(*module);
+  const std::vector<bool> outside = analysis::OutsideKernels(*module);
   for (uint32_t i = 0; i < module->instructions().size(); ++i) {
     if (outside[module->instructions()[i].computation.index]) all.push_back(InstructionId(i));
   }
@@ -182,7 +182,7 @@ TEST(OperandValues, AreFoundThroughLoopsBranchesAndCalls) {
 
 TEST(ValueComparison, FindsNothingBetweenEqualsInAnyAmountOfMemory) {
   const auto module = hlo::Parsed(kProgram);
-  const RunRequest request = OnInterpreter(replay::BoundariesOf(*module));
+  const RunRequest request = OnInterpreter(analysis::BoundariesOf(*module));
   for (const int64_t bytes : {int64_t{1} << 20, int64_t{40}, int64_t{0}}) {
     auto a = CaptureSession::Open(module, request), b = CaptureSession::Open(module, request);
     ASSERT_TRUE(a.has_value() && b.has_value());
@@ -210,7 +210,7 @@ ENTRY e {
   more = f32[8] add(drawn, same)
   ROOT most = f32[8] multiply(more, more)
 })");
-  RunRequest request = OnInterpreter(replay::BoundariesOf(*module));
+  RunRequest request = OnInterpreter(analysis::BoundariesOf(*module));
   for (const int64_t bytes : {int64_t{1} << 20, int64_t{32}}) {
     auto a = CaptureSession::Open(module, request);
     request.rng_seed = 43;

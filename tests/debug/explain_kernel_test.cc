@@ -1,6 +1,6 @@
 // Why kernels differ: what XLA did wrong is told from what the simulated GPU does wrong, whatever
 // step of it is broken, and from arithmetic that may differ.
-#include "core/debug/kernels/explain_kernel.h"
+#include "core/debug/explain/kernels/explain_kernel.h"
 
 #include <fmt/format.h>
 #include <gtest/gtest.h>
@@ -10,12 +10,12 @@
 #include <cstring>
 #include <map>
 
-#include "core/debug/diverge/initial_values.h"
-#include "core/debug/kernels/exact_meaning.h"
-#include "core/debug/kernels/rounding_budget.h"
-#include "core/debug/kernels/split_products.h"
-#include "core/debug/kernels/value_signatures.h"
-#include "core/debug/kernels/wrong_elements.h"
+#include "core/debug/explain/diverge/initial_values.h"
+#include "core/debug/explain/kernels/exact_meaning.h"
+#include "core/debug/explain/kernels/rounding_budget.h"
+#include "core/debug/explain/kernels/split_products.h"
+#include "core/debug/explain/kernels/value_signatures.h"
+#include "core/debug/explain/kernels/wrong_elements.h"
 #include "core/ptx/machine/lanes.h"
 #include "core/ptx/machine/step_changer.h"
 #include "tests/hlo/parsed.h"

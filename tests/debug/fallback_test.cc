@@ -5,6 +5,7 @@
 #include <functional>
 #include <utility>
 
+#include "core/backends/make_platform.h"
 #include "core/debug/pieces/fallback_platform.h"
 #include "core/debug/pieces/split.h"
 #include "core/debug/run/run_module.h"

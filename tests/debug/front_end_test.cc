@@ -1,7 +1,7 @@
 // Tests of verdicts about modules that were changed before the first pass.
 #include <gtest/gtest.h>
 
-#include "core/debug/passes/find_pass.h"
+#include "core/debug/explain/passes/find_pass.h"
 #include "core/replay/platform_table.h"
 #include "tests/hlo/parsed.h"
 

@@ -4,6 +4,7 @@
 #include <cstdlib>
 #include <string>
 
+#include "core/backends/make_platform.h"
 #include "core/debug/pieces/fallback_platform.h"
 #include "core/hlo/fallback_reasons.h"
 #include "tests/fake_cuda/fake_cuda.h"
@@ -119,9 +120,9 @@ TEST(GpuFallback, ReasonsOfTheDeviceAreSaidOnce) {
 TEST(GpuFallback, WithoutReasonTakesOnlyTheReasonAway) {
   using hlo::FallbackReason;
   using hlo::WithoutReason;
-  EXPECT_EQ(WithoutReason(FallbackReason::kNoDriver, "no driver: gone"), "gone");
-  EXPECT_EQ(WithoutReason(FallbackReason::kNoDriver, "no drivers"), "no drivers");
-  EXPECT_EQ(WithoutReason(FallbackReason::kNone, ": text"), ": text");
+  EXPECT_EQ(hlo::WithoutReason(hlo::FallbackReason::kNoDriver, "no driver: gone"), "gone");
+  EXPECT_EQ(hlo::WithoutReason(hlo::FallbackReason::kNoDriver, "no drivers"), "no drivers");
+  EXPECT_EQ(hlo::WithoutReason(hlo::FallbackReason::kNone, ": text"), ": text");
 }
 
 }  // namespace

@@ -8,12 +8,12 @@
 #include <set>
 #include <string>
 
-#include "core/debug/diverge/open_meaning.h"
-#include "core/debug/hunt/hunt_folder.h"
-#include "core/debug/hunt/known_faults.h"
-#include "core/debug/hunt/mutant.h"
-#include "core/debug/hunt/program_maker.h"
-#include "core/debug/hunt/stability.h"
+#include "core/debug/explain/diverge/open_meaning.h"
+#include "core/debug/reduce/hunt/hunt_folder.h"
+#include "core/debug/reduce/hunt/known_faults.h"
+#include "core/debug/reduce/hunt/mutant.h"
+#include "core/debug/reduce/hunt/program_maker.h"
+#include "core/debug/reduce/hunt/stability.h"
 #include "core/debug/run/run_module.h"
 #include "core/hlo/text/text.h"
 #include "core/hlo/verify/verifier.h"

@@ -1,4 +1,5 @@
 // Isolated instructions: a platform that is wrong about one opcode is found out at that opcode.
+#include "core/backends/make_platform.h"
 #include "core/debug/run/isolate.h"
 
 #include <gtest/gtest.h>

@@ -8,7 +8,7 @@
 #include <map>
 #include <sstream>
 
-#include "core/debug/align/alignment.h"
+#include "core/analysis/align/alignment.h"
 #include "core/dump/load.h"
 #include "tests/base/paths.h"
 
@@ -90,7 +90,7 @@ class Judge {
  private:
   struct Step {
     std::shared_ptr<const Module> before, after;
-    Alignment alignment;
+    analysis::Alignment alignment;
   };
 
   const Step& Get(const std::string& program, const Row& row) {
@@ -99,7 +99,7 @@ class Judge {
     at->second.before = Load(program, row.before);
     at->second.after = Load(program, row.after);
     if (at->second.before != nullptr && at->second.after != nullptr) {
-      at->second.alignment = Align(*at->second.before, *at->second.after);
+      at->second.alignment = analysis::Align(*at->second.before, *at->second.after);
     }
     return at->second;
   }

@@ -1,5 +1,5 @@
 // Places and transfers, one instruction a row.
-#include "core/debug/place/placement.h"
+#include "core/analysis/place/placement.h"
 
 #include <gtest/gtest.h>
 
@@ -10,41 +10,43 @@ namespace {
 
 struct Row {
   std::string_view line;  // of an instruction `i` on f32[4] x and y
-  Target target;
+  analysis::Target target;
   std::string_view place, reason, library;
 };
 
 const Row kRows[] = {
-    {"i = f32[4] add(x, y)", Target::kGpu, "device_kernel", "", ""},
-    {"i = f32[4] bitcast(x)", Target::kGpu, "no_code", "", ""},
-    {"i = f32[4] copy(x)", Target::kGpu, "copy", "", ""},
-    {"i = f32[4] all-reduce(x), to_apply=sum", Target::kGpu, "collective", "", ""},
-    {"i = f32[4] custom-call(x), custom_call_target=\"__cublas$lt$matmul\"", Target::kGpu,
+    {"i = f32[4] add(x, y)", analysis::Target::kGpu, "device_kernel", "", ""},
+    {"i = f32[4] bitcast(x)", analysis::Target::kGpu, "no_code", "", ""},
+    {"i = f32[4] copy(x)", analysis::Target::kGpu, "copy", "", ""},
+    {"i = f32[4] all-reduce(x), to_apply=sum", analysis::Target::kGpu, "collective", "", ""},
+    {"i = f32[4] custom-call(x), custom_call_target=\"__cublas$lt$matmul\"", analysis::Target::kGpu,
      "library_call", "", "cuBLAS"},
-    {"i = f32[4] custom-call(x), custom_call_target=\"__cudnn$fmhaSoftmax\"", Target::kGpu,
-     "library_call", "", "cuDNN"},
+    {"i = f32[4] custom-call(x), custom_call_target=\"__cudnn$fmhaSoftmax\"",
+     analysis::Target::kGpu, "library_call", "", "cuDNN"},
     {"i = f32[4] custom-call(x), custom_call_target=\"xla.gpu.ext.cub_sort_unassigned\"",
-     Target::kGpu, "library_call", "", "CUB"},
-    {"i = f32[4] custom-call(x), custom_call_target=\"lapack_spotrf_ffi\"", Target::kCpu,
+     analysis::Target::kGpu, "library_call", "", "CUB"},
+    {"i = f32[4] custom-call(x), custom_call_target=\"lapack_spotrf_ffi\"", analysis::Target::kCpu,
      "library_call", "", "LAPACK"},
-    {"i = f32[4] custom-call(x), custom_call_target=\"nobody_knows\"", Target::kGpu, "library_call",
-     "", "custom call"},
-    {"i = f32[4] custom-call(x), custom_call_target=\"xla_ffi_python_gpu_callback\"", Target::kGpu,
-     "host", "host_callback", ""},
-    {"i = f32[4] custom-call(x), custom_call_target=\"MoveToHost\"", Target::kGpu, "host_memory",
-     "host_memory_asked", ""},
-    {"i = f32[4] add(x, y), frontend_attributes={_xla_compute_type=\"host\"}", Target::kGpu, "host",
-     "host_compute_asked", ""},
-    {"i = f32[4] add(x, y), backend_config={\"device_type\":\"DEVICE_TYPE_HOST\"}", Target::kGpu,
-     "host", "host_device_type", ""},
-    {"i = f32[4,4] dot(m, m), lhs_contracting_dims={1}, rhs_contracting_dims={0}", Target::kCpu,
-     "library_call", "", "Eigen"},
-    {"i = f32[4] dot(m, x), lhs_contracting_dims={1}, rhs_contracting_dims={0}", Target::kCpu,
-     "device_kernel", "", ""},
-    {"i = f32[4] sort(x), dimensions={0}, to_apply=less", Target::kCpu, "library_call", "",
-     "XLA runtime"},
-    {"i = f32[4] sort(x), dimensions={0}, to_apply=less", Target::kGpu, "device_kernel", "", ""},
-    {"i = f32[4] fusion(x), kind=kLoop, calls=fused", Target::kGpu, "device_kernel", "", ""},
+    {"i = f32[4] custom-call(x), custom_call_target=\"nobody_knows\"", analysis::Target::kGpu,
+     "library_call", "", "custom call"},
+    {"i = f32[4] custom-call(x), custom_call_target=\"xla_ffi_python_gpu_callback\"",
+     analysis::Target::kGpu, "host", "host_callback", ""},
+    {"i = f32[4] custom-call(x), custom_call_target=\"MoveToHost\"", analysis::Target::kGpu,
+     "host_memory", "host_memory_asked", ""},
+    {"i = f32[4] add(x, y), frontend_attributes={_xla_compute_type=\"host\"}",
+     analysis::Target::kGpu, "host", "host_compute_asked", ""},
+    {"i = f32[4] add(x, y), backend_config={\"device_type\":\"DEVICE_TYPE_HOST\"}",
+     analysis::Target::kGpu, "host", "host_device_type", ""},
+    {"i = f32[4,4] dot(m, m), lhs_contracting_dims={1}, rhs_contracting_dims={0}",
+     analysis::Target::kCpu, "library_call", "", "Eigen"},
+    {"i = f32[4] dot(m, x), lhs_contracting_dims={1}, rhs_contracting_dims={0}",
+     analysis::Target::kCpu, "device_kernel", "", ""},
+    {"i = f32[4] sort(x), dimensions={0}, to_apply=less", analysis::Target::kCpu, "library_call",
+     "", "XLA runtime"},
+    {"i = f32[4] sort(x), dimensions={0}, to_apply=less", analysis::Target::kGpu, "device_kernel",
+     "", ""},
+    {"i = f32[4] fusion(x), kind=kLoop, calls=fused", analysis::Target::kGpu, "device_kernel", "",
+     ""},
 };
 
 std::string ModuleWith(std::string_view line, bool scheduled) {
@@ -65,8 +67,8 @@ ENTRY e {
          "\n  ROOT t = tuple(i)\n}";
 }
 
-PlacedInstruction Find(const hlo::Module& module, const Placement& placement,
-                       std::string_view name) {
+analysis::PlacedInstruction Find(const hlo::Module& module, const analysis::Placement& placement,
+                                 std::string_view name) {
   for (uint32_t k = 0; k < module.instructions().size(); ++k) {
     if (module.name(hlo::InstructionId(k)) == name) return placement.instructions[k];
   }
@@ -78,7 +80,8 @@ TEST(Placement, OfEachKindOfInstruction) {
   for (const Row& row : kRows) {
     auto module = hlo::Parsed(ModuleWith(row.line, true));
     ASSERT_NE(module, nullptr);
-    PlacedInstruction placed = Find(*module, FindPlacement(*module, row.target), "i");
+    analysis::PlacedInstruction placed =
+        Find(*module, analysis::FindPlacement(*module, row.target), "i");
     EXPECT_EQ(KeyOf(placed.place), row.place) << row.line;
     EXPECT_EQ(KeyOf(placed.reason), row.reason) << row.line;
     EXPECT_EQ(placed.library, row.library) << row.line;
@@ -87,31 +90,32 @@ TEST(Placement, OfEachKindOfInstruction) {
 
 TEST(Placement, InsideAFusionAndBeforeCompilation) {
   auto fused = hlo::Parsed(ModuleWith("i = f32[4] fusion(x), kind=kLoop, calls=fused", true));
-  EXPECT_EQ(Find(*fused, FindPlacement(*fused), "inner").place, Place::kInKernel);
+  EXPECT_EQ(Find(*fused, analysis::FindPlacement(*fused), "inner").place,
+            analysis::Place::kInKernel);
   auto early = hlo::Parsed(R"(HloModule m
 ENTRY e {
   x = f32[4] parameter(0)
   ROOT i = f32[4] tanh(x)
 })");
-  Placement placement = FindPlacement(*early, Target::kGpu);
+  analysis::Placement placement = analysis::FindPlacement(*early, analysis::Target::kGpu);
   EXPECT_FALSE(placement.compiled);
-  EXPECT_EQ(Find(*early, placement, "i").place, Place::kUndecided);
+  EXPECT_EQ(Find(*early, placement, "i").place, analysis::Place::kUndecided);
 }
 
 TEST(Placement, TakesWhatThunksSay) {
   auto module = hlo::Parsed(ModuleWith("i = f32[4] fusion(x), kind=kLoop, calls=fused", true));
-  Placement placement = FindPlacement(*module, Target::kGpu);
+  analysis::Placement placement = analysis::FindPlacement(*module, analysis::Target::kGpu);
   dump::ThunkSequence thunks;
   thunks.thunks.resize(2);
   thunks.thunks[0].kind = thunks.thunks[1].kind = "kCopy";
   thunks.thunks[0].instruction = thunks.thunks[1].instruction = "i";
-  TakeThunks(*module, thunks, placement);
-  EXPECT_EQ(Find(*module, placement, "i").place, Place::kCopy);
-  EXPECT_EQ(placement.counts[static_cast<size_t>(Place::kDeviceKernel)], 0);
+  analysis::TakeThunks(*module, thunks, placement);
+  EXPECT_EQ(Find(*module, placement, "i").place, analysis::Place::kCopy);
+  EXPECT_EQ(placement.counts[static_cast<size_t>(analysis::Place::kDeviceKernel)], 0);
   thunks.thunks[1].kind = "kKernel";  // a copy and a kernel: as it was
-  Placement mixed = FindPlacement(*module, Target::kGpu);
-  TakeThunks(*module, thunks, mixed);
-  EXPECT_EQ(Find(*module, mixed, "i").place, Place::kDeviceKernel);
+  analysis::Placement mixed = analysis::FindPlacement(*module, analysis::Target::kGpu);
+  analysis::TakeThunks(*module, thunks, mixed);
+  EXPECT_EQ(Find(*module, mixed, "i").place, analysis::Place::kDeviceKernel);
 }
 
 // The program asked for the host, the compiler wrote a kernel all the same.
@@ -120,16 +124,16 @@ TEST(Placement, WhatHasAKernelIsNotOnTheHost) {
       hlo::Parsed(ModuleWith("i = f32[4] fusion(x), kind=kLoop, calls=fused, "
                              "frontend_attributes={_xla_compute_type=\"host\"}",
                              true));
-  Placement placement = FindPlacement(*module, Target::kGpu);
-  ASSERT_EQ(Find(*module, placement, "i").place, Place::kHost);
+  analysis::Placement placement = analysis::FindPlacement(*module, analysis::Target::kGpu);
+  ASSERT_EQ(Find(*module, placement, "i").place, analysis::Place::kHost);
   ASSERT_NE(placement.bytes, 0);
   dump::KernelTable kernels;
   kernels.kernels.resize(1);
   kernels.kernels[0].instructions = {"i"};
-  TakeKernels(*module, kernels, placement);
-  EXPECT_EQ(Find(*module, placement, "i").place, Place::kDeviceKernel);
-  EXPECT_EQ(Find(*module, placement, "i").reason, FallbackReason::kNone);
-  EXPECT_EQ(placement.counts[static_cast<size_t>(Place::kHost)], 0);
+  analysis::TakeKernels(*module, kernels, placement);
+  EXPECT_EQ(Find(*module, placement, "i").place, analysis::Place::kDeviceKernel);
+  EXPECT_EQ(Find(*module, placement, "i").reason, hlo::FallbackReason::kNone);
+  EXPECT_EQ(placement.counts[static_cast<size_t>(analysis::Place::kHost)], 0);
   EXPECT_TRUE(placement.transfers.empty());
   EXPECT_EQ(placement.bytes, 0);
 }
@@ -138,9 +142,9 @@ TEST(Placement, OfCallsThatAreOneKernel) {
   auto module = hlo::Parsed(ModuleWith(
       "i = f32[4] call(x), to_apply=fused, frontend_attributes={xla_cpu_small_call=\"true\"}",
       true));
-  Placement placement = FindPlacement(*module, Target::kCpu);
-  EXPECT_EQ(Find(*module, placement, "i").place, Place::kDeviceKernel);
-  EXPECT_EQ(Find(*module, placement, "inner").place, Place::kInKernel);
+  analysis::Placement placement = analysis::FindPlacement(*module, analysis::Target::kCpu);
+  EXPECT_EQ(Find(*module, placement, "i").place, analysis::Place::kDeviceKernel);
+  EXPECT_EQ(Find(*module, placement, "inner").place, analysis::Place::kInKernel);
 }
 
 constexpr std::string_view kLoop = R"(HloModule m, is_scheduled=true
@@ -171,10 +175,10 @@ std::string LoopWith(std::string_view config) {
 
 TEST(Transfers, AreWeightedByKnownTripCounts) {
   auto module = hlo::Parsed(LoopWith(R"("known_trip_count":{"n":"5"})"));
-  Placement placement = FindPlacement(*module, Target::kGpu);
+  analysis::Placement placement = analysis::FindPlacement(*module, analysis::Target::kGpu);
   ASSERT_EQ(placement.transfers.size(), 2u);
-  EXPECT_EQ(placement.transfers[0].direction, TransferDirection::kToHost);
-  EXPECT_EQ(placement.transfers[1].direction, TransferDirection::kToDevice);
+  EXPECT_EQ(placement.transfers[0].direction, analysis::TransferDirection::kToHost);
+  EXPECT_EQ(placement.transfers[1].direction, analysis::TransferDirection::kToDevice);
   EXPECT_EQ(placement.transfers[1].bytes, 64);
   EXPECT_EQ(placement.transfers[1].executions, 5);
   EXPECT_EQ(placement.bytes, 2 * 64 * 5);
@@ -182,7 +186,7 @@ TEST(Transfers, AreWeightedByKnownTripCounts) {
 
 TEST(Transfers, OfUnknownCountAreNotAddedUp) {
   auto module = hlo::Parsed(LoopWith(R"("other":1)"));
-  Placement placement = FindPlacement(*module, Target::kGpu);
+  analysis::Placement placement = analysis::FindPlacement(*module, analysis::Target::kGpu);
   ASSERT_EQ(placement.transfers.size(), 2u);
   EXPECT_EQ(placement.transfers[0].executions, -1);
   EXPECT_EQ(placement.bytes, 0);
@@ -192,11 +196,11 @@ TEST(Transfers, OfUnknownCountAreNotAddedUp) {
 TEST(Transfers, OfCallbacksGoBothWaysAndNowhereOnACpu) {
   auto module = hlo::Parsed(ModuleWith(
       "i = f32[4] custom-call(x, y), custom_call_target=\"xla_python_gpu_callback\"", true));
-  Placement gpu = FindPlacement(*module, Target::kGpu);
+  analysis::Placement gpu = analysis::FindPlacement(*module, analysis::Target::kGpu);
   ASSERT_EQ(gpu.transfers.size(), 2u);
   EXPECT_EQ(gpu.transfers[0].bytes, 32);
   EXPECT_EQ(gpu.transfers[1].bytes, 16);
-  EXPECT_TRUE(FindPlacement(*module, Target::kCpu).transfers.empty());
+  EXPECT_TRUE(analysis::FindPlacement(*module, analysis::Target::kCpu).transfers.empty());
 }
 
 TEST(Transfers, OfHugeShapesDoNotOverflow) {
@@ -206,7 +210,7 @@ ENTRY e {
   ROOT i = f32[1152921504606846976]{0:S(5)} copy(x)
 })");
   ASSERT_NE(module, nullptr);
-  Placement placement = FindPlacement(*module, Target::kGpu);
+  analysis::Placement placement = analysis::FindPlacement(*module, analysis::Target::kGpu);
   ASSERT_EQ(placement.transfers.size(), 1u);
   EXPECT_EQ(placement.bytes == 0, placement.transfers[0].bytes < 0);
 }

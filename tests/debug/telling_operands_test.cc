@@ -1,5 +1,5 @@
 // Operands that tell: what becomes of them, and when there are none.
-#include "core/debug/kernels/telling_operands.h"
+#include "core/debug/explain/kernels/telling_operands.h"
 
 #include <gtest/gtest.h>
 

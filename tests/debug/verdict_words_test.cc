@@ -1,7 +1,7 @@
 // Verdicts in words: what is called a rounding is one.
 #include <gtest/gtest.h>
 
-#include "core/debug/diverge/verdict.h"
+#include "core/debug/explain/diverge/verdict.h"
 
 namespace hloscope::debug {
 namespace {

@@ -8,6 +8,7 @@
 #include <fstream>
 
 #include "core/dump/dump_model.h"
+#include "core/backends/make_platform.h"
 #include "core/replay/platform.h"
 
 namespace hloscope::fuzz {

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Each cause of core/debug/diverge/causes.def by a fault that is planted and, where XLA's plugin is there, by a real one: causes_test.py HLOSCOPE.
+"""Each cause of core/debug/explain/diverge/causes.def by a fault that is planted and, where XLA's plugin is there, by a real one: causes_test.py HLOSCOPE.
 
 Planted: planted_xla.py stands for a jaxlib, and does one thing to the results unless the flag is set that cures it.
 """

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Stands for a Python with jaxlib, so that faults of a platform can be planted: `--platform jaxlib --python THIS`.
 
-It speaks as core/replay/jaxlib/jaxlib_child.py does, whose script it is given, but computes with `PLANTED_HLOSCOPE run`, the reference
+It speaks as core/backends/jaxlib/jaxlib_child.py does, whose script it is given, but computes with `PLANTED_HLOSCOPE run`, the reference
 itself, and then does to the results what PLANTED_FAULT says (FAULTS below), unless XLA_FLAGS has the text PLANTED_CURE.
 """
 import json

@@ -8,6 +8,7 @@
 #include <string_view>
 #include <vector>
 
+#include "core/backends/make_platform.h"
 #include "core/replay/platform.h"
 #include "tests/hlo/parsed.h"
 #include "tests/replay/events.h"

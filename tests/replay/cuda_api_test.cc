@@ -15,8 +15,8 @@
 
 #include <type_traits>
 
-#include "core/replay/cuda/driver_api.h"
-#include "core/replay/libraries/interface.h"
+#include "core/backends/cuda/driver_api.h"
+#include "core/backends/libraries/interface.h"
 
 namespace hloscope::replay::cuda {
 namespace {
@@ -35,11 +35,11 @@ struct Fits<R (*)(Ours...), S (*)(Theirs...)>
 
 #define CUDA_FUNCTION(name, symbol, ...) \
   static_assert(Fits<decltype(Functions::name), decltype(&::symbol)>::value, #symbol);
-#include "core/replay/cuda/driver_functions.def"
+#include "core/backends/cuda/driver_functions.def"
 #undef CUDA_FUNCTION
 
 #define CUDA_ERROR(number, name, ...) static_assert(number == ::name);
-#include "core/replay/cuda/driver_errors.def"
+#include "core/backends/cuda/driver_errors.def"
 #undef CUDA_ERROR
 
 static_assert(kSuccess == CUDA_SUCCESS && kOutOfMemory == CUDA_ERROR_OUT_OF_MEMORY &&
@@ -69,16 +69,16 @@ static_assert(kCaptureThread == CU_STREAM_CAPTURE_MODE_THREAD_LOCAL);
 #ifdef HLOSCOPE_HAS_LIBRARIES
 #define DEVICE_FUNCTION(library, name, symbol, ...) \
   static_assert(Fits<decltype(libraries::Functions::name), decltype(&::symbol)>::value, #symbol);
-#include "core/replay/libraries/functions.def"
+#include "core/backends/libraries/functions.def"
 #undef DEVICE_FUNCTION
 #define DEVICE_ANSWER(library, number, name, ...) static_assert(number == ::name);
-#include "core/replay/libraries/answers.def"
+#include "core/backends/libraries/answers.def"
 #undef DEVICE_ANSWER
 #define DEVICE_LIBRARY(library, name, word, beginning, major, minor, property, purpose, own) \
   static_assert(Fits<int (*)(int, int*), decltype(&::property)>::value ||                    \
                     Fits<int (*)(int*), decltype(&::property)>::value,                       \
                 #property);
-#include "core/replay/libraries/libraries.def"
+#include "core/backends/libraries/libraries.def"
 #undef DEVICE_LIBRARY
 
 using namespace libraries;  // NOLINT: names of one kind beside names of the other

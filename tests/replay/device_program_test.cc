@@ -1,13 +1,13 @@
 // What XLA:GPU's runtime does, read from dumps: launches, where arrays lie, what is copied.
-#include "core/replay/simulated/device_program.h"
+#include "core/backends/gpusim/device_program.h"
 
 #include <gtest/gtest.h>
 
 #include <set>
 
-#include "core/replay/simulated/check_program.h"
-#include "core/replay/simulated/loaded_program.h"
-#include "core/replay/simulated/tensor_maps.h"
+#include "core/backends/gpusim/check_program.h"
+#include "core/backends/gpusim/loaded_program.h"
+#include "core/backends/gpusim/tensor_maps.h"
 #include "tests/base/paths.h"
 
 namespace hloscope::replay {

@@ -1,6 +1,6 @@
 // Every state that the doctor can meet, from invented facts: its message and the command that fixes
 // it. And the reading of facts from invented kernel files.
-#include "core/replay/doctor/doctor.h"
+#include "core/backends/doctor/doctor.h"
 
 #include <gtest/gtest.h>
 #include <stdlib.h>

@@ -7,9 +7,9 @@
 #include <cstring>
 #include <string>
 
-#include "core/replay/pjrt/c_api.h"
-#include "core/replay/pjrt/ffi_api.h"
-#include "core/replay/pjrt/profiler_api.h"
+#include "core/backends/pjrt/c_api.h"
+#include "core/backends/pjrt/ffi_api.h"
+#include "core/backends/pjrt/profiler_api.h"
 
 #ifndef FAKE_MAJOR
 #define FAKE_MAJOR 0

@@ -12,7 +12,7 @@
 #include <string_view>
 #include <vector>
 
-#include "core/replay/pjrt/c_api.h"
+#include "core/backends/pjrt/c_api.h"
 
 namespace {
 

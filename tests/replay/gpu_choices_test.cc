@@ -3,9 +3,9 @@
 // told to give.
 #include <filesystem>
 
+#include "core/backends/libraries/choice_cache.h"
+#include "core/backends/libraries/choice_table.h"
 #include "core/base/file.h"
-#include "core/replay/libraries/choice_cache.h"
-#include "core/replay/libraries/choice_table.h"
 #include "tests/base/paths.h"
 #include "tests/base/scratch.h"
 #include "tests/replay/gpu_library_runs.h"

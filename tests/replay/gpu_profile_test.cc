@@ -9,11 +9,11 @@
 #include <numeric>
 #include <set>
 
+#include "core/backends/cuda/handles.h"
+#include "core/backends/pjrt/plugin_recorder.h"
 #include "core/base/file.h"
 #include "core/base/jobs.h"
-#include "core/replay/cuda/handles.h"
 #include "core/replay/hand_overs.h"
-#include "core/replay/pjrt/plugin_recorder.h"
 #include "core/replay/platform.h"
 #include "profiler/cupti/collector.h"
 #include "profiler/cupti/range_profiler.h"

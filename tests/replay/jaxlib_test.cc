@@ -8,10 +8,10 @@
 #include <set>
 #include <string>
 
-#include "core/replay/jaxlib/find_jaxlib.h"
-#include "core/replay/jaxlib/jaxlib_process.h"
-#include "core/replay/pjrt/jaxlib_compile.h"
-#include "core/replay/pjrt/stablehlo_changes.h"
+#include "core/backends/jaxlib/find_jaxlib.h"
+#include "core/backends/jaxlib/jaxlib_process.h"
+#include "core/backends/pjrt/jaxlib_compile.h"
+#include "core/backends/pjrt/stablehlo_changes.h"
 #include "tests/hlo/parsed.h"
 
 namespace hloscope::replay {

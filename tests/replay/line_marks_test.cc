@@ -1,12 +1,12 @@
 // `.loc` in our PTX: where it stands, and that the assembler makes the same code with it.
-#include "core/replay/cuda/line_marks.h"
+#include "core/backends/cuda/line_marks.h"
 
 #include <gtest/gtest.h>
 
 #include <string>
 #include <vector>
 
-#include "core/replay/sass/machine_code.h"
+#include "core/backends/sass/machine_code.h"
 
 namespace hloscope::replay {
 namespace {

@@ -1,5 +1,5 @@
 // The lines that an access comes from that a check found.
-#include "core/replay/simulated/lines_behind.h"
+#include "core/backends/gpusim/lines_behind.h"
 
 #include <gtest/gtest.h>
 

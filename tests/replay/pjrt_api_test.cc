@@ -4,9 +4,9 @@
 #include <filesystem>
 #include <fstream>
 
-#include "core/replay/pjrt/api.h"
-#include "core/replay/pjrt/ffi.h"
-#include "core/replay/pjrt/plugin_profiler.h"
+#include "core/backends/pjrt/api.h"
+#include "core/backends/pjrt/ffi.h"
+#include "core/backends/pjrt/plugin_profiler.h"
 
 namespace hloscope::replay::pjrt {
 namespace {

@@ -6,9 +6,9 @@
 #include <filesystem>
 #include <map>
 
+#include "core/backends/plugins/plugins.h"
 #include "core/debug/run/run_module.h"
 #include "core/hlo/text/text.h"
-#include "core/replay/plugins/plugins.h"
 
 namespace hloscope::debug {
 namespace {

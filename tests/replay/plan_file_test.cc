@@ -11,11 +11,11 @@
 #include <fstream>
 #include <random>
 
+#include "core/backends/compiled/codegen_entry.h"
+#include "core/backends/compiled/plan_check.h"
+#include "core/backends/compiled/plan_code.h"
 #include "core/base/file.h"
 #include "core/dump/load.h"
-#include "core/replay/codegen_entry.h"
-#include "core/replay/compiled/plan_check.h"
-#include "core/replay/compiled/plan_code.h"
 #include "core/replay/platform.h"
 #include "tests/base/paths.h"
 #include "tests/fake_cuda/fake_cuda.h"

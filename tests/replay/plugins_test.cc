@@ -1,5 +1,5 @@
 // Finding plugins in Python environments of every layout, made up on the disk.
-#include "core/replay/plugins/plugins.h"
+#include "core/backends/plugins/plugins.h"
 
 #include <gtest/gtest.h>
 #include <stdlib.h>
@@ -10,7 +10,7 @@
 #include <string>
 #include <vector>
 
-#include "core/replay/plugins/python_environments.h"
+#include "core/backends/plugins/python_environments.h"
 #include "tests/base/scratch.h"
 
 namespace hloscope::replay {

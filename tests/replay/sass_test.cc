@@ -5,7 +5,7 @@
 #include <filesystem>
 #include <fstream>
 
-#include "core/replay/sass/machine_code.h"
+#include "core/backends/sass/machine_code.h"
 
 namespace hloscope::replay {
 namespace {

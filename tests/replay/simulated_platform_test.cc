@@ -5,10 +5,10 @@
 #include <algorithm>
 #include <set>
 
+#include "core/backends/gpusim/kernel_meanings.h"
 #include "core/dump/dump_model.h"
 #include "core/replay/inputs/inputs.h"
 #include "core/replay/platform.h"
-#include "core/replay/simulated/kernel_meanings.h"
 #include "tests/base/paths.h"
 #include "tests/replay/events.h"
 

@@ -142,7 +142,7 @@ std::vector<ModulePointer> ModulesOf(const std::string& folder) {
 }
 
 void ExpectSame(const debug::RunReport& a, const debug::RunReport& b) {
-  EXPECT_EQ(debug::ToString(a.status), debug::ToString(b.status));
+  EXPECT_EQ(ToString(a.status), ToString(b.status));
   EXPECT_EQ(a.warnings, b.warnings);
   EXPECT_EQ(a.error ? a.error->ToString() : "", b.error ? b.error->ToString() : "");
   ASSERT_EQ(a.outputs.size(), b.outputs.size());

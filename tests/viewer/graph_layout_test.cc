@@ -118,7 +118,7 @@ ENTRY main {
 }
 )");
   const Overview overview =
-      MakeOverview(*module, *module, debug::FindPlacement(*module, debug::Target::kGpu));
+      MakeOverview(*module, *module, analysis::FindPlacement(*module, analysis::Target::kGpu));
   ASSERT_TRUE(overview.telling.valid());
   EXPECT_EQ(module->name(overview.telling), "g");
   EXPECT_EQ(overview.telling_operations, 1);

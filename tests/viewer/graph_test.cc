@@ -268,7 +268,7 @@ TEST(Svg, EscapesAndShowsEveryInstructionWithoutScripts) {
       "metadata={op_name=\"<script>alert(1)</script>\" source_file=\"a&b.py\" source_line=3}\n"
       "  c = f32[4] custom-call(p), custom_call_target=\"<b>\"\n  ROOT q = f32[4] negate(c)\n}\n");
   FoldableGraph graph(Tree(module, module->entry_id()));
-  const debug::Placement placement = debug::FindPlacement(*module);
+  const analysis::Placement placement = analysis::FindPlacement(*module);
   SvgOptions options;
   options.placement = &placement;
   options.heading = "<i>&";

@@ -60,7 +60,7 @@ InstructionId Named(const hlo::Module& module, std::string_view name) {
 
 TEST(KernelMap, WhatIsFusedIsInTheKernelOfItsFusion) {
   auto module = Parse(kCompiled);
-  const debug::Placement placement = debug::FindPlacement(*module, debug::Target::kGpu);
+  const analysis::Placement placement = analysis::FindPlacement(*module, analysis::Target::kGpu);
   const KernelMap map = MapKernels(*module, placement);
   ASSERT_EQ(map.kernels.size(), 2u);
   EXPECT_EQ(map.kernels[0].instruction, Named(*module, "f"));
@@ -74,9 +74,9 @@ TEST(KernelMap, WhatIsFusedIsInTheKernelOfItsFusion) {
 
 TEST(KernelMap, OperationsHaveTheKernelTheyBecame) {
   auto before = Parse(kWritten), after = Parse(kCompiled);
-  const debug::Placement placement = debug::FindPlacement(*after, debug::Target::kGpu);
+  const analysis::Placement placement = analysis::FindPlacement(*after, analysis::Target::kGpu);
   const auto kernel_of =
-      MapOperations(*before, debug::Align(*before, *after), MapKernels(*after, placement));
+      MapOperations(*before, analysis::Align(*before, *after), MapKernels(*after, placement));
   EXPECT_EQ(kernel_of[Named(*before, "twice").index], 0u);
   EXPECT_EQ(kernel_of[Named(*before, "more").index], 0u);
   EXPECT_EQ(kernel_of[Named(*before, "host").index], 1u);
@@ -85,7 +85,7 @@ TEST(KernelMap, OperationsHaveTheKernelTheyBecame) {
 
 TEST(Overview, CountsWhatWasWrittenAndWhatRuns) {
   auto before = Parse(kWritten), after = Parse(kCompiled);
-  const debug::Placement placement = debug::FindPlacement(*after, debug::Target::kGpu);
+  const analysis::Placement placement = analysis::FindPlacement(*after, analysis::Target::kGpu);
   const Overview overview = MakeOverview(*before, *after, placement);
   EXPECT_TRUE(overview.compiled);
   EXPECT_EQ(overview.operations, 4);  // multiply, add, reshape, custom-call
@@ -98,13 +98,13 @@ TEST(Overview, CountsWhatWasWrittenAndWhatRuns) {
   Overview quiet = overview;
   quiet.host_bytes = quiet.unknown_transfers = 0;
   EXPECT_TRUE(ToSentence(quiet).ends_with("on the host, no bytes moved")) << ToSentence(quiet);
-  const Overview same = MakeOverview(*before, *before, debug::FindPlacement(*before));
+  const Overview same = MakeOverview(*before, *before, analysis::FindPlacement(*before));
   EXPECT_EQ(ToSentence(same), "4 operations, not compiled yet");
 }
 
 TEST(Lanes, HoldWhatExecutesAndCountTheRest) {
   auto module = Parse(kCompiled);
-  const debug::Placement placement = debug::FindPlacement(*module, debug::Target::kGpu);
+  const analysis::Placement placement = analysis::FindPlacement(*module, analysis::Target::kGpu);
   FoldableGraph graph(Tree(module, module->entry_id()));
   const PlacesBelow places(graph.tree(), placement);
   const LanePicture lanes = PlaceInLanes(graph.tree(), graph.picture(), places);
@@ -128,11 +128,11 @@ condition { q = (s32[], f32[4]) parameter(0)
 ENTRY main { x = (s32[], f32[4]) parameter(0)
   ROOT loop = (s32[], f32[4]) while(x), condition=condition, body=body }
 )");
-  const debug::Placement placement = debug::FindPlacement(*module, debug::Target::kGpu);
+  const analysis::Placement placement = analysis::FindPlacement(*module, analysis::Target::kGpu);
   FoldableGraph graph(Tree(module, module->entry_id()));
   const PlacesBelow places(graph.tree(), placement);
   const NodeId loop = graph.tree().Find(Named(*module, "loop"));
-  EXPECT_EQ(PlaceOf(places.Of(loop)), debug::Place::kHost);
+  EXPECT_EQ(PlaceOf(places.Of(loop)), analysis::Place::kHost);
 }
 
 // Layers of adds with a call of the host in every fifth, and a scope whose first and last
@@ -159,7 +159,7 @@ std::shared_ptr<const hlo::Module> Layers() {
 
 TEST(Lanes, GroupsCountWhatIsInThem) {
   auto module = Layers();
-  const debug::Placement placement = debug::FindPlacement(*module, debug::Target::kGpu);
+  const analysis::Placement placement = analysis::FindPlacement(*module, analysis::Target::kGpu);
   FoldableGraph graph(Tree(module, module->entry_id()));
   const PlacesBelow places(graph.tree(), placement);
   const Tree& tree = graph.tree();
@@ -175,7 +175,7 @@ TEST(Lanes, GroupsCountWhatIsInThem) {
       });
       EXPECT_EQ(places.Of(id), counts) << tree.Title(id);
       ++groups;
-      hosts += counts[static_cast<size_t>(debug::Place::kHost)] > 0 ? 1 : 0;
+      hosts += counts[static_cast<size_t>(analysis::Place::kHost)] > 0 ? 1 : 0;
     }
   }
   EXPECT_GT(groups, 20u);
@@ -225,7 +225,7 @@ TEST(Picture, WiresStandForAllEdgesBetweenGroupsOpenedInAnyOrder) {
 
 TEST(Overview, IsTheSameWithKernelsThatAreKnown) {
   auto module = Layers();
-  const debug::Placement placement = debug::FindPlacement(*module, debug::Target::kGpu);
+  const analysis::Placement placement = analysis::FindPlacement(*module, analysis::Target::kGpu);
   const Overview own = MakeOverview(*module, *module, placement);
   const Overview given = MakeOverview(*module, *module, placement, MapKernels(*module, placement));
   EXPECT_EQ(ToSentence(own), ToSentence(given));

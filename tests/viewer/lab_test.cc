@@ -221,7 +221,7 @@ TEST_F(LabTest, ThePlanOfABundleIsTrue) {
   EXPECT_EQ(LastBundle(session()), nullptr);
   for (const auto policy : {debug::ValuePolicy::kNone, debug::ValuePolicy::kShapes,
                             debug::ValuePolicy::kStatistics, debug::ValuePolicy::kAll}) {
-    SCOPED_TRACE(debug::ToString(policy));
+    SCOPED_TRACE(ToString(policy));
     const BundleOptions options{.path = Scratch("made.hlob"), .values = policy, .note = "see x"};
     const Pending<PlannedFile>& plan = BundlePlanOf(session(), 0, options);
     Settle();

@@ -2,8 +2,8 @@
 #include <algorithm>
 #include <map>
 
+#include "core/analysis/align/alignment.h"
 #include "core/base/file.h"
-#include "core/debug/align/alignment.h"
 #include "core/graph/change_picture.h"
 #include "core/hlo/text/text.h"
 #include "tests/viewer/reading_fixture.h"
@@ -23,14 +23,14 @@ using graph::NodeId;
 using graph::Side;
 
 struct Made {
-  debug::PassChanges changes;
+  analysis::PassChanges changes;
   std::shared_ptr<const ChangeGraph> graph;
 };
 
 Made MakeFrom(const std::shared_ptr<const hlo::Module>& before,
               const std::shared_ptr<const hlo::Module>& after) {
   Made made;
-  made.changes = debug::FindChanges(*before, *after, debug::Align(*before, *after));
+  made.changes = analysis::FindChanges(*before, *after, analysis::Align(*before, *after));
   made.graph = std::make_shared<const ChangeGraph>(before, after, made.changes);
   return made;
 }
@@ -126,7 +126,7 @@ TEST(ChangePictureTest, WhatIsFusedStandsInTheFramesPlaceBefore) {
   ExpectApart(graph, picture);
   const NodeId fusion = Named(graph, Side::kAfter, "f"), b = Named(graph, Side::kBefore, "b");
   EXPECT_EQ(b, Named(graph, Side::kAfter, "b"));
-  EXPECT_EQ(graph[b].kind, debug::ChangeKind::kMoved);
+  EXPECT_EQ(graph[b].kind, analysis::ChangeKind::kMoved);
   EXPECT_EQ(graph[b].parent, fusion);
   EXPECT_TRUE(picture.side(Side::kAfter).Find(fusion)->open);
   EXPECT_EQ(picture.side(Side::kBefore).Find(fusion), nullptr);
@@ -259,20 +259,20 @@ TEST_F(PassGraphTest, EveryPassIsDrawnAsItIsCounted) {
       return session().data.Module(0, stage - 1).ready() &&
              session().data.Module(0, stage).ready() && ShownChanges(session(), 0, stage).ready();
     }));
-    const debug::PassChanges& changes = *ShownChanges(session(), 0, stage);
+    const analysis::PassChanges& changes = *ShownChanges(session(), 0, stage);
     const ChangeGraph graph(session().data.Module(0, stage - 1).value,
                             session().data.Module(0, stage).value, changes);
-    std::map<debug::ChangeKind, int64_t> counts;
+    std::map<analysis::ChangeKind, int64_t> counts;
     for (uint32_t n = 0; n < graph.size(); ++n) {
       if (graph.Counted(NodeId(n)) != NodeId(n)) continue;
       const graph::ChangeNode& node = graph[NodeId(n)];
       ++counts[node.kind];
-      const bool has_other = node.other.valid() && node.kind == debug::ChangeKind::kAdded;
-      counts[debug::ChangeKind::kRemoved] += node.is_replaced() || has_other;
+      const bool has_other = node.other.valid() && node.kind == analysis::ChangeKind::kAdded;
+      counts[analysis::ChangeKind::kRemoved] += node.is_replaced() || has_other;
     }
     for (const ChangeLook& look : kChangeLooks)
       EXPECT_EQ(counts[look.kind], CountOf(changes.counts, look.kind));
-    EXPECT_EQ(counts[debug::ChangeKind::kUnchanged], changes.counts.unchanged);
+    EXPECT_EQ(counts[analysis::ChangeKind::kUnchanged], changes.counts.unchanged);
     for (bool whole : {false, true}) {
       ChangePart part;
       part.whole = whole;

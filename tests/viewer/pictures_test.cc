@@ -137,7 +137,7 @@ TEST_F(PicturesTest, AGraphComesWithItsKernels) {
   ASSERT_TRUE(dump) << dump.error().ToString();
   auto module = (*dump)->Module(0, (*dump)->FinalStage(0));
   ASSERT_TRUE(module) << module.error().ToString();
-  const auto place = [&] { return debug::PlacementIn(**dump, 0, **module); };
+  const auto place = [&] { return analysis::PlacementIn(**dump, 0, **module); };
   auto data = MakeGraphData(*module, GraphPart(), place);
   auto again = MakeGraphData(*module, GraphPart(), place);
   ASSERT_TRUE(data && again);
@@ -159,8 +159,8 @@ TEST_F(PicturesTest, ManyAreFoundAsOneByOne) {
   ASSERT_TRUE(dump) << dump.error().ToString();
   auto module = (*dump)->Module(0, (*dump)->FinalStage(0));
   ASSERT_TRUE(module) << module.error().ToString();
-  auto data =
-      MakeGraphData(*module, GraphPart(), [&] { return debug::PlacementIn(**dump, 0, **module); });
+  auto data = MakeGraphData(*module, GraphPart(),
+                            [&] { return analysis::PlacementIn(**dump, 0, **module); });
   ASSERT_TRUE(data) << data.error().ToString();
   TaskControl control;
   for (const char* text : {"", "FUSION", "gemm", "p"}) {

@@ -3,7 +3,7 @@
 #include <imgui_te_context.h>
 
 #include "core/base/file.h"
-#include "core/debug/diverge/read_verdict.h"
+#include "core/debug/explain/diverge/read_verdict.h"
 #include "tests/viewer/guilty_dump.h"
 #include "tests/viewer/viewer_fixture.h"
 #include "viewer/model/pass_search.h"

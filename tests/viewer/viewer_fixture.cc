@@ -10,6 +10,7 @@
 #include <thread>
 
 #include "core/replay/workers/worker_protocol.h"
+#include "core/backends/make_platform.h"
 #include "core/replay/workers/worker_server.h"
 #include "tests/base/paths.h"
 #include "viewer/frame/keyboard.h"
@@ -190,7 +191,8 @@ std::string ViewerTest::SelectedName() {
 // As hloscope does: what runs in another process of "this program" is served here too.
 int main(int count, char** arguments) {
   if (count > 2 && arguments[1] == hloscope::replay::kWorkerArgument) {
-    return hloscope::replay::ServeWorker(std::span(arguments + 2, arguments + count));
+    return hloscope::replay::ServeWorker(std::span(arguments + 2, arguments + count),
+                                         hloscope::replay::MakePlatform);
   }
   testing::InitGoogleTest(&count, arguments);
   return RUN_ALL_TESTS();

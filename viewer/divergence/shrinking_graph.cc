@@ -34,7 +34,7 @@ const Pending<GraphData>& ShrinkingGraph::LayOut(Context& context) const {
       ShrunkGraphKey{number_}, "laying out the graph",
       [module = wanted_, anchors = anchors_](TaskControl&) -> Computed<GraphData> {
         HLOSCOPE_ASSIGN_OR_RETURN(auto made, MakeGraphData(module, GraphPart(), [&] {
-                                    return debug::FindPlacement(*module);
+                                    return analysis::FindPlacement(*module);
                                   }));
         if (!anchors.empty()) {
           made->graph.SetAnchors(anchors);
@@ -81,7 +81,7 @@ CanvasScene ShrinkingGraph::Scene(const graph::Picture& picture) const {
     if (node.kind != graph::NodeKind::kInstruction || !values_) return text;
     return text + "\n\n" + values_(*shown_->module, node.instruction);
   };
-  scene.transfer = [](NodeId) -> const debug::Transfer* { return nullptr; };
+  scene.transfer = [](NodeId) -> const analysis::Transfer* { return nullptr; };
   scene.highlighted = &highlighted_;
   return scene;
 }

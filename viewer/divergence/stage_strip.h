@@ -4,7 +4,7 @@
 
 #include <cstdint>
 
-#include "core/debug/diverge/verdict.h"
+#include "core/debug/explain/diverge/verdict.h"
 #include "viewer/widgets/view.h"
 
 namespace hloscope::viewer {

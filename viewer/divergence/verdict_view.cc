@@ -75,7 +75,7 @@ class VerdictView : public View {
     }
     const DivergeVerdict& found = **verdict;
     std::string out = fmt::format("kind,what,closes,detail\nverdict,{},,{}\n",
-                                  debug::ToString(found.status), CsvCell(found.sentence));
+                                  ToString(found.status), CsvCell(found.sentence));
     for (const PassBlame& blame : found.passes) {
       out += fmt::format("pass,{},,{}\n", CsvCell(blame.pass), CsvCell(blame.edit.what));
     }

@@ -196,7 +196,7 @@ Answered MissingAnswer(const dump::DumpModel& dump, int32_t module, const Module
 struct RankingKey {
   using Value = PassRanking;
   int32_t module = -1;
-  debug::Annotations annotations = debug::Annotations::kCounted;
+  analysis::Annotations annotations = analysis::Annotations::kCounted;
   auto operator<=>(const RankingKey&) const = default;
 };
 
@@ -377,8 +377,8 @@ const Answer* Guilty(Context& context, int32_t module) {
   });
 }
 
-Result<std::shared_ptr<const PassRanking>> Rank(const debug::Lineage& lineage,
-                                                debug::Annotations annotations,
+Result<std::shared_ptr<const PassRanking>> Rank(const analysis::Lineage& lineage,
+                                                analysis::Annotations annotations,
                                                 TaskControl& control) {
   auto ranking = std::make_shared<PassRanking>();
   ranking->counts.resize(static_cast<size_t>(lineage.stage_count()));
@@ -392,11 +392,11 @@ Result<std::shared_ptr<const PassRanking>> Rank(const debug::Lineage& lineage,
     HLOSCOPE_ASSIGN_OR_RETURN(auto before, lineage.Module(earlier));
     HLOSCOPE_ASSIGN_OR_RETURN(auto alignment, lineage.Step(earlier));
     const auto at = static_cast<size_t>(stage);
-    ranking->counts[at] = debug::FindChanges(*before, **after, *alignment, annotations).counts;
+    ranking->counts[at] = analysis::FindChanges(*before, **after, *alignment, annotations).counts;
     if (ranking->counts[at].any()) ranking->order.push_back(stage);
   }
   std::ranges::stable_sort(ranking->order, std::greater(), [&](int32_t stage) {
-    const debug::ChangeCounts& c = ranking->counts[static_cast<size_t>(stage)];
+    const analysis::ChangeCounts& c = ranking->counts[static_cast<size_t>(stage)];
     return c.added + c.removed + c.rewritten + c.moved;
   });
   return ranking;
@@ -540,7 +540,7 @@ const Pending<ModuleFacts>& FactsOf(Context& context, int32_t module) {
 }
 
 const Pending<PassRanking>& RankingOf(Context& context, int32_t module,
-                                      debug::Annotations annotations) {
+                                      analysis::Annotations annotations) {
   return context.cache.Get(RankingKey{module, annotations}, "comparing all stages",
                            [provenance = context.data.Provenance(module), annotations](
                                TaskControl& control) -> Result<std::shared_ptr<const PassRanking>> {
@@ -558,7 +558,7 @@ bool MayReadAllStages(Context& context, int32_t module) {
   return !facts.ready() || facts->instructions * std::ssize(entry.stages) <= kSmall;
 }
 
-std::string CountsText(const debug::ChangeCounts& counts) {
+std::string CountsText(const analysis::ChangeCounts& counts) {
   std::string out;
   auto add = [&](int64_t count, std::string_view word) {
     if (count > 0) out += fmt::format("{}{} {}", out.empty() ? "" : ", ", CountText(count), word);

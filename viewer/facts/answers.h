@@ -9,7 +9,7 @@
 #include <string_view>
 #include <vector>
 
-#include "core/debug/align/pass_changes.h"
+#include "core/analysis/align/pass_changes.h"
 #include "core/debug/recompile/recompilation.h"
 #include "core/dump/dump_model.h"
 #include "viewer/commands/commands.h"
@@ -74,17 +74,17 @@ const Pending<ModuleFacts>& FactsOf(Context& context, int32_t module);
 
 // The stages of a module by how much each changed.
 struct PassRanking {
-  std::vector<debug::ChangeCounts> counts;  // by stage
-  std::vector<int32_t> order;               // stages that changed anything, most first
+  std::vector<analysis::ChangeCounts> counts;  // by stage
+  std::vector<int32_t> order;                  // stages that changed anything, most first
 };
 const Pending<PassRanking>& RankingOf(
     Context& context, int32_t module,
-    debug::Annotations annotations = debug::Annotations::kCounted);
+    analysis::Annotations annotations = analysis::Annotations::kCounted);
 // Whether reading all stages of the module takes no while, or was asked for; false too while that
 // is not known.
 bool MayReadAllStages(Context& context, int32_t module);
 // "12 added, 3 removed, 1 rewritten"; empty where nothing changed.
-std::string CountsText(const debug::ChangeCounts& counts);
+std::string CountsText(const analysis::ChangeCounts& counts);
 
 // The name of a stage's pass, as short as it is clear.
 std::string PassName(const dump::StageEntry& stage);

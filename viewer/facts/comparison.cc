@@ -5,8 +5,8 @@
 
 #include <algorithm>
 
-#include "core/debug/align/alignment.h"
-#include "core/debug/align/provenance.h"
+#include "core/analysis/align/alignment.h"
+#include "core/analysis/align/provenance.h"
 #include "viewer/facts/selection_summary.h"
 #include "viewer/model/document.h"
 #include "viewer/model/dump_data.h"
@@ -18,26 +18,27 @@ namespace hloscope::viewer {
 namespace {
 
 struct ComparisonKey {
-  using Value = debug::PassChanges;
+  using Value = analysis::PassChanges;
   int32_t module_before = -1, stage_before = -1, module = -1, stage = -1;
-  debug::Annotations annotations = debug::Annotations::kCounted;
+  analysis::Annotations annotations = analysis::Annotations::kCounted;
   auto operator<=>(const ComparisonKey&) const = default;
 };
 
 }  // namespace
 
-debug::Annotations AnnotationsIn(const Context& context) {
-  return context.marks.ignore_metadata ? debug::Annotations::kIgnored
-                                       : debug::Annotations::kCounted;
+analysis::Annotations AnnotationsIn(const Context& context) {
+  return context.marks.ignore_metadata ? analysis::Annotations::kIgnored
+                                       : analysis::Annotations::kCounted;
 }
 
-const Pending<debug::PassChanges>& ShownChanges(Context& context, int32_t module, int32_t stage) {
+const Pending<analysis::PassChanges>& ShownChanges(Context& context, int32_t module,
+                                                   int32_t stage) {
   return context.data.Changes(module, stage, AnnotationsIn(context));
 }
 
-const Pending<debug::PassChanges>& CompareStages(Context& context, const Comparison& before,
-                                                 int32_t module, int32_t stage) {
-  using Changes = Result<std::shared_ptr<const debug::PassChanges>>;
+const Pending<analysis::PassChanges>& CompareStages(Context& context, const Comparison& before,
+                                                    int32_t module, int32_t stage) {
+  using Changes = Result<std::shared_ptr<const analysis::PassChanges>>;
   return context.cache.Get(
       ComparisonKey{before.module, before.stage, module, stage, AnnotationsIn(context)},
       "comparing two stages",
@@ -45,12 +46,12 @@ const Pending<debug::PassChanges>& CompareStages(Context& context, const Compari
        module, stage, annotations = AnnotationsIn(context)](TaskControl&) -> Changes {
         HLOSCOPE_ASSIGN_OR_RETURN(auto earlier, dump->Module(before.module, before.stage));
         HLOSCOPE_ASSIGN_OR_RETURN(auto later, dump->Module(module, stage));
-        const debug::Alignment links =
+        const analysis::Alignment links =
             provenance != nullptr && before.module == module
                 ? provenance->lineage().Between(before.stage, *earlier, stage, *later)
-                : debug::Align(*earlier, *later);
-        return std::make_shared<const debug::PassChanges>(
-            debug::FindChanges(*earlier, *later, links, annotations));
+                : analysis::Align(*earlier, *later);
+        return std::make_shared<const analysis::PassChanges>(
+            analysis::FindChanges(*earlier, *later, links, annotations));
       });
 }
 

@@ -6,7 +6,7 @@
 #include <string_view>
 #include <vector>
 
-#include "core/debug/align/pass_changes.h"
+#include "core/analysis/align/pass_changes.h"
 #include "viewer/model/context.h"
 #include "viewer/model/marks.h"
 #include "viewer/model/pending.h"
@@ -14,14 +14,14 @@
 namespace hloscope::viewer {
 
 // What counts as a change, as the user chose it.
-debug::Annotations AnnotationsIn(const Context& context);
+analysis::Annotations AnnotationsIn(const Context& context);
 
 // What was done since the stage before, as the user chose it.
-const Pending<debug::PassChanges>& ShownChanges(Context& context, int32_t module, int32_t stage);
+const Pending<analysis::PassChanges>& ShownChanges(Context& context, int32_t module, int32_t stage);
 
 // What was done from `before` to the stage; fails where one of the two cannot be read.
-const Pending<debug::PassChanges>& CompareStages(Context& context, const Comparison& before,
-                                                 int32_t module, int32_t stage);
+const Pending<analysis::PassChanges>& CompareStages(Context& context, const Comparison& before,
+                                                    int32_t module, int32_t stage);
 
 // "before_optimizations", or "jit_f, before_optimizations" where it is another module than the one
 // in view.

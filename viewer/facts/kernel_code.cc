@@ -5,8 +5,8 @@
 
 #include <algorithm>
 
-#include "core/debug/align/code_lines.h"
-#include "core/debug/align/provenance.h"
+#include "core/analysis/align/code_lines.h"
+#include "core/analysis/align/provenance.h"
 #include "viewer/model/document.h"
 #include "viewer/model/dump_data.h"
 #include "viewer/model/marks.h"
@@ -34,10 +34,10 @@ Computed<CodeLines> FindLines(const dump::DumpModel& dump, int32_t module, int32
   HLOSCOPE_ASSIGN_OR_RETURN(const auto table, dump.Kernels(module));
   HLOSCOPE_ASSIGN_OR_RETURN(const auto final, dump.Module(module, dump.FinalStage(module)));
   auto out = std::make_shared<CodeLines>();
-  if (debug::KernelInstructions(*final)[id.index] == id) return out;
-  for (const debug::InstructionCode& code :
-       debug::FindInstructionCode(dump, table->kernels[static_cast<size_t>(kernel)], *final, id)) {
-    for (const debug::CodeLine& line : code.lines) out->lines[code.file].insert(line.line - 1);
+  if (analysis::KernelInstructions(*final)[id.index] == id) return out;
+  for (const analysis::InstructionCode& code : analysis::FindInstructionCode(
+           dump, table->kernels[static_cast<size_t>(kernel)], *final, id)) {
+    for (const analysis::CodeLine& line : code.lines) out->lines[code.file].insert(line.line - 1);
   }
   return out;
 }

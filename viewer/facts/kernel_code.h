@@ -8,7 +8,7 @@
 #include <set>
 #include <vector>
 
-#include "core/replay/sass/machine_code.h"
+#include "core/backends/sass/machine_code.h"
 #include "viewer/model/context.h"
 #include "viewer/model/pending.h"
 #include "viewer/model/text_document.h"

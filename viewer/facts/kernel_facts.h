@@ -4,8 +4,8 @@
 #include <cstdint>
 #include <string>
 
+#include "core/backends/sass/machine_code.h"
 #include "core/dump/readers/kernels.h"
-#include "core/replay/sass/machine_code.h"
 #include "viewer/facts/kernel_sheet.h"
 
 namespace hloscope::viewer {

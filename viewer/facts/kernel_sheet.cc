@@ -10,11 +10,11 @@
 #include <set>
 #include <unordered_map>
 
+#include "core/analysis/place/placement.h"
+#include "core/backends/pjrt/compile_module.h"
 #include "core/base/jobs.h"
-#include "core/debug/place/placement.h"
 #include "core/dump/own_compilation.h"
 #include "core/graph/lanes.h"
-#include "core/replay/pjrt/compile_module.h"
 #include "profiler/profile_comparison.h"
 #include "profiler/what_if.h"
 #include "viewer/model/document.h"
@@ -243,7 +243,8 @@ class SheetMaker {
   // Everything that would run by itself: fusions, library calls, copies, collectives, the host.
   void AddRunning() {
     if (in_.module == nullptr || in_.dump == nullptr) return;
-    const debug::Placement placement = debug::PlacementIn(*in_.dump, in_.dump_module, *in_.module);
+    const analysis::Placement placement =
+        analysis::PlacementIn(*in_.dump, in_.dump_module, *in_.module);
     if (!placement.compiled) return;
     for (uint32_t i = 0; i < placement.instructions.size(); ++i) {
       const InstructionId id(i);

@@ -7,8 +7,8 @@
 #include <limits>
 #include <map>
 
+#include "core/analysis/align/fingerprint.h"
 #include "core/base/checked.h"
-#include "core/debug/align/fingerprint.h"
 #include "viewer/model/number_text.h"
 
 namespace hloscope::viewer {
@@ -42,7 +42,7 @@ class EqualsMaker {
 
 // What one execution moves where, and how often.
 std::string WayText(const ModuleFacts::Transfer& t) {
-  const bool is_out = t.direction == debug::TransferDirection::kToHost;
+  const bool is_out = t.direction == analysis::TransferDirection::kToHost;
   std::string text = is_out ? "to the host, " : "to the device, ";
   text += t.bytes < 0 ? "of unknown size" : BytesText(t.bytes);
   if (t.executions < 0) return text + ", executed an unknown number of times";
@@ -50,10 +50,10 @@ std::string WayText(const ModuleFacts::Transfer& t) {
   return text + fmt::format(" × {} per run", CountText(t.executions));
 }
 
-void AddTransfers(const hlo::Module& module, const debug::Placement& placement,
+void AddTransfers(const hlo::Module& module, const analysis::Placement& placement,
                   ModuleFacts& facts) {
   facts.transfer_count = std::ssize(placement.transfers);
-  for (const debug::Transfer& t : placement.transfers) {
+  for (const analysis::Transfer& t : placement.transfers) {
     facts.transfers.push_back({.instruction = t.instruction,
                                .name = std::string(module.name(t.instruction)),
                                .direction = t.direction,
@@ -69,19 +69,19 @@ void AddTransfers(const hlo::Module& module, const debug::Placement& placement,
   if (facts.transfers.size() > kMaxListed) facts.transfers.resize(kMaxListed);
 }
 
-void AddPlacement(const hlo::Module& module, const debug::Placement& placement,
+void AddPlacement(const hlo::Module& module, const analysis::Placement& placement,
                   ModuleFacts& facts) {
   facts.compiled = placement.compiled;
   facts.places = placement.counts;
   for (uint32_t i = 0; i < placement.instructions.size(); ++i) {
-    const debug::PlacedInstruction& placed = placement.instructions[i];
-    if (placed.reason == debug::FallbackReason::kNone) continue;
+    const analysis::PlacedInstruction& placed = placement.instructions[i];
+    if (placed.reason == hlo::FallbackReason::kNone) continue;
     hlo::InstructionId id(i);
     ModuleFacts::Fallback fallback{.instruction = id,
                                    .name = std::string(module.name(id)),
-                                   .reason = std::string(debug::Describe(placed.reason)),
+                                   .reason = std::string(Describe(placed.reason)),
                                    .bytes = -1};
-    auto transfer = std::ranges::find(placement.transfers, id, &debug::Transfer::instruction);
+    auto transfer = std::ranges::find(placement.transfers, id, &analysis::Transfer::instruction);
     if (transfer != placement.transfers.end()) fallback.bytes = transfer->bytes;
     ++facts.fallback_count;
     facts.fallbacks.push_back(std::move(fallback));
@@ -128,7 +128,7 @@ void AddIdentity(const dump::DumpModel& dump, int32_t index, const hlo::Module& 
   facts.signature = SignatureOf(module);
   const std::string& name = dump.modules()[static_cast<size_t>(index)].name;
   if (std::ranges::count(dump.modules(), name, &dump::ModuleEntry::name) < 2) return;
-  const uint64_t print = debug::Fingerprint(module).computations[module.entry_id().index];
+  const uint64_t print = analysis::Fingerprint(module).computations[module.entry_id().index];
   facts.fingerprint = fmt::format("{:08x}", print >> 32);
 }
 
@@ -164,7 +164,7 @@ std::shared_ptr<const ModuleFacts> FindModuleFacts(const dump::DumpModel& dump, 
       facts->instructions = static_cast<int64_t>((*read)->instructions().size());
       facts->fusions = std::ranges::count((*read)->instructions(), hlo::Opcode::kFusion,
                                           &hlo::Instruction::opcode);
-      const debug::Placement placement = debug::PlacementIn(dump, module, **read);
+      const analysis::Placement placement = analysis::PlacementIn(dump, module, **read);
       AddPlacement(**read, placement, *facts);
       AddTransfers(**read, placement, *facts);
       if (final_stage == 0) AddIdentity(dump, module, **read, *facts);

@@ -7,8 +7,8 @@
 #include <string>
 #include <vector>
 
+#include "core/analysis/place/placement.h"
 #include "core/base/result.h"
-#include "core/debug/place/placement.h"
 #include "core/dump/dump_model.h"
 
 namespace hloscope::viewer {
@@ -25,7 +25,7 @@ struct ModuleFacts {
   int64_t kernels = -1, thunks = -1;
   int64_t memory_bytes = -1, live_peak_bytes = -1;  // -1: no buffer assignment
   bool compiled = false;
-  std::array<int64_t, debug::kPlaceCount> places = {};
+  std::array<int64_t, analysis::kPlaceCount> places = {};
   // Work that is not on the device, most bytes first: what, why, how much moves.
   struct Fallback {
     hlo::InstructionId instruction;
@@ -38,7 +38,7 @@ struct ModuleFacts {
   struct Transfer {
     hlo::InstructionId instruction;
     std::string name;
-    debug::TransferDirection direction = debug::TransferDirection::kToHost;
+    analysis::TransferDirection direction = analysis::TransferDirection::kToHost;
     int64_t bytes = -1, executions = -1;  // of one execution, in one run; -1: not known
     int64_t total() const;                // -1: not known
   };

@@ -6,7 +6,7 @@
 #include <algorithm>
 #include <iterator>
 
-#include "core/debug/align/fusion_facts.h"
+#include "core/analysis/align/fusion_facts.h"
 #include "core/dump/own_compilation.h"
 #include "viewer/facts/answers.h"
 #include "viewer/facts/comparison.h"
@@ -39,7 +39,7 @@ std::string LaunchText(const dump::Kernel& kernel) {
 }
 
 struct FusionKey {
-  using Value = debug::FusionFacts;
+  using Value = analysis::FusionFacts;
   int32_t module = -1, stage = -1;
   hlo::InstructionId instruction;
   auto operator<=>(const FusionKey&) const = default;
@@ -68,36 +68,36 @@ class Teller {
  private:
   void AddLine(SummaryLine line) { lines_.push_back(std::move(line)); }
 
-  const Pending<debug::Placement>* PlacementInView() {
+  const Pending<analysis::Placement>* PlacementInView() {
     const Pending<hlo::Module>& module = context_.data.Module(found_.module, found_.final_stage);
     if (!module.ready()) return nullptr;
-    return &context_.cache.Get(
-        PartKey<debug::Placement>{found_.module}, "computing placement",
-        [dump = context_.document.dump().value, of = found_.module,
-         module = module.value](TaskControl&) {
-          return Result<std::shared_ptr<const debug::Placement>>(
-              std::make_shared<const debug::Placement>(debug::PlacementIn(*dump, of, *module)));
-        });
+    return &context_.cache.Get(PartKey<analysis::Placement>{found_.module}, "computing placement",
+                               [dump = context_.document.dump().value, of = found_.module,
+                                module = module.value](TaskControl&) {
+                                 return Result<std::shared_ptr<const analysis::Placement>>(
+                                     std::make_shared<const analysis::Placement>(
+                                         analysis::PlacementIn(*dump, of, *module)));
+                               });
   }
 
   void AddPlace() {
-    const Pending<debug::Placement>* placement = PlacementInView();
+    const Pending<analysis::Placement>* placement = PlacementInView();
     if (placement == nullptr || !placement->ready() || !(*placement)->compiled) return;
     if (final_.index >= (*placement)->instructions.size()) return;
-    const debug::PlacedInstruction& placed = (*placement)->instructions[final_.index];
-    if (placed.reason != debug::FallbackReason::kNone) {
-      AddLine({.tone = Tone::kHost,
-               .text = fmt::format("runs on {}: {}", debug::Describe(placed.place),
-                                   debug::Describe(placed.reason)),
-               .view = "home"});
-    } else if (placed.place == debug::Place::kLibraryCall) {
-      AddLine({.text = fmt::format("computed by {}{}{}", debug::Describe(placed.place),
+    const analysis::PlacedInstruction& placed = (*placement)->instructions[final_.index];
+    if (placed.reason != hlo::FallbackReason::kNone) {
+      AddLine(
+          {.tone = Tone::kHost,
+           .text = fmt::format("runs on {}: {}", Describe(placed.place), Describe(placed.reason)),
+           .view = "home"});
+    } else if (placed.place == analysis::Place::kLibraryCall) {
+      AddLine({.text = fmt::format("computed by {}{}{}", Describe(placed.place),
                                    placed.library.empty() ? "" : ": ", placed.library)});
-    } else if (placed.place == debug::Place::kNoCode) {
-      if (found_.kernels.empty()) AddLine({.text = std::string(debug::Describe(placed.place))});
-    } else if (placed.place != debug::Place::kDeviceKernel &&
-               placed.place != debug::Place::kInKernel) {
-      AddLine({.text = fmt::format("runs as {}", debug::Describe(placed.place))});
+    } else if (placed.place == analysis::Place::kNoCode) {
+      if (found_.kernels.empty()) AddLine({.text = std::string(Describe(placed.place))});
+    } else if (placed.place != analysis::Place::kDeviceKernel &&
+               placed.place != analysis::Place::kInKernel) {
+      AddLine({.text = fmt::format("runs as {}", Describe(placed.place))});
     }
     AddTransfer(**placement);
   }
@@ -116,8 +116,8 @@ class Teller {
       AddLine({.tone = Tone::kHost, .text = ran->second, .view = "timeline"});
   }
 
-  void AddTransfer(const debug::Placement& placement) {
-    for (const debug::Transfer& transfer : placement.transfers) {
+  void AddTransfer(const analysis::Placement& placement) {
+    for (const analysis::Transfer& transfer : placement.transfers) {
       if (transfer.instruction != final_) continue;
       const ModuleFacts::Transfer shown{.instruction = final_,
                                         .name = {},
@@ -149,13 +149,14 @@ class Teller {
     if (!dump::IsOwnCompilation(dump, found_.module) || found_.start_stage < 0) return;
     const FusionKey key{found_.module, found_.start_stage, found_.In(found_.start_stage)};
     if (!key.instruction.valid()) return;
-    const Pending<debug::FusionFacts>& facts = context_.cache.Get(
+    const Pending<analysis::FusionFacts>& facts = context_.cache.Get(
         key, "reading fusion decisions",
         [provenance = context_.data.Provenance(found_.module),
-         key](TaskControl&) -> Result<std::shared_ptr<const debug::FusionFacts>> {
-          HLOSCOPE_ASSIGN_OR_RETURN(debug::FusionFacts read,
-                                    debug::FusionFactsOf(*provenance, key.stage, key.instruction));
-          return std::make_shared<const debug::FusionFacts>(std::move(read));
+         key](TaskControl&) -> Result<std::shared_ptr<const analysis::FusionFacts>> {
+          HLOSCOPE_ASSIGN_OR_RETURN(
+              analysis::FusionFacts read,
+              analysis::FusionFactsOf(*provenance, key.stage, key.instruction));
+          return std::make_shared<const analysis::FusionFacts>(std::move(read));
         });
     if (!facts.ready()) return;
     constexpr size_t kMax = 4;

@@ -6,9 +6,9 @@
 #include <algorithm>
 #include <cmath>
 
-#include "core/debug/align/provenance.h"
-#include "core/debug/place/placement.h"
-#include "core/graph/cost.h"
+#include "core/analysis/align/provenance.h"
+#include "core/analysis/cost.h"
+#include "core/analysis/place/placement.h"
 #include "viewer/model/document.h"
 #include "viewer/model/dump_data.h"
 #include "viewer/model/number_text.h"
@@ -57,10 +57,10 @@ StageCost CostOfStage(const hlo::Module& module) {
     const hlo::InstructionId id(index);
     const hlo::Instruction& i = module[id];
     if (!runs[i.computation.index] || RunsItsBody(i.opcode)) continue;
-    cost.bytes += graph::CostOf(module, id).bytes;
+    cost.bytes += analysis::CostOf(module, id).bytes;
     const std::string_view target = module.GetString(i, hlo::AttributeKey::kCustomCallTarget);
     cost.kernels += i.opcode == Opcode::kFusion ||
-                    (i.opcode == Opcode::kCustomCall && !debug::LibraryOf(target).empty());
+                    (i.opcode == Opcode::kCustomCall && !analysis::LibraryOf(target).empty());
   }
   return cost;
 }
@@ -71,7 +71,7 @@ const Pending<StageCosts>& StageCostsOf(Context& context, int32_t module) {
       PartKey<StageCosts>{module}, "estimating all stages",
       [provenance = context.data.Provenance(module)](TaskControl& control) -> Costs {
         if (provenance == nullptr) return InputError("no such module");
-        const debug::Lineage& lineage = provenance->lineage();
+        const analysis::Lineage& lineage = provenance->lineage();
         auto out = std::make_shared<StageCosts>();
         const StageCost* before = nullptr;
         out->costs.resize(static_cast<size_t>(lineage.stage_count()));

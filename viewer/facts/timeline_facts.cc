@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <stop_token>
 
-#include "core/debug/place/placement.h"
+#include "core/analysis/place/placement.h"
 #include "viewer/model/task_cache.h"
 
 namespace hloscope::viewer {
@@ -80,16 +80,16 @@ bool IsWork(const EventStore& store, const profiler::Lane& lane) {
   }
 }
 
-TimelineCategory CategoryOfPlace(debug::Place place) {
+TimelineCategory CategoryOfPlace(analysis::Place place) {
   switch (place) {
-    case debug::Place::kLibraryCall:
+    case analysis::Place::kLibraryCall:
       return TimelineCategory::kLibrary;
-    case debug::Place::kCollective:
+    case analysis::Place::kCollective:
       return TimelineCategory::kCollective;
-    case debug::Place::kCopy:
-    case debug::Place::kHostMemory:
+    case analysis::Place::kCopy:
+    case analysis::Place::kHostMemory:
       return TimelineCategory::kCopy;
-    case debug::Place::kHost:
+    case analysis::Place::kHost:
       return TimelineCategory::kHost;
     default:
       return TimelineCategory::kCompute;
@@ -98,7 +98,7 @@ TimelineCategory CategoryOfPlace(debug::Place place) {
 
 std::vector<TimelineCategory> CategoriesOf(const hlo::Module& module) {
   std::vector<TimelineCategory> out;
-  for (const debug::PlacedInstruction& placed : debug::FindPlacement(module).instructions)
+  for (const analysis::PlacedInstruction& placed : analysis::FindPlacement(module).instructions)
     out.push_back(CategoryOfPlace(placed.place));
   return out;
 }

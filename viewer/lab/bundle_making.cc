@@ -13,7 +13,7 @@
 #include "core/base/counted.h"
 #include "core/base/parse_json.h"
 #include "core/base/scratch_folder.h"
-#include "core/debug/diverge/write_verdict.h"
+#include "core/debug/explain/diverge/write_verdict.h"
 #include "core/debug/reduce/write_candidate.h"
 #include "core/replay/workers/worker_environment.h"
 #include "viewer/lab/failing_run.h"
@@ -61,12 +61,11 @@ std::string WhatItSaid(const std::string& output) {
 }
 
 Result<std::vector<std::string>> ArgumentsOf(const Packing& packing, const std::string& scratch) {
-  std::vector<std::string> arguments = {
-      "hloscope", "bundle",
-      "create",   packing.module,
-      "--output", packing.options.path,
-      "--values", std::string(debug::ToString(packing.options.values)),
-      "--json"};
+  std::vector<std::string> arguments = {"hloscope", "bundle",
+                                        "create",   packing.module,
+                                        "--output", packing.options.path,
+                                        "--values", std::string(ToString(packing.options.values)),
+                                        "--json"};
   for (std::string& argument : debug::RunArguments(packing.request)) {
     arguments.push_back(std::move(argument));
   }
@@ -207,7 +206,7 @@ const Pending<PlannedFile>& BundlePlanOf(Context& context, int32_t module,
       StageToPack(context, run),
       fmt::format("{}\n{}\n{}\n{}\n{}", run ? debug::RunOptionsText(run->request) : "",
                   run ? fmt::format("{}", fmt::join(run->request.inputs, "\n")) : "",
-                  debug::ToString(options.values), options.no_source, options.note),
+                  ToString(options.values), options.no_source, options.note),
       verdict != nullptr && verdict->ready() ? (*verdict)->sentence : "",
       reduced == nullptr ? 0 : reduced->instructions,
       reduced == nullptr ? 0 : reduced->tries};

@@ -8,8 +8,8 @@
 #include <unordered_map>
 #include <vector>
 
-#include "core/debug/diverge/value_walk.h"
-#include "core/debug/diverge/verdict.h"
+#include "core/debug/explain/diverge/value_walk.h"
+#include "core/debug/explain/diverge/verdict.h"
 #include "viewer/model/context.h"
 #include "viewer/model/experiment.h"
 #include "viewer/model/selection.h"

@@ -7,9 +7,9 @@
 #include <string>
 #include <utility>
 
+#include "core/backends/ahead/own_compile.h"
 #include "core/base/jobs.h"
 #include "core/graph/count_text.h"
-#include "core/replay/ahead/own_compile.h"
 #include "core/replay/platform_table.h"
 #include "viewer/model/document.h"
 #include "viewer/model/experiment.h"

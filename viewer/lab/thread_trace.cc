@@ -8,12 +8,12 @@
 #include <optional>
 #include <utility>
 
-#include "core/debug/kernels/case_of_run.h"
-#include "core/debug/kernels/value_signatures.h"
+#include "core/backends/gpusim/kernel_study.h"
+#include "core/debug/explain/kernels/case_of_run.h"
+#include "core/debug/explain/kernels/value_signatures.h"
 #include "core/debug/run/capture_collector.h"
 #include "core/debug/run/run_module.h"
 #include "core/replay/platform_table.h"
-#include "core/replay/simulated/kernel_study.h"
 #include "viewer/model/document.h"
 #include "viewer/model/dump_data.h"
 #include "viewer/model/experiment.h"

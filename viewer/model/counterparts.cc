@@ -5,8 +5,8 @@
 #include <string_view>
 #include <unordered_set>
 
-#include "core/debug/align/lineage.h"
-#include "core/debug/align/provenance.h"
+#include "core/analysis/align/lineage.h"
+#include "core/analysis/align/provenance.h"
 #include "core/hlo/analysis/call_graph.h"
 #include "viewer/model/text_line.h"
 
@@ -18,7 +18,7 @@ using hlo::InstructionId;
 // The search as it goes on; one use.
 class Search {
  public:
-  Search(const debug::Provenance& provenance, const Selection& selection, bool whole,
+  Search(const analysis::Provenance& provenance, const Selection& selection, bool whole,
          const std::stop_token& stop)
       : provenance_(provenance),
         dump_(provenance.model()),
@@ -64,7 +64,7 @@ class Search {
   void Start(int32_t stage, InstructionId id) {
     // A line of a loop over layers is thousands of instructions.
     constexpr size_t kMax = 2000;
-    if (starts_.size() >= kMax || !AddStep(stage, id, 1, debug::LinkReason::kSame)) return;
+    if (starts_.size() >= kMax || !AddStep(stage, id, 1, analysis::LinkReason::kSame)) return;
     if (starts_.empty()) out_.start_stage = stage;
     starts_.emplace_back(stage, id);
   }
@@ -73,7 +73,7 @@ class Search {
     if (found == nullptr) return;
     for (InstructionId id : *found) Start(stage, id);
   }
-  bool AddStep(int32_t stage, InstructionId id, float confidence, debug::LinkReason reason) {
+  bool AddStep(int32_t stage, InstructionId id, float confidence, analysis::LinkReason reason) {
     if (!seen_.emplace(static_cast<uint64_t>(stage) << 32 | id.index).second) return false;
     out_.stages.push_back(
         {.stage = stage, .instruction = id, .confidence = confidence, .reason = reason});
@@ -181,10 +181,10 @@ class Search {
   }
 
   void Follow(int32_t stage, InstructionId id) {
-    Result<debug::InstructionFacts> facts = provenance_.FactsOf(stage, id);
+    Result<analysis::InstructionFacts> facts = provenance_.FactsOf(stage, id);
     if (!facts) return Note(facts.error().ToString());
-    for (const debug::Chain* chain : {&facts->ancestors, &facts->descendants}) {
-      for (const debug::LineageStep& step : chain->steps)
+    for (const analysis::Chain* chain : {&facts->ancestors, &facts->descendants}) {
+      for (const analysis::LineageStep& step : chain->steps)
         AddStep(step.stage, step.instruction, step.confidence, step.reason);
     }
     auto append = [](std::vector<int32_t>& to, const std::vector<int32_t>& from) {
@@ -193,7 +193,7 @@ class Search {
     append(out_.kernels, facts->kernels);
     append(out_.thunks, facts->thunks);
     append(out_.buffers, facts->buffers);
-    if (out_.source_file.empty() && facts->source.how != debug::SourceHow::kNone) {
+    if (out_.source_file.empty() && facts->source.how != analysis::SourceHow::kNone) {
       out_.source_file = facts->source.line.file;
       out_.source_line = facts->source.line.line;
     }
@@ -204,7 +204,7 @@ class Search {
     if (out_.final_instructions.empty()) return;
     auto module = dump_.Module(out_.module, out_.final_stage);
     if (!module) return;
-    std::vector<InstructionId> kernel_of = debug::KernelInstructions(**module);
+    std::vector<InstructionId> kernel_of = analysis::KernelInstructions(**module);
     for (InstructionId id : out_.final_instructions) {
       if (id.index >= kernel_of.size() || !kernel_of[id.index].valid()) continue;
       InstructionId kernel = kernel_of[id.index];
@@ -237,7 +237,7 @@ class Search {
     }
   }
 
-  const debug::Provenance& provenance_;
+  const analysis::Provenance& provenance_;
   const dump::DumpModel& dump_;
   const Selection& selection_;
   bool whole_;
@@ -249,7 +249,7 @@ class Search {
 
 }  // namespace
 
-Counterparts FindCounterparts(const debug::Provenance& provenance, const Selection& selection,
+Counterparts FindCounterparts(const analysis::Provenance& provenance, const Selection& selection,
                               bool whole, const std::stop_token& stop) {
   return Search(provenance, selection, whole, stop).Run();
 }
@@ -280,7 +280,7 @@ bool Counterparts::TouchedInto(int32_t stage) const {
   int32_t there = stage <= start_stage ? stage - 1 : stage;
   auto found = std::ranges::find(stages, there, &StageCounterpart::stage);
   if (found == stages.end()) return In(stage).valid() && stage > 0 && stage <= start_stage;
-  return found->reason != debug::LinkReason::kSame;
+  return found->reason != analysis::LinkReason::kSame;
 }
 bool Counterparts::InStage(int32_t stage, hlo::InstructionId id) const {
   return std::ranges::any_of(stages, [&](const StageCounterpart& counterpart) {

@@ -10,8 +10,8 @@
 #include <utility>
 #include <vector>
 
+#include "core/analysis/align/provenance.h"
 #include "core/base/result.h"
-#include "core/debug/align/provenance.h"
 #include "core/dump/dump_model.h"
 #include "viewer/model/selection.h"
 
@@ -27,7 +27,7 @@ struct StageCounterpart {
   int32_t stage = -1;
   hlo::InstructionId instruction;
   float confidence = 1;  // of the chain of links that leads there
-  debug::LinkReason reason = debug::LinkReason::kSame;
+  analysis::LinkReason reason = analysis::LinkReason::kSame;
 };
 
 struct Counterparts {
@@ -62,7 +62,7 @@ struct Counterparts {
 // Never fails: what cannot be read is in `notes`. Without `whole` only what the selection is
 // itself, at once; with it everything, which takes up to seconds on dumps of many passes. The
 // selection is one of the provenance's module.
-Counterparts FindCounterparts(const debug::Provenance& provenance, const Selection& selection,
+Counterparts FindCounterparts(const analysis::Provenance& provenance, const Selection& selection,
                               bool whole, const std::stop_token& stop);
 
 // The module a selection belongs to, through the file it is in where need be; -1: none.

@@ -5,7 +5,7 @@
 #include <optional>
 #include <utility>
 
-#include "core/debug/diverge/read_verdict.h"
+#include "core/debug/explain/diverge/read_verdict.h"
 #include "core/dump/bundle_file.h"
 #include "profiler/profile.h"
 #include "viewer/model/task_cache.h"

@@ -1,7 +1,7 @@
 // Each file and module is read once.
 #include "viewer/model/dump_data.h"
 
-#include "core/debug/align/alignment.h"
+#include "core/analysis/align/alignment.h"
 #include "viewer/model/document.h"
 #include "viewer/model/task_cache.h"
 
@@ -15,23 +15,23 @@ struct FileKey {
 };
 
 struct ChangesKey {
-  using Value = debug::PassChanges;
+  using Value = analysis::PassChanges;
   int32_t module = -1, stage = -1;
-  debug::Annotations annotations = debug::Annotations::kCounted;
+  analysis::Annotations annotations = analysis::Annotations::kCounted;
   auto operator<=>(const ChangesKey&) const = default;
 };
 
-Computed<debug::PassChanges> FindChanges(const debug::Provenance* provenance, int32_t stage,
-                                         debug::Annotations annotations) {
+Computed<analysis::PassChanges> FindChanges(const analysis::Provenance* provenance, int32_t stage,
+                                            analysis::Annotations annotations) {
   if (provenance == nullptr) return InputError("no such module");
-  const debug::Lineage& lineage = provenance->lineage();
+  const analysis::Lineage& lineage = provenance->lineage();
   const int32_t earlier = lineage.Neighbour(stage, -1);
   if (earlier < 0) return InputError("the first stage has no previous stage");
   HLOSCOPE_ASSIGN_OR_RETURN(auto before, lineage.Module(earlier));
   HLOSCOPE_ASSIGN_OR_RETURN(auto after, lineage.Module(stage));
   HLOSCOPE_ASSIGN_OR_RETURN(auto alignment, lineage.Step(earlier));
-  return std::make_shared<const debug::PassChanges>(
-      debug::FindChanges(*before, *after, *alignment, annotations));
+  return std::make_shared<const analysis::PassChanges>(
+      analysis::FindChanges(*before, *after, *alignment, annotations));
 }
 
 }  // namespace
@@ -69,19 +69,19 @@ const Pending<FileView>& DumpData::File(int32_t file) {
                     });
 }
 
-const Pending<debug::PassChanges>& DumpData::Changes(int32_t module, int32_t stage,
-                                                     debug::Annotations annotations) {
+const Pending<analysis::PassChanges>& DumpData::Changes(int32_t module, int32_t stage,
+                                                        analysis::Annotations annotations) {
   return cache_.Get(ChangesKey{module, stage, annotations}, "comparing two stages",
                     [provenance = Provenance(module), stage, annotations](TaskControl&) {
                       return FindChanges(provenance.get(), stage, annotations);
                     });
 }
 
-std::shared_ptr<const debug::Provenance> DumpData::Provenance(int32_t module) {
+std::shared_ptr<const analysis::Provenance> DumpData::Provenance(int32_t module) {
   if (!document_.dump().ready() || module < 0) return nullptr;
   auto& known = provenances_[module];
   if (known == nullptr)
-    known = std::make_shared<const debug::Provenance>(document_.dump().value, module);
+    known = std::make_shared<const analysis::Provenance>(document_.dump().value, module);
   return known;
 }
 

@@ -5,9 +5,9 @@
 #include <map>
 #include <memory>
 
+#include "core/analysis/align/pass_changes.h"
+#include "core/analysis/align/provenance.h"
 #include "core/base/file.h"
-#include "core/debug/align/pass_changes.h"
-#include "core/debug/align/provenance.h"
 #include "core/dump/dump_model.h"
 #include "viewer/model/pending.h"
 
@@ -28,16 +28,17 @@ class DumpData {
   const Pending<dump::BufferTable>& Buffers(int32_t module);
   const Pending<FileView>& File(int32_t file);
   // What was done since the stage before (the nearest that can be read); fails for the first.
-  const Pending<debug::PassChanges>& Changes(
-      int32_t module, int32_t stage, debug::Annotations annotations = debug::Annotations::kCounted);
+  const Pending<analysis::PassChanges>& Changes(
+      int32_t module, int32_t stage,
+      analysis::Annotations annotations = analysis::Annotations::kCounted);
   // Shared by all who ask; its functions are slow: call them in the background.
-  std::shared_ptr<const debug::Provenance> Provenance(int32_t module);
+  std::shared_ptr<const analysis::Provenance> Provenance(int32_t module);
   void Clear() { provenances_.clear(); }
 
  private:
   const Document& document_;
   TaskCache& cache_;
-  std::map<int32_t, std::shared_ptr<const debug::Provenance>> provenances_;
+  std::map<int32_t, std::shared_ptr<const analysis::Provenance>> provenances_;
 };
 
 }  // namespace hloscope::viewer

@@ -9,11 +9,11 @@
 #include <filesystem>
 #include <utility>
 
+#include "core/backends/jaxlib/find_jaxlib.h"
+#include "core/backends/plugins/cuda_files.h"
+#include "core/backends/plugins/plugins.h"
 #include "core/debug/pieces/pieces.h"
 #include "core/debug/run/extract.h"
-#include "core/replay/jaxlib/find_jaxlib.h"
-#include "core/replay/plugins/cuda_files.h"
-#include "core/replay/plugins/plugins.h"
 #include "core/replay/workers/worker_evidence.h"
 #include "viewer/model/number_text.h"
 

@@ -5,8 +5,8 @@
 
 #include <filesystem>
 
-#include "core/debug/passes/explain_platforms.h"
-#include "core/debug/passes/find_pass.h"
+#include "core/debug/explain/passes/explain_platforms.h"
+#include "core/debug/explain/passes/find_pass.h"
 #include "core/hlo/analysis/find_instruction.h"
 #include "viewer/model/document.h"
 #include "viewer/model/dump_data.h"

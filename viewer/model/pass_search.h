@@ -8,7 +8,7 @@
 #include <string_view>
 #include <vector>
 
-#include "core/debug/diverge/verdict.h"
+#include "core/debug/explain/diverge/verdict.h"
 #include "core/dump/dump_model.h"
 #include "viewer/model/context.h"
 #include "viewer/model/pending.h"

@@ -6,7 +6,7 @@
 #include <algorithm>
 #include <set>
 
-#include "core/debug/align/lineage.h"
+#include "core/analysis/align/lineage.h"
 #include "core/hlo/attribute.h"
 #include "viewer/model/task_cache.h"
 
@@ -79,7 +79,7 @@ void SearchIndex::AddInstructions(const hlo::Module& module, int32_t m, int32_t 
 void SearchIndex::AddSourceLines(const hlo::Module& module, int32_t m) {
   std::set<std::pair<std::string, int32_t>> lines;
   for (uint32_t i = 0; i < module.instructions().size(); ++i) {
-    debug::SourceLine line = hlo::SourceLineOf(module, hlo::InstructionId(i));
+    hlo::SourceLine line = hlo::SourceLineOf(module, hlo::InstructionId(i));
     if (line.line > 0) lines.emplace(line.file, line.line);
   }
   for (const auto& [file, line] : lines)

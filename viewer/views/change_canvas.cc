@@ -174,7 +174,7 @@ BoxStyle ChangeCanvas::StyleOf(Side side, NodeId id, const Theme& theme) const {
   BoxStyle style;
   // A frame that this side has not stands for what moves in or out.
   const ChangeLook* look =
-      LookOf(node[side].valid() ? node.KindOn(side) : debug::ChangeKind::kMoved);
+      LookOf(node[side].valid() ? node.KindOn(side) : analysis::ChangeKind::kMoved);
   if (look != nullptr) {
     style.color = theme[look->color];
     style.change = look->outline;
@@ -259,8 +259,8 @@ std::string ChangeCanvas::Explain(NodeId id) const {
   const graph::ChangeGraph& graph = *drawing_->graph;
   const ChangeNode& node = graph[id];
   const Side own = node[Side::kAfter].valid() ? Side::kAfter : Side::kBefore;
-  std::string out(node.is_replaced() ? "replaced" : debug::ToString(node.KindOn(own)));
-  if (node.kind == debug::ChangeKind::kMoved) {
+  std::string out(node.is_replaced() ? "replaced" : ToString(node.KindOn(own)));
+  if (node.kind == analysis::ChangeKind::kMoved) {
     const auto computation = [&](Side side) {
       const hlo::Module& m = graph.module(side);
       const ChangeNode& here = node[side].valid() ? node : graph[node.other];
@@ -268,7 +268,7 @@ std::string ChangeCanvas::Explain(NodeId id) const {
     };
     out += fmt::format(" from {} to {}", computation(Side::kBefore), computation(Side::kAfter));
   }
-  const bool is_one_text = node.kind == debug::ChangeKind::kUnchanged;
+  const bool is_one_text = node.kind == analysis::ChangeKind::kUnchanged;
   for (Side side : graph::kSides) {
     if (!node[side].valid() || (is_one_text && side == Side::kBefore)) continue;
     const char* when = is_one_text ? "" : side == Side::kBefore ? "before: " : "after: ";

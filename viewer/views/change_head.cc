@@ -29,13 +29,13 @@ const PassRanking* RankingIn(Context& context, int32_t module, int32_t stages) {
   return ranking.ready() ? ranking.value.get() : nullptr;
 }
 // What is known of one stage; null: nothing by now.
-const debug::ChangeCounts* CountsOf(Context& context, const PassRanking* ranking, int32_t module,
-                                    int32_t stage) {
+const analysis::ChangeCounts* CountsOf(Context& context, const PassRanking* ranking, int32_t module,
+                                       int32_t stage) {
   if (ranking != nullptr) return &ranking->counts[static_cast<size_t>(stage)];
   // Of many stages only those near the one in view are compared.
   constexpr int32_t kNear = 24;
   if (stage == 0 || std::abs(stage - context.navigation.stage()) > kNear) return nullptr;
-  const Pending<debug::PassChanges>& changes = ShownChanges(context, module, stage);
+  const Pending<analysis::PassChanges>& changes = ShownChanges(context, module, stage);
   return changes.ready() ? &changes->counts : nullptr;
 }
 
@@ -52,14 +52,14 @@ void DrawTick(Frame& frame, ImDrawList* draw, const Column& box, int32_t first, 
   if (first <= shown && shown < last)
     draw->AddRectFilled(box.at, ImVec2(x + step, box.at.y + box.size.y),
                         frame.theme[Color::kSelected]);
-  const debug::ChangeCounts* most = nullptr;
-  const auto size = [](const debug::ChangeCounts& c) {
+  const analysis::ChangeCounts* most = nullptr;
+  const auto size = [](const analysis::ChangeCounts& c) {
     return c.added + c.removed + c.rewritten + c.moved;
   };
   bool is_touched = false;
   for (int32_t s = first; s < last; ++s) {
     is_touched |= context.navigation.counterparts().TouchedInto(s);
-    const debug::ChangeCounts* counts = CountsOf(context, ranking, module, s);
+    const analysis::ChangeCounts* counts = CountsOf(context, ranking, module, s);
     if (counts != nullptr && (most == nullptr || size(*counts) > size(*most))) most = counts;
   }
   const float bottom = box.at.y + box.size.y - 6 * frame.scale;
@@ -154,9 +154,9 @@ std::optional<StagePair> DrawChangeHead(Frame& frame) {
     Sentence(frame, "same stage on both sides: select another stage or module");
     return {};
   }
-  const Pending<debug::PassChanges>& changes = chosen.is_set()
-                                                   ? CompareStages(context, chosen, module, stage)
-                                                   : ShownChanges(context, module, stage);
+  const Pending<analysis::PassChanges>& changes =
+      chosen.is_set() ? CompareStages(context, chosen, module, stage)
+                      : ShownChanges(context, module, stage);
   if (!ShowPending(frame, changes, "the changes")) return {};
   StagePair pair;
   pair.module = module;

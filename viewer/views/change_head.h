@@ -5,7 +5,7 @@
 #include <memory>
 #include <optional>
 
-#include "core/debug/align/pass_changes.h"
+#include "core/analysis/align/pass_changes.h"
 #include "core/hlo/module.h"
 #include "viewer/widgets/view.h"
 
@@ -14,7 +14,7 @@ namespace hloscope::viewer {
 // The two stages on the screen, read and compared.
 struct StagePair {
   int32_t module_before = -1, before = -1, module = -1, after = -1;
-  std::shared_ptr<const debug::PassChanges> changes;
+  std::shared_ptr<const analysis::PassChanges> changes;
   std::shared_ptr<const hlo::Module> text_before, text_after;
 };
 

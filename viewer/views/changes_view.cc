@@ -58,7 +58,7 @@ class ChangesView : public View {
     std::string out = "change,before,after\n";
     for (const Line& line : rows_) {
       if (line.skipped > 0) continue;
-      out += fmt::format("{},{},{}\n", debug::ToString(line.kind),
+      out += fmt::format("{},{},{}\n", ToString(line.kind),
                          CsvCell(TextOf(*pair_.text_before, line.before, false)),
                          CsvCell(TextOf(*pair_.text_after, line.after, false)));
     }
@@ -73,8 +73,8 @@ class ChangesView : public View {
   }
 
  private:
-  void DrawHead(Frame& frame, const debug::PassChanges& changes) {
-    const debug::ChangeCounts& counts = changes.counts;
+  void DrawHead(Frame& frame, const analysis::PassChanges& changes) {
+    const analysis::ChangeCounts& counts = changes.counts;
     ImGui::AlignTextToFramePadding();
     bool first = true;
     const auto part = [&](int64_t count, std::string_view word, Color color) {
@@ -84,7 +84,7 @@ class ChangesView : public View {
       Label(frame.theme, color, fmt::format("{} {}", CountText(count), word));
     };
     for (const ChangeLook& look : kChangeLooks)
-      part(CountOf(counts, look.kind), debug::ToString(look.kind), look.color);
+      part(CountOf(counts, look.kind), ToString(look.kind), look.color);
     part(counts.unchanged, "unchanged", Color::kTextSecondary);
     if (!counts.any()) {
       ImGui::SameLine(0, 14 * frame.scale);
@@ -97,13 +97,13 @@ class ChangesView : public View {
   }
 
   struct Line {
-    debug::ChangeKind kind = debug::ChangeKind::kUnchanged;
+    analysis::ChangeKind kind = analysis::ChangeKind::kUnchanged;
     hlo::InstructionId before, after;
     uint32_t skipped = 0;  // of a line that stands for a run of unchanged ones
   };
 
   void CollectRows(Context& context) {
-    const debug::PassChanges& changes = *pair_.changes;
+    const analysis::PassChanges& changes = *pair_.changes;
     std::string key = fmt::format("{}/{}/{}/{}/{}/{}/{}", context.document.generation(),
                                   pair_.module, pair_.after, unchanged_, changes.rows.size(),
                                   pair_.module_before, pair_.before) +
@@ -113,7 +113,7 @@ class ChangesView : public View {
       rows_.clear();
       texts_.clear();
       revealed_ = 0;
-      for (const debug::DiffRow& row : changes.rows) AddRow(row);
+      for (const analysis::DiffRow& row : changes.rows) AddRow(row);
     }
     hlo::InstructionId now = context.navigation.InstructionIn(pair_.after), was;
     if (pair_.module_before == pair_.module) was = context.navigation.InstructionIn(pair_.before);
@@ -127,8 +127,8 @@ class ChangesView : public View {
   }
 
   // Unchanged ones are one line for each run, unless they are asked for.
-  void AddRow(const debug::DiffRow& row) {
-    if (row.kind != debug::ChangeKind::kUnchanged) {
+  void AddRow(const analysis::DiffRow& row) {
+    if (row.kind != analysis::ChangeKind::kUnchanged) {
       rows_.push_back({row.kind, row.before, row.after, 0});
     } else if (unchanged_) {
       for (uint32_t i = 0; i < row.count; ++i) {
@@ -147,7 +147,7 @@ class ChangesView : public View {
     auto count = static_cast<int64_t>(rows_.size());
     for (int64_t i = selected_row_ + wanted_step_; i >= 0 && i < count; i += wanted_step_) {
       const Line& line = rows_[static_cast<size_t>(i)];
-      if (line.kind == debug::ChangeKind::kUnchanged) continue;
+      if (line.kind == analysis::ChangeKind::kUnchanged) continue;
       Click(context, line);
       break;
     }
@@ -231,7 +231,7 @@ class ChangesView : public View {
     if (known != nullptr) return *known;
     known = std::make_unique<RowTexts>();
     const Line& line = rows_[static_cast<size_t>(row)];
-    const bool is_same = line.kind == debug::ChangeKind::kUnchanged;
+    const bool is_same = line.kind == analysis::ChangeKind::kUnchanged;
     const bool folded = is_same || !line.before.valid() || !line.after.valid();
     known->left = TextOf(before, line.before, folded);
     known->right = TextOf(after, line.after, folded);
@@ -290,11 +290,11 @@ class ChangesView : public View {
   }
 
   static void DrawWords(Frame& frame, const std::vector<WordPiece>& pieces, ImVec2 at, float width,
-                        float height, Color fill, debug::ChangeKind kind) {
+                        float height, Color fill, analysis::ChangeKind kind) {
     ImDrawList* draw = ImGui::GetWindowDrawList();
     draw->PushClipRect(ImVec2(at.x, at.y - 4),
                        ImVec2(at.x + width - 6 * frame.scale, at.y + height), true);
-    Color quiet = kind == debug::ChangeKind::kUnchanged || kind == debug::ChangeKind::kRenamed
+    Color quiet = kind == analysis::ChangeKind::kUnchanged || kind == analysis::ChangeKind::kRenamed
                       ? Color::kTextSecondary
                       : Color::kText;
     float x = at.x;

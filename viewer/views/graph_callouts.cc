@@ -127,10 +127,10 @@ void GraphPainter::PaintNames(const std::vector<uint32_t>& boxes) {
 
 void GraphPainter::PaintTransfer(uint32_t index) {
   const graph::Box& box = scene_.picture->boxes[index];
-  const debug::Transfer* transfer = styles_[index].transfer;
+  const analysis::Transfer* transfer = styles_[index].transfer;
   std::string text(styles_[index].note);
   if (transfer != nullptr) {
-    const bool to_host = transfer->direction == debug::TransferDirection::kToHost;
+    const bool to_host = transfer->direction == analysis::TransferDirection::kToHost;
     text += fmt::format("{}{} {}", text.empty() ? "" : ", ", to_host ? "→ host" : "→ device",
                         transfer->bytes < 0 ? "size unknown" : graph::BytesText(transfer->bytes));
   }

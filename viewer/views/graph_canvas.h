@@ -10,7 +10,7 @@
 #include <unordered_set>
 #include <vector>
 
-#include "core/debug/place/placement.h"
+#include "core/analysis/place/placement.h"
 #include "core/graph/kernel_map.h"
 #include "core/graph/labels.h"
 #include "core/graph/looks.h"
@@ -27,8 +27,8 @@ namespace hloscope::viewer {
 // What a box looks like beyond its text.
 struct BoxStyle {
   uint32_t color = 0;  // of the stripe, or of the whole box where it is small; 0xAABBGGRR
-  debug::Place place = debug::Place::kUndecided;
-  const debug::Transfer* transfer = nullptr;
+  analysis::Place place = analysis::Place::kUndecided;
+  const analysis::Transfer* transfer = nullptr;
   uint32_t kernel = graph::kNoKernel;             // that all of the box is in
   uint32_t tint = 0;                              // the colour of that kernel; 0: in none
   uint32_t hull = 0;                              // the same where the kernel has several boxes
@@ -62,7 +62,7 @@ struct CanvasScene {
   uint64_t version = 0;                           // of the picture and of the style
   std::function<BoxStyle(graph::NodeId)> style;
   std::function<std::string(graph::NodeId)> explain;  // shown where the pointer rests
-  std::function<const debug::Transfer*(graph::NodeId)> transfer;
+  std::function<const analysis::Transfer*(graph::NodeId)> transfer;
   graph::NodeId selected;
   const std::unordered_set<uint32_t>* highlighted = nullptr;  // by NodeId
   const std::unordered_set<uint32_t>* found = nullptr;        // hits of a search, by NodeId

@@ -7,7 +7,7 @@
 #include <array>
 #include <cmath>
 
-#include "core/graph/cost.h"
+#include "core/analysis/cost.h"
 #include "core/graph/lanes.h"
 #include "core/graph/looks.h"
 #include "viewer/views/graph_legend.h"
@@ -40,7 +40,7 @@ int TypeCategory(const hlo::Shape& shape) {
   return text.starts_with("s") || text.starts_with("u") ? 4 : 6;
 }
 
-Color ColorOfPlace(debug::Place place) {
+Color ColorOfPlace(analysis::Place place) {
   switch (graph::LaneOf(place)) {
     case graph::Lane::kKernels:
     case graph::Lane::kLibraries:
@@ -101,9 +101,9 @@ NodeColors::Value NodeColors::ValueOf(hlo::InstructionId id) const {
     case ColorMode::kOrigin:
       return {origins_ == nullptr ? 0.0 : origins_->stage_of[id.index], -1};
     case ColorMode::kFlops:
-      return {graph::CostOf(module, id).flops, -1};
+      return {analysis::CostOf(module, id).flops, -1};
     case ColorMode::kBytes:
-      return {graph::CostOf(module, id).bytes, -1};
+      return {analysis::CostOf(module, id).bytes, -1};
     case ColorMode::kError: {
       const auto found = heat_.find(id.index);
       if (found != heat_.end()) return {0, static_cast<int>(found->second)};
@@ -216,7 +216,7 @@ uint32_t NodeColors::CategoryColor(int category) const {
       return theme_[kColors[static_cast<size_t>(category)]];
     }
     case ColorMode::kPlace:
-      return theme_[ColorOfPlace(static_cast<debug::Place>(category))];
+      return theme_[ColorOfPlace(static_cast<analysis::Place>(category))];
     case ColorMode::kType:
       return theme_[kTypes[static_cast<size_t>(category)].color];
     case ColorMode::kError:

@@ -114,19 +114,20 @@ Result<std::shared_ptr<const GraphHits>> FindHits(const hlo::Module& module, std
   return hits;
 }
 
-StageKernels::StageKernels(std::shared_ptr<const hlo::Module> of, const debug::Placement& placement)
+StageKernels::StageKernels(std::shared_ptr<const hlo::Module> of,
+                           const analysis::Placement& placement)
     : module(std::move(of)),
       map(graph::MapKernels(*module, placement)),
       members(map.kernel_of, map.kernels.size()) {
   for (const graph::KernelMap::Kernel& kernel : map.kernels)
     ++lanes[static_cast<size_t>(graph::LaneOf(kernel.place))];
-  for (size_t p = 0; p < debug::kPlaceCount; ++p) {
-    const graph::Lane lane = graph::LaneOf(static_cast<debug::Place>(p));
+  for (size_t p = 0; p < analysis::kPlaceCount; ++p) {
+    const graph::Lane lane = graph::LaneOf(static_cast<analysis::Place>(p));
     lane_bytes[static_cast<size_t>(lane)] += placement.bytes_of[p];
   }
 }
 
-GraphData::GraphData(std::shared_ptr<const hlo::Module> of, debug::Placement placed,
+GraphData::GraphData(std::shared_ptr<const hlo::Module> of, analysis::Placement placed,
                      std::shared_ptr<const StageKernels> made_kernels, graph::FoldableGraph made)
     : module(std::move(of)),
       placement(std::move(placed)),
@@ -137,7 +138,8 @@ GraphData::GraphData(std::shared_ptr<const hlo::Module> of, debug::Placement pla
   // Groups are counted here, in the background.
   places.Of(graph.tree().root());
   KernelColorsOf(graph.tree().root());
-  for (const debug::Transfer& t : placement.transfers) transfers.emplace(t.instruction.index, &t);
+  for (const analysis::Transfer& t : placement.transfers)
+    transfers.emplace(t.instruction.index, &t);
   const hlo::CallGraph& calls = hlo::CallGraphOf(*module);
   for (uint32_t c = 0; c < callers.size(); ++c)
     callers[c] = calls.FirstCaller(hlo::ComputationId(c));
@@ -145,7 +147,7 @@ GraphData::GraphData(std::shared_ptr<const hlo::Module> of, debug::Placement pla
 
 Result<std::shared_ptr<const GraphData>> MakeGraphData(
     const std::shared_ptr<const hlo::Module>& module, const GraphPart& part,
-    const std::function<debug::Placement()>& place, float proportion) {
+    const std::function<analysis::Placement()>& place, float proportion) {
   std::vector<InstructionId> members;
   if (part.kind == GraphPart::Kind::kAround)
     members = hlo::Neighbourhood(*module, part.from, part.radius);
@@ -160,7 +162,7 @@ Result<std::shared_ptr<const GraphData>> MakeGraphData(
   const hlo::ComputationId computation =
       members.empty() ? module->entry_id() : (*module)[members.front()].computation;
   // Neither needs the other.
-  debug::Placement placement;
+  analysis::Placement placement;
   std::shared_ptr<const StageKernels> kernels;
   std::optional<graph::FoldableGraph> graph;
   HLOSCOPE_TRY(ParallelFor(2, 2, [&](int64_t half) {
@@ -176,7 +178,7 @@ Result<std::shared_ptr<const GraphData>> MakeGraphData(
                                      *std::move(graph));
 }
 
-Result<std::shared_ptr<const Origins>> FindOrigins(const debug::Lineage& lineage, int32_t stage,
+Result<std::shared_ptr<const Origins>> FindOrigins(const analysis::Lineage& lineage, int32_t stage,
                                                    const TaskControl& control) {
   HLOSCOPE_ASSIGN_OR_RETURN(auto module, lineage.Module(stage));
   auto origins = std::make_shared<Origins>();

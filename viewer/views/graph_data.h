@@ -12,8 +12,8 @@
 #include <unordered_set>
 #include <vector>
 
-#include "core/debug/align/lineage.h"
-#include "core/debug/place/placement.h"
+#include "core/analysis/align/lineage.h"
+#include "core/analysis/place/placement.h"
 #include "core/graph/kernel_map.h"
 #include "core/graph/lanes.h"
 #include "core/graph/picture.h"
@@ -53,7 +53,7 @@ struct StageKernels {
   std::array<int64_t, graph::kLaneCount> lanes = {};  // how many kernels run there
   std::array<int64_t, graph::kLaneCount> lane_bytes =
       {};  // moved to or from the host, as far as known
-  StageKernels(std::shared_ptr<const hlo::Module> of, const debug::Placement& placement);
+  StageKernels(std::shared_ptr<const hlo::Module> of, const analysis::Placement& placement);
 };
 
 // How many instructions wear each colour of a kernel.
@@ -62,14 +62,14 @@ using KernelColorCounts = std::array<uint32_t, graph::kCollectiveColor + 1>;
 // Made in the background; the graph inside is then folded by the one view that asked.
 struct GraphData {
   std::shared_ptr<const hlo::Module> module;
-  debug::Placement placement;
+  analysis::Placement placement;
   std::shared_ptr<const StageKernels> kernels;
   mutable graph::FoldableGraph graph;
   graph::PlacesBelow places;                // refers to what is above
   std::vector<hlo::InstructionId> callers;  // by computation; invalid: not called
-  std::unordered_map<uint32_t, const debug::Transfer*> transfers;  // by instruction
+  std::unordered_map<uint32_t, const analysis::Transfer*> transfers;  // by instruction
 
-  GraphData(std::shared_ptr<const hlo::Module> of, debug::Placement placed,
+  GraphData(std::shared_ptr<const hlo::Module> of, analysis::Placement placed,
             std::shared_ptr<const StageKernels> made_kernels, graph::FoldableGraph made);
   GraphData(const GraphData&) = delete;
   GraphData& operator=(const GraphData&) = delete;
@@ -95,7 +95,7 @@ struct GraphKey {
 // width by height of the pane that it is made for.
 Result<std::shared_ptr<const GraphData>> MakeGraphData(
     const std::shared_ptr<const hlo::Module>& module, const GraphPart& part,
-    const std::function<debug::Placement()>& place, float proportion = 1);
+    const std::function<analysis::Placement()>& place, float proportion = 1);
 
 // Instructions whose name or opcode has the text, in any case; in program order.
 struct GraphHits {
@@ -114,7 +114,7 @@ Result<std::shared_ptr<const GraphHits>> FindHits(const hlo::Module& module, std
 struct Origins {
   std::vector<int32_t> stage_of;
 };
-Result<std::shared_ptr<const Origins>> FindOrigins(const debug::Lineage& lineage, int32_t stage,
+Result<std::shared_ptr<const Origins>> FindOrigins(const analysis::Lineage& lineage, int32_t stage,
                                                    const TaskControl& control);
 
 }  // namespace hloscope::viewer

@@ -12,6 +12,7 @@
 #include "core/graph/svg_shapes.h"
 #include "viewer/views/graph_outline.h"
 #include "viewer/views/graph_pane.h"
+#include "viewer/widgets/widgets.h"
 
 namespace hloscope::viewer {
 namespace {
@@ -50,7 +51,7 @@ std::string GraphPane::Csv() const {
     out += fmt::format(
         "{},{},{},{},{},{},{},{},{},{}\n", CsvCell(tree.Title(box.node)),
         is_one ? hlo::ToString((*data_->module)[id].opcode) : "",
-        is_one ? debug::KeyOf(data_->placement.instructions[id.index].place) : "",
+        is_one ? KeyOf(data_->placement.instructions[id.index].place) : "",
         in_one ? CsvCell(NameOfKernel(*kernels_.kernels, kernel)) : "",
         in_one ? graph::KeyOf(graph::LaneOf(kernels_.kernels->map.kernels[kernel].place)) : "",
         box.x, box.y, box.width, box.height, box.open ? 1 : 0);

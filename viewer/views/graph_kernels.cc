@@ -6,8 +6,8 @@
 #include <algorithm>
 #include <array>
 
-#include "core/debug/align/alignment.h"
-#include "core/debug/align/provenance.h"
+#include "core/analysis/align/alignment.h"
+#include "core/analysis/align/provenance.h"
 #include "core/graph/count_text.h"
 #include "viewer/model/dump_data.h"
 #include "viewer/model/number_text.h"
@@ -45,7 +45,7 @@ std::shared_ptr<const SourceKernels> SourceKernelsOf(
       [provenance = context.data.Provenance(module), stage, first, later, kernels](TaskControl&) {
         auto made = std::make_shared<SourceKernels>();
         made->links = provenance == nullptr
-                          ? debug::Align(*first, *later)
+                          ? analysis::Align(*first, *later)
                           : provenance->lineage().Between(0, *first, stage, *later);
         made->kernel_of = graph::MapOperations(*first, made->links, kernels->map);
         made->members = graph::KernelMembers(made->kernel_of, kernels->map.kernels.size());
@@ -79,7 +79,7 @@ std::string ShownText(const StageKernels& kernels, const SourceKernels* source, 
   return fmt::format(
       "{}: {}{} → {}", NameOfKernel(kernels, kernel),
       graph::CountedText(CountOperations(*kernels.module, kernels.members.Of(kernel)), "operation"),
-      from, debug::Describe(one.place));
+      from, Describe(one.place));
 }
 
 }  // namespace hloscope::viewer

@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "core/debug/align/alignment.h"
+#include "core/analysis/align/alignment.h"
 #include "core/graph/kernel_map.h"
 #include "core/graph/overview.h"
 #include "viewer/model/context.h"
@@ -18,7 +18,7 @@ namespace hloscope::viewer {
 
 // Of the first stage, against another.
 struct SourceKernels {
-  debug::Alignment links;
+  analysis::Alignment links;
   std::vector<uint32_t> kernel_of;  // by instruction of the first stage
   graph::KernelMembers members;
   std::shared_ptr<const hlo::Module> first;

@@ -16,7 +16,8 @@ constexpr size_t kAnchors = 6;
 
 // The other camera goes where the counterparts of the boxes around this one's middle lie, the
 // nearer the more they count: it moves as steadily as this one.
-void FollowAcross(const debug::Alignment& links, GraphPane& from, GraphPane& to, bool backwards) {
+void FollowAcross(const analysis::Alignment& links, GraphPane& from, GraphPane& to,
+                  bool backwards) {
   struct Anchor {
     float distance, dx, dy;
     NodeId node;

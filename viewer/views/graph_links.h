@@ -1,12 +1,12 @@
 // Linked cameras: where a picture's counterparts lie in another.
 #pragma once
 
-#include "core/debug/align/alignment.h"
+#include "core/analysis/align/alignment.h"
 #include "viewer/views/graph_pane.h"
 
 namespace hloscope::viewer {
 
 // Moves the camera of `to` along with that of `from`; `backwards`: from the later stage.
-void FollowAcross(const debug::Alignment& links, GraphPane& from, GraphPane& to, bool backwards);
+void FollowAcross(const analysis::Alignment& links, GraphPane& from, GraphPane& to, bool backwards);
 
 }  // namespace hloscope::viewer

@@ -16,12 +16,12 @@ ImU32 Paler(ImU32 color, float alpha) {
 
 }  // namespace
 
-uint32_t PlaceColor(const Theme& theme, debug::Place place) {
+uint32_t PlaceColor(const Theme& theme, analysis::Place place) {
   switch (graph::LookOf(place).outline) {
     case Outline::kRectangle:
     case Outline::kDoubleSides:
     case Outline::kRounded:
-      return theme[place == debug::Place::kControl ? Color::kTextSecondary : Color::kDeviceGpu];
+      return theme[place == analysis::Place::kControl ? Color::kTextSecondary : Color::kDeviceGpu];
     case Outline::kHexagon:
       return theme[Color::kCollective];
     case Outline::kCutCorners:
@@ -71,9 +71,9 @@ void DrawOutline(ImDrawList& list, ImVec2 a, ImVec2 b, Outline outline, uint32_t
 }
 
 uint32_t OutlineColor(const Theme& theme, const BoxStyle& style) {
-  const debug::Place place = style.place;
-  const bool own = place == debug::Place::kHost || place == debug::Place::kHostMemory ||
-                   place == debug::Place::kCollective;
+  const analysis::Place place = style.place;
+  const bool own = place == analysis::Place::kHost || place == analysis::Place::kHostMemory ||
+                   place == analysis::Place::kCollective;
   return style.kernel == graph::kNoKernel || own || style.tint == 0 ? PlaceColor(theme, place)
                                                                     : style.tint;
 }

@@ -10,7 +10,7 @@ namespace hloscope::viewer {
 
 struct BoxStyle;
 
-uint32_t PlaceColor(const Theme& theme, debug::Place place);
+uint32_t PlaceColor(const Theme& theme, analysis::Place place);
 
 // The outline of a box from `a` to `b`; `zoom` scales its corners, `line` is the width of a thin
 // line in pixels.

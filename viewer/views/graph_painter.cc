@@ -287,8 +287,8 @@ void GraphPainter::PaintBox(uint32_t index, Detail detail) {
     }
   }
   list_.AddRectFilled(a, b, frame_.theme[group ? Color::kRaised : Color::kPanel], 3 * zoom_);
-  list_.AddRectFilled(a, b, Blend(style.color, style.place == debug::Place::kHost ? 0.4f : 0.16f),
-                      3 * zoom_);
+  list_.AddRectFilled(
+      a, b, Blend(style.color, style.place == analysis::Place::kHost ? 0.4f : 0.16f), 3 * zoom_);
   DrawOutline(list_, a, b, style.change.value_or(graph::LookOf(style.place).outline),
               style.change ? style.color : OutlineColor(frame_.theme, style), zoom_,
               1.2f * frame_.scale);

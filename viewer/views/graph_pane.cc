@@ -43,11 +43,11 @@ float ProportionFor(float width, float height, float before) {
 }
 
 // The final stage runs as all of the dump says, others as the module itself shows.
-debug::Placement PlacementOf(const dump::DumpModel& dump, int32_t module, int32_t stage,
-                             const hlo::Module& text) {
-  if (stage == dump.FinalStage(module)) return debug::PlacementIn(dump, module, text);
+analysis::Placement PlacementOf(const dump::DumpModel& dump, int32_t module, int32_t stage,
+                                const hlo::Module& text) {
+  if (stage == dump.FinalStage(module)) return analysis::PlacementIn(dump, module, text);
   const dump::ModuleEntry& entry = dump.modules()[static_cast<size_t>(module)];
-  return debug::FindPlacement(text, debug::TargetNamed(entry.device));
+  return analysis::FindPlacement(text, analysis::TargetNamed(entry.device));
 }
 
 }  // namespace
@@ -126,13 +126,13 @@ void GraphPane::Paint(Frame& frame, ColorMode mode, const KernelPaint& kernels) 
   for (const dump::StageEntry& stage : entry.stages) names.push_back(SafeText(stage.name, 24));
   legend_ = colors_->Legend(names);
   for (size_t k = 0; k < data_->placement.counts.size(); ++k) {
-    const auto place = static_cast<debug::Place>(k);
-    if (data_->placement.counts[k] == 0 || place == debug::Place::kUndecided) continue;
+    const auto place = static_cast<analysis::Place>(k);
+    if (data_->placement.counts[k] == 0 || place == analysis::Place::kUndecided) continue;
     const graph::PlaceLook& look = graph::LookOf(place);
     legend_.push_back({PlaceColor(frame.theme, place), std::string(look.text), look.outline});
   }
   if (host_runs_ != nullptr) {
-    constexpr debug::Place kHost = debug::Place::kHost;
+    constexpr analysis::Place kHost = analysis::Place::kHost;
     legend_.push_back({PlaceColor(frame.theme, kHost),
                        fmt::format("{} in a recorded run", kRanOnHost),
                        graph::LookOf(kHost).outline});
@@ -194,8 +194,8 @@ BoxStyle GraphPane::StyleOf(NodeId id) const {
     style.place = data_->placement.instructions[node.instruction.index].place;
     const auto moved = data_->transfers.find(node.instruction.index);
     if (moved != data_->transfers.end()) style.transfer = moved->second;
-  } else if (const debug::Place place = graph::PlaceOf(data_->places.Of(id));
-             place == debug::Place::kHost) {
+  } else if (const analysis::Place place = graph::PlaceOf(data_->places.Of(id));
+             place == analysis::Place::kHost) {
     // A group with work on the host is as loud as that.
     style.place = place;
   }
@@ -205,7 +205,7 @@ BoxStyle GraphPane::StyleOf(NodeId id) const {
   const graph::KernelMap::Kernel& kernel = kernels_.kernels->map.kernels[style.kernel];
   style.tint = style.hull = tints_[kernel.color];
   // What was written wears where it came to run.
-  if (style.place == debug::Place::kUndecided) style.place = kernel.place;
+  if (style.place == analysis::Place::kUndecided) style.place = kernel.place;
   return style;
 }
 
@@ -221,7 +221,7 @@ CanvasScene GraphPane::SceneOf(const graph::Picture& picture) const {
     if (!on_host->has_value()) *on_host = NodesOnHost(picture);
     BoxStyle style = StyleOf(id);
     if (!(*on_host)->contains(id.index)) return style;
-    style.place = debug::Place::kHost;
+    style.place = analysis::Place::kHost;
     const graph::Node& node = data_->graph.tree()[id];
     const bool is_itself = node.kind == NodeKind::kInstruction &&
                            host_runs_->sentences.contains(node.instruction.index);
@@ -230,7 +230,7 @@ CanvasScene GraphPane::SceneOf(const graph::Picture& picture) const {
     return style;
   };
   scene.explain = [this](NodeId id) { return Explain(id); };
-  scene.transfer = [this](NodeId id) -> const debug::Transfer* {
+  scene.transfer = [this](NodeId id) -> const analysis::Transfer* {
     const graph::Node& node = data_->graph.tree()[id];
     if (node.kind != NodeKind::kInstruction) return nullptr;
     auto at = data_->transfers.find(node.instruction.index);

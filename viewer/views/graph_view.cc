@@ -10,7 +10,7 @@
 #include <optional>
 #include <set>
 
-#include "core/debug/align/alignment.h"
+#include "core/analysis/align/alignment.h"
 #include "core/graph/count_text.h"
 #include "viewer/model/document.h"
 #include "viewer/model/dump_data.h"

@@ -34,7 +34,7 @@ constexpr int32_t kWidest = 64;
 struct ChangeGraphKey {
   using Value = graph::ChangeGraph;
   int32_t module_before = -1, before = -1, module = -1, after = -1;
-  debug::Annotations annotations = debug::Annotations::kCounted;
+  analysis::Annotations annotations = analysis::Annotations::kCounted;
   auto operator<=>(const ChangeGraphKey&) const = default;
 };
 
@@ -135,7 +135,7 @@ class PassGraphView : public View {
       if (box == nullptr) continue;
       const graph::ChangeNode& node = (*drawing->graph)[NodeId(n)];
       out += fmt::format(
-          "{},{},{},{},{},{},{},{}\n", node.is_replaced() ? "replaced" : debug::ToString(node.kind),
+          "{},{},{},{},{},{},{},{}\n", node.is_replaced() ? "replaced" : ToString(node.kind),
           CsvCell(NameOf(Side::kBefore, NodeId(n))), CsvCell(NameOf(Side::kAfter, NodeId(n))),
           box->x, box->y, box->width, box->height, box->open ? 1 : 0);
     }
@@ -416,14 +416,13 @@ class PassGraphView : public View {
   // What occurs, with how often.
   std::vector<LegendEntry> Legend(const Theme& theme) const {
     std::vector<LegendEntry> legend;
-    const debug::ChangeCounts& counts = pair_.changes->counts;
+    const analysis::ChangeCounts& counts = pair_.changes->counts;
     for (const ChangeLook& look : kChangeLooks) {
       const int64_t count = CountOf(counts, look.kind);
       if (count == 0) continue;
-      legend.push_back(
-          {theme[look.color],
-           fmt::format("{} {} {}", look.sign, CountText(count), debug::ToString(look.kind)),
-           look.outline});
+      legend.push_back({theme[look.color],
+                        fmt::format("{} {} {}", look.sign, CountText(count), ToString(look.kind)),
+                        look.outline});
     }
     legend.push_back(
         {theme[Color::kLine], fmt::format("{} unchanged", CountText(counts.unchanged))});

@@ -349,7 +349,7 @@ class PassesView : public View {
     ImGui::PopStyleColor();
   }
 
-  static void DrawCounts(Frame& frame, const Pending<debug::PassChanges>& changes) {
+  static void DrawCounts(Frame& frame, const Pending<analysis::PassChanges>& changes) {
     if (!changes.ready()) {
       ImGui::TableSetColumnIndex(2);
       if (changes.failed()) {
@@ -360,7 +360,7 @@ class PassesView : public View {
       }
       return;
     }
-    const debug::ChangeCounts& counts = changes->counts;
+    const analysis::ChangeCounts& counts = changes->counts;
     const std::pair<Color, int64_t> columns[] = {
         {Color::kAdded, counts.added},
         {Color::kRemoved, counts.removed},

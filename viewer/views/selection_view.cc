@@ -410,7 +410,7 @@ class SelectionView : public View {
     ImGui::PushID(at.stage);
     if (ImGui::Selectable("##step", context.navigation.stage() == at.stage))
       context.navigation.Select(Selection::OfInstruction(found.module, at.stage, at.instruction));
-    Help(fmt::format("{}\n{}\n{}, confidence {:.2f}", stage.name, name, debug::Describe(at.reason),
+    Help(fmt::format("{}\n{}\n{}, confidence {:.2f}", stage.name, name, Describe(at.reason),
                      at.confidence));
     ImGui::SameLine(0, 0);
     const Color color = found.TouchedInto(at.stage) ? Color::kAccent : Color::kTextSecondary;

@@ -7,6 +7,9 @@
 #include <algorithm>
 #include <filesystem>
 
+#include "core/backends/jaxlib/find_jaxlib.h"
+#include "core/backends/plugins/cuda_files.h"
+#include "core/backends/plugins/plugins.h"
 #include "core/base/scratch_folder.h"
 #include "core/debug/bundle/bundle_values.h"
 #include "core/debug/bundle/dumped_kernels.h"
@@ -15,10 +18,7 @@
 #include "core/debug/bundle/untrusted_request.h"
 #include "core/dump/load.h"
 #include "core/hlo/verify/verifier.h"
-#include "core/replay/jaxlib/find_jaxlib.h"
 #include "core/replay/platform_table.h"
-#include "core/replay/plugins/cuda_files.h"
-#include "core/replay/plugins/plugins.h"
 
 namespace hloscope::debug {
 namespace {

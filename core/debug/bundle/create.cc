@@ -8,6 +8,7 @@
 #include <chrono>
 #include <filesystem>
 
+#include "core/backends/libraries/choice_table.h"
 #include "core/base/json.h"
 #include "core/base/scratch_folder.h"
 #include "core/debug/bundle/bundle_report.h"
@@ -18,7 +19,6 @@
 #include "core/debug/run/input_source.h"
 #include "core/hlo/proto/proto.h"
 #include "core/replay/device_values.h"
-#include "core/replay/libraries/choice_table.h"
 
 namespace hloscope::debug {
 namespace {

@@ -6,11 +6,11 @@
 #include <set>
 #include <sstream>
 
+#include "core/backends/jaxlib/find_jaxlib.h"
+#include "core/backends/plugins/plugins.h"
 #include "core/base/jobs.h"
 #include "core/base/machine_memory.h"
-#include "core/replay/jaxlib/find_jaxlib.h"
 #include "core/replay/platform_table.h"
-#include "core/replay/plugins/plugins.h"
 
 namespace hloscope::debug {
 namespace {

@@ -9,8 +9,8 @@
 #include <set>
 #include <unordered_map>
 
-#include "core/debug/align/fingerprint.h"
-#include "core/debug/denormals.h"
+#include "core/analysis/align/fingerprint.h"
+#include "core/analysis/denormals.h"
 
 namespace hloscope::debug {
 namespace {
@@ -24,10 +24,10 @@ using hlo::Module;
 
 struct Side {
   explicit Side(const Module& m)
-      : module(m), prints(Fingerprint(m)), unused_elements(UnusedElements(m)) {}
+      : module(m), prints(analysis::Fingerprint(m)), unused_elements(analysis::UnusedElements(m)) {}
 
   const Module& module;
-  Fingerprints prints;
+  analysis::Fingerprints prints;
   std::vector<bool> unused_elements;
 
   std::string ComputationName(ComputationId id) const {
@@ -42,7 +42,7 @@ bool FromProto(const Module& m) { return !m.proto_instruction_ids().empty(); }
 std::map<std::string, std::string> AttributeTexts(const Module& m, const Instruction& i) {
   std::map<std::string, std::string> texts;
   for (const Attribute& a : m.attributes(i)) {
-    std::string text = AttributeKeyText(m, i, a);
+    std::string text = analysis::AttributeKeyText(m, i, a);
     if (text.empty()) continue;
     std::string name(hlo::Info(a.key).text);
     if (a.key == AttributeKey::kConstantValue) name = "constant value";
@@ -229,7 +229,8 @@ class Comparer {
     if (x == nullptr || y == nullptr || x->elided() || y->elided() || *x == *y) return;
     // A text may have lost what XLA's printing loses; two protos have lost nothing.
     bool exact = FromProto(a_.module) && FromProto(b_.module);
-    if (!exact && FlushDenormals(*x, ZeroSign::kDropped) == FlushDenormals(*y, ZeroSign::kDropped))
+    if (!exact && analysis::FlushDenormals(*x, analysis::ZeroSign::kDropped) ==
+                      analysis::FlushDenormals(*y, analysis::ZeroSign::kDropped))
       return;
     Change(c, a, b, "constant value differs");
   }

@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-#include "core/debug/denormals.h"
+#include "core/analysis/denormals.h"
 #include "core/hlo/literal.h"
 
 namespace hloscope::debug {

@@ -8,12 +8,12 @@
 #include <map>
 #include <utility>
 
+#include "core/backends/compiled/plan_code.h"
 #include "core/debug/pieces/refusals.h"
 #include "core/debug/pieces/split_run.h"
 #include "core/eval/library_calls/custom_calls.h"
 #include "core/hlo/sharding/topology.h"
 #include "core/hlo/text/text.h"
-#include "core/replay/compiled/plan_code.h"
 
 namespace hloscope::debug {
 namespace {
@@ -145,7 +145,7 @@ class StepTimes : public RunStream {
     if (!passes_on_ && std::holds_alternative<replay::TraceSamples>(event)) return;
     next_.Take(std::move(event));
   }
-  void Tell(FallbackReason reason, const std::string& detail) {
+  void Tell(hlo::FallbackReason reason, const std::string& detail) {
     const hlo::Computation& entry = module_.entry();
     for (uint32_t i = 0; i < entry.instruction_count; ++i) {
       const InstructionId id(entry.first_instruction + i);
@@ -170,7 +170,8 @@ class StepTimes : public RunStream {
 class HostExecutable : public Executable {
  public:
   HostExecutable(std::shared_ptr<const Module> module, std::unique_ptr<replay::Platform> host,
-                 std::unique_ptr<Executable> on_host, FallbackReason reason, std::string detail)
+                 std::unique_ptr<Executable> on_host, hlo::FallbackReason reason,
+                 std::string detail)
       : module_(std::move(module)),
         host_(std::move(host)),
         on_host_(std::move(on_host)),
@@ -192,7 +193,7 @@ class HostExecutable : public Executable {
   std::shared_ptr<const Module> module_;
   std::unique_ptr<replay::Platform> host_;
   std::unique_ptr<Executable> on_host_;
-  FallbackReason reason_;
+  hlo::FallbackReason reason_;
   std::string detail_;
 };
 
@@ -240,13 +241,14 @@ class FallbackPlatform : public replay::Platform {
   // What an error at loading, or of a run, leads to.
   Result<std::unique_ptr<Executable>> Replace(std::shared_ptr<const Module> module,
                                               const RunOptions& options, Error error) const {
-    const FallbackReason reason = ReasonInWords(error.message);
+    const hlo::FallbackReason reason = ReasonInWords(error.message);
     // Of a device of ours those are refusals of all that runs on it.
-    const bool is_device = is_ours_on_a_device() && (reason == FallbackReason::kDeviceCapability ||
-                                                     reason == FallbackReason::kDeviceMemory);
-    if (reason == FallbackReason::kNoDriver || is_device)
+    const bool is_device =
+        is_ours_on_a_device() && (reason == hlo::FallbackReason::kDeviceCapability ||
+                                  reason == hlo::FallbackReason::kDeviceMemory);
+    if (reason == hlo::FallbackReason::kNoDriver || is_device)
       return AllOnHost(std::move(module), options, reason, std::move(error));
-    if (error.error_class == ErrorClass::kEnvironment && reason == FallbackReason::kNone) {
+    if (error.error_class == ErrorClass::kEnvironment && reason == hlo::FallbackReason::kNone) {
       return std::unexpected(std::move(error));  // no plugin, no library: no instruction's fault
     }
     // Kernels of a dump are those of the whole module: parts of it have none.
@@ -257,7 +259,7 @@ class FallbackPlatform : public replay::Platform {
     if (IsUnpartitioned(*module, options)) return std::unexpected(std::move(error));
     // And so is the code of a .hloplan.
     if (replay::IsPlanFile(options.module_file)) {
-      if (reason == FallbackReason::kNone) return std::unexpected(std::move(error));
+      if (reason == hlo::FallbackReason::kNone) return std::unexpected(std::move(error));
       return AllOnHost(std::move(module), options, reason, std::move(error));
     }
     const RefusalSearch::Load load =
@@ -277,8 +279,8 @@ class FallbackPlatform : public replay::Platform {
     HLOSCOPE_TRY(search.Find(EntryOf(*module), error));
     if (search.found().empty()) {
       if (error.error_class == ErrorClass::kInput) return std::unexpected(std::move(error));
-      const FallbackReason why =
-          reason == FallbackReason::kNone ? FallbackReason::kCompileFailure : reason;
+      const hlo::FallbackReason why =
+          reason == hlo::FallbackReason::kNone ? hlo::FallbackReason::kCompileFailure : reason;
       return AllOnHost(std::move(module), options, why, std::move(error));
     }
     if (fallback_ == Fallback::kError) {
@@ -290,15 +292,15 @@ class FallbackPlatform : public replay::Platform {
   // A run that failed for an instruction that its error names.
   Result<std::unique_ptr<Executable>> ReplaceNamed(std::shared_ptr<const Module> module,
                                                    const RunOptions& options, Error error) const {
-    const FallbackReason reason = ReasonInWords(error.message);
-    if (reason == FallbackReason::kNone || IsUnpartitioned(*module, options)) {
+    const hlo::FallbackReason reason = ReasonInWords(error.message);
+    if (reason == hlo::FallbackReason::kNone || IsUnpartitioned(*module, options)) {
       return std::unexpected(std::move(error));
     }
     Refusals refusals;
     std::vector<Refusal> all;
     for (const InstructionId id : NamedIn(*module, EntryOf(*module), error.message)) {
       const bool is_call = (*module)[id].opcode == hlo::Opcode::kCustomCall;
-      if (reason == FallbackReason::kCustomCall && !is_call) continue;
+      if (reason == hlo::FallbackReason::kCustomCall && !is_call) continue;
       all.push_back(RefusalOf(id, error, (*module)[id]));
       refusals[id] = all.back();
     }
@@ -330,10 +332,11 @@ class FallbackPlatform : public replay::Platform {
   }
 
   Result<std::unique_ptr<Executable>> AllOnHost(std::shared_ptr<const Module> module,
-                                                const RunOptions& options, FallbackReason reason,
-                                                Error error) const {
+                                                const RunOptions& options,
+                                                hlo::FallbackReason reason, Error error) const {
     if (fallback_ != Fallback::kHost) {
-      error.message = fmt::format("{}: {}", Describe(reason), WithoutReason(reason, error.message));
+      error.message =
+          fmt::format("{}: {}", Describe(reason), hlo::WithoutReason(reason, error.message));
       error.hint += fmt::format("{}--fallback cpu runs the module on the host",
                                 error.hint.empty() ? "" : "; ");
       return std::unexpected(std::move(error));
@@ -342,7 +345,7 @@ class FallbackPlatform : public replay::Platform {
     HLOSCOPE_ASSIGN_OR_RETURN(auto on_host, host->Load(module, options));
     return std::make_unique<HostExecutable>(std::move(module), std::move(host), std::move(on_host),
                                             reason,
-                                            std::string(WithoutReason(reason, error.message)));
+                                            std::string(hlo::WithoutReason(reason, error.message)));
   }
 
   // Parts may be refused where their instructions alone are not: then more is found in them.
@@ -362,7 +365,7 @@ class FallbackPlatform : public replay::Platform {
       }
       HLOSCOPE_TRY(search.Find(failure->instructions, failure->error));
       if (search.found().size() == known) {
-        return AllOnHost(std::move(module), options, FallbackReason::kCompileFailure,
+        return AllOnHost(std::move(module), options, hlo::FallbackReason::kCompileFailure,
                          std::move(failure->error));
       }
     }

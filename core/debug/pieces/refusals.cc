@@ -81,26 +81,27 @@ bool AreAlike(const Module& module, InstructionId a, InstructionId b) {
 
 }  // namespace
 
-FallbackReason ReasonInWords(std::string_view text) {
+hlo::FallbackReason ReasonInWords(std::string_view text) {
 #define REFUSAL_WORDS(words, reason) \
-  if (text.find(words) != std::string_view::npos) return FallbackReason::reason;
+  if (text.find(words) != std::string_view::npos) return hlo::FallbackReason::reason;
 #include "core/debug/pieces/refusal_words.def"
 #undef REFUSAL_WORDS
-  return FallbackReason::kNone;
+  return hlo::FallbackReason::kNone;
 }
 
-FallbackReason ReasonOf(const Error& error, const hlo::Instruction& instruction) {
-  const FallbackReason reason = ReasonInWords(error.message);
+hlo::FallbackReason ReasonOf(const Error& error, const hlo::Instruction& instruction) {
+  const hlo::FallbackReason reason = ReasonInWords(error.message);
   const bool is_call = instruction.opcode == Opcode::kCustomCall;
-  if (reason == FallbackReason::kCustomCall && !is_call) return FallbackReason::kCompileFailure;
-  if (reason != FallbackReason::kNone) return reason;
-  if (error.error_class != ErrorClass::kUnsupported) return FallbackReason::kCompileFailure;
-  return is_call ? FallbackReason::kCustomCall : FallbackReason::kUnsupportedOpcode;
+  if (reason == hlo::FallbackReason::kCustomCall && !is_call)
+    return hlo::FallbackReason::kCompileFailure;
+  if (reason != hlo::FallbackReason::kNone) return reason;
+  if (error.error_class != ErrorClass::kUnsupported) return hlo::FallbackReason::kCompileFailure;
+  return is_call ? hlo::FallbackReason::kCustomCall : hlo::FallbackReason::kUnsupportedOpcode;
 }
 
 Refusal RefusalOf(InstructionId id, const Error& error, const hlo::Instruction& instruction) {
-  const FallbackReason reason = ReasonOf(error, instruction);
-  return {id, reason, std::string(WithoutReason(reason, error.message))};
+  const hlo::FallbackReason reason = ReasonOf(error, instruction);
+  return {id, reason, std::string(hlo::WithoutReason(reason, error.message))};
 }
 
 bool CallsInTurn(Opcode opcode) {
@@ -188,7 +189,7 @@ Status RefusalSearch::TakeAlike(InstructionId id) {
   const Refusal like = found_.back();
   for (const InstructionId other : IdsOf(module_, module_[id].computation)) {
     if (!AreAlike(module_, id, other) || IsFound(other)) continue;
-    if (like.reason == FallbackReason::kCustomCall) {
+    if (like.reason == hlo::FallbackReason::kCustomCall) {
       found_.push_back({other, like.reason, like.detail});
       continue;
     }

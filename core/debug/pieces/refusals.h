@@ -9,22 +9,22 @@
 #include <string>
 #include <vector>
 
+#include "core/analysis/place/placement.h"
 #include "core/base/result.h"
-#include "core/debug/place/placement.h"
 #include "core/hlo/module.h"
 
 namespace hloscope::debug {
 
 struct Refusal {
   hlo::InstructionId instruction;  // of any computation
-  FallbackReason reason = FallbackReason::kNone;
+  hlo::FallbackReason reason = hlo::FallbackReason::kNone;
   std::string detail;  // what the platform says beside the reason
 };
 
 // What of the reasons the words of an error are; kNone: of no one. refusal_words.def has the words.
-FallbackReason ReasonInWords(std::string_view text);
+hlo::FallbackReason ReasonInWords(std::string_view text);
 // Why an instruction was refused with that error.
-FallbackReason ReasonOf(const Error& error, const hlo::Instruction& instruction);
+hlo::FallbackReason ReasonOf(const Error& error, const hlo::Instruction& instruction);
 Refusal RefusalOf(hlo::InstructionId id, const Error& error, const hlo::Instruction& instruction);
 
 // Instructions that are run by going through what they call: while, call and conditional.

@@ -11,9 +11,9 @@
 #include <set>
 #include <sstream>
 
+#include "core/backends/plugins/python_environments.h"
 #include "core/base/child_process.h"
 #include "core/base/parse_json.h"
-#include "core/replay/plugins/python_environments.h"
 
 namespace hloscope::debug {
 namespace {

@@ -3,7 +3,7 @@
 #include <map>
 #include <vector>
 
-#include "core/debug/align/fingerprint.h"
+#include "core/analysis/align/fingerprint.h"
 #include "core/debug/reduce/edit.h"
 #include "core/debug/reduce/reductions.h"
 #include "core/hlo/rewrite/copy_module.h"
@@ -19,7 +19,7 @@ using hlo::InstructionId;
 using Twins = std::vector<std::pair<uint32_t, uint32_t>>;
 
 Twins TwinsOf(const hlo::Module& module) {
-  const std::vector<uint64_t> hashes = Fingerprint(module).computations;
+  const std::vector<uint64_t> hashes = analysis::Fingerprint(module).computations;
   std::map<uint64_t, uint32_t> first;
   Twins twins;
   for (uint32_t c = 0; c < hashes.size(); ++c) {

@@ -5,13 +5,14 @@
 #include <chrono>
 #include <utility>
 
+#include "core/backends/compiled/plan_code.h"
 #include "core/base/machine_memory.h"
 #include "core/debug/run/output_judge.h"
 #include "core/debug/run/run_inputs.h"
 #include "core/hlo/text/text.h"
 #include "core/hlo/verify/verifier.h"
-#include "core/replay/compiled/plan_code.h"
 #include "core/replay/device_values.h"
+#include "core/backends/make_platform.h"
 #include "core/replay/workers/worker_platform.h"
 
 namespace hloscope::debug {

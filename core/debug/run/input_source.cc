@@ -5,7 +5,7 @@
 
 #include <utility>
 
-#include "core/debug/denormals.h"
+#include "core/analysis/denormals.h"
 #include "core/debug/run/recorded_arguments.h"
 #include "core/debug/run/run_literals.h"
 #include "core/dump/tensors/tensor_values.h"
@@ -31,9 +31,9 @@ Status InputSource::Prepare(int64_t iteration) {
 }
 
 void InputSource::Flush() {
-  for (Literal& argument : inputs_.arguments) argument = FlushDenormals(argument);
+  for (Literal& argument : inputs_.arguments) argument = analysis::FlushDenormals(argument);
   for (auto& list : inputs_.lists) {
-    for (Literal& leaf : list) leaf = FlushDenormals(leaf);
+    for (Literal& leaf : list) leaf = analysis::FlushDenormals(leaf);
   }
 }
 

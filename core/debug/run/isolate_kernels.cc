@@ -5,7 +5,7 @@
 #include <map>
 #include <utility>
 
-#include "core/replay/simulated/kernel_meanings.h"
+#include "core/backends/gpusim/kernel_meanings.h"
 
 namespace hloscope::debug {
 namespace {

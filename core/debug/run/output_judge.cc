@@ -5,8 +5,8 @@
 
 #include <algorithm>
 
+#include "core/analysis/denormals.h"
 #include "core/debug/compare/compare_bits.h"
-#include "core/debug/denormals.h"
 #include "core/hlo/shape/infer.h"
 
 namespace hloscope::debug {
@@ -89,7 +89,7 @@ std::vector<RunOutput> OutputJudge::OutputsOf(Leaves results, int64_t iteration)
         output.comparison.shape = output.value.shape();
         output.comparison.elements = output.value.shape().ElementCount().value_or(0);
       }
-      if (request_.flush_denormals) output.value = FlushDenormals(output.value);
+      if (request_.flush_denormals) output.value = analysis::FlushDenormals(output.value);
     } else {
       output.missing = std::move(results[i]).error();
       if (!report_.error) report_.error = output.missing;
@@ -100,9 +100,9 @@ std::vector<RunOutput> OutputJudge::OutputsOf(Leaves results, int64_t iteration)
 }
 
 void OutputJudge::Compare(RunOutput& output, const Literal& expected) {
-  LeafComparison comparison =
-      CompareArrays(output.value, request_.flush_denormals ? FlushDenormals(expected) : expected,
-                    request_.bounds);
+  LeafComparison comparison = CompareArrays(
+      output.value, request_.flush_denormals ? analysis::FlushDenormals(expected) : expected,
+      request_.bounds);
   comparison.index = std::move(output.comparison.index);
   output.comparison = std::move(comparison);
   output.compared = true;

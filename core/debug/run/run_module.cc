@@ -20,6 +20,7 @@
 #include "core/hlo/verify/verifier.h"
 #include "core/replay/device_values.h"
 #include "core/replay/ranks.h"
+#include "core/backends/make_platform.h"
 #include "core/replay/workers/worker_platform.h"
 
 namespace hloscope::debug {

@@ -14,7 +14,7 @@
 #include "core/base/result.h"
 #include "core/debug/compare/compare_values.h"
 #include "core/debug/compare/precise_distance.h"
-#include "core/debug/nonfinite/find_nonfinite.h"
+#include "core/debug/explain/nonfinite/find_nonfinite.h"
 #include "core/debug/run/isolate.h"
 #include "core/debug/run/run_recorder.h"
 #include "core/hlo/module.h"

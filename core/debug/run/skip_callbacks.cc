@@ -7,7 +7,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "core/debug/place/placement.h"
+#include "core/analysis/place/placement.h"
 #include "core/hlo/rewrite/rewriter.h"
 
 namespace hloscope::debug {
@@ -46,7 +46,8 @@ class Skipper {
       const InstructionId id(i);
       const hlo::Instruction& call = (*module_)[id];
       if (call.opcode != Opcode::kCustomCall) continue;
-      if (!IsHostCallback(module_->GetString(call, hlo::AttributeKey::kCustomCallTarget))) continue;
+      if (!analysis::IsHostCallback(module_->GetString(call, hlo::AttributeKey::kCustomCallTarget)))
+        continue;
       HLOSCOPE_TRY(Skip(id));
       out.skipped.emplace_back(module_->name(id));
     }

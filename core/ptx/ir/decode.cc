@@ -7,8 +7,8 @@
 #include <string>
 
 #include "core/ptx/ir/first_reads.h"
-#include "core/ptx/ir/kept_addresses.h"
 #include "core/ptx/ir/forms.h"
+#include "core/ptx/ir/kept_addresses.h"
 #include "core/ptx/ir/layout.h"
 
 namespace hloscope::ptx {

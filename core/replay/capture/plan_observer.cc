@@ -6,8 +6,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "core/analysis/place/boundaries.h"
 #include "core/hlo/analysis/call_graph.h"
-#include "core/replay/capture/boundaries.h"
 
 namespace hloscope::replay {
 
@@ -96,7 +96,7 @@ Status PlanObserver::Want(const CaptureItem& item) {
       }
       return {};
     case CaptureScope::kFusionBoundaries:
-      for (const InstructionId id : BoundariesOf(module_)) forms_[id.index] = item.form;
+      for (const InstructionId id : analysis::BoundariesOf(module_)) forms_[id.index] = item.form;
       return {};
     case CaptureScope::kAll:
       for (size_t i = 0; i < forms_.size(); ++i) {

@@ -315,9 +315,4 @@ Result<std::unique_ptr<Platform>> MakeWorkerPlatform(std::string_view name,
   return std::make_unique<WorkerPlatform>(name, std::move(pool));
 }
 
-Result<std::unique_ptr<Platform>> MakePlatform(std::string_view name,
-                                               const std::shared_ptr<WorkerPool>& pool) {
-  return pool == nullptr ? MakePlatform(name) : MakeWorkerPlatform(name, pool);
-}
-
 }  // namespace hloscope::replay

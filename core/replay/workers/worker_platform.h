@@ -11,14 +11,10 @@
 namespace hloscope::replay {
 
 // The platform called `name` as a worker of the pool serves it, started when it is first needed:
-// the same results as MakePlatform's, and died where the process does. An executable that lost its
+// the same results as in this process, and died where the process does. An executable that lost its
 // worker is loaded again by its next run. An input error lists
 // the platforms there are.
 Result<std::unique_ptr<Platform>> MakeWorkerPlatform(std::string_view name,
                                                      std::shared_ptr<WorkerPool> pool);
-
-// The same in this process where there is no pool.
-Result<std::unique_ptr<Platform>> MakePlatform(std::string_view name,
-                                               const std::shared_ptr<WorkerPool>& pool);
 
 }  // namespace hloscope::replay

@@ -152,8 +152,8 @@ class SendingStream : public RunStream {
 
 class Server {
  public:
-  Server(int64_t most_bytes, std::shared_ptr<void> page)
-      : channel_(most_bytes), stage_(std::move(page)) {}
+  Server(int64_t most_bytes, std::shared_ptr<void> page, PlatformMaker make)
+      : channel_(most_bytes), stage_(std::move(page)), make_(make) {}
 
   [[noreturn]] void Serve() {
     stage_.Enter(WorkerStage::kStart);
@@ -221,7 +221,7 @@ class Server {
     stage_.Record(options.record_steps > 0);
     std::unique_ptr<Platform>& platform = platforms_[name];
     if (platform == nullptr) {
-      HLOSCOPE_ASSIGN_OR_RETURN(platform, MakePlatform(name));
+      HLOSCOPE_ASSIGN_OR_RETURN(platform, make_(name));
     }
     stage_.Enter(WorkerStage::kVerify);
     Loaded loaded;
@@ -350,13 +350,14 @@ class Server {
 
   Channel channel_;
   StageNote stage_;
+  PlatformMaker make_;
   std::map<std::string, std::unique_ptr<Platform>> platforms_;
   std::map<uint64_t, Loaded> loaded_;
 };
 
 }  // namespace
 
-int ServeWorker(std::span<char* const> arguments) {
+int ServeWorker(std::span<char* const> arguments, PlatformMaker make) {
   int64_t most_bytes = 0;
   const std::string_view limit = arguments.empty() ? "" : arguments[0];
   std::from_chars(limit.data(), limit.data() + limit.size(), most_bytes);
@@ -369,7 +370,7 @@ int ServeWorker(std::span<char* const> arguments) {
   setrlimit(RLIMIT_CORE, &none);  // the death is reported, the module kept: nothing else is left
   fcntl(kWorkerSocket, F_SETFD, FD_CLOEXEC);
   EndWithParent();
-  Server(most_bytes, *page).Serve();
+  Server(most_bytes, *page, make).Serve();
 }
 
 }  // namespace hloscope::replay

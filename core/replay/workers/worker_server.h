@@ -3,10 +3,12 @@
 
 #include <span>
 
+#include "core/replay/platform.h"
+
 namespace hloscope::replay {
 
-// Serves until the parent closes the connection or dies, or the worker does. `arguments` are those
-// behind kWorkerArgument. Returns the exit status.
-int ServeWorker(std::span<char* const> arguments);
+/// Serves runs on the platforms that `make` makes until the parent closes the connection or dies, or
+/// the worker does. `arguments` are those after kWorkerArgument. Returns the exit status.
+int ServeWorker(std::span<char* const> arguments, PlatformMaker make);
 
 }  // namespace hloscope::replay

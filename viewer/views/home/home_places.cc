@@ -17,20 +17,20 @@ namespace {
 
 // The colour of each place, and whether it is work at all.
 struct PlaceLook {
-  debug::Place place;
+  analysis::Place place;
   Color color;
 };
 constexpr PlaceLook kPlaces[] = {
-    {debug::Place::kDeviceKernel, Color::kPlaceKernel},
-    {debug::Place::kInKernel, Color::kPlaceInKernel},
-    {debug::Place::kLibraryCall, Color::kPlaceLibrary},
-    {debug::Place::kCollective, Color::kPlaceCollective},
-    {debug::Place::kHost, Color::kPlaceHost},
-    {debug::Place::kHostMemory, Color::kPlaceHostMemory},
-    {debug::Place::kCopy, Color::kPlaceCopy},
-    {debug::Place::kControl, Color::kPlaceControl},
-    {debug::Place::kNoCode, Color::kPlaceNoCode},
-    {debug::Place::kUndecided, Color::kLine},
+    {analysis::Place::kDeviceKernel, Color::kPlaceKernel},
+    {analysis::Place::kInKernel, Color::kPlaceInKernel},
+    {analysis::Place::kLibraryCall, Color::kPlaceLibrary},
+    {analysis::Place::kCollective, Color::kPlaceCollective},
+    {analysis::Place::kHost, Color::kPlaceHost},
+    {analysis::Place::kHostMemory, Color::kPlaceHostMemory},
+    {analysis::Place::kCopy, Color::kPlaceCopy},
+    {analysis::Place::kControl, Color::kPlaceControl},
+    {analysis::Place::kNoCode, Color::kPlaceNoCode},
+    {analysis::Place::kUndecided, Color::kLine},
 };
 
 // TensorFlow runs by itself what it left outside the clusters, in no module of XLA's.
@@ -78,7 +78,7 @@ void DrawPlaceBar(Frame& frame, const ModuleFacts& facts) {
     Label(fmt::format("{}", CountText(count)));
     ImGui::SameLine(80 * frame.scale);
     ImGui::PushStyleColor(ImGuiCol_Text, frame.theme[Color::kTextSecondary]);
-    FittedLabel(debug::Describe(look.place));
+    FittedLabel(Describe(look.place));
     ImGui::PopStyleColor();
   }
 }

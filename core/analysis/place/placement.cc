@@ -1,0 +1,307 @@
+// Places by opcode, custom call target, fusion kind and the computation an instruction stands in.
+#include "core/analysis/place/placement.h"
+
+#include <algorithm>
+#include <optional>
+
+#include "core/analysis/place/boundaries.h"
+#include "core/analysis/place/call_counts.h"
+#include "core/analysis/place/transfers.h"
+#include "core/base/counted.h"
+#include "core/hlo/opcode_traits.h"
+
+namespace hloscope::analysis {
+namespace {
+
+using hlo::AttributeKey;
+using hlo::Instruction;
+using hlo::InstructionId;
+using hlo::Module;
+using hlo::Opcode;
+
+struct Words {
+  std::string_view key, text, one, several;
+};
+constexpr Words kPlaces[] = {
+#define PLACE(name, key, text, one, several) {key, text, one, several},
+#include "core/analysis/place/places.def"
+#undef PLACE
+};
+
+enum class Compare : uint8_t { kPrefix, kWhole, kContains };
+struct CustomCallRow {
+  Compare compare;
+  std::string_view text;
+  Place place;
+  std::string_view library;
+};
+constexpr CustomCallRow kCustomCalls[] = {
+#define CUSTOM_CALL_PLACE(compare, text, place, library) \
+  {Compare::compare, text, Place::place, library},
+#include "core/analysis/place/custom_call_places.def"
+#undef CUSTOM_CALL_PLACE
+};
+
+bool Fits(const CustomCallRow& row, std::string_view target) {
+  if (row.compare == Compare::kPrefix) return target.starts_with(row.text);
+  if (row.compare == Compare::kWhole) return target == row.text;
+  return target.find(row.text) != std::string_view::npos;
+}
+
+const CustomCallRow* FindCustomCall(std::string_view target) {
+  const auto* row =
+      std::ranges::find_if(kCustomCalls, [&](const auto& r) { return Fits(r, target); });
+  return row == std::ranges::end(kCustomCalls) ? nullptr : row;
+}
+
+bool Contains(std::string_view text, std::string_view part) {
+  return text.find(part) != std::string_view::npos;
+}
+
+// Which compiler wrote this, by what only it writes.
+Target TargetOf(const Module& module) {
+  for (const Instruction& i : module.instructions()) {
+    std::string_view config = BackendConfigText(module, i);
+    if (Contains(config, "outer_dimension_partitions") || Contains(config, "__ynn")) {
+      return Target::kCpu;
+    }
+    if (Contains(config, "operation_queue_id") || Contains(config, "fusion_backend_config") ||
+        Contains(config, "force_earliest_schedule")) {
+      return Target::kGpu;
+    }
+    if (i.opcode != Opcode::kCustomCall) continue;
+    std::string_view target = module.GetString(i, AttributeKey::kCustomCallTarget);
+    if (target.starts_with("__cublas$") || target.starts_with("__cudnn$") ||
+        target.starts_with("xla.gpu.")) {
+      return Target::kGpu;
+    }
+  }
+  return Target::kUnknown;
+}
+
+bool IsCompiled(const Module& module) {
+  return module.header().is_scheduled ||
+         std::ranges::any_of(module.instructions(),
+                             [](const Instruction& i) { return i.opcode == Opcode::kFusion; });
+}
+
+bool IsNoCode(Opcode opcode) { return hlo::HasTrait(opcode, hlo::kTraitNoCode); }
+
+PlacedInstruction At(Place place, FallbackReason reason = FallbackReason::kNone,
+                     std::string_view library = {}) {
+  return {.place = place, .reason = reason, .library = library};
+}
+
+class Placer {
+ public:
+  Placer(const Module& module, Target target) : module_(module), calls_(CountCalls(module)) {
+    result_.target = target == Target::kUnknown ? TargetOf(module) : target;
+    result_.compiled = IsCompiled(module);
+    result_.instructions.resize(module.instructions().size());
+  }
+
+  Placement Run() {
+    for (uint32_t id = 0; id < result_.instructions.size(); ++id) {
+      PlacedInstruction placed = PlaceOf(module_.instructions()[id]);
+      result_.instructions[id] = placed;
+      ++result_.counts[static_cast<size_t>(placed.place)];
+      if (result_.target != Target::kCpu) {
+        AppendTransfers(module_, InstructionId(id), placed, calls_, result_.transfers);
+      }
+    }
+    SumTransfers(result_);
+    result_.executions = std::move(calls_.executions);
+    return std::move(result_);
+  }
+
+ private:
+  PlacedInstruction PlaceOf(const Instruction& i) const {
+    if (IsNoCode(i.opcode)) return At(Place::kNoCode);
+    const CallContext& context = calls_.contexts[i.computation.index];
+    if (context.kind == CallContext::Kind::kNone) return At(Place::kNoCode);  // never called
+    if (context.kind == CallContext::Kind::kKernel) return At(Place::kInKernel);
+    PlacedInstruction placed = InSequence(i);
+    if (context.host != FallbackReason::kNone) {
+      placed = At(Place::kHost, context.host);
+    } else if (FallbackReason asked = HostReasonOf(module_, i); asked != FallbackReason::kNone) {
+      placed = At(Place::kHost, asked);
+    }
+    return placed;
+  }
+
+  Place Compute() const { return result_.compiled ? Place::kDeviceKernel : Place::kUndecided; }
+  PlacedInstruction Library(std::string_view name) const {
+    if (!result_.compiled) return At(Place::kUndecided);
+    return At(Place::kLibraryCall, FallbackReason::kNone, name);
+  }
+  bool cpu() const { return result_.target == Target::kCpu; }
+  bool gpu() const { return result_.target == Target::kGpu; }
+
+  PlacedInstruction InSequence(const Instruction& i) const {
+    if (HasFlag(i.opcode, hlo::kFlagDone)) return At(Place::kControl);
+    switch (i.opcode) {
+      case Opcode::kWhile:
+      case Opcode::kConditional:
+      case Opcode::kCall:
+        return At(IsKernelCall(module_, i) ? Place::kDeviceKernel : Place::kControl);
+      case Opcode::kAsyncStart:
+      case Opcode::kAsyncUpdate:
+        return At(Place::kControl);
+      case Opcode::kInfeed:
+      case Opcode::kOutfeed:
+        return At(Place::kHost, FallbackReason::kInfeedOutfeed);
+      case Opcode::kSend:
+      case Opcode::kRecv:
+        if (!module_.GetBool(i, AttributeKey::kIsHostTransfer)) {
+          return At(Place::kCollective);
+        }
+        return At(Place::kHost, FallbackReason::kHostSendRecv);
+      case Opcode::kFusion:
+        return Fusion(i);
+      case Opcode::kCustomCall:
+        return CustomCall(i);
+      default:
+        return Plain(i);
+    }
+  }
+
+  PlacedInstruction Plain(const Instruction& i) const {
+    if (HasFlag(i.opcode, hlo::kFlagCollective)) return At(Place::kCollective);
+    if (!cpu() && CrossesHostMemory(module_, i)) {
+      return At(Place::kHostMemory, FallbackReason::kHostMemorySpace);
+    }
+    switch (i.opcode) {
+      case Opcode::kCopy:
+      case Opcode::kCopyStart:
+      case Opcode::kPartitionId:
+      case Opcode::kReplicaId:
+        return At(result_.compiled ? Place::kCopy : Place::kUndecided);
+      case Opcode::kFft:
+        return Library(cpu() ? "FFT" : gpu() ? "cuFFT" : "");
+      case Opcode::kConvolution:
+        return Library(cpu() ? "Eigen" : gpu() ? "cuDNN" : "");
+      case Opcode::kDot:
+        return cpu() && IsMatrixProduct(i) ? Library("Eigen") : At(Compute());
+      case Opcode::kSort:
+      case Opcode::kTopK:
+      case Opcode::kRngGetAndUpdateState:
+        return cpu() ? Library("XLA runtime") : At(Compute());
+      case Opcode::kTriangularSolve:
+      case Opcode::kCholesky:
+        return Library(cpu() ? "LAPACK" : gpu() ? "cuSOLVER" : "");
+      default:
+        return At(Compute());
+    }
+  }
+
+  // XLA:CPU leaves products of matrices to Eigen; those with a vector and those of integers it
+  // writes itself.
+  bool IsMatrixProduct(const Instruction& i) const {
+    auto operands = module_.operands(i);
+    if (operands.size() != 2 || IsInteger(module_[i.shape].element_type())) return false;
+    auto free = [&](InstructionId operand, AttributeKey batch, AttributeKey contracting) {
+      const hlo::Shape& shape = module_.shape(operand);
+      auto batches = module_.GetInts(i, batch), contracted = module_.GetInts(i, contracting);
+      for (size_t d = 0; d < shape.rank(); ++d) {
+        auto at = static_cast<int64_t>(d);
+        bool taken = std::ranges::find(batches, at) != batches.end() ||
+                     std::ranges::find(contracted, at) != contracted.end();
+        if (!taken && shape.dimension(d) != 1) return true;
+      }
+      return false;
+    };
+    return free(operands[0], AttributeKey::kLhsBatchDims, AttributeKey::kLhsContractingDims) &&
+           free(operands[1], AttributeKey::kRhsBatchDims, AttributeKey::kRhsContractingDims);
+  }
+
+  PlacedInstruction Fusion(const Instruction& i) const {
+    std::string_view config = BackendConfigText(module_, i);
+    if (Contains(config, "\"__triton_collective\"")) return At(Place::kCollective);
+    if (Contains(config, "\"__cudnn$fusion\"")) return Library("cuDNN");
+    if (Contains(config, "\"__ynn_fusion\"")) return Library("YNNPACK");
+    if (Contains(config, "\"__onednn_fusion\"")) return Library("oneDNN");
+    bool custom =
+        Contains(config, "\"__custom_fusion\"") || Contains(config, "\"dynamic_slice_fusion\"");
+    return custom ? SlicedCall(i) : At(Compute());
+  }
+
+  // A fusion around a library call or collective that reads or writes slices is run as that call.
+  PlacedInstruction SlicedCall(const Instruction& fusion) const {
+    hlo::ComputationId inside = module_.GetComputation(fusion, AttributeKey::kCalls);
+    if (!inside.valid()) return At(Compute());
+    for (const Instruction& i : module_.instructions(module_[inside])) {
+      if (i.opcode == Opcode::kCustomCall) return CustomCall(i);
+      if (HasFlag(i.opcode, hlo::kFlagCollective)) return At(Place::kCollective);
+    }
+    return At(Compute());
+  }
+
+  PlacedInstruction CustomCall(const Instruction& i) const {
+    std::string_view target = module_.GetString(i, AttributeKey::kCustomCallTarget);
+    const CustomCallRow* row = FindCustomCall(target);
+    if (row == nullptr) return At(Place::kLibraryCall, FallbackReason::kNone, "custom call");
+    PlacedInstruction placed = At(row->place, FallbackReason::kNone, row->library);
+    if (placed.place == Place::kHost) {
+      placed.reason = target == "HostExecute" ? FallbackReason::kHostComputeAsked
+                                              : FallbackReason::kHostCallback;
+    }
+    if (placed.place == Place::kHostMemory) placed.reason = FallbackReason::kHostMemoryAsked;
+    return placed;
+  }
+
+  const Module& module_;
+  CallCounts calls_;
+  Placement result_;
+};
+
+}  // namespace
+
+std::string_view KeyOf(Place place) { return kPlaces[static_cast<size_t>(place)].key; }
+std::string_view Describe(Place place) { return kPlaces[static_cast<size_t>(place)].text; }
+std::string CountedAt(Place place, int64_t count) {
+  const Words& words = kPlaces[static_cast<size_t>(place)];
+  return Counted(count, words.one, words.several);
+}
+
+std::string_view KeyOf(TransferDirection direction) {
+  return direction == TransferDirection::kToHost ? "to_host" : "to_device";
+}
+
+bool IsHostCallback(std::string_view custom_call_target) {
+  const CustomCallRow* row = FindCustomCall(custom_call_target);
+  return row != nullptr && row->place == Place::kHost && row->text != "HostExecute";
+}
+
+std::string_view LibraryOf(std::string_view custom_call_target) {
+  const CustomCallRow* row = FindCustomCall(custom_call_target);
+  return row == nullptr ? std::string_view() : row->library;
+}
+
+Target TargetNamed(std::string_view device) {
+  if (device == "cpu") return Target::kCpu;
+  return device == "gpu" ? Target::kGpu : Target::kUnknown;
+}
+
+void SumTransfers(Placement& placement) {
+  placement.bytes = placement.unknown_transfers = 0;
+  placement.bytes_of = {};
+  for (const Transfer& t : placement.transfers) {
+    int64_t total = 0, sum = 0;
+    const bool known = t.bytes >= 0 && t.executions >= 0 &&
+                       !__builtin_mul_overflow(t.bytes, t.executions, &total) &&
+                       !__builtin_add_overflow(placement.bytes, total, &sum);
+    if (!known) {
+      ++placement.unknown_transfers;
+      continue;
+    }
+    placement.bytes = sum;
+    const Place place = placement.instructions[t.instruction.index].place;
+    placement.bytes_of[static_cast<size_t>(place)] += total;
+  }
+}
+
+Placement FindPlacement(const Module& module, Target target) {
+  return Placer(module, target).Run();
+}
+
+}  // namespace hloscope::analysis

@@ -1,0 +1,74 @@
+// Backend: what makes code of a compiled module: for this machine's processor, or for a GPU.
+#pragma once
+
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "core/backends/compiled/plan_run.h"
+#include "core/compile/compile.h"
+#include "core/compile/kernel_code.h"
+#include "core/replay/capture/run_stream.h"
+#include "core/replay/platform.h"
+#include "core/replay/run_options.h"
+
+namespace hloscope::replay {
+
+struct PlanCode;
+
+// Code that has to know of the runs it is part of.
+class RunListener {
+ public:
+  virtual ~RunListener() = default;
+  virtual void Begin(const RunOptions& options) = 0;
+  // True: it tells when what ran, for whoever asks for steps.
+  virtual bool records_by_itself() const { return false; }
+  // The evaluator ran an instruction, and has just ended.
+  virtual void OnHost(hlo::InstructionId /*id*/, int64_t /*nanoseconds*/) {}
+  // Behind a recorded run: whether it is to be done once more for what cannot be measured beside
+  // times, and how that went; asked again behind each. Nothing else is told of those runs.
+  virtual bool BeginAgain() { return false; }
+  virtual void EndAgain(const Status& /*ran*/) {}
+  // Tells what was found.
+  virtual void End(RunStream& stream) = 0;
+  // Behind a recorded run: may add to a device's steps what it knows of them.
+  virtual void AddTo(TraceSteps&) {}
+};
+
+struct WrittenCode {
+  // An instruction's code is in one of them, or nowhere.
+  std::vector<std::unique_ptr<compile::KernelLibrary>> libraries;
+  std::map<hlo::InstructionId, std::string> missing;  // kernels without code, and why
+  std::shared_ptr<RunListener> listener;              // null: none
+  std::shared_ptr<const PlanDevice> device;           // where plans run; null: the host
+  std::shared_ptr<const LibraryChoices> choices;      // null: no library can run any
+};
+
+class Backend {
+ public:
+  virtual ~Backend() = default;
+  // What the passes are to leave.
+  virtual void Ask(compile::CompileOptions& how) const = 0;
+  // Whether runs of plans are recorded, by a listener of its own; else instruction by instruction.
+  virtual bool records_plans() const { return false; }
+  // The processor and build that the code is for; empty: what is written is not kept.
+  virtual std::string CacheTarget() const = 0;
+  // `image`, where not null, gets what Keep makes the same code of.
+  virtual Result<WrittenCode> Write(const compile::Compilation& compilation,
+                                    const RunOptions& options, std::string* image) const = 0;
+  // Of a compilation whose kernels came from the cache.
+  virtual Result<WrittenCode> Keep(const compile::Compilation& compilation,
+                                   std::unique_ptr<compile::KernelLibrary> kernels) const = 0;
+  // Whether it runs what a .hloplan holds, by Link, without compiling anything.
+  virtual bool TakesPlanFiles() const { return false; }
+  virtual Result<WrittenCode> Link(PlanCode planned, const RunOptions& options) const;
+};
+
+std::unique_ptr<Backend> MakeCpuBackend();
+
+// The row of a platform whose code `backend` makes.
+std::unique_ptr<Platform> MakeCompiledPlatform(const PlatformRow& row,
+                                               std::unique_ptr<Backend> backend);
+
+}  // namespace hloscope::replay

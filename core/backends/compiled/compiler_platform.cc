@@ -1,0 +1,275 @@
+// The row of our own compiler: kernels where there are any, the evaluator around them.
+#include <algorithm>
+#include <array>
+#include <optional>
+
+#include "core/backends/compiled/backend.h"
+#include "core/backends/compiled/compilation_cache.h"
+#include "core/backends/compiled/how_to_compile.h"
+#include "core/backends/compiled/kernel_runner.h"
+#include "core/backends/compiled/plan_code.h"
+#include "core/backends/interpreter/evaluating.h"
+#include "core/compile/compile.h"
+
+namespace hloscope::replay {
+namespace {
+
+using hlo::InstructionId;
+
+// Lets a listener add to the steps that go by.
+class ListenedStream : public RunStream {
+ public:
+  ListenedStream(RunListener& listener, RunStream& next) : listener_(listener), next_(next) {}
+  void Take(RunEvent event) override {
+    if (auto* steps = std::get_if<TraceSteps>(&event)) listener_.AddTo(*steps);
+    next_.Take(std::move(event));
+  }
+
+ private:
+  RunListener& listener_;
+  RunStream& next_;
+};
+
+class UntoldStream : public RunStream {
+ public:
+  void Take(RunEvent) override {}
+};
+
+class CompilerExecutable : public EvaluatorExecutable {
+ public:
+  CompilerExecutable(std::shared_ptr<const hlo::Module> module, const RunOptions& options,
+                     const compile::Compilation& compilation, WrittenCode written)
+      : EvaluatorExecutable(std::move(module), options, compilation.module),
+        compiled_(compilation.module),
+        libraries_(std::move(written.libraries)),
+        listener_(std::move(written.listener)) {
+    code_.missing = std::move(written.missing);
+    const size_t count = compiled_->instructions().size();
+    code_.plan = compilation.plan;
+    code_.device = std::move(written.device);
+    code_.keeps_values = options.capture.wants_more_than_results();
+    code_.choices = std::move(written.choices);
+    code_.kernels.resize(count);
+    for (const auto& library : libraries_) {
+      for (uint32_t i = 0; i < count; ++i) TakeKernel(*library, InstructionId(i));
+      TakeLoops(*library);
+    }
+  }
+
+  Result<RunResult> Run(std::span<const std::vector<hlo::Literal>> inputs,
+                        const RunOptions& options, RunStream& stream) override {
+    if (listener_ != nullptr) listener_->Begin(options);
+    const bool records =
+        options.record_steps > 0 && listener_ != nullptr && listener_->records_by_itself();
+    const KernelRunner kernels(*compiled_, code_,
+                               records ? KernelRunner::OnHost([&](InstructionId id, int64_t ns) {
+                                 listener_->OnHost(id, ns);
+                               })
+                                       : nullptr);
+    set_compiled(&kernels);
+    std::optional<ListenedStream> listened;
+    if (listener_ != nullptr) listened.emplace(*listener_, stream);
+    RunStream& told = listened ? *listened : stream;
+    auto result = records ? RunUnrecorded(inputs, options, told)
+                          : EvaluatorExecutable::Run(inputs, options, told);
+    set_compiled(nullptr);
+    while (records && result.has_value() && listener_->BeginAgain()) {
+      listener_->EndAgain(RunAgain(inputs, options));
+    }
+    if (listener_ != nullptr) listener_->End(stream);
+    kernels.Tell(stream);
+    return result;
+  }
+
+ private:
+  // The run as a whole, and whose instructions it was, are told.
+  Result<RunResult> RunUnrecorded(std::span<const std::vector<hlo::Literal>> inputs,
+                                  RunOptions options, RunStream& stream) {
+    options.record_steps = 0;
+    const int64_t start_ns = eval::SteadyNanoseconds();
+    auto result = EvaluatorExecutable::Run(inputs, options, stream);
+    const int64_t run_ns = result.has_value() ? static_cast<int64_t>(result->run_us * 1e3)
+                                              : eval::SteadyNanoseconds() - start_ns;
+    std::vector<TraceSteps> none(1);
+    none[0].steps.paths.resize(1);  // the entry
+    TellSteps(std::move(none), {}, start_ns, run_ns, stream);
+    return result;
+  }
+
+  // The same once more, for the listener alone: nobody else sees it.
+  Status RunAgain(std::span<const std::vector<hlo::Literal>> inputs, RunOptions options) {
+    options.record_steps = 0;
+    options.capture = {};
+    options.take_infeed = nullptr;
+    options.give_outfeed = nullptr;
+    const KernelRunner kernels(*compiled_, code_, nullptr);
+    set_compiled(&kernels);
+    UntoldStream untold;
+    const auto result = EvaluatorExecutable::Run(inputs, options, untold);
+    set_compiled(nullptr);
+    if (!result.has_value()) return std::unexpected(result.error());
+    return {};
+  }
+
+  void TakeKernel(const compile::KernelLibrary& library, InstructionId id) {
+    if (const compile::KernelCode* kernel = library.Find(id); kernel != nullptr) {
+      code_.kernels[id.index] = kernel;
+      code_.scratch_bytes = std::max(code_.scratch_bytes, kernel->scratch_bytes);
+    }
+  }
+
+  void TakeLoops(const compile::KernelLibrary& library) {
+    if (code_.plan == nullptr) return;
+    for (const compile::PlannedStep* const step : OneFunctionLoopsOf(*code_.plan)) {
+      const compile::LoopCode* loop = library.FindLoop(step->number);
+      if (loop == nullptr) continue;
+      code_.loops[step->number] = loop;
+      code_.scratch_bytes = std::max(code_.scratch_bytes, loop->scratch_bytes);
+    }
+  }
+
+  std::shared_ptr<const hlo::Module> compiled_;
+  std::vector<std::unique_ptr<compile::KernelLibrary>> libraries_;
+  std::shared_ptr<RunListener> listener_;
+  ModuleCode code_;
+};
+
+// What a run is to show of the module.
+enum class Form : uint8_t {
+  kResults,  // nothing else: small loops are one function
+  kSteps,    // when each kernel ran
+  kValues,   // the value of every instruction
+};
+constexpr size_t kForms = 3;
+
+Form FormFor(const RunOptions& options) {
+  if (options.capture.wants_more_than_results()) return Form::kValues;
+  return options.record_steps > 0 ? Form::kSteps : Form::kResults;
+}
+
+// A form that shows steps is made for one recording: it is not kept.
+bool IsKept(const RunOptions& options) {
+  return options.object_cache && FormFor(options) != Form::kSteps;
+}
+
+// Whether devices meet in steps of the plan.
+bool HasCollectives(const compile::Compilation& compilation) {
+  bool has_some = false;
+  if (compilation.plan == nullptr) return false;
+  compile::ForEachStep(*compilation.plan, 0, [&](const compile::PlannedStep& step) {
+    has_some |= hlo::HasFlag((*compilation.module)[step.id].opcode, hlo::kFlagCollective);
+  });
+  return has_some;
+}
+
+// What the file holds is what runs, whatever is asked for; nothing is compiled.
+Result<std::unique_ptr<Executable>> LinkPlanFile(std::shared_ptr<const hlo::Module> module,
+                                                 const Backend& backend,
+                                                 const RunOptions& options) {
+  if (FormFor(options) == Form::kValues) {
+    return UnsupportedError("a .hloplan has no code for values between its kernels",
+                            "run the module that it was compiled from");
+  }
+  compile::CompileOptions how = HowToCompile(*module, options, false);
+  backend.Ask(how);  // takes out what is no pass
+  if (!how.disabled_passes.empty()) {
+    return UnsupportedError("a .hloplan is compiled already: passes cannot be disabled",
+                            "run the module that it was compiled from");
+  }
+  HLOSCOPE_ASSIGN_OR_RETURN(PlanCode planned,
+                            ReadPlanFile(options.module_file, module, options.limits));
+  if ((FormFor(options) == Form::kSteps && !backend.records_plans()) ||
+      (!how.plan_collectives && HasCollectives(planned.compilation))) {
+    planned.compilation.plan = nullptr;
+  }
+  const compile::Compilation compilation = planned.compilation;
+  HLOSCOPE_ASSIGN_OR_RETURN(WrittenCode written, backend.Link(std::move(planned), options));
+  return std::make_unique<CompilerExecutable>(std::move(module), options, compilation,
+                                              std::move(written));
+}
+
+Result<std::unique_ptr<Executable>> CompileAndLink(std::shared_ptr<const hlo::Module> module,
+                                                   const Backend& backend,
+                                                   const RunOptions& options) {
+  if (backend.TakesPlanFiles() && IsPlanFile(options.module_file)) {
+    return LinkPlanFile(std::move(module), backend, options);
+  }
+  compile::CompileOptions how = HowToCompile(*module, options, FormFor(options) == Form::kValues);
+  backend.Ask(how);
+  const CompilationCache cache(*module, how, IsKept(options) ? backend.CacheTarget() : "", options);
+  compile::Compilation compilation;
+  WrittenCode written;
+  if (auto kept = cache.Load()) {
+    compilation = std::move(kept->compilation);
+    HLOSCOPE_ASSIGN_OR_RETURN(written, backend.Keep(compilation, std::move(kept->kernels)));
+  } else {
+    HLOSCOPE_ASSIGN_OR_RETURN(compilation, compile::Compile(module, how));
+    if (FormFor(options) == Form::kSteps && !backend.records_plans()) compilation.plan = nullptr;
+    std::string image;
+    HLOSCOPE_ASSIGN_OR_RETURN(
+        written, backend.Write(compilation, options, IsKept(options) ? &image : nullptr));
+    cache.Store(compilation, image);
+  }
+  return std::make_unique<CompilerExecutable>(std::move(module), options, compilation,
+                                              std::move(written));
+}
+
+// A module in the forms that its runs ask for, each made when it is first asked for.
+class ModuleForms : public Executable {
+ public:
+  ModuleForms(std::shared_ptr<const hlo::Module> module, std::shared_ptr<const Backend> backend)
+      : module_(std::move(module)), backend_(std::move(backend)) {}
+
+  Result<Executable*> Make(const RunOptions& options) {
+    std::unique_ptr<Executable>& form = forms_[static_cast<size_t>(FormFor(options))];
+    if (form == nullptr) {
+      HLOSCOPE_ASSIGN_OR_RETURN(form, CompileAndLink(module_, *backend_, options));
+    }
+    return form.get();
+  }
+  Result<RunResult> Run(std::span<const std::vector<hlo::Literal>> inputs,
+                        const RunOptions& options, RunStream& stream) override {
+    HLOSCOPE_ASSIGN_OR_RETURN(Executable* const form, Make(options));
+    return form->Run(inputs, options, stream);
+  }
+
+ private:
+  std::shared_ptr<const hlo::Module> module_;
+  std::shared_ptr<const Backend> backend_;
+  std::array<std::unique_ptr<Executable>, kForms> forms_;
+};
+
+class CompilerPlatform : public Platform {
+ public:
+  CompilerPlatform(const PlatformRow& row, std::unique_ptr<Backend> backend)
+      : row_(row), backend_(std::move(backend)) {}
+  std::string_view name() const override { return row_.name; }
+
+  Result<std::unique_ptr<Executable>> Load(std::shared_ptr<const hlo::Module> module,
+                                           const RunOptions& options) override {
+    auto executable = std::make_unique<ModuleForms>(std::move(module), backend_);
+    HLOSCOPE_TRY(executable->Make(options));
+    return executable;
+  }
+
+ private:
+  const PlatformRow& row_;
+  std::shared_ptr<const Backend> backend_;
+};
+
+}  // namespace
+
+Result<WrittenCode> Backend::Link(PlanCode, const RunOptions&) const {
+  return InternalError("this platform takes no .hloplan");
+}
+
+std::unique_ptr<Platform> MakeCompilerPlatform(const PlatformRow& row, std::string_view) {
+  return MakeCompiledPlatform(row, MakeCpuBackend());
+}
+
+std::unique_ptr<Platform> MakeCompiledPlatform(const PlatformRow& row,
+                                               std::unique_ptr<Backend> backend) {
+  return std::make_unique<CompilerPlatform>(row, std::move(backend));
+}
+
+}  // namespace hloscope::replay

@@ -1,0 +1,57 @@
+// Machine code for this machine, and calls of libraries.
+#include "core/backends/compiled/backend.h"
+#include "core/backends/compiled/codegen_entry.h"
+#include "core/base/own_library.h"
+#include "core/linking/processor.h"
+
+namespace hloscope::replay {
+namespace {
+
+using hlo::InstructionId;
+
+class CpuBackend : public Backend {
+ public:
+  void Ask(compile::CompileOptions&) const override {}
+
+  std::string CacheTarget() const override {
+    const std::string codegen = BuildIdOfOwnLibrary(kCodegenLibrary),
+                      calls = BuildIdOfOwnLibrary(kCallsLibrary);
+    if (codegen.empty() || calls.empty()) return {};
+    const std::string processor = linking::ProcessorName();
+    return processor.empty() ? processor : codegen + calls + processor;
+  }
+
+  Result<WrittenCode> Write(const compile::Compilation& compilation, const RunOptions& options,
+                            std::string* image) const override {
+    WrittenCode code;
+    std::vector<InstructionId> kernels =
+        compilation.plan == nullptr
+            ? compilation.kernels
+            : compile::KernelsBesideLoops(*compilation.plan, compilation.kernels);
+    HLOSCOPE_ASSIGN_OR_RETURN(code.libraries.emplace_back(),
+                              MakeLibraryCalls(compilation, kernels));
+    HLOSCOPE_ASSIGN_OR_RETURN(const auto generate, CodegenEntry<compile::GenerateKernelsFunction>(
+                                                       compile::kGenerateKernels));
+    HLOSCOPE_ASSIGN_OR_RETURN(
+        code.libraries.emplace_back(),
+        generate(compilation.module, kernels,
+                 {.threads = options.threads, .plan = compilation.plan.get(), .image = image}));
+    return code;
+  }
+
+  Result<WrittenCode> Keep(const compile::Compilation& compilation,
+                           std::unique_ptr<compile::KernelLibrary> kernels) const override {
+    WrittenCode code;
+    std::vector<InstructionId> refused;  // have code in the other library
+    HLOSCOPE_ASSIGN_OR_RETURN(code.libraries.emplace_back(),
+                              MakeLibraryCalls(compilation, refused));
+    code.libraries.push_back(std::move(kernels));
+    return code;
+  }
+};
+
+}  // namespace
+
+std::unique_ptr<Backend> MakeCpuBackend() { return std::make_unique<CpuBackend>(); }
+
+}  // namespace hloscope::replay

@@ -1,0 +1,84 @@
+// PTX asked for, or taken from a .hloplan.
+#include "core/backends/compiled/gpu_backend.h"
+
+#include <fmt/format.h>
+
+#include <charconv>
+#include <climits>
+#include <utility>
+
+#include "core/backends/compiled/codegen_entry.h"
+#include "core/backends/compiled/plan_code.h"
+
+namespace hloscope::replay {
+namespace {
+
+// 90 of "sm_90". What no device has where it is no architecture.
+int Generation(std::string_view target) {
+  constexpr std::string_view kPrefix = "sm_";
+  int number = 0;
+  const char* const end = target.data() + target.size();
+  const bool is_one = target.starts_with(kPrefix) &&
+                      std::from_chars(target.data() + kPrefix.size(), end, number).ptr == end;
+  return is_one ? number : INT_MAX;
+}
+
+}  // namespace
+
+void GpuBackend::Ask(compile::CompileOptions& how) const {
+  how.library_calls = false;
+  how.gpu_kernels = true;
+}
+
+Result<WrittenCode> GpuBackend::Write(const compile::Compilation& compilation,
+                                      const RunOptions& options, std::string*) const {
+  WrittenCode out;
+  HLOSCOPE_ASSIGN_OR_RETURN(const std::string target, Begin(options, out));
+  HLOSCOPE_ASSIGN_OR_RETURN(const auto generate, CodegenEntry<compile::GenerateGpuCodeFunction>(
+                                                     compile::kGenerateGpuCode));
+  HLOSCOPE_ASSIGN_OR_RETURN(compile::GpuCode code,
+                            generate(compilation.module, compilation.kernels,
+                                     {.threads = options.threads, .target = target}));
+  return Launchable(compilation.module, std::move(code), options, std::move(out));
+}
+
+Result<WrittenCode> GpuBackend::Keep(const compile::Compilation&,
+                                     std::unique_ptr<compile::KernelLibrary>) const {
+  return InternalError("GPU code is not cached");
+}
+
+Result<WrittenCode> GpuBackend::Link(PlanCode planned, const RunOptions& options) const {
+  WrittenCode out;
+  HLOSCOPE_ASSIGN_OR_RETURN(const std::string target, Begin(options, out));
+  const std::string again = fmt::format(
+      "write it again: `hloscope compile --emit plan --target {} -o F.hloplan`", target);
+  if (!options.gpu_target.empty() && planned.target != target) {
+    return InputError(fmt::format("this .hloplan holds code for {}, --target {} asks for {}",
+                                  planned.target, options.gpu_target, target),
+                      "leave --target out, or " + again);
+  }
+  if (Generation(planned.target) > Generation(target)) {
+    return UnsupportedError(
+        fmt::format("device capability too low: this .hloplan holds code for {}, here {} is run",
+                    planned.target, target),
+        again);
+  }
+  auto linked =
+      Launchable(planned.compilation.module, std::move(planned.code), options, std::move(out));
+  if (!linked.has_value() && linked.error().error_class == ErrorClass::kInternal) {
+    return InputError("the code in this .hloplan is refused: " + linked.error().message, again);
+  }
+  return linked;
+}
+
+Result<WrittenCode> GpuBackend::Launchable(std::shared_ptr<const hlo::Module> module,
+                                           compile::GpuCode code, const RunOptions& options,
+                                           WrittenCode out) const {
+  for (const compile::GpuCode::Refused& refused : code.refused) {
+    out.missing.emplace(refused.instruction, refused.why);
+  }
+  HLOSCOPE_TRY(Load(std::move(module), std::move(code), options, out));
+  return out;
+}
+
+}  // namespace hloscope::replay

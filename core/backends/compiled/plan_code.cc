@@ -1,0 +1,252 @@
+// Every field is written by name and in a fixed order, so that the file does not change with our
+// types; what is read is held to the module before anything runs.
+#include "core/backends/compiled/plan_code.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <fstream>
+#include <set>
+
+#include "core/backends/compiled/plan_check.h"
+#include "core/base/byte_archive.h"
+#include "core/base/file.h"
+#include "core/dump/plan_file.h"
+#include "core/hlo/proto/proto.h"
+#include "core/replay/capture/capture_plan.h"
+
+namespace hloscope::replay {
+namespace {
+
+using compile::GpuCode;
+using compile::GpuKernel;
+using compile::Plan;
+using compile::PlannedBuffer;
+using compile::PlannedStep;
+using hlo::InstructionId;
+
+// A list, each element by `one`. Reading stops where the bytes do.
+template <typename A, typename List, typename One>
+void ArchiveList(A& archive, List& list, const One& one) {
+  if constexpr (A::kWrites) {
+    archive(uint64_t{list.size()});
+    for (const auto& each : list) one(each);
+  } else {
+    const auto count = archive.template Get<uint64_t>();
+    for (uint64_t i = 0; i < count && archive.ok(); ++i) one(list.emplace_back());
+  }
+}
+
+template <typename A>
+void ArchiveNumbers(A& archive, Archived<A, std::vector<uint32_t>>& numbers) {
+  ArchiveList(archive, numbers, [&](auto& number) { archive(number); });
+}
+
+template <typename A>
+void ArchiveId(A& archive, Archived<A, InstructionId>& id) {
+  archive(id.index);
+}
+
+template <typename A>
+void ArchiveStep(A& archive, Archived<A, PlannedStep>& step) {
+  archive(step.kind);
+  ArchiveId(archive, step.id);
+  ArchiveNumbers(archive, step.operands);
+  ArchiveNumbers(archive, step.results);
+  ArchiveNumbers(archive, step.sequences);
+  archive(step.number, step.last_number, step.is_one_function);
+}
+
+template <typename A>
+void ArchiveSize(A& archive, Archived<A, size_t>& size) {
+  uint64_t number = size;
+  archive(number);
+  if constexpr (!A::kWrites) size = static_cast<size_t>(number);
+}
+
+template <typename A>
+void ArchivePlan(A& archive, Archived<A, Plan>& plan) {
+  archive(plan.computation.index);
+  ArchiveList(archive, plan.buffers, [&](auto& buffer) {
+    archive(buffer.place, buffer.bytes, buffer.at);
+    ArchiveId(archive, buffer.made_by);
+    archive(buffer.first, buffer.last);
+  });
+  ArchiveList(archive, plan.sequences, [&](auto& sequence) {
+    ArchiveList(archive, sequence, [&](auto& step) {
+      if constexpr (!A::kWrites) step.kind = compile::StepKind::kEvaluate;
+      ArchiveStep(archive, step);
+    });
+  });
+  ArchiveNumbers(archive, plan.parameters);
+  ArchiveNumbers(archive, plan.results);
+  archive(plan.arena_bytes, plan.result_buffers, plan.live_bytes);
+}
+
+template <typename A>
+void ArchiveCode(A& archive, Archived<A, GpuCode>& code) {
+  ArchiveList(archive, code.modules, [&](auto& text) { archive(text); });
+  ArchiveList(archive, code.kernels, [&](auto& kernel) {
+    // All members by name, so that a new one does not compile until it is in a new version.
+    auto& [name, finish, module, grains, block, passes, scratch_bytes, in_place] = kernel;
+    archive(name, finish);
+    ArchiveSize(archive, module);
+    archive(grains, block);
+    ArchiveList(archive, passes, [&](auto& pass) { archive(pass); });
+    archive(scratch_bytes);
+    ArchiveList(archive, in_place, [&](auto& operand) { archive(operand); });
+  });
+  ArchiveList(archive, code.uses, [&](auto& use) {
+    ArchiveId(archive, use.instruction);
+    ArchiveSize(archive, use.kernel);
+  });
+  ArchiveList(archive, code.refused, [&](auto& refused) {
+    ArchiveId(archive, refused.instruction);
+    archive(refused.why);
+  });
+}
+
+template <typename A, typename C>
+void ArchiveAll(A& archive, C& target, C& why_no_plan, auto& plan, auto& code) {
+  archive(target, why_no_plan);
+  ArchivePlan<A>(archive, plan);
+  ArchiveCode<A>(archive, code);
+}
+
+// Where each instruction of `a` is in `b`, the same module read from its proto, which may have its
+// computations in another order and under other names: from the entry on, what calls what, and the
+// place in its computation.
+Result<std::vector<InstructionId>> PlacesIn(const hlo::Module& a, const hlo::Module& b) {
+  std::vector<InstructionId> places(a.instructions().size());
+  std::vector<std::pair<hlo::ComputationId, hlo::ComputationId>> pending = {
+      {a.entry_id(), b.entry_id()}};
+  std::set<uint32_t> seen = {a.entry_id().index};
+  while (!pending.empty()) {
+    const auto [from, to] = pending.back();
+    pending.pop_back();
+    const hlo::Computation &x = a[from], &y = b[to];
+    bool is_same = x.instruction_count == y.instruction_count;
+    for (uint32_t i = 0; is_same && i < x.instruction_count; ++i) {
+      const InstructionId id(x.first_instruction + i), there(y.first_instruction + i);
+      places[id.index] = there;
+      is_same = a[id].opcode == b[there].opcode &&
+                a.shape(id).WithDefaultLayouts() == b.shape(there).WithDefaultLayouts() &&
+                std::ranges::equal(
+                    a.operands(id), b.operands(there), [&](InstructionId own, InstructionId other) {
+                      return own.index - x.first_instruction == other.index - y.first_instruction;
+                    });
+      const auto called = a.CalledComputations(a[id]), others = b.CalledComputations(b[there]);
+      is_same = is_same && called.size() == others.size();
+      for (size_t c = 0; is_same && c < called.size(); ++c) {
+        if (seen.insert(called[c].index).second) pending.emplace_back(called[c], others[c]);
+      }
+    }
+    if (!is_same) {
+      return InternalError(
+          fmt::format("a proto of the compiled module does not keep {}", a[x.name]));
+    }
+  }
+  return places;
+}
+
+struct Placed {
+  Plan plan;
+  GpuCode code;
+};
+
+// The same with the instructions of another module.
+Placed PutIn(const hlo::Module& module, const std::vector<InstructionId>& places,
+             const compile::Compilation& compilation, const GpuCode& code) {
+  const auto move = [&](InstructionId& id) {
+    if (id.valid()) id = places[id.index];
+  };
+  Placed out{{}, code};
+  if (compilation.plan != nullptr) {
+    out.plan = *compilation.plan;
+    out.plan.computation =
+        module[places[(*compilation.module)[out.plan.computation].root.index]].computation;
+  }
+  for (PlannedBuffer& buffer : out.plan.buffers) {
+    move(buffer.made_by);
+    if (buffer.place == compile::Place::kConstant) {
+      buffer.at = places[static_cast<size_t>(buffer.at)].index;
+    }
+  }
+  for (compile::Sequence& sequence : out.plan.sequences) {
+    for (PlannedStep& step : sequence) move(step.id);
+  }
+  for (GpuCode::Use& use : out.code.uses) move(use.instruction);
+  for (GpuCode::Refused& refused : out.code.refused) move(refused.instruction);
+  return out;
+}
+
+// Whether the numbers of instructions mean the same in both, and all that they do is the same.
+bool IsSame(const hlo::Module& a, const hlo::Module& b) {
+  const size_t count = a.instructions().size();
+  if (count != b.instructions().size() || a.entry_id() != b.entry_id()) return false;
+  for (uint32_t i = 0; i < count; ++i) {
+    const InstructionId id(i);
+    if (a[id].opcode != b[id].opcode || a[id].computation != b[id].computation ||
+        !std::ranges::equal(a.operands(id), b.operands(id))) {
+      return false;
+    }
+  }
+  return StageFingerprint(a) == StageFingerprint(b);
+}
+
+std::unexpected<Error> Damaged(const std::string& path) {
+  return std::unexpected(Error{ErrorClass::kInput,
+                               "this .hloplan is damaged",
+                               {path, 0, 0},
+                               "write it again: `hloscope compile --emit plan`"});
+}
+
+}  // namespace
+
+Result<std::string> ToPlanFile(const compile::Compilation& compilation, const std::string& target,
+                               const GpuCode& code) {
+  hlo::ProtoFile file;
+  file.kind = hlo::ProtoKind::kHlo;
+  file.module = compilation.module;
+  const std::string module = hlo::HloToProto(file);
+  HLOSCOPE_ASSIGN_OR_RETURN(const hlo::ProtoFile again,
+                            hlo::ReadProto(std::as_bytes(std::span(module))));
+  HLOSCOPE_ASSIGN_OR_RETURN(const auto places, PlacesIn(*compilation.module, *again.module));
+  const Placed placed = PutIn(*again.module, places, compilation, code);
+  ByteWriter rest;
+  rest(compilation.plan != nullptr);
+  ArchiveAll(rest, target, compilation.why_no_plan, placed.plan, placed.code);
+  return dump::WritePlanFile(module, rest.bytes());
+}
+
+bool IsPlanFile(const std::string& path) {
+  std::array<char, dump::kPlanFileMark.size()> head{};
+  std::ifstream file(path, std::ios::binary);
+  return file.read(head.data(), head.size()) &&
+         std::string_view(head.data(), head.size()) == dump::kPlanFileMark;
+}
+
+Result<PlanCode> ReadPlanFile(const std::string& path, std::shared_ptr<const hlo::Module> module,
+                              const Limits& limits) {
+  HLOSCOPE_ASSIGN_OR_RETURN(const FileView file, FileView::Open(path, limits));
+  HLOSCOPE_ASSIGN_OR_RETURN(const dump::PlanFile parts, dump::OpenPlanFile(file.bytes()));
+  HLOSCOPE_ASSIGN_OR_RETURN(const hlo::ProtoFile proto, hlo::ReadProto(parts.module, limits));
+  if (!IsSame(*proto.module, *module)) {
+    return InputError(fmt::format("{} holds another module than the one to be run", path),
+                      "run the .hloplan as it is, or the module that it was compiled from");
+  }
+  PlanCode out;
+  Plan plan;
+  plan.module = module;
+  ByteReader in(parts.rest);
+  const bool has_plan = in.Get<bool>();
+  ArchiveAll(in, out.target, out.compilation.why_no_plan, plan, out.code);
+  if (!in.ok() || !in.empty()) return Damaged(path);
+  if (!Fits(*module, has_plan ? &plan : nullptr, out.code)) return Damaged(path);
+  out.compilation.module = module;
+  if (has_plan) out.compilation.plan = std::make_shared<const Plan>(std::move(plan));
+  return out;
+}
+
+}  // namespace hloscope::replay

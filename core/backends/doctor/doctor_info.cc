@@ -1,0 +1,60 @@
+// Gathering all that `hloscope doctor` judges.
+#include "core/backends/doctor/doctor_info.h"
+
+#include <algorithm>
+#include <cstdlib>
+
+#include "core/backends/libraries/choice_cache.h"
+#include "core/backends/plugins/python_environments.h"
+#include "core/base/disk_cache.h"
+#include "core/replay/run_options.h"
+
+namespace hloscope::replay {
+namespace {
+
+void FindJaxlib(DoctorInfo& info) {
+  for (const SearchedPlace& place : info.findings.places) {
+    for (const std::string& folder : place.folders) {
+      info.jaxlib_version = JaxlibVersionIn(folder);
+      info.jaxlib_folder = folder;
+      if (!info.jaxlib_version.empty()) return;
+    }
+  }
+}
+
+}  // namespace
+
+DoctorInfo GatherDoctorInfo(const PluginSearch& search, const Limits& limits) {
+  DoctorInfo info;
+  info.limits = limits;
+  info.findings = FindPlugins(search);
+  FindJaxlib(info);
+  info.jaxlibs = FindJaxlibs(search);
+  for (const PluginFile& file : info.findings.plugins) info.plugins.push_back(QueryPlugin(file));
+  info.driver = QueryDriver();
+  if (info.driver.error == 0 && !info.driver.devices.empty()) {
+    info.cupti = QueryCupti();
+    info.device_libraries = QueryLibraries(info.driver.version);
+  }
+  info.system = ReadSystemInfo("");
+  const auto gpu = std::ranges::find(info.findings.plugins, Devices::kGpu, &PluginFile::devices);
+  if (gpu != info.findings.plugins.end()) {
+    info.toolkit = FindCudaToolkit(*gpu);
+    for (const CudaLibrary& library : CudaLibraries(gpu->cuda_major)) {
+      info.libraries.push_back({library, FindCudaLibrary(library, *gpu, info.toolkit)});
+    }
+  }
+  info.visible_devices_set = std::getenv("CUDA_VISIBLE_DEVICES") != nullptr;
+  info.visible_devices = EnvironmentVariable("CUDA_VISIBLE_DEVICES");
+  info.container_devices = EnvironmentVariable("NVIDIA_VISIBLE_DEVICES");
+  info.variables = ReadVariables();
+  const DiskCache cache(DiskCache::FolderOfUser(kObjectCacheFolder), limits.object_cache_bytes);
+  const DiskCache::Use use = cache.Used();
+  info.object_cache = {cache.folder(), use.files, use.bytes};
+  const libraries::ChoiceCache choices;
+  const DiskCache::Use kept = choices.files().Used();
+  info.choice_cache = {choices.files().folder(), kept.files, kept.bytes};
+  return info;
+}
+
+}  // namespace hloscope::replay

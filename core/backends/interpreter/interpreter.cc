@@ -1,0 +1,26 @@
+// The interpreter row: the reference evaluator as a platform.
+#include "core/backends/interpreter/evaluating.h"
+
+namespace hloscope::replay {
+namespace {
+
+class Interpreter : public Platform {
+ public:
+  explicit Interpreter(std::string_view name) : name_(name) {}
+  std::string_view name() const override { return name_; }
+  Result<std::unique_ptr<Executable>> Load(std::shared_ptr<const hlo::Module> module,
+                                           const RunOptions& options) override {
+    return std::make_unique<EvaluatorExecutable>(std::move(module), options);
+  }
+
+ private:
+  std::string_view name_;
+};
+
+}  // namespace
+
+std::unique_ptr<Platform> MakeInterpreter(const PlatformRow& row, std::string_view) {
+  return std::make_unique<Interpreter>(row.name);
+}
+
+}  // namespace hloscope::replay

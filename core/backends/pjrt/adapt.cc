@@ -1,0 +1,96 @@
+// Adapt: the steps in order, and rewriting instruction by instruction.
+#include "core/backends/pjrt/adapt.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "core/backends/pjrt/adapt_steps.h"
+
+namespace hloscope::replay::pjrt {
+
+using hlo::Attribute;
+using hlo::ComputationId;
+using hlo::InstructionId;
+using hlo::Module;
+
+void InstructionEdit::Drop(hlo::AttributeKey key) {
+  std::erase_if(attributes, [&](const Attribute& a) { return a.key == key; });
+}
+
+void InstructionEdit::Set(Attribute attribute) {
+  Drop(attribute.key);
+  attributes.push_back(attribute);
+}
+
+std::shared_ptr<const Module> EditModule(
+    const Module& module, const std::function<void(InstructionId, InstructionEdit&)>& edit,
+    const std::function<void(hlo::ModuleHeader&)>& edit_header, const MoreComputations& more) {
+  hlo::ModuleBuilder builder(module);
+  builder.Reserve(module.instructions().size());
+  std::vector<ComputationId> by_place;
+  for (uint32_t c = 0; c < module.computations().size(); ++c) {
+    by_place.push_back(builder.DeclareComputation(module.computations()[c].name));
+  }
+  if (more.declare) more.declare(builder);
+  std::ranges::stable_sort(by_place, {},
+                           [&](ComputationId c) { return module[c].first_instruction; });
+  for (ComputationId c : by_place) {
+    builder.BeginComputation(c);
+    for (uint32_t i = 0; i < module[c].instruction_count; ++i) {
+      const InstructionId id(module[c].first_instruction + i);
+      const auto attributes = module.attributes(module[id]);
+      InstructionEdit change{module[id].name,
+                             module[id].opcode,
+                             module.shape(id),
+                             {attributes.begin(), attributes.end()},
+                             builder};
+      edit(id, change);
+      builder.AddInstruction(change.name, change.opcode,
+                             builder.InternShape(std::move(change.shape)), module.operands(id),
+                             change.attributes, module.source_offset(id));
+    }
+    builder.EndComputation(module[c].root);  // nothing runs beside it any more
+  }
+  if (more.define) more.define(builder);
+  builder.SetEntry(module.entry_id());
+  if (edit_header) edit_header(builder.header());
+  return builder.Build();
+}
+
+std::string ListSome(const std::vector<std::string>& names) {
+  constexpr size_t kMost = 3;
+  std::string text;
+  const size_t shown = std::min(names.size(), kMost);
+  for (size_t i = 0; i < shown; ++i) {
+    const bool is_last = i + 1 == shown && names.size() <= kMost;
+    text += i == 0 ? "" : is_last ? " and " : ", ";
+    text += names[i];
+  }
+  if (names.size() > kMost) text += fmt::format(" and {} more", names.size() - kMost);
+  return text;
+}
+
+// Shardy leaves its meshes and shardings in frontend attributes.
+static bool IsForShardy(const Module& module) {
+  return std::ranges::any_of(module.header().frontend_attributes.entries,
+                             [&](const hlo::FrontendAttribute& entry) {
+                               return module[entry.key].starts_with("xla.sdy.");
+                             });
+}
+
+Result<Adapted> Adapt(std::shared_ptr<const Module> module, const RunOptions& options) {
+  Adapted adapted;
+  adapted.module = std::move(module);
+  AdaptState state{options, adapted.module, adapted,
+                   hlo::TopologyOf(*adapted.module, options.limits.devices)};
+  adapted.counts = state.topology.counts;
+  adapted.partition = state.topology.unpartitioned && adapted.counts.partitions > 1;
+  adapted.shardy = adapted.partition && IsForShardy(*adapted.module);
+#define ADAPTATION(function) HLOSCOPE_TRY(function(state));
+#include "core/backends/pjrt/adaptations.def"
+#undef ADAPTATION
+  return adapted;
+}
+
+}  // namespace hloscope::replay::pjrt

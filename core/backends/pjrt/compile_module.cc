@@ -1,0 +1,252 @@
+// Compiling a module by the real XLA: plugin, target, module and dump folder put together.
+#include "core/backends/pjrt/compile_module.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cstdlib>
+#include <filesystem>
+
+#include "core/backends/pjrt/adapt.h"
+#include "core/backends/pjrt/api.h"
+#include "core/backends/pjrt/dump_folder.h"
+#include "core/backends/pjrt/jaxlib_compile.h"
+#include "core/backends/pjrt/xla_compile.h"
+#include "core/backends/plugins/assets.h"
+#include "core/backends/plugins/cuda_files.h"
+#include "core/base/file.h"
+#include "core/base/machine_memory.h"
+#include "core/hlo/literal.h"
+#include "core/hlo/proto/proto.h"
+#include "core/hlo/sharding/topology.h"
+
+namespace hloscope::replay {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr std::string_view kTargetFolder = "gpu-targets", kTargetEnding = ".pbtxt";
+
+// The name that a description gives its device.
+std::string DeviceName(std::string_view target) {
+  constexpr std::string_view kField = "device_description_str:";
+  const size_t at = target.find(kField);
+  if (at == std::string_view::npos) return {};
+  const size_t begin = target.find('"', at), end = target.find('"', begin + 1);
+  if (begin == std::string_view::npos || end == std::string_view::npos) return {};
+  return std::string(target.substr(begin + 1, end - begin - 1));
+}
+
+// XLA looks beside the plugin by itself; elsewhere it has to be told.
+Status FindAssembler(const PluginFile& plugin, XlaCompileRequest& request) {
+  const CudaToolkit toolkit = FindCudaToolkit(plugin);
+  if (toolkit.ptxas.empty() || toolkit.libdevice.empty()) {
+    return EnvironmentError(
+        fmt::format("{} needs {} of CUDA {} to compile; not found in {}", plugin.platform(),
+                    toolkit.ptxas.empty() ? "ptxas" : "libdevice.10.bc",
+                    std::max(plugin.cuda_major, 12), fmt::join(toolkit.searched, ", ")),
+        fmt::format("`{}` installs it", InstallCommand(plugin.devices)));
+  }
+  if (!toolkit.beside_plugin) {
+    request.flags.emplace_back("xla_gpu_cuda_data_dir", toolkit.folder);
+  }
+  return {};
+}
+
+bool HasElidedConstants(const hlo::Module& module) {
+  return std::ranges::any_of(module.instructions(), [&](const hlo::Instruction& instruction) {
+    const auto* literal = module.Get<hlo::Literal>(instruction, hlo::AttributeKey::kConstantValue);
+    return literal != nullptr && literal->elided();
+  });
+}
+
+// The module in a form that XLA may take.
+struct ModuleForm {
+  std::string proto;
+  hlo::DeviceCounts counts;
+  bool partition = false, shardy = false;
+  std::vector<std::string> warnings;
+};
+
+// As it is, with its layouts, donations and notes, and where there is anything to adapt, adapted:
+// that is for what XLA refuses or dies of.
+Result<std::vector<ModuleForm>> FormsOf(const std::shared_ptr<const hlo::Module>& module,
+                                        const CompileModuleRequest& request) {
+  const bool elided = HasElidedConstants(*module);
+  const Result<pjrt::Adapted> adapted = pjrt::Adapt(module, request);
+  std::vector<ModuleForm> forms;
+  if (!adapted.has_value()) {
+    // What cannot be run may still be compiled.
+    if (elided || request.as_run || adapted.error().error_class != ErrorClass::kUnsupported) {
+      return std::unexpected(adapted.error());
+    }
+    const hlo::Topology topology = hlo::TopologyOf(*module, request.limits.devices);
+    forms.push_back(
+        {hlo::ModuleToProto(*module), topology.counts, topology.unpartitioned, false, {}});
+    return forms;
+  }
+  if (!elided && !request.as_run) {
+    forms.push_back(
+        {hlo::ModuleToProto(*module), adapted->counts, adapted->partition, adapted->shardy, {}});
+  }
+  if (forms.empty() || !adapted->warnings.empty()) {
+    forms.push_back({hlo::ModuleToProto(*adapted->module), adapted->counts, adapted->partition,
+                     adapted->shardy, adapted->warnings});
+  }
+  return forms;
+}
+
+Status PrepareDevice(const CompileModuleRequest& request, CompileModuleReport& report,
+                     XlaCompileRequest& compile) {
+  const PlatformRow* row = PluginPlatform(report.plugin.devices);
+  if (row == nullptr || !row->Has(kTargets)) {
+    if (!request.target.empty()) {
+      return InputError(fmt::format("--target {}: {} compiles for this machine only",
+                                    request.target, request.platform),
+                        "--target needs --with " + PlatformNames(kTargets));
+    }
+    report.device = "this machine";
+    return {};
+  }
+  if (request.target.empty()) {
+    return InputError(fmt::format("--with {} needs --target", row->name),
+                      fmt::format("one of {}, or a file with a GpuTargetConfigProto as text",
+                                  fmt::join(GpuTargetNames(), ", ")));
+  }
+  HLOSCOPE_ASSIGN_OR_RETURN(compile.target, ReadGpuTarget(request.target, request.limits));
+  report.device = DeviceName(compile.target);
+  if (report.device.empty()) report.device = request.target;
+  return FindAssembler(report.plugin, compile);
+}
+
+// A plugin that is older than a dump flag refuses it by name. What the user asked for is not left
+// out.
+bool DropUnknownFlag(const Error& error, const pjrt::XlaFlags& asked, XlaCompileRequest& request,
+                     std::vector<std::string>& warnings) {
+  if (error.message.find(pjrt::kUnknownFlag) == std::string::npos) return false;
+  const auto unknown = std::ranges::find_if(request.flags, [&](const auto& flag) {
+    return error.message.find("'" + flag.first + "'") != std::string::npos;
+  });
+  if (unknown == request.flags.end()) return false;
+  if (std::ranges::find(asked, unknown->first, &pjrt::XlaFlags::value_type::first) != asked.end()) {
+    return false;
+  }
+  warnings.push_back(fmt::format("this XLA does not know --{}: dropped", unknown->first));
+  request.flags.erase(unknown);
+  return true;
+}
+
+// What an attempt that failed left in the folder, which held no dump before.
+void ClearDump(const std::string& folder) {
+  std::error_code error;
+  std::vector<fs::path> left;
+  for (fs::directory_iterator it(folder, error), end; !error && it != end; it.increment(error)) {
+    if (it->path().filename().string().starts_with("module_")) left.push_back(it->path());
+  }
+  for (const fs::path& path : left) fs::remove_all(path, error);
+}
+
+Result<XlaCompileAnswer> CompileForm(const ModuleForm& form, XlaCompileRequest& compile,
+                                     const CompileModuleRequest& request,
+                                     std::vector<std::string>& warnings,
+                                     const std::stop_token& stop) {
+  compile.module = form.proto;
+  compile.replicas = form.counts.replicas;
+  compile.partitions = form.counts.partitions;
+  compile.spmd_partitioning = form.partition;
+  compile.shardy = form.shardy;
+  const std::chrono::seconds deadline(request.limits.run_deadline_seconds);
+  Result<XlaCompileAnswer> answer = CompileWithXla(compile, deadline, stop);
+  while (!answer.has_value() &&
+         DropUnknownFlag(answer.error(), request.xla_flags, compile, warnings)) {
+    answer = CompileWithXla(compile, deadline, stop);
+  }
+  return answer;
+}
+
+// The first form that XLA compiles; where it compiles none, its words about the first.
+Result<XlaCompileAnswer> CompileForms(const std::vector<ModuleForm>& forms,
+                                      XlaCompileRequest& compile,
+                                      const CompileModuleRequest& request,
+                                      std::vector<std::string>& warnings,
+                                      const std::stop_token& stop) {
+  Result<XlaCompileAnswer> first = CompileForm(forms[0], compile, request, warnings, stop);
+  if (first.has_value() || forms.size() == 1 || stop.stop_requested()) {
+    warnings.insert(warnings.end(), forms[0].warnings.begin(), forms[0].warnings.end());
+    return first;
+  }
+  if (!compile.dump.empty()) ClearDump(compile.dump);
+  Result<XlaCompileAnswer> second = CompileForm(forms[1], compile, request, warnings, stop);
+  if (!second.has_value()) return first;
+  warnings.push_back("XLA rejected the module as it is: " + first.error().message);
+  warnings.insert(warnings.end(), forms[1].warnings.begin(), forms[1].warnings.end());
+  return second;
+}
+
+}  // namespace
+
+std::vector<std::string> GpuTargetNames() {
+  std::vector<std::string> names;
+  const std::optional<std::string> folder = FindAsset(kTargetFolder, "assets");
+  std::error_code error;
+  for (fs::directory_iterator it(folder.value_or(""), error), end; !error && it != end;
+       it.increment(error)) {
+    if (it->path().extension() == kTargetEnding) names.push_back(it->path().stem().string());
+  }
+  std::ranges::sort(names);
+  return names;
+}
+
+Result<std::string> ReadGpuTarget(const std::string& name_or_file, const Limits& limits) {
+  std::string path = name_or_file;
+  if (std::ranges::count(GpuTargetNames(), name_or_file) != 0) {
+    path = fmt::format("{}/{}{}", *FindAsset(kTargetFolder, "assets"), name_or_file, kTargetEnding);
+  } else if (std::error_code error; !fs::exists(path, error)) {
+    return InputError(fmt::format("--target {}: neither a device nor a file", name_or_file),
+                      fmt::format("devices: {}", fmt::join(GpuTargetNames(), ", ")));
+  }
+  HLOSCOPE_ASSIGN_OR_RETURN(const FileView file, FileView::Open(path, limits));
+  return std::string(file.bytes());
+}
+
+Result<CompileModuleReport> CompileModule(const std::shared_ptr<const hlo::Module>& module,
+                                          const CompileModuleRequest& request,
+                                          const std::stop_token& stop) {
+  const PlatformRow* platform = FindPlatform(request.platform);
+  if (platform != nullptr && platform->Has(kNeedsPython)) {
+    return CompileWithJaxlib(module, request, stop);
+  }
+  CompileModuleReport report;
+  HLOSCOPE_ASSIGN_OR_RETURN(report.plugin, ResolvePlugin(request.platform, request.search));
+  XlaCompileRequest compile;
+  compile.plugin = report.plugin.path;
+  compile.optimized_module = request.optimized_module;
+  compile.memory_bytes = MachineMemoryBytes() / 100 * request.limits.run_memory_percent;
+  HLOSCOPE_TRY(PrepareDevice(request, report, compile));
+  HLOSCOPE_ASSIGN_OR_RETURN(const std::vector<ModuleForm> forms, FormsOf(module, request));
+  AddFlags(request, report.plugin.devices, compile.flags);
+  std::optional<ScratchFolder> scratch;
+  HLOSCOPE_ASSIGN_OR_RETURN(compile.dump, DumpFolder(request, scratch));
+  if (scratch) compile.flags.emplace_back("xla_dump_hlo_as_proto", "true");
+  Result<XlaCompileAnswer> answer = CompileForms(forms, compile, request, report.warnings, stop);
+  if (!answer.has_value()) {
+    // Nothing came of it: no folder either, unless XLA has left something in it.
+    if (std::error_code ignored; !request.dump.empty()) fs::remove(compile.dump, ignored);
+    return std::unexpected(std::move(answer).error());
+  }
+  report.load_ms = answer->load_ms;
+  report.compile_ms = answer->compile_ms;
+  report.memory = std::move(answer->memory);
+  if (request.optimized_module) {
+    report.optimized_module = DumpedModule(compile.dump, request.limits);
+    if (report.optimized_module.empty()) {
+      report.optimized_module = std::move(answer->optimized_module);
+    }
+  }
+  report.warnings.insert(report.warnings.end(), answer->warnings.begin(), answer->warnings.end());
+  if (!request.dump.empty()) CountFiles(compile.dump, report);
+  return report;
+}
+
+}  // namespace hloscope::replay

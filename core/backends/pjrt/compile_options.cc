@@ -1,0 +1,69 @@
+// Writing CompileOptionsProto.
+#include "core/backends/pjrt/compile_options.h"
+
+#include "core/hlo/proto/wire_writer.h"
+
+namespace hloscope::replay::pjrt {
+namespace {
+
+// Field numbers of CompileOptionsProto, ExecutableBuildOptionsProto, DeviceAssignmentProto and
+// OptionOverrideProto.
+namespace field {
+constexpr uint32_t kBuildOptions = 3, kEnvOptionOverrides = 7;
+constexpr uint32_t kDeviceOrdinal = 1, kDebugOptions = 3, kNumReplicas = 4, kNumPartitions = 5,
+                   kUseSpmdPartitioning = 6, kDeviceAssignment = 9, kRunBackendOnly = 11,
+                   kUseShardyPartitioner = 19;
+constexpr uint32_t kReplicaCount = 1, kComputationCount = 2, kComputationDevices = 3,
+                   kReplicaDeviceIds = 1;
+constexpr uint32_t kMapKey = 1, kMapValue = 2, kStringValue = 1;
+}  // namespace field
+
+// One list of devices per partition: that of each replica.
+void WriteAssignment(const CompileOptions& options, hlo::WireWriter& out) {
+  const auto assignment = out.Open(field::kDeviceAssignment);
+  out.Int(field::kReplicaCount, options.replicas);
+  out.Int(field::kComputationCount, options.partitions);
+  for (int64_t p = 0; p < options.partitions; ++p) {
+    std::vector<int64_t> ids;
+    for (int64_t r = 0; r < options.replicas; ++r) {
+      ids.push_back(options.devices[static_cast<size_t>(r * options.partitions + p)]);
+    }
+    const auto list = out.Open(field::kComputationDevices);
+    out.PackedInts(field::kReplicaDeviceIds, ids);
+    out.Close(list);
+  }
+  out.Close(assignment);
+}
+
+// Plugins read True and False where flags are true and false.
+std::string_view ForPlugin(std::string_view value) {
+  if (value == "true") return "True";
+  return value == "false" ? "False" : value;
+}
+
+}  // namespace
+
+std::string Serialize(const CompileOptions& options) {
+  hlo::WireWriter out;
+  const auto build = out.Open(field::kBuildOptions);
+  out.Int(field::kDeviceOrdinal, -1);
+  if (!options.debug_options.empty()) out.Bytes(field::kDebugOptions, options.debug_options);
+  out.Int(field::kNumReplicas, options.replicas);
+  out.Int(field::kNumPartitions, options.partitions);
+  out.BoolUnlessFalse(field::kUseSpmdPartitioning, options.spmd_partitioning);
+  if (!options.devices.empty()) WriteAssignment(options, out);
+  out.BoolUnlessFalse(field::kRunBackendOnly, options.backend_only);
+  out.BoolUnlessFalse(field::kUseShardyPartitioner, options.shardy);
+  out.Close(build);
+  for (const auto& [name, value] : options.flags) {
+    const auto entry = out.Open(field::kEnvOptionOverrides);
+    out.Bytes(field::kMapKey, name);
+    const auto override_value = out.Open(field::kMapValue);
+    out.Bytes(field::kStringValue, ForPlugin(value));
+    out.Close(override_value);
+    out.Close(entry);
+  }
+  return std::move(out).Take();
+}
+
+}  // namespace hloscope::replay::pjrt

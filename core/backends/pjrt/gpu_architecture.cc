@@ -1,0 +1,43 @@
+// Devices and the PTX they run. PTX for an architecture runs on it and on all that are newer
+// (NVIDIA, PTX ISA, "Target").
+#include "core/backends/pjrt/gpu_architecture.h"
+
+#include <fmt/format.h>
+
+#include <charconv>
+
+#include "core/backends/pjrt/compile_module.h"
+
+namespace hloscope::replay {
+namespace {
+
+constexpr const char* kAmpere = "sm_80";
+constexpr const char* kHopper = "sm_90";
+
+// The number behind "major:" in the compute capability; 0: the text has none.
+int MajorCapability(const std::string& text) {
+  size_t at = text.find("cuda_compute_capability");
+  if (at != std::string::npos) at = text.find("major:", at);
+  if (at == std::string::npos) return 0;
+  at = text.find_first_of("0123456789", at);
+  if (at == std::string::npos) return 0;
+  int major = 0;
+  std::from_chars(text.data() + at, text.data() + text.size(), major);
+  return major;
+}
+
+}  // namespace
+
+Result<std::string> GpuArchitecture(const std::string& target, const Limits& limits) {
+  if (target == kAmpere || target == kHopper) return target;
+  HLOSCOPE_ASSIGN_OR_RETURN(const std::string text, ReadGpuTarget(target, limits));
+  const int major = MajorCapability(text);
+  if (major >= 9) return std::string(kHopper);
+  if (major == 8) return std::string(kAmpere);
+  return UnsupportedError(
+      major == 0 ? fmt::format("target {}: it has no CUDA compute capability", target)
+                 : fmt::format("target {}: its compute capability is {}.x", target, major),
+      "our own compiler targets NVIDIA devices of compute capability 8.0 and newer");
+}
+
+}  // namespace hloscope::replay

@@ -1,0 +1,136 @@
+// From two platforms to a verdict, kernel by kernel.
+#include "core/debug/explain/diverge/diverge_alone.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "core/analysis/place/placement.h"
+#include "core/base/counted.h"
+#include "core/debug/explain/diverge/kernel_check.h"
+#include "core/debug/explain/diverge/lone_kernels.h"
+#include "core/debug/explain/diverge/optimised_module.h"
+#include "core/debug/explain/diverge/plain_run.h"
+#include "core/hlo/analysis/find_instruction.h"
+
+namespace hloscope::debug {
+
+using hlo::Literal;
+using hlo::Module;
+
+namespace {
+
+// It compiles, but takes no optimised module.
+bool TakesSourceOnly(const std::string& platform) {
+  const replay::PlatformRow* row = replay::FindPlatform(platform);
+  return row != nullptr && row->Has(replay::kNeedsPython) && row->Has(replay::kDumps);
+}
+
+class LoneDivergence {
+ public:
+  LoneDivergence(const std::shared_ptr<const Module>& module, const RunRequest& request,
+                 const std::stop_token& stop)
+      : module_(module), request_(request), stop_(stop), verdict_(VerdictOn(request)) {}
+
+  Result<DivergeVerdict> Run() {
+    HLOSCOPE_ASSIGN_OR_RETURN(plain_, RunPlain(module_, request_, verdict_, stop_));
+    const std::string& compiler =
+        TakesSourceOnly(request_.platform) ? request_.platform : request_.reference_platform;
+    HLOSCOPE_ASSIGN_OR_RETURN(const auto optimized,
+                              OptimisedModule(module_, request_, compiler, stop_));
+    const std::vector<Literal> arguments = LeafArguments(plain_.arguments);
+    HLOSCOPE_ASSIGN_OR_RETURN(LoneKernels kernels,
+                              RunKernelsAlone(optimized, arguments, request_, stop_));
+    kernels.walk.reached = Reached();
+    kernels.walk.passes_differ =
+        !kernels.walk.reached.empty() && PassesDiffer(optimized, arguments);
+    verdict_.warnings.push_back(kernels.walk.bits);
+    if (!kernels.not_run.empty()) {
+      verdict_.warnings.push_back(fmt::format("{} could not be run alone, the first is {}",
+                                              Counted(std::ssize(kernels.not_run), "instruction"),
+                                              kernels.not_run[0]));
+    }
+    Settle(kernels, *optimized);
+    verdict_.walk = std::move(kernels.walk);
+    WriteSentence(verdict_);
+    return std::move(verdict_);
+  }
+
+ private:
+  std::vector<int64_t> Reached() {
+    std::vector<int64_t> reached;
+    for (size_t i = 0; i < plain_.outputs.size(); ++i) {
+      const RunOutput& output = plain_.outputs[i];
+      if (!output.compared || output.comparison.equal()) continue;
+      reached.push_back(static_cast<int64_t>(i));
+      if (!verdict_.worst) verdict_.worst = output.comparison;
+    }
+    return reached;
+  }
+
+  // The reference, too, gets something else from the optimised module.
+  bool PassesDiffer(const std::shared_ptr<const Module>& optimized,
+                    const std::vector<Literal>& arguments) const {
+    const auto results = [&](const std::shared_ptr<const Module>& module,
+                             const std::vector<Literal>& values) {
+      return RunModule(module, AloneRequest(request_, request_.reference_platform, values), stop_);
+    };
+    const RunReport was = results(module_, plain_.arguments), is = results(optimized, arguments);
+    for (size_t i = 0; i < std::min(was.outputs.size(), is.outputs.size()); ++i) {
+      if (was.outputs[i].missing || is.outputs[i].missing) continue;
+      if (!CompareArrays(is.outputs[i].value, was.outputs[i].value, request_.bounds).equal()) {
+        return true;
+      }
+    }
+    return false;
+  }
+
+  void Settle(const LoneKernels& kernels, const Module& optimized) {
+    const bool differs = !kernels.walk.reached.empty() || kernels.place;
+    verdict_.status = differs ? RunStatus::kDiffers : RunStatus::kEqual;
+    if (!differs) return;
+    if (!kernels.place) {
+      verdict_.cause = Cause::kUnexplained;
+      verdict_.warnings.push_back("no kernel differs by itself");
+      return;
+    }
+    verdict_.place = kernels.place;
+    verdict_.kernel = kernels.place->instruction;
+    verdict_.worst = kernels.worst;
+    if (!kernels.together.empty()) {
+      verdict_.warnings.push_back(fmt::format("{} differs only together with {}",
+                                              kernels.place->instruction,
+                                              fmt::join(kernels.together, ", ")));
+    }
+    const hlo::InstructionId id = hlo::FindInstruction(optimized, kernels.place->instruction);
+    verdict_.cause = Cause::kCodeGeneration;
+    if (!id.valid()) return;
+    const analysis::Placement placement =
+        analysis::FindPlacement(optimized, analysis::Target::kCpu);
+    if (placement.instructions[id.index].place == analysis::Place::kLibraryCall) {
+      verdict_.cause = Cause::kLibrary;
+    }
+  }
+
+  const std::shared_ptr<const Module>& module_;
+  const RunRequest& request_;
+  const std::stop_token& stop_;
+  RunReport plain_;
+  DivergeVerdict verdict_;
+};
+
+}  // namespace
+
+bool RunsKernelsAlone(const RunRequest& request) {
+  return request.run_passes &&
+         (TakesSourceOnly(request.platform) || TakesSourceOnly(request.reference_platform));
+}
+
+DivergeVerdict DivergeAlone(const std::shared_ptr<const Module>& module, const RunRequest& request,
+                            const std::stop_token& stop) {
+  auto verdict = LoneDivergence(module, request, stop).Run();
+  if (verdict.has_value()) return *std::move(verdict);
+  return RefusedVerdict(std::move(verdict).error());
+}
+
+}  // namespace hloscope::debug

@@ -1,0 +1,331 @@
+// From two platforms to a verdict.
+#include "core/debug/explain/diverge/diverge_platforms.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <future>
+#include <optional>
+#include <utility>
+
+#include "core/analysis/place/boundaries.h"
+#include "core/analysis/place/placement.h"
+#include "core/debug/compare/compare_bits.h"
+#include "core/debug/explain/diverge/kernel_check.h"
+#include "core/debug/explain/diverge/optimised_module.h"
+#include "core/debug/explain/diverge/plain_run.h"
+#include "core/debug/explain/diverge/value_comparison.h"
+
+namespace hloscope::debug {
+
+using hlo::InstructionId;
+using hlo::Literal;
+using hlo::Module;
+
+namespace {
+
+// How many divergent values are held to what they mean before amplified rounding is believed.
+constexpr int kMostChecks = 512;
+
+Status CheckCaptures(const std::string& platform) {
+  HLOSCOPE_TRY(replay::CheckPlatform(platform));
+  replay::CapturePlan plan;
+  plan.items.push_back({replay::CaptureScope::kFusionBoundaries});
+  return replay::CheckCapture(*replay::FindPlatform(platform), plan);
+}
+
+// The request of a run that captures values of the optimised module.
+RunRequest CapturingRequest(const RunRequest& request, const std::string& platform,
+                            const std::vector<Literal>& arguments) {
+  RunRequest capturing = request;
+  capturing.platform = platform;
+  capturing.reference_platform.clear();
+  capturing.inputs.clear();
+  capturing.input_literals.clear();
+  capturing.save_inputs.clear();
+  capturing.arguments = arguments;
+  capturing.run_passes = false;
+  capturing.verify = false;
+  capturing.capture = {};
+  capturing.capture.items.push_back(
+      {replay::CaptureScope::kFusionBoundaries, replay::CaptureForm::kHash});
+  return capturing;
+}
+
+bool SameBits(const std::vector<Leaves>& a, const std::vector<Leaves>& b) {
+  for (size_t d = 0; d < std::min(a.size(), b.size()); ++d) {
+    for (size_t i = 0; i < std::min(a[d].size(), b[d].size()); ++i) {
+      if (!a[d][i].has_value() || !b[d][i].has_value()) continue;
+      if (!a[d][i]->shape().IsArray() || !b[d][i]->shape().IsArray()) continue;
+      if (!CompareBits(*a[d][i], *b[d][i]).equal()) return false;
+    }
+  }
+  return true;
+}
+
+class PlatformDivergence {
+ public:
+  PlatformDivergence(const std::shared_ptr<const Module>& module, const RunRequest& request,
+                     std::stop_token stop, int64_t keep_bytes)
+      : module_(module),
+        request_(request),
+        stop_(std::move(stop)),
+        keep_bytes_(keep_bytes),
+        verdict_(VerdictOn(request)) {}
+
+  Result<DivergeVerdict> Run() {
+    HLOSCOPE_TRY(CheckCaptures(request_.platform));
+    HLOSCOPE_TRY(CheckCaptures(request_.reference_platform));
+    // The one runs in workers, the other in a child of its own.
+    auto optimized = std::async(std::launch::async, [this] { return Optimise(); });
+    const Status plain = RunPlain();
+    HLOSCOPE_TRY(optimized.get());
+    HLOSCOPE_TRY(plain);
+    arguments_ = optimized_ == module_ ? plain_.arguments : LeafArguments(plain_.arguments);
+    HLOSCOPE_TRY(Walk());
+    HLOSCOPE_TRY(CheckBits());
+    CompareResults();
+    FindPlace();
+    Settle();
+    return std::move(verdict_);
+  }
+
+ private:
+  Status RunPlain() {
+    HLOSCOPE_ASSIGN_OR_RETURN(plain_, debug::RunPlain(module_, request_, verdict_, stop_));
+    walk_.plain_ms = plain_.timing.run_us.empty() ? 0 : plain_.timing.run_us[0] / 1000;
+    return {};
+  }
+
+  // The module that the compiling side really runs; the same module where no side compiles.
+  Status Optimise() {
+    optimized_ = module_;
+    const bool ours = Compiles(request_.platform);
+    if (!request_.run_passes || (!ours && !Compiles(request_.reference_platform))) return {};
+    HLOSCOPE_ASSIGN_OR_RETURN(
+        optimized_, OptimisedModule(module_, request_,
+                                    ours ? request_.platform : request_.reference_platform, stop_));
+    return {};
+  }
+
+  Status Walk() {
+    HLOSCOPE_ASSIGN_OR_RETURN(
+        CaptureSession platform,
+        CaptureSession::Open(optimized_, CapturingRequest(request_, request_.platform, arguments_),
+                             stop_));
+    platform_.emplace(std::move(platform));
+    HLOSCOPE_ASSIGN_OR_RETURN(
+        CaptureSession reference,
+        CaptureSession::Open(optimized_,
+                             CapturingRequest(request_, request_.reference_platform, arguments_),
+                             stop_));
+    reference_.emplace(std::move(reference));
+    values_ = std::make_unique<ValueComparison>(*optimized_, *platform_, *reference_,
+                                                request_.bounds, keep_bytes_);
+    HLOSCOPE_TRY(values_->Run());
+    values_->Summarise(walk_);
+    walk_.capture_ms = values_->platform_us() / 1000;
+    return {};
+  }
+
+  // Capture changed no bit of the results, or it is said where.
+  Status CheckBits() {
+    const auto& lists = values_->platform_results();
+    walk_.same_plain_bits = SameAsPlain(lists);
+    if (walk_.same_plain_bits == true) {
+      walk_.capture_keeps_bits = true;
+      walk_.bits = "with capture every bit of the results is that of the plain run";
+      return {};
+    }
+    RunRequest without = CapturingRequest(request_, request_.platform, arguments_);
+    without.capture = {};
+    HLOSCOPE_ASSIGN_OR_RETURN(CaptureSession session,
+                              CaptureSession::Open(optimized_, without, stop_));
+    ResultLists again;
+    HLOSCOPE_TRY(session.Run({}, again));
+    walk_.capture_keeps_bits = SameBits(lists, again.lists);
+    if (*walk_.capture_keeps_bits) {
+      walk_.bits = "with capture every bit of the results of the optimised module is the same";
+      if (walk_.same_plain_bits != false) return {};
+      walk_.bits += ", which without passes are not those of the plain run";
+    } else {
+      ResultLists once_more;
+      HLOSCOPE_TRY(session.Run({}, once_more));
+      varies_ = !SameBits(again.lists, once_more.lists);
+      walk_.bits = varies_ ? fmt::format("{} is not deterministic: every run gives other bits",
+                                         request_.platform)
+                           : "capture changes bits of the results";
+    }
+    verdict_.warnings.push_back(walk_.bits);
+    return {};
+  }
+
+  // Absent where the results are not of one device, or not of the same form.
+  std::optional<bool> SameAsPlain(const std::vector<Leaves>& lists) const {
+    if (lists.size() != 1 || lists[0].size() != plain_.outputs.size()) return std::nullopt;
+    Leaves plain;
+    for (const RunOutput& output : plain_.outputs) {
+      plain.push_back(output.missing ? Result<Literal>(std::unexpected(*output.missing))
+                                     : output.value);
+    }
+    return SameBits(lists, {std::move(plain)});
+  }
+
+  // Which results differ in the plain run, and whether those of the optimised module do.
+  void CompareResults() {
+    for (size_t i = 0; i < plain_.outputs.size(); ++i) {
+      const RunOutput& output = plain_.outputs[i];
+      if (!output.compared || output.comparison.equal()) continue;
+      walk_.reached.push_back(static_cast<int64_t>(i));
+      if (!verdict_.worst) verdict_.worst = output.comparison;
+    }
+    if (walk_.reached.empty()) return;
+    bool optimized_differs = false;
+    const auto &ours = values_->platform_results(), &theirs = values_->reference_results();
+    for (size_t d = 0; d < std::min(ours.size(), theirs.size()); ++d) {
+      for (size_t i = 0; i < std::min(ours[d].size(), theirs[d].size()); ++i) {
+        if (!ours[d][i].has_value() || !theirs[d][i].has_value()) continue;
+        if (!ours[d][i]->shape().IsArray()) continue;
+        optimized_differs |= !CompareArrays(*ours[d][i], *theirs[d][i], request_.bounds).equal();
+      }
+    }
+    walk_.passes_differ = !optimized_differs;
+  }
+
+  // The first divergent value that its own instruction makes so; failing that, the first.
+  void FindPlace() {
+    int checks = 0;
+    for (const auto& [point, difference] : values_->differences()) {
+      if (difference.comparison.equal()) continue;
+      if (!first_) first_ = &difference;
+      if (RunsOthers(difference.key.instruction)) continue;
+      if (++checks > kMostChecks) break;
+      auto check =
+          CheckKernel(*optimized_, difference.key, *values_, platform_->inputs(), request_, stop_);
+      if (!check.has_value()) {
+        ++unchecked_;
+        if (unchecked_ == 1) verdict_.warnings.push_back(check.error().ToString());
+        continue;
+      }
+      if (!check->differs()) continue;
+      guilty_ = &difference;
+      check_ = std::move(*check);
+      return;
+    }
+    all_checked_ = checks <= kMostChecks && unchecked_ == 0;
+  }
+
+  // Loops, branches and calls whose insides are captured themselves.
+  bool RunsOthers(InstructionId id) const {
+    const hlo::Instruction& i = (*optimized_)[id];
+    return hlo::Info(i.opcode).category == hlo::Category::kControl &&
+           !analysis::IsKernelCall(*optimized_, i) && !hlo::HasFlag(i.opcode, hlo::kFlagDone);
+  }
+
+  DivergePlace PlaceOf(const replay::ValueKey& key) const {
+    const Module& module = *optimized_;
+    DivergePlace place{std::string(module.name(key.instruction)),
+                       std::string(module[module[module[key.instruction].computation].name]),
+                       CallsText(module, key)};
+    if (platform_->inputs().size() > 1) {
+      place.calls += fmt::format("{}device {}", place.calls.empty() ? "" : ", ", key.device);
+    }
+    return place;
+  }
+
+  void Settle() {
+    const bool differs = !walk_.reached.empty() || guilty_ != nullptr;
+    verdict_.status = differs ? RunStatus::kDiffers : RunStatus::kEqual;
+    if (guilty_ != nullptr) {
+      SettleGuilty();
+    } else if (differs && first_ != nullptr && !walk_.passes_differ) {
+      verdict_.place = PlaceOf(first_->key);
+      verdict_.worst = first_->comparison;
+      verdict_.cause = all_checked_ ? Cause::kIllConditioned : Cause::kUnexplained;
+    }
+    if (differs && varies_ && guilty_ == nullptr) verdict_.cause = Cause::kUninitialised;
+    if (varies_) walk_.passes_differ = false;
+    verdict_.walk = std::move(walk_);
+    WriteSentence(verdict_);
+  }
+
+  void SettleGuilty() {
+    verdict_.place = PlaceOf(guilty_->key);
+    verdict_.worst = *std::ranges::find_if(
+        check_.leaves, [](const LeafComparison& leaf) { return !leaf.equal(); });
+    if (Status measured = MeasureDistances(check_, request_, walk_, stop_); !measured) {
+      verdict_.warnings.push_back("no value in double precision: " + measured.error().message);
+    }
+    auto inside = LookInside(check_, request_, stop_);
+    if (!inside.has_value()) {
+      verdict_.warnings.push_back("the kernel could not be analysed: " + inside.error().message);
+    } else {
+      walk_.inner = std::move(inside->first);
+      if (inside->together_agree || !inside->together.empty()) {
+        verdict_.tries.push_back({"compile the instructions inside on their own",
+                                  inside->together_agree, std::move(inside->together)});
+      }
+    }
+    verdict_.cause = CauseOf(guilty_->key.instruction);
+  }
+
+  // A function, some ULP away from the value in double precision.
+  bool IsApproximated() const {
+    constexpr double kMostUlp = 1024;
+    constexpr std::string_view kFunctions[] = {
+        "acos", "acosh",        "asin",     "asinh", "atan2",       "atanh",
+        "cbrt", "cosh",         "cosine",   "erf",   "exponential", "exponential-minus-one",
+        "log",  "log-plus-one", "logistic", "power", "rsqrt",       "sine",
+        "sinh", "sqrt",         "tan",      "tanh"};
+    return walk_.inner && walk_.platform_distance &&
+           std::ranges::find(kFunctions, walk_.inner->opcode) != std::end(kFunctions) &&
+           walk_.platform_distance->class_mismatched == 0 &&
+           walk_.platform_distance->max_ulp <= kMostUlp;
+  }
+
+  Cause CauseOf(InstructionId id) const {
+    const Module& module = *optimized_;
+    const hlo::Opcode opcode = module[id].opcode;
+    if (varies_) return Cause::kUninitialised;
+    if (opcode == hlo::Opcode::kRng || opcode == hlo::Opcode::kRngBitGenerator ||
+        opcode == hlo::Opcode::kRngGetAndUpdateState) {
+      return Cause::kRandomNumbers;
+    }
+    if (IsApproximated()) return Cause::kApproximation;
+    const analysis::Placement placement = analysis::FindPlacement(module, analysis::Target::kCpu);
+    return placement.instructions[id.index].place == analysis::Place::kLibraryCall
+               ? Cause::kLibrary
+               : Cause::kCodeGeneration;
+  }
+
+  const std::shared_ptr<const Module>& module_;
+  const RunRequest& request_;
+  std::stop_token stop_;
+  int64_t keep_bytes_;
+  RunReport plain_;
+  std::vector<Literal> arguments_;  // of the optimised module
+  std::shared_ptr<const Module> optimized_;
+  std::optional<CaptureSession> platform_, reference_;
+  std::unique_ptr<ValueComparison> values_;
+  ValueWalk walk_;
+  const ValueDifference* first_ = nullptr;   // beyond the bounds
+  const ValueDifference* guilty_ = nullptr;  // and by its own instruction
+  KernelCheck check_;                        // of `guilty_`
+  int64_t unchecked_ = 0;
+  bool all_checked_ = false;
+  bool varies_ = false;  // the platform's results, from run to run
+  DivergeVerdict verdict_;
+};
+
+}  // namespace
+
+DivergeVerdict DivergePlatforms(const std::shared_ptr<const Module>& module,
+                                const RunRequest& request, std::stop_token stop,
+                                int64_t keep_bytes) {
+  auto verdict = PlatformDivergence(module, request, std::move(stop), keep_bytes).Run();
+  if (verdict.has_value()) return *std::move(verdict);
+  return RefusedVerdict(std::move(verdict).error());
+}
+
+}  // namespace hloscope::debug

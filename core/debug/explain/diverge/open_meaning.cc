@@ -1,0 +1,263 @@
+// Laws tried on values, orders turned around.
+#include "core/debug/explain/diverge/open_meaning.h"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <complex>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "core/debug/explain/diverge/initial_values.h"
+#include "core/debug/reduce/edit.h"
+#include "core/eval/numbers/precise.h"
+#include "core/hlo/rewrite/rewriter.h"
+
+namespace hloscope::debug {
+namespace {
+
+using hlo::AttributeKey;
+using hlo::InstructionId;
+using hlo::Literal;
+using hlo::Module;
+using hlo::Opcode;
+using hlo::Shape;
+using ModulePtr = std::shared_ptr<const Module>;
+using Point = std::vector<Literal>;  // a scalar for each operand
+
+Literal ScalarOf(double value, const Shape& shape) {
+  const Literal wide =
+      Literal::Of<double>(Shape::Scalar(hlo::ElementType::kF64), std::span(&value, 1));
+  return eval::ConvertLiteral(wide, shape);
+}
+
+class Asker {
+ public:
+  Asker(const Candidate& candidate, const RunRequest& request, const std::stop_token& stop)
+      : candidate_(candidate), module_(*candidate.module), stop_(stop) {
+    request_.platform = request.reference_platform;
+    request_.limits = request.limits;
+    request_.bounds = request.bounds;
+    request_.workers = request.workers;
+    request_.deadline_seconds = request.deadline_seconds;
+  }
+
+  std::optional<Cause> Ask(InstructionId id) const {
+    switch (module_[id].opcode) {
+      case Opcode::kReduce:
+      case Opcode::kReduceWindow:
+      case Opcode::kSelectAndScatter:
+      case Opcode::kAllReduce:
+      case Opcode::kReduceScatter:
+        if (BreaksMonoid(id)) return Cause::kCombiner;
+        if (module_[id].opcode == Opcode::kReduce && MovesWithInitialValue())
+          return Cause::kInitialValue;
+        break;
+      case Opcode::kSort:
+        if (IsIllOrdered(id)) return Cause::kComparator;
+        break;
+      case Opcode::kScatter:
+        if (MovesWithOrder(id)) return Cause::kOverlappingUpdates;
+        break;
+      default:
+        break;
+    }
+    return std::nullopt;
+  }
+
+ private:
+  // Empty where it cannot be run.
+  std::vector<Literal> Run(const ModulePtr& module, std::vector<Literal> arguments) const {
+    RunRequest own = request_;
+    own.arguments = std::move(arguments);
+    const RunReport report = RunModule(module, own, stop_);
+    std::vector<Literal> results;
+    for (const RunOutput& output : report.outputs) {
+      if (output.missing || report.error) return {};
+      results.push_back(output.value);
+    }
+    return results;
+  }
+
+  bool SameValues(const std::vector<Literal>& a, const std::vector<Literal>& b) const {
+    if (a.size() != b.size()) return true;  // nothing is known
+    for (size_t i = 0; i < a.size(); ++i) {
+      if (a[i].shape().IsArray() && !CompareArrays(a[i], b[i], request_.bounds).equal())
+        return false;
+    }
+    return true;
+  }
+
+  // On numbers so small that no law breaks by rounding.
+  bool BreaksMonoid(InstructionId id) const {
+    const auto callees = module_.CalledComputations(module_[id]);
+    if (callees.empty()) return false;
+    const ModulePtr combiner = WithEntry(module_, callees.back());
+    const auto parameters = combiner->Parameters(combiner->entry_id());
+    const size_t arrays = parameters.size() / 2;
+    if (arrays == 0) return false;
+    // Equal values with other partners too, as of a maximum and its place.
+    constexpr std::array<double, 6> kValues = {0, 1, 2, 4, 3, 5};
+    constexpr std::array<size_t, 6> kFirst = {0, 1, 1, 2, 3, 4}, kOther = {0, 1, 2, 3, 4, 5};
+    std::vector<Point> points;
+    for (size_t k = 0; k < kFirst.size(); ++k) {
+      Point& point = points.emplace_back();
+      for (size_t i = 0; i < arrays; ++i) {
+        point.push_back(
+            ScalarOf(kValues[i == 0 ? kFirst[k] : kOther[k]], combiner->shape(parameters[i])));
+      }
+    }
+    const auto combine = [&](const Point& a, const Point& b) {
+      Point both = a;
+      both.insert(both.end(), b.begin(), b.end());
+      if (both.size() != parameters.size()) return Point();
+      return Run(combiner, std::move(both));
+    };
+    for (const Point& a : points) {
+      for (const Point& b : points) {
+        const Point ab = combine(a, b);
+        if (!SameValues(ab, combine(b, a))) return true;
+        for (const Point& c : points) {
+          if (stop_.stop_requested()) return false;
+          if (!SameValues(combine(ab, c), combine(a, combine(b, c)))) return true;
+        }
+      }
+    }
+    return false;
+  }
+
+  bool MovesWithInitialValue() const {
+    const auto again = InitialValuesAgain(candidate_.module, 1);
+    return again.has_value() && *again != nullptr && Moves(*again);
+  }
+
+  bool Moves(const ModulePtr& other) const {
+    return !SameValues(Run(candidate_.module, candidate_.arguments),
+                       Run(other, candidate_.arguments));
+  }
+
+  // What an instruction of the entry takes.
+  std::vector<Literal> OperandsOf(InstructionId id) const {
+    if (module_[id].computation != module_.entry_id()) return {};
+    Edit edit(candidate_);
+    edit.SetResults(module_.operands(id));
+    const auto alone = edit.Finish();
+    return alone ? Run(alone->module, alone->arguments) : std::vector<Literal>();
+  }
+
+  // On the first elements, and those that are no numbers.
+  bool IsIllOrdered(InstructionId id) const {
+    const auto callees = module_.CalledComputations(module_[id]);
+    const std::vector<Literal> operands = OperandsOf(id);
+    if (callees.size() != 1 || operands.empty()) return false;
+    const ModulePtr comparator = WithEntry(module_, callees[0]);
+    std::vector<Point> points;
+    for (const size_t at : SampledElements(operands[0])) {
+      Point& point = points.emplace_back();
+      for (const Literal& operand : operands) point.push_back(ElementOf(operand, at));
+    }
+    const size_t n = points.size();
+    std::vector<char> less(n * n);
+    for (size_t i = 0; i < n; ++i) {
+      for (size_t j = 0; j < n; ++j) {
+        std::vector<Literal> both;
+        for (size_t k = 0; k < operands.size(); ++k) {
+          both.push_back(points[i][k]);
+          both.push_back(points[j][k]);
+        }
+        const auto answer = Run(comparator, std::move(both));
+        if (answer.size() != 1 || answer[0].bytes().empty()) return false;
+        less[i * n + j] = answer[0].bytes()[0] != std::byte{0};
+      }
+    }
+    const auto equal = [&](size_t i, size_t j) { return !less[i * n + j] && !less[j * n + i]; };
+    for (size_t i = 0; i < n; ++i) {
+      for (size_t j = 0; j < n; ++j) {
+        if (less[i * n + j] && less[j * n + i]) return true;
+        for (size_t k = 0; k < n; ++k) {
+          if (less[i * n + j] && less[j * n + k] && !less[i * n + k]) return true;
+          if (equal(i, j) && equal(j, k) && !equal(i, k)) return true;
+        }
+      }
+    }
+    return false;
+  }
+
+  static std::vector<size_t> SampledElements(const Literal& array) {
+    constexpr size_t kFirst = 8, kOdd = 4;
+    Shape wide = array.shape().WithoutLayouts();
+    wide.set_element_type(hlo::ElementType::kC128);
+    const Literal numbers = eval::ConvertLiteral(array, wide);
+    const auto values = numbers.data<std::complex<double>>();
+    std::vector<size_t> sampled;
+    size_t odd = 0;
+    for (size_t i = 0; i < values.size() && odd < kOdd; ++i) {
+      const bool is_odd = !std::isfinite(std::abs(values[i]));
+      if (i < kFirst || is_odd) sampled.push_back(i);
+      odd += is_odd && i >= kFirst ? 1 : 0;
+    }
+    return sampled;
+  }
+
+  static Literal ElementOf(const Literal& array, size_t at) {
+    const hlo::ElementType type = array.shape().element_type();
+    const auto width = static_cast<size_t>(hlo::StorageBytes(type));
+    const auto bytes = array.bytes().subspan(at * width, width);
+    return Literal::Dense(Shape::Scalar(type), {bytes.begin(), bytes.end()});
+  }
+
+  // The same updates from the last to the first.
+  bool MovesWithOrder(InstructionId id) const {
+    if (!module_.GetInts(module_[id], AttributeKey::kInputBatchingDims).empty()) return false;
+    const auto operands = module_.operands(id);
+    const size_t indices = operands.size() / 2;
+    const auto window = module_.GetInts(module_[id], AttributeKey::kUpdateWindowDims);
+    const int64_t vector = module_.GetInt(module_[id], AttributeKey::kIndexVectorDim);
+    hlo::Rewriter rewriter(candidate_.module);
+    std::vector<InstructionId> turned = rewriter.operands(id);
+    for (size_t k = indices; k < operands.size(); ++k) {
+      const Shape shape = module_.shape(operands[k]).WithoutLayouts();
+      std::vector<int64_t> dimensions;
+      for (int64_t d = 0; d < static_cast<int64_t>(shape.rank()); ++d) {
+        const bool stays = k == indices ? d == vector : std::ranges::count(window, d) > 0;
+        if (!stays) dimensions.push_back(d);
+      }
+      const std::array attributes = {
+          rewriter.builder().MakeInts(AttributeKey::kDimensions, dimensions)};
+      const std::array from = {turned[k]};
+      turned[k] = rewriter.Add(module_[id].computation, "turned." + std::to_string(k),
+                               Opcode::kReverse, shape, from, attributes);
+    }
+    std::vector<hlo::Attribute> attributes;
+    for (const hlo::Attribute& attribute : module_.attributes(module_[id])) {
+      if (attribute.key != AttributeKey::kControlPredecessors) attributes.push_back(attribute);
+    }
+    const InstructionId other = rewriter.Add(module_[id].computation, "turned", Opcode::kScatter,
+                                             module_.shape(id), turned, attributes);
+    rewriter.ReplaceAllUses(id, other);
+    rewriter.Remove(id);
+    auto made = rewriter.Finish();
+    return made.has_value() && Moves(made->module);
+  }
+
+  const Candidate& candidate_;
+  const Module& module_;
+  RunRequest request_;
+  const std::stop_token& stop_;
+};
+
+}  // namespace
+
+std::optional<Cause> OpenMeaning(const Candidate& candidate,
+                                 std::span<const InstructionId> instructions,
+                                 const RunRequest& request, const std::stop_token& stop) {
+  const Asker asker(candidate, request, stop);
+  for (const InstructionId id : instructions) {
+    if (const auto cause = asker.Ask(id)) return cause;
+  }
+  return std::nullopt;
+}
+
+}  // namespace hloscope::debug

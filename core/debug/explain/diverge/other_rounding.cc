@@ -1,0 +1,222 @@
+// Blocks of sums, and products rounded with sums.
+#include "core/debug/explain/diverge/other_rounding.h"
+
+#include <algorithm>
+#include <array>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "core/hlo/rewrite/rewriter.h"
+
+namespace hloscope::debug {
+
+using hlo::Attribute;
+using hlo::AttributeKey;
+using hlo::ElementType;
+using hlo::InstructionId;
+using hlo::Module;
+using hlo::Opcode;
+using hlo::Rewriter;
+using hlo::Shape;
+
+namespace {
+
+using ModuleResult = Result<std::shared_ptr<const Module>>;
+
+bool IsFloatArray(const Shape& shape) {
+  return shape.IsArray() && shape.is_static() && hlo::IsFloat(shape.element_type());
+}
+
+// An operand and the dimension of it that is summed.
+struct SummedOperand {
+  uint32_t slot;
+  int64_t dimension;
+};
+
+// What a sum runs over, of the same size in all of them; empty where it is no such sum.
+std::vector<SummedOperand> SummedBy(const Module& module, InstructionId id) {
+  const hlo::Instruction& instruction = module[id];
+  if (instruction.opcode == Opcode::kReduce) {
+    const auto callees = module.CalledComputations(instruction);
+    const bool adds = callees.size() == 1 && module[module[callees[0]].root].opcode == Opcode::kAdd;
+    const auto dimensions = module.GetInts(instruction, AttributeKey::kDimensions);
+    if (!adds || dimensions.empty() || module.operands(id).size() != 2) return {};
+    const Shape& shape = module.shape(module.operands(id)[0]);
+    return {{0, *std::ranges::max_element(dimensions, {}, [&](int64_t d) {
+               return shape.dimension(static_cast<size_t>(d));
+             })}};
+  }
+  if (instruction.opcode == Opcode::kDot) {
+    const auto lhs = module.GetInts(instruction, AttributeKey::kLhsContractingDims);
+    const auto rhs = module.GetInts(instruction, AttributeKey::kRhsContractingDims);
+    if (lhs.empty() || rhs.empty()) return {};
+    return {{0, lhs[0]}, {1, rhs[0]}};
+  }
+  if (instruction.opcode == Opcode::kConvolution) {
+    const auto* dims = module.Get<hlo::ConvolutionDims>(instruction, AttributeKey::kDimLabels);
+    const bool grouped = module.GetInt(instruction, AttributeKey::kFeatureGroupCount, 1) != 1 ||
+                         module.GetInt(instruction, AttributeKey::kBatchGroupCount, 1) != 1;
+    if (dims == nullptr || grouped) return {};
+    return {{0, dims->input_feature}, {1, dims->kernel_input_feature}};
+  }
+  return {};
+}
+
+class SumCutter {
+ public:
+  explicit SumCutter(const std::shared_ptr<const Module>& module)
+      : module_(*module), rewriter_(module) {}
+
+  ModuleResult Run() {
+    for (uint32_t i = 0; i < module_.instructions().size(); ++i) Cut(InstructionId(i));
+    if (cuts_ == 0) return nullptr;
+    HLOSCOPE_ASSIGN_OR_RETURN(hlo::RewriteResult made, rewriter_.Finish());
+    return std::move(made.module);
+  }
+
+ private:
+  void Cut(InstructionId id) {
+    constexpr int64_t kBlocks = 64;
+    const std::vector<SummedOperand> summed = SummedBy(module_, id);
+    if (summed.empty() || !IsFloatArray(module_.shape(id))) return;
+    for (const SummedOperand& operand : summed) {
+      if (!IsFloatArray(OperandShape(id, operand.slot))) return;
+    }
+    const int64_t size = SizeOf(id, summed[0]);
+    if (size < 2) return;
+    const int64_t block = (size + kBlocks - 1) / kBlocks;
+    InstructionId sum;
+    for (int64_t begin = 0; begin < size; begin += block) {
+      const InstructionId part = Block(id, summed, begin, std::min(begin + block, size));
+      sum = sum.valid() ? AddUp(id, sum, part) : part;
+    }
+    rewriter_.ReplaceAllUses(id, sum);
+    rewriter_.Remove(id);
+    ++cuts_;
+  }
+
+  const Shape& OperandShape(InstructionId id, uint32_t slot) const {
+    return module_.shape(module_.operands(id)[slot]);
+  }
+  int64_t SizeOf(InstructionId id, const SummedOperand& summed) const {
+    return OperandShape(id, summed.slot).dimension(static_cast<size_t>(summed.dimension));
+  }
+
+  InstructionId Block(InstructionId id, const std::vector<SummedOperand>& summed, int64_t begin,
+                      int64_t end) {
+    std::vector<InstructionId> operands = rewriter_.operands(id);
+    for (const SummedOperand& each : summed) {
+      operands[each.slot] = SliceOf(id, operands[each.slot], each, begin, end);
+    }
+    if (module_[id].opcode == Opcode::kReduce && begin > 0) operands[1] = Zero(id);
+    std::vector<Attribute> attributes;
+    for (const Attribute& attribute : module_.attributes(module_[id])) {
+      if (attribute.key != AttributeKey::kControlPredecessors) attributes.push_back(attribute);
+    }
+    return rewriter_.Add(module_[id].computation, NewName(), module_[id].opcode, module_.shape(id),
+                         operands, attributes);
+  }
+
+  InstructionId SliceOf(InstructionId id, InstructionId operand, const SummedOperand& summed,
+                        int64_t begin, int64_t end) {
+    Shape shape = OperandShape(id, summed.slot);
+    std::vector<int64_t> bounds;
+    for (size_t d = 0; d < shape.rank(); ++d) {
+      const bool is_summed = static_cast<int64_t>(d) == summed.dimension;
+      bounds.insert(bounds.end(), {is_summed ? begin : 0, is_summed ? end : shape.dimension(d), 1});
+    }
+    shape.set_dimension(static_cast<size_t>(summed.dimension), end - begin);
+    const std::array attributes = {rewriter_.builder().MakeInts(AttributeKey::kSlice, bounds)};
+    return rewriter_.Add(module_[id].computation, NewName(), Opcode::kSlice, std::move(shape),
+                         {&operand, 1}, attributes);
+  }
+
+  InstructionId Zero(InstructionId id) {
+    const Shape& shape = OperandShape(id, 1);
+    std::vector<std::byte> bytes(static_cast<size_t>(shape.ByteSize().value_or(0)));
+    const std::array attributes = {rewriter_.builder().Make(
+        AttributeKey::kConstantValue, hlo::Literal::Dense(shape, std::move(bytes)))};
+    return rewriter_.Add(module_[id].computation, NewName(), Opcode::kConstant, shape, {},
+                         attributes);
+  }
+
+  InstructionId AddUp(InstructionId id, InstructionId sum, InstructionId part) {
+    const std::array operands = {sum, part};
+    return rewriter_.Add(module_[id].computation, NewName(), Opcode::kAdd, module_.shape(id),
+                         operands);
+  }
+
+  std::string NewName() { return "block." + std::to_string(names_++); }
+
+  const Module& module_;
+  Rewriter rewriter_;
+  int64_t cuts_ = 0, names_ = 0;
+};
+
+class Contracter {
+ public:
+  explicit Contracter(const std::shared_ptr<const Module>& module)
+      : module_(*module), rewriter_(module) {}
+
+  ModuleResult Run() {
+    for (uint32_t i = 0; i < module_.instructions().size(); ++i) Contract(InstructionId(i));
+    if (names_ == 0) return nullptr;
+    rewriter_.RemoveDeadCode();
+    HLOSCOPE_ASSIGN_OR_RETURN(hlo::RewriteResult made, rewriter_.Finish());
+    return std::move(made.module);
+  }
+
+ private:
+  void Contract(InstructionId id) {
+    const hlo::Instruction& sum = module_[id];
+    const bool adds = sum.opcode == Opcode::kAdd || sum.opcode == Opcode::kSubtract;
+    if (!adds || sum.computation == module_.entry_id() || !IsNarrow(module_.shape(id))) return;
+    const auto originals = module_.operands(id);
+    const auto product = std::ranges::find_if(
+        originals, [&](InstructionId o) { return module_[o].opcode == Opcode::kMultiply; });
+    if (product == originals.end()) return;
+    std::vector<InstructionId> operands = Wide(id, rewriter_.operands(id));
+    operands[static_cast<size_t>(product - originals.begin())] =
+        Add(id, Opcode::kMultiply, ElementType::kF64, Wide(id, rewriter_.operands(*product)));
+    const InstructionId exact = Add(id, sum.opcode, ElementType::kF64, operands);
+    const ElementType type = module_.shape(id).element_type();
+    rewriter_.ReplaceAllUses(id, Add(id, Opcode::kConvert, type, {exact}));
+  }
+
+  static bool IsNarrow(const Shape& shape) {
+    return IsFloatArray(shape) && shape.element_type() != ElementType::kF64;
+  }
+
+  std::vector<InstructionId> Wide(InstructionId beside, std::vector<InstructionId> operands) {
+    for (InstructionId& operand : operands) {
+      operand = Add(beside, Opcode::kConvert, ElementType::kF64, {operand});
+    }
+    return operands;
+  }
+
+  // Of the dimensions of `beside`, and in its computation.
+  InstructionId Add(InstructionId beside, Opcode opcode, ElementType type,
+                    const std::vector<InstructionId>& operands) {
+    Shape shape = module_.shape(beside).WithoutLayouts();
+    shape.set_element_type(type);
+    return rewriter_.Add(module_[beside].computation, "contracted." + std::to_string(names_++),
+                         opcode, std::move(shape), operands);
+  }
+
+  const Module& module_;
+  Rewriter rewriter_;
+  int64_t names_ = 0;
+};
+
+}  // namespace
+
+ModuleResult SumsInBlocks(const std::shared_ptr<const Module>& module) {
+  return SumCutter(module).Run();
+}
+
+ModuleResult ProductsContracted(const std::shared_ptr<const Module>& module) {
+  return Contracter(module).Run();
+}
+
+}  // namespace hloscope::debug

@@ -1,0 +1,166 @@
+// Words for a verdict.
+#include "core/debug/explain/diverge/verdict.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <utility>
+
+namespace hloscope::debug {
+namespace {
+
+struct CauseRow {
+  std::string_view key, text;
+};
+constexpr CauseRow kCauses[] = {
+#define CAUSE(name, key, text) {key, text},
+#include "core/debug/explain/diverge/causes.def"
+#undef CAUSE
+};
+
+std::string PlacePhrase(const DivergePlace& place) {
+  std::string out = fmt::format("{} in {}", place.instruction, place.computation);
+  if (!place.calls.empty()) out += fmt::format(" ({})", place.calls);
+  return out;
+}
+
+std::string PassSentence(const DivergeVerdict& verdict) {
+  const PassBlame& blame = verdict.passes.front();
+  std::string out = fmt::format("pass {} of {} changed the numbers", blame.pass,
+                                blame.pipeline.empty() ? "the pipeline" : blame.pipeline);
+  if (verdict.place) out += " at " + PlacePhrase(*verdict.place);
+  if (!verdict.edit.what.empty()) out += ": " + verdict.edit.what;
+  for (const PassBlame& other : verdict.passes) {
+    if (&other == &blame) continue;
+    out += other.restores
+               ? fmt::format("; pass {} of {} hides it again", other.pass, other.pipeline)
+               : fmt::format("; pass {} of {} changed them once more", other.pass, other.pipeline);
+  }
+  return out;
+}
+
+// Who is nearer to the value in double precision, where that is known.
+std::string NearerPhrase(const DivergeVerdict& verdict) {
+  if (!verdict.walk || !verdict.walk->platform_distance || !verdict.walk->reference_distance) {
+    return {};
+  }
+  const PreciseDistance &ours = *verdict.walk->platform_distance,
+                        &theirs = *verdict.walk->reference_distance;
+  const auto key = [](const PreciseDistance& d) {
+    return std::pair(d.class_mismatched, d.max_ulp);
+  };
+  if (key(ours) == key(theirs)) return "; both are as far from the value in double precision";
+  const bool we_are = key(ours) < key(theirs);
+  const PreciseDistance &near = we_are ? ours : theirs, &far = we_are ? theirs : ours;
+  std::string out = fmt::format("; {} is nearer to the value in double precision",
+                                we_are ? verdict.platform : verdict.reference);
+  if (near.class_mismatched == far.class_mismatched) {
+    out += fmt::format(" ({:.3g} against {:.3g} ULP)", near.max_ulp, far.max_ulp);
+  }
+  return out;
+}
+
+std::string DifferenceSentence(const DivergeVerdict& verdict) {
+  std::string out;
+  if (verdict.place) {
+    out = "first differs at " + PlacePhrase(*verdict.place);
+    if (!verdict.edit.what.empty()) out += ": " + verdict.edit.what;
+  } else {
+    out = "the results differ";
+  }
+  if (verdict.walk && verdict.walk->inner) {
+    out += fmt::format(", inside it at {} ({})", verdict.walk->inner->instruction,
+                       verdict.walk->inner->opcode);
+  }
+  if (verdict.worst && !verdict.worst->equal()) out += "; " + ErrorPhrase(*verdict.worst);
+  out += NearerPhrase(verdict);
+  if (verdict.cause) out += fmt::format("; the cause is {}", CausePhrase(verdict));
+  return out;
+}
+
+// The two sides are neighbours: no value of the type lies between them.
+bool IsOneStep(const LeafComparison& leaf) {
+  return leaf.problem.empty() && leaf.mismatched > 0 && leaf.max_ulp == 1 &&
+         leaf.nan_mismatched == 0 && leaf.inf_mismatched == 0 && leaf.shape.IsArray() &&
+         hlo::IsFloat(leaf.shape.element_type());
+}
+
+std::string FailureSentence(const DivergeVerdict& verdict) {
+  if (verdict.errors.empty()) return "no verdict";
+  const std::string error = verdict.errors[0].ToString();
+  if (verdict.cause == Cause::kBeforeXla) {
+    return "the compiler crashes before its first pass: " + error;
+  }
+  if (verdict.passes.empty()) return "no verdict: " + error;
+  const PassBlame& blame = verdict.passes.front();
+  return fmt::format("the compiler fails in pass {}, after {}: {}", blame.pass, blame.file_before,
+                     error);
+}
+
+std::string EqualSentence(const DivergeVerdict& verdict) {
+  if (verdict.cause) {
+    return fmt::format("no pass changed the numbers and the results agree; what differs is {}",
+                       Describe(*verdict.cause));
+  }
+  if (verdict.stages > 0) {
+    return fmt::format("no pass changed the numbers: {} stages are equivalent",
+                       verdict.stages - static_cast<int64_t>(verdict.stepped_over.size()));
+  }
+  return "both agree within the bounds";
+}
+
+}  // namespace
+
+std::string_view KeyOf(Cause cause) { return kCauses[static_cast<size_t>(cause)].key; }
+std::string_view Describe(Cause cause) { return kCauses[static_cast<size_t>(cause)].text; }
+
+std::string CausePhrase(const DivergeVerdict& verdict) {
+  if (!verdict.cause) return {};
+  const bool is_library = verdict.cause == Cause::kLibrary;
+  const bool may_round = is_library || verdict.cause == Cause::kCodeGeneration;
+  if (!may_round || !verdict.worst || !IsOneStep(*verdict.worst)) {
+    return std::string(Describe(*verdict.cause));
+  }
+  return fmt::format("a rounding of one step in {} by {}",
+                     hlo::ToString(verdict.worst->shape.element_type()),
+                     is_library ? "a library call or library fusion" : "the generated code");
+}
+
+std::string ErrorPhrase(const LeafComparison& leaf) {
+  if (!leaf.problem.empty()) return leaf.problem;
+  std::string out = fmt::format("{} of {} elements differ", leaf.mismatched, leaf.elements);
+  if (leaf.max_abs_error > 0) {
+    out += fmt::format(", largest error {:.3g} absolute, {:.3g} relative", leaf.max_abs_error,
+                       leaf.max_rel_error);
+  }
+  if (leaf.nan_mismatched > 0) out += fmt::format(", {} NaN on one side", leaf.nan_mismatched);
+  return out;
+}
+
+DivergeVerdict RefusedVerdict(Error error) {
+  DivergeVerdict verdict;
+  verdict.status = StatusOf(error);
+  verdict.errors.push_back(std::move(error));
+  WriteSentence(verdict);
+  return verdict;
+}
+
+void WriteSentence(DivergeVerdict& verdict) {
+  switch (verdict.status) {
+    case RunStatus::kDiffers:
+      verdict.sentence =
+          verdict.passes.empty() ? DifferenceSentence(verdict) : PassSentence(verdict);
+      break;
+    case RunStatus::kEqual:
+      verdict.sentence = EqualSentence(verdict);
+      break;
+    default:
+      verdict.sentence = FailureSentence(verdict);
+  }
+  if (!verdict.cured_by.empty()) {
+    verdict.sentence += fmt::format("; fixed by disabling {}", fmt::join(verdict.cured_by, ", "));
+  }
+  if (verdict.confirmed) verdict.sentence += *verdict.confirmed ? "; confirmed" : "; not confirmed";
+}
+
+}  // namespace hloscope::debug

@@ -1,0 +1,101 @@
+// DivergeVerdict: what `diverge` found, in one form for passes, two modules and two platforms.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "core/base/result.h"
+#include "core/debug/compare/compare_values.h"
+#include "core/debug/explain/diverge/kernel_finding.h"
+#include "core/debug/explain/diverge/value_walk.h"
+#include "core/debug/run/run_module.h"
+
+namespace hloscope::debug {
+
+// Why runs differ where no pass is to blame: rows of causes.def.
+enum class Cause : uint8_t {
+#define CAUSE(name, key, text) name,
+#include "core/debug/explain/diverge/causes.def"
+#undef CAUSE
+};
+std::string_view KeyOf(Cause cause);     // "excess_precision"
+std::string_view Describe(Cause cause);  // what stands after "the cause is"
+
+// Something that was changed for one more run, and whether that run was right, or makes the
+// difference by itself (repeated runs, inputs moved). Absent: it could not be run, `detail` says
+// why; else the figures of the run.
+struct DivergeTry {
+  std::string what;  // "--xla_disable_hlo_passes=algsimp"
+  std::optional<bool> closes;
+  std::string detail;
+};
+
+// An instruction as it was before a change and as it became.
+struct InstructionEdit {
+  std::string what;           // in words: "add became subtract"
+  std::string before, after;  // their lines of HLO; empty: added or removed
+  std::string diff;           // of everything that the pass changed, for people
+};
+
+// The place of a difference. Names are bare; those of what was removed are as before.
+struct DivergePlace {
+  std::string instruction, computation;
+  std::string calls;  // how it was reached: "while.3 iteration 2"; empty in the entry
+};
+
+// A pass whose stage means something else than the stage before it.
+struct PassBlame {
+  std::string pass, pipeline, file_before, file_after;  // files as the dump names them
+  bool restores = false;  // the results are again what they were before an earlier one of these
+  std::optional<DivergePlace> place;
+  InstructionEdit edit;
+  LeafComparison worst;  // of the results, after against before
+};
+
+struct DivergeVerdict {
+  RunStatus status = RunStatus::kError;  // never kRan
+  std::string platform, reference;
+  uint64_t seed = 0;
+
+  // The guilty pass, the first of `passes`; or the cause where there is none.
+  std::vector<PassBlame> passes;
+  std::optional<Cause> cause;
+
+  std::optional<DivergePlace> place;  // where it first differs
+  InstructionEdit edit;
+  std::vector<std::string> cured_by;  // names of passes and flags with values
+  // The pass is in cured_by, or alone repeats the edit; without one: a try shows the cause, or the
+  // kernel alone repeats the fault. Absent: not found out.
+  std::optional<bool> confirmed;
+  std::string kernel;               // that computes the place; empty: unknown
+  std::optional<int64_t> ptx_line;  // in the module's PTX
+  std::vector<DivergeTry> tries;
+  std::string first_bad;  // of several versions; empty: none or not asked
+
+  std::optional<ValueWalk> walk;          // of two platforms
+  std::optional<KernelFinding> finding;   // of kernels on a simulated GPU
+  std::optional<LeafComparison> worst;    // of what differs most: results or instruction
+  int64_t stages = 0, evaluated = 0;      // of the pipeline; the others mean the same by their text
+  std::vector<std::string> stepped_over;  // stages that could not be evaluated, with the reason
+  std::vector<std::string> warnings;
+  std::vector<Error> errors;
+  std::string sentence;  // the verdict for people
+};
+
+// The verdict where nothing could be looked at.
+DivergeVerdict RefusedVerdict(Error error);
+
+// Writes the sentence from everything else.
+void WriteSentence(DivergeVerdict& verdict);
+
+// What stands after "the cause is": of a library or generated code that is one step away in the
+// type of the values, that; else what Describe says. Empty where there is no cause.
+std::string CausePhrase(const DivergeVerdict& verdict);
+
+// "largest error 0.5 absolute, 0.1 relative, 3 of 16 elements".
+std::string ErrorPhrase(const LeafComparison& leaf);
+
+}  // namespace hloscope::debug

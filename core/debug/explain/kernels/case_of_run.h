@@ -1,0 +1,37 @@
+// Kernels of a run as cases that run by themselves.
+#pragma once
+
+#include <memory>
+#include <stop_token>
+#include <string>
+#include <vector>
+
+#include "core/backends/gpusim/kernel_cases.h"
+#include "core/backends/gpusim/kernel_study.h"
+#include "core/base/result.h"
+#include "core/debug/explain/kernels/explain_kernel.h"
+#include "core/debug/run/run_module.h"
+
+namespace hloscope::debug {
+
+// Runs `module` once on the request's platform and answers what each kernel gave; `wish` says which
+// come with a case.
+Result<std::vector<replay::KernelOutcome>> OutcomesOfKernels(
+    const std::shared_ptr<const hlo::Module>& module, const RunRequest& request,
+    const replay::CaseWish& wish, const std::stop_token& stop);
+
+// The case of the kernel, or of the instruction, of that name in one of its executions, also where
+// the run ends with a fault of it. Input error: there is none; it names those that there are.
+Result<replay::KernelOutcome> CaseOfKernel(const std::shared_ptr<const hlo::Module>& module,
+                                           const RunRequest& request, const std::string& name,
+                                           int64_t execution, const std::stop_token& stop);
+
+// A study in a child process, within --deadline where the request has one.
+Result<replay::KernelStudyAnswer> StudyWithin(const replay::KernelStudy& study,
+                                              const RunRequest& request,
+                                              const std::stop_token& stop);
+
+// The instruction of an outcome with a case, by itself and with its arguments.
+Result<KernelQuestion> QuestionOf(const replay::KernelOutcome& outcome);
+
+}  // namespace hloscope::debug

@@ -1,0 +1,110 @@
+// The reference done otherwise, one thing at a time.
+#include "core/debug/explain/kernels/cause_tries.h"
+
+#include <fmt/format.h>
+
+#include "core/debug/explain/diverge/initial_values.h"
+#include "core/debug/explain/diverge/other_rounding.h"
+#include "core/debug/explain/kernels/switch_causes.h"
+#include "core/eval/numbers/precise.h"
+
+namespace hloscope::debug {
+
+using hlo::Module;
+using ModulePtr = std::shared_ptr<const Module>;
+
+namespace {
+
+bool HasNarrowFloats(const Module& module) {
+  for (uint32_t i = 0; i < module.instructions().size(); ++i) {
+    const hlo::Shape& shape = module.shape(hlo::InstructionId(i));
+    if (!shape.IsArray() || !hlo::IsFloat(shape.element_type())) continue;
+    if (hlo::Info(shape.element_type()).bits < 32) return true;
+  }
+  return false;
+}
+
+}  // namespace
+
+void CauseTries::Note(std::string what, const Arrays& arrays, const Arrays& expected, Cause cause) {
+  std::string detail;
+  for (size_t i = 0; i < arrays.size() && detail.empty(); ++i) {
+    const LeafComparison leaf = CompareArrays(arrays[i], expected[i], bounds_);
+    if (!leaf.equal()) detail = ErrorPhrase(leaf);
+  }
+  const bool closes = detail.empty();
+  tries_.push_back({std::move(what), closes, std::move(detail)});
+  if (closes) Close(cause);
+}
+
+void CauseTries::NoteFailure(std::string what, const Error& error) {
+  tries_.push_back({std::move(what), std::nullopt, error.message});
+}
+
+void CauseTries::NoteApproximations(const std::string& which, const Arrays& up,
+                                    const Arrays& down) {
+  bool closes = true;
+  for (size_t i = 0; i < actual_.size(); ++i) {
+    const Literal settled = SettledBySpread(actual_[i], expected_[i], up[i], down[i]);
+    closes &= CompareArrays(settled, expected_[i], bounds_).equal();
+  }
+  tries_.push_back(
+      {fmt::format("approximate functions pushed to both ends of their documented bounds ({})",
+                   which),
+       closes,
+       closes ? "their range includes the reference"
+              : "their range does not include the reference"});
+  if (closes) Close(Cause::kApproximation);
+}
+
+void CauseTries::Close(Cause cause) {
+  if (!cause_) cause_ = cause;
+}
+
+void CauseTries::Attempt(const std::string& what, const Result<ModulePtr>& made, Cause cause,
+                         const Evaluate& evaluate) {
+  if (!made.has_value()) return NoteFailure(what, made.error());
+  if (*made == nullptr) return;
+  auto arrays = evaluate(*made);
+  if (!arrays.has_value()) return NoteFailure(what, arrays.error());
+  for (size_t i = 0; i < arrays->size(); ++i) {
+    (*arrays)[i] = eval::ConvertLiteral((*arrays)[i], actual_[i].shape());
+  }
+  Note(what, actual_, *arrays, cause);
+}
+
+// XLA begins each partial result with it: as many as one more says.
+void CauseTries::TryInitialValues(const std::string& where, const ModulePtr& module,
+                                  const Arrays& once, const Evaluate& evaluate) {
+  if (cause_) return;
+  auto made = InitialValuesAgain(module, 1);
+  if (made.has_value() && *made == nullptr) return;
+  auto twice = made.has_value() ? evaluate(*made) : std::unexpected(made.error());
+  if (!twice.has_value())
+    return NoteFailure("the reference's initial values taken twice" + where, twice.error());
+  for (size_t i = 0; i < actual_.size(); ++i) {
+    if (CompareArrays(actual_[i], expected_[i], bounds_).equal()) continue;
+    for (const int64_t more : FurtherInitialValues(actual_[i], once[i], (*twice)[i])) {
+      if (cause_) return;
+      Attempt(fmt::format("the reference's initial values taken {} times{}", more + 1, where),
+              InitialValuesAgain(module, more), Cause::kInitialValue, evaluate);
+    }
+  }
+}
+
+void CauseTries::TryReferences(const ModulePtr& module, const Evaluate& evaluate) {
+  Attempt("the reference's sums taken in blocks", SumsInBlocks(module), Cause::kReductionOrder,
+          evaluate);
+  Attempt("the reference's products rounded with their sums", ProductsContracted(module),
+          Cause::kFma, evaluate);
+  TryInitialValues("", module, expected_, evaluate);
+  const ModulePtr wide = eval::WidenModule(*module);
+  Attempt("the reference in double precision", wide,
+          HasNarrowFloats(*module) ? Cause::kExcessPrecision : Cause::kRounding, evaluate);
+  if (cause_ || wide == nullptr) return;
+  // Where narrow sums drop what one more adds.
+  const auto precise = evaluate(wide);
+  if (precise.has_value()) TryInitialValues(", in double precision", wide, *precise, evaluate);
+}
+
+}  // namespace hloscope::debug

@@ -1,0 +1,31 @@
+// Culprit: the instruction that stands for a difference, and what was done to it.
+#pragma once
+
+#include <functional>
+
+#include "core/debug/explain/diverge/verdict.h"
+#include "core/debug/explain/passes/pairing.h"
+
+namespace hloscope::debug {
+
+// The instruction before, behind, or both; an invalid one was added, or removed.
+struct Culprit {
+  hlo::InstructionId before, after;
+  // Where both are the same operation: the operand that is another one.
+  std::optional<uint32_t> slot;
+};
+
+// Whether an operand of each had the same value when it was used.
+using SameValue = std::function<bool(hlo::InstructionId before, hlo::InstructionId after)>;
+
+// `after` is the first instruction whose value differs from its partner's: itself where it is
+// another operation; what is inside of what it applies; what was removed or put in before it; what
+// hands it another operand.
+Culprit FindCulprit(const Pairing& pairing, hlo::InstructionId after, const SameValue& same_value);
+
+DivergePlace PlaceOf(const Pairing& pairing, const Culprit& culprit);
+InstructionEdit DescribeEdit(const Pairing& pairing, const Culprit& culprit);
+// The same edit as if what is behind had come first.
+InstructionEdit DescribeBackwards(const Pairing& pairing, const Culprit& culprit);
+
+}  // namespace hloscope::debug

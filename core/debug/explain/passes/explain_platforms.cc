@@ -1,0 +1,137 @@
+// Two platforms: where they diverge, then which pass or cause.
+#include "core/debug/explain/passes/explain_platforms.h"
+
+#include <optional>
+#include <utility>
+
+#include "core/debug/explain/diverge/diverge_alone.h"
+#include "core/debug/explain/diverge/diverge_platforms.h"
+#include "core/debug/explain/kernels/diverge_kernels.h"
+#include "core/debug/explain/passes/conditioning.h"
+#include "core/debug/explain/passes/own_passes.h"
+#include "core/debug/run/reference_options.h"
+#include "core/replay/platform_table.h"
+#include "core/replay/run_targets.h"
+
+namespace hloscope::debug {
+namespace {
+
+// The first instruction of the entry that differs by itself, and the results.
+DivergeVerdict VerdictOfIsolated(const RunReport& report) {
+  DivergeVerdict verdict;
+  verdict.status = report.status;
+  verdict.warnings = report.warnings;
+  if (report.error) verdict.errors.push_back(*report.error);
+  for (const RunOutput& output : report.outputs) {
+    if (output.compared && !output.comparison.equal() && !verdict.worst) {
+      verdict.worst = output.comparison;
+    }
+  }
+  if (const auto& first = report.first_divergent) {
+    verdict.place = {first->instruction, first->computation, ""};
+    for (const LeafComparison& leaf : first->outputs) {
+      if (!leaf.equal()) verdict.worst = leaf;
+    }
+  }
+  WriteSentence(verdict);
+  return verdict;
+}
+
+// What switching things off showed, to a place that is known already.
+void AddPlatformTries(DivergeVerdict tried, DivergeVerdict& verdict) {
+  verdict.tries.insert(verdict.tries.end(), tried.tries.begin(), tried.tries.end());
+  verdict.cured_by = std::move(tried.cured_by);
+  if (verdict.kernel.empty()) verdict.kernel = std::move(tried.kernel);
+  const bool is_vague = !verdict.cause || verdict.cause == Cause::kUnexplained ||
+                        verdict.cause == Cause::kCodeGeneration;
+  if (tried.cause && is_vague) verdict.cause = tried.cause;
+  WriteSentence(verdict);
+}
+
+bool HasPasses(const std::string& platform) {
+  const replay::PlatformRow* row = replay::FindPlatform(platform);
+  return row != nullptr && (row->Has(replay::kDumps) || replay::IsOwnCompiler(platform));
+}
+
+// The same run on the reference platform alone.
+RunRequest OnReference(const RunRequest& request) {
+  RunRequest swapped = request;
+  TakeReferenceOptions(request, swapped);
+  swapped.platform = request.reference_platform;
+  return swapped;
+}
+
+// The passes of the side that is wrong: of the first that has passes, unless what it gives is
+// right and the other one has some too. Nullopt where neither has.
+std::optional<DivergeVerdict> ExplainSide(const std::shared_ptr<const hlo::Module>& module,
+                                          const RunRequest& request, const std::stop_token& stop) {
+  std::optional<DivergeVerdict> first;
+  if (HasPasses(request.platform)) first = ExplainByOwnPasses(module, request, stop);
+  const bool is_done = first && first->status != RunStatus::kEqual;
+  if (is_done || !HasPasses(request.reference_platform)) return first;
+  DivergeVerdict other = ExplainByOwnPasses(module, OnReference(request), stop);
+  if (first && other.status == RunStatus::kEqual) return first;
+  other.warnings.push_back("passes and what was switched off are those of the reference, " +
+                           request.reference_platform);
+  return other;
+}
+
+// Of a verdict on values: the pass that makes the difference, or what cures it.
+DivergeVerdict WithPasses(DivergeVerdict verdict, const std::shared_ptr<const hlo::Module>& module,
+                          const RunRequest& request, const std::stop_token& stop) {
+  std::optional<DivergeVerdict> explained = ExplainSide(module, request, stop);
+  if (!explained) return verdict;
+  DivergeVerdict& of_passes = *explained;
+  if (!of_passes.passes.empty() && verdict.walk->passes_differ) {
+    of_passes.walk = std::move(verdict.walk);
+    of_passes.warnings.insert(of_passes.warnings.begin(), verdict.warnings.begin(),
+                              verdict.warnings.end());
+    return std::move(of_passes);
+  }
+  verdict.warnings.insert(verdict.warnings.end(), of_passes.warnings.begin(),
+                          of_passes.warnings.end());
+  AddPlatformTries(std::move(of_passes), verdict);
+  return verdict;
+}
+
+}  // namespace
+
+std::string CompilerOf(std::string_view platform) {
+  const replay::PlatformRow* row = replay::FindPlatform(platform);
+  const bool dumps = row != nullptr && (row->Has(replay::kDumps) || row->Has(replay::kRunsDumps));
+  if (dumps || replay::IsOwnCompiler(platform)) return std::string(platform);
+  const replay::PlatformRow* other = replay::PlatformWith(replay::kDumps);
+  return std::string(other == nullptr ? platform : other->name);
+}
+
+DivergeVerdict ExplainPlatforms(const std::shared_ptr<const hlo::Module>& module,
+                                const RunRequest& request, const std::stop_token& stop) {
+  if (RunsSimulatedKernels(request)) {
+    DivergeVerdict verdict = DivergeKernels(module, request, stop);
+    if (verdict.cause == Cause::kIllConditioned) {
+      MeasureConditioning(verdict, module, request, stop);
+    }
+    return verdict;
+  }
+  const bool alone = RunsKernelsAlone(request);
+  for (const std::string& name : {request.platform, request.reference_platform}) {
+    const replay::PlatformRow* row = replay::FindPlatform(name);
+    if (row == nullptr || row->Has(replay::kCaptures) || alone) continue;
+    RunRequest isolating = request;
+    isolating.isolate = true;
+    isolating.notes.push_back(
+        name + " cannot capture values inside a module: each instruction was run alone");
+    return VerdictOfIsolated(RunModule(module, isolating, stop));
+  }
+  DivergeVerdict verdict =
+      alone ? DivergeAlone(module, request, stop) : DivergePlatforms(module, request, stop);
+  if (verdict.status != RunStatus::kDiffers || !verdict.walk) return verdict;
+  // Nothing computes anything else than the reference does on the same operands.
+  if (verdict.cause == Cause::kIllConditioned) {
+    MeasureConditioning(verdict, module, request, stop);
+    return verdict;
+  }
+  return WithPasses(std::move(verdict), module, request, stop);
+}
+
+}  // namespace hloscope::debug

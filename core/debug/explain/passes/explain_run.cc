@@ -1,0 +1,369 @@
+// Cures and causes.
+#include "core/debug/explain/passes/explain_run.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "core/backends/pjrt/api.h"
+#include "core/debug/explain/diverge/diverge_alone.h"
+#include "core/debug/explain/diverge/lone_kernels.h"
+#include "core/debug/explain/diverge/optimised_module.h"
+#include "core/debug/explain/diverge/other_rounding.h"
+#include "core/debug/explain/passes/confirm.h"
+#include "core/debug/explain/passes/find_pass.h"
+#include "core/debug/explain/passes/meaning.h"
+#include "core/hlo/analysis/cost.h"
+#include "core/hlo/analysis/find_instruction.h"
+#include "core/replay/platform_table.h"
+
+namespace hloscope::debug {
+namespace {
+
+using hlo::Module;
+
+constexpr std::string_view kDisable = "xla_disable_hlo_passes";
+constexpr size_t kMostPasses = 24;  // that are switched off one by one
+
+struct Hazard {
+  hlo::ElementType type;
+  std::string_view text;
+};
+constexpr Hazard kHazards[] = {
+#define HAZARD(type, text) {hlo::ElementType::type, text},
+#include "core/debug/explain/passes/hazards.def"
+#undef HAZARD
+};
+
+// Of an array that something computes or takes; null: of none.
+const Hazard* HazardOf(const Module& module) {
+  for (const hlo::Instruction& instruction : module.instructions()) {
+    for (const auto& leaf : module[instruction.shape].Leaves()) {
+      const auto found = std::ranges::find(kHazards, leaf.second->element_type(), &Hazard::type);
+      if (found != std::end(kHazards)) return found;
+    }
+  }
+  return nullptr;
+}
+
+// Passes that can be switched off: those behind which the module is another one, each once.
+std::vector<std::string> ChangingPasses(const Pipeline& pipeline) {
+  std::vector<std::string> passes;
+  for (size_t s = 1; s < pipeline.stages.size(); ++s) {
+    const PassStage& stage = pipeline.stages[s];
+    if (stage.pipeline.empty() || stage.pass == "pipeline-start") continue;
+    if (std::ranges::find(passes, stage.pass) != passes.end()) continue;
+    if (HasSameText(*pipeline.stages[s - 1].module, *stage.module)) continue;
+    passes.push_back(stage.pass);
+  }
+  return passes;
+}
+
+class Explainer {
+ public:
+  Explainer(DivergeVerdict& verdict, PlatformTries& tries, const StageValues& values,
+            const Pipeline& pipeline, const std::stop_token& stop)
+      : verdict_(verdict), tries_(tries), values_(values), pipeline_(pipeline), stop_(stop) {}
+
+  void Run() {
+    verdict_.platform = tries_.request().platform;
+    const auto differs = tries_.AsItIs();
+    if (!differs) {
+      verdict_.errors.push_back(differs.error());
+      verdict_.warnings.push_back("the module does not run on " + verdict_.platform);
+      if (IsExecutionFailure(differs.error().error_class) && verdict_.passes.empty()) {
+        verdict_.status = RunStatus::kDied;
+        if (NoteHazard()) verdict_.cause = Cause::kUninitialised;
+      }
+    } else if (*differs) {
+      verdict_.tries.push_back({verdict_.platform + " as it is", false, ErrorPhrase(**differs)});
+      verdict_.status = RunStatus::kDiffers;
+      if (!verdict_.worst) verdict_.worst = **differs;
+      if (tries_.is_cut()) {
+        verdict_.warnings.push_back(fmt::format(
+            "tries and kernel are of the {} instructions, of {}, that the results that differ need",
+            tries_.module()->instructions().size(),
+            pipeline_.stages.front().module->instructions().size()));
+      }
+      if (verdict_.cause == Cause::kBeforeXla) {
+        ConfirmFrontEnd(verdict_, tries_, pipeline_, stop_);
+      } else {
+        TryAll();
+        if (verdict_.passes.empty()) FindCause(**differs);
+      }
+    } else {
+      verdict_.tries.push_back({verdict_.platform + " as it is", true, ""});
+    }
+    if (!verdict_.passes.empty()) ConfirmPass(verdict_, tries_, values_, pipeline_, stop_);
+    WriteSentence(verdict_);
+  }
+
+ private:
+  // The guilty passes first.
+  std::vector<std::string> Suspects() const {
+    std::vector<std::string> passes;
+    for (const PassBlame& blame : verdict_.passes) {
+      if (std::ranges::find(passes, blame.pass) == passes.end()) passes.push_back(blame.pass);
+    }
+    for (const std::string& pass : ChangingPasses(pipeline_)) {
+      if (passes.size() >= kMostPasses) break;
+      if (std::ranges::find(passes, pass) == passes.end()) passes.push_back(pass);
+    }
+    return passes;
+  }
+
+  // Passes one by one, and the known flags; a flag that is such a pass is not tried twice.
+  void TryAll() {
+    const std::vector<std::string> passes = Suspects();
+    std::vector<KnownTry> tries;
+    for (const std::string& pass : passes) {
+      tries.push_back({Cause::kCodeGeneration, {{std::string(kDisable), pass}}});
+    }
+    for (KnownTry& known : KnownTries(verdict_.platform)) {
+      const auto same = std::ranges::find(tries, known.flags, &KnownTry::flags);
+      if (same == tries.end()) {
+        tries.push_back(std::move(known));
+      } else {
+        same->cause = known.cause;
+      }
+    }
+    std::vector<XlaFlagList> flags;
+    for (const KnownTry& each : tries) flags.push_back(each.flags);
+    const std::vector<DivergeTry> done = tries_.Run(flags);
+    for (size_t i = 0; i < done.size(); ++i) {
+      if (done[i].detail.find(replay::pjrt::kUnknownFlag) != std::string::npos) continue;
+      verdict_.tries.push_back(done[i]);
+      if (done[i].closes != true) continue;
+      const auto& [name, value] = tries[i].flags.front();
+      verdict_.cured_by.push_back(name == kDisable ? value : done[i].what);
+      NoteCause(tries[i].cause);
+    }
+  }
+
+  // What names a cause more closely than that the code is wrong goes first.
+  void NoteCause(Cause cause) {
+    if (!closing_ || closing_ == Cause::kCodeGeneration) closing_ = cause;
+  }
+
+  // A cause, whether it is believed, and whether a try shows it: it closes the gap, or the kernel
+  // repeats the fault alone.
+  struct Belief {
+    bool holds;
+    Cause cause;
+    bool is_tried;
+  };
+
+  // The first that holds.
+  void FindCause(const LeafComparison& worst) {
+    if (DrawsOf(*tries_.module()) > 0) {
+      verdict_.cause = Cause::kRandomNumbers;
+      return;
+    }
+    const DivergeTry flushed = tries_.FlushingDenormals();
+    verdict_.tries.push_back(flushed);
+    const auto changes = tries_.DiffersFromItself(3);
+    if (changes) {
+      verdict_.tries.push_back({"the same again, bit for bit", *changes,
+                                *changes ? "repeated runs differ" : "repeated runs agree"});
+    }
+    const bool varies = changes && *changes;
+    const bool moves = IsIllConditioned(worst);
+    FindPlace();
+    FindKernel();
+    const bool contracted = IsContracted();
+    const bool in_blocks = !contracted && MovesWithOrder(worst);
+    const bool hazard = NoteHazard();
+    const bool is_flag = closing_ && closing_ != Cause::kCodeGeneration;
+    const bool may_contract = closing_ && multiplies_and_adds_ && IsSmall(worst);
+    const bool repeats = closing_ || !verdict_.kernel.empty();  // alone too
+    const Belief beliefs[] = {
+        {hazard || varies, Cause::kUninitialised, varies || closing_},
+        {flushed.closes == true, Cause::kDenormals, true},
+        {is_flag, closing_.value_or(Cause::kUnexplained), true},
+        {contracted || may_contract, Cause::kFma, contracted},
+        {IsApproximation(moves), Cause::kApproximation, reference_is_nearer_},
+        {in_blocks, Cause::kReductionOrder, true},
+        {moves, Cause::kIllConditioned, true},
+        {is_library_, Cause::kLibrary, repeats},
+        // Every stage means the right thing.
+        {closing_ || verdict_.stepped_over.empty(), Cause::kCodeGeneration, repeats},
+        {true, Cause::kUnexplained, false},
+    };
+    const Belief& belief = *std::ranges::find(beliefs, true, &Belief::holds);
+    verdict_.cause = belief.cause;
+    if (belief.is_tried) verdict_.confirmed = true;
+  }
+
+  // Says which access out of range the module has that is known of its platform.
+  bool NoteHazard() {
+    const replay::PlatformRow* row = replay::FindPlatform(verdict_.platform);
+    if (row == nullptr || row->devices != replay::Devices::kHost) return false;
+    const Hazard* hazard = HazardOf(*tries_.module());
+    if (hazard != nullptr) verdict_.warnings.emplace_back(hazard->text);
+    return hazard != nullptr;
+  }
+
+  bool IsIllConditioned(const LeafComparison& worst) {
+    const auto moved = tries_.values().Moved(tries_.module());
+    return moved && MovesAsMuch("inputs moved by one ULP, on the reference", *moved, worst);
+  }
+
+  bool MovesAsMuch(std::string what, const Leaves& moved, const LeafComparison& worst) {
+    const auto moves = WorstDifference(moved, tries_.expected(), values_.request().bounds);
+    const bool is_finite = worst.nan_mismatched + worst.inf_mismatched == 0;
+    const bool as_much = moves && is_finite && moves->max_abs_error >= 0.25 * worst.max_abs_error;
+    verdict_.tries.push_back({std::move(what), as_much,
+                              moves ? ErrorPhrase(*moves) : "the results stay within the bounds"});
+    return as_much;
+  }
+
+  // What the reference makes of another form of the module; nullopt where there is none, and where
+  // it cannot be evaluated, which is noted.
+  std::optional<Leaves> ResultsOf(const std::string& what,
+                                  const Result<std::shared_ptr<const Module>>& module) {
+    if (module.has_value() && *module == nullptr) return std::nullopt;
+    const Result<Leaves> results =
+        module.has_value() ? tries_.values().Plain(*module) : std::unexpected(module.error());
+    if (results) return *results;
+    verdict_.tries.push_back(DivergeTry{what, {}, results.error().message.substr(0, 200)});
+    return std::nullopt;
+  }
+
+  // The results move as much where the reference adds up in another order.
+  bool MovesWithOrder(const LeafComparison& worst) {
+    const std::string what = "sums taken in blocks, on the reference";
+    const auto moved = ResultsOf(what, SumsInBlocks(tries_.module()));
+    return moved && MovesAsMuch(what, *moved, worst);
+  }
+
+  // The reference gives the platform's results where it rounds as FMA does.
+  bool IsContracted() {
+    const auto compiled = CompiledModule();
+    if (!compiled) return false;
+    const std::string what = "products rounded with the sums, on the reference";
+    const auto results = ResultsOf(what, ProductsContracted(compiled));
+    if (!results) return false;
+    const auto differ = WorstDifference(tries_.actual(), *results, values_.request().bounds);
+    verdict_.tries.push_back({what, !differ, differ ? ErrorPhrase(*differ) : ""});
+    return !differ;
+  }
+
+  // A function that is some ULP off; how far each side is from the value in double precision is
+  // told with it. Where inputs that move by one ULP move the results as much, only if the reference
+  // is nearer.
+  bool IsApproximation(bool moves) {
+    if (!is_approximation_) return false;
+    RunRequest request = tries_.request();
+    request.reference_platform = values_.request().platform;
+    request.precise = true;
+    const RunReport report = RunModule(tries_.module(), request, stop_);
+    for (const RunOutput& output : report.outputs) {
+      if (output.comparison.equal() || output.precise.size() != 2) continue;
+      const PreciseDistance& actual = output.precise[0].distance;
+      const PreciseDistance& expected = output.precise[1].distance;
+      reference_is_nearer_ = actual.max_ulp > expected.max_ulp;
+      verdict_.tries.push_back(DivergeTry{
+          "the reference is nearer to the value in double precision", reference_is_nearer_,
+          fmt::format("{} is at most {:.3g} ULP from it, {} {:.3g}", verdict_.platform,
+                      actual.max_ulp, request.reference_platform, expected.max_ulp)});
+      break;
+    }
+    return reference_is_nearer_ || !moves;
+  }
+
+  // Instructions one by one: the first that differs by itself.
+  void FindPlace() {
+    RunRequest request = tries_.request();
+    request.reference_platform = values_.request().platform;
+    request.isolate = true;
+    const RunReport report = RunModule(tries_.module(), request, stop_);
+    const auto& first = report.first_divergent;
+    if (!first) return;
+    verdict_.place = {first->instruction, first->computation, ""};
+    for (const LeafComparison& leaf : first->outputs) {
+      if (!leaf.equal()) verdict_.worst = leaf;
+    }
+    const Module& module = *tries_.module();
+    const hlo::InstructionId id = hlo::FindInstruction(module, first->instruction);
+    const bool is_function = id.valid() && hlo::CostModel(module).Of(id).transcendentals > 0;
+    is_approximation_ = is_function && verdict_.worst && IsSmall(*verdict_.worst);
+  }
+
+  // More is no approximation but wrong.
+  static bool IsSmall(const LeafComparison& leaf) {
+    constexpr double kMost = 1e-2;
+    return leaf.nan_mismatched + leaf.inf_mismatched == 0 && leaf.max_rel_error <= kMost;
+  }
+
+  // What the module of the tries was compiled to; null where that fails.
+  std::shared_ptr<const Module> CompiledModule() const {
+    if (!tries_.is_cut()) return pipeline_.stages.back().module;
+    const auto own = CompilePipeline(tries_.module(), tries_.request(), stop_);
+    return own && !own->failed ? own->pipeline.stages.back().module : nullptr;
+  }
+
+  std::string FirstKernel(const std::shared_ptr<const Module>& compiled) {
+    RunRequest request = tries_.request();
+    request.reference_platform = values_.request().platform;
+    if (RunsKernelsAlone(request)) {
+      const auto alone =
+          RunKernelsAlone(compiled, LeafArguments(request.arguments), request, stop_);
+      if (!alone || !alone->place) return {};
+      verdict_.warnings.push_back(alone->walk.bits);
+      return alone->place->instruction;
+    }
+    request.isolate = true;
+    request.run_passes = request.reference_passes = false;
+    const RunReport report = RunModule(compiled, request, stop_);
+    return report.first_divergent ? report.first_divergent->instruction : "";
+  }
+
+  // The same of the module that was compiled to code, without its passes.
+  void FindKernel() {
+    const std::shared_ptr<const Module> compiled = CompiledModule();
+    if (!compiled) return;
+    verdict_.kernel = FirstKernel(compiled);
+    if (verdict_.kernel.empty()) return;
+    const hlo::InstructionId id = hlo::FindInstruction(*compiled, verdict_.kernel);
+    if (!id.valid()) return;
+    const hlo::Instruction& instruction = (*compiled)[id];
+    constexpr int64_t kCustom = static_cast<int64_t>(hlo::FusionKind::kCustom);
+    const bool is_custom =
+        instruction.opcode == hlo::Opcode::kFusion &&
+        compiled->GetInt(instruction, hlo::AttributeKey::kFusionKind, -1) == kCustom;
+    multiplies_and_adds_ = MultipliesAndAdds(*compiled, id);
+    is_library_ = is_custom || instruction.opcode == hlo::Opcode::kCustomCall;
+  }
+
+  // A product is added up inside of it, which code generation may round once.
+  static bool MultipliesAndAdds(const Module& module, hlo::InstructionId id) {
+    for (const hlo::ComputationId callee : module.CalledComputations(module[id])) {
+      for (const hlo::Instruction& sum : module.instructions(module[callee])) {
+        if (sum.opcode != hlo::Opcode::kAdd && sum.opcode != hlo::Opcode::kSubtract) continue;
+        for (const hlo::InstructionId operand : module.operands(sum)) {
+          if (module[operand].opcode == hlo::Opcode::kMultiply) return true;
+        }
+      }
+    }
+    return false;
+  }
+
+  DivergeVerdict& verdict_;
+  PlatformTries& tries_;
+  const StageValues& values_;
+  const Pipeline& pipeline_;
+  const std::stop_token& stop_;
+  std::optional<Cause> closing_;  // of the first known try that closes the gap
+  bool multiplies_and_adds_ = false, is_approximation_ = false;
+  bool reference_is_nearer_ = false;  // to the value in double precision
+  bool is_library_ = false;           // what differs in the code is a library's
+};
+
+}  // namespace
+
+void ExplainRun(DivergeVerdict& verdict, PlatformTries& tries, const StageValues& values,
+                const Pipeline& pipeline, const std::stop_token& stop) {
+  Explainer(verdict, tries, values, pipeline, stop).Run();
+}
+
+}  // namespace hloscope::debug

@@ -1,0 +1,256 @@
+// Sweeping the stages of a pipeline.
+#include "core/debug/explain/passes/find_pass.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <span>
+
+#include "core/analysis/align/noted_alignment.h"
+#include "core/debug/compare/compare_modules.h"
+#include "core/debug/explain/passes/find_edit.h"
+#include "core/debug/explain/passes/meaning.h"
+#include "core/replay/capture/capture_plan.h"
+
+namespace hloscope::debug {
+
+using hlo::AttributeKey;
+using hlo::Literal;
+using hlo::Module;
+
+namespace {
+
+// Of constants whose elements a comparison of texts leaves out.
+std::vector<uint64_t> LargeConstants(const Module& module) {
+  constexpr int64_t kCompared = 10;
+  std::vector<uint64_t> hashes;
+  for (const hlo::Instruction& instruction : module.instructions()) {
+    if (instruction.opcode != hlo::Opcode::kConstant) continue;
+    const auto* literal = module.Get<Literal>(instruction, AttributeKey::kConstantValue);
+    if (literal == nullptr || literal->elided() || !literal->shape().IsArray()) continue;
+    if (literal->shape().ElementCount().value_or(0) <= kCompared) continue;
+    hashes.push_back(
+        std::get<uint64_t>(replay::FormOf(Result<Literal>(*literal), replay::CaptureForm::kHash)));
+  }
+  std::ranges::sort(hashes);
+  return hashes;
+}
+
+// Instructions that draw numbers, by how: one way gives other numbers than the next.
+std::array<int64_t, 3> DrawsByKind(const Module& module) {
+  std::array<int64_t, 3> draws{};
+  for (const hlo::Instruction& instruction : module.instructions()) {
+    if (instruction.opcode == hlo::Opcode::kRng) ++draws[0];
+    if (instruction.opcode == hlo::Opcode::kRngGetAndUpdateState) ++draws[1];
+    if (instruction.opcode != hlo::Opcode::kCustomCall) continue;
+    if (module.GetString(instruction, AttributeKey::kCustomCallTarget) == "GetRngSeed") ++draws[2];
+  }
+  return draws;
+}
+
+// A stage that was evaluated, or means the same as one that was.
+struct Known {
+  std::shared_ptr<const Module> module;
+  Leaves results;
+  std::string file, name;  // of the stage
+};
+
+class Sweep {
+ public:
+  Sweep(const StageValues& values, const std::stop_token& stop) : values_(values), stop_(stop) {}
+
+  DivergeVerdict Run(const Leaves& results, const std::shared_ptr<const Module>& first,
+                     const Pipeline& pipeline) {
+    last_ = {first, results, "", ""};
+    noted_ = pipeline.provenance;
+    verdict_.stages = static_cast<int64_t>(pipeline.stages.size());
+    verdict_.stepped_over = pipeline.stepped_over;
+    verdict_.warnings = pipeline.notes;
+    for (const PassStage& stage : pipeline.stages) {
+      if (stop_.stop_requested())
+        return RefusedVerdict({ErrorClass::kCancelled, "cancelled", {}, {}});
+      Visit(stage);
+    }
+    Conclude();
+    return std::move(verdict_);
+  }
+
+ private:
+  void Visit(const PassStage& stage) {
+    if (HasSameText(*last_.module, *stage.module)) {
+      ++judged_;
+      last_.module = stage.module;
+      last_.file = stage.file;
+      last_.name = stage.name;
+      return;
+    }
+    Result<Leaves> results = values_.Plain(stage.module);
+    if (!results) {
+      verdict_.stepped_over.push_back(stage.file + ": " + results.error().message);
+      return;
+    }
+    ++verdict_.evaluated;
+    ++judged_;
+    Judge(stage, *results);
+    last_ = {stage.module, *std::move(results), stage.file, stage.name};
+  }
+
+  void Judge(const PassStage& stage, const Leaves& results) {
+    if (DrawsByKind(*last_.module) != DrawsByKind(*stage.module)) {
+      Excuse(stage, Cause::kRandomNumbers);
+      return;
+    }
+    const auto change =
+        ChangeOfMeaning(values_, last_.module, last_.results, stage.module, results);
+    if (!change) return;
+    if (change->excuse) {
+      Excuse(stage, *change->excuse);
+      return;
+    }
+    if (IsGiven(stage)) {
+      BlameFrontEnd(stage, results, change->worst);
+      return;
+    }
+    PassBlame blame{stage.pass, stage.pipeline, last_.file, stage.file, Restores(results), {},
+                    {},         change->worst};
+    if (!blame.restores) meant_ = last_.results;
+    auto edit = FindEdit(values_, last_.module, stage.module, AlignmentWith(stage),
+                         DifferingLeaves(results, last_.results, values_.request().bounds), stop_);
+    if (!edit) {
+      verdict_.warnings.push_back(
+          fmt::format("{}: the instruction was not found: {}", stage.file, edit.error().message));
+    } else if (*edit) {
+      blame.place = (*edit)->place;
+      blame.edit = (*edit)->edit;
+    }
+    verdict_.passes.push_back(std::move(blame));
+  }
+
+  // Of the stage before with this one: as the compiler noted it, or guessed where it did not.
+  analysis::Alignment AlignmentWith(const PassStage& stage) {
+    if (!noted_.empty() && !last_.name.empty()) {
+      const auto origins =
+          dump::OriginsBetween(noted_, {last_.name, *last_.module}, {stage.name, *stage.module});
+      auto exact =
+          origins ? analysis::NotedAlignment(*last_.module, *stage.module, *origins) : std::nullopt;
+      if (exact) return *std::move(exact);
+      verdict_.warnings.push_back(
+          fmt::format("provenance.txt does not fit {} and {}: links between them are guessed",
+                      last_.file, stage.file));
+    }
+    return analysis::Align(*last_.module, *stage.module);
+  }
+
+  // Before any pass: what the compiler was given, in its own words.
+  bool IsGiven(const PassStage& stage) const {
+    return last_.file.empty() && stage.pipeline.empty();
+  }
+
+  // The module that was asked for went through another form, which changed its meaning.
+  void BlameFrontEnd(const PassStage& stage, const Leaves& results, const LeafComparison& worst) {
+    verdict_.cause = Cause::kBeforeXla;
+    verdict_.worst = worst;
+    verdict_.warnings.push_back(stage.file + ": is not equivalent to the module given");
+    auto edit = FindEdit(values_, last_.module, stage.module, AlignmentWith(stage),
+                         DifferingLeaves(results, last_.results, values_.request().bounds), stop_);
+    if (!edit || !*edit) return;
+    verdict_.place = (*edit)->place;
+    verdict_.edit = (*edit)->edit;
+  }
+
+  // The results are again what they were before the pass that was blamed last.
+  bool Restores(const Leaves& results) const {
+    return meant_ && !WorstDifference(results, *meant_, values_.request().bounds);
+  }
+
+  void Excuse(const PassStage& stage, Cause cause) {
+    verdict_.cause = cause;
+    verdict_.warnings.push_back(fmt::format("{}: not blamed: {}", stage.file, Describe(cause)));
+  }
+
+  void Conclude() {
+    if (judged_ == 0) {
+      const std::string why = verdict_.stepped_over.empty() ? "" : verdict_.stepped_over.front();
+      verdict_.errors.push_back(
+          {ErrorClass::kUnsupported, "no stage can be evaluated: " + why, {}, ""});
+      verdict_.status = RunStatus::kUnsupported;
+      WriteSentence(verdict_);
+      return;
+    }
+    const bool is_given = verdict_.cause == Cause::kBeforeXla;
+    verdict_.status =
+        verdict_.passes.empty() && !is_given ? RunStatus::kEqual : RunStatus::kDiffers;
+    if (!verdict_.passes.empty()) {
+      verdict_.cause.reset();
+      verdict_.place = verdict_.passes.front().place;
+      verdict_.edit = verdict_.passes.front().edit;
+      verdict_.worst = verdict_.passes.front().worst;
+    }
+    WriteSentence(verdict_);
+  }
+
+  const StageValues& values_;
+  const std::stop_token& stop_;
+  Known last_;
+  std::span<const dump::StageProvenance> noted_;
+  int64_t judged_ = 0;           // stages that were evaluated, or need not be
+  std::optional<Leaves> meant_;  // results before the pass that was blamed last
+  DivergeVerdict verdict_;
+};
+
+}  // namespace
+
+int64_t DrawsOf(const Module& module) {
+  int64_t all = 0;
+  for (const int64_t draws : DrawsByKind(module)) all += draws;
+  return all;
+}
+
+DivergeVerdict RefusedStart(const Module& module, Error error) {
+  DivergeVerdict verdict = RefusedVerdict(std::move(error));
+  const bool elided = std::ranges::any_of(module.instructions(), [&](const auto& instruction) {
+    const auto* literal = module.Get<Literal>(instruction, AttributeKey::kConstantValue);
+    return literal != nullptr && literal->elided();
+  });
+  if (elided) verdict.cause = Cause::kElidedConstants;
+  return verdict;
+}
+
+bool HasSameText(const Module& a, const Module& b) {
+  return CompareModules(a, b).equal && LargeConstants(a) == LargeConstants(b);
+}
+
+DivergeVerdict FindGuiltyPass(const StageValues& values, const Leaves& results,
+                              const std::shared_ptr<const Module>& first, const Pipeline& pipeline,
+                              const std::stop_token& stop) {
+  return Sweep(values, stop).Run(results, first, pipeline);
+}
+
+DivergeVerdict FindDifference(StageValues& values, const std::shared_ptr<const Module>& first,
+                              const std::shared_ptr<const Module>& second,
+                              const std::stop_token& stop) {
+  const Result<Leaves> results = values.Begin(first);
+  if (!results) return RefusedStart(*first, results.error());
+  const Result<Leaves> meant = values.Plain(second);
+  if (!meant) return RefusedVerdict(meant.error());
+  DivergeVerdict verdict;
+  verdict.status = RunStatus::kEqual;
+  if (const auto change = ChangeOfMeaning(values, second, *meant, first, *results)) {
+    verdict.status = RunStatus::kDiffers;
+    verdict.worst = change->worst;
+    verdict.cause = change->excuse;
+  }
+  auto edit = FindEdit(values, second, first, analysis::Align(*second, *first),
+                       DifferingLeaves(*results, *meant, values.request().bounds), stop);
+  if (!edit) {
+    verdict.warnings.push_back("the instruction was not found: " + edit.error().message);
+  } else if (*edit && verdict.status == RunStatus::kDiffers) {
+    verdict.place = (*edit)->place;
+    verdict.edit = (*edit)->backwards;
+  }
+  WriteSentence(verdict);
+  return verdict;
+}
+
+}  // namespace hloscope::debug

@@ -1,0 +1,37 @@
+// The pass that changed the numbers: every stage of a compilation evaluated on the same inputs.
+#pragma once
+
+#include <functional>
+#include <stop_token>
+
+#include "core/debug/explain/diverge/verdict.h"
+#include "core/debug/explain/passes/pipeline.h"
+#include "core/debug/explain/passes/stage_values.h"
+
+namespace hloscope::debug {
+
+// `values` has begun with a module that means what the first stage should. Stages whose text means
+// the same as that of the one before are not evaluated. Sweeps all of them, since a later pass may
+// hide what an earlier one did: `passes` has each that changed the meaning. Status: differs where
+// one did, else equal; died where it was stopped.
+DivergeVerdict FindGuiltyPass(const StageValues& values, const Leaves& results,
+                              const std::shared_ptr<const hlo::Module>& first,
+                              const Pipeline& pipeline, const std::stop_token& stop);
+
+// The same of two modules that should mean the same: the place is the first instruction of `first`
+// that differs, the edit what `second` made of it.
+DivergeVerdict FindDifference(StageValues& values, const std::shared_ptr<const hlo::Module>& first,
+                              const std::shared_ptr<const hlo::Module>& second,
+                              const std::stop_token& stop);
+
+// The verdict where the module that all others are held to cannot be evaluated; elided constants
+// are named as the cause where it has some.
+DivergeVerdict RefusedStart(const hlo::Module& module, Error error);
+
+// Instructions that every platform draws numbers for in its own way.
+int64_t DrawsOf(const hlo::Module& module);
+
+// True if both mean the same by their text, without being evaluated.
+bool HasSameText(const hlo::Module& a, const hlo::Module& b);
+
+}  // namespace hloscope::debug

@@ -1,0 +1,141 @@
+// Telling a change of meaning from rounding.
+#include "core/debug/explain/passes/meaning.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "core/eval/numbers/precise.h"
+#include "core/replay/capture/nonfinite_scan.h"
+
+namespace hloscope::debug {
+
+using hlo::Literal;
+using hlo::Module;
+
+namespace {
+
+constexpr double kDigits = 1e-2;  // values much smaller than one agree to these of the largest
+
+// The largest finite magnitude; 0 where there is none.
+double ScaleOf(const Literal& literal) {
+  const auto range = replay::FiniteRangeOf(literal);
+  return range ? std::max(std::abs(range->low), std::abs(range->high)) : 0;
+}
+
+LeafComparison CompareLeaf(const Literal& actual, const Literal& expected,
+                           const BoundsRequest& bounds) {
+  LeafComparison leaf = CompareArrays(actual, expected, bounds);
+  const hlo::ElementType real = hlo::RealPart(expected.shape().element_type());
+  if (!leaf.equal() || bounds.absolute || bounds.relative || !hlo::IsFloat(real)) return leaf;
+  const double scale = ScaleOf(expected);
+  const double relative = std::max(kDigits, leaf.bounds.relative);
+  if (scale == 0 || scale * relative >= leaf.bounds.absolute) return leaf;
+  return CompareArrays(actual, expected, {scale * relative, relative});
+}
+
+// Larger: worse. What is on one side only is worse than any distance.
+double BadnessOf(const LeafComparison& leaf) {
+  if (!leaf.problem.empty()) return INFINITY;
+  const double alone = static_cast<double>(leaf.nan_mismatched + leaf.inf_mismatched);
+  return alone > 0 ? 1e300 : leaf.max_abs_error;
+}
+
+// The results of both, in double precision, as the types of the results before are.
+struct WidePair {
+  Leaves before, after;
+};
+std::optional<WidePair> EvaluateWide(const StageValues& values,
+                                     const std::shared_ptr<const Module>& before,
+                                     const std::shared_ptr<const Module>& after) {
+  Result<Leaves> b = values.Wide(before);
+  if (!b) return std::nullopt;
+  Result<Leaves> a = values.Wide(after);
+  if (!a) return std::nullopt;
+  return WidePair{*std::move(b), *std::move(a)};
+}
+
+// Rounded once to the types of `like`.
+Leaves Narrowed(const Leaves& wide, const Leaves& like) {
+  Leaves narrow;
+  for (size_t i = 0; i < std::min(wide.size(), like.size()); ++i) {
+    if (wide[i].has_value() && like[i].has_value()) {
+      hlo::Shape shape = wide[i]->shape();
+      if (shape.IsArray()) shape.set_element_type(like[i]->shape().element_type());
+      narrow.push_back(eval::ConvertLiteral(*wide[i], shape));
+    } else {
+      narrow.push_back(wide[i]);
+    }
+  }
+  return narrow;
+}
+
+// What is NaN or infinite on one side only is no rounding.
+bool HasLostNumbers(const LeafComparison& leaf) {
+  return leaf.nan_mismatched + leaf.inf_mismatched > 0;
+}
+
+// True if both mean the same in double precision and the later one is not the one that lost digits.
+bool IsRounding(const StageValues& values, const std::shared_ptr<const Module>& before,
+                const Leaves& results_before, const std::shared_ptr<const Module>& after,
+                const Leaves& results_after) {
+  const auto wide = EvaluateWide(values, before, after);
+  if (!wide) return false;
+  const BoundsRequest& bounds = values.request().bounds;
+  const Leaves truth = Narrowed(wide->before, results_before);
+  if (WorstDifference(Narrowed(wide->after, results_before), truth, bounds)) return false;
+  const bool was_right = !WorstDifference(results_before, truth, bounds);
+  return !was_right || !WorstDifference(results_after, truth, bounds);
+}
+
+// True if the results before move as much when the inputs move by one ULP.
+bool IsIllConditioned(const StageValues& values, const std::shared_ptr<const Module>& before,
+                      const Leaves& results_before, const LeafComparison& worst) {
+  constexpr double kAsMuch = 0.25;
+  const Result<Leaves> moved = values.Moved(before);
+  if (!moved) return false;
+  const auto moves = WorstDifference(*moved, results_before, values.request().bounds);
+  return moves && BadnessOf(*moves) >= kAsMuch * BadnessOf(worst);
+}
+
+}  // namespace
+
+std::optional<LeafComparison> WorstDifference(const Leaves& actual, const Leaves& expected,
+                                              const BoundsRequest& bounds) {
+  std::optional<LeafComparison> worst;
+  for (size_t i = 0; i < std::min(actual.size(), expected.size()); ++i) {
+    if (!actual[i].has_value() || !expected[i].has_value()) continue;
+    LeafComparison leaf = CompareLeaf(*actual[i], *expected[i], bounds);
+    if (leaf.equal()) continue;
+    leaf.index = {static_cast<int64_t>(i)};
+    if (!worst || BadnessOf(leaf) > BadnessOf(*worst)) worst = std::move(leaf);
+  }
+  return worst;
+}
+
+std::vector<size_t> DifferingLeaves(const Leaves& actual, const Leaves& expected,
+                                    const BoundsRequest& bounds) {
+  std::vector<size_t> leaves;
+  for (size_t i = 0; i < std::min(actual.size(), expected.size()); ++i) {
+    if (WorstDifference({actual[i]}, {expected[i]}, bounds)) leaves.push_back(i);
+  }
+  return leaves;
+}
+
+std::optional<MeaningChange> ChangeOfMeaning(const StageValues& values,
+                                             const std::shared_ptr<const Module>& before,
+                                             const Leaves& results_before,
+                                             const std::shared_ptr<const Module>& after,
+                                             const Leaves& results_after) {
+  auto worst = WorstDifference(results_after, results_before, values.request().bounds);
+  if (!worst) return std::nullopt;
+  MeaningChange change{*std::move(worst), {}};
+  if (!HasLostNumbers(change.worst) &&
+      IsRounding(values, before, results_before, after, results_after)) {
+    change.excuse = Cause::kRounding;
+  } else if (IsIllConditioned(values, before, results_before, change.worst)) {
+    change.excuse = Cause::kIllConditioned;
+  }
+  return change;
+}
+
+}  // namespace hloscope::debug

@@ -1,0 +1,59 @@
+// Evaluating the stages of a compilation, then running what was compiled.
+#include "core/debug/explain/passes/own_passes.h"
+
+#include "core/debug/explain/passes/before_xla.h"
+#include "core/debug/explain/passes/explain_run.h"
+#include "core/debug/explain/passes/failing_pass.h"
+#include "core/debug/explain/passes/find_pass.h"
+#include "core/replay/platform_table.h"
+#include "core/replay/run_targets.h"
+
+namespace hloscope::debug {
+
+using hlo::Module;
+
+DivergeVerdict ExplainByPasses(const std::shared_ptr<const Module>& module,
+                               const Pipeline& pipeline, const RunRequest& request,
+                               const SourceModule& source, const std::stop_token& stop) {
+  StageValues values(request, stop);
+  const Result<Leaves> results = values.Begin(module);
+  if (!results) return RefusedStart(*module, results.error());
+  DivergeVerdict verdict = FindGuiltyPass(values, *results, module, pipeline, stop);
+  const replay::PlatformRow* const row = replay::FindPlatform(request.platform);
+  const bool has_passes = replay::ReadsFlag(request.platform, replay::kDisablePassesFlag);
+  if (row != nullptr && has_passes && !stop.stop_requested()) {
+    PlatformTries tries(module, request, values, *results, stop);
+    ExplainRun(verdict, tries, values, pipeline, stop);
+  }
+  if (verdict.passes.empty() && !verdict.cause) {
+    Result<std::shared_ptr<const Module>> made_of = nullptr;
+    if (source) made_of = source();
+    CheckBeforeXla(verdict, values, request, module, *results, made_of, stop);
+  }
+  return verdict;
+}
+
+DivergeVerdict ExplainByOwnPasses(const std::shared_ptr<const Module>& module,
+                                  const RunRequest& request, const std::stop_token& stop) {
+  const Result<OwnPipeline> own = CompilePipeline(module, request, stop);
+  if (!own) {
+    // Its first dump is of the module before optimizations.
+    DivergeVerdict verdict = RefusedVerdict(own.error());
+    if (verdict.status == RunStatus::kDied && !stop.stop_requested()) {
+      verdict.cause = Cause::kBeforeXla;
+      WriteSentence(verdict);
+    }
+    return verdict;
+  }
+  if (own->failed) return ExplainFailure(module, *own, request, stop);
+  return ExplainByPasses(module, own->pipeline, request, {}, stop);
+}
+
+bool FailsBehindPasses(const std::shared_ptr<const hlo::Module>& module, const RunRequest& request,
+                       const std::stop_token& stop) {
+  const Result<OwnPipeline> own = CompilePipeline(module, request, stop);
+  if (!own.has_value() || !own->failed || own->pipeline.stages.empty()) return false;
+  return own->pipeline.stages.back().name.contains("after_optimizations");
+}
+
+}  // namespace hloscope::debug

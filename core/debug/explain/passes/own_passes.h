@@ -1,0 +1,38 @@
+// The verdict on a module by the passes of its compilation: those of a dump, or those that its
+// platform runs now.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <stop_token>
+
+#include "core/base/result.h"
+#include "core/debug/explain/diverge/verdict.h"
+#include "core/debug/explain/passes/pipeline.h"
+#include "core/debug/run/run_module.h"
+#include "core/hlo/module.h"
+
+namespace hloscope::debug {
+
+// Gives the module that XLA makes of the StableHLO that a module comes from; null: there is none.
+using SourceModule = std::function<Result<std::shared_ptr<const hlo::Module>>()>;
+
+// The stages of `pipeline` are evaluated on the request's inputs; where the request's platform
+// takes XLA's flags, `module` is run on it again with one pass or flag off at a time. Where neither
+// a pass nor a cause is found, the module is held against what is expected of it and against
+// `source`, which may be empty. Never fails itself.
+DivergeVerdict ExplainByPasses(const std::shared_ptr<const hlo::Module>& module,
+                               const Pipeline& pipeline, const RunRequest& request,
+                               const SourceModule& source, const std::stop_token& stop);
+
+// The request's platform, which has to be one that dumps, compiles the module and writes all
+// stages, which are thrown away behind the verdict. Never fails itself.
+DivergeVerdict ExplainByOwnPasses(const std::shared_ptr<const hlo::Module>& module,
+                                  const RunRequest& request, const std::stop_token& stop);
+
+// True if the platform's compiler fails on the module, or dies of it, when its passes are through:
+// it has written the optimised module by then.
+bool FailsBehindPasses(const std::shared_ptr<const hlo::Module>& module, const RunRequest& request,
+                       const std::stop_token& stop);
+
+}  // namespace hloscope::debug

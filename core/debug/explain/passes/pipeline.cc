@@ -1,0 +1,148 @@
+// Reading every stage that is there.
+#include "core/debug/explain/passes/pipeline.h"
+
+#include <optional>
+#include <set>
+#include <utility>
+
+#include "core/backends/ahead/own_compile.h"
+#include "core/backends/pjrt/compile_module.h"
+#include "core/base/scratch_folder.h"
+#include "core/dump/complete_module.h"
+#include "core/dump/load.h"
+#include "core/hlo/comparison.h"
+#include "core/hlo/rewrite/copy_module.h"
+#include "core/hlo/sharding/topology.h"
+#include "core/replay/platform_table.h"
+#include "core/replay/run_targets.h"
+
+namespace hloscope::debug {
+namespace {
+
+Result<std::shared_ptr<const hlo::Module>> ReadStage(const dump::DumpModel& model, int32_t file,
+                                                     const Limits& limits,
+                                                     std::set<std::string>& notes) {
+  HLOSCOPE_ASSIGN_OR_RETURN(const dump::LoadedModule loaded,
+                            dump::LoadSoundModule(model.FullPath(file), limits));
+  const dump::CompletedModule completed = dump::CompleteFromDump(loaded, limits);
+  notes.insert(completed.notes.begin(), completed.notes.end());
+  return completed.module;
+}
+
+// How the results of partitioned stages lie on devices, which their texts do not say: as the last
+// stage before partitioning has it.
+class ResultSharding {
+ public:
+  explicit ResultSharding(const Limits& limits) : devices_(limits.devices) {}
+
+  // With that sharding; null where a partitioned stage yields parts and nothing says of what.
+  std::shared_ptr<const hlo::Module> Complete(std::shared_ptr<const hlo::Module> module) {
+    const hlo::InstructionId root = module->entry().root;
+    const hlo::Topology topology = hlo::TopologyOf(*module, devices_);
+    if (topology.unpartitioned || topology.counts.partitions == 1) {
+      whole_ = module->shape(root);
+      const auto* own = module->Get<hlo::Sharding>((*module)[root], hlo::AttributeKey::kSharding);
+      if (own != nullptr) sharding_ = *own;
+      return module;
+    }
+    if (module->header().spmd_output_sharding || !whole_ ||
+        hlo::Compatible(*whole_, module->shape(root))) {
+      return module;
+    }
+    if (!sharding_) return nullptr;
+    hlo::ModuleBuilder builder = hlo::CopyModule(*module);
+    builder.header().spmd_output_sharding = sharding_;
+    return builder.Build();
+  }
+
+ private:
+  int64_t devices_;
+  std::optional<hlo::Shape> whole_;
+  std::optional<hlo::Sharding> sharding_;
+};
+
+// The compiler of the request's platform writes its dump to `folder`.
+Status WriteStages(const std::shared_ptr<const hlo::Module>& module, const RunRequest& request,
+                   const std::string& folder, const std::stop_token& stop) {
+  if (replay::IsOwnCompiler(request.platform)) {
+    replay::OwnCompileRequest own;
+    own.dump = folder;
+    own.passes = true;
+    own.xla_flags = request.xla_flags;
+    own.limits = request.limits;
+    HLOSCOPE_TRY(replay::OwnCompile(*module, own, stop));
+    return {};
+  }
+  replay::CompileModuleRequest compile;
+  static_cast<replay::RunOptions&>(compile) = request;
+  compile.platform = request.platform;
+  const replay::PlatformRow* const row = replay::FindPlatform(request.platform);
+  if (row != nullptr && row->Has(replay::kRunsDumps)) {
+    compile.platform = replay::PlatformWith(replay::kTargets)->name;
+    compile.target = request.gpu_target;
+  }
+  compile.passes = true;
+  compile.dump = folder;
+  HLOSCOPE_TRY(replay::CompileModule(module, compile, stop));
+  return {};
+}
+
+}  // namespace
+
+Result<Pipeline> ReadPipeline(const dump::DumpModel& model, int32_t module, const Limits& limits) {
+  Pipeline pipeline;
+  std::set<std::string> notes;
+  ResultSharding results(limits);
+  const dump::ModuleEntry& entry = model.modules()[static_cast<size_t>(module)];
+  for (size_t s = 0; s < entry.stages.size(); ++s) {
+    const dump::StageEntry& stage = entry.stages[s];
+    const int32_t file = model.ModuleFile(module, static_cast<int32_t>(s));
+    if (file < 0) continue;
+    const std::string& path = model.files()[static_cast<size_t>(file)].path;
+    auto read = ReadStage(model, file, limits, notes);
+    if (!read) {
+      pipeline.stepped_over.push_back(path + ": " + read.error().message);
+      continue;
+    }
+    auto complete = results.Complete(*std::move(read));
+    if (complete == nullptr) {
+      pipeline.stepped_over.push_back(
+          path + ": the sharding of its results is unknown (dump with --xla_dump_hlo_as_proto)");
+      continue;
+    }
+    pipeline.stages.push_back({stage.name, stage.pass.empty() ? stage.name : stage.pass,
+                               stage.pipeline, path, std::move(complete)});
+  }
+  pipeline.notes.assign(notes.begin(), notes.end());
+  if (auto noted = dump::ProvenanceOf(model, module)) {
+    pipeline.provenance = *std::move(noted);
+  } else {
+    pipeline.notes.push_back(noted.error().ToString() + "; links between stages are guessed");
+  }
+  if (pipeline.stages.empty()) {
+    return InputError(model.path() + ": no stage of the module can be read",
+                      pipeline.stepped_over.empty() ? "`hloscope info` shows what is there"
+                                                    : pipeline.stepped_over.front());
+  }
+  return pipeline;
+}
+
+Result<OwnPipeline> CompilePipeline(const std::shared_ptr<const hlo::Module>& module,
+                                    const RunRequest& request, const std::stop_token& stop) {
+  HLOSCOPE_ASSIGN_OR_RETURN(const auto folder, ScratchFolder::Make());
+  OwnPipeline own;
+  if (const Status written = WriteStages(module, request, folder.path(), stop); !written) {
+    own.failed = written.error();
+  }
+  const auto model = dump::DumpModel::Open(folder.path(), request.limits);
+  if (!model || (*model)->modules().empty()) {
+    return std::unexpected(
+        own.failed.value_or(Error{ErrorClass::kInternal, "the compiler dumped no module", {}, {}}));
+  }
+  auto pipeline = ReadPipeline(**model, 0, request.limits);
+  if (!pipeline) return std::unexpected(own.failed.value_or(pipeline.error()));
+  own.pipeline = *std::move(pipeline);
+  return own;
+}
+
+}  // namespace hloscope::debug
