@@ -10,7 +10,7 @@
 namespace hloscope::app {
 namespace {
 
-constexpr size_t kMostNames = 8;  // in a message
+constexpr size_t kMaxNames = 8;  // in a message
 
 // The module with the most stages, then the largest files.
 int32_t Largest(const dump::DumpModel& model) {
@@ -64,9 +64,9 @@ Result<int32_t> FindModule(const dump::DumpModel& model, std::string_view name) 
   std::string known;
   for (size_t m = 0; m < model.modules().size(); ++m) {
     closest.Offer(model.modules()[m].name);
-    if (m < kMostNames) known += (m == 0 ? "" : ", ") + ModuleTitle(model.modules()[m]);
+    if (m < kMaxNames) known += (m == 0 ? "" : ", ") + ModuleTitle(model.modules()[m]);
   }
-  if (model.modules().size() > kMostNames) known += ", …";
+  if (model.modules().size() > kMaxNames) known += ", …";
   return InputError(fmt::format("{}: no module {}, expected one of {}", model.path(), name, known),
                     closest.Hint());
 }

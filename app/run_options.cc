@@ -175,7 +175,8 @@ Status RunOptionSet::Prepare(const Context& context) {
   HLOSCOPE_TRY(PreparePythons());
   request_.host_fallback = fallback_ == "cpu";
   request_.names_refused |= fallback_ == "error";
-  request_.choosing = autotune_ ? replay::Choosing::kByTime : replay::Choosing::kFromCache;
+  request_.autotune_mode =
+      autotune_ ? replay::AutotuneMode::kByTime : replay::AutotuneMode::kFromCache;
   request_.limits = context.limits;
   HLOSCOPE_TRY(PrepareReference());
   HLOSCOPE_TRY(PrepareFlags(context.limits));

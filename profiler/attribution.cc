@@ -154,8 +154,8 @@ Executions ExecutionsOf(const EventStore& store, EventId e) {
     if (number < 1 || number > kLongestTime / 1000) continue;
     if (argument.name == kExecutionsArgument) executions.count = number;
     if (argument.name == kTotalArgument) executions.total = number * 1000;
-    if (argument.name == kLeastArgument) executions.min = number * 1000;
-    if (argument.name == kMostArgument) executions.max = number * 1000;
+    if (argument.name == kMinArgument) executions.min = number * 1000;
+    if (argument.name == kMaxArgument) executions.max = number * 1000;
   }
   return executions;
 }

@@ -53,8 +53,8 @@ struct Target {
 inline constexpr std::string_view kSummedSuffix = " (summed)";
 inline constexpr std::string_view kExecutionsArgument = "executions";
 inline constexpr std::string_view kTotalArgument = "total_ns";
-inline constexpr std::string_view kLeastArgument = "min_ns";
-inline constexpr std::string_view kMostArgument = "max_ns";
+inline constexpr std::string_view kMinArgument = "min_ns";
+inline constexpr std::string_view kMaxArgument = "max_ns";
 
 // What one instruction took. `self` leaves out what other instructions took inside its events (the
 // body of a while).

@@ -26,7 +26,7 @@ class DataDependencies::Walk {
     }
     // A parameter, or what only calls others, has its values from elsewhere.
     if (m_.operands(id).empty()) Visit(id, kWhole);
-    for (size_t next = 0; next < work_.size() && next < kMostVisited; ++next) {
+    for (size_t next = 0; next < work_.size() && next < kMaxVisited; ++next) {
       const auto [at, element] = work_[next];
       if (ran_[at.index]) {
         found_.push_back(at);

@@ -20,9 +20,9 @@ class DataDependencies {
   // The nearest that ran among operands and control predecessors, through what makes no events
   // (tuples, bitcasts, parameters of called computations, the body of a loop, element by element).
   // In the order of the instructions; found once for each. Of very wide ones at most the first
-  // kMostVisited instructions are looked at.
+  // kMaxVisited instructions are looked at.
   std::span<const hlo::InstructionId> Of(hlo::InstructionId id);
-  static constexpr size_t kMostVisited = 4096;
+  static constexpr size_t kMaxVisited = 4096;
 
  private:
   class Walk;

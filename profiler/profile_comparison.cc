@@ -111,8 +111,8 @@ class Comparing {
       const double few = QuantileOf(std::move(counts), 0.1);
       fewest = r == 0 ? few : std::min(fewest, few);
     }
-    constexpr double kCut = 1.5, kMostCut = 0.3;
-    const double slack = fewest < 2 ? 0 : std::min(kCut / fewest, kMostCut);
+    constexpr double kCut = 1.5, kMaxCut = 0.3;
+    const double slack = fewest < 2 ? 0 : std::min(kCut / fewest, kMaxCut);
     for (size_t i = 0; i < items_.size(); ++i) {
       const double before = counts_[0][i], after = counts_[1][i];
       if (std::abs(after - before) <= slack * std::max(before, after)) counts_[1][i] = before;

@@ -9,17 +9,17 @@ namespace hloscope::profiler {
 namespace {
 
 constexpr double kTrimmedShare = 0.2;
-constexpr double kMostFreedom = 1e6;  // as good as the normal distribution
-constexpr int kHalvings = 200;        // of an interval of doubles
+constexpr double kMaxFreedom = 1e6;  // as good as the normal distribution
+constexpr int kHalvings = 200;       // of an interval of doubles
 
 // The continued fraction of the incomplete beta function, by Lentz's method.
 double BetaFraction(double a, double b, double x) {
   constexpr double kTiny = 1e-300, kPrecision = 1e-14;
-  constexpr int kMostTerms = 500;
+  constexpr int kMaxTerms = 500;
   const auto away_from_zero = [](double v) { return std::abs(v) < kTiny ? kTiny : v; };
   double c = 1, d = 1 / away_from_zero(1 - (a + b) * x / (a + 1));
   double fraction = d;
-  for (int m = 1; m <= kMostTerms; ++m) {
+  for (int m = 1; m <= kMaxTerms; ++m) {
     const double even = m * (b - m) * x / ((a + 2 * m - 1) * (a + 2 * m));
     const double odd = -(a + m) * (a + b + m) * x / ((a + 2 * m) * (a + 2 * m + 1));
     double step = 1;
@@ -128,7 +128,7 @@ double Autocorrelation(std::span<const double> values) {
 }
 
 double StudentTail(double t, double freedom) {
-  if (freedom >= kMostFreedom) return NormalTail(t);
+  if (freedom >= kMaxFreedom) return NormalTail(t);
   return IncompleteBeta(freedom / 2, 0.5, freedom / (freedom + t * t));
 }
 
@@ -157,8 +157,8 @@ Estimate CommonVariance(std::span<const Estimate> variances) {
   const double mean = std::accumulate(logs.begin(), logs.end(), 0.0) / count;
   double spread = -expected / count;
   for (const double log : logs) spread += std::pow(log - mean, 2) / (count - 1);
-  Estimate out{.freedom = kMostFreedom};
-  if (spread > 1 / kMostFreedom) out.freedom = 2 * Solve(Trigamma, spread);
+  Estimate out{.freedom = kMaxFreedom};
+  if (spread > 1 / kMaxFreedom) out.freedom = 2 * Solve(Trigamma, spread);
   const double half = out.freedom / 2;
   out.variance = std::exp(mean + Digamma(half) - std::log(half));
   return out;

@@ -8,8 +8,8 @@
 namespace hloscope::profiler {
 namespace {
 
-constexpr size_t kMostBatches = 40, kMostWindows = 64;
-constexpr double kMostResemblance = 0.9;
+constexpr size_t kMaxBatches = 40, kMaxWindows = 64;
+constexpr double kMaxResemblance = 0.9;
 
 // The logarithms of an instruction's executions, in order of time.
 struct Series {
@@ -25,7 +25,7 @@ std::vector<Series> SeriesOf(const Attribution& attribution,
   std::erase(counts, 0);
   // Stretches of equally many executions, so long that most instructions occur in each.
   const auto wanted = static_cast<size_t>(Median(std::move(counts)));
-  const size_t windows = std::clamp<size_t>(wanted, 1, kMostWindows);
+  const size_t windows = std::clamp<size_t>(wanted, 1, kMaxWindows);
   for (size_t k = 0; k < executions.size(); ++k) {
     const Execution& e = executions[k];
     all[e.time].logs.push_back(std::log(std::max(static_cast<double>(e.self), kClockTick)));
@@ -36,7 +36,7 @@ std::vector<Series> SeriesOf(const Attribution& attribution,
 
 // What the executions of most instructions in a window have in common, each against its own median.
 void TakeOutDrift(std::vector<Series>& all) {
-  std::vector<std::vector<double>> by_window(kMostWindows);
+  std::vector<std::vector<double>> by_window(kMaxWindows);
   for (const Series& series : all) {
     if (series.logs.size() < kFewestSamples) continue;
     const double middle = Median(series.logs);
@@ -49,8 +49,8 @@ void TakeOutDrift(std::vector<Series>& all) {
       first = last;
     }
   }
-  std::vector<double> factors(kMostWindows, 0), known;
-  for (size_t w = 0; w < kMostWindows; ++w) {
+  std::vector<double> factors(kMaxWindows, 0), known;
+  for (size_t w = 0; w < kMaxWindows; ++w) {
     if (by_window[w].size() < kFewestForSpeed) continue;
     factors[w] = Median(std::move(by_window[w]));
     known.push_back(factors[w]);
@@ -63,7 +63,7 @@ void TakeOutDrift(std::vector<Series>& all) {
 }
 
 std::vector<double> BatchesOf(const std::vector<double>& logs) {
-  const size_t count = std::min(logs.size(), kMostBatches);
+  const size_t count = std::min(logs.size(), kMaxBatches);
   std::vector<double> batches;
   for (size_t b = 0; b < count; ++b) {
     const size_t first = b * logs.size() / count, last = (b + 1) * logs.size() / count;
@@ -92,7 +92,7 @@ Result<std::vector<Estimate>> TypicalTimes(const Attribution& attribution, Jobs&
     out[k].variance += std::pow(kClockTick / std::exp(out[k].value), 2) / 12;
   }
   // Of all instructions together: of one alone it is hardly known.
-  const double resemblance = std::clamp(Median(std::move(resemblances)), 0.0, kMostResemblance);
+  const double resemblance = std::clamp(Median(std::move(resemblances)), 0.0, kMaxResemblance);
   for (Estimate& typical : out) typical.variance *= (1 + resemblance) / (1 - resemblance);
   return out;
 }

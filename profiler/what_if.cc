@@ -38,10 +38,10 @@ double FirstAfter(std::string_view text, std::string_view key) {
 uint64_t ProductAfter(std::string_view text, std::string_view key) {
   const std::vector<double> numbers = NumbersAfter(text, key);
   if (numbers.empty()) return 0;
-  constexpr double kMost = 9e15;
+  constexpr double kMax = 9e15;
   double product = 1;
   for (const double number : numbers) product *= std::max(number, 0.0);
-  return static_cast<uint64_t>(std::min(product, kMost));
+  return static_cast<uint64_t>(std::min(product, kMax));
 }
 
 constexpr size_t kBounds = static_cast<size_t>(ModelBound::kCount);

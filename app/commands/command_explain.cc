@@ -48,7 +48,7 @@ class ExplainCommand : public Command {
     auto file = FileView::Open(path, context.limits);
     if (!file) return Fail(path, file.error(), context);
     int64_t left_out = 0;
-    auto errors = dump::ExplainErrors(file->bytes(), kMost, &left_out);
+    auto errors = dump::ExplainErrors(file->bytes(), kMax, &left_out);
     AddRecompilations(file->bytes(), path, errors);
     for (const dump::ExplainedError& error : errors) Print(error, path, context);
     if (left_out > 0) PrintError(fmt::format("{}: {} more errors are left out", path, left_out));
@@ -93,7 +93,7 @@ class ExplainCommand : public Command {
     WriteOut(context.json ? ErrorJson(error, path) + "\n" : ErrorText(error, path, ""));
   }
 
-  static constexpr size_t kMost = 200;
+  static constexpr size_t kMax = 200;
   std::vector<std::string> files_;
 };
 

@@ -125,15 +125,15 @@ class HuntCommand : public Command {
       context.json ? WriteOut(debug::FindingLine(finding)) : PrintOut(FindingText(finding));
       FlushOut();
     };
-    request_.on_progress = [&](const debug::HuntProgress& progress, size_t faults) {
+    request_.on_progress = [&](const debug::FuzzProgress& progress, size_t faults) {
       line.Show(fmt::format("hunt: {} programs, {} differ, {} faults", progress.programs,
                             progress.differing, faults));
     };
     request_.make_bundle = [&](const debug::KeptFault& fault) {
       return MakeBundle(fault, context.limits, cancel.token());
     };
-    const debug::HuntReport report = debug::Hunt(request_, cancel.token());
-    context.json ? WriteOut(HuntReportJson(report)) : PrintOut(HuntReportText(report));
+    const debug::FuzzReport report = debug::Fuzz(request_, cancel.token());
+    context.json ? WriteOut(FuzzReportJson(report)) : PrintOut(FuzzReportText(report));
     if (report.error) PrintError(*report.error);
     return ExitStatusOf(report);
   }
@@ -226,7 +226,7 @@ class HuntCommand : public Command {
 
   std::vector<std::string> files_;
   std::optional<int64_t> rank_, ranks_;
-  debug::HuntRequest request_;
+  debug::FuzzRequest request_;
   RunOptionSet shared_;
 };
 

@@ -27,7 +27,7 @@
 namespace hloscope::app {
 namespace {
 
-constexpr size_t kMostShapes = 8;  // of parameters or results in a line of text
+constexpr size_t kMaxShapes = 8;  // of parameters or results in a line of text
 
 class InfoCommand : public Command {
  public:
@@ -251,7 +251,7 @@ class InfoCommand : public Command {
 
   // All of a few shapes; of many, how often each of the first occurs.
   static std::string ShapesText(const std::vector<std::string>& shapes) {
-    if (shapes.size() <= kMostShapes) return fmt::format("{}", fmt::join(shapes, " "));
+    if (shapes.size() <= kMaxShapes) return fmt::format("{}", fmt::join(shapes, " "));
     std::vector<std::pair<std::string_view, size_t>> counts;
     std::unordered_map<std::string_view, size_t> at;
     for (const std::string& shape : shapes) {
@@ -260,11 +260,11 @@ class InfoCommand : public Command {
       ++counts[found->second].second;
     }
     std::string out = fmt::format("{} arrays:", shapes.size());
-    for (size_t k = 0; k < std::min(counts.size(), kMostShapes); ++k)
+    for (size_t k = 0; k < std::min(counts.size(), kMaxShapes); ++k)
       out += fmt::format("{} {} × {}", k > 0 ? "," : "", counts[k].second, counts[k].first);
-    if (counts.size() > kMostShapes)
+    if (counts.size() > kMaxShapes)
       out += fmt::format(" and {} (--json lists all)",
-                         Counted(counts.size() - kMostShapes, "more shape"));
+                         Counted(counts.size() - kMaxShapes, "more shape"));
     return out;
   }
 
@@ -289,7 +289,7 @@ class InfoCommand : public Command {
     out += fmt::format("  parameters: {} ({})\n", ShapesText(s.parameters),
                        BytesText(s.parameter_bytes));
     out += fmt::format("  result: {} ({})\n",
-                       results.size() > kMostShapes ? ShapesText(results) : s.result,
+                       results.size() > kMaxShapes ? ShapesText(results) : s.result,
                        BytesText(s.result_bytes));
     if (s.elided_constants != 0) {
       out += fmt::format(

@@ -35,11 +35,10 @@ Status ReadSize(const std::string& text, viewer::OpenRequest& request) {
   long width = std::strtol(text.c_str(), &end, 10);
   bool sound = x != std::string::npos && end == text.c_str() + x;
   long height = sound ? std::strtol(text.c_str() + x + 1, &end, 10) : 0;
-  constexpr long kLeast = 320, kMost = 16384;
-  if (!sound || *end != '\0' || width < kLeast || height < kLeast || width > kMost ||
-      height > kMost)
+  constexpr long kMin = 320, kMax = 16384;
+  if (!sound || *end != '\0' || width < kMin || height < kMin || width > kMax || height > kMax)
     return InputError(
-        fmt::format("--size {}: expected WIDTHxHEIGHT, each from {} to {}", text, kLeast, kMost));
+        fmt::format("--size {}: expected WIDTHxHEIGHT, each from {} to {}", text, kMin, kMax));
   request.width = static_cast<int>(width);
   request.height = static_cast<int>(height);
   return {};

@@ -136,7 +136,7 @@ class RunCommand : public Command {
   Status Prepare(const Context& context) {
     if (Status ready = shared_.Prepare(context); !ready) return ready;
     request_.object_cache = !no_cache_;
-    if (no_cache_) request_.choosing = replay::Choosing::kByRule;
+    if (no_cache_) request_.autotune_mode = replay::AutotuneMode::kByRule;
     if (!trace_text_.empty()) {
       HLOSCOPE_ASSIGN_OR_RETURN(trace_, ReadTraceSpec(trace_text_));
     }
@@ -166,7 +166,7 @@ class RunCommand : public Command {
           "--ranks-folder does not go with --metrics or --pc-sampling: they run a module once more",
           "run it in one process for these");
     }
-    if (request_.choosing == replay::Choosing::kByTime) {
+    if (request_.autotune_mode == replay::AutotuneMode::kByTime) {
       return InputError(
           "--ranks-folder does not go with --autotune: each rank would select its own algorithms",
           "run it once in one process with --autotune, then without: the autotune results are "

@@ -25,7 +25,7 @@ using hlo::Module;
 
 // Up to so many instructions a picture in a file shows each of them; of larger ones it shows
 // groups, as many as can be read.
-constexpr size_t kMostInstructions = 1500, kMostBoxes = 2500, kMostGroups = 250;
+constexpr size_t kMaxInstructions = 1500, kMaxBoxes = 2500, kMaxGroups = 250;
 
 class ShowCommand : public Command {
  public:
@@ -141,11 +141,11 @@ class ShowCommand : public Command {
     const size_t count =
         part ? selection.size() : static_cast<size_t>((*module)[computation].instruction_count);
     graph::TreeOptions how;
-    how.groups = count > kMostInstructions;
+    how.groups = count > kMaxInstructions;
     graph::Tree tree(module, computation, how,
                      part ? selection : std::vector<hlo::InstructionId>());
     graph::FoldableGraph graph(std::move(tree));
-    graph::Unfold(graph, how.groups ? kMostGroups : kMostBoxes);
+    graph::Unfold(graph, how.groups ? kMaxGroups : kMaxBoxes);
     graph::SvgOptions options;
     options.placement = &placement;
     options.heading = Heading(*module, computation, selection.size());

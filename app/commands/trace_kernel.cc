@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "app/output.h"
-#include "core/backends/gpusim/kernel_study.h"
+#include "core/backends/gpusim/kernel_diagnosis.h"
 #include "core/base/json.h"
 #include "core/base/strings.h"
 #include "core/debug/explain/kernels/case_of_run.h"
@@ -17,7 +17,7 @@ namespace hloscope::app {
 namespace {
 
 constexpr int64_t kWindow = 1 << 16;  // steps
-constexpr int64_t kMostSteps = 1 << 20;
+constexpr int64_t kMaxSteps = 1 << 20;
 
 template <typename T>
 bool ReadNumber(std::string_view text, T& value) {
@@ -138,10 +138,10 @@ Status TraceKernel(const TraceSpec& spec, const std::shared_ptr<const hlo::Modul
   HLOSCOPE_ASSIGN_OR_RETURN(
       replay::KernelOutcome outcome,
       debug::CaseOfKernel(module, request, spec.kernel, spec.execution, stop));
-  replay::KernelStudy study;
-  study.kernels = *std::move(outcome.kernels_case);
-  HLOSCOPE_ASSIGN_OR_RETURN(const uint64_t launch, LaunchOf(study.kernels, spec));
-  const replay::CaseLaunch& own = study.kernels.launches[launch];
+  replay::KernelDiagnosis diagnosis;
+  diagnosis.kernels = *std::move(outcome.kernels_case);
+  HLOSCOPE_ASSIGN_OR_RETURN(const uint64_t launch, LaunchOf(diagnosis.kernels, spec));
+  const replay::CaseLaunch& own = diagnosis.kernels.launches[launch];
   HLOSCOPE_TRY(CheckThread(own, spec));
   const uint32_t thread =
       spec.thread[0] + own.threads[0] * (spec.thread[1] + own.threads[1] * spec.thread[2]);
@@ -151,9 +151,9 @@ Status TraceKernel(const TraceSpec& spec, const std::shared_ptr<const hlo::Modul
                          spec.thread[0], spec.thread[1], spec.thread[2]));
   }
   for (int64_t first = 0;; first += kWindow) {
-    study.trace = replay::StudiedThreads{launch, spec.block, {thread}, first, kWindow};
-    HLOSCOPE_ASSIGN_OR_RETURN(const replay::KernelStudyAnswer answer,
-                              debug::StudyWithin(study, request, stop));
+    diagnosis.trace = replay::StudiedThreads{launch, spec.block, {thread}, first, kWindow};
+    HLOSCOPE_ASSIGN_OR_RETURN(const replay::KernelDiagnosisAnswer answer,
+                              debug::DiagnoseWithin(diagnosis, request, stop));
     const ptx::BlockTrace& trace = *answer.trace;
     const ptx::ThreadTrace& traced = trace.threads[0];
     for (int64_t step = first; traced.Has(step); ++step) {
@@ -163,7 +163,7 @@ Status TraceKernel(const TraceSpec& spec, const std::shared_ptr<const hlo::Modul
     FlushOut();
     if (trace.fault && !json) PrintOut("the block ends with " + trace.fault->ToString() + "\n");
     if (first + kWindow >= traced.executed) return {};
-    if (first + kWindow >= kMostSteps) {
+    if (first + kWindow >= kMaxSteps) {
       PrintError(
           fmt::format("--trace: {} of {} steps were printed", first + kWindow, traced.executed));
       return {};

@@ -17,7 +17,7 @@ using profiler::PathLink;
 using profiler::PathStep;
 using profiler::PathTime;
 
-constexpr size_t kMostSteps = 10'000;
+constexpr size_t kMaxSteps = 10'000;
 
 std::string PathName(const Attribution& attribution, const profiler::Target& target,
                      profiler::NameId name) {
@@ -68,7 +68,7 @@ void AppendCriticalPath(const Attribution& attribution, const CriticalPath& path
                         JsonWriter& json) {
   const profiler::EventStore& store = attribution.store();
   json.Key("critical_path").BeginArray();
-  const size_t shown = std::min(path.steps.size(), kMostSteps);
+  const size_t shown = std::min(path.steps.size(), kMaxSteps);
   for (const PathStep& step : std::span(path.steps).first(shown)) {
     const profiler::Target target = attribution.TargetOf(step.event);
     json.BeginObject();

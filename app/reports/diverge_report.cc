@@ -44,12 +44,12 @@ std::string PassesText(const DivergeVerdict& verdict) {
 
 // The first few; JSON has them all.
 std::string SteppedOverText(const std::vector<std::string>& stages) {
-  constexpr size_t kMost = 5;
+  constexpr size_t kMax = 5;
   std::string out;
-  for (size_t i = 0; i < std::min(kMost, stages.size()); ++i) {
+  for (size_t i = 0; i < std::min(kMax, stages.size()); ++i) {
     out += "  stepped over " + stages[i] + "\n";
   }
-  if (stages.size() > kMost) out += fmt::format("  … and {} more\n", stages.size() - kMost);
+  if (stages.size() > kMax) out += fmt::format("  … and {} more\n", stages.size() - kMax);
   return out;
 }
 

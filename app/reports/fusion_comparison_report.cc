@@ -55,13 +55,13 @@ analysis::Alignment LinksFrom(const hlo::Module& given, const Compiled& compiled
 
 std::string Names(const hlo::Module& module, const graph::KernelMap& map,
                   const std::vector<uint32_t>& kernels) {
-  constexpr size_t kMost = 4;
+  constexpr size_t kMax = 4;
   std::string text;
-  for (size_t k = 0; k < std::min(kernels.size(), kMost); ++k) {
+  for (size_t k = 0; k < std::min(kernels.size(), kMax); ++k) {
     text += text.empty() ? "" : ", ";
     text += module.name(map.kernels[kernels[k]].instruction);
   }
-  if (kernels.size() > kMost) text += fmt::format(" and {} more", kernels.size() - kMost);
+  if (kernels.size() > kMax) text += fmt::format(" and {} more", kernels.size() - kMax);
   return text.empty() ? "nothing" : text;
 }
 

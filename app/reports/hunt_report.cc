@@ -12,8 +12,8 @@
 namespace hloscope::app {
 
 using debug::Finding;
-using debug::HuntProgress;
-using debug::HuntReport;
+using debug::FuzzProgress;
+using debug::FuzzReport;
 
 std::string FindingText(const Finding& finding) {
   std::string text = fmt::format("{}\n  {}\n", finding.fault, finding.failure);
@@ -25,8 +25,8 @@ std::string FindingText(const Finding& finding) {
   return text;
 }
 
-std::string HuntReportJson(const HuntReport& report) {
-  const HuntProgress& progress = report.progress;
+std::string FuzzReportJson(const FuzzReport& report) {
+  const FuzzProgress& progress = report.progress;
   std::string out;
   JsonWriter json(out);
   json.BeginObject()
@@ -56,8 +56,8 @@ std::string HuntReportJson(const HuntReport& report) {
   return out + "\n";
 }
 
-std::string HuntReportText(const HuntReport& report) {
-  const HuntProgress& progress = report.progress;
+std::string FuzzReportText(const FuzzReport& report) {
+  const FuzzProgress& progress = report.progress;
   const auto faults = static_cast<int64_t>(report.findings.size());
   std::string text = fmt::format(
       "{} in {:.0f} s: {} differ, {} of them by rounding and the like; {}, {} of them known\n",
@@ -77,7 +77,7 @@ std::string HuntReportText(const HuntReport& report) {
   return text;
 }
 
-int ExitStatusOf(const HuntReport& report) {
+int ExitStatusOf(const FuzzReport& report) {
   if (report.error) return ExitStatusOf(*report.error);
   return report.findings.empty() ? kGood : kDiffers;
 }

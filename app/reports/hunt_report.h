@@ -11,10 +11,10 @@ namespace hloscope::app {
 std::string FindingText(const debug::Finding& finding);
 
 // The counts at the end.
-std::string HuntReportJson(const debug::HuntReport& report);
-std::string HuntReportText(const debug::HuntReport& report);
+std::string FuzzReportJson(const debug::FuzzReport& report);
+std::string FuzzReportText(const debug::FuzzReport& report);
 
 // No fault: 0, some: 1; an error: that of its class.
-int ExitStatusOf(const debug::HuntReport& report);
+int ExitStatusOf(const debug::FuzzReport& report);
 
 }  // namespace hloscope::app

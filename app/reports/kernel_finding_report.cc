@@ -62,16 +62,16 @@ std::string KernelFindingText(const debug::KernelFinding& finding) {
         "follows\n",
         finding.file, fmt::join(finding.block, ", "), fmt::join(finding.thread, ", "));
   }
-  if (finding.twin_checked > 0) {
-    out += finding.twin_agrees
+  if (finding.reference_checked > 0) {
+    out += finding.reference_agrees
                ? fmt::format(
                      "    the scalar reference of the simulated GPU gave the same bits "
                      "({} thread instructions)\n",
-                     finding.twin_checked)
+                     finding.reference_checked)
                : fmt::format(
                      "    the scalar reference of the simulated GPU does not confirm it: "
                      "{}\n",
-                     finding.twin_difference);
+                     finding.reference_difference);
   }
   if (finding.slice.empty()) return out;
   const size_t first = finding.slice.size() > kSliceSteps ? finding.slice.size() - kSliceSteps : 0;

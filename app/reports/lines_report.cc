@@ -12,7 +12,7 @@
 namespace hloscope::app {
 namespace {
 
-constexpr size_t kStallsInText = 2, kMostText = 72;
+constexpr size_t kStallsInText = 2, kMaxText = 72;
 
 struct HotLine {
   const profiler::PtxLine* line;
@@ -30,8 +30,8 @@ std::string StallsText(const profiler::PtxLine& line) {
 }
 
 std::string Cut(std::string_view text) {
-  return EscapeForTerminal(
-      text.size() <= kMostText ? std::string(text) : fmt::format("{}…", text.substr(0, kMostText)));
+  return EscapeForTerminal(text.size() <= kMaxText ? std::string(text)
+                                                   : fmt::format("{}…", text.substr(0, kMaxText)));
 }
 
 }  // namespace

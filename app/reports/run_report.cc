@@ -51,7 +51,7 @@ void WriteBounds(JsonWriter& json, const RunReport& report) {
 }
 
 // Members of the object of a choice.
-void WriteWay(JsonWriter& json, const replay::LibraryWay& way) {
+void WriteWay(JsonWriter& json, const replay::AlgorithmRecord& way) {
   const auto time = [&](double us) {
     json.Key("time_us");
     us > 0 ? json.Value(us) : json.Null();
@@ -59,7 +59,7 @@ void WriteWay(JsonWriter& json, const replay::LibraryWay& way) {
   json.Field("way", way.way).Field("from", way.from);
   time(way.time_us);
   json.Key("tried").BeginArray();
-  for (const replay::LibraryWay::Tried& tried : way.tried) {
+  for (const replay::AlgorithmRecord::Tried& tried : way.tried) {
     json.BeginObject().Field("way", tried.way);
     time(tried.time_us);
     json.Field("refused", tried.refused).EndObject();
@@ -214,7 +214,7 @@ std::string PreciseText(const std::vector<debug::PreciseSide>& sides) {
 std::string HeadText(const std::string& file, const RunReport& report) {
   std::string out = fmt::format("{}: module {} on {}", file, report.module, report.platform);
   if (!report.reference.empty()) out += " against " + report.reference;
-  if (report.made_up_inputs) out += fmt::format(", inputs generated from seed {}", report.seed);
+  if (report.generated_inputs) out += fmt::format(", inputs generated from seed {}", report.seed);
   if (report.against_recorded) out += ", compared with the recorded result";
   return out + '\n';
 }
@@ -302,7 +302,7 @@ std::string RunReportJson(const std::string& file, const RunReport& report) {
 }
 
 // Hand-overs of a platform on a device are told one by one, with what they moved.
-bool TellsEachHandOver(const RunReport& report) {
+bool ListsEachHostFallback(const RunReport& report) {
   const replay::PlatformRow* const row = replay::FindPlatform(report.platform);
   return row != nullptr && row->Has(replay::kNeedsDriver);
 }
@@ -331,14 +331,14 @@ std::string PlacementText(const replay::RunExecuted::Placement& placed) {
 }
 
 // ", proposal 2 (…), 12.3 us (cache)", and lines behind it: what was tried, and what was not taken.
-std::string WayText(const replay::LibraryWay& way) {
+std::string WayText(const replay::AlgorithmRecord& way) {
   std::string out;
   if (way.time_us > 0) {
     out = fmt::format(", {}, {:.1f} us ({})\n", way.way, way.time_us, way.from);
   } else {
     out = way.from.empty() ? "\n" : fmt::format(", {} ({})\n", way.way, way.from);
   }
-  for (const replay::LibraryWay::Tried& tried : way.tried) {
+  for (const replay::AlgorithmRecord::Tried& tried : way.tried) {
     out += tried.refused.empty() ? fmt::format("    {}: {:.1f} us\n", tried.way, tried.time_us)
                                  : fmt::format("    {}: {}\n", tried.way, tried.refused);
   }
@@ -367,17 +367,17 @@ std::string ChoicesText(const RunReport& report) {
 
 // "  on the host: c (custom-call): custom call without implementation; 64 B moved, 12.3 us: …".
 std::string FallbacksText(const RunReport& report) {
-  constexpr size_t kMost = 20;
+  constexpr size_t kMax = 20;
   std::string out;
   size_t told = 0;
   for (const replay::RunFallback& it : report.fallbacks) {
-    if (report.executed && !TellsEachHandOver(report)) break;  // counts them by opcode
-    if (++told > kMost) continue;
+    if (report.executed && !ListsEachHostFallback(report)) break;  // counts them by opcode
+    if (++told > kMax) continue;
     out += fmt::format("  on the host: {} ({}): {}; {} B moved, {:.1f} us{}{}\n", it.instruction,
                        it.opcode, it.reason, it.bytes_moved, it.time_us,
                        it.detail.empty() ? "" : ": ", it.detail);
   }
-  if (told > kMost) out += fmt::format("  and {} more on the host\n", told - kMost);
+  if (told > kMax) out += fmt::format("  and {} more on the host\n", told - kMax);
   return out;
 }
 
@@ -410,7 +410,7 @@ std::string RunReportText(const std::string& file, const RunReport& report) {
   for (const replay::RunFinding& finding : report.checks) out += debug::FindingText(finding, "  ");
   for (const std::string& warning : report.warnings) out += "  warning: " + warning + "\n";
   if (ran && report.executed) {
-    out += ExecutedText(*report.executed, TellsEachHandOver(report)) +
+    out += ExecutedText(*report.executed, ListsEachHostFallback(report)) +
            PlacementText(report.executed->placement) + ChoicesText(report);
   }
   if (ran) out += FallbacksText(report);

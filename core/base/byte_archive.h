@@ -94,7 +94,7 @@ class ByteReader {
  public:
   static constexpr bool kWrites = false;
   // Values inside one another.
-  static constexpr int kMostNested = 4096;
+  static constexpr int kMaxNested = 4096;
 
   // `owner` keeps the bytes, for values that may stay views of them.
   explicit ByteReader(std::span<const std::byte> bytes, std::shared_ptr<const void> owner = nullptr)
@@ -130,7 +130,7 @@ class ByteReader {
   }
   // Around what may hold itself; false, and the end of reading, too deep inside.
   bool Enter() {
-    if (++depth_ <= kMostNested) return true;
+    if (++depth_ <= kMaxNested) return true;
     Fail();
     return false;
   }

@@ -29,9 +29,9 @@ constexpr std::chrono::milliseconds kLastTime{30};
 
 // Processes that were killed and had not ended yet when their owner went: reaped later, at the end
 // of this process at the latest. One that still gives back its memory then is left to init.
-class Dying {
+class ZombieReaper {
  public:
-  ~Dying() {
+  ~ZombieReaper() {
     const auto end = std::chrono::steady_clock::now() + kLastTime;
     for (Reap(); !pids_.empty() && std::chrono::steady_clock::now() < end; Reap()) {
       std::this_thread::sleep_for(std::chrono::milliseconds(1));
@@ -51,9 +51,9 @@ class Dying {
   std::vector<pid_t> pids_;
 };
 
-Dying& DyingProcesses() {
-  static Dying dying;
-  return dying;
+ZombieReaper& Reaper() {
+  static ZombieReaper reaper;
+  return reaper;
 }
 
 class FileActions {
@@ -134,7 +134,7 @@ std::string ChildExit::ToString() const {
 }
 
 Result<ChildProcess> ChildProcess::Spawn(const ChildOptions& options) {
-  DyingProcesses().Reap();
+  Reaper().Reap();
   int ends[2];
   if (pipe2(ends, O_CLOEXEC) != 0) return SystemFailure("create a pipe");
   UniqueFd output(ends[0]), input(ends[1]);
@@ -169,7 +169,7 @@ ChildProcess::~ChildProcess() {
   if (pid_ < 0 || exit_) return;
   Kill();
   // One that takes long to give back its memory does so without us.
-  if (!Wait(kKillTime)) DyingProcesses().Add(pid_);
+  if (!Wait(kKillTime)) Reaper().Add(pid_);
 }
 
 void ChildProcess::Kill() {

@@ -9,7 +9,7 @@
 namespace hloscope {
 namespace {
 
-constexpr size_t kMostAtOnce = size_t{1} << 30;  // zlib counts in 32 bits
+constexpr size_t kMaxAtOnce = size_t{1} << 30;  // zlib counts in 32 bits
 
 Bytef* AsBytes(std::string_view bytes) {
   return reinterpret_cast<Bytef*>(const_cast<char*>(bytes.data()));
@@ -19,8 +19,8 @@ Bytef* AsBytes(std::string_view bytes) {
 
 uint32_t Crc32(std::string_view bytes) {
   uLong crc = crc32(0, nullptr, 0);
-  for (size_t at = 0; at < bytes.size(); at += kMostAtOnce) {
-    const std::string_view piece = bytes.substr(at, std::min(kMostAtOnce, bytes.size() - at));
+  for (size_t at = 0; at < bytes.size(); at += kMaxAtOnce) {
+    const std::string_view piece = bytes.substr(at, std::min(kMaxAtOnce, bytes.size() - at));
     crc = crc32(crc, AsBytes(piece), static_cast<uInt>(piece.size()));
   }
   return static_cast<uint32_t>(crc);
@@ -28,7 +28,7 @@ uint32_t Crc32(std::string_view bytes) {
 
 std::string Deflate(std::string_view bytes, int level) {
   z_stream stream = {};
-  if (bytes.size() > kMostAtOnce ||
+  if (bytes.size() > kMaxAtOnce ||
       deflateInit2(&stream, level, Z_DEFLATED, -MAX_WBITS, 8, Z_DEFAULT_STRATEGY) != Z_OK) {
     return {};
   }
@@ -45,7 +45,7 @@ std::string Deflate(std::string_view bytes, int level) {
 
 bool InflateInto(std::string_view packed, std::span<char> out) {
   z_stream stream = {};
-  if (packed.size() > kMostAtOnce || out.size() > kMostAtOnce ||
+  if (packed.size() > kMaxAtOnce || out.size() > kMaxAtOnce ||
       inflateInit2(&stream, -MAX_WBITS) != Z_OK) {
     return false;
   }
@@ -74,8 +74,8 @@ GzipStream& GzipStream::operator=(GzipStream&&) noexcept = default;
 GzipStream::~GzipStream() = default;
 
 void GzipStream::Append(std::string_view bytes, std::string& out) {
-  for (; bytes.size() > kMostAtOnce; bytes.remove_prefix(kMostAtOnce)) {
-    Step(bytes.substr(0, kMostAtOnce), false, out);
+  for (; bytes.size() > kMaxAtOnce; bytes.remove_prefix(kMaxAtOnce)) {
+    Step(bytes.substr(0, kMaxAtOnce), false, out);
   }
   Step(bytes, false, out);
 }

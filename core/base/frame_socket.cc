@@ -16,12 +16,12 @@ namespace hloscope {
 namespace {
 
 constexpr uint32_t kMagic = 0x48534652;
-constexpr size_t kMostInline = size_t{32} << 10;
+constexpr size_t kMaxInline = size_t{32} << 10;
 constexpr size_t kReadStep = size_t{1} << 20;
 // Read in one call where that much is there: most frames are short.
 constexpr size_t kReadAhead = size_t{64} << 10;
 // Descriptors that may wait for the frames they belong to.
-constexpr size_t kMostDescriptors = 64;
+constexpr size_t kMaxDescriptors = 64;
 
 struct Header {
   uint32_t magic = kMagic;
@@ -92,7 +92,7 @@ Result<bool> FrameSocket::Send(const OutgoingFrame& frame, const Waiter& wait) {
   Header header{.kind = frame.kind, .head_bytes = frame.head.size()};
   UniqueFd memory;
   std::string message;
-  if (data <= kMostInline) {
+  if (data <= kMaxInline) {
     header.inline_bytes = data;
     message = Inlined(frame, data);
   } else {
@@ -123,7 +123,7 @@ void FrameSocket::KeepDescriptors(msghdr& message) {
       descriptors_.emplace_back(fd);
     }
   }
-  too_many_ |= (message.msg_flags & MSG_CTRUNC) != 0 || descriptors_.size() > kMostDescriptors;
+  too_many_ |= (message.msg_flags & MSG_CTRUNC) != 0 || descriptors_.size() > kMaxDescriptors;
 }
 
 // How many bytes came, at least one; 0 at the end.

@@ -106,9 +106,9 @@ IndexRange PartOf(int64_t n, int64_t parts, int64_t part) {
 }
 
 // The waiting threads and the loop they work on.
-class Jobs::Crew {
+class Jobs::ThreadPool {
  public:
-  explicit Crew(int threads) {
+  explicit ThreadPool(int threads) {
     // Where the system gives no more threads, those that there are do the work.
     for (int i = 1; i < threads && AddThread(); ++i) {
     }
@@ -164,10 +164,10 @@ class Jobs::Crew {
   std::vector<std::jthread> threads_;  // last, so that they end before what they use
 };
 
-Jobs::Jobs(int threads) : crew_(std::make_unique<Crew>(threads)) {}
+Jobs::Jobs(int threads) : pool_(std::make_unique<ThreadPool>(threads)) {}
 Jobs::~Jobs() = default;
 
-int Jobs::threads() const { return crew_->size(); }
+int Jobs::threads() const { return pool_->size(); }
 
 Status Jobs::ParallelFor(int64_t n, const std::function<void(int64_t)>& body,
                          const std::stop_token& stop) {
@@ -175,16 +175,16 @@ Status Jobs::ParallelFor(int64_t n, const std::function<void(int64_t)>& body,
   if (inside_body || threads() == 1 || n <= 1) {
     loop.Work();
   } else {
-    crew_->Run(loop);
+    pool_->Run(loop);
   }
   return loop.Outcome();
 }
 
 Jobs& SharedJobs(int threads) {
   static std::mutex mutex;
-  static std::map<int, Jobs> crews;
+  static std::map<int, Jobs> pools;
   const std::lock_guard lock(mutex);
-  return crews.try_emplace(threads, threads).first->second;
+  return pools.try_emplace(threads, threads).first->second;
 }
 
 Status ParallelFor(int64_t n, int threads, const std::function<void(int64_t)>& body,

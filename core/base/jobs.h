@@ -40,8 +40,8 @@ class Jobs {
                      const std::stop_token& stop = {});
 
  private:
-  class Crew;
-  std::unique_ptr<Crew> crew_;
+  class ThreadPool;
+  std::unique_ptr<ThreadPool> pool_;
 };
 
 // The crew of `threads` that this process keeps for all who ask; made when first asked for.

@@ -20,7 +20,7 @@ namespace {
 constexpr int kSizeSeals = F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL;
 constexpr int kAllSeals = kSizeSeals | F_SEAL_WRITE;
 constexpr size_t kLargestCopy = size_t{1} << 24;
-constexpr int kMostAttempts = 500;
+constexpr int kMaxAttempts = 500;
 constexpr std::chrono::milliseconds kBetweenAttempts{10};
 
 Result<UniqueFd> MakeMemory() {
@@ -47,7 +47,7 @@ Status WriteAt(int fd, std::span<const std::byte> bytes, size_t offset,
 // new pages do for milliseconds on a loaded machine.
 Status Seal(int fd, const std::function<Status()>& go_on) {
   for (int attempt = 0; fcntl(fd, F_ADD_SEALS, kAllSeals) != 0; ++attempt) {
-    if (errno != EBUSY || attempt == kMostAttempts) return SystemFailure("seal shared memory");
+    if (errno != EBUSY || attempt == kMaxAttempts) return SystemFailure("seal shared memory");
     HLOSCOPE_TRY(go_on());
     std::this_thread::sleep_for(kBetweenAttempts);
   }

@@ -83,9 +83,9 @@ std::optional<std::string> Inflate(std::string_view packed, uint64_t size) {
 }  // namespace
 
 std::string_view UnsafeName(std::string_view name) {
-  constexpr size_t kMostBytes = 255;
+  constexpr size_t kMaxBytes = 255;
   if (name.empty()) return "has no name";
-  if (name.size() > kMostBytes) return "has a name of more than 255 bytes";
+  if (name.size() > kMaxBytes) return "has a name of more than 255 bytes";
   if (name.front() == '/') return "has an absolute name";
   for (const char c : name) {
     if (c == '\\' || c == ':') return "has a name with a backslash or a drive";

@@ -14,6 +14,6 @@ inline constexpr size_t kEnd64RecordBytes = 56, kEnd64LocatorBytes = 20;
 inline constexpr uint64_t kIn64 = 0xffffffffu;  // "the zip64 field has it"
 inline constexpr uint16_t kZip64Field = 1, kStored = 0, kDeflated = 8;
 inline constexpr uint16_t kEncryptedFlag = 1, kSizesFollowFlag = 8;
-inline constexpr uint64_t kMostMembers = 0xffff;
+inline constexpr uint64_t kMaxMembers = 0xffff;
 
 }  // namespace hloscope::zip

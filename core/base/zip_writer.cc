@@ -91,7 +91,7 @@ void AppendEnd(std::string& out, const std::string& directory, uint64_t count, u
 }  // namespace
 
 Result<std::string> WriteZip(std::span<const ZipEntry> entries, uint64_t wide_from) {
-  if (entries.size() >= kMostMembers) {
+  if (entries.size() >= kMaxMembers) {
     return InputError(fmt::format("{} members are too many for a zip file", entries.size()),
                       "write them to a directory");
   }

@@ -14,7 +14,7 @@
 #include "core/codegen/emit/emit_kernel.h"
 #include "core/codegen/emit/loop_function.h"
 #include "core/codegen/target.h"
-#include "core/linking/written_kernels.h"
+#include "core/linking/kernel_objects.h"
 
 namespace hloscope::codegen {
 namespace {
@@ -22,7 +22,7 @@ namespace {
 using compile::CodegenOptions;
 using hlo::InstructionId;
 
-constexpr int64_t kLeastInModule = 2, kMostInModule = 64;
+constexpr int64_t kMinInModule = 2, kMaxInModule = 64;
 
 // Some different kernels, or a loop of a plan, which become one LLVM module.
 struct Batch {
@@ -30,7 +30,7 @@ struct Batch {
   size_t first = 0;  // the number of the first
   const compile::PlannedStep* loop = nullptr;
   Effort effort = Effort::kUsual;
-  linking::WrittenKernels::Object written;
+  linking::KernelObjects::Object written;
   compile::CodePart part;
   Status status;
 };
@@ -101,7 +101,7 @@ std::vector<Batch> Cut(const DifferentKernels& different,
   std::vector<Batch> batches;
   const auto cut = [&](size_t begin, size_t end, Effort effort) {
     const auto share = static_cast<int64_t>(end - begin) / (2 * threads);
-    const auto size = static_cast<size_t>(std::clamp(share, kLeastInModule, kMostInModule));
+    const auto size = static_cast<size_t>(std::clamp(share, kMinInModule, kMaxInModule));
     for (size_t i = begin; i < end; i += size) {
       Batch& batch = batches.emplace_back();
       batch.kernels = std::span(different.kernels).subspan(i, std::min(size, end - i));
@@ -129,7 +129,7 @@ Result<std::unique_ptr<compile::KernelLibrary>> GenerateKernels(
     Batch& batch = batches[static_cast<size_t>(i)];
     batch.status = CompileBatch(*module, options, batch);
   }));
-  linking::WrittenKernels written;
+  linking::KernelObjects written;
   for (Batch& batch : batches) {
     HLOSCOPE_TRY(batch.status);
     HandOut(batch, options);

@@ -20,7 +20,7 @@ using compile::GpuCode;
 using compile::GpuKernel;
 using hlo::InstructionId;
 
-constexpr int64_t kMostInModule = 64;
+constexpr int64_t kMaxInModule = 64;
 
 // Some different kernels, which become one text.
 struct Batch {
@@ -100,7 +100,7 @@ std::vector<Batch> Cut(const DifferentKernels& different, int threads, bool one_
   std::vector<Batch> batches;
   const std::span<const InstructionId> all = different.kernels;
   const auto share = static_cast<int64_t>(all.size()) / threads + 1;
-  const auto size = one_text ? all.size() : static_cast<size_t>(std::min(share, kMostInModule));
+  const auto size = one_text ? all.size() : static_cast<size_t>(std::min(share, kMaxInModule));
   // One text is there for no kernels too.
   for (size_t i = 0; i < all.size() || (one_text && batches.empty()); i += size) {
     Batch& batch = batches.emplace_back();

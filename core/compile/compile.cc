@@ -57,7 +57,7 @@ std::vector<InstructionId> FindKernels(const Module& module, const CompileOption
     const InstructionId id(i);
     if (keeps_values && module[id].opcode == hlo::Opcode::kFusion) continue;
     if (options.library_calls && IsLibraryCall(module, id)) continue;
-    if (!runs[module[id].computation.index] || KeepsBytes(module, id)) continue;
+    if (!runs[module[id].computation.index] || IsBitcastLike(module, id)) continue;
     if (IsKernel(module, id) || (options.gpu_kernels && IsGpuKernel(module, id))) {
       kernels.push_back(id);
     }

@@ -19,7 +19,7 @@ using hlo::Shape;
 
 namespace {
 
-constexpr int64_t kMostFactorRows = 1 << 14;  // of a matrix, as the evaluator has it
+constexpr int64_t kMaxFactorRows = 1 << 14;  // of a matrix, as the evaluator has it
 
 struct FactorRow {
   FactorWork work;
@@ -118,7 +118,7 @@ std::optional<FactorCall> FactorCallOf(const Module& module, InstructionId id) {
   }
   call.rows = matrix.dimension(matrix.rank() - 2);
   call.columns = matrix.dimension(matrix.rank() - 1);
-  if (std::max(call.rows, call.columns) > kMostFactorRows) return std::nullopt;
+  if (std::max(call.rows, call.columns) > kMaxFactorRows) return std::nullopt;
   call.matrices = *matrix.ElementCount() / (call.rows * call.columns);
   call.results = std::min(row->results, module.shape(id).results().size());
   if (call.work != FactorWork::kSymmetricEigen) call.results = row->results;

@@ -17,10 +17,10 @@ namespace hloscope::compile {
 // row-major, elements as in a Literal, as for compile::GrainFunction.
 //
 // Where `block` is 1, threads are counted over the blocks along x, which may have up to
-// kMostGpuThreads; thread t computes `each` grains from grain t · each on, and threads beyond the
+// kMaxGpuThreads; thread t computes `each` grains from grain t · each on, and threads beyond the
 // last grain do nothing. Where it is more, each grain is computed by a block of so many threads
 // along x, and `each` is 1. `finish` is always of the first kind.
-inline constexpr int64_t kGpuAlignment = 16, kMostGpuThreads = 128;
+inline constexpr int64_t kGpuAlignment = 16, kMaxGpuThreads = 128;
 
 struct GpuKernel {
   std::string name;    // of the entry

@@ -59,15 +59,16 @@ struct KernelCode {
 
 // How far a loop that is one function is.
 struct LoopProgress {
-  int64_t turns = 0;  // that it may run yet
-  int64_t inner = 0;  // the loop inside in which it stopped; 0: between two turns
+  int64_t iterations_left = 0;  // that it may run yet
+  int64_t inner = 0;            // the loop inside in which it stopped; 0: between two turns
 };
 
-// Runs at most `progress->turns` turns of a loop that is one function, counting them down, and
-// returns true once it has ended. Where a loop inside takes long it comes back earlier and goes on
-// there when it is called with the same progress again, so that nothing runs for ever unseen.
-// `buffers` has the address of every buffer of the plan that is not of the arena, by number;
-// `arena` and `scratch` are the memory of the plan and what LoopCode::scratch_bytes asks for.
+// Runs at most `progress->iterations_left` turns of a loop that is one function, counting them
+// down, and returns true once it has ended. Where a loop inside takes long it comes back earlier
+// and goes on there when it is called with the same progress again, so that nothing runs for ever
+// unseen. `buffers` has the address of every buffer of the plan that is not of the arena, by
+// number; `arena` and `scratch` are the memory of the plan and what LoopCode::scratch_bytes asks
+// for.
 using LoopFunction = bool (*)(std::byte* const* buffers, std::byte* arena, std::byte* scratch,
                               LoopProgress* progress);
 

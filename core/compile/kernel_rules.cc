@@ -25,7 +25,7 @@ using hlo::Shape;
 namespace {
 
 // In all windows of which each is gone through.
-constexpr int64_t kMostCombined = int64_t{1} << 32;
+constexpr int64_t kMaxCombined = int64_t{1} << 32;
 
 // Indices of no numbers: everything is found at the beginning.
 bool IsIndexless(const Module& module, InstructionId id) {
@@ -129,7 +129,7 @@ bool KeepsOrder(const Module& module, InstructionId id) {
 bool IsInCode(const Module& module, InstructionId id) {
   const auto* literal = module.Get<hlo::Literal>(module[id], AttributeKey::kConstantValue);
   const auto count = module.shape(id).ElementCount();
-  return literal != nullptr && !literal->elided() && count && *count <= kMostElementsInCode;
+  return literal != nullptr && !literal->elided() && count && *count <= kMaxElementsInCode;
 }
 
 bool HasScalarIndices(const Module& module, InstructionId id) {
@@ -199,10 +199,10 @@ bool ReducesWindows(const Module& module, InstructionId id) {
   const auto* window = module.Get<hlo::Window>(module[id], AttributeKey::kWindow);
   int64_t places = 1;
   for (const hlo::WindowDimension& w : window->dimensions) {
-    places = w.size > kMostCombined / places ? kMostCombined : places * w.size;
+    places = w.size > kMaxCombined / places ? kMaxCombined : places * w.size;
   }
   const auto results = module.shape(id).results()[0].ElementCount().value_or(0);
-  if (places > kMostWindowPlaces && results > kMostCombined / places &&
+  if (places > kMaxWindowPlaces && results > kMaxCombined / places &&
       !ScansWindows(module, id, *window)) {
     return false;
   }
@@ -422,7 +422,7 @@ bool IsElemental(const Module& module, InstructionId id) {
   return condition != nullptr && AreKernelArrays(module, id) && condition(module, id);
 }
 
-bool KeepsBytes(const Module& module, InstructionId id) {
+bool IsBitcastLike(const Module& module, InstructionId id) {
   const Opcode opcode = module[id].opcode;
   if (opcode == Opcode::kReshape || opcode == Opcode::kCopy || opcode == Opcode::kBitcast) {
     return IsElemental(module, id);

@@ -10,10 +10,10 @@
 namespace hloscope::compile {
 
 // A constant of up to this many elements is part of the code of the kernels that read it.
-inline constexpr int64_t kMostElementsInCode = 64;
+inline constexpr int64_t kMaxElementsInCode = 64;
 
 // A window of more places is not gone through for each result.
-inline constexpr int64_t kMostWindowPlaces = 256;
+inline constexpr int64_t kMaxWindowPlaces = 256;
 
 // A static array that has elements.
 bool IsWholeArray(const hlo::Shape& shape);
@@ -24,7 +24,7 @@ bool IsElemental(const hlo::Module& module, hlo::InstructionId id);
 
 // True for another name of operand 0's bytes: the same elements in the same order, or their bits as
 // elements of another width.
-bool KeepsBytes(const hlo::Module& module, hlo::InstructionId id);
+bool IsBitcastLike(const hlo::Module& module, hlo::InstructionId id);
 
 // True if the instruction can be what a kernel yields: an elemental one, or one that is emitted as
 // a loop of its own (reduce; dynamic-update-slice and scatter in place).

@@ -19,7 +19,7 @@ using hlo::Opcode;
 
 namespace {
 
-constexpr size_t kMostValues = 2;
+constexpr size_t kMaxValues = 2;
 // Three arguments can be three numbers, in any order; floats can be equal and others, too. Two
 // times what is compared, and one for the other zero.
 constexpr std::array kIntegers = {0, 2, 4};
@@ -37,10 +37,10 @@ class Choice {
       const hlo::Shape& shape = module.shape(parameter);
       is_known_ &= shape.IsScalar() && shape.element_type() != hlo::ElementType::kPred;
     }
-    for (size_t i = 0; i < std::min(count_, kMostValues); ++i) {
+    for (size_t i = 0; i < std::min(count_, kMaxValues); ++i) {
       is_float_[i] = hlo::IsFloat(module.shape(parameters[i]).element_type());
     }
-    is_known_ &= count_ > 0 && count_ <= kMostValues && parameters.size() == 2 * count_;
+    is_known_ &= count_ > 0 && count_ <= kMaxValues && parameters.size() == 2 * count_;
     for (const hlo::Instruction& i : module.instructions(computation_)) is_known_ &= IsKnown(i);
   }
 
@@ -167,7 +167,7 @@ class Choice {
   const Module& module_;
   const hlo::Computation& computation_;
   size_t count_ = 0;
-  std::array<bool, kMostValues> is_float_{};
+  std::array<bool, kMaxValues> is_float_{};
   bool is_known_ = true;
 };
 

@@ -17,8 +17,8 @@ using hlo::Shape;
 namespace {
 
 // A computation of more instructions is not applied inside a kernel.
-constexpr uint32_t kMostApplied = 64;
-constexpr int kMostNested = 8;  // of calls in it
+constexpr uint32_t kMaxApplied = 64;
+constexpr int kMaxNested = 8;  // of calls in it
 
 // True for a scalar, or a tuple of some.
 bool AreScalars(const Shape& shape) {
@@ -56,7 +56,7 @@ bool IsScalarStep(const Module& module, InstructionId id, int depth) {
 }
 
 bool AppliesToScalars(const Module& module, ComputationId id, int depth) {
-  if (!id.valid() || module[id].instruction_count > kMostApplied || depth > kMostNested) {
+  if (!id.valid() || module[id].instruction_count > kMaxApplied || depth > kMaxNested) {
     return false;
   }
   const hlo::Computation& computation = module[id];

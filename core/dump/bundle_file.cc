@@ -25,7 +25,7 @@ constexpr PartRow kRows[] = {
 #undef PART
 };
 
-constexpr uint64_t kMostManifestBytes = 16 << 20;
+constexpr uint64_t kMaxManifestBytes = 16 << 20;
 
 const Json* Find(const Json& object, std::string_view key, Json::value_t type) {
   if (!object.is_object()) return nullptr;
@@ -79,7 +79,7 @@ Result<BundleFile> BundleFile::Open(const std::string& path, const Limits& limit
 Status BundleFile::ReadManifest() {
   const ZipArchive::Member* member = zip_.Find(FileOf(BundlePart::kManifest));
   if (member == nullptr) return Bad("not a bundle: no manifest.json in this archive");
-  if (member->size > kMostManifestBytes) return Bad("manifest.json has more than 16 MiB");
+  if (member->size > kMaxManifestBytes) return Bad("manifest.json has more than 16 MiB");
   HLOSCOPE_ASSIGN_OR_RETURN(manifest_, zip_.Read(*member));
   const Json manifest = ParseJson(manifest_).value_or(nullptr);
   const Json* format = Find(manifest, "format", Json::value_t::string);

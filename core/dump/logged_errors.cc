@@ -7,7 +7,7 @@ namespace hloscope::dump {
 
 LoggedErrors ErrorsInLogs(const DumpModel& model) {
   LoggedErrors logged;
-  constexpr size_t kMost = 50;  // of one file
+  constexpr size_t kMax = 50;  // of one file
   for (size_t k = 0; k < model.files().size(); ++k) {
     const FileEntry& file = model.files()[k];
     if (file.role != FileRole::kRunLog) continue;
@@ -17,7 +17,7 @@ LoggedErrors ErrorsInLogs(const DumpModel& model) {
       continue;
     }
     int64_t left_out = 0;
-    for (ExplainedError& error : ExplainErrors(text->bytes(), kMost, &left_out))
+    for (ExplainedError& error : ExplainErrors(text->bytes(), kMax, &left_out))
       logged.errors.push_back({static_cast<int32_t>(k), std::move(error)});
     if (left_out > 0)
       logged.warnings.push_back(

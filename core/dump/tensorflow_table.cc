@@ -104,14 +104,14 @@ class Together {
         continue;
       }
       MarkingLog log = ReadMarkingLog(text->bytes());
-      constexpr size_t kMostWarnings = 5;
-      for (size_t w = 0; w < log.warnings.size() && w < kMostWarnings; ++w)
+      constexpr size_t kMaxWarnings = 5;
+      for (size_t w = 0; w < log.warnings.size() && w < kMaxWarnings; ++w)
         summary_->warnings.push_back(
             fmt::format("{}: {}", model_.files()[k].path, log.warnings[w]));
-      if (log.warnings.size() > kMostWarnings)
+      if (log.warnings.size() > kMaxWarnings)
         summary_->warnings.push_back(fmt::format("{}: and {} more lines cut off",
                                                  model_.files()[k].path,
-                                                 log.warnings.size() - kMostWarnings));
+                                                 log.warnings.size() - kMaxWarnings));
       for (MarkingRun& run : log.runs) {
         if (!run.graph.empty()) runs_.try_emplace(run.graph, std::move(run));
       }

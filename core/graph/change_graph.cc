@@ -16,8 +16,8 @@ namespace {
 using hlo::InstructionId;
 
 // Operands and users of one change beyond these say little: a constant may have thousands.
-constexpr size_t kMostAround = 6;
-constexpr int kMostRounds = 16;
+constexpr size_t kMaxAround = 6;
+constexpr int kMaxRounds = 16;
 constexpr uint32_t kNone = NodeId::kNone;
 
 // How many stand around each; of a cycle the last found has nothing around it afterwards.
@@ -48,7 +48,7 @@ ChangeGraph::ChangeGraph(std::shared_ptr<const hlo::Module> before,
   FindReplaced(changes);
   is_split_.assign(module(Side::kBefore).instructions().size(), false);
   // What is inside of something that is split may be misplaced in turn.
-  for (int round = 0; round < kMostRounds; ++round) {
+  for (int round = 0; round < kMaxRounds; ++round) {
     AddNodes(changes);
     FindParents();
     if (!SplitMisplaced()) break;
@@ -241,7 +241,7 @@ std::vector<bool> ShownNodes(const ChangeGraph& graph, const ChangePart& part) {
   };
   const std::span<const NodeId> changes = graph.changes();
   const size_t first = std::min<size_t>(part.first, changes.size());
-  for (NodeId id : changes.subspan(first, std::min<size_t>(kMostChanges, changes.size() - first)))
+  for (NodeId id : changes.subspan(first, std::min<size_t>(kMaxChanges, changes.size() - first)))
     add(id);
   for (int round = 0; round < part.radius; ++round) {
     edge.swap(next);
@@ -253,7 +253,7 @@ std::vector<bool> ShownNodes(const ChangeGraph& graph, const ChangePart& part) {
         const auto operands = graph.module(side).operands(here);
         const auto users = hlo::UsersOf(graph.module(side)).users(here);
         for (const auto around : {operands, users}) {
-          for (InstructionId each : around.first(std::min(around.size(), kMostAround)))
+          for (InstructionId each : around.first(std::min(around.size(), kMaxAround)))
             add(graph.NodeOf(side, each));
         }
       }

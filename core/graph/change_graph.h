@@ -98,13 +98,13 @@ class ChangeGraph {
 // Which nodes are drawn.
 struct ChangePart {
   bool whole = false;             // all of both stages; else what changed and what is around it
-  uint32_t first = 0;             // the first change that is drawn; kMostChanges from there on
+  uint32_t first = 0;             // the first change that is drawn; kMaxChanges from there on
   int32_t radius = 1;             // edges from a change to what is still drawn
   std::vector<uint32_t> toggled;  // nodes whose frames are open where they would be closed, or not
   auto operator<=>(const ChangePart&) const = default;
 };
 // Of more changes at once no picture can be read.
-inline constexpr uint32_t kMostChanges = 300;
+inline constexpr uint32_t kMaxChanges = 300;
 
 // By node: it is drawn, or would be if all frames around it were open.
 std::vector<bool> ShownNodes(const ChangeGraph& graph, const ChangePart& part);

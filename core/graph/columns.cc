@@ -8,13 +8,13 @@ namespace hloscope::graph {
 namespace {
 
 // Pictures up to this height can be read as they are; columns must make them so many times larger.
-constexpr float kLeastHeight = 800, kLeastGain = 1.2f;
+constexpr float kMinHeight = 800, kMinGain = 1.2f;
 // How far from its equal share of the height a column may end, to cut fewer edges.
 constexpr float kLeeway = 0.2f, kEdgesForLeeway = 8, kManyEdges = 1e6f;
 constexpr float kGutter = 60;
 // Shares of the width that are tried where a picture is too wide, for graphs of so many nodes.
-constexpr float kNarrower[] = {0.6f, 0.35f}, kLeastGainOfNarrow = 1.08f;
-constexpr size_t kMostTried = 2000;
+constexpr float kNarrower[] = {0.6f, 0.35f}, kMinGainOfNarrow = 1.08f;
+constexpr size_t kMaxTried = 2000;
 constexpr float kFar = 1e30f;
 
 // The rows of a picture in one column.
@@ -99,9 +99,9 @@ float ChooseColumns(Arrangement& arrangement, const FlatLayout& layout,
                     std::span<const FlatNode> nodes, std::span<const FlatEdge> edges,
                     const LayoutOptions& options) {
   const float alone = std::max(layout.width / options.proportion, layout.height);
-  if (arrangement.row_count() < 2 || layout.height <= kLeastHeight) return alone;
+  if (arrangement.row_count() < 2 || layout.height <= kMinHeight) return alone;
   const RowExtents rows = ExtentsOf(arrangement, layout, nodes, edges);
-  float least = alone / kLeastGain;
+  float least = alone / kMinGain;
   for (uint32_t count = 2; count <= options.most_columns; ++count) {
     std::vector<uint32_t> first = Cut(rows, count, layout.height);
     if (first.size() < count) break;
@@ -124,13 +124,13 @@ Arrangement ArrangeForPane(std::span<const FlatNode> nodes, std::span<const Flat
   // Edges take room beside the nodes: rows that were narrow enough without them may not be so.
   LayoutOptions narrow = options;
   for (float share : kNarrower) {
-    if (nodes.size() > kMostTried || layout.width / options.proportion <= layout.height) break;
+    if (nodes.size() > kMaxTried || layout.width / options.proportion <= layout.height) break;
     narrow.proportion = options.proportion * share;
     narrow.least_split = options.least_split * share;
     Arrangement other = Arrange(nodes, edges, narrow, wanted);
     layout = Place(other, nodes, edges, {}, options);
     const float size = ChooseColumns(other, layout, nodes, edges, options);
-    if (size * kLeastGainOfNarrow >= least) continue;
+    if (size * kMinGainOfNarrow >= least) continue;
     least = size;
     best = std::move(other);
   }

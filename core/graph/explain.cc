@@ -14,7 +14,7 @@ namespace hloscope::graph {
 namespace {
 
 constexpr size_t kLongestText = 400;
-constexpr size_t kMostNames = 8;
+constexpr size_t kMaxNames = 8;
 
 std::string Short(std::string_view text) {
   if (text.size() <= kLongestText) return std::string(text);
@@ -23,11 +23,11 @@ std::string Short(std::string_view text) {
 
 std::string NamesOf(const hlo::Module& module, std::span<const hlo::InstructionId> ids) {
   std::string out;
-  for (size_t k = 0; k < ids.size() && k < kMostNames; ++k) {
+  for (size_t k = 0; k < ids.size() && k < kMaxNames; ++k) {
     if (k > 0) out += ", ";
     out += Short(module.name(ids[k]));
   }
-  if (ids.size() > kMostNames) out += fmt::format(" and {} more", ids.size() - kMostNames);
+  if (ids.size() > kMaxNames) out += fmt::format(" and {} more", ids.size() - kMaxNames);
   return out;
 }
 
@@ -67,11 +67,11 @@ std::string ExplainGroup(const Tree& tree, NodeId id) {
                                 CountedText(node.instructions, "instruction"),
                                 CountedText(node.child_count, "box", "boxes"));
   out += "\nopcodes:";
-  for (size_t k = 0; k < sums.opcodes.size() && k < kMostNames; ++k)
+  for (size_t k = 0; k < sums.opcodes.size() && k < kMaxNames; ++k)
     out += fmt::format("{} {} {}", k == 0 ? "" : ",", sums.opcodes[k].second,
                        ToString(sums.opcodes[k].first));
-  if (sums.opcodes.size() > kMostNames)
-    out += fmt::format(" and {} more", sums.opcodes.size() - kMostNames);
+  if (sums.opcodes.size() > kMaxNames)
+    out += fmt::format(" and {} more", sums.opcodes.size() - kMaxNames);
   return out + "\n" + CostText(sums);
 }
 
@@ -111,7 +111,7 @@ std::string Explain(const Tree& tree, NodeId id, const analysis::Placement* plac
   auto users = tree.users().users(node.instruction);
   if (!users.empty()) out += "\nusers: " + NamesOf(module, users);
   std::vector<hlo::ComputationId> called = module.CalledComputations(i);
-  for (size_t k = 0; k < called.size() && k < kMostNames; ++k)
+  for (size_t k = 0; k < called.size() && k < kMaxNames; ++k)
     out += "\ncalls: " + Short(module[module[called[k]].name]);
   out += WhereFrom(module, i);
   if (placement != nullptr) AddPlace(out, *placement, node.instruction);

@@ -13,7 +13,7 @@ namespace {
 using hlo::InstructionId;
 
 // Beyond so many lines a page is no help: the texts of larger selections stay in the module.
-constexpr size_t kMostLines = 20000;
+constexpr size_t kMaxLines = 20000;
 constexpr std::string_view kPageStyle =
     "body{font-family:Inter,'Helvetica "
     "Neue',Arial,sans-serif;margin:0;color:#1a1f26;background:#fff}"
@@ -34,7 +34,7 @@ class Page {
 
   std::string Run() {
     SvgOptions inside = options_;
-    inside.link_to_lines = shown_.size() <= kMostLines;
+    inside.link_to_lines = shown_.size() <= kMaxLines;
     const std::string title = EscapeHtml(options_.heading);
     out_ = fmt::format(
         "<!DOCTYPE html>\n<html lang=\"en\"><head><meta charset=\"utf-8\">"
@@ -46,7 +46,7 @@ class Page {
         title, kPageStyle);
     out_ += ToSvg(graph_, inside);
     out_ += "</div>\n<main>\n";
-    if (shown_.size() > kMostLines) {
+    if (shown_.size() > kMaxLines) {
       out_ += fmt::format(
           "<p>The texts of {} instructions are not on this page: show one computation of them "
           "(--computation), or what is around one instruction (--around).</p>\n",

@@ -129,10 +129,10 @@ NodeText TextOf(const Tree& tree, NodeId id, uint32_t count) {
 }
 
 std::string TitleWithin(const Tree& tree, NodeId id, const NodeText& text, size_t columns) {
-  constexpr size_t kEnoughOfTitle = 10, kEnoughOfGroup = 6, kLeast = 4;
+  constexpr size_t kEnoughOfTitle = 10, kEnoughOfGroup = 6, kMin = 4;
   if (Columns(text.title) <= columns) return text.title;
   if (columns >= kEnoughOfTitle) return Elide(text.title, columns);
-  if (columns < kLeast) return {};
+  if (columns < kMin) return {};
   const auto head = [&](std::string_view whole) {
     return std::string(whole.substr(0, BytesWithin(whole, columns - 1))) + "…";
   };

@@ -7,7 +7,7 @@ namespace hloscope::graph {
 namespace {
 
 // Ports of more outside nodes than this are drawn as one.
-constexpr size_t kMostPorts = 20;
+constexpr size_t kMaxPorts = 20;
 // Items are numbered children first; ports get their final numbers when all are known.
 constexpr uint32_t kInPort = 0x4000'0000, kOutPort = 0x8000'0000, kPortNumber = 0x3fff'ffff;
 
@@ -130,7 +130,7 @@ void LevelBuilder::MergePorts() {
   const bool one = OneSourceLeaves();
   for (bool in : {true, false}) {
     auto& list = in ? ins_ : outs_;
-    if (list.size() <= kMostPorts && (in || !one)) continue;
+    if (list.size() <= kMaxPorts && (in || !one)) continue;
     if (list.size() <= 1) continue;
     list.assign(1, NodeId());
     for (Found& f : found_) {

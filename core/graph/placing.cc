@@ -11,7 +11,7 @@ namespace {
 
 constexpr float kBendWidth = 2;
 // Edges that go on in the next column: lines, the distance between them and to the boxes.
-constexpr size_t kMostTurns = 12;
+constexpr size_t kMaxIterations = 12;
 constexpr float kTurnStep = 6, kTurnGap = 18;
 // Kinks in long edges are worse than slanted short ones.
 constexpr double kPullNode = 1, kPullMixed = 2, kPullBend = 8;
@@ -281,7 +281,8 @@ class Placer {
     for (size_t c = 0; c < found.size(); ++c) {
       std::ranges::sort(found[c]);
       for (const auto& [x, node] : found[c]) {
-        if (std::ranges::find(turns_[c], node) == turns_[c].end() && turns_[c].size() < kMostTurns)
+        if (std::ranges::find(turns_[c], node) == turns_[c].end() &&
+            turns_[c].size() < kMaxIterations)
           turns_[c].push_back(node);
       }
     }
@@ -309,7 +310,7 @@ class Placer {
   void Turn(uint32_t column, uint32_t node, float to, std::vector<Point>& points) const {
     const std::vector<uint32_t>& turns = turns_[column];
     const auto place = static_cast<float>(std::ranges::find(turns, node) - turns.begin());
-    const float by = kTurnStep * std::min(place, static_cast<float>(kMostTurns - 1));
+    const float by = kTurnStep * std::min(place, static_cast<float>(kMaxIterations - 1));
     const float x = points.back().x, down = bottom_ + by, across = gutter_[column] + by;
     for (const Point& p : {Point{x, down}, Point{across, down}, Point{across, by}, Point{to, by}})
       points.push_back(p);

@@ -15,8 +15,8 @@
 namespace hloscope::graph {
 namespace {
 
-constexpr size_t kLeastRepeats = 3;
-constexpr size_t kLeastPeriod = 4;
+constexpr size_t kMinRepeats = 3;
+constexpr size_t kMinPeriod = 4;
 constexpr size_t kPeriodsTried = 24;
 
 bool IsDigit(char c) { return c >= '0' && c <= '9'; }
@@ -83,7 +83,7 @@ std::vector<size_t> LikelyPeriods(std::span<const uint64_t> tokens) {
   std::map<size_t, size_t> votes;
   for (size_t k = 0; k < tokens.size(); ++k) {
     auto [at, first] = last.try_emplace(tokens[k], k);
-    if (!first && k - at->second >= kLeastPeriod) ++votes[k - at->second];
+    if (!first && k - at->second >= kMinPeriod) ++votes[k - at->second];
     at->second = k;
   }
   std::vector<std::pair<size_t, size_t>> sorted;  // votes times period: what it would fold
@@ -105,7 +105,7 @@ std::vector<Stretch> FindStretches(std::span<const uint64_t> tokens) {
         ++run;
         continue;
       }
-      if (run >= period * (kLeastRepeats - 1))
+      if (run >= period * (kMinRepeats - 1))
         found.push_back({k - run - period, period, run / period + 1});
       run = 0;
     }
@@ -125,13 +125,13 @@ std::vector<Stretch> FindStretches(std::span<const uint64_t> tokens) {
 }
 
 // As many of a group's leaves are asked for their words; more would say the same.
-constexpr size_t kMostAsked = 2000;
+constexpr size_t kMaxAsked = 2000;
 
 // The word that at least `share` of the leaves have; empty where there is none.
 std::string_view MostCommonWord(const hlo::Module& module,
                                 std::span<const hlo::InstructionId> leaves, double share) {
   std::unordered_map<std::string_view, int64_t> counts;
-  const size_t step = leaves.size() / kMostAsked + 1;
+  const size_t step = leaves.size() / kMaxAsked + 1;
   int64_t all = 0;
   for (size_t k = 0; k < leaves.size(); k += step) {
     ++all;
@@ -168,7 +168,7 @@ std::vector<Grouper::Entity> Grouper::FoldNamedRepeats(std::span<const Entity> e
   std::vector<Entity> out;
   std::unordered_set<uint32_t> gone;
   for (auto& [key, family] : families) {
-    if (family.members.size() < kLeastRepeats) continue;
+    if (family.members.size() < kMinRepeats) continue;
     for (const Entity& member : family.members) gone.insert(member.node.index);
     const uint64_t group_key = MixKeys(MixKeys(tree_[owner_].key, hlo::HashBytes(family.label)),
                                        family.members[0].signature);

@@ -71,14 +71,14 @@ class SheetWriter {
 
   // From each of the boxes before to all of those that came of them.
   void AddRibbon(const std::vector<Spot>& from, const std::vector<Spot>& to) {
-    constexpr size_t kMostBands = 40;
+    constexpr size_t kMaxBands = 40;
     if (from.empty() || to.empty()) return;
     Spot all = to.front();
     for (const Spot& spot : to) {
       all = {std::min(all.left, spot.left), std::min(all.top, spot.top),
              std::max(all.right, spot.right), std::max(all.bottom, spot.bottom)};
     }
-    for (const Spot& a : std::span(from).first(std::min(from.size(), kMostBands))) {
+    for (const Spot& a : std::span(from).first(std::min(from.size(), kMaxBands))) {
       const float middle = (a.right + all.left) / 2;
       fmt::format_to(std::back_inserter(ribbon_),
                      "<path d=\"M{0:.1f} {1:.1f}C{2:.1f} {1:.1f} {2:.1f} {3:.1f} {4:.1f} {3:.1f}"

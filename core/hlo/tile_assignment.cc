@@ -9,8 +9,8 @@
 namespace hloscope::hlo {
 namespace {
 
-constexpr int64_t kMostMaterialized = 1 << 20;
-constexpr int64_t kMostFactored = int64_t{1} << 40;  // found by trial division in a moment
+constexpr int64_t kMaxMaterialized = 1 << 20;
+constexpr int64_t kMaxFactored = int64_t{1} << 40;  // found by trial division in a moment
 
 std::vector<int64_t> FullTranspose(const IotaTile& iota) {
   if (!iota.transpose.empty()) return iota.transpose;
@@ -220,7 +220,7 @@ void Canonicalize(IotaTile& iota) {
 
 std::optional<std::vector<int64_t>> Materialize(const TileAssignment& tiles) {
   std::optional<int64_t> count = DeviceCount(tiles);
-  if (!count || *count > kMostMaterialized) return std::nullopt;
+  if (!count || *count > kMaxMaterialized) return std::nullopt;
   if (!tiles.iota) return tiles.devices;
   return TransposeArray(tiles.iota->reshape_dims, FullTranspose(*tiles.iota),
                         static_cast<size_t>(*count),
@@ -233,7 +233,7 @@ std::optional<TileAssignment> Transpose(const TileAssignment& tiles,
   std::optional<int64_t> count = DeviceCount(tiles);
   TileAssignment result;
   result.dimensions = std::move(new_dimensions);
-  if (tiles.iota && count && *count <= kMostFactored) {
+  if (tiles.iota && count && *count <= kMaxFactored) {
     result.iota = TransposeIota(tiles, permutation);
     if (result.iota) return result;
   }

@@ -77,9 +77,8 @@ class Reader {
       if ((header.sh_flags & SHF_ALLOC) == 0) continue;
       HLOSCOPE_ASSIGN_OR_RETURN(const Bytes bytes, BytesOf(header));
       const uint64_t alignment = std::max<uint64_t>(header.sh_addralign, 1);
-      const bool fits = std::has_single_bit(alignment) &&
-                        alignment <= Relocatable::kMostAlignment &&
-                        header.sh_size <= Relocatable::kMostBytes - all;
+      const bool fits = std::has_single_bit(alignment) && alignment <= Relocatable::kMaxAlignment &&
+                        header.sh_size <= Relocatable::kMaxBytes - all;
       if (!fits) return Refusal("a section has an invalid size");
       const bool is_code = (header.sh_flags & SHF_EXECINSTR) != 0;
       const bool is_written = (header.sh_flags & SHF_WRITE) != 0;

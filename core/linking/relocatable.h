@@ -17,7 +17,7 @@ struct Relocatable {
   struct Section {
     std::span<const std::byte> bytes;  // shorter than `size` where the rest are zeros
     uint64_t size = 0;
-    uint64_t alignment = 1;  // a power of two, at most kMostAlignment
+    uint64_t alignment = 1;  // a power of two, at most kMaxAlignment
     bool is_code = false, is_written = false;
   };
   struct Symbol {
@@ -35,8 +35,8 @@ struct Relocatable {
   };
   static constexpr int64_t kUndefined = -1;  // it is another object's
   static constexpr int64_t kNowhere = -2;    // in no memory: a file's name, a section of notes
-  static constexpr uint64_t kMostAlignment = 4096;
-  static constexpr uint64_t kMostBytes = uint64_t{1} << 30;  // of all sections
+  static constexpr uint64_t kMaxAlignment = 4096;
+  static constexpr uint64_t kMaxBytes = uint64_t{1} << 30;  // of all sections
 
   std::vector<Section> sections;
   std::vector<Symbol> symbols;

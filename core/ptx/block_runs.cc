@@ -17,7 +17,7 @@ namespace hloscope::ptx {
 namespace {
 
 constexpr uint64_t kNoBlock = std::numeric_limits<uint64_t>::max();
-constexpr size_t kMostConditionLines = 8;
+constexpr size_t kMaxConditionLines = 8;
 
 // Bytes whose first is at a multiple of 64, as vectors are.
 class AlignedBytes {
@@ -268,7 +268,7 @@ class Runner {
       if (code[pc].operation != Operation::kBra || code[pc].target > stopped_pc_) continue;
       loops += (loops.empty() ? ", in a loop that ends at line " : ", in one at line ") +
                std::to_string(code[pc].position.line);
-      const std::vector<uint32_t> lines = LinesOfCondition(*plan_.kernel, pc, kMostConditionLines);
+      const std::vector<uint32_t> lines = LinesOfCondition(*plan_.kernel, pc, kMaxConditionLines);
       for (size_t i = 0; i < lines.size(); ++i) {
         loops += (i == 0 ? " (its condition comes from line " : ", line ") +
                  std::to_string(lines[i]) + (i + 1 == lines.size() ? ")" : "");

@@ -392,8 +392,9 @@ uint64_t ValueNumber(const Placement& placement, const LeafPlacement& leaf, int6
 
 }  // namespace
 
-Result<std::vector<std::vector<Literal>>> MakeUpLists(const Placement& placement, uint64_t seed,
-                                                      const LeafGenerator& generate) {
+Result<std::vector<std::vector<Literal>>> GenerateInputLists(const Placement& placement,
+                                                             uint64_t seed,
+                                                             const LeafGenerator& generate) {
   const auto& leaves = placement.parameters();
   std::map<uint64_t, std::vector<std::pair<size_t, size_t>>> places;  // of each number: list, leaf
   for (int64_t list = 0; list < placement.lists(); ++list) {

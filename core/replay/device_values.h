@@ -73,8 +73,8 @@ class Placement {
 // The leaves of made-up arguments for each list: equal where devices hold the same, and always for
 // scalars and where the header says one device; `generate` makes all leaves from a seed.
 using LeafGenerator = std::function<Result<std::vector<hlo::Literal>>(uint64_t seed)>;
-Result<std::vector<std::vector<hlo::Literal>>> MakeUpLists(const Placement& placement,
-                                                           uint64_t seed,
-                                                           const LeafGenerator& generate);
+Result<std::vector<std::vector<hlo::Literal>>> GenerateInputLists(const Placement& placement,
+                                                                  uint64_t seed,
+                                                                  const LeafGenerator& generate);
 
 }  // namespace hloscope::replay

@@ -10,7 +10,7 @@ using hlo::Tiling;
 
 namespace {
 
-constexpr size_t kMost = 300;
+constexpr size_t kMax = 300;
 
 std::vector<int64_t> PrimeFactors(int64_t number) {
   std::vector<int64_t> factors;
@@ -32,7 +32,7 @@ class Dealer {
   void Deal() {
     // A state: the axes taken so far, in order, each for the first dimension not yet full.
     std::vector<std::vector<size_t>> pending = {{}};
-    while (!pending.empty() && found_.size() < kMost) {
+    while (!pending.empty() && found_.size() < kMax) {
       const std::vector<size_t> taken = std::move(pending.back());
       pending.pop_back();
       const int64_t missing = Missing(taken);

@@ -35,7 +35,7 @@ constexpr std::string_view kVariable = "HLOSCOPE_RANK=";
 constexpr std::string_view kFailed = "failed";
 // What a file of a rank begins with; the number of its bytes and a line's end follow.
 constexpr std::string_view kHead = "hloscope rank file ";
-constexpr int64_t kMostRanks = 1 << 16;
+constexpr int64_t kMaxRanks = 1 << 16;
 constexpr std::chrono::milliseconds kBetweenTries{2}, kBetweenLooks{50}, kPatience{2000};
 constexpr std::string_view kOneFolderARun = "give --ranks-folder a new folder for each run";
 
@@ -153,7 +153,7 @@ Result<int64_t> NumberOf(const LauncherRow& row, const char* variable) {
   int64_t number = -1;
   const char* const end = text.data() + text.size();
   const auto read = std::from_chars(text.data(), end, number);
-  if (read.ec != std::errc() || read.ptr != end || number < 0 || number > kMostRanks) {
+  if (read.ec != std::errc() || read.ptr != end || number < 0 || number > kMaxRanks) {
     return InputError(fmt::format("{} of {} is `{}`: expected a number", variable, row.name, text),
                       fmt::format("start it by the launcher, which sets {}, {} and {}", row.rank,
                                   row.ranks, row.local));

@@ -15,8 +15,8 @@
 #include "core/base/limits.h"
 #include "core/base/result.h"
 #include "core/hlo/literal.h"
+#include "core/replay/capture/algorithm_record.h"
 #include "core/replay/capture/capture_plan.h"
-#include "core/replay/capture/library_way.h"
 
 namespace hloscope::replay {
 
@@ -50,9 +50,9 @@ struct RunOptions {
   // Of loading: what our compiler made of a module may come from the user's cache and go there.
   bool object_cache = false;
   // Of loading, where libraries of a device have several ways to compute an instruction: how one is
-  // chosen, and a table of choices that go before all others (libraries/choice_table.h; of a
+  // chosen, and a table of choices that go before all others (libraries/autotune_table.h; of a
   // bundle, empty: none).
-  Choosing choosing = Choosing::kByRule;
+  AutotuneMode autotune_mode = AutotuneMode::kByRule;
   std::string choices;
   // NAME=value for the process that runs it; without effect in this process.
   std::vector<std::string> environment;

@@ -14,7 +14,7 @@ inline constexpr uint32_t kVersion = 1;
 inline constexpr size_t kHeaderBytes = 16;  // magic, version, CRC-32 of both
 inline constexpr size_t kBlockHeaderBytes =
     20;  // kind, size in the file, size, CRC-32 of the bytes, of the header
-inline constexpr size_t kMostBlockBytes = 64 << 20;  // unpacked
+inline constexpr size_t kMaxBlockBytes = 64 << 20;  // unpacked
 
 // Four characters as they stand in the file.
 constexpr uint32_t Kind(const char (&text)[5]) {

@@ -14,7 +14,7 @@ namespace {
 
 using namespace hloprof;  // NOLINT: the bytes of the format
 
-constexpr size_t kMostLostIds = 16 << 20;
+constexpr size_t kMaxLostIds = 16 << 20;
 
 struct BlockPlace {
   uint32_t kind = 0;
@@ -37,7 +37,7 @@ std::string_view StoredBytes(std::string_view file, const BlockPlace& block) {
   return file.substr(block.offset + kBlockHeaderBytes, block.stored);
 }
 bool IsSound(std::string_view file, const BlockPlace& block) {
-  return block.size <= kMostBlockBytes && Crc32(StoredBytes(file, block)) == block.crc;
+  return block.size <= kMaxBlockBytes && Crc32(StoredBytes(file, block)) == block.crc;
 }
 
 // The unpacked bytes of a block that lies in the file; nullopt where they are damaged.
@@ -541,7 +541,7 @@ class HloprofReader {
   Losses losses_;
   std::vector<BlockPlace> blocks_;
   const BlockPlace* last_arguments_ = nullptr;
-  size_t gaps_left_ = kMostLostIds;
+  size_t gaps_left_ = kMaxLostIds;
   IdList<std::optional<NameId>> names_;
   IdList<std::optional<uint32_t>> groups_;
   IdList<std::optional<LaneId>> lanes_;

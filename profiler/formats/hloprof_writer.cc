@@ -98,7 +98,7 @@ struct HloprofWriter::State {
   explicit State(FileWriter opened) : file(std::move(opened)) {}
 
   Status WriteBlock(uint32_t kind, std::string_view bytes) {
-    if (bytes.size() > kMostBlockBytes) {
+    if (bytes.size() > kMaxBlockBytes) {
       return InputError("a block of a profile is larger than 64 MiB",
                         "leave out the longest arguments of events");
     }

@@ -15,7 +15,7 @@
 namespace hloscope {
 namespace {
 
-constexpr int64_t kMost = 1 << 20;
+constexpr int64_t kMax = 1 << 20;
 
 size_t OpenDescriptors() {
   size_t count = 0;
@@ -27,7 +27,7 @@ size_t OpenDescriptors() {
 
 // Two ends; what `raw` is told to send comes out of `socket`.
 struct Ends {
-  explicit Ends(int64_t most = kMost) {
+  explicit Ends(int64_t most = kMax) {
     auto ends = MakeSocketPair();
     raw = std::move(ends->first);
     socket = FrameSocket(std::move(ends->second), most);
@@ -86,7 +86,7 @@ TEST(FrameSocket, CarriesSmallAndLargeData) {
   const size_t before = OpenDescriptors();
   for (const size_t size : {0u, 1u, 63u, 64u, 32'000u, 32'768u, 32'769u, 5'000'000u}) {
     auto ends = MakeSocketPair();
-    FrameSocket from(std::move(ends->first), kMost), to(std::move(ends->second), kMost);
+    FrameSocket from(std::move(ends->first), kMax), to(std::move(ends->second), kMax);
     std::string one(size, 'a'), two(3, 'b');
     OutgoingFrame frame{7, "fields", {}};
     frame.parts = {std::as_bytes(std::span(one)), std::as_bytes(std::span(two))};
@@ -156,9 +156,9 @@ TEST(FrameSocket, RefusesMalformedFrames) {
     ends.Write(Header(4, 0, 0, 0x12345678));
     refused(ends, "malformed message");
   }
-  for (const auto& [head, inlined] : {std::pair<uint64_t, uint64_t>{kMost + 1, 0},
-                                      {0, kMost + 1},
-                                      {kMost, 1},
+  for (const auto& [head, inlined] : {std::pair<uint64_t, uint64_t>{kMax + 1, 0},
+                                      {0, kMax + 1},
+                                      {kMax, 1},
                                       {~uint64_t{0}, ~uint64_t{0}},
                                       {2, ~uint64_t{0} - 1}}) {
     Ends ends;
@@ -167,7 +167,7 @@ TEST(FrameSocket, RefusesMalformedFrames) {
   }
   {
     Ends ends;  // exactly the limit is fine, and nothing is allocated before it comes
-    ends.Write(Header(kMost, 0, 0));
+    ends.Write(Header(kMax, 0, 0));
     refused(ends, "nothing comes");
   }
   const struct {

@@ -77,7 +77,7 @@ struct Row {
   double most;  // ULP
 };
 
-constexpr double kMost = 2;
+constexpr double kMax = 2;
 
 const Row kRows[] = {
     {"exponential", [](double x) { return std::exp(x); }, 1.0},
@@ -116,7 +116,7 @@ TEST(Functions, AreAsAccurateAsStated) {
     fmt::print("{:24} {:8.3f} ulp at {:a}, above 1: {:.4f} %\n", row.opcode, worst, at,
                100.0 * static_cast<double>(above_one) / static_cast<double>(inputs.size()));
     EXPECT_LE(worst, row.most) << row.opcode << " of " << at;
-    EXPECT_LE(row.most, kMost);
+    EXPECT_LE(row.most, kMax);
   }
 }
 

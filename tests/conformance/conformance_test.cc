@@ -74,8 +74,8 @@ template <typename Float, typename Signed>
 int64_t Place(const std::byte* bytes) {
   Signed bits;
   std::memcpy(&bits, bytes, sizeof(bits));
-  constexpr Signed kMost = std::numeric_limits<Signed>::max();
-  return bits < 0 ? -static_cast<int64_t>(bits & kMost) : bits;
+  constexpr Signed kMax = std::numeric_limits<Signed>::max();
+  return bits < 0 ? -static_cast<int64_t>(bits & kMax) : bits;
 }
 
 template <typename Float>

@@ -258,13 +258,13 @@ TEST(Manifest, ReadsWhatItWrites) {
   manifest.request.xla_flags = {{"xla_cpu_enable_fast_math", "true"}, {"xla_x", "a; b"}};
   manifest.recorded.status = RunStatus::kDiffers;
   manifest.recorded.failure = Failure{FailureKind::kDiffers, {"float gross"}, "it differs"};
-  manifest.recorded.reduced_inputs_made_up = false;
+  manifest.recorded.reduced_inputs_generated = false;
   manifest.redacted = {{"path", 3}};
   const std::string json = ManifestJson(manifest, {});
   const auto read = ManifestFromJson(json);
   ASSERT_TRUE(read.has_value()) << read.error().ToString();
   EXPECT_EQ(ManifestJson(*read, {}), json);
-  EXPECT_EQ(read->recorded.reduced_inputs_made_up, std::optional(false));
+  EXPECT_EQ(read->recorded.reduced_inputs_generated, std::optional(false));
   EXPECT_EQ(RunOptionsText(read->request),
             "--platform xla-cpu --reference_platform interpreter --seed 18446744073709551615 "
             "--fill-elided 3 --rel_error_bound 0.125 --find inf --no-verify "

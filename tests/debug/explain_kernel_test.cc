@@ -220,8 +220,8 @@ TEST(ExplainKernel, AFaultOfTheSimulatedGpuIsNeverXlas) {
     ASSERT_TRUE(explained.has_value()) << meaning.ptx;
     EXPECT_EQ(explained->cause, Cause::kUnexplained) << meaning.ptx;
     EXPECT_FALSE(explained->confirmed);
-    EXPECT_FALSE(explained->finding.twin_agrees);
-    EXPECT_FALSE(explained->finding.twin_difference.empty()) << meaning.ptx;
+    EXPECT_FALSE(explained->finding.reference_agrees);
+    EXPECT_FALSE(explained->finding.reference_difference.empty()) << meaning.ptx;
   }
 }
 
@@ -235,8 +235,8 @@ TEST(ExplainKernel, AWrongKernelIsAMiscompileWhereAnotherCompilationIsRight) {
   ASSERT_TRUE(explained.has_value());
   EXPECT_EQ(explained->cause, Cause::kMiscompile);
   EXPECT_TRUE(explained->confirmed);
-  EXPECT_TRUE(explained->finding.twin_agrees);
-  EXPECT_GT(explained->finding.twin_checked, 64);
+  EXPECT_TRUE(explained->finding.reference_agrees);
+  EXPECT_GT(explained->finding.reference_checked, 64);
   EXPECT_EQ(explained->tries.back().what, "compiled with other tiles");
   const auto without = [&](std::vector<DivergeTry> tries) {
     question.other_compilations = [tries] { return tries; };
@@ -405,7 +405,7 @@ TEST(ExplainKernel, WithinTheBoundsRoundingsMoveOnlySoFar) {
   const auto found = Held({"f32", sum, further}, KernelDemand::kRoundings);
   ASSERT_TRUE(found.has_value());
   EXPECT_EQ(found->cause, Cause::kUnexplained);
-  EXPECT_TRUE(found->finding.twin_agrees);
+  EXPECT_TRUE(found->finding.reference_agrees);
 }
 
 TEST(ExplainKernel, AnApproximationExplainsNoMoreThanItsOwnBound) {

@@ -17,7 +17,7 @@ namespace {
 using replay::Events;
 using replay::RunFallback;
 
-constexpr const char* kHandOver = R"(HloModule handed
+constexpr const char* kHostFallback = R"(HloModule handed
 ENTRY e {
   a = f32[4,4] parameter(0)
   b = f32[4,4] add(a, a)
@@ -42,7 +42,7 @@ void RunOn(std::string_view name, Fallback fallback, const std::string& faults, 
   const auto shape = hlo::Shape::Array(hlo::ElementType::kF32, {4, 4});
   const std::vector<hlo::Literal> inputs = {
       hlo::Literal::Of<float>(shape, std::vector<float>(16, 2.0f))};
-  auto loaded = platform->Load(hlo::Parsed(kHandOver), replay::RunOptions());
+  auto loaded = platform->Load(hlo::Parsed(kHostFallback), replay::RunOptions());
   if (!loaded.has_value()) {
     out.status = std::unexpected(loaded.error());
     return;

@@ -336,7 +336,7 @@ class HuntFolderTest : public testing::Test {
 
 TEST_F(HuntFolderTest, SurvivesACutOffLine) {
   {
-    auto folder = HuntFolder::Open(path_, 0, "a hunt", {});
+    auto folder = FuzzFolder::Open(path_, 0, "a hunt", {});
     ASSERT_TRUE(folder.has_value());
     ASSERT_TRUE(folder->Append(Named("one")).has_value());
     ASSERT_TRUE(folder->Append(Named("two")).has_value());
@@ -344,11 +344,11 @@ TEST_F(HuntFolderTest, SurvivesACutOffLine) {
     ASSERT_TRUE(folder->SaveProgress().has_value());
   }
   std::ofstream(path_ + "/findings-0.jsonl", std::ios::app) << "{\"fault\":\"thr";
-  auto folder = HuntFolder::Open(path_, 0, "a hunt", {});
+  auto folder = FuzzFolder::Open(path_, 0, "a hunt", {});
   ASSERT_TRUE(folder.has_value());
   EXPECT_EQ(folder->progress().next, 7u);
   ASSERT_TRUE(folder->Append(Named("three")).has_value());
-  auto again = HuntFolder::Open(path_, 1, "a hunt", {});
+  auto again = FuzzFolder::Open(path_, 1, "a hunt", {});
   ASSERT_TRUE(again.has_value());
   ASSERT_EQ(again->findings().size(), 3u);
   EXPECT_EQ(again->findings()[2].fault, "three");
@@ -358,7 +358,7 @@ TEST_F(HuntFolderTest, SurvivesACutOffLine) {
 
 TEST_F(HuntFolderTest, KeepsWhatFailsInAnotherWayEachTime) {
   {
-    auto folder = HuntFolder::Open(path_, 0, "a hunt", {});
+    auto folder = FuzzFolder::Open(path_, 0, "a hunt", {});
     ASSERT_TRUE(folder.has_value());
     const UnstableProgram program{"program 17", "unstable-1.hlo", "", {"signal", "differs \"x\""}};
     ASSERT_TRUE(folder->Append(program).has_value());
@@ -366,7 +366,7 @@ TEST_F(HuntFolderTest, KeepsWhatFailsInAnotherWayEachTime) {
     ASSERT_TRUE(folder->SaveProgress().has_value());
   }
   std::ofstream(path_ + "/unstable-0.jsonl", std::ios::app) << "{\"origin\":\"pro";
-  const auto folder = HuntFolder::Open(path_, 0, "a hunt", {});
+  const auto folder = FuzzFolder::Open(path_, 0, "a hunt", {});
   ASSERT_TRUE(folder.has_value());
   EXPECT_TRUE(folder->findings().empty());
   EXPECT_EQ(folder->progress().unstable, 1);
@@ -376,10 +376,10 @@ TEST_F(HuntFolderTest, KeepsWhatFailsInAnotherWayEachTime) {
 }
 
 TEST_F(HuntFolderTest, RefusesAnotherHunt) {
-  ASSERT_TRUE(HuntFolder::Open(path_, 0, "a hunt", {})->SaveProgress().has_value());
-  EXPECT_FALSE(HuntFolder::Open(path_, 0, "another", {}).has_value());
+  ASSERT_TRUE(FuzzFolder::Open(path_, 0, "a hunt", {})->SaveProgress().has_value());
+  EXPECT_FALSE(FuzzFolder::Open(path_, 0, "another", {}).has_value());
   std::ofstream(path_ + "/findings-3.jsonl") << "not a finding\n";
-  EXPECT_FALSE(HuntFolder::Open(path_, 1, "a hunt", {}).has_value());
+  EXPECT_FALSE(FuzzFolder::Open(path_, 1, "a hunt", {}).has_value());
 }
 
 }  // namespace

@@ -322,7 +322,7 @@ int cuDevicePrimaryCtxRetain(CUctx_st** context, int device) {
 }
 int cuDevicePrimaryCtxRelease_v2(int device) {
   return Do("cuDevicePrimaryCtxRelease", false, nullptr, [&](State& state) {
-    if (device < 0 || device >= fake_cuda::kMostDevices) return fake_cuda::kInvalidDevice;
+    if (device < 0 || device >= fake_cuda::kMaxDevices) return fake_cuda::kInvalidDevice;
     CUctx_st& own = state.ContextOf(device);
     if (own.retained == 0) return fake_cuda::kInvalidContext;
     if (--own.retained == 0) Finish(state, device);
@@ -764,7 +764,7 @@ int fake_cuda_stream_device(void* stream) {
 int fake_cuda_memory_device(uint64_t address) {
   State& state = State::Get();
   const std::lock_guard lock(state.mutex);
-  for (int device = 0; device < fake_cuda::kMostDevices; ++device) {
+  for (int device = 0; device < fake_cuda::kMaxDevices; ++device) {
     if (!state.At(address, device).empty()) return device;
   }
   return -1;

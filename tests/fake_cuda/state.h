@@ -85,7 +85,7 @@ inline constexpr int kInvalidValue = 1, kOutOfMemory = 2, kNotInitialized = 3, k
                      kInvalidHandle = 400, kNotFound = 500, kNotReady = 600, kIllegalAddress = 700,
                      kCaptureUnsupported = 900, kCaptureInvalidated = 901;
 
-inline constexpr int kMostDevices = 16;  // of `devices=`
+inline constexpr int kMaxDevices = 16;  // of `devices=`
 
 struct State {
   static State& Get();
@@ -94,11 +94,11 @@ struct State {
   Faults faults = Faults::FromEnvironment();
   bool has_started = false;
   uint32_t correlation = 0, next_stream = 1, next_graph = 1;
-  uint64_t launches = 0, nodes = 0, marks = 0;    // marks: events recorded
-  uint64_t spent_ns = 0;                          // by all that `own_clock` times
-  std::array<CUctx_st, kMostDevices> contexts{};  // the primary one of each device
-  uint64_t next_address = uint64_t{0x7e} << 40;   // no address of the host's
-  std::map<uint32_t, uint64_t> busy_until;        // by stream, where kernels are told to last
+  uint64_t launches = 0, nodes = 0, marks = 0;   // marks: events recorded
+  uint64_t spent_ns = 0;                         // by all that `own_clock` times
+  std::array<CUctx_st, kMaxDevices> contexts{};  // the primary one of each device
+  uint64_t next_address = uint64_t{0x7e} << 40;  // no address of the host's
+  std::map<uint32_t, uint64_t> busy_until;       // by stream, where kernels are told to last
   struct Allocation {
     int device;
     std::vector<std::byte> bytes;
@@ -129,7 +129,7 @@ struct State {
   uint64_t MarkedTime();
   int64_t TotalMemory() const { return faults.Property("memory", int64_t{80} << 30); }
   int64_t UsedMemory(int device) const;
-  int64_t devices() const { return std::min(faults.Property("devices", 1), int64_t{kMostDevices}); }
+  int64_t devices() const { return std::min(faults.Property("devices", 1), int64_t{kMaxDevices}); }
 };
 
 uint64_t Now();

@@ -15,7 +15,7 @@ namespace {
 
 namespace fs = std::filesystem;
 // Who has died does not come.
-constexpr std::chrono::seconds kMostWaiting{30};
+constexpr std::chrono::seconds kMaxWaiting{30};
 
 std::string NameOf(const char* what, long turn, int a, int b = 0) {
   return std::string(what) + "-" + std::to_string(turn) + "-" + std::to_string(a) + "-" +
@@ -48,7 +48,7 @@ void Room::Write(const std::string& name, const std::string& bytes) const {
 }
 
 bool Room::Await(const std::string& name, int rank, std::string& bytes) const {
-  const auto end = std::chrono::steady_clock::now() + kMostWaiting;
+  const auto end = std::chrono::steady_clock::now() + kMaxWaiting;
   std::error_code error;
   while (!fs::exists(PathOf(name), error)) {
     const bool has_left = fs::exists(PathOf(NameOf("left", 0, rank)), error);

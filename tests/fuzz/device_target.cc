@@ -7,8 +7,8 @@
 #include <filesystem>
 #include <fstream>
 
-#include "core/dump/dump_model.h"
 #include "core/backends/make_platform.h"
+#include "core/dump/dump_model.h"
 #include "core/replay/platform.h"
 
 namespace hloscope::fuzz {
@@ -17,7 +17,7 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr std::string_view kMark = "==== ";
-constexpr size_t kMostFiles = 64;
+constexpr size_t kMaxFiles = 64;
 constexpr int64_t kMemory = 64 << 20;  // bytes
 constexpr std::chrono::milliseconds kDeadline{200};
 
@@ -41,7 +41,7 @@ class Folder {
 
 // The files of a dump; names that would lie elsewhere are left out.
 void Write(std::string_view input, const fs::path& folder) {
-  for (size_t files = 0; files < kMostFiles && input.starts_with(kMark); ++files) {
+  for (size_t files = 0; files < kMaxFiles && input.starts_with(kMark); ++files) {
     const size_t line = input.find('\n');
     if (line == std::string_view::npos) return;
     const std::string name(input.substr(kMark.size(), line - kMark.size()));

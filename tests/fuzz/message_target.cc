@@ -27,10 +27,10 @@ using replay::ValueWriter;
 enum class Content : uint8_t { kOptions, kEvent, kValue, kResult, kError };
 constexpr size_t kContents = 5;
 constexpr size_t kHeadBytes = 1 + sizeof(uint32_t);
-constexpr int64_t kMostElements = 512;
+constexpr int64_t kMaxElements = 512;
 
 Literal ArrayOf(std::string_view file) {
-  const auto count = std::min<int64_t>(static_cast<int64_t>(file.size()), kMostElements);
+  const auto count = std::min<int64_t>(static_cast<int64_t>(file.size()), kMaxElements);
   const auto* bytes = reinterpret_cast<const uint8_t*>(file.data());
   return Literal::Of<uint8_t>(Shape::Array(ElementType::kU8, {count}),
                               std::span(bytes, static_cast<size_t>(count)));
@@ -76,9 +76,10 @@ RunEvent EventAbout(std::string_view file, size_t number) {
     case 10:
       return replay::RunProgress{.what = text, .done = 3, .total = 9};
     case 11:
-      return replay::RunExecuted{
-          .kernels = 3, .evaluated = 1, .evaluated_ops = {{text, 1, "unsupported opcode"}},
-          .choices = {{"dot", text, text, 2}}};
+      return replay::RunExecuted{.kernels = 3,
+                                 .evaluated = 1,
+                                 .evaluated_ops = {{text, 1, "unsupported opcode"}},
+                                 .choices = {{"dot", text, text, 2}}};
     default:
       return replay::RunFault{key, InputError(text, "none").error()};
   }

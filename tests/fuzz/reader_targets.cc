@@ -22,7 +22,7 @@
 namespace hloscope::fuzz {
 namespace {
 
-constexpr size_t kMostTraceBytes = 64 << 10;
+constexpr size_t kMaxTraceBytes = 64 << 10;
 
 [[noreturn]] void Broken(const char* what, const std::string& detail) {
   std::fprintf(stderr, "oracle broken: %s: %s\n", what, detail.c_str());
@@ -89,7 +89,7 @@ std::string TraceSeed(std::string_view file) {
     bytes = plain->bytes();
   }
   if (!profiler::IsTrace(bytes)) return {};
-  bytes.resize(std::min(bytes.size(), kMostTraceBytes));
+  bytes.resize(std::min(bytes.size(), kMaxTraceBytes));
   return bytes;
 }
 

@@ -6,7 +6,7 @@
 #include <random>
 
 #include "core/ptx/machine/rounding.h"
-#include "core/ptx/twin/tensor_model.h"
+#include "core/ptx/reference/tensor_model.h"
 #include "tests/base/paths.h"
 #include "tests/ptx/kernel.h"
 

@@ -11,7 +11,7 @@
 #include <random>
 #include <string>
 
-#include "core/ptx/twin/tensor_model.h"
+#include "core/ptx/reference/tensor_model.h"
 
 namespace hloscope::ptx {
 namespace {

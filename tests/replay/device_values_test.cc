@@ -186,7 +186,7 @@ ENTRY e {
     return std::vector<Literal>{
         pair, pair, pair, Literal::Of<int32_t>(Shape::Scalar(hlo::ElementType::kS32), {{value}})};
   };
-  const auto lists = MakeUpLists(m.placement, 7, generate);
+  const auto lists = GenerateInputLists(m.placement, 7, generate);
   ASSERT_TRUE(lists.has_value());
   const auto same = [&](size_t leaf, size_t a, size_t b) {
     return (*lists)[a][leaf] == (*lists)[b][leaf];

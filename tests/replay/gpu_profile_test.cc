@@ -13,7 +13,7 @@
 #include "core/backends/pjrt/plugin_recorder.h"
 #include "core/base/file.h"
 #include "core/base/jobs.h"
-#include "core/replay/hand_overs.h"
+#include "core/replay/host_fallbacks.h"
 #include "core/replay/platform.h"
 #include "profiler/cupti/collector.h"
 #include "profiler/cupti/range_profiler.h"
@@ -45,7 +45,7 @@ ENTRY e {
   ROOT r = f32[8,8] add(p, a)
 }
 )";
-constexpr const char* kHandOver = R"(HloModule handed
+constexpr const char* kHostFallback = R"(HloModule handed
 ENTRY e {
   a = f32[8,8] parameter(0)
   b = f32[8,8] parameter(1)
@@ -206,7 +206,7 @@ Counts CountsOf(const Recorded& recorded) {
 
 TEST(GpuProfile, EveryRecordIsAnInstructions) {
   SetFaults("", "");
-  for (const char* text : {kStraight, kHandOver, kLoop, kReplicas}) {
+  for (const char* text : {kStraight, kHostFallback, kLoop, kReplicas}) {
     const uint64_t before = fake_cuda_launches();
     int64_t kernels = 0;
     for (const Recorded& recorded : Record(text, 3)) {
@@ -311,7 +311,7 @@ TEST(GpuProfile, StreamsOverlapAndKeepTheirInstructions) {
 
 TEST(GpuProfile, WhatIsHandedOverHasALaneOfTheHost) {
   SetFaults("", "");
-  const auto runs = Record(kHandOver, 2);
+  const auto runs = Record(kHostFallback, 2);
   for (const Recorded& recorded : runs) {
     EXPECT_EQ(recorded.on_host, std::vector<std::string>{"s"});
     EXPECT_TRUE(recorded.warnings.empty());
@@ -474,7 +474,7 @@ bool Warns(const Recorded& recorded, std::string_view text) {
 
 TEST(GpuProfile, CountersOfKernelsAreReadInOneMoreRun) {
   for (const char* cupti : {"", "cuptiSubscribe=39"}) {
-    for (const char* text : {kStraight, kHandOver, kLoop, kReplicas}) {
+    for (const char* text : {kStraight, kHostFallback, kLoop, kReplicas}) {
       SetFaults("", cupti);
       const uint64_t before = fake_cuda_launches();
       int64_t kernels = 0;
@@ -573,7 +573,7 @@ std::vector<profiler::PtxLines> LinesIn(const Recorded& recorded) {
 TEST(GpuProfile, LinesOfPtxAreSampledInOneMoreRun) {
   for (const bool metrics : {false, true}) {
     for (const char* cupti : {"", "cuptiSubscribe=39", "pcs=1"}) {
-      for (const char* text : {kStraight, kHandOver, kLoop, kReplicas}) {
+      for (const char* text : {kStraight, kHostFallback, kLoop, kReplicas}) {
         SetFaults("", cupti);
         const uint64_t before = fake_cuda_launches();
         int64_t kernels = 0;

@@ -309,15 +309,15 @@ TEST(GpuSim, FunctionsOfComplexNumbersAreCodeOfTheDevice) {
 }
 
 TEST(GpuSim, ComplexNumbersNearTheEndsOfTheirRangeAreAsMeant) {
-  constexpr double kMost = std::numeric_limits<double>::max();
-  constexpr double kLeast = std::numeric_limits<double>::denorm_min();
+  constexpr double kMax = std::numeric_limits<double>::max();
+  constexpr double kMin = std::numeric_limits<double>::denorm_min();
   constexpr double kInfinity = std::numeric_limits<double>::infinity();
   const auto shape = hlo::Shape::Array(hlo::ElementType::kC128, {6});
   using Z = std::complex<double>;
-  const std::vector<Z> x = {{kMost, 0.07},   {-kMost, kLeast}, {5 * kLeast, 3 * kLeast},
-                            {kMost, -kMost}, {1, 2},           {kLeast, 1}};
-  const std::vector<Z> y = {{kMost, 0.07}, {-kMost, kMost}, {3 * kLeast, kLeast},
-                            {1, 1},        {kMost, kMost},  {1e-300, 1e-310}};
+  const std::vector<Z> x = {{kMax, 0.07},  {-kMax, kMin}, {5 * kMin, 3 * kMin},
+                            {kMax, -kMax}, {1, 2},        {kMin, 1}};
+  const std::vector<Z> y = {{kMax, 0.07}, {-kMax, kMax}, {3 * kMin, kMin},
+                            {1, 1},       {kMax, kMax},  {1e-300, 1e-310}};
   const std::vector<Literal> pairs = {Literal::Of<Z>(shape, x), Literal::Of<Z>(shape, y)};
   const auto expect_close = [](const std::string& text, const std::vector<Literal>& inputs) {
     const Ran gpu = RunOn("gpu-sim", text, inputs), meant = RunOn("interpreter", text, inputs);

@@ -3,7 +3,7 @@
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
-#include "core/replay/spoiled_process.h"
+#include "core/replay/device_lost.h"
 #include "tests/replay/gpu_runs.h"
 
 namespace hloscope::replay {
@@ -20,7 +20,7 @@ ENTRY e {
 }
 )";
 // A hand-over between two kernels.
-constexpr const char* kHandOver = R"(HloModule handed
+constexpr const char* kHostFallback = R"(HloModule handed
 ENTRY e {
   a = f32[4,4] parameter(0)
   b = f32[4,4] add(a, a)
@@ -75,7 +75,7 @@ TEST(Gpu, RunsKernelsLoopsAndHostFallbacks) {
     const char* text;
     std::vector<Literal> inputs;
   } cases[] = {
-      {kAdd, {Floats({8}), Floats({8})}}, {kLoop, {Floats({8})}}, {kHandOver, {Positive()}}};
+      {kAdd, {Floats({8}), Floats({8})}}, {kLoop, {Floats({8})}}, {kHostFallback, {Positive()}}};
   for (const auto& each : cases) {
     ExpectSame(RunOn("gpu", each.text, each.inputs), RunOn("interpreter", each.text, each.inputs),
                each.text);
@@ -118,7 +118,7 @@ TEST(Gpu, RunsAgainAsAGraph) {
 
 TEST(Gpu, CopiesOfHostFallbacksAreCounted) {
   SetFaults("");
-  const Outcome gpu = RunOn("gpu", kHandOver, {Positive()});
+  const Outcome gpu = RunOn("gpu", kHostFallback, {Positive()});
   ASSERT_EQ(gpu.fallbacks.size(), 1u);
   EXPECT_EQ(gpu.fallbacks[0].opcode, "custom-call");
   EXPECT_EQ(gpu.fallbacks[0].bytes_moved, 2 * 16 * 4);
@@ -129,7 +129,7 @@ TEST(Gpu, CopiesOfHostFallbacksAreCounted) {
 TEST(Gpu, LibraryCallsOnTheEvaluatorAreReported) {
   SetFaults("");
   for (const char* const platform : {"cpu", "gpu-sim", "gpu"}) {
-    const Outcome outcome = RunOn(platform, kHandOver, {Positive()});
+    const Outcome outcome = RunOn(platform, kHostFallback, {Positive()});
     ASSERT_EQ(outcome.fallbacks.size(), 1u) << platform;
     EXPECT_EQ(outcome.fallbacks[0].reason, "custom call without implementation") << platform;
     EXPECT_EQ(outcome.executed.evaluated, 1) << platform;
@@ -322,7 +322,7 @@ TEST(Gpu, EveryRefusalIsNamedWithTheFix) {
     ExpectSame(RunOn("gpu", kAdd, inputs, 2), meant, row.faults);
     ExpectNothingLeft(row.faults);
   }
-  EXPECT_TRUE(ProcessIsSpoiled());
+  EXPECT_TRUE(IsDeviceLost());
 }
 
 TEST(Gpu, TenThousandLaunchesUnderFaults) {

@@ -25,7 +25,7 @@ std::shared_ptr<const hlo::Module> Parse(const std::string& body) {
   return parsed.module;
 }
 
-MadeUpInputs Make(const std::string& body, uint64_t seed = 1, bool large = false) {
+GeneratedInputs Make(const std::string& body, uint64_t seed = 1, bool large = false) {
   InputOptions options;
   options.seed = seed;
   options.large_floats = large;
@@ -33,7 +33,7 @@ MadeUpInputs Make(const std::string& body, uint64_t seed = 1, bool large = false
   if (module == nullptr) return {};
   auto inputs = MakeInputs(*module, options);
   EXPECT_TRUE(inputs.has_value());
-  return inputs.has_value() ? *std::move(inputs) : MadeUpInputs();
+  return inputs.has_value() ? *std::move(inputs) : GeneratedInputs();
 }
 
 std::vector<double> Values(const Literal& literal) {
@@ -184,7 +184,7 @@ TEST(MakeInputs, SatisfiesTheConstraintsOfUses) {
   };
   for (const Row& row : rows) {
     for (uint64_t seed = 1; seed <= 5; ++seed) {
-      const MadeUpInputs inputs = Make(row.body, seed);
+      const GeneratedInputs inputs = Make(row.body, seed);
       ASSERT_GT(inputs.literals.size(), row.parameter) << row.what;
       const std::vector<double> values = Values(inputs.literals[row.parameter]);
       EXPECT_TRUE(row.holds(values)) << row.what << ": " << ::testing::PrintToString(values);
@@ -194,7 +194,7 @@ TEST(MakeInputs, SatisfiesTheConstraintsOfUses) {
 }
 
 TEST(MakeInputs, TakesTheTighterOfUsesThatExcludeOneAnother) {
-  const MadeUpInputs inputs = Make(
+  const GeneratedInputs inputs = Make(
       "x = f32[10] parameter(0) i = s32[] parameter(1) c = s32[] constant(-20)\n"
       "j = s32[] add(i, c) a = f32[8] dynamic-slice(x, i), dynamic_slice_sizes={8}\n"
       "b = f32[1] dynamic-slice(x, j), dynamic_slice_sizes={1}\n"

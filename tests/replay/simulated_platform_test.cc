@@ -36,7 +36,7 @@ struct Loaded {
   }
 };
 
-std::vector<Literal> MadeUp(const hlo::Module& module) {
+std::vector<Literal> Generated(const hlo::Module& module) {
   std::vector<Literal> leaves;
   for (const hlo::Shape& shape : ParameterShapes(module)) {
     const auto count = static_cast<size_t>(*shape.ElementCount());
@@ -51,7 +51,7 @@ TEST(SimulatedPlatform, EveryKernelIsHeldToWhatItsInstructionMeans) {
   const Loaded loaded = Loaded::Stage("data_parallel_step_b200", false);
   RunOptions options;
   options.capture.search = SearchRequest{std::string(kKernelMeaningsSearch), {}};
-  const std::vector<std::vector<Literal>> inputs = {MadeUp(*loaded.module)};
+  const std::vector<std::vector<Literal>> inputs = {Generated(*loaded.module)};
   Events events;
   const auto run = loaded.executable->Run(inputs, options, events);
   ASSERT_TRUE(run.has_value()) << run.error().ToString();
@@ -70,7 +70,7 @@ TEST(SimulatedPlatform, EveryKernelIsHeldToWhatItsInstructionMeans) {
 TEST(SimulatedPlatform, DevicesRendezvousInCollectivesAndResultsAreComplete) {
   const Loaded loaded = Loaded::Stage("data_parallel_step_b200", false);
   const auto reference = *(*MakePlatform(ReferencePlatform().name))->Load(loaded.module, {});
-  const std::vector<std::vector<Literal>> inputs = {MadeUp(*loaded.module)};
+  const std::vector<std::vector<Literal>> inputs = {Generated(*loaded.module)};
   Events actual, expected;
   ASSERT_TRUE(loaded.executable->Run(inputs, {}, actual).has_value());
   ASSERT_TRUE(reference->Run(inputs, {}, expected).has_value());
@@ -90,7 +90,7 @@ TEST(SimulatedPlatform, ValuesInsideAreThoseOfTheOptimisedModule) {
   RunOptions options;
   options.capture = plan;
   const Loaded last = Loaded::Stage("softmax_passes_a100", true);
-  const std::vector<std::vector<Literal>> inputs = {MadeUp(*last.module)};
+  const std::vector<std::vector<Literal>> inputs = {Generated(*last.module)};
   Events events;
   ASSERT_TRUE(last.executable->Run(inputs, options, events).has_value());
   const auto captured = events.Of<CapturedValue>();

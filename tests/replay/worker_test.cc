@@ -97,9 +97,9 @@ size_t MappedMemoryFiles() {
 // A process of ours that lives or is never reaped. A killed one may need seconds to give back its
 // memory (a sanitized one has terabytes mapped) and is reaped when the next process is started.
 bool HasChildren() {
-  constexpr int kMostLooks = 600;
+  constexpr int kMaxLooks = 600;
   const auto some = [] { return waitid(P_ALL, 0, nullptr, WEXITED | WNOHANG | WNOWAIT) == 0; };
-  for (int look = 0; look < kMostLooks && some(); ++look) {
+  for (int look = 0; look < kMaxLooks && some(); ++look) {
     auto next = ChildProcess::Spawn({"/bin/true", {"true"}, {}, {}});
     if (!next.has_value() || !next->Wait(std::chrono::seconds(10))) return true;
     std::this_thread::sleep_for(milliseconds(50));
@@ -478,9 +478,9 @@ TEST(Worker, RandomKills) {
   int right = 0, died = 0;
   std::unique_ptr<Executable> executable;
   // Until enough of both has been seen.
-  constexpr int kEnough = 25, kMostRuns = 100'000;
+  constexpr int kEnough = 25, kMaxRuns = 100'000;
   int i = 0;
-  for (; i < kMostRuns && (right < kEnough || died < kEnough); ++i) {
+  for (; i < kMaxRuns && (right < kEnough || died < kEnough); ++i) {
     if (executable == nullptr) {
       auto loaded = platform->Load(Parse(kAdd), {});
       if (!loaded.has_value()) {

@@ -362,7 +362,7 @@ ENTRY e {
   Settle();
   ASSERT_TRUE(LastBundle(session())->made.ready()) << Messages();
   EXPECT_EQ(LastBundle(session())->made->manifest.replayed, "reproduced");
-  EXPECT_FALSE(LastBundle(session())->made->manifest.recorded.inputs_made_up);
+  EXPECT_FALSE(LastBundle(session())->made->manifest.recorded.inputs_generated);
 }
 
 TEST_F(LabTest, TwoPlatformsAreComparedInside) {

@@ -9,7 +9,7 @@
 #include "core/debug/run/run_recorder.h"
 #include "core/dump/dump_model.h"
 #include "core/graph/overview.h"
-#include "core/replay/hand_overs.h"
+#include "core/replay/host_fallbacks.h"
 #include "tests/viewer/drawn.h"
 #include "tests/viewer/reading_fixture.h"
 #include "viewer/facts/host_runs.h"

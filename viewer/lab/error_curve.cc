@@ -128,10 +128,10 @@ Verdict VerdictOf(const WalkPoint& point) {
 }
 
 double HeightOf(const WalkPoint& point, bool relative) {
-  constexpr double kMax = 1e300, kLeast = 1e-300;
+  constexpr double kMax = 1e300, kMin = 1e-300;
   const double error = relative ? point.max_rel_error : point.max_abs_error;
   if (!std::isfinite(error) || VerdictOf(point) == Verdict::kNotFinite) return kMax;
-  return std::clamp(std::abs(error), kLeast, kMax);
+  return std::clamp(std::abs(error), kMin, kMax);
 }
 
 Selection FindPoint(Context& context, int32_t module, const WalkPoint& point) {

@@ -8,7 +8,7 @@
 #include <optional>
 #include <utility>
 
-#include "core/backends/gpusim/kernel_study.h"
+#include "core/backends/gpusim/kernel_diagnosis.h"
 #include "core/debug/explain/kernels/case_of_run.h"
 #include "core/debug/explain/kernels/value_signatures.h"
 #include "core/debug/run/capture_collector.h"
@@ -138,17 +138,17 @@ Computed<TracedThread> Trace(const Job& job, const std::stop_token& stop) {
   HLOSCOPE_ASSIGN_OR_RETURN(const replay::KernelOutcome outcome,
                             debug::CaseOfKernel(module, job.request, job.kernel, 0, stop));
   HLOSCOPE_ASSIGN_OR_RETURN(const debug::KernelQuestion question, debug::QuestionOf(outcome));
-  replay::KernelStudy study;
-  study.kernels = question.kernels;
-  HLOSCOPE_ASSIGN_OR_RETURN(const uint64_t number, LaunchOf(study.kernels, job.kernel));
-  const replay::CaseLaunch& launch = study.kernels.launches[number];
+  replay::KernelDiagnosis diagnosis;
+  diagnosis.kernels = question.kernels;
+  HLOSCOPE_ASSIGN_OR_RETURN(const uint64_t number, LaunchOf(diagnosis.kernels, job.kernel));
+  const replay::CaseLaunch& launch = diagnosis.kernels.launches[number];
   HLOSCOPE_TRY(CheckThread(launch, job.choice));
   const auto [x, y, z] = job.choice.thread;
-  study.trace = {.launch = number,
-                 .block = job.choice.block,
-                 .threads = {x + launch.threads[0] * (y + launch.threads[1] * z)}};
-  HLOSCOPE_ASSIGN_OR_RETURN(replay::KernelStudyAnswer answer,
-                            replay::StudyKernel(study, job.request, stop));
+  diagnosis.trace = {.launch = number,
+                     .block = job.choice.block,
+                     .threads = {x + launch.threads[0] * (y + launch.threads[1] * z)}};
+  HLOSCOPE_ASSIGN_OR_RETURN(replay::KernelDiagnosisAnswer answer,
+                            replay::DiagnoseKernel(diagnosis, job.request, stop));
   if (!answer.trace || answer.trace->threads.empty()) return InternalError("no thread was traced");
   auto traced = std::make_shared<TracedThread>();
   traced->trace = *std::move(answer.trace);

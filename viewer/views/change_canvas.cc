@@ -104,7 +104,7 @@ void ChangeCanvas::LookWhereMostChanged() {
   for (NodeId id : drawing_->graph->changes()) {
     const Box* box = drawing_->picture.Find(id);
     if (box != nullptr && !box->open) changed.push_back(box);
-    if (changed.size() >= graph::kMostChanges) break;
+    if (changed.size() >= graph::kMaxChanges) break;
   }
   const float half_width = camera.width() / kPartZoom / 2;
   const float half_height = camera.height() / kPartZoom / 2;

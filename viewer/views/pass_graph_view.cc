@@ -221,12 +221,12 @@ class PassGraphView : public View {
   // Of very many changes those around the selected one are drawn.
   void BringIntoPart(Context& context) {
     const std::span<const NodeId> changes = graph_->changes();
-    if (changes.size() <= graph::kMostChanges || part_.whole) return;
+    if (changes.size() <= graph::kMaxChanges || part_.whole) return;
     const NodeId selected = graph_->Counted(Selected(context));
     const auto at = std::ranges::lower_bound(changes, selected);
     if (!selected.valid() || at == changes.end() || *at != selected) return;
     const auto index = static_cast<uint32_t>(at - changes.begin());
-    part_.first = index / graph::kMostChanges * graph::kMostChanges;
+    part_.first = index / graph::kMaxChanges * graph::kMaxChanges;
   }
 
   bool LaidOut(Frame& frame) {

@@ -17,8 +17,8 @@ using hlo::InstructionId;
 using hlo::Opcode;
 
 constexpr uint32_t kNoOrigin = InstructionPairs::kNone;
-constexpr size_t kMostAlike = 64;  // candidates of one op_name that are looked at
-constexpr int kMostSweeps = 4;
+constexpr size_t kMaxAlike = 64;  // candidates of one op_name that are looked at
+constexpr int kMaxSweeps = 4;
 
 // The best origin of an instruction after.
 struct Origin {
@@ -67,7 +67,7 @@ class OriginFinder {
     FollowCopies();
     FindReplacements(false);
     FollowCopies();
-    for (int sweep = 0; sweep < kMostSweeps; ++sweep) {
+    for (int sweep = 0; sweep < kMaxSweeps; ++sweep) {
       changed_ = false;
       for (uint32_t a = static_cast<uint32_t>(a_.size()); a-- > 0;) FromExpanded(a);
       for (uint32_t a = 0; a < a_.size(); ++a) FromCallers(a);
@@ -207,7 +207,7 @@ class OriginFinder {
     for (size_t k = 0; k < ys.size(); ++k) {
       if (!Has(ys[k]) || a_[ys[k]].opcode == Opcode::kConstant) continue;
       auto users = b_.users(origins_[ys[k]].before);
-      if (users.size() > kMostAlike) continue;
+      if (users.size() > kMaxAlike) continue;
       uint32_t best = kNoOrigin;
       int best_score = 0;
       for (uint32_t b : users) {
@@ -276,7 +276,7 @@ class OriginFinder {
   void FindByOpName() {
     std::unordered_map<uint64_t, std::vector<uint32_t>> by_origin, by_near, by_full, by_end;
     auto add = [](std::vector<uint32_t>& list, uint32_t b) {
-      if (list.size() < kMostAlike) list.push_back(b);
+      if (list.size() < kMaxAlike) list.push_back(b);
     };
     for (uint32_t b = 0; b < b_.size(); ++b) {
       if (b_.origin(b) == 0 || b_.IsTransparent(b)) continue;
@@ -349,9 +349,9 @@ class OriginFinder {
     if (b_[b].shape.valid() && SameDimensions(b_, b, a_, a)) score += 2;
     if (pairs_.to_after[b] == kNoOrigin) score += 6;
     if (SamePart(b_, b, a_, a)) score += 4;
-    for (uint32_t operand : a_.operands(a).first(std::min(kMostAlike, a_.operands(a).size()))) {
+    for (uint32_t operand : a_.operands(a).first(std::min(kMaxAlike, a_.operands(a).size()))) {
       if (!Has(operand)) continue;
-      auto xs = b_.operands(b).first(std::min(kMostAlike, b_.operands(b).size()));
+      auto xs = b_.operands(b).first(std::min(kMaxAlike, b_.operands(b).size()));
       if (std::ranges::find(xs, origins_[operand].before) != xs.end()) score += 3;
     }
     return score;

@@ -17,7 +17,7 @@ using hlo::Module;
 using hlo::Opcode;
 using hlo::ValueKind;
 
-constexpr int kMostSteps = 64;  // tuples, fusions and calls one looks through
+constexpr int kMaxSteps = 64;  // tuples, fusions and calls one looks through
 
 // What says where something came from or how it is run, not what it computes.
 bool IsDecoration(AttributeKey key) {
@@ -136,7 +136,7 @@ void AlignmentSide::FindHomes() {
   homes_.resize(module_.computations().size());
   for (uint32_t c = 0; c < homes_.size(); ++c) {
     ComputationId home(c);
-    for (int steps = 0; steps < kMostSteps; ++steps) {
+    for (int steps = 0; steps < kMaxSteps; ++steps) {
       uint32_t caller = OnlyCaller(home);
       if (caller == kNone || !Body(caller).valid()) break;
       home = (*this)[caller].computation;
@@ -171,7 +171,7 @@ bool AlignmentSide::StepThrough(uint32_t& id) const {
   }
   if (i.opcode != Opcode::kGetTupleElement || i.operand_count != 1) return false;
   uint32_t tuple = module_.operands(i)[0].index;
-  for (int steps = 0; steps < kMostSteps; ++steps) {
+  for (int steps = 0; steps < kMaxSteps; ++steps) {
     if ((*this)[tuple].opcode == Opcode::kTuple) break;
     // A tuple through get-tuple-elements of nested tuples is left as it is.
     if ((*this)[tuple].opcode == Opcode::kGetTupleElement || !StepThrough(tuple)) return false;
@@ -185,7 +185,7 @@ bool AlignmentSide::StepThrough(uint32_t& id) const {
 }
 
 uint32_t AlignmentSide::Resolve(uint32_t id) const {
-  for (int steps = 0; steps < kMostSteps; ++steps) {
+  for (int steps = 0; steps < kMaxSteps; ++steps) {
     if (!StepThrough(id)) return id;
   }
   return id;

@@ -8,7 +8,7 @@ using hlo::AttributeKey;
 using hlo::ComputationId;
 using hlo::Opcode;
 
-constexpr int kMostCallFrames = 64;
+constexpr int kMaxCallFrames = 64;
 
 }  // namespace
 
@@ -19,7 +19,7 @@ int32_t CallFrames::Enter(uint32_t call, int32_t outer) {
 
 uint32_t CallFrames::Resolve(uint32_t id, int32_t& frame) {
   const hlo::Module& module = side_.module();
-  for (int steps = 0; steps < kMostCallFrames; ++steps) {
+  for (int steps = 0; steps < kMaxCallFrames; ++steps) {
     id = side_.Resolve(id);
     const hlo::Instruction& i = side_[id];
     if (ComputationId body = side_.Body(id); body.valid()) {
@@ -46,7 +46,7 @@ bool CallFrames::Element(uint32_t& id, int32_t& frame) {
   if (side_[id].operand_count != 1) return false;
   uint32_t tuple = module.operands(side_[id])[0].index;
   int32_t inner = frame;
-  for (int steps = 0; steps < kMostCallFrames; ++steps) {
+  for (int steps = 0; steps < kMaxCallFrames; ++steps) {
     ComputationId body = side_.Body(tuple);
     if (!body.valid()) break;
     inner = Enter(tuple, inner);

@@ -13,14 +13,14 @@ namespace {
 using hlo::InstructionId;
 
 // What came of it and is less than that is somebody else.
-constexpr float kLeastSure = 0.5F;
+constexpr float kMinSure = 0.5F;
 
 // Adds the names that an instruction has in stage `there`.
 Status AddNames(const Lineage& lineage, int32_t stage, InstructionId id, int32_t there,
                 std::set<std::string, std::less<>>& names) {
   HLOSCOPE_ASSIGN_OR_RETURN(const auto module, lineage.Module(there));
   ChainOptions options;
-  options.least_confidence = kLeastSure;
+  options.least_confidence = kMinSure;
   HLOSCOPE_ASSIGN_OR_RETURN(const Chain chain, stage < there
                                                    ? lineage.Descendants(stage, id, options)
                                                    : lineage.Ancestors(stage, id, options));

@@ -14,8 +14,8 @@ using hlo::ComputationId;
 using hlo::Module;
 
 constexpr uint32_t kNoCaller = 0xffffffffu;
-constexpr size_t kMostPrefix = 4096;  // bytes of op_names in front
-constexpr int kMostFrames = 128;
+constexpr size_t kMaxPrefix = 4096;  // bytes of op_names in front
+constexpr int kMaxFrames = 128;
 
 struct PlaceHash {
   uint64_t exact = 0, near = 0;  // 0: no place is known
@@ -42,7 +42,7 @@ class Places {
  private:
   PlaceHash Walk(size_t frame) const {
     PlaceHash hash{1, Location(frame) | 1};
-    for (int steps = 0; steps < kMostFrames && frame < tables_.frames.size(); ++steps) {
+    for (int steps = 0; steps < kMaxFrames && frame < tables_.frames.size(); ++steps) {
       hash.exact = MixKeys(hash.exact, Location(frame)) | 1;
       frame = static_cast<size_t>(tables_.frames[frame].parent_frame_id) - 1;
     }
@@ -109,7 +109,7 @@ class Inliner {
   void PutInFront(uint32_t c, uint32_t call, const InlinedInto& outer) {
     const auto* metadata =
         module_.Get<hlo::OpMetadata>(module_.instructions()[call], AttributeKey::kMetadata);
-    if (metadata == nullptr || outer.prefix.size() > kMostPrefix) return;
+    if (metadata == nullptr || outer.prefix.size() > kMaxPrefix) return;
     std::string_view name = module_[metadata->op_name];
     if (!name.empty()) into_[c].prefix = outer.prefix + std::string(name) + "/";
     into_[c].place = places_.Of(*metadata);

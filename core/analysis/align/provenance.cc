@@ -13,7 +13,7 @@ namespace {
 using hlo::InstructionId;
 using hlo::Module;
 
-constexpr int kMostCallers = 64;
+constexpr int kMaxCallers = 64;
 
 template <typename Position>
 const std::vector<int32_t>* FindIn(const Position& positions, std::string_view name) {
@@ -23,12 +23,12 @@ const std::vector<int32_t>* FindIn(const Position& positions, std::string_view n
 
 // Its fingerprint counts values of constants only as far as this.
 bool HasLargeConstants(const Module& module, const hlo::Instruction& fusion) {
-  constexpr int64_t kMostCounted = 10;
+  constexpr int64_t kMaxCounted = 10;
   for (const hlo::ComputationId callee : module.CalledComputations(fusion)) {
     for (const hlo::Instruction& inside : module.instructions(module[callee])) {
       if (inside.opcode != hlo::Opcode::kConstant) continue;
       const auto count = module[inside.shape].ElementCount();
-      if (!count || *count > kMostCounted) return true;
+      if (!count || *count > kMaxCounted) return true;
     }
   }
   return false;
@@ -79,7 +79,7 @@ void Provenance::AddCode(const Tables& tables, const Module& final, InstructionI
                          InstructionFacts& facts) const {
   auto add = [&](const Positions& positions, std::vector<int32_t>& into) {
     InstructionId at = id;
-    for (int steps = 0; at.valid() && steps < kMostCallers; ++steps) {
+    for (int steps = 0; at.valid() && steps < kMaxCallers; ++steps) {
       if (const auto* found = FindIn(positions, final.name(at))) {
         for (int32_t k : *found) {
           if (std::ranges::find(into, k) == into.end()) into.push_back(k);

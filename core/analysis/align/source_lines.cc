@@ -60,8 +60,8 @@ Result<FoundSource> Lineage::Source(int32_t stage, hlo::InstructionId id) const 
   }
   HLOSCOPE_ASSIGN_OR_RETURN(std::shared_ptr<const hlo::Module> module, Module(stage));
   hlo::InstructionId caller = CallerOf(*module, id);
-  constexpr int kMostCallers = 64;
-  for (int steps = 0; caller.valid() && steps < kMostCallers; ++steps) {
+  constexpr int kMaxCallers = 64;
+  for (int steps = 0; caller.valid() && steps < kMaxCallers; ++steps) {
     SourceLine line = SourceLineOf(*module, caller);
     if (line.line != 0) return FoundSource{line, SourceHow::kCaller, stage, caller, 0.7f};
     caller = CallerOf(*module, caller);

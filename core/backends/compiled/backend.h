@@ -36,33 +36,34 @@ class RunListener {
   virtual void AddTo(TraceSteps&) {}
 };
 
-struct WrittenCode {
+struct CompiledCode {
   // An instruction's code is in one of them, or nowhere.
   std::vector<std::unique_ptr<compile::KernelLibrary>> libraries;
-  std::map<hlo::InstructionId, std::string> missing;  // kernels without code, and why
-  std::shared_ptr<RunListener> listener;              // null: none
-  std::shared_ptr<const PlanDevice> device;           // where plans run; null: the host
-  std::shared_ptr<const LibraryChoices> choices;      // null: no library can run any
+  std::map<hlo::InstructionId, std::string> missing;   // kernels without code, and why
+  std::shared_ptr<RunListener> listener;               // null: none
+  std::shared_ptr<const PlanDevice> device;            // where plans run; null: the host
+  std::shared_ptr<const AlgorithmSelections> choices;  // null: no library can run any
 };
 
 class Backend {
  public:
   virtual ~Backend() = default;
   // What the passes are to leave.
-  virtual void Ask(compile::CompileOptions& how) const = 0;
+  virtual void AdjustOptions(compile::CompileOptions& how) const = 0;
   // Whether runs of plans are recorded, by a listener of its own; else instruction by instruction.
   virtual bool records_plans() const { return false; }
   // The processor and build that the code is for; empty: what is written is not kept.
   virtual std::string CacheTarget() const = 0;
   // `image`, where not null, gets what Keep makes the same code of.
-  virtual Result<WrittenCode> Write(const compile::Compilation& compilation,
-                                    const RunOptions& options, std::string* image) const = 0;
+  virtual Result<CompiledCode> Compile(const compile::Compilation& compilation,
+                                       const RunOptions& options, std::string* image) const = 0;
   // Of a compilation whose kernels came from the cache.
-  virtual Result<WrittenCode> Keep(const compile::Compilation& compilation,
-                                   std::unique_ptr<compile::KernelLibrary> kernels) const = 0;
+  virtual Result<CompiledCode> LoadFromCache(
+      const compile::Compilation& compilation,
+      std::unique_ptr<compile::KernelLibrary> kernels) const = 0;
   // Whether it runs what a .hloplan holds, by Link, without compiling anything.
   virtual bool TakesPlanFiles() const { return false; }
-  virtual Result<WrittenCode> Link(PlanCode planned, const RunOptions& options) const;
+  virtual Result<CompiledCode> Link(PlanCode planned, const RunOptions& options) const;
 };
 
 std::unique_ptr<Backend> MakeCpuBackend();

@@ -10,7 +10,7 @@
 #include "core/base/quick_hash.h"
 #include "core/compile/plan/plan_image.h"
 #include "core/hlo/module_image.h"
-#include "core/linking/written_kernels.h"
+#include "core/linking/kernel_objects.h"
 
 namespace hloscope::replay {
 

@@ -17,9 +17,9 @@ namespace {
 using hlo::InstructionId;
 
 // Lets a listener add to the steps that go by.
-class ListenedStream : public RunStream {
+class TracingStream : public RunStream {
  public:
-  ListenedStream(RunListener& listener, RunStream& next) : listener_(listener), next_(next) {}
+  TracingStream(RunListener& listener, RunStream& next) : listener_(listener), next_(next) {}
   void Take(RunEvent event) override {
     if (auto* steps = std::get_if<TraceSteps>(&event)) listener_.AddTo(*steps);
     next_.Take(std::move(event));
@@ -30,7 +30,7 @@ class ListenedStream : public RunStream {
   RunStream& next_;
 };
 
-class UntoldStream : public RunStream {
+class NullStream : public RunStream {
  public:
   void Take(RunEvent) override {}
 };
@@ -38,7 +38,7 @@ class UntoldStream : public RunStream {
 class CompilerExecutable : public EvaluatorExecutable {
  public:
   CompilerExecutable(std::shared_ptr<const hlo::Module> module, const RunOptions& options,
-                     const compile::Compilation& compilation, WrittenCode written)
+                     const compile::Compilation& compilation, CompiledCode written)
       : EvaluatorExecutable(std::move(module), options, compilation.module),
         compiled_(compilation.module),
         libraries_(std::move(written.libraries)),
@@ -67,9 +67,9 @@ class CompilerExecutable : public EvaluatorExecutable {
                                })
                                        : nullptr);
     set_compiled(&kernels);
-    std::optional<ListenedStream> listened;
-    if (listener_ != nullptr) listened.emplace(*listener_, stream);
-    RunStream& told = listened ? *listened : stream;
+    std::optional<TracingStream> traced;
+    if (listener_ != nullptr) traced.emplace(*listener_, stream);
+    RunStream& told = traced ? *traced : stream;
     auto result = records ? RunUnrecorded(inputs, options, told)
                           : EvaluatorExecutable::Run(inputs, options, told);
     set_compiled(nullptr);
@@ -92,7 +92,7 @@ class CompilerExecutable : public EvaluatorExecutable {
                                               : eval::SteadyNanoseconds() - start_ns;
     std::vector<TraceSteps> none(1);
     none[0].steps.paths.resize(1);  // the entry
-    TellSteps(std::move(none), {}, start_ns, run_ns, stream);
+    EmitTraceSteps(std::move(none), {}, start_ns, run_ns, stream);
     return result;
   }
 
@@ -104,8 +104,8 @@ class CompilerExecutable : public EvaluatorExecutable {
     options.give_outfeed = nullptr;
     const KernelRunner kernels(*compiled_, code_, nullptr);
     set_compiled(&kernels);
-    UntoldStream untold;
-    const auto result = EvaluatorExecutable::Run(inputs, options, untold);
+    NullStream discarded;
+    const auto result = EvaluatorExecutable::Run(inputs, options, discarded);
     set_compiled(nullptr);
     if (!result.has_value()) return std::unexpected(result.error());
     return {};
@@ -171,7 +171,7 @@ Result<std::unique_ptr<Executable>> LinkPlanFile(std::shared_ptr<const hlo::Modu
                             "run the module that it was compiled from");
   }
   compile::CompileOptions how = HowToCompile(*module, options, false);
-  backend.Ask(how);  // takes out what is no pass
+  backend.AdjustOptions(how);  // takes out what is no pass
   if (!how.disabled_passes.empty()) {
     return UnsupportedError("a .hloplan is compiled already: passes cannot be disabled",
                             "run the module that it was compiled from");
@@ -183,7 +183,7 @@ Result<std::unique_ptr<Executable>> LinkPlanFile(std::shared_ptr<const hlo::Modu
     planned.compilation.plan = nullptr;
   }
   const compile::Compilation compilation = planned.compilation;
-  HLOSCOPE_ASSIGN_OR_RETURN(WrittenCode written, backend.Link(std::move(planned), options));
+  HLOSCOPE_ASSIGN_OR_RETURN(CompiledCode written, backend.Link(std::move(planned), options));
   return std::make_unique<CompilerExecutable>(std::move(module), options, compilation,
                                               std::move(written));
 }
@@ -195,19 +195,20 @@ Result<std::unique_ptr<Executable>> CompileAndLink(std::shared_ptr<const hlo::Mo
     return LinkPlanFile(std::move(module), backend, options);
   }
   compile::CompileOptions how = HowToCompile(*module, options, FormFor(options) == Form::kValues);
-  backend.Ask(how);
+  backend.AdjustOptions(how);
   const CompilationCache cache(*module, how, IsKept(options) ? backend.CacheTarget() : "", options);
   compile::Compilation compilation;
-  WrittenCode written;
+  CompiledCode written;
   if (auto kept = cache.Load()) {
     compilation = std::move(kept->compilation);
-    HLOSCOPE_ASSIGN_OR_RETURN(written, backend.Keep(compilation, std::move(kept->kernels)));
+    HLOSCOPE_ASSIGN_OR_RETURN(written,
+                              backend.LoadFromCache(compilation, std::move(kept->kernels)));
   } else {
     HLOSCOPE_ASSIGN_OR_RETURN(compilation, compile::Compile(module, how));
     if (FormFor(options) == Form::kSteps && !backend.records_plans()) compilation.plan = nullptr;
     std::string image;
     HLOSCOPE_ASSIGN_OR_RETURN(
-        written, backend.Write(compilation, options, IsKept(options) ? &image : nullptr));
+        written, backend.Compile(compilation, options, IsKept(options) ? &image : nullptr));
     cache.Store(compilation, image);
   }
   return std::make_unique<CompilerExecutable>(std::move(module), options, compilation,
@@ -259,7 +260,7 @@ class CompilerPlatform : public Platform {
 
 }  // namespace
 
-Result<WrittenCode> Backend::Link(PlanCode, const RunOptions&) const {
+Result<CompiledCode> Backend::Link(PlanCode, const RunOptions&) const {
   return InternalError("this platform takes no .hloplan");
 }
 

@@ -11,7 +11,7 @@ using hlo::InstructionId;
 
 class CpuBackend : public Backend {
  public:
-  void Ask(compile::CompileOptions&) const override {}
+  void AdjustOptions(compile::CompileOptions&) const override {}
 
   std::string CacheTarget() const override {
     const std::string codegen = BuildIdOfOwnLibrary(kCodegenLibrary),
@@ -21,9 +21,9 @@ class CpuBackend : public Backend {
     return processor.empty() ? processor : codegen + calls + processor;
   }
 
-  Result<WrittenCode> Write(const compile::Compilation& compilation, const RunOptions& options,
-                            std::string* image) const override {
-    WrittenCode code;
+  Result<CompiledCode> Compile(const compile::Compilation& compilation, const RunOptions& options,
+                               std::string* image) const override {
+    CompiledCode code;
     std::vector<InstructionId> kernels =
         compilation.plan == nullptr
             ? compilation.kernels
@@ -39,9 +39,10 @@ class CpuBackend : public Backend {
     return code;
   }
 
-  Result<WrittenCode> Keep(const compile::Compilation& compilation,
-                           std::unique_ptr<compile::KernelLibrary> kernels) const override {
-    WrittenCode code;
+  Result<CompiledCode> LoadFromCache(
+      const compile::Compilation& compilation,
+      std::unique_ptr<compile::KernelLibrary> kernels) const override {
+    CompiledCode code;
     std::vector<InstructionId> refused;  // have code in the other library
     HLOSCOPE_ASSIGN_OR_RETURN(code.libraries.emplace_back(),
                               MakeLibraryCalls(compilation, refused));

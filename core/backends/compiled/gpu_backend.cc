@@ -25,14 +25,14 @@ int Generation(std::string_view target) {
 
 }  // namespace
 
-void GpuBackend::Ask(compile::CompileOptions& how) const {
+void GpuBackend::AdjustOptions(compile::CompileOptions& how) const {
   how.library_calls = false;
   how.gpu_kernels = true;
 }
 
-Result<WrittenCode> GpuBackend::Write(const compile::Compilation& compilation,
-                                      const RunOptions& options, std::string*) const {
-  WrittenCode out;
+Result<CompiledCode> GpuBackend::Compile(const compile::Compilation& compilation,
+                                         const RunOptions& options, std::string*) const {
+  CompiledCode out;
   HLOSCOPE_ASSIGN_OR_RETURN(const std::string target, Begin(options, out));
   HLOSCOPE_ASSIGN_OR_RETURN(const auto generate, CodegenEntry<compile::GenerateGpuCodeFunction>(
                                                      compile::kGenerateGpuCode));
@@ -42,13 +42,13 @@ Result<WrittenCode> GpuBackend::Write(const compile::Compilation& compilation,
   return Launchable(compilation.module, std::move(code), options, std::move(out));
 }
 
-Result<WrittenCode> GpuBackend::Keep(const compile::Compilation&,
-                                     std::unique_ptr<compile::KernelLibrary>) const {
+Result<CompiledCode> GpuBackend::LoadFromCache(const compile::Compilation&,
+                                               std::unique_ptr<compile::KernelLibrary>) const {
   return InternalError("GPU code is not cached");
 }
 
-Result<WrittenCode> GpuBackend::Link(PlanCode planned, const RunOptions& options) const {
-  WrittenCode out;
+Result<CompiledCode> GpuBackend::Link(PlanCode planned, const RunOptions& options) const {
+  CompiledCode out;
   HLOSCOPE_ASSIGN_OR_RETURN(const std::string target, Begin(options, out));
   const std::string again = fmt::format(
       "write it again: `hloscope compile --emit plan --target {} -o F.hloplan`", target);
@@ -71,9 +71,9 @@ Result<WrittenCode> GpuBackend::Link(PlanCode planned, const RunOptions& options
   return linked;
 }
 
-Result<WrittenCode> GpuBackend::Launchable(std::shared_ptr<const hlo::Module> module,
-                                           compile::GpuCode code, const RunOptions& options,
-                                           WrittenCode out) const {
+Result<CompiledCode> GpuBackend::Launchable(std::shared_ptr<const hlo::Module> module,
+                                            compile::GpuCode code, const RunOptions& options,
+                                            CompiledCode out) const {
   for (const compile::GpuCode::Refused& refused : code.refused) {
     out.missing.emplace(refused.instruction, refused.why);
   }

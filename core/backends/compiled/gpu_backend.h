@@ -10,28 +10,29 @@ namespace hloscope::replay {
 
 class GpuBackend : public Backend {
  public:
-  void Ask(compile::CompileOptions& how) const override;
+  void AdjustOptions(compile::CompileOptions& how) const override;
   std::string CacheTarget() const override { return {}; }
-  Result<WrittenCode> Write(const compile::Compilation& compilation, const RunOptions& options,
-                            std::string* image) const override;
+  Result<CompiledCode> Compile(const compile::Compilation& compilation, const RunOptions& options,
+                               std::string* image) const override;
   // Internal error: what is written is not kept.
-  Result<WrittenCode> Keep(const compile::Compilation& compilation,
-                           std::unique_ptr<compile::KernelLibrary> kernels) const override;
+  Result<CompiledCode> LoadFromCache(
+      const compile::Compilation& compilation,
+      std::unique_ptr<compile::KernelLibrary> kernels) const override;
   bool TakesPlanFiles() const override { return true; }
-  Result<WrittenCode> Link(PlanCode planned, const RunOptions& options) const override;
+  Result<CompiledCode> Link(PlanCode planned, const RunOptions& options) const override;
 
  protected:
   // Begins to fill `out`. Returns the newest architecture of ours that is run here ("sm_90"), or
   // the one that is asked for.
-  virtual Result<std::string> Begin(const RunOptions& options, WrittenCode& out) const = 0;
+  virtual Result<std::string> Begin(const RunOptions& options, CompiledCode& out) const = 0;
   // The kernels as what is launched.
   virtual Status Load(std::shared_ptr<const hlo::Module> module, compile::GpuCode code,
-                      const RunOptions& options, WrittenCode& out) const = 0;
+                      const RunOptions& options, CompiledCode& out) const = 0;
 
  private:
   // The same, with which instructions have no code, and why.
-  Result<WrittenCode> Launchable(std::shared_ptr<const hlo::Module> module, compile::GpuCode code,
-                                 const RunOptions& options, WrittenCode out) const;
+  Result<CompiledCode> Launchable(std::shared_ptr<const hlo::Module> module, compile::GpuCode code,
+                                  const RunOptions& options, CompiledCode out) const;
 };
 
 }  // namespace hloscope::replay

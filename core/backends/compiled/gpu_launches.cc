@@ -17,7 +17,7 @@ GpuLaunch LaunchOf(std::string entry, int64_t blocks, int64_t threads) {
 // A thread or a block for each grain.
 GpuLaunch LaunchOf(const compile::GpuKernel& kernel) {
   if (kernel.block > 1) return LaunchOf(kernel.name, kernel.grains, kernel.block);
-  const int64_t threads = std::min(compile::kMostGpuThreads, kernel.grains);
+  const int64_t threads = std::min(compile::kMaxGpuThreads, kernel.grains);
   return LaunchOf(kernel.name, (kernel.grains - 1) / threads + 1, threads);
 }
 

@@ -104,7 +104,7 @@ Result<std::optional<Value>> KernelRunner::RunWhole(eval::Machine& machine,
   const auto run = code_.device == nullptr ? std::make_unique<PlanRun>(code_, machine)
                                            : code_.device->Start(code_, machine);
   HLOSCOPE_ASSIGN_OR_RETURN(std::optional<Value> value, run->Run(arguments));
-  if (!value.has_value() && compile::HasMeetings(*code_.plan)) {
+  if (!value.has_value() && compile::HasCollectiveSteps(*code_.plan)) {
     return std::unexpected(
         Error{ErrorClass::kCrashed,
               fmt::format("device {} cannot continue the plan of {}, and other devices may already "
@@ -183,7 +183,7 @@ void KernelRunner::Tell(RunStream& stream) const {
   std::vector<RunExecuted::Choice> choices = Choices(rows);
   evaluated_.Tell(
       module_,
-      [&](InstructionId id) -> HandOvers::Why {
+      [&](InstructionId id) -> HostFallbackCounts::Why {
         const auto missing = missing_code.find(id);
         if (missing != missing_code.end()) {
           return {Describe(hlo::FallbackReason::kUnsupportedOpcode), missing->second};

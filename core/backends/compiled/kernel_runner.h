@@ -9,7 +9,7 @@
 #include "core/backends/compiled/plan_run.h"
 #include "core/eval/machine/compiled_kernels.h"
 #include "core/replay/capture/run_stream.h"
-#include "core/replay/hand_overs.h"
+#include "core/replay/host_fallbacks.h"
 
 namespace hloscope::replay {
 
@@ -45,7 +45,7 @@ class KernelRunner : public eval::CompiledKernels {
   mutable int64_t devices_ = 1;
   mutable bool by_plan_ = false;
   mutable int64_t communications_ = 0;  // collectives between devices, and which device one is
-  mutable HandOvers evaluated_;
+  mutable HostFallbackCounts evaluated_;
 };
 
 }  // namespace hloscope::replay

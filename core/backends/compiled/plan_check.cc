@@ -46,12 +46,12 @@ class CodeCheck {
   bool IsOne(InstructionId id) const { return id.index < module_.instructions().size(); }
 
   bool Holds(const GpuKernel& kernel) const {
-    constexpr int64_t kMostBlocks = INT32_MAX, kMostThreads = 1024, kMostBytes = int64_t{1} << 48;
-    const int64_t grains = kernel.block > 1 ? 1 : compile::kMostGpuThreads;  // of a block
+    constexpr int64_t kMaxBlocks = INT32_MAX, kMaxThreads = 1024, kMaxBytes = int64_t{1} << 48;
+    const int64_t grains = kernel.block > 1 ? 1 : compile::kMaxGpuThreads;  // of a block
     return kernel.module < code_.modules.size() && kernel.grains >= 1 &&
-           kernel.grains <= kMostBlocks * grains && kernel.block >= 1 && !kernel.passes.empty() &&
-           kernel.block <= kMostThreads && kernel.scratch_bytes >= 0 &&
-           kernel.scratch_bytes <= kMostBytes;
+           kernel.grains <= kMaxBlocks * grains && kernel.block >= 1 && !kernel.passes.empty() &&
+           kernel.block <= kMaxThreads && kernel.scratch_bytes >= 0 &&
+           kernel.scratch_bytes <= kMaxBytes;
   }
 
   // Kernels take arrays and make arrays, in place of one that is as large.

@@ -31,10 +31,10 @@ namespace {
 // What one thread takes at a time: long enough to be worth handing out, short enough to share.
 constexpr int64_t kBytesPerTurn = int64_t{256} << 10;
 // As many turns of a loop pass between looks at the clock.
-constexpr int64_t kMostTurns = 1 << 16;
+constexpr int64_t kMaxIterations = 1 << 16;
 // Of those, so many one by one, where what decides how often the loop runs is not larger.
 constexpr int64_t kWatchedTurns = 1 << 10;
-constexpr int64_t kMostStateBytes = 1 << 16;
+constexpr int64_t kMaxStateBytes = 1 << 16;
 
 }  // namespace
 
@@ -185,16 +185,16 @@ Result<bool> PlanRun::RunLoop(const PlannedStep& step) {
   bool has_ended = false;
   int64_t ran = 0;
   std::optional<std::vector<BufferNumber>> deciding;  // known once the loop is a long one
-  for (int64_t turns = kWatchedTurns;; turns = std::min(2 * turns, kMostTurns)) {
-    HLOSCOPE_TRY(LookAtLoop(step, ran, turns));
-    HLOSCOPE_ASSIGN_OR_RETURN(bool is_done, RunTurns(step, ran, turns, has_ended));
+  for (int64_t iterations = kWatchedTurns;; iterations = std::min(2 * iterations, kMaxIterations)) {
+    HLOSCOPE_TRY(LookAtLoop(step, ran, iterations));
+    HLOSCOPE_ASSIGN_OR_RETURN(bool is_done, RunIterations(step, ran, iterations, has_ended));
     if (!is_done || has_ended) return is_done;
     if (ran == 0) deciding = DecidingBuffers(step);
-    ran += turns;
+    ran += iterations;
     if (!deciding) continue;
     HLOSCOPE_ASSIGN_OR_RETURN(const std::vector<std::byte> before, BytesOf(*deciding));
     for (int64_t turn = 0; turn < kWatchedTurns; ++turn, ++ran) {
-      HLOSCOPE_ASSIGN_OR_RETURN(is_done, RunTurns(step, ran, 1, has_ended));
+      HLOSCOPE_ASSIGN_OR_RETURN(is_done, RunIterations(step, ran, 1, has_ended));
       if (!is_done || has_ended) return is_done;
       HLOSCOPE_ASSIGN_OR_RETURN(const std::vector<std::byte> now, BytesOf(*deciding));
       if (now == before) return false;
@@ -203,8 +203,8 @@ Result<bool> PlanRun::RunLoop(const PlannedStep& step) {
 }
 
 // A run that has to end says how far its loops were.
-Status PlanRun::LookAtLoop(const PlannedStep& step, int64_t ran, int64_t turns) {
-  Status status = machine_.Charge(turns);
+Status PlanRun::LookAtLoop(const PlannedStep& step, int64_t ran, int64_t iterations) {
+  Status status = machine_.Charge(iterations);
   if (status.has_value()) status = machine_.run().Look();
   if (status.has_value()) return status;
   Error error = std::move(status).error();
@@ -212,18 +212,18 @@ Status PlanRun::LookAtLoop(const PlannedStep& step, int64_t ran, int64_t turns) 
   return std::unexpected(std::move(error));
 }
 
-Result<bool> PlanRun::RunTurns(const PlannedStep& step, int64_t ran, int64_t turns,
-                               bool& has_ended) {
+Result<bool> PlanRun::RunIterations(const PlannedStep& step, int64_t ran, int64_t iterations,
+                                    bool& has_ended) {
   if (const auto found = code_.loops.find(step.number); found != code_.loops.end()) {
     const compile::LoopCode* const code = found->second;
-    compile::LoopProgress progress{.turns = turns, .inner = 0};
+    compile::LoopProgress progress{.iterations_left = iterations, .inner = 0};
     while (true) {
       has_ended = code->run(addresses_.data(), arena_.data(), scratch_.data(), &progress);
       if (has_ended || progress.inner == 0) return true;
-      HLOSCOPE_TRY(LookAtLoop(step, ran + turns - progress.turns, 1));
+      HLOSCOPE_TRY(LookAtLoop(step, ran + iterations - progress.iterations_left, 1));
     }
   }
-  for (int64_t turn = 0; turn < turns; ++turn) {
+  for (int64_t turn = 0; turn < iterations; ++turn) {
     HLOSCOPE_ASSIGN_OR_RETURN(const bool is_decided, RunSequence(step.sequences[0]));
     if (!is_decided) return false;
     HLOSCOPE_ASSIGN_OR_RETURN(const std::vector<std::byte> decision, BytesOf(step.operands[0]));
@@ -257,7 +257,7 @@ std::optional<std::vector<BufferNumber>> PlanRun::DecidingBuffers(const PlannedS
       if (std::ranges::binary_search(*elements, e)) take(first, end);
     }
   }
-  if (bytes > kMostStateBytes) return std::nullopt;
+  if (bytes > kMaxStateBytes) return std::nullopt;
   return out;
 }
 

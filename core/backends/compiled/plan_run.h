@@ -9,7 +9,7 @@
 #include <unordered_map>
 #include <vector>
 
-#include "core/backends/compiled/library_choices.h"
+#include "core/backends/compiled/algorithm_selections.h"
 #include "core/compile/kernel_code.h"
 #include "core/compile/plan/plan.h"
 #include "core/eval/machine/machine.h"
@@ -36,10 +36,10 @@ struct ModuleCode {
   std::vector<const compile::KernelCode*> kernels;  // by instruction; null where there is none
   std::unordered_map<int64_t, const compile::LoopCode*> loops;  // by number of the step
   std::map<hlo::InstructionId, std::string> missing;            // kernels without code, and why
-  int64_t scratch_bytes = 0;                      // the most that any of the plan's asks for
-  std::shared_ptr<const PlanDevice> device;       // where plans run; null: the host
-  bool keeps_values = false;                      // all of them go to the host, to be told
-  std::shared_ptr<const LibraryChoices> choices;  // null: no library can run any
+  int64_t scratch_bytes = 0;                           // the most that any of the plan's asks for
+  std::shared_ptr<const PlanDevice> device;            // where plans run; null: the host
+  bool keeps_values = false;                           // all of them go to the host, to be told
+  std::shared_ptr<const AlgorithmSelections> choices;  // null: no library can run any
 };
 
 // Runs all grains of a kernel or library call on the threads of the run.
@@ -104,10 +104,10 @@ class PlanRun {
   Result<bool> Bind(std::span<const eval::Value> arguments);
   Result<bool> RunStep(const compile::PlannedStep& step);
   Result<bool> RunLoop(const compile::PlannedStep& step);
-  Status LookAtLoop(const compile::PlannedStep& step, int64_t ran, int64_t turns);
+  Status LookAtLoop(const compile::PlannedStep& step, int64_t ran, int64_t iterations);
   // The loop has run `ran` turns before.
-  Result<bool> RunTurns(const compile::PlannedStep& step, int64_t ran, int64_t turns,
-                        bool& has_ended);
+  Result<bool> RunIterations(const compile::PlannedStep& step, int64_t ran, int64_t iterations,
+                             bool& has_ended);
   Result<bool> RunBranch(const compile::PlannedStep& step);
 
   // Of what a loop carries, what decides when it ends; nullopt where that is a lot.

@@ -111,7 +111,7 @@ Status SetRows(const Module& module, InstructionId id, const Shape& whole, int64
   for (size_t d = 0; d < cut; ++d) array.rows *= whole.dimension(d);
   const int64_t bytes = whole.ByteSize().value_or(0);
   array.row_bytes = array.rows == 0 ? 0 : bytes / array.rows / members;
-  if (array.rows > 1 && array.row_bytes * members > kMostPitch) {
+  if (array.rows > 1 && array.row_bytes * members > kMaxPitch) {
     return UnsupportedError("rows of its pieces are too far apart for one copy");
   }
   return {};

@@ -36,12 +36,13 @@ std::string SharedGpu(const CollectiveForm& form, size_t gpus) {
 
 }  // namespace
 
-std::optional<LibraryChoice> Collectives::Choices::Of(InstructionId id) const {
+std::optional<AlgorithmSelection> Collectives::Choices::Of(InstructionId id) const {
   const std::lock_guard lock(mutex);
   const auto it = all.find(id.index);
   if (it == all.end()) return std::nullopt;
   if (!by_plan && on_device.contains(id.index)) {
-    return LibraryChoice{it->second.library, "the module has no plan, so values are the host's"};
+    return AlgorithmSelection{it->second.library,
+                              "the module has no plan, so values are the host's"};
   }
   return it->second;
 }
@@ -88,7 +89,7 @@ Collectives::Collectives(const hlo::Module& module, const hlo::DeviceCounts& cou
   }
 }
 
-std::shared_ptr<const LibraryChoices> Collectives::choices() const {
+std::shared_ptr<const AlgorithmSelections> Collectives::choices() const {
   return choices_->all.empty() ? nullptr : choices_;
 }
 
@@ -125,7 +126,7 @@ Result<Collectives::Pending> Collectives::Run(InstructionId id, eval::Machine& m
   std::ranges::copy_if(*group, std::back_inserter(here),
                        [&](int64_t member) { return IsHere(member); });
   HLOSCOPE_ASSIGN_OR_RETURN(const auto meeting,
-                            machine.devices().Meet(id, device, channel, here, {}));
+                            machine.devices().Rendezvous(id, device, channel, here, {}));
   if (meeting->results.empty()) {
     const bool is_one = std::ranges::all_of(meeting->instructions,
                                             [&](InstructionId other) { return other == id; });

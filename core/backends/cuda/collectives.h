@@ -12,7 +12,7 @@
 #include <unordered_set>
 #include <vector>
 
-#include "core/backends/compiled/library_choices.h"
+#include "core/backends/compiled/algorithm_selections.h"
 #include "core/backends/cuda/collective_copies.h"
 #include "core/backends/cuda/communicators.h"
 #include "core/eval/machine/machine.h"
@@ -56,18 +56,18 @@ class Collectives {
   Status Look(const Pending& pending, int64_t device) const;
   std::string NameOf(hlo::InstructionId id) const;
 
-  std::shared_ptr<const LibraryChoices> choices() const;
+  std::shared_ptr<const AlgorithmSelections> choices() const;
   // Runs go by a plan, without which values are the host's.
   void RunsByPlan() { choices_->by_plan = true; }
 
  private:
-  class Choices : public LibraryChoices {
+  class Choices : public AlgorithmSelections {
    public:
-    std::optional<LibraryChoice> Of(hlo::InstructionId id) const override;
+    std::optional<AlgorithmSelection> Of(hlo::InstructionId id) const override;
 
     mutable std::mutex mutex;
     std::atomic<bool> by_plan = false;
-    std::unordered_map<uint32_t, LibraryChoice> all;
+    std::unordered_map<uint32_t, AlgorithmSelection> all;
     std::unordered_set<uint32_t> on_device;  // of those: what streams can do
   };
   // Pieces put together, `work`, and apart again.

@@ -36,10 +36,10 @@ Status Device::Start() {
   HLOSCOPE_TRY(driver.Check(driver->DeviceGetAttribute(&minor, kCapabilityMinor, number_),
                             "asking for the device's compute capability"));
   capability_ = 10 * major + minor;
-  if (capability_ < kLeastCapability) {
+  if (capability_ < kMinCapability) {
     return UnsupportedError(
         fmt::format("device capability too low: {} has {}.{}, our code needs {}.{}", name_, major,
-                    minor, kLeastCapability / 10, kLeastCapability % 10),
+                    minor, kMinCapability / 10, kMinCapability % 10),
         "use an A100 or newer; `--platform gpu-sim` needs no device");
   }
   HLOSCOPE_TRY(driver.Check(driver->PrimaryContextRetain(&context_, number_),

@@ -8,7 +8,7 @@
 #include "core/backends/cuda/device_kernels.h"
 #include "core/compile/plan/written_bytes.h"
 #include "core/eval/machine/recording.h"
-#include "core/replay/spoiled_process.h"
+#include "core/replay/device_lost.h"
 
 namespace hloscope::replay::cuda {
 namespace {
@@ -166,7 +166,7 @@ class DevicePlanRun : public PlanRun {
     }
     moved_ = {};
     handed_over_ = step.id;
-    std::optional<HandOver> told(std::in_place, recorder_, step.id);
+    std::optional<HostFallback> told(std::in_place, recorder_, step.id);
     HLOSCOPE_ASSIGN_OR_RETURN(const bool is_done, PlanRun::Evaluate(step));
     handed_over_ = {};
     told.reset();
@@ -298,7 +298,7 @@ class DevicePlanRun : public PlanRun {
     if (!recorded.has_value() || !status.has_value()) {
       // A library may do what cannot be recorded; its launches can be made one by one then.
       state_->can_be_graph = false;
-      if (code_.choices != nullptr && !ProcessIsSpoiled()) return {};
+      if (code_.choices != nullptr && !IsDeviceLost()) return {};
       return std::unexpected(recorded.has_value() ? status.error() : recorded.error());
     }
     GraphExecHandle exec = nullptr;

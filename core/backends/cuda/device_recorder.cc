@@ -10,7 +10,7 @@
 #include "core/backends/libraries/library.h"
 #include "core/backends/plugins/library_files.h"
 #include "core/base/counted.h"
-#include "core/replay/hand_overs.h"
+#include "core/replay/host_fallbacks.h"
 #include "profiler/cupti/to_xspace.h"
 
 namespace hloscope::replay::cuda {
@@ -83,13 +83,13 @@ void DeviceRecorder::TellOnHost(InstructionId id, int64_t nanoseconds) {
   on_host_.push_back(std::move(slice));
 }
 
-HandOver::HandOver(DeviceRecorder& recorder, InstructionId id)
+HostFallback::HostFallback(DeviceRecorder& recorder, InstructionId id)
     : recorder_(recorder), id_(id), start_ns_(eval::SteadyNanoseconds()) {
   const std::lock_guard lock(recorder_.mutex_);
   recorder_.handed_over_.insert(id_);
 }
 
-HandOver::~HandOver() {
+HostFallback::~HostFallback() {
   {
     const std::lock_guard lock(recorder_.mutex_);
     recorder_.handed_over_.erase(recorder_.handed_over_.find(id_));

@@ -71,7 +71,7 @@ class DeviceRecorder : public RunListener {
 
  private:
   friend class DeviceScope;
-  friend class HandOver;
+  friend class HostFallback;
   struct Timed {
     profiler::cupti::Activity activity;
     StreamHandle stream = nullptr;
@@ -152,12 +152,12 @@ class DeviceScope {
 };
 
 // An instruction is handed over to the host while it lives, copies included: told as one.
-class HandOver {
+class HostFallback {
  public:
-  HandOver(DeviceRecorder& recorder, hlo::InstructionId id);
-  ~HandOver();
-  HandOver(const HandOver&) = delete;
-  HandOver& operator=(const HandOver&) = delete;
+  HostFallback(DeviceRecorder& recorder, hlo::InstructionId id);
+  ~HostFallback();
+  HostFallback(const HostFallback&) = delete;
+  HostFallback& operator=(const HostFallback&) = delete;
 
  private:
   DeviceRecorder& recorder_;

@@ -8,7 +8,7 @@
 #include <iterator>
 #include <mutex>
 
-#include "core/replay/spoiled_process.h"
+#include "core/replay/device_lost.h"
 
 namespace hloscope::replay::cuda {
 namespace {
@@ -38,7 +38,7 @@ std::string VersionText(int version) {
 Error Driver::ErrorOf(Answer result, const std::string& doing) const {
   const ErrorRow* row = FindError(result);
   if (row != nullptr) {
-    if (row->loses_device) SpoilProcess();
+    if (row->loses_device) MarkDeviceLost();
     return {row->error_class,
             fmt::format("{}: {} failed with {} ({})", row->reason, doing, row->name, result),
             {},
@@ -73,17 +73,17 @@ Status Driver::Load() {
   if (missing.empty()) return {};
   return EnvironmentError(
       fmt::format("version mismatch: NVIDIA's driver has no {}, CUDA {} is needed", missing,
-                  VersionText(kLeastVersion)),
+                  VersionText(kMinVersion)),
       "update NVIDIA's driver to 525 or newer");
 }
 
 Status Driver::Start() {
   HLOSCOPE_TRY(Check(functions_.Init(0), "starting the driver"));
   HLOSCOPE_TRY(Check(functions_.DriverGetVersion(&version_), "asking the driver for its version"));
-  if (version_ < kLeastVersion) {
+  if (version_ < kMinVersion) {
     return EnvironmentError(
         fmt::format("version mismatch: NVIDIA's driver is of CUDA {}, {} is needed",
-                    VersionText(version_), VersionText(kLeastVersion)),
+                    VersionText(version_), VersionText(kMinVersion)),
         "update NVIDIA's driver to 525 or newer");
   }
   int devices = 0;

@@ -48,12 +48,12 @@ struct RowsCopy {
   size_t width = 0, height = 0;
 };
 // CU_DEVICE_ATTRIBUTE_MAX_PITCH of every device so far.
-inline constexpr int64_t kMostPitch = 0x7fffffff;
+inline constexpr int64_t kMaxPitch = 0x7fffffff;
 
 // Versions are 1000 · major + 10 · minor.
-inline constexpr int kLeastVersion = 12000;
+inline constexpr int kMinVersion = 12000;
 // Compute capability × 10 that our code is written for at least.
-inline constexpr int kLeastCapability = 80;
+inline constexpr int kMinCapability = 80;
 
 // The library's functions, by the symbols that it has them under.
 struct Functions {

@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <mutex>
 
-#include "core/backends/cuda/library_chooser.h"
+#include "core/backends/cuda/algorithm_selector.h"
 
 namespace hloscope::replay::cuda {
 namespace {
@@ -31,7 +31,7 @@ constexpr LibraryRule kRules[] = {
 
 class LibraryCode : public DeviceCode {
  public:
-  LibraryCode(DeviceInstruction instruction, LibraryChoice choice,
+  LibraryCode(DeviceInstruction instruction, AlgorithmSelection choice,
               std::shared_ptr<const LibraryWork> work,
               std::shared_ptr<const compile::LibraryCall> own)
       : DeviceCode(std::move(instruction)),
@@ -43,7 +43,7 @@ class LibraryCode : public DeviceCode {
   bool can_be_recorded() const override { return is_kernel() || work_->can_be_recorded(); }
   int64_t launches() const override { return is_kernel() ? own().launches() : 0; }
   // Our own kernel, and why, where the library does not run any more.
-  LibraryChoice choice() const {
+  AlgorithmSelection choice() const {
     const std::lock_guard lock(mutex_);
     return choice_;
   }
@@ -84,7 +84,7 @@ class LibraryCode : public DeviceCode {
   std::shared_ptr<const LibraryWork> work_;
   std::shared_ptr<const compile::LibraryCall> own_;
   mutable std::mutex mutex_;  // devices run at the same time
-  mutable LibraryChoice choice_;
+  mutable AlgorithmSelection choice_;
 };
 
 }  // namespace
@@ -95,9 +95,9 @@ bool NamesLibrary(std::string_view word) {
          libraries::DeviceLibraryRows().end();
 }
 
-class LibraryCalls::Choices : public LibraryChoices {
+class LibraryCalls::Choices : public AlgorithmSelections {
  public:
-  std::optional<LibraryChoice> Of(InstructionId id) const override {
+  std::optional<AlgorithmSelection> Of(InstructionId id) const override {
     if (const auto it = calls.find(id.index); it != calls.end()) {
       return it->second->choice();
     }
@@ -106,13 +106,13 @@ class LibraryCalls::Choices : public LibraryChoices {
   }
 
   std::unordered_map<uint32_t, std::shared_ptr<const LibraryCode>> calls;
-  std::unordered_map<uint32_t, LibraryChoice> refused;
+  std::unordered_map<uint32_t, AlgorithmSelection> refused;
 };
 
 Result<std::unique_ptr<LibraryCalls>> LibraryCalls::Make(
     const hlo::Module& module, const compile::GpuCode& code, const DeviceKernels& own,
     const std::shared_ptr<const Device>& device, const std::vector<std::string>& left_out,
-    const LibraryChooser& chooser) {
+    const AlgorithmSelector& chooser) {
   std::unique_ptr<LibraryCalls> out(new LibraryCalls);
   for (const compile::GpuCode::Use& use : code.uses) {
     const InstructionId id = use.instruction;
@@ -133,7 +133,7 @@ Result<std::unique_ptr<LibraryCalls>> LibraryCalls::Make(
       refuse(std::string(row.name), ReasonOf(library.error()));
       continue;
     }
-    const LibraryOrder order{module, id, device, *library};
+    const AlgorithmRequest order{module, id, device, *library};
     const auto offer = rule->offer(order);
     if (!offer.has_value()) {
       refuse(fmt::format("{} {}", row.name, (*library)->version()), ReasonOf(offer.error()));
@@ -141,7 +141,7 @@ Result<std::unique_ptr<LibraryCalls>> LibraryCalls::Make(
     }
     const compile::KernelCode& kernel = *own.Find(id);
     const auto& kernel_code = static_cast<const DeviceCode&>(*kernel.library);
-    HLOSCOPE_ASSIGN_OR_RETURN(LibraryChooser::Chosen chosen,
+    HLOSCOPE_ASSIGN_OR_RETURN(AlgorithmSelector::Chosen chosen,
                               chooser.Choose(order, *offer, kernel_code, kernel.scratch_bytes));
     if (chosen.work == nullptr) {
       choices.refused[id.index] = std::move(chosen.choice);
@@ -161,7 +161,7 @@ Result<std::unique_ptr<LibraryCalls>> LibraryCalls::Make(
   return out;
 }
 
-std::shared_ptr<const LibraryChoices> LibraryCalls::choices() const { return choices_; }
+std::shared_ptr<const AlgorithmSelections> LibraryCalls::choices() const { return choices_; }
 
 const compile::KernelCode* LibraryCalls::Find(InstructionId id) const {
   const auto found = code_.find(id.index);

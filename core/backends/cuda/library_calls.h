@@ -8,12 +8,12 @@
 #include <unordered_map>
 #include <vector>
 
-#include "core/backends/compiled/library_choices.h"
+#include "core/backends/compiled/algorithm_selections.h"
 #include "core/backends/cuda/device_kernels.h"
 
 namespace hloscope::replay::cuda {
 
-class LibraryChooser;
+class AlgorithmSelector;
 
 // True for a word that leaves a library out, where passes are named that are to be left out.
 bool NamesLibrary(std::string_view word);
@@ -27,12 +27,12 @@ class LibraryCalls : public compile::KernelLibrary {
                                                     const DeviceKernels& own,
                                                     const std::shared_ptr<const Device>& device,
                                                     const std::vector<std::string>& left_out,
-                                                    const LibraryChooser& chooser);
+                                                    const AlgorithmSelector& chooser);
 
   const compile::KernelCode* Find(hlo::InstructionId id) const override;
   int64_t function_count() const override { return 0; }
   // Null where no library has anything to do with the module.
-  std::shared_ptr<const LibraryChoices> choices() const;
+  std::shared_ptr<const AlgorithmSelections> choices() const;
 
  private:
   class Choices;

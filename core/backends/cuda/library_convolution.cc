@@ -60,7 +60,7 @@ std::vector<int64_t> DenseStrides(const std::vector<int64_t>& sizes, bool featur
 
 class Convolution : public LibraryWork {
  public:
-  static Result<std::shared_ptr<const LibraryWork>> Make(const LibraryOrder& order,
+  static Result<std::shared_ptr<const LibraryWork>> Make(const AlgorithmRequest& order,
                                                          DnnConvolution what, ElementType type,
                                                          std::string_view way) {
     auto out = std::make_shared<Convolution>();
@@ -78,7 +78,7 @@ class Convolution : public LibraryWork {
     return out;
   }
 
-  std::vector<LibraryProposal> proposals() const override { return plan_->proposals(); }
+  std::vector<AlgorithmCandidate> proposals() const override { return plan_->proposals(); }
   size_t taken() const override { return plan_->taken(); }
   int64_t scratch_bytes() const override {
     const int64_t filter = reordered_.sizes.empty() ? 0 : filter_bytes_;
@@ -135,7 +135,7 @@ std::string FormText(const DnnConvolution& of, ElementType type) {
 
 }  // namespace
 
-Result<LibraryOffer> OfferConvolution(const LibraryOrder& order) {
+Result<AlgorithmCandidates> OfferConvolution(const AlgorithmRequest& order) {
   const hlo::Module& module = order.module;
   const hlo::Instruction& convolution = module[order.id];
   const auto operands = module.operands(order.id);
@@ -179,11 +179,11 @@ Result<LibraryOffer> OfferConvolution(const LibraryOrder& order) {
     add(w.stride, w.window_dilation, w.padding_low, w.padding_high);
     products *= static_cast<double>(w.size);
   }
-  return LibraryOffer{.form = FormText(what, type),
-                      .why_ours = products < library_sizes.products ? kTooSmall : "",
-                      .make = [order, what, type](std::string_view way) {
-                        return Convolution::Make(order, what, type, way);
-                      }};
+  return AlgorithmCandidates{.form = FormText(what, type),
+                             .why_ours = products < library_sizes.products ? kTooSmall : "",
+                             .make = [order, what, type](std::string_view way) {
+                               return Convolution::Make(order, what, type, way);
+                             }};
 }
 
 }  // namespace hloscope::replay::cuda

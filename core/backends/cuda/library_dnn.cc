@@ -12,8 +12,8 @@ namespace {
 using namespace libraries;  // NOLINT: numbers of cuDNN
 
 constexpr std::array<int64_t, 3> kUids = {'x', 'w', 'y'};
-constexpr int64_t kMostWorkspace = int64_t{256} << 20;
-constexpr int64_t kMostEngines = 16;
+constexpr int64_t kMaxWorkspace = int64_t{256} << 20;
+constexpr int64_t kMaxEngines = 16;
 
 }  // namespace
 
@@ -42,13 +42,13 @@ class DnnPlan::Builder {
     HLOSCOPE_TRY(dnn_.Check(dnn_->DnnCreate(&handle), "starting it"));
     out_.handle_ = LibraryHandle(out_.device_, handle, dnn_->DnnDestroy);
     HLOSCOPE_ASSIGN_OR_RETURN(void* const graph, Graph());
-    std::vector<LibraryProposal>& proposals = out_.proposals_;
+    std::vector<AlgorithmCandidate>& proposals = out_.proposals_;
     for (const int32_t mode : {kDnnBest, kDnnFallback}) {
       HLOSCOPE_ASSIGN_OR_RETURN(const std::vector<void*> engines, Engines(graph, mode));
       for (void* const engine : engines) {
         HLOSCOPE_ASSIGN_OR_RETURN(const std::optional<int64_t> number, ExactEngine(engine));
         if (!number) continue;
-        LibraryProposal& each = proposals.emplace_back();
+        AlgorithmCandidate& each = proposals.emplace_back();
         each.name = fmt::format("proposal {} (engine {})", proposals.size(), *number);
         const bool is_wanted = way.empty() ? out_.plan_ == nullptr : way == each.name;
         if (!is_wanted) continue;
@@ -63,7 +63,7 @@ class DnnPlan::Builder {
           dnn_.row().name));
     }
     if (out_.plan_ != nullptr) return {};
-    HLOSCOPE_TRY(TakeProposal(dnn_, proposals, way));
+    HLOSCOPE_TRY(TakeCandidate(dnn_, proposals, way));
     return InternalError("a candidate has no plan");
   }
 
@@ -145,14 +145,14 @@ class DnnPlan::Builder {
     HLOSCOPE_TRY(Set(heuristic, kDnnHeuristicMode, kDnnHeuristicModeType, mode));
     HLOSCOPE_TRY(Finish(heuristic, "choosing an engine"));
     std::vector<void*> engines;
-    for (int64_t i = 0; i < kMostEngines; ++i) {
+    for (int64_t i = 0; i < kMaxEngines; ++i) {
       HLOSCOPE_ASSIGN_OR_RETURN(engines.emplace_back(), Make(kDnnConfiguration));
     }
     int64_t count = 0;
     HLOSCOPE_TRY(dnn_.Check(dnn_->DnnGet(heuristic, kDnnHeuristicResults, kDnnDescriptor,
-                                         kMostEngines, &count, engines.data()),
+                                         kMaxEngines, &count, engines.data()),
                             "choosing an engine"));
-    engines.resize(static_cast<size_t>(std::clamp<int64_t>(count, 0, kMostEngines)));
+    engines.resize(static_cast<size_t>(std::clamp<int64_t>(count, 0, kMaxEngines)));
     return engines;
   }
 
@@ -190,10 +190,10 @@ class DnnPlan::Builder {
     int64_t bytes = 0, count = 0;
     HLOSCOPE_TRY(dnn_.Check(dnn_->DnnGet(plan, kDnnPlanWorkspace, kDnnInt64, 1, &count, &bytes),
                             "asking for a plan's workspace"));
-    if (bytes > kMostWorkspace) {
+    if (bytes > kMaxWorkspace) {
       return UnsupportedError(
           fmt::format("{}: workspace too large: {} bytes needed, at most {} available",
-                      dnn_.row().name, bytes, kMostWorkspace));
+                      dnn_.row().name, bytes, kMaxWorkspace));
     }
     out_.plan_ = plan;
     out_.workspace_bytes_ = bytes;

@@ -39,7 +39,7 @@ class DnnPlan {
                                                const std::shared_ptr<const Library>& library,
                                                const DnnConvolution& what, std::string_view way);
 
-  const std::vector<LibraryProposal>& proposals() const { return proposals_; }
+  const std::vector<AlgorithmCandidate>& proposals() const { return proposals_; }
   size_t taken() const { return taken_; }
 
   int64_t workspace_bytes() const { return workspace_bytes_; }
@@ -55,7 +55,7 @@ class DnnPlan {
   std::shared_ptr<const Library> library_;
   LibraryHandle handle_;
   std::vector<LibraryHandle> parts_;  // descriptors that the plan was made of
-  std::vector<LibraryProposal> proposals_;
+  std::vector<AlgorithmCandidate> proposals_;
   size_t taken_ = 0;
   void* plan_ = nullptr;
   int64_t workspace_bytes_ = 0;

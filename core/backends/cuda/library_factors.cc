@@ -25,7 +25,7 @@ struct Pieces {
 
 class FactorByCall : public LibraryWork {
  public:
-  static Result<std::shared_ptr<const LibraryWork>> Make(const LibraryOrder& order,
+  static Result<std::shared_ptr<const LibraryWork>> Make(const AlgorithmRequest& order,
                                                          const FactorCall& call) {
     auto out = std::make_shared<FactorByCall>();
     out->device_ = order.device;
@@ -259,12 +259,12 @@ class FactorByCall : public LibraryWork {
 
 }  // namespace
 
-Result<LibraryOffer> OfferFactorCall(const LibraryOrder& order) {
+Result<AlgorithmCandidates> OfferFactorCall(const AlgorithmRequest& order) {
   const auto call = compile::FactorCallOf(order.module, order.id);
   if (!call) return UnsupportedError("it is not a factorisation of matrices");
-  return LibraryOffer{.form = {}, .why_ours = {}, .make = [order, call](std::string_view) {
-                        return FactorByCall::Make(order, *call);
-                      }};
+  return AlgorithmCandidates{.form = {}, .why_ours = {}, .make = [order, call](std::string_view) {
+                               return FactorByCall::Make(order, *call);
+                             }};
 }
 
 }  // namespace hloscope::replay::cuda

@@ -17,10 +17,10 @@ using compile::DotForm;
 using hlo::ElementType;
 
 // Products that cannot be strided batches of one call are calls one by one.
-constexpr int64_t kMostCalls = 64;
+constexpr int64_t kMaxCalls = 64;
 // As NVIDIA advises (cuBLAS, 2.1.7).
 constexpr int64_t kWorkspaceBytes = int64_t{32} << 20;
-constexpr int kMostProposals = 8;
+constexpr int kMaxCandidates = 8;
 
 // What is multiplied, and in what it is summed up.
 struct NumberRow {
@@ -88,7 +88,7 @@ std::optional<Matrix> MatrixOf(int64_t rows, int64_t columns, int64_t row_stride
 
 class Product : public LibraryWork {
  public:
-  static Result<std::shared_ptr<const LibraryWork>> Make(const LibraryOrder& order,
+  static Result<std::shared_ptr<const LibraryWork>> Make(const AlgorithmRequest& order,
                                                          const NumberRow& numbers, DotForm form,
                                                          std::string_view way) {
     auto out = std::make_shared<Product>();
@@ -100,17 +100,17 @@ class Product : public LibraryWork {
       out->batch_ = form.loops.back();
       form.loops.pop_back();
     }
-    if (form.products() > kMostCalls) {
+    if (form.products() > kMaxCalls) {
       return UnsupportedError(fmt::format("it would be {} calls", form.products()));
     }
     out->form_ = std::move(form);
     HLOSCOPE_TRY(out->Prepare(order.device));
-    HLOSCOPE_ASSIGN_OR_RETURN(out->taken_, TakeProposal(*order.library, out->proposals_, way));
+    HLOSCOPE_ASSIGN_OR_RETURN(out->taken_, TakeCandidate(*order.library, out->proposals_, way));
     out->choice_ = out->choices_[out->taken_];
     return out;
   }
 
-  std::vector<LibraryProposal> proposals() const override { return proposals_; }
+  std::vector<AlgorithmCandidate> proposals() const override { return proposals_; }
   size_t taken() const override { return taken_; }
   int64_t scratch_bytes() const override {
     return static_cast<int64_t>(choice_.workspace_bytes + kWorkspaceAlignment);
@@ -203,12 +203,12 @@ class Product : public LibraryWork {
     HLOSCOPE_TRY(set(libraries::kLtAlignmentC, alignments[2]));
     HLOSCOPE_TRY(set(libraries::kLtAlignmentD, alignments[2]));
     int found = 0;
-    choices_.resize(kMostProposals);
+    choices_.resize(kMaxCandidates);
     HLOSCOPE_TRY(lt.Check(
         lt->LtChoose(handle_.get(), product_.get(), right_.get(), left_.get(), out_.get(),
-                     out_.get(), preference.get(), int{kMostProposals}, choices_.data(), &found),
+                     out_.get(), preference.get(), int{kMaxCandidates}, choices_.data(), &found),
         "choosing an algorithm"));
-    choices_.resize(static_cast<size_t>(std::clamp<int>(found, 0, kMostProposals)));
+    choices_.resize(static_cast<size_t>(std::clamp<int>(found, 0, kMaxCandidates)));
     if (choices_.empty()) {
       return UnsupportedError(fmt::format("{}: not supported: it has no algorithm", lt.row().name));
     }
@@ -255,7 +255,7 @@ class Product : public LibraryWork {
   DotForm::Loop batch_{};  // that one
   LibraryHandle handle_, product_, left_, right_, out_;
   std::vector<libraries::LtChoice> choices_;
-  std::vector<LibraryProposal> proposals_;  // the same by name
+  std::vector<AlgorithmCandidate> proposals_;  // the same by name
   size_t taken_ = 0;
   libraries::LtChoice choice_{};
 };
@@ -273,7 +273,7 @@ std::string FormText(ElementType in, ElementType out, const DotForm& form) {
 
 }  // namespace
 
-Result<LibraryOffer> OfferProduct(const LibraryOrder& order) {
+Result<AlgorithmCandidates> OfferProduct(const AlgorithmRequest& order) {
   const hlo::Module& module = order.module;
   const auto operands = module.operands(order.id);
   const ElementType left = module.shape(operands[0]).element_type();
@@ -291,11 +291,12 @@ Result<LibraryOffer> OfferProduct(const LibraryOrder& order) {
   if (!form) return UnsupportedError("what is summed over is not one dimension");
   const double products = static_cast<double>(form->products()) * static_cast<double>(form->rows) *
                           static_cast<double>(form->columns) * static_cast<double>(form->depth);
-  return LibraryOffer{.form = FormText(left, out, *form),
-                      .why_ours = products < library_sizes.products ? kTooSmall : "",
-                      .make = [order, numbers = *numbers, form = *form](std::string_view way) {
-                        return Product::Make(order, numbers, form, way);
-                      }};
+  return AlgorithmCandidates{
+      .form = FormText(left, out, *form),
+      .why_ours = products < library_sizes.products ? kTooSmall : "",
+      .make = [order, numbers = *numbers, form = *form](std::string_view way) {
+        return Product::Make(order, numbers, form, way);
+      }};
 }
 
 }  // namespace hloscope::replay::cuda

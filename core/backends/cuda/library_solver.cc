@@ -27,7 +27,7 @@ int64_t MatricesOf(const hlo::Shape& shape) {
 
 class Factor : public LibraryWork {
  public:
-  static Result<std::shared_ptr<const LibraryWork>> Make(const LibraryOrder& order) {
+  static Result<std::shared_ptr<const LibraryWork>> Make(const AlgorithmRequest& order) {
     auto out = std::make_shared<Factor>();
     const hlo::Shape& shape = order.module.shape(order.id);
     out->device_ = order.device;
@@ -114,7 +114,7 @@ class Factor : public LibraryWork {
 // op.
 class Solve : public LibraryWork {
  public:
-  static Result<std::shared_ptr<const LibraryWork>> Make(const LibraryOrder& order) {
+  static Result<std::shared_ptr<const LibraryWork>> Make(const AlgorithmRequest& order) {
     auto out = std::make_shared<Solve>();
     const hlo::Module& module = order.module;
     const hlo::Instruction& solve = module[order.id];
@@ -226,13 +226,13 @@ Status CheckSolverSizes(int64_t side, int64_t matrices) {
   return {};
 }
 
-Result<LibraryOffer> OfferFactor(const LibraryOrder& order) {
-  return LibraryOffer{.form = {}, .why_ours = {}, .make = [order](std::string_view) {
-                        return Factor::Make(order);
-                      }};
+Result<AlgorithmCandidates> OfferFactor(const AlgorithmRequest& order) {
+  return AlgorithmCandidates{.form = {}, .why_ours = {}, .make = [order](std::string_view) {
+                               return Factor::Make(order);
+                             }};
 }
-Result<LibraryOffer> OfferSolve(const LibraryOrder& order) {
-  return LibraryOffer{
+Result<AlgorithmCandidates> OfferSolve(const AlgorithmRequest& order) {
+  return AlgorithmCandidates{
       .form = {}, .why_ours = {}, .make = [order](std::string_view) { return Solve::Make(order); }};
 }
 

@@ -11,7 +11,7 @@ namespace {
 
 // What each round takes at most, unless one launch does, and how many there are.
 constexpr double kRoundUs = 2000, kLongUs = 100'000;
-constexpr int kMostLaunches = 32, kRounds = 3;
+constexpr int kMaxLaunches = 32, kRounds = 3;
 // So many times as long as the best: it will not be the best.
 constexpr double kHopeless = 4;
 // 1.0 in bf16, 1.002 in f32, 1.875 in f16, 0.008 in f64: sums stay finite.
@@ -69,7 +69,7 @@ Result<double> LibraryTiming::Measure(const Launch& launch, int64_t scratch_byte
   HLOSCOPE_ASSIGN_OR_RETURN(double least, round(1));
   if (least > kLongUs || (best_us > 0 && least > kHopeless * best_us)) return least;
   const int launches =
-      std::clamp(static_cast<int>(kRoundUs / std::max(least, 1.0)), 1, kMostLaunches);
+      std::clamp(static_cast<int>(kRoundUs / std::max(least, 1.0)), 1, kMaxLaunches);
   for (int i = 0; i < kRounds; ++i) {
     HLOSCOPE_ASSIGN_OR_RETURN(const double us, round(launches));
     least = std::min(least, us);

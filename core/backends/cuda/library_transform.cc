@@ -24,7 +24,7 @@ struct TransformForm {
 
 class Transform : public LibraryWork {
  public:
-  static Result<std::shared_ptr<const LibraryWork>> Make(const LibraryOrder& order,
+  static Result<std::shared_ptr<const LibraryWork>> Make(const AlgorithmRequest& order,
                                                          TransformForm form) {
     auto out = std::make_shared<Transform>();
     out->device_ = order.device;
@@ -112,7 +112,7 @@ class Transform : public LibraryWork {
 
 // That an instruction is one that cuFFT has a plan for is compile::IsLibraryCall's word: the kernel
 // that this stands in for was written for it.
-Result<LibraryOffer> OfferTransform(const LibraryOrder& order) {
+Result<AlgorithmCandidates> OfferTransform(const AlgorithmRequest& order) {
   const hlo::Module& module = order.module;
   const hlo::Shape& in = module.shape(module.operands(order.id)[0]);
   const auto lengths = module.GetInts(module[order.id], AttributeKey::kFftLength);
@@ -126,7 +126,7 @@ Result<LibraryOffer> OfferTransform(const LibraryOrder& order) {
   form.lengths.assign(lengths.begin(), lengths.end());
   for (const int64_t length : lengths) form.elements *= length;
   for (size_t d = 0; d + lengths.size() < in.rank(); ++d) form.arrays *= in.dimension(d);
-  return LibraryOffer{
+  return AlgorithmCandidates{
       .form = fmt::format("type {} {} of {}, {} arrays", static_cast<int>(form.type),
                           form.is_double ? "double" : "single", fmt::join(form.lengths, "x"),
                           form.arrays),

@@ -19,7 +19,7 @@ namespace hloscope::replay::cuda {
 using libraries::Library;
 
 // A way that a library proposes.
-struct LibraryProposal {
+struct AlgorithmCandidate {
   std::string name;     // the same for the same version on the same device
   std::string refused;  // why it is none after all; empty: it is
 };
@@ -29,7 +29,7 @@ class LibraryWork {
  public:
   virtual ~LibraryWork() = default;
   // All that there are, the library's favourite first; `taken`: which of them this is.
-  virtual std::vector<LibraryProposal> proposals() const { return {{"its only way", {}}}; }
+  virtual std::vector<AlgorithmCandidate> proposals() const { return {{"its only way", {}}}; }
   virtual size_t taken() const { return 0; }
   virtual int64_t scratch_bytes() const { return 0; }
   // Whether it only puts work on the stream, so that a CUDA graph can be made of it.
@@ -40,14 +40,14 @@ class LibraryWork {
 };
 
 // What a library is made for an instruction with; the device is the thread's.
-struct LibraryOrder {
+struct AlgorithmRequest {
   const hlo::Module& module;
   hlo::InstructionId id;
   std::shared_ptr<const Device> device;
   std::shared_ptr<const Library> library;
 };
 
-struct LibraryOffer {
+struct AlgorithmCandidates {
   // Types, sizes, strides, attributes: all that decides how long each way takes. Empty: there is
   // nothing to choose but by the rule.
   std::string form;
@@ -58,14 +58,14 @@ struct LibraryOffer {
 };
 
 // Unsupported errors: why a library cannot do it.
-using LibraryMaker = Result<LibraryOffer> (*)(const LibraryOrder& order);
-Result<LibraryOffer> OfferProduct(const LibraryOrder& order);
-Result<LibraryOffer> OfferConvolution(const LibraryOrder& order);
-Result<LibraryOffer> OfferTransform(const LibraryOrder& order);
-Result<LibraryOffer> OfferFactor(const LibraryOrder& order);
-Result<LibraryOffer> OfferSolve(const LibraryOrder& order);
+using LibraryMaker = Result<AlgorithmCandidates> (*)(const AlgorithmRequest& order);
+Result<AlgorithmCandidates> OfferProduct(const AlgorithmRequest& order);
+Result<AlgorithmCandidates> OfferConvolution(const AlgorithmRequest& order);
+Result<AlgorithmCandidates> OfferTransform(const AlgorithmRequest& order);
+Result<AlgorithmCandidates> OfferFactor(const AlgorithmRequest& order);
+Result<AlgorithmCandidates> OfferSolve(const AlgorithmRequest& order);
 // Custom calls that compile::FactorCallOf knows.
-Result<LibraryOffer> OfferFactorCall(const LibraryOrder& order);
+Result<AlgorithmCandidates> OfferFactorCall(const AlgorithmRequest& order);
 
 // cudaDataType of what cuSOLVER factors.
 int SolverTypeOf(hlo::ElementType type);
@@ -104,8 +104,8 @@ class LibraryHandle {
 
 // The one that is asked for, or the first that is not refused; an unsupported error where it is not
 // there, or none is left.
-Result<size_t> TakeProposal(const Library& library, std::span<const LibraryProposal> proposals,
-                            std::string_view way);
+Result<size_t> TakeCandidate(const Library& library, std::span<const AlgorithmCandidate> proposals,
+                             std::string_view way);
 
 // Memory that a library works in begins at a multiple of so many bytes: none asks for more.
 inline constexpr Address kWorkspaceAlignment = 256;

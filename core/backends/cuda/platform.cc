@@ -5,12 +5,12 @@
 
 #include "core/backends/compiled/gpu_backend.h"
 #include "core/backends/compiled/how_to_compile.h"
+#include "core/backends/cuda/algorithm_selector.h"
 #include "core/backends/cuda/device.h"
 #include "core/backends/cuda/device_kernels.h"
 #include "core/backends/cuda/device_plan.h"
 #include "core/backends/cuda/device_recorder.h"
 #include "core/backends/cuda/library_calls.h"
-#include "core/backends/cuda/library_chooser.h"
 #include "core/backends/cuda/ranked_platform.h"
 #include "core/backends/cuda/several_devices.h"
 #include "core/backends/pjrt/gpu_architecture.h"
@@ -31,14 +31,14 @@ Result<std::shared_ptr<const cuda::Device>> OpenOwn() {
 class DeviceBackend : public GpuBackend {
  public:
   bool records_plans() const override { return true; }
-  void Ask(compile::CompileOptions& how) const override {
-    GpuBackend::Ask(how);
+  void AdjustOptions(compile::CompileOptions& how) const override {
+    GpuBackend::AdjustOptions(how);
     how.plan_collectives = true;
     std::erase_if(how.disabled_passes, cuda::NamesLibrary);
   }
 
  protected:
-  Result<std::string> Begin(const RunOptions& options, WrittenCode&) const override {
+  Result<std::string> Begin(const RunOptions& options, CompiledCode&) const override {
     HLOSCOPE_ASSIGN_OR_RETURN(const auto device, OpenOwn());
     if (options.gpu_target.empty())
       return std::string(device->capability() >= 90 ? "sm_90" : "sm_80");
@@ -55,7 +55,7 @@ class DeviceBackend : public GpuBackend {
   }
 
   Status Load(std::shared_ptr<const hlo::Module> module, compile::GpuCode code,
-              const RunOptions& options, WrittenCode& out) const override {
+              const RunOptions& options, CompiledCode& out) const override {
     HLOSCOPE_ASSIGN_OR_RETURN(const auto device, OpenOwn());
     auto recorder = std::make_shared<cuda::DeviceRecorder>(device, module);
     HLOSCOPE_ASSIGN_OR_RETURN(
@@ -79,19 +79,19 @@ class DeviceBackend : public GpuBackend {
 
  private:
   // One for all forms of a module, so that what was measured for one is taken for the others.
-  Result<std::shared_ptr<const cuda::LibraryChooser>> Chooser(const RunOptions& options) const {
+  Result<std::shared_ptr<const cuda::AlgorithmSelector>> Chooser(const RunOptions& options) const {
     const std::lock_guard lock(mutex_);
-    const std::pair asked(options.choosing, options.choices);
+    const std::pair asked(options.autotune_mode, options.choices);
     if (chooser_ == nullptr || asked != asked_) {
-      HLOSCOPE_ASSIGN_OR_RETURN(chooser_, cuda::LibraryChooser::Make(options));
+      HLOSCOPE_ASSIGN_OR_RETURN(chooser_, cuda::AlgorithmSelector::Make(options));
       asked_ = asked;
     }
     return chooser_;
   }
 
   mutable std::mutex mutex_;
-  mutable std::pair<Choosing, std::string> asked_;
-  mutable std::shared_ptr<const cuda::LibraryChooser> chooser_;
+  mutable std::pair<AutotuneMode, std::string> asked_;
+  mutable std::shared_ptr<const cuda::AlgorithmSelector> chooser_;
 };
 
 }  // namespace

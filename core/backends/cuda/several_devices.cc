@@ -7,7 +7,7 @@ namespace hloscope::replay::cuda {
 namespace {
 
 // A device of another rank: what it computes is told later.
-class AbsentRun : public PlanRun {
+class RemoteRankRun : public PlanRun {
  public:
   using PlanRun::PlanRun;
   Result<std::optional<eval::Value>> Run(std::span<const eval::Value>) override {
@@ -18,12 +18,12 @@ class AbsentRun : public PlanRun {
   }
 };
 
-class ChoicesOfAll : public LibraryChoices {
+class ChoicesOfAll : public AlgorithmSelections {
  public:
-  explicit ChoicesOfAll(std::vector<std::shared_ptr<const LibraryChoices>> all)
+  explicit ChoicesOfAll(std::vector<std::shared_ptr<const AlgorithmSelections>> all)
       : all_(std::move(all)) {}
-  std::optional<LibraryChoice> Of(hlo::InstructionId id) const override {
-    std::optional<LibraryChoice> out;
+  std::optional<AlgorithmSelection> Of(hlo::InstructionId id) const override {
+    std::optional<AlgorithmSelection> out;
     for (const auto& each : all_) {
       auto choice = each->Of(id);
       if (choice && (!out || out->reason.empty())) out = std::move(choice);
@@ -32,7 +32,7 @@ class ChoicesOfAll : public LibraryChoices {
   }
 
  private:
-  std::vector<std::shared_ptr<const LibraryChoices>> all_;
+  std::vector<std::shared_ptr<const AlgorithmSelections>> all_;
 };
 
 }  // namespace
@@ -40,7 +40,7 @@ class ChoicesOfAll : public LibraryChoices {
 Result<std::shared_ptr<SeveralDevices>> SeveralDevices::Open(
     const hlo::Module& module, const compile::GpuCode& code, const hlo::DeviceCounts& counts,
     std::shared_ptr<const Device> first, const std::shared_ptr<DeviceRecorder>& recorder,
-    const std::vector<std::string>& left_out, const LibraryChooser& chooser) {
+    const std::vector<std::string>& left_out, const AlgorithmSelector& chooser) {
   std::shared_ptr<SeveralDevices> out(new SeveralDevices);
   std::vector<std::shared_ptr<const Device>> gpus = {std::move(first)};
   out->ranks_ = Ranks::OfProcess();
@@ -73,7 +73,7 @@ std::unique_ptr<PlanRun> SeveralDevices::Start(const ModuleCode& code,
   if (collectives_ != nullptr) collectives_->RunsByPlan();
   if (ranks_ != nullptr) {
     if (machine.device() == ranks_->rank()) return first_->Start(code, machine);
-    return std::make_unique<AbsentRun>(code, machine);
+    return std::make_unique<RemoteRankRun>(code, machine);
   }
   const auto gpu = static_cast<size_t>(machine.device()) % (1 + others_.size());
   if (gpu == 0) return first_->Start(code, machine);
@@ -104,9 +104,9 @@ RunExecuted::Placement SeveralDevices::Place(int64_t devices, bool by_plan) cons
           .gpus_there = first_->device()->driver().devices()};
 }
 
-std::shared_ptr<const LibraryChoices> SeveralDevices::Choices(
-    std::shared_ptr<const LibraryChoices> first) const {
-  std::vector<std::shared_ptr<const LibraryChoices>> all = {std::move(first)};
+std::shared_ptr<const AlgorithmSelections> SeveralDevices::Choices(
+    std::shared_ptr<const AlgorithmSelections> first) const {
+  std::vector<std::shared_ptr<const AlgorithmSelections>> all = {std::move(first)};
   for (const Other& other : others_) all.push_back(other.calls->choices());
   if (collectives_ != nullptr) all.push_back(collectives_->choices());
   std::erase(all, nullptr);

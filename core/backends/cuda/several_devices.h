@@ -21,12 +21,13 @@ class SeveralDevices : public PlanDevice {
   static Result<std::shared_ptr<SeveralDevices>> Open(
       const hlo::Module& module, const compile::GpuCode& code, const hlo::DeviceCounts& counts,
       std::shared_ptr<const Device> first, const std::shared_ptr<DeviceRecorder>& recorder,
-      const std::vector<std::string>& left_out, const LibraryChooser& chooser);
+      const std::vector<std::string>& left_out, const AlgorithmSelector& chooser);
 
   std::unique_ptr<PlanRun> Start(const ModuleCode& code, eval::Machine& machine) const override;
   RunExecuted::Placement Place(int64_t devices, bool by_plan) const override;
   // What the libraries of all GPUs chose: where one refuses on any of them, that.
-  std::shared_ptr<const LibraryChoices> Choices(std::shared_ptr<const LibraryChoices> first) const;
+  std::shared_ptr<const AlgorithmSelections> Choices(
+      std::shared_ptr<const AlgorithmSelections> first) const;
 
  private:
   struct Other {

@@ -24,7 +24,7 @@ void Archive(A& archive, Archived<A, DriverInfo>& value) {
 namespace {
 
 constexpr const char* kDriverLibrary = "libcuda.so.1";
-constexpr int kMostDevices = 1024;
+constexpr int kMaxDevices = 1024;
 // CUdevice_attribute.
 constexpr int kCapabilityMajor = 75, kCapabilityMinor = 76;
 
@@ -80,7 +80,7 @@ void QueryLibrary(void* library, DriverInfo& info) {
   info.error = init(0);
   if (info.error == 0) info.error = count(&devices);
   if (info.error != 0) info.error_name = ErrorName(library, info.error);
-  for (int i = 0; i < devices && i < kMostDevices; ++i) {
+  for (int i = 0; i < devices && i < kMaxDevices; ++i) {
     info.devices.push_back(QueryDevice(library, i));
   }
 }

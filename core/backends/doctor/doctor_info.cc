@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <cstdlib>
 
-#include "core/backends/libraries/choice_cache.h"
+#include "core/backends/libraries/autotune_cache.h"
 #include "core/backends/plugins/python_environments.h"
 #include "core/base/disk_cache.h"
 #include "core/replay/run_options.h"
@@ -51,7 +51,7 @@ DoctorInfo GatherDoctorInfo(const PluginSearch& search, const Limits& limits) {
   const DiskCache cache(DiskCache::FolderOfUser(kObjectCacheFolder), limits.object_cache_bytes);
   const DiskCache::Use use = cache.Used();
   info.object_cache = {cache.folder(), use.files, use.bytes};
-  const libraries::ChoiceCache choices;
+  const libraries::AutotuneCache choices;
   const DiskCache::Use kept = choices.files().Used();
   info.choice_cache = {choices.files().folder(), kept.files, kept.bytes};
   return info;

@@ -119,9 +119,9 @@ std::string Shown(std::string_view value, Showing how) {
   if (how == Showing::kFolders) {
     return "set, " + Counted(SplitPathList(value).size(), "path");
   }
-  constexpr size_t kMost = 64;
+  constexpr size_t kMax = 64;
   const bool harmless =
-      value.size() <= kMost && std::ranges::all_of(value, [](unsigned char c) {
+      value.size() <= kMax && std::ranges::all_of(value, [](unsigned char c) {
         return std::isalnum(c) != 0 || c == ',' || c == '-' || c == '.' || c == '_' || c == ':';
       });
   return harmless ? std::string(value) : "set";

@@ -16,10 +16,10 @@ using hlo::InstructionId;
 using hlo::Shape;
 
 // More than any machine has; sums of a few of them do not overflow.
-constexpr int64_t kMostBytes = int64_t{1} << 48;
+constexpr int64_t kMaxBytes = int64_t{1} << 48;
 // Of CUDA, for every device that there is.
-constexpr int64_t kMostThreads = 1024, kMostBlocksAcross = 65'535,
-                  kMostBlocks = (int64_t{1} << 31) - 1;
+constexpr int64_t kMaxThreads = 1024, kMaxBlocksAcross = 65'535,
+                  kMaxBlocks = (int64_t{1} << 31) - 1;
 
 class ProgramCheck {
  public:
@@ -28,7 +28,7 @@ class ProgramCheck {
 
   Status Run() const {
     for (const int64_t bytes : program_.allocations) {
-      if (bytes < 0 || bytes > kMostBytes) {
+      if (bytes < 0 || bytes > kMaxBytes) {
         return Broken(fmt::format("an allocation of {} bytes", bytes));
       }
     }
@@ -70,9 +70,8 @@ class ProgramCheck {
       return extent[0] >= 1 && extent[0] <= across && extent[1] >= 1 && extent[1] <= down &&
              extent[2] >= 1 && extent[2] <= down;
     };
-    if (within(launch.threads, kMostThreads, kMostThreads) && x * y * z <= kMostThreads &&
-        within(launch.blocks, kMostBlocks, kMostBlocksAcross) &&
-        launch.shared_bytes <= kMostBytes) {
+    if (within(launch.threads, kMaxThreads, kMaxThreads) && x * y * z <= kMaxThreads &&
+        within(launch.blocks, kMaxBlocks, kMaxBlocksAcross) && launch.shared_bytes <= kMaxBytes) {
       return {};
     }
     return InputError(

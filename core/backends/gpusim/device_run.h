@@ -12,14 +12,14 @@
 #include "core/backends/gpusim/run_checks.h"
 #include "core/backends/gpusim/step_observer.h"
 #include "core/eval/machine/machine.h"
-#include "core/replay/hand_overs.h"
+#include "core/replay/host_fallbacks.h"
 
 namespace hloscope::replay {
 
 // What ran, and how often.
 struct DeviceCounts {
   int64_t kernels = 0, library_calls = 0;
-  HandOvers evaluated;
+  HostFallbackCounts evaluated;
 };
 
 class DeviceRun {

@@ -47,7 +47,7 @@ void DeviceRunner::Tell(RunStream& stream) const {
   TellChecks(stream);
   counts_.evaluated.Tell(
       module(),
-      [&](hlo::InstructionId id) -> HandOvers::Why {
+      [&](hlo::InstructionId id) -> HostFallbackCounts::Why {
         return {WhyEvaluated(module(), id), "the evaluator computed it on the same bytes"};
       },
       {.kernels = counts_.kernels, .library_calls = counts_.library_calls}, stream);

@@ -16,7 +16,7 @@ namespace hloscope::replay {
 using eval::Value;
 
 template <typename A>
-void Archive(A& a, Archived<A, CaseWish>& v) {
+void Archive(A& a, Archived<A, KernelCaseFilter>& v) {
   a(v.name, v.execution);
 }
 template <typename A>
@@ -92,9 +92,9 @@ Status Flatten(const Value& value, std::vector<hlo::Literal>& leaves) {
 
 }  // namespace
 
-SearchRequest KernelCasesRequest(const CaseWish& wish) {
+SearchRequest KernelCasesRequest(const KernelCaseFilter& filter) {
   ByteWriter out;
-  out(wish);
+  out(filter);
   return {std::string(kKernelCasesSearch), std::move(out).Take()};
 }
 
@@ -115,11 +115,11 @@ std::optional<KernelOutcome> ReadKernelOutcome(const SearchFinding& finding) {
 Result<std::unique_ptr<KernelCases>> KernelCases::Make(const LoadedProgram& loaded,
                                                        const SearchRequest& request,
                                                        RunStream& stream) {
-  CaseWish wish;
+  KernelCaseFilter filter;
   ByteReader in(std::as_bytes(std::span(request.request)));
-  in(wish);
+  in(filter);
   if (!in.ok()) return InternalError("a malformed filter of kernel cases");
-  return std::unique_ptr<KernelCases>(new KernelCases(loaded, std::move(wish), stream));
+  return std::unique_ptr<KernelCases>(new KernelCases(loaded, std::move(filter), stream));
 }
 
 KernelOutcome KernelCases::OutcomeOf(const DeviceStep& step, const eval::Site& site) {
@@ -141,7 +141,7 @@ KernelOutcome KernelCases::OutcomeOf(const DeviceStep& step, const eval::Site& s
 Status KernelCases::OnStep(const StepValues& values) {
   const hlo::InstructionId id = values.site.instruction;
   KernelOutcome outcome = OutcomeOf(values.step, values.site);
-  if (!wish_.name.empty()) {
+  if (!filter_.name.empty()) {
     const bool named = IsNamed(values.step, outcome);
     if (!named && outcome.execution > 0) return {};
     if (named) AddCase(values.step, values.operands, outcome);
@@ -173,7 +173,7 @@ Status KernelCases::OnStep(const StepValues& values) {
 void KernelCases::OnFailure(const DeviceStep& step, const eval::Site& site,
                             std::span<const Value> operands) {
   KernelOutcome outcome = OutcomeOf(step, site);
-  if (wish_.name.empty() || !IsNamed(step, outcome)) return;
+  if (filter_.name.empty() || !IsNamed(step, outcome)) return;
   AddCase(step, operands, outcome);
   Tell(outcome, {});
 }
@@ -188,10 +188,10 @@ void KernelCases::Tell(const KernelOutcome& outcome, std::vector<Value> values) 
 }
 
 bool KernelCases::IsNamed(const DeviceStep& step, const KernelOutcome& outcome) const {
-  if (outcome.execution != wish_.execution || outcome.device != 0) return false;
-  if (outcome.instruction == wish_.name) return true;
+  if (outcome.execution != filter_.execution || outcome.device != 0) return false;
+  if (outcome.instruction == filter_.name) return true;
   return std::ranges::any_of(
-      step.launches, [&](const KernelLaunch& launch) { return launch.kernel == wish_.name; });
+      step.launches, [&](const KernelLaunch& launch) { return launch.kernel == filter_.name; });
 }
 
 void KernelCases::AddCase(const DeviceStep& step, std::span<const Value> operands,

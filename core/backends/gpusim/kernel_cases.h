@@ -15,17 +15,17 @@
 
 namespace hloscope::replay {
 
-// The search of a capture plan that asks for it; its request is a CaseWish.
+// The search of a capture plan that asks for it; its request is a KernelCaseFilter.
 inline constexpr std::string_view kKernelCasesSearch = "kernel_cases";
 
 // Which executions are wanted as cases. All are told.
-struct CaseWish {
+struct KernelCaseFilter {
   // Those that launch this kernel, or are of this instruction, in execution number `execution`;
   // empty: those with other bits than the evaluator's.
   std::string name;
   int64_t execution = 0;
 };
-SearchRequest KernelCasesRequest(const CaseWish& wish);
+SearchRequest KernelCasesRequest(const KernelCaseFilter& filter);
 
 // One execution of an instruction by kernels. Those of a loop are told the first time, and again
 // where they are further off than ever before.
@@ -59,8 +59,8 @@ class KernelCases : public StepObserver {
                  std::span<const eval::Value> operands) override;
 
  private:
-  KernelCases(const LoadedProgram& loaded, CaseWish wish, RunStream& stream)
-      : loaded_(loaded), wish_(std::move(wish)), stream_(stream) {}
+  KernelCases(const LoadedProgram& loaded, KernelCaseFilter filter, RunStream& stream)
+      : loaded_(loaded), filter_(std::move(filter)), stream_(stream) {}
   KernelOutcome OutcomeOf(const DeviceStep& step, const eval::Site& site);  // counts it
   bool IsNamed(const DeviceStep& step, const KernelOutcome& outcome) const;
   void AddCase(const DeviceStep& step, std::span<const eval::Value> operands,
@@ -73,7 +73,7 @@ class KernelCases : public StepObserver {
     double distance = -1;  // the largest that was told
   };
   const LoadedProgram& loaded_;
-  CaseWish wish_;
+  KernelCaseFilter filter_;
   std::map<std::pair<int64_t, hlo::InstructionId>, Seen> seen_;  // by device
   RunStream& stream_;
 };

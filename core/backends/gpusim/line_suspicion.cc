@@ -30,9 +30,9 @@ class Spectrum {
   }
 
  private:
-  static constexpr size_t kMostElements = 5;                 // of each kind
-  static constexpr size_t kMostThreads = 4;                  // traced for an element
-  static constexpr uint64_t kMostSteps = uint64_t{1} << 25;  // of the threads of a block
+  static constexpr size_t kMaxElements = 5;                 // of each kind
+  static constexpr size_t kMaxThreads = 4;                  // traced for an element
+  static constexpr uint64_t kMaxSteps = uint64_t{1} << 25;  // of the threads of a block
   using Trait = std::pair<uint32_t, bool>;  // a line; its guard kept it from being done
 
   struct Counts {
@@ -64,9 +64,9 @@ class Spectrum {
       if (is_changed && q_.states[i] == 1) wrong.push_back(i);
       if (q_.states[i] == 0) (is_changed ? right : elsewhere).push_back(i);
     }
-    wrong_ = Spread(wrong, kMostElements - 1);
+    wrong_ = Spread(wrong, kMaxElements - 1);
     wrong_.push_back(worst);
-    right_ = Spread(right, kMostElements);
+    right_ = Spread(right, kMaxElements);
     if (right_.empty()) elsewhere_ = Spread(elsewhere, 2);
     return {};
   }
@@ -98,11 +98,11 @@ class Spectrum {
         const ptx::SlicedTrace sliced,
         ptx::TraceSlice(q_.code[launch_.code], request,
                         {writer->block, thread, argument, ByteOf(element), false}, options_,
-                        restore, kMostThreads));
+                        restore, kMaxThreads));
     if (sliced.begins.empty()) return {};
     const uint64_t threads = uint64_t{launch_.threads[0]} * launch_.threads[1] * launch_.threads[2];
     for (const ptx::ThreadTrace& traced : sliced.trace.threads)
-      too_much_ |= static_cast<uint64_t>(traced.executed) * threads > kMostSteps;
+      too_much_ |= static_cast<uint64_t>(traced.executed) * threads > kMaxSteps;
     std::set<Trait> traits;
     for (const ptx::SliceStep& step : sliced.slice.steps) {
       const ptx::TracedStep& at = sliced.trace.Find(step.step.thread)->at(step.step.step);

@@ -68,7 +68,7 @@ class LinesOfAccesses {
     HLOSCOPE_ASSIGN_OR_RETURN(const ptx::SlicedTrace sliced,
                               ptx::TraceSliceFrom(
                                   module_, request_, access.block, thread, options_,
-                                  [&] { memory_.Restore(); }, find, kMostThreads));
+                                  [&] { memory_.Restore(); }, find, kMaxThreads));
     for (const ptx::SliceStep& step : sliced.slice.steps) {
       const ptx::TracedStep& at = sliced.trace.Find(step.step.thread)->at(step.step.step);
       const uint32_t line = sliced.trace.instructions[at.instruction].line;
@@ -89,16 +89,15 @@ class LinesOfAccesses {
       return a.first != b.first ? a.first < b.first : a.second > b.second;
     });
     std::vector<uint32_t> lines;
-    for (size_t i = 0; i < std::min(order.size(), kMostLines); ++i)
-      lines.push_back(order[i].second);
+    for (size_t i = 0; i < std::min(order.size(), kMaxLines); ++i) lines.push_back(order[i].second);
     const std::string all =
         lines.size() == order.size() ? "" : fmt::format(", of {} the nearest", order.size());
     return fmt::format("; comes from lines {}{}", fmt::join(lines, ", "), all);
   }
 
  private:
-  static constexpr size_t kMostLines = 16;
-  static constexpr size_t kMostThreads = 16;
+  static constexpr size_t kMaxLines = 16;
+  static constexpr size_t kMaxThreads = 16;
 
   const ptx::Module& module_;
   const ptx::LaunchRequest& request_;

@@ -212,7 +212,7 @@ class SimulatedKernels : public compile::KernelLibrary {
 
 class SimulatedGpuBackend : public GpuBackend {
  protected:
-  Result<std::string> Begin(const RunOptions& options, WrittenCode& out) const override {
+  Result<std::string> Begin(const RunOptions& options, CompiledCode& out) const override {
     const std::string device = options.gpu_target.empty() ? "h100" : options.gpu_target;
     // What nobody describes has no model.
     const auto described = ReadGpuTarget(device, options.limits);
@@ -223,7 +223,7 @@ class SimulatedGpuBackend : public GpuBackend {
   }
 
   Status Load(std::shared_ptr<const hlo::Module> module, GpuCode code, const RunOptions&,
-              WrittenCode& out) const override {
+              CompiledCode& out) const override {
     HLOSCOPE_ASSIGN_OR_RETURN(
         out.libraries.emplace_back(),
         SimulatedKernels::Make(*module, std::move(code),

@@ -116,7 +116,7 @@ class SimulatedExecutable : public EvaluatorExecutable {
                                               : eval::SteadyNanoseconds() - start_ns;
     set_compiled(nullptr);
     auto [steps, spans] = runner.TakeSteps();
-    TellSteps(std::move(steps), spans, start_ns, run_ns, stream);
+    EmitTraceSteps(std::move(steps), spans, start_ns, run_ns, stream);
     if (!result.has_value() && (observer == nullptr || !observer->ended())) {
       runner.TellChecks(stream);  // what ended the run is among them
       return result;

@@ -100,7 +100,7 @@ Result<ptx::LaunchResult> RunChecks::Launch(const LaunchedFor& launched, const p
   HLOSCOPE_ASSIGN_OR_RETURN(ptx::LaunchResult result, ptx::Launch(module, request, options));
   for (const ptx::Finding& finding : result.findings) {
     RunFinding found = FindingOf(finding, launched);
-    if (lines_told_ < kMostTold) {
+    if (lines_told_ < kMaxReported) {
       found.what += LinesBehind(finding, module, request, options);
       ++lines_told_;
     }

@@ -65,7 +65,7 @@ class RunChecks {
   std::map<Key, size_t> found_;
   int64_t shuffled_ = 0;
   // Findings whose lines were looked for: a block runs again for each.
-  static constexpr int kMostTold = 8;
+  static constexpr int kMaxReported = 8;
   int lines_told_ = 0;
 };
 

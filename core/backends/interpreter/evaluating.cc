@@ -31,8 +31,8 @@ void EmitLeaves(const eval::Value& value, const Shape& shape, int64_t device, in
 
 // The run of a device as a whole, and what of it lies before its first instruction and behind its
 // last.
-void TellAround(const TraceSteps& steps, std::span<const eval::DeviceSpan> spans, int64_t start,
-                int64_t end, RunStream& stream) {
+void EmitTraceAround(const TraceSteps& steps, std::span<const eval::DeviceSpan> spans,
+                     int64_t start, int64_t end, RunStream& stream) {
   const auto tell = [&](std::string_view what, int64_t from, int64_t to) {
     if (to <= from) return;
     stream.Take(TraceSlice{std::string(what),
@@ -136,7 +136,7 @@ Result<RunResult> EvaluatorExecutable::Evaluate(std::span<const std::vector<Lite
   const int64_t start_ns = eval::SteadyNanoseconds();
   const auto evaluated = eval::EvaluateOnDevices(running(), topology_, arguments, how);
   const int64_t run_ns = eval::SteadyNanoseconds() - start_ns;
-  const OnScopeExit record([&] { TellRecording(how.recording, start_ns, run_ns, stream); });
+  const OnScopeExit record([&] { EmitTraceRecording(how.recording, start_ns, run_ns, stream); });
   HLOSCOPE_ASSIGN_OR_RETURN(const eval::DeviceEvaluation& run, evaluated);
   const hlo::InstructionId root = module_->entry().root;
   for (int64_t device = 0; std::cmp_less(device, run.results.size()); ++device) {
@@ -149,21 +149,21 @@ Result<RunResult> EvaluatorExecutable::Evaluate(std::span<const std::vector<Lite
 }
 
 // Behind the results; also of a run that came to no end.
-void EvaluatorExecutable::TellRecording(eval::Recording* recording, int64_t start_ns,
-                                        int64_t run_ns, RunStream& stream) const {
+void EvaluatorExecutable::EmitTraceRecording(eval::Recording* recording, int64_t start_ns,
+                                             int64_t run_ns, RunStream& stream) const {
   if (recording == nullptr) return;
   std::vector<TraceSteps> devices;
   for (eval::DeviceRecording& device : recording->devices) {
     devices.push_back({std::ssize(devices), std::move(device)});
   }
-  TellSteps(std::move(devices), recording->spans, start_ns, run_ns, stream);
+  EmitTraceSteps(std::move(devices), recording->spans, start_ns, run_ns, stream);
 }
 
-void EvaluatorExecutable::TellSteps(std::vector<TraceSteps> devices,
-                                    std::span<const eval::DeviceSpan> spans, int64_t start_ns,
-                                    int64_t run_ns, RunStream& stream) const {
+void EvaluatorExecutable::EmitTraceSteps(std::vector<TraceSteps> devices,
+                                         std::span<const eval::DeviceSpan> spans, int64_t start_ns,
+                                         int64_t run_ns, RunStream& stream) const {
   for (TraceSteps& steps : devices) {
-    TellAround(steps, spans, start_ns, start_ns + run_ns, stream);
+    EmitTraceAround(steps, spans, start_ns, start_ns + run_ns, stream);
     steps.module_number = rewritten_number_;
     if (!std::exchange(has_told_rewritten_, true)) steps.module = rewritten_;
     stream.Take(std::move(steps));

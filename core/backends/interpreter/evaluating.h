@@ -26,15 +26,15 @@ class EvaluatorExecutable : public Executable {
   void set_compiled(const eval::CompiledKernels* compiled) { compiled_ = compiled; }
   // Tells when each device's steps ran, in a run that took so long, with the module that ran;
   // `spans` by device; none: they are not known.
-  void TellSteps(std::vector<TraceSteps> devices, std::span<const eval::DeviceSpan> spans,
-                 int64_t start_ns, int64_t run_ns, RunStream& stream) const;
+  void EmitTraceSteps(std::vector<TraceSteps> devices, std::span<const eval::DeviceSpan> spans,
+                      int64_t start_ns, int64_t run_ns, RunStream& stream) const;
 
  private:
   Result<RunResult> Evaluate(std::span<const std::vector<hlo::Literal>> arguments,
                              const eval::EvaluateOptions& how, const RunOptions& options,
                              RunStream& stream) const;
-  void TellRecording(eval::Recording* recording, int64_t start_ns, int64_t run_ns,
-                     RunStream& stream) const;
+  void EmitTraceRecording(eval::Recording* recording, int64_t start_ns, int64_t run_ns,
+                          RunStream& stream) const;
   const hlo::Module& running() const { return rewritten_ ? *rewritten_ : *module_; }
 
   std::shared_ptr<const hlo::Module> module_;     // as given

@@ -18,7 +18,7 @@ using hlo::Shape;
 using Json = nlohmann::json;
 
 // What this text is in, whoever sent it.
-constexpr size_t kMostName = 200, kMostMessage = 2000;
+constexpr size_t kMaxName = 200, kMaxMessage = 2000;
 
 // An answer: JSON, and data that later parts are cut from.
 struct Answer {
@@ -36,7 +36,7 @@ struct Answer {
   }
 };
 
-std::unexpected<Error> Garbled(std::string_view what) {
+std::unexpected<Error> MalformedMessage(std::string_view what) {
   return InternalError(fmt::format("malformed answer from the child Python: {}", what));
 }
 
@@ -90,7 +90,7 @@ std::string WithoutTrace(std::string message) {
     message.resize(std::min(message.find(sign), message.size()));
   }
   while (message.ends_with('\n')) message.pop_back();
-  if (message.size() > kMostMessage) message.resize(kMostMessage);
+  if (message.size() > kMaxMessage) message.resize(kMaxMessage);
   return message;
 }
 
@@ -105,10 +105,10 @@ Result<Answer> Ask(WorkerProcess& worker, const JaxlibFacts& facts, const Json& 
     ByteReader head(std::as_bytes(std::span(reply.head)));
     const auto text = head.Get<std::string>();
     if (static_cast<FrameKind>(reply.kind) != FrameKind::kTaskDone || !head.ok()) {
-      return Garbled("unexpected message");
+      return MalformedMessage("unexpected message");
     }
     answer = Answer{ParseJson(text).value_or(nullptr), reply};
-    if (!answer->json.is_object()) return Garbled("not JSON");
+    if (!answer->json.is_object()) return MalformedMessage("not JSON");
     return true;
   };
   HLOSCOPE_TRY(worker.Exchange(frame.Finish(), bounds, take));
@@ -171,34 +171,35 @@ Result<Literal> ReadArray(const Json& spec, Parts& parts) {
   const auto type = spec.find("type"), dims = spec.find("dims"), bytes = spec.find("bytes");
   if (!spec.is_object() || type == spec.end() || !type->is_string() || dims == spec.end() ||
       !dims->is_array() || bytes == spec.end()) {
-    return Garbled("a result without a shape");
+    return MalformedMessage("a result without a shape");
   }
   const auto name = type->get<std::string>();
   const auto element = hlo::ElementTypeFromText(name);
   std::vector<int64_t> sizes;
   for (const Json& dim : *dims) {
     const auto size = SizeOf(dim);
-    if (!size) return Garbled("a dimension is not a number");
+    if (!size) return MalformedMessage("a dimension is not a number");
     sizes.push_back(*size);
   }
   if (hlo::StorageBytes(element) == 0)
-    return Garbled("a result of the type " + name.substr(0, kMostName));
+    return MalformedMessage("a result of the type " + name.substr(0, kMaxName));
   const Shape shape = Shape::Array(element, sizes);
   const auto size = SizeOf(*bytes);
-  if (!size || shape.ByteSize() != *size) return Garbled("a result of another size than its shape");
+  if (!size || shape.ByteSize() != *size)
+    return MalformedMessage("a result of another size than its shape");
   const auto part = parts.Next(*size);
-  if (!part) return Garbled("a result is longer than the message");
+  if (!part) return MalformedMessage("a result is longer than the message");
   return Literal::Dense(shape, {part->begin(), part->end()});
 }
 
 Result<DeviceArrays> ReadOutputs(const Answer& answer, size_t devices, Parts& parts) {
   const auto outputs = answer.json.find("outputs");
   if (outputs == answer.json.end() || !outputs->is_array() || outputs->size() != devices) {
-    return Garbled("results of another number of devices");
+    return MalformedMessage("results of another number of devices");
   }
   DeviceArrays arrays;
   for (const Json& device : *outputs) {
-    if (!device.is_array()) return Garbled("results of a device are not a list");
+    if (!device.is_array()) return MalformedMessage("results of a device are not a list");
     std::vector<Literal>& list = arrays.emplace_back();
     for (const Json& spec : device) {
       HLOSCOPE_ASSIGN_OR_RETURN(Literal value, ReadArray(spec, parts));
@@ -238,10 +239,10 @@ Result<std::unique_ptr<JaxlibProcess>> JaxlibProcess::Start(const JaxlibStart& s
 Status JaxlibProcess::Open(const std::string& folder, const JobBounds& bounds) {
   HLOSCOPE_ASSIGN_OR_RETURN(
       const Answer answer, Ask(*worker_, facts_, {{"do", "open"}, {"folder", folder}}, {}, bounds));
-  facts_ = {answer.Text("version").substr(0, kMostName), answer.Text("python").substr(0, kMostName),
-            answer.Text("platform").substr(0, kMostName),
+  facts_ = {answer.Text("version").substr(0, kMaxName), answer.Text("python").substr(0, kMaxName),
+            answer.Text("platform").substr(0, kMaxName),
             static_cast<int64_t>(std::clamp(answer.Number("devices"), 0.0, 1e6)),
-            answer.Text("note").substr(0, kMostName)};
+            answer.Text("note").substr(0, kMaxName)};
   return {};
 }
 
@@ -251,10 +252,10 @@ Result<JaxlibTrace> ReadTrace(const Answer& answer, Parts& parts) {
   const auto size = answer.json.find("trace");
   const auto bytes = size == answer.json.end() ? std::nullopt : SizeOf(*size);
   const auto part = bytes ? parts.Next(*bytes) : std::nullopt;
-  if (!part) return Garbled("an answer without its trace");
+  if (!part) return MalformedMessage("an answer without its trace");
   JaxlibTrace trace;
   trace.bytes.assign(reinterpret_cast<const char*>(part->data()), part->size());
-  trace.note = answer.Text("trace_note").substr(0, kMostMessage);
+  trace.note = answer.Text("trace_note").substr(0, kMaxMessage);
   trace.start_ns = static_cast<int64_t>(std::clamp(answer.Number("trace_start"), 0.0, 1e18));
   return trace;
 }
@@ -285,12 +286,12 @@ Result<JaxlibProgram> JaxlibProcess::Compile(const JaxlibCompileRequest& request
   Parts parts(answer.frame);
   const auto sizes = answer.json.find("sizes");
   if (sizes == answer.json.end() || !sizes->is_array() || sizes->size() != 2) {
-    return Garbled("a compilation without modules");
+    return MalformedMessage("a compilation without modules");
   }
   for (const size_t i : {0, 1}) {
     const auto size = SizeOf((*sizes)[i]);
     const auto part = size ? parts.Next(*size) : std::nullopt;
-    if (!part) return Garbled("a module is longer than the message");
+    if (!part) return MalformedMessage("a module is longer than the message");
     (i == 0 ? program.taken : program.optimized_module)
         .assign(reinterpret_cast<const char*>(part->data()), part->size());
   }

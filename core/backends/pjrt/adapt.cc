@@ -59,15 +59,15 @@ std::shared_ptr<const Module> EditModule(
 }
 
 std::string ListSome(const std::vector<std::string>& names) {
-  constexpr size_t kMost = 3;
+  constexpr size_t kMax = 3;
   std::string text;
-  const size_t shown = std::min(names.size(), kMost);
+  const size_t shown = std::min(names.size(), kMax);
   for (size_t i = 0; i < shown; ++i) {
-    const bool is_last = i + 1 == shown && names.size() <= kMost;
+    const bool is_last = i + 1 == shown && names.size() <= kMax;
     text += i == 0 ? "" : is_last ? " and " : ", ";
     text += names[i];
   }
-  if (names.size() > kMost) text += fmt::format(" and {} more", names.size() - kMost);
+  if (names.size() > kMax) text += fmt::format(" and {} more", names.size() - kMax);
   return text;
 }
 

@@ -14,7 +14,7 @@ namespace {
 
 constexpr int kMajor = 0;
 constexpr int kOldestMinor = 29;  // older ones lack what a client needs
-constexpr size_t kMostExtensions = 1000;
+constexpr size_t kMaxExtensions = 1000;
 
 // Every structure is as long as the interface says, up to the padding at its end.
 template <typename... T>
@@ -225,7 +225,7 @@ Status Plugin::CheckVersion() const {
 
 void Plugin::ReadExtensions() {
   const auto* next = static_cast<const ExtensionHead*>(head().header.extension_start);
-  for (; next != nullptr && extensions_.size() < kMostExtensions; next = next->next) {
+  for (; next != nullptr && extensions_.size() < kMaxExtensions; next = next->next) {
     extensions_.push_back({next->type, next->struct_size, next});
   }
 }

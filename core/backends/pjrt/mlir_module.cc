@@ -26,8 +26,8 @@ int64_t CountIn(std::string_view code, std::string_view name) {
   if (digit != std::string_view::npos) {
     std::from_chars(code.data() + digit, code.data() + code.size(), count);
   }
-  constexpr int64_t kMost = 1024;
-  return count >= 1 && count <= kMost ? count : 1;
+  constexpr int64_t kMax = 1024;
+  return count >= 1 && count <= kMax ? count : 1;
 }
 
 // The plugin is not told where the text is from: operations without a location of their own are

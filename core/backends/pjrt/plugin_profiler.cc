@@ -45,8 +45,8 @@ ProfilerSessionArgs Session(PluginSession* session) {
 bool PluginProfiler::IsIn(const Plugin& plugin) {
   const auto& all = plugin.extensions();
   const auto found = std::ranges::find(all, kProfilerExtension, &Extension::type);
-  constexpr size_t kLeast = offsetof(ProfilerExtension, trace_context);
-  return found != all.end() && found->size >= kLeast;
+  constexpr size_t kMin = offsetof(ProfilerExtension, trace_context);
+  return found != all.end() && found->size >= kMin;
 }
 
 Result<std::unique_ptr<PluginProfiler>> PluginProfiler::Start(const Plugin& plugin) {

@@ -119,12 +119,12 @@ class PrintedErrors {
 Result<pjrt::OwnedTopology> MakeTopology(const std::shared_ptr<const pjrt::Plugin>& plugin,
                                          const XlaCompileRequest& request,
                                          XlaCompileAnswer& answer) {
-  constexpr int kMostUnknown = 32;
+  constexpr int kMaxUnknown = 32;
   std::string target = request.target;
   for (int attempt = 0;; ++attempt) {
     const PrintedErrors printed;
     auto topology = DescribedDevices(plugin, target, request.replicas * request.partitions);
-    if (topology.has_value() || attempt == kMostUnknown) return topology;
+    if (topology.has_value() || attempt == kMaxUnknown) return topology;
     const std::string said = topology.error().message + printed.Text();
     const std::string field = UnknownField(said);
     std::string shorter = field.empty() ? target : WithoutField(target, field);

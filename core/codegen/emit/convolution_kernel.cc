@@ -36,7 +36,7 @@ class ConvolutionKernel {
     feature_groups_ = Int(AttributeKey::kFeatureGroupCount);
     batch_groups_ = Int(AttributeKey::kBatchGroupCount);
     ChooseLanes();
-    function_.AllowRegisters(kMostRegisters);
+    function_.AllowRegisters(kMaxRegisters);
   }
 
   EmittedKernel Emit() {

@@ -44,7 +44,7 @@ class DotKernel {
     rows_ = std::min(kUnitRows, left_.block_size);
     vectors_ = std::min(products_.parts() == 1 ? kDotVectors : kDotVectors / 2,
                         (right_.block_size - 1) / width_ + 1);
-    function_.AllowRegisters(2 * kMostRegisters - 1);
+    function_.AllowRegisters(2 * kMaxRegisters - 1);
   }
 
   EmittedKernel Emit() {

@@ -21,10 +21,10 @@ namespace {
 
 // Indices that go apart make an instruction stand in the code many times; fusion that lets them is
 // not worth its code.
-constexpr int64_t kMostEmitted = 20000;
+constexpr int64_t kMaxEmitted = 20000;
 
 // Arrays of fewer bytes are in the cache, more or less.
-constexpr int64_t kLeastAheadBytes = 1 << 21;
+constexpr int64_t kMinAheadBytes = 1 << 21;
 
 }  // namespace
 
@@ -134,7 +134,7 @@ Value* ElementEmitter::Emit(InstructionId id, Index index) {
   // Gives the value if it is there or can be had at once; else begins a frame.
   const auto ask = [&](Request request) -> Value* {
     if (Value* found = Find(request)) return found;
-    if (++emitted_ > kMostEmitted) return Failed(request.id);
+    if (++emitted_ > kMaxEmitted) return Failed(request.id);
     if (IsPlain(request.id)) {
       std::vector<Request> operands = OperandsOf(request);
       frames.push_back({std::move(request), std::move(operands), {}});
@@ -172,7 +172,7 @@ Index ElementEmitter::OnlyElement(InstructionId id) {
 void ElementEmitter::Prefetch(InstructionId id, Value* address) {
   const hlo::Shape& shape = module_.shape(id);
   const int64_t bytes = hlo::StorageBytes(shape.element_type());
-  if (ProductOf(shape.dimensions()) * bytes < kLeastAheadBytes) return;
+  if (ProductOf(shape.dimensions()) * bytes < kMinAheadBytes) return;
   constexpr uint32_t kRead = 0, kAllCaches = 3, kData = 1;
   Value* ahead = b_.getInt64(static_cast<uint64_t>(ahead_ * bytes));
   b_.CreateIntrinsic(llvm::Intrinsic::prefetch, {b_.getPtrTy()},

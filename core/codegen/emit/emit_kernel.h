@@ -8,7 +8,7 @@
 #include "core/codegen/emit/kernel.h"
 #include "core/compile/dot_form.h"
 #include "core/compile/fusion/row_form.h"
-#include "core/linking/written_kernels.h"
+#include "core/linking/kernel_objects.h"
 
 namespace hloscope::codegen {
 

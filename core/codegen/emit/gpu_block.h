@@ -14,7 +14,7 @@ namespace hloscope::codegen {
 inline constexpr int64_t kWarp = 32;
 // What a block may have without asking, on every GPU (CUDA C++ Programming Guide, compute
 // capabilities).
-inline constexpr int64_t kMostSharedBytes = 48 << 10;
+inline constexpr int64_t kMaxSharedBytes = 48 << 10;
 // Elements that a thread of a reduction takes, where there could be more threads.
 inline constexpr int64_t kEnoughOfThread = 8;
 

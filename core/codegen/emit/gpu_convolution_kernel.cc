@@ -14,7 +14,7 @@ using llvm::Value;
 
 namespace {
 
-constexpr int64_t kLeastRows = 32, kLeastColumns = 8, kLeastDepth = 8;  // that tiles are worth
+constexpr int64_t kMinRows = 32, kMinColumns = 8, kMinDepth = 8;  // that tiles are worth
 
 class GpuConvolution {
  public:
@@ -39,8 +39,8 @@ class GpuConvolution {
   }
 
   bool IsWorthTiles() const {
-    return what_.rows >= kLeastRows && what_.columns >= kLeastColumns &&
-           what_.depth >= kLeastDepth && window_.size() == dims_.kernel_spatial.size();
+    return what_.rows >= kMinRows && what_.columns >= kMinColumns && what_.depth >= kMinDepth &&
+           window_.size() == dims_.kernel_spatial.size();
   }
 
   EmittedKernel Emit(llvm::Module& module, const std::string& name) {

@@ -9,16 +9,16 @@ using llvm::Value;
 
 namespace {
 
-constexpr int64_t kLeast = 16;  // rows and columns that tiles are worth
+constexpr int64_t kMin = 16;  // rows and columns that tiles are worth
 
 }  // namespace
 
 EmittedKernel EmitGpuDot(llvm::Module& module, const Kernel& kernel, const std::string& name) {
   const auto form = compile::DotFormOf(kernel.module, kernel.roots[0]);
-  if (!form.has_value() || form->rows < kLeast || form->columns < kLeast) {
+  if (!form.has_value() || form->rows < kMin || form->columns < kMin) {
     return EmitDot(module, kernel, name);
   }
-  if (FitsTensorCores(kernel) && form->depth >= kLeast) {
+  if (FitsTensorCores(kernel) && form->depth >= kMin) {
     return EmitGpuTensorDot(module, kernel, name, *form);
   }
   GpuTiles tiles(module, kernel, name, form->rows, form->columns);

@@ -19,10 +19,10 @@ using hlo::InstructionId;
 using llvm::Value;
 
 constexpr int64_t kSquare = 32, kSquareRows = 8;  // elements along a side; rows of threads
-constexpr int64_t kLeastAlong = 16;               // elements of a dimension that squares are worth
+constexpr int64_t kMinAlong = 16;                 // elements of a dimension that squares are worth
 constexpr int64_t kManyElements = 1 << 15;        // that threads may have several of
-constexpr int64_t kMostAtOnce = 4, kBytesAtOnce = 16;
-constexpr size_t kMostInstructions = 100;  // that may stand in the code several times
+constexpr int64_t kMaxAtOnce = 4, kBytesAtOnce = 16;
+constexpr size_t kMaxInstructions = 100;  // that may stand in the code several times
 
 // What a number is where some values are given; nullopt where more is needed.
 class NumberAt {
@@ -102,12 +102,12 @@ class GpuLoopKernel {
   // ---- Elements side by side.
 
   int64_t AtOnce() const {
-    if (total_ < kManyElements || kernel_.instructions.size() > kMostInstructions) return 1;
+    if (total_ < kManyElements || kernel_.instructions.size() > kMaxInstructions) return 1;
     int64_t bytes = 1;
     for (const InstructionId root : kernel_.roots) {
       bytes = std::max<int64_t>(bytes, hlo::StorageBytes(TypeOf(root)));
     }
-    const int64_t count = std::min(kMostAtOnce, kBytesAtOnce / bytes);
+    const int64_t count = std::min(kMaxAtOnce, kBytesAtOnce / bytes);
     return groups_.back().size % count == 0 ? count : 1;
   }
 
@@ -154,8 +154,8 @@ class GpuLoopKernel {
     if (across.dimension < 0) return false;
     size_t end = groups_[0].count;
     while (end <= static_cast<size_t>(across.dimension)) end += groups_[++across_].count;
-    return across_ + 1 < groups_.size() && groups_[across_].size >= kLeastAlong &&
-           groups_.back().size >= kLeastAlong && kernel_.instructions.size() <= kMostInstructions;
+    return across_ + 1 < groups_.size() && groups_[across_].size >= kMinAlong &&
+           groups_.back().size >= kMinAlong && kernel_.instructions.size() <= kMaxInstructions;
   }
 
   EmittedKernel Squares() {
@@ -259,7 +259,7 @@ class GpuLoopKernel {
     }
     function_->Finish();
     out.is_complete =
-        !emitter.has_failed() && is_same && !rooms.empty() && bytes <= kMostSharedBytes;
+        !emitter.has_failed() && is_same && !rooms.empty() && bytes <= kMaxSharedBytes;
     return out;
   }
 

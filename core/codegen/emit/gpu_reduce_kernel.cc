@@ -20,11 +20,11 @@ using hlo::ElementType;
 using llvm::Value;
 
 constexpr int64_t kRowThreads = 128, kColumnThreads = 256;  // of a block, about
-constexpr int64_t kMostLanes = 256;                         // of a result
-constexpr int64_t kTurn = 4;  // elements that a thread takes in one turn
+constexpr int64_t kMaxLanes = 256;                          // of a result
+constexpr int64_t kUnroll = 4;  // elements that a thread takes in one turn
 constexpr int64_t kEnoughBlocks = 512;
-constexpr int64_t kLeastOfPart = 16;  // elements of a thread in a part
-constexpr int64_t kFewLanes = 8;      // fewer are worth looking for others
+constexpr int64_t kMinOfPart = 16;  // elements of a thread in a part
+constexpr int64_t kFewLanes = 8;    // fewer are worth looking for others
 
 struct GpuGroup : LoopGroup {
   bool is_reduced = false;
@@ -129,12 +129,12 @@ class GpuReduceKernel {
   void ChooseThreads() {
     const int64_t wanted = PowerOfTwoFrom((reduced_ - 1) / kEnoughOfThread + 1);
     if (IsRow()) {
-      lanes_ = std::min(kMostLanes, std::max(wanted, std::min(kWarp, PowerOfTwoFrom(reduced_))));
+      lanes_ = std::min(kMaxLanes, std::max(wanted, std::min(kWarp, PowerOfTwoFrom(reduced_))));
       results_of_block_ =
           std::min(PowerOfTwoFrom(kept_), std::max<int64_t>(1, kRowThreads / lanes_));
       results_of_block_ = std::max(results_of_block_, kWarp / lanes_);
-      if (!in_order_ && groups_[fast_].size % kTurn == 0 && reduced_ >= kTurn * lanes_) {
-        vector_ = kTurn;
+      if (!in_order_ && groups_[fast_].size % kUnroll == 0 && reduced_ >= kUnroll * lanes_) {
+        vector_ = kUnroll;
       }
     } else {
       const int64_t beside = reduced_ >= 2 * kEnoughOfThread ? kWarp : kRowThreads;
@@ -143,11 +143,11 @@ class GpuReduceKernel {
                           kColumnThreads / results_of_block_);
     }
     blocks_ = (kept_ - 1) / results_of_block_ + 1;
-    const int64_t parts = std::min(kEnoughBlocks / blocks_, reduced_ / (lanes_ * kLeastOfPart));
+    const int64_t parts = std::min(kEnoughBlocks / blocks_, reduced_ / (lanes_ * kMinOfPart));
     part_size_ = reduced_;
     if (parts < 2) return;
     part_size_ = (reduced_ - 1) / parts + 1;
-    part_size_ = (part_size_ + lanes_ * kTurn - 1) / (lanes_ * kTurn) * (lanes_ * kTurn);
+    part_size_ = (part_size_ + lanes_ * kUnroll - 1) / (lanes_ * kUnroll) * (lanes_ * kUnroll);
     parts_ = (reduced_ - 1) / part_size_ + 1;
   }
 
@@ -189,7 +189,7 @@ class GpuReduceKernel {
     return reducers_.Combine(function_->builder(), left, right);
   }
 
-  // Of what `at` gives of [from, to), in turns of kTurn elements: side by side in memory, or one
+  // Of what `at` gives of [from, to), in turns of kUnroll elements: side by side in memory, or one
   // of each turn of all lanes.
   Accumulators Sum(Value* from, Value* to, int64_t vector,
                    const std::function<Accumulators(Value* unit, int64_t element)>& at) {
@@ -198,7 +198,7 @@ class GpuReduceKernel {
     if (in_order_) return SumInOrder(from, to, at);
     const Accumulators start = reducers_.Start(*emitter_, b, 1);
     Accumulators sums;
-    for (int64_t k = 0; k < kTurn; ++k) sums.insert(sums.end(), start.begin(), start.end());
+    for (int64_t k = 0; k < kUnroll; ++k) sums.insert(sums.end(), start.begin(), start.end());
     const auto turn = [&](Accumulators values, int64_t elements,
                           const std::function<Accumulators(int64_t)>& element) {
       for (int64_t k = 0; k < elements; ++k) {
@@ -215,22 +215,22 @@ class GpuReduceKernel {
       Value* first = b.CreateAdd(b.CreateUDiv(from, Int(vector)), lane_);
       sums = function_->Loop(first, b.CreateUDiv(end, Int(vector)), lanes_, sums,
                              [&](Value* unit, const Accumulators& values) {
-                               return turn(values, kTurn, [&](int64_t k) { return at(unit, k); });
+                               return turn(values, kUnroll, [&](int64_t k) { return at(unit, k); });
                              });
     } else {
       Value* first = b.CreateAdd(from, lane_);
-      Value* whole = b.CreateSub(end, Int((kTurn - 1) * lanes_));
+      Value* whole = b.CreateSub(end, Int((kUnroll - 1) * lanes_));
       sums = function_->Loop(
-          first, whole, kTurn * lanes_, sums, [&](Value* unit, const Accumulators& values) {
-            return turn(values, kTurn, [&](int64_t k) {
+          first, whole, kUnroll * lanes_, sums, [&](Value* unit, const Accumulators& values) {
+            return turn(values, kUnroll, [&](int64_t k) {
               return at(function_->builder().CreateAdd(unit, Int(k * lanes_)), 0);
             });
           });
       Value* rounds = b.CreateUDiv(
           Call(b, llvm::Intrinsic::smax,
-               {b.CreateAdd(b.CreateSub(whole, first), Int(kTurn * lanes_ - 1)), Int(0)}),
-          Int(kTurn * lanes_));
-      Value* rest = b.CreateAdd(first, b.CreateMul(rounds, Int(kTurn * lanes_)));
+               {b.CreateAdd(b.CreateSub(whole, first), Int(kUnroll * lanes_ - 1)), Int(0)}),
+          Int(kUnroll * lanes_));
+      Value* rest = b.CreateAdd(first, b.CreateMul(rounds, Int(kUnroll * lanes_)));
       sums = function_->Loop(rest, end, lanes_, sums, [&](Value* unit, const Accumulators& values) {
         return turn(values, 1, [&](int64_t) { return at(unit, 0); });
       });

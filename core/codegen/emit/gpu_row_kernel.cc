@@ -18,10 +18,10 @@ using hlo::InstructionId;
 using hlo::Opcode;
 using llvm::Value;
 
-constexpr int64_t kMostKept = 16;  // elements of a thread that stay in registers
-constexpr int64_t kMostRowThreads = 1024, kUsualThreads = 128;  // of a block
-constexpr int64_t kSideBySide = 4;      // elements that a thread reads at once
-constexpr int64_t kMostWritten = 4000;  // instructions that may stand in the code
+constexpr int64_t kMaxKept = 16;  // elements of a thread that stay in registers
+constexpr int64_t kMaxRowThreads = 1024, kUsualThreads = 128;  // of a block
+constexpr int64_t kSideBySide = 4;     // elements that a thread reads at once
+constexpr int64_t kMaxWritten = 4000;  // instructions that may stand in the code
 
 class GpuRowKernel {
  public:
@@ -98,13 +98,13 @@ class GpuRowKernel {
   void ChooseThreads() {
     const int64_t size = form_.row_size;
     const int64_t wanted = PowerOfTwoFrom((size - 1) / kEnoughOfThread + 1);
-    lanes_ = std::clamp(wanted, std::min(kWarp, PowerOfTwoFrom(size)), kMostRowThreads);
+    lanes_ = std::clamp(wanted, std::min(kWarp, PowerOfTwoFrom(size)), kMaxRowThreads);
     teams_ = std::min(std::max<int64_t>(1, kUsualThreads / lanes_), PowerOfTwoFrom(form_.rows));
     teams_ = std::max(teams_, kWarp / lanes_);
     side_by_side_ = size % kSideBySide == 0 && size >= kSideBySide * lanes_ ? kSideBySide : 1;
     turns_ = (size - 1) / (lanes_ * side_by_side_) + 1;
-    is_kept_ = turns_ * side_by_side_ <= kMostKept &&
-               turns_ * side_by_side_ * std::ssize(kernel_.instructions) <= kMostWritten;
+    is_kept_ = turns_ * side_by_side_ <= kMaxKept &&
+               turns_ * side_by_side_ * std::ssize(kernel_.instructions) <= kMaxWritten;
   }
 
   // ---- Where the elements of a thread are.

@@ -33,13 +33,13 @@ struct GpuScanShape {
 
  private:
   static constexpr int64_t kWordsOfThread = 16;  // 32-bit registers for the elements of a tile
-  static constexpr int64_t kMostShuffles = 40;   // of a number in a tile
-  static constexpr int64_t kBytesAtOnce = 16, kMostSideBySide = 4;
-  static constexpr int64_t kUsualWarps = 8, kMostWarps = 32;  // of a line
-  static constexpr int64_t kWarpsOfBlock = 4;                 // where lines have fewer
+  static constexpr int64_t kMaxShuffles = 40;    // of a number in a tile
+  static constexpr int64_t kBytesAtOnce = 16, kMaxSideBySide = 4;
+  static constexpr int64_t kUsualWarps = 8, kMaxWarps = 32;  // of a line
+  static constexpr int64_t kWarpsOfBlock = 4;                // where lines have fewer
   // Teams that keep a GPU busy with few warps each, and that do not with many.
   static constexpr int64_t kEnoughTeams = 512, kFewTeams = 64;
-  static constexpr int64_t kEnoughBlocks = 512, kLeastTiles = 4;  // of parts, of a line that is cut
+  static constexpr int64_t kEnoughBlocks = 512, kMinTiles = 4;  // of parts, of a line that is cut
 
   static int64_t Quotient(int64_t a, int64_t b) { return (a - 1) / b + 1; }
   bool MayBeCut() const { return teams < kFewTeams; }
@@ -52,7 +52,7 @@ struct GpuScanShape {
     }
     columns = std::min(kWarp, PowerOfTwoFrom(behind));
     if (behind == 1) {
-      side_by_side = std::min(kMostSideBySide, kBytesAtOnce / widest);
+      side_by_side = std::min(kMaxSideBySide, kBytesAtOnce / widest);
       while (count % side_by_side != 0) side_by_side /= 2;
     }
     units = count / side_by_side;
@@ -60,7 +60,7 @@ struct GpuScanShape {
     items = std::max<int64_t>(1, kWordsOfThread / (words * side_by_side));
     int64_t shuffles = 2;
     for (int64_t lane = 1; lane < lanes; lane *= 2) ++shuffles;
-    if (lanes > 1) items = std::min(items, kMostShuffles / shuffles);
+    if (lanes > 1) items = std::min(items, kMaxShuffles / shuffles);
     items = std::min(items, Quotient(units, lanes));
   }
 
@@ -71,10 +71,10 @@ struct GpuScanShape {
     }
     teams_of_line = Quotient(behind, columns);
     teams = outer * teams_of_line;
-    const int64_t most = teams >= kEnoughTeams || MayBeCut() ? kUsualWarps : kMostWarps;
+    const int64_t most = teams >= kEnoughTeams || MayBeCut() ? kUsualWarps : kMaxWarps;
     warps = std::min(most, PowerOfTwoFrom(Quotient(units, lanes * items)));
     const auto shared = [&] { return std::max(warps, kWarpsOfBlock) * columns * bytes; };
-    while (warps > 1 && shared() > kMostSharedBytes) warps /= 2;
+    while (warps > 1 && shared() > kMaxSharedBytes) warps /= 2;
     teams_in_warp = kWarp / (columns * lanes);
     const int64_t in_block = std::max<int64_t>(1, kWarpsOfBlock / warps);
     teams_in_block =
@@ -86,7 +86,7 @@ struct GpuScanShape {
   void ChooseParts() {
     tile = warps * lanes * items;
     tiles = Quotient(units, tile);
-    if (MayBeCut() && tiles >= kLeastTiles) parts = std::min(tiles, kEnoughBlocks / blocks);
+    if (MayBeCut() && tiles >= kMinTiles) parts = std::min(tiles, kEnoughBlocks / blocks);
     part_tiles = Quotient(tiles, parts);
     parts = Quotient(tiles, part_tiles);
   }

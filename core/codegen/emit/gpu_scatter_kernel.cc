@@ -45,7 +45,7 @@ class GpuScatterKernel {
     for (const size_t d : batch_) count_ *= updates_[d];
     window_ = std::max<int64_t>(1, ProductOf(updates_) / std::max<int64_t>(count_, 1));
     if (!windows_.may_meet() && window_ >= kLongWindow) {
-      parts_ = std::clamp<int64_t>(window_ / kOfPart, 1, kMostGpuGrains / windows_.grains());
+      parts_ = std::clamp<int64_t>(window_ / kOfPart, 1, kMaxGpuGrains / windows_.grains());
     }
   }
 

@@ -24,13 +24,13 @@ namespace {
 constexpr int64_t kShort = 16;
 constexpr int64_t kLongest = int64_t{1} << 31, kPlaceBytes = 4;
 // Elements of a piece of a line; a thread has two of them, or more of a long one.
-constexpr int64_t kLongPiece = 2048, kShortPiece = 64, kMostSortThreads = 384;
+constexpr int64_t kLongPiece = 2048, kShortPiece = 64, kMaxSortThreads = 384;
 // Passes that are no layer: runs of up to a piece are made, runs of so many times a piece are
 // finished, elements are put where they belong.
-constexpr int64_t kLayersAt = 40, kMostLayers = 3;  // a bit of a pass; how many layers more
-constexpr int64_t kSortRegisters = 168;  // of a thread; 170 are there for kMostSortThreads
-constexpr int64_t kMostMoved = 16;       // bytes of an element's values
-constexpr size_t kShortComparator = 40;  // of comparators that may stand there often
+constexpr int64_t kLayersAt = 40, kMaxLayers = 3;  // a bit of a pass; how many layers more
+constexpr int64_t kSortRegisters = 168;            // of a thread; 170 are there for kMaxSortThreads
+constexpr int64_t kMaxMoved = 16;                  // bytes of an element's values
+constexpr size_t kShortComparator = 40;            // of comparators that may stand there often
 constexpr int64_t kRuns = 0, kFinish = -1, kGather = -2;
 
 // The layers of a bitonic network all of whose exchanges put the smaller element first: element i
@@ -73,7 +73,7 @@ class GpuSortKernel {
     }
     int64_t bytes = 0;
     for (size_t k = 0; k < operands_.size(); ++k) bytes += hlo::StorageBytes(TypeOf(k));
-    are_moved_ = bytes <= kMostMoved && !IsShort();
+    are_moved_ = bytes <= kMaxMoved && !IsShort();
     function_.AllowRegisters(kSortRegisters);
   }
 
@@ -104,7 +104,7 @@ class GpuSortKernel {
     return sizes[static_cast<size_t>(
         kernel.module.GetInts(kernel.module[sort], AttributeKey::kDimensions)[0])];
   }
-  int64_t Threads() const { return std::min(kMostSortThreads, piece_ / 2); }
+  int64_t Threads() const { return std::min(kMaxSortThreads, piece_ / 2); }
   bool IsShort() const { return length_ <= kShort; }
   Value* Int(int64_t value) { return function_.Int(value); }
   ElementType TypeOf(size_t k) const { return kernel_.module.shape(operands_[k]).element_type(); }
@@ -255,7 +255,7 @@ class GpuSortKernel {
   int64_t MostLayers() const {
     const auto applied =
         kernel_.module.GetComputation(kernel_.module[sort_], AttributeKey::kToApply);
-    return kernel_.module[applied].instruction_count <= kShortComparator ? kMostLayers : 1;
+    return kernel_.module[applied].instruction_count <= kShortComparator ? kMaxLayers : 1;
   }
 
   // The layers of a mask and those below it, for the elements whose numbers differ in these bits

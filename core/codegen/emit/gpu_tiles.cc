@@ -32,7 +32,7 @@ GpuTiles::GpuTiles(llvm::Module& module, const Kernel& kernel, const std::string
 
 int64_t GpuTiles::Emit(const TiledProducts& what) {
   what_ = &what;
-  if (what.depth > kTileDepth) function_.AllowRegisters(kMostRegisters);
+  if (what.depth > kTileDepth) function_.AllowRegisters(kMaxRegisters);
   const int64_t down = (what.rows - 1) / (rows_ * kTileSide) + 1;
   const int64_t along = (what.columns - 1) / (columns_ * kTileSide) + 1;
   Value* rest = function_.begin();

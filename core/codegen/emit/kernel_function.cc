@@ -87,7 +87,7 @@ void KernelFunction::AllowRegisters(int64_t registers) {
 // kernel(operands…, results…, scratch, grains, grains of each thread, pass)
 void KernelFunction::BeginOnGpu(const Kernel& kernel, int in_place, int64_t block) {
   function_->setCallingConv(llvm::CallingConv::PTX_Kernel);
-  block_threads_ = block > 1 ? block : compile::kMostGpuThreads;
+  block_threads_ = block > 1 ? block : compile::kMaxGpuThreads;
   SayOfKernel(block > 1 ? "reqntidx" : "maxntidx", block_threads_);
   for (llvm::Argument& each : function_->args()) {
     if (!each.getType()->isPointerTy()) continue;

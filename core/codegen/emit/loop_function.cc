@@ -29,7 +29,7 @@ std::set<BufferNumber> BuffersOf(const Plan& plan, const PlannedStep& loop) {
 
 // Turns of loops inside, all together, before the function comes back to be looked at: about a
 // millisecond.
-constexpr int64_t kMostInnerTurns = 1 << 16;
+constexpr int64_t kMaxInnerIterations = 1 << 16;
 
 class LoopFunctionEmitter {
  public:
@@ -37,10 +37,11 @@ class LoopFunctionEmitter {
                       const std::string& name)
       : plan_(plan), loop_(loop), function_(NewFunction(module, name)) {
     llvm::IRBuilder<> entry(BasicBlock::Create(module.getContext(), "entry", function_));
-    turns_ = entry.CreateAlloca(entry.getInt64Ty());
-    inner_turns_ = entry.CreateAlloca(entry.getInt64Ty());
-    entry.CreateStore(entry.CreateLoad(entry.getInt64Ty(), Progress(entry, kTurns)), turns_);
-    entry.CreateStore(entry.getInt64(kMostInnerTurns), inner_turns_);
+    iterations_left_ = entry.CreateAlloca(entry.getInt64Ty());
+    inner_iterations_left_ = entry.CreateAlloca(entry.getInt64Ty());
+    entry.CreateStore(entry.CreateLoad(entry.getInt64Ty(), Progress(entry, kIterationsLeft)),
+                      iterations_left_);
+    entry.CreateStore(entry.getInt64(kMaxInnerIterations), inner_iterations_left_);
     memory_ = {function_->getArg(1), function_->getArg(2), {}};
     for (const BufferNumber b : BuffersOf(plan, loop)) {
       if (plan.buffers[b].place == Place::kArena) continue;
@@ -52,20 +53,20 @@ class LoopFunctionEmitter {
 
   std::optional<int64_t> Emit() {
     SequenceEmitter emitter(*function_, plan_, std::move(memory_));
-    emitter.set_turn_hook([&](BasicBlock* turn) { CountInnerTurn(emitter, turn); });
+    emitter.set_turn_hook([&](BasicBlock* turn) { CountInnerIteration(emitter, turn); });
     llvm::IRBuilder<>& b = emitter.builder();
     BasicBlock* decide = emitter.NewBlock("condition");
     resume_ = b.CreateSwitch(inner_, decide);
     BasicBlock* pause = emitter.NewBlock("pause");
     b.SetInsertPoint(pause);
     stopped_in_ = b.CreatePHI(b.getInt64Ty(), 1);
-    b.CreateStore(b.CreateLoad(b.getInt64Ty(), turns_), Progress(b, kTurns));
+    b.CreateStore(b.CreateLoad(b.getInt64Ty(), iterations_left_), Progress(b, kIterationsLeft));
     b.CreateStore(stopped_in_, Progress(b, kInner));
     b.CreateRet(b.getInt8(0));
     pause_ = pause;
 
     b.SetInsertPoint(decide);
-    Value* left = b.CreateLoad(b.getInt64Ty(), turns_);
+    Value* left = b.CreateLoad(b.getInt64Ty(), iterations_left_);
     BasicBlock* look = emitter.NewBlock("look");
     b.CreateCondBr(b.CreateICmpSGT(left, b.getInt64(0)), look, pause);
     stopped_in_->addIncoming(b.getInt64(0), decide);
@@ -80,14 +81,14 @@ class LoopFunctionEmitter {
     b.SetInsertPoint(turn);
     emitter.EmitSequence(loop_.sequences[1]);
     if (emitter.has_failed()) return std::nullopt;
-    CountDown(b, turns_);
+    CountDown(b, iterations_left_);
     b.CreateBr(decide);
     return emitter.scratch_bytes();
   }
 
  private:
   // Members of compile::LoopProgress.
-  enum Member : uint8_t { kTurns, kInner };
+  enum Member : uint8_t { kIterationsLeft, kInner };
 
   static llvm::Function* NewFunction(llvm::Module& module, const std::string& name) {
     llvm::LLVMContext& context = module.getContext();
@@ -111,12 +112,13 @@ class LoopFunctionEmitter {
   }
 
   // All that a turn needs is in memory, so the function can come back here, and go on here.
-  void CountInnerTurn(SequenceEmitter& emitter, BasicBlock* turn) {
+  void CountInnerIteration(SequenceEmitter& emitter, BasicBlock* turn) {
     llvm::IRBuilder<>& b = emitter.builder();
     llvm::ConstantInt* number = b.getInt64(resume_->getNumCases() + 1);
     resume_->addCase(number, turn);
     BasicBlock* go_on = emitter.NewBlock("inner");
-    b.CreateCondBr(b.CreateICmpSGT(CountDown(b, inner_turns_), b.getInt64(0)), go_on, pause_);
+    b.CreateCondBr(b.CreateICmpSGT(CountDown(b, inner_iterations_left_), b.getInt64(0)), go_on,
+                   pause_);
     stopped_in_->addIncoming(number, turn);
     b.SetInsertPoint(go_on);
   }
@@ -125,8 +127,8 @@ class LoopFunctionEmitter {
   const PlannedStep& loop_;
   llvm::Function* function_;
   PlanMemory memory_;
-  Value *turns_ = nullptr, *inner_turns_ = nullptr;  // left
-  Value* inner_ = nullptr;                           // where the last call stopped
+  Value *iterations_left_ = nullptr, *inner_iterations_left_ = nullptr;  // left
+  Value* inner_ = nullptr;  // where the last call stopped
   llvm::SwitchInst* resume_ = nullptr;
   BasicBlock* pause_ = nullptr;
   llvm::PHINode* stopped_in_ = nullptr;

@@ -53,7 +53,7 @@ class LoopKernel {
     EmittedKernel out = InGrains(name, units, units_, piece_ * tile_ * bytes, kernel_.roots.size());
     IndexMath math(function_.builder(), width_, width_ == 1 ? 64 : LaneBits(kernel_));
     ElementEmitter emitter(kernel_.module, math, function_.Arrays());
-    if (tile_ == 1 && row_ >= kLeastAhead) emitter.ReadAhead(kAhead);
+    if (tile_ == 1 && row_ >= kMinAhead) emitter.ReadAhead(kAhead);
     Builder& b = function_.builder();
     if (groups_.size() <= 1) {
       Value* from = b.CreateMul(function_.begin(), function_.Int(units_ * piece_));

@@ -18,7 +18,7 @@ using hlo::Module;
 using hlo::Opcode;
 
 constexpr int kNone = -1;
-constexpr size_t kMostVisits = 20000;
+constexpr size_t kMaxVisits = 20000;
 constexpr int64_t kLargeRead = 4096;  // elements that do not stay in the nearest cache
 
 // The dimensions of the results, those of size 1 left out, that one dimension of an array is made
@@ -71,7 +71,7 @@ class BorderFinder {
   void Visit(InstructionId id, const Labels& labels) {
     Constrain(id, labels);
     if (kernel_.IsParameter(id)) return Read(id, labels);
-    if (seen_.size() > kMostVisits) return;
+    if (seen_.size() > kMaxVisits) return;
     if (seen_.emplace(id, labels).second) pending_.emplace_back(id, labels);
   }
 

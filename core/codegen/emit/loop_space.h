@@ -42,7 +42,7 @@ int LanesAlong(const Kernel& kernel, int64_t size);
 int LaneBits(const Kernel& kernel);
 // How many elements loops along memory look ahead, about a page, and how long a loop has to be for
 // that: further on is not what it reads.
-inline constexpr int64_t kAhead = 1 << 10, kLeastAhead = 1 << 13;
+inline constexpr int64_t kAhead = 1 << 10, kMinAhead = 1 << 13;
 // How much of what a grain has to do, in any units: `usual` where grains are worth a thread's
 // while, else as little as there can be.
 int64_t GrainLimit(const Kernel& kernel, int64_t usual);

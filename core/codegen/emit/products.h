@@ -10,7 +10,7 @@
 namespace hloscope::codegen {
 
 // Registers of a thread of a GPU, for sums and what they are made of.
-inline constexpr int64_t kMostRegisters = 128;
+inline constexpr int64_t kMaxRegisters = 128;
 // Products of a grain on a processor, about.
 inline constexpr int64_t kGrainProducts = 1 << 18;
 

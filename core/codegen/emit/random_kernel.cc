@@ -15,7 +15,7 @@ using llvm::Value;
 
 namespace {
 
-constexpr int kMostWidth = 16;            // counters at a time
+constexpr int kMaxWidth = 16;             // counters at a time
 constexpr int64_t kGrain = 1 << 12;       // counters
 constexpr int64_t kBytesPerCounter = 64;  // what one is worth, as memory that is read and written
 
@@ -42,7 +42,7 @@ class RandomKernel {
  public:
   RandomKernel(llvm::Module& module, const Kernel& kernel, const std::string& name)
       : name_(name),
-        width_(kernel.is_for_gpu() ? 1 : kMostWidth),
+        width_(kernel.is_for_gpu() ? 1 : kMaxWidth),
         grain_(GrainLimit(kernel, kGrain)),
         function_(module, kernel, name, -1),
         b_(function_.builder()),

@@ -20,7 +20,7 @@ using llvm::Value;
 
 constexpr int64_t kPartBytes = 1 << 18;  // read for one part of a result, at least
 constexpr int64_t kEnoughGrains = 16;    // results that are so many need no parts
-constexpr int64_t kMostParts = 64;
+constexpr int64_t kMaxParts = 64;
 constexpr int64_t kRun = 256;     // combined one after the other, before the sum joins others
 constexpr int64_t kTurns = 4;     // accumulators in turn
 constexpr int64_t kSlots = 64;    // vectors of results that one unit makes
@@ -157,7 +157,7 @@ class ReduceKernel {
     grain_ = std::clamp<int64_t>(
         GrainLimit(kernel_, kGrainBytes) / std::max<int64_t>(1, unit_bytes), 1, units_);
     if (!reducers_.AreAssociative() || units_ / grain_ >= kEnoughGrains) return;
-    const int64_t parts = std::min(kMostParts, reduced_ * kept_ * bytes_ / kPartBytes);
+    const int64_t parts = std::min(kMaxParts, reduced_ * kept_ * bytes_ / kPartBytes);
     // The longest reduced group is cut into parts of whole vectors.
     int64_t longest = 1;
     for (size_t g = 0; g < groups_.size(); ++g) {
@@ -181,7 +181,7 @@ class ReduceKernel {
   int64_t AheadOf() const {
     if (kernel_.is_for_gpu()) return 0;
     if (lane_ < 0 || lane_ + 1 != static_cast<int>(groups_.size()) || HasKeptLanes()) return 0;
-    return groups_.back().size >= kLeastAhead ? kAhead : 0;
+    return groups_.back().size >= kMinAhead ? kAhead : 0;
   }
 
   // Partial results: array by array, part by part.

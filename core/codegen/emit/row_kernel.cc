@@ -19,9 +19,9 @@ using hlo::InstructionId;
 using hlo::Opcode;
 using llvm::Value;
 
-constexpr double kWorthKeeping = 200;   // picoseconds an element: more than reading it again
-constexpr int64_t kMostKept = 1 << 18;  // bytes of a row
-constexpr size_t kRowTurns = 4;         // accumulators in turn
+constexpr double kWorthKeeping = 200;  // picoseconds an element: more than reading it again
+constexpr int64_t kMaxKept = 1 << 18;  // bytes of a row
+constexpr size_t kRowTurns = 4;        // accumulators in turn
 
 class RowKernel {
  public:
@@ -144,7 +144,7 @@ class RowKernel {
         continue;
       }
       bytes += form_.row_size * hlo::StorageBytes(TypeOf(id));
-      if (bytes > kMostKept) return;
+      if (bytes > kMaxKept) return;
       kept_.emplace(id.index, nullptr);
     }
   }

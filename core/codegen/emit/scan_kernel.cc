@@ -20,12 +20,12 @@ namespace {
 using hlo::InstructionId;
 using llvm::Value;
 
-constexpr int64_t kScanRun = 64;       // vectors, or elements of one lane, in a run
-constexpr int64_t kRunOfRuns = 4096;   // the same in a run of runs
-constexpr int64_t kLeastSliding = 16;  // shorter windows are gone through one by one
+constexpr int64_t kScanRun = 64;      // vectors, or elements of one lane, in a run
+constexpr int64_t kRunOfRuns = 4096;  // the same in a run of runs
+constexpr int64_t kMinSliding = 16;   // shorter windows are gone through one by one
 // Rows that are so long are gone through one behind the other, in strips of kScanSlots vectors,
 // kRows at a time: far from its neighbours, a vector takes longer to find than to read.
-constexpr int64_t kScanSlots = 64, kLeastStrips = 4, kRows = 8;
+constexpr int64_t kScanSlots = 64, kMinStrips = 4, kRows = 8;
 
 class ScanKernel {
  public:
@@ -44,7 +44,7 @@ class ScanKernel {
     vectors_ = in_lanes_ ? 1 : (behind_ - 1) / width_ + 1;
     blocks_ = form.kind == ScanForm::Kind::kSliding ? (form.results - 1) / form.window + 1 : 1;
     const bool is_sliding = form.kind == ScanForm::Kind::kSliding;
-    if (!is_sliding && vectors_ >= kLeastStrips * kScanSlots) slots_ = kScanSlots;
+    if (!is_sliding && vectors_ >= kMinStrips * kScanSlots) slots_ = kScanSlots;
     strips_ = (vectors_ - 1) / slots_ + 1;
   }
 
@@ -387,7 +387,7 @@ std::optional<ScanForm> ScanFormOf(const Kernel& kernel) {
     if (reducers.AccumulatorType(k) != reducers.ResultType(k)) return {};
   }
   const bool is_worth_it =
-      form->window >= kLeastSliding && form->window <= 2 * sizes[form->dimension];
+      form->window >= kMinSliding && form->window <= 2 * sizes[form->dimension];
   return is_worth_it ? form : std::nullopt;
 }
 

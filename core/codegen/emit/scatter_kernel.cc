@@ -22,13 +22,13 @@ using llvm::Value;
 namespace {
 
 // Windows whose rows are shorter are gone through element by element.
-constexpr int64_t kLeastLanes = 8;
+constexpr int64_t kMinLanes = 8;
 // Updates of single elements that are looked at before the first of them is applied. Long runs of
 // the loop that applies them let many accesses to memory be under way.
 constexpr int64_t kBlock = 512;
 constexpr int kVectorBits = 512;
 // Bytes of the largest values of which lanes can be stored one behind the other.
-constexpr int64_t kMostCompressed = 8;
+constexpr int64_t kMaxCompressed = 8;
 
 // Stores the lanes where the mask is set one behind the other. Where it has an instruction for that
 // it writes a whole vector, whose rest is of no use.
@@ -96,7 +96,7 @@ class ScatterKernel {
   void ChooseWidth() {
     if (windows_.AreElements()) {
       for (size_t i = 0; i < arity_; ++i) {
-        if (hlo::StorageBytes(TypeOf(i)) > kMostCompressed) return;
+        if (hlo::StorageBytes(TypeOf(i)) > kMaxCompressed) return;
       }
       const int most = kVectorBits / LaneBits(kernel_);
       width_ = std::min(most, LanesAlong(kernel_, ProductOf(updates_)));
@@ -104,7 +104,7 @@ class ScatterKernel {
     }
     const size_t last = windows_.dimensions().size() - 1;
     if (windows_.dimensions()[last] + 1 == whole_.size() &&
-        windows_.UpdateDim(last) + 1 == updates_.size() && updates_.back() >= kLeastLanes) {
+        windows_.UpdateDim(last) + 1 == updates_.size() && updates_.back() >= kMinLanes) {
       width_ = LanesAlong(kernel_, updates_.back());
     }
   }

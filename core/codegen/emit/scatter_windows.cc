@@ -11,7 +11,7 @@ using llvm::Value;
 namespace {
 
 // Each call goes through all indices, which is worth less the smaller its share of updates is.
-constexpr int64_t kMostGrains = 8;
+constexpr int64_t kMaxGrains = 8;
 
 }  // namespace
 
@@ -36,7 +36,7 @@ ScatterWindows::ScatterWindows(const Kernel& kernel)
     may_meet_ |= extent_[d] != 1 && extent_[d] != sizes_[d] && Contains(map, d);
   }
   if (may_meet_) return;
-  per_grain_ = (places_ - 1) / (kernel.is_for_gpu() ? kMostGpuGrains : kMostGrains) + 1;
+  per_grain_ = (places_ - 1) / (kernel.is_for_gpu() ? kMaxGpuGrains : kMaxGrains) + 1;
   grains_ = (places_ - 1) / per_grain_ + 1;
 }
 

@@ -10,7 +10,7 @@ namespace hloscope::codegen {
 
 // Grains of a scatter on a GPU, at most: about one for each multiprocessor of a large one, since
 // every grain goes through all indices.
-inline constexpr int64_t kMostGpuGrains = 128;
+inline constexpr int64_t kMaxGpuGrains = 128;
 
 class ScatterWindows {
  public:

@@ -18,7 +18,7 @@ using llvm::Value;
 
 namespace {
 
-constexpr int64_t kLeastWindowLanes = 4;
+constexpr int64_t kMinWindowLanes = 4;
 
 class SelectScatterKernel {
  public:
@@ -32,7 +32,7 @@ class SelectScatterKernel {
         sizes_(kernel.module.shape(root_).dimensions()),
         places_(kernel.module.shape(operands_[1]).dimensions()),
         window_(WindowOf(kernel, sizes_.size())) {
-    if (!sizes_.empty() && IsTrivial(sizes_.size() - 1) && sizes_.back() >= kLeastWindowLanes) {
+    if (!sizes_.empty() && IsTrivial(sizes_.size() - 1) && sizes_.back() >= kMinWindowLanes) {
       width_ = LanesAlong(kernel, sizes_.back());
     }
     const size_t outermost = sizes_.size() - (width_ > 1 ? 1 : 0);

@@ -22,7 +22,7 @@ using llvm::Value;
 namespace {
 
 // A kernel of up to this many LLVM instructions stands in the place of its call.
-constexpr size_t kMostInline = 400;
+constexpr size_t kMaxInline = 400;
 
 size_t CountInstructions(const llvm::Function& function) {
   size_t count = 0;
@@ -56,7 +56,7 @@ void MakeLocal(llvm::Function& function, KernelUse use) {
     return;
   }
   ForgetInvariance(function);
-  if (CountInstructions(function) <= kMostInline) {
+  if (CountInstructions(function) <= kMaxInline) {
     function.addFnAttr(llvm::Attribute::AlwaysInline);
   }
 }

@@ -28,7 +28,7 @@ class Recognizer {
   explicit Recognizer(const Module& module) : module_(module) {}
 
   bool Add(InstructionId id) {
-    if (keys_.size() == kMostKeys) return false;
+    if (keys_.size() == kMaxKeys) return false;
     switch (module_[id].opcode) {
       case Opcode::kCompare:
         return AddCompare(id, ComparisonDirection::kLt) || AddCompare(id, ComparisonDirection::kGt);
@@ -43,7 +43,7 @@ class Recognizer {
   std::vector<SortKey> Take() { return std::move(keys_); }
 
  private:
-  static constexpr size_t kMostKeys = 16;
+  static constexpr size_t kMaxKeys = 16;
 
   InstructionId Operand(InstructionId id, size_t i) const { return module_.operands(id)[i]; }
   ComparisonDirection Direction(InstructionId id) const {

@@ -20,7 +20,7 @@ using llvm::Value;
 namespace {
 
 // Grains have scratch memory each: there are no more of them than that.
-constexpr int64_t kMostSortGrains = 64;
+constexpr int64_t kMaxSortGrains = 64;
 constexpr int64_t kLongest = int64_t{1} << 32;
 constexpr int kWordBits = 64, kEntryKeyBits = 32;
 
@@ -49,7 +49,7 @@ class SortKernel {
     const int64_t lines = outer_ * stride_;
     const int64_t line_bytes = length_ * BytesPerElement(kernel_, ProductOf(sizes_));
     const int64_t per_grain = std::clamp<int64_t>(
-        std::max((lines - 1) / kMostSortGrains + 1, kGrainBytes / line_bytes), 1, lines);
+        std::max((lines - 1) / kMaxSortGrains + 1, kGrainBytes / line_bytes), 1, lines);
     const int64_t scratch =
         (hloscope_sort_scratch_bytes(length_, static_cast<int32_t>(KeyWords())) + 63) / 64 * 64;
     EmittedKernel out;

@@ -192,7 +192,7 @@ EmittedKernel EmitReduceWindow(llvm::Module& module, const Kernel& kernel,
   int64_t places = 1;
   const size_t rank = kernel.module.shape(kernel.module.operands(kernel.roots[0])[0]).rank();
   for (const hlo::WindowDimension& w : WindowOf(kernel, rank)) places *= w.size;
-  const bool is_short = kernel.is_for_gpu() && places <= compile::kMostWindowPlaces;
+  const bool is_short = kernel.is_for_gpu() && places <= compile::kMaxWindowPlaces;
   if (const auto form = ScanFormOf(kernel); form.has_value()) {
     if (kernel.is_for_gpu() && form->kind != ScanForm::Kind::kSliding) {
       return EmitGpuScan(module, kernel, name, *form);

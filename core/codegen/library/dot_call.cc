@@ -20,16 +20,16 @@ namespace {
 constexpr int64_t kGrainFlops = int64_t{8} << 20;
 // Rows and columns are cut to no less, so that packing an operand anew for each cut costs little,
 // and into no more cuts.
-constexpr int64_t kLeastCut = 128;
-constexpr int64_t kMostCuts = 16;
+constexpr int64_t kMinCut = 128;
+constexpr int64_t kMaxCuts = 16;
 constexpr int64_t kCutMultiple = 32;
 
 int64_t CeilDivide(int64_t a, int64_t b) { return (a + b - 1) / b; }
 
 // The length of cuts of a dimension of `size`, each index of which takes `flops`.
 int64_t CutOf(int64_t size, int64_t flops) {
-  const int64_t least = std::max({kLeastCut, CeilDivide(size, kMostCuts),
-                                  CeilDivide(kGrainFlops, std::max<int64_t>(flops, 1))});
+  const int64_t least = std::max(
+      {kMinCut, CeilDivide(size, kMaxCuts), CeilDivide(kGrainFlops, std::max<int64_t>(flops, 1))});
   return std::min(size, CeilDivide(least, kCutMultiple) * kCutMultiple);
 }
 

@@ -10,8 +10,8 @@ using llvm::Value;
 
 namespace {
 
-constexpr int64_t kMostSweeps = 40;   // over all pairs; each squares what is left, about
-constexpr double kLeastPart = 1e-31;  // of the squares of a matrix that is off its diagonal
+constexpr int64_t kMaxSweeps = 40;  // over all pairs; each squares what is left, about
+constexpr double kMinPart = 1e-31;  // of the squares of a matrix that is off its diagonal
 
 class GpuEigenKernel : GpuMatrix {
  public:
@@ -35,7 +35,7 @@ class GpuEigenKernel : GpuMatrix {
       block_.Barrier();
       const std::vector<Value*> sizes = Sizes();
       const auto state = function_.Loop(
-          Int(0), Int(kMostSweeps), 1, {b_.getTrue()},
+          Int(0), Int(kMaxSweeps), 1, {b_.getTrue()},
           [&](Value*, const std::vector<Value*>& goes_on) -> std::vector<Value*> {
             Value* is_off = b_.CreateFCmpOGT(SquaresOffDiagonal(sizes[0]), sizes[1]);
             Value* go_on = b_.CreateAnd(goes_on[0], is_off);
@@ -97,7 +97,7 @@ class GpuEigenKernel : GpuMatrix {
     Value* squares = all(Double(0), [&](Value* so_far, const Number& x) {
       return b_.CreateFAdd(so_far, SquareOf(Parted(x, unit)));
     });
-    return {unit, b_.CreateFMul(squares, Double(kLeastPart))};
+    return {unit, b_.CreateFMul(squares, Double(kMinPart))};
   }
   Number Parted(Number x, Value* unit) {
     for (Value*& part : x) part = b_.CreateFDiv(part, unit);

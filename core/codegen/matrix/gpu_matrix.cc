@@ -135,7 +135,7 @@ void GpuMatrix::ClearFrom(size_t leaf, Value* is_it, int64_t threads) {
 }
 
 int64_t MatrixThreads(int64_t side) {
-  return std::min(kMostMatrixThreads, (side + kWarp - 1) / kWarp * kWarp);
+  return std::min(kMaxMatrixThreads, (side + kWarp - 1) / kWarp * kWarp);
 }
 
 }  // namespace hloscope::codegen

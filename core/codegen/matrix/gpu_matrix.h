@@ -12,8 +12,8 @@
 
 namespace hloscope::codegen {
 
-inline constexpr int64_t kMostMatrixThreads = 256;  // of a block
-inline constexpr int64_t kNumberBytes = 16;         // of the scratch, for a number of any type
+inline constexpr int64_t kMaxMatrixThreads = 256;  // of a block
+inline constexpr int64_t kNumberBytes = 16;        // of the scratch, for a number of any type
 
 class GpuMatrix {
  public:

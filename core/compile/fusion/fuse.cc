@@ -23,7 +23,7 @@ using hlo::Shape;
 namespace {
 
 // As many opcodes as the name of a fusion has.
-constexpr size_t kMostInName = 4;
+constexpr size_t kMaxInName = 4;
 
 class FusionWriter {
  public:
@@ -69,7 +69,7 @@ class FusionWriter {
     all.insert(all.end(), group.roots.begin(), group.roots.end());
     std::ranges::sort(all);
     std::vector<std::string> words;
-    for (size_t k = all.size(); k-- > 0 && words.size() < kMostInName;) {
+    for (size_t k = all.size(); k-- > 0 && words.size() < kMaxInName;) {
       const Opcode opcode = module_[all[k]].opcode;
       if (opcode == Opcode::kBroadcast && !words.empty()) continue;
       std::string word(ToString(opcode));

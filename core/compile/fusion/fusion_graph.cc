@@ -26,11 +26,11 @@ constexpr double kLaunch = 300'000;
 constexpr double kCachedByte = 20, kFarByte = 80;
 constexpr double kCacheBytes = 16e6;
 // A scalar that more kernels read is computed once.
-constexpr double kMostOfScalar = 8;
+constexpr double kMaxOfScalar = 8;
 // Parts of a concatenation, each of them a branch of the code.
-constexpr size_t kMostParts = 4;
+constexpr size_t kMaxParts = 4;
 // Rearranging more than this is done alone, in blocks.
-constexpr double kMostRearranged = 1e6;
+constexpr double kMaxRearranged = 1e6;
 
 double BytesOf(const Module& module, InstructionId id) {
   return static_cast<double>(module.shape(id).ByteSize().value_or(0));
@@ -119,8 +119,8 @@ void FusionGraph::Decide(Position p) {
   // Reshapes move nothing, and large transposes go in blocks.
   const bool is_copied_better =
       opcode == Opcode::kReshape || opcode == Opcode::kBitcast ||
-      (opcode == Opcode::kConcatenate && module_.operands(id(p)).size() > kMostParts) ||
-      (MovesMinorDimension(module_, id(p)) && BytesOf(module_, id(p)) > kMostRearranged);
+      (opcode == Opcode::kConcatenate && module_.operands(id(p)).size() > kMaxParts) ||
+      (MovesMinorDimension(module_, id(p)) && BytesOf(module_, id(p)) > kMaxRearranged);
   if (CanBeRoot(p) && !is_copied_better) return MakeRoot(p);
   MakeOutside(p);
 }
@@ -132,10 +132,10 @@ std::string FusionGraph::Obstacle(Position p, const std::vector<Position>& kerne
   const auto operands = module_.operands(id(p));
   for (const Position kernel : kernels) {
     const Node& root = nodes_[kernel];
-    if (root.size + 1 > kMostInKernel) {
+    if (root.size + 1 > kMaxInKernel) {
       return fmt::format("{} has {} instructions", module_.name(id(kernel)), root.size);
     }
-    if (root.operands + operands.size() > kMostOperands + 1) {
+    if (root.operands + operands.size() > kMaxOperands + 1) {
       return fmt::format("{} reads {} values", module_.name(id(kernel)), root.operands);
     }
     const std::string update = ObstacleOfUpdate(p, id(kernel));
@@ -176,17 +176,18 @@ FusionGraph::Verdict FusionGraph::Judge(Position p, const std::vector<Position>&
       fmt::format("{} user{}, {:.6g} of {:.6g} elements computed again", kernels.size(),
                   kernels.size() == 1 ? "" : "s", again, elements);
   if (cost == 0) return {true, "costs nothing"};
-  if (elements > 1 && cost >= kDearCost && again > 0.05 * elements) return {false, recomputed};
+  if (elements > 1 && cost >= kExpensiveOpCost && again > 0.05 * elements)
+    return {false, recomputed};
   const auto scatters = [&](Position kernel) {
     return module_[id(kernel)].opcode == Opcode::kScatter;
   };
-  if (elements > 1 && cost >= kDearCost && std::ranges::any_of(kernels, scatters)) {
+  if (elements > 1 && cost >= kExpensiveOpCost && std::ranges::any_of(kernels, scatters)) {
     return {false, "each thread would compute all of it"};
   }
-  if (IsScattered(module_, self) && bytes > kMostRearranged) {
+  if (IsScattered(module_, self) && bytes > kMaxRearranged) {
     return {false, fmt::format("rearranges {}", BytesText(bytes))};
   }
-  if (elements == 1 && users > kMostOfScalar) {
+  if (elements == 1 && users > kMaxOfScalar) {
     return {false, fmt::format("{} users of a scalar", kernels.size())};
   }
   // Further kernels that read what it reads.

@@ -30,6 +30,6 @@ double ElementCount(const hlo::Shape& shape);
 double CostOf(hlo::Opcode opcode);
 inline constexpr double kPlainCost = 30;
 // From here on it is not computed more often than it has elements.
-inline constexpr double kDearCost = 150;
+inline constexpr double kExpensiveOpCost = 150;
 
 }  // namespace hloscope::compile

@@ -9,9 +9,9 @@
 namespace hloscope::compile {
 
 // Limits of one kernel, so that its code stays small.
-inline constexpr size_t kMostInKernel = 200;
-inline constexpr size_t kMostOperands = 64;
-inline constexpr size_t kMostResults = 16;
+inline constexpr size_t kMaxInKernel = 200;
+inline constexpr size_t kMaxOperands = 64;
+inline constexpr size_t kMaxResults = 16;
 
 // A kernel: what it yields, and what it computes on the way; both in program order. Constants that
 // are part of its code are not listed.

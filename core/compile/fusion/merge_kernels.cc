@@ -25,7 +25,7 @@ namespace {
 // Loops of up to this many elements join others that read nothing in common: a run is saved.
 constexpr double kSmallLoop = 4096;
 constexpr int kRounds = 2;
-constexpr int64_t kLeastRow = 32;  // on a processor
+constexpr int64_t kMinRow = 32;  // on a processor
 
 // A kernel, or an instruction that is none.
 struct Unit {
@@ -43,7 +43,7 @@ class Merger {
         unit_of_(graph.size()),
         units_(graph.size()),
         decisions_(decisions),
-        least_row_(for_gpu ? 2 : kLeastRow) {
+        least_row_(for_gpu ? 2 : kMinRow) {
     MakeUnits();
   }
 
@@ -170,8 +170,8 @@ class Merger {
   }
 
   static bool FitsLimits(const Unit& unit) {
-    return unit.roots.size() + unit.members.size() <= kMostInKernel &&
-           unit.inputs.size() <= kMostOperands && unit.roots.size() <= kMostResults;
+    return unit.roots.size() + unit.members.size() <= kMaxInKernel &&
+           unit.inputs.size() <= kMaxOperands && unit.roots.size() <= kMaxResults;
   }
 
   bool TryMerge(Position keep, Position gone, std::string reason) {

@@ -20,7 +20,7 @@ namespace {
 
 // A row stays in the cache while it is gone through, and is worth vectors.
 constexpr int64_t kLongestRow = 1 << 15;
-constexpr int kMostStages = 8;
+constexpr int kMaxStages = 8;
 
 int64_t Count(const Shape& shape) { return shape.ElementCount().value_or(0); }
 
@@ -93,7 +93,7 @@ class Finder {
   bool Take(RowRole role, int stage) {
     form_.roles.push_back(role);
     form_.stages.push_back(stage);
-    return stage < kMostStages;
+    return stage < kMaxStages;
   }
 
   // True for an associative operation of the two parameters.

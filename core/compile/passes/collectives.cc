@@ -27,8 +27,8 @@ using hlo::Shape;
 namespace {
 
 // Of a group; each device holds so many arrays at once, which come to so many bytes.
-constexpr size_t kMostMembers = 32;
-constexpr int64_t kMostGathered = int64_t{64} << 20;
+constexpr size_t kMaxMembers = 32;
+constexpr int64_t kMaxGathered = int64_t{64} << 20;
 
 // Whether NCCL reduces like that, and as XLA means it: its maximum and minimum of floats drop NaNs,
 // and it has neither integers of 16 bits nor floats of 8, nor products of complex numbers.
@@ -73,7 +73,7 @@ bool IsToBeDecomposed(const Module& module, InstructionId id) {
 
 int64_t BytesOf(const Shape& shape) {
   int64_t bytes = 0;
-  for (const Shape& result : shape.results()) bytes += result.ByteSize().value_or(kMostGathered);
+  for (const Shape& result : shape.results()) bytes += result.ByteSize().value_or(kMaxGathered);
   return bytes;
 }
 
@@ -86,8 +86,8 @@ size_t MembersOf(const Module& module, InstructionId id, const hlo::DeviceCounts
   const size_t members = (*groups)[0].size();
   const bool are_alike =
       std::ranges::all_of(*groups, [&](const auto& group) { return group.size() == members; });
-  const bool is_small = members <= kMostMembers &&
-                        bytes <= kMostGathered / static_cast<int64_t>(std::max<size_t>(members, 1));
+  const bool is_small = members <= kMaxMembers &&
+                        bytes <= kMaxGathered / static_cast<int64_t>(std::max<size_t>(members, 1));
   return are_alike && is_small ? members : 0;
 }
 

@@ -18,7 +18,7 @@ using hlo::Opcode;
 namespace {
 
 // Elements that are worth computing: of one instruction, and of a module.
-constexpr int64_t kMostElements = int64_t{1} << 16, kMostOfModule = int64_t{1} << 21;
+constexpr int64_t kMaxElements = int64_t{1} << 16, kMaxOfModule = int64_t{1} << 21;
 // A constant of that size is read as fast as it is computed.
 constexpr int64_t kFewBytes = 4096;
 
@@ -80,14 +80,14 @@ class Folder {
   Fact& FactOf(InstructionId id) { return facts_[id.index]; }
   int64_t Elements(InstructionId id) const {
     const hlo::Shape& shape = module_.shape(id);
-    if (!shape.IsArray() || !shape.is_static()) return kMostElements + 1;
-    return shape.ElementCount().value_or(kMostElements + 1);
+    if (!shape.IsArray() || !shape.is_static()) return kMaxElements + 1;
+    return shape.ElementCount().value_or(kMaxElements + 1);
   }
 
   void LookAtConstant(InstructionId id) {
     const auto* literal = module_.Get<Literal>(module_[id], AttributeKey::kConstantValue);
     Fact& fact = FactOf(id);
-    fact.is_known = literal != nullptr && !literal->elided() && Elements(id) <= kMostElements;
+    fact.is_known = literal != nullptr && !literal->elided() && Elements(id) <= kMaxElements;
     if (!fact.is_known) return;
     fact.is_equal = Elements(id) == 1;
     fact.constant_bytes = std::ssize(literal->bytes());
@@ -100,7 +100,7 @@ class Folder {
     if (!IsFolded(opcode) || edit_.IsPinned(id)) return;
     Fact fact{.is_known = true, .is_equal = opcode != Opcode::kIota};
     int64_t elements = Elements(id);
-    if (elements > kMostElements) return;
+    if (elements > kMaxElements) return;
     for (const InstructionId operand : module_.operands(id)) {
       const Fact& of = FactOf(operand);
       if (!of.is_known) return;
@@ -111,7 +111,7 @@ class Folder {
     fact.is_equal &= opcode != Opcode::kPad && opcode != Opcode::kConcatenate &&
                      opcode != Opcode::kDynamicUpdateSlice;
     elements_ += elements;
-    if (elements_ > kMostOfModule) return;
+    if (elements_ > kMaxOfModule) return;
     FactOf(id) = fact;
     known_.push_back(id);
   }

@@ -113,7 +113,7 @@ bool IsTopK(const Module& module, InstructionId id) {
 }
 
 // The computation that stands beside the call says what it does.
-InstructionId CallOf(Edit& edit, const Module& module, InstructionId id) {
+InstructionId CallCalledComputation(Edit& edit, const Module& module, InstructionId id) {
   const auto called = module.CalledComputations(module[id]);
   if (called.size() != 1) return {};
   const auto operands = module.operands(id);
@@ -137,7 +137,7 @@ const eval::CustomCallRow* MeaningOf(const Module& module, InstructionId id) {
 }
 
 // The value of the call made of others; invalid where that is not known.
-InstructionId InOtherWords(Edit& edit, const Module& module, InstructionId id) {
+InstructionId LowerCustomCall(Edit& edit, const Module& module, InstructionId id) {
   const auto operands = module.operands(id);
   const auto* const row = MeaningOf(module, id);
   if (row == nullptr || row->kernel == nullptr) return {};
@@ -163,7 +163,7 @@ InstructionId InOtherWords(Edit& edit, const Module& module, InstructionId id) {
                     {builder.MakeInt(AttributeKey::kK, wanted),
                      builder.MakeBool(AttributeKey::kLargest, true)});
   }
-  if (row->kernel == &eval::CalledComputationCall) return CallOf(edit, module, id);
+  if (row->kernel == &eval::CalledComputationCall) return CallCalledComputation(edit, module, id);
   // Errors are the run's to tell.
   const auto expansion = eval::ExpandCall(module, id);
   if (!expansion.has_value() || *expansion == nullptr) return {};
@@ -176,12 +176,12 @@ bool HasCalls(const Module& module) {
 }
 
 // Where what the instruction does is known.
-void WriteCall(Edit& edit, const Module& module, InstructionId id) {
+void ReplaceCall(Edit& edit, const Module& module, InstructionId id) {
   const Opcode opcode = module[id].opcode;
   if (opcode != Opcode::kCustomCall && opcode != Opcode::kDomain) return;
-  const bool is_note = hlo::IsShardyNote(module, id);
+  const bool is_note = hlo::IsShardyAnnotation(module, id);
   if (!is_note && hlo::EffectsOf(module).Has(id)) return;
-  const InstructionId value = InOtherWords(edit, module, id);
+  const InstructionId value = LowerCustomCall(edit, module, id);
   if (!value.valid() || !edit.MayReplace(id, value)) return;
   edit.Replace(id, value);
   if (is_note) edit.rewriter().Remove(id);
@@ -192,12 +192,13 @@ void WriteCall(Edit& edit, const Module& module, InstructionId id) {
 Result<PassResult> ExpandCustomCalls(const std::shared_ptr<const Module>& module, Compilation&) {
   if (!HasCalls(*module)) return PassResult{};
   Edit edit(module);
-  edit.ForEachRunning([&](InstructionId id) { WriteCall(edit, *module, id); });
+  edit.ForEachRunning([&](InstructionId id) { ReplaceCall(edit, *module, id); });
   return edit.Finish();
 }
 
 // JAX writes shardings into the reducers of a region that is manual in part.
-Result<PassResult> DropNotesInReducers(const std::shared_ptr<const Module>& module, Compilation&) {
+Result<PassResult> DropAnnotationsInReducers(const std::shared_ptr<const Module>& module,
+                                             Compilation&) {
   if (!HasCalls(*module)) return PassResult{};
   Edit edit(module);
   const std::vector<bool> runs = RunComputations(*module, true);
@@ -205,7 +206,7 @@ Result<PassResult> DropNotesInReducers(const std::shared_ptr<const Module>& modu
     const InstructionId id(k);
     if (runs[(*module)[id].computation.index]) continue;
     const auto* const row = MeaningOf(*module, id);
-    if (row != nullptr && row->kernel == &eval::IdentityCall) WriteCall(edit, *module, id);
+    if (row != nullptr && row->kernel == &eval::IdentityCall) ReplaceCall(edit, *module, id);
   }
   return edit.Finish();
 }

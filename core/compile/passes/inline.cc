@@ -20,7 +20,7 @@ namespace {
 
 // Copies of computations that several instructions call may add this many instructions, beside as
 // many as the module has.
-constexpr size_t kMostCopied = 20'000;
+constexpr size_t kMaxCopied = 20'000;
 
 class Inliner {
  public:
@@ -28,7 +28,7 @@ class Inliner {
       : module_(*module),
         calls_(CallGraphOf(*module)),
         edit_(module),
-        copies_left_(kMostCopied + module->instructions().size()) {}
+        copies_left_(kMaxCopied + module->instructions().size()) {}
 
   Result<PassResult> Run() {
     // Callees first: what is copied has been flattened.

@@ -27,10 +27,10 @@ namespace {
 using Ints = std::vector<int64_t>;
 
 // One operand of a border.
-class Crossing {
+class ShardBoundary {
  public:
-  Crossing(Edit& edit, InstructionId id, const hlo::DeviceCounts& counts, const Shape& whole,
-           const Shape& part, const Tiling& tiling)
+  ShardBoundary(Edit& edit, InstructionId id, const hlo::DeviceCounts& counts, const Shape& whole,
+                const Shape& part, const Tiling& tiling)
       : edit_(edit),
         id_(id),
         counts_(counts),
@@ -44,7 +44,7 @@ class Crossing {
   }
 
   // The part of this device, zeros where it reaches beyond the whole.
-  InstructionId Enter(InstructionId value) {
+  InstructionId FullToShard(InstructionId value) {
     if (tiling_.IsReplicated()) return value;
     if (padded_ != whole_) {
       Ints padding;
@@ -63,7 +63,7 @@ class Crossing {
 
   // The whole of the first holder of each part; zeros where there is none. Invalid where groups do
   // not hold their parts alike.
-  InstructionId Leave(InstructionId own) {
+  InstructionId ShardToFull(InstructionId own) {
     if (tiling_.IsReplicated()) return counts_.partitions == 1 ? own : OfTheFirst(own);
     const Ints holders = Holders(groups_[0]);
     hlo::DeviceList devices;
@@ -211,9 +211,9 @@ InstructionId Crossed(Edit& edit, InstructionId id, size_t operand, const hlo::S
   const Shape &whole = enters ? from : to, &part = enters ? to : from;
   const auto tiling = hlo::ManualTiling(sharding, whole, part, counts.partitions);
   if (!tiling.has_value()) return {};
-  Crossing crossing(edit, id, counts, whole, part, *tiling);
+  ShardBoundary boundary(edit, id, counts, whole, part, *tiling);
   const InstructionId value = edit.operand(id, operand);
-  const InstructionId made = enters ? crossing.Enter(value) : crossing.Leave(value);
+  const InstructionId made = enters ? boundary.FullToShard(value) : boundary.ShardToFull(value);
   // Bitcasts mean the layout that they see.
   return edit.shape(made) == to ? made : edit.Add(id, "laid", Opcode::kCopy, to, {made});
 }
@@ -254,7 +254,8 @@ Result<PassResult> DecomposeManualRegions(const std::shared_ptr<const Module>& m
     if (!runs[(*module)[id].computation.index]) continue;
     if (hlo::IsManualBorder(*module, id)) {
       if (!WriteBorder(edit, id, topology.counts)) return PassResult{};
-    } else if (!is_alone && hlo::HasOwnEffect(*module, id) && !hlo::IsShardyNote(*module, id)) {
+    } else if (!is_alone && hlo::HasOwnEffect(*module, id) &&
+               !hlo::IsShardyAnnotation(*module, id)) {
       return PassResult{};  // what every device does would be seen more than once
     }
   }

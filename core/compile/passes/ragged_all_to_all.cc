@@ -20,7 +20,7 @@ using hlo::Shape;
 
 namespace {
 
-constexpr int64_t kMostPieces = 64;  // that a device gets
+constexpr int64_t kMaxPieces = 64;  // that a device gets
 constexpr ElementType kNumber = ElementType::kS64;
 constexpr const char* kOutside = "ragged-all-to-all: a slice lies outside its buffer";
 
@@ -278,7 +278,7 @@ bool IsPlain(const Module& module, InstructionId id, const hlo::DeviceCounts& co
            IsInteger(shape.element_type());
   };
   return std::ranges::all_of(operands.subspan(2, 3), is_list) && numbers % group == 0 &&
-         numbers <= kMostPieces && counts.devices() > 1;
+         numbers <= kMaxPieces && counts.devices() > 1;
 }
 
 }  // namespace

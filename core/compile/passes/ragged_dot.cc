@@ -23,7 +23,7 @@ using Dims = std::vector<int64_t>;
 
 // Of a result that every group makes; beyond that the evaluator, which multiplies each row once, is
 // faster.
-constexpr int64_t kMostElements = int64_t{1} << 26;
+constexpr int64_t kMaxElements = int64_t{1} << 26;
 
 bool Contains(std::span<const int64_t> list, int64_t value) {
   return std::ranges::find(list, value) != list.end();
@@ -53,7 +53,7 @@ bool IsDecomposed(const Module& module, InstructionId id) {
     return false;
   }
   const auto fits = [&](InstructionId each) {
-    return module.shape(each).ElementCount().value_or(kMostElements) <= kMostElements / groups;
+    return module.shape(each).ElementCount().value_or(kMaxElements) <= kMaxElements / groups;
   };
   return fits(id) && (!is_depth || (fits(operands[0]) && fits(operands[1])));
 }

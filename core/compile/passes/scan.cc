@@ -26,7 +26,7 @@ namespace {
 
 using Dims = std::vector<int64_t>;
 
-constexpr ElementType kTurn = ElementType::kS64;
+constexpr ElementType kIterationType = ElementType::kS64;
 
 // What the body yields is of the types that the results have.
 bool YieldsResults(const Module& module, InstructionId id) {
@@ -214,7 +214,7 @@ class Scan {
     return In(computation, name, opcode, std::move(shape), std::span(operands), attributes);
   }
   InstructionId Number(ComputationId computation, int64_t value) {
-    const Shape shape = Shape::Scalar(kTurn);
+    const Shape shape = Shape::Scalar(kIterationType);
     return In(computation, "number", Opcode::kConstant, shape, {},
               {builder_.Make(AttributeKey::kConstantValue,
                              hlo::Literal::Of<int64_t>(shape, std::span(&value, 1)))});
@@ -267,7 +267,7 @@ class Scan {
   ComputationId Turn() {
     InstructionId state;
     const ComputationId made = NewComputation("scan_turn", state);
-    const Shape number = Shape::Scalar(kTurn);
+    const Shape number = Shape::Scalar(kIterationType);
     const InstructionId turn = Element(made, state, 0);
     const InstructionId at = is_reversed_ ? In(made, "place", Opcode::kSubtract, number,
                                                {Number(made, count_ - 1), turn})

@@ -27,8 +27,8 @@ namespace {
 // Loops in branches in loops … : deeper ones are run instruction by instruction.
 constexpr int kDeepest = 24;
 // A loop whose turn touches more bytes, or has more steps, does not notice the way between steps.
-constexpr int64_t kMostBytesInOneFunction = int64_t{64} << 10;
-constexpr size_t kMostStepsInOneFunction = 64;
+constexpr int64_t kMaxBytesInOneFunction = int64_t{64} << 10;
+constexpr size_t kMaxStepsInOneFunction = 64;
 
 using Leaves = std::vector<BufferNumber>;
 
@@ -40,7 +40,7 @@ bool IsPlannable(const Shape& shape) {
 }
 
 // Collectives whose every device knows beforehand what it gets.
-bool IsMeeting(Opcode opcode) {
+bool IsCollectiveStep(Opcode opcode) {
   switch (opcode) {
     case Opcode::kAllReduce:
     case Opcode::kAllGather:
@@ -88,7 +88,7 @@ class Planner {
       }
     }
     HLOSCOPE_ASSIGN_OR_RETURN(draft_.plan.results, Build(computation, 0, std::move(arguments), 0));
-    if (may_be_missing_.valid() && HasMeetings(draft_.plan)) {
+    if (may_be_missing_.valid() && HasCollectiveSteps(draft_.plan)) {
       return No(fmt::format("{} may be undefined where other devices wait",
                             module_.name(may_be_missing_)));
     }
@@ -152,7 +152,7 @@ class Planner {
         return No(fmt::format("{} has no static shape", module_.name(id)));
       }
       if ((HasFlag(module_[id].opcode, hlo::kFlagCollective) &&
-           !(collectives_ && IsMeeting(module_[id].opcode))) ||
+           !(collectives_ && IsCollectiveStep(module_[id].opcode))) ||
           HasFlag(module_[id].opcode, hlo::kFlagStart)) {
         return No(fmt::format("{} is a collective step", module_.name(id)));
       }
@@ -165,7 +165,7 @@ class Planner {
   bool IsSameElements(InstructionId id) const {
     const Opcode opcode = module_[id].opcode;
     if (opcode == Opcode::kOptimizationBarrier || opcode == Opcode::kAddDependency) return true;
-    return KeepsBytes(module_, id);
+    return IsBitcastLike(module_, id);
   }
 
   Status Add(InstructionId id, SequenceNumber sequence, std::vector<Leaves>& arguments, int depth) {
@@ -228,7 +228,7 @@ class Planner {
     StepKind kind = StepKind::kEvaluate;
     if (IsLibraryCall(module_, id)) kind = StepKind::kLibraryCall;
     if (IsKernelOfOurs(id)) kind = StepKind::kKernel;
-    const bool meets = IsMeeting(module_[id].opcode);
+    const bool meets = IsCollectiveStep(module_[id].opcode);
     if (kind == StepKind::kEvaluate && !meets && !AlwaysHasValue(module_, id) &&
         !IsRefusal(module_, id)) {
       may_be_missing_ = id;
@@ -343,7 +343,7 @@ class Planner {
       for (const BufferNumber b : step.results) bytes += Buffer(b).bytes;
     };
     for (const SequenceNumber s : loop.sequences) ForEachStep(draft_.plan, s, look);
-    return is_ours && steps <= kMostStepsInOneFunction && bytes <= kMostBytesInOneFunction;
+    return is_ours && steps <= kMaxStepsInOneFunction && bytes <= kMaxBytesInOneFunction;
   }
 
   const Module& module_;
@@ -358,10 +358,10 @@ class Planner {
 
 }  // namespace
 
-bool HasMeetings(const Plan& plan) {
+bool HasCollectiveSteps(const Plan& plan) {
   return std::ranges::any_of(plan.sequences, [&](const Sequence& sequence) {
     return std::ranges::any_of(sequence, [&](const PlannedStep& step) {
-      return step.kind == StepKind::kEvaluate && IsMeeting((*plan.module)[step.id].opcode);
+      return step.kind == StepKind::kEvaluate && IsCollectiveStep((*plan.module)[step.id].opcode);
     });
   });
 }

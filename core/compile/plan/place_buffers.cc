@@ -11,7 +11,7 @@ namespace hloscope::compile {
 namespace {
 
 // More buffers are placed in the order in which they are made, which takes less time.
-constexpr size_t kMostBySize = 4096;
+constexpr size_t kMaxBySize = 4096;
 
 class Liveness {
  public:
@@ -201,7 +201,7 @@ void PlaceBuffers(PlanDraft& draft) {
   Plan& plan = draft.plan;
   const std::vector<BufferNumber> buffers = InArena(plan);
   plan.live_bytes = MostLive(plan, buffers);
-  if (buffers.size() <= kMostBySize) {
+  if (buffers.size() <= kMaxBySize) {
     PlaceBySize(plan, buffers);
   } else {
     PlaceByTime(plan, buffers);

@@ -88,7 +88,7 @@ constexpr int64_t AlignedBytes(int64_t bytes) {
 Result<Plan> MakePlan(std::shared_ptr<const hlo::Module> module, hlo::ComputationId computation,
                       const std::vector<hlo::InstructionId>& kernels, bool collectives = false);
 // Whether it has steps at which devices meet.
-bool HasMeetings(const Plan& plan);
+bool HasCollectiveSteps(const Plan& plan);
 
 // Calls fn(step) for the steps of the sequence and those that they run, in order.
 template <typename Function>

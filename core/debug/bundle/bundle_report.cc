@@ -16,11 +16,11 @@ namespace {
 using Json = nlohmann::json;
 
 // A module is short enough to be read in the report.
-constexpr size_t kMostModuleBytes = 20'000;
-constexpr std::ptrdiff_t kMostModuleLines = 200;
+constexpr size_t kMaxModuleBytes = 20'000;
+constexpr std::ptrdiff_t kMaxModuleLines = 200;
 
 bool IsShort(std::string_view text) {
-  return text.size() <= kMostModuleBytes && std::ranges::count(text, '\n') <= kMostModuleLines;
+  return text.size() <= kMaxModuleBytes && std::ranges::count(text, '\n') <= kMaxModuleLines;
 }
 
 std::string FallbackText(const replay::RunFallback& fallback) {

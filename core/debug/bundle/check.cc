@@ -137,7 +137,7 @@ class Check {
     HLOSCOPE_TRY(TakeValues(BundlePart::kInputs, folder, request.inputs));
     HLOSCOPE_TRY(TakeValues(BundlePart::kExpected, folder, request.expect));
     HLOSCOPE_TRY(TakeValues(BundlePart::kInfeed, folder, request.infeed));
-    if (request.inputs.empty() && !manifest_.recorded.inputs_made_up) {
+    if (request.inputs.empty() && !manifest_.recorded.inputs_generated) {
       Miss("the values of the parameters", "ask for a bundle made with --values all");
     }
     if (request.infeed.empty() && manifest_.recorded.infeed_given) {
@@ -241,9 +241,9 @@ class Check {
   // Whether the smaller module fails as the bundle records it of the whole one.
   Status CheckReduced(const std::string& folder, const std::stop_token& stop) {
     const RecordedRun& recorded = manifest_.recorded;
-    const std::optional<bool> made_up = recorded.reduced_inputs_made_up;
-    if (!bundle_.Has(BundlePart::kReduced) || !recorded.failure || !made_up) return {};
-    if (!*made_up && !bundle_.Has(BundlePart::kReducedInputs)) {
+    const std::optional<bool> generated = recorded.reduced_inputs_generated;
+    if (!bundle_.Has(BundlePart::kReduced) || !recorded.failure || !generated) return {};
+    if (!*generated && !bundle_.Has(BundlePart::kReducedInputs)) {
       check_.reduced = CheckStatus::kCannot;
       check_.verdict += "; the reduced module was not run: its inputs are not in";
       check_.notes.emplace_back(
@@ -357,7 +357,7 @@ RecordedRun RecordOf(const RunReport& report, const hlo::Module& module) {
   RecordedRun recorded;
   recorded.status = report.status;
   recorded.failure = FailureOf(report, &module);
-  recorded.inputs_made_up = report.made_up_inputs;
+  recorded.inputs_generated = report.generated_inputs;
   recorded.inputs_hash = HashOfValues(report.arguments);
   std::vector<hlo::Literal> results;
   for (const RunOutput& output : report.outputs) {

@@ -8,7 +8,7 @@
 #include <chrono>
 #include <filesystem>
 
-#include "core/backends/libraries/choice_table.h"
+#include "core/backends/libraries/autotune_table.h"
 #include "core/base/json.h"
 #include "core/base/scratch_folder.h"
 #include "core/debug/bundle/bundle_report.h"
@@ -26,7 +26,7 @@ namespace {
 using dump::BundlePart;
 
 // Results that are larger are not made up to see how large a file they are.
-constexpr int64_t kMostForeseenBytes = int64_t{256} << 20;
+constexpr int64_t kMaxForeseenBytes = int64_t{256} << 20;
 
 // Every text of a module's, to learn names from.
 void LearnFrom(const hlo::Module& module, Redactor& redactor) {
@@ -147,8 +147,8 @@ class Creation {
     for (const replay::LeafPlacement& leaf : placement.results()) {
       if (!leaf.shape.IsArray()) continue;
       bytes +=
-          std::min(leaf.shape.ByteSize().value_or(kMostForeseenBytes + 1), kMostForeseenBytes + 1);
-      if (leaf.shape.has_dynamic_dimension() || bytes > kMostForeseenBytes) return false;
+          std::min(leaf.shape.ByteSize().value_or(kMaxForeseenBytes + 1), kMaxForeseenBytes + 1);
+      if (leaf.shape.has_dynamic_dimension() || bytes > kMaxForeseenBytes) return false;
     }
     return placement.lists() == 1;
   }
@@ -222,12 +222,12 @@ class Creation {
     manifest_.values = source_.values;
     manifest_.recorded = RecordOf(report_, *source_.module);
     const RunRequest& request = source_.request;
-    manifest_.recorded.inputs_made_up =
+    manifest_.recorded.inputs_generated =
         request.inputs.empty() && request.input_literals.empty() && request.arguments.empty();
     manifest_.recorded.infeed_given = !request.infeed.empty();
     manifest_.recorded.against_expected = !request.expect.empty() || report_.against_recorded;
     if (source_.reduced != nullptr) {
-      manifest_.recorded.reduced_inputs_made_up = source_.reduced_arguments.empty();
+      manifest_.recorded.reduced_inputs_generated = source_.reduced_arguments.empty();
     }
     DescribeFailure();
   }

@@ -18,7 +18,7 @@ using Json = nlohmann::json;
 
 constexpr std::string_view kNonFinite[] = {"nan", "inf"};
 constexpr std::string_view kPolicies[] = {"none", "shapes", "statistics", "all"};
-constexpr int64_t kMostThreads = 4096, kMostRuns = 1'000'000;
+constexpr int64_t kMaxThreads = 4096, kMaxRuns = 1'000'000;
 
 template <typename T>
 constexpr bool kIsOptional = false;
@@ -139,9 +139,9 @@ void ReadRequest(ObjectReader& all, RunRequest& request) {
       flags->emplace_back(name, text);
     }
   }
-  if (request.threads < 0 || request.threads > kMostThreads) reader.Refuse("threads: 0 to 4096");
-  if (request.iterations < 1 || request.iterations > kMostRuns || request.repeat < 1 ||
-      request.repeat > kMostRuns) {
+  if (request.threads < 0 || request.threads > kMaxThreads) reader.Refuse("threads: 0 to 4096");
+  if (request.iterations < 1 || request.iterations > kMaxRuns || request.repeat < 1 ||
+      request.repeat > kMaxRuns) {
     reader.Refuse("iterations and repeat: at least 1");
   }
   if (request.deadline_seconds && !(*request.deadline_seconds > 0)) {
@@ -153,12 +153,12 @@ void ReadRequest(ObjectReader& all, RunRequest& request) {
 
 void WriteRecorded(JsonWriter& json, const RecordedRun& recorded) {
   json.Key("recorded").BeginObject().Field("status", ToString(recorded.status));
-  json.Field("inputs_made_up", recorded.inputs_made_up)
+  json.Field("inputs_made_up", recorded.inputs_generated)
       .Field("infeed_given", recorded.infeed_given)
       .Field("against_expected", recorded.against_expected)
       .Field("inputs_hash", recorded.inputs_hash)
       .Field("results_hash", recorded.results_hash);
-  WriteValue(json, "reduced_inputs_made_up", recorded.reduced_inputs_made_up);
+  WriteValue(json, "reduced_inputs_made_up", recorded.reduced_inputs_generated);
   json.Key("failure");
   if (!recorded.failure) {
     json.Null().EndObject();
@@ -185,12 +185,12 @@ void ReadRecorded(ObjectReader& all, RecordedRun& recorded) {
   ObjectReader reader(object);
   std::string status;
   reader.Read("status", status);
-  reader.Read("inputs_made_up", recorded.inputs_made_up);
+  reader.Read("inputs_made_up", recorded.inputs_generated);
   reader.Read("infeed_given", recorded.infeed_given);
   reader.Read("against_expected", recorded.against_expected);
   reader.Read("inputs_hash", recorded.inputs_hash);
   reader.Read("results_hash", recorded.results_hash);
-  reader.Read("reduced_inputs_made_up", recorded.reduced_inputs_made_up);
+  reader.Read("reduced_inputs_made_up", recorded.reduced_inputs_generated);
   if (!FromText(status, RunStatus::kDied, recorded.status)) reader.Refuse("it has no status");
   if (const auto found = object.find("failure"); found != object.end() && found->is_object()) {
     Failure& failure = recorded.failure.emplace();

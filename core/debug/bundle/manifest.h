@@ -24,13 +24,13 @@ std::optional<ValuePolicy> ValuePolicyFromText(std::string_view text);
 // What came of the run when the bundle was made.
 struct RecordedRun {
   RunStatus status = RunStatus::kError;
-  std::optional<Failure> failure;              // nothing: it did not fail
-  bool inputs_made_up = true;                  // from the request's seed
-  bool infeed_given = false;                   // what infeeds take came from files
-  std::optional<bool> reduced_inputs_made_up;  // the same of the reduced module; absent: none, or
-                                               // made before this was recorded
-  bool against_expected = false;               // with values of files, or a snapshot's result
-  std::string inputs_hash, results_hash;       // BundleHash of all bytes; empty: none
+  std::optional<Failure> failure;                // nothing: it did not fail
+  bool inputs_generated = true;                  // from the request's seed
+  bool infeed_given = false;                     // what infeeds take came from files
+  std::optional<bool> reduced_inputs_generated;  // the same of the reduced module; absent: none, or
+                                                 // made before this was recorded
+  bool against_expected = false;                 // with values of files, or a snapshot's result
+  std::string inputs_hash, results_hash;         // BundleHash of all bytes; empty: none
 };
 
 /// Why a recorded run died, as ErrorKindOf(ErrorClass); empty for other statuses.

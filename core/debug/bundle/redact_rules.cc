@@ -40,9 +40,9 @@ constexpr TokenForm kTokenForms[] = {
 
 // A run of letters and digits that no person wrote.
 bool LooksRandom(std::string_view run) {
-  constexpr size_t kLeast = 32, kMost = 128;
+  constexpr size_t kMin = 32, kMax = 128;
   constexpr std::ptrdiff_t kOfEach = 3;
-  if (run.size() < kLeast || run.size() > kMost) return false;
+  if (run.size() < kMin || run.size() > kMax) return false;
   const auto is_hex = [](char c) { return IsDigit(c) || (c >= 'a' && c <= 'f'); };
   if (std::ranges::all_of(run, is_hex)) return !std::ranges::all_of(run, IsDigit);
   return std::ranges::count_if(run, IsUpper) >= kOfEach &&
@@ -85,8 +85,8 @@ size_t ValueBehind(std::string_view text, size_t at, bool also_colon) {
 
 RedactionHit ValueHit(std::string_view text, size_t at, size_t value) {
   const size_t length = RunLength(text, value, [](char c) { return !EndsValue(c); });
-  constexpr size_t kLeast = 3;
-  if (length < kLeast || text[value] == '<') return {};
+  constexpr size_t kMin = 3;
+  if (length < kMin || text[value] == '<') return {};
   return {.length = value - at + length,
           .kept = value - at,
           .key = std::string(text.substr(value, length)),
@@ -178,9 +178,9 @@ size_t LongAddressLength(std::string_view text, size_t at) {
     return c == ':' || std::isxdigit(static_cast<unsigned char>(c)) != 0;
   });
   const std::string_view run = text.substr(at, length);
-  constexpr std::ptrdiff_t kLeastColons = 3;
+  constexpr std::ptrdiff_t kMinColons = 3;
   const bool ends = at + length == text.size() || !IsWordCharacter(text[at + length]);
-  return ends && std::ranges::count(run, ':') >= kLeastColons && std::ranges::any_of(run, IsDigit)
+  return ends && std::ranges::count(run, ':') >= kMinColons && std::ranges::any_of(run, IsDigit)
              ? length
              : 0;
 }
@@ -264,8 +264,8 @@ RedactionHit FindEnvironment(const Redactor& redactor, std::string_view text, si
   const size_t name =
       RunLength(text, at, [](char c) { return IsUpper(c) || IsDigit(c) || c == '_'; });
   const std::string_view variable = text.substr(at, name);
-  constexpr size_t kLeast = 4;
-  if (name < kLeast || variable.ends_with("XLA_FLAGS") || at + name >= text.size() ||
+  constexpr size_t kMin = 4;
+  if (name < kMin || variable.ends_with("XLA_FLAGS") || at + name >= text.size() ||
       text[at + name] != '=') {
     return {};
   }

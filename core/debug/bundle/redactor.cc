@@ -45,8 +45,8 @@ bool IsHarmless(std::string_view name, std::string_view value) {
   static constexpr std::string_view kNames[] = {
       "LANG",   "TERM", "SHELL",     "COLORTERM",    "PATH",     "_",     "SHLVL", "PWD",
       "OLDPWD", "HOME", "XLA_FLAGS", "TF_XLA_FLAGS", "LANGUAGE", "PAGER", "EDITOR"};
-  constexpr size_t kLeast = 6;
-  if (value.size() < kLeast || name.starts_with("LC_") || name.starts_with("HLOSCOPE_") ||
+  constexpr size_t kMin = 6;
+  if (value.size() < kMin || name.starts_with("LC_") || name.starts_with("HLOSCOPE_") ||
       std::ranges::find(kNames, name) != std::end(kNames) || value.front() == '/') {
     return true;
   }
@@ -104,8 +104,8 @@ Secrets SecretsOfThisProcess() {
   if (const passwd* entry = getpwuid(geteuid()); entry != nullptr && entry->pw_name != nullptr) {
     secrets.users.emplace_back(entry->pw_name);
   }
-  constexpr size_t kMostHostName = 256;
-  char host[kMostHostName] = {};
+  constexpr size_t kMaxHostName = 256;
+  char host[kMaxHostName] = {};
   if (gethostname(host, sizeof(host) - 1) == 0) secrets.hosts.emplace_back(host);
   return secrets;
 }
@@ -120,10 +120,10 @@ Redactor::Redactor(const Secrets& secrets) {
 }
 
 void Redactor::AddWord(RedactionKind kind, std::string_view text) {
-  constexpr size_t kLeast = 3, kMost = 4096;
+  constexpr size_t kMin = 3, kMax = 4096;
   const std::string word =
       kind == RedactionKind::kEnvironment ? std::string(text) : AsciiStrToLower(text);
-  if (word.size() < kLeast || word.size() > kMost || IsGenericName(word)) return;
+  if (word.size() < kMin || word.size() > kMax || IsGenericName(word)) return;
   if (kind != RedactionKind::kEnvironment && hlo::OpcodeFromText(word).has_value()) return;
   std::vector<Word>& bucket = words_[static_cast<unsigned char>(AsciiToLower(word.front()))];
   for (const Word& known : bucket) {

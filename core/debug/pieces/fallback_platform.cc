@@ -94,9 +94,9 @@ std::shared_ptr<const Module> PlainModule(const Module& like) {
 
 // Of a platform of ours that hands instructions over by itself. Results are held back until it is
 // known that it did not.
-class HandOverWatch : public RunStream {
+class HostFallbackWatch : public RunStream {
  public:
-  explicit HandOverWatch(RunStream& next) : next_(next) {}
+  explicit HostFallbackWatch(RunStream& next) : next_(next) {}
   void Take(replay::RunEvent event) override {
     if (std::holds_alternative<replay::LeafResult>(event) ||
         std::holds_alternative<replay::RunExecuted>(event)) {
@@ -408,7 +408,7 @@ class WatchedExecutable : public Executable {
                                const RunOptions& options, RunStream& stream) {
     const bool may = platform_.fallback() == Fallback::kHost || !platform_.is_ours_on_a_device();
     if (may) return whole_->Run(inputs, options, stream);
-    HandOverWatch watch(stream);
+    HostFallbackWatch watch(stream);
     HLOSCOPE_ASSIGN_OR_RETURN(RunResult result, whole_->Run(inputs, options, watch));
     const Status finished = watch.Finish();
     was_handed_over_ = !finished.has_value();

@@ -17,7 +17,7 @@ using hlo::Opcode;
 
 namespace {
 
-constexpr size_t kMostNamed = 16;  // of an error, tried alone
+constexpr size_t kMaxNamed = 16;  // of an error, tried alone
 
 bool IsPartOfName(char c) {
   return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_' || c == '.' || c == '-';
@@ -148,7 +148,7 @@ Status RefusalSearch::Find(std::span<const InstructionId> ids, const Error& erro
 
 Status RefusalSearch::FindNamed(std::span<const InstructionId> ids, const Error& error) {
   std::vector<InstructionId> named = NamedIn(module_, ids, error.message);
-  if (named.size() > kMostNamed) named.resize(kMostNamed);
+  if (named.size() > kMaxNamed) named.resize(kMaxNamed);
   for (const InstructionId id : named) {
     if (IsFound(id)) continue;
     HLOSCOPE_ASSIGN_OR_RETURN(const auto refused, LoadAlone({&id, 1}));

@@ -10,7 +10,7 @@
 #include "core/base/result.h"
 #include "core/debug/pieces/split_module.h"
 #include "core/hlo/literal.h"
-#include "core/replay/hand_overs.h"
+#include "core/replay/host_fallbacks.h"
 
 namespace hloscope::debug {
 

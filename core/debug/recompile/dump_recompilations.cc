@@ -19,7 +19,7 @@ using dump::DumpModel;
 using dump::FileEntry;
 using dump::FileRole;
 
-constexpr size_t kMostEarlier = 32;  // compilations that one is compared with
+constexpr size_t kMaxEarlier = 32;  // compilations that one is compared with
 
 bool IsIn(std::string_view folder, std::string_view outer) {
   return outer.empty() || folder == outer ||
@@ -185,7 +185,7 @@ class Finder {
       const Compiled* closest = nullptr;
       int64_t least = 0;
       size_t looked = 0;
-      for (auto at = earlier.rbegin(); at != earlier.rend() && looked < kMostEarlier; ++at) {
+      for (auto at = earlier.rbegin(); at != earlier.rend() && looked < kMaxEarlier; ++at) {
         if (!Together(*at, one)) continue;
         ++looked;
         const int64_t distance = DistanceOf(at->facts, one.facts);

@@ -277,8 +277,8 @@ bool IsSameProgram(const CompilationFacts& a, const CompilationFacts& b) {
 
 bool IsSameCluster(const CompilationFacts& a, const CompilationFacts& b) {
   // Arguments and results have names in common, "XLA_Args".
-  constexpr size_t kLeast = 3;
-  return a.operations.size() >= kLeast && a.operations == b.operations;
+  constexpr size_t kMin = 3;
+  return a.operations.size() >= kMin && a.operations == b.operations;
 }
 
 int64_t DistanceOf(const CompilationFacts& a, const CompilationFacts& b) {

@@ -103,8 +103,8 @@ class ErrorStream {
     line_.erase(0, begin);
     // Of a line that is longer than any of a log, or a bar that is drawn again and again, what is
     // shown is forgotten.
-    constexpr size_t kMostOpen = size_t{64} << 10;
-    if (line_.size() <= kMostOpen) return;
+    constexpr size_t kMaxOpen = size_t{64} << 10;
+    if (line_.size() <= kMaxOpen) return;
     ShowOpenLine();
     line_.resize(1);
     shown_ = 1;

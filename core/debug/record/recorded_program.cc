@@ -68,7 +68,7 @@ bool IsPython(const std::string& program) {
   return fs::path(program).filename().string().starts_with("python");
 }
 
-constexpr size_t kMostScript = 4 << 20;
+constexpr size_t kMaxScript = 4 << 20;
 
 // The interpreter of `#!/a/python` and `#!/usr/bin/env python3`.
 std::string OfFirstLine(const std::string& text, const Environment& environment) {
@@ -92,7 +92,7 @@ void FindScript(const std::vector<std::string>& command, RecordedProgram& found)
     }
     if (command[k].starts_with('-')) continue;
     found.script_path = command[k];
-    found.script = replay::ReadStart(command[k], kMostScript);
+    found.script = replay::ReadStart(command[k], kMaxScript);
     return;
   }
 }
@@ -104,7 +104,7 @@ void FindPython(const std::vector<std::string>& command, const Environment& envi
     FindScript(command, found);
     return;
   }
-  const std::string text = replay::ReadStart(found.program, kMostScript);
+  const std::string text = replay::ReadStart(found.program, kMaxScript);
   found.python = OfFirstLine(text, environment);
   if (!found.python.empty()) {
     found.script = text;

@@ -36,7 +36,7 @@ constexpr SuppressingFlag kSuppressing[] = {
 #undef SUPPRESSING_FLAG
 };
 
-constexpr uintmax_t kLeastSpace = 1'000'000'000, kLeastForPasses = 5'000'000'000;
+constexpr uintmax_t kMinSpace = 1'000'000'000, kMinForPasses = 5'000'000'000;
 
 // The value of the last flag of that name; a flag alone is true.
 std::optional<std::string> FlagValue(const std::vector<std::string>& flags, std::string_view name) {
@@ -163,7 +163,7 @@ class Planner {
                       "new folder",
                       folder));
     const auto space = fs::space(plan_.dump, error);
-    const uintmax_t least = options_.passes || options_.snapshots ? kLeastForPasses : kLeastSpace;
+    const uintmax_t least = options_.passes || options_.snapshots ? kMinForPasses : kMinSpace;
     if (!error && space.available < least)
       Warn(
           fmt::format("only {:.1f} GB are free at {}: the dump may be cut; fix: --dump on another "

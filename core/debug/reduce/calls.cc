@@ -93,7 +93,7 @@ void EnterCallee(Search& search) {
 }
 
 void InlineCalls(Search& search) {
-  search.Thin([](const Candidate& c) { return BodiesOf(*c.module).size(); }, InlineSome);
+  search.RemoveChunks([](const Candidate& c) { return BodiesOf(*c.module).size(); }, InlineSome);
 }
 
 }  // namespace hloscope::debug

@@ -17,7 +17,7 @@ using hlo::Literal;
 using hlo::Opcode;
 using hlo::Shape;
 
-constexpr int64_t kMostElementsWritten = 64;  // of a constant that stands for an instruction
+constexpr int64_t kMaxElementsWritten = 64;  // of a constant that stands for an instruction
 
 Literal Zeros(const Shape& shape) {
   const auto bytes = static_cast<size_t>(shape.ByteSize().value_or(0));
@@ -59,7 +59,7 @@ void Edit::ToParameter(InstructionId id, const Literal* value) {
 void Edit::ToZeros(InstructionId id) {
   const Shape& shape = module().shape(id);
   const hlo::ComputationId computation = module()[id].computation;
-  const bool is_small = shape.ElementCount().value_or(kMostElementsWritten) < kMostElementsWritten;
+  const bool is_small = shape.ElementCount().value_or(kMaxElementsWritten) < kMaxElementsWritten;
   const Shape written = is_small ? shape : Shape::Scalar(shape.element_type());
   const std::array value = {rewriter_.builder().Make(AttributeKey::kConstantValue, Zeros(written))};
   InstructionId zeros =

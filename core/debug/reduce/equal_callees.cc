@@ -58,7 +58,7 @@ std::optional<Candidate> WithoutTwins(const Candidate& from, size_t begin, size_
 }  // namespace
 
 void ShareCallees(Search& search) {
-  search.Thin([](const Candidate& c) { return TwinsOf(*c.module).size(); }, WithoutTwins);
+  search.RemoveChunks([](const Candidate& c) { return TwinsOf(*c.module).size(); }, WithoutTwins);
 }
 
 }  // namespace hloscope::debug

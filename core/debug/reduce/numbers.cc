@@ -16,8 +16,8 @@ using hlo::Literal;
 
 constexpr std::array kWays = {Simpler::kZeros,  Simpler::kOnes,     Simpler::kUniform,
                               Simpler::kHalves, Simpler::kOneDigit, Simpler::kThreeDigits};
-constexpr size_t kMostPieces = 16;        // that the elements of inputs are taken in
-constexpr size_t kMostElements = 100000;  // of an input that is looked into
+constexpr size_t kMaxPieces = 16;        // that the elements of inputs are taken in
+constexpr size_t kMaxElements = 100000;  // of an input that is looked into
 
 // Constants that can be made simpler, with what they become.
 std::vector<std::pair<InstructionId, Literal>> Constants(const hlo::Module& module, Simpler how) {
@@ -33,7 +33,7 @@ std::vector<std::pair<InstructionId, Literal>> Constants(const hlo::Module& modu
 
 bool IsLookedInto(const Literal& literal) {
   return !IsUnknown(literal) && literal.shape().IsArray() && !literal.elided() &&
-         static_cast<size_t>(literal.shape().ElementCount().value_or(0)) <= kMostElements;
+         static_cast<size_t>(literal.shape().ElementCount().value_or(0)) <= kMaxElements;
 }
 
 std::vector<std::pair<size_t, Literal>> Inputs(const Candidate& candidate, Simpler how) {
@@ -74,39 +74,41 @@ Candidate WithoutElements(const Candidate& from, size_t begin, size_t end) {
 
 void SimplifyConstants(Search& search) {
   for (const Simpler how : kWays) {
-    search.Thin([how](const Candidate& c) { return Constants(*c.module, how).size(); },
-                [how](const Candidate& c, size_t begin, size_t end) -> std::optional<Candidate> {
-                  const auto sites = Constants(*c.module, how);
-                  hlo::ModuleBuilder builder = hlo::CopyModule(*c.module);
-                  for (size_t i = begin; i < std::min(end, sites.size()); ++i) {
-                    builder.SetAttribute(sites[i].first, builder.Make(AttributeKey::kConstantValue,
-                                                                      sites[i].second));
-                  }
-                  return Candidate{builder.Build(), c.arguments};
-                },
-                Search::Need::kAnySize);
+    search.RemoveChunks(
+        [how](const Candidate& c) { return Constants(*c.module, how).size(); },
+        [how](const Candidate& c, size_t begin, size_t end) -> std::optional<Candidate> {
+          const auto sites = Constants(*c.module, how);
+          hlo::ModuleBuilder builder = hlo::CopyModule(*c.module);
+          for (size_t i = begin; i < std::min(end, sites.size()); ++i) {
+            builder.SetAttribute(sites[i].first,
+                                 builder.Make(AttributeKey::kConstantValue, sites[i].second));
+          }
+          return Candidate{builder.Build(), c.arguments};
+        },
+        Search::Need::kAnySize);
   }
 }
 
 void SimplifyInputs(Search& search) {
   for (const Simpler how : kWays) {
-    search.Thin([how](const Candidate& c) { return Inputs(c, how).size(); },
-                [how](const Candidate& c, size_t begin, size_t end) -> std::optional<Candidate> {
-                  auto sites = Inputs(c, how);
-                  Candidate candidate = c;
-                  for (size_t i = begin; i < std::min(end, sites.size()); ++i) {
-                    candidate.arguments[sites[i].first] = std::move(sites[i].second);
-                  }
-                  return candidate;
-                },
-                Search::Need::kAnySize);
+    search.RemoveChunks(
+        [how](const Candidate& c) { return Inputs(c, how).size(); },
+        [how](const Candidate& c, size_t begin, size_t end) -> std::optional<Candidate> {
+          auto sites = Inputs(c, how);
+          Candidate candidate = c;
+          for (size_t i = begin; i < std::min(end, sites.size()); ++i) {
+            candidate.arguments[sites[i].first] = std::move(sites[i].second);
+          }
+          return candidate;
+        },
+        Search::Need::kAnySize);
   }
-  search.Thin(
+  search.RemoveChunks(
       NonZeros,
       [](const Candidate& c, size_t begin, size_t end) -> std::optional<Candidate> {
         return WithoutElements(c, begin, end);
       },
-      Search::Need::kAnySize, kMostPieces);
+      Search::Need::kAnySize, kMaxPieces);
 }
 
 }  // namespace hloscope::debug

@@ -29,15 +29,15 @@ std::vector<InstructionId> SitesOf(const hlo::Module& module, const Choice& choi
 }
 
 void ReplaceByChoice(Search& search, const Choice& choice) {
-  search.Thin([&](const Candidate& c) { return SitesOf(*c.module, choice).size(); },
-              [&](const Candidate& c, size_t begin, size_t end) {
-                const std::vector<InstructionId> sites = SitesOf(*c.module, choice);
-                Edit edit(c);
-                for (size_t i = begin; i < std::min(end, sites.size()); ++i) {
-                  edit.rewriter().ReplaceAllUses(sites[i], choice(*c.module, sites[i]));
-                }
-                return edit.Finish();
-              });
+  search.RemoveChunks([&](const Candidate& c) { return SitesOf(*c.module, choice).size(); },
+                      [&](const Candidate& c, size_t begin, size_t end) {
+                        const std::vector<InstructionId> sites = SitesOf(*c.module, choice);
+                        Edit edit(c);
+                        for (size_t i = begin; i < std::min(end, sites.size()); ++i) {
+                          edit.rewriter().ReplaceAllUses(sites[i], choice(*c.module, sites[i]));
+                        }
+                        return edit.Finish();
+                      });
 }
 
 // The operand number `which` of those that have the instruction's shape.
@@ -95,25 +95,25 @@ std::vector<InstructionId> ZerosOf(const hlo::Module& module) {
 }  // namespace
 
 void CutToParameters(Search& search) {
-  search.Thin([](const Candidate& c) { return CutsOf(*c.module).size(); },
-              [&](const Candidate& c, size_t begin, size_t end) {
-                const std::vector<InstructionId> all = CutsOf(*c.module);
-                const std::span cuts =
-                    std::span(all).subspan(std::min(begin, all.size()),
-                                           std::min(end, all.size()) - std::min(begin, all.size()));
-                const KnownValues values = search.ValuesOf(c, cuts);
-                Edit edit(c);
-                for (const InstructionId cut : cuts) {
-                  const auto value = values.find(cut.index);
-                  edit.ToParameter(cut, value == values.end() ? nullptr : &value->second);
-                }
-                return edit.Finish();
-              });
+  search.RemoveChunks([](const Candidate& c) { return CutsOf(*c.module).size(); },
+                      [&](const Candidate& c, size_t begin, size_t end) {
+                        const std::vector<InstructionId> all = CutsOf(*c.module);
+                        const std::span cuts = std::span(all).subspan(
+                            std::min(begin, all.size()),
+                            std::min(end, all.size()) - std::min(begin, all.size()));
+                        const KnownValues values = search.ValuesOf(c, cuts);
+                        Edit edit(c);
+                        for (const InstructionId cut : cuts) {
+                          const auto value = values.find(cut.index);
+                          edit.ToParameter(cut, value == values.end() ? nullptr : &value->second);
+                        }
+                        return edit.Finish();
+                      });
 }
 
 void BypassToOperands(Search& search) {
-  constexpr size_t kMostOperands = 3;
-  for (size_t which = 0; which < kMostOperands; ++which) {
+  constexpr size_t kMaxOperands = 3;
+  for (size_t which = 0; which < kMaxOperands; ++which) {
     ReplaceByChoice(search, [which](const hlo::Module& module, InstructionId id) {
       return OperandLike(module, id, which);
     });
@@ -123,15 +123,15 @@ void BypassToOperands(Search& search) {
 void ReplaceByEarlier(Search& search) { ReplaceByChoice(search, EarlierLike); }
 
 void ReplaceByZeros(Search& search) {
-  search.Thin([](const Candidate& c) { return ZerosOf(*c.module).size(); },
-              [](const Candidate& c, size_t begin, size_t end) {
-                const std::vector<InstructionId> sites = ZerosOf(*c.module);
-                Edit edit(c);
-                for (size_t i = begin; i < std::min(end, sites.size()); ++i) {
-                  edit.ToZeros(sites[i]);
-                }
-                return edit.Finish();
-              });
+  search.RemoveChunks([](const Candidate& c) { return ZerosOf(*c.module).size(); },
+                      [](const Candidate& c, size_t begin, size_t end) {
+                        const std::vector<InstructionId> sites = ZerosOf(*c.module);
+                        Edit edit(c);
+                        for (size_t i = begin; i < std::min(end, sites.size()); ++i) {
+                          edit.ToZeros(sites[i]);
+                        }
+                        return edit.Finish();
+                      });
 }
 
 }  // namespace hloscope::debug

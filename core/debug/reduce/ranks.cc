@@ -224,16 +224,17 @@ class RankDrop {
 }  // namespace
 
 void DropRanks(Search& search) {
-  search.Thin([](const Candidate& c) { return DimensionGroups(*c.module).droppable().size(); },
-              [](const Candidate& c, size_t begin, size_t end) {
-                const DimensionGroups groups(*c.module);
-                const std::vector<uint32_t>& all = groups.droppable();
-                const size_t last = std::min(end, all.size());
-                return RankDrop(c, groups,
-                                {all.begin() + static_cast<ptrdiff_t>(std::min(begin, last)),
-                                 all.begin() + static_cast<ptrdiff_t>(last)})
-                    .Run();
-              });
+  search.RemoveChunks(
+      [](const Candidate& c) { return DimensionGroups(*c.module).droppable().size(); },
+      [](const Candidate& c, size_t begin, size_t end) {
+        const DimensionGroups groups(*c.module);
+        const std::vector<uint32_t>& all = groups.droppable();
+        const size_t last = std::min(end, all.size());
+        return RankDrop(c, groups,
+                        {all.begin() + static_cast<ptrdiff_t>(std::min(begin, last)),
+                         all.begin() + static_cast<ptrdiff_t>(last)})
+            .Run();
+      });
 }
 
 }  // namespace hloscope::debug

@@ -20,8 +20,8 @@ using Clock = std::chrono::steady_clock;
 
 // A smaller module that needs much longer than the whole one is of no use, unless that is how it
 // fails.
-constexpr double kSlower = 4, kLeastSeconds = 10, kLeastSmallSeconds = 3;
-constexpr int kMostRepeats = 3;         // of a failure that may not come each time
+constexpr double kSlower = 4, kMinSeconds = 10, kMinSmallSeconds = 3;
+constexpr int kMaxRepeats = 3;          // of a failure that may not come each time
 constexpr double kCaptureSeconds = 30;  // values of a run that does not end
 
 double SecondsSince(Clock::time_point start) {
@@ -63,12 +63,12 @@ std::vector<hlo::Literal> Complete(const Candidate& candidate, const RunRequest&
   options.edge_values = request.edge_values;
   options.zeros = !request.random_inputs;
   options.limits = request.limits;
-  Result<replay::MadeUpInputs> made_up = replay::MakeInputs(*candidate.module, options);
-  if (!made_up.has_value() || made_up->literals.size() != known.size()) return {};
+  Result<replay::GeneratedInputs> inputs = replay::MakeInputs(*candidate.module, options);
+  if (!inputs.has_value() || inputs->literals.size() != known.size()) return {};
   for (size_t i = 0; i < known.size(); ++i) {
-    if (!IsUnknown(known[i])) made_up->literals[i] = known[i];
+    if (!IsUnknown(known[i])) inputs->literals[i] = known[i];
   }
-  return std::move(made_up->literals);
+  return std::move(inputs->literals);
 }
 
 // Each has values of its own: they are made up.
@@ -151,9 +151,9 @@ class Reduction {
     if (failure->kind != FailureKind::kDeadline && request_.try_seconds) {
       run_.deadline_seconds = request_.try_seconds;
     } else if (failure->kind != FailureKind::kDeadline) {
-      least_seconds_ = std::max(kSlower * run_seconds, kLeastSmallSeconds);
+      least_seconds_ = std::max(kSlower * run_seconds, kMinSmallSeconds);
       run_.deadline_seconds = std::min(
-          std::max(kSlower * seconds, kLeastSeconds),
+          std::max(kSlower * seconds, kMinSeconds),
           run_.deadline_seconds.value_or(static_cast<double>(run_.limits.run_deadline_seconds)));
     }
     return again;
@@ -174,7 +174,7 @@ class Reduction {
 
   // The failure of the module with the values that it ran on.
   Result<Failure> Repeated(const Failure& failure) {
-    for (int i = 1; i <= kMostRepeats; ++i) {
+    for (int i = 1; i <= kMaxRepeats; ++i) {
       const auto again = TryRun(report_.smallest, stop_);
       if (!again || !IsSameFailure(failure, *again)) continue;
       if (i > 1)

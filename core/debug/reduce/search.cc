@@ -13,9 +13,9 @@ namespace {
 
 // Tries behind the one that was taken get as long as that took, within these bounds, to end by
 // themselves: a worker that is stopped has to be started again.
-constexpr std::chrono::milliseconds kLeastGrace{300}, kMostGrace{1500};
+constexpr std::chrono::milliseconds kMinGrace{300}, kMaxGrace{1500};
 
-constexpr int64_t kMostBytes = int64_t{1} << 30;  // of values that are kept
+constexpr int64_t kMaxBytes = int64_t{1} << 30;  // of values that are kept
 
 // Those of the entry; none where their values are too many to be kept.
 std::vector<hlo::InstructionId> InstructionsWithValues(const hlo::Module& module) {
@@ -25,8 +25,8 @@ std::vector<hlo::InstructionId> InstructionsWithValues(const hlo::Module& module
     const hlo::InstructionId id(module.entry().first_instruction + i);
     const hlo::Opcode opcode = module[id].opcode;
     if (opcode == hlo::Opcode::kParameter || opcode == hlo::Opcode::kConstant) continue;
-    bytes += std::min(module.shape(id).ByteSize().value_or(kMostBytes), kMostBytes);
-    if (bytes > kMostBytes) return {};
+    bytes += std::min(module.shape(id).ByteSize().value_or(kMaxBytes), kMaxBytes);
+    if (bytes > kMaxBytes) return {};
     all.push_back(id);
   }
   return all;
@@ -44,7 +44,7 @@ struct Search::Outcome {
   Candidate candidate;
   Failure failure;
   CandidateSize size;
-  std::chrono::milliseconds grace = kMostGrace;
+  std::chrono::milliseconds grace = kMaxGrace;
 };
 
 Search::Search(Candidate first, Failure failure, Try attempt, RunValues source,
@@ -100,7 +100,7 @@ void Search::TryOne(const Maker& make, Need need, size_t number, const std::stop
   outcome.winner = number;
   outcome.grace = std::clamp(
       std::chrono::ceil<std::chrono::milliseconds>(std::chrono::steady_clock::now() - start),
-      kLeastGrace, kMostGrace);
+      kMinGrace, kMaxGrace);
   outcome.candidate = *std::move(candidate);
   outcome.failure = *std::move(failure);
   outcome.size = size;
@@ -156,7 +156,8 @@ std::optional<size_t> Search::First(size_t count, const Maker& make, Need need) 
   return outcome.winner;
 }
 
-bool Search::Thin(const Count& count, const Without& without, Need need, size_t most_pieces) {
+bool Search::RemoveChunks(const Count& count, const Without& without, Need need,
+                          size_t most_pieces) {
   bool thinner = false;
   most_pieces = std::min(most_pieces, most_pieces_);
   size_t sites = count(best_);

@@ -69,7 +69,7 @@ class Search {
     return had_enough || options_.stop.stop_requested();
   }
   void set_reduction(std::string_view name) { reduction_ = name; }
-  // No Thin takes sites in more pieces than that.
+  // No RemoveChunks takes sites in more pieces than that.
   void set_most_pieces(size_t pieces) { most_pieces_ = pieces; }
 
   // A candidate by number; nullopt where there is none of that number.
@@ -89,8 +89,8 @@ class Search {
   using Count = std::function<size_t(const Candidate&)>;
   using Without =
       std::function<std::optional<Candidate>(const Candidate&, size_t begin, size_t end)>;
-  bool Thin(const Count& count, const Without& without, Need need = Need::kSmaller,
-            size_t most_pieces = SIZE_MAX);
+  bool RemoveChunks(const Count& count, const Without& without, Need need = Need::kSmaller,
+                    size_t most_pieces = SIZE_MAX);
 
   // Values of these instructions of a candidate's entry, as far as they are known. Of the best
   // candidate all are kept where they are not too many; from any thread.

@@ -118,27 +118,27 @@ std::vector<uint32_t> OptionalSites(const hlo::Module& module) {
 
 void StripModule(Search& search) {
   // What was left out stays in the list: leaving it out again changes nothing.
-  search.Thin([](const Candidate&) { return kStrips.size(); },
-              [](const Candidate& c, size_t begin, size_t end) -> std::optional<Candidate> {
-                return Stripped(c, begin, end);
-              });
+  search.RemoveChunks([](const Candidate&) { return kStrips.size(); },
+                      [](const Candidate& c, size_t begin, size_t end) -> std::optional<Candidate> {
+                        return Stripped(c, begin, end);
+                      });
 }
 
 void DropAttributes(Search& search) {
-  search.Thin([](const Candidate& c) { return OptionalSites(*c.module).size(); },
-              [](const Candidate& c, size_t begin, size_t end) -> std::optional<Candidate> {
-                const std::vector<uint32_t> sites = OptionalSites(*c.module);
-                std::vector<bool> chosen(c.module->instructions().size(), false);
-                for (size_t i = begin; i < std::min(end, sites.size()); ++i) {
-                  chosen[sites[i]] = true;
-                }
-                ModuleBuilder builder = hlo::CopyModule(*c.module);
-                const Instruction* first = builder.parts().instructions().data();
-                LeaveOut(builder, [&](const Instruction& i, const Attribute& a) {
-                  return chosen[static_cast<size_t>(&i - first)] && IsOptional(i, a);
-                });
-                return Candidate{builder.Build(), c.arguments};
-              });
+  search.RemoveChunks([](const Candidate& c) { return OptionalSites(*c.module).size(); },
+                      [](const Candidate& c, size_t begin, size_t end) -> std::optional<Candidate> {
+                        const std::vector<uint32_t> sites = OptionalSites(*c.module);
+                        std::vector<bool> chosen(c.module->instructions().size(), false);
+                        for (size_t i = begin; i < std::min(end, sites.size()); ++i) {
+                          chosen[sites[i]] = true;
+                        }
+                        ModuleBuilder builder = hlo::CopyModule(*c.module);
+                        const Instruction* first = builder.parts().instructions().data();
+                        LeaveOut(builder, [&](const Instruction& i, const Attribute& a) {
+                          return chosen[static_cast<size_t>(&i - first)] && IsOptional(i, a);
+                        });
+                        return Candidate{builder.Build(), c.arguments};
+                      });
 }
 
 }  // namespace hloscope::debug

@@ -120,16 +120,17 @@ void DropResults(Search& search) {
     const auto operands = module.operands(root);
     return std::vector<InstructionId>(operands.begin(), operands.end());
   };
-  search.Thin([&](const Candidate& c) { return results_of(c).size(); },
-              [&](const Candidate& c, size_t begin, size_t end) -> std::optional<Candidate> {
-                std::vector<InstructionId> kept = results_of(c);
-                kept.erase(kept.begin() + static_cast<ptrdiff_t>(begin),
-                           kept.begin() + static_cast<ptrdiff_t>(end));
-                if (kept.empty()) return std::nullopt;
-                Edit edit(c);
-                edit.SetResults(kept);
-                return edit.Finish();
-              });
+  search.RemoveChunks(
+      [&](const Candidate& c) { return results_of(c).size(); },
+      [&](const Candidate& c, size_t begin, size_t end) -> std::optional<Candidate> {
+        std::vector<InstructionId> kept = results_of(c);
+        kept.erase(kept.begin() + static_cast<ptrdiff_t>(begin),
+                   kept.begin() + static_cast<ptrdiff_t>(end));
+        if (kept.empty()) return std::nullopt;
+        Edit edit(c);
+        edit.SetResults(kept);
+        return edit.Finish();
+      });
 }
 
 }  // namespace hloscope::debug

@@ -6,13 +6,13 @@
 #include <utility>
 
 #include "core/backends/compiled/plan_code.h"
+#include "core/backends/make_platform.h"
 #include "core/base/machine_memory.h"
 #include "core/debug/run/output_judge.h"
 #include "core/debug/run/run_inputs.h"
 #include "core/hlo/text/text.h"
 #include "core/hlo/verify/verifier.h"
 #include "core/replay/device_values.h"
-#include "core/backends/make_platform.h"
 #include "core/replay/workers/worker_platform.h"
 
 namespace hloscope::debug {
@@ -194,7 +194,7 @@ Status RunScheduled(std::vector<Side>& sides, const RunInputs& inputs, const Ben
   const auto enough = [&](int64_t runs) {
     if (request.repeats > 0) return runs >= request.repeats;
     const double seconds = std::chrono::duration<double>(Clock::now() - start).count();
-    return runs >= kLeastRuns && seconds >= request.seconds;
+    return runs >= kMinRuns && seconds >= request.seconds;
   };
   for (Side& side : sides) HLOSCOPE_TRY(side.BeginRuns());
   for (int64_t runs = 0; !enough(runs); ++runs) {
@@ -216,7 +216,7 @@ Result<BenchReport> BenchRun(const std::shared_ptr<const hlo::Module>& module,
   how.limits = request.limits;
   how.stop = stop;
   HLOSCOPE_ASSIGN_OR_RETURN(const RunInputs inputs,
-                            MakeUpInputs(*module, placement, how, report.warnings));
+                            GenerateInputs(*module, placement, how, report.warnings));
   std::vector<Side> sides;
   sides.emplace_back(request.platform, module, request, stop);
   if (!request.against.empty()) sides.emplace_back(request.against, module, request, stop);

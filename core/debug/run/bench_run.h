@@ -25,7 +25,7 @@ struct BenchRequest : replay::RunOptions {
   // Beside `against` another worker of it: how far apart two measurements of the same are.
   bool against_itself = false;
   uint64_t seed = 0;    // of made-up inputs
-  double seconds = 2;   // of running, all platforms together; each runs at least kLeastRuns times
+  double seconds = 2;   // of running, all platforms together; each runs at least kMinRuns times
   int64_t repeats = 0;  // runs of each platform instead of `seconds`, if positive
   // Of the workers that each side gets one of.
   replay::WorkerPoolOptions workers;
@@ -58,7 +58,7 @@ struct BenchReport {
   std::vector<std::string> warnings;  // of inputs and runs, each once
 };
 
-inline constexpr int64_t kLeastRuns = 3;
+inline constexpr int64_t kMinRuns = 3;
 
 // Compiles and runs in turns, one platform while the others idle, after one run of each that does
 // not count. Fails where the module is not sound or a platform cannot run it.

@@ -210,13 +210,13 @@ std::string Failure::fingerprint() const {
 }
 
 std::string ErrorFingerprint(std::string_view text, const std::vector<std::string_view>& names) {
-  constexpr size_t kMostBytes = 400;
+  constexpr size_t kMaxBytes = 400;
   std::string out;
   const auto append = [&](std::string_view piece) {
     const bool repeats = piece == "#" && out.ends_with("#");
     if (!repeats) out += piece;
   };
-  for (size_t at = 0; at < text.size() && out.size() < kMostBytes;) {
+  for (size_t at = 0; at < text.size() && out.size() < kMaxBytes;) {
     const char c = text[at];
     const size_t close = c == '[' ? text.find(']', at) : c == '{' ? text.find('}', at) : text.npos;
     if (close != text.npos) {

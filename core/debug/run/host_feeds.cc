@@ -19,7 +19,7 @@ Status HostFeeds::Open(std::span<const std::string> paths, uint64_t seed, const 
 }
 
 void HostFeeds::Rewind() {
-  next_ = made_up_ = 0;
+  next_ = generated_ = 0;
   given_.clear();
 }
 
@@ -37,7 +37,7 @@ Result<Literal> HostFeeds::Take(const Shape& shape) {
     return InputError(
         fmt::format("cannot generate a {} for an infeed", hlo::ToString(shape, false)));
   }
-  ++made_up_;
+  ++generated_;
   std::vector<std::byte> data(static_cast<size_t>(*bytes));
   eval::FillRandom(shape.element_type(),
                    seed_ * 0x9e3779b97f4a7c15u + static_cast<uint64_t>(number) + 1, data.data(),

@@ -31,14 +31,14 @@ class HostFeeds {
 
   // What the last run gave, in order, and how many arrays were made up for it.
   const std::vector<hlo::Literal>& given() const { return given_; }
-  int64_t made_up() const { return made_up_; }
+  int64_t generated() const { return generated_; }
 
  private:
   std::mutex mutex_;
   std::optional<dump::TensorFiles> files_;
   uint64_t seed_ = 0;
   Limits limits_;
-  int64_t next_ = 0, made_up_ = 0;
+  int64_t next_ = 0, generated_ = 0;
   std::vector<hlo::Literal> given_;
 };
 

@@ -17,7 +17,7 @@ using Clock = std::chrono::steady_clock;
 
 // Iterations differ only where inputs are made up or a literals file has them.
 Status InputSource::Prepare(int64_t iteration) {
-  const bool always_the_same = !report_.made_up_inputs && request_.input_literals.empty();
+  const bool always_the_same = !report_.generated_inputs && request_.input_literals.empty();
   if (iteration > 0 && always_the_same) return {};
   const Clock::time_point start = Clock::now();
   HLOSCOPE_ASSIGN_OR_RETURN(inputs_, Find(iteration));
@@ -56,12 +56,12 @@ Result<RunInputs> InputSource::Find(int64_t iteration) {
     recorded_ = request_.recorded;
     return SpreadArguments(request_.arguments, module_, placement_);
   }
-  return MakeUp(iteration);
+  return Generate(iteration);
 }
 
-Result<RunInputs> InputSource::MakeUp(int64_t iteration) {
+Result<RunInputs> InputSource::Generate(int64_t iteration) {
   const bool has_parameters = !module_.Parameters(module_.entry_id()).empty();
-  report_.made_up_inputs = has_parameters && request_.random_inputs;
+  report_.generated_inputs = has_parameters && request_.random_inputs;
   // A module without parameters always gives its recorded result.
   if (!has_parameters) recorded_ = request_.recorded;
   replay::InputOptions options;
@@ -73,7 +73,7 @@ Result<RunInputs> InputSource::MakeUp(int64_t iteration) {
   options.deadline = deadline_;
   options.stop = stop_;
   std::vector<std::string> warnings;
-  auto made = MakeUpInputs(module_, placement_, options, warnings);
+  auto made = GenerateInputs(module_, placement_, options, warnings);
   if (iteration == 0) {
     report_.warnings.insert(report_.warnings.end(), warnings.begin(), warnings.end());
   }

@@ -37,7 +37,7 @@ class InputSource {
  private:
   void Flush();
   Result<RunInputs> Find(int64_t iteration);
-  Result<RunInputs> MakeUp(int64_t iteration);
+  Result<RunInputs> Generate(int64_t iteration);
   Result<RunInputs> TakeLiterals(int64_t iteration);
 
   const hlo::Module& module_;

@@ -22,10 +22,10 @@ namespace {
 
 using Leaves = std::vector<Result<Literal>>;
 
-constexpr size_t kMostPieces = 64;                  // of one module
-constexpr int64_t kMostBytes = int64_t{256} << 20;  // that its parameters take
-constexpr int64_t kTimedRuns = 5;                   // of an instruction alone
-constexpr int64_t kDeepest = 16;                    // to which pieces grow
+constexpr size_t kMaxPieces = 64;                  // of one module
+constexpr int64_t kMaxBytes = int64_t{256} << 20;  // that its parameters take
+constexpr int64_t kTimedRuns = 5;                  // of an instruction alone
+constexpr int64_t kDeepest = 16;                   // to which pieces grow
 
 class Collector : public replay::RunStream {
  public:
@@ -116,7 +116,7 @@ class Isolation::Runner {
     int64_t bytes = 0;
     size_t pieces = 0;
     uint32_t end = begin;
-    for (; end < count_ && pieces < kMostPieces && (bytes < kMostBytes || end == begin); ++end) {
+    for (; end < count_ && pieces < kMaxPieces && (bytes < kMaxBytes || end == begin); ++end) {
       if (!Computes(end)) continue;
       ++pieces;
       bytes += BytesOf(module_.shape(InstructionId(first_ + end)));
@@ -408,7 +408,7 @@ class Isolation::Runner {
     std::vector<Job> jobs;
     int64_t bytes = 0;
     for (uint32_t i = 0; i <= count_; ++i) {
-      const bool is_full = jobs.size() >= kMostPieces || bytes >= kMostBytes;
+      const bool is_full = jobs.size() >= kMaxPieces || bytes >= kMaxBytes;
       if (i == count_ || is_full) {
         HLOSCOPE_ASSIGN_OR_RETURN(auto found, FirstDifferent(jobs));
         if (found) return found;

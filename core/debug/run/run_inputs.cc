@@ -149,14 +149,14 @@ Result<RunInputs> SpreadArguments(std::vector<Literal> arguments, const hlo::Mod
   return inputs;
 }
 
-Result<RunInputs> MakeUpInputs(const hlo::Module& module, const replay::Placement& placement,
-                               const replay::InputOptions& options,
-                               std::vector<std::string>& warnings) {
+Result<RunInputs> GenerateInputs(const hlo::Module& module, const replay::Placement& placement,
+                                 const replay::InputOptions& options,
+                                 std::vector<std::string>& warnings) {
   HLOSCOPE_TRY(CheckParameters(module));
   const auto generate = [&](uint64_t each) -> Result<std::vector<Literal>> {
     replay::InputOptions own = options;
     own.seed = each;
-    HLOSCOPE_ASSIGN_OR_RETURN(replay::MadeUpInputs made, replay::MakeInputs(module, own));
+    HLOSCOPE_ASSIGN_OR_RETURN(replay::GeneratedInputs made, replay::MakeInputs(module, own));
     if (each == options.seed) warnings = std::move(made.warnings);
     std::vector<Literal> leaves;
     for (const Literal& argument : made.literals) {
@@ -165,7 +165,8 @@ Result<RunInputs> MakeUpInputs(const hlo::Module& module, const replay::Placemen
     return leaves;
   };
   RunInputs inputs;
-  HLOSCOPE_ASSIGN_OR_RETURN(inputs.lists, replay::MakeUpLists(placement, options.seed, generate));
+  HLOSCOPE_ASSIGN_OR_RETURN(inputs.lists,
+                            replay::GenerateInputLists(placement, options.seed, generate));
   NestArguments(inputs, module, placement);
   return inputs;
 }

@@ -28,9 +28,9 @@ Result<RunInputs> ReadInputs(const dump::TensorFiles& files, const hlo::Module& 
 Result<RunInputs> SpreadArguments(std::vector<hlo::Literal> arguments, const hlo::Module& module,
                                   const replay::Placement& placement);
 // Made-up arguments; `warnings` gets what the first device's are told with.
-Result<RunInputs> MakeUpInputs(const hlo::Module& module, const replay::Placement& placement,
-                               const replay::InputOptions& options,
-                               std::vector<std::string>& warnings);
+Result<RunInputs> GenerateInputs(const hlo::Module& module, const replay::Placement& placement,
+                                 const replay::InputOptions& options,
+                                 std::vector<std::string>& warnings);
 
 // Writes arguments that devices share under in0 …, others under in0@0, in0@1 ….
 Status WriteRunInputs(const std::string& path, const RunInputs& inputs,

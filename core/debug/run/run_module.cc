@@ -7,6 +7,7 @@
 #include <chrono>
 #include <utility>
 
+#include "core/backends/make_platform.h"
 #include "core/debug/pieces/fallback_platform.h"
 #include "core/debug/run/host_feeds.h"
 #include "core/debug/run/input_source.h"
@@ -20,7 +21,6 @@
 #include "core/hlo/verify/verifier.h"
 #include "core/replay/device_values.h"
 #include "core/replay/ranks.h"
-#include "core/backends/make_platform.h"
 #include "core/replay/workers/worker_platform.h"
 
 namespace hloscope::debug {
@@ -47,10 +47,10 @@ Clock::time_point DeadlineOf(const RunRequest& request) {
 std::string Reference() { return std::string(replay::ReferencePlatform().name); }
 
 // One replay in progress; each step fills in its part of the report.
-class Replay {
+class RunDriver {
  public:
-  Replay(std::shared_ptr<const hlo::Module> module, const RunRequest& request, RunReport& report,
-         std::stop_token stop)
+  RunDriver(std::shared_ptr<const hlo::Module> module, const RunRequest& request, RunReport& report,
+            std::stop_token stop)
       : module_(std::move(module)),
         request_(request),
         report_(report),
@@ -119,21 +119,21 @@ class Replay {
       }
       Status status = RunIteration(i);
       report_.iterations_ran += status.has_value() ? 1 : 0;
-      HLOSCOPE_TRY(Survive(std::move(status), fmt::format("iteration {}", i)));
+      HLOSCOPE_TRY(TolerateCrash(std::move(status), fmt::format("iteration {}", i)));
     }
-    if (deaths_ > kDeathsNamed) {
-      report_.warnings.push_back(fmt::format("{} more died", deaths_ - kDeathsNamed));
+    if (crashes_ > kMaxReportedCrashes) {
+      report_.warnings.push_back(fmt::format("{} more died", crashes_ - kMaxReportedCrashes));
     }
     return {};
   }
 
   // A death takes what it met along, not the rest of the replay. One for lack of time or on request
   // ends it all, and so does any where other ranks would wait.
-  Status Survive(Status status, const std::string& what) {
+  Status TolerateCrash(Status status, const std::string& what) {
     if (status.has_value() || !IsExecutionFailure(status.error().error_class)) return status;
     if (replay::HasRank(request_.environment)) return status;
     if (stop_.stop_requested() || Clock::now() >= deadline_) return status;
-    if (++deaths_ <= kDeathsNamed && report_.error) {
+    if (++crashes_ <= kMaxReportedCrashes && report_.error) {
       report_.warnings.push_back(fmt::format("{} died: {}", what, status.error().ToString()));
     }
     if (report_.error && IsExecutionFailure(report_.error->error_class)) return {};
@@ -295,10 +295,10 @@ class Replay {
 
   // What the first run took and gave.
   Status ReportFeeds() {
-    if (feeds_.made_up() > 0) {
+    if (feeds_.generated() > 0) {
       report_.warnings.push_back(
           fmt::format("infeed: {} arrays were generated from seed {}; --infeed supplies them",
-                      feeds_.made_up(), request_.seed));
+                      feeds_.generated(), request_.seed));
     }
     if (!request_.outfeed.empty()) {
       return dump::WriteTensors(request_.outfeed, dump::TensorNames::kOutputs, feeds_.given());
@@ -345,7 +345,7 @@ class Replay {
       if (request_.precise)
         judge_->AddPreciseSides(outputs, request_.reference_platform, reference);
     }
-    const bool expected = iteration == 0 || !report_.made_up_inputs;
+    const bool expected = iteration == 0 || !report_.generated_inputs;
     if (expected_ && expected) HLOSCOPE_TRY(judge_->CompareWithFiles(*expected_, outputs));
     if (!expected_ && reference_ == nullptr && source_->recorded()) {
       judge_->CompareWithRecorded(*source_->recorded(), outputs);
@@ -403,7 +403,7 @@ class Replay {
       }
       if (instruction.differs() && !report_.first_divergent) report_.first_divergent = instruction;
       if (!instruction.error || !IsExecutionFailure(instruction.error->error_class)) return;
-      (void)Survive(std::unexpected(*instruction.error), instruction.instruction);
+      (void)TolerateCrash(std::unexpected(*instruction.error), instruction.instruction);
     });
   }
 
@@ -490,12 +490,13 @@ class Replay {
       const Result<Leaves> again = RunOn(*test_, iteration, report_.timing);
       // Where times are compared both sides take turns, so that what the machine does meets both.
       if (request_.measure_recording && reference_ != nullptr) {
-        HLOSCOPE_TRY(Survive(WithoutValue(RunOn(*reference_, iteration, *report_.reference_timing)),
-                             fmt::format("run {} of the reference", run)));
+        HLOSCOPE_TRY(
+            TolerateCrash(WithoutValue(RunOn(*reference_, iteration, *report_.reference_timing)),
+                          fmt::format("run {} of the reference", run)));
       }
       if (!again.has_value()) {
-        HLOSCOPE_TRY(Survive(std::unexpected(again.error()),
-                             fmt::format("run {} of iteration {}", run, iteration)));
+        HLOSCOPE_TRY(TolerateCrash(std::unexpected(again.error()),
+                                   fmt::format("run {} of iteration {}", run, iteration)));
       }
       if (!again.has_value() || report_.repeat->differing_run) continue;
       std::optional<LeafComparison> difference = judge_->FirstDifference(*again, first);
@@ -538,10 +539,10 @@ class Replay {
   const RunRequest& request_;
   RunReport& report_;
   std::stop_token stop_;
-  static constexpr int64_t kDeathsNamed = 20;
+  static constexpr int64_t kMaxReportedCrashes = 20;
 
   Clock::time_point deadline_;  // of the whole replay
-  int64_t deaths_ = 0;          // survived
+  int64_t crashes_ = 0;         // survived
   HostFeeds feeds_;
   std::unique_ptr<replay::Executable> test_, reference_;
   std::optional<uint32_t> test_program_, reference_program_;  // of request_.recorder
@@ -611,7 +612,7 @@ RunReport RunModule(std::shared_ptr<const hlo::Module> module, const RunRequest&
   report.seed = request.seed;
   report.warnings = request.notes;
   report.xla_flags = request.xla_flags;
-  Status status = Replay(std::move(module), request, report, std::move(stop)).Run();
+  Status status = RunDriver(std::move(module), request, report, std::move(stop)).Run();
   if (!status.has_value()) report.error = std::move(status).error();
   report.status = StatusOf(report);
   return report;
@@ -622,7 +623,7 @@ struct CaptureSession::State {
       : request(asked), replay(std::move(module), request, report, std::move(stop)) {}
   RunRequest request;
   RunReport report;
-  Replay replay;
+  RunDriver replay;
 };
 
 CaptureSession::CaptureSession(std::unique_ptr<State> state) : state_(std::move(state)) {}

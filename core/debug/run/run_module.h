@@ -112,7 +112,7 @@ struct RunReport {
   std::string platform, reference;
   RunStatus status = RunStatus::kError;
   uint64_t seed = 0;
-  bool made_up_inputs = false;
+  bool generated_inputs = false;
   int64_t iterations_ran = 0;  // whole ones
   std::vector<std::pair<std::string, std::string>> xla_flags;
   bool against_recorded = false;  // compared with the result recorded beside the inputs

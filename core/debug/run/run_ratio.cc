@@ -9,7 +9,7 @@
 namespace hloscope::debug {
 namespace {
 
-constexpr size_t kMostBlocks = 200;
+constexpr size_t kMaxBlocks = 200;
 constexpr size_t kDraws = 2000;
 constexpr size_t kOutside = kDraws / 40;  // of the draws, on each side: 2.5 %
 
@@ -17,7 +17,7 @@ constexpr size_t kOutside = kDraws / 40;  // of the draws, on each side: 2.5 %
 class Blocks {
  public:
   explicit Blocks(std::span<const double> values)
-      : count_(std::min(values.size(), kMostBlocks)), sizes_(count_) {
+      : count_(std::min(values.size(), kMaxBlocks)), sizes_(count_) {
     for (size_t block = 0; block < count_; ++block) {
       const size_t begin = block * values.size() / count_,
                    end = (block + 1) * values.size() / count_;
@@ -65,7 +65,7 @@ double Median(std::vector<double> values) {
 RunRatio RatioOf(std::span<const double> own, std::span<const double> other) {
   RunRatio out;
   out.ratio = Median({own.begin(), own.end()}) / Median({other.begin(), other.end()});
-  if (own.size() < kLeastForInterval) return out;
+  if (own.size() < kMinForInterval) return out;
   // The same statistic as of what was measured, or the interval would be that of another: medians
   // of medians leave out the slow turns of most blocks, however many those are in all.
   const Blocks own_blocks(own), other_blocks(other);

@@ -110,8 +110,8 @@ class RunRecorder::Arguments : public profiler::ArgumentSource {
     if (sum == told.sums.end() || sum->step != step) return;
     all.push_back({std::string(profiler::kExecutionsArgument), sum->count});
     all.push_back({std::string(profiler::kTotalArgument), sum->total_ns});
-    all.push_back({std::string(profiler::kLeastArgument), sum->min_ns});
-    all.push_back({std::string(profiler::kMostArgument), sum->max_ns});
+    all.push_back({std::string(profiler::kMinArgument), sum->min_ns});
+    all.push_back({std::string(profiler::kMaxArgument), sum->max_ns});
   }
 
   static void AddLaunch(const replay::TraceSteps& told, uint64_t step, std::vector<Argument>& all) {

@@ -25,9 +25,9 @@ inline constexpr std::string_view kFallbackFact = "on the host: ";
 class RunRecorder {
  public:
   // Of all runs together, executions of instructions that are told one by one.
-  static constexpr int64_t kMostSteps = 2'000'000;
+  static constexpr int64_t kMaxSteps = 2'000'000;
 
-  explicit RunRecorder(int64_t most_steps = kMostSteps);
+  explicit RunRecorder(int64_t most_steps = kMaxSteps);
   ~RunRecorder();
   RunRecorder(const RunRecorder&) = delete;
   RunRecorder& operator=(const RunRecorder&) = delete;

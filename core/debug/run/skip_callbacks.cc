@@ -130,8 +130,8 @@ Result<WithoutCallbacks> SkipCallbacks(std::shared_ptr<const Module> module) {
 
 std::string SkippedText(const std::vector<std::string>& skipped) {
   if (skipped.empty()) return {};
-  constexpr size_t kMostNamed = 5;
-  const size_t named = std::min(kMostNamed, skipped.size());
+  constexpr size_t kMaxNamed = 5;
+  const size_t named = std::min(kMaxNamed, skipped.size());
   const bool is_one = skipped.size() == 1;
   std::string text = fmt::format(
       "skipped {}: {}",

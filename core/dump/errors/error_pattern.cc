@@ -4,7 +4,7 @@
 namespace hloscope::dump {
 namespace {
 
-constexpr size_t kMostInLine = 2'000, kMostBetween = 4'000, kMostKept = 400;  // bytes
+constexpr size_t kMaxInLine = 2'000, kMaxBetween = 4'000, kMaxKept = 400;  // bytes
 constexpr std::string_view kLines = "...";
 
 // The name of the gap that begins at text[0]; empty: "{" is a brace like any other.
@@ -37,7 +37,7 @@ std::optional<Captures> ErrorPattern::Match(std::string_view text) const {
   for (size_t k = 1; k < parts_.size(); ++k) {
     const Part& part = parts_[k];
     const bool lines = part.name == kLines;
-    std::string_view rest = text.substr(at, lines ? kMostBetween : kMostInLine);
+    std::string_view rest = text.substr(at, lines ? kMaxBetween : kMaxInLine);
     size_t end;
     if (part.literal.empty()) {
       end = std::min(rest.find('\n'), rest.size());
@@ -47,7 +47,7 @@ std::optional<Captures> ErrorPattern::Match(std::string_view text) const {
       if (!lines && rest.substr(0, end).find('\n') != std::string_view::npos) return std::nullopt;
     }
     if (!lines) {
-      const std::string_view value = rest.substr(0, std::min(end, kMostKept));
+      const std::string_view value = rest.substr(0, std::min(end, kMaxKept));
       auto [known, is_new] = captures.try_emplace(part.name, value);
       if (!is_new && known->second != value) return std::nullopt;
     }

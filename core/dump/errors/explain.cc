@@ -29,8 +29,8 @@ const std::vector<ErrorRow>& Rows() {
   return rows;
 }
 
-constexpr int64_t kMostMatches = 20'000;  // lines looked at closely
-constexpr size_t kMostBuffers = 20, kMostBufferLines = 400;
+constexpr int64_t kMaxMatches = 20'000;  // lines looked at closely
+constexpr size_t kMaxBuffers = 20, kMaxBufferLines = 400;
 
 // "while/Reshape_3" may well be of the operation Reshape: TensorFlow names nodes so unless told
 // otherwise.
@@ -118,7 +118,7 @@ class Explainer {
 
   // The node that the error is about, "" if it names none.
   std::string Add(const ErrorRow& row, const Captures& captures, size_t k) {
-    if (++matches_ > kMostMatches) {
+    if (++matches_ > kMaxMatches) {
       ++left_out_;
       return {};
     }
@@ -189,8 +189,8 @@ class Explainer {
 
   // `[[{{node NAME}}]]` on one of the next lines.
   std::string NodeBehind(size_t k) const {
-    constexpr size_t kMostLines = 12;
-    for (size_t n = k; n < lines_.size() && n < k + kMostLines; ++n) {
+    constexpr size_t kMaxLines = 12;
+    for (size_t n = k; n < lines_.size() && n < k + kMaxLines; ++n) {
       if (n > k && lines_[n].find("Traceback (most") != std::string_view::npos) break;
       const std::string_view name = Between(lines_[n], "{{node ", "}}");
       if (!name.empty()) return std::string(name);
@@ -203,14 +203,14 @@ class Explainer {
   void ReadBuffers(size_t k, ExplainedError& error) const {
     std::string size, operation, label, shape;
     auto flush = [&] {
-      if (size.empty() || error.buffers.size() >= kMostBuffers) return;
+      if (size.empty() || error.buffers.size() >= kMaxBuffers) return;
       std::string text = size;
       for (const std::string& part : {shape, label}) text += part.empty() ? "" : " " + part;
       if (!operation.empty()) text += " (" + operation + ")";
       error.buffers.push_back(std::move(text));
       size.clear(), operation.clear(), label.clear(), shape.clear();
     };
-    for (size_t n = k + 1; n < lines_.size() && n < k + kMostBufferLines; ++n) {
+    for (size_t n = k + 1; n < lines_.size() && n < k + kMaxBufferLines; ++n) {
       std::string_view line = Trim(lines_[n]);
       if (line.starts_with("Traceback (most")) break;
       if (line.starts_with("Buffer ") && line.ends_with(':')) flush();

@@ -9,7 +9,7 @@
 namespace hloscope::dump {
 namespace {
 
-constexpr size_t kMostAfter = 60, kMostBefore = 400;  // lines
+constexpr size_t kMaxAfter = 60, kMaxBefore = 400;  // lines
 
 // Python's and the frameworks' own files.
 bool IsOfFramework(std::string_view file) {
@@ -41,7 +41,7 @@ bool BeginsTrace(std::string_view line) {
 // The last frame of the user's in the trace that begins behind line `start`.
 SourceLine LastOfTrace(const std::vector<std::string_view>& lines, size_t start) {
   SourceLine found;
-  for (size_t k = start; k < lines.size() && k < start + kMostAfter; ++k) {
+  for (size_t k = start; k < lines.size() && k < start + kMaxAfter; ++k) {
     auto frame = FrameOf(lines[k]);
     if (!frame) break;
     if (!IsOfFramework(frame->file)) found = *std::move(frame);
@@ -63,7 +63,7 @@ SourceLine DefinedAt(std::string_view line) {
 }  // namespace
 
 SourceLine FindSourceLine(const std::vector<std::string_view>& lines, size_t error) {
-  for (size_t k = error; k < lines.size() && k < error + kMostAfter; ++k) {
+  for (size_t k = error; k < lines.size() && k < error + kMaxAfter; ++k) {
     if (k > error && lines[k].find("Traceback (most recent call last)") != std::string_view::npos)
       break;
     if (!BeginsTrace(lines[k])) continue;
@@ -72,7 +72,7 @@ SourceLine FindSourceLine(const std::vector<std::string_view>& lines, size_t err
   }
   // Up to the beginning of the traceback the frames come in the order of the calls.
   SourceLine found;
-  for (size_t k = error; k-- > 0 && error - k < kMostBefore;) {
+  for (size_t k = error; k-- > 0 && error - k < kMaxBefore;) {
     if (lines[k].find("Traceback (most recent call last)") != std::string_view::npos) break;
     auto frame = FrameOf(lines[k]);
     if (frame && !IsOfFramework(frame->file)) {

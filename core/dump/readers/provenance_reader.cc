@@ -14,13 +14,13 @@ namespace {
 using hlo::InstructionId;
 
 constexpr std::string_view kTitle = "Provenance of ";
-constexpr int64_t kMostInstructions = 1'000'000'000;
+constexpr int64_t kMaxInstructions = 1'000'000'000;
 // Origins for each instruction of both stages, in the mean.
-constexpr uint64_t kMostOrigins = 64;
+constexpr uint64_t kMaxOrigins = 64;
 
 bool TakeCount(std::string_view& line, uint32_t& count) {
   const std::optional<int64_t> number = TakeNumber(line);
-  if (!number || *number < 0 || *number > kMostInstructions) return false;
+  if (!number || *number < 0 || *number > kMaxInstructions) return false;
   count = static_cast<uint32_t>(*number);
   return true;
 }
@@ -74,7 +74,7 @@ bool AddRun(std::string_view line, StageProvenance& stage) {
 
 std::optional<std::vector<hlo::Origin>> OriginsOf(const StageProvenance& stage) {
   const uint64_t most =
-      kMostOrigins * (uint64_t{stage.before_mark.instructions} + stage.after_mark.instructions);
+      kMaxOrigins * (uint64_t{stage.before_mark.instructions} + stage.after_mark.instructions);
   std::vector<hlo::Origin> origins;
   for (const OriginRun& run : stage.runs) {
     if (origins.size() + run.count > most) return std::nullopt;

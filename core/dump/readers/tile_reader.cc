@@ -10,7 +10,7 @@
 namespace hloscope::dump {
 namespace {
 
-constexpr size_t kMostArguments = 4096, kMostDimensions = 64, kMostAccesses = 65536;
+constexpr size_t kMaxArguments = 4096, kMaxDimensions = 64, kMaxAccesses = 65536;
 
 bool Take(std::string_view& text, std::string_view prefix) {
   if (!text.starts_with(prefix)) return false;
@@ -40,7 +40,7 @@ std::optional<std::vector<int64_t>> Numbers(std::string_view text) {
   std::vector<int64_t> numbers;
   while (!text.empty()) {
     const auto number = TakeNumber(text);
-    if (!number || numbers.size() == kMostDimensions) return std::nullopt;
+    if (!number || numbers.size() == kMaxDimensions) return std::nullopt;
     numbers.push_back(*number);
     if (!Take(text, ", ") && !text.empty()) return std::nullopt;
   }
@@ -64,7 +64,7 @@ std::optional<TiledArray> ParseArray(std::string_view text) {
   TiledArray array;
   while (!text.empty() && text[0] >= '0' && text[0] <= '9') {
     const auto size = TakeNumber(text);
-    if (!size || !Take(text, "x") || array.sizes.size() == kMostDimensions) return std::nullopt;
+    if (!size || !Take(text, "x") || array.sizes.size() == kMaxDimensions) return std::nullopt;
     array.sizes.push_back(*size);
   }
   const std::string_view type = text.substr(0, text.find(','));
@@ -136,7 +136,7 @@ class TileReader {
       const auto array = !text        ? std::nullopt
                          : has_layout ? ParseArray({text->data(), text->size() + 1})
                                       : ParseArray(*text);
-      if (!array || function_.arguments.size() == kMostArguments) {
+      if (!array || function_.arguments.size() == kMaxArguments) {
         return Fail(fmt::format("argument {} is not a memref", function_.arguments.size()));
       }
       function_.arguments.push_back(*array);
@@ -156,7 +156,7 @@ class TileReader {
     const auto tile = sizes ? Numbers(*sizes) : std::nullopt;
     const auto steps = strides ? Numbers(*strides) : std::nullopt;
     if (!argument || *argument < 0 || !tile || !steps || tile->size() != steps->size() ||
-        function_.accesses.size() == kMostAccesses) {
+        function_.accesses.size() == kMaxAccesses) {
       return Fail("a tile that is not [offsets] [sizes] [strides]");
     }
     const auto index = static_cast<size_t>(*argument);

@@ -40,7 +40,7 @@ const GraphField* Find(std::string_view message, Member member, const Value& val
   return found == fields.end() ? nullptr : &*found;
 }
 
-constexpr size_t kMost = 20;  // told of one graph
+constexpr size_t kMax = 20;  // told of one graph
 
 }  // namespace
 
@@ -78,7 +78,7 @@ std::string OpenGraphMessage::Missing() const {
 }
 
 void GraphLosses::Add(const std::string& place, const std::string& what) {
-  if (found_.size() >= kMost) {
+  if (found_.size() >= kMax) {
     ++left_out_;
     return;
   }

@@ -11,7 +11,7 @@
 namespace hloscope::dump {
 namespace {
 
-constexpr size_t kMostQuoted = 60;  // bytes of a line in a message
+constexpr size_t kMaxQuoted = 60;  // bytes of a line in a message
 
 bool IsName(std::string_view text) {
   return !text.empty() &&
@@ -121,7 +121,7 @@ class TextLosses {
     return open_.back().message.message().empty() ? "a message" : open_.back().message.message();
   }
   static std::string Quoted(std::string_view line) {
-    return EscapeForTerminal(std::string(line.substr(0, kMostQuoted)), LineBreaks::kEscape);
+    return EscapeForTerminal(std::string(line.substr(0, kMaxQuoted)), LineBreaks::kEscape);
   }
 
   const GraphField* Known(std::string_view name, std::string_view line) {

@@ -12,7 +12,7 @@ namespace {
 using hlo::WireField;
 using hlo::WireReader;
 
-constexpr int kMostNested = 100;  // as protobuf's own limit
+constexpr int kMaxNested = 100;  // as protobuf's own limit
 
 // How a value of the kind is stored: the last three bits of a tag.
 uint32_t WireTypeOf(GraphFieldKind kind) {
@@ -85,7 +85,7 @@ class WireLosses {
   }
 
   void Inner(const GraphField& row, std::string_view bytes, const char* at, int nested) {
-    if (nested >= kMostNested) return Complain(at, "nested too deeply");
+    if (nested >= kMaxNested) return Complain(at, "nested too deeply");
     Message(bytes, row.inner, nested + 1);
   }
 

@@ -169,10 +169,10 @@ size_t MarkingFilesIn(std::string_view line) {
 }
 
 bool NearlyBegins(std::string_view text) {
-  constexpr size_t kMostLetters = 3, kHalf = 8;
+  constexpr size_t kMaxLetters = 3, kHalf = 8;
   for (std::string_view beginning : kBeginnings) {
     if (text.starts_with(beginning.substr(0, kHalf))) return true;
-    const size_t most = std::min(kMostLetters, beginning.size() / 3);
+    const size_t most = std::min(kMaxLetters, beginning.size() / 3);
     // Letters that differ up to the end of the beginning, the text's read so far as one likes.
     std::vector<size_t> row(beginning.size() + 1);
     std::iota(row.begin(), row.end(), size_t{0});

@@ -14,7 +14,7 @@ namespace {
 
 using enum OutsideReason;
 
-constexpr int kMostLevels = 10;  // of functions, as kMaxRecursionDepth of TensorFlow
+constexpr int kMaxLevels = 10;  // of functions, as kMaxRecursionDepth of TensorFlow
 
 struct ConstantInput {
   std::string_view operation;
@@ -236,7 +236,7 @@ class Marking {
     if (at->second->xla_compile == false)
       return OutsideVerdict{kForbidden, fmt::format("_XlaCompile=false of {}", name)};
     if (level == 0 && at->second->must_compile) return OutsideVerdict{kMustCompile, name};
-    if (level + 1 > kMostLevels) return OutsideVerdict{kRecursion, name};
+    if (level + 1 > kMaxLevels) return OutsideVerdict{kRecursion, name};
     auto known = checked_.find({name, level});
     if (known == checked_.end()) {
       std::optional<OutsideVerdict> first;

@@ -24,7 +24,7 @@ constexpr LogRow kRows[] = {
 #undef TENSORFLOW_REASON
 };
 
-constexpr size_t kMostText = 600;  // bytes kept of a line
+constexpr size_t kMaxText = 600;  // bytes kept of a line
 
 // The message of a line that names its file at `file`; empty where it is cut off.
 std::string_view MessageOf(std::string_view line, size_t file) {
@@ -46,15 +46,15 @@ class LogReader {
     if (marked_ && !text.ends_with('\n')) Say("the log ends inside a line");
     // Of a log without a line about clustering nothing is expected.
     if (marked_) {
-      constexpr size_t kMostTold = 20;
-      for (const auto& [number, suspect] : suspects_ | std::views::take(kMostTold)) {
+      constexpr size_t kMaxReported = 20;
+      for (const auto& [number, suspect] : suspects_ | std::views::take(kMaxReported)) {
         line_ = number;
         Warn(suspect);
       }
-      if (suspects_.size() > kMostTold) {
+      if (suspects_.size() > kMaxReported) {
         log_.warnings.push_back(
             fmt::format("{} more lines cannot be read, or are cut off, the last is line {}",
-                        suspects_.size() - kMostTold, suspects_.back().first));
+                        suspects_.size() - kMaxReported, suspects_.back().first));
       }
     }
     return std::move(log_);
@@ -160,7 +160,7 @@ class LogReader {
     const OutsideReason why = LoggedReason(text);
     if (why == OutsideReason::kUnknown && !text.empty())
       Say(fmt::format("a reason that is not known: {}", Printable(text)));
-    return {why, std::string(op), std::string(text.substr(0, kMostText))};
+    return {why, std::string(op), std::string(text.substr(0, kMaxText))};
   }
 
   // "NAME (op OP): REASON", the reason perhaps left out.

@@ -18,8 +18,8 @@ namespace {
 
 using enum OutsideReason;
 
-constexpr int64_t kMostSteps = 20'000'000;  // over all searches for a way
-constexpr size_t kMostNames = 6;
+constexpr int64_t kMaxSteps = 20'000'000;  // over all searches for a way
+constexpr size_t kMaxNames = 6;
 
 struct Cluster {
   std::vector<int32_t> members;
@@ -70,7 +70,7 @@ class Unmerged {
           verdicts.emplace_back(n, at->second);
         else if (any)
           verdicts.emplace_back(n, *any);
-        else if (steps_ > kMostSteps)
+        else if (steps_ > kMaxSteps)
           verdicts.emplace_back(
               n, OutsideVerdict{kUnknown, "the graph is too large to search all other paths"});
         else if (auto full = FullNeighbour(n, members))
@@ -149,10 +149,10 @@ class Unmerged {
     size_t size = 0;
     for (int32_t m : members) {
       if (At(m).op == "Const" || At(m).op == "Identity") continue;
-      if (size < kMostNames) names += (size == 0 ? "" : ", ") + At(m).name;
+      if (size < kMaxNames) names += (size == 0 ? "" : ", ") + At(m).name;
       ++size;
     }
-    if (size > kMostNames) names += ", …";
+    if (size > kMaxNames) names += ", …";
     if (size > 0) return {kTooSmall, fmt::format("{} that count: {}", size, names)};
     for (const GraphEdge& user : edges_.users(n)) {
       if (Group(user.node) == kNone)
@@ -211,7 +211,7 @@ class Unmerged {
                (At(m).scope.empty() || cluster->scopes.empty() ||
                 cluster->scopes.contains(At(m).scope));
       });
-      if (!fits || WayAround(from, to, true) || WayAround(to, from, true) || steps_ > kMostSteps)
+      if (!fits || WayAround(from, to, true) || WayAround(to, from, true) || steps_ > kMaxSteps)
         return std::nullopt;
       return OutsideVerdict{
           kMaxSize, fmt::format("{} -> {}: nothing but size speaks against it, {} has {} nodes, "
@@ -261,12 +261,12 @@ class Unmerged {
     } else {
       for (int32_t n : edges_.main()) {
         if (Group(n) == a) starts(n);
-        if (++steps_ > kMostSteps) return std::nullopt;
+        if (++steps_ > kMaxSteps) return std::nullopt;
       }
     }
     for (size_t k = 0; k < work.size(); ++k) {
       for (const GraphEdge& user : edges_.users(work[k])) {
-        if (++steps_ > kMostSteps) return std::nullopt;
+        if (++steps_ > kMaxSteps) return std::nullopt;
         const bool arrived =
             b >= first_open_ && !whole_islands ? user.node == to : Group(user.node) == b;
         if (arrived) return WayText(before, work[k]);
@@ -283,11 +283,11 @@ class Unmerged {
       names.push_back(At(at->first).name);
     std::ranges::reverse(names);
     std::string text;
-    for (size_t k = 0; k < names.size() && k < kMostNames; ++k) {
+    for (size_t k = 0; k < names.size() && k < kMaxNames; ++k) {
       if (k > 0) text += " -> ";
       text += names[k];
     }
-    return names.size() > kMostNames ? text + " -> …" : text;
+    return names.size() > kMaxNames ? text + " -> …" : text;
   }
 
   // Which outputs of Switch a node lives on, in the order of execution; loops count once.
@@ -314,7 +314,7 @@ class Unmerged {
     for (const GraphEdge& edge : edges_.inputs(n)) {
       if (edge.node < 0) continue;
       const std::set<std::string>& theirs = conditions_[static_cast<size_t>(edge.node)];
-      if (own.size() < kMostNames * kMostNames) own.insert(theirs.begin(), theirs.end());
+      if (own.size() < kMaxNames * kMaxNames) own.insert(theirs.begin(), theirs.end());
       if (At(edge.node).op != "Switch" || edge.slot < 0) continue;
       const std::vector<std::string>& inputs = At(edge.node).inputs;
       own.insert(fmt::format("{}{}", edge.slot == 0 ? "not " : "",

@@ -159,8 +159,8 @@ void TensorFiles::NumberAsTheyCome(size_t archive) {
   std::erase(names, "dtypes");  // a description some writers add
   if (names.empty()) return;
   for (const std::string& name : names) as_they_come_.emplace_back(archive, name);
-  constexpr size_t kMostNamed = 8;
-  const size_t named = std::min(names.size(), kMostNamed);
+  constexpr size_t kMaxNamed = 8;
+  const size_t named = std::min(names.size(), kMaxNamed);
   notes_.push_back(fmt::format(
       "{}: no array is called in0, input_0, arr_0, out0 or output_0: they are taken in the file's "
       "order: {}{}",

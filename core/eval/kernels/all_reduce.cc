@@ -116,13 +116,13 @@ std::unexpected<Error> InNoGroup(const KernelCall& call) {
 }  // namespace
 
 Result<Value> AllReduceKernel(KernelCall& call) {
-  HLOSCOPE_ASSIGN_OR_RETURN(const Gathering here, MeetGroup(call));
-  if (here.meeting == nullptr) return InNoGroup(call);
-  if (const Value* missing = FindMissing(*here.meeting)) return *missing;
-  std::vector<Value>& results = here.meeting->results;
+  HLOSCOPE_ASSIGN_OR_RETURN(const Gathering here, GroupRendezvous(call));
+  if (here.rendezvous == nullptr) return InNoGroup(call);
+  if (const Value* missing = FindMissing(*here.rendezvous)) return *missing;
+  std::vector<Value>& results = here.rendezvous->results;
   for (size_t o = results.size(); o < call.operands.size(); ++o) {
     std::vector<Value> arrays;
-    for (const auto& brought : here.meeting->brought) arrays.push_back(brought[o]);
+    for (const auto& brought : here.rendezvous->brought) arrays.push_back(brought[o]);
     HLOSCOPE_ASSIGN_OR_RETURN(Value sum, Folded(call, arrays));
     results.push_back(std::move(sum));
   }
@@ -131,13 +131,13 @@ Result<Value> AllReduceKernel(KernelCall& call) {
 
 // Member i of the group gets the i-th piece of what all-reduce would give.
 Result<Value> ReduceScatterKernel(KernelCall& call) {
-  HLOSCOPE_ASSIGN_OR_RETURN(const Gathering here, MeetGroup(call));
-  if (here.meeting == nullptr) return InNoGroup(call);
-  if (const Value* missing = FindMissing(*here.meeting)) return *missing;
+  HLOSCOPE_ASSIGN_OR_RETURN(const Gathering here, GroupRendezvous(call));
+  if (here.rendezvous == nullptr) return InNoGroup(call);
+  if (const Value* missing = FindMissing(*here.rendezvous)) return *missing;
   const auto dimensions = call.module().GetInts(call.instruction(), AttributeKey::kDimensions);
   if (dimensions.size() != 1) return Unsupported(call, "its dimension is missing");
   const auto dimension = static_cast<size_t>(dimensions[0]);
-  const auto members = static_cast<int64_t>(here.meeting->members.size());
+  const auto members = static_cast<int64_t>(here.rendezvous->members.size());
   std::vector<Value> results;
   for (size_t o = 0; o < call.operands.size(); ++o) {
     const Shape* shape = ResultShape(call, o, true);
@@ -148,7 +148,7 @@ Result<Value> ReduceScatterKernel(KernelCall& call) {
     }
     const int64_t size = shape->dimension(dimension);
     std::vector<Value> pieces;
-    for (const auto& brought : here.meeting->brought) {
+    for (const auto& brought : here.rendezvous->brought) {
       if (!hlo::Compatible(brought[o].shape(), whole)) {
         return Unsupported(call, "its operands differ in shape across devices");
       }

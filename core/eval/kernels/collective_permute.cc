@@ -182,15 +182,15 @@ Result<Value> CollectivePermuteKernel(KernelCall& call) {
 // where it begins in the receiver's output (all said by the sender), and how long what comes is.
 // With n members, the k-th n-th part of each list is about member k.
 Result<Value> RaggedAllToAllKernel(KernelCall& call) {
-  HLOSCOPE_ASSIGN_OR_RETURN(const Gathering here, MeetGroup(call));
-  if (here.meeting == nullptr) return Unsupported(call, "the device is in no replica group");
-  if (const Value* missing = FindMissing(*here.meeting)) return *missing;
-  const size_t members = here.meeting->members.size();
+  HLOSCOPE_ASSIGN_OR_RETURN(const Gathering here, GroupRendezvous(call));
+  if (here.rendezvous == nullptr) return Unsupported(call, "the device is in no replica group");
+  if (const Value* missing = FindMissing(*here.rendezvous)) return *missing;
+  const size_t members = here.rendezvous->members.size();
   const Shape shape = call.operand_shape(1);
   HLOSCOPE_ASSIGN_OR_RETURN(Buffer result, OwnCopy(call, 1));
   const int64_t rows = shape.dimension(0);
   const auto row_bytes = rows == 0 ? 0 : static_cast<int64_t>(result.size) / rows;
-  for (const auto& brought : here.meeting->brought) {
+  for (const auto& brought : here.rendezvous->brought) {
     const auto starts = ReadIndices(brought[2]), sizes = ReadIndices(brought[3]),
                places = ReadIndices(brought[4]);
     const size_t pieces = starts.size() / members;

@@ -34,35 +34,37 @@ std::unexpected<Error> InNoGroup(const KernelCall& call) {
                                " is in none of its replica groups");
 }
 
-std::vector<Value> Column(const Meeting& meeting, size_t operand) {
+std::vector<Value> Column(const RendezvousState& rendezvous, size_t operand) {
   std::vector<Value> values;
-  values.reserve(meeting.brought.size());
-  for (const auto& brought : meeting.brought) values.push_back(brought[operand]);
+  values.reserve(rendezvous.brought.size());
+  for (const auto& brought : rendezvous.brought) values.push_back(brought[operand]);
   return values;
 }
 
-bool SameCounts(const Meeting& meeting) {
-  return std::ranges::all_of(
-      meeting.brought, [&](const auto& each) { return each.size() == meeting.brought[0].size(); });
+bool SameCounts(const RendezvousState& rendezvous) {
+  return std::ranges::all_of(rendezvous.brought, [&](const auto& each) {
+    return each.size() == rendezvous.brought[0].size();
+  });
 }
 
 }  // namespace
 
-Result<Gathering> MeetGroup(KernelCall& call) {
+Result<Gathering> GroupRendezvous(KernelCall& call) {
   DeviceSet& devices = call.machine.devices();
   const int64_t device = call.machine.device();
   HLOSCOPE_ASSIGN_OR_RETURN(const DeviceGroup group, devices.GroupOf(call.id, device));
   if (group.members.empty()) return Gathering{};
   std::vector<Value> operands(call.operands.begin(), call.operands.end());
-  HLOSCOPE_ASSIGN_OR_RETURN(auto meeting, devices.Meet(call.id, device, ChannelOf(call),
-                                                       group.members, std::move(operands)));
-  if (!SameCounts(*meeting))
+  HLOSCOPE_ASSIGN_OR_RETURN(
+      auto rendezvous,
+      devices.Rendezvous(call.id, device, ChannelOf(call), group.members, std::move(operands)));
+  if (!SameCounts(*rendezvous))
     return Unsupported(call, "its number of operands differs across devices");
-  return Gathering{std::move(meeting), group.position};
+  return Gathering{std::move(rendezvous), group.position};
 }
 
-const Value* FindMissing(const Meeting& meeting) {
-  for (const auto& brought : meeting.brought) {
+const Value* FindMissing(const RendezvousState& rendezvous) {
+  for (const auto& brought : rendezvous.brought) {
     for (const Value& value : brought) {
       if (value.is_missing()) return &value;
     }
@@ -110,17 +112,17 @@ Result<Value> PartitionIdKernel(KernelCall& call) {
 }
 
 Result<Value> AllGatherKernel(KernelCall& call) {
-  HLOSCOPE_ASSIGN_OR_RETURN(const Gathering here, MeetGroup(call));
-  if (here.meeting == nullptr) return InNoGroup(call);
-  if (const Value* missing = FindMissing(*here.meeting)) return *missing;
+  HLOSCOPE_ASSIGN_OR_RETURN(const Gathering here, GroupRendezvous(call));
+  if (here.rendezvous == nullptr) return InNoGroup(call);
+  if (const Value* missing = FindMissing(*here.rendezvous)) return *missing;
   const auto dimension = OneDimension(call);
   if (!dimension) return Unsupported(call, "its dimension is missing");
-  std::vector<Value>& results = here.meeting->results;
+  std::vector<Value>& results = here.rendezvous->results;
   for (size_t o = results.size(); o < call.operands.size(); ++o) {
     const Shape* shape = ResultShape(call, o, true);
     if (shape == nullptr) return Unsupported(call, "it has too few results");
     HLOSCOPE_ASSIGN_OR_RETURN(Value all,
-                              Joined(call, Column(*here.meeting, o), *dimension, *shape));
+                              Joined(call, Column(*here.rendezvous, o), *dimension, *shape));
     results.push_back(std::move(all));
   }
   return OneOrTuple(call, results, true);
@@ -130,8 +132,8 @@ Result<Value> CollectiveBroadcastKernel(KernelCall& call) {
   if (call.module().GetBool(call.instruction(), AttributeKey::kHasDynamicRoot)) {
     return Unsupported(call, "its root device is dynamic");
   }
-  HLOSCOPE_ASSIGN_OR_RETURN(const Gathering here, MeetGroup(call));
-  if (here.meeting != nullptr) return OneOrTuple(call, here.meeting->brought[0], true);
+  HLOSCOPE_ASSIGN_OR_RETURN(const Gathering here, GroupRendezvous(call));
+  if (here.rendezvous != nullptr) return OneOrTuple(call, here.rendezvous->brought[0], true);
   std::vector<Value> zeros;  // as StableHLO's collective_broadcast says
   for (size_t o = 0; o < call.operands.size(); ++o) {
     if (!call.operands[o].is_array()) return call.operands[o];
@@ -144,10 +146,10 @@ Result<Value> CollectiveBroadcastKernel(KernelCall& call) {
 // With dimensions= the operand is cut along it and piece i goes to the i-th of the group; without,
 // operand i goes there. What comes is put together in the order of the group.
 Result<Value> AllToAllKernel(KernelCall& call) {
-  HLOSCOPE_ASSIGN_OR_RETURN(const Gathering here, MeetGroup(call));
-  if (here.meeting == nullptr) return InNoGroup(call);
-  if (const Value* missing = FindMissing(*here.meeting)) return *missing;
-  const auto& brought = here.meeting->brought;
+  HLOSCOPE_ASSIGN_OR_RETURN(const Gathering here, GroupRendezvous(call));
+  if (here.rendezvous == nullptr) return InNoGroup(call);
+  if (const Value* missing = FindMissing(*here.rendezvous)) return *missing;
+  const auto& brought = here.rendezvous->brought;
   const auto dimension = OneDimension(call);
   std::vector<Value> pieces;
   for (const auto& operands : brought) {

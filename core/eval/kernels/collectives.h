@@ -10,15 +10,15 @@
 namespace hloscope::eval {
 
 struct Gathering {
-  std::shared_ptr<Meeting> meeting;  // null: the device is in no group
+  std::shared_ptr<RendezvousState> rendezvous;  // null: the device is in no group
   size_t position = 0;
 };
 
 // Takes all operands to the meeting of the instruction's replica group.
-Result<Gathering> MeetGroup(KernelCall& call);
+Result<Gathering> GroupRendezvous(KernelCall& call);
 
 // The first missing value any member brought; null if there is none.
-const Value* FindMissing(const Meeting& meeting);
+const Value* FindMissing(const RendezvousState& rendezvous);
 
 // One result, or a tuple of them where the instruction's shape is one; for a -start that keeps its
 // operands, those first.

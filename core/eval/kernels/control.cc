@@ -34,7 +34,7 @@ Result<Value> Undecided(const KernelCall& call, const Value& missing) {
 
 // A literal of `shape` with made-up elements, floats small and finite as replayed inputs are. They
 // follow from the seed and the constant's name, which rewriting and cutting out keep.
-Result<Value> MadeUp(KernelCall& call, const hlo::Shape& shape) {
+Result<Value> Generated(KernelCall& call, const hlo::Shape& shape) {
   if (shape.IsTuple()) return Unsupported(call, "an elided tuple cannot be generated");
   HLOSCOPE_ASSIGN_OR_RETURN(Buffer buffer, call.machine.Allocate(shape));
   const uint64_t seed =
@@ -60,7 +60,7 @@ Result<Value> ConstantKernel(KernelCall& call) {
       call.module().Get<hlo::Literal>(call.instruction(), AttributeKey::kConstantValue);
   if (literal == nullptr) return Unsupported(call, "the constant has no value");
   if (!literal->elided()) return Value::FromLiteral(*literal);
-  if (call.machine.options().fill_elided) return MadeUp(call, call.shape());
+  if (call.machine.options().fill_elided) return Generated(call, call.shape());
   return InputError(
       fmt::format("{}: the value of constant {} is elided in the file ({{...}}), and a result "
                   "depends on it",

@@ -62,10 +62,10 @@ bool SameBytes(const Value& a, const Value& b) {
 }
 
 // The whole put together from the first of the members that holds each part.
-Result<Value> PutTogether(KernelCall& call, const Meeting& meeting,
+Result<Value> PutTogether(KernelCall& call, const RendezvousState& rendezvous,
                           std::span<const int64_t> members, size_t operand,
                           const Sharding& sharding, const Shape& shape) {
-  const Value& first = meeting.brought[0][operand];
+  const Value& first = rendezvous.brought[0][operand];
   if (!first.is_array() || !shape.IsArray()) return first;
   HLOSCOPE_ASSIGN_OR_RETURN(const Tiling tiling, TilingFor(call, sharding, shape, first.shape()));
   std::map<int64_t, size_t> holders;
@@ -75,7 +75,8 @@ Result<Value> PutTogether(KernelCall& call, const Meeting& meeting,
     const int64_t tile = tiling.tile_of[static_cast<size_t>(members[p] % partitions)];
     if (tile < 0) continue;
     const auto [at, is_new] = holders.try_emplace(tile, p);
-    agree &= is_new || SameBytes(meeting.brought[at->second][operand], meeting.brought[p][operand]);
+    agree &= is_new ||
+             SameBytes(rendezvous.brought[at->second][operand], rendezvous.brought[p][operand]);
   }
   if (!agree) {
     call.machine.devices().Warn(
@@ -83,13 +84,13 @@ Result<Value> PutTogether(KernelCall& call, const Meeting& meeting,
         ": devices that should hold the same values hold different ones; using those of the first");
   }
   if (tiling.IsReplicated() && !holders.empty()) {
-    return meeting.brought[holders.begin()->second][operand];
+    return rendezvous.brought[holders.begin()->second][operand];
   }
   HLOSCOPE_ASSIGN_OR_RETURN(Value result, Zeros(call, shape));
   Buffer buffer = result.TakeBuffer();
   const std::vector<int64_t> zero(shape.rank(), 0);
   for (const auto& [tile, p] : holders) {
-    const Value& own = meeting.brought[p][operand];
+    const Value& own = rendezvous.brought[p][operand];
     if (!hlo::Compatible(own.shape(), first.shape(), {.dynamic_dimensions = false})) {
       return Unsupported(call, "its operands differ in shape across devices");
     }
@@ -136,20 +137,22 @@ Result<Value> LeaveManualCall(KernelCall& call) {
   const int64_t own_channel = -1 - static_cast<int64_t>(call.id.index);
   std::vector<Value> operands(call.operands.begin(), call.operands.end());
   HLOSCOPE_ASSIGN_OR_RETURN(
-      const auto meeting, devices.Meet(call.id, device, own_channel, members, std::move(operands)));
-  if (const Value* missing = FindMissing(*meeting)) return *missing;
+      const auto rendezvous,
+      devices.Rendezvous(call.id, device, own_channel, members, std::move(operands)));
+  if (const Value* missing = FindMissing(*rendezvous)) return *missing;
   HLOSCOPE_ASSIGN_OR_RETURN(const auto shardings, ShardingsOf(call));
-  for (size_t i = meeting->results.size(); i < call.operands.size(); ++i) {
+  for (size_t i = rendezvous->results.size(); i < call.operands.size(); ++i) {
     const Shape* shape = PartOfShape(call, i);
     if (shape == nullptr || i >= shardings.size()) {
       return Unsupported(call, "it has fewer shardings or results than operands");
     }
     HLOSCOPE_ASSIGN_OR_RETURN(Value whole,
-                              PutTogether(call, *meeting, members, i, shardings[i], *shape));
-    meeting->results.push_back(std::move(whole));
+                              PutTogether(call, *rendezvous, members, i, shardings[i], *shape));
+    rendezvous->results.push_back(std::move(whole));
   }
-  if (meeting->results.empty() || call.shape().IsTuple()) return Value::Tuple(meeting->results);
-  return meeting->results[0];
+  if (rendezvous->results.empty() || call.shape().IsTuple())
+    return Value::Tuple(rendezvous->results);
+  return rendezvous->results[0];
 }
 
 }  // namespace hloscope::eval

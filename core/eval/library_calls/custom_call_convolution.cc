@@ -49,10 +49,10 @@ bool LabelsFit(const Shape& shape, int64_t first, int64_t second,
 
 // Small enough that products of two such numbers do not overflow.
 bool IsSane(const WindowDimension& w) {
-  constexpr int64_t kMost = int64_t{1} << 30;
-  return w.size <= kMost && w.stride >= 1 && w.stride <= kMost && w.base_dilation >= 1 &&
-         w.base_dilation <= kMost && w.window_dilation >= 1 && w.window_dilation <= kMost &&
-         std::abs(w.padding_low) <= kMost && std::abs(w.padding_high) <= kMost;
+  constexpr int64_t kMax = int64_t{1} << 30;
+  return w.size <= kMax && w.stride >= 1 && w.stride <= kMax && w.base_dilation >= 1 &&
+         w.base_dilation <= kMax && w.window_dilation >= 1 && w.window_dilation <= kMax &&
+         std::abs(w.padding_low) <= kMax && std::abs(w.padding_high) <= kMax;
 }
 
 Result<Forward> ForwardOf(const KernelCall& call, const Shape& input, const Shape& filter,

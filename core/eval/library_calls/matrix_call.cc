@@ -13,7 +13,7 @@ namespace hloscope::eval {
 namespace {
 
 // LAPACK counts in 32 bits, and squares sizes for its workspaces.
-constexpr int64_t kMostRows = 1 << 14;
+constexpr int64_t kMaxRows = 1 << 14;
 
 int64_t ProductOfFirst(const hlo::Shape& shape, size_t count) {
   int64_t product = 1;
@@ -52,7 +52,7 @@ Result<MatrixCall> MatrixCall::Of(KernelCall& call, size_t arrays) {
   for (const Value* operand : m.arrays_) {
     const hlo::Shape& shape = operand->shape();
     for (size_t d = shape.rank() > 2 ? shape.rank() - 2 : 0; d < shape.rank(); ++d) {
-      if (shape.dimension(d) > kMostRows) return Unsupported(call, "its matrices are too large");
+      if (shape.dimension(d) > kMaxRows) return Unsupported(call, "its matrices are too large");
     }
   }
   return m;

@@ -12,7 +12,7 @@
 namespace hloscope::eval {
 namespace {
 
-constexpr int64_t kMostReasons = 8;  // of a deadlock's message
+constexpr int64_t kMaxReasons = 8;  // of a deadlock's message
 // Who defers runs where nobody else can.
 enum class State : uint8_t { kReady, kDeferring, kWaiting, kEnded };
 
@@ -155,10 +155,10 @@ class DeviceScheduler::Stage {
     int64_t count = 0;
     for (int64_t d = 0; d < std::ssize(places_); ++d) {
       const Place& place = places_[static_cast<size_t>(d)];
-      if (place.state != State::kWaiting || ++count > kMostReasons) continue;
+      if (place.state != State::kWaiting || ++count > kMaxReasons) continue;
       text += fmt::format("{}device {} waits {}", text.empty() ? "" : "; ", d, place.reason());
     }
-    if (count > kMostReasons) text += fmt::format("; {} more wait", count - kMostReasons);
+    if (count > kMaxReasons) text += fmt::format("; {} more wait", count - kMaxReasons);
     return text;
   }
 

@@ -12,10 +12,10 @@ using hlo::InstructionId;
 
 namespace {
 
-constexpr size_t kMostNamed = 8;  // devices in a message
+constexpr size_t kMaxNamed = 8;  // devices in a message
 
 std::string Names(std::span<const int64_t> devices) {
-  const auto shown = devices.first(std::min(devices.size(), kMostNamed));
+  const auto shown = devices.first(std::min(devices.size(), kMaxNamed));
   return fmt::format("device{} {}{}", devices.size() == 1 ? "" : "s", fmt::join(shown, ", "),
                      devices.size() > shown.size()
                          ? fmt::format(" and {} more", devices.size() - shown.size())
@@ -48,11 +48,12 @@ Result<DeviceGroup> DeviceSet::GroupOf(InstructionId id, int64_t device) {
   return DeviceGroup{groups.lists[static_cast<size_t>(list)], position};
 }
 
-std::string DeviceSet::DescribeMeeting(InstructionId id, const Meeting& meeting) const {
+std::string DeviceSet::DescribeRendezvous(InstructionId id,
+                                          const RendezvousState& rendezvous) const {
   std::vector<int64_t> absent, ended;
-  for (size_t i = 0; i < meeting.members.size(); ++i) {
-    if (meeting.instructions[i].valid()) continue;
-    (turns_.HasEnded(meeting.members[i]) ? ended : absent).push_back(meeting.members[i]);
+  for (size_t i = 0; i < rendezvous.members.size(); ++i) {
+    if (rendezvous.instructions[i].valid()) continue;
+    (turns_.HasEnded(rendezvous.members[i]) ? ended : absent).push_back(rendezvous.members[i]);
   }
   std::string text =
       fmt::format("at {} {} for ", hlo::ToString(module_[id].opcode), module_.name(id));
@@ -64,21 +65,22 @@ std::string DeviceSet::DescribeMeeting(InstructionId id, const Meeting& meeting)
   return text;
 }
 
-Result<std::shared_ptr<Meeting>> DeviceSet::Meet(InstructionId id, int64_t device, int64_t channel,
-                                                 std::span<const int64_t> members,
-                                                 std::vector<Value> brought) {
+Result<std::shared_ptr<RendezvousState>> DeviceSet::Rendezvous(InstructionId id, int64_t device,
+                                                               int64_t channel,
+                                                               std::span<const int64_t> members,
+                                                               std::vector<Value> brought) {
   const std::pair key(channel, std::vector<int64_t>(members.begin(), members.end()));
-  std::shared_ptr<Meeting>& slot = meetings_[key];
+  std::shared_ptr<RendezvousState>& slot = rendezvous_[key];
   if (slot == nullptr) {
-    slot = std::make_shared<Meeting>();
+    slot = std::make_shared<RendezvousState>();
     slot->members = key.second;
     slot->brought.resize(members.size());
     slot->instructions.resize(members.size());
   }
-  std::shared_ptr<Meeting> meeting = slot;
+  std::shared_ptr<RendezvousState> rendezvous = slot;
   const auto position = static_cast<size_t>(std::ranges::find(members, device) - members.begin());
   for (size_t i = 0; i < members.size(); ++i) {
-    const InstructionId other = meeting->instructions[i];
+    const InstructionId other = rendezvous->instructions[i];
     if (!other.valid() || module_[other].opcode == module_[id].opcode) continue;
     return std::unexpected(Error{
         ErrorClass::kDeadlock,
@@ -89,18 +91,18 @@ Result<std::shared_ptr<Meeting>> DeviceSet::Meet(InstructionId id, int64_t devic
         {},
         {}});
   }
-  meeting->instructions[position] = id;
-  meeting->brought[position] = std::move(brought);
-  if (++meeting->arrived == members.size()) {
-    meetings_.erase(key);
-    for (int64_t member : meeting->members) turns_.Wake(member);
-    return meeting;
+  rendezvous->instructions[position] = id;
+  rendezvous->brought[position] = std::move(brought);
+  if (++rendezvous->arrived == members.size()) {
+    rendezvous_.erase(key);
+    for (int64_t member : rendezvous->members) turns_.Wake(member);
+    return rendezvous;
   }
-  while (meeting->arrived < meeting->members.size()) {
-    HLOSCOPE_TRY(
-        turns_.Wait(device, [this, id, meeting] { return DescribeMeeting(id, *meeting); }));
+  while (rendezvous->arrived < rendezvous->members.size()) {
+    HLOSCOPE_TRY(turns_.Wait(
+        device, [this, id, rendezvous] { return DescribeRendezvous(id, *rendezvous); }));
   }
-  return meeting;
+  return rendezvous;
 }
 
 void DeviceSet::Post(const Box& box, std::vector<Value> letter) {

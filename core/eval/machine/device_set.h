@@ -20,7 +20,7 @@
 namespace hloscope::eval {
 
 // Devices that came together at a collective, and what each brought.
-struct Meeting {
+struct RendezvousState {
   std::vector<int64_t> members;
   std::vector<std::vector<Value>> brought;       // by position in `members`
   std::vector<hlo::InstructionId> instructions;  // likewise
@@ -60,9 +60,10 @@ class DeviceSet {
 
   // Waits until every device of `members` is here, as XLA does keyed by `channel` (0: none) and the
   // members. Died: they cannot all come (deadlock), or are at different opcodes.
-  Result<std::shared_ptr<Meeting>> Meet(hlo::InstructionId id, int64_t device, int64_t channel,
-                                        std::span<const int64_t> members,
-                                        std::vector<Value> brought);
+  Result<std::shared_ptr<RendezvousState>> Rendezvous(hlo::InstructionId id, int64_t device,
+                                                      int64_t channel,
+                                                      std::span<const int64_t> members,
+                                                      std::vector<Value> brought);
 
   // A letter box; letters come out in the order they went in.
   struct Box {
@@ -80,7 +81,7 @@ class DeviceSet {
     std::vector<std::vector<int64_t>> lists;
     std::vector<std::pair<int64_t, size_t>> of_device;  // list (-1: none) and position in it
   };
-  std::string DescribeMeeting(hlo::InstructionId id, const Meeting& meeting) const;
+  std::string DescribeRendezvous(hlo::InstructionId id, const RendezvousState& rendezvous) const;
 
   const hlo::Module& module_;
   hlo::DeviceCounts counts_;
@@ -88,7 +89,7 @@ class DeviceSet {
   std::vector<std::unique_ptr<SharedWork>> shared_;  // by replica
   std::set<std::string> warnings_;
   std::unordered_map<uint32_t, Groups> groups_;
-  std::map<std::pair<int64_t, std::vector<int64_t>>, std::shared_ptr<Meeting>> meetings_;
+  std::map<std::pair<int64_t, std::vector<int64_t>>, std::shared_ptr<RendezvousState>> rendezvous_;
   std::map<Box, std::deque<std::vector<Value>>> mail_;
 };
 

@@ -12,7 +12,7 @@ using hlo::Opcode;
 namespace {
 
 // More is computed again instead: it would stay in memory as long as the loop runs.
-constexpr double kMostBytes = 1 << 30;
+constexpr double kMaxBytes = 1 << 30;
 
 // The element of the state that an instruction of the body is; -1 if it is none.
 int64_t ElementOfState(const hlo::Module& module, InstructionId id) {
@@ -88,7 +88,7 @@ void LoopInvariants::Keep() {
     bytes += hlo::LeafByteCount(module_.shape(InstructionId(body_.first_instruction + i)));
     empty_ = false;
   }
-  if (bytes > kMostBytes) empty_ = true;
+  if (bytes > kMaxBytes) empty_ = true;
 }
 
 }  // namespace hloscope::eval

@@ -10,7 +10,7 @@
 namespace hloscope::eval {
 namespace {
 
-constexpr size_t kMostSamples = 1 << 14;
+constexpr size_t kMaxSamples = 1 << 14;
 
 }  // namespace
 
@@ -144,9 +144,9 @@ void StepRecorder::TellSums(hlo::InstructionId caller, const Level& level, int64
 // Twice as seldom each time there are too many.
 void StepRecorder::SampleLive(int64_t now) {
   out_.live.push_back({now, run_.live_bytes()});
-  if (out_.live.size() >= kMostSamples) {
-    for (size_t i = 0; i < kMostSamples / 2; ++i) out_.live[i] = out_.live[2 * i];
-    out_.live.resize(kMostSamples / 2);
+  if (out_.live.size() >= kMaxSamples) {
+    for (size_t i = 0; i < kMaxSamples / 2; ++i) out_.live[i] = out_.live[2 * i];
+    out_.live.resize(kMaxSamples / 2);
     sample_interval_ *= 2;
   }
   next_sample_ = now + sample_interval_;

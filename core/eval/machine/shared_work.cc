@@ -16,7 +16,7 @@ using hlo::Opcode;
 
 namespace {
 
-constexpr int64_t kMostSharedBytes = 64 << 20;  // kept for partitions that are behind
+constexpr int64_t kMaxSharedBytes = 64 << 20;  // kept for partitions that are behind
 
 int64_t BytesOf(const Value& value) {
   std::vector<const Value*> pending = {&value};
@@ -91,7 +91,7 @@ void SharedWork::Put(Place place, const Value& value) {
                    Entry{std::make_shared<const Value>(value), partitions_ - 1, bytes});
 }
 
-bool SharedWork::IsFull() const { return bytes_ > kMostSharedBytes; }
+bool SharedWork::IsFull() const { return bytes_ > kMaxSharedBytes; }
 
 Result<Value> LocalValues::Share(InstructionId id, std::span<const Frame> frames,
                                  RandomState& random, const Run& run) {

@@ -6,7 +6,7 @@
 namespace hloscope::hlo {
 namespace {
 
-constexpr size_t kMostFrames = 256;  // a table may name itself as its parent
+constexpr size_t kMaxFrames = 256;  // a table may name itself as its parent
 
 template <typename T>
 const T* At(const std::vector<T>& table, int32_t id) {
@@ -26,7 +26,7 @@ std::vector<SourceLine> Frames(const Module& module, InstructionId id, size_t mo
   if (metadata == nullptr) return lines;
   const StackFrames& tables = module.header().stack_frames;
   int32_t frame_id = metadata->stack_frame_id;
-  for (size_t steps = 0; steps < kMostFrames && lines.size() < most; ++steps) {
+  for (size_t steps = 0; steps < kMaxFrames && lines.size() < most; ++steps) {
     const StackFrames::Frame* frame = At(tables.frames, frame_id);
     if (frame == nullptr) break;
     if (const auto* place = At(tables.locations, frame->file_location_id)) {
@@ -48,7 +48,7 @@ std::vector<SourceLine> Frames(const Module& module, InstructionId id, size_t mo
 }  // namespace
 
 std::vector<SourceLine> SourceFramesOf(const Module& module, InstructionId id) {
-  return Frames(module, id, kMostFrames);
+  return Frames(module, id, kMaxFrames);
 }
 
 SourceLine SourceLineOf(const Module& module, InstructionId id) {

@@ -76,8 +76,8 @@ std::optional<std::string> WireOfText(std::string_view text, google::protobuf::M
 
 Result<std::vector<IterationLiterals>> ReadRunLiterals(std::string_view bytes,
                                                        const Limits& limits) {
-  constexpr size_t kMostText = 0x7fffffff;
-  const bool may_be_text = bytes.size() <= kMostText && bytes.find('\0') == std::string_view::npos;
+  constexpr size_t kMaxText = 0x7fffffff;
+  const bool may_be_text = bytes.size() <= kMaxText && bytes.find('\0') == std::string_view::npos;
   if (may_be_text) {
     proto::RunHloModuleLiterals several;
     if (const auto wire = WireOfText(bytes, several, limits)) return ReadBinary(*wire, limits);

@@ -294,12 +294,12 @@ Shape OneOrTuple(std::vector<Shape> shapes) {
 }
 
 Result<std::vector<Shape>> OperandShapes(const InferenceInput& input) {
-  constexpr size_t kMostElements = size_t{1} << 20;
+  constexpr size_t kMaxElements = size_t{1} << 20;
   size_t elements = 0;
   for (const Shape* shape : input.operands) {
     elements += TupleElementCount(*shape);
-    if (elements <= kMostElements) continue;
-    return Fail(input, fmt::format("has operands of more than {} elements in all", kMostElements));
+    if (elements <= kMaxElements) continue;
+    return Fail(input, fmt::format("has operands of more than {} elements in all", kMaxElements));
   }
   std::vector<Shape> shapes;
   shapes.reserve(input.operands.size());

@@ -13,7 +13,7 @@
 namespace hloscope::hlo {
 namespace {
 
-constexpr int64_t kMostIds = 1 << 20;
+constexpr int64_t kMaxIds = 1 << 20;
 
 // A mesh axis cut into consecutive parts, and which part each reference to it is.
 struct CutAxes {
@@ -62,7 +62,7 @@ int64_t LargestId(const Module& module, InstructionId id) {
     largest = std::max({largest, source, target});
   }
   const auto* list = module.Get<DeviceList>(module[id], AttributeKey::kReplicaGroups);
-  const auto groups = list == nullptr ? std::nullopt : ListGroups(*list, kMostIds);
+  const auto groups = list == nullptr ? std::nullopt : ListGroups(*list, kMaxIds);
   if (!groups) return largest;
   for (const auto& group : *groups) {
     for (int64_t each : group) largest = std::max(largest, each);
@@ -99,7 +99,7 @@ std::optional<std::vector<int64_t>> ListMesh(const Mesh& mesh, int64_t limit) {
     return mesh.device_ids.empty() ? std::vector<int64_t>{0} : mesh.device_ids;
   }
   const auto count = DeviceCount(mesh);
-  if (!count || *count < 1 || *count > std::min(limit, kMostIds)) return std::nullopt;
+  if (!count || *count < 1 || *count > std::min(limit, kMaxIds)) return std::nullopt;
   TileAssignment tiles;
   tiles.dimensions = {*count};
   tiles.iota = mesh.iota;
@@ -149,7 +149,7 @@ std::optional<std::vector<std::vector<int64_t>>> ListGroups(const DeviceList& li
     }
   } else {
     const auto count = CheckedMul(list.group_count, list.group_size);
-    if (!count || *count < 1 || *count > std::min(limit, kMostIds)) return std::nullopt;
+    if (!count || *count < 1 || *count > std::min(limit, kMaxIds)) return std::nullopt;
     ids = Materialize({{*count}, list.iota, {}});
   }
   if (!ids || size < 1 || ids->size() % static_cast<size_t>(size) != 0) return std::nullopt;
@@ -163,7 +163,7 @@ Result<std::vector<std::vector<int64_t>>> CollectiveGroups(const Module& module,
   const auto* list = module.Get<DeviceList>(module[id], AttributeKey::kReplicaGroups);
   std::vector<std::vector<int64_t>> groups;
   if (list != nullptr) {
-    auto listed = ListGroups(*list, kMostIds);
+    auto listed = ListGroups(*list, kMaxIds);
     if (!listed) return BadGroups(module, id, "its replica groups are malformed or too large");
     groups = *std::move(listed);
   }

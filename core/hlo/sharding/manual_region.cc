@@ -101,7 +101,7 @@ bool LeavesManualRegion(const Module& module, InstructionId id) {
   return target == kShardToFull || target == kLocalToGlobal;
 }
 
-bool IsShardyNote(const Module& module, InstructionId id) {
+bool IsShardyAnnotation(const Module& module, InstructionId id) {
   const std::string_view target = TargetOf(module, id);
   return target == "xla.sdy.FuncResultSharding" || target == "xla.sdy.PropagationBarrier";
 }

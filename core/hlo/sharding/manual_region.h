@@ -26,7 +26,7 @@ inline bool IsManualBorder(const Module& module, InstructionId id) {
 }
 // Values that stand for their operand and hold something for Shardy: they say that they have an
 // effect, so that nothing drops them before it, and have none.
-bool IsShardyNote(const Module& module, InstructionId id);
+bool IsShardyAnnotation(const Module& module, InstructionId id);
 
 // In the header's frontend attributes of a module whose borders were written as instructions: its
 // inputs and results are still the whole arrays, and each partition computes all values by itself.

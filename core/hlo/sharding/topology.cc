@@ -16,7 +16,7 @@ std::string_view TargetOf(const Module& module, const Instruction& instruction) 
 }
 
 // Notes to the partitioner, which it removes.
-bool IsPartitionerNote(std::string_view target) {
+bool IsPartitionerAnnotation(std::string_view target) {
   return target == "Sharding" || target == kFullToShard || target == kShardToFull ||
          target.starts_with("xla.sdy.");
 }
@@ -57,7 +57,7 @@ class Survey {
  private:
   void Look(InstructionId id) {
     const Instruction& instruction = module_[id];
-    partitioner_note |= IsPartitionerNote(TargetOf(module_, instruction));
+    partitioner_note |= IsPartitionerAnnotation(TargetOf(module_, instruction));
     device_work |= IsDeviceWork(module_, id);
     const auto* sharding = module_.Get<Sharding>(instruction, AttributeKey::kSharding);
     if (sharding != nullptr) {

@@ -11,7 +11,7 @@
 namespace hloscope::hlo {
 namespace {
 
-constexpr int64_t kMostElementsInFull = 10;
+constexpr int64_t kMaxElementsInFull = 10;
 
 template <typename T>
 T Load(const std::byte* at) {
@@ -256,7 +256,7 @@ void AppendLiteral(std::string& out, const Literal& literal, bool elide_large, b
   if (elide_large) {
     std::optional<int64_t> count =
         literal.shape().IsArray() ? literal.shape().ElementCount() : std::nullopt;
-    if (!count || *count > kMostElementsInFull) {
+    if (!count || *count > kMaxElementsInFull) {
       out += "{...}";
       return;
     }

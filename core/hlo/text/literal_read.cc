@@ -13,11 +13,11 @@ namespace {
 
 // The most bytes that may follow a lone number standing for a whole array: of zeros, which all
 // literals share and which cost address space only, and of anything else.
-constexpr int64_t kMostSharedZeros = int64_t{64} << 20;
-constexpr int64_t kMostFilledBytes = 4096;
+constexpr int64_t kMaxSharedZeros = int64_t{64} << 20;
+constexpr int64_t kMaxFilledBytes = 4096;
 
 const std::byte* SharedZeros() {
-  static const void* zeros = std::calloc(1, static_cast<size_t>(kMostSharedZeros));
+  static const void* zeros = std::calloc(1, static_cast<size_t>(kMaxSharedZeros));
   return static_cast<const std::byte*>(zeros);
 }
 
@@ -143,10 +143,10 @@ class ArrayReader {
     const bool is_zero =
         std::all_of(element, element + storage_, [](std::byte b) { return b == std::byte{0}; });
     if (total_bytes_ > storage_ && is_zero &&
-        total_bytes_ <= static_cast<size_t>(kMostSharedZeros) && SharedZeros() != nullptr) {
+        total_bytes_ <= static_cast<size_t>(kMaxSharedZeros) && SharedZeros() != nullptr) {
       return Literal::View(shape_, {SharedZeros(), total_bytes_}, nullptr);
     }
-    if (total_bytes_ > static_cast<size_t>(kMostFilledBytes)) return Literal::Elided(shape_);
+    if (total_bytes_ > static_cast<size_t>(kMaxFilledBytes)) return Literal::Elided(shape_);
     std::vector<std::byte> bytes(total_bytes_);
     std::memcpy(bytes.data(), element, storage_);
     return Literal::Dense(shape_, std::move(bytes));

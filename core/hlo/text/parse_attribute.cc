@@ -49,8 +49,8 @@ bool TextParser::ReadAttributes(Draft& draft) {
   while (cursor_.Consume(',')) {
     if (!ReadAttribute(draft)) return false;
   }
-  constexpr size_t kMost = 4096;
-  if (attribute_stack_.size() - draft.first_attribute > kMost) {
+  constexpr size_t kMax = 4096;
+  if (attribute_stack_.size() - draft.first_attribute > kMax) {
     return Error("limit", "the instruction has more than 4096 attributes", draft.offset);
   }
   return true;
@@ -230,8 +230,8 @@ bool TextParser::ReadFloat(Draft&, AttributeKey key) {
   uint64_t offset = cursor_.offset();
   double value = 0;
   if (!ReadDoubleValue(value)) return false;
-  constexpr double kMost = std::numeric_limits<float>::max();
-  if (value > kMost || value < -kMost) {
+  constexpr double kMax = std::numeric_limits<float>::max();
+  if (value > kMax || value < -kMax) {
     return Error("syntax", "the number does not fit a float", offset);
   }
   Push(builder_.MakeFloat(key, static_cast<float>(value)));

@@ -344,8 +344,8 @@ bool TextParser::NormalizeSharding(Draft& draft) {
   const auto& one = builder_.module().Of<Sharding>(*a);
   if (one.kind == ShardingKind::kTuple) return true;
   size_t leaves = std::max<size_t>(1, ShapeOf(draft.shape).LeafCount());
-  constexpr size_t kMostEntries = size_t{1} << 24;
-  if (leaves > kMostEntries / (one.tiles.devices.size() + 1)) {
+  constexpr size_t kMaxEntries = size_t{1} << 24;
+  if (leaves > kMaxEntries / (one.tiles.devices.size() + 1)) {
     return Error("limit", "the sharding repeated for every leaf is too large", draft.offset,
                  "give it as an iota, devices=[…]<=[…]");
   }

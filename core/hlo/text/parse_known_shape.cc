@@ -9,7 +9,7 @@ namespace hloscope::hlo {
 namespace {
 
 // Parts of all tuple shapes the text leaves out, together; one takes about 128 bytes.
-constexpr int64_t kMostInferredParts = int64_t{1} << 19;
+constexpr int64_t kMaxInferredParts = int64_t{1} << 19;
 // First numbers of keys that are no list of tuple elements.
 constexpr uint32_t kElementKey = ~uint32_t{0};
 constexpr uint32_t kSendKey = ~uint32_t{1};
@@ -63,7 +63,7 @@ bool TextParser::MakeTupleShape(Draft& draft) {
     return true;
   }
   inferred_parts_ += parts;
-  if (inferred_parts_ > kMostInferredParts) return TooManyParts(draft);
+  if (inferred_parts_ > kMaxInferredParts) return TooManyParts(draft);
   if (depth + 1 > limits_.nesting) {
     draft.broken = true;
     return Error(
@@ -93,7 +93,7 @@ std::optional<bool> TextParser::MakeTransferShape(Draft& draft) {
     Shape shape = send ? Shape::Tuple({from, context, Shape::Token()})
                        : Shape::Tuple({from.elements()[0], Shape::Token()});
     inferred_parts_ += SizeOf(operand).parts;
-    if (inferred_parts_ > kMostInferredParts) return TooManyParts(draft);
+    if (inferred_parts_ > kMaxInferredParts) return TooManyParts(draft);
     known = made_shapes_.emplace(std::move(key), builder_.InternShape(std::move(shape))).first;
   }
   draft.shape = known->second;
@@ -127,7 +127,7 @@ bool TextParser::TooManyParts(Draft& draft) {
   draft.broken = true;
   return Error("limit",
                "the tuple shapes left out of the text have more than " +
-                   std::to_string(kMostInferredParts) + " parts",
+                   std::to_string(kMaxInferredParts) + " parts",
                draft.offset, "write smaller tuples");
 }
 

@@ -87,10 +87,10 @@ bool TextParser::CheckOperandShape(uint32_t index, ShapeId declared, uint64_t of
 bool TextParser::UndefinedOperand(std::string_view name, uint64_t offset) {
   // Nobody will see the message: no search for what could have been meant.
   if (Full()) return Error("undefined-operand", {}, offset);
-  constexpr size_t kMostCandidates = 4000;
+  constexpr size_t kMaxCandidates = 4000;
   const Scope& s = scope();
   ClosestText closest(name);
-  size_t first = s.instructions.size() - std::min(s.instructions.size(), kMostCandidates);
+  size_t first = s.instructions.size() - std::min(s.instructions.size(), kMaxCandidates);
   for (size_t k = first; k < s.instructions.size(); ++k) {
     closest.Offer(builder_.module()[s.instructions[k].name]);
   }

@@ -346,9 +346,9 @@ bool TextParser::ReadTolerance(ResultAccuracy& accuracy) {
     } else if (cursor_.ConsumeAttributeName("rtol")) {
       ok = ReadDoubleValue(accuracy.rtol);
     } else if (cursor_.ConsumeAttributeName("ulps")) {
-      constexpr double kMost = 9e18;
+      constexpr double kMax = 9e18;
       ok = ReadDoubleValue(ulps) &&
-           (std::abs(ulps) < kMost || Expected("a number of ulps that fits 64 bits"));
+           (std::abs(ulps) < kMax || Expected("a number of ulps that fits 64 bits"));
       if (ok) accuracy.ulps = static_cast<int64_t>(ulps);
     } else {
       return Expected("atol=, rtol= or ulps=");

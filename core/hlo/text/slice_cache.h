@@ -11,7 +11,7 @@
 namespace hloscope::hlo {
 
 // Maps (tag, text) to a 32-bit value. The texts must outlive the cache. Two kinds of values never
-// share a tag. Newer texts take the places of older ones once it has kMostSlots: what is equal
+// share a tag. Newer texts take the places of older ones once it has kMaxSlots: what is equal
 // stands near to each other in HLO, and a table that outgrows the processor's cache costs more
 // than reading again.
 class SliceCache {
@@ -36,12 +36,12 @@ class SliceCache {
   // Keeps a value for a text that Find did not know.
   void Insert(uint64_t hash, uint64_t tag, std::string_view text, uint32_t value) {
     if (text.empty() || text.size() > 0xffffffffu) return;
-    if (++count_ * 2 > slots_.size() && slots_.size() < kMostSlots) Grow();
+    if (++count_ * 2 > slots_.size() && slots_.size() < kMaxSlots) Grow();
     Place({text.data(), hash, tag, static_cast<uint32_t>(text.size()), value});
   }
 
  private:
-  static constexpr size_t kMostSlots = 8192;
+  static constexpr size_t kMaxSlots = 8192;
   struct Slot {
     const char* data = nullptr;
     uint64_t hash = 0;

@@ -12,7 +12,7 @@ using enum Opcode;
 using Index = std::vector<int64_t>;
 
 // Steps of following buffers through tuples, over the whole module.
-constexpr size_t kMostSteps = 2'000'000;
+constexpr size_t kMaxSteps = 2'000'000;
 
 class BufferPass {
  public:
@@ -74,7 +74,7 @@ class BufferPass {
     size_t writers = 0;
     std::set<std::pair<uint32_t, Index>> seen;
     std::vector<std::pair<InstructionId, Index>> work{{id, std::move(index)}};
-    while (!work.empty() && steps_ < kMostSteps) {
+    while (!work.empty() && steps_ < kMaxSteps) {
       auto [at, part] = std::move(work.back());
       work.pop_back();
       if (!seen.emplace(at.index, part).second) continue;

@@ -280,11 +280,11 @@ const Shape* Subshape(const Shape& shape, std::span<const int64_t> index) {
 }
 
 std::string IndexText(std::span<const int64_t> index) {
-  constexpr size_t kMost = 16;
+  constexpr size_t kMax = 16;
   std::string text = "{";
   for (size_t i = 0; i < index.size(); ++i) {
     if (i != 0) text += ",";
-    if (i == kMost) return text + "...}";
+    if (i == kMax) return text + "...}";
     text += std::to_string(index[i]);
   }
   return text + "}";

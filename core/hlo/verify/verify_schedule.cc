@@ -14,7 +14,7 @@ using enum Opcode;
 constexpr std::string_view kPairsAttribute = "_xla_send_recv_source_target_pairs";
 constexpr std::string_view kPipelineAttribute = "_xla_send_recv_pipeline";
 // Pending transfers are compared with each other; more are not looked at.
-constexpr size_t kMostPending = 256;
+constexpr size_t kMaxPending = 256;
 
 using Pairs = std::vector<std::pair<int64_t, int64_t>>;
 
@@ -135,7 +135,7 @@ class DeadlockWalk {
       }
       return true;
     }
-    if (state_ == waits_for_other && own.size() < kMostPending) {
+    if (state_ == waits_for_other && own.size() < kMaxPending) {
       for (const Transfer& pending : own) {
         Pairs joined = ReadPairs(pending.pairs);
         joined.insert(joined.end(), pairs.begin(), pairs.end());

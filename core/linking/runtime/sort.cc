@@ -10,7 +10,7 @@
 namespace {
 
 // Shorter lines are sorted by comparing.
-constexpr int64_t kLeastRadix = 96;
+constexpr int64_t kMinRadix = 96;
 // As in std::sort of libstdc++, which XLA:CPU uses: where a comparator is no strict weak order, so
 // that there is no one result, short lines come out as they do there.
 constexpr int64_t kInsertion = 16;
@@ -54,13 +54,13 @@ T* RadixSort(T* entries, T* other, int64_t count) {
 }
 
 uint64_t* SortEntries(uint64_t* entries, uint64_t* other, int64_t count) {
-  if (count >= kLeastRadix) return RadixSort<uint64_t, 32>(entries, other, count);
+  if (count >= kMinRadix) return RadixSort<uint64_t, 32>(entries, other, count);
   std::sort(entries, entries + count);  // none are equal
   return entries;
 }
 
 Entry* SortEntries(Entry* entries, Entry* other, int64_t count) {
-  if (count >= kLeastRadix) return RadixSort<Entry, 64>(entries, other, count);
+  if (count >= kMinRadix) return RadixSort<Entry, 64>(entries, other, count);
   for (int64_t i = 1; i < count; ++i) {
     const Entry own = entries[i];
     int64_t at = i;

@@ -12,7 +12,7 @@ namespace hloscope::ptx {
 // An access: its interval (see Clocks; 0: none), and the instruction, whether an asynchronous copy
 // did it, and the thread in its block.
 struct Stamp {
-  static constexpr uint32_t kMostInstructions = 1u << 21;
+  static constexpr uint32_t kMaxInstructions = 1u << 21;
   static constexpr uint32_t kAsync = 1u << 10;
 
   uint32_t interval = 0;

@@ -13,7 +13,7 @@ namespace hloscope::ptx {
 namespace {
 
 // Findings of a launch beyond so many different ones say nothing new.
-constexpr size_t kMostFindings = 100;
+constexpr size_t kMaxFindings = 100;
 
 // Shared addresses may be generic.
 uint64_t BarrierAt(uint64_t address) { return address & ((uint64_t{1} << kWindowShift) - 1); }
@@ -43,7 +43,7 @@ Checker::Checker(CheckedLaunch launch, const LaunchMemory& memory, ShadowMemory&
       shadow_(shadow),
       facts_(shadow.FactsOf(*launch_.kernel)) {
   for (const Instruction& in : launch_.kernel->instructions) wants_accesses_ |= !IsKnown(in);
-  if (launch_.kernel->instructions.size() >= Stamp::kMostInstructions) launch_.race = false;
+  if (launch_.kernel->instructions.size() >= Stamp::kMaxInstructions) launch_.race = false;
   for (const uint32_t size : launch_.grid) blocks_ *= size;
   floor_ = shadow_.interval + 1;
   grain_ = facts_.global_grain;
@@ -439,7 +439,7 @@ void Checker::Report(FindingKind kind, std::string what, uint32_t thread, const 
   const std::array<uint64_t, 4> key{static_cast<uint64_t>(kind), block_->pc,
                                     other ? other->pc() : ~uint64_t{0},
                                     spot != nullptr ? spot->window : 0};
-  if (found_.size() >= kMostFindings && !found_.contains(key)) return;
+  if (found_.size() >= kMaxFindings && !found_.contains(key)) return;
   const auto [at, is_new] = found_.try_emplace(key, findings_.size());
   if (!is_new) {
     ++findings_[at->second].count;

@@ -81,7 +81,7 @@ class Checker final : public Observer {
     uint64_t of[kLanes];
   };
 
-  static constexpr uint32_t kMostBytes = 32;  // of a lane, where all are looked at together
+  static constexpr uint32_t kMaxBytes = 32;  // of a lane, where all are looked at together
 
   // Where all lanes of an access go, inside one memory and at multiples of their size.
   struct Area {

@@ -8,7 +8,7 @@
 
 namespace hloscope::ptx {
 bool Checker::FindArea(const Warp& warp, const Addresses& a, Area& area) {
-  if (a.mask == 0 || a.bytes > kMostBytes || (a.bytes & (a.bytes - 1)) != 0) return false;
+  if (a.mask == 0 || a.bytes > kMaxBytes || (a.bytes & (a.bytes - 1)) != 0) return false;
   if (a.space == StateSpace::kLocal || a.space == StateSpace::kParam ||
       a.space == StateSpace::kParamEntry) {
     return false;
@@ -139,7 +139,7 @@ bool Checker::CheckWrittenCells(const Warp& warp, const Addresses& a, const Area
     return true;
   }
   // What a copy brings comes later: what is there now says nothing.
-  uint32_t changed[kMostBytes];
+  uint32_t changed[kMaxBytes];
   for (uint32_t k = 0; k < access.each; ++k) {
     changed[k] = is_async ? kAllLanes : 0;
     const uint32_t from = k * spot.grain;

@@ -194,8 +194,8 @@ void Checker::Store(Warp& warp, const Instruction& in, const Slot* s, uint32_t m
       CheckOperand(warp, Slot{in.guard, 0}, mask, "stores under an uninitialised predicate");
     for (uint32_t v = 0; v < width; ++v) lanes[v] = PoisonOf(warp).Get(s[1 + v]);
   }
-  if (!poisoned && !IsOrdered(in) && addresses.bytes <= kMostBytes) {
-    std::byte values[kLanes * kMostBytes];
+  if (!poisoned && !IsOrdered(in) && addresses.bytes <= kMaxBytes) {
+    std::byte values[kLanes * kMaxBytes];
     if (launch_.race) GatherStored(warp, s + 1, width, bytes, values);
     if (CheckWriteOfAll(warp, addresses, values)) return;
   }

@@ -7,12 +7,12 @@ namespace hloscope::ptx {
 namespace {
 
 // To save and compare a byte costs about what a few instructions do.
-constexpr uint64_t kMostSavedOfThread = 64;  // bytes
-constexpr uint64_t kLeastInstructions = uint64_t{1}
-                                        << 16;  // of the text, for each thread of a launch
-constexpr uint64_t kMostThreads = 8;            // each is compared with each
+constexpr uint64_t kMaxSavedOfThread = 64;  // bytes
+constexpr uint64_t kMinInstructions = uint64_t{1}
+                                      << 16;  // of the text, for each thread of a launch
+constexpr uint64_t kMaxThreads = 8;           // each is compared with each
 // Bytes of memory that all threads together may have shadows of, which take up to six times that.
-constexpr uint64_t kMostShadowed = uint64_t{512} << 20;
+constexpr uint64_t kMaxShadowed = uint64_t{512} << 20;
 
 bool MayWrite(const KernelFacts& facts, size_t argument) {
   return facts.writes[argument] || facts.stores_in_bulk;
@@ -24,17 +24,17 @@ size_t ThreadCheckers::WorthThreads(const CheckedLaunch& launch, const LaunchMem
                                     ShadowMemory& shadow, size_t threads) {
   const KernelFacts& facts = shadow.FactsOf(*launch.kernel);
   const size_t instructions = launch.kernel->instructions.size();
-  if (instructions >= Stamp::kMostInstructions) return 1;  // races are not looked for
+  if (instructions >= Stamp::kMaxInstructions) return 1;  // races are not looked for
   if (facts.orders_blocks || shadow.IsUndone(*launch.kernel)) return 1;
   uint64_t all = 1, saved = 0;
   for (const uint32_t size : launch.grid) all *= size;
   for (const uint32_t size : launch.block) all *= size;
-  if (all * instructions < kLeastInstructions) return 1;
+  if (all * instructions < kMinInstructions) return 1;
   for (size_t i = 0; i < memory.arguments.size(); ++i)
     if (MayWrite(facts, i)) saved += memory.arguments[i].bytes;
-  if (saved > kMostSavedOfThread * all) return 1;
-  const uint64_t most = kMostShadowed / std::max<uint64_t>(shadow.bytes(), 1);
-  return std::max<uint64_t>(1, std::min({uint64_t{threads}, kMostThreads, most}));
+  if (saved > kMaxSavedOfThread * all) return 1;
+  const uint64_t most = kMaxShadowed / std::max<uint64_t>(shadow.bytes(), 1);
+  return std::max<uint64_t>(1, std::min({uint64_t{threads}, kMaxThreads, most}));
 }
 
 ThreadCheckers::ThreadCheckers(const CheckedLaunch& launch, const LaunchMemory& memory,

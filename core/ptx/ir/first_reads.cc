@@ -11,7 +11,7 @@ namespace hloscope::ptx {
 namespace {
 
 constexpr uint64_t kLanesOfWarp = 32;
-constexpr uint64_t kMostWords = uint64_t{1} << 22;
+constexpr uint64_t kMaxWords = uint64_t{1} << 22;
 
 using RegisterBits = std::vector<uint64_t>;  // one bit for each register
 
@@ -28,7 +28,7 @@ class FirstReadAnalysis {
     blocks_ = *std::move(blocks);
     FindRegisters();
     const size_t words = (registers_.size() + 63) / 64;
-    if (words * blocks_.size() > kMostWords) return all;
+    if (words * blocks_.size() > kMaxWords) return all;
     written_.assign(blocks_.size(), RegisterBits(words, 0));
     for (size_t b = 0; b < blocks_.size(); ++b) writes_.push_back(Walk(b, false));
     written_.assign(blocks_.size(), RegisterBits(words, ~uint64_t{0}));

@@ -8,8 +8,8 @@
 namespace hloscope::ptx {
 namespace {
 
-constexpr uint32_t kMostArrivals = (1u << 20) - 1;
-constexpr int64_t kMostBytes = (1 << 20) - 1;
+constexpr uint32_t kMaxArrivals = (1u << 20) - 1;
+constexpr int64_t kMaxBytes = (1 << 20) - 1;
 constexpr uint64_t kMark = 1;
 
 struct Barrier {
@@ -28,8 +28,8 @@ uint32_t ParityOf(uint64_t bits) { return static_cast<uint32_t>(bits >> 61 & 1);
 
 Barrier BarrierOf(uint64_t bits) {
   Barrier b;
-  b.arrivals = static_cast<uint32_t>(bits & kMostArrivals);
-  b.missing = static_cast<uint32_t>(bits >> 20 & kMostArrivals);
+  b.arrivals = static_cast<uint32_t>(bits & kMaxArrivals);
+  b.missing = static_cast<uint32_t>(bits >> 20 & kMaxArrivals);
   b.bytes = static_cast<int64_t>(bits << 3) >> 43;
   b.parity = ParityOf(bits);
   return b;
@@ -41,7 +41,7 @@ bool LoadBits(Warp& w, StateSpace space, uint64_t address, uint32_t lane, uint64
     return false;
   }
   if (!Load(w, space, address, lane, &bits, 8)) return false;
-  if (bits >> 62 == kMark && (bits & kMostArrivals) != 0) return true;
+  if (bits >> 62 == kMark && (bits & kMaxArrivals) != 0) return true;
   w.block->Fail("no mbarrier here: never initialised, invalidated or overwritten",
                 w.first_thread + lane, address);
   return false;
@@ -76,7 +76,7 @@ const char* Take(Barrier& b, uint32_t arrivals) {
 
 const char* AddBytes(Barrier& b, int64_t bytes) {
   b.bytes += bytes;
-  return b.bytes > kMostBytes || b.bytes < -kMostBytes
+  return b.bytes > kMaxBytes || b.bytes < -kMaxBytes
              ? "an mbarrier waits for more than 2^20 - 1 bytes"
              : nullptr;
 }
@@ -92,7 +92,7 @@ void Initialise(Warp& w, const Instruction& in, const Slot* s, uint32_t m) {
   ForLanes(w, m, [&](uint32_t l) {
     const uint64_t address = AddressOf(w, in, s[0], l);
     const auto count = static_cast<uint32_t>(ReadLane(w, s[1], l));
-    if (address % 8 != 0 || count == 0 || count > kMostArrivals) {
+    if (address % 8 != 0 || count == 0 || count > kMaxArrivals) {
       return w.block->Fail(
           "an mbarrier that is not 8-byte aligned, or of 0 or over 2^20 - 1 arrivals",
           w.first_thread + l, address);

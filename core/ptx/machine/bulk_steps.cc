@@ -159,7 +159,7 @@ class BoxCopy {
   uint64_t shared_;
   TensorMap map_;
   uint64_t base_ = 0;
-  int64_t first_[kMostTensorDimensions] = {};
+  int64_t first_[kMaxTensorDimensions] = {};
   uint64_t rows_ = 1;
   uint32_t row_bytes_ = 0;
   uint32_t begin_ = 0, end_ = 0;  // elements of a row that lie in the array
@@ -198,7 +198,7 @@ Step BulkStep(const Instruction& i) {
   if (loads && !IsShared(ModifierStateSpace(i))) return nullptr;
   const bool has_map =
       i.operation == Operation::kTensorMapLoad || i.operation == Operation::kTensorMapStore;
-  if (has_map && i.value > kMostTensorDimensions) return nullptr;
+  if (has_map && i.value > kMaxTensorDimensions) return nullptr;
   switch (i.operation) {
     case Operation::kBulkLoad:
       return LoadBulk;

@@ -12,7 +12,7 @@ namespace {
 constexpr uint64_t kSector = 32;
 constexpr uint32_t kBanks = 32;       // of shared memory, a word of 4 bytes wide each
 constexpr uint32_t kTurnBytes = 128;  // what all banks give at once
-constexpr uint32_t kMostBytes = 64;   // of one lane
+constexpr uint32_t kMaxBytes = 64;    // of one lane
 
 // Different sectors that the lanes touch.
 uint64_t Sectors(const uint64_t* addresses, uint32_t lanes, uint32_t bytes) {
@@ -21,7 +21,7 @@ uint64_t Sectors(const uint64_t* addresses, uint32_t lanes, uint32_t bytes) {
   if (is_even) {
     return (addresses[lanes - 1] + bytes - 1) / kSector - addresses[0] / kSector + 1;
   }
-  uint64_t sectors[kLanes * (kMostBytes / kSector + 1)];
+  uint64_t sectors[kLanes * (kMaxBytes / kSector + 1)];
   size_t count = 0;
   bool is_sorted = true;
   for (uint32_t l = 0; l < lanes; ++l) {
@@ -105,7 +105,7 @@ void TrafficCounter::CountAccesses(const Warp& warp, const Instruction& in, cons
 
 void TrafficCounter::Count(const Warp& warp, const Instruction& in, const Access& access,
                            uint32_t mask) {
-  if (access.bytes == 0 || access.bytes > kMostBytes) return;
+  if (access.bytes == 0 || access.bytes > kMaxBytes) return;
   if (mask == kAllLanes && CountRow(warp, in, access)) return;
   uint64_t global[kLanes], shared[kLanes];
   uint32_t globals = 0, shareds = 0;

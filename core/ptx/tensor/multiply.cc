@@ -12,7 +12,7 @@
 namespace hloscope::ptx {
 namespace {
 
-constexpr int kBlockRows = 16, kMostDepth = 64;
+constexpr int kBlockRows = 16, kMaxDepth = 64;
 
 // D = A·B + C of dense matrices; integers of four bits are widened to bytes before.
 struct DenseProduct {
@@ -90,9 +90,9 @@ void StoreSums(const DenseProduct& p, int row, int column, int rows, const float
 // Up to 16 rows of D.
 void MultiplyBlock(const DenseProduct& p, int row, int rows) {
   const int a_bytes = BytesOf(p.a), b_bytes = BytesOf(p.b);
-  Plane<kBlockRows * kMostDepth> a;
-  Plane<kPanelColumns * kMostDepth> b;
-  std::byte panel[kPanelColumns * kMostDepth * 4];
+  Plane<kBlockRows * kMaxDepth> a;
+  Plane<kPanelColumns * kMaxDepth> b;
+  std::byte panel[kPanelColumns * kMaxDepth * 4];
   alignas(32) float sums[kBlockRows * kPanelColumns];
   TakeApart(p.a, p.a_bits + row * p.k * a_bytes, rows * p.k, a);
   for (int column = 0; column < p.n; column += kPanelColumns) {

@@ -11,15 +11,15 @@ namespace {
 
 constexpr uint64_t kMark = 0x70616d726f736e74;  // no address
 
-constexpr uint64_t kMostBoxBytes = 256 << 10;
+constexpr uint64_t kMaxBoxBytes = 256 << 10;
 
 struct Encoded {
   uint64_t mark = kMark;
   uint64_t address = 0;
-  uint64_t strides[kMostTensorDimensions - 1] = {};
-  uint32_t sizes[kMostTensorDimensions] = {};
-  uint16_t box[kMostTensorDimensions] = {};
-  uint8_t steps[kMostTensorDimensions] = {};
+  uint64_t strides[kMaxTensorDimensions - 1] = {};
+  uint32_t sizes[kMaxTensorDimensions] = {};
+  uint16_t box[kMaxTensorDimensions] = {};
+  uint8_t steps[kMaxTensorDimensions] = {};
   uint8_t dimensions = 0;
   uint8_t element_bytes = 0;
   uint8_t swizzle = 0;
@@ -34,7 +34,7 @@ Status Refuse(const std::string& what) {
 
 Status CheckTensorMap(const TensorMap& map, uint64_t memory_bytes) {
   const size_t n = map.sizes.size();
-  if (n == 0 || n > kMostTensorDimensions || map.strides.size() != n - 1 || map.box.size() != n ||
+  if (n == 0 || n > kMaxTensorDimensions || map.strides.size() != n - 1 || map.box.size() != n ||
       map.steps.size() != n) {
     return Refuse("of other than 1 to 5 dimensions");
   }
@@ -61,7 +61,7 @@ Status CheckTensorMap(const TensorMap& map, uint64_t memory_bytes) {
   }
   uint64_t box_bytes = bytes;
   for (size_t i = 0; i < n; ++i) box_bytes *= map.Taken(i);  // below 2^43
-  if (box_bytes > kMostBoxBytes) return Refuse("whose box is larger than shared memory");
+  if (box_bytes > kMaxBoxBytes) return Refuse("whose box is larger than shared memory");
   if (map.steps[0] != 1) return Refuse("with steps in its contiguous dimension");
   const uint32_t row = map.box[0] * bytes;
   if (row % 16 != 0) return Refuse("whose box has rows that are not a multiple of 16 bytes");
@@ -92,7 +92,7 @@ std::optional<PlacedTensorMap> DecodeTensorMap(
   Encoded encoded;
   std::memcpy(&encoded, bytes.data(), sizeof encoded);
   const size_t n = encoded.dimensions;
-  if (encoded.mark != kMark || n == 0 || n > kMostTensorDimensions ||
+  if (encoded.mark != kMark || n == 0 || n > kMaxTensorDimensions ||
       encoded.swizzle > static_cast<uint8_t>(Swizzle::k128)) {
     return std::nullopt;
   }

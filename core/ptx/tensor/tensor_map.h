@@ -23,7 +23,7 @@ constexpr uint64_t Swizzled(uint64_t address, Swizzle swizzle) {
   return address ^ ((address >> 7 & chunks) << 4);
 }
 
-inline constexpr size_t kMostTensorDimensions = 5;
+inline constexpr size_t kMaxTensorDimensions = 5;
 inline constexpr uint64_t kTensorMapBytes = 128;
 
 // As cuTensorMapEncodeTiled takes it; the contiguous dimension comes first. Without interleaving;

@@ -12,7 +12,7 @@ namespace hloscope::ptx {
 namespace {
 
 // Of more the closure below would take too long.
-constexpr size_t kMostBlocks = 1 << 12;
+constexpr size_t kMaxBlocks = 1 << 12;
 
 bool WritesShared(const Instruction& in) {
   switch (in.operation) {
@@ -34,7 +34,7 @@ bool WritesShared(const Instruction& in) {
 
 ControlFlow::ControlFlow(const Kernel& kernel) : kernel_(&kernel) {
   auto blocks = BasicBlocksOf(kernel);
-  if (!blocks || blocks->size() > kMostBlocks) return;
+  if (!blocks || blocks->size() > kMaxBlocks) return;
   blocks_ = *std::move(blocks);
   is_known_ = true;
   block_of_.resize(kernel.instructions.size());

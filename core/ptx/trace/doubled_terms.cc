@@ -37,16 +37,16 @@ class TermReader {
                       [&](const StepRef& ref) { return std::pair(StepOf(ref).turn, ref.thread); });
     for (const StepRef& ref : order_) {
       Make(ref);
-      if (terms_ > kMostTerms) return {};
+      if (terms_ > kMaxTerms) return {};
     }
     return std::move(lines_);
   }
 
  private:
-  static constexpr size_t kMostTerms = 1 << 24;  // of all sums together
-  static constexpr uint32_t kMostSteps = 4;      // back
-  static constexpr size_t kMostMakers = 4;       // of one term that are told
-  using Terms = std::vector<uint32_t>;           // ascending
+  static constexpr size_t kMaxTerms = 1 << 24;  // of all sums together
+  static constexpr uint32_t kMaxSteps = 4;      // back
+  static constexpr size_t kMaxMakers = 4;       // of one term that are told
+  using Terms = std::vector<uint32_t>;          // ascending
 
   // What a step makes.
   struct Made {
@@ -224,7 +224,7 @@ class TermReader {
     const bool is_known = std::ranges::any_of(makers, [&](const StepRef& maker) {
       return maker.thread == operand.from.thread && maker.step == operand.from.step;
     });
-    if (!is_known && operand.from.thread >= 0 && makers.size() < kMostMakers)
+    if (!is_known && operand.from.thread >= 0 && makers.size() < kMaxMakers)
       makers.push_back(operand.from);
     return {at->second};
   }
@@ -240,7 +240,7 @@ class TermReader {
     if (both.empty()) return;
     made.has_doubled = true;
     Tell(ref, 0);
-    for (const uint32_t term : std::span(both).first(std::min<size_t>(both.size(), kMostMakers))) {
+    for (const uint32_t term : std::span(both).first(std::min<size_t>(both.size(), kMaxMakers))) {
       if (makers_[term].size() < 2) continue;
       for (const StepRef& maker : makers_[term]) Tell(maker, 1);
     }
@@ -251,7 +251,7 @@ class TermReader {
     if (Find(ref) == nullptr) return;
     const auto [at, is_new] = lines_.try_emplace(InstructionOf(ref).line, steps);
     at->second = std::min(at->second, steps);
-    if (steps == kMostSteps) return;
+    if (steps == kMaxSteps) return;
     ForNeeds(ref, [&](const StepRef& need) { Tell(need, steps + 1); });
   }
 

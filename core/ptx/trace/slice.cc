@@ -11,9 +11,9 @@
 namespace hloscope::ptx {
 namespace {
 
-constexpr size_t kMostFollowed = 1 << 18, kMostTold = 8192;
+constexpr size_t kMaxFollowed = 1 << 18, kMaxReported = 8192;
 // Of one instruction: what a loop or other threads do again and again says little more.
-constexpr uint32_t kMostTurns = 16;
+constexpr uint32_t kMaxIterations = 16;
 // What may have been written in place of a value is less likely than what it comes from.
 constexpr uint32_t kFurther = 4;
 
@@ -60,7 +60,7 @@ class Slicer {
       return;
     }
     if (!thread->Has(step.step)) return;
-    if (nodes_.size() >= kMostFollowed) {
+    if (nodes_.size() >= kMaxFollowed) {
       slice_.complete = false;
       return;
     }
@@ -278,7 +278,7 @@ class Slicer {
     std::ranges::stable_sort(first, {}, &std::pair<uint32_t, size_t>::first);
     std::vector<size_t> told;
     for (const auto& [turn, i] : first) {
-      if (turn >= kMostTurns || told.size() >= kMostTold) break;
+      if (turn >= kMaxIterations || told.size() >= kMaxReported) break;
       told.push_back(i);
     }
     slice_.shortened = told.size() < nodes_.size();

@@ -76,7 +76,7 @@ std::vector<StepRef> BeginsOf(const SliceQuestion& question, const LaunchRequest
 
 // So often a block is run anew for a slice that goes on in further threads, and for those that did
 // what no other did.
-inline constexpr int kMostRounds = 12, kMostUnlikeRounds = 3;
+inline constexpr int kMaxRounds = 12, kMaxUnlikeRounds = 3;
 
 struct SlicedTrace {
   BlockTrace trace;
@@ -115,12 +115,12 @@ Result<SlicedTrace> TraceSliceFrom(const Module& module, const LaunchRequest& la
       request.threads.push_back(other);
       more = true;
     }
-    if (more && sliced.slice.complete && ++round < kMostRounds) continue;
+    if (more && sliced.slice.complete && ++round < kMaxRounds) continue;
     if (!sliced.slice.other_threads.empty())
       sliced.slice = SliceFrom(sliced.trace, flow, sliced.begins, stand_ins);
     const std::vector<uint32_t>& unlike = sliced.slice.unlike_threads;
     const size_t taken = std::min(unlike.size(), most_unlike);
-    if (taken == 0 || ++unlike_rounds > kMostUnlikeRounds) return sliced;
+    if (taken == 0 || ++unlike_rounds > kMaxUnlikeRounds) return sliced;
     most_unlike -= taken;
     request.threads.insert(request.threads.end(), unlike.begin(), unlike.begin() + taken);
   }

@@ -15,7 +15,7 @@ namespace hloscope::ptx {
 namespace {
 
 constexpr uint32_t kNoRegister = 0xffffffffu;
-constexpr size_t kMostReaders = 16;
+constexpr size_t kMaxReaders = 16;
 
 uint64_t HeldBytes(const Block& block, uint64_t window) {
   const LaunchMemory& memory = *block.memory;
@@ -171,7 +171,7 @@ class Recorder : public Observer {
         continue;
       }
       if (word == access.offset / 4) before = readers;
-      if (readers.size() == kMostReaders) readers.erase(readers.begin());
+      if (readers.size() == kMaxReaders) readers.erase(readers.begin());
       readers.push_back(by);
     }
     return before;

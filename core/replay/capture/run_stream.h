@@ -15,8 +15,8 @@
 #include "core/eval/machine/recording.h"
 #include "core/eval/machine/value.h"
 #include "core/hlo/literal.h"
+#include "core/replay/capture/algorithm_record.h"
 #include "core/replay/capture/capture_plan.h"
-#include "core/replay/capture/library_way.h"
 #include "profiler/launch_figures.h"
 
 namespace hloscope::replay {
@@ -65,12 +65,12 @@ struct RunExecuted {
     std::string opcode, library;
     std::string reason;  // why our own kernel ran; empty: the library did
     int64_t count = 0;
-    LibraryWay way = {};
+    AlgorithmRecord way = {};
   };
   int64_t kernels = 0, library_calls = 0, evaluated = 0;
   std::vector<Evaluated> evaluated_ops = {};
   std::vector<Choice> choices = {};
-  // The same for a bundle, a row of a table of choices each (libraries/choice_table.h).
+  // The same for a bundle, a row of a table of choices each (libraries/autotune_table.h).
   std::vector<std::string> choice_rows = {};
   // Where the devices of a run are GPUs: how many devices, on how many GPUs, of how many that there
   // are. 0: they are not, or there is one device.

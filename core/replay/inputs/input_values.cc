@@ -25,7 +25,7 @@ constexpr int64_t kBlock = 1024;
 constexpr int64_t kBlocksBetweenLooks = 1024;
 // Arrays beyond this size are drawn in blocks, neither sorted nor distinct: either takes a second,
 // wider copy of all elements.
-constexpr int64_t kMostOrdered = int64_t{1} << 26;
+constexpr int64_t kMaxOrdered = int64_t{1} << 26;
 
 // The part of the usual interval that is asked for, or as near to it as can be.
 Interval Usual(const Interval& asked, bool nonzero) {
@@ -224,9 +224,9 @@ std::vector<int64_t> IndexVectors(const InputConstraints& constraints, int64_t c
   const auto width = std::ssize(constraints.columns);
   const int64_t vectors = count / width;
   __int128 product = 1;
-  constexpr __int128 kMost = INT64_MAX;
+  constexpr __int128 kMax = INT64_MAX;
   for (const IndexColumn& column : constraints.columns)
-    product = std::min(kMost, product * column.slots);
+    product = std::min(kMax, product * column.slots);
   const auto slots = static_cast<int64_t>(product);
   std::vector<int64_t> numbers(static_cast<size_t>(vectors));
   for (int64_t v = 0; v < vectors; ++v) {
@@ -332,11 +332,11 @@ class ArrayMaker {
       Store(Sizes());
     } else if (vectors) {
       Store(IndexVectors(Limited(), count_, drawer_.random()));
-    } else if (constraints_.distinct && !hlo::IsComplex(own_) && count_ <= kMostOrdered) {
+    } else if (constraints_.distinct && !hlo::IsComplex(own_) && count_ <= kMaxOrdered) {
       StoreDistinct();
     } else if (hlo::IsComplex(own_)) {
       Draw(hlo::RealPart(own_), 2 * count_);
-    } else if (constraints_.sorted && count_ <= kMostOrdered) {
+    } else if (constraints_.sorted && count_ <= kMaxOrdered) {
       whole ? StoreSorted<int64_t>() : StoreSorted<double>();
     } else {
       Draw(own_, count_);

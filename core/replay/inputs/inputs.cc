@@ -114,10 +114,10 @@ Status CheckSizes(const Module& module, const Limits& limits) {
 
 }  // namespace
 
-Result<MadeUpInputs> MakeInputs(const Module& module, const InputOptions& options) {
+Result<GeneratedInputs> MakeInputs(const Module& module, const InputOptions& options) {
   HLOSCOPE_TRY(CheckSizes(module, options.limits));
   Generator generator(module, options);
-  MadeUpInputs inputs;
+  GeneratedInputs inputs;
   for (InstructionId parameter : module.Parameters(module.entry_id())) {
     TuplePath path;
     HLOSCOPE_ASSIGN_OR_RETURN(Literal literal,

@@ -25,7 +25,7 @@ struct InputOptions {
   std::stop_token stop = {};
 };
 
-struct MadeUpInputs {
+struct GeneratedInputs {
   std::vector<hlo::Literal> literals;  // one per parameter of the entry
   std::vector<std::string> warnings;   // constraints of two uses that exclude one another
 };
@@ -37,6 +37,6 @@ struct MadeUpInputs {
 // definite matrices. With edge values only what loops need to end is held to everywhere (see
 // edge_values.h). Of constraints that exclude one another the tighter is met, with a warning.
 // Errors: unsupported for a parameter that no value can be made up for; environment beyond limits.
-Result<MadeUpInputs> MakeInputs(const hlo::Module& module, const InputOptions& options);
+Result<GeneratedInputs> MakeInputs(const hlo::Module& module, const InputOptions& options);
 
 }  // namespace hloscope::replay

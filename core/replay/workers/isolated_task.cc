@@ -27,7 +27,7 @@ constexpr IsolatedTaskRow kRows[] = {
 };
 
 // Both ends are ours: what is sent is as large as it is.
-constexpr int64_t kMostFrameBytes = int64_t{1} << 40;
+constexpr int64_t kMaxFrameBytes = int64_t{1} << 40;
 constexpr std::chrono::hours kLongest{1 << 19};  // more would overflow the clock
 
 }  // namespace
@@ -39,7 +39,7 @@ Result<std::string> RunIsolatedTask(const IsolatedTaskRequest& request,
   start.platform = request.name;
   // Only errors, not how the plugin is getting on.
   start.environment = {"TF_CPP_MIN_LOG_LEVEL=1", "TZ=UTC"};
-  start.most_frame_bytes = kMostFrameBytes;
+  start.most_frame_bytes = kMaxFrameBytes;
   HLOSCOPE_ASSIGN_OR_RETURN(const auto worker, WorkerProcess::Start(start));
   ValueWriter job(FrameKind::kTask);
   job.Put(request.name, uint64_t{request.bytes.size()});

@@ -15,7 +15,7 @@ namespace hloscope::replay {
 namespace {
 
 constexpr std::chrono::milliseconds kFirstInterval(2);
-constexpr size_t kMostSamples = 4096;
+constexpr size_t kMaxSamples = 4096;
 
 // The second number of /proc/self/statm is resident pages.
 double ResidentBytes() {
@@ -54,7 +54,7 @@ void ProcessSampler::Watch() {
   std::unique_lock lock(mutex_);
   while (!ended_.wait_for(lock, interval, [this] { return is_over_; })) {
     Sample();
-    if (resident_.size() % (kMostSamples / 4) == 0) interval *= 8;
+    if (resident_.size() % (kMaxSamples / 4) == 0) interval *= 8;
   }
 }
 

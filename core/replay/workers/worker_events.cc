@@ -143,19 +143,19 @@ void Get(ValueReader& in, RunFallback& event) {
   event.time_us = in.Get<double>();
 }
 
-void PutWay(ValueWriter& out, const LibraryWay& way) {
+void PutWay(ValueWriter& out, const AlgorithmRecord& way) {
   out.Put(way.way, way.from, way.time_us, way.notes, static_cast<uint64_t>(way.tried.size()));
-  for (const LibraryWay::Tried& tried : way.tried) {
+  for (const AlgorithmRecord::Tried& tried : way.tried) {
     out.Put(tried.way, tried.time_us, tried.refused);
   }
 }
-void GetWay(ValueReader& in, LibraryWay& way) {
+void GetWay(ValueReader& in, AlgorithmRecord& way) {
   way.way = in.Get<std::string>();
   way.from = in.Get<std::string>();
   way.time_us = in.Get<double>();
   way.notes = in.Get<std::vector<std::string>>();
   for (auto left = in.Get<uint64_t>(); left > 0 && in.ok(); --left) {
-    LibraryWay::Tried& tried = way.tried.emplace_back();
+    AlgorithmRecord::Tried& tried = way.tried.emplace_back();
     tried.way = in.Get<std::string>();
     tried.time_us = in.Get<double>();
     tried.refused = in.Get<std::string>();
@@ -330,7 +330,7 @@ void PutOptions(ValueWriter& out, const RunOptions& options) {
           options.fill_elided, options.rng_seed, options.run_passes, options.xla_flags,
           options.record_steps, options.object_cache, options.module_file, options.gpu_target,
           options.check_races, options.check_uninitialised, options.shuffle, options.kernel_metrics,
-          options.pc_sampling, options.choosing, options.choices);
+          options.pc_sampling, options.autotune_mode, options.choices);
   Put(out, options.capture);
 }
 
@@ -353,7 +353,7 @@ RunOptions GetOptions(ValueReader& in) {
   options.shuffle = in.Get<decltype(options.shuffle)>();
   options.kernel_metrics = in.Get<bool>();
   options.pc_sampling = in.Get<bool>();
-  options.choosing = in.Get<Choosing>();
+  options.autotune_mode = in.Get<AutotuneMode>();
   options.choices = in.Get<std::string>();
   Get(in, options.capture);
   return options;

@@ -18,13 +18,13 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr size_t kMostKept = 20;
-constexpr size_t kMostName = 80;
+constexpr size_t kMaxKept = 20;
+constexpr size_t kMaxName = 80;
 constexpr std::string_view kExtension = ".hlo.pb";
 
 // The name with nothing in it that a file name should not have.
 std::string SafeName(std::string_view name) {
-  std::string safe(name.substr(0, kMostName));
+  std::string safe(name.substr(0, kMaxName));
   for (char& c : safe) {
     const bool plain = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
                        c == '_' || c == '-' || c == '.';
@@ -33,7 +33,7 @@ std::string SafeName(std::string_view name) {
   return safe.empty() || safe[0] == '.' ? "module" + safe : safe;
 }
 
-// The oldest of our own files go until `kMostKept` are left.
+// The oldest of our own files go until `kMaxKept` are left.
 void Prune(const fs::path& folder) {
   std::error_code error;
   std::vector<std::pair<fs::file_time_type, fs::path>> kept;
@@ -41,9 +41,9 @@ void Prune(const fs::path& folder) {
     if (!entry.path().native().ends_with(kExtension) || !entry.is_regular_file(error)) continue;
     kept.emplace_back(entry.last_write_time(error), entry.path());
   }
-  if (kept.size() <= kMostKept) return;
+  if (kept.size() <= kMaxKept) return;
   std::ranges::sort(kept);
-  for (size_t i = 0; i < kept.size() - kMostKept; ++i) fs::remove(kept[i].second, error);
+  for (size_t i = 0; i < kept.size() - kMaxKept; ++i) fs::remove(kept[i].second, error);
 }
 
 }  // namespace

@@ -39,7 +39,9 @@ size_t BytesOf(std::span<const std::vector<Literal>> inputs) {
   return bytes;
 }
 
-std::unexpected<Error> Garbled() { return InternalError("malformed answer from a worker"); }
+std::unexpected<Error> MalformedMessage() {
+  return InternalError("malformed answer from a worker");
+}
 
 class WorkerExecutable : public Executable {
  public:
@@ -95,9 +97,9 @@ class WorkerExecutable : public Executable {
           if (in.Get<bool>()) worker.Retire();
           break;
         default:
-          return Garbled();
+          return MalformedMessage();
       }
-      return in.ok() ? Result<bool>(true) : Garbled();
+      return in.ok() ? Result<bool>(true) : MalformedMessage();
     };
     HLOSCOPE_TRY(WithEvidence(worker, worker.Exchange(job.Finish(), bounds, take)));
     if (failure) return std::unexpected(*std::move(failure));
@@ -153,7 +155,7 @@ class WorkerExecutable : public Executable {
       ValueReader in(frame);
       const auto kind = static_cast<FrameKind>(frame.kind);
       HLOSCOPE_TRY(Use(kind, in));
-      if (!in.ok()) return Garbled();
+      if (!in.ok()) return MalformedMessage();
       return kind == FrameKind::kRan || kind == FrameKind::kFailed;
     }
 
@@ -177,16 +179,16 @@ class WorkerExecutable : public Executable {
           if (in.Get<bool>()) worker.Retire();
           return {};
         default:
-          return Garbled();
+          return MalformedMessage();
       }
     }
 
     // Consumers keep values by the numbers in them.
     Status TakeEvent(std::optional<RunEvent> event) {
-      if (!event) return Garbled();
+      if (!event) return MalformedMessage();
       if (auto* steps = std::get_if<TraceSteps>(&*event)) KeepModule(*steps);
       const bool sound = std::visit([this](const auto& told) { return IsSound(told); }, *event);
-      if (!sound) return Garbled();
+      if (!sound) return MalformedMessage();
       stream.Take(*std::move(event));
       return {};
     }
@@ -242,7 +244,7 @@ class WorkerExecutable : public Executable {
     }
 
     Status Feed(const hlo::Shape& shape, const ValueReader& in) {
-      if (!in.ok() || options.take_infeed == nullptr) return Garbled();
+      if (!in.ok() || options.take_infeed == nullptr) return MalformedMessage();
       const Result<Literal> value = options.take_infeed(shape);
       ValueWriter fed(FrameKind::kFed);
       fed.PutResult(value);
@@ -250,7 +252,7 @@ class WorkerExecutable : public Executable {
     }
 
     Status Drain(const Literal& array, const ValueReader& in) {
-      if (!in.ok() || options.give_outfeed == nullptr) return Garbled();
+      if (!in.ok() || options.give_outfeed == nullptr) return MalformedMessage();
       const Status status = options.give_outfeed(array);
       ValueWriter fed(FrameKind::kFed);
       fed.PutResult(status.has_value() ? Result<Literal>(Literal::Token())

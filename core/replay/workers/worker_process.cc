@@ -235,7 +235,7 @@ std::unexpected<Error> WorkerProcess::Ended() {
 }
 
 std::string LastWords(std::string_view output) {
-  constexpr size_t kLines = 3, kMostBytes = 600;
+  constexpr size_t kLines = 3, kMaxBytes = 600;
   std::vector<std::string> lines;
   std::string telling;
   for (size_t at = 0; at < output.size();) {
@@ -258,7 +258,7 @@ std::string LastWords(std::string_view output) {
     const size_t first = lines.size() - std::min(lines.size(), kLines);
     for (size_t i = first; i < lines.size(); ++i) words += (i > first ? " | " : "") + lines[i];
   }
-  if (words.size() > kMostBytes) words.resize(kMostBytes);
+  if (words.size() > kMaxBytes) words.resize(kMaxBytes);
   return EscapeForTerminal(words);
 }
 

@@ -23,7 +23,7 @@
 
 #include "core/eval/machine/buffer_pool.h"
 #include "core/hlo/module_image.h"
-#include "core/replay/spoiled_process.h"
+#include "core/replay/device_lost.h"
 #include "core/replay/workers/isolated_task.h"
 #include "core/replay/workers/process_sampler.h"
 #include "core/replay/workers/worker_fault.h"
@@ -38,7 +38,7 @@ using Inputs = std::vector<std::vector<Literal>>;
 // What the allocator may keep from one job to the next.
 constexpr int64_t kKeptBytes = int64_t{64} << 20;
 // Inputs that are moved to large pages have several of them.
-constexpr int64_t kLeastMoved = int64_t{4} << 20;
+constexpr int64_t kMinMoved = int64_t{4} << 20;
 
 // The parent is gone once this is over: nobody is left to work for.
 void EndWithParent() {
@@ -167,7 +167,7 @@ class Server {
       if (!status.has_value()) {
         ValueWriter failed(FrameKind::kFailed);
         failed.PutError(status.error());
-        failed.Put(ProcessIsSpoiled());
+        failed.Put(IsDeviceLost());
         channel_.Send(failed);
       }
     }
@@ -307,7 +307,7 @@ class Server {
     for (std::vector<Literal>& list : inputs) {
       for (Literal& literal : list) {
         const int64_t bytes = std::ssize(literal.bytes());
-        if (bytes < kLeastMoved) continue;
+        if (bytes < kMinMoved) continue;
         std::byte* data = pool->Take(bytes).data;
         if (data == nullptr) return;
         const std::shared_ptr<const void> owner(

@@ -17,7 +17,7 @@ using hlo::Shape;
 namespace {
 
 // Chains of broadcasts are short once they have been simplified.
-constexpr int kMostBroadcasts = 4;
+constexpr int kMaxBroadcasts = 4;
 
 bool HasExactDouble(ElementType type) { return IsFloat(type) && BitWidth(type) >= 16; }
 
@@ -32,7 +32,7 @@ InstructionId FilledWith(Edit& edit, InstructionId like, const Shape& shape,
 }  // namespace
 
 std::optional<Number> NumberOf(Edit& edit, InstructionId id) {
-  for (int k = 0; k < kMostBroadcasts && edit.opcode(id) == Opcode::kBroadcast; ++k) {
+  for (int k = 0; k < kMaxBroadcasts && edit.opcode(id) == Opcode::kBroadcast; ++k) {
     id = edit.operand(id, 0);
   }
   if (edit.opcode(id) != Opcode::kConstant || !edit.shape(id).IsScalar()) return std::nullopt;

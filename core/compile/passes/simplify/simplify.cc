@@ -39,20 +39,20 @@ static_assert([] {
 }());
 
 // Rules make progress, each in its direction; this bounds what a mistake in one could cost.
-constexpr size_t kMostStepsForEach = 16;
+constexpr size_t kMaxRewritesPerInstruction = 16;
 
 class Simplifier {
  public:
   explicit Simplifier(const std::shared_ptr<const Module>& module) : edit_(module) {
     is_waiting_.resize(module->instructions().size(), true);
-    for (uint32_t k = 0; k < module->instructions().size(); ++k) waiting_.emplace_back(k);
+    for (uint32_t k = 0; k < module->instructions().size(); ++k) worklist_.emplace_back(k);
   }
 
   Result<PassResult> Run() {
-    size_t steps_left = kMostStepsForEach * waiting_.size();
+    size_t steps_left = kMaxRewritesPerInstruction * worklist_.size();
     // Operands before users: a chain is folded from its beginning.
-    for (size_t k = 0; k < waiting_.size() && steps_left > 0; ++k) {
-      const InstructionId id = waiting_[k];
+    for (size_t k = 0; k < worklist_.size() && steps_left > 0; ++k) {
+      const InstructionId id = worklist_[k];
       is_waiting_[id.index] = false;
       if (edit_.rewriter().removed(id) || !IsUsed(id) || !IsStatic(id)) continue;
       const size_t before = edit_.rewriter().instruction_count();
@@ -60,21 +60,21 @@ class Simplifier {
       if (!now.valid()) continue;
       --steps_left;
       for (size_t added = before; added < edit_.rewriter().instruction_count(); ++added) {
-        Wait(InstructionId(added));
+        Enqueue(InstructionId(added));
       }
       const std::vector<InstructionId> users = edit_.rewriter().users(id);
       edit_.Replace(id, now);
-      for (const InstructionId user : users) Wait(user);
+      for (const InstructionId user : users) Enqueue(user);
     }
     return edit_.Finish();
   }
 
  private:
-  void Wait(InstructionId id) {
+  void Enqueue(InstructionId id) {
     if (is_waiting_.size() <= id.index) is_waiting_.resize(id.index + 1, false);
     if (is_waiting_[id.index]) return;
     is_waiting_[id.index] = true;
-    waiting_.push_back(id);
+    worklist_.push_back(id);
   }
 
   bool IsUsed(InstructionId id) const {
@@ -113,7 +113,7 @@ class Simplifier {
   }
 
   Edit edit_;
-  std::vector<InstructionId> waiting_;
+  std::vector<InstructionId> worklist_;
   std::vector<bool> is_waiting_;
 };
 

@@ -26,7 +26,7 @@ using hlo::Module;
 namespace {
 
 // How many divergent values are held to what they mean before amplified rounding is believed.
-constexpr int kMostChecks = 512;
+constexpr int kMaxChecks = 512;
 
 Status CheckCaptures(const std::string& platform) {
   HLOSCOPE_TRY(replay::CheckPlatform(platform));
@@ -200,7 +200,7 @@ class PlatformDivergence {
       if (difference.comparison.equal()) continue;
       if (!first_) first_ = &difference;
       if (RunsOthers(difference.key.instruction)) continue;
-      if (++checks > kMostChecks) break;
+      if (++checks > kMaxChecks) break;
       auto check =
           CheckKernel(*optimized_, difference.key, *values_, platform_->inputs(), request_, stop_);
       if (!check.has_value()) {
@@ -213,7 +213,7 @@ class PlatformDivergence {
       check_ = std::move(*check);
       return;
     }
-    all_checked_ = checks <= kMostChecks && unchecked_ == 0;
+    all_checked_ = checks <= kMaxChecks && unchecked_ == 0;
   }
 
   // Loops, branches and calls whose insides are captured themselves.
@@ -272,7 +272,7 @@ class PlatformDivergence {
 
   // A function, some ULP away from the value in double precision.
   bool IsApproximated() const {
-    constexpr double kMostUlp = 1024;
+    constexpr double kMaxUlp = 1024;
     constexpr std::string_view kFunctions[] = {
         "acos", "acosh",        "asin",     "asinh", "atan2",       "atanh",
         "cbrt", "cosh",         "cosine",   "erf",   "exponential", "exponential-minus-one",
@@ -281,7 +281,7 @@ class PlatformDivergence {
     return walk_.inner && walk_.platform_distance &&
            std::ranges::find(kFunctions, walk_.inner->opcode) != std::end(kFunctions) &&
            walk_.platform_distance->class_mismatched == 0 &&
-           walk_.platform_distance->max_ulp <= kMostUlp;
+           walk_.platform_distance->max_ulp <= kMaxUlp;
   }
 
   Cause CauseOf(InstructionId id) const {

@@ -35,7 +35,7 @@ Literal Wide(const Literal& array, ElementType type) {
 // The fewest for which a sum that wraps around gets there.
 std::optional<int64_t> CountOfSums(uint64_t actual, uint64_t expected, uint64_t step, int bits) {
   const uint64_t mask = bits >= 64 ? ~uint64_t{0} : (uint64_t{1} << bits) - 1;
-  for (int64_t count = 1; count <= kMostInitialValues; ++count) {
+  for (int64_t count = 1; count <= kMaxInitialValues; ++count) {
     expected += step;
     if (((actual - expected) & mask) == 0) return count;
   }
@@ -58,7 +58,7 @@ std::vector<int64_t> CountsOfIntegers(const Literal& actual, const Literal& expe
     const double ratio = static_cast<double>(o[i]) / static_cast<double>(e[i]);
     const double moved = static_cast<double>(a[i]) / static_cast<double>(e[i]);
     const double power = std::log(std::abs(moved)) / std::log(std::abs(ratio));
-    if (power >= 0.5 && power <= kMostInitialValues) counts.push_back(std::llround(power));
+    if (power >= 0.5 && power <= kMaxInitialValues) counts.push_back(std::llround(power));
     break;
   }
   return counts;
@@ -85,7 +85,7 @@ std::vector<int64_t> CountsOfFloats(const Literal& actual, const Literal& expect
   std::vector<int64_t> counts;
   if (most == 0) return counts;
   const auto add = [&](double count) {
-    if (count >= 0.5 && count <= kMostInitialValues) counts.push_back(std::llround(count));
+    if (count >= 0.5 && count <= kMaxInitialValues) counts.push_back(std::llround(count));
   };
   add(((a[at] - e[at]) / (o[at] - e[at])).real());
   add(std::log(std::abs(a[at] / e[at])) / std::log(std::abs(o[at] / e[at])));

@@ -18,9 +18,9 @@ Result<std::shared_ptr<const hlo::Module>> InitialValuesAgain(
 
 // How many times more may lead from `expected` to `actual`, by what one time more makes of the
 // element that it moves most: as often as that sum or product goes into the difference. At most
-// kMostInitialValues, to be tried in order. Empty: once more changes nothing, or no count leads
+// kMaxInitialValues, to be tried in order. Empty: once more changes nothing, or no count leads
 // there. The arrays are of one shape.
-inline constexpr int64_t kMostInitialValues = 4096;
+inline constexpr int64_t kMaxInitialValues = 4096;
 std::vector<int64_t> FurtherInitialValues(const hlo::Literal& actual, const hlo::Literal& expected,
                                           const hlo::Literal& once_more);
 

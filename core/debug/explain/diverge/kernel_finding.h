@@ -47,10 +47,10 @@ struct KernelFinding {
   bool slice_complete = true;
   bool slice_shortened = false;  // of what is done again and again it has the nearest
   // The second implementation of the simulated GPU ran that block: it gave the same bits, or
-  // `twin_difference` says where it did not.
-  bool twin_agrees = false;
-  int64_t twin_checked = 0;  // instructions of lanes
-  std::string twin_difference;
+  // `reference_difference` says where it did not.
+  bool reference_agrees = false;
+  int64_t reference_checked = 0;  // instructions of lanes
+  std::string reference_difference;
 };
 
 }  // namespace hloscope::debug

@@ -25,7 +25,7 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-constexpr int kMostIterations = 256;  // of a loop that are looked at
+constexpr int kMaxIterations = 256;  // of a loop that are looked at
 constexpr std::chrono::seconds kLongestLoop(20);
 constexpr int kDeepest = 4;  // loops and branches in one another
 
@@ -170,7 +170,7 @@ class LoneWalk {
     const auto condition =
         WithEntry(*module, module->GetComputation(loop, AttributeKey::kCondition));
     const Clock::time_point end = Clock::now() + kLongestLoop;
-    for (int k = 0; k < kMostIterations && Clock::now() < end; ++k) {
+    for (int k = 0; k < kMaxIterations && Clock::now() < end; ++k) {
       const auto goes_on = Evaluate(condition, {state});
       if (!goes_on || goes_on->bytes().empty() || goes_on->bytes()[0] == std::byte{0}) return;
       if (Differs(body, {state})) {

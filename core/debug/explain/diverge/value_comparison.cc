@@ -19,7 +19,7 @@ using replay::CapturePlan;
 
 namespace {
 
-constexpr int kMostRounds = 8;
+constexpr int kMaxRounds = 8;
 
 CapturePlan PlanFor(std::vector<InstructionId> instructions, bool results) {
   CapturePlan plan;
@@ -163,7 +163,7 @@ bool ValueComparison::DoneBefore(const std::set<ProgramPoint>& pending) const {
 
 Status ValueComparison::Run() {
   HLOSCOPE_TRY(Round(true));
-  for (int round = 1; round < kMostRounds && !DoneBefore(pending_); ++round) {
+  for (int round = 1; round < kMaxRounds && !DoneBefore(pending_); ++round) {
     HLOSCOPE_TRY(Round(false));
   }
   return {};

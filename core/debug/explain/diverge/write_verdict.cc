@@ -150,9 +150,9 @@ void WriteFinding(JsonWriter& json, const KernelFinding& finding) {
       json.Field("same_bits", line.same_bits).Field("control", line.control);
       json.Field("rank", line.rank).EndObject();
     }
-    json.EndArray().Field("twin_agrees", finding.twin_agrees);
-    json.Field("twin_checked", finding.twin_checked);
-    OptionalField(json, "twin_difference", finding.twin_difference);
+    json.EndArray().Field("twin_agrees", finding.reference_agrees);
+    json.Field("twin_checked", finding.reference_checked);
+    OptionalField(json, "twin_difference", finding.reference_difference);
   }
   json.EndObject();
 }

@@ -34,7 +34,8 @@ class OutcomeStream : public replay::RunStream {
 };
 
 Status Search(const std::shared_ptr<const Module>& module, const RunRequest& request,
-              const replay::CaseWish& wish, const std::stop_token& stop, OutcomeStream& stream) {
+              const replay::KernelCaseFilter& filter, const std::stop_token& stop,
+              OutcomeStream& stream) {
   RunRequest searching = request;
   searching.reference_platform.clear();
   searching.expect.clear();
@@ -45,7 +46,7 @@ Status Search(const std::shared_ptr<const Module>& module, const RunRequest& req
   searching.iterations = searching.repeat = 1;
   searching.capture = {};
   searching.capture.results = replay::CaptureForm::kNone;
-  searching.capture.search = replay::KernelCasesRequest(wish);
+  searching.capture.search = replay::KernelCasesRequest(filter);
   HLOSCOPE_TRY(RunCapturing(module, searching, stream, stop));
   return {};
 }
@@ -74,10 +75,10 @@ Error NoSuchKernel(const std::string& name, int64_t execution,
 
 Result<std::vector<KernelOutcome>> OutcomesOfKernels(const std::shared_ptr<const Module>& module,
                                                      const RunRequest& request,
-                                                     const replay::CaseWish& wish,
+                                                     const replay::KernelCaseFilter& filter,
                                                      const std::stop_token& stop) {
   OutcomeStream stream;
-  HLOSCOPE_TRY(Search(module, request, wish, stop, stream));
+  HLOSCOPE_TRY(Search(module, request, filter, stop, stream));
   return std::move(stream.outcomes);
 }
 
@@ -95,15 +96,15 @@ Result<KernelOutcome> CaseOfKernel(const std::shared_ptr<const Module>& module,
   return std::unexpected(NoSuchKernel(name, execution, stream.outcomes));
 }
 
-Result<replay::KernelStudyAnswer> StudyWithin(const replay::KernelStudy& study,
-                                              const RunRequest& request,
-                                              const std::stop_token& stop) {
+Result<replay::KernelDiagnosisAnswer> DiagnoseWithin(const replay::KernelDiagnosis& diagnosis,
+                                                     const RunRequest& request,
+                                                     const std::stop_token& stop) {
   replay::RunOptions options = request;
   if (request.deadline_seconds) {
     options.limits.run_deadline_seconds =
         static_cast<int64_t>(std::ceil(std::min(*request.deadline_seconds, 1e9)));
   }
-  return replay::StudyKernel(study, options, stop);
+  return replay::DiagnoseKernel(diagnosis, options, stop);
 }
 
 Result<KernelQuestion> QuestionOf(const KernelOutcome& outcome) {

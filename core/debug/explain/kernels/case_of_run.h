@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "core/backends/gpusim/kernel_cases.h"
-#include "core/backends/gpusim/kernel_study.h"
+#include "core/backends/gpusim/kernel_diagnosis.h"
 #include "core/base/result.h"
 #include "core/debug/explain/kernels/explain_kernel.h"
 #include "core/debug/run/run_module.h"
@@ -18,7 +18,7 @@ namespace hloscope::debug {
 // come with a case.
 Result<std::vector<replay::KernelOutcome>> OutcomesOfKernels(
     const std::shared_ptr<const hlo::Module>& module, const RunRequest& request,
-    const replay::CaseWish& wish, const std::stop_token& stop);
+    const replay::KernelCaseFilter& filter, const std::stop_token& stop);
 
 // The case of the kernel, or of the instruction, of that name in one of its executions, also where
 // the run ends with a fault of it. Input error: there is none; it names those that there are.
@@ -27,9 +27,9 @@ Result<replay::KernelOutcome> CaseOfKernel(const std::shared_ptr<const hlo::Modu
                                            int64_t execution, const std::stop_token& stop);
 
 // A study in a child process, within --deadline where the request has one.
-Result<replay::KernelStudyAnswer> StudyWithin(const replay::KernelStudy& study,
-                                              const RunRequest& request,
-                                              const std::stop_token& stop);
+Result<replay::KernelDiagnosisAnswer> DiagnoseWithin(const replay::KernelDiagnosis& diagnosis,
+                                                     const RunRequest& request,
+                                                     const std::stop_token& stop);
 
 // The instruction of an outcome with a case, by itself and with its arguments.
 Result<KernelQuestion> QuestionOf(const replay::KernelOutcome& outcome);

@@ -51,7 +51,7 @@ class KernelDivergence {
 
  private:
   // Of those beyond the bounds, and of those within.
-  static constexpr size_t kMostExplained = 16;
+  static constexpr size_t kMaxExplained = 16;
 
   Status RunPlain() {
     HLOSCOPE_ASSIGN_OR_RETURN(plain_, debug::RunPlain(module_, request_, verdict_, stop_));
@@ -101,7 +101,7 @@ class KernelDivergence {
   Status Settle() {
     std::optional<Explained> chosen;
     for (const KernelOutcome* outcome :
-         std::span(beyond_).first(std::min(beyond_.size(), kMostExplained))) {
+         std::span(beyond_).first(std::min(beyond_.size(), kMaxExplained))) {
       Explained explained{outcome, std::nullopt, ""};
       // What differs is told, also where there was no time to say why.
       if (Status looked = Explain(explained, KernelDemand::kBounds); !looked) {
@@ -159,7 +159,7 @@ class KernelDivergence {
 
   Status SearchWithin(std::optional<Explained>& chosen) {
     for (const KernelOutcome* outcome :
-         std::span(within_).first(std::min(within_.size(), kMostExplained))) {
+         std::span(within_).first(std::min(within_.size(), kMaxExplained))) {
       if (!outcome->kernels_case) continue;
       HLOSCOPE_ASSIGN_OR_RETURN(const KernelQuestion question, QuestionOf(*outcome));
       Explained explained{outcome, std::nullopt, ""};
@@ -187,7 +187,7 @@ class KernelDivergence {
   // accused that is beyond the bounds there, and beyond its roundings, and nothing explains it.
   void SearchTelling(std::span<const KernelOutcome* const> outcomes,
                      std::optional<Explained>& chosen) {
-    for (const KernelOutcome* outcome : outcomes.first(std::min(outcomes.size(), kMostExplained))) {
+    for (const KernelOutcome* outcome : outcomes.first(std::min(outcomes.size(), kMaxExplained))) {
       auto accused = AccusedByTelling(*outcome);
       if (!accused.has_value()) {
         verdict_.warnings.push_back(outcome->kernels + " was not run on distinguishing operands: " +

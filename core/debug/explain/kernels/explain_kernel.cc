@@ -8,7 +8,7 @@
 #include <numeric>
 #include <utility>
 
-#include "core/backends/gpusim/kernel_study.h"
+#include "core/backends/gpusim/kernel_diagnosis.h"
 #include "core/backends/pjrt/device_bytes.h"
 #include "core/base/counted.h"
 #include "core/debug/explain/diverge/initial_values.h"
@@ -59,9 +59,9 @@ class Explainer {
       if (settled && out_.confirmed) return std::move(out_);
       if (settled) return std::nullopt;
     }
-    replay::KernelStudy study = StudyOf();
-    study.switches = true;
-    HLOSCOPE_ASSIGN_OR_RETURN(const replay::KernelStudyAnswer answer, Study(study));
+    replay::KernelDiagnosis diagnosis = DiagnosisOf();
+    diagnosis.switches = true;
+    HLOSCOPE_ASSIGN_OR_RETURN(const replay::KernelDiagnosisAnswer answer, Diagnose(diagnosis));
     HLOSCOPE_ASSIGN_OR_RETURN(actual_, ArraysIn(answer.memory));
     const size_t worst = WorstArray(actual_);
     if (worst == actual_.size()) return std::nullopt;
@@ -80,12 +80,12 @@ class Explainer {
   }
 
  private:
-  replay::KernelStudy StudyOf() const {
-    replay::KernelStudy study;
-    study.kernels = question_.kernels;
-    study.fault = question_.fault;
-    study.threads = request_.threads;
-    return study;
+  replay::KernelDiagnosis DiagnosisOf() const {
+    replay::KernelDiagnosis diagnosis;
+    diagnosis.kernels = question_.kernels;
+    diagnosis.fault = question_.fault;
+    diagnosis.threads = request_.threads;
+    return diagnosis;
   }
 
   LeafComparison Compare(size_t array, const Literal& actual, const Literal& expected) const {
@@ -98,9 +98,9 @@ class Explainer {
   // What costs least first; what is left over is beyond the roundings of the kernel. A finding is
   // confirmed.
   Result<bool> SettleByRoundings() {
-    replay::KernelStudy study = StudyOf();
-    study.directed = true;
-    HLOSCOPE_ASSIGN_OR_RETURN(const replay::KernelStudyAnswer plain, Study(study));
+    replay::KernelDiagnosis diagnosis = DiagnosisOf();
+    diagnosis.directed = true;
+    HLOSCOPE_ASSIGN_OR_RETURN(const replay::KernelDiagnosisAnswer plain, Diagnose(diagnosis));
     HLOSCOPE_ASSIGN_OR_RETURN(actual_, ArraysIn(plain.memory));
     const Arrays precise = InDoublePrecision();
     HLOSCOPE_ASSIGN_OR_RETURN(const bool is_directed, BlameDirectedRounding(plain, precise));
@@ -112,9 +112,9 @@ class Explainer {
     };
     budget_.emplace(actual_, std::vector<Arrays>());
     if (agrees(actual_)) return true;
-    study.directed = false;
-    study.roundings = true;
-    HLOSCOPE_ASSIGN_OR_RETURN(const replay::KernelStudyAnswer drawn, Study(study));
+    diagnosis.directed = false;
+    diagnosis.roundings = true;
+    HLOSCOPE_ASSIGN_OR_RETURN(const replay::KernelDiagnosisAnswer drawn, Diagnose(diagnosis));
     if (drawn.rounded.empty()) return true;
     std::vector<Arrays> rounded;
     for (const CaseMemory& draw : drawn.rounded) {
@@ -124,9 +124,9 @@ class Explainer {
     budget_.emplace(actual_, rounded);
     if (agrees(actual_)) return true;
     // Or with one thing done otherwise that may be.
-    study.roundings = false;
-    study.switches = true;
-    HLOSCOPE_ASSIGN_OR_RETURN(const replay::KernelStudyAnswer answer, Study(study));
+    diagnosis.roundings = false;
+    diagnosis.switches = true;
+    HLOSCOPE_ASSIGN_OR_RETURN(const replay::KernelDiagnosisAnswer answer, Diagnose(diagnosis));
     for (const replay::SwitchedRun& run : answer.switches) {
       if (!run.error.empty() || !CauseOf(static_cast<ptx::Switch>(run.which))) continue;
       HLOSCOPE_ASSIGN_OR_RETURN(const Arrays arrays, ArraysIn(run.memory));
@@ -146,7 +146,7 @@ class Explainer {
 
   // One that rounds otherwise than to nearest, which no instruction means; unless nearest is
   // further from what is meant, by more elements than chance makes of as many.
-  Result<bool> BlameDirectedRounding(const replay::KernelStudyAnswer& answer,
+  Result<bool> BlameDirectedRounding(const replay::KernelDiagnosisAnswer& answer,
                                      const Arrays& precise) {
     for (const replay::DirectedRun& run : answer.directed) {
       HLOSCOPE_ASSIGN_OR_RETURN(const Arrays nearest, ArraysIn(run.memory));
@@ -168,9 +168,10 @@ class Explainer {
     return false;
   }
 
-  Result<replay::KernelStudyAnswer> Study(const replay::KernelStudy& study) const {
+  Result<replay::KernelDiagnosisAnswer> Diagnose(const replay::KernelDiagnosis& diagnosis) const {
     const bool here = question_.fault != nullptr || request_.workers == nullptr;
-    return here ? replay::StudyKernelHere(study) : StudyWithin(study, request_, stop_);
+    return here ? replay::DiagnoseKernelHere(diagnosis)
+                : DiagnoseWithin(diagnosis, request_, stop_);
   }
 
   Result<Arrays> Evaluated(const std::shared_ptr<const Module>& module) const {
@@ -231,17 +232,17 @@ class Explainer {
       out_.warnings.push_back("elements narrower than a byte are not traced back");
       return {};
     }
-    replay::KernelStudy study = StudyOf();
-    study.byte = replay::StudiedByte{
+    replay::KernelDiagnosis diagnosis = DiagnosisOf();
+    diagnosis.byte = replay::StudiedByte{
         array, ByteOf(shape, mismatch->index),
         WrongElements(actual_[array], expected_[array], shape, request_.bounds)};
-    study.twin = true;
-    HLOSCOPE_ASSIGN_OR_RETURN(const replay::KernelStudyAnswer answer, Study(study));
+    diagnosis.reference = true;
+    HLOSCOPE_ASSIGN_OR_RETURN(const replay::KernelDiagnosisAnswer answer, Diagnose(diagnosis));
     if (!answer.byte) {
       out_.warnings.push_back("no kernel is given the memory of the worst element");
       return {};
     }
-    const replay::ByteStudy& byte = *answer.byte;
+    const replay::ByteDiagnosis& byte = *answer.byte;
     if (byte.stores == 0) out_.warnings.push_back("no thread stored the worst element");
     finding.kernel = question_.kernels.launches[byte.launch].kernel;
     finding.file = byte.file;
@@ -250,16 +251,16 @@ class Explainer {
     finding.line = byte.line;
     finding.stores = static_cast<int64_t>(byte.stores);
     if (!byte.trace_error.empty()) out_.warnings.push_back(byte.trace_error);
-    if (answer.twin) {
-      finding.twin_agrees = answer.twin->agrees;
-      finding.twin_checked = static_cast<int64_t>(answer.twin->checked);
-      finding.twin_difference = answer.twin->difference;
+    if (answer.reference) {
+      finding.reference_agrees = answer.reference->agrees;
+      finding.reference_checked = static_cast<int64_t>(answer.reference->checked);
+      finding.reference_difference = answer.reference->difference;
     }
     TellSlice(byte, RowMajor(shape, mismatch->index), shape.ElementCount().value_or(0));
     return {};
   }
 
-  void TellSlice(const replay::ByteStudy& byte, int64_t element, int64_t elements) {
+  void TellSlice(const replay::ByteDiagnosis& byte, int64_t element, int64_t elements) {
     auto signatures =
         ValueSignatures::Make(*question_.alone, question_.arguments, element, elements);
     if (!signatures.has_value()) {
@@ -428,13 +429,14 @@ class Explainer {
 
   void Decide() {
     const KernelFinding& finding = out_.finding;
-    const bool is_twin_missing = finding.twin_checked == 0 && finding.twin_difference.empty();
-    if (!finding.twin_agrees && !is_twin_missing) {
+    const bool is_reference_missing =
+        finding.reference_checked == 0 && finding.reference_difference.empty();
+    if (!finding.reference_agrees && !is_reference_missing) {
       out_.warnings.push_back("the simulated GPU is not a reliable reference for this kernel: " +
-                              finding.twin_difference);
+                              finding.reference_difference);
     }
     // A fault of the simulated GPU explains nothing about XLA.
-    if (!finding.twin_agrees && finding.twin_checked > 0 && IsContradicted()) return;
+    if (!finding.reference_agrees && finding.reference_checked > 0 && IsContradicted()) return;
     if (closed_) {
       out_.cause = *closed_;
       out_.confirmed = true;
@@ -448,7 +450,7 @@ class Explainer {
       out_.confirmed = true;
       return;
     }
-    if (!finding.twin_agrees || !question_.other_compilations) return;
+    if (!finding.reference_agrees || !question_.other_compilations) return;
     for (DivergeTry& attempt : question_.other_compilations()) {
       const bool right = attempt.closes == true;
       out_.tries.push_back(std::move(attempt));
@@ -467,7 +469,7 @@ class Explainer {
 
   // The second implementation gave something else, and is not merely without the instruction.
   bool IsContradicted() const {
-    return !out_.finding.twin_difference.ends_with("is not covered by the scalar reference");
+    return !out_.finding.reference_difference.ends_with("is not covered by the scalar reference");
   }
 
   const KernelQuestion& question_;

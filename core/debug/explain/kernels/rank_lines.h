@@ -3,7 +3,7 @@
 
 #include <vector>
 
-#include "core/backends/gpusim/kernel_study.h"
+#include "core/backends/gpusim/kernel_diagnosis.h"
 #include "core/debug/explain/diverge/kernel_finding.h"
 
 namespace hloscope::debug {

@@ -12,7 +12,7 @@ namespace hloscope::debug {
 namespace {
 
 // XLA splits no further.
-constexpr int64_t kMostParts = 128;
+constexpr int64_t kMaxParts = 128;
 
 std::vector<double> Elements(const hlo::Literal& array) {
   const hlo::ElementType type = array.shape().element_type();
@@ -58,7 +58,7 @@ bool ChangedPlaces(Part actual, Part expected, size_t parts, const ErrorBounds& 
 
 bool MayBeSplitProduct(const hlo::Module& alone, const hlo::Shape& array) {
   if (!hlo::IsFloat(array.element_type()) || array.rank() < 2) return false;
-  if (array.dimension(0) < 2 || array.dimension(0) > kMostParts) return false;
+  if (array.dimension(0) < 2 || array.dimension(0) > kMaxParts) return false;
   return std::ranges::any_of(alone.instructions(), [](const hlo::Instruction& instruction) {
     return instruction.opcode == hlo::Opcode::kDot;
   });

@@ -13,8 +13,8 @@ namespace hloscope::debug {
 namespace {
 
 // More are not searched through: among so many values any bits are found.
-constexpr int64_t kMostElements = 1 << 22;
-constexpr uint64_t kMostUlp = 4;
+constexpr int64_t kMaxElements = 1 << 22;
+constexpr uint64_t kMaxUlp = 4;
 
 // They hand on what others make.
 bool MakesNothing(hlo::Opcode opcode) {
@@ -68,7 +68,7 @@ uint64_t UlpBetween(uint64_t a, uint64_t b, uint32_t bytes) {
 
 bool IsKept(const hlo::Module& module, hlo::InstructionId id, const hlo::Literal& value) {
   return !MakesNothing(module[id].opcode) && value.shape().IsArray() &&
-         value.shape().ElementCount().value_or(0) <= kMostElements;
+         value.shape().ElementCount().value_or(0) <= kMaxElements;
 }
 
 class Collector : public eval::Observer {
@@ -134,7 +134,7 @@ SignatureMatch ValueSignatures::Find(uint64_t bits, uint32_t bytes) const {
     if (row.bytes != bytes || SaysNothing(row.type, bits, bytes)) continue;
     if (!row.has_element) continue;
     if (row.element == bits) return {row.instruction, true, true};
-    const bool is_near = hlo::IsFloat(row.type) && UlpBetween(row.element, bits, bytes) <= kMostUlp;
+    const bool is_near = hlo::IsFloat(row.type) && UlpBetween(row.element, bits, bytes) <= kMaxUlp;
     if (is_near && near == nullptr) near = &row;
   }
   if (near != nullptr) return {near->instruction, false, true};

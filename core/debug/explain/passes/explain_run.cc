@@ -23,7 +23,7 @@ namespace {
 using hlo::Module;
 
 constexpr std::string_view kDisable = "xla_disable_hlo_passes";
-constexpr size_t kMostPasses = 24;  // that are switched off one by one
+constexpr size_t kMaxPasses = 24;  // that are switched off one by one
 
 struct Hazard {
   hlo::ElementType type;
@@ -106,7 +106,7 @@ class Explainer {
       if (std::ranges::find(passes, blame.pass) == passes.end()) passes.push_back(blame.pass);
     }
     for (const std::string& pass : ChangingPasses(pipeline_)) {
-      if (passes.size() >= kMostPasses) break;
+      if (passes.size() >= kMaxPasses) break;
       if (std::ranges::find(passes, pass) == passes.end()) passes.push_back(pass);
     }
     return passes;
@@ -291,8 +291,8 @@ class Explainer {
 
   // More is no approximation but wrong.
   static bool IsSmall(const LeafComparison& leaf) {
-    constexpr double kMost = 1e-2;
-    return leaf.nan_mismatched + leaf.inf_mismatched == 0 && leaf.max_rel_error <= kMost;
+    constexpr double kMax = 1e-2;
+    return leaf.nan_mismatched + leaf.inf_mismatched == 0 && leaf.max_rel_error <= kMax;
   }
 
   // What the module of the tries was compiled to; null where that fails.

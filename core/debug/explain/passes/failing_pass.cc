@@ -12,7 +12,7 @@
 namespace hloscope::debug {
 namespace {
 
-constexpr size_t kMostSuspects = 24;  // of those that left a stage
+constexpr size_t kMaxSuspects = 24;  // of those that left a stage
 // A pass that fails leaves no stage behind, so these are tried in any case.
 constexpr std::string_view kOftenGuilty[] = {
     "reshape-mover",
@@ -48,7 +48,7 @@ std::string PassBehind(std::string_view file) {
 std::vector<std::string> PassesBackwards(const Pipeline& pipeline) {
   std::vector<std::string> passes;
   const auto add = [&](const std::string& pass) {
-    if (pass.empty() || pass.starts_with("pipeline-") || passes.size() >= kMostSuspects) return;
+    if (pass.empty() || pass.starts_with("pipeline-") || passes.size() >= kMaxSuspects) return;
     if (std::ranges::find(passes, pass) == passes.end()) passes.push_back(pass);
   };
   for (auto stage = pipeline.stages.rbegin(); stage != pipeline.stages.rend(); ++stage) {

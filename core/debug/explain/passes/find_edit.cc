@@ -29,7 +29,7 @@ using replay::CaptureForm;
 
 namespace {
 
-constexpr int64_t kMostBytes = int64_t{256} << 20;  // of values held at once, of each side
+constexpr int64_t kMaxBytes = int64_t{256} << 20;  // of values held at once, of each side
 
 // What rounding may have done to a value that was computed in double precision: constants that a
 // pass folded are of the type that they had.
@@ -186,7 +186,7 @@ class Search {
       if (!taken.insert(id.index).second) continue;
       const auto runs = static_cast<int64_t>(trace_after_.by_instruction[id.index].size());
       bytes += 8 * runs * after_->shape(id).ByteSize().value_or(0);
-      if (bytes > kMostBytes && taken.size() > 1) break;
+      if (bytes > kMaxBytes && taken.size() > 1) break;
     }
     return end;
   }

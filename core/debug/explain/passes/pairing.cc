@@ -64,9 +64,9 @@ Pairing::Pairing(const Module& before, const Module& after, analysis::Alignment 
 }
 
 void Pairing::Pair(InstructionId after) {
-  constexpr float kLeast = 0.4f;
+  constexpr float kMin = 0.4f;
   for (const analysis::Link& link : alignment_.Origins(after)) {
-    const bool fits = KeepsValue(link.reason) && link.confidence >= kLeast &&
+    const bool fits = KeepsValue(link.reason) && link.confidence >= kMin &&
                       AreComparable(before_.shape(link.before), after_.shape(after));
     if (!fits) continue;
     before_of_[after.index] = link.before;

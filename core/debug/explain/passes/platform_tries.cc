@@ -74,11 +74,11 @@ PlatformTries::PlatformTries(std::shared_ptr<const hlo::Module> module, const Ru
 }
 
 Result<std::optional<LeafComparison>> PlatformTries::AsItIs() {
-  constexpr double kLeastSeconds = 10, kTimes = 4;
+  constexpr double kMinSeconds = 10, kTimes = 4;
   const auto start = std::chrono::steady_clock::now();
   HLOSCOPE_ASSIGN_OR_RETURN(const Leaves leaves, LeavesOf(RunModule(module_, request_, stop_)));
   const std::chrono::duration<double> taken = std::chrono::steady_clock::now() - start;
-  const double most = std::max(kLeastSeconds, kTimes * taken.count());
+  const double most = std::max(kMinSeconds, kTimes * taken.count());
   request_.deadline_seconds = std::min(request_.deadline_seconds.value_or(most), most);
   first_ = leaves;
   const auto worst = WorstDifference(leaves, expected_, request_.bounds);

@@ -13,7 +13,7 @@ using hlo::Shape;
 
 namespace {
 
-constexpr int kMostNesting = 2;
+constexpr int kMaxNesting = 2;
 
 bool HasRoundedType(const Shape& shape) {
   return hlo::IsFloat(shape.element_type()) || hlo::IsComplex(shape.element_type());
@@ -72,7 +72,7 @@ hlo::ComputationId LoopBody(ProgramMaker& maker, const Draft& caller, const Shap
 }  // namespace
 
 bool AddWhileNode(ProgramMaker& maker, Draft& draft) {
-  if (draft.nesting() >= kMostNesting) return false;
+  if (draft.nesting() >= kMaxNesting) return false;
   std::vector<DraftId> initial = {maker.Scalar(draft, ElementType::kS32, 0)};
   for (uint64_t i = 0, count = 1 + maker.Below(3); i < count; ++i) {
     const auto value = maker.PickArray(draft);
@@ -100,7 +100,7 @@ bool AddWhileNode(ProgramMaker& maker, Draft& draft) {
 
 bool AddConditionalNode(ProgramMaker& maker, Draft& draft) {
   const auto a = maker.PickArray(draft);
-  if (!a || draft.nesting() >= kMostNesting) return false;
+  if (!a || draft.nesting() >= kMaxNesting) return false;
   const Shape shape = draft.shape(*a);
   const bool by_pred = maker.OneIn(2);
   const DraftId choice =
@@ -133,7 +133,7 @@ bool AddConditionalNode(ProgramMaker& maker, Draft& draft) {
 
 bool AddCallNode(ProgramMaker& maker, Draft& draft) {
   const auto a = maker.PickArray(draft), b = maker.PickArray(draft);
-  if (!a || !b || draft.nesting() >= kMostNesting) return false;
+  if (!a || !b || draft.nesting() >= kMaxNesting) return false;
   const Shape shapes[] = {draft.shape(*a), draft.shape(*b)};
   const int roundings = std::max(draft[*a].roundings, draft[*b].roundings);
   const auto body = maker.RandomBody(draft, shapes, roundings, shapes[maker.Below(2)], "called");

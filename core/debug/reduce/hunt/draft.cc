@@ -13,7 +13,7 @@ using hlo::ElementType;
 using hlo::Opcode;
 using hlo::Shape;
 
-constexpr int64_t kMostElements = 2048;
+constexpr int64_t kMaxElements = 2048;
 
 enum class Step : uint8_t { kMoves, kSmooth, kTakesExact };
 
@@ -39,7 +39,7 @@ bool HasFloats(const Shape& shape) {
 bool IsSmall(const Shape& shape) {
   return std::ranges::all_of(shape.LeafShapes(), [](const hlo::Shape* leaf) {
     const auto count = leaf->ElementCount();
-    return leaf->IsToken() || (count && *count <= kMostElements);
+    return leaf->IsToken() || (count && *count <= kMaxElements);
   });
 }
 

@@ -19,9 +19,9 @@
 namespace hloscope::debug {
 namespace {
 
-constexpr size_t kMostResults = 6;   // of one program that are followed up
-constexpr int64_t kMostTries = 400;  // of a reduction
-constexpr double kTrySeconds = 15;   // of one of them, however busy the machine was before
+constexpr size_t kMaxResults = 6;   // of one program that are followed up
+constexpr int64_t kMaxTries = 400;  // of a reduction
+constexpr double kTrySeconds = 15;  // of one of them, however busy the machine was before
 
 constexpr int kReduceJobs = 2;  // what comes of it does not depend on that
 
@@ -38,7 +38,7 @@ ReduceReport Reduce(const Candidate& candidate, const RunRequest& request,
   reduce.run = On(candidate, request);
   reduce.run.workers = FreshWorkers(request);
   reduce.jobs = kReduceJobs;
-  reduce.most_tries = kMostTries;
+  reduce.most_tries = kMaxTries;
   reduce.try_seconds = kTrySeconds;
   return ReduceModule(candidate.module, reduce, stop);
 }
@@ -50,7 +50,7 @@ std::vector<hlo::Literal> FromSeed(const hlo::Module& module, const RunRequest& 
   options.large_floats = request.large_floats;
   options.edge_values = request.edge_values;
   options.limits = request.limits;
-  Result<replay::MadeUpInputs> inputs = replay::MakeInputs(module, options);
+  Result<replay::GeneratedInputs> inputs = replay::MakeInputs(module, options);
   return inputs.has_value() ? std::move(inputs->literals) : std::vector<hlo::Literal>();
 }
 
@@ -178,7 +178,7 @@ SmallFailures SmallFailuresOf(const std::shared_ptr<const hlo::Module>& module,
   const Candidate whole{module, report.arguments};
   std::vector<Candidate> parts;
   for (const int64_t result : DifferingResults(report)) {
-    if (parts.size() >= kMostResults) break;
+    if (parts.size() >= kMaxResults) break;
     const int64_t one[] = {result};
     if (auto part = WithResults(whole, one)) parts.push_back(*part);
   }

@@ -23,7 +23,7 @@ using Clock = std::chrono::steady_clock;
 
 constexpr int64_t kBatch = 8;           // programs for each job
 constexpr double kProgramSeconds = 30;  // --deadline, where none is given
-constexpr size_t kMostReason = 120;     // characters
+constexpr size_t kMaxReason = 120;      // characters
 constexpr uint64_t kEdgesEvery = 3;     // every third program gets edge values
 
 constexpr std::string_view kRefusals[] = {
@@ -45,11 +45,11 @@ std::string TextOf(const hlo::Module& module) {
 }
 
 // What numbers of programs mean; another hunt's are others.
-std::string WhatIs(const HuntRequest& request) {
+std::string WhatIs(const FuzzRequest& request) {
   std::string what =
       fmt::format("seed {}, rank {} of {}, {} against {}", request.seed, request.rank,
                   request.ranks, request.run.platform, request.run.reference_platform);
-  for (const HuntModule& module : request.modules) {
+  for (const FuzzModule& module : request.modules) {
     what += fmt::format(", {} ({:016x})", module.name, FingerprintOf({module.module, {}}));
   }
   return what;
@@ -61,7 +61,7 @@ std::string FileStem(std::string_view what, std::string_view key) {
 }
 
 // One program and what came of it.
-struct Trial {
+struct FuzzCase {
   uint64_t number = 0;
   std::string origin;
   std::shared_ptr<const hlo::Module> module;
@@ -72,9 +72,9 @@ struct Trial {
   Retried again;  // of a failure
 };
 
-class Hunting {
+class Fuzzer {
  public:
-  Hunting(const HuntRequest& request, HuntFolder& folder, std::stop_token stop)
+  Fuzzer(const FuzzRequest& request, FuzzFolder& folder, std::stop_token stop)
       : request_(request),
         folder_(folder),
         stop_(std::move(stop)),
@@ -88,7 +88,7 @@ class Hunting {
   }
 
  private:
-  HuntProgress& progress() { return folder_.progress(); }
+  FuzzProgress& progress() { return folder_.progress(); }
 
   double Seconds() const { return std::chrono::duration<double>(Clock::now() - start_).count(); }
   bool IsOver() {
@@ -105,27 +105,27 @@ class Hunting {
   }
 
   Status RunBatch() {
-    std::vector<Trial> trials;
+    std::vector<FuzzCase> fuzz_cases;
     for (int64_t i = 0; i < kBatch * request_.jobs; ++i) {
       const uint64_t number = NumberAt(progress().next + static_cast<uint64_t>(i));
-      if (HasNumber(number)) trials.emplace_back().number = number;
+      if (HasNumber(number)) fuzz_cases.emplace_back().number = number;
     }
     const Status ran = ParallelFor(
-        static_cast<int64_t>(trials.size()), request_.jobs,
-        [&](int64_t i) { Try(trials[static_cast<size_t>(i)]); }, stop_);
+        static_cast<int64_t>(fuzz_cases.size()), request_.jobs,
+        [&](int64_t i) { Try(fuzz_cases[static_cast<size_t>(i)]); }, stop_);
     if (stop_.stop_requested()) return {};
     HLOSCOPE_TRY(ran);
     // What failed may have damaged the memory of its worker.
     const bool any_failed = std::ranges::any_of(
-        trials, [](const Trial& trial) { return !trial.again.outcomes.empty(); });
+        fuzz_cases, [](const FuzzCase& fuzz_case) { return !fuzz_case.again.outcomes.empty(); });
     if (any_failed) workers_ = FreshWorkers(request_.run);
     bool is_saved = true;
-    for (Trial& trial : trials) {
-      HLOSCOPE_TRY(Judge(trial));
+    for (FuzzCase& fuzz_case : fuzz_cases) {
+      HLOSCOPE_TRY(Triage(fuzz_case));
       if (stop_.stop_requested()) break;
       ++progress().next;
       progress().seconds = spent_ + Seconds();
-      is_saved = !trial.failure;
+      is_saved = !fuzz_case.failure;
       if (!is_saved) HLOSCOPE_TRY(folder_.SaveProgress());
       if (request_.on_progress) request_.on_progress(progress(), folder_.findings().size());
       if (IsOver()) break;
@@ -133,67 +133,69 @@ class Hunting {
     return folder_.SaveProgress();
   }
 
-  void Make(Trial& trial) const {
-    trial.origin = fmt::format("program {}", trial.number);
-    const bool is_mutant = !request_.modules.empty() && trial.number % 2 == 1;
+  void Make(FuzzCase& fuzz_case) const {
+    fuzz_case.origin = fmt::format("program {}", fuzz_case.number);
+    const bool is_mutant = !request_.modules.empty() && fuzz_case.number % 2 == 1;
     if (!is_mutant) {
-      trial.module = RandomProgram(request_.seed, trial.number);
+      fuzz_case.module = RandomProgram(request_.seed, fuzz_case.number);
       return;
     }
-    const HuntModule& of = request_.modules[trial.number / 2 % request_.modules.size()];
-    trial.origin = fmt::format("mutant {} of {}", trial.number, of.name);
-    auto mutant = MutantOf(of.module, Mix(request_.seed, trial.number), request_.run.limits);
+    const FuzzModule& of = request_.modules[fuzz_case.number / 2 % request_.modules.size()];
+    fuzz_case.origin = fmt::format("mutant {} of {}", fuzz_case.number, of.name);
+    auto mutant = MutantOf(of.module, Mix(request_.seed, fuzz_case.number), request_.run.limits);
     if (mutant.has_value()) {
-      trial.module = *std::move(mutant);
+      fuzz_case.module = *std::move(mutant);
     } else {
-      trial.refused = "unsound mutants";
+      fuzz_case.refused = "unsound mutants";
     }
   }
 
   // Numbers alone say what it runs on.
-  void Try(Trial& trial) const {
-    Make(trial);
-    if (trial.module == nullptr) return;
-    if (DamagesMemory(*trial.module)) {
-      trial.refused = "arrays of s1 or u1, which the platform writes beyond their buffers";
+  void Try(FuzzCase& fuzz_case) const {
+    Make(fuzz_case);
+    if (fuzz_case.module == nullptr) return;
+    if (DamagesMemory(*fuzz_case.module)) {
+      fuzz_case.refused = "arrays of s1 or u1, which the platform writes beyond their buffers";
       return;
     }
-    trial.request = request_.run;
-    trial.request.workers = workers_;
-    trial.request.seed = Mix(request_.seed, trial.number) >> 32;
-    trial.request.edge_values = trial.number % kEdgesEvery == 0;
-    trial.request.flush_denormals = true;
-    if (!trial.request.deadline_seconds) trial.request.deadline_seconds = kProgramSeconds;
-    trial.report = RunModule(trial.module, trial.request, stop_);
-    trial.failure = FailureOf(trial.report, trial.module.get());
-    if (trial.failure && trial.failure->kind == FailureKind::kDeadline) AskReference(trial);
-    if (trial.failure && !IsRefusal(trial)) TryAgain(trial);
-    if (trial.failure && IsRefusal(trial)) {
-      trial.refused = trial.failure->fingerprint().substr(0, kMostReason);
-      trial.failure.reset();
+    fuzz_case.request = request_.run;
+    fuzz_case.request.workers = workers_;
+    fuzz_case.request.seed = Mix(request_.seed, fuzz_case.number) >> 32;
+    fuzz_case.request.edge_values = fuzz_case.number % kEdgesEvery == 0;
+    fuzz_case.request.flush_denormals = true;
+    if (!fuzz_case.request.deadline_seconds) fuzz_case.request.deadline_seconds = kProgramSeconds;
+    fuzz_case.report = RunModule(fuzz_case.module, fuzz_case.request, stop_);
+    fuzz_case.failure = FailureOf(fuzz_case.report, fuzz_case.module.get());
+    if (fuzz_case.failure && fuzz_case.failure->kind == FailureKind::kDeadline)
+      AskReference(fuzz_case);
+    if (fuzz_case.failure && !IsRefusal(fuzz_case)) TryAgain(fuzz_case);
+    if (fuzz_case.failure && IsRefusal(fuzz_case)) {
+      fuzz_case.refused = fuzz_case.failure->fingerprint().substr(0, kMaxReason);
+      fuzz_case.failure.reset();
     }
   }
 
   // Time that ran out says nothing where the reference has no values either: a mutant's loop may
   // have no end.
-  void AskReference(Trial& trial) const {
-    if (trial.request.reference_platform.empty()) return;
-    RunRequest alone = trial.request;
+  void AskReference(FuzzCase& fuzz_case) const {
+    if (fuzz_case.request.reference_platform.empty()) return;
+    RunRequest alone = fuzz_case.request;
     alone.platform = std::exchange(alone.reference_platform, {});
-    const auto failure = FailureOf(RunModule(trial.module, alone, stop_), trial.module.get());
+    const auto failure =
+        FailureOf(RunModule(fuzz_case.module, alone, stop_), fuzz_case.module.get());
     if (!failure) return;
-    trial.refused =
+    fuzz_case.refused =
         fmt::format("deadlines that {} exceeds too ({})", alone.platform, ToString(failure->kind));
-    trial.failure.reset();
+    fuzz_case.failure.reset();
   }
 
   // A worker that has run other programs may fail for one of these: what fresh ones say counts.
-  void TryAgain(Trial& trial) const {
-    trial.again = RunAgain(trial.module, trial.request, *trial.failure, stop_);
+  void TryAgain(FuzzCase& fuzz_case) const {
+    fuzz_case.again = RunAgain(fuzz_case.module, fuzz_case.request, *fuzz_case.failure, stop_);
     if (stop_.stop_requested()) return;
-    if (trial.again.stability == Stability::kUnstable) return;
-    trial.failure = trial.again.failure;
-    trial.report = std::move(trial.again.report);
+    if (fuzz_case.again.stability == Stability::kUnstable) return;
+    fuzz_case.failure = fuzz_case.again.failure;
+    fuzz_case.report = std::move(fuzz_case.again.report);
   }
 
   // What comes of it, and of what its worker does next, nobody can tell: nor would it repeat.
@@ -206,10 +208,10 @@ class Hunting {
   }
 
   // What a platform says it does not do, or this machine lacks, is no fault.
-  static bool IsRefusal(const Trial& trial) {
-    if (trial.report.status == RunStatus::kUnsupported) return true;
-    if (!trial.report.error) return false;
-    const Error& error = *trial.report.error;
+  static bool IsRefusal(const FuzzCase& fuzz_case) {
+    if (fuzz_case.report.status == RunStatus::kUnsupported) return true;
+    if (!fuzz_case.report.error) return false;
+    const Error& error = *fuzz_case.report.error;
     if (error.error_class == ErrorClass::kEnvironment) return true;
     // What a process printed before it died may be of another program.
     if (IsExecutionFailure(error.error_class)) return false;
@@ -219,35 +221,37 @@ class Hunting {
            });
   }
 
-  Status Judge(Trial& trial) {
-    if (!trial.refused.empty()) {
+  Status Triage(FuzzCase& fuzz_case) {
+    if (!fuzz_case.refused.empty()) {
       ++progress().refused;
-      ++progress().reasons[trial.refused];
+      ++progress().reasons[fuzz_case.refused];
     }
-    if (trial.module != nullptr) ++progress().programs;
-    const bool was_tried_again = !trial.again.outcomes.empty();
-    if (was_tried_again && trial.again.stability == Stability::kGone) {
+    if (fuzz_case.module != nullptr) ++progress().programs;
+    const bool was_tried_again = !fuzz_case.again.outcomes.empty();
+    if (was_tried_again && fuzz_case.again.stability == Stability::kGone) {
       ++progress().reasons["failures that did not repeat"];
     }
-    if (!trial.failure) return {};
-    if (trial.again.stability == Stability::kUnstable) {
+    if (!fuzz_case.failure) return {};
+    if (fuzz_case.again.stability == Stability::kUnstable) {
       ++progress().unstable;
-      return Keep(trial, {{trial.module, trial.report.arguments}, trial.again.outcomes});
+      return Keep(fuzz_case,
+                  {{fuzz_case.module, fuzz_case.report.arguments}, fuzz_case.again.outcomes});
     }
-    if (IsKnownDeath(trial)) {
+    if (IsKnownCrash(fuzz_case)) {
       ++progress().differing;
       return {};
     }
-    trial.request.workers = FreshWorkers(request_.run);
-    const SmallFailures found = SmallFailuresOf(trial.module, trial.request, trial.report, stop_);
+    fuzz_case.request.workers = FreshWorkers(request_.run);
+    const SmallFailures found =
+        SmallFailuresOf(fuzz_case.module, fuzz_case.request, fuzz_case.report, stop_);
     int64_t explained = 0;
     for (const SmallFailure& small : found.stable) {
       if (stop_.stop_requested()) return {};
-      HLOSCOPE_ASSIGN_OR_RETURN(const bool is_fault, FollowUp(trial, small));
+      HLOSCOPE_ASSIGN_OR_RETURN(const bool is_fault, Reproduce(fuzz_case, small));
       explained += is_fault ? 0 : 1;
     }
     if (stop_.stop_requested()) return {};
-    for (const UnstableFailure& one : found.unstable) HLOSCOPE_TRY(Keep(trial, one));
+    for (const UnstableFailure& one : found.unstable) HLOSCOPE_TRY(Keep(fuzz_case, one));
     if (found.stable.empty() && !found.unstable.empty()) {
       ++progress().unstable;
       return {};
@@ -260,23 +264,23 @@ class Hunting {
   }
 
   // True if it dies or is refused as a fault that was found does, and has what that needs.
-  bool IsKnownDeath(const Trial& trial) const {
-    if (trial.failure->kind == FailureKind::kDiffers) return false;
-    const std::string text = SignatureOf({}, *trial.failure);
+  bool IsKnownCrash(const FuzzCase& fuzz_case) const {
+    if (fuzz_case.failure->kind == FailureKind::kDiffers) return false;
+    const std::string text = SignatureOf({}, *fuzz_case.failure);
     return std::ranges::any_of(folder_.findings(), [&](const Finding& one) {
       return one.signature.starts_with(text) &&
-             HasSuspect(*trial.module, one.signature.substr(text.size()), one.types);
+             HasSuspect(*fuzz_case.module, one.signature.substr(text.size()), one.types);
     });
   }
 
   // True if it is a fault, new or not.
-  Result<bool> FollowUp(const Trial& trial, const SmallFailure& small) {
+  Result<bool> Reproduce(const FuzzCase& fuzz_case, const SmallFailure& small) {
     HLOSCOPE_TRY(folder_.Reread());
     const auto same = [&](const Finding& one) { return one.signature == small.signature; };
     if (std::ranges::any_of(folder_.findings(), same)) return true;
     auto& explained = progress().explained_signatures;
     if (std::ranges::find(explained, small.signature) != explained.end()) return false;
-    Examined examined = Examine(small, trial.request, stop_);
+    Examined examined = Examine(small, fuzz_case.request, stop_);
     if (stop_.stop_requested()) return true;
     if (!examined.explanation.empty()) {
       ++progress().reasons["explained: " + examined.explanation];
@@ -286,17 +290,17 @@ class Hunting {
       }
       return false;
     }
-    HLOSCOPE_TRY(Keep(trial, small, examined));
+    HLOSCOPE_TRY(Keep(fuzz_case, small, examined));
     return true;
   }
 
   // Files first, then the line that names them.
-  Status Keep(const Trial& trial, const SmallFailure& small, Examined& examined) {
+  Status Keep(const FuzzCase& fuzz_case, const SmallFailure& small, Examined& examined) {
     Finding& finding = examined.finding;
-    finding.origin = trial.origin;
+    finding.origin = fuzz_case.origin;
     const std::string stem = FileStem("fault", finding.fault);
     finding.module = stem + ".hlo";
-    KeptFault fault{&examined, trial.request, InFolder(finding.module), "",
+    KeptFault fault{&examined, fuzz_case.request, InFolder(finding.module), "",
                     InFolder(stem + ".hlob")};
     HLOSCOPE_TRY(WriteFileAtomically(fault.module, TextOf(*small.smallest.module)));
     HLOSCOPE_TRY(WriteInputs(small.smallest, stem, finding.inputs));
@@ -315,9 +319,9 @@ class Hunting {
   }
 
   // What fails in another way each time is no finding, but nothing is lost.
-  Status Keep(const Trial& trial, const UnstableFailure& failure) {
+  Status Keep(const FuzzCase& fuzz_case, const UnstableFailure& failure) {
     UnstableProgram program;
-    program.origin = trial.origin;
+    program.origin = fuzz_case.origin;
     const std::string text = TextOf(*failure.candidate.module);
     const std::string stem = FileStem("unstable", text);
     program.module = stem + ".hlo";
@@ -343,8 +347,8 @@ class Hunting {
 
   std::string InFolder(const std::string& name) const { return folder_.path() + "/" + name; }
 
-  const HuntRequest& request_;
-  HuntFolder& folder_;
+  const FuzzRequest& request_;
+  FuzzFolder& folder_;
   std::stop_token stop_;
   Clock::time_point start_;
   double spent_ = 0;                             // by those that were killed before
@@ -353,10 +357,10 @@ class Hunting {
 
 }  // namespace
 
-HuntReport Hunt(const HuntRequest& request, const std::stop_token& stop) {
-  HuntReport report;
-  Result<HuntFolder> folder =
-      HuntFolder::Open(request.folder, request.rank, WhatIs(request), request.run.limits);
+FuzzReport Fuzz(const FuzzRequest& request, const std::stop_token& stop) {
+  FuzzReport report;
+  Result<FuzzFolder> folder =
+      FuzzFolder::Open(request.folder, request.rank, WhatIs(request), request.run.limits);
   if (!folder.has_value()) {
     report.error = std::move(folder).error();
     return report;
@@ -364,7 +368,7 @@ HuntReport Hunt(const HuntRequest& request, const std::stop_token& stop) {
   if (request.on_finding) {
     for (const Finding& finding : folder->findings()) request.on_finding(finding);
   }
-  const Status ran = Hunting(request, *folder, stop).Run();
+  const Status ran = Fuzzer(request, *folder, stop).Run();
   if (!ran.has_value()) report.error = ran.error();
   report.stopped = stop.stop_requested();
   report.progress = folder->progress();

@@ -16,7 +16,7 @@
 
 namespace hloscope::debug {
 
-struct HuntModule {
+struct FuzzModule {
   std::string name;  // as given
   std::shared_ptr<const hlo::Module> module;
 };
@@ -29,9 +29,9 @@ struct KeptFault {
   std::string bundle;          // the file to be written
 };
 
-struct HuntRequest {
+struct FuzzRequest {
   RunRequest run;                   // platforms, bounds, limits, flags, workers
-  std::vector<HuntModule> modules;  // every second program is a mutant of one of them
+  std::vector<FuzzModule> modules;  // every second program is a mutant of one of them
   uint64_t seed = 0;
   int64_t rank = 0, ranks = 1;      // runs programs `rank`, `rank` + `ranks`, …
   std::optional<int64_t> programs;  // of all ranks; absent: as many as there is time for
@@ -41,11 +41,11 @@ struct HuntRequest {
 
   std::function<Status(const KeptFault&)> make_bundle;  // null: none are made
   std::function<void(const Finding&)> on_finding;       // each new one, also of an earlier run
-  std::function<void(const HuntProgress&, size_t faults)> on_progress;
+  std::function<void(const FuzzProgress&, size_t faults)> on_progress;
 };
 
-struct HuntReport {
-  HuntProgress progress;
+struct FuzzReport {
+  FuzzProgress progress;
   std::vector<Finding> findings;  // of all ranks so far
   int64_t known = 0;              // of them
   std::vector<UnstableProgram> unstable;
@@ -56,6 +56,6 @@ struct HuntReport {
 // Goes on where the folder's progress says. What it finds depends on request and programs alone,
 // not on how often it was killed between or how many run at a time: each failure has to come again
 // in the same way in processes of its own, or the program counts as unstable.
-HuntReport Hunt(const HuntRequest& request, const std::stop_token& stop);
+FuzzReport Fuzz(const FuzzRequest& request, const std::stop_token& stop);
 
 }  // namespace hloscope::debug

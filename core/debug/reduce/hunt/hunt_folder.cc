@@ -21,13 +21,13 @@ using Json = nlohmann::json;
 
 struct CountField {
   const char* name;
-  int64_t HuntProgress::* field;
+  int64_t FuzzProgress::* field;
 };
-constexpr CountField kCounts[] = {{"programs", &HuntProgress::programs},
-                                  {"refused", &HuntProgress::refused},
-                                  {"differing", &HuntProgress::differing},
-                                  {"explained", &HuntProgress::explained},
-                                  {"unstable", &HuntProgress::unstable}};
+constexpr CountField kCounts[] = {{"programs", &FuzzProgress::programs},
+                                  {"refused", &FuzzProgress::refused},
+                                  {"differing", &FuzzProgress::differing},
+                                  {"explained", &FuzzProgress::explained},
+                                  {"unstable", &FuzzProgress::unstable}};
 
 constexpr std::string_view kFindingLines = "findings", kUnstableLines = "unstable";
 
@@ -40,7 +40,7 @@ std::unexpected<Error> SystemError(const std::string& path) {
   return EnvironmentError(fmt::format("cannot write {}: {}", path, std::strerror(errno)));
 }
 
-std::string ProgressJson(const HuntProgress& progress) {
+std::string ProgressJson(const FuzzProgress& progress) {
   std::string text;
   JsonWriter json(text);
   json.BeginObject().Field("what", progress.what).Field("next", progress.next);
@@ -53,12 +53,12 @@ std::string ProgressJson(const HuntProgress& progress) {
   return text + "\n";
 }
 
-Result<HuntProgress> ParseProgress(std::string_view text, const std::string& path) {
+Result<FuzzProgress> ParseProgress(std::string_view text, const std::string& path) {
   const Json json = ParseJson(text).value_or(nullptr);
   const auto fail = [&] { return InputError(path + ": no progress of `hunt`"); };
   if (!json.is_object()) return fail();
   try {
-    HuntProgress progress;
+    FuzzProgress progress;
     progress.what = json.at("what").get<std::string>();
     progress.next = json.at("next").get<uint64_t>();
     for (const CountField& count : kCounts) {
@@ -75,19 +75,19 @@ Result<HuntProgress> ParseProgress(std::string_view text, const std::string& pat
 
 }  // namespace
 
-HuntFolder::HuntFolder(std::string path, int64_t rank, Limits limits)
+FuzzFolder::FuzzFolder(std::string path, int64_t rank, Limits limits)
     : path_(std::move(path)), rank_(rank), limits_(std::move(limits)) {}
 
-std::string HuntFolder::FileOf(std::string_view stem, std::string_view ending) const {
+std::string FuzzFolder::FileOf(std::string_view stem, std::string_view ending) const {
   return fmt::format("{}/{}-{}{}", path_, stem, rank_, ending);
 }
 
-Result<HuntFolder> HuntFolder::Open(const std::string& path, int64_t rank, std::string what,
+Result<FuzzFolder> FuzzFolder::Open(const std::string& path, int64_t rank, std::string what,
                                     const Limits& limits) {
   std::error_code error;
   std::filesystem::create_directories(path, error);
   if (error) return EnvironmentError(path + ": " + error.message());
-  HuntFolder folder(path, rank, limits);
+  FuzzFolder folder(path, rank, limits);
   HLOSCOPE_TRY(folder.ReadProgress(what));
   HLOSCOPE_TRY(folder.DropUnfinishedLine(kFindingLines));
   HLOSCOPE_TRY(folder.DropUnfinishedLine(kUnstableLines));
@@ -95,7 +95,7 @@ Result<HuntFolder> HuntFolder::Open(const std::string& path, int64_t rank, std::
   return folder;
 }
 
-Status HuntFolder::ReadProgress(const std::string& what) {
+Status FuzzFolder::ReadProgress(const std::string& what) {
   progress_.what = what;
   const std::string file = FileOf("progress", ".json");
   if (!Exists(file)) return {};
@@ -107,7 +107,7 @@ Status HuntFolder::ReadProgress(const std::string& what) {
 }
 
 // A kill may have left half a line, which the next would be appended to.
-Status HuntFolder::DropUnfinishedLine(std::string_view stem) {
+Status FuzzFolder::DropUnfinishedLine(std::string_view stem) {
   const std::string file = FileOf(stem, ".jsonl");
   if (!Exists(file)) return {};
   HLOSCOPE_ASSIGN_OR_RETURN(const FileView view, FileView::Open(file, limits_));
@@ -117,13 +117,13 @@ Status HuntFolder::DropUnfinishedLine(std::string_view stem) {
   return WriteFileAtomically(file, view.bytes().substr(0, whole));
 }
 
-void HuntFolder::Take(Finding finding) {
+void FuzzFolder::Take(Finding finding) {
   const bool is_there = std::ranges::any_of(
       findings_, [&](const Finding& one) { return one.fault == finding.fault; });
   if (!is_there) findings_.push_back(std::move(finding));
 }
 
-void HuntFolder::Take(UnstableProgram program) {
+void FuzzFolder::Take(UnstableProgram program) {
   const bool is_there = std::ranges::any_of(
       unstable_, [&](const UnstableProgram& one) { return one.module == program.module; });
   if (!is_there) unstable_.push_back(std::move(program));
@@ -131,7 +131,7 @@ void HuntFolder::Take(UnstableProgram program) {
 
 // The lines of all ranks' files of that stem.
 template <typename Parse>
-Status HuntFolder::ReadLines(std::string_view stem, const Parse& parse) {
+Status FuzzFolder::ReadLines(std::string_view stem, const Parse& parse) {
   std::error_code error;
   std::vector<std::string> files;
   for (const auto& entry : std::filesystem::directory_iterator(path_, error)) {
@@ -156,12 +156,12 @@ Status HuntFolder::ReadLines(std::string_view stem, const Parse& parse) {
   return {};
 }
 
-Status HuntFolder::Reread() {
+Status FuzzFolder::Reread() {
   HLOSCOPE_TRY(ReadLines(kFindingLines, ParseFinding));
   return ReadLines(kUnstableLines, ParseUnstable);
 }
 
-Status HuntFolder::AppendLine(std::string_view stem, const std::string& line) {
+Status FuzzFolder::AppendLine(std::string_view stem, const std::string& line) {
   const std::string file = FileOf(stem, ".jsonl");
   constexpr mode_t kMode = 0644;
   const int fd = open(file.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, kMode);
@@ -174,19 +174,19 @@ Status HuntFolder::AppendLine(std::string_view stem, const std::string& line) {
   return {};
 }
 
-Status HuntFolder::Append(const Finding& finding) {
+Status FuzzFolder::Append(const Finding& finding) {
   HLOSCOPE_TRY(AppendLine(kFindingLines, FindingLine(finding)));
   Take(finding);
   return {};
 }
 
-Status HuntFolder::Append(const UnstableProgram& program) {
+Status FuzzFolder::Append(const UnstableProgram& program) {
   HLOSCOPE_TRY(AppendLine(kUnstableLines, UnstableLine(program)));
   Take(program);
   return {};
 }
 
-Status HuntFolder::SaveProgress() {
+Status FuzzFolder::SaveProgress() {
   return WriteFileAtomically(FileOf("progress", ".json"), ProgressJson(progress_));
 }
 

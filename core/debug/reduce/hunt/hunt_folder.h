@@ -1,4 +1,4 @@
-// HuntFolder: what a hunt leaves behind, so that it goes on where it was killed, and so that others
+// FuzzFolder: what a hunt leaves behind, so that it goes on where it was killed, and so that others
 // can hunt beside it: findings-RANK.jsonl (a line a fault, appended), unstable-RANK.jsonl (a line a
 // program that fails in another way each time), progress-RANK.json (replaced as a whole) and two
 // files a fault.
@@ -18,7 +18,7 @@
 namespace hloscope::debug {
 
 // What has been done of a rank's share.
-struct HuntProgress {
+struct FuzzProgress {
   std::string what;       // seed, ranks, platforms, modules: what the numbers mean
   uint64_t next = 0;      // the first program that is not done yet
   int64_t programs = 0;   // run
@@ -32,16 +32,16 @@ struct HuntProgress {
   std::vector<std::string> explained_signatures;  // that are not looked into again
 };
 
-class HuntFolder {
+class FuzzFolder {
  public:
   // Makes the folder where it is not there. A line that was cut off is dropped. Errors: input where
   // the folder's progress is of another hunt, or a file is none of ours; environment.
-  static Result<HuntFolder> Open(const std::string& path, int64_t rank, std::string what,
+  static Result<FuzzFolder> Open(const std::string& path, int64_t rank, std::string what,
                                  const Limits& limits);
 
   const std::string& path() const { return path_; }
-  HuntProgress& progress() { return progress_; }
-  const HuntProgress& progress() const { return progress_; }
+  FuzzProgress& progress() { return progress_; }
+  const FuzzProgress& progress() const { return progress_; }
   // Of all ranks, each fault once, as they were when last read.
   const std::vector<Finding>& findings() const { return findings_; }
   // Likewise, each program once.
@@ -55,7 +55,7 @@ class HuntFolder {
   Status SaveProgress();
 
  private:
-  HuntFolder(std::string path, int64_t rank, Limits limits);
+  FuzzFolder(std::string path, int64_t rank, Limits limits);
   std::string FileOf(std::string_view stem, std::string_view ending) const;
   Status DropUnfinishedLine(std::string_view stem);
   Status ReadProgress(const std::string& what);
@@ -68,7 +68,7 @@ class HuntFolder {
   std::string path_;
   int64_t rank_;
   Limits limits_;
-  HuntProgress progress_;
+  FuzzProgress progress_;
   std::vector<Finding> findings_;
   std::vector<UnstableProgram> unstable_;
 };

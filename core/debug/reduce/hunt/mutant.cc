@@ -264,7 +264,7 @@ std::shared_ptr<const Module> ChangeAll(const std::shared_ptr<const Module>& mod
   using enum hlo::ElementType;
   constexpr hlo::ElementType kTypes[] = {kF32, kF64, kF16, kBF16, kS32, kS8, kU8, kS64, kU32};
   constexpr int64_t kSizes[] = {0, 1, 2, 3, 5, 17};
-  constexpr int64_t kMostBytes = int64_t{1} << 28;
+  constexpr int64_t kMaxBytes = int64_t{1} << 28;
   eval::RandomBits random(seed ^ 0x5851f42d4c957f2du);
   const uint64_t draw = random.Next() >> 8;
   if (draw % 3 != 0) return nullptr;
@@ -285,7 +285,7 @@ std::shared_ptr<const Module> ChangeAll(const std::shared_ptr<const Module>& mod
     const int64_t to = kSizes[(random.Next() >> 8) % std::size(kSizes)];
     if (from && *from != to) changed = Resized(whole, {{*from, to}});
   }
-  if (!changed || SizeOf(*changed).bytes > kMostBytes) return nullptr;
+  if (!changed || SizeOf(*changed).bytes > kMaxBytes) return nullptr;
   const auto found = hlo::Verify(*changed->module, {});
   const bool is_sound = std::ranges::none_of(found, [](const hlo::Diagnostic& diagnostic) {
     return diagnostic.severity == hlo::Severity::kError;
@@ -299,12 +299,12 @@ std::shared_ptr<const Module> ChangeAll(const std::shared_ptr<const Module>& mod
 
 Result<std::shared_ptr<const Module>> MutantOf(const std::shared_ptr<const Module>& module,
                                                uint64_t seed, const Limits& limits) {
-  constexpr int kMostTries = 400;
+  constexpr int kMaxTries = 400;
   const std::shared_ptr<const Module> other = ChangeAll(module, seed);
   Mutation mutation(other == nullptr ? module : other, seed);
   const uint64_t wanted = 1 + mutation.Below(3);
   uint64_t made = other == nullptr ? 0 : 1;
-  for (int i = 0; i < kMostTries && made < wanted; ++i) made += ChangeOnce(mutation) ? 1 : 0;
+  for (int i = 0; i < kMaxTries && made < wanted; ++i) made += ChangeOnce(mutation) ? 1 : 0;
   if (made == 0) return InputError("nothing of the module could be changed");
   HLOSCOPE_ASSIGN_OR_RETURN(hlo::RewriteResult result, mutation.rewriter().Finish());
   for (const hlo::Diagnostic& diagnostic : hlo::Verify(*result.module, {false, limits})) {

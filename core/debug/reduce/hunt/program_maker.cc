@@ -20,7 +20,7 @@ using hlo::ElementType;
 using hlo::Opcode;
 using hlo::Shape;
 
-constexpr size_t kMostParameters = 8;
+constexpr size_t kMaxParameters = 8;
 
 struct WeightedType {
   ElementType type;
@@ -87,12 +87,12 @@ void ProgramMaker::ChooseTypes() {
 int64_t ProgramMaker::AnySize() { return sizes_[Below(sizes_.size())]; }
 
 std::vector<int64_t> ProgramMaker::AnyDimensions(size_t rank) {
-  constexpr int64_t kMost = 512;
+  constexpr int64_t kMax = 512;
   std::vector<int64_t> dimensions(rank);
   int64_t elements = 1;
   for (int64_t& dimension : dimensions) {
     dimension = AnySize();
-    if (elements * dimension > kMost) dimension = 1;
+    if (elements * dimension > kMax) dimension = 1;
     elements *= std::max<int64_t>(dimension, 1);
   }
   return dimensions;
@@ -138,7 +138,7 @@ DraftId ProgramMaker::PickOrMake(Draft& draft, const Shape& shape, int most_roun
 }
 
 DraftId ProgramMaker::Fresh(Draft& draft, const Shape& shape) {
-  const bool takes_parameter = draft.nesting() == 0 && draft.parameter_count() < kMostParameters;
+  const bool takes_parameter = draft.nesting() == 0 && draft.parameter_count() < kMaxParameters;
   if (takes_parameter && !OneIn(4)) return draft.AddParameter(shape);
   if (!shape.dimensions().empty() && OneIn(2)) {
     const DraftId scalar = draft.AddConstant(AnyLiteral(Shape::Scalar(shape.element_type())));

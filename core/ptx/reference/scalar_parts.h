@@ -7,9 +7,9 @@
 #include <cstdint>
 #include <span>
 
-#include "core/ptx/twin/numbers.h"
+#include "core/ptx/reference/numbers.h"
 
-namespace hloscope::ptx::twin {
+namespace hloscope::ptx::reference {
 
 using Integer = __int128;
 
@@ -95,4 +95,4 @@ bool BitwiseOperation(const Instruction& in, std::span<const Slot> slots, std::s
 bool Repack(const Instruction& in, std::span<const Slot> slots, std::span<uint64_t> v);
 bool Address(const Instruction& in, std::span<uint64_t> v);
 
-}  // namespace hloscope::ptx::twin
+}  // namespace hloscope::ptx::reference

@@ -1,7 +1,7 @@
 // The machine's schedule drives it: whatever lanes the machine executes an instruction for, the
 // second implementation executes it for them too, and holds both their way there and the results to
 // the machine's.
-#include "core/ptx/twin/twin.h"
+#include "core/ptx/reference/scalar_reference.h"
 
 #include <algorithm>
 #include <bit>
@@ -13,11 +13,11 @@
 #include "core/ptx/machine/matrix_form.h"
 #include "core/ptx/machine/observer.h"
 #include "core/ptx/module.h"
+#include "core/ptx/reference/memory.h"
+#include "core/ptx/reference/scalar.h"
+#include "core/ptx/reference/tensor_model.h"
 #include "core/ptx/trace/instruction_texts.h"
 #include "core/ptx/trace/shuffle.h"
-#include "core/ptx/twin/memory.h"
-#include "core/ptx/twin/scalar.h"
-#include "core/ptx/twin/tensor_model.h"
 
 namespace hloscope::ptx {
 namespace {
@@ -63,9 +63,9 @@ int WidthOf(Element element) {
 
 using Lanes = std::array<std::vector<uint64_t>, kLanes>;  // values by slot
 
-class Twin : public Observer {
+class ScalarReference : public Observer {
  public:
-  Twin(const Program& program, const Kernel& kernel, TwinReport& report)
+  ScalarReference(const Program& program, const Kernel& kernel, ScalarReferenceReport& report)
       : program_(program), kernel_(kernel), report_(report) {
     const auto id_of = [&](uint32_t offset) {
       if ((offset & Slot::kConstant) != 0) return 0u;
@@ -78,7 +78,7 @@ class Twin : public Observer {
   }
 
   void Starts(Block& block, uint64_t) override {
-    memory_ = std::make_unique<TwinMemory>(block);
+    memory_ = std::make_unique<ScalarReferenceMemory>(block);
     const size_t threads = block.warps.size() * kLanes;
     registers_.assign(threads, std::vector<uint64_t>(ids_.size() + 1));
     pcs_.assign(threads, 0);
@@ -133,12 +133,12 @@ class Twin : public Observer {
     if (Stopped() || memory_ == nullptr) return;
     const auto at = memory_->Difference();
     if (!at) return;
-    report_.first =
-        TwinDifference{"byte " + std::to_string(at->second) + " of argument " +
-                           std::to_string(at->first) + " differs when the block has ended",
-                       {program_.syntax.file, kernel_.position.line, kernel_.position.column},
-                       kernel_.name,
-                       0};
+    report_.first = ScalarReferenceDifference{
+        "byte " + std::to_string(at->second) + " of argument " + std::to_string(at->first) +
+            " differs when the block has ended",
+        {program_.syntax.file, kernel_.position.line, kernel_.position.column},
+        kernel_.name,
+        0};
   }
 
  private:
@@ -146,7 +146,7 @@ class Twin : public Observer {
 
   void Differ(uint32_t pc, uint32_t thread, std::string what) {
     const Position at = kernel_.instructions[pc].position;
-    report_.first = TwinDifference{
+    report_.first = ScalarReferenceDifference{
         std::move(what), {program_.syntax.file, at.line, at.column}, kernel_.forms[pc], thread};
   }
 
@@ -425,11 +425,11 @@ class Twin : public Observer {
 
   const Program& program_;
   const Kernel& kernel_;
-  TwinReport& report_;
+  ScalarReferenceReport& report_;
   std::map<uint32_t, uint32_t> ids_;  // of registers, by where they lie
   std::vector<uint32_t> slot_ids_, guard_ids_;
   std::vector<std::pair<uint32_t, uint32_t>> specials_;
-  std::unique_ptr<TwinMemory> memory_;
+  std::unique_ptr<ScalarReferenceMemory> memory_;
   std::vector<std::vector<uint64_t>> registers_;  // by thread
   std::vector<uint32_t> pcs_;                     // of the next instruction of each thread
   std::vector<uint8_t> carries_;
@@ -437,17 +437,18 @@ class Twin : public Observer {
 
 }  // namespace
 
-Result<TwinReport> RunTwin(const Module& module, const LaunchRequest& launch,
-                           const std::array<uint32_t, 3>& block, LaunchOptions options) {
+Result<ScalarReferenceReport> RunScalarReference(const Module& module, const LaunchRequest& launch,
+                                                 const std::array<uint32_t, 3>& block,
+                                                 LaunchOptions options) {
   const Module::Contents& contents = module.contents();
   HLOSCOPE_ASSIGN_OR_RETURN(const Kernel* const kernel, KernelOf(module, launch.entry));
-  TwinReport report;
-  Twin twin(contents.program, *kernel, report);
+  ScalarReferenceReport report;
+  ScalarReference reference(contents.program, *kernel, report);
   options.only_block = block;
-  options.observer = &twin;
+  options.observer = &reference;
   HLOSCOPE_ASSIGN_OR_RETURN(LaunchResult result, Launch(module, launch, options));
   report.fault = std::move(result.fault);
-  if (!report.fault) twin.CompareMemory();
+  if (!report.fault) reference.CompareMemory();
   return report;
 }
 

@@ -1,5 +1,5 @@
 // Images of kernels, and linking them.
-#include "core/linking/written_kernels.h"
+#include "core/linking/kernel_objects.h"
 
 #include <unordered_map>
 
@@ -25,7 +25,7 @@ void Archive(A& archive, Archived<A, WrittenLoop>& loop) {
 }
 
 template <typename A>
-void Archive(A& archive, Archived<A, WrittenKernels::Object>& object) {
+void Archive(A& archive, Archived<A, KernelObjects::Object>& object) {
   archive(object.bytes, object.kernels, object.loops);
 }
 
@@ -69,16 +69,16 @@ Result<const KernelCode*> Add(Library& library, EmittedKernel kernel) {
 
 }  // namespace
 
-std::string ToImage(const WrittenKernels& written) {
+std::string ToImage(const KernelObjects& written) {
   ByteWriter out;
   out(written.objects, written.uses);
   return std::move(out).Take();
 }
 
-Result<std::unique_ptr<compile::KernelLibrary>> Link(WrittenKernels written) {
+Result<std::unique_ptr<compile::KernelLibrary>> Link(KernelObjects written) {
   auto library = std::make_unique<Library>();
   std::vector<const KernelCode*> codes;
-  for (WrittenKernels::Object& object : written.objects) {
+  for (KernelObjects::Object& object : written.objects) {
     if (object.bytes.empty()) continue;  // of a loop that there is no code for
     HLOSCOPE_TRY(library->linked.Add(std::as_bytes(std::span(object.bytes))));
     for (EmittedKernel& kernel : object.kernels) {
@@ -101,7 +101,7 @@ Result<std::unique_ptr<compile::KernelLibrary>> Link(WrittenKernels written) {
 
 Result<std::unique_ptr<compile::KernelLibrary>> LoadKernels(std::span<const std::byte> image) {
   ByteReader in(image);
-  WrittenKernels written;
+  KernelObjects written;
   in(written.objects, written.uses);
   if (!in.ok() || !in.empty()) return InternalError("an image of kernels is cut off");
   return Link(std::move(written));

@@ -1,5 +1,5 @@
 // Lines and fields.
-#include "core/backends/libraries/choice_table.h"
+#include "core/backends/libraries/autotune_table.h"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -31,8 +31,8 @@ bool Read(std::string_view text, T& to) {
 
 }  // namespace
 
-std::string RowOf(const Choice& choice) {
-  const ChoiceKey& key = choice.key;
+std::string RowOf(const AutotuneResult& choice) {
+  const AutotuneKey& key = choice.key;
   return fmt::format("{}\t{}\t{}\t{}\t{}\t{}\t{}\t{}\t{}\t{}", Plain(key.device), key.capability,
                      choice.driver, Plain(key.library), Plain(choice.version), Plain(key.opcode),
                      Plain(key.form), Plain(choice.way), Plain(choice.from), choice.time_us);
@@ -45,8 +45,8 @@ std::string TableOf(std::vector<std::string> rows) {
   return fmt::format("{}\n{}\n", kHead, fmt::join(rows, "\n"));
 }
 
-Result<std::vector<Choice>> ReadTable(std::string_view text, std::string_view name) {
-  std::vector<Choice> out;
+Result<std::vector<AutotuneResult>> ReadTable(std::string_view text, std::string_view name) {
+  std::vector<AutotuneResult> out;
   if (text.empty()) return out;
   if (text.ends_with('\n')) text.remove_suffix(1);
   const std::vector<std::string_view> lines = StrSplit(text, '\n');
@@ -57,7 +57,7 @@ Result<std::vector<Choice>> ReadTable(std::string_view text, std::string_view na
   }
   for (size_t i = 1; i < lines.size(); ++i) {
     const std::vector<std::string_view> fields = StrSplit(lines[i], '\t');
-    Choice choice;
+    AutotuneResult choice;
     if (fields.size() != kFields) {
       return InputError(fmt::format("{}:{}: {} fields with tabs between them, expected {}", name,
                                     i + 1, fields.size(), kFields));

@@ -1,4 +1,5 @@
-// HandOvers: the instructions that the evaluator computed in place of a platform's own code.
+// HostFallbackCounts: the instructions that the evaluator computed in place of a platform's own
+// code.
 #pragma once
 
 #include <cstdint>
@@ -16,13 +17,13 @@ namespace hloscope::replay {
 inline constexpr std::string_view kFallbackLane = "host: fallbacks";
 
 // Of one run of a module. Not for several threads at a time.
-class HandOvers {
+class HostFallbackCounts {
  public:
   void Add(hlo::InstructionId id, int64_t nanoseconds) { Add(id, 1, nanoseconds); }
-  void Add(const HandOvers& others);
+  void Add(const HostFallbackCounts& others);
   // Copied between host and device for it, and the time of that.
   void AddMoved(hlo::InstructionId id, int64_t bytes, int64_t nanoseconds) {
-    HandOver& it = all_[id];
+    HostFallback& it = all_[id];
     if (it.count == 0) it.count = 1;  // it hands its operand on, which elsewhere is nothing to do
     it.moved_bytes += bytes;
     it.nanoseconds += nanoseconds;
@@ -38,12 +39,12 @@ class HandOvers {
             RunExecuted executed, RunStream& stream) const;
 
  private:
-  struct HandOver {
+  struct HostFallback {
     int64_t count = 0, nanoseconds = 0, moved_bytes = 0;
   };
   void Add(hlo::InstructionId id, int64_t count, int64_t nanoseconds);
 
-  std::map<hlo::InstructionId, HandOver> all_;
+  std::map<hlo::InstructionId, HostFallback> all_;
 };
 
 }  // namespace hloscope::replay

@@ -1,5 +1,5 @@
 // The processor's rounding modes do what the machine's steps do with sums rounded to odd.
-#include "core/ptx/twin/numbers.h"
+#include "core/ptx/reference/numbers.h"
 
 #include <bit>
 #include <cfenv>

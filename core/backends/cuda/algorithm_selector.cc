@@ -1,5 +1,5 @@
 // Bundle, cache, measuring, rule.
-#include "core/backends/cuda/library_chooser.h"
+#include "core/backends/cuda/algorithm_selector.h"
 
 #include <algorithm>
 
@@ -11,18 +11,18 @@ namespace {
 constexpr std::string_view kRule = "rule", kMeasured = "measured", kCache = "cache",
                            kBundle = "bundle";
 
-std::string Versions(const libraries::Choice& of) {
+std::string Versions(const libraries::AutotuneResult& of) {
   return fmt::format("{} {} and CUDA {} on {} ({}.{})", of.key.library, of.version,
                      VersionText(of.driver), of.key.device, of.key.capability / 10,
                      of.key.capability % 10);
 }
 
 // "12.3 us, the next, proposal 1, 20.1 us".
-std::string TimesText(double time_us, const std::vector<LibraryWay::Tried>& tried,
+std::string TimesText(double time_us, const std::vector<AlgorithmRecord::Tried>& tried,
                       std::string_view way) {
   std::string out = fmt::format("{:.1f} us", time_us);
-  const LibraryWay::Tried* next = nullptr;
-  for (const LibraryWay::Tried& each : tried) {
+  const AlgorithmRecord::Tried* next = nullptr;
+  for (const AlgorithmRecord::Tried& each : tried) {
     const bool is_better = each.way != way && each.refused.empty() &&
                            (next == nullptr || each.time_us < next->time_us);
     if (is_better) next = &each;
@@ -33,9 +33,9 @@ std::string TimesText(double time_us, const std::vector<LibraryWay::Tried>& trie
 
 }  // namespace
 
-Result<size_t> TakeProposal(const Library& library, std::span<const LibraryProposal> proposals,
-                            std::string_view way) {
-  const LibraryProposal* refused = nullptr;
+Result<size_t> TakeCandidate(const Library& library, std::span<const AlgorithmCandidate> proposals,
+                             std::string_view way) {
+  const AlgorithmCandidate* refused = nullptr;
   for (size_t i = 0; i < proposals.size(); ++i) {
     if (!way.empty() && proposals[i].name != way) continue;
     if (proposals[i].refused.empty()) return i;
@@ -46,25 +46,27 @@ Result<size_t> TakeProposal(const Library& library, std::span<const LibraryPropo
       fmt::format("{}: {} is not among its candidates any more", library.row().name, way));
 }
 
-Result<std::shared_ptr<const LibraryChooser>> LibraryChooser::Make(const RunOptions& options) {
-  std::shared_ptr<LibraryChooser> out(new LibraryChooser(options.choosing));
+Result<std::shared_ptr<const AlgorithmSelector>> AlgorithmSelector::Make(
+    const RunOptions& options) {
+  std::shared_ptr<AlgorithmSelector> out(new AlgorithmSelector(options.autotune_mode));
   HLOSCOPE_ASSIGN_OR_RETURN(out->given_, libraries::ReadTable(options.choices, "choices.tsv"));
   return out;
 }
 
-std::optional<libraries::Choice> LibraryChooser::Known(const Choice& here, LibraryWay& way) const {
-  const Choice* other = nullptr;
-  for (const Choice& given : given_) {
+std::optional<libraries::AutotuneResult> AlgorithmSelector::Known(const AutotuneResult& here,
+                                                                  AlgorithmRecord& way) const {
+  const AutotuneResult* other = nullptr;
+  for (const AutotuneResult& given : given_) {
     const bool is_of_form = given.key.library == here.key.library &&
                             given.key.opcode == here.key.opcode && given.key.form == here.key.form;
     if (!is_of_form) continue;
-    if (choosing_ == Choosing::kByTime) {
+    if (autotune_mode_ == AutotuneMode::kByTime) {
       way.notes.push_back(fmt::format(
           "the bundle's autotune result, {}, is not used: --autotune measures again", given.way));
       return std::nullopt;
     }
     if (given.FitsTo(here)) {
-      Choice out = given;
+      AutotuneResult out = given;
       out.from = kBundle;
       return out;
     }
@@ -75,7 +77,7 @@ std::optional<libraries::Choice> LibraryChooser::Known(const Choice& here, Libra
         fmt::format("the bundle's autotune result, {}, is for {}, here is {}: not used", other->way,
                     Versions(*other), Versions(here)));
   }
-  if (choosing_ != Choosing::kFromCache) return std::nullopt;
+  if (autotune_mode_ != AutotuneMode::kFromCache) return std::nullopt;
   std::string why;
   auto kept = cache_.Load(here.key, why);
   if (!why.empty()) {
@@ -93,10 +95,9 @@ std::optional<libraries::Choice> LibraryChooser::Known(const Choice& here, Libra
   return kept;
 }
 
-Result<libraries::Choice> LibraryChooser::Measure(const LibraryOrder& order,
-                                                  const LibraryOffer& offer, const DeviceCode& own,
-                                                  int64_t scratch_bytes, Choice here,
-                                                  LibraryWay& way) const {
+Result<libraries::AutotuneResult> AlgorithmSelector::Measure(
+    const AlgorithmRequest& order, const AlgorithmCandidates& offer, const DeviceCode& own,
+    int64_t scratch_bytes, AutotuneResult here, AlgorithmRecord& way) const {
   const std::string key = libraries::RowOf(here);
   const std::lock_guard lock(mutex_);
   if (const auto found = measured_.find(key); found != measured_.end()) {
@@ -107,7 +108,7 @@ Result<libraries::Choice> LibraryChooser::Measure(const LibraryOrder& order,
                             LibraryTiming::Make(order.device, own.instruction().arrays));
   double best_us = 0;
   const auto take = [&](std::string name, const Result<double>& us) -> Status {
-    LibraryWay::Tried& tried = way.tried.emplace_back();
+    AlgorithmRecord::Tried& tried = way.tried.emplace_back();
     tried.way = std::move(name);
     if (us.has_value()) {
       tried.time_us = *us;
@@ -130,7 +131,7 @@ Result<libraries::Choice> LibraryChooser::Measure(const LibraryOrder& order,
         work->scratch_bytes(), best_us);
   };
   if (const auto first = offer.make({}); first.has_value()) {
-    for (const LibraryProposal& proposal : (*first)->proposals()) {
+    for (const AlgorithmCandidate& proposal : (*first)->proposals()) {
       const Result<double> us = proposal.refused.empty() ? measure_work(proposal.name)
                                                          : UnsupportedError(proposal.refused);
       HLOSCOPE_TRY(take(proposal.name, us));
@@ -152,13 +153,13 @@ Result<libraries::Choice> LibraryChooser::Measure(const LibraryOrder& order,
   return here;
 }
 
-Result<LibraryChooser::Chosen> LibraryChooser::Choose(const LibraryOrder& order,
-                                                      const LibraryOffer& offer,
-                                                      const DeviceCode& own,
-                                                      int64_t scratch_bytes) const {
+Result<AlgorithmSelector::Chosen> AlgorithmSelector::Choose(const AlgorithmRequest& order,
+                                                            const AlgorithmCandidates& offer,
+                                                            const DeviceCode& own,
+                                                            int64_t scratch_bytes) const {
   const Library& library = *order.library;
   Chosen out;
-  LibraryChoice& choice = out.choice;
+  AlgorithmSelection& choice = out.choice;
   choice.library = fmt::format("{} {}", library.row().name, library.version());
   const auto by_rule = [&]() -> Result<Chosen> {
     if (!offer.why_ours.empty()) {
@@ -175,18 +176,18 @@ Result<LibraryChooser::Chosen> LibraryChooser::Choose(const LibraryOrder& order,
   };
   if (offer.form.empty()) return by_rule();
 
-  Choice here{.key = {.device = order.device->name(),
-                      .capability = order.device->capability(),
-                      .library = std::string(library.row().name),
-                      .opcode = std::string(hlo::ToString(order.module[order.id].opcode)),
-                      .form = offer.form},
-              .driver = order.device->driver().version(),
-              .version = library.version(),
-              .way = {},
-              .from = {}};
-  LibraryWay& way = choice.way;
-  std::optional<Choice> known = Known(here, way);
-  if (!known && choosing_ == Choosing::kByTime) {
+  AutotuneResult here{.key = {.device = order.device->name(),
+                              .capability = order.device->capability(),
+                              .library = std::string(library.row().name),
+                              .opcode = std::string(hlo::ToString(order.module[order.id].opcode)),
+                              .form = offer.form},
+                      .driver = order.device->driver().version(),
+                      .version = library.version(),
+                      .way = {},
+                      .from = {}};
+  AlgorithmRecord& way = choice.way;
+  std::optional<AutotuneResult> known = Known(here, way);
+  if (!known && autotune_mode_ == AutotuneMode::kByTime) {
     auto measured = Measure(order, offer, own, scratch_bytes, here, way);
     if (measured.has_value()) {
       known = *std::move(measured);
@@ -225,7 +226,7 @@ Result<LibraryChooser::Chosen> LibraryChooser::Choose(const LibraryOrder& order,
     here.way = way.way = kOwnWay;
     here.from = kRule;
     if (out.work != nullptr) {
-      const std::vector<LibraryProposal> all = out.work->proposals();
+      const std::vector<AlgorithmCandidate> all = out.work->proposals();
       here.way = all[out.work->taken()].name;
       way.way = "the library's first candidate";
       for (size_t i = 0; i < out.work->taken(); ++i) {

@@ -1,6 +1,6 @@
 // Written from the arithmetic's description and the PTX ISA's index formulas, without a look at
 // tables of core/ptx/tensor.
-#include "core/ptx/twin/tensor_model.h"
+#include "core/ptx/reference/tensor_model.h"
 
 #include <algorithm>
 #include <bit>

@@ -1,12 +1,12 @@
 // Which part computes an instruction; comparisons and atomics, one lane at a time.
-#include "core/ptx/twin/scalar.h"
+#include "core/ptx/reference/scalar.h"
 
-#include "core/ptx/twin/scalar_parts.h"
+#include "core/ptx/reference/scalar_parts.h"
 
 namespace hloscope::ptx {
 namespace {
 
-using namespace twin;
+using namespace reference;
 
 // Sums, minimum and maximum of halves of a register.
 bool HalvesArithmetic(const Instruction& in, std::span<uint64_t> v) {

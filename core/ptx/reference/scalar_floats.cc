@@ -1,9 +1,9 @@
 // Arithmetic and functions of floats, one lane at a time.
 #include <bit>
 
-#include "core/ptx/twin/scalar_parts.h"
+#include "core/ptx/reference/scalar_parts.h"
 
-namespace hloscope::ptx::twin {
+namespace hloscope::ptx::reference {
 
 bool FloatArithmetic(const Instruction& in, std::span<uint64_t> v) {
   const bool mixed = in.operation == Operation::kAddMixed || in.operation == Operation::kSubMixed ||
@@ -117,4 +117,4 @@ bool FloatFunction(const Instruction& in, std::span<uint64_t> v) {
   return true;
 }
 
-}  // namespace hloscope::ptx::twin
+}  // namespace hloscope::ptx::reference

@@ -1,9 +1,9 @@
 // Integers, bits and addresses, one lane at a time.
 #include <bit>
 
-#include "core/ptx/twin/scalar_parts.h"
+#include "core/ptx/reference/scalar_parts.h"
 
-namespace hloscope::ptx::twin {
+namespace hloscope::ptx::reference {
 
 bool CarryArithmetic(const Instruction& in, std::span<uint64_t> v, bool& carry) {
   const uint32_t width = RowOf(in.type).bits;
@@ -235,4 +235,4 @@ bool Address(const Instruction& in, std::span<uint64_t> v) {
   return true;
 }
 
-}  // namespace hloscope::ptx::twin
+}  // namespace hloscope::ptx::reference

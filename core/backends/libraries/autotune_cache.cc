@@ -1,5 +1,5 @@
 // A file for each key: a table of one line.
-#include "core/backends/libraries/choice_cache.h"
+#include "core/backends/libraries/autotune_cache.h"
 
 #include <fmt/format.h>
 
@@ -12,9 +12,9 @@ namespace {
 
 constexpr std::string_view kFolder = "choices";
 // A choice is less than a KiB: tens of thousands.
-constexpr int64_t kMostBytes = int64_t{16} << 20;
+constexpr int64_t kMaxBytes = int64_t{16} << 20;
 
-std::string NameOf(const ChoiceKey& key) {
+std::string NameOf(const AutotuneKey& key) {
   return RowOf({.key = key, .version = {}, .way = {}, .from = {}});
 }
 DiskCache::Words StampOf(std::string_view name) {
@@ -23,9 +23,9 @@ DiskCache::Words StampOf(std::string_view name) {
 
 }  // namespace
 
-ChoiceCache::ChoiceCache() : files_(DiskCache::FolderOfUser(kFolder), kMostBytes) {}
+AutotuneCache::AutotuneCache() : files_(DiskCache::FolderOfUser(kFolder), kMaxBytes) {}
 
-std::optional<Choice> ChoiceCache::Load(const ChoiceKey& key, std::string& why) const {
+std::optional<AutotuneResult> AutotuneCache::Load(const AutotuneKey& key, std::string& why) const {
   if (files_.folder().empty()) return std::nullopt;
   const std::string name = NameOf(key);
   const auto text = files_.Load(name, StampOf(name));
@@ -41,7 +41,7 @@ std::optional<Choice> ChoiceCache::Load(const ChoiceKey& key, std::string& why) 
   return std::move(choices->front());
 }
 
-void ChoiceCache::Store(const Choice& choice) const {
+void AutotuneCache::Store(const AutotuneResult& choice) const {
   const std::string name = NameOf(choice.key);
   files_.Store(name, StampOf(name), TableOf({RowOf(choice)}));
 }

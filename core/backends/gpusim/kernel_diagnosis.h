@@ -29,13 +29,13 @@ struct StudiedThreads {
   int64_t first = 0, most = 1 << 20;
 };
 
-struct KernelStudy {
+struct KernelDiagnosis {
   KernelCase kernels;
   bool switches = false;            // run with each switch that changes something
   bool roundings = false;           // run with roundings drawn by chance
   bool directed = false;            // run with roundings to nearest where it rounds otherwise
   std::optional<StudiedByte> byte;  // find who wrote it, and where its value came from
-  bool twin = false;                // with `byte`: run its block beside the second implementation
+  bool reference = false;           // with `byte`: run its block beside the second implementation
   std::optional<StudiedThreads> trace;  // instead
   int64_t threads = 1;
   // Of a test, and in this process only: what the simulated GPU gets wrong.
@@ -68,11 +68,11 @@ struct StudiedStep {
   // Of its line: up to 1 by line_suspicion.h, above that by ptx/trace/doubled_terms.h; 0: not
   // known.
   double suspicion = 0;
-  std::vector<uint32_t> needs;  // positions in ByteStudy::steps of what it comes from
+  std::vector<uint32_t> needs;  // positions in ByteDiagnosis::steps of what it comes from
   std::string kernel;           // of an earlier launch; empty: of the one that stores the byte
 };
 
-struct ByteStudy {
+struct ByteDiagnosis {
   uint64_t launch = 0;
   uint64_t argument = 0, offset = 0;  // the byte, as the kernel names it
   std::array<uint32_t, 3> block{}, thread{};
@@ -87,28 +87,29 @@ struct ByteStudy {
   std::string trace_error;         // why there are no steps
 };
 
-struct TwinStudy {
+struct ScalarReferenceAnswer {
   uint64_t checked = 0;
   bool agrees = false;
   std::string difference;  // in words, with its place; empty where they agree
 };
 
-struct KernelStudyAnswer {
+struct KernelDiagnosisAnswer {
   CaseMemory memory;  // behind the launches, as they are
   std::vector<SwitchedRun> switches;
   // Behind the launches, a draw of roundings each; none where not all roundings can be drawn.
   std::vector<CaseMemory> rounded;
   std::vector<DirectedRun> directed;  // those that change something
-  std::optional<ByteStudy> byte;
-  std::optional<TwinStudy> twin;
+  std::optional<ByteDiagnosis> byte;
+  std::optional<ScalarReferenceAnswer> reference;
   std::optional<ptx::BlockTrace> trace;
 };
 
 // Does it in a child process. Errors: those of the kernels; died, beyond deadline or memory.
-Result<KernelStudyAnswer> StudyKernel(const KernelStudy& study, const RunOptions& options,
-                                      const std::stop_token& stop);
+Result<KernelDiagnosisAnswer> DiagnoseKernel(const KernelDiagnosis& diagnosis,
+                                             const RunOptions& options,
+                                             const std::stop_token& stop);
 
 // In this process.
-Result<KernelStudyAnswer> StudyKernelHere(const KernelStudy& study);
+Result<KernelDiagnosisAnswer> DiagnoseKernelHere(const KernelDiagnosis& diagnosis);
 
 }  // namespace hloscope::replay

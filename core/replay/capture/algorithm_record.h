@@ -1,5 +1,5 @@
-// LibraryWay: which of several ways to compute an instruction was taken, where that came from, and
-// how long each took.
+// AlgorithmRecord: which of several ways to compute an instruction was taken, where that came from,
+// and how long each took.
 #pragma once
 
 #include <cstdint>
@@ -11,12 +11,12 @@ namespace hloscope::replay {
 
 // How a way is chosen where a bundle does not say it: by a rule that is the same in every run; by
 // what was measured before, where something was; by measuring.
-enum class Choosing : uint8_t { kByRule, kFromCache, kByTime };
+enum class AutotuneMode : uint8_t { kByRule, kFromCache, kByTime };
 
 // The way that is no library's.
 inline constexpr std::string_view kOwnWay = "our own kernel";
 
-struct LibraryWay {
+struct AlgorithmRecord {
   struct Tried {
     std::string way;
     double time_us = 0;
@@ -28,7 +28,7 @@ struct LibraryWay {
   double time_us = 0;        // when it was measured; 0: it was not
   std::vector<Tried> tried;  // measured now
   std::vector<std::string> notes;  // why a choice that is known is not taken
-  bool operator==(const LibraryWay&) const = default;
+  bool operator==(const AlgorithmRecord&) const = default;
 };
 
 }  // namespace hloscope::replay

@@ -1,5 +1,5 @@
-// HandOvers: counts by instruction, told by opcode and reason.
-#include "core/replay/hand_overs.h"
+// HostFallbackCounts: counts by instruction, told by opcode and reason.
+#include "core/replay/host_fallbacks.h"
 
 #include <algorithm>
 #include <string>
@@ -7,21 +7,22 @@
 
 namespace hloscope::replay {
 
-void HandOvers::Add(hlo::InstructionId id, int64_t count, int64_t nanoseconds) {
-  HandOver& it = all_[id];
+void HostFallbackCounts::Add(hlo::InstructionId id, int64_t count, int64_t nanoseconds) {
+  HostFallback& it = all_[id];
   it.count += count;
   it.nanoseconds += nanoseconds;
 }
 
-void HandOvers::Add(const HandOvers& others) {
+void HostFallbackCounts::Add(const HostFallbackCounts& others) {
   for (const auto& [id, it] : others.all_) {
     Add(id, it.count, it.nanoseconds);
     all_[id].moved_bytes += it.moved_bytes;
   }
 }
 
-void HandOvers::Tell(const hlo::Module& module, const std::function<Why(hlo::InstructionId)>& why,
-                     RunExecuted executed, RunStream& stream) const {
+void HostFallbackCounts::Tell(const hlo::Module& module,
+                              const std::function<Why(hlo::InstructionId)>& why,
+                              RunExecuted executed, RunStream& stream) const {
   for (const auto& [id, it] : all_) {
     const std::string opcode(hlo::ToString(module[id].opcode));
     const Why it_is = why(id);

@@ -1,5 +1,5 @@
 // The child's work on a case, and how it is asked for.
-#include "core/backends/gpusim/kernel_study.h"
+#include "core/backends/gpusim/kernel_diagnosis.h"
 
 #include <fmt/format.h>
 
@@ -11,11 +11,11 @@
 #include <tuple>
 
 #include "core/backends/gpusim/line_suspicion.h"
+#include "core/ptx/reference/scalar_reference.h"
 #include "core/ptx/switches/roundings.h"
 #include "core/ptx/trace/doubled_terms.h"
 #include "core/ptx/trace/slice.h"
 #include "core/ptx/trace/trace_archive.h"
-#include "core/ptx/twin/twin.h"
 #include "core/replay/workers/typed_task.h"
 
 namespace hloscope::replay {
@@ -29,8 +29,8 @@ void Archive(A& a, Archived<A, StudiedByte>& v) {
   a(v.result, v.byte, v.states);
 }
 template <typename A>
-void Archive(A& a, Archived<A, KernelStudy>& v) {
-  a(v.kernels, v.switches, v.roundings, v.directed, v.byte, v.twin, v.trace, v.threads);
+void Archive(A& a, Archived<A, KernelDiagnosis>& v) {
+  a(v.kernels, v.switches, v.roundings, v.directed, v.byte, v.reference, v.trace, v.threads);
 }
 template <typename A>
 void Archive(A& a, Archived<A, SwitchedRun>& v) {
@@ -46,17 +46,17 @@ void Archive(A& a, Archived<A, StudiedStep>& v) {
     v.suspicion, v.needs, v.kernel);
 }
 template <typename A>
-void Archive(A& a, Archived<A, ByteStudy>& v) {
+void Archive(A& a, Archived<A, ByteDiagnosis>& v) {
   a(v.launch, v.argument, v.offset, v.block, v.thread, v.line, v.column, v.file, v.form, v.stores,
     v.steps, v.complete, v.shortened, v.trace_error);
 }
 template <typename A>
-void Archive(A& a, Archived<A, TwinStudy>& v) {
+void Archive(A& a, Archived<A, ScalarReferenceAnswer>& v) {
   a(v.checked, v.agrees, v.difference);
 }
 template <typename A>
-void Archive(A& a, Archived<A, KernelStudyAnswer>& v) {
-  a(v.memory, v.switches, v.rounded, v.directed, v.byte, v.twin, v.trace);
+void Archive(A& a, Archived<A, KernelDiagnosisAnswer>& v) {
+  a(v.memory, v.switches, v.rounded, v.directed, v.byte, v.reference, v.trace);
 }
 
 namespace {
@@ -82,28 +82,28 @@ class Switched : public ptx::StepChanger {
 };
 
 // Of what a slice reads from arguments, asked of each earlier launch.
-constexpr size_t kMostReads = 4;
+constexpr size_t kMaxReads = 4;
 // Traced for a slice: those that it goes on in, and those that did what none of them did.
 constexpr size_t kSlicedThreads = 64, kUnlikeThreads = 16;
 
-class Study {
+class Diagnosis {
  public:
-  Study(const KernelStudy& study, const std::vector<ptx::Module>& code)
-      : study_(study), kernels_(study.kernels), code_(code) {
-    options_.changer = study.fault;
-    options_.threads = static_cast<int>(std::max<int64_t>(1, study.threads));
+  Diagnosis(const KernelDiagnosis& diagnosis, const std::vector<ptx::Module>& code)
+      : diagnosis_(diagnosis), kernels_(diagnosis.kernels), code_(code) {
+    options_.changer = diagnosis.fault;
+    options_.threads = static_cast<int>(std::max<int64_t>(1, diagnosis.threads));
   }
 
-  Result<KernelStudyAnswer> Run() {
-    if (study_.trace) {
+  Result<KernelDiagnosisAnswer> Run() {
+    if (diagnosis_.trace) {
       HLOSCOPE_TRY(TraceThreads());
       return std::move(answer_);
     }
     HLOSCOPE_ASSIGN_OR_RETURN(answer_.memory, RunKernelCase(kernels_, code_, options_));
-    if (study_.switches) RunSwitches();
-    if (study_.roundings) HLOSCOPE_TRY(RunRoundings());
-    if (study_.directed) HLOSCOPE_TRY(RunToNearest());
-    if (study_.byte) HLOSCOPE_TRY(StudyByte());
+    if (diagnosis_.switches) RunSwitches();
+    if (diagnosis_.roundings) HLOSCOPE_TRY(RunRoundings());
+    if (diagnosis_.directed) HLOSCOPE_TRY(RunToNearest());
+    if (diagnosis_.byte) HLOSCOPE_TRY(DiagnoseByte());
     return std::move(answer_);
   }
 
@@ -127,7 +127,7 @@ class Study {
   }
 
   Result<CaseMemory> RunWith(const ptx::StepChanger& changer) const {
-    const Switched steps(changer, study_.fault);
+    const Switched steps(changer, diagnosis_.fault);
     ptx::LaunchOptions options = options_;
     options.changer = &steps;
     return RunKernelCase(kernels_, code_, options);
@@ -173,15 +173,15 @@ class Study {
   }
 
   // Launch by launch; the last that writes the byte counts.
-  Status StudyByte() {
-    if (study_.byte->result >= kernels_.results.size()) return InputError("no such result");
-    const CaseSlice& result = kernels_.results[study_.byte->result];
-    const uint64_t at = result.offset + study_.byte->byte;
+  Status DiagnoseByte() {
+    if (diagnosis_.byte->result >= kernels_.results.size()) return InputError("no such result");
+    const CaseSlice& result = kernels_.results[diagnosis_.byte->result];
+    const uint64_t at = result.offset + diagnosis_.byte->byte;
     CaseMemory memory = kernels_.memory;
     BeginKernelCase(kernels_, memory);
     std::optional<ptx::Writer> last;
     CaseMemory before_last;
-    ByteStudy study;
+    ByteDiagnosis diagnosis;
     for (size_t i = 0; i < kernels_.launches.size(); ++i) {
       const CaseLaunch& launch = kernels_.launches[i];
       CaseMemory before = memory;
@@ -197,41 +197,42 @@ class Study {
       if (!writer && last) continue;
       last = writer;
       before_last = std::move(before);
-      study.launch = i;
-      std::tie(study.argument, study.offset) = *argument;
+      diagnosis.launch = i;
+      std::tie(diagnosis.argument, diagnosis.offset) = *argument;
     }
     if (before_last.empty()) return {};
     if (last) {
-      study.block = last->block;
-      study.thread = last->thread;
-      study.line = static_cast<uint32_t>(last->place.line);
-      study.column = static_cast<uint32_t>(last->place.column);
-      study.file = last->place.file;
-      study.form = last->form;
-      study.stores = last->stores;
+      diagnosis.block = last->block;
+      diagnosis.thread = last->thread;
+      diagnosis.line = static_cast<uint32_t>(last->place.line);
+      diagnosis.column = static_cast<uint32_t>(last->place.column);
+      diagnosis.file = last->place.file;
+      diagnosis.form = last->form;
+      diagnosis.stores = last->stores;
     } else {
-      HLOSCOPE_TRY(FindThread(before_last, study));
+      HLOSCOPE_TRY(FindThread(before_last, diagnosis));
     }
-    const std::vector<MemoryRead> reads = TraceBack(before_last, study);
-    if (last && !study_.byte->states.empty()) HLOSCOPE_TRY(SuspectLines(before_last, study));
-    HLOSCOPE_TRY(TraceEarlier(study, reads));
-    if (study_.twin) answer_.twin = BesideTwin(before_last, study);
-    answer_.byte = std::move(study);
+    const std::vector<MemoryRead> reads = TraceBack(before_last, diagnosis);
+    if (last && !diagnosis_.byte->states.empty())
+      HLOSCOPE_TRY(SuspectLines(before_last, diagnosis));
+    HLOSCOPE_TRY(TraceEarlier(diagnosis, reads));
+    if (diagnosis_.reference) answer_.reference = CompareWithReference(before_last, diagnosis);
+    answer_.byte = std::move(diagnosis);
     return {};
   }
 
-  Status SuspectLines(const CaseMemory& before, ByteStudy& study) const {
-    const CaseSlice& result = kernels_.results[study_.byte->result];
-    const CaseSlice& argument = kernels_.launches[study.launch].arguments[study.argument];
+  Status SuspectLines(const CaseMemory& before, ByteDiagnosis& diagnosis) const {
+    const CaseSlice& result = kernels_.results[diagnosis_.byte->result];
+    const CaseSlice& argument = kernels_.launches[diagnosis.launch].arguments[diagnosis.argument];
     if (result.offset < argument.offset) return {};
     const uint64_t first = result.offset - argument.offset;
     HLOSCOPE_ASSIGN_OR_RETURN(
         const auto lines,
-        SuspicionOfLines(
-            {kernels_, code_, before, study.launch, study.argument, first, study.offset,
-             study.block, result.bytes / study_.byte->states.size(), study_.byte->states},
-            options_));
-    for (StudiedStep& step : study.steps) {
+        SuspicionOfLines({kernels_, code_, before, diagnosis.launch, diagnosis.argument, first,
+                          diagnosis.offset, diagnosis.block,
+                          result.bytes / diagnosis_.byte->states.size(), diagnosis_.byte->states},
+                         options_));
+    for (StudiedStep& step : diagnosis.steps) {
       if (const auto line = lines.find(step.line); line != lines.end())
         step.suspicion = std::max(step.suspicion, line->second);
     }
@@ -239,17 +240,17 @@ class Study {
   }
 
   // Whose steps are to say why nobody stores the byte.
-  Status FindThread(const CaseMemory& before, ByteStudy& study) const {
-    const CaseLaunch& launch = kernels_.launches[study.launch];
+  Status FindThread(const CaseMemory& before, ByteDiagnosis& diagnosis) const {
+    const CaseLaunch& launch = kernels_.launches[diagnosis.launch];
     CaseMemory memory = before;
     const ptx::LaunchRequest request = RequestOf(kernels_, launch, memory);
-    HLOSCOPE_ASSIGN_OR_RETURN(
-        const ptx::StoringThread found,
-        ptx::FindNearestStore(code_[launch.code], request, static_cast<uint32_t>(study.argument),
-                              study.offset, options_));
-    study.file = kernels_.code[launch.code].file;
-    study.block = found.block;
-    study.thread = found.thread;
+    HLOSCOPE_ASSIGN_OR_RETURN(const ptx::StoringThread found,
+                              ptx::FindNearestStore(code_[launch.code], request,
+                                                    static_cast<uint32_t>(diagnosis.argument),
+                                                    diagnosis.offset, options_));
+    diagnosis.file = kernels_.code[launch.code].file;
+    diagnosis.block = found.block;
+    diagnosis.thread = found.thread;
     return {};
   }
 
@@ -260,13 +261,13 @@ class Study {
   };
 
   // What earlier launches wrote of what the steps read, nearest first: one thread of each.
-  Status TraceEarlier(ByteStudy& study, std::vector<MemoryRead> reads) {
-    std::array<uint32_t, 3> block = study.block;
-    for (uint64_t i = study.launch; i-- > 0 && !reads.empty();) {
+  Status TraceEarlier(ByteDiagnosis& diagnosis, std::vector<MemoryRead> reads) {
+    std::array<uint32_t, 3> block = diagnosis.block;
+    for (uint64_t i = diagnosis.launch; i-- > 0 && !reads.empty();) {
       const CaseLaunch& launch = kernels_.launches[i];
       HLOSCOPE_ASSIGN_OR_RETURN(const CaseMemory before, MemoryBefore(i));
-      for (const MemoryRead& read : std::span(reads).first(std::min(reads.size(), kMostReads))) {
-        ByteStudy earlier;
+      for (const MemoryRead& read : std::span(reads).first(std::min(reads.size(), kMaxReads))) {
+        ByteDiagnosis earlier;
         earlier.launch = i;
         HLOSCOPE_ASSIGN_OR_RETURN(const bool is_found,
                                   FindIn(launch, before, read, block, earlier));
@@ -275,7 +276,7 @@ class Study {
         if (earlier.steps.empty()) continue;
         block = earlier.block;
         for (MemoryRead& each : further) each.distance += read.distance + 1;
-        PutBefore(std::move(earlier), launch.kernel, read, study);
+        PutBefore(std::move(earlier), launch.kernel, read, diagnosis);
         reads = std::move(further);
         break;
       }
@@ -285,10 +286,10 @@ class Study {
 
   // Who writes it in that launch; the block of that number, where there is one, is asked first.
   Result<bool> FindIn(const CaseLaunch& launch, const CaseMemory& before, const MemoryRead& read,
-                      const std::array<uint32_t, 3>& block, ByteStudy& study) const {
+                      const std::array<uint32_t, 3>& block, ByteDiagnosis& diagnosis) const {
     const auto argument = ArgumentWith(launch, read.region, read.at);
     if (!argument) return false;
-    std::tie(study.argument, study.offset) = *argument;
+    std::tie(diagnosis.argument, diagnosis.offset) = *argument;
     ptx::LaunchOptions options = options_;
     if (block[0] < launch.blocks[0] && block[1] < launch.blocks[1] && block[2] < launch.blocks[2])
       options.only_block = block;
@@ -297,9 +298,9 @@ class Study {
         const auto writer, ptx::FindWriter(code_[launch.code], RequestOf(kernels_, launch, memory),
                                            argument->first, argument->second, options));
     if (!writer) return false;
-    study.block = writer->block;
-    study.thread = writer->thread;
-    study.stores = writer->stores;
+    diagnosis.block = writer->block;
+    diagnosis.thread = writer->thread;
+    diagnosis.stores = writer->stores;
     return true;
   }
 
@@ -314,48 +315,49 @@ class Study {
   }
 
   // The last of `earlier` is the store of what `read` has read.
-  static void PutBefore(ByteStudy earlier, const std::string& kernel, const MemoryRead& read,
-                        ByteStudy& study) {
+  static void PutBefore(ByteDiagnosis earlier, const std::string& kernel, const MemoryRead& read,
+                        ByteDiagnosis& diagnosis) {
     const auto count = static_cast<uint32_t>(earlier.steps.size());
     for (StudiedStep& step : earlier.steps) {
       step.kernel = kernel;
       step.distance += read.distance + 1;
     }
-    for (StudiedStep& step : study.steps) {
+    for (StudiedStep& step : diagnosis.steps) {
       for (uint32_t& need : step.needs) need += count;
     }
-    study.steps[read.step].needs.push_back(count - 1);
-    study.steps.insert(study.steps.begin(), std::make_move_iterator(earlier.steps.begin()),
-                       std::make_move_iterator(earlier.steps.end()));
-    study.complete &= earlier.complete;
-    study.shortened |= earlier.shortened;
+    diagnosis.steps[read.step].needs.push_back(count - 1);
+    diagnosis.steps.insert(diagnosis.steps.begin(), std::make_move_iterator(earlier.steps.begin()),
+                           std::make_move_iterator(earlier.steps.end()));
+    diagnosis.complete &= earlier.complete;
+    diagnosis.shortened |= earlier.shortened;
   }
 
   // Gives the reads of arguments among the steps, nearest first.
-  std::vector<MemoryRead> TraceBack(const CaseMemory& before, ByteStudy& study) {
-    const CaseLaunch& launch = kernels_.launches[study.launch];
+  std::vector<MemoryRead> TraceBack(const CaseMemory& before, ByteDiagnosis& diagnosis) {
+    const CaseLaunch& launch = kernels_.launches[diagnosis.launch];
     CaseMemory memory = before;
     const ptx::LaunchRequest request = RequestOf(kernels_, launch, memory);
     const auto restore = [&] {
       for (size_t r = 0; r < memory.size(); ++r) std::ranges::copy(before[r], memory[r].begin());
     };
-    const ptx::SliceQuestion question{study.block, Flattened(study.thread, launch.threads),
-                                      static_cast<uint32_t>(study.argument), study.offset,
-                                      study.stores == 0};
+    const ptx::SliceQuestion question{diagnosis.block, Flattened(diagnosis.thread, launch.threads),
+                                      static_cast<uint32_t>(diagnosis.argument), diagnosis.offset,
+                                      diagnosis.stores == 0};
     auto traced = ptx::TraceSlice(code_[launch.code], request, question, options_, restore,
                                   kSlicedThreads, kUnlikeThreads);
     if (!traced.has_value()) {
-      study.trace_error = traced.error().ToString();
+      diagnosis.trace_error = traced.error().ToString();
       return {};
     }
     if (traced->begins.empty()) {
-      study.trace_error =
-          study.stores == 0 ? "no path of the kernel leads to a store"
-                            : "the block alone does not write the byte: it depends on other blocks";
+      diagnosis.trace_error =
+          diagnosis.stores == 0
+              ? "no path of the kernel leads to a store"
+              : "the block alone does not write the byte: it depends on other blocks";
       return {};
     }
-    study.complete = traced->slice.complete && traced->slice.other_threads.empty();
-    study.shortened = traced->slice.shortened;
+    diagnosis.complete = traced->slice.complete && traced->slice.other_threads.empty();
+    diagnosis.shortened = traced->slice.shortened;
     const auto doubled = ptx::LinesOfDoubledTerms(traced->trace, traced->begins);
     std::vector<MemoryRead> reads;
     for (const ptx::SliceStep& step : traced->slice.steps) {
@@ -364,9 +366,9 @@ class Study {
         if (access.writes || access.space != ptx::TracedSpace::kArgument) continue;
         const CaseSlice& argument = launch.arguments[access.number];
         reads.push_back({argument.region, argument.offset + access.offset,
-                         static_cast<uint32_t>(study.steps.size()), step.distance});
+                         static_cast<uint32_t>(diagnosis.steps.size()), step.distance});
       }
-      StudiedStep& told = study.steps.emplace_back(StepAt(traced->trace, step.step));
+      StudiedStep& told = diagnosis.steps.emplace_back(StepAt(traced->trace, step.step));
       told.control = step.control;
       told.distance = step.distance;
       told.needs = step.needs;
@@ -400,41 +402,42 @@ class Study {
     return out;
   }
 
-  TwinStudy BesideTwin(const CaseMemory& before, const ByteStudy& study) const {
-    const CaseLaunch& launch = kernels_.launches[study.launch];
+  ScalarReferenceAnswer CompareWithReference(const CaseMemory& before,
+                                             const ByteDiagnosis& diagnosis) const {
+    const CaseLaunch& launch = kernels_.launches[diagnosis.launch];
     CaseMemory memory = before;
-    const auto report = ptx::RunTwin(code_[launch.code], RequestOf(kernels_, launch, memory),
-                                     study.block, options_);
-    TwinStudy twin;
+    const auto report = ptx::RunScalarReference(
+        code_[launch.code], RequestOf(kernels_, launch, memory), diagnosis.block, options_);
+    ScalarReferenceAnswer reference;
     if (!report.has_value()) {
-      twin.difference = report.error().ToString();
-      return twin;
+      reference.difference = report.error().ToString();
+      return reference;
     }
-    twin.checked = report->checked;
-    twin.agrees = report->agrees();
-    if (report->missing) twin.difference = report->missing->ToString();
-    if (report->fault) twin.difference = report->fault->ToString();
+    reference.checked = report->checked;
+    reference.agrees = report->agrees();
+    if (report->missing) reference.difference = report->missing->ToString();
+    if (report->fault) reference.difference = report->fault->ToString();
     if (report->first) {
-      twin.difference =
+      reference.difference =
           fmt::format("{}: `{}` {}; thread {}", report->first->place.ToString(),
                       report->first->form, report->first->what, report->first->thread);
     }
-    if (twin.agrees && !SameBytes(memory, study)) {
-      twin.agrees = false;
-      twin.difference = "the block alone writes another value than together with the others";
+    if (reference.agrees && !SameBytes(memory, diagnosis)) {
+      reference.agrees = false;
+      reference.difference = "the block alone writes another value than together with the others";
     }
-    return twin;
+    return reference;
   }
 
   // The block by itself has left at the byte what the launch left there.
-  bool SameBytes(const CaseMemory& memory, const ByteStudy& study) const {
-    const CaseSlice& slice = kernels_.launches[study.launch].arguments[study.argument];
-    const size_t at = slice.offset + study.offset;
+  bool SameBytes(const CaseMemory& memory, const ByteDiagnosis& diagnosis) const {
+    const CaseSlice& slice = kernels_.launches[diagnosis.launch].arguments[diagnosis.argument];
+    const size_t at = slice.offset + diagnosis.offset;
     return memory[slice.region][at] == answer_.memory[slice.region][at];
   }
 
   Status TraceThreads() {
-    const StudiedThreads& wanted = *study_.trace;
+    const StudiedThreads& wanted = *diagnosis_.trace;
     if (wanted.launch >= kernels_.launches.size()) return InputError("no such launch");
     CaseMemory memory = kernels_.memory;
     BeginKernelCase(kernels_, memory);
@@ -452,26 +455,27 @@ class Study {
     return {};
   }
 
-  const KernelStudy& study_;
+  const KernelDiagnosis& diagnosis_;
   const KernelCase& kernels_;
   const std::vector<ptx::Module>& code_;
   ptx::LaunchOptions options_;
-  KernelStudyAnswer answer_;
+  KernelDiagnosisAnswer answer_;
 };
 
 }  // namespace
 
-Result<KernelStudyAnswer> StudyKernelHere(const KernelStudy& study) {
-  HLOSCOPE_ASSIGN_OR_RETURN(const std::vector<ptx::Module> code, LoadKernelCase(study.kernels));
-  return Study(study, code).Run();
+Result<KernelDiagnosisAnswer> DiagnoseKernelHere(const KernelDiagnosis& diagnosis) {
+  HLOSCOPE_ASSIGN_OR_RETURN(const std::vector<ptx::Module> code, LoadKernelCase(diagnosis.kernels));
+  return Diagnosis(diagnosis, code).Run();
 }
 
-Result<std::string> StudyKernelTask(std::string_view request) {
-  return DoTypedTask<KernelStudy>(request, StudyKernelHere);
+Result<std::string> DiagnoseKernelTask(std::string_view request) {
+  return DoTypedTask<KernelDiagnosis>(request, DiagnoseKernelHere);
 }
 
-Result<KernelStudyAnswer> StudyKernel(const KernelStudy& study, const RunOptions& options,
-                                      const std::stop_token& stop) {
+Result<KernelDiagnosisAnswer> DiagnoseKernel(const KernelDiagnosis& diagnosis,
+                                             const RunOptions& options,
+                                             const std::stop_token& stop) {
   using std::chrono::milliseconds;
   IsolatedTaskRequest request;
   request.name = "kernel";
@@ -481,7 +485,7 @@ Result<KernelStudyAnswer> StudyKernel(const KernelStudy& study, const RunOptions
                                                                 std::chrono::steady_clock::now());
   }
   request.memory_bytes = options.memory_bytes;
-  return RunTypedTask<KernelStudyAnswer>(std::move(request), study, stop);
+  return RunTypedTask<KernelDiagnosisAnswer>(std::move(request), diagnosis, stop);
 }
 
 }  // namespace hloscope::replay

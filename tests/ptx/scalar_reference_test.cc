@@ -1,6 +1,6 @@
 // The second implementation beside the machine: they agree on kernels of every kind, and a fault
 // planted in one step of the machine is found and named, whatever it is.
-#include "core/ptx/twin/twin.h"
+#include "core/ptx/reference/scalar_reference.h"
 
 #include <map>
 
@@ -11,8 +11,8 @@
 namespace hloscope::ptx {
 namespace {
 
-TwinReport RunBoth(const std::string& body, const StepChanger* changer = nullptr,
-                   uint32_t threads = 64) {
+ScalarReferenceReport RunBoth(const std::string& body, const StepChanger* changer = nullptr,
+                              uint32_t threads = 64) {
   std::vector<std::byte> memory[3];
   const auto module = Module::Parse(KernelText(body), "k.ptx");
   EXPECT_TRUE(module.has_value()) << (module.has_value() ? "" : module.error().ToString());
@@ -29,9 +29,9 @@ TwinReport RunBoth(const std::string& body, const StepChanger* changer = nullptr
   }
   LaunchOptions options;
   options.changer = changer;
-  auto report = RunTwin(*module, launch, {}, options);
+  auto report = RunScalarReference(*module, launch, {}, options);
   EXPECT_TRUE(report.has_value()) << (report.has_value() ? "" : report.error().ToString());
-  return report.has_value() ? *std::move(report) : TwinReport{};
+  return report.has_value() ? *std::move(report) : ScalarReferenceReport{};
 }
 
 // %r2 and %r3 are the elements of the first two arguments, what it leaves in %r4 is stored.
@@ -121,7 +121,7 @@ class Breaker : public StepChanger {
 
 TEST(PtxScalarReference, AgreesWithTheMachine) {
   for (const Case& each : Cases()) {
-    const TwinReport report = RunBoth(each.body);
+    const ScalarReferenceReport report = RunBoth(each.body);
     EXPECT_TRUE(report.agrees()) << each.body << "\n"
                                  << (report.first ? report.first->what : "")
                                  << (report.missing ? report.missing->ToString() : "");
@@ -132,12 +132,12 @@ TEST(PtxScalarReference, AgreesWithTheMachine) {
 TEST(PtxScalarReference, NamesTheStepThatIsBroken) {
   for (const Case& each : Cases()) {
     const Breaker breaker(each.operation);
-    const TwinReport report = RunBoth(each.body, &breaker);
+    const ScalarReferenceReport report = RunBoth(each.body, &breaker);
     ASSERT_TRUE(report.first.has_value() || report.fault.has_value()) << each.body;
     EXPECT_FALSE(report.agrees());
   }
   const Breaker breaker(Operation::kFma);
-  const TwinReport report = RunBoth(Cases()[3].body, &breaker);
+  const ScalarReferenceReport report = RunBoth(Cases()[3].body, &breaker);
   ASSERT_TRUE(report.first.has_value());
   EXPECT_EQ(report.first->form, "fma.rn.f32");
   EXPECT_EQ(report.first->thread, 0u);
@@ -147,7 +147,7 @@ TEST(PtxScalarReference, NamesTheStepThatIsBroken) {
 }
 
 TEST(PtxScalarReference, LoopsAndGuardsAreFollowed) {
-  const TwinReport report = RunBoth(
+  const ScalarReferenceReport report = RunBoth(
       "mov.b32 %r2, 0;\nmov.b32 %r3, %r1;\nagain:\nsetp.eq.s32 %p1, %r3, 0;\n@%p1 bra out;\n"
       "add.s32 %r2, %r2, %r3;\nadd.s32 %r3, %r3, -1;\nbra again;\nout:\n"
       "setp.gt.s32 %p2, %r1, 7;\n@!%p2 add.s32 %r2, %r2, 100;\nadd.s64 %rd7, %rd3, %rd4;\n"
@@ -158,14 +158,14 @@ TEST(PtxScalarReference, LoopsAndGuardsAreFollowed) {
 TEST(PtxScalarReference, AWrongGuardBranchesDifferently) {
   // The machine's predicate is turned over behind the comparison; the guard goes another way.
   const Breaker breaker(Operation::kSetp);
-  const TwinReport report = RunBoth(
+  const ScalarReferenceReport report = RunBoth(
       Elementwise("mov.b32 %r4, 0;\nsetp.lt.u32 %p1, %r1, 5;\n@%p1 mov.b32 %r4, %r2;"), &breaker);
   ASSERT_TRUE(report.first.has_value());
   EXPECT_EQ(report.first->form, "setp.lt.u32");
 }
 
 TEST(PtxScalarReference, UnsupportedFormsAreNamed) {
-  const TwinReport report = RunBoth(Elementwise("redux.sync.max.f32 %r4, %r2, -1;"));
+  const ScalarReferenceReport report = RunBoth(Elementwise("redux.sync.max.f32 %r4, %r2, -1;"));
   ASSERT_TRUE(report.missing.has_value());
   EXPECT_EQ(report.missing->ToString(),
             "k.ptx:21:1: `redux.sync.max.f32` is not covered by the scalar reference");

@@ -1,4 +1,4 @@
-// WrittenKernels: machine code of kernels before it is linked, as it goes into a cache.
+// KernelObjects: machine code of kernels before it is linked, as it goes into a cache.
 #pragma once
 
 #include <cstdint>
@@ -30,7 +30,7 @@ struct WrittenLoop {
   int64_t scratch_bytes = 0;
 };
 
-struct WrittenKernels {
+struct KernelObjects {
   struct Object {
     std::string bytes;
     std::vector<EmittedKernel> kernels;  // whose functions it has, but for those without code
@@ -44,10 +44,10 @@ struct WrittenKernels {
   std::vector<Use> uses;
 };
 
-std::string ToImage(const WrittenKernels& written);
+std::string ToImage(const KernelObjects& written);
 
 // Links the code. Internal: it cannot be.
-Result<std::unique_ptr<compile::KernelLibrary>> Link(WrittenKernels written);
+Result<std::unique_ptr<compile::KernelLibrary>> Link(KernelObjects written);
 
 // The library of an image that a process of this build wrote; internal where it is none.
 Result<std::unique_ptr<compile::KernelLibrary>> LoadKernels(std::span<const std::byte> image);

@@ -1,12 +1,12 @@
 // Images of windows; windows that overlap are one image.
-#include "core/ptx/twin/memory.h"
+#include "core/ptx/reference/memory.h"
 
 #include <algorithm>
 #include <cstring>
 
 namespace hloscope::ptx {
 
-TwinMemory::TwinMemory(const Block& block) : memory_(*block.memory) {
+ScalarReferenceMemory::ScalarReferenceMemory(const Block& block) : memory_(*block.memory) {
   for (const Window& window : memory_.arguments) Cover(window);
   for (const Window& window : memory_.variables) Cover(window);
   Cover(memory_.parameters);
@@ -16,7 +16,7 @@ TwinMemory::TwinMemory(const Block& block) : memory_(*block.memory) {
                 std::vector<std::byte>(block.local_bytes, std::byte{0xff}));
 }
 
-void TwinMemory::Cover(const Window& window) {
+void ScalarReferenceMemory::Cover(const Window& window) {
   if (window.bytes == 0) return;
   const std::byte* begin = window.data;
   const std::byte* end = begin + window.bytes;
@@ -33,7 +33,7 @@ void TwinMemory::Cover(const Window& window) {
   images_[begin].resize(static_cast<size_t>(end - begin));
 }
 
-const Window* TwinMemory::WindowOf(uint64_t window) const {
+const Window* ScalarReferenceMemory::WindowOf(uint64_t window) const {
   if (window == kParamWindow) return &memory_.parameters;
   if (window >= kFirstVariableWindow) {
     const uint64_t i = window - kFirstVariableWindow;
@@ -43,7 +43,8 @@ const Window* TwinMemory::WindowOf(uint64_t window) const {
   return i < memory_.arguments.size() ? &memory_.arguments[i] : nullptr;
 }
 
-TwinMemory::Found TwinMemory::Find(uint32_t thread, StateSpace space, uint64_t address) const {
+ScalarReferenceMemory::Found ScalarReferenceMemory::Find(uint32_t thread, StateSpace space,
+                                                         uint64_t address) const {
   uint64_t window = address >> kWindowShift;
   uint64_t offset = address & ((uint64_t{1} << kWindowShift) - 1);
   const auto inside = [&](uint64_t which) {
@@ -69,8 +70,8 @@ TwinMemory::Found TwinMemory::Find(uint32_t thread, StateSpace space, uint64_t a
           found->writable};
 }
 
-bool TwinMemory::Read(uint32_t thread, StateSpace space, uint64_t address, uint32_t bytes,
-                      void* into) const {
+bool ScalarReferenceMemory::Read(uint32_t thread, StateSpace space, uint64_t address,
+                                 uint32_t bytes, void* into) const {
   const Found found = Find(thread, space, address);
   if (bytes > found.padded) return false;
   std::memset(into, 0xff, bytes);
@@ -79,15 +80,15 @@ bool TwinMemory::Read(uint32_t thread, StateSpace space, uint64_t address, uint3
   return true;
 }
 
-bool TwinMemory::Write(uint32_t thread, StateSpace space, uint64_t address, uint32_t bytes,
-                       const void* from) {
+bool ScalarReferenceMemory::Write(uint32_t thread, StateSpace space, uint64_t address,
+                                  uint32_t bytes, const void* from) {
   const Found found = Find(thread, space, address);
   if (bytes > found.held || !found.writable) return false;
   std::memcpy(found.bytes->data() + found.offset, from, bytes);
   return true;
 }
 
-std::optional<std::pair<uint64_t, uint64_t>> TwinMemory::Difference() const {
+std::optional<std::pair<uint64_t, uint64_t>> ScalarReferenceMemory::Difference() const {
   for (size_t a = 0; a < memory_.arguments.size(); ++a) {
     const Window& window = memory_.arguments[a];
     if (window.bytes == 0) continue;

@@ -1,9 +1,9 @@
 // Conversions, one lane at a time.
 #include <bit>
 
-#include "core/ptx/twin/scalar_parts.h"
+#include "core/ptx/reference/scalar_parts.h"
 
-namespace hloscope::ptx::twin {
+namespace hloscope::ptx::reference {
 
 namespace {
 
@@ -108,4 +108,4 @@ bool ToTf32(const Instruction& in, std::span<uint64_t> v) {
   return true;
 }
 
-}  // namespace hloscope::ptx::twin
+}  // namespace hloscope::ptx::reference

@@ -9,9 +9,9 @@
 
 namespace hloscope::ptx {
 
-class TwinMemory {
+class ScalarReferenceMemory {
  public:
-  explicit TwinMemory(const Block& block);
+  explicit ScalarReferenceMemory(const Block& block);
 
   // False: no window, or beyond its end. Reads between an argument's end and its padding give 0xff.
   bool Read(uint32_t thread, StateSpace space, uint64_t address, uint32_t bytes, void* into) const;
