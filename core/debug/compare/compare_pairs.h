@@ -12,7 +12,7 @@ namespace hloscope::debug {
 
 struct PairStatistics {
   // An element, by its place in the order compared.
-  struct analysis::Place {
+  struct Place {
     int64_t at = -1;  // -1: none
     double relative = 0, absolute = 0;
   };
@@ -21,7 +21,7 @@ struct PairStatistics {
   uint64_t max_ulp = 0;
   OneSided nan, inf;
   int64_t inf_opposite = 0;
-  analysis::Place first, worst;
+  Place first, worst;
   bool other_bits = false;  // some pair has
   ErrorHistogram histogram;
   // The largest relative error among the elements of each absolute class.
