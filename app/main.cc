@@ -16,8 +16,8 @@
 #include "app/help.h"
 #include "app/output.h"
 #include "app/version.h"
+#include "core/backends/worker_services.h"
 #include "core/replay/workers/worker_protocol.h"
-#include "core/backends/make_platform.h"
 #include "core/replay/workers/worker_server.h"
 
 namespace hloscope::app {
@@ -89,7 +89,7 @@ int main(int argc, char** argv) {
   // What hloscope starts to run modules in; nothing for people, so no command.
   if (argc > 2 && argv[1] == hloscope::replay::kWorkerArgument) {
     return hloscope::replay::ServeWorker(std::span(argv + 2, argv + argc),
-                                         hloscope::replay::MakePlatform);
+                                         hloscope::replay::BackendServices());
   }
   int status = kBadInput;
   try {

@@ -9,8 +9,8 @@
 #include <chrono>
 #include <thread>
 
+#include "core/backends/worker_services.h"
 #include "core/replay/workers/worker_protocol.h"
-#include "core/backends/make_platform.h"
 #include "core/replay/workers/worker_server.h"
 #include "tests/base/paths.h"
 #include "viewer/frame/keyboard.h"
@@ -192,7 +192,7 @@ std::string ViewerTest::SelectedName() {
 int main(int count, char** arguments) {
   if (count > 2 && arguments[1] == hloscope::replay::kWorkerArgument) {
     return hloscope::replay::ServeWorker(std::span(arguments + 2, arguments + count),
-                                         hloscope::replay::MakePlatform);
+                                         hloscope::replay::BackendServices());
   }
   testing::InitGoogleTest(&count, arguments);
   return RUN_ALL_TESTS();

@@ -8,23 +8,9 @@
 
 namespace hloscope::replay {
 
-#define TASK(name, function) Result<std::string> function(std::string_view request);
-#include "core/replay/workers/isolated_tasks.def"
-#undef TASK
-
 namespace {
 
 using Clock = std::chrono::steady_clock;
-
-struct IsolatedTaskRow {
-  std::string_view name;
-  Result<std::string> (*run)(std::string_view request);
-};
-constexpr IsolatedTaskRow kRows[] = {
-#define TASK(name, function) {name, function},
-#include "core/replay/workers/isolated_tasks.def"
-#undef TASK
-};
 
 // Both ends are ours: what is sent is as large as it is.
 constexpr int64_t kMaxFrameBytes = int64_t{1} << 40;
@@ -62,12 +48,6 @@ Result<std::string> RunIsolatedTask(const IsolatedTaskRequest& request,
   };
   HLOSCOPE_TRY(worker->Exchange(job.Finish(), bounds, take));
   return answer;
-}
-
-Result<std::string> DoIsolatedTask(std::string_view name, std::string_view request) {
-  const auto row = std::ranges::find(kRows, name, &IsolatedTaskRow::name);
-  if (row == std::end(kRows)) return InputError("a worker knows no such task");
-  return row->run(request);
 }
 
 }  // namespace hloscope::replay

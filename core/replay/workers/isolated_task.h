@@ -14,7 +14,7 @@
 namespace hloscope::replay {
 
 struct IsolatedTaskRequest {
-  std::string name;  // of a row of isolated_tasks.def
+  std::string name;  // of a row of core/backends/isolated_tasks.def
   std::string bytes;
   std::chrono::milliseconds deadline{60'000};
   int64_t memory_bytes = 0;            // that it may hold; 0: no bound
@@ -25,8 +25,5 @@ struct IsolatedTaskRequest {
 // or took too much memory, with the last lines it printed; environment where none can be started.
 Result<std::string> RunIsolatedTask(const IsolatedTaskRequest& request,
                                     const std::stop_token& stop = {});
-
-// What the worker does.
-Result<std::string> DoIsolatedTask(std::string_view name, std::string_view request);
 
 }  // namespace hloscope::replay

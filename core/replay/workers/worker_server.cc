@@ -152,8 +152,8 @@ class SendingStream : public RunStream {
 
 class Server {
  public:
-  Server(int64_t most_bytes, std::shared_ptr<void> page, PlatformMaker make)
-      : channel_(most_bytes), stage_(std::move(page)), make_(make) {}
+  Server(int64_t most_bytes, std::shared_ptr<void> page, const WorkerServices& services)
+      : channel_(most_bytes), stage_(std::move(page)), services_(services) {}
 
   [[noreturn]] void Serve() {
     stage_.Enter(WorkerStage::kStart);
@@ -221,7 +221,7 @@ class Server {
     stage_.Record(options.record_steps > 0);
     std::unique_ptr<Platform>& platform = platforms_[name];
     if (platform == nullptr) {
-      HLOSCOPE_ASSIGN_OR_RETURN(platform, make_(name));
+      HLOSCOPE_ASSIGN_OR_RETURN(platform, services_.make_platform(name));
     }
     stage_.Enter(WorkerStage::kVerify);
     Loaded loaded;
@@ -281,7 +281,7 @@ class Server {
     const auto bytes = in.GetData(in.Get<uint64_t>());
     if (!in.ok()) return InputError("malformed message to a worker");
     const std::string_view request(reinterpret_cast<const char*>(bytes.data()), bytes.size());
-    HLOSCOPE_ASSIGN_OR_RETURN(const std::string answer, DoIsolatedTask(name, request));
+    HLOSCOPE_ASSIGN_OR_RETURN(const std::string answer, services_.do_task(name, request));
     ValueWriter done(FrameKind::kTaskDone);
     done.Put(uint64_t{answer.size()});
     done.PutData(std::as_bytes(std::span(answer)));
@@ -350,14 +350,14 @@ class Server {
 
   Channel channel_;
   StageNote stage_;
-  PlatformMaker make_;
+  WorkerServices services_;
   std::map<std::string, std::unique_ptr<Platform>> platforms_;
   std::map<uint64_t, Loaded> loaded_;
 };
 
 }  // namespace
 
-int ServeWorker(std::span<char* const> arguments, PlatformMaker make) {
+int ServeWorker(std::span<char* const> arguments, const WorkerServices& services) {
   int64_t most_bytes = 0;
   const std::string_view limit = arguments.empty() ? "" : arguments[0];
   std::from_chars(limit.data(), limit.data() + limit.size(), most_bytes);
@@ -370,7 +370,7 @@ int ServeWorker(std::span<char* const> arguments, PlatformMaker make) {
   setrlimit(RLIMIT_CORE, &none);  // the death is reported, the module kept: nothing else is left
   fcntl(kWorkerSocket, F_SETFD, FD_CLOEXEC);
   EndWithParent();
-  Server(most_bytes, *page, make).Serve();
+  Server(most_bytes, *page, services).Serve();
 }
 
 }  // namespace hloscope::replay
