@@ -52,32 +52,20 @@ class DataDependencies::Walk {
   void Visit(InstructionId id, int64_t element) {
     const hlo::Instruction& i = m_[id];
     const std::span<const InstructionId> operands = m_.operands(i);
-    switch (i.opcode) {
-      case Opcode::kTuple:
-        if (element >= 0 && element < std::ssize(operands)) {
-          Push(operands[static_cast<size_t>(element)], kWhole);
-        } else {
-          PushOperands(id, kWhole);
-        }
-        return;
-      case Opcode::kGetTupleElement:
-        PushOperands(id, m_.GetInt(i, hlo::AttributeKey::kIndex, kWhole));
-        return;
-      case Opcode::kParameter:
-        VisitParameter(id, element);
-        return;
-      case Opcode::kWhile:
-      case Opcode::kCall:
-      case Opcode::kConditional:
-        for (ComputationId called : m_.CalledComputations(i)) Push(m_[called].root, element);
-        PushOperands(id, i.opcode == Opcode::kWhile ? element : kWhole);
-        return;
-      case Opcode::kOptimizationBarrier:
-        PushOperands(id, element);
-        return;
-      default:
-        PushOperands(id, kWhole);
+    if (i.opcode == Opcode::kParameter) return VisitParameter(id, element);
+    const bool is_known = element >= 0 && element < std::ssize(operands);
+    if (i.opcode == Opcode::kTuple && is_known) {
+      return Push(operands[static_cast<size_t>(element)], kWhole);
     }
+    if (i.opcode == Opcode::kGetTupleElement) {
+      return PushOperands(id, m_.GetInt(i, hlo::AttributeKey::kIndex, kWhole));
+    }
+    const bool is_loop = i.opcode == Opcode::kWhile;
+    if (is_loop || i.opcode == Opcode::kCall || i.opcode == Opcode::kConditional) {
+      for (ComputationId called : m_.CalledComputations(i)) Push(m_[called].root, element);
+    }
+    const bool keeps_element = is_loop || i.opcode == Opcode::kOptimizationBarrier;
+    PushOperands(id, keeps_element ? element : kWhole);
   }
 
   // The value that the callers hand over; in a loop also what the iteration before left.

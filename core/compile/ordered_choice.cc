@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "core/hlo/comparison.h"
+#include "core/hlo/opcode_table.h"
 
 namespace hloscope::compile {
 
@@ -71,22 +72,15 @@ class Choice {
 
  private:
   bool IsKnown(const hlo::Instruction& i) const {
-    switch (i.opcode) {
-      case Opcode::kParameter:
-      case Opcode::kTuple:
-      case Opcode::kSelect:
-        return true;
-      case Opcode::kCompare: {
-        const auto type = module_.shape(module_.operands(i)[0]).element_type();
-        return !hlo::IsComplex(type) && !hlo::IsTotalOrder(module_, i);
-      }
-      case Opcode::kAnd:
-      case Opcode::kOr:
-      case Opcode::kNot:
-        return module_[i.shape].element_type() == hlo::ElementType::kPred;
-      default:
-        return false;
+    static constexpr hlo::OpcodeSet kKnown = {Opcode::kParameter, Opcode::kTuple, Opcode::kSelect};
+    static constexpr hlo::OpcodeSet kLogical = {Opcode::kAnd, Opcode::kOr, Opcode::kNot};
+    if (kKnown.Has(i.opcode)) return true;
+    if (kLogical.Has(i.opcode)) {
+      return module_[i.shape].element_type() == hlo::ElementType::kPred;
     }
+    return i.opcode == Opcode::kCompare &&
+           !hlo::IsComplex(module_.shape(module_.operands(i)[0]).element_type()) &&
+           !hlo::IsTotalOrder(module_, i);
   }
 
   std::vector<Values> All() const {

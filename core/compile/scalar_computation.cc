@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "core/compile/kernel_rules.h"
+#include "core/hlo/opcode_table.h"
 
 namespace hloscope::compile {
 
@@ -31,28 +32,21 @@ bool AppliesToScalars(const Module& module, ComputationId id, int depth);
 // as a scalar, groups of scalars and calls of such computations.
 bool IsScalarStep(const Module& module, InstructionId id, int depth) {
   if (!AreScalars(module.shape(id))) return false;
-  switch (module[id].opcode) {
-    case Opcode::kTuple:
-    case Opcode::kGetTupleElement:
-      return true;
-    case Opcode::kCall:
-      return AppliesToScalars(module, module.GetComputation(module[id], AttributeKey::kToApply),
-                              depth + 1);
-    case Opcode::kFusion:
-      return AppliesToScalars(module, module.GetComputation(module[id], AttributeKey::kCalls),
-                              depth + 1);
-    case Opcode::kBroadcast:
-    case Opcode::kCopy:
-    case Opcode::kReshape:
-    case Opcode::kTranspose:
-      return AreScalars(module.shape(module.operands(id)[0])) && IsElemental(module, id);
-    case Opcode::kConstant:
-    case Opcode::kParameter:
-      return IsElemental(module, id);
-    default:
-      return Info(module[id].opcode).category == hlo::Category::kElementwise &&
-             module[id].opcode != Opcode::kMap && IsElemental(module, id);
+  static constexpr hlo::OpcodeSet kMovements = {Opcode::kBroadcast, Opcode::kCopy, Opcode::kReshape,
+                                                Opcode::kTranspose};
+  const Opcode opcode = module[id].opcode;
+  if (opcode == Opcode::kTuple || opcode == Opcode::kGetTupleElement) return true;
+  if (opcode == Opcode::kCall || opcode == Opcode::kFusion) {
+    const auto key = opcode == Opcode::kCall ? AttributeKey::kToApply : AttributeKey::kCalls;
+    return AppliesToScalars(module, module.GetComputation(module[id], key), depth + 1);
   }
+  if (kMovements.Has(opcode)) {
+    return AreScalars(module.shape(module.operands(id)[0])) && IsElemental(module, id);
+  }
+  const bool is_step =
+      opcode == Opcode::kConstant || opcode == Opcode::kParameter ||
+      (Info(opcode).category == hlo::Category::kElementwise && opcode != Opcode::kMap);
+  return is_step && IsElemental(module, id);
 }
 
 bool AppliesToScalars(const Module& module, ComputationId id, int depth) {

@@ -47,19 +47,13 @@ std::string ShapeText(const hlo::Module& module, hlo::InstructionId id) {
 
 std::string DetailOf(const hlo::Module& module, hlo::InstructionId id) {
   const hlo::Instruction& i = module[id];
-  switch (i.opcode) {
-    case Opcode::kFusion:
-      return std::string(
-          hlo::EnumText(AttributeKey::kFusionKind, module.GetInt(i, AttributeKey::kFusionKind)));
-    case Opcode::kCustomCall:
-      return std::string(module.GetString(i, AttributeKey::kCustomCallTarget));
-    case Opcode::kCompare:
-      return std::string(
-          hlo::EnumText(AttributeKey::kDirection, module.GetInt(i, AttributeKey::kDirection)));
-    default:
-      break;
-  }
-  return std::string();
+  const auto enum_text = [&](AttributeKey key) {
+    return std::string(hlo::EnumText(key, module.GetInt(i, key)));
+  };
+  if (i.opcode == Opcode::kFusion) return enum_text(AttributeKey::kFusionKind);
+  if (i.opcode == Opcode::kCompare) return enum_text(AttributeKey::kDirection);
+  if (i.opcode != Opcode::kCustomCall) return {};
+  return std::string(module.GetString(i, AttributeKey::kCustomCallTarget));
 }
 
 std::string Elide(std::string_view text, size_t columns) {

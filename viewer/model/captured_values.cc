@@ -99,18 +99,11 @@ std::optional<CapturedValues> Find(const RunValues& values, InstructionId id, in
   }
   const auto known = values.of.find(id.index);
   if (known != values.of.end()) return known->second;
-  switch ((*values.module)[id].opcode) {
-    case Opcode::kGetTupleElement:
-      return ElementOf(values, id, depth);
-    case Opcode::kTuple:
-      return TupleOf(values, id, depth);
-    case Opcode::kParameter:
-      return ArgumentOf(values, id, depth);
-    case Opcode::kConstant:
-      return ConstantOf(values, id);
-    default:
-      return std::nullopt;
-  }
+  const Opcode opcode = (*values.module)[id].opcode;
+  if (opcode == Opcode::kGetTupleElement) return ElementOf(values, id, depth);
+  if (opcode == Opcode::kTuple) return TupleOf(values, id, depth);
+  if (opcode == Opcode::kParameter) return ArgumentOf(values, id, depth);
+  return opcode == Opcode::kConstant ? ConstantOf(values, id) : std::nullopt;
 }
 
 }  // namespace

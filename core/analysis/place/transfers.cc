@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <optional>
 
+#include "core/hlo/opcode_table.h"
+
 namespace hloscope::analysis {
 namespace {
 
@@ -50,23 +52,18 @@ class Reader {
   void Run() {
     if (context_.kind == CallContext::Kind::kKernel || executions_ == 0) return;
     if (context_.host != FallbackReason::kNone) return;  // counted where the host's part begins
-    switch (i_.opcode) {
-      case Opcode::kInfeed:
-        return Add(TransferDirection::kToDevice, FirstElement());
-      case Opcode::kOutfeed:
-      case Opcode::kSend:
-        if (placed_.place == Place::kHost) Add(TransferDirection::kToHost, BytesOf(Operand(0)));
-        return;
-      case Opcode::kRecv:
-        if (placed_.place == Place::kHost) Add(TransferDirection::kToDevice, FirstElement());
-        return;
-      case Opcode::kCustomCall:
-        if (placed_.place == Place::kHostMemory) return Annotated();
-        break;
-      default:
-        break;
+    const Opcode opcode = i_.opcode;
+    const bool is_host = placed_.place == Place::kHost;
+    if (opcode == Opcode::kInfeed || (opcode == Opcode::kRecv && is_host)) {
+      return Add(TransferDirection::kToDevice, FirstElement());
     }
-    if (placed_.place == Place::kHost) return RoundTrip();
+    if (opcode == Opcode::kRecv) return;
+    if (opcode == Opcode::kOutfeed || opcode == Opcode::kSend) {
+      if (is_host) Add(TransferDirection::kToHost, BytesOf(Operand(0)));
+      return;
+    }
+    if (opcode == Opcode::kCustomCall && placed_.place == Place::kHostMemory) return Annotated();
+    if (is_host) return RoundTrip();
     if (placed_.place == Place::kHostMemory) return Copied();
     if (placed_.place == Place::kDeviceKernel || placed_.place == Place::kLibraryCall) Reads();
   }
@@ -165,19 +162,15 @@ bool CrossesHostMemory(const Module& module, const Instruction& i) {
   auto operands = module.operands(i);
   if (operands.empty()) return false;
   const Shape& shape = module[i.shape];
-  switch (i.opcode) {
-    case Opcode::kCopyStart:
-      return !shape.elements().empty() &&
-             InHostMemory(shape.elements()[0]) != InHostMemory(module.shape(operands[0]));
-    case Opcode::kDynamicUpdateSlice:
-      return operands.size() > 1 && InHostMemory(shape) != InHostMemory(module.shape(operands[1]));
-    case Opcode::kCopy:
-    case Opcode::kDynamicSlice:
-    case Opcode::kSlice:
-      return InHostMemory(shape) != InHostMemory(module.shape(operands[0]));
-    default:
-      return false;
+  const auto differs = [&](const Shape& result, size_t operand) {
+    return InHostMemory(result) != InHostMemory(module.shape(operands[operand]));
+  };
+  if (i.opcode == Opcode::kCopyStart) {
+    return !shape.elements().empty() && differs(shape.elements()[0], 0);
   }
+  if (i.opcode == Opcode::kDynamicUpdateSlice) return operands.size() > 1 && differs(shape, 1);
+  static constexpr hlo::OpcodeSet kCopies = {Opcode::kCopy, Opcode::kDynamicSlice, Opcode::kSlice};
+  return kCopies.Has(i.opcode) && differs(shape, 0);
 }
 
 }  // namespace hloscope::analysis

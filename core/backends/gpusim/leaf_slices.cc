@@ -3,6 +3,8 @@
 
 #include <algorithm>
 
+#include "core/hlo/opcode_table.h"
+
 namespace hloscope::replay {
 
 using hlo::AttributeKey;
@@ -49,40 +51,35 @@ std::vector<Slice> LeafSlices::AllOf(InstructionId id) const {
 bool LeafSlices::Follow(Leaf& leaf) const {
   const hlo::Instruction& i = module_[leaf.id];
   const auto operands = module_.operands(i);
-  switch (i.opcode) {
-    case Opcode::kBitcast:
-    case Opcode::kOptimizationBarrier:
-    case Opcode::kAddDependency:
-    case Opcode::kDomain:
-    case Opcode::kWhile:
-      if (operands.empty()) return false;
-      leaf.id = operands[0];
-      return true;
-    case Opcode::kGetTupleElement:
-      leaf.index.insert(leaf.index.begin(), module_.GetInt(i, AttributeKey::kIndex));
-      leaf.id = operands[0];
-      return true;
-    case Opcode::kTuple: {
-      if (leaf.index.empty()) return false;
-      const auto element = static_cast<size_t>(leaf.index[0]);
-      if (element >= operands.size()) return false;
-      leaf.id = operands[element];
-      DropFirst(leaf.index);
-      return true;
-    }
-    case Opcode::kCall:
-    case Opcode::kConditional: {
-      const auto callees = calls_.calls(leaf.id);
-      if (callees.empty()) return false;
-      leaf.id = module_[callees[0].callee].root;
-      return true;
-    }
-    case Opcode::kParameter:
-      leaf.id = calls_.OperandOfParameter(module_, leaf.id);
-      return leaf.id.valid();
-    default:
-      return FollowAsync(leaf);
+  static constexpr hlo::OpcodeSet kSame = {Opcode::kBitcast, Opcode::kOptimizationBarrier,
+                                           Opcode::kAddDependency, Opcode::kDomain, Opcode::kWhile};
+  if (kSame.Has(i.opcode)) {
+    if (operands.empty()) return false;
+    leaf.id = operands[0];
+    return true;
   }
+  if (i.opcode == Opcode::kGetTupleElement) {
+    leaf.index.insert(leaf.index.begin(), module_.GetInt(i, AttributeKey::kIndex));
+    leaf.id = operands[0];
+    return true;
+  }
+  if (i.opcode == Opcode::kTuple) {
+    if (leaf.index.empty()) return false;
+    const auto element = static_cast<size_t>(leaf.index[0]);
+    if (element >= operands.size()) return false;
+    leaf.id = operands[element];
+    DropFirst(leaf.index);
+    return true;
+  }
+  if (i.opcode == Opcode::kCall || i.opcode == Opcode::kConditional) {
+    const auto callees = calls_.calls(leaf.id);
+    if (callees.empty()) return false;
+    leaf.id = module_[callees[0].callee].root;
+    return true;
+  }
+  if (i.opcode != Opcode::kParameter) return FollowAsync(leaf);
+  leaf.id = calls_.OperandOfParameter(module_, leaf.id);
+  return leaf.id.valid();
 }
 
 // The value of a start is (operands, results, …), that of an all-reduce-start its result.
@@ -90,33 +87,27 @@ bool LeafSlices::FollowAsync(Leaf& leaf) const {
   const hlo::Instruction& i = module_[leaf.id];
   const auto operands = module_.operands(i);
   if (operands.empty()) return false;
-  switch (i.opcode) {
-    case Opcode::kAsyncDone:
-    case Opcode::kAllGatherDone:
-    case Opcode::kCollectivePermuteDone:
-      leaf.index.insert(leaf.index.begin(), 1);
-      leaf.id = operands[0];
-      return true;
-    case Opcode::kCopyDone:
-      leaf.index.insert(leaf.index.begin(), 0);
-      leaf.id = operands[0];
-      return true;
-    case Opcode::kAllReduceDone:
-    case Opcode::kAsyncUpdate:
-      leaf.id = operands[0];
-      return true;
-    case Opcode::kCopyStart:
-      if (leaf.index != std::vector<int64_t>{1}) return false;
-      leaf.index.clear();
-      leaf.id = operands[0];
-      return true;
-    case Opcode::kAllGatherStart:
-    case Opcode::kCollectivePermuteStart:
-    case Opcode::kAsyncStart:
-      break;
-    default:
-      return false;
+  // What ends a pair has an element of what begins it, or all of it.
+  static constexpr hlo::OpcodeTable<std::optional<int64_t>> kElements = {
+      {Opcode::kAllGatherDone, 1},
+      {Opcode::kAsyncDone, 1},
+      {Opcode::kCollectivePermuteDone, 1},
+      {Opcode::kCopyDone, 0}};
+  const std::optional<int64_t> element = kElements[i.opcode];
+  if (element || i.opcode == Opcode::kAllReduceDone || i.opcode == Opcode::kAsyncUpdate) {
+    if (element) leaf.index.insert(leaf.index.begin(), *element);
+    leaf.id = operands[0];
+    return true;
   }
+  if (i.opcode == Opcode::kCopyStart) {
+    if (leaf.index != std::vector<int64_t>{1}) return false;
+    leaf.index.clear();
+    leaf.id = operands[0];
+    return true;
+  }
+  static constexpr hlo::OpcodeSet kStarts = {Opcode::kAllGatherStart,
+                                             Opcode::kCollectivePermuteStart, Opcode::kAsyncStart};
+  if (!kStarts.Has(i.opcode)) return false;
   if (leaf.index.empty()) return false;
   if (leaf.index[0] == 1 && i.opcode == Opcode::kAsyncStart) {
     const auto callees = calls_.calls(leaf.id);

@@ -10,6 +10,7 @@
 #include "core/dump/complete_module.h"
 #include "core/dump/gpu_target.h"
 #include "core/hlo/analysis/call_graph.h"
+#include "core/hlo/opcode_table.h"
 #include "core/hlo/opcode_traits.h"
 #include "core/hlo/verify/verifier.h"
 
@@ -112,53 +113,44 @@ class ProgramReader {
     if (module_[id].opcode == Opcode::kCopy) return true;
     const ComputationId fused = module_.GetComputation(module_[id], AttributeKey::kCalls);
     if (module_[id].opcode != Opcode::kFusion || !fused.valid()) return false;
+    static constexpr hlo::OpcodeSet kCopied = {Opcode::kParameter,
+                                               Opcode::kConstant,
+                                               Opcode::kBitcast,
+                                               Opcode::kCopy,
+                                               Opcode::kSlice,
+                                               Opcode::kDynamicSlice,
+                                               Opcode::kDynamicUpdateSlice,
+                                               Opcode::kGetTupleElement,
+                                               Opcode::kTuple};
     const hlo::Computation& c = module_[fused];
     for (uint32_t k = 0; k < c.instruction_count; ++k) {
       const InstructionId inner(c.first_instruction + k);
       const hlo::Shape& shape = module_.shape(inner);
       if (shape.IsArray() && shape.rank() == 0) continue;
-      switch (module_[inner].opcode) {
-        case Opcode::kParameter:
-        case Opcode::kConstant:
-        case Opcode::kBitcast:
-        case Opcode::kCopy:
-        case Opcode::kSlice:
-        case Opcode::kDynamicSlice:
-        case Opcode::kDynamicUpdateSlice:
-        case Opcode::kGetTupleElement:
-        case Opcode::kTuple:
-          break;
-        default:
-          return false;
-      }
+      if (!kCopied.Has(module_[inner].opcode)) return false;
     }
     return true;
   }
 
+  Status ReadLoop(DeviceStep& step, int depth) {
+    step.kind = DeviceStepKind::kWhile;
+    const auto& loop = module_[step.id];
+    const ComputationId condition = module_.GetComputation(loop, AttributeKey::kCondition);
+    const ComputationId body = module_.GetComputation(loop, AttributeKey::kBody);
+    const std::vector<Slice> predicate = slices_.AllOf(module_[condition].root);
+    HLOSCOPE_TRY(CheckKnown(step.id, predicate));
+    if (predicate.size() != 1) return InputError("the condition of a loop is not a predicate");
+    step.predicate = predicate[0];
+    HLOSCOPE_TRY(AddSequence(step, condition, depth));
+    return AddSequence(step, body, depth);
+  }
+
   Status ReadCallees(DeviceStep& step, int depth) {
-    switch (module_[step.id].opcode) {
-      case Opcode::kWhile: {
-        step.kind = DeviceStepKind::kWhile;
-        const auto& loop = module_[step.id];
-        const ComputationId condition = module_.GetComputation(loop, AttributeKey::kCondition);
-        const ComputationId body = module_.GetComputation(loop, AttributeKey::kBody);
-        const std::vector<Slice> predicate = slices_.AllOf(module_[condition].root);
-        HLOSCOPE_TRY(CheckKnown(step.id, predicate));
-        if (predicate.size() != 1) return InputError("the condition of a loop is not a predicate");
-        step.predicate = predicate[0];
-        HLOSCOPE_TRY(AddSequence(step, condition, depth));
-        return AddSequence(step, body, depth);
-      }
-      case Opcode::kConditional:
-        step.kind = DeviceStepKind::kConditional;
-        break;
-      case Opcode::kCall:
-      case Opcode::kAsyncStart:
-        step.kind = DeviceStepKind::kCall;
-        break;
-      default:
-        return {};
-    }
+    const Opcode opcode = module_[step.id].opcode;
+    if (opcode == Opcode::kWhile) return ReadLoop(step, depth);
+    const bool is_call = opcode == Opcode::kCall || opcode == Opcode::kAsyncStart;
+    if (!is_call && opcode != Opcode::kConditional) return {};
+    step.kind = is_call ? DeviceStepKind::kCall : DeviceStepKind::kConditional;
     for (const hlo::Call& call : hlo::CallGraphOf(module_).calls(step.id)) {
       HLOSCOPE_TRY(AddSequence(step, call.callee, depth));
     }

@@ -9,6 +9,7 @@
 #include "core/backends/pjrt/adapt_steps.h"
 #include "core/hlo/analysis/call_graph.h"
 #include "core/hlo/literal.h"
+#include "core/hlo/opcode_table.h"
 #include "core/hlo/string_pool.h"
 
 namespace hloscope::replay::pjrt {
@@ -18,25 +19,11 @@ using hlo::InstructionId;
 using hlo::Module;
 using hlo::Opcode;
 
-bool IsPlumbing(Opcode opcode) {
-  switch (opcode) {
-    case Opcode::kParameter:
-    case Opcode::kTuple:
-    case Opcode::kGetTupleElement:
-    case Opcode::kCall:
-    case Opcode::kCopy:
-    case Opcode::kBitcast:
-    case Opcode::kAfterAll:
-    case Opcode::kDomain:
-    // Their shapes are those of what they carry, in tuples of another form.
-    case Opcode::kWhile:
-    case Opcode::kConditional:
-    case Opcode::kOptimizationBarrier:
-      return true;
-    default:
-      return false;
-  }
-}
+// The shapes of the last three are those of what they carry, in tuples of another form.
+constexpr hlo::OpcodeSet kPlumbing = {
+    Opcode::kParameter, Opcode::kTuple,       Opcode::kGetTupleElement,    Opcode::kCall,
+    Opcode::kCopy,      Opcode::kBitcast,     Opcode::kAfterAll,           Opcode::kDomain,
+    Opcode::kWhile,     Opcode::kConditional, Opcode::kOptimizationBarrier};
 
 // "add f32[4]" and the elements of a constant.
 struct Kind {
@@ -62,7 +49,7 @@ std::map<Kind, int64_t> Census(const Module& module) {
   std::map<Kind, int64_t> counts;
   for (uint32_t k = 0; k < module.instructions().size(); ++k) {
     const InstructionId id(k);
-    if (!graph.IsReached(module[id].computation) || IsPlumbing(module[id].opcode)) continue;
+    if (!graph.IsReached(module[id].computation) || kPlumbing.Has(module[id].opcode)) continue;
     int64_t& count = counts[KindOf(module, id)];
     // A constant may stand in every computation that uses it.
     count = module[id].opcode == Opcode::kConstant ? 1 : count + 1;

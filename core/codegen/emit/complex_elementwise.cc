@@ -3,6 +3,7 @@
 
 #include "core/codegen/math/device_functions.h"
 #include "core/codegen/math/symbols.h"
+#include "core/hlo/opcode_table.h"
 
 namespace hloscope::codegen {
 
@@ -49,49 +50,48 @@ Value* AtLeast(Builder& b, Value* x, Value* y, ElementType type) {
   return b.CreateOr(b.CreateFCmpOGT(p.real, q.real), ties);
 }
 
-Value* ByParts(Builder& b, Opcode opcode, std::span<Value* const> in, ElementType type) {
-  const Parts p = PartsOf(b, in[0], type);
-  const Parts q = in.size() > 1 ? PartsOf(b, in[1], type) : Parts{};
-  switch (opcode) {
-    case Opcode::kAdd:
-      return FromParts(b, {b.CreateFAdd(p.real, q.real), b.CreateFAdd(p.imag, q.imag)}, type);
-    case Opcode::kSubtract:
-      return FromParts(b, {b.CreateFSub(p.real, q.real), b.CreateFSub(p.imag, q.imag)}, type);
-    case Opcode::kNegate:
-      return FromParts(b, {b.CreateFNeg(p.real), b.CreateFNeg(p.imag)}, type);
-    case Opcode::kAbs: {
-      Value* parts[] = {p.real, p.imag};
-      return CallByLane(b, Opcode::kAbs, parts);
-    }
-    case Opcode::kReal:
-      return p.real;
-    default:
-      return p.imag;
-  }
-}
+// What needs no more than the parts of the operands.
+using ByParts = Value* (*)(Builder& b, const Parts& p, const Parts& q, ElementType type);
+constexpr hlo::OpcodeTable<ByParts> kByParts = {
+    {Opcode::kAbs,
+     [](Builder& b, const Parts& p, const Parts&, ElementType) {
+       Value* parts[] = {p.real, p.imag};
+       return CallByLane(b, Opcode::kAbs, parts);
+     }},
+    {Opcode::kAdd,
+     [](Builder& b, const Parts& p, const Parts& q, ElementType type) {
+       return FromParts(b, {b.CreateFAdd(p.real, q.real), b.CreateFAdd(p.imag, q.imag)}, type);
+     }},
+    {Opcode::kImag, [](Builder&, const Parts& p, const Parts&, ElementType) { return p.imag; }},
+    {Opcode::kNegate,
+     [](Builder& b, const Parts& p, const Parts&, ElementType type) {
+       return FromParts(b, {b.CreateFNeg(p.real), b.CreateFNeg(p.imag)}, type);
+     }},
+    {Opcode::kReal, [](Builder&, const Parts& p, const Parts&, ElementType) { return p.real; }},
+    {Opcode::kSubtract,
+     [](Builder& b, const Parts& p, const Parts& q, ElementType type) {
+       return FromParts(b, {b.CreateFSub(p.real, q.real), b.CreateFSub(p.imag, q.imag)}, type);
+     }},
+};
 
 }  // namespace
 
 Value* ComplexElementwise(Builder& b, Opcode opcode, std::span<Value* const> in, ElementType type) {
-  switch (opcode) {
-    case Opcode::kAbs:
-    case Opcode::kAdd:
-    case Opcode::kImag:
-    case Opcode::kNegate:
-    case Opcode::kReal:
-    case Opcode::kSubtract:
-      return ByParts(b, opcode, in, type);
-    case Opcode::kMaximum:
-      return b.CreateSelect(AtLeast(b, in[0], in[1], type), in[0], in[1]);
-    case Opcode::kMinimum:
-      return b.CreateSelect(AtLeast(b, in[1], in[0], type), in[0], in[1]);
-    case Opcode::kMultiply:
-      if (type == ElementType::kC64) return Product(b, in[0], in[1]);
-      if (WritesForGpu(b)) return DeviceProduct(b, in[0], in[1]);
-      [[fallthrough]];
-    default:
-      return CallByLane(b, opcode, in, type);
+  if (const ByParts by_parts = kByParts[opcode]; by_parts != nullptr) {
+    const Parts p = PartsOf(b, in[0], type);
+    return by_parts(b, p, in.size() > 1 ? PartsOf(b, in[1], type) : Parts{}, type);
   }
+  if (opcode == Opcode::kMaximum) {
+    return b.CreateSelect(AtLeast(b, in[0], in[1], type), in[0], in[1]);
+  }
+  if (opcode == Opcode::kMinimum) {
+    return b.CreateSelect(AtLeast(b, in[1], in[0], type), in[0], in[1]);
+  }
+  if (opcode == Opcode::kMultiply) {
+    if (type == ElementType::kC64) return Product(b, in[0], in[1]);
+    if (WritesForGpu(b)) return DeviceProduct(b, in[0], in[1]);
+  }
+  return CallByLane(b, opcode, in, type);
 }
 
 Value* ComplexClamped(Builder& b, Value* low, Value* x, Value* high, ElementType type) {

@@ -8,6 +8,7 @@
 #include <algorithm>
 
 #include "core/codegen/emit/elementwise.h"
+#include "core/hlo/opcode_table.h"
 
 namespace hloscope::codegen {
 
@@ -42,19 +43,10 @@ Value* ElementEmitter::Failed(InstructionId id) {
 }
 
 bool ElementEmitter::IsPlain(InstructionId id) const {
-  if (arrays_.contains(id.index)) return false;
-  switch (module_[id].opcode) {
-    case Opcode::kConcatenate:
-    case Opcode::kConstant:
-    case Opcode::kDynamicSlice:
-    case Opcode::kGather:
-    case Opcode::kIota:
-    case Opcode::kPad:
-    case Opcode::kParameter:
-      return false;
-    default:
-      return true;
-  }
+  static constexpr hlo::OpcodeSet kSpecial = {
+      Opcode::kConcatenate, Opcode::kConstant, Opcode::kDynamicSlice, Opcode::kGather,
+      Opcode::kIota,        Opcode::kPad,      Opcode::kParameter};
+  return !arrays_.contains(id.index) && !kSpecial.Has(module_[id].opcode);
 }
 
 Index ElementEmitter::OperandIndex(const Request& request, size_t operand) {
@@ -112,20 +104,13 @@ std::vector<ElementEmitter::Request> ElementEmitter::OperandsOf(const Request& r
 
 Value* ElementEmitter::Finish(const Frame& frame) {
   const InstructionId id = frame.request.id;
-  switch (module_[id].opcode) {
-    case Opcode::kBitcast:
-    case Opcode::kBroadcast:
-    case Opcode::kReshape:
-    case Opcode::kReverse:
-    case Opcode::kSlice:
-    case Opcode::kTranspose:
-      return frame.values[0];
-    default: {
-      if (frame.values.empty() || !module_.shape(id).IsArray()) return Failed(id);
-      Value* value = Elementwise(b_, module_, id, frame.values);
-      return value == nullptr ? Failed(id) : value;
-    }
-  }
+  static constexpr hlo::OpcodeSet kMoved = {Opcode::kBitcast, Opcode::kBroadcast,
+                                            Opcode::kReshape, Opcode::kReverse,
+                                            Opcode::kSlice,   Opcode::kTranspose};
+  if (kMoved.Has(module_[id].opcode)) return frame.values[0];
+  if (frame.values.empty() || !module_.shape(id).IsArray()) return Failed(id);
+  Value* value = Elementwise(b_, module_, id, frame.values);
+  return value == nullptr ? Failed(id) : value;
 }
 
 Value* ElementEmitter::Emit(InstructionId id, Index index) {

@@ -149,22 +149,13 @@ Value* OnBits(Builder& b, Opcode opcode, Value* x) {
 Value* Floating(Builder& b, Opcode opcode, std::span<Value* const> in) {
   Value* x = in[0];
   if (ActsOnBits(opcode)) return OnBits(b, opcode, x);
-  switch (opcode) {
-    case Opcode::kAdd:
-      return b.CreateFAdd(x, in[1]);
-    case Opcode::kDivide:
-      return b.CreateFDiv(x, in[1]);
-    case Opcode::kMultiply:
-      return b.CreateFMul(x, in[1]);
-    case Opcode::kSubtract:
-      return b.CreateFSub(x, in[1]);
-    case Opcode::kSign: {
-      Value* sign = Call(b, Intrinsic::copysign, {NumberLike(x, 1), x});
-      return b.CreateSelect(b.CreateFCmpUEQ(x, Zero(x)), x, sign);
-    }
-    default:
-      return Function(b, opcode, in);
-  }
+  if (opcode == Opcode::kAdd) return b.CreateFAdd(x, in[1]);
+  if (opcode == Opcode::kDivide) return b.CreateFDiv(x, in[1]);
+  if (opcode == Opcode::kMultiply) return b.CreateFMul(x, in[1]);
+  if (opcode == Opcode::kSubtract) return b.CreateFSub(x, in[1]);
+  if (opcode != Opcode::kSign) return Function(b, opcode, in);
+  Value* sign = Call(b, Intrinsic::copysign, {NumberLike(x, 1), x});
+  return b.CreateSelect(b.CreateFCmpUEQ(x, Zero(x)), x, sign);
 }
 
 Value* Float(Builder& b, Opcode opcode, const Operands& in) {

@@ -4,6 +4,7 @@
 #include "core/codegen/emit/emit_kernel.h"
 #include "core/codegen/emit/kernel_function.h"
 #include "core/codegen/emit/loop_space.h"
+#include "core/hlo/opcode_table.h"
 
 namespace hloscope::codegen {
 
@@ -237,48 +238,40 @@ EmittedKernel InGrains(const std::string& name, int64_t units, int64_t grain, in
   return out;
 }
 
+namespace {
+
+// What writes the kernels of a root on either side.
+struct Emitters {
+  EmittedKernel (*cpu)(llvm::Module& module, const Kernel& kernel, const std::string& name);
+  EmittedKernel (*gpu)(llvm::Module& module, const Kernel& kernel, const std::string& name);
+};
+constexpr hlo::OpcodeTable<Emitters> kEmitters = {
+    {
+        {Opcode::kCholesky, {EmitLinearAlgebra, EmitGpuFactor}},
+        {Opcode::kConvolution, {EmitConvolution, EmitGpuConvolution}},
+        {Opcode::kCustomCall, {EmitGpuFactor, EmitGpuFactor}},
+        {Opcode::kDot, {EmitDot, EmitGpuDot}},
+        {Opcode::kDynamicUpdateSlice, {EmitUpdate, EmitUpdate}},
+        {Opcode::kFft, {EmitGpuFft, EmitGpuFft}},
+        {Opcode::kReduce, {EmitReduce, EmitGpuReduce}},
+        {Opcode::kReduceWindow, {EmitReduceWindow, EmitReduceWindow}},
+        {Opcode::kRngBitGenerator, {EmitRandomBits, EmitRandomBits}},
+        {Opcode::kScatter, {EmitScatter, EmitGpuScatter}},
+        {Opcode::kSelectAndScatter, {EmitSelectAndScatter, EmitSelectAndScatter}},
+        {Opcode::kSort, {EmitSort, EmitGpuSort}},
+        {Opcode::kTriangularSolve, {EmitLinearAlgebra, EmitGpuSolve}},
+    },
+    {EmitLoop, EmitGpuLoop}};
+
+}  // namespace
+
 EmittedKernel EmitKernel(llvm::Module& module, const Kernel& kernel, const std::string& name) {
   if (const auto form = compile::RowFormOf(kernel.module, kernel.instructions, kernel.roots)) {
     return kernel.is_for_gpu() ? EmitGpuRows(module, kernel, name, *form)
                                : EmitRows(module, kernel, name, *form);
   }
-  switch (kernel.module[kernel.roots[0]].opcode) {
-    case Opcode::kConvolution:
-      return kernel.is_for_gpu() ? EmitGpuConvolution(module, kernel, name)
-                                 : EmitConvolution(module, kernel, name);
-    case Opcode::kDot:
-      return kernel.is_for_gpu() ? EmitGpuDot(module, kernel, name) : EmitDot(module, kernel, name);
-    case Opcode::kDynamicUpdateSlice:
-      return EmitUpdate(module, kernel, name);
-    case Opcode::kReduce:
-      return kernel.is_for_gpu() ? EmitGpuReduce(module, kernel, name)
-                                 : EmitReduce(module, kernel, name);
-    case Opcode::kReduceWindow:
-      return EmitReduceWindow(module, kernel, name);
-    case Opcode::kCholesky:
-      return kernel.is_for_gpu() ? EmitGpuFactor(module, kernel, name)
-                                 : EmitLinearAlgebra(module, kernel, name);
-    case Opcode::kCustomCall:
-      return EmitGpuFactor(module, kernel, name);
-    case Opcode::kTriangularSolve:
-      return kernel.is_for_gpu() ? EmitGpuSolve(module, kernel, name)
-                                 : EmitLinearAlgebra(module, kernel, name);
-    case Opcode::kFft:
-      return EmitGpuFft(module, kernel, name);
-    case Opcode::kRngBitGenerator:
-      return EmitRandomBits(module, kernel, name);
-    case Opcode::kScatter:
-      return kernel.is_for_gpu() ? EmitGpuScatter(module, kernel, name)
-                                 : EmitScatter(module, kernel, name);
-    case Opcode::kSelectAndScatter:
-      return EmitSelectAndScatter(module, kernel, name);
-    case Opcode::kSort:
-      return kernel.is_for_gpu() ? EmitGpuSort(module, kernel, name)
-                                 : EmitSort(module, kernel, name);
-    default:
-      return kernel.is_for_gpu() ? EmitGpuLoop(module, kernel, name)
-                                 : EmitLoop(module, kernel, name);
-  }
+  const Emitters& emitters = kEmitters[kernel.module[kernel.roots[0]].opcode];
+  return (kernel.is_for_gpu() ? emitters.gpu : emitters.cpu)(module, kernel, name);
 }
 
 }  // namespace hloscope::codegen

@@ -70,26 +70,22 @@ llvm::Constant* Identity(Builder& b, Opcode opcode, ElementType type) {
     llvm::Constant* zero = llvm::ConstantFP::getNegativeZero(RegisterType(b, hlo::RealPart(type)));
     return llvm::cast<llvm::Constant>(FromParts(b, {zero, zero}, type));
   }
-  switch (opcode) {
-    case Opcode::kAdd:
-      return is_float ? llvm::ConstantFP::getNegativeZero(in_register)
-                      : llvm::Constant::getNullValue(in_register);
-    case Opcode::kMultiply:
-      return is_float ? llvm::ConstantFP::get(in_register, 1.0)
-                      : llvm::ConstantInt::get(in_register, 1);
-    case Opcode::kMaximum:
-      if (is_float) return llvm::ConstantFP::getInfinity(in_register, true);
-      return llvm::ConstantInt::get(in_register, is_signed ? llvm::APInt::getSignedMinValue(bits)
-                                                           : llvm::APInt::getMinValue(bits));
-    case Opcode::kMinimum:
-      if (is_float) return llvm::ConstantFP::getInfinity(in_register, false);
-      return llvm::ConstantInt::get(in_register, is_signed ? llvm::APInt::getSignedMaxValue(bits)
-                                                           : llvm::APInt::getMaxValue(bits));
-    case Opcode::kAnd:
-      return llvm::Constant::getAllOnesValue(in_register);
-    default:
-      return llvm::Constant::getNullValue(in_register);
+  if (opcode == Opcode::kMaximum || opcode == Opcode::kMinimum) {
+    const bool is_maximum = opcode == Opcode::kMaximum;
+    if (is_float) return llvm::ConstantFP::getInfinity(in_register, is_maximum);
+    using llvm::APInt;
+    const APInt least = is_signed ? APInt::getSignedMinValue(bits) : APInt::getMinValue(bits);
+    const APInt most = is_signed ? APInt::getSignedMaxValue(bits) : APInt::getMaxValue(bits);
+    return llvm::ConstantInt::get(in_register, is_maximum ? least : most);
   }
+  if (opcode == Opcode::kMultiply) {
+    return is_float ? llvm::ConstantFP::get(in_register, 1.0)
+                    : llvm::ConstantInt::get(in_register, 1);
+  }
+  if (opcode == Opcode::kAnd) return llvm::Constant::getAllOnesValue(in_register);
+  const bool is_sum = opcode == Opcode::kAdd && is_float;
+  return is_sum ? llvm::ConstantFP::getNegativeZero(in_register)
+                : llvm::Constant::getNullValue(in_register);
 }
 
 Value* Combined(Builder& b, Opcode opcode, Value* x, Value* y, ElementType type) {
@@ -98,23 +94,15 @@ Value* Combined(Builder& b, Opcode opcode, Value* x, Value* y, ElementType type)
     Value* pair[] = {x, y};
     return ComplexElementwise(b, opcode, pair, type);
   }
-  switch (opcode) {
-    case Opcode::kAdd:
-      if (is_pred) return b.CreateOr(x, y);
-      return is_float ? b.CreateFAdd(x, y) : b.CreateAdd(x, y);
-    case Opcode::kMultiply:
-      if (is_pred) return b.CreateAnd(x, y);
-      return is_float ? b.CreateFMul(x, y) : b.CreateMul(x, y);
-    case Opcode::kMaximum:
-    case Opcode::kMinimum:
-      return Extreme(b, opcode, x, y, type);
-    case Opcode::kAnd:
-      return b.CreateAnd(x, y);
-    case Opcode::kOr:
-      return b.CreateOr(x, y);
-    default:
-      return b.CreateXor(x, y);
+  if (opcode == Opcode::kMaximum || opcode == Opcode::kMinimum) {
+    return Extreme(b, opcode, x, y, type);
   }
+  if (is_float) return opcode == Opcode::kAdd ? b.CreateFAdd(x, y) : b.CreateFMul(x, y);
+  if (opcode == Opcode::kAdd && !is_pred) return b.CreateAdd(x, y);
+  if (opcode == Opcode::kMultiply && !is_pred) return b.CreateMul(x, y);
+  if (opcode == Opcode::kAdd || opcode == Opcode::kOr) return b.CreateOr(x, y);
+  const bool is_and = opcode == Opcode::kMultiply || opcode == Opcode::kAnd;
+  return is_and ? b.CreateAnd(x, y) : b.CreateXor(x, y);
 }
 
 Value* InLanes(Builder& b, Value* x, int width) {

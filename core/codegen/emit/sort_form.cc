@@ -29,16 +29,14 @@ class Recognizer {
 
   bool Add(InstructionId id) {
     if (keys_.size() == kMaxKeys) return false;
-    switch (module_[id].opcode) {
-      case Opcode::kCompare:
-        return AddCompare(id, ComparisonDirection::kLt) || AddCompare(id, ComparisonDirection::kGt);
-      case Opcode::kOr:
-        return AddOr(Operand(id, 0), Operand(id, 1)) || AddOr(Operand(id, 1), Operand(id, 0));
-      case Opcode::kSelect:
-        return AddSelect(id);
-      default:
-        return false;
+    const Opcode opcode = module_[id].opcode;
+    if (opcode == Opcode::kCompare) {
+      return AddCompare(id, ComparisonDirection::kLt) || AddCompare(id, ComparisonDirection::kGt);
     }
+    if (opcode == Opcode::kOr) {
+      return AddOr(Operand(id, 0), Operand(id, 1)) || AddOr(Operand(id, 1), Operand(id, 0));
+    }
+    return opcode == Opcode::kSelect && AddSelect(id);
   }
   std::vector<SortKey> Take() { return std::move(keys_); }
 
@@ -135,16 +133,12 @@ class Recognizer {
   }
   // Of scalar instructions only comparisons have attributes that matter and are looked into.
   bool SameAttributes(InstructionId a, InstructionId b) const {
-    switch (module_[a].opcode) {
-      case Opcode::kCompare:
-        return Direction(a) == Direction(b) &&
-               hlo::IsTotalOrder(module_, module_[a]) == hlo::IsTotalOrder(module_, module_[b]);
-      case Opcode::kMap:
-      case Opcode::kReducePrecision:
-        return false;
-      default:
-        return true;
+    const Opcode opcode = module_[a].opcode;
+    if (opcode == Opcode::kCompare) {
+      return Direction(a) == Direction(b) &&
+             hlo::IsTotalOrder(module_, module_[a]) == hlo::IsTotalOrder(module_, module_[b]);
     }
+    return opcode != Opcode::kMap && opcode != Opcode::kReducePrecision;
   }
 
   const Module& module_;

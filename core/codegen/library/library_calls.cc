@@ -19,14 +19,9 @@ using hlo::Module;
 namespace {
 
 Result<KernelCode> Make(const Module& module, InstructionId id) {
-  switch (module[id].opcode) {
-    case hlo::Opcode::kDot:
-      return MakeDotCall(module, id);
-    case hlo::Opcode::kFft:
-      return MakeFftCall(module, id);
-    default:
-      return MakeConvolutionCall(module, id);
-  }
+  if (module[id].opcode == hlo::Opcode::kDot) return MakeDotCall(module, id);
+  if (module[id].opcode == hlo::Opcode::kFft) return MakeFftCall(module, id);
+  return MakeConvolutionCall(module, id);
 }
 
 class Calls : public compile::KernelLibrary {

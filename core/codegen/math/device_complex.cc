@@ -7,6 +7,7 @@
 
 #include "core/codegen/math/device_functions.h"
 #include "core/codegen/math/expression.h"
+#include "core/hlo/opcode_table.h"
 
 namespace hloscope::codegen {
 
@@ -315,25 +316,14 @@ constexpr BinaryRow kBinary[] = {{Opcode::kAtan2, Atan2},
 
 // Parts of infinite, huge or tiny numbers of doubles are not all right here; complex64 is computed
 // in doubles and has room.
-bool IsOpenFarOut(Opcode opcode) {
-  switch (opcode) {
-    case Opcode::kAtan:
-    case Opcode::kAtan2:
-    case Opcode::kAtanh:
-    case Opcode::kPower:
-    case Opcode::kRsqrt:
-    case Opcode::kSqrt:
-      return true;
-    default:
-      return false;
-  }
-}
+constexpr hlo::OpcodeSet kOpenFarOut = {Opcode::kAtan,  Opcode::kAtan2, Opcode::kAtanh,
+                                        Opcode::kPower, Opcode::kRsqrt, Opcode::kSqrt};
 
 }  // namespace
 
 Value* DeviceComplexFunction(Builder& b, Opcode opcode, std::span<Value* const> operands,
                              ElementType type) {
-  if (type == ElementType::kC128 && IsOpenFarOut(opcode)) return nullptr;
+  if (type == ElementType::kC128 && kOpenFarOut.Has(opcode)) return nullptr;
   std::vector<Pair> in;
   for (Value* operand : operands) {
     const Parts parts =

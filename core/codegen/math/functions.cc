@@ -4,6 +4,7 @@
 #include <llvm/IR/Intrinsics.h>
 
 #include "core/codegen/math/symbols.h"
+#include "core/hlo/opcode_table.h"
 
 namespace hloscope::codegen {
 
@@ -22,6 +23,14 @@ constexpr SingleRow kSingle[] = {
     {Opcode::kLogistic, Logistic}, {Opcode::kSin, Sin}, {Opcode::kTanh, Tanh},
 };
 
+constexpr hlo::OpcodeTable<llvm::Intrinsic::ID> kIntrinsics = {
+    {Opcode::kCeil, llvm::Intrinsic::ceil},
+    {Opcode::kFloor, llvm::Intrinsic::floor},
+    {Opcode::kRoundNearestAfz, llvm::Intrinsic::round},
+    {Opcode::kRoundNearestEven, llvm::Intrinsic::roundeven},
+    {Opcode::kSqrt, llvm::Intrinsic::sqrt},
+};
+
 Value* OfSingle(Builder& b, Opcode opcode, std::span<Value* const> operands) {
   if (opcode == Opcode::kPower) {
     return Power({b, operands[0]}, {b, operands[1]}).value();
@@ -36,21 +45,10 @@ Value* OfSingle(Builder& b, Opcode opcode, std::span<Value* const> operands) {
 
 Value* Function(Builder& b, Opcode opcode, std::span<Value* const> operands) {
   Value* x = operands[0];
-  switch (opcode) {
-    case Opcode::kCeil:
-      return Call(b, llvm::Intrinsic::ceil, {x});
-    case Opcode::kFloor:
-      return Call(b, llvm::Intrinsic::floor, {x});
-    case Opcode::kRoundNearestAfz:
-      return Call(b, llvm::Intrinsic::round, {x});
-    case Opcode::kRoundNearestEven:
-      return Call(b, llvm::Intrinsic::roundeven, {x});
-    case Opcode::kSqrt:
-      return Call(b, llvm::Intrinsic::sqrt, {x});
-    case Opcode::kRsqrt:
-      return b.CreateFDiv(NumberLike(x, 1), Call(b, llvm::Intrinsic::sqrt, {x}));
-    default:
-      break;
+  const llvm::Intrinsic::ID intrinsic = kIntrinsics[opcode];
+  if (intrinsic != llvm::Intrinsic::not_intrinsic) return Call(b, intrinsic, {x});
+  if (opcode == Opcode::kRsqrt) {
+    return b.CreateFDiv(NumberLike(x, 1), Call(b, llvm::Intrinsic::sqrt, {x}));
   }
   if (x->getType()->getScalarType()->isFloatTy()) {
     if (Value* value = OfSingle(b, opcode, operands)) return value;

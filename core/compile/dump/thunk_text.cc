@@ -6,6 +6,7 @@
 #include <string_view>
 
 #include "core/compile/dump/dump_texts.h"
+#include "core/hlo/opcode_table.h"
 
 namespace hloscope::compile {
 
@@ -16,25 +17,18 @@ struct Uses {
   std::vector<BufferNumber> reads, writes;
 };
 
-std::string_view LibraryKind(hlo::Opcode opcode) {
-  switch (opcode) {
-    case hlo::Opcode::kDot:
-      return "kOneDnnDot";
-    case hlo::Opcode::kConvolution:
-      return "kOneDnnConvolution";
-    case hlo::Opcode::kFft:
-      return "kDucc0Fft";
-    default:
-      return "kLibraryCall";
-  }
-}
+constexpr hlo::OpcodeTable<std::string_view> kLibraryKinds = {
+    {{hlo::Opcode::kDot, "kOneDnnDot"},
+     {hlo::Opcode::kConvolution, "kOneDnnConvolution"},
+     {hlo::Opcode::kFft, "kDucc0Fft"}},
+    "kLibraryCall"};
 
 std::string_view KindOf(const hlo::Module& module, const PlannedStep& step, const StepCode* code) {
   switch (step.kind) {
     case StepKind::kKernel:
     case StepKind::kLibraryCall:
       if (code == nullptr) return "kEvaluate";
-      return code->is_library ? LibraryKind(module[step.id].opcode) : "kKernel";
+      return code->is_library ? kLibraryKinds[module[step.id].opcode] : "kKernel";
     case StepKind::kEvaluate:
       return "kEvaluate";
     case StepKind::kCopy:

@@ -4,6 +4,7 @@
 
 #include "core/compile/passes/edit.h"
 #include "core/eval/machine/evaluator.h"
+#include "core/hlo/opcode_table.h"
 #include "core/hlo/rewrite/module_copier.h"
 
 namespace hloscope::compile {
@@ -23,25 +24,12 @@ constexpr int64_t kMaxElements = int64_t{1} << 16, kMaxOfModule = int64_t{1} << 
 constexpr int64_t kFewBytes = 4096;
 
 bool IsFolded(Opcode opcode) {
-  switch (opcode) {
-    case Opcode::kMap:
-    case Opcode::kStochasticConvert:
-      return false;
-    case Opcode::kBroadcast:
-    case Opcode::kConcatenate:
-    case Opcode::kDynamicSlice:
-    case Opcode::kDynamicUpdateSlice:
-    case Opcode::kIota:
-    case Opcode::kPad:
-    case Opcode::kReduce:
-    case Opcode::kReshape:
-    case Opcode::kReverse:
-    case Opcode::kSlice:
-    case Opcode::kTranspose:
-      return true;
-    default:
-      return Info(opcode).category == hlo::Category::kElementwise;
-  }
+  static constexpr hlo::OpcodeSet kMovements = {
+      Opcode::kBroadcast, Opcode::kConcatenate, Opcode::kDynamicSlice, Opcode::kDynamicUpdateSlice,
+      Opcode::kIota,      Opcode::kPad,         Opcode::kReduce,       Opcode::kReshape,
+      Opcode::kReverse,   Opcode::kSlice,       Opcode::kTranspose};
+  if (opcode == Opcode::kMap || opcode == Opcode::kStochasticConvert) return false;
+  return kMovements.Has(opcode) || Info(opcode).category == hlo::Category::kElementwise;
 }
 
 // These make many elements of few, or out of nothing, wherever they are needed.

@@ -5,6 +5,7 @@
 
 #include "core/compile/kernel_rules.h"
 #include "core/compile/passes/edit.h"
+#include "core/hlo/opcode_table.h"
 
 namespace hloscope::compile {
 
@@ -30,22 +31,15 @@ class Expander {
   void Expand(InstructionId id) {
     like_ = id;
     operands_.clear();
-    switch (edit_.opcode(id)) {
-      case Opcode::kBatchNormInference:
-        return ExpandInference();
-      case Opcode::kBatchNormTraining:
-        return ExpandTraining();
-      case Opcode::kBatchNormGrad:
-        return ExpandGrad();
-      case Opcode::kBitcastConvert:
-        return ExpandBits();
-      case Opcode::kConstant:
-        return ExpandConstant();
-      case Opcode::kGetDimensionSize:
-        return ExpandSize();
-      default:
-        return ExpandMap();
-    }
+    static constexpr hlo::OpcodeTable<void (Expander::*)()> kExpanded = {
+        {{Opcode::kBatchNormGrad, &Expander::ExpandGrad},
+         {Opcode::kBatchNormInference, &Expander::ExpandInference},
+         {Opcode::kBatchNormTraining, &Expander::ExpandTraining},
+         {Opcode::kBitcastConvert, &Expander::ExpandBits},
+         {Opcode::kConstant, &Expander::ExpandConstant},
+         {Opcode::kGetDimensionSize, &Expander::ExpandSize}},
+        &Expander::ExpandMap};
+    (this->*kExpanded[edit_.opcode(id)])();
   }
 
  private:
@@ -358,22 +352,16 @@ bool IsMapOfElements(const Module& module, InstructionId id) {
 }
 
 bool IsExpanded(const Module& module, InstructionId id) {
-  switch (module[id].opcode) {
-    case Opcode::kConstant: {
-      const auto* value = module.Get<hlo::Literal>(module[id], AttributeKey::kConstantValue);
-      return module.shape(id).IsTuple() && value != nullptr && !value->elided();
-    }
-    case Opcode::kMap:
-      return IsMapOfElements(module, id);
-    case Opcode::kBitcastConvert:
-      return IsBitcastOfParts(module, id);
-    case Opcode::kGetDimensionSize: {
-      const Shape& shape = module.shape(module.operands(id)[0]);
-      return shape.IsArray() && shape.is_static();
-    }
-    default:
-      return IsBatchNorm(module, id);
+  const Opcode opcode = module[id].opcode;
+  if (opcode == Opcode::kMap) return IsMapOfElements(module, id);
+  if (opcode == Opcode::kBitcastConvert) return IsBitcastOfParts(module, id);
+  if (opcode == Opcode::kConstant) {
+    const auto* value = module.Get<hlo::Literal>(module[id], AttributeKey::kConstantValue);
+    return module.shape(id).IsTuple() && value != nullptr && !value->elided();
   }
+  if (opcode != Opcode::kGetDimensionSize) return IsBatchNorm(module, id);
+  const Shape& shape = module.shape(module.operands(id)[0]);
+  return shape.IsArray() && shape.is_static();
 }
 
 }  // namespace

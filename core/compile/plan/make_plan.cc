@@ -11,6 +11,7 @@
 #include "core/compile/plan/plan_writer.h"
 #include "core/hlo/analysis/call_graph.h"
 #include "core/hlo/analysis/effects.h"
+#include "core/hlo/opcode_table.h"
 #include "core/hlo/opcode_traits.h"
 
 namespace hloscope::compile {
@@ -41,17 +42,10 @@ bool IsPlannable(const Shape& shape) {
 
 // Collectives whose every device knows beforehand what it gets.
 bool IsCollectiveStep(Opcode opcode) {
-  switch (opcode) {
-    case Opcode::kAllReduce:
-    case Opcode::kAllGather:
-    case Opcode::kAllToAll:
-    case Opcode::kReduceScatter:
-    case Opcode::kCollectiveBroadcast:
-    case Opcode::kCollectivePermute:
-      return true;
-    default:
-      return false;
-  }
+  static constexpr hlo::OpcodeSet kMeetings = {
+      Opcode::kAllReduce,     Opcode::kAllGather,           Opcode::kAllToAll,
+      Opcode::kReduceScatter, Opcode::kCollectiveBroadcast, Opcode::kCollectivePermute};
+  return kMeetings.Has(opcode);
 }
 bool AlwaysHasValue(const Module& module, InstructionId id) {
   const Opcode opcode = module[id].opcode;

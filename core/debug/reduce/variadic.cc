@@ -27,14 +27,11 @@ struct ArraySlot {
 };
 
 ArraySlot SlotOf(const Module& module, InstructionId call, uint32_t slot, uint32_t count) {
-  switch (module[call].opcode) {
-    case Opcode::kSort:
-      return {call, slot, {slot, slot}, {2 * slot, 2 * slot + 1}, false};
-    case Opcode::kScatter:
-      return {call, slot, {slot, count + 1 + slot}, {slot, count + slot}, true};
-    default:
-      return {call, slot, {slot, count + slot}, {slot, count + slot}, true};
+  if (module[call].opcode == Opcode::kSort) {
+    return {call, slot, {slot, slot}, {2 * slot, 2 * slot + 1}, false};
   }
+  const uint32_t indices = module[call].opcode == Opcode::kScatter ? 1 : 0;
+  return {call, slot, {slot, count + indices + slot}, {slot, count + slot}, true};
 }
 
 bool Holds(const std::array<uint32_t, 2>& numbers, uint32_t number) {

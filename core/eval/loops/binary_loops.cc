@@ -5,6 +5,7 @@
 
 #include "core/eval/loops/lane_templates.h"
 #include "core/eval/numbers/wide.h"
+#include "core/hlo/opcode_table.h"
 
 namespace hloscope::eval {
 namespace {
@@ -236,51 +237,55 @@ constexpr LoopRow<UpdateLoop> kUpdateLoops[] = {
     {Opcode::kXor, BitUpdatesOf<Xor>},
 };
 
+// The loop of an opcode for a type; null where there is none.
+constexpr hlo::OpcodeTable<LaneLoop (*)(ElementType type)> kBinaryLoops = {
+    {Opcode::kAdd,
+     [](ElementType type) { return FirstOf(PredLoop<Binary, Add>(type), Numbers<Add>(type)); }},
+    {Opcode::kAnd, PredAndIntegers<And>},
+    {Opcode::kAtan2,
+     [](ElementType type) {
+       return FirstOf(WideFloats<Atan2>(type), FindComplexBinaryLoop(Opcode::kAtan2, type));
+     }},
+    {Opcode::kComplex, RealFloatLoop<Binary, MakeComplex>},
+    {Opcode::kDivide,
+     [](ElementType type) {
+       return FirstOf(RealNumbers<Divide>(type), FindComplexBinaryLoop(Opcode::kDivide, type));
+     }},
+    {Opcode::kMaximum,
+     [](ElementType type) {
+       return FirstOf(PredLoop<Binary, Maximum>(type), RealNumbers<Maximum>(type),
+                      FindComplexBinaryLoop(Opcode::kMaximum, type));
+     }},
+    {Opcode::kMinimum,
+     [](ElementType type) {
+       return FirstOf(PredLoop<Binary, Minimum>(type), RealNumbers<Minimum>(type),
+                      FindComplexBinaryLoop(Opcode::kMinimum, type));
+     }},
+    {Opcode::kMulhi, IntegerLoop<Binary, Mulhi>},
+    {Opcode::kMultiply,
+     [](ElementType type) {
+       return FirstOf(PredLoop<Binary, Multiply>(type), RealNumbers<Multiply>(type),
+                      FindComplexBinaryLoop(Opcode::kMultiply, type));
+     }},
+    {Opcode::kOr, PredAndIntegers<Or>},
+    {Opcode::kPower,
+     [](ElementType type) {
+       return FirstOf(WideFloats<Power>(type), IntegerLoop<Binary, IntegerPower>(type),
+                      FindComplexBinaryLoop(Opcode::kPower, type));
+     }},
+    {Opcode::kRemainder, RealNumbers<Remainder>},
+    {Opcode::kShiftLeft, IntegerLoop<Binary, ShiftLeft>},
+    {Opcode::kShiftRightArithmetic, IntegerLoop<Binary, ShiftRightArithmetic>},
+    {Opcode::kShiftRightLogical, IntegerLoop<Binary, ShiftRightLogical>},
+    {Opcode::kSubtract, Numbers<Subtract>},
+    {Opcode::kXor, PredAndIntegers<Xor>},
+};
+
 }  // namespace
 
 LaneLoop FindBinaryLoop(Opcode opcode, ElementType type) {
-  switch (opcode) {
-    case Opcode::kAdd:
-      return FirstOf(PredLoop<Binary, Add>(type), Numbers<Add>(type));
-    case Opcode::kSubtract:
-      return Numbers<Subtract>(type);
-    case Opcode::kMultiply:
-      return FirstOf(PredLoop<Binary, Multiply>(type), RealNumbers<Multiply>(type),
-                     FindComplexBinaryLoop(opcode, type));
-    case Opcode::kDivide:
-      return FirstOf(RealNumbers<Divide>(type), FindComplexBinaryLoop(opcode, type));
-    case Opcode::kRemainder:
-      return RealNumbers<Remainder>(type);
-    case Opcode::kMaximum:
-      return FirstOf(PredLoop<Binary, Maximum>(type), RealNumbers<Maximum>(type),
-                     FindComplexBinaryLoop(opcode, type));
-    case Opcode::kMinimum:
-      return FirstOf(PredLoop<Binary, Minimum>(type), RealNumbers<Minimum>(type),
-                     FindComplexBinaryLoop(opcode, type));
-    case Opcode::kPower:
-      return FirstOf(WideFloats<Power>(type), IntegerLoop<Binary, IntegerPower>(type),
-                     FindComplexBinaryLoop(opcode, type));
-    case Opcode::kAtan2:
-      return FirstOf(WideFloats<Atan2>(type), FindComplexBinaryLoop(opcode, type));
-    case Opcode::kAnd:
-      return PredAndIntegers<And>(type);
-    case Opcode::kOr:
-      return PredAndIntegers<Or>(type);
-    case Opcode::kXor:
-      return PredAndIntegers<Xor>(type);
-    case Opcode::kShiftLeft:
-      return IntegerLoop<Binary, ShiftLeft>(type);
-    case Opcode::kShiftRightLogical:
-      return IntegerLoop<Binary, ShiftRightLogical>(type);
-    case Opcode::kShiftRightArithmetic:
-      return IntegerLoop<Binary, ShiftRightArithmetic>(type);
-    case Opcode::kMulhi:
-      return IntegerLoop<Binary, Mulhi>(type);
-    case Opcode::kComplex:
-      return RealFloatLoop<Binary, MakeComplex>(type);
-    default:
-      return nullptr;
-  }
+  const auto find = kBinaryLoops[opcode];
+  return find == nullptr ? nullptr : find(type);
 }
 
 UpdateLoop FindUpdateLoop(Opcode opcode, ElementType type) {

@@ -56,24 +56,21 @@ struct Choice {
 
 Choice ChooseLoop(const hlo::Module& module, const hlo::Instruction& instruction,
                   ElementType operand, ElementType loop_type) {
-  switch (instruction.opcode) {
-    case Opcode::kSelect:
-      return {FindSelectLoop(hlo::StorageBytes(operand)), 3};
-    case Opcode::kClamp:
-      return {FindClampLoop(loop_type), 3};
-    case Opcode::kReducePrecision:
-      return {FindReducePrecisionLoop(IsHalf(operand) ? operand : loop_type), 1};
-    case Opcode::kCompare: {
-      const auto direction = static_cast<hlo::ComparisonDirection>(
-          module.GetInt(instruction, AttributeKey::kDirection));
-      const bool total = hlo::IsTotalOrder(module, instruction);
-      const ElementType type = total && IsNarrowFloat(operand) ? operand : loop_type;
-      return {FindCompareLoop(direction, total, type), 2};
-    }
-    default:
-      if (instruction.operand_count == 1) return {FindUnaryLoop(instruction.opcode, loop_type), 1};
-      return {FindBinaryLoop(instruction.opcode, loop_type), 2};
+  const Opcode opcode = instruction.opcode;
+  if (opcode == Opcode::kSelect) return {FindSelectLoop(hlo::StorageBytes(operand)), 3};
+  if (opcode == Opcode::kClamp) return {FindClampLoop(loop_type), 3};
+  if (opcode == Opcode::kReducePrecision) {
+    return {FindReducePrecisionLoop(IsHalf(operand) ? operand : loop_type), 1};
   }
+  if (opcode == Opcode::kCompare) {
+    const auto direction = static_cast<hlo::ComparisonDirection>(
+        module.GetInt(instruction, AttributeKey::kDirection));
+    const bool total = hlo::IsTotalOrder(module, instruction);
+    const ElementType type = total && IsNarrowFloat(operand) ? operand : loop_type;
+    return {FindCompareLoop(direction, total, type), 2};
+  }
+  if (instruction.operand_count == 1) return {FindUnaryLoop(opcode, loop_type), 1};
+  return {FindBinaryLoop(opcode, loop_type), 2};
 }
 
 // The bits of one type as another of the same width.

@@ -4,6 +4,7 @@
 
 #include "core/eval/loops/lane_templates.h"
 #include "core/eval/numbers/wide.h"
+#include "core/hlo/opcode_table.h"
 
 namespace hloscope::eval {
 namespace {
@@ -119,37 +120,46 @@ LaneLoop AnyNumber(ElementType type) {
                  ComplexLoop<Unary, F>(type));
 }
 
+template <Opcode kOpcode>
+LaneLoop RoundingLoop(ElementType type) {
+  return FirstOf(FindFloatUnaryLoop(kOpcode, type), IntegerLoop<Unary, Identity>(type));
+}
+
+// What has loops of its own, besides those of functions of floats and complex numbers.
+constexpr hlo::OpcodeTable<LaneLoop (*)(ElementType type)> kUnaryLoops = {
+    {Opcode::kAbs, AnyNumber<Abs>},
+    {Opcode::kCeil, RoundingLoop<Opcode::kCeil>},
+    {Opcode::kClz, IntegerLoop<Unary, CountLeadingZeros>},
+    {Opcode::kFloor, RoundingLoop<Opcode::kFloor>},
+    {Opcode::kImag,
+     [](ElementType type) {
+       return FirstOf(RealFloatLoop<Unary, Imag>(type), ComplexLoop<Unary, Imag>(type));
+     }},
+    {Opcode::kIsFinite, RealFloatLoop<Unary, IsFinite>},
+    {Opcode::kNegate, AnyNumber<Negate>},
+    {Opcode::kNot,
+     [](ElementType type) {
+       return FirstOf(PredLoop<Unary, Not>(type), IntegerLoop<Unary, Not>(type));
+     }},
+    {Opcode::kPopulationCount, IntegerLoop<Unary, PopulationCount>},
+    {Opcode::kReal,
+     [](ElementType type) {
+       return FirstOf(RealFloatLoop<Unary, Real>(type), ComplexLoop<Unary, Real>(type));
+     }},
+    {Opcode::kRoundNearestAfz, RoundingLoop<Opcode::kRoundNearestAfz>},
+    {Opcode::kRoundNearestEven, RoundingLoop<Opcode::kRoundNearestEven>},
+    {Opcode::kSign,
+     [](ElementType type) {
+       return FirstOf(RealFloatLoop<Unary, Sign>(type), IntegerLoop<Unary, Sign>(type),
+                      FindComplexUnaryLoop(Opcode::kSign, type));
+     }},
+};
+
 }  // namespace
 
 LaneLoop FindUnaryLoop(Opcode opcode, ElementType type) {
-  switch (opcode) {
-    case Opcode::kAbs:
-      return AnyNumber<Abs>(type);
-    case Opcode::kClz:
-      return IntegerLoop<Unary, CountLeadingZeros>(type);
-    case Opcode::kImag:
-      return FirstOf(RealFloatLoop<Unary, Imag>(type), ComplexLoop<Unary, Imag>(type));
-    case Opcode::kIsFinite:
-      return RealFloatLoop<Unary, IsFinite>(type);
-    case Opcode::kNegate:
-      return AnyNumber<Negate>(type);
-    case Opcode::kNot:
-      return FirstOf(PredLoop<Unary, Not>(type), IntegerLoop<Unary, Not>(type));
-    case Opcode::kPopulationCount:
-      return IntegerLoop<Unary, PopulationCount>(type);
-    case Opcode::kReal:
-      return FirstOf(RealFloatLoop<Unary, Real>(type), ComplexLoop<Unary, Real>(type));
-    case Opcode::kSign:
-      return FirstOf(RealFloatLoop<Unary, Sign>(type), IntegerLoop<Unary, Sign>(type),
-                     FindComplexUnaryLoop(opcode, type));
-    case Opcode::kCeil:
-    case Opcode::kFloor:
-    case Opcode::kRoundNearestAfz:
-    case Opcode::kRoundNearestEven:
-      return FirstOf(FindFloatUnaryLoop(opcode, type), IntegerLoop<Unary, Identity>(type));
-    default:
-      return FirstOf(FindFloatUnaryLoop(opcode, type), FindComplexUnaryLoop(opcode, type));
-  }
+  if (const auto find = kUnaryLoops[opcode]; find != nullptr) return find(type);
+  return FirstOf(FindFloatUnaryLoop(opcode, type), FindComplexUnaryLoop(opcode, type));
 }
 
 }  // namespace hloscope::eval

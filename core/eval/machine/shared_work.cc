@@ -184,21 +184,16 @@ void LocalValues::Enter(ComputationId computation) {
   if (!callers_.empty()) {
     const Caller& caller = callers_.back();
     scope.parameters = caller.operands;
-    switch (module_[caller.id].opcode) {
-      case Opcode::kCall:
-      case Opcode::kFusion:
-      case Opcode::kAsyncStart:
-        break;
-      case Opcode::kWhile:
-        scope.parameters[0] = caller.operands[0] != 0 || caller.loop_local ? 1 : 0;
-        scope.diverges = caller.diverges;
-        break;
-      case Opcode::kConditional:
-        scope.parameters = {static_cast<uint8_t>(caller.any_local ? 1 : 0)};
-        scope.diverges = caller.operands[0] != 0;
-        break;
-      default:
-        scope.diverges = true;
+    const Opcode opcode = module_[caller.id].opcode;
+    if (opcode == Opcode::kWhile) {
+      scope.parameters[0] = caller.operands[0] != 0 || caller.loop_local ? 1 : 0;
+      scope.diverges = caller.diverges;
+    } else if (opcode == Opcode::kConditional) {
+      scope.parameters = {static_cast<uint8_t>(caller.any_local ? 1 : 0)};
+      scope.diverges = caller.operands[0] != 0;
+    } else {
+      scope.diverges =
+          opcode != Opcode::kCall && opcode != Opcode::kFusion && opcode != Opcode::kAsyncStart;
     }
     scope.diverges |= scopes_.back().diverges;
   }

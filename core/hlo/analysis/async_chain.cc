@@ -5,6 +5,7 @@
 #include <string_view>
 
 #include "core/hlo/analysis/call_graph.h"
+#include "core/hlo/opcode_table.h"
 
 namespace hloscope::hlo {
 namespace {
@@ -27,20 +28,10 @@ bool IsShardingCall(const Module& module, const Instruction& i) {
 }  // namespace
 
 bool MayCarryAsyncState(Opcode opcode) {
-  switch (opcode) {
-    case kTuple:
-    case kGetTupleElement:
-    case kOptimizationBarrier:
-    case kCopy:
-    case kParameter:
-    case kWhile:
-    case kCall:
-    case kConditional:
-    case kCustomCall:
-      return true;
-    default:
-      return false;
-  }
+  static constexpr OpcodeSet kCarriers = {kTuple,     kGetTupleElement, kOptimizationBarrier,
+                                          kCopy,      kParameter,       kWhile,
+                                          kCall,      kConditional,     kCustomCall};
+  return kCarriers.Has(opcode);
 }
 
 bool CarriesAsyncState(const Module& module, const Instruction& i) {

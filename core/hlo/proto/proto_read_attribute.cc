@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "core/base/counted.h"
+#include "core/hlo/opcode_table.h"
 #include "core/hlo/proto/proto_reader.h"
 #include "core/hlo/proto/proto_values.h"
 #include "core/hlo/text/text_cursor.h"
@@ -361,25 +362,16 @@ Status InstructionReader::AddCalled(Opcode opcode) {
     for (AttributeKey key : keys) Add(builder.MakeComputation(key, ComputationId(ids_[i++])));
     return {};
   };
-  switch (opcode) {
-    case Opcode::kWhile:
-      return add({kBody, kCondition});
-    case Opcode::kSelectAndScatter:
-      return add({kSelectComputation, kScatterComputation});
-    case Opcode::kFusion:
-    case Opcode::kAsyncStart:
-    case Opcode::kAsyncUpdate:
-    case Opcode::kAsyncDone:
-      return add({kCalls});
-    case Opcode::kConditional:
-      Add(builder.MakeIds(kBranchComputations, ids_));
-      return {};
-    case Opcode::kCustomCall:
-      Add(builder.MakeIds(kCalledComputations, ids_));
-      return {};
-    default:
-      return add({kToApply});
+  static constexpr OpcodeSet kHaveCalls = {Opcode::kFusion, Opcode::kAsyncStart,
+                                           Opcode::kAsyncUpdate, Opcode::kAsyncDone};
+  if (opcode == Opcode::kWhile) return add({kBody, kCondition});
+  if (opcode == Opcode::kSelectAndScatter) return add({kSelectComputation, kScatterComputation});
+  if (opcode == Opcode::kConditional || opcode == Opcode::kCustomCall) {
+    const bool are_branches = opcode == Opcode::kConditional;
+    Add(builder.MakeIds(are_branches ? kBranchComputations : kCalledComputations, ids_));
+    return {};
   }
+  return add({kHaveCalls.Has(opcode) ? kCalls : kToApply});
 }
 
 }  // namespace hloscope::hlo

@@ -3,6 +3,7 @@
 #include <string>
 
 #include "core/base/counted.h"
+#include "core/hlo/opcode_table.h"
 #include "core/hlo/text/text_parser.h"
 
 namespace hloscope::hlo {
@@ -11,6 +12,36 @@ namespace {
 std::string NameOf(Opcode opcode) { return std::string(ToString(opcode)); }
 
 std::string Operands(size_t n) { return Counted(n, "operand"); }
+
+// How many operands an opcode of no fixed arity takes.
+struct CountRule {
+  bool (*fits)(size_t count) = nullptr;
+  std::string_view expected = {};
+};
+constexpr CountRule kEvenCount = {[](size_t count) { return count >= 2 && count % 2 == 0; },
+                              "an even number: values and their start values"};
+constexpr CountRule kOneOrMore = {[](size_t count) { return count >= 1; }, "at least one"};
+constexpr OpcodeTable<CountRule> kCountRules = {
+    {Opcode::kAsyncDone,
+     {[](size_t count) { return count == 1; }, "one: the instruction that starts or updates it"}},
+    {Opcode::kAsyncUpdate, kOneOrMore},
+    {Opcode::kConditional, kOneOrMore},
+    {Opcode::kDynamicReshape, kOneOrMore},
+    {Opcode::kDynamicSlice, kOneOrMore},
+    {Opcode::kDynamicUpdateSlice, {[](size_t count) { return count >= 2; }, "at least two"}},
+    {Opcode::kReduce, kEvenCount},
+    {Opcode::kReduceWindow, kEvenCount},
+    {Opcode::kScatter,
+     {[](size_t count) { return count % 2 == 1; }, "an odd number: operands, indices and updates"}},
+};
+
+// Opcodes whose `dimensions` is one number written as a list; of the first kind XLA reads the first
+// and ignores the others.
+constexpr OpcodeSet kFirstDimension = {
+    Opcode::kScan,          Opcode::kAllGather,         Opcode::kAllGatherStart,
+    Opcode::kReduceScatter, Opcode::kGetDimensionSize, Opcode::kSetDimensionSize};
+constexpr OpcodeSet kOnlyDimension = {Opcode::kAllToAll, Opcode::kRaggedAllToAll, Opcode::kSort,
+                                      Opcode::kConcatenate};
 
 }  // namespace
 
@@ -29,35 +60,29 @@ bool TextParser::CheckDraft(Draft& draft) {
   if (HasAttribute(draft, AttributeKey::kParameterReplication) && !CheckReplication(draft)) {
     return false;
   }
-  switch (draft.opcode) {
-    case Opcode::kAsyncStart:
-    case Opcode::kAsyncUpdate:
-    case Opcode::kAsyncDone:
-      return CheckAsync(draft);
-    case Opcode::kConditional:
-      return CheckConditional(draft);
-    case Opcode::kCustomCall:
-      return CheckCustomCall(draft);
-    case Opcode::kDynamicSlice:
-    case Opcode::kDynamicUpdateSlice:
-    case Opcode::kDynamicReshape:
-      return CheckDynamicSlice(draft);
-    case Opcode::kAllReduce:
-    case Opcode::kAllReduceStart:
-    case Opcode::kReduceScatter:
-    case Opcode::kRecv:
-    case Opcode::kRecvDone:
-    case Opcode::kSendDone:
-    case Opcode::kInfeed:
-      return CheckChannel(draft);
-    case Opcode::kScan:
-      return CheckScan(draft);
-    case Opcode::kCollectivePermute:
-    case Opcode::kCollectivePermuteStart:
-      return CheckCollectivePermute(draft);
-    default:
-      return true;
-  }
+  using Check = bool (TextParser::*)(Draft&);
+  static constexpr OpcodeTable<Check> kChecks = {
+      {Opcode::kAllReduce, &TextParser::CheckGlobalIds},
+      {Opcode::kAllReduceStart, &TextParser::CheckGlobalIds},
+      {Opcode::kAsyncDone, &TextParser::CheckAsync},
+      {Opcode::kAsyncStart, &TextParser::CheckAsync},
+      {Opcode::kAsyncUpdate, &TextParser::CheckAsync},
+      {Opcode::kCollectivePermute, &TextParser::CheckCollectivePermute},
+      {Opcode::kCollectivePermuteStart, &TextParser::CheckCollectivePermute},
+      {Opcode::kConditional, &TextParser::CheckConditional},
+      {Opcode::kCustomCall, &TextParser::CheckCustomCall},
+      {Opcode::kDynamicReshape, &TextParser::CheckDynamicSlice},
+      {Opcode::kDynamicSlice, &TextParser::CheckDynamicSlice},
+      {Opcode::kDynamicUpdateSlice, &TextParser::CheckDynamicSlice},
+      {Opcode::kInfeed, &TextParser::CheckReceived},
+      {Opcode::kRecv, &TextParser::CheckReceived},
+      {Opcode::kRecvDone, &TextParser::CheckTransferDone},
+      {Opcode::kReduceScatter, &TextParser::CheckGlobalIds},
+      {Opcode::kScan, &TextParser::CheckScan},
+      {Opcode::kSendDone, &TextParser::CheckTransferDone},
+  };
+  const Check check = kChecks[draft.opcode];
+  return check == nullptr || (this->*check)(draft);
 }
 
 bool TextParser::CheckOperandCount(const Draft& draft) {
@@ -67,36 +92,22 @@ bool TextParser::CheckOperandCount(const Draft& draft) {
                  NameOf(draft.opcode) + " has " + Operands(count) + ", expected " + expected,
                  draft.offset);
   };
-  int arity = Info(draft.opcode).arity;
-  switch (draft.opcode) {
-    case Opcode::kTuple:
-      if (!draft.has_shape) return true;
-      if (!ShapeOf(draft.shape).IsTuple()) {
-        return Error("shape",
-                     "the shape of a tuple is " + ToString(ShapeOf(draft.shape), false) +
-                         ", expected a tuple shape",
-                     draft.offset);
-      }
-      if (count == ShapeOf(draft.shape).elements().size()) return true;
-      return fail(std::to_string(ShapeOf(draft.shape).elements().size()) + " as in its shape");
-    case Opcode::kReduce:
-    case Opcode::kReduceWindow:
-      return (count >= 2 && count % 2 == 0) ||
-             fail("an even number: values and their start values");
-    case Opcode::kScatter:
-      return count % 2 == 1 || fail("an odd number: operands, indices and updates");
-    case Opcode::kAsyncDone:
-      return count == 1 || fail("one: the instruction that starts or updates it");
-    case Opcode::kConditional:
-    case Opcode::kAsyncUpdate:
-    case Opcode::kDynamicSlice:
-    case Opcode::kDynamicReshape:
-      return count >= 1 || fail("at least one");
-    case Opcode::kDynamicUpdateSlice:
-      return count >= 2 || fail("at least two");
-    default:
-      return arity < 0 || count == static_cast<size_t>(arity) || fail(std::to_string(arity));
+  if (draft.opcode == Opcode::kTuple) {
+    if (!draft.has_shape) return true;
+    if (!ShapeOf(draft.shape).IsTuple()) {
+      return Error("shape",
+                   "the shape of a tuple is " + ToString(ShapeOf(draft.shape), false) +
+                       ", expected a tuple shape",
+                   draft.offset);
+    }
+    if (count == ShapeOf(draft.shape).elements().size()) return true;
+    return fail(std::to_string(ShapeOf(draft.shape).elements().size()) + " as in its shape");
   }
+  if (const CountRule& rule = kCountRules[draft.opcode]; rule.fits != nullptr) {
+    return rule.fits(count) || fail(std::string(rule.expected));
+  }
+  int arity = Info(draft.opcode).arity;
+  return arity < 0 || count == static_cast<size_t>(arity) || fail(std::to_string(arity));
 }
 
 bool TextParser::CheckRequired(const Draft& draft) {
@@ -129,37 +140,20 @@ bool TextParser::CheckRequired(const Draft& draft) {
   return true;
 }
 
-// Opcodes whose `dimensions` is one number written as a list.
 bool TextParser::CheckDimensionCount(Draft& draft) {
-  size_t most = 1;
-  switch (draft.opcode) {
-    case Opcode::kScan:
-    case Opcode::kAllGather:
-    case Opcode::kAllGatherStart:
-    case Opcode::kReduceScatter:
-    case Opcode::kGetDimensionSize:
-    case Opcode::kSetDimensionSize:
-      most = ~size_t{0};  // XLA reads the first and ignores the others
-      break;
-    case Opcode::kAllToAll:
-    case Opcode::kRaggedAllToAll:
-    case Opcode::kSort:
-    case Opcode::kConcatenate:
-      break;
-    default:
-      return true;
-  }
+  const bool may_be_more = kFirstDimension.Has(draft.opcode);
+  if (!may_be_more && !kOnlyDimension.Has(draft.opcode)) return true;
   const Attribute* a = FindAttribute(draft, AttributeKey::kDimensions);
   if (a == nullptr) return true;
   size_t count = builder_.module().IntsOf(*a).size();
-  if (count >= 1 && count <= most) return true;
+  if (count == 1 || (count > 1 && may_be_more)) return true;
   return Error("dimensions",
                "dimensions of " + NameOf(draft.opcode) + " has " + Counted(count, "number") +
                    ", expected one",
                draft.offset);
 }
 
-bool TextParser::CheckConditional(const Draft& draft) {
+bool TextParser::CheckConditional(Draft& draft) {
   using enum AttributeKey;
   const Shape* selector = ShapeOf(OperandsOf(draft)[0]);
   if (selector == nullptr || draft.broken) return true;
@@ -222,7 +216,7 @@ bool TextParser::CheckCustomCall(Draft& draft) {
 }
 
 // One scalar index per dimension, or all in one vector; dynamic-reshape has one size per dimension.
-bool TextParser::CheckDynamicSlice(const Draft& draft) {
+bool TextParser::CheckDynamicSlice(Draft& draft) {
   std::span<const uint32_t> operands = OperandsOf(draft);
   bool reshape = draft.opcode == Opcode::kDynamicReshape;
   size_t first = draft.opcode == Opcode::kDynamicUpdateSlice ? 2 : 1;
@@ -239,46 +233,42 @@ bool TextParser::CheckDynamicSlice(const Draft& draft) {
                draft.offset);
 }
 
-bool TextParser::CheckChannel(Draft& draft) {
-  using enum AttributeKey;
+bool TextParser::CheckReceived(Draft& draft) {
+  if (ShapeOf(draft.shape).IsTuple() && !ShapeOf(draft.shape).elements().empty()) return true;
+  return Error("shape",
+               NameOf(draft.opcode) + " is " + ToString(ShapeOf(draft.shape), false) +
+                   ", expected a tuple that begins with the data",
+               draft.offset);
+}
+
+bool TextParser::CheckTransferDone(Draft& draft) {
   const Module& m = builder_.module();
-  switch (draft.opcode) {
-    case Opcode::kInfeed:
-    case Opcode::kRecv:
-      if (ShapeOf(draft.shape).IsTuple() && !ShapeOf(draft.shape).elements().empty()) return true;
-      return Error("shape",
-                   NameOf(draft.opcode) + " is " + ToString(ShapeOf(draft.shape), false) +
-                       ", expected a tuple that begins with the data",
-                   draft.offset);
-    case Opcode::kRecvDone:
-    case Opcode::kSendDone: {
-      uint32_t start = OperandsOf(draft)[0];
-      if (start == kNone) return true;
-      const Pending& i = scope().instructions[start];
-      if (i.opcode != Opcode::kSend && i.opcode != Opcode::kRecv) return true;
-      const Attribute* mine = FindAttribute(draft, kChannelId);
-      const Attribute* other = nullptr;
-      for (size_t k = 0; k < i.attribute_count; ++k) {
-        const Attribute& a = scope().attributes[i.first_attribute + k];
-        if (a.key == kChannelId) other = &a;
-      }
-      bool same = (mine == nullptr) == (other == nullptr) &&
-                  (mine == nullptr || m.IntOf(*mine) == m.IntOf(*other));
-      return same || Error("channel",
-                           NameOf(draft.opcode) + " and its " + NameOf(i.opcode) +
-                               " have different channel_id, expected the same",
-                           draft.offset);
-    }
-    default: {
-      const Attribute* global = FindAttribute(draft, kUseGlobalDeviceIds);
-      if (global == nullptr || global->value == 0 || HasAttribute(draft, kChannelId) ||
-          HasAttribute(draft, kMode)) {
-        return true;
-      }
-      return Error("channel", "use_global_device_ids=true without channel_id, expected both",
-                   draft.offset);
-    }
+  uint32_t start = OperandsOf(draft)[0];
+  if (start == kNone) return true;
+  const Pending& i = scope().instructions[start];
+  if (i.opcode != Opcode::kSend && i.opcode != Opcode::kRecv) return true;
+  const Attribute* mine = FindAttribute(draft, AttributeKey::kChannelId);
+  const Attribute* other = nullptr;
+  for (size_t k = 0; k < i.attribute_count; ++k) {
+    const Attribute& a = scope().attributes[i.first_attribute + k];
+    if (a.key == AttributeKey::kChannelId) other = &a;
   }
+  bool same = (mine == nullptr) == (other == nullptr) &&
+              (mine == nullptr || m.IntOf(*mine) == m.IntOf(*other));
+  return same || Error("channel",
+                       NameOf(draft.opcode) + " and its " + NameOf(i.opcode) +
+                           " have different channel_id, expected the same",
+                       draft.offset);
+}
+
+bool TextParser::CheckGlobalIds(Draft& draft) {
+  const Attribute* global = FindAttribute(draft, AttributeKey::kUseGlobalDeviceIds);
+  if (global == nullptr || global->value == 0 || HasAttribute(draft, AttributeKey::kChannelId) ||
+      HasAttribute(draft, AttributeKey::kMode)) {
+    return true;
+  }
+  return Error("channel", "use_global_device_ids=true without channel_id, expected both",
+               draft.offset);
 }
 
 // The carries are the operands that are whole parameters of the body, from the last one backwards.
@@ -295,7 +285,7 @@ bool TextParser::CheckScan(Draft& draft) {
       draft.offset);
 }
 
-bool TextParser::CheckCollectivePermute(const Draft& draft) {
+bool TextParser::CheckCollectivePermute(Draft& draft) {
   size_t count = OperandsOf(draft).size();
   if (!HasAttribute(draft, AttributeKey::kPermuteSliceSizes) || count == 4) return true;
   return Error("operand-count",

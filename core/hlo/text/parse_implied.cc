@@ -1,4 +1,5 @@
 // What XLA's instructions know beyond their text, filled in as they are read.
+#include "core/hlo/opcode_table.h"
 #include "core/hlo/text/text_parser.h"
 
 namespace hloscope::hlo {
@@ -33,18 +34,10 @@ bool MakePlain(Shape& shape) {
 
 void TextParser::AddImplied(Draft& draft) {
   if (draft.broken) return;
-  switch (draft.opcode) {
-    case Opcode::kGetTupleElement:
-      InheritOrigin(draft);
-      break;
-    case Opcode::kAsyncStart:
-    case Opcode::kAsyncUpdate:
-    case Opcode::kAsyncDone:
-      ForwardToWrapped(draft);
-      break;
-    default:
-      break;
-  }
+  static constexpr OpcodeSet kAsync = {Opcode::kAsyncStart, Opcode::kAsyncUpdate,
+                                       Opcode::kAsyncDone};
+  if (draft.opcode == Opcode::kGetTupleElement) InheritOrigin(draft);
+  if (kAsync.Has(draft.opcode)) ForwardToWrapped(draft);
 }
 
 // The shape of a literal, which is never packed or dynamic.

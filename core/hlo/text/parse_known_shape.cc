@@ -3,6 +3,7 @@
 // and all together are bounded.
 #include <algorithm>
 
+#include "core/hlo/opcode_table.h"
 #include "core/hlo/text/text_parser.h"
 
 namespace hloscope::hlo {
@@ -137,39 +138,30 @@ std::optional<bool> TextParser::TakeKnownShape(Draft& draft) {
   for (uint32_t operand : operands) {
     if (ShapeOf(operand) == nullptr) return std::nullopt;
   }
-  switch (draft.opcode) {
-    case Opcode::kTuple:
-      return MakeTupleShape(draft);
-    case Opcode::kGetTupleElement: {
-      const Attribute* index = FindAttribute(draft, AttributeKey::kIndex);
-      if (index == nullptr || operands.size() != 1) return std::nullopt;
-      auto shape =
-          ElementShape(scope().instructions[operands[0]].shape, builder_.module().IntOf(*index));
-      if (!shape) return std::nullopt;
-      draft.shape = *shape;
-      return true;
-    }
-    case Opcode::kWhile:  // the verifier compares it with what it calls
-    case Opcode::kCopy:
-    case Opcode::kDomain:
-    case Opcode::kOptimizationBarrier:
-      if (operands.size() != 1) return std::nullopt;
-      draft.shape = scope().instructions[operands[0]].shape;
-      return true;
-    case Opcode::kAddDependency:
-      if (operands.size() != 2) return std::nullopt;
-      draft.shape = scope().instructions[operands[0]].shape;
-      return true;
-    case Opcode::kSend:
-    case Opcode::kRecvDone:
-      if (operands.empty()) return std::nullopt;
-      return MakeTransferShape(draft);
-    case Opcode::kCall:
-    case Opcode::kConditional:
-      return TakeRootShape(draft);
-    default:
-      return std::nullopt;
+  // That of the first operand; a loop's is compared by the verifier with what it calls.
+  static constexpr OpcodeSet kSame = {Opcode::kWhile, Opcode::kCopy, Opcode::kDomain,
+                                      Opcode::kOptimizationBarrier, Opcode::kAddDependency};
+  const Opcode opcode = draft.opcode;
+  if (opcode == Opcode::kTuple) return MakeTupleShape(draft);
+  if (opcode == Opcode::kCall || opcode == Opcode::kConditional) return TakeRootShape(draft);
+  if (opcode == Opcode::kSend || opcode == Opcode::kRecvDone) {
+    if (operands.empty()) return std::nullopt;
+    return MakeTransferShape(draft);
   }
+  if (kSame.Has(opcode)) {
+    if (std::cmp_not_equal(operands.size(), Info(opcode).arity)) return std::nullopt;
+    draft.shape = scope().instructions[operands[0]].shape;
+    return true;
+  }
+  const Attribute* index = FindAttribute(draft, AttributeKey::kIndex);
+  if (opcode != Opcode::kGetTupleElement || index == nullptr || operands.size() != 1) {
+    return std::nullopt;
+  }
+  auto shape =
+      ElementShape(scope().instructions[operands[0]].shape, builder_.module().IntOf(*index));
+  if (!shape) return std::nullopt;
+  draft.shape = *shape;
+  return true;
 }
 
 }  // namespace hloscope::hlo

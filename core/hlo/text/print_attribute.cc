@@ -202,20 +202,17 @@ bool TextPrinter::IsOmittedString(const Attribute& a) {
 }
 
 bool TextPrinter::IsOmittedCall(const Instruction& i, const Attribute& a) {
-  switch (i.opcode) {
-    case Opcode::kAsyncStart:
-      return !options_.full_bodies && async().IsSugared(ComputationId(a.value));
-    case Opcode::kAsyncUpdate:
-    case Opcode::kAsyncDone:
-      return !options_.lossless || i.operand_count == 0 ||
-             async().wrapped(module_.operands(i)[0]).valid();  // an operand of the chain has it
-    case Opcode::kCustomCall:
-      if (a.key == kCalledComputations && module_.IdsOf(a).empty()) return true;
-      // XLA drops the computations of a custom call with operand layouts.
-      return !options_.lossless && module_.Find(i, kOperandLayoutConstraints) != nullptr;
-    default:
-      return false;
+  if (i.opcode == Opcode::kAsyncStart) {
+    return !options_.full_bodies && async().IsSugared(ComputationId(a.value));
   }
+  if (i.opcode == Opcode::kAsyncUpdate || i.opcode == Opcode::kAsyncDone) {
+    return !options_.lossless || i.operand_count == 0 ||
+           async().wrapped(module_.operands(i)[0]).valid();  // an operand of the chain has it
+  }
+  if (i.opcode != Opcode::kCustomCall) return false;
+  if (a.key == kCalledComputations && module_.IdsOf(a).empty()) return true;
+  // XLA drops the computations of a custom call with operand layouts.
+  return !options_.lossless && module_.Find(i, kOperandLayoutConstraints) != nullptr;
 }
 
 void TextPrinter::PrintCalls(const Instruction& i, const Attribute& a) {

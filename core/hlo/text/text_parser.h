@@ -207,12 +207,14 @@ class TextParser {
   bool CheckOperandCount(const Draft& draft);
   bool CheckRequired(const Draft& draft);
   bool CheckDimensionCount(Draft& draft);
-  bool CheckConditional(const Draft& draft);
+  bool CheckConditional(Draft& draft);
   bool CheckCustomCall(Draft& draft);
-  bool CheckDynamicSlice(const Draft& draft);
-  bool CheckChannel(Draft& draft);
+  bool CheckDynamicSlice(Draft& draft);
+  bool CheckReceived(Draft& draft);
+  bool CheckTransferDone(Draft& draft);
+  bool CheckGlobalIds(Draft& draft);
   bool CheckScan(Draft& draft);
-  bool CheckCollectivePermute(const Draft& draft);
+  bool CheckCollectivePermute(Draft& draft);
   bool CheckReplication(Draft& draft);
   bool HasAttribute(const Draft& draft, AttributeKey key) const {
     auto k = static_cast<size_t>(key);

@@ -5,6 +5,8 @@
 
 #include "core/base/counted.h"
 #include "core/hlo/analysis/async_chain.h"
+#include "core/hlo/opcode_table.h"
+#include "core/hlo/opcode_traits.h"
 #include "core/hlo/verify/verify_context.h"
 #include "core/hlo/verify/verify_layout.h"
 
@@ -20,38 +22,25 @@ class AsyncPass {
       : context_(context), module_(context.module()), chains_(AsyncChainsOf(module_)) {}
 
   void Check(InstructionId id) {
-    switch (module_[id].opcode) {
-      case kAsyncStart:
-        CheckStart(id);
-        return CheckChainUsers(id);
-      case kAsyncUpdate:
-        CheckUpdate(id);
-        return CheckChainUsers(id);
-      case kAsyncDone:
-        return CheckDone(id);
-      case kAllReduceStart:
-        return CheckPair(id, {kAllReduceDone});
-      case kCopyStart:
-        return CheckPair(id, {kCopyDone});
-      case kCollectivePermuteStart:
-        return CheckPair(id, {kCollectivePermuteDone});
-      case kAllReduceDone:
-        return CheckDoneOperand(id, {kAllReduceStart});
-      case kCopyDone:
-        return CheckDoneOperand(id, {kCopyStart});
-      case kCollectivePermuteDone:
-        return CheckDoneOperand(id, {kCollectivePermuteStart});
-      case kSend:
-        return CheckTransfer(id, kSendDone);
-      case kRecv:
-        return CheckTransfer(id, kRecvDone);
-      case kSendDone:
-        return CheckDoneOperand(id, {kSend, kGetTupleElement});
-      case kRecvDone:
-        return CheckDoneOperand(id, {kRecv, kGetTupleElement});
-      default:
-        return;
+    // XLA does not look at the pairs of all-gathers.
+    static constexpr OpcodeSet kInPairs = {
+        kAllReduceStart, kAllReduceDone, kCollectivePermuteStart, kCollectivePermuteDone,
+        kCopyStart,      kCopyDone,      kSend,                   kSendDone,
+        kRecv,           kRecvDone};
+    static constexpr OpcodeSet kTransfers = {kSend, kSendDone, kRecv, kRecvDone};
+    const Opcode opcode = module_[id].opcode;
+    if (opcode == kAsyncStart) CheckStart(id);
+    if (opcode == kAsyncUpdate) CheckUpdate(id);
+    if (opcode == kAsyncStart || opcode == kAsyncUpdate) return CheckChainUsers(id);
+    if (opcode == kAsyncDone) return CheckDone(id);
+    if (!kInPairs.Has(opcode)) return;
+    const bool is_transfer = kTransfers.Has(opcode);
+    if (const auto done = DoneOf(opcode)) {
+      return is_transfer ? CheckTransfer(id, *done) : CheckPair(id, {*done});
     }
+    std::vector<Opcode> starts = {*StartOf(opcode)};
+    if (is_transfer) starts.push_back(kGetTupleElement);
+    CheckDoneOperand(id, starts);
   }
 
  private:

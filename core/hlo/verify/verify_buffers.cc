@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <set>
 
+#include "core/hlo/opcode_table.h"
 #include "core/hlo/verify/verify_context.h"
 #include "core/hlo/verify/verify_layout.h"
 
@@ -24,26 +25,15 @@ class BufferPass {
       if (i.opcode == kCustomCall && context_.IsRoot(id)) CheckCustomCall(id);
       return;
     }
-    switch (i.opcode) {
-      case kAsyncStart:
-      case kAsyncUpdate:
-      case kAsyncDone:
-      case kGetTupleElement:
-      case kTuple:
-        return;
-      case kCall:
-        if (FrontendAttributeOf(module_, i, "_xla_stream_annotation")) return;
-        return CheckNoBuffers(id);
-      case kCustomCall:
-        return CheckCustomCall(id);
-      case kWhile:
-        return CheckWriters(id);
-      case kParameter:
-        if (i.computation == module_.entry_id()) CheckNoBuffers(id);
-        return CheckWriters(id);
-      default:
-        return CheckNoBuffers(id);
-    }
+    static constexpr OpcodeSet kMayHold = {kAsyncStart, kAsyncUpdate, kAsyncDone, kGetTupleElement,
+                                           kTuple};
+    const bool is_stream =
+        i.opcode == kCall && FrontendAttributeOf(module_, i, "_xla_stream_annotation");
+    if (kMayHold.Has(i.opcode) || is_stream) return;
+    if (i.opcode == kCustomCall) return CheckCustomCall(id);
+    const bool is_inner = i.opcode == kParameter && i.computation != module_.entry_id();
+    if (i.opcode != kWhile && !is_inner) CheckNoBuffers(id);
+    if (i.opcode == kWhile || i.opcode == kParameter) CheckWriters(id);
   }
 
  private:

@@ -3,6 +3,7 @@
 
 #include "core/base/checked.h"
 #include "core/base/counted.h"
+#include "core/hlo/opcode_table.h"
 
 namespace hloscope::hlo {
 namespace {
@@ -35,31 +36,21 @@ class CollectivePass {
         partitions_(context.module().header().num_partitions) {}
 
   void Check(InstructionId id) {
-    const Instruction& i = module_[id];
-    switch (i.opcode) {
-      case kAllGather:
-      case kAllGatherStart:
-        return CheckAllGather(id);
-      case kAllReduce:
-      case kAllReduceStart:
-        return CheckAllReduce(id);
-      case kReduceScatter:
-        return CheckReduceScatter(id);
-      case kAllToAll:
-        return CheckAllToAll(id);
-      case kRaggedAllToAll:
-        return CheckRaggedAllToAll(id);
-      case kCollectivePermute:
-      case kCollectivePermuteStart:
-        return VerifyPermute(context_, id, DevicesOf(*ModeOf(id, false)));
-      case kCollectiveBroadcast:
-      case kCollectiveReduce: {
-        ReadDeviceGroups(context_, id);
-        return;
-      }
-      default:
-        return;
-    }
+    using Self = CollectivePass;
+    static constexpr OpcodeTable<void (Self::*)(InstructionId)> kChecks = {
+        {kAllGather, &Self::CheckAllGather},
+        {kAllGatherStart, &Self::CheckAllGather},
+        {kAllReduce, &Self::CheckAllReduce},
+        {kAllReduceStart, &Self::CheckAllReduce},
+        {kAllToAll, &Self::CheckAllToAll},
+        {kCollectiveBroadcast, &Self::CheckDeviceGroups},
+        {kCollectivePermute, &Self::CheckPermute},
+        {kCollectivePermuteStart, &Self::CheckPermute},
+        {kCollectiveReduce, &Self::CheckDeviceGroups},
+        {kRaggedAllToAll, &Self::CheckRaggedAllToAll},
+        {kReduceScatter, &Self::CheckReduceScatter},
+    };
+    if (const auto check = kChecks[module_[id].opcode]; check != nullptr) (this->*check)(id);
   }
 
  private:
@@ -188,6 +179,10 @@ class CollectivePass {
   }
 
   void CheckAllGather(InstructionId id) { CheckCutting(id, true); }
+  void CheckDeviceGroups(InstructionId id) { ReadDeviceGroups(context_, id); }
+  void CheckPermute(InstructionId id) {
+    VerifyPermute(context_, id, DevicesOf(*ModeOf(id, false)));
+  }
 
   void CheckReduceScatter(InstructionId id) {
     CheckCutting(id, false);

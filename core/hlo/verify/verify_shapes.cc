@@ -3,6 +3,7 @@
 #include <array>
 
 #include "core/base/counted.h"
+#include "core/hlo/opcode_table.h"
 #include "core/hlo/opcode_traits.h"
 #include "core/hlo/shape/shape_inference.h"
 #include "core/hlo/verify/verify_context.h"
@@ -126,40 +127,20 @@ class ShapePass {
   bool CheckByRule(InstructionId id, const OpcodeInfo& info) {
     const Instruction& i = module_[id];
     auto operands = module_.operands(i);
-    switch (i.opcode) {
-      case kAsyncStart:
-      case kAsyncUpdate:
-      case kAsyncDone:  // VerifyAsync
-      case kCall:
-      case kWhile:
-      case kConditional:
-      case kFusion:  // VerifyControl, VerifyFusions
-      case kParameter:
-      case kCustomCall:
-        return true;
-      case kTuple:
-        return CheckTuple(id);
-      case kGetTupleElement:
-        return CheckGetTupleElement(id);
-      case kCopyStart:
-      case kCopyDone:
-      case kSend:
-      case kRecv:
-      case kRecvDone:
-      case kInfeed:
-        return CheckTransfer(id);
-      case kAddDependency:
-        if (!CheckToken(id, 1)) return false;
-        return CheckSame(id, operands[0]);
-      case kCopy:
-      case kOptimizationBarrier:
-      case kDomain:
-      case kAllReduceDone:
-      case kShuffle:
-        return CheckSame(id, operands[0]);
-      default:
-        break;
-    }
+    // VerifyAsync, VerifyControl and VerifyFusions look at these, or nobody.
+    static constexpr OpcodeSet kElsewhere = {kAsyncStart, kAsyncUpdate, kAsyncDone,
+                                             kCall,       kWhile,       kConditional,
+                                             kFusion,     kParameter,   kCustomCall};
+    static constexpr OpcodeSet kTransfers = {kCopyStart, kCopyDone, kSend,
+                                             kRecv,      kRecvDone, kInfeed};
+    static constexpr OpcodeSet kSame = {kAddDependency, kCopy,          kOptimizationBarrier,
+                                        kDomain,        kAllReduceDone, kShuffle};
+    if (kElsewhere.Has(i.opcode)) return true;
+    if (i.opcode == kTuple) return CheckTuple(id);
+    if (i.opcode == kGetTupleElement) return CheckGetTupleElement(id);
+    if (kTransfers.Has(i.opcode)) return CheckTransfer(id);
+    if (i.opcode == kAddDependency && !CheckToken(id, 1)) return false;
+    if (kSame.Has(i.opcode)) return CheckSame(id, operands[0]);
     if (info.shape_rule == ShapeRule::kDeclared) {
       VerifyDeclaredShape(context_, id);
       return true;

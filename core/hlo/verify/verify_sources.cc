@@ -1,5 +1,6 @@
 // Instructions whose shape is given and not inferred: constants, iota, random numbers, device ids.
 #include "core/base/counted.h"
+#include "core/hlo/opcode_table.h"
 #include "core/hlo/verify/verify_context.h"
 
 namespace hloscope::hlo {
@@ -114,27 +115,29 @@ void ExpectShape(VerifyContext& context, InstructionId id, const Shape& expected
                     context.Text(expected));
 }
 
+void ExpectDeviceNumber(VerifyContext& context, InstructionId id) {
+  ExpectShape(context, id, Shape::Scalar(ElementType::kU32));
+}
+
+void ExpectRngState(VerifyContext& context, InstructionId id) {
+  ExpectShape(context, id, Shape::Array(ElementType::kU64, {2}));
+}
+
 }  // namespace
 
 void VerifyDeclaredShape(VerifyContext& context, InstructionId id) {
   using enum Opcode;
-  switch (context.module()[id].opcode) {
-    case kConstant:
-      return CheckConstant(context, id);
-    case kIota:
-      return CheckIota(context, id);
-    case kRng:
-      return CheckRng(context, id);
-    case kRngBitGenerator:
-      return CheckRngBitGenerator(context, id);
-    case kRngGetAndUpdateState:
-      return ExpectShape(context, id, Shape::Array(ElementType::kU64, {2}));
-    case kPartitionId:
-    case kReplicaId:
-      return ExpectShape(context, id, Shape::Scalar(ElementType::kU32));
-    default:
-      return;
-  }
+  static constexpr OpcodeTable<void (*)(VerifyContext&, InstructionId)> kDeclared = {
+      {kConstant, CheckConstant},
+      {kIota, CheckIota},
+      {kPartitionId, ExpectDeviceNumber},
+      {kReplicaId, ExpectDeviceNumber},
+      {kRng, CheckRng},
+      {kRngBitGenerator, CheckRngBitGenerator},
+      {kRngGetAndUpdateState, ExpectRngState},
+  };
+  const auto check = kDeclared[context.module()[id].opcode];
+  if (check != nullptr) check(context, id);
 }
 
 }  // namespace hloscope::hlo

@@ -73,29 +73,23 @@ InstructionId InfinitySources::FirstOfOperands(const eval::Site& site) const {
 InfinitySources::Leaves InfinitySources::Inherited(const eval::Site& site) const {
   const hlo::Instruction& instruction = module_[site.instruction];
   const auto operands = module_.operands(site.instruction);
-  switch (instruction.opcode) {
-    case Opcode::kParameter:
-      return OfParameter(site);
-    case Opcode::kTuple: {
-      Leaves all;
-      for (InstructionId operand : operands) {
-        const Leaves& own = LeavesOf(site.device, operand);
-        const size_t end = all.size() + module_.shape(operand).LeafCount();
-        all.insert(all.end(), own.begin(), own.end());
-        all.resize(end);
-      }
-      return all;
+  if (instruction.opcode == Opcode::kParameter) return OfParameter(site);
+  if (instruction.opcode == Opcode::kTuple) {
+    Leaves all;
+    for (InstructionId operand : operands) {
+      const Leaves& own = LeavesOf(site.device, operand);
+      const size_t end = all.size() + module_.shape(operand).LeafCount();
+      all.insert(all.end(), own.begin(), own.end());
+      all.resize(end);
     }
-    case Opcode::kGetTupleElement: {
-      const auto index = static_cast<size_t>(module_.GetInt(instruction, AttributeKey::kIndex));
-      Leaves own = LeavesOf(site.device, operands[0]);
-      const auto [begin, end] = module_.shape(operands[0]).ElementLeaves(index);
-      own.resize(std::max(own.size(), end));
-      return {own.begin() + static_cast<ptrdiff_t>(begin),
-              own.begin() + static_cast<ptrdiff_t>(end)};
-    }
-    default:
-      break;
+    return all;
+  }
+  if (instruction.opcode == Opcode::kGetTupleElement) {
+    const auto index = static_cast<size_t>(module_.GetInt(instruction, AttributeKey::kIndex));
+    Leaves own = LeavesOf(site.device, operands[0]);
+    const auto [begin, end] = module_.shape(operands[0]).ElementLeaves(index);
+    own.resize(std::max(own.size(), end));
+    return {own.begin() + static_cast<ptrdiff_t>(begin), own.begin() + static_cast<ptrdiff_t>(end)};
   }
   for (hlo::ComputationId callee : module_.CalledComputations(instruction)) {
     const Leaves& result = LeavesOf(site.device, module_[callee].root);

@@ -133,15 +133,8 @@ InputConstraints InOrder(InputConstraints asked, const InputConstraints& constra
 
 // Sums, multiples and selections of matrices of a structure have it too.
 bool KeepsMatrices(Opcode opcode, size_t slot) {
-  switch (opcode) {
-    case Opcode::kAdd:
-      return true;
-    case Opcode::kMultiply:
-    case Opcode::kDivide:
-      return slot == 0;
-    default:
-      return false;
-  }
+  const bool is_scaled = opcode == Opcode::kMultiply || opcode == Opcode::kDivide;
+  return opcode == Opcode::kAdd || (is_scaled && slot == 0);
 }
 
 }  // namespace

@@ -6,6 +6,7 @@
 #include <algorithm>
 
 #include "core/hlo/analysis/async_chain.h"
+#include "core/hlo/opcode_table.h"
 
 namespace hloscope::replay {
 
@@ -96,21 +97,12 @@ void ConstraintFlow::IndexCallers() {
     const auto called = module_.CalledComputations(instruction);
     for (size_t k = 0; k < called.size(); ++k) {
       std::vector<Caller>& callers = callers_[called[k].index];
-      switch (instruction.opcode) {
-        case Opcode::kCall:
-        case Opcode::kFusion:
-        case Opcode::kMap:
-        case Opcode::kAsyncStart:
-          callers.push_back({id});
-          break;
-        case Opcode::kWhile:
-          callers.push_back({id, 0, 0});
-          break;
-        case Opcode::kConditional:
-          callers.push_back({id, 0, static_cast<int64_t>(k) + 1});
-          break;
-        default:
-          break;
+      static constexpr hlo::OpcodeSet kCalls = {Opcode::kCall, Opcode::kFusion, Opcode::kMap,
+                                                Opcode::kAsyncStart};
+      if (kCalls.Has(instruction.opcode)) callers.push_back({id});
+      if (instruction.opcode == Opcode::kWhile) callers.push_back({id, 0, 0});
+      if (instruction.opcode == Opcode::kConditional) {
+        callers.push_back({id, 0, static_cast<int64_t>(k) + 1});
       }
     }
   }
@@ -160,19 +152,15 @@ const InputConstraints& ConstraintFlow::Of(InstructionId id, const TuplePath& pa
 void ConstraintFlow::Carry(const Position& from, const InputConstraints& constraints) {
   const InstructionId id(from.instruction);
   if (CarryStructure(id, from.path, constraints)) return;
-  switch (module_[id].opcode) {
-    case Opcode::kSort:
-      return Ask(module_.operands(id)[from.path.empty() ? 0 : static_cast<size_t>(from.path[0])],
-                 constraints.Unordered());
-    case Opcode::kReduce:
-      return CarryReduce(id, from.path, constraints);
-    case Opcode::kConcatenate:
-      return CarryConcatenate(id, constraints);
-    case Opcode::kSelect:
-      return CarrySelect(id, constraints);
-    default:
-      if (from.path.empty()) CarryMovement(id, constraints);
+  const Opcode opcode = module_[id].opcode;
+  if (opcode == Opcode::kReduce) return CarryReduce(id, from.path, constraints);
+  if (opcode == Opcode::kConcatenate) return CarryConcatenate(id, constraints);
+  if (opcode == Opcode::kSelect) return CarrySelect(id, constraints);
+  if (opcode == Opcode::kSort) {
+    const size_t sorted = from.path.empty() ? 0 : static_cast<size_t>(from.path[0]);
+    return Ask(module_.operands(id)[sorted], constraints.Unordered());
   }
+  if (from.path.empty()) CarryMovement(id, constraints);
 }
 
 // Tuples, calls and control: the value itself comes from elsewhere.

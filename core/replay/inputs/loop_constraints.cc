@@ -142,16 +142,12 @@ class LoopReader {
   // Comparisons joined by `and`; a flag of the state that never changes must be off.
   void ReadConjunct(InstructionId id) {
     const auto operands = module_.operands(id);
-    switch (module_[id].opcode) {
-      case Opcode::kAnd:
-        pending_.insert(pending_.end(), operands.begin(), operands.end());
-        return;
-      case Opcode::kCompare:
-        return ReadComparison(id, operands);
-      case Opcode::kFusion:
-        return ReadFused(id);
-      default:
-        break;
+    const Opcode opcode = module_[id].opcode;
+    if (opcode == Opcode::kCompare) return ReadComparison(id, operands);
+    if (opcode == Opcode::kFusion) return ReadFused(id);
+    if (opcode == Opcode::kAnd) {
+      pending_.insert(pending_.end(), operands.begin(), operands.end());
+      return;
     }
     const std::optional<Origin> flag = tracer_.Trace(id, {});
     if (!flag || !flag->is_state || StepOf(flag->path) != 0) return;

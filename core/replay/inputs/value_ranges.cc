@@ -7,6 +7,7 @@
 #include <limits>
 
 #include "core/eval/numbers/wide.h"
+#include "core/hlo/opcode_table.h"
 
 namespace hloscope::replay {
 
@@ -115,42 +116,24 @@ class Ranger {
   }
 
   Interval Raw(InstructionId id) const {
-    const hlo::Instruction& instruction = module_[id];
-    switch (instruction.opcode) {
-      case Opcode::kConstant: {
-        const auto* literal = module_.Get<Literal>(instruction, AttributeKey::kConstantValue);
-        return literal == nullptr ? Interval() : OfLiteral(*literal);
-      }
-      case Opcode::kIota:
-        return Iota(id);
-      case Opcode::kBitcast:
-        return module_.shape(module_.operands(id)[0]).element_type() ==
-                       module_.shape(id).element_type()
-                   ? Operand(id, 0)
-                   : Interval();
-      case Opcode::kBroadcast:
-      case Opcode::kReshape:
-      case Opcode::kTranspose:
-      case Opcode::kCopy:
-      case Opcode::kSlice:
-      case Opcode::kReverse:
-      case Opcode::kGather:
-      case Opcode::kDynamicSlice:
-      case Opcode::kConvert:
-      case Opcode::kReducePrecision:
-        return Operand(id, 0);
-      case Opcode::kConcatenate:
-        return UnionOfOperands(id, 0);
-      case Opcode::kPad:
-      case Opcode::kSelect:
-        return UnionOfOperands(id, instruction.opcode == Opcode::kSelect ? 1 : 0);
-      case Opcode::kFusion:
-        return OfRoot(id, AttributeKey::kCalls);
-      case Opcode::kCall:
-        return OfRoot(id, AttributeKey::kToApply);
-      default:
-        return Arithmetic(id);
+    static constexpr hlo::OpcodeSet kSameValues = {
+        Opcode::kBroadcast, Opcode::kReshape,        Opcode::kTranspose, Opcode::kCopy,
+        Opcode::kSlice,     Opcode::kReverse,        Opcode::kGather,    Opcode::kDynamicSlice,
+        Opcode::kConvert,   Opcode::kReducePrecision};
+    const Opcode opcode = module_[id].opcode;
+    if (kSameValues.Has(opcode)) return Operand(id, 0);
+    if (opcode == Opcode::kIota) return Iota(id);
+    if (opcode == Opcode::kConcatenate || opcode == Opcode::kPad) return UnionOfOperands(id, 0);
+    if (opcode == Opcode::kSelect) return UnionOfOperands(id, 1);
+    if (opcode == Opcode::kFusion) return OfRoot(id, AttributeKey::kCalls);
+    if (opcode == Opcode::kCall) return OfRoot(id, AttributeKey::kToApply);
+    if (opcode == Opcode::kConstant) {
+      const auto* literal = module_.Get<Literal>(module_[id], AttributeKey::kConstantValue);
+      return literal == nullptr ? Interval() : OfLiteral(*literal);
     }
+    if (opcode != Opcode::kBitcast) return Arithmetic(id);
+    const auto from = module_.shape(module_.operands(id)[0]).element_type();
+    return from == module_.shape(id).element_type() ? Operand(id, 0) : Interval();
   }
 
   Interval Arithmetic(InstructionId id) const {
@@ -194,28 +177,21 @@ class Ranger {
 
   // Functions whose values are bounded by nature.
   static Interval OfFunction(Opcode opcode, const Interval& x) {
-    switch (opcode) {
-      case Opcode::kExp:
-        return {kSmallest, kInfinity};
-      case Opcode::kSqrt:
-        return {x.low > 0 ? std::sqrt(x.low) : 0, kInfinity};
-      case Opcode::kRsqrt:
-      case Opcode::kLogistic:
-        return {kSmallest, opcode == Opcode::kLogistic ? 1 : kInfinity};
-      case Opcode::kTanh:
-      case Opcode::kSin:
-      case Opcode::kCos:
-      case Opcode::kErf:
-      case Opcode::kSign:
-        return {-1, 1};
-      case Opcode::kCosh:
-        return {1, kInfinity};
-      case Opcode::kClz:
-      case Opcode::kPopulationCount:
-        return {0, 64};
-      default:
-        return {};
-    }
+    static constexpr hlo::OpcodeTable<Interval> kBounds = {
+        {Opcode::kClz, {0, 64}},
+        {Opcode::kCos, {-1, 1}},
+        {Opcode::kCosh, {1, kInfinity}},
+        {Opcode::kErf, {-1, 1}},
+        {Opcode::kExp, {kSmallest, kInfinity}},
+        {Opcode::kLogistic, {kSmallest, 1}},
+        {Opcode::kPopulationCount, {0, 64}},
+        {Opcode::kRsqrt, {kSmallest, kInfinity}},
+        {Opcode::kSign, {-1, 1}},
+        {Opcode::kSin, {-1, 1}},
+        {Opcode::kTanh, {-1, 1}},
+    };
+    if (opcode == Opcode::kSqrt) return {x.low > 0 ? std::sqrt(x.low) : 0, kInfinity};
+    return kBounds[opcode];
   }
 
   const Module& module_;

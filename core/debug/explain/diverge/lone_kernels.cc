@@ -15,7 +15,6 @@
 namespace hloscope::debug {
 
 using hlo::AttributeKey;
-using hlo::ComputationId;
 using hlo::InstructionId;
 using hlo::Literal;
 using hlo::Module;
@@ -126,16 +125,13 @@ class LoneWalk {
     if (!operands) return;
     const std::string here = calls.empty() ? "" : calls + ", ";
     const std::string name(module->name(id));
-    switch (instruction.opcode) {
-      case Opcode::kWhile:
-        return EnterLoop(module, id, operands->front(), here + name, depth);
-      case Opcode::kConditional:
-        return EnterBranch(*module, id, *operands, here + name, depth);
-      case Opcode::kFusion:
-      case Opcode::kCall:
-        return LookInside(WithEntry(*module, called[0]), *operands);
-      default:
-        return;
+    const Opcode opcode = instruction.opcode;
+    if (opcode == Opcode::kWhile) {
+      EnterLoop(module, id, operands->front(), here + name, depth);
+    } else if (opcode == Opcode::kConditional) {
+      EnterBranch(*module, id, *operands, here + name, depth);
+    } else if (opcode == Opcode::kFusion || opcode == Opcode::kCall) {
+      LookInside(WithEntry(*module, called[0]), *operands);
     }
   }
 

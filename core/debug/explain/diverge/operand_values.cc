@@ -102,28 +102,23 @@ class SourceFinder {
     eval::Frame& frame = key().path.back();
     const hlo::Instruction& caller = module_[frame.caller];
     const auto operands = module_.operands(frame.caller);
-    switch (caller.opcode) {
-      case Opcode::kWhile:
-        if (frame.iteration > 0) {
-          --frame.iteration;
-          key().instruction = module_[module_.GetComputation(caller, AttributeKey::kBody)].root;
-          return false;
-        }
-        key().instruction = operands[0];
-        break;
-      case Opcode::kCall:
-        key().instruction = operands[static_cast<size_t>(number)];
-        break;
-      case Opcode::kConditional: {
-        const auto called = module_.CalledComputations(caller);
-        const auto branch = std::ranges::find(called, module_[id].computation);
-        key().instruction = operands[static_cast<size_t>(branch - called.begin()) + 1];
-        break;
-      }
-      default:
-        return UnsupportedError(
-            fmt::format("the operands of the computation that {} calls are not captured",
-                        module_.name(frame.caller)));
+    if (caller.opcode == Opcode::kWhile && frame.iteration > 0) {
+      --frame.iteration;
+      key().instruction = module_[module_.GetComputation(caller, AttributeKey::kBody)].root;
+      return false;
+    }
+    if (caller.opcode == Opcode::kWhile) {
+      key().instruction = operands[0];
+    } else if (caller.opcode == Opcode::kCall) {
+      key().instruction = operands[static_cast<size_t>(number)];
+    } else if (caller.opcode == Opcode::kConditional) {
+      const auto called = module_.CalledComputations(caller);
+      const auto branch = std::ranges::find(called, module_[id].computation);
+      key().instruction = operands[static_cast<size_t>(branch - called.begin()) + 1];
+    } else {
+      return UnsupportedError(
+          fmt::format("the operands of the computation that {} calls are not captured",
+                      module_.name(frame.caller)));
     }
     key().path.pop_back();
     return false;

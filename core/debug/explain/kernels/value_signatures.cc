@@ -8,6 +8,7 @@
 
 #include "core/eval/machine/evaluator.h"
 #include "core/eval/numbers/wide.h"
+#include "core/hlo/opcode_table.h"
 
 namespace hloscope::debug {
 namespace {
@@ -17,24 +18,11 @@ constexpr int64_t kMaxElements = 1 << 22;
 constexpr uint64_t kMaxUlp = 4;
 
 // They hand on what others make.
-bool MakesNothing(hlo::Opcode opcode) {
-  switch (opcode) {
-    case hlo::Opcode::kParameter:
-    case hlo::Opcode::kConstant:
-    case hlo::Opcode::kBitcast:
-    case hlo::Opcode::kBroadcast:
-    case hlo::Opcode::kReshape:
-    case hlo::Opcode::kTranspose:
-    case hlo::Opcode::kCopy:
-    case hlo::Opcode::kTuple:
-    case hlo::Opcode::kGetTupleElement:
-    case hlo::Opcode::kFusion:
-    case hlo::Opcode::kCall:
-      return true;
-    default:
-      return false;
-  }
-}
+constexpr hlo::OpcodeSet kMakeNothing = {
+    hlo::Opcode::kParameter, hlo::Opcode::kConstant, hlo::Opcode::kBitcast,
+    hlo::Opcode::kBroadcast, hlo::Opcode::kReshape,  hlo::Opcode::kTranspose,
+    hlo::Opcode::kCopy,      hlo::Opcode::kTuple,    hlo::Opcode::kGetTupleElement,
+    hlo::Opcode::kFusion,    hlo::Opcode::kCall};
 
 double FloatOf(hlo::ElementType type, uint64_t bits) {
   std::byte bytes[8];
@@ -67,7 +55,7 @@ uint64_t UlpBetween(uint64_t a, uint64_t b, uint32_t bytes) {
 }
 
 bool IsKept(const hlo::Module& module, hlo::InstructionId id, const hlo::Literal& value) {
-  return !MakesNothing(module[id].opcode) && value.shape().IsArray() &&
+  return !kMakeNothing.Has(module[id].opcode) && value.shape().IsArray() &&
          value.shape().ElementCount().value_or(0) <= kMaxElements;
 }
 

@@ -9,6 +9,7 @@
 #include "core/debug/explain/passes/stage_values.h"
 #include "core/eval/numbers/precise.h"
 #include "core/hlo/float_types.h"
+#include "core/hlo/opcode_table.h"
 
 namespace hloscope::debug {
 namespace {
@@ -45,28 +46,21 @@ PreciseSides SidesOf(const RunReport& report) {
 }
 
 // Adds up or multiplies: rounds in proportion to its largest term, whatever comes out.
-bool AddsUp(Opcode opcode) {
-  switch (opcode) {
-    case Opcode::kAdd:
-    case Opcode::kSubtract:
-    case Opcode::kMultiply:
-    case Opcode::kReduce:
-    case Opcode::kReduceWindow:
-    case Opcode::kScan:
-    case Opcode::kScatter:
-    case Opcode::kSelectAndScatter:
-    case Opcode::kDot:
-    case Opcode::kConvolution:
-    case Opcode::kFft:
-    case Opcode::kBatchNormGrad:
-    case Opcode::kBatchNormInference:
-    case Opcode::kBatchNormTraining:
-    case Opcode::kTriangularSolve:
-      return true;
-    default:
-      return false;
-  }
-}
+constexpr hlo::OpcodeSet kAddUp = {Opcode::kAdd,
+                                   Opcode::kSubtract,
+                                   Opcode::kMultiply,
+                                   Opcode::kReduce,
+                                   Opcode::kReduceWindow,
+                                   Opcode::kScan,
+                                   Opcode::kScatter,
+                                   Opcode::kSelectAndScatter,
+                                   Opcode::kDot,
+                                   Opcode::kConvolution,
+                                   Opcode::kFft,
+                                   Opcode::kBatchNormGrad,
+                                   Opcode::kBatchNormInference,
+                                   Opcode::kBatchNormTraining,
+                                   Opcode::kTriangularSolve};
 
 bool Multiplies(Opcode opcode) {
   constexpr Opcode kMultiplying[] = {Opcode::kMultiply,           Opcode::kDot,
@@ -110,16 +104,10 @@ Numbers NumbersOf(const SmallFailure& small) {
 // Leaves open what becomes of infinities and NaN: they meet zeros of padding, of the other part of
 // a complex number, or of an algorithm.
 bool OpensNonFinite(const hlo::Module& module, hlo::InstructionId id) {
-  switch (module[id].opcode) {
-    case Opcode::kCholesky:
-    case Opcode::kConvolution:
-    case Opcode::kFft:
-    case Opcode::kTriangularSolve:
-      return true;
-    default:
-      break;
-  }
-  return AddsUp(module[id].opcode) &&
+  static constexpr hlo::OpcodeSet kOpen = {Opcode::kCholesky, Opcode::kConvolution, Opcode::kFft,
+                                           Opcode::kTriangularSolve};
+  if (kOpen.Has(module[id].opcode)) return true;
+  return kAddUp.Has(module[id].opcode) &&
          std::ranges::any_of(module.shape(id).LeafShapes(), [](const hlo::Shape* leaf) {
            return hlo::IsComplex(leaf->element_type());
          });
@@ -178,7 +166,7 @@ std::string ExplanationByTerms(const SmallFailure& small, double error) {
   for (const hlo::InstructionId id : small.suspect.instructions) {
     const Opcode opcode = (*small.smallest.module)[id].opcode;
     if (opcode == Opcode::kIota) continue;
-    if (!AddsUp(opcode)) return "";
+    if (!kAddUp.Has(opcode)) return "";
     multiplied += Multiplies(opcode) ? 1 : 0;
     factors = std::max(factors, Factors(*small.smallest.module, id));
   }

@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <set>
 
+#include "core/hlo/opcode_table.h"
 #include "core/hlo/opcode_traits.h"
 
 namespace hloscope::debug {
@@ -18,27 +19,22 @@ using hlo::Opcode;
 
 enum class Weight : uint8_t { kNone, kLight, kFull };
 
-Weight WeightOf(Opcode opcode) {
-  switch (opcode) {
-    case Opcode::kParameter:
-    case Opcode::kConstant:
-    case Opcode::kTuple:
-    case Opcode::kGetTupleElement:
-      return Weight::kNone;
-    case Opcode::kBitcast:
-    case Opcode::kBroadcast:
-    case Opcode::kCopy:
-    case Opcode::kCall:
-    case Opcode::kFusion:
-    case Opcode::kIota:
-    case Opcode::kMap:
-    case Opcode::kOptimizationBarrier:
-    case Opcode::kReshape:
-      return Weight::kLight;
-    default:
-      return Weight::kFull;
-  }
-}
+constexpr hlo::OpcodeTable<Weight> kWeights = {{
+                                                   {Opcode::kParameter, Weight::kNone},
+                                                   {Opcode::kConstant, Weight::kNone},
+                                                   {Opcode::kTuple, Weight::kNone},
+                                                   {Opcode::kGetTupleElement, Weight::kNone},
+                                                   {Opcode::kBitcast, Weight::kLight},
+                                                   {Opcode::kBroadcast, Weight::kLight},
+                                                   {Opcode::kCopy, Weight::kLight},
+                                                   {Opcode::kCall, Weight::kLight},
+                                                   {Opcode::kFusion, Weight::kLight},
+                                                   {Opcode::kIota, Weight::kLight},
+                                                   {Opcode::kMap, Weight::kLight},
+                                                   {Opcode::kOptimizationBarrier, Weight::kLight},
+                                                   {Opcode::kReshape, Weight::kLight},
+                                               },
+                                               Weight::kFull};
 
 // Those of the entry and of what it calls; not reducers and the like.
 void Collect(const Module& module, hlo::ComputationId id, Weight least,
@@ -47,7 +43,7 @@ void Collect(const Module& module, hlo::ComputationId id, Weight least,
   const hlo::Computation& computation = module[id];
   for (uint32_t i = 0; i < computation.instruction_count; ++i) {
     const hlo::InstructionId at(computation.first_instruction + i);
-    const Weight weight = WeightOf(module[at].opcode);
+    const Weight weight = kWeights[module[at].opcode];
     if (weight >= least) to.push_back(at);
     const bool is_fold = hlo::HasTrait(module[at].opcode, hlo::kTraitAppliesScalar) &&
                          module[at].opcode != Opcode::kMap;
