@@ -3,10 +3,11 @@
 
 #include <algorithm>
 
+#include "core/hlo/dimension_numbers.h"
+
 namespace hloscope::analysis {
 namespace {
 
-using hlo::AttributeKey;
 using hlo::Category;
 using hlo::InstructionId;
 using hlo::Opcode;
@@ -26,7 +27,7 @@ double ContractedElements(const hlo::Module& module, const hlo::Instruction& i) 
   if (operands.empty()) return 1;
   const hlo::Shape& left = module.shape(operands[0]);
   double product = 1;
-  for (int64_t d : module.GetInts(i, AttributeKey::kLhsContractingDims)) {
+  for (int64_t d : hlo::DotDimsOf(module, module.attributes(i)).lhs.contracting) {
     if (d >= 0 && static_cast<size_t>(d) < left.rank())
       product *= static_cast<double>(left.dimension(static_cast<size_t>(d)));
   }
@@ -36,7 +37,7 @@ double ContractedElements(const hlo::Module& module, const hlo::Instruction& i) 
 // For each output element of a convolution: the kernel without its output features.
 double KernelElements(const hlo::Module& module, const hlo::Instruction& i) {
   auto operands = module.operands(i);
-  const auto* dims = module.Get<hlo::ConvolutionDims>(i, AttributeKey::kDimLabels);
+  const auto* dims = hlo::ConvDimsOf(module, module.attributes(i)).labels;
   if (operands.size() < 2 || dims == nullptr) return 1;
   const hlo::Shape& kernel = module.shape(operands[1]);
   const auto feature = static_cast<size_t>(std::max<int64_t>(0, dims->kernel_output_feature));

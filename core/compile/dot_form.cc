@@ -3,11 +3,11 @@
 
 #include <algorithm>
 
+#include "core/hlo/dimension_numbers.h"
 #include "core/hlo/row_major.h"
 
 namespace hloscope::compile {
 
-using hlo::AttributeKey;
 using hlo::InstructionId;
 using hlo::Module;
 using hlo::Shape;
@@ -16,18 +16,12 @@ namespace {
 
 using Loop = DotForm::Loop;
 
-bool Holds(std::span<const int64_t> dimensions, size_t d) {
-  return std::ranges::find(dimensions, static_cast<int64_t>(d)) != dimensions.end();
-}
-
-// The dimensions of an operand that are in neither list, outermost first; `side` is the stride of
-// it that they move.
-std::vector<Loop> FreeLoops(const Shape& shape, std::span<const int64_t> batch,
-                            std::span<const int64_t> contracting, int64_t Loop::*side) {
+// The free dimensions of an operand, outermost first; `side` is the stride of it that they move.
+std::vector<Loop> FreeLoops(const Shape& shape, const hlo::DotSide& dims, int64_t Loop::* side) {
   const std::vector<int64_t> strides = hlo::RowMajorStrides(shape.dimensions());
   std::vector<Loop> loops;
   for (size_t d = 0; d < shape.rank(); ++d) {
-    if (Holds(batch, d) || Holds(contracting, d) || shape.dimension(d) == 1) continue;
+    if (!dims.IsFree(static_cast<int64_t>(d)) || shape.dimension(d) == 1) continue;
     Loop& loop = loops.emplace_back();
     loop.size = shape.dimension(d);
     loop.*side = strides[d];
@@ -90,20 +84,16 @@ int64_t DotForm::products() const {
 }
 
 std::optional<DotForm> DotFormOf(const Module& module, InstructionId dot) {
-  const hlo::Instruction& instruction = module[dot];
   const Shape& left = module.shape(module.operands(dot)[0]);
   const Shape& right = module.shape(module.operands(dot)[1]);
-  const auto left_batch = module.GetInts(instruction, AttributeKey::kLhsBatchDims),
-             right_batch = module.GetInts(instruction, AttributeKey::kRhsBatchDims),
-             left_sum = module.GetInts(instruction, AttributeKey::kLhsContractingDims),
-             right_sum = module.GetInts(instruction, AttributeKey::kRhsContractingDims);
-  std::vector<Loop> batch = SharedLoops(left, left_batch, right, right_batch);
-  std::vector<Loop> rows = FreeLoops(left, left_batch, left_sum, &Loop::left);
-  std::vector<Loop> columns = FreeLoops(right, right_batch, right_sum, &Loop::right);
-  std::vector<Loop> sums = SharedLoops(left, left_sum, right, right_sum);
+  const auto [lhs, rhs, ragged] = hlo::DotDimsOf(module, dot);
+  std::vector<Loop> batch = SharedLoops(left, lhs.batch, right, rhs.batch);
+  std::vector<Loop> rows = FreeLoops(left, lhs, &Loop::left);
+  std::vector<Loop> columns = FreeLoops(right, rhs, &Loop::right);
+  std::vector<Loop> sums = SharedLoops(left, lhs.contracting, right, rhs.contracting);
   std::ranges::sort(sums, std::greater(), &Loop::left);
   Merge(sums);
-  if (sums.size() > 1 || left_sum.empty()) return std::nullopt;
+  if (sums.size() > 1 || lhs.contracting.empty()) return std::nullopt;
   int64_t stride = 1;
   SetOutStrides(columns, stride);
   SetOutStrides(rows, stride);

@@ -7,6 +7,7 @@
 
 #include "core/compile/fusion/row_form.h"
 #include "core/compile/scalar_computation.h"
+#include "core/hlo/dimension_numbers.h"
 #include "core/hlo/fallback_reasons.h"
 #include "core/hlo/grouping.h"
 #include "core/hlo/opcode_traits.h"
@@ -30,10 +31,9 @@ constexpr int64_t kMaxCombined = int64_t{1} << 32;
 // Indices of no numbers: everything is found at the beginning.
 bool IsIndexless(const Module& module, InstructionId id) {
   const Opcode opcode = module[id].opcode;
-  const AttributeKey map = opcode == Opcode::kGather ? AttributeKey::kStartIndexMap
-                                                     : AttributeKey::kScatterDimsToOperandDims;
-  return (opcode == Opcode::kGather || opcode == Opcode::kScatter) &&
-         module.GetInts(module[id], map).empty();
+  if (opcode == Opcode::kGather) return hlo::GatherDimsOf(module, id).start_index_map.empty();
+  return opcode == Opcode::kScatter &&
+         hlo::ScatterDimsOf(module, id).scatter_dims_to_operand_dims.empty();
 }
 
 bool AreKernelArrays(const Module& module, InstructionId id) {
@@ -196,7 +196,7 @@ bool ScansWindows(const Module& module, InstructionId id, const hlo::Window& win
 // Few places, or windows that take over from each other; else not so many in all that the
 // evaluator, which slides where it can, would be much faster.
 bool ReducesWindows(const Module& module, InstructionId id) {
-  const auto* window = module.Get<hlo::Window>(module[id], AttributeKey::kWindow);
+  const hlo::Window* window = hlo::FindWindow(module, id);
   int64_t places = 1;
   for (const hlo::WindowDimension& w : window->dimensions) {
     places = w.size > kMaxCombined / places ? kMaxCombined : places * w.size;
@@ -283,8 +283,7 @@ bool Multiplies(const Module& module, InstructionId id) {
 }
 
 bool Convolves(const Module& module, InstructionId id) {
-  const auto* dims = module.Get<hlo::ConvolutionDims>(module[id], AttributeKey::kDimLabels);
-  return dims != nullptr && Multiplies(module, id);
+  return hlo::ConvDimsOf(module, id).labels != nullptr && Multiplies(module, id);
 }
 
 // Arrays of one size, sorted by a comparator of scalars.
@@ -440,14 +439,8 @@ bool IsKernelRoot(const Module& module, InstructionId id) {
 }
 
 size_t UpdatedOperands(const Module& module, InstructionId id) {
-  switch (module[id].opcode) {
-    case Opcode::kDynamicUpdateSlice:
-      return 1;
-    case Opcode::kScatter:
-      return (module.operands(id).size() - 1) / 2;
-    default:
-      return 0;
-  }
+  if (module[id].opcode == Opcode::kScatter) return (module.operands(id).size() - 1) / 2;
+  return module[id].opcode == Opcode::kDynamicUpdateSlice ? 1 : 0;
 }
 
 bool IsKernel(const Module& module, InstructionId id) {

@@ -5,6 +5,7 @@
 
 #include "core/compile/dot_form.h"
 #include "core/compile/kernel_rules.h"
+#include "core/hlo/dimension_numbers.h"
 
 namespace hloscope::compile {
 
@@ -22,14 +23,13 @@ constexpr double kFewProducts = 1 << 15;
 
 // As convolution normalization leaves it, in up to three dimensions.
 bool IsPlainConvolution(const Module& module, InstructionId id) {
-  const auto* dims = module.Get<hlo::ConvolutionDims>(module[id], AttributeKey::kDimLabels);
-  const auto* window = module.Get<hlo::Window>(module[id], AttributeKey::kWindow);
+  const hlo::ConvDims dims = hlo::ConvDimsOf(module, id);
   const auto is_plain = [](const hlo::WindowDimension& w) {
     return w.base_dilation == 1 && !w.window_reversal && w.padding_low >= 0 && w.padding_high >= 0;
   };
-  return dims != nullptr && dims->input_spatial.size() <= 3 &&
-         module.GetInt(module[id], AttributeKey::kBatchGroupCount, 1) == 1 &&
-         (window == nullptr || std::ranges::all_of(window->dimensions, is_plain));
+  return dims.labels != nullptr && dims.labels->input_spatial.size() <= 3 &&
+         dims.batch_groups == 1 &&
+         (dims.window == nullptr || std::ranges::all_of(dims.window->dimensions, is_plain));
 }
 
 // True for the sizes that XLA declares: a real transform has half of the last dimension and one more
@@ -81,7 +81,7 @@ bool HasLibraryTypes(const Module& module, InstructionId id) {
 bool IsSmallDot(const Module& module, InstructionId id) {
   const Shape& left = module.shape(module.operands(id)[0]);
   double products = static_cast<double>(module.shape(id).ElementCount().value_or(0));
-  for (const int64_t d : module.GetInts(module[id], AttributeKey::kLhsContractingDims)) {
+  for (const int64_t d : hlo::DotDimsOf(module, id).lhs.contracting) {
     products *= static_cast<double>(left.dimension(static_cast<size_t>(d)));
   }
   return products <= kFewProducts;

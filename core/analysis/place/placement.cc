@@ -8,6 +8,8 @@
 #include "core/analysis/place/call_counts.h"
 #include "core/analysis/place/transfers.h"
 #include "core/base/counted.h"
+#include "core/hlo/dimension_numbers.h"
+#include "core/hlo/opcode_table.h"
 #include "core/hlo/opcode_traits.h"
 
 namespace hloscope::analysis {
@@ -92,6 +94,22 @@ PlacedInstruction At(Place place, FallbackReason reason = FallbackReason::kNone,
   return {.place = place, .reason = reason, .library = library};
 }
 
+// The libraries that XLA leaves an opcode to.
+struct LibraryNames {
+  std::string_view cpu = {}, gpu = {};
+  bool only_cpu = false;
+};
+constexpr hlo::OpcodeTable<LibraryNames> kLibraries = {
+    {Opcode::kCholesky, {"LAPACK", "cuSOLVER"}},
+    {Opcode::kConvolution, {"Eigen", "cuDNN"}},
+    {Opcode::kDot, {"Eigen", "", true}},
+    {Opcode::kFft, {"FFT", "cuFFT"}},
+    {Opcode::kRngGetAndUpdateState, {"XLA runtime", "", true}},
+    {Opcode::kSort, {"XLA runtime", "", true}},
+    {Opcode::kTopK, {"XLA runtime", "", true}},
+    {Opcode::kTriangularSolve, {"LAPACK", "cuSOLVER"}},
+};
+
 class Placer {
  public:
   Placer(const Module& module, Target target) : module_(module), calls_(CountCalls(module)) {
@@ -139,30 +157,32 @@ class Placer {
 
   PlacedInstruction InSequence(const Instruction& i) const {
     if (HasFlag(i.opcode, hlo::kFlagDone)) return At(Place::kControl);
-    switch (i.opcode) {
-      case Opcode::kWhile:
-      case Opcode::kConditional:
-      case Opcode::kCall:
-        return At(IsKernelCall(module_, i) ? Place::kDeviceKernel : Place::kControl);
-      case Opcode::kAsyncStart:
-      case Opcode::kAsyncUpdate:
-        return At(Place::kControl);
-      case Opcode::kInfeed:
-      case Opcode::kOutfeed:
-        return At(Place::kHost, FallbackReason::kInfeedOutfeed);
-      case Opcode::kSend:
-      case Opcode::kRecv:
-        if (!module_.GetBool(i, AttributeKey::kIsHostTransfer)) {
-          return At(Place::kCollective);
-        }
-        return At(Place::kHost, FallbackReason::kHostSendRecv);
-      case Opcode::kFusion:
-        return Fusion(i);
-      case Opcode::kCustomCall:
-        return CustomCall(i);
-      default:
-        return Plain(i);
-    }
+    using Find = PlacedInstruction (Placer::*)(const Instruction&) const;
+    static constexpr hlo::OpcodeTable<Find> kFinders = {{{Opcode::kAsyncStart, &Placer::Control},
+                                                         {Opcode::kAsyncUpdate, &Placer::Control},
+                                                         {Opcode::kCall, &Placer::Call},
+                                                         {Opcode::kConditional, &Placer::Call},
+                                                         {Opcode::kCustomCall, &Placer::CustomCall},
+                                                         {Opcode::kFusion, &Placer::Fusion},
+                                                         {Opcode::kInfeed, &Placer::Feed},
+                                                         {Opcode::kOutfeed, &Placer::Feed},
+                                                         {Opcode::kRecv, &Placer::Transfer},
+                                                         {Opcode::kSend, &Placer::Transfer},
+                                                         {Opcode::kWhile, &Placer::Call}},
+                                                        &Placer::Plain};
+    return (this->*kFinders[i.opcode])(i);
+  }
+
+  PlacedInstruction Control(const Instruction&) const { return At(Place::kControl); }
+  PlacedInstruction Call(const Instruction& i) const {
+    return At(IsKernelCall(module_, i) ? Place::kDeviceKernel : Place::kControl);
+  }
+  PlacedInstruction Feed(const Instruction&) const {
+    return At(Place::kHost, FallbackReason::kInfeedOutfeed);
+  }
+  PlacedInstruction Transfer(const Instruction& i) const {
+    if (!module_.GetBool(i, AttributeKey::kIsHostTransfer)) return At(Place::kCollective);
+    return At(Place::kHost, FallbackReason::kHostSendRecv);
   }
 
   PlacedInstruction Plain(const Instruction& i) const {
@@ -170,28 +190,13 @@ class Placer {
     if (!cpu() && CrossesHostMemory(module_, i)) {
       return At(Place::kHostMemory, FallbackReason::kHostMemorySpace);
     }
-    switch (i.opcode) {
-      case Opcode::kCopy:
-      case Opcode::kCopyStart:
-      case Opcode::kPartitionId:
-      case Opcode::kReplicaId:
-        return At(result_.compiled ? Place::kCopy : Place::kUndecided);
-      case Opcode::kFft:
-        return Library(cpu() ? "FFT" : gpu() ? "cuFFT" : "");
-      case Opcode::kConvolution:
-        return Library(cpu() ? "Eigen" : gpu() ? "cuDNN" : "");
-      case Opcode::kDot:
-        return cpu() && IsMatrixProduct(i) ? Library("Eigen") : At(Compute());
-      case Opcode::kSort:
-      case Opcode::kTopK:
-      case Opcode::kRngGetAndUpdateState:
-        return cpu() ? Library("XLA runtime") : At(Compute());
-      case Opcode::kTriangularSolve:
-      case Opcode::kCholesky:
-        return Library(cpu() ? "LAPACK" : gpu() ? "cuSOLVER" : "");
-      default:
-        return At(Compute());
-    }
+    static constexpr hlo::OpcodeSet kCopies = {Opcode::kCopy, Opcode::kCopyStart,
+                                               Opcode::kPartitionId, Opcode::kReplicaId};
+    if (kCopies.Has(i.opcode)) return At(result_.compiled ? Place::kCopy : Place::kUndecided);
+    const LibraryNames names = kLibraries[i.opcode];
+    const bool is_ours = i.opcode == Opcode::kDot && !(cpu() && IsMatrixProduct(i));
+    if (names.cpu.empty() || is_ours || (names.only_cpu && !cpu())) return At(Compute());
+    return Library(cpu() ? names.cpu : gpu() ? names.gpu : "");
   }
 
   // XLA:CPU leaves products of matrices to Eigen; those with a vector and those of integers it
@@ -199,19 +204,14 @@ class Placer {
   bool IsMatrixProduct(const Instruction& i) const {
     auto operands = module_.operands(i);
     if (operands.size() != 2 || IsInteger(module_[i.shape].element_type())) return false;
-    auto free = [&](InstructionId operand, AttributeKey batch, AttributeKey contracting) {
-      const hlo::Shape& shape = module_.shape(operand);
-      auto batches = module_.GetInts(i, batch), contracted = module_.GetInts(i, contracting);
-      for (size_t d = 0; d < shape.rank(); ++d) {
-        auto at = static_cast<int64_t>(d);
-        bool taken = std::ranges::find(batches, at) != batches.end() ||
-                     std::ranges::find(contracted, at) != contracted.end();
-        if (!taken && shape.dimension(d) != 1) return true;
-      }
-      return false;
+    const hlo::DotDims dims = hlo::DotDimsOf(module_, module_.attributes(i));
+    const auto has_free = [&](const hlo::Shape& shape, const hlo::DotSide& side) {
+      return std::ranges::any_of(side.Free(shape.rank()), [&](int64_t d) {
+        return shape.dimension(static_cast<size_t>(d)) != 1;
+      });
     };
-    return free(operands[0], AttributeKey::kLhsBatchDims, AttributeKey::kLhsContractingDims) &&
-           free(operands[1], AttributeKey::kRhsBatchDims, AttributeKey::kRhsContractingDims);
+    return has_free(module_.shape(operands[0]), dims.lhs) &&
+           has_free(module_.shape(operands[1]), dims.rhs);
   }
 
   PlacedInstruction Fusion(const Instruction& i) const {

@@ -12,12 +12,12 @@
 #include "core/backends/cuda/library_dnn.h"
 #include "core/backends/cuda/library_work.h"
 #include "core/compile/plan/plan.h"
+#include "core/hlo/dimension_numbers.h"
 #include "core/hlo/row_major.h"
 
 namespace hloscope::replay::cuda {
 namespace {
 
-using hlo::AttributeKey;
 using hlo::ElementType;
 
 constexpr size_t kRank = 5;  // at most: batch, features, three of space
@@ -137,7 +137,6 @@ std::string FormText(const DnnConvolution& of, ElementType type) {
 
 Result<AlgorithmCandidates> OfferConvolution(const AlgorithmRequest& order) {
   const hlo::Module& module = order.module;
-  const hlo::Instruction& convolution = module[order.id];
   const auto operands = module.operands(order.id);
   const hlo::Shape &input = module.shape(operands[0]), &filter = module.shape(operands[1]),
                    &out = module.shape(order.id);
@@ -148,11 +147,10 @@ Result<AlgorithmCandidates> OfferConvolution(const AlgorithmRequest& order) {
                                         hlo::ToString(input.element_type()),
                                         hlo::ToString(filter.element_type()), hlo::ToString(type)));
   }
-  const auto& dims = *module.Get<hlo::ConvolutionDims>(convolution, AttributeKey::kDimLabels);
-  const auto* window = module.Get<hlo::Window>(convolution, AttributeKey::kWindow);
+  const auto [labels, window, feature_groups, batch_groups] = hlo::ConvDimsOf(module, order.id);
+  const hlo::ConvolutionDims& dims = *labels;
   const size_t space = dims.input_spatial.size();
-  if (space == 0 || space > 3 || window == nullptr ||
-      module.GetInt(convolution, AttributeKey::kBatchGroupCount, 1) != 1) {
+  if (space == 0 || space > 3 || window == nullptr || batch_groups != 1) {
     return UnsupportedError("it has no plain window in one to three dimensions");
   }
   DnnConvolution what;

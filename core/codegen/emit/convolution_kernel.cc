@@ -8,10 +8,10 @@
 #include "core/codegen/emit/kernel_function.h"
 #include "core/codegen/emit/loop_space.h"
 #include "core/codegen/emit/products.h"
+#include "core/hlo/dimension_numbers.h"
 
 namespace hloscope::codegen {
 
-using hlo::AttributeKey;
 using hlo::InstructionId;
 using llvm::Value;
 
@@ -27,14 +27,14 @@ class ConvolutionKernel {
         root_(kernel.roots[0]),
         products_(kernel.module, root_),
         function_(module, kernel, name, -1),
-        dims_(*kernel.module.Get<hlo::ConvolutionDims>(kernel.module[root_],
-                                                       AttributeKey::kDimLabels)),
+        read_(hlo::ConvDimsOf(kernel.module, root_)),
+        dims_(*read_.labels),
         input_(Sizes(kernel.module.operands(root_)[0])),
         weights_(Sizes(kernel.module.operands(root_)[1])),
         out_(Sizes(root_)) {
     window_ = WindowOf(kernel, dims_.input_spatial.size());
-    feature_groups_ = Int(AttributeKey::kFeatureGroupCount);
-    batch_groups_ = Int(AttributeKey::kBatchGroupCount);
+    feature_groups_ = read_.feature_groups;
+    batch_groups_ = read_.batch_groups;
     ChooseLanes();
     function_.AllowRegisters(kMaxRegisters);
   }
@@ -68,9 +68,6 @@ class ConvolutionKernel {
 
   static size_t At(int64_t d) { return static_cast<size_t>(d); }
   Value* Int(int64_t value) { return function_.Int(value); }
-  int64_t Int(AttributeKey key) const {
-    return std::max<int64_t>(1, kernel_.module.GetInt(kernel_.module[root_], key));
-  }
   std::span<const int64_t> Sizes(InstructionId id) const {
     return kernel_.module.shape(id).dimensions();
   }
@@ -292,6 +289,7 @@ class ConvolutionKernel {
   InstructionId root_;
   Products products_;
   KernelFunction function_;
+  hlo::ConvDims read_;
   const hlo::ConvolutionDims& dims_;
   std::span<const int64_t> input_, weights_, out_;
   std::vector<hlo::WindowDimension> window_;

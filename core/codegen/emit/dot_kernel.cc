@@ -8,10 +8,10 @@
 #include "core/codegen/emit/kernel_function.h"
 #include "core/codegen/emit/loop_space.h"
 #include "core/codegen/emit/products.h"
+#include "core/hlo/dimension_numbers.h"
 
 namespace hloscope::codegen {
 
-using hlo::AttributeKey;
 using hlo::InstructionId;
 using llvm::Value;
 
@@ -78,23 +78,17 @@ class DotKernel {
   using Numbers = std::vector<LaneNumber>;  // by dimension of an operand; of a block, by its first
 
   Value* Int(int64_t value) { return function_.Int(value); }
-  std::span<const int64_t> Ints(AttributeKey key) const {
-    return kernel_.module.GetInts(kernel_.module[dot_], key);
-  }
 
   Side SideOf(size_t which) const {
-    const bool is_left = which == 0;
+    const hlo::DotDims dims = hlo::DotDimsOf(kernel_.module, dot_);
+    const auto& [batch, sums, group] = dims.side(which);
     Side side;
     side.id = kernel_.module.operands(dot_)[which];
     side.sizes = kernel_.module.shape(side.id).dimensions();
-    const auto batch = Ints(is_left ? AttributeKey::kLhsBatchDims : AttributeKey::kRhsBatchDims);
-    const auto sums =
-        Ints(is_left ? AttributeKey::kLhsContractingDims : AttributeKey::kRhsContractingDims);
     side.batch.assign(batch.begin(), batch.end());
     side.sums.assign(sums.begin(), sums.end());
-    for (size_t d = 0; d < side.sizes.size(); ++d) {
-      if (!Contains(batch, d) && !Contains(sums, d)) side.outer.push_back(d);
-    }
+    const auto free = dims.side(which).Free(side.sizes.size());
+    side.outer.assign(free.begin(), free.end());
     while (!side.outer.empty() &&
            (side.block.empty() || side.outer.back() + 1 == side.block.front())) {
       side.block.insert(side.block.begin(), side.outer.back());

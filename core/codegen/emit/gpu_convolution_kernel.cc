@@ -5,10 +5,10 @@
 
 #include "core/codegen/emit/emit_kernel.h"
 #include "core/codegen/emit/gpu_tiles.h"
+#include "core/hlo/dimension_numbers.h"
 
 namespace hloscope::codegen {
 
-using hlo::AttributeKey;
 using hlo::InstructionId;
 using llvm::Value;
 
@@ -21,14 +21,14 @@ class GpuConvolution {
   explicit GpuConvolution(const Kernel& kernel)
       : kernel_(kernel),
         root_(kernel.roots[0]),
-        dims_(*kernel.module.Get<hlo::ConvolutionDims>(kernel.module[root_],
-                                                       AttributeKey::kDimLabels)),
+        read_(hlo::ConvDimsOf(kernel.module, root_)),
+        dims_(*read_.labels),
         input_(Sizes(kernel.module.operands(root_)[0])),
         weights_(Sizes(kernel.module.operands(root_)[1])),
         out_(Sizes(root_)),
         window_(WindowOf(kernel, dims_.input_spatial.size())) {
-    feature_groups_ = Count(AttributeKey::kFeatureGroupCount);
-    batch_groups_ = Count(AttributeKey::kBatchGroupCount);
+    feature_groups_ = read_.feature_groups;
+    batch_groups_ = read_.batch_groups;
     groups_ = feature_groups_ * batch_groups_;  // one of them is 1
     what_.turns = groups_;
     what_.columns = out_[At(dims_.output_feature)] / groups_;
@@ -68,9 +68,6 @@ class GpuConvolution {
  private:
   static size_t At(int64_t d) { return static_cast<size_t>(d); }
   Value* Int(int64_t value) { return b_->getInt64(static_cast<uint64_t>(value)); }
-  int64_t Count(AttributeKey key) const {
-    return std::max<int64_t>(1, kernel_.module.GetInt(kernel_.module[root_], key));
-  }
   std::span<const int64_t> Sizes(InstructionId id) const {
     return kernel_.module.shape(id).dimensions();
   }
@@ -156,6 +153,7 @@ class GpuConvolution {
 
   const Kernel& kernel_;
   InstructionId root_;
+  hlo::ConvDims read_;
   const hlo::ConvolutionDims& dims_;
   std::span<const int64_t> input_, weights_, out_;
   std::vector<hlo::WindowDimension> window_;

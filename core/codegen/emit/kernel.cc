@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <unordered_map>
 
+#include "core/hlo/dimension_numbers.h"
 #include "core/hlo/window.h"
 
 namespace hloscope::codegen {
@@ -45,12 +46,7 @@ Kernel::Kernel(const Module& m, InstructionId kernel, Machine for_machine)
 }
 
 std::vector<hlo::WindowDimension> WindowOf(const Kernel& kernel, size_t rank) {
-  std::vector<hlo::WindowDimension> out;
-  const auto* window =
-      kernel.module.Get<hlo::Window>(kernel.module[kernel.roots[0]], AttributeKey::kWindow);
-  if (window != nullptr) out = window->dimensions;
-  out.resize(rank);
-  return out;
+  return hlo::WindowDimensions(hlo::FindWindow(kernel.module, kernel.roots[0]), rank);
 }
 
 bool Kernel::IsParameter(InstructionId i) const {

@@ -8,6 +8,7 @@
 
 #include "core/codegen/emit/index.h"
 #include "core/codegen/math/numbers.h"
+#include "core/hlo/dimension_numbers.h"
 
 namespace hloscope::codegen {
 namespace {
@@ -202,12 +203,11 @@ class BorderFinder {
 
   void FollowGather(InstructionId id, const Labels& labels) {
     const auto operands = module_.operands(id);
-    const auto offsets = module_.GetInts(module_[id], AttributeKey::kOffsetDims);
-    const auto vector_dim = module_.GetInt(module_[id], AttributeKey::kIndexVectorDim);
+    const hlo::GatherDims dims = hlo::GatherDimsOf(module_, id);
     Labels out(Sizes(operands[1]).size());
     for (size_t d = 0, next = 0; d < labels.size(); ++d) {
-      if (std::ranges::find(offsets, static_cast<int64_t>(d)) != offsets.end()) continue;
-      if (static_cast<int64_t>(next) == vector_dim) ++next;
+      if (std::ranges::count(dims.offset_dims, static_cast<int64_t>(d)) > 0) continue;
+      if (static_cast<int64_t>(next) == dims.index_vector_dim) ++next;
       out[next++] = labels[d];
     }
     Visit(operands[1], out);

@@ -13,6 +13,7 @@
 #include "core/codegen/emit/kernel_function.h"
 #include "core/codegen/emit/loop_space.h"
 #include "core/codegen/emit/reducers.h"
+#include "core/hlo/dimension_numbers.h"
 
 namespace hloscope::codegen {
 namespace {
@@ -363,10 +364,8 @@ class ScanKernel {
 }  // namespace
 
 std::optional<ScanForm> ScanFormOf(const Kernel& kernel) {
-  const InstructionId root = kernel.roots[0];
   const Reducers reducers(kernel);
-  const auto* window =
-      kernel.module.Get<hlo::Window>(kernel.module[root], hlo::AttributeKey::kWindow);
+  const hlo::Window* window = hlo::FindWindow(kernel.module, kernel.roots[0]);
   const auto sizes = reducers.sizes();
   if (window == nullptr || !reducers.AreAssociative()) return {};
   std::optional<ScanForm> form;

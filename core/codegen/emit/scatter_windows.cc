@@ -3,7 +3,6 @@
 
 namespace hloscope::codegen {
 
-using hlo::AttributeKey;
 using hlo::ElementType;
 using hlo::InstructionId;
 using llvm::Value;
@@ -22,32 +21,24 @@ ScatterWindows::ScatterWindows(const Kernel& kernel)
       arity_((operands_.size() - 1) / 2),
       sizes_(module_.shape(array(0)).dimensions()),
       updates_(module_.shape(update(0)).dimensions()),
-      update_window_(Ints(AttributeKey::kUpdateWindowDims)) {
-  const auto inserted = Ints(AttributeKey::kInsertedWindowDims),
-             batching = Ints(AttributeKey::kInputBatchingDims),
-             map = Ints(AttributeKey::kScatterDimsToOperandDims);
-  for (size_t d = 0; d < sizes_.size(); ++d) {
-    if (!Contains(inserted, d) && !Contains(batching, d)) window_.push_back(d);
-  }
+      dims_(hlo::ScatterDimsOf(module_, root_)),
+      window_(dims_.WindowDims(sizes_.size())) {
   extent_.assign(sizes_.size(), 1);
   for (size_t i = 0; i < window_.size(); ++i) extent_[window_[i]] = updates_[UpdateDim(i)];
   for (size_t d = 0; d < sizes_.size(); ++d) {
     if (extent_[d] == 1) places_ *= sizes_[d];
-    may_meet_ |= extent_[d] != 1 && extent_[d] != sizes_[d] && Contains(map, d);
+    may_meet_ |= extent_[d] != 1 && extent_[d] != sizes_[d] &&
+                 Contains(dims_.scatter_dims_to_operand_dims, d);
   }
   if (may_meet_) return;
   per_grain_ = (places_ - 1) / (kernel.is_for_gpu() ? kMaxGpuGrains : kMaxGrains) + 1;
   grains_ = (places_ - 1) / per_grain_ + 1;
 }
 
-std::span<const int64_t> ScatterWindows::Ints(AttributeKey key) const {
-  return module_.GetInts(module_[root_], key);
-}
-
 std::vector<size_t> ScatterWindows::BatchDims() const {
   std::vector<size_t> batch;
   for (size_t d = 0; d < updates_.size(); ++d) {
-    if (!Contains(update_window_, d)) batch.push_back(d);
+    if (!Contains(dims_.update_window_dims, d)) batch.push_back(d);
   }
   return batch;
 }
@@ -69,19 +60,16 @@ void ScatterWindows::Begin(KernelFunction& function, Value* begin, Value* end) {
 
 ScatterWindows::Start ScatterWindows::StartOf(ElementEmitter& emitter, IndexMath& math,
                                               Index batch) const {
-  const auto vector_dim =
-      static_cast<size_t>(module_.GetInt(module_[root_], AttributeKey::kIndexVectorDim));
+  const auto vector_dim = static_cast<size_t>(dims_.index_vector_dim);
   const auto all = module_.shape(indices()).dimensions();
   std::vector<int64_t> sizes(all.begin(), all.end());
   const bool has_vectors = vector_dim < sizes.size();
   if (has_vectors) sizes.erase(sizes.begin() + static_cast<ptrdiff_t>(vector_dim));
   Start start;
   start.numbers.assign(sizes_.size(), math.Constant(0));
-  const auto batching = Ints(AttributeKey::kInputBatchingDims),
-             index_batching = Ints(AttributeKey::kScatterIndicesBatchingDims);
-  for (size_t i = 0; i < batching.size(); ++i) {
-    const auto to = static_cast<size_t>(batching[i]);
-    auto d = static_cast<size_t>(index_batching[i]);
+  for (size_t i = 0; i < dims_.input_batching_dims.size(); ++i) {
+    const auto to = static_cast<size_t>(dims_.input_batching_dims[i]);
+    auto d = static_cast<size_t>(dims_.scatter_indices_batching_dims[i]);
     if (has_vectors && d > vector_dim) --d;
     start.numbers[to] = math.Of(batch, sizes, d);
     // XLA lets the sizes differ, and leaves out what has no place.
@@ -90,7 +78,7 @@ ScatterWindows::Start ScatterWindows::StartOf(ElementEmitter& emitter, IndexMath
     }
   }
   if (has_vectors) math.CutAt(batch, sizes, vector_dim);
-  const auto map = Ints(AttributeKey::kScatterDimsToOperandDims);
+  const auto map = dims_.scatter_dims_to_operand_dims;
   for (size_t k = 0; k < map.size(); ++k) {
     Index index = batch;
     if (has_vectors) {

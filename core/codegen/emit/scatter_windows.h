@@ -5,6 +5,7 @@
 
 #include "core/codegen/emit/element_emitter.h"
 #include "core/codegen/emit/kernel_function.h"
+#include "core/hlo/dimension_numbers.h"
 
 namespace hloscope::codegen {
 
@@ -27,7 +28,7 @@ class ScatterWindows {
   std::span<const int64_t> update_sizes() const { return updates_; }  // of the updates
   // Dimensions of the arrays that windows reach along, and those of the updates for them.
   const std::vector<size_t>& dimensions() const { return window_; }
-  size_t UpdateDim(size_t i) const { return static_cast<size_t>(update_window_[i]); }
+  size_t UpdateDim(size_t i) const { return static_cast<size_t>(dims_.update_window_dims[i]); }
   // Dimensions of the updates that tell windows apart.
   std::vector<size_t> BatchDims() const;
   bool AreElements() const { return ProductOf(extent_) == 1; }
@@ -50,13 +51,13 @@ class ScatterWindows {
   LaneNumber Coordinate(IndexMath& math, llvm::Value* index, int64_t last,
                         llvm::Value*& fits) const;
   llvm::Value* IsInGrains(IndexMath& math, const std::vector<LaneNumber>& start) const;
-  std::span<const int64_t> Ints(hlo::AttributeKey key) const;
 
   const hlo::Module& module_;
   hlo::InstructionId root_;
   std::span<const hlo::InstructionId> operands_;
   size_t arity_;
-  std::span<const int64_t> sizes_, updates_, update_window_;
+  std::span<const int64_t> sizes_, updates_;
+  hlo::ScatterDims dims_;
   std::vector<size_t> window_;
   std::vector<int64_t> extent_;  // of a window, by dimension of the arrays
   int64_t places_ = 1, per_grain_ = 1, grains_ = 1;

@@ -6,6 +6,8 @@
 
 #include "core/codegen/emit/element_emitter.h"
 #include "core/codegen/emit/elementwise.h"
+#include "core/hlo/dimension_numbers.h"
+#include "core/hlo/opcode_table.h"
 
 namespace hloscope::codegen {
 
@@ -26,30 +28,19 @@ Value* ElementEmitter::Special(const Request& request) {
     return Load(array->second, request);
   }
   if (depth_ >= kDeepest || has_failed_) return Failed(request.id);
+  using Self = ElementEmitter;
+  static constexpr hlo::OpcodeTable<Value* (Self::*)(const Request&)> kSpecial = {
+      {Opcode::kConcatenate, &Self::Concatenate},
+      {Opcode::kConstant, &Self::Constant},
+      {Opcode::kDynamicSlice, &Self::DynamicSlice},
+      {Opcode::kGather, &Self::Gather},
+      {Opcode::kIota, &Self::Iota},
+      {Opcode::kPad, &Self::Pad},
+  };
+  const auto special = kSpecial[module_[request.id].opcode];
+  if (special == nullptr) return Failed(request.id);
   ++depth_;
-  Value* value = nullptr;
-  switch (module_[request.id].opcode) {
-    case Opcode::kConcatenate:
-      value = Concatenate(request);
-      break;
-    case Opcode::kConstant:
-      value = Constant(request);
-      break;
-    case Opcode::kDynamicSlice:
-      value = DynamicSlice(request);
-      break;
-    case Opcode::kGather:
-      value = Gather(request);
-      break;
-    case Opcode::kIota:
-      value = Iota(request);
-      break;
-    case Opcode::kPad:
-      value = Pad(request);
-      break;
-    default:
-      value = Failed(request.id);
-  }
+  Value* value = (this->*special)(request);
   --depth_;
   return value;
 }
@@ -209,21 +200,15 @@ Value* ElementEmitter::Gather(const Request& request) {
   const InstructionId id = request.id;
   const auto operands = module_.operands(id);
   const auto sizes = Sizes(id), whole = Sizes(operands[0]), index_sizes = Sizes(operands[1]);
-  const auto offset_dims = Ints(id, AttributeKey::kOffsetDims);
-  const auto collapsed = Ints(id, AttributeKey::kCollapsedSliceDims);
-  const auto batching = Ints(id, AttributeKey::kOperandBatchingDims);
-  const auto index_batching = Ints(id, AttributeKey::kStartIndicesBatchingDims);
-  const auto start_map = Ints(id, AttributeKey::kStartIndexMap);
-  const auto slice_sizes = Ints(id, AttributeKey::kSliceSizes);
-  const auto vector_dim =
-      static_cast<size_t>(module_.GetInt(module_[id], AttributeKey::kIndexVectorDim));
+  const hlo::GatherDims dims = hlo::GatherDimsOf(module_, id);
+  const auto vector_dim = static_cast<size_t>(dims.index_vector_dim);
 
   // Dimensions of the indices, the vectors' own left out, are those of the result that are no
   // offsets, in order.
   Index result = request.index;
   std::vector<LaneNumber> batch;
   for (size_t d = 0; d < sizes.size(); ++d) {
-    if (!Contains(offset_dims, d)) batch.push_back(math_.Of(result, sizes, d));
+    if (!Contains(dims.offset_dims, d)) batch.push_back(math_.Of(result, sizes, d));
   }
   Index where;
   where.mask = request.index.mask;
@@ -237,30 +222,30 @@ Value* ElementEmitter::Gather(const Request& request) {
   if (unmasked.is_uniform()) where = unmasked;
 
   std::vector<LaneNumber> numbers(whole.size(), math_.Constant(0));
-  for (size_t k = 0; k < start_map.size(); ++k) {
-    const auto d = static_cast<size_t>(start_map[k]);
-    if (slice_sizes[d] == whole[d]) continue;
+  for (size_t k = 0; k < dims.start_index_map.size(); ++k) {
+    const auto d = static_cast<size_t>(dims.start_index_map[k]);
+    if (dims.slice_sizes[d] == whole[d]) continue;
     Index at = where;
     if (vector_dim < index_sizes.size()) {
       at.groups[vector_dim].number = math_.Constant(static_cast<int64_t>(k));
     }
-    numbers[d] = Start(operands[1], std::move(at), whole[d] - slice_sizes[d]);
+    numbers[d] = Start(operands[1], std::move(at), whole[d] - dims.slice_sizes[d]);
   }
-  for (size_t i = 0; i < batching.size(); ++i) {
-    const auto d = static_cast<size_t>(batching[i]), from = static_cast<size_t>(index_batching[i]);
+  for (size_t i = 0; i < dims.operand_batching_dims.size(); ++i) {
+    const auto d = static_cast<size_t>(dims.operand_batching_dims[i]);
+    const auto from = static_cast<size_t>(dims.start_indices_batching_dims[i]);
     // XLA lets the sizes differ; batching dimensions are indices like others to it.
     numbers[d] = index_sizes[from] <= whole[d] ? by_index_dim[from]
                                                : math_.AtMost(by_index_dim[from], whole[d] - 1);
   }
   Index index;
   index.mask = request.index.mask;
-  for (size_t d = 0, next = 0; d < whole.size(); ++d) {
-    LaneNumber number = numbers[d];
-    if (!Contains(collapsed, d) && !Contains(batching, d)) {
-      number = math_.Add(number, math_.Of(result, sizes, static_cast<size_t>(offset_dims[next++])));
-    }
-    index.groups.push_back({1, number});
+  size_t next = 0;
+  for (const size_t d : dims.WindowDims(whole.size())) {
+    const auto offset = static_cast<size_t>(dims.offset_dims[next++]);
+    numbers[d] = math_.Add(numbers[d], math_.Of(result, sizes, offset));
   }
+  for (const LaneNumber& number : numbers) index.groups.push_back({1, number});
   return Emit(operands[0], std::move(index));
 }
 

@@ -6,12 +6,12 @@
 #include <array>
 
 #include "core/codegen/library/onednn.h"
+#include "core/hlo/dimension_numbers.h"
 #include "core/hlo/row_major.h"
 
 namespace hloscope::codegen {
 
 using dnnl::memory;
-using hlo::AttributeKey;
 using hlo::InstructionId;
 using hlo::Module;
 using hlo::Shape;
@@ -204,12 +204,10 @@ class ConvolutionCall : public compile::LibraryCall {
   Reorder kernel_order_;
 };
 
-Window WindowOf(const Module& module, InstructionId convolution, size_t spatial) {
-  const auto* attribute = module.Get<hlo::Window>(module[convolution], AttributeKey::kWindow);
-  hlo::Window window = attribute == nullptr ? hlo::Window() : *attribute;
-  window.dimensions.resize(std::max<size_t>(1, spatial));
+Window WindowOf(const hlo::Window* window, size_t spatial) {
   Window out;
-  for (const hlo::WindowDimension& each : window.dimensions) {
+  for (const hlo::WindowDimension& each :
+       hlo::WindowDimensions(window, std::max<size_t>(1, spatial))) {
     out.strides.push_back(each.stride);
     out.dilates.push_back(each.window_dilation - 1);
     out.low.push_back(each.padding_low);
@@ -222,17 +220,16 @@ Window WindowOf(const Module& module, InstructionId convolution, size_t spatial)
 
 Result<compile::KernelCode> MakeConvolutionCall(const Module& module, InstructionId convolution) {
   const auto operands = module.operands(convolution);
-  const auto& dims =
-      *module.Get<hlo::ConvolutionDims>(module[convolution], AttributeKey::kDimLabels);
-  const int64_t groups = module.GetInt(module[convolution], AttributeKey::kFeatureGroupCount, 1);
+  const hlo::ConvDims read = hlo::ConvDimsOf(module, convolution);
+  const hlo::ConvolutionDims& dims = *read.labels;
   const auto [types, bytes] = ElementTypesOf(module, convolution);
   auto call = std::make_shared<ConvolutionCall>(
       ActivationDimensions(module.shape(operands[0]), dims.input_batch, dims.input_feature,
                            dims.input_spatial),
-      KernelDimensions(module.shape(operands[1]), dims, groups),
+      KernelDimensions(module.shape(operands[1]), dims, read.feature_groups),
       ActivationDimensions(module.shape(convolution), dims.output_batch, dims.output_feature,
                            dims.output_spatial),
-      WindowOf(module, convolution, dims.input_spatial.size()), types, bytes);
+      WindowOf(read.window, dims.input_spatial.size()), types, bytes);
   HLOSCOPE_TRY(call->Make());
   compile::KernelCode code;
   code.name = "oneDNN convolution";

@@ -6,6 +6,7 @@
 
 #include "core/base/fnv.h"
 #include "core/base/quick_hash.h"
+#include "core/hlo/dimension_numbers.h"
 
 namespace hloscope::compile {
 
@@ -73,7 +74,7 @@ uint64_t OwnMap(InstructionId id, size_t slot, uint64_t map) {
 // dynamic-slice are scalars.
 Reads IndexedReads(const Module& module, InstructionId id, size_t slot, const Reads& reads) {
   if (slot == 0) return {OwnMap(id, slot, reads.map), reads.count};
-  const auto coordinates = module.GetInts(module[id], hlo::AttributeKey::kStartIndexMap).size();
+  const auto coordinates = hlo::GatherDimsOf(module, id).start_index_map.size();
   return {OwnMap(id, slot, reads.map), reads.count * static_cast<double>(coordinates)};
 }
 

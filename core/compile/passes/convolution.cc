@@ -5,10 +5,10 @@
 
 #include "core/compile/kernel_rules.h"
 #include "core/compile/passes/edit.h"
+#include "core/hlo/dimension_numbers.h"
 
 namespace hloscope::compile {
 
-using hlo::Attribute;
 using hlo::AttributeKey;
 using hlo::ConvolutionDims;
 using hlo::ElementType;
@@ -28,13 +28,11 @@ class Convolution {
  public:
   Convolution(Edit& edit, InstructionId id)
       : edit_(edit), id_(id), left_(edit.operand(id, 0)), right_(edit.operand(id, 1)) {
-    const Module& values = edit.values();
-    dims_ = values.Of<ConvolutionDims>(*edit.Find(id, AttributeKey::kDimLabels));
-    const Attribute* window = edit.Find(id, AttributeKey::kWindow);
-    if (window != nullptr) window_ = values.Of<hlo::Window>(*window);
-    window_.dimensions.resize(dims_.input_spatial.size());
-    feature_groups_ = std::max<int64_t>(1, edit.Int(id, AttributeKey::kFeatureGroupCount));
-    batch_groups_ = std::max<int64_t>(1, edit.Int(id, AttributeKey::kBatchGroupCount));
+    const hlo::ConvDims dims = hlo::ConvDimsOf(edit.original(), id);
+    dims_ = *dims.labels;
+    window_.dimensions = hlo::WindowDimensions(dims.window, dims_.input_spatial.size());
+    feature_groups_ = dims.feature_groups;
+    batch_groups_ = dims.batch_groups;
   }
 
   void Normalize() {
@@ -166,7 +164,7 @@ class Convolution {
 };
 
 bool IsNormalizable(const Module& module, InstructionId id) {
-  const auto* dims = module.Get<ConvolutionDims>(module[id], AttributeKey::kDimLabels);
+  const ConvolutionDims* dims = hlo::ConvDimsOf(module, id).labels;
   const auto is_fit = [&](InstructionId each) {
     const ElementType type = module.shape(each).element_type();
     return IsWholeArray(module.shape(each)) &&

@@ -6,10 +6,10 @@
 #include "core/compile/kernel_rules.h"
 #include "core/compile/library_rules.h"
 #include "core/compile/passes/edit.h"
+#include "core/hlo/dimension_numbers.h"
 
 namespace hloscope::compile {
 
-using hlo::Attribute;
 using hlo::AttributeKey;
 using hlo::ComputationId;
 using hlo::ElementType;
@@ -28,17 +28,12 @@ constexpr int64_t kFewRows = 4, kFewColumns = 8;
 class Dot {
  public:
   Dot(Edit& edit, InstructionId id) : edit_(edit), id_(id) {
+    const hlo::DotDims dims = hlo::DotDimsOf(edit.original(), id);
     for (size_t side = 0; side < 2; ++side) {
-      const auto batch = side == 0 ? AttributeKey::kLhsBatchDims : AttributeKey::kRhsBatchDims;
-      const auto sums =
-          side == 0 ? AttributeKey::kLhsContractingDims : AttributeKey::kRhsContractingDims;
-      batch_[side] = edit.Ints(id, batch);
-      sums_[side] = edit.Ints(id, sums);
-      for (int64_t d = 0; std::cmp_less(d, edit.shape(edit.operand(id, side)).rank()); ++d) {
-        const bool is_free =
-            !std::ranges::count(batch_[side], d) && !std::ranges::count(sums_[side], d);
-        if (is_free) free_[side].push_back(d);
-      }
+      const auto& [batch, sums, group] = dims.side(side);
+      batch_[side].assign(batch.begin(), batch.end());
+      sums_[side].assign(sums.begin(), sums.end());
+      free_[side] = dims.side(side).Free(edit.shape(edit.operand(id, side)).rank());
     }
   }
 
@@ -107,25 +102,21 @@ class Dot {
   };
   void Order(Ordered how) {
     InstructionId operands[2];
-    std::vector<Attribute> attributes;
-    hlo::ModuleBuilder& builder = edit_.rewriter().builder();
+    Dimensions batch[] = {batch_[0], batch_[1]}, sums[] = {sums_[0], sums_[1]};
     for (size_t side = 0; side < 2; ++side) {
       const bool is_left = side == 0;
-      Dimensions batch = batch_[side], sums = sums_[side];
       operands[side] = edit_.operand(id_, side);
       if (!is_left || how.left) {
         const Dimensions order = OrderOf(side, is_left || how.sums_last);
         operands[side] = Transposed(operands[side], order);
-        batch = PlacesIn(order, batch);
-        sums = PlacesIn(order, sums);
+        batch[side] = PlacesIn(order, batch[side]);
+        sums[side] = PlacesIn(order, sums[side]);
       }
-      attributes.push_back(builder.MakeInts(
-          is_left ? AttributeKey::kLhsBatchDims : AttributeKey::kRhsBatchDims, batch));
-      attributes.push_back(builder.MakeInts(
-          is_left ? AttributeKey::kLhsContractingDims : AttributeKey::kRhsContractingDims, sums));
     }
     const Shape result = Plain(edit_.shape(id_));
-    edit_.Replace(id_, edit_.Add(id_, "dot", Opcode::kDot, result, operands, attributes));
+    edit_.Replace(id_, edit_.Add(id_, "dot", Opcode::kDot, result, operands,
+                                 hlo::MakeDotDims(edit_.rewriter().builder(),
+                                                  {{batch[0], sums[0]}, {batch[1], sums[1]}})));
   }
   Dimensions OrderOf(size_t side, bool sums_last) const {
     Dimensions order = batch_[side];

@@ -7,6 +7,7 @@
 #include "core/compile/passes/collectives.h"
 #include "core/compile/passes/simplify/rules.h"
 #include "core/hlo/comparison.h"
+#include "core/hlo/dimension_numbers.h"
 #include "core/hlo/sharding/topology.h"
 
 namespace hloscope::compile {
@@ -53,13 +54,13 @@ class RaggedExchange {
       offset.push_back(static_cast<int64_t>(d));
       slice.push_back(input_.dimension(d));
     }
-    hlo::ModuleBuilder& builder = edit_.rewriter().builder();
+    const hlo::GatherDims dims = {.offset_dims = offset,
+                                  .collapsed_slice_dims = first,
+                                  .start_index_map = first,
+                                  .index_vector_dim = 1,
+                                  .slice_sizes = slice};
     const InstructionId taken = Add("taken", Opcode::kGather, output_, {flat, row},
-                                    {builder.MakeInts(AttributeKey::kOffsetDims, offset),
-                                     builder.MakeInts(AttributeKey::kCollapsedSliceDims, first),
-                                     builder.MakeInts(AttributeKey::kStartIndexMap, first),
-                                     builder.MakeInt(AttributeKey::kIndexVectorDim, 1),
-                                     builder.MakeInts(AttributeKey::kSliceSizes, slice)});
+                                    hlo::MakeGatherDims(edit_.rewriter().builder(), dims));
     const InstructionId is_sent =
         Compare(place, Broadcast(Constant(0), rows_, {}), rows_, hlo::ComparisonDirection::kGe);
     const InstructionId everywhere =

@@ -6,10 +6,10 @@
 #include "core/compile/kernel_rules.h"
 #include "core/compile/passes/edit.h"
 #include "core/hlo/comparison.h"
+#include "core/hlo/dimension_numbers.h"
 
 namespace hloscope::compile {
 
-using hlo::Attribute;
 using hlo::AttributeKey;
 using hlo::ElementType;
 using hlo::InstructionId;
@@ -39,14 +39,13 @@ bool IsDecomposed(const Module& module, InstructionId id) {
     return false;
   }
   const Shape& sizes = module.shape(operands[2]);
-  const auto ragged = module.GetInts(module[id], AttributeKey::kLhsRaggedDims);
-  const auto group = module.GetInts(module[id], AttributeKey::kRhsGroupDims);
+  const hlo::DotDims dims = hlo::DotDimsOf(module, id);
+  const auto ragged = dims.lhs_ragged, group = dims.rhs.group;
   if (sizes.rank() != 1 || !hlo::IsInteger(sizes.element_type()) || ragged.size() != 1 ||
-      Contains(module.GetInts(module[id], AttributeKey::kLhsBatchDims), ragged[0])) {
+      Contains(dims.lhs.batch, ragged[0])) {
     return false;
   }
-  const bool is_depth =
-      Contains(module.GetInts(module[id], AttributeKey::kLhsContractingDims), ragged[0]);
+  const bool is_depth = Contains(dims.lhs.contracting, ragged[0]);
   const int64_t groups = sizes.dimension(0);
   if (group.size() != (is_depth ? 0 : 1)) return false;
   if (!is_depth && module.shape(operands[1]).dimension(static_cast<size_t>(group[0])) != groups) {
@@ -65,50 +64,48 @@ class RaggedDot {
         id_(id),
         left_(edit.operand(id, 0)),
         right_(edit.operand(id, 1)),
-        left_batch_(edit.Ints(id, AttributeKey::kLhsBatchDims)),
-        left_depth_(edit.Ints(id, AttributeKey::kLhsContractingDims)),
-        right_batch_(edit.Ints(id, AttributeKey::kRhsBatchDims)),
-        right_depth_(edit.Ints(id, AttributeKey::kRhsContractingDims)),
-        ragged_(edit.Ints(id, AttributeKey::kLhsRaggedDims)[0]),
+        dims_(hlo::DotDimsOf(edit.original(), id)),
+        ragged_(dims_.lhs_ragged[0]),
         groups_(edit.shape(edit.operand(id, 2)).dimension(0)) {}
 
   void Decompose() {
-    edit_.Replace(id_, Contains(left_depth_, ragged_) ? OverDepth() : OverRows());
+    edit_.Replace(id_, Contains(dims_.lhs.contracting, ragged_) ? OverDepth() : OverRows());
   }
 
  private:
   // The product has the group among the free dimensions of the right side.
   InstructionId OverRows() {
-    const int64_t group = edit_.Ints(id_, AttributeKey::kRhsGroupDims)[0];
+    const int64_t group = dims_.rhs.group[0];
     const Shape result = edit_.shape(id_), left = edit_.shape(left_), right = edit_.shape(right_);
     Dims sizes;
     int64_t row = 0, at = 0;
-    for (const int64_t d : left_batch_) sizes.push_back(left.dimension(static_cast<size_t>(d)));
-    for (int64_t d = 0; std::cmp_less(d, left.rank()); ++d) {
-      if (Contains(left_batch_, d) || Contains(left_depth_, d)) continue;
+    for (const int64_t d : dims_.lhs.batch) sizes.push_back(left.dimension(static_cast<size_t>(d)));
+    for (const int64_t d : dims_.lhs.Free(left.rank())) {
       if (d == ragged_) row = std::ssize(sizes);
       sizes.push_back(left.dimension(static_cast<size_t>(d)));
     }
     for (int64_t d = 0; std::cmp_less(d, right.rank()); ++d) {
-      if (Contains(right_batch_, d) || Contains(right_depth_, d)) continue;
+      if (Contains(dims_.rhs.batch, d) || Contains(dims_.rhs.contracting, d)) continue;
       if (d == group) at = std::ssize(sizes);
       sizes.push_back(right.dimension(static_cast<size_t>(d)));
     }
     const Shape all = PlainArray(result.element_type(), sizes);
-    const InstructionId product =
-        edit_.Add(id_, "dot", Opcode::kDot, all, {left_, right_},
-                  DotDims(left_batch_, left_depth_, right_batch_, right_depth_));
+    const InstructionId product = edit_.Add(
+        id_, "dot", Opcode::kDot, all, {left_, right_},
+        hlo::MakeDotDims(edit_.rewriter().builder(), {{dims_.lhs.batch, dims_.lhs.contracting},
+                                                      {dims_.rhs.batch, dims_.rhs.contracting}}));
     const InstructionId own =
         Masked(product, at, row, left.dimension(static_cast<size_t>(ragged_)));
     return Sum(own, result, at, "ragged_sum");
   }
 
   InstructionId OverDepth() {
-    const size_t place =
-        static_cast<size_t>(std::ranges::find(left_depth_, ragged_) - left_depth_.begin());
-    const InstructionId left = ByGroup(left_, ragged_),
-                        right = ByGroup(right_, right_depth_[place]);
-    const auto behind = [](const Dims& dims, bool with_group) {
+    const auto& [left_batch, left_sums, no_group] = dims_.lhs;
+    const auto& [right_batch, right_sums, group] = dims_.rhs;
+    const auto place =
+        static_cast<size_t>(std::ranges::find(left_sums, ragged_) - left_sums.begin());
+    const InstructionId left = ByGroup(left_, ragged_), right = ByGroup(right_, right_sums[place]);
+    const auto behind = [](std::span<const int64_t> dims, bool with_group) {
       Dims moved;
       if (with_group) moved.push_back(0);
       for (const int64_t d : dims) moved.push_back(d + 1);
@@ -117,8 +114,9 @@ class RaggedDot {
     const Shape result = edit_.shape(id_);
     return edit_.Add(id_, "dot", Opcode::kDot,
                      PlainArray(result.element_type(), result.dimensions()), {left, right},
-                     DotDims(behind(left_batch_, true), behind(left_depth_, false),
-                             behind(right_batch_, true), behind(right_depth_, false)));
+                     hlo::MakeDotDims(edit_.rewriter().builder(),
+                                      {{behind(left_batch, true), behind(left_sums, false)},
+                                       {behind(right_batch, true), behind(right_sums, false)}}));
   }
 
   // The array once for each group, zero where dimension `d` is outside of it.
@@ -166,14 +164,6 @@ class RaggedDot {
                       Compare(place, Broadcast(ends, all, {0}), hlo::ComparisonDirection::kLt)});
   }
 
-  std::vector<Attribute> DotDims(const Dims& left_batch, const Dims& left_depth,
-                                 const Dims& right_batch, const Dims& right_depth) {
-    hlo::ModuleBuilder& builder = edit_.rewriter().builder();
-    return {builder.MakeInts(AttributeKey::kLhsBatchDims, left_batch),
-            builder.MakeInts(AttributeKey::kLhsContractingDims, left_depth),
-            builder.MakeInts(AttributeKey::kRhsBatchDims, right_batch),
-            builder.MakeInts(AttributeKey::kRhsContractingDims, right_depth)};
-  }
   InstructionId Zero(ElementType type) {
     return edit_.AddScalar(id_, type,
                            std::vector<std::byte>(static_cast<size_t>(hlo::StorageBytes(type))));
@@ -207,7 +197,7 @@ class RaggedDot {
 
   Edit& edit_;
   InstructionId id_, left_, right_;
-  Dims left_batch_, left_depth_, right_batch_, right_depth_;
+  hlo::DotDims dims_;
   int64_t ragged_, groups_;
 };
 

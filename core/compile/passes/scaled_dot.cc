@@ -4,10 +4,10 @@
 
 #include "core/compile/kernel_rules.h"
 #include "core/compile/passes/edit.h"
+#include "core/hlo/dimension_numbers.h"
 
 namespace hloscope::compile {
 
-using hlo::Attribute;
 using hlo::AttributeKey;
 using hlo::ElementType;
 using hlo::InstructionId;
@@ -48,17 +48,13 @@ class ScaledDot {
       : edit_(edit), id_(id), count_(edit.original().operands(id).size()) {}
 
   void Decompose() {
-    std::vector<Attribute> attributes;
-    for (const AttributeKey key :
-         {AttributeKey::kLhsBatchDims, AttributeKey::kRhsBatchDims,
-          AttributeKey::kLhsContractingDims, AttributeKey::kRhsContractingDims}) {
-      if (const Attribute* attribute = edit_.Find(id_, key)) attributes.push_back(*attribute);
-    }
     const InstructionId left = Scaled(0), right = Scaled(1);
     const Shape shape = edit_.shape(id_);
-    edit_.Replace(id_, edit_.Add(id_, "dot", Opcode::kDot,
-                                 PlainArray(shape.element_type(), shape.dimensions()),
-                                 {left, right}, attributes));
+    edit_.Replace(id_,
+                  edit_.Add(id_, "dot", Opcode::kDot,
+                            PlainArray(shape.element_type(), shape.dimensions()), {left, right},
+                            hlo::MakeDotDims(edit_.rewriter().builder(),
+                                             hlo::DotDimsOf(edit_.original(), id_))));
   }
 
  private:

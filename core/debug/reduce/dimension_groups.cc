@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "core/hlo/attribute.h"
+#include "core/hlo/dimension_numbers.h"
 
 namespace hloscope::debug {
 
@@ -169,30 +170,22 @@ void DimensionGroups::VisitArrays(InstructionId id) {
   const auto keep_named = [&](InstructionId of, size_t leaf) {
     for (const int64_t d : named) Keep(Dimension(of, leaf, static_cast<size_t>(d)));
   };
-  switch (instruction.opcode) {
-    case Opcode::kBroadcast:
-      return join_named(false);
-    case Opcode::kTranspose:
-      return join_named(true);
-    case Opcode::kReverse:
-    case Opcode::kSlice:
-      return JoinValues(operands[0], id);
-    case Opcode::kConcatenate:
-      for (const InstructionId operand : operands) JoinValues(operand, id);
-      return keep_named(id, 0);
-    case Opcode::kSort:
-      for (size_t i = 0; i < operands.size(); ++i) JoinLeaves(operands[i], 0, id, i);
-      return keep_named(id, 0);
-    case Opcode::kDynamicSlice:
-    case Opcode::kDynamicUpdateSlice: {
-      const size_t arrays = instruction.opcode == Opcode::kDynamicSlice ? 1 : 2;
-      if (operands.size() != arrays + Rank(id, 0)) return KeepTouched(id);
-      for (size_t i = 0; i < arrays; ++i) JoinValues(operands[i], id);
-      return;
-    }
-    default:
-      return KeepTouched(id);
+  const Opcode opcode = instruction.opcode;
+  if (opcode == Opcode::kBroadcast) return join_named(false);
+  if (opcode == Opcode::kTranspose) return join_named(true);
+  if (opcode == Opcode::kReverse || opcode == Opcode::kSlice) return JoinValues(operands[0], id);
+  if (opcode == Opcode::kConcatenate) {
+    for (const InstructionId operand : operands) JoinValues(operand, id);
+    return keep_named(id, 0);
   }
+  if (opcode == Opcode::kSort) {
+    for (size_t i = 0; i < operands.size(); ++i) JoinLeaves(operands[i], 0, id, i);
+    return keep_named(id, 0);
+  }
+  const size_t arrays = opcode == Opcode::kDynamicUpdateSlice ? 2 : 1;
+  const bool is_dynamic = arrays == 2 || opcode == Opcode::kDynamicSlice;
+  if (!is_dynamic || operands.size() != arrays + Rank(id, 0)) return KeepTouched(id);
+  for (size_t i = 0; i < arrays; ++i) JoinValues(operands[i], id);
 }
 
 void DimensionGroups::VisitTuple(InstructionId id) {
@@ -229,19 +222,18 @@ void DimensionGroups::VisitCall(InstructionId id) {
   const hlo::Instruction& instruction = module_[id];
   const auto operands = module_.operands(id);
   const std::vector<ComputationId> callees = module_.CalledComputations(instruction);
-  switch (instruction.opcode) {
-    case Opcode::kWhile:
-      JoinValues(operands[0], id);
-      VisitBody(module_.GetComputation(instruction, AttributeKey::kBody), id, operands);
-      return VisitBody(module_.GetComputation(instruction, AttributeKey::kCondition), {}, operands);
-    case Opcode::kConditional:
-      for (size_t i = 0; i < callees.size() && i + 1 < operands.size(); ++i) {
-        VisitBody(callees[i], id, operands.subspan(i + 1, 1));
-      }
-      return;
-    default:
-      for (const ComputationId callee : callees) VisitBody(callee, id, operands);
+  if (instruction.opcode == Opcode::kWhile) {
+    JoinValues(operands[0], id);
+    VisitBody(module_.GetComputation(instruction, AttributeKey::kBody), id, operands);
+    return VisitBody(module_.GetComputation(instruction, AttributeKey::kCondition), {}, operands);
   }
+  if (instruction.opcode == Opcode::kConditional) {
+    for (size_t i = 0; i < callees.size() && i + 1 < operands.size(); ++i) {
+      VisitBody(callees[i], id, operands.subspan(i + 1, 1));
+    }
+    return;
+  }
+  for (const ComputationId callee : callees) VisitBody(callee, id, operands);
 }
 
 // Dimensions that are reduced are the operands' own.
@@ -260,35 +252,23 @@ void DimensionGroups::VisitReduce(InstructionId id) {
 
 // Batch dimensions come first in the result, then those of the left side, then of the right.
 void DimensionGroups::VisitDot(InstructionId id) {
-  const hlo::Instruction& instruction = module_[id];
   const auto operands = module_.operands(id);
-  const AttributeKey batch[] = {AttributeKey::kLhsBatchDims, AttributeKey::kRhsBatchDims};
-  const AttributeKey summed[] = {AttributeKey::kLhsContractingDims,
-                                 AttributeKey::kRhsContractingDims};
-  const auto join_pairs = [&](const AttributeKey(&keys)[2]) {
-    const auto left = module_.GetInts(instruction, keys[0]);
-    const auto right = module_.GetInts(instruction, keys[1]);
+  const hlo::DotDims dims = hlo::DotDimsOf(module_, id);
+  const auto join_pairs = [&](std::span<const int64_t> left, std::span<const int64_t> right) {
     for (size_t i = 0; i < std::min(left.size(), right.size()); ++i) {
       Join(Dimension(operands[0], 0, static_cast<size_t>(left[i])),
            Dimension(operands[1], 0, static_cast<size_t>(right[i])));
     }
   };
-  join_pairs(batch);
-  join_pairs(summed);
-  const auto batches = module_.GetInts(instruction, batch[0]);
+  join_pairs(dims.lhs.batch, dims.rhs.batch);
+  join_pairs(dims.lhs.contracting, dims.rhs.contracting);
   size_t next = 0;
-  for (const int64_t d : batches) {
+  for (const int64_t d : dims.lhs.batch) {
     Join(Dimension(operands[0], 0, static_cast<size_t>(d)), Dimension(id, 0, next++));
   }
   for (size_t side = 0; side < 2; ++side) {
-    const auto own_batch = module_.GetInts(instruction, batch[side]);
-    const auto own_summed = module_.GetInts(instruction, summed[side]);
-    for (size_t d = 0; d < Rank(operands[side], 0); ++d) {
-      const auto is_in = [&](std::span<const int64_t> list) {
-        return std::ranges::find(list, static_cast<int64_t>(d)) != list.end();
-      };
-      if (is_in(own_batch) || is_in(own_summed)) continue;
-      Join(Dimension(operands[side], 0, d), Dimension(id, 0, next++));
+    for (const int64_t d : dims.side(side).Free(Rank(operands[side], 0))) {
+      Join(Dimension(operands[side], 0, static_cast<size_t>(d)), Dimension(id, 0, next++));
     }
   }
 }
@@ -296,7 +276,7 @@ void DimensionGroups::VisitDot(InstructionId id) {
 // A dimension whose window is one element and moves nothing may go.
 void DimensionGroups::VisitWindow(InstructionId id) {
   const auto operands = module_.operands(id);
-  const auto* window = module_.Get<hlo::Window>(module_[id], AttributeKey::kWindow);
+  const hlo::Window* window = hlo::FindWindow(module_, id);
   for (size_t i = 0; i < operands.size() / 2; ++i) {
     JoinLeaves(operands[i], 0, id, i);
     for (size_t d = 0; d < Rank(operands[i], 0); ++d) {

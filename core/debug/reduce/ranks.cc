@@ -8,6 +8,8 @@
 #include "core/debug/reduce/edit.h"
 #include "core/debug/reduce/reductions.h"
 #include "core/dump/tensors/tensor_values.h"
+#include "core/hlo/dimension_numbers.h"
+#include "core/hlo/opcode_table.h"
 #include "core/hlo/rewrite/copy_module.h"
 
 namespace hloscope::debug {
@@ -133,29 +135,22 @@ class RankDrop {
   }
 
   void ChangeLists(InstructionId id) {
-    switch (module_[id].opcode) {
-      case Opcode::kReduce:
-      case Opcode::kReverse:
-      case Opcode::kConcatenate:
-      case Opcode::kSort:
-      case Opcode::kMap:
-        return ChangeList(id, AttributeKey::kDimensions, 0);
-      case Opcode::kDot:
-        ChangeList(id, AttributeKey::kLhsBatchDims, 0);
-        ChangeList(id, AttributeKey::kLhsContractingDims, 0);
-        ChangeList(id, AttributeKey::kRhsBatchDims, 1);
-        return ChangeList(id, AttributeKey::kRhsContractingDims, 1);
-      case Opcode::kBroadcast:
-        return ChangeMapping(id, module_.operands(id)[0], id);
-      case Opcode::kTranspose:
-        return ChangeMapping(id, id, module_.operands(id)[0]);
-      case Opcode::kIota: {
-        const auto along = module_.GetInt(module_[id], AttributeKey::kIotaDimension);
-        const int64_t left = Renumbered(id, static_cast<size_t>(along));
-        return builder_.SetAttribute(id, builder_.MakeInt(AttributeKey::kIotaDimension, left));
-      }
-      default:
-        return;
+    static constexpr hlo::OpcodeSet kListed = {Opcode::kReduce, Opcode::kReverse,
+                                               Opcode::kConcatenate, Opcode::kSort, Opcode::kMap};
+    const Opcode opcode = module_[id].opcode;
+    if (kListed.Has(opcode)) ChangeList(id, AttributeKey::kDimensions, 0);
+    if (opcode == Opcode::kBroadcast) ChangeMapping(id, module_.operands(id)[0], id);
+    if (opcode == Opcode::kTranspose) ChangeMapping(id, id, module_.operands(id)[0]);
+    if (opcode == Opcode::kDot) {
+      ChangeList(id, AttributeKey::kLhsBatchDims, 0);
+      ChangeList(id, AttributeKey::kLhsContractingDims, 0);
+      ChangeList(id, AttributeKey::kRhsBatchDims, 1);
+      ChangeList(id, AttributeKey::kRhsContractingDims, 1);
+    }
+    if (opcode == Opcode::kIota) {
+      const auto along = module_.GetInt(module_[id], AttributeKey::kIotaDimension);
+      const int64_t left = Renumbered(id, static_cast<size_t>(along));
+      builder_.SetAttribute(id, builder_.MakeInt(AttributeKey::kIotaDimension, left));
     }
   }
 
@@ -189,7 +184,7 @@ class RankDrop {
       }
       builder_.SetAttribute(id, builder_.MakeInts(row.key, left));
     }
-    const auto* window = module_.Get<hlo::Window>(module_[id], AttributeKey::kWindow);
+    const hlo::Window* window = hlo::FindWindow(module_, id);
     if (window == nullptr || module_[id].opcode != Opcode::kReduceWindow) return;
     hlo::Window left;
     for (size_t d = 0; d < window->dimensions.size(); ++d) {

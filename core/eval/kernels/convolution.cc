@@ -8,11 +8,11 @@
 #include "core/eval/loops/float_product.h"
 #include "core/eval/machine/indices.h"
 #include "core/eval/machine/kernels.h"
+#include "core/hlo/dimension_numbers.h"
 
 namespace hloscope::eval {
 namespace {
 
-using hlo::AttributeKey;
 using hlo::ConvolutionDims;
 using hlo::Shape;
 using hlo::WindowDimension;
@@ -46,7 +46,8 @@ std::vector<int64_t> Spatial(const Shape& shape, const std::vector<int64_t>& dim
   return sizes;
 }
 
-Sizes SizesOf(const KernelCall& call, const ConvolutionDims& dims) {
+Sizes SizesOf(const KernelCall& call, const hlo::ConvDims& convolution) {
+  const ConvolutionDims& dims = *convolution.labels;
   const Shape& input = call.operand_shape(0);
   const Shape& kernel = call.operand_shape(1);
   auto size = [](const Shape& shape, int64_t d) { return shape.dimension(static_cast<size_t>(d)); };
@@ -54,16 +55,14 @@ Sizes SizesOf(const KernelCall& call, const ConvolutionDims& dims) {
   s.input = Spatial(input, dims.input_spatial);
   s.kernel = Spatial(kernel, dims.kernel_spatial);
   s.output = Spatial(call.shape(), dims.output_spatial);
-  const auto* window = call.module().Get<hlo::Window>(call.instruction(), AttributeKey::kWindow);
-  if (window != nullptr) s.window = window->dimensions;
-  s.window.resize(s.input.size());
+  s.window = hlo::WindowDimensions(convolution.window, s.input.size());
   s.input_batch = size(input, dims.input_batch);
   s.input_features = size(input, dims.input_feature);
   s.kernel_features = size(kernel, dims.kernel_input_feature);
   s.output_batch = size(call.shape(), dims.output_batch);
   s.output_features = size(call.shape(), dims.output_feature);
-  s.feature_groups = call.module().GetInt(call.instruction(), AttributeKey::kFeatureGroupCount, 1);
-  s.batch_groups = call.module().GetInt(call.instruction(), AttributeKey::kBatchGroupCount, 1);
+  s.feature_groups = convolution.feature_groups;
+  s.batch_groups = convolution.batch_groups;
   return s;
 }
 
@@ -285,8 +284,9 @@ Result<Buffer> PackedKernel(KernelCall& call, const ConvolutionDims& dims, const
 }
 
 template <typename A>
-Result<Value> Convolve(KernelCall& call, const ConvolutionDims& dims) {
-  const Sizes s = SizesOf(call, dims);
+Result<Value> Convolve(KernelCall& call, const hlo::ConvDims& convolution) {
+  const ConvolutionDims& dims = *convolution.labels;
+  const Sizes s = SizesOf(call, convolution);
   HLOSCOPE_ASSIGN_OR_RETURN(
       const Buffer input,
       Arranged<A>(call, 0, Order(dims.input_batch, dims.input_spatial, dims.input_feature)));
@@ -337,18 +337,17 @@ Result<Value> Convolve(KernelCall& call, const ConvolutionDims& dims) {
 }  // namespace
 
 Result<Value> ConvolutionKernel(KernelCall& call) {
-  const auto* dims =
-      call.module().Get<ConvolutionDims>(call.instruction(), AttributeKey::kDimLabels);
-  if (dims == nullptr || call.operands.size() != 2) {
+  const hlo::ConvDims dims = hlo::ConvDimsOf(call.module(), call.id);
+  if (dims.labels == nullptr || call.operands.size() != 2) {
     return Unsupported(call, "only two operands with dim_labels are supported");
   }
   switch (AccumulatorOf(call)) {
     case Accumulator::kComplex:
-      return Convolve<Complex>(call, *dims);
+      return Convolve<Complex>(call, dims);
     case Accumulator::kFloat:
-      return Convolve<double>(call, *dims);
+      return Convolve<double>(call, dims);
     case Accumulator::kInteger:
-      return Convolve<int64_t>(call, *dims);
+      return Convolve<int64_t>(call, dims);
   }
   return Unsupported(call, "its result has no numeric element type");
 }

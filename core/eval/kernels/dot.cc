@@ -7,11 +7,11 @@
 #include "core/eval/loops/float_product.h"
 #include "core/eval/machine/kernels.h"
 #include "core/eval/machine/strided_copy.h"
+#include "core/hlo/dimension_numbers.h"
 
 namespace hloscope::eval {
 namespace {
 
-using hlo::AttributeKey;
 using hlo::Shape;
 
 // The sizes, and the dimensions of both operands by what they are to the product.
@@ -29,18 +29,6 @@ void AppendAll(std::vector<int64_t>& to, std::span<const int64_t> from) {
   to.insert(to.end(), from.begin(), from.end());
 }
 
-std::vector<int64_t> FreeDimensions(const Shape& shape, std::span<const int64_t> batch,
-                                    std::span<const int64_t> contracted) {
-  std::vector<int64_t> free;
-  for (int64_t d = 0; d < static_cast<int64_t>(shape.rank()); ++d) {
-    if (std::ranges::find(batch, d) == batch.end() &&
-        std::ranges::find(contracted, d) == contracted.end()) {
-      free.push_back(d);
-    }
-  }
-  return free;
-}
-
 int64_t SizeOf(const Shape& shape, std::span<const int64_t> dimensions) {
   int64_t size = 1;
   for (int64_t d : dimensions) size *= shape.dimension(static_cast<size_t>(d));
@@ -52,16 +40,16 @@ std::vector<int64_t> ToVector(std::span<const int64_t> values) {
 }
 
 Sides SidesOf(const KernelCall& call) {
-  const hlo::Module& module = call.module();
+  const hlo::DotDims dims = hlo::DotDimsOf(call.module(), call.id);
   const Shape& left = call.operand_shape(0);
   const Shape& right = call.operand_shape(1);
   Sides s;
-  s.left_batch = ToVector(module.GetInts(call.instruction(), AttributeKey::kLhsBatchDims));
-  s.right_batch = ToVector(module.GetInts(call.instruction(), AttributeKey::kRhsBatchDims));
-  s.left_depth = ToVector(module.GetInts(call.instruction(), AttributeKey::kLhsContractingDims));
-  s.right_depth = ToVector(module.GetInts(call.instruction(), AttributeKey::kRhsContractingDims));
-  s.left_free = FreeDimensions(left, s.left_batch, s.left_depth);
-  s.right_free = FreeDimensions(right, s.right_batch, s.right_depth);
+  s.left_batch = ToVector(dims.lhs.batch);
+  s.right_batch = ToVector(dims.rhs.batch);
+  s.left_depth = ToVector(dims.lhs.contracting);
+  s.right_depth = ToVector(dims.rhs.contracting);
+  s.left_free = dims.lhs.Free(left.rank());
+  s.right_free = dims.rhs.Free(right.rank());
   s.batch = SizeOf(left, s.left_batch);
   s.rows = SizeOf(left, s.left_free);
   s.columns = SizeOf(right, s.right_free);

@@ -11,6 +11,7 @@
 #include "core/eval/machine/indices.h"
 #include "core/eval/machine/kernels.h"
 #include "core/eval/machine/strided_copy.h"
+#include "core/hlo/dimension_numbers.h"
 
 namespace hloscope::eval {
 namespace {
@@ -22,12 +23,11 @@ bool Contains(std::span<const int64_t> list, int64_t value) {
   return std::ranges::find(list, value) != list.end();
 }
 
-// Dimensions below `rank` that are in neither list.
-std::vector<size_t> Others(size_t rank, std::span<const int64_t> a, std::span<const int64_t> b) {
+// Dimensions below `rank` that are not in the list.
+std::vector<size_t> Others(size_t rank, std::span<const int64_t> list) {
   std::vector<size_t> others;
   for (size_t d = 0; d < rank; ++d) {
-    const auto dimension = static_cast<int64_t>(d);
-    if (!Contains(a, dimension) && !Contains(b, dimension)) others.push_back(d);
+    if (!Contains(list, static_cast<int64_t>(d))) others.push_back(d);
   }
   return others;
 }
@@ -61,28 +61,21 @@ int64_t CountOf(std::span<const int64_t> sizes) {
 }  // namespace
 
 Result<Value> GatherKernel(KernelCall& call) {
-  const hlo::Module& module = call.module();
-  const auto& instruction = call.instruction();
   const Shape& in = call.operand_shape(0);
   const Shape& shape = call.shape();
-  const auto slice_sizes = module.GetInts(instruction, AttributeKey::kSliceSizes);
-  const auto offset_dims = module.GetInts(instruction, AttributeKey::kOffsetDims);
-  const IndexMap how{module.GetInt(instruction, AttributeKey::kIndexVectorDim),
-                     module.GetInts(instruction, AttributeKey::kStartIndexMap),
-                     module.GetInts(instruction, AttributeKey::kOperandBatchingDims),
-                     module.GetInts(instruction, AttributeKey::kStartIndicesBatchingDims)};
+  const hlo::GatherDims dims = hlo::GatherDimsOf(call.module(), call.id);
+  const IndexMap how{dims.index_vector_dim, dims.start_index_map, dims.operand_batching_dims,
+                     dims.start_indices_batching_dims};
   const IndexVectors vectors(call.operands[1], how, in, call.operands[0].literal().live_sizes(),
-                             slice_sizes);
-  const auto window =
-      Others(in.rank(), module.GetInts(instruction, AttributeKey::kCollapsedSliceDims),
-             how.operand_batching);
+                             dims.slice_sizes);
+  const auto window = dims.WindowDims(in.rank());
   const auto in_strides = RowMajorStrides(in.dimensions());
   const auto out_strides = RowMajorStrides(shape.dimensions());
   const int bytes = hlo::StorageBytes(shape.element_type());
-  const auto window_sizes = Pick(slice_sizes, window);
-  const StridedCopy copy(window_sizes, Pick(in_strides, window), Pick(out_strides, offset_dims),
-                         bytes);
-  const auto batch = Others(shape.rank(), offset_dims, {});
+  const auto window_sizes = Pick(dims.slice_sizes, window);
+  const StridedCopy copy(window_sizes, Pick(in_strides, window),
+                         Pick(out_strides, dims.offset_dims), bytes);
+  const auto batch = Others(shape.rank(), dims.offset_dims);
   const RowMajorOffsets places(Pick(shape.dimensions(), batch), Pick(out_strides, batch));
   HLOSCOPE_ASSIGN_OR_RETURN(Buffer out, call.machine.Allocate(shape));
   if (out.size == 0) return Value::Array(shape, std::move(out));
@@ -125,24 +118,19 @@ class Scatterer {
       : call_(call), combine_(combine), arity_(arity) {}
 
   Status Run(std::span<const Buffer> results) {
-    const hlo::Module& module = call_.module();
-    const auto& instruction = call_.instruction();
     const Shape& shape = call_.operand_shape(0);
     const Shape& updates = call_.operand_shape(arity_ + 1);
-    const auto update_window = module.GetInts(instruction, AttributeKey::kUpdateWindowDims);
-    const IndexMap how{module.GetInt(instruction, AttributeKey::kIndexVectorDim),
-                       module.GetInts(instruction, AttributeKey::kScatterDimsToOperandDims),
-                       module.GetInts(instruction, AttributeKey::kInputBatchingDims),
-                       module.GetInts(instruction, AttributeKey::kScatterIndicesBatchingDims)};
-    const auto window =
-        Others(shape.rank(), module.GetInts(instruction, AttributeKey::kInsertedWindowDims),
-               how.operand_batching);
+    const hlo::ScatterDims dims = hlo::ScatterDimsOf(call_.module(), call_.id);
+    const auto update_window = dims.update_window_dims;
+    const IndexMap how{dims.index_vector_dim, dims.scatter_dims_to_operand_dims,
+                       dims.input_batching_dims, dims.scatter_indices_batching_dims};
+    const auto window = dims.WindowDims(shape.rank());
     const auto sizes = Pick(updates.dimensions(), update_window);
     std::vector<int64_t> extent(shape.rank(), 1);
     for (size_t i = 0; i < window.size(); ++i) extent[window[i]] = sizes[i];
     const auto strides = RowMajorStrides(shape.dimensions());
     const auto update_strides = RowMajorStrides(updates.dimensions());
-    const auto batch = Others(updates.rank(), update_window, {});
+    const auto batch = Others(updates.rank(), update_window);
     if (IsEmpty(updates.dimensions())) return {};
     HLOSCOPE_TRY(Prepare(sizes, Pick(strides, window), Pick(update_strides, update_window)));
     const IndexVectors vectors(call_.operands[arity_], how, shape, shape.dimensions(), extent);

@@ -7,11 +7,11 @@
 #include "core/eval/kernels/contraction.h"
 #include "core/eval/machine/indices.h"
 #include "core/eval/machine/kernels.h"
+#include "core/hlo/dimension_numbers.h"
 
 namespace hloscope::eval {
 namespace {
 
-using hlo::AttributeKey;
 using hlo::Shape;
 
 using Dims = std::vector<int64_t>;
@@ -40,26 +40,15 @@ int64_t Product(std::span<const int64_t> sizes) {
 
 // The dimensions of both sides by what they are to the product.
 struct Roles {
-  std::span<const int64_t> left_batch, left_depth, right_batch, right_depth, group;
+  hlo::DotDims dims;
   Dims left_free, right_free;
   int64_t ragged = 0;
 
-  explicit Roles(const KernelCall& call) {
-    auto ints = [&](AttributeKey key) { return call.module().GetInts(call.instruction(), key); };
-    left_batch = ints(AttributeKey::kLhsBatchDims);
-    left_depth = ints(AttributeKey::kLhsContractingDims);
-    right_batch = ints(AttributeKey::kRhsBatchDims);
-    right_depth = ints(AttributeKey::kRhsContractingDims);
-    group = ints(AttributeKey::kRhsGroupDims);
-    ragged = ints(AttributeKey::kLhsRaggedDims)[0];
-    for (int64_t d = 0; std::cmp_less(d, call.operand_shape(0).rank()); ++d) {
-      if (!Contains(left_batch, d) && !Contains(left_depth, d)) left_free.push_back(d);
-    }
-    for (int64_t d = 0; std::cmp_less(d, call.operand_shape(1).rank()); ++d) {
-      if (Contains(right_batch, d) || Contains(right_depth, d) || Contains(group, d)) continue;
-      right_free.push_back(d);
-    }
-  }
+  explicit Roles(const KernelCall& call)
+      : dims(hlo::DotDimsOf(call.module(), call.id)),
+        left_free(dims.lhs.Free(call.operand_shape(0).rank())),
+        right_free(dims.rhs.Free(call.operand_shape(1).rank())),
+        ragged(dims.lhs_ragged[0]) {}
 };
 
 // Which groups a position of the left side along some of its dimensions lies in.
@@ -111,20 +100,21 @@ struct Sides {
   static Result<Sides> Make(KernelCall& call, const Roles& roles) {
     const Shape& a = call.operand_shape(0);
     Sides s;
-    s.batch_sizes = SizesOf(a, roles.left_batch);
+    s.batch_sizes = SizesOf(a, roles.dims.lhs.batch);
     s.row_sizes = SizesOf(a, roles.left_free);
-    s.depth_sizes = SizesOf(a, roles.left_depth);
+    s.depth_sizes = SizesOf(a, roles.dims.lhs.contracting);
     s.batch = Product(s.batch_sizes);
     s.rows = Product(s.row_sizes);
     s.depth = Product(s.depth_sizes);
     s.columns = Product(SizesOf(call.operand_shape(1), roles.right_free));
     HLOSCOPE_ASSIGN_OR_RETURN(
         s.left,
-        Arranged<A>(call, 0, Joined({roles.left_batch, roles.left_free, roles.left_depth})));
-    HLOSCOPE_ASSIGN_OR_RETURN(
-        s.right,
-        Arranged<A>(call, 1,
-                    Joined({roles.group, roles.right_batch, roles.right_depth, roles.right_free})));
+        Arranged<A>(call, 0,
+                    Joined({roles.dims.lhs.batch, roles.left_free, roles.dims.lhs.contracting})));
+    HLOSCOPE_ASSIGN_OR_RETURN(s.right,
+                              Arranged<A>(call, 1,
+                                          Joined({roles.dims.rhs.group, roles.dims.rhs.batch,
+                                                  roles.dims.rhs.contracting, roles.right_free})));
     return s;
   }
   const A* Row(int64_t b, int64_t r) const { return left.as<A>() + (b * rows + r) * depth; }
@@ -148,7 +138,7 @@ Status ForEach(std::span<const int64_t> sizes, Body body) {
 // Every row meets the right side of its group.
 template <typename A>
 Status RaggedRows(KernelCall& call, const Roles& roles, const Sides<A>& s, A* out) {
-  const Dims walked = Joined({roles.left_batch, roles.left_free});
+  const Dims walked = Joined({roles.dims.lhs.batch, roles.left_free});
   const Groups groups(call.operands[2], call.operand_shape(0), walked, roles.ragged);
   return ForEach(SizesOf(call.operand_shape(0), walked),
                  [&](std::span<const int64_t> index, int64_t at) -> Status {
@@ -168,7 +158,7 @@ Status RaggedRows(KernelCall& call, const Roles& roles, const Sides<A>& s, A* ou
 // Every group sums over its own part of the contracted dimension: out is [group, batch, …].
 template <typename A>
 Status RaggedDepth(KernelCall& call, const Roles& roles, const Sides<A>& s, A* out) {
-  const Dims walked = Joined({roles.left_batch, roles.left_depth});
+  const Dims walked = Joined({roles.dims.lhs.batch, roles.dims.lhs.contracting});
   const Groups groups(call.operands[2], call.operand_shape(0), walked, roles.ragged);
   return ForEach(SizesOf(call.operand_shape(0), walked),
                  [&](std::span<const int64_t> index, int64_t at) -> Status {
@@ -195,7 +185,7 @@ Result<Value> RaggedDot(KernelCall& call) {
                             call.machine.Allocate(count * static_cast<int64_t>(sizeof(A))));
   std::fill_n(sums.as<A>(), count, A{});
   if (count != 0) {
-    HLOSCOPE_TRY(Contains(roles.left_depth, roles.ragged)
+    HLOSCOPE_TRY(Contains(roles.dims.lhs.contracting, roles.ragged)
                      ? RaggedDepth(call, roles, sides, sums.as<A>())
                      : RaggedRows(call, roles, sides, sums.as<A>()));
   }
@@ -208,7 +198,7 @@ Result<Value> RaggedDot(KernelCall& call) {
 
 Result<Value> RaggedDotKernel(KernelCall& call) {
   if (call.operands.size() != 3) return Unsupported(call, "expected two operands and group sizes");
-  if (Contains(Roles(call).left_batch, Roles(call).ragged)) return DotKernel(call);
+  if (Contains(Roles(call).dims.lhs.batch, Roles(call).ragged)) return DotKernel(call);
   // The group sizes have no say in what to accumulate in.
   const bool complex = hlo::IsComplex(call.operand_shape(0).element_type()) ||
                        hlo::IsComplex(call.shape().element_type());

@@ -9,6 +9,7 @@
 #include "core/eval/machine/indices.h"
 #include "core/eval/machine/kernels.h"
 #include "core/eval/machine/strided_copy.h"
+#include "core/hlo/dimension_numbers.h"
 
 namespace hloscope::eval {
 namespace {
@@ -193,7 +194,7 @@ Status FoldLines(KernelCall& call, VectorizedComputation& reducer, const Reducti
 Status FoldWindows(KernelCall& call, VectorizedComputation& reducer,
                    const ReductionResults& results) {
   const std::vector<int64_t> places = Dimensions(results.shapes[0]);
-  const WindowTaps taps(call.module().Get<hlo::Window>(call.instruction(), AttributeKey::kWindow),
+  const WindowTaps taps(hlo::FindWindow(call.module(), call.id),
                         call.operand_shape(0).dimensions());
   if (const auto d = taps.only_dimension(); d && reducer.IsAssociative() && reducer.RunsAsLoops() &&
                                             SlidingPays(taps.dimension(*d), places[*d])) {
@@ -290,8 +291,7 @@ Result<Value> SelectAndScatterKernel(KernelCall& call) {
   }
   const std::vector<int64_t> places = Dimensions(source.shape());
   if (ElementCount(source.shape()) == 0) return Value::Array(call.shape(), std::move(out));
-  const WindowTaps taps(module.Get<hlo::Window>(instruction, AttributeKey::kWindow),
-                        operand.shape().dimensions());
+  const WindowTaps taps(hlo::FindWindow(module, call.id), operand.shape().dimensions());
   std::vector<int64_t> chosen(static_cast<size_t>(ElementCount(source.shape())));
   HLOSCOPE_TRY(select.ForRanges(ElementCount(source.shape()), kGrain / 8,
                                 [&](VectorizedComputation& own, IndexRange range) {

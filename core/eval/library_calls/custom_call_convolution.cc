@@ -12,11 +12,11 @@
 #include "core/eval/library_calls/custom_calls.h"
 #include "core/eval/library_calls/expansion.h"
 #include "core/eval/library_calls/library_math.h"
+#include "core/hlo/dimension_numbers.h"
 
 namespace hloscope::eval {
 namespace {
 
-using hlo::AttributeKey;
 using hlo::ConvolutionDims;
 using hlo::ElementType;
 using hlo::Opcode;
@@ -57,13 +57,11 @@ bool IsSane(const WindowDimension& w) {
 
 Result<Forward> ForwardOf(const KernelCall& call, const Shape& input, const Shape& filter,
                           const Shape& output) {
-  const hlo::Module& module = call.module();
-  const auto* dims = module.Get<ConvolutionDims>(call.instruction(), AttributeKey::kDimLabels);
+  const hlo::ConvDims convolution = hlo::ConvDimsOf(call.module(), call.id);
+  const ConvolutionDims* dims = convolution.labels;
   if (dims == nullptr) return Invalid(call, "it has no dim_labels");
-  Forward f{*dims, {},     module.GetInt(call.instruction(), AttributeKey::kFeatureGroupCount, 1),
-            input, filter, output};
-  const auto* window = module.Get<Window>(call.instruction(), AttributeKey::kWindow);
-  if (window != nullptr) f.window = *window;
+  Forward f{*dims, {}, convolution.feature_groups, input, filter, output};
+  if (convolution.window != nullptr) f.window = *convolution.window;
   if (!LabelsFit(input, dims->input_batch, dims->input_feature, dims->input_spatial) ||
       !LabelsFit(filter, dims->kernel_input_feature, dims->kernel_output_feature,
                  dims->kernel_spatial) ||

@@ -6,6 +6,7 @@
 #include "core/eval/library_calls/custom_calls.h"
 #include "core/eval/library_calls/expansion.h"
 #include "core/eval/library_calls/library_math.h"
+#include "core/hlo/dimension_numbers.h"
 
 namespace hloscope::eval {
 namespace {
@@ -160,13 +161,12 @@ Result<Value> CublasGroupedMatmulCall(KernelCall& call) {
   const DotDimensions dims = ReadDotDimensions(ragged);
   Expansion x(call);
   const Node operands[] = {x.Operand(0), x.Operand(1), x.Operand(2)};
-  const hlo::Attribute attributes[] = {
-      x.builder().MakeInts(AttributeKey::kLhsBatchDims, dims.lhs_batch),
-      x.builder().MakeInts(AttributeKey::kLhsContractingDims, dims.lhs_contracting),
-      x.builder().MakeInts(AttributeKey::kLhsRaggedDims, ragged.Integers("lhs_ragged_dimensions")),
-      x.builder().MakeInts(AttributeKey::kRhsBatchDims, dims.rhs_batch),
-      x.builder().MakeInts(AttributeKey::kRhsContractingDims, dims.rhs_contracting),
-      x.builder().MakeInts(AttributeKey::kRhsGroupDims, ragged.Integers("rhs_group_dimensions"))};
+  const auto lhs_ragged = ragged.Integers("lhs_ragged_dimensions");
+  const auto rhs_group = ragged.Integers("rhs_group_dimensions");
+  const auto attributes =
+      hlo::MakeDotDims(x.builder(), {{dims.lhs_batch, dims.lhs_contracting},
+                                     {dims.rhs_batch, dims.rhs_contracting, rhs_group},
+                                     lhs_ragged});
   const double alpha = gemm.Number("alpha_real", 1);
   if (alpha != 1 || gemm.Number("beta", 0) != 0) {
     return Unsupported(call, "alpha and beta are not supported");

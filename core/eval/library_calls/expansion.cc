@@ -9,6 +9,7 @@
 #include "core/eval/machine/device_set.h"
 #include "core/eval/numbers/wide.h"
 #include "core/hlo/comparison.h"
+#include "core/hlo/dimension_numbers.h"
 #include "core/hlo/rewrite/module_copier.h"
 
 namespace hloscope::eval {
@@ -250,11 +251,8 @@ Expansion::Node Expansion::Dot(Node x, Node y, const DotDimensions& dims, Elemen
   append_free(left, dims.lhs_batch, dims.lhs_contracting);
   append_free(right, dims.rhs_batch, dims.rhs_contracting);
   const Node operands[] = {x, y};
-  const Attribute attributes[] = {
-      builder_.MakeInts(AttributeKey::kLhsBatchDims, dims.lhs_batch),
-      builder_.MakeInts(AttributeKey::kLhsContractingDims, dims.lhs_contracting),
-      builder_.MakeInts(AttributeKey::kRhsBatchDims, dims.rhs_batch),
-      builder_.MakeInts(AttributeKey::kRhsContractingDims, dims.rhs_contracting)};
+  const auto attributes = hlo::MakeDotDims(
+      builder_, {{dims.lhs_batch, dims.lhs_contracting}, {dims.rhs_batch, dims.rhs_contracting}});
   return Add(Opcode::kDot, Shape::Array(result, std::move(sizes)), operands, attributes);
 }
 

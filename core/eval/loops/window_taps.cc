@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "core/eval/machine/strided_copy.h"
+#include "core/hlo/dimension_numbers.h"
 
 namespace hloscope::eval {
 namespace {
@@ -13,9 +14,7 @@ bool IsTrivial(const hlo::WindowDimension& w) { return w == hlo::WindowDimension
 }  // namespace
 
 WindowTaps::WindowTaps(const hlo::Window* window, std::span<const int64_t> base) {
-  std::vector<hlo::WindowDimension> windows;
-  if (window != nullptr) windows = window->dimensions;
-  windows.resize(base.size());
+  const auto windows = hlo::WindowDimensions(window, base.size());
   const auto strides = RowMajorStrides(base);
   for (size_t d = 0; d < base.size(); ++d) dimensions_.push_back({windows[d], base[d], strides[d]});
   while (trivial_tail_ < base.size() &&

@@ -3,6 +3,7 @@
 #include <numeric>
 
 #include "core/eval/machine/live_call.h"
+#include "core/hlo/dimension_numbers.h"
 #include "core/hlo/shape/shape_inference.h"
 #include "core/hlo/window.h"
 
@@ -117,22 +118,16 @@ Result<Shape> SliceShape(const KernelCall& call, Sizes operands) {
 
 Result<Shape> GatherShape(const KernelCall& call, Sizes operands) {
   LiveSizes live = Dimensions(call.shape());
-  const auto offset_dims = Ints(call, AttributeKey::kOffsetDims);
-  const auto collapsed = Ints(call, AttributeKey::kCollapsedSliceDims);
-  const auto batching = Ints(call, AttributeKey::kOperandBatchingDims);
-  const auto slice_sizes = Ints(call, AttributeKey::kSliceSizes);
-  const int64_t vector = call.module().GetInt(call.instruction(), AttributeKey::kIndexVectorDim);
+  const hlo::GatherDims dims = hlo::GatherDimsOf(call.module(), call.id);
   size_t window = 0, batch = 0;
-  for (size_t d = 0; d < slice_sizes.size(); ++d) {
-    if (Contains(collapsed, static_cast<int64_t>(d))) continue;
-    if (Contains(batching, static_cast<int64_t>(d))) continue;
-    const auto at = static_cast<size_t>(offset_dims[window++]);
-    const bool all = slice_sizes[d] == call.operand_shape(0).dimension(d);
-    live[at] = all ? operands[0][d] : slice_sizes[d];
+  for (const size_t d : dims.WindowDims(dims.slice_sizes.size())) {
+    const auto at = static_cast<size_t>(dims.offset_dims[window++]);
+    const bool all = dims.slice_sizes[d] == call.operand_shape(0).dimension(d);
+    live[at] = all ? operands[0][d] : dims.slice_sizes[d];
   }
   for (size_t d = 0; d < live.size(); ++d) {
-    if (Contains(offset_dims, static_cast<int64_t>(d))) continue;
-    batch += static_cast<int64_t>(batch) == vector;
+    if (Contains(dims.offset_dims, static_cast<int64_t>(d))) continue;
+    batch += static_cast<int64_t>(batch) == dims.index_vector_dim;
     live[d] = operands[1][batch++];
   }
   return ResultOf(call, std::move(live));
@@ -279,34 +274,30 @@ void AgreeBesideJoint(const KernelCall& call, std::span<LiveSizes> operands) {
 }
 
 void AgreeInContraction(const KernelCall& call, std::span<LiveSizes> operands) {
-  auto agree = [&](AttributeKey left, AttributeKey right) {
-    const auto a = Ints(call, left), b = Ints(call, right);
+  auto agree = [&](std::span<const int64_t> a, std::span<const int64_t> b) {
     for (size_t i = 0; i < std::min(a.size(), b.size()); ++i) {
       TakeSmaller(operands[0][static_cast<size_t>(a[i])], operands[1][static_cast<size_t>(b[i])]);
     }
   };
-  agree(AttributeKey::kLhsBatchDims, AttributeKey::kRhsBatchDims);
-  agree(AttributeKey::kLhsContractingDims, AttributeKey::kRhsContractingDims);
+  const hlo::DotDims dims = hlo::DotDimsOf(call.module(), call.id);
+  agree(dims.lhs.batch, dims.rhs.batch);
+  agree(dims.lhs.contracting, dims.rhs.contracting);
 }
 
 // Only without groups: those cut features in parts of fixed sizes.
 void AgreeInFeatures(const KernelCall& call, std::span<LiveSizes> operands) {
-  const auto* dims =
-      call.module().Get<hlo::ConvolutionDims>(call.instruction(), AttributeKey::kDimLabels);
-  const int64_t groups =
-      call.module().GetInt(call.instruction(), AttributeKey::kFeatureGroupCount, 1);
-  if (dims == nullptr || groups != 1 || operands.size() < 2) return;
-  TakeSmaller(operands[0][static_cast<size_t>(dims->input_feature)],
-              operands[1][static_cast<size_t>(dims->kernel_input_feature)]);
+  const hlo::ConvDims dims = hlo::ConvDimsOf(call.module(), call.id);
+  if (dims.labels == nullptr || dims.feature_groups != 1 || operands.size() < 2) return;
+  TakeSmaller(operands[0][static_cast<size_t>(dims.labels->input_feature)],
+              operands[1][static_cast<size_t>(dims.labels->kernel_input_feature)]);
 }
 
 // The operand's live size decides how many places the window has; the source has one each.
 void AgreeWithWindow(const KernelCall& call, std::span<LiveSizes> operands) {
-  const auto* window = call.module().Get<hlo::Window>(call.instruction(), AttributeKey::kWindow);
-  for (size_t d = 0; d < operands[1].size(); ++d) {
-    hlo::WindowDimension w;
-    if (window != nullptr && d < window->dimensions.size()) w = window->dimensions[d];
-    const Result<int64_t> places = hlo::WindowPlaces(w, operands[0][d]);
+  const hlo::Window* window = hlo::FindWindow(call.module(), call.id);
+  const auto dimensions = hlo::WindowDimensions(window, operands[1].size());
+  for (size_t d = 0; d < dimensions.size(); ++d) {
+    const Result<int64_t> places = hlo::WindowPlaces(dimensions[d], operands[0][d]);
     if (places.has_value()) operands[1][d] = std::min(operands[1][d], *places);
   }
 }

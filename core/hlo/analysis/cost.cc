@@ -7,6 +7,7 @@
 
 #include "core/hlo/analysis/call_graph.h"
 #include "core/hlo/analysis/cost_convolution.h"
+#include "core/hlo/dimension_numbers.h"
 
 namespace hloscope::hlo {
 namespace {
@@ -57,7 +58,7 @@ void AddWork(Cost& cost, const Cost& once, double times) {
 }
 
 double WindowElements(const Context& c) {
-  const Window* window = c.module.Get<Window>(c.instruction(), AttributeKey::kWindow);
+  const Window* window = FindWindow(c.module, c.id);
   double count = 1;
   if (window == nullptr) return count;
   for (const WindowDimension& d : window->dimensions) count *= static_cast<double>(d.size);
@@ -69,7 +70,7 @@ double WindowElements(const Context& c) {
 double WindowReductions(const Context& c) {
   const double results = Elements(c.shape());
   const double plain = (WindowElements(c) - 1) * results;
-  const Window* window = c.module.Get<Window>(c.instruction(), AttributeKey::kWindow);
+  const Window* window = FindWindow(c.module, c.id);
   if (window == nullptr || !c.shape().IsArray()) return plain;
   int64_t wide = 0, padded = 0;
   double whole = 0;
@@ -126,7 +127,7 @@ void WorkScatter(const Context& c, Cost& cost) {
 
 void WorkDot(const Context& c, Cost& cost) {
   double width = 1;
-  for (int64_t d : c.module.GetInts(c.instruction(), AttributeKey::kLhsContractingDims)) {
+  for (int64_t d : DotDimsOf(c.module, c.id).lhs.contracting) {
     const bool exists = d >= 0 && static_cast<size_t>(d) < c.operand(0).rank();
     if (exists) width *= static_cast<double>(c.operand(0).dimension(static_cast<size_t>(d)));
   }

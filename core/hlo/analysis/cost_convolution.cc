@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <numeric>
 
+#include "core/hlo/dimension_numbers.h"
+
 namespace hloscope::hlo {
 namespace {
 
@@ -50,21 +52,18 @@ double ValidPositions(const Extents& e, const WindowDimension& d) {
 }  // namespace
 
 double ConvolutionProducts(const Module& module, InstructionId id) {
-  const Instruction& instruction = module[id];
-  const auto operands = module.operands(instruction);
-  const auto* labels = module.Get<ConvolutionDims>(instruction, AttributeKey::kDimLabels);
-  const auto* window = module.Get<Window>(instruction, AttributeKey::kWindow);
+  const auto operands = module.operands(id);
+  const ConvDims dims = ConvDimsOf(module, id);
+  const ConvolutionDims* labels = dims.labels;
+  const Window* window = dims.window;
   if (labels == nullptr || operands.size() < 2) return 0;
   const Shape& input = module.shape(operands[0]);
   const Shape& kernel = module.shape(operands[1]);
   const Shape& output = module.shape(id);
-  const auto group_count = [&](AttributeKey key) {
-    return std::max<int64_t>(module.GetInt(instruction, key, 1), 1);
-  };
   const int64_t features =
-      SizeAt(input, labels->input_feature) / group_count(AttributeKey::kFeatureGroupCount);
+      SizeAt(input, labels->input_feature) / std::max<int64_t>(dims.feature_groups, 1);
   const int64_t batch =
-      SizeAt(input, labels->input_batch) / group_count(AttributeKey::kBatchGroupCount);
+      SizeAt(input, labels->input_batch) / std::max<int64_t>(dims.batch_groups, 1);
   double products = static_cast<double>(features) * static_cast<double>(batch) *
                     static_cast<double>(SizeAt(output, labels->output_feature));
   const size_t dimensions =

@@ -5,6 +5,7 @@
 #include <charconv>
 
 #include "core/base/checked.h"
+#include "core/hlo/dimension_numbers.h"
 #include "core/hlo/shape/infer.h"
 #include "core/hlo/window.h"
 #include "fmt/format.h"
@@ -26,17 +27,16 @@ Result<Convolution> ReadConvolution(const InferenceInput& input) {
   if (input.operands.size() < 2) {
     return Fail(input, fmt::format("has {} operands, expected at least 2", input.operands.size()));
   }
-  const Attribute* labels = FindAttribute(input, AttributeKey::kDimLabels);
-  if (labels == nullptr) return Fail(input, "needs the attribute dim_labels=");
-  const Attribute* window = FindAttribute(input, AttributeKey::kWindow);
+  const ConvDims dims = ConvDimsOf(input.module, input.attributes);
+  if (dims.labels == nullptr) return Fail(input, "needs the attribute dim_labels=");
   static const Window kNoWindow;
   Convolution c = {
       .lhs = input.operands[0],
       .rhs = input.operands[1],
-      .window = window == nullptr ? &kNoWindow : &input.module.Of<Window>(*window),
-      .dims = &input.module.Of<ConvolutionDims>(*labels),
-      .feature_groups = IntOr(input, AttributeKey::kFeatureGroupCount, 1),
-      .batch_groups = IntOr(input, AttributeKey::kBatchGroupCount, 1),
+      .window = dims.window == nullptr ? &kNoWindow : dims.window,
+      .dims = dims.labels,
+      .feature_groups = dims.feature_groups,
+      .batch_groups = dims.batch_groups,
   };
   // A sparse right side is a tuple of the values and where they are.
   if (c.rhs->IsTuple() && c.rhs->elements().size() == 2) c.rhs = c.rhs->elements().data();

@@ -2,6 +2,7 @@
 // InferRaggedDotOpShape; ShapeVerifier::HandleScaledDot).
 #include <algorithm>
 
+#include "core/hlo/dimension_numbers.h"
 #include "core/hlo/shape/infer.h"
 #include "fmt/format.h"
 
@@ -10,22 +11,10 @@ namespace {
 
 using enum AttributeKey;
 
-// The dimension numbers of a dot; the right side of a ragged one may have group dimensions too.
-struct DotDims {
-  std::span<const int64_t> lhs_batch, lhs_contracting, rhs_batch, rhs_contracting, rhs_group;
-};
-
-DotDims DimsOf(const InferenceInput& input) {
-  return {IntsOr(input, kLhsBatchDims), IntsOr(input, kLhsContractingDims),
-          IntsOr(input, kRhsBatchDims), IntsOr(input, kRhsContractingDims),
-          IntsOr(input, kRhsGroupDims)};
-}
-
 // Batch and contracting dimensions of one side are in range and all different.
-Status CheckSide(const InferenceInput& input, AttributeKey batch_key, AttributeKey contracting_key,
-                 size_t rank) {
-  std::span<const int64_t> batch = IntsOr(input, batch_key);
-  std::span<const int64_t> contracting = IntsOr(input, contracting_key);
+Status CheckSide(const InferenceInput& input, const DotSide& side, AttributeKey batch_key,
+                 AttributeKey contracting_key, size_t rank) {
+  const auto batch = side.batch, contracting = side.contracting;
   HLOSCOPE_TRY(CheckInRange(input, batch_key, batch, rank));
   HLOSCOPE_TRY(CheckInRange(input, contracting_key, contracting, rank));
   HLOSCOPE_TRY(CheckUnique(input, batch_key, batch));
@@ -61,11 +50,11 @@ Status CheckDims(const InferenceInput& input, const DotDims& dims) {
   for (size_t i = 0; i < 2; ++i) HLOSCOPE_TRY(CheckArray(input, i));
   const Shape& lhs = *input.operands[0];
   const Shape& rhs = *input.operands[1];
-  HLOSCOPE_TRY(CheckSide(input, kLhsBatchDims, kLhsContractingDims, lhs.rank()));
-  HLOSCOPE_TRY(CheckSide(input, kRhsBatchDims, kRhsContractingDims, rhs.rank()));
+  HLOSCOPE_TRY(CheckSide(input, dims.lhs, kLhsBatchDims, kLhsContractingDims, lhs.rank()));
+  HLOSCOPE_TRY(CheckSide(input, dims.rhs, kRhsBatchDims, kRhsContractingDims, rhs.rank()));
   HLOSCOPE_TRY(
-      CheckPairs(input, "contracting", lhs, rhs, dims.lhs_contracting, dims.rhs_contracting));
-  return CheckPairs(input, "batch", lhs, rhs, dims.lhs_batch, dims.rhs_batch);
+      CheckPairs(input, "contracting", lhs, rhs, dims.lhs.contracting, dims.rhs.contracting));
+  return CheckPairs(input, "batch", lhs, rhs, dims.lhs.batch, dims.rhs.batch);
 }
 
 // The text may ask for any result type.
@@ -79,23 +68,14 @@ ElementType ResultType(const InferenceInput& input) {
 void AppendResultDimensions(const InferenceInput& input, const DotDims& dims, Shape& result) {
   const Shape& lhs = *input.operands[0];
   const Shape& rhs = *input.operands[1];
-  for (int64_t i : dims.lhs_batch) AppendDimension(result, lhs, static_cast<size_t>(i));
-  for (size_t i = 0; i < lhs.rank(); ++i) {
-    auto d = static_cast<int64_t>(i);
-    if (Contains(dims.lhs_contracting, d) || Contains(dims.lhs_batch, d)) continue;
-    AppendDimension(result, lhs, i);
-  }
-  for (size_t i = 0; i < rhs.rank(); ++i) {
-    auto d = static_cast<int64_t>(i);
-    if (Contains(dims.rhs_contracting, d) || Contains(dims.rhs_batch, d)) continue;
-    if (!Contains(dims.rhs_group, d)) AppendDimension(result, rhs, i);
-  }
+  for (int64_t i : dims.lhs.batch) AppendDimension(result, lhs, static_cast<size_t>(i));
+  for (int64_t i : dims.lhs.Free(lhs.rank())) AppendDimension(result, lhs, static_cast<size_t>(i));
+  for (int64_t i : dims.rhs.Free(rhs.rank())) AppendDimension(result, rhs, static_cast<size_t>(i));
 }
 
 enum class RaggedMode { kNonContracting, kContracting, kBatch };
 
-Result<int64_t> RaggedDimension(const InferenceInput& input) {
-  std::span<const int64_t> ragged = IntsOr(input, kLhsRaggedDims);
+Result<int64_t> RaggedDimension(const InferenceInput& input, std::span<const int64_t> ragged) {
   if (ragged.size() != 1) {
     return Fail(input, fmt::format("has lhs_ragged_dims={}, expected 1 dimension", Text(ragged)));
   }
@@ -106,7 +86,8 @@ Result<int64_t> RaggedDimension(const InferenceInput& input) {
 // The dimensions of lhs that group_sizes may have before its last one.
 std::vector<int64_t> GroupPrefix(const InferenceInput& input, const DotDims& dims, RaggedMode mode,
                                  int64_t ragged) {
-  std::vector<int64_t> prefix(dims.lhs_batch.begin(), dims.lhs_batch.end());
+  const DotSide& lhs = dims.lhs;
+  std::vector<int64_t> prefix(lhs.batch.begin(), lhs.batch.end());
   auto append_until_ragged = [&](std::span<const int64_t> list) {
     for (int64_t d : list) {
       if (d == ragged) return;
@@ -115,12 +96,12 @@ std::vector<int64_t> GroupPrefix(const InferenceInput& input, const DotDims& dim
   };
   if (mode == RaggedMode::kBatch) {
     prefix.clear();
-    append_until_ragged(dims.lhs_batch);
+    append_until_ragged(lhs.batch);
   } else if (mode == RaggedMode::kContracting) {
-    append_until_ragged(dims.lhs_contracting);
+    append_until_ragged(lhs.contracting);
   } else {
     for (int64_t d = 0; d < ragged && std::cmp_less(d, input.operands[0]->rank()); ++d) {
-      if (!Contains(dims.lhs_batch, d) && !Contains(dims.lhs_contracting, d)) prefix.push_back(d);
+      if (lhs.IsFree(d)) prefix.push_back(d);
     }
   }
   return prefix;
@@ -144,19 +125,19 @@ Status CheckGroupDims(const InferenceInput& input, const DotDims& dims, RaggedMo
                       int64_t groups) {
   const Shape& rhs = *input.operands[1];
   size_t expected = mode == RaggedMode::kNonContracting ? 1 : 0;
-  if (dims.rhs_group.size() != expected) {
+  if (dims.rhs.group.size() != expected) {
     return Fail(input, fmt::format("has rhs_group_dims={}, expected {} dimensions where the ragged "
                                    "dimension is {}",
-                                   Text(dims.rhs_group), expected,
+                                   Text(dims.rhs.group), expected,
                                    expected == 1 ? "neither batch nor contracting"
                                                  : "batch or contracting"));
   }
-  HLOSCOPE_TRY(CheckInRange(input, kRhsGroupDims, dims.rhs_group, rhs.rank()));
-  for (int64_t d : dims.rhs_group) {
-    if (Contains(dims.rhs_batch, d) || Contains(dims.rhs_contracting, d)) {
+  HLOSCOPE_TRY(CheckInRange(input, kRhsGroupDims, dims.rhs.group, rhs.rank()));
+  for (int64_t d : dims.rhs.group) {
+    if (Contains(dims.rhs.batch, d) || Contains(dims.rhs.contracting, d)) {
       return Fail(input, fmt::format("has rhs_group_dims={}, which is a batch or contracting "
                                      "dimension too",
-                                     Text(dims.rhs_group)));
+                                     Text(dims.rhs.group)));
     }
     int64_t size = rhs.dimension(static_cast<size_t>(d));
     if (SizesAgree(size, groups)) continue;
@@ -184,7 +165,7 @@ Status CheckScale(const InferenceInput& input, size_t side) {
 }  // namespace
 
 Result<Shape> InferDot(const InferenceInput& input) {
-  DotDims dims = DimsOf(input);
+  DotDims dims = DotDimsOf(input.module, input.attributes);
   HLOSCOPE_TRY(CheckDims(input, dims));
   Shape result = Shape::Array(ResultType(input), {});
   AppendResultDimensions(input, dims, result);
@@ -192,13 +173,13 @@ Result<Shape> InferDot(const InferenceInput& input) {
 }
 
 Result<Shape> InferRaggedDot(const InferenceInput& input) {
-  DotDims dims = DimsOf(input);
+  DotDims dims = DotDimsOf(input.module, input.attributes);
   HLOSCOPE_TRY(CheckDims(input, dims));
   HLOSCOPE_TRY(CheckArray(input, 2));
-  HLOSCOPE_ASSIGN_OR_RETURN(int64_t ragged, RaggedDimension(input));
+  HLOSCOPE_ASSIGN_OR_RETURN(int64_t ragged, RaggedDimension(input, dims.lhs_ragged));
   RaggedMode mode = RaggedMode::kNonContracting;
-  if (Contains(dims.lhs_batch, ragged)) mode = RaggedMode::kBatch;
-  if (Contains(dims.lhs_contracting, ragged)) mode = RaggedMode::kContracting;
+  if (Contains(dims.lhs.batch, ragged)) mode = RaggedMode::kBatch;
+  if (Contains(dims.lhs.contracting, ragged)) mode = RaggedMode::kContracting;
   const Shape& group_sizes = *input.operands[2];
   if (group_sizes.rank() == 0) {
     return Fail(input, fmt::format("has group sizes {}, expected rank ≥ 1", Text(group_sizes)));

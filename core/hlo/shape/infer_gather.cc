@@ -1,6 +1,7 @@
 // Shape rules of gather and scatter (XLA: ShapeInference::InferGatherShape, InferScatterShape).
 #include <algorithm>
 
+#include "core/hlo/dimension_numbers.h"
 #include "core/hlo/shape/infer.h"
 #include "fmt/format.h"
 
@@ -87,11 +88,11 @@ Status CheckGatherDims(const InferenceInput& input, const Indices& indices) {
   return CheckApart(input, kStartIndexMap, kOperandBatchingDims);
 }
 
-Status CheckSliceSizes(const InferenceInput& input, std::span<const int64_t> sizes) {
+Status CheckSliceSizes(const InferenceInput& input, const GatherDims& dims) {
+  std::span<const int64_t> sizes = dims.slice_sizes;
   const Shape& operand = *input.operands[0];
-  std::span<const int64_t> collapsed = IntsOr(input, kCollapsedSliceDims);
-  std::span<const int64_t> batching = IntsOr(input, kOperandBatchingDims);
-  size_t covered = IntsOr(input, kOffsetDims).size() + collapsed.size() + batching.size();
+  const auto collapsed = dims.collapsed_slice_dims, batching = dims.operand_batching_dims;
+  size_t covered = dims.offset_dims.size() + collapsed.size() + batching.size();
   if (sizes.size() != operand.rank() || covered != operand.rank()) {
     return Fail(input, fmt::format("has slice_sizes={} and {} offset, collapsed and batching "
                                    "dimensions for operand {}, expected {} of each",
@@ -111,23 +112,10 @@ Status CheckSliceSizes(const InferenceInput& input, std::span<const int64_t> siz
   return {};
 }
 
-// The sizes update windows may have: operand dimensions neither inserted nor batching.
-std::vector<int64_t> WindowBounds(const InferenceInput& input, const Shape& operand) {
-  std::span<const int64_t> inserted = IntsOr(input, kInsertedWindowDims);
-  std::span<const int64_t> batching = IntsOr(input, kInputBatchingDims);
-  std::vector<int64_t> bounds;
-  for (size_t i = 0; i < operand.rank(); ++i) {
-    auto d = static_cast<int64_t>(i);
-    if (!Contains(inserted, d) && !Contains(batching, d)) bounds.push_back(operand.dimension(i));
-  }
-  return bounds;
-}
-
 // XLA: ValidateScatterDimensionNumbers.
-Status CheckScatterDims(const InferenceInput& input, const Shape& operand, const Shape& updates,
-                        const Indices& indices) {
-  std::span<const int64_t> windows = IntsOr(input, kUpdateWindowDims);
-  std::span<const int64_t> inserted = IntsOr(input, kInsertedWindowDims);
+Status CheckScatterDims(const InferenceInput& input, const ScatterDims& dims, const Shape& operand,
+                        const Shape& updates, const Indices& indices) {
+  const auto windows = dims.update_window_dims, inserted = dims.inserted_window_dims;
   size_t expected_rank = indices.shape.rank() - 1 + windows.size();
   if (updates.rank() != expected_rank) {
     return Fail(input,
@@ -135,7 +123,7 @@ Status CheckScatterDims(const InferenceInput& input, const Shape& operand, const
   }
   HLOSCOPE_TRY(CheckAscending(input, kUpdateWindowDims, windows, updates.rank()));
   HLOSCOPE_TRY(CheckAscending(input, kInsertedWindowDims, inserted, operand.rank()));
-  size_t covered = windows.size() + inserted.size() + IntsOr(input, kInputBatchingDims).size();
+  size_t covered = windows.size() + inserted.size() + dims.input_batching_dims.size();
   if (covered != operand.rank()) {
     return Fail(input, fmt::format("has {} window, inserted and batching dimensions for operand {}",
                                    covered, Text(operand)));
@@ -148,15 +136,14 @@ Status CheckScatterDims(const InferenceInput& input, const Shape& operand, const
 }
 
 // Updates fit the operand in their window dimensions and the indices in the others.
-Status CheckUpdates(const InferenceInput& input, const Shape& operand, const Shape& updates,
-                    const Indices& indices) {
-  std::span<const int64_t> windows = IntsOr(input, kUpdateWindowDims);
-  std::vector<int64_t> bounds = WindowBounds(input, operand);
+Status CheckUpdates(const InferenceInput& input, const ScatterDims& dims, const Shape& operand,
+                    const Shape& updates, const Indices& indices) {
+  const std::vector<size_t> bounds = dims.WindowDims(operand.rank());
   size_t window = 0, place = 0;
   for (size_t i = 0; i < updates.rank(); ++i) {
     int64_t size = updates.dimension(i);
-    if (Contains(windows, static_cast<int64_t>(i))) {
-      int64_t most = window < bounds.size() ? bounds[window] : 0;
+    if (Contains(dims.update_window_dims, static_cast<int64_t>(i))) {
+      int64_t most = window < bounds.size() ? operand.dimension(bounds[window]) : 0;
       ++window;
       if (IsUnbounded(size) || IsUnbounded(most) || size <= most) continue;
       return Fail(input, fmt::format("has updates {} with window dimension {} larger than {} of "
@@ -180,10 +167,10 @@ Result<Shape> InferGather(const InferenceInput& input) {
   HLOSCOPE_ASSIGN_OR_RETURN(Indices indices, ReadIndices(input, 1));
   HLOSCOPE_TRY(CheckGatherDims(input, indices));
   HLOSCOPE_ASSIGN_OR_RETURN(auto sizes, NeedInts(input, kSliceSizes));
-  HLOSCOPE_TRY(CheckSliceSizes(input, sizes));
-  std::span<const int64_t> offsets = IntsOr(input, kOffsetDims);
-  std::span<const int64_t> collapsed = IntsOr(input, kCollapsedSliceDims);
-  std::span<const int64_t> batching = IntsOr(input, kOperandBatchingDims);
+  const GatherDims dims = GatherDimsOf(input.module, input.attributes);
+  HLOSCOPE_TRY(CheckSliceSizes(input, dims));
+  const auto offsets = dims.offset_dims, collapsed = dims.collapsed_slice_dims;
+  const auto batching = dims.operand_batching_dims;
   Shape result = Shape::Array(operand.element_type(), {});
   size_t slice = 0, place = 0;
   for (size_t i = 0; i < offsets.size() + indices.shape.rank() - 1; ++i) {
@@ -213,13 +200,14 @@ Result<Shape> InferScatter(const InferenceInput& input) {
   }
   HLOSCOPE_TRY(CheckArrays(input));
   HLOSCOPE_ASSIGN_OR_RETURN(Indices indices, ReadIndices(input, count));
+  const ScatterDims dims = ScatterDimsOf(input.module, input.attributes);
   std::vector<ElementType> types;
   std::vector<Shape> scalars;
   for (size_t i = 0; i < count; ++i) {
     const Shape& operand = *input.operands[i];
     const Shape& updates = *input.operands[count + 1 + i];
-    HLOSCOPE_TRY(CheckScatterDims(input, operand, updates, indices));
-    HLOSCOPE_TRY(CheckUpdates(input, operand, updates, indices));
+    HLOSCOPE_TRY(CheckScatterDims(input, dims, operand, updates, indices));
+    HLOSCOPE_TRY(CheckUpdates(input, dims, operand, updates, indices));
     types.push_back(updates.element_type());
     scalars.push_back(Shape::Scalar(operand.element_type()));
   }

@@ -1,6 +1,8 @@
 // Instructions that call computations: parameters, roots and threads of while, conditional, call,
 // sort, scan and reducers fit their operands.
 #include "core/base/counted.h"
+#include "core/hlo/dimension_numbers.h"
+#include "core/hlo/opcode_table.h"
 #include "core/hlo/verify/verify_context.h"
 #include "core/hlo/verify/verify_sharding.h"
 
@@ -257,7 +259,7 @@ void CheckScatterDimensions(VerifyContext& context, InstructionId id) {
   const Instruction& i = module[id];
   if (i.operand_count == 0) return;
   int64_t rank = static_cast<int64_t>(module.shape(module.operands(i)[0]).rank());
-  for (int64_t d : module.GetInts(i, AttributeKey::kScatterDimsToOperandDims)) {
+  for (int64_t d : ScatterDimsOf(module, id).scatter_dims_to_operand_dims) {
     if (d >= 0 && d < rank) continue;
     context.Error(id, "scatter",
                   context.Name(id) + ": scatter_dims_to_operand_dims names dimension " +
@@ -288,38 +290,25 @@ void CheckThreads(VerifyContext& context, InstructionId id) {
   });
 }
 
+constexpr OpcodeTable<void (*)(VerifyContext&, InstructionId)> kControlChecks = {
+    {kCall, CheckCall},
+    {kConditional, CheckConditional},
+    {kMap, CheckReducerTypes},
+    {kReduce, CheckReducerTypes},
+    {kReduceWindow, CheckReducerTypes},
+    {kScan, CheckScan},
+    {kScatter, CheckScatterDimensions},
+    {kSort, CheckSort},
+    {kWhile, CheckWhile},
+};
+
 }  // namespace
 
 void VerifyControl(VerifyContext& context) {
   for (InstructionId id : context.with_callees()) {
     if (context.full()) return;
-    switch (context.module()[id].opcode) {
-      case kCall:
-        CheckCall(context, id);
-        break;
-      case kWhile:
-        CheckWhile(context, id);
-        break;
-      case kConditional:
-        CheckConditional(context, id);
-        break;
-      case kSort:
-        CheckSort(context, id);
-        break;
-      case kScan:
-        CheckScan(context, id);
-        break;
-      case kScatter:
-        CheckScatterDimensions(context, id);
-        break;
-      case kReduce:
-      case kMap:
-      case kReduceWindow:
-        CheckReducerTypes(context, id);
-        break;
-      default:
-        break;
-    }
+    const auto check = kControlChecks[context.module()[id].opcode];
+    if (check != nullptr) check(context, id);
     CheckThreads(context, id);
   }
 }

@@ -7,6 +7,9 @@
 #include <limits>
 #include <string_view>
 
+#include "core/hlo/dimension_numbers.h"
+#include "core/hlo/opcode_table.h"
+
 namespace hloscope::replay {
 
 using hlo::AttributeKey;
@@ -85,7 +88,7 @@ void DynamicUpdateSlice(const Use& use) { AskForBeginnings(use, 2, use.shape(1))
 
 // Index vectors into an array for blocks of `sizes`; blocks that must not meet lie on a grid.
 InputConstraints IndexVectors(const Use& use, size_t indices, std::span<const int64_t> map,
-                              std::span<const int64_t> sizes, bool apart) {
+                              int64_t vector, std::span<const int64_t> sizes, bool apart) {
   InputConstraints constraints;
   const Shape& array = use.shape(0);
   for (int64_t d : map) {
@@ -96,7 +99,6 @@ InputConstraints IndexVectors(const Use& use, size_t indices, std::span<const in
     constraints.columns.push_back({last / step + 1, step});
   }
   const Shape& shape = use.shape(indices);
-  const int64_t vector = use.module().GetInt(use.instruction(), AttributeKey::kIndexVectorDim);
   for (size_t d = static_cast<size_t>(vector) + 1; d < shape.rank(); ++d) {
     constraints.inner *= shape.dimension(d);
   }
@@ -106,8 +108,10 @@ InputConstraints IndexVectors(const Use& use, size_t indices, std::span<const in
 }
 
 void Gather(const Use& use) {
-  use.Ask(1, IndexVectors(use, 1, use.Ints(AttributeKey::kStartIndexMap),
-                          use.Ints(AttributeKey::kSliceSizes), false));
+  const hlo::GatherDims dims =
+      hlo::GatherDimsOf(use.module(), use.module().attributes(use.instruction()));
+  use.Ask(1, IndexVectors(use, 1, dims.start_index_map, dims.index_vector_dim, dims.slice_sizes,
+                          false));
 }
 
 // True if the order of updates of one element does not show: sums, products, extremes, and the
@@ -119,18 +123,13 @@ bool IsCommutative(const Module& module, ComputationId combiner) {
 }
 
 // The window of updates in the array's dimensions, 1 for those left out.
-std::vector<int64_t> ScatterWindow(const Use& use, const Shape& array, const Shape& updates) {
-  const auto inserted = use.Ints(AttributeKey::kInsertedWindowDims);
-  const auto batching = use.Ints(AttributeKey::kInputBatchingDims);
-  const auto window = use.Ints(AttributeKey::kUpdateWindowDims);
-  std::vector<int64_t> sizes;
+std::vector<int64_t> ScatterWindow(const hlo::ScatterDims& dims, const Shape& array,
+                                   const Shape& updates) {
+  std::vector<int64_t> sizes(array.rank(), 1);
   size_t next = 0;
-  for (size_t d = 0; d < array.rank(); ++d) {
-    const bool left_out = std::ranges::find(inserted, static_cast<int64_t>(d)) != inserted.end() ||
-                          std::ranges::find(batching, static_cast<int64_t>(d)) != batching.end();
-    sizes.push_back(left_out || next >= window.size()
-                        ? 1
-                        : updates.dimension(static_cast<size_t>(window[next++])));
+  for (const size_t d : dims.WindowDims(array.rank())) {
+    if (next == dims.update_window_dims.size()) break;
+    sizes[d] = updates.dimension(static_cast<size_t>(dims.update_window_dims[next++]));
   }
   return sizes;
 }
@@ -141,9 +140,11 @@ void Scatter(const Use& use) {
       use.module().GetComputation(use.instruction(), AttributeKey::kToApply);
   const bool apart =
       use.Flag(AttributeKey::kUniqueIndices) || !IsCommutative(use.module(), combiner);
-  const auto sizes = ScatterWindow(use, use.shape(0), use.shape(indices + 1));
-  use.Ask(indices, IndexVectors(use, indices, use.Ints(AttributeKey::kScatterDimsToOperandDims),
-                                sizes, apart));
+  const hlo::ScatterDims dims =
+      hlo::ScatterDimsOf(use.module(), use.module().attributes(use.instruction()));
+  const auto sizes = ScatterWindow(dims, use.shape(0), use.shape(indices + 1));
+  use.Ask(indices, IndexVectors(use, indices, dims.scatter_dims_to_operand_dims,
+                                dims.index_vector_dim, sizes, apart));
 }
 
 // The initial value that changes nothing. Reducers of several values are told by the comparison of
@@ -160,26 +161,13 @@ InputConstraints Neutral(const Use& use, ComputationId reducer, size_t number,
   }
   const Interval all = RangeOfType(type);
   const bool integer = hlo::IsInteger(type) || type == hlo::ElementType::kPred;
-  switch (opcode) {
-    case Opcode::kAdd:
-    case Opcode::kOr:
-    case Opcode::kXor:
-      constraints.range = Interval::Only(0);
-      break;
-    case Opcode::kMultiply:
-      constraints.range = Interval::Only(1);
-      break;
-    case Opcode::kMaximum:
-      constraints.range = Interval::Only(all.low);
-      break;
-    case Opcode::kMinimum:
-      constraints.range = Interval::Only(all.high);
-      break;
-    case Opcode::kAnd:
-      if (integer) constraints.range = Interval::Only(hlo::IsSigned(type) ? -1 : all.high);
-      break;
-    default:
-      break;
+  static constexpr hlo::OpcodeSet kZero = {Opcode::kAdd, Opcode::kOr, Opcode::kXor};
+  if (kZero.Has(opcode)) constraints.range = Interval::Only(0);
+  if (opcode == Opcode::kMultiply) constraints.range = Interval::Only(1);
+  if (opcode == Opcode::kMaximum) constraints.range = Interval::Only(all.low);
+  if (opcode == Opcode::kMinimum) constraints.range = Interval::Only(all.high);
+  if (opcode == Opcode::kAnd && integer) {
+    constraints.range = Interval::Only(hlo::IsSigned(type) ? -1 : all.high);
   }
   return constraints;
 }

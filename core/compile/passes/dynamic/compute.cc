@@ -5,12 +5,11 @@
 
 #include "core/compile/passes/dynamic/dynamic_arrays.h"
 #include "core/compile/passes/edit.h"
+#include "core/hlo/dimension_numbers.h"
 
 namespace hloscope::compile {
 
-using hlo::Attribute;
 using hlo::AttributeKey;
-using hlo::ComputationId;
 using hlo::ElementType;
 using hlo::InstructionId;
 using hlo::Module;
@@ -161,28 +160,22 @@ bool Contains(std::span<const int64_t> list, size_t value) {
 }
 
 Made Gather(DynamicCall& call) {
-  const auto offset_dims = Ints(call, AttributeKey::kOffsetDims);
-  const auto collapsed = Ints(call, AttributeKey::kCollapsedSliceDims);
-  const auto batching = Ints(call, AttributeKey::kOperandBatchingDims);
-  const auto slice_sizes = Ints(call, AttributeKey::kSliceSizes);
-  const int64_t vector =
-      ModuleOf(call).GetInt(ModuleOf(call)[call.id], AttributeKey::kIndexVectorDim);
+  const hlo::GatherDims dims = hlo::GatherDimsOf(ModuleOf(call), call.id);
   // Indices into them would end among the live elements.
-  for (const int64_t d : Ints(call, AttributeKey::kStartIndexMap)) {
+  for (const int64_t d : dims.start_index_map) {
     if (call.operands[0].sizes[static_cast<size_t>(d)].valid()) return std::nullopt;
   }
   Sizes sizes(ShapeOf(call).rank());
   size_t window = 0, batch = 0;
-  for (size_t d = 0; d < slice_sizes.size(); ++d) {
-    if (Contains(collapsed, d) || Contains(batching, d)) continue;
-    const auto at = static_cast<size_t>(offset_dims[window++]);
-    if (slice_sizes[d] == OperandShape(call, 0).dimension(d)) {
+  for (const size_t d : dims.WindowDims(dims.slice_sizes.size())) {
+    const auto at = static_cast<size_t>(dims.offset_dims[window++]);
+    if (dims.slice_sizes[d] == OperandShape(call, 0).dimension(d)) {
       sizes[at] = call.operands[0].sizes[d];
     }
   }
   for (size_t d = 0; d < sizes.size(); ++d) {
-    if (Contains(offset_dims, d)) continue;
-    batch += static_cast<int64_t>(batch) == vector;
+    if (Contains(dims.offset_dims, d)) continue;
+    batch += static_cast<int64_t>(batch) == dims.index_vector_dim;
     sizes[d] = call.operands[1].sizes[batch++];
   }
   return DynamicArray{OverBounds(call), std::move(sizes)};
@@ -293,8 +286,8 @@ Made Dot(DynamicCall& call) {
   Sizes left = call.operands[0].sizes, right = call.operands[1].sizes;
   DynamicArray live[2] = {{call.operands[0].whole, Sizes(left.size())},
                           {call.operands[1].whole, Sizes(right.size())}};
-  const auto agree = [&](AttributeKey left_key, AttributeKey right_key, bool is_summed) {
-    const auto a = Ints(call, left_key), b = Ints(call, right_key);
+  const hlo::DotDims dims = hlo::DotDimsOf(ModuleOf(call), call.id);
+  const auto agree = [&](std::span<const int64_t> a, std::span<const int64_t> b, bool is_summed) {
     for (size_t i = 0; i < std::min(a.size(), b.size()); ++i) {
       const auto x = static_cast<size_t>(a[i]), y = static_cast<size_t>(b[i]);
       if (!Agree(left[x], right[y])) return false;
@@ -302,9 +295,8 @@ Made Dot(DynamicCall& call) {
     }
     return true;
   };
-  if (call.operands.size() != 2 ||
-      !agree(AttributeKey::kLhsBatchDims, AttributeKey::kRhsBatchDims, false) ||
-      !agree(AttributeKey::kLhsContractingDims, AttributeKey::kRhsContractingDims, true)) {
+  if (call.operands.size() != 2 || !agree(dims.lhs.batch, dims.rhs.batch, false) ||
+      !agree(dims.lhs.contracting, dims.rhs.contracting, true)) {
     return std::nullopt;
   }
   std::vector<InstructionId> operands;
@@ -316,16 +308,11 @@ Made Dot(DynamicCall& call) {
                                             : live[i].whole);
   }
   Sizes sizes;
-  const auto batch = Ints(call, AttributeKey::kLhsBatchDims);
-  for (const int64_t d : batch) sizes.push_back(left[static_cast<size_t>(d)]);
-  const auto append = [&](const Sizes& side, AttributeKey batch_key, AttributeKey summed_key) {
-    for (size_t d = 0; d < side.size(); ++d) {
-      if (Contains(Ints(call, batch_key), d) || Contains(Ints(call, summed_key), d)) continue;
-      sizes.push_back(side[d]);
-    }
-  };
-  append(left, AttributeKey::kLhsBatchDims, AttributeKey::kLhsContractingDims);
-  append(right, AttributeKey::kRhsBatchDims, AttributeKey::kRhsContractingDims);
+  for (const int64_t d : dims.lhs.batch) sizes.push_back(left[static_cast<size_t>(d)]);
+  for (const int64_t d : dims.lhs.Free(left.size())) sizes.push_back(left[static_cast<size_t>(d)]);
+  for (const int64_t d : dims.rhs.Free(right.size())) {
+    sizes.push_back(right[static_cast<size_t>(d)]);
+  }
   return Cut(call, OverBounds(call, operands), std::move(sizes));
 }
 

@@ -8,6 +8,7 @@
 #include "core/compile/passes/dynamic/dynamic_arrays.h"
 #include "core/compile/passes/edit.h"
 #include "core/hlo/comparison.h"
+#include "core/hlo/dimension_numbers.h"
 
 namespace hloscope::compile {
 
@@ -48,14 +49,14 @@ class Reshaping {
                                            PlainArray(from_.element_type(), std::span(&count, 1)),
                                            {call_.operands[0].whole});
     const std::vector<int64_t> first = {0}, one = {1}, none;
-    hlo::ModuleBuilder& builder = writer_.builder();
-    const InstructionId taken = writer_.Add(
-        "taken", Opcode::kGather, BoundShape(to_), {flat, Places()},
-        {builder.MakeInts(AttributeKey::kOffsetDims, none),
-         builder.MakeInts(AttributeKey::kCollapsedSliceDims, first),
-         builder.MakeInts(AttributeKey::kStartIndexMap, first),
-         builder.MakeInt(AttributeKey::kIndexVectorDim, static_cast<int64_t>(to_.rank())),
-         builder.MakeInts(AttributeKey::kSliceSizes, one)});
+    const hlo::GatherDims dims = {.offset_dims = none,
+                                  .collapsed_slice_dims = first,
+                                  .start_index_map = first,
+                                  .index_vector_dim = static_cast<int64_t>(to_.rank()),
+                                  .slice_sizes = one};
+    const InstructionId operands[] = {flat, Places()};
+    const InstructionId taken = writer_.Add("taken", Opcode::kGather, BoundShape(to_), operands,
+                                            hlo::MakeGatherDims(writer_.builder(), dims));
     DynamicArray result{taken, out_};
     result.whole = Checked(writer_.Masked(result, to_, writer_.Zero(to_.element_type())));
     return result;

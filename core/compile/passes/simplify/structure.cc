@@ -3,6 +3,7 @@
 #include <limits>
 
 #include "core/compile/passes/simplify/rules.h"
+#include "core/hlo/dimension_numbers.h"
 
 namespace hloscope::compile {
 
@@ -53,39 +54,59 @@ bool LeavesOperand(Edit& edit, ComputationId reducer, InstructionId initial) {
   });
 }
 
+// The dimension numbers of a dot as lists of their own, by side.
+struct OwnDotDims {
+  OwnDotDims(Edit& edit, InstructionId dot) {
+    const hlo::DotDims dims = hlo::DotDimsOf(edit.values(), edit.rewriter().attributes(dot));
+    for (size_t side = 0; side < 2; ++side) {
+      const auto& [each_batch, sums, group] = dims.side(side);
+      batch[side].assign(each_batch.begin(), each_batch.end());
+      contracting[side].assign(sums.begin(), sums.end());
+    }
+  }
+  hlo::DotDims view() const { return {{batch[0], contracting[0]}, {batch[1], contracting[1]}}; }
+
+  std::vector<int64_t> batch[2], contracting[2];
+};
+
 // A list of dimensions of a transpose's result as those of its operand.
 std::vector<int64_t> Through(const std::vector<int64_t>& order, std::vector<int64_t> dimensions) {
   for (int64_t& d : dimensions) d = order[static_cast<size_t>(d)];
   return dimensions;
 }
 
+// The attributes of a dot with other dimension numbers and without metadata; nullopt where operands
+// are sparse.
+std::optional<std::vector<Attribute>> WithDims(Edit& edit, InstructionId dot,
+                                               const hlo::DotDims& dims) {
+  std::vector<Attribute> attributes = hlo::MakeDotDims(edit.rewriter().builder(), dims);
+  for (const Attribute& a : edit.rewriter().attributes(dot)) {
+    if (a.key == AttributeKey::kSparsity) return std::nullopt;
+    const bool is_there = std::ranges::count(attributes, a.key, &Attribute::key) > 0;
+    if (!is_there && a.key != AttributeKey::kMetadata) attributes.push_back(a);
+  }
+  return attributes;
+}
+
 // The product on the operand of the transpose in `slot`, where that is as good: one dimension is
 // summed up, one at most is left, and the innermost one is one of the two.
-InstructionId WithoutTranspose(Edit& edit, InstructionId id, size_t slot, AttributeKey batch_key,
-                               AttributeKey contracting_key) {
+InstructionId WithoutTranspose(Edit& edit, InstructionId id, size_t slot) {
   const InstructionId operand = edit.operand(id, slot);
   if (edit.opcode(operand) != Opcode::kTranspose) return kNoReplacement;
   const auto order = edit.Ints(operand, AttributeKey::kDimensions);
-  const auto batch = edit.Ints(id, batch_key), contracting = edit.Ints(id, contracting_key);
+  OwnDotDims dims(edit, id);
+  auto &batch = dims.batch[slot], &contracting = dims.contracting[slot];
   if (contracting.size() != 1 || order.size() > batch.size() + 2) return kNoReplacement;
   const auto innermost = static_cast<int64_t>(order.size()) - 1;
-  if (std::ranges::any_of(Through(order, batch), [&](int64_t d) { return d == innermost; })) {
-    return kNoReplacement;
-  }
-  std::vector<Attribute> attributes;
-  for (const Attribute& a : edit.rewriter().attributes(id)) {
-    if (a.key == AttributeKey::kSparsity) return kNoReplacement;
-    if (a.key != batch_key && a.key != contracting_key && a.key != AttributeKey::kMetadata) {
-      attributes.push_back(a);
-    }
-  }
-  hlo::ModuleBuilder& builder = edit.rewriter().builder();
-  if (!batch.empty()) attributes.push_back(builder.MakeInts(batch_key, Through(order, batch)));
-  attributes.push_back(builder.MakeInts(contracting_key, Through(order, contracting)));
+  batch = Through(order, batch);
+  contracting = Through(order, contracting);
+  if (std::ranges::count(batch, innermost) > 0) return kNoReplacement;
+  const auto attributes = WithDims(edit, id, dims.view());
+  if (!attributes) return kNoReplacement;
   std::vector<InstructionId> operands = edit.rewriter().operands(id);
   operands[slot] = edit.operand(operand, 0);
   const Shape shape = edit.shape(id);
-  return edit.Add(id, "dot", Opcode::kDot, shape, operands, attributes);
+  return edit.Add(id, "dot", Opcode::kDot, shape, operands, *attributes);
 }
 
 // True if one instruction alone reads it in the module as it was given.
@@ -105,53 +126,33 @@ bool IsReadOnce(const Edit& edit, InstructionId id) {
 
 // The free dimensions of both sides in the other order: the sides change places.
 InstructionId TransposeOfDot(Edit& edit, InstructionId id) {
-  using enum AttributeKey;
   const InstructionId dot = edit.operand(id, 0);
   if (edit.opcode(dot) != Opcode::kDot || edit.rewriter().operand_count(dot) != 2 ||
       edit.IsPinned(dot) || !IsReadOnce(edit, dot)) {
     return kNoReplacement;
   }
-  const auto batch = edit.Ints(dot, kLhsBatchDims), sums = edit.Ints(dot, kLhsContractingDims);
+  OwnDotDims dims(edit, dot);
   const auto rank = static_cast<int64_t>(edit.shape(dot).rank());
-  const auto kept = static_cast<int64_t>(batch.size());
+  const auto kept = static_cast<int64_t>(dims.batch[0].size());
   const int64_t left = static_cast<int64_t>(edit.shape(edit.operand(dot, 0)).rank()) - kept -
-                       static_cast<int64_t>(sums.size());
+                       static_cast<int64_t>(dims.contracting[0].size());
   std::vector<int64_t> swapped;
   for (int64_t d = 0; d < kept; ++d) swapped.push_back(d);
   for (int64_t d = kept + left; d < rank; ++d) swapped.push_back(d);
   for (int64_t d = kept; d < kept + left; ++d) swapped.push_back(d);
-  if (edit.Ints(id, kDimensions) != swapped) return kNoReplacement;
-  std::vector<Attribute> attributes;
-  hlo::ModuleBuilder& builder = edit.rewriter().builder();
-  for (const Attribute& a : edit.rewriter().attributes(dot)) {
-    switch (a.key) {
-      case kSparsity:
-        return kNoReplacement;
-      case kLhsBatchDims:
-      case kRhsBatchDims:
-      case kLhsContractingDims:
-      case kRhsContractingDims:
-      case kMetadata:
-        break;
-      default:
-        attributes.push_back(a);
-    }
-  }
-  if (!batch.empty()) {
-    attributes.push_back(builder.MakeInts(kLhsBatchDims, edit.Ints(dot, kRhsBatchDims)));
-    attributes.push_back(builder.MakeInts(kRhsBatchDims, batch));
-  }
-  attributes.push_back(builder.MakeInts(kLhsContractingDims, edit.Ints(dot, kRhsContractingDims)));
-  attributes.push_back(builder.MakeInts(kRhsContractingDims, sums));
+  if (edit.Ints(id, AttributeKey::kDimensions) != swapped) return kNoReplacement;
+  std::swap(dims.batch[0], dims.batch[1]);
+  std::swap(dims.contracting[0], dims.contracting[1]);
+  const auto attributes = WithDims(edit, dot, dims.view());
+  if (!attributes) return kNoReplacement;
   const Shape shape = edit.shape(id);
   return edit.Add(id, "dot", Opcode::kDot, shape, {edit.operand(dot, 1), edit.operand(dot, 0)},
-                  attributes);
+                  *attributes);
 }
 
 InstructionId DotOfTransposes(Edit& edit, InstructionId id) {
-  using enum AttributeKey;
-  const InstructionId left = WithoutTranspose(edit, id, 0, kLhsBatchDims, kLhsContractingDims);
-  return left.valid() ? left : WithoutTranspose(edit, id, 1, kRhsBatchDims, kRhsContractingDims);
+  const InstructionId left = WithoutTranspose(edit, id, 0);
+  return left.valid() ? left : WithoutTranspose(edit, id, 1);
 }
 
 InstructionId ElementOfTuple(Edit& edit, InstructionId id) {

@@ -13,6 +13,8 @@
 #include "core/debug/explain/diverge/initial_values.h"
 #include "core/debug/reduce/edit.h"
 #include "core/eval/numbers/precise.h"
+#include "core/hlo/dimension_numbers.h"
+#include "core/hlo/opcode_table.h"
 #include "core/hlo/rewrite/rewriter.h"
 
 namespace hloscope::debug {
@@ -45,25 +47,14 @@ class Asker {
   }
 
   std::optional<Cause> Ask(InstructionId id) const {
-    switch (module_[id].opcode) {
-      case Opcode::kReduce:
-      case Opcode::kReduceWindow:
-      case Opcode::kSelectAndScatter:
-      case Opcode::kAllReduce:
-      case Opcode::kReduceScatter:
-        if (BreaksMonoid(id)) return Cause::kCombiner;
-        if (module_[id].opcode == Opcode::kReduce && MovesWithInitialValue())
-          return Cause::kInitialValue;
-        break;
-      case Opcode::kSort:
-        if (IsIllOrdered(id)) return Cause::kComparator;
-        break;
-      case Opcode::kScatter:
-        if (MovesWithOrder(id)) return Cause::kOverlappingUpdates;
-        break;
-      default:
-        break;
-    }
+    static constexpr hlo::OpcodeSet kReductions = {Opcode::kReduce, Opcode::kReduceWindow,
+                                                   Opcode::kSelectAndScatter, Opcode::kAllReduce,
+                                                   Opcode::kReduceScatter};
+    const Opcode opcode = module_[id].opcode;
+    if (kReductions.Has(opcode) && BreaksMonoid(id)) return Cause::kCombiner;
+    if (opcode == Opcode::kReduce && MovesWithInitialValue()) return Cause::kInitialValue;
+    if (opcode == Opcode::kSort && IsIllOrdered(id)) return Cause::kComparator;
+    if (opcode == Opcode::kScatter && MovesWithOrder(id)) return Cause::kOverlappingUpdates;
     return std::nullopt;
   }
 
@@ -210,18 +201,18 @@ class Asker {
 
   // The same updates from the last to the first.
   bool MovesWithOrder(InstructionId id) const {
-    if (!module_.GetInts(module_[id], AttributeKey::kInputBatchingDims).empty()) return false;
+    const hlo::ScatterDims dims = hlo::ScatterDimsOf(module_, id);
+    if (!dims.input_batching_dims.empty()) return false;
     const auto operands = module_.operands(id);
     const size_t indices = operands.size() / 2;
-    const auto window = module_.GetInts(module_[id], AttributeKey::kUpdateWindowDims);
-    const int64_t vector = module_.GetInt(module_[id], AttributeKey::kIndexVectorDim);
     hlo::Rewriter rewriter(candidate_.module);
     std::vector<InstructionId> turned = rewriter.operands(id);
     for (size_t k = indices; k < operands.size(); ++k) {
       const Shape shape = module_.shape(operands[k]).WithoutLayouts();
       std::vector<int64_t> dimensions;
       for (int64_t d = 0; d < static_cast<int64_t>(shape.rank()); ++d) {
-        const bool stays = k == indices ? d == vector : std::ranges::count(window, d) > 0;
+        const bool stays = k == indices ? d == dims.index_vector_dim
+                                        : std::ranges::count(dims.update_window_dims, d) > 0;
         if (!stays) dimensions.push_back(d);
       }
       const std::array attributes = {

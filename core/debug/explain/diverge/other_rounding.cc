@@ -7,6 +7,7 @@
 #include <utility>
 #include <vector>
 
+#include "core/hlo/dimension_numbers.h"
 #include "core/hlo/rewrite/rewriter.h"
 
 namespace hloscope::debug {
@@ -48,17 +49,15 @@ std::vector<SummedOperand> SummedBy(const Module& module, InstructionId id) {
              })}};
   }
   if (instruction.opcode == Opcode::kDot) {
-    const auto lhs = module.GetInts(instruction, AttributeKey::kLhsContractingDims);
-    const auto rhs = module.GetInts(instruction, AttributeKey::kRhsContractingDims);
-    if (lhs.empty() || rhs.empty()) return {};
-    return {{0, lhs[0]}, {1, rhs[0]}};
+    const hlo::DotDims dims = hlo::DotDimsOf(module, id);
+    if (dims.lhs.contracting.empty() || dims.rhs.contracting.empty()) return {};
+    return {{0, dims.lhs.contracting[0]}, {1, dims.rhs.contracting[0]}};
   }
   if (instruction.opcode == Opcode::kConvolution) {
-    const auto* dims = module.Get<hlo::ConvolutionDims>(instruction, AttributeKey::kDimLabels);
-    const bool grouped = module.GetInt(instruction, AttributeKey::kFeatureGroupCount, 1) != 1 ||
-                         module.GetInt(instruction, AttributeKey::kBatchGroupCount, 1) != 1;
-    if (dims == nullptr || grouped) return {};
-    return {{0, dims->input_feature}, {1, dims->kernel_input_feature}};
+    const hlo::ConvDims dims = hlo::ConvDimsOf(module, id);
+    const bool grouped = dims.feature_groups != 1 || dims.batch_groups != 1;
+    if (dims.labels == nullptr || grouped) return {};
+    return {{0, dims.labels->input_feature}, {1, dims.labels->kernel_input_feature}};
   }
   return {};
 }

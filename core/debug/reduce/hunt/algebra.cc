@@ -3,6 +3,7 @@
 #include <vector>
 
 #include "core/debug/reduce/hunt/nodes.h"
+#include "core/hlo/dimension_numbers.h"
 
 namespace hloscope::debug {
 
@@ -40,14 +41,9 @@ bool AddDotNode(ProgramMaker& maker, Draft& draft) {
   }
   const DraftId a = maker.PickOrMake(draft, Shape::Array(type, left));
   const DraftId b = maker.PickOrMake(draft, Shape::Array(type, right));
-  hlo::ModuleBuilder& builder = maker.builder();
-  return draft
-      .Add(Opcode::kDot, {a, b},
-           {builder.MakeInts(AttributeKey::kLhsBatchDims, batch),
-            builder.MakeInts(AttributeKey::kRhsBatchDims, batch),
-            builder.MakeInts(AttributeKey::kLhsContractingDims, std::vector{left_inner}),
-            builder.MakeInts(AttributeKey::kRhsContractingDims, std::vector{right_inner})})
-      .has_value();
+  const std::vector<int64_t> left_sums = {left_inner}, right_sums = {right_inner};
+  const hlo::DotDims dims = {{batch, left_sums}, {batch, right_sums}};
+  return draft.Add(Opcode::kDot, {a, b}, hlo::MakeDotDims(maker.builder(), dims)).has_value();
 }
 
 bool AddConvolutionNode(ProgramMaker& maker, Draft& draft) {

@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "core/debug/reduce/hunt/nodes.h"
+#include "core/hlo/dimension_numbers.h"
 
 namespace hloscope::debug {
 
@@ -202,14 +203,13 @@ bool AddGatherNode(ProgramMaker& maker, Draft& draft) {
   const size_t offsets = from.rank() - indexed;
   std::vector<int64_t> offset_dims = FirstNumbers(offsets);
   for (int64_t& dimension : offset_dims) ++dimension;
-  hlo::ModuleBuilder& b = maker.builder();
-  return draft
-      .Add(Opcode::kGather, {*a, indices},
-           {b.MakeInts(AttributeKey::kOffsetDims, offset_dims),
-            b.MakeInts(AttributeKey::kCollapsedSliceDims, FirstNumbers(indexed)),
-            b.MakeInts(AttributeKey::kStartIndexMap, FirstNumbers(indexed)),
-            b.MakeInt(AttributeKey::kIndexVectorDim, 1),
-            b.MakeInts(AttributeKey::kSliceSizes, sizes)})
+  const std::vector<int64_t> indexed_dims = FirstNumbers(indexed);
+  const hlo::GatherDims dims = {.offset_dims = offset_dims,
+                                .collapsed_slice_dims = indexed_dims,
+                                .start_index_map = indexed_dims,
+                                .index_vector_dim = 1,
+                                .slice_sizes = sizes};
+  return draft.Add(Opcode::kGather, {*a, indices}, hlo::MakeGatherDims(maker.builder(), dims))
       .has_value();
 }
 
@@ -232,14 +232,14 @@ bool AddScatterNode(ProgramMaker& maker, Draft& draft) {
   for (int64_t& dimension : window) ++dimension;
   hlo::ModuleBuilder& b = maker.builder();
   const hlo::ComputationId with = maker.ScalarComputation(combine, into.element_type());
-  return draft
-      .Add(Opcode::kScatter, {*a, indices, updates},
-           {b.MakeInts(AttributeKey::kUpdateWindowDims, window),
-            b.MakeInts(AttributeKey::kInsertedWindowDims, FirstNumbers(1)),
-            b.MakeInts(AttributeKey::kScatterDimsToOperandDims, FirstNumbers(1)),
-            b.MakeInt(AttributeKey::kIndexVectorDim, 1),
-            b.MakeComputation(AttributeKey::kToApply, with)})
-      .has_value();
+  const std::vector<int64_t> rows = {0};
+  std::vector<hlo::Attribute> attributes =
+      hlo::MakeScatterDims(b, {.update_window_dims = window,
+                               .inserted_window_dims = rows,
+                               .scatter_dims_to_operand_dims = rows,
+                               .index_vector_dim = 1});
+  attributes.push_back(b.MakeComputation(AttributeKey::kToApply, with));
+  return draft.Add(Opcode::kScatter, {*a, indices, updates}, std::move(attributes)).has_value();
 }
 
 }  // namespace hloscope::debug

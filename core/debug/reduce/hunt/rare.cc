@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "core/debug/reduce/hunt/nodes.h"
+#include "core/hlo/dimension_numbers.h"
 
 namespace hloscope::debug {
 
@@ -154,12 +155,13 @@ bool AddScatterPairNode(ProgramMaker& maker, Draft& draft) {
   std::vector<int64_t> window;
   for (size_t i = 1; i < into.rank(); ++i) window.push_back(static_cast<int64_t>(i));
   const std::vector<int64_t> rows = {0};
-  const auto id = draft.Add(Opcode::kScatter, operands,
-                            {builder.MakeInts(AttributeKey::kUpdateWindowDims, window),
-                             builder.MakeInts(AttributeKey::kInsertedWindowDims, rows),
-                             builder.MakeInts(AttributeKey::kScatterDimsToOperandDims, rows),
-                             builder.MakeInt(AttributeKey::kIndexVectorDim, 1),
-                             builder.MakeComputation(AttributeKey::kToApply, with)});
+  std::vector<hlo::Attribute> attributes =
+      hlo::MakeScatterDims(builder, {.update_window_dims = window,
+                                     .inserted_window_dims = rows,
+                                     .scatter_dims_to_operand_dims = rows,
+                                     .index_vector_dim = 1});
+  attributes.push_back(builder.MakeComputation(AttributeKey::kToApply, with));
+  const auto id = draft.Add(Opcode::kScatter, operands, std::move(attributes));
   if (!id) return false;
   AddElements(maker, draft, *id, 2);
   return true;
