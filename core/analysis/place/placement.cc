@@ -158,18 +158,21 @@ class Placer {
   PlacedInstruction InSequence(const Instruction& i) const {
     if (HasFlag(i.opcode, hlo::kFlagDone)) return At(Place::kControl);
     using Find = PlacedInstruction (Placer::*)(const Instruction&) const;
-    static constexpr hlo::OpcodeTable<Find> kFinders = {{{Opcode::kAsyncStart, &Placer::Control},
-                                                         {Opcode::kAsyncUpdate, &Placer::Control},
-                                                         {Opcode::kCall, &Placer::Call},
-                                                         {Opcode::kConditional, &Placer::Call},
-                                                         {Opcode::kCustomCall, &Placer::CustomCall},
-                                                         {Opcode::kFusion, &Placer::Fusion},
-                                                         {Opcode::kInfeed, &Placer::Feed},
-                                                         {Opcode::kOutfeed, &Placer::Feed},
-                                                         {Opcode::kRecv, &Placer::Transfer},
-                                                         {Opcode::kSend, &Placer::Transfer},
-                                                         {Opcode::kWhile, &Placer::Call}},
-                                                        &Placer::Plain};
+    static constexpr hlo::OpcodeTable<Find> kFinders(
+        {
+            {Opcode::kAsyncStart, &Placer::Control},
+            {Opcode::kAsyncUpdate, &Placer::Control},
+            {Opcode::kCall, &Placer::Call},
+            {Opcode::kConditional, &Placer::Call},
+            {Opcode::kCustomCall, &Placer::CustomCall},
+            {Opcode::kFusion, &Placer::Fusion},
+            {Opcode::kInfeed, &Placer::Feed},
+            {Opcode::kOutfeed, &Placer::Feed},
+            {Opcode::kRecv, &Placer::Transfer},
+            {Opcode::kSend, &Placer::Transfer},
+            {Opcode::kWhile, &Placer::Call},
+        },
+        &Placer::Plain);
     return (this->*kFinders[i.opcode])(i);
   }
 

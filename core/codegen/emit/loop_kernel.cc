@@ -245,7 +245,7 @@ struct Emitters {
   EmittedKernel (*cpu)(llvm::Module& module, const Kernel& kernel, const std::string& name);
   EmittedKernel (*gpu)(llvm::Module& module, const Kernel& kernel, const std::string& name);
 };
-constexpr hlo::OpcodeTable<Emitters> kEmitters = {
+constexpr hlo::OpcodeTable<Emitters> kEmitters(
     {
         {Opcode::kCholesky, {EmitLinearAlgebra, EmitGpuFactor}},
         {Opcode::kConvolution, {EmitConvolution, EmitGpuConvolution}},
@@ -261,7 +261,7 @@ constexpr hlo::OpcodeTable<Emitters> kEmitters = {
         {Opcode::kSort, {EmitSort, EmitGpuSort}},
         {Opcode::kTriangularSolve, {EmitLinearAlgebra, EmitGpuSolve}},
     },
-    {EmitLoop, EmitGpuLoop}};
+    {EmitLoop, EmitGpuLoop});
 
 }  // namespace
 

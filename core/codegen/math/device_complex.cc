@@ -292,11 +292,7 @@ Pair Atan2(Pair y, Pair x) {
   return Choose((x.x == 0) & (x.y == 0), {Select(is_right, quarter, -quarter), y.x.Number(0)}, out);
 }
 
-struct UnaryRow {
-  Opcode opcode;
-  Pair (*function)(Pair z);
-};
-constexpr UnaryRow kUnary[] = {
+constexpr hlo::OpcodeTable<Pair (*)(Pair z)> kUnary = {
     {Opcode::kAcos, Acos},         {Opcode::kAcosh, Acosh}, {Opcode::kAsin, Asin},
     {Opcode::kAsinh, Asinh},       {Opcode::kAtan, Atan},   {Opcode::kAtanh, Atanh},
     {Opcode::kCos, Cos},           {Opcode::kCosh, Cosh},   {Opcode::kExp, Exp},
@@ -305,14 +301,10 @@ constexpr UnaryRow kUnary[] = {
     {Opcode::kSin, Sin},           {Opcode::kSinh, Sinh},   {Opcode::kSqrt, Sqrt},
     {Opcode::kTan, Tan},           {Opcode::kTanh, Tanh},
 };
-struct BinaryRow {
-  Opcode opcode;
-  Pair (*function)(Pair z, Pair w);
-};
-constexpr BinaryRow kBinary[] = {{Opcode::kAtan2, Atan2},
-                                 {Opcode::kDivide, Quotient},
-                                 {Opcode::kMultiply, Product},
-                                 {Opcode::kPower, Power}};
+constexpr hlo::OpcodeTable<Pair (*)(Pair z, Pair w)> kBinary = {{Opcode::kAtan2, Atan2},
+                                                                {Opcode::kDivide, Quotient},
+                                                                {Opcode::kMultiply, Product},
+                                                                {Opcode::kPower, Power}};
 
 // Parts of infinite, huge or tiny numbers of doubles are not all right here; complex64 is computed
 // in doubles and has room.
@@ -334,13 +326,12 @@ Value* DeviceComplexFunction(Builder& b, Opcode opcode, std::span<Value* const> 
     Value* whole = FromParts(b, {z.x.value(), z.y.value()}, ElementType::kC128);
     return Converted(b, whole, ElementType::kC128, type);
   };
-  for (const UnaryRow& row : kUnary) {
-    if (row.opcode == opcode && in.size() == 1) return out(row.function(in[0]));
+  if (in.size() == 1) {
+    const auto unary = kUnary[opcode];
+    return unary == nullptr ? nullptr : out(unary(in[0]));
   }
-  for (const BinaryRow& row : kBinary) {
-    if (row.opcode == opcode && in.size() == 2) return out(row.function(in[0], in[1]));
-  }
-  return nullptr;
+  const auto binary = in.size() == 2 ? kBinary[opcode] : nullptr;
+  return binary == nullptr ? nullptr : out(binary(in[0], in[1]));
 }
 
 }  // namespace hloscope::codegen

@@ -10,6 +10,7 @@
 
 #include "core/codegen/math/device_loops.h"
 #include "core/codegen/math/expression.h"
+#include "core/hlo/opcode_table.h"
 
 namespace hloscope::codegen {
 
@@ -415,11 +416,7 @@ Expression Power(Expression x, Expression y) {
   return Select((x == 1) | (y == 0), x.Number(1), result);
 }
 
-struct UnaryRow {
-  Opcode opcode;
-  Expression (*function)(Expression x);
-};
-constexpr UnaryRow kUnary[] = {
+constexpr hlo::OpcodeTable<Expression (*)(Expression x)> kUnary = {
     {Opcode::kAcos, Acos},   {Opcode::kAcosh, Acosh}, {Opcode::kAsin, Asin},
     {Opcode::kAsinh, Asinh}, {Opcode::kAtan, Atan},   {Opcode::kAtanh, Atanh},
     {Opcode::kCbrt, Cbrt},   {Opcode::kCos, Cos},     {Opcode::kCosh, Cosh},
@@ -428,11 +425,7 @@ constexpr UnaryRow kUnary[] = {
     {Opcode::kSin, Sin},     {Opcode::kSinh, Sinh},   {Opcode::kTan, Tan},
     {Opcode::kTanh, Tanh},
 };
-struct BinaryRow {
-  Opcode opcode;
-  Expression (*function)(Expression x, Expression y);
-};
-constexpr BinaryRow kBinary[] = {
+constexpr hlo::OpcodeTable<Expression (*)(Expression x, Expression y)> kBinary = {
     {Opcode::kAbs, Hypot},
     {Opcode::kAtan2, Atan2},
     {Opcode::kPower, Power},
@@ -455,13 +448,12 @@ Value* DeviceFunction(Builder& b, Opcode opcode, std::span<Value* const> operand
   const auto out = [&](Expression y) { return (is_single ? y.ToFloat() : y).value(); };
   if (opcode == Opcode::kRemainder)
     return out({b, DeviceRemainder(b, in[0].value(), in[1].value())});
-  for (const UnaryRow& row : kUnary) {
-    if (row.opcode == opcode && in.size() == 1) return out(row.function(in[0]));
+  if (in.size() == 1) {
+    const auto unary = kUnary[opcode];
+    return unary == nullptr ? nullptr : out(unary(in[0]));
   }
-  for (const BinaryRow& row : kBinary) {
-    if (row.opcode == opcode && in.size() == 2) return out(row.function(in[0], in[1]));
-  }
-  return nullptr;
+  const auto binary = in.size() == 2 ? kBinary[opcode] : nullptr;
+  return binary == nullptr ? nullptr : out(binary(in[0], in[1]));
 }
 
 }  // namespace hloscope::codegen

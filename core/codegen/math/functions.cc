@@ -13,11 +13,7 @@ using llvm::Value;
 
 namespace {
 
-struct SingleRow {
-  Opcode opcode;
-  Expression (*function)(Expression x);
-};
-constexpr SingleRow kSingle[] = {
+constexpr hlo::OpcodeTable<Expression (*)(Expression x)> kSingle = {
     {Opcode::kCos, Cos},           {Opcode::kErf, Erf}, {Opcode::kExp, Exp},
     {Opcode::kExpm1, Expm1},       {Opcode::kLog, Log}, {Opcode::kLog1p, Log1p},
     {Opcode::kLogistic, Logistic}, {Opcode::kSin, Sin}, {Opcode::kTanh, Tanh},
@@ -35,10 +31,8 @@ Value* OfSingle(Builder& b, Opcode opcode, std::span<Value* const> operands) {
   if (opcode == Opcode::kPower) {
     return Power({b, operands[0]}, {b, operands[1]}).value();
   }
-  for (const SingleRow& row : kSingle) {
-    if (row.opcode == opcode) return row.function({b, operands[0]}).value();
-  }
-  return nullptr;
+  const auto single = kSingle[opcode];
+  return single == nullptr ? nullptr : single({b, operands[0]}).value();
 }
 
 }  // namespace

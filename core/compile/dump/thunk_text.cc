@@ -17,11 +17,13 @@ struct Uses {
   std::vector<BufferNumber> reads, writes;
 };
 
-constexpr hlo::OpcodeTable<std::string_view> kLibraryKinds = {
-    {{hlo::Opcode::kDot, "kOneDnnDot"},
-     {hlo::Opcode::kConvolution, "kOneDnnConvolution"},
-     {hlo::Opcode::kFft, "kDucc0Fft"}},
-    "kLibraryCall"};
+constexpr hlo::OpcodeTable<std::string_view> kLibraryKinds(
+    {
+        {hlo::Opcode::kDot, "kOneDnnDot"},
+        {hlo::Opcode::kConvolution, "kOneDnnConvolution"},
+        {hlo::Opcode::kFft, "kDucc0Fft"},
+    },
+    "kLibraryCall");
 
 std::string_view KindOf(const hlo::Module& module, const PlannedStep& step, const StepCode* code) {
   switch (step.kind) {

@@ -31,14 +31,14 @@ class Expander {
   void Expand(InstructionId id) {
     like_ = id;
     operands_.clear();
-    static constexpr hlo::OpcodeTable<void (Expander::*)()> kExpanded = {
+    static constexpr hlo::OpcodeTable<void (Expander::*)()> kExpanded(
         {{Opcode::kBatchNormGrad, &Expander::ExpandGrad},
          {Opcode::kBatchNormInference, &Expander::ExpandInference},
          {Opcode::kBatchNormTraining, &Expander::ExpandTraining},
          {Opcode::kBitcastConvert, &Expander::ExpandBits},
          {Opcode::kConstant, &Expander::ExpandConstant},
          {Opcode::kGetDimensionSize, &Expander::ExpandSize}},
-        &Expander::ExpandMap};
+        &Expander::ExpandMap);
     (this->*kExpanded[edit_.opcode(id)])();
   }
 

@@ -8,6 +8,7 @@
 #include "core/hlo/analysis/call_graph.h"
 #include "core/hlo/analysis/cost_convolution.h"
 #include "core/hlo/dimension_numbers.h"
+#include "core/hlo/opcode_table.h"
 
 namespace hloscope::hlo {
 namespace {
@@ -306,23 +307,17 @@ void BytesFusion(const Context& c, Cost& cost) {
 }
 
 struct Rule {
-  void (*work)(const Context&, Cost&);
-  void (*bytes)(const Context&, Cost&);
+  void (*work)(const Context&, Cost&) = nullptr;
+  void (*bytes)(const Context&, Cost&) = nullptr;
 };
-
-struct CostRow {
-  Opcode opcode;
-  Rule rule;
-};
-constexpr CostRow kRows[] = {
+constexpr OpcodeTable<Rule> kRules = {
 #define COST_RULE(name, work, bytes) {Opcode::name, {Work##work, Bytes##bytes}},
 #include "core/hlo/analysis/cost_rules.def"
 #undef COST_RULE
 };
 
 Rule RuleOf(Opcode opcode) {
-  const auto* row = std::ranges::find(kRows, opcode, &CostRow::opcode);
-  if (row != std::end(kRows)) return row->rule;
+  if (const Rule& rule = kRules[opcode]; rule.work != nullptr) return rule;
   return {Info(opcode).category == Category::kElementwise ? WorkElements : WorkNone, BytesPlain};
 }
 

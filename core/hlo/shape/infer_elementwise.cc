@@ -2,6 +2,7 @@
 // InferBinaryOpShape, InferClampShape, InferSelectShape).
 #include <span>
 
+#include "core/hlo/opcode_table.h"
 #include "core/hlo/shape/infer.h"
 #include "fmt/format.h"
 
@@ -16,50 +17,40 @@ constexpr unsigned kFloats = Bit(ElementKind::kFloat);
 constexpr unsigned kComplexes = Bit(ElementKind::kComplex);
 constexpr unsigned kAll = kPreds | kIntegers | kFloats | kComplexes;
 
-struct KindsRow {
-  Opcode opcode;
-  unsigned kinds;
-};
 constexpr unsigned kAllButPreds = kAll & ~kPreds;
 
 // What the opcodes take that do not take what most of their number of operands take.
-constexpr KindsRow kUnaryKinds[] = {
-    {Opcode::kAbs, Bit(ElementKind::kSigned) | kFloats | kComplexes},
-    {Opcode::kCbrt, kFloats},
-    {Opcode::kCeil, kFloats},
-    {Opcode::kClz, kIntegers},
-    {Opcode::kErf, kFloats},
-    {Opcode::kFloor, kFloats},
-    {Opcode::kNegate, kIntegers | kFloats | kComplexes},
-    {Opcode::kNot, kPreds | kIntegers},
-    {Opcode::kPopulationCount, kIntegers},
-    {Opcode::kRoundNearestAfz, kFloats},
-    {Opcode::kRoundNearestEven, kFloats},
-    {Opcode::kSign, Bit(ElementKind::kSigned) | kFloats | kComplexes},
-};
-constexpr KindsRow kBinaryKinds[] = {
-    {Opcode::kAnd, kPreds | kIntegers},
-    {Opcode::kAtan2, kFloats | kComplexes},
-    {Opcode::kDivide, kAllButPreds},
-    {Opcode::kOr, kPreds | kIntegers},
-    {Opcode::kPower, kAllButPreds},
-    {Opcode::kRemainder, kAllButPreds},
-    {Opcode::kShiftLeft, kAllButPreds},
-    {Opcode::kShiftRightArithmetic, kAllButPreds},
-    {Opcode::kShiftRightLogical, kAllButPreds},
-    {Opcode::kSubtract, kAllButPreds},
-    {Opcode::kXor, kPreds | kIntegers},
-};
-
-unsigned KindsOf(std::span<const KindsRow> rows, Opcode opcode, unsigned others) {
-  for (const KindsRow& row : rows) {
-    if (row.opcode == opcode) return row.kinds;
-  }
-  return others;
-}
-
-unsigned UnaryKinds(Opcode opcode) { return KindsOf(kUnaryKinds, opcode, kFloats | kComplexes); }
-unsigned BinaryKinds(Opcode opcode) { return KindsOf(kBinaryKinds, opcode, kAll); }
+constexpr OpcodeTable<unsigned> kUnaryKinds(
+    {
+        {Opcode::kAbs, Bit(ElementKind::kSigned) | kFloats | kComplexes},
+        {Opcode::kCbrt, kFloats},
+        {Opcode::kCeil, kFloats},
+        {Opcode::kClz, kIntegers},
+        {Opcode::kErf, kFloats},
+        {Opcode::kFloor, kFloats},
+        {Opcode::kNegate, kIntegers | kFloats | kComplexes},
+        {Opcode::kNot, kPreds | kIntegers},
+        {Opcode::kPopulationCount, kIntegers},
+        {Opcode::kRoundNearestAfz, kFloats},
+        {Opcode::kRoundNearestEven, kFloats},
+        {Opcode::kSign, Bit(ElementKind::kSigned) | kFloats | kComplexes},
+    },
+    kFloats | kComplexes);
+constexpr OpcodeTable<unsigned> kBinaryKinds(
+    {
+        {Opcode::kAnd, kPreds | kIntegers},
+        {Opcode::kAtan2, kFloats | kComplexes},
+        {Opcode::kDivide, kAllButPreds},
+        {Opcode::kOr, kPreds | kIntegers},
+        {Opcode::kPower, kAllButPreds},
+        {Opcode::kRemainder, kAllButPreds},
+        {Opcode::kShiftLeft, kAllButPreds},
+        {Opcode::kShiftRightArithmetic, kAllButPreds},
+        {Opcode::kShiftRightLogical, kAllButPreds},
+        {Opcode::kSubtract, kAllButPreds},
+        {Opcode::kXor, kPreds | kIntegers},
+    },
+    kAll);
 
 std::string KindsText(unsigned kinds) {
   std::string text;
@@ -157,7 +148,7 @@ void PackAs(const Shape& choice, Shape& result) {
 }  // namespace
 
 Result<Shape> InferUnary(const InferenceInput& input) {
-  HLOSCOPE_TRY(CheckKind(input, 0, UnaryKinds(input.opcode)));
+  HLOSCOPE_TRY(CheckKind(input, 0, kUnaryKinds[input.opcode]));
   const Shape& operand = *input.operands[0];
   if (input.opcode == Opcode::kAbs) {
     return WithElementType(operand, RealPart(operand.element_type()));
@@ -176,8 +167,8 @@ Result<Shape> InferIsFinite(const InferenceInput& input) {
 }
 
 Result<Shape> InferBinary(const InferenceInput& input) {
-  HLOSCOPE_TRY(CheckKind(input, 0, BinaryKinds(input.opcode)));
-  HLOSCOPE_TRY(CheckKind(input, 1, BinaryKinds(input.opcode)));
+  HLOSCOPE_TRY(CheckKind(input, 0, kBinaryKinds[input.opcode]));
+  HLOSCOPE_TRY(CheckKind(input, 1, kBinaryKinds[input.opcode]));
   return InferPair(input);
 }
 

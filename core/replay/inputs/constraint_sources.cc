@@ -342,12 +342,7 @@ void CustomCall(const Use& use) {
   }
 }
 
-struct UseRow {
-  Opcode opcode;
-  void (*ask)(const Use& use);
-};
-
-constexpr UseRow kRows[] = {
+constexpr hlo::OpcodeTable<void (*)(const Use&)> kAsks = {
     {Opcode::kDynamicSlice, DynamicSlice},
     {Opcode::kDynamicUpdateSlice, DynamicUpdateSlice},
     {Opcode::kGather, Gather},
@@ -387,18 +382,12 @@ constexpr UseRow kRows[] = {
     {Opcode::kCustomCall, CustomCall},
 };
 
-constexpr auto kRowOf = [] {
-  std::array<void (*)(const Use&), hlo::kOpcodeCount> table{};
-  for (const UseRow& row : kRows) table[static_cast<size_t>(row.opcode)] = row.ask;
-  return table;
-}();
-
 }  // namespace
 
 void AskForSoundOperands(ConstraintFlow& flow) {
   const auto instructions = flow.module().instructions();
   for (uint32_t i = 0; i < instructions.size(); ++i) {
-    auto* const ask = kRowOf[static_cast<size_t>(instructions[i].opcode)];
+    const auto ask = kAsks[instructions[i].opcode];
     if (ask != nullptr) ask({flow, InstructionId(i)});
   }
 }

@@ -6,6 +6,7 @@
 #include "core/compile/passes/dynamic/dynamic_arrays.h"
 #include "core/compile/passes/edit.h"
 #include "core/hlo/dimension_numbers.h"
+#include "core/hlo/opcode_table.h"
 
 namespace hloscope::compile {
 
@@ -316,12 +317,7 @@ Made Dot(DynamicCall& call) {
   return Cut(call, OverBounds(call, operands), std::move(sizes));
 }
 
-struct DynamicRule {
-  Opcode opcode;
-  Made (*compute)(DynamicCall& call);
-};
-
-constexpr DynamicRule kDynamicRules[] = {
+constexpr hlo::OpcodeTable<Made (*)(DynamicCall& call)> kDynamicRules = {
     {Opcode::kBroadcast, Broadcast},
     {Opcode::kCopy, Copy},
     {Opcode::kDot, Dot},
@@ -342,8 +338,7 @@ constexpr DynamicRule kDynamicRules[] = {
 
 std::optional<DynamicArray> Compute(DynamicCall& call) {
   const Opcode opcode = ModuleOf(call)[call.id].opcode;
-  const auto rule = std::ranges::find(kDynamicRules, opcode, &DynamicRule::opcode);
-  if (rule != std::end(kDynamicRules)) return rule->compute(call);
+  if (const auto compute = kDynamicRules[opcode]; compute != nullptr) return compute(call);
   const bool is_elements =
       HasFlag(opcode, hlo::kFlagElementwise) && opcode != Opcode::kBitcastConvert;
   return is_elements ? Elements(call) : std::nullopt;

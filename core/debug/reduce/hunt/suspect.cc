@@ -19,22 +19,23 @@ using hlo::Opcode;
 
 enum class Weight : uint8_t { kNone, kLight, kFull };
 
-constexpr hlo::OpcodeTable<Weight> kWeights = {{
-                                                   {Opcode::kParameter, Weight::kNone},
-                                                   {Opcode::kConstant, Weight::kNone},
-                                                   {Opcode::kTuple, Weight::kNone},
-                                                   {Opcode::kGetTupleElement, Weight::kNone},
-                                                   {Opcode::kBitcast, Weight::kLight},
-                                                   {Opcode::kBroadcast, Weight::kLight},
-                                                   {Opcode::kCopy, Weight::kLight},
-                                                   {Opcode::kCall, Weight::kLight},
-                                                   {Opcode::kFusion, Weight::kLight},
-                                                   {Opcode::kIota, Weight::kLight},
-                                                   {Opcode::kMap, Weight::kLight},
-                                                   {Opcode::kOptimizationBarrier, Weight::kLight},
-                                                   {Opcode::kReshape, Weight::kLight},
-                                               },
-                                               Weight::kFull};
+constexpr hlo::OpcodeTable<Weight> kWeights(
+    {
+        {Opcode::kParameter, Weight::kNone},
+        {Opcode::kConstant, Weight::kNone},
+        {Opcode::kTuple, Weight::kNone},
+        {Opcode::kGetTupleElement, Weight::kNone},
+        {Opcode::kBitcast, Weight::kLight},
+        {Opcode::kBroadcast, Weight::kLight},
+        {Opcode::kCopy, Weight::kLight},
+        {Opcode::kCall, Weight::kLight},
+        {Opcode::kFusion, Weight::kLight},
+        {Opcode::kIota, Weight::kLight},
+        {Opcode::kMap, Weight::kLight},
+        {Opcode::kOptimizationBarrier, Weight::kLight},
+        {Opcode::kReshape, Weight::kLight},
+    },
+    Weight::kFull);
 
 // Those of the entry and of what it calls; not reducers and the like.
 void Collect(const Module& module, hlo::ComputationId id, Weight least,
