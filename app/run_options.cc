@@ -89,6 +89,8 @@ std::vector<OptionSpec> RunOptionSet::TableSpecs(RunGroup group) {
   if (group == RunGroup::group_) add(SpecOf(request_.member, text, value, help, kind), need);
 #define LOCAL_OPTION(member, text, replay_, group_, value, help, kind, need) \
   if (group == RunGroup::group_) add(SpecOf(request_.member, text, value, help, kind), need);
+#define SINK_OPTION(member, text, group_, value, help, kind, need) \
+  if (group == RunGroup::group_) add(SpecOf(sinks_.member, text, value, help, kind), need);
 #include "core/debug/run/run_options.def"
   return specs;
 }
@@ -102,8 +104,8 @@ std::vector<OptionSpec> RunOptionSet::Specs(RunGroup group) {
   for (OptionSpec& spec : more) specs.push_back(std::move(spec));
   for (OptionSpec& spec : specs) {
     spec.given = &given_;
-    if (spec.name == "--platform" && !request_.platform.empty()) {
-      spec.help += "; by default " + request_.platform;
+    if (spec.name == "--platform" && !request_.test.name.empty()) {
+      spec.help += "; by default " + request_.test.name;
     }
   }
   if (group == RunGroup::kComparison) specs.front().group = "Comparison";
@@ -173,9 +175,9 @@ std::vector<OptionSpec> RunOptionSet::ExecutionSpecs() {
 
 Status RunOptionSet::Prepare(const Context& context) {
   HLOSCOPE_TRY(PreparePythons());
-  request_.host_fallback = fallback_ == "cpu";
-  request_.names_refused |= fallback_ == "error";
-  request_.autotune_mode =
+  request_.execution.host_fallback = fallback_ == "cpu";
+  request_.execution.names_refused |= fallback_ == "error";
+  request_.load.autotune_mode =
       autotune_ ? replay::AutotuneMode::kByTime : replay::AutotuneMode::kFromCache;
   request_.limits = context.limits;
   HLOSCOPE_TRY(PrepareReference());
@@ -199,7 +201,7 @@ Status RunOptionSet::PreparePythons() {
 // Several environments are of one platform, whatever --platform says.
 std::string_view RunOptionSet::PlatformName() const {
   if (pythons_.size() > 1) return replay::PlatformWith(replay::kNeedsPython)->name;
-  return request_.platform;
+  return request_.test.name;
 }
 
 // The options that have no effect on any platform of the run are errors.
@@ -211,7 +213,7 @@ Status RunOptionSet::CheckNeeds() const {
   for (const auto& [name, need] : needs_) {
     if (std::ranges::find(given_, name) == given_.end()) continue;
     if (has(PlatformName(), need.flags)) continue;
-    if (need.either && has(request_.reference_platform, need.flags)) continue;
+    if (need.either && has(request_.reference.name, need.flags)) continue;
     return InputError(fmt::format("{}: {} {}", name, PlatformName(), need.lacks),
                       "platforms that do: " + NamesWith(need.flags));
   }
@@ -219,8 +221,8 @@ Status RunOptionSet::CheckNeeds() const {
 }
 
 Status RunOptionSet::PrepareFlags(const Limits& limits) {
-  HLOSCOPE_ASSIGN_OR_RETURN(request_.xla_flags, xla_options_.Flags(limits));
-  const std::string* const useless = FindUseless(PlatformName(), request_.xla_flags);
+  HLOSCOPE_ASSIGN_OR_RETURN(request_.test.xla_flags, xla_options_.Flags(limits));
+  const std::string* const useless = FindUseless(PlatformName(), request_.test.xla_flags);
   if (useless == nullptr) return {};
   if (xla_options_.names_any()) return std::unexpected(UselessFlag(PlatformName(), *useless));
   request_.notes.push_back(fmt::format("XLA flags have no effect on {}", PlatformName()));
@@ -234,8 +236,8 @@ Status RunOptionSet::PrepareChecks() {
   if (asked("none") && checks_.size() > 1) {
     return InputError("--check: none cannot be used together with others");
   }
-  request_.check_races = asked("race");
-  request_.check_uninitialised = asked("uninitialised");
+  request_.checks.races = asked("race");
+  request_.checks.uninitialised = asked("uninitialised");
   return {};
 }
 
@@ -255,18 +257,18 @@ Status RunOptionSet::PrepareTargets() {
   };
   const replay::PlatformRow* const row = replay::FindPlatform(PlatformName());
   if (row != nullptr && row->Has(replay::kSimulatesGpu)) {
-    request_.gpu_target = target_;
+    request_.load.gpu_target = target_;
     return {};
   }
-  HLOSCOPE_TRY(take("--target", PlatformName(), target_, request_.xla_flags));
-  return take("--reference-target", request_.reference_platform, reference_target_,
-              request_.reference_flags);
+  HLOSCOPE_TRY(take("--target", PlatformName(), target_, request_.test.xla_flags));
+  return take("--reference-target", request_.reference.name, reference_target_,
+              request_.reference.xla_flags);
 }
 
 Status RunOptionSet::PrepareReference() {
   const bool asked =
-      !request_.reference_python.empty() || !reference_flags_.empty() || !reference_target_.empty();
-  if (asked && request_.reference_platform.empty()) {
+      !request_.reference.python.empty() || !reference_flags_.empty() || !reference_target_.empty();
+  if (asked && request_.reference.name.empty()) {
     return InputError(
         "--reference-python, --reference-target and --reference-flag need --reference_platform");
   }
@@ -276,15 +278,15 @@ Status RunOptionSet::PrepareReference() {
     if (!flag.starts_with("xla_") || equals == std::string_view::npos) {
       return InputError(fmt::format("--reference-flag {}: expected xla_name=value", flag));
     }
-    request_.reference_flags.emplace_back(flag.substr(0, equals), flag.substr(equals + 1));
+    request_.reference.xla_flags.emplace_back(flag.substr(0, equals), flag.substr(equals + 1));
   }
   const std::string* const useless =
-      FindUseless(request_.reference_platform, request_.reference_flags);
+      FindUseless(request_.reference.name, request_.reference.xla_flags);
   if (useless == nullptr) return {};
-  return std::unexpected(UselessFlag(request_.reference_platform, *useless));
+  return std::unexpected(UselessFlag(request_.reference.name, *useless));
 }
 
-std::string RunOptionSet::OptionsText(const debug::RunRequest& request) const {
+std::string RunOptionSet::OptionsText(const debug::RunSpec& request) const {
   std::string line = debug::RunOptionsText(request);
   if (!line.empty()) line.insert(0, " ");
 #define LOCAL_OPTION(member, text, replay_, group, value, help, kind, need) \
@@ -297,7 +299,7 @@ std::string RunOptionSet::OptionsText(const debug::RunRequest& request) const {
 }
 
 Status RunOptionSet::Verify(const dump::LoadedModule& loaded, const Limits& limits) const {
-  if (!request_.verify) return {};
+  if (!request_.execution.verify) return {};
   for (const hlo::Diagnostic& d : hlo::Verify(*loaded.module, {false, limits})) {
     if (d.severity != hlo::Severity::kError) continue;
     return std::unexpected(
@@ -314,8 +316,8 @@ Result<LoadedRun> RunOptionSet::Load(const std::string& file, const Limits& limi
   dump::CompletedModule completed = dump::CompleteFromDump(loaded, limits);
   LoadedRun run{std::move(loaded), completed.module, request_, nullptr};
   HLOSCOPE_ASSIGN_OR_RETURN(run.kernels, debug::KernelsOfBundle(file, limits));
-  run.request.module_file = run.kernels ? run.kernels->module_file : file;
-  HLOSCOPE_ASSIGN_OR_RETURN(run.request.choices, debug::ChoicesOfBundle(file, limits));
+  run.request.load.module_file = run.kernels ? run.kernels->module_file : file;
+  HLOSCOPE_ASSIGN_OR_RETURN(run.request.load.choices, debug::ChoicesOfBundle(file, limits));
   if (skip_callbacks_) {
     HLOSCOPE_ASSIGN_OR_RETURN(debug::WithoutCallbacks without, debug::SkipCallbacks(run.module));
     run.module = std::move(without.module);
@@ -323,16 +325,16 @@ Result<LoadedRun> RunOptionSet::Load(const std::string& file, const Limits& limi
   }
   run.request.notes.insert(run.request.notes.end(), completed.notes.begin(), completed.notes.end());
   if (!run.loaded.proto.arguments.empty())
-    run.request.arguments = run.loaded.proto.arguments.front();
-  run.request.recorded = run.loaded.proto.result;
+    run.request.inputs.arguments = run.loaded.proto.arguments.front();
+  run.request.compare.recorded = run.loaded.proto.result;
   return run;
 }
 
-debug::RunReport RefusedRun(const debug::RunRequest& request, Error error) {
+debug::RunReport RefusedRun(const debug::RunSpec& request, Error error) {
   debug::RunReport report;
-  report.platform = request.platform;
-  report.reference = request.reference_platform;
-  report.seed = request.seed;
+  report.platform = request.test.name;
+  report.reference = request.reference.name;
+  report.seed = request.inputs.seed;
   report.status = debug::StatusOf(error);
   report.error = std::move(error);
   return report;

@@ -23,7 +23,7 @@ namespace hloscope::app {
 struct LoadedRun {
   dump::LoadedModule loaded;                  // as it is in the file
   std::shared_ptr<const hlo::Module> module;  // completed from the dump that it lies in
-  debug::RunRequest request;
+  debug::RunSpec request;
   // Of a bundle with kernels: those that the request runs.
   std::shared_ptr<const debug::BundledKernels> kernels;
 };
@@ -52,12 +52,13 @@ class RunOptionSet {
   // said before the specs are asked for.
   const std::vector<std::string>& pythons() const { return pythons_; }
   void AllowSeveralPythons() { several_pythons_ = true; }
-  debug::RunRequest& request() { return request_; }
-  const debug::RunRequest& request() const { return request_; }
+  debug::RunSpec& request() { return request_; }
+  const debug::RunSpec& request() const { return request_; }
+  debug::RunSinks& sinks() { return sinks_; }
 
   // `request`, which is this one or made of it, as options on a command line; each has a blank
   // before it.
-  std::string OptionsText(const debug::RunRequest& request) const;
+  std::string OptionsText(const debug::RunSpec& request) const;
 
   // Reads and verifies `file` (- is standard input). The request takes inputs and result of a
   // snapshot, and a note for each thing that came from elsewhere in the dump or was left out.
@@ -79,7 +80,8 @@ class RunOptionSet {
   Status CheckNeeds() const;
   Status Verify(const dump::LoadedModule& loaded, const Limits& limits) const;
 
-  debug::RunRequest request_;
+  debug::RunSpec request_;
+  debug::RunSinks sinks_;
   std::vector<std::string> given_;                           // names of options
   std::vector<std::pair<std::string, PlatformNeed>> needs_;  // of options by name
   std::vector<std::string> checks_;
@@ -91,6 +93,6 @@ class RunOptionSet {
 };
 
 // The error as the report of a replay that did not begin.
-debug::RunReport RefusedRun(const debug::RunRequest& request, Error error);
+debug::RunReport RefusedRun(const debug::RunSpec& request, Error error);
 
 }  // namespace hloscope::app

@@ -194,9 +194,9 @@ void Check(const GoldenCase& golden, const replay::PlatformRow& row,
   if (on_gpu && !golden.on_gpus) return;
   SCOPED_TRACE(golden.name + " on " + std::string(row.name) + " without pass " + disabled_pass);
   replay::RunOptions options;
-  options.deadline = std::chrono::steady_clock::now() + std::chrono::minutes(2);
+  options.budget.deadline = std::chrono::steady_clock::now() + std::chrono::minutes(2);
   if (!disabled_pass.empty()) {
-    options.xla_flags.emplace_back(replay::kDisablePassesFlag, disabled_pass);
+    options.platform.xla_flags.emplace_back(replay::kDisablePassesFlag, disabled_pass);
   }
   const hlo::ParseResult parsed = hlo::ParseText(golden.module);
   ASSERT_TRUE(parsed.ok()) << (parsed.diagnostics.empty() ? "" : parsed.diagnostics[0].message);

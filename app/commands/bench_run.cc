@@ -158,12 +158,13 @@ Result<BenchReport> Measure(const std::string& file, debug::BenchRequest request
                             const BenchRunOptions& options, const std::stop_token& stop) {
   using Clock = std::chrono::steady_clock;
   if (options.deadline_seconds) {
-    request.deadline = Clock::now() + std::chrono::duration_cast<Clock::duration>(
-                                          std::chrono::duration<double>(*options.deadline_seconds));
+    request.options.budget.deadline =
+        Clock::now() + std::chrono::duration_cast<Clock::duration>(
+                           std::chrono::duration<double>(*options.deadline_seconds));
   }
   HLOSCOPE_ASSIGN_OR_RETURN(const dump::LoadedModule loaded,
-                            LoadAnySoundModule(file, request.limits, "", stop));
-  request.module_file = file;
+                            LoadAnySoundModule(file, request.options.limits, "", stop));
+  request.options.load.module_file = file;
   return debug::BenchRun(loaded.module, request, stop);
 }
 
@@ -181,11 +182,12 @@ int BenchRun(std::span<const std::string> files, const BenchRunOptions& options,
   request.platform = options.platform;
   request.against = options.against;
   request.against_itself = options.against_itself;
-  request.threads = static_cast<int>(options.threads.value_or(0));
+  request.options.budget.threads = static_cast<int>(options.threads.value_or(0));
   request.seed = static_cast<uint64_t>(options.seed.value_or(0));
-  if (options.fill_elided) request.fill_elided = static_cast<uint64_t>(*options.fill_elided);
+  if (options.fill_elided)
+    request.options.load.fill_elided = static_cast<uint64_t>(*options.fill_elided);
   request.repeats = options.repeats.value_or(0);
-  request.limits = context.limits;
+  request.options.limits = context.limits;
   request.workers = WorkerOptions(context.limits);
   if (!context.json) PrintOut(Heading(options));
   int status = kGood;

@@ -27,10 +27,10 @@ int StatusOfCheck(debug::CheckStatus status) {
   return kUnsupported;
 }
 
-Result<debug::BundleCheck> CheckFile(const std::string& path, const debug::CheckOptions& options,
+Result<debug::BundleCheck> CheckFile(const std::string& path, const debug::RunSpec& own,
                                      const std::stop_token& stop) {
-  HLOSCOPE_ASSIGN_OR_RETURN(const auto bundle, dump::BundleFile::Open(path, options.limits));
-  return debug::CheckBundle(bundle, options, stop);
+  HLOSCOPE_ASSIGN_OR_RETURN(const auto bundle, dump::BundleFile::Open(path, own.limits));
+  return debug::CheckBundle(bundle, own, stop);
 }
 
 }  // namespace
@@ -38,22 +38,11 @@ Result<debug::BundleCheck> CheckFile(const std::string& path, const debug::Check
 int BundleCheck(std::span<const std::string> files, const RunOptionSet& run,
                 const Context& context) {
   const CancelOnSignals cancel;
-  const debug::RunRequest& own = run.request();
-  debug::CheckOptions options{.limits = context.limits,
-                              .platform = own.platform,
-                              .reference_platform = own.reference_platform,
-                              .reference_python = own.reference_python,
-                              .gpu_target = own.gpu_target,
-                              .xla_flags = own.xla_flags,
-                              .reference_flags = own.reference_flags,
-                              .verify = own.verify,
-                              .deadline_seconds = own.deadline_seconds,
-                              .memory_bytes = own.memory_bytes,
-                              .threads = own.threads,
-                              .workers = StartWorkers({}, context.limits)};
+  debug::RunSpec own = run.request();
+  own.execution.workers = StartWorkers({}, context.limits);
   int status = kGood;
   for (const std::string& file : files) {
-    Result<debug::BundleCheck> check = CheckFile(file, options, cancel.token());
+    Result<debug::BundleCheck> check = CheckFile(file, own, cancel.token());
     if (!check) {
       // A refusal is an answer too: the bundle cannot be replayed, and why.
       status = Worse(status, ExitStatusOf(check.error()));

@@ -77,10 +77,10 @@ struct Order {
 };
 
 Result<Order> ReadOrder(const std::string& given, const BundleOptions& options,
-                        debug::RunRequest& request, const Limits& limits) {
+                        debug::RunSpec& request, const Limits& limits) {
   Order order;
   HLOSCOPE_ASSIGN_OR_RETURN(order.input, FindBundleInput(given, request, limits));
-  if (request.platform.empty()) request.platform = replay::ReferencePlatform().name;
+  if (request.test.name.empty()) request.test.name = replay::ReferencePlatform().name;
   order.out = options.out.empty() ? ModuleStem(order.input.module) + ".hlob" : options.out;
   std::error_code error;
   if (std::filesystem::equivalent(order.out, given, error)) {

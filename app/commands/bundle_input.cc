@@ -26,9 +26,9 @@ std::string TextOf(const dump::DumpModel& model, int32_t file) {
 }
 
 // Whether a platform of the run takes its kernels from the dump.
-bool RunsDump(const debug::RunRequest& request) {
-  if (!request.gpu_target.empty()) return false;
-  return std::ranges::any_of(std::array{request.platform, request.reference_platform},
+bool RunsDump(const debug::RunSpec& request) {
+  if (!request.load.gpu_target.empty()) return false;
+  return std::ranges::any_of(std::array{request.test.name, request.reference.name},
                              [](const std::string& name) {
                                const replay::PlatformRow* row = replay::FindPlatform(name);
                                return row != nullptr && row->Has(replay::kRunsDumps);
@@ -37,7 +37,7 @@ bool RunsDump(const debug::RunRequest& request) {
 
 // What the dump knows of the module at that stage.
 void TakeFromDump(const dump::DumpModel& model, int32_t module, int32_t stage,
-                  const debug::RunRequest& request, BundleInput& input) {
+                  const debug::RunSpec& request, BundleInput& input) {
   const dump::ModuleEntry& entry = model.modules()[static_cast<size_t>(module)];
   input.framework = entry.framework == "unknown" ? "" : entry.framework;
   input.target = entry.target;
@@ -52,7 +52,7 @@ void TakeFromDump(const dump::DumpModel& model, int32_t module, int32_t stage,
 }
 
 // The largest module of a dump, as it was before optimizations.
-Result<BundleInput> InputOfDump(const std::string& folder, const debug::RunRequest& request,
+Result<BundleInput> InputOfDump(const std::string& folder, const debug::RunSpec& request,
                                 const Limits& limits) {
   HLOSCOPE_ASSIGN_OR_RETURN(const auto model, dump::DumpModel::Open(folder, limits));
   HLOSCOPE_ASSIGN_OR_RETURN(const int32_t module, FindModule(*model, ""));
@@ -65,7 +65,7 @@ Result<BundleInput> InputOfDump(const std::string& folder, const debug::RunReque
 }
 
 // A module file; where its name is one of a dump's, what the dump beside it says.
-BundleInput InputOfModule(const std::string& path, const debug::RunRequest& request,
+BundleInput InputOfModule(const std::string& path, const debug::RunSpec& request,
                           const Limits& limits) {
   BundleInput input;
   input.module = path;
@@ -97,16 +97,16 @@ Status TakePlatform(const std::string& path, std::string_view option, const std:
 }
 
 // The module, platforms and seed of a verdict; what was named on the command line wins.
-Result<BundleInput> InputOfVerdict(const std::string& path, debug::RunRequest& request,
+Result<BundleInput> InputOfVerdict(const std::string& path, debug::RunSpec& request,
                                    const Limits& limits) {
   HLOSCOPE_ASSIGN_OR_RETURN(const FileView file, FileView::Open(path, limits));
   const auto kept = debug::ReadVerdict(file.bytes());
   if (!kept) return InputError(path + ": " + kept.error().message, kept.error().hint);
   if (kept->module.empty()) return InputError(path + ": the verdict names no module");
-  HLOSCOPE_TRY(TakePlatform(path, "--platform", kept->verdict.platform, request.platform));
-  HLOSCOPE_TRY(TakePlatform(path, "--reference_platform", kept->verdict.reference,
-                            request.reference_platform));
-  if (request.seed == 0) request.seed = kept->verdict.seed;
+  HLOSCOPE_TRY(TakePlatform(path, "--platform", kept->verdict.platform, request.test.name));
+  HLOSCOPE_TRY(
+      TakePlatform(path, "--reference_platform", kept->verdict.reference, request.reference.name));
+  if (request.inputs.seed == 0) request.inputs.seed = kept->verdict.seed;
   std::error_code error;
   BundleInput input;
   if (std::filesystem::is_directory(kept->module, error)) {
@@ -120,7 +120,7 @@ Result<BundleInput> InputOfVerdict(const std::string& path, debug::RunRequest& r
 
 }  // namespace
 
-Result<BundleInput> FindBundleInput(const std::string& given, debug::RunRequest& request,
+Result<BundleInput> FindBundleInput(const std::string& given, debug::RunSpec& request,
                                     const Limits& limits) {
   std::error_code error;
   if (std::filesystem::is_directory(given, error)) return InputOfDump(given, request, limits);

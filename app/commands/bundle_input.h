@@ -20,7 +20,7 @@ struct BundleInput {
 
 // `given` is a module, a dump (its largest module, as it was before optimizations) or a file with
 // the line of `diverge --json`; platforms and seed of that go into `request` where it has none.
-Result<BundleInput> FindBundleInput(const std::string& given, debug::RunRequest& request,
+Result<BundleInput> FindBundleInput(const std::string& given, debug::RunSpec& request,
                                     const Limits& limits);
 
 }  // namespace hloscope::app

@@ -10,7 +10,7 @@ namespace {
 
 class BundleCommand : public Command {
  public:
-  BundleCommand() { run_.request().platform.clear(); }  // so that one that was named is known
+  BundleCommand() { run_.request().test.name.clear(); }  // so that one that was named is known
 
   std::vector<OptionSpec> Options() override {
     std::vector<OptionSpec> specs = {

@@ -85,7 +85,7 @@ class CompileCommand : public Command {
 
   int Run(const Context& context) override {
     const CancelOnSignals cancel;
-    request_.limits = context.limits;
+    request_.options.limits = context.limits;
     if (!request_.platform.empty()) return Tell(Compile(context, cancel.token()), context);
     return EmitsCode() ? Tell(EmitCode(context, cancel.token()), context)
                        : Tell(CompileOwn(context, cancel.token()), context);
@@ -119,7 +119,7 @@ class CompileCommand : public Command {
 
   Status SetDeadline() {
     if (deadline_ < 0) return InputError("--deadline: expected more than 0 seconds");
-    if (deadline_ > 0) request_.limits.run_deadline_seconds = deadline_;
+    if (deadline_ > 0) request_.options.limits.run_deadline_seconds = deadline_;
     return {};
   }
 
@@ -131,11 +131,12 @@ class CompileCommand : public Command {
     }
     HLOSCOPE_TRY(SetDeadline());
     request_.optimized_module = !emit_.empty();
-    if (fill_elided_) request_.fill_elided = static_cast<uint64_t>(*fill_elided_);
-    HLOSCOPE_ASSIGN_OR_RETURN(request_.xla_flags, xla_options_.Flags(request_.limits));
+    if (fill_elided_) request_.options.load.fill_elided = static_cast<uint64_t>(*fill_elided_);
+    HLOSCOPE_ASSIGN_OR_RETURN(request_.options.platform.xla_flags,
+                              xla_options_.Flags(request_.options.limits));
     if (!only_passes_.empty()) {
-      request_.xla_flags.emplace_back("xla_enable_hlo_passes_only",
-                                      fmt::format("{}", fmt::join(only_passes_, ",")));
+      request_.options.platform.xla_flags.emplace_back(
+          "xla_enable_hlo_passes_only", fmt::format("{}", fmt::join(only_passes_, ",")));
     }
     return {};
   }
@@ -153,9 +154,9 @@ class CompileCommand : public Command {
     report->warnings.insert(report->warnings.begin(), completed.notes.begin(),
                             completed.notes.end());
     if (form) {
-      HLOSCOPE_ASSIGN_OR_RETURN(
-          const hlo::ProtoFile file,
-          hlo::ReadProto(std::as_bytes(std::span(report->optimized_module)), request_.limits));
+      HLOSCOPE_ASSIGN_OR_RETURN(const hlo::ProtoFile file,
+                                hlo::ReadProto(std::as_bytes(std::span(report->optimized_module)),
+                                               request_.options.limits));
       HLOSCOPE_TRY(WriteOptimized(file.module, *form));
     }
     return report;
@@ -203,7 +204,7 @@ class CompileCommand : public Command {
     HLOSCOPE_TRY(CheckOwnOptions());
     HLOSCOPE_TRY(SetDeadline());
     HLOSCOPE_ASSIGN_OR_RETURN(const dump::LoadedModule loaded, Load(context));
-    EmitRequest emit{emit_, output_, request_.target, context.jobs, request_.limits};
+    EmitRequest emit{emit_, output_, request_.target, context.jobs, request_.options.limits};
     HLOSCOPE_ASSIGN_OR_RETURN(EmitReport report, EmitOwn(loaded.module, emit, stop));
     if (request_.dump.empty()) return report;
     HLOSCOPE_ASSIGN_OR_RETURN(const replay::OwnCompileReport dumped,
@@ -217,7 +218,7 @@ class CompileCommand : public Command {
             .passes = request_.passes,
             .wants_module = wants_module,
             .xla_flags = {},
-            .limits = request_.limits};
+            .limits = request_.options.limits};
   }
 
   Result<replay::OwnCompileReport> CompileOwn(const Context& context, const std::stop_token& stop) {

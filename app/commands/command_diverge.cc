@@ -64,9 +64,9 @@ class DivergeCommand : public Command {
       if (!ready) return Tell(Refuse(ready), context, {});
     }
     const CancelOnSignals cancel;
-    debug::RunRequest& request = shared_.request();
-    request.workers = StartWorkers(std::array{request.platform, request.reference_platform, third_},
-                                   context.limits);
+    debug::RunSpec& request = shared_.request();
+    request.execution.workers =
+        StartWorkers(std::array{request.test.name, request.reference.name, third_}, context.limits);
     return Tell(Find(context, cancel.token()), context, cancel.token());
   }
 
@@ -79,7 +79,7 @@ class DivergeCommand : public Command {
     if (files_.size() > 2) return InputError("expected a module, or two");
     if (!third_.empty()) {
       HLOSCOPE_TRY(replay::CheckPlatform(third_));
-      if (files_.size() == 2 || passes_ || shared_.request().reference_platform.empty()) {
+      if (files_.size() == 2 || passes_ || shared_.request().reference.name.empty()) {
         return InputError("--vote takes one module and --reference_platform");
       }
     }
@@ -91,7 +91,7 @@ class DivergeCommand : public Command {
       if (files_.size() == 1 || IsFolder(files_[1])) return {};
       return InputError(files_[1] + ": --passes takes a module and the folder of its dump");
     }
-    if (files_.size() == 1 && shared_.request().reference_platform.empty()) {
+    if (files_.size() == 1 && shared_.request().reference.name.empty()) {
       return InputError("nothing to compare with",
                         "name --passes, --reference_platform, or a second module");
     }
@@ -132,14 +132,14 @@ class DivergeCommand : public Command {
     return debug::FindDifference(values, a.module, b->module, stop);
   }
 
-  const std::string& Platform() const { return shared_.request().platform; }
+  const std::string& Platform() const { return shared_.request().test.name; }
 
   // Of the environments that --python names; where no platform is, it is theirs.
   DivergeVerdict OfVersions(LoadedRun& given, const std::stop_token& stop) {
     const replay::PlatformRow* own = replay::PlatformWith(replay::kNeedsPython);
-    debug::RunRequest& request = given.request;
-    if (request.platform == replay::ReferencePlatform().name) request.platform = own->name;
-    shared_.request().platform = request.platform;
+    debug::RunSpec& request = given.request;
+    if (request.test.name == replay::ReferencePlatform().name) request.test.name = own->name;
+    shared_.request().test.name = request.test.name;
     return debug::FindFirstBad(given.module, request, shared_.pythons(), stop);
   }
 
@@ -153,8 +153,8 @@ class DivergeCommand : public Command {
     if (!module) return debug::RefusedVerdict(module.error());
     const auto pipeline = debug::ReadPipeline(**model, *module, context.limits);
     if (!pipeline) return debug::RefusedVerdict(pipeline.error());
-    debug::RunRequest request = given == nullptr ? shared_.request() : given->request;
-    request.platform = platform;
+    debug::RunSpec request = given == nullptr ? shared_.request() : given->request;
+    request.test.name = platform;
     const auto& first = given == nullptr ? pipeline->stages.front().module : given->module;
     const auto source = [&] { return SourceOf(**model, *module, context, stop); };
     return debug::ExplainByPasses(first, *pipeline, request, source, stop);
@@ -186,16 +186,16 @@ class DivergeCommand : public Command {
   }
 
   static DivergeVerdict OfOwnCompiler(const LoadedRun& given, const std::stop_token& stop) {
-    debug::RunRequest request = given.request;
-    request.platform = debug::CompilerOf(given.request.platform);
+    debug::RunSpec request = given.request;
+    request.test.name = debug::CompilerOf(given.request.test.name);
     return debug::ExplainByOwnPasses(given.module, request, stop);
   }
 
   int Tell(DivergeVerdict verdict, const Context& context, const std::stop_token& stop) {
-    if (verdict.platform.empty()) verdict.platform = shared_.request().platform;
-    verdict.reference = shared_.request().reference_platform;
+    if (verdict.platform.empty()) verdict.platform = shared_.request().test.name;
+    verdict.reference = shared_.request().reference.name;
     if (verdict.reference.empty()) verdict.reference = replay::ReferencePlatform().name;
-    verdict.seed = shared_.request().seed;
+    verdict.seed = shared_.request().inputs.seed;
     const bool is_refused = !verdict.errors.empty() && verdict.tries.empty() &&
                             verdict.passes.empty() && !verdict.place && !verdict.cause;
     std::string line = debug::VerdictJson(files_, verdict);
@@ -216,13 +216,13 @@ class DivergeCommand : public Command {
   // is bad.
   int MakeBundle(const DivergeVerdict& verdict, const Context& context, const std::stop_token& stop,
                  std::string& line) {
-    debug::RunRequest& request = shared_.request();
-    if (passes_) request.platform = PlatformOfPasses(request.platform);
-    if (request.reference_platform.empty() && (passes_ || files_.size() == 1)) {
-      request.reference_platform = verdict.reference;
+    debug::RunSpec& request = shared_.request();
+    if (passes_) request.test.name = PlatformOfPasses(request.test.name);
+    if (request.reference.name.empty() && (passes_ || files_.size() == 1)) {
+      request.reference.name = verdict.reference;
     }
     if (!verdict.first_bad.empty()) {
-      request.environment.push_back("HLOSCOPE_PYTHON=" + verdict.first_bad);
+      request.test.python = verdict.first_bad;
     }
     return bundle_.Make(files_[0], {.verdict = line}, shared_, context, stop, line);
   }

@@ -71,7 +71,7 @@ class ExtractCommand : public Command {
          .value = "N",
          .min = 0},
         {.name = "--inputs",
-         .target = &request_.inputs,
+         .target = &request_.inputs.files,
          .help = "inputs of the whole module, as for `run`",
          .value = "FILE"},
         {.name = "--seed",
@@ -85,7 +85,7 @@ class ExtractCommand : public Command {
          .target = &strip_metadata_,
          .help = "leave out op names, source files and stack frames"},
         {.name = "--target",
-         .target = &request_.gpu_target,
+         .target = &request_.load.gpu_target,
          .help = "simulated GPU: compile for this device; without it the kernels of the dump",
          .value = "T"},
         RowOption("--fill-elided", &fill_elided_),
@@ -121,11 +121,12 @@ class ExtractCommand : public Command {
                               debug::ExtractModule(*loaded.module, root, depth_,
                                                    strip_metadata_ ? debug::Metadata::kStripped
                                                                    : debug::Metadata::kKept));
-    request_.seed = static_cast<uint64_t>(seed_);
-    if (fill_elided_) request_.fill_elided = static_cast<uint64_t>(*fill_elided_);
+    request_.inputs.seed = static_cast<uint64_t>(seed_);
+    if (fill_elided_) request_.load.fill_elided = static_cast<uint64_t>(*fill_elided_);
     request_.limits = context.limits;
-    request_.workers = StartWorkers(std::array<std::string, 1>{request_.platform}, context.limits);
-    if (!loaded.proto.arguments.empty()) request_.arguments = loaded.proto.arguments.front();
+    request_.execution.workers =
+        StartWorkers(std::array<std::string, 1>{request_.test.name}, context.limits);
+    if (!loaded.proto.arguments.empty()) request_.inputs.arguments = loaded.proto.arguments.front();
     const bool has_devices = extracted.module->header().replica_count > 1 ||
                              extracted.module->header().num_partitions > 1;
     if (has_devices) {
@@ -138,7 +139,7 @@ class ExtractCommand : public Command {
                               debug::CaptureValues(*loaded.module, root, extracted.parameters,
                                                    iteration_, CaptureOf(loaded.module, stop)));
     std::vector<hlo::Literal> expected;
-    if (platform_ != request_.platform) {
+    if (platform_ != request_.test.name) {
       HLOSCOPE_ASSIGN_OR_RETURN(expected, RunOnPlatform(extracted, values.arguments, stop));
     } else if (values.value) {
       expected.push_back(*values.value);
@@ -151,15 +152,15 @@ class ExtractCommand : public Command {
   Result<Written> Kernels(const dump::LoadedModule& loaded, std::vector<std::string> notes,
                           const Limits& limits, const std::stop_token& stop) {
     if (depth_ > 0) return InputError("--depth: kernels of a simulated GPU are taken one by one");
-    debug::RunRequest request = request_;
-    request.platform = platform_;
-    request.seed = static_cast<uint64_t>(seed_);
-    if (fill_elided_) request.fill_elided = static_cast<uint64_t>(*fill_elided_);
+    debug::RunSpec request = request_;
+    request.test.name = platform_;
+    request.inputs.seed = static_cast<uint64_t>(seed_);
+    if (fill_elided_) request.load.fill_elided = static_cast<uint64_t>(*fill_elided_);
     request.limits = limits;
     HLOSCOPE_ASSIGN_OR_RETURN(const auto bundled, debug::KernelsOfBundle(module_, limits));
-    request.module_file = bundled ? bundled->module_file : module_;
-    request.workers = StartWorkers(std::array<std::string, 1>{platform_}, limits);
-    if (!loaded.proto.arguments.empty()) request.arguments = loaded.proto.arguments.front();
+    request.load.module_file = bundled ? bundled->module_file : module_;
+    request.execution.workers = StartWorkers(std::array<std::string, 1>{platform_}, limits);
+    if (!loaded.proto.arguments.empty()) request.inputs.arguments = loaded.proto.arguments.front();
     HLOSCOPE_ASSIGN_OR_RETURN(
         const ExtractedKernel kernel,
         ExtractKernel(instruction_, iteration_, loaded.module, request, output_, stop));
@@ -167,12 +168,12 @@ class ExtractCommand : public Command {
                    kernel.instructions, kernel.parameters, std::move(notes)};
   }
 
-  debug::RunRequest RequestOnPlatform() const {
-    debug::RunRequest request;
-    request.platform = platform_;
+  debug::RunSpec RequestOnPlatform() const {
+    debug::RunSpec request;
+    request.test.name = platform_;
     request.limits = request_.limits;
-    request.fill_elided = request_.fill_elided;
-    request.workers = StartWorkers(std::array<std::string, 1>{platform_}, request.limits);
+    request.load.fill_elided = request_.load.fill_elided;
+    request.execution.workers = StartWorkers(std::array<std::string, 1>{platform_}, request.limits);
     return request;
   }
 
@@ -193,15 +194,16 @@ class ExtractCommand : public Command {
       }
     }
     HLOSCOPE_ASSIGN_OR_RETURN(Written written, Write(extracted, {}, {}, form));
-    debug::RunRequest request = RequestOnPlatform();
+    debug::RunSpec request = RequestOnPlatform();
     if (!values.empty()) {
       written.inputs = Stem() + ".inputs.npz";
       HLOSCOPE_TRY(dump::WriteInputs(written.inputs, values));
-      request.inputs = {written.inputs};
+      request.inputs.files = {written.inputs};
     }
     written.expected = Stem() + ".expected.npz";
-    request.outputs = written.expected;
-    const debug::RunReport report = debug::RunModule(extracted.module, request, stop);
+    debug::RunSinks sinks;
+    sinks.files.outputs = written.expected;
+    const debug::RunReport report = debug::RunModule(extracted.module, request, sinks, stop);
     if (report.error) return std::unexpected(*report.error);
     return written;
   }
@@ -210,8 +212,8 @@ class ExtractCommand : public Command {
   Result<std::vector<hlo::Literal>> RunOnPlatform(const debug::ExtractedModule& extracted,
                                                   const std::vector<hlo::Literal>& arguments,
                                                   const std::stop_token& stop) const {
-    debug::RunRequest request = RequestOnPlatform();
-    request.arguments = arguments;
+    debug::RunSpec request = RequestOnPlatform();
+    request.inputs.arguments = arguments;
     const debug::RunReport report = debug::RunModule(extracted.module, request, stop);
     if (report.error) return std::unexpected(*report.error);
     std::vector<hlo::Literal> leaves;
@@ -232,9 +234,7 @@ class ExtractCommand : public Command {
   debug::CaptureRun CaptureOf(const std::shared_ptr<const hlo::Module>& module,
                               const std::stop_token& stop) const {
     return [this, module, stop](const replay::CapturePlan& plan, replay::RunStream& stream) {
-      debug::RunRequest request = request_;
-      request.capture = plan;
-      return debug::RunCapturing(module, request, stream, stop);
+      return debug::RunCapturing(module, request_, plan, stream, stop);
     };
   }
 
@@ -310,7 +310,7 @@ class ExtractCommand : public Command {
   std::optional<int64_t> fill_elided_;
   std::string platform_{replay::ReferencePlatform().name};
   bool strip_metadata_ = false, takes_kernels_ = false;
-  debug::RunRequest request_;
+  debug::RunSpec request_;
 };
 
 }  // namespace

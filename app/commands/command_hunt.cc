@@ -56,7 +56,7 @@ std::vector<OptionSpec> Chosen(std::vector<OptionSpec> specs,
 
 class HuntCommand : public Command {
  public:
-  HuntCommand() { shared_.request().platform.clear(); }  // so that one that was named is known
+  HuntCommand() { shared_.request().test.name.clear(); }  // so that one that was named is known
 
   std::vector<OptionSpec> Options() override {
     std::vector<OptionSpec> all = {
@@ -119,7 +119,7 @@ class HuntCommand : public Command {
       return Fail(InputKeys(), loaded.error(), context);
     }
     request_.run = shared_.request();
-    request_.run.workers = Workers(context.limits);
+    request_.run.execution.workers = Workers(context.limits);
     StatusLine line;
     request_.on_finding = [&](const debug::Finding& finding) {
       context.json ? WriteOut(debug::FindingLine(finding)) : PrintOut(FindingText(finding));
@@ -141,18 +141,18 @@ class HuntCommand : public Command {
  private:
   Status Prepare(const Context& context) {
     HLOSCOPE_TRY(shared_.Prepare(context));
-    debug::RunRequest& run = shared_.request();
-    if (run.platform.empty()) run.platform = replay::PlatformWith(replay::kDumps)->name;
-    if (run.reference_platform.empty()) run.reference_platform = replay::ReferencePlatform().name;
-    for (const std::string& platform : {run.platform, run.reference_platform}) {
+    debug::RunSpec& run = shared_.request();
+    if (run.test.name.empty()) run.test.name = replay::PlatformWith(replay::kDumps)->name;
+    if (run.reference.name.empty()) run.reference.name = replay::ReferencePlatform().name;
+    for (const std::string& platform : {run.test.name, run.reference.name}) {
       HLOSCOPE_TRY(replay::CheckPlatform(platform));
     }
-    HLOSCOPE_TRY(CheckCompiles(run.platform, run.gpu_target));
-    HLOSCOPE_TRY(CheckCompiles(run.reference_platform, run.gpu_target));
-    if (run.memory_bytes == 0) run.memory_bytes = kMemoryBytes;
-    request_.seed = run.seed;
+    HLOSCOPE_TRY(CheckCompiles(run.test.name, run.load.gpu_target));
+    HLOSCOPE_TRY(CheckCompiles(run.reference.name, run.load.gpu_target));
+    if (run.budget.memory_bytes == 0) run.budget.memory_bytes = kMemoryBytes;
+    request_.seed = run.inputs.seed;
     request_.jobs = static_cast<int>(context.jobs > 0 ? context.jobs : AvailableCpus());
-    if (run.threads == 0) run.threads = 1;  // several programs run at a time instead
+    if (run.budget.threads == 0) run.budget.threads = 1;  // several programs run at a time instead
     if (!request_.minutes && !request_.programs) request_.minutes = kMinutes;
     return FindRank();
   }
@@ -197,10 +197,10 @@ class HuntCommand : public Command {
   Status MakeBundle(const debug::KeptFault& fault, const Limits& limits,
                     const std::stop_token& stop) const {
     RunOptionSet run = shared_;
-    debug::RunRequest& request = run.request();
+    debug::RunSpec& request = run.request();
     request = fault.request;
-    request.arguments.clear();
-    if (!fault.inputs.empty()) request.inputs = {fault.inputs};
+    request.inputs.arguments.clear();
+    if (!fault.inputs.empty()) request.inputs.files = {fault.inputs};
     BundleFindings findings;
     const debug::DivergeVerdict& verdict = fault.examined->verdict;
     if (verdict.status == debug::RunStatus::kDiffers || !verdict.passes.empty()) {

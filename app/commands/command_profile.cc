@@ -75,10 +75,10 @@ class ProfileCommand : public Command {
 
   int Run(const Context& context) override {
     // What is to be compared with another Python is the same platform, if none is named.
-    debug::RunRequest& request = run_.request();
-    request.names_refused = true;
-    if (!request.reference_python.empty() && request.reference_platform.empty())
-      request.reference_platform = request.platform;
+    debug::RunSpec& request = run_.request();
+    request.execution.names_refused = true;
+    if (!request.reference.python.empty() && request.reference.name.empty())
+      request.reference.name = request.test.name;
     if (Status ready = run_.Prepare(context); !ready) return Refuse(ready.error(), context);
     for (const std::string& device : devices_) {
       auto described = replay::ReadGpuTarget(device, context.limits);
@@ -182,7 +182,7 @@ class ProfileCommand : public Command {
       status = Worse(status, ExitStatusOf(one->run.status));
       reports.push_back(std::move(one->report));
     }
-    if (run_.request().reference_platform.empty()) return status;
+    if (run_.request().reference.name.empty()) return status;
     return Worse(status, CompareSides(path, reports, context));
   }
 
@@ -193,17 +193,18 @@ class ProfileCommand : public Command {
   Result<Recorded> RecordOnce(const std::string& path, const std::string& out,
                               const Context& context, const std::stop_token& stop) {
     const auto start = std::chrono::steady_clock::now();
-    debug::RunRequest& request = run_.request();
-    request.workers =
-        StartWorkers(std::array{request.platform, request.reference_platform}, context.limits);
+    debug::RunSpec& request = run_.request();
+    request.execution.workers =
+        StartWorkers(std::array{request.test.name, request.reference.name}, context.limits);
     debug::RunRecorder recorder;
-    request.recorder = &recorder;
-    request.measure_recording = true;
+    debug::RunSinks sinks = run_.sinks();
+    sinks.recorder = &recorder;
+    sinks.measure_recording = true;
     std::optional<debug::CommandSpan> span(std::in_place, &recorder, "read " + path);
     Result<LoadedRun> loaded = run_.Load(path, context.limits, stop);
     span.reset();
     if (!loaded) return std::unexpected(loaded.error());
-    debug::RunReport run = debug::RunModule(loaded->module, loaded->request, stop);
+    debug::RunReport run = debug::RunModule(loaded->module, loaded->request, sinks, stop);
     if (run.timing.run_us.empty() && run.error) return std::unexpected(*run.error);
     std::vector<profiler::Loss> lost;
     HLOSCOPE_ASSIGN_OR_RETURN(ProfileReport report,
@@ -231,15 +232,15 @@ class ProfileCommand : public Command {
   // The platform against the reference, where both tell times of instructions.
   int CompareSides(const std::string& path, std::span<const ProfileReport> reports,
                    const Context& context) {
-    const debug::RunRequest& request = run_.request();
+    const debug::RunSpec& request = run_.request();
     const auto name = [&](const std::string& platform, const std::string& python) {
       return fmt::format("{} on {}{}", path, platform, python.empty() ? "" : " of " + python);
     };
-    const bool other_python = !request.reference_python.empty() && !run_.pythons().empty();
+    const bool other_python = !request.reference.python.empty() && !run_.pythons().empty();
     Jobs jobs(context.jobs > 0 ? static_cast<int>(context.jobs) : AvailableCpus());
     const auto compared = CompareWithReference(
-        reports, name(request.platform, other_python ? run_.pythons().front() : ""),
-        name(request.reference_platform, request.reference_python), jobs);
+        reports, name(request.test.name, other_python ? run_.pythons().front() : ""),
+        name(request.reference.name, request.reference.python), jobs);
     if (!compared) return Fail(path, compared.error(), context);
     const auto top = static_cast<size_t>(std::max<int64_t>(top_, 0));
     context.json ? WriteOut(ProfileComparisonJson(*compared))

@@ -28,7 +28,7 @@ namespace {
 
 using debug::Candidate;
 using debug::ReduceReport;
-using debug::RunRequest;
+using debug::RunSpec;
 
 // The smallest so far is written this often.
 constexpr std::chrono::milliseconds kBetweenWrites{500};
@@ -90,7 +90,7 @@ class ReduceCommand : public Command {
       return InputError("--bundle needs a run; --script has none");
     }
     for (const std::string& platform :
-         {shared_.request().platform, shared_.request().reference_platform}) {
+         {shared_.request().test.name, shared_.request().reference.name}) {
       if (!platform.empty()) HLOSCOPE_TRY(replay::CheckPlatform(platform));
     }
     HLOSCOPE_ASSIGN_OR_RETURN(const ModuleForm form, ModuleFormFromPath(files_.output));
@@ -115,7 +115,7 @@ class ReduceCommand : public Command {
     debug::ReduceRequest request;
     request.jobs = static_cast<int>(context.jobs > 0 ? context.jobs : AvailableCpus());
     request.run = loaded->request;
-    request.run.workers = Workers(context.limits, request.jobs);
+    request.run.execution.workers = Workers(context.limits, request.jobs);
     request.script = script_;
     StatusLine line;
     request.on_progress = [&](const debug::SearchProgress& progress) {
@@ -168,12 +168,11 @@ class ReduceCommand : public Command {
       files_.command = Quoted(script_) + " " + Quoted(files_.output);
       return;
     }
-    RunRequest request = shared_.request();
-    request.reference_platform = report.reference_platform;
-    request.input_literals.clear();
-    request.expect.clear();
-    request.inputs.clear();
-    if (!files_.inputs.empty()) request.inputs = {files_.inputs};
+    RunSpec request = shared_.request();
+    request.reference.name = report.reference_platform;
+    request.compare.expect.clear();
+    request.inputs = request.inputs.With({});
+    if (!files_.inputs.empty()) request.inputs.files = {files_.inputs};
     files_.command = "hloscope run " + Quoted(files_.output) + shared_.OptionsText(request);
   }
 
@@ -193,8 +192,8 @@ class ReduceCommand : public Command {
   // The bundle, or how to make one.
   int Report(const ReduceReport& report, const Context& context, const std::stop_token& stop,
              std::string& line) {
-    RunRequest& request = shared_.request();
-    request.reference_platform = report.reference_platform;
+    RunSpec& request = shared_.request();
+    request.reference.name = report.reference_platform;
     if (bundle_.asked()) {
       FlushOut();
       BundleFindings found{.reduced = report.smallest.module};

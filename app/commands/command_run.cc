@@ -31,13 +31,13 @@ namespace hloscope::app {
 namespace {
 
 using debug::RunReport;
-using debug::RunRequest;
+using debug::RunSpec;
 
 class RunCommand : public Command {
  public:
   RunCommand() {
-    shared_.request().platform = replay::DefaultPlatform().name;
-    shared_.request().names_refused = true;
+    shared_.request().test.name = replay::DefaultPlatform().name;
+    shared_.request().execution.names_refused = true;
   }
 
   std::vector<OptionSpec> Options() override {
@@ -74,16 +74,16 @@ class RunCommand : public Command {
     if (bundle_.asked() && files->size() != 1) return InputError("--bundle takes one module");
     if (!profile_.empty()) {
       HLOSCOPE_ASSIGN_OR_RETURN(profile_, ProfilePath(profile_, *files));
-      request_.recorder = &recorder_.emplace();
+      sinks_.recorder = &recorder_.emplace();
     }
-    if ((request_.kernel_metrics || request_.pc_sampling) && profile_.empty()) {
+    if (IsMeasured() && profile_.empty()) {
       return InputError(fmt::format("--{}: its measurements are part of a profile",
-                                    request_.pc_sampling ? "pc_sampling" : "metrics"),
+                                    sinks_.record.pc_sampling ? "pc_sampling" : "metrics"),
                         "add --profile OUT, or use `hloscope profile`");
     }
     const CancelOnSignals cancel;
-    request_.workers =
-        StartWorkers(std::array{request_.platform, request_.reference_platform}, context.limits);
+    request_.execution.workers =
+        StartWorkers(std::array{request_.test.name, request_.reference.name}, context.limits);
     int status = kGood;
     modules_are_many_ = files->size() > 1;
     Progress progress("run", files->size());
@@ -135,63 +135,62 @@ class RunCommand : public Command {
   // Puts what the options say into the request.
   Status Prepare(const Context& context) {
     if (Status ready = shared_.Prepare(context); !ready) return ready;
-    request_.object_cache = !no_cache_;
-    if (no_cache_) request_.autotune_mode = replay::AutotuneMode::kByRule;
+    request_.load.object_cache = !no_cache_;
+    if (no_cache_) request_.load.autotune_mode = replay::AutotuneMode::kByRule;
     if (!trace_text_.empty()) {
       HLOSCOPE_ASSIGN_OR_RETURN(trace_, ReadTraceSpec(trace_text_));
     }
     return bundle_.Check();
   }
 
+  bool IsMeasured() const { return sinks_.record.kernel_metrics || sinks_.record.pc_sampling; }
+
   // Takes the place of this process, after all that may be refused before.
   Status PrepareRank(size_t files) {
-    const replay::PlatformRow* const row = replay::FindPlatform(request_.platform);
+    const replay::PlatformRow* const row = replay::FindPlatform(request_.test.name);
     if (row == nullptr || !row->Has(replay::kNeedsDriver)) {
       return InputError(
-          fmt::format("--ranks-folder: {} runs all devices in one process", request_.platform),
+          fmt::format("--ranks-folder: {} runs all devices in one process", request_.test.name),
           "platforms that have ranks: " + replay::PlatformNames(replay::kNeedsDriver));
     }
     if (files != 1) {
       return InputError(fmt::format("--ranks-folder takes one module, these are {}", files),
                         "name one file");
     }
-    if (bundle_.asked() || request_.host_fallback || request_.isolate || trace_) {
+    if (bundle_.asked() || request_.execution.host_fallback || request_.compare.isolate || trace_) {
       return InputError(
           "--ranks-folder does not go with --bundle, --fallback cpu, --isolate_instructions or "
           "--trace",
           "run it in one process for these");
     }
-    if (request_.kernel_metrics || request_.pc_sampling) {
+    if (IsMeasured()) {
       return InputError(
           "--ranks-folder does not go with --metrics or --pc-sampling: they run a module once more",
           "run it in one process for these");
     }
-    if (request_.autotune_mode == replay::AutotuneMode::kByTime) {
+    if (request_.load.autotune_mode == replay::AutotuneMode::kByTime) {
       return InputError(
           "--ranks-folder does not go with --autotune: each rank would select its own algorithms",
           "run it once in one process with --autotune, then without: the autotune results are "
           "kept");
     }
-    const replay::PlatformRow* const reference = replay::FindPlatform(request_.reference_platform);
+    const replay::PlatformRow* const reference = replay::FindPlatform(request_.reference.name);
     if (reference != nullptr && reference->Has(replay::kNeedsDriver)) {
       return InputError(
           fmt::format("--ranks-folder: the reference platform {} would need ranks too",
-                      request_.reference_platform),
+                      request_.reference.name),
           fmt::format("--reference_platform {}", replay::ReferencePlatform().name));
     }
     HLOSCOPE_ASSIGN_OR_RETURN(const replay::RankPlace place, replay::TakeRank(ranks_folder_));
-    request_.environment.push_back(replay::RankVariable(place));
+    request_.execution.environment.push_back(replay::RankVariable(place));
     ranks_.emplace(place);
     is_silent_ = place.rank > 0;
     if (!is_silent_) return {};
     // What rank 0 compares and writes.
-    request_.reference_platform.clear();
-    request_.expect.clear();
+    request_.reference.name.clear();
+    request_.compare.expect.clear();
     profile_.clear();
-    for (std::string* path :
-         {&request_.outputs, &request_.save_inputs, &request_.outfeed, &request_.output_literals}) {
-      path->clear();
-    }
+    sinks_.files = {};
     return {};
   }
 
@@ -222,34 +221,36 @@ class RunCommand : public Command {
   }
 
   // What each of several modules writes: F.STEM.npz for F.npz, DIR/STEM for DIR.
-  void GiveOwnFiles(const std::string& file, RunRequest& request) {
+  debug::OutputFiles OwnFiles(const std::string& file) {
     const std::string base = file == "-" ? "stdin" : ModuleStem(file);
     std::string stem = base;
     for (int64_t n = 2; !stems_.insert(stem).second; ++n) stem = fmt::format("{}.{}", base, n);
-    for (std::string* path :
-         {&request.outputs, &request.save_inputs, &request.outfeed, &request.output_literals}) {
+    debug::OutputFiles files = sinks_.files;
+    for (std::string* path : {&files.outputs, &files.inputs, &files.outfeed, &files.literals}) {
       if (path->empty()) continue;
       const std::filesystem::path asked(*path);
       const std::string extension = asked.extension().string();
       std::error_code error;
       const bool is_folder = std::filesystem::is_directory(asked, error) ||
-                             (extension.empty() && path != &request.output_literals);
+                             (extension.empty() && path != &files.literals);
       *path = is_folder ? (asked / stem).string()
                         : (asked.parent_path() / asked.stem()).string() + "." + stem + extension;
     }
+    return files;
   }
 
   RunReport Replay(const std::string& file, const Context& context, std::stop_token stop) {
-    std::optional<debug::CommandSpan> span(std::in_place, request_.recorder, "read " + file);
+    std::optional<debug::CommandSpan> span(std::in_place, sinks_.recorder, "read " + file);
     const auto start = std::chrono::steady_clock::now();
     Result<LoadedRun> loaded = shared_.Load(file, context.limits, stop);
     if (!loaded) return RefusedRun(request_, loaded.error());
     span.reset();
     const double load_ms =
         std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start).count();
-    RunRequest& request = loaded->request;
-    if (modules_are_many_) GiveOwnFiles(file, request);
-    request.on_instruction = [&](const debug::InstructionReport& instruction) {
+    const RunSpec& request = loaded->request;
+    debug::RunSinks sinks = sinks_;
+    if (modules_are_many_) sinks.files = OwnFiles(file);
+    sinks.on_instruction = [&](const debug::InstructionReport& instruction) {
       context.json ? WriteOut(InstructionReportJson(file, instruction))
                    : PrintOut(InstructionReportText(instruction));
       FlushOut();
@@ -258,7 +259,7 @@ class RunCommand : public Command {
       Status traced = TraceKernel(*trace_, loaded->module, request, context.json, stop);
       if (!traced) return RefusedRun(request, std::move(traced).error());
     }
-    RunReport report = debug::RunModule(loaded->module, request, std::move(stop));
+    RunReport report = debug::RunModule(loaded->module, request, sinks, std::move(stop));
     report.timing.load_ms += load_ms;
     return report;
   }
@@ -294,7 +295,7 @@ class RunCommand : public Command {
     const Result<ProfileReport> written =
         FinishProfile(*recorder_, profile_, bundle_.asked(), lost, context);
     recorder_.reset();
-    request_.recorder = nullptr;
+    sinks_.recorder = nullptr;
     if (!written) {
       PrintError(written.error());
       return {ExitStatusOf(written.error()), {}};
@@ -325,7 +326,8 @@ class RunCommand : public Command {
 
   std::vector<std::string> modules_;
   RunOptionSet shared_;
-  RunRequest& request_ = shared_.request();
+  RunSpec& request_ = shared_.request();
+  debug::RunSinks& sinks_ = shared_.sinks();
   BundleStep bundle_;
   std::string profile_, trace_text_;
   std::optional<TraceSpec> trace_;

@@ -94,7 +94,7 @@ Status MakeFolder(const std::string& folder) {
 
 Result<ExtractedKernel> ExtractKernel(const std::string& name, int64_t execution,
                                       const std::shared_ptr<const hlo::Module>& module,
-                                      const debug::RunRequest& request, const std::string& folder,
+                                      const debug::RunSpec& request, const std::string& folder,
                                       const std::stop_token& stop) {
   HLOSCOPE_ASSIGN_OR_RETURN(const replay::KernelOutcome outcome,
                             debug::CaseOfKernel(module, request, name, execution, stop));
@@ -130,11 +130,10 @@ Result<ExtractedKernel> ExtractKernel(const std::string& name, int64_t execution
     made.inputs = (std::filesystem::path(folder) / "inputs.npz").string();
     HLOSCOPE_TRY(dump::WriteTensors(made.inputs, dump::TensorNames::kInputs, question.arguments));
   }
-  const debug::RunReport meant =
-      debug::RunModule(question.alone,
-                       debug::AloneRequest(request, std::string(replay::ReferencePlatform().name),
-                                           question.arguments),
-                       stop);
+  const debug::RunReport meant = debug::RunModule(
+      question.alone,
+      debug::AloneSpec(request, std::string(replay::ReferencePlatform().name), question.arguments),
+      stop);
   if (meant.error) return std::unexpected(*meant.error);
   std::vector<hlo::Literal> expected;
   for (const debug::RunOutput& output : meant.outputs) expected.push_back(output.value);

@@ -24,7 +24,7 @@ struct ExtractedKernel {
 // kernels alone. Errors: no such kernel, those of the run, a folder that has files already.
 Result<ExtractedKernel> ExtractKernel(const std::string& name, int64_t execution,
                                       const std::shared_ptr<const hlo::Module>& module,
-                                      const debug::RunRequest& request, const std::string& folder,
+                                      const debug::RunSpec& request, const std::string& folder,
                                       const std::stop_token& stop);
 
 }  // namespace hloscope::app

@@ -30,23 +30,24 @@ std::string Field(const ParsedJson& json, std::string_view key) {
 
 // Status and verdict of `bundle check` in a process of its own.
 Result<std::pair<std::string, std::string>> ReplayInCleanProcess(const std::string& path,
-                                                                 const debug::RunRequest& request,
+                                                                 const debug::RunSpec& request,
                                                                  const std::stop_token& stop) {
-  ChildOptions options{.program = kThisProgram,
-                       .arguments = {"hloscope", "bundle", "check", path, "--json"},
-                       .environment = replay::CleanEnvironment(request.environment),
-                       .descriptors = {}};
+  ChildOptions options{
+      .program = kThisProgram,
+      .arguments = {"hloscope", "bundle", "check", path, "--json"},
+      .environment = replay::CleanEnvironment(debug::TestOptions(request).environment),
+      .descriptors = {}};
   // The bundle does not say where a plugin's file is.
   for (const auto& [option, platform] :
-       {std::pair("--platform", &request.platform),
-        std::pair("--reference_platform", &request.reference_platform)}) {
+       {std::pair("--platform", &request.test.name),
+        std::pair("--reference_platform", &request.reference.name)}) {
     if (!platform->starts_with(replay::kPluginFilePrefix)) continue;
     options.arguments.insert(options.arguments.end(), {option, *platform});
   }
-  if (!request.reference_python.empty()) {
+  if (!request.reference.python.empty()) {
     options.arguments.insert(options.arguments.end(),
-                             {"--reference_platform", request.reference_platform,
-                              "--reference-python", request.reference_python});
+                             {"--reference_platform", request.reference.name, "--reference-python",
+                              request.reference.python});
   }
   HLOSCOPE_ASSIGN_OR_RETURN(ChildProcess child, ChildProcess::Spawn(options));
   const std::string output = child.ReadAll(stop);
@@ -64,14 +65,6 @@ Result<std::pair<std::string, std::string>> ReplayInCleanProcess(const std::stri
   return std::pair{Field(json, "status"), Field(json, "verdict")};
 }
 
-// What the bundle's own run would write once more.
-void WriteNothing(debug::RunRequest& request) {
-  for (std::string* path :
-       {&request.save_inputs, &request.outputs, &request.outfeed, &request.output_literals}) {
-    path->clear();
-  }
-}
-
 debug::BundleSource BundleSourceOf(const BundleInput& input, LoadedRun loaded,
                                    BundleFindings findings, const PackOptions& options) {
   debug::BundleSource source;
@@ -79,7 +72,6 @@ debug::BundleSource BundleSourceOf(const BundleInput& input, LoadedRun loaded,
   source.unpacked = loaded.kernels;
   source.as_proto = loaded.loaded.kind == dump::FileKind::kHloProto;
   source.request = std::move(loaded.request);
-  WriteNothing(source.request);
   source.report = std::move(findings.report);
   source.file = input.module;
   const bool mlir = loaded.loaded.kind == dump::FileKind::kStableHloText;
@@ -149,10 +141,10 @@ Result<debug::MadeBundle> PackBundle(const BundleInput& input, BundleFindings fi
                                      const PackOptions& options, RunOptionSet& run,
                                      const std::string& out, const Limits& limits,
                                      const std::stop_token& stop) {
-  debug::RunRequest& request = run.request();
-  if (request.workers == nullptr) {
-    request.workers =
-        StartWorkers(std::array{request.platform, request.reference_platform}, limits);
+  debug::RunSpec& request = run.request();
+  if (request.execution.workers == nullptr) {
+    request.execution.workers =
+        StartWorkers(std::array{request.test.name, request.reference.name}, limits);
   }
   HLOSCOPE_ASSIGN_OR_RETURN(
       debug::BundleSource source,

@@ -129,8 +129,8 @@ Result<TraceSpec> ReadTraceSpec(std::string_view text) {
 }
 
 Status TraceKernel(const TraceSpec& spec, const std::shared_ptr<const hlo::Module>& module,
-                   const debug::RunRequest& request, bool json, const std::stop_token& stop) {
-  const replay::PlatformRow* row = replay::FindPlatform(request.platform);
+                   const debug::RunSpec& request, bool json, const std::stop_token& stop) {
+  const replay::PlatformRow* row = replay::FindPlatform(request.test.name);
   if (row == nullptr || !row->Has(replay::kRunsDumps)) {
     return InputError("--trace needs a simulated GPU",
                       fmt::format("--platform {}", replay::PlatformNames(replay::kRunsDumps)));

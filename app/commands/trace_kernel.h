@@ -28,6 +28,6 @@ Result<TraceSpec> ReadTraceSpec(std::string_view text);
 // come: a line each, as JSON where `json`. Errors: no such kernel, block or thread, with those that
 // there are; those of the run.
 Status TraceKernel(const TraceSpec& spec, const std::shared_ptr<const hlo::Module>& module,
-                   const debug::RunRequest& request, bool json, const std::stop_token& stop);
+                   const debug::RunSpec& request, bool json, const std::stop_token& stop);
 
 }  // namespace hloscope::app

@@ -170,8 +170,8 @@ void WriteBundleJson(JsonWriter& json, const dump::BundleFile& bundle,
   json.BeginObject()
       .Field("version", bundle.version())
       .Field("hloscope", manifest.tool)
-      .Field("platform", manifest.request.platform)
-      .Field("reference", manifest.request.reference_platform)
+      .Field("platform", manifest.request.test.name)
+      .Field("reference", manifest.request.reference.name)
       .Field("options", debug::RunOptionsText(manifest.request))
       .Field("status", ToString(manifest.recorded.status));
   WriteErrorKind(json, debug::ErrorKindOfRecorded(manifest.recorded));

@@ -14,7 +14,7 @@ namespace hloscope::app {
 namespace {
 
 using debug::NonFiniteKind;
-using debug::RunRequest;
+using debug::RunSpec;
 
 // Gives a member another value than the default one. Platforms and their target
 // need known names.
@@ -33,8 +33,8 @@ void Change(T& value, std::string_view text) {
   }
 }
 
-RunRequest ChangedRequest() {
-  RunRequest request;
+RunSpec ChangedRequest() {
+  RunSpec request;
 #define RUN_OPTION(member, text, ...) Change(request.member, text);
 #define LOCAL_OPTION(member, text, ...) Change(request.member, text);
 #include "core/debug/run/run_options.def"
@@ -60,7 +60,7 @@ class RunOptionsTest : public testing::Test {
 };
 
 TEST_F(RunOptionsTest, WhatABundleRecordsIsReadFromItsCommand) {
-  const RunRequest request = ChangedRequest();
+  const RunSpec request = ChangedRequest();
   Read(debug::RunArguments(request));
 #define RUN_OPTION(member, text, ...) EXPECT_EQ(run_.request().member, request.member) << text;
 #include "core/debug/run/run_options.def"
@@ -68,9 +68,9 @@ TEST_F(RunOptionsTest, WhatABundleRecordsIsReadFromItsCommand) {
 
 TEST_F(RunOptionsTest, FilesAreInTheCommandThatRunsTheSameAgain) {
   enum class Replay { kReplay, kOnce };
-  RunRequest request = ChangedRequest();
-  request.input_literals = "literals";
-  request.reference_python = "python";
+  RunSpec request = ChangedRequest();
+  request.inputs.literals_file = "literals";
+  request.reference.python = "python";
   std::istringstream line(run_.OptionsText(request));
   std::vector<std::string> words;
   for (std::string word; line >> word;) words.push_back(word);
@@ -83,15 +83,17 @@ TEST_F(RunOptionsTest, FilesAreInTheCommandThatRunsTheSameAgain) {
 }
 
 TEST_F(RunOptionsTest, NothingGivenIsTheDefault) {
-  RunRequest usual;
+  RunSpec usual;
   Read({});
 #define RUN_OPTION(member, text, ...) EXPECT_EQ(run_.request().member, usual.member) << text;
 #define LOCAL_OPTION(member, text, ...) EXPECT_EQ(run_.request().member, usual.member) << text;
+#define SINK_OPTION(member, text, ...) \
+  EXPECT_EQ(run_.sinks().member, debug::RunSinks().member) << text;
 #include "core/debug/run/run_options.def"
 }
 
 TEST_F(RunOptionsTest, AnOptionWithoutEffectNamesThePlatformsThatHaveIt) {
-  run_.request().platform = "cpu";
+  run_.request().test.name = "cpu";
   for (OptionSpec& spec : run_.Specs(RunGroup::kIsolation)) specs_.push_back(std::move(spec));
   const CommandRow row{.make = nullptr, .name = "run", .summary = "", .examples = ""};
   ASSERT_EQ(ParseArguments(row, specs_, {"--metrics"}), ParseOutcome::kRun);

@@ -146,10 +146,15 @@ TEST_F(BundleTest, UnpacksOnlyIntoANewFolder) {
   EXPECT_TRUE(UnpackBundle(*bundle, empty.string()).has_value());
 }
 
+RunSpec NothingGiven() {
+  RunSpec own;
+  own.test.name.clear();
+  return own;
+}
+
 TEST_F(BundleTest, ChecksRunsThatDoNotFail) {
   auto parts = GoodParts();
-  CheckOptions options;
-  const auto check = CheckBundle(*Open(ZipOf(parts)), options);
+  const auto check = CheckBundle(*Open(ZipOf(parts)), NothingGiven());
   ASSERT_TRUE(check.has_value()) << check.error().ToString();
   // The results' hash was never recorded.
   EXPECT_EQ(check->status, CheckStatus::kNotReproduced);
@@ -161,101 +166,97 @@ TEST_F(BundleTest, NamesAMissingPlatform) {
   auto parts = GoodParts();
   std::string& manifest = parts.front().second;
   manifest.replace(manifest.find("\"interpreter\""), 13, "\"quantum\"");
-  const auto check = CheckBundle(*Open(ZipOf(parts)), {});
+  const auto check = CheckBundle(*Open(ZipOf(parts)), NothingGiven());
   ASSERT_TRUE(check.has_value());
   EXPECT_EQ(check->status, CheckStatus::kCannot);
   ASSERT_EQ(check->missing.size(), 1u);
   EXPECT_NE(check->missing.front().find("platform quantum"), std::string::npos);
 }
 
-RunRequest NothingGiven() {
-  RunRequest own;
-  own.platform.clear();
-  return own;
-}
-
 // Members that no row of run_options.def names are never taken.
 TEST(UntrustedRequest, TakesTheRowsAlone) {
-  RunRequest recorded;
-  recorded.seed = 7;
-  recorded.xla_flags = {{"xla_cpu_enable_fast_math", "true"}};
-  recorded.reference_python = recorded.module_file = recorded.outputs = "/evil";
-  recorded.save_inputs = recorded.outfeed = recorded.input_literals = "/evil";
-  recorded.inputs = recorded.expect = recorded.infeed = recorded.environment = {"/evil"};
-  recorded.object_cache = recorded.kernel_metrics = true;
+  RunSpec recorded;
+  recorded.inputs.seed = 7;
+  recorded.test.xla_flags = {{"xla_cpu_enable_fast_math", "true"}};
+  recorded.reference.python = recorded.test.python = recorded.load.module_file = "/evil";
+  recorded.inputs.literals_file = recorded.load.choices = "/evil";
+  recorded.inputs.files = recorded.compare.expect = recorded.inputs.infeed = {"/evil"};
+  recorded.execution.environment = recorded.notes = {"/evil"};
+  recorded.load.object_cache = true;
   const UntrustedRequest taken = RequestFromUntrusted(recorded, NothingGiven());
   EXPECT_TRUE(taken.refused.empty());
-  const RunRequest& request = taken.request;
-  EXPECT_EQ(request.seed, 7u);
-  EXPECT_EQ(request.xla_flags, recorded.xla_flags);
+  const RunSpec& request = taken.request;
+  EXPECT_EQ(request.inputs.seed, 7u);
+  EXPECT_EQ(request.test.xla_flags, recorded.test.xla_flags);
   for (const std::string* text :
-       {&request.reference_python, &request.module_file, &request.outputs, &request.save_inputs,
-        &request.outfeed, &request.input_literals}) {
+       {&request.reference.python, &request.test.python, &request.load.module_file,
+        &request.load.choices, &request.inputs.literals_file}) {
     EXPECT_EQ(*text, "");
   }
-  EXPECT_TRUE(request.inputs.empty() && request.expect.empty() && request.infeed.empty());
-  EXPECT_TRUE(request.environment.empty());
-  EXPECT_FALSE(request.object_cache || request.kernel_metrics);
+  EXPECT_TRUE(request.inputs.files.empty() && request.inputs.infeed.empty());
+  EXPECT_TRUE(request.compare.expect.empty());
+  EXPECT_TRUE(request.execution.environment.empty() && request.notes.empty());
+  EXPECT_FALSE(request.load.object_cache);
 }
 
 TEST(UntrustedRequest, RefusesByName) {
-  RunRequest recorded;
-  recorded.platform = recorded.reference_platform = "pjrt:FILE.so";
-  recorded.gpu_target = "../evil";
-  recorded.verify = false;
-  recorded.xla_flags = {{"xla_cpu_max_isa", "a/b"}, {"xla_dump_to", "x"}, {"xla_other", "1"}};
-  recorded.reference_flags = {{"xla_backend_extra_options", "a"}};
+  RunSpec recorded;
+  recorded.test.name = recorded.reference.name = "pjrt:FILE.so";
+  recorded.load.gpu_target = "../evil";
+  recorded.execution.verify = false;
+  recorded.test.xla_flags = {{"xla_cpu_max_isa", "a/b"}, {"xla_dump_to", "x"}, {"xla_other", "1"}};
+  recorded.reference.xla_flags = {{"xla_backend_extra_options", "a"}};
   const UntrustedRequest taken = RequestFromUntrusted(recorded, NothingGiven());
   std::vector<std::string> names;
   for (const RefusedField& field : taken.refused) names.push_back(field.name);
   EXPECT_EQ(names, (std::vector<std::string>{"platform", "reference_platform", "target",
                                              "xla_flags.xla_cpu_max_isa", "xla_flags.xla_other",
                                              "reference_flags.xla_backend_extra_options"}));
-  EXPECT_TRUE(taken.request.verify);
-  EXPECT_EQ(taken.request.platform, RunRequest().platform);
-  EXPECT_EQ(taken.request.reference_platform + taken.request.gpu_target, "");
-  EXPECT_TRUE(taken.request.xla_flags.empty() && taken.request.reference_flags.empty());
+  EXPECT_TRUE(taken.request.execution.verify);
+  EXPECT_EQ(taken.request.test.name, RunSpec().test.name);
+  EXPECT_EQ(taken.request.reference.name + taken.request.load.gpu_target, "");
+  EXPECT_TRUE(taken.request.test.xla_flags.empty() && taken.request.reference.xla_flags.empty());
   ASSERT_EQ(taken.notes.size(), 1u);
   EXPECT_NE(taken.notes[0].find("xla_dump_to"), std::string::npos);
 }
 
 TEST(UntrustedRequest, TakesTheSmallerAmount) {
-  RunRequest own = NothingGiven(), recorded;
+  RunSpec own = NothingGiven(), recorded;
   own.limits.run_deadline_seconds = 20;
-  recorded.deadline_seconds = 1e9;
-  recorded.memory_bytes = INT64_MAX;
-  recorded.threads = 4096;
-  RunRequest taken = RequestFromUntrusted(recorded, own).request;
-  EXPECT_EQ(taken.deadline_seconds, 20.0);
-  EXPECT_GT(taken.memory_bytes, 0);
-  EXPECT_LT(taken.memory_bytes, INT64_MAX);
-  EXPECT_LT(taken.threads, 4096);
-  own.deadline_seconds = 3;
-  own.memory_bytes = 1 << 20;
-  own.threads = 1;
+  recorded.budget.seconds = 1e9;
+  recorded.budget.memory_bytes = INT64_MAX;
+  recorded.budget.threads = 4096;
+  RunSpec taken = RequestFromUntrusted(recorded, own).request;
+  EXPECT_EQ(taken.budget.seconds, 20.0);
+  EXPECT_GT(taken.budget.memory_bytes, 0);
+  EXPECT_LT(taken.budget.memory_bytes, INT64_MAX);
+  EXPECT_LT(taken.budget.threads, 4096);
+  own.budget.seconds = 3;
+  own.budget.memory_bytes = 1 << 20;
+  own.budget.threads = 1;
   taken = RequestFromUntrusted(recorded, own).request;
-  EXPECT_EQ(taken.deadline_seconds, 3.0);
-  EXPECT_EQ(taken.memory_bytes, 1 << 20);
-  EXPECT_EQ(taken.threads, 1);
-  recorded.deadline_seconds = 0.5;
-  recorded.memory_bytes = 0;
+  EXPECT_EQ(taken.budget.seconds, 3.0);
+  EXPECT_EQ(taken.budget.memory_bytes, 1 << 20);
+  EXPECT_EQ(taken.budget.threads, 1);
+  recorded.budget.seconds = 0.5;
+  recorded.budget.memory_bytes = 0;
   taken = RequestFromUntrusted(recorded, own).request;
-  EXPECT_EQ(taken.deadline_seconds, 0.5);
-  EXPECT_EQ(taken.memory_bytes, 1 << 20);
+  EXPECT_EQ(taken.budget.seconds, 0.5);
+  EXPECT_EQ(taken.budget.memory_bytes, 1 << 20);
 }
 
 TEST(Manifest, ReadsWhatItWrites) {
   BundleManifest manifest;
   manifest.tool = "hloscope 1";
   manifest.values = ValuePolicy::kStatistics;
-  manifest.request.platform = "xla-cpu";
-  manifest.request.reference_platform = "interpreter";
-  manifest.request.seed = UINT64_MAX;
-  manifest.request.bounds.relative = 0.125;
-  manifest.request.verify = false;
-  manifest.request.fill_elided = 3;
-  manifest.request.find = NonFiniteKind::kInfinity;
-  manifest.request.xla_flags = {{"xla_cpu_enable_fast_math", "true"}, {"xla_x", "a; b"}};
+  manifest.request.test.name = "xla-cpu";
+  manifest.request.reference.name = "interpreter";
+  manifest.request.inputs.seed = UINT64_MAX;
+  manifest.request.compare.bounds.relative = 0.125;
+  manifest.request.execution.verify = false;
+  manifest.request.load.fill_elided = 3;
+  manifest.request.compare.find = NonFiniteKind::kInfinity;
+  manifest.request.test.xla_flags = {{"xla_cpu_enable_fast_math", "true"}, {"xla_x", "a; b"}};
   manifest.recorded.status = RunStatus::kDiffers;
   manifest.recorded.failure = Failure{FailureKind::kDiffers, {"float gross"}, "it differs"};
   manifest.recorded.reduced_inputs_generated = false;

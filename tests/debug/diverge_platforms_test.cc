@@ -96,12 +96,17 @@ ENTRY e {
   ROOT result = (f32[2,2], f32[4]) tuple(chosen, four)
 })";
 
-RunRequest OnInterpreter(std::vector<InstructionId> instructions) {
-  RunRequest request;
-  request.seed = 5;
-  request.run_passes = false;
-  request.capture.items.push_back({.instructions = std::move(instructions)});
+RunSpec OnInterpreter() {
+  RunSpec request;
+  request.inputs.seed = 5;
+  request.test.run_passes = false;
   return request;
+}
+
+replay::CapturePlan Of(std::vector<InstructionId> instructions) {
+  replay::CapturePlan plan;
+  plan.items.push_back({.instructions = std::move(instructions)});
+  return plan;
 }
 
 class Taken : public replay::RunStream {
@@ -115,9 +120,10 @@ class Taken : public replay::RunStream {
 
 TEST(ProgramPoint, ComparesInTheOrderOfTheProgram) {
   const auto module = hlo::Parsed(kProgram);
-  const RunRequest request = OnInterpreter(analysis::BoundariesOf(*module));
+  const RunSpec request = OnInterpreter();
+  const replay::CapturePlan plan = Of(analysis::BoundariesOf(*module));
   Taken taken;
-  ASSERT_TRUE(RunCapturing(module, request, taken).has_value());
+  ASSERT_TRUE(RunCapturing(module, request, plan, taken).has_value());
   std::vector<std::string> names;
   std::map<ProgramPoint, replay::ValueKey> sorted;
   for (const replay::CapturedValue& value : taken.values) {
@@ -156,11 +162,11 @@ TEST(OperandValues, AreFoundThroughLoopsBranchesAndCalls) {
   for (uint32_t i = 0; i < module->instructions().size(); ++i) {
     if (outside[module->instructions()[i].computation.index]) all.push_back(InstructionId(i));
   }
-  RunRequest request = OnInterpreter(all);
-  auto session = CaptureSession::Open(module, request);
+  const replay::CapturePlan plan = Of(all);
+  auto session = CaptureSession::Open(module, OnInterpreter(), plan);
   ASSERT_TRUE(session.has_value());
   Taken taken;
-  ASSERT_TRUE(session->Run(request.capture, taken).has_value());
+  ASSERT_TRUE(session->Run(plan, taken).has_value());
   std::map<ProgramPoint, Literal> captured;
   for (const replay::CapturedValue& value : taken.values) {
     captured.emplace(PointOf(*module, value.key), std::get<Literal>(value.value));
@@ -182,11 +188,13 @@ TEST(OperandValues, AreFoundThroughLoopsBranchesAndCalls) {
 
 TEST(ValueComparison, FindsNothingBetweenEqualsInAnyAmountOfMemory) {
   const auto module = hlo::Parsed(kProgram);
-  const RunRequest request = OnInterpreter(analysis::BoundariesOf(*module));
+  const RunSpec request = OnInterpreter();
+  const replay::CapturePlan plan = Of(analysis::BoundariesOf(*module));
   for (const int64_t bytes : {int64_t{1} << 20, int64_t{40}, int64_t{0}}) {
-    auto a = CaptureSession::Open(module, request), b = CaptureSession::Open(module, request);
+    auto a = CaptureSession::Open(module, request, plan);
+    auto b = CaptureSession::Open(module, request, plan);
     ASSERT_TRUE(a.has_value() && b.has_value());
-    ValueComparison values(*module, *a, *b, request.bounds, bytes);
+    ValueComparison values(*module, *a, *b, request.compare.bounds, bytes);
     ASSERT_TRUE(values.Run().has_value());
     EXPECT_TRUE(values.differences().empty());
     ValueWalk walk;
@@ -210,13 +218,14 @@ ENTRY e {
   more = f32[8] add(drawn, same)
   ROOT most = f32[8] multiply(more, more)
 })");
-  RunRequest request = OnInterpreter(analysis::BoundariesOf(*module));
+  RunSpec request = OnInterpreter();
+  const replay::CapturePlan plan = Of(analysis::BoundariesOf(*module));
   for (const int64_t bytes : {int64_t{1} << 20, int64_t{32}}) {
-    auto a = CaptureSession::Open(module, request);
-    request.rng_seed = 43;
-    auto b = CaptureSession::Open(module, request);
-    request.rng_seed = 42;
-    ValueComparison values(*module, *a, *b, request.bounds, bytes);
+    auto a = CaptureSession::Open(module, request, plan);
+    request.repeats.rng_seed = 43;
+    auto b = CaptureSession::Open(module, request, plan);
+    request.repeats.rng_seed = 42;
+    ValueComparison values(*module, *a, *b, request.compare.bounds, bytes);
     ASSERT_TRUE(values.Run().has_value());
     ASSERT_FALSE(values.differences().empty());
     const ValueDifference& first = values.differences().begin()->second;
@@ -238,8 +247,8 @@ ENTRY e {
 }
 
 TEST(DivergePlatforms, OfOnePlatformIsEqual) {
-  RunRequest request;
-  request.reference_platform = request.platform;
+  RunSpec request;
+  request.reference.name = request.test.name;
   const DivergeVerdict verdict = DivergePlatforms(hlo::Parsed(kProgram), request);
   EXPECT_EQ(verdict.status, RunStatus::kEqual);
   ASSERT_TRUE(verdict.walk.has_value());

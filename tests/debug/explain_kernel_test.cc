@@ -88,9 +88,9 @@ KernelQuestion QuestionOf(const Meaning& meaning) {
 }
 
 std::optional<KernelExplanation> Explained(const KernelQuestion& question) {
-  RunRequest request;
-  request.reference_platform = replay::ReferencePlatform().name;
-  request.threads = 1;
+  RunSpec request;
+  request.reference.name = replay::ReferencePlatform().name;
+  request.budget.threads = 1;
   auto explained = ExplainKernel(question, request, {});
   EXPECT_TRUE(explained.has_value()) << explained.error().ToString();
   return explained.has_value() ? *std::move(explained) : std::nullopt;

@@ -61,16 +61,17 @@ std::string ViaText(const NonFinite& found) {
   });
 }
 
-RunRequest RequestFor(const Directives& directives, const hlo::Module& module) {
-  RunRequest request;
-  request.find = One(directives, "FIND") == "nan" ? NonFiniteKind::kNan : NonFiniteKind::kInfinity;
+RunSpec RequestFor(const Directives& directives, const hlo::Module& module) {
+  RunSpec request;
+  request.compare.find =
+      One(directives, "FIND") == "nan" ? NonFiniteKind::kNan : NonFiniteKind::kInfinity;
   const auto shapes = replay::ParameterShapes(module);
   const auto [begin, end] = directives.equal_range("INPUT");
   for (auto it = begin; it != end; ++it) {
     hlo::TextCursor cursor(it->second);
-    auto literal = hlo::ReadLiteral(cursor, shapes.at(request.arguments.size()), {});
+    auto literal = hlo::ReadLiteral(cursor, shapes.at(request.inputs.arguments.size()), {});
     EXPECT_TRUE(literal.has_value()) << it->second;
-    if (literal.has_value()) request.arguments.push_back(*literal);
+    if (literal.has_value()) request.inputs.arguments.push_back(*literal);
   }
   return request;
 }
@@ -123,8 +124,8 @@ TEST(FindNonFinite, NothingWhereEveryResultIsFinite) {
       "  ROOT b = f32[2] log(s)\n}\n");
   ASSERT_TRUE(parsed.ok());
   for (NonFiniteKind kind : {NonFiniteKind::kNan, NonFiniteKind::kInfinity}) {
-    RunRequest request;
-    request.find = kind;
+    RunSpec request;
+    request.compare.find = kind;
     const RunReport report = RunModule(parsed.module, request);
     EXPECT_FALSE(report.first_nonfinite.has_value());
     EXPECT_EQ(report.warnings.size(), 1u);

@@ -37,8 +37,8 @@ PassStage Stage(std::string_view text, std::string pass, std::string pipeline) {
 }
 
 DivergeVerdict Swept(std::vector<PassStage> stages) {
-  RunRequest request;
-  request.platform = replay::ReferencePlatform().name;
+  RunSpec request;
+  request.test.name = replay::ReferencePlatform().name;
   StageValues values(request, {});
   const auto asked = hlo::Parsed(kAsked);
   const Result<Leaves> results = values.Begin(asked);

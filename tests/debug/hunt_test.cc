@@ -47,8 +47,8 @@ TEST(RandomProgramTest, IsSoundAndCanBeEvaluated) {
     const hlo::ParseResult read = hlo::ParseText(TextOf(*module));
     ASSERT_TRUE(read.ok()) << number << ": " << read.diagnostics[0].message << "\n"
                            << TextOf(*module);
-    RunRequest request;
-    request.seed = number;
+    RunSpec request;
+    request.inputs.seed = number;
     const RunReport report = RunModule(module, request);
     sharded += module->header().num_partitions > 1 ? 1 : 0;
     EXPECT_EQ(ToString(report.status), "ran")
@@ -195,12 +195,12 @@ std::optional<Cause> OpenMeaningOf(const std::string& body, const std::string& e
   candidate.module =
       Parsed("HloModule m\nf {\n  a = f32[] parameter(0)\n  b = f32[] parameter(1)\n" + body +
              "}\nENTRY e {\n" + entry + "}\n");
-  RunRequest request;
-  request.seed = 3;
+  RunSpec request;
+  request.inputs.seed = 3;
   for (const RunReport report = RunModule(candidate.module, request);
        const hlo::Literal& argument : report.arguments)
     candidate.arguments.push_back(argument);
-  request.reference_platform = replay::ReferencePlatform().name;
+  request.reference.name = replay::ReferencePlatform().name;
   const hlo::InstructionId root[] = {candidate.module->entry().root};
   return OpenMeaning(candidate, root, request, {});
 }
@@ -281,8 +281,8 @@ ENTRY e {
   x = s32[3] parameter(0)
   ROOT r = s32[3] negate(x)
 })");
-  RunRequest request;
-  request.reference_platform = request.platform;
+  RunSpec request;
+  request.reference.name = request.test.name;
   const Failure differs{FailureKind::kDiffers, {"integer"}, ""};
   const Retried again = RunAgain(module, request, differs, {});
   EXPECT_EQ(again.stability, Stability::kGone);

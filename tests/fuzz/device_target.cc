@@ -75,10 +75,10 @@ Status RunDump(const fs::path& folder) {
   HLOSCOPE_ASSIGN_OR_RETURN(const auto module, dump->Module(0, dump->FinalStage(0)));
   replay::RunOptions options;
   options.limits = limits;
-  options.module_file = dump->FullPath(dump->ModuleFile(0, dump->FinalStage(0)));
-  options.memory_bytes = kMemory;
-  options.threads = 1;
-  options.deadline = std::chrono::steady_clock::now() + kDeadline;
+  options.load.module_file = dump->FullPath(dump->ModuleFile(0, dump->FinalStage(0)));
+  options.budget.memory_bytes = kMemory;
+  options.budget.threads = 1;
+  options.budget.deadline = std::chrono::steady_clock::now() + kDeadline;
   HLOSCOPE_ASSIGN_OR_RETURN(const auto platform,
                             replay::MakePlatform(replay::PlatformWith(replay::kRunsDumps)->name));
   HLOSCOPE_ASSIGN_OR_RETURN(const auto executable, platform->Load(module, options));

@@ -121,9 +121,9 @@ void FuzzEval(std::string_view input) {
   limits.run_deadline_seconds = 1;
   hlo::ParseResult parsed = hlo::ParseText(input, limits);
   if (!parsed.ok() || !Verifies(*parsed.module)) return;
-  debug::RunRequest request;
+  debug::RunSpec request;
   request.limits = limits;
-  request.fill_elided = 1;
+  request.load.fill_elided = 1;
   debug::RunReport report = debug::RunModule(parsed.module, request);
   bool failed =
       report.status != debug::RunStatus::kRan && report.status != debug::RunStatus::kEqual;

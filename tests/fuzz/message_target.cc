@@ -87,7 +87,7 @@ RunEvent EventAbout(std::string_view file, size_t number) {
 
 RunOptions OptionsAbout(std::string_view file) {
   RunOptions options;
-  options.xla_flags = {{"xla_flag", std::string(file.substr(0, 40))}};
+  options.platform.xla_flags = {{"xla_flag", std::string(file.substr(0, 40))}};
   options.capture.items = {{.form = replay::CaptureForm::kHash,
                             .instructions = {hlo::InstructionId(1u), hlo::InstructionId(5u)}}};
   options.capture.search = {"first nonfinite", std::string(file.substr(0, 40))};

@@ -279,7 +279,7 @@ Events Recorded(const std::shared_ptr<const Module>& module, int64_t steps) {
   WorkerPoolOptions pool;
   pool.program = ProgramPath();
   RunOptions options;
-  options.record_steps = steps;
+  options.record.steps = steps;
   Events events;
   const auto remote =
       (*MakeWorkerPlatform("interpreter", std::make_shared<WorkerPool>(pool)))->Load(module, {});
@@ -451,32 +451,68 @@ TEST(RunEvents, GarbageIsReadSafely) {
   }
 }
 
-TEST(RunOptions, TravelWhole) {
-  RunOptions options;
-  options.threads = 3;
-  options.memory_bytes = 1 << 20;
-  options.fill_elided = 5;
-  options.rng_seed = 6;
-  options.run_passes = false;
-  options.xla_flags = {{"a", "b"}};
-  options.capture.stage = 8;
-  options.capture.results = CaptureForm::kHash;
-  options.capture.items = {{CaptureScope::kAll, CaptureForm::kStatistics, {}},
-                           {CaptureScope::kInstructions, CaptureForm::kBytes, {InstructionId(2u)}}};
-  options.capture.until = {InstructionId(4u), 5};
-  options.capture.search = {"name", "request"};
+template <typename T>
+void Change(T& value) {
+  if constexpr (std::is_same_v<T, bool>) {
+    value = !value;
+  } else if constexpr (std::is_enum_v<T>) {
+    value = static_cast<T>(1 - static_cast<int>(value));
+  } else if constexpr (std::is_arithmetic_v<T>) {
+    ++value;
+  } else if constexpr (std::is_same_v<T, std::string>) {
+    value += "x";
+  } else if constexpr (std::is_same_v<T, Limits>) {
+    ++value.run_deadline_seconds;
+  } else if constexpr (std::is_same_v<T, std::chrono::steady_clock::time_point>) {
+    value += std::chrono::seconds(1);
+  } else if constexpr (std::is_same_v<T, CaptureUntil>) {
+    Change(value.execution);
+  } else if constexpr (std::is_same_v<T, SearchRequest>) {
+    Change(value.request);
+  } else if constexpr (requires { value.emplace_back(); }) {
+    value.emplace_back();
+  } else {
+    Change(value.emplace());
+  }
+}
+
+std::string Sent(const RunOptions& options) {
   ValueWriter out(FrameKind::kRun);
   PutOptions(out, options);
-  const OutgoingFrame& sent = out.Finish();
-  const Frame frame{sent.kind, sent.head, {}};
-  ValueReader in(frame);
-  const RunOptions back = GetOptions(in);
-  ASSERT_TRUE(in.ok());
-  ValueWriter again(FrameKind::kRun);
-  PutOptions(again, back);
-  EXPECT_EQ(again.Finish().head, sent.head);
-  EXPECT_EQ(back.capture.items[1].instructions[0], InstructionId(2u));
-  EXPECT_EQ(back.capture.until->execution, 5);
+  return out.Finish().head;
+}
+
+// Every member, but what stays where the caller is: a change of it arrives.
+TEST(RunOptions, TravelWhole) {
+  RunOptions options;
+  auto& [limits, budget, platform, load, checks, record, environment, rng_seed, capture, feeds] =
+      options;
+  auto& [threads, memory_bytes, seconds, deadline, stop] = budget;
+  auto& [name, python, run_passes, xla_flags] = platform;
+  auto& [fill_elided, module_file, gpu_target, object_cache, autotune_mode, choices] = load;
+  auto& [races, uninitialised, shuffle] = checks;
+  auto& [steps, kernel_metrics, pc_sampling] = record;
+  auto& [stage, results, items, until, search] = capture;
+  std::string before = Sent(options);
+  int changed = 0;
+  const auto change = [&](auto& member) {
+    Change(member);
+    const std::string head = Sent(options);
+    EXPECT_NE(head, before) << changed;
+    ValueReader in(Frame{static_cast<uint32_t>(FrameKind::kRun), head, {}});
+    const RunOptions back = GetOptions(in);
+    ASSERT_TRUE(in.ok()) << changed;
+    EXPECT_EQ(Sent(back), head) << changed;
+    before = head;
+    ++changed;
+  };
+  const auto each = [&](auto&... members) { (change(members), ...); };
+  each(limits, threads, memory_bytes, seconds, deadline, name, python, run_passes, xla_flags,
+       fill_elided, module_file, gpu_target, object_cache, autotune_mode, choices, races,
+       uninitialised, shuffle, steps, kernel_metrics, pc_sampling, rng_seed, stage, results, items,
+       until, search);
+  each(items[0].scope, items[0].form, items[0].instructions);
+  EXPECT_EQ(changed, 30);
 }
 
 }  // namespace

@@ -27,8 +27,8 @@ inline Ran RunOn(std::string_view platform_name, const std::string& text,
   Ran ran;
   const auto platform = *MakePlatform(platform_name);
   RunOptions options;
-  options.shuffle = shuffle;
-  options.check_races = options.check_uninitialised = platform_name == "gpu-sim";
+  options.checks.shuffle = shuffle;
+  options.checks.races = options.checks.uninitialised = platform_name == "gpu-sim";
   auto executable = platform->Load(hlo::Parsed(text), options);
   EXPECT_TRUE(executable.has_value()) << executable.error().ToString();
   if (!executable.has_value()) return ran;

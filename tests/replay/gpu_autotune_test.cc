@@ -35,8 +35,8 @@ class GpuChoices : public ::testing::Test {
   static RunExecuted::Choice RunText(const std::string& text, const std::vector<Literal>& inputs,
                                      AutotuneMode autotune_mode, const std::string& choices = {}) {
     RunOptions options;
-    options.autotune_mode = autotune_mode;
-    options.choices = choices;
+    options.load.autotune_mode = autotune_mode;
+    options.load.choices = choices;
     const Outcome gpu = RunOn("gpu", text.c_str(), inputs, 2, options);
     EXPECT_FALSE(gpu.error.has_value()) << gpu.error->ToString();
     const Outcome meant = RunOn("interpreter", text.c_str(), inputs);

@@ -143,7 +143,7 @@ TEST(GpuDevices, MeshesThatLeaveDevicesOutMakeNoGroups) {
 TEST(GpuDevices, TakeGeneratedConstants) {
   SetFaults("");
   RunOptions options;
-  options.fill_elided = 1;
+  options.load.fill_elided = 1;
   const Outcome gpu = RunOnDevices(
       "gpu",
       "HloModule m\nENTRY e {\n  p = f32[8] parameter(0)\n  c = f32[8] constant({...})\n"
@@ -158,8 +158,8 @@ TEST(GpuDevices, AreRecordedEachByItself) {
   SetFaults("devices=2");
   const auto inputs = EightFloats(4);
   RunOptions options;
-  options.record_steps = 1 << 16;
-  options.kernel_metrics = true;
+  options.record.steps = 1 << 16;
+  options.record.kernel_metrics = true;
   const auto loaded = (*MakePlatform("gpu"))->Load(hlo::Parsed(kOnFourDevices), options);
   ASSERT_TRUE(loaded.has_value()) << loaded.error().ToString();
   Events events;

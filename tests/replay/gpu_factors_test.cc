@@ -163,7 +163,7 @@ void ExpectNear(const Outcome& ran, const Outcome& meant, double bound, const st
 // By our own kernels, on the simulated GPU, which looks for races and reads of what nobody wrote.
 void ExpectOurs(const std::string& text, const std::vector<Literal>& inputs, double bound) {
   RunOptions options;
-  options.check_races = options.check_uninitialised = true;
+  options.checks.races = options.checks.uninitialised = true;
   const Outcome ran = RunOn("gpu-sim", text.c_str(), inputs, 1, options);
   ExpectNear(ran, RunOn("interpreter", text.c_str(), inputs), bound, text);
   EXPECT_TRUE(ran.findings.empty()) << text << ran.findings[0].what;

@@ -115,8 +115,8 @@ TEST(GpuLibraries, TheirKernelsAreRecordedButNotCounted) {
   const std::string text = DotModule(dot.left, dot.right, dot.out, dot.type, dot.attributes);
   const std::vector<Literal> inputs = {Numbers(dot.left_sizes), Numbers(dot.right_sizes)};
   RunOptions options;
-  options.record_steps = 1 << 16;
-  options.kernel_metrics = true;
+  options.record.steps = 1 << 16;
+  options.record.kernel_metrics = true;
   const auto loaded = (*MakePlatform("gpu"))->Load(hlo::Parsed(text.c_str()), options);
   ASSERT_TRUE(loaded.has_value()) << loaded.error().ToString();
   for (int run = 0; run < 3; ++run) {
@@ -136,7 +136,7 @@ TEST(GpuLibraries, RulesAndFlagsLeaveLibrariesOut) {
   const DotCase dot = DotCases()[0];
   const std::string text = DotModule(dot.left, dot.right, dot.out, dot.type, dot.attributes);
   RunOptions options;
-  options.xla_flags = {{std::string(kDisablePassesFlag), "cublaslt,cufft"}};
+  options.platform.xla_flags = {{std::string(kDisablePassesFlag), "cublaslt,cufft"}};
   const Outcome left_out =
       RunOn("gpu", text.c_str(), {Numbers(dot.left_sizes), Numbers(dot.right_sizes)}, 1, options);
   ASSERT_FALSE(left_out.error.has_value()) << left_out.error->ToString();
@@ -159,7 +159,7 @@ ENTRY e {
 }
 )";
   ExpectChoice(RunOn("gpu", back, {Numbers({64, 33})}), "cuFFT", "not Hermitian", "inverse");
-  options.xla_flags[0].second = "cublas_lt";
+  options.platform.xla_flags[0].second = "cublas_lt";
   const Outcome wrong =
       RunOn("gpu", text.c_str(), {Numbers(dot.left_sizes), Numbers(dot.right_sizes)}, 1, options);
   ASSERT_TRUE(wrong.error.has_value());

@@ -348,7 +348,7 @@ TEST(GpuNccl, OurOwnWayIsTakenWhereItRefuses) {
   EXPECT_TRUE(none.fallbacks.empty());
   SetDevices("devices=2", "");
   RunOptions options;
-  options.xla_flags = {{std::string(kDisablePassesFlag), "nccl"}};
+  options.platform.xla_flags = {{std::string(kDisablePassesFlag), "nccl"}};
   const Outcome left_out = RunOnDevices("gpu", text.c_str(), inputs, 1, options);
   ExpectSameBits(left_out, meant, "flag");
   EXPECT_EQ(ByNccl(left_out, "all-reduce", "NCCL is left out by a flag"), -1);
@@ -383,7 +383,7 @@ TEST(GpuNccl, WhatFailsLaterIsNamedAndEndsTheRun) {
   // One that never comes: the run's deadline ends it.
   SetDevices("devices=2,cuStreamQuery=600", "");
   RunOptions options;
-  options.deadline = std::chrono::steady_clock::now() + std::chrono::milliseconds(50);
+  options.budget.deadline = std::chrono::steady_clock::now() + std::chrono::milliseconds(50);
   const Outcome late = RunOnDevices("gpu", text.c_str(), inputs, 1, options);
   ASSERT_TRUE(late.error.has_value());
   EXPECT_NE(late.error->message.find("waited for others in all-reduce r"), std::string::npos)

@@ -121,9 +121,9 @@ std::vector<Recorded> Record(const char* text, int runs, int64_t steps = 1 << 16
       static_cast<size_t>(module->header().replica_count),
       {Literal::Of<float>(shape, values), Literal::Of<float>(shape, values)});
   RunOptions options;
-  options.record_steps = steps;
-  options.kernel_metrics = metrics;
-  options.pc_sampling = lines;
+  options.record.steps = steps;
+  options.record.kernel_metrics = metrics;
+  options.record.pc_sampling = lines;
   std::vector<Recorded> all;
   const auto loaded = (*MakePlatform("gpu"))->Load(module, options);
   EXPECT_TRUE(loaded.has_value()) << loaded.error().ToString();
@@ -668,7 +668,7 @@ TEST(GpuProfile, SamplesThatAreLostAreCounted) {
   SetFaults("cuLinkComplete=218", "");
   const auto module = hlo::Parsed(kStraight);
   RunOptions options;
-  options.pc_sampling = true;
+  options.record.pc_sampling = true;
   EXPECT_FALSE((*MakePlatform("gpu"))->Load(module, options).has_value());
   SetFaults("", "");
 }

@@ -666,7 +666,7 @@ ENTRY e {{
 
 TEST(GpuSim, DevicesThatAreTooOldAreRefused) {
   RunOptions options;
-  options.gpu_target = "v100";
+  options.load.gpu_target = "v100";
   const auto executable = (*MakePlatform("gpu-sim"))->Load(hlo::Parsed(kSort), options);
   ASSERT_FALSE(executable.has_value());
   EXPECT_NE(executable.error().ToString().find("v100"), std::string::npos);
@@ -676,7 +676,7 @@ TEST(GpuSim, DevicesThatAreTooOldAreRefused) {
 TEST(GpuSim, RecordedStepsHaveTheirLaunches) {
   const auto platform = *MakePlatform("gpu-sim");
   RunOptions options;
-  options.record_steps = 1000;
+  options.record.steps = 1000;
   auto executable = platform->Load(hlo::Parsed(R"(HloModule m
 ENTRY e {
   p = f32[4096] parameter(0)

@@ -54,8 +54,8 @@ class JaxlibChild : public ::testing::Test {
                 "    job, data = receive()\n" + std::string(body));
   }
 
-  static JobBounds Bounds(int seconds = 60) {
-    return {std::chrono::steady_clock::now() + std::chrono::seconds(seconds), 0, {}};
+  static Budget Bounds(int seconds = 60) {
+    return {.deadline = std::chrono::steady_clock::now() + std::chrono::seconds(seconds)};
   }
 
   // What comes of running something behind `body`.

@@ -18,12 +18,12 @@ std::string PluginPath() {
   return plugin.has_value() ? plugin->path : "";
 }
 
-RunReport RunBeside(const std::string& text, RunRequest request = {}) {
+RunReport RunBeside(const std::string& text, RunSpec request = {}) {
   const auto parsed = hlo::ParseText("HloModule m" + text);
   for (const hlo::Diagnostic& d : parsed.diagnostics) ADD_FAILURE() << d.message << "\n" << text;
-  if (request.platform == "interpreter") request.platform = "xla-cpu";
-  request.reference_platform = "interpreter";
-  request.seed = 3;
+  if (request.test.name == "interpreter") request.test.name = "xla-cpu";
+  request.reference.name = "interpreter";
+  request.inputs.seed = 3;
   return RunModule(parsed.module, request);
 }
 
@@ -102,8 +102,8 @@ TEST(XlaCpu, WithoutPassesResultsHaveMemoryOfTheirOwn) {
       "tuple(n, p)\n ROOT t = (s32[3], (s32[3], s32[3]), s32[3]) tuple(n, u, p)\n}\n",
   };
   for (const char* text : rows) {
-    RunRequest request;
-    request.run_passes = false;
+    RunSpec request;
+    request.test.run_passes = false;
     const RunReport report = RunBeside(text, request);
     EXPECT_EQ(report.status, RunStatus::kEqual) << text;
     EXPECT_FALSE(report.error.has_value()) << report.error->ToString();
@@ -126,8 +126,8 @@ TEST(XlaCpu, WithoutPassesLayoutsAreKept) {
       "parameter(0)\n ROOT r = f32[2,3]{0,1} add(c, p)\n}\n",
   };
   for (const char* text : rows) {
-    RunRequest request;
-    request.run_passes = false;
+    RunSpec request;
+    request.test.run_passes = false;
     const RunReport report = RunBeside(text, request);
     EXPECT_EQ(report.status, RunStatus::kEqual) << text;
     EXPECT_FALSE(report.error.has_value()) << report.error->ToString();
@@ -161,8 +161,8 @@ TEST(XlaCpu, SaysWhatItCannotRun) {
 
 TEST(XlaCpu, FillsElidedConstantsAsTheInterpreter) {
   if (PluginPath().empty()) GTEST_SKIP() << "no XLA:CPU plugin";
-  RunRequest request;
-  request.fill_elided = 5;
+  RunSpec request;
+  request.load.fill_elided = 5;
   const RunReport report =
       RunBeside("\nENTRY e {\n ROOT c = f32[64] constant({...})\n}\n", request);
   EXPECT_EQ(report.status, RunStatus::kEqual);
@@ -170,8 +170,8 @@ TEST(XlaCpu, FillsElidedConstantsAsTheInterpreter) {
 
 TEST(XlaCpu, FlagsReachXla) {
   if (PluginPath().empty()) GTEST_SKIP() << "no XLA:CPU plugin";
-  RunRequest request;
-  request.xla_flags = {{"xla_no_such_flag", "1"}};
+  RunSpec request;
+  request.test.xla_flags = {{"xla_no_such_flag", "1"}};
   const RunReport report = RunBeside("\nENTRY e {\n ROOT a = f32[4] parameter(0)\n}\n", request);
   ASSERT_TRUE(report.error.has_value());
   EXPECT_EQ(report.status, RunStatus::kError);
@@ -275,12 +275,13 @@ class TakenValues : public replay::RunStream {
 
 TakenValues CaptureOn(const std::string& platform, const std::shared_ptr<const hlo::Module>& module,
                       replay::CaptureForm form) {
-  RunRequest request;
-  request.platform = platform;
-  request.run_passes = false;
-  request.capture.items.push_back({replay::CaptureScope::kFusionBoundaries, form});
+  RunSpec request;
+  request.test.name = platform;
+  request.test.run_passes = false;
+  replay::CapturePlan plan;
+  plan.items.push_back({replay::CaptureScope::kFusionBoundaries, form});
   TakenValues taken(*module);
-  const auto run = RunCapturing(module, request, taken);
+  const auto run = RunCapturing(module, request, plan, taken);
   EXPECT_TRUE(run.has_value()) << run.error().ToString();
   return taken;
 }
@@ -312,19 +313,20 @@ TEST(XlaCpuCapture, ReportsEveryBoundaryUnderTheKeysOfTheInterpreter) {
 TEST(XlaCpuCapture, SaysWhatItCannotCapture) {
   if (PluginPath().empty()) GTEST_SKIP() << "no XLA:CPU plugin";
   const auto parsed = hlo::ParseText(std::string("HloModule m") + kOptimized);
-  RunRequest request;
-  request.platform = "xla-cpu";
-  request.capture.items.push_back({replay::CaptureScope::kFusionBoundaries});
+  RunSpec request;
+  request.test.name = "xla-cpu";
+  replay::CapturePlan plan;
+  plan.items.push_back({replay::CaptureScope::kFusionBoundaries});
   TakenValues taken(*parsed.module);
-  const auto with_passes = RunCapturing(parsed.module, request, taken);
+  const auto with_passes = RunCapturing(parsed.module, request, plan, taken);
   ASSERT_FALSE(with_passes.has_value());
   EXPECT_EQ(with_passes.error().error_class, ErrorClass::kUnsupported);
-  request.run_passes = false;
+  request.test.run_passes = false;
   for (uint32_t k = 0; k < parsed.module->instructions().size(); ++k) {
     if (parsed.module->name(hlo::InstructionId(k)) != "q") continue;
-    request.capture.items = {{.instructions = {hlo::InstructionId(k)}}};
+    plan.items = {{.instructions = {hlo::InstructionId(k)}}};
   }
-  const auto inside = RunCapturing(parsed.module, request, taken);
+  const auto inside = RunCapturing(parsed.module, request, plan, taken);
   ASSERT_FALSE(inside.has_value());
   EXPECT_EQ(inside.error().error_class, ErrorClass::kUnsupported);
 }
@@ -340,9 +342,9 @@ TEST(Isolate, FindsSeededFaults) {
                                                         {"multiply=subtract", "p"}};
   for (const auto& [fault, guilty] : faults) {
     setenv("HLOSCOPE_FAULT", fault, 1);
-    RunRequest request;
-    request.platform = "pjrt:" + (library / "libfault_plugin.so").string();
-    request.isolate = true;
+    RunSpec request;
+    request.test.name = "pjrt:" + (library / "libfault_plugin.so").string();
+    request.compare.isolate = true;
     const RunReport report = RunBeside(
         "\nENTRY e {\n x = f32[16] parameter(0)\n y = f32[16] parameter(1)\n t = f32[16] tanh(x)\n "
         "s = f32[16] add(t, y)\n m = f32[16] maximum(s, x)\n c = f32[16] cosine(m)\n k = f32[16] "
@@ -367,13 +369,13 @@ TEST(Isolate, GrowsToTwoInstructions) {
       "dynamic_slice_sizes={8}\n ROOT b = f32[2] dynamic-slice(a, j), "
       "dynamic_slice_sizes={2}\n}\n");
   ASSERT_TRUE(parsed.ok());
-  RunRequest request;
-  request.platform = "xla-cpu";
-  request.reference_platform = "interpreter";
-  request.isolate = true;
+  RunSpec request;
+  request.test.name = "xla-cpu";
+  request.reference.name = "interpreter";
+  request.compare.isolate = true;
   const hlo::Shape scalar = hlo::Shape::Scalar(hlo::ElementType::kS32);
   for (int32_t start : {12, 3}) {
-    request.arguments.push_back(hlo::Literal::Of<int32_t>(scalar, std::span(&start, 1)));
+    request.inputs.arguments.push_back(hlo::Literal::Of<int32_t>(scalar, std::span(&start, 1)));
   }
   const RunReport report = RunModule(parsed.module, request);
   if (report.status == RunStatus::kEqual) GTEST_SKIP() << "this plugin has no such fault";

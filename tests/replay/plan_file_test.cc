@@ -118,8 +118,8 @@ class PlanFileTest : public testing::Test {
                                           const std::vector<Literal>& inputs = Inputs()) {
     HLOSCOPE_ASSIGN_OR_RETURN(const dump::LoadedModule loaded, dump::LoadSoundModule(path, {}));
     RunOptions options;
-    options.module_file = path;
-    options.deadline = std::chrono::steady_clock::now() + std::chrono::seconds(20);
+    options.load.module_file = path;
+    options.budget.deadline = std::chrono::steady_clock::now() + std::chrono::seconds(20);
     HLOSCOPE_ASSIGN_OR_RETURN(const auto made, MakePlatform(platform));
     HLOSCOPE_ASSIGN_OR_RETURN(const auto executable, made->Load(loaded.module, options));
     Events events;
@@ -190,7 +190,7 @@ TEST_F(PlanFileTest, NewerVersionsAreNamed) {
 
 TEST_F(PlanFileTest, AnotherModuleIsRefused) {
   RunOptions options;
-  options.module_file = Put(WritePlan());
+  options.load.module_file = Put(WritePlan());
   const auto loaded =
       (*MakePlatform("gpu-sim"))
           ->Load(hlo::Parsed("HloModule o\nENTRY e { ROOT a = f32[4] parameter(0) }"), options);
@@ -202,7 +202,7 @@ TEST_F(PlanFileTest, ValuesInsideAreRefusedByName) {
   const std::string path = Put(WritePlan());
   const auto loaded = dump::LoadSoundModule(path, {});
   RunOptions options;
-  options.module_file = path;
+  options.load.module_file = path;
   options.capture.items.push_back({.scope = CaptureScope::kAll});
   const auto executable = (*MakePlatform("gpu-sim"))->Load(loaded->module, options);
   ASSERT_FALSE(executable.has_value());
@@ -215,8 +215,8 @@ TEST_F(PlanFileTest, OtherTargetsAreRefusedWithTheFix) {
   const auto on = [&](std::string_view platform, const char* target) {
     const auto loaded = dump::LoadSoundModule(path, {});
     RunOptions options;
-    options.module_file = path;
-    options.gpu_target = target;
+    options.load.module_file = path;
+    options.load.gpu_target = target;
     return (*MakePlatform(platform))->Load(loaded->module, options);
   };
   const auto older = on("gpu-sim", "a100");

@@ -27,7 +27,7 @@ struct Loaded {
     const int32_t stage = is_last ? dump->FinalStage(0) : 0;
     Loaded loaded{*dump->Module(0, stage), nullptr};
     RunOptions options;
-    options.module_file = dump->FullPath(dump->FindFile(0, dump::FileRole::kThunkSequence));
+    options.load.module_file = dump->FullPath(dump->FindFile(0, dump::FileRole::kThunkSequence));
     const auto platform = *MakePlatform(PlatformWith(kRunsDumps)->name);
     auto executable = platform->Load(loaded.module, options);
     EXPECT_TRUE(executable.has_value()) << executable.error().ToString();

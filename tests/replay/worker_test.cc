@@ -115,9 +115,9 @@ pid_t OnlyChild() {
   return pid;
 }
 
-debug::RunRequest InPool(std::shared_ptr<WorkerPool> pool) {
-  debug::RunRequest request;
-  request.workers = std::move(pool);
+debug::RunSpec InPool(std::shared_ptr<WorkerPool> pool) {
+  debug::RunSpec request;
+  request.execution.workers = std::move(pool);
   return request;
 }
 
@@ -171,12 +171,12 @@ TEST(Worker, GivesWhatThisProcessGives) {
   ASSERT_GT(modules.size(), 100u);
   for (const ModulePointer& module : modules) {
     SCOPED_TRACE(std::string(module->name()));
-    debug::RunRequest request;
-    request.deadline_seconds = 600;  // sanitizers on a busy machine
-    request.fill_elided = 3;
-    request.precise = module->instructions().size() % 2 == 0;
+    debug::RunSpec request;
+    request.budget.seconds = 600;  // sanitizers on a busy machine
+    request.load.fill_elided = 3;
+    request.compare.precise = module->instructions().size() % 2 == 0;
     const debug::RunReport here = debug::RunModule(module, request);
-    request.workers = pool;
+    request.execution.workers = pool;
     ExpectSame(here, debug::RunModule(module, request));
   }
 }
@@ -185,10 +185,10 @@ TEST(Worker, FindsTheSameNan) {
   const auto pool = MakePool();
   for (const ModulePointer& module : ModulesOf("nan_origin")) {
     for (const auto kind : {debug::NonFiniteKind::kNan, debug::NonFiniteKind::kInfinity}) {
-      debug::RunRequest request;
-      request.find = kind;
+      debug::RunSpec request;
+      request.compare.find = kind;
       const debug::RunReport here = debug::RunModule(module, request);
-      request.workers = pool;
+      request.execution.workers = pool;
       ExpectSame(here, debug::RunModule(module, request));
     }
   }
@@ -200,13 +200,14 @@ TEST(Worker, IsolatesTheSame) {
   for (const ModulePointer& module : ModulesOf("nan_origin")) {
     std::vector<debug::InstructionReport> reports[2];
     for (const bool in_worker : {false, true}) {
-      debug::RunRequest request = InPool(in_worker ? pool : nullptr);
-      request.isolate = true;
-      request.reference_platform = "interpreter";
-      request.on_instruction = [&](const debug::InstructionReport& report) {
+      debug::RunSpec request = InPool(in_worker ? pool : nullptr);
+      request.compare.isolate = true;
+      request.reference.name = "interpreter";
+      debug::RunSinks sinks;
+      sinks.on_instruction = [&](const debug::InstructionReport& report) {
         reports[in_worker ? 1 : 0].push_back(report);
       };
-      debug::RunModule(module, request);
+      debug::RunModule(module, request, sinks);
     }
     ASSERT_EQ(reports[0].size(), reports[1].size());
     instructions += reports[0].size();
@@ -306,8 +307,10 @@ ENTRY e {
   ASSERT_TRUE(executable.has_value());
   std::vector<Literal> given;
   RunOptions options;
-  options.take_infeed = [](const hlo::Shape&) -> Result<Literal> { return FourFloats(5)[0][0]; };
-  options.give_outfeed = [&](const Literal& array) -> Status {
+  options.feeds.take_infeed = [](const hlo::Shape&) -> Result<Literal> {
+    return FourFloats(5)[0][0];
+  };
+  options.feeds.give_outfeed = [&](const Literal& array) -> Status {
     return given.push_back(array), Status();
   };
   Collector sink;
@@ -316,7 +319,9 @@ ENTRY e {
   ASSERT_EQ(given.size(), 1u);
   EXPECT_EQ(given[0].data<float>()[0], 5);
   EXPECT_EQ(sink.values[0]->data<float>()[0], 10);
-  options.take_infeed = [](const hlo::Shape&) -> Result<Literal> { return InputError("no more"); };
+  options.feeds.take_infeed = [](const hlo::Shape&) -> Result<Literal> {
+    return InputError("no more");
+  };
   Collector again;
   const auto failed = (*executable)->Run(none, options, again);
   const bool said = failed.has_value()
@@ -383,8 +388,8 @@ TEST(Worker, LastWords) {
 
 TEST(Worker, OneIterationIsLostAlone) {
   const Fault fault("SEGV@run#3");  // of every worker: iterations 2, 5 and 8
-  debug::RunRequest request = InPool(MakePool());
-  request.iterations = 10;
+  debug::RunSpec request = InPool(MakePool());
+  request.repeats.iterations = 10;
   const auto report = debug::RunModule(Parse(kAdd), request);
   EXPECT_EQ(report.status, debug::RunStatus::kDied);
   EXPECT_EQ(report.timing.run_us.size(), 7u);
@@ -399,8 +404,8 @@ TEST(Worker, OneIterationIsLostAlone) {
 
 TEST(Worker, OneRepetitionIsLostAlone) {
   const Fault fault("ABRT@run#4");
-  debug::RunRequest request = InPool(MakePool());
-  request.repeat = 6;
+  debug::RunSpec request = InPool(MakePool());
+  request.repeats.runs = 6;
   const auto report = debug::RunModule(Parse(kAdd), request);
   EXPECT_EQ(report.status, debug::RunStatus::kDied);
   EXPECT_EQ(report.timing.run_us.size(), 5u);
@@ -411,8 +416,8 @@ TEST(Worker, OneRepetitionIsLostAlone) {
 TEST(Worker, DeadlineIsKeptByTheParent) {
   for (const std::string stage : {"start", "compile", "run", "read-back"}) {
     const Fault fault("hang@" + stage);
-    debug::RunRequest request = InPool(MakePool());
-    request.deadline_seconds = 0.3;
+    debug::RunSpec request = InPool(MakePool());
+    request.budget.seconds = 0.3;
     const auto report = debug::RunModule(Parse(kAdd), request);
     EXPECT_EQ(report.status, debug::RunStatus::kDied);
     EXPECT_EQ(report.error->error_class, ErrorClass::kDeadlineExceeded);
@@ -423,8 +428,8 @@ TEST(Worker, DeadlineIsKeptByTheParent) {
 TEST(Worker, MemoryIsKeptByTheParent) {
   for (const std::string stage : {"compile", "run"}) {
     const Fault fault("allocate@" + stage);
-    debug::RunRequest request = InPool(MakePool());
-    request.memory_bytes = int64_t{64} << 20;
+    debug::RunSpec request = InPool(MakePool());
+    request.budget.memory_bytes = int64_t{64} << 20;
     const auto report = debug::RunModule(Parse(kAdd), request);
     EXPECT_EQ(report.status, debug::RunStatus::kDied);
     EXPECT_EQ(report.error->error_class, ErrorClass::kResourceExhausted);

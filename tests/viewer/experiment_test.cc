@@ -46,7 +46,7 @@ class ExperimentTest : public testing::Test {
 
 TEST_F(ExperimentTest, EveryInstructionHasAVerdict) {
   ExperimentRequest request;
-  request.reference_platform = "interpreter";
+  request.reference.name = "interpreter";
   experiment_.Start(module_, request);
   EXPECT_TRUE(experiment_.running());
   EXPECT_EQ(experiment_.expected_findings(), 4);
@@ -76,7 +76,7 @@ TEST(ExperimentThreadTest, StartingAndResettingWaitForNothing) {
       },
       ProgramPath());
   ExperimentRequest request;
-  request.reference_platform = "interpreter";
+  request.reference.name = "interpreter";
   experiment.Start(Parsed(), request);
   while (inside == 0) std::this_thread::sleep_for(std::chrono::milliseconds(1));
   experiment.Reset();
@@ -91,7 +91,7 @@ TEST(ExperimentThreadTest, StartingAndResettingWaitForNothing) {
 
 TEST_F(ExperimentTest, FindsWhereNanIsBorn) {
   ExperimentRequest request;
-  request.find = debug::NonFiniteKind::kNan;
+  request.compare.find = debug::NonFiniteKind::kNan;
   experiment_.Start(module_, request);
   Finish(experiment_);
   ASSERT_NE(experiment_.report(), nullptr);

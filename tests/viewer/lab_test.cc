@@ -327,9 +327,10 @@ TEST_F(LabTest, ABundleOfAReducedModuleHasItsInputs) {
   const bool needs_inputs =
       !reduction->report->inputs_from_seed && !reduction->report->smallest.arguments.empty();
   EXPECT_EQ(bundle->Has(dump::BundlePart::kReducedInputs), needs_inputs);
-  debug::CheckOptions options;
-  options.workers = session().experiment.workers();
-  const auto check = debug::CheckBundle(*bundle, options);
+  debug::RunSpec own;
+  own.test.name.clear();
+  own.execution.workers = session().experiment.workers();
+  const auto check = debug::CheckBundle(*bundle, own);
   ASSERT_TRUE(check.has_value()) << check.error().ToString();
   EXPECT_EQ(check->status, debug::CheckStatus::kReproduced) << check->verdict;
   EXPECT_EQ(check->reduced, debug::CheckStatus::kReproduced) << check->verdict;
@@ -417,8 +418,8 @@ ENTRY e {
   ExpectSeen("verdict", compiler + " against interpreter, seed 0");
   const auto run = FailingRunOf(session(), 0);
   ASSERT_TRUE(run.has_value());
-  EXPECT_EQ(run->request.platform, compiler);
-  EXPECT_EQ(run->request.inputs, std::vector{Scratch("abs.npz")});
+  EXPECT_EQ(run->request.test.name, compiler);
+  EXPECT_EQ(run->request.inputs.files, std::vector{Scratch("abs.npz")});
   MakeBundle(session(), 0,
              {.path = Scratch("made.hlob"), .values = debug::ValuePolicy::kAll, .note = ""});
   Settle();

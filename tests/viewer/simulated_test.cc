@@ -30,12 +30,13 @@ class SimulatedTest : public ViewerTest {
   std::string ProfileOfRun(const std::string& sample) {
     const auto dump = *dump::DumpModel::Open(Sample(sample), Limits());
     const int32_t stage = dump->FinalStage(0);
-    debug::RunRequest request;
-    request.platform = replay::PlatformWith(replay::kRunsDumps)->name;
-    request.module_file = dump->FullPath(dump->ModuleFile(0, stage));
+    debug::RunSpec request;
+    request.test.name = replay::PlatformWith(replay::kRunsDumps)->name;
+    request.load.module_file = dump->FullPath(dump->ModuleFile(0, stage));
     debug::RunRecorder recorder;
-    request.recorder = &recorder;
-    const debug::RunReport report = debug::RunModule(*dump->Module(0, stage), request);
+    debug::RunSinks sinks;
+    sinks.recorder = &recorder;
+    const debug::RunReport report = debug::RunModule(*dump->Module(0, stage), request, sinks);
     EXPECT_FALSE(report.error.has_value()) << report.error->ToString();
     Jobs jobs(1);
     const auto profile = recorder.Finish(jobs);

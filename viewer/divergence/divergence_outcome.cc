@@ -148,9 +148,9 @@ bool DrawVerdictProgress(Frame& frame, int32_t module) {
 std::string VerdictText(const Experiment& experiment) {
   const debug::RunReport* report = experiment.report();
   if (report == nullptr) return experiment.running() ? "running" : "not run yet";
-  if (experiment.request().find) {
+  if (experiment.request().compare.find) {
     const char* what =
-        *experiment.request().find == debug::NonFiniteKind::kNan ? "NaN" : "infinity";
+        *experiment.request().compare.find == debug::NonFiniteKind::kNan ? "NaN" : "infinity";
     if (report->first_nonfinite) {
       const debug::NonFinite& first = *report->first_nonfinite;
       return fmt::format("the first {} appears in {} ({}) in {}{}", what, first.instruction,
@@ -161,7 +161,7 @@ std::string VerdictText(const Experiment& experiment) {
     const std::string inputs = InputsText(experiment.request());
     return fmt::format(
         "no {} found with {}", what,
-        experiment.request().inputs.empty() ? "generated inputs, " + inputs : inputs);
+        experiment.request().inputs.files.empty() ? "generated inputs, " + inputs : inputs);
   }
   if (report->first_divergent) {
     return fmt::format("{} and {} first differ beyond tolerance at {}", report->platform,

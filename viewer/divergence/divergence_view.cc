@@ -321,16 +321,16 @@ class DivergenceView : public View {
     ExperimentRequest request;
     request.module_index = module;
     request.stage = stage_;
-    request.platform = find ? std::string(replay::ReferencePlatform().name) : platform_;
-    request.reference_platform = find ? std::string() : reference_;
-    request.seed = inputs_.seed();
-    request.isolate = isolate_;
+    request.test.name = find ? std::string(replay::ReferencePlatform().name) : platform_;
+    request.reference.name = find ? std::string() : reference_;
+    request.inputs.seed = inputs_.seed();
+    request.compare.isolate = isolate_;
     request.record = record_ && !find;
-    request.find = find;
-    request.check_races = check_races_ && Simulates(request.platform);
-    request.check_uninitialised = check_uninitialised_ && Simulates(request.platform);
+    request.compare.find = find;
+    request.checks.races = check_races_ && Simulates(request.test.name);
+    request.checks.uninitialised = check_uninitialised_ && Simulates(request.test.name);
     if (own_bounds_) {
-      request.bounds = {absolute_, relative_};
+      request.compare.bounds = {absolute_, relative_};
     }
     return request;
   }
@@ -341,11 +341,11 @@ class DivergenceView : public View {
     const int32_t module = waiting_->module_index, stage = waiting_->stage;
     if (read.waiting() || !inputs_.IsKnown(context, module, stage)) return;
     if (const std::string path = inputs_.PathOf(context, module, stage); !path.empty()) {
-      waiting_->inputs = {path};
+      waiting_->inputs.files = {path};
     }
     const dump::DumpModel& dump = *context.document.dump();
     if (const int32_t file = dump.ModuleFile(module, stage); file >= 0) {
-      waiting_->module_file = dump.FullPath(file);
+      waiting_->load.module_file = dump.FullPath(file);
     }
     if (read.ready()) {
       waits_to_compile_ ? ShowOwnCompilation(context, read.value, *waiting_)
@@ -430,8 +430,8 @@ class DivergenceView : public View {
 
   void DrawFindings(Frame& frame, Experiment& experiment) {
     if (experiment.findings().empty()) {
-      if (experiment.report() != nullptr && !experiment.request().find) {
-        Sentence(frame, experiment.request().reference_platform.empty()
+      if (experiment.report() != nullptr && !experiment.request().compare.find) {
+        Sentence(frame, experiment.request().reference.name.empty()
                             ? "nothing to compare: no reference platform selected"
                             : "instructions were not checked separately");
       }

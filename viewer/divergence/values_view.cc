@@ -165,7 +165,7 @@ class ValuesView : public View {
           fmt::format("of {} on the interpreter{}", experiment.module()->name(pair->instruction),
                       pair->actual_leaves.empty()
                           ? std::string()
-                          : " and, on the same operands, on " + experiment.request().platform));
+                          : " and, on the same operands, on " + experiment.request().test.name));
     } else {
       FittedLabel(id.valid() ? "of " + std::string(experiment.module()->name(id))
                              : std::string("no instruction of this module is selected"));

@@ -38,7 +38,7 @@ struct Packing {
   std::string program, module;
   std::string verdict;                                 // JSON; empty: none
   std::shared_ptr<const debug::ReduceReport> reduced;  // null: none
-  debug::RunRequest request;
+  debug::RunSpec request;
   BundleOptions options;
   Limits limits;
 };
@@ -69,7 +69,7 @@ Result<std::vector<std::string>> ArgumentsOf(const Packing& packing, const std::
   for (std::string& argument : debug::RunArguments(packing.request)) {
     arguments.push_back(std::move(argument));
   }
-  for (const std::string& path : packing.request.inputs) {
+  for (const std::string& path : packing.request.inputs.files) {
     arguments.insert(arguments.end(), {"--inputs", path});
   }
   if (!packing.options.note.empty()) arguments.push_back("--note=" + packing.options.note);
@@ -205,7 +205,7 @@ const Pending<PlannedFile>& BundlePlanOf(Context& context, int32_t module,
       module,
       StageToPack(context, run),
       fmt::format("{}\n{}\n{}\n{}\n{}", run ? debug::RunOptionsText(run->request) : "",
-                  run ? fmt::format("{}", fmt::join(run->request.inputs, "\n")) : "",
+                  run ? fmt::format("{}", fmt::join(run->request.inputs.files, "\n")) : "",
                   ToString(options.values), options.no_source, options.note),
       verdict != nullptr && verdict->ready() ? (*verdict)->sentence : "",
       reduced == nullptr ? 0 : reduced->instructions,

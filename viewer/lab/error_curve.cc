@@ -67,8 +67,8 @@ ErrorCurve CurveOfRun(const Experiment& experiment) {
       }
     }
   }
-  curve.source = fmt::format("each instruction alone, {} against {}", experiment.request().platform,
-                             experiment.request().reference_platform);
+  curve.source = fmt::format("each instruction alone, {} against {}",
+                             experiment.request().test.name, experiment.request().reference.name);
   return curve;
 }
 

@@ -23,7 +23,7 @@ std::optional<FailingRun> OfExperiment(const Experiment& experiment, int32_t mod
     return std::nullopt;
   }
   FailingRun run{module, request.stage, request, "the last run"};
-  run.request.isolate = false;
+  run.request.compare.isolate = false;
   return run;
 }
 
@@ -42,19 +42,19 @@ std::optional<FailingRun> OfVerdict(Context& context, int32_t module) {
   const AskedVerdict* const asked = AskedOn(context, module);
   if (asked == nullptr && !NamesPlatforms(verdict)) return std::nullopt;
   FailingRun run{module, 0, {}, "the verdict"};
-  run.request.platform = verdict.platform;
+  run.request.test.name = verdict.platform;
   // Stages are evaluated by the reference: what runs them otherwise is a compiler that has passes.
   const bool same = verdict.platform.empty() || verdict.platform == verdict.reference ||
                     verdict.platform == replay::ReferencePlatform().name;
   const replay::PlatformRow* compiler = replay::PlatformWith(replay::kDumps);
-  if (same && compiler != nullptr) run.request.platform = compiler->name;
-  run.request.reference_platform =
+  if (same && compiler != nullptr) run.request.test.name = compiler->name;
+  run.request.reference.name =
       verdict.reference.empty() ? std::string(replay::ReferencePlatform().name) : verdict.reference;
-  run.request.seed = verdict.seed;
+  run.request.inputs.seed = verdict.seed;
   if (asked != nullptr && asked->question.is_of_platforms()) {
     run.stage = asked->question.stage;
-    run.request.bounds = {asked->question.absolute, asked->question.relative};
-    if (!asked->question.inputs.empty()) run.request.inputs = {asked->question.inputs};
+    run.request.compare.bounds = {asked->question.absolute, asked->question.relative};
+    if (!asked->question.inputs.empty()) run.request.inputs.files = {asked->question.inputs};
   }
   return run;
 }
@@ -68,12 +68,12 @@ std::optional<FailingRun> FailingRunOf(Context& context, int32_t module) {
   return ran;
 }
 
-std::string RunText(const debug::RunRequest& request) {
-  std::string text = request.platform;
-  if (!request.reference_platform.empty()) text += " against " + request.reference_platform;
-  if (request.find) {
-    text +=
-        *request.find == debug::NonFiniteKind::kNan ? ", the first NaN" : ", the first infinity";
+std::string RunText(const debug::RunSpec& request) {
+  std::string text = request.test.name;
+  if (!request.reference.name.empty()) text += " against " + request.reference.name;
+  if (request.compare.find) {
+    text += *request.compare.find == debug::NonFiniteKind::kNan ? ", the first NaN"
+                                                                : ", the first infinity";
   }
   return text + ", " + InputsText(request);
 }

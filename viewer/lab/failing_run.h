@@ -12,7 +12,7 @@ namespace hloscope::viewer {
 
 struct FailingRun {
   int32_t module = -1, stage = -1;
-  debug::RunRequest request;  // without workers
+  debug::RunSpec request;     // without workers
   std::string from;           // "the last run", "the verdict"
 };
 
@@ -21,6 +21,6 @@ struct FailingRun {
 std::optional<FailingRun> FailingRunOf(Context& context, int32_t module);
 
 // "PLATFORM against REFERENCE, seed 3".
-std::string RunText(const debug::RunRequest& request);
+std::string RunText(const debug::RunSpec& request);
 
 }  // namespace hloscope::viewer

@@ -30,12 +30,13 @@ struct Compiled {
 };
 
 // The profile lies in the dump, where it is looked for.
-Status Record(const std::shared_ptr<const hlo::Module>& module, debug::RunRequest request,
+Status Record(const std::shared_ptr<const hlo::Module>& module, debug::RunSpec request,
               const std::string& folder, const std::stop_token& stop) {
   debug::RunRecorder recorder;
-  request.recorder = &recorder;
-  request.repeat = kRecordedRuns;
-  const debug::RunReport report = debug::RunModule(module, request, stop);
+  debug::RunSinks sinks;
+  sinks.recorder = &recorder;
+  request.repeats.runs = kRecordedRuns;
+  const debug::RunReport report = debug::RunModule(module, request, sinks, stop);
   if (report.error) return std::unexpected(*report.error);
   HLOSCOPE_ASSIGN_OR_RETURN(const auto profile, recorder.Finish(SharedJobs(AvailableCpus())));
   HLOSCOPE_TRY(profiler::WriteProfile({*profile, nullptr, folder + "/run.hloprof"}));
@@ -43,10 +44,10 @@ Status Record(const std::shared_ptr<const hlo::Module>& module, debug::RunReques
 }
 
 Compiled CompileAndRecord(const std::shared_ptr<const hlo::Module>& module,
-                          const debug::RunRequest& request, const std::string& program,
+                          const debug::RunSpec& request, const std::string& program,
                           RetainedFiles& place, const std::stop_token& stop) {
   Compiled compiled;
-  Result<std::string> folder = place.NewPath(module->name(), request.platform);
+  Result<std::string> folder = place.NewPath(module->name(), request.test.name);
   if (!folder) {
     compiled.report = std::unexpected(std::move(folder).error());
     return compiled;
@@ -55,7 +56,7 @@ Compiled CompileAndRecord(const std::shared_ptr<const hlo::Module>& module,
   replay::OwnCompileRequest own{.dump = compiled.folder,
                                 .passes = true,
                                 .wants_module = false,
-                                .xla_flags = request.xla_flags,
+                                .xla_flags = request.test.xla_flags,
                                 .limits = request.limits,
                                 .program = program};
   compiled.report = replay::OwnCompile(*module, own, stop);
@@ -97,13 +98,10 @@ void Report(Context& context, const Compiled& compiled, bool is_retained,
 
 void ShowOwnCompilation(Context& context, std::shared_ptr<const hlo::Module> module,
                         const ExperimentRequest& request) {
-  debug::RunRequest run = request;
-  run.platform = replay::DefaultPlatform().name;
-  run.reference_platform.clear();
-  run.isolate = run.statistics = false;
-  run.find.reset();
-  run.workers = context.experiment.workers();
-  const std::string title = fmt::format("compiling {} with {}", module->name(), run.platform);
+  debug::RunSpec run = debug::DerivedSpec(
+      request, debug::TestOn(request, replay::DefaultPlatform().name), request.inputs);
+  run.execution.workers = context.experiment.workers();
+  const std::string title = fmt::format("compiling {} with {}", module->name(), run.test.name);
   context.tasks.Start(
       title,
       [&context, module = std::move(module), run, program = context.experiment.program(),
@@ -111,7 +109,7 @@ void ShowOwnCompilation(Context& context, std::shared_ptr<const hlo::Module> mod
        generation = context.document.generation()](TaskControl& control) -> Tasks::Finish {
         auto compiled = std::make_shared<Compiled>(
             CompileAndRecord(module, run, program, *place, control.stop()));
-        return [&context, compiled, place, platform = run.platform, generation] {
+        return [&context, compiled, place, platform = run.test.name, generation] {
           if (generation != context.document.generation()) return;
           Report(context, *compiled, place->is_retained(), platform);
         };

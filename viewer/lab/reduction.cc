@@ -79,7 +79,7 @@ void StartReduction(Context& context, int32_t module) {
   reduction->run = *run;
   reduction->report.state = PendingState::kWaiting;
   FailingRun own = *run;
-  own.request.workers = context.experiment.MakeWorkers(static_cast<int>(AvailableCpus()));
+  own.request.execution.workers = context.experiment.MakeWorkers(static_cast<int>(AvailableCpus()));
   reduction->report.task = context.tasks.Start(
       "reducing the module",
       [dump = context.document.dump().value, own, reduction,

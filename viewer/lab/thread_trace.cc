@@ -31,7 +31,7 @@ struct Job {
   std::shared_ptr<const dump::DumpModel> dump;
   ThreadChoice choice;
   std::string kernel;
-  debug::RunRequest request;
+  debug::RunSpec request;
 };
 
 Result<uint64_t> LaunchOf(const replay::KernelCase& kernels, const std::string& name) {
@@ -60,16 +60,15 @@ Status CheckThread(const replay::CaseLaunch& launch, const ThreadChoice& choice)
 Result<debug::ValueSignatures> SignaturesOf(const debug::KernelQuestion& question, const Job& job,
                                             int64_t stored_byte, const std::stop_token& stop) {
   const hlo::Module& alone = *question.alone;
-  debug::RunRequest request = job.request;
-  request.platform = replay::ReferencePlatform().name;
-  request.inputs.clear();
-  request.input_literals.clear();
-  request.module_file.clear();
-  request.arguments = question.arguments;
-  request.capture.results = replay::CaptureForm::kNone;
-  request.capture.items = {{replay::CaptureScope::kAll, replay::CaptureForm::kBytes, {}}};
+  debug::RunSpec run =
+      debug::DerivedSpec(job.request, debug::TestOn(job.request, replay::ReferencePlatform().name),
+                         job.request.inputs.With(question.arguments));
+  run.load.module_file.clear();
+  replay::CapturePlan plan;
+  plan.results = replay::CaptureForm::kNone;
+  plan.items = {{replay::CaptureScope::kAll, replay::CaptureForm::kBytes, {}}};
   debug::CaptureCollector collector;
-  HLOSCOPE_TRY(debug::RunCapturing(question.alone, request, collector, stop));
+  HLOSCOPE_TRY(debug::RunCapturing(question.alone, run, plan, collector, stop));
   std::vector<std::pair<hlo::InstructionId, hlo::Literal>> values;
   for (uint32_t i = 0; i < alone.instructions().size(); ++i) {
     const hlo::InstructionId id(i);
@@ -147,8 +146,9 @@ Computed<TracedThread> Trace(const Job& job, const std::stop_token& stop) {
   diagnosis.trace = {.launch = number,
                      .block = job.choice.block,
                      .threads = {x + launch.threads[0] * (y + launch.threads[1] * z)}};
-  HLOSCOPE_ASSIGN_OR_RETURN(replay::KernelDiagnosisAnswer answer,
-                            replay::DiagnoseKernel(diagnosis, job.request, stop));
+  HLOSCOPE_ASSIGN_OR_RETURN(
+      replay::KernelDiagnosisAnswer answer,
+      replay::DiagnoseKernel(diagnosis, debug::TestOptions(job.request), stop));
   if (!answer.trace || answer.trace->threads.empty()) return InternalError("no thread was traced");
   auto traced = std::make_shared<TracedThread>();
   traced->trace = *std::move(answer.trace);
@@ -172,22 +172,20 @@ Computed<TracedThread> Trace(const Job& job, const std::stop_token& stop) {
 }
 
 // As the last run of the module was given its inputs.
-debug::RunRequest RequestFor(Context& context, int32_t module) {
-  debug::RunRequest request;
+debug::RunSpec RequestFor(Context& context, int32_t module) {
+  debug::RunSpec request;
   const Experiment& experiment = context.experiment;
   if (experiment.report() != nullptr && experiment.request().module_index == module) {
-    request = experiment.request();
+    request = debug::DerivedSpec(experiment.request(), experiment.request().test,
+                                 experiment.request().inputs);
   }
-  request.platform = replay::PlatformWith(replay::kRunsDumps)->name;
-  request.reference_platform.clear();
-  request.gpu_target.clear();
-  request.isolate = request.statistics = false;
-  request.check_races = request.check_uninitialised = false;
-  request.find.reset();
-  request.workers = experiment.workers();
+  request.test.name = replay::PlatformWith(replay::kRunsDumps)->name;
+  request.load.gpu_target.clear();
+  request.checks = {.shuffle = request.checks.shuffle};
+  request.execution.workers = experiment.workers();
   const dump::DumpModel& dump = *context.document.dump();
   if (const int32_t file = dump.ModuleFile(module, dump.FinalStage(module)); file >= 0)
-    request.module_file = dump.FullPath(file);
+    request.load.module_file = dump.FullPath(file);
   return request;
 }
 

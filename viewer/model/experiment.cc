@@ -100,8 +100,7 @@ Result<debug::ExtractedModule> CutOut(const hlo::Module& module, InstructionId i
 
 // The leaves of the reference and, from the same operands, what `platform` makes of them.
 void CaptureBoth(const std::shared_ptr<const hlo::Module>& module, const std::string& platform,
-                 const debug::RunRequest& request, const std::stop_token& stop,
-                 CapturedPair& pair) {
+                 const debug::RunSpec& request, const std::stop_token& stop, CapturedPair& pair) {
   const auto cut = CutOut(*module, pair.instruction);
   if (!cut) {
     pair.note = cut.error().ToString();
@@ -110,9 +109,7 @@ void CaptureBoth(const std::shared_ptr<const hlo::Module>& module, const std::st
   const auto values =
       debug::CaptureValues(*module, pair.instruction, cut->parameters, 0,
                            [&](const replay::CapturePlan& plan, replay::RunStream& stream) {
-                             debug::RunRequest capturing = request;
-                             capturing.capture = plan;
-                             return debug::RunCapturing(module, capturing, stream, stop);
+                             return debug::RunCapturing(module, request, plan, stream, stop);
                            });
   if (!values) {
     pair.note = values.error().ToString();
@@ -120,10 +117,8 @@ void CaptureBoth(const std::shared_ptr<const hlo::Module>& module, const std::st
   }
   if (values->value) Flatten(*values->value, pair.reference_leaves);
   if (platform == replay::ReferencePlatform().name) return;
-  debug::RunRequest alone = request;
-  alone.platform = platform;
-  alone.arguments = values->arguments;
-  alone.inputs.clear();  // are those of the whole module
+  const debug::RunSpec alone = debug::DerivedSpec(request, debug::TestOn(request, platform),
+                                                  request.inputs.With(values->arguments));
   const debug::RunReport report = debug::RunModule(cut->module, alone, stop);
   for (const debug::RunOutput& output : report.outputs) {
     if (!output.missing && output.value.shape().IsArray()) {
@@ -131,11 +126,11 @@ void CaptureBoth(const std::shared_ptr<const hlo::Module>& module, const std::st
     }
   }
   if (report.error) pair.note = report.error->ToString();
-  pair.bounds = request.bounds;
+  pair.bounds = request.compare.bounds;
   const size_t both = std::min(pair.reference_leaves.size(), pair.actual_leaves.size());
   for (size_t i = 0; i < both; ++i) {
     pair.counts.push_back(
-        CountElements(pair.actual_leaves[i], pair.reference_leaves[i], request.bounds));
+        CountElements(pair.actual_leaves[i], pair.reference_leaves[i], request.compare.bounds));
   }
 }
 
@@ -145,8 +140,8 @@ RunValues ValuesBefore(const std::shared_ptr<const hlo::Module>& module,
   values.module = module;
   values.module_index = request.module_index;
   values.stage = request.stage;
-  values.platform = request.platform;
-  values.reference = request.isolate ? request.reference_platform : "";
+  values.platform = request.test.name;
+  values.reference = request.compare.isolate ? request.reference.name : "";
   values.inputs = InputsText(request);
   return values;
 }
@@ -163,19 +158,17 @@ void AddArguments(std::span<const hlo::Literal> arguments, RunValues& values) {
 }
 
 // What was not seen so far, as the reference evaluator has it on the same inputs.
-void AddInner(const std::shared_ptr<const hlo::Module>& module, const debug::RunRequest& run,
+void AddInner(const std::shared_ptr<const hlo::Module>& module, const debug::RunSpec& run,
               const std::stop_token& stop, RunValues& values) {
   constexpr double kMaxSeconds = 30;
-  debug::RunRequest request = run;
-  request.platform = replay::ReferencePlatform().name;
-  request.reference_platform.clear();
-  request.isolate = false;
-  request.find.reset();
-  request.deadline_seconds = std::min(run.deadline_seconds.value_or(kMaxSeconds), kMaxSeconds);
-  request.capture.results = replay::CaptureForm::kNone;
-  request.capture.items = {{replay::CaptureScope::kAll, replay::CaptureForm::kStatistics, {}}};
+  debug::RunSpec inner =
+      debug::DerivedSpec(run, debug::TestOn(run, replay::ReferencePlatform().name), run.inputs);
+  inner.budget.seconds = std::min(run.budget.seconds.value_or(kMaxSeconds), kMaxSeconds);
+  replay::CapturePlan plan;
+  plan.results = replay::CaptureForm::kNone;
+  plan.items = {{replay::CaptureScope::kAll, replay::CaptureForm::kStatistics, {}}};
   CapturedValuesCollector collector;
-  const auto ran = debug::RunCapturing(module, request, collector, stop);
+  const auto ran = debug::RunCapturing(module, inner, plan, collector, stop);
   if (!ran) values.note = "values are missing: " + ran.error().ToString();
   if (collector.is_full) {
     values.note = fmt::format("only the first {} instructions have values",
@@ -186,9 +179,9 @@ void AddInner(const std::shared_ptr<const hlo::Module>& module, const debug::Run
 
 }  // namespace
 
-std::string InputsText(const debug::RunRequest& request) {
-  if (request.inputs.empty()) return fmt::format("seed {}", request.seed);
-  const std::filesystem::path path(request.inputs.front());
+std::string InputsText(const debug::RunSpec& request) {
+  if (request.inputs.files.empty()) return fmt::format("seed {}", request.inputs.seed);
+  const std::filesystem::path path(request.inputs.files.front());
   const std::string name = path.filename().string();
   return "inputs from " + (name.empty() ? path.parent_path().filename().string() : name);
 }
@@ -218,10 +211,10 @@ std::shared_ptr<replay::WorkerPool> Experiment::MakeWorkers(int most) const {
   return std::make_shared<replay::WorkerPool>(std::move(options));
 }
 
-debug::RunRequest Experiment::MakeRequest() const {
-  debug::RunRequest run = request_;
-  run.isolate = run.isolate && !run.reference_platform.empty();
-  run.workers = workers_;
+debug::RunSpec Experiment::MakeRequest() const {
+  debug::RunSpec run = request_;
+  run.compare.isolate = run.compare.isolate && !run.reference.name.empty();
+  run.execution.workers = workers_;
   return run;
 }
 
@@ -266,17 +259,17 @@ void Experiment::Start(std::shared_ptr<const hlo::Module> module,
   Clear();
   request_ = request;
   module_ = std::move(module);
-  const debug::RunRequest run = MakeRequest();
-  expected_ = run.isolate ? CountRun(*module_) : 0;
-  Begin("running on " + request.platform,
+  const debug::RunSpec run = MakeRequest();
+  expected_ = run.compare.isolate ? CountRun(*module_) : 0;
+  Begin("running on " + request.test.name,
         [module = module_, run, asked = std::make_shared<ExperimentRequest>(request), wake = wake_,
          profiles = profiles_](News& news, const std::stop_token& stop) {
           const auto names = NamesOfEntry(*module);
-          debug::RunRequest own = run;
+          debug::RunSinks sinks;
           std::optional<debug::RunRecorder> recorder;
-          if (asked->record) own.recorder = &recorder.emplace();
+          if (asked->record) sinks.recorder = &recorder.emplace();
           RunValues values = ValuesBefore(module, *asked);
-          own.on_instruction = [&](const InstructionReport& report) {
+          sinks.on_instruction = [&](const InstructionReport& report) {
             const auto known = names.find(report.instruction);
             if (known == names.end()) return;
             if (!report.actual_statistics.empty() && values.of.size() < kMaxCapturedValues) {
@@ -288,12 +281,12 @@ void Experiment::Start(std::shared_ptr<const hlo::Module> module,
             }
             if (wake) wake();
           };
-          own.on_progress = [&](const replay::RunProgress& progress) {
+          sinks.on_progress = [&](const replay::RunProgress& progress) {
             const std::lock_guard lock(news.mutex);
             news.progress = progress;
             if (wake) wake();
           };
-          debug::RunReport report = debug::RunModule(module, own, stop);
+          debug::RunReport report = debug::RunModule(module, run, sinks, stop);
           AddArguments(report.arguments, values);
           const bool has_ended = report.status == debug::RunStatus::kDied || stop.stop_requested();
           {
@@ -303,7 +296,7 @@ void Experiment::Start(std::shared_ptr<const hlo::Module> module,
           if (wake) wake();
           if (recorder && !stop.stop_requested()) {
             Result<RunProfile> profile =
-                profiles->Write(*recorder, module->name(), asked->platform);
+                profiles->Write(*recorder, module->name(), asked->test.name);
             const std::lock_guard lock(news.mutex);
             news.profile = std::move(profile);
           }
@@ -317,12 +310,10 @@ void Experiment::Start(std::shared_ptr<const hlo::Module> module,
 
 void Experiment::Capture(InstructionId instruction) {
   if (running_ || module_ == nullptr) return;
-  debug::RunRequest request = MakeRequest();
-  const std::string platform = request.platform;
-  request.platform = replay::ReferencePlatform().name;
-  request.reference_platform.clear();
-  request.isolate = false;
-  request.find.reset();
+  const debug::RunSpec run = MakeRequest();
+  const std::string platform = run.test.name;
+  const debug::RunSpec request =
+      debug::DerivedSpec(run, debug::TestOn(run, replay::ReferencePlatform().name), run.inputs);
   captured_.reset();
   Begin(
       "computing the values of " + std::string(module_->name(instruction)),

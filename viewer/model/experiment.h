@@ -29,10 +29,10 @@
 namespace hloscope::viewer {
 
 // What is to run, by default every instruction of the entry by itself first.
-struct ExperimentRequest : debug::RunRequest {
+struct ExperimentRequest : debug::RunSpec {
   ExperimentRequest() {
-    isolate = statistics = true;
-    deadline_seconds = 120;
+    compare.isolate = compare.statistics = true;
+    budget.seconds = 120;
   }
 
   int32_t module_index = -1, stage = -1;  // of the dump, for those who show it
@@ -40,7 +40,7 @@ struct ExperimentRequest : debug::RunRequest {
 };
 
 // "seed 3", "inputs from a.npz": what a run is given.
-std::string InputsText(const debug::RunRequest& request);
+std::string InputsText(const debug::RunSpec& request);
 
 // How one instruction did.
 struct Finding {
@@ -120,7 +120,7 @@ class Experiment {
   };
   using Job = std::function<void(News& news, const std::stop_token& stop)>;
   void Begin(std::string doing, Job job);
-  debug::RunRequest MakeRequest() const;
+  debug::RunSpec MakeRequest() const;
   void Clear();
   void Keep(RunValues values);
 

@@ -29,8 +29,7 @@ struct SearchKey {
 };
 
 Computed<DivergeVerdict> SearchPasses(const dump::DumpModel& dump, int32_t module,
-                                      const debug::RunRequest& request,
-                                      const std::stop_token& stop) {
+                                      const debug::RunSpec& request, const std::stop_token& stop) {
   HLOSCOPE_ASSIGN_OR_RETURN(const debug::Pipeline pipeline,
                             debug::ReadPipeline(dump, module, dump.limits()));
   debug::StageValues values(request, stop);
@@ -41,23 +40,24 @@ Computed<DivergeVerdict> SearchPasses(const dump::DumpModel& dump, int32_t modul
 }
 
 Computed<DivergeVerdict> ComparePlatforms(const dump::DumpModel& dump, const SearchKey& key,
-                                          debug::RunRequest request, TaskControl& control) {
+                                          debug::RunSpec request, TaskControl& control) {
   HLOSCOPE_ASSIGN_OR_RETURN(const auto module, dump.Module(key.module, key.question.stage));
-  request.platform = key.question.platform;
-  request.reference_platform = key.question.reference;
-  request.bounds = {key.question.absolute, key.question.relative};
-  if (!key.question.inputs.empty()) request.inputs = {key.question.inputs};
-  request.on_progress = [&control](const replay::RunProgress& progress) {
+  request.test.name = key.question.platform;
+  request.reference.name = key.question.reference;
+  request.compare.bounds = {key.question.absolute, key.question.relative};
+  if (!key.question.inputs.empty()) request.inputs.files = {key.question.inputs};
+  debug::RunSinks sinks;
+  sinks.on_progress = [&control](const replay::RunProgress& progress) {
     control.Progress(progress.done, progress.total);
   };
-  DivergeVerdict verdict = debug::ExplainPlatforms(module, request, control.stop());
+  DivergeVerdict verdict = debug::ExplainPlatforms(module, request, control.stop(), sinks);
   if (control.stopped()) return std::unexpected(Error{ErrorClass::kCancelled, "cancelled", {}, {}});
   const bool is_refused =
       !verdict.errors.empty() && verdict.passes.empty() && !verdict.place && !verdict.cause;
   if (is_refused) return std::unexpected(verdict.errors.front());
-  verdict.platform = request.platform;
-  verdict.reference = request.reference_platform;
-  verdict.seed = request.seed;
+  verdict.platform = request.test.name;
+  verdict.reference = request.reference.name;
+  verdict.seed = request.inputs.seed;
   return std::make_shared<const DivergeVerdict>(std::move(verdict));
 }
 
@@ -65,10 +65,10 @@ const Pending<DivergeVerdict>& Searched(Context& context, const SearchKey& key) 
   return context.cache.Get(key, SearchTitle(key.question),
                            [dump = context.document.dump().value, key,
                             workers = context.experiment.workers()](TaskControl& control) {
-                             debug::RunRequest request;
-                             request.seed = key.question.seed;
+                             debug::RunSpec request;
+                             request.inputs.seed = key.question.seed;
                              request.limits = dump->limits();
-                             request.workers = workers;
+                             request.execution.workers = workers;
                              return key.question.is_of_platforms()
                                         ? ComparePlatforms(*dump, key, std::move(request), control)
                                         : SearchPasses(*dump, key.module, request, control.stop());

@@ -18,7 +18,7 @@ namespace {
 // What the divergence lab found out about the module in view.
 const debug::NonFinite* FoundNan(Context& context) {
   const Experiment& experiment = context.experiment;
-  const bool is_it = experiment.report() != nullptr && experiment.request().find &&
+  const bool is_it = experiment.report() != nullptr && experiment.request().compare.find &&
                      experiment.request().module_index == context.navigation.module();
   if (!is_it || !experiment.report()->first_nonfinite) return nullptr;
   return &*experiment.report()->first_nonfinite;

@@ -52,7 +52,7 @@ Result<OwnAnswer> CompileOwnHere(OwnJob& job) {
   HLOSCOPE_ASSIGN_OR_RETURN(const auto module, ModuleOf(std::move(job.module)));
   RunOptions run;
   run.limits = request.limits;
-  run.xla_flags = request.xla_flags;
+  run.platform.xla_flags = request.xla_flags;
   compile::CompileOptions options = HowToCompile(*module, run, false);
   options.keep_stages = !request.dump.empty();
   OwnAnswer answer;

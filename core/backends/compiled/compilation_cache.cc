@@ -63,7 +63,8 @@ CompilationCache::CompilationCache(const hlo::Module& module, const compile::Com
     : instructions_(module.instructions().size()) {
   const std::string build = OwnBuild();
   DiskCache files(DiskCache::FolderOfUser(kObjectCacheFolder), options.limits.object_cache_bytes);
-  if (!options.object_cache || target.empty() || build.empty() || files.folder().empty()) return;
+  if (!options.load.object_cache || target.empty() || build.empty() || files.folder().empty())
+    return;
   files_ = std::move(files);
   const std::string image = hlo::ModuleToImage(module);
   stamp_ = QuickHashes(image, std::array<uint64_t, 2>{1, 2});

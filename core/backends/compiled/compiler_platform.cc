@@ -60,7 +60,7 @@ class CompilerExecutable : public EvaluatorExecutable {
                         const RunOptions& options, RunStream& stream) override {
     if (listener_ != nullptr) listener_->Begin(options);
     const bool records =
-        options.record_steps > 0 && listener_ != nullptr && listener_->records_by_itself();
+        options.record.steps > 0 && listener_ != nullptr && listener_->records_by_itself();
     const KernelRunner kernels(*compiled_, code_,
                                records ? KernelRunner::OnHost([&](InstructionId id, int64_t ns) {
                                  listener_->OnHost(id, ns);
@@ -85,7 +85,7 @@ class CompilerExecutable : public EvaluatorExecutable {
   // The run as a whole, and whose instructions it was, are told.
   Result<RunResult> RunUnrecorded(std::span<const std::vector<hlo::Literal>> inputs,
                                   RunOptions options, RunStream& stream) {
-    options.record_steps = 0;
+    options.record.steps = 0;
     const int64_t start_ns = eval::SteadyNanoseconds();
     auto result = EvaluatorExecutable::Run(inputs, options, stream);
     const int64_t run_ns = result.has_value() ? static_cast<int64_t>(result->run_us * 1e3)
@@ -98,10 +98,10 @@ class CompilerExecutable : public EvaluatorExecutable {
 
   // The same once more, for the listener alone: nobody else sees it.
   Status RunAgain(std::span<const std::vector<hlo::Literal>> inputs, RunOptions options) {
-    options.record_steps = 0;
+    options.record.steps = 0;
     options.capture = {};
-    options.take_infeed = nullptr;
-    options.give_outfeed = nullptr;
+    options.feeds.take_infeed = nullptr;
+    options.feeds.give_outfeed = nullptr;
     const KernelRunner kernels(*compiled_, code_, nullptr);
     set_compiled(&kernels);
     NullStream discarded;
@@ -144,12 +144,12 @@ constexpr size_t kForms = 3;
 
 Form FormFor(const RunOptions& options) {
   if (options.capture.wants_more_than_results()) return Form::kValues;
-  return options.record_steps > 0 ? Form::kSteps : Form::kResults;
+  return options.record.steps > 0 ? Form::kSteps : Form::kResults;
 }
 
 // A form that shows steps is made for one recording: it is not kept.
 bool IsKept(const RunOptions& options) {
-  return options.object_cache && FormFor(options) != Form::kSteps;
+  return options.load.object_cache && FormFor(options) != Form::kSteps;
 }
 
 // Whether devices meet in steps of the plan.
@@ -177,7 +177,7 @@ Result<std::unique_ptr<Executable>> LinkPlanFile(std::shared_ptr<const hlo::Modu
                             "run the module that it was compiled from");
   }
   HLOSCOPE_ASSIGN_OR_RETURN(PlanCode planned,
-                            ReadPlanFile(options.module_file, module, options.limits));
+                            ReadPlanFile(options.load.module_file, module, options.limits));
   if ((FormFor(options) == Form::kSteps && !backend.records_plans()) ||
       (!how.plan_collectives && HasCollectives(planned.compilation))) {
     planned.compilation.plan = nullptr;
@@ -191,7 +191,7 @@ Result<std::unique_ptr<Executable>> LinkPlanFile(std::shared_ptr<const hlo::Modu
 Result<std::unique_ptr<Executable>> CompileAndLink(std::shared_ptr<const hlo::Module> module,
                                                    const Backend& backend,
                                                    const RunOptions& options) {
-  if (backend.TakesPlanFiles() && IsPlanFile(options.module_file)) {
+  if (backend.TakesPlanFiles() && IsPlanFile(options.load.module_file)) {
     return LinkPlanFile(std::move(module), backend, options);
   }
   compile::CompileOptions how = HowToCompile(*module, options, FormFor(options) == Form::kValues);

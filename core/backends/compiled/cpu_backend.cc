@@ -34,8 +34,9 @@ class CpuBackend : public Backend {
                                                        compile::kGenerateKernels));
     HLOSCOPE_ASSIGN_OR_RETURN(
         code.libraries.emplace_back(),
-        generate(compilation.module, kernels,
-                 {.threads = options.threads, .plan = compilation.plan.get(), .image = image}));
+        generate(
+            compilation.module, kernels,
+            {.threads = options.budget.threads, .plan = compilation.plan.get(), .image = image}));
     return code;
   }
 

@@ -38,7 +38,7 @@ Result<CompiledCode> GpuBackend::Compile(const compile::Compilation& compilation
                                                      compile::kGenerateGpuCode));
   HLOSCOPE_ASSIGN_OR_RETURN(compile::GpuCode code,
                             generate(compilation.module, compilation.kernels,
-                                     {.threads = options.threads, .target = target}));
+                                     {.threads = options.budget.threads, .target = target}));
   return Launchable(compilation.module, std::move(code), options, std::move(out));
 }
 
@@ -52,9 +52,9 @@ Result<CompiledCode> GpuBackend::Link(PlanCode planned, const RunOptions& option
   HLOSCOPE_ASSIGN_OR_RETURN(const std::string target, Begin(options, out));
   const std::string again = fmt::format(
       "write it again: `hloscope compile --emit plan --target {} -o F.hloplan`", target);
-  if (!options.gpu_target.empty() && planned.target != target) {
+  if (!options.load.gpu_target.empty() && planned.target != target) {
     return InputError(fmt::format("this .hloplan holds code for {}, --target {} asks for {}",
-                                  planned.target, options.gpu_target, target),
+                                  planned.target, options.load.gpu_target, target),
                       "leave --target out, or " + again);
   }
   if (Generation(planned.target) > Generation(target)) {

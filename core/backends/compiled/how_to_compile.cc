@@ -28,7 +28,7 @@ compile::CompileOptions HowToCompile(const hlo::Module& module, const RunOptions
                                      bool keep_values) {
   const hlo::Topology topology = hlo::TopologyOf(module, options.limits.devices);
   compile::CompileOptions how;
-  for (const auto& [name, value] : options.xla_flags) {
+  for (const auto& [name, value] : options.platform.xla_flags) {
     if (name == kDisablePassesFlag) AppendParts(value, how.disabled_passes);
   }
   how.keep_values = keep_values;

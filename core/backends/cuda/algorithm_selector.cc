@@ -48,8 +48,8 @@ Result<size_t> TakeCandidate(const Library& library, std::span<const AlgorithmCa
 
 Result<std::shared_ptr<const AlgorithmSelector>> AlgorithmSelector::Make(
     const RunOptions& options) {
-  std::shared_ptr<AlgorithmSelector> out(new AlgorithmSelector(options.autotune_mode));
-  HLOSCOPE_ASSIGN_OR_RETURN(out->given_, libraries::ReadTable(options.choices, "choices.tsv"));
+  std::shared_ptr<AlgorithmSelector> out(new AlgorithmSelector(options.load.autotune_mode));
+  HLOSCOPE_ASSIGN_OR_RETURN(out->given_, libraries::ReadTable(options.load.choices, "choices.tsv"));
   return out;
 }
 

@@ -44,11 +44,11 @@ Activity CopyActivity(std::string name, int64_t bytes) {
 }
 
 void DeviceRecorder::Begin(const RunOptions& options) {
-  has_begun_ = is_recording_ = options.record_steps > 0;
+  has_begun_ = is_recording_ = options.record.steps > 0;
   if (!is_recording_) return;
-  wants_metrics_ = options.kernel_metrics;
-  wants_lines_ = options.pc_sampling;
-  most_timed_ = static_cast<size_t>(options.record_steps);
+  wants_metrics_ = options.record.kernel_metrics;
+  wants_lines_ = options.record.pc_sampling;
+  most_timed_ = static_cast<size_t>(options.record.steps);
   // Asked again in each run: whoever was in the way may be gone.
   why_not_cupti_.clear();
   auto started =

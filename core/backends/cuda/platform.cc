@@ -40,14 +40,14 @@ class DeviceBackend : public GpuBackend {
  protected:
   Result<std::string> Begin(const RunOptions& options, CompiledCode&) const override {
     HLOSCOPE_ASSIGN_OR_RETURN(const auto device, OpenOwn());
-    if (options.gpu_target.empty())
+    if (options.load.gpu_target.empty())
       return std::string(device->capability() >= 90 ? "sm_90" : "sm_80");
     HLOSCOPE_ASSIGN_OR_RETURN(std::string target,
-                              GpuArchitecture(options.gpu_target, options.limits));
+                              GpuArchitecture(options.load.gpu_target, options.limits));
     if (target == "sm_90" && device->capability() < 90) {
       return UnsupportedError(
           fmt::format("device capability too low: code for {} does not run on {}, which has {}.{}",
-                      options.gpu_target, device->name(), device->capability() / 10,
+                      options.load.gpu_target, device->name(), device->capability() / 10,
                       device->capability() % 10),
           "leave --target out: the device itself says what it runs");
     }
@@ -60,7 +60,7 @@ class DeviceBackend : public GpuBackend {
     auto recorder = std::make_shared<cuda::DeviceRecorder>(device, module);
     HLOSCOPE_ASSIGN_OR_RETURN(
         auto kernels,
-        cuda::DeviceKernels::Load(*module, code, device, recorder, options.pc_sampling));
+        cuda::DeviceKernels::Load(*module, code, device, recorder, options.record.pc_sampling));
     const std::vector<std::string> words = HowToCompile(*module, options, false).disabled_passes;
     HLOSCOPE_ASSIGN_OR_RETURN(const auto chooser, Chooser(options));
     HLOSCOPE_ASSIGN_OR_RETURN(
@@ -81,7 +81,7 @@ class DeviceBackend : public GpuBackend {
   // One for all forms of a module, so that what was measured for one is taken for the others.
   Result<std::shared_ptr<const cuda::AlgorithmSelector>> Chooser(const RunOptions& options) const {
     const std::lock_guard lock(mutex_);
-    const std::pair asked(options.autotune_mode, options.choices);
+    const std::pair asked(options.load.autotune_mode, options.load.choices);
     if (chooser_ == nullptr || asked != asked_) {
       HLOSCOPE_ASSIGN_OR_RETURN(chooser_, cuda::AlgorithmSelector::Make(options));
       asked_ = asked;

@@ -79,10 +79,11 @@ class RankedExecutable : public Executable {
     const auto name = [&](int64_t rank) { return fmt::format("{}-by-{}", run, rank); };
     HLOSCOPE_TRY(ranks_->Put(name(ranks_->rank()), Packed(results.own)));
     const auto look = [&]() -> Status {
-      if (options.stop.stop_requested()) {
+      if (options.budget.stop.stop_requested()) {
         return std::unexpected(Error{ErrorClass::kCancelled, "stopped", {}, {}});
       }
-      if (!options.deadline || std::chrono::steady_clock::now() < *options.deadline) return {};
+      if (!options.budget.deadline || std::chrono::steady_clock::now() < *options.budget.deadline)
+        return {};
       return std::unexpected(Error{
           ErrorClass::kDeadlineExceeded, "the deadline passed", {}, "--deadline gives more time"});
     };

@@ -30,7 +30,7 @@ Result<std::optional<eval::Value>> DeviceRunner::RunWhole(
   if (computation != module().entry_id()) return std::nullopt;
   std::optional<LaunchRecorder> recorder;
   if (record_steps_ > 0)
-    recorder.emplace(loaded_, record_steps_, options_.pc_sampling, machine.run());
+    recorder.emplace(loaded_, record_steps_, options_.record.pc_sampling, machine.run());
   DeviceRun run(loaded_, machine, options_, observer_, recorder ? &*recorder : nullptr);
   auto value = run.Run(arguments);
   const std::lock_guard lock(mutex_);

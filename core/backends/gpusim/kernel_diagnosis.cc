@@ -480,11 +480,11 @@ Result<KernelDiagnosisAnswer> DiagnoseKernel(const KernelDiagnosis& diagnosis,
   IsolatedTaskRequest request;
   request.name = "kernel";
   request.deadline = milliseconds(1000 * options.limits.run_deadline_seconds);
-  if (options.deadline) {
-    request.deadline = std::chrono::duration_cast<milliseconds>(*options.deadline -
+  if (options.budget.deadline) {
+    request.deadline = std::chrono::duration_cast<milliseconds>(*options.budget.deadline -
                                                                 std::chrono::steady_clock::now());
   }
-  request.memory_bytes = options.memory_bytes;
+  request.memory_bytes = options.budget.memory_bytes;
   return RunTypedTask<KernelDiagnosisAnswer>(std::move(request), diagnosis, stop);
 }
 

@@ -38,7 +38,7 @@ class RunOfLaunches : public RunListener {
     options_ = options;
     found_.emplace(options);
     recorded_.reset();
-    if (options.record_steps > 0) recorded_.emplace(device_);
+    if (options.record.steps > 0) recorded_.emplace(device_);
   }
   void AddTo(TraceSteps& steps) override {
     if (recorded_) recorded_->GiveTo(steps);
@@ -53,11 +53,11 @@ class RunOfLaunches : public RunListener {
   OwnLaunches* recorded() { return recorded_ ? &*recorded_ : nullptr; }
   ptx::LaunchOptions HowToLaunch() const {
     ptx::LaunchOptions how;
-    how.threads = options_.threads > 0 ? options_.threads : AvailableCpus();
-    how.deadline = options_.deadline;
-    how.stop = options_.stop;
+    how.threads = options_.budget.threads > 0 ? options_.budget.threads : AvailableCpus();
+    how.deadline = options_.budget.deadline;
+    how.stop = options_.budget.stop;
     how.count_traffic = recorded_.has_value();
-    how.count_lines = recorded_.has_value() && options_.pc_sampling;
+    how.count_lines = recorded_.has_value() && options_.record.pc_sampling;
     return how;
   }
   void Add(const RunChecks& checks) {
@@ -213,13 +213,13 @@ class SimulatedKernels : public compile::KernelLibrary {
 class SimulatedGpuBackend : public GpuBackend {
  protected:
   Result<std::string> Begin(const RunOptions& options, CompiledCode& out) const override {
-    const std::string device = options.gpu_target.empty() ? "h100" : options.gpu_target;
+    const std::string device = options.load.gpu_target.empty() ? "h100" : options.load.gpu_target;
     // What nobody describes has no model.
     const auto described = ReadGpuTarget(device, options.limits);
     out.listener = std::make_shared<RunOfLaunches>(
         described.has_value() ? profiler::FactsFromTarget(*described) : profiler::DeviceFacts());
-    if (options.gpu_target.empty()) return std::string("sm_90");
-    return GpuArchitecture(options.gpu_target, options.limits);
+    if (options.load.gpu_target.empty()) return std::string("sm_90");
+    return GpuArchitecture(options.load.gpu_target, options.limits);
   }
 
   Status Load(std::shared_ptr<const hlo::Module> module, GpuCode code, const RunOptions&,

@@ -56,18 +56,18 @@ Result<DeviceProgram> CompiledProgram(const std::shared_ptr<const hlo::Module>& 
                                       const RunOptions& options) {
   HLOSCOPE_ASSIGN_OR_RETURN(const ScratchFolder folder, ScratchFolder::Make());
   CompileModuleRequest request;
-  static_cast<RunOptions&>(request) = options;
+  request.options = options;
   request.platform = PluginPlatform(Devices::kGpu)->name;
-  request.target = options.gpu_target;
+  request.target = options.load.gpu_target;
   request.dump = folder.path();
   // Libraries that this XLA does not know are the evaluator's: their calls stay in the module.
   constexpr std::string_view kKeepUnknownCalls = "xla_gpu_mock_custom_calls";
-  if (std::ranges::find(request.xla_flags, kKeepUnknownCalls, [](const auto& flag) {
-        return std::string_view(flag.first);
-      }) == request.xla_flags.end()) {
-    request.xla_flags.emplace_back(kKeepUnknownCalls, "true");
+  if (std::ranges::find(request.options.platform.xla_flags, kKeepUnknownCalls,
+                        [](const auto& flag) { return std::string_view(flag.first); }) ==
+      request.options.platform.xla_flags.end()) {
+    request.options.platform.xla_flags.emplace_back(kKeepUnknownCalls, "true");
   }
-  if (auto done = CompileModule(module, request, options.stop); !done) {
+  if (auto done = CompileModule(module, request, options.budget.stop); !done) {
     return std::unexpected(std::move(done).error());
   }
   HLOSCOPE_ASSIGN_OR_RETURN(const auto dump, dump::DumpModel::Open(folder.path(), options.limits));
@@ -104,11 +104,11 @@ class SimulatedExecutable : public EvaluatorExecutable {
     for (const std::string& warning : loaded_->program.warnings) stream.Take(RunWarning{warning});
     HLOSCOPE_ASSIGN_OR_RETURN(const auto observer, ObserverFor(options.capture, stream));
     RunOptions own = options;
-    own.record_steps = 0;  // instructions are no steps here
+    own.record.steps = 0;  // instructions are no steps here
     own.capture = CapturePlan();
     own.capture.stage = options.capture.stage;
     own.capture.results = results;
-    const DeviceRunner runner(*loaded_, own, observer.get(), options.record_steps);
+    const DeviceRunner runner(*loaded_, own, observer.get(), options.record.steps);
     set_compiled(&runner);
     const int64_t start_ns = eval::SteadyNanoseconds();
     auto result = EvaluatorExecutable::Run(inputs, own, stream);
@@ -159,8 +159,8 @@ class SimulatedPlatform : public Platform {
   Result<std::unique_ptr<Executable>> Load(std::shared_ptr<const hlo::Module> module,
                                            const RunOptions& options) override {
     HLOSCOPE_ASSIGN_OR_RETURN(DeviceProgram program,
-                              options.gpu_target.empty()
-                                  ? ProgramBeside(options.module_file, options.limits)
+                              options.load.gpu_target.empty()
+                                  ? ProgramBeside(options.load.module_file, options.limits)
                                   : CompiledProgram(module, options));
     const hlo::Topology given = hlo::TopologyOf(*module, options.limits.devices);
     const hlo::Topology compiled = hlo::TopologyOf(*program.module, options.limits.devices);

@@ -26,9 +26,9 @@ struct LaunchedFor {
 class RunChecks {
  public:
   explicit RunChecks(const RunOptions& options)
-      : races_(options.check_races),
-        uninitialised_(options.check_uninitialised),
-        shuffle_(options.shuffle) {}
+      : races_(options.checks.races),
+        uninitialised_(options.checks.uninitialised),
+        shuffle_(options.checks.shuffle) {}
 
   // What others than kernels do to memory. An allocation is written by nobody at first.
   void Allocated(std::span<const std::byte> memory);

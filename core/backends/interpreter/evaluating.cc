@@ -75,7 +75,7 @@ EvaluatorExecutable::EvaluatorExecutable(std::shared_ptr<const hlo::Module> modu
     : module_(std::move(module)),
       rewritten_(std::move(rewritten)),
       limits_(options.limits),
-      fill_elided_(options.fill_elided),
+      fill_elided_(options.load.fill_elided),
       topology_(hlo::TopologyOf(*module_, limits_.devices)) {
   static std::atomic<uint64_t> last_number = 0;
   if (rewritten_ != nullptr) rewritten_number_ = ++last_number;
@@ -100,23 +100,23 @@ Result<RunResult> EvaluatorExecutable::Run(std::span<const std::vector<Literal>>
     }
   }
   eval::EvaluateOptions how;
-  how.memory_bytes = options.memory_bytes;
-  how.threads = options.threads;
-  how.deadline = options.deadline;
+  how.memory_bytes = options.budget.memory_bytes;
+  how.threads = options.budget.threads;
+  how.deadline = options.budget.deadline;
   how.rng_seed = options.rng_seed;
-  how.stop = options.stop;
+  how.stop = options.budget.stop;
   how.limits = limits_;
   how.fill_elided = fill_elided_;
-  how.infeed = options.take_infeed;
-  how.outfeed = options.give_outfeed;
+  how.infeed = options.feeds.take_infeed;
+  how.outfeed = options.feeds.give_outfeed;
   how.compiled = compiled_;
   if (const int64_t limit = eval::MemoryLimitOf(how);
       pool_ == nullptr || pool_->limit_bytes() != limit) {
     pool_ = std::make_shared<eval::BufferPool>(limit);
   }
   how.pool = pool_;
-  eval::Recording recording{.most_steps = options.record_steps, .devices = {}, .spans = {}};
-  if (options.record_steps > 0) how.recording = &recording;
+  eval::Recording recording{.most_steps = options.record.steps, .devices = {}, .spans = {}};
+  if (options.record.steps > 0) how.recording = &recording;
   if (!options.capture.wants_more_than_results()) return Evaluate(arguments, how, options, stream);
   HLOSCOPE_ASSIGN_OR_RETURN(const auto observer,
                             PlanObserver::Make(*module_, options.capture, stream));

@@ -96,7 +96,7 @@ std::string WithoutTrace(std::string message) {
 
 // Sends a job, waits for its answer. What the child refuses is an error.
 Result<Answer> Ask(WorkerProcess& worker, const JaxlibFacts& facts, const Json& job,
-                   std::span<const std::span<const std::byte>> data, const JobBounds& bounds) {
+                   std::span<const std::span<const std::byte>> data, const Budget& bounds) {
   ValueWriter frame(FrameKind::kTask);
   frame.Put(job.dump(-1, ' ', false, Json::error_handler_t::replace));
   for (const auto& part : data) frame.PutData(part);
@@ -222,7 +222,7 @@ std::span<const std::byte> BytesOf(std::string_view text) { return std::as_bytes
 }  // namespace
 
 Result<std::unique_ptr<JaxlibProcess>> JaxlibProcess::Start(const JaxlibStart& start,
-                                                            const JobBounds& bounds) {
+                                                            const Budget& bounds) {
   HLOSCOPE_ASSIGN_OR_RETURN(auto worker, WorkerProcess::Start(ChildOf(start)));
   std::unique_ptr<JaxlibProcess> process(new JaxlibProcess(std::move(worker)));
   if (const Status opened = process->Open(start.folder, bounds); !opened) {
@@ -236,7 +236,7 @@ Result<std::unique_ptr<JaxlibProcess>> JaxlibProcess::Start(const JaxlibStart& s
   return process;
 }
 
-Status JaxlibProcess::Open(const std::string& folder, const JobBounds& bounds) {
+Status JaxlibProcess::Open(const std::string& folder, const Budget& bounds) {
   HLOSCOPE_ASSIGN_OR_RETURN(
       const Answer answer, Ask(*worker_, facts_, {{"do", "open"}, {"folder", folder}}, {}, bounds));
   facts_ = {answer.Text("version").substr(0, kMaxName), answer.Text("python").substr(0, kMaxName),
@@ -263,7 +263,7 @@ Result<JaxlibTrace> ReadTrace(const Answer& answer, Parts& parts) {
 }  // namespace
 
 Result<JaxlibProgram> JaxlibProcess::Compile(const JaxlibCompileRequest& request,
-                                             const JobBounds& bounds) {
+                                             const Budget& bounds) {
   JaxlibProgram program;
   program.id = next_id_++;
   const Json job = {{"do", "compile"},
@@ -303,7 +303,7 @@ Result<JaxlibProgram> JaxlibProcess::Compile(const JaxlibCompileRequest& request
 
 Result<JaxlibResults> JaxlibProcess::Run(uint64_t program,
                                          std::span<const std::vector<Literal>> arguments,
-                                         bool trace, const JobBounds& bounds) {
+                                         bool trace, const Budget& bounds) {
   Json lists = Json::array();
   std::vector<std::span<const std::byte>> data;
   for (const std::vector<Literal>& device : arguments) {

@@ -77,14 +77,14 @@ class JaxlibProcess {
   // Starts Python, imports jaxlib, makes its client. Errors: no such program, no jaxlib, input for
   // a flag that this XLA does not know, died.
   static Result<std::unique_ptr<JaxlibProcess>> Start(const JaxlibStart& start,
-                                                      const JobBounds& bounds);
+                                                      const Budget& bounds);
 
   // Errors: unsupported where this jaxlib cannot take the module as StableHLO; XLA's own; died.
-  Result<JaxlibProgram> Compile(const JaxlibCompileRequest& request, const JobBounds& bounds);
+  Result<JaxlibProgram> Compile(const JaxlibCompileRequest& request, const Budget& bounds);
   // One list of arrays per device; with `trace` its profiler runs too. Errors: XLA's own; died;
   // internal for an answer without sense.
   Result<JaxlibResults> Run(uint64_t program, std::span<const std::vector<hlo::Literal>> arguments,
-                            bool trace, const JobBounds& bounds);
+                            bool trace, const Budget& bounds);
   void Unload(uint64_t program);
 
   const JaxlibFacts& facts() const { return facts_; }
@@ -92,7 +92,7 @@ class JaxlibProcess {
 
  private:
   explicit JaxlibProcess(std::unique_ptr<WorkerProcess> worker) : worker_(std::move(worker)) {}
-  Status Open(const std::string& folder, const JobBounds& bounds);
+  Status Open(const std::string& folder, const Budget& bounds);
 
   std::unique_ptr<WorkerProcess> worker_;
   JaxlibFacts facts_;

@@ -44,7 +44,7 @@ struct Adapted {
 
 // Rewrites what XLA would abort on by the steps of adaptations.def. Unsupported: what nobody can
 // adapt, by name. Input error: elided constants without fill_elided.
-// Without options.run_passes optimised forms stay as they are.
+// Without options.platform.run_passes optimised forms stay as they are.
 Result<Adapted> Adapt(std::shared_ptr<const hlo::Module> module, const RunOptions& options);
 
 }  // namespace hloscope::replay::pjrt

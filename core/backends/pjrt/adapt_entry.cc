@@ -133,7 +133,7 @@ class EntryFlattener {
 
   // True if XLA's passes, which would see to layouts, do not run, and the array is not row-major.
   bool LiesElsewhere(const Shape& shape) const {
-    return !state_.options.run_passes && shape.IsArray() && !(shape == RowMajor(shape));
+    return !state_.options.platform.run_passes && shape.IsArray() && !(shape == RowMajor(shape));
   }
 
   // Parameters that stand for one leaf: its array, then its live sizes.
@@ -240,7 +240,7 @@ class EntryFlattener {
   // Each result has memory of its own, which XLA's passes see to where they run. `source` is the
   // instruction of the module that makes it; invalid where that is not known.
   InstructionId WithOwnMemory(InstructionId value, InstructionId source, const Shape& shape) {
-    if (state_.options.run_passes || !source.valid() || !shape.IsArray()) return value;
+    if (state_.options.platform.run_passes || !source.valid() || !shape.IsArray()) return value;
     const Opcode opcode = module_[source].opcode;
     const bool is_own = opcode != Opcode::kConstant && opcode != Opcode::kParameter;
     if (is_own && given_.insert(source.index).second) return value;

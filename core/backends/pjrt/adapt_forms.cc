@@ -226,7 +226,7 @@ Status MakeSynchronous(AdaptState& state) {
 }
 
 Status ExpandBitcasts(AdaptState& state) {
-  if (!state.options.run_passes) return {};
+  if (!state.options.platform.run_passes) return {};
   if (!HasAny(*state.module, [](Opcode opcode) { return opcode == Opcode::kBitcast; })) return {};
   return BitcastExpander(state).Run();
 }
@@ -234,7 +234,7 @@ Status ExpandBitcasts(AdaptState& state) {
 // A fusion means what its computation means; XLA fuses anew.
 Status InlineFusions(AdaptState& state) {
   const Module& module = *state.module;
-  if (!state.options.run_passes) return {};
+  if (!state.options.platform.run_passes) return {};
   if (!HasAny(module, [](Opcode opcode) { return opcode == Opcode::kFusion; })) return {};
   state.module = EditModule(module, [&](InstructionId id, InstructionEdit& change) {
     if (change.opcode != Opcode::kFusion) return;

@@ -65,7 +65,7 @@ Status StripForeignNotes(AdaptState& state) {
   const hlo::ModuleHeader& header = module.header();
   if (header.is_scheduled) {
     state.Warn("the schedule was dropped: the plugin makes its own");
-  } else if (!state.options.run_passes) {
+  } else if (!state.options.platform.run_passes) {
     state.Warn(
         "XLA's passes are off and the module has no schedule: if it is not optimised, copies and "
         "layouts that it needs are missing and results may be wrong");
@@ -87,14 +87,14 @@ Status StripForeignNotes(AdaptState& state) {
       if (const auto* value = module.Get<Literal>(module[id], AttributeKey::kConstantValue)) {
         Literal plain = *value;
         if (plain.shape().IsArray()) {
-          const bool keeps = !state.options.run_passes && change.shape.has_layout();
+          const bool keeps = !state.options.platform.run_passes && change.shape.has_layout();
           plain.set_layout(keeps ? hlo::Layout{change.shape.layout().minor_to_major, nullptr}
                                  : hlo::Layout::Default(plain.shape().rank()));
         }
         change.Set(change.builder.Make(AttributeKey::kConstantValue, std::move(plain)));
       }
     }
-    if (!state.options.run_passes || KeepsItsLayouts(module, id)) return;
+    if (!state.options.platform.run_passes || KeepsItsLayouts(module, id)) return;
     change.shape = Plain(change.shape);
     if (change.opcode == Opcode::kCustomCall) return;
     configs += module.Find(id, AttributeKey::kBackendConfig) != nullptr ? 1 : 0;
@@ -119,7 +119,7 @@ Status FillElidedConstants(AdaptState& state) {
   }
   if (elided.empty()) return {};
   const InstructionId first = elided.front();
-  if (!state.options.fill_elided) {
+  if (!state.options.load.fill_elided) {
     return InputError(
         fmt::format("{}: the value of constant {} is elided in the file ({{...}})",
                     module.name(first), hlo::ToString(module.shape(first), false)),
@@ -134,7 +134,7 @@ Status FillElidedConstants(AdaptState& state) {
     if (!std::ranges::binary_search(elided, id)) return;
     std::vector<std::byte> bytes(static_cast<size_t>(change.shape.ByteSize().value_or(0)));
     eval::FillRandom(change.shape.element_type(),
-                     eval::SeedOfConstant(*state.options.fill_elided, module.name(id)),
+                     eval::SeedOfConstant(*state.options.load.fill_elided, module.name(id)),
                      bytes.data(), change.shape.ElementCount().value_or(0));
     change.Set(change.builder.Make(AttributeKey::kConstantValue,
                                    Literal::Dense(change.shape, std::move(bytes))));

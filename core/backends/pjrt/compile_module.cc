@@ -74,14 +74,14 @@ struct ModuleForm {
 Result<std::vector<ModuleForm>> FormsOf(const std::shared_ptr<const hlo::Module>& module,
                                         const CompileModuleRequest& request) {
   const bool elided = HasElidedConstants(*module);
-  const Result<pjrt::Adapted> adapted = pjrt::Adapt(module, request);
+  const Result<pjrt::Adapted> adapted = pjrt::Adapt(module, request.options);
   std::vector<ModuleForm> forms;
   if (!adapted.has_value()) {
     // What cannot be run may still be compiled.
     if (elided || request.as_run || adapted.error().error_class != ErrorClass::kUnsupported) {
       return std::unexpected(adapted.error());
     }
-    const hlo::Topology topology = hlo::TopologyOf(*module, request.limits.devices);
+    const hlo::Topology topology = hlo::TopologyOf(*module, request.options.limits.devices);
     forms.push_back(
         {hlo::ModuleToProto(*module), topology.counts, topology.unpartitioned, false, {}});
     return forms;
@@ -114,7 +114,7 @@ Status PrepareDevice(const CompileModuleRequest& request, CompileModuleReport& r
                       fmt::format("one of {}, or a file with a GpuTargetConfigProto as text",
                                   fmt::join(GpuTargetNames(), ", ")));
   }
-  HLOSCOPE_ASSIGN_OR_RETURN(compile.target, ReadGpuTarget(request.target, request.limits));
+  HLOSCOPE_ASSIGN_OR_RETURN(compile.target, ReadGpuTarget(request.target, request.options.limits));
   report.device = DeviceName(compile.target);
   if (report.device.empty()) report.device = request.target;
   return FindAssembler(report.plugin, compile);
@@ -156,10 +156,10 @@ Result<XlaCompileAnswer> CompileForm(const ModuleForm& form, XlaCompileRequest& 
   compile.partitions = form.counts.partitions;
   compile.spmd_partitioning = form.partition;
   compile.shardy = form.shardy;
-  const std::chrono::seconds deadline(request.limits.run_deadline_seconds);
+  const std::chrono::seconds deadline(request.options.limits.run_deadline_seconds);
   Result<XlaCompileAnswer> answer = CompileWithXla(compile, deadline, stop);
   while (!answer.has_value() &&
-         DropUnknownFlag(answer.error(), request.xla_flags, compile, warnings)) {
+         DropUnknownFlag(answer.error(), request.options.platform.xla_flags, compile, warnings)) {
     answer = CompileWithXla(compile, deadline, stop);
   }
   return answer;
@@ -222,7 +222,7 @@ Result<CompileModuleReport> CompileModule(const std::shared_ptr<const hlo::Modul
   XlaCompileRequest compile;
   compile.plugin = report.plugin.path;
   compile.optimized_module = request.optimized_module;
-  compile.memory_bytes = MachineMemoryBytes() / 100 * request.limits.run_memory_percent;
+  compile.memory_bytes = MachineMemoryBytes() / 100 * request.options.limits.run_memory_percent;
   HLOSCOPE_TRY(PrepareDevice(request, report, compile));
   HLOSCOPE_ASSIGN_OR_RETURN(const std::vector<ModuleForm> forms, FormsOf(module, request));
   AddFlags(request, report.plugin.devices, compile.flags);
@@ -239,7 +239,7 @@ Result<CompileModuleReport> CompileModule(const std::shared_ptr<const hlo::Modul
   report.compile_ms = answer->compile_ms;
   report.memory = std::move(answer->memory);
   if (request.optimized_module) {
-    report.optimized_module = DumpedModule(compile.dump, request.limits);
+    report.optimized_module = DumpedModule(compile.dump, request.options.limits);
     if (report.optimized_module.empty()) {
       report.optimized_module = std::move(answer->optimized_module);
     }

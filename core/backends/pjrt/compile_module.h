@@ -19,8 +19,9 @@
 
 namespace hloscope::replay {
 
-struct CompileModuleRequest : RunOptions {  // whose flags win over those of a dump
-  std::string platform;                     // one that dumps, or "pjrt:FILE"
+struct CompileModuleRequest {
+  RunOptions options;    // whose flags win over those of a dump
+  std::string platform;  // one that dumps, or "pjrt:FILE"
   PluginSearch search;
   std::string target;  // where it compiles for targets: a name GpuTargetNames() gives, or a file
   std::string dump;    // folder, made where it is not there; empty: no dump

@@ -14,21 +14,22 @@ namespace {
 // Starts the child; dump flags that are newer than its XLA are left out.
 Result<std::unique_ptr<JaxlibProcess>> StartForDump(JaxlibStart& start,
                                                     const CompileModuleRequest& request,
-                                                    const JobBounds& bounds,
+                                                    const Budget& bounds,
                                                     CompileModuleReport& report) {
   for (;;) {
     auto child = JaxlibProcess::Start(start, bounds);
     if (child.has_value()) return child;
     const std::string unknown = UnknownFlagIn(child.error());
     const auto is_it = [&](const auto& flag) { return flag.first == unknown; };
-    if (unknown.empty() || std::ranges::any_of(request.xla_flags, is_it)) return child;
+    if (unknown.empty() || std::ranges::any_of(request.options.platform.xla_flags, is_it))
+      return child;
     if (std::erase_if(start.flags, is_it) == 0) return child;
     report.warnings.push_back(fmt::format("this XLA does not know --{}: dropped", unknown));
   }
 }
 
 Result<JaxlibProgram> CompileIn(JaxlibStart& start, const pjrt::Adapted& adapted,
-                                const CompileModuleRequest& request, const JobBounds& bounds,
+                                const CompileModuleRequest& request, const Budget& bounds,
                                 CompileModuleReport& report) {
   using Clock = std::chrono::steady_clock;
   const Clock::time_point begin = Clock::now();
@@ -51,8 +52,8 @@ Result<CompileModuleReport> CompileWithJaxlib(const std::shared_ptr<const hlo::M
   JaxlibStart start;
   HLOSCOPE_ASSIGN_OR_RETURN(
       start.place,
-      ResolveJaxlib(request.search.python.empty() ? PythonOf(request) : request.search));
-  HLOSCOPE_ASSIGN_OR_RETURN(const pjrt::Adapted adapted, AdaptForJaxlib(module, request));
+      ResolveJaxlib(request.search.python.empty() ? PythonOf(request.options) : request.search));
+  HLOSCOPE_ASSIGN_OR_RETURN(const pjrt::Adapted adapted, AdaptForJaxlib(module, request.options));
   std::optional<ScratchFolder> scratch;
   HLOSCOPE_ASSIGN_OR_RETURN(start.folder, DumpFolder(request, scratch));
   AddFlags(request, Devices::kHost, start.flags);
@@ -64,7 +65,7 @@ Result<CompileModuleReport> CompileWithJaxlib(const std::shared_ptr<const hlo::M
   report.device = "this machine";
   report.plugin.path = start.place.python;
   report.plugin.distribution = request.platform;
-  JobBounds bounds = BoundsOf(request, request.limits);
+  Budget bounds = BoundsOf(request.options, request.options.limits);
   bounds.stop = stop;
   auto program = CompileIn(start, adapted, request, bounds, report);
   if (!program.has_value()) {
@@ -80,7 +81,7 @@ Result<CompileModuleReport> CompileWithJaxlib(const std::shared_ptr<const hlo::M
     report.warnings.insert(report.warnings.end(), more.begin(), more.end());
   }
   if (request.optimized_module) {
-    report.optimized_module = DumpedModule(start.folder, request.limits);
+    report.optimized_module = DumpedModule(start.folder, request.options.limits);
     if (report.optimized_module.empty()) {
       report.optimized_module = std::move(program->optimized_module);
     }

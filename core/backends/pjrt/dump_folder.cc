@@ -25,7 +25,7 @@ void AddFlags(const CompileModuleRequest& request, Devices devices, pjrt::XlaFla
     const pjrt::XlaFlags more = DumpFlags(devices, request.passes);
     flags.insert(flags.end(), more.begin(), more.end());
   }
-  for (const auto& flag : request.xla_flags) {
+  for (const auto& flag : request.options.platform.xla_flags) {
     std::erase_if(flags, [&](const auto& ours) { return ours.first == flag.first; });
     flags.push_back(flag);
   }

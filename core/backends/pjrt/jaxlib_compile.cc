@@ -45,7 +45,7 @@ static std::shared_ptr<const hlo::Module> WithOwnChannels(const hlo::Module& mod
 
 Result<pjrt::Adapted> AdaptForJaxlib(std::shared_ptr<const hlo::Module> module,
                                      const RunOptions& options) {
-  if (!options.run_passes) {
+  if (!options.platform.run_passes) {
     return UnsupportedError(
         "jaxlib takes StableHLO, which cannot describe an optimised module: XLA's passes have to "
         "run",
@@ -76,7 +76,7 @@ static Error ExplainShardy(const pjrt::Adapted& adapted, Error error) {
 }
 
 Result<JaxlibProgram> CompileAdapted(JaxlibProcess& child, const pjrt::Adapted& adapted,
-                                     bool optimized_module, bool trace, const JobBounds& bounds) {
+                                     bool optimized_module, bool trace, const Budget& bounds) {
   const std::string module = hlo::ModuleToProto(*adapted.module, hlo::ProtoIds::kInOneRow);
   const std::string options = OptionsFor(adapted);
   auto compiled =

@@ -16,14 +16,14 @@ namespace hloscope::replay {
 PluginSearch PythonOf(const RunOptions& options);
 
 // The module as a plugin would get it. Unsupported: what cannot be adapted; an optimised module
-// (without options.run_passes), which StableHLO cannot say.
+// (without options.platform.run_passes), which StableHLO cannot say.
 Result<pjrt::Adapted> AdaptForJaxlib(std::shared_ptr<const hlo::Module> module,
                                      const RunOptions& options);
 
 // Compiles it, with a warning for what StableHLO made of it. `optimized_module` is in the answer
 // where it is asked for; with `trace` the profiler of the child tells its stages.
 Result<JaxlibProgram> CompileAdapted(JaxlibProcess& child, const pjrt::Adapted& adapted,
-                                     bool optimized_module, bool trace, const JobBounds& bounds);
+                                     bool optimized_module, bool trace, const Budget& bounds);
 
 // CompileModule's part for platforms that need a Python.
 Result<CompileModuleReport> CompileWithJaxlib(const std::shared_ptr<const hlo::Module>& module,

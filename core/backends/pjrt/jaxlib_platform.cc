@@ -44,7 +44,7 @@ class ArrayOutputs : public pjrt::DeviceOutputs {
 // Children by what they were started for; one that nobody uses ends, but for the last.
 class Children {
  public:
-  Result<std::shared_ptr<JaxlibProcess>> Get(const JaxlibStart& start, const JobBounds& bounds) {
+  Result<std::shared_ptr<JaxlibProcess>> Get(const JaxlibStart& start, const Budget& bounds) {
     const Key key{start.place.python, start.devices, start.flags};
     const auto known = children_.find(key);
     std::shared_ptr<JaxlibProcess> child =
@@ -78,11 +78,11 @@ class JaxlibExecutable : public Executable {
   JaxlibExecutable& operator=(const JaxlibExecutable&) = delete;
 
   Status Load(const RunOptions& options) {
-    const JobBounds bounds = BoundsOf(options, options_.limits);
+    const Budget bounds = BoundsOf(options, options_.limits);
     HLOSCOPE_ASSIGN_OR_RETURN(adapted_, AdaptForJaxlib(module_, options_));
     JaxlibStart start;
     HLOSCOPE_ASSIGN_OR_RETURN(start.place, ResolveJaxlib(PythonOf(options_)));
-    start.flags = options_.xla_flags;
+    start.flags = options_.platform.xla_flags;
     start.devices = adapted_.counts.devices();
     HLOSCOPE_ASSIGN_OR_RETURN(child_, children_->Get(start, bounds));
     if (child_->facts().devices < start.devices) {
@@ -90,7 +90,7 @@ class JaxlibExecutable : public Executable {
                                           start.devices, child_->facts().devices));
     }
     HLOSCOPE_ASSIGN_OR_RETURN(program_, CompileAdapted(*child_, adapted_, adapted_.partition,
-                                                       options.record_steps > 0, bounds));
+                                                       options.record.steps > 0, bounds));
     warnings_ = {fmt::format("ran with jaxlib {}, Python {}, on {}", child_->facts().version,
                              child_->facts().python, child_->facts().platform)};
     if (!child_->facts().note.empty()) warnings_.push_back(child_->facts().note);
@@ -107,7 +107,7 @@ class JaxlibExecutable : public Executable {
     HLOSCOPE_TRY(CheckCapture(row_, options.capture));
     if (!child_->IsUsable()) HLOSCOPE_TRY(Load(options));  // it died of an earlier run
     for (const std::string& warning : warnings_) stream.Take(RunWarning{warning});
-    const bool records = options.record_steps > 0;
+    const bool records = options.record.steps > 0;
     PhaseRecorder phases(records, stream);
     phases.Enter("copies in, run, copies out of the child", kTransferLane);
     pjrt::LeafTraffic traffic(adapted_);

@@ -71,7 +71,7 @@ class PjrtExecutable : public Executable {
                               "load the module with the capture plan");
     }
     for (const std::string& warning : adapted_.warnings) stream.Take(RunWarning{warning});
-    PhaseRecorder phases(options.record_steps > 0, stream);
+    PhaseRecorder phases(options.record.steps > 0, stream);
     phases.Enter("copies in", kTransferLane);
     pjrt::LeafTraffic traffic(adapted_);
     HLOSCOPE_ASSIGN_OR_RETURN(const auto arguments, traffic.Arguments(inputs));
@@ -110,7 +110,7 @@ class PjrtExecutable : public Executable {
   // Of a recorded run, where the plugin has a profiler; why it does not start is a warning.
   std::unique_ptr<pjrt::PluginProfiler> StartProfiler(const RunOptions& options,
                                                       RunStream& stream) const {
-    if (options.record_steps <= 0) return nullptr;
+    if (options.record.steps <= 0) return nullptr;
     auto started = pjrt::PluginProfiler::Start(client_->plugin());
     if (!started.has_value()) {
       stream.Take(RunWarning{started.error().ToString()});
@@ -137,7 +137,7 @@ class PjrtExecutable : public Executable {
   // Of a run on GPUs that is recorded, where the plugin has no profiler, which is CUPTI's only
   // subscriber; null: there is nothing to record.
   pjrt::PluginRecorder* RecorderFor(const RunOptions& options) {
-    if (options.record_steps <= 0 || row_.devices != Devices::kGpu) return nullptr;
+    if (options.record.steps <= 0 || row_.devices != Devices::kGpu) return nullptr;
     if (recorder_) return &*recorder_;
     std::shared_ptr<const hlo::Module> optimized;
     if (const auto program = client_->OptimizedProgram(program_); program.has_value()) {
@@ -190,15 +190,15 @@ class PjrtPlatform : public Platform {
                                              pjrt::ListSome(captures->left_out)));
     }
     HLOSCOPE_ASSIGN_OR_RETURN(const auto client,
-                              Client(adapted.counts.devices(), options.record_steps > 0));
+                              Client(adapted.counts.devices(), options.record.steps > 0));
     if (captures) HLOSCOPE_TRY(pjrt::RegisterCapture(client->plugin()));
     pjrt::CompileOptions compile;
     compile.replicas = adapted.counts.replicas;
     compile.partitions = adapted.counts.partitions;
     compile.spmd_partitioning = adapted.partition;
     compile.shardy = adapted.shardy;
-    compile.backend_only = !options.run_passes;
-    compile.flags = options.xla_flags;
+    compile.backend_only = !options.platform.run_passes;
+    compile.flags = options.platform.xla_flags;
     const auto ids = client->device_ids().begin();
     compile.devices.assign(ids, ids + adapted.counts.devices());
     HLOSCOPE_ASSIGN_OR_RETURN(
@@ -219,7 +219,7 @@ class PjrtPlatform : public Platform {
   // Puts capturing calls into `module`.
   Result<Captures> AddCaptures(std::shared_ptr<const hlo::Module>& module,
                                const RunOptions& options) const {
-    if (options.run_passes) {
+    if (options.platform.run_passes) {
       return UnsupportedError(
           fmt::format("{} captures values only inside a module that is already optimised", name_),
           fmt::format("`hloscope compile --with {} --emit hlo -o FILE` writes that; run FILE with "

@@ -36,10 +36,10 @@ ReportSection FactsSection(const ReportFacts& facts) {
   const auto add = [&](std::string what, std::string value) {
     if (!value.empty()) section.rows.push_back({std::move(what), std::move(value)});
   };
-  add("Platform", manifest.request.platform);
-  add("Compared with", manifest.request.reference_platform.empty()
+  add("Platform", manifest.request.test.name);
+  add("Compared with", manifest.request.reference.name.empty()
                            ? (manifest.recorded.against_expected ? "expected results" : "")
-                           : manifest.request.reference_platform);
+                           : manifest.request.reference.name);
   add("Plugin", fmt::format("{}", fmt::join(manifest.plugins, ", ")));
   add("Module", fmt::format("{}, {} instructions", manifest.module, manifest.instructions));
   add("Stage", manifest.stage);
@@ -155,10 +155,10 @@ ReportSection ReplaySection(const ReportFacts& facts) {
     if (has(dump::BundlePart::kReducedInputs)) small += " --inputs reduced_inputs.npz";
     section.code += fmt::format("# the smaller module\n{}\n", small);
   }
-  const std::string platform = XlaPlatform(manifest.request.platform);
+  const std::string platform = XlaPlatform(manifest.request.test.name);
   if (platform.empty()) return section;
   std::string flags;
-  for (const auto& [name, value] : manifest.request.xla_flags) {
+  for (const auto& [name, value] : manifest.request.test.xla_flags) {
     flags += fmt::format("{}--{}={}", flags.empty() ? "" : " ", name, value);
   }
   section.code += fmt::format(
@@ -209,13 +209,12 @@ ReportSection ModuleSection(const ReportFacts& facts) {
 ReportDocument MakeReport(const ReportFacts& facts) {
   const BundleManifest& manifest = facts.manifest;
   ReportDocument document;
-  const std::string against = manifest.request.reference_platform.empty()
-                                  ? ""
-                                  : " against " + manifest.request.reference_platform;
+  const std::string against =
+      manifest.request.reference.name.empty() ? "" : " against " + manifest.request.reference.name;
   document.title = fmt::format("{}: {} on {}{}", manifest.module,
                                manifest.recorded.failure ? ToString(manifest.recorded.failure->kind)
                                                          : ToString(manifest.recorded.status),
-                               manifest.request.platform, against);
+                               manifest.request.test.name, against);
   document.lead = manifest.sentence;
   if (!facts.note.empty()) {
     document.sections.push_back({.heading = "Note", .paragraphs = {facts.note}});

@@ -83,13 +83,13 @@ NamedArrays ResultsOf(const RunReport& report) {
 }
 
 // The results that were expected, from files or a snapshot.
-Result<NamedArrays> ExpectedOf(const RunReport& report, const RunRequest& request) {
-  if (request.expect.empty()) {
-    if (!report.against_recorded || !request.recorded) return NamedArrays();
-    return Numbered(std::span(&*request.recorded, 1), "out");
+Result<NamedArrays> ExpectedOf(const RunReport& report, const RunSpec& request) {
+  if (request.compare.expect.empty()) {
+    if (!report.against_recorded || !request.compare.recorded) return NamedArrays();
+    return Numbered(std::span(&*request.compare.recorded, 1), "out");
   }
   HLOSCOPE_ASSIGN_OR_RETURN(const auto files,
-                            dump::TensorFiles::Open(request.expect, request.limits));
+                            dump::TensorFiles::Open(request.compare.expect, request.limits));
   NamedArrays arrays;
   for (size_t k = 0; k < report.outputs.size(); ++k) {
     const hlo::Shape& shape = report.outputs[k].comparison.shape;
@@ -100,9 +100,9 @@ Result<NamedArrays> ExpectedOf(const RunReport& report, const RunRequest& reques
   return arrays;
 }
 
-Result<NamedArrays> InfeedOf(const RunRequest& request) {
+Result<NamedArrays> InfeedOf(const RunSpec& request) {
   std::vector<Literal> values;
-  for (const std::string& path : request.infeed) {
+  for (const std::string& path : request.inputs.infeed) {
     HLOSCOPE_ASSIGN_OR_RETURN(FileView file, FileView::Open(path, request.limits));
     HLOSCOPE_ASSIGN_OR_RETURN(const auto named, dump::NamedValuesIn(file, request.limits));
     if (!named) return InputError(path + ": no values for infeeds");
@@ -151,7 +151,7 @@ void EraseValues(OrderedJson& json) {
 
 }  // namespace
 
-Result<BundleValues> CollectValues(const RunReport& report, const RunRequest& request,
+Result<BundleValues> CollectValues(const RunReport& report, const RunSpec& request,
                                    ValuePolicy policy, const std::string& saved_inputs) {
   Collection out(policy);
   if (policy == ValuePolicy::kNone) return out.Take();

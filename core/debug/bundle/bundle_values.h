@@ -20,8 +20,8 @@ struct BundleValues {
 };
 
 // Inputs, expected results and results of the run. `saved_inputs` is the archive that the run wrote
-// its inputs to (RunRequest::save_inputs); needed for kAll only.
-Result<BundleValues> CollectValues(const RunReport& report, const RunRequest& request,
+// its inputs to (OutputFiles::inputs); needed for kAll only.
+Result<BundleValues> CollectValues(const RunReport& report, const RunSpec& request,
                                    ValuePolicy policy, const std::string& saved_inputs);
 
 // The inputs of the reduced module, one per parameter.

@@ -43,13 +43,12 @@ Failure Normalised(Failure failure) {
 
 class Check {
  public:
-  Check(const dump::BundleFile& bundle, const CheckOptions& options)
-      : bundle_(bundle), options_(options) {}
+  Check(const dump::BundleFile& bundle, const RunSpec& own) : bundle_(bundle), own_(own) {}
 
   Result<BundleCheck> Run(const std::stop_token& stop) {
     HLOSCOPE_ASSIGN_OR_RETURN(manifest_, ManifestFromJson(bundle_.manifest()));
     HLOSCOPE_ASSIGN_OR_RETURN(const FileView file, bundle_.ModuleFile());
-    HLOSCOPE_ASSIGN_OR_RETURN(const auto loaded, dump::LoadSoundModule(file, options_.limits));
+    HLOSCOPE_ASSIGN_OR_RETURN(const auto loaded, dump::LoadSoundModule(file, own_.limits));
     HLOSCOPE_ASSIGN_OR_RETURN(const auto scratch, ScratchFolder::Make());
     HLOSCOPE_TRY(Prepare(scratch.path()));
     HLOSCOPE_TRY(FindChanges());
@@ -66,7 +65,7 @@ class Check {
 
  private:
   Status Verify(const hlo::Module& module) const {
-    for (const hlo::Diagnostic& d : hlo::Verify(module, {false, options_.limits})) {
+    for (const hlo::Diagnostic& d : hlo::Verify(module, {false, own_.limits})) {
       if (d.severity == hlo::Severity::kError) {
         return InputError(fmt::format("{}: its module: {}", bundle_.path(), d.message), d.hint);
       }
@@ -77,9 +76,9 @@ class Check {
   // Input error: the verifier rejects the module. Where the bundle was recorded with --no-verify
   // that is missing instead: a bundle does not switch the verifier off.
   Status VerifyWhole(const hlo::Module& module) {
-    if (!request_.verify) return {};
+    if (!request_.execution.verify) return {};
     const Status verified = Verify(module);
-    if (manifest_.request.verify) return check_.missing.empty() ? verified : Status();
+    if (manifest_.request.execution.verify) return check_.missing.empty() ? verified : Status();
     if (verified) {
       check_.notes.emplace_back("recorded with --no-verify; the verifier accepts the module");
     } else {
@@ -100,28 +99,11 @@ class Check {
     return {};
   }
 
-  // What the user gave.
-  RunRequest OwnRequest() const {
-    RunRequest own;
-    own.limits = options_.limits;
-    own.platform = options_.platform;
-    own.reference_platform = options_.reference_platform;
-    own.reference_python = options_.reference_python;
-    own.gpu_target = options_.gpu_target;
-    own.xla_flags = options_.xla_flags;
-    own.reference_flags = options_.reference_flags;
-    own.verify = options_.verify;
-    own.deadline_seconds = options_.deadline_seconds;
-    own.memory_bytes = options_.memory_bytes;
-    own.threads = options_.threads;
-    return own;
-  }
-
   // The part of the recorded request that may run here.
   void TakeRequest() {
-    UntrustedRequest taken = RequestFromUntrusted(manifest_.request, OwnRequest());
+    UntrustedRequest taken = RequestFromUntrusted(manifest_.request, own_);
     request_ = std::move(taken.request);
-    request_.workers = options_.workers;
+    request_.execution.workers = own_.execution.workers;
     check_.notes = std::move(taken.notes);
     for (RefusedField& field : taken.refused) Refuse(std::move(field));
   }
@@ -133,35 +115,35 @@ class Check {
 
   Status Prepare(const std::string& folder) {
     TakeRequest();
-    RunRequest& request = request_;
-    HLOSCOPE_TRY(TakeValues(BundlePart::kInputs, folder, request.inputs));
-    HLOSCOPE_TRY(TakeValues(BundlePart::kExpected, folder, request.expect));
-    HLOSCOPE_TRY(TakeValues(BundlePart::kInfeed, folder, request.infeed));
-    if (request.inputs.empty() && !manifest_.recorded.inputs_generated) {
+    RunSpec& request = request_;
+    HLOSCOPE_TRY(TakeValues(BundlePart::kInputs, folder, request.inputs.files));
+    HLOSCOPE_TRY(TakeValues(BundlePart::kExpected, folder, request.compare.expect));
+    HLOSCOPE_TRY(TakeValues(BundlePart::kInfeed, folder, request.inputs.infeed));
+    if (request.inputs.files.empty() && !manifest_.recorded.inputs_generated) {
       Miss("the values of the parameters", "ask for a bundle made with --values all");
     }
-    if (request.infeed.empty() && manifest_.recorded.infeed_given) {
+    if (request.inputs.infeed.empty() && manifest_.recorded.infeed_given) {
       Miss("the values that infeeds take", "ask for a bundle made with --values all");
     }
-    if (request.expect.empty() && manifest_.recorded.against_expected) {
+    if (request.compare.expect.empty() && manifest_.recorded.against_expected) {
       Miss("the results that were expected", "ask for a bundle made with --values all");
     }
     HLOSCOPE_TRY(TakeKernels(folder, request));
     if (bundle_.Has(BundlePart::kChoices)) {
-      HLOSCOPE_ASSIGN_OR_RETURN(request.choices, bundle_.Read(BundlePart::kChoices));
+      HLOSCOPE_ASSIGN_OR_RETURN(request.load.choices, bundle_.Read(BundlePart::kChoices));
     }
     FindPlatformsOf(request);
     return {};
   }
 
   // The kernels that the run runs, as a dump of their own.
-  Status TakeKernels(const std::string& folder, RunRequest& request) {
+  Status TakeKernels(const std::string& folder, RunSpec& request) {
     if (!bundle_.Has(BundlePart::kDump)) return {};
     HLOSCOPE_ASSIGN_OR_RETURN(const std::string bytes, bundle_.Read(BundlePart::kDump));
     const std::string dump = folder + "/dump";
     std::error_code error;
     std::filesystem::create_directory(dump, error);
-    HLOSCOPE_ASSIGN_OR_RETURN(request.module_file, UnpackKernels(bytes, dump, options_.limits));
+    HLOSCOPE_ASSIGN_OR_RETURN(request.load.module_file, UnpackKernels(bytes, dump, own_.limits));
     return {};
   }
 
@@ -170,7 +152,7 @@ class Check {
     check_.missing.push_back(std::move(what));
   }
 
-  void FindPlatformsOf(const RunRequest& request) {
+  void FindPlatformsOf(const RunSpec& request) {
     for (const UsedPlatform& used : PlatformsOf(request)) {
       const replay::PlatformRow* row = replay::FindPlatform(used.name);
       if (row == nullptr) {
@@ -257,12 +239,12 @@ class Check {
       check_.notes.push_back("the reduced module: " + reduced.error().ToString());
       return {};
     }
-    RunRequest request = request_;
-    request.inputs.clear();
-    request.expect.clear();
-    HLOSCOPE_TRY(TakeValues(BundlePart::kReducedInputs, folder, request.inputs));
-    if (recorded.against_expected && request.reference_platform.empty()) {
-      request.reference_platform = replay::ReferencePlatform().name;
+    RunSpec request = request_;
+    request.inputs.files.clear();
+    request.compare.expect.clear();
+    HLOSCOPE_TRY(TakeValues(BundlePart::kReducedInputs, folder, request.inputs.files));
+    if (recorded.against_expected && request.reference.name.empty()) {
+      request.reference.name = replay::ReferencePlatform().name;
     }
     const RecordedRun now = RecordOf(RunModule(*reduced, request, stop), **reduced);
     const bool same =
@@ -279,8 +261,8 @@ class Check {
     const std::string name(dump::FileOf(BundlePart::kReduced));
     HLOSCOPE_ASSIGN_OR_RETURN(
         const auto loaded,
-        dump::LoadSoundModule(FileView::FromBytes(name, std::move(text)), options_.limits));
-    if (request_.verify) HLOSCOPE_TRY(Verify(*loaded.module));
+        dump::LoadSoundModule(FileView::FromBytes(name, std::move(text)), own_.limits));
+    if (request_.execution.verify) HLOSCOPE_TRY(Verify(*loaded.module));
     return loaded.module;
   }
 
@@ -339,9 +321,9 @@ class Check {
   }
 
   const dump::BundleFile& bundle_;
-  const CheckOptions& options_;
+  const RunSpec& own_;  // what the user gave
   BundleManifest manifest_;
-  RunRequest request_;  // what runs
+  RunSpec request_;  // what runs
   BundleCheck check_;
   std::vector<std::string> changed_;
 };
@@ -367,9 +349,9 @@ RecordedRun RecordOf(const RunReport& report, const hlo::Module& module) {
   return recorded;
 }
 
-Result<BundleCheck> CheckBundle(const dump::BundleFile& bundle, const CheckOptions& options,
+Result<BundleCheck> CheckBundle(const dump::BundleFile& bundle, const RunSpec& own,
                                 const std::stop_token& stop) {
-  return Check(bundle, options).Run(stop);
+  return Check(bundle, own).Run(stop);
 }
 
 }  // namespace hloscope::debug

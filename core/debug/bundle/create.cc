@@ -52,15 +52,16 @@ class Creation {
 
   Result<MadeBundle> Run(const std::stop_token& stop) {
     HLOSCOPE_ASSIGN_OR_RETURN(const auto scratch, ScratchFolder::Make());
-    RunRequest request = source_.request;
+    RunSinks sinks;
     const bool all = source_.values == ValuePolicy::kAll;
-    if (all) request.save_inputs = scratch.path() + "/inputs.npz";
-    report_ = source_.report && !all ? *source_.report : RunModule(source_.module, request, stop);
+    if (all) sinks.files.inputs = scratch.path() + "/inputs.npz";
+    report_ = source_.report && !all ? *source_.report
+                                     : RunModule(source_.module, source_.request, sinks, stop);
     if (stop.stop_requested()) {
       return std::unexpected(Error{ErrorClass::kCancelled, "stopped; no bundle was made", {}, {}});
     }
     run_json_ = source_.run_json ? source_.run_json(report_) : "";
-    HLOSCOPE_TRY(AddParts(request.save_inputs));
+    HLOSCOPE_TRY(AddParts(sinks.files.inputs));
     Record();
     HLOSCOPE_TRY(Replay(scratch.path()));
     for (const BundlePart part : kOfRun) Add(part, PartOfRun(part));
@@ -92,7 +93,7 @@ class Creation {
       plan.parts.push_back(
           {all ? BundlePart::kResults : BundlePart::kResultFacts, std::nullopt, true});
     }
-    const auto* const platform = replay::FindPlatform(source_.request.platform);
+    const auto* const platform = replay::FindPlatform(source_.request.test.name);
     if (!report_.executed && platform != nullptr && platform->Has(replay::kNeedsDriver)) {
       plan.parts.push_back({.part = BundlePart::kChoices, .bytes = std::nullopt, .of_run = true});
     }
@@ -121,15 +122,15 @@ class Creation {
   void Foresee(const std::string& saved_inputs, const std::stop_token& stop) {
     if (source_.values == ValuePolicy::kNone) return;
     const hlo::Module& module = *source_.module;
-    RunRequest request = source_.request;
-    if (source_.values == ValuePolicy::kAll) request.save_inputs = saved_inputs;
+    const RunSpec& request = source_.request;
     const replay::Placement placement(module, request.limits);
-    InputSource inputs(module, placement, request, report_);
+    InputSource inputs(module, placement, request, report_,
+                       source_.values == ValuePolicy::kAll ? saved_inputs : std::string());
     inputs.set_bounds(std::chrono::steady_clock::time_point::max(), stop);
     // Without inputs the run fails, which is what the bundle will show.
     if (!inputs.Prepare(0).has_value()) return;
     report_.against_recorded =
-        request.expect.empty() && request.reference_platform.empty() && inputs.recorded();
+        request.compare.expect.empty() && request.reference.name.empty() && inputs.recorded();
     knows_results_ = KnowsResults(placement);
     for (const replay::LeafPlacement& leaf : placement.results()) {
       RunOutput& output = report_.outputs.emplace_back();
@@ -221,11 +222,13 @@ class Creation {
   void Record() {
     manifest_.values = source_.values;
     manifest_.recorded = RecordOf(report_, *source_.module);
-    const RunRequest& request = source_.request;
-    manifest_.recorded.inputs_generated =
-        request.inputs.empty() && request.input_literals.empty() && request.arguments.empty();
-    manifest_.recorded.infeed_given = !request.infeed.empty();
-    manifest_.recorded.against_expected = !request.expect.empty() || report_.against_recorded;
+    const RunSpec& request = source_.request;
+    manifest_.recorded.inputs_generated = request.inputs.files.empty() &&
+                                          request.inputs.literals_file.empty() &&
+                                          request.inputs.arguments.empty();
+    manifest_.recorded.infeed_given = !request.inputs.infeed.empty();
+    manifest_.recorded.against_expected =
+        !request.compare.expect.empty() || report_.against_recorded;
     if (source_.reduced != nullptr) {
       manifest_.recorded.reduced_inputs_generated = source_.reduced_arguments.empty();
     }
@@ -256,15 +259,15 @@ class Creation {
     manifest_.target = source_.target;
     manifest_.request = source_.request;
     for (std::string* platform :
-         {&manifest_.request.platform, &manifest_.request.reference_platform}) {
+         {&manifest_.request.test.name, &manifest_.request.reference.name}) {
       if (platform->starts_with(replay::kPluginFilePrefix)) *platform = redactor_.Text(*platform);
     }
-    if (!IsTargetName(manifest_.request.gpu_target)) {
+    if (!IsTargetName(manifest_.request.load.gpu_target)) {
       Note("--target names a file here and was left out");
-      manifest_.request.gpu_target.clear();
+      manifest_.request.load.gpu_target.clear();
     }
-    manifest_.request.xla_flags = WithoutPaths(source_.request.xla_flags);
-    manifest_.request.reference_flags = WithoutPaths(source_.request.reference_flags);
+    manifest_.request.test.xla_flags = WithoutPaths(source_.request.test.xla_flags);
+    manifest_.request.reference.xla_flags = WithoutPaths(source_.request.reference.xla_flags);
     machine_ = ReadMachineFacts(PlatformsOf(source_.request));
     manifest_.cpu_features = machine_.cpu_features;
     for (const PluginFacts& plugin : machine_.plugins) {
@@ -279,16 +282,16 @@ class Creation {
       recorded.failure->text = redactor_.Text(recorded.failure->text);
       for (std::string& text : recorded.failure->classes) text = redactor_.Text(text);
     }
-    const std::string against = source_.request.reference_platform.empty()
+    const std::string against = source_.request.reference.name.empty()
                                     ? ""
-                                    : " against " + manifest_.request.reference_platform;
+                                    : " against " + manifest_.request.reference.name;
     manifest_.sentence = SentenceOf(redactor_.Json(source_.verdict_json));
     if (!manifest_.sentence.empty()) return;
     const std::string what = recorded.failure ? recorded.failure->text
                              : recorded.status == RunStatus::kEqual
                                  ? "the results agree"
                                  : "it ran; nothing was compared";
-    manifest_.sentence = fmt::format("{}{}: {}", manifest_.request.platform, against, what);
+    manifest_.sentence = fmt::format("{}{}: {}", manifest_.request.test.name, against, what);
   }
 
   void AddTexts() {
@@ -317,7 +320,7 @@ class Creation {
         .Field("processor", machine_.processor)
         .Field("system", machine_.system)
         .Field("cpus", machine_.cpus)
-        .Field("threads", source_.request.threads)
+        .Field("threads", source_.request.budget.threads)
         .Field("memory_bytes", machine_.memory_bytes)
         .Key("cpu_features")
         .BeginArray();
@@ -331,7 +334,7 @@ class Creation {
           .EndObject();
     }
     json.EndArray().Key("xla_flags").BeginObject();
-    for (const auto& [name, value] : source_.request.xla_flags) {
+    for (const auto& [name, value] : source_.request.test.xla_flags) {
       json.Field(name, redactor_.Text(value));
     }
     json.EndObject()

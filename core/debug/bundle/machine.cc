@@ -53,10 +53,10 @@ std::string ToString(const PluginFacts& plugin) {
   return plugin.version.empty() ? name : name + " " + plugin.version;
 }
 
-std::vector<UsedPlatform> PlatformsOf(const RunRequest& request) {
-  std::vector<UsedPlatform> used = {{request.platform, ""}};
-  if (!request.reference_platform.empty()) {
-    used.push_back({request.reference_platform, request.reference_python});
+std::vector<UsedPlatform> PlatformsOf(const RunSpec& request) {
+  std::vector<UsedPlatform> used = {{request.test.name, ""}};
+  if (!request.reference.name.empty()) {
+    used.push_back({request.reference.name, request.reference.python});
   }
   return used;
 }

@@ -20,7 +20,7 @@ struct PluginFacts {
 struct UsedPlatform {
   std::string name, python;
 };
-std::vector<UsedPlatform> PlatformsOf(const RunRequest& request);
+std::vector<UsedPlatform> PlatformsOf(const RunSpec& request);
 
 struct MachineFacts {
   std::string processor, system;

@@ -112,12 +112,12 @@ class ObjectReader {
   std::string wrong_;
 };
 
-void WriteRequest(JsonWriter& json, const RunRequest& request) {
+void WriteRequest(JsonWriter& json, const RunSpec& request) {
   json.Key("request").BeginObject();
 #define RUN_OPTION(member, option, name, untrusted, ...) WriteValue(json, name, request.member);
 #include "core/debug/run/run_options.def"
-  for (const auto& [key, flags] : {std::pair("xla_flags", &request.xla_flags),
-                                   std::pair("reference_flags", &request.reference_flags)}) {
+  for (const auto& [key, flags] : {std::pair("xla_flags", &request.test.xla_flags),
+                                   std::pair("reference_flags", &request.reference.xla_flags)}) {
     json.Key(key).BeginObject();
     for (const auto& [name, value] : *flags) json.Field(name, value);
     json.EndObject();
@@ -125,12 +125,12 @@ void WriteRequest(JsonWriter& json, const RunRequest& request) {
   json.EndObject();
 }
 
-void ReadRequest(ObjectReader& all, RunRequest& request) {
+void ReadRequest(ObjectReader& all, RunSpec& request) {
   ObjectReader reader(all.Object("request"));
 #define RUN_OPTION(member, option, name, untrusted, ...) reader.Read(name, request.member);
 #include "core/debug/run/run_options.def"
-  for (const auto& [key, flags] : {std::pair("xla_flags", &request.xla_flags),
-                                   std::pair("reference_flags", &request.reference_flags)}) {
+  for (const auto& [key, flags] : {std::pair("xla_flags", &request.test.xla_flags),
+                                   std::pair("reference_flags", &request.reference.xla_flags)}) {
     for (const auto& [name, value] : reader.Object(key).items()) {
       std::string text;
       if (!name.starts_with("xla_") || !ReadValue(value, text)) {
@@ -139,15 +139,16 @@ void ReadRequest(ObjectReader& all, RunRequest& request) {
       flags->emplace_back(name, text);
     }
   }
-  if (request.threads < 0 || request.threads > kMaxThreads) reader.Refuse("threads: 0 to 4096");
-  if (request.iterations < 1 || request.iterations > kMaxRuns || request.repeat < 1 ||
-      request.repeat > kMaxRuns) {
+  if (request.budget.threads < 0 || request.budget.threads > kMaxThreads)
+    reader.Refuse("threads: 0 to 4096");
+  if (request.repeats.iterations < 1 || request.repeats.iterations > kMaxRuns ||
+      request.repeats.runs < 1 || request.repeats.runs > kMaxRuns) {
     reader.Refuse("iterations and repeat: at least 1");
   }
-  if (request.deadline_seconds && !(*request.deadline_seconds > 0)) {
+  if (request.budget.seconds && !(*request.budget.seconds > 0)) {
     reader.Refuse("deadline: more than 0 seconds");
   }
-  if (request.memory_bytes < 0) reader.Refuse("memory: at least 0 bytes");
+  if (request.budget.memory_bytes < 0) reader.Refuse("memory: at least 0 bytes");
   if (!reader.wrong().empty()) all.Refuse("request: " + reader.wrong());
 }
 
@@ -335,23 +336,23 @@ bool IsTargetName(std::string_view target) {
   });
 }
 
-std::vector<std::string> RunArguments(const RunRequest& request) {
-  RunRequest usual;
-  usual.platform.clear();  // commands have different ones by default
+std::vector<std::string> RunArguments(const RunSpec& request) {
+  RunSpec usual;
+  usual.test.name.clear();  // commands have different ones by default
   std::vector<std::string> arguments;
 #define RUN_OPTION(member, option, name, untrusted, ...) \
   AddOption(arguments, option, request.member, usual.member);
 #include "core/debug/run/run_options.def"
-  for (const auto& [name, value] : request.xla_flags) {
+  for (const auto& [name, value] : request.test.xla_flags) {
     arguments.push_back(fmt::format("--{}={}", name, value));
   }
-  for (const auto& [name, value] : request.reference_flags) {
+  for (const auto& [name, value] : request.reference.xla_flags) {
     arguments.insert(arguments.end(), {"--reference-flag", fmt::format("{}={}", name, value)});
   }
   return arguments;
 }
 
-std::string RunOptionsText(const RunRequest& request) {
+std::string RunOptionsText(const RunSpec& request) {
   std::string text;
   for (const std::string& argument : RunArguments(request)) {
     text += (text.empty() ? "" : " ") + Quoted(argument);

@@ -41,7 +41,7 @@ struct BundleManifest {
   std::string module, file, stage, framework, target;
   int64_t instructions = 0;
   ValuePolicy values = ValuePolicy::kShapes;
-  RunRequest request;  // the members that run_options.def names, and flags
+  RunSpec request;  // the members that run_options.def names, and flags
   RecordedRun recorded;
   std::string sentence;              // the verdict for people
   std::string replayed, replay;      // status and verdict of the replay before it was finished
@@ -61,8 +61,8 @@ bool IsTargetName(std::string_view target);
 
 // "--platform", "NAME", "--seed", "7", "--xla_x=true": the options of `run` that differ
 // from the defaults. Files and Python environments are not among them.
-std::vector<std::string> RunArguments(const RunRequest& request);
+std::vector<std::string> RunArguments(const RunSpec& request);
 // The same in one line, as a shell takes it.
-std::string RunOptionsText(const RunRequest& request);
+std::string RunOptionsText(const RunSpec& request);
 
 }  // namespace hloscope::debug

@@ -85,28 +85,28 @@ std::string_view WhyNot(FlagKind kind, std::string_view value) {
 
 class Filter {
  public:
-  Filter(const RunRequest& recorded, const RunRequest& own)
+  Filter(const RunSpec& recorded, const RunSpec& own)
       : recorded_(recorded), own_(own), bound_(own) {
-    if (bound_.threads == 0) bound_.threads = AvailableCpus();
-    if (bound_.memory_bytes == 0) {
-      bound_.memory_bytes = MachineMemoryBytes() / 100 * own.limits.run_memory_percent;
+    if (bound_.budget.threads == 0) bound_.budget.threads = AvailableCpus();
+    if (bound_.budget.memory_bytes == 0) {
+      bound_.budget.memory_bytes = MachineMemoryBytes() / 100 * own.limits.run_memory_percent;
     }
-    if (!bound_.deadline_seconds) {
-      bound_.deadline_seconds = static_cast<double>(own.limits.run_deadline_seconds);
+    if (!bound_.budget.seconds) {
+      bound_.budget.seconds = static_cast<double>(own.limits.run_deadline_seconds);
     }
   }
 
   UntrustedRequest Run() {
     out_.request.limits = own_.limits;
-    out_.request.reference_python = own_.reference_python;
+    out_.request.reference.python = own_.reference.python;
 #define RUN_OPTION(member, option, name, untrusted, ...)                                      \
   Take<UntrustedField::untrusted>(name, option, recorded_.member, own_.member, bound_.member, \
                                   out_.request.member);
 #include "core/debug/run/run_options.def"
-    TakeFlags("xla_flags", "--{}=VALUE", recorded_.xla_flags, own_.xla_flags,
-              out_.request.xla_flags);
-    TakeFlags("reference_flags", "--reference-flag {}=VALUE", recorded_.reference_flags,
-              own_.reference_flags, out_.request.reference_flags);
+    TakeFlags("xla_flags", "--{}=VALUE", recorded_.test.xla_flags, own_.test.xla_flags,
+              out_.request.test.xla_flags);
+    TakeFlags("reference_flags", "--reference-flag {}=VALUE", recorded_.reference.xla_flags,
+              own_.reference.xla_flags, out_.request.reference.xla_flags);
     return std::move(out_);
   }
 
@@ -179,9 +179,9 @@ class Filter {
     to.insert(to.end(), own.begin(), own.end());
   }
 
-  const RunRequest& recorded_;
-  const RunRequest& own_;
-  RunRequest bound_;  // the most of what is limited
+  const RunSpec& recorded_;
+  const RunSpec& own_;
+  RunSpec bound_;  // the most of what is limited
   UntrustedRequest out_;
 };
 
@@ -191,7 +191,7 @@ bool MayNamePlatform(std::string_view name) {
   return std::ranges::count(replay::PlatformRows(), name, &replay::PlatformRow::name) != 0;
 }
 
-UntrustedRequest RequestFromUntrusted(const RunRequest& recorded, const RunRequest& own) {
+UntrustedRequest RequestFromUntrusted(const RunSpec& recorded, const RunSpec& own) {
   return Filter(recorded, own).Run();
 }
 

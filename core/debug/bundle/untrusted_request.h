@@ -25,7 +25,7 @@ struct RefusedField {
 };
 
 struct UntrustedRequest {
-  RunRequest request;                 // without inputs, outputs and workers
+  RunSpec request;                    // without inputs, outputs and workers
   std::vector<RefusedField> refused;  // empty: `request` is all that was recorded
   std::vector<std::string> notes;     // values that were lowered or are not needed
 };
@@ -37,6 +37,6 @@ bool MayNamePlatform(std::string_view name);
 /// What may run of `recorded`, which is untrusted: the rows of run_options.def and
 /// untrusted_flags.def, and nothing else. What `own` has (empty, 0 or absent: not given) is the
 /// user's and replaces it.
-UntrustedRequest RequestFromUntrusted(const RunRequest& recorded, const RunRequest& own);
+UntrustedRequest RequestFromUntrusted(const RunSpec& recorded, const RunSpec& own);
 
 }  // namespace hloscope::debug

@@ -30,9 +30,9 @@ constexpr int64_t kLoadsToName = 40;  // of parts, to name what is refused
 constexpr int64_t kLoadsToReplace = 4000;
 
 bool Ends(const Error& error, const RunOptions& options) {
-  if (options.stop.stop_requested()) return true;
+  if (options.budget.stop.stop_requested()) return true;
   if (error.error_class == ErrorClass::kInternal) return false;
-  return options.deadline && std::chrono::steady_clock::now() >= *options.deadline;
+  return options.budget.deadline && std::chrono::steady_clock::now() >= *options.budget.deadline;
 }
 
 // Whether the evaluator knows what it is.
@@ -180,10 +180,10 @@ class HostExecutable : public Executable {
 
   Result<RunResult> Run(std::span<const std::vector<hlo::Literal>> inputs,
                         const RunOptions& options, RunStream& stream) override {
-    StepTimes times(*module_, options.record_steps > 0, stream);
+    StepTimes times(*module_, options.record.steps > 0, stream);
     RunOptions recorded = options;
     constexpr int64_t kSteps = 1 << 16;
-    recorded.record_steps = std::max(options.record_steps, kSteps);
+    recorded.record.steps = std::max(options.record.steps, kSteps);
     HLOSCOPE_ASSIGN_OR_RETURN(RunResult result, on_host_->Run(inputs, recorded, times));
     times.Tell(reason_, detail_);
     return result;
@@ -253,12 +253,12 @@ class FallbackPlatform : public replay::Platform {
     }
     // Kernels of a dump are those of the whole module: parts of it have none.
     const replay::PlatformRow* const row = replay::FindPlatform(name());
-    if (row != nullptr && row->Has(replay::kRunsDumps) && options.gpu_target.empty()) {
+    if (row != nullptr && row->Has(replay::kRunsDumps) && options.load.gpu_target.empty()) {
       return std::unexpected(std::move(error));
     }
     if (IsUnpartitioned(*module, options)) return std::unexpected(std::move(error));
     // And so is the code of a .hloplan.
-    if (replay::IsPlanFile(options.module_file)) {
+    if (replay::IsPlanFile(options.load.module_file)) {
       if (reason == hlo::FallbackReason::kNone) return std::unexpected(std::move(error));
       return AllOnHost(std::move(module), options, reason, std::move(error));
     }

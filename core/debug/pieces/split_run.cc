@@ -55,10 +55,10 @@ SplitRun::Value SplitRun::Missing(InstructionId id, const Error& error) const {
 
 Status SplitRun::CheckStop() const {
   const auto& options = where_.options;
-  if (options.stop.stop_requested()) {
+  if (options.budget.stop.stop_requested()) {
     return std::unexpected(Error{ErrorClass::kCancelled, "stopped on request", {}, {}});
   }
-  if (options.deadline && std::chrono::steady_clock::now() >= *options.deadline) {
+  if (options.budget.deadline && std::chrono::steady_clock::now() >= *options.budget.deadline) {
     return std::unexpected(Error{ErrorClass::kDeadlineExceeded, "the deadline passed", {}, {}});
   }
   return {};
@@ -179,13 +179,13 @@ Result<SplitRun::PartRun> SplitRun::RunPart(Frame& frame, const LoadedPart& part
   }
   replay::RunOptions options = where_.options;
   options.capture = {};
-  if (!lane.empty()) options.record_steps = 0;  // its time is told here
+  if (!lane.empty()) options.record.steps = 0;  // its time is told here
   PartStream stream(stream_, lists_);
   const int64_t start = eval::SteadyNanoseconds();
   HLOSCOPE_ASSIGN_OR_RETURN(const replay::RunResult run,
                             part.executable->Run(inputs, options, stream));
   const int64_t wall_ns = eval::SteadyNanoseconds() - start;
-  if (!lane.empty() && where_.options.record_steps > 0) {
+  if (!lane.empty() && where_.options.record.steps > 0) {
     const std::string_view name = module_.name(part.results[0]);
     stream_.Take(replay::TraceSlice{std::string(name), std::string(lane), start, wall_ns});
   }

@@ -28,40 +28,34 @@ double SecondsSince(Clock::time_point start) {
   return std::chrono::duration<double>(Clock::now() - start).count();
 }
 
-// The request for a try: one run, and nothing written.
-RunRequest ForTries(RunRequest request) {
-  request.verify = false;  // the search does
-  request.isolate = false;
-  request.iterations = 1;
-  request.on_instruction = nullptr;
-  request.on_progress = nullptr;
-  request.notes.clear();
-  for (std::string* file :
-       {&request.outfeed, &request.save_inputs, &request.outputs, &request.output_literals}) {
-    file->clear();
-  }
-  return request;
+// What is run of a try: what the whole run compares, once.
+RunSpec ForTries(const RunSpec& run) {
+  RunSpec once = DerivedSpec(run, run.test, run.inputs);
+  once.reference = run.reference;
+  once.compare = run.compare;
+  once.compare.isolate = false;
+  once.repeats.runs = run.repeats.runs;
+  once.execution.verify = false;  // the search does
+  return once;
 }
 
 // Of a smaller module there is nothing on disk.
-void ForgetFiles(RunRequest& request) {
-  request.inputs.clear();
-  request.input_literals.clear();
-  request.arguments.clear();
-  request.recorded.reset();
-  request.expect.clear();
+void ForgetFiles(RunSpec& run) {
+  run.inputs = run.inputs.With({});
+  run.compare.recorded.reset();
+  run.compare.expect.clear();
 }
 
 // Values that nobody knows are made up; if none is known, by the run itself.
-std::vector<hlo::Literal> Complete(const Candidate& candidate, const RunRequest& request) {
+std::vector<hlo::Literal> Complete(const Candidate& candidate, const RunSpec& request) {
   const auto& known = candidate.arguments;
   if (std::ranges::all_of(known, IsUnknown)) return {};
   if (std::ranges::none_of(known, IsUnknown)) return known;
   replay::InputOptions options;
-  options.seed = request.seed;
-  options.large_floats = request.large_floats;
-  options.edge_values = request.edge_values;
-  options.zeros = !request.random_inputs;
+  options.seed = request.inputs.seed;
+  options.large_floats = request.inputs.large_floats;
+  options.edge_values = request.inputs.edge_values;
+  options.zeros = !request.inputs.random;
   options.limits = request.limits;
   Result<replay::GeneratedInputs> inputs = replay::MakeInputs(*candidate.module, options);
   if (!inputs.has_value() || inputs->literals.size() != known.size()) return {};
@@ -106,7 +100,7 @@ class Reduction {
 
   std::chrono::milliseconds ScriptTime() const {
     const double seconds =
-        run_.deadline_seconds.value_or(static_cast<double>(run_.limits.run_deadline_seconds));
+        run_.budget.seconds.value_or(static_cast<double>(run_.limits.run_deadline_seconds));
     return std::chrono::milliseconds(static_cast<int64_t>(std::min(seconds, 1e6) * 1000));
   }
 
@@ -124,9 +118,11 @@ class Reduction {
     std::vector<int64_t> differing;
     double run_seconds = 0;
     const Clock::time_point start = Clock::now();
-    for (int64_t i = 0; i < std::max<int64_t>(request_.run.iterations, 1) && !failure; ++i) {
-      run_.seed = request_.run.seed + static_cast<uint64_t>(i);
-      if (request_.run.different_random_seeds) run_.rng_seed = static_cast<uint64_t>(i) + 1;
+    for (int64_t i = 0; i < std::max<int64_t>(request_.run.repeats.iterations, 1) && !failure;
+         ++i) {
+      run_.inputs.seed = request_.run.inputs.seed + static_cast<uint64_t>(i);
+      if (request_.run.repeats.different_random_seeds)
+        run_.repeats.rng_seed = static_cast<uint64_t>(i) + 1;
       RunReport ran = RunModule(module_, run_, stop_);
       if (stop_.stop_requested()) return InputError("stopped before the module had failed");
       // What this machine lacks is no failure of the module.
@@ -139,22 +135,22 @@ class Reduction {
     }
     if (!failure) return std::nullopt;
     const double seconds = SecondsSince(start);
-    run_.different_random_seeds = false;
+    run_.repeats.different_random_seeds = false;
     report_.smallest.arguments.resize(module_->Parameters(module_->entry_id()).size());
     ForgetFiles(run_);
-    const bool compares = !run_.reference_platform.empty() || run_.repeat > 1;
+    const bool compares = !run_.reference.name.empty() || run_.repeats.runs > 1;
     if (failure->kind == FailureKind::kDiffers && !compares) HLOSCOPE_TRY(TakeReference());
     std::optional<Failure> again = CutToResults(differing, *failure);
     if (!again) {
       HLOSCOPE_ASSIGN_OR_RETURN(again, Repeated(*failure));
     }
     if (failure->kind != FailureKind::kDeadline && request_.try_seconds) {
-      run_.deadline_seconds = request_.try_seconds;
+      run_.budget.seconds = request_.try_seconds;
     } else if (failure->kind != FailureKind::kDeadline) {
       least_seconds_ = std::max(kSlower * run_seconds, kMinSmallSeconds);
-      run_.deadline_seconds = std::min(
+      run_.budget.seconds = std::min(
           std::max(kSlower * seconds, kMinSeconds),
-          run_.deadline_seconds.value_or(static_cast<double>(run_.limits.run_deadline_seconds)));
+          run_.budget.seconds.value_or(static_cast<double>(run_.limits.run_deadline_seconds)));
     }
     return again;
   }
@@ -187,33 +183,32 @@ class Reduction {
 
   // Expected values are those of the whole module: of its parts somebody else has to say them.
   Status TakeReference() {
-    run_.reference_platform = replay::ReferencePlatform().name;
-    report_.reference_platform = run_.reference_platform;
-    if (run_.platform == run_.reference_platform) {
+    run_.reference.name = replay::ReferencePlatform().name;
+    report_.reference_platform = run_.reference.name;
+    if (run_.test.name == run_.reference.name) {
       return InputError("the expected values are those of the whole module",
                         "name the platform that gives the right ones with --reference_platform");
     }
     report_.notes.push_back(
         fmt::format("compared with {}: the expected values are those of the whole module",
-                    run_.reference_platform));
+                    run_.reference.name));
     return {};
   }
 
   // A part of the module compiles in a part of the time, and runs no longer: where it does, it is a
   // loop that does not end any more. Of a failure that is a deadline, that.
   std::optional<double> DeadlineOf(const Candidate& candidate) const {
-    if (!run_.deadline_seconds || least_seconds_ == 0) return run_.deadline_seconds;
+    if (!run_.budget.seconds || least_seconds_ == 0) return run_.budget.seconds;
     const double part = static_cast<double>(candidate.module->instructions().size()) /
                         static_cast<double>(module_->instructions().size());
-    return std::min(*run_.deadline_seconds,
-                    std::max(least_seconds_, part * *run_.deadline_seconds));
+    return std::min(*run_.budget.seconds, std::max(least_seconds_, part * *run_.budget.seconds));
   }
 
   std::optional<Failure> TryRun(const Candidate& candidate, const std::stop_token& stop) const {
-    RunRequest request = run_;
-    request.arguments = Complete(candidate, run_);
-    request.deadline_seconds = DeadlineOf(candidate);
-    const RunReport ran = RunModule(candidate.module, request, stop);
+    RunSpec attempt = run_;
+    attempt.inputs.arguments = Complete(candidate, run_);
+    attempt.budget.seconds = DeadlineOf(candidate);
+    const RunReport ran = RunModule(candidate.module, attempt, stop);
     if (stop.stop_requested()) return std::nullopt;
     return FailureOf(ran, candidate.module.get());
   }
@@ -224,27 +219,25 @@ class Reduction {
     return ScriptFailure(request_.script);
   }
 
-  RunRequest ForCapture(const Candidate& candidate) const {
-    RunRequest request = run_;
-    request.platform = replay::ReferencePlatform().name;
-    request.reference_platform.clear();
-    request.arguments = Complete(candidate, run_);
-    request.deadline_seconds =
-        std::min(run_.deadline_seconds.value_or(kCaptureSeconds), kCaptureSeconds);
-    return request;
+  RunSpec ForCapture(const Candidate& candidate) const {
+    RunSpec capturing = DerivedSpec(run_, TestOn(run_, replay::ReferencePlatform().name),
+                                    run_.inputs.With(Complete(candidate, run_)));
+    capturing.budget.seconds =
+        std::min(run_.budget.seconds.value_or(kCaptureSeconds), kCaptureSeconds);
+    return capturing;
   }
 
   // What the reference evaluator computes; of a run that fails, what came before.
   KnownValues ValuesOf(const Candidate& candidate,
                        std::span<const hlo::InstructionId> wanted) const {
     if (HasDevices(*candidate.module)) return {};
-    RunRequest request = ForCapture(candidate);
-    request.capture.results = replay::CaptureForm::kNone;
-    request.capture.items.push_back({replay::CaptureScope::kInstructions,
-                                     replay::CaptureForm::kBytes,
-                                     {wanted.begin(), wanted.end()}});
+    replay::CapturePlan plan;
+    plan.results = replay::CaptureForm::kNone;
+    plan.items.push_back({replay::CaptureScope::kInstructions,
+                          replay::CaptureForm::kBytes,
+                          {wanted.begin(), wanted.end()}});
     CaptureCollector collector;
-    (void)RunCapturing(candidate.module, request, collector, stop_);
+    (void)RunCapturing(candidate.module, ForCapture(candidate), plan, collector, stop_);
     KnownValues values;
     for (const hlo::InstructionId id : wanted) {
       Result<hlo::Literal> value = collector.ValueOf(*candidate.module, id);
@@ -258,9 +251,7 @@ class Reduction {
     const hlo::Module& module = *candidate.module;
     if (HasDevices(module)) return {};
     const auto run = [&](const replay::CapturePlan& plan, replay::RunStream& stream) {
-      RunRequest request = ForCapture(candidate);
-      request.capture = plan;
-      return RunCapturing(candidate.module, request, stream, stop_);
+      return RunCapturing(candidate.module, ForCapture(candidate), plan, stream, stop_);
     };
     Result<CapturedValues> values =
         CaptureValues(module, module[computation].root, module.Parameters(computation), 0, run);
@@ -270,7 +261,7 @@ class Reduction {
   void RunSearch(const Failure& failure) {
     SearchOptions options;
     options.jobs = request_.jobs;
-    options.verify = request_.run.verify;
+    options.verify = request_.run.execution.verify;
     options.most_tries = request_.most_tries;
     options.limits = request_.run.limits;
     options.stop = stop_;
@@ -309,7 +300,7 @@ class Reduction {
 
   std::shared_ptr<const hlo::Module> module_;
   const ReduceRequest& request_;
-  RunRequest run_;            // of a try
+  RunSpec run_;               // of a try
   double least_seconds_ = 0;  // of the deadline of a try; 0: it is the same for all
   ReduceReport& report_;
   std::stop_token stop_;
@@ -333,7 +324,7 @@ ReduceReport ReduceModule(std::shared_ptr<const hlo::Module> module, const Reduc
                           const std::stop_token& stop) {
   const Clock::time_point start = Clock::now();
   ReduceReport report;
-  report.reference_platform = request.run.reference_platform;
+  report.reference_platform = request.run.reference.name;
   Reduction reduction(std::move(module), request, report, stop);
   if (Status status = reduction.Run(); !status.has_value()) {
     report.error = std::move(status).error();

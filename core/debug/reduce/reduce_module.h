@@ -17,7 +17,7 @@
 namespace hloscope::debug {
 
 struct ReduceRequest {
-  RunRequest run;                     // how it fails; `workers` serve all tries
+  RunSpec run;                        // how it fails; `workers` serve all tries
   std::string script;                 // instead: exits with 0 where it still fails
   int jobs = 1;                       // tries at a time
   int64_t most_tries = 0;             // no more are begun, as one job counts them; 0: no bound

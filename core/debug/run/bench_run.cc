@@ -54,8 +54,8 @@ class Side {
  public:
   Side(std::string name, std::shared_ptr<const hlo::Module> module, const BenchRequest& request,
        std::stop_token stop)
-      : name_(std::move(name)), module_(std::move(module)), options_(request) {
-    options_.stop = std::move(stop);
+      : name_(std::move(name)), module_(std::move(module)), options_(request.options) {
+    options_.budget.stop = std::move(stop);
     replay::WorkerPoolOptions workers = request.workers;
     workers.most_workers = 1;
     workers_ = std::make_shared<replay::WorkerPool>(std::move(workers));
@@ -64,10 +64,10 @@ class Side {
   Status WarmUp() {
     HLOSCOPE_ASSIGN_OR_RETURN(platform_, replay::MakePlatform(name_, workers_));
     replay::RunOptions options = options_;
-    options.fill_elided.reset();
-    options.module_file.clear();
+    options.load.fill_elided.reset();
+    options.load.module_file.clear();
     // A plan runs without a compiler, where there is none too.
-    if (!replay::IsPlanFile(options_.module_file)) {
+    if (!replay::IsPlanFile(options_.load.module_file)) {
       const hlo::ParseResult small = hlo::ParseText(kSmallModule, options_.limits);
       HLOSCOPE_TRY(platform_->Load(small.module, options));
     }
@@ -175,8 +175,8 @@ Result<std::optional<LeafComparison>> DifferenceOf(const hlo::Module& module,
   }
   if (results.size() < 2) return std::nullopt;
   RunReport untold;
-  const RunRequest bounds;
-  return OutputJudge(module, placement, bounds, untold).FirstDifference(results[0], results[1]);
+  const RunSpec usual;
+  return OutputJudge(module, placement, usual, untold).FirstDifference(results[0], results[1]);
 }
 
 Status CheckSound(const hlo::Module& module, const Limits& limits) {
@@ -208,13 +208,13 @@ Status RunScheduled(std::vector<Side>& sides, const RunInputs& inputs, const Ben
 
 Result<BenchReport> BenchRun(const std::shared_ptr<const hlo::Module>& module,
                              const BenchRequest& request, const std::stop_token& stop) {
-  HLOSCOPE_TRY(CheckSound(*module, request.limits));
-  const replay::Placement placement(*module, request.limits);
+  HLOSCOPE_TRY(CheckSound(*module, request.options.limits));
+  const replay::Placement placement(*module, request.options.limits);
   BenchReport report;
   replay::InputOptions how;
   how.seed = request.seed;
-  how.limits = request.limits;
-  how.stop = stop;
+  how.limits = request.options.limits;
+  how.budget.stop = stop;
   HLOSCOPE_ASSIGN_OR_RETURN(const RunInputs inputs,
                             GenerateInputs(*module, placement, how, report.warnings));
   std::vector<Side> sides;

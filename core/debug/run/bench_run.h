@@ -19,7 +19,8 @@
 
 namespace hloscope::debug {
 
-struct BenchRequest : replay::RunOptions {
+struct BenchRequest {
+  replay::RunOptions options;
   std::string platform{replay::ReferencePlatform().name};
   std::string against;  // empty: nothing beside it
   // Beside `against` another worker of it: how far apart two measurements of the same are.

@@ -17,15 +17,15 @@ using Clock = std::chrono::steady_clock;
 
 // Iterations differ only where inputs are made up or a literals file has them.
 Status InputSource::Prepare(int64_t iteration) {
-  const bool always_the_same = !report_.generated_inputs && request_.input_literals.empty();
+  const bool always_the_same = !report_.generated_inputs && spec_.inputs.literals_file.empty();
   if (iteration > 0 && always_the_same) return {};
   const Clock::time_point start = Clock::now();
   HLOSCOPE_ASSIGN_OR_RETURN(inputs_, Find(iteration));
-  if (request_.flush_denormals) Flush();
+  if (spec_.inputs.flush_denormals) Flush();
   if (iteration == 0) report_.arguments = inputs_.arguments;
   report_.timing.load_ms += std::chrono::duration<double, std::milli>(Clock::now() - start).count();
-  if (iteration == 0 && !request_.save_inputs.empty()) {
-    HLOSCOPE_TRY(WriteRunInputs(request_.save_inputs, inputs_, placement_));
+  if (iteration == 0 && !saved_.empty()) {
+    HLOSCOPE_TRY(WriteRunInputs(saved_, inputs_, placement_));
   }
   return {};
 }
@@ -38,40 +38,39 @@ void InputSource::Flush() {
 }
 
 Result<RunInputs> InputSource::Find(int64_t iteration) {
-  if (NamesSnapshot(request_.inputs)) {
+  if (NamesSnapshot(spec_.inputs.files)) {
     HLOSCOPE_ASSIGN_OR_RETURN(RecordedArguments known,
-                              ReadSnapshotArguments(request_.inputs[0], request_.limits));
+                              ReadSnapshotArguments(spec_.inputs.files[0], spec_.limits));
     recorded_ = std::move(known.result);
     return SpreadArguments(std::move(known.arguments), module_, placement_);
   }
-  if (!request_.inputs.empty()) {
-    HLOSCOPE_ASSIGN_OR_RETURN(const auto files, OpenInputs(request_.inputs, request_.limits));
+  if (!spec_.inputs.files.empty()) {
+    HLOSCOPE_ASSIGN_OR_RETURN(const auto files, OpenInputs(spec_.inputs.files, spec_.limits));
     if (iteration == 0) {
       report_.warnings.insert(report_.warnings.end(), files.notes().begin(), files.notes().end());
     }
     return ReadInputs(files, module_, placement_);
   }
-  if (!request_.input_literals.empty()) return TakeLiterals(iteration);
-  if (!request_.arguments.empty()) {
-    recorded_ = request_.recorded;
-    return SpreadArguments(request_.arguments, module_, placement_);
+  if (!spec_.inputs.literals_file.empty()) return TakeLiterals(iteration);
+  if (!spec_.inputs.arguments.empty()) {
+    recorded_ = spec_.compare.recorded;
+    return SpreadArguments(spec_.inputs.arguments, module_, placement_);
   }
   return Generate(iteration);
 }
 
 Result<RunInputs> InputSource::Generate(int64_t iteration) {
   const bool has_parameters = !module_.Parameters(module_.entry_id()).empty();
-  report_.generated_inputs = has_parameters && request_.random_inputs;
+  report_.generated_inputs = has_parameters && spec_.inputs.random;
   // A module without parameters always gives its recorded result.
-  if (!has_parameters) recorded_ = request_.recorded;
+  if (!has_parameters) recorded_ = spec_.compare.recorded;
   replay::InputOptions options;
-  options.seed = request_.seed + static_cast<uint64_t>(iteration);
-  options.large_floats = request_.large_floats;
-  options.edge_values = request_.edge_values;
-  options.zeros = !request_.random_inputs;
-  options.limits = request_.limits;
-  options.deadline = deadline_;
-  options.stop = stop_;
+  options.seed = spec_.inputs.seed + static_cast<uint64_t>(iteration);
+  options.large_floats = spec_.inputs.large_floats;
+  options.edge_values = spec_.inputs.edge_values;
+  options.zeros = !spec_.inputs.random;
+  options.limits = spec_.limits;
+  options.budget = {.deadline = deadline_, .stop = stop_};
   std::vector<std::string> warnings;
   auto made = GenerateInputs(module_, placement_, options, warnings);
   if (iteration == 0) {
@@ -84,12 +83,13 @@ Result<RunInputs> InputSource::Generate(int64_t iteration) {
 Result<RunInputs> InputSource::TakeLiterals(int64_t iteration) {
   if (literals_.empty()) {
     HLOSCOPE_ASSIGN_OR_RETURN(literals_,
-                              ReadLiteralsFile(request_.input_literals, request_.limits));
+                              ReadLiteralsFile(spec_.inputs.literals_file, spec_.limits));
   }
   if (std::cmp_greater_equal(iteration, literals_.size())) {
-    return InputError(fmt::format("{}: contains {} iterations, --iterations asks for {}",
-                                  request_.input_literals, literals_.size(), request_.iterations),
-                      "give fewer --iterations");
+    return InputError(
+        fmt::format("{}: contains {} iterations, --iterations asks for {}",
+                    spec_.inputs.literals_file, literals_.size(), spec_.repeats.iterations),
+        "give fewer --iterations");
   }
   const hlo::IterationLiterals& taken = literals_[static_cast<size_t>(iteration)];
   recorded_ = taken.result;

@@ -5,6 +5,8 @@
 #include <cstdint>
 #include <optional>
 #include <stop_token>
+#include <string>
+#include <utility>
 #include <vector>
 
 #include "core/debug/run/run_inputs.h"
@@ -15,10 +17,15 @@ namespace hloscope::debug {
 
 class InputSource {
  public:
-  // All must outlive it. `report` gets the arguments, the time they took and warnings.
-  InputSource(const hlo::Module& module, const replay::Placement& placement,
-              const RunRequest& request, RunReport& report)
-      : module_(module), placement_(placement), request_(request), report_(report) {}
+  // All must outlive it. `report` gets the arguments, the time they took and warnings; the file
+  // `saved`, where it is named, the inputs of the first iteration.
+  InputSource(const hlo::Module& module, const replay::Placement& placement, const RunSpec& spec,
+              RunReport& report, std::string saved = {})
+      : module_(module),
+        placement_(placement),
+        spec_(spec),
+        report_(report),
+        saved_(std::move(saved)) {}
 
   // When making inputs up ends.
   void set_bounds(std::chrono::steady_clock::time_point deadline, std::stop_token stop) {
@@ -42,8 +49,9 @@ class InputSource {
 
   const hlo::Module& module_;
   const replay::Placement& placement_;
-  const RunRequest& request_;
+  const RunSpec& spec_;
   RunReport& report_;
+  std::string saved_;
   std::chrono::steady_clock::time_point deadline_ = std::chrono::steady_clock::time_point::max();
   std::stop_token stop_;
   RunInputs inputs_;

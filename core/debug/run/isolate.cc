@@ -170,8 +170,8 @@ class Isolation::Runner {
   // A death loses one instruction, unless it was for lack of time or on request.
   bool EndsTheRun(const Error& error) const {
     if (!IsExecutionFailure(error.error_class)) return false;
-    const auto& deadline = request_.options.deadline;
-    return request_.options.stop.stop_requested() ||
+    const auto& deadline = request_.options.budget.deadline;
+    return request_.options.budget.stop.stop_requested() ||
            (deadline && std::chrono::steady_clock::now() >= *deadline);
   }
 

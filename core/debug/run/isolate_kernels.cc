@@ -111,7 +111,7 @@ Result<KernelsReport> IsolateKernels(
   own.capture = {};
   own.capture.results = replay::CaptureForm::kNone;
   own.capture.search = replay::SearchRequest{std::string(replay::kKernelMeaningsSearch), {}};
-  own.record_steps = 0;
+  own.record.steps = 0;
   KernelStream stream(bounds, statistics, on_instruction);
   if (auto run = executable.Run(inputs, own, stream); !run.has_value()) {
     return std::unexpected(std::move(run).error());

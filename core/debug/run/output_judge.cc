@@ -61,9 +61,9 @@ std::optional<LeafComparison> OutputJudge::FirstDifference(const Leaves& actual,
   const auto shapes = module_.shape(module_.entry().root).Leaves();
   for (size_t i = 0; i < std::min(actual.size(), expected.size()); ++i) {
     if (!actual[i].has_value() || !expected[i].has_value()) continue;
-    LeafComparison comparison = request_.same_bits
+    LeafComparison comparison = spec_.compare.same_bits
                                     ? CompareBits(*actual[i], *expected[i])
-                                    : CompareArrays(*actual[i], *expected[i], request_.bounds);
+                                    : CompareArrays(*actual[i], *expected[i], spec_.compare.bounds);
     if (comparison.equal()) continue;
     if (i < shapes.size()) comparison.index = shapes[i].first;
     return comparison;
@@ -89,7 +89,7 @@ std::vector<RunOutput> OutputJudge::OutputsOf(Leaves results, int64_t iteration)
         output.comparison.shape = output.value.shape();
         output.comparison.elements = output.value.shape().ElementCount().value_or(0);
       }
-      if (request_.flush_denormals) output.value = analysis::FlushDenormals(output.value);
+      if (spec_.inputs.flush_denormals) output.value = analysis::FlushDenormals(output.value);
     } else {
       output.missing = std::move(results[i]).error();
       if (!report_.error) report_.error = output.missing;
@@ -101,8 +101,8 @@ std::vector<RunOutput> OutputJudge::OutputsOf(Leaves results, int64_t iteration)
 
 void OutputJudge::Compare(RunOutput& output, const Literal& expected) {
   LeafComparison comparison = CompareArrays(
-      output.value, request_.flush_denormals ? analysis::FlushDenormals(expected) : expected,
-      request_.bounds);
+      output.value, spec_.inputs.flush_denormals ? analysis::FlushDenormals(expected) : expected,
+      spec_.compare.bounds);
   comparison.index = std::move(output.comparison.index);
   output.comparison = std::move(comparison);
   output.compared = true;
@@ -147,7 +147,7 @@ Status OutputJudge::CompareWithFiles(const dump::TensorFiles& files,
     ++found;
     if (output.missing) continue;
     Compare(output, *expected);
-    if (request_.precise) AddPreciseSide(output, i, "expected", *expected);
+    if (spec_.compare.precise) AddPreciseSide(output, i, "expected", *expected);
   }
   if (found == 0 && arrays != 0) {
     return InputError("none of the outputs is among the expected values",

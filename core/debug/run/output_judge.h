@@ -17,9 +17,9 @@ namespace hloscope::debug {
 class OutputJudge {
  public:
   // All must outlive it. `report` gets outputs, warnings and the first error of a leaf.
-  OutputJudge(const hlo::Module& module, const replay::Placement& placement,
-              const RunRequest& request, RunReport& report)
-      : module_(module), placement_(placement), request_(request), report_(report) {}
+  OutputJudge(const hlo::Module& module, const replay::Placement& placement, const RunSpec& spec,
+              RunReport& report)
+      : module_(module), placement_(placement), spec_(spec), report_(report) {}
 
   // The leaves of one run, not compared yet.
   std::vector<RunOutput> OutputsOf(Leaves results, int64_t iteration);
@@ -50,7 +50,7 @@ class OutputJudge {
 
   const hlo::Module& module_;
   const replay::Placement& placement_;
-  const RunRequest& request_;
+  const RunSpec& spec_;
   RunReport& report_;
   Leaves precise_;
 };

@@ -13,8 +13,8 @@
 #include "core/debug/run/input_source.h"
 #include "core/debug/run/isolate_kernels.h"
 #include "core/debug/run/output_judge.h"
-#include "core/debug/run/reference_options.h"
 #include "core/debug/run/run_literals.h"
+#include "core/debug/run/run_recorder.h"
 #include "core/debug/run/run_results.h"
 #include "core/dump/tensors/tensor_values.h"
 #include "core/eval/numbers/precise.h"
@@ -32,15 +32,14 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-double SecondsOf(const RunRequest& request) {
-  return request.deadline_seconds.value_or(
-      static_cast<double>(request.limits.run_deadline_seconds));
+double SecondsOf(const RunSpec& spec) {
+  return spec.budget.seconds.value_or(static_cast<double>(spec.limits.run_deadline_seconds));
 }
 
-Clock::time_point DeadlineOf(const RunRequest& request) {
+Clock::time_point DeadlineOf(const RunSpec& spec) {
   constexpr double kLongest = 1e9;  // seconds; more would overflow the clock
   return Clock::now() + std::chrono::duration_cast<Clock::duration>(
-                            std::chrono::duration<double>(std::min(SecondsOf(request), kLongest)));
+                            std::chrono::duration<double>(std::min(SecondsOf(spec), kLongest)));
 }
 
 // Whose values are right.
@@ -49,13 +48,14 @@ std::string Reference() { return std::string(replay::ReferencePlatform().name); 
 // One replay in progress; each step fills in its part of the report.
 class RunDriver {
  public:
-  RunDriver(std::shared_ptr<const hlo::Module> module, const RunRequest& request, RunReport& report,
-            std::stop_token stop)
+  RunDriver(std::shared_ptr<const hlo::Module> module, const RunSpec& spec, const RunSinks& sinks,
+            RunReport& report, std::stop_token stop)
       : module_(std::move(module)),
-        request_(request),
+        spec_(spec),
+        sinks_(sinks),
         report_(report),
         stop_(std::move(stop)),
-        deadline_(DeadlineOf(request)) {}
+        deadline_(DeadlineOf(spec)) {}
 
   Status Run() {
     Status status = RunAll();
@@ -65,17 +65,17 @@ class RunDriver {
     return status;
   }
 
-  Status OpenCapture() {
+  Status OpenCapture(const replay::CapturePlan& plan) {
     HLOSCOPE_TRY(Verify());
-    HLOSCOPE_TRY(feeds_.Open(request_.infeed, request_.seed, request_.limits));
+    HLOSCOPE_TRY(feeds_.Open(spec_.inputs.infeed, spec_.inputs.seed, spec_.limits));
     HLOSCOPE_TRY(Place());
     HLOSCOPE_TRY(source_->Prepare(0));
-    HLOSCOPE_ASSIGN_OR_RETURN(test_, Load(request_.platform, Side::kTest, report_.timing));
+    HLOSCOPE_ASSIGN_OR_RETURN(test_, Load(spec_.test.name, Side::kTest, report_.timing, plan));
     return {};
   }
 
   Result<replay::RunResult> RunWith(const replay::CapturePlan& plan, replay::RunStream& stream) {
-    deadline_ = DeadlineOf(request_);  // of each run, however many there are
+    deadline_ = DeadlineOf(spec_);  // of each run, however many there are
     replay::RunOptions options = OptionsFor(Side::kTest, 0);
     options.capture = plan;
     return test_->Run(source_->inputs().lists, options, stream);
@@ -88,23 +88,23 @@ class RunDriver {
   void SayWhatRan(Error& error) const {
     constexpr std::string_view kDeadline = "the deadline";
     if (error.message.starts_with(kDeadline)) {
-      error.message.insert(kDeadline.size(), fmt::format(" of {:g} s", SecondsOf(request_)));
+      error.message.insert(kDeadline.size(), fmt::format(" of {:g} s", SecondsOf(spec_)));
     }
-    if (request_.iterations > 1) {
-      error.message +=
-          fmt::format("; {} of {} iterations ran", report_.iterations_ran, request_.iterations);
+    if (spec_.repeats.iterations > 1) {
+      error.message += fmt::format("; {} of {} iterations ran", report_.iterations_ran,
+                                   spec_.repeats.iterations);
     }
   }
 
   Status RunAll() {
     HLOSCOPE_TRY(Verify());
-    HLOSCOPE_TRY(feeds_.Open(request_.infeed, request_.seed, request_.limits));
+    HLOSCOPE_TRY(feeds_.Open(spec_.inputs.infeed, spec_.inputs.seed, spec_.limits));
     HLOSCOPE_TRY(Place());
-    HLOSCOPE_ASSIGN_OR_RETURN(test_, Load(request_.platform, Side::kTest, report_.timing));
-    if (!request_.reference_platform.empty()) {
+    HLOSCOPE_ASSIGN_OR_RETURN(test_, Load(spec_.test.name, Side::kTest, report_.timing));
+    if (!spec_.reference.name.empty()) {
       report_.reference_timing.emplace();
-      HLOSCOPE_ASSIGN_OR_RETURN(reference_, Load(request_.reference_platform, Side::kReference,
-                                                 *report_.reference_timing));
+      HLOSCOPE_ASSIGN_OR_RETURN(
+          reference_, Load(spec_.reference.name, Side::kReference, *report_.reference_timing));
     }
     const Status ran = RunIterations();
     if (!ran.has_value() && report_.outputs.empty()) return ran;
@@ -113,9 +113,9 @@ class RunDriver {
   }
 
   Status RunIterations() {
-    for (int64_t i = 0; i < std::max<int64_t>(request_.iterations, 1); ++i) {
-      if (request_.on_progress && request_.iterations > 1) {
-        request_.on_progress({"iterations", i, request_.iterations});
+    for (int64_t i = 0; i < std::max<int64_t>(spec_.repeats.iterations, 1); ++i) {
+      if (sinks_.on_progress && spec_.repeats.iterations > 1) {
+        sinks_.on_progress({"iterations", i, spec_.repeats.iterations});
       }
       Status status = RunIteration(i);
       report_.iterations_ran += status.has_value() ? 1 : 0;
@@ -131,22 +131,23 @@ class RunDriver {
   // ends it all, and so does any where other ranks would wait.
   Status TolerateCrash(Status status, const std::string& what) {
     if (status.has_value() || !IsExecutionFailure(status.error().error_class)) return status;
-    if (replay::HasRank(request_.environment)) return status;
+    if (replay::HasRank(spec_.execution.environment)) return status;
     if (stop_.stop_requested() || Clock::now() >= deadline_) return status;
     if (++crashes_ <= kMaxReportedCrashes && report_.error) {
       report_.warnings.push_back(fmt::format("{} died: {}", what, status.error().ToString()));
     }
     if (report_.error && IsExecutionFailure(report_.error->error_class)) return {};
     report_.error = std::move(status).error();
-    const bool one_of_many = request_.iterations > 1 || request_.repeat > 1 || request_.isolate;
+    const bool one_of_many =
+        spec_.repeats.iterations > 1 || spec_.repeats.runs > 1 || spec_.compare.isolate;
     if (one_of_many) report_.error->message = what + ": " + report_.error->message;
     return {};
   }
 
   // Platforms may rely on a module that the verifier finds sound.
   Status Verify() {
-    if (!request_.verify) return {};
-    for (const hlo::Diagnostic& diagnostic : hlo::Verify(*module_, {false, request_.limits})) {
+    if (!spec_.execution.verify) return {};
+    for (const hlo::Diagnostic& diagnostic : hlo::Verify(*module_, {false, spec_.limits})) {
       if (diagnostic.severity == hlo::Severity::kError) {
         return InputError(diagnostic.message, diagnostic.hint);
       }
@@ -156,15 +157,16 @@ class RunDriver {
 
   // Which devices there are and, for results of several, what form they are wanted in.
   Status Place() {
-    placement_.emplace(*module_, request_.limits);
+    placement_.emplace(*module_, spec_.limits);
     results_ = placement_->results();
-    source_.emplace(*module_, *placement_, request_, report_);
+    source_.emplace(*module_, *placement_, spec_, report_, sinks_.files.inputs);
     source_->set_bounds(deadline_, stop_);
-    judge_.emplace(*module_, *placement_, request_, report_);
+    judge_.emplace(*module_, *placement_, spec_, report_);
     const std::string& note = placement_->topology().note;
     if (!note.empty()) report_.warnings.push_back(note);
-    if (request_.expect.empty()) return {};
-    HLOSCOPE_ASSIGN_OR_RETURN(expected_, dump::TensorFiles::Open(request_.expect, request_.limits));
+    if (spec_.compare.expect.empty()) return {};
+    HLOSCOPE_ASSIGN_OR_RETURN(expected_,
+                              dump::TensorFiles::Open(spec_.compare.expect, spec_.limits));
     const auto& notes = expected_->notes();
     report_.warnings.insert(report_.warnings.end(), notes.begin(), notes.end());
     return {};
@@ -173,15 +175,17 @@ class RunDriver {
   enum class Side : uint8_t { kTest, kReference };
 
   Result<std::unique_ptr<replay::Executable>> Load(const std::string& name, Side side,
-                                                   RunTiming& timing) {
+                                                   RunTiming& timing,
+                                                   const replay::CapturePlan& plan = {}) {
     HLOSCOPE_ASSIGN_OR_RETURN(auto plain, MakePlatform(name));
     const auto platform = WithFallback(
         std::move(plain), [this] { return MakePlatform(Reference()); }, HowToFallBack());
     replay::RunOptions options = OptionsFor(side, 0);
-    RunRecorder* const recorder = request_.recorder;
+    options.capture = plan;
+    RunRecorder* const recorder = sinks_.recorder;
     if (recorder != nullptr) {
       ProgramOf(side) = recorder->AddProgram(module_, name, side == Side::kReference);
-      options.record_steps = recorder->steps_left();
+      options.record.steps = recorder->steps_left();
     }
     const CommandSpan span(recorder, "load on " + name);
     const Clock::time_point start = Clock::now();
@@ -207,34 +211,40 @@ class RunDriver {
     return std::nullopt;
   }
 
+  Side SideOf(const replay::Executable& executable) const {
+    return &executable == reference_.get() ? Side::kReference : Side::kTest;
+  }
+
   Fallback HowToFallBack() const {
-    if (request_.host_fallback) return Fallback::kHost;
-    return request_.names_refused ? Fallback::kError : Fallback::kNone;
+    if (spec_.execution.host_fallback) return Fallback::kHost;
+    return spec_.execution.names_refused ? Fallback::kError : Fallback::kNone;
   }
 
   Result<std::unique_ptr<replay::Platform>> MakePlatform(std::string_view name) const {
-    return replay::MakePlatform(name, request_.workers);
+    return replay::MakePlatform(name, spec_.execution.workers);
   }
 
   replay::RunOptions OptionsFor(Side side, int64_t iteration) {
-    replay::RunOptions options = request_;
-    if (request_.different_random_seeds) options.rng_seed = static_cast<uint64_t>(iteration) + 1;
-    options.deadline = deadline_;
-    options.stop = stop_;
-    options.take_infeed = [this](const Shape& shape) { return feeds_.Take(shape); };
-    options.give_outfeed = [this](const Literal& array) { return feeds_.Give(array); };
-    if (side == Side::kReference) TakeReferenceOptions(request_, options);
+    replay::RunOptions options =
+        side == Side::kReference ? ReferenceOptions(spec_) : TestOptions(spec_);
+    if (spec_.repeats.different_random_seeds)
+      options.rng_seed = static_cast<uint64_t>(iteration) + 1;
+    options.budget.deadline = deadline_;
+    options.budget.stop = stop_;
+    options.record = sinks_.record;
+    options.feeds = {[this](const Shape& shape) { return feeds_.Take(shape); },
+                     [this](const Literal& array) { return feeds_.Give(array); }};
     return options;
   }
 
   // The leaves of one run on the present inputs.
   Result<Leaves> RunOn(replay::Executable& executable, int64_t iteration, RunTiming& timing) {
     const size_t known = report_.warnings.size();
-    ResultCollector collector(report_, request_.on_progress);
+    ResultCollector collector(report_, sinks_.on_progress);
     HLOSCOPE_ASSIGN_OR_RETURN(const replay::RunResult run,
                               RunRecorded(collector, executable, iteration));
     // One platform on both sides says whose words they are.
-    const bool ambiguous = request_.platform == request_.reference_platform;
+    const bool ambiguous = spec_.test.name == spec_.reference.name;
     for (size_t i = known; i < report_.warnings.size() && ambiguous; ++i) {
       if (&executable == reference_.get()) report_.warnings[i].insert(0, "reference: ");
     }
@@ -243,7 +253,7 @@ class RunDriver {
     HLOSCOPE_ASSIGN_OR_RETURN(
         Leaves results, collector.Gather(*placement_, results_, expected_ ? &*expected_ : nullptr,
                                          ShapesOf(executable)));
-    if (request_.recorder != nullptr && request_.measure_recording && ProgramOf(executable)) {
+    if (sinks_.recorder != nullptr && sinks_.measure_recording && ProgramOf(executable)) {
       HLOSCOPE_TRY(RunUnrecorded(executable, iteration, results, timing));
     }
     return results;
@@ -257,13 +267,13 @@ class RunDriver {
 
   Result<replay::RunResult> RunRecorded(ResultCollector& collector, replay::Executable& executable,
                                         int64_t iteration) {
-    replay::RunOptions options = OptionsFor(Side::kTest, iteration);
+    replay::RunOptions options = OptionsFor(SideOf(executable), iteration);
     const std::optional<uint32_t> program = ProgramOf(executable);
-    if (request_.recorder == nullptr || !program) return RunInto(collector, executable, options);
-    options.record_steps = request_.recorder->steps_left();
-    request_.recorder->BeginRun(*program);
-    RecordingStream stream(*request_.recorder, *program, collector);
-    const CommandSpan span(request_.recorder, "run");
+    if (sinks_.recorder == nullptr || !program) return RunInto(collector, executable, options);
+    options.record.steps = sinks_.recorder->steps_left();
+    sinks_.recorder->BeginRun(*program);
+    RecordingStream stream(*sinks_.recorder, *program, collector);
+    const CommandSpan span(sinks_.recorder, "run");
     return RunInto(stream, executable, options);
   }
 
@@ -271,9 +281,10 @@ class RunDriver {
   Status RunUnrecorded(replay::Executable& executable, int64_t iteration, const Leaves& recorded,
                        RunTiming& timing) {
     RunReport untold;
-    ResultCollector collector(untold, request_.on_progress);
-    HLOSCOPE_ASSIGN_OR_RETURN(const replay::RunResult run,
-                              RunInto(collector, executable, OptionsFor(Side::kTest, iteration)));
+    ResultCollector collector(untold, sinks_.on_progress);
+    HLOSCOPE_ASSIGN_OR_RETURN(
+        const replay::RunResult run,
+        RunInto(collector, executable, OptionsFor(SideOf(executable), iteration)));
     timing.unrecorded_us.push_back(run.run_us);
     HLOSCOPE_ASSIGN_OR_RETURN(
         const Leaves again,
@@ -298,10 +309,10 @@ class RunDriver {
     if (feeds_.generated() > 0) {
       report_.warnings.push_back(
           fmt::format("infeed: {} arrays were generated from seed {}; --infeed supplies them",
-                      feeds_.generated(), request_.seed));
+                      feeds_.generated(), spec_.inputs.seed));
     }
-    if (!request_.outfeed.empty()) {
-      return dump::WriteTensors(request_.outfeed, dump::TensorNames::kOutputs, feeds_.given());
+    if (!sinks_.files.outfeed.empty()) {
+      return dump::WriteTensors(sinks_.files.outfeed, dump::TensorNames::kOutputs, feeds_.given());
     }
     if (!feeds_.given().empty()) {
       report_.warnings.push_back(fmt::format(
@@ -311,17 +322,17 @@ class RunDriver {
   }
 
   Status PrepareInputs(int64_t iteration) {
-    const CommandSpan span(request_.recorder, "inputs");
+    const CommandSpan span(sinks_.recorder, "inputs");
     return source_->Prepare(iteration);
   }
 
   Status RunIteration(int64_t iteration) {
     HLOSCOPE_TRY(PrepareInputs(iteration));
-    if (request_.isolate && iteration == 0) HLOSCOPE_TRY(IsolateInstructions());
+    if (spec_.compare.isolate && iteration == 0) HLOSCOPE_TRY(IsolateInstructions());
     HLOSCOPE_ASSIGN_OR_RETURN(Leaves results, RunOn(*test_, iteration, report_.timing));
     if (iteration == 0) HLOSCOPE_TRY(ReportFeeds());
-    if (request_.repeat > 1) HLOSCOPE_TRY(Repeat(iteration, results));
-    if (request_.precise) HLOSCOPE_TRY(RunPrecisely(iteration));
+    if (spec_.repeats.runs > 1) HLOSCOPE_TRY(Repeat(iteration, results));
+    if (spec_.compare.precise) HLOSCOPE_TRY(RunPrecisely(iteration));
     RecordLiterals(results);
     std::vector<RunOutput> outputs = judge_->OutputsOf(std::move(results), iteration);
     Status compared = CompareIteration(iteration, outputs);
@@ -329,21 +340,20 @@ class RunDriver {
     isolation_.reset();
     judge_->Keep(std::move(outputs));
     HLOSCOPE_TRY(compared);
-    if (request_.find && iteration == 0) HLOSCOPE_TRY(FindNonFiniteOrigin());
+    if (spec_.compare.find && iteration == 0) HLOSCOPE_TRY(FindNonFiniteOrigin());
     return {};
   }
 
   // With everything that there is to compare with.
   Status CompareIteration(int64_t iteration, std::vector<RunOutput>& outputs) {
-    if (request_.precise) judge_->AddPreciseSides(outputs, request_.platform);
+    if (spec_.compare.precise) judge_->AddPreciseSides(outputs, spec_.test.name);
     if (reference_ != nullptr) {
       HLOSCOPE_ASSIGN_OR_RETURN(const Leaves reference,
                                 RunOn(*reference_, iteration, *report_.reference_timing));
       RecordReference(reference);
-      const CommandSpan span(request_.recorder, "compare");
+      const CommandSpan span(sinks_.recorder, "compare");
       HLOSCOPE_TRY(judge_->CompareWith(reference, outputs));
-      if (request_.precise)
-        judge_->AddPreciseSides(outputs, request_.reference_platform, reference);
+      if (spec_.compare.precise) judge_->AddPreciseSides(outputs, spec_.reference.name, reference);
     }
     const bool expected = iteration == 0 || !report_.generated_inputs;
     if (expected_ && expected) HLOSCOPE_TRY(judge_->CompareWithFiles(*expected_, outputs));
@@ -356,12 +366,12 @@ class RunDriver {
   // The kernels of the program as it was compiled, against the reference.
   Status IsolateCompiled() {
     const auto tell = [&](const InstructionReport& instruction) {
-      if (request_.on_instruction) request_.on_instruction(instruction);
+      if (sinks_.on_instruction) sinks_.on_instruction(instruction);
     };
     HLOSCOPE_ASSIGN_OR_RETURN(
         KernelsReport kernels,
-        IsolateKernels(*test_, source_->inputs().lists, OptionsFor(Side::kTest, 0), request_.bounds,
-                       request_.statistics, tell));
+        IsolateKernels(*test_, source_->inputs().lists, OptionsFor(Side::kTest, 0),
+                       spec_.compare.bounds, spec_.compare.statistics, tell));
     report_.first_divergent = std::move(kernels.first_divergent);
     report_.warnings.push_back(
         fmt::format("isolated: {} of {} instructions computed by kernels differ from the evaluator "
@@ -372,16 +382,16 @@ class RunDriver {
   }
 
   Status IsolateInstructions() {
-    const replay::PlatformRow* const row = replay::FindPlatform(request_.platform);
+    const replay::PlatformRow* const row = replay::FindPlatform(spec_.test.name);
     if (row != nullptr && row->Has(replay::kRunsDumps)) return IsolateCompiled();
     if (placement_->lists() > 1) {
       return UnsupportedError(
           "--isolate_instructions supports one device, the module is for several",
           "extract a part");
     }
-    HLOSCOPE_ASSIGN_OR_RETURN(isolating_, MakePlatform(request_.platform));
-    if (!request_.reference_platform.empty()) {
-      HLOSCOPE_ASSIGN_OR_RETURN(isolating_reference_, MakePlatform(request_.reference_platform));
+    HLOSCOPE_ASSIGN_OR_RETURN(isolating_, MakePlatform(spec_.test.name));
+    if (!spec_.reference.name.empty()) {
+      HLOSCOPE_ASSIGN_OR_RETURN(isolating_reference_, MakePlatform(spec_.reference.name));
     }
     IsolateRequest request;
     request.platform = isolating_.get();
@@ -389,17 +399,16 @@ class RunDriver {
     request.options = OptionsFor(Side::kTest, 0);
     request.reference_options = OptionsFor(Side::kReference, 0);
     for (replay::RunOptions* options : {&request.options, &request.reference_options}) {
-      options->take_infeed = nullptr;  // what the module takes as a whole is not theirs
-      options->give_outfeed = nullptr;
+      options->feeds = {};  // what the module takes as a whole is not theirs
     }
-    request.bounds = request_.bounds;
-    request.statistics = request_.statistics;
-    request.time_alone = request_.recorder != nullptr;
+    request.bounds = spec_.compare.bounds;
+    request.statistics = spec_.compare.statistics;
+    request.time_alone = sinks_.recorder != nullptr;
     isolation_.emplace(*module_, std::move(request));
     return isolation_->Run(source_->inputs().arguments, [&](const InstructionReport& instruction) {
-      if (request_.on_instruction) request_.on_instruction(instruction);
+      if (sinks_.on_instruction) sinks_.on_instruction(instruction);
       if (test_program_ && instruction.alone_us) {
-        request_.recorder->AddAlone(*test_program_, instruction.instruction, *instruction.alone_us);
+        sinks_.recorder->AddAlone(*test_program_, instruction.instruction, *instruction.alone_us);
       }
       if (instruction.differs() && !report_.first_divergent) report_.first_divergent = instruction;
       if (!instruction.error || !IsExecutionFailure(instruction.error->error_class)) return;
@@ -419,8 +428,8 @@ class RunDriver {
     }
     if (!isolation_ || report_.first_divergent || !differs) return {};
     HLOSCOPE_ASSIGN_OR_RETURN(report_.first_divergent, isolation_->GrowPieces());
-    if (report_.first_divergent && request_.on_instruction) {
-      request_.on_instruction(*report_.first_divergent);
+    if (report_.first_divergent && sinks_.on_instruction) {
+      sinks_.on_instruction(*report_.first_divergent);
     }
     if (!report_.first_divergent) {
       report_.warnings.push_back(
@@ -437,7 +446,7 @@ class RunDriver {
       const std::shared_ptr<const hlo::Module> wide = eval::WidenModule(*module_);
       HLOSCOPE_ASSIGN_OR_RETURN(precise_executable_,
                                 interpreter->Load(wide, OptionsFor(Side::kTest, 0)));
-      const replay::Placement placement(*wide, request_.limits);
+      const replay::Placement placement(*wide, spec_.limits);
       for (const replay::LeafPlacement& leaf : placement.results()) {
         precise_shapes_.push_back(leaf.shape);
       }
@@ -451,7 +460,7 @@ class RunDriver {
   // Where the first NaN or infinity is made: on this platform if it looks at its values, else on
   // the one that defines what is right.
   Status FindNonFiniteOrigin() {
-    const replay::PlatformRow* own = replay::FindPlatform(request_.platform);
+    const replay::PlatformRow* own = replay::FindPlatform(spec_.test.name);
     std::unique_ptr<replay::Executable> other;
     if (own == nullptr || !own->Has(replay::kSearches)) {
       RunTiming untold;
@@ -461,10 +470,10 @@ class RunDriver {
     const auto run = [&](const replay::SearchRequest& search) { return Search(searched, search); };
     HLOSCOPE_ASSIGN_OR_RETURN(
         NonFiniteReport found,
-        FindFirstNonFinite(*module_, source_->inputs().arguments, *request_.find, run));
+        FindFirstNonFinite(*module_, source_->inputs().arguments, *spec_.compare.find, run));
     report_.warnings.insert(report_.warnings.end(), found.arrivals.begin(), found.arrivals.end());
     report_.first_nonfinite = std::move(found.first);
-    if (!report_.first_nonfinite) report_.found_no_nonfinite = request_.find;
+    if (!report_.first_nonfinite) report_.found_no_nonfinite = spec_.compare.find;
     return {};
   }
 
@@ -473,7 +482,7 @@ class RunDriver {
     replay::RunOptions options = OptionsFor(Side::kTest, 0);
     options.capture.search = search;
     RunReport untold;
-    ResultCollector collector(untold, request_.on_progress);
+    ResultCollector collector(untold, sinks_.on_progress);
     HLOSCOPE_ASSIGN_OR_RETURN(const replay::RunResult run, RunInto(collector, executable, options));
     if (!collector.finding()) return InternalError("a search reported nothing");
     SearchedRun searched{*collector.finding(), {}};
@@ -485,11 +494,11 @@ class RunDriver {
 
   Status Repeat(int64_t iteration, const Leaves& first) {
     if (!report_.repeat)
-      report_.repeat = RepeatReport{request_.repeat, request_.same_bits, {}, 0, {}};
-    for (int64_t run = 1; run < request_.repeat; ++run) {
+      report_.repeat = RepeatReport{spec_.repeats.runs, spec_.compare.same_bits, {}, 0, {}};
+    for (int64_t run = 1; run < spec_.repeats.runs; ++run) {
       const Result<Leaves> again = RunOn(*test_, iteration, report_.timing);
       // Where times are compared both sides take turns, so that what the machine does meets both.
-      if (request_.measure_recording && reference_ != nullptr) {
+      if (sinks_.measure_recording && reference_ != nullptr) {
         HLOSCOPE_TRY(
             TolerateCrash(WithoutValue(RunOn(*reference_, iteration, *report_.reference_timing)),
                           fmt::format("run {} of the reference", run)));
@@ -514,7 +523,7 @@ class RunDriver {
   }
 
   void RecordLiterals(const Leaves& results) {
-    if (request_.output_literals.empty()) return;
+    if (sinks_.files.literals.empty()) return;
     written_.push_back(
         {source_->inputs().arguments, FromLeaves(ResultShape(), results), std::nullopt});
   }
@@ -524,19 +533,20 @@ class RunDriver {
   const Shape& ResultShape() const { return module_->shape(module_->entry().root); }
 
   Status WriteOutputs() {
-    if (!request_.output_literals.empty()) {
-      HLOSCOPE_TRY(WriteLiteralsFile(request_.output_literals, written_));
+    if (!sinks_.files.literals.empty()) {
+      HLOSCOPE_TRY(WriteLiteralsFile(sinks_.files.literals, written_));
     }
-    if (request_.outputs.empty()) return {};
+    if (sinks_.files.outputs.empty()) return {};
     std::vector<Literal> values;
     for (const RunOutput& output : report_.outputs) {
       values.push_back(output.missing ? Literal::Token() : output.value);
     }
-    return dump::WriteTensors(request_.outputs, dump::TensorNames::kOutputs, values);
+    return dump::WriteTensors(sinks_.files.outputs, dump::TensorNames::kOutputs, values);
   }
 
   std::shared_ptr<const hlo::Module> module_;
-  const RunRequest& request_;
+  const RunSpec& spec_;
+  const RunSinks& sinks_;
   RunReport& report_;
   std::stop_token stop_;
   static constexpr int64_t kMaxReportedCrashes = 20;
@@ -545,7 +555,7 @@ class RunDriver {
   int64_t crashes_ = 0;         // survived
   HostFeeds feeds_;
   std::unique_ptr<replay::Executable> test_, reference_;
-  std::optional<uint32_t> test_program_, reference_program_;  // of request_.recorder
+  std::optional<uint32_t> test_program_, reference_program_;  // of the recorder
   std::unique_ptr<replay::Platform> isolating_, isolating_reference_;
   std::optional<Isolation> isolation_;  // of the first iteration
   bool isolated_kernels_ = false;       // instead
@@ -603,25 +613,31 @@ std::string StatusText(const RunReport& report) {
   return fmt::format("{} ({})", text, ErrorKindText(report.error->error_class));
 }
 
-RunReport RunModule(std::shared_ptr<const hlo::Module> module, const RunRequest& request,
-                    std::stop_token stop) {
+RunReport RunModule(std::shared_ptr<const hlo::Module> module, const RunSpec& spec,
+                    const RunSinks& sinks, std::stop_token stop) {
   RunReport report;
   report.module = module->name();
-  report.platform = request.platform;
-  report.reference = request.reference_platform;
-  report.seed = request.seed;
-  report.warnings = request.notes;
-  report.xla_flags = request.xla_flags;
-  Status status = RunDriver(std::move(module), request, report, std::move(stop)).Run();
+  report.platform = spec.test.name;
+  report.reference = spec.reference.name;
+  report.seed = spec.inputs.seed;
+  report.warnings = spec.notes;
+  report.xla_flags = spec.test.xla_flags;
+  Status status = RunDriver(std::move(module), spec, sinks, report, std::move(stop)).Run();
   if (!status.has_value()) report.error = std::move(status).error();
   report.status = StatusOf(report);
   return report;
 }
 
+RunReport RunModule(std::shared_ptr<const hlo::Module> module, const RunSpec& spec,
+                    std::stop_token stop) {
+  return RunModule(std::move(module), spec, RunSinks(), std::move(stop));
+}
+
 struct CaptureSession::State {
-  State(std::shared_ptr<const hlo::Module> module, const RunRequest& asked, std::stop_token stop)
-      : request(asked), replay(std::move(module), request, report, std::move(stop)) {}
-  RunRequest request;
+  State(std::shared_ptr<const hlo::Module> module, const RunSpec& asked, std::stop_token stop)
+      : spec(asked), replay(std::move(module), spec, sinks, report, std::move(stop)) {}
+  RunSpec spec;
+  RunSinks sinks;
   RunReport report;
   RunDriver replay;
 };
@@ -631,9 +647,10 @@ CaptureSession::CaptureSession(CaptureSession&&) noexcept = default;
 CaptureSession::~CaptureSession() = default;
 
 Result<CaptureSession> CaptureSession::Open(std::shared_ptr<const hlo::Module> module,
-                                            const RunRequest& request, std::stop_token stop) {
-  auto state = std::make_unique<State>(std::move(module), request, std::move(stop));
-  HLOSCOPE_TRY(state->replay.OpenCapture());
+                                            const RunSpec& spec, const replay::CapturePlan& plan,
+                                            std::stop_token stop) {
+  auto state = std::make_unique<State>(std::move(module), spec, std::move(stop));
+  HLOSCOPE_TRY(state->replay.OpenCapture(plan));
   return CaptureSession(std::move(state));
 }
 
@@ -649,11 +666,11 @@ const std::vector<std::vector<Literal>>& CaptureSession::inputs() const {
 double CaptureSession::load_ms() const { return state_->report.timing.compile_ms; }
 
 Result<replay::RunResult> RunCapturing(std::shared_ptr<const hlo::Module> module,
-                                       const RunRequest& request, replay::RunStream& stream,
-                                       std::stop_token stop) {
+                                       const RunSpec& spec, const replay::CapturePlan& plan,
+                                       replay::RunStream& stream, std::stop_token stop) {
   HLOSCOPE_ASSIGN_OR_RETURN(CaptureSession session,
-                            CaptureSession::Open(std::move(module), request, std::move(stop)));
-  return session.Run(request.capture, stream);
+                            CaptureSession::Open(std::move(module), spec, plan, std::move(stop)));
+  return session.Run(plan, stream);
 }
 
 }  // namespace hloscope::debug

@@ -68,8 +68,9 @@ class Generator {
  private:
   // Died once it has to end.
   Status Look() const {
-    const bool late = options_.deadline && std::chrono::steady_clock::now() >= *options_.deadline;
-    if (!late && !options_.stop.stop_requested()) return {};
+    const bool late =
+        options_.budget.deadline && std::chrono::steady_clock::now() >= *options_.budget.deadline;
+    if (!late && !options_.budget.stop.stop_requested()) return {};
     return std::unexpected(Error{
         late ? ErrorClass::kDeadlineExceeded : ErrorClass::kCancelled,
         late ? "the deadline passed before the inputs were generated" : "the run was cancelled",

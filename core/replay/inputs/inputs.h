@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "core/base/budget.h"
 #include "core/base/limits.h"
 #include "core/base/result.h"
 #include "core/hlo/module.h"
@@ -20,9 +21,7 @@ struct InputOptions {
   bool zeros = false;         // --random_init_input_literals=false
   bool edge_values = false;   // --edge_values
   Limits limits;
-  // Died beyond the one, or once the other is requested.
-  std::optional<std::chrono::steady_clock::time_point> deadline = {};
-  std::stop_token stop = {};
+  Budget budget;  // its deadline and stop: beyond them it fails
 };
 
 struct GeneratedInputs {

@@ -30,9 +30,10 @@ Result<std::string> RunIsolatedTask(const IsolatedTaskRequest& request,
   ValueWriter job(FrameKind::kTask);
   job.Put(request.name, uint64_t{request.bytes.size()});
   job.PutData(std::as_bytes(std::span(request.bytes)));
-  const JobBounds bounds{
-      Clock::now() + std::min<std::chrono::milliseconds>(request.deadline, kLongest),
-      request.memory_bytes, stop};
+  const Budget bounds{
+      .memory_bytes = request.memory_bytes,
+      .deadline = Clock::now() + std::min<std::chrono::milliseconds>(request.deadline, kLongest),
+      .stop = stop};
   Result<std::string> answer;
   const auto take = [&](const Frame& frame) -> Result<bool> {
     ValueReader in(frame);

@@ -58,7 +58,7 @@ class WorkerExecutable : public Executable {
   Status Load() {
     WorkerPool::Lease lease = pool_->Take({platform_, options_.environment});
     seat_ = lease.seat;
-    const JobBounds bounds = BoundsOf(options_, options_.limits);
+    const Budget bounds = BoundsOf(options_, options_.limits);
     HLOSCOPE_ASSIGN_OR_RETURN(WorkerProcess* const worker, seat_->Worker());
     return LoadInto(*worker, bounds);
   }
@@ -66,7 +66,7 @@ class WorkerExecutable : public Executable {
   Result<RunResult> Run(std::span<const std::vector<Literal>> inputs, const RunOptions& options,
                         RunStream& stream) override {
     const std::lock_guard lock(seat_->mutex());
-    const JobBounds bounds = BoundsOf(options, options_.limits);
+    const Budget bounds = BoundsOf(options, options_.limits);
     HLOSCOPE_ASSIGN_OR_RETURN(WorkerProcess* const worker, seat_->Worker());
     if (seat_->generation() != generation_) HLOSCOPE_TRY(LoadInto(*worker, bounds));
     return RunIn(*worker, bounds, inputs, options, stream);
@@ -76,7 +76,7 @@ class WorkerExecutable : public Executable {
   std::vector<TraceSlice> TakeLoadSlices() override { return std::exchange(load_slices_, {}); }
 
  private:
-  Status LoadInto(WorkerProcess& worker, const JobBounds& bounds) {
+  Status LoadInto(WorkerProcess& worker, const Budget& bounds) {
     Unload();
     id_ = seat_->NextId();
     ValueWriter job(FrameKind::kLoad);
@@ -107,13 +107,13 @@ class WorkerExecutable : public Executable {
     return {};
   }
 
-  Result<RunResult> RunIn(WorkerProcess& worker, const JobBounds& bounds,
+  Result<RunResult> RunIn(WorkerProcess& worker, const Budget& bounds,
                           std::span<const std::vector<Literal>> inputs, const RunOptions& options,
                           RunStream& stream) {
     ValueWriter job(FrameKind::kRun);
     job.Put(id_);
     PutOptions(job, options);
-    job.Put(options.take_infeed != nullptr, options.give_outfeed != nullptr);
+    job.Put(options.feeds.take_infeed != nullptr, options.feeds.give_outfeed != nullptr);
     PutInputs(job, inputs);
     sent_.clear();  // a worker that fails may not have taken them
     const size_t leaves = module_->shape(module_->entry().root).LeafCount();
@@ -244,16 +244,16 @@ class WorkerExecutable : public Executable {
     }
 
     Status Feed(const hlo::Shape& shape, const ValueReader& in) {
-      if (!in.ok() || options.take_infeed == nullptr) return MalformedMessage();
-      const Result<Literal> value = options.take_infeed(shape);
+      if (!in.ok() || options.feeds.take_infeed == nullptr) return MalformedMessage();
+      const Result<Literal> value = options.feeds.take_infeed(shape);
       ValueWriter fed(FrameKind::kFed);
       fed.PutResult(value);
       return worker.Answer(fed.Finish());
     }
 
     Status Drain(const Literal& array, const ValueReader& in) {
-      if (!in.ok() || options.give_outfeed == nullptr) return MalformedMessage();
-      const Status status = options.give_outfeed(array);
+      if (!in.ok() || options.feeds.give_outfeed == nullptr) return MalformedMessage();
+      const Status status = options.feeds.give_outfeed(array);
       ValueWriter fed(FrameKind::kFed);
       fed.PutResult(status.has_value() ? Result<Literal>(Literal::Token())
                                        : std::unexpected(status.error()));

@@ -40,11 +40,13 @@ bool IsMainThread() { return static_cast<pid_t>(syscall(SYS_gettid)) == getpid()
 
 }  // namespace
 
-JobBounds BoundsOf(const RunOptions& options, const Limits& limits) {
+Budget BoundsOf(const RunOptions& options, const Limits& limits) {
   const auto limit = std::chrono::seconds(std::min(limits.run_deadline_seconds, kLongestSeconds));
   const int64_t share = MachineMemoryBytes() / 100 * limits.run_memory_percent;
-  return {options.deadline.value_or(Clock::now() + limit),
-          options.memory_bytes > 0 ? options.memory_bytes : share, options.stop};
+  Budget bounds = options.budget;
+  if (!bounds.deadline) bounds.deadline = Clock::now() + limit;
+  if (bounds.memory_bytes <= 0) bounds.memory_bytes = share;
+  return bounds;
 }
 
 Result<std::unique_ptr<WorkerProcess>> WorkerProcess::Start(const WorkerStart& start) {
@@ -76,8 +78,7 @@ WorkerProcess::WorkerProcess(ChildProcess process, FrameSocket socket, UniqueFd 
       page_(std::move(page)),
       platform_(std::move(platform)) {}
 
-Status WorkerProcess::Exchange(const OutgoingFrame& job, const JobBounds& bounds,
-                               const Taker& take) {
+Status WorkerProcess::Exchange(const OutgoingFrame& job, const Budget& bounds, const Taker& take) {
   bounds_ = bounds;
   next_look_ = Clock::now() + kBetweenLooks;
   uint64_t drained = 0;

@@ -28,14 +28,9 @@ struct WorkerStart {
       {};  // of a program that is not ours; empty: as ours has them
 };
 
-// What a job may take. The worker watches the same where it can; the parent does in any case.
-struct JobBounds {
-  std::optional<std::chrono::steady_clock::time_point> deadline;
-  int64_t memory_bytes = 0;  // 0: no bound
-  std::stop_token stop;
-};
-// What the options allow, and where they say nothing, what the limits do.
-JobBounds BoundsOf(const RunOptions& options, const Limits& limits);
+// What a job may take: what the options allow, and where they say nothing, what the limits do. The
+// worker watches the same where it can; the parent does in any case.
+Budget BoundsOf(const RunOptions& options, const Limits& limits);
 
 // Its memory is watched from outside, by resident size, and not bounded by RLIMIT_AS: address space
 // is what sanitizers, CUDA and the stacks of many threads take without using it. A control group of
@@ -50,7 +45,7 @@ class WorkerProcess {
   // Sends a job and hands over what comes back until `take` says it is the last. Errors: died with
   // the stage, where the worker does, is stopped or meets a bound (then it is killed); `take`'s own
   // and of the system. After any of them the worker is of no more use.
-  Status Exchange(const OutgoingFrame& job, const JobBounds& bounds, const Taker& take);
+  Status Exchange(const OutgoingFrame& job, const Budget& bounds, const Taker& take);
   // In an exchange: an answer to what a frame asked.
   Status Answer(const OutgoingFrame& frame);
   // Sends something that nothing answers.
@@ -83,7 +78,7 @@ class WorkerProcess {
   UniqueFd wake_;  // readable once the job at hand is to stop
   std::shared_ptr<void> page_;
   std::string platform_;
-  JobBounds bounds_;                                 // of the job at hand
+  Budget bounds_;                                    // of the job at hand
   std::chrono::steady_clock::time_point next_look_;  // at its memory
   std::string output_;                               // the last of what it printed
   bool ready_ = false, usable_ = true, crashed_ = false;

@@ -93,6 +93,16 @@ void ValueWriter::PutResult(const Result<Literal>& value) {
   value.has_value() ? PutLiteral(*value) : PutError(value.error());
 }
 
+void ValueWriter::One(const std::vector<Value>& values) {
+  Put(uint64_t{values.size()});
+  for (const Value& value : values) PutValue(value);
+}
+
+void ValueWriter::One(const std::shared_ptr<const hlo::Module>& module) {
+  Put(module != nullptr);
+  if (module != nullptr) Put(hlo::ModuleToImage(*module));
+}
+
 const OutgoingFrame& ValueWriter::Finish() {
   frame_.head = std::move(head_).Take();
   return frame_;
@@ -103,6 +113,18 @@ std::span<const std::byte> ValueReader::GetData(uint64_t size) {
   const auto bytes = left_.first(static_cast<size_t>(size));
   left_ = left_.subspan(std::min(left_.size(), AlignedUp(bytes.size())));
   return bytes;
+}
+
+void ValueReader::One(std::vector<Value>& values) {
+  for (auto left = Get<uint64_t>(); left > 0 && ok(); --left) values.push_back(GetValue());
+}
+
+void ValueReader::One(std::shared_ptr<const hlo::Module>& module) {
+  if (!Get<bool>()) return;
+  const auto image = std::make_shared<const std::string>(Get<std::string>());
+  auto read = hlo::ModuleFromImage(std::as_bytes(std::span(*image)), image);
+  if (!read.has_value()) return Fail();
+  module = *std::move(read);
 }
 
 Error ValueReader::GetError() {

@@ -56,11 +56,18 @@ std::string ProtocolText();
 // it is sent.
 class ValueWriter {
  public:
+  static constexpr bool kWrites = true;
+
   explicit ValueWriter(FrameKind kind) { frame_.kind = static_cast<uint32_t>(kind); }
 
   template <typename... T>
   void Put(const T&... fields) {
     head_(fields...);
+  }
+  // As ByteWriter has it, and what is put by its own function below.
+  template <typename... T>
+  void operator()(const T&... fields) {
+    (One(fields), ...);
   }
   void PutData(std::span<const std::byte> bytes);
   void PutError(const Error& error);
@@ -72,6 +79,17 @@ class ValueWriter {
   const OutgoingFrame& Finish();
 
  private:
+  template <typename T>
+  void One(const T& field) {
+    head_(field);
+  }
+  void One(const Error& error) { PutError(error); }
+  void One(const hlo::Literal& literal) { PutLiteral(literal); }
+  void One(const Result<hlo::Literal>& value) { PutResult(value); }
+  void One(const ValueKey& key) { PutKey(key); }
+  void One(const std::vector<eval::Value>& values);
+  void One(const std::shared_ptr<const hlo::Module>& module);
+
   ByteWriter head_;
   OutgoingFrame frame_;
 };
@@ -80,12 +98,19 @@ class ValueWriter {
 // safe: what makes no sense gives empty values and makes ok() false.
 class ValueReader {
  public:
+  static constexpr bool kWrites = false;
+
   explicit ValueReader(const Frame& frame)
       : head_(std::as_bytes(std::span(frame.head))), data_(frame.data), left_(frame.data.bytes) {}
 
   template <typename T>
   T Get() {
     return head_.Get<T>();
+  }
+  // As ByteReader has it, and what is got by its own function below.
+  template <typename... T>
+  void operator()(T&... fields) {
+    (One(fields), ...);
   }
   // The next part of the data, which has to be that long.
   std::span<const std::byte> GetData(uint64_t size);
@@ -100,6 +125,17 @@ class ValueReader {
   void Fail() { head_.Fail(); }
 
  private:
+  template <typename T>
+  void One(T& field) {
+    head_(field);
+  }
+  void One(Error& error) { error = GetError(); }
+  void One(hlo::Literal& literal) { literal = GetLiteral(); }
+  void One(Result<hlo::Literal>& value) { value = GetResult(); }
+  void One(ValueKey& key) { key = GetKey(); }
+  void One(std::vector<eval::Value>& values);
+  void One(std::shared_ptr<const hlo::Module>& module);  // may be null
+
   hlo::Literal GetArray();
 
   ByteReader head_;
@@ -111,8 +147,14 @@ class ValueReader {
 void PutOptions(ValueWriter& out, const RunOptions& options);
 RunOptions GetOptions(ValueReader& in);
 
-void Archive(ByteWriter& out, const TraceSlice& slice);
-void Archive(ByteReader& in, TraceSlice& slice);
+template <typename A>
+void Archive(A& a, Archived<A, TraceSlice>& slice) {
+  auto& [name, lane, start_ns, duration_ns] = slice;
+  a(name, lane, start_ns, duration_ns);
+  if constexpr (!A::kWrites) {
+    if (duration_ns < 0) a.Fail();
+  }
+}
 
 void PutEvent(ValueWriter& out, const RunEvent& event);
 // Nothing where it is malformed. Ids and numbers in it may still be of what there is not.

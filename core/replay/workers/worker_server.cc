@@ -218,7 +218,7 @@ class Server {
     const auto name = in.Get<std::string>();
     const RunOptions options = GetOptions(in);
     if (!in.ok()) return InputError("malformed message to a worker");
-    stage_.Record(options.record_steps > 0);
+    stage_.Record(options.record.steps > 0);
     std::unique_ptr<Platform>& platform = platforms_[name];
     if (platform == nullptr) {
       HLOSCOPE_ASSIGN_OR_RETURN(platform, services_.make_platform(name));
@@ -266,7 +266,7 @@ class Server {
   // Where it is to be recorded, stages and what the process takes are told too, behind all else.
   Result<RunResult> RunRecorded(Executable& executable, const Inputs& inputs,
                                 const RunOptions& options, RunStream& stream) {
-    if (options.record_steps <= 0) return executable.Run(inputs, options, stream);
+    if (options.record.steps <= 0) return executable.Run(inputs, options, stream);
     stage_.Record(true);
     ProcessSampler sampler;
     auto result = executable.Run(inputs, options, stream);
@@ -323,14 +323,14 @@ class Server {
   // Infeeds and outfeeds ask the parent, where it has something to say.
   void SetFeeds(RunOptions& options, bool takes, bool gives) {
     if (takes) {
-      options.take_infeed = [this](const hlo::Shape& shape) {
+      options.feeds.take_infeed = [this](const hlo::Shape& shape) {
         ValueWriter ask(FrameKind::kTake);
         ask.Put(shape);
         return Answer(ask);
       };
     }
     if (!gives) return;
-    options.give_outfeed = [this](const Literal& array) -> Status {
+    options.feeds.give_outfeed = [this](const Literal& array) -> Status {
       ValueWriter ask(FrameKind::kGive);
       ask.PutLiteral(array);
       HLOSCOPE_TRY(Answer(ask));

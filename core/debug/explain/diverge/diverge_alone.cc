@@ -28,14 +28,18 @@ bool TakesSourceOnly(const std::string& platform) {
 
 class LoneDivergence {
  public:
-  LoneDivergence(const std::shared_ptr<const Module>& module, const RunRequest& request,
-                 const std::stop_token& stop)
-      : module_(module), request_(request), stop_(stop), verdict_(VerdictOn(request)) {}
+  LoneDivergence(const std::shared_ptr<const Module>& module, const RunSpec& request,
+                 const RunSinks& sinks, const std::stop_token& stop)
+      : module_(module),
+        request_(request),
+        sinks_(sinks),
+        stop_(stop),
+        verdict_(VerdictOn(request)) {}
 
   Result<DivergeVerdict> Run() {
-    HLOSCOPE_ASSIGN_OR_RETURN(plain_, RunPlain(module_, request_, verdict_, stop_));
+    HLOSCOPE_ASSIGN_OR_RETURN(plain_, RunPlain(module_, request_, sinks_, verdict_, stop_));
     const std::string& compiler =
-        TakesSourceOnly(request_.platform) ? request_.platform : request_.reference_platform;
+        TakesSourceOnly(request_.test.name) ? request_.test.name : request_.reference.name;
     HLOSCOPE_ASSIGN_OR_RETURN(const auto optimized,
                               OptimisedModule(module_, request_, compiler, stop_));
     const std::vector<Literal> arguments = LeafArguments(plain_.arguments);
@@ -73,12 +77,13 @@ class LoneDivergence {
                     const std::vector<Literal>& arguments) const {
     const auto results = [&](const std::shared_ptr<const Module>& module,
                              const std::vector<Literal>& values) {
-      return RunModule(module, AloneRequest(request_, request_.reference_platform, values), stop_);
+      return RunModule(module, AloneSpec(request_, request_.reference.name, values), stop_);
     };
     const RunReport was = results(module_, plain_.arguments), is = results(optimized, arguments);
     for (size_t i = 0; i < std::min(was.outputs.size(), is.outputs.size()); ++i) {
       if (was.outputs[i].missing || is.outputs[i].missing) continue;
-      if (!CompareArrays(is.outputs[i].value, was.outputs[i].value, request_.bounds).equal()) {
+      if (!CompareArrays(is.outputs[i].value, was.outputs[i].value, request_.compare.bounds)
+               .equal()) {
         return true;
       }
     }
@@ -113,7 +118,8 @@ class LoneDivergence {
   }
 
   const std::shared_ptr<const Module>& module_;
-  const RunRequest& request_;
+  const RunSpec& request_;
+  const RunSinks& sinks_;
   const std::stop_token& stop_;
   RunReport plain_;
   DivergeVerdict verdict_;
@@ -121,14 +127,14 @@ class LoneDivergence {
 
 }  // namespace
 
-bool RunsKernelsAlone(const RunRequest& request) {
-  return request.run_passes &&
-         (TakesSourceOnly(request.platform) || TakesSourceOnly(request.reference_platform));
+bool RunsKernelsAlone(const RunSpec& request) {
+  return request.test.run_passes &&
+         (TakesSourceOnly(request.test.name) || TakesSourceOnly(request.reference.name));
 }
 
-DivergeVerdict DivergeAlone(const std::shared_ptr<const Module>& module, const RunRequest& request,
-                            const std::stop_token& stop) {
-  auto verdict = LoneDivergence(module, request, stop).Run();
+DivergeVerdict DivergeAlone(const std::shared_ptr<const Module>& module, const RunSpec& request,
+                            const std::stop_token& stop, const RunSinks& sinks) {
+  auto verdict = LoneDivergence(module, request, sinks, stop).Run();
   if (verdict.has_value()) return *std::move(verdict);
   return RefusedVerdict(std::move(verdict).error());
 }

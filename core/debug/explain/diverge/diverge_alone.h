@@ -12,11 +12,12 @@
 namespace hloscope::debug {
 
 // True where DivergePlatforms cannot be had of the request's platforms, and this can.
-bool RunsKernelsAlone(const RunRequest& request);
+bool RunsKernelsAlone(const RunSpec& request);
 
 // As DivergePlatforms, but kernels of the optimised module run one at a time (lone_kernels.h),
 // which `warnings` and the walk say. Never fails itself.
 DivergeVerdict DivergeAlone(const std::shared_ptr<const hlo::Module>& module,
-                            const RunRequest& request, const std::stop_token& stop);
+                            const RunSpec& request, const std::stop_token& stop,
+                            const RunSinks& sinks = {});
 
 }  // namespace hloscope::debug

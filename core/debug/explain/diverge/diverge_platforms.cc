@@ -35,22 +35,19 @@ Status CheckCaptures(const std::string& platform) {
   return replay::CheckCapture(*replay::FindPlatform(platform), plan);
 }
 
-// The request of a run that captures values of the optimised module.
-RunRequest CapturingRequest(const RunRequest& request, const std::string& platform,
-                            const std::vector<Literal>& arguments) {
-  RunRequest capturing = request;
-  capturing.platform = platform;
-  capturing.reference_platform.clear();
-  capturing.inputs.clear();
-  capturing.input_literals.clear();
-  capturing.save_inputs.clear();
-  capturing.arguments = arguments;
-  capturing.run_passes = false;
-  capturing.verify = false;
-  capturing.capture = {};
-  capturing.capture.items.push_back(
-      {replay::CaptureScope::kFusionBoundaries, replay::CaptureForm::kHash});
+// A run that captures values of the optimised module.
+RunSpec CapturingSpec(const RunSpec& run, const std::string& platform,
+                      const std::vector<Literal>& arguments) {
+  RunSpec capturing = DerivedSpec(run, TestOn(run, platform), run.inputs.With(arguments));
+  capturing.test.run_passes = false;
+  capturing.execution.verify = false;
   return capturing;
+}
+
+replay::CapturePlan Boundaries() {
+  replay::CapturePlan plan;
+  plan.items.push_back({replay::CaptureScope::kFusionBoundaries, replay::CaptureForm::kHash});
+  return plan;
 }
 
 bool SameBits(const std::vector<Leaves>& a, const std::vector<Leaves>& b) {
@@ -66,17 +63,18 @@ bool SameBits(const std::vector<Leaves>& a, const std::vector<Leaves>& b) {
 
 class PlatformDivergence {
  public:
-  PlatformDivergence(const std::shared_ptr<const Module>& module, const RunRequest& request,
-                     std::stop_token stop, int64_t keep_bytes)
+  PlatformDivergence(const std::shared_ptr<const Module>& module, const RunSpec& request,
+                     const RunSinks& sinks, std::stop_token stop, int64_t keep_bytes)
       : module_(module),
         request_(request),
+        sinks_(sinks),
         stop_(std::move(stop)),
         keep_bytes_(keep_bytes),
         verdict_(VerdictOn(request)) {}
 
   Result<DivergeVerdict> Run() {
-    HLOSCOPE_TRY(CheckCaptures(request_.platform));
-    HLOSCOPE_TRY(CheckCaptures(request_.reference_platform));
+    HLOSCOPE_TRY(CheckCaptures(request_.test.name));
+    HLOSCOPE_TRY(CheckCaptures(request_.reference.name));
     // The one runs in workers, the other in a child of its own.
     auto optimized = std::async(std::launch::async, [this] { return Optimise(); });
     const Status plain = RunPlain();
@@ -93,7 +91,7 @@ class PlatformDivergence {
 
  private:
   Status RunPlain() {
-    HLOSCOPE_ASSIGN_OR_RETURN(plain_, debug::RunPlain(module_, request_, verdict_, stop_));
+    HLOSCOPE_ASSIGN_OR_RETURN(plain_, debug::RunPlain(module_, request_, sinks_, verdict_, stop_));
     walk_.plain_ms = plain_.timing.run_us.empty() ? 0 : plain_.timing.run_us[0] / 1000;
     return {};
   }
@@ -101,28 +99,28 @@ class PlatformDivergence {
   // The module that the compiling side really runs; the same module where no side compiles.
   Status Optimise() {
     optimized_ = module_;
-    const bool ours = Compiles(request_.platform);
-    if (!request_.run_passes || (!ours && !Compiles(request_.reference_platform))) return {};
+    const bool ours = Compiles(request_.test.name);
+    if (!request_.test.run_passes || (!ours && !Compiles(request_.reference.name))) return {};
     HLOSCOPE_ASSIGN_OR_RETURN(
         optimized_, OptimisedModule(module_, request_,
-                                    ours ? request_.platform : request_.reference_platform, stop_));
+                                    ours ? request_.test.name : request_.reference.name, stop_));
     return {};
   }
 
   Status Walk() {
     HLOSCOPE_ASSIGN_OR_RETURN(
         CaptureSession platform,
-        CaptureSession::Open(optimized_, CapturingRequest(request_, request_.platform, arguments_),
-                             stop_));
+        CaptureSession::Open(optimized_, CapturingSpec(request_, request_.test.name, arguments_),
+                             Boundaries(), stop_));
     platform_.emplace(std::move(platform));
     HLOSCOPE_ASSIGN_OR_RETURN(
         CaptureSession reference,
         CaptureSession::Open(optimized_,
-                             CapturingRequest(request_, request_.reference_platform, arguments_),
-                             stop_));
+                             CapturingSpec(request_, request_.reference.name, arguments_),
+                             Boundaries(), stop_));
     reference_.emplace(std::move(reference));
     values_ = std::make_unique<ValueComparison>(*optimized_, *platform_, *reference_,
-                                                request_.bounds, keep_bytes_);
+                                                request_.compare.bounds, keep_bytes_);
     HLOSCOPE_TRY(values_->Run());
     values_->Summarise(walk_);
     walk_.capture_ms = values_->platform_us() / 1000;
@@ -138,10 +136,10 @@ class PlatformDivergence {
       walk_.bits = "with capture every bit of the results is that of the plain run";
       return {};
     }
-    RunRequest without = CapturingRequest(request_, request_.platform, arguments_);
-    without.capture = {};
-    HLOSCOPE_ASSIGN_OR_RETURN(CaptureSession session,
-                              CaptureSession::Open(optimized_, without, stop_));
+    HLOSCOPE_ASSIGN_OR_RETURN(
+        CaptureSession session,
+        CaptureSession::Open(optimized_, CapturingSpec(request_, request_.test.name, arguments_),
+                             {}, stop_));
     ResultLists again;
     HLOSCOPE_TRY(session.Run({}, again));
     walk_.capture_keeps_bits = SameBits(lists, again.lists);
@@ -154,7 +152,7 @@ class PlatformDivergence {
       HLOSCOPE_TRY(session.Run({}, once_more));
       varies_ = !SameBits(again.lists, once_more.lists);
       walk_.bits = varies_ ? fmt::format("{} is not deterministic: every run gives other bits",
-                                         request_.platform)
+                                         request_.test.name)
                            : "capture changes bits of the results";
     }
     verdict_.warnings.push_back(walk_.bits);
@@ -187,7 +185,8 @@ class PlatformDivergence {
       for (size_t i = 0; i < std::min(ours[d].size(), theirs[d].size()); ++i) {
         if (!ours[d][i].has_value() || !theirs[d][i].has_value()) continue;
         if (!ours[d][i]->shape().IsArray()) continue;
-        optimized_differs |= !CompareArrays(*ours[d][i], *theirs[d][i], request_.bounds).equal();
+        optimized_differs |=
+            !CompareArrays(*ours[d][i], *theirs[d][i], request_.compare.bounds).equal();
       }
     }
     walk_.passes_differ = !optimized_differs;
@@ -300,7 +299,8 @@ class PlatformDivergence {
   }
 
   const std::shared_ptr<const Module>& module_;
-  const RunRequest& request_;
+  const RunSpec& request_;
+  const RunSinks& sinks_;
   std::stop_token stop_;
   int64_t keep_bytes_;
   RunReport plain_;
@@ -320,10 +320,9 @@ class PlatformDivergence {
 
 }  // namespace
 
-DivergeVerdict DivergePlatforms(const std::shared_ptr<const Module>& module,
-                                const RunRequest& request, std::stop_token stop,
-                                int64_t keep_bytes) {
-  auto verdict = PlatformDivergence(module, request, std::move(stop), keep_bytes).Run();
+DivergeVerdict DivergePlatforms(const std::shared_ptr<const Module>& module, const RunSpec& request,
+                                std::stop_token stop, int64_t keep_bytes, const RunSinks& sinks) {
+  auto verdict = PlatformDivergence(module, request, sinks, std::move(stop), keep_bytes).Run();
   if (verdict.has_value()) return *std::move(verdict);
   return RefusedVerdict(std::move(verdict).error());
 }

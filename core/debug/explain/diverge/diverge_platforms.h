@@ -22,7 +22,7 @@ inline constexpr int64_t kKeptValueBytes = int64_t{2} << 30;
 // is held to change no bit of the results. Never fails itself; unsupported where a platform cannot
 // tell values inside a module or its optimised module cannot be had.
 DivergeVerdict DivergePlatforms(const std::shared_ptr<const hlo::Module>& module,
-                                const RunRequest& request, std::stop_token stop = {},
-                                int64_t keep_bytes = kKeptValueBytes);
+                                const RunSpec& request, std::stop_token stop = {},
+                                int64_t keep_bytes = kKeptValueBytes, const RunSinks& sinks = {});
 
 }  // namespace hloscope::debug

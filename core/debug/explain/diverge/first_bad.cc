@@ -58,17 +58,16 @@ std::string Sentence(const DivergeVerdict& verdict, size_t versions) {
 }  // namespace
 
 DivergeVerdict FindFirstBad(const std::shared_ptr<const hlo::Module>& module,
-                            const RunRequest& request, const std::vector<std::string>& pythons,
+                            const RunSpec& request, const std::vector<std::string>& pythons,
                             const std::stop_token& stop) {
   DivergeVerdict verdict;
-  RunRequest one = request;
-  if (one.reference_platform.empty() && one.expect.empty()) {
-    one.reference_platform = replay::ReferencePlatform().name;
+  RunSpec one = request;
+  if (one.reference.name.empty() && one.compare.expect.empty()) {
+    one.reference.name = replay::ReferencePlatform().name;
   }
   std::optional<RunStatus> first, bad;
   for (const std::string& python : pythons) {
-    one.environment = request.environment;
-    one.environment.push_back("HLOSCOPE_PYTHON=" + python);
+    one.test.python = python;
     const RunReport report = RunModule(module, one, stop);
     verdict.tries.push_back(TryOf(python, report));
     for (const std::string& warning : report.warnings) {

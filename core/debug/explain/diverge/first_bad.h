@@ -16,7 +16,7 @@ namespace hloscope::debug {
 // whose results differ or that dies; `tries` has a line for each. A version that cannot run the
 // module is neither good nor bad.
 DivergeVerdict FindFirstBad(const std::shared_ptr<const hlo::Module>& module,
-                            const RunRequest& request, const std::vector<std::string>& pythons,
+                            const RunSpec& request, const std::vector<std::string>& pythons,
                             const std::stop_token& stop);
 
 }  // namespace hloscope::debug

@@ -41,11 +41,11 @@ Result<std::vector<Literal>> ValuesOf(const RunReport& report) {
   return values;
 }
 
-Result<std::vector<Literal>> RunAlone(std::shared_ptr<const Module> module,
-                                      const RunRequest& request, const std::string& platform,
+Result<std::vector<Literal>> RunAlone(std::shared_ptr<const Module> module, const RunSpec& request,
+                                      const std::string& platform,
                                       const std::vector<Literal>& arguments, std::stop_token stop) {
   return ValuesOf(
-      RunModule(std::move(module), AloneRequest(request, platform, arguments), std::move(stop)));
+      RunModule(std::move(module), AloneSpec(request, platform, arguments), std::move(stop)));
 }
 
 // Sources of all leaves of some instructions where `key` stands, and the captured ones among them.
@@ -114,38 +114,13 @@ std::vector<Literal> CalledArguments(const Module& module, const std::vector<Lit
 
 }  // namespace
 
-RunRequest AloneRequest(const RunRequest& request, std::string platform,
-                        std::vector<Literal> arguments) {
-  RunRequest alone = request;
-  alone.platform = std::move(platform);
-  alone.reference_platform.clear();
-  alone.inputs.clear();
-  alone.expect.clear();
-  alone.infeed.clear();
-  alone.outfeed.clear();
-  alone.outputs.clear();
-  alone.save_inputs.clear();
-  alone.input_literals.clear();
-  alone.output_literals.clear();
-  alone.recorded.reset();
-  alone.capture = {};
-  alone.arguments = std::move(arguments);
-  alone.precise = alone.isolate = alone.same_bits = false;
-  alone.verify = false;
-  alone.iterations = alone.repeat = 1;
-  alone.on_instruction = nullptr;
-  alone.find.reset();
-  alone.flush_denormals = false;
-  return alone;
-}
-
 bool KernelCheck::differs() const {
   return std::ranges::any_of(leaves, [](const LeafComparison& leaf) { return !leaf.equal(); });
 }
 
 Result<KernelCheck> CheckKernel(const Module& module, const ValueKey& key, ValueComparison& values,
                                 const std::vector<std::vector<Literal>>& inputs,
-                                const RunRequest& request, std::stop_token stop) {
+                                const RunSpec& request, std::stop_token stop) {
   HLOSCOPE_ASSIGN_OR_RETURN(ExtractedModule alone,
                             ExtractModule(module, key.instruction, 0, Metadata::kStripped));
   if (alone.module->header().replica_count * alone.module->header().num_partitions > 1) {
@@ -173,14 +148,14 @@ Result<KernelCheck> CheckKernel(const Module& module, const ValueKey& key, Value
   check.alone = std::move(alone.module);
   HLOSCOPE_ASSIGN_OR_RETURN(
       const std::vector<Literal> expected,
-      RunAlone(check.alone, request, request.reference_platform, check.arguments, std::move(stop)));
+      RunAlone(check.alone, request, request.reference.name, check.arguments, std::move(stop)));
   for (size_t i = 0; i < std::min(expected.size(), check.value.size()); ++i) {
-    check.leaves.push_back(CompareArrays(check.value[i], expected[i], request.bounds));
+    check.leaves.push_back(CompareArrays(check.value[i], expected[i], request.compare.bounds));
   }
   return check;
 }
 
-Status MeasureDistances(const KernelCheck& check, const RunRequest& request, ValueWalk& walk,
+Status MeasureDistances(const KernelCheck& check, const RunSpec& request, ValueWalk& walk,
                         std::stop_token stop) {
   const std::string evaluator(replay::ReferencePlatform().name);
   HLOSCOPE_ASSIGN_OR_RETURN(
@@ -188,7 +163,7 @@ Status MeasureDistances(const KernelCheck& check, const RunRequest& request, Val
       RunAlone(eval::WidenModule(*check.alone), request, evaluator, check.arguments, stop));
   HLOSCOPE_ASSIGN_OR_RETURN(
       const std::vector<Literal> reference,
-      RunAlone(check.alone, request, request.reference_platform, check.arguments, stop));
+      RunAlone(check.alone, request, request.reference.name, check.arguments, stop));
   const auto widen = [](std::optional<PreciseDistance>& worst, PreciseDistance distance) {
     const bool is_worse =
         !worst || distance.class_mismatched > worst->class_mismatched ||
@@ -203,24 +178,24 @@ Status MeasureDistances(const KernelCheck& check, const RunRequest& request, Val
   return {};
 }
 
-Result<InsideKernel> LookInside(const KernelCheck& check, const RunRequest& request,
+Result<InsideKernel> LookInside(const KernelCheck& check, const RunSpec& request,
                                 std::stop_token stop) {
   InsideKernel inside;
   const std::shared_ptr<const Module> inlined = Inlined(*check.alone);
   if (inlined == nullptr) return inside;
   const std::vector<Literal> arguments = CalledArguments(*check.alone, check.arguments);
   HLOSCOPE_ASSIGN_OR_RETURN(const auto platform,
-                            replay::MakePlatform(request.platform, request.workers));
-  HLOSCOPE_ASSIGN_OR_RETURN(const auto reference,
-                            replay::MakePlatform(request.reference_platform, request.workers));
+                            replay::MakePlatform(request.test.name, request.execution.workers));
+  HLOSCOPE_ASSIGN_OR_RETURN(const auto reference, replay::MakePlatform(request.reference.name,
+                                                                       request.execution.workers));
   IsolateRequest isolate;
   isolate.platform = platform.get();
   isolate.reference = reference.get();
-  isolate.options = AloneRequest(request, request.platform, {});
-  isolate.options.run_passes = true;
-  isolate.options.stop = stop;
+  isolate.options = TestOptions(AloneSpec(request, request.test.name, {}));
+  isolate.options.platform.run_passes = true;
+  isolate.options.budget.stop = stop;
   isolate.reference_options = isolate.options;
-  isolate.bounds = request.bounds;
+  isolate.bounds = request.compare.bounds;
   Isolation isolation(*inlined, isolate);
   HLOSCOPE_TRY(isolation.Run(arguments, [&](const InstructionReport& report) {
     if (inside.first || !report.differs()) return;
@@ -228,9 +203,9 @@ Result<InsideKernel> LookInside(const KernelCheck& check, const RunRequest& requ
         report.outputs, [](const LeafComparison& each) { return !each.equal(); });
     inside.first = {report.instruction, report.opcode, *leaf};
   }));
-  RunRequest together = AloneRequest(request, request.platform, arguments);
-  together.reference_platform = request.reference_platform;
-  together.run_passes = true;
+  RunSpec together = AloneSpec(request, request.test.name, arguments);
+  together.reference = request.reference;
+  together.test.run_passes = true;
   const RunReport report = RunModule(inlined, together, std::move(stop));
   if (report.status == RunStatus::kEqual) inside.together_agree = true;
   if (report.status == RunStatus::kDiffers) inside.together_agree = false;

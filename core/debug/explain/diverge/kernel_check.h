@@ -14,10 +14,6 @@
 
 namespace hloscope::debug {
 
-// The request of a module on its own: nothing of the inputs and results of another.
-RunRequest AloneRequest(const RunRequest& request, std::string platform,
-                        std::vector<hlo::Literal> arguments);
-
 struct KernelCheck {
   std::shared_ptr<const hlo::Module> alone;  // the instruction as a module
   std::vector<hlo::Literal> arguments;       // what it had
@@ -31,10 +27,10 @@ struct KernelCheck {
 Result<KernelCheck> CheckKernel(const hlo::Module& module, const replay::ValueKey& key,
                                 ValueComparison& values,
                                 const std::vector<std::vector<hlo::Literal>>& inputs,
-                                const RunRequest& request, std::stop_token stop);
+                                const RunSpec& request, std::stop_token stop);
 
 // How far both sides are from the values in double precision, the worst leaf of each.
-Status MeasureDistances(const KernelCheck& check, const RunRequest& request, ValueWalk& walk,
+Status MeasureDistances(const KernelCheck& check, const RunSpec& request, ValueWalk& walk,
                         std::stop_token stop);
 
 // Runs the instructions of a fusion, or of a call that is one kernel, one by one on the platform,
@@ -45,7 +41,7 @@ struct InsideKernel {
   std::optional<bool> together_agree;
   std::string together;  // in words
 };
-Result<InsideKernel> LookInside(const KernelCheck& check, const RunRequest& request,
+Result<InsideKernel> LookInside(const KernelCheck& check, const RunSpec& request,
                                 std::stop_token stop);
 
 }  // namespace hloscope::debug

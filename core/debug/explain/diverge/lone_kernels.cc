@@ -44,8 +44,7 @@ Result<Literal> WholeOf(const RunReport& report, const hlo::Shape& shape) {
 
 class LoneWalk {
  public:
-  LoneWalk(const RunRequest& request, const std::stop_token& stop)
-      : request_(request), stop_(stop) {
+  LoneWalk(const RunSpec& request, const std::stop_token& stop) : request_(request), stop_(stop) {
     found_.walk.one_at_a_time = true;
   }
 
@@ -85,14 +84,22 @@ class LoneWalk {
   }
 
  private:
+  // A part of the module, on both platforms.
+  RunSpec Both(const std::vector<Literal>& arguments) const {
+    RunSpec both = AloneSpec(request_, request_.test.name, arguments);
+    both.reference = request_.reference;
+    both.test.run_passes = both.reference.run_passes = true;
+    return both;
+  }
+
   RunReport Isolate(const std::shared_ptr<const Module>& module,
                     const std::vector<Literal>& arguments,
                     std::function<void(const InstructionReport&)> on_instruction) const {
-    RunRequest isolate = AloneRequest(request_, request_.platform, arguments);
-    isolate.reference_platform = request_.reference_platform;
-    isolate.isolate = isolate.run_passes = isolate.reference_passes = true;
-    isolate.on_instruction = std::move(on_instruction);
-    return RunModule(module, isolate, stop_);
+    RunSpec isolate = Both(arguments);
+    isolate.compare.isolate = true;
+    RunSinks sinks;
+    sinks.on_instruction = std::move(on_instruction);
+    return RunModule(module, isolate, sinks, stop_);
   }
 
   void Note(const InstructionReport& report, const std::string& calls) {
@@ -154,7 +161,7 @@ class LoneWalk {
 
   Result<Literal> Evaluate(const std::shared_ptr<const Module>& module,
                            const std::vector<Literal>& arguments) const {
-    RunRequest alone = AloneRequest(request_, request_.reference_platform, arguments);
+    const RunSpec alone = AloneSpec(request_, request_.reference.name, arguments);
     return WholeOf(RunModule(module, alone, stop_), module->shape(module->entry().root));
   }
 
@@ -181,10 +188,7 @@ class LoneWalk {
 
   bool Differs(const std::shared_ptr<const Module>& module,
                const std::vector<Literal>& arguments) const {
-    RunRequest alone = AloneRequest(request_, request_.platform, arguments);
-    alone.reference_platform = request_.reference_platform;
-    alone.run_passes = alone.reference_passes = true;
-    return RunModule(module, alone, stop_).status == RunStatus::kDiffers;
+    return RunModule(module, Both(arguments), stop_).status == RunStatus::kDiffers;
   }
 
   void EnterBranch(const Module& module, InstructionId id, const std::vector<Literal>& operands,
@@ -219,7 +223,7 @@ class LoneWalk {
     found_.walk.inner = {first->instruction, first->opcode, *leaf};
   }
 
-  const RunRequest& request_;
+  const RunSpec& request_;
   const std::stop_token& stop_;
   LoneKernels found_;
 };
@@ -227,8 +231,8 @@ class LoneWalk {
 }  // namespace
 
 Result<LoneKernels> RunKernelsAlone(const std::shared_ptr<const Module>& optimized,
-                                    const std::vector<Literal>& arguments,
-                                    const RunRequest& request, const std::stop_token& stop) {
+                                    const std::vector<Literal>& arguments, const RunSpec& request,
+                                    const std::stop_token& stop) {
   LoneWalk walk(request, stop);
   HLOSCOPE_TRY(walk.Run(optimized, arguments, "", 0));
   LoneKernels found = std::move(walk).Take();

@@ -36,6 +36,6 @@ struct LoneKernels {
 // be run at all, or is stopped.
 Result<LoneKernels> RunKernelsAlone(const std::shared_ptr<const hlo::Module>& optimized,
                                     const std::vector<hlo::Literal>& arguments,
-                                    const RunRequest& request, const std::stop_token& stop);
+                                    const RunSpec& request, const std::stop_token& stop);
 
 }  // namespace hloscope::debug

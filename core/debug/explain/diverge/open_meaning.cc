@@ -37,13 +37,13 @@ Literal ScalarOf(double value, const Shape& shape) {
 
 class Asker {
  public:
-  Asker(const Candidate& candidate, const RunRequest& request, const std::stop_token& stop)
+  Asker(const Candidate& candidate, const RunSpec& request, const std::stop_token& stop)
       : candidate_(candidate), module_(*candidate.module), stop_(stop) {
-    request_.platform = request.reference_platform;
+    request_.test.name = request.reference.name;
     request_.limits = request.limits;
-    request_.bounds = request.bounds;
-    request_.workers = request.workers;
-    request_.deadline_seconds = request.deadline_seconds;
+    request_.compare.bounds = request.compare.bounds;
+    request_.execution.workers = request.execution.workers;
+    request_.budget.seconds = request.budget.seconds;
   }
 
   std::optional<Cause> Ask(InstructionId id) const {
@@ -61,8 +61,8 @@ class Asker {
  private:
   // Empty where it cannot be run.
   std::vector<Literal> Run(const ModulePtr& module, std::vector<Literal> arguments) const {
-    RunRequest own = request_;
-    own.arguments = std::move(arguments);
+    RunSpec own = request_;
+    own.inputs.arguments = std::move(arguments);
     const RunReport report = RunModule(module, own, stop_);
     std::vector<Literal> results;
     for (const RunOutput& output : report.outputs) {
@@ -75,7 +75,7 @@ class Asker {
   bool SameValues(const std::vector<Literal>& a, const std::vector<Literal>& b) const {
     if (a.size() != b.size()) return true;  // nothing is known
     for (size_t i = 0; i < a.size(); ++i) {
-      if (a[i].shape().IsArray() && !CompareArrays(a[i], b[i], request_.bounds).equal())
+      if (a[i].shape().IsArray() && !CompareArrays(a[i], b[i], request_.compare.bounds).equal())
         return false;
     }
     return true;
@@ -235,7 +235,7 @@ class Asker {
 
   const Candidate& candidate_;
   const Module& module_;
-  RunRequest request_;
+  RunSpec request_;
   const std::stop_token& stop_;
 };
 
@@ -243,7 +243,7 @@ class Asker {
 
 std::optional<Cause> OpenMeaning(const Candidate& candidate,
                                  std::span<const InstructionId> instructions,
-                                 const RunRequest& request, const std::stop_token& stop) {
+                                 const RunSpec& request, const std::stop_token& stop) {
   const Asker asker(candidate, request, stop);
   for (const InstructionId id : instructions) {
     if (const auto cause = asker.Ask(id)) return cause;

@@ -19,6 +19,6 @@ namespace hloscope::debug {
 //   kOverlappingUpdates  of a scatter, whose results change with the order of its updates
 std::optional<Cause> OpenMeaning(const Candidate& candidate,
                                  std::span<const hlo::InstructionId> instructions,
-                                 const RunRequest& request, const std::stop_token& stop);
+                                 const RunSpec& request, const std::stop_token& stop);
 
 }  // namespace hloscope::debug

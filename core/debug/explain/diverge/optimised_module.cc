@@ -22,17 +22,16 @@ bool Compiles(const std::string& platform) {
 }
 
 Result<std::shared_ptr<const Module>> OptimisedModule(const std::shared_ptr<const Module>& module,
-                                                      const RunRequest& request,
+                                                      const RunSpec& request,
                                                       const std::string& platform,
                                                       const std::stop_token& stop) {
   replay::CompileModuleRequest compile;
-  static_cast<replay::RunOptions&>(compile) = request;
-  compile.capture = {};
+  compile.options = TestOptions(request);
   compile.platform = platform;
   compile.optimized_module = compile.as_run = true;
-  if (request.deadline_seconds) {
-    compile.limits.run_deadline_seconds =
-        static_cast<int64_t>(std::ceil(std::min(*request.deadline_seconds, 1e9)));
+  if (request.budget.seconds) {
+    compile.options.limits.run_deadline_seconds =
+        static_cast<int64_t>(std::ceil(std::min(*request.budget.seconds, 1e9)));
   }
   HLOSCOPE_ASSIGN_OR_RETURN(replay::CompileModuleReport report,
                             replay::CompileModule(module, compile, stop));

@@ -19,7 +19,7 @@ bool Compiles(const std::string& platform);
 // `module` compiled on `platform` with the request's options. Errors: those of compiling;
 // unsupported where what it gives cannot be read.
 Result<std::shared_ptr<const hlo::Module>> OptimisedModule(
-    const std::shared_ptr<const hlo::Module>& module, const RunRequest& request,
+    const std::shared_ptr<const hlo::Module>& module, const RunSpec& request,
     const std::string& platform, const std::stop_token& stop);
 
 // What it takes for arguments of the module it was made of: the leaves of the parameters, dynamic

@@ -3,21 +3,21 @@
 
 namespace hloscope::debug {
 
-DivergeVerdict VerdictOn(const RunRequest& request) {
+DivergeVerdict VerdictOn(const RunSpec& request) {
   DivergeVerdict verdict;
-  verdict.platform = request.platform;
-  verdict.reference = request.reference_platform;
-  verdict.seed = request.seed;
+  verdict.platform = request.test.name;
+  verdict.reference = request.reference.name;
+  verdict.seed = request.inputs.seed;
   return verdict;
 }
 
-Result<RunReport> RunPlain(const std::shared_ptr<const hlo::Module>& module,
-                           const RunRequest& request, DivergeVerdict& verdict,
+Result<RunReport> RunPlain(const std::shared_ptr<const hlo::Module>& module, const RunSpec& request,
+                           const RunSinks& sinks, DivergeVerdict& verdict,
                            const std::stop_token& stop) {
-  RunRequest plain = request;
-  plain.isolate = false;
-  plain.iterations = plain.repeat = 1;
-  RunReport report = RunModule(module, plain, stop);
+  RunSpec plain = request;
+  plain.compare.isolate = false;
+  plain.repeats.iterations = plain.repeats.runs = 1;
+  RunReport report = RunModule(module, plain, sinks, stop);
   verdict.warnings = report.warnings;
   if (report.error) return std::unexpected(*report.error);
   return report;

@@ -32,29 +32,26 @@ std::string Words(const std::string& third, const std::string& one, bool with_on
 }  // namespace
 
 void TakeVote(DivergeVerdict& verdict, const std::shared_ptr<const hlo::Module>& module,
-              const RunRequest& request, const std::string& third, const std::stop_token& stop) {
+              const RunSpec& request, const std::string& third, const std::stop_token& stop) {
   if (verdict.status != RunStatus::kDiffers) return;
-  RunRequest plain = request;
-  plain.isolate = plain.precise = false;
-  plain.iterations = plain.repeat = 1;
+  RunSpec plain = request;
+  plain.compare.isolate = plain.compare.precise = false;
+  plain.repeats.iterations = plain.repeats.runs = 1;
   const RunReport platform = RunModule(module, plain, stop);
-  plain.platform = third;
-  plain.arguments = platform.arguments;
-  plain.inputs.clear();
-  plain.input_literals.clear();
-  plain.xla_flags.clear();
+  plain.test = {.name = third, .run_passes = request.test.run_passes};
+  plain.inputs = plain.inputs.With(platform.arguments);
   const RunReport voice = RunModule(module, plain, stop);
   DivergeTry attempt{fmt::format("a vote of three: {}", third), {}, ""};
   if (platform.error || voice.error) {
     attempt.detail = (voice.error ? voice.error : platform.error)->message;
   } else {
-    const bool with_platform = !FirstDifference(voice, platform, request.bounds);
+    const bool with_platform = !FirstDifference(voice, platform, request.compare.bounds);
     const bool with_reference = std::ranges::all_of(voice.outputs, [](const RunOutput& output) {
       return !output.compared || output.comparison.equal();
     });
     attempt.closes = with_reference && !with_platform;
     attempt.detail =
-        Words(third, request.platform, with_platform, request.reference_platform, with_reference);
+        Words(third, request.test.name, with_platform, request.reference.name, with_reference);
     verdict.sentence += "; " + attempt.detail;
   }
   verdict.tries.push_back(std::move(attempt));

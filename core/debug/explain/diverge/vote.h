@@ -14,6 +14,6 @@ namespace hloscope::debug {
 // without the flags that are meant for the first, and says in the verdict's tries and sentence
 // which two agree. A third that cannot run the module has no voice, which is said.
 void TakeVote(DivergeVerdict& verdict, const std::shared_ptr<const hlo::Module>& module,
-              const RunRequest& request, const std::string& third, const std::stop_token& stop);
+              const RunSpec& request, const std::string& third, const std::stop_token& stop);
 
 }  // namespace hloscope::debug

@@ -33,21 +33,13 @@ class OutcomeStream : public replay::RunStream {
   std::vector<KernelOutcome> outcomes;
 };
 
-Status Search(const std::shared_ptr<const Module>& module, const RunRequest& request,
+Status Search(const std::shared_ptr<const Module>& module, const RunSpec& request,
               const replay::KernelCaseFilter& filter, const std::stop_token& stop,
               OutcomeStream& stream) {
-  RunRequest searching = request;
-  searching.reference_platform.clear();
-  searching.expect.clear();
-  searching.outputs.clear();
-  searching.save_inputs.clear();
-  searching.output_literals.clear();
-  searching.isolate = searching.precise = false;
-  searching.iterations = searching.repeat = 1;
-  searching.capture = {};
-  searching.capture.results = replay::CaptureForm::kNone;
-  searching.capture.search = replay::KernelCasesRequest(filter);
-  HLOSCOPE_TRY(RunCapturing(module, searching, stream, stop));
+  replay::CapturePlan plan;
+  plan.results = replay::CaptureForm::kNone;
+  plan.search = replay::KernelCasesRequest(filter);
+  HLOSCOPE_TRY(RunCapturing(module, request, plan, stream, stop));
   return {};
 }
 
@@ -74,7 +66,7 @@ Error NoSuchKernel(const std::string& name, int64_t execution,
 }  // namespace
 
 Result<std::vector<KernelOutcome>> OutcomesOfKernels(const std::shared_ptr<const Module>& module,
-                                                     const RunRequest& request,
+                                                     const RunSpec& request,
                                                      const replay::KernelCaseFilter& filter,
                                                      const std::stop_token& stop) {
   OutcomeStream stream;
@@ -83,7 +75,7 @@ Result<std::vector<KernelOutcome>> OutcomesOfKernels(const std::shared_ptr<const
 }
 
 Result<KernelOutcome> CaseOfKernel(const std::shared_ptr<const Module>& module,
-                                   const RunRequest& request, const std::string& name,
+                                   const RunSpec& request, const std::string& name,
                                    int64_t execution, const std::stop_token& stop) {
   OutcomeStream stream;
   const Status ran = Search(module, request, {.name = name, .execution = execution}, stop, stream);
@@ -97,12 +89,12 @@ Result<KernelOutcome> CaseOfKernel(const std::shared_ptr<const Module>& module,
 }
 
 Result<replay::KernelDiagnosisAnswer> DiagnoseWithin(const replay::KernelDiagnosis& diagnosis,
-                                                     const RunRequest& request,
+                                                     const RunSpec& request,
                                                      const std::stop_token& stop) {
-  replay::RunOptions options = request;
-  if (request.deadline_seconds) {
+  replay::RunOptions options = TestOptions(request);
+  if (request.budget.seconds) {
     options.limits.run_deadline_seconds =
-        static_cast<int64_t>(std::ceil(std::min(*request.deadline_seconds, 1e9)));
+        static_cast<int64_t>(std::ceil(std::min(*request.budget.seconds, 1e9)));
   }
   return replay::DiagnoseKernel(diagnosis, options, stop);
 }

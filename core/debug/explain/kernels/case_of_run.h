@@ -17,18 +17,18 @@ namespace hloscope::debug {
 // Runs `module` once on the request's platform and answers what each kernel gave; `wish` says which
 // come with a case.
 Result<std::vector<replay::KernelOutcome>> OutcomesOfKernels(
-    const std::shared_ptr<const hlo::Module>& module, const RunRequest& request,
+    const std::shared_ptr<const hlo::Module>& module, const RunSpec& request,
     const replay::KernelCaseFilter& filter, const std::stop_token& stop);
 
 // The case of the kernel, or of the instruction, of that name in one of its executions, also where
 // the run ends with a fault of it. Input error: there is none; it names those that there are.
 Result<replay::KernelOutcome> CaseOfKernel(const std::shared_ptr<const hlo::Module>& module,
-                                           const RunRequest& request, const std::string& name,
+                                           const RunSpec& request, const std::string& name,
                                            int64_t execution, const std::stop_token& stop);
 
 // A study in a child process, within --deadline where the request has one.
 Result<replay::KernelDiagnosisAnswer> DiagnoseWithin(const replay::KernelDiagnosis& diagnosis,
-                                                     const RunRequest& request,
+                                                     const RunSpec& request,
                                                      const std::stop_token& stop);
 
 // The instruction of an outcome with a case, by itself and with its arguments.

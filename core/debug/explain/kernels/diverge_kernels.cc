@@ -30,16 +30,18 @@ void Flatten(const eval::Value& value, std::vector<Result<hlo::Literal>>& leaves
 
 class KernelDivergence {
  public:
-  KernelDivergence(const std::shared_ptr<const Module>& module, const RunRequest& request,
-                   const std::stop_token& stop)
-      : module_(module), request_(request), stop_(stop), verdict_(VerdictOn(request)) {}
+  KernelDivergence(const std::shared_ptr<const Module>& module, const RunSpec& request,
+                   const RunSinks& sinks, const std::stop_token& stop)
+      : module_(module),
+        request_(request),
+        sinks_(sinks),
+        stop_(stop),
+        verdict_(VerdictOn(request)) {}
 
   Result<DivergeVerdict> Run() {
     HLOSCOPE_TRY(RunPlain());
-    RunRequest again = request_;
-    again.inputs.clear();
-    again.input_literals.clear();
-    again.arguments = plain_.arguments;
+    RunSpec again = request_;
+    again.inputs = again.inputs.With(plain_.arguments);
     HLOSCOPE_ASSIGN_OR_RETURN(const std::vector<KernelOutcome> outcomes,
                               OutcomesOfKernels(module_, again, {}, stop_));
     Count(outcomes);
@@ -54,7 +56,7 @@ class KernelDivergence {
   static constexpr size_t kMaxExplained = 16;
 
   Status RunPlain() {
-    HLOSCOPE_ASSIGN_OR_RETURN(plain_, debug::RunPlain(module_, request_, verdict_, stop_));
+    HLOSCOPE_ASSIGN_OR_RETURN(plain_, debug::RunPlain(module_, request_, sinks_, verdict_, stop_));
     for (const RunOutput& output : plain_.outputs) {
       if (!output.compared || output.comparison.equal()) continue;
       results_differ_ = true;
@@ -91,7 +93,7 @@ class KernelDivergence {
     for (size_t i = 0; i < actual.size(); ++i) {
       if (!actual[i].has_value() || !meant[i].has_value()) return true;
       if (!meant[i]->shape().IsArray()) continue;
-      if (!CompareArrays(*actual[i], *meant[i], request_.bounds).equal()) return true;
+      if (!CompareArrays(*actual[i], *meant[i], request_.compare.bounds).equal()) return true;
     }
     return false;
   }
@@ -277,7 +279,7 @@ class KernelDivergence {
   // Other tiles of the same device, then other devices.
   std::vector<Compilation> Compilations(const KernelOutcome& outcome) const {
     const std::string own =
-        request_.gpu_target.empty() ? TargetOfCode(outcome) : request_.gpu_target;
+        request_.load.gpu_target.empty() ? TargetOfCode(outcome) : request_.load.gpu_target;
     std::vector<Compilation> all;
     for (const int k : {32, 64, 128}) {
       const std::string tile = fmt::format(
@@ -313,14 +315,12 @@ class KernelDivergence {
   }
 
   DivergeTry TryCompilation(const Compilation& other) {
-    RunRequest request = request_;
-    request.inputs.clear();
-    request.input_literals.clear();
-    request.arguments = plain_.arguments;
-    request.gpu_target = other.target;
-    request.iterations = request.repeat = 1;
-    for (const auto& flag : other.flags) request.xla_flags.push_back(flag);
-    const RunReport report = RunModule(module_, request, stop_);
+    RunSpec again = request_;
+    again.inputs = again.inputs.With(plain_.arguments);
+    again.load.gpu_target = other.target;
+    again.repeats.iterations = again.repeats.runs = 1;
+    for (const auto& flag : other.flags) again.test.xla_flags.push_back(flag);
+    const RunReport report = RunModule(module_, again, stop_);
     DivergeTry attempt{other.what, std::nullopt, ""};
     if (report.error) {
       attempt.detail = report.error->message;
@@ -343,7 +343,8 @@ class KernelDivergence {
   }
 
   const std::shared_ptr<const Module>& module_;
-  const RunRequest& request_;
+  const RunSpec& request_;
+  const RunSinks& sinks_;
   const std::stop_token& stop_;
   RunReport plain_;
   bool results_differ_ = false;
@@ -355,14 +356,14 @@ class KernelDivergence {
 
 }  // namespace
 
-bool RunsSimulatedKernels(const RunRequest& request) {
-  const replay::PlatformRow* row = replay::FindPlatform(request.platform);
+bool RunsSimulatedKernels(const RunSpec& request) {
+  const replay::PlatformRow* row = replay::FindPlatform(request.test.name);
   return row != nullptr && row->Has(replay::kRunsDumps);
 }
 
-DivergeVerdict DivergeKernels(const std::shared_ptr<const Module>& module,
-                              const RunRequest& request, const std::stop_token& stop) {
-  auto verdict = KernelDivergence(module, request, stop).Run();
+DivergeVerdict DivergeKernels(const std::shared_ptr<const Module>& module, const RunSpec& request,
+                              const std::stop_token& stop, const RunSinks& sinks) {
+  auto verdict = KernelDivergence(module, request, sinks, stop).Run();
   if (verdict.has_value()) return *std::move(verdict);
   return RefusedVerdict(std::move(verdict).error());
 }

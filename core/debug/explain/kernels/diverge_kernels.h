@@ -11,12 +11,13 @@
 namespace hloscope::debug {
 
 // True where the request's platform runs kernels on a simulated GPU.
-bool RunsSimulatedKernels(const RunRequest& request);
+bool RunsSimulatedKernels(const RunSpec& request);
 
 // Runs the module on the request's platform and reference platform, then kernel by kernel beside
 // the evaluator; the first in the order of execution that differs is explained (explain_kernel.h).
 // Never fails itself.
 DivergeVerdict DivergeKernels(const std::shared_ptr<const hlo::Module>& module,
-                              const RunRequest& request, const std::stop_token& stop);
+                              const RunSpec& request, const std::stop_token& stop,
+                              const RunSinks& sinks = {});
 
 }  // namespace hloscope::debug

@@ -49,7 +49,7 @@ int64_t RowMajor(const hlo::Shape& shape, const std::vector<int64_t>& index) {
 
 class Explainer {
  public:
-  Explainer(const KernelQuestion& question, const RunRequest& request, const std::stop_token& stop)
+  Explainer(const KernelQuestion& question, const RunSpec& request, const std::stop_token& stop)
       : question_(question), request_(request), stop_(stop) {}
 
   Result<std::optional<KernelExplanation>> Run() {
@@ -84,7 +84,7 @@ class Explainer {
     replay::KernelDiagnosis diagnosis;
     diagnosis.kernels = question_.kernels;
     diagnosis.fault = question_.fault;
-    diagnosis.threads = request_.threads;
+    diagnosis.threads = request_.budget.threads;
     return diagnosis;
   }
 
@@ -92,7 +92,7 @@ class Explainer {
     if (budget_) return budget_->Compare(array, actual, expected);
     if (question_.demand == KernelDemand::kEveryBit)
       return CompareArrays(actual, expected, {.absolute = 0, .relative = 0});
-    return CompareArrays(actual, expected, request_.bounds);
+    return CompareArrays(actual, expected, request_.compare.bounds);
   }
 
   // What costs least first; what is left over is beyond the roundings of the kernel. A finding is
@@ -169,14 +169,14 @@ class Explainer {
   }
 
   Result<replay::KernelDiagnosisAnswer> Diagnose(const replay::KernelDiagnosis& diagnosis) const {
-    const bool here = question_.fault != nullptr || request_.workers == nullptr;
+    const bool here = question_.fault != nullptr || request_.execution.workers == nullptr;
     return here ? replay::DiagnoseKernelHere(diagnosis)
                 : DiagnoseWithin(diagnosis, request_, stop_);
   }
 
   Result<Arrays> Evaluated(const std::shared_ptr<const Module>& module) const {
-    const RunReport report = RunModule(
-        module, AloneRequest(request_, request_.reference_platform, question_.arguments), stop_);
+    const RunReport report =
+        RunModule(module, AloneSpec(request_, request_.reference.name, question_.arguments), stop_);
     if (report.error) return std::unexpected(*report.error);
     Arrays arrays;
     for (const RunOutput& output : report.outputs) {
@@ -235,7 +235,7 @@ class Explainer {
     replay::KernelDiagnosis diagnosis = DiagnosisOf();
     diagnosis.byte = replay::StudiedByte{
         array, ByteOf(shape, mismatch->index),
-        WrongElements(actual_[array], expected_[array], shape, request_.bounds)};
+        WrongElements(actual_[array], expected_[array], shape, request_.compare.bounds)};
     diagnosis.reference = true;
     HLOSCOPE_ASSIGN_OR_RETURN(const replay::KernelDiagnosisAnswer answer, Diagnose(diagnosis));
     if (!answer.byte) {
@@ -340,7 +340,7 @@ class Explainer {
   void TryPartSums(const std::string& switched, const Arrays& arrays) {
     if (closed_ || arrays.size() != 1 || !MayBeSplitProduct(*question_.alone, arrays[0].shape()))
       return;
-    const ErrorBounds bounds = BoundsFor(arrays[0].shape().element_type(), request_.bounds);
+    const ErrorBounds bounds = BoundsFor(arrays[0].shape().element_type(), request_.compare.bounds);
     if (!SameSums(arrays[0], expected_[0], bounds)) return;
     out_.tries.push_back(
         {"partial products added up: how the kernel splits k is unspecified" + switched, true, ""});
@@ -473,7 +473,7 @@ class Explainer {
   }
 
   const KernelQuestion& question_;
-  const RunRequest& request_;
+  const RunSpec& request_;
   const std::stop_token& stop_;
   static constexpr double kSigmas = 4;
 
@@ -486,7 +486,7 @@ class Explainer {
 }  // namespace
 
 Result<std::optional<KernelExplanation>> ExplainKernel(const KernelQuestion& question,
-                                                       const RunRequest& request,
+                                                       const RunSpec& request,
                                                        const std::stop_token& stop) {
   return Explainer(question, request, stop).Run();
 }

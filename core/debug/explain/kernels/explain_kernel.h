@@ -59,7 +59,7 @@ struct KernelExplanation {
 // within the bounds no other compilation is asked.
 // Errors: those of running the kernels or the reference.
 Result<std::optional<KernelExplanation>> ExplainKernel(const KernelQuestion& question,
-                                                       const RunRequest& request,
+                                                       const RunSpec& request,
                                                        const std::stop_token& stop);
 
 }  // namespace hloscope::debug

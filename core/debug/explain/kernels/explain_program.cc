@@ -38,7 +38,7 @@ Result<Arrays> OutputsOf(const RunReport& report) {
 
 class ProgramExplainer {
  public:
-  ProgramExplainer(const ModulePtr& module, const RunRequest& request, const RunReport& plain,
+  ProgramExplainer(const ModulePtr& module, const RunSpec& request, const RunReport& plain,
                    const std::stop_token& stop)
       : module_(module), request_(request), plain_(plain), stop_(stop) {}
 
@@ -47,7 +47,7 @@ class ProgramExplainer {
     HLOSCOPE_ASSIGN_OR_RETURN(Arrays expected, Evaluated(module_));
     if (actual.size() != expected.size())
       return InternalError("the reference has another number of results");
-    tries_.emplace(std::move(actual), std::move(expected), request_.bounds);
+    tries_.emplace(std::move(actual), std::move(expected), request_.compare.bounds);
     TrySwitches();
     tries_->TryReferences(module_, [this](const ModulePtr& module) { return Evaluated(module); });
     return ProgramExplanation{tries_->cause(), tries_->Take()};
@@ -55,19 +55,16 @@ class ProgramExplainer {
 
  private:
   Result<Arrays> Evaluated(const ModulePtr& module) const {
-    return OutputsOf(RunModule(
-        module, AloneRequest(request_, request_.reference_platform, plain_.arguments), stop_));
+    return OutputsOf(
+        RunModule(module, AloneSpec(request_, request_.reference.name, plain_.arguments), stop_));
   }
 
   Result<Arrays> Switched(ptx::Switch which) const {
-    RunRequest request = AloneRequest(request_, request_.platform, plain_.arguments);
-    request.module_file = request_.module_file;
-    request.gpu_target = request_.gpu_target;
-    request.xla_flags = request_.xla_flags;
-    request.capture = {};
-    request.capture.search = replay::SwitchedKernelsRequest(which);
+    replay::CapturePlan plan;
+    plan.search = replay::SwitchedKernelsRequest(which);
     ResultsStream stream;
-    HLOSCOPE_TRY(RunCapturing(module_, request, stream, stop_));
+    HLOSCOPE_TRY(RunCapturing(module_, AloneSpec(request_, request_.test.name, plain_.arguments),
+                              plan, stream, stop_));
     Arrays arrays;
     for (auto& [number, leaf] : stream.leaves) {
       if (!leaf.has_value()) return std::unexpected(leaf.error());
@@ -101,7 +98,7 @@ class ProgramExplainer {
   }
 
   const ModulePtr& module_;
-  const RunRequest& request_;
+  const RunSpec& request_;
   const RunReport& plain_;
   const std::stop_token& stop_;
   std::optional<CauseTries> tries_;
@@ -109,7 +106,7 @@ class ProgramExplainer {
 
 }  // namespace
 
-Result<ProgramExplanation> ExplainProgram(const ModulePtr& module, const RunRequest& request,
+Result<ProgramExplanation> ExplainProgram(const ModulePtr& module, const RunSpec& request,
                                           const RunReport& plain, const std::stop_token& stop) {
   return ProgramExplainer(module, request, plain, stop).Run();
 }

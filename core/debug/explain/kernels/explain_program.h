@@ -20,7 +20,7 @@ struct ProgramExplanation {
 // `plain`: the run of `module` that differs from the reference of `request`, on one device. One
 // thing is switched at a time, in all kernels or in the reference. Errors: those of running either.
 Result<ProgramExplanation> ExplainProgram(const std::shared_ptr<const hlo::Module>& module,
-                                          const RunRequest& request, const RunReport& plain,
+                                          const RunSpec& request, const RunReport& plain,
                                           const std::stop_token& stop);
 
 }  // namespace hloscope::debug

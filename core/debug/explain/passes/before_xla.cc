@@ -10,12 +10,12 @@ using hlo::Module;
 
 // The first result that is not what the files of --expect hold.
 Result<std::optional<LeafComparison>> AgainstExpected(const StageValues& values,
-                                                      const RunRequest& given,
+                                                      const RunSpec& given,
                                                       const std::shared_ptr<const Module>& module,
                                                       const std::stop_token& stop) {
-  RunRequest request = values.request();
-  request.expect = given.expect;
-  request.recorded = given.recorded;
+  RunSpec request = values.request();
+  request.compare.expect = given.compare.expect;
+  request.compare.recorded = given.compare.recorded;
   const RunReport report = RunModule(module, request, stop);
   if (report.error) return std::unexpected(*report.error);
   for (const RunOutput& output : report.outputs) {
@@ -42,12 +42,12 @@ void Note(DivergeVerdict& verdict, std::string what,
 
 }  // namespace
 
-void CheckBeforeXla(DivergeVerdict& verdict, const StageValues& values, const RunRequest& given,
+void CheckBeforeXla(DivergeVerdict& verdict, const StageValues& values, const RunSpec& given,
                     const std::shared_ptr<const Module>& module, const Leaves& results,
                     const Result<std::shared_ptr<const Module>>& source,
                     const std::stop_token& stop) {
   if (!verdict.passes.empty() || verdict.cause || stop.stop_requested()) return;
-  if (!given.expect.empty() || given.recorded) {
+  if (!given.compare.expect.empty() || given.compare.recorded) {
     Note(verdict, "the module before optimizations, against the expected values",
          AgainstExpected(values, given, module, stop));
   }
@@ -55,7 +55,7 @@ void CheckBeforeXla(DivergeVerdict& verdict, const StageValues& values, const Ru
     const auto against_source = [&]() -> Result<std::optional<LeafComparison>> {
       HLOSCOPE_ASSIGN_OR_RETURN(const auto made_of, source);
       HLOSCOPE_ASSIGN_OR_RETURN(const Leaves meant, values.Plain(made_of));
-      return WorstDifference(results, meant, given.bounds);
+      return WorstDifference(results, meant, given.compare.bounds);
     };
     Note(verdict, "the module before optimizations, against the StableHLO of the dump",
          against_source());

@@ -9,10 +9,10 @@
 namespace hloscope::debug {
 
 void MeasureConditioning(DivergeVerdict& verdict, const std::shared_ptr<const hlo::Module>& module,
-                         const RunRequest& request, const std::stop_token& stop) {
+                         const RunSpec& request, const std::stop_token& stop) {
   constexpr double kAsMuch = 0.25;
-  RunRequest both = request;
-  both.isolate = false;
+  RunSpec both = request;
+  both.compare.isolate = false;
   const RunReport report = RunModule(module, both, stop);
   double differs = 0;
   for (const RunOutput& output : report.outputs) {
@@ -25,7 +25,7 @@ void MeasureConditioning(DivergeVerdict& verdict, const std::shared_ptr<const hl
   if (!moved) {
     attempt.detail = moved.error().message;
   } else {
-    const auto moves = WorstDifference(*moved, *results, request.bounds);
+    const auto moves = WorstDifference(*moved, *results, request.compare.bounds);
     attempt.closes = moves && moves->max_abs_error >= kAsMuch * differs;
     attempt.detail = moves ? ErrorPhrase(*moves) : "the results stay within the bounds";
   }

@@ -13,6 +13,6 @@ namespace hloscope::debug {
 // operands: moves the inputs by one ULP, on the reference. Where the results then move as much as
 // they differ, the verdict is confirmed; the figures are in its tries either way.
 void MeasureConditioning(DivergeVerdict& verdict, const std::shared_ptr<const hlo::Module>& module,
-                         const RunRequest& request, const std::stop_token& stop);
+                         const RunSpec& request, const std::stop_token& stop);
 
 }  // namespace hloscope::debug

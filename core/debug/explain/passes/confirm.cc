@@ -38,17 +38,17 @@ std::string WordsOfAlone(const PassBlame& blame, std::string_view platform) {
   return fmt::format("--{}={} on {}", kOnly, PassesAlone(blame), blame.file_before);
 }
 
-Result<bool> RepeatsAlone(const PassBlame& blame, const RunRequest& run, const StageValues& values,
+Result<bool> RepeatsAlone(const PassBlame& blame, const RunSpec& run, const StageValues& values,
                           const Pipeline& pipeline, const std::stop_token& stop) {
   const auto before = std::ranges::find(pipeline.stages, blame.file_before, &PassStage::file);
   if (before == pipeline.stages.end()) return InputError("the stage before is not in the dump");
-  RunRequest request = run;
-  request.xla_flags.push_back(FlagOfAlone(blame, request.platform));
+  RunSpec request = run;
+  request.test.xla_flags.push_back(FlagOfAlone(blame, request.test.name));
   // Code may not be generated for what one pass alone leaves.
   HLOSCOPE_ASSIGN_OR_RETURN(const OwnPipeline own, CompilePipeline(before->module, request, stop));
   HLOSCOPE_ASSIGN_OR_RETURN(const Leaves was, values.Plain(before->module));
   HLOSCOPE_ASSIGN_OR_RETURN(const Leaves is, values.Plain(own.pipeline.stages.back().module));
-  return WorstDifference(is, was, values.request().bounds).has_value();
+  return WorstDifference(is, was, values.request().compare.bounds).has_value();
 }
 
 // What the compiler was given for the module of the tries.
@@ -70,7 +70,7 @@ void ConfirmPass(DivergeVerdict& verdict, const PlatformTries& tries, const Stag
     return;
   }
   const auto repeated = RepeatsAlone(blame, tries.request(), values, pipeline, stop);
-  DivergeTry attempt{WordsOfAlone(blame, tries.request().platform), {}, ""};
+  DivergeTry attempt{WordsOfAlone(blame, tries.request().test.name), {}, ""};
   if (!repeated) {
     attempt.detail = repeated.error().message.substr(0, 200);
   } else {
@@ -88,7 +88,8 @@ void ConfirmFrontEnd(DivergeVerdict& verdict, const PlatformTries& tries, const 
   if (!meant) {
     attempt.detail = meant.error().message.substr(0, 200);
   } else {
-    const auto differ = WorstDifference(tries.actual(), *meant, tries.values().request().bounds);
+    const auto differ =
+        WorstDifference(tries.actual(), *meant, tries.values().request().compare.bounds);
     attempt.closes = !differ;
     if (differ) attempt.detail = ErrorPhrase(*differ);
     verdict.confirmed = !differ;

@@ -9,7 +9,6 @@
 #include "core/debug/explain/kernels/diverge_kernels.h"
 #include "core/debug/explain/passes/conditioning.h"
 #include "core/debug/explain/passes/own_passes.h"
-#include "core/debug/run/reference_options.h"
 #include "core/replay/platform_table.h"
 #include "core/replay/run_targets.h"
 
@@ -54,31 +53,30 @@ bool HasPasses(const std::string& platform) {
 }
 
 // The same run on the reference platform alone.
-RunRequest OnReference(const RunRequest& request) {
-  RunRequest swapped = request;
-  TakeReferenceOptions(request, swapped);
-  swapped.platform = request.reference_platform;
+RunSpec OnReference(const RunSpec& request) {
+  RunSpec swapped = request;
+  swapped.test = ReferenceOptions(request).platform;
   return swapped;
 }
 
 // The passes of the side that is wrong: of the first that has passes, unless what it gives is
 // right and the other one has some too. Nullopt where neither has.
 std::optional<DivergeVerdict> ExplainSide(const std::shared_ptr<const hlo::Module>& module,
-                                          const RunRequest& request, const std::stop_token& stop) {
+                                          const RunSpec& request, const std::stop_token& stop) {
   std::optional<DivergeVerdict> first;
-  if (HasPasses(request.platform)) first = ExplainByOwnPasses(module, request, stop);
+  if (HasPasses(request.test.name)) first = ExplainByOwnPasses(module, request, stop);
   const bool is_done = first && first->status != RunStatus::kEqual;
-  if (is_done || !HasPasses(request.reference_platform)) return first;
+  if (is_done || !HasPasses(request.reference.name)) return first;
   DivergeVerdict other = ExplainByOwnPasses(module, OnReference(request), stop);
   if (first && other.status == RunStatus::kEqual) return first;
   other.warnings.push_back("passes and what was switched off are those of the reference, " +
-                           request.reference_platform);
+                           request.reference.name);
   return other;
 }
 
 // Of a verdict on values: the pass that makes the difference, or what cures it.
 DivergeVerdict WithPasses(DivergeVerdict verdict, const std::shared_ptr<const hlo::Module>& module,
-                          const RunRequest& request, const std::stop_token& stop) {
+                          const RunSpec& request, const std::stop_token& stop) {
   std::optional<DivergeVerdict> explained = ExplainSide(module, request, stop);
   if (!explained) return verdict;
   DivergeVerdict& of_passes = *explained;
@@ -105,26 +103,27 @@ std::string CompilerOf(std::string_view platform) {
 }
 
 DivergeVerdict ExplainPlatforms(const std::shared_ptr<const hlo::Module>& module,
-                                const RunRequest& request, const std::stop_token& stop) {
+                                const RunSpec& request, const std::stop_token& stop,
+                                const RunSinks& sinks) {
   if (RunsSimulatedKernels(request)) {
-    DivergeVerdict verdict = DivergeKernels(module, request, stop);
+    DivergeVerdict verdict = DivergeKernels(module, request, stop, sinks);
     if (verdict.cause == Cause::kIllConditioned) {
       MeasureConditioning(verdict, module, request, stop);
     }
     return verdict;
   }
   const bool alone = RunsKernelsAlone(request);
-  for (const std::string& name : {request.platform, request.reference_platform}) {
+  for (const std::string& name : {request.test.name, request.reference.name}) {
     const replay::PlatformRow* row = replay::FindPlatform(name);
     if (row == nullptr || row->Has(replay::kCaptures) || alone) continue;
-    RunRequest isolating = request;
-    isolating.isolate = true;
+    RunSpec isolating = request;
+    isolating.compare.isolate = true;
     isolating.notes.push_back(
         name + " cannot capture values inside a module: each instruction was run alone");
-    return VerdictOfIsolated(RunModule(module, isolating, stop));
+    return VerdictOfIsolated(RunModule(module, isolating, sinks, stop));
   }
-  DivergeVerdict verdict =
-      alone ? DivergeAlone(module, request, stop) : DivergePlatforms(module, request, stop);
+  DivergeVerdict verdict = alone ? DivergeAlone(module, request, stop, sinks)
+                                 : DivergePlatforms(module, request, stop, kKeptValueBytes, sinks);
   if (verdict.status != RunStatus::kDiffers || !verdict.walk) return verdict;
   // Nothing computes anything else than the reference does on the same operands.
   if (verdict.cause == Cause::kIllConditioned) {

@@ -66,7 +66,7 @@ class Explainer {
       : verdict_(verdict), tries_(tries), values_(values), pipeline_(pipeline), stop_(stop) {}
 
   void Run() {
-    verdict_.platform = tries_.request().platform;
+    verdict_.platform = tries_.request().test.name;
     const auto differs = tries_.AsItIs();
     if (!differs) {
       verdict_.errors.push_back(differs.error());
@@ -209,7 +209,7 @@ class Explainer {
   }
 
   bool MovesAsMuch(std::string what, const Leaves& moved, const LeafComparison& worst) {
-    const auto moves = WorstDifference(moved, tries_.expected(), values_.request().bounds);
+    const auto moves = WorstDifference(moved, tries_.expected(), values_.request().compare.bounds);
     const bool is_finite = worst.nan_mismatched + worst.inf_mismatched == 0;
     const bool as_much = moves && is_finite && moves->max_abs_error >= 0.25 * worst.max_abs_error;
     verdict_.tries.push_back({std::move(what), as_much,
@@ -243,7 +243,8 @@ class Explainer {
     const std::string what = "products rounded with the sums, on the reference";
     const auto results = ResultsOf(what, ProductsContracted(compiled));
     if (!results) return false;
-    const auto differ = WorstDifference(tries_.actual(), *results, values_.request().bounds);
+    const auto differ =
+        WorstDifference(tries_.actual(), *results, values_.request().compare.bounds);
     verdict_.tries.push_back({what, !differ, differ ? ErrorPhrase(*differ) : ""});
     return !differ;
   }
@@ -253,9 +254,9 @@ class Explainer {
   // is nearer.
   bool IsApproximation(bool moves) {
     if (!is_approximation_) return false;
-    RunRequest request = tries_.request();
-    request.reference_platform = values_.request().platform;
-    request.precise = true;
+    RunSpec request = tries_.request();
+    request.reference.name = values_.request().test.name;
+    request.compare.precise = true;
     const RunReport report = RunModule(tries_.module(), request, stop_);
     for (const RunOutput& output : report.outputs) {
       if (output.comparison.equal() || output.precise.size() != 2) continue;
@@ -265,7 +266,7 @@ class Explainer {
       verdict_.tries.push_back(DivergeTry{
           "the reference is nearer to the value in double precision", reference_is_nearer_,
           fmt::format("{} is at most {:.3g} ULP from it, {} {:.3g}", verdict_.platform,
-                      actual.max_ulp, request.reference_platform, expected.max_ulp)});
+                      actual.max_ulp, request.reference.name, expected.max_ulp)});
       break;
     }
     return reference_is_nearer_ || !moves;
@@ -273,9 +274,9 @@ class Explainer {
 
   // Instructions one by one: the first that differs by itself.
   void FindPlace() {
-    RunRequest request = tries_.request();
-    request.reference_platform = values_.request().platform;
-    request.isolate = true;
+    RunSpec request = tries_.request();
+    request.reference.name = values_.request().test.name;
+    request.compare.isolate = true;
     const RunReport report = RunModule(tries_.module(), request, stop_);
     const auto& first = report.first_divergent;
     if (!first) return;
@@ -303,17 +304,17 @@ class Explainer {
   }
 
   std::string FirstKernel(const std::shared_ptr<const Module>& compiled) {
-    RunRequest request = tries_.request();
-    request.reference_platform = values_.request().platform;
+    RunSpec request = tries_.request();
+    request.reference.name = values_.request().test.name;
     if (RunsKernelsAlone(request)) {
       const auto alone =
-          RunKernelsAlone(compiled, LeafArguments(request.arguments), request, stop_);
+          RunKernelsAlone(compiled, LeafArguments(request.inputs.arguments), request, stop_);
       if (!alone || !alone->place) return {};
       verdict_.warnings.push_back(alone->walk.bits);
       return alone->place->instruction;
     }
-    request.isolate = true;
-    request.run_passes = request.reference_passes = false;
+    request.compare.isolate = true;
+    request.test.run_passes = request.reference.run_passes = false;
     const RunReport report = RunModule(compiled, request, stop_);
     return report.first_divergent ? report.first_divergent->instruction : "";
   }

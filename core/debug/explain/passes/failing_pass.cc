@@ -65,7 +65,7 @@ std::vector<std::string> PassesBackwards(const Pipeline& pipeline) {
 }  // namespace
 
 DivergeVerdict ExplainFailure(const std::shared_ptr<const hlo::Module>& module,
-                              const OwnPipeline& own, const RunRequest& request,
+                              const OwnPipeline& own, const RunSpec& request,
                               const std::stop_token& stop) {
   DivergeVerdict verdict = RefusedVerdict(*own.failed);
   const std::vector<std::string> passes = PassesBackwards(own.pipeline);
@@ -75,7 +75,7 @@ DivergeVerdict ExplainFailure(const std::shared_ptr<const hlo::Module>& module,
   StageValues values(request, stop);
   Result<Leaves> expected = values.Begin(module);
   if (!expected) return verdict;
-  verdict.platform = request.platform;
+  verdict.platform = request.test.name;
   verdict.stages = static_cast<int64_t>(own.pipeline.stages.size());
   const PlatformTries tries(module, request, values, *std::move(expected), stop);
   std::vector<XlaFlagList> flags;

@@ -14,7 +14,7 @@ namespace hloscope::debug {
 // of `own`. A pass is blamed where the module compiles and runs without it: first of all the one
 // that was to run next. Never fails itself.
 DivergeVerdict ExplainFailure(const std::shared_ptr<const hlo::Module>& module,
-                              const OwnPipeline& own, const RunRequest& request,
+                              const OwnPipeline& own, const RunSpec& request,
                               const std::stop_token& stop);
 
 }  // namespace hloscope::debug

@@ -280,7 +280,7 @@ class Search {
     if (precision_ == TracePrecision::kDouble) {
       return CompareDoubles(after, before, std::max(ToleranceOf(type_a), ToleranceOf(type_b)));
     }
-    const auto worst = WorstDifference({after}, {before}, values_.request().bounds);
+    const auto worst = WorstDifference({after}, {before}, values_.request().compare.bounds);
     return worst ? *worst : LeafComparison{};
   }
 

@@ -115,8 +115,9 @@ class Sweep {
     PassBlame blame{stage.pass, stage.pipeline, last_.file, stage.file, Restores(results), {},
                     {},         change->worst};
     if (!blame.restores) meant_ = last_.results;
-    auto edit = FindEdit(values_, last_.module, stage.module, AlignmentWith(stage),
-                         DifferingLeaves(results, last_.results, values_.request().bounds), stop_);
+    auto edit =
+        FindEdit(values_, last_.module, stage.module, AlignmentWith(stage),
+                 DifferingLeaves(results, last_.results, values_.request().compare.bounds), stop_);
     if (!edit) {
       verdict_.warnings.push_back(
           fmt::format("{}: the instruction was not found: {}", stage.file, edit.error().message));
@@ -152,8 +153,9 @@ class Sweep {
     verdict_.cause = Cause::kBeforeXla;
     verdict_.worst = worst;
     verdict_.warnings.push_back(stage.file + ": is not equivalent to the module given");
-    auto edit = FindEdit(values_, last_.module, stage.module, AlignmentWith(stage),
-                         DifferingLeaves(results, last_.results, values_.request().bounds), stop_);
+    auto edit =
+        FindEdit(values_, last_.module, stage.module, AlignmentWith(stage),
+                 DifferingLeaves(results, last_.results, values_.request().compare.bounds), stop_);
     if (!edit || !*edit) return;
     verdict_.place = (*edit)->place;
     verdict_.edit = (*edit)->edit;
@@ -161,7 +163,7 @@ class Sweep {
 
   // The results are again what they were before the pass that was blamed last.
   bool Restores(const Leaves& results) const {
-    return meant_ && !WorstDifference(results, *meant_, values_.request().bounds);
+    return meant_ && !WorstDifference(results, *meant_, values_.request().compare.bounds);
   }
 
   void Excuse(const PassStage& stage, Cause cause) {
@@ -242,7 +244,7 @@ DivergeVerdict FindDifference(StageValues& values, const std::shared_ptr<const M
     verdict.cause = change->excuse;
   }
   auto edit = FindEdit(values, second, first, analysis::Align(*second, *first),
-                       DifferingLeaves(*results, *meant, values.request().bounds), stop);
+                       DifferingLeaves(*results, *meant, values.request().compare.bounds), stop);
   if (!edit) {
     verdict.warnings.push_back("the instruction was not found: " + edit.error().message);
   } else if (*edit && verdict.status == RunStatus::kDiffers) {

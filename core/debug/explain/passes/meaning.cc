@@ -80,7 +80,7 @@ bool IsRounding(const StageValues& values, const std::shared_ptr<const Module>& 
                 const Leaves& results_after) {
   const auto wide = EvaluateWide(values, before, after);
   if (!wide) return false;
-  const BoundsRequest& bounds = values.request().bounds;
+  const BoundsRequest& bounds = values.request().compare.bounds;
   const Leaves truth = Narrowed(wide->before, results_before);
   if (WorstDifference(Narrowed(wide->after, results_before), truth, bounds)) return false;
   const bool was_right = !WorstDifference(results_before, truth, bounds);
@@ -93,7 +93,7 @@ bool IsIllConditioned(const StageValues& values, const std::shared_ptr<const Mod
   constexpr double kAsMuch = 0.25;
   const Result<Leaves> moved = values.Moved(before);
   if (!moved) return false;
-  const auto moves = WorstDifference(*moved, results_before, values.request().bounds);
+  const auto moves = WorstDifference(*moved, results_before, values.request().compare.bounds);
   return moves && BadnessOf(*moves) >= kAsMuch * BadnessOf(worst);
 }
 
@@ -126,7 +126,7 @@ std::optional<MeaningChange> ChangeOfMeaning(const StageValues& values,
                                              const Leaves& results_before,
                                              const std::shared_ptr<const Module>& after,
                                              const Leaves& results_after) {
-  auto worst = WorstDifference(results_after, results_before, values.request().bounds);
+  auto worst = WorstDifference(results_after, results_before, values.request().compare.bounds);
   if (!worst) return std::nullopt;
   MeaningChange change{*std::move(worst), {}};
   if (!HasLostNumbers(change.worst) &&

@@ -13,14 +13,14 @@ namespace hloscope::debug {
 using hlo::Module;
 
 DivergeVerdict ExplainByPasses(const std::shared_ptr<const Module>& module,
-                               const Pipeline& pipeline, const RunRequest& request,
+                               const Pipeline& pipeline, const RunSpec& request,
                                const SourceModule& source, const std::stop_token& stop) {
   StageValues values(request, stop);
   const Result<Leaves> results = values.Begin(module);
   if (!results) return RefusedStart(*module, results.error());
   DivergeVerdict verdict = FindGuiltyPass(values, *results, module, pipeline, stop);
-  const replay::PlatformRow* const row = replay::FindPlatform(request.platform);
-  const bool has_passes = replay::ReadsFlag(request.platform, replay::kDisablePassesFlag);
+  const replay::PlatformRow* const row = replay::FindPlatform(request.test.name);
+  const bool has_passes = replay::ReadsFlag(request.test.name, replay::kDisablePassesFlag);
   if (row != nullptr && has_passes && !stop.stop_requested()) {
     PlatformTries tries(module, request, values, *results, stop);
     ExplainRun(verdict, tries, values, pipeline, stop);
@@ -34,7 +34,7 @@ DivergeVerdict ExplainByPasses(const std::shared_ptr<const Module>& module,
 }
 
 DivergeVerdict ExplainByOwnPasses(const std::shared_ptr<const Module>& module,
-                                  const RunRequest& request, const std::stop_token& stop) {
+                                  const RunSpec& request, const std::stop_token& stop) {
   const Result<OwnPipeline> own = CompilePipeline(module, request, stop);
   if (!own) {
     // Its first dump is of the module before optimizations.
@@ -49,7 +49,7 @@ DivergeVerdict ExplainByOwnPasses(const std::shared_ptr<const Module>& module,
   return ExplainByPasses(module, own->pipeline, request, {}, stop);
 }
 
-bool FailsBehindPasses(const std::shared_ptr<const hlo::Module>& module, const RunRequest& request,
+bool FailsBehindPasses(const std::shared_ptr<const hlo::Module>& module, const RunSpec& request,
                        const std::stop_token& stop) {
   const Result<OwnPipeline> own = CompilePipeline(module, request, stop);
   if (!own.has_value() || !own->failed || own->pipeline.stages.empty()) return false;

@@ -22,17 +22,17 @@ using SourceModule = std::function<Result<std::shared_ptr<const hlo::Module>>()>
 // a pass nor a cause is found, the module is held against what is expected of it and against
 // `source`, which may be empty. Never fails itself.
 DivergeVerdict ExplainByPasses(const std::shared_ptr<const hlo::Module>& module,
-                               const Pipeline& pipeline, const RunRequest& request,
+                               const Pipeline& pipeline, const RunSpec& request,
                                const SourceModule& source, const std::stop_token& stop);
 
 // The request's platform, which has to be one that dumps, compiles the module and writes all
 // stages, which are thrown away behind the verdict. Never fails itself.
 DivergeVerdict ExplainByOwnPasses(const std::shared_ptr<const hlo::Module>& module,
-                                  const RunRequest& request, const std::stop_token& stop);
+                                  const RunSpec& request, const std::stop_token& stop);
 
 // True if the platform's compiler fails on the module, or dies of it, when its passes are through:
 // it has written the optimised module by then.
-bool FailsBehindPasses(const std::shared_ptr<const hlo::Module>& module, const RunRequest& request,
+bool FailsBehindPasses(const std::shared_ptr<const hlo::Module>& module, const RunSpec& request,
                        const std::stop_token& stop);
 
 }  // namespace hloscope::debug

@@ -62,24 +62,24 @@ class ResultSharding {
 };
 
 // The compiler of the request's platform writes its dump to `folder`.
-Status WriteStages(const std::shared_ptr<const hlo::Module>& module, const RunRequest& request,
+Status WriteStages(const std::shared_ptr<const hlo::Module>& module, const RunSpec& request,
                    const std::string& folder, const std::stop_token& stop) {
-  if (replay::IsOwnCompiler(request.platform)) {
+  if (replay::IsOwnCompiler(request.test.name)) {
     replay::OwnCompileRequest own;
     own.dump = folder;
     own.passes = true;
-    own.xla_flags = request.xla_flags;
+    own.xla_flags = request.test.xla_flags;
     own.limits = request.limits;
     HLOSCOPE_TRY(replay::OwnCompile(*module, own, stop));
     return {};
   }
   replay::CompileModuleRequest compile;
-  static_cast<replay::RunOptions&>(compile) = request;
-  compile.platform = request.platform;
-  const replay::PlatformRow* const row = replay::FindPlatform(request.platform);
+  compile.options = TestOptions(request);
+  compile.platform = request.test.name;
+  const replay::PlatformRow* const row = replay::FindPlatform(request.test.name);
   if (row != nullptr && row->Has(replay::kRunsDumps)) {
     compile.platform = replay::PlatformWith(replay::kTargets)->name;
-    compile.target = request.gpu_target;
+    compile.target = request.load.gpu_target;
   }
   compile.passes = true;
   compile.dump = folder;
@@ -128,7 +128,7 @@ Result<Pipeline> ReadPipeline(const dump::DumpModel& model, int32_t module, cons
 }
 
 Result<OwnPipeline> CompilePipeline(const std::shared_ptr<const hlo::Module>& module,
-                                    const RunRequest& request, const std::stop_token& stop) {
+                                    const RunSpec& request, const std::stop_token& stop) {
   HLOSCOPE_ASSIGN_OR_RETURN(const auto folder, ScratchFolder::Make());
   OwnPipeline own;
   if (const Status written = WriteStages(module, request, folder.path(), stop); !written) {

@@ -43,7 +43,7 @@ struct OwnPipeline {
 // stages that it wrote; the dump is thrown away. Errors: those of compiling, where no stage came of
 // it; no stage can be read.
 Result<OwnPipeline> CompilePipeline(const std::shared_ptr<const hlo::Module>& module,
-                                    const RunRequest& request, const std::stop_token& stop);
+                                    const RunSpec& request, const std::stop_token& stop);
 
 // Errors: no stage of the module can be read.
 Result<Pipeline> ReadPipeline(const dump::DumpModel& model, int32_t module, const Limits& limits);

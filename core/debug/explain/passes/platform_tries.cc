@@ -60,17 +60,14 @@ std::string FlagsText(const XlaFlagList& flags) {
   return text;
 }
 
-PlatformTries::PlatformTries(std::shared_ptr<const hlo::Module> module, const RunRequest& request,
+PlatformTries::PlatformTries(std::shared_ptr<const hlo::Module> module, const RunSpec& request,
                              const StageValues& values, Leaves expected, std::stop_token stop)
     : module_(std::move(module)),
       given_(values),
       request_(values.request()),
       expected_(std::move(expected)),
       stop_(std::move(stop)) {
-  request_.platform = request.platform;
-  request_.run_passes = request.run_passes;
-  request_.xla_flags = request.xla_flags;
-  request_.environment = request.environment;
+  request_.test = request.test;
 }
 
 Result<std::optional<LeafComparison>> PlatformTries::AsItIs() {
@@ -79,20 +76,20 @@ Result<std::optional<LeafComparison>> PlatformTries::AsItIs() {
   HLOSCOPE_ASSIGN_OR_RETURN(const Leaves leaves, LeavesOf(RunModule(module_, request_, stop_)));
   const std::chrono::duration<double> taken = std::chrono::steady_clock::now() - start;
   const double most = std::max(kMinSeconds, kTimes * taken.count());
-  request_.deadline_seconds = std::min(request_.deadline_seconds.value_or(most), most);
+  request_.budget.seconds = std::min(request_.budget.seconds.value_or(most), most);
   first_ = leaves;
-  const auto worst = WorstDifference(leaves, expected_, request_.bounds);
+  const auto worst = WorstDifference(leaves, expected_, request_.compare.bounds);
   if (worst) CutToDiffering(leaves);
   return worst;
 }
 
 // What reads memory that nobody wrote differs now and then.
 Leaves PlatformTries::RunThatDiffers(const std::shared_ptr<const hlo::Module>& module,
-                                     const RunRequest& request, const Leaves& expected) const {
+                                     const RunSpec& request, const Leaves& expected) const {
   for (int run = 0; run < kAgreeing; ++run) {
     auto leaves = LeavesOf(RunModule(module, request, stop_));
     if (!leaves) break;
-    if (WorstDifference(*leaves, expected, request.bounds)) return *std::move(leaves);
+    if (WorstDifference(*leaves, expected, request.compare.bounds)) return *std::move(leaves);
   }
   return {};
 }
@@ -112,19 +109,19 @@ void PlatformTries::CutToDiffering(const Leaves& leaves) {
                      expected_.begin() + static_cast<ptrdiff_t>(last));
     if (WorstDifference({leaves.begin() + static_cast<ptrdiff_t>(first),
                          leaves.begin() + static_cast<ptrdiff_t>(last)},
-                        own, request_.bounds)) {
+                        own, request_.compare.bounds)) {
       kept.push_back(id);
       expected.insert(expected.end(), own.begin(), own.end());
     }
     first = last;
   }
-  const Candidate whole{module_, request_.arguments};
+  const Candidate whole{module_, request_.inputs.arguments};
   Edit edit(whole);
   edit.SetResults(kept);
   const std::optional<Candidate> cut = edit.Finish();
   if (!cut || cut->module->instructions().size() > module_->instructions().size() / 2) return;
-  RunRequest request = request_;
-  request.arguments = cut->arguments;
+  RunSpec request = request_;
+  request.inputs.arguments = cut->arguments;
   Leaves differing = RunThatDiffers(cut->module, request, expected);
   if (differing.empty()) return;
   first_ = std::move(differing);
@@ -135,9 +132,9 @@ void PlatformTries::CutToDiffering(const Leaves& leaves) {
 }
 
 Result<bool> PlatformTries::DiffersFromItself(int64_t runs) const {
-  RunRequest request = request_;
-  request.repeat = runs;
-  request.same_bits = true;
+  RunSpec request = request_;
+  request.repeats.runs = runs;
+  request.compare.same_bits = true;
   const RunReport report = RunModule(module_, request, stop_);
   if (!report.repeat) {
     return std::unexpected(
@@ -155,17 +152,17 @@ DivergeTry PlatformTries::FlushingDenormals() const {
     attempt.detail = leaves.error().message;
     return attempt;
   }
-  const auto worst = WorstDifference(Flushed(*leaves), Flushed(expected_), request_.bounds);
+  const auto worst = WorstDifference(Flushed(*leaves), Flushed(expected_), request_.compare.bounds);
   attempt.closes = !worst;
   if (worst) attempt.detail = ErrorPhrase(*worst);
   return attempt;
 }
 
 DivergeTry PlatformTries::With(const XlaFlagList& flags) const {
-  RunRequest request = request_;
+  RunSpec request = request_;
   for (const auto& flag : flags) {
-    std::erase_if(request.xla_flags, [&](const auto& f) { return f.first == flag.first; });
-    request.xla_flags.push_back(flag);
+    std::erase_if(request.test.xla_flags, [&](const auto& f) { return f.first == flag.first; });
+    request.test.xla_flags.push_back(flag);
   }
   DivergeTry attempt{FlagsText(flags), {}, ""};
   for (int run = 0; run < kAgreeing && attempt.closes.value_or(true); ++run) {
@@ -175,7 +172,7 @@ DivergeTry PlatformTries::With(const XlaFlagList& flags) const {
       attempt.detail = leaves.error().message.substr(0, 200);
       return attempt;
     }
-    const auto worst = WorstDifference(*leaves, expected_, request_.bounds);
+    const auto worst = WorstDifference(*leaves, expected_, request_.compare.bounds);
     attempt.closes = !worst;
     if (worst) attempt.detail = ErrorPhrase(*worst);
   }

@@ -30,7 +30,7 @@ std::vector<KnownTry> KnownTries(std::string_view platform);
 class PlatformTries {
  public:
   // Runs `module` as `request` says, on the inputs of `values`; `expected` are the right results.
-  PlatformTries(std::shared_ptr<const hlo::Module> module, const RunRequest& request,
+  PlatformTries(std::shared_ptr<const hlo::Module> module, const RunSpec& request,
                 const StageValues& values, Leaves expected, std::stop_token stop);
 
   // As it is: how it differs; nullopt where it agrees. Fails as the run does. What is run behind it
@@ -47,7 +47,7 @@ class PlatformTries {
   // Each with its flags, at once as far as there are workers; in the order given.
   std::vector<DivergeTry> Run(std::span<const XlaFlagList> tries) const;
 
-  const RunRequest& request() const { return request_; }
+  const RunSpec& request() const { return request_; }
   const Leaves& expected() const { return expected_; }
   // What the first run gave that differed.
   const Leaves& actual() const { return first_; }
@@ -58,14 +58,14 @@ class PlatformTries {
  private:
   void CutToDiffering(const Leaves& leaves);
   // Empty where no run of a few does.
-  Leaves RunThatDiffers(const std::shared_ptr<const hlo::Module>& module, const RunRequest& request,
+  Leaves RunThatDiffers(const std::shared_ptr<const hlo::Module>& module, const RunSpec& request,
                         const Leaves& expected) const;
   DivergeTry With(const XlaFlagList& flags) const;
 
   std::shared_ptr<const hlo::Module> module_;
   const StageValues& given_;
   std::optional<StageValues> values_;  // of the module that was cut
-  RunRequest request_;
+  RunSpec request_;
   Leaves expected_;
   Leaves first_;  // of the first run that differed
   std::stop_token stop_;

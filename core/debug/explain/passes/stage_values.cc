@@ -65,23 +65,6 @@ Literal Moved(const Literal& literal, uint64_t argument) {
   return moved;
 }
 
-void SortOut(RunRequest& request) {
-  request.platform = std::string(replay::ReferencePlatform().name);
-  request.reference_platform.clear();
-  request.expect.clear();
-  request.outputs.clear();
-  request.output_literals.clear();
-  request.save_inputs.clear();
-  request.outfeed.clear();
-  request.recorded.reset();
-  request.xla_flags.clear();
-  request.precise = request.isolate = request.same_bits = false;
-  request.find.reset();
-  request.iterations = request.repeat = 1;
-  request.on_instruction = nullptr;
-  request.notes.clear();
-}
-
 }  // namespace
 
 std::vector<Literal> MovedByOneUlp(const std::vector<Literal>& arguments) {
@@ -106,27 +89,25 @@ Result<Leaves> LeavesOf(const RunReport& report) {
   return leaves;
 }
 
-StageValues::StageValues(const RunRequest& request, std::stop_token stop)
-    : request_(request), stop_(std::move(stop)) {
-  SortOut(request_);
-}
+StageValues::StageValues(const RunSpec& request, std::stop_token stop)
+    : request_(DerivedSpec(request, {.name = std::string(replay::ReferencePlatform().name)},
+                           request.inputs)),
+      stop_(std::move(stop)) {}
 
 Result<Leaves> StageValues::Begin(const std::shared_ptr<const Module>& module) {
   first_ = RunModule(module, request_, stop_);
-  request_.arguments = first_.arguments;
-  request_.inputs.clear();
-  request_.input_literals.clear();
+  request_.inputs = request_.inputs.With(first_.arguments);
   return LeavesOf(first_);
 }
 
 StageValues StageValues::On(std::vector<Literal> arguments) const {
   StageValues other = *this;
-  other.request_.arguments = std::move(arguments);
+  other.request_.inputs.arguments = std::move(arguments);
   return other;
 }
 
 Result<Leaves> StageValues::Run(const std::shared_ptr<const Module>& module,
-                                const RunRequest& request) const {
+                                const RunSpec& request) const {
   return LeavesOf(RunModule(module, request, stop_));
 }
 
@@ -139,8 +120,8 @@ Result<Leaves> StageValues::Wide(const std::shared_ptr<const Module>& module) co
 }
 
 Result<Leaves> StageValues::Moved(const std::shared_ptr<const Module>& module) const {
-  RunRequest moved = request_;
-  moved.arguments = MovedByOneUlp(moved.arguments);
+  RunSpec moved = request_;
+  moved.inputs.arguments = MovedByOneUlp(moved.inputs.arguments);
   return Run(module, moved);
 }
 

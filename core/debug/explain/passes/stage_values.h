@@ -16,7 +16,7 @@ namespace hloscope::debug {
 class StageValues {
  public:
   // Inputs, limits and workers are those of `request`, whatever its platforms.
-  explicit StageValues(const RunRequest& request, std::stop_token stop = {});
+  explicit StageValues(const RunSpec& request, std::stop_token stop = {});
 
   // The results of the module whose parameters the inputs are given or made up for; first, once.
   Result<Leaves> Begin(const std::shared_ptr<const hlo::Module>& module);
@@ -30,14 +30,14 @@ class StageValues {
   StageValues On(std::vector<hlo::Literal> arguments) const;
 
   // A request that runs a module on those inputs on the reference platform, and nothing else.
-  const RunRequest& request() const { return request_; }
+  const RunSpec& request() const { return request_; }
   const RunReport& first() const { return first_; }
 
  private:
   Result<Leaves> Run(const std::shared_ptr<const hlo::Module>& module,
-                     const RunRequest& request) const;
+                     const RunSpec& request) const;
 
-  RunRequest request_;
+  RunSpec request_;
   RunReport first_;
   std::stop_token stop_;
 };

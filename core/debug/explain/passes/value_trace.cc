@@ -113,7 +113,7 @@ std::vector<InstructionId> TracedInstructions(const Module& module) {
 
 Result<ValueTrace> TraceValues(const std::shared_ptr<const Module>& module,
                                TracePrecision precision, replay::CaptureForm form,
-                               std::span<const InstructionId> wanted, const RunRequest& request,
+                               std::span<const InstructionId> wanted, const RunSpec& request,
                                const std::stop_token& stop) {
   std::shared_ptr<const Module> run = module;
   IdMap map;
@@ -132,9 +132,7 @@ Result<ValueTrace> TraceValues(const std::shared_ptr<const Module>& module,
   plan.items.push_back(std::move(item));
   ValueTrace trace;
   TraceCollector collector(map, trace);
-  RunRequest capturing = request;
-  capturing.capture = plan;
-  HLOSCOPE_TRY(RunCapturing(run, capturing, collector, stop));
+  HLOSCOPE_TRY(RunCapturing(run, request, plan, collector, stop));
   return trace;
 }
 

@@ -41,7 +41,7 @@ std::vector<hlo::InstructionId> TracedInstructions(const hlo::Module& module);
 // The values of `wanted` in that form, of one run as `request` says. Fails as the run does.
 Result<ValueTrace> TraceValues(const std::shared_ptr<const hlo::Module>& module,
                                TracePrecision precision, replay::CaptureForm form,
-                               std::span<const hlo::InstructionId> wanted,
-                               const RunRequest& request, const std::stop_token& stop);
+                               std::span<const hlo::InstructionId> wanted, const RunSpec& request,
+                               const std::stop_token& stop);
 
 }  // namespace hloscope::debug

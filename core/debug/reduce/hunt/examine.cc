@@ -25,18 +25,18 @@ constexpr double kTrySeconds = 15;  // of one of them, however busy the machine 
 
 constexpr int kReduceJobs = 2;  // what comes of it does not depend on that
 
-RunRequest On(const Candidate& candidate, const RunRequest& request) {
-  RunRequest own = request;
-  own.arguments = candidate.arguments;
+RunSpec On(const Candidate& candidate, const RunSpec& request) {
+  RunSpec own = request;
+  own.inputs.arguments = candidate.arguments;
   return own;
 }
 
 // As many tries as are worth it, always the same ones, in workers that nothing else ran in.
-ReduceReport Reduce(const Candidate& candidate, const RunRequest& request,
+ReduceReport Reduce(const Candidate& candidate, const RunSpec& request,
                     const std::stop_token& stop) {
   ReduceRequest reduce;
   reduce.run = On(candidate, request);
-  reduce.run.workers = FreshWorkers(request);
+  reduce.run.execution.workers = FreshWorkers(request);
   reduce.jobs = kReduceJobs;
   reduce.most_tries = kMaxTries;
   reduce.try_seconds = kTrySeconds;
@@ -44,18 +44,18 @@ ReduceReport Reduce(const Candidate& candidate, const RunRequest& request,
 }
 
 // What a run makes up.
-std::vector<hlo::Literal> FromSeed(const hlo::Module& module, const RunRequest& request) {
+std::vector<hlo::Literal> FromSeed(const hlo::Module& module, const RunSpec& request) {
   replay::InputOptions options;
-  options.seed = request.seed;
-  options.large_floats = request.large_floats;
-  options.edge_values = request.edge_values;
+  options.seed = request.inputs.seed;
+  options.large_floats = request.inputs.large_floats;
+  options.edge_values = request.inputs.edge_values;
   options.limits = request.limits;
   Result<replay::GeneratedInputs> inputs = replay::MakeInputs(module, options);
   return inputs.has_value() ? std::move(inputs->literals) : std::vector<hlo::Literal>();
 }
 
 // Made small, failures that come in the same way each time go to one list, others to the other.
-std::optional<SmallFailure> MakeSmaller(const Candidate& candidate, const RunRequest& request,
+std::optional<SmallFailure> MakeSmaller(const Candidate& candidate, const RunSpec& request,
                                         SmallFailures& found, const std::stop_token& stop) {
   ReduceReport report = Reduce(candidate, request, stop);
   if (report.status != ReduceStatus::kReduced || !report.failure) return std::nullopt;
@@ -80,7 +80,7 @@ std::optional<SmallFailure> MakeSmaller(const Candidate& candidate, const RunReq
 
 // The first value inside that differs by itself: what is made of it (converted to another type,
 // say) may be a failure of another kind, which a reduction keeps.
-std::optional<Candidate> FirstThatDiffers(const SmallFailure& small, const RunRequest& request,
+std::optional<Candidate> FirstThatDiffers(const SmallFailure& small, const RunSpec& request,
                                           const std::stop_token& stop) {
   const hlo::Module& module = *small.smallest.module;
   for (const hlo::InstructionId id : small.suspect.instructions) {
@@ -98,7 +98,7 @@ std::optional<Candidate> FirstThatDiffers(const SmallFailure& small, const RunRe
   return std::nullopt;
 }
 
-std::optional<SmallFailure> MakeSmall(const Candidate& candidate, const RunRequest& request,
+std::optional<SmallFailure> MakeSmall(const Candidate& candidate, const RunSpec& request,
                                       SmallFailures& found, const std::stop_token& stop) {
   std::optional<SmallFailure> small = MakeSmaller(candidate, request, found, stop);
   if (!small || small->failure.kind != FailureKind::kDiffers) return small;
@@ -139,23 +139,23 @@ std::string ExplanationOf(const DivergeVerdict& verdict, const Failure& failure)
 // Who is wrong, as far as somebody else says so: the values in double precision, or the platform
 // itself with something switched off.
 std::string WrongSide(const SmallFailure& small, const DivergeVerdict& verdict,
-                      const PreciseSides& sides, const RunRequest& request,
+                      const PreciseSides& sides, const RunSpec& request,
                       const std::stop_token& stop) {
   if (small.failure.kind != FailureKind::kDiffers) {
-    for (const std::string& side : {request.platform, request.reference_platform}) {
+    for (const std::string& side : {request.test.name, request.reference.name}) {
       if (small.failure.text.starts_with("the " + side + " worker")) return side;
     }
-    RunRequest alone = On(small.smallest, request);
-    alone.reference_platform.clear();
+    const RunSpec alone =
+        DerivedSpec(request, request.test, request.inputs.With(small.smallest.arguments));
     const bool fails = FailureOf(RunModule(small.smallest.module, alone, stop)).has_value();
-    return fails ? request.platform : request.reference_platform;
+    return fails ? request.test.name : request.reference.name;
   }
   if (!sides.wrong.empty()) return sides.wrong;
-  if (!verdict.passes.empty() || !verdict.cured_by.empty()) return request.platform;
-  RunRequest plain = On(small.smallest, request);
-  plain.run_passes = false;
+  if (!verdict.passes.empty() || !verdict.cured_by.empty()) return request.test.name;
+  RunSpec plain = On(small.smallest, request);
+  plain.test.run_passes = false;
   const RunReport report = RunModule(small.smallest.module, plain, stop);
-  return report.status == RunStatus::kEqual ? request.platform : "";
+  return report.status == RunStatus::kEqual ? request.test.name : "";
 }
 
 // What is blamed: the pass's edit, the place, or what computes the result.
@@ -173,7 +173,7 @@ bool HasPasses(const std::string& platform) {
 }  // namespace
 
 SmallFailures SmallFailuresOf(const std::shared_ptr<const hlo::Module>& module,
-                              const RunRequest& request, const RunReport& report,
+                              const RunSpec& request, const RunReport& report,
                               const std::stop_token& stop) {
   const Candidate whole{module, report.arguments};
   std::vector<Candidate> parts;
@@ -197,11 +197,10 @@ SmallFailures SmallFailuresOf(const std::shared_ptr<const hlo::Module>& module,
   return found;
 }
 
-Examined Examine(const SmallFailure& small, const RunRequest& request,
-                 const std::stop_token& stop) {
+Examined Examine(const SmallFailure& small, const RunSpec& request, const std::stop_token& stop) {
   Examined examined;
   const bool differs = small.failure.kind == FailureKind::kDiffers;
-  if (HasPasses(request.platform)) {
+  if (HasPasses(request.test.name)) {
     examined.verdict = ExplainByOwnPasses(small.smallest.module, On(small.smallest, request), stop);
   }
   const DivergeVerdict& verdict = examined.verdict;
@@ -213,7 +212,7 @@ Examined Examine(const SmallFailure& small, const RunRequest& request,
   }
   const PreciseSides sides = FindSides(small, request, stop);
   const bool is_blamed = !finding.pass.empty() || !finding.cause.empty();
-  if (!differs && !is_blamed && HasPasses(request.platform) &&
+  if (!differs && !is_blamed && HasPasses(request.test.name) &&
       FailsBehindPasses(small.smallest.module, On(small.smallest, request), stop)) {
     finding.cause = KeyOf(Cause::kCodeGeneration);
   }
@@ -236,7 +235,7 @@ Examined Examine(const SmallFailure& small, const RunRequest& request,
   finding.failure = small.failure.text;
   finding.instructions = static_cast<int64_t>(small.smallest.module->instructions().size());
   const bool is_of_xla = std::ranges::any_of(
-      std::array{request.platform, request.reference_platform}, [](const std::string& name) {
+      std::array{request.test.name, request.reference.name}, [](const std::string& name) {
         const replay::PlatformRow* row = replay::FindPlatform(name);
         return row == nullptr || row->Has(replay::kNeedsPlugin) || row->Has(replay::kNeedsPython);
       });

@@ -33,7 +33,7 @@ struct SmallFailures {
 // The failures of a program: of a mismatch one for each result that differs, of the first few; else
 // the one. `report` is the run that failed. Depends on module, inputs and request alone.
 SmallFailures SmallFailuresOf(const std::shared_ptr<const hlo::Module>& module,
-                              const RunRequest& request, const RunReport& report,
+                              const RunSpec& request, const RunReport& report,
                               const std::stop_token& stop);
 
 // Why it fails.
@@ -43,6 +43,6 @@ struct Examined {
   // "rounding", where what was tried says that it is no fault; empty: it is one.
   std::string explanation;
 };
-Examined Examine(const SmallFailure& small, const RunRequest& request, const std::stop_token& stop);
+Examined Examine(const SmallFailure& small, const RunSpec& request, const std::stop_token& stop);
 
 }  // namespace hloscope::debug

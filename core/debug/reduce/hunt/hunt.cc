@@ -48,7 +48,7 @@ std::string TextOf(const hlo::Module& module) {
 std::string WhatIs(const FuzzRequest& request) {
   std::string what =
       fmt::format("seed {}, rank {} of {}, {} against {}", request.seed, request.rank,
-                  request.ranks, request.run.platform, request.run.reference_platform);
+                  request.ranks, request.run.test.name, request.run.reference.name);
   for (const FuzzModule& module : request.modules) {
     what += fmt::format(", {} ({:016x})", module.name, FingerprintOf({module.module, {}}));
   }
@@ -66,7 +66,7 @@ struct FuzzCase {
   std::string origin;
   std::shared_ptr<const hlo::Module> module;
   std::string refused;  // why it does not count; empty: it ran
-  RunRequest request;
+  RunSpec request;
   RunReport report;
   std::optional<Failure> failure;
   Retried again;  // of a failure
@@ -79,7 +79,7 @@ class Fuzzer {
         folder_(folder),
         stop_(std::move(stop)),
         start_(Clock::now()),
-        workers_(request.run.workers) {}
+        workers_(request.run.execution.workers) {}
 
   Status Run() {
     spent_ = folder_.progress().seconds;
@@ -159,11 +159,11 @@ class Fuzzer {
       return;
     }
     fuzz_case.request = request_.run;
-    fuzz_case.request.workers = workers_;
-    fuzz_case.request.seed = Mix(request_.seed, fuzz_case.number) >> 32;
-    fuzz_case.request.edge_values = fuzz_case.number % kEdgesEvery == 0;
-    fuzz_case.request.flush_denormals = true;
-    if (!fuzz_case.request.deadline_seconds) fuzz_case.request.deadline_seconds = kProgramSeconds;
+    fuzz_case.request.execution.workers = workers_;
+    fuzz_case.request.inputs.seed = Mix(request_.seed, fuzz_case.number) >> 32;
+    fuzz_case.request.inputs.edge_values = fuzz_case.number % kEdgesEvery == 0;
+    fuzz_case.request.inputs.flush_denormals = true;
+    if (!fuzz_case.request.budget.seconds) fuzz_case.request.budget.seconds = kProgramSeconds;
     fuzz_case.report = RunModule(fuzz_case.module, fuzz_case.request, stop_);
     fuzz_case.failure = FailureOf(fuzz_case.report, fuzz_case.module.get());
     if (fuzz_case.failure && fuzz_case.failure->kind == FailureKind::kDeadline)
@@ -178,14 +178,15 @@ class Fuzzer {
   // Time that ran out says nothing where the reference has no values either: a mutant's loop may
   // have no end.
   void AskReference(FuzzCase& fuzz_case) const {
-    if (fuzz_case.request.reference_platform.empty()) return;
-    RunRequest alone = fuzz_case.request;
-    alone.platform = std::exchange(alone.reference_platform, {});
+    if (fuzz_case.request.reference.name.empty()) return;
+    const RunSpec alone =
+        DerivedSpec(fuzz_case.request, TestOn(fuzz_case.request, fuzz_case.request.reference.name),
+                    fuzz_case.request.inputs);
     const auto failure =
         FailureOf(RunModule(fuzz_case.module, alone, stop_), fuzz_case.module.get());
     if (!failure) return;
     fuzz_case.refused =
-        fmt::format("deadlines that {} exceeds too ({})", alone.platform, ToString(failure->kind));
+        fmt::format("deadlines that {} exceeds too ({})", alone.test.name, ToString(failure->kind));
     fuzz_case.failure.reset();
   }
 
@@ -204,7 +205,7 @@ class Fuzzer {
       const replay::PlatformRow* row = replay::FindPlatform(name);
       return row != nullptr && replay::OverrunsBits(*row, module);
     };
-    return overruns(request_.run.platform) || overruns(request_.run.reference_platform);
+    return overruns(request_.run.test.name) || overruns(request_.run.reference.name);
   }
 
   // What a platform says it does not do, or this machine lacks, is no fault.
@@ -241,7 +242,7 @@ class Fuzzer {
       ++progress().differing;
       return {};
     }
-    fuzz_case.request.workers = FreshWorkers(request_.run);
+    fuzz_case.request.execution.workers = FreshWorkers(request_.run);
     const SmallFailures found =
         SmallFailuresOf(fuzz_case.module, fuzz_case.request, fuzz_case.report, stop_);
     int64_t explained = 0;

@@ -24,13 +24,13 @@ struct FuzzModule {
 // A new fault whose module and inputs are on disk.
 struct KeptFault {
   const Examined* examined = nullptr;
-  RunRequest request;          // that shows it, on the inputs
+  RunSpec request;             // that shows it, on the inputs
   std::string module, inputs;  // files; inputs empty: those of the seed
   std::string bundle;          // the file to be written
 };
 
 struct FuzzRequest {
-  RunRequest run;                   // platforms, bounds, limits, flags, workers
+  RunSpec run;                      // platforms, bounds, limits, flags, workers
   std::vector<FuzzModule> modules;  // every second program is a mutant of one of them
   uint64_t seed = 0;
   int64_t rank = 0, ranks = 1;      // runs programs `rank`, `rank` + `ranks`, …

@@ -181,18 +181,17 @@ std::string ExplanationByTerms(const SmallFailure& small, double error) {
 
 // True if the reference itself changes as much, or to a number of another class, when floats move
 // by one ULP.
-bool IsIllConditioned(const SmallFailure& small, RunRequest request, double error,
+bool IsIllConditioned(const SmallFailure& small, const RunSpec& request, double error,
                       const std::stop_token& stop) {
   constexpr double kShare = 0.1;
-  request.platform = request.reference_platform;
-  request.reference_platform.clear();
-  const RunReport plain = RunModule(small.smallest.module, request, stop);
-  request.arguments = MovedByOneUlp(request.arguments);
-  const RunReport moved = RunModule(small.smallest.module, request, stop);
+  RunSpec reference = DerivedSpec(request, TestOn(request, request.reference.name), request.inputs);
+  const RunReport plain = RunModule(small.smallest.module, reference, stop);
+  reference.inputs.arguments = MovedByOneUlp(request.inputs.arguments);
+  const RunReport moved = RunModule(small.smallest.module, reference, stop);
   for (size_t i = 0; i < std::min(plain.outputs.size(), moved.outputs.size()); ++i) {
     const Literal &a = plain.outputs[i].value, &b = moved.outputs[i].value;
     if (!a.shape().IsArray() || !b.shape().IsArray() || !(a.shape() == b.shape())) continue;
-    const LeafComparison leaf = CompareArrays(b, a, request.bounds);
+    const LeafComparison leaf = CompareArrays(b, a, request.compare.bounds);
     if (leaf.nan_mismatched + leaf.inf_mismatched > 0) return true;
     if (leaf.mismatched > 0 && leaf.max_abs_error >= kShare * error) return true;
   }
@@ -201,17 +200,17 @@ bool IsIllConditioned(const SmallFailure& small, RunRequest request, double erro
 
 }  // namespace
 
-PreciseSides FindSides(const SmallFailure& small, const RunRequest& request,
+PreciseSides FindSides(const SmallFailure& small, const RunSpec& request,
                        const std::stop_token& stop) {
   if (small.failure.kind != FailureKind::kDiffers) return {};
-  RunRequest precise = request;
-  precise.arguments = small.smallest.arguments;
-  precise.precise = true;
+  RunSpec precise = request;
+  precise.inputs.arguments = small.smallest.arguments;
+  precise.compare.precise = true;
   return SidesOf(RunModule(small.smallest.module, precise, stop));
 }
 
 std::string NumericalExplanation(const SmallFailure& small, const PreciseSides& sides,
-                                 const RunRequest& request, const std::stop_token& stop) {
+                                 const RunSpec& request, const std::stop_token& stop) {
   if (!IsOfFloats(small.failure)) return "";
   if (sides.both_far) return "overflow";
   const bool is_open = std::ranges::any_of(small.suspect.instructions, [&](hlo::InstructionId id) {
@@ -220,8 +219,8 @@ std::string NumericalExplanation(const SmallFailure& small, const PreciseSides& 
   if (is_open && IsNonFinite(small.failure) && !NumbersOf(small).all_finite) {
     return "non_finite_operands";
   }
-  RunRequest own = request;
-  own.arguments = small.smallest.arguments;
+  RunSpec own = request;
+  own.inputs.arguments = small.smallest.arguments;
   const double error = LargestError(RunModule(small.smallest.module, own, stop));
   if (std::string why = ExplanationByTerms(small, error); !why.empty()) return why;
   return IsIllConditioned(small, own, error, stop) ? std::string(KeyOf(Cause::kIllConditioned))

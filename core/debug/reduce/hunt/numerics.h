@@ -14,12 +14,12 @@ struct PreciseSides {
   std::string wrong;      // the platform that lies far, the other being near; empty: no such
   bool both_far = false;  // numbers of another class on both: an overflow on the way, say
 };
-PreciseSides FindSides(const SmallFailure& small, const RunRequest& request,
+PreciseSides FindSides(const SmallFailure& small, const RunSpec& request,
                        const std::stop_token& stop);
 
 // "overflow", "ill_conditioned", … where the difference is no fault, whatever a pass did. Empty: it
 // may be one.
 std::string NumericalExplanation(const SmallFailure& small, const PreciseSides& sides,
-                                 const RunRequest& request, const std::stop_token& stop);
+                                 const RunSpec& request, const std::stop_token& stop);
 
 }  // namespace hloscope::debug

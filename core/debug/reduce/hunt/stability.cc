@@ -73,26 +73,26 @@ Stability StabilityOf(std::span<const RunOutcome> outcomes) {
   return same ? Stability::kStable : Stability::kUnstable;
 }
 
-std::shared_ptr<replay::WorkerPool> FreshWorkers(const RunRequest& request) {
-  if (request.workers == nullptr) return nullptr;
-  return std::make_shared<replay::WorkerPool>(request.workers->options());
+std::shared_ptr<replay::WorkerPool> FreshWorkers(const RunSpec& request) {
+  if (request.execution.workers == nullptr) return nullptr;
+  return std::make_shared<replay::WorkerPool>(request.execution.workers->options());
 }
 
-Retried RunAgain(const std::shared_ptr<const hlo::Module>& module, const RunRequest& request,
+Retried RunAgain(const std::shared_ptr<const hlo::Module>& module, const RunSpec& request,
                  const Failure& failure, const std::stop_token& stop) {
   Retried retried;
-  RunRequest again = request;
+  RunSpec again = request;
   const bool is_late = failure.kind == FailureKind::kDeadline;
-  again.repeat = is_late || DrawsWithoutSeed(*module) ? 1 : kRunsEach;
-  again.same_bits = true;
-  if (again.deadline_seconds) {
-    *again.deadline_seconds *= is_late ? kMoreTime : static_cast<double>(again.repeat);
+  again.repeats.runs = is_late || DrawsWithoutSeed(*module) ? 1 : kRunsEach;
+  again.compare.same_bits = true;
+  if (again.budget.seconds) {
+    *again.budget.seconds *= is_late ? kMoreTime : static_cast<double>(again.repeats.runs);
   }
   for (const std::string_view memory : kMemories) {
     if (stop.stop_requested()) return retried;
-    again.workers = FreshWorkers(request);
-    again.environment = request.environment;
-    if (!memory.empty()) again.environment.emplace_back(memory);
+    again.execution.workers = FreshWorkers(request);
+    again.execution.environment = request.execution.environment;
+    if (!memory.empty()) again.execution.environment.emplace_back(memory);
     RunReport report = RunModule(module, again, stop);
     std::optional<Failure> own = FailureOf(report, module.get());
     retried.outcomes.push_back(OutcomeOf(report, own));

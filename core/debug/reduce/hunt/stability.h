@@ -35,7 +35,7 @@ enum class Stability : uint8_t {
 Stability StabilityOf(std::span<const RunOutcome> outcomes);
 
 // Workers as the request's, with nothing run in them; null where the request has none.
-std::shared_ptr<replay::WorkerPool> FreshWorkers(const RunRequest& request);
+std::shared_ptr<replay::WorkerPool> FreshWorkers(const RunSpec& request);
 
 // A failure looked at again, each time in processes of its own.
 struct Retried {
@@ -46,7 +46,7 @@ struct Retried {
 };
 // Runs `module` again as the request says, several times in each of several fresh processes whose
 // memory holds something else. What met its deadline gets more time, once.
-Retried RunAgain(const std::shared_ptr<const hlo::Module>& module, const RunRequest& request,
+Retried RunAgain(const std::shared_ptr<const hlo::Module>& module, const RunSpec& request,
                  const Failure& failure, const std::stop_token& stop);
 
 }  // namespace hloscope::debug
