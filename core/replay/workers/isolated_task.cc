@@ -8,9 +8,16 @@
 
 namespace hloscope::replay {
 
-#define TASK(name, function) Result<std::string> function(std::string_view request);
-#include "core/replay/workers/isolated_tasks.def"
-#undef TASK
+// What a worker does for itself, bytes to bytes.
+Result<std::string> LoadPluginTask(std::string_view request);
+Result<std::string> ListDevicesTask(std::string_view request);
+Result<std::string> QueryDriverTask(std::string_view request);
+Result<std::string> QueryCuptiTask(std::string_view request);
+Result<std::string> QueryLibrariesTask(std::string_view request);
+Result<std::string> CompileWithPlugin(std::string_view request);
+Result<std::string> CompileAheadTask(std::string_view request);
+Result<std::string> OwnCompileTask(std::string_view request);
+Result<std::string> DiagnoseKernelTask(std::string_view request);
 
 namespace {
 
@@ -21,9 +28,9 @@ struct IsolatedTaskRow {
   Result<std::string> (*run)(std::string_view request);
 };
 constexpr IsolatedTaskRow kRows[] = {
-#define TASK(name, function) {name, function},
-#include "core/replay/workers/isolated_tasks.def"
-#undef TASK
+    {"plugin", LoadPluginTask},  {"devices", ListDevicesTask},      {"driver", QueryDriverTask},
+    {"cupti", QueryCuptiTask},   {"libraries", QueryLibrariesTask}, {"compile", CompileWithPlugin},
+    {"ahead", CompileAheadTask}, {"own", OwnCompileTask},           {"kernel", DiagnoseKernelTask},
 };
 
 // Both ends are ours: what is sent is as large as it is.

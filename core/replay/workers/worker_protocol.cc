@@ -13,11 +13,8 @@ using eval::Value;
 using hlo::Literal;
 using hlo::Shape;
 
-constexpr std::string_view kStageTexts[] = {
-#define STAGE(name, text) text,
-#include "core/replay/workers/worker_stages.def"
-#undef STAGE
-};
+constexpr std::string_view kStageTexts[] = {"start",   "between jobs", "load",     "verify",
+                                            "compile", "run",          "read back"};
 
 enum class Form : uint8_t { kNone, kArray, kTuple, kToken, kElided, kMissing };
 
