@@ -9,7 +9,8 @@
 
 #include "core/base/file.h"
 #include "core/compile/compile.h"
-#include "core/compile/plan/plan_image.h"
+#include "core/compile/plan/check_plan.h"
+#include "core/compile/plan/plan_archive.h"
 #include "core/dump/load.h"
 #include "tests/base/paths.h"
 #include "tests/hlo/parsed.h"
@@ -149,7 +150,7 @@ std::optional<Plan> ReadBack(const std::shared_ptr<const hlo::Module>& module,
   plan.module = module;
   ByteReader in(std::as_bytes(std::span(image)));
   in(plan);
-  if (!in.ok() || !in.empty()) return std::nullopt;
+  if (!in.ok() || !in.empty() || !CheckPlan(plan)) return std::nullopt;
   return plan;
 }
 
@@ -178,6 +179,28 @@ TEST(Plan, ImagesAreReadBackAndBrokenOnesLeadNowhereElse) {
   EXPECT_GT(refused, 500);
 }
 
+// A cache holds plans of every kind to their modules.
+TEST(Plan, EveryPlanPassesItsCheck) {
+  int64_t planned = 0;
+  for (const char* folder : {"tests/golden", "tests/nan_origin", "tests/passes"}) {
+    for (const auto& entry : std::filesystem::recursive_directory_iterator(SourcePath(folder))) {
+      if (entry.path().extension() != ".hlo") continue;
+      SCOPED_TRACE(entry.path().string());
+      const auto loaded = dump::LoadSoundModule(entry.path().string(), {});
+      if (!loaded) continue;
+      for (const bool collectives : {false, true}) {
+        CompileOptions how;
+        how.plan_collectives = collectives;
+        const auto compiled = Compile(loaded->module, how);
+        if (!compiled || compiled->plan == nullptr) continue;
+        ++planned;
+        EXPECT_TRUE(CheckPlan(*compiled->plan));
+      }
+    }
+  }
+  EXPECT_GE(planned, 20);
+}
+
 TEST(Plan, SamplesFitTheirMemory) {
   int64_t planned = 0;
   for (const auto& entry : std::filesystem::recursive_directory_iterator(SourcePath("samples"))) {
@@ -191,6 +214,7 @@ TEST(Plan, SamplesFitTheirMemory) {
     if (compiled->plan == nullptr) continue;
     ++planned;
     CheckMemory(*compiled->plan);
+    EXPECT_TRUE(CheckPlan(*compiled->plan));
   }
   EXPECT_GE(planned, 5);
 }
