@@ -117,8 +117,6 @@ class ValueReader {
   void Fail() { head_.Fail(); }
 
  private:
-  hlo::Literal GetArray();
-
   ByteReader head_;
   SharedBytes data_;
   std::span<const std::byte> left_;
