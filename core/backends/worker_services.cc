@@ -7,9 +7,15 @@
 
 namespace hloscope::replay {
 
-#define TASK(name, function) Result<std::string> function(std::string_view request);
-#include "core/backends/isolated_tasks.def"
-#undef TASK
+Result<std::string> LoadPluginTask(std::string_view request);
+Result<std::string> ListDevicesTask(std::string_view request);
+Result<std::string> QueryDriverTask(std::string_view request);
+Result<std::string> QueryCuptiTask(std::string_view request);
+Result<std::string> QueryLibrariesTask(std::string_view request);
+Result<std::string> CompileWithPlugin(std::string_view request);
+Result<std::string> CompileAheadTask(std::string_view request);
+Result<std::string> OwnCompileTask(std::string_view request);
+Result<std::string> DiagnoseKernelTask(std::string_view request);
 
 namespace {
 
@@ -18,9 +24,9 @@ struct IsolatedTaskRow {
   Result<std::string> (*run)(std::string_view request);
 };
 constexpr IsolatedTaskRow kTasks[] = {
-#define TASK(name, function) {name, function},
-#include "core/backends/isolated_tasks.def"
-#undef TASK
+    {"plugin", LoadPluginTask},  {"devices", ListDevicesTask},      {"driver", QueryDriverTask},
+    {"cupti", QueryCuptiTask},   {"libraries", QueryLibrariesTask}, {"compile", CompileWithPlugin},
+    {"ahead", CompileAheadTask}, {"own", OwnCompileTask},           {"kernel", DiagnoseKernelTask},
 };
 
 Result<std::string> DoIsolatedTask(std::string_view name, std::string_view request) {

@@ -5,7 +5,7 @@
 
 namespace hloscope::replay {
 
-/// For ServeWorker: platforms by MakePlatform, tasks by the rows of isolated_tasks.def.
+/// For ServeWorker: platforms by MakePlatform, tasks by the names in worker_services.cc.
 WorkerServices BackendServices();
 
 }  // namespace hloscope::replay

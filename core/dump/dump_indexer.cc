@@ -38,10 +38,25 @@ bool FitsName(const FileEntry& file) {
 struct Framework {
   std::string_view prefix, name;
 };
+// Front ends by how they name their modules; the first that fits counts.
 constexpr Framework kFrameworks[] = {
-#define FRAMEWORK(prefix, name) {prefix, name},
-#include "core/dump/frameworks.def"
-#undef FRAMEWORK
+    {"jit_", "JAX"},
+    {"pjit_", "JAX"},
+    {"pmap_", "JAX"},
+    {"xmap_", "JAX"},
+    {"xla_computation_", "JAX"},
+    {"SyncTensorsGraph", "PyTorch/XLA"},
+    {"IrToHlo", "PyTorch/XLA"},
+    {"SyncLiveTensorsGraph", "PyTorch/XLA"},
+    {"cluster_", "TensorFlow"},
+    {"a_inference_", "TensorFlow"},
+    {"__inference_", "TensorFlow"},
+    {"__forward_", "TensorFlow"},
+    {"__backward_", "TensorFlow"},
+    {"tf_function", "TensorFlow"},
+    {"reactant_", "Reactant"},
+    {"_Function_", "EXLA"},
+    {"Elixir.", "EXLA"},
 };
 
 std::string FrameworkOf(std::string_view module) {

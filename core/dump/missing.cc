@@ -19,11 +19,28 @@ struct PieceRow {
   When when;
   std::string_view flag, why;
 };
+// A piece that some module has and others of the same device lack is named for those modules.
 constexpr PieceRow kPieces[] = {
-#define MISSING_PIECE(what, roles, devices, when, flag, why) \
-  {what, roles, devices, When::when, flag, why},
-#include "core/dump/missing_pieces.def"
-#undef MISSING_PIECE
+    {"PTX", "ptx cubin", "gpu", When::kCompiled, "--xla_dump_emitter_re=.*",
+     "every instruction is a library call, or this XLA writes it only on request"},
+    {"LLVM IR", "llvm-optimized llvm-unoptimized", "cpu gpu", When::kCompiled,
+     "--xla_dump_emitter_re=.*",
+     "nothing was compiled to kernels, or this XLA writes it only on request"},
+    {"thunk sequence", "thunk-sequence", "gpu", When::kCompiled, "--xla_dump_to=DIR",
+     "XLA:GPU writes it after every successful compilation"},
+    {"thunk metadata", "thunk-metadata", "gpu", When::kCompiled, "",
+     "not written before 2025: thunks are matched to instructions by name and order"},
+    {"buffer assignment", "buffer-assignment", "cpu gpu", When::kCompiled, "--xla_dump_to=DIR",
+     "without it peak memory comes from the .hlo.pb or the memory usage report, if there is one"},
+    {"live ranges", "live-range", "cpu gpu", When::kCompiled,
+     "--xla_dump_buffer_assignment_analysis",
+     "not written by earlier XLA: needed to see which buffers are live at the peak"},
+    {"debug options", "debug-options", "cpu gpu", When::kAlways, "",
+     "not written by earlier XLA: the flags of the compilation are unknown"},
+    {"snapshots", "snapshot unoptimized-snapshot", "cpu", When::kAlways, "--xla_dump_hlo_snapshots",
+     "the inputs of the execution were not recorded"},
+    {"snapshots", "snapshot unoptimized-snapshot", "gpu", When::kAlways,
+     "--xla_dump_hlo_unoptimized_snapshots", "the inputs of the execution were not recorded"},
 };
 
 class Finder {

@@ -9,13 +9,14 @@
 namespace hloscope::dump {
 namespace {
 
+// Where points that carry no number stand among the numbered passes: before the first pass of any
+// of these pipelines.
 struct Place {
   std::string_view point, pipelines;
 };
 constexpr Place kPlaces[] = {
-#define STAGE_PLACE(point, pipelines) {point, pipelines},
-#include "core/dump/stage_places.def"
-#undef STAGE_PLACE
+    {"after_spmd_partitioner", "host-compute optimization"},
+    {"before_config_assignment", "config-assigner"},
 };
 
 constexpr int64_t kNoNumber = INT64_MAX;

@@ -16,10 +16,12 @@ struct LaneRow {
   bool host;
 };
 constexpr LaneRow kLanes[] = {
-#define LANE(name, key, title, host) {key, title, host},
-#include "core/graph/lanes.def"
-#undef LANE
+    {"kernels", "kernels", false}, {"libraries", "libraries", false},
+    {"copies", "copies", false},   {"collectives", "collectives", false},
+    {"runtime", "runtime", false}, {"host_memory", "host memory", true},
+    {"host", "host", true},
 };
+static_assert(std::size(kLanes) == kLaneCount);
 const LaneRow& RowOf(Lane lane) { return kLanes[static_cast<size_t>(lane)]; }
 
 }  // namespace

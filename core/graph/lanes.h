@@ -12,16 +12,17 @@
 
 namespace hloscope::graph {
 
+// The lanes of the picture of devices, from left to right.
 enum class Lane : uint8_t {
-#define LANE(name, key, title, host) name,
-#include "core/graph/lanes.def"
-#undef LANE
+  kKernels,
+  kLibraries,
+  kCopies,
+  kCollectives,
+  kRuntime,
+  kHostMemory,
+  kHost,
 };
-inline constexpr int kLaneCount = 0
-#define LANE(...) +1
-#include "core/graph/lanes.def"
-#undef LANE
-    ;
+inline constexpr int kLaneCount = static_cast<int>(Lane::kHost) + 1;
 std::string_view KeyOf(Lane lane);    // "kernels", …, as in JSON
 std::string_view TitleOf(Lane lane);  // in words
 bool IsHost(Lane lane);               // work on the host, or moves to and from its memory

@@ -18,13 +18,24 @@ constexpr RoleRow kRoles[] = {
 #undef ROLE
 };
 
+// How a node shows where it runs: both shape and colour show it.
+constexpr std::pair<analysis::Place, PlaceLook> kPlaceLooks[] = {
+    {analysis::Place::kDeviceKernel, {Outline::kRectangle, 0x1C7855, "device kernel"}},
+    {analysis::Place::kInKernel, {Outline::kThinRectangle, 0x7F9C8E, "inside a kernel"}},
+    {analysis::Place::kLibraryCall, {Outline::kDoubleSides, 0x1C7855, "library call"}},
+    {analysis::Place::kCollective, {Outline::kHexagon, 0x6C020A, "collective"}},
+    {analysis::Place::kHost, {Outline::kCutCorners, 0xA3310A, "host"}},
+    {analysis::Place::kHostMemory, {Outline::kCylinder, 0x1566D1, "host memory"}},
+    {analysis::Place::kCopy, {Outline::kRounded, 0x1C7855, "copy"}},
+    {analysis::Place::kControl, {Outline::kRounded, 0x566271, "runtime"}},
+    {analysis::Place::kNoCode, {Outline::kDashed, 0x878788, "no code"}},
+    {analysis::Place::kUndecided, {Outline::kThinRectangle, 0x878788, "unknown"}},
+};
+
 std::array<PlaceLook, analysis::kPlaceCount> MakePlaces() {
   std::array<PlaceLook, analysis::kPlaceCount> looks;
   looks.fill({Outline::kThinRectangle, 0x878788, ""});
-#define PLACE_LOOK(place, outline, color, text) \
-  looks[static_cast<size_t>(analysis::Place::place)] = {Outline::outline, color, text};
-#include "core/graph/place_looks.def"
-#undef PLACE_LOOK
+  for (const auto& [place, look] : kPlaceLooks) looks[static_cast<size_t>(place)] = look;
   return looks;
 }
 

@@ -1,8 +1,9 @@
-// Writing a module's flat arrays, reading them back, and checking that every id leads somewhere.
+// Shapes, values, and a module's flat arrays.
 #include "core/hlo/module_image.h"
 
 #include <algorithm>
 
+#include "core/hlo/check_ids.h"
 #include "core/hlo/module_archive.h"
 #include "core/hlo/module_builder.h"
 #include "core/hlo/permutation.h"
@@ -96,55 +97,6 @@ bool LayoutFits(const Shape& shape) {
   return order.empty() || IsPermutation(order, shape.rank());  // empty: it has none
 }
 
-// Every id of a module leads to something.
-class IdCheck {
- public:
-  explicit IdCheck(const Module& module, size_t operands, size_t attributes)
-      : module_(module), operands_(operands), attributes_(attributes) {}
-
-  bool Passes() const {
-    const auto computations = module_.computations();
-    if (!Has(module_.entry_id(), computations.size())) return false;
-    return std::ranges::all_of(computations, [this](const Computation& c) { return Sound(c); }) &&
-           std::ranges::all_of(module_.instructions(),
-                               [this](const Instruction& i) { return Sound(i); });
-  }
-
- private:
-  template <typename I>
-  static bool Has(I id, size_t count) {
-    return id.index < count;
-  }
-  static bool Within(uint64_t first, uint64_t count, size_t size) {
-    return first <= size && count <= size - first;
-  }
-  bool Sound(const Computation& c) const {
-    const size_t instructions = module_.instructions().size();
-    return Has(c.name, module_.strings().size()) &&
-           Within(c.first_instruction, c.instruction_count, instructions) &&
-           Has(c.root, instructions) &&
-           (!c.execution_thread.valid() || Has(c.execution_thread, module_.strings().size()));
-  }
-  bool Sound(const Instruction& i) const {
-    if (!Has(i.name, module_.strings().size()) || !Has(i.shape, module_.shape_count()) ||
-        static_cast<int>(i.opcode) >= kOpcodeCount ||
-        !Has(i.computation, module_.computations().size()) ||
-        !Within(i.first_operand, i.operand_count, operands_) ||
-        !Within(i.first_attribute, i.attribute_count, attributes_)) {
-      return false;
-    }
-    return std::ranges::all_of(
-               module_.operands(i),
-               [this](InstructionId id) { return Has(id, module_.instructions().size()); }) &&
-           std::ranges::all_of(module_.attributes(i), [](const Attribute& a) {
-             return static_cast<int>(a.key) < kAttributeKeyCount;
-           });
-  }
-
-  const Module& module_;
-  size_t operands_, attributes_;
-};
-
 }  // namespace
 
 void Archive(ByteWriter& out, const Shape& shape) {
@@ -175,19 +127,19 @@ void Archive(ByteReader& in, Shape& shape) {
   in.Leave();
 }
 
-void Archive(ByteWriter& out, const Literal& literal) {
+void WriteLiteral(ByteWriter& out, const Literal& literal, const PutBytes& put) {
   const LiteralForm form = FormOf(literal);
   out(form);
   switch (form) {
     case LiteralForm::kBytes: {
       const auto sizes = literal.dynamic_sizes();
       out(literal.shape(), std::vector<int64_t>(sizes.begin(), sizes.end()));
-      out.Align(kLiteralAlignment);
-      out.Raw(literal.bytes());
+      put(literal.bytes());
       break;
     }
     case LiteralForm::kTuple:
-      out(std::vector<Literal>(literal.elements().begin(), literal.elements().end()));
+      out(uint64_t{literal.elements().size()});
+      for (const Literal& element : literal.elements()) WriteLiteral(out, element, put);
       break;
     case LiteralForm::kElided:
     case LiteralForm::kOther:
@@ -198,56 +150,74 @@ void Archive(ByteWriter& out, const Literal& literal) {
   }
 }
 
+void Archive(ByteWriter& out, const Literal& literal) {
+  WriteLiteral(out, literal, [&out](std::span<const std::byte> bytes) {
+    out.Align(kLiteralAlignment);
+    out.Raw(bytes);
+  });
+}
+
 namespace {
 
-Literal ReadBytes(ByteReader& in) {
+Literal ReadArray(ByteReader& in, const GetArray& get) {
   const auto shape = in.Get<Shape>();
   auto sizes = in.Get<std::vector<int64_t>>();
-  in.Align(kLiteralAlignment);
   const auto size = shape.ByteSize();
   bool fits = in.ok() && shape.IsArray() && size && (sizes.empty() || sizes.size() == shape.rank());
   for (size_t i = 0; fits && i < sizes.size(); ++i) {
     fits = sizes[i] >= 0 && sizes[i] <= shape.dimension(i);
   }
-  const auto bytes = fits ? in.Raw(static_cast<uint64_t>(*size)) : std::span<const std::byte>();
-  if (!fits || !in.ok()) {
-    in.Fail();
-    return {};
+  if (!fits) return in.Fail(), Literal();
+  std::optional<Literal> literal = get(shape, static_cast<uint64_t>(*size));
+  if (!literal) return in.Fail(), Literal();
+  literal->set_dynamic_sizes(std::move(sizes));
+  return *std::move(literal);
+}
+
+Literal ReadTuple(ByteReader& in, const GetArray& get) {
+  std::vector<Literal> elements;
+  for (auto left = in.Get<uint64_t>(); left > 0 && in.ok(); --left) {
+    elements.push_back(ReadLiteral(in, get));
   }
-  const bool view = in.owner() != nullptr && bytes.size() >= kViewedFrom;
-  Literal literal = view ? Literal::View(shape, bytes, in.owner())
-                         : Literal::Dense(shape, {bytes.begin(), bytes.end()});
-  literal.set_dynamic_sizes(std::move(sizes));
-  return literal;
+  return Literal::Tuple(std::move(elements));
+}
+
+Literal ReadForm(ByteReader& in, const GetArray& get) {
+  switch (in.Get<LiteralForm>()) {
+    case LiteralForm::kNone:
+      return {};
+    case LiteralForm::kBytes:
+      return ReadArray(in, get);
+    case LiteralForm::kElided:
+      return Literal::Elided(in.Get<Shape>());
+    case LiteralForm::kTuple:
+      return ReadTuple(in, get);
+    case LiteralForm::kToken:
+      return Literal::Token();
+    case LiteralForm::kOther:
+      return Literal::View(in.Get<Shape>(), {}, nullptr);
+  }
+  return in.Fail(), Literal();
 }
 
 }  // namespace
 
-void Archive(ByteReader& in, Literal& literal) {
-  if (!in.Enter()) return;
-  switch (in.Get<LiteralForm>()) {
-    case LiteralForm::kNone:
-      literal = {};
-      break;
-    case LiteralForm::kBytes:
-      literal = ReadBytes(in);
-      break;
-    case LiteralForm::kElided:
-      literal = Literal::Elided(in.Get<Shape>());
-      break;
-    case LiteralForm::kTuple:
-      literal = Literal::Tuple(in.Get<std::vector<Literal>>());
-      break;
-    case LiteralForm::kToken:
-      literal = Literal::Token();
-      break;
-    case LiteralForm::kOther:
-      literal = Literal::View(in.Get<Shape>(), {}, nullptr);
-      break;
-    default:
-      in.Fail();
-  }
+Literal ReadLiteral(ByteReader& in, const GetArray& get) {
+  if (!in.Enter()) return {};
+  Literal literal = ReadForm(in, get);
   in.Leave();
+  return literal;
+}
+
+void Archive(ByteReader& in, Literal& literal) {
+  literal = ReadLiteral(in, [&in](const Shape& shape, uint64_t size) -> std::optional<Literal> {
+    in.Align(kLiteralAlignment);
+    const auto bytes = in.Raw(size);
+    if (!in.ok()) return std::nullopt;
+    const bool view = in.owner() != nullptr && bytes.size() >= kViewedFrom;
+    return view ? Literal::View(shape, bytes, in.owner())
+                : Literal::Dense(shape, {bytes.begin(), bytes.end()});
+  });
 }
 
 std::string ModuleToImage(const Module& module) {
@@ -287,7 +257,7 @@ Result<std::shared_ptr<const Module>> ModuleFromImage(std::span<const std::byte>
         in(header, entry, computations, instructions, operands, attributes, ints, ids, shapes);
         ArchivePools(in, pools);
         in(rest...);
-        sound = in.ok() && IdCheck(builder.module(), operands.size(), attributes.size()).Passes();
+        sound = in.ok() && IdsLeadInside(builder.module());
       });
   if (!sound) return InputError("module data is truncated or corrupt");
   return builder.Build();

@@ -5,7 +5,9 @@
 #pragma once
 
 #include <cstddef>
+#include <functional>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 
@@ -26,7 +28,13 @@ Result<std::shared_ptr<const Module>> ModuleFromImage(std::span<const std::byte>
 // A shape on its own. Reading fails the archive where the shape could not be one.
 void Archive(ByteWriter& out, const Shape& shape);
 void Archive(ByteReader& in, Shape& shape);
-// Likewise a value; its bytes, from a multiple of 16 on, come with it.
+// Likewise a value, but for the bytes of its arrays.
+using PutBytes = std::function<void(std::span<const std::byte>)>;
+void WriteLiteral(ByteWriter& out, const Literal& literal, const PutBytes& put);
+// Gives the next array, of that shape and so many bytes; nullopt where there are not so many.
+using GetArray = std::function<std::optional<Literal>(const Shape& shape, uint64_t size)>;
+Literal ReadLiteral(ByteReader& in, const GetArray& get);
+// Likewise a value with its bytes, which begin at a multiple of 16.
 void Archive(ByteWriter& out, const Literal& literal);
 void Archive(ByteReader& in, Literal& literal);
 

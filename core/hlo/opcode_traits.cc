@@ -1,4 +1,4 @@
-// The traits of opcodes.def by opcode, and the pairs of async_pairs.def.
+// The traits of opcodes.def by opcode, and instructions in two parts.
 #include "core/hlo/opcode_traits.h"
 
 namespace hloscope::hlo {
@@ -11,12 +11,17 @@ constexpr OpcodeTrait kTraits[kOpcodeCount] = {
 };
 
 struct AsyncPair {
-  Opcode start, done, synchronous;
+  Opcode start, done;
+  Opcode synchronous;  // does the same at once; or the start
 };
 constexpr AsyncPair kAsyncPairs[] = {
-#define ASYNC_PAIR(start, done, synchronous) {Opcode::start, Opcode::done, Opcode::synchronous},
-#include "core/hlo/async_pairs.def"
-#undef ASYNC_PAIR
+    {Opcode::kAllGatherStart, Opcode::kAllGatherDone, Opcode::kAllGather},
+    {Opcode::kAllReduceStart, Opcode::kAllReduceDone, Opcode::kAllReduce},
+    {Opcode::kAsyncStart, Opcode::kAsyncDone, Opcode::kAsyncStart},
+    {Opcode::kCollectivePermuteStart, Opcode::kCollectivePermuteDone, Opcode::kCollectivePermute},
+    {Opcode::kCopyStart, Opcode::kCopyDone, Opcode::kCopy},
+    {Opcode::kRecv, Opcode::kRecvDone, Opcode::kRecv},
+    {Opcode::kSend, Opcode::kSendDone, Opcode::kSend},
 };
 
 const AsyncPair* FindPair(Opcode AsyncPair::* part, Opcode opcode) {

@@ -1,5 +1,5 @@
 // What an opcode means to more than one place, beyond opcode.h's flags: the traits in the flags
-// column of opcodes.def; and the pairs of async_pairs.def.
+// column of opcodes.def; and instructions in two parts.
 #pragma once
 
 #include <cstdint>

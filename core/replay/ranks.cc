@@ -22,13 +22,17 @@ namespace {
 
 namespace fs = std::filesystem;
 
+// Variables that launchers set for their processes. The first that has set all three counts:
+// torchrun below mpirun or srun has theirs too, which are of torchrun itself; mpirun inside of a
+// Slurm job has Slurm's; srun with PMI sets two of MPICH's.
 struct LauncherRow {
   const char *name, *rank, *ranks, *local;
 };
 constexpr LauncherRow kLaunchers[] = {
-#define RANKS(name, rank, ranks, local) {name, rank, ranks, local},
-#include "core/replay/ranks.def"
-#undef RANKS
+    {"torchrun", "RANK", "WORLD_SIZE", "LOCAL_RANK"},
+    {"Open MPI", "OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE", "OMPI_COMM_WORLD_LOCAL_RANK"},
+    {"MPICH, Intel MPI", "PMI_RANK", "PMI_SIZE", "MPI_LOCALRANKID"},
+    {"Slurm", "SLURM_PROCID", "SLURM_NTASKS", "SLURM_LOCALID"},
 };
 
 constexpr std::string_view kVariable = "HLOSCOPE_RANK=";

@@ -22,7 +22,7 @@ struct RankPlace {
   std::string folder;  // that all see, and no earlier run has used
 };
 
-// Of this process, as its launcher says (ranks.def); it takes its place in the folder, which is
+// Of this process, as its launcher says (ranks.cc); it takes its place in the folder, which is
 // made where there is none, for this user alone. Input errors: no launcher, numbers that make no
 // sense, a folder that an earlier run has used, that is another user's or that others may write.
 Result<RankPlace> TakeRank(const std::string& folder);

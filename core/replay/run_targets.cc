@@ -15,20 +15,27 @@ namespace {
 
 constexpr std::string_view kNative = "native", kFlag = "xla_cpu_max_isa";
 
+// Instruction sets that XLA:CPU can be limited to, as its flag has them, and whether this machine
+// has what code for them needs.
 struct RunTarget {
   std::string_view name;
   bool (*is_here)();
 };
 
 #ifdef __x86_64__
-#define RUN_TARGET(name, feature) {name, [] { return __builtin_cpu_supports(feature) != 0; }},
+#define IS_HERE(feature) [] { return __builtin_cpu_supports(feature) != 0; }
 #else
-#define RUN_TARGET(name, feature) {name, [] { return false; }},
+#define IS_HERE(feature) [] { return false; }
 #endif
 constexpr RunTarget kTargetTable[] = {
-#include "core/replay/run_targets.def"
+    {"SSE4_2", IS_HERE("sse4.2")},
+    {"AVX", IS_HERE("avx")},
+    {"AVX2", IS_HERE("avx2")},
+    {"AVX512", IS_HERE("avx512f")},
+    {"AVX512_VNNI", IS_HERE("avx512vnni")},
+    {"AVX512_BF16", IS_HERE("avx512bf16")},
 };
-#undef RUN_TARGET
+#undef IS_HERE
 
 std::string AllNames() {
   std::string names(kNative);

@@ -10,7 +10,7 @@
 
 namespace hloscope::replay {
 
-// The flag of XLA that makes `platform` compile for `target`, an instruction set of run_targets.def
+// The flag of XLA that makes `platform` compile for `target`, an instruction set of run_targets.cc
 // in any case of letters; nullopt for "native", which is the machine itself. `option` is what asks.
 // Input error: no such target; a platform that compiles nothing, or runs on its device only; an
 // instruction set that this machine has not.

@@ -47,6 +47,22 @@ ENTRY e {
   EXPECT_EQ(module->computations().size(), 1u);
 }
 
+// 30 computations that each call the next one twice are 2^30 of them.
+TEST(Passes, CallsThatComeToTooManyCopiesStay) {
+  std::string text = "HloModule m\nc0 { x0 = f32[4] parameter(0) ROOT y0 = f32[4] negate(x0) }\n";
+  for (int i = 1; i <= 30; ++i) {
+    text += fmt::format(
+        "c{0} {{ x{0} = f32[4] parameter(0) m{0} = f32[4] call(x{0}), to_apply=c{1} "
+        "ROOT y{0} = f32[4] call(m{0}), to_apply=c{1} }}\n",
+        i, i - 1);
+  }
+  const auto module =
+      AfterPass("inlining",
+                text + "ENTRY e { x = f32[4] parameter(0) ROOT r = f32[4] call(x), to_apply=c30 }");
+  EXPECT_GT(module->instructions().size(), 1'000u);
+  EXPECT_LT(module->instructions().size(), 50'000u);
+}
+
 TEST(Passes, CalleesWithEffectsAreNotInlined) {
   const auto module = AfterPass("inlining", R"(HloModule m
 random { a = f32[] parameter(0) b = f32[] parameter(1) ROOT r.1 = f32[4] rng(a, b), distribution=rng_uniform }

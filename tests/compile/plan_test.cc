@@ -9,7 +9,8 @@
 
 #include "core/base/file.h"
 #include "core/compile/compile.h"
-#include "core/compile/plan/plan_image.h"
+#include "core/compile/plan/check_plan.h"
+#include "core/compile/plan/plan_archive.h"
 #include "core/dump/load.h"
 #include "tests/base/paths.h"
 #include "tests/hlo/parsed.h"
@@ -149,7 +150,7 @@ std::optional<Plan> ReadBack(const std::shared_ptr<const hlo::Module>& module,
   plan.module = module;
   ByteReader in(std::as_bytes(std::span(image)));
   in(plan);
-  if (!in.ok() || !in.empty()) return std::nullopt;
+  if (!in.ok() || !in.empty() || !CheckPlan(plan)) return std::nullopt;
   return plan;
 }
 
@@ -178,6 +179,47 @@ TEST(Plan, ImagesAreReadBackAndBrokenOnesLeadNowhereElse) {
   EXPECT_GT(refused, 500);
 }
 
+// 20 computations that each branch to the next one twice are a million of them.
+TEST(Plan, BranchesThatComeToTooManyStepsAreNotPlanned) {
+  std::string text =
+      "HloModule m\nb0 { s0 = (pred[], f32[8]) parameter(0) "
+      "ROOT r0 = f32[8] get-tuple-element(s0), index=1 }\n";
+  for (int i = 1; i <= 20; ++i) {
+    text += fmt::format(
+        "{0} {{ s{1} = (pred[], f32[8]) parameter(0) p{1} = pred[] get-tuple-element(s{1}), "
+        "index=0 ROOT r{1} = f32[8] conditional(p{1}, s{1}, s{1}), true_computation=b{2}, "
+        "false_computation=b{2} }}\n",
+        i == 20 ? "ENTRY e" : fmt::format("b{}", i), i, i - 1);
+  }
+  const auto module = hlo::Parsed(text);
+  const auto plan = MakePlan(module, module->entry_id(), {});
+  ASSERT_FALSE(plan.has_value());
+  EXPECT_EQ(plan.error().error_class, ErrorClass::kUnsupported);
+  EXPECT_EQ(plan.error().message, "loops and branches have too many steps");
+}
+
+// A cache holds plans of every kind to their modules.
+TEST(Plan, EveryPlanPassesItsCheck) {
+  int64_t planned = 0;
+  for (const char* folder : {"tests/golden", "tests/nan_origin", "tests/passes"}) {
+    for (const auto& entry : std::filesystem::recursive_directory_iterator(SourcePath(folder))) {
+      if (entry.path().extension() != ".hlo") continue;
+      SCOPED_TRACE(entry.path().string());
+      const auto loaded = dump::LoadSoundModule(entry.path().string(), {});
+      if (!loaded) continue;
+      for (const bool collectives : {false, true}) {
+        CompileOptions how;
+        how.plan_collectives = collectives;
+        const auto compiled = Compile(loaded->module, how);
+        if (!compiled || compiled->plan == nullptr) continue;
+        ++planned;
+        EXPECT_TRUE(CheckPlan(*compiled->plan));
+      }
+    }
+  }
+  EXPECT_GE(planned, 20);
+}
+
 TEST(Plan, SamplesFitTheirMemory) {
   int64_t planned = 0;
   for (const auto& entry : std::filesystem::recursive_directory_iterator(SourcePath("samples"))) {
@@ -191,6 +233,7 @@ TEST(Plan, SamplesFitTheirMemory) {
     if (compiled->plan == nullptr) continue;
     ++planned;
     CheckMemory(*compiled->plan);
+    EXPECT_TRUE(CheckPlan(*compiled->plan));
   }
   EXPECT_GE(planned, 5);
 }

@@ -77,6 +77,9 @@ void FuzzImage(std::string_view input) {
       }
     }
   }
+  std::string text;
+  hlo::PrintText(**module, hlo::TextFormat::kHlo, text);
+  hlo::ModuleToProto(**module);
   const std::string image = hlo::ModuleToImage(**module);
   if (image.empty() && names != 0) Broken("image", "a module without image");
 }

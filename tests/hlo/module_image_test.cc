@@ -4,11 +4,14 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <cstring>
 #include <filesystem>
 #include <fstream>
 #include <random>
+#include <set>
 #include <sstream>
 
+#include "core/hlo/analysis/call_graph.h"
 #include "core/hlo/module_builder.h"
 #include "core/hlo/proto/proto.h"
 #include "core/hlo/text/text.h"
@@ -132,6 +135,83 @@ TEST(ModuleImage, LargeConstantsAreNotCopied) {
   EXPECT_GE(data, image->data());
   EXPECT_LT(data, image->data() + image->size());
   EXPECT_EQ(reinterpret_cast<uintptr_t>(data) % alignof(float), 0u);
+}
+
+// Asks a module for all that it has.
+void UseAll(const Module& module) {
+  std::string text;
+  for (const TextFormat format :
+       {TextFormat::kHlo, TextFormat::kElided, TextFormat::kShort, TextFormat::kCanonical}) {
+    PrintText(module, format, text);
+  }
+  text += ModuleToProto(module);
+  text += ModuleToImage(module);
+  UserIndex users(module);
+  CallGraph calls(module);
+  for (uint32_t i = 0; i < module.instructions().size(); ++i) {
+    const InstructionId id(i);
+    for (const InstructionId user : users.users(id)) text += module.name(user);
+    for (const ComputationId called : module.CalledComputations(module[id])) {
+      text += module[module[called].name];
+    }
+  }
+  EXPECT_FALSE(text.empty());
+}
+
+// With what no module of the golden tests has.
+constexpr const char* kRareAttributes = R"(HloModule rare
+ENTRY e {
+  x = f32[8]{0} parameter(0), parameter_replication={true}, sharding={mesh['x'=2], [{'x'}]}
+  i = s32[] parameter(1), control-predecessors={x}
+  y = f32[8]{0} tanh(x), result_accuracy={tolerance={atol=1e-3,rtol=0,ulps=2}}, origin={{"o"}}, statistics={visualizing_index=0,a=1}, unheard_of="x", backend_config="b"
+  d = f32[8]{0} domain(y), domain={kind="sharding", entry={replicated}, exit={maximal device=1}}
+  c = f32[8]{0} custom-call(d), custom_call_target="t", operand_layout_constraints={f32[8]{0}}, output_to_operand_aliasing={{}: (0, {})}
+  n = token[] after-all()
+  o = token[] outfeed(c, n), outfeed_shape=f32[8]{0}
+  ROOT r = f32[8]{0} copy(c)
+})";
+
+// Modules with all kinds of values of attributes, as small ones as there are.
+std::vector<ModulePointer> OneOfEachKind() {
+  auto modules = AllModules();
+  AddText(kRareAttributes, modules);
+  std::ranges::stable_sort(
+      modules, {}, [](const ModulePointer& module) { return ModuleToImage(*module).size(); });
+  std::set<ValueKind> seen;
+  std::vector<ModulePointer> out;
+  for (const ModulePointer& module : modules) {
+    const size_t before = seen.size();
+    for (const Instruction& i : module->instructions()) {
+      for (const Attribute& a : module->attributes(i)) seen.insert(Info(a.key).kind);
+    }
+    if (seen.size() > before) out.push_back(module);
+  }
+  for (int kind = 0; kind <= static_cast<int>(ValueKind::kRaw); ++kind) {
+    EXPECT_TRUE(seen.contains(static_cast<ValueKind>(kind))) << kind;
+  }
+  return out;
+}
+
+// Every number of an image, ids inside the values of attributes among them, becomes one that leads
+// nowhere: the image is refused, or everything of the module is still there.
+TEST(ModuleImage, IdsThatLeadNowhereAreRefusedWhereverTheyAre) {
+  size_t refused = 0, used = 0;
+  for (const ModulePointer& module : OneOfEachKind()) {
+    SCOPED_TRACE(std::string(module->name()));
+    const std::string image = ModuleToImage(*module);
+    const size_t step = 1 + image.size() / 4000;
+    for (size_t at = 0; at + sizeof(uint32_t) <= image.size(); at += step) {
+      for (const uint32_t value : {0xffff'ffffu, 0x7fff'ffffu, 0xffffu}) {
+        std::string changed = image;
+        std::memcpy(changed.data() + at, &value, sizeof value);
+        const auto read = Read(changed);
+        ++(read ? used : refused);
+        if (read) UseAll(**read);
+      }
+    }
+  }
+  EXPECT_GT(refused, 1000u);
+  EXPECT_GT(used, 1000u);
 }
 
 TEST(ModuleImage, CutOffOrGarbledIsAnErrorOrSound) {

@@ -1,8 +1,12 @@
 // What XLA:GPU's runtime does, read from dumps: launches, where arrays lie, what is copied.
 #include "core/backends/gpusim/device_program.h"
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
+#include <unistd.h>
 
+#include <filesystem>
+#include <fstream>
 #include <set>
 
 #include "core/backends/gpusim/check_program.h"
@@ -76,6 +80,33 @@ TEST(DeviceProgramTest, ADumpWithoutABufferAssignmentSaysWhatIsMissing) {
   ASSERT_FALSE(program.has_value());
   EXPECT_NE(program.error().message.find("no buffer assignment"), std::string::npos);
   EXPECT_FALSE(program.error().hint.empty());
+}
+
+// 30 computations that each call the next one twice are 2^30 of them.
+TEST(DeviceProgramTest, CallsThatComeToTooManyStepsAreRefused) {
+  namespace fs = std::filesystem;
+  const fs::path folder = fs::path(testing::TempDir()) / fmt::format("many_calls_{}", getpid());
+  fs::create_directories(folder);
+  const std::string name = "module_0000.jit_softmax.sm_8.0_gpu_after_optimizations";
+  const std::string assignment = name + "-buffer-assignment.txt";
+  fs::copy_file(SourcePath("samples/softmax_passes_a100/" + assignment), folder / assignment);
+  std::string text =
+      "HloModule jit_softmax, is_scheduled=true\n"
+      "c0 { x0 = f32[4] parameter(0) ROOT y0 = f32[4] negate(x0) }\n";
+  for (int i = 1; i <= 30; ++i) {
+    text += fmt::format(
+        "{0} {{ x{1} = f32[4] parameter(0) m{1} = f32[4] call(x{1}), to_apply=c{2} "
+        "ROOT y{1} = f32[4] call(m{1}), to_apply=c{2} }}\n",
+        i == 30 ? "ENTRY e" : fmt::format("c{}", i), i, i - 1);
+  }
+  std::ofstream(folder / (name + ".txt")) << text;
+  const auto dump = dump::DumpModel::Open(folder, Limits());
+  ASSERT_TRUE(dump.has_value());
+  const auto program = ReadDeviceProgram(**dump, 0);
+  fs::remove_all(folder);
+  ASSERT_FALSE(program.has_value());
+  EXPECT_EQ(program.error().error_class, ErrorClass::kUnsupported);
+  EXPECT_EQ(program.error().message, "calls, loops and branches have too many steps");
 }
 
 TEST(DeviceProgramTest, KernelsTakeOperandsAndResultsOrEachSliceOnceOrResultsAlone) {

@@ -12,9 +12,9 @@
 #include <random>
 
 #include "core/backends/compiled/codegen_entry.h"
-#include "core/backends/compiled/plan_check.h"
 #include "core/backends/compiled/plan_code.h"
 #include "core/base/file.h"
+#include "core/compile/plan/check_plan.h"
 #include "core/dump/load.h"
 #include "core/replay/platform.h"
 #include "tests/base/paths.h"
@@ -287,13 +287,14 @@ ENTRY e {
 })");
   const compile::GpuCode code = CodeOf(compiled, "sm_80");
   ASSERT_NE(compiled.plan, nullptr) << compiled.why_no_plan;
-  ASSERT_TRUE(Fits(*compiled.module, compiled.plan.get(), code));
+  ASSERT_TRUE(compile::CheckGpuCode(*compiled.module, code));
+  ASSERT_TRUE(compile::CheckPlan(*compiled.plan, code));
   compile::Plan changed = *compiled.plan;
   const size_t copies = std::erase_if(changed.sequences[0], [](const compile::PlannedStep& step) {
     return step.kind == compile::StepKind::kCopy;
   });
   ASSERT_GE(copies, 1u);
-  EXPECT_FALSE(Fits(*compiled.module, &changed, code));
+  EXPECT_FALSE(compile::CheckPlan(changed, code));
 }
 
 }  // namespace

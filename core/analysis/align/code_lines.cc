@@ -15,10 +15,12 @@ struct ReasonRow {
   float confidence;
   std::string_view text;
 };
+// Of debug information the confidence is shared among the instructions of that source line.
 constexpr ReasonRow kCodeLineReasons[] = {
-#define CODE_LINE_REASON(name, key, confidence, text) {key, confidence, text},
-#include "core/analysis/align/code_line_reasons.def"
-#undef CODE_LINE_REASON
+    {"debug_info", 0.9f, "debug information names its source line"},
+    {"value_name", 0.8f, "the value has the name of the instruction"},
+    {"derived_name", 0.7f, "the value is named after the instruction"},
+    {"block_name", 0.6f, "it is in a block named after the instruction"},
 };
 const ReasonRow& RowOf(CodeLineReason reason) {
   return kCodeLineReasons[static_cast<size_t>(reason)];

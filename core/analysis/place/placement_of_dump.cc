@@ -9,14 +9,25 @@
 namespace hloscope::analysis {
 namespace {
 
+// What a thunk of XLA:GPU says about the place of its instruction, where that looks like a kernel.
+// Other kinds say nothing more than the instruction does.
 struct ThunkPlace {
   std::string_view kind;
   Place place;
 };
 constexpr ThunkPlace kThunkPlaces[] = {
-#define THUNK_PLACE(kind, place) {kind, Place::place},
-#include "core/analysis/place/thunk_places.def"
-#undef THUNK_PLACE
+    {"kCopy", Place::kCopy},
+    {"kDeviceToDeviceCopy", Place::kCopy},
+    {"kMemzero", Place::kCopy},
+    {"kMemset32BitValue", Place::kCopy},
+    {"kHostToDeviceCopy", Place::kHostMemory},
+    {"kDeviceToHostCopy", Place::kHostMemory},
+    {"kGemm", Place::kLibraryCall},
+    {"kCublasLtMatmul", Place::kLibraryCall},
+    {"kConvolution", Place::kLibraryCall},
+    {"kCuDnn", Place::kLibraryCall},
+    {"kFft", Place::kLibraryCall},
+    {"kCollectiveKernel", Place::kCollective},
 };
 
 const ThunkPlace* Find(std::string_view kind) {

@@ -1,16 +1,28 @@
 // An entry: the ids, the image of the kernels, the compiled module's image and its plan.
 #include "core/backends/compiled/compilation_cache.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 
 #include "core/base/build_id.h"
 #include "core/base/byte_archive.h"
 #include "core/base/quick_hash.h"
-#include "core/compile/plan/plan_image.h"
+#include "core/compile/plan/check_plan.h"
+#include "core/compile/plan/plan_archive.h"
 #include "core/hlo/module_image.h"
 #include "core/linking/kernel_objects.h"
+
+namespace hloscope::compile {
+
+// All members by name, so that a new one does not compile until it is in the key of a compilation.
+template <typename A>
+void Archive(A& a, Archived<A, CompileOptions>& options) {
+  auto& [disabled_passes, keep_stages, verify, keep_values, is_unpartitioned, library_calls,
+         plan_collectives, gpu_kernels] = options;
+  a(disabled_passes, keep_stages, verify, keep_values, is_unpartitioned, library_calls);
+  a(plan_collectives, gpu_kernels);
+}
+
+}  // namespace hloscope::compile
 
 namespace hloscope::replay {
 
@@ -53,6 +65,7 @@ void ReadPlan(ByteReader& in, compile::Compilation& compilation) {
   compile::Plan plan;
   plan.module = compilation.module;
   in(plan);
+  if (in.ok() && !compile::CheckPlan(plan)) return in.Fail();
   compilation.plan = std::make_shared<const compile::Plan>(std::move(plan));
 }
 
@@ -68,9 +81,9 @@ CompilationCache::CompilationCache(const hlo::Module& module, const compile::Com
   files_ = std::move(files);
   const std::string image = hlo::ModuleToImage(module);
   stamp_ = QuickHashes(image, std::array<uint64_t, 2>{1, 2});
-  name_ = fmt::format("{:016x}{:016x} {} {} {} {} {}", stamp_[0], stamp_[1], how.keep_values,
-                      how.is_unpartitioned, how.library_calls, target, build);
-  for (const std::string& pass : how.disabled_passes) name_ += ' ' + pass;
+  ByteWriter key;
+  key(stamp_, target, build, how);
+  name_ = std::move(key).Take();
 }
 
 std::optional<CachedCompilation> CompilationCache::Load() const {

@@ -1,5 +1,4 @@
-// Every field is written by name and in a fixed order, so that the file does not change with our
-// types; what is read is held to the module before anything runs.
+// What is read is held to the module before anything runs.
 #include "core/backends/compiled/plan_code.h"
 
 #include <fmt/format.h>
@@ -9,110 +8,48 @@
 #include <fstream>
 #include <set>
 
-#include "core/backends/compiled/plan_check.h"
 #include "core/base/byte_archive.h"
 #include "core/base/file.h"
+#include "core/compile/plan/check_plan.h"
+#include "core/compile/plan/plan_archive.h"
 #include "core/dump/plan_file.h"
 #include "core/hlo/proto/proto.h"
 #include "core/replay/capture/capture_plan.h"
+
+namespace hloscope::compile {
+
+// All members by name, so that a new one does not compile until it is in a new version.
+template <typename A>
+void Archive(A& a, Archived<A, GpuKernel>& kernel) {
+  auto& [name, finish, module, grains, block, passes, scratch_bytes, in_place] = kernel;
+  a(name, finish, module, grains, block, passes, scratch_bytes, in_place);
+}
+template <typename A>
+void Archive(A& a, Archived<A, GpuCode::Refused>& refused) {
+  auto& [instruction, why] = refused;
+  a(instruction, why);
+}
+template <typename A>
+void Archive(A& a, Archived<A, GpuCode>& code) {
+  auto& [modules, kernels, uses, refused] = code;
+  a(modules, kernels);
+  ArchiveEach(a, uses, [&a](auto& use) {
+    auto& [instruction, kernel] = use;
+    a(instruction, kernel);
+  });
+  a(refused);
+}
+
+}  // namespace hloscope::compile
 
 namespace hloscope::replay {
 namespace {
 
 using compile::GpuCode;
-using compile::GpuKernel;
 using compile::Plan;
 using compile::PlannedBuffer;
 using compile::PlannedStep;
 using hlo::InstructionId;
-
-// A list, each element by `one`. Reading stops where the bytes do.
-template <typename A, typename List, typename One>
-void ArchiveList(A& archive, List& list, const One& one) {
-  if constexpr (A::kWrites) {
-    archive(uint64_t{list.size()});
-    for (const auto& each : list) one(each);
-  } else {
-    const auto count = archive.template Get<uint64_t>();
-    for (uint64_t i = 0; i < count && archive.ok(); ++i) one(list.emplace_back());
-  }
-}
-
-template <typename A>
-void ArchiveNumbers(A& archive, Archived<A, std::vector<uint32_t>>& numbers) {
-  ArchiveList(archive, numbers, [&](auto& number) { archive(number); });
-}
-
-template <typename A>
-void ArchiveId(A& archive, Archived<A, InstructionId>& id) {
-  archive(id.index);
-}
-
-template <typename A>
-void ArchiveStep(A& archive, Archived<A, PlannedStep>& step) {
-  archive(step.kind);
-  ArchiveId(archive, step.id);
-  ArchiveNumbers(archive, step.operands);
-  ArchiveNumbers(archive, step.results);
-  ArchiveNumbers(archive, step.sequences);
-  archive(step.number, step.last_number, step.is_one_function);
-}
-
-template <typename A>
-void ArchiveSize(A& archive, Archived<A, size_t>& size) {
-  uint64_t number = size;
-  archive(number);
-  if constexpr (!A::kWrites) size = static_cast<size_t>(number);
-}
-
-template <typename A>
-void ArchivePlan(A& archive, Archived<A, Plan>& plan) {
-  archive(plan.computation.index);
-  ArchiveList(archive, plan.buffers, [&](auto& buffer) {
-    archive(buffer.place, buffer.bytes, buffer.at);
-    ArchiveId(archive, buffer.made_by);
-    archive(buffer.first, buffer.last);
-  });
-  ArchiveList(archive, plan.sequences, [&](auto& sequence) {
-    ArchiveList(archive, sequence, [&](auto& step) {
-      if constexpr (!A::kWrites) step.kind = compile::StepKind::kEvaluate;
-      ArchiveStep(archive, step);
-    });
-  });
-  ArchiveNumbers(archive, plan.parameters);
-  ArchiveNumbers(archive, plan.results);
-  archive(plan.arena_bytes, plan.result_buffers, plan.live_bytes);
-}
-
-template <typename A>
-void ArchiveCode(A& archive, Archived<A, GpuCode>& code) {
-  ArchiveList(archive, code.modules, [&](auto& text) { archive(text); });
-  ArchiveList(archive, code.kernels, [&](auto& kernel) {
-    // All members by name, so that a new one does not compile until it is in a new version.
-    auto& [name, finish, module, grains, block, passes, scratch_bytes, in_place] = kernel;
-    archive(name, finish);
-    ArchiveSize(archive, module);
-    archive(grains, block);
-    ArchiveList(archive, passes, [&](auto& pass) { archive(pass); });
-    archive(scratch_bytes);
-    ArchiveList(archive, in_place, [&](auto& operand) { archive(operand); });
-  });
-  ArchiveList(archive, code.uses, [&](auto& use) {
-    ArchiveId(archive, use.instruction);
-    ArchiveSize(archive, use.kernel);
-  });
-  ArchiveList(archive, code.refused, [&](auto& refused) {
-    ArchiveId(archive, refused.instruction);
-    archive(refused.why);
-  });
-}
-
-template <typename A, typename C>
-void ArchiveAll(A& archive, C& target, C& why_no_plan, auto& plan, auto& code) {
-  archive(target, why_no_plan);
-  ArchivePlan<A>(archive, plan);
-  ArchiveCode<A>(archive, code);
-}
 
 // Where each instruction of `a` is in `b`, the same module read from its proto, which may have its
 // computations in another order and under other names: from the entry on, what calls what, and the
@@ -215,8 +152,7 @@ Result<std::string> ToPlanFile(const compile::Compilation& compilation, const st
   HLOSCOPE_ASSIGN_OR_RETURN(const auto places, PlacesIn(*compilation.module, *again.module));
   const Placed placed = PutIn(*again.module, places, compilation, code);
   ByteWriter rest;
-  rest(compilation.plan != nullptr);
-  ArchiveAll(rest, target, compilation.why_no_plan, placed.plan, placed.code);
+  rest(compilation.plan != nullptr, target, compilation.why_no_plan, placed.plan, placed.code);
   return dump::WritePlanFile(module, rest.bytes());
 }
 
@@ -241,9 +177,11 @@ Result<PlanCode> ReadPlanFile(const std::string& path, std::shared_ptr<const hlo
   plan.module = module;
   ByteReader in(parts.rest);
   const bool has_plan = in.Get<bool>();
-  ArchiveAll(in, out.target, out.compilation.why_no_plan, plan, out.code);
-  if (!in.ok() || !in.empty()) return Damaged(path);
-  if (!Fits(*module, has_plan ? &plan : nullptr, out.code)) return Damaged(path);
+  in(out.target, out.compilation.why_no_plan, plan, out.code);
+  if (!in.ok() || !in.empty() || !compile::CheckGpuCode(*module, out.code) ||
+      (has_plan && !compile::CheckPlan(plan, out.code))) {
+    return Damaged(path);
+  }
   out.compilation.module = module;
   if (has_plan) out.compilation.plan = std::make_shared<const Plan>(std::move(plan));
   return out;

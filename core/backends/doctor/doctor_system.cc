@@ -133,9 +133,22 @@ struct VariableRow {
   std::string_view purpose;
 };
 constexpr VariableRow kVariables[] = {
-#define DOCTOR_VARIABLE(name, how, purpose) {name, Showing::how, purpose},
-#include "core/backends/doctor/doctor_variables.def"
-#undef DOCTOR_VARIABLE
+    {"CONDA_PREFIX", Showing::kFolders, "searched for plugins"},
+    {"CUDA_DEVICE_ORDER", Showing::kWords, "numbers devices"},
+    {"CUDA_HOME", Showing::kFolders, "searched for ptxas"},
+    {"CUDA_VISIBLE_DEVICES", Showing::kWords, "selects devices"},
+    {"HLOSCOPE_PLUGIN_PATH", Showing::kFolders, "searched for plugins first"},
+    {"HLOSCOPE_PYTHON", Showing::kFolders, "searched for plugins, and no other environment is"},
+    {"JAX_PLATFORMS", Showing::kWords, "for JAX programs; no effect here"},
+    {"LD_LIBRARY_PATH", Showing::kFolders, "may replace libraries that plugins bring"},
+    {"LD_PRELOAD", Showing::kFolders, "loaded into this program; not passed to workers"},
+    {"NVIDIA_DRIVER_CAPABILITIES", Showing::kWords, "driver features available in a container"},
+    {"NVIDIA_VISIBLE_DEVICES", Showing::kWords, "devices available in a container"},
+    {"PYTHONPATH", Showing::kFolders, "searched for plugins"},
+    {"TF_XLA_FLAGS", Showing::kFlags, "for TensorFlow programs; no effect here"},
+    {"VIRTUAL_ENV", Showing::kFolders, "searched for plugins"},
+    {"XLA_FLAGS", Showing::kFlags, "for programs that use XLA themselves; not passed to workers"},
+    {"XLA_PYTHON_CLIENT_MEM_FRACTION", Showing::kWords, "for JAX programs; no effect here"},
 };
 
 }  // namespace

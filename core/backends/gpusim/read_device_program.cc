@@ -10,6 +10,7 @@
 #include "core/dump/complete_module.h"
 #include "core/dump/gpu_target.h"
 #include "core/hlo/analysis/call_graph.h"
+#include "core/hlo/analysis/expansion_budget.h"
 #include "core/hlo/opcode_table.h"
 #include "core/hlo/opcode_traits.h"
 #include "core/hlo/verify/verifier.h"
@@ -29,7 +30,10 @@ class ProgramReader {
  public:
   ProgramReader(std::shared_ptr<const hlo::Module> module, const dump::BufferTable& buffers,
                 const Launches& launches)
-      : module_(*module), launches_(launches), slices_(*module, buffers) {
+      : module_(*module),
+        launches_(launches),
+        slices_(*module, buffers),
+        steps_(*module, hlo::ExpansionBudget::kSteps) {
     program_.module = std::move(module);
     for (const auto& allocation : buffers.allocations) {
       program_.allocations.push_back(allocation.size);
@@ -52,9 +56,12 @@ class ProgramReader {
  private:
   Result<uint32_t> ReadSequence(ComputationId computation, int depth) {
     if (depth > kDeepest) return UnsupportedError("loops and branches nest too deep");
+    const hlo::Computation& c = module_[computation];
+    if (!steps_.Take(c.instruction_count)) {
+      return UnsupportedError("calls, loops and branches have too many steps");
+    }
     const auto number = static_cast<uint32_t>(program_.sequences.size());
     program_.sequences.emplace_back();
-    const hlo::Computation& c = module_[computation];
     for (uint32_t k = 0; k < c.instruction_count; ++k) {
       const InstructionId id(c.first_instruction + k);
       HLOSCOPE_ASSIGN_OR_RETURN(DeviceStep step, ReadStep(id, depth));
@@ -212,6 +219,7 @@ class ProgramReader {
   const hlo::Module& module_;
   const Launches& launches_;
   LeafSlices slices_;
+  hlo::ExpansionBudget steps_;
   DeviceProgram program_;
 };
 

@@ -17,7 +17,7 @@ std::optional<std::string> FindAsset(std::string_view name, std::string_view sou
   fs::path above = program.parent_path();
   for (int level = 0; level < 4; ++level) {
     above = above.parent_path();
-    if (!fs::exists(above / "core/backends/plugins/plugins.def", error)) continue;
+    if (!fs::exists(above / "core/backends/plugins/plugins.cc", error)) continue;
     const fs::path source = above / source_folder / name;
     if (fs::exists(source, error)) return source.string();
   }

@@ -25,11 +25,22 @@ struct KnownPlugin {
   std::string_view file, distribution, working_version;
   int cuda_major, least_capability;
 };
+// Where several drive the same devices the first row wins. kNone: no platform of ours; found and
+// reported, run as pjrt:FILE.
 constexpr KnownPlugin kKnownPlugins[] = {
-#define PLUGIN(devices, file, distribution, version, cuda, capability) \
-  {Devices::devices, file, distribution, version, cuda, capability},
-#include "core/backends/plugins/plugins.def"
-#undef PLUGIN
+    {Devices::kHost, "lammps_jax_pjrt_cpu/pjrt_c_api_cpu_plugin.so", "lammps-jax-pjrt-cpu",
+     "0.11.2", 0, 0},
+    {Devices::kGpu, "jax_plugins/xla_cuda13/xla_cuda_plugin.so", "jax-cuda13-pjrt", "0.12.0", 13,
+     75},
+    {Devices::kGpu, "jax_plugins/xla_cuda12/xla_cuda_plugin.so", "jax-cuda12-pjrt", "0.12.0", 12,
+     52},
+    {Devices::kGpu, "jax_plugins/xla_cuda_cu12/xla_cuda_plugin.so", "jax-cuda12-pjrt", "0.12.0", 12,
+     52},
+    {Devices::kGpu, "torch_xla_cuda_plugin/lib/pjrt_c_api_gpu_plugin.so", "torch-xla-cuda-plugin",
+     "", 12, 52},
+    {Devices::kNone, "jax_plugins/xla_rocm7/xla_rocm_plugin.so", "jax-rocm7-pjrt", "", 0, 0},
+    {Devices::kNone, "jax_plugins/xla_rocm60/xla_rocm_plugin.so", "jax-rocm60-pjrt", "", 0, 0},
+    {Devices::kNone, "libtpu/libtpu.so", "libtpu", "", 0, 0},
 };
 
 constexpr size_t kEntryPointsBytes = 1 << 16;  // a file of entry points is far smaller

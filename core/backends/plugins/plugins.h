@@ -48,7 +48,7 @@ struct PluginFindings {
 
 // Every plugin in HLOSCOPE_PLUGIN_PATH (files or folders, separated by colons), --python or else
 // the active Python environments, and the private one of `scripts/setup --plugins`: by the
-// well-known names of plugins.def, by entry points of the group jax_plugins and in the package
+// well-known names of plugins.cc, by entry points of the group jax_plugins and in the package
 // jax_plugins. Those of well-known names come before others.
 PluginFindings FindPlugins(const PluginSearch& search);
 

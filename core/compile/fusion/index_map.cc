@@ -1,4 +1,4 @@
-// Index maps by the table access.def, and costs by the table costs.def.
+// Index maps by how each opcode reads its operands, and costs by the table costs.def.
 #include "core/compile/fusion/index_map.h"
 
 #include <algorithm>
@@ -18,13 +18,40 @@ using hlo::Shape;
 
 namespace {
 
-enum class Access : uint8_t { kSame, kMoved, kPart, kIndexed, kReduced, kUpdated, kScattered };
+// Which elements of its operands an instruction reads for its own.
+enum class Access : uint8_t {
+  kSame,       // the element of the same index
+  kMoved,      // one element at another index
+  kPart,       // one of one operand, by index
+  kIndexed,    // one at an index that other operands say
+  kReduced,    // all of a dimension
+  kUpdated,    // none of the first operand, which stays where it is
+  kScattered,  // none of the arrays, all of indices and updates
+};
+struct AccessRow {
+  Opcode opcode;
+  Access access;
+};
+constexpr AccessRow kAccessRows[] = {
+    // others: kSame
+    {Opcode::kBitcast, Access::kMoved},
+    {Opcode::kBroadcast, Access::kMoved},
+    {Opcode::kConcatenate, Access::kPart},
+    {Opcode::kDynamicSlice, Access::kIndexed},
+    {Opcode::kDynamicUpdateSlice, Access::kUpdated},
+    {Opcode::kGather, Access::kIndexed},
+    {Opcode::kPad, Access::kMoved},
+    {Opcode::kReduce, Access::kReduced},
+    {Opcode::kReshape, Access::kMoved},
+    {Opcode::kReverse, Access::kMoved},
+    {Opcode::kScatter, Access::kScattered},
+    {Opcode::kSlice, Access::kMoved},
+    {Opcode::kTranspose, Access::kMoved},
+};
 
 constexpr auto kAccess = [] {
   std::array<Access, hlo::kOpcodeCount> rows{};
-#define ACCESS(opcode, how) rows[static_cast<size_t>(Opcode::opcode)] = Access::how;
-#include "core/compile/fusion/access.def"
-#undef ACCESS
+  for (const AccessRow& row : kAccessRows) rows[static_cast<size_t>(row.opcode)] = row.access;
   return rows;
 }();
 

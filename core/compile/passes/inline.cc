@@ -6,6 +6,7 @@
 #include "core/compile/passes/edit.h"
 #include "core/hlo/analysis/call_graph.h"
 #include "core/hlo/analysis/effects.h"
+#include "core/hlo/analysis/expansion_budget.h"
 
 namespace hloscope::compile {
 
@@ -18,17 +19,13 @@ using hlo::Opcode;
 
 namespace {
 
-// Copies of computations that several instructions call may add this many instructions, beside as
-// many as the module has.
-constexpr size_t kMaxCopied = 20'000;
-
 class Inliner {
  public:
   explicit Inliner(const std::shared_ptr<const Module>& module)
       : module_(*module),
         calls_(CallGraphOf(*module)),
         edit_(module),
-        copies_left_(kMaxCopied + module->instructions().size()) {}
+        copies_(*module, hlo::ExpansionBudget::kCopies) {}
 
   Result<PassResult> Run() {
     // Callees first: what is copied has been flattened.
@@ -78,10 +75,7 @@ class Inliner {
     const bool is_only_call = calls_.OnlyCaller(callee).valid();
     if (!MayCopy(callee, is_only_call)) return {};
     HLOSCOPE_ASSIGN_OR_RETURN(const std::vector<InstructionId>* order, OrderOf(callee));
-    if (!is_only_call) {
-      if (order->size() > copies_left_) return {};
-      copies_left_ -= order->size();
-    }
+    if (!is_only_call && !copies_.Take(order->size())) return {};
     Copy(id, callee, *order, is_only_call);
     return {};
   }
@@ -119,7 +113,7 @@ class Inliner {
   const Module& module_;
   const hlo::CallGraph& calls_;
   Edit edit_;
-  size_t copies_left_;
+  hlo::ExpansionBudget copies_;  // of computations that several instructions call
   std::unordered_map<ComputationId, std::optional<std::vector<InstructionId>>> orders_;
   std::vector<uint8_t> state_;
 };

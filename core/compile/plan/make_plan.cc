@@ -11,6 +11,7 @@
 #include "core/compile/plan/plan_writer.h"
 #include "core/hlo/analysis/call_graph.h"
 #include "core/hlo/analysis/effects.h"
+#include "core/hlo/analysis/expansion_budget.h"
 #include "core/hlo/opcode_table.h"
 #include "core/hlo/opcode_traits.h"
 
@@ -61,6 +62,7 @@ class Planner {
       : module_(*module),
         kernels_(kernels),
         collectives_(collectives),
+        steps_(*module, hlo::ExpansionBudget::kSteps),
         leaves_(module->instructions().size()) {
     draft_.plan.module = std::move(module);
     draft_.plan.computation = computation;
@@ -138,6 +140,7 @@ class Planner {
                        std::vector<Leaves> arguments, int depth) {
     if (depth > kDeepest) return No("loops and branches nest too deep");
     const hlo::Computation& c = module_[computation];
+    if (!steps_.Take(c.instruction_count)) return No("loops and branches have too many steps");
     const std::vector<bool> live = hlo::LiveInstructions(module_, computation);
     for (uint32_t k = 0; k < c.instruction_count; ++k) {
       const InstructionId id(c.first_instruction + k);
@@ -343,6 +346,7 @@ class Planner {
   const Module& module_;
   const std::vector<InstructionId>& kernels_;
   bool collectives_;
+  hlo::ExpansionBudget steps_;
   InstructionId may_be_missing_;  // the last of those that the evaluator computes
   std::vector<Leaves> leaves_;    // by instruction
   // What a loop carries without changing it, by its buffer: the buffer it was given.

@@ -22,18 +22,31 @@ struct DumpFlag {
   const char *name, *value;
   When when;
 };
+// The flags that a good dump needs; {dump} is the folder. A flag is set only where the XLA that
+// runs the program knows it, and it is not set already.
 constexpr DumpFlag kDumpFlags[] = {
-#define DUMP_FLAG(name, value, when) {name, value, When::when},
-#include "core/debug/record/dump_flags.def"
-#undef DUMP_FLAG
+    {"xla_dump_to", "{dump}", When::kAlways},
+    {"xla_dump_hlo_as_text", "true", When::kAlways},
+    {"xla_dump_hlo_as_proto", "true", When::kAlways},
+    {"xla_dump_emitter_re", ".*", When::kAlways},
+    {"xla_dump_module_metadata", "true", When::kAlways},
+    {"xla_dump_hlo_pass_re", ".*", When::kPasses},
+    {"xla_dump_hlo_snapshots", "true", When::kSnapshots},
 };
+// What keeps files from a dump.
 struct SuppressingFlag {
-  std::string_view name, harmless, lost;
+  std::string_view name;
+  std::string_view harmless;  // value that does no harm
+  std::string_view lost;
 };
 constexpr SuppressingFlag kSuppressing[] = {
-#define SUPPRESSING_FLAG(name, harmless, lost) {name, harmless, lost},
-#include "core/debug/record/suppressing.def"
-#undef SUPPRESSING_FLAG
+    {"xla_dump_hlo_module_re", ".*", "only modules whose name matches are dumped"},
+    {"xla_dump_max_hlo_modules", "-1", "dumping stops after that many modules"},
+    {"xla_dump_hlo_pipeline_re", ".*", "only the passes of matching pipelines are dumped"},
+    {"xla_dump_disable_metadata", "false", "source lines are left out"},
+    {"xla_dump_hlo_unoptimized_snapshots", "false",
+     "modules and passes are not dumped, only snapshots"},
+    {"xla_enable_dumping", "true", "nothing is dumped"},
 };
 
 constexpr uintmax_t kMinSpace = 1'000'000'000, kMinForPasses = 5'000'000'000;

@@ -13,10 +13,17 @@
 
 namespace hloscope::debug {
 
+// How a replay can fail.
 enum class FailureKind : uint8_t {
-#define FAILURE(name, text) name,
-#include "core/debug/run/failure_kinds.def"
-#undef FAILURE
+  kDiffers,  // values are not those of the reference, or of the run before
+  kNan,      // a NaN (or infinity) is made that was looked for
+  kCheck,    // a kernel raced, or read what nobody had written (--check)
+  kSignal,   // the process or kernel that ran it crashed
+  kDeadline,
+  kMemory,
+  kDeadlock,  // devices wait for one another
+  kError,     // it was refused, with a text
+  kScript,    // a program of the user's says so
 };
 // "differs", "nan", "check", "signal", "deadline", "memory", "deadlock", "error", "script".
 std::string_view ToString(FailureKind kind);

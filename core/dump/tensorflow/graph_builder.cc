@@ -26,13 +26,31 @@ constexpr TypeRow kTypes[] = {
 };
 constexpr int32_t kRef = 100;  // added to the number of a type for a reference to one
 
+// What a device of TensorFlow is, by the type in its name. The first row that fits counts.
 struct DeviceRow {
   std::string_view type, sentence;
 };
 constexpr DeviceRow kDeviceRows[] = {
-#define TENSORFLOW_DEVICE(type, sentence) {type, sentence},
-#include "core/dump/tensorflow/device_kinds.def"
-#undef TENSORFLOW_DEVICE
+    {"XLA_CPU_JIT",
+     "not a device: the name under which XLA's kernels for CPU are registered; clusters of CPU "
+     "nodes are compiled for it"},
+    {"XLA_GPU_JIT",
+     "not a device: the name under which XLA's kernels for GPU are registered; clusters of GPU "
+     "nodes are compiled for it"},
+    {"XLA_TPU_JIT", "not a device: the name under which XLA's kernels for TPU are registered"},
+    {"XLA_CPU",
+     "an old extra device that compiles every operation by itself; it is made only with "
+     "--tf_xla_enable_xla_devices, and is not needed to use XLA"},
+    {"XLA_GPU",
+     "an old extra device that compiles every operation by itself; it is not the GPU that "
+     "TensorFlow uses, is made only with --tf_xla_enable_xla_devices, and is not needed to use "
+     "XLA"},
+    {"TPU_SYSTEM", "the host that drives a TPU"},
+    {"CPU",
+     "TensorFlow's CPU device; auto-clustering compiles its nodes for XLA_CPU_JIT, only with "
+     "--tf_xla_cpu_global_jit"},
+    {"GPU", "TensorFlow's GPU device; auto-clustering compiles its nodes for XLA_GPU_JIT"},
+    {"TPU", "a TPU: everything on it is compiled by XLA"},
 };
 
 const TypeRow* RowOf(int32_t type) {

@@ -11,16 +11,17 @@
 
 namespace hloscope::hlo {
 
+// How an instruction after a pass comes from one before it, closest first.
 enum class OriginKind : uint8_t {
-#define ORIGIN_KIND(name, word, what) name,
-#include "core/hlo/rewrite/origin_kinds.def"
-#undef ORIGIN_KIND
+  kSame,       // the instruction itself, perhaps on other operands
+  kCopied,     // the same operation, written once more: fused, inlined
+  kResult,     // a fusion that gives its value, alone or among others
+  kReplaced,   // has its value now
+  kParameter,  // the parameter that it is passed as
+  kMade,       // made for it: a part of its replacement, or an addition to it
 };
-inline constexpr std::string_view kOriginWords[] = {
-#define ORIGIN_KIND(name, word, what) word,
-#include "core/hlo/rewrite/origin_kinds.def"
-#undef ORIGIN_KIND
-};
+inline constexpr std::string_view kOriginWords[] = {"same",     "copied",    "result",
+                                                    "replaced", "parameter", "made"};
 inline std::string_view WordOf(OriginKind kind) { return kOriginWords[static_cast<size_t>(kind)]; }
 
 struct Origin {

@@ -93,9 +93,14 @@ void PushDown(Warp& w, const Instruction& in, const Slot* s, uint32_t m) {
 
 std::span<const SwitchRow> SwitchRows() {
   static constexpr SwitchRow kRows[] = {
-#define SWITCH(enumerator, key, text) {Switch::enumerator, key, text},
-#include "core/ptx/switches/switches.def"
-#undef SWITCH
+      {Switch::kTf32, "tf32", "products of tf32 done as products of f32"},
+      {Switch::kTensorSums, "tensor_sums", "sums of tensor cores exact, and rounded once"},
+      {Switch::kFma, "fma", "each fma as a product and a sum, both rounded"},
+      {Switch::kDenormals, "denormals", "subnormals kept where .ftz flushes them"},
+      {Switch::kApproximationsUp, "approximations_up",
+       "approximate functions at the upper end of their documented bound"},
+      {Switch::kApproximationsDown, "approximations_down",
+       "approximate functions at the lower end of their documented bound"},
   };
   return kRows;
 }

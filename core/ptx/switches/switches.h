@@ -11,10 +11,15 @@
 
 namespace hloscope::ptx {
 
+// Arithmetic of kernels that can be done otherwise, one thing at a time, to see what a difference
+// comes from.
 enum class Switch : uint8_t {
-#define SWITCH(enumerator, key, text) enumerator,
-#include "core/ptx/switches/switches.def"
-#undef SWITCH
+  kTf32,
+  kTensorSums,
+  kFma,
+  kDenormals,
+  kApproximationsUp,
+  kApproximationsDown,
 };
 
 struct SwitchRow {

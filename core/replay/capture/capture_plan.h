@@ -59,8 +59,8 @@ struct CaptureUntil {
   int64_t execution = 0;
 };
 
-// A search that has to stand beside the run, since it looks at every value: a row of searches.def
-// and what its maker reads.
+// A search that has to stand beside the run, since it looks at every value: a row of
+// plan_observer.cc and what its maker reads.
 struct SearchRequest {
   std::string name, request;
 };

@@ -11,10 +11,7 @@
 
 namespace hloscope::replay {
 
-#define SEARCH(name, make) \
-  std::unique_ptr<Search> make(const hlo::Module& module, std::string_view request);
-#include "core/replay/capture/searches.def"
-#undef SEARCH
+std::unique_ptr<Search> MakeNonFiniteSearch(const hlo::Module& module, std::string_view request);
 
 namespace {
 
@@ -28,9 +25,7 @@ struct SearchRow {
   std::unique_ptr<Search> (*make)(const Module& module, std::string_view request);
 };
 constexpr SearchRow kSearches[] = {
-#define SEARCH(name, make) {name, make},
-#include "core/replay/capture/searches.def"
-#undef SEARCH
+    {"nonfinite", MakeNonFiniteSearch},
 };
 
 constexpr std::chrono::milliseconds kBetweenProgress{200};

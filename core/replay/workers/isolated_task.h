@@ -14,7 +14,7 @@
 namespace hloscope::replay {
 
 struct IsolatedTaskRequest {
-  std::string name;  // of a row of core/backends/isolated_tasks.def
+  std::string name;  // of a row of core/backends/worker_services.cc
   std::string bytes;
   std::chrono::milliseconds deadline{60'000};
   int64_t memory_bytes = 0;            // that it may hold; 0: no bound

@@ -10,7 +10,7 @@
 namespace hloscope::replay {
 
 // HLOSCOPE_WORKER_FAULT=WHAT@STAGE[#N]: the N-th time (1) that the worker comes to STAGE, written
-// as in worker_stages.def with - for spaces. WHAT is the name of a signal without SIG (SEGV, ABRT,
+// as in worker_protocol.cc with - for spaces. WHAT is the name of a signal without SIG (SEGV, ABRT,
 // BUS, FPE, KILL …), exitN, hang, overflow (of the stack), allocate (without end), print (a line on
 // both outputs), garbage (bytes that are no frame) or close (the connection).
 class WorkerFault {

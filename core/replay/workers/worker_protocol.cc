@@ -11,37 +11,16 @@ namespace {
 
 using eval::Value;
 using hlo::Literal;
-using hlo::Shape;
 
-constexpr std::string_view kStageTexts[] = {
-#define STAGE(name, text) text,
-#include "core/replay/workers/worker_stages.def"
-#undef STAGE
-};
+constexpr std::string_view kStageTexts[] = {"start",   "between jobs", "load",     "verify",
+                                            "compile", "run",          "read back"};
 
-enum class Form : uint8_t { kNone, kArray, kTuple, kToken, kElided, kMissing };
-
-Form FormOf(const Literal& literal) {
-  const Shape& shape = literal.shape();
-  if (shape.IsToken()) return Form::kToken;
-  if (literal.elided() && !shape.IsTuple()) return Form::kElided;
-  if (shape.IsTuple()) return Form::kTuple;
-  return shape.IsArray() ? Form::kArray : Form::kNone;
-}
+enum class Form : uint8_t { kNone, kArray, kTuple, kMissing };
 
 Form FormOf(const Value& value) {
   if (value.is_missing()) return Form::kMissing;
   if (value.is_tuple()) return Form::kTuple;
   return value.is_array() ? Form::kArray : Form::kNone;
-}
-
-bool SizesFit(const std::vector<int64_t>& sizes, const Shape& shape) {
-  if (sizes.empty()) return true;
-  if (sizes.size() != shape.rank()) return false;
-  for (size_t i = 0; i < sizes.size(); ++i) {
-    if (sizes[i] < 0 || sizes[i] > shape.dimension(i)) return false;
-  }
-  return true;
 }
 
 }  // namespace
@@ -64,18 +43,8 @@ void ValueWriter::PutError(const Error& error) {
   Put(error.place.file, error.place.line, error.place.column);
 }
 
-// Literals nest no deeper than the limit their shapes were read with.
 void ValueWriter::PutLiteral(const Literal& literal) {
-  const Form form = FormOf(literal);
-  Put(form);
-  if (form == Form::kTuple) {
-    Put(uint64_t{literal.elements().size()});
-    for (const Literal& element : literal.elements()) PutLiteral(element);
-  } else if (form == Form::kArray || form == Form::kElided) {
-    const auto sizes = literal.dynamic_sizes();
-    Put(literal.shape(), std::vector<int64_t>(sizes.begin(), sizes.end()));
-    if (form == Form::kArray) PutData(literal.bytes());
-  }
+  hlo::WriteLiteral(head_, literal, [this](std::span<const std::byte> bytes) { PutData(bytes); });
 }
 
 void ValueWriter::PutValue(const Value& value) {
@@ -139,45 +108,13 @@ Error ValueReader::GetError() {
   return error;
 }
 
-Literal ValueReader::GetArray() {
-  const auto shape = Get<Shape>();
-  auto sizes = Get<std::vector<int64_t>>();
-  const auto size = shape.ByteSize();
-  if (!ok() || !shape.IsArray() || !size || !SizesFit(sizes, shape)) return Fail(), Literal();
-  const auto bytes = GetData(static_cast<uint64_t>(*size));
-  if (!ok()) return {};
-  Literal literal = Literal::View(shape, bytes, data_.owner);
-  literal.set_dynamic_sizes(std::move(sizes));
-  return literal;
-}
-
 Literal ValueReader::GetLiteral() {
-  if (!head_.Enter()) return {};
-  Literal literal;
-  switch (Get<Form>()) {
-    case Form::kNone:
-      break;
-    case Form::kArray:
-      literal = GetArray();
-      break;
-    case Form::kTuple: {
-      std::vector<Literal> elements;
-      for (auto left = Get<uint64_t>(); left > 0 && ok(); --left) elements.push_back(GetLiteral());
-      literal = Literal::Tuple(std::move(elements));
-      break;
-    }
-    case Form::kToken:
-      literal = Literal::Token();
-      break;
-    case Form::kElided:
-      literal = Literal::Elided(Get<Shape>());
-      (void)Get<std::vector<int64_t>>();
-      break;
-    default:
-      Fail();
-  }
-  head_.Leave();
-  return literal;
+  return hlo::ReadLiteral(head_,
+                          [this](const hlo::Shape& shape, uint64_t size) -> std::optional<Literal> {
+                            const auto bytes = GetData(size);
+                            if (!ok()) return std::nullopt;
+                            return Literal::View(shape, bytes, data_.owner);
+                          });
 }
 
 Value ValueReader::GetValue() {

@@ -22,18 +22,35 @@
 
 namespace hloscope::replay {
 
+// What a worker is at, shown where it dies.
 enum class WorkerStage : uint32_t {
-#define STAGE(name, text) name,
-#include "core/replay/workers/worker_stages.def"
-#undef STAGE
+  kStart,  // the process comes up
+  kIdle,
+  kLoad,     // the platform, its plugin, and the job
+  kVerify,   // whether the module came whole
+  kCompile,  // the platform's Load
+  kRun,
+  kReadBack,  // from the first result on
 };
 // "read back"; "an unknown stage" for a number that is none.
 std::string_view ToString(WorkerStage stage);
 
+// Every message: who sends it, and what it carries.
 enum class FrameKind : uint32_t {
-#define FRAME(name, from, carries) name,
-#include "core/replay/workers/worker_frames.def"
-#undef FRAME
+  kReady,     // worker: the process is up: ProtocolText, to be sure of the build
+  kLoad,      // parent: executable id, platform, options; the module image as data
+  kLoaded,    // worker: milliseconds that loading took
+  kRun,       // parent: executable id, options, which feeds there are; inputs as data, or none: as
+              // before
+  kEvent,     // worker: a RunEvent: its alternative, then its fields
+  kTake,      // worker: shape of the array that an infeed wants; kFed answers
+  kGive,      // worker: the array that an outfeed gives; kFed answers
+  kFed,       // parent: value or error
+  kRan,       // worker: RunResult: the job is done
+  kFailed,    // worker: error, whether the worker is of no more use: the job is done
+  kTask,      // parent: name and length of an isolated task's request, which is the data
+  kTaskDone,  // worker: length of the answer, which is the data: the job is done
+  kUnload,    // parent: executable id; nothing answers
 };
 
 // The page that worker and parent share: it says how far a worker came even where it could send
@@ -135,8 +152,6 @@ class ValueReader {
   void One(ValueKey& key) { key = GetKey(); }
   void One(std::vector<eval::Value>& values);
   void One(std::shared_ptr<const hlo::Module>& module);  // may be null
-
-  hlo::Literal GetArray();
 
   ByteReader head_;
   SharedBytes data_;

@@ -20,10 +20,24 @@ struct TryRow {
   Cause cause;
   std::string_view flags;
 };
+// In the order in which a cause is believed: the first that closes the gap names it. What an XLA
+// does not know is left out.
 constexpr TryRow kTries[] = {
-#define TRY(cause, flags) {Cause::cause, flags},
-#include "core/debug/explain/passes/tries.def"
-#undef TRY
+    {Cause::kExcessPrecision, "xla_allow_excess_precision=false"},
+    {Cause::kFastMath, "xla_cpu_enable_fast_min_max=false"},
+    {Cause::kFastMath, "xla_cpu_enable_fast_math=false"},
+    {Cause::kFastMath, "xla_gpu_enable_fast_min_max=false"},
+    {Cause::kLibrary, "xla_disable_hlo_passes=dot-library-rewriter"},
+    {Cause::kLibrary, "xla_disable_hlo_passes=library-rewriter"},
+    {Cause::kLibrary, "xla_cpu_use_onednn=false"},
+    {Cause::kLibrary, "xla_cpu_use_xnnpack=false"},
+    {Cause::kReductionOrder, "xla_disable_hlo_passes=tree_reduction_rewriter"},
+    {Cause::kApproximation, "xla_cpu_enable_platform_dependent_math=false"},
+    {Cause::kCodeGeneration, "xla_cpu_max_isa=AVX2"},
+    {Cause::kFma, "xla_cpu_max_isa=AVX"},
+    {Cause::kCodeGeneration, "xla_backend_optimization_level=0"},
+    {Cause::kCodeGeneration, "xla_cpu_disable_new_fusion_emitters=true"},
+    {Cause::kCodeGeneration, "xla_cpu_prefer_vector_width=128"},
 };
 
 Leaves Flushed(const Leaves& leaves) {

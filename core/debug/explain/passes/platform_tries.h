@@ -19,7 +19,7 @@ namespace hloscope::debug {
 
 using XlaFlagList = std::vector<std::pair<std::string, std::string>>;
 
-// A row of tries.def.
+// A row of its table.
 struct KnownTry {
   Cause cause;
   XlaFlagList flags;

@@ -227,12 +227,11 @@ bool InsertRoundTrip(Mutation& m) {
 
 struct MutationRow {
   bool (*change)(Mutation&);
-  uint64_t weight;
+  uint64_t weight;  // how often against the others
 };
 constexpr MutationRow kMutations[] = {
-#define MUTATION(function, weight) {function, weight},
-#include "core/debug/reduce/hunt/mutations.def"
-#undef MUTATION
+    {ChangeOpcode, 6},  {ChangeOperand, 5}, {ChangeConstant, 4},
+    {ChangeNumbers, 4}, {InsertUnary, 3},   {InsertRoundTrip, 2},
 };
 
 bool ChangeOnce(Mutation& m) {

@@ -11,7 +11,7 @@
 
 namespace hloscope::debug {
 
-// One to three changes of the kinds of mutations.def, chosen by `seed` alone. Input error: nothing
+// One to three changes, chosen by `seed` alone. Input error: nothing
 // could be changed, or the verifier refuses what came of it.
 Result<std::shared_ptr<const hlo::Module>> MutantOf(
     const std::shared_ptr<const hlo::Module>& module, uint64_t seed, const Limits& limits);

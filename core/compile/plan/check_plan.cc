@@ -1,5 +1,5 @@
-// Kernels and their uses, then the buffers of the plan, then its steps in the order they run.
-#include "core/backends/compiled/plan_check.h"
+// Kernels and their uses; numbers of a plan, its buffers, then its steps in the order they run.
+#include "core/compile/plan/check_plan.h"
 
 #include <algorithm>
 #include <ranges>
@@ -8,27 +8,21 @@
 #include <unordered_map>
 #include <vector>
 
-#include "core/compile/plan/plan_image.h"
 #include "core/hlo/literal.h"
 
-namespace hloscope::replay {
+namespace hloscope::compile {
 namespace {
 
-using compile::BufferNumber;
-using compile::GpuCode;
-using compile::GpuKernel;
-using compile::Place;
-using compile::Plan;
-using compile::PlannedBuffer;
-using compile::PlannedStep;
-using compile::SequenceNumber;
-using compile::StepKind;
 using hlo::InstructionId;
 using hlo::Shape;
 
+bool IsInstruction(const hlo::Module& module, InstructionId id) {
+  return id.index < module.instructions().size();
+}
+
 // The arrays and tokens of a value, in order.
 void AppendLeaves(const Shape& shape, std::vector<const Shape*>& leaves) {
-  for (const hlo::Shape* leaf : shape.LeafShapes()) leaves.push_back(leaf);
+  for (const Shape* leaf : shape.LeafShapes()) leaves.push_back(leaf);
 }
 
 class CodeCheck {
@@ -38,16 +32,15 @@ class CodeCheck {
   bool Holds() const {
     return std::ranges::all_of(code_.kernels, [&](const GpuKernel& each) { return Holds(each); }) &&
            std::ranges::all_of(code_.uses, [&](const GpuCode::Use& each) { return Holds(each); }) &&
-           std::ranges::all_of(code_.refused,
-                               [&](const auto& each) { return IsOne(each.instruction); });
+           std::ranges::all_of(code_.refused, [&](const auto& each) {
+             return IsInstruction(module_, each.instruction);
+           });
   }
 
  private:
-  bool IsOne(InstructionId id) const { return id.index < module_.instructions().size(); }
-
   bool Holds(const GpuKernel& kernel) const {
     constexpr int64_t kMaxBlocks = INT32_MAX, kMaxThreads = 1024, kMaxBytes = int64_t{1} << 48;
-    const int64_t grains = kernel.block > 1 ? 1 : compile::kMaxGpuThreads;  // of a block
+    const int64_t grains = kernel.block > 1 ? 1 : kMaxGpuThreads;  // of a block
     return kernel.module < code_.modules.size() && kernel.grains >= 1 &&
            kernel.grains <= kMaxBlocks * grains && kernel.block >= 1 && !kernel.passes.empty() &&
            kernel.block <= kMaxThreads && kernel.scratch_bytes >= 0 &&
@@ -56,7 +49,9 @@ class CodeCheck {
 
   // Kernels take arrays and make arrays, in place of one that is as large.
   bool Holds(const GpuCode::Use& use) const {
-    if (!IsOne(use.instruction) || use.kernel >= code_.kernels.size()) return false;
+    if (!IsInstruction(module_, use.instruction) || use.kernel >= code_.kernels.size()) {
+      return false;
+    }
     const auto operands = module_.operands(use.instruction);
     const std::span<const Shape> results = module_.shape(use.instruction).results();
     const std::vector<int>& in_place = code_.kernels[use.kernel].in_place;
@@ -80,31 +75,39 @@ class CodeCheck {
   const GpuCode& code_;
 };
 
-class PlanCheck {
+// Numbers alone: what leads to what.
+class NumberCheck {
  public:
-  PlanCheck(const Plan& plan, const GpuCode& code) : module_(*plan.module), plan_(plan) {
-    for (const GpuCode::Use& use : code.uses) {
-      in_place_[use.instruction.index] = code.kernels[use.kernel].in_place;
-    }
-  }
+  explicit NumberCheck(const Plan& plan) : plan_(plan), module_(*plan.module) {}
 
-  bool Holds() {
-    return compile::LeadsInside(plan_) && BuffersHold() && SequenceHolds(0, 0) && ResultsHold();
+  bool Holds() const {
+    return plan_.computation.index < module_.computations().size() && plan_.arena_bytes >= 0 &&
+           plan_.result_buffers >= 0 && plan_.result_buffers <= std::ssize(plan_.buffers) &&
+           std::ranges::all_of(
+               plan_.buffers, [&](const auto& each) { return Holds(each); }) &&
+           Lead(plan_.parameters) && Lead(plan_.results) && StepsHold();
   }
 
  private:
-  bool BuffersHold() {
-    std::set<int64_t> results;
-    for (const PlannedBuffer& buffer : plan_.buffers) {
-      if (buffer.place == Place::kResult && !results.insert(buffer.at).second) return false;
-      if (buffer.place == Place::kArena && buffer.at % compile::kBufferAlignment != 0) return false;
-      if (buffer.place == Place::kConstant && !IsConstant(buffer)) return false;
+  bool Lead(const std::vector<BufferNumber>& buffers) const {
+    return std::ranges::all_of(buffers, [&](BufferNumber b) { return b < plan_.buffers.size(); });
+  }
+
+  bool Holds(const PlannedBuffer& buffer) const {
+    if (buffer.bytes < 0 || buffer.at < 0 || !IsInstruction(module_, buffer.made_by)) return false;
+    switch (buffer.place) {
+      case Place::kArena:
+        return buffer.at <= plan_.arena_bytes && buffer.bytes <= plan_.arena_bytes - buffer.at &&
+               buffer.at % kBufferAlignment == 0;
+      case Place::kResult:
+        return buffer.at < plan_.result_buffers;
+      case Place::kConstant:
+        return buffer.at < std::ssize(module_.instructions()) && IsConstant(buffer);
+      case Place::kParameter:
+      case Place::kOutside:
+        return true;
     }
-    std::vector<const Shape*> leaves;
-    for (const InstructionId id : module_.Parameters(plan_.computation)) {
-      AppendLeaves(module_.shape(id), leaves);
-    }
-    return GetMemory(plan_.parameters, leaves);
+    return false;
   }
   bool IsConstant(const PlannedBuffer& buffer) const {
     const auto* literal =
@@ -112,6 +115,73 @@ class PlanCheck {
                                   hlo::AttributeKey::kConstantValue);
     return literal != nullptr && literal->shape().IsArray() && !literal->elided() &&
            std::cmp_equal(literal->bytes().size(), buffer.bytes);
+  }
+
+  // Sequences are a tree: each but the first belongs to one step.
+  bool StepsHold() const {
+    if (plan_.sequences.empty()) return false;
+    std::vector<bool> is_run(plan_.sequences.size(), false);
+    is_run[0] = true;
+    for (SequenceNumber s = 0; s < plan_.sequences.size(); ++s) {
+      for (const PlannedStep& step : plan_.sequences[s]) {
+        if (!Holds(step)) return false;
+        for (const SequenceNumber inner : step.sequences) {
+          if (inner <= s || inner >= is_run.size() || is_run[inner]) return false;
+          is_run[inner] = true;
+        }
+      }
+    }
+    return true;
+  }
+
+  bool Holds(const PlannedStep& step) const {
+    if (!IsInstruction(module_, step.id) || !Lead(step.operands) || !Lead(step.results)) {
+      return false;
+    }
+    switch (step.kind) {
+      case StepKind::kKernel:
+      case StepKind::kLibraryCall:
+      case StepKind::kEvaluate:
+        return step.sequences.empty();
+      case StepKind::kCopy:
+        return step.operands.size() == 1 && step.results.size() == 1 &&
+               plan_.buffers[step.operands[0]].bytes >= plan_.buffers[step.results[0]].bytes;
+      case StepKind::kWhile:
+        return step.operands.size() >= 1 && step.sequences.size() == 2;
+      case StepKind::kConditional:
+        return step.operands.size() >= 1 && !step.sequences.empty();
+    }
+    return false;
+  }
+
+  const Plan& plan_;
+  const hlo::Module& module_;
+};
+
+// Of a plan whose numbers lead somewhere.
+class StepCheck {
+ public:
+  StepCheck(const Plan& plan, const GpuCode& code)
+      : module_(*plan.module), plan_(plan), has_memory_(plan.buffers.size(), false) {
+    for (const GpuCode::Use& use : code.uses) {
+      in_place_[use.instruction.index] = code.kernels[use.kernel].in_place;
+    }
+  }
+
+  bool Holds() { return BuffersHold() && SequenceHolds(0, 0) && ResultsHold(); }
+
+ private:
+  bool BuffersHold() {
+    std::set<int64_t> results;
+    for (const PlannedBuffer& buffer : plan_.buffers) {
+      if (buffer.place == Place::kResult && !results.insert(buffer.at).second) return false;
+    }
+    std::vector<const Shape*> leaves;
+    for (const InstructionId id : module_.Parameters(plan_.computation)) {
+      if (!id.valid()) return false;
+      AppendLeaves(module_.shape(id), leaves);
+    }
+    return GetMemory(plan_.parameters, leaves);
   }
   bool ResultsHold() const {
     std::vector<const Shape*> leaves;
@@ -123,9 +193,17 @@ class PlanCheck {
   bool GetMemory(std::span<const BufferNumber> buffers, const std::vector<const Shape*>& leaves) {
     if (buffers.size() != leaves.size()) return false;
     for (size_t i = 0; i < leaves.size(); ++i) {
-      if (!leaves[i]->IsToken()) has_memory_.insert(buffers[i]);
+      if (leaves[i]->IsToken() || has_memory_[buffers[i]]) continue;
+      has_memory_[buffers[i]] = true;
+      got_memory_.push_back(buffers[i]);
     }
     return true;
+  }
+  // Forgets all but the first `count` buffers that got memory.
+  void LoseMemory(size_t count) {
+    for (; got_memory_.size() > count; got_memory_.pop_back()) {
+      has_memory_[got_memory_.back()] = false;
+    }
   }
   bool CanBeRead(std::span<const BufferNumber> buffers,
                  const std::vector<const Shape*>& leaves) const {
@@ -147,7 +225,7 @@ class PlanCheck {
   // Memory of a parameter, and of what the evaluator made, is there once that was so.
   bool CanBeRead(BufferNumber b) const {
     const Place place = plan_.buffers[b].place;
-    return (place != Place::kParameter && place != Place::kOutside) || has_memory_.contains(b);
+    return (place != Place::kParameter && place != Place::kOutside) || has_memory_[b];
   }
   bool CanBeWritten(BufferNumber b) const {
     const Place place = plan_.buffers[b].place;
@@ -158,7 +236,7 @@ class PlanCheck {
   bool SequenceHolds(SequenceNumber sequence, int depth) {
     constexpr int kDeepest = 64;  // more than our planner makes
     if (depth > kDeepest) return false;
-    const compile::Sequence& steps = plan_.sequences[sequence];
+    const Sequence& steps = plan_.sequences[sequence];
     for (size_t i = 0; i < steps.size(); ++i) {
       if (!StepHolds(steps[i], depth) || !UpdatesHold(std::span(steps).first(i), steps[i])) {
         return false;
@@ -224,12 +302,12 @@ class PlanCheck {
     if (!IsOf(step, hlo::Opcode::kWhile)) return false;
     std::vector<const Shape*> carried;
     AppendLeaves(module_.shape(step.id), carried);
-    const auto before = has_memory_;
+    const size_t before = got_memory_.size();
     const bool holds = Are(step.results, carried) && SequenceHolds(step.sequences[0], depth + 1) &&
                        plan_.buffers[step.operands[0]].bytes >= 1 && CanBeRead(step.operands[0]) &&
                        SequenceHolds(step.sequences[1], depth + 1) &&
                        CanBeRead(step.results, carried);
-    has_memory_ = before;
+    LoseMemory(before);
     return holds;
   }
   bool BranchHolds(const PlannedStep& step, int depth) {
@@ -237,10 +315,10 @@ class PlanCheck {
     const Shape& decision = module_.shape(module_.operands(step.id)[0]);
     if (plan_.buffers[step.operands[0]].bytes != decision.ByteSize()) return false;
     if (!CanBeRead(step.operands[0])) return false;
-    const auto before = has_memory_;
+    const size_t before = got_memory_.size();
     return std::ranges::all_of(step.sequences, [&](SequenceNumber inner) {
       const bool holds = SequenceHolds(inner, depth + 1);
-      has_memory_ = before;
+      LoseMemory(before);
       return holds;
     });
   }
@@ -248,13 +326,18 @@ class PlanCheck {
   const hlo::Module& module_;
   const Plan& plan_;
   std::unordered_map<uint32_t, std::vector<int>> in_place_;  // by instruction that is a kernel
-  std::set<BufferNumber> has_memory_;
+  std::vector<bool> has_memory_;                             // by buffer
+  std::vector<BufferNumber> got_memory_;                     // in this order
 };
 
 }  // namespace
 
-bool Fits(const hlo::Module& module, const compile::Plan* plan, const compile::GpuCode& code) {
-  return CodeCheck(module, code).Holds() && (plan == nullptr || PlanCheck(*plan, code).Holds());
+bool CheckPlan(const Plan& plan, const GpuCode& code) {
+  return NumberCheck(plan).Holds() && StepCheck(plan, code).Holds();
 }
 
-}  // namespace hloscope::replay
+bool CheckGpuCode(const hlo::Module& module, const GpuCode& code) {
+  return CodeCheck(module, code).Holds();
+}
+
+}  // namespace hloscope::compile
