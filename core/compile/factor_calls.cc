@@ -5,9 +5,9 @@
 #include <array>
 
 #include "core/compile/kernel_rules.h"
-#include "core/eval/library_calls/call_config.h"
-#include "core/eval/library_calls/custom_calls.h"
 #include "core/hlo/analysis/effects.h"
+#include "core/hlo/expand/call_config.h"
+#include "core/hlo/expand/custom_calls.h"
 
 namespace hloscope::compile {
 
@@ -16,6 +16,7 @@ using hlo::ElementType;
 using hlo::InstructionId;
 using hlo::Module;
 using hlo::Shape;
+using hlo::expand::CustomCall;
 
 namespace {
 
@@ -24,32 +25,30 @@ constexpr int64_t kMaxFactorRows = 1 << 14;  // of a matrix, as the evaluator ha
 struct FactorRow {
   FactorWork work;
   std::string_view name;
-  eval::Kernel kernel;  // of custom_calls.def
-  size_t operands;      // arrays
+  CustomCall meaning;
+  size_t operands;  // arrays
   size_t results;
 };
 constexpr FactorRow kFactorRows[] = {
-    {FactorWork::kLu, "LU", &eval::LuCall, 1, 3},
-    {FactorWork::kCholesky, "Cholesky", &eval::CholeskyFactorCall, 1, 2},
-    {FactorWork::kQr, "QR", &eval::QrCall, 1, 2},
-    {FactorWork::kFormQ, "Q of QR", &eval::FormQCall, 2, 1},
-    {FactorWork::kSymmetricEigen, "symmetric eigenvalues", &eval::SymmetricEigenCall, 1, 3},
+    {FactorWork::kLu, "LU", CustomCall::kLu, 1, 3},
+    {FactorWork::kCholesky, "Cholesky", CustomCall::kCholeskyFactor, 1, 2},
+    {FactorWork::kQr, "QR", CustomCall::kQr, 1, 2},
+    {FactorWork::kFormQ, "Q of QR", CustomCall::kFormQ, 2, 1},
+    {FactorWork::kSymmetricEigen, "symmetric eigenvalues", CustomCall::kSymmetricEigen, 1, 3},
 };
 
 const FactorRow* FindFactorRow(const Module& module, InstructionId id) {
-  if (module[id].opcode != hlo::Opcode::kCustomCall) return nullptr;
-  const auto* const call =
-      eval::FindCustomCall(module.GetString(module[id], AttributeKey::kCustomCallTarget));
-  if (call == nullptr || call->kernel == nullptr) return nullptr;
-  const auto row = std::ranges::find(kFactorRows, call->kernel, &FactorRow::kernel);
+  const auto* const call = hlo::expand::FindCustomCall(module, id);
+  if (call == nullptr) return nullptr;
+  const auto row = std::ranges::find(kFactorRows, call->meaning, &FactorRow::meaning);
   return row == std::end(kFactorRows) ? nullptr : row;
 }
 
 // Older calls of jaxlib have the triangle as their first scalar, newer ones in their options.
 std::optional<bool> HasLowerTriangle(const Module& module, InstructionId id, size_t scalars) {
-  const auto config = eval::CallConfig::Of(module, id);
+  const auto config = hlo::expand::CallConfig::Of(module, id);
   if (!config.has_value()) return std::nullopt;
-  if (scalars == 0 || !config->empty()) return eval::IsLowerTriangle(*config);
+  if (scalars == 0 || !config->empty()) return hlo::expand::IsLowerTriangle(*config);
   const auto* const literal =
       module.Get<hlo::Literal>(module[module.operands(id)[0]], AttributeKey::kConstantValue);
   if (literal == nullptr || literal->elided()) return std::nullopt;

@@ -1,5 +1,5 @@
 // FactorCall: a custom call that factors matrices (LAPACK's, cuSOLVER's and XLA's names, as
-// eval/library_calls/custom_calls.def has them), in the form that kernels and libraries of GPUs
+// hlo/expand/custom_calls.def has them), in the form that kernels and libraries of GPUs
 // take.
 #pragma once
 

@@ -9,8 +9,8 @@
 
 #include "core/compile/kernel_rules.h"
 #include "core/compile/plan/written_bytes.h"
-#include "core/eval/library_calls/custom_calls.h"
 #include "core/eval/machine/machine.h"
+#include "core/hlo/expand/custom_calls.h"
 #include "core/hlo/fallback_reasons.h"
 
 namespace hloscope::replay {
@@ -131,7 +131,8 @@ Result<std::optional<Value>> KernelRunner::RunWhole(eval::Machine& machine,
 }
 
 void KernelRunner::Evaluated(InstructionId id, int64_t nanoseconds) const {
-  if (eval::TakesNoWork(module_, id) || IsDrawn(module_, id) || YieldsNothing(module_, id)) return;
+  if (hlo::expand::TakesNoWork(module_, id) || IsDrawn(module_, id) || YieldsNothing(module_, id))
+    return;
   if (on_host_) on_host_(id, nanoseconds);
   const std::lock_guard lock(mutex_);
   if ((code_.device == nullptr || code_.keeps_values) && IsCommunication(module_[id].opcode)) {

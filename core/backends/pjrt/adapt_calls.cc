@@ -5,8 +5,8 @@
 #include <memory>
 
 #include "core/backends/pjrt/adapt_steps.h"
-#include "core/eval/library_calls/custom_calls.h"
-#include "core/eval/library_calls/expand_call.h"
+#include "core/hlo/expand/custom_calls.h"
+#include "core/hlo/expand/expand.h"
 #include "core/hlo/rewrite/module_copier.h"
 #include "core/hlo/rewrite/rewriter.h"
 
@@ -32,8 +32,8 @@ bool IsIdentity(const AdaptState& state, InstructionId id) {
   if (module[id].opcode != Opcode::kCustomCall || module.operands(id).size() != 1) return false;
   const auto target = module.GetString(module[id], AttributeKey::kCustomCallTarget);
   if (state.adapted.partition && IsForPartitioner(target)) return false;
-  const auto* row = eval::FindCustomCall(target);
-  if (row == nullptr || row->kernel != &eval::IdentityCall) return false;
+  const auto* row = hlo::expand::FindCustomCall(target);
+  if (row == nullptr || row->meaning != hlo::expand::CustomCall::kIdentity) return false;
   return hlo::Compatible(module.shape(id), module.shape(module.operands(id)[0]));
 }
 
@@ -54,7 +54,7 @@ Result<std::map<InstructionId, std::shared_ptr<const Module>>> FindExpansions(
     const InstructionId id(k);
     if (module[id].opcode != Opcode::kCustomCall) continue;
     if (!IsForeign(module.GetString(module[id], AttributeKey::kCustomCallTarget))) continue;
-    HLOSCOPE_ASSIGN_OR_RETURN(auto expansion, eval::ExpandCall(module, id));
+    HLOSCOPE_ASSIGN_OR_RETURN(auto expansion, hlo::expand::Expand(module, id));
     if (expansion != nullptr) expansions.emplace(id, std::move(expansion));
   }
   return expansions;

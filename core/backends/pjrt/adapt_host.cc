@@ -2,8 +2,8 @@
 #include <fmt/format.h>
 
 #include "core/backends/pjrt/adapt_steps.h"
-#include "core/eval/library_calls/custom_calls.h"
 #include "core/hlo/analysis/call_graph.h"
+#include "core/hlo/expand/custom_calls.h"
 
 namespace hloscope::replay::pjrt {
 
@@ -24,9 +24,8 @@ std::string WhyNot(const Module& module, InstructionId id, std::string& fix) {
     return "a plugin has no host program to exchange data with";
   }
   if (opcode != Opcode::kCustomCall) return {};
-  const auto* row =
-      eval::FindCustomCall(module.GetString(module[id], AttributeKey::kCustomCallTarget));
-  if (row == nullptr || row->kernel != nullptr) return {};
+  const auto* row = hlo::expand::FindCustomCall(module, id);
+  if (row == nullptr || row->runs()) return {};
   fix = row->fix;
   return std::string(row->why);
 }

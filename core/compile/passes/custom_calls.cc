@@ -1,6 +1,6 @@
 // Custom calls in plain instructions: notes to a compiler are the value they stand on, and what a
-// library does is written as the evaluator has it (eval::ExpandCall).
-#include "core/eval/library_calls/custom_calls.h"
+// library does is written as hlo::expand has it.
+#include "core/hlo/expand/custom_calls.h"
 
 #include <algorithm>
 #include <unordered_map>
@@ -8,8 +8,8 @@
 #include "core/compile/kernel_rules.h"
 #include "core/compile/passes/edit.h"
 #include "core/compile/passes/simplify/rules.h"
-#include "core/eval/library_calls/expand_call.h"
 #include "core/hlo/analysis/effects.h"
+#include "core/hlo/expand/expand.h"
 #include "core/hlo/rewrite/module_copier.h"
 #include "core/hlo/sharding/manual_region.h"
 
@@ -23,6 +23,7 @@ using hlo::Module;
 using hlo::Opcode;
 using hlo::OriginKind;
 using hlo::Shape;
+using hlo::expand::CustomCall;
 
 namespace {
 
@@ -94,24 +95,6 @@ class Expansion {
   std::unordered_map<ComputationId, ComputationId> computations_;
 };
 
-// Values and places of the last dimension, as the instruction of that name has them.
-bool IsTopK(const Module& module, InstructionId id) {
-  const auto results =
-      module.shape(id).IsTuple() ? module.shape(id).elements() : std::span<const Shape>();
-  if (module.operands(id).size() != 1 || results.size() != 2) return false;
-  const Shape& in = module.shape(module.operands(id)[0]);
-  return IsWholeArray(in) && in.rank() > 0 &&
-         std::ranges::all_of(results,
-                             [&](const Shape& out) {
-                               return IsWholeArray(out) && out.rank() == in.rank() &&
-                                      out.dimensions().back() <= in.dimensions().back() &&
-                                      std::ranges::equal(out.dimensions().first(in.rank() - 1),
-                                                         in.dimensions().first(in.rank() - 1));
-                             }) &&
-         results[0].element_type() == in.element_type() &&
-         results[0].dimensions().back() == results[1].dimensions().back();
-}
-
 // The computation that stands beside the call says what it does.
 InstructionId CallCalledComputation(Edit& edit, const Module& module, InstructionId id) {
   const auto called = module.CalledComputations(module[id]);
@@ -130,23 +113,22 @@ InstructionId CallCalledComputation(Edit& edit, const Module& module, Instructio
                   {edit.rewriter().builder().MakeComputation(AttributeKey::kToApply, called[0])});
 }
 
-const eval::CustomCallRow* MeaningOf(const Module& module, InstructionId id) {
-  if (module[id].opcode == Opcode::kDomain) return eval::FindCustomCall("Sharding");
-  if (module[id].opcode != Opcode::kCustomCall) return nullptr;
-  return eval::FindCustomCall(module.GetString(module[id], AttributeKey::kCustomCallTarget));
+CustomCall MeaningOf(const Module& module, InstructionId id) {
+  if (module[id].opcode == Opcode::kDomain) return CustomCall::kIdentity;
+  const auto* const row = hlo::expand::FindCustomCall(module, id);
+  return row == nullptr ? CustomCall::kUnsupported : row->meaning;
 }
 
 // The value of the call made of others; invalid where that is not known.
 InstructionId LowerCustomCall(Edit& edit, const Module& module, InstructionId id) {
   const auto operands = module.operands(id);
-  const auto* const row = MeaningOf(module, id);
-  if (row == nullptr || row->kernel == nullptr) return {};
-  if (row->kernel == &eval::IdentityCall) {
+  const CustomCall meaning = MeaningOf(module, id);
+  if (meaning == CustomCall::kIdentity) {
     const bool is_same =
         operands.size() == 1 && hlo::Compatible(module.shape(id), module.shape(operands[0]));
     return is_same ? edit.operand(id, 0) : InstructionId();
   }
-  if (row->kernel == &eval::ZeroBufferCall) {
+  if (meaning == CustomCall::kZeroBuffer) {
     const Shape& shape = module.shape(id);
     // Zero bytes are no zero where the type has none.
     if (!IsWholeArray(shape) || hlo::IsComplex(shape.element_type()) ||
@@ -155,17 +137,9 @@ InstructionId LowerCustomCall(Edit& edit, const Module& module, InstructionId id
     }
     return Filled(edit, id, PlainArray(shape.element_type(), shape.dimensions()), 0);
   }
-  if (row->kernel == &eval::TopKCall && IsTopK(module, id)) {
-    const int64_t wanted = module.shape(id).elements()[0].dimensions().back();
-    hlo::ModuleBuilder& builder = edit.rewriter().builder();
-    return edit.Add(id, "topk", Opcode::kTopK, module.shape(id).WithoutLayouts(),
-                    {edit.operand(id, 0)},
-                    {builder.MakeInt(AttributeKey::kK, wanted),
-                     builder.MakeBool(AttributeKey::kLargest, true)});
-  }
-  if (row->kernel == &eval::CalledComputationCall) return CallCalledComputation(edit, module, id);
+  if (meaning == CustomCall::kCalledComputation) return CallCalledComputation(edit, module, id);
   // Errors are the run's to tell.
-  const auto expansion = eval::ExpandCall(module, id);
+  const auto expansion = hlo::expand::Expand(module, id);
   if (!expansion.has_value() || *expansion == nullptr) return {};
   Expansion copied(edit, id, **expansion);
   return copied.CanCopy() ? copied.CopyEntry() : InstructionId();
@@ -205,8 +179,7 @@ Result<PassResult> DropAnnotationsInReducers(const std::shared_ptr<const Module>
   for (uint32_t k = 0; k < module->instructions().size(); ++k) {
     const InstructionId id(k);
     if (runs[(*module)[id].computation.index]) continue;
-    const auto* const row = MeaningOf(*module, id);
-    if (row != nullptr && row->kernel == &eval::IdentityCall) ReplaceCall(edit, *module, id);
+    if (MeaningOf(*module, id) == CustomCall::kIdentity) ReplaceCall(edit, *module, id);
   }
   return edit.Finish();
 }

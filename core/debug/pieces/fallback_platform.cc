@@ -11,7 +11,7 @@
 #include "core/backends/compiled/plan_code.h"
 #include "core/debug/pieces/refusals.h"
 #include "core/debug/pieces/split_run.h"
-#include "core/eval/library_calls/custom_calls.h"
+#include "core/hlo/expand/custom_calls.h"
 #include "core/hlo/sharding/topology.h"
 #include "core/hlo/text/text.h"
 
@@ -38,9 +38,8 @@ bool Ends(const Error& error, const RunOptions& options) {
 // Whether the evaluator knows what it is.
 bool HostRuns(const Module& module, InstructionId id) {
   if (module[id].opcode != hlo::Opcode::kCustomCall) return true;
-  const eval::CustomCallRow* const row =
-      eval::FindCustomCall(module.GetString(module[id], hlo::AttributeKey::kCustomCallTarget));
-  return row != nullptr && row->kernel != nullptr;
+  const auto* const row = hlo::expand::FindCustomCall(module, id);
+  return row != nullptr && row->runs();
 }
 
 std::string What(const Module& module, const Refusal& refusal) {

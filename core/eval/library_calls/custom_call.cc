@@ -2,74 +2,24 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
+#include <iterator>
+#include <optional>
 #include <utility>
+#include <vector>
 
-#include "core/eval/library_calls/call_config.h"
 #include "core/eval/library_calls/custom_calls.h"
-#include "core/eval/library_calls/expansion.h"
 #include "core/eval/loops/blocks.h"
+#include "core/eval/machine/device_set.h"
+#include "core/eval/machine/indices.h"
 #include "core/eval/machine/kernels.h"
+#include "core/hlo/expand/expand.h"
 
 namespace hloscope::eval {
-namespace {
 
 using hlo::AttributeKey;
-
-constexpr CustomCallRow kRows[] = {
-#define CUSTOM_CALL(target, kernel, source) {target, &kernel##Call, false, source, {}, {}},
-#define CUSTOM_CALL_EXPANDED(target, kernel, source) {target, &kernel##Call, true, source, {}, {}},
-#define CUSTOM_CALL_UNSUPPORTED(target, why, fix) {target, nullptr, false, {}, why, fix},
-#include "core/eval/library_calls/custom_calls.def"
-#undef CUSTOM_CALL
-#undef CUSTOM_CALL_EXPANDED
-#undef CUSTOM_CALL_UNSUPPORTED
-};
-
-// `?` is any one character, `*` any number of them.
-bool Matches(std::string_view pattern, std::string_view text) {
-  size_t p = 0, t = 0, star = std::string_view::npos, resume = 0;
-  while (t < text.size()) {
-    if (p < pattern.size() && pattern[p] == '*') {
-      star = p++;
-      resume = t;
-    } else if (p < pattern.size() && (pattern[p] == '?' || pattern[p] == text[t])) {
-      ++p;
-      ++t;
-    } else if (star != std::string_view::npos) {
-      p = star + 1;
-      t = ++resume;
-    } else {
-      return false;
-    }
-  }
-  return pattern.find_first_not_of('*', p) == std::string_view::npos;
-}
-
-}  // namespace
-
-const CustomCallRow* FindCustomCall(std::string_view target) {
-  const auto* row = std::ranges::find_if(
-      kRows, [&](const CustomCallRow& candidate) { return Matches(candidate.target, target); });
-  return row == std::end(kRows) ? nullptr : row;
-}
-
-bool TakesNoWork(const hlo::Module& module, hlo::InstructionId id) {
-  if (module[id].opcode != hlo::Opcode::kCustomCall) return false;
-  const auto* const row =
-      FindCustomCall(module.GetString(module[id], AttributeKey::kCustomCallTarget));
-  constexpr Kernel kFree[] = {&IdentityCall, &EffectCall, &CalledComputationCall, &EnterManualCall,
-                              &LeaveManualCall};
-  return row != nullptr && std::ranges::find(kFree, row->kernel) != std::end(kFree);
-}
-
-namespace {
-
-// What a value of that shape holds: buffers of memory hold an array.
-const hlo::Shape& Held(const hlo::Shape& shape) {
-  return shape.IsBuffer() ? shape.elements()[0] : shape;
-}
-
-}  // namespace
+using hlo::expand::CustomCall;
+using hlo::expand::Held;
 
 // Notes to the compiler: on one device the value itself, or a tuple of all of them.
 Result<Value> IdentityCall(KernelCall& call) {
@@ -112,29 +62,6 @@ Result<Value> RefuseCall(KernelCall& call) {
   return InputError(has_words ? std::string(call.module()[config->text]) : "refused");
 }
 
-// result[i] = operand[(i − amount) mod size] along one dimension.
-Result<Value> RotateRightCall(KernelCall& call) {
-  HLOSCOPE_ASSIGN_OR_RETURN(const CallConfig config, CallConfig::Of(call));
-  const int64_t dimension = config.Integer("dimension", -1), amount = config.Integer("amount", -1);
-  if (call.operands.size() != 1 || !call.operands[0].is_array() || dimension < 0 ||
-      std::cmp_greater_equal(dimension, call.operand_shape(0).rank())) {
-    return Unsupported(call, "its backend_config has no valid dimension");
-  }
-  const auto sizes = Dimensions(call.operand_shape(0));
-  const auto d = static_cast<size_t>(dimension);
-  if (amount < 0 || amount > sizes[d])
-    return Unsupported(call, "it rotates by more than the size of the dimension");
-  Expansion x(call);
-  std::vector<int64_t> begin(sizes.size(), 0), cut = sizes;
-  cut[d] = sizes[d] - amount;
-  const Expansion::Node kept = x.Slice(x.Operand(0), begin, cut);
-  begin[d] = cut[d];
-  const Expansion::Node parts[] = {x.Slice(x.Operand(0), begin, sizes), kept};
-  const hlo::Attribute along =
-      x.builder().MakeInts(AttributeKey::kDimensions, std::span(&dimension, 1));
-  return x.Run(x.Add(hlo::Opcode::kConcatenate, x.ShapeOf(x.Operand(0)), parts, {&along, 1}));
-}
-
 // The computation it names says what it does.
 Result<Value> CalledComputationCall(KernelCall& call) {
   const auto called = call.module().CalledComputations(call.instruction());
@@ -154,14 +81,45 @@ Result<Value> CalledComputationCall(KernelCall& call) {
                                        std::make_move_iterator(call.operands.end())});
 }
 
+namespace {
+
+constexpr auto kKernels = [] {
+  std::array<Kernel, hlo::expand::kCustomCalls> kernels{};
+#define CUSTOM_CALL(target, meaning, source) \
+  kernels[static_cast<size_t>(CustomCall::k##meaning)] = &meaning##Call;
+#define CUSTOM_CALL_EXPANDED(target, name, source)
+#define CUSTOM_CALL_UNSUPPORTED(target, why, fix)
+#include "core/hlo/expand/custom_calls.def"
+#undef CUSTOM_CALL
+#undef CUSTOM_CALL_EXPANDED
+#undef CUSTOM_CALL_UNSUPPORTED
+  return kernels;
+}();
+
+// Runs the module that the call stands for. Observers see the call, not what it is made of.
+Result<Value> ExpandedCall(KernelCall& call) {
+  HLOSCOPE_ASSIGN_OR_RETURN(
+      const auto expansion,
+      hlo::expand::Expand(call.module(), call.id, IntegerScalars(call.operands)));
+  EvaluateOptions options = call.machine.options();
+  options.observer = nullptr;
+  DeviceSet alone(*expansion, {1, 1});
+  Machine machine(*expansion, options, call.machine.run(), alone);
+  return machine.Call(expansion->entry_id(), {std::make_move_iterator(call.operands.begin()),
+                                              std::make_move_iterator(call.operands.end())});
+}
+
+}  // namespace
+
 Result<Value> CustomCallKernel(KernelCall& call) {
   const std::string_view target =
       call.module().GetString(call.instruction(), AttributeKey::kCustomCallTarget);
-  const CustomCallRow* row = FindCustomCall(target);
+  const auto* const row = hlo::expand::FindCustomCall(target);
   if (row == nullptr) {
     return Unsupported(call, fmt::format("unknown custom call target {}", target));
   }
-  if (row->kernel != nullptr) return row->kernel(call);
+  if (row->meaning == CustomCall::kExpansion) return ExpandedCall(call);
+  if (row->runs()) return kKernels[static_cast<size_t>(row->meaning)](call);
   return UnsupportedError(
       fmt::format("{}: {} cannot be evaluated: {}", call.module().name(call.id), target, row->why),
       std::string(row->fix));

@@ -1,34 +1,16 @@
-// Custom calls on bits: 64-bit values as pairs of 32 bits, and the Threefry block cipher.
+// Custom calls on bits: what the device draws, and the Threefry block cipher.
 #include <algorithm>
 #include <array>
 #include <bit>
 #include <cstring>
 
 #include "core/eval/library_calls/custom_calls.h"
-#include "core/eval/library_calls/expansion.h"
 
 namespace hloscope::eval {
 namespace {
 
 using hlo::ElementType;
-using hlo::Opcode;
 using hlo::Shape;
-using Node = Expansion::Node;
-
-bool IsInteger(const Value& value, int bits) {
-  return value.is_array() && hlo::IsInteger(value.shape().element_type()) &&
-         hlo::BitWidth(value.shape().element_type()) == bits;
-}
-
-Result<Value> SplitHalf(KernelCall& call, bool high) {
-  if (call.operands.size() != 1 || !IsInteger(call.operands[0], 64)) {
-    return Unsupported(call, "its operand is not a 64-bit integer");
-  }
-  Expansion x(call);
-  Node bits = x.Convert(x.Operand(0), ElementType::kU64);
-  if (high) bits = x.Binary(Opcode::kShiftRightLogical, bits, 32);
-  return x.Run(x.Convert(bits, call.shape().element_type()));
-}
 
 // Threefry-2x32 with 20 rounds (Salmon et al. 2011).
 std::array<uint32_t, 2> Threefry(uint32_t key0, uint32_t key1, uint32_t x0, uint32_t x1) {
@@ -61,25 +43,6 @@ Result<Value> RandomSeedCall(KernelCall& call) {
     std::memcpy(buffer.data() + at, &bits, std::min(sizeof(bits), buffer.size - at));
   }
   return Value::Array(call.shape(), std::move(buffer));
-}
-
-Result<Value> X64SplitLowCall(KernelCall& call) { return SplitHalf(call, false); }
-
-Result<Value> X64SplitHighCall(KernelCall& call) { return SplitHalf(call, true); }
-
-// Operands: the low half, the high half.
-Result<Value> X64CombineCall(KernelCall& call) {
-  if (call.operands.size() != 2 || !IsInteger(call.operands[0], 32) ||
-      !IsInteger(call.operands[1], 32) || !call.shape().IsArray() ||
-      !hlo::IsInteger(call.shape().element_type())) {
-    return Unsupported(call, "its operands are not two 32-bit integers");
-  }
-  Expansion x(call);
-  auto wide = [&](size_t i) {
-    return x.Convert(x.Convert(x.Operand(i), ElementType::kU32), ElementType::kU64);
-  };
-  const Node high = x.Binary(Opcode::kShiftLeft, wide(1), 32);
-  return x.Run(x.Convert(x.Binary(Opcode::kOr, wide(0), high), call.shape().element_type()));
 }
 
 // Operands: two halves of the keys, two halves of the counters; results likewise.

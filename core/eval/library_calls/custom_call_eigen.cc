@@ -106,7 +106,7 @@ SvdOptions ReadSvdOptions(const MatrixCall& m) {
   options.v_as_columns = target.find("gesvdj") != std::string_view::npos ||
                          target.find("gesvdp") != std::string_view::npos;
   options.classic = !options.v_as_columns && target.find("gesvd") != std::string_view::npos;
-  const CallConfig& config = m.config();
+  const hlo::expand::CallConfig& config = m.config();
   options.transposed = config.Flag("transposed");
   if (m.is_old()) {
     options.job = m.Option("", 0, 1) == 0 ? 'N' : m.Option("", 1, 1) == 0 ? 'S' : 'A';

@@ -1,91 +1,17 @@
-// Custom calls of linear algebra that are plain arithmetic: triangular and tridiagonal solves,
-// permutations from pivots, symmetric products.
+// Custom calls of linear algebra that are plain arithmetic: tridiagonal solves, permutations from
+// pivots.
 #include <algorithm>
 #include <cmath>
 #include <numeric>
 
 #include "core/eval/library_calls/custom_calls.h"
-#include "core/eval/library_calls/expansion.h"
 #include "core/eval/library_calls/matrix_call.h"
 #include "core/eval/machine/indices.h"
 
 namespace hloscope::eval {
 namespace {
 
-using hlo::AttributeKey;
-using hlo::Opcode;
 using hlo::Shape;
-using hlo::TransposeA;
-using Node = Expansion::Node;
-
-// How trsm is asked for: letters of BLAS as attributes, or numbers in front in older calls.
-struct TrsmOptions {
-  bool left, lower, unit;
-  TransposeA transpose = TransposeA::kNoTranspose;
-};
-
-TrsmOptions ReadTrsmOptions(const MatrixCall& m) {
-  if (m.is_old()) {
-    const int64_t how = m.Option("", 2, 0);
-    return {m.Option("", 0, 1) != 0, m.Option("", 1, 1) != 0, m.Option("", 3, 0) != 0,
-            how == 0   ? TransposeA::kNoTranspose
-            : how == 1 ? TransposeA::kTranspose
-                       : TransposeA::kAdjoint};
-  }
-  const int64_t how = m.Option("trans_x", 0, 'N');
-  return {m.Option("side", 0, 'L') == 'L', m.Option("uplo", 0, 'L') == 'L',
-          m.Option("diag", 0, 'N') == 'U',
-          how == 'N'   ? TransposeA::kNoTranspose
-          : how == 'T' ? TransposeA::kTranspose
-                       : TransposeA::kAdjoint};
-}
-
-// The scalar factor that some calls carry, before or behind their matrices.
-std::optional<size_t> FindAlpha(const KernelCall& call) {
-  for (size_t i = 0; i < call.operands.size(); ++i) {
-    const Shape& shape = call.operand_shape(i);
-    if (shape.rank() == 0 && !hlo::IsInteger(shape.element_type())) return i;
-  }
-  return std::nullopt;
-}
-
-std::vector<size_t> ArrayOperands(const KernelCall& call) {
-  std::vector<size_t> arrays;
-  for (size_t i = 0; i < call.operands.size(); ++i) {
-    if (call.operand_shape(i).rank() != 0) arrays.push_back(i);
-  }
-  return arrays;
-}
-
-}  // namespace
-
-Result<Value> TrsmCall(KernelCall& call) {
-  HLOSCOPE_ASSIGN_OR_RETURN(const MatrixCall m, MatrixCall::Of(call, 2));
-  const TrsmOptions options = ReadTrsmOptions(m);
-  const Shape &a = m.array(0), &b = m.array(1);
-  const bool fits =
-      a.rank() >= 2 && a.rank() == b.rank() && m.rows() == m.columns() &&
-      m.rows() == (options.left ? m.rows(1) : m.columns(1)) &&
-      std::ranges::equal(a.dimensions().first(a.rank() - 2), b.dimensions().first(b.rank() - 2));
-  if (!fits) return Unsupported(call, "its matrices have incompatible shapes");
-  Expansion x(call);
-  const auto arrays = ArrayOperands(call);
-  const hlo::ElementType wide = WideType(b.element_type());
-  Node right = x.Convert(x.Operand(arrays[1]), wide);
-  if (const auto alpha = FindAlpha(call)) {
-    right = x.Binary(Opcode::kMultiply, right, x.Convert(x.Operand(*alpha), wide));
-  }
-  const Node operands[] = {x.Convert(x.Operand(arrays[0]), wide), right};
-  const hlo::Attribute attributes[] = {
-      x.builder().MakeBool(AttributeKey::kLeftSide, options.left),
-      x.builder().MakeBool(AttributeKey::kLower, options.lower),
-      x.builder().MakeEnum(AttributeKey::kTransposeA, static_cast<int32_t>(options.transpose)),
-      x.builder().MakeBool(AttributeKey::kUnitDiagonal, options.unit)};
-  const Node solved = x.Add(Opcode::kTriangularSolve, x.ShapeOf(right), operands, attributes);
-  return x.Run(x.Convert(solved, b.element_type()));
-}
-
-namespace {
 
 // Gaussian elimination with exchanges of neighbouring rows, as gtsv does it; the diagonals are
 // overwritten. False where the matrix is singular.
@@ -148,7 +74,7 @@ Result<Value> TridiagonalSolution(const MatrixCall& m) {
   // lapack's calls give back the diagonals too, which nobody uses once they are overwritten.
   const bool lapack = m.call().shape().IsTuple() && m.call().shape().elements().size() >= 5;
   if (!lapack) {
-    HLOSCOPE_ASSIGN_OR_RETURN(Value solution, b.Store(machine, MainShape(m.call())));
+    HLOSCOPE_ASSIGN_OR_RETURN(Value solution, b.Store(machine, m.call().shape().results()[0]));
     return DeliverMatrices(m, {std::move(solution)});
   }
   const auto shapes = m.call().shape().elements();
@@ -201,31 +127,6 @@ Result<Value> PivotsToPermutationCall(KernelCall& call) {
   StoreFrom<int64_t>(call.shape().element_type(), all.data(), out.data(),
                      static_cast<int64_t>(all.size()));
   return Value::Array(call.shape(), std::move(out));
-}
-
-// alpha·a·aᵀ + beta·c (alpha·aᵀ·a where it is transposed); the factors are the last operands.
-Result<Value> SymmetricProductCall(KernelCall& call) {
-  HLOSCOPE_ASSIGN_OR_RETURN(const MatrixCall m, MatrixCall::Of(call, 2));
-  const Shape &a = m.array(0), &c = m.array(1);
-  const bool transposed = m.IsSet("transpose", false);
-  const auto rank = static_cast<int64_t>(a.rank());
-  if (call.operands.size() != 4 || rank < 2 || c.rank() != a.rank() ||
-      call.operand_shape(2).rank() != 0 || call.operand_shape(3).rank() != 0 ||
-      m.rows(1) != m.columns(1) || m.rows(1) != (transposed ? m.columns() : m.rows())) {
-    return Unsupported(call, "its matrices have incompatible shapes");
-  }
-  Expansion x(call);
-  const hlo::ElementType wide = WideType(c.element_type());
-  DotDimensions dims;
-  for (int64_t d = 0; d + 2 < rank; ++d) dims.lhs_batch.push_back(d);
-  dims.rhs_batch = dims.lhs_batch;
-  dims.lhs_contracting = dims.rhs_contracting = {transposed ? rank - 2 : rank - 1};
-  auto scaled = [&](Node value, size_t factor) {
-    return x.Binary(Opcode::kMultiply, value, x.Convert(x.Operand(factor), wide));
-  };
-  const Node product = scaled(x.Dot(x.Operand(0), x.Operand(0), dims, wide), 2);
-  const Node sum = x.Binary(Opcode::kAdd, product, scaled(x.Convert(x.Operand(1), wide), 3));
-  return x.Run(x.Convert(sum, c.element_type()));
 }
 
 }  // namespace hloscope::eval

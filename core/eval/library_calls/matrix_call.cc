@@ -1,19 +1,15 @@
-// Reading and writing batches of column-major matrices, and the options of linear algebra calls.
+// Reading and writing batches of column-major matrices.
 #include "core/eval/library_calls/matrix_call.h"
 
 #include <algorithm>
 #include <cstring>
 #include <type_traits>
 
-#include "core/eval/library_calls/expansion.h"
 #include "core/eval/loops/blocks.h"
 #include "core/eval/machine/indices.h"
 
 namespace hloscope::eval {
 namespace {
-
-// LAPACK counts in 32 bits, and squares sizes for its workspaces.
-constexpr int64_t kMaxRows = 1 << 14;
 
 int64_t ProductOfFirst(const hlo::Shape& shape, size_t count) {
   int64_t product = 1;
@@ -28,52 +24,11 @@ using Wide = std::conditional_t<std::is_floating_point_v<T>, double, Complex>;
 }  // namespace
 
 Result<MatrixCall> MatrixCall::Of(KernelCall& call, size_t arrays) {
-  MatrixCall m;
-  m.call_ = &call;
-  HLOSCOPE_ASSIGN_OR_RETURN(m.config_, CallConfig::Of(call));
-  for (const Value& operand : call.operands) {
-    if (!operand.is_array()) return Unsupported(call, "an operand is not an array");
-    if (operand.shape().rank() != 0) {
-      m.arrays_.push_back(&operand);
-    } else if (!hlo::IsInteger(operand.shape().element_type())) {
-      m.scalars_.push_back(0);
-    } else {
-      m.scalars_.push_back(ReadIndices(operand)[0]);
-    }
-  }
-  m.is_old_ = !m.scalars_.empty() && m.config_.empty();
-  if (m.arrays_.size() < arrays) return Unsupported(call, "operands are missing");
-  const hlo::Shape& main = m.array(0);
-  const hlo::ElementType type = main.element_type();
-  if (!hlo::IsComplex(type) && !hlo::IsFloat(type)) {
-    return Unsupported(call, "its matrices are neither real nor complex");
-  }
-  if (main.rank() >= 2) m.batch_ = ProductOfFirst(main, main.rank() - 2);
-  for (const Value* operand : m.arrays_) {
-    const hlo::Shape& shape = operand->shape();
-    for (size_t d = shape.rank() > 2 ? shape.rank() - 2 : 0; d < shape.rank(); ++d) {
-      if (shape.dimension(d) > kMaxRows) return Unsupported(call, "its matrices are too large");
-    }
-  }
-  return m;
-}
-
-int MatrixCall::rows(size_t i) const {
-  return array(i).rank() < 2 ? 1 : static_cast<int>(array(i).dimension(array(i).rank() - 2));
-}
-
-int MatrixCall::columns(size_t i) const {
-  return static_cast<int>(array(i).dimension(array(i).rank() - 1));
-}
-
-int64_t MatrixCall::Option(std::string_view name, size_t position, int64_t absent) const {
-  if (is_old_) return position < scalars_.size() ? scalars_[position] : absent;
-  return config_.Integer(name, absent);
-}
-
-bool MatrixCall::Lower(size_t position) const {
-  if (is_old_) return Option("", position, 1) != 0;
-  return IsLowerTriangle(config_);
+  const std::vector<std::optional<int64_t>> integers = IntegerScalars(call.operands);
+  HLOSCOPE_ASSIGN_OR_RETURN(
+      MatrixShapes shapes,
+      MatrixShapes::Of(hlo::expand::CallSite(call.module(), call.id, integers), arrays));
+  return MatrixCall(call, std::move(shapes));
 }
 
 template <typename T>

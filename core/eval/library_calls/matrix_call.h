@@ -1,52 +1,31 @@
-// MatrixCall: a custom call of a linear algebra library: its batch of matrices, whichever way its
-// options come, and its results put where the caller looks for them.
+// MatrixCall: a custom call of a linear algebra library: its batch of matrices, and its results put
+// where the caller looks for them.
 #pragma once
 
 #include <complex>
-#include <optional>
 #include <span>
 #include <vector>
 
-#include "core/eval/library_calls/call_config.h"
 #include "core/eval/library_calls/lapack.h"
 #include "core/eval/machine/machine.h"
 #include "core/eval/numbers/wide.h"
+#include "core/hlo/expand/matrix_shapes.h"
 
 namespace hloscope::eval {
 
-// jaxlib has two kinds of these calls. Typed FFI calls (names ending in _ffi, and all newer GPU
-// ones) have options as attributes; older ones have sizes and options as scalar operands in front
-// of the arrays, and workspaces among the results.
-class MatrixCall {
+class MatrixCall : public hlo::expand::MatrixShapes {
  public:
   // Unsupported where there are fewer than `arrays` array operands, or sizes LAPACK cannot count.
   static Result<MatrixCall> Of(KernelCall& call, size_t arrays);
 
   KernelCall& call() const { return *call_; }
-  const CallConfig& config() const { return config_; }
-  bool is_old() const { return is_old_; }
-  bool is_complex() const { return hlo::IsComplex(array(0).element_type()); }
-
   // Array operand i, scalars left out.
-  const Value& operand(size_t i) const { return *arrays_[i]; }
-  const hlo::Shape& array(size_t i) const { return arrays_[i]->shape(); }
-  int rows(size_t i = 0) const;
-  int columns(size_t i = 0) const;
-  int64_t batch() const { return batch_; }
-
-  // An option: attribute `name`, or scalar operand `position` of an old call.
-  int64_t Option(std::string_view name, size_t position, int64_t absent) const;
-  // The triangle: uplo='L', or lower=true; scalar operand `position` of an old call.
-  bool Lower(size_t position) const;
-  bool IsSet(std::string_view name, bool absent) const { return config_.Flag(name, absent); }
+  const Value& operand(size_t i) const { return call_->operands[operand_of(i)]; }
 
  private:
-  KernelCall* call_ = nullptr;
-  CallConfig config_;
-  bool is_old_ = false;
-  std::vector<const Value*> arrays_;
-  std::vector<int64_t> scalars_;  // of operands of rank 0, in order
-  int64_t batch_ = 1;
+  MatrixCall(KernelCall& call, MatrixShapes shapes)
+      : MatrixShapes(std::move(shapes)), call_(&call) {}
+  KernelCall* call_;
 };
 
 // `count` matrices in column-major order, one behind the other; a vector is one column.

@@ -57,7 +57,7 @@ struct EvaluateOptions {
   int64_t memory_bytes = 0;  // instead of the limit's share of the machine's memory, if positive
   // Memory that is kept from run to run; null, or of another limit: the run has its own.
   std::shared_ptr<BufferPool> pool;
-  int threads = 0;           // 0: one for each CPU; results never depend on it
+  int threads = 0;  // 0: one for each CPU; results never depend on it
   // Instead of the limit deadline, counted from the start of the run.
   std::optional<std::chrono::steady_clock::time_point> deadline;
   std::stop_token stop;
@@ -69,8 +69,6 @@ struct EvaluateOptions {
   // call at the same time. Null: arrays are made up from the seed below, or dropped.
   std::function<Result<hlo::Literal>(const hlo::Shape&)> infeed;
   std::function<Status(const hlo::Literal&)> outfeed;
-  // Takes the module that a library call expands to, instead of it being run; see expand_call.h.
-  std::shared_ptr<const hlo::Module>* expansion = nullptr;
   // Takes down when each instruction ran; null: nothing is recorded. Results are the same.
   Recording* recording = nullptr;
   // Runs the instructions it has; null: the evaluator's kernels run all.

@@ -22,6 +22,16 @@ void LoadIndices(hlo::ElementType type, const std::byte* in, std::span<int64_t> 
   for (int64_t& i : out) i = i < 0 ? std::numeric_limits<int64_t>::max() : i;
 }
 
+std::vector<std::optional<int64_t>> IntegerScalars(std::span<const Value> values) {
+  std::vector<std::optional<int64_t>> integers;
+  for (const Value& value : values) {
+    std::optional<int64_t>& integer = integers.emplace_back();
+    if (!value.is_array() || !value.shape().IsScalar()) continue;
+    if (hlo::IsInteger(value.shape().element_type())) integer = ReadIndices(value)[0];
+  }
+  return integers;
+}
+
 int64_t TakenBranch(const Value& selector, int64_t branches) {
   if (selector.shape().element_type() == hlo::ElementType::kPred) {
     return *selector.as<uint8_t>() != 0 ? 0 : 1;

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -14,8 +15,12 @@ std::vector<int64_t> ReadIndices(const Value& value);
 // The same of elements `in` of an integer type.
 void LoadIndices(hlo::ElementType type, const std::byte* in, std::span<int64_t> out);
 
-// The branch that a conditional of so many takes: the first of two where a pred is true, else the one
-// of that number, the last where there is none. May be beyond `branches` where those are too few.
+// Of each value that is an integer scalar, what it is.
+std::vector<std::optional<int64_t>> IntegerScalars(std::span<const Value> values);
+
+// The branch that a conditional of so many takes: the first of two where a pred is true, else the
+// one of that number, the last where there is none. May be beyond `branches` where those are too
+// few.
 int64_t TakenBranch(const Value& selector, int64_t branches);
 
 // Steps `index` to the next one below `sizes` in row-major order; false after the last.

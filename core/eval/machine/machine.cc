@@ -128,17 +128,8 @@ bool MixesPrecision(const hlo::Module& module, InstructionId id) {
                              [&](InstructionId operand) { return differs(module.shape(operand)); });
 }
 
-int64_t ElementCount(const hlo::Shape& shape) { return shape.ElementCount().value_or(0); }
-
-std::vector<int64_t> Dimensions(const hlo::Shape& shape) {
-  return {shape.dimensions().begin(), shape.dimensions().end()};
-}
-
 std::unexpected<Error> Unsupported(const KernelCall& call, std::string_view why) {
-  return UnsupportedError(
-      fmt::format("{}: {} {} cannot be evaluated: {}", call.module().name(call.id),
-                  hlo::ToString(call.opcode()), hlo::ToString(call.shape(), false), why),
-      "run it on another platform, or extract a part without it");
+  return hlo::expand::Unsupported(call.module(), call.id, call.shape(), why);
 }
 
 Machine::Machine(const hlo::Module& module, const EvaluateOptions& options, RunState& run,

@@ -12,6 +12,7 @@
 #include "core/eval/machine/loop_invariants.h"
 #include "core/eval/machine/run_state.h"
 #include "core/eval/machine/value.h"
+#include "core/hlo/expand/call_site.h"
 #include "core/hlo/module.h"
 
 namespace hloscope::eval {
@@ -129,10 +130,8 @@ using Kernel = Result<Value> (*)(KernelCall&);
 // True if floats of several types meet in an instruction whose operands and result should be of
 // one: XLA's verifier lets that pass, its kernels and ours do not.
 bool MixesPrecision(const hlo::Module& module, hlo::InstructionId id);
-// The size of an array of `shape` in elements; shapes of a verified module do not overflow.
-int64_t ElementCount(const hlo::Shape& shape);
-// The dimensions as signed sizes, a copy.
-std::vector<int64_t> Dimensions(const hlo::Shape& shape);
+using hlo::expand::Dimensions;
+using hlo::expand::ElementCount;
 // "convolution of f8e4m3fn cannot be evaluated", naming the instruction and a fix.
 std::unexpected<Error> Unsupported(const KernelCall& call, std::string_view why);
 

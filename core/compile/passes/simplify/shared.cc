@@ -5,6 +5,7 @@
 
 #include "core/compile/passes/simplify/rules.h"
 #include "core/hlo/float_types.h"
+#include "core/hlo/scalar_literal.h"
 
 namespace hloscope::compile {
 
@@ -66,16 +67,8 @@ bool IsAll(Edit& edit, InstructionId id, double value) {
 }
 
 InstructionId Filled(Edit& edit, InstructionId like, const Shape& shape, double value) {
-  const ElementType type = shape.element_type();
-  std::vector<std::byte> bytes(static_cast<size_t>(StorageBytes(type)));
-  const std::span<std::byte> real(bytes.data(), bytes.size() / (hlo::IsComplex(type) ? 2 : 1));
-  if (IsFloat(type) || hlo::IsComplex(type)) {
-    hlo::EncodeFloats(hlo::RealPart(type), std::span(&value, 1), real);
-  } else {
-    const auto integer = static_cast<int64_t>(value);
-    std::memcpy(bytes.data(), &integer, bytes.size());
-  }
-  return FilledWith(edit, like, shape, std::move(bytes));
+  const hlo::Literal scalar = hlo::ScalarLiteral(shape.element_type(), value);
+  return FilledWith(edit, like, shape, {scalar.bytes().begin(), scalar.bytes().end()});
 }
 
 InstructionId ZeroBytes(Edit& edit, InstructionId like, const Shape& shape) {

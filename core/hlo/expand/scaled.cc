@@ -3,17 +3,14 @@
 #include <algorithm>
 #include <vector>
 
-#include "core/eval/library_calls/call_config.h"
-#include "core/eval/library_calls/custom_calls.h"
-#include "core/eval/library_calls/expansion.h"
-#include "core/eval/library_calls/library_math.h"
+#include "core/hlo/expand/call_config.h"
+#include "core/hlo/expand/custom_calls.h"
+#include "core/hlo/expand/expansion.h"
+#include "core/hlo/expand/library_math.h"
 
-namespace hloscope::eval {
+namespace hloscope::hlo::expand {
 namespace {
 
-using hlo::ElementType;
-using hlo::Opcode;
-using hlo::Shape;
 using Node = Expansion::Node;
 
 // cuDNN wants scales in tiles of 128 rows and 4 columns, rows being 4 groups of 32.
@@ -32,7 +29,7 @@ Node Untile(Expansion& x, Node scales) {
 }
 
 // value·scale with every scale repeated over its block. Scales may be padded behind.
-Result<Node> Dequantise(const KernelCall& call, Expansion& x, Node value, Node scales, bool tiled,
+Result<Node> Dequantise(const CallSite& call, Expansion& x, Node value, Node scales, bool tiled,
                         int64_t block) {
   const auto sizes = Dimensions(x.ShapeOf(value));
   auto scale_sizes = Dimensions(x.ShapeOf(scales));
@@ -64,9 +61,9 @@ Result<Node> Dequantise(const KernelCall& call, Expansion& x, Node value, Node s
   return x.Binary(Opcode::kMultiply, x.Convert(value, ElementType::kF64), repeated);
 }
 
-Result<Value> ScaledProduct(KernelCall& call, bool tiled) {
+Result<ModulePtr> ScaledProduct(const CallSite& call, bool tiled) {
   HLOSCOPE_ASSIGN_OR_RETURN(const CallConfig whole, CallConfig::Of(call));
-  if (call.operands.size() < 4) return Unsupported(call, "operands are missing");
+  if (call.operand_count() < 4) return Unsupported(call, "operands are missing");
   const CallConfig& config = whole.Section("block_scaled_dot_backend_config");
   const int64_t block = config.Integer("block_size", 0);
   Expansion x(call);
@@ -83,19 +80,21 @@ Result<Value> ScaledProduct(KernelCall& call, bool tiled) {
   }
   DotDimensions dims{{}, {last}, {}, {last}};
   if (a.rank() == 3) dims.lhs_batch = dims.rhs_batch = {0};
-  return x.Run(x.Dot(left, right, dims, MainShape(call).element_type()));
+  return x.Build(x.Dot(left, right, dims, MainShape(call).element_type()));
 }
 
 }  // namespace
 
-Result<Value> BlockScaledDotCall(KernelCall& call) { return ScaledProduct(call, false); }
+Result<ModulePtr> ExpandBlockScaledDot(const CallSite& call) { return ScaledProduct(call, false); }
 
-Result<Value> CudnnBlockScaledDotCall(KernelCall& call) { return ScaledProduct(call, true); }
+Result<ModulePtr> ExpandCudnnBlockScaledDot(const CallSite& call) {
+  return ScaledProduct(call, true);
+}
 
 namespace {
 
 // Every dimension of the scales goes into that of the values without rest.
-Result<Node> SpreadScales(const KernelCall& call, Expansion& x, Node value, Node scales) {
+Result<Node> SpreadScales(const CallSite& call, Expansion& x, Node value, Node scales) {
   const auto sizes = Dimensions(x.ShapeOf(value)), have = Dimensions(x.ShapeOf(scales));
   if (have.size() != sizes.size()) {
     return Unsupported(call, "its scales do not have the dimensions of its matrices");
@@ -116,10 +115,10 @@ Result<Node> SpreadScales(const KernelCall& call, Expansion& x, Node value, Node
 }  // namespace
 
 // Sides, then their scales, one for every block of any dimensions; contracted as the config says.
-Result<Value> CublasMxMatmulCall(KernelCall& call) {
+Result<ModulePtr> ExpandCublasMxMatmul(const CallSite& call) {
   HLOSCOPE_ASSIGN_OR_RETURN(const CallConfig whole, CallConfig::Of(call));
   const CallConfig& config = whole.Section("gemm_backend_config");
-  if (call.operands.size() != 4 || !config.Has("dot_dimension_numbers")) {
+  if (call.operand_count() != 4 || !config.Has("dot_dimension_numbers")) {
     return Unsupported(call, "it does not have two operands with scales and dot_dimension_numbers");
   }
   if (config.Number("alpha_real", 1) != 1 || config.Number("beta", 0) != 0) {
@@ -128,16 +127,16 @@ Result<Value> CublasMxMatmulCall(KernelCall& call) {
   Expansion x(call);
   HLOSCOPE_ASSIGN_OR_RETURN(const Node left, SpreadScales(call, x, x.Operand(0), x.Operand(2)));
   HLOSCOPE_ASSIGN_OR_RETURN(const Node right, SpreadScales(call, x, x.Operand(1), x.Operand(3)));
-  return x.Run(x.Dot(left, right, ReadDotDimensions(config), MainShape(call).element_type()));
+  return x.Build(x.Dot(left, right, ReadDotDimensions(config), MainShape(call).element_type()));
 }
 
 // values·scales, one scale per block of the last dimension.
-Result<Value> DequantizeCall(KernelCall& call) {
-  if (call.operands.size() != 2) return Unsupported(call, "it does not have two operands");
+Result<ModulePtr> ExpandDequantize(const CallSite& call) {
+  if (call.operand_count() != 2) return Unsupported(call, "it does not have two operands");
   Expansion x(call);
   HLOSCOPE_ASSIGN_OR_RETURN(const Node value,
                             Dequantise(call, x, x.Operand(0), x.Operand(1), false, 0));
-  return x.Run(x.Convert(value, MainShape(call).element_type()));
+  return x.Build(x.Convert(value, MainShape(call).element_type()));
 }
 
-}  // namespace hloscope::eval
+}  // namespace hloscope::hlo::expand

@@ -1,25 +1,17 @@
-// Building the module of an expansion, and running it.
-#include "core/eval/library_calls/expansion.h"
+// Builds the module of an expansion.
+#include "core/hlo/expand/expansion.h"
 
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <numeric>
 
-#include "core/eval/machine/device_set.h"
-#include "core/eval/numbers/wide.h"
 #include "core/hlo/comparison.h"
 #include "core/hlo/dimension_numbers.h"
 #include "core/hlo/rewrite/module_copier.h"
+#include "core/hlo/scalar_literal.h"
 
-namespace hloscope::eval {
-
-using hlo::Attribute;
-using hlo::AttributeKey;
-using hlo::ComputationId;
-using hlo::ElementType;
-using hlo::Opcode;
-using hlo::Shape;
+namespace hloscope::hlo::expand {
 
 namespace {
 
@@ -47,40 +39,27 @@ Shape WithType(const Shape& shape, ElementType type) {
   return Shape::Array(type, Dimensions(shape));
 }
 
-// A scalar of any type but complex, rounded once.
-hlo::Literal ScalarLiteral(ElementType type, double value) {
-  std::vector<std::byte> bytes(static_cast<size_t>(hlo::StorageBytes(type)));
-  if (hlo::IsComplex(type)) {
-    const Complex number = value;
-    StoreFrom<Complex>(type, &number, bytes.data(), 1);
-  } else {
-    StoreFrom<double>(type, &value, bytes.data(), 1);
-  }
-  return hlo::Literal::Dense(Shape::Scalar(type), std::move(bytes));
-}
-
 }  // namespace
 
-const Shape& MainShape(const KernelCall& call) {
+const Shape& MainShape(const CallSite& call) {
   return call.shape().IsTuple() && !call.shape().elements().empty() ? call.shape().elements()[0]
                                                                     : call.shape();
 }
 
 ElementType WideType(ElementType type) {
-  if (hlo::IsComplex(type)) return ElementType::kC128;
-  return hlo::IsFloat(type) ? ElementType::kF64 : type;
+  if (IsComplex(type)) return ElementType::kC128;
+  return IsFloat(type) ? ElementType::kF64 : type;
 }
 
-Expansion::Expansion(KernelCall& call) : call_(call) {
+Expansion::Expansion(const CallSite& call) : call_(call) {
   builder_.header().name = builder_.Intern("expansion");
   entry_ = builder_.DeclareComputation(builder_.Intern("meaning"));
   builder_.SetEntry(entry_);
   builder_.BeginComputation(entry_);
-  for (size_t i = 0; i < call.operands.size(); ++i) {
+  for (size_t i = 0; i < call.operand_count(); ++i) {
     const Attribute number =
         builder_.MakeInt(AttributeKey::kParameterNumber, static_cast<int64_t>(i));
-    const Value& operand = call.operands[i];
-    const Shape shape = operand.is_array() ? operand.shape() : Shape::Token();
+    const Shape shape = call.has_array(i) ? call.operand_shape(i) : Shape::Token();
     parameters_.push_back(Add(Opcode::kParameter, shape, {}, {&number, 1}));
   }
 }
@@ -89,8 +68,8 @@ Shape Expansion::ShapeOf(Node node) const { return builder_.module().shape(node)
 
 Expansion::Node Expansion::Add(Opcode opcode, Shape shape, std::span<const Node> operands,
                                std::span<const Attribute> attributes) {
-  const hlo::StringId name = builder_.Intern(
-      fmt::format("{}.{}", hlo::ToString(opcode), builder_.NextInstruction().index));
+  const StringId name =
+      builder_.Intern(fmt::format("{}.{}", ToString(opcode), builder_.NextInstruction().index));
   return builder_.AddInstruction(name, opcode, builder_.InternShape(std::move(shape)), operands,
                                  attributes);
 }
@@ -128,13 +107,13 @@ Expansion::Node Expansion::Binary(Opcode opcode, Node x, double y) {
   return Binary(opcode, x, Constant(TypeOf(x), y));
 }
 
-Expansion::Node Expansion::Compare(hlo::ComparisonDirection direction, Node x, Node y) {
+Expansion::Node Expansion::Compare(ComparisonDirection direction, Node x, Node y) {
   const Shape left = ShapeOf(x), right = ShapeOf(y);
   const Node operands[] = {Spread(x, right), Spread(y, left)};
   Require(SameSizes(ShapeOf(operands[0]), ShapeOf(operands[1])));
   const Attribute attributes[] = {
       builder_.MakeEnum(AttributeKey::kComparisonType,
-                        static_cast<int32_t>(hlo::DefaultComparisonType(left.element_type()))),
+                        static_cast<int32_t>(DefaultComparisonType(left.element_type()))),
       builder_.MakeEnum(AttributeKey::kDirection, static_cast<int32_t>(direction))};
   return Add(Opcode::kCompare, WithType(ShapeOf(operands[0]), ElementType::kPred), operands,
              attributes);
@@ -251,13 +230,13 @@ Expansion::Node Expansion::Dot(Node x, Node y, const DotDimensions& dims, Elemen
   append_free(left, dims.lhs_batch, dims.lhs_contracting);
   append_free(right, dims.rhs_batch, dims.rhs_contracting);
   const Node operands[] = {x, y};
-  const auto attributes = hlo::MakeDotDims(
+  const auto attributes = MakeDotDims(
       builder_, {{dims.lhs_batch, dims.lhs_contracting}, {dims.rhs_batch, dims.rhs_contracting}});
   return Add(Opcode::kDot, Shape::Array(result, std::move(sizes)), operands, attributes);
 }
 
-Expansion::Node Expansion::Convolution(Node x, Node kernel, Shape result, hlo::Window window,
-                                       hlo::ConvolutionDims dims, int64_t feature_groups,
+Expansion::Node Expansion::Convolution(Node x, Node kernel, Shape result, Window window,
+                                       ConvolutionDims dims, int64_t feature_groups,
                                        int64_t batch_groups) {
   const Node operands[] = {x, kernel};
   const Attribute attributes[] = {
@@ -269,13 +248,17 @@ Expansion::Node Expansion::Convolution(Node x, Node kernel, Shape result, hlo::W
 }
 
 ComputationId Expansion::Combiner(Opcode opcode, ElementType type) {
+  const auto made = std::ranges::find_if(pending_, [&](const Pending& pending) {
+    return pending.opcode == opcode && pending.types[0] == type;
+  });
+  if (made != pending_.end()) return made->id;
   const ComputationId id = builder_.DeclareComputation(
-      builder_.Intern(fmt::format("{}.{}", hlo::ToString(opcode), hlo::ToString(type))));
+      builder_.Intern(fmt::format("{}.{}", ToString(opcode), ToString(type))));
   pending_.push_back({id, opcode, {}, {type, type}});
   return id;
 }
 
-ComputationId Expansion::Comparator(hlo::ComparisonDirection direction,
+ComputationId Expansion::Comparator(ComparisonDirection direction,
                                     const std::vector<ElementType>& types) {
   const ComputationId id = builder_.DeclareComputation(builder_.Intern("compare"));
   std::vector<ElementType> parameters;
@@ -290,17 +273,17 @@ ComputationId Expansion::Called(ComputationId computation) {
 }
 
 void Expansion::Copy(ComputationId from, ComputationId to) {
-  const hlo::Module& module = call_.module();
-  hlo::ModuleCopier copier(module, builder_);
-  std::vector<hlo::InstructionId> ids;
+  const Module& module = call_.module();
+  ModuleCopier copier(module, builder_);
+  std::vector<InstructionId> ids;
   for (uint32_t k = 0; k < module[from].instruction_count; ++k) {
     ids.emplace_back(module[from].first_instruction + k);
   }
   copier.CopyCallees(ids);
   builder_.BeginComputation(to);
-  for (const hlo::InstructionId id : ids) {
+  for (const InstructionId id : ids) {
     std::vector<Node> operands;
-    for (const hlo::InstructionId operand : module.operands(id)) {
+    for (const InstructionId operand : module.operands(id)) {
       operands.push_back(copier.new_id(operand));
     }
     copier.CopyInstruction(id, operands);
@@ -323,9 +306,8 @@ void Expansion::Define(const Pending& pending) {
     builder_.EndComputation(Add(pending.opcode, Shape::Scalar(pending.types[0]), both));
     return;
   }
-  const hlo::ComparisonType type = hlo::IsFloat(pending.types[0])
-                                       ? hlo::ComparisonType::kTotalOrder
-                                       : hlo::DefaultComparisonType(pending.types[0]);
+  const ComparisonType type = IsFloat(pending.types[0]) ? ComparisonType::kTotalOrder
+                                                        : DefaultComparisonType(pending.types[0]);
   const Attribute attributes[] = {
       builder_.MakeEnum(AttributeKey::kComparisonType, static_cast<int32_t>(type)),
       builder_.MakeEnum(AttributeKey::kDirection, static_cast<int32_t>(pending.direction))};
@@ -342,9 +324,11 @@ void Expansion::FillUp(std::vector<Node>& results) {
   }
 }
 
-Result<Value> Expansion::Run(Node result) { return Run({&result, 1}); }
+Result<ModulePtr> Expansion::Build(Node result) {
+  return ShapeOf(result).IsTuple() ? Finish(result) : Build({&result, 1});
+}
 
-Result<Value> Expansion::Run(std::span<const Node> results) {
+Result<ModulePtr> Expansion::Build(std::span<const Node> results) {
   if (!call_.shape().IsTuple()) return Finish(results[0]);
   std::vector<Node> elements(results.begin(), results.end());
   FillUp(elements);
@@ -353,29 +337,17 @@ Result<Value> Expansion::Run(std::span<const Node> results) {
   return Finish(Add(Opcode::kTuple, Shape::Tuple(std::move(shapes)), elements));
 }
 
-Result<Value> Expansion::Finish(Node root) {
+Result<ModulePtr> Expansion::Finish(Node root) {
   if (!fits_) return Unsupported(call_, "the sizes of its operands have incompatible shapes");
   const Shape shape = ShapeOf(root);
-  if (!hlo::Compatible(shape, call_.shape(), {.dynamic_dimensions = false})) {
-    return Unsupported(
-        call_, fmt::format("its operands and attributes imply {}", hlo::ToString(shape, false)));
+  if (!Compatible(shape, call_.shape(), {.dynamic_dimensions = false})) {
+    return Unsupported(call_,
+                       fmt::format("its operands and attributes imply {}", ToString(shape, false)));
   }
   builder_.EndComputation(root);
   for (const Pending& pending : pending_) Define(pending);
   for (const auto& [from, to] : called_) Copy(from, to);
-  const std::shared_ptr<const hlo::Module> module = builder_.Build();
-  if (call_.machine.options().expansion != nullptr) {
-    *call_.machine.options().expansion = module;
-    return Unsupported(call_, "its expansion was requested");
-  }
-  // Observers see the call, not what it is made of.
-  EvaluateOptions options = call_.machine.options();
-  options.observer = nullptr;
-  DeviceSet alone(*module, {1, 1});
-  Machine machine(*module, options, call_.machine.run(), alone);
-  std::vector<Value> arguments(std::make_move_iterator(call_.operands.begin()),
-                               std::make_move_iterator(call_.operands.end()));
-  return machine.Call(module->entry_id(), std::move(arguments));
+  return builder_.Build();
 }
 
-}  // namespace hloscope::eval
+}  // namespace hloscope::hlo::expand

@@ -6,19 +6,14 @@
 #include <algorithm>
 #include <limits>
 
-#include "core/eval/library_calls/call_config.h"
-#include "core/eval/library_calls/custom_calls.h"
-#include "core/eval/library_calls/expansion.h"
-#include "core/eval/library_calls/library_math.h"
+#include "core/hlo/expand/call_config.h"
+#include "core/hlo/expand/custom_calls.h"
+#include "core/hlo/expand/expansion.h"
+#include "core/hlo/expand/library_math.h"
 
-namespace hloscope::eval {
+namespace hloscope::hlo::expand {
 namespace {
 
-using hlo::AttributeKey;
-using hlo::ComparisonDirection;
-using hlo::ElementType;
-using hlo::Opcode;
-using hlo::Shape;
 using Node = Expansion::Node;
 
 constexpr ElementType kWide = ElementType::kF64;
@@ -30,7 +25,7 @@ struct Side {
   int64_t contracted = 0;
 };
 
-Result<Side> SideOf(const KernelCall& call, const CallConfig& config, std::string_view dot,
+Result<Side> SideOf(const CallSite& call, const CallConfig& config, std::string_view dot,
                     std::string_view side) {
   const CallConfig& dims = config.Section(dot);
   Side s{dims.Integers(fmt::format("{}_batch_dimensions", side)), 0};
@@ -59,7 +54,7 @@ struct Attention {
   bool has_bias = false;
 };
 
-Result<Attention> ReadAttention(const KernelCall& call, const CallConfig& config) {
+Result<Attention> ReadAttention(const CallSite& call, const CallConfig& config) {
   Attention a;
   a.scale = config.Number("fmha_scale", 1);
   if (config.Number("dropout_rate", 0) != 0) {
@@ -82,7 +77,7 @@ Result<Attention> ReadAttention(const KernelCall& call, const CallConfig& config
 
 class AttentionBuilder {
  public:
-  AttentionBuilder(KernelCall& call, const Attention& attention)
+  AttentionBuilder(const CallSite& call, const Attention& attention)
       : call_(call), a_(attention), x_(call) {}
 
   Expansion& x() { return x_; }
@@ -219,7 +214,7 @@ class AttentionBuilder {
     return visible;
   }
 
-  KernelCall& call_;
+  const CallSite& call_;
   const Attention& a_;
   Expansion x_;
 };
@@ -230,22 +225,22 @@ Node Magnitude(Expansion& x, Node value) {
 
 // The first result, brought from [batch, head, row, column] to the type of the call's; further
 // results are the statistics, or the weights themselves where the place has four dimensions.
-Result<Value> FinishForward(KernelCall& call, Expansion& x, Node output,
-                            const AttentionBuilder::Softmax& softmax) {
+Result<ModulePtr> FinishForward(const CallSite& call, Expansion& x, Node output,
+                                const AttentionBuilder::Softmax& softmax) {
   std::vector<Node> results = {x.Convert(output, MainShape(call).element_type())};
   const auto elements = call.shape().elements();
   if (elements.size() > 2) {
     const Node second = elements[1].rank() == 4 ? softmax.weights : softmax.statistics;
     results.push_back(x.Convert(second, elements[1].element_type()));
   }
-  return x.Run(results);
+  return x.Build(results);
 }
 
 struct ForwardOperands {
   Node q, k, v;
 };
 
-Result<ForwardOperands> ArrangeForward(const KernelCall& call, const CallConfig& config,
+Result<ForwardOperands> ArrangeForward(const CallSite& call, const CallConfig& config,
                                        AttentionBuilder& b) {
   constexpr std::string_view kFirst = "bmm1_dot_dimension_numbers";
   constexpr std::string_view kSecond = "bmm2_dot_dimension_numbers";
@@ -270,8 +265,8 @@ struct Configured {
   const CallConfig& section() const { return whole.Section("cudnn_fmha_backend_config"); }
 };
 
-Result<Configured> ReadConfig(const KernelCall& call, size_t operands) {
-  if (call.operands.size() < operands) return Invalid(call, "operands are missing");
+Result<Configured> ReadConfig(const CallSite& call, size_t operands) {
+  if (call.operand_count() < operands) return Invalid(call, "operands are missing");
   HLOSCOPE_ASSIGN_OR_RETURN(CallConfig whole, CallConfig::Of(call));
   return Configured{std::move(whole)};
 }
@@ -279,7 +274,7 @@ Result<Configured> ReadConfig(const KernelCall& call, size_t operands) {
 }  // namespace
 
 // Operands q, k, v, then a bias, then the lengths of queries and of keys, as far as they are there.
-Result<Value> CudnnAttentionCall(KernelCall& call) {
+Result<ModulePtr> ExpandCudnnAttention(const CallSite& call) {
   HLOSCOPE_ASSIGN_OR_RETURN(const Configured config, ReadConfig(call, 3));
   HLOSCOPE_ASSIGN_OR_RETURN(const Attention a, ReadAttention(call, config.section()));
   AttentionBuilder b(call, a);
@@ -294,7 +289,7 @@ Result<Value> CudnnAttentionCall(KernelCall& call) {
 
 // On f8: operands q, k, v, then scalars: descale of q, k, v, s, scale of s, o. Results: the output,
 // the largest magnitudes of weights and output, statistics.
-Result<Value> CudnnAttentionF8Call(KernelCall& call) {
+Result<ModulePtr> ExpandCudnnAttentionF8(const CallSite& call) {
   HLOSCOPE_ASSIGN_OR_RETURN(const Configured config, ReadConfig(call, 9));
   HLOSCOPE_ASSIGN_OR_RETURN(const Attention a, ReadAttention(call, config.section()));
   const auto elements = call.shape().elements();
@@ -327,7 +322,7 @@ Result<Value> CudnnAttentionF8Call(KernelCall& call) {
   if (elements.size() > 4) {
     results.push_back(x.Convert(softmax.statistics, elements[3].element_type()));
   }
-  return x.Run(results);
+  return x.Build(results);
 }
 
 namespace {
@@ -337,7 +332,7 @@ struct BackwardOperands {
   int64_t key_heads = 0;
 };
 
-Result<BackwardOperands> ArrangeBackward(const KernelCall& call, const CallConfig& config,
+Result<BackwardOperands> ArrangeBackward(const CallSite& call, const CallConfig& config,
                                          AttentionBuilder& b, size_t output) {
   HLOSCOPE_ASSIGN_OR_RETURN(const Side q_side,
                             SideOf(call, config, "bmm1_grad_gemm1_dot_dimension_numbers", "rhs"));
@@ -371,7 +366,7 @@ Result<BackwardOperands> ArrangeBackward(const KernelCall& call, const CallConfi
 
 // Operands q, k, v, statistics, output gradient, bias, output, lengths; results the gradients of q,
 // k, v and bias. With p the weights, dp = do·vᵀ and d the row sums of do∘o: ds = p∘(dp − d).
-Result<Value> CudnnAttentionBackwardCall(KernelCall& call) {
+Result<ModulePtr> ExpandCudnnAttentionBackward(const CallSite& call) {
   HLOSCOPE_ASSIGN_OR_RETURN(const Configured config, ReadConfig(call, 6));
   HLOSCOPE_ASSIGN_OR_RETURN(const Attention a, ReadAttention(call, config.section()));
   const auto elements = call.shape().elements();
@@ -411,7 +406,7 @@ Result<Value> CudnnAttentionBackwardCall(KernelCall& call) {
     results.push_back(
         x.Convert(b.BiasGradient(ds, call.operand_shape(5)), elements[3].element_type()));
   }
-  return x.Run(results);
+  return x.Build(results);
 }
 
-}  // namespace hloscope::eval
+}  // namespace hloscope::hlo::expand

@@ -3,16 +3,13 @@
 #include <algorithm>
 #include <vector>
 
-#include "core/eval/library_calls/call_config.h"
-#include "core/eval/library_calls/custom_calls.h"
-#include "core/eval/library_calls/expansion.h"
+#include "core/hlo/expand/call_config.h"
+#include "core/hlo/expand/custom_calls.h"
+#include "core/hlo/expand/expansion.h"
 
-namespace hloscope::eval {
+namespace hloscope::hlo::expand {
 namespace {
 
-using hlo::ElementType;
-using hlo::Opcode;
-using hlo::Shape;
 using Node = Expansion::Node;
 
 // The wide forms of everything, spread over the shape of x.
@@ -51,7 +48,7 @@ class LayerNorm {
 };
 
 // y = (x − mean)·norm·scale + bias with norm = 1/√(variance + epsilon).
-Result<Value> NormForward(KernelCall& call, bool statistics, double epsilon) {
+Result<ModulePtr> NormForward(const CallSite& call, bool statistics, double epsilon) {
   Expansion x(call);
   LayerNorm n(x, call.operand_shape(0));
   const Node input = n.Load(0);
@@ -67,12 +64,12 @@ Result<Value> NormForward(KernelCall& call, bool statistics, double epsilon) {
     results.push_back(n.Result(mean, shapes[1]));
     results.push_back(n.Result(norm, shapes[2]));
   }
-  return x.Run(results);
+  return x.Build(results);
 }
 
 // Operands x, scale, dy, mean, norm; results dx, dscale, dbias. With x̂ = (x − mean)·norm and
 // g = dy·scale: dx = norm·(g − mean(g) − x̂·mean(g·x̂)).
-Result<Value> NormBackward(KernelCall& call) {
+Result<ModulePtr> NormBackward(const CallSite& call) {
   Expansion x(call);
   LayerNorm n(x, call.operand_shape(0));
   const Node norm = n.Rows(n.Load(4));
@@ -84,19 +81,18 @@ Result<Value> NormBackward(KernelCall& call) {
   const auto shapes = call.shape().elements();
   const Node results[] = {n.Result(dx, shapes[0]), n.Result(n.SumRows(n.Times(dy, hat)), shapes[1]),
                           n.Result(n.SumRows(dy), shapes[2])};
-  return x.Run(results);
+  return x.Build(results);
 }
 
 // Every operand and result has as many elements as its role says.
-bool SizesFit(const KernelCall& call, std::span<const char> operands,
-              std::span<const char> results) {
+bool SizesFit(const CallSite& call, std::span<const char> operands, std::span<const char> results) {
   const Shape& x = call.operand_shape(0);
   const int64_t count = ElementCount(x), rows = x.dimension(0);
   auto fits = [&](char role, const Shape& shape) {
     const int64_t want = role == 'x' ? count : role == 'r' ? rows : rows == 0 ? 0 : count / rows;
     return shape.IsArray() && ElementCount(shape) == want;
   };
-  if (call.operands.size() != operands.size()) return false;
+  if (call.operand_count() != operands.size()) return false;
   if (call.shape().elements().size() < results.size()) return false;
   for (size_t i = 0; i < operands.size(); ++i) {
     if (!fits(operands[i], call.operand_shape(i))) return false;
@@ -109,10 +105,10 @@ bool SizesFit(const KernelCall& call, std::span<const char> operands,
 
 }  // namespace
 
-Result<Value> CudnnNormCall(KernelCall& call) {
+Result<ModulePtr> ExpandCudnnNorm(const CallSite& call) {
   HLOSCOPE_ASSIGN_OR_RETURN(const CallConfig whole, CallConfig::Of(call));
   const CallConfig& config = whole.Section("cudnn_norm_backend_config");
-  if (call.operands.empty() || call.operand_shape(0).rank() < 2) {
+  if (call.operand_count() == 0 || call.operand_shape(0).rank() < 2) {
     return Invalid(call, "its operand is not rows of features");
   }
   const std::string_view kind = config.Text("kind");
@@ -131,4 +127,4 @@ Result<Value> CudnnNormCall(KernelCall& call) {
   return Invalid(call, "its operands and results do not match its kind of norm");
 }
 
-}  // namespace hloscope::eval
+}  // namespace hloscope::hlo::expand

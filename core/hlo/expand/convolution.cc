@@ -8,21 +8,15 @@
 #include <cstdlib>
 #include <map>
 
-#include "core/eval/library_calls/call_config.h"
-#include "core/eval/library_calls/custom_calls.h"
-#include "core/eval/library_calls/expansion.h"
-#include "core/eval/library_calls/library_math.h"
 #include "core/hlo/dimension_numbers.h"
+#include "core/hlo/expand/call_config.h"
+#include "core/hlo/expand/custom_calls.h"
+#include "core/hlo/expand/expansion.h"
+#include "core/hlo/expand/library_math.h"
 
-namespace hloscope::eval {
+namespace hloscope::hlo::expand {
 namespace {
 
-using hlo::ConvolutionDims;
-using hlo::ElementType;
-using hlo::Opcode;
-using hlo::Shape;
-using hlo::Window;
-using hlo::WindowDimension;
 using Node = Expansion::Node;
 
 // The forward convolution a call belongs to.
@@ -55,9 +49,9 @@ bool IsSane(const WindowDimension& w) {
          std::abs(w.padding_low) <= kMax && std::abs(w.padding_high) <= kMax;
 }
 
-Result<Forward> ForwardOf(const KernelCall& call, const Shape& input, const Shape& filter,
+Result<Forward> ForwardOf(const CallSite& call, const Shape& input, const Shape& filter,
                           const Shape& output) {
-  const hlo::ConvDims convolution = hlo::ConvDimsOf(call.module(), call.id);
+  const ConvDims convolution = ConvDimsOf(call.module(), call.id());
   const ConvolutionDims* dims = convolution.labels;
   if (dims == nullptr) return Invalid(call, "it has no dim_labels");
   Forward f{*dims, {}, convolution.feature_groups, input, filter, output};
@@ -88,7 +82,7 @@ int64_t Extent(int64_t count, int64_t step) { return count == 0 ? 0 : (count - 1
 // cuDNN adds up products of integers in s32.
 Shape Wide(const Shape& shape) {
   const ElementType type = shape.element_type();
-  return Shape::Array(hlo::IsInteger(type) ? ElementType::kS32 : WideType(type), Dimensions(shape));
+  return Shape::Array(IsInteger(type) ? ElementType::kS32 : WideType(type), Dimensions(shape));
 }
 
 bool FeaturesFit(const Forward& f, bool batch_too) {
@@ -101,7 +95,7 @@ bool FeaturesFit(const Forward& f, bool batch_too) {
           f.input.dimension(At(f.dims.input_batch)) == f.output.dimension(At(f.dims.output_batch)));
 }
 
-Result<Node> ForwardNode(KernelCall& call, Expansion& x, const Forward& f) {
+Result<Node> ForwardNode(const CallSite& call, Expansion& x, const Forward& f) {
   for (size_t i = 0; i < f.window.dimensions.size(); ++i) {
     const WindowDimension& w = f.window.dimensions[i];
     const int64_t span = Extent(f.input.dimension(At(f.dims.input_spatial[i])), w.base_dilation) +
@@ -190,8 +184,8 @@ Node FilterGradient(Expansion& x, const Forward& f) {
   return reversed.empty() ? gradient : x.Reverse(gradient, std::move(reversed));
 }
 
-Result<CallConfig> ConvolutionConfig(const KernelCall& call, size_t operands) {
-  if (call.operands.size() < operands) return Invalid(call, "operands are missing");
+Result<CallConfig> ConvolutionConfig(const CallSite& call, size_t operands) {
+  if (call.operand_count() < operands) return Invalid(call, "operands are missing");
   HLOSCOPE_ASSIGN_OR_RETURN(const CallConfig whole, CallConfig::Of(call));
   return whole.Section("cudnn_conv_backend_config");
 }
@@ -204,15 +198,15 @@ Node Saturated(Expansion& x, Node sum, ElementType type) {
   return x.Convert(sum, type);
 }
 
-Result<Value> Finish(KernelCall& call, Expansion& x, const CallConfig& config, Node sum) {
+Result<ModulePtr> Finish(const CallSite& call, Expansion& x, const CallConfig& config, Node sum) {
   const double scale = config.Number("conv_result_scale", 1);
   if (scale != 1) sum = x.Binary(Opcode::kMultiply, sum, scale);
-  return x.Run(Saturated(x, sum, MainShape(call).element_type()));
+  return x.Build(Saturated(x, sum, MainShape(call).element_type()));
 }
 
 }  // namespace
 
-Result<Value> CudnnConvForwardCall(KernelCall& call) {
+Result<ModulePtr> ExpandCudnnConvForward(const CallSite& call) {
   HLOSCOPE_ASSIGN_OR_RETURN(const CallConfig config, ConvolutionConfig(call, 2));
   HLOSCOPE_ASSIGN_OR_RETURN(const Forward f, ForwardOf(call, call.operand_shape(0),
                                                        call.operand_shape(1), MainShape(call)));
@@ -221,7 +215,7 @@ Result<Value> CudnnConvForwardCall(KernelCall& call) {
   return Finish(call, x, config, sum);
 }
 
-Result<Value> CudnnConvBackwardInputCall(KernelCall& call) {
+Result<ModulePtr> ExpandCudnnConvBackwardInput(const CallSite& call) {
   HLOSCOPE_ASSIGN_OR_RETURN(const CallConfig config, ConvolutionConfig(call, 2));
   HLOSCOPE_ASSIGN_OR_RETURN(const Forward f, ForwardOf(call, MainShape(call), call.operand_shape(1),
                                                        call.operand_shape(0)));
@@ -231,7 +225,7 @@ Result<Value> CudnnConvBackwardInputCall(KernelCall& call) {
   return Finish(call, x, config, InputGradient(x, f));
 }
 
-Result<Value> CudnnConvBackwardFilterCall(KernelCall& call) {
+Result<ModulePtr> ExpandCudnnConvBackwardFilter(const CallSite& call) {
   HLOSCOPE_ASSIGN_OR_RETURN(const CallConfig config, ConvolutionConfig(call, 2));
   HLOSCOPE_ASSIGN_OR_RETURN(const Forward f, ForwardOf(call, call.operand_shape(0), MainShape(call),
                                                        call.operand_shape(1)));
@@ -242,7 +236,7 @@ Result<Value> CudnnConvBackwardFilterCall(KernelCall& call) {
 }
 
 // activation(conv_result_scale·conv + side_input_scale·side input + bias)
-Result<Value> CudnnConvBiasActivationCall(KernelCall& call) {
+Result<ModulePtr> ExpandCudnnConvBiasActivation(const CallSite& call) {
   HLOSCOPE_ASSIGN_OR_RETURN(const CallConfig config, ConvolutionConfig(call, 3));
   const Shape& result = MainShape(call);
   HLOSCOPE_ASSIGN_OR_RETURN(const Forward f,
@@ -250,12 +244,12 @@ Result<Value> CudnnConvBiasActivationCall(KernelCall& call) {
   Expansion x(call);
   HLOSCOPE_ASSIGN_OR_RETURN(Node sum, ForwardNode(call, x, f));
   // Integer convolutions are scaled and added to as floats.
-  const ElementType wide = hlo::IsComplex(x.TypeOf(sum)) ? ElementType::kC128 : ElementType::kF64;
+  const ElementType wide = IsComplex(x.TypeOf(sum)) ? ElementType::kC128 : ElementType::kF64;
   sum = x.Convert(sum, wide);
   const double scale = config.Number("conv_result_scale", 1);
   if (scale != 1) sum = x.Binary(Opcode::kMultiply, sum, scale);
-  const double side_scale = config.Number("side_input_scale", call.operands.size() > 3 ? 1 : 0);
-  if (call.operands.size() > 3 && side_scale != 0) {
+  const double side_scale = config.Number("side_input_scale", call.operand_count() > 3 ? 1 : 0);
+  if (call.operand_count() > 3 && side_scale != 0) {
     if (!std::ranges::equal(call.operand_shape(3).dimensions(), result.dimensions())) {
       return Invalid(call, "its side input does not have the shape of its result");
     }
@@ -272,7 +266,7 @@ Result<Value> CudnnConvBiasActivationCall(KernelCall& call) {
   HLOSCOPE_ASSIGN_OR_RETURN(const Node active, Activation(call, x, config.Text("activation_mode"),
                                                           x.Binary(Opcode::kAdd, sum, bias),
                                                           config.Number("leakyrelu_alpha", 0)));
-  return x.Run(Saturated(x, active, result.element_type()));
+  return x.Build(Saturated(x, active, result.element_type()));
 }
 
 namespace {
@@ -299,7 +293,7 @@ bool ReadNumber(std::string_view text, int64_t& number) {
 }
 
 // XLA: GraphString in cudnn_fused_conv_rewriter.cc.
-Result<std::vector<GraphStep>> ReadGraph(const KernelCall& call, std::string_view text) {
+Result<std::vector<GraphStep>> ReadGraph(const CallSite& call, std::string_view text) {
   std::vector<GraphStep> steps;
   while (!text.empty()) {
     GraphStep& step = steps.emplace_back();
@@ -309,7 +303,7 @@ Result<std::vector<GraphStep>> ReadGraph(const KernelCall& call, std::string_vie
         !TakeUntil(text, ')', operands) || !TakeUntil(text, ';', rest)) {
       return Invalid(call, "its serialized_graph cannot be parsed");
     }
-    step.type = hlo::ElementTypeFromText(type);
+    step.type = ElementTypeFromText(type);
     while (!operands.empty()) {
       std::string_view one = operands;
       if (!TakeUntil(operands, ',', one)) operands = {};
@@ -333,7 +327,7 @@ constexpr GraphOperation kGraphOperations[] = {
 // Runs the steps behind the convolution; every value is wide.
 class GraphRunner {
  public:
-  GraphRunner(const KernelCall& call, Expansion& x, Node convolution)
+  GraphRunner(const CallSite& call, Expansion& x, Node convolution)
       : call_(call), x_(x), convolution_(convolution) {}
 
   Result<std::vector<Node>> Run(const std::vector<GraphStep>& steps) {
@@ -391,7 +385,7 @@ class GraphRunner {
     return x_.Binary(opcode, operands[0], operands[1]);
   }
 
-  const KernelCall& call_;
+  const CallSite& call_;
   Expansion& x_;
   Node convolution_;
   size_t next_operand_ = 2;
@@ -401,7 +395,7 @@ class GraphRunner {
 
 }  // namespace
 
-Result<Value> CudnnConvForwardGraphCall(KernelCall& call) {
+Result<ModulePtr> ExpandCudnnConvForwardGraph(const CallSite& call) {
   HLOSCOPE_ASSIGN_OR_RETURN(const CallConfig config, ConvolutionConfig(call, 2));
   HLOSCOPE_ASSIGN_OR_RETURN(const Forward f, ForwardOf(call, call.operand_shape(0),
                                                        call.operand_shape(1), MainShape(call)));
@@ -409,16 +403,16 @@ Result<Value> CudnnConvForwardGraphCall(KernelCall& call) {
   Expansion x(call);
   HLOSCOPE_ASSIGN_OR_RETURN(const Node sum, ForwardNode(call, x, f));
   HLOSCOPE_ASSIGN_OR_RETURN(const auto results, GraphRunner(call, x, sum).Run(steps));
-  return x.Run(results);
+  return x.Build(results);
 }
 
 // How a filter (and a bias) lie in memory for int8 convolutions: the numbers stay the same.
-Result<Value> CudnnConvReorderFilterCall(KernelCall& call) {
-  if (call.operands.empty()) return Invalid(call, "it has no operand");
+Result<ModulePtr> ExpandCudnnConvReorderFilter(const CallSite& call) {
+  if (call.operand_count() == 0) return Invalid(call, "it has no operand");
   Expansion x(call);
   std::vector<Node> results;
   for (size_t i = 0; i < x.operand_count(); ++i) results.push_back(x.Operand(i));
-  return x.Run(results);
+  return x.Build(results);
 }
 
-}  // namespace hloscope::eval
+}  // namespace hloscope::hlo::expand

@@ -2,19 +2,15 @@
 // once. Layouts, strides, workspaces and chosen algorithms do not change what they mean.
 #include <algorithm>
 
-#include "core/eval/library_calls/call_config.h"
-#include "core/eval/library_calls/custom_calls.h"
-#include "core/eval/library_calls/expansion.h"
-#include "core/eval/library_calls/library_math.h"
 #include "core/hlo/dimension_numbers.h"
+#include "core/hlo/expand/call_config.h"
+#include "core/hlo/expand/custom_calls.h"
+#include "core/hlo/expand/expansion.h"
+#include "core/hlo/expand/library_math.h"
 
-namespace hloscope::eval {
+namespace hloscope::hlo::expand {
 namespace {
 
-using hlo::AttributeKey;
-using hlo::ElementType;
-using hlo::Opcode;
-using hlo::Shape;
 using Node = Expansion::Node;
 
 // Which operand is what. Behind a and b: c (if beta is not 0), scales of f8 operands (always of a
@@ -54,7 +50,7 @@ struct Product {
 };
 
 // alpha·scales·a·b + beta·c, then bias and activation, all in the wide type.
-Result<Product> Compute(KernelCall& call, Expansion& x, const CallConfig& config, Node product,
+Result<Product> Compute(const CallSite& call, Expansion& x, const CallConfig& config, Node product,
                         const Roles& roles) {
   const ElementType wide = x.TypeOf(product);
   Product d{
@@ -92,8 +88,8 @@ Node LargestMagnitude(Expansion& x, Node value) {
 }
 
 // The results in the order of the call's tuple: d, then what the epilogue leaves.
-Result<Value> Deliver(KernelCall& call, Expansion& x, const CallConfig& config, Product d,
-                      const Roles& roles) {
+Result<ModulePtr> Deliver(const CallSite& call, Expansion& x, const CallConfig& config, Product d,
+                          const Roles& roles) {
   const ElementType type = MainShape(call).element_type();
   const auto elements = call.shape().elements();
   const bool wants_largest = config.Flag("damax_output") && elements.size() > 1;
@@ -108,18 +104,18 @@ Result<Value> Deliver(KernelCall& call, Expansion& x, const CallConfig& config, 
   } else if (d.largest) {
     results.push_back(x.Convert(*d.largest, elements[1].element_type()));
   }
-  return x.Run(results);
+  return x.Build(results);
 }
 
 }  // namespace
 
-Result<Value> CublasMatmulCall(KernelCall& call) {
+Result<ModulePtr> ExpandCublasMatmul(const CallSite& call) {
   HLOSCOPE_ASSIGN_OR_RETURN(const CallConfig whole, CallConfig::Of(call));
   const CallConfig& config = whole.Section("gemm_backend_config");
   if (!config.Has("dot_dimension_numbers")) {
     return Unsupported(call, "its backend_config has no dot_dimension_numbers");
   }
-  if (call.operands.size() < 2) return Unsupported(call, "it has fewer than two operands");
+  if (call.operand_count() < 2) return Unsupported(call, "it has fewer than two operands");
   const DotDimensions dims = ReadDotDimensions(config);
   const bool has_scales =
       call.module().GetString(call.instruction(), AttributeKey::kCustomCallTarget).ends_with("$f8");
@@ -132,30 +128,30 @@ Result<Value> CublasMatmulCall(KernelCall& call) {
 }
 
 // x of op(a)·x = b or x·op(a) = b; the options are those of triangular-solve.
-Result<Value> CublasTriangularSolveCall(KernelCall& call) {
+Result<ModulePtr> ExpandCublasTriangularSolve(const CallSite& call) {
   HLOSCOPE_ASSIGN_OR_RETURN(const CallConfig config, CallConfig::Of(call));
-  if (call.operands.size() != 2) return Unsupported(call, "it does not have two operands");
+  if (call.operand_count() != 2) return Unsupported(call, "it does not have two operands");
   const std::string_view transpose = config.Text("transpose_a");
-  hlo::TransposeA how = hlo::TransposeA::kNoTranspose;
-  if (transpose == "TRANSPOSE" || transpose == "2") how = hlo::TransposeA::kTranspose;
-  if (transpose == "ADJOINT" || transpose == "3") how = hlo::TransposeA::kAdjoint;
+  TransposeA how = TransposeA::kNoTranspose;
+  if (transpose == "TRANSPOSE" || transpose == "2") how = TransposeA::kTranspose;
+  if (transpose == "ADJOINT" || transpose == "3") how = TransposeA::kAdjoint;
   Expansion x(call);
   const Node operands[] = {x.Operand(0), x.Operand(1)};
-  const hlo::Attribute attributes[] = {
+  const Attribute attributes[] = {
       x.builder().MakeBool(AttributeKey::kLeftSide, config.Flag("left_side")),
       x.builder().MakeBool(AttributeKey::kLower, config.Flag("lower")),
       x.builder().MakeEnum(AttributeKey::kTransposeA, static_cast<int32_t>(how)),
       x.builder().MakeBool(AttributeKey::kUnitDiagonal, config.Flag("unit_diagonal"))};
-  return x.Run(x.Add(Opcode::kTriangularSolve, x.ShapeOf(operands[1]), operands, attributes));
+  return x.Build(x.Add(Opcode::kTriangularSolve, x.ShapeOf(operands[1]), operands, attributes));
 }
 
 // Rows of a group, given by how many each group has, times the group's own matrix: ragged-dot.
-Result<Value> CublasGroupedMatmulCall(KernelCall& call) {
+Result<ModulePtr> ExpandCublasGroupedMatmul(const CallSite& call) {
   HLOSCOPE_ASSIGN_OR_RETURN(const CallConfig whole, CallConfig::Of(call));
   const CallConfig& config = whole.Section("grouped_gemm_backend_config");
   const CallConfig& gemm = config.Section("gemm_backend_config");
   const CallConfig& ragged = config.Section("ragged_dot_dimension_numbers");
-  if (call.operands.size() != 3 || !ragged.Has("lhs_ragged_dimensions")) {
+  if (call.operand_count() != 3 || !ragged.Has("lhs_ragged_dimensions")) {
     return Unsupported(call, "its backend_config has no ragged_dot_dimension_numbers");
   }
   const DotDimensions dims = ReadDotDimensions(ragged);
@@ -164,14 +160,14 @@ Result<Value> CublasGroupedMatmulCall(KernelCall& call) {
   const auto lhs_ragged = ragged.Integers("lhs_ragged_dimensions");
   const auto rhs_group = ragged.Integers("rhs_group_dimensions");
   const auto attributes =
-      hlo::MakeDotDims(x.builder(), {{dims.lhs_batch, dims.lhs_contracting},
-                                     {dims.rhs_batch, dims.rhs_contracting, rhs_group},
-                                     lhs_ragged});
+      MakeDotDims(x.builder(), {{dims.lhs_batch, dims.lhs_contracting},
+                                {dims.rhs_batch, dims.rhs_contracting, rhs_group},
+                                lhs_ragged});
   const double alpha = gemm.Number("alpha_real", 1);
   if (alpha != 1 || gemm.Number("beta", 0) != 0) {
     return Unsupported(call, "alpha and beta are not supported");
   }
-  return x.Run(x.Add(Opcode::kRaggedDot, MainShape(call).WithoutLayouts(), operands, attributes));
+  return x.Build(x.Add(Opcode::kRaggedDot, MainShape(call).WithoutLayouts(), operands, attributes));
 }
 
-}  // namespace hloscope::eval
+}  // namespace hloscope::hlo::expand

@@ -1,11 +1,11 @@
 // Reads backend_config texts: JSON and MLIR attribute dictionaries with one small reader.
-#include "core/eval/library_calls/call_config.h"
+#include "core/hlo/expand/call_config.h"
 
 #include <fmt/format.h>
 
 #include <charconv>
 
-namespace hloscope::eval {
+namespace hloscope::hlo::expand {
 namespace {
 
 constexpr int kDeepest = 32;
@@ -151,13 +151,12 @@ Result<CallConfig> CallConfig::Parse(std::string_view text) {
   return config;
 }
 
-Result<CallConfig> CallConfig::Of(const hlo::Module& module, hlo::InstructionId id) {
-  const auto* config =
-      module.Get<hlo::BackendConfig>(module[id], hlo::AttributeKey::kBackendConfig);
+Result<CallConfig> CallConfig::Of(const Module& module, InstructionId id) {
+  const auto* config = module.Get<BackendConfig>(module[id], AttributeKey::kBackendConfig);
   if (config == nullptr || !config->text.valid()) return CallConfig();
   return Parse(module[config->text]);
 }
-Result<CallConfig> CallConfig::Of(const KernelCall& call) { return Of(call.module(), call.id); }
+Result<CallConfig> CallConfig::Of(const CallSite& call) { return Of(call.module(), call.id()); }
 
 bool IsLowerTriangle(const CallConfig& config) {
   // XLA: the Eigh call's options are "lower,sort,…".
@@ -236,10 +235,4 @@ std::vector<double> CallConfig::Numbers(std::string_view name) const {
   return values;
 }
 
-std::unexpected<Error> Invalid(const KernelCall& call, std::string_view why) {
-  return InputError(fmt::format("{}: {} {} is invalid: {}", call.module().name(call.id),
-                                hlo::ToString(call.opcode()), hlo::ToString(call.shape(), false),
-                                why));
-}
-
-}  // namespace hloscope::eval
+}  // namespace hloscope::hlo::expand

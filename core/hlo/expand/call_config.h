@@ -7,9 +7,11 @@
 #include <string_view>
 #include <vector>
 
-#include "core/eval/machine/machine.h"
+#include "core/base/result.h"
+#include "core/hlo/expand/call_site.h"
+#include "core/hlo/module.h"
 
-namespace hloscope::eval {
+namespace hloscope::hlo::expand {
 
 // JSON of GpuBackendConfig ({"gemm_backend_config":{…}}), the plain message of older compilers
 // ({"alpha_real":1,…}), JSON without quotes, and the attribute dictionary of typed FFI calls
@@ -18,8 +20,8 @@ namespace hloscope::eval {
 class CallConfig {
  public:
   // An input error where the text is none of these; an empty config where there is none.
-  static Result<CallConfig> Of(const hlo::Module& module, hlo::InstructionId id);
-  static Result<CallConfig> Of(const KernelCall& call);
+  static Result<CallConfig> Of(const Module& module, InstructionId id);
+  static Result<CallConfig> Of(const CallSite& call);
   static Result<CallConfig> Parse(std::string_view text);
 
   // The object under `name`; this one where there is none (the plain spelling).
@@ -49,7 +51,4 @@ class CallConfig {
 // say nothing.
 bool IsLowerTriangle(const CallConfig& config);
 
-// An input error: the call contradicts itself. What is sound but not evaluated is Unsupported.
-std::unexpected<Error> Invalid(const KernelCall& call, std::string_view why);
-
-}  // namespace hloscope::eval
+}  // namespace hloscope::hlo::expand

@@ -10,22 +10,19 @@
 #include <utility>
 #include <vector>
 
-#include "core/eval/library_calls/call_config.h"
-#include "core/eval/library_calls/custom_calls.h"
-#include "core/eval/library_calls/expansion.h"
-#include "core/eval/library_calls/library_math.h"
+#include "core/hlo/expand/call_config.h"
+#include "core/hlo/expand/custom_calls.h"
+#include "core/hlo/expand/expansion.h"
+#include "core/hlo/expand/library_math.h"
 
-namespace hloscope::eval {
+namespace hloscope::hlo::expand {
 namespace {
 
-using hlo::ElementType;
-using hlo::Opcode;
-using hlo::Shape;
 using Node = Expansion::Node;
 
 // The dimensions of an operand or result in the order the product sees them, counted from 1 in
 // OneDnnTensorLayoutProto; empty: as they are.
-Result<std::vector<int64_t>> OrderOf(const KernelCall& call, const CallConfig& config,
+Result<std::vector<int64_t>> OrderOf(const CallSite& call, const CallConfig& config,
                                      std::string_view name, size_t rank) {
   const CallConfig* layout = config.Find(name);
   const CallConfig* tensor = layout == nullptr ? nullptr : layout->Find("tensor");
@@ -51,7 +48,7 @@ std::vector<int64_t> Inverse(const std::vector<int64_t>& order) {
 }
 
 // Operand i as matrices [batch…, rows, columns].
-Result<Node> AsMatrices(const KernelCall& call, Expansion& x, const CallConfig& config, size_t i,
+Result<Node> AsMatrices(const CallSite& call, Expansion& x, const CallConfig& config, size_t i,
                         std::string_view layout, bool transpose) {
   const size_t rank = call.operand_shape(i).rank();
   if (rank < 2) return Unsupported(call, "its operands are not matrices");
@@ -64,7 +61,7 @@ Result<Node> AsMatrices(const KernelCall& call, Expansion& x, const CallConfig& 
 }
 
 // `value` with the sizes of `like`: dimensions stand under the last ones, those of size 1 repeat.
-Result<Node> Spread(const KernelCall& call, Expansion& x, Node value, Node like) {
+Result<Node> Spread(const CallSite& call, Expansion& x, Node value, Node like) {
   const Shape from = x.ShapeOf(value), to = x.ShapeOf(like);
   std::vector<int64_t> sizes, dimensions;
   if (from.rank() > to.rank()) return Unsupported(call, "a fused operand has too many dimensions");
@@ -101,7 +98,7 @@ struct Fused {
   std::vector<double> factors;
 };
 
-Result<Fused> FusedOf(const KernelCall& call, const CallConfig& config) {
+Result<Fused> FusedOf(const CallSite& call, const CallConfig& config) {
   // Until 2024 the list stood in the config itself, until 2025 the factor as the bits of a float.
   const CallConfig& fusions = config.Section("fusions");
   const bool older = config.Has("fused_ops");
@@ -124,7 +121,7 @@ Result<Fused> FusedOf(const KernelCall& call, const CallConfig& config) {
 }
 
 // A bias is added before everything else; the rest follows in the order it is listed.
-Result<Node> Finish(const KernelCall& call, Expansion& x, const Fused& fused, Node value) {
+Result<Node> Finish(const CallSite& call, Expansion& x, const Fused& fused, Node value) {
   const ElementType wide = x.TypeOf(value);
   size_t operand = 2, factor = 0;
   std::optional<Node> bias;
@@ -160,10 +157,10 @@ Result<Node> Finish(const KernelCall& call, Expansion& x, const Fused& fused, No
 }  // namespace
 
 // Operands a, b, then one for each fused addition; the second result is a workspace.
-Result<Value> OnednnMatmulCall(KernelCall& call) {
+Result<ModulePtr> ExpandOnednnMatmul(const CallSite& call) {
   HLOSCOPE_ASSIGN_OR_RETURN(const CallConfig whole, CallConfig::Of(call));
   const CallConfig& config = whole.Section("onednn_matmul_config");
-  if (call.operands.size() < 2) return Unsupported(call, "it has fewer than two operands");
+  if (call.operand_count() < 2) return Unsupported(call, "it has fewer than two operands");
   if (config.Section("optimization_config").Flag("weights_prepacked") ||
       config.Flag("weights_prepacked")) {
     return Unsupported(call, "its weights are packed in a processor-specific layout");
@@ -194,15 +191,15 @@ Result<Value> OnednnMatmulCall(KernelCall& call) {
     value = x.Transpose(value, Inverse(order));
   }
   const Node results[] = {x.Convert(value, result.element_type())};
-  return x.Run(results);
+  return x.Build(results);
 }
 
 // exp(x − max) / Σ exp(x − max) along one dimension.
-Result<Value> OnednnSoftmaxCall(KernelCall& call) {
+Result<ModulePtr> ExpandOnednnSoftmax(const CallSite& call) {
   HLOSCOPE_ASSIGN_OR_RETURN(const CallConfig whole, CallConfig::Of(call));
   const int64_t axis = whole.Section("onednn_softmax_config").Integer("softmax_axis", 0);
   const Shape& shape = MainShape(call);
-  if (call.operands.size() != 1 || axis < 0 || std::cmp_greater_equal(axis, shape.rank())) {
+  if (call.operand_count() != 1 || axis < 0 || std::cmp_greater_equal(axis, shape.rank())) {
     return Unsupported(call, "its operand has no such dimension");
   }
   Expansion x(call);
@@ -217,15 +214,15 @@ Result<Value> OnednnSoftmaxCall(KernelCall& call) {
   const Node largest = along(Opcode::kMaximum, wide, -std::numeric_limits<double>::infinity());
   const Node powers = x.Unary(Opcode::kExp, x.Binary(Opcode::kSubtract, wide, largest));
   const Node sums = along(Opcode::kAdd, powers, 0);
-  return x.Run(x.Convert(x.Binary(Opcode::kDivide, powers, sums), shape.element_type()));
+  return x.Build(x.Convert(x.Binary(Opcode::kDivide, powers, sums), shape.element_type()));
 }
 
 // (x − mean) / √(variance + epsilon)·scale + shift over the last dimension.
-Result<Value> OnednnLayerNormCall(KernelCall& call) {
+Result<ModulePtr> ExpandOnednnLayerNorm(const CallSite& call) {
   HLOSCOPE_ASSIGN_OR_RETURN(const CallConfig whole, CallConfig::Of(call));
   const CallConfig& config = whole.Section("onednn_layer_norm_config");
   const Shape& shape = MainShape(call);
-  if (call.operands.size() != 3 || shape.rank() == 0 ||
+  if (call.operand_count() != 3 || shape.rank() == 0 ||
       !config.Section("fusions").Texts("ops").empty()) {
     return Unsupported(call, "it is not the norm of one array with a scale and a shift");
   }
@@ -251,7 +248,7 @@ Result<Value> OnednnLayerNormCall(KernelCall& call) {
         factors[i], Spread(call, x, x.Convert(x.Operand(i + 1), ElementType::kF64), wide));
   }
   const Node scaled = x.Binary(Opcode::kMultiply, unit, factors[0]);
-  return x.Run(x.Convert(x.Binary(Opcode::kAdd, scaled, factors[1]), shape.element_type()));
+  return x.Build(x.Convert(x.Binary(Opcode::kAdd, scaled, factors[1]), shape.element_type()));
 }
 
-}  // namespace hloscope::eval
+}  // namespace hloscope::hlo::expand

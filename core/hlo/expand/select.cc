@@ -2,23 +2,18 @@
 #include <algorithm>
 #include <vector>
 
-#include "core/eval/library_calls/call_config.h"
-#include "core/eval/library_calls/custom_calls.h"
-#include "core/eval/library_calls/expansion.h"
-#include "core/eval/machine/kernels.h"
+#include "core/hlo/expand/call_config.h"
+#include "core/hlo/expand/custom_calls.h"
+#include "core/hlo/expand/expansion.h"
 
-namespace hloscope::eval {
+namespace hloscope::hlo::expand {
 namespace {
 
-using hlo::AttributeKey;
-using hlo::ElementType;
-using hlo::Opcode;
-using hlo::Shape;
 using Node = Expansion::Node;
 
 // Both results of a top-k: the operand's sizes but for at most as many in one dimension.
-Status CheckSelected(const KernelCall& call, size_t dimension) {
-  if (call.operands.empty() || !call.shape().IsTuple() || call.shape().elements().size() < 2) {
+Status CheckSelected(const CallSite& call, size_t dimension) {
+  if (call.operand_count() == 0 || !call.shape().IsTuple() || call.shape().elements().size() < 2) {
     return Unsupported(call, "its result is not a pair of values and indices");
   }
   const Shape& in = call.operand_shape(0);
@@ -36,56 +31,63 @@ Status CheckSelected(const KernelCall& call, size_t dimension) {
 }  // namespace
 
 // The k largest of the last dimension in descending total order, and where they were.
-Result<Value> TopKCall(KernelCall& call) {
-  const size_t rank = call.operands.empty() ? 0 : call.operand_shape(0).rank();
+Result<ModulePtr> ExpandTopK(const CallSite& call) {
+  const size_t rank = call.operand_count() == 0 ? 0 : call.operand_shape(0).rank();
   if (rank == 0) return Unsupported(call, "its operand has no dimension");
   HLOSCOPE_TRY(CheckSelected(call, rank - 1));
   const auto elements = call.shape().elements();
-  if (elements.size() == 2) {
-    // The instruction of that name says the same; nothing else is to be written.
-    if (call.machine.options().expansion != nullptr) return Value();
-    return TopKKernel(call);
-  }
   Expansion x(call);
+  if (elements.size() == 2) {
+    // The instruction of that name says the same.
+    const Node operand = x.Operand(0);
+    std::vector<int64_t> sizes = Dimensions(call.operand_shape(0));
+    sizes.back() = elements[0].dimensions().back();
+    const Attribute attributes[] = {x.builder().MakeInt(AttributeKey::kK, sizes.back()),
+                                    x.builder().MakeBool(AttributeKey::kLargest, true)};
+    return x.Build(x.Add(Opcode::kTopK,
+                         Shape::Tuple({Shape::Array(x.TypeOf(operand), sizes),
+                                       Shape::Array(elements[1].element_type(), sizes)}),
+                         {&operand, 1}, attributes));
+  }
   const Shape in = x.ShapeOf(x.Operand(0));
   const Node operands[] = {x.Operand(0), x.Iota(elements[1].element_type(), Dimensions(in),
                                                 static_cast<int64_t>(rank) - 1)};
   const int64_t dimension[] = {static_cast<int64_t>(rank) - 1};
-  const hlo::Attribute attributes[] = {
+  const Attribute attributes[] = {
       x.builder().MakeInts(AttributeKey::kDimensions, dimension),
-      x.builder().MakeComputation(AttributeKey::kToApply,
-                                  x.Comparator(hlo::ComparisonDirection::kGt,
-                                               {in.element_type(), elements[1].element_type()}))};
+      x.builder().MakeComputation(
+          AttributeKey::kToApply,
+          x.Comparator(ComparisonDirection::kGt, {in.element_type(), elements[1].element_type()}))};
   const Node sorted =
       x.Add(Opcode::kSort, Shape::Tuple({x.ShapeOf(operands[0]), x.ShapeOf(operands[1])}), operands,
             attributes);
   const std::vector<int64_t> begin(rank, 0), end = Dimensions(elements[0]);
   const Node results[] = {x.Slice(x.Element(sorted, 0), begin, end),
                           x.Slice(x.Element(sorted, 1), begin, end)};
-  return x.Run(results);
+  return x.Build(results);
 }
 
 // Keys of the last dimension, and values with them, in order. As CUB does, ±0 are one key.
-Result<Value> CubSortCall(KernelCall& call) {
+Result<ModulePtr> ExpandCubSort(const CallSite& call) {
   HLOSCOPE_ASSIGN_OR_RETURN(const CallConfig config, CallConfig::Of(call));
-  if (call.operands.empty() || call.operands.size() > 2 || call.operand_shape(0).rank() == 0) {
+  if (call.operand_count() == 0 || call.operand_count() > 2 || call.operand_shape(0).rank() == 0) {
     return Unsupported(call, "it has neither keys nor pairs");
   }
   const Shape& keys = call.operand_shape(0);
   if (!std::ranges::equal(keys.dimensions(),
-                          call.operand_shape(call.operands.size() - 1).dimensions())) {
+                          call.operand_shape(call.operand_count() - 1).dimensions())) {
     return Unsupported(call, "its values do not match its keys");
   }
   const auto direction =
-      config.Flag("descending") ? hlo::ComparisonDirection::kGt : hlo::ComparisonDirection::kLt;
+      config.Flag("descending") ? ComparisonDirection::kGt : ComparisonDirection::kLt;
   Expansion x(call);
   Node key = x.Operand(0);
   std::vector<Node> operands;
   std::vector<ElementType> types;
   // A key of its own to compare, without the sign of zeros; what was there goes with it.
-  if (hlo::IsFloat(keys.element_type())) {
+  if (IsFloat(keys.element_type())) {
     const Node zero = x.Constant(keys.element_type(), 0);
-    const Node is_zero = x.Compare(hlo::ComparisonDirection::kEq, key, zero);
+    const Node is_zero = x.Compare(ComparisonDirection::kEq, key, zero);
     operands.push_back(x.Select(is_zero, zero, key));
   }
   for (size_t i = 0; i < x.operand_count(); ++i) operands.push_back(x.Operand(i));
@@ -95,39 +97,39 @@ Result<Value> CubSortCall(KernelCall& call) {
     types.push_back(shapes.back().element_type());
   }
   const int64_t dimension[] = {static_cast<int64_t>(keys.rank()) - 1};
-  const hlo::Attribute attributes[] = {
+  const Attribute attributes[] = {
       x.builder().MakeInts(AttributeKey::kDimensions, dimension),
       x.builder().MakeComputation(AttributeKey::kToApply, x.Comparator(direction, types))};
   if (operands.size() == 1) {
-    return x.Run(x.Add(Opcode::kSort, shapes[0], operands, attributes));
+    return x.Build(x.Add(Opcode::kSort, shapes[0], operands, attributes));
   }
   const Node sorted = x.Add(Opcode::kSort, Shape::Tuple(shapes), operands, attributes);
   std::vector<Node> results;
   for (size_t i = operands.size() - x.operand_count(); i < operands.size(); ++i) {
     results.push_back(x.Element(sorted, static_cast<int64_t>(i)));
   }
-  return x.Run(results);
+  return x.Build(results);
 }
 
 namespace {
 
 bool IsRowMajor(const Shape& shape) {
   return !shape.has_layout() ||
-         shape.layout().minor_to_major == hlo::Layout::Default(shape.rank()).minor_to_major;
+         shape.layout().minor_to_major == Layout::Default(shape.rank()).minor_to_major;
 }
 
 }  // namespace
 
 // Inclusive sums over rows of row_length vectors of vector_length, column_length rows of them: a
 // window that reaches back to the beginning, or on to the end. CUB promises no order.
-Result<Value> CubScanCall(KernelCall& call) {
+Result<ModulePtr> ExpandCubScan(const CallSite& call) {
   HLOSCOPE_ASSIGN_OR_RETURN(const CallConfig config, CallConfig::Of(call));
   const Shape& shape = MainShape(call);
-  if (call.operands.size() != 1 || !call.operands[0].is_array() ||
-      !hlo::Compatible(shape, call.operand_shape(0))) {
+  if (call.operand_count() != 1 || !call.has_array(0) ||
+      !Compatible(shape, call.operand_shape(0))) {
     return Unsupported(call, "its result does not match its operand");
   }
-  const hlo::InstructionId operand = call.module().operands(call.id)[0];
+  const InstructionId operand = call.module().operands(call.id())[0];
   if (!IsRowMajor(shape) || !IsRowMajor(call.module().shape(operand))) {
     return Unsupported(call, "its rows are not contiguous");
   }
@@ -140,26 +142,26 @@ Result<Value> CubScanCall(KernelCall& call) {
   }
   if (config.Integer("kind", 1) != 1) return Unsupported(call, "only sum scans are supported");
   Expansion x(call);
-  hlo::Window window;
+  Window window;
   window.dimensions.resize(3);
   window.dimensions[1].size = length;
   (config.Flag("is_reverse") ? window.dimensions[1].padding_high
                              : window.dimensions[1].padding_low) = length - 1;
   const ElementType type = shape.element_type();
   const Node operands[] = {x.Reshape(x.Operand(0), {rows, length, vector}), x.Constant(type, 0)};
-  const hlo::Attribute attributes[] = {
+  const Attribute attributes[] = {
       x.builder().Make(AttributeKey::kWindow, window),
       x.builder().MakeComputation(AttributeKey::kToApply, x.Combiner(Opcode::kAdd, type))};
   const Node sums = x.Add(Opcode::kReduceWindow, x.ShapeOf(operands[0]), operands, attributes);
-  return x.Run(x.Reshape(sums, Dimensions(shape)));
+  return x.Build(x.Reshape(sums, Dimensions(shape)));
 }
 
 // The best of each line by the call's own comparator, first ones first. An approximation may leave
 // some out; this one (and every fallback of XLA) leaves out none.
-Result<Value> ApproxTopKCall(KernelCall& call) {
+Result<ModulePtr> ExpandApproxTopK(const CallSite& call) {
   HLOSCOPE_ASSIGN_OR_RETURN(const CallConfig config, CallConfig::Of(call));
   const auto called = call.module().CalledComputations(call.instruction());
-  const size_t arity = call.operands.size() / 2;
+  const size_t arity = call.operand_count() / 2;
   if (called.empty() || arity == 0) return Unsupported(call, "it has no comparator");
   const int64_t dimension = config.Integer("reduction_dim", -1);
   if (dimension < 0) return Unsupported(call, "its backend_config has no reduction_dim");
@@ -180,7 +182,7 @@ Result<Value> ApproxTopKCall(KernelCall& call) {
     arrays.push_back(x.Operand(i));
     shapes.push_back(x.ShapeOf(arrays[i]));
   }
-  const hlo::Attribute attributes[] = {
+  const Attribute attributes[] = {
       x.builder().MakeInts(AttributeKey::kDimensions, std::span(&dimension, 1)),
       x.builder().MakeInt(AttributeKey::kIsStable, 1),
       x.builder().MakeComputation(AttributeKey::kToApply, x.Called(called[0]))};
@@ -192,7 +194,7 @@ Result<Value> ApproxTopKCall(KernelCall& call) {
     const Node all = arity == 1 ? sorted : x.Element(sorted, static_cast<int64_t>(i));
     results.push_back(x.Slice(all, begin, end));
   }
-  return x.Run(results);
+  return x.Build(results);
 }
 
-}  // namespace hloscope::eval
+}  // namespace hloscope::hlo::expand

@@ -1,5 +1,5 @@
 // Activations, biases and saturating conversions as plain HLO.
-#include "core/eval/library_calls/library_math.h"
+#include "core/hlo/expand/library_math.h"
 
 #include <fmt/format.h>
 
@@ -7,14 +7,11 @@
 #include <limits>
 #include <numbers>
 
-#include "core/eval/numbers/wide.h"
+#include "core/hlo/float_types.h"
 
-namespace hloscope::eval {
+namespace hloscope::hlo::expand {
 namespace {
 
-using hlo::ComparisonDirection;
-using hlo::ElementType;
-using hlo::Opcode;
 using Node = Expansion::Node;
 
 Node Relu(Expansion& x, Node v) { return x.Binary(Opcode::kMaximum, v, 0); }
@@ -81,7 +78,7 @@ DotDimensions ReadDotDimensions(const CallConfig& config) {
           dims.Integers("rhs_batch_dimensions"), dims.Integers("rhs_contracting_dimensions")};
 }
 
-Result<Node> Activation(const KernelCall& call, Expansion& x, std::string_view name, Node value,
+Result<Node> Activation(const CallSite& call, Expansion& x, std::string_view name, Node value,
                         double slope) {
   if (name == "kLeakyRelu" || name == "8") {
     return PositiveOr(x, value, x.Binary(Opcode::kMultiply, value, slope));
@@ -92,8 +89,8 @@ Result<Node> Activation(const KernelCall& call, Expansion& x, std::string_view n
   return Unsupported(call, fmt::format("unknown activation {}", name));
 }
 
-Result<Node> TrailingBroadcast(const KernelCall& call, Expansion& x, Node bias, Node like) {
-  const hlo::Shape from = x.ShapeOf(bias), to = x.ShapeOf(like);
+Result<Node> TrailingBroadcast(const CallSite& call, Expansion& x, Node bias, Node like) {
+  const Shape from = x.ShapeOf(bias), to = x.ShapeOf(like);
   std::vector<int64_t> dimensions;
   for (size_t d = 0; d < from.rank(); ++d) {
     const size_t at = to.rank() - from.rank() + d;
@@ -107,18 +104,12 @@ Result<Node> TrailingBroadcast(const KernelCall& call, Expansion& x, Node bias, 
 
 Node SaturatingConvert(Expansion& x, Node value, ElementType type) {
   if (x.TypeOf(value) == type) return value;
-  const bool narrow = hlo::IsFloat(type) && hlo::BitWidth(type) == 8;
+  const bool narrow = IsFloat(type) && BitWidth(type) == 8;
   if (!narrow) return x.Convert(value, type);  // integers saturate anyway
-  // The largest number is the largest finite one of the 256 patterns.
-  double largest = 0;
-  for (int pattern = 0; pattern < 256; ++pattern) {
-    const auto byte = static_cast<std::byte>(pattern);
-    double number = 0;
-    LoadAs<double>(type, &byte, &number, 1);
-    if (number <= std::numeric_limits<double>::max() && number > largest) largest = number;
-  }
+  const FloatFormat& format = *FindFloatFormat(type);
+  const double largest = DecodeFloat(format, format.max_finite());
   const Node below = x.Binary(Opcode::kMinimum, value, largest);
   return x.Convert(x.Binary(Opcode::kMaximum, below, -largest), type);
 }
 
-}  // namespace hloscope::eval
+}  // namespace hloscope::hlo::expand
