@@ -234,8 +234,8 @@ class StepCheck {
 
   // What a sequence makes is there for those behind it that it leads to.
   bool SequenceHolds(SequenceNumber sequence, int depth) {
-    constexpr int kDeepest = 64;  // more than our planner makes
-    if (depth > kDeepest) return false;
+    constexpr int kMaxDepth = 64;  // more than our planner makes
+    if (depth > kMaxDepth) return false;
     const Sequence& steps = plan_.sequences[sequence];
     for (size_t i = 0; i < steps.size(); ++i) {
       if (!StepHolds(steps[i], depth) || !UpdatesHold(std::span(steps).first(i), steps[i])) {
