@@ -13,7 +13,7 @@
 #include "app/reports/recompilation_report.h"
 #include "core/base/counted.h"
 #include "core/base/environment.h"
-#include "core/base/quoted.h"
+#include "core/base/escape.h"
 #include "core/base/file.h"
 #include "core/base/json.h"
 #include "core/debug/bundle/redactor.h"

@@ -14,7 +14,7 @@
 #include "app/version.h"
 #include "app/workers.h"
 #include "core/base/child_process.h"
-#include "core/base/quoted.h"
+#include "core/base/escape.h"
 #include "core/base/parse_json.h"
 #include "core/replay/workers/worker_environment.h"
 
