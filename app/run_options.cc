@@ -11,7 +11,7 @@
 
 #include "app/any_module.h"
 #include "app/shared_options.h"
-#include "core/base/quoted.h"
+#include "core/base/escape.h"
 #include "core/debug/bundle/manifest.h"
 #include "core/debug/run/skip_callbacks.h"
 #include "core/dump/complete_module.h"

@@ -16,7 +16,7 @@
 #include "app/run_options.h"
 #include "app/workers.h"
 #include "core/backends/plugins/plugins.h"
-#include "core/base/quoted.h"
+#include "core/base/escape.h"
 #include "core/debug/explain/diverge/first_bad.h"
 #include "core/debug/explain/diverge/vote.h"
 #include "core/debug/explain/diverge/write_verdict.h"

@@ -13,11 +13,11 @@
 #include "app/reports/recompilation_report.h"
 #include "core/base/counted.h"
 #include "core/base/environment.h"
+#include "core/base/escape.h"
 #include "core/base/file.h"
 #include "core/base/json.h"
-#include "core/base/quoted.h"
-#include "core/debug/bundle/redact_rules.h"
 #include "core/debug/bundle/redactor.h"
+#include "core/debug/bundle/secret_names.h"
 #include "core/debug/recompile/compile_log.h"
 #include "core/debug/recompile/dump_recompilations.h"
 #include "core/debug/record/program_run.h"
@@ -223,28 +223,34 @@ class RecordCommand : public Command {
     return false;
   }
 
+  // The command; options that name a secret without its value.
+  std::vector<std::string> HideSecretArguments(debug::Redactor& redactor) const {
+    std::vector<std::string> words;
+    bool is_secret = false;  // the value of --api-key
+    for (const std::string& word : command_) {
+      const size_t name = word.starts_with('-') ? std::min(word.find('='), word.size()) : 0;
+      const bool names_secret = debug::NamesSecretOption(std::string_view(word).substr(0, name));
+      if (names_secret && name < word.size()) {
+        words.push_back(word.substr(0, name) + "=<secret>");
+      } else {
+        words.push_back(is_secret ? "<secret>" : redactor.Text(word));
+      }
+      is_secret = names_secret && name == word.size();
+    }
+    return words;
+  }
+
   std::string RecordJson(const debug::RecordedProgram& program, const debug::RecordingPlan& plan,
                          const debug::ProgramRun& run,
                          const debug::RecordedFramework& framework) const {
-    debug::Secrets secrets = debug::SecretsOfThisProcess();
-    secrets.values.clear();  // those of flags are what is told
-    debug::Redactor redactor(secrets);
+    // Values of other variables are flags, which the record names.
+    debug::Redactor redactor(debug::SecretsOfThisProcess(debug::SecretValues::kNamed));
     std::string out;
     JsonWriter json(out);
     json.BeginObject().Field("framework", framework.name).Field("version", framework.version);
     json.Field("exit", ExitOf(run)).Field("interrupted", run.interrupted);
     json.Field("seconds", run.seconds).Key("command").BeginArray();
-    bool secret = false;  // what stands behind --api-key
-    for (const std::string& word : command_) {
-      const size_t name = word.starts_with('-') ? std::min(word.find('='), word.size()) : 0;
-      const bool names_secret = debug::NamesSecretOption(std::string_view(word).substr(0, name));
-      if (names_secret && name < word.size()) {
-        json.Value(word.substr(0, name) + "=<secret>");
-      } else {
-        json.Value(secret ? "<secret>" : redactor.Text(word));
-      }
-      secret = names_secret && name == word.size();
-    }
+    for (const std::string& word : HideSecretArguments(redactor)) json.Value(word);
     json.EndArray().Key("packages").BeginObject();
     for (const auto& [name, version] : program.packages) json.Field(name, version);
     json.EndObject().Key("environment").BeginObject();
@@ -252,7 +258,8 @@ class RecordCommand : public Command {
       const size_t equals = entry.find('=');
       const std::string name = entry.substr(0, equals);
       if (equals == std::string::npos || !IsTold(name) || debug::NamesSecret(name)) continue;
-      json.Field(name, redactor.Text(entry.substr(equals + 1)));
+      const std::string value = entry.substr(equals + 1);
+      json.Field(name, debug::NamesMachines(name) ? "<hidden>" : redactor.Text(value));
     }
     json.EndObject().Key("warnings").BeginArray();
     for (const std::string& text : warnings_) json.Value(redactor.Text(text));

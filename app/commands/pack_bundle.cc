@@ -14,8 +14,8 @@
 #include "app/version.h"
 #include "app/workers.h"
 #include "core/base/child_process.h"
+#include "core/base/escape.h"
 #include "core/base/parse_json.h"
-#include "core/base/quoted.h"
 #include "core/replay/workers/worker_environment.h"
 
 namespace hloscope::app {
@@ -89,7 +89,9 @@ debug::BundleSource BundleSourceOf(const BundleInput& input, LoadedRun loaded,
   source.reduced_arguments = std::move(findings.reduced_arguments);
   source.note = options.note;
   source.values = debug::ValuePolicyFromText(options.values).value_or(source.values);
-  source.source = options.no_source ? debug::SourceLines::kDropped : debug::SourceLines::kKept;
+  source.redaction = {
+      .source = options.no_source ? debug::SourceLines::kDropped : debug::SourceLines::kKept,
+      .text = options.text == "all" ? debug::FreeText::kAll : debug::FreeText::kNeeded};
   const std::string version = VersionText();
   source.tool = version.substr(0, version.find('\n'));
   return source;
@@ -134,7 +136,14 @@ std::vector<OptionSpec> PackOptions::Specs(std::string_view when) {
       {.name = "--note", .target = &note, .help = help("add a free-text note"), .value = "TEXT"},
       {.name = "--no-source",
        .target = &no_source,
-       .help = help("leave out source files, lines and stack frames")}};
+       .help = help("leave out source files, lines and stack frames")},
+      {.name = "--text",
+       .target = &text,
+       .help =
+           help("needed: leave out text that no replay reads, as scopes of op_name, comments of "
+                "PTX and the StableHLO; all: include it, redacted (needed)"),
+       .value = "HOW",
+       .choices = {"needed", "all"}}};
 }
 
 Result<debug::MadeBundle> PackBundle(const BundleInput& input, BundleFindings findings,
@@ -180,7 +189,8 @@ std::vector<OptionSpec> BundleStep::Specs() {
 
 Status BundleStep::Check() const {
   const PackOptions usual;
-  if (asked() || (options_.note.empty() && !options_.no_source && options_.values == usual.values))
+  if (asked() || (options_.note.empty() && !options_.no_source && options_.values == usual.values &&
+                  options_.text == usual.text))
     return {};
   return InputError("--values, --note and --no-source need --bundle F.hlob");
 }

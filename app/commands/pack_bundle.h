@@ -18,7 +18,7 @@ namespace hloscope::app {
 
 // The options that say how much goes in.
 struct PackOptions {
-  std::string values = "shapes", note;
+  std::string values = "shapes", note, text = "needed";
   bool no_source = false;
   // `when` begins the help of each: "create: ".
   std::vector<OptionSpec> Specs(std::string_view when);

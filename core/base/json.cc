@@ -5,47 +5,45 @@
 
 #include <cmath>
 
-#include "core/base/text.h"
+#include "core/base/escape.h"
 
 namespace hloscope {
 namespace {
 
-void AppendControl(std::string& out, char c) {
-  switch (c) {
-    case '\n':
-      out += "\\n";
-      return;
-    case '\t':
-      out += "\\t";
-      return;
-    case '\r':
-      out += "\\r";
-      return;
-    default:
-      fmt::format_to(std::back_inserter(out), "\\u{:04x}", static_cast<unsigned char>(c));
+// As one or two UTF-16 units.
+void AppendUnicode(std::string& out, uint32_t code) {
+  if (code > 0xFFFF) {
+    const uint32_t rest = code - 0x10000;
+    fmt::format_to(std::back_inserter(out), "\\u{:04x}", 0xD800 + (rest >> 10));
+    code = 0xDC00 + (rest & 0x3FF);
   }
+  fmt::format_to(std::back_inserter(out), "\\u{:04x}", code);
 }
-
-// U+2028 and U+2029 end a line in JavaScript, and some readers of JSON Lines split on them.
-bool IsLineSeparator(uint32_t code) { return code == 0x2028 || code == 0x2029 || code == 0x85; }
 
 void AppendCharacter(std::string& out, std::string_view character, uint32_t code) {
   const char c = character[0];
   if (c == '"' || c == '\\') {
     out += '\\';
     out += c;
-  } else if (code < 0x20 || code == 0x7F) {
-    AppendControl(out, c);
-  } else if (IsLineSeparator(code)) {
-    fmt::format_to(std::back_inserter(out), "\\u{:04x}", code);
+  } else if (c == '\n' || c == '\t' || c == '\r') {
+    out += c == '\n' ? "\\n" : c == '\t' ? "\\t" : "\\r";
+  } else if (IsUnsafeCharacter(code)) {
+    AppendUnicode(out, code);
   } else {
     out += character;
   }
 }
 
+bool IsPlain(char c) { return c >= 0x20 && c < 0x7F && c != '"' && c != '\\'; }
+
 void AppendJsonString(std::string& out, std::string_view text) {
   out += '"';
   while (!text.empty()) {
+    size_t plain = 0;
+    while (plain < text.size() && IsPlain(text[plain])) ++plain;
+    out += text.substr(0, plain);
+    text.remove_prefix(plain);
+    if (text.empty()) break;
     const auto [code, length] = DecodeUtf8(text);
     if (length == 0) {
       fmt::format_to(std::back_inserter(out), "\\\\x{:02x}", static_cast<unsigned char>(text[0]));

@@ -7,6 +7,8 @@
 #include <charconv>
 #include <cmath>
 
+#include "core/base/escape.h"
+
 namespace hloscope {
 namespace {
 
@@ -153,6 +155,68 @@ std::string EscapeHtml(std::string_view text) {
     text.remove_prefix(length == 0 ? 1 : length);
   }
   return out;
+}
+
+bool IsUnsafeCharacter(uint32_t code) { return IsControl(code) || IsDeceptive(code); }
+
+void AppendCsvCell(std::string& out, std::string_view text, CsvQuotes quotes) {
+  constexpr std::string_view kFormula = "=+-@", kNumber = "0123456789.eE+-%";
+  const bool may_be_formula =
+      !text.empty() && kFormula.find(text.front()) != std::string_view::npos;
+  const bool is_number = may_be_formula && text[0] != '=' && text[0] != '@' &&
+                         text.find_first_of("0123456789") != std::string_view::npos &&
+                         text.find_first_not_of(kNumber) == std::string_view::npos;
+  const bool is_formula = may_be_formula && !is_number;
+  const bool needs_quotes = text.find_first_of(",\"\r\n") != std::string_view::npos;
+  if (quotes == CsvQuotes::kWhereNeeded && !needs_quotes && !is_formula &&
+      PlainPrefix(text) == text.size()) {
+    out += text;
+    return;
+  }
+  const bool in_quotes = quotes == CsvQuotes::kAlways || needs_quotes;
+  if (in_quotes) out += '"';
+  if (is_formula) out += '\'';
+  for (const char c : EscapeForTerminal(text)) out.append(c == '"' ? 2 : 1, c);
+  if (in_quotes) out += '"';
+}
+
+std::string EscapeMarkdown(std::string_view text) {
+  std::string out;
+  for (const char c : EscapeForTerminal(text)) {
+    constexpr std::string_view kSpecial = "\\`*_[]|#~";
+    if (c == '<') {
+      out += "&lt;";
+    } else if (c == '>') {
+      out += "&gt;";
+    } else if (c == '&') {
+      out += "&amp;";
+    } else if (c == '@') {
+      out += "&#64;";
+    } else {
+      if (kSpecial.find(c) != std::string_view::npos) out += '\\';
+      out += c;
+    }
+  }
+  return out;
+}
+
+std::string DotString(std::string_view text) {
+  std::string out = "\"";
+  while (!text.empty()) {
+    const auto [code, length] = DecodeUtf8(text);
+    const std::string_view character = text.substr(0, length);
+    if (code == '\n') {
+      out += "\\n";
+    } else if (code == '"' || code == '\\') {
+      out.append("\\").append(character);
+    } else if (length == 0 || IsUnsafeCharacter(code)) {
+      out += kReplacement;
+    } else {
+      out += character;
+    }
+    text.remove_prefix(length == 0 ? 1 : length);
+  }
+  return out + "\"";
 }
 
 std::string ShortestText(double value) { return ShortestFloatText(value); }

@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <unordered_map>
 
-#include "core/base/text.h"
+#include "core/base/escape.h"
 #include "core/graph/labels.h"
 #include "core/graph/looks.h"
 #include "core/graph/svg.h"
@@ -13,20 +13,6 @@ namespace hloscope::graph {
 namespace {
 
 using hlo::InstructionId;
-
-// Double quotes and backslashes escaped, line breaks as \n, as Graphviz wants strings.
-std::string DotString(std::string_view text) {
-  std::string out = "\"";
-  for (char c : RepairUtf8(text)) {
-    if (c == '"' || c == '\\') out += '\\';
-    if (c == '\n') {
-      out += "\\n";
-    } else if (static_cast<unsigned char>(c) >= 0x20) {
-      out += c;
-    }
-  }
-  return out + "\"";
-}
 
 std::string_view ShapeOf(analysis::Place place) {
   switch (LookOf(place).outline) {

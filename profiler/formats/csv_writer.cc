@@ -1,7 +1,10 @@
 // A profile as a table: a line for each event and each sample of a counter.
+#include <fmt/format.h>
+
 #include <algorithm>
 
 #include "core/base/append.h"
+#include "core/base/escape.h"
 #include "core/base/json.h"
 #include "profiler/attribution.h"
 #include "profiler/formats/export.h"
@@ -10,21 +13,14 @@
 namespace hloscope::profiler {
 namespace {
 
-// In quotes where it has to be (RFC 4180).
-void AppendCell(std::string& out, std::string_view text) {
-  if (text.find_first_of(",\"\r\n") == std::string_view::npos) {
-    out += text;
-    return;
-  }
-  out += '"';
-  for (char c : text) out.append(c == '"' ? 2 : 1, c);
-  out += '"';
-}
-
 // Picoseconds from `base_ns` as nanoseconds: "12.345".
 void AppendNanoseconds(std::string& out, int64_t base_ns, int64_t picoseconds) {
   const int64_t rest = (picoseconds % 1000 + 1000) % 1000;
-  AppendInteger(out, base_ns + (picoseconds - rest) / 1000);
+  // In 128 bits: a trace may say any base.
+  const __int128 whole =
+      static_cast<__int128>(base_ns) + (static_cast<__int128>(picoseconds) - rest) / 1000;
+  whole == static_cast<int64_t>(whole) ? AppendInteger(out, static_cast<int64_t>(whole))
+                                       : void(out += fmt::format("{}", whole));
   if (rest == 0) return;
   std::string digits = std::to_string(rest + 1000);
   digits[0] = '.';
@@ -86,11 +82,11 @@ class CsvWriter {
              int64_t time) {
     std::string& out = file_.buffer();
     out.append(kind).append(",");
-    AppendCell(out, store_.text(group.name));
+    AppendCsvCell(out, store_.text(group.name));
     out += ',';
-    AppendCell(out, lane);
+    AppendCsvCell(out, lane);
     out += ',';
-    AppendCell(out, store_.text(name));
+    AppendCsvCell(out, store_.text(name));
     out += ',';
     AppendNanoseconds(out, store_.origin_ns(), time);
   }
@@ -101,9 +97,9 @@ class CsvWriter {
     const Target target = attribution == nullptr ? Target() : attribution->TargetOf(e);
     if (target.valid()) {
       const AttributedModule& module = attribution->modules()[target.module];
-      AppendCell(out, module.name);
+      AppendCsvCell(out, module.name);
       out += ',';
-      AppendCell(out, module.module->name(target.instruction));
+      AppendCsvCell(out, module.module->name(target.instruction));
       out += ',';
       if (module.program >= 0) AppendInteger(out, module.program);
       out.append(",").append(ToString(target.reason));
@@ -115,9 +111,9 @@ class CsvWriter {
       return;
     }
     const Operation& operation = store_.operations()[id.index];
-    AppendCell(out, store_.text(operation.module));
+    AppendCsvCell(out, store_.text(operation.module));
     out += ',';
-    AppendCell(out, store_.text(operation.name));
+    AppendCsvCell(out, store_.text(operation.name));
     out += ',';
     if (operation.program >= 0) AppendInteger(out, operation.program);
     out += ',';

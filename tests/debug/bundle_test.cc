@@ -9,8 +9,11 @@
 
 #include "core/debug/bundle/check.h"
 #include "core/debug/bundle/document.h"
+#include "core/debug/bundle/payload.h"
+#include "core/debug/bundle/redact_code.h"
 #include "core/debug/bundle/redact_module.h"
 #include "core/debug/bundle/redactor.h"
+#include "core/debug/bundle/report_values.h"
 #include "core/debug/bundle/unpack.h"
 #include "core/debug/bundle/untrusted_request.h"
 #include "core/hlo/text/text.h"
@@ -353,6 +356,125 @@ TEST(Redaction, TakesOutWhatIsNamedASecret) {
   EXPECT_EQ(redactor.Text(R"({"a":"{\"p\":\"/mnt/x/q\"}"})"), R"({"a":"{\"p\":\"<path1>\"}"})");
 }
 
+// What was left of a secret where a rule took another part of it for the whole.
+TEST(Redaction, MergesWhatOverlaps) {
+  Redactor redactor = MakeRedactor();
+  EXPECT_EQ(redactor.Text("Authorization: Bearer abc.def.ghi"), "Authorization: <token1>");
+  EXPECT_EQ(redactor.Text(R"({\"Authorization\": \"Bearer q8w7\"} x)"),
+            R"({\"Authorization\": \"<token2>\"} x)");
+  EXPECT_EQ(redactor.Text("mail alice+ml@trainbox.acme.corp now"), "mail <host1> now");
+  EXPECT_EQ(redactor.Text("https://alice:pw@h.acme.de/x?token=abc y"), "<path1> y");
+  EXPECT_EQ(redactor.Text("Cookie: a=b; session=c"), "Cookie: <token3>");
+  EXPECT_EQ(redactor.Text("jit(f)//home/alice/k"), "jit(f)/<path2>");
+  // Stand-ins stay as they are.
+  EXPECT_EQ(redactor.Text("token=<token1> at <path2>/x.py"), "token=<token1> at <path2>/x.py");
+}
+
+TEST(Redaction, FindsSecretsByTheirNames) {
+  for (const std::string_view text :
+       {"token=S", "\"token\": \"S\"", "pwd: S", "--password S", "run --hf-token 'S' x",
+        "sessionid=S", "AccountKey=S;", "password%3DS", "client_secret = S", "mysql -pS", "key=S",
+        "Basic S", "/x?sig=S"}) {
+    Redactor redactor = MakeRedactor();
+    std::string planted(text);
+    planted.replace(planted.find('S'), 1, "q1w2e3r4t5");
+    EXPECT_EQ(redactor.Text(planted).find("q1w2e3"), std::string::npos) << planted;
+    EXPECT_TRUE(redactor.HasSecret(planted)) << planted;
+  }
+  Redactor redactor = MakeRedactor();
+  for (const std::string_view text :
+       {"rng_key=threefry", "num_tokens=4096", "tokens: 12", "\"pass\":\"algsimp\"",
+        "mode == token", "cuDNN 9.1.0.70", "127.0.0.1", "model.py:1234", "token::Kind",
+        "Conv2dBatchNorm3dRelu6Pool2x2", "sort_key(x)"}) {
+    EXPECT_EQ(redactor.Text(text), text);
+  }
+}
+
+TEST(Redaction, FindsMachines) {
+  for (const std::string_view text :
+       {"at 100.64.3.7", "8.8.4.4:53", "trainer9.acme.de:2222", "gpu3.example.fr",
+        R"({"cluster":{"worker":["n1.acme.jp:22"]}})", "coordinator=node1", "see 93.184.216.34."}) {
+    Redactor redactor = MakeRedactor();
+    EXPECT_NE(redactor.Text(text).find("<host1>"), std::string::npos) << redactor.Text(text);
+  }
+}
+
+TEST(Payload, IsKeptWholeOrReplacedWhole) {
+  const Redactor redactor = MakeRedactor();
+  // "{"p":"/home/alice/k.py"}" and "ML\xefR" with a path, in base 64.
+  for (const std::string_view secret :
+       {"/home/alice/kern.py", R"({"custom_call_config":{"body":"see /home/alice/kern.py"}})",
+        R"({"a":{"password":"x1y2"}})", "a\x01\x02/home/alice/kern.py\x00"}) {
+    EXPECT_TRUE(PayloadHasSecret(secret, redactor)) << secret;
+  }
+  for (
+      const std::string_view plain :
+      {R"({"operation_queue_id":"0","wait_on_operation_queues":[],"force_earliest_schedule":false})",
+       R"({"fusion_backend_config":{"kind":"__triton_gemm","triton_gemm_config":{"block_m":"64"}}})",
+       "{devices=[2,1]<=[2]}", ""}) {
+    EXPECT_FALSE(PayloadHasSecret(plain, redactor)) << plain;
+  }
+  EXPECT_EQ(PayloadStandIn("abc"),
+            "<payload ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad 3 bytes>");
+  Redactor other = MakeRedactor();
+  EXPECT_EQ(other.Text(PayloadStandIn("abc")), PayloadStandIn("abc"));
+}
+
+TEST(Payload, OfAModuleIsNeverEdited) {
+  constexpr std::string_view kText =
+      R"(HloModule m, frontend_attributes={mine="x",xla.sdy.meshes="{mesh = #sdy.mesh<[\"a\"=2]>}"}
+
+ENTRY %main (x: f32[2]) -> f32[2] {
+  %x = f32[2]{0} parameter(0), metadata={op_name="jit(step)/team/x"}
+  %a = f32[2]{0} custom-call(%x), custom_call_target="A", backend_config="k:1234567890abcdef1234567890abcdef1234567890abcdef1234567890abcdef"
+  ROOT %b = f32[2]{0} custom-call(%a), custom_call_target="B", backend_config={"path":"/home/alice/a.json","n":7}
+}
+)";
+  const hlo::ParseResult parsed = hlo::ParseText(kText);
+  ASSERT_TRUE(parsed.ok());
+  Redactor redactor = MakeRedactor();
+  const auto redacted = RedactModule(*parsed.module, redactor, {}, {});
+  ASSERT_TRUE(redacted.has_value()) << redacted.error().ToString();
+  const std::string& text = redacted->text;
+  EXPECT_NE(text.find(PayloadStandIn(R"({"path":"/home/alice/a.json","n":7})")), std::string::npos)
+      << text;
+  EXPECT_NE(text.find(R"(xla.sdy.meshes={mesh = #sdy.mesh<["a"=2]>})"), std::string::npos) << text;
+  EXPECT_EQ(text.find("mine="), std::string::npos) << text;
+  EXPECT_NE(text.find("op_name=\"x\""), std::string::npos) << text;
+  ASSERT_EQ(redacted->notes.size(), 2u);
+  EXPECT_NE(redacted->notes[0].find("cannot replay: a, b"), std::string::npos)
+      << redacted->notes[0];
+  const auto all = RedactModule(*parsed.module, redactor, {.text = FreeText::kAll}, {});
+  EXPECT_NE(all->text.find("mine=\"x\""), std::string::npos) << all->text;
+  EXPECT_NE(all->text.find("jit(step)/team/x"), std::string::npos) << all->text;
+}
+
+TEST(Code, KeepsLinesAndNames) {
+  Redactor redactor = MakeRedactor();
+  EXPECT_EQ(RedactCode("//\n// Generated by LLVM NVPTX Back-End\n.file 1 \"/home/alice/a.py\"\n"
+                       "ret; // see alice\n/* a\n b */.entry alice_k()\n",
+                       "//", FreeText::kNeeded, redactor),
+            "//\n// Generated by LLVM NVPTX Back-End\n.file 1 \"<path1>/a.py\"\n"
+            "ret; \n\n.entry redacted_user1_k()\n");
+}
+
+TEST(ReportValues, KeepsWhatHasARow) {
+  const std::string json =
+      R"({"status":"differs","outputs":[{"index":[1],"shape":"f32[3]","mismatched":12345,)"
+      R"("max_abs_error":0.123456,"max_ulp":1067282596,"first_mismatch":{"index":[2],"actual":"0.123456","expected":"0"}}],)"
+      R"("walk":{"curve":[{"max_rel_error":"inf","executions":7}]},"kernels":{"slice":[{"line":3,"values":"%f3 = 0.123456"}],"twin_difference":"0.123456"},)"
+      R"("mine":0.123456,"xla_flags":{"xla_a":"0.5"},"bounds":{"f32":{"abs":1e-05}},"error":"element 0.123456 of [123456,2] at 0x3dfcd680, 3.10.12","verdict":"result {0} differs in 1 of 3 elements: 0.123456 at [2], expected 0; confirmed"})";
+  EXPECT_EQ(
+      WithAllowedFields(json, ValuePolicy::kShapes),
+      R"({"status":"differs","outputs":[{"index":[1],"shape":"f32[3]","mismatched":12345,)"
+      R"("max_abs_error":0.1,"max_ulp":1000000000,"first_mismatch":{"index":[2]}}],)"
+      R"("walk":{"curve":[{"max_rel_error":"inf","executions":7}]},"kernels":{"slice":[{"line":3}]},)"
+      R"("xla_flags":{"xla_a":"0.5"},"bounds":{"f32":{"abs":1e-05}},"error":"element 0.1 of [123456,2] at <value>, 3.10.12","verdict":"result {0} differs in 1 of 3 elements; confirmed"})");
+  const std::string all = WithAllowedFields(json, ValuePolicy::kAll);
+  EXPECT_NE(all.find("\"actual\":\"0.123456\""), std::string::npos) << all;
+  EXPECT_EQ(all.find("mine"), std::string::npos) << all;
+}
+
 TEST(Redaction, AModuleStillMeansTheSame) {
   constexpr std::string_view kText = R"(HloModule alice_step
 
@@ -378,13 +500,13 @@ ENTRY %main (x: f32[2]) -> f32[2] {
   const hlo::ParseResult parsed = hlo::ParseText(kText);
   ASSERT_TRUE(parsed.ok());
   Redactor redactor = MakeRedactor();
-  const auto redacted = RedactModule(*parsed.module, redactor, SourceLines::kKept, {});
+  const auto redacted = RedactModule(*parsed.module, redactor, {}, {});
   ASSERT_TRUE(redacted.has_value()) << redacted.error().ToString();
   EXPECT_EQ(redacted->text.find("alice"), std::string::npos) << redacted->text;
   EXPECT_NE(redacted->text.find("\"<path1>/train.py\""), std::string::npos) << redacted->text;
   EXPECT_NE(redacted->text.find("redacted_user1.1"), std::string::npos) << redacted->text;
   EXPECT_NE(redacted->text.find("source_line=3"), std::string::npos);
-  const auto bare = RedactModule(*parsed.module, redactor, SourceLines::kDropped, {});
+  const auto bare = RedactModule(*parsed.module, redactor, {.source = SourceLines::kDropped}, {});
   ASSERT_TRUE(bare.has_value());
   EXPECT_EQ(bare->text.find("train.py"), std::string::npos);
   EXPECT_EQ(bare->text.find("source_line"), std::string::npos);

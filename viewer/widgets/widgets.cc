@@ -139,16 +139,6 @@ std::string SafeLines(std::string_view text, size_t most) {
   return out;
 }
 
-std::string CsvCell(std::string_view text) {
-  constexpr size_t kMax = 100'000;
-  std::string cell = "\"";
-  for (char c : SafeText(text, kMax)) {
-    if (c == '"') cell += '"';
-    cell += c;
-  }
-  return cell + '"';
-}
-
 void SameLineIfRoom(float width) {
   ImGui::SameLine();
   if (ImGui::GetContentRegionAvail().x < width) ImGui::NewLine();

@@ -6,6 +6,7 @@
 #include <string>
 #include <string_view>
 
+#include "core/base/escape.h"
 #include "viewer/model/number_text.h"
 #include "viewer/model/pending.h"
 #include "viewer/widgets/view.h"
@@ -20,9 +21,6 @@ std::string SafeText(std::string_view text, size_t most = 200);
 
 // The same for text of several lines, which stay lines.
 std::string SafeLines(std::string_view text, size_t most = 4000);
-
-// A cell of a CSV table: quoted, quotes inside doubled, control characters escaped.
-std::string CsvCell(std::string_view text);
 
 // A tooltip of the last item while the pointer is on it, also where it is disabled: a sentence, or
 // what a command does and its keys.

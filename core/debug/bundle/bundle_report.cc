@@ -8,6 +8,7 @@
 #include <nlohmann/json.hpp>
 
 #include "core/base/parse_json.h"
+#include "core/debug/bundle/report_values.h"
 #include "core/replay/platform_table.h"
 
 namespace hloscope::debug {
@@ -61,6 +62,13 @@ ReportSection ComparisonSection(const ReportFacts& facts) {
       "ULP",    "NaN on one side"};
   const bool with_values = facts.manifest.values >= ValuePolicy::kStatistics;
   if (with_values) section.head.emplace_back("first difference");
+  const auto error = [&](double value) {
+    return fmt::format("{:.3g}", with_values ? value : Magnitude(value));
+  };
+  const auto ulp = [&](uint64_t value) {
+    return with_values ? fmt::format("{}", value)
+                       : fmt::format("{:.3g}", Magnitude(static_cast<double>(value)));
+  };
   for (const RunOutput& output : facts.report.outputs) {
     const LeafComparison& leaf = output.comparison;
     std::vector<std::string> row = {fmt::format("{{{}}}", fmt::join(leaf.index, ",")),
@@ -75,10 +83,9 @@ ReportSection ComparisonSection(const ReportFacts& facts) {
               ? fmt::format("[{}]: {}, expected {}", fmt::join(leaf.first_mismatch->index, ","),
                             leaf.first_mismatch->actual, leaf.first_mismatch->expected)
               : "";
-      for (const auto& cell :
-           {fmt::format("{}", leaf.elements), fmt::format("{}", leaf.mismatched),
-            fmt::format("{:.3g}", leaf.max_abs_error), fmt::format("{:.3g}", leaf.max_rel_error),
-            fmt::format("{}", leaf.max_ulp), fmt::format("{}", leaf.nan_mismatched)}) {
+      for (const auto& cell : {fmt::format("{}", leaf.elements), fmt::format("{}", leaf.mismatched),
+                               error(leaf.max_abs_error), error(leaf.max_rel_error),
+                               ulp(leaf.max_ulp), fmt::format("{}", leaf.nan_mismatched)}) {
         row.push_back(cell);
       }
       if (with_values) row.push_back(first);

@@ -3,11 +3,8 @@
 
 #include <fmt/format.h>
 
-#include <nlohmann/json.hpp>
-
 #include "core/base/file.h"
 #include "core/base/json.h"
-#include "core/base/parse_json.h"
 #include "core/dump/tensors/named_values.h"
 #include "core/dump/tensors/tensor_values.h"
 #include "core/replay/capture/capture_plan.h"
@@ -17,7 +14,6 @@ namespace {
 
 using dump::BundlePart;
 using hlo::Literal;
-using OrderedJson = nlohmann::ordered_json;
 using NamedArrays = std::vector<std::pair<std::string, Literal>>;
 
 std::string_view BytesOf(const Literal& leaf) {
@@ -140,15 +136,6 @@ class Collection {
   BundleValues out_;
 };
 
-void EraseValues(OrderedJson& json) {
-  if (json.is_array()) {
-    for (OrderedJson& element : json) EraseValues(element);
-  } else if (json.is_object()) {
-    for (const char* key : {"actual", "expected", "value", "operands"}) json.erase(key);
-    for (auto& [key, element] : json.items()) EraseValues(element);
-  }
-}
-
 }  // namespace
 
 Result<BundleValues> CollectValues(const RunReport& report, const RunSpec& request,
@@ -186,39 +173,6 @@ std::string HashOfValues(std::span<const Literal> values) {
     }
   }
   return hashes.empty() ? "" : dump::BundleHash(hashes);
-}
-
-std::string WithoutValues(const std::string& run_json) {
-  OrderedJson json = ParseOrderedJson(run_json).value_or(nullptr);
-  if (!json.is_object()) return "{}";
-  EraseValues(json);
-  return json.dump(-1, ' ', false, OrderedJson::error_handler_t::replace);
-}
-
-void HideValues(std::string& verdict) {
-  // "result {0} differs in 3 of 8 elements: 1 at [0], expected 2"
-  constexpr std::string_view kElements = " elements: ", kHolds = " holds ";
-  for (size_t at = verdict.find(kElements); at != std::string::npos; at = verdict.find(kElements)) {
-    const size_t end = verdict.find(';', at);
-    verdict.erase(at + kElements.size() - 2,
-                  end == std::string::npos ? end : end - at - kElements.size() + 2);
-  }
-  if (const size_t at = verdict.find(kHolds); at != std::string::npos) {
-    verdict.replace(at, std::string::npos, " is not finite");
-  }
-}
-
-void HideValues(Failure& failure) {
-  if (failure.kind == FailureKind::kDiffers || failure.kind == FailureKind::kNan) {
-    HideValues(failure.text);
-  }
-}
-
-std::string SentenceOf(const std::string& verdict_json) {
-  const OrderedJson json = ParseOrderedJson(verdict_json).value_or(nullptr);
-  if (!json.is_object()) return "";
-  const auto found = json.find("verdict");
-  return found != json.end() && found->is_string() ? found->get<std::string>() : "";
 }
 
 }  // namespace hloscope::debug

@@ -31,12 +31,4 @@ Result<BundleValues> CollectReducedInputs(std::span<const hlo::Literal> argument
 // Of all bytes of all leaves; empty where there are none.
 std::string HashOfValues(std::span<const hlo::Literal> values);
 
-// Texts about a run without the elements that they quote.
-std::string WithoutValues(const std::string& run_json);
-void HideValues(Failure& failure);
-void HideValues(std::string& verdict);
-
-// The sentence in the line of `diverge`; empty: there is none.
-std::string SentenceOf(const std::string& verdict_json);
-
 }  // namespace hloscope::debug

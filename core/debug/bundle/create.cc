@@ -15,7 +15,9 @@
 #include "core/debug/bundle/bundle_values.h"
 #include "core/debug/bundle/check.h"
 #include "core/debug/bundle/machine.h"
+#include "core/debug/bundle/redact_code.h"
 #include "core/debug/bundle/redactor.h"
+#include "core/debug/bundle/report_values.h"
 #include "core/debug/run/input_source.h"
 #include "core/hlo/proto/proto.h"
 #include "core/replay/device_values.h"
@@ -67,6 +69,9 @@ class Creation {
     for (const BundlePart part : kOfRun) Add(part, PartOfRun(part));
     HLOSCOPE_ASSIGN_OR_RETURN(std::string bytes, Assemble());
     MadeBundle made{std::move(bytes), manifest_, {BundlePart::kManifest}};
+    // Who made it has seen the values.
+    const std::string sentence = SentenceOf(source_.verdict_json);
+    if (!sentence.empty()) made.manifest.sentence = sentence;
     for (const auto& [part, text] : parts_) made.parts.push_back(part);
     return made;
   }
@@ -182,7 +187,7 @@ class Creation {
   Status AddModules() {
     const Limits& limits = source_.request.limits;
     HLOSCOPE_ASSIGN_OR_RETURN(const RedactedModule module,
-                              RedactModule(*source_.module, redactor_, source_.source, limits));
+                              RedactModule(*source_.module, redactor_, source_.redaction, limits));
     manifest_.module = module.module->name();
     manifest_.instructions = static_cast<int64_t>(module.module->instructions().size());
     module_text_ = module.text;
@@ -196,12 +201,12 @@ class Creation {
     }
     if (source_.kernels.module != nullptr) {
       HLOSCOPE_ASSIGN_OR_RETURN(std::string kernels,
-                                PackKernels(source_.kernels, redactor_, source_.source, limits));
+                                PackKernels(source_.kernels, redactor_, source_.redaction, limits));
       Add(BundlePart::kDump, std::move(kernels));
     }
     if (source_.reduced == nullptr) return {};
     HLOSCOPE_ASSIGN_OR_RETURN(const RedactedModule reduced,
-                              RedactModule(*source_.reduced, redactor_, source_.source, limits));
+                              RedactModule(*source_.reduced, redactor_, source_.redaction, limits));
     reduced_text_ = reduced.text;
     Add(BundlePart::kReduced, reduced.text);
     HLOSCOPE_ASSIGN_OR_RETURN(BundleValues inputs,
@@ -214,7 +219,7 @@ class Creation {
     HLOSCOPE_ASSIGN_OR_RETURN(
         BundleValues values, CollectValues(report_, source_.request, source_.values, saved_inputs));
     for (auto& [part, bytes] : values.parts) Add(part, std::move(bytes));
-    for (std::string& note : values.notes) Note(redactor_.Text(note));
+    for (std::string& note : values.notes) Note(redactor_.Text(WithoutElements(note)));
     return {};
   }
 
@@ -285,7 +290,7 @@ class Creation {
     const std::string against = source_.request.reference.name.empty()
                                     ? ""
                                     : " against " + manifest_.request.reference.name;
-    manifest_.sentence = SentenceOf(redactor_.Json(source_.verdict_json));
+    manifest_.sentence = SentenceOf(Report(source_.verdict_json));
     if (!manifest_.sentence.empty()) return;
     const std::string what = recorded.failure ? recorded.failure->text
                              : recorded.status == RunStatus::kEqual
@@ -295,15 +300,15 @@ class Creation {
   }
 
   void AddTexts() {
-    Add(BundlePart::kStableHlo, redactor_.Text(source_.stablehlo));
-    Add(BundlePart::kPtx, redactor_.Text(source_.ptx));
+    if (source_.redaction.text == FreeText::kAll) {
+      Add(BundlePart::kStableHlo, redactor_.Text(source_.stablehlo));
+      Add(BundlePart::kPtx, RedactCode(source_.ptx, "//", FreeText::kAll, redactor_));
+    }
+    Add(BundlePart::kVerdict, Report(source_.verdict_json));
     for (const auto& [part, text] :
-         {std::pair(BundlePart::kVerdict, &source_.verdict_json),
-          std::pair(BundlePart::kProfile, &source_.profile_json),
+         {std::pair(BundlePart::kProfile, &source_.profile_json),
           std::pair(BundlePart::kProfileComparison, &source_.profile_comparison_json)}) {
-      if (text->empty()) continue;
-      const bool quotes = part == BundlePart::kVerdict && source_.values < ValuePolicy::kStatistics;
-      Add(part, redactor_.Json(quotes ? WithoutValues(*text) : *text) + "\n");
+      if (!text->empty()) Add(part, redactor_.Json(*text) + "\n");
     }
     if (report_.executed) {
       Add(BundlePart::kChoices, replay::libraries::TableOf(report_.executed->choice_rows));
@@ -351,16 +356,20 @@ class Creation {
     const auto replayed = source_.replay(path);
     manifest_.replayed = replayed ? replayed->first : ToString(CheckStatus::kCannot);
     manifest_.replay = redactor_.Text(replayed ? replayed->second : replayed.error().ToString());
-    if (source_.values < ValuePolicy::kStatistics) HideValues(manifest_.replay);
+    if (source_.values < ValuePolicy::kStatistics) {
+      manifest_.replay = WithoutElements(manifest_.replay);
+    }
     return {};
   }
 
+  // A report with the fields that may go in; empty where there is none.
+  std::string Report(const std::string& json) {
+    if (json.empty()) return "";
+    return redactor_.Json(WithAllowedFields(json, source_.values)) + "\n";
+  }
+
   std::string PartOfRun(BundlePart part) {
-    if (part == BundlePart::kRun) {
-      if (run_json_.empty()) return "";
-      const bool quotes = source_.values >= ValuePolicy::kStatistics;
-      return redactor_.Json(quotes ? run_json_ : WithoutValues(run_json_)) + "\n";
-    }
+    if (part == BundlePart::kRun) return Report(run_json_);
     if (!document_) document_ = MakeDocument();
     return part == BundlePart::kReportHtml ? ToHtml(*document_) : ToMarkdown(*document_);
   }
@@ -373,7 +382,7 @@ class Creation {
                       .report = report_,
                       .module_text = module_text_,
                       .reduced_text = reduced_text_,
-                      .verdict_json = redactor_.Json(source_.verdict_json),
+                      .verdict_json = Report(source_.verdict_json),
                       .note = redactor_.Text(source_.note),
                       .out_name = redactor_.Text(source_.out_name),
                       .parts = {}};

@@ -42,7 +42,7 @@ struct BundleSource {
   std::vector<hlo::Literal> reduced_arguments;  // what it fails on; empty: made up from the seed
 
   ValuePolicy values = ValuePolicy::kShapes;
-  SourceLines source = SourceLines::kKept;
+  RedactionOptions redaction;
   std::string tool;      // version of this program
   std::string out_name;  // what the bundle will be called, for the commands in it
 

@@ -5,7 +5,7 @@
 
 #include <algorithm>
 
-#include "core/base/text.h"
+#include "core/base/escape.h"
 
 namespace hloscope::debug {
 namespace {
@@ -36,27 +36,6 @@ void AppendHtmlTable(std::string& out, const ReportSection& section) {
     out += "</tr>\n";
   }
   out += "</table>\n";
-}
-
-// Text of a paragraph or cell: nothing in it is markup, a line, or calls anybody.
-std::string EscapeMarkdown(std::string_view text) {
-  std::string out;
-  for (const char c : EscapeForTerminal(text)) {
-    constexpr std::string_view kSpecial = "\\`*_[]|#~";
-    if (c == '<') {
-      out += "&lt;";
-    } else if (c == '>') {
-      out += "&gt;";
-    } else if (c == '&') {
-      out += "&amp;";
-    } else if (c == '@') {
-      out += "&#64;";
-    } else {
-      if (kSpecial.find(c) != std::string_view::npos) out += '\\';
-      out += c;
-    }
-  }
-  return out;
 }
 
 std::string MarkdownRow(const std::vector<std::string>& cells) {

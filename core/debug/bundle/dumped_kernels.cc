@@ -9,6 +9,7 @@
 
 #include "core/base/file.h"
 #include "core/base/zip.h"
+#include "core/debug/bundle/redact_code.h"
 #include "core/dump/bundle_file.h"
 #include "core/dump/complete_module.h"
 #include "core/dump/gpu_target.h"
@@ -35,8 +36,8 @@ bool NeedsLlvm(const dump::DumpModel& dump, int32_t module) {
     if (thunk.launch.blocks && thunk.launch.threads) told.insert(thunk.kernel);
   }
   return std::ranges::any_of((*kernels)->kernels, [&](const dump::Kernel& kernel) {
-    const bool is_known = kernel.launch.blocks ||
-                          (kernel.launch_source == "llvm" && !kernel.reads_block_index);
+    const bool is_known =
+        kernel.launch.blocks || (kernel.launch_source == "llvm" && !kernel.reads_block_index);
     return kernel.ptx.found() && is_known && !told.contains(kernel.name);
   });
 }
@@ -87,13 +88,17 @@ void LearnFrom(const DumpedKernels& kernels, Redactor& redactor) {
 }
 
 Result<std::string> PackKernels(const DumpedKernels& kernels, Redactor& redactor,
-                                SourceLines source, const Limits& limits) {
+                                RedactionOptions options, const Limits& limits) {
   std::vector<std::pair<std::string, std::string>> redacted;
   HLOSCOPE_ASSIGN_OR_RETURN(const RedactedModule module,
-                            RedactModule(*kernels.module, redactor, source, limits));
+                            RedactModule(*kernels.module, redactor, options, limits));
   redacted.emplace_back(redactor.Name(kernels.module_file), module.text);
-  for (const auto& [name, text] : kernels.files)
-    redacted.emplace_back(redactor.Name(name), redactor.Text(text));
+  for (const auto& [name, text] : kernels.files) {
+    const std::string_view comment = name.ends_with(".ptx")  ? "//"
+                                     : name.ends_with(".ll") ? ";"
+                                                             : "";
+    redacted.emplace_back(redactor.Name(name), RedactCode(text, comment, options.text, redactor));
+  }
   std::vector<ZipEntry> entries;
   for (const auto& [name, text] : redacted)
     entries.push_back({.name = name, .bytes = text, .deflate = true});

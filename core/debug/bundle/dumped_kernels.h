@@ -30,7 +30,7 @@ DumpedKernels ReadDumpedKernels(const dump::DumpModel& dump, int32_t module, con
 void LearnFrom(const DumpedKernels& kernels, Redactor& redactor);
 // The archive, redacted. Errors: those of RedactModule.
 Result<std::string> PackKernels(const DumpedKernels& kernels, Redactor& redactor,
-                                SourceLines source, const Limits& limits);
+                                RedactionOptions options, const Limits& limits);
 // Writes the files of such an archive into `folder`, which has to be there; the path of the last
 // stage. Input errors: what ZipRules::kStrict refuses, members in folders, no last stage.
 Result<std::string> UnpackKernels(std::string_view archive, const std::string& folder,

@@ -7,9 +7,9 @@
 #include <limits>
 #include <nlohmann/json.hpp>
 
+#include "core/base/escape.h"
 #include "core/base/json.h"
 #include "core/base/parse_json.h"
-#include "core/base/quoted.h"
 
 namespace hloscope::debug {
 namespace {

@@ -9,10 +9,13 @@ namespace hloscope::debug {
 namespace {
 
 constexpr std::string_view kExtensions[] = {
-    "py", "pyc",   "cc",   "cpp", "c",    "h",   "hpp", "cu",   "cuh",  "ipynb",       "jl",
-    "ex", "exs",   "hlo",  "txt", "npz",  "npy", "pb",  "so",   "json", "mlir",        "go",
-    "rs", "sh",    "yaml", "yml", "toml", "cfg", "log", "pt",   "ckpt", "safetensors", "ptx",
-    "ll", "pbtxt", "csv",  "md",  "whl",  "gz",  "zip", "hlob", "ini",  "pkl",         "bin"};
+    "py",      "pyc",         "cc",  "cpp", "c",     "h",   "hpp",  "cu",      "cuh",    "ipynb",
+    "jl",      "ex",          "exs", "hlo", "txt",   "npz", "npy",  "pb",      "so",     "json",
+    "mlir",    "go",          "rs",  "sh",  "yaml",  "yml", "toml", "cfg",     "log",    "pt",
+    "ckpt",    "safetensors", "ptx", "ll",  "pbtxt", "csv", "md",   "whl",     "gz",     "zip",
+    "hlob",    "ini",         "pkl", "bin", "js",    "ts",  "rb",   "java",    "hh",     "cxx",
+    "xml",     "html",        "svg", "png", "proto", "tsv", "onnx", "parquet", "sqlite", "hloprof",
+    "hloplan", "prof",        "out", "err", "index", "ttir"};
 
 bool EndsPath(char c) {
   const auto byte = static_cast<unsigned char>(c);
@@ -21,7 +24,7 @@ bool EndsPath(char c) {
 }
 
 bool MayBegin(char c) {
-  return IsWordCharacter(c) || c == '.' || c == '_' || c == '-' || c == '~' || c == '+' ||
+  return IsAlphanumeric(c) || c == '.' || c == '_' || c == '-' || c == '~' || c == '+' ||
          c == '@' || c == '%' || c == '$' || static_cast<unsigned char>(c) >= 0x80;
 }
 
@@ -37,19 +40,23 @@ std::string_view ExtensionOf(std::string_view base) {
   return base.substr(dot + 1);
 }
 
-RedactionHit HitOf(std::string_view text, size_t at, size_t length) {
-  // A full stop behind a path ends the sentence, not the path.
+// The folder of the path, with the separator before the base name.
+RedactionHit PathHit(std::string_view text, size_t at, size_t length) {
+  // A full stop after a path ends the sentence, not the path.
   while (length > 1 && (text[at + length - 1] == '.' || text[at + length - 1] == '!')) --length;
   // A backslash before a quote is the quote's.
   while (length > 1 && text[at + length - 1] == '\\') --length;
-  PathParts parts = PartsOfPath(text.substr(at, length));
-  return {.length = length, .kept = 0, .key = std::move(parts.folder), .tail = parts.base};
+  const PathParts parts = PartsOfPath(text.substr(at, length));
+  return {.begin = at,
+          .end = at + length - parts.base.size(),
+          .key = std::string(parts.folder),
+          .suffix = parts.base.empty() ? "" : "/"};
 }
 
 // scheme://… but for web pages everybody knows.
 RedactionHit FindAddress(std::string_view text, size_t at) {
   size_t end = at;
-  while (end < text.size() && (IsWordCharacter(text[end]) || text[end] == '+')) ++end;
+  while (end < text.size() && (IsAlphanumeric(text[end]) || text[end] == '+')) ++end;
   if (end - at < 2 || !text.substr(end).starts_with("://")) return {};
   size_t length = end + 3 - at;
   // Ports and IPv6 hosts belong to it.
@@ -64,7 +71,9 @@ RedactionHit FindAddress(std::string_view text, size_t at) {
   if (std::ranges::any_of(kKnown, [&](std::string_view k) { return whole.starts_with(k); })) {
     return {};
   }
-  return HitOf(text, at, length);
+  // A host alone is no file.
+  if (whole.find('/', end + 3 - at) == std::string_view::npos) return HitAt(text, at, length);
+  return PathHit(text, at, length);
 }
 
 // C:\… or C:/…; in texts with escapes a backslash may be two.
@@ -81,25 +90,44 @@ size_t ShareLength(std::string_view text, size_t at) {
   if (!text.substr(at).starts_with("\\\\") || at + 2 >= text.size()) return 0;
   size_t host = at + 2;
   while (host < text.size() && text[host] == '\\') ++host;
-  if (host >= text.size() || !IsWordCharacter(text[host])) return 0;
+  if (host >= text.size() || !IsAlphanumeric(text[host])) return 0;
   const size_t length = PathLength(text, at);
   const std::string_view rest = text.substr(host, at + length - host);
   return rest.find('\\') == std::string_view::npos ? 0 : length;
 }
 
+// Folders that hold those of users and projects; one begins a path wherever it is.
+bool BeginsAtRoot(std::string_view path) {
+  constexpr std::string_view kRoots[] = {"/home/",
+                                         "/Users/",
+                                         "/ro"
+                                         "ot/",
+                                         "/scratch/",
+                                         "/mnt/",
+                                         "/nfs/",
+                                         "/gpfs/",
+                                         "/lustre/",
+                                         "/export/",
+                                         "/srv/"};
+  return std::ranges::any_of(kRoots, [&](std::string_view root) { return path.starts_with(root); });
+}
+
 // Characters behind which a slash goes on with what was before: op names, fractions, closed tags.
 bool GoesOn(char before) {
-  return IsWordCharacter(before) || before == '_' || before == '.' || before == ')' ||
+  return IsAlphanumeric(before) || before == '_' || before == '.' || before == ')' ||
          before == '-' || before == '/' || before == '<' || before == '>' || before == '*' ||
          before == ']' || before == '}' || before == '~' || before == '\\';
 }
 
 RedactionHit FindAbsolute(std::string_view text, size_t at) {
-  if (at > 0 && GoesOn(text[at - 1])) return {};
+  const bool goes_on = at > 0 && GoesOn(text[at - 1]);
+  const bool is_root = at > 0 && !IsAlphanumeric(text[at - 1]) && BeginsAtRoot(text.substr(at));
+  if (goes_on && !is_root) return {};
   if (at + 1 >= text.size() || !MayBegin(text[at + 1])) return {};
   const size_t length = PathLength(text, at);
+  if (is_root) return PathHit(text, at, length);
   if (text.substr(at + 1, length - 1).find('/') == std::string_view::npos) return {};
-  return HitOf(text, at, length);
+  return PathHit(text, at, length);
 }
 
 RedactionHit FindRelative(std::string_view text, size_t at) {
@@ -107,25 +135,28 @@ RedactionHit FindRelative(std::string_view text, size_t at) {
   const std::string_view path = text.substr(at, length);
   if (path.find('/') == std::string_view::npos) return {};
   const std::string_view base = path.substr(path.rfind('/') + 1);
-  const std::string_view extension = ExtensionOf(base);
-  if (std::ranges::find(kExtensions, extension) == std::end(kExtensions)) return {};
-  return HitOf(text, at, length);
+  if (!IsFileExtension(ExtensionOf(base))) return {};
+  return PathHit(text, at, length);
 }
 
 }  // namespace
 
+bool IsFileExtension(std::string_view extension) {
+  return std::ranges::find(kExtensions, extension) != std::end(kExtensions);
+}
+
 PathParts PartsOfPath(std::string_view path) {
   const size_t slash = path.find_last_of("/\\");
-  const std::string_view last = slash == std::string_view::npos ? path : path.substr(slash + 1);
-  if (ExtensionOf(last).empty()) {
-    while (path.size() > 1 && (path.back() == '/' || path.back() == '\\')) path.remove_suffix(1);
-    return {std::string(path), ""};
-  }
-  std::string_view folder = slash == std::string_view::npos ? "" : path.substr(0, slash);
+  const std::string_view base = slash == std::string_view::npos ? path : path.substr(slash + 1);
+  const bool is_plain = std::ranges::all_of(
+      base, [](char c) { return c != '?' && c != '&' && c != '=' && c != '%'; });
+  std::string_view folder = path;
+  const bool is_file = IsFileExtension(ExtensionOf(base)) && is_plain;
+  if (is_file) folder = slash == std::string_view::npos ? "" : path.substr(0, slash);
   while (folder.size() > 1 && (folder.back() == '/' || folder.back() == '\\')) {
     folder.remove_suffix(1);
   }
-  return {std::string(folder), "/" + std::string(last)};
+  return {folder, is_file ? base : std::string_view()};
 }
 
 std::string_view HomeOwner(std::string_view path) {
@@ -161,18 +192,19 @@ RedactionHit FindPath(const Redactor& /*redactor*/, std::string_view text, size_
   if (c == '/') return FindAbsolute(text, at);
   if (c == '\\') {
     const size_t length = at > 0 && text[at - 1] == '\\' ? 0 : ShareLength(text, at);
-    return length == 0 ? RedactionHit() : HitOf(text, at, length);
+    return length == 0 ? RedactionHit() : PathHit(text, at, length);
   }
   const bool home = c == '~' && at + 1 < text.size() && (at == 0 || EndsPath(text[at - 1]));
   if (home) {
     const size_t length = PathLength(text, at);
     const bool has_slash = text.substr(at, length).find('/') != std::string_view::npos;
-    return has_slash ? HitOf(text, at, length) : RedactionHit();
+    return has_slash ? PathHit(text, at, length) : RedactionHit();
   }
   const bool start = IsWordStart(text, at) || (c == '.' && (at == 0 || EndsPath(text[at - 1])));
   if (!start) return {};
-  if (const size_t windows = WindowsLength(text, at); windows != 0) return HitOf(text, at, windows);
-  if (RedactionHit hit = FindAddress(text, at); hit.length != 0) return hit;
+  if (const size_t windows = WindowsLength(text, at); windows != 0)
+    return PathHit(text, at, windows);
+  if (RedactionHit hit = FindAddress(text, at); hit.found()) return hit;
   if (at > 0 && !EndsPath(text[at - 1]) && text[at - 1] != '=') return {};
   return FindRelative(text, at);
 }

@@ -9,15 +9,18 @@
 
 namespace hloscope::debug {
 
-// What goes: `length` bytes from the place on, of which the first `kept` stay. `key` is what the
-// stand-in stands for, `tail` what is written behind it.
+/// Bytes of a text that are a secret: [begin, end). `key`: what equal stand-ins stand for.
+/// `suffix`: written after the stand-in, as `/` between a folder and the file that stays.
 struct RedactionHit {
-  size_t length = 0;  // 0: none here
-  size_t kept = 0;
+  size_t begin = 0, end = 0;
   std::string key;
-  std::string tail;
+  std::string_view suffix = {};
+  bool found() const { return end > begin; }
+  size_t size() const { return end - begin; }
 };
 
+// The first secret of this kind that a word at `at` shows; it may begin after `at` (the value after
+// a name), and no secret does that begins before it.
 #define REDACTION(kind, name, find, what) \
   RedactionHit find(const Redactor& redactor, std::string_view text, size_t at);
 #include "core/debug/bundle/redactions.def"
@@ -25,19 +28,37 @@ struct RedactionHit {
 
 // True at the first character of a word.
 bool IsWordStart(std::string_view text, size_t at);
-bool IsWordCharacter(char c);  // a letter or digit
+bool IsAlphanumeric(char c);  // a letter or digit
 
-// `API_KEY`, `password`, `auth_token`: a name whose value is a secret.
-bool NamesSecret(std::string_view name);
-// The same of an option of a command, in which shorter words are whole ones: `--hf-token`, `--key`.
-bool NamesSecretOption(std::string_view option);
+/// The length of the run at `at` whose characters pass `test`, at most 8192.
+template <typename Test>
+size_t RunLength(std::string_view text, size_t at, Test test) {
+  constexpr size_t kMax = 8192;
+  size_t end = at;
+  while (end < text.size() && end - at < kMax && test(text[end])) ++end;
+  return end - at;
+}
 
-// The folder and the base name of a path; the base name is empty where the last part has no
-// extension, which then belongs to the folder.
+inline RedactionHit HitAt(std::string_view text, size_t begin, size_t length) {
+  return {begin, begin + length, std::string(text.substr(begin, length))};
+}
+
+/// The value after `NAME=`, `NAME: "`, `"NAME": "` or `NAME%3D`, where the name ends at `end`.
+/// `is_line`: it goes to the end of the line, as that of a header does.
+struct ValueForm {
+  bool after_colon = true, after_spaces = false, is_line = false;
+};
+RedactionHit ValueAfter(std::string_view text, size_t end, ValueForm form);
+
+/// The folder and the base name of a path; the base name is empty where the last part is no plain
+/// file name with an extension, which then belongs to the folder.
 struct PathParts {
-  std::string folder, base;
+  std::string_view folder, base;
 };
 PathParts PartsOfPath(std::string_view path);
+
+/// Whether `extension` is one of files that paths and messages name: "py", "cc", "npz".
+bool IsFileExtension(std::string_view extension);
 
 // The name of the user whose home folder `path` begins with; empty: none.
 std::string_view HomeOwner(std::string_view path);

@@ -1,4 +1,4 @@
-// Redactor: one pass over a text, the rules tried at each place.
+// Rules propose spans of a text; those that overlap are replaced as one.
 #include "core/debug/bundle/redactor.h"
 
 #include <fmt/format.h>
@@ -12,6 +12,7 @@
 #include "core/base/parse_json.h"
 #include "core/base/strings.h"
 #include "core/debug/bundle/redact_rules.h"
+#include "core/debug/bundle/secret_names.h"
 #include "core/hlo/element_type.h"
 #include "core/hlo/opcode.h"
 
@@ -28,6 +29,32 @@ constexpr RedactionRow kRows[] = {
 #include "core/debug/bundle/redactions.def"
 #undef REDACTION
 };
+
+constexpr uint8_t kAllKinds = (1 << std::size(kRows)) - 1;
+constexpr uint8_t Bit(RedactionKind kind) {
+  return static_cast<uint8_t>(1 << static_cast<int>(kind));
+}
+
+// The length of a stand-in at `at`: "<token12>", "<payload SHA-256 7 bytes>"; 0: there is none.
+size_t StandInLength(std::string_view text, size_t at) {
+  if (text[at] != '<') return 0;
+  const std::string_view rest = text.substr(at + 1);
+  constexpr std::string_view kPayload = "payload ", kBytes = " bytes>";
+  if (rest.starts_with(kPayload)) {
+    constexpr size_t kDigits = 64;
+    const size_t hash = RunLength(rest, kPayload.size(), IsAlphanumeric);
+    const size_t size = kPayload.size() + hash + 1;
+    if (hash != kDigits || size >= rest.size() || rest[size - 1] != ' ') return 0;
+    const size_t end = size + RunLength(rest, size, IsDigit);
+    return rest.substr(end).starts_with(kBytes) ? 1 + end + kBytes.size() : 0;
+  }
+  for (const RedactionRow& row : kRows) {
+    if (!rest.starts_with(row.name)) continue;
+    const size_t end = row.name.size() + RunLength(rest, row.name.size(), IsDigit);
+    if (end > row.name.size() && end < rest.size() && rest[end] == '>') return end + 2;
+  }
+  return 0;
+}
 
 // Names that many machines share and that say nothing.
 bool IsGenericName(std::string_view name) {
@@ -85,19 +112,25 @@ void Clean(OrderedJson& value, Redactor& redactor) {
 
 }  // namespace
 
+struct Redactor::Span {
+  RedactionKind kind = RedactionKind::kToken;
+  RedactionHit hit;
+};
+
 std::string_view ToString(RedactionKind kind) { return kRows[static_cast<size_t>(kind)].name; }
 
-Secrets SecretsOfThisProcess() {
+Secrets SecretsOfThisProcess(SecretValues values) {
   Secrets secrets;
   for (const std::string_view variable : OwnEnvironment()) {
     const size_t equals = variable.find('=');
-    if (equals == std::string_view::npos) continue;
+    if (equals == std::string_view::npos || equals + 1 == variable.size()) continue;
     const std::string_view name = variable.substr(0, equals), value = variable.substr(equals + 1);
     if (name == "USER" || name == "LOGNAME" || name == "SUDO_USER" || name == "USERNAME") {
       secrets.users.emplace_back(value);
     } else if (name == "HOSTNAME" || name == "HOST") {
       secrets.hosts.emplace_back(value);
-    } else if (!IsHarmless(name, value)) {
+    } else if (values == SecretValues::kNamed ? NamesSecret(name) && value.front() != '/'
+                                              : !IsHarmless(name, value)) {
       secrets.values.emplace_back(value);
     }
   }
@@ -141,9 +174,9 @@ size_t Redactor::WordAt(RedactionKind kind, std::string_view text, size_t at) co
     // A long value is one wherever it stands; a name only as a word.
     constexpr size_t kLongValue = 8;
     const bool anywhere = kind == RedactionKind::kEnvironment && word.text.size() >= kLongValue;
-    const bool goes_on = at > 0 && IsWordCharacter(text[at - 1]) && IsWordCharacter(text[at]);
+    const bool goes_on = at > 0 && IsAlphanumeric(text[at - 1]) && IsAlphanumeric(text[at]);
     const bool goes_on_behind =
-        end < text.size() && IsWordCharacter(text[end]) && IsWordCharacter(text[end - 1]);
+        end < text.size() && IsAlphanumeric(text[end]) && IsAlphanumeric(text[end - 1]);
     if (!anywhere && (goes_on || goes_on_behind)) continue;
     const std::string_view here = text.substr(at, word.text.size());
     const bool same = kind == RedactionKind::kEnvironment ? here == word.text
@@ -160,9 +193,7 @@ void Redactor::Learn(std::string_view text) {
       AddWord(RedactionKind::kUser, HomeOwner(text.substr(at, 512)));
     }
   }
-  const auto in_name = [](char c) {
-    return IsWordCharacter(c) || c == '.' || c == '-' || c == '_';
-  };
+  const auto in_name = [](char c) { return IsAlphanumeric(c) || c == '.' || c == '-' || c == '_'; };
   for (size_t at = text.find('@'); at != std::string_view::npos; at = text.find('@', at + 1)) {
     size_t begin = at, end = at + 1;
     while (begin > 0 && in_name(text[begin - 1])) --begin;
@@ -182,34 +213,74 @@ std::string Redactor::StandIn(RedactionKind kind, std::string_view key, bool as_
   return as_name ? "redacted_" + name : "<" + name + ">";
 }
 
-std::string Redactor::Redact(std::string_view text, bool as_name) {
-  std::string out;
-  out.reserve(text.size());
-  for (size_t at = 0; at < text.size();) {
-    const RedactionRow* row = nullptr;
-    RedactionHit hit;
-    for (const RedactionRow& candidate : kRows) {
-      if (as_name && candidate.kind == RedactionKind::kPath) continue;
-      hit = candidate.find(*this, text, at);
-      if (hit.length == 0) continue;
-      row = &candidate;
-      break;
-    }
-    if (row == nullptr) {
-      out += text[at++];
+std::vector<Redactor::Span> Redactor::Find(std::string_view text, Kinds kinds) const {
+  constexpr size_t kLong = 4096;  // what is inside of a longer one is not looked at again
+  std::vector<Span> found;
+  for (size_t at = 0; at < text.size(); ++at) {
+    if (const size_t stand_in = StandInLength(text, at); stand_in != 0) {
+      at += stand_in - 1;
       continue;
     }
-    out += text.substr(at, hit.kept);
-    out += StandIn(row->kind, hit.key, as_name);
-    if (!hit.tail.empty()) out += "/" + Redact(std::string_view(hit.tail).substr(1), as_name);
-    at += hit.length;
+    size_t next = at;
+    for (const RedactionRow& row : kRows) {
+      if ((kinds >> static_cast<int>(row.kind) & 1) == 0) continue;
+      RedactionHit hit = row.find(*this, text, at);
+      if (!hit.found()) continue;
+      if (hit.size() > kLong) next = std::max(next, hit.end - 1);
+      found.push_back({row.kind, std::move(hit)});
+    }
+    at = next;
   }
-  return out;
+  std::ranges::stable_sort(found, {}, [](const Span& span) { return span.hit.begin; });
+  std::vector<Span> merged;
+  size_t longest = 0;
+  for (Span& span : found) {
+    if (merged.empty() || span.hit.begin >= merged.back().hit.end) {
+      longest = span.hit.size();
+      merged.push_back(std::move(span));
+      continue;
+    }
+    Span& last = merged.back();
+    const size_t begin = last.hit.begin, end = std::max(last.hit.end, span.hit.end);
+    // The separator after a folder is written again only where the union ends there.
+    const std::string_view suffix = span.hit.end > last.hit.end ? span.hit.suffix : last.hit.suffix;
+    if (span.hit.size() > longest) {
+      longest = span.hit.size();
+      last = std::move(span);
+    }
+    last.hit.begin = begin;
+    last.hit.end = end;
+    last.hit.suffix = suffix;
+  }
+  return merged;
 }
 
-std::string Redactor::Text(std::string_view text) { return Redact(text, false); }
+std::string Redactor::Redact(std::string_view text, Kinds kinds, bool as_name) {
+  std::string out;
+  out.reserve(text.size());
+  size_t done = 0;
+  for (const Span& span : Find(text, kinds)) {
+    out += text.substr(done, span.hit.begin - done);
+    out += StandIn(span.kind, span.hit.key, as_name);
+    out += span.hit.suffix;
+    done = span.hit.end;
+  }
+  return out += text.substr(done);
+}
 
-std::string Redactor::Name(std::string_view name) { return Redact(name, true); }
+std::string Redactor::Text(std::string_view text) { return Redact(text, kAllKinds, false); }
+
+std::string Redactor::Name(std::string_view name) {
+  return Redact(name, kAllKinds & ~Bit(RedactionKind::kPath), true);
+}
+
+std::string Redactor::Code(std::string_view code) { return Redact(code, kAllKinds, true); }
+
+std::string Redactor::WithoutTokens(std::string_view text) {
+  return Redact(text, Bit(RedactionKind::kToken) | Bit(RedactionKind::kEnvironment), false);
+}
+
+bool Redactor::HasSecret(std::string_view text) const { return !Find(text, kAllKinds).empty(); }
 
 std::string Redactor::Path(std::string_view path) {
   const size_t slash = path.find_last_of("/\\");
@@ -218,7 +289,7 @@ std::string Redactor::Path(std::string_view path) {
   while (folder.size() > 1 && (folder.back() == '/' || folder.back() == '\\')) {
     folder.remove_suffix(1);
   }
-  return StandIn(RedactionKind::kPath, folder, false) + "/" + Redact(path.substr(slash + 1), false);
+  return StandIn(RedactionKind::kPath, folder, false) + "/" + Text(path.substr(slash + 1));
 }
 
 std::string Redactor::Json(std::string_view json) {
@@ -231,6 +302,7 @@ std::string Redactor::Json(std::string_view json) {
 std::vector<std::pair<std::string, int64_t>> Redactor::Counts() const {
   std::vector<std::pair<std::string, int64_t>> out;
   for (const auto& [kind, count] : counts_) out.emplace_back(ToString(kind), count);
+  if (payloads_ > 0) out.emplace_back("payload", payloads_);
   return out;
 }
 

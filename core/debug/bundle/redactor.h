@@ -23,9 +23,13 @@ std::string_view ToString(RedactionKind kind);
 struct Secrets {
   std::vector<std::string> users, hosts, values;
 };
-// Of this process: who runs it, where, and the values of its environment (but for those that say
-// nothing of their owner: languages, terminals, numbers).
-Secrets SecretsOfThisProcess();
+/// Which values of environment variables are secrets: all but those that say nothing of their owner
+/// (languages, terminals, numbers), or only those whose names say that they are.
+enum class SecretValues : uint8_t { kAll, kNamed };
+/// Of this process: who runs it, where, and values of its environment.
+Secrets SecretsOfThisProcess(SecretValues values = SecretValues::kAll);
+
+struct RedactionHit;
 
 class Redactor {
  public:
@@ -41,8 +45,18 @@ class Redactor {
   std::string Path(std::string_view path);
   // The name of an instruction or computation; stand-ins are made of letters and digits.
   std::string Name(std::string_view name);
+  // Code that is read again; stand-ins are made of letters and digits.
+  std::string Code(std::string_view code);
   // Every key and text of a JSON document; input that is none is redacted as text.
   std::string Json(std::string_view json);
+
+  // Whether Text would change the text; counts nothing.
+  bool HasSecret(std::string_view text) const;
+  // The text with its keys and tokens and the values of secret variables replaced, nothing else.
+  std::string WithoutTokens(std::string_view text);
+
+  // A payload was replaced as a whole, by PayloadStandIn.
+  void CountPayload() { ++payloads_; }
 
   // How many were replaced, by kind; kinds without any are left out.
   std::vector<std::pair<std::string, int64_t>> Counts() const;
@@ -56,13 +70,18 @@ class Redactor {
     RedactionKind kind;
   };
   void AddWord(RedactionKind kind, std::string_view text);
-  std::string Redact(std::string_view text, bool as_name);
+  // What is replaced: `kind` and a hit, in order and apart from one another.
+  struct Span;
+  using Kinds = uint8_t;  // bits by RedactionKind
+  std::vector<Span> Find(std::string_view text, Kinds kinds) const;
+  std::string Redact(std::string_view text, Kinds kinds, bool as_name);
   std::string StandIn(RedactionKind kind, std::string_view key, bool as_name);
 
   std::array<std::vector<Word>, 256> words_;  // by first character, longest first
   std::map<std::pair<RedactionKind, std::string>, size_t, std::less<>> numbers_;
   std::map<RedactionKind, size_t> last_number_;
   std::map<RedactionKind, int64_t> counts_;
+  int64_t payloads_ = 0;
 };
 
 }  // namespace hloscope::debug

@@ -154,7 +154,7 @@ class ErrorStream {
 
 Result<ProgramRun> RunRecorded(const RunSettings& settings) {
   const HeldSignals signals;
-  const UniqueFd log(open(settings.log.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0644));
+  const UniqueFd log(open(settings.log.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600));
   if (!log.valid()) return SystemFailure("create " + settings.log);
   ChildOptions options{
       .program = "/bin/sh",

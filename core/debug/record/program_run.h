@@ -22,7 +22,7 @@ struct RunSettings {
   std::string program;               // the path
   std::vector<std::string> command;  // its words
   Environment environment;
-  std::string log;               // the file that keeps standard error; it is new
+  std::string log;               // the file that keeps standard error; it is new, mode 0600
   bool output_to_error = false;  // its standard output goes to our standard error
   bool hide_compile_log = true;  // lines about compilations are kept and not shown
 };

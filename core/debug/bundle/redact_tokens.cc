@@ -1,0 +1,266 @@
+// Keys and tokens, by their form and by the names before them; values of the environment.
+#include <algorithm>
+#include <cctype>
+#include <initializer_list>
+
+#include "core/base/strings.h"
+#include "core/debug/bundle/redact_rules.h"
+#include "core/debug/bundle/secret_names.h"
+
+namespace hloscope::debug {
+namespace {
+
+bool IsNameCharacter(char c) { return IsAlphanumeric(c) || c == '_' || c == '-'; }
+bool IsQuote(char c) { return c == '"' || c == '\'' || c == '`'; }
+
+// What tokens are made of.
+bool IsTokenCharacter(char c) { return IsNameCharacter(c) || c == '.'; }
+bool IsKeyCharacter(char c) { return IsAlphanumeric(c) || c == '+' || c == '='; }
+bool IsBase64Character(char c) { return IsKeyCharacter(c) || c == '/'; }
+
+struct TokenForm {
+  std::string_view prefix;
+  size_t min_length;  // after the prefix
+};
+constexpr TokenForm kTokenForms[] = {{"ghp_", 16},        {"gho_", 16},    {"ghu_", 16},
+                                     {"ghs_", 16},        {"ghr_", 16},    {"hf_", 16},
+                                     {"github_pat_", 16}, {"glpat-", 12},  {"glrt-", 12},
+                                     {"sk-", 16},         {"sk_live_", 8}, {"sk_test_", 8},
+                                     {"rk_live_", 8},     {"rk_test_", 8}, {"pk_live_", 8},
+                                     {"whsec_", 8},       {"xoxb-", 8},    {"xoxp-", 8},
+                                     {"xoxa-", 8},        {"xoxr-", 8},    {"xoxs-", 8},
+                                     {"xoxe-", 8},        {"xapp-", 8},    {"AKIA", 16},
+                                     {"ASIA", 16},        {"AIza", 30},    {"ya29.", 16},
+                                     {"npm_", 16},        {"pypi-", 16},   {"dop_v1_", 16},
+                                     {"doo_v1_", 16},     {"SG.", 16},     {"eyJ", 20},
+                                     {"wandb_", 16},      {"glsa_", 16},   {"nvapi-", 16},
+                                     {"dckr_pat_", 8},    {"lin_api_", 8}, {"rpa_", 16},
+                                     {"key-", 24},        {"hvs.", 12},    {"hvb.", 12},
+                                     {"hvr.", 12},        {"dapi", 30},    {"AGE-SECRET-KEY-", 16},
+                                     {"shpat_", 16},      {"tskey-", 8},   {"r8_", 20},
+                                     {"gsk_", 20},        {"ATATT", 20},   {"AAAAB3NzaC", 8},
+                                     {"AAAAC3NzaC", 8},   {"sntrys_", 16}, {"pul-", 20},
+                                     {"figd_", 16}};
+
+// A run of letters and digits that no person wrote: hexadecimal, or of all three kinds.
+bool LooksRandom(std::string_view run) {
+  constexpr size_t kMin = 20, kMinSure = 32, kMax = 128;
+  constexpr std::ptrdiff_t kOfEach = 3;
+  if (run.size() < kMin || run.size() > kMax) return false;
+  const auto is_hex = [](char c) {
+    return IsDigit(c) || (c >= 'a' && c <= 'f') || (c >= 'A' && c <= 'F');
+  };
+  if (run.size() >= kMinSure && std::ranges::all_of(run, is_hex)) {
+    return !std::ranges::all_of(run, IsDigit);
+  }
+  if (std::ranges::count_if(run, IsUpper) < kOfEach ||
+      std::ranges::count_if(run, IsLower) < kOfEach ||
+      std::ranges::count_if(run, IsDigit) < kOfEach) {
+    return false;
+  }
+  // "Conv2dRelu" changes its kinds where a word begins; a random run also elsewhere.
+  std::ptrdiff_t unnatural = 0;
+  for (size_t i = 1; i < run.size(); ++i) {
+    const bool odd =
+        (IsDigit(run[i - 1]) && IsLower(run[i])) || (IsUpper(run[i - 1]) && IsDigit(run[i]));
+    unnatural += odd ? 1 : 0;
+  }
+  return run.size() >= kMinSure || unnatural > kOfEach;
+}
+
+// 40 characters of base 64 with a slash or a plus among them, as secret keys of AWS are.
+bool LooksLikeSecretKey(std::string_view run) {
+  constexpr size_t kLength = 40;
+  if (run.size() != kLength || run.find_first_of("/+") == std::string_view::npos) return false;
+  constexpr std::ptrdiff_t kOfEach = 3;
+  return std::ranges::count_if(run, IsUpper) >= kOfEach &&
+         std::ranges::count_if(run, IsLower) >= kOfEach &&
+         std::ranges::count_if(run, IsDigit) >= kOfEach;
+}
+
+// 550e8400-e29b-41d4-a716-446655440000
+size_t UuidLength(std::string_view text, size_t at) {
+  constexpr size_t kLength = 36;
+  if (text.size() - at < kLength) return 0;
+  for (size_t i = 0; i < kLength; ++i) {
+    const bool dash = i == 8 || i == 13 || i == 18 || i == 23;
+    const char c = text[at + i];
+    if (dash ? c != '-' : std::isxdigit(static_cast<unsigned char>(c)) == 0) return 0;
+  }
+  return at + kLength < text.size() && IsAlphanumeric(text[at + kLength]) ? 0 : kLength;
+}
+
+bool EndsValue(char c) {
+  return std::isspace(static_cast<unsigned char>(c)) != 0 || IsQuote(c) || c == ',' || c == ';' ||
+         c == '}' || c == ')' || c == ']' || c == '\\' || c == '<' || c == '>';
+}
+
+size_t SkipSpaces(std::string_view text, size_t at) {
+  return at + std::min<size_t>(RunLength(text, at, [](char c) { return c == ' '; }), 4);
+}
+
+// Where the value after the separator begins; 0: there is no separator.
+size_t AfterSeparator(std::string_view text, size_t at, const ValueForm& form) {
+  const auto is_close = [](char c) { return IsQuote(c) || c == '\\'; };
+  at += std::min<size_t>(RunLength(text, at, is_close), 4);
+  if (form.after_spaces) at = SkipSpaces(text, at);
+  const std::string_view rest = text.substr(at);
+  const auto encoded = [&](std::string_view code) {
+    return rest.size() >= 3 && AsciiStrToLower(rest.substr(0, 3)) == code;
+  };
+  if (encoded("%3d") || encoded("%3a")) return at + 3;
+  const bool is_colon = form.after_colon && rest.starts_with(':') && !rest.starts_with("::") &&
+                        !rest.starts_with("://");
+  if (!is_colon && (!rest.starts_with('=') || rest.starts_with("=="))) return 0;
+  at += rest.starts_with(":=") || rest.starts_with("=>") ? 2 : 1;
+  return is_colon || form.after_spaces ? SkipSpaces(text, at) : at;
+}
+
+bool IsScheme(std::string_view word) {
+  constexpr std::string_view kSchemes[] = {"bearer", "basic",  "token",
+                                           "digest", "apikey", "negotiate"};
+  return std::ranges::find(kSchemes, AsciiStrToLower(word)) != std::end(kSchemes);
+}
+
+// `Bearer X`, `Basic X`, of eight or more characters.
+RedactionHit FindBearer(std::string_view text, size_t at) {
+  constexpr size_t kMin = 8;
+  if (AsciiToLower(text[at]) != 'b') return {};
+  for (const std::string_view word : {std::string_view("bearer "), std::string_view("basic ")}) {
+    if (AsciiStrToLower(text.substr(at, word.size())) != word) continue;
+    const size_t begin = SkipSpaces(text, at + word.size());
+    const size_t length = RunLength(text, begin, [](char c) { return !EndsValue(c); });
+    if (length >= kMin) return HitAt(text, begin, length);
+  }
+  return {};
+}
+
+// -----BEGIN … PRIVATE KEY----- up to its end.
+RedactionHit FindKeyBlock(std::string_view text, size_t at) {
+  constexpr std::string_view kBegin = "-----BEGIN ", kEnd = "-----END ";
+  if (!text.substr(at).starts_with(kBegin)) return {};
+  const size_t end = text.find(kEnd, at);
+  const size_t close = end == std::string_view::npos ? end : text.find("-----", end + kEnd.size());
+  const size_t stop = close == std::string_view::npos ? text.size() : close + 5;
+  return HitAt(text, at, stop - at);
+}
+
+// `--password X`, `--hf-token "X"`, and `mysql -pX`.
+RedactionHit FindOption(std::string_view text, size_t at) {
+  if (at > 0 && (IsAlphanumeric(text[at - 1]) || text[at - 1] == '-')) return {};
+  const size_t dashes = RunLength(text, at, [](char c) { return c == '-'; });
+  if (dashes > 2) return {};
+  const size_t length = RunLength(text, at + dashes, IsNameCharacter);
+  const std::string_view name = text.substr(at + dashes, length);
+  const size_t end = at + dashes + length;
+  if (dashes == 1 && name.starts_with('p') && LooksLikeKey(name.substr(1))) {
+    const size_t value = RunLength(text, at + 2, [](char c) { return !EndsValue(c); });
+    return HitAt(text, at + 2, value);
+  }
+  const SecretName kind = SecretNameOf(name);
+  if (kind == SecretName::kNo || end >= text.size() || text[end] != ' ') return {};
+  size_t begin = SkipSpaces(text, end);
+  begin += std::min<size_t>(RunLength(text, begin, IsQuote), 1);
+  const size_t value = RunLength(text, begin, [](char c) { return !EndsValue(c); });
+  const std::string_view word = text.substr(begin, value);
+  if (value < 3 || word.starts_with('-')) return {};
+  return kind == SecretName::kYes || LooksLikeKey(word) ? HitAt(text, begin, value)
+                                                        : RedactionHit();
+}
+
+// The value of `NAME=value` where the name is that of a secret.
+RedactionHit FindNamedSecret(std::string_view text, size_t at) {
+  const size_t length = RunLength(text, at, IsNameCharacter);
+  if (AfterSeparator(text, at + length, {.after_spaces = true}) == 0) return {};
+  const std::string_view name = text.substr(at, length);
+  const SecretName kind = SecretNameOf(name);
+  if (kind == SecretName::kNo) return {};
+  const std::string lower = AsciiStrToLower(name);
+  const bool is_header = lower.ends_with("authorization") || lower.ends_with("cookie");
+  const bool sure = kind == SecretName::kYes;
+  RedactionHit hit = ValueAfter(text, at + length, {.after_spaces = sure, .is_line = is_header});
+  return sure || LooksLikeKey(text.substr(hit.begin, hit.size())) ? hit : RedactionHit();
+}
+
+}  // namespace
+
+RedactionHit ValueAfter(std::string_view text, size_t end, ValueForm form) {
+  size_t begin = AfterSeparator(text, end, form);
+  if (begin == 0) return {};
+  char quote = 0;
+  while (begin < text.size() && (text[begin] == '\\' || (IsQuote(text[begin]) && quote == 0))) {
+    if (IsQuote(text[begin])) quote = text[begin];
+    ++begin;
+  }
+  size_t length = 0;
+  if (quote != 0 || form.is_line) {
+    length = RunLength(text, begin, [&](char c) {
+      return c != '\n' && c != quote && !(quote == 0 && IsQuote(c));
+    });
+    while (length > 0 && text[begin + length - 1] == '\\') --length;
+  } else {
+    length = RunLength(text, begin, [](char c) { return !EndsValue(c); });
+    const size_t after = begin + length;
+    if (IsScheme(text.substr(begin, length)) && after < text.size() && text[after] == ' ') {
+      const size_t more = SkipSpaces(text, after);
+      length = more + RunLength(text, more, [](char c) { return !EndsValue(c); }) - begin;
+    }
+  }
+  constexpr size_t kMin = 3;
+  if (length < kMin || text[begin] == '<') return {};
+  return HitAt(text, begin, length);
+}
+
+bool IsAlphanumeric(char c) { return IsUpper(c) || IsLower(c) || IsDigit(c); }
+
+bool IsWordStart(std::string_view text, size_t at) {
+  return IsAlphanumeric(text[at]) && (at == 0 || !IsAlphanumeric(text[at - 1]));
+}
+
+RedactionHit FindToken(const Redactor& /*redactor*/, std::string_view text, size_t at) {
+  if (text[at] == '-') {
+    RedactionHit block = FindKeyBlock(text, at);
+    return block.found() ? block : FindOption(text, at);
+  }
+  if (!IsWordStart(text, at)) return {};
+  const std::string_view rest = text.substr(at);
+  for (const TokenForm& form : kTokenForms) {
+    if (!rest.starts_with(form.prefix)) continue;
+    const size_t length = RunLength(text, at + form.prefix.size(), IsTokenCharacter);
+    if (length >= form.min_length) return HitAt(text, at, form.prefix.size() + length);
+  }
+  if (rest.starts_with("1//0")) {  // refresh tokens of OAuth
+    constexpr size_t kMin = 24;
+    const size_t length =
+        RunLength(text, at, [](char c) { return IsTokenCharacter(c) || c == '/'; });
+    if (length >= kMin) return HitAt(text, at, length);
+  }
+  if (RedactionHit hit = FindBearer(text, at); hit.found()) return hit;
+  if (RedactionHit hit = FindNamedSecret(text, at); hit.found()) return hit;
+  if (const size_t length = UuidLength(text, at); length != 0) return HitAt(text, at, length);
+  const bool mangled = at >= 1 && text[at - 1] == '_' && rest.starts_with('Z');
+  if (mangled) return {};
+  const size_t wide = RunLength(text, at, IsBase64Character);
+  if (LooksLikeSecretKey(text.substr(at, wide))) return HitAt(text, at, wide);
+  for (const bool dashes : {false, true}) {
+    const size_t run = RunLength(
+        text, at, [&](char c) { return IsKeyCharacter(c) || (dashes && (c == '_' || c == '-')); });
+    if (LooksRandom(text.substr(at, run))) return HitAt(text, at, run);
+  }
+  return {};
+}
+
+RedactionHit FindEnvironment(const Redactor& redactor, std::string_view text, size_t at) {
+  if (const size_t word = redactor.WordAt(RedactionKind::kEnvironment, text, at); word != 0) {
+    return HitAt(text, at, word);
+  }
+  if (!IsWordStart(text, at) || !IsUpper(text[at])) return {};
+  if (at > 0 && (text[at - 1] == '_' || text[at - 1] == '-')) return {};
+  const size_t name =
+      RunLength(text, at, [](char c) { return IsUpper(c) || IsDigit(c) || c == '_'; });
+  constexpr size_t kMin = 4;
+  if (name < kMin || text.substr(at, name).ends_with("XLA_FLAGS")) return {};
+  return ValueAfter(text, at + name, {.after_colon = false});
+}
+
+}  // namespace hloscope::debug

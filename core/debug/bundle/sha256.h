@@ -1,0 +1,12 @@
+// SHA-256, by which stand-ins of payloads are told apart.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+namespace hloscope::debug {
+
+/// SHA-256 of `bytes` (FIPS 180-4) as 64 lower-case hexadecimal digits.
+std::string Sha256Hex(std::string_view bytes);
+
+}  // namespace hloscope::debug
