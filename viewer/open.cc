@@ -96,8 +96,8 @@ int OpenViewer(const OpenRequest& request, std::string& error) {
       std::ranges::find(ScreenRows(), request.screen, &ScreenRow::id) != ScreenRows().end();
   if (!is_screen) application.ShowWhenOpen(request.screen);
   if (!request.screen.empty()) application.dock().SetScreen(request.screen);
-  application.SelectWhenOpen(request.select);
   application.DrawFrame();  // something to see before anything is read
+  application.SelectWhenOpen(request.select);
   if (!request.paths.empty()) application.Open(request.paths);
   if (!request.screenshot.empty()) return WriteScreenshot(application, request, error);
   if (request.state_folder.empty())

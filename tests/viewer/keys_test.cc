@@ -475,7 +475,7 @@ Cases KeysTest::ExperimentCases() {
     app().dock().Find("divergence")->view->SetState("interpreter\ninterpreter\n0\n0");
     Settle();
   };
-  diverges.check = [this] { return session().marks.asked_verdicts.contains(0); };
+  diverges.check = [this] { return !session().marks.asked_verdicts.empty(); };
   runs.check = [this] { return session().experiment.report() != nullptr; };
   values.check = [this] { return Has(HighlightedItems("values"), "values of "); };
   values.prepare = run;

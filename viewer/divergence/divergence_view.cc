@@ -305,20 +305,22 @@ class DivergenceView : public View {
 
   // What is to run starts as soon as the module is read, and its inputs were looked at.
   void Start(Context& context, int32_t module, std::optional<debug::NonFiniteKind> find) {
-    waiting_ = RequestFor(module, find);
+    waiting_ = RequestFor(context, module, find);
     waits_to_compile_ = false;
     selects_finding_ = find.has_value();
     StartWaiting(context);
   }
 
   void ShowCompiled(Context& context, int32_t module) {
-    waiting_ = RequestFor(module, std::nullopt);
+    waiting_ = RequestFor(context, module, std::nullopt);
     waits_to_compile_ = true;
     StartWaiting(context);
   }
 
-  ExperimentRequest RequestFor(int32_t module, std::optional<debug::NonFiniteKind> find) const {
+  ExperimentRequest RequestFor(Context& context, int32_t module,
+                               std::optional<debug::NonFiniteKind> find) const {
     ExperimentRequest request;
+    request.place = AnchorOfStage(*context.document.dump(), module, stage_);
     request.module_index = module;
     request.stage = stage_;
     request.platform = find ? std::string(replay::ReferencePlatform().name) : platform_;
@@ -337,8 +339,16 @@ class DivergenceView : public View {
 
   void StartWaiting(Context& context) {
     if (!waiting_) return;
-    const Pending<hlo::Module>& read = context.data.Module(waiting_->module_index, waiting_->stage);
-    const int32_t module = waiting_->module_index, stage = waiting_->stage;
+    // The dump may have been read again since.
+    const auto [module, stage] = FindPlace(*context.document.dump(), waiting_->place);
+    waiting_->module_index = module;
+    waiting_->stage = stage;
+    if (stage < 0) {
+      context.messages.Post(Severity::kError,
+                            "run failed: " + ToString(waiting_->place) + " is not in the dump");
+      return waiting_.reset();
+    }
+    const Pending<hlo::Module>& read = context.data.Module(module, stage);
     if (read.waiting() || !inputs_.IsKnown(context, module, stage)) return;
     if (const std::string path = inputs_.PathOf(context, module, stage); !path.empty()) {
       waiting_->inputs = {path};
@@ -367,6 +377,7 @@ class DivergenceView : public View {
                "instruction and its cause; Find NaN the first NaN.");
       return;
     }
+    DrawLost(frame, experiment);
     if (report != nullptr) {
       ImGui::PushFont(frame.strong, 0);
       const bool bad = (report->status != debug::RunStatus::kEqual &&
@@ -386,6 +397,17 @@ class DivergenceView : public View {
       DrawOutputs(frame, *report);
     }
     DrawFindings(frame, experiment);
+  }
+
+  // What reading the dump again did not find.
+  static void DrawLost(Frame& frame, const Experiment& experiment) {
+    const std::string place = ToString(experiment.request().place);
+    if (experiment.request().place.module.name.empty()) return;
+    if (experiment.request().stage < 0)
+      Label(frame.theme, Color::kWarning, "ran on " + place + ", which is no longer in the dump");
+    if (const int64_t lost = experiment.lost_findings(); lost > 0)
+      Label(frame.theme, Color::kWarning,
+            fmt::format("results of instructions that are no longer in {}: {}", place, lost));
   }
 
   void DrawNonFinite(Frame& frame, const debug::RunReport& report) {

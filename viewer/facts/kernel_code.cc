@@ -4,6 +4,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <optional>
+#include <utility>
 
 #include "core/analysis/align/code_lines.h"
 #include "core/analysis/align/provenance.h"
@@ -28,6 +30,15 @@ struct MachineCodeKey {
   int32_t module = -1, kernel = -1;
   auto operator<=>(const MachineCodeKey&) const = default;
 };
+
+// Nothing: the kernels of the module are not read yet, or there is none such.
+std::optional<std::pair<ModuleAnchor, std::string>> NameOfKernel(Context& context, int32_t module,
+                                                                 int32_t kernel) {
+  const Pending<dump::KernelTable>& table = context.data.Kernels(module);
+  if (!table.ready() || kernel < 0 || kernel >= std::ssize(table->kernels)) return std::nullopt;
+  return std::pair(AnchorOfModule(*context.document.dump(), module),
+                   table->kernels[static_cast<size_t>(kernel)].name);
+}
 
 Computed<CodeLines> FindLines(const dump::DumpModel& dump, int32_t module, int32_t kernel,
                               hlo::InstructionId id) {
@@ -85,7 +96,8 @@ const Pending<CodeLines>* CodeLinesOf(Context& context, int32_t module, int32_t 
 }
 
 const Pending<MachineCodeText>* MachineCodeOf(Context& context, int32_t module, int32_t kernel) {
-  if (!context.marks.asked_machine_code.contains({module, kernel})) return nullptr;
+  const auto name = NameOfKernel(context, module, kernel);
+  if (!name || !context.marks.asked_machine_code.contains(*name)) return nullptr;
   return &context.cache.Get(
       MachineCodeKey{module, kernel}, "making SASS",
       [dump = context.document.dump().value, module, kernel](TaskControl& control) {
@@ -97,7 +109,9 @@ void AskMachineCode(Context& context, int32_t module, int32_t kernel) {
   const MachineCodeKey key{module, kernel};
   const Pending<MachineCodeText>* known = context.cache.Find(key);
   if (known != nullptr && known->failed()) context.cache.Drop(key);
-  context.marks.asked_machine_code.emplace(module, kernel);
+  if (auto name = NameOfKernel(context, module, kernel)) {
+    context.marks.asked_machine_code.insert(*std::move(name));
+  }
 }
 
 }  // namespace hloscope::viewer

@@ -12,7 +12,6 @@
 
 #include "profiler/profile.h"
 #include "viewer/facts/profile_model.h"
-#include "viewer/model/find_again.h"
 #include "viewer/model/pass_search.h"
 
 namespace hloscope::viewer {
@@ -95,9 +94,17 @@ void Application::SetTheme(bool dark) {
   ApplyLook(theme_, surface_->scale() * zoom_);
 }
 
+bool Application::IsOpen(const std::string& path) const {
+  std::error_code error;
+  const std::string& open = session_->document.path();
+  return !open.empty() && (path == open || std::filesystem::equivalent(path, open, error));
+}
+
 // A mistyped path does not close what is open.
 bool Application::StaysOpen(const std::vector<std::string>& paths) {
-  if (!session_->document.dump().ready() || IsOpenAlready(paths)) return false;
+  if (!session_->document.dump().ready()) return false;
+  if (std::ranges::any_of(paths, [this](const std::string& path) { return IsOpen(path); }))
+    return false;
   for (const std::string& path : paths) {
     std::error_code error;
     if (std::filesystem::exists(path, error)) continue;
@@ -111,77 +118,27 @@ bool Application::StaysOpen(const std::vector<std::string>& paths) {
 void Application::Open(const std::vector<std::string>& paths) {
   if (StaysOpen(paths)) return;
   if (session_->document.dump().ready()) Save();
-  asked_.reset();
-  if (IsOpenAlready(paths)) {
-    KeepForAgain();
-  } else {
-    kept_.reset();
-  }
-  session_->Open(paths);
-  view_states_.Reset(Capture());
-  surface_->SetTitle(session_->document.path().empty() ? "hloscope"
-                                                       : session_->document.path() + " - hloscope");
   unsettled_frames_ = 3;
-}
-
-bool Application::IsOpenAlready(const std::vector<std::string>& paths) const {
-  std::error_code error;
-  return !session_->document.path().empty() &&
-         std::ranges::any_of(paths, [&](const std::string& path) {
-           return path == session_->document.path() ||
-                  std::filesystem::equivalent(path, session_->document.path(), error);
-         });
-}
-
-// A reading that failed leaves what was kept before it.
-void Application::KeepForAgain() {
-  if (!session_->document.dump().ready()) return;
-  kept_ = Kept{.dump = session_->document.dump().value,
-               .selection = session_->navigation.selection(),
-               .bookmarks = session_->bookmarks};
-}
-
-// Selection and bookmarks as they are in the new reading; the bookmarks that are not there any more
-// stay as notes.
-void Application::FindAllAgain() {
-  Kept kept = *std::exchange(kept_, {});
-  if (kept.selection == Selection() && kept.bookmarks.empty()) return;
-  session_->tasks.Start(
-      "restoring the selection",
-      [this, kept = std::move(kept), dump = session_->document.dump().value,
-       generation = session_->document.generation()](TaskControl&) mutable -> Tasks::Finish {
-        auto selection =
-            std::make_shared<Result<Selection>>(FindAgain(*kept.dump, kept.selection, *dump));
-        for (Bookmark& bookmark : kept.bookmarks)
-          bookmark.selection =
-              FindAgain(*kept.dump, bookmark.selection, *dump).value_or(Selection());
-        return [this, selection, bookmarks = std::move(kept.bookmarks), generation] {
-          if (generation != session_->document.generation()) return;
-          session_->bookmarks = bookmarks;
-          if (*selection) {
-            session_->navigation.Select(**selection);
-          } else {
-            session_->messages.Post(Severity::kNote,
-                                    "selection lost: " + selection->error().ToString());
-          }
-        };
-      },
-      Tasks::Urgency::kFirst);
-}
-
-// Profiles join the dump that is open; anything else takes its place.
-void Application::OpenDropped(std::vector<std::string> paths) {
-  if (paths.empty()) return;
-  if (!session_->document.path().empty() && std::ranges::all_of(paths, profiler::IsTraceName)) {
-    std::vector<std::string> all = {session_->document.path()};
-    all.insert(all.end(), session_->document.profile_paths().begin(),
-               session_->document.profile_paths().end());
-    for (std::string& path : paths) {
-      if (std::ranges::find(all, path) == all.end()) all.push_back(std::move(path));
-    }
-    paths = std::move(all);
+  std::vector<std::string> others = paths;
+  if (std::erase_if(others, [this](const std::string& path) { return IsOpen(path); }) > 0) {
+    return session_->Refresh(others);
   }
-  Open(paths);
+  asked_.reset();
+  selecting_.clear();
+  session_->Replace(paths);
+  view_states_.Reset(Capture());
+}
+
+// Profiles join what is open; anything else takes its place.
+void Application::OpenDropped(const std::vector<std::string>& paths) {
+  if (paths.empty()) return;
+  if (session_->document.path().empty() || !std::ranges::all_of(paths, profiler::IsTraceName))
+    return Open(paths);
+  // One that is there already may have been written again.
+  const bool are_known = std::ranges::all_of(paths, [this](const std::string& path) {
+    return std::ranges::count(session_->document.profile_paths(), path) > 0;
+  });
+  are_known ? session_->Refresh() : session_->AddProfiles(paths);
 }
 
 Frame Application::MakeFrame() {
@@ -215,26 +172,42 @@ void Application::TakeRequests() {
   if (!asked.paths.empty()) Open(asked.paths);
   if (!asked.view.empty()) BringUp(asked.view);
   if (!asked.words.empty()) popups_.ShowSearch(std::move(asked.words));
-  const Pending<dump::DumpModel>& dump = session_->document.dump();
-  if (dump.ready() && restored_generation_ != session_->document.generation()) {
-    restored_generation_ = session_->document.generation();
-    std::error_code error;
-    std::string full = std::filesystem::absolute(session_->document.path(), error).string();
-    if (error) full = session_->document.path();
-    std::vector<std::string>& recent = session_->recent;
-    std::erase(recent, full);
-    recent.insert(recent.begin(), full);
-    if (recent.size() > kMaxRecent) recent.resize(kMaxRecent);
-    if (state_.keeps()) SayNotKept(SaveSettings());
-    ShowVerdict();
-    if (kept_) {
-      FindAllAgain();
-    } else {
-      RestoreSession();
-    }
-    TrySelect();
-    if (!wanted_view_.empty()) BringUp(std::exchange(wanted_view_, {}));
+  if (title_path_ != session_->document.path()) {
+    title_path_ = session_->document.path();
+    surface_->SetTitle(title_path_.empty() ? "hloscope" : title_path_ + " - hloscope");
   }
+  if (session_->document.dump().waiting()) return;
+  if (!session_->document.dump().ready()) return RefuseSelection();
+  if (restored_life_ != session_->document.life()) return Opened();
+  if (session_->document.verdict().value.get() != shown_verdict_) ShowVerdict();
+  TrySelect();
+}
+
+// A dump is there that was not before.
+void Application::Opened() {
+  restored_life_ = session_->document.life();
+  std::error_code error;
+  std::string full = std::filesystem::absolute(session_->document.path(), error).string();
+  if (error) full = session_->document.path();
+  std::vector<std::string>& recent = session_->recent;
+  std::erase(recent, full);
+  recent.insert(recent.begin(), full);
+  if (recent.size() > kMaxRecent) recent.resize(kMaxRecent);
+  if (state_.keeps()) SayNotKept(SaveSettings());
+  ShowVerdict();
+  RestoreSession();
+  TrySelect();
+  if (!wanted_view_.empty()) BringUp(std::exchange(wanted_view_, {}));
+}
+
+// There is nothing to select it in.
+void Application::RefuseSelection() {
+  const std::string text = std::exchange(wanted_selection_, {});
+  if (text.empty()) return;
+  const Pending<dump::DumpModel>& dump = session_->document.dump();
+  session_->messages.Post(
+      Severity::kError,
+      text + ": not selected: " + (dump.failed() ? dump.error.ToString() : "no dump is open"));
 }
 
 void Application::ShowProfile(const Result<RunProfile>& profile) {
@@ -260,6 +233,7 @@ void Application::ShowProfile(const Result<RunProfile>& profile) {
 
 void Application::ShowVerdict() {
   const Pending<debug::DivergeVerdict>& verdict = session_->document.verdict();
+  shown_verdict_ = verdict.value.get();
   if (!verdict.ready()) return;
   if (wanted_selection_.empty()) {
     wanted_selection_ = SelectionOf(*session_->document.dump(), *verdict);
@@ -278,14 +252,18 @@ void Application::TrySelect() {
   if (wanted_selection_.empty()) return;
   // Reading a module may take a second: in the background, as everything.
   std::string text = std::exchange(wanted_selection_, {});
+  selecting_ = text;
   session_->tasks.Start(
       "selecting " + text,
       [this, text, dump = session_->document.dump().value,
        generation = session_->document.generation()](TaskControl&) -> Tasks::Finish {
         auto selection = std::make_shared<Result<Selection>>(SelectionFromText(*dump, text));
-        return [this, selection, generation] {
-          if (generation != session_->document.generation()) return;
-          if (*selection) {
+        return [this, text, selection, generation] {
+          selecting_.clear();
+          if (generation != session_->document.generation()) {
+            wanted_selection_ = text;  // the dump was read again meanwhile
+            TrySelect();
+          } else if (*selection) {
             session_->navigation.Select(**selection);
           } else {
             session_->messages.Post(Severity::kError, selection->error().ToString());
@@ -301,7 +279,7 @@ void Application::RestoreSession() {
   for (const auto& [id, state] : kept->views) {
     if (Dock::Panel* panel = dock_.Find(id)) panel->view->SetState(state);
   }
-  session_->bookmarks = kept->bookmarks;
+  session_->RestoreBookmarks(std::move(kept->bookmarks));
   if (!dock_.is_chosen()) dock_.SetScreen(kept->screen);
   if (wanted_selection_.empty()) wanted_selection_ = kept->selection;
 }
@@ -320,8 +298,9 @@ Status Application::SaveSettings() const {
 
 Status Application::SaveSession() {
   const Pending<dump::DumpModel>& dump = session_->document.dump();
-  // What was kept of the dump before is not read yet.
-  if (!dump.ready() || restored_generation_ != session_->document.generation()) return {};
+  // What was kept of it is not read yet, or is only known by positions.
+  if (!dump.ready() || restored_life_ != session_->document.life() || session_->has_positions())
+    return {};
   KeptSession kept;
   kept.screen = dock_.screen();
   for (Dock::Panel& panel : dock_.panels()) {
@@ -332,7 +311,8 @@ Status Application::SaveSession() {
   const hlo::Module* module = nullptr;
   if (now.stage >= 0 && now.module >= 0 && now.instruction.valid())
     module = session_->data.Module(now.module, now.stage).value.get();
-  kept.selection = SelectionText(*dump, now, module);
+  kept.selection = selecting_.empty() ? SelectionText(*dump, now, module) : selecting_;
+  session_->NameBookmarksNow();
   kept.bookmarks = session_->bookmarks;
   return state_.WriteSession(session_->document.path(), kept);
 }

@@ -16,8 +16,8 @@
 #include "viewer/frame/keyboard.h"
 #include "viewer/frame/popups.h"
 #include "viewer/model/history.h"
-#include "viewer/model/session.h"
 #include "viewer/model/state_folder.h"
+#include "viewer/session/session.h"
 #include "viewer/widgets/view.h"
 #include "viewer/window/look.h"
 #include "viewer/window/surface.h"
@@ -75,12 +75,6 @@ class Application {
   float zoom() const { return zoom_; }
 
  private:
-  // What outlives reading the same dump again: files may have come, and every position moved.
-  struct Kept {
-    std::shared_ptr<const dump::DumpModel> dump;
-    Selection selection;
-    std::vector<Bookmark> bookmarks;
-  };
   // What undo takes back.
   struct ViewState {
     std::string screen;
@@ -109,12 +103,13 @@ class Application {
   // The profile of a run is the one in view from now on, or the user hears why it is not.
   void ShowProfile(const Result<RunProfile>& profile);
   void TrySelect();
-  void KeepForAgain();
-  void FindAllAgain();
-  void OpenDropped(std::vector<std::string> paths);
-  bool IsOpenAlready(const std::vector<std::string>& paths) const;
+  void RefuseSelection();
+  void Opened();
+  void OpenDropped(const std::vector<std::string>& paths);
+  bool IsOpen(const std::string& path) const;
   bool StaysOpen(const std::vector<std::string>& paths);
   bool IsForKeys(const CommandRow& row, bool is_text);
+  void Reload();
   void RunKeys();
   bool RunOnSelection(Command command);
   void RunScreen(Command command);
@@ -162,8 +157,8 @@ class Application {
   Saved saved_;           // last, whether or not that could be written
   std::string not_kept_;  // why it could not
   std::string wanted_selection_, wanted_view_;
+  std::string selecting_;          // what of wanted_selection_ is being looked for
   std::optional<Question> asked_;  // until its answer is known
-  std::optional<Kept> kept_;       // until the dump is read again
   History<ViewState> view_states_;
   // The last frames in which something was typed or clicked, selected, or came from the background.
   int input_frame_ = 0, selection_frame_ = 0, background_frame_ = 0;
@@ -175,9 +170,12 @@ class Application {
     ExportFormat format = ExportFormat::kCsv;
     std::string path;
     int frame = 0;
+    int tries = 0;  // to read the pixels
   };
   Exported exported_;
-  uint64_t restored_generation_ = 0, seen_selection_ = 0;
+  uint64_t restored_life_ = 0, seen_selection_ = 0;
+  std::string title_path_;  // that the title of the window names
+  const debug::DivergeVerdict* shown_verdict_ = nullptr;
   std::string seen_screen_;
   int unsettled_frames_ = 3;
 };

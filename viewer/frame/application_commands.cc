@@ -36,6 +36,12 @@ void Application::RunKeys() {
   }
 }
 
+void Application::Reload() {
+  if (session_->document.dump().ready()) Save();
+  unsettled_frames_ = 3;
+  session_->Refresh();
+}
+
 void Application::Run(Command command) {
   const CommandRow& row = RowOf(command);
   // What could not be read may be asked for again.
@@ -70,12 +76,8 @@ void Application::Run(Command command) {
       return popups_.Show(Popups::Kind::kCompareProfile);
     case Command::kOpen:
       return popups_.Show(Popups::Kind::kOpen);
-    case Command::kReload: {
-      std::vector<std::string> paths = session_->document.profile_paths();
-      if (!session_->document.path().empty())
-        paths.insert(paths.begin(), session_->document.path());
-      return Open(paths);
-    }
+    case Command::kReload:
+      return Reload();
     case Command::kQuit:
       quit_ = true;
       return;
@@ -306,6 +308,7 @@ void Application::WriteExport(const std::string& path) {
 }
 
 void Application::FinishExport() {
+  constexpr int kMaxTries = 30;  // a minimized window has no pixels, and stays as it is
   if (exported_.path.empty() || frames_ < exported_.frame) return;
   Dock::Panel* panel = dock_.Find(exported_.view);
   Result<std::string> bytes = std::unexpected(Error{});
@@ -313,7 +316,8 @@ void Application::FinishExport() {
     bytes = InputError(exported_.view + " is no longer visible", "show it and export again");
   } else if (exported_.format == ExportFormat::kPng) {
     Result<Picture> picture = surface_->Pixels();
-    if (!picture && picture.error().error_class == ErrorClass::kEnvironment) return;  // next frame
+    const bool may_come = !picture && picture.error().error_class == ErrorClass::kEnvironment;
+    if (may_come && ++exported_.tries < kMaxTries) return;  // with the next frame
     auto whole = [](float value) { return static_cast<int>(value); };
     bytes = picture ? ToPng(picture->Cut(whole(panel->x), whole(panel->y), whole(panel->width),
                                          whole(panel->height)))

@@ -186,6 +186,12 @@ void Popups::DrawPalette(Frame& frame, const Actions& actions) {
 }
 
 void Popups::StartSearch(Context& context) {
+  if (searched_generation_ != context.document.generation()) {
+    // Hits are positions in another reading of the dump, or in another dump.
+    hits_.clear();
+    shown_.clear();
+    searched_.clear();
+  }
   if (!context.document.dump().ready()) return;
   const Pending<SearchIndex>& index =
       context.cache.Get(PartKey<SearchIndex>{}, "indexing names",
@@ -209,8 +215,8 @@ void Popups::StartSearch(Context& context) {
       [this, index = index.value, words = text_](TaskControl& control) -> Tasks::Finish {
         auto hits =
             std::make_shared<std::vector<SearchHit>>(index->Find(words, kMaxHits, control.stop()));
-        return [this, hits, words] {
-          if (words != searched_) return;
+        return [this, hits, words, generation = searched_generation_] {
+          if (words != searched_ || generation != searched_generation_) return;
           hits_ = std::move(*hits);
           shown_ = words;
         };
@@ -422,10 +428,10 @@ void Popups::DrawNote(Frame& frame) {
       const hlo::Module* module = now.instruction.valid()
                                       ? context.data.Module(now.module, now.stage).value.get()
                                       : nullptr;
-      std::vector<Crumb> crumbs = Breadcrumbs(*context.document.dump(), now, module);
-      std::string title = crumbs.empty() ? std::string(ToString(now.kind)) : crumbs.back().text;
-      if (crumbs.size() > 1) title += " in " + crumbs.front().text;
-      context.bookmarks.push_back({.title = title, .note = text_, .selection = now});
+      context.bookmarks.push_back(
+          {.title = TitleOf(context.document.dump().value.get(), now, module),
+           .note = text_,
+           .selection = now});
       Close();
     }
   }

@@ -237,15 +237,12 @@ void MakeBundle(Context& context, int32_t module, const BundleOptions& options) 
         auto made = std::make_shared<Computed<MadeFile>>(
             Guarded<MadeFile>([&](TaskControl& c) { return Pack(packing, c.stop()); }, control));
         return [making, made, &messages] {
-          Pending<MadeFile>& pending = making->made;
-          pending.state = *made ? PendingState::kReady : PendingState::kFailed;
-          if (!*made) {
-            pending.error = made->error();
+          making->made.Settle(std::move(*made));
+          if (making->made.failed()) {
             return messages.Post(Severity::kError,
-                                 "bundle not created: " + made->error().ToString());
+                                 "bundle not created: " + making->made.error.ToString());
           }
-          pending.value = **made;
-          messages.Post(Severity::kNote, making->options.path + ": " + MadeText(***made));
+          messages.Post(Severity::kNote, making->options.path + ": " + MadeText(*making->made));
         };
       });
   context.marks.bundle = making;

@@ -11,9 +11,9 @@
 namespace hloscope::viewer {
 
 struct FailingRun {
-  int32_t module = -1, stage = -1;
-  debug::RunRequest request;  // without workers
-  std::string from;           // "the last run", "the verdict"
+  int32_t module = -1, stage = -1;  // in this reading of the dump; -1: not there
+  debug::RunRequest request;        // without workers
+  std::string from;                 // "the last run", "the verdict"
 };
 
 // The last run of the divergence lab where it failed; else what the verdict says; else that run all

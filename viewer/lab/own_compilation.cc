@@ -108,11 +108,11 @@ void ShowOwnCompilation(Context& context, std::shared_ptr<const hlo::Module> mod
       title,
       [&context, module = std::move(module), run, program = context.experiment.program(),
        place = context.experiment.compilations(),
-       generation = context.document.generation()](TaskControl& control) -> Tasks::Finish {
+       life = context.document.life()](TaskControl& control) -> Tasks::Finish {
         auto compiled = std::make_shared<Compiled>(
             CompileAndRecord(module, run, program, *place, control.stop()));
-        return [&context, compiled, place, platform = run.platform, generation] {
-          if (generation != context.document.generation()) return;
+        return [&context, compiled, place, platform = run.platform, life] {
+          if (life != context.document.life()) return;
           Report(context, *compiled, place->is_retained(), platform);
         };
       });

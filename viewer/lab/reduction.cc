@@ -91,7 +91,10 @@ void StartReduction(Context& context, int32_t module) {
             control));
         return [reduction, report] { Take(*reduction, *report); };
       });
-  context.marks.reductions[module] = reduction;
+  reduction->place = AnchorOfStage(*context.document.dump(), run->module, run->stage);
+  std::erase_if(context.marks.reductions,
+                [&](const auto& known) { return known->run.module == module; });
+  context.marks.reductions.push_back(std::move(reduction));
 }
 
 void StopReduction(Context& context, int32_t module) {
@@ -102,8 +105,10 @@ void StopReduction(Context& context, int32_t module) {
 }
 
 const Reduction* ReductionOn(Context& context, int32_t module) {
-  const auto found = context.marks.reductions.find(module);
-  return found == context.marks.reductions.end() ? nullptr : found->second.get();
+  for (const std::shared_ptr<Reduction>& reduction : context.marks.reductions) {
+    if (module >= 0 && reduction->run.module == module) return reduction.get();
+  }
+  return nullptr;
 }
 
 Status SaveReduced(const debug::ReduceReport& report, const std::string& path) {

@@ -10,6 +10,7 @@
 
 #include "core/debug/reduce/reduce_module.h"
 #include "viewer/lab/failing_run.h"
+#include "viewer/model/anchor.h"
 #include "viewer/model/context.h"
 #include "viewer/model/pending.h"
 
@@ -30,6 +31,7 @@ struct ReductionProgress {
 };
 
 struct Reduction {
+  StageAnchor place;  // of the run
   FailingRun run;
   Pending<debug::ReduceReport> report;  // ready also where it was stopped
   // Written from the thread that reduces.

@@ -13,6 +13,7 @@
 #include "core/debug/run/isolate.h"
 #include "core/hlo/module.h"
 #include "core/replay/capture/run_stream.h"
+#include "viewer/model/anchor.h"
 
 namespace hloscope::viewer {
 
@@ -27,11 +28,12 @@ struct CapturedValues {
 // Of all instructions of a module, as one run left them.
 struct RunValues {
   std::shared_ptr<const hlo::Module> module;
-  int32_t module_index = -1, stage = -1;
-  uint64_t number = 0;              // another for each run
-  std::string platform, reference;  // whose values they are; one of them may be empty
-  std::string inputs;               // "seed 3", "inputs.npz"
-  std::string note;                 // why some are missing; empty: none is
+  StageAnchor place;
+  int32_t module_index = -1, stage = -1;  // in this reading of the dump; -1: not there
+  uint64_t number = 0;                    // another for each run
+  std::string platform, reference;        // whose values they are; one of them may be empty
+  std::string inputs;                     // "seed 3", "inputs.npz"
+  std::string note;                       // why some are missing; empty: none is
   std::unordered_map<uint32_t, CapturedValues> of;
 };
 

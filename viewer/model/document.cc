@@ -1,9 +1,7 @@
-// Opening in the background.
+// Opening and reading again in the background.
 #include "viewer/model/document.h"
 
-#include <memory>
-#include <optional>
-#include <utility>
+#include <algorithm>
 
 #include "core/debug/explain/diverge/read_verdict.h"
 #include "core/dump/bundle_file.h"
@@ -11,6 +9,15 @@
 #include "viewer/model/task_cache.h"
 
 namespace hloscope::viewer {
+
+// What the paths are.
+struct SortedPaths {
+  std::vector<std::string> profiles, others;
+  std::optional<debug::KeptVerdict> verdict;
+  std::string verdict_json;
+  std::vector<std::string> errors;
+};
+
 namespace {
 
 // The verdict in a bundle; empty: the path is none, or has none.
@@ -21,18 +28,53 @@ std::string VerdictIn(const std::string& path, const Limits& limits) {
   return bundle->Read(dump::BundlePart::kVerdict).value_or("");
 }
 
-// A trace by its name; one of the many things that are called .json by what is in it.
-bool IsTraceFile(const std::string& path, const Limits& limits) {
-  if (profiler::IsTraceName(path)) return true;
-  if (!path.ends_with(".json")) return false;
+// Only by its content is known what a .json is: a trace or a verdict.
+bool IsJson(const std::string& path) {
+  return path.ends_with(".json") && !profiler::IsTraceName(path);
+}
+
+void SortJson(const std::string& path, const Limits& limits, SortedPaths& sorted) {
   const Result<FileView> file = FileView::Open(path, limits);
-  return file && profiler::IsTrace(file->bytes());
+  if (file && profiler::IsTrace(file->bytes())) return sorted.profiles.push_back(path);
+  Result<debug::KeptVerdict> read =
+      file ? debug::ReadVerdict(file->bytes()) : std::unexpected(file.error());
+  if (!read) {
+    return sorted.errors.push_back((file ? path + ": " : "") + read.error().ToString());
+  }
+  sorted.verdict = *std::move(read);
+  sorted.verdict_json = file->bytes();
+}
+
+SortedPaths SortedOf(const std::vector<std::string>& paths, const Limits& limits) {
+  SortedPaths sorted;
+  for (const std::string& path : paths) {
+    if (IsJson(path)) {
+      SortJson(path, limits, sorted);
+    } else {
+      (profiler::IsTraceName(path) ? sorted.profiles : sorted.others).push_back(path);
+    }
+  }
+  return sorted;
 }
 
 }  // namespace
 
-void Document::Open(const std::vector<std::string>& paths, Tasks& tasks, Messages& messages) {
+void Document::Sort(const std::vector<std::string>& paths, Tasks& tasks,
+                    std::function<void(SortedPaths&)> then) {
+  if (std::ranges::none_of(paths, IsJson)) {
+    SortedPaths sorted = SortedOf(paths, limits_);
+    return then(sorted);
+  }
+  tasks.Start("opening " + paths.front(),
+              [paths, limits = limits_, then = std::move(then)](TaskControl&) -> Tasks::Finish {
+                auto sorted = std::make_shared<SortedPaths>(SortedOf(paths, limits));
+                return [sorted, then] { then(*sorted); };
+              });
+}
+
+void Document::Replace(const std::vector<std::string>& paths, Tasks& tasks, Messages& messages) {
   ++generation_;
+  ++life_;
   profile_paths_.clear();
   second_profile_.clear();
   path_.clear();
@@ -42,36 +84,50 @@ void Document::Open(const std::vector<std::string>& paths, Tasks& tasks, Message
   verdict_ = {};
   verdict_json_.clear();
   verdict_is_own_ = false;
-  for (const std::string& path : paths) {
-    if (IsTraceFile(path, limits_)) {
-      profile_paths_.push_back(path);
-    } else if (TakeVerdict(path, messages)) {
-      continue;
-    } else if (path_.empty()) {
-      path_ = path;
-    } else {
-      messages.Post(Severity::kWarning, path + ": not opened, only one dump can be open at a time");
-    }
-  }
-  if (path_.empty()) {
-    path_ = std::exchange(subject_, {});
-    verdict_is_own_ = verdict_.ready();
-  }
-  if (!path_.empty()) Read(tasks);
+  dump_.state = PendingState::kWaiting;
+  Sort(paths, tasks, [this, &tasks, &messages, life = life_](SortedPaths& sorted) {
+    if (life == life_) Take(sorted, tasks, messages);
+  });
 }
 
-bool Document::TakeVerdict(const std::string& path, Messages& messages) {
-  if (!path.ends_with(".json")) return false;
-  const Result<FileView> file = FileView::Open(path, limits_);
-  Result<debug::KeptVerdict> read =
-      file ? debug::ReadVerdict(file->bytes()) : std::unexpected(file.error());
-  if (!read) {
-    messages.Post(Severity::kError, (file ? path + ": " : "") + read.error().ToString());
-    return true;
+void Document::Take(SortedPaths& sorted, Tasks& tasks, Messages& messages) {
+  profile_paths_ = std::move(sorted.profiles);
+  for (std::string& error : sorted.errors) messages.Post(Severity::kError, std::move(error));
+  for (size_t i = 1; i < sorted.others.size(); ++i) {
+    messages.Post(Severity::kWarning,
+                  sorted.others[i] + ": not opened, only one dump can be open at a time");
   }
-  subject_ = read->against.empty() ? read->module : read->against;
-  KeepVerdict(*std::move(read), file->bytes());
-  return true;
+  if (!sorted.others.empty()) path_ = sorted.others.front();
+  if (sorted.verdict) {
+    if (path_.empty()) {
+      path_ = sorted.verdict->against.empty() ? sorted.verdict->module : sorted.verdict->against;
+      verdict_is_own_ = true;
+    }
+    KeepVerdict(*std::move(sorted.verdict), sorted.verdict_json);
+  }
+  dump_.state = path_.empty() ? PendingState::kNone : PendingState::kWaiting;
+  if (path_.empty()) return;
+  dump_.task = Read(
+      tasks, [this](const std::shared_ptr<DumpReading>& reading) { Adopt(std::move(*reading)); });
+}
+
+void Document::ReadAgain(const std::vector<std::string>& also, Tasks& tasks, Messages& messages,
+                         Then then) {
+  tasks.Cancel(reading_task_);
+  news_ = {};
+  Sort(also, tasks,
+       [this, &tasks, &messages, life = life_, then = std::move(then)](SortedPaths& sorted) {
+         if (life != life_) return;
+         for (std::string& error : sorted.errors) messages.Post(Severity::kError, std::move(error));
+         for (const std::string& other : sorted.others) {
+           messages.Post(Severity::kWarning,
+                         other + ": not opened, only one dump can be open at a time");
+         }
+         if (!sorted.profiles.empty()) profile_paths_ = std::move(sorted.profiles);
+         if (sorted.verdict) KeepVerdict(*std::move(sorted.verdict), sorted.verdict_json);
+         if (!dump_.ready()) dump_.state = PendingState::kWaiting;
+         reading_task_ = Read(tasks, then);
+       });
 }
 
 void Document::KeepVerdict(debug::KeptVerdict kept, std::string_view json) {
@@ -80,42 +136,52 @@ void Document::KeepVerdict(debug::KeptVerdict kept, std::string_view json) {
   verdict_json_ = json;
 }
 
-void Document::Read(Tasks& tasks) {
-  dump_.state = PendingState::kWaiting;
-  dump_.task = tasks.Start(
+uint64_t Document::Read(Tasks& tasks, Then then) {
+  return tasks.Start(
       "opening " + path_,
-      [this, generation = generation_, path = path_,
-       limits = limits_](TaskControl& control) -> Tasks::Finish {
-        using Model = Computed<dump::DumpModel>;
-        auto listing = std::make_shared<std::optional<dump::Listing>>();
-        auto json = std::make_shared<std::string>(VerdictIn(path, limits));
-        auto model = std::make_shared<Model>(Guarded<dump::DumpModel>(
-            [&](TaskControl& c) -> Model {
-              HLOSCOPE_ASSIGN_OR_RETURN(*listing, ListPath(path, limits, c.stop()));
+      [this, life = life_, path = path_, limits = limits_,
+       then = std::move(then)](TaskControl& control) -> Tasks::Finish {
+        auto reading = std::make_shared<DumpReading>();
+        reading->path = path;
+        reading->verdict_json = VerdictIn(path, limits);
+        reading->model = Guarded<dump::DumpModel>(
+            [&](TaskControl& c) -> Computed<dump::DumpModel> {
+              HLOSCOPE_ASSIGN_OR_RETURN(reading->listing, ListPath(path, limits, c.stop()));
               dump::OpenOptions open;
-              dump::Listing read = **listing;  // the watch compares with its own
+              dump::Listing read = *reading->listing;  // the watch compares with its own
               open.listing = &read;
               open.jobs = 2;
               open.stop = c.stop();
               open.progress = [&c](int64_t done, int64_t total) { c.Progress(done, total); };
               return dump::DumpModel::Open(path, limits, open);
             },
-            control));
-        return [this, generation, model, listing, json, path, limits] {
-          if (generation != generation_) return;
-          if (auto kept = debug::ReadVerdict(*json); kept && !verdict_.ready()) {
-            KeepVerdict(*std::move(kept), *json);
-            verdict_is_own_ = true;
-          }
-          if (*listing) watch_.Follow(path, *std::move(*listing), limits);
-          dump_.state = *model ? PendingState::kReady : PendingState::kFailed;
-          if (*model) {
-            dump_.value = **model;
-          } else {
-            dump_.error = model->error();
-          }
+            control);
+        reading->stopped = control.stopped();
+        return [this, life, reading, then] {
+          if (life == life_) then(reading);
         };
       });
+}
+
+void Document::Adopt(DumpReading reading) {
+  ++generation_;
+  if (auto kept = debug::ReadVerdict(reading.verdict_json); kept && !verdict_.ready()) {
+    KeepVerdict(*std::move(kept), reading.verdict_json);
+    verdict_is_own_ = true;
+  }
+  if (reading.listing) watch_.Follow(reading.path, *std::move(reading.listing), limits_);
+  news_ = {};
+  dump_ = {.state = reading.model ? PendingState::kReady : PendingState::kFailed,
+           .value = reading.model ? *reading.model : nullptr,
+           .error = reading.model ? Error{} : reading.model.error(),
+           .task = 0};
+}
+
+void Document::AddProfiles(const std::vector<std::string>& paths) {
+  for (const std::string& path : paths) {
+    if (std::ranges::find(profile_paths_, path) == profile_paths_.end())
+      profile_paths_.push_back(path);
+  }
 }
 
 bool Document::TakeNews() {

@@ -143,6 +143,7 @@ RunValues ValuesBefore(const std::shared_ptr<const hlo::Module>& module,
                        const ExperimentRequest& request) {
   RunValues values;
   values.module = module;
+  values.place = request.place;
   values.module_index = request.module_index;
   values.stage = request.stage;
   values.platform = request.platform;
@@ -202,7 +203,7 @@ Experiment::Experiment(std::function<void()> wake, std::string worker_program,
       program_(std::move(worker_program)),
       profiles_(std::make_shared<RunProfiles>(state_folder)),
       compilations_(std::make_shared<RetainedFiles>(std::move(state_folder), "compiled", ".dump",
-                                                    kMaxCompilations)) {
+                                                    RetainedKind::kFolder, kMaxCompilations)) {
   replay::WorkerPoolOptions options;
   options.program = program_;
   options.evidence_folder = replay::EvidenceFolder();
@@ -227,6 +228,7 @@ debug::RunRequest Experiment::MakeRequest() const {
 
 void Experiment::Begin(std::string doing, Job job) {
   Retire();
+  moved_.clear();
   doing_ = std::move(doing);
   progress_.reset();
   news_ = std::make_shared<News>();
@@ -351,7 +353,7 @@ void Experiment::Clear() {
   module_.reset();
   findings_.clear();
   by_instruction_.clear();
-  expected_ = 0;
+  expected_ = lost_ = 0;
   report_.reset();
   captured_.reset();
   profile_.reset();
@@ -360,32 +362,97 @@ void Experiment::Clear() {
 bool Experiment::Update() {
   if (news_ == nullptr) return false;
   std::vector<Finding> findings;
+  std::optional<RunValues> values;
   bool finished = false;
   {
     const std::lock_guard lock(news_->mutex);
     findings.swap(news_->findings);
     if (news_->report) report_ = std::exchange(news_->report, std::nullopt);
     if (news_->progress) progress_ = std::exchange(news_->progress, std::nullopt);
-    if (news_->captured) captured_ = std::exchange(news_->captured, std::nullopt);
+    if (news_->captured) {
+      captured_ = std::exchange(news_->captured, std::nullopt);
+      MoveCaptured(moved_);
+    }
     if (news_->profile) profile_ = std::exchange(news_->profile, std::nullopt);
-    if (news_->values) Keep(*std::exchange(news_->values, std::nullopt));
+    values = std::exchange(news_->values, std::nullopt);
     finished = news_->finished;
   }
-  for (Finding& finding : findings) {
-    const auto [slot, fresh] =
-        by_instruction_.try_emplace(finding.instruction.index, findings_.size());
-    if (fresh) {
-      findings_.push_back(std::move(finding));
-    } else {
-      findings_[slot->second] = std::move(finding);  // as part of a larger piece
-    }
+  if (values) {
+    MoveValues({{request_.module_index, request_.stage}, module_, moved_}, *values);
+    Keep(*std::move(values));
   }
+  for (Finding& finding : findings) Add(std::move(finding), moved_);
   if (finished) {
     running_ = false;
     ended_ = std::chrono::steady_clock::now();
     news_.reset();
   }
   return finished || !findings.empty();
+}
+
+void Experiment::Add(Finding finding, const MovedIds& moved) {
+  finding.instruction = Moved(moved, finding.instruction);
+  if (!finding.instruction.valid()) {
+    ++lost_;
+    return;
+  }
+  const auto [slot, fresh] =
+      by_instruction_.try_emplace(finding.instruction.index, findings_.size());
+  if (fresh) {
+    findings_.push_back(std::move(finding));
+  } else {
+    findings_[slot->second] = std::move(finding);  // as part of a larger piece
+  }
+}
+
+void Experiment::MoveCaptured(const MovedIds& moved) {
+  if (!captured_) return;
+  captured_->instruction = Moved(moved, captured_->instruction);
+  if (captured_->instruction.valid()) return;
+  captured_.reset();
+  ++lost_;
+}
+
+void Experiment::MoveValues(const StageAgain& again, RunValues& values) {
+  values.module_index = again.place.module;
+  values.stage = again.place.stage;
+  if (again.module == nullptr) return;
+  values.module = again.module;
+  if (again.moved.empty()) return;
+  for (auto& [index, held] : std::exchange(values.of, {})) {
+    const InstructionId id = Moved(again.moved, InstructionId(index));
+    if (id.valid()) values.of.emplace(id.index, std::move(held));
+  }
+}
+
+std::vector<Experiment::Stage> Experiment::stages() const {
+  std::vector<Stage> stages;
+  for (const RunValues& values : values_) stages.emplace_back(values.place, values.module);
+  if (module_ != nullptr) stages.emplace_back(request_.place, module_);
+  return stages;
+}
+
+void Experiment::Rebase(std::span<const StageAgain> again) {
+  for (RunValues& values : values_) {
+    MoveValues(again.front(), values);
+    again = again.subspan(1);
+  }
+  if (module_ == nullptr) return;
+  const StageAgain& now = again.front();
+  request_.module_index = now.place.module;
+  request_.stage = now.place.stage;
+  if (now.module == nullptr) return;
+  module_ = now.module;
+  if (now.moved.empty()) return;
+  by_instruction_.clear();
+  for (Finding& finding : std::exchange(findings_, {})) Add(std::move(finding), now.moved);
+  MoveCaptured(now.moved);
+  // What runs still speaks of the instructions that it was given.
+  if (moved_.empty()) {
+    moved_ = now.moved;
+  } else {
+    for (InstructionId& id : moved_) id = Moved(now.moved, id);
+  }
 }
 
 std::string Experiment::doing() const {

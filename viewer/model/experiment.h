@@ -24,6 +24,7 @@
 #include "viewer/model/captured_values.h"
 #include "viewer/model/retained_files.h"
 #include "viewer/model/run_profiles.h"
+#include "viewer/model/stage_again.h"
 #include "viewer/model/verdict_table.h"
 
 namespace hloscope::viewer {
@@ -35,7 +36,8 @@ struct ExperimentRequest : debug::RunRequest {
     deadline_seconds = 120;
   }
 
-  int32_t module_index = -1, stage = -1;  // of the dump, for those who show it
+  StageAnchor place;                      // what is to run, for those who show it
+  int32_t module_index = -1, stage = -1;  // that in this reading of the dump; -1: not there
   bool record = false;                    // a profile of the run
 };
 
@@ -82,6 +84,11 @@ class Experiment {
   bool Update();
   // Forgets everything, as when another dump is opened.
   void Reset();
+  /// What ran, or runs, of the dump: with its module.
+  using Stage = std::pair<StageAnchor, std::shared_ptr<const hlo::Module>>;
+  std::vector<Stage> stages() const;
+  /// Another reading of the dump is shown: `again` has each of stages(), in their order.
+  void Rebase(std::span<const StageAgain> again);
 
   bool running() const { return running_; }
   double seconds() const;  // that what runs has taken, or took
@@ -90,6 +97,8 @@ class Experiment {
   const ExperimentRequest& request() const { return request_; }
   const hlo::Module* module() const { return module_.get(); }
   std::span<const Finding> findings() const { return findings_; }  // in the order they came
+  // Results of instructions that are not in module() any more since the dump was read again.
+  int64_t lost_findings() const { return lost_; }
   const Finding* Of(hlo::InstructionId instruction) const;
   int64_t expected_findings() const { return expected_; }  // instructions of the entry to come
   const debug::RunReport* report() const { return report_ ? &*report_ : nullptr; }
@@ -123,19 +132,23 @@ class Experiment {
   debug::RunRequest MakeRequest() const;
   void Clear();
   void Keep(RunValues values);
+  void Add(Finding finding, const MovedIds& moved);
+  void MoveCaptured(const MovedIds& moved);
+  static void MoveValues(const StageAgain& again, RunValues& values);
 
   std::function<void()> wake_;
   std::string program_;
   std::shared_ptr<replay::WorkerPool> workers_;
   ExperimentRequest request_;
   std::shared_ptr<const hlo::Module> module_;
+  MovedIds moved_;  // from the module that the run was given to module_, which was read since
   std::shared_ptr<News> news_;
   bool running_ = false;
   std::string doing_;
   std::chrono::steady_clock::time_point started_, ended_;
   std::vector<Finding> findings_;
   std::unordered_map<uint32_t, size_t> by_instruction_;
-  int64_t expected_ = 0;
+  int64_t expected_ = 0, lost_ = 0;
   std::optional<debug::RunReport> report_;
   std::optional<CapturedPair> captured_;
   std::vector<RunValues> values_;  // of stages, the newest last

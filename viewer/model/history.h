@@ -1,7 +1,8 @@
-// History: where one was, with back and forward as in a browser; also undo and redo of view state.
+/// History: where one was, with back and forward as in a browser; also undo and redo of view state.
 #pragma once
 
 #include <cstddef>
+#include <optional>
 #include <utility>
 #include <vector>
 
@@ -31,6 +32,24 @@ class History {
   template <typename F>
   void ForEach(F change) {
     for (T& entry : entries_) change(entry);
+  }
+  template <typename F>
+  void ForEach(F look) const {
+    for (const T& entry : entries_) look(entry);
+  }
+  /// Puts what `change` makes of each entry in its place; where that is nothing the entry goes, and
+  /// the current one becomes T().
+  template <typename F>
+  void Change(F change) {
+    std::vector<T> changed;
+    size_t at = 0;
+    for (size_t i = 0; i < entries_.size(); ++i) {
+      std::optional<T> entry = change(entries_[i]);
+      if (i == at_) at = changed.size();
+      if (entry || i == at_) changed.push_back(entry ? *std::move(entry) : T());
+    }
+    entries_ = std::move(changed);
+    at_ = at;
   }
   bool Back() { return CanGoBack() && (--at_, true); }
   bool Forward() { return CanGoForward() && (++at_, true); }

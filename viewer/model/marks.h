@@ -1,19 +1,25 @@
-// Marks: what one view marks for others to show; forgotten with the dump.
+/// Marks: what one view marks for others to show; forgotten with the dump.
 #pragma once
 
 #include <array>
 #include <chrono>
 #include <compare>
 #include <cstdint>
-#include <map>
 #include <memory>
 #include <optional>
 #include <set>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "profiler/event_store.h"
+#include "viewer/model/anchor.h"
+#include "viewer/model/pending.h"
 #include "viewer/model/selection.h"
+
+namespace hloscope::debug {
+struct DivergeVerdict;
+}
 
 namespace hloscope::viewer {
 
@@ -58,8 +64,11 @@ struct VerdictQuestion {
   bool is_of_platforms() const { return !platform.empty(); }
 };
 struct AskedVerdict {
+  StageAnchor place;    // of its question
+  int32_t module = -1;  // in this reading of the dump; -1: not there
   VerdictQuestion question;
   std::chrono::steady_clock::time_point since;
+  std::shared_ptr<Pending<debug::DivergeVerdict>> verdict;
 };
 
 // The instruction under the pointer, in a graph, a list or a curve.
@@ -89,12 +98,12 @@ struct Marks {
   bool passes_by_change = false;  // most changed first
   // What only advises a backend does not count as a change.
   bool ignore_metadata = false;
-  bool was_cancelled = false;  // work was stopped: what failed by that can be resumed
-  std::map<int32_t, AskedVerdict> asked_verdicts;            // by module: the last
-  std::map<int32_t, std::shared_ptr<Reduction>> reductions;  // by module
-  std::shared_ptr<BundleMaking> bundle;                      // the last; null: none
-  std::set<std::pair<int32_t, int32_t>> asked_machine_code;  // modules and kernels
-  std::optional<WantedThread> wanted_thread;                 // until the panel takes it
+  bool was_cancelled = false;                // work was stopped: what failed by that can be resumed
+  std::vector<AskedVerdict> asked_verdicts;  // the last of each module
+  std::vector<std::shared_ptr<Reduction>> reductions;                 // likewise
+  std::shared_ptr<BundleMaking> bundle;                               // the last; null: none
+  std::set<std::pair<ModuleAnchor, std::string>> asked_machine_code;  // of kernels by name
+  std::optional<WantedThread> wanted_thread;                          // until the panel takes it
   std::set<int32_t> looked_at;     // modules of which something was selected to begin with
   std::set<int32_t> asked_passes;  // modules whose stages are all to be compared, however many
 };

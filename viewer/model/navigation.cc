@@ -34,14 +34,14 @@ void Navigation::Leave() {
   ++version_;
 }
 
-// Bookmarks and kept sessions may be of a dump that has changed since.
+// What was run may be of a module that is not in the dump any more.
 bool Navigation::Holds(const Selection& selection) const {
   if (selection.kind == SelectionKind::kNothing) return true;
   if (!document_.dump().ready()) return selection.kind == SelectionKind::kEvent;
   auto modules = static_cast<int32_t>(document_.dump()->modules().size());
   if (selection.module >= modules || selection.file >= std::ssize(document_.dump()->files()))
     return false;
-  if (selection.module < 0) return true;
+  if (selection.module < 0) return selection.kind >= SelectionKind::kEvent;
   const dump::ModuleEntry& entry =
       document_.dump()->modules()[static_cast<size_t>(selection.module)];
   return selection.stage < std::ssize(entry.stages);
@@ -50,7 +50,7 @@ bool Navigation::Holds(const Selection& selection) const {
 // By the bytes of its files, which are known without reading them; the first of equals.
 int32_t Navigation::LargestModule() const {
   const dump::DumpModel& dump = *document_.dump().value;
-  if (largest_of_ == &dump) return largest_;
+  if (largest_of_ == document_.generation()) return largest_;
   int64_t most = -1;
   for (size_t m = 0; m < dump.modules().size(); ++m) {
     int64_t bytes = 0;
@@ -60,11 +60,43 @@ int32_t Navigation::LargestModule() const {
     most = bytes;
     largest_ = static_cast<int32_t>(m);
   }
-  largest_of_ = &dump;
+  largest_of_ = document_.generation();
   return largest_;
 }
 
+std::vector<Selection> Navigation::All() const {
+  std::vector<Selection> all;
+  (suspended_ ? *suspended_ : selections_).ForEach([&](const Selection& s) { all.push_back(s); });
+  return all;
+}
+
+void Navigation::Suspend() {
+  if (!suspended_) suspended_ = selections_;
+  selections_.Reset({});
+  ++version_;
+  ForgetCounterparts();
+}
+
+void Navigation::Rebase(const dump::DumpModel& before, const dump::DumpModel& now,
+                        const Refind& find) {
+  if (suspended_) selections_ = *std::exchange(suspended_, {});
+  const auto again = [&](int32_t module, int32_t stage) {
+    return FindPlace(now, AnchorOfStage(before, module, stage));
+  };
+  if (module_in_view_ >= 0) module_in_view_ = again(module_in_view_, -1).module;
+  for (const auto& [module, stage] : std::exchange(stage_in_view_, {})) {
+    const Place place = again(module, stage);
+    if (place.stage >= 0) stage_in_view_[place.module] = place.stage;
+  }
+  const bool was_suggested = suggested_ == version_;
+  ++version_;
+  if (was_suggested) suggested_ = version_;
+  selections_.Change(find);
+  ForgetCounterparts();
+}
+
 void Navigation::Reset() {
+  suspended_.reset();
   selections_.Reset({});
   ++version_;
   counterparts_ = {};

@@ -1,10 +1,14 @@
-// Navigation: what is selected, what was before, what stands for it elsewhere, and the module and
-// stage in view.
+/// Navigation: what is selected, what was before, what stands for it elsewhere, and the module and
+/// stage in view.
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <map>
+#include <optional>
+#include <vector>
 
+#include "viewer/model/anchor.h"
 #include "viewer/model/counterparts.h"
 #include "viewer/model/history.h"
 #include "viewer/model/selection.h"
@@ -32,6 +36,14 @@ class Navigation {
   void Forward();
   // As when another dump is opened.
   void Reset();
+  /// Everything that was selected, in the reading in view or, after Suspend, in the last.
+  std::vector<Selection> All() const;
+  const Selection& latest() const { return (suspended_ ? *suspended_ : selections_).current(); }
+  /// As when a dump cannot be read again: nothing is selected until Rebase.
+  void Suspend();
+  /// Positions of the reading before as those of `now`; what `find` does not know is left out.
+  using Refind = std::function<std::optional<Selection>(const Selection&)>;
+  void Rebase(const dump::DumpModel& before, const dump::DumpModel& now, const Refind& find);
   // As when another profile is shown: of a selected event its instruction is left, or nothing.
   void ForgetEvents();
 
@@ -69,8 +81,9 @@ class Navigation {
   bool counterparts_complete_ = true;
   int32_t module_in_view_ = -1;               // where the selection names none; -1: the largest
   std::map<int32_t, int32_t> stage_in_view_;  // by module
-  mutable int32_t largest_ = 0;               // what LargestModule found …
-  mutable const dump::DumpModel* largest_of_ = nullptr;  // … in that dump
+  std::optional<History<Selection>> suspended_;
+  mutable int32_t largest_ = 0;      // what LargestModule found …
+  mutable uint64_t largest_of_ = 0;  // … in that generation of the document; 0: in none
 };
 
 }  // namespace hloscope::viewer

@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <filesystem>
 
 #include "core/debug/explain/passes/explain_platforms.h"
@@ -21,12 +22,7 @@ namespace {
 
 using debug::DivergeVerdict;
 
-struct SearchKey {
-  using Value = DivergeVerdict;
-  int32_t module = -1;
-  VerdictQuestion question;
-  auto operator<=>(const SearchKey&) const = default;
-};
+using PendingVerdict = Pending<DivergeVerdict>;
 
 Computed<DivergeVerdict> SearchPasses(const dump::DumpModel& dump, int32_t module,
                                       const debug::RunRequest& request,
@@ -40,13 +36,14 @@ Computed<DivergeVerdict> SearchPasses(const dump::DumpModel& dump, int32_t modul
       debug::FindGuiltyPass(values, results, first, pipeline, stop));
 }
 
-Computed<DivergeVerdict> ComparePlatforms(const dump::DumpModel& dump, const SearchKey& key,
+Computed<DivergeVerdict> ComparePlatforms(const dump::DumpModel& dump, int32_t index,
+                                          const VerdictQuestion& question,
                                           debug::RunRequest request, TaskControl& control) {
-  HLOSCOPE_ASSIGN_OR_RETURN(const auto module, dump.Module(key.module, key.question.stage));
-  request.platform = key.question.platform;
-  request.reference_platform = key.question.reference;
-  request.bounds = {key.question.absolute, key.question.relative};
-  if (!key.question.inputs.empty()) request.inputs = {key.question.inputs};
+  HLOSCOPE_ASSIGN_OR_RETURN(const auto module, dump.Module(index, question.stage));
+  request.platform = question.platform;
+  request.reference_platform = question.reference;
+  request.bounds = {question.absolute, question.relative};
+  if (!question.inputs.empty()) request.inputs = {question.inputs};
   request.on_progress = [&control](const replay::RunProgress& progress) {
     control.Progress(progress.done, progress.total);
   };
@@ -61,29 +58,38 @@ Computed<DivergeVerdict> ComparePlatforms(const dump::DumpModel& dump, const Sea
   return std::make_shared<const DivergeVerdict>(std::move(verdict));
 }
 
-const Pending<DivergeVerdict>& Searched(Context& context, const SearchKey& key) {
-  return context.cache.Get(key, SearchTitle(key.question),
-                           [dump = context.document.dump().value, key,
-                            workers = context.experiment.workers()](TaskControl& control) {
-                             debug::RunRequest request;
-                             request.seed = key.question.seed;
-                             request.limits = dump->limits();
-                             request.workers = workers;
-                             return key.question.is_of_platforms()
-                                        ? ComparePlatforms(*dump, key, std::move(request), control)
-                                        : SearchPasses(*dump, key.module, request, control.stop());
-                           });
-}
-
 void StartSearch(Context& context, int32_t module, const VerdictQuestion& question) {
-  if (const AskedVerdict* asked = AskedOn(context, module)) {
-    const SearchKey before{module, asked->question};
-    const Pending<DivergeVerdict>& old = Searched(context, before);
-    if (old.waiting()) context.tasks.Cancel(old.task);
-    context.cache.Drop(before);
-  }
-  context.marks.asked_verdicts[module] = {question, std::chrono::steady_clock::now()};
-  Searched(context, {module, question});
+  std::erase_if(context.marks.asked_verdicts, [&](const AskedVerdict& asked) {
+    if (asked.module != module) return false;
+    if (asked.verdict->waiting()) context.tasks.Cancel(asked.verdict->task);
+    return true;
+  });
+  auto verdict = std::make_shared<PendingVerdict>();
+  verdict->state = PendingState::kWaiting;
+  verdict->task = context.tasks.Start(
+      SearchTitle(question),
+      [dump = context.document.dump().value, module, question, verdict,
+       workers = context.experiment.workers()](TaskControl& control) -> Tasks::Finish {
+        debug::RunRequest request;
+        request.seed = question.seed;
+        request.limits = dump->limits();
+        request.workers = workers;
+        auto found = std::make_shared<Computed<DivergeVerdict>>(Guarded<DivergeVerdict>(
+            [&](TaskControl& c) {
+              return question.is_of_platforms()
+                         ? ComparePlatforms(*dump, module, question, request, c)
+                         : SearchPasses(*dump, module, request, c.stop());
+            },
+            control));
+        return [verdict, found] { verdict->Settle(std::move(*found)); };
+      });
+  context.marks.asked_verdicts.push_back(
+      {.place = AnchorOfStage(*context.document.dump(), module,
+                              question.is_of_platforms() ? question.stage : -1),
+       .module = module,
+       .question = question,
+       .since = std::chrono::steady_clock::now(),
+       .verdict = std::move(verdict)});
 }
 
 // By the stages that it names; where those are not here, if it came with the one module.
@@ -109,8 +115,9 @@ void SearchDivergence(Context& context, int32_t module, const VerdictQuestion& q
 }
 
 const AskedVerdict* AskedOn(Context& context, int32_t module) {
-  const auto asked = context.marks.asked_verdicts.find(module);
-  return asked == context.marks.asked_verdicts.end() ? nullptr : &asked->second;
+  const auto& all = context.marks.asked_verdicts;
+  const auto asked = std::ranges::find(all, module, &AskedVerdict::module);
+  return module < 0 || asked == all.end() ? nullptr : &*asked;
 }
 
 std::string SearchTitle(const VerdictQuestion& question) {
@@ -122,7 +129,7 @@ std::string SearchTitle(const VerdictQuestion& question) {
 const Pending<DivergeVerdict>* VerdictOn(Context& context, int32_t module) {
   if (!context.document.dump().ready() || module < 0) return nullptr;
   if (const AskedVerdict* asked = AskedOn(context, module)) {
-    return &Searched(context, {module, asked->question});
+    return asked->verdict.get();
   }
   const Pending<DivergeVerdict>& kept = context.document.verdict();
   if (!kept.ready() || !IsAbout(context.document, module)) return nullptr;

@@ -17,6 +17,15 @@ struct Pending {
   Error error;                     // kFailed
   uint64_t task = 0;               // kWaiting: who works on it
 
+  /// The end of the wait.
+  void Settle(Result<std::shared_ptr<const T>> result) {
+    state = result ? PendingState::kReady : PendingState::kFailed;
+    if (result) {
+      value = *std::move(result);
+    } else {
+      error = result.error();
+    }
+  }
   bool ready() const { return state == PendingState::kReady; }
   bool waiting() const { return state == PendingState::kWaiting; }
   bool failed() const { return state == PendingState::kFailed; }

@@ -4,6 +4,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cerrno>
+#include <cstdio>
 #include <filesystem>
 #include <utility>
 #include <vector>
@@ -14,11 +16,24 @@ namespace hloscope::viewer {
 
 namespace fs = std::filesystem;
 
+namespace {
+
+// True: it was not there and is now. An error code of what else went wrong.
+bool MakeNew(const std::string& path, RetainedKind kind, std::error_code& error) {
+  if (kind == RetainedKind::kFolder) return fs::create_directory(path, error);
+  if (std::FILE* file = std::fopen(path.c_str(), "wx")) return std::fclose(file) == 0;
+  if (errno != EEXIST) error = std::error_code(errno, std::generic_category());
+  return false;
+}
+
+}  // namespace
+
 RetainedFiles::RetainedFiles(std::string state_folder, std::string name, std::string ending,
-                             size_t most)
+                             RetainedKind kind, size_t most)
     : state_folder_(std::move(state_folder)),
       name_(std::move(name)),
       ending_(std::move(ending)),
+      kind_(kind),
       most_(most) {}
 
 Result<std::string> RetainedFiles::Folder() {
@@ -46,7 +61,8 @@ Result<std::string> RetainedFiles::NewPath(std::string_view module, std::string_
   std::error_code error;
   for (int64_t number = 1;; ++number) {
     std::string path = fmt::format("{}.{}{}", base, number, ending_);
-    if (!fs::exists(path, error) && given_.insert(path).second) return path;
+    if (MakeNew(path, kind_, error)) return path;
+    if (error) return EnvironmentError(path + ": " + error.message());
   }
 }
 

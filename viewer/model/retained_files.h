@@ -1,9 +1,9 @@
 // RetainedFiles: where the window saves files of runs that outlast it.
 #pragma once
 
+#include <cstdint>
 #include <mutex>
 #include <optional>
-#include <set>
 #include <string>
 #include <string_view>
 
@@ -12,15 +12,19 @@
 
 namespace hloscope::viewer {
 
-// Any thread may call it.
+enum class RetainedKind : uint8_t { kFile, kFolder };
+
+/// Where the window saves files of runs that outlast it. Any thread may call it, and other windows
+/// may use the same folder.
 class RetainedFiles {
  public:
-  // `name` below the state folder; where that is empty, a folder that goes with this object.
-  // At most `most` things that are named with `ending` stay in it.
-  RetainedFiles(std::string state_folder, std::string name, std::string ending, size_t most);
+  /// `name` below the state folder; where that is empty, a folder that goes with this object.
+  /// At most `most` things that are named with `ending` stay in it.
+  RetainedFiles(std::string state_folder, std::string name, std::string ending, RetainedKind kind,
+                size_t most);
 
-  // A path in it that does not exist and was not given out before, named after module and platform.
-  // Environment error: the folder cannot be made.
+  /// A new, empty file or folder in it, which nobody else has, named after module and platform.
+  /// Environment error: it cannot be made.
   Result<std::string> NewPath(std::string_view module, std::string_view platform);
   // Removes the oldest beyond the most; what cannot be removed stays.
   void RemoveOldest();
@@ -32,10 +36,10 @@ class RetainedFiles {
   Result<std::string> Folder();
 
   const std::string state_folder_, name_, ending_;
+  const RetainedKind kind_;
   const size_t most_;
   std::mutex mutex_;
   std::optional<ScratchFolder> scratch_;
-  std::set<std::string> given_;
 };
 
 }  // namespace hloscope::viewer

@@ -1,6 +1,9 @@
 // Files of recorded runs.
 #include "viewer/model/run_profiles.h"
 
+#include <filesystem>
+#include <system_error>
+
 #include "core/base/jobs.h"
 
 namespace hloscope::viewer {
@@ -11,8 +14,13 @@ Result<RunProfile> RunProfiles::Write(debug::RunRecorder& recorder, std::string_
   RunProfile written;
   HLOSCOPE_ASSIGN_OR_RETURN(written.path, folder_.NewPath(module, platform));
   written.is_retained = folder_.is_retained();
-  HLOSCOPE_ASSIGN_OR_RETURN(written.lost,
-                            profiler::WriteProfile({*profile, nullptr, written.path}));
+  auto lost = profiler::WriteProfile({*profile, nullptr, written.path});
+  if (!lost) {
+    std::error_code error;
+    std::filesystem::remove(written.path, error);
+    return std::unexpected(lost.error());
+  }
+  written.lost = *std::move(lost);
   folder_.RemoveOldest();
   return written;
 }

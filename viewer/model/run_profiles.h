@@ -28,7 +28,7 @@ class RunProfiles {
   // They lie in the folder `profiles` of this one, at most kMaxKept, the oldest removed first; in
   // one of their own that goes with this object where it is empty.
   explicit RunProfiles(std::string state_folder)
-      : folder_(std::move(state_folder), "profiles", ".hloprof", kMaxKept) {}
+      : folder_(std::move(state_folder), "profiles", ".hloprof", RetainedKind::kFile, kMaxKept) {}
 
   // Writes what was recorded, which is spent, to a file of its own, named after module and
   // platform. Errors: those of recording and of writing.

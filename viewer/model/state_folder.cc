@@ -16,6 +16,7 @@
 #include "core/base/parse_json.h"
 #include "core/base/text.h"
 #include "core/hlo/analysis/find_instruction.h"
+#include "profiler/event_store.h"
 #include "viewer/model/counterparts.h"
 
 namespace hloscope::viewer {
@@ -23,8 +24,9 @@ namespace {
 
 using Json = nlohmann::json;
 
-// Of the files below. A later hloscope counts on where it changes their meaning.
-constexpr int64_t kVersion = 1;
+// Of the files below. A later hloscope counts on where it changes their meaning. Before version 2
+// bookmarks were positions.
+constexpr int64_t kVersion = 2;
 
 std::string TextOf(const Json& json, const char* key) {
   if (!json.is_object()) return {};
@@ -48,22 +50,51 @@ std::string FullPath(const std::string& path) {
   return error ? path : full.string();
 }
 
+// The texts of an anchor by their keys.
+constexpr std::pair<const char*, std::string Anchor::*> kAnchorTexts[] = {
+    {"name", &Anchor::name}, {"event", &Anchor::event}, {"lane", &Anchor::lane}};
+constexpr std::pair<const char*, std::string ModuleAnchor::*> kModuleTexts[] = {
+    {"folder", &ModuleAnchor::folder},
+    {"module", &ModuleAnchor::name},
+    {"timestamp", &ModuleAnchor::timestamp}};
+
 void WriteBookmark(const Bookmark& bookmark, JsonWriter& json) {
-  const Selection& s = bookmark.selection;
+  const Anchor& anchor = bookmark.anchor;
   json.BeginObject().Field("title", bookmark.title).Field("note", bookmark.note);
-  json.Field("kind", static_cast<int>(s.kind)).Field("module", s.module).Field("stage", s.stage);
-  json.Field("computation", s.computation.index).Field("instruction", s.instruction.index);
-  json.Field("thunk", s.thunk).Field("kernel", s.kernel).Field("buffer", s.buffer);
-  json.Field("event", s.event).Field("file", s.file).Field("line", s.line);
-  json.Field("source_file", s.source_file).Field("source_line", s.source_line).EndObject();
+  json.Field("kind", ToString(anchor.kind)).Field("stage", anchor.place.stage);
+  for (const auto& [key, text] : kModuleTexts) json.Field(key, anchor.place.module.*text);
+  for (const auto& [key, text] : kAnchorTexts) json.Field(key, anchor.*text);
+  json.Field("id", anchor.place.module.id).Field("number", anchor.number);
+  json.Field("start", anchor.start).Key("shape_index").BeginArray();
+  for (const int64_t index : anchor.shape_index) json.Value(index);
+  json.EndArray().EndObject();
 }
 
-Bookmark ReadBookmark(const Json& json) {
-  Bookmark out;
-  out.title = TextOf(json, "title");
-  out.note = TextOf(json, "note");
+Anchor ReadAnchor(const Json& json) {
+  Anchor anchor;
+  const std::string kind = TextOf(json, "kind");
+  for (int k = 0; k <= static_cast<int>(SelectionKind::kSourceLine); ++k) {
+    if (ToString(static_cast<SelectionKind>(k)) == kind)
+      anchor.kind = static_cast<SelectionKind>(k);
+  }
+  for (const auto& [key, text] : kModuleTexts) anchor.place.module.*text = TextOf(json, key);
+  for (const auto& [key, text] : kAnchorTexts) anchor.*text = TextOf(json, key);
+  anchor.place.stage = TextOf(json, "stage");
+  anchor.place.module.id = NumberOf(json, "id", -1);
+  anchor.number = NumberOf(json, "number", 0);
+  anchor.start = std::clamp<int64_t>(NumberOf(json, "start", 0), 0, profiler::kLongestTime);
+  if (const auto shape = json.find("shape_index"); shape != json.end() && shape->is_array()) {
+    for (const Json& index : *shape) {
+      if (index.is_number_integer()) anchor.shape_index.push_back(index.get<int64_t>());
+    }
+  }
+  return anchor;
+}
+
+// As version 1 had them: NamePositions tells what they mean.
+Selection ReadPositions(const Json& json) {
   auto number = [&](const char* key) { return static_cast<int32_t>(NumberOf(json, key, -1)); };
-  Selection& s = out.selection;
+  Selection s;
   s.kind = static_cast<SelectionKind>(std::clamp<int64_t>(
       NumberOf(json, "kind", 0), 0, static_cast<int64_t>(SelectionKind::kSourceLine)));
   s.module = number("module");
@@ -73,11 +104,21 @@ Bookmark ReadBookmark(const Json& json) {
   s.thunk = number("thunk");
   s.kernel = number("kernel");
   s.buffer = number("buffer");
-  s.event = NumberOf(json, "event", -1);
   s.file = number("file");
   s.line = number("line");
   s.source_file = TextOf(json, "source_file");
   s.source_line = number("source_line");
+  return s;
+}
+
+Bookmark ReadBookmark(const Json& json) {
+  Bookmark out{.title = TextOf(json, "title"), .note = TextOf(json, "note"), .selection = {}};
+  if (!json.is_object()) return out;
+  if (const auto kind = json.find("kind"); kind != json.end() && kind->is_string()) {
+    out.anchor = ReadAnchor(json);
+  } else {
+    out.selection = ReadPositions(json);
+  }
   return out;
 }
 

@@ -75,7 +75,11 @@ class TaskCache {
   void DropCancelled() {
     for (auto& [type, slots] : slots_) slots->DropCancelled();
   }
-  void Clear() { slots_.clear(); }
+  // What is still computed is asked to stop: nobody will ask for it.
+  void Clear() {
+    for (auto& [type, slots] : slots_) slots->Cancel(tasks_);
+    slots_.clear();
+  }
 
  private:
   template <typename Key>
@@ -86,12 +90,18 @@ class TaskCache {
   struct AnySlots {
     virtual ~AnySlots() = default;
     virtual void DropCancelled() = 0;
+    virtual void Cancel(Tasks& tasks) = 0;
   };
   template <typename Key>
   struct Slots final : AnySlots {
     std::map<Key, std::shared_ptr<Entry<Key>>> entries;
     void DropCancelled() override {
       std::erase_if(entries, [](const auto& slot) { return slot.second->is_cancelled; });
+    }
+    void Cancel(Tasks& tasks) override {
+      for (const auto& [key, entry] : entries) {
+        if (entry->pending.waiting()) tasks.Cancel(entry->pending.task);
+      }
     }
   };
 
@@ -110,14 +120,8 @@ class TaskCache {
         tasks_.Start(title, [entry, compute = std::move(compute)](TaskControl& control) {
           auto result = std::make_shared<Computed<Value>>(Guarded<Value>(compute, control));
           return [entry, result, stopped = control.stopped()] {
-            Pending<Value>& pending = entry->pending;
-            pending.state = *result ? PendingState::kReady : PendingState::kFailed;
-            if (*result) {
-              pending.value = **result;
-            } else {
-              pending.error = result->error();
-              entry->is_cancelled = stopped;
-            }
+            entry->is_cancelled = !*result && stopped;
+            entry->pending.Settle(std::move(*result));
           };
         });
   }

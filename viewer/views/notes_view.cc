@@ -21,11 +21,21 @@ class NotesView : public View {
     size_t removed = bookmarks.size();
     for (size_t i = 0; i < bookmarks.size(); ++i) {
       ImGui::PushID(static_cast<int>(i));
-      if (ImGui::Selectable((SafeText(bookmarks[i].title, 60) + "##go").c_str(),
-                            bookmarks[i].selection == frame.context.navigation.selection(), 0,
-                            ImVec2(ImGui::GetContentRegionAvail().x - 70 * frame.scale, 0)))
+      const bool is_here = bookmarks[i].selection.kind != SelectionKind::kNothing;
+      ImGui::PushStyleColor(ImGuiCol_Text,
+                            frame.theme[is_here ? Color::kText : Color::kTextDisabled]);
+      if (ImGui::Selectable(
+              (SafeText(bookmarks[i].title, 60) + "##go").c_str(),
+              is_here && bookmarks[i].selection == frame.context.navigation.selection(), 0,
+              ImVec2(ImGui::GetContentRegionAvail().x - 70 * frame.scale, 0)) &&
+          is_here)
         frame.context.navigation.Select(bookmarks[i].selection);
-      WholeIfCut(bookmarks[i].title, SafeText(bookmarks[i].title, 60));
+      ImGui::PopStyleColor();
+      if (is_here) {
+        WholeIfCut(bookmarks[i].title, SafeText(bookmarks[i].title, 60));
+      } else {
+        Help(bookmarks[i].title + "\nnot in this dump");
+      }
       ImGui::SameLine();
       if (ImGui::SmallButton("Remove")) removed = i;
       Help("remove this bookmark and its note");
@@ -50,7 +60,9 @@ class NotesView : public View {
 
   std::string HighlightedItems(Context& context) const override {
     for (const Bookmark& bookmark : context.bookmarks) {
-      if (bookmark.selection == context.navigation.selection()) return bookmark.title;
+      if (bookmark.selection.kind != SelectionKind::kNothing &&
+          bookmark.selection == context.navigation.selection())
+        return bookmark.title;
     }
     return {};
   }

@@ -100,7 +100,7 @@ class GlfwSurface : public Surface {
     gl_.ClearColor(part(16), part(8), part(0), 1);
     gl_.Clear(kGlColorBuffer);
     ImGui_ImplOpenGL3_RenderDrawData(ImGui::GetDrawData());
-    if (kind_ == SurfaceKind::kOffscreen || wants_pixels_) ReadBack();
+    if (kind_ == SurfaceKind::kOffscreen || pixels_.is_open()) ReadBack();
     if (kind_ == SurfaceKind::kWindow) glfwSwapBuffers(window_);
   }
 
@@ -131,13 +131,7 @@ class GlfwSurface : public Surface {
     return kind_ == SurfaceKind::kWindow && glfwGetWindowAttrib(window_, GLFW_MAXIMIZED) != 0;
   }
 
-  Result<Picture> Pixels() override {
-    if (picture_.rgb.empty()) {
-      wants_pixels_ = true;
-      return EnvironmentError("no frame was read back yet", "ask again after the next one");
-    }
-    return picture_;
-  }
+  Result<Picture> Pixels() override { return pixels_.Take(); }
 
  private:
   void ReadBack() {
@@ -146,20 +140,21 @@ class GlfwSurface : public Surface {
     upside_down.rgb.resize(row * static_cast<size_t>(height_));
     gl_.PixelStorei(kGlPackAlignment, 1);
     gl_.ReadPixels(0, 0, width_, height_, kGlRgb, kGlUnsignedByte, upside_down.rgb.data());
-    picture_ = {.width = width_, .height = height_, .rgb = {}};
+    Picture picture{.width = width_, .height = height_, .rgb = {}};
     for (int y = height_ - 1; y >= 0; --y) {
       auto begin = upside_down.rgb.begin() + static_cast<ptrdiff_t>(row) * y;
-      picture_.rgb.insert(picture_.rgb.end(), begin, begin + static_cast<ptrdiff_t>(row));
+      picture.rgb.insert(picture.rgb.end(), begin, begin + static_cast<ptrdiff_t>(row));
     }
+    pixels_.Give(std::move(picture));
   }
 
   SurfaceKind kind_;
   GLFWwindow* window_ = nullptr;
   Gl gl_;
-  bool platform_ = false, renderer_ = false, wants_pixels_ = false;
+  bool platform_ = false, renderer_ = false;
   float scale_ = 1;
   int width_ = 0, height_ = 0;
-  Picture picture_;
+  PixelRequest pixels_;
 };
 
 class HeadlessSurface : public Surface {

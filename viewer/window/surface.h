@@ -25,6 +25,25 @@ struct SurfaceOptions {
   float scale = 0;                  // pixels for each logical pixel; 0: what the display says
 };
 
+/// Pixels of a frame, which are read back only where they were asked for.
+class PixelRequest {
+ public:
+  bool is_open() const { return is_open_; }
+  void Give(Picture picture) { picture_ = std::move(picture); }
+  /// Those that were given since the last Take; none yet: an environment error, and the next frame
+  /// is read back.
+  Result<Picture> Take() {
+    is_open_ = picture_.rgb.empty();
+    if (is_open_)
+      return EnvironmentError("no frame was read back yet", "ask again after the next one");
+    return std::exchange(picture_, {});
+  }
+
+ private:
+  bool is_open_ = false;
+  Picture picture_;
+};
+
 // Owns the platform and renderer back ends of the current ImGui context.
 class Surface {
  public:
@@ -52,7 +71,8 @@ class Surface {
   // The window fills the display; nothing where there is none.
   virtual void Maximize() {}
   virtual bool is_maximized() const { return false; }
-  // What Show() drew last. Fails without pixels.
+  // What Show() drew last. Fails without pixels; with an environment error where they are there
+  // after the next frame.
   virtual Result<Picture> Pixels() = 0;
 
  private:
