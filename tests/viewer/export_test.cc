@@ -248,6 +248,34 @@ TEST_F(ExportTest, WithoutPixelsThereIsASentence) {
   EXPECT_FALSE(std::filesystem::exists(Scratch("home.png")));
 }
 
+// As a window that is minimized before its pixels are read.
+class WithoutPixels : public Surface {
+ public:
+  void NewFrame() override {}
+  void Show(uint32_t /*background_rgb*/) override {}
+  void Wait(double /*seconds*/) override {}
+  void Wake() override {}
+  bool closed() const override { return false; }
+  float scale() const override { return 1; }
+  Result<Picture> Pixels() override { return EnvironmentError("no frame was read back yet"); }
+};
+
+TEST_F(ExportTest, PixelsThatNeverComeAreNotWaitedForWithoutEnd) {
+  Start({Sample("conv_net")});
+  Exporter& exporter = app().exporter();
+  exporter.Ask(ExportFormat::kPng);
+  exporter.Write(Scratch("view.png"));
+  WithoutPixels surface;
+  for (int frame = 0; frame < Exporter::kMaxFrames; ++frame) {
+    EXPECT_TRUE(exporter.is_waiting()) << frame;
+    exporter.Finish(surface);
+  }
+  EXPECT_FALSE(exporter.is_waiting());
+  EXPECT_NE(Messages().find("not saved: no frame was read back yet"), std::string::npos)
+      << Messages();
+  Settle();
+}
+
 TEST_F(ExportTest, AnUnwritablePlaceIsASentenceThatNamesIt) {
   Show(kCases[0]);
   for (const std::string& path :

@@ -6,7 +6,7 @@
 #include <sstream>
 
 #include "tests/viewer/viewer_fixture.h"
-#include "viewer/views/graph_data.h"
+#include "viewer/graph/graph_data.h"
 
 namespace hloscope::viewer {
 namespace {

@@ -14,6 +14,7 @@
 #include "tests/viewer/viewer_fixture.h"
 #include "viewer/facts/kernel_sheet.h"
 #include "viewer/facts/memory_plan.h"
+#include "viewer/facts/path_facts.h"
 #include "viewer/facts/profile_model.h"
 #include "viewer/facts/selection_summary.h"
 #include "viewer/facts/trace_partners.h"
@@ -138,7 +139,7 @@ TEST_F(ViewerTest, AMarkedRangeIsSummedUp) {
     context->MouseMoveToPos(ImVec2(lanes.Min.x + 620, lanes.Min.y + 8));
     context->MouseUp(0);
   });
-  EXPECT_TRUE(session().marks.timeline.is_set);
+  EXPECT_TRUE(session().marks.Of<TimelineMarks>().range.is_set);
   EXPECT_FALSE(Has(HighlightedItems("statistics"), "40 PjitFunction"))
       << HighlightedItems("statistics");
 }
@@ -271,7 +272,7 @@ TEST_F(ViewerTest, TheCriticalPathIsHighlightedAndSummedUp) {
     context->MouseMoveToPos(ImVec2(lanes.Min.x + 600, lanes.Min.y + 32));
     context->MouseClick(0);
   });
-  EXPECT_TRUE(session().marks.timeline.is_set);
+  EXPECT_TRUE(session().marks.Of<TimelineMarks>().range.is_set);
   EXPECT_TRUE(Has(HighlightedItems("timeline"), "% of the call")) << HighlightedItems("timeline");
   Click("//###kernels.statistics/#TAB");
   EXPECT_TRUE(Has(HighlightedItems("statistics"), "path ")) << HighlightedItems("statistics");
@@ -279,7 +280,7 @@ TEST_F(ViewerTest, TheCriticalPathIsHighlightedAndSummedUp) {
   ASSERT_TRUE(csv.has_value());
   EXPECT_TRUE(csv->starts_with("name,busy_ps,steps,wait_before_ps\n")) << *csv;
   Click("//###kernels.statistics/Critical path");
-  EXPECT_FALSE(session().marks.critical_path);
+  EXPECT_FALSE(session().marks.Of<TimelineMarks>().critical_path);
   EXPECT_FALSE(Has(HighlightedItems("statistics"), "path "));
 }
 
@@ -329,7 +330,7 @@ TEST_F(ViewerTest, ASecondTraceStandsUnderTheFirst) {
   Drive([](ImGuiTestContext* context) { context->WindowFocus("//###kernels.timeline"); });
   Press("X");
   EXPECT_TRUE(Has(HighlightedItems("timeline"), "second above")) << HighlightedItems("timeline");
-  EXPECT_TRUE(session().marks.profiles_swapped);
+  EXPECT_TRUE(session().marks.Of<TimelineMarks>().profiles_swapped);
   Click("//###kernels.timeline/Stop comparing");
   EXPECT_FALSE(Has(HighlightedItems("timeline"), "above")) << HighlightedItems("timeline");
 }
@@ -412,9 +413,9 @@ TEST_F(ViewerTest, WhoHoldsThePeakIsTheFirstRow) {
   // Another point: the right arrow, while the map has the keys.
   Drive([](ImGuiTestContext* context) { context->WindowFocus("//###memory.memory"); });
   Press("Right");
-  EXPECT_GE(session().marks.memory.point, 0);
+  EXPECT_GE(session().marks.Of<MemoryPoint>().point, 0);
   Click("//###memory.buffers/back to the peak");
-  EXPECT_LT(session().marks.memory.point, 0);
+  EXPECT_LT(session().marks.Of<MemoryPoint>().point, 0);
 }
 
 TEST_F(ViewerTest, BrokenTracesSayWhy) {

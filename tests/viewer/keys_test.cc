@@ -9,7 +9,10 @@
 
 #include "core/base/file.h"
 #include "tests/viewer/viewer_fixture.h"
+#include "viewer/facts/kernel_code.h"
+#include "viewer/facts/path_facts.h"
 #include "viewer/frame/keyboard.h"
+#include "viewer/model/pass_search.h"
 
 namespace hloscope::viewer {
 namespace {
@@ -440,9 +443,10 @@ Cases KeysTest::ExperimentCases() {
   swaps.check = [this] { return Changed("kernels"); };
   stops.check = [this] { return session().document.second_profile().empty(); };
   const Case path{"conv_net", "", "kernels", "timeline",
-                  [this] { return session().marks.critical_path; }};
+                  [this] { return session().marks.Of<TimelineMarks>().critical_path; }};
   const Case sass{"attention_block_h100", "jit_attention_block:gemm_fusion_dot.3", "kernels",
-                  "code", [this] { return session().marks.asked_machine_code.size() == 1; }};
+                  "code",
+                  [this] { return session().marks.Of<AskedMachineCode>().kernels.size() == 1; }};
   auto trace = [this] {
     app().Run(Command::kTraceThread);
     ASSERT_TRUE(DrawUntil([this] { return Has(HighlightedItems("thread"), "step 0 "); }))
@@ -475,7 +479,7 @@ Cases KeysTest::ExperimentCases() {
     app().dock().Find("divergence")->view->SetState("interpreter\ninterpreter\n0\n0");
     Settle();
   };
-  diverges.check = [this] { return !session().marks.asked_verdicts.empty(); };
+  diverges.check = [this] { return !session().marks.Of<AskedVerdicts>().all.empty(); };
   runs.check = [this] { return session().experiment.report() != nullptr; };
   values.check = [this] { return Has(HighlightedItems("values"), "values of "); };
   values.prepare = run;

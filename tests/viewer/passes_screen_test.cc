@@ -65,7 +65,7 @@ TEST_F(PassesScreenTest, OrderStaysInSightWhenSortedByChange) {
   EXPECT_EQ(ShownChangeStage(session()), 4);
   Press("[");
   EXPECT_EQ(ShownChangeStage(session()), 3);
-  EXPECT_TRUE(session().marks.passes_by_change);
+  EXPECT_TRUE(session().marks.Of<PassMarks>().by_change);
   ExpectSeen("passes", "4call-inliner");
   Click("//###passes.passes/Most changed first");
   Settle();

@@ -13,8 +13,8 @@
 #include "tests/viewer/drawn.h"
 #include "tests/viewer/reading_fixture.h"
 #include "viewer/facts/host_runs.h"
+#include "viewer/graph/graph_data.h"
 #include "viewer/model/bookmark.h"
-#include "viewer/views/graph_data.h"
 
 namespace hloscope::viewer {
 namespace {

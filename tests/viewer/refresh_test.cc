@@ -7,6 +7,7 @@
 #include "viewer/facts/profile_model.h"
 #include "viewer/lab/bundle_making.h"
 #include "viewer/lab/reduction.h"
+#include "viewer/model/pass_search.h"
 #include "viewer/model/retained_files.h"
 #include "viewer/window/surface.h"
 
@@ -156,9 +157,9 @@ TEST_F(RefreshTest, WhatTheLabFoundStaysAndMovesWithItsModule) {
   auto reduction = std::make_shared<Reduction>();
   reduction->run = {.module = 0, .stage = 0, .request = {}, .from = "the last run"};
   reduction->place = AnchorOfStage(*session().document.dump(), 0, 0);
-  session().marks.reductions.push_back(reduction);
-  session().marks.bundle = std::make_shared<BundleMaking>();
-  session().marks.asked_verdicts.push_back(
+  session().marks.Of<Reductions>().all.push_back(reduction);
+  session().marks.Of<MadeBundle>().last = std::make_shared<BundleMaking>();
+  session().marks.Of<AskedVerdicts>().all.push_back(
       {.place = AnchorOfStage(*session().document.dump(), 0),
        .module = 0,
        .question = {},
@@ -174,7 +175,7 @@ TEST_F(RefreshTest, WhatTheLabFoundStaysAndMovesWithItsModule) {
   EXPECT_EQ(session().experiment.ValuesOf(0, 0), nullptr);
   EXPECT_EQ(ReductionOn(session(), 1), reduction.get());
   EXPECT_NE(LastBundle(session()), nullptr);
-  EXPECT_EQ(session().marks.asked_verdicts.at(0).module, 1);
+  EXPECT_EQ(session().marks.Of<AskedVerdicts>().all.at(0).module, 1);
 }
 
 TEST_F(RefreshTest, ResultsFollowTheirInstructionsByName) {

@@ -13,13 +13,13 @@
 #include "core/hlo/proto/proto.h"
 #include "tests/hlo/parsed.h"
 #include "tests/viewer/reading_fixture.h"
+#include "viewer/graph/graph_legend.h"
 #include "viewer/lab/hover_values.h"
 #include "viewer/lab/pins.h"
 #include "viewer/lab/recorded_inputs.h"
 #include "viewer/model/experiment.h"
 #include "viewer/model/marks.h"
 #include "viewer/model/number_text.h"
-#include "viewer/views/graph_legend.h"
 
 namespace hloscope::viewer {
 namespace {
@@ -199,7 +199,7 @@ TEST_F(ValuesTest, ThePointerShowsValuesOfEveryInstructionAfterARun) {
   EXPECT_TRUE(Has(Hover("result"), "interpreter: 0, 0, 0, 0")) << Hover("result");
   EXPECT_TRUE(Has(Hover("start"), "s32[]")) << Hover("start");
   EXPECT_TRUE(Has(Hover("sum"), "1 to 3, mean 2, 1 NaN")) << Hover("sum");
-  session().marks.hovered = {};
+  session().marks.Of<Hovered>() = {};
   // The list says the same, and so does the pointer on it.
   ExpectSeen("divergence", "bit-identical");
 }
@@ -274,7 +274,7 @@ TEST_F(ValuesTest, APinStaysThroughARunAndShowsWhatItWas) {
   EXPECT_TRUE(HighlightedItems("pinned").starts_with("fuse9;")) << HighlightedItems("pinned");
   // Another run on other inputs.
   WriteInputs("more.npz", {100, 100, 100, 100});
-  session().marks.chosen_inputs = Scratch("dump") + "/more.npz";
+  session().marks.Of<ChosenInputs>().path = Scratch("dump") + "/more.npz";
   app().dock().Focus("divergence");
   Settle();
   Press("F9");
@@ -312,12 +312,12 @@ TEST_F(ValuesTest, APinStaysThroughARunAndShowsWhatItWas) {
 TEST_F(ValuesTest, WhatIsUnderThePointerIsPinnedBeforeWhatIsSelected) {
   Start({Write(kHeldModule)});
   Select("fuse9");
-  session().marks.hovered = {Selection::OfInstruction(0, 0, Id("k")), ImGui::GetFrameCount()};
+  session().marks.Of<Hovered>() = {Selection::OfInstruction(0, 0, Id("k")), ImGui::GetFrameCount()};
   app().Run(Command::kPin);
   Settle();
   EXPECT_TRUE(Has(HighlightedItems("pinned"), "k; the file 1, 2, 3, NaN"))
       << HighlightedItems("pinned");
-  session().marks.hovered = {};
+  session().marks.Of<Hovered>() = {};
   app().Run(Command::kPin);
   Settle();
   EXPECT_TRUE(Has(Messages(), "pinned fuse9; values appear after the next run")) << Messages();

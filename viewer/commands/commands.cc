@@ -7,7 +7,8 @@ namespace hloscope::viewer {
 namespace {
 
 constexpr CommandRow kCommands[] = {
-#define COMMAND(name, id, title, keys, when, help) {Command::name, id, title, keys, when, help},
+#define COMMAND(name, id, title, keys, when, handler, help) \
+  {Command::name, id, title, keys, when, help},
 #include "viewer/commands/commands.def"
 #undef COMMAND
 };

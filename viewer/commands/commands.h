@@ -12,7 +12,7 @@
 namespace hloscope::viewer {
 
 enum class Command : uint16_t {
-#define COMMAND(name, id, title, keys, when, help) name,
+#define COMMAND(name, id, title, keys, when, handler, help) name,
 #include "viewer/commands/commands.def"
 #undef COMMAND
 };

@@ -43,11 +43,11 @@ void SelectInstruction(Context& context, int32_t module, const RunFinding& findi
 
 void ShowThread(Context& context, int32_t module, const RunFinding& finding,
                 const RunFinding::Side& side) {
-  context.marks.wanted_thread = WantedThread{.module = module,
-                                             .kernel = finding.kernel,
-                                             .block = Index(side.block),
-                                             .thread = Index(side.thread),
-                                             .line = static_cast<uint32_t>(side.line)};
+  context.marks.Of<ThreadMarks>().wanted = WantedThread{.module = module,
+                                                        .kernel = finding.kernel,
+                                                        .block = Index(side.block),
+                                                        .thread = Index(side.thread),
+                                                        .line = static_cast<uint32_t>(side.line)};
   context.requests.Show("thread");
 }
 

@@ -8,6 +8,7 @@
 #include <array>
 #include <cmath>
 
+#include "viewer/graph/graph_legend.h"
 #include "viewer/lab/error_curve.h"
 #include "viewer/lab/hover_values.h"
 #include "viewer/model/document.h"
@@ -16,7 +17,6 @@
 #include "viewer/model/messages.h"
 #include "viewer/model/navigation.h"
 #include "viewer/model/requests.h"
-#include "viewer/views/graph_legend.h"
 #include "viewer/widgets/verdict_mark.h"
 #include "viewer/widgets/view.h"
 #include "viewer/widgets/widgets.h"
@@ -299,7 +299,7 @@ class CurveView : public View {
     }
     std::string text = PointText(curve_.points[static_cast<size_t>(point)]);
     if (hovered_place_.kind == SelectionKind::kInstruction) {
-      context.marks.hovered = {hovered_place_, ImGui::GetFrameCount()};
+      context.marks.Of<Hovered>() = {hovered_place_, ImGui::GetFrameCount()};
       const Pending<hlo::Module>& read =
           context.data.Module(hovered_place_.module, hovered_place_.stage);
       if (read.ready()) {

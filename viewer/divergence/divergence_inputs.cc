@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "viewer/divergence/divergence_outcome.h"
+#include "viewer/lab/recorded_inputs.h"
 #include "viewer/model/marks.h"
 #include "viewer/model/requests.h"
 #include "viewer/widgets/widgets.h"
@@ -25,7 +26,7 @@ const RecordedInputsList* InputsChoice::ListOf(Context& context, int32_t module,
 
 // What the user named in the popup is chosen once.
 void InputsChoice::TakeFile(Context& context) {
-  const std::string& named = context.marks.chosen_inputs;
+  const std::string& named = context.marks.Of<ChosenInputs>().path;
   if (named == file_) return;
   file_ = named;
   if (!named.empty()) path_ = named;

@@ -53,8 +53,8 @@ void DrawFinding(Frame& frame, const Experiment& experiment, const Finding& find
   }
   if (ImGui::IsItemHovered()) {
     const int32_t index = experiment.request().module_index;
-    context.marks.hovered = {Selection::OfInstruction(index, stage, finding.instruction),
-                             ImGui::GetFrameCount()};
+    context.marks.Of<Hovered>() = {Selection::OfInstruction(index, stage, finding.instruction),
+                                   ImGui::GetFrameCount()};
     const std::string values = HoverValues(context, index, stage, module, finding.instruction);
     const std::string note = finding.note.empty() ? "" : SafeText(finding.note, 800) + "\n";
     ImGui::SetTooltip("%s%s", note.c_str(), SafeLines(values).c_str());

@@ -14,6 +14,7 @@
 #include "core/replay/platform_table.h"
 #include "viewer/divergence/check_findings.h"
 #include "viewer/divergence/divergence_outcome.h"
+#include "viewer/graph/graph_legend.h"
 #include "viewer/lab/failing_run.h"
 #include "viewer/lab/own_compilation.h"
 #include "viewer/model/document.h"
@@ -25,7 +26,6 @@
 #include "viewer/model/pass_search.h"
 #include "viewer/model/requests.h"
 #include "viewer/model/tasks.h"
-#include "viewer/views/graph_legend.h"
 #include "viewer/widgets/view.h"
 #include "viewer/widgets/widgets.h"
 

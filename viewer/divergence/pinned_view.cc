@@ -5,6 +5,7 @@
 
 #include <algorithm>
 
+#include "viewer/lab/hover_values.h"
 #include "viewer/lab/pins.h"
 #include "viewer/model/marks.h"
 #include "viewer/model/messages.h"
@@ -73,7 +74,7 @@ class PinnedView : public View {
   bool Run(Command command, Frame& frame) override {
     if (command != Command::kPin) return false;
     Update(frame.context);
-    const Hovered& hovered = frame.context.marks.hovered;
+    const Hovered& hovered = frame.context.marks.Of<Hovered>();
     const bool is_hovered = ImGui::GetFrameCount() - hovered.frame <= 1;
     const Selection& wanted = is_hovered ? hovered.selection : frame.context.navigation.selection();
     std::optional<Pin> pin = PinOf(frame.context, wanted);

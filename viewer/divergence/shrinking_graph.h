@@ -9,8 +9,8 @@
 #include <string>
 #include <unordered_set>
 
-#include "viewer/views/graph_canvas.h"
-#include "viewer/views/graph_colors.h"
+#include "viewer/graph/graph_canvas.h"
+#include "viewer/graph/graph_colors.h"
 
 namespace hloscope::viewer {
 

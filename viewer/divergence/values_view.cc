@@ -10,13 +10,14 @@
 #include <cmath>
 #include <optional>
 
+#include "viewer/graph/graph_legend.h"
+#include "viewer/lab/hover_values.h"
 #include "viewer/model/experiment.h"
 #include "viewer/model/marks.h"
 #include "viewer/model/messages.h"
 #include "viewer/model/navigation.h"
 #include "viewer/model/requests.h"
 #include "viewer/model/value_grid.h"
-#include "viewer/views/graph_legend.h"
 #include "viewer/widgets/verdict_mark.h"
 #include "viewer/widgets/view.h"
 #include "viewer/widgets/widgets.h"
@@ -152,9 +153,10 @@ class ValuesView : public View {
     const hlo::InstructionId pinned = pair != nullptr ? pair->instruction : id;
     ImGui::BeginDisabled(!pinned.valid());
     if (ImGui::Button("Pin")) {
-      frame.context.marks.hovered = {Selection::OfInstruction(experiment.request().module_index,
-                                                              experiment.request().stage, pinned),
-                                     ImGui::GetFrameCount()};
+      frame.context.marks.Of<Hovered>() = {
+          Selection::OfInstruction(experiment.request().module_index, experiment.request().stage,
+                                   pinned),
+          ImGui::GetFrameCount()};
       frame.context.requests.Run(Command::kPin);
     }
     ImGui::EndDisabled();

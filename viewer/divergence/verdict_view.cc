@@ -10,6 +10,7 @@
 
 #include "viewer/divergence/divergence_outcome.h"
 #include "viewer/divergence/stage_strip.h"
+#include "viewer/graph/graph_legend.h"
 #include "viewer/lab/error_curve.h"
 #include "viewer/model/document.h"
 #include "viewer/model/dump_data.h"
@@ -17,7 +18,6 @@
 #include "viewer/model/navigation.h"
 #include "viewer/model/pass_search.h"
 #include "viewer/model/requests.h"
-#include "viewer/views/graph_legend.h"
 #include "viewer/widgets/verdict_mark.h"
 #include "viewer/widgets/view.h"
 #include "viewer/widgets/widgets.h"

@@ -329,7 +329,7 @@ const Answer* Slowest(Context& context, int32_t module) {
 // Comparing all stages of a large module takes seconds: those wait until they are asked for.
 const Answer* Passes(Context& context, int32_t module, bool asked) {
   const dump::ModuleEntry& entry = context.document.dump()->modules()[static_cast<size_t>(module)];
-  if (asked) context.marks.asked_passes.insert(module);
+  if (asked) context.marks.Of<PassMarks>().asked.insert(module);
   if (!MayReadAllStages(context, module)) {
     if (FactsOf(context, module).waiting()) return nullptr;
     return Find(context, "many-passes", module, [count = entry.stages.size()] {
@@ -551,7 +551,7 @@ const Pending<PassRanking>& RankingOf(Context& context, int32_t module,
 
 bool MayReadAllStages(Context& context, int32_t module) {
   constexpr int64_t kSmall = 200'000;  // instructions of all stages
-  if (context.marks.asked_passes.contains(module)) return true;
+  if (context.marks.Of<PassMarks>().asked.contains(module)) return true;
   const dump::ModuleEntry& entry = context.document.dump()->modules()[static_cast<size_t>(module)];
   const Pending<ModuleFacts>& facts = FactsOf(context, module);
   if (facts.waiting()) return false;

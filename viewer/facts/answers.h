@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <set>
 #include <span>
 #include <string>
 #include <string_view>
@@ -14,6 +15,7 @@
 #include "core/dump/dump_model.h"
 #include "viewer/commands/commands.h"
 #include "viewer/facts/module_facts.h"
+#include "viewer/model/anchor.h"
 #include "viewer/model/context.h"
 #include "viewer/model/pending.h"
 #include "viewer/model/selection.h"
@@ -33,6 +35,16 @@ struct QuestionRow {
 };
 std::span<const QuestionRow> QuestionRows();
 std::optional<Question> QuestionOf(Command command);
+
+/// How the passes are listed.
+struct PassMarks {
+  bool by_change = false;   // most changed first
+  std::set<int32_t> asked;  // modules whose stages are all to be compared, however many
+  void Rebase(const dump::DumpModel& before, const dump::DumpModel& now,
+              std::vector<std::string>&) {
+    asked = FindModules(now, before, asked);
+  }
+};
 
 struct Answer {
   std::string text;       // one sentence: the answer, or what it takes to get one

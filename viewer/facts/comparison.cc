@@ -10,6 +10,7 @@
 #include "viewer/facts/selection_summary.h"
 #include "viewer/model/document.h"
 #include "viewer/model/dump_data.h"
+#include "viewer/model/marks.h"
 #include "viewer/model/navigation.h"
 #include "viewer/model/search_index.h"
 #include "viewer/model/task_cache.h"
@@ -26,9 +27,18 @@ struct ComparisonKey {
 
 }  // namespace
 
+void Comparison::Rebase(const dump::DumpModel& before, const dump::DumpModel& now,
+                        std::vector<std::string>& lost) {
+  if (!is_set()) return;
+  const StageAnchor place = AnchorOfStage(before, module, stage);
+  const Place found = FindPlace(now, place);
+  *this = {.module = found.module, .stage = found.stage};
+  if (found.stage < 0) lost.push_back("comparison with " + ToString(place));
+}
+
 analysis::Annotations AnnotationsIn(const Context& context) {
-  return context.marks.ignore_metadata ? analysis::Annotations::kIgnored
-                                       : analysis::Annotations::kCounted;
+  return context.marks.Of<ChangeFilter>().ignores_metadata ? analysis::Annotations::kIgnored
+                                                           : analysis::Annotations::kCounted;
 }
 
 const Pending<analysis::PassChanges>& ShownChanges(Context& context, int32_t module,

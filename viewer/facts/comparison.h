@@ -7,11 +7,24 @@
 #include <vector>
 
 #include "core/analysis/align/pass_changes.h"
+#include "core/dump/dump_model.h"
 #include "viewer/model/context.h"
-#include "viewer/model/marks.h"
 #include "viewer/model/pending.h"
 
 namespace hloscope::viewer {
+
+/// What the stage in view is compared with.
+struct Comparison {
+  int32_t module = -1, stage = -1;
+  bool is_set() const { return module >= 0 && stage >= 0; }
+  void Rebase(const dump::DumpModel& before, const dump::DumpModel& now,
+              std::vector<std::string>& lost);
+};
+
+/// What only advises a backend does not count as a change.
+struct ChangeFilter {
+  bool ignores_metadata = false;
+};
 
 // What counts as a change, as the user chose it.
 analysis::Annotations AnnotationsIn(const Context& context);

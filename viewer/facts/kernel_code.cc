@@ -97,7 +97,7 @@ const Pending<CodeLines>* CodeLinesOf(Context& context, int32_t module, int32_t 
 
 const Pending<MachineCodeText>* MachineCodeOf(Context& context, int32_t module, int32_t kernel) {
   const auto name = NameOfKernel(context, module, kernel);
-  if (!name || !context.marks.asked_machine_code.contains(*name)) return nullptr;
+  if (!name || !context.marks.Of<AskedMachineCode>().kernels.contains(*name)) return nullptr;
   return &context.cache.Get(
       MachineCodeKey{module, kernel}, "making SASS",
       [dump = context.document.dump().value, module, kernel](TaskControl& control) {
@@ -110,7 +110,7 @@ void AskMachineCode(Context& context, int32_t module, int32_t kernel) {
   const Pending<MachineCodeText>* known = context.cache.Find(key);
   if (known != nullptr && known->failed()) context.cache.Drop(key);
   if (auto name = NameOfKernel(context, module, kernel)) {
-    context.marks.asked_machine_code.insert(*std::move(name));
+    context.marks.Of<AskedMachineCode>().kernels.insert(*std::move(name));
   }
 }
 

@@ -6,9 +6,12 @@
 #include <map>
 #include <memory>
 #include <set>
+#include <string>
+#include <utility>
 #include <vector>
 
 #include "core/backends/sass/machine_code.h"
+#include "viewer/model/anchor.h"
 #include "viewer/model/context.h"
 #include "viewer/model/pending.h"
 #include "viewer/model/text_document.h"
@@ -22,6 +25,11 @@ struct CodeLines {
 // Of the selected instruction where it is only a part of what the kernel computes; null where it is
 // all of it, or nothing of the kind is selected.
 const Pending<CodeLines>* CodeLinesOf(Context& context, int32_t module, int32_t kernel);
+
+/// Kernels whose machine code was asked for, by name.
+struct AskedMachineCode {
+  std::set<std::pair<ModuleAnchor, std::string>> kernels;
+};
 
 struct MachineCodeText {
   replay::MachineCode code;

@@ -7,6 +7,7 @@
 #include <string_view>
 #include <vector>
 
+#include "core/dump/dump_model.h"
 #include "core/dump/readers/buffers.h"
 
 namespace hloscope::viewer {
@@ -15,6 +16,16 @@ namespace hloscope::viewer {
 enum class AllocationKind : uint8_t { kTemporary, kParameter, kResult, kConstant, kThreadLocal };
 std::string_view ToString(AllocationKind kind);
 AllocationKind KindOf(const dump::BufferAllocation& allocation);
+
+/// The point of the program that is marked on the screen Memory.
+struct MemoryPoint {
+  int32_t module = -1;
+  int32_t point = -1;  // -1: the peak
+  // The order of the program may be another.
+  void Rebase(const dump::DumpModel&, const dump::DumpModel&, std::vector<std::string>&) {
+    *this = {};
+  }
+};
 
 // A value in the plane of program order and place.
 struct MemoryBox {

@@ -59,11 +59,11 @@ const Pending<PathFacts>* PathFactsOf(Context& context,
                    .begin = range.is_set ? range.range.begin : 0,
                    .end = range.is_set ? range.range.end : 0};
   };
-  TimelineRange& last = context.marks.path_range;
-  if (!context.marks.timeline.is_dragged) {
-    const PathKey next = key_of(context.marks.timeline);
+  TimelineRange& last = context.marks.Of<TimelineMarks>().path_range;
+  if (!context.marks.Of<TimelineMarks>().range.is_dragged) {
+    const PathKey next = key_of(context.marks.Of<TimelineMarks>().range);
     if (next != key_of(last) && last.is_set) context.cache.Drop(key_of(last));
-    last = context.marks.timeline;
+    last = context.marks.Of<TimelineMarks>().range;
   }
   std::optional<profiler::TimeRange> range;
   if (last.is_set) range = last.range;

@@ -13,6 +13,20 @@
 
 namespace hloscope::viewer {
 
+/// A stretch of time that is marked in the timeline.
+struct TimelineRange {
+  profiler::TimeRange range;
+  bool is_set = false;
+  bool is_dragged = false;  // it will be another one in a moment
+};
+
+struct TimelineMarks {
+  TimelineRange range;
+  bool critical_path = false;     // is highlighted
+  TimelineRange path_range;       // that it was last found of
+  bool profiles_swapped = false;  // the second profile is the one before
+};
+
 struct PathFacts {
   profiler::CriticalPath path;
   std::vector<uint32_t> events;                        // those on it, ascending

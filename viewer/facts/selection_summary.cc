@@ -324,13 +324,14 @@ std::vector<SummaryLine> SummarizeSelection(Context& context) {
 void Follow(Context& context, const SummaryLine& line) {
   if (line.selection.kind != SelectionKind::kNothing) context.navigation.Select(line.selection);
   if (line.stage >= 0) {
-    context.marks.shown_change = {.stage = line.stage, .version = context.navigation.version()};
+    context.marks.Of<ShownChange>() = {.stage = line.stage,
+                                       .version = context.navigation.version()};
   }
   if (!line.view.empty()) context.requests.Show(line.view);
 }
 
 int32_t ShownChangeStage(Context& context) {
-  const ShownChange& shown = context.marks.shown_change;
+  const ShownChange& shown = context.marks.Of<ShownChange>();
   if (shown.stage >= 0 && shown.version == context.navigation.version()) return shown.stage;
   const int32_t module = context.navigation.module();
   // Until a stage is chosen: where the most changed, once that is known.

@@ -7,10 +7,21 @@
 #include <string_view>
 #include <vector>
 
+#include "core/dump/dump_model.h"
 #include "viewer/model/context.h"
 #include "viewer/model/selection.h"
 
 namespace hloscope::viewer {
+
+/// The stage whose changes are on the screen: that of the selection, unless the selection was
+/// chosen among what another stage removed.
+struct ShownChange {
+  int32_t stage = -1;
+  uint64_t version = 0;  // of the selection it holds for
+  void Rebase(const dump::DumpModel&, const dump::DumpModel&, std::vector<std::string>&) {
+    *this = {};
+  }
+};
 
 enum class Tone : uint8_t { kPlain, kGood, kHost, kGone };
 

@@ -10,6 +10,7 @@
 
 #include "viewer/facts/comparison.h"
 #include "viewer/frame/path_completion.h"
+#include "viewer/lab/recorded_inputs.h"
 #include "viewer/model/bookmark.h"
 #include "viewer/model/document.h"
 #include "viewer/model/dump_data.h"
@@ -360,7 +361,7 @@ void Popups::DrawInputs(Frame& frame) {
       AskForPath(frame, "Run on inputs from a file",
                  "path of an .npz, a snapshot, a bundle, or a folder with input_N.npy", {});
   if (path.empty()) return;
-  frame.context.marks.chosen_inputs = std::move(path);
+  frame.context.marks.Of<ChosenInputs>().path = std::move(path);
   frame.context.requests.Show("divergence");
 }
 
@@ -389,7 +390,7 @@ void Popups::DrawCompare(Frame& frame) {
   End();
   if (!chosen) return;
   Close();
-  context.marks.comparison = *chosen;
+  context.marks.Of<Comparison>() = *chosen;
   context.requests.Show("changes");
 }
 

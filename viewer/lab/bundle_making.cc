@@ -245,10 +245,12 @@ void MakeBundle(Context& context, int32_t module, const BundleOptions& options) 
           messages.Post(Severity::kNote, making->options.path + ": " + MadeText(*making->made));
         };
       });
-  context.marks.bundle = making;
+  context.marks.Of<MadeBundle>().last = making;
 }
 
-const BundleMaking* LastBundle(Context& context) { return context.marks.bundle.get(); }
+const BundleMaking* LastBundle(Context& context) {
+  return context.marks.Of<MadeBundle>().last.get();
+}
 
 std::string MadeText(const MadeFile& made) {
   return fmt::format("{} in {}; in a clean process: {}", BytesText(made.bytes),

@@ -49,6 +49,11 @@ struct BundleMaking {
   Pending<MadeFile> made;
 };
 
+/// The last that was made; null: none.
+struct MadeBundle {
+  std::shared_ptr<BundleMaking> last;
+};
+
 // What MakeBundle would put in now, found in the background by a process that runs nothing of the
 // module.
 const Pending<PlannedFile>& BundlePlanOf(Context& context, int32_t module,

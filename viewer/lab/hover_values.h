@@ -7,11 +7,22 @@
 #include <string_view>
 #include <vector>
 
+#include "core/dump/dump_model.h"
 #include "core/hlo/module.h"
 #include "viewer/model/captured_values.h"
 #include "viewer/model/context.h"
+#include "viewer/model/selection.h"
 
 namespace hloscope::viewer {
+
+/// The instruction under the pointer, in a graph, a list or a curve.
+struct Hovered {
+  Selection selection;
+  int frame = -1000;  // of ImGui, when it was seen there last
+  void Rebase(const dump::DumpModel&, const dump::DumpModel&, std::vector<std::string>&) {
+    *this = {};
+  }
+};
 
 // What is known of an instruction: of a run, or of a constant what the file says.
 struct KnownValues {

@@ -13,6 +13,11 @@
 
 namespace hloscope::viewer {
 
+/// The file that was last chosen for the lab; empty: none.
+struct ChosenInputs {
+  std::string path;
+};
+
 struct RecordedInputs {
   std::string path;                     // as --inputs takes it
   std::string name;                     // "inputs.npz", "input_N.npy in this folder"

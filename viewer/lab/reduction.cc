@@ -61,6 +61,16 @@ void Take(Reduction& reduction, Computed<debug::ReduceReport>& report) {
 
 }  // namespace
 
+void Reductions::Rebase(const dump::DumpModel& /*before*/, const dump::DumpModel& now,
+                        std::vector<std::string>& lost) {
+  for (const std::shared_ptr<Reduction>& reduction : all) {
+    const Place found = FindPlace(now, reduction->place);
+    reduction->run.module = found.module;
+    reduction->run.stage = found.stage;
+    if (found.module < 0) lost.push_back("reduction of " + ToString(reduction->place));
+  }
+}
+
 ReductionProgress Reduction::Progress() const {
   const std::lock_guard lock(feed->mutex);
   return feed->progress;
@@ -92,9 +102,9 @@ void StartReduction(Context& context, int32_t module) {
         return [reduction, report] { Take(*reduction, *report); };
       });
   reduction->place = AnchorOfStage(*context.document.dump(), run->module, run->stage);
-  std::erase_if(context.marks.reductions,
+  std::erase_if(context.marks.Of<Reductions>().all,
                 [&](const auto& known) { return known->run.module == module; });
-  context.marks.reductions.push_back(std::move(reduction));
+  context.marks.Of<Reductions>().all.push_back(std::move(reduction));
 }
 
 void StopReduction(Context& context, int32_t module) {
@@ -105,7 +115,7 @@ void StopReduction(Context& context, int32_t module) {
 }
 
 const Reduction* ReductionOn(Context& context, int32_t module) {
-  for (const std::shared_ptr<Reduction>& reduction : context.marks.reductions) {
+  for (const std::shared_ptr<Reduction>& reduction : context.marks.Of<Reductions>().all) {
     if (module >= 0 && reduction->run.module == module) return reduction.get();
   }
   return nullptr;

@@ -43,6 +43,13 @@ struct Reduction {
   ReductionProgress Progress() const;
 };
 
+/// The last of each module.
+struct Reductions {
+  std::vector<std::shared_ptr<Reduction>> all;
+  void Rebase(const dump::DumpModel& before, const dump::DumpModel& now,
+              std::vector<std::string>& lost);
+};
+
 // Starts the run that FailingRunOf names again; a message says why where it names nothing.
 void StartReduction(Context& context, int32_t module);
 // Stops it; the smallest so far stays.

@@ -14,6 +14,7 @@
 #include "core/debug/run/capture_collector.h"
 #include "core/debug/run/run_module.h"
 #include "core/replay/platform_table.h"
+#include "viewer/model/anchor.h"
 #include "viewer/model/document.h"
 #include "viewer/model/dump_data.h"
 #include "viewer/model/experiment.h"
@@ -190,6 +191,12 @@ debug::RunSpec RequestFor(Context& context, int32_t module) {
 }
 
 }  // namespace
+
+void ThreadMarks::Rebase(const dump::DumpModel& before, const dump::DumpModel& now,
+                         std::vector<std::string>& /*lost*/) {
+  if (!wanted || wanted->module < 0) return wanted.reset();
+  wanted->module = FindModule(now, AnchorOfModule(before, wanted->module));
+}
 
 const Pending<TracedThread>* ThreadTraceOf(Context& context, const ThreadChoice& choice) {
   return context.cache.Find(ThreadKey{choice});

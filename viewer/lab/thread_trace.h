@@ -14,6 +14,7 @@
 #include <string_view>
 #include <vector>
 
+#include "core/dump/dump_model.h"
 #include "core/ptx/trace/trace.h"
 #include "viewer/model/context.h"
 #include "viewer/model/pending.h"
@@ -24,6 +25,19 @@ struct ThreadChoice {
   int32_t module = -1, kernel = -1;           // in the dump; in its KernelTable
   std::array<uint32_t, 3> block{}, thread{};  // x first
   auto operator<=>(const ThreadChoice&) const = default;
+};
+
+/// A thread that the panel Thread is to show, at a line of its PTX; 0: from its start.
+struct WantedThread {
+  int32_t module = -1;
+  std::string kernel;
+  std::array<uint32_t, 3> block{}, thread{};
+  uint32_t line = 0;
+};
+struct ThreadMarks {
+  std::optional<WantedThread> wanted;  // until the panel takes it
+  void Rebase(const dump::DumpModel& before, const dump::DumpModel& now,
+              std::vector<std::string>& lost);
 };
 
 struct TracedThread {

@@ -188,6 +188,16 @@ int32_t FindModule(const DumpModel& dump, const ModuleAnchor& module) {
   return found;
 }
 
+std::set<int32_t> FindModules(const DumpModel& now, const DumpModel& before,
+                              const std::set<int32_t>& modules) {
+  std::set<int32_t> found;
+  for (const int32_t module : modules) {
+    const int32_t again = FindModule(now, AnchorOfModule(before, module));
+    if (again >= 0) found.insert(again);
+  }
+  return found;
+}
+
 Place FindPlace(const DumpModel& dump, const StageAnchor& place) {
   const int32_t module = FindModule(dump, place.module);
   if (module < 0 || place.stage.empty()) return {.module = module};

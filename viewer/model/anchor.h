@@ -4,7 +4,7 @@
 
 #include <compare>
 #include <cstdint>
-#include <span>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -55,6 +55,9 @@ ModuleAnchor AnchorOfModule(const dump::DumpModel& dump, int32_t module);
 StageAnchor AnchorOfStage(const dump::DumpModel& dump, int32_t module, int32_t stage = -1);
 /// The module of that folder, name, id and time, else the first of that folder and name.
 int32_t FindModule(const dump::DumpModel& dump, const ModuleAnchor& module);
+/// Those of `modules` of the reading `before` that are in `now`.
+std::set<int32_t> FindModules(const dump::DumpModel& now, const dump::DumpModel& before,
+                              const std::set<int32_t>& modules);
 /// Both -1 where either is not there; without a name of a stage only the module is looked for.
 Place FindPlace(const dump::DumpModel& dump, const StageAnchor& place);
 

@@ -6,6 +6,8 @@
 #include <functional>
 #include <map>
 #include <optional>
+#include <set>
+#include <string>
 #include <vector>
 
 #include "viewer/model/anchor.h"
@@ -18,6 +20,15 @@ namespace hloscope::viewer {
 class Document;
 class DumpData;
 class Tasks;
+
+/// Modules of which something was selected to begin with.
+struct LookedAt {
+  std::set<int32_t> modules;
+  void Rebase(const dump::DumpModel& before, const dump::DumpModel& now,
+              std::vector<std::string>&) {
+    modules = FindModules(now, before, modules);
+  }
+};
 
 class Navigation {
  public:

@@ -59,7 +59,7 @@ Computed<DivergeVerdict> ComparePlatforms(const dump::DumpModel& dump, int32_t i
 }
 
 void StartSearch(Context& context, int32_t module, const VerdictQuestion& question) {
-  std::erase_if(context.marks.asked_verdicts, [&](const AskedVerdict& asked) {
+  std::erase_if(context.marks.Of<AskedVerdicts>().all, [&](const AskedVerdict& asked) {
     if (asked.module != module) return false;
     if (asked.verdict->waiting()) context.tasks.Cancel(asked.verdict->task);
     return true;
@@ -83,7 +83,7 @@ void StartSearch(Context& context, int32_t module, const VerdictQuestion& questi
             control));
         return [verdict, found] { verdict->Settle(std::move(*found)); };
       });
-  context.marks.asked_verdicts.push_back(
+  context.marks.Of<AskedVerdicts>().all.push_back(
       {.place = AnchorOfStage(*context.document.dump(), module,
                               question.is_of_platforms() ? question.stage : -1),
        .module = module,
@@ -104,6 +104,16 @@ bool IsAbout(const Document& document, int32_t module) {
 
 }  // namespace
 
+void AskedVerdicts::Rebase(const dump::DumpModel& /*before*/, const dump::DumpModel& now,
+                           std::vector<std::string>& lost) {
+  for (AskedVerdict& asked : all) {
+    const Place found = FindPlace(now, asked.place);
+    asked.module = found.module;
+    if (asked.question.is_of_platforms()) asked.question.stage = found.stage;
+    if (found.module < 0) lost.push_back("verdict on " + ToString(asked.place));
+  }
+}
+
 void SearchPass(Context& context, int32_t module, uint64_t seed) {
   VerdictQuestion question;
   question.seed = seed;
@@ -115,7 +125,7 @@ void SearchDivergence(Context& context, int32_t module, const VerdictQuestion& q
 }
 
 const AskedVerdict* AskedOn(Context& context, int32_t module) {
-  const auto& all = context.marks.asked_verdicts;
+  const auto& all = context.marks.Of<AskedVerdicts>().all;
   const auto asked = std::ranges::find(all, module, &AskedVerdict::module);
   return module < 0 || asked == all.end() ? nullptr : &*asked;
 }

@@ -2,21 +2,47 @@
 // From a verdict that was opened, or found on request.
 #pragma once
 
+#include <chrono>
 #include <compare>
 #include <cstdint>
+#include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "core/debug/explain/diverge/verdict.h"
 #include "core/dump/dump_model.h"
+#include "viewer/model/anchor.h"
 #include "viewer/model/context.h"
 #include "viewer/model/pending.h"
 
 namespace hloscope::viewer {
 
-struct AskedVerdict;
-struct VerdictQuestion;
+/// What a verdict on a module is to say: which pass of its dump changed the numbers, or where two
+/// platforms diverge.
+struct VerdictQuestion {
+  uint64_t seed = 0;
+  std::string platform = {}, reference = {};  // empty: of the passes
+  int32_t stage = 0;                          // that the platforms run
+  std::string inputs = {};                    // their file; empty: generated from the seed
+  std::optional<double> absolute = {}, relative = {};
+  auto operator<=>(const VerdictQuestion&) const = default;
+  bool is_of_platforms() const { return !platform.empty(); }
+};
+struct AskedVerdict {
+  StageAnchor place;    // of its question
+  int32_t module = -1;  // in this reading of the dump; -1: not there
+  VerdictQuestion question;
+  std::chrono::steady_clock::time_point since;
+  std::shared_ptr<Pending<debug::DivergeVerdict>> verdict;
+};
+/// The last of each module.
+struct AskedVerdicts {
+  std::vector<AskedVerdict> all;
+  void Rebase(const dump::DumpModel& before, const dump::DumpModel& now,
+              std::vector<std::string>& lost);
+};
 
 // Evaluates every stage of the module on inputs generated from `seed`, in the background and in
 // workers. The verdict is there with a later VerdictOn.

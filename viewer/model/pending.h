@@ -18,7 +18,7 @@ struct Pending {
   uint64_t task = 0;               // kWaiting: who works on it
 
   /// The end of the wait.
-  void Settle(Result<std::shared_ptr<const T>> result) {
+  void Settle(Result<std::shared_ptr<const T>>&& result) {
     state = result ? PendingState::kReady : PendingState::kFailed;
     if (result) {
       value = *std::move(result);

@@ -60,6 +60,9 @@ class Tasks {
   // Asks a task to stop; its Finish is still called.
   void Cancel(uint64_t id);
   void CancelAll();
+  // The user stopped work: what failed by that can be resumed.
+  bool was_cancelled() const { return was_cancelled_; }
+  void NoteCancelled(bool was_cancelled) { was_cancelled_ = was_cancelled; }
   // Drops the Finish of every task so far: what they were for is gone.
   void Forget();
 
@@ -82,6 +85,7 @@ class Tasks {
   std::shared_ptr<Task> Next(std::deque<std::shared_ptr<Task>>& queue);
 
   std::function<void()> wake_;
+  bool was_cancelled_ = false;  // of the main thread
   mutable std::mutex mutex_;
   std::condition_variable_any changed_;
   uint64_t next_id_ = 1;

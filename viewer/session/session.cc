@@ -7,59 +7,10 @@
 #include <algorithm>
 #include <iterator>
 
+#include "viewer/facts/path_facts.h"
 #include "viewer/facts/profile_model.h"
-#include "viewer/lab/reduction.h"
 
 namespace hloscope::viewer {
-namespace {
-
-std::set<int32_t> Again(const std::set<int32_t>& modules, const dump::DumpModel& before,
-                        const dump::DumpModel& now) {
-  std::set<int32_t> again;
-  for (const int32_t module : modules) {
-    const int32_t found = FindModule(now, AnchorOfModule(before, module));
-    if (found >= 0) again.insert(found);
-  }
-  return again;
-}
-
-// Positions in the reading `before` as those in `now`. What is not there any more is named in
-// `lost`, where the user has made it, and kept for a later reading.
-void Rebase(const dump::DumpModel& before, const dump::DumpModel& now, Marks& marks,
-            std::vector<std::string>& lost) {
-  marks.hovered = {};
-  marks.shown_change = {};
-  marks.memory = {};  // the order of the program may be another
-  marks.was_cancelled = false;
-  marks.looked_at = Again(marks.looked_at, before, now);
-  marks.asked_passes = Again(marks.asked_passes, before, now);
-  if (marks.comparison.is_set()) {
-    const StageAnchor place =
-        AnchorOfStage(before, marks.comparison.module, marks.comparison.stage);
-    const Place found = FindPlace(now, place);
-    marks.comparison = {.module = found.module, .stage = found.stage};
-    if (found.stage < 0) lost.push_back("comparison with " + ToString(place));
-  }
-  if (marks.wanted_thread) {
-    marks.wanted_thread->module =
-        FindModule(now, AnchorOfModule(before, marks.wanted_thread->module));
-    if (marks.wanted_thread->module < 0) marks.wanted_thread.reset();
-  }
-  for (AskedVerdict& asked : marks.asked_verdicts) {
-    const Place found = FindPlace(now, asked.place);
-    asked.module = found.module;
-    if (asked.question.is_of_platforms()) asked.question.stage = found.stage;
-    if (found.module < 0) lost.push_back("verdict on " + ToString(asked.place));
-  }
-  for (const std::shared_ptr<Reduction>& reduction : marks.reductions) {
-    const Place found = FindPlace(now, reduction->place);
-    reduction->run.module = found.module;
-    reduction->run.stage = found.stage;
-    if (found.module < 0) lost.push_back("reduction of " + ToString(reduction->place));
-  }
-}
-
-}  // namespace
 
 Session::Session(const SessionOptions& options)
     : Context{.document = document_,
@@ -85,7 +36,8 @@ void Session::Replace(const std::vector<std::string>& paths) {
   tasks_.Forget();
   cache_.Clear();
   data_.Clear();
-  marks_ = {};
+  marks_.Clear();
+  tasks_.NoteCancelled(false);
   bookmarks_.clear();
   experiment_.Reset();
   refreshing_.reset();
@@ -207,7 +159,8 @@ void Session::Adopt() {
     if (again.back().place.stage < 0) lost.push_back("run of " + ToString(stage.first));
   }
   experiment_.Rebase(again);
-  Rebase(before, now, marks_, lost);
+  marks_.Rebase(before, now, lost);
+  tasks_.NoteCancelled(false);
   if (lost.empty()) return;
   messages_.Post(
       Severity::kWarning,
@@ -358,7 +311,7 @@ void Session::AddProfiles(const std::vector<std::string>& paths) {
   const std::vector<std::string> now = ProfilePaths(*this);
   if (before.empty() || now.front() == before.front()) return;
   navigation_.ForgetEvents();
-  marks_.timeline = {};
+  marks_.Of<TimelineMarks>().range = {};
 }
 
 bool Session::Update() {
@@ -371,12 +324,12 @@ bool Session::Update() {
 
 void Session::CancelWork() {
   if (tasks_.idle()) return;
-  marks_.was_cancelled = true;
+  tasks_.NoteCancelled(true);
   tasks_.CancelAll();
 }
 
 void Session::Resume() {
-  marks_.was_cancelled = false;
+  tasks_.NoteCancelled(false);
   cache_.DropCancelled();
   navigation_.ForgetCounterparts();
 }

@@ -63,7 +63,7 @@ class Session : public Context {
   bool idle() const { return tasks_.idle() && !experiment_.running(); }
   // Stops what is being read and computed. What was not finished stays so until Resume.
   void CancelWork();
-  bool was_cancelled() const { return marks_.was_cancelled; }
+  bool was_cancelled() const { return tasks_.was_cancelled(); }
   // Reads and computes again, on asking, what was cancelled; between frames: references to it end.
   void Resume();
 

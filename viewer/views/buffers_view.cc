@@ -88,7 +88,7 @@ class BuffersView : public View {
 
  private:
   int32_t Point(Context& context) const {
-    const MemoryPoint& marked = context.marks.memory;
+    const MemoryPoint& marked = context.marks.Of<MemoryPoint>();
     const int32_t point =
         marked.module == module_ && marked.point >= 0 ? marked.point : table_->live_peak_point;
     return point < static_cast<int32_t>(table_->program.size()) ? point : -1;
@@ -96,7 +96,7 @@ class BuffersView : public View {
 
   void DrawBar(Frame& frame) {
     Context& context = frame.context;
-    const MemoryPoint& marked = context.marks.memory;
+    const MemoryPoint& marked = context.marks.Of<MemoryPoint>();
     const bool is_peak = marked.module != module_ || marked.point < 0;
     auto choice = [&](const char* text, Show what, const char* help) {
       if (ImGui::RadioButton(text, show_ == what)) show_ = what;
@@ -111,7 +111,7 @@ class BuffersView : public View {
       DrawModules(frame);
     } else {
       if (!is_peak) {
-        if (ImGui::SmallButton("back to the peak")) context.marks.memory = {};
+        if (ImGui::SmallButton("back to the peak")) context.marks.Of<MemoryPoint>() = {};
         Help("show what is live at the peak");
         ImGui::SameLine();
       }
@@ -194,7 +194,7 @@ class BuffersView : public View {
     for (const char* title : titles) {
       const std::string_view name = title;
       ImGui::TableSetupColumn(title, ImGuiTableColumnFlags_WidthStretch,
-                              name == "live range"         ? 2.6F
+                              name == "live range"    ? 2.6F
                               : name == "instruction" ? 2.2F
                               : name == "shape"       ? 1.9F
                               : name == "offset"      ? 1.3F

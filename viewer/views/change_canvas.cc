@@ -10,8 +10,8 @@
 
 #include "core/graph/count_text.h"
 #include "core/hlo/text/text.h"
+#include "viewer/graph/graph_pane.h"
 #include "viewer/views/change_looks.h"
-#include "viewer/views/graph_pane.h"
 #include "viewer/widgets/widgets.h"
 
 namespace hloscope::viewer {

@@ -9,8 +9,8 @@
 #include <vector>
 
 #include "core/graph/change_picture.h"
-#include "viewer/views/graph_canvas.h"
-#include "viewer/views/graph_colors.h"
+#include "viewer/graph/graph_canvas.h"
+#include "viewer/graph/graph_colors.h"
 #include "viewer/widgets/view.h"
 
 namespace hloscope::viewer {

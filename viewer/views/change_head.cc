@@ -114,7 +114,7 @@ void DrawScrubber(Frame& frame, int32_t module) {
 // The left side: the previous stage, unless another was chosen.
 void DrawAgainst(Frame& frame, int32_t module, int32_t stage) {
   Context& context = frame.context;
-  Comparison& chosen = context.marks.comparison;
+  Comparison& chosen = context.marks.Of<Comparison>();
   const auto& stages = context.document.dump()->modules()[static_cast<size_t>(module)].stages;
   ImGui::AlignTextToFramePadding();
   if (chosen.is_set() || stage > 0) {
@@ -145,7 +145,7 @@ std::optional<StagePair> DrawChangeHead(Frame& frame) {
   }
   DrawScrubber(frame, module);
   DrawAgainst(frame, module, stage);
-  const Comparison& chosen = context.marks.comparison;
+  const Comparison& chosen = context.marks.Of<Comparison>();
   if (!chosen.is_set() && stage == 0) {
     Sentence(frame, "first stage: select a later one, press ], or compare with another");
     return {};
@@ -176,7 +176,7 @@ std::optional<StagePair> DrawChangeHead(Frame& frame) {
 
 void DrawIgnoreMetadata(Frame& frame) {
   SameLineIfRoom(CheckboxWidth("Ignore metadata"));
-  ImGui::Checkbox("Ignore metadata", &frame.context.marks.ignore_metadata);
+  ImGui::Checkbox("Ignore metadata", &frame.context.marks.Of<ChangeFilter>().ignores_metadata);
   Help(
       "ignore differences only in backend_config and frontend_attributes; metadata={…} is always "
       "ignored");

@@ -66,7 +66,7 @@ class ChangesView : public View {
   }
 
   std::string HighlightedItems(Context& context) const override {
-    const Comparison& chosen = context.marks.comparison;
+    const Comparison& chosen = context.marks.Of<Comparison>();
     return fmt::format("{} rows, selected {}{}", rows_.size(),
                        selected_row_ >= 0 && context.navigation.module() >= 0 ? "yes" : "no",
                        chosen.is_set() ? "\nagainst " + ComparisonText(context, chosen) : "");
@@ -107,7 +107,7 @@ class ChangesView : public View {
     std::string key = fmt::format("{}/{}/{}/{}/{}/{}/{}", context.document.generation(),
                                   pair_.module, pair_.after, unchanged_, changes.rows.size(),
                                   pair_.module_before, pair_.before) +
-                      (context.marks.ignore_metadata ? "/quiet" : "");
+                      (context.marks.Of<ChangeFilter>().ignores_metadata ? "/quiet" : "");
     if (key != rows_key_) {
       rows_key_ = key;
       rows_.clear();

@@ -9,6 +9,7 @@
 #include <set>
 
 #include "viewer/facts/kernel_sheet.h"
+#include "viewer/facts/path_facts.h"
 #include "viewer/model/document.h"
 #include "viewer/model/marks.h"
 #include "viewer/model/navigation.h"
@@ -46,7 +47,8 @@ class KernelsView : public View {
     if (command == Command::kFind) {
       focus_filter_ = true;
     } else if (command == Command::kSwapProfiles) {
-      frame.context.marks.profiles_swapped = !frame.context.marks.profiles_swapped;
+      frame.context.marks.Of<TimelineMarks>().profiles_swapped =
+          !frame.context.marks.Of<TimelineMarks>().profiles_swapped;
     } else if (command == Command::kStopComparing) {
       frame.context.document.CompareWith({});
     } else {
@@ -114,10 +116,10 @@ class KernelsView : public View {
 
   // Which profile is the one before is the same for every view.
   void TakeSwap(Context& context) {
-    if (wants_swap_) context.marks.profiles_swapped = *wants_swap_;
+    if (wants_swap_) context.marks.Of<TimelineMarks>().profiles_swapped = *wants_swap_;
     wants_swap_.reset();
-    if (swapped_ == context.marks.profiles_swapped) return;
-    swapped_ = context.marks.profiles_swapped;
+    if (swapped_ == context.marks.Of<TimelineMarks>().profiles_swapped) return;
+    swapped_ = context.marks.Of<TimelineMarks>().profiles_swapped;
     needs_sort_ = true;
     if (sheet_ != nullptr) HideSame();
   }
@@ -208,13 +210,13 @@ class KernelsView : public View {
   // code and its slices of the timeline are there to see.
   void LookFirst(Context& context) {
     const int32_t module = context.navigation.module();
-    if (module < 0 || context.marks.looked_at.contains(module)) return;
+    if (module < 0 || context.marks.Of<LookedAt>().modules.contains(module)) return;
     const auto has_code = [&](uint32_t row) {
       return sheet_->rows[row].kernel_index >= 0 && sheet_->rows[row].instruction.valid();
     };
     const auto first = std::ranges::find_if(order_, has_code);
     if (first == order_.end()) return;
-    context.marks.looked_at.insert(module);
+    context.marks.Of<LookedAt>().modules.insert(module);
     if (context.navigation.selection().kind != SelectionKind::kNothing) return;
     context.navigation.Suggest(
         Selection::OfInstruction(module, sheet_->stage, sheet_->rows[*first].instruction));

@@ -348,9 +348,11 @@ class MemoryView : public View {
     }
   }
 
-  void MarkPoint(Context& context, int32_t point) const { context.marks.memory = {module_, point}; }
+  void MarkPoint(Context& context, int32_t point) const {
+    context.marks.Of<MemoryPoint>() = {module_, point};
+  }
   int32_t Marked(Context& context) const {
-    const MemoryPoint& marked = context.marks.memory;
+    const MemoryPoint& marked = context.marks.Of<MemoryPoint>();
     const bool is_here = marked.module == module_ && marked.point >= 0 &&
                          static_cast<size_t>(marked.point) < plan_->live.size();
     return is_here ? marked.point : plan_->peak_point;

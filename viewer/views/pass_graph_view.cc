@@ -12,6 +12,7 @@
 
 #include "core/base/counted.h"
 #include "viewer/facts/comparison.h"
+#include "viewer/graph/graph_legend.h"
 #include "viewer/model/document.h"
 #include "viewer/model/marks.h"
 #include "viewer/model/navigation.h"
@@ -19,7 +20,6 @@
 #include "viewer/views/change_canvas.h"
 #include "viewer/views/change_head.h"
 #include "viewer/views/change_looks.h"
-#include "viewer/views/graph_legend.h"
 #include "viewer/widgets/widgets.h"
 
 namespace hloscope::viewer {

@@ -43,7 +43,7 @@ class PassesView : public View {
     ImGui::Checkbox("Changed only", &only_changes_);
     Help("hide passes without changes");
     SameLineIfRoom(CheckboxWidth("Most changed first"));
-    bool& by_change = context.marks.passes_by_change;
+    bool& by_change = context.marks.Of<PassMarks>().by_change;
     ImGui::Checkbox("Most changed first", &by_change);
     Help("sort by number of changes instead of pass order");
     if (by_change && RankingOf(context, module, AnnotationsIn(context)).waiting())
@@ -143,7 +143,7 @@ class PassesView : public View {
     Context& context = frame.context;
     if (!MayReadAllStages(context, module)) {
       if (FactsOf(context, module).waiting()) return nullptr;
-      if (ImGui::Button("Estimate all passes")) context.marks.asked_passes.insert(module);
+      if (ImGui::Button("Estimate all passes")) context.marks.Of<PassMarks>().asked.insert(module);
       Help(fmt::format("compare all {} stages (slow)", entry.stages.size()));
       return nullptr;
     }
@@ -183,7 +183,7 @@ class PassesView : public View {
       }
       rows.push_back(stage);
     }
-    if (context.marks.passes_by_change) SortByChange(context, module, rows);
+    if (context.marks.Of<PassMarks>().by_change) SortByChange(context, module, rows);
     return rows;
   }
 

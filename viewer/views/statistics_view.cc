@@ -40,7 +40,7 @@ class StatisticsView : public View {
     }
     if (!ShowPending(frame, *profile, "the trace")) return;
     const profiler::EventStore& store = (*profile)->store();
-    const TimelineRange& marked = frame.context.marks.timeline;
+    const TimelineRange& marked = frame.context.marks.Of<TimelineMarks>().range;
     profiler::TimeRange range{store.range().begin, store.range().end + 1};
     if (marked.is_set) range = marked.range;
     // While the range is being dragged nothing is computed.
@@ -55,10 +55,10 @@ class StatisticsView : public View {
                         : "whole trace; drag on the time axis, or Shift+drag, to "
                           "select a range");
     SameLineIfRoom(CheckboxWidth("Critical path"));
-    ImGui::Checkbox("Critical path", &frame.context.marks.critical_path);
+    ImGui::Checkbox("Critical path", &frame.context.marks.Of<TimelineMarks>().critical_path);
     Help(Command::kCriticalPath);
     path_.reset();
-    if (frame.context.marks.critical_path) {
+    if (frame.context.marks.Of<TimelineMarks>().critical_path) {
       DrawPath(frame, profile->value);
       return;
     }
@@ -124,7 +124,8 @@ class StatisticsView : public View {
     }
     if (!ShowPending(frame, *path, "the critical path")) return;
     path_ = path->value;
-    Label(PathText(path_->path, frame.context.marks.timeline.is_set ? "range" : "trace"));
+    Label(PathText(path_->path,
+                   frame.context.marks.Of<TimelineMarks>().range.is_set ? "range" : "trace"));
     Help(PathHelp(path_->path));
     if (path_->path.times.empty()) return;
     constexpr ImGuiTableFlags kFlags = ImGuiTableFlags_ScrollY | ImGuiTableFlags_RowBg |

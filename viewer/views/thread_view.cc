@@ -137,8 +137,11 @@ class ThreadView : public View {
 
   // A thread that another view asks for.
   void TakeWanted(Context& context, int32_t module, const dump::KernelTable& kernels) {
-    if (!context.marks.wanted_thread || context.marks.wanted_thread->module != module) return;
-    const WantedThread wanted = *std::exchange(context.marks.wanted_thread, std::nullopt);
+    if (!context.marks.Of<ThreadMarks>().wanted ||
+        context.marks.Of<ThreadMarks>().wanted->module != module)
+      return;
+    const WantedThread wanted =
+        *std::exchange(context.marks.Of<ThreadMarks>().wanted, std::nullopt);
     const auto kernel = std::ranges::find(kernels.kernels, wanted.kernel, &dump::Kernel::name);
     if (kernel == kernels.kernels.end()) return;
     choice_ = {.module = module,

@@ -1,5 +1,5 @@
-// View: one panel of the window. A view is a row in views.def and one file, most of them in
-// viewer/views/ and viewer/divergence/.
+// View: one panel of the window. A view is a row in views.def and one file, in viewer/graph/,
+// viewer/timeline/, viewer/views/ or viewer/divergence/.
 //
 // A view draws from the context in every frame and keeps no copy of what it shows; what takes
 // longer than a millisecond it gets from TaskCache::Get and shows a sentence meanwhile. Clicking

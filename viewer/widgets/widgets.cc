@@ -11,8 +11,8 @@
 
 #include "core/base/text.h"
 #include "viewer/model/document.h"
-#include "viewer/model/marks.h"
 #include "viewer/model/requests.h"
+#include "viewer/model/tasks.h"
 #include "viewer/model/timeline_camera.h"
 
 namespace hloscope::viewer {
@@ -217,7 +217,7 @@ bool ShowPendingState(Frame& frame, PendingState state, const Error& error, std:
       return false;
     case PendingState::kFailed:
       Sentence(frame, fmt::format("cannot load {}: {}", what, error.ToString()));
-      if (frame.context.marks.was_cancelled) {
+      if (frame.context.tasks.was_cancelled()) {
         ImGui::PushID(&error);
         CommandButton(frame, Command::kResume, "Resume", true);
         ImGui::PopID();

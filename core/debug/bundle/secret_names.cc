@@ -17,7 +17,7 @@ constexpr std::string_view kAnywhere[] = {
     "privatekey", "private-key", "account_key",  "accountkey",    "account-key",   "credential",
     "auth_token", "authtoken",   "access_token", "refresh_token", "authorization", "sessionid",
     "session_id", "session-id",  "cookie",       "sharedkey",     "signingkey",    "pwd"};
-constexpr std::string_view kWords[] = {"token", "session", "bearer", "sas"};
+constexpr std::string_view kSecretWords[] = {"token", "session", "bearer", "sas"};
 constexpr std::string_view kShortWords[] = {"key", "keys", "pass", "auth",     "sig",
                                             "sid", "otp",  "hash", "signature"};
 constexpr std::string_view kUpper[] = {"TOKEN", "KEY", "PASS", "AUTH", "COOKIE", "PWD"};
@@ -53,7 +53,7 @@ bool AnyWord(std::string_view name, Test test) {
 SecretName SecretNameOf(std::string_view name) {
   if (ContainsAny(AsciiStrToLower(name), kAnywhere)) return SecretName::kYes;
   if (std::ranges::none_of(name, IsLower) && ContainsAny(name, kUpper)) return SecretName::kYes;
-  if (AnyWord(name, [](const std::string& word) { return IsAmong(word, kWords); })) {
+  if (AnyWord(name, [](const std::string& word) { return IsAmong(word, kSecretWords); })) {
     return SecretName::kYes;
   }
   const bool perhaps =

@@ -1,0 +1,76 @@
+// Asking for a path, waiting for a frame, writing.
+#include "viewer/frame/exporter.h"
+
+#include <fmt/format.h>
+
+#include <filesystem>
+#include <optional>
+#include <utility>
+
+#include "core/base/file.h"
+#include "viewer/frame/svg.h"
+
+namespace hloscope::viewer {
+namespace {
+
+constexpr int kFirstFrame = 2;  // without the popup
+
+}  // namespace
+
+void Exporter::Ask(ExportFormat format) {
+  const std::string id = dock_.acting_view();
+  const Dock::Panel* panel = dock_.Find(id);
+  if (panel == nullptr)
+    return session_.messages.Post(Severity::kNote, "click the view to export first");
+  if (format == ExportFormat::kCsv) {
+    if (Result<std::string> text = panel->view->Export(format, session_); !text)
+      return session_.messages.Post(Severity::kError, text.error().ToString());
+  }
+  const char* ending = format == ExportFormat::kPng   ? "png"
+                       : format == ExportFormat::kSvg ? "svg"
+                                                      : "csv";
+  view_ = id;
+  format_ = format;
+  path_.clear();
+  std::error_code error;
+  const std::filesystem::path here = std::filesystem::current_path(error);
+  popups_.ShowExport(fmt::format("Export {} as {}", panel->row->title, ending),
+                     (here / fmt::format("hloscope-{}.{}", id, ending)).string());
+}
+
+void Exporter::Write(const std::string& path) {
+  path_ = path;
+  frames_ = 0;
+}
+
+Result<std::string> Exporter::Bytes(Surface& surface, const Dock::Panel& panel) {
+  if (format_ == ExportFormat::kPng) {
+    HLOSCOPE_ASSIGN_OR_RETURN(const Picture picture, surface.Pixels());
+    const auto whole = [](float value) { return static_cast<int>(value); };
+    return ToPng(
+        picture.Cut(whole(panel.x), whole(panel.y), whole(panel.width), whole(panel.height)));
+  }
+  Result<std::string> bytes = panel.view->Export(format_, session_);
+  if (bytes || format_ != ExportFormat::kSvg) return bytes;
+  return SvgOfFrame(panel.x, panel.y, panel.width, panel.height,
+                    appearance_.theme().Rgb(Color::kPanel));
+}
+
+void Exporter::Finish(Surface& surface) {
+  if (path_.empty() || ++frames_ <= kFirstFrame) return;
+  const Dock::Panel* panel = dock_.Find(view_);
+  Result<std::string> bytes =
+      panel == nullptr || panel->width <= 0
+          ? InputError(view_ + " is no longer visible", "show it and export again")
+          : Bytes(surface, *panel);
+  const bool may_come = !bytes && format_ == ExportFormat::kPng &&
+                        bytes.error().error_class == ErrorClass::kEnvironment;
+  if (may_come && frames_ < kMaxFrames) return;  // with the next frame
+  const std::string path = std::exchange(path_, {});
+  const Status written =
+      bytes ? WriteFileAtomically(path, *bytes) : Status(std::unexpected(bytes.error()));
+  session_.messages.Post(written ? Severity::kNote : Severity::kError,
+                         written ? "saved " + path : "not saved: " + written.error().ToString());
+}
+
+}  // namespace hloscope::viewer

@@ -1,0 +1,85 @@
+// Kernels, found in the background once for each stage.
+#include "viewer/graph/graph_kernels.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+
+#include "core/analysis/align/alignment.h"
+#include "core/analysis/align/provenance.h"
+#include "core/graph/count_text.h"
+#include "viewer/model/dump_data.h"
+#include "viewer/model/number_text.h"
+#include "viewer/model/task_cache.h"
+#include "viewer/widgets/widgets.h"
+
+namespace hloscope::viewer {
+namespace {
+
+int64_t CountOperations(const hlo::Module& module, std::span<const hlo::InstructionId> members) {
+  return std::ranges::count_if(
+      members, [&](hlo::InstructionId id) { return graph::IsOperation(module, id); });
+}
+
+}  // namespace
+
+std::shared_ptr<const graph::Overview> OverviewOf(Context& context, int32_t module, int32_t stage,
+                                                  const std::shared_ptr<const GraphData>& data,
+                                                  const std::shared_ptr<const hlo::Module>& first) {
+  const Pending<graph::Overview>& found = context.cache.Get(
+      PartKey<graph::Overview>{module, stage}, "counting kernels", [data, first](TaskControl&) {
+        return Computed<graph::Overview>(std::make_shared<graph::Overview>(
+            graph::MakeOverview(*first, *data->module, data->placement, data->kernels->map)));
+      });
+  return found.ready() ? found.value : nullptr;
+}
+
+std::shared_ptr<const SourceKernels> SourceKernelsOf(
+    Context& context, int32_t module, int32_t stage,
+    const std::shared_ptr<const hlo::Module>& first,
+    const std::shared_ptr<const hlo::Module>& later,
+    const std::shared_ptr<const StageKernels>& kernels) {
+  const Pending<SourceKernels>& found = context.cache.Get(
+      PartKey<SourceKernels>{module, stage}, "linking source and fused graph",
+      [provenance = context.data.Provenance(module), stage, first, later, kernels](TaskControl&) {
+        auto made = std::make_shared<SourceKernels>();
+        made->links = provenance == nullptr
+                          ? analysis::Align(*first, *later)
+                          : provenance->lineage().Between(0, *first, stage, *later);
+        made->kernel_of = graph::MapOperations(*first, made->links, kernels->map);
+        made->members = graph::KernelMembers(made->kernel_of, kernels->map.kernels.size());
+        made->first = first;
+        return Computed<SourceKernels>(std::move(made));
+      });
+  return found.ready() ? found.value : nullptr;
+}
+
+uint32_t ColorOfKernel(const Theme& theme, uint8_t color) {
+  constexpr std::array<Color, graph::kCollectiveColor + 1> kColors = {
+      Color::kKernel1, Color::kKernel2,        Color::kKernel3,   Color::kKernel4,
+      Color::kKernel5, Color::kDeviceFallback, Color::kCollective};
+  return theme[kColors[color]];
+}
+
+std::string NameOfKernel(const StageKernels& kernels, uint32_t kernel) {
+  if (kernel >= kernels.map.kernels.size()) return {};
+  return SafeText(kernels.module->name(kernels.map.kernels[kernel].instruction), 60);
+}
+
+std::string ShownText(const StageKernels& kernels, const SourceKernels* source, uint32_t kernel) {
+  if (kernel >= kernels.map.kernels.size()) return {};
+  const graph::KernelMap::Kernel& one = kernels.map.kernels[kernel];
+  std::string from;
+  if (source != nullptr) {
+    const int64_t written = CountOperations(*source->first, source->members.Of(kernel));
+    from = written == 0 ? std::string(", none from your program")
+                        : fmt::format(", from {} you wrote", written);
+  }
+  return fmt::format(
+      "{}: {}{} → {}", NameOfKernel(kernels, kernel),
+      graph::CountedText(CountOperations(*kernels.module, kernels.members.Of(kernel)), "operation"),
+      from, Describe(one.place));
+}
+
+}  // namespace hloscope::viewer

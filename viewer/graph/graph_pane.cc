@@ -1,0 +1,514 @@
+// Panes: what the pictures of the graph show, and how they follow the selection.
+#include "viewer/graph/graph_pane.h"
+
+#include <fmt/format.h>
+#include <imgui/imgui.h>
+
+#include <algorithm>
+#include <cfloat>
+#include <cmath>
+#include <unordered_set>
+
+#include "core/graph/count_text.h"
+#include "core/graph/svg.h"
+#include "core/graph/unfolding.h"
+#include "viewer/graph/graph_legend.h"
+#include "viewer/graph/graph_outline.h"
+#include "viewer/lab/hover_values.h"
+#include "viewer/model/document.h"
+#include "viewer/model/dump_data.h"
+#include "viewer/model/experiment.h"
+#include "viewer/model/marks.h"
+#include "viewer/model/navigation.h"
+#include "viewer/model/task_cache.h"
+#include "viewer/widgets/widgets.h"
+
+namespace hloscope::viewer {
+namespace {
+
+using graph::Box;
+using graph::NodeId;
+using graph::NodeKind;
+
+constexpr size_t kMaxOpened = 2000;
+constexpr float kMinTitle = 0.75f;  // of the size of text
+
+// The proportion to lay out for in a pane of that size. Steps, and only where the pane is far from
+// the one before: resizing it a little moves nothing.
+float ProportionFor(float width, float height, float before) {
+  constexpr float kFar = 0.6f, kStepsPerDouble = 2;
+  const float is = std::log2(std::clamp(width / std::max(height, 1.0f), 0.2f, 5.0f));
+  if (before > 0 && std::abs(is - std::log2(before)) < kFar) return before;
+  return std::exp2(std::round(is * kStepsPerDouble) / kStepsPerDouble);
+}
+
+// The final stage runs as all of the dump says, others as the module itself shows.
+analysis::Placement PlacementOf(const dump::DumpModel& dump, int32_t module, int32_t stage,
+                                const hlo::Module& text) {
+  if (stage == dump.FinalStage(module)) return analysis::PlacementIn(dump, module, text);
+  const dump::ModuleEntry& entry = dump.modules()[static_cast<size_t>(module)];
+  return analysis::FindPlacement(text, analysis::TargetNamed(entry.device));
+}
+
+}  // namespace
+
+bool GraphPane::Ready(Frame& frame, int32_t module, int32_t stage, const GraphPart& part) {
+  context_ = &frame.context;
+  const uint64_t generation = frame.context.document.generation();
+  const GraphKey key{module, stage, part};
+  if (key == key_ && generation == generation_ && data_ != nullptr) return true;
+  const Pending<hlo::Module>& read = frame.context.data.Module(module, stage);
+  if (!ShowPending(frame, read, "the module of this stage")) return false;
+  const ImVec2 room = ImGui::GetContentRegionAvail();
+  const Pending<GraphData>& made = frame.context.cache.Get(
+      key, "laying out the graph",
+      [text = read.value, part, module, stage, dump = frame.context.document.dump().value,
+       proportion = ProportionFor(room.x, room.y - LaneTitleHeight(), 0)](TaskControl&) {
+        return MakeGraphData(
+            text, part, [&] { return PlacementOf(*dump, module, stage, *text); }, proportion);
+      });
+  if (!ShowPending(frame, made, "the graph")) return false;
+  const bool is_same = generation_ == generation && key_.module == module;
+  // Positions in the previous picture decide the order where names are the same.
+  if (data_ != nullptr && is_same && data_ != made.value) {
+    made->graph.SetAnchors(data_->graph.MakeAnchors());
+    made->graph.Rearrange();
+  }
+  fitted_ = fitted_ && is_same && part.kind == GraphPart::Kind::kWhole && !follows_size_;
+  if (!is_same) follows_size_ = true;
+  data_ = made.value;
+  ++graph_;
+  // A graph is large and made quickly: the context keeps the one in view, not those of all passes.
+  if (key != key_) frame.context.cache.Drop(key_);
+  key_ = key;
+  generation_ = generation;
+  colors_.reset();
+  host_runs_.reset();
+  painted_.clear();
+  focus_ = NodeId();
+  followed_ = UINT64_MAX;
+  return true;
+}
+
+void GraphPane::Paint(Frame& frame, ColorMode mode, const KernelPaint& kernels) {
+  const Origins* origins = nullptr;
+  if (mode == ColorMode::kOrigin) {
+    auto provenance = frame.context.data.Provenance(module());
+    const Pending<Origins>& found =
+        frame.context.cache.Get(PartKey<Origins>{module(), stage()}, "finding passes of origin",
+                                [provenance, stage = stage()](TaskControl& control) {
+                                  return FindOrigins(provenance->lineage(), stage, control);
+                                });
+    if (found.ready()) origins = found.value.get();
+  }
+  const bool hot = mode == ColorMode::kError;
+  const CurveVersion errors = hot ? CurveVersionOf(frame.context, module()) : CurveVersion();
+  const std::string wanted =
+      fmt::format("{}:{}:{}:{}:{}:{}:{}", graph_, static_cast<int>(mode), frame.theme.dark(),
+                  origins != nullptr, data_->graph.tree().size(), errors.verdict, errors.findings);
+  std::shared_ptr<const HostRuns> host_runs = HostRunsOf(frame.context, module(), stage());
+  if (wanted == painted_ && kernels == kernels_ && host_runs == host_runs_) return;
+  host_runs_ = std::move(host_runs);
+  paints_places_ = mode == ColorMode::kPlace;
+  painted_ = wanted;
+  theme_ = &frame.theme;
+  kernels_ = kernels;
+  kernel_of_group_.clear();
+  tints_.clear();
+  for (int color = 0; color <= graph::kCollectiveColor; ++color)
+    tints_.push_back(ColorOfKernel(frame.theme, static_cast<uint8_t>(color)));
+  colors_.emplace(*data_, mode, frame.theme, origins,
+                  hot ? HeatOf(frame.context, module(), stage(), *data_->module) : Heat(), kernels);
+  ++style_version_;
+  std::vector<std::string> names;
+  const dump::ModuleEntry& entry =
+      frame.context.document.dump()->modules()[static_cast<size_t>(module())];
+  for (const dump::StageEntry& stage : entry.stages) names.push_back(SafeText(stage.name, 24));
+  legend_ = colors_->Legend(names);
+  for (size_t k = 0; k < data_->placement.counts.size(); ++k) {
+    const auto place = static_cast<analysis::Place>(k);
+    if (data_->placement.counts[k] == 0 || place == analysis::Place::kUndecided) continue;
+    const graph::PlaceLook& look = graph::LookOf(place);
+    legend_.push_back({PlaceColor(frame.theme, place), std::string(look.text), look.outline});
+  }
+  if (host_runs_ != nullptr) {
+    constexpr analysis::Place kHost = analysis::Place::kHost;
+    legend_.push_back({PlaceColor(frame.theme, kHost),
+                       fmt::format("{} in a recorded run", kRanOnHost),
+                       graph::LookOf(kHost).outline});
+  }
+}
+
+void GraphPane::Follow(Frame& frame) {
+  const bool complete = frame.context.navigation.counterparts_complete();
+  if (followed_ == frame.context.navigation.version() && followed_complete_ == complete) return;
+  const bool moved = followed_ != frame.context.navigation.version();
+  followed_ = frame.context.navigation.version();
+  const hlo::InstructionId mine = frame.context.navigation.InstructionIn(stage());
+  followed_complete_ = frame.context.navigation.counterparts_complete();
+  highlighted_.clear();
+  for (const StageCounterpart& c : frame.context.navigation.counterparts().stages) {
+    if (c.stage != stage()) continue;
+    NodeId node = data_->NodeOf(c.instruction, false);
+    if (node.valid()) highlighted_.insert(node.index);
+  }
+  NodeId node = data_->NodeOf(mine, false);
+  if (!node.valid()) {
+    if (moved) focus_ = NodeId();
+    return;
+  }
+  focus_ = node;
+  highlighted_.insert(node.index);
+  const Box* box = data_->graph.picture().Find(node);
+  if (fitted_ && box != nullptr && !canvas_.Shows(*box)) Center(*box);
+}
+
+std::string GraphPane::Explain(NodeId id) const {
+  std::string text = graph::Explain(data_->graph.tree(), id, &data_->placement);
+  const graph::Node& node = data_->graph.tree()[id];
+  if (node.kind != NodeKind::kInstruction || context_ == nullptr) return text;
+  if (host_runs_ != nullptr) {
+    const auto ran = host_runs_->sentences.find(node.instruction.index);
+    if (ran != host_runs_->sentences.end()) text += "\n" + ran->second;
+  }
+  return text + "\n\n" +
+         HoverValues(*context_, module(), stage(), *data_->module, node.instruction);
+}
+
+// For what acts on the instruction under the pointer.
+void GraphPane::NoteHovered(const CanvasEvents& events) const {
+  if (!events.hovered.valid()) return;
+  const graph::Node& node = data_->graph.tree()[events.hovered];
+  if (node.kind != NodeKind::kInstruction) return;
+  context_->marks.Of<Hovered>() = {Selection::OfInstruction(module(), stage(), node.instruction),
+                                   ImGui::GetFrameCount()};
+}
+
+// How a box looks by what the dump says.
+BoxStyle GraphPane::StyleOf(NodeId id) const {
+  BoxStyle style;
+  style.color = colors_->Of(id);
+  style.verdict = colors_->VerdictAt(id);
+  const graph::Node& node = data_->graph.tree()[id];
+  if (node.kind == NodeKind::kInstruction) {
+    style.place = data_->placement.instructions[node.instruction.index].place;
+    const auto moved = data_->transfers.find(node.instruction.index);
+    if (moved != data_->transfers.end()) style.transfer = moved->second;
+  } else if (const analysis::Place place = graph::PlaceOf(data_->places.Of(id));
+             place == analysis::Place::kHost) {
+    // A group with work on the host is as loud as that.
+    style.place = place;
+  }
+  style.weight = WeightOf(id);
+  style.kernel = KernelOf(id);
+  if (style.kernel == graph::kNoKernel) return style;
+  const graph::KernelMap::Kernel& kernel = kernels_.kernels->map.kernels[style.kernel];
+  style.tint = style.hull = tints_[kernel.color];
+  // What was written wears where it came to run.
+  if (style.place == analysis::Place::kUndecided) style.place = kernel.place;
+  return style;
+}
+
+CanvasScene GraphPane::SceneOf(const graph::Picture& picture) const {
+  CanvasScene scene;
+  scene.tree = &data_->graph.tree();
+  scene.picture = &picture;
+  scene.graph = graph_;
+  scene.version = data_->graph.version() * 1'000'003 + style_version_;
+  // Found when the first box gets its style: scenes are made for every frame.
+  const auto on_host = std::make_shared<std::optional<std::unordered_set<uint32_t>>>();
+  scene.style = [this, on_host, &picture](NodeId id) {
+    if (!on_host->has_value()) *on_host = NodesOnHost(picture);
+    BoxStyle style = StyleOf(id);
+    if (!(*on_host)->contains(id.index)) return style;
+    style.place = analysis::Place::kHost;
+    const graph::Node& node = data_->graph.tree()[id];
+    const bool is_itself = node.kind == NodeKind::kInstruction &&
+                           host_runs_->sentences.contains(node.instruction.index);
+    style.note = is_itself ? kRanOnHost : kPartRanOnHost;
+    if (paints_places_) style.color = PlaceColor(*theme_, style.place);
+    return style;
+  };
+  scene.explain = [this](NodeId id) { return Explain(id); };
+  scene.transfer = [this](NodeId id) -> const analysis::Transfer* {
+    const graph::Node& node = data_->graph.tree()[id];
+    if (node.kind != NodeKind::kInstruction) return nullptr;
+    auto at = data_->transfers.find(node.instruction.index);
+    return at == data_->transfers.end() ? nullptr : at->second;
+  };
+  scene.selected = focus_;
+  scene.highlighted = &highlighted_;
+  scene.found = &found_;
+  scene.highlighted_kernel = highlighted_kernel_;
+  MarkEnclosing(picture, scene);
+  return scene;
+}
+
+// How much is in a box: instructions, those of a kernel or a body too.
+uint32_t GraphPane::WeightOf(NodeId id) const {
+  const graph::Node& node = data_->graph.tree()[id];
+  if (node.kind != NodeKind::kInstruction) return node.instructions;
+  const uint32_t kernel = kernels_.Of(node.instruction);
+  if (kernel != graph::kNoKernel && kernels_.source == nullptr)
+    return static_cast<uint32_t>(kernels_.kernels->members.Of(kernel).size());
+  uint32_t weight = 0;
+  for (uint32_t count : data_->places.Of(id)) weight += count;
+  return weight;
+}
+
+void GraphPane::Find(Frame& frame, const std::string& text) {
+  if (data_ == nullptr) return;
+  const uint64_t version = graph_ * 1'000'003 + data_->graph.version();
+  if (text == sought_ && version == sought_version_) return;
+  std::shared_ptr<const GraphHits> hits;
+  if (!text.empty()) {
+    const GraphHitsKey key{module(), stage(), text};
+    const Pending<GraphHits>& found = frame.context.cache.Get(
+        key, "searching the graph", [module = data_->module, text](TaskControl& control) {
+          return FindHits(*module, text, control);
+        });
+    if (sought_key_ != key) frame.context.cache.Drop(sought_key_);
+    sought_key_ = key;
+    if (!found.ready()) return;  // what was found before stays highlighted so long
+    hits = found.value;
+  }
+  sought_ = text;
+  sought_version_ = version;
+  found_.clear();
+  // The box that stands for each: itself, its fusion, or the group it is in.
+  if (hits != nullptr) data_->AddNodesOf(hits->instructions, found_);
+}
+
+// Lays out again where the pane has become much wider or higher; what is selected, else what is in
+// the middle, stays where it is. Not while a border is being dragged.
+void GraphPane::KeepProportion(float width, float height) {
+  const float wanted = ProportionFor(width, height, data_->graph.proportion());
+  if (wanted == data_->graph.proportion() || ImGui::IsMouseDown(ImGuiMouseButton_Left)) return;
+  NodeId kept = focus_;
+  if (!kept.valid() || data_->graph.picture().Find(kept) == nullptr)
+    kept = canvas_.NearestToMiddle(data_->graph.picture());
+  const Box* found = kept.valid() ? data_->graph.picture().Find(kept) : nullptr;
+  const Box before = found == nullptr ? Box() : *found;
+  data_->graph.SetProportion(wanted);
+  fitted_size_ = {};
+  if (const Box* after = found == nullptr ? nullptr : data_->graph.picture().Find(kept)) {
+    canvas_.x += after->x - before.x;
+    canvas_.y += after->y - before.y;
+  }
+}
+
+CanvasEvents GraphPane::Draw(Frame& frame, const char* id, float width, float height,
+                             bool minimap) {
+  KeepProportion(width, height);
+  const graph::Picture& picture = data_->graph.picture();
+  CanvasEvents events = canvas_.Draw(frame, id, {width, height}, SceneOf(picture), minimap);
+  NoteHovered(events);
+  if (events.moved) follows_size_ = false;
+  if (!fitted_ || (follows_size_ && fitted_size_ != std::pair(width, height))) {
+    fitted_ = true;
+    fitted_size_ = {width, height};
+    canvas_.Fit(picture);
+  }
+  DrawCard(frame, width, height);
+  return events;
+}
+
+// What is in the group that is selected here.
+void GraphPane::DrawCard(Frame& frame, float width, float height) {
+  const graph::Tree& tree = data_->graph.tree();
+  if (!focus_.valid() || focus_ != chosen_ || tree[focus_].kind == NodeKind::kInstruction) return;
+  if (summed_ != std::pair(graph_, focus_.index)) {
+    summed_ = {graph_, focus_.index};
+    sums_ = graph::SumsOf(tree, focus_);
+  }
+  const ImVec2 corner = ImGui::GetItemRectMin();
+  DrawGroupCard(frame, tree, focus_, sums_, corner, {corner.x + width, corner.y + height});
+}
+
+float GraphPane::LaneTitleHeight() { return 2 * ImGui::GetTextLineHeight(); }
+
+CanvasEvents GraphPane::DrawLanes(Frame& frame, const char* id, float width, float height) {
+  const graph::Picture& picture = data_->graph.picture();
+  if (lanes_version_ != data_->graph.version() * 1'000'003 + style_version_) {
+    lanes_version_ = data_->graph.version() * 1'000'003 + style_version_;
+    lanes_ = graph::PlaceInLanes(data_->graph.tree(), picture, data_->places);
+  }
+  // All lanes are always in view: only the height is zoomed.
+  lanes_canvas_.x = lanes_.picture.width / 2;
+  lanes_canvas_.stretch =
+      (width / frame.scale - 12) / std::max(1.0f, lanes_.picture.width * lanes_canvas_.zoom);
+  const ImVec2 corner = ImGui::GetCursorScreenPos();
+  DrawLaneTitles(frame, width);
+  const ImVec2 below = ImGui::GetCursorScreenPos();
+  CanvasEvents events = lanes_canvas_.Draw(frame, id, {width, height - (below.y - corner.y)},
+                                           SceneOf(lanes_.picture), false);
+  NoteHovered(events);
+  ImDrawList& list = *ImGui::GetWindowDrawList();
+  const float zoom = lanes_canvas_.zoom * lanes_canvas_.stretch * frame.scale;
+  const float bottom = corner.y + height;
+  for (size_t k = 0; k < lanes_.lanes.size(); ++k) {
+    const graph::LaneSpan& a = lanes_.lanes[k];
+    const auto at = [&](float px) { return corner.x + width / 2 + (px - lanes_canvas_.x) * zoom; };
+    if (graph::IsHost(a.lane))
+      list.AddRectFilled({at(a.left - 20), corner.y}, {at(a.left + a.width + 20), bottom},
+                         frame.theme.With(Color::kDeviceFallback, 0.10f));
+    if (k + 1 == lanes_.lanes.size()) break;
+    const float x = at((a.left + a.width + lanes_.lanes[k + 1].left) / 2);
+    list.AddLine({x, corner.y}, {x, bottom}, frame.theme[Color::kLine]);
+  }
+  if (lanes_.lanes.empty())
+    list.AddText({corner.x + 8 * frame.scale, below.y + 8 * frame.scale},
+                 frame.theme[Color::kTextSecondary], "no instruction here executes");
+  if (lanes_.no_code > 0) {
+    const std::string left_out =
+        "+ " + graph::CountedText(lanes_.no_code, "box", "boxes") + " without code";
+    const ImVec2 size = ImGui::CalcTextSize(left_out.c_str());
+    if (size.x < width - 12 * frame.scale)
+      list.AddText({corner.x + width - size.x - 6 * frame.scale, bottom - size.y - 4 * frame.scale},
+                   frame.theme[Color::kTextSecondary], left_out.c_str());
+  }
+  return events;
+}
+
+std::string GraphPane::TitleOf(const graph::LaneSpan& lane) const {
+  const bool known = data_->placement.compiled || lane.lane != graph::Lane::kRuntime;
+  return known ? std::string(graph::TitleOf(lane.lane)) : "no placement before fusion";
+}
+
+// How many instructions run in a lane of the whole stage, also what is not in this picture; of the
+// host also how many bytes move.
+std::string GraphPane::CountIn(const graph::LaneSpan& lane) const {
+  const bool known = kernels_.kernels != nullptr && data_->placement.compiled &&
+                     lane.lane != graph::Lane::kRuntime;
+  std::string count = CountText(known ? kernels_.kernels->lanes[static_cast<size_t>(lane.lane)]
+                                      : static_cast<int64_t>(lane.instructions));
+  const int64_t bytes =
+      known ? kernels_.kernels->lane_bytes[static_cast<size_t>(lane.lane)] : int64_t{0};
+  if (bytes > 0) count += ", " + graph::BytesText(bytes);
+  return count;
+}
+
+// Two lines above the canvas: what each lane is; how many instructions run there, and of the host
+// how many bytes move.
+void GraphPane::DrawLaneTitles(Frame& frame, float width) const {
+  const ImVec2 corner = ImGui::GetCursorScreenPos();
+  const float zoom = lanes_canvas_.zoom * lanes_canvas_.stretch * frame.scale;
+  const float line = ImGui::GetTextLineHeight();
+  const float tall = LaneTitleHeight();
+  ImDrawList& list = *ImGui::GetWindowDrawList();
+  for (const graph::LaneSpan& lane : lanes_.lanes) {
+    const float left = corner.x + width / 2 + (lane.left - lanes_canvas_.x) * zoom;
+    const float right = left + lane.width * zoom;
+    const bool host = graph::IsHost(lane.lane);
+    const std::string count = CountIn(lane);
+    const ImVec4 clip(left, corner.y, right + 20 * zoom, corner.y + tall);
+    const auto text = [&](ImFont* font, float y, uint32_t color, const std::string& what) {
+      // A title is a little smaller before it is cut.
+      const float size = ImGui::GetFontSize();
+      const float needs = font->CalcTextSizeA(size, FLT_MAX, 0, what.c_str()).x;
+      const float fits = std::clamp((clip.z - clip.x) / std::max(needs, 1.0f), kMinTitle, 1.0f);
+      list.AddText(font, size * fits, {left, y}, color, what.c_str(), nullptr, 0, &clip);
+    };
+    const uint32_t color = frame.theme[host ? Color::kDeviceFallback : Color::kTextSecondary];
+    text(host ? frame.strong : frame.font, corner.y, color, TitleOf(lane));
+    text(frame.strong, corner.y + line, host ? color : frame.theme[Color::kText], count);
+    if (ImGui::IsMouseHoveringRect({left, corner.y}, {right, corner.y + tall}))
+      ImGui::SetTooltip("%s: %s", TitleOf(lane).c_str(), count.c_str());
+  }
+  ImGui::Dummy({width, tall});
+}
+
+void GraphPane::Toggle(NodeId id) {
+  if (!id.valid()) return;
+  const Box* before = data_->graph.picture().Find(id);
+  if (before == nullptr) return;
+  const float x = before->x, y = before->y;
+  if (!data_->graph.Close(id) && !data_->graph.Open(id)) return;
+  const Box* after = data_->graph.picture().Find(id);
+  if (after == nullptr) return;
+  follows_size_ = false;
+  canvas_.x += after->x - x;
+  canvas_.y += after->y - y;
+}
+
+void GraphPane::CloseAll() {
+  const graph::Picture picture = data_->graph.picture();
+  for (const Box& box : picture.boxes) {
+    if (box.open) data_->graph.Close(box.node);
+  }
+  focus_ = focus_.valid() ? data_->graph.Visible(focus_) : focus_;
+  follows_size_ = true;
+  canvas_.Fit(data_->graph.picture());
+}
+
+void GraphPane::OpenAll() {
+  graph::Unfold(data_->graph, kMaxOpened);
+  follows_size_ = true;
+  canvas_.Fit(data_->graph.picture());
+}
+
+void GraphPane::Reveal(Frame& frame) {
+  NodeId node = data_->NodeOf(frame.context.navigation.InstructionIn(stage()), true);
+  if (!node.valid()) node = focus_;
+  if (!node.valid()) return;
+  focus_ = node;
+  followed_ = UINT64_MAX;
+  if (const Box* box = data_->graph.picture().Find(node)) Center(*box);
+}
+
+void GraphPane::Center(const Box& box) {
+  follows_size_ = false;
+  canvas_.Center(box);
+}
+
+graph::Direction DirectionOf(Command command) {
+  switch (command) {
+    case Command::kGraphUp:
+      return graph::Direction::kUp;
+    case Command::kGraphLeft:
+      return graph::Direction::kLeft;
+    case Command::kGraphRight:
+      return graph::Direction::kRight;
+    default:
+      return graph::Direction::kDown;
+  }
+}
+
+NodeId GraphPane::Step(Command direction) const {
+  const graph::Picture& picture = data_->graph.picture();
+  if (!focus_.valid()) return picture.boxes.empty() ? NodeId() : canvas_.NearestToMiddle(picture);
+  const Box* here = picture.Find(focus_);
+  if (here == nullptr) return NodeId();
+  return graph::StepFrom(picture, *here, DirectionOf(direction),
+                         data_->graph.tree().children(data_->graph.tree()[focus_].parent));
+}
+
+std::vector<hlo::InstructionId> GraphPane::InstructionsAtFocus() const {
+  if (data_ == nullptr || !focus_.valid()) return {};
+  const graph::Tree& tree = data_->graph.tree();
+  std::vector<hlo::InstructionId> all;
+  std::vector<NodeId> pending = {focus_};
+  while (!pending.empty()) {
+    const NodeId id = pending.back();
+    pending.pop_back();
+    if (tree[id].kind == NodeKind::kInstruction) {
+      all.push_back(tree[id].instruction);
+    } else {
+      pending.insert(pending.end(), tree.children(id).begin(), tree.children(id).end());
+    }
+  }
+  std::ranges::sort(all, {}, &hlo::InstructionId::index);
+  return all;
+}
+
+hlo::InstructionId GraphPane::InstructionOf(NodeId id) const {
+  const graph::Tree& tree = data_->graph.tree();
+  while (id.valid() && tree[id].kind != NodeKind::kInstruction) {
+    auto children = tree.children(id);
+    if (children.empty()) return {};
+    id = children.front();
+  }
+  return id.valid() ? tree[id].instruction : hlo::InstructionId();
+}
+
+}  // namespace hloscope::viewer

@@ -1,0 +1,530 @@
+// Timeline: the lanes of a profile, and of a second one under or above them. Wheel zooms, dragging
+// pans, dragging with Shift or on the axis marks a range.
+#include <fmt/format.h>
+#include <imgui/imgui.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <optional>
+
+#include "viewer/facts/path_facts.h"
+#include "viewer/facts/profile_model.h"
+#include "viewer/facts/trace_partners.h"
+#include "viewer/model/document.h"
+#include "viewer/model/marks.h"
+#include "viewer/model/navigation.h"
+#include "viewer/model/requests.h"
+#include "viewer/model/task_cache.h"
+#include "viewer/timeline/timeline_painter.h"
+#include "viewer/widgets/view.h"
+#include "viewer/widgets/widgets.h"
+
+namespace hloscope::viewer {
+namespace {
+
+using profiler::EventId;
+using profiler::EventStore;
+using profiler::TimeRange;
+
+class TimelineView : public View {
+ public:
+  void Draw(Frame& frame) override {
+    const Pending<ProfileModel>* profile = ProfileOf(frame.context);
+    if (profile == nullptr) {
+      Sentence(frame,
+               "no trace is open: record one with jax.profiler.trace(FOLDER), then open "
+               "FOLDER/plugins/profile/…/HOST.xplane.pb");
+      return;
+    }
+    if (!ShowPending(frame, *profile, "the trace")) return;
+    const ProfileModel& model = **profile;
+    if (model.store().size() == 0 && model.store().sample_count() == 0) {
+      Sentence(frame, "the trace has no events");
+      return;
+    }
+    TakeMarks(frame.context);
+    second_ = SecondTraceOf(frame.context, profile->value);
+    Show(frame.context, profile->value);
+    FindHighlighted(frame.context);
+    DrawAbove(frame);
+    Place(frame);
+    if (scene_.width < 40 * scene_.scale || scene_.height < 30 * scene_.scale) return;
+    Handle(frame);
+    painter_.Draw(frame, scene_);
+    if (hovered_ && !held_) {
+      SayLane();
+      DrawTimelineHover(frame, scene_, second_, EventUnder());
+      SayCounter(frame);
+    }
+  }
+
+  bool Run(Command command, Frame& frame) override {
+    const Pending<ProfileModel>* profile = ProfileOf(frame.context);
+    if (profile == nullptr || !profile->ready() || shown() == nullptr) return false;
+    switch (command) {
+      case Command::kCriticalPath:
+        frame.context.marks.Of<TimelineMarks>().critical_path =
+            !frame.context.marks.Of<TimelineMarks>().critical_path;
+        return true;
+      case Command::kFitAll:
+        scene_.camera.FitAll();
+        return true;
+      case Command::kFit:
+        return FitSelection(frame.context);
+      default:
+        return false;
+    }
+  }
+
+  std::string State() const override { return shows_path_ ? "critical-path" : ""; }
+  void SetState(std::string_view state) override { wants_path_ = state == "critical-path"; }
+  std::string Arrangement() const override {
+    return fmt::format("{} {}", static_cast<const void*>(shown().get()), scene_.camera.Text());
+  }
+  void SetArrangement(std::string_view arrangement) override {
+    const std::string mine = fmt::format("{} ", static_cast<const void*>(shown().get()));
+    if (shown() != nullptr && arrangement.starts_with(mine))
+      scene_.camera.SetText(arrangement.substr(mine.size()));
+  }
+
+  Result<std::string> Export(ExportFormat format, Context& context) const override {
+    if (format != ExportFormat::kCsv || shown() == nullptr) return View::Export(format, context);
+    std::string out = scene_.traces[1].model == nullptr ? "" : "trace,";
+    out += "lane,row,event,start_ps,duration_ps,value,unit\n";
+    size_t count = 0;
+    for (const TimelineTrace& trace : scene_.traces) {
+      if (trace.model == nullptr) continue;
+      HLOSCOPE_TRY(AppendCsv(trace, count, out));
+      HLOSCOPE_TRY(AppendCounters(trace, count, out));
+    }
+    return out;
+  }
+
+  std::string HighlightedItems(Context& context) const override {
+    if (shown() == nullptr) return {};
+    std::string out = fmt::format("highlighted {}\n", highlighted_events_[0]);
+    const TimelineFacts* facts = scene_.first().facts.get();
+    if (facts != nullptr && facts->has_overlap()) out += OverlapText(*facts) + "\n";
+    if (const EventId e = SelectedEvent(context); e.valid())
+      out += fmt::format("event {}\n", shown()->store().text(shown()->store().name(e)));
+    if (scene_.path != nullptr) out += PathText(scene_.path->path, RangeWord(context)) + "\n";
+    if (scene_.traces[1].model != nullptr) {
+      out += fmt::format("{} above, highlighted {} in the second, aligned {}\n",
+                         scene_.rows.strips().front().trace == 0 ? "first" : "second",
+                         highlighted_events_[1], second_.partners->aligned_by);
+    }
+    return out;
+  }
+
+ private:
+  static constexpr const char* kBefore = "before";
+  static constexpr const char* kAfter = "after";
+
+  const std::shared_ptr<const ProfileModel>& shown() const { return scene_.traces[0].model; }
+
+  static constexpr size_t kMaxRows = 1'000'000;
+
+  // What of a trace is in sight, in its own time.
+  TimeRange InSight(const TimelineTrace& trace) const {
+    const auto begin = static_cast<int64_t>(scene_.camera.begin()) - trace.shift;
+    return {begin, begin + static_cast<int64_t>(scene_.camera.length())};
+  }
+
+  // Samples of counters that are in sight, each until the next.
+  Status AppendCounters(const TimelineTrace& trace, size_t& count, std::string& out) const {
+    const EventStore& store = trace.model->store();
+    const TimeRange range = InSight(trace);
+    for (const profiler::Counter& counter : store.counters()) {
+      const std::span<const int64_t> times = store.times(counter);
+      const auto after = std::ranges::upper_bound(times, range.begin);
+      const auto last = std::ranges::lower_bound(times, range.end);
+      const auto first = after == times.begin() ? after : std::prev(after);
+      if (first >= last) continue;
+      count += static_cast<size_t>(last - first);
+      if (count > kMaxRows)
+        return UnsupportedError("more than a million samples are visible", "zoom in");
+      for (auto at = first; at < last; ++at) {
+        const int64_t until = std::next(at) == times.end() ? store.range().end : *std::next(at);
+        if (!trace.label.empty()) out += trace.label + ",";
+        out += fmt::format("{},,,{},{},{},{}\n", CsvCell(store.text(counter.name)), *at,
+                           std::max<int64_t>(until - *at, 0),
+                           store.values(counter)[static_cast<size_t>(at - times.begin())],
+                           CsvCell(store.text(counter.unit)));
+      }
+    }
+    return {};
+  }
+
+  // Events of the trace that are in sight.
+  Status AppendCsv(const TimelineTrace& trace, size_t& count, std::string& out) const {
+    const EventStore& store = trace.model->store();
+    const TimeRange range = InSight(trace);
+    for (uint32_t row = 0; row < store.rows().size(); ++row) {
+      const profiler::Lane& lane = store.lanes()[store.rows()[row].lane.index];
+      const auto [first, last] = store.EventsIn(row, range);
+      count += last.index - first.index;
+      if (count > kMaxRows)
+        return UnsupportedError("more than a million events are visible", "zoom in");
+      for (uint64_t e = first.index; e < last.index; ++e) {
+        const EventId event(e);
+        if (!trace.label.empty()) out += trace.label + ",";
+        out += fmt::format("{},{},{},{},{},,\n", CsvCell(store.text(lane.name)), row,
+                           CsvCell(store.text(store.name(event))), store.start(event),
+                           store.duration(event));
+      }
+    }
+    return {};
+  }
+
+  // What other views have set, and what was kept from the last start.
+  void TakeMarks(Context& context) {
+    if (wants_path_) context.marks.Of<TimelineMarks>().critical_path = *wants_path_;
+    wants_path_.reset();
+    shows_path_ = context.marks.Of<TimelineMarks>().critical_path;
+  }
+
+  void Show(Context& context, const std::shared_ptr<const ProfileModel>& model) {
+    TimelineTrace& first = scene_.traces[0];
+    TimelineTrace& second = scene_.traces[1];
+    const bool swapped = context.marks.Of<TimelineMarks>().profiles_swapped;
+    const bool is_other = first.model != model;
+    const bool is_changed = is_other || second.model != second_.model || swapped != shows_swapped_;
+    const Pending<TimelineFacts>& facts = TimelineFactsOf(context, model);
+    first.facts = facts.ready() ? facts.value : nullptr;
+    const Pending<PathFacts>* path = shows_path_ ? PathFactsOf(context, model) : nullptr;
+    scene_.path = path != nullptr && path->ready() ? path->value : nullptr;
+    if (!is_changed) return;
+    if (is_other) scene_.rows = TimelineRows();
+    first.model = model;
+    second.model = second_.model;
+    second.facts = second_.facts;
+    second.shift = second_.model == nullptr ? 0 : second_.partners->shift;
+    const bool is_alone = second.model == nullptr;
+    first.label = is_alone ? "" : swapped ? kAfter : kBefore;
+    second.label = is_alone ? "" : swapped ? kBefore : kAfter;
+    shows_swapped_ = swapped;
+    highlighted_version_ = UINT64_MAX;
+    Arrange();
+  }
+
+  // What comes first stands above. The camera stays where it shows the same traces.
+  void Arrange() {
+    std::vector<TimelineRows::Trace> order;
+    TimeRange whole = shown()->store().range();
+    for (size_t t = 0; t < kTimelineTraces; ++t) {
+      const TimelineTrace& trace = scene_.traces[shows_swapped_ ? 1 - t : t];
+      if (trace.model == nullptr) continue;
+      order.push_back({static_cast<uint8_t>(&trace - scene_.traces.data()), &trace.model->store()});
+      const TimeRange own = trace.model->store().range();
+      whole.begin = std::min(whole.begin, own.begin + trace.shift);
+      whole.end = std::max(whole.end, own.end + trace.shift);
+    }
+    scene_.rows.Show(std::move(order));
+    if (scene_.camera.whole() != whole) scene_.camera.SetWhole(whole);
+    scene_.scroll = 0;
+    painter_.Forget();
+  }
+
+  // The lines above the lanes.
+  void DrawAbove(Frame& frame) {
+    const TimelineFacts* facts = scene_.first().facts.get();
+    if (facts != nullptr) DrawTimelineLegend(frame, *facts);
+    if (shows_path_)
+      DrawPathSums(frame, PathFactsOf(frame.context, shown()), RangeWord(frame.context));
+    if (ProfileOf(frame.context, 1) != nullptr) DrawTraceComparison(frame, second_, shown()->path);
+    const bool has_steps = facts != nullptr && !facts->steps.empty();
+    scene_.axis = kTimelineAxis + (has_steps ? kTimelineSteps : 0);
+  }
+
+  // What the critical path is of: a step, where one is marked.
+  std::string_view RangeWord(const Context& context) const {
+    const TimelineRange& marked = context.marks.Of<TimelineMarks>().range;
+    if (!marked.is_set) return "trace";
+    const TimelineFacts* facts = scene_.first().facts.get();
+    const TimeRange step = facts == nullptr ? TimeRange() : StepAt(*facts, marked.range.begin);
+    return step == marked.range ? std::string_view(facts->step_word) : "range";
+  }
+
+  // From the beginning of the step at `time` to that of the next; empty before the first.
+  TimeRange StepAt(const TimelineFacts& facts, int64_t time) const {
+    const auto next = std::ranges::upper_bound(facts.steps, time, {}, &TimelineStep::begin);
+    if (next == facts.steps.begin()) return {};
+    const int64_t end = next == facts.steps.end() ? shown()->store().range().end : next->begin;
+    return {std::prev(next)->begin, end};
+  }
+
+  EventId SelectedEvent(const Context& context) const {
+    const Selection& now = context.navigation.selection();
+    if (now.kind != SelectionKind::kEvent || now.event < 0) return {};
+    const auto index = static_cast<uint64_t>(now.event);
+    return index < shown()->store().size() ? EventId(static_cast<size_t>(index)) : EventId();
+  }
+
+  // The instructions of the attribution that stand for the selection, and their partners.
+  void FindHighlighted(Context& context) {
+    const Counterparts& found = context.navigation.counterparts();
+    const bool is_whole = context.navigation.counterparts_complete();
+    if (highlighted_version_ == context.navigation.version() && highlighted_was_whole_ == is_whole)
+      return;
+    highlighted_version_ = context.navigation.version();
+    highlighted_was_whole_ = is_whole;
+    TimelineTrace& first = scene_.traces[0];
+    first.highlighted.clear();
+    first.highlighted_modules = shown()->ModulesFor(found.module);
+    const int32_t stage = shown()->StageFor(found.module);
+    first.selected = SelectedEvent(context);
+    if (first.selected.valid()) {
+      const profiler::Target target = shown()->attribution->TargetOf(first.selected);
+      if (target.valid() && !Contains(first.highlighted_modules, target.module)) {
+        first.highlighted_modules = {target.module};
+      }
+      if (target.valid()) first.highlighted.push_back(target.instruction);
+    }
+    if (context.navigation.selection().kind > SelectionKind::kStage) {
+      if (stage == found.final_stage) Append(found.kernel_instructions, first.highlighted);
+      Append(found.AllIn(stage), first.highlighted);
+    }
+    if (first.highlighted_modules.empty()) first.highlighted.clear();
+    FindPartners();
+    for (size_t t = 0; t < kTimelineTraces; ++t)
+      highlighted_events_[t] = CountHighlighted(scene_.traces[t]);
+    painter_.Forget();
+  }
+
+  static bool Contains(const std::vector<uint32_t>& modules, uint32_t module) {
+    return std::ranges::find(modules, module) != modules.end();
+  }
+  static void Append(const std::vector<hlo::InstructionId>& from,
+                     std::vector<hlo::InstructionId>& to) {
+    to.insert(to.end(), from.begin(), from.end());
+  }
+
+  void FindPartners() {
+    const TimelineTrace& first = scene_.traces[0];
+    TimelineTrace& second = scene_.traces[1];
+    second.highlighted.clear();
+    second.highlighted_modules.clear();
+    if (second.model == nullptr) return;
+    for (hlo::InstructionId id : first.highlighted) {
+      const profiler::Target partner = second_.partners->PartnerOf(
+          false, {.module = first.highlighted_modules[0], .instruction = id});
+      if (!partner.valid()) continue;
+      second.highlighted_modules = {partner.module};
+      second.highlighted.push_back(partner.instruction);
+    }
+  }
+
+  // How many events are highlighted; what never ran highlights nothing.
+  static int64_t CountHighlighted(TimelineTrace& trace) {
+    int64_t count = 0;
+    for (hlo::InstructionId id : trace.highlighted) {
+      for (const uint32_t module : trace.highlighted_modules) {
+        const profiler::InstructionTime* time = trace.model->attribution->TimeOf(module, id);
+        if (time != nullptr) count = std::max(count, time->count);
+      }
+    }
+    if (count == 0) trace.highlighted.clear();
+    return count;
+  }
+
+  bool FitSelection(Context& context) {
+    EventId e = SelectedEvent(context);
+    const TimelineTrace& first = scene_.first();
+    for (hlo::InstructionId id : first.highlighted) {
+      const profiler::InstructionTime* time =
+          shown()->attribution->TimeOf(first.highlighted_modules[0], id);
+      if (time != nullptr && !SelectedEvent(context).valid()) e = time->longest;
+    }
+    if (!e.valid()) return false;
+    const EventStore& store = shown()->store();
+    const int64_t room = std::max<int64_t>(store.duration(e) * 2, 1000);
+    scene_.camera.Fit({store.start(e) - room, store.end(e) + room});
+    if (const TimelineStrip* strip = scene_.rows.Of(0, store.RowOf(e))) {
+      scene_.scroll = std::max(0.0F, strip->y - scene_.height / scene_.scale / 3);
+    }
+    return true;
+  }
+
+  void Place(Frame& frame) {
+    scene_.scale = frame.scale;
+    const ImVec2 at = ImGui::GetCursorScreenPos(), room = ImGui::GetContentRegionAvail();
+    scene_.left = at.x + kTimelineGutter * scene_.scale;
+    scene_.top = at.y + scene_.axis * scene_.scale;
+    scene_.width = room.x - kTimelineGutter * scene_.scale;
+    scene_.height = room.y - scene_.axis * scene_.scale;
+    ImGui::InvisibleButton("##lanes", ImVec2(std::max(room.x, 1.0F), std::max(room.y, 1.0F)),
+                           ImGuiButtonFlags_MouseButtonLeft | ImGuiButtonFlags_MouseButtonRight |
+                               ImGuiButtonFlags_MouseButtonMiddle);
+    ImGui::SetItemKeyOwner(ImGuiKey_MouseWheelY);
+    hovered_ = ImGui::IsItemHovered();
+    held_ = ImGui::IsItemActive();
+  }
+
+  void Handle(Frame& frame) {
+    const ImGuiIO& io = ImGui::GetIO();
+    if (hovered_ && io.MouseWheel != 0) {
+      if (io.KeyShift || io.MousePos.x < scene_.left) {
+        scene_.scroll -= io.MouseWheel * 3 * TimelineRows::kRowHeight;
+      } else {
+        scene_.camera.Zoom((io.MousePos.x - scene_.left) / scene_.width,
+                           std::pow(1.25, io.MouseWheel));
+      }
+    }
+    if (hovered_ && io.MouseWheelH != 0) scene_.camera.Pan(-0.1 * io.MouseWheelH);
+    HandleMouse(frame);
+    if (frame.focused && !io.WantTextInput) HandleKeys(frame);
+    const float most = std::max(0.0F, scene_.rows.height() - scene_.height / scene_.scale);
+    scene_.scroll = std::clamp(scene_.scroll, 0.0F, most);
+  }
+
+  void HandleMouse(Frame& frame) {
+    const ImGuiIO& io = ImGui::GetIO();
+    const bool is_left = ImGui::IsMouseDown(ImGuiMouseButton_Left);
+    if (hovered_ && ImGui::IsMouseClicked(ImGuiMouseButton_Left)) {
+      marking_ = io.KeyShift || io.MousePos.y < scene_.top;
+      mark_from_ = scene_.TimeAt(io.MousePos.x);
+    }
+    const bool is_marking = held_ && marking_ && is_left;
+    frame.context.marks.Of<TimelineMarks>().range.is_dragged = is_marking;
+    if (is_marking && ImGui::IsMouseDragging(ImGuiMouseButton_Left, 3)) {
+      Mark(frame.context, mark_from_, scene_.TimeAt(io.MousePos.x));
+    } else if (held_ && !marking_ && (io.MouseDelta.x != 0 || io.MouseDelta.y != 0)) {
+      scene_.camera.Pan(-io.MouseDelta.x / scene_.width);
+      scene_.scroll -= io.MouseDelta.y / scene_.scale;
+    }
+    const ImVec2 moved = ImGui::GetMouseDragDelta(ImGuiMouseButton_Left, 0);
+    const bool is_click = hovered_ && ImGui::IsMouseReleased(ImGuiMouseButton_Left) &&
+                          std::abs(moved.x) + std::abs(moved.y) < 4;
+    if (!is_click) return;
+    const TimelineStrip* strip = StripAt(io.MousePos.y);
+    if (io.MousePos.y < scene_.top) {
+      ClickAxis(frame.context);
+    } else if (strip != nullptr && strip->is_head()) {
+      scene_.rows.Toggle(*strip);
+      painter_.Forget();
+    } else if (const TimelinePoint at = EventUnder(); at.event.valid()) {
+      SelectEvent(frame.context, at);
+    }
+  }
+
+  // On the name of a step: it is marked. Elsewhere nothing is any more.
+  void ClickAxis(Context& context) {
+    const ImVec2 mouse = ImGui::GetIO().MousePos;
+    TimelineRange& marked = context.marks.Of<TimelineMarks>().range;
+    marked.is_set = false;
+    const TimelineFacts* facts = scene_.first().facts.get();
+    const float below = scene_.top - mouse.y;  // of the lanes
+    if (facts == nullptr || facts->steps.empty() || mouse.x < scene_.left ||
+        below > (kTimelineSteps + 5) * scene_.scale)
+      return;
+    const TimeRange step = StepAt(*facts, static_cast<int64_t>(scene_.TimeAt(mouse.x)));
+    if (step.length() > 0) marked = {.range = step, .is_set = true, .is_dragged = false};
+  }
+
+  // Of the second trace the partner is selected: what is selected is always of the first.
+  void SelectEvent(Context& context, const TimelinePoint& at) {
+    if (at.trace == 0) {
+      context.navigation.Select(SelectionOf(*shown(), at.event));
+      return;
+    }
+    const profiler::Target partner = PartnerOf(scene_, second_, at);
+    if (!partner.valid()) return;
+    const auto& [module, stage] = shown()->places[partner.module];
+    const profiler::InstructionTime* time =
+        shown()->attribution->TimeOf(partner.module, partner.instruction);
+    if (module >= 0) {
+      context.navigation.Select(Selection::OfInstruction(module, stage, partner.instruction));
+    } else if (time != nullptr) {
+      context.navigation.Select(SelectionOf(*shown(), time->longest));
+    }
+  }
+
+  void Mark(Context& context, double from, double to) {
+    TimelineRange& marked = context.marks.Of<TimelineMarks>().range;
+    marked.range = {static_cast<int64_t>(std::min(from, to)),
+                    static_cast<int64_t>(std::max(from, to))};
+    marked.is_set = marked.range.length() > 0;
+  }
+
+  void HandleKeys(Frame& frame) {
+    const ImGuiIO& io = ImGui::GetIO();
+    if (io.KeyCtrl || io.KeyAlt) return;
+    const bool is_compared = scene_.traces[1].model != nullptr;
+    if (is_compared && ImGui::IsKeyPressed(ImGuiKey_X, false))
+      frame.context.requests.Run(Command::kSwapProfiles);
+    const ProfileModel& model = *shown();
+    SteerByKeys(scene_.camera, hovered_ ? (io.MousePos.x - scene_.left) / scene_.width : 0.5);
+    const bool is_right = ImGui::IsKeyPressed(ImGuiKey_RightArrow);
+    if (is_right || ImGui::IsKeyPressed(ImGuiKey_LeftArrow)) {
+      const EventId now = SelectedEvent(frame.context);
+      const EventId next = now.valid() ? model.store().Neighbour(now, is_right) : EventId(0u);
+      if (!next.valid()) return;
+      frame.context.navigation.Select(SelectionOf(model, next));
+      Reveal(model.store(), next);
+    }
+  }
+
+  // Moves as little as brings the event into view.
+  void Reveal(const EventStore& store, EventId e) {
+    const TimeRange seen = scene_.camera.range();
+    if (store.start(e) < seen.begin || store.end(e) > seen.end) {
+      const double middle =
+          static_cast<double>(store.start(e)) + 0.5 * static_cast<double>(store.duration(e));
+      scene_.camera.Pan((middle - scene_.camera.begin()) / scene_.camera.length() - 0.5);
+    }
+    const TimelineStrip* strip = scene_.rows.Of(0, store.RowOf(e));
+    if (strip == nullptr) return;
+    const float bottom = strip->y + TimelineRows::kRowHeight - scene_.height / scene_.scale;
+    scene_.scroll = std::clamp(scene_.scroll, bottom, std::max(bottom, strip->y));
+  }
+
+  const TimelineStrip* StripAt(float y) const {
+    return y < scene_.top ? nullptr
+                          : scene_.rows.At((y - scene_.top) / scene_.scale + scene_.scroll);
+  }
+
+  // Names of lanes are cut to the space next to them.
+  void SayLane() const {
+    const ImVec2 mouse = ImGui::GetIO().MousePos;
+    const TimelineStrip* strip = StripAt(mouse.y);
+    if (strip == nullptr || strip->is_head() || mouse.x >= scene_.left) return;
+    const EventStore& store = scene_.traces[strip->trace].model->store();
+    strip->counter ? Help(CounterTitle(scene_, *strip))
+                   : Help(store.text(store.lanes()[strip->lane.index].name));
+  }
+
+  void SayCounter(Frame& frame) const {
+    const ImVec2 mouse = ImGui::GetIO().MousePos;
+    const TimelineStrip* strip = StripAt(mouse.y);
+    if (strip != nullptr && strip->counter && mouse.x >= scene_.left)
+      DrawCounterHover(frame, scene_, *strip, scene_.TimeAt(mouse.x));
+  }
+
+  TimelinePoint EventUnder() const {
+    const ImVec2 mouse = ImGui::GetIO().MousePos;
+    const TimelineStrip* strip = StripAt(mouse.y);
+    if (strip == nullptr || !strip->row || mouse.x < scene_.left) return {};
+    const TimelineTrace& trace = scene_.traces[strip->trace];
+    const auto tolerance = static_cast<int64_t>(scene_.camera.length() / scene_.width * 3);
+    const auto time = static_cast<int64_t>(scene_.TimeAt(mouse.x)) - trace.shift;
+    return {strip->trace, trace.model->store().EventAt(*strip->row, time, tolerance)};
+  }
+
+  TimelineScene scene_;
+  SecondTrace second_;
+  bool shows_swapped_ = false, shows_path_ = false;
+  std::optional<bool> wants_path_;  // as it was kept
+  bool hovered_ = false, held_ = false, marking_ = false;
+  double mark_from_ = 0;
+  uint64_t highlighted_version_ = UINT64_MAX;
+  bool highlighted_was_whole_ = false;
+  std::array<int64_t, kTimelineTraces> highlighted_events_ = {};
+  TimelinePainter painter_;
+};
+
+}  // namespace
+
+std::unique_ptr<View> MakeTimelineView() { return std::make_unique<TimelineView>(); }
+
+}  // namespace hloscope::viewer
