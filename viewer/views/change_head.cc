@@ -39,12 +39,12 @@ const analysis::ChangeCounts* CountsOf(Context& context, const PassRanking* rank
   return changes.ready() ? &changes->counts : nullptr;
 }
 
-struct Column {
+struct ChangeColumn {
   ImVec2 at, size;
 };
 
 // The mark of the stages [first, last), which share a column: as high as the largest change.
-void DrawTick(Frame& frame, ImDrawList* draw, const Column& box, int32_t first, int32_t last,
+void DrawTick(Frame& frame, ImDrawList* draw, const ChangeColumn& box, int32_t first, int32_t last,
               const PassRanking* ranking, int32_t module) {
   Context& context = frame.context;
   const float x = box.at.x, step = box.size.x, gap = step > 6 ? 1.0f : 0.0f;
@@ -106,7 +106,7 @@ void DrawScrubber(Frame& frame, int32_t module) {
                       3 * frame.scale);
   const PassRanking* ranking = RankingIn(context, module, stages);
   for (int32_t c = 0; c < columns.columns; ++c) {
-    const Column box{{columns.Left(columns.First(c)), at.y}, {columns.ColumnWidth(), height}};
+    const ChangeColumn box{{columns.Left(columns.First(c)), at.y}, {columns.ColumnWidth(), height}};
     DrawTick(frame, draw, box, columns.First(c), columns.First(c + 1), ranking, module);
   }
 }
