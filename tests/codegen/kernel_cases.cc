@@ -219,7 +219,7 @@ Literal RandomLiteral(const Shape& shape, uint64_t seed) {
 namespace {
 
 void ExpectWithEffort(const std::shared_ptr<const hlo::Module>& module, compile::Effort effort,
-                      const std::vector<Literal>& arguments, const eval::Value& want,
+                      const std::vector<Literal>& arguments, const runtime::Value& want,
                       const Bound& bound, const std::string& text) {
   const hlo::InstructionId root = module->entry().root;
   const hlo::InstructionId kernels[] = {root};
@@ -236,7 +236,7 @@ void ExpectWithEffort(const std::shared_ptr<const hlo::Module>& module, compile:
   const auto leaves = module->shape(root).Leaves();
   for (size_t i = 0; i < leaves.size(); ++i) {
     const Literal got = Literal::Dense(*leaves[i].second, std::move(memory.results[i]));
-    const eval::Value& value = module->shape(root).IsTuple() ? want.elements()[i] : want;
+    const runtime::Value& value = module->shape(root).IsTuple() ? want.elements()[i] : want;
     ExpectEqual(got, value.literal(), bound, text);
   }
 }

@@ -1,12 +1,12 @@
 // DeviceScheduler: one device at a time, in a fixed order; deadlocks named; one error ends all.
-#include "core/eval/machine/device_scheduler.h"
+#include "core/runtime/device_scheduler.h"
 
 #include <gtest/gtest.h>
 
 #include <atomic>
 #include <vector>
 
-namespace hloscope::eval {
+namespace hloscope::runtime {
 namespace {
 
 constexpr int64_t kStack = 256 << 10;
@@ -114,4 +114,4 @@ TEST(DeviceScheduler, AThousandDevicesAreScheduled) {
 }
 
 }  // namespace
-}  // namespace hloscope::eval
+}  // namespace hloscope::runtime

@@ -52,7 +52,7 @@ RunEvent EventAbout(std::string_view file, size_t number) {
     case 2:
       return replay::CapturedValue{key, replay::ValueStatistics{.elements = 5, .low = -1.5}};
     case 3:
-      return replay::SearchFinding{text, text, {eval::Value::FromLiteral(ArrayOf(file))}};
+      return replay::SearchFinding{text, text, {runtime::Value::FromLiteral(ArrayOf(file))}};
     case 4:
       return replay::RunWarning{text};
     case 5:
@@ -111,7 +111,7 @@ std::string MessageSeed(std::string_view file) {
       PutEvent(out, event);
       break;
     case Content::kValue:
-      out.PutValue(eval::Value::FromLiteral(array));
+      out.PutValue(runtime::Value::FromLiteral(array));
       break;
     case Content::kResult:
       out.PutResult(array);

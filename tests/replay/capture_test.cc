@@ -261,9 +261,9 @@ TEST_F(Capture, WhatThereIsNotIsSaid) {
 // A platform that gives results only says so by its name.
 // Every step of a device, by the instruction's name, as "name path"; the path's iterations
 // included.
-std::vector<std::string> StepTexts(const Module& module, const eval::DeviceRecording& told) {
+std::vector<std::string> StepTexts(const Module& module, const runtime::DeviceRecording& told) {
   std::vector<std::string> texts;
-  for (const eval::RecordedStep& step : told.steps) {
+  for (const runtime::RecordedStep& step : told.steps) {
     std::string text(module.name(step.instruction));
     for (uint32_t path = step.path; path != 0; path = told.paths[path].parent) {
       text += " " + std::string(module.name(told.paths[path].caller)) + "[" +
@@ -295,7 +295,7 @@ TEST(Recording, StepsHaveTheirCallsAndChangeNothing) {
   ASSERT_EQ(recorded.Of<TraceSteps>().size(), 1u);
   EXPECT_EQ(TextOf(RunEvent(*plain.Of<LeafResult>()[0])),
             TextOf(RunEvent(*recorded.Of<LeafResult>()[0])));
-  const eval::DeviceRecording& told = recorded.Of<TraceSteps>()[0]->steps;
+  const runtime::DeviceRecording& told = recorded.Of<TraceSteps>()[0]->steps;
   const std::vector<std::string> texts = StepTexts(*module, told);
   EXPECT_EQ(std::ranges::count(texts, "loop"), 1);
   for (const char* text : {"t step[0] loop[2]", "step loop[2]", "less loop[3]", "out"}) {
@@ -309,13 +309,13 @@ TEST(Recording, StepsHaveTheirCallsAndChangeNothing) {
 TEST(Recording, StepsBeyondTheRoomForThemAreSummed) {
   const auto module = hlo::Parsed(kLoop);
   const Events recorded = Recorded(module, 12);
-  const eval::DeviceRecording& told = recorded.Of<TraceSteps>()[0]->steps;
+  const runtime::DeviceRecording& told = recorded.Of<TraceSteps>()[0]->steps;
   std::map<std::string, int64_t> counts;
   int64_t self = 0;
-  for (const eval::RecordedStep& step : told.steps) {
+  for (const runtime::RecordedStep& step : told.steps) {
     ++counts[std::string(module->name(step.instruction))];
   }
-  for (const eval::SummedSteps& sum : told.sums) {
+  for (const runtime::SummedSteps& sum : told.sums) {
     counts[std::string(module->name(told.steps[sum.step].instruction))] += sum.count - 1;
     self += told.steps[sum.step].duration_ns;
     EXPECT_LE(sum.min_ns, sum.max_ns);
@@ -325,7 +325,7 @@ TEST(Recording, StepsBeyondTheRoomForThemAreSummed) {
   EXPECT_EQ(counts["t"], 3);
   EXPECT_EQ(counts["less"], 4);
   EXPECT_EQ(counts["out"], 1);
-  const auto loop = std::ranges::find_if(told.steps, [&](const eval::RecordedStep& step) {
+  const auto loop = std::ranges::find_if(told.steps, [&](const runtime::RecordedStep& step) {
     return step.path == 0 && module->name(step.instruction) == "loop";
   });
   ASSERT_NE(loop, told.steps.end());
@@ -379,7 +379,7 @@ std::vector<RunEvent> EveryEvent() {
       CapturedValue{key, uint64_t{9}},
       CapturedValue{key, ValueStatistics{4, 1, 1, 1, -2, 3, 0.5, 1.5}},
       CapturedValue{key, Error{ErrorClass::kCrashed, "gone", {}, {}}},
-      SearchFinding{"name", "fields", {eval::Value::Array(array)}},
+      SearchFinding{"name", "fields", {runtime::Value::Array(array)}},
       RunWarning{"text"},
       RunExecuted{
           2, 1, 3, {{"sort", 3, "unsupported opcode"}}, {{"dot", "library 1.2", "too small", 4}}},

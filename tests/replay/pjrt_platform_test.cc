@@ -259,7 +259,7 @@ class TakenValues : public replay::RunStream {
     auto* captured = std::get_if<replay::CapturedValue>(&event);
     if (captured == nullptr) return;
     std::string name = fmt::format("{}/", captured->key.device);
-    for (const eval::Frame& frame : captured->key.path) {
+    for (const runtime::Frame& frame : captured->key.path) {
       name += fmt::format("{}[{}]/", module_.name(frame.caller), frame.iteration);
     }
     name += fmt::format("{}.{}", module_.name(captured->key.instruction), captured->key.leaf);

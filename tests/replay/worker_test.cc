@@ -602,9 +602,9 @@ TEST(WorkerProtocol, GarbageIsReadSafely) {
   ValueWriter writer(FrameKind::kEvent);
   writer.PutLiteral(inputs[0][0]);
   writer.PutResult(Literal::Tuple({inputs[0][0], Literal::Token(), inputs[0][0]}));
-  writer.PutValue(
-      eval::Value::Tuple({eval::Value::Array(inputs[0][0]),
-                          eval::Value::Missing(Error{ErrorClass::kUnsupported, "why", {}, {}})}));
+  writer.PutValue(runtime::Value::Tuple(
+      {runtime::Value::Array(inputs[0][0]),
+       runtime::Value::Missing(Error{ErrorClass::kUnsupported, "why", {}, {}})}));
   const OutgoingFrame& sent = writer.Finish();
   std::string data;
   for (const auto& part : sent.parts) {
@@ -623,7 +623,7 @@ TEST(WorkerProtocol, GarbageIsReadSafely) {
     ValueReader in(frame);
     const Literal literal = in.GetLiteral();
     const auto result = in.GetResult();
-    const eval::Value value = in.GetValue();
+    const runtime::Value value = in.GetValue();
     if (round == 0) {
       ASSERT_TRUE(in.ok());
       EXPECT_EQ(literal, inputs[0][0]);

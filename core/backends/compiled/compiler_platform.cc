@@ -86,10 +86,10 @@ class CompilerExecutable : public EvaluatorExecutable {
   Result<RunResult> RunUnrecorded(std::span<const std::vector<hlo::Literal>> inputs,
                                   RunOptions options, RunStream& stream) {
     options.record.steps = 0;
-    const int64_t start_ns = eval::SteadyNanoseconds();
+    const int64_t start_ns = runtime::SteadyNanoseconds();
     auto result = EvaluatorExecutable::Run(inputs, options, stream);
     const int64_t run_ns = result.has_value() ? static_cast<int64_t>(result->run_us * 1e3)
-                                              : eval::SteadyNanoseconds() - start_ns;
+                                              : runtime::SteadyNanoseconds() - start_ns;
     std::vector<TraceSteps> none(1);
     none[0].steps.paths.resize(1);  // the entry
     EmitTraceSteps(std::move(none), {}, start_ns, run_ns, stream);

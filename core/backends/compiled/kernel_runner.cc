@@ -16,10 +16,10 @@
 namespace hloscope::replay {
 
 using compile::KernelCode;
-using eval::Buffer;
-using eval::Value;
 using hlo::InstructionId;
 using hlo::Shape;
+using runtime::Buffer;
+using runtime::Value;
 
 namespace {
 

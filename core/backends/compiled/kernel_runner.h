@@ -23,10 +23,10 @@ class KernelRunner : public eval::CompiledKernels {
 
   const hlo::Module& module() const override { return module_; }
   bool Has(hlo::InstructionId id) const override { return code_.kernels[id.index] != nullptr; }
-  Result<eval::Value> Run(eval::KernelCall& call) const override;
-  Result<std::optional<eval::Value>> RunWhole(
+  Result<runtime::Value> Run(eval::KernelCall& call) const override;
+  Result<std::optional<runtime::Value>> RunWhole(
       eval::Machine& machine, hlo::ComputationId computation,
-      std::span<const eval::Value> arguments) const override;
+      std::span<const runtime::Value> arguments) const override;
   void Evaluated(hlo::InstructionId id, int64_t nanoseconds) const override;
 
   // Behind the run: what ran, and each instruction that the evaluator computed as a fallback.

@@ -21,10 +21,10 @@ using compile::PlannedBuffer;
 using compile::PlannedStep;
 using compile::SequenceNumber;
 using compile::StepKind;
-using eval::Buffer;
-using eval::Value;
 using hlo::InstructionId;
 using hlo::Shape;
+using runtime::Buffer;
+using runtime::Value;
 
 namespace {
 

@@ -71,7 +71,7 @@ class PlanRun {
 
   // The value of the root; nullopt where a value is missing or not of its declared size, which only
   // the way instruction by instruction can handle. Errors are those of a run that has to end.
-  virtual Result<std::optional<eval::Value>> Run(std::span<const eval::Value> arguments);
+  virtual Result<std::optional<runtime::Value>> Run(std::span<const runtime::Value> arguments);
   const CodeCounts& counts() const { return counts_; }
 
  protected:
@@ -83,17 +83,17 @@ class PlanRun {
   virtual Status Copy(compile::BufferNumber to, compile::BufferNumber from);
   // What a buffer holds, all of it.
   virtual Result<std::vector<std::byte>> BytesOf(compile::BufferNumber b) const;
-  virtual Result<eval::Value> ValueOf(compile::BufferNumber b, const hlo::Shape& shape);
+  virtual Result<runtime::Value> ValueOf(compile::BufferNumber b, const hlo::Shape& shape);
   // An array of the buffer's size becomes what it holds.
-  virtual Status TakeLeaf(const eval::Value& value, compile::BufferNumber b);
+  virtual Status TakeLeaf(const runtime::Value& value, compile::BufferNumber b);
   // The value of the root, all steps being done.
-  virtual Result<eval::Value> TakeRoot();
+  virtual Result<runtime::Value> TakeRoot();
 
   // False: give up.
   Result<bool> RunSequence(compile::SequenceNumber sequence);
   virtual Result<bool> Evaluate(const compile::PlannedStep& step);
-  Result<eval::Value> ValueOf(const hlo::Shape& shape,
-                              std::span<const compile::BufferNumber> buffers, size_t& next);
+  Result<runtime::Value> ValueOf(const hlo::Shape& shape,
+                                 std::span<const compile::BufferNumber> buffers, size_t& next);
 
   const ModuleCode& code_;
   const compile::Plan& plan_;
@@ -101,7 +101,7 @@ class PlanRun {
   CodeCounts counts_;
 
  private:
-  Result<bool> Bind(std::span<const eval::Value> arguments);
+  Result<bool> Bind(std::span<const runtime::Value> arguments);
   Result<bool> RunStep(const compile::PlannedStep& step);
   Result<bool> RunLoop(const compile::PlannedStep& step);
   Status LookAtLoop(const compile::PlannedStep& step, int64_t ran, int64_t iterations);
@@ -114,15 +114,15 @@ class PlanRun {
   std::optional<std::vector<compile::BufferNumber>> DecidingBuffers(
       const compile::PlannedStep& loop) const;
   Result<std::vector<std::byte>> BytesOf(const std::vector<compile::BufferNumber>& buffers) const;
-  Result<bool> TakeLeaves(const eval::Value& value, const hlo::Shape& shape,
+  Result<bool> TakeLeaves(const runtime::Value& value, const hlo::Shape& shape,
                           std::span<const compile::BufferNumber> buffers, size_t& next);
-  Result<eval::Value> OwnBytes(const eval::Value& array);
+  Result<runtime::Value> OwnBytes(const runtime::Value& array);
   bool IsOurs(const std::byte* data) const;
 
-  std::vector<std::byte*> addresses_;  // by buffer
-  std::vector<eval::Value> values_;    // by buffer: parameters and what hand-overs brought
-  std::vector<eval::Buffer> results_;
-  eval::Buffer arena_, scratch_;
+  std::vector<std::byte*> addresses_;   // by buffer
+  std::vector<runtime::Value> values_;  // by buffer: parameters and what hand-overs brought
+  std::vector<runtime::Buffer> results_;
+  runtime::Buffer arena_, scratch_;
   std::vector<std::byte*> pointers_;
 };
 

@@ -150,8 +150,8 @@ Result<Collectives::Pending> Collectives::Run(InstructionId id, eval::Machine& m
     if (!status.has_value() && status.error().error_class != ErrorClass::kUnsupported) {
       return std::unexpected(status.error());
     }
-    meeting->results.push_back(status.has_value() ? eval::Value::Token()
-                                                  : eval::Value::Missing(status.error()));
+    meeting->results.push_back(status.has_value() ? runtime::Value::Token()
+                                                  : runtime::Value::Missing(status.error()));
   }
   if (meeting->results[0].is_missing()) return ByTheHost(id);
   const std::shared_ptr<Clique>& clique = arrivals_[static_cast<size_t>(device)].clique;

@@ -7,8 +7,8 @@
 
 #include "core/backends/cuda/device_kernels.h"
 #include "core/compile/plan/written_bytes.h"
-#include "core/eval/machine/recording.h"
 #include "core/replay/device_lost.h"
+#include "core/runtime/recording.h"
 
 namespace hloscope::replay::cuda {
 namespace {
@@ -18,7 +18,7 @@ using compile::Place;
 using compile::PlannedBuffer;
 using compile::PlannedStep;
 using compile::StepKind;
-using eval::Value;
+using runtime::Value;
 
 constexpr std::chrono::microseconds kBetweenLooks{20};
 
@@ -40,10 +40,10 @@ bool IsStraight(const ModuleCode& code) {
 class CopyTime {
  public:
   CopyTime(CodeCounts::Moved& moved, int64_t bytes)
-      : moved_(moved), start_ns_(eval::SteadyNanoseconds()) {
+      : moved_(moved), start_ns_(runtime::SteadyNanoseconds()) {
     moved_.bytes += bytes;
   }
-  ~CopyTime() { moved_.nanoseconds += eval::SteadyNanoseconds() - start_ns_; }
+  ~CopyTime() { moved_.nanoseconds += runtime::SteadyNanoseconds() - start_ns_; }
   CopyTime(const CopyTime&) = delete;
   CopyTime& operator=(const CopyTime&) = delete;
 
@@ -128,7 +128,7 @@ class DevicePlanRun : public PlanRun {
     if (shape.IsToken()) return Value::Token();
     const Value& value = state_->values[b];
     if (value.is_array()) return value.shape() == shape ? value : value.WithShape(shape);
-    HLOSCOPE_ASSIGN_OR_RETURN(eval::Buffer bytes, machine_.Allocate(plan_.buffers[b].bytes));
+    HLOSCOPE_ASSIGN_OR_RETURN(runtime::Buffer bytes, machine_.Allocate(plan_.buffers[b].bytes));
     // Kernels before it are not part of the copy.
     HLOSCOPE_TRY(WaitForOthers());
     HLOSCOPE_TRY(WaitForStream(InstructionOf(b)));

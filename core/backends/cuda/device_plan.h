@@ -23,8 +23,8 @@ struct PlanState {
   DeviceMemory memory;
   std::vector<Address> addresses;  // by buffer
   Address scratch = 0;
-  DeviceMemory pieces;              // of collectives
-  std::vector<eval::Value> values;  // by buffer: what was uploaded and is never written there
+  DeviceMemory pieces;                 // of collectives
+  std::vector<runtime::Value> values;  // by buffer: what was uploaded and is never written there
   int64_t runs = 0;
   bool can_be_graph = true;
   GraphExec graph;

@@ -74,7 +74,7 @@ void DeviceRecorder::OnHost(InstructionId id, int64_t nanoseconds) {
 void DeviceRecorder::TellOnHost(InstructionId id, int64_t nanoseconds) {
   if (!is_recording_) return;
   TraceSlice slice{std::string(module_->name(id)), std::string(kFallbackLane),
-                   eval::SteadyNanoseconds() - nanoseconds, nanoseconds};
+                   runtime::SteadyNanoseconds() - nanoseconds, nanoseconds};
   const std::lock_guard lock(mutex_);
   if (on_host_.size() >= most_timed_) {
     ++on_host_left_out_;
@@ -84,7 +84,7 @@ void DeviceRecorder::TellOnHost(InstructionId id, int64_t nanoseconds) {
 }
 
 HostFallback::HostFallback(DeviceRecorder& recorder, InstructionId id)
-    : recorder_(recorder), id_(id), start_ns_(eval::SteadyNanoseconds()) {
+    : recorder_(recorder), id_(id), start_ns_(runtime::SteadyNanoseconds()) {
   const std::lock_guard lock(recorder_.mutex_);
   recorder_.handed_over_.insert(id_);
 }
@@ -94,7 +94,7 @@ HostFallback::~HostFallback() {
     const std::lock_guard lock(recorder_.mutex_);
     recorder_.handed_over_.erase(recorder_.handed_over_.find(id_));
   }
-  recorder_.TellOnHost(id_, eval::SteadyNanoseconds() - start_ns_);
+  recorder_.TellOnHost(id_, runtime::SteadyNanoseconds() - start_ns_);
 }
 
 void DeviceRecorder::Launched(int64_t kernels) {
@@ -129,7 +129,7 @@ Status DeviceRecorder::BeginTimed(StreamHandle stream, Timed& timed) {
     HLOSCOPE_ASSIGN_OR_RETURN(Event event, MakeEvent(device_, kTiming));
     HLOSCOPE_TRY(driver.Check(driver->EventRecord(event.get(), stream), "marking a time"));
     HLOSCOPE_TRY(driver.Check(driver->EventSynchronize(event.get()), "waiting for a mark"));
-    bases_[stream] = {std::move(event), eval::SteadyNanoseconds()};
+    bases_[stream] = {std::move(event), runtime::SteadyNanoseconds()};
   }
   HLOSCOPE_ASSIGN_OR_RETURN(timed.begin, MakeEvent(device_, kTiming));
   HLOSCOPE_ASSIGN_OR_RETURN(timed.end, MakeEvent(device_, kTiming));

@@ -10,11 +10,12 @@ namespace {
 class RemoteRankRun : public PlanRun {
  public:
   using PlanRun::PlanRun;
-  Result<std::optional<eval::Value>> Run(std::span<const eval::Value>) override {
-    return eval::Value::Missing(Error{ErrorClass::kUnsupported,
-                                      fmt::format("device {} is another rank's", machine_.device()),
-                                      {},
-                                      {}});
+  Result<std::optional<runtime::Value>> Run(std::span<const runtime::Value>) override {
+    return runtime::Value::Missing(
+        Error{ErrorClass::kUnsupported,
+              fmt::format("device {} is another rank's", machine_.device()),
+              {},
+              {}});
   }
 };
 

@@ -15,10 +15,10 @@
 
 namespace hloscope::replay {
 
-using eval::Value;
 using hlo::InstructionId;
 using hlo::Opcode;
 using hlo::Shape;
+using runtime::Value;
 
 namespace {
 
@@ -60,7 +60,7 @@ Status DeviceRun::Allocate() {
           0, fmt::format("allocation {} of the buffer assignment takes {} bytes: ", i, bytes));
       return std::unexpected(std::move(allocated).error());
     }
-    eval::Buffer buffer = *std::move(allocated);
+    runtime::Buffer buffer = *std::move(allocated);
     std::memset(buffer.data(), kPoison, static_cast<size_t>(padded));
     checks_.Allocated({buffer.data(), static_cast<size_t>(padded)});
     allocations_.push_back(std::move(buffer));
@@ -105,10 +105,10 @@ Status DeviceRun::RunStep(const DeviceStep& step) {
 // Operands are read first: a step may write over them.
 Status DeviceRun::RunObserved(const DeviceStep& step) {
   const std::vector<Value> operands = OperandsOf(step);
-  const int64_t start = eval::SteadyNanoseconds();
+  const int64_t start = runtime::SteadyNanoseconds();
   const Status done = DoStep(step);
-  const int64_t duration = eval::SteadyNanoseconds() - start;
-  const eval::Site site{step.id, machine_.device(), frames_};
+  const int64_t duration = runtime::SteadyNanoseconds() - start;
+  const runtime::Site site{step.id, machine_.device(), frames_};
   if (!done.has_value()) {
     observer_->OnFailure(step, site, operands);
     return done;
@@ -244,7 +244,7 @@ Status DeviceRun::Evaluate(const DeviceStep& step) {
   std::vector<Value> operands = OperandsOf(step);
   const Opcode opcode = module[step.id].opcode;
   Value value;
-  const int64_t start = eval::SteadyNanoseconds();
+  const int64_t start = runtime::SteadyNanoseconds();
   if (opcode == Opcode::kCopy) {
     value = operands[0];
   } else {
@@ -253,7 +253,7 @@ Status DeviceRun::Evaluate(const DeviceStep& step) {
   if (step.kind == DeviceStepKind::kCopy) {
     ++counts_.library_calls;
   } else {
-    counts_.evaluated.Add(step.id, eval::SteadyNanoseconds() - start);
+    counts_.evaluated.Add(step.id, runtime::SteadyNanoseconds() - start);
   }
   size_t next = 0;
   return Store(value, module.shape(step.id), step.results, next);

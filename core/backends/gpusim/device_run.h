@@ -38,13 +38,13 @@ class DeviceRun {
   // The value of the root. Errors end the run: a kernel that touches what is not its own (internal
   // to XLA, so an environment error with kernel and line), memory, deadline, what the evaluator
   // cannot do.
-  Result<eval::Value> Run(std::span<const eval::Value> arguments);
+  Result<runtime::Value> Run(std::span<const runtime::Value> arguments);
   const DeviceCounts& counts() const { return counts_; }
   const RunChecks& checks() const { return checks_; }
 
  private:
   Status Allocate();
-  Status WriteInputs(std::span<const eval::Value> arguments);
+  Status WriteInputs(std::span<const runtime::Value> arguments);
   Status RunSequence(uint32_t sequence);
   Status RunStep(const DeviceStep& step);
   Status RunObserved(const DeviceStep& step);
@@ -61,10 +61,11 @@ class DeviceRun {
   std::byte* At(const Slice& slice) const {
     return allocations_[static_cast<size_t>(slice.allocation)].data() + slice.offset;
   }
-  std::vector<eval::Value> OperandsOf(const DeviceStep& step) const;
+  std::vector<runtime::Value> OperandsOf(const DeviceStep& step) const;
   // Missing where the assignment does not say where it lies, or nobody can read such an array.
-  eval::Value ValueOf(const hlo::Shape& shape, std::span<const Slice> leaves, size_t& next) const;
-  Status Store(const eval::Value& value, const hlo::Shape& shape, std::span<const Slice> leaves,
+  runtime::Value ValueOf(const hlo::Shape& shape, std::span<const Slice> leaves,
+                         size_t& next) const;
+  Status Store(const runtime::Value& value, const hlo::Shape& shape, std::span<const Slice> leaves,
                size_t& next);
 
   const DeviceProgram& program_;
@@ -72,8 +73,8 @@ class DeviceRun {
   eval::Machine& machine_;
   StepObserver* observer_;
   LaunchRecorder* recorder_;
-  std::vector<eval::Buffer> allocations_;
-  std::vector<eval::Frame> frames_;  // the loops, branches and calls around the step at hand
+  std::vector<runtime::Buffer> allocations_;
+  std::vector<runtime::Frame> frames_;  // the loops, branches and calls around the step at hand
   DeviceCounts counts_;
   RunChecks checks_;
 };

@@ -20,13 +20,13 @@ std::string_view WhyEvaluated(const hlo::Module& module, hlo::InstructionId id) 
 
 }  // namespace
 
-Result<eval::Value> DeviceRunner::Run(eval::KernelCall&) const {
+Result<runtime::Value> DeviceRunner::Run(eval::KernelCall&) const {
   return InternalError("instructions of a device program run as a whole");
 }
 
-Result<std::optional<eval::Value>> DeviceRunner::RunWhole(
+Result<std::optional<runtime::Value>> DeviceRunner::RunWhole(
     eval::Machine& machine, hlo::ComputationId computation,
-    std::span<const eval::Value> arguments) const {
+    std::span<const runtime::Value> arguments) const {
   if (computation != module().entry_id()) return std::nullopt;
   std::optional<LaunchRecorder> recorder;
   if (record_steps_ > 0)
@@ -53,9 +53,10 @@ void DeviceRunner::Tell(RunStream& stream) const {
       {.kernels = counts_.kernels, .library_calls = counts_.library_calls}, stream);
 }
 
-std::pair<std::vector<TraceSteps>, std::vector<eval::DeviceSpan>> DeviceRunner::TakeSteps() const {
+std::pair<std::vector<TraceSteps>, std::vector<runtime::DeviceSpan>> DeviceRunner::TakeSteps()
+    const {
   const std::lock_guard lock(mutex_);
-  std::pair<std::vector<TraceSteps>, std::vector<eval::DeviceSpan>> all;
+  std::pair<std::vector<TraceSteps>, std::vector<runtime::DeviceSpan>> all;
   for (auto& [device, told] : std::exchange(steps_, {})) {
     all.second.resize(static_cast<size_t>(device));  // those that never ran
     all.first.push_back(std::move(told.first));

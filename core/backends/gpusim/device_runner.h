@@ -27,10 +27,10 @@ class DeviceRunner : public eval::CompiledKernels {
 
   const hlo::Module& module() const override { return *loaded_.program.module; }
   bool Has(hlo::InstructionId) const override { return false; }
-  Result<eval::Value> Run(eval::KernelCall& call) const override;
-  Result<std::optional<eval::Value>> RunWhole(
+  Result<runtime::Value> Run(eval::KernelCall& call) const override;
+  Result<std::optional<runtime::Value>> RunWhole(
       eval::Machine& machine, hlo::ComputationId computation,
-      std::span<const eval::Value> arguments) const override;
+      std::span<const runtime::Value> arguments) const override;
   void Evaluated(hlo::InstructionId, int64_t) const override {}
 
   // Behind the run: what checks found, what ran, and each instruction that the evaluator computed.
@@ -38,7 +38,7 @@ class DeviceRunner : public eval::CompiledKernels {
   // What checks found alone, also of a run that failed.
   void TellChecks(RunStream& stream) const { checks_.Tell(stream); }
   // What each device recorded, in order, and its span; both are spent.
-  std::pair<std::vector<TraceSteps>, std::vector<eval::DeviceSpan>> TakeSteps() const;
+  std::pair<std::vector<TraceSteps>, std::vector<runtime::DeviceSpan>> TakeSteps() const;
 
  private:
   const LoadedProgram& loaded_;
@@ -47,7 +47,7 @@ class DeviceRunner : public eval::CompiledKernels {
   const int64_t record_steps_;
   mutable std::mutex mutex_;  // devices run at the same time
   mutable DeviceCounts counts_;
-  mutable std::map<int64_t, std::pair<TraceSteps, eval::DeviceSpan>> steps_;  // by device
+  mutable std::map<int64_t, std::pair<TraceSteps, runtime::DeviceSpan>> steps_;  // by device
   mutable RunChecks checks_;
 };
 

@@ -13,7 +13,7 @@
 
 namespace hloscope::replay {
 
-using eval::Value;
+using runtime::Value;
 
 template <typename A>
 void Archive(A& a, Archived<A, KernelCaseFilter>& v) {
@@ -69,9 +69,9 @@ void Measure(const Value& actual, const Value& meant, Gap& gap) {
   }
 }
 
-std::string PathOf(const hlo::Module& module, std::span<const eval::Frame> frames) {
+std::string PathOf(const hlo::Module& module, std::span<const runtime::Frame> frames) {
   std::string path;
-  for (const eval::Frame& frame : frames) {
+  for (const runtime::Frame& frame : frames) {
     path += path.empty() ? "" : ", ";
     path += module.name(frame.caller);
     if (module[frame.caller].opcode != hlo::Opcode::kWhile) continue;
@@ -122,7 +122,7 @@ Result<std::unique_ptr<KernelCases>> KernelCases::Make(const LoadedProgram& load
   return std::unique_ptr<KernelCases>(new KernelCases(loaded, std::move(filter), stream));
 }
 
-KernelOutcome KernelCases::OutcomeOf(const DeviceStep& step, const eval::Site& site) {
+KernelOutcome KernelCases::OutcomeOf(const DeviceStep& step, const runtime::Site& site) {
   const hlo::Module& module = *loaded_.program.module;
   const hlo::InstructionId id = site.instruction;
   KernelOutcome outcome;
@@ -170,7 +170,7 @@ Status KernelCases::OnStep(const StepValues& values) {
   return {};
 }
 
-void KernelCases::OnFailure(const DeviceStep& step, const eval::Site& site,
+void KernelCases::OnFailure(const DeviceStep& step, const runtime::Site& site,
                             std::span<const Value> operands) {
   KernelOutcome outcome = OutcomeOf(step, site);
   if (filter_.name.empty() || !IsNamed(step, outcome)) return;

@@ -39,7 +39,7 @@ struct KernelOutcome {
   std::string not_evaluated;  // why there is nothing to compare with
   std::optional<KernelCase> kernels_case;
   std::string why_no_case;
-  eval::Value actual, meant;                   // where bits differ
+  runtime::Value actual, meant;                // where bits differ
   std::shared_ptr<const hlo::Module> program;  // with a case: whose instruction it is
 };
 
@@ -55,18 +55,18 @@ class KernelCases : public StepObserver {
   bool Wants(const DeviceStep& step) override { return step.kind == DeviceStepKind::kKernels; }
   Status OnStep(const StepValues& values) override;
   // A kernel that was asked for by name is told, whatever became of it.
-  void OnFailure(const DeviceStep& step, const eval::Site& site,
-                 std::span<const eval::Value> operands) override;
+  void OnFailure(const DeviceStep& step, const runtime::Site& site,
+                 std::span<const runtime::Value> operands) override;
 
  private:
   KernelCases(const LoadedProgram& loaded, KernelCaseFilter filter, RunStream& stream)
       : loaded_(loaded), filter_(std::move(filter)), stream_(stream) {}
-  KernelOutcome OutcomeOf(const DeviceStep& step, const eval::Site& site);  // counts it
+  KernelOutcome OutcomeOf(const DeviceStep& step, const runtime::Site& site);  // counts it
   bool IsNamed(const DeviceStep& step, const KernelOutcome& outcome) const;
-  void AddCase(const DeviceStep& step, std::span<const eval::Value> operands,
+  void AddCase(const DeviceStep& step, std::span<const runtime::Value> operands,
                KernelOutcome& outcome) const;
   // `values`: where bits differ, what it gave and what was meant.
-  void Tell(const KernelOutcome& outcome, std::vector<eval::Value> values);
+  void Tell(const KernelOutcome& outcome, std::vector<runtime::Value> values);
 
   struct Seen {
     int64_t executions = 0;

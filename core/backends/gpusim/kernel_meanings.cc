@@ -14,7 +14,7 @@
 
 namespace hloscope::replay {
 
-using eval::Value;
+using runtime::Value;
 
 template <typename A>
 void Archive(A& archive, Archived<A, KernelMeaning>& value) {
@@ -108,9 +108,9 @@ Status KernelMeanings::OnStep(const StepValues& values) {
   return {};
 }
 
-std::string KernelMeanings::PathOf(std::span<const eval::Frame> frames) const {
+std::string KernelMeanings::PathOf(std::span<const runtime::Frame> frames) const {
   std::string path;
-  for (const eval::Frame& frame : frames) {
+  for (const runtime::Frame& frame : frames) {
     path += path.empty() ? "" : ", ";
     path += module_.name(frame.caller);
     if (module_[frame.caller].opcode != hlo::Opcode::kWhile) continue;

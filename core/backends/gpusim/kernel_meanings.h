@@ -24,7 +24,7 @@ struct KernelMeaning {
   std::string path;     // the calls around it with iterations: "while.3 #2, call.1"
   int64_t device = 0, execution = 0;
   double run_us = 0;
-  eval::Value actual, meant;  // missing: with the error why
+  runtime::Value actual, meant;  // missing: with the error why
 };
 
 // Empty where the finding is another's or malformed.
@@ -43,7 +43,7 @@ class KernelMeanings : public StepObserver {
     int64_t executions = 0;
     double distance = -1;  // the largest that was told
   };
-  std::string PathOf(std::span<const eval::Frame> frames) const;
+  std::string PathOf(std::span<const runtime::Frame> frames) const;
 
   const hlo::Module& module_;
   std::map<std::pair<int64_t, hlo::InstructionId>, Seen> seen_;  // by device

@@ -42,9 +42,9 @@ std::string CountedLines::TextOf(hlo::InstructionId id) const {
 }
 
 LaunchRecorder::LaunchRecorder(const LoadedProgram& loaded, int64_t most_steps, bool counts_lines,
-                               const eval::RunState& run)
+                               const runtime::RunState& run)
     : loaded_(loaded),
-      begun_ns_(eval::SteadyNanoseconds()),
+      begun_ns_(runtime::SteadyNanoseconds()),
       counts_lines_(counts_lines),
       steps_(loaded.program.module->instructions().size(), most_steps, run, told_.steps) {
   told_.model_device = loaded.device.name;
@@ -56,7 +56,7 @@ void LaunchRecorder::Launched(hlo::InstructionId id, const KernelLaunch& launch,
   const size_t before = told_.steps.steps.size();
   steps_.Ended(id);
   // Nothing was told where it was summed.
-  const std::vector<eval::RecordedStep>& steps = told_.steps.steps;
+  const std::vector<runtime::RecordedStep>& steps = told_.steps.steps;
   if (steps.size() == before) return;
   const profiler::LaunchFigures figures = LaunchFiguresOf(result.counters);
   const uint32_t kernel = KernelOf(launch);
@@ -87,10 +87,10 @@ uint32_t LaunchRecorder::KernelOf(const KernelLaunch& launch) {
   return entry->second;
 }
 
-std::pair<TraceSteps, eval::DeviceSpan> LaunchRecorder::Take(int64_t device) {
+std::pair<TraceSteps, runtime::DeviceSpan> LaunchRecorder::Take(int64_t device) {
   told_.device = device;
   for (const auto& [id, launch] : first_launch_) told_.launches[launch].lines = lines_.TextOf(id);
-  return {std::move(told_), {begun_ns_, eval::SteadyNanoseconds()}};
+  return {std::move(told_), {begun_ns_, runtime::SteadyNanoseconds()}};
 }
 
 }  // namespace hloscope::replay

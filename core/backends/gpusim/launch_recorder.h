@@ -9,9 +9,9 @@
 #include <vector>
 
 #include "core/backends/gpusim/loaded_program.h"
-#include "core/eval/machine/recording.h"
 #include "core/ptx/ptx.h"
 #include "core/replay/capture/run_stream.h"
+#include "core/runtime/recording.h"
 #include "profiler/ptx_lines.h"
 
 namespace hloscope::replay {
@@ -38,11 +38,11 @@ class LaunchRecorder {
   // Steps and loops that are told one by one: `most_steps`; of later ones recording.h says what
   // becomes of them. `counts_lines`: launches are counted by line.
   LaunchRecorder(const LoadedProgram& loaded, int64_t most_steps, bool counts_lines,
-                 const eval::RunState& run);
+                 const runtime::RunState& run);
   bool counts_lines() const { return counts_lines_; }
 
   // Around each sequence of steps; `calls` led to it.
-  void Enter(std::span<const eval::Frame> calls) { steps_.Enter(calls); }
+  void Enter(std::span<const runtime::Frame> calls) { steps_.Enter(calls); }
   void Leave() { steps_.Leave(); }
   // A step that launched nothing, or a launch of a step, has ended.
   void Ended(hlo::InstructionId id) { steps_.Ended(id); }
@@ -50,7 +50,7 @@ class LaunchRecorder {
 
   // The run has ended: what was recorded, of the device with that number, and how long it was at
   // it; the recorder is spent. The module stays open.
-  std::pair<TraceSteps, eval::DeviceSpan> Take(int64_t device);
+  std::pair<TraceSteps, runtime::DeviceSpan> Take(int64_t device);
 
  private:
   uint32_t KernelOf(const KernelLaunch& launch);
@@ -62,7 +62,7 @@ class LaunchRecorder {
   bool counts_lines_;
   CountedLines lines_;
   std::map<hlo::InstructionId, size_t> first_launch_;  // of told_
-  eval::StepRecorder steps_;                           // into told_
+  runtime::StepRecorder steps_;                        // into told_
 };
 
 }  // namespace hloscope::replay

@@ -5,7 +5,7 @@
 #include <set>
 #include <utility>
 
-#include "core/eval/machine/recording.h"
+#include "core/runtime/recording.h"
 
 namespace hloscope::replay {
 
@@ -30,13 +30,13 @@ void OwnLaunches::Add(hlo::InstructionId id, const ptx::Module& code,
   }
   const uint64_t blocks = uint64_t{request.grid[0]} * request.grid[1] * request.grid[2];
   launches_[id].push_back(
-      {eval::SteadyNanoseconds(), entry->second, blocks, LaunchFiguresOf(result.counters)});
+      {runtime::SteadyNanoseconds(), entry->second, blocks, LaunchFiguresOf(result.counters)});
   lines_.Add(id, code, request.entry, result.lines);
 }
 
 void OwnLaunches::GiveTo(TraceSteps& steps) const {
   const std::lock_guard lock(mutex_);
-  const std::vector<eval::RecordedStep>& all = steps.steps.steps;
+  const std::vector<runtime::RecordedStep>& all = steps.steps.steps;
   auto sum = steps.steps.sums.begin();
   std::set<InstructionId> told_lines;
   for (uint64_t i = 0; i < all.size(); ++i) {

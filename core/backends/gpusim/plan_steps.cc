@@ -79,8 +79,8 @@ bool PlanSteps::Wants(const DeviceStep& step) {
 
 Status PlanSteps::OnStep(const StepValues& values) {
   if (ids_.empty()) return observer_->OnValue(values.site, values.operands, values.result);
-  std::vector<eval::Frame> frames;
-  for (const eval::Frame& frame : values.site.frames) {
+  std::vector<runtime::Frame> frames;
+  for (const runtime::Frame& frame : values.site.frames) {
     frames.push_back({ids_[frame.caller.index], frame.iteration});
   }
   return observer_->OnValue({ids_[values.site.instruction.index], values.site.device, frames},

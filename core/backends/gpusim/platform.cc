@@ -110,10 +110,10 @@ class SimulatedExecutable : public EvaluatorExecutable {
     own.capture.results = results;
     const DeviceRunner runner(*loaded_, own, observer.get(), options.record.steps);
     set_compiled(&runner);
-    const int64_t start_ns = eval::SteadyNanoseconds();
+    const int64_t start_ns = runtime::SteadyNanoseconds();
     auto result = EvaluatorExecutable::Run(inputs, own, stream);
     const int64_t run_ns = result.has_value() ? static_cast<int64_t>(1e3 * result->run_us)
-                                              : eval::SteadyNanoseconds() - start_ns;
+                                              : runtime::SteadyNanoseconds() - start_ns;
     set_compiled(nullptr);
     auto [steps, spans] = runner.TakeSteps();
     EmitTraceSteps(std::move(steps), spans, start_ns, run_ns, stream);

@@ -16,9 +16,9 @@ namespace hloscope::replay {
 // One step that has run. Instructions are those of DeviceProgram::module.
 struct StepValues {
   const DeviceStep& step;
-  eval::Site site;
-  std::span<const eval::Value> operands;  // of the instruction, as they were before it ran
-  const eval::Value& result;
+  runtime::Site site;
+  std::span<const runtime::Value> operands;  // of the instruction, as they were before it ran
+  const runtime::Value& result;
   int64_t duration_ns = 0;
   eval::Machine& machine;  // the device's: RunAlone(site.instruction, operands) is what they mean
 };
@@ -32,8 +32,8 @@ class StepObserver {
   // Behind each wanted step, loops and branches behind what they ran. An error ends the run.
   virtual Status OnStep(const StepValues& values) = 0;
   // Behind a wanted step that failed, as by a fault of a kernel; the run ends with its error.
-  virtual void OnFailure(const DeviceStep& /*step*/, const eval::Site& /*site*/,
-                         std::span<const eval::Value> /*operands*/) {}
+  virtual void OnFailure(const DeviceStep& /*step*/, const runtime::Site& /*site*/,
+                         std::span<const runtime::Value> /*operands*/) {}
 
   // What steps of kernels do otherwise; null: nothing.
   virtual const ptx::StepChanger* changer() const { return nullptr; }

@@ -9,6 +9,8 @@
 
 #include "core/base/scope_exit.h"
 #include "core/replay/capture/plan_observer.h"
+#include "core/runtime/buffer_pool.h"
+#include "core/runtime/recording.h"
 
 namespace hloscope::replay {
 namespace {
@@ -18,7 +20,7 @@ using hlo::Literal;
 using hlo::Shape;
 
 // Hands out the leaves of a value shaped `shape`; all leaves of what is missing are missing.
-void EmitLeaves(const eval::Value& value, const Shape& shape, int64_t device, int64_t& leaf,
+void EmitLeaves(const runtime::Value& value, const Shape& shape, int64_t device, int64_t& leaf,
                 const CapturePlan& plan, InstructionId root, RunStream& stream) {
   if (!shape.IsTuple()) {
     return TellResult(stream, plan, root, {device, leaf++, value.ToLiteral()});
@@ -31,7 +33,7 @@ void EmitLeaves(const eval::Value& value, const Shape& shape, int64_t device, in
 
 // The run of a device as a whole, and what of it lies before its first instruction and behind its
 // last.
-void EmitTraceAround(const TraceSteps& steps, std::span<const eval::DeviceSpan> spans,
+void EmitTraceAround(const TraceSteps& steps, std::span<const runtime::DeviceSpan> spans,
                      int64_t start, int64_t end, RunStream& stream) {
   const auto tell = [&](std::string_view what, int64_t from, int64_t to) {
     if (to <= from) return;
@@ -41,17 +43,17 @@ void EmitTraceAround(const TraceSteps& steps, std::span<const eval::DeviceSpan> 
   };
   tell(kRunSlice, start, end);
   if (spans.empty()) return;
-  const eval::DeviceSpan& own = spans[static_cast<size_t>(steps.device)];
+  const runtime::DeviceSpan& own = spans[static_cast<size_t>(steps.device)];
   if (own.ended_ns == 0) return tell(kSetUpSlice, start, end);  // it never ran
   int64_t first_turn = own.begun_ns, all_ended = own.ended_ns;
-  for (const eval::DeviceSpan& other : spans) {
+  for (const runtime::DeviceSpan& other : spans) {
     if (other.ended_ns == 0) continue;
     first_turn = std::min(first_turn, other.begun_ns);
     all_ended = std::max(all_ended, other.ended_ns);
   }
   int64_t first = own.ended_ns, last = own.ended_ns;
   bool is_first = true;
-  for (const eval::RecordedStep& step : steps.steps.steps) {
+  for (const runtime::RecordedStep& step : steps.steps.steps) {
     if (step.path != 0 || !step.instruction.valid()) continue;  // of the entry only
     if (is_first) first = step.start_ns;
     is_first = false;
@@ -110,12 +112,12 @@ Result<RunResult> EvaluatorExecutable::Run(std::span<const std::vector<Literal>>
   how.infeed = options.feeds.take_infeed;
   how.outfeed = options.feeds.give_outfeed;
   how.compiled = compiled_;
-  if (const int64_t limit = eval::MemoryLimitOf(how);
+  if (const int64_t limit = runtime::MemoryLimitOf(how);
       pool_ == nullptr || pool_->limit_bytes() != limit) {
-    pool_ = std::make_shared<eval::BufferPool>(limit);
+    pool_ = std::make_shared<runtime::BufferPool>(limit);
   }
   how.pool = pool_;
-  eval::Recording recording{.most_steps = options.record.steps, .devices = {}, .spans = {}};
+  runtime::Recording recording{.most_steps = options.record.steps, .devices = {}, .spans = {}};
   if (options.record.steps > 0) how.recording = &recording;
   if (!options.capture.wants_more_than_results()) return Evaluate(arguments, how, options, stream);
   HLOSCOPE_ASSIGN_OR_RETURN(const auto observer,
@@ -133,9 +135,9 @@ Result<RunResult> EvaluatorExecutable::Evaluate(std::span<const std::vector<Lite
                                                 const eval::EvaluateOptions& how,
                                                 const RunOptions& options,
                                                 RunStream& stream) const {
-  const int64_t start_ns = eval::SteadyNanoseconds();
+  const int64_t start_ns = runtime::SteadyNanoseconds();
   const auto evaluated = eval::EvaluateOnDevices(running(), topology_, arguments, how);
-  const int64_t run_ns = eval::SteadyNanoseconds() - start_ns;
+  const int64_t run_ns = runtime::SteadyNanoseconds() - start_ns;
   const OnScopeExit record([&] { EmitTraceRecording(how.recording, start_ns, run_ns, stream); });
   HLOSCOPE_ASSIGN_OR_RETURN(const eval::DeviceEvaluation& run, evaluated);
   const hlo::InstructionId root = module_->entry().root;
@@ -149,19 +151,20 @@ Result<RunResult> EvaluatorExecutable::Evaluate(std::span<const std::vector<Lite
 }
 
 // Behind the results; also of a run that came to no end.
-void EvaluatorExecutable::EmitTraceRecording(eval::Recording* recording, int64_t start_ns,
+void EvaluatorExecutable::EmitTraceRecording(runtime::Recording* recording, int64_t start_ns,
                                              int64_t run_ns, RunStream& stream) const {
   if (recording == nullptr) return;
   std::vector<TraceSteps> devices;
-  for (eval::DeviceRecording& device : recording->devices) {
+  for (runtime::DeviceRecording& device : recording->devices) {
     devices.push_back({std::ssize(devices), std::move(device)});
   }
   EmitTraceSteps(std::move(devices), recording->spans, start_ns, run_ns, stream);
 }
 
 void EvaluatorExecutable::EmitTraceSteps(std::vector<TraceSteps> devices,
-                                         std::span<const eval::DeviceSpan> spans, int64_t start_ns,
-                                         int64_t run_ns, RunStream& stream) const {
+                                         std::span<const runtime::DeviceSpan> spans,
+                                         int64_t start_ns, int64_t run_ns,
+                                         RunStream& stream) const {
   for (TraceSteps& steps : devices) {
     EmitTraceAround(steps, spans, start_ns, start_ns + run_ns, stream);
     steps.module_number = rewritten_number_;

@@ -26,14 +26,14 @@ class EvaluatorExecutable : public Executable {
   void set_compiled(const eval::CompiledKernels* compiled) { compiled_ = compiled; }
   // Tells when each device's steps ran, in a run that took so long, with the module that ran;
   // `spans` by device; none: they are not known.
-  void EmitTraceSteps(std::vector<TraceSteps> devices, std::span<const eval::DeviceSpan> spans,
+  void EmitTraceSteps(std::vector<TraceSteps> devices, std::span<const runtime::DeviceSpan> spans,
                       int64_t start_ns, int64_t run_ns, RunStream& stream) const;
 
  private:
   Result<RunResult> Evaluate(std::span<const std::vector<hlo::Literal>> arguments,
                              const eval::EvaluateOptions& how, const RunOptions& options,
                              RunStream& stream) const;
-  void EmitTraceRecording(eval::Recording* recording, int64_t start_ns, int64_t run_ns,
+  void EmitTraceRecording(runtime::Recording* recording, int64_t start_ns, int64_t run_ns,
                           RunStream& stream) const;
   const hlo::Module& running() const { return rewritten_ ? *rewritten_ : *module_; }
 
@@ -45,7 +45,7 @@ class EvaluatorExecutable : public Executable {
   std::optional<uint64_t> fill_elided_;
   hlo::Topology topology_;
   const eval::CompiledKernels* compiled_ = nullptr;
-  std::shared_ptr<eval::BufferPool> pool_;  // memory for runs, kept between them
+  std::shared_ptr<runtime::BufferPool> pool_;  // memory for runs, kept between them
 };
 
 }  // namespace hloscope::replay

@@ -164,7 +164,7 @@ class Folder {
     HLOSCOPE_ASSIGN_OR_RETURN(const eval::Evaluation evaluation,
                               eval::Evaluate(*builder.Build(), {}, options));
     std::vector<Literal> values;
-    for (const eval::Value& value : evaluation.result.elements()) {
+    for (const runtime::Value& value : evaluation.result.elements()) {
       HLOSCOPE_ASSIGN_OR_RETURN(Literal literal, value.ToLiteral());
       values.push_back(std::move(literal));
     }

@@ -134,7 +134,7 @@ class StepTimes : public RunStream {
       : module_(module), passes_on_(passes_on), next_(next) {}
   void Take(replay::RunEvent event) override {
     if (const auto* steps = std::get_if<replay::TraceSteps>(&event)) {
-      for (const eval::RecordedStep& step : steps->steps.steps) {
+      for (const runtime::RecordedStep& step : steps->steps.steps) {
         if (step.path != 0 || !step.instruction.valid()) continue;
         us_[step.instruction] += static_cast<double>(step.duration_ns) / 1e3;
       }

@@ -8,7 +8,7 @@
 #include <chrono>
 #include <set>
 
-#include "core/eval/machine/recording.h"
+#include "core/runtime/recording.h"
 
 namespace hloscope::debug {
 
@@ -181,10 +181,10 @@ Result<SplitRun::PartRun> SplitRun::RunPart(Frame& frame, const LoadedPart& part
   options.capture = {};
   if (!lane.empty()) options.record.steps = 0;  // its time is told here
   PartStream stream(stream_, lists_);
-  const int64_t start = eval::SteadyNanoseconds();
+  const int64_t start = runtime::SteadyNanoseconds();
   HLOSCOPE_ASSIGN_OR_RETURN(const replay::RunResult run,
                             part.executable->Run(inputs, options, stream));
-  const int64_t wall_ns = eval::SteadyNanoseconds() - start;
+  const int64_t wall_ns = runtime::SteadyNanoseconds() - start;
   if (!lane.empty() && where_.options.record.steps > 0) {
     const std::string_view name = module_.name(part.results[0]);
     stream_.Take(replay::TraceSlice{std::string(name), std::string(lane), start, wall_ns});

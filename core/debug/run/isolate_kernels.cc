@@ -10,8 +10,8 @@
 namespace hloscope::debug {
 namespace {
 
-using eval::Value;
 using replay::KernelMeaning;
+using runtime::Value;
 
 struct Leaf {
   std::vector<int64_t> index;

@@ -32,7 +32,7 @@ constexpr std::string_view kCommandLane = "command";
 constexpr std::string_view kAloneLane = "timed alone, not in the run";
 
 // "while.3 [5] > call.2": the calls that lead to a computation, with the iteration of loops.
-std::string PathText(const hlo::Module& module, std::span<const eval::CallPath> paths,
+std::string PathText(const hlo::Module& module, std::span<const runtime::CallPath> paths,
                      uint32_t path) {
   std::vector<uint32_t> calls;
   for (; path != 0; path = paths[path].parent) calls.push_back(path);
@@ -40,7 +40,7 @@ std::string PathText(const hlo::Module& module, std::span<const eval::CallPath> 
   for (const uint32_t call : std::views::reverse(calls)) {
     if (!text.empty()) text += " > ";
     text += module.name(paths[call].caller);
-    if (paths[call].iteration == eval::CallPath::kSummed) {
+    if (paths[call].iteration == runtime::CallPath::kSummed) {
       text += " [summed]";
     } else if (module[paths[call].caller].opcode == hlo::Opcode::kWhile) {
       text += fmt::format(" [{}]", paths[call].iteration);
@@ -74,9 +74,9 @@ class RunRecorder::Arguments : public profiler::ArgumentSource {
     if (batch.trace != nullptr) {
       return batch.trace->Arguments(profiler::EventId(static_cast<uint32_t>(where)));
     }
-    const eval::DeviceRecording& told = batch.told.steps;
+    const runtime::DeviceRecording& told = batch.told.steps;
     const auto index = static_cast<uint32_t>(where);
-    const eval::RecordedStep& step = told.steps[index];
+    const runtime::RecordedStep& step = told.steps[index];
     const hlo::Module& module = *batch.module;
     std::vector<Argument> all = {{"run", batch.run}, {"device", batch.told.device}};
     if (step.path != 0) AddPath(module, told, step.path, all);
@@ -94,19 +94,20 @@ class RunRecorder::Arguments : public profiler::ArgumentSource {
   }
 
  private:
-  static void AddPath(const hlo::Module& module, const eval::DeviceRecording& told, uint32_t path,
-                      std::vector<Argument>& all) {
+  static void AddPath(const hlo::Module& module, const runtime::DeviceRecording& told,
+                      uint32_t path, std::vector<Argument>& all) {
     all.push_back({"path", PathText(module, told.paths, path)});
     for (; path != 0; path = told.paths[path].parent) {
-      const eval::CallPath& call = told.paths[path];
-      if (call.iteration == eval::CallPath::kSummed) return;
+      const runtime::CallPath& call = told.paths[path];
+      if (call.iteration == runtime::CallPath::kSummed) return;
       if (module[call.caller].opcode != hlo::Opcode::kWhile) continue;
       all.push_back({"iteration", call.iteration});
       return;
     }
   }
-  static void AddSum(const eval::DeviceRecording& told, uint64_t step, std::vector<Argument>& all) {
-    const auto sum = std::ranges::lower_bound(told.sums, step, {}, &eval::SummedSteps::step);
+  static void AddSum(const runtime::DeviceRecording& told, uint64_t step,
+                     std::vector<Argument>& all) {
+    const auto sum = std::ranges::lower_bound(told.sums, step, {}, &runtime::SummedSteps::step);
     if (sum == told.sums.end() || sum->step != step) return;
     all.push_back({std::string(profiler::kExecutionsArgument), sum->count});
     all.push_back({std::string(profiler::kTotalArgument), sum->total_ns});
@@ -144,7 +145,7 @@ class RunRecorder::Arguments : public profiler::ArgumentSource {
 
 RunRecorder::RunRecorder(int64_t most_steps)
     : most_steps_(most_steps),
-      origin_ns_(eval::SteadyNanoseconds()),
+      origin_ns_(runtime::SteadyNanoseconds()),
       origin_epoch_ns_(std::chrono::duration_cast<std::chrono::nanoseconds>(
                            std::chrono::system_clock::now().time_since_epoch())
                            .count()),
@@ -224,7 +225,7 @@ bool RunRecorder::AddOnHost(Program& program, const replay::TraceSlice& slice) {
 void RunRecorder::AddAlone(uint32_t program, std::string_view instruction, double run_us) {
   std::vector<Alone>& alone = programs_[program].alone;
   const auto lasted = static_cast<int64_t>(run_us * 1e3);
-  const int64_t start = alone.empty() ? eval::SteadyNanoseconds() - lasted
+  const int64_t start = alone.empty() ? runtime::SteadyNanoseconds() - lasted
                                       : alone.back().start_ns + alone.back().duration_ns;
   alone.push_back({std::string(instruction), start, lasted});
 }
@@ -289,7 +290,7 @@ Result<std::shared_ptr<const profiler::Profile>> RunRecorder::Finish(Jobs& jobs)
   if (std::ranges::any_of(programs_, &Program::has_steps)) {
     AddFact("recording an execution",
             fmt::format("takes {:.0f} ns on this machine, which are part of the time of each",
-                        eval::MeasuredStepCost()));
+                        runtime::MeasuredStepCost()));
   }
   profile->environment = std::move(environment_);
   profile->warnings = std::move(warnings_);
@@ -407,7 +408,7 @@ void RunRecorder::AddTrace(Program& program, replay::TraceFile file) {
   if (!is_time_of_day && file.start_ns > 0) {
     shift = (file.start_ns + store.origin_ns() - origin_ns_) * kPicoseconds;
   } else if (!is_time_of_day) {
-    shift = (eval::SteadyNanoseconds() - origin_ns_) * kPicoseconds - store.range().end;
+    shift = (runtime::SteadyNanoseconds() - origin_ns_) * kPicoseconds - store.range().end;
     if (program.runs == 1) {
       warnings_.push_back(program.label +
                           ": its trace has no time of day; it is shown as if it had ended when it "
@@ -441,7 +442,7 @@ void RunRecorder::AddSteps(Program& program, replay::TraceSteps steps) {
   const profiler::LaneId lane =
       Lane(program.group, std::string(replay::kDeviceLane) + std::to_string(steps.device));
   replay::TraceSamples live{"live bytes of values", "bytes", {}};
-  for (const eval::LiveBytes& sample : steps.steps.live) {
+  for (const runtime::LiveBytes& sample : steps.steps.live) {
     live.samples.emplace_back(sample.time_ns, static_cast<double>(sample.bytes));
   }
   AddSamples(program, live);
@@ -456,11 +457,11 @@ void RunRecorder::AddSteps(Program& program, replay::TraceSteps steps) {
   }
   const uint64_t place =
       arguments_->Add({program.module, program.runs - 1, std::move(steps), nullptr});
-  const eval::DeviceRecording& told = arguments_->told(place).steps;
+  const runtime::DeviceRecording& told = arguments_->told(place).steps;
   auto sum = told.sums.begin();
   std::string name;
   for (uint32_t i = 0; i < told.steps.size(); ++i) {
-    const eval::RecordedStep& step = told.steps[i];
+    const runtime::RecordedStep& step = told.steps[i];
     const uint64_t where = place | i;
     if (!step.instruction.valid()) {
       Add(lane, step.start_ns, step.duration_ns, replay::kWaitSlice, {}, where);
@@ -476,9 +477,9 @@ void RunRecorder::AddSteps(Program& program, replay::TraceSteps steps) {
   CountSums(program, told);
 }
 
-void RunRecorder::CountSums(const Program& program, const eval::DeviceRecording& told) {
+void RunRecorder::CountSums(const Program& program, const runtime::DeviceRecording& told) {
   int64_t executions = 0;
-  for (const eval::SummedSteps& sum : told.sums) executions += sum.count;
+  for (const runtime::SummedSteps& sum : told.sums) executions += sum.count;
   if (executions > 0) {
     warnings_.push_back(
         fmt::format("{}: {} executions of instructions are summed by instruction (`{}` after the "

@@ -88,7 +88,7 @@ class RunRecorder {
   void AddSamples(const Program& program, const replay::TraceSamples& samples);
   void AddSteps(Program& program, replay::TraceSteps steps);
   void TellAlone(Program& program);
-  void CountSums(const Program& program, const eval::DeviceRecording& told);
+  void CountSums(const Program& program, const runtime::DeviceRecording& told);
 
   int64_t most_steps_, origin_ns_, origin_epoch_ns_;
   profiler::EventStoreBuilder builder_;
@@ -109,9 +109,9 @@ class RunRecorder {
 class CommandSpan {
  public:
   CommandSpan(RunRecorder* recorder, std::string_view what)
-      : recorder_(recorder), what_(what), start_ns_(recorder ? eval::SteadyNanoseconds() : 0) {}
+      : recorder_(recorder), what_(what), start_ns_(recorder ? runtime::SteadyNanoseconds() : 0) {}
   ~CommandSpan() {
-    if (recorder_ != nullptr) recorder_->AddCommand(what_, start_ns_, eval::SteadyNanoseconds());
+    if (recorder_ != nullptr) recorder_->AddCommand(what_, start_ns_, runtime::SteadyNanoseconds());
   }
   CommandSpan(const CommandSpan&) = delete;
   CommandSpan& operator=(const CommandSpan&) = delete;

@@ -4,10 +4,13 @@
 #include <memory>
 #include <vector>
 
-#include "core/eval/machine/device_set.h"
 #include "core/eval/machine/kernels.h"
+#include "core/runtime/device_set.h"
 
 namespace hloscope::eval {
+
+using runtime::DeviceGroup;
+using runtime::RendezvousState;
 
 struct Gathering {
   std::shared_ptr<RendezvousState> rendezvous;  // null: the device is in no group

@@ -10,10 +10,10 @@
 
 #include "core/eval/library_calls/custom_calls.h"
 #include "core/eval/loops/blocks.h"
-#include "core/eval/machine/device_set.h"
 #include "core/eval/machine/indices.h"
 #include "core/eval/machine/kernels.h"
 #include "core/hlo/expand/expand.h"
+#include "core/runtime/device_set.h"
 
 namespace hloscope::eval {
 

@@ -5,7 +5,7 @@
 #include <span>
 #include <vector>
 
-#include "core/eval/machine/value.h"
+#include "core/runtime/value.h"
 
 namespace hloscope::eval {
 
@@ -38,7 +38,7 @@ class IndexVectors {
  public:
   // Windows of `extent` elements along each dimension of `operand`, of which `live` elements count,
   // begin at the indices.
-  IndexVectors(const Value& indices, const IndexMap& how, const hlo::Shape& operand,
+  IndexVectors(const runtime::Value& indices, const IndexMap& how, const hlo::Shape& operand,
                std::span<const int64_t> live, std::span<const int64_t> extent);
 
   // Positions of the batch: all dimensions of the index array but the vector's, in row-major order.
@@ -61,7 +61,7 @@ class IndexVectors {
   static void Add(const Component& component, Outside outside, std::span<const int64_t> starts,
                   std::span<int64_t> offsets);
 
-  Value indices_;
+  runtime::Value indices_;
   RowMajorOffsets bases_;  // of the vectors in the index array
   std::vector<Component> read_, batching_;
 };

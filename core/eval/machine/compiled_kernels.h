@@ -5,8 +5,8 @@
 #include <span>
 
 #include "core/base/result.h"
-#include "core/eval/machine/value.h"
 #include "core/hlo/module.h"
+#include "core/runtime/value.h"
 
 namespace hloscope::eval {
 
@@ -22,11 +22,12 @@ class CompiledKernels {
   virtual bool Has(hlo::InstructionId id) const = 0;
   // The value of an instruction that it has; all operands are arrays of the declared sizes. Errors
   // end the run but those of kernels that make a value missing.
-  virtual Result<Value> Run(KernelCall& call) const = 0;
+  virtual Result<runtime::Value> Run(KernelCall& call) const = 0;
   // The value of a computation that is planned as a whole, for these arguments; nullopt where it is
   // not, or where a value turned out to be missing: it is then run instruction by instruction.
-  virtual Result<std::optional<Value>> RunWhole(Machine& machine, hlo::ComputationId computation,
-                                                std::span<const Value> arguments) const = 0;
+  virtual Result<std::optional<runtime::Value>> RunWhole(
+      Machine& machine, hlo::ComputationId computation,
+      std::span<const runtime::Value> arguments) const = 0;
   // The evaluator's own kernel computed an instruction that code could have been written for.
   virtual void Evaluated(hlo::InstructionId id, int64_t nanoseconds) const = 0;
 };

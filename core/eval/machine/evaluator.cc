@@ -11,6 +11,10 @@
 #include "core/hlo/sharding/manual_region.h"
 
 namespace hloscope::eval {
+
+using runtime::DeviceRecording;
+using runtime::DeviceSpan;
+
 namespace {
 
 // Arrays may be shorter than a bound: then that is their size at run time.

@@ -6,8 +6,8 @@
 #include <vector>
 
 #include "core/eval/machine/repeatable.h"
-#include "core/eval/machine/value.h"
 #include "core/hlo/module.h"
+#include "core/runtime/value.h"
 
 namespace hloscope::eval {
 
@@ -38,12 +38,12 @@ class LoopMemory {
   explicit LoopMemory(const LoopInvariants& invariants) : invariants_(invariants) {}
 
   // True if the instruction need not run: its value, where one is needed, is in `value`.
-  bool Recall(uint32_t position, Value& value) const {
+  bool Recall(uint32_t position, runtime::Value& value) const {
     if (!has_run_ || !invariants_.IsInvariant(position)) return false;
     if (invariants_.IsKept(position)) value = kept_[position];
     return true;
   }
-  void Remember(uint32_t position, const Value& value) {
+  void Remember(uint32_t position, const runtime::Value& value) {
     if (has_run_ || !invariants_.IsKept(position)) return;
     if (kept_.size() <= position) kept_.resize(position + 1);
     kept_[position] = value;
@@ -53,7 +53,7 @@ class LoopMemory {
 
  private:
   const LoopInvariants& invariants_;
-  std::vector<Value> kept_;  // by position
+  std::vector<runtime::Value> kept_;  // by position
   bool has_run_ = false;
 };
 

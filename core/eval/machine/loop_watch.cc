@@ -8,6 +8,8 @@
 #include "core/eval/machine/repeatable.h"
 
 namespace hloscope::eval {
+
+using runtime::Value;
 namespace {
 
 // Marks the elements of the state that the values `pending` of a computation depend on; false if

@@ -145,7 +145,7 @@ Machine::Machine(const hlo::Module& module, const EvaluateOptions& options, RunS
       recorder_(recorder),
       schedules_(module.computations().size()),
       random_{options.rng_seed, options.rng_seed} {
-  if (SharedWork* shared = devices.SharedWorkOf(device)) {
+  if (runtime::SharedWork* shared = devices.SharedWorkOf(device)) {
     const int64_t partitions = devices.counts().partitions;
     local_ = std::make_unique<LocalValues>(module, *shared, devices.turns(), device,
                                            device / partitions * partitions,

@@ -7,15 +7,23 @@
 #include <span>
 #include <vector>
 
-#include "core/eval/machine/device_set.h"
 #include "core/eval/machine/evaluator.h"
 #include "core/eval/machine/loop_invariants.h"
-#include "core/eval/machine/run_state.h"
-#include "core/eval/machine/value.h"
 #include "core/hlo/expand/call_site.h"
 #include "core/hlo/module.h"
+#include "core/runtime/device_set.h"
+#include "core/runtime/recording.h"
+#include "core/runtime/run_state.h"
+#include "core/runtime/value.h"
 
 namespace hloscope::eval {
+
+using runtime::DeviceSet;
+using runtime::LocalValues;
+using runtime::RandomState;
+using runtime::RunState;
+using runtime::SteadyNanoseconds;
+using runtime::StepRecorder;
 
 // The live instructions of a computation in order, and after which of them each value is dead.
 struct Schedule {

@@ -20,7 +20,7 @@ namespace hloscope::replay {
 struct ValueKey {
   uint64_t stage = 0;  // StageFingerprint of the module
   int64_t device = 0;
-  std::vector<eval::Frame> path;  // calls, outermost first; empty in the entry
+  std::vector<runtime::Frame> path;  // calls, outermost first; empty in the entry
   hlo::InstructionId instruction;
   int64_t leaf = 0;  // in the order of the flattened value
 };

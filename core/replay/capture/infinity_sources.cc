@@ -7,10 +7,10 @@
 
 namespace hloscope::replay {
 
-using eval::Value;
 using hlo::AttributeKey;
 using hlo::InstructionId;
 using hlo::Opcode;
+using runtime::Value;
 
 namespace {
 
@@ -27,7 +27,7 @@ InstructionId FirstValid(std::span<const InstructionId> leaves) {
 
 }  // namespace
 
-void InfinitySources::Note(const eval::Site& site, const Value& value,
+void InfinitySources::Note(const runtime::Site& site, const Value& value,
                            const std::vector<bool>& made) {
   std::vector<const Value*> parts;
   Flatten(value, parts);
@@ -63,14 +63,14 @@ const InfinitySources::Leaves& InfinitySources::LeavesOf(int64_t device, Instruc
   return leaves == known->second.end() ? kNone : leaves->second;
 }
 
-InstructionId InfinitySources::FirstOfOperands(const eval::Site& site) const {
+InstructionId InfinitySources::FirstOfOperands(const runtime::Site& site) const {
   for (InstructionId operand : module_.operands(site.instruction)) {
     if (const InstructionId first = Of(site.device, operand); first.valid()) return first;
   }
   return {};
 }
 
-InfinitySources::Leaves InfinitySources::Inherited(const eval::Site& site) const {
+InfinitySources::Leaves InfinitySources::Inherited(const runtime::Site& site) const {
   const hlo::Instruction& instruction = module_[site.instruction];
   const auto operands = module_.operands(site.instruction);
   if (instruction.opcode == Opcode::kParameter) return OfParameter(site);
@@ -98,9 +98,9 @@ InfinitySources::Leaves InfinitySources::Inherited(const eval::Site& site) const
   return operands.empty() ? Leaves() : LeavesOf(site.device, operands[0]);
 }
 
-InfinitySources::Leaves InfinitySources::OfParameter(const eval::Site& site) const {
+InfinitySources::Leaves InfinitySources::OfParameter(const runtime::Site& site) const {
   if (site.frames.empty()) return {};
-  const eval::Frame& frame = site.frames.back();
+  const runtime::Frame& frame = site.frames.back();
   const hlo::Instruction& caller = module_[frame.caller];
   const hlo::ComputationId own = module_[site.instruction].computation;
   const auto operands = module_.operands(frame.caller);

@@ -15,7 +15,7 @@ class InfinitySources {
   explicit InfinitySources(const hlo::Module& module) : module_(module) {}
 
   // After an instruction has run. `made`, by leaf of the value: it made an infinity there itself.
-  void Note(const eval::Site& site, const eval::Value& value, const std::vector<bool>& made);
+  void Note(const runtime::Site& site, const runtime::Value& value, const std::vector<bool>& made);
 
   // What made the infinity in an instruction's result when it ran last: an instruction, or the
   // parameter or constant that held it from the start; invalid where it holds none.
@@ -26,9 +26,9 @@ class InfinitySources {
   using Leaves = std::vector<hlo::InstructionId>;
   const Leaves& LeavesOf(int64_t device, hlo::InstructionId id) const;
   // What the result would have from where its value comes from.
-  Leaves Inherited(const eval::Site& site) const;
-  Leaves OfParameter(const eval::Site& site) const;
-  hlo::InstructionId FirstOfOperands(const eval::Site& site) const;
+  Leaves Inherited(const runtime::Site& site) const;
+  Leaves OfParameter(const runtime::Site& site) const;
+  hlo::InstructionId FirstOfOperands(const runtime::Site& site) const;
 
   const hlo::Module& module_;
   std::map<int64_t, std::map<hlo::InstructionId, Leaves>> devices_;  // of results that hold some

@@ -9,10 +9,10 @@
 namespace hloscope::replay {
 namespace {
 
-using eval::Value;
 using hlo::InstructionId;
 using hlo::Module;
 using hlo::Opcode;
+using runtime::Value;
 
 // What only hands on values that others made, or whose inside is seen by itself.
 bool ForwardsOperand(Opcode opcode) {
@@ -102,7 +102,7 @@ bool IsSound(const Module& module, const NonFiniteOrigin& origin) {
          origin.instruction.index < count && origin.leaf.is_array() && origin.element >= 0 &&
          origin.element < origin.leaf.shape().ElementCount().value_or(0) &&
          std::ranges::all_of(
-             origin.frames, [count](const eval::Frame& f) { return f.caller.index < count; });
+             origin.frames, [count](const runtime::Frame& f) { return f.caller.index < count; });
 }
 
 NonFiniteOrigin Read(const Module& module, ByteReader& in, std::span<const Value> values) {
@@ -144,12 +144,12 @@ bool NonFiniteSearch::WantsLanes(InstructionId caller) {
   return caller == lanes_of_->instruction && executions_[caller.index] == lanes_of_->execution;
 }
 
-Status NonFiniteSearch::OnValue(const eval::Site& site, std::span<const Value> operands,
+Status NonFiniteSearch::OnValue(const runtime::Site& site, std::span<const Value> operands,
                                 const Value& value) {
   const std::lock_guard lock(mutex_);
   const int64_t execution = executions_[site.instruction.index]++;
   if (lanes_of_) {
-    const bool inside = std::ranges::any_of(site.frames, [&](const eval::Frame& frame) {
+    const bool inside = std::ranges::any_of(site.frames, [&](const runtime::Frame& frame) {
       return frame.caller == lanes_of_->instruction;
     });
     const bool now = executions_[lanes_of_->instruction.index] == lanes_of_->execution;
@@ -172,7 +172,7 @@ bool NonFiniteSearch::HandsOn(InstructionId id) const {
   return ForwardsOperand(opcode) && (sees_fusions_ || opcode != Opcode::kFusion);
 }
 
-void NonFiniteSearch::Look(const eval::Site& site, std::span<const Value> operands,
+void NonFiniteSearch::Look(const runtime::Site& site, std::span<const Value> operands,
                            const Value& value) {
   if (first_) return;
   const Opcode opcode = module_[site.instruction].opcode;
@@ -209,7 +209,7 @@ void NonFiniteSearch::Look(const eval::Site& site, std::span<const Value> operan
 }
 
 // Until a NaN is found, of every value that holds an infinity what made it.
-void NonFiniteSearch::NoteInfinities(const eval::Site& site, std::span<const Value> operands,
+void NonFiniteSearch::NoteInfinities(const runtime::Site& site, std::span<const Value> operands,
                                      const Value& value) {
   const Opcode opcode = module_[site.instruction].opcode;
   std::vector<bool> made;

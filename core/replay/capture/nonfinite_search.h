@@ -20,9 +20,9 @@ namespace hloscope::replay {
 struct NonFiniteOrigin {
   hlo::InstructionId instruction;
   int64_t device = 0;
-  std::vector<eval::Frame> frames;
-  std::vector<eval::Value> operands;
-  eval::Value leaf;  // of the result, the array that holds it
+  std::vector<runtime::Frame> frames;
+  std::vector<runtime::Value> operands;
+  runtime::Value leaf;  // of the result, the array that holds it
   std::vector<int64_t> leaf_index;
   int64_t element = 0;
   int64_t execution = 0;  // how often the instruction had run before
@@ -48,8 +48,8 @@ class NonFiniteSearch : public Search {
   NonFiniteSearch(const hlo::Module& module, NonFiniteKind kind,
                   std::optional<NonFiniteOrigin> lanes_of = std::nullopt);
 
-  Status OnValue(const eval::Site& site, std::span<const eval::Value> operands,
-                 const eval::Value& value) override;
+  Status OnValue(const runtime::Site& site, std::span<const runtime::Value> operands,
+                 const runtime::Value& value) override;
   bool WantsLanes(hlo::InstructionId caller) override;
   void FusionsAreWhole() override { sees_fusions_ = false; }
 
@@ -57,10 +57,10 @@ class NonFiniteSearch : public Search {
 
  private:
   bool HandsOn(hlo::InstructionId id) const;
-  void Look(const eval::Site& site, std::span<const eval::Value> operands,
-            const eval::Value& value);
-  void NoteInfinities(const eval::Site& site, std::span<const eval::Value> operands,
-                      const eval::Value& value);
+  void Look(const runtime::Site& site, std::span<const runtime::Value> operands,
+            const runtime::Value& value);
+  void NoteInfinities(const runtime::Site& site, std::span<const runtime::Value> operands,
+                      const runtime::Value& value);
   hlo::InstructionId SourceOfInfinity(const NonFiniteOrigin& origin) const;
 
   const hlo::Module& module_;

@@ -15,10 +15,10 @@ std::unique_ptr<Search> MakeNonFiniteSearch(const hlo::Module& module, std::stri
 
 namespace {
 
-using eval::Value;
 using hlo::ComputationId;
 using hlo::InstructionId;
 using hlo::Module;
+using runtime::Value;
 
 struct SearchRow {
   std::string_view name;
@@ -108,7 +108,7 @@ bool PlanObserver::WantsLanes(InstructionId caller) {
                              [&](const hlo::Call& call) { return lanes_[call.callee.index]; });
 }
 
-Status PlanObserver::OnValue(const eval::Site& site, std::span<const Value> operands,
+Status PlanObserver::OnValue(const runtime::Site& site, std::span<const Value> operands,
                              const Value& value) {
   if (site.frames.empty() && site.device == 0) TellProgress();
   if (search_ != nullptr) {
@@ -134,7 +134,7 @@ void PlanObserver::TellProgress() {
   stream_.Take(RunProgress{"instructions", done_, module_.entry().instruction_count});
 }
 
-Status PlanObserver::Note(const eval::Site& site, const Value& value) {
+Status PlanObserver::Note(const runtime::Site& site, const Value& value) {
   const uint32_t index = site.instruction.index;
   if (!plan_.until) {
     Tell(site.device, site.frames, site.instruction, value);
@@ -150,7 +150,7 @@ Status PlanObserver::Note(const eval::Site& site, const Value& value) {
   return std::unexpected(EndedByPlan());
 }
 
-void PlanObserver::Tell(int64_t device, std::span<const eval::Frame> path,
+void PlanObserver::Tell(int64_t device, std::span<const runtime::Frame> path,
                         InstructionId instruction, const Value& value) {
   const CaptureForm form = forms_[instruction.index];
   ValueKey key{plan_.stage, device, {path.begin(), path.end()}, instruction, 0};

@@ -15,7 +15,7 @@
 
 namespace hloscope::replay {
 
-class PlanObserver : public eval::Observer {
+class PlanObserver : public runtime::Observer {
  public:
   // `module` and `stream` must outlive it. Input error: the plan names what the module does not
   // have, or asks for a search that there is none of.
@@ -27,8 +27,8 @@ class PlanObserver : public eval::Observer {
     if (search_ != nullptr) search_->FusionsAreWhole();
   }
 
-  Status OnValue(const eval::Site& site, std::span<const eval::Value> operands,
-                 const eval::Value& value) override;
+  Status OnValue(const runtime::Site& site, std::span<const runtime::Value> operands,
+                 const runtime::Value& value) override;
   bool WantsLanes(hlo::InstructionId caller) override;
 
   // Behind the run: tells what is told last.
@@ -40,16 +40,16 @@ class PlanObserver : public eval::Observer {
  private:
   // The newest of a value, with `until`.
   struct Newest {
-    std::vector<eval::Frame> path;
-    eval::Value value;
+    std::vector<runtime::Frame> path;
+    runtime::Value value;
     bool seen = false;
   };
 
   PlanObserver(const hlo::Module& module, const CapturePlan& plan, RunStream& stream);
   Status Want(const CaptureItem& item);
-  void Tell(int64_t device, std::span<const eval::Frame> path, hlo::InstructionId instruction,
-            const eval::Value& value);
-  Status Note(const eval::Site& site, const eval::Value& value);
+  void Tell(int64_t device, std::span<const runtime::Frame> path, hlo::InstructionId instruction,
+            const runtime::Value& value);
+  Status Note(const runtime::Site& site, const runtime::Value& value);
   void TellProgress();
 
   const hlo::Module& module_;

@@ -8,12 +8,12 @@ namespace hloscope::replay {
 void PhaseRecorder::Enter(std::string_view name, std::string_view lane) {
   if (!records_) return;
   End();
-  phase_ = {std::string(name), std::string(lane), eval::SteadyNanoseconds(), 0};
+  phase_ = {std::string(name), std::string(lane), runtime::SteadyNanoseconds(), 0};
 }
 
 void PhaseRecorder::End() {
   if (phase_.name.empty()) return;
-  phase_.duration_ns = eval::SteadyNanoseconds() - phase_.start_ns;
+  phase_.duration_ns = runtime::SteadyNanoseconds() - phase_.start_ns;
   stream_.Take(std::exchange(phase_, {}));
 }
 

@@ -12,11 +12,11 @@
 #include <vector>
 
 #include "core/base/result.h"
-#include "core/eval/machine/recording.h"
-#include "core/eval/machine/value.h"
 #include "core/hlo/literal.h"
 #include "core/replay/capture/algorithm_record.h"
 #include "core/replay/capture/capture_plan.h"
+#include "core/runtime/recording.h"
+#include "core/runtime/value.h"
 #include "profiler/launch_figures.h"
 
 namespace hloscope::replay {
@@ -37,7 +37,7 @@ struct CapturedValue {
 // What a search has found: how it is written is the search's own; values are shared, not copied.
 struct SearchFinding {
   std::string name, fields;
-  std::vector<eval::Value> values = {};
+  std::vector<runtime::Value> values = {};
   // Whose instructions it names, where another module ran than the one that was given.
   std::shared_ptr<const hlo::Module> module = nullptr;
 };
@@ -122,7 +122,7 @@ struct TracedLaunch {
 // When the instructions of one device ran.
 struct TraceSteps {
   int64_t device = 0;
-  eval::DeviceRecording steps;
+  runtime::DeviceRecording steps;
   // Whose instructions they are, where a compiler rewrote the module: its number among those of the
   // process that ran it, and with the first steps told of it the module. 0: the one that was given.
   uint64_t module_number = 0;

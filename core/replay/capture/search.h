@@ -10,7 +10,7 @@
 
 namespace hloscope::replay {
 
-class Search : public eval::Observer {
+class Search : public runtime::Observer {
  public:
   // Before the run: nobody will show what happens inside fusions.
   virtual void FusionsAreWhole() {}

@@ -44,7 +44,7 @@ ProcessSampler::ProcessSampler() {
 }
 
 void ProcessSampler::Sample() {
-  const int64_t now = eval::SteadyNanoseconds();
+  const int64_t now = runtime::SteadyNanoseconds();
   resident_.emplace_back(now, ResidentBytes());
   cpu_ms_.emplace_back(now, CpuMilliseconds());
 }

@@ -201,7 +201,7 @@ class WorkerExecutable : public Executable {
       return key.device >= 0 && key.leaf >= 0 && key.instruction.index < count &&
              std::ranges::all_of(
                  key.path,
-                 [count](const eval::Frame& frame) { return frame.caller.index < count; });
+                 [count](const runtime::Frame& frame) { return frame.caller.index < count; });
     }
     // A rewritten module comes once.
     void KeepModule(TraceSteps& told) {
@@ -220,12 +220,12 @@ class WorkerExecutable : public Executable {
       }
       return std::ranges::all_of(
                  steps,
-                 [&](const eval::RecordedStep& step) {
+                 [&](const runtime::RecordedStep& step) {
                    return step.path < paths.size() && step.duration_ns >= 0 &&
                           (!step.instruction.valid() || step.instruction.index < count);
                  }) &&
              std::ranges::all_of(sums,
-                                 [&](const eval::SummedSteps& sum) {
+                                 [&](const runtime::SummedSteps& sum) {
                                    return sum.step < steps.size() &&
                                           steps[sum.step].instruction.valid();
                                  }) &&

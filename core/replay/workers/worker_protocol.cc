@@ -9,8 +9,8 @@
 namespace hloscope::replay {
 namespace {
 
-using eval::Value;
 using hlo::Literal;
+using runtime::Value;
 
 constexpr std::string_view kStageTexts[] = {"start",   "between jobs", "load",     "verify",
                                             "compile", "run",          "read back"};
@@ -152,7 +152,7 @@ Result<Literal> ValueReader::GetResult() {
 
 void ValueWriter::PutKey(const ValueKey& key) {
   Put(key.stage, key.device, key.instruction, key.leaf, uint64_t{key.path.size()});
-  for (const eval::Frame& frame : key.path) Put(frame.caller, frame.iteration);
+  for (const runtime::Frame& frame : key.path) Put(frame.caller, frame.iteration);
 }
 
 ValueKey ValueReader::GetKey() {
@@ -162,7 +162,7 @@ ValueKey ValueReader::GetKey() {
   key.instruction = Get<hlo::InstructionId>();
   key.leaf = Get<int64_t>();
   for (auto left = Get<uint64_t>(); left > 0 && ok(); --left) {
-    eval::Frame& frame = key.path.emplace_back();
+    runtime::Frame& frame = key.path.emplace_back();
     frame.caller = Get<hlo::InstructionId>();
     frame.iteration = Get<int64_t>();
   }

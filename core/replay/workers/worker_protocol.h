@@ -16,9 +16,9 @@
 
 #include "core/base/byte_archive.h"
 #include "core/base/frame_socket.h"
-#include "core/eval/machine/value.h"
 #include "core/hlo/literal.h"
 #include "core/replay/platform.h"
+#include "core/runtime/value.h"
 
 namespace hloscope::replay {
 
@@ -89,7 +89,7 @@ class ValueWriter {
   void PutData(std::span<const std::byte> bytes);
   void PutError(const Error& error);
   void PutLiteral(const hlo::Literal& literal);
-  void PutValue(const eval::Value& value);
+  void PutValue(const runtime::Value& value);
   void PutKey(const ValueKey& key);
   void PutResult(const Result<hlo::Literal>& value);
 
@@ -104,7 +104,7 @@ class ValueWriter {
   void One(const hlo::Literal& literal) { PutLiteral(literal); }
   void One(const Result<hlo::Literal>& value) { PutResult(value); }
   void One(const ValueKey& key) { PutKey(key); }
-  void One(const std::vector<eval::Value>& values);
+  void One(const std::vector<runtime::Value>& values);
   void One(const std::shared_ptr<const hlo::Module>& module);
 
   ByteWriter head_;
@@ -133,7 +133,7 @@ class ValueReader {
   std::span<const std::byte> GetData(uint64_t size);
   Error GetError();
   hlo::Literal GetLiteral();
-  eval::Value GetValue();
+  runtime::Value GetValue();
   ValueKey GetKey();
   Result<hlo::Literal> GetResult();
 
@@ -150,7 +150,7 @@ class ValueReader {
   void One(hlo::Literal& literal) { literal = GetLiteral(); }
   void One(Result<hlo::Literal>& value) { value = GetResult(); }
   void One(ValueKey& key) { key = GetKey(); }
-  void One(std::vector<eval::Value>& values);
+  void One(std::vector<runtime::Value>& values);
   void One(std::shared_ptr<const hlo::Module>& module);  // may be null
 
   ByteReader head_;

@@ -21,12 +21,12 @@
 #include <utility>
 #include <vector>
 
-#include "core/eval/machine/buffer_pool.h"
 #include "core/hlo/module_image.h"
 #include "core/replay/device_lost.h"
 #include "core/replay/workers/isolated_task.h"
 #include "core/replay/workers/process_sampler.h"
 #include "core/replay/workers/worker_fault.h"
+#include "core/runtime/buffer_pool.h"
 
 namespace hloscope::replay {
 namespace {
@@ -98,7 +98,7 @@ class StageNote {
  public:
   explicit StageNote(std::shared_ptr<void> page) : page_(std::move(page)) {}
   void Enter(WorkerStage stage) {
-    const int64_t now = eval::SteadyNanoseconds();
+    const int64_t now = runtime::SteadyNanoseconds();
     if (records_) slices_.push_back(SliceUntil(now));
     stage_ = stage;
     entered_ = now;
@@ -112,7 +112,7 @@ class StageNote {
   }
   // What is recorded, with the stage at hand until now.
   std::vector<TraceSlice> TakeSlices() {
-    if (records_) slices_.push_back(SliceUntil(eval::SteadyNanoseconds()));
+    if (records_) slices_.push_back(SliceUntil(runtime::SteadyNanoseconds()));
     records_ = false;
     return std::exchange(slices_, {});
   }
@@ -303,7 +303,7 @@ class Server {
   // Inputs come in memory that is shared, which the system maps in pages of 4 kB. Where they are to
   // be used again, a copy in large pages is read half as fast again.
   static void MoveToLargePages(Inputs& inputs) {
-    const auto pool = std::make_shared<eval::BufferPool>(std::numeric_limits<int64_t>::max());
+    const auto pool = std::make_shared<runtime::BufferPool>(std::numeric_limits<int64_t>::max());
     for (std::vector<Literal>& list : inputs) {
       for (Literal& literal : list) {
         const int64_t bytes = std::ssize(literal.bytes());

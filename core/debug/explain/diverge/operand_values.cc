@@ -99,7 +99,7 @@ class SourceFinder {
       }
       return Found(ValueSource::Kind::kParameter);
     }
-    eval::Frame& frame = key().path.back();
+    runtime::Frame& frame = key().path.back();
     const hlo::Instruction& caller = module_[frame.caller];
     const auto operands = module_.operands(frame.caller);
     if (caller.opcode == Opcode::kWhile && frame.iteration > 0) {

@@ -14,7 +14,7 @@ ProgramPoint PointOf(const Module& module, const replay::ValueKey& key) {
   constexpr int64_t kBehindAllInside = std::numeric_limits<int64_t>::max();
   ProgramPoint point;
   for (size_t i = 0; i < key.path.size(); ++i) {
-    const eval::Frame& frame = key.path[i];
+    const runtime::Frame& frame = key.path[i];
     const InstructionId inside = i + 1 < key.path.size() ? key.path[i + 1].caller : key.instruction;
     const hlo::Instruction& caller = module[frame.caller];
     const hlo::ComputationId condition =
@@ -28,7 +28,7 @@ ProgramPoint PointOf(const Module& module, const replay::ValueKey& key) {
 
 std::string CallsText(const Module& module, const replay::ValueKey& key) {
   std::string text;
-  for (const eval::Frame& frame : key.path) {
+  for (const runtime::Frame& frame : key.path) {
     if (!text.empty()) text += ", ";
     text += module.name(frame.caller);
     if (module[frame.caller].opcode == hlo::Opcode::kWhile) {

@@ -23,9 +23,9 @@ using replay::KernelOutcome;
 
 namespace {
 
-void Flatten(const eval::Value& value, std::vector<Result<hlo::Literal>>& leaves) {
+void Flatten(const runtime::Value& value, std::vector<Result<hlo::Literal>>& leaves) {
   if (!value.is_tuple()) return leaves.push_back(value.ToLiteral()), void();
-  for (const eval::Value& element : value.elements()) Flatten(element, leaves);
+  for (const runtime::Value& element : value.elements()) Flatten(element, leaves);
 }
 
 class KernelDivergence {

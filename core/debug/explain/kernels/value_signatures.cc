@@ -59,12 +59,12 @@ bool IsKept(const hlo::Module& module, hlo::InstructionId id, const hlo::Literal
          value.shape().ElementCount().value_or(0) <= kMaxElements;
 }
 
-class Collector : public eval::Observer {
+class Collector : public runtime::Observer {
  public:
   explicit Collector(const hlo::Module& module) : module_(module) {}
 
-  Status OnValue(const eval::Site& site, std::span<const eval::Value>,
-                 const eval::Value& value) override {
+  Status OnValue(const runtime::Site& site, std::span<const runtime::Value>,
+                 const runtime::Value& value) override {
     if (!value.is_array() || !IsKept(module_, site.instruction, value.literal())) return {};
     values.emplace_back(site.instruction, value.literal());
     return {};

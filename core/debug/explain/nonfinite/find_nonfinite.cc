@@ -16,12 +16,12 @@
 namespace hloscope::debug {
 namespace {
 
-using eval::Value;
 using hlo::InstructionId;
 using hlo::Literal;
 using hlo::Module;
 using replay::NonFiniteFound;
 using replay::NonFiniteOrigin;
+using runtime::Value;
 
 constexpr size_t kMaxArrivals = 20;
 
@@ -39,9 +39,9 @@ std::string ComputationOf(const Module& module, InstructionId id) {
   return std::string(module[module[module[id].computation].name]);
 }
 
-std::vector<PathStep> PathOf(const Module& module, std::span<const eval::Frame> frames) {
+std::vector<PathStep> PathOf(const Module& module, std::span<const runtime::Frame> frames) {
   std::vector<PathStep> path;
-  for (const eval::Frame& frame : frames) {
+  for (const runtime::Frame& frame : frames) {
     const hlo::Opcode opcode = module[frame.caller].opcode;
     PathStep step{std::string(module.name(frame.caller)), ComputationOf(module, frame.caller),
                   std::string(hlo::ToString(opcode)), std::nullopt};

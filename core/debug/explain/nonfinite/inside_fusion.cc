@@ -45,7 +45,7 @@ std::optional<OriginInside> FindInsideFusion(const hlo::Module& module,
   if (module[origin.instruction].opcode != hlo::Opcode::kFusion) return std::nullopt;
   const std::shared_ptr<const hlo::Module> alone = Alone(module, origin.instruction);
   std::vector<hlo::Literal> arguments;
-  for (const eval::Value& operand : origin.operands) {
+  for (const runtime::Value& operand : origin.operands) {
     auto literal = operand.ToLiteral();
     if (!literal.has_value()) return std::nullopt;
     arguments.push_back(*std::move(literal));

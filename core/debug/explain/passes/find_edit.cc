@@ -317,7 +317,7 @@ class Search {
     const Culprit culprit = FindCulprit(pairing_, event.instruction, same);
     FoundEdit found = Described(culprit);
     found.worst = std::move(worst);
-    for (const eval::Frame& frame : event.calls) {
+    for (const runtime::Frame& frame : event.calls) {
       if ((*after_)[frame.caller].opcode != hlo::Opcode::kWhile) continue;
       if (!found.place.calls.empty()) found.place.calls += ", ";
       found.place.calls +=

@@ -68,7 +68,7 @@ class TraceCollector : public replay::RunStream {
  private:
   void Begin(InstructionId id, const replay::ValueKey& key) {
     TraceEvent event{id, key.device, executions_[{key.device, id.index}]++, {}, {}};
-    for (const eval::Frame& frame : key.path) {
+    for (const runtime::Frame& frame : key.path) {
       event.calls.push_back({map_.from_run[frame.caller.index], frame.iteration});
     }
     trace_.by_instruction[id.index].push_back(static_cast<uint32_t>(trace_.events.size()));

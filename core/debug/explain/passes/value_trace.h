@@ -19,7 +19,7 @@ struct TraceEvent {
   hlo::InstructionId instruction;
   int64_t device = 0;
   int64_t execution = 0;  // of that instruction on that device, from 0
-  std::vector<eval::Frame> calls;
+  std::vector<runtime::Frame> calls;
   std::vector<replay::CapturedForm> leaves;
 };
 

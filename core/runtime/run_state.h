@@ -12,17 +12,17 @@
 #include "core/base/jobs.h"
 #include "core/base/limits.h"
 #include "core/base/result.h"
-#include "core/eval/machine/buffer_pool.h"
-#include "core/eval/machine/value.h"
+#include "core/runtime/buffer_pool.h"
+#include "core/runtime/value.h"
 
-namespace hloscope::eval {
+namespace hloscope::runtime {
 
-struct EvaluateOptions;
+struct ExecuteOptions;
 
 // All functions may be called from any thread.
 class RunState {
  public:
-  explicit RunState(const EvaluateOptions& options);
+  explicit RunState(const ExecuteOptions& options);
   ~RunState();
   RunState(const RunState&) = delete;
   RunState& operator=(const RunState&) = delete;
@@ -50,7 +50,7 @@ class RunState {
   const Limits& limits_;
   std::stop_token stop_;
   int64_t memory_limit_;
-  bool keeps_pool_;  // for the next run
+  bool keeps_pool_;                   // for the next run
   std::shared_ptr<BufferPool> pool_;  // outlives the run where results do
   std::atomic<int64_t> steps_ = 0;
   std::atomic<int64_t> steps_at_next_look_ = 0;
@@ -58,4 +58,4 @@ class RunState {
   int threads_;
 };
 
-}  // namespace hloscope::eval
+}  // namespace hloscope::runtime

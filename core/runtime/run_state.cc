@@ -1,5 +1,5 @@
 // RunState: counting bytes and steps, watching the clock, sharing out loops.
-#include "core/eval/machine/run_state.h"
+#include "core/runtime/run_state.h"
 
 #include <fmt/format.h>
 
@@ -9,9 +9,9 @@
 #include <optional>
 
 #include "core/base/machine_memory.h"
-#include "core/eval/machine/evaluator.h"
+#include "core/runtime/execute_options.h"
 
-namespace hloscope::eval {
+namespace hloscope::runtime {
 
 namespace {
 
@@ -24,12 +24,12 @@ std::unexpected<Error> Died(ErrorClass error_class, std::string message, std::st
 
 }  // namespace
 
-int64_t MemoryLimitOf(const EvaluateOptions& options) {
+int64_t MemoryLimitOf(const ExecuteOptions& options) {
   return options.memory_bytes > 0 ? options.memory_bytes
                                   : MachineMemoryBytes() / 100 * options.limits.run_memory_percent;
 }
 
-RunState::RunState(const EvaluateOptions& options)
+RunState::RunState(const ExecuteOptions& options)
     : limits_(options.limits),
       stop_(options.stop),
       memory_limit_(MemoryLimitOf(options)),
@@ -110,4 +110,4 @@ Status RunState::ForRanges(int64_t n, int64_t grain,
   return {};
 }
 
-}  // namespace hloscope::eval
+}  // namespace hloscope::runtime

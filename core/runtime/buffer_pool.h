@@ -9,7 +9,7 @@
 #include <mutex>
 #include <vector>
 
-namespace hloscope::eval {
+namespace hloscope::runtime {
 
 // All functions may be called from any thread.
 class BufferPool {
@@ -48,4 +48,4 @@ class BufferPool {
   std::map<int64_t, std::vector<std::byte*>> kept_;  // by size
 };
 
-}  // namespace hloscope::eval
+}  // namespace hloscope::runtime

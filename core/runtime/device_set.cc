@@ -1,12 +1,12 @@
 // DeviceSet: meetings that open with their first member and close with their last.
-#include "core/eval/machine/device_set.h"
+#include "core/runtime/device_set.h"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
 #include <algorithm>
 
-namespace hloscope::eval {
+namespace hloscope::runtime {
 
 using hlo::InstructionId;
 
@@ -125,4 +125,4 @@ Result<std::vector<Value>> DeviceSet::Collect(InstructionId id, const Box& box) 
   return letter;
 }
 
-}  // namespace hloscope::eval
+}  // namespace hloscope::runtime

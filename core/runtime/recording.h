@@ -9,7 +9,7 @@
 
 #include "core/hlo/module.h"
 
-namespace hloscope::eval {
+namespace hloscope::runtime {
 
 struct Frame;
 class RunState;
@@ -112,4 +112,4 @@ class StepRecorder {
   int64_t next_sample_ = 0, sample_interval_ = 50'000;
 };
 
-}  // namespace hloscope::eval
+}  // namespace hloscope::runtime

@@ -11,7 +11,7 @@
 #include "core/base/result.h"
 #include "core/hlo/literal.h"
 
-namespace hloscope::eval {
+namespace hloscope::runtime {
 
 // Bytes a kernel writes its result into; shared afterwards.
 struct Buffer {
@@ -75,4 +75,4 @@ class Value {
   std::shared_ptr<const Error> missing_;
 };
 
-}  // namespace hloscope::eval
+}  // namespace hloscope::runtime

@@ -1,13 +1,14 @@
 // StepRecorder.
-#include "core/eval/machine/recording.h"
+#include "core/runtime/recording.h"
 
 #include <algorithm>
 #include <chrono>
 
-#include "core/eval/machine/evaluator.h"
-#include "core/eval/machine/run_state.h"
+#include "core/runtime/execute_options.h"
+#include "core/runtime/observer.h"
+#include "core/runtime/run_state.h"
 
-namespace hloscope::eval {
+namespace hloscope::runtime {
 namespace {
 
 constexpr size_t kMaxSamples = 1 << 14;
@@ -22,7 +23,7 @@ int64_t SteadyNanoseconds() {
 
 double MeasuredStepCost() {
   constexpr int64_t kSteps = 1 << 12, kRounds = 3;
-  const EvaluateOptions options;
+  const ExecuteOptions options;
   const RunState run(options);
   int64_t least = 0;
   for (int64_t round = 0; round < kRounds; ++round) {
@@ -152,4 +153,4 @@ void StepRecorder::SampleLive(int64_t now) {
   next_sample_ = now + sample_interval_;
 }
 
-}  // namespace hloscope::eval
+}  // namespace hloscope::runtime

@@ -1,5 +1,5 @@
 // BufferPool: blocks by size, and huge pages for the biggest.
-#include "core/eval/machine/buffer_pool.h"
+#include "core/runtime/buffer_pool.h"
 
 #include <sys/mman.h>
 
@@ -7,7 +7,7 @@
 #include <cstdlib>
 #include <iterator>
 
-namespace hloscope::eval {
+namespace hloscope::runtime {
 namespace {
 
 constexpr int64_t kAlignment = 64;
@@ -92,4 +92,4 @@ void BufferPool::Close() {
   kept_bytes_ = 0;
 }
 
-}  // namespace hloscope::eval
+}  // namespace hloscope::runtime

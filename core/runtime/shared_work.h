@@ -12,12 +12,12 @@
 #include <vector>
 
 #include "core/base/scope_exit.h"
-#include "core/eval/machine/device_scheduler.h"
-#include "core/eval/machine/evaluator.h"
-#include "core/eval/machine/value.h"
 #include "core/hlo/module.h"
+#include "core/runtime/device_scheduler.h"
+#include "core/runtime/observer.h"
+#include "core/runtime/value.h"
 
-namespace hloscope::eval {
+namespace hloscope::runtime {
 
 // The state of a device's random generators.
 struct RandomState {
@@ -135,4 +135,4 @@ class LocalValues {
   bool is_sharing_ = false;  // inside a computation that is run for all
 };
 
-}  // namespace hloscope::eval
+}  // namespace hloscope::runtime

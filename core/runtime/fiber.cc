@@ -1,5 +1,5 @@
 // Stacks by mmap, switches by swapcontext.
-#include "core/eval/machine/fiber.h"
+#include "core/runtime/fiber.h"
 
 #include <sys/mman.h>
 #include <unistd.h>
@@ -11,7 +11,7 @@
 #include <sanitizer/tsan_interface.h>
 #endif
 
-namespace hloscope::eval {
+namespace hloscope::runtime {
 
 Fiber::~Fiber() {
   if (memory_ == nullptr) return;
@@ -74,4 +74,4 @@ void Fiber::Arrive() {
 #endif
 }
 
-}  // namespace hloscope::eval
+}  // namespace hloscope::runtime

@@ -1,7 +1,7 @@
 // Value: sharing, reuse of buffers, and the way from and to literals.
-#include "core/eval/machine/value.h"
+#include "core/runtime/value.h"
 
-namespace hloscope::eval {
+namespace hloscope::runtime {
 
 using hlo::Literal;
 using hlo::Shape;
@@ -77,4 +77,4 @@ Result<Literal> Value::ToLiteral() const {
   return Literal::Tuple(std::move(elements));
 }
 
-}  // namespace hloscope::eval
+}  // namespace hloscope::runtime

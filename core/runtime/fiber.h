@@ -7,7 +7,7 @@
 #include <cstddef>
 #include <cstdint>
 
-namespace hloscope::eval {
+namespace hloscope::runtime {
 
 class Fiber {
  public:
@@ -44,4 +44,4 @@ class Fiber {
   void* shadow_ = nullptr;
 };
 
-}  // namespace hloscope::eval
+}  // namespace hloscope::runtime

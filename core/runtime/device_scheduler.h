@@ -11,7 +11,7 @@
 
 #include "core/base/result.h"
 
-namespace hloscope::eval {
+namespace hloscope::runtime {
 
 class DeviceScheduler {
  public:
@@ -48,4 +48,4 @@ class DeviceScheduler {
   std::unique_ptr<Stage> stage_;
 };
 
-}  // namespace hloscope::eval
+}  // namespace hloscope::runtime

@@ -12,12 +12,12 @@
 #include <unordered_map>
 #include <vector>
 
-#include "core/eval/machine/device_scheduler.h"
-#include "core/eval/machine/shared_work.h"
-#include "core/eval/machine/value.h"
 #include "core/hlo/sharding/device_groups.h"
+#include "core/runtime/device_scheduler.h"
+#include "core/runtime/shared_work.h"
+#include "core/runtime/value.h"
 
-namespace hloscope::eval {
+namespace hloscope::runtime {
 
 // Devices that came together at a collective, and what each brought.
 struct RendezvousState {
@@ -93,4 +93,4 @@ class DeviceSet {
   std::map<Box, std::deque<std::vector<Value>>> mail_;
 };
 
-}  // namespace hloscope::eval
+}  // namespace hloscope::runtime

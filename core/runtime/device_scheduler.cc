@@ -1,15 +1,15 @@
 // DeviceScheduler: whose turn ends switches to the fiber of the next.
-#include "core/eval/machine/device_scheduler.h"
+#include "core/runtime/device_scheduler.h"
 
 #include <fmt/format.h>
 
 #include <new>
 #include <vector>
 
-#include "core/eval/machine/fiber.h"
-#include "core/eval/machine/recording.h"
+#include "core/runtime/fiber.h"
+#include "core/runtime/recording.h"
 
-namespace hloscope::eval {
+namespace hloscope::runtime {
 namespace {
 
 constexpr int64_t kMaxReasons = 8;  // of a deadlock's message
@@ -193,4 +193,4 @@ void DeviceScheduler::Wake(int64_t device) { stage_->Wake(device); }
 Status DeviceScheduler::Yield(int64_t device) { return stage_->Yield(device); }
 bool DeviceScheduler::HasEnded(int64_t device) const { return stage_->HasEnded(device); }
 
-}  // namespace hloscope::eval
+}  // namespace hloscope::runtime

@@ -1,5 +1,5 @@
 // SharedWork and LocalValues: sharing by place, and following what is whose.
-#include "core/eval/machine/shared_work.h"
+#include "core/runtime/shared_work.h"
 
 #include <algorithm>
 
@@ -8,7 +8,7 @@
 #include "core/hlo/sharding/manual_region.h"
 #include "core/hlo/sharding/topology.h"
 
-namespace hloscope::eval {
+namespace hloscope::runtime {
 
 using hlo::ComputationId;
 using hlo::InstructionId;
@@ -214,4 +214,4 @@ void LocalValues::Leave(ComputationId computation, bool succeeded) {
   (condition == computation ? caller.diverges : caller.loop_local) = true;
 }
 
-}  // namespace hloscope::eval
+}  // namespace hloscope::runtime
