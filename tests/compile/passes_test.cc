@@ -122,7 +122,7 @@ ENTRY e {
   x = f64[1048576,1048576] parameter(0)
   ROOT c = f64[1048576,1048576] custom-call(x, x), custom_call_target="__cublas$gemm", backend_config={"alpha_real":1,"beta":0,"dot_dimension_numbers":{"lhs_batch_dimensions":[],"lhs_contracting_dimensions":["1"],"rhs_batch_dimensions":[],"rhs_contracting_dimensions":["0"]}}
 })");
-  EXPECT_EQ(Expression(*module), "dot(x, x)");
+  EXPECT_EQ(Expression(*module), "dot{1}{0}(x, x)");
 }
 
 TEST(Passes, BitcastsBecomeWhatTheyMean) {
