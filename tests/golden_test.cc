@@ -26,6 +26,7 @@
 #include <utility>
 
 #include "core/backends/cuda/library_sizes.h"
+#include "core/backends/make_platform.h"
 #include "core/backends/plugins/cuda_files.h"
 #include "core/compile/passes/pass.h"
 #include "core/debug/compare/compare_values.h"
@@ -155,7 +156,8 @@ Result<std::vector<hlo::Literal>> Run(const replay::PlatformRow& row,
   const replay::Placement placement(*module, {});
   HLOSCOPE_ASSIGN_OR_RETURN(const auto inputs,
                             debug::SpreadArguments(arguments, *module, placement));
-  HLOSCOPE_ASSIGN_OR_RETURN(const auto executable, row.make(row, row.name)->Load(module, options));
+  HLOSCOPE_ASSIGN_OR_RETURN(const auto platform, replay::MakePlatform(row.name));
+  HLOSCOPE_ASSIGN_OR_RETURN(const auto executable, platform->Load(module, options));
   Collector sink;
   HLOSCOPE_TRY(executable->Run(inputs.lists, options, sink));
   std::vector<hlo::Literal> leaves;

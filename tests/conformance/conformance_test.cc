@@ -12,6 +12,7 @@
 #include <sstream>
 #include <utility>
 
+#include "core/backends/make_platform.h"
 #include "core/hlo/float_types.h"
 #include "core/hlo/text/text.h"
 #include "core/replay/platform.h"

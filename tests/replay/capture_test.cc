@@ -9,6 +9,7 @@
 #include <set>
 #include <sstream>
 
+#include "core/backends/make_platform.h"
 #include "core/replay/capture/nonfinite_search.h"
 #include "core/replay/workers/worker_platform.h"
 #include "core/replay/workers/worker_protocol.h"

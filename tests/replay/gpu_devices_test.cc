@@ -4,6 +4,7 @@
 
 #include <set>
 
+#include "core/backends/make_platform.h"
 #include "tests/replay/gpu_device_modules.h"
 
 namespace hloscope::replay {

@@ -1,6 +1,7 @@
 // The platform gpu with NVIDIA's libraries, made-up ones over the made-up driver: how it is chosen
 // between them and our own kernels, every way to be refused, and nothing left behind.
 #include "core/backends/libraries/library.h"
+#include "core/backends/make_platform.h"
 #include "core/replay/run_targets.h"
 #include "tests/base/paths.h"
 #include "tests/base/scratch.h"

@@ -2,6 +2,7 @@
 // decides about it.
 #include <fmt/format.h>
 
+#include "core/backends/make_platform.h"
 #include "tests/replay/gpu_device_modules.h"
 
 namespace hloscope::replay {

@@ -10,6 +10,7 @@
 #include <set>
 
 #include "core/backends/cuda/handles.h"
+#include "core/backends/make_platform.h"
 #include "core/backends/pjrt/plugin_recorder.h"
 #include "core/base/file.h"
 #include "core/base/jobs.h"

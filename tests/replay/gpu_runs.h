@@ -10,6 +10,7 @@
 #include <string_view>
 #include <vector>
 
+#include "core/backends/make_platform.h"
 #include "core/replay/platform.h"
 #include "tests/fake_cuda/fake_cuda.h"
 #include "tests/hlo/parsed.h"

@@ -9,6 +9,7 @@
 #include <limits>
 #include <set>
 
+#include "core/backends/make_platform.h"
 #include "core/base/sealed_memory.h"
 #include "core/hlo/float_types.h"
 #include "core/replay/inputs/inputs.h"

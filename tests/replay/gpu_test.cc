@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
+#include "core/backends/make_platform.h"
 #include "core/replay/device_lost.h"
 #include "tests/replay/gpu_runs.h"
 

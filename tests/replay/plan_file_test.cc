@@ -13,6 +13,7 @@
 
 #include "core/backends/compiled/codegen_entry.h"
 #include "core/backends/compiled/plan_code.h"
+#include "core/backends/make_platform.h"
 #include "core/base/file.h"
 #include "core/compile/plan/check_plan.h"
 #include "core/dump/load.h"

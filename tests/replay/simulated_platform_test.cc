@@ -6,6 +6,7 @@
 #include <set>
 
 #include "core/backends/gpusim/kernel_meanings.h"
+#include "core/backends/make_platform.h"
 #include "core/dump/dump_model.h"
 #include "core/replay/inputs/inputs.h"
 #include "core/replay/platform.h"
