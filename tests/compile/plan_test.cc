@@ -182,12 +182,12 @@ TEST(Plan, ImagesAreReadBackAndBrokenOnesLeadNowhereElse) {
 // 20 computations that each branch to the next one twice are a million of them.
 TEST(Plan, BranchesThatComeToTooManyStepsAreNotPlanned) {
   std::string text =
-      "HloModule m\nb0 { s0 = (pred[], f32[8]) parameter(0) "
-      "ROOT r0 = f32[8] get-tuple-element(s0), index=1 }\n";
+      "HloModule m\nb0 { v0 = (pred[], f32[8]) parameter(0) "
+      "ROOT r0 = f32[8] get-tuple-element(v0), index=1 }\n";
   for (int i = 1; i <= 20; ++i) {
     text += fmt::format(
-        "{0} {{ s{1} = (pred[], f32[8]) parameter(0) p{1} = pred[] get-tuple-element(s{1}), "
-        "index=0 ROOT r{1} = f32[8] conditional(p{1}, s{1}, s{1}), true_computation=b{2}, "
+        "{0} {{ v{1} = (pred[], f32[8]) parameter(0) p{1} = pred[] get-tuple-element(v{1}), "
+        "index=0 ROOT r{1} = f32[8] conditional(p{1}, v{1}, v{1}), true_computation=b{2}, "
         "false_computation=b{2} }}\n",
         i == 20 ? "ENTRY e" : fmt::format("b{}", i), i, i - 1);
   }

@@ -166,6 +166,7 @@ ENTRY e {
   y = f32[8]{0} tanh(x), result_accuracy={tolerance={atol=1e-3,rtol=0,ulps=2}}, origin={{"o"}}, statistics={visualizing_index=0,a=1}, unheard_of="x", backend_config="b"
   d = f32[8]{0} domain(y), domain={kind="sharding", entry={replicated}, exit={maximal device=1}}
   c = f32[8]{0} custom-call(d), custom_call_target="t", operand_layout_constraints={f32[8]{0}}, output_to_operand_aliasing={{}: (0, {})}
+  m = f32[] dot(x, y), lhs_contracting_dims={0}, rhs_contracting_dims={0}, operand_precision={high,highest}
   n = token[] after-all()
   o = token[] outfeed(c, n), outfeed_shape=f32[8]{0}
   ROOT r = f32[8]{0} copy(c)
