@@ -1,4 +1,3 @@
-// Loading HLO, and MLIR through a plugin.
 #include "app/any_module.h"
 
 #include "core/backends/pjrt/mlir_module.h"

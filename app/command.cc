@@ -1,4 +1,3 @@
-// The command table and exit statuses.
 #include "app/command.h"
 
 #include <algorithm>

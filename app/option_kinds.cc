@@ -1,4 +1,3 @@
-// Numbers of bytes.
 #include "app/option_kinds.h"
 
 #include <fmt/format.h>

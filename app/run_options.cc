@@ -1,4 +1,3 @@
-// RunOptionSet.
 #include "app/run_options.h"
 
 #include <fmt/format.h>

@@ -1,4 +1,3 @@
-// Facts of the build.
 #include "app/version.h"
 
 #include "core/replay/platform.h"

@@ -1,4 +1,3 @@
-// Sorting of events into lanes and rows.
 #include "profiler/event_store_builder.h"
 
 #include <algorithm>

@@ -1,4 +1,3 @@
-// LaunchSums.
 #include "profiler/launch_sums.h"
 
 #include <algorithm>

@@ -1,4 +1,3 @@
-// Names of instructions, kernels and annotations.
 #include "profiler/operation_targets.h"
 
 #include "profiler/annotation_text.h"

@@ -235,15 +235,16 @@ def check_hidden_names(root, names):
                 yield f'{name}:{number}: {found[1]} hides that of {base[found[1]]} from the files of this folder, expected another name'
 
 
-def check_form(name, lines):
-    """What is wrong with a source file as a whole."""
+def check_form(name, lines, has_header):
+    """What is wrong with a source file as a whole. The purpose of a .cc file with a header of its own is said there."""
     if not name.endswith(CODE + SCRIPT):
         return
     if len(lines) > MAX_LINES:
         yield f'{len(lines)} lines, expected at most {MAX_LINES}'
     first = lines[1:2] if lines and lines[0].startswith('#!') else lines[:1]
     sign = ('//',) if name.endswith(CODE) else ('#', '"""')
-    if not first or not first[0].startswith(sign) or len(first[0].strip('#/" ')) < 10:
+    is_said = has_header and ''.join(lines[:1]).startswith('#include "')
+    if not is_said and (not first or not first[0].startswith(sign) or len(first[0].strip('#/" ')) < 10):
         yield 'the first line is not a comment that says the purpose of the file'
 
 
@@ -300,7 +301,7 @@ def violations(root):
         if lines and not lines[-1]:
             lines.pop()
         room = room_of(name, table)
-        for wrong in check_form(name, lines):
+        for wrong in check_form(name, lines, name.endswith('.cc') and name.removesuffix('.cc') + '.h' in names):
             yield f'{name}:1: {wrong}'
         for number, line in enumerate(lines, 1):
             for wrong in check_line(name, room, line, table, folders):
@@ -422,6 +423,8 @@ def selftest(root):
         ('core/hlo/a.cc', purpose + '\n' * MAX_LINES, f'{MAX_LINES + 1} lines'),
         ('core/hlo/a.cc', purpose + '\n' * (MAX_LINES - 1), None),
         ('core/hlo/a.cc', '#include <vector>\n', 'the first line'),
+        ('core/base/quote.cc', '#include "core/base/quote.h"\n', None),
+        ('core/base/quote.cc', '\n#include "core/base/quote.h"\n', 'the first line'),
         ('scripts/a.sh', '#!/bin/sh\n# Says what it is for.\n', None),
         ('scripts/a.sh', '#!/bin/sh\nset -e\n', 'the first line'),
         ('core/hlo/a.cc', purpose + '// TO' + 'DO: later\n', 'does not say where the work is described'),

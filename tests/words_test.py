@@ -19,6 +19,7 @@ PAGE = '.md'
 GLOSSARY = 'docs/glossary.md'
 ROW = re.compile(r'\|((?:`[^`]*`|[^|`])*)\|([^|]*)\|')
 LITERAL = re.compile(r'"((?:[^"\\\n]|\\.)*)"')
+IDENTIFIER = re.compile(r'[A-Za-z_]\w*')
 ESCAPE = re.compile(r'\\[nt]')
 Rule = collections.namedtuple('Rule', 'pattern term section')
 
@@ -48,6 +49,26 @@ def wrong_words(text, rules):
     for rule in rules:
         for found in rule.pattern.finditer(text):
             yield found.start(), f'"{found[0]}" is replaced, expected {rule.term}'
+
+
+class Names:
+    """The rules for identifiers: each is looked up in them once."""
+
+    def __init__(self, rules):
+        self.rules = rules
+        self.known = {}
+
+    def wrong(self, name):
+        """What is wrong with an identifier, or an empty text."""
+        if name not in self.known:
+            self.known[name] = next((f'"{name}" is replaced, expected {rule.term}' for rule in self.rules if rule.pattern.fullmatch(name)), '')
+        return self.known[name]
+
+    def wrong_lines(self, lines):
+        """(line number, what is wrong) of code."""
+        if any(map(self.wrong, set(IDENTIFIER.findall('\n'.join(lines))))):
+            for number, line in enumerate(lines, 1):
+                yield from ((number, wrong) for wrong in map(self.wrong, IDENTIFIER.findall(line)) if wrong)
 
 
 def wrong_lines(lines, rules):
@@ -108,12 +129,12 @@ def violations_of(name, lines, words, names):
             if ' ' in text:
                 yield from ((number, wrong) for _, wrong in wrong_words(normalised(text), words))
     if name.endswith(CODE):
-        for number, line in enumerate(lines, 1):
-            yield from ((number, wrong) for _, wrong in wrong_words(line, names))
+        yield from names.wrong_lines(lines)
 
 
 def file_violations(root, rules):
     words, names = ([rule for rule in rules if rule.section == section] for section in ('Words', 'Names'))
+    names = Names(names)
     for name in list_files(root):
         if name.endswith(CODE + (PAGE,)):
             with open(os.path.join(root, name), encoding='utf-8', errors='replace') as f:

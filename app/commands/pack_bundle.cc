@@ -1,4 +1,3 @@
-// Packing bundles.
 #include "app/commands/pack_bundle.h"
 
 #include <fmt/format.h>

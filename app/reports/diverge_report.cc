@@ -1,4 +1,3 @@
-// Printing verdicts.
 #include "app/reports/diverge_report.h"
 
 #include <fmt/format.h>

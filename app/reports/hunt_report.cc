@@ -1,4 +1,3 @@
-// The report of a hunt.
 #include "app/reports/hunt_report.h"
 
 #include <fmt/format.h>

@@ -1,4 +1,3 @@
-// Printing the finding in a kernel.
 #include "app/reports/kernel_finding_report.h"
 
 #include <fmt/format.h>

@@ -1,4 +1,3 @@
-// Counts of launches and the model beside them.
 #include "app/reports/launch_report.h"
 
 #include <fmt/format.h>

@@ -1,4 +1,3 @@
-// Printing comparisons of leaves.
 #include "app/reports/leaf_report.h"
 
 #include <fmt/format.h>

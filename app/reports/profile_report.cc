@@ -1,4 +1,3 @@
-// Tables of lanes, instructions and names of events.
 #include "app/reports/profile_report.h"
 
 #include <fmt/format.h>

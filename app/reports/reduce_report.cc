@@ -1,4 +1,3 @@
-// The report of a reduction.
 #include "app/reports/reduce_report.h"
 
 #include <fmt/format.h>

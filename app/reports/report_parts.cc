@@ -1,4 +1,3 @@
-// Packing and finding parts of reports.
 #include "app/reports/report_parts.h"
 
 #include "core/base/quick_hash.h"

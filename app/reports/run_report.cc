@@ -1,4 +1,3 @@
-// Printing replay reports.
 #include "app/reports/run_report.h"
 
 #include <fmt/format.h>

@@ -1,4 +1,3 @@
-// Estimates with the figures behind them.
 #include "app/reports/what_if_report.h"
 
 #include <fmt/format.h>

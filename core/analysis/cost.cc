@@ -1,4 +1,3 @@
-// The table of costs.
 #include "core/analysis/cost.h"
 
 #include <algorithm>

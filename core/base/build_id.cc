@@ -1,4 +1,3 @@
-// The notes of loaded files.
 #include "core/base/build_id.h"
 
 #include <elf.h>

@@ -1,4 +1,3 @@
-// The real system calls.
 #include "core/base/file_calls.h"
 
 #include <fcntl.h>

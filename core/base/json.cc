@@ -1,4 +1,3 @@
-// The spelling of JSON values.
 #include "core/base/json.h"
 
 #include <fmt/format.h>

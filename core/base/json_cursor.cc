@@ -1,4 +1,3 @@
-// Tokens of JSON.
 #include "core/base/json_cursor.h"
 
 #include <charconv>

@@ -1,4 +1,3 @@
-// Wording of errors.
 #include "core/base/result.h"
 
 #include <algorithm>

@@ -1,4 +1,3 @@
-// Reading zip archives.
 #include "core/base/zip.h"
 
 #include <fmt/format.h>

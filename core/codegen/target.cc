@@ -1,4 +1,3 @@
-// LLVM's side of writing code.
 #include "core/codegen/target.h"
 
 #include <fmt/format.h>

@@ -1,4 +1,3 @@
-// The rules of library calls.
 #include "core/compile/library_rules.h"
 
 #include <algorithm>

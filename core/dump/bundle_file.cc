@@ -1,4 +1,3 @@
-// Opening bundles.
 #include "core/dump/bundle_file.h"
 
 #include <fmt/format.h>

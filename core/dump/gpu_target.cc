@@ -1,4 +1,3 @@
-// Finding the description of a GPU.
 #include "core/dump/gpu_target.h"
 
 namespace hloscope::dump {

@@ -1,4 +1,3 @@
-// The frame of the file.
 #include "core/dump/plan_file.h"
 
 #include <fmt/format.h>

@@ -1,4 +1,3 @@
-// The rows of coverage.def.
 #include "core/eval/coverage.h"
 
 namespace hloscope::eval {

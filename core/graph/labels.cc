@@ -1,4 +1,3 @@
-// Texts of nodes.
 #include "core/graph/labels.h"
 
 #include <fmt/format.h>

@@ -1,4 +1,3 @@
-// The tables of looks.
 #include "core/graph/looks.h"
 
 #include <array>

@@ -1,4 +1,3 @@
-// SVG of a graph.
 #include "core/graph/svg.h"
 
 #include <fmt/format.h>

@@ -1,4 +1,3 @@
-// SVG of outlines.
 #include "core/graph/svg_shapes.h"
 
 #include <fmt/format.h>

@@ -1,4 +1,3 @@
-// Offsets to lines and columns.
 #include "core/hlo/diagnostic.h"
 
 #include <algorithm>

@@ -1,4 +1,3 @@
-// The table of reasons for fallbacks.
 #include "core/hlo/fallback_reasons.h"
 
 #include <cstddef>

@@ -1,4 +1,3 @@
-// Look-ups in a module.
 #include "core/hlo/module.h"
 
 #include <algorithm>

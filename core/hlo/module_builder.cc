@@ -1,4 +1,3 @@
-// Appending to a module's flat arrays.
 #include "core/hlo/module_builder.h"
 
 #include <bit>

@@ -1,4 +1,3 @@
-// Images of kernels, and linking them.
 #include "core/linking/kernel_objects.h"
 
 #include <unordered_map>

@@ -1,4 +1,3 @@
-// The addresses of runtime/symbols.def.
 #include "core/linking/symbols.h"
 
 #include <cmath>

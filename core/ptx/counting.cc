@@ -1,4 +1,3 @@
-// Counters of a launch.
 #include "core/ptx/counting.h"
 
 #include <algorithm>

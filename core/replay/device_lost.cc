@@ -1,4 +1,3 @@
-// One mark for the process.
 #include "core/replay/device_lost.h"
 
 #include <atomic>

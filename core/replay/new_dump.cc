@@ -1,4 +1,3 @@
-// Folders of dumps.
 #include "core/replay/new_dump.h"
 
 #include <fmt/format.h>

@@ -1,4 +1,3 @@
-// Finding rows of the table of platforms.
 #include "core/replay/platform_table.h"
 
 #include <fmt/format.h>

@@ -1,4 +1,3 @@
-// StepRecorder.
 #include "core/runtime/recording.h"
 
 #include <algorithm>

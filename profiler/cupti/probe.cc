@@ -1,4 +1,3 @@
-// Trying CUPTI out.
 #include "profiler/cupti/probe.h"
 
 #include "profiler/cupti/collector.h"

@@ -1,4 +1,3 @@
-// Activities to planes, lines and events.
 #include "profiler/cupti/to_xspace.h"
 
 #include <fmt/format.h>

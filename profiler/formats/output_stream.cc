@@ -1,4 +1,3 @@
-// Files of exporters.
 #include "profiler/formats/output_stream.h"
 
 #include <utility>

@@ -1,4 +1,3 @@
-// Interned names, and values of annotations.
 #include "profiler/formats/perfetto_annotations.h"
 
 #include "core/hlo/proto/wire_reader.h"

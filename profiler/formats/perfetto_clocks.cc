@@ -1,4 +1,3 @@
-// Snapshots of clocks.
 #include "profiler/formats/perfetto_clocks.h"
 
 #include <limits>

@@ -1,4 +1,3 @@
-// Walking over packets.
 #include "profiler/formats/perfetto_packets.h"
 
 #include <algorithm>

@@ -1,4 +1,3 @@
-// Descriptors of tracks, processes, threads and counters.
 #include "profiler/formats/perfetto_tracks.h"
 
 #include <algorithm>

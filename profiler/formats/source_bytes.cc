@@ -1,4 +1,3 @@
-// Bytes of a trace in its file.
 #include "profiler/formats/source_bytes.h"
 
 #include <fcntl.h>

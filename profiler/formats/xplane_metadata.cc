@@ -1,4 +1,3 @@
-// Reading of the tables of an XPlane.
 #include "profiler/formats/xplane_metadata.h"
 
 #include "core/hlo/proto/wire_reader.h"

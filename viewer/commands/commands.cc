@@ -1,4 +1,3 @@
-// The table of commands.
 #include "viewer/commands/commands.h"
 
 #include <algorithm>

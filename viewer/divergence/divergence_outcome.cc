@@ -1,4 +1,3 @@
-// Tables of the divergence lab.
 #include "viewer/divergence/divergence_outcome.h"
 
 #include <fmt/format.h>

@@ -1,4 +1,3 @@
-// Layouts of ever smaller modules.
 #include "viewer/divergence/shrinking_graph.h"
 
 #include <fmt/format.h>

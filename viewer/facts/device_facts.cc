@@ -1,4 +1,3 @@
-// The figures of a dump's device.
 #include "viewer/facts/device_facts.h"
 
 #include "core/dump/gpu_target.h"

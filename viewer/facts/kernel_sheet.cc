@@ -1,4 +1,3 @@
-// Joining kernels, instructions, times and costs.
 #include "viewer/facts/kernel_sheet.h"
 
 #include <fmt/format.h>

@@ -1,4 +1,3 @@
-// Laying out of allocations, and sums over lives.
 #include "viewer/facts/memory_plan.h"
 
 #include <algorithm>

@@ -1,4 +1,3 @@
-// Places of lanes and rows.
 #include "viewer/facts/timeline_rows.h"
 
 #include <algorithm>

@@ -1,4 +1,3 @@
-// Asking for a bundle, and showing it.
 #include "viewer/frame/bundle_popup.h"
 
 #include <fmt/format.h>

@@ -1,4 +1,3 @@
-// Curves and heat from runs and verdicts.
 #include "viewer/lab/error_curve.h"
 
 #include <fmt/format.h>

@@ -1,4 +1,3 @@
-// Files of recorded runs.
 #include "viewer/model/run_profiles.h"
 
 #include <filesystem>

@@ -1,4 +1,3 @@
-// Zooming, panning, and round times.
 #include "viewer/model/timeline_camera.h"
 
 #include <fmt/format.h>

@@ -1,4 +1,3 @@
-// The rows of verdicts.def.
 #include "viewer/model/verdict_table.h"
 
 #include <algorithm>

@@ -1,4 +1,3 @@
-// Operands, accesses and links from step to step.
 #include "viewer/views/thread_step.h"
 
 #include <fmt/format.h>

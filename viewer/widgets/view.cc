@@ -1,4 +1,3 @@
-// The tables of views and screens.
 #include "viewer/widgets/view.h"
 
 namespace hloscope::viewer {

@@ -1,4 +1,3 @@
-// Labels, numbers and rows.
 #include "viewer/widgets/widgets.h"
 
 #include <fmt/format.h>

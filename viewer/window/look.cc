@@ -1,4 +1,3 @@
-// Fonts and style.
 #include "viewer/window/look.h"
 
 #include <imgui/imgui.h>

@@ -1,4 +1,3 @@
-// Walking alignments from stage to stage.
 #include "core/analysis/align/lineage.h"
 
 #include <fmt/format.h>

@@ -1,4 +1,3 @@
-// Texts for C and CMake.
 #include "core/backends/ahead/c_interface.h"
 
 #include <fmt/format.h>

@@ -1,4 +1,3 @@
-// Options of our own compiler.
 #include "core/backends/compiled/how_to_compile.h"
 
 #include <algorithm>

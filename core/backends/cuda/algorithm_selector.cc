@@ -1,4 +1,3 @@
-// Bundle, cache, measuring, rule.
 #include "core/backends/cuda/algorithm_selector.h"
 
 #include <algorithm>

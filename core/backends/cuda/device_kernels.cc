@@ -1,4 +1,3 @@
-// Modules, functions and launches.
 #include "core/backends/cuda/device_kernels.h"
 
 #include <array>

@@ -1,4 +1,3 @@
-// Records and events to a trace.
 #include "core/backends/cuda/device_recorder.h"
 
 #include <fmt/format.h>

@@ -1,4 +1,3 @@
-// The library, its functions and its errors.
 #include "core/backends/cuda/driver.h"
 
 #include <dlfcn.h>

@@ -1,4 +1,3 @@
-// Descriptors of tensors, operation, graph, engines and plan.
 #include "core/backends/cuda/library_dnn.h"
 
 #include <algorithm>

@@ -1,4 +1,3 @@
-// Samples of machine code to lines.
 #include "core/backends/cuda/line_sampler.h"
 
 #include <fmt/format.h>

@@ -1,4 +1,3 @@
-// Tiles to tensor maps.
 #include "core/backends/gpusim/tensor_maps.h"
 
 #include <fmt/format.h>

@@ -1,4 +1,3 @@
-// Lines and fields.
 #include "core/backends/libraries/autotune_table.h"
 
 #include <fmt/format.h>

@@ -1,4 +1,3 @@
-// Files, functions, versions and answers.
 #include "core/backends/libraries/library.h"
 
 #include <dlfcn.h>

@@ -1,4 +1,3 @@
-// Counting calls, and telling their values.
 #include "core/backends/pjrt/call_sink.h"
 
 #include <fmt/format.h>

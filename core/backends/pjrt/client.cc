@@ -1,4 +1,3 @@
-// Clients of a plugin, programs and buffers.
 #include "core/backends/pjrt/client.h"
 
 #include <fmt/format.h>

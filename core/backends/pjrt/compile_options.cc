@@ -1,4 +1,3 @@
-// Writing CompileOptionsProto.
 #include "core/backends/pjrt/compile_options.h"
 
 #include "core/hlo/proto/wire_writer.h"

@@ -1,4 +1,3 @@
-// Folders and flags for dumps.
 #include "core/backends/pjrt/dump_folder.h"
 
 #include <filesystem>

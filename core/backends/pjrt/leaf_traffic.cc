@@ -1,4 +1,3 @@
-// Cutting, padding and putting together leaves.
 #include "core/backends/pjrt/leaf_traffic.h"
 
 #include <fmt/format.h>

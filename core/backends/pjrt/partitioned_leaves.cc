@@ -1,4 +1,3 @@
-// Reading tilings from a partitioned module.
 #include "core/backends/pjrt/partitioned_leaves.h"
 
 #include <fmt/format.h>

@@ -1,4 +1,3 @@
-// Kernels and their keys.
 #include "core/codegen/emit/kernel.h"
 
 #include <fmt/format.h>

@@ -1,4 +1,3 @@
-// Element types in registers and conversions between them.
 #include "core/codegen/math/numbers.h"
 
 #include <llvm/IR/Intrinsics.h>

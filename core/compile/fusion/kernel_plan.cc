@@ -1,4 +1,3 @@
-// Planning the kernels of one computation.
 #include "core/compile/fusion/kernel_plan.h"
 
 #include "core/compile/fusion/fusion_graph.h"

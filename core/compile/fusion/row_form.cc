@@ -1,4 +1,3 @@
-// Finding rows in kernels.
 #include "core/compile/fusion/row_form.h"
 
 #include <algorithm>

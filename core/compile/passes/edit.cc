@@ -1,4 +1,3 @@
-// Edits of one pass.
 #include "core/compile/passes/edit.h"
 
 #include <fmt/format.h>

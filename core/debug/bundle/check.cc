@@ -1,4 +1,3 @@
-// Replays of bundles.
 #include "core/debug/bundle/check.h"
 
 #include <fmt/format.h>

@@ -1,4 +1,3 @@
-// Making bundles.
 #include "core/debug/bundle/create.h"
 
 #include <fmt/format.h>

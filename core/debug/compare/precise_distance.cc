@@ -1,4 +1,3 @@
-// Distances in fractions of an ULP.
 #include "core/debug/compare/precise_distance.h"
 
 #include <algorithm>

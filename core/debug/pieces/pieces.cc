@@ -1,4 +1,3 @@
-// Cutting pieces and joining them.
 #include "core/debug/pieces/pieces.h"
 
 #include <algorithm>

@@ -1,4 +1,3 @@
-// The table of reasons in words.
 #include "core/debug/recompile/recompilation.h"
 
 #include <fmt/format.h>

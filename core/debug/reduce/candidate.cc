@@ -1,4 +1,3 @@
-// Sizes and fingerprints of candidates.
 #include "core/debug/reduce/candidate.h"
 
 #include <functional>

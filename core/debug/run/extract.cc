@@ -1,4 +1,3 @@
-// Cutting an instruction out of its module.
 #include "core/debug/run/extract.h"
 
 #include <fmt/format.h>

@@ -1,4 +1,3 @@
-// Kinds and fingerprints of failures.
 #include "core/debug/run/failure.h"
 
 #include <fmt/format.h>

@@ -1,4 +1,3 @@
-// Comparing the leaves of a replay's result.
 #include "core/debug/run/output_judge.h"
 
 #include <fmt/format.h>

@@ -1,4 +1,3 @@
-// Reading and writing literals files.
 #include "core/debug/run/run_literals.h"
 
 #include "core/base/file.h"

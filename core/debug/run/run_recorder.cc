@@ -1,4 +1,3 @@
-// RunRecorder.
 #include "core/debug/run/run_recorder.h"
 
 #include <fmt/format.h>

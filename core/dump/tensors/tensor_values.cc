@@ -1,4 +1,3 @@
-// Literals from and to numpy's files.
 #include "core/dump/tensors/tensor_values.h"
 
 #include <fmt/format.h>

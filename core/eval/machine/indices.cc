@@ -1,4 +1,3 @@
-// Reading index operands and walking index spaces.
 #include "core/eval/machine/indices.h"
 
 #include <algorithm>

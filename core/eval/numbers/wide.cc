@@ -1,4 +1,3 @@
-// Conversions between element types.
 #include "core/eval/numbers/wide.h"
 
 #include <algorithm>

@@ -1,4 +1,3 @@
-// The rules of cost_rules.def.
 #include "core/hlo/analysis/cost.h"
 
 #include <algorithm>

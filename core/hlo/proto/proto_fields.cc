@@ -1,4 +1,3 @@
-// The tables of proto_fields.def and proto_attributes.def.
 #include "core/hlo/proto/proto_fields.h"
 
 #include <algorithm>

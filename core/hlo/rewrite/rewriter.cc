@@ -1,4 +1,3 @@
-// Collecting edits of a module.
 #include "core/hlo/rewrite/rewriter.h"
 
 #include <algorithm>

@@ -1,4 +1,3 @@
-// Tilings from tiled and named shardings.
 #include "core/hlo/sharding/tiling.h"
 
 #include <algorithm>

@@ -1,4 +1,3 @@
-// JSON of a selection.
 #include "core/hlo/text/render.h"
 
 #include "core/base/json.h"

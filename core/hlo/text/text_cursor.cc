@@ -1,4 +1,3 @@
-// Tokens of HLO text.
 #include "core/hlo/text/text_cursor.h"
 
 #include <algorithm>

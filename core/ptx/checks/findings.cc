@@ -1,4 +1,3 @@
-// Findings in words.
 #include "core/ptx/checks/findings.h"
 
 namespace hloscope::ptx {

@@ -1,4 +1,3 @@
-// Every access to memory.
 #include "core/ptx/machine/access.h"
 
 #include <algorithm>

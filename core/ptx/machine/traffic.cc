@@ -1,4 +1,3 @@
-// TrafficCounter.
 #include "core/ptx/machine/traffic.h"
 
 #include <algorithm>

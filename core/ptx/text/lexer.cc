@@ -1,4 +1,3 @@
-// Tokens of PTX text.
 #include "core/ptx/text/lexer.h"
 
 #include <bit>

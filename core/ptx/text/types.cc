@@ -1,4 +1,3 @@
-// The rows of types.def.
 #include "core/ptx/text/types.h"
 
 #include <array>

@@ -1,4 +1,3 @@
-// Telling results.
 #include "core/replay/capture/run_stream.h"
 
 #include <utility>

@@ -1,4 +1,3 @@
-// Intervals and the merging of constraints.
 #include "core/replay/inputs/input_constraints.h"
 
 #include <fmt/format.h>

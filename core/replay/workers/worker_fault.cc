@@ -1,4 +1,3 @@
-// Going wrong in every way a worker can.
 #include "core/replay/workers/worker_fault.h"
 
 #include <signal.h>

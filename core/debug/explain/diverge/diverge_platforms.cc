@@ -1,4 +1,3 @@
-// From two platforms to a verdict.
 #include "core/debug/explain/diverge/diverge_platforms.h"
 
 #include <fmt/format.h>

@@ -1,4 +1,3 @@
-// Running single kernels again.
 #include "core/debug/explain/diverge/kernel_check.h"
 
 #include <fmt/format.h>

@@ -1,4 +1,3 @@
-// Blocks of sums, and products rounded with sums.
 #include "core/debug/explain/diverge/other_rounding.h"
 
 #include <algorithm>

@@ -1,4 +1,3 @@
-// Keys of values in program order.
 #include "core/debug/explain/diverge/program_point.h"
 
 #include <fmt/format.h>

@@ -1,4 +1,3 @@
-// Reading verdicts.
 #include "core/debug/explain/diverge/read_verdict.h"
 
 #include <array>

@@ -1,4 +1,3 @@
-// Rounds of capturing on both sides.
 #include "core/debug/explain/diverge/value_comparison.h"
 
 #include <fmt/format.h>

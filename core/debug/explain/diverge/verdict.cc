@@ -1,4 +1,3 @@
-// Words for a verdict.
 #include "core/debug/explain/diverge/verdict.h"
 
 #include <fmt/format.h>

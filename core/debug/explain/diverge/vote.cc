@@ -1,4 +1,3 @@
-// Running the third platform, and counting.
 #include "core/debug/explain/diverge/vote.h"
 
 #include <fmt/format.h>

@@ -1,4 +1,3 @@
-// Spreads, and elements within them.
 #include "core/debug/explain/kernels/rounding_budget.h"
 
 #include <algorithm>

@@ -1,4 +1,3 @@
-// Switches and causes.
 #include "core/debug/explain/kernels/switch_causes.h"
 
 #include <cmath>

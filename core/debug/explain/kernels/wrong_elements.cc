@@ -1,4 +1,3 @@
-// Errors beside the largest.
 #include "core/debug/explain/kernels/wrong_elements.h"
 
 #include <algorithm>

@@ -1,4 +1,3 @@
-// Cures and causes.
 #include "core/debug/explain/passes/explain_run.h"
 
 #include <fmt/format.h>

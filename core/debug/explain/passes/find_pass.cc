@@ -1,4 +1,3 @@
-// Sweeping the stages of a pipeline.
 #include "core/debug/explain/passes/find_pass.h"
 
 #include <fmt/format.h>

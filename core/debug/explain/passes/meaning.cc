@@ -1,4 +1,3 @@
-// Telling a change of meaning from rounding.
 #include "core/debug/explain/passes/meaning.h"
 
 #include <algorithm>

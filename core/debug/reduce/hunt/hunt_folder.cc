@@ -1,4 +1,3 @@
-// Files of a hunt.
 #include "core/debug/reduce/hunt/hunt_folder.h"
 
 #include <fcntl.h>

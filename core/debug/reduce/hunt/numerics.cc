@@ -1,4 +1,3 @@
-// Overflow, cancellation and the condition of small modules.
 #include "core/debug/reduce/hunt/numerics.h"
 
 #include <algorithm>
