@@ -270,7 +270,7 @@ class ChromeReader {
     const std::optional<int64_t> duration = CheckedSub(end, open.back().start);
     Add(open.back(), duration.value_or(-1));
     open.pop_back();
-    last_time_ = std::max(last_time_, end);
+    if (end <= kLongestTime) last_time_ = std::max(last_time_, end);
   }
 
   // Events that never end last until the last time there is.
@@ -278,7 +278,7 @@ class ChromeReader {
     auto end = [&](Open& open) {
       losses_.Count("unterminated events, extended to the end of the trace",
                     [&] { return "the event at byte " + std::to_string(open.where); });
-      Add(open, std::max<int64_t>(last_time_ - open.start, 0));
+      Add(open, std::max<int64_t>(CheckedSub(last_time_, open.start).value_or(-1), 0));
     };
     for (auto& [lane, events] : open_) std::ranges::for_each(events, end);
     for (auto& [key, events] : open_async_) std::ranges::for_each(events, end);

@@ -1,4 +1,6 @@
 // Reading of .hloprof files: blocks are found, unpacked on all threads and taken in their order.
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <mutex>
 #include <optional>
@@ -15,6 +17,7 @@ namespace {
 using namespace hloprof;  // NOLINT: the bytes of the format
 
 constexpr size_t kMaxLostIds = 16 << 20;
+constexpr size_t kEntryBytes = 64;  // of a name or an entry of a list, in the store
 
 struct BlockPlace {
   uint32_t kind = 0;
@@ -192,6 +195,7 @@ class HloprofReader {
   Result<std::shared_ptr<Profile>> Read() {
     HLOSCOPE_TRY(CheckHeader());
     FindBlocks();
+    HLOSCOPE_TRY(ChargeKept());
     const bool has_arguments =
         std::ranges::any_of(blocks_, [](const BlockPlace& b) { return b.kind == kArguments; });
     if (has_arguments) builder_.set_arguments(arguments_);
@@ -273,6 +277,33 @@ class HloprofReader {
     return !request_.only_modules || (kind != kEvents && kind != kSamples && kind != kArguments);
   }
 
+  // What stays in memory as it is unpacked: modules, names, facts and lists of what events refer
+  // to.
+  static bool IsKept(uint32_t kind) {
+    return kind != kEvents && kind != kSamples && kind != kArguments && kind != kDone;
+  }
+
+  // Before any of them is unpacked.
+  Status ChargeKept() {
+    for (const BlockPlace& block : blocks_) {
+      if (!IsKept(block.kind) || block.size > kMaxBlockBytes) continue;
+      if (!Charge(block.size)) return OverBudget();
+    }
+    return {};
+  }
+  bool Charge(uint64_t bytes) {
+    const bool fits = std::cmp_less_equal(bytes, budget_left_);
+    budget_left_ = fits ? budget_left_ - static_cast<int64_t>(bytes) : -1;
+    return fits;
+  }
+  Error TooLarge(std::string_view what) const {
+    return InputError(fmt::format("{}: its {} take more memory than the limit archive, {} bytes",
+                                  file_.path(), what, request_.limits.archive_bytes),
+                      "raise it with --limit archive=BYTES")
+        .error();
+  }
+  Status OverBudget() const { return std::unexpected(TooLarge("modules, names and facts")); }
+
   Status TakeBatch(std::span<const BlockPlace> blocks) {
     std::vector<Unpacked> unpacked(blocks.size());
     HLOSCOPE_TRY(request_.jobs.ParallelFor(
@@ -302,6 +333,7 @@ class HloprofReader {
       } else {
         Cursor cursor(*unpacked[b].bytes);
         Take(block, cursor);
+        if (budget_left_ < 0) return OverBudget();
         if (!cursor.ok()) CountDamage(block);
       }
       if (block.kind == kEvents) last_arguments_ = nullptr;
@@ -333,7 +365,7 @@ class HloprofReader {
       case kSamples:
         return TakeSamples(cursor);
       case kModule:
-        return BeginModule(cursor);
+        return BeginModule(block, cursor);
       case kModuleMore:
         if (module_bytes_) module_bytes_->append(cursor.Bytes(cursor.left()));
         return;
@@ -354,6 +386,7 @@ class HloprofReader {
   template <typename T, typename Entry>
   void TakeList(Cursor& cursor, IdList<std::optional<T>>& list, Entry entry) {
     const size_t first = cursor.Index(), count = cursor.Count();
+    if (!Charge(count * kEntryBytes)) return cursor.Fail();
     for (size_t i = 0; i < count && cursor.ok(); ++i) {
       std::optional<T> value = entry();
       if (cursor.ok() && !list.Set(first + i, std::move(value), gaps_left_)) cursor.Fail();
@@ -362,6 +395,7 @@ class HloprofReader {
 
   void TakeNames(Cursor& cursor) {
     const size_t first = cursor.Index(), count = cursor.Count();
+    if (!Charge(count * kEntryBytes)) return cursor.Fail();
     std::vector<uint64_t> sizes(count);
     for (uint64_t& size : sizes) size = cursor.Varint();
     for (size_t i = 0; i < count && cursor.ok(); ++i) {
@@ -423,9 +457,7 @@ class HloprofReader {
     const size_t count = columns.lanes.size();
     constexpr size_t kEventBytes = 40;  // in the store
     if (std::cmp_greater((builder_.size() + count) * kEventBytes, request_.limits.archive_bytes)) {
-      return InputError(file_.path() + ": its events take more memory than the limit archive, " +
-                            std::to_string(request_.limits.archive_bytes) + " bytes",
-                        "raise it with --limit archive=BYTES");
+      return std::unexpected(TooLarge("events"));
     }
     std::optional<size_t> block;
     if (!columns.argument_sizes.empty() && last_arguments_ != nullptr) {
@@ -476,7 +508,7 @@ class HloprofReader {
     }
   }
 
-  void BeginModule(Cursor& cursor) {
+  void BeginModule(const BlockPlace& block, Cursor& cursor) {
     TakeModule();
     EmbeddedModule module;
     module.name = cursor.Text();
@@ -487,6 +519,13 @@ class HloprofReader {
     if (!cursor.ok()) return;
     module_ = std::move(module);
     module_bytes_ = std::make_shared<std::string>(cursor.Bytes(cursor.left()));
+    // Room for the blocks that follow, so that appending them copies nothing.
+    size_t more = 0;
+    for (size_t b = static_cast<size_t>(&block - blocks_.data()) + 1;
+         b < blocks_.size() && blocks_[b].kind == kModuleMore; ++b) {
+      more += std::min<size_t>(blocks_[b].size, kMaxBlockBytes);
+    }
+    module_bytes_->reserve(module_bytes_->size() + more);
   }
 
   // The module whose blocks were read last.
@@ -542,6 +581,7 @@ class HloprofReader {
   std::vector<BlockPlace> blocks_;
   const BlockPlace* last_arguments_ = nullptr;
   size_t gaps_left_ = kMaxLostIds;
+  int64_t budget_left_ = request_.limits.archive_bytes;  // for what stays in memory; < 0: none
   IdList<std::optional<NameId>> names_;
   IdList<std::optional<uint32_t>> groups_;
   IdList<std::optional<LaneId>> lanes_;

@@ -105,6 +105,24 @@ TEST(ChromeTest, WrongTypesAndHugeNumbersAreLosses) {
                    "1 unterminated events, extended to the end of the trace"}));
 }
 
+// A begin far before the first time, and an end far after the last: no overflow, and the other
+// unterminated events are kept.
+TEST(ChromeTest, OneOutOfRangeTimeTakesNoOtherEvent) {
+  const auto profile = ReadBytes(R"([{"ph":"B","pid":1,"tid":1,"ts":0,"name":"kept"},)"
+                                 R"({"ph":"B","pid":1,"tid":2,"ts":-9000000000000,"name":"early"},)"
+                                 R"({"ph":"B","pid":1,"tid":3,"ts":5,"name":"late"},)"
+                                 R"({"ph":"E","pid":1,"tid":3,"ts":9000000000000},)"
+                                 R"({"ph":"X","pid":1,"tid":4,"ts":7,"dur":1,"name":"last"}])");
+  ASSERT_TRUE(profile.has_value()) << profile.error().ToString();
+  const EventStore& store = *(*profile)->store;
+  bool is_kept = false;
+  for (uint32_t i = 0; i < store.size(); ++i) {
+    const EventId e(i);
+    is_kept |= store.text(store.name(e)) == "kept" && store.duration(e) == 7'000'000;
+  }
+  EXPECT_TRUE(is_kept) << store.size();
+}
+
 TEST(ChromeTest, EveryCutIsNamed) {
   for (size_t size = 0; size + 1 < kTrace.size(); ++size) {
     auto profile = ReadBytes(std::string(kTrace.substr(0, size)));

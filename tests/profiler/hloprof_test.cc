@@ -52,6 +52,47 @@ TEST(HloprofTest, AStreamIsReadAsItWasWritten) {
   }
 }
 
+// Of each kind that stays in memory, far more than the limit, in a small file.
+TEST(HloprofTest, WhatStaysInMemoryKeepsToTheLimit) {
+  constexpr int64_t kLimit = 1 << 20, kMany = 64;
+  using Fill = void (*)(HloprofWriter& writer);
+  const Fill fills[] = {[](HloprofWriter& writer) {
+                          const std::string text(kLimit * kMany, ' ');
+                          EmbeddedModule module;
+                          module.name = "m";
+                          module.hlo_text = text;
+                          EXPECT_TRUE(writer.AddModule(module));
+                        },
+                        [](HloprofWriter& writer) {
+                          for (int k = 0; k < kMany; ++k)
+                            writer.Name(std::string(kLimit / 8, static_cast<char>(k)));
+                        },
+                        [](HloprofWriter& writer) {
+                          for (int k = 0; k < kMany; ++k) {
+                            EXPECT_TRUE(writer.AddEnvironment("k", std::string(kLimit / 8, ' ')));
+                          }
+                        },
+                        [](HloprofWriter& writer) {
+                          for (int64_t k = 0; k < kLimit / 16; ++k)
+                            writer.AddOperation({.program = k});
+                        }};
+  for (const Fill fill : fills) {
+    const ProfileFolder folder;
+    const std::string path = folder.Path("r.hloprof");
+    auto writer = HloprofWriter::Create(path).value();
+    fill(*writer);
+    EXPECT_TRUE(writer->Finish());
+    Limits limits;
+    limits.archive_bytes = kLimit;
+    Jobs jobs(1);
+    const auto refused = ReadProfile(FileView::Open(path, {}).value(), limits, jobs);
+    ASSERT_FALSE(refused.has_value());
+    EXPECT_TRUE(refused.error().message.contains("more memory than the limit archive"))
+        << refused.error().ToString();
+    EXPECT_TRUE(ReadProfile(FileView::Open(path, {}).value(), {}, jobs).has_value());
+  }
+}
+
 TEST(HloprofTest, WhatWasFlushedIsReadFromAPart) {
   const ProfileFolder folder;
   const std::string path = folder.Path("r.hloprof");
