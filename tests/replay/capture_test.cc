@@ -500,7 +500,8 @@ TEST(RunOptions, TravelWhole) {
     Change(member);
     const std::string head = Sent(options);
     EXPECT_NE(head, before) << changed;
-    ValueReader in(Frame{static_cast<uint32_t>(FrameKind::kRun), head, {}});
+    const Frame frame{static_cast<uint32_t>(FrameKind::kRun), head, {}};
+    ValueReader in(frame);
     const RunOptions back = GetOptions(in);
     ASSERT_TRUE(in.ok()) << changed;
     EXPECT_EQ(Sent(back), head) << changed;
