@@ -117,8 +117,8 @@ class GoldenTest : public ::testing::Test {
     application.dock().SetScreen(screen.screen);
     // Which platforms there are is no part of it.
     application.dock().Find("divergence")->view->SetState("interpreter\ninterpreter\n0\n1");
-    application.SelectWhenOpen(screen.select);
     application.DrawFrame();
+    application.SelectWhenOpen(screen.select);
     application.Open({screen.sample});
     while (!application.settled()) {
       application.DrawFrame();
