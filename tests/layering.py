@@ -65,10 +65,11 @@ def reach_of(direct):
 
 
 def read_table(root):
-    """{room: (rooms it may include, itself and transitively; outside header prefixes)} in the table's order."""
+    """{room: (rooms it may include, itself and transitively, without those behind a -; outside header prefixes)} in the table's order."""
     rooms, _ = read_rows(root)
-    reach = reach_of({row[0]: row[2].split() for row in rooms})
-    return {row[0]: (reach[row[0]], row[3].split()) for row in rooms}
+    reach = reach_of({row[0]: [other for other in row[2].split() if other[0] != '-'] for row in rooms})
+    hidden = {row[0]: {other[1:] for other in row[2].split() if other[0] == '-'} for row in rooms}
+    return {row[0]: (reach[row[0]] - hidden[row[0]], row[3].split()) for row in rooms}
 
 
 def read_folders(root):
@@ -411,6 +412,8 @@ def selftest(root):
         ('core/dump/a.cc', purpose + 'auto a = ParseJson(text);\n', None),
         ('core/dump/a.cc', purpose + 'auto a = OrderedJson::parse(text);\n', 'json::parse takes any nesting'),
         ('core/eval/b.cc', purpose + '#include <google/protobuf/message.h>\n', 'core/eval includes google'),
+        ('viewer/frame/a.cc', purpose + '#include "core/debug/run/run_module.h"\n', None),
+        ('viewer/frame/a.cc', purpose + '#include "core/eval/a.h"\n', 'viewer includes core/eval'),
         ('core/eval/b.cc', purpose + '#include "fmt/format.h"\n#include "llvm/IR/Module.h"\n', 'core/eval includes llvm/IR/Module.h'),
         ('core/hlo/text/a.cc', purpose + '#include "core/hlo/module.h"\n#include "core/hlo/text/b.h"\n', None),
         ('core/hlo/text/a.cc', purpose + '#include "core/hlo/verify/verifier.h"\n', 'core/hlo/text includes core/hlo/verify'),

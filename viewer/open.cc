@@ -98,7 +98,7 @@ int OpenViewer(const OpenRequest& request, std::string& error) {
   if (!request.screen.empty()) application.dock().SetScreen(request.screen);
   application.DrawFrame();  // something to see before anything is read
   application.SelectWhenOpen(request.select);
-  if (!request.paths.empty()) application.Open(request.paths);
+  if (!request.paths.empty() || !request.select.empty()) application.Open(request.paths);
   if (!request.screenshot.empty()) return WriteScreenshot(application, request, error);
   if (request.state_folder.empty())
     application.session().messages.Post(

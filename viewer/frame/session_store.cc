@@ -46,6 +46,7 @@ KeptSettings SessionStore::Start() {
 void SessionStore::Update() {
   const Pending<dump::DumpModel>& dump = session_.document.dump();
   if (dump.waiting()) return;
+  if (session_.document.life() == 0) return;  // nothing was opened yet
   if (!dump.ready()) return RefuseSelection();
   if (restored_life_ != session_.document.life()) return Opened();
   if (session_.document.verdict().value.get() != shown_verdict_) ShowVerdict();

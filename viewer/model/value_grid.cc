@@ -7,27 +7,13 @@
 #include <utility>
 
 #include "core/debug/compare/compare_values.h"
-#include "core/eval/numbers/wide.h"
+#include "core/debug/compare/magnitude.h"
 #include "core/hlo/text/value_text.h"
 
 namespace hloscope::viewer {
 namespace {
 
 constexpr int64_t kMaxCounted = 1 << 20;
-
-double NumberOf(const hlo::Literal& literal, int64_t element) {
-  const hlo::ElementType type = literal.shape().element_type();
-  const auto size = static_cast<int64_t>(hlo::StorageBytes(type));
-  const std::byte* at = literal.bytes().data() + element * size;
-  if (hlo::IsComplex(type)) {
-    double parts[2] = {};
-    eval::LoadAs<double>(hlo::RealPart(type), at, parts, 2);
-    return std::hypot(parts[0], parts[1]);
-  }
-  double value = 0;
-  eval::LoadAs<double>(type, at, &value, 1);
-  return value;
-}
 
 }  // namespace
 
@@ -85,16 +71,16 @@ std::string ValueGrid::Text(ValueSide side, int64_t element) const {
 }
 
 double ValueGrid::Number(ValueSide side, int64_t element) const {
-  if (side == ValueSide::kReference) return NumberOf(reference_, element);
+  if (side == ValueSide::kReference) return debug::MagnitudeAt(reference_, element);
   if (!actual_) return 0;
-  if (side == ValueSide::kActual) return NumberOf(*actual_, element);
+  if (side == ValueSide::kActual) return debug::MagnitudeAt(*actual_, element);
   const hlo::ElementType type = shape().element_type();
   const auto size = static_cast<int64_t>(hlo::StorageBytes(type));
   if (side == ValueSide::kUlp) {
     return static_cast<double>(debug::UlpDistance(type, actual_->bytes().data() + element * size,
                                                   reference_.bytes().data() + element * size));
   }
-  return std::abs(NumberOf(*actual_, element) - NumberOf(reference_, element));
+  return std::abs(debug::MagnitudeAt(*actual_, element) - debug::MagnitudeAt(reference_, element));
 }
 
 ValueGrid::Counted& ValueGrid::Count(ValueSide side) {
