@@ -8,7 +8,7 @@
 #include "core/backends/compiled/how_to_compile.h"
 #include "core/backends/compiled/kernel_runner.h"
 #include "core/backends/compiled/plan_code.h"
-#include "core/backends/interpreter/evaluating.h"
+#include "core/backends/interpreter/module_runs.h"
 #include "core/compile/compile.h"
 
 namespace hloscope::replay {
@@ -35,11 +35,12 @@ class NullStream : public RunStream {
   void Take(RunEvent) override {}
 };
 
-class CompilerExecutable : public EvaluatorExecutable {
+// Code for what one kind of run is to show of a module.
+class CompiledForm {
  public:
-  CompilerExecutable(std::shared_ptr<const hlo::Module> module, const RunOptions& options,
-                     const compile::Compilation& compilation, CompiledCode written)
-      : EvaluatorExecutable(std::move(module), options, compilation.module),
+  CompiledForm(std::shared_ptr<const hlo::Module> module, const RunOptions& options,
+               const compile::Compilation& compilation, CompiledCode written)
+      : runs_(std::move(module), options, compilation.module),
         compiled_(compilation.module),
         libraries_(std::move(written.libraries)),
         listener_(std::move(written.listener)) {
@@ -57,7 +58,7 @@ class CompilerExecutable : public EvaluatorExecutable {
   }
 
   Result<RunResult> Run(std::span<const std::vector<hlo::Literal>> inputs,
-                        const RunOptions& options, RunStream& stream) override {
+                        const RunOptions& options, RunStream& stream) {
     if (listener_ != nullptr) listener_->Begin(options);
     const bool records =
         options.record.steps > 0 && listener_ != nullptr && listener_->records_by_itself();
@@ -66,13 +67,11 @@ class CompilerExecutable : public EvaluatorExecutable {
                                  listener_->OnHost(id, ns);
                                })
                                        : nullptr);
-    set_compiled(&kernels);
     std::optional<TracingStream> traced;
     if (listener_ != nullptr) traced.emplace(*listener_, stream);
     RunStream& told = traced ? *traced : stream;
-    auto result = records ? RunUnrecorded(inputs, options, told)
-                          : EvaluatorExecutable::Run(inputs, options, told);
-    set_compiled(nullptr);
+    auto result = records ? RunUnrecorded(kernels, inputs, options, told)
+                          : runs_.Run(inputs, options, told, CodeOf(kernels));
     while (records && result.has_value() && listener_->BeginAgain()) {
       listener_->EndAgain(RunAgain(inputs, options));
     }
@@ -82,17 +81,24 @@ class CompilerExecutable : public EvaluatorExecutable {
   }
 
  private:
+  static ModuleRuns::Code CodeOf(const KernelRunner& kernels) {
+    return {&kernels, [&](eval::Machine& machine, std::vector<runtime::Value> arguments) {
+              return kernels.RunEntry(machine, std::move(arguments));
+            }};
+  }
+
   // The run as a whole, and whose instructions it was, are told.
-  Result<RunResult> RunUnrecorded(std::span<const std::vector<hlo::Literal>> inputs,
+  Result<RunResult> RunUnrecorded(const KernelRunner& kernels,
+                                  std::span<const std::vector<hlo::Literal>> inputs,
                                   RunOptions options, RunStream& stream) {
     options.record.steps = 0;
     const int64_t start_ns = runtime::SteadyNanoseconds();
-    auto result = EvaluatorExecutable::Run(inputs, options, stream);
+    auto result = runs_.Run(inputs, options, stream, CodeOf(kernels));
     const int64_t run_ns = result.has_value() ? static_cast<int64_t>(result->run_us * 1e3)
                                               : runtime::SteadyNanoseconds() - start_ns;
     std::vector<TraceSteps> none(1);
     none[0].steps.paths.resize(1);  // the entry
-    EmitTraceSteps(std::move(none), {}, start_ns, run_ns, stream);
+    runs_.EmitTraceSteps(std::move(none), {}, start_ns, run_ns, stream);
     return result;
   }
 
@@ -103,10 +109,8 @@ class CompilerExecutable : public EvaluatorExecutable {
     options.feeds.take_infeed = nullptr;
     options.feeds.give_outfeed = nullptr;
     const KernelRunner kernels(*compiled_, code_, nullptr);
-    set_compiled(&kernels);
     NullStream discarded;
-    const auto result = EvaluatorExecutable::Run(inputs, options, discarded);
-    set_compiled(nullptr);
+    const auto result = runs_.Run(inputs, options, discarded, CodeOf(kernels));
     if (!result.has_value()) return std::unexpected(result.error());
     return {};
   }
@@ -128,6 +132,7 @@ class CompilerExecutable : public EvaluatorExecutable {
     }
   }
 
+  ModuleRuns runs_;
   std::shared_ptr<const hlo::Module> compiled_;
   std::vector<std::unique_ptr<compile::KernelLibrary>> libraries_;
   std::shared_ptr<RunListener> listener_;
@@ -163,9 +168,9 @@ bool HasCollectives(const compile::Compilation& compilation) {
 }
 
 // What the file holds is what runs, whatever is asked for; nothing is compiled.
-Result<std::unique_ptr<Executable>> LinkPlanFile(std::shared_ptr<const hlo::Module> module,
-                                                 const Backend& backend,
-                                                 const RunOptions& options) {
+Result<std::unique_ptr<CompiledForm>> LinkPlanFile(std::shared_ptr<const hlo::Module> module,
+                                                   const Backend& backend,
+                                                   const RunOptions& options) {
   if (FormFor(options) == Form::kValues) {
     return UnsupportedError("a .hloplan has no code for values between its kernels",
                             "run the module that it was compiled from");
@@ -184,13 +189,13 @@ Result<std::unique_ptr<Executable>> LinkPlanFile(std::shared_ptr<const hlo::Modu
   }
   const compile::Compilation compilation = planned.compilation;
   HLOSCOPE_ASSIGN_OR_RETURN(CompiledCode written, backend.Link(std::move(planned), options));
-  return std::make_unique<CompilerExecutable>(std::move(module), options, compilation,
-                                              std::move(written));
+  return std::make_unique<CompiledForm>(std::move(module), options, compilation,
+                                        std::move(written));
 }
 
-Result<std::unique_ptr<Executable>> CompileAndLink(std::shared_ptr<const hlo::Module> module,
-                                                   const Backend& backend,
-                                                   const RunOptions& options) {
+Result<std::unique_ptr<CompiledForm>> CompileAndLink(std::shared_ptr<const hlo::Module> module,
+                                                     const Backend& backend,
+                                                     const RunOptions& options) {
   if (backend.TakesPlanFiles() && IsPlanFile(options.load.module_file)) {
     return LinkPlanFile(std::move(module), backend, options);
   }
@@ -211,18 +216,18 @@ Result<std::unique_ptr<Executable>> CompileAndLink(std::shared_ptr<const hlo::Mo
         written, backend.Compile(compilation, options, IsKept(options) ? &image : nullptr));
     cache.Store(compilation, image);
   }
-  return std::make_unique<CompilerExecutable>(std::move(module), options, compilation,
-                                              std::move(written));
+  return std::make_unique<CompiledForm>(std::move(module), options, compilation,
+                                        std::move(written));
 }
 
 // A module in the forms that its runs ask for, each made when it is first asked for.
-class ModuleForms : public Executable {
+class PlanExecutable : public Executable {
  public:
-  ModuleForms(std::shared_ptr<const hlo::Module> module, std::shared_ptr<const Backend> backend)
+  PlanExecutable(std::shared_ptr<const hlo::Module> module, std::shared_ptr<const Backend> backend)
       : module_(std::move(module)), backend_(std::move(backend)) {}
 
-  Result<Executable*> Make(const RunOptions& options) {
-    std::unique_ptr<Executable>& form = forms_[static_cast<size_t>(FormFor(options))];
+  Result<CompiledForm*> Make(const RunOptions& options) {
+    std::unique_ptr<CompiledForm>& form = forms_[static_cast<size_t>(FormFor(options))];
     if (form == nullptr) {
       HLOSCOPE_ASSIGN_OR_RETURN(form, CompileAndLink(module_, *backend_, options));
     }
@@ -230,14 +235,14 @@ class ModuleForms : public Executable {
   }
   Result<RunResult> Run(std::span<const std::vector<hlo::Literal>> inputs,
                         const RunOptions& options, RunStream& stream) override {
-    HLOSCOPE_ASSIGN_OR_RETURN(Executable* const form, Make(options));
+    HLOSCOPE_ASSIGN_OR_RETURN(CompiledForm* const form, Make(options));
     return form->Run(inputs, options, stream);
   }
 
  private:
   std::shared_ptr<const hlo::Module> module_;
   std::shared_ptr<const Backend> backend_;
-  std::array<std::unique_ptr<Executable>, kForms> forms_;
+  std::array<std::unique_ptr<CompiledForm>, kForms> forms_;
 };
 
 class CompilerPlatform : public Platform {
@@ -248,7 +253,7 @@ class CompilerPlatform : public Platform {
 
   Result<std::unique_ptr<Executable>> Load(std::shared_ptr<const hlo::Module> module,
                                            const RunOptions& options) override {
-    auto executable = std::make_unique<ModuleForms>(std::move(module), backend_);
+    auto executable = std::make_unique<PlanExecutable>(std::move(module), backend_);
     HLOSCOPE_TRY(executable->Make(options));
     return executable;
   }

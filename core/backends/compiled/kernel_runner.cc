@@ -97,10 +97,17 @@ Result<Value> KernelRunner::Run(eval::KernelCall& call) const {
   return Value::Tuple(std::move(elements));
 }
 
-Result<std::optional<Value>> KernelRunner::RunWhole(eval::Machine& machine,
-                                                    hlo::ComputationId computation,
-                                                    std::span<const Value> arguments) const {
-  if (code_.plan == nullptr || computation != code_.plan->computation) return std::nullopt;
+Result<Value> KernelRunner::RunEntry(eval::Machine& machine, std::vector<Value> arguments) const {
+  if (code_.plan != nullptr && code_.plan->computation == module_.entry_id() &&
+      machine.WantsEntryAlone()) {
+    HLOSCOPE_ASSIGN_OR_RETURN(std::optional<Value> value, RunPlan(machine, arguments));
+    if (value.has_value()) return *std::move(value);
+  }
+  return machine.CallEntry(std::move(arguments));
+}
+
+Result<std::optional<Value>> KernelRunner::RunPlan(eval::Machine& machine,
+                                                   std::span<const Value> arguments) const {
   const auto run = code_.device == nullptr ? std::make_unique<PlanRun>(code_, machine)
                                            : code_.device->Start(code_, machine);
   HLOSCOPE_ASSIGN_OR_RETURN(std::optional<Value> value, run->Run(arguments));

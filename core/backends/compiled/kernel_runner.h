@@ -1,5 +1,5 @@
-// KernelRunner: lets the evaluator run the kernels of a compiled module, and counts what they and
-// the evaluator did.
+// KernelRunner: runs the plan or the kernels of a compiled module, and counts what they and the
+// evaluator did.
 #pragma once
 
 #include <functional>
@@ -24,15 +24,19 @@ class KernelRunner : public eval::CompiledKernels {
   const hlo::Module& module() const override { return module_; }
   bool Has(hlo::InstructionId id) const override { return code_.kernels[id.index] != nullptr; }
   Result<runtime::Value> Run(eval::KernelCall& call) const override;
-  Result<std::optional<runtime::Value>> RunWhole(
-      eval::Machine& machine, hlo::ComputationId computation,
-      std::span<const runtime::Value> arguments) const override;
+  // The value of the entry by its plan; instruction by instruction where there is none, where more
+  // than the value is asked for, or where a value turned out to be missing.
+  Result<runtime::Value> RunEntry(eval::Machine& machine,
+                                  std::vector<runtime::Value> arguments) const;
   void Evaluated(hlo::InstructionId id, int64_t nanoseconds) const override;
 
   // Behind the run: what ran, and each instruction that the evaluator computed as a fallback.
   void Tell(RunStream& stream) const;
 
  private:
+  // nullopt: a value is missing.
+  Result<std::optional<runtime::Value>> RunPlan(eval::Machine& machine,
+                                                std::span<const runtime::Value> arguments) const;
   // `rows` gets those for a bundle.
   std::vector<RunExecuted::Choice> Choices(std::vector<std::string>& rows) const;
   std::map<hlo::InstructionId, std::string> MissingWithParts() const;

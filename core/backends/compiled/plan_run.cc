@@ -292,7 +292,7 @@ Result<bool> PlanRun::Evaluate(const PlannedStep& step) {
     HLOSCOPE_ASSIGN_OR_RETURN(operands.emplace_back(),
                               ValueOf(plan_.module->shape(operand), step.operands, next));
   }
-  HLOSCOPE_ASSIGN_OR_RETURN(const Value value, machine_.RunAlone(step.id, operands));
+  HLOSCOPE_ASSIGN_OR_RETURN(const Value value, machine_.EvaluateInstruction(step.id, operands));
   next = 0;
   return TakeLeaves(value, plan_.module->shape(step.id), step.results, next);
 }

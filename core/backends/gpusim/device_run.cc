@@ -76,7 +76,7 @@ Status DeviceRun::WriteInputs(std::span<const Value> arguments) {
         Store(arguments[i], program_.module->shape(parameters[i]), program_.parameters, next));
   }
   for (const auto& [id, slice] : program_.constants) {
-    HLOSCOPE_ASSIGN_OR_RETURN(const Value value, machine_.RunAlone(id, {}));
+    HLOSCOPE_ASSIGN_OR_RETURN(const Value value, machine_.EvaluateInstruction(id, {}));
     next = 0;
     HLOSCOPE_TRY(Store(value, program_.module->shape(id), std::span(&slice, 1), next));
   }
@@ -248,7 +248,7 @@ Status DeviceRun::Evaluate(const DeviceStep& step) {
   if (opcode == Opcode::kCopy) {
     value = operands[0];
   } else {
-    HLOSCOPE_ASSIGN_OR_RETURN(value, machine_.RunAlone(step.id, operands));
+    HLOSCOPE_ASSIGN_OR_RETURN(value, machine_.EvaluateInstruction(step.id, operands));
   }
   if (step.kind == DeviceStepKind::kCopy) {
     ++counts_.library_calls;

@@ -20,14 +20,9 @@ std::string_view WhyEvaluated(const hlo::Module& module, hlo::InstructionId id) 
 
 }  // namespace
 
-Result<runtime::Value> DeviceRunner::Run(eval::KernelCall&) const {
-  return InternalError("instructions of a device program run as a whole");
-}
-
-Result<std::optional<runtime::Value>> DeviceRunner::RunWhole(
-    eval::Machine& machine, hlo::ComputationId computation,
-    std::span<const runtime::Value> arguments) const {
-  if (computation != module().entry_id()) return std::nullopt;
+Result<runtime::Value> DeviceRunner::Run(eval::Machine& machine,
+                                         std::vector<runtime::Value> arguments) const {
+  if (!machine.WantsEntryAlone()) return machine.CallEntry(std::move(arguments));
   std::optional<LaunchRecorder> recorder;
   if (record_steps_ > 0)
     recorder.emplace(loaded_, record_steps_, options_.record.pc_sampling, machine.run());
@@ -39,8 +34,7 @@ Result<std::optional<runtime::Value>> DeviceRunner::RunWhole(
   counts_.library_calls += run.counts().library_calls;
   counts_.evaluated.Add(run.counts().evaluated);
   checks_.Add(run.checks());
-  if (!value.has_value()) return std::unexpected(std::move(value).error());
-  return *std::move(value);
+  return value;
 }
 
 void DeviceRunner::Tell(RunStream& stream) const {

@@ -1,4 +1,4 @@
-// DeviceRunner: lets the evaluator run a DeviceProgram in place of a module, and tells what ran.
+// DeviceRunner: runs a DeviceProgram in place of a module, and tells what ran.
 #pragma once
 
 #include <map>
@@ -7,13 +7,13 @@
 #include <vector>
 
 #include "core/backends/gpusim/device_run.h"
-#include "core/eval/machine/compiled_kernels.h"
+#include "core/eval/machine/machine.h"
 #include "core/replay/capture/run_stream.h"
 
 namespace hloscope::replay {
 
 // Of one run of a module.
-class DeviceRunner : public eval::CompiledKernels {
+class DeviceRunner {
  public:
   // `observer`: who is shown the steps; null: nobody. `record_steps`: so many steps of each device
   // are told; 0: none.
@@ -25,13 +25,8 @@ class DeviceRunner : public eval::CompiledKernels {
         record_steps_(record_steps),
         checks_(options) {}
 
-  const hlo::Module& module() const override { return *loaded_.program.module; }
-  bool Has(hlo::InstructionId) const override { return false; }
-  Result<runtime::Value> Run(eval::KernelCall& call) const override;
-  Result<std::optional<runtime::Value>> RunWhole(
-      eval::Machine& machine, hlo::ComputationId computation,
-      std::span<const runtime::Value> arguments) const override;
-  void Evaluated(hlo::InstructionId, int64_t) const override {}
+  // All steps of the program, on a device of the run.
+  Result<runtime::Value> Run(eval::Machine& machine, std::vector<runtime::Value> arguments) const;
 
   // Behind the run: what checks found, what ran, and each instruction that the evaluator computed.
   void Tell(RunStream& stream) const;
@@ -41,6 +36,8 @@ class DeviceRunner : public eval::CompiledKernels {
   std::pair<std::vector<TraceSteps>, std::vector<runtime::DeviceSpan>> TakeSteps() const;
 
  private:
+  const hlo::Module& module() const { return *loaded_.program.module; }
+
   const LoadedProgram& loaded_;
   const RunOptions& options_;
   StepObserver* observer_;

@@ -149,7 +149,7 @@ Status KernelCases::OnStep(const StepValues& values) {
     return {};
   }
   std::vector<Value> operands(values.operands.begin(), values.operands.end());
-  auto meant = values.machine.RunAlone(id, operands);
+  auto meant = values.machine.EvaluateInstruction(id, operands);
   if (!meant.has_value()) {
     if (meant.error().error_class != ErrorClass::kUnsupported) {
       return std::unexpected(std::move(meant).error());

@@ -79,7 +79,7 @@ std::optional<KernelMeaning> ReadKernelMeaning(const SearchFinding& finding) {
 Status KernelMeanings::OnStep(const StepValues& values) {
   const hlo::InstructionId id = values.site.instruction;
   std::vector<Value> operands(values.operands.begin(), values.operands.end());
-  auto meant = values.machine.RunAlone(id, operands);
+  auto meant = values.machine.EvaluateInstruction(id, operands);
   if (!meant.has_value() && meant.error().error_class != ErrorClass::kUnsupported) {
     return std::unexpected(std::move(meant).error());
   }

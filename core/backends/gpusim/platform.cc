@@ -14,7 +14,7 @@
 #include "core/backends/gpusim/plan_steps.h"
 #include "core/backends/gpusim/spread_leaves.h"
 #include "core/backends/gpusim/switched_kernels.h"
-#include "core/backends/interpreter/evaluating.h"
+#include "core/backends/interpreter/module_runs.h"
 #include "core/backends/pjrt/compile_module.h"
 #include "core/base/scratch_folder.h"
 #include "core/hlo/sharding/topology.h"
@@ -75,14 +75,13 @@ Result<DeviceProgram> CompiledProgram(const std::shared_ptr<const hlo::Module>& 
   return ReadDeviceProgram(*dump, 0);
 }
 
-class SimulatedExecutable : public EvaluatorExecutable {
+class SimulatedExecutable : public Executable {
  public:
   // `spread`: where the program was partitioned and the module was not.
   SimulatedExecutable(std::shared_ptr<const hlo::Module> module, const RunOptions& options,
                       std::unique_ptr<const LoadedProgram> loaded,
                       std::optional<SpreadLeaves> spread)
-      : EvaluatorExecutable(spread ? loaded->program.module : module, options,
-                            loaded->program.module),
+      : runs_(spread ? loaded->program.module : module, options, loaded->program.module),
         given_(std::move(module)),
         loaded_(std::move(loaded)),
         spread_(std::move(spread)) {}
@@ -109,14 +108,16 @@ class SimulatedExecutable : public EvaluatorExecutable {
     own.capture.stage = options.capture.stage;
     own.capture.results = results;
     const DeviceRunner runner(*loaded_, own, observer.get(), options.record.steps);
-    set_compiled(&runner);
     const int64_t start_ns = runtime::SteadyNanoseconds();
-    auto result = EvaluatorExecutable::Run(inputs, own, stream);
+    auto result =
+        runs_.Run(inputs, own, stream,
+                  {nullptr, [&](eval::Machine& machine, std::vector<runtime::Value> arguments) {
+                     return runner.Run(machine, std::move(arguments));
+                   }});
     const int64_t run_ns = result.has_value() ? static_cast<int64_t>(1e3 * result->run_us)
                                               : runtime::SteadyNanoseconds() - start_ns;
-    set_compiled(nullptr);
     auto [steps, spans] = runner.TakeSteps();
-    EmitTraceSteps(std::move(steps), spans, start_ns, run_ns, stream);
+    runs_.EmitTraceSteps(std::move(steps), spans, start_ns, run_ns, stream);
     if (!result.has_value() && (observer == nullptr || !observer->ended())) {
       runner.TellChecks(stream);  // what ended the run is among them
       return result;
@@ -146,6 +147,7 @@ class SimulatedExecutable : public EvaluatorExecutable {
     return PlanSteps::Make(given_, loaded_->program.module, plan, stream);
   }
 
+  ModuleRuns runs_;
   std::shared_ptr<const hlo::Module> given_;
   std::unique_ptr<const LoadedProgram> loaded_;
   std::optional<SpreadLeaves> spread_;

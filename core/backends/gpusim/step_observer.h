@@ -20,7 +20,8 @@ struct StepValues {
   std::span<const runtime::Value> operands;  // of the instruction, as they were before it ran
   const runtime::Value& result;
   int64_t duration_ns = 0;
-  eval::Machine& machine;  // the device's: RunAlone(site.instruction, operands) is what they mean
+  eval::Machine&
+      machine;  // the device's: EvaluateInstruction(site.instruction, operands) is what they mean
 };
 
 // Called by each device's own thread, one at a time.

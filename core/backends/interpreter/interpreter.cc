@@ -1,8 +1,21 @@
 // The interpreter row: the reference evaluator as a platform.
-#include "core/backends/interpreter/evaluating.h"
+#include "core/backends/interpreter/module_runs.h"
 
 namespace hloscope::replay {
 namespace {
+
+class EvaluatorExecutable : public Executable {
+ public:
+  EvaluatorExecutable(std::shared_ptr<const hlo::Module> module, const RunOptions& options)
+      : runs_(std::move(module), options) {}
+  Result<RunResult> Run(std::span<const std::vector<hlo::Literal>> inputs,
+                        const RunOptions& options, RunStream& stream) override {
+    return runs_.Run(inputs, options, stream, {});
+  }
+
+ private:
+  ModuleRuns runs_;
+};
 
 class Interpreter : public Platform {
  public:

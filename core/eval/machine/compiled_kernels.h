@@ -1,16 +1,12 @@
 // CompiledKernels: instructions that run by code of their own instead of the evaluator's kernels.
 #pragma once
 
-#include <optional>
-#include <span>
-
 #include "core/base/result.h"
 #include "core/hlo/module.h"
 #include "core/runtime/value.h"
 
 namespace hloscope::eval {
 
-class Machine;
 struct KernelCall;
 
 // Of one module; used by all devices of a run at once.
@@ -23,11 +19,6 @@ class CompiledKernels {
   // The value of an instruction that it has; all operands are arrays of the declared sizes. Errors
   // end the run but those of kernels that make a value missing.
   virtual Result<runtime::Value> Run(KernelCall& call) const = 0;
-  // The value of a computation that is planned as a whole, for these arguments; nullopt where it is
-  // not, or where a value turned out to be missing: it is then run instruction by instruction.
-  virtual Result<std::optional<runtime::Value>> RunWhole(
-      Machine& machine, hlo::ComputationId computation,
-      std::span<const runtime::Value> arguments) const = 0;
   // The evaluator's own kernel computed an instruction that code could have been written for.
   virtual void Evaluated(hlo::InstructionId id, int64_t nanoseconds) const = 0;
 };

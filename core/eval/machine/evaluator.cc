@@ -68,7 +68,8 @@ Status CheckArguments(const hlo::Module& module, std::span<const hlo::Instructio
 constexpr int64_t kStackBytesPerLevel = 8 << 10;
 constexpr int64_t kStackBytes = 1 << 20;
 
-Status RunDevice(Machine& machine, std::span<const hlo::Literal> arguments, Value& result) {
+Status RunDevice(Machine& machine, std::span<const hlo::Literal> arguments, const DeviceBody& body,
+                 Value& result) {
   std::vector<Value> values;
   values.reserve(arguments.size());
   const auto parameters = machine.module().Parameters(machine.module().entry_id());
@@ -77,7 +78,8 @@ Status RunDevice(Machine& machine, std::span<const hlo::Literal> arguments, Valu
                               Bind(machine, arguments[i], machine.module().shape(parameters[i])));
     values.push_back(std::move(value));
   }
-  HLOSCOPE_ASSIGN_OR_RETURN(result, machine.Call(machine.module().entry_id(), std::move(values)));
+  HLOSCOPE_ASSIGN_OR_RETURN(result, body == nullptr ? machine.CallEntry(std::move(values))
+                                                    : body(machine, std::move(values)));
   return {};
 }
 
@@ -104,7 +106,7 @@ std::vector<StepRecorder> RecordersFor(const hlo::Module& module, int64_t device
 
 Result<DeviceEvaluation> Run(const hlo::Module& module, const hlo::Topology& topology,
                              std::span<const std::vector<hlo::Literal>> arguments,
-                             const EvaluateOptions& options) {
+                             const EvaluateOptions& options, const DeviceBody& body) {
   const hlo::DeviceCounts counts = CountsFor(topology);
   const auto limit = options.limits.devices;
   if (counts.replicas > limit || counts.partitions > limit || counts.devices() > limit) {
@@ -141,7 +143,7 @@ Result<DeviceEvaluation> Run(const hlo::Module& module, const hlo::Topology& top
     Status status;
     {
       Machine machine(module, options, run, devices, device, recorder);
-      status = RunDevice(machine, arguments[static_cast<size_t>(device / per_list)],
+      status = RunDevice(machine, arguments[static_cast<size_t>(device / per_list)], body,
                          results[static_cast<size_t>(device)]);
     }
     if (span != nullptr) span->ended_ns = SteadyNanoseconds();
@@ -161,9 +163,9 @@ Result<DeviceEvaluation> Run(const hlo::Module& module, const hlo::Topology& top
 
 Result<DeviceEvaluation> EvaluateOnDevices(const hlo::Module& module, const hlo::Topology& topology,
                                            std::span<const std::vector<hlo::Literal>> arguments,
-                                           const EvaluateOptions& options) {
+                                           const EvaluateOptions& options, const DeviceBody& body) {
   try {
-    return Run(module, topology, arguments, options);
+    return Run(module, topology, arguments, options, body);
   } catch (const std::bad_alloc&) {
     return EnvironmentError("out of memory while evaluating",
                             "free memory, or use a smaller module");

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <span>
 #include <string>
@@ -51,11 +52,17 @@ struct DeviceEvaluation {
   std::vector<std::string> warnings;
 };
 
+class Machine;
+
+// What a device does with its arguments; null: it calls the entry computation.
+using DeviceBody = std::function<Result<Value>(Machine& machine, std::vector<Value> arguments)>;
+
 // The same on several devices: one list of arguments and one result per device or, for an
 // unpartitioned module, per replica. Further errors: more devices than the limit; died where
 // devices wait for one another and none can go on.
 Result<DeviceEvaluation> EvaluateOnDevices(const hlo::Module& module, const hlo::Topology& topology,
                                            std::span<const std::vector<hlo::Literal>> arguments,
-                                           const EvaluateOptions& options = {});
+                                           const EvaluateOptions& options = {},
+                                           const DeviceBody& body = nullptr);
 
 }  // namespace hloscope::eval

@@ -316,17 +316,7 @@ Status Machine::RunAll(ComputationId id, std::span<Value> arguments, std::span<V
   return {};
 }
 
-bool Machine::MayRunWhole() const {
-  return compiled_ != nullptr && frames_.empty() && options_.observer == nullptr &&
-         recorder_ == nullptr && local_ == nullptr;
-}
-
 Result<Value> Machine::Call(ComputationId id, std::vector<Value> arguments, LoopMemory* memory) {
-  if (MayRunWhole()) {
-    HLOSCOPE_ASSIGN_OR_RETURN(std::optional<Value> value,
-                              compiled_->RunWhole(*this, id, arguments));
-    if (value.has_value()) return *std::move(value);
-  }
   // Calls nest as deep as the file likes; each level here is a few frames of our own stack.
   if (std::cmp_greater_equal(frames_.size(), options_.limits.nesting)) {
     return InputError(

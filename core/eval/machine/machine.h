@@ -53,9 +53,17 @@ class Machine {
   }
   // The same for an iteration of a loop; `memory` is the loop's, null where it has none.
   Result<Value> Call(hlo::ComputationId id, std::vector<Value> arguments, LoopMemory* memory);
-  // The value of one instruction for these operands, its computation not being run.
-  Result<Value> RunAlone(hlo::InstructionId id, std::span<Value> operands) {
+  Result<Value> CallEntry(std::vector<Value> arguments) {
+    return Call(module_.entry_id(), std::move(arguments));
+  }
+  // The value of one instruction for these operands, its computation not being run: what a plan
+  // has no code for.
+  Result<Value> EvaluateInstruction(hlo::InstructionId id, std::span<Value> operands) {
     return RunStep(id, operands, {});
+  }
+  // True if nobody asks for more than the value of the entry, and all values are the device's own.
+  bool WantsEntryAlone() const {
+    return options_.observer == nullptr && recorder_ == nullptr && local_ == nullptr;
   }
   // What the body of a loop computes in vain; null where nothing, or where somebody watches it.
   const LoopInvariants* InvariantsOf(hlo::ComputationId body);
@@ -95,8 +103,6 @@ class Machine {
                             std::span<Value> arguments);
   Result<Value> RunStep(hlo::InstructionId id, std::span<Value> operands,
                         std::span<Value> arguments);
-  // True if nobody asks for more than the value of the entry.
-  bool MayRunWhole() const;
   Status RunAll(hlo::ComputationId id, std::span<Value> arguments, std::span<Value> values,
                 LoopMemory* memory);
 

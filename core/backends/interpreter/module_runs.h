@@ -1,4 +1,5 @@
-// EvaluatorExecutable: a module that the evaluator runs, with or without compiled kernels.
+// ModuleRuns: runs of a module in this process, whoever computes: inputs are bound, devices run,
+// results, captured values and traces are told.
 #pragma once
 
 #include <memory>
@@ -12,18 +13,20 @@
 
 namespace hloscope::replay {
 
-class EvaluatorExecutable : public Executable {
+class ModuleRuns {
  public:
   // `rewritten`: the module as it runs, where that is not the one that was given.
-  EvaluatorExecutable(std::shared_ptr<const hlo::Module> module, const RunOptions& options,
-                      std::shared_ptr<const hlo::Module> rewritten = nullptr);
+  ModuleRuns(std::shared_ptr<const hlo::Module> module, const RunOptions& options,
+             std::shared_ptr<const hlo::Module> rewritten = nullptr);
 
+  // Who computes: `compiled` has code for some instructions, `body` is what a device does as a
+  // whole; null: the evaluator.
+  struct Code {
+    const eval::CompiledKernels* compiled = nullptr;
+    eval::DeviceBody body = nullptr;
+  };
   Result<RunResult> Run(std::span<const std::vector<hlo::Literal>> inputs,
-                        const RunOptions& options, RunStream& stream) override;
-
- protected:
-  // What takes part in the runs that follow; null: the evaluator alone.
-  void set_compiled(const eval::CompiledKernels* compiled) { compiled_ = compiled; }
+                        const RunOptions& options, RunStream& stream, const Code& code);
   // Tells when each device's steps ran, in a run that took so long, with the module that ran;
   // `spans` by device; none: they are not known.
   void EmitTraceSteps(std::vector<TraceSteps> devices, std::span<const runtime::DeviceSpan> spans,
@@ -31,8 +34,8 @@ class EvaluatorExecutable : public Executable {
 
  private:
   Result<RunResult> Evaluate(std::span<const std::vector<hlo::Literal>> arguments,
-                             const eval::EvaluateOptions& how, const RunOptions& options,
-                             RunStream& stream) const;
+                             const eval::EvaluateOptions& how, const eval::DeviceBody& body,
+                             const RunOptions& options, RunStream& stream) const;
   void EmitTraceRecording(runtime::Recording* recording, int64_t start_ns, int64_t run_ns,
                           RunStream& stream) const;
   const hlo::Module& running() const { return rewritten_ ? *rewritten_ : *module_; }
@@ -44,7 +47,6 @@ class EvaluatorExecutable : public Executable {
   Limits limits_;
   std::optional<uint64_t> fill_elided_;
   hlo::Topology topology_;
-  const eval::CompiledKernels* compiled_ = nullptr;
   std::shared_ptr<runtime::BufferPool> pool_;  // memory for runs, kept between them
 };
 

@@ -1,5 +1,5 @@
-// EvaluatorExecutable: inputs to the evaluator, and what it tells to the stream.
-#include "core/backends/interpreter/evaluating.h"
+// Inputs to the devices of a run, and what it tells to the stream.
+#include "core/backends/interpreter/module_runs.h"
 
 #include <fmt/format.h>
 
@@ -71,9 +71,8 @@ void EmitTraceAround(const TraceSteps& steps, std::span<const runtime::DeviceSpa
 
 }  // namespace
 
-EvaluatorExecutable::EvaluatorExecutable(std::shared_ptr<const hlo::Module> module,
-                                         const RunOptions& options,
-                                         std::shared_ptr<const hlo::Module> rewritten)
+ModuleRuns::ModuleRuns(std::shared_ptr<const hlo::Module> module, const RunOptions& options,
+                       std::shared_ptr<const hlo::Module> rewritten)
     : module_(std::move(module)),
       rewritten_(std::move(rewritten)),
       limits_(options.limits),
@@ -83,8 +82,8 @@ EvaluatorExecutable::EvaluatorExecutable(std::shared_ptr<const hlo::Module> modu
   if (rewritten_ != nullptr) rewritten_number_ = ++last_number;
 }
 
-Result<RunResult> EvaluatorExecutable::Run(std::span<const std::vector<Literal>> inputs,
-                                           const RunOptions& options, RunStream& stream) {
+Result<RunResult> ModuleRuns::Run(std::span<const std::vector<Literal>> inputs,
+                                  const RunOptions& options, RunStream& stream, const Code& code) {
   const int64_t lists =
       topology_.counts.replicas * (topology_.unpartitioned ? 1 : topology_.counts.partitions);
   if (std::cmp_not_equal(inputs.size(), lists)) {
@@ -111,7 +110,7 @@ Result<RunResult> EvaluatorExecutable::Run(std::span<const std::vector<Literal>>
   how.fill_elided = fill_elided_;
   how.infeed = options.feeds.take_infeed;
   how.outfeed = options.feeds.give_outfeed;
-  how.compiled = compiled_;
+  how.compiled = code.compiled;
   if (const int64_t limit = runtime::MemoryLimitOf(how);
       pool_ == nullptr || pool_->limit_bytes() != limit) {
     pool_ = std::make_shared<runtime::BufferPool>(limit);
@@ -119,11 +118,12 @@ Result<RunResult> EvaluatorExecutable::Run(std::span<const std::vector<Literal>>
   how.pool = pool_;
   runtime::Recording recording{.most_steps = options.record.steps, .devices = {}, .spans = {}};
   if (options.record.steps > 0) how.recording = &recording;
-  if (!options.capture.wants_more_than_results()) return Evaluate(arguments, how, options, stream);
+  if (!options.capture.wants_more_than_results())
+    return Evaluate(arguments, how, code.body, options, stream);
   HLOSCOPE_ASSIGN_OR_RETURN(const auto observer,
                             PlanObserver::Make(*module_, options.capture, stream));
   how.observer = observer.get();
-  auto result = Evaluate(arguments, how, options, stream);
+  auto result = Evaluate(arguments, how, code.body, options, stream);
   if (!result.has_value() && !observer->ended()) return result;
   observer->Finish();
   if (!result.has_value()) result = RunResult{.ended_by_plan = true};
@@ -131,12 +131,12 @@ Result<RunResult> EvaluatorExecutable::Run(std::span<const std::vector<Literal>>
   return result;
 }
 
-Result<RunResult> EvaluatorExecutable::Evaluate(std::span<const std::vector<Literal>> arguments,
-                                                const eval::EvaluateOptions& how,
-                                                const RunOptions& options,
-                                                RunStream& stream) const {
+Result<RunResult> ModuleRuns::Evaluate(std::span<const std::vector<Literal>> arguments,
+                                       const eval::EvaluateOptions& how,
+                                       const eval::DeviceBody& body, const RunOptions& options,
+                                       RunStream& stream) const {
   const int64_t start_ns = runtime::SteadyNanoseconds();
-  const auto evaluated = eval::EvaluateOnDevices(running(), topology_, arguments, how);
+  const auto evaluated = eval::EvaluateOnDevices(running(), topology_, arguments, how, body);
   const int64_t run_ns = runtime::SteadyNanoseconds() - start_ns;
   const OnScopeExit record([&] { EmitTraceRecording(how.recording, start_ns, run_ns, stream); });
   HLOSCOPE_ASSIGN_OR_RETURN(const eval::DeviceEvaluation& run, evaluated);
@@ -151,8 +151,8 @@ Result<RunResult> EvaluatorExecutable::Evaluate(std::span<const std::vector<Lite
 }
 
 // Behind the results; also of a run that came to no end.
-void EvaluatorExecutable::EmitTraceRecording(runtime::Recording* recording, int64_t start_ns,
-                                             int64_t run_ns, RunStream& stream) const {
+void ModuleRuns::EmitTraceRecording(runtime::Recording* recording, int64_t start_ns, int64_t run_ns,
+                                    RunStream& stream) const {
   if (recording == nullptr) return;
   std::vector<TraceSteps> devices;
   for (runtime::DeviceRecording& device : recording->devices) {
@@ -161,10 +161,9 @@ void EvaluatorExecutable::EmitTraceRecording(runtime::Recording* recording, int6
   EmitTraceSteps(std::move(devices), recording->spans, start_ns, run_ns, stream);
 }
 
-void EvaluatorExecutable::EmitTraceSteps(std::vector<TraceSteps> devices,
-                                         std::span<const runtime::DeviceSpan> spans,
-                                         int64_t start_ns, int64_t run_ns,
-                                         RunStream& stream) const {
+void ModuleRuns::EmitTraceSteps(std::vector<TraceSteps> devices,
+                                std::span<const runtime::DeviceSpan> spans, int64_t start_ns,
+                                int64_t run_ns, RunStream& stream) const {
   for (TraceSteps& steps : devices) {
     EmitTraceAround(steps, spans, start_ns, start_ns + run_ns, stream);
     steps.module_number = rewritten_number_;
