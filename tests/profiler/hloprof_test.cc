@@ -74,7 +74,7 @@ TEST(HloprofTest, WhatStaysInMemoryKeepsToTheLimit) {
                         },
                         [](HloprofWriter& writer) {
                           for (int64_t k = 0; k < kLimit / 16; ++k)
-                            writer.AddOperation({.program = k});
+                            writer.AddOperation({.module = {}, .name = {}, .program = k});
                         }};
   for (const Fill fill : fills) {
     const ProfileFolder folder;
