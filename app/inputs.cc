@@ -22,7 +22,11 @@ Result<std::vector<std::string>> ExpandDirectories(const std::vector<std::string
     HLOSCOPE_ASSIGN_OR_RETURN(const auto model, dump::DumpModel::Open(path, limits));
     for (size_t k = 0; k < model->files().size(); ++k) {
       const dump::FileEntry& file = model->files()[k];
-      if (dump::RowOf(file.role).reader == "Module" && dump::IsModuleKind(file.kind))
+      // A file that is called a module and cannot be read is not left out.
+      const bool may_be_module = dump::IsModuleKind(file.kind) ||
+                                 file.kind == dump::FileKind::kUnknown ||
+                                 file.kind == dump::FileKind::kText;
+      if (dump::RowOf(file.role).reader == "Module" && may_be_module)
         files.push_back(model->FullPath(static_cast<int32_t>(k)));
     }
   }

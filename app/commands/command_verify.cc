@@ -57,6 +57,9 @@ class VerifyCommand : public Command {
     Result<std::vector<std::string>> expanded = ExpandDirectories(files_, context.limits);
     if (!expanded) return FailEach("file", files_, expanded.error(), context);
     const std::vector<std::string>& files = *expanded;
+    if (files.empty()) {
+      return FailEach("file", files_, InputError("no module is in there").error(), context);
+    }
     std::vector<int> statuses(files.size(), kGood);
     OrderedOutput output;
     Progress progress("verify", files.size());

@@ -53,6 +53,28 @@ class CommandLine(unittest.TestCase):
             f.write(text if isinstance(text, bytes) else text.encode())
         return path
 
+    def test_verify_leaves_no_module_out(self):
+        dump = os.path.join(self.folder.name, 'dump')
+        os.makedirs(dump)
+        self.assertEqual(run('verify', dump)[0], 2)
+        good = self.file('dump/module_0000.m.before_optimizations.txt', contents(TEXT))
+        self.assertEqual(run('verify', dump)[0], 0)
+        self.file('dump/module_0001.m.before_optimizations.txt', bytes(range(128, 256)) * 9)
+        status, out, err = run('verify', dump)
+        self.assertEqual(status, 2, out + err)
+        self.assertIn(good + ': ok', out)
+        self.assertIn('module_0001.m.before_optimizations.txt', out + err)
+
+    def test_the_viewer_writes_no_cache_of_shaders(self):
+        home = os.path.join(self.folder.name, 'home')
+        os.makedirs(home)
+        picture = os.path.join(self.folder.name, 'p.png')
+        status, _, err = run('open', TEXT, '--screenshot', picture, HOME=home, XDG_CACHE_HOME=os.path.join(home, '.cache'))
+        if 'cannot load the viewer' in err:
+            self.skipTest('no viewer in this build')
+        self.assertEqual(status, 0, err)
+        self.assertEqual([name for _, folders, _ in os.walk(home) for name in folders if 'mesa' in name], [])
+
     def test_usage_errors_exit_with_2(self):
         for arguments in ([], ['no-such-command'], ['verify'], ['verify', '--no-such-option', TEXT], ['convert', TEXT],
                           ['verify', '--limit', 'nesting=0', TEXT], ['verify', '--limit', 'nonsense', TEXT]):

@@ -8,6 +8,7 @@
 #include <imgui/imgui.h>
 
 #include <condition_variable>
+#include <cstdlib>
 #include <mutex>
 #include <utility>
 
@@ -56,6 +57,8 @@ class GlfwSurface : public Surface {
 
   Status Start(const SurfaceOptions& options) {
     bool offscreen = kind_ == SurfaceKind::kOffscreen;
+    // Mesa maps its cache of shaders into memory, and a full disk then ends the process.
+    setenv("MESA_SHADER_CACHE_DISABLE", "true", 0);
     glfwInitHint(GLFW_PLATFORM, offscreen ? GLFW_PLATFORM_NULL : GLFW_ANY_PLATFORM);
     if (glfwInit() == GLFW_FALSE)
       return EnvironmentError(
