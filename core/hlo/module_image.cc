@@ -194,8 +194,12 @@ Literal ReadForm(ByteReader& in, const GetArray& get) {
       return ReadTuple(in, get);
     case LiteralForm::kToken:
       return Literal::Token();
-    case LiteralForm::kOther:
-      return Literal::View(in.Get<Shape>(), {}, nullptr);
+    case LiteralForm::kOther: {
+      auto shape = in.Get<Shape>();
+      // Whatever has values has another form.
+      if (shape.IsArray() || shape.IsTuple() || shape.ByteSize() != 0) return in.Fail(), Literal();
+      return Literal::View(std::move(shape), {}, nullptr);
+    }
   }
   return in.Fail(), Literal();
 }

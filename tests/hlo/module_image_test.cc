@@ -215,6 +215,20 @@ TEST(ModuleImage, IdsThatLeadNowhereAreRefusedWhereverTheyAre) {
   EXPECT_GT(used, 1000u);
 }
 
+// The form of values without bytes (the sixth) holds no shape that has some.
+TEST(ModuleImage, AnArrayWithoutItsBytesIsRefused) {
+  const Shape array = Shape::Array(ElementType::kF32, {1024});
+  for (const Shape& shape : {array, Shape::Tuple({array}), Shape::Token()}) {
+    ByteWriter out;
+    out(uint8_t{5}, shape);
+    const std::string bytes = std::move(out).Take();
+    ByteReader in(std::as_bytes(std::span(bytes)));
+    Literal literal;
+    Archive(in, literal);
+    EXPECT_EQ(in.ok(), shape.IsToken());
+  }
+}
+
 TEST(ModuleImage, CutOffOrGarbledIsAnErrorOrSound) {
   const auto modules = AllModules();
   std::mt19937_64 random(7);
