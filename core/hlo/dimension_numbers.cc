@@ -92,7 +92,7 @@ std::vector<size_t> ScatterDims::WindowDims(size_t rank) const {
   return OthersBelow(rank, inserted_window_dims, input_batching_dims);
 }
 
-// Attributes are gone through from behind: of several of a key the first counts.
+// Attributes are read from the last to the first: of several with one key the first counts.
 
 DotDims DotDimsOf(const Module& module, std::span<const Attribute> attributes) {
   DotDims dims;

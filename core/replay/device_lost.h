@@ -1,5 +1,5 @@
 // A process that has lost a device for good, as after a fault of a kernel, can run nothing there
-// any more: its worker ends behind the job at hand, and the next job gets another.
+// any more: its worker ends after the job at hand, and the next job gets another.
 #pragma once
 
 namespace hloscope::replay {

@@ -32,10 +32,10 @@ struct ExecuteOptions {
   // a result that depends on one is an error.
   std::optional<uint64_t> fill_elided;
   // Called for each array that an infeed takes, and that an outfeed gives, in order; devices may
-  // call at the same time. Null: arrays are made up from the seed below, or dropped.
+  // call at the same time. Null: arrays are generated from the seed below, or dropped.
   std::function<Result<hlo::Literal>(const hlo::Shape&)> infeed;
   std::function<Status(const hlo::Literal&)> outfeed;
-  // Takes down when each instruction ran; null: nothing is recorded. Results are the same.
+  // Records when each instruction ran; null: nothing is recorded. Results are the same.
   Recording* recording = nullptr;
   // Seeds rng, rng-bit-generator's default algorithm and rng-get-and-update-state.
   uint64_t rng_seed = 42;

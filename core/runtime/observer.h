@@ -17,7 +17,7 @@ struct Frame {
   int64_t iteration = 0;
 };
 
-// Where an instruction stood when it ran.
+// Where an instruction was when it ran.
 struct Site {
   hlo::InstructionId instruction;
   int64_t device = 0;

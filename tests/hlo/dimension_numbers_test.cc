@@ -1,4 +1,4 @@
-// Dimension numbers as views of attributes, and made anew; tables by opcode.
+// Dimension numbers as views of attributes, and made again; tables by opcode.
 #include "core/hlo/dimension_numbers.h"
 
 #include "core/hlo/opcode_table.h"
@@ -70,7 +70,7 @@ TEST(DimensionNumbers, AreMadeAsTheyAreRead) {
   const DotDims read = DotDimsOf(builder.module(), attributes);
   EXPECT_EQ(ListOf(read.lhs.batch), batch);
   EXPECT_EQ(ListOf(read.rhs.contracting), sums);
-  // Lists that a text may leave out are left out where they are empty.
+  // Lists that HLO text may leave out are left out where they are empty.
   EXPECT_EQ(MakeDotDims(builder, {{none, none}, {none, none}}).size(), 2u);
   const auto scatter = MakeScatterDims(builder, {.update_window_dims = sums,
                                                  .inserted_window_dims = batch,

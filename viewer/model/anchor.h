@@ -18,7 +18,7 @@ class EventStore;
 
 namespace hloscope::viewer {
 
-/// What tells a module from the others of its dump.
+/// What distinguishes a module from the others of its dump.
 struct ModuleAnchor {
   std::string folder, name, timestamp;
   int64_t id = -1;

@@ -19,7 +19,7 @@ namespace hloscope::replay::cuda {
 
 class AlgorithmSelector {
  public:
-  // Input errors: the table of choices cannot be read.
+  // Input errors: the table of autotune results cannot be read.
   static Result<std::shared_ptr<const AlgorithmSelector>> Make(const RunOptions& options);
 
   struct Chosen {

@@ -1,4 +1,5 @@
-// What a cache or a .hloplan says, which may be anybody's, held to its module before anything runs.
+// Checks a plan from the cache or a .hloplan, which is untrusted, against its module before it
+// runs.
 #pragma once
 
 #include "core/compile/gpu_code.h"

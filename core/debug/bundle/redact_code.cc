@@ -12,7 +12,7 @@ bool ShowsFormat(std::string_view comment) {
          comment.starts_with("; ModuleID");
 }
 
-// The end of the comment at `at`: of its line, or behind "*/".
+// The end of the comment at `at`: of its line, or after "*/".
 size_t CommentEnd(std::string_view text, size_t at, bool is_block) {
   constexpr std::string_view kClose = "*/";
   const size_t end = is_block ? text.find(kClose, at + 2) : text.find('\n', at);

@@ -44,7 +44,8 @@ size_t PortLength(std::string_view text, size_t at) {
   return digits < 2 || digits > 5 || goes_on ? 0 : digits + 1;
 }
 
-// gpu-17.corp.example.com; `has_port`: any name of two parts whose last is no extension of a file.
+// gpu-17.corp.example.com; `has_port`: any name of two parts whose last is not an extension of a
+// file.
 bool IsHostName(std::string_view run, bool has_port) {
   if (run.size() < 5 || run.find('.') == std::string_view::npos || IsWellKnown(run)) return false;
   if (run.find("..") != std::string_view::npos) return false;
@@ -58,7 +59,7 @@ bool IsHostName(std::string_view run, bool has_port) {
          !IsFileExtension(last);
 }
 
-// "cuDNN 9.1.0.70", "version 1.2.3.4": four numbers that are no address.
+// "cuDNN 9.1.0.70", "version 1.2.3.4": four numbers, but not an address.
 bool FollowsVersionName(std::string_view text, size_t at) {
   constexpr std::string_view kNames[] = {"version", "cudnn", "cublas", "cublaslt", "nccl",
                                          "cuda",    "ptxas", "v",      "driver",   "release"};

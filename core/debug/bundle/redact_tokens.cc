@@ -13,7 +13,7 @@ namespace {
 bool IsNameCharacter(char c) { return IsAlphanumeric(c) || c == '_' || c == '-'; }
 bool IsQuote(char c) { return c == '"' || c == '\'' || c == '`'; }
 
-// What tokens are made of.
+// The characters of tokens.
 bool IsTokenCharacter(char c) { return IsNameCharacter(c) || c == '.'; }
 bool IsKeyCharacter(char c) { return IsAlphanumeric(c) || c == '+' || c == '='; }
 bool IsBase64Character(char c) { return IsKeyCharacter(c) || c == '/'; }

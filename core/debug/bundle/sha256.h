@@ -1,4 +1,4 @@
-// SHA-256, by which stand-ins of payloads are told apart.
+// SHA-256, which identifies the payload that a stand-in replaces.
 #pragma once
 
 #include <string>

@@ -1,4 +1,4 @@
-// The runs beside a run, and what a run tells each of its platforms.
+// Runs derived from a run, and the options of each of its platforms.
 #include "core/debug/run/run_spec.h"
 
 #include <string_view>

@@ -29,7 +29,7 @@ struct InputSpec {
   std::vector<std::string> files = {};       // --inputs
   std::string literals_file = {};            // --input_literals_file
   std::vector<hlo::Literal> arguments = {};  // of a snapshot, one per parameter
-  std::vector<std::string> infeed = {};      // --infeed; empty: what infeeds take is made up
+  std::vector<std::string> infeed = {};      // --infeed; empty: what infeeds take is generated
   // Of generated inputs; those of iteration i come from seed + i.
   uint64_t seed = 0;
   bool random = true;         // false: zeros
@@ -41,7 +41,7 @@ struct InputSpec {
   InputSpec With(std::vector<hlo::Literal> values) const;
 };
 
-/// What results are compared with, and what is looked for beside.
+/// What results are compared with, and what else is looked for.
 struct CompareSpec {
   std::vector<std::string> expect = {};       // --expect; empty: nothing to compare with
   std::optional<hlo::Literal> recorded = {};  // a snapshot's result: expected where nothing else is
@@ -61,7 +61,7 @@ struct RepeatSpec {
   bool different_random_seeds = false;  // instead: they draw from seed i + 1
 };
 
-/// How it runs, beside what it may take.
+/// How it runs; what it may take is its Budget.
 struct ExecutionSpec {
   bool verify = true;          // false: --no-verify
   bool host_fallback = false;  // --fallback cpu: what a platform refuses runs on the host
@@ -99,10 +99,10 @@ struct RunSinks {
   std::function<void(const replay::RunProgress&)> on_progress = {};  // as it comes, from any thread
   RunRecorder* recorder = nullptr;  // takes a profile of the runs; null: none is made
   replay::RecordSpec record = {};   // what the profile has; the recorder says how many steps
-  bool measure_recording = false;   // each recorded run is repeated unrecorded, in turns
+  bool measure_recording = false;   // each recorded run is repeated unrecorded, alternately
 };
 
-/// One run beside `run`, with what that may take: of this platform on these inputs, compared with
+/// A run derived from `run`, with its budget: of this platform on these inputs, compared with
 /// nothing; bounds and seeds stay.
 RunSpec DerivedSpec(const RunSpec& run, replay::PlatformSpec test, InputSpec inputs);
 /// One of a module on its own, which is sound, on these arguments. The platform compiles as the one
@@ -111,9 +111,9 @@ RunSpec AloneSpec(const RunSpec& run, std::string platform, std::vector<hlo::Lit
 /// What `run` tests on another platform.
 replay::PlatformSpec TestOn(const RunSpec& run, std::string_view platform);
 
-/// What a run tells its platform, and its reference. As run_hlo_module: the reference compiles
-/// without fast mathematics, whatever the flags of the other; they have one Python environment
-/// unless the reference names its own.
+/// The options of the platform of a run, and of its reference. As run_hlo_module: the reference
+/// compiles without fast mathematics, whatever the flags of the other; they have one Python
+/// environment unless the reference names its own.
 replay::RunOptions TestOptions(const RunSpec& run);
 replay::RunOptions ReferenceOptions(const RunSpec& run);
 

@@ -55,9 +55,9 @@ struct CustomCallRow {
 
   bool runs() const { return meaning != CustomCall::kUnsupported; }
 };
-/// The row of a target; null where nobody knows it.
+/// The row of a target; null where it is unknown.
 const CustomCallRow* FindCustomCall(std::string_view target);
-/// That of an instruction; null where it is no custom call either.
+/// That of an instruction; null where it is not a custom call either.
 const CustomCallRow* FindCustomCall(const Module& module, InstructionId id);
 
 /// True for a custom call that hands values on, has an effect alone, or only runs a computation

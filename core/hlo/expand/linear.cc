@@ -32,7 +32,7 @@ TrsmOptions ReadTrsmOptions(const MatrixShapes& m) {
                        : TransposeA::kAdjoint};
 }
 
-// The scalar factor that some calls carry, before or behind their matrices.
+// The scalar factor that some calls carry, before or after their matrices.
 std::optional<size_t> FindAlpha(const CallSite& call) {
   for (size_t i = 0; i < call.operand_count(); ++i) {
     const Shape& shape = call.operand_shape(i);
