@@ -45,6 +45,8 @@ struct OptionSpec {
   bool commas = false;          // a list: A,B is two values, as its help says
   std::vector<std::string> needs = {};        // options of which one must be given with this one
   std::vector<std::string> conflicts = {};    // options that cannot be given with this one
+  std::vector<std::string> actions = {};      // values of the command's action (its first argument
+                                              // with choices) that read it; empty: all of them
   std::optional<int64_t> min = {}, max = {};  // of a number
   bool positive = false;                      // a number above 0
   std::vector<std::string>* given =

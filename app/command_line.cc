@@ -182,12 +182,13 @@ class ArgumentReader {
   // The word after the one of `spec`, which is its value.
   Result<std::string> NextWord(const OptionSpec& spec);
   Status Take(const OptionSpec& spec, const std::string& value);
-  bool TakeXlaFlag(std::string_view key, const std::string& word) const;
+  bool TakeXlaFlag(std::string_view key, const std::string& word);
   const OptionSpec* Named(std::string_view name) const;
   const OptionSpec* Lettered(char letter) const;
   bool IsGiven(const OptionSpec& spec) const;
   bool IsGiven(const std::string& name) const;
   Status CheckPresence(const OptionSpec& spec) const;
+  Status CheckAction(const OptionSpec& spec) const;
   Error Unknown(std::string_view name) const;
 
   std::span<const OptionSpec> specs_;
@@ -308,9 +309,10 @@ Status ArgumentReader::Take(const OptionSpec& spec, const std::string& value) {
 }
 
 // `--xla_name` alone means true, as in XLA's own tools.
-bool ArgumentReader::TakeXlaFlag(std::string_view key, const std::string& word) const {
+bool ArgumentReader::TakeXlaFlag(std::string_view key, const std::string& word) {
   const auto spec = std::ranges::find(specs_, kXlaFlags, &OptionSpec::name);
   if (spec == specs_.end() || !key.starts_with("--xla-")) return false;
+  given_[static_cast<size_t>(spec - specs_.begin())] = true;
   std::string flag(key.substr(2));
   std::ranges::replace(flag, '-', '_');
   const size_t equals = word.find('=');
@@ -350,6 +352,7 @@ Status ArgumentReader::CheckPresence(const OptionSpec& spec) const {
                                                        : spec.name + " " + spec.value));
   }
   if (!is_given) return {};
+  HLOSCOPE_TRY(CheckAction(spec));
   if (spec.given != nullptr) spec.given->push_back(spec.name);
   const auto given = [&](const std::string& name) { return IsGiven(name); };
   if (!spec.needs.empty() && std::ranges::none_of(spec.needs, given)) {
@@ -358,6 +361,17 @@ Status ArgumentReader::CheckPresence(const OptionSpec& spec) const {
   const auto other = std::ranges::find_if(spec.conflicts, given);
   if (other == spec.conflicts.end()) return {};
   return InputError(fmt::format("{} and {} cannot be used together", spec.name, *other));
+}
+
+// An option that the action does not read would be ignored.
+Status ArgumentReader::CheckAction(const OptionSpec& spec) const {
+  if (spec.actions.empty()) return {};
+  const auto action = std::ranges::find_if(
+      specs_, [](const OptionSpec& one) { return one.positional() && !one.choices.empty(); });
+  const std::string& asked = *std::get<std::string*>(action->target);
+  if (std::ranges::find(spec.actions, asked) != spec.actions.end()) return {};
+  return InputError(fmt::format("{}: {} does not take it", spec.name, asked),
+                    fmt::format("it is an option of {}", fmt::join(spec.actions, " and ")));
 }
 
 Error ArgumentReader::Unknown(std::string_view name) const {

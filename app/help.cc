@@ -58,6 +58,11 @@ std::vector<std::string> OfferedValues(const OptionSpec& spec) {
   return spec.choices.empty() ? spec.suggestions : spec.choices;
 }
 
+std::string HelpOf(const OptionSpec& spec) {
+  if (spec.actions.empty()) return spec.help;
+  return fmt::format("{}: {}", fmt::join(spec.actions, ", "), spec.help);
+}
+
 bool TakesPath(const OptionSpec& spec) {
   constexpr std::array<std::string_view, 6> kWords = {"FILE", "DIR",    "PATH",
                                                       "OUT",  "MODULE", "npz"};
@@ -112,7 +117,7 @@ std::string HelpText(const CommandRow& row, std::span<const OptionSpec> specs, s
   text += "\nUsage: " + UsageLine(row, specs) + "\n\n";
   for (const OptionSpec& spec : specs) {
     if (!spec.group.empty()) text += fmt::format("\n{}:\n", spec.group);
-    std::string help = spec.help;
+    std::string help = HelpOf(spec);
     const std::vector<std::string> values = OfferedValues(spec);
     if (!values.empty()) help += fmt::format(" ({})", fmt::join(values, ", "));
     AppendRow(text, Term(spec), help, indent, width);

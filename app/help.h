@@ -21,6 +21,9 @@ std::string Overview(size_t width);
 // The values that an option takes or for instance takes; empty where it takes any.
 std::vector<std::string> OfferedValues(const OptionSpec& spec);
 
+// What help says of an option: its text after the actions that read it, "create: …".
+std::string HelpOf(const OptionSpec& spec);
+
 // True where the value of an option or argument is a file or folder.
 bool TakesPath(const OptionSpec& spec);
 

@@ -8,6 +8,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <system_error>
 #include <vector>
 
 #include "app/command.h"
@@ -96,6 +97,11 @@ int main(int argc, char** argv) {
     status = Dispatch({argv + 1, argv + argc});
   } catch (const std::bad_alloc&) {
     PrintError("hloscope: out of memory");
+  } catch (const std::system_error& error) {
+    // Only threads throw it.
+    PrintError(
+        fmt::format("hloscope: cannot start a thread: {} (raise the limit of processes, ulimit -u)",
+                    error.code().message()));
   } catch (const std::exception& error) {
     PrintError(std::string("hloscope: ") + error.what());
   }

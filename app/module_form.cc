@@ -1,6 +1,10 @@
 // Forms of modules by file name, and writing them.
 #include "app/module_form.h"
 
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
 #include <array>
 #include <filesystem>
 #include <utility>
@@ -13,6 +17,10 @@ namespace {
 // The extensions of HLO files, longer ones first.
 constexpr std::array<std::string_view, 9> kExtensions = {
     ".hlo.pbtxt", ".hlo.pb", ".hlo.txt", ".textproto", ".pbtxt", ".hlo", ".txt", ".pb", ".mlir"};
+
+// Those that no trace has; `.pb` alone is that of an XSpace too.
+constexpr std::array<std::string_view, 8> kModuleEndings = {
+    ".hlo", ".hlo.pb", ".txt", ".pbtxt", ".textproto", ".mlir", ".mlirbc", ".hlob"};
 
 }  // namespace
 
@@ -40,6 +48,12 @@ Result<ModuleForm> ModuleFormFromPath(const std::string& path) {
       path + ": unknown extension, expected .hlo, .txt, .pb, .hlo.pb, .pbtxt or .textproto",
       "or name the form with --to");
 }
+
+bool IsModuleName(std::string_view path) {
+  return std::ranges::any_of(kModuleEndings, [&](auto end) { return path.ends_with(end); });
+}
+
+std::string ModuleNames() { return fmt::format("{}", fmt::join(kModuleEndings, ", ")); }
 
 std::set<std::string> LostInProto(const hlo::Module& module) {
   using enum hlo::AttributeKey;

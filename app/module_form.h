@@ -32,6 +32,10 @@ std::string ModuleStem(const std::string& path);
 // The form that the extension of `path` names; an input error lists those there are.
 Result<ModuleForm> ModuleFormFromPath(const std::string& path);
 
+// Whether the file name is that of a module and of nothing else: it ends as one of ModuleNames().
+bool IsModuleName(std::string_view path);
+std::string ModuleNames();
+
 // The names of attributes in the module that HLO protos have no field for.
 std::set<std::string> LostInProto(const hlo::Module& module);
 

@@ -12,6 +12,7 @@
 #include "app/shared_options.h"
 #include "core/base/escape.h"
 #include "core/debug/bundle/manifest.h"
+#include "core/debug/bundle/untrusted_request.h"
 #include "core/debug/run/skip_callbacks.h"
 #include "core/dump/complete_module.h"
 #include "core/hlo/verify/verifier.h"
@@ -61,9 +62,6 @@ std::string NamesWith(uint32_t flags) {
   return fmt::format("{}", fmt::join(names, ", "));
 }
 
-// What the text of a command has of a LOCAL_OPTION.
-enum class Replay : uint8_t { kReplay, kOnce };
-
 // Appends " --option VALUE" for each value; flags are no files.
 template <typename T>
 void AppendFiles(std::string& line, std::string_view form, const T& value) {
@@ -86,7 +84,7 @@ std::vector<OptionSpec> RunOptionSet::TableSpecs(RunGroup group) {
   };
 #define RUN_OPTION(member, text, key, untrusted, group_, value, help, kind, need) \
   if (group == RunGroup::group_) add(SpecOf(request_.member, text, value, help, kind), need);
-#define LOCAL_OPTION(member, text, replay_, group_, value, help, kind, need) \
+#define LOCAL_OPTION(member, text, group_, value, help, kind, need) \
   if (group == RunGroup::group_) add(SpecOf(request_.member, text, value, help, kind), need);
 #define SINK_OPTION(member, text, group_, value, help, kind, need) \
   if (group == RunGroup::group_) add(SpecOf(sinks_.member, text, value, help, kind), need);
@@ -259,6 +257,9 @@ Status RunOptionSet::PrepareTargets() {
     request_.load.gpu_target = target_;
     return {};
   }
+  if (!target_.empty() && PlatformName().empty()) {
+    return InputError("--target needs --platform, whose target it is");
+  }
   HLOSCOPE_TRY(take("--target", PlatformName(), target_, request_.test.xla_flags));
   return take("--reference-target", request_.reference.name, reference_target_,
               request_.reference.xla_flags);
@@ -288,8 +289,8 @@ Status RunOptionSet::PrepareReference() {
 std::string RunOptionSet::OptionsText(const debug::RunSpec& request) const {
   std::string line = debug::RunOptionsText(request);
   if (!line.empty()) line.insert(0, " ");
-#define LOCAL_OPTION(member, text, replay_, group, value, help, kind, need) \
-  if (Replay::replay_ == Replay::kReplay) AppendFiles(line, text, request.member);
+#define LOCAL_OPTION(member, text, group, value, help, kind, need) \
+  AppendFiles(line, text, request.member);
 #include "core/debug/run/run_options.def"
   AppendFiles(line, "--input_format {}", input_format_);
   if (skip_callbacks_) line += " --skip-callbacks";
@@ -327,6 +328,21 @@ Result<LoadedRun> RunOptionSet::Load(const std::string& file, const Limits& limi
     run.request.inputs.arguments = run.loaded.proto.arguments.front();
   run.request.compare.recorded = run.loaded.proto.result;
   return run;
+}
+
+bool IsOfReplay(std::string_view option) {
+  using enum debug::UntrustedField;
+  const auto is_named = [&](std::string_view text) {
+    return text.substr(0, text.find_first_of(" =")) == option;
+  };
+#define RUN_OPTION(member, text, key, untrusted, ...) \
+  if (is_named(text)) return untrusted != kAny;
+#include "core/debug/run/run_options.def"
+  // Flags of XLA, what stands for some, and where plugins and jaxlib are.
+  constexpr std::string_view kOthers[] = {"--target", "--reference-target", "--reference-flag",
+                                          "--python", "--reference-python", "--debug_options_file",
+                                          kXlaFlags};
+  return std::ranges::find(kOthers, option) != std::end(kOthers);
 }
 
 debug::RunReport RefusedRun(const debug::RunSpec& request, Error error) {

@@ -34,7 +34,8 @@ enum class RunGroup : uint8_t {
   kInputs,      // what it runs on which platform, and on what inputs
   kOutputs,     // what is written
   kComparison,  // what the results are compared with
-  kIsolation,   // what is measured besides, in other runs
+  kIsolation,   // how it runs before, instruction by instruction
+  kMetrics,     // what is measured in addition, in other runs
   kRepeats,     // how often it runs, and what is looked for
   kExecution,   // what it may take; flags of XLA
 };
@@ -52,6 +53,8 @@ class RunOptionSet {
   // said before the specs are asked for.
   const std::vector<std::string>& pythons() const { return pythons_; }
   void AllowSeveralPythons() { several_pythons_ = true; }
+  // The names of the options of Specs() that were given.
+  const std::vector<std::string>& given() const { return given_; }
   debug::RunSpec& request() { return request_; }
   const debug::RunSpec& request() const { return request_; }
   debug::RunSinks& sinks() { return sinks_; }
@@ -91,6 +94,10 @@ class RunOptionSet {
   XlaOptions xla_options_;
   bool as_dumped_ = false, autotune_ = false, several_pythons_ = false, skip_callbacks_ = false;
 };
+
+/// Whether the replay of a bundle takes the user's value of the option, as run_options.def says,
+/// and not the recorded one.
+bool IsOfReplay(std::string_view option);
 
 // The error as the report of a replay that did not begin.
 debug::RunReport RefusedRun(const debug::RunSpec& request, Error error);

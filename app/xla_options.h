@@ -16,10 +16,11 @@ class XlaOptions {
  public:
   // `whose` says in the help which platform they are for, after "XLA flags".
   std::vector<OptionSpec> Specs(std::string_view whose);
-  // The command line's flags come after the file's and replace them. Fails where the file cannot be
-  // read.
   // Given one by one, not by a file.
   bool names_any() const { return !flags_.empty(); }
+  bool any() const { return !flags_.empty() || !file_.empty(); }
+  // The command line's flags come after the file's and replace them. Fails where the file cannot be
+  // read.
   Result<replay::pjrt::XlaFlags> Flags(const Limits& limits) const;
 
  private:

@@ -7,6 +7,7 @@
 
 #include "core/base/file.h"
 #include "viewer/frame/application.h"
+#include "viewer/window/process_limits.h"
 
 namespace hloscope::viewer {
 namespace {
@@ -86,6 +87,10 @@ int OpenViewer(const OpenRequest& request, std::string& error) {
       .height = request.height,
       .scale = static_cast<float>(request.scale)};
   if (request.screenshot.empty()) options.echoes = 2;
+  if (Status limits = CheckProcessLimits(); !limits) {
+    error = limits.error().ToString();
+    return kBadInput;
+  }
   Result<std::unique_ptr<Application>> made = Application::Make(options);
   if (!made) {
     error = made.error().ToString();

@@ -25,6 +25,31 @@ std::string TextOf(const dump::DumpModel& model, int32_t file) {
   return view ? std::string(view->bytes()) : "";
 }
 
+// The end of the last log that `record` left in the dump, of at most a mebibyte.
+std::string LogOf(const dump::DumpModel& model) {
+  constexpr size_t kMost = size_t{1} << 20;
+  const auto name_of = [](const dump::FileEntry& file) {
+    return std::filesystem::path(file.path).filename().string();
+  };
+  int32_t last = -1;
+  std::pair<size_t, std::string> best;  // stderr-10.log comes after stderr-9.log
+  for (size_t k = 0; k < model.files().size(); ++k) {
+    const dump::FileEntry& file = model.files()[k];
+    const std::string name = name_of(file);
+    if (file.role != dump::FileRole::kRunLog || !name.starts_with("stderr")) continue;
+    if (std::pair own(name.size(), name); own > best) {
+      best = own;
+      last = static_cast<int32_t>(k);
+    }
+  }
+  std::string text = TextOf(model, last);
+  if (text.size() > kMost) {
+    const size_t line = text.find('\n', text.size() - kMost);
+    text.erase(0, line == std::string::npos ? text.size() - kMost : line + 1);
+  }
+  return text;
+}
+
 // Whether a platform of the run takes its kernels from the dump.
 bool RunsDump(const debug::RunSpec& request) {
   if (!request.load.gpu_target.empty()) return false;
@@ -48,6 +73,7 @@ void TakeFromDump(const dump::DumpModel& model, int32_t module, int32_t stage,
   if (RunsDump(request)) input.kernels = debug::ReadDumpedKernels(model, module, request.limits);
   if (stage >= 0) input.stage = entry.stages[static_cast<size_t>(stage)].name;
   input.debug_options = TextOf(model, model.FindFile(module, dump::FileRole::kDebugOptions));
+  input.log = LogOf(model);
   input.stablehlo = TextOf(model, model.StableHloFile(module));
 }
 

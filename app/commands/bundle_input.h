@@ -13,7 +13,7 @@ namespace hloscope::app {
 struct BundleInput {
   std::string module;  // its file
   // Of the dump that it lies in; empty: unknown.
-  std::string stage, framework, target, stablehlo, ptx, debug_options;
+  std::string stage, framework, target, stablehlo, ptx, debug_options, log;
   debug::DumpedKernels kernels;  // of a dump that the run runs
   std::string verdict;  // the line of `diverge --json`, where the input was one
 };

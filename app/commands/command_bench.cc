@@ -9,7 +9,7 @@ namespace {
 class BenchCommand : public Command {
  public:
   std::vector<OptionSpec> Options() override {
-    return {
+    std::vector<OptionSpec> specs = {
         {.name = "benchmark",
          .target = &benchmark_,
          .help = "parse: measure reading and printing; run: measure compiling and running",
@@ -27,25 +27,13 @@ class BenchCommand : public Command {
              "number of runs: parse reports the fastest (of 7), run the median (of as many as fit "
              "in 2 s)",
          .value = "N"},
-        PlatformOption("--platform", &run_.platform,
-                       "run: the platform to measure; by default " + run_.platform),
-        PlatformOption("--against", &run_.against,
-                       "run: a second platform, measured alternately with the first"),
-        {.name = "--against-itself",
-         .target = &run_.against_itself,
-         .help = "run: another worker of --against, measured alternately with both; its ratio is "
-                 "the noise"},
-        {.name = "--threads",
-         .target = &run_.threads,
-         .help = "run: number of CPUs that both platforms are pinned to (all)",
-         .value = "N"},
-        {.name = "--seed",
-         .target = &run_.seed,
-         .help = "run: seed of the generated inputs (0)",
-         .value = "N"},
-        RowOption("--fill-elided", &run_.fill_elided),
-        DeadlineOption(&run_.deadline_seconds, "run: a module"),
     };
+    // What `parse` does not read.
+    for (OptionSpec& spec : RunSpecs()) {
+      spec.actions = {"run"};
+      specs.push_back(std::move(spec));
+    }
+    return specs;
   }
 
   int Run(const Context& context) override {
@@ -55,6 +43,30 @@ class BenchCommand : public Command {
   }
 
  private:
+  std::vector<OptionSpec> RunSpecs() {
+    return {
+        PlatformOption("--platform", &run_.platform,
+                       "the platform to measure; by default " + run_.platform),
+        PlatformOption("--against", &run_.against,
+                       "a second platform, measured alternately with the first"),
+        {.name = "--against-itself",
+         .target = &run_.against_itself,
+         .help = "another worker of --against, measured alternately with both; its ratio is "
+                 "the noise",
+         .needs = {"--against"}},
+        {.name = "--threads",
+         .target = &run_.threads,
+         .help = "number of CPUs that both platforms are pinned to (all)",
+         .value = "N"},
+        {.name = "--seed",
+         .target = &run_.seed,
+         .help = "seed of the generated inputs (0)",
+         .value = "N"},
+        RowOption("--fill-elided", &run_.fill_elided),
+        DeadlineOption(&run_.deadline_seconds, "a module"),
+    };
+  }
+
   std::string benchmark_;
   std::vector<std::string> files_;
   BenchRunOptions run_;

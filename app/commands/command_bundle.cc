@@ -4,6 +4,7 @@
 #include "app/fail.h"
 #include "app/output.h"
 #include "app/shared_options.h"
+#include "core/replay/platform_table.h"
 
 namespace hloscope::app {
 namespace {
@@ -28,48 +29,27 @@ class BundleCommand : public Command {
                  "bundles (.hlob)",
          .value = "FILE",
          .required = true},
-        {.name = "--output",
-         .target = &options_.out,
-         .help = "create: the bundle to write (MODULE.hlob)",
-         .value = "F.hlob",
-         .letter = "-o"},
         {.name = "--into",
          .target = &options_.into,
-         .help = "open: the folder to unpack into; a new one",
-         .value = "DIR"},
-        {.name = "--profile",
-         .target = &options_.profiles,
-         .help = "create: add the time of each instruction from a trace; two traces are compared",
-         .value = "F"},
-        {.name = "--verdict",
-         .target = &options_.verdict,
-         .help = "create: add the line of `diverge --json` from this file",
-         .value = "F.json"},
-        {.name = "--reduced",
-         .target = &options_.reduced,
-         .help = "create: add a reduced module that fails in the same way",
-         .value = "MODULE"},
-        {.name = "--reduced-inputs",
-         .target = &options_.reduced_inputs,
-         .help = "create: the inputs of the reduced module, as for --inputs; by default generated "
-                 "from the seed",
-         .value = "FILE",
-         .needs = {"--reduced"}},
-        {.name = "--plan",
-         .target = &options_.plan,
-         .help = "create: list the contents, their sizes and what is redacted; nothing runs and "
-                 "nothing is written"},
+         .help = "the folder to unpack into; a new one",
+         .value = "DIR",
+         .actions = {"open"}},
     };
-    for (std::vector<OptionSpec> more :
-         {options_.pack.Specs("create: "), run_.Specs(RunGroup::kInputs),
-          run_.Specs(RunGroup::kComparison), run_.Specs(RunGroup::kRepeats),
-          run_.Specs(RunGroup::kExecution)}) {
-      for (OptionSpec& spec : more) specs.push_back(std::move(spec));
+    for (std::vector<OptionSpec> more : {CreateSpecs(), options_.pack.Specs(""), RunSpecs()}) {
+      for (OptionSpec& spec : more) {
+        if (spec.actions.empty()) spec.actions = {"create"};
+        specs.push_back(std::move(spec));
+      }
     }
     return specs;
   }
 
   int Run(const Context& context) override {
+    // A verdict names the platform.
+    const bool is_verdict = files_.size() == 1 && files_.front().ends_with(".json");
+    std::string& platform = run_.request().test.name;
+    if (action_ == "create" && !is_verdict && platform.empty())
+      platform = replay::ReferencePlatform().name;
     if (Status ready = run_.Prepare(context); !ready)
       return FailEach("file", files_, ready.error(), context);
     if (action_ == "check") return BundleCheck(files_, run_, context);
@@ -88,6 +68,51 @@ class BundleCommand : public Command {
   }
 
  private:
+  std::vector<OptionSpec> CreateSpecs() {
+    return {
+        {.name = "--output",
+         .target = &options_.out,
+         .help = "the bundle to write (MODULE.hlob)",
+         .value = "F.hlob",
+         .letter = "-o"},
+        {.name = "--profile",
+         .target = &options_.profiles,
+         .help = "add the time of each instruction from a trace; two traces are compared",
+         .value = "F"},
+        {.name = "--verdict",
+         .target = &options_.verdict,
+         .help = "add the line of `diverge --json` from this file",
+         .value = "F.json"},
+        {.name = "--reduced",
+         .target = &options_.reduced,
+         .help = "add a reduced module that fails in the same way",
+         .value = "MODULE"},
+        {.name = "--reduced-inputs",
+         .target = &options_.reduced_inputs,
+         .help = "the inputs of the reduced module, as for --inputs; by default generated "
+                 "from the seed",
+         .value = "FILE",
+         .needs = {"--reduced"}},
+        {.name = "--plan",
+         .target = &options_.plan,
+         .help = "list the contents, their sizes and what is redacted; nothing runs and "
+                 "nothing is written"},
+    };
+  }
+
+  // A replay takes the rest from the bundle.
+  std::vector<OptionSpec> RunSpecs() {
+    std::vector<OptionSpec> specs;
+    for (const RunGroup group : {RunGroup::kInputs, RunGroup::kComparison, RunGroup::kIsolation,
+                                 RunGroup::kRepeats, RunGroup::kExecution}) {
+      for (OptionSpec& spec : run_.Specs(group)) {
+        if (IsOfReplay(spec.name)) spec.actions = {"create", "check"};
+        specs.push_back(std::move(spec));
+      }
+    }
+    return specs;
+  }
+
   std::string action_;
   std::vector<std::string> files_;
   BundleOptions options_;

@@ -185,10 +185,11 @@ class CompileCommand : public Command {
 
   Status CheckOwnOptions() const {
     HLOSCOPE_TRY(CheckWhatToWrite());
-    if (!only_passes_.empty() || xla_options_.names_any() || fill_elided_) {
+    if (!only_passes_.empty() || xla_options_.any() || fill_elided_ ||
+        !request_.search.python.empty()) {
       return InputError(
-          "--only-passes, --fill-elided and XLA flags need --with, which names the XLA that "
-          "compiles");
+          "--only-passes, --fill-elided, --python and XLA flags need --with, which names the XLA "
+          "that compiles");
     }
     if (request_.target.empty() || (EmitsCode() && (emit_ != "plan" || IsPlanFileName(output_)))) {
       return {};

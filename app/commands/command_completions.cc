@@ -35,7 +35,7 @@ std::vector<Entry> EntriesOf(const CommandRow& row) {
   for (const OptionSpec& spec : AllOptions(*command, common)) {
     if (spec.name == kXlaFlags || (spec.positional() && has_argument)) continue;
     has_argument |= spec.positional();
-    Entry entry{spec.positional() ? "" : spec.name, spec.help, !spec.is_flag(), TakesPath(spec),
+    Entry entry{spec.positional() ? "" : spec.name, HelpOf(spec), !spec.is_flag(), TakesPath(spec),
                 OfferedValues(spec)};
     std::ranges::transform(entry.values, entry.values.begin(), Typed);
     entries.push_back(std::move(entry));

@@ -115,6 +115,10 @@ class ExtractCommand : public Command {
                               dump::LoadSoundModule(module_, context.limits, format));
     dump::CompletedModule completed = dump::CompleteFromDump(loaded, context.limits);
     loaded.module = std::move(completed.module);
+    if (!takes_kernels_ && !request_.load.gpu_target.empty()) {
+      return InputError(fmt::format("--target: {} compiles nothing for a device", platform_),
+                        "platforms that do: " + replay::PlatformNames(replay::kRunsDumps));
+    }
     if (takes_kernels_) return Kernels(loaded, std::move(completed.notes), context.limits, stop);
     HLOSCOPE_ASSIGN_OR_RETURN(const hlo::InstructionId root, FindRoot(*loaded.module));
     HLOSCOPE_ASSIGN_OR_RETURN(const debug::ExtractedModule extracted,
@@ -151,7 +155,13 @@ class ExtractCommand : public Command {
 
   Result<Written> Kernels(const dump::LoadedModule& loaded, std::vector<std::string> notes,
                           const Limits& limits, const std::stop_token& stop) {
-    if (depth_ > 0) return InputError("--depth: kernels of a simulated GPU are taken one by one");
+    const std::string_view unread = depth_ > 0              ? "--depth"
+                                    : strip_metadata_       ? "--strip-metadata"
+                                    : !computation_.empty() ? "--computation"
+                                                            : "";
+    if (!unread.empty()) {
+      return InputError(fmt::format("{}: kernels of a simulated GPU are taken one by one", unread));
+    }
     debug::RunSpec request = request_;
     request.test.name = platform_;
     request.inputs.seed = static_cast<uint64_t>(seed_);

@@ -25,7 +25,7 @@ std::string Roff(std::string_view text) {
 }
 
 std::string OptionText(const OptionSpec& spec) {
-  std::string help = spec.help;
+  std::string help = HelpOf(spec);
   const std::vector<std::string> values = OfferedValues(spec);
   if (!values.empty()) help += fmt::format(" ({})", fmt::join(values, ", "));
   return ".TP\n.B " + Roff((spec.letter.empty() ? "" : spec.letter + ", ") + spec.name) +

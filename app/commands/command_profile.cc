@@ -13,6 +13,7 @@
 #include "app/commands/record_profile.h"
 #include "app/fail.h"
 #include "app/inputs.h"
+#include "app/module_form.h"
 #include "app/output.h"
 #include "app/reports/attributed_modules.h"
 #include "app/reports/profile_comparison_report.h"
@@ -34,7 +35,9 @@ class ProfileCommand : public Command {
         {.name = "traces",
          .target = &traces_,
          .help = "traces (" + profiler::TraceNames() +
-                 ", packed or not), or folders that hold some; modules are run and recorded",
+                 ", packed or not), or folders that hold some: what has such a name is only read. "
+                 "Modules (" +
+                 ModuleNames() + ", or any name with --platform) are run and recorded",
          .value = "FILE",
          .required = true},
         {.name = "--module",
@@ -66,8 +69,8 @@ class ProfileCommand : public Command {
     };
     for (std::vector<OptionSpec> specs :
          {run_.Specs(RunGroup::kInputs), run_.Specs(RunGroup::kComparison),
-          run_.Specs(RunGroup::kIsolation), run_.Specs(RunGroup::kRepeats),
-          run_.Specs(RunGroup::kExecution)}) {
+          run_.Specs(RunGroup::kIsolation), run_.Specs(RunGroup::kMetrics),
+          run_.Specs(RunGroup::kRepeats), run_.Specs(RunGroup::kExecution)}) {
       for (OptionSpec& spec : specs) all.push_back(std::move(spec));
     }
     return all;
@@ -129,13 +132,41 @@ class ProfileCommand : public Command {
     return FailEach("file", traces_, error, context);
   }
 
+  // What begins a run is the name of the file or an option, not what is in it.
+  Status CheckRun(const std::string& path) const {
+    if (profiler::IsTraceName(path)) {
+      return InputError("it has the name of a trace and is a module, which is not run",
+                        "a module has another name: " + ModuleNames());
+    }
+    const auto& given = run_.given();
+    if (!IsModuleName(path) && std::ranges::find(given, "--platform") == given.end()) {
+      return InputError("it is a module, but its name does not say so",
+                        "--platform PLATFORM runs it");
+    }
+    if (modules_.empty()) return {};
+    return InputError("--module: this is a module, which is run", "--module is for traces");
+  }
+
+  Status CheckRead() const {
+    const std::string option = !run_.given().empty() ? run_.given().front()
+                               : recordings_ != 1    ? "--recordings"
+                                                     : "";
+    if (option.empty()) return {};
+    return InputError(option + ": this is not a module, and nothing is run",
+                      "the option is for modules");
+  }
+
   int RunOne(const std::string& path, const std::vector<profiler::AttributedModule>& modules,
              const Context& context, Jobs& jobs) {
     const auto start = std::chrono::steady_clock::now();
     Result<FileView> file = FileView::Open(path, context.limits);
     if (!file) return Fail(path, file.error(), context);
     const bool is_trace = profiler::IsTrace(file->bytes());
-    if (!is_trace && dump::IsModuleKind(dump::Sniff(file->bytes()))) return Record(path, context);
+    if (!is_trace && dump::IsModuleKind(dump::Sniff(file->bytes()))) {
+      if (Status asked = CheckRun(path); !asked) return Fail(path, asked.error(), context);
+      return Record(path, context);
+    }
+    if (Status asked = CheckRead(); !asked) return Fail(path, asked.error(), context);
     Result<ProfileReport> report = ReadProfileReport(*file, modules, context.limits, jobs);
     if (!report) return Fail(path, report.error(), context);
     if (!out_.empty()) return WriteOne(*report, context);

@@ -202,9 +202,11 @@ class RecordCommand : public Command {
       out.back() = ',';
       WriteOut(out + DumpJson(*report).substr(1));
     } else {
-      PrintOut(
-          DumpOverviewText(*report) +
-          fmt::format("  next: hloscope info {0}\n        hloscope open {0}\n", Quoted(plan.dump)));
+      PrintOut(DumpOverviewText(*report) +
+               fmt::format("  next: hloscope info {0}\n        hloscope open {0}\n"
+                           "  to report a problem: hloscope bundle create {0} --text all, which is "
+                           "redacted; {1} is not\n",
+                           Quoted(plan.dump), std::filesystem::path(log_).filename().string()));
     }
     return ExitOf(run) == 0 ? kGood : kDied;
   }
@@ -223,9 +225,18 @@ class RecordCommand : public Command {
     return false;
   }
 
+  // The word without secrets, also those that the word before it shows: "-u" "jane:X".
+  static std::string AfterWord(const std::string& before, const std::string& word,
+                               debug::Redactor& redactor) {
+    const std::string both = redactor.Text(before + " " + word);
+    const std::string first = redactor.Text(before) + " ";
+    return both.starts_with(first) ? both.substr(first.size()) : redactor.Text(word);
+  }
+
   // The command; options that name a secret without its value.
   std::vector<std::string> HideSecretArguments(debug::Redactor& redactor) const {
     std::vector<std::string> words;
+    std::string before;
     bool is_secret = false;  // the value of --api-key
     for (const std::string& word : command_) {
       const size_t name = word.starts_with('-') ? std::min(word.find('='), word.size()) : 0;
@@ -233,9 +244,10 @@ class RecordCommand : public Command {
       if (names_secret && name < word.size()) {
         words.push_back(word.substr(0, name) + "=<secret>");
       } else {
-        words.push_back(is_secret ? "<secret>" : redactor.Text(word));
+        words.push_back(is_secret ? "<secret>" : AfterWord(before, word, redactor));
       }
       is_secret = names_secret && name == word.size();
+      before = word;
     }
     return words;
   }

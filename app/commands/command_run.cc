@@ -51,8 +51,8 @@ class RunCommand : public Command {
     for (std::vector<OptionSpec> specs :
          {shared_.Specs(RunGroup::kInputs), shared_.Specs(RunGroup::kOutputs), OutputOptions(),
           shared_.Specs(RunGroup::kComparison), shared_.Specs(RunGroup::kIsolation),
-          shared_.Specs(RunGroup::kRepeats), shared_.Specs(RunGroup::kExecution),
-          bundle_.Specs()}) {
+          shared_.Specs(RunGroup::kMetrics), shared_.Specs(RunGroup::kRepeats),
+          shared_.Specs(RunGroup::kExecution), bundle_.Specs()}) {
       for (OptionSpec& spec : specs) all.push_back(std::move(spec));
     }
     return all;

@@ -1,4 +1,4 @@
-// The plan in this process, code in a child.
+// Compiles in child processes.
 #include "app/commands/emit_own.h"
 
 #include <fmt/format.h>
@@ -9,13 +9,13 @@
 
 #include "app/output.h"
 #include "core/backends/ahead/compile_ahead.h"
+#include "core/backends/ahead/own_compile.h"
 #include "core/backends/pjrt/compile_module.h"
 #include "core/backends/pjrt/gpu_architecture.h"
 #include "core/backends/sass/machine_code.h"
 #include "core/base/counted.h"
 #include "core/base/file.h"
 #include "core/base/machine_memory.h"
-#include "core/compile/compile.h"
 #include "core/dump/plan_file.h"
 
 namespace hloscope::app {
@@ -46,20 +46,17 @@ Status Write(const std::string& path, std::string_view bytes) {
   return {};
 }
 
-Result<EmitReport> EmitPlan(const std::shared_ptr<const hlo::Module>& module,
-                            const EmitRequest& request) {
-  const auto begin = std::chrono::steady_clock::now();
-  HLOSCOPE_ASSIGN_OR_RETURN(const compile::Compilation compiled, compile::Compile(module));
+Result<EmitReport> EmitPlan(const hlo::Module& module, const EmitRequest& request,
+                            const std::stop_token& stop) {
+  replay::OwnCompileRequest own;
+  own.wants_plan = true;
+  own.limits = request.limits;
+  HLOSCOPE_ASSIGN_OR_RETURN(const replay::OwnCompileReport compiled,
+                            replay::OwnCompile(module, own, stop));
+  HLOSCOPE_TRY(Write(request.output, compiled.plan));
   EmitReport report;
-  report.kernels = std::ssize(compiled.kernels);
-  report.compile_ms =
-      std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - begin).count();
-  const std::string text =
-      compiled.plan != nullptr
-          ? compile::ToText(*compiled.plan)
-          : fmt::format("no plan for {}: {}; it runs instruction by instruction\n", module->name(),
-                        compiled.why_no_plan);
-  HLOSCOPE_TRY(Write(request.output, text));
+  report.kernels = compiled.kernels;
+  report.compile_ms = compiled.compile_ms;
   report.files.push_back({request.output, "the plan"});
   return report;
 }
@@ -104,7 +101,9 @@ std::vector<std::string> EmittedCode() {
 
 Result<EmitReport> EmitOwn(const std::shared_ptr<const hlo::Module>& module,
                            const EmitRequest& request, const std::stop_token& stop) {
-  if (request.what == kPlan && !IsPlanFileName(request.output)) return EmitPlan(module, request);
+  if (request.what == kPlan && !IsPlanFileName(request.output)) {
+    return EmitPlan(*module, request, stop);
+  }
   const CodeRow* row = std::ranges::find(kCode, request.what, &CodeRow::name);
   if (request.what == kPlan) row = &kPlanFile;
   if (row == std::end(kCode)) return InputError("--emit " + request.what + ": no such code");

@@ -81,6 +81,7 @@ debug::BundleSource BundleSourceOf(const BundleInput& input, LoadedRun loaded,
   source.ptx = input.ptx;
   source.kernels = input.kernels;
   source.debug_options = input.debug_options;
+  source.log = input.log;
   source.verdict_json = findings.verdict.empty() ? input.verdict : findings.verdict;
   source.profile_json = std::move(findings.profile);
   source.profile_comparison_json = std::move(findings.profile_comparison);
@@ -140,7 +141,7 @@ std::vector<OptionSpec> PackOptions::Specs(std::string_view when) {
        .target = &text,
        .help =
            help("needed: leave out text that no replay reads, as scopes of op_name, comments of "
-                "PTX and the StableHLO; all: include it, redacted (needed)"),
+                "PTX, the StableHLO and the log of `record`; all: include it, redacted (needed)"),
        .value = "HOW",
        .choices = {"needed", "all"}}};
 }

@@ -3,6 +3,8 @@
 
 #include <fmt/format.h>
 
+#include "core/base/json.h"
+
 namespace hloscope {
 namespace {
 
@@ -38,7 +40,30 @@ Result<Tree> Parse(std::string_view text, int64_t nesting) {
   return tree;
 }
 
+void AppendTree(std::string& out, const nlohmann::ordered_json& tree) {
+  if (tree.is_string()) {
+    out += JsonString(tree.get_ref<const std::string&>());
+  } else if (!tree.is_structured()) {
+    out += tree.dump();
+  } else {
+    out += tree.is_object() ? '{' : '[';
+    const size_t first = out.size();
+    for (const auto& [key, value] : tree.items()) {
+      if (out.size() > first) out += ',';
+      if (tree.is_object()) out += JsonString(key) + ':';
+      AppendTree(out, value);
+    }
+    out += tree.is_object() ? '}' : ']';
+  }
+}
+
 }  // namespace
+
+std::string JsonText(const nlohmann::ordered_json& tree) {
+  std::string out;
+  AppendTree(out, tree);
+  return out;
+}
 
 Result<nlohmann::json> ParseJson(std::string_view text, int64_t nesting) {
   return Parse<nlohmann::json>(text, nesting);

@@ -1,9 +1,10 @@
-// Reading JSON into trees of bounded depth: nlohmann's own functions that copy and print a tree
-// recurse, and would overflow the stack on a deep one.
+// Reading JSON into trees of bounded depth, since functions that copy and print a tree recurse and
+// would overflow the stack on a deep one; and writing trees.
 #pragma once
 
 #include <cstdint>
 #include <nlohmann/json.hpp>
+#include <string>
 #include <string_view>
 
 #include "core/base/limits.h"
@@ -17,5 +18,9 @@ Result<nlohmann::json> ParseJson(std::string_view text, int64_t nesting = Limits
 /// Like ParseJson; objects keep the order of their members.
 Result<nlohmann::ordered_json> ParseOrderedJson(std::string_view text,
                                                 int64_t nesting = Limits().nesting);
+
+/// The tree in one line, its texts as JsonWriter writes them: nlohmann leaves C1 controls and marks
+/// of direction as they are.
+std::string JsonText(const nlohmann::ordered_json& tree);
 
 }  // namespace hloscope

@@ -37,6 +37,9 @@ Tree::Tree(std::shared_ptr<const hlo::Module> module, hlo::ComputationId computa
   const hlo::Module& m = *module_;
   root.label = m[m[computation].name];
   nodes_.push_back(root);
+  for (const hlo::Instruction& i : m.instructions()) {
+    bytes_.Get(i.shape, [&] { return std::max<int64_t>(0, m[i.shape].ByteSize().value_or(0)); });
+  }
   AddInstance(NodeId(0u), computation, members);
 }
 
@@ -149,9 +152,7 @@ NodeId Tree::Caller(const Instance& instance) const {
   return (*this)[owner].kind == NodeKind::kComputation ? (*this)[owner].parent : owner;
 }
 
-int64_t Tree::Bytes(InstructionId id) const {
-  return std::max<int64_t>(0, module_->shape(id).ByteSize().value_or(0));
-}
+int64_t Tree::Bytes(InstructionId id) const { return bytes_.Known((*module_)[id].shape); }
 
 void Tree::AddSource(NodeId leaf, std::vector<Source>& out) const {
   if (Shown(leaf)) out.push_back({leaf, Bytes((*this)[leaf].instruction)});

@@ -5,6 +5,7 @@
 
 #include "core/base/checked.h"
 #include "core/base/quick_hash.h"
+#include "core/base/work_count.h"
 
 namespace hloscope::hlo {
 namespace {
@@ -139,6 +140,7 @@ bool Shape::has_unbounded_dimension() const {
 bool Shape::is_static() const {
   bool is_static = true;
   ForEachInside(*this, [&](const Shape& s) { is_static &= !s.has_dynamic_dimension(); });
+  CountWork(LeafCount());
   return is_static;
 }
 
@@ -188,6 +190,7 @@ std::optional<int64_t> Shape::ByteSize() const {
     if (count) count = CheckedMul<int64_t>(*count, StorageBytes(s.type_));
     total = count ? CheckedAdd(*total, *count) : std::nullopt;
   });
+  CountWork(LeafCount());
   return total;
 }
 

@@ -31,6 +31,13 @@ def module(n, scheduled=False):
     return f'HloModule jit_f{schedule}{tables}\n{bodies}\nENTRY e {{\n  q_0 = f32[8] parameter(0)\n{entry}  ROOT r = f32[8] add(q_{n}, c_{n})\n}}\n'
 
 
+def elements(n):
+    """A tuple of n elements, of which each is taken."""
+    shape = '(' + ', '.join(['f32[]'] * n) + ')'
+    taken = ''.join(f'  g_{k} = f32[] get-tuple-element(p), index={k}\n  n_{k} = f32[] negate(g_{k})\n' for k in range(n))
+    return f'HloModule m\n\nENTRY e {{\n  p = {shape} parameter(0)\n{taken}  ROOT r = {shape} tuple({", ".join(f"n_{k}" for k in range(n))})\n}}\n'
+
+
 def write(folder, name, text):
     os.makedirs(folder, exist_ok=True)
     path = os.path.join(folder, name)
@@ -68,6 +75,7 @@ COMMANDS = {
     'show': lambda d: ['show', d + '/m.hlo'],
     'show json': lambda d: ['show', d + '/m.hlo', '--format', 'json'],
     'show dot': lambda d: ['show', d + '/m.hlo', '--format', 'dot'],
+    'show svg': lambda d: ['show', d + '/tuple.hlo', '--format', 'svg'],
     'show around': lambda d: ['show', d + '/m.hlo', '--around', 'a_1', '--radius', '1000000', '--format', 'hlo-elided'],
     'find': lambda d: ['find', 'layer_77', d + '/m.hlo'],
     'find in a dump': lambda d: ['find', 'q_', d + '/dump'],
@@ -104,6 +112,7 @@ def main():
         for factor in (1, 2, 4):
             folder, n = os.path.join(top, str(factor)), SIZE * factor
             write(folder, 'm.hlo', module(n))
+            write(folder, 'tuple.hlo', elements(n))
             dump(folder + '/dump', n)
             trace(folder + '/t.trace.json', n)
             folders.append(folder)

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""What must not leave the machine: 60 planted secrets of every kind, made from a seed, and the numbers of inputs.
+"""What must not leave the machine: secrets of every kind, made from a seed, and the numbers of inputs.
 
   redaction_test.py HLOSCOPE SAMPLES"""
 import base64
@@ -7,6 +7,7 @@ import io
 import json
 import os
 import random
+import re
 import string
 import struct
 import subprocess
@@ -14,10 +15,10 @@ import sys
 import unittest
 import zipfile
 
+import secret_kinds
 from command_tests import FolderTest, write_npz
 
 HLOSCOPE, SAMPLES = os.path.abspath(sys.argv[1]), os.path.abspath(sys.argv[2])
-LETTERS, DIGITS = string.ascii_letters, string.digits
 
 
 def members(data):
@@ -30,66 +31,16 @@ def members(data):
     return b'\n'.join(out)
 
 
-class Planted:
-    """Secrets by kind. Each is found by a part that no rule may leave."""
-
-    def __init__(self, seed):
-        self.random = random.Random(seed)
-        self.secrets = {}
-
-    def text(self, length, alphabet=LETTERS + DIGITS):
-        return ''.join(self.random.choice(alphabet) for _ in range(length))
-
-    def add(self, kind, secret, part=None):
-        self.secrets[kind] = part or secret
-        return secret
-
-    def lines(self):
-        """Sixty lines, each with a secret."""
-        tokens = {
-            'stripe': 'rk_live_' + self.text(24), 'vault': 'hvs.' + self.text(24), 'databricks': 'dapi' + self.text(32, 'abcdef' + DIGITS),
-            'slack app': 'xapp-1-' + self.text(24), 'github': 'ghp_' + self.text(36), 'oauth refresh': '1//0' + self.text(40),
-            'aws secret': self.text(3, string.ascii_uppercase) + self.text(3, string.ascii_lowercase) + self.text(3, DIGITS) +
-                          self.text(14) + '/' + self.text(16), 'age': 'AGE-SECRET-KEY-1' + self.text(40, string.ascii_uppercase + DIGITS),
-            'jwt': 'eyJ' + self.text(20) + '.' + self.text(20), 'hugging face': 'hf_' + self.text(34)}
-        out = []
-        for kind, secret in tokens.items():
-            wrapped = [secret, f'see {secret} there', f'https://acme.example.de/x?k={secret}&y=1']
-            out.append(self.random.choice(wrapped))
-            self.add(kind, secret, secret[-12:])
-        named = ['token={}', '"token": "{}"', 'Cookie: sid={}', 'pwd: {}', '--password {}', 'Authorization: Bearer {}',
-                 'password={}', 'SESSION_TOKEN={}', 'client_secret: {}', 'x-api-key: {}', 'Authorization: Basic {}', 'refresh_token={}',
-                 'passphrase = "{}"', 'run --hf-token {} --steps 3', 'Set-Cookie: a=1; sessionid={}', 'mysql -p{} db', 'api_key: {}',
-                 'password%3D{}', "auth_token='{}'", '"Authorization": "Bearer {}"', 'sessionId={}', 'access_token={}', 'key={}', 'sig={}',
-                 'AccountKey={}/K1SZFPTOtr/KBHBeksoGMGw==']
-        for form in named:
-            secret = 'q7' + self.text(12)
-            out.append(form.format(secret))
-            self.add(form, secret)
-        out.append('AccountKey=' + self.text(20) + '/K1SZFPTOtr/' + self.add('azure tail', 'KBHB' + self.text(10)) + '==')
-        for length in (32, 40):
-            out.append('datadog_app_key=' + self.add(f'hex {length}', self.text(length, 'abcdef' + DIGITS)))
-        for kind, form in [('public address', '93.184.{}.{}'), ('tailscale', '100.64.{}.{}'), ('private address', '10.3.{}.{}')]:
-            address = form.format(self.random.randrange(10, 250), self.random.randrange(10, 250))
-            out.append('peer ' + self.add(kind, address) + self.random.choice(['', ':8476']))
-        for ending in ('de', 'uk', 'fr', 'jp', 'cn', 'io'):
-            host = f'trainer{self.random.randrange(1000, 9999)}.acme.{ending}'
-            out.append('from ' + self.add('host .' + ending, host) + self.random.choice(['', ':2222']))
-        out.append('JAX_COORDINATOR_ADDRESS=' + self.add('coordinator', f'coord{self.text(5, DIGITS)}') + ':1234')
-        worker = self.add('TF_CONFIG', f'node{self.text(5, DIGITS)}.acme.internal')
-        out.append('TF_CONFIG=' + json.dumps({'cluster': {'worker': [worker + ':2222']}}))
-        for kind, form in [('home', '/home/{}/x.py'), ('mac home', '/Users/{}/x'), ('scratch', 'jit(f)//scratch/{}/y/z'),
-                           ('windows', 'C:\\Users\\{}\\m.py'), ('bucket', 'gs://{}/ckpt'), ('mail', '{}+ml@acme.de'), ('ssh', 'svc@{}'),
-                           ('url', 'https://user:{}@host.acme.de/'), ('share', '\\\\{}\\share\\m.py'), ('option', '--api-key={}')]:
-            out.append(form.format(self.add(kind, 'u' + self.text(9, string.ascii_lowercase))))
-        return out
-
-    def left_in(self, data):
-        return {kind: part for kind, part in self.secrets.items() if part.encode() in data}
+def left_in(rows, data):
+    """The kinds of which a part is left."""
+    return {kind: part for kind, _, parts in rows for part in parts if part.encode() in data}
 
 
 def quoted(text):
-    return text.replace('\\', '\\\\').replace('"', '\\"')
+    return text.replace('\\', '\\\\').replace('"', '\\"').replace('\n', '\\n')
+
+
+SMALL = 'HloModule m\nENTRY e {\n  x = f32[3] parameter(0)\n  ROOT y = f32[3] add(x, x)\n}\n'
 
 
 class Redaction(FolderTest):
@@ -98,40 +49,71 @@ class Redaction(FolderTest):
                               env={**os.environ, **(environment or {})})
         return done.returncode, done.stdout.decode(errors='replace'), done.stderr.decode(errors='replace')
 
-    def leaky(self, planted):
-        """A module whose texts hold the lines in turn: op_name, frontend attributes, configurations of all forms."""
-        lines = planted.lines()
-        self.assertGreaterEqual(len(planted.secrets), 58)
-        rows = ['  %v0 = f32[3]{0} parameter(0)']
-        for k, line in enumerate(lines):
-            body = base64.b64encode(b'ML\xefR\x01' + b'\x00' * 40 + line.encode() + b'\x00' + b'\x01' * 40).decode()
-            where = [f'metadata={{op_name="jit(step)/{quoted(line)}"}}', f'frontend_attributes={{mine="{quoted(line)}"}}',
-                     f'backend_config="{quoted(line)}"', f'backend_config={json.dumps({"custom_call_config": {"body": body}})}',
-                     f'frontend_attributes={{_xla_note="{quoted(line)}"}}', f'backend_config={json.dumps({"a": {"note": line}})}'][k % 6]
-            rows.append(f'  %v{k + 1} = f32[3]{{0}} add(%v{k}, %v{k}), {where}')
-        rows[-1] = rows[-1].replace('  %', '  ROOT %', 1)
-        return self.path('leaky.hlo', 'HloModule m\n\nENTRY %main (v0: f32[3]) -> f32[3] {\n' + '\n'.join(rows) + '\n}\n')
+    # Where a text may be in an instruction.
+    PLACES = {
+        'op_name': lambda text: f'metadata={{op_name="{quoted(text)}"}}',
+        'op_name, inside': lambda text: f'metadata={{op_name="jit(step)/{quoted(text)}/add"}}',
+        'op_name, end': lambda text: f'metadata={{op_name="jit(step)/jit(main)/{quoted(text)}"}}',
+        'source_file': lambda text: f'metadata={{source_file="{quoted(text)}" source_line=3}}',
+        'frontend attribute': lambda text: f'frontend_attributes={{mine="{quoted(text)}"}}',
+        'frontend attribute of XLA': lambda text: f'frontend_attributes={{_xla_note="{quoted(text)}"}}',
+        'backend_config, text': lambda text: f'backend_config="{quoted(text)}"',
+        'backend_config, JSON': lambda text: 'backend_config=' + json.dumps({'a': {'note': text}}),
+        'backend_config, JSON key': lambda text: 'backend_config=' + json.dumps({'a': {text: 1}}),
+        'backend_config, MLIR': lambda text: 'backend_config="' + quoted(f'module {{ func.func @f() {{ return }} loc("{quoted(text)}") }}') + '"',
+        'backend_config, base64': lambda text: 'backend_config=' + json.dumps({'custom_call_config': {'body': base64.b64encode(
+            b'ML\xefR\x01' + b'\x00' * 40 + text.encode() + b'\x00' + b'\x01' * 40).decode()}}),
+        'custom_call_target': lambda text: f'custom_call_target="{quoted(text)}"',
+    }
 
-    def test_no_planted_secret_is_in_a_bundle(self):
-        for seed in (1, 2, 3):
+    def leaky(self, rows, place):
+        """A module of an instruction for each row, with its text in that place."""
+        lines = ['  %v0 = f32[3]{0} parameter(0)']
+        for k, (_, text, _) in enumerate(rows):
+            call = 'custom-call(%v0)' if place == 'custom_call_target' else 'add(%v0, %v0)'
+            lines.append(f'  %v{k + 1} = f32[3]{{0}} {call}, {self.PLACES[place](text)}')
+        lines.append(f'  ROOT %sum = f32[3]{{0}} add(%v0, %v{len(rows)})')
+        return self.path('leaky.hlo', 'HloModule m\n\nENTRY %main (v0: f32[3]) -> f32[3] {\n' + '\n'.join(lines) + '\n}\n')
+
+    def held(self, rows, where):
+        with open(self.path('b.hlob'), 'rb') as file:
+            self.assertEqual(left_in(rows, members(file.read())), {}, where)
+        os.remove(self.path('b.hlob'))
+
+    def test_no_secret_of_a_module_is_in_a_bundle(self):
+        for place in self.PLACES:
             for text in ('needed', 'all'):
-                planted = Planted(seed)
-                module, out = self.leaky(planted), self.path('b.hlob')
-                note = '\n'.join(Planted(seed).lines())
-                verdict = self.path('verdict.json', json.dumps({
-                    'module': module, 'platform': 'interpreter', 'reference': '', 'seed': 3, 'status': 'differs', 'pass': 'algsimp',
-                    'cured_by': [], 'verdict': note, 'warnings': note.split('\n'),
-                    'tries': [{'what': line, 'closes': None, 'detail': line} for line in note.split('\n')]}))
-                code, printed, errors = self.run_tool(
-                    'bundle', 'create', verdict, '-o', out, '--note', note, '--values', 'all', '--text', text, '--json')
-                self.assertEqual(code, 0, errors)
-                with open(out, 'rb') as file:
-                    self.assertEqual(planted.left_in(members(file.read())), {}, (seed, text))
+                rows = secret_kinds.make(len(place))
+                # The reader has bounds for texts that are names.
+                module = self.leaky(rows, place)
+                code, _, errors = self.run_tool('bundle', 'create', module, '-o', 'b.hlob', '--text', text)
+                self.assertEqual(code, 0, (place, errors[:500]))
+                self.held(rows, (place, text))
+
+    def test_no_secret_of_notes_and_verdicts_is_in_a_bundle(self):
+        for seed in (1, 2, 3):
+            rows = secret_kinds.make(seed)
+            module = self.path('plain.hlo', SMALL)
+            note = '\n'.join(text for _, text, _ in rows)
+            verdict = self.path('verdict.json', json.dumps({
+                'module': module, 'platform': 'interpreter', 'reference': '', 'seed': 3, 'status': 'differs', 'pass': 'algsimp',
+                'cured_by': [], 'verdict': note, 'warnings': note.split('\n'),
+                'tries': [{'what': line, 'closes': None, 'detail': line} for line in note.split('\n')]}))
+            code, _, errors = self.run_tool('bundle', 'create', verdict, '-o', 'b.hlob', '--note', note, '--values', 'all', '--text', 'all')
+            self.assertEqual(code, 0, errors[:500])
+            self.held(rows, seed)
+
+    def test_each_by_itself(self):
+        """What the others show of names helps none."""
+        rows = [row for row in secret_kinds.make(9) if ' in {}' in row[0] or ' in ' not in row[0]]
+        for kind, text, parts in rows[::7]:
+            code, _, errors = self.run_tool('bundle', 'create', self.path('small.hlo', SMALL), '-o', 'b.hlob', '--note', text)
+            self.assertEqual(code, 0, errors)
+            self.held([(kind, text, parts)], kind)
 
     def test_kernels_of_a_dump(self):
         """Comments and quoted texts of PTX; the kernels still run."""
-        planted = Planted(4)
-        lines = planted.lines()
+        rows = secret_kinds.make(4)
         source = os.path.join(SAMPLES, 'softmax_passes_a100')
         dump = self.path('dump')
         os.makedirs(dump)
@@ -141,16 +123,16 @@ class Redaction(FolderTest):
             with open(os.path.join(source, name), 'rb') as file:
                 data = file.read()
             if name.endswith('.ptx'):
-                extra = ''.join(f'// {line}\n.file {k + 50} "{quoted(line)}"\n' for k, line in enumerate(lines))
+                extra = ''.join('// ' + text.replace('\n', '\n// ') + f'\n.file {k + 50} "{quoted(text)}"\n' for k, (_, text, _) in enumerate(rows))
                 data += extra.encode()
             with open(os.path.join(dump, name), 'wb') as file:
                 file.write(data)
         module = next(os.path.join(dump, n) for n in os.listdir(dump) if n.endswith('gpu_after_optimizations.txt'))
-        code, printed, errors = self.run_tool('bundle', 'create', module, '-o', self.path('b.hlob'), '--platform', 'xla-gpu-sim', '--json')
-        self.assertEqual(code, 0, errors)
-        self.assertEqual(json.loads(printed)['replayed'], 'reproduced', printed)
-        with open(self.path('b.hlob'), 'rb') as file:
-            self.assertEqual(planted.left_in(members(file.read())), {})
+        for text in ('needed', 'all'):
+            code, printed, errors = self.run_tool('bundle', 'create', module, '-o', 'b.hlob', '--platform', 'xla-gpu-sim', '--json', '--text', text)
+            self.assertEqual(code, 0, errors)
+            self.assertEqual(json.loads(printed)['replayed'], 'reproduced', printed)
+            self.held(rows, text)
 
     def test_payloads_are_whole(self):
         body = base64.b64encode(b'ML\xefR' + b'plain text without a secret. ' * 9).decode()
@@ -172,18 +154,36 @@ ENTRY e {{
         self.assertTrue(any('cannot replay: b' in note for note in manifest['notes']), manifest['notes'])
 
     def test_a_record_has_none(self):
-        planted = Planted(5)
-        words = planted.lines()
-        value = planted.add('variable', 'v4lue' + planted.text(8, string.ascii_lowercase))
-        address = planted.add('address', 'coord' + planted.text(6, DIGITS))
-        environment = {'FOO_TOKEN': value, 'JAX_COORDINATOR_ADDRESS': address + ':1234',
-                       'TF_CONFIG': json.dumps({'cluster': {'worker': [planted.add('worker', 'n' + planted.text(8, DIGITS)) + ':22']}})}
-        code, _, errors = self.run_tool('record', '--dump', 'd', '--', 'sh', '-c', f'true {value}; token={value}', *words,
-                                        environment=environment)
+        rows = secret_kinds.make(5)
+        words = [text for _, text, _ in rows]
+        text = random.Random(6)
+        random_word = lambda: 'v' + ''.join(text.choice(string.ascii_lowercase) for _ in range(11))
+        variables = {name: random_word() for name in ('FOO_TOKEN', 'JAX_COORDINATOR_ADDRESS', 'TF_SECRET', 'JAX_API_KEY', 'XLA_PASSWORD')}
+        environment = {**variables, 'JAX_COORDINATOR_ADDRESS': variables['JAX_COORDINATOR_ADDRESS'] + ':1234',
+                       'JAX_NOTE': words[0], 'TF_CONFIG': json.dumps({'cluster': {'worker': [random_word() + ':22']}})}
+        rows += [(name, '', [value]) for name, value in variables.items()]
+        rows.append(('TF_CONFIG', '', [environment['TF_CONFIG'].split('"')[5].split(':')[0]]))
+        os.makedirs(self.path('d'))
+        self.path('d/module_0001.add.before_optimizations.txt', SMALL)
+        self.path('said.txt', '\n'.join(words + list(variables.values())))
+        value, option = variables['FOO_TOKEN'], random_word() + '7'
+        rows.append(('-u', '', [option]))
+        code, printed, errors = self.run_tool('record', '--dump', 'd', '--', 'sh', '-c', f'cat said.txt >&2; true {value}; token={value}', '-u', 'jane:' + option,
+                                              *words, environment=environment)
+        self.assertEqual(code, 0, errors[:500])
+        self.assertIn('--text all, which is redacted; stderr.log is not', printed)
         with open(self.path('d/hloscope-record.json'), 'rb') as file:
-            self.assertEqual(planted.left_in(file.read()), {}, errors)
-        log = next(name for name in os.listdir(self.path('d')) if name.startswith('stderr'))
-        self.assertEqual(os.stat(self.path('d/' + log)).st_mode & 0o777, 0o600)
+            self.assertEqual(left_in(rows, file.read()), {})
+        self.assertEqual(os.stat(self.path('d/stderr.log')).st_mode & 0o777, 0o600)
+        code, _, errors = self.run_tool('bundle', 'create', 'd', '-o', 'b.hlob', '--text', 'all', environment=environment)
+        self.assertEqual(code, 0, errors)
+        with zipfile.ZipFile(self.path('b.hlob')) as bundle:
+            self.assertIn('stderr.log', bundle.namelist())
+        self.held(rows, 'log')
+        code, _, errors = self.run_tool('bundle', 'create', 'd', '-o', 'b.hlob', environment=environment)
+        self.assertEqual(code, 0, errors)
+        with zipfile.ZipFile(self.path('b.hlob')) as bundle:
+            self.assertNotIn('stderr.log', bundle.namelist())
 
 
 class Values(FolderTest):
@@ -280,11 +280,49 @@ ENTRY e {{
             if len(number.replace('.', '').replace('-', '')) >= 6:
                 self.assertNotIn(number.encode(), everything, text)
 
+    def test_no_hash_to_guess_by(self):
+        """Of few values a hash can be guessed; those of the seed are known."""
+        out = self.path('h.hlob')
+        for options, is_there in ((['--inputs', self.inputs], False), (['--seed', '3'], True), (['--inputs', self.inputs, '--values', 'all'], True)):
+            self.run_tool('bundle', 'create', self.module, *options, '-o', out, code=[0])
+            with zipfile.ZipFile(out) as bundle:
+                recorded = json.loads(bundle.read('manifest.json'))['recorded']
+            self.assertEqual(bool(recorded['inputs_hash']), is_there, options)
+            self.assertEqual(bool(recorded['results_hash']), is_there, options)
+
+    def test_of_runs_on_kernels_of_a_dump(self):
+        """`run`, `bundle create` and `reduce` on the other simulated GPU, with inputs of the user."""
+        source = os.path.join(SAMPLES, 'softmax_passes_a100')
+        module = next(os.path.join(source, n) for n in os.listdir(source) if n.endswith('gpu_after_optimizations.txt'))
+        rng = random.Random(12)
+        floats = [struct.unpack('<f', struct.pack('<f', rng.uniform(10, 99)))[0] for _ in range(64000)]
+        inputs, zeros, results = self.path('x.npz'), self.path('z.npz'), self.path('r.npz')
+        write_npz(inputs, {'in0': ('<f4', (64, 1000), struct.pack('<64000f', *floats))})
+        write_npz(zeros, {'out0': ('<f4', (64, 1000), bytes(4 * 64000))})
+        on = [module, '--platform', 'xla-gpu-sim', '--inputs', inputs]
+        self.run_tool('run', *on, '--outputs', results, code=[0])
+        with zipfile.ZipFile(results) as archive:
+            name, = archive.namelist()
+            floats += struct.unpack('<64000f', archive.read(name)[-4 * 64000:])
+        numbers = {f'{f:.9g}'[:8] for f in floats if f != 0}
+        out = self.path('s.hlob')
+        for command in (['run', *on, '--expect', zeros, '--bundle', out], ['bundle', 'create', *on, '--expect', zeros, '-o', out],
+                        ['bundle', 'create', *on, '--reference_platform', 'interpreter', '-o', out]):
+            self.run_tool(*command, code=[0, 1])
+            with open(out, 'rb') as file:
+                words = set(re.findall(rb'[0-9.e+-]{8,}', members(file.read())))
+            os.remove(out)
+            left = {word for word in words if word.decode().lstrip('+-')[:8] in numbers}
+            self.assertEqual(left, set(), command[0])
+
     def test_of_a_reduction(self):
-        self.run_tool('reduce', self.module, '--inputs', self.inputs, '--expect', self.path('zeros.npz'), '-o', self.path('small.hlo'),
-                      '--bundle', self.path('r.hlob'), '--deadline', '5', code=[0, 1, 2])
-        if os.path.exists(self.path('r.hlob')):
-            self.hold(self.path('r.hlob'))
+        for platform in ('cpu', 'gpu-sim'):
+            self.run_tool('reduce', self.module, '--platform', platform, '--inputs', self.inputs, '--expect', self.path('zeros.npz'),
+                          '--reference_platform', 'interpreter', '-o', self.path('small.hlo'), '--bundle', self.path('r.hlob'),
+                          '--deadline', '5', code=[0, 1])
+            if os.path.exists(self.path('r.hlob')):
+                self.hold(self.path('r.hlob'))
+                os.remove(self.path('r.hlob'))
 
 
 if __name__ == '__main__':

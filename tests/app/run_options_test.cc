@@ -45,8 +45,9 @@ class RunOptionsTest : public testing::Test {
  protected:
   // Reads the words as `run` does.
   void Read(const std::vector<std::string>& words) {
-    for (const RunGroup group : {RunGroup::kInputs, RunGroup::kOutputs, RunGroup::kComparison,
-                                 RunGroup::kIsolation, RunGroup::kRepeats, RunGroup::kExecution}) {
+    for (const RunGroup group :
+         {RunGroup::kInputs, RunGroup::kOutputs, RunGroup::kComparison, RunGroup::kIsolation,
+          RunGroup::kMetrics, RunGroup::kRepeats, RunGroup::kExecution}) {
       for (OptionSpec& spec : run_.Specs(group)) specs_.push_back(std::move(spec));
     }
     const CommandRow row{.make = nullptr, .name = "run", .summary = "", .examples = ""};
@@ -67,7 +68,6 @@ TEST_F(RunOptionsTest, WhatABundleRecordsIsReadFromItsCommand) {
 }
 
 TEST_F(RunOptionsTest, FilesAreInTheCommandThatRunsTheSameAgain) {
-  enum class Replay { kReplay, kOnce };
   RunSpec request = ChangedRequest();
   request.inputs.literals_file = "literals";
   request.reference.python = "python";
@@ -75,10 +75,7 @@ TEST_F(RunOptionsTest, FilesAreInTheCommandThatRunsTheSameAgain) {
   std::vector<std::string> words;
   for (std::string word; line >> word;) words.push_back(word);
   Read(words);
-#define LOCAL_OPTION(member, text, replay, ...)               \
-  if (Replay::replay == Replay::kReplay) {                    \
-    EXPECT_EQ(run_.request().member, request.member) << text; \
-  }
+#define LOCAL_OPTION(member, text, ...) EXPECT_EQ(run_.request().member, request.member) << text;
 #include "core/debug/run/run_options.def"
 }
 
@@ -94,7 +91,7 @@ TEST_F(RunOptionsTest, NothingGivenIsTheDefault) {
 
 TEST_F(RunOptionsTest, AnOptionWithoutEffectNamesThePlatformsThatHaveIt) {
   run_.request().test.name = "cpu";
-  for (OptionSpec& spec : run_.Specs(RunGroup::kIsolation)) specs_.push_back(std::move(spec));
+  for (OptionSpec& spec : run_.Specs(RunGroup::kMetrics)) specs_.push_back(std::move(spec));
   const CommandRow row{.make = nullptr, .name = "run", .summary = "", .examples = ""};
   ASSERT_EQ(ParseArguments(row, specs_, {"--metrics"}), ParseOutcome::kRun);
   const Status ready = run_.Prepare({});

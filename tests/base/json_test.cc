@@ -70,6 +70,13 @@ TEST(ParseJsonTest, NestingIsBounded) {
   EXPECT_TRUE(ParseJson(R"([[1],[2],[3]])", 2).has_value()) << "beside one another";
 }
 
+TEST(ParseJsonTest, TreesAreWrittenAsJsonWriterDoes) {
+  const std::string text =
+      "{\"a\":[1,-2.5,1e+300,true,null,{}],\"k\\u0085\":\"x\\u202ey\\u009b\",\"e\":[]}";
+  EXPECT_EQ(JsonText(*ParseOrderedJson(text)), text);
+  EXPECT_EQ(JsonText(*ParseOrderedJson("[\"\xc2\x9b\xe2\x80\xae\"]")), R"(["\u009b\u202e"])");
+}
+
 TEST(ParseJsonTest, WhatIsNotJsonIsAnError) {
   for (const char* const text : {"", "{", "[1,]", "]]]][[[[", "nan"}) {
     EXPECT_EQ(ParseJson(text).error().message, "not JSON") << text;

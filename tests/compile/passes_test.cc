@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
+#include "core/base/work_count.h"
 #include "core/compile/compile.h"
 #include "core/compile/kernel_rules.h"
 #include "core/hlo/analysis/call_graph.h"
@@ -45,6 +46,27 @@ ENTRY e {
   EXPECT_EQ(Expression(*module),
             "subtract(cosine(exponential(negate(exponential(negate(x))))), x)");
   EXPECT_EQ(module->computations().size(), 1u);
+}
+
+// Each get-tuple-element asked the shape of its whole tuple.
+TEST(Passes, WorkGrowsAsTheElementsOfATuple) {
+  const auto work = [](int elements) {
+    std::string shape, body, names;
+    for (int k = 0; k < elements; ++k) {
+      shape += fmt::format("{}f32[]", k == 0 ? "" : ", ");
+      body += fmt::format(
+          " g{0} = f32[] get-tuple-element(p), index={0}\n n{0} = f32[] negate(g{0})\n", k);
+      names += fmt::format("{}n{}", k == 0 ? "" : ", ", k);
+    }
+    const auto module = Parsed(fmt::format(
+        "HloModule m\nENTRY e {{\n p = ({0}) parameter(0)\n{1} ROOT r = ({0}) tuple({2})\n}}\n",
+        shape, body, names));
+    const uint64_t before = WorkCount();
+    EXPECT_TRUE(Compile(module).has_value());
+    return static_cast<double>(WorkCount() - before);
+  };
+  const double one = work(250), two = work(500), four = work(1000);
+  EXPECT_LT(four - two, 2.7 * (two - one));
 }
 
 // 30 computations that each call the next one twice are 2^30 of them.

@@ -390,6 +390,26 @@ TEST(Redaction, FindsSecretsByTheirNames) {
   }
 }
 
+TEST(Redaction, FindsSecretsByTheirForm) {
+  Redactor redactor = MakeRedactor();
+  EXPECT_EQ(redactor.Text("sshpass -p gT3sg6aZwf ssh h; curl -u admin:yvjyB5I3O8"),
+            "sshpass -p <token1> ssh h; curl -u <token2>");
+  EXPECT_EQ(redactor.Text("SKb282e2a7c91a5a97a327707c2822009b and passwd bCnzY1S5tX"),
+            "<token3> and passwd <token4>");
+  EXPECT_EQ(redactor.Text(R"(\u0070assword\u003djWYmk8jo3n %2Fhome%2Fjane%2Fx)"),
+            R"(\u0070assword\u003d<token5> <path1>)");
+  EXPECT_EQ(redactor.Text("263-82-8742, +1 (415) 555-3462 or 4145 6595 6899 1369."),
+            "<person1>, <person2> or <person3>.");
+  for (const std::string_view text :
+       {"sm80_xmma_gemm_f32f32_tf32f32_f32_nn_n_tilesize128x128x16_stage3_warpsize2x2x1_ffma",
+        "warpsize2x2x1tensor16x8x8", "__xla_test$$SwapTupleU32S16ToS16U32",
+        "batch_norm@functional.py", "2024-01-02 12:30", "4145 6595 6899 1360", "1234567890123456",
+        "Transformer/Layer12/MultiHeadAttention3/SelfAttention0/dot_general", "token after-all.3",
+        "--abs_error_bound 0.001 -p 8080", "100%: 3% of 25%"}) {
+    EXPECT_EQ(redactor.Text(text), text);
+  }
+}
+
 TEST(Redaction, FindsMachines) {
   for (const std::string_view text :
        {"at 100.64.3.7", "8.8.4.4:53", "trainer9.acme.de:2222", "gpu3.example.fr",

@@ -375,6 +375,18 @@ TEST_F(HuntFolderTest, KeepsWhatFailsInAnotherWayEachTime) {
   EXPECT_EQ(folder->unstable()[0].runs, (std::vector<std::string>{"signal", "differs \"x\""}));
 }
 
+TEST_F(HuntFolderTest, IsOfOneHuntOfARankAtATime) {
+  {
+    const auto first = FuzzFolder::Open(path_, 0, "a hunt", {});
+    ASSERT_TRUE(first.has_value());
+    const auto second = FuzzFolder::Open(path_, 0, "a hunt", {});
+    ASSERT_FALSE(second.has_value());
+    EXPECT_NE(second.error().message.find("another hunt of rank 0"), std::string::npos);
+    EXPECT_TRUE(FuzzFolder::Open(path_, 1, "a hunt", {}).has_value());
+  }
+  EXPECT_TRUE(FuzzFolder::Open(path_, 0, "a hunt", {}).has_value());
+}
+
 TEST_F(HuntFolderTest, RefusesAnotherHunt) {
   ASSERT_TRUE(FuzzFolder::Open(path_, 0, "a hunt", {})->SaveProgress().has_value());
   EXPECT_FALSE(FuzzFolder::Open(path_, 0, "another", {}).has_value());

@@ -1,6 +1,8 @@
 // Both sides of the task "own".
 #include "core/backends/ahead/own_compile.h"
 
+#include <fmt/format.h>
+
 #include <filesystem>
 #include <span>
 
@@ -25,7 +27,7 @@ struct OwnJob {
 template <typename A>
 void Archive(A& archive, Archived<A, OwnJob>& job) {
   archive(job.module, job.request.dump, job.request.passes, job.request.wants_module,
-          job.request.xla_flags, job.request.limits);
+          job.request.wants_plan, job.request.xla_flags, job.request.limits);
 }
 
 struct OwnAnswer {
@@ -35,7 +37,8 @@ struct OwnAnswer {
 template <typename A>
 void Archive(A& archive, Archived<A, OwnAnswer>& answer) {
   archive(answer.report.instructions, answer.report.instructions_before, answer.report.kernels,
-          answer.report.compile_ms, answer.report.code_ms, answer.report.dump_files, answer.module);
+          answer.report.compile_ms, answer.report.code_ms, answer.report.dump_files,
+          answer.report.plan, answer.module);
 }
 
 double MillisecondsSince(Clock::time_point start) {
@@ -45,6 +48,12 @@ double MillisecondsSince(Clock::time_point start) {
 Result<std::shared_ptr<const hlo::Module>> ModuleOf(std::string image) {
   const auto bytes = std::make_shared<const std::string>(std::move(image));
   return hlo::ModuleFromImage(std::as_bytes(std::span(*bytes)), bytes);
+}
+
+std::string PlanText(const hlo::Module& module, const compile::Compilation& compiled) {
+  if (compiled.plan != nullptr) return compile::ToText(*compiled.plan);
+  return fmt::format("no plan for {}: {}; it runs instruction by instruction\n", module.name(),
+                     compiled.why_no_plan);
 }
 
 Result<OwnAnswer> CompileOwnHere(OwnJob& job) {
@@ -64,6 +73,7 @@ Result<OwnAnswer> CompileOwnHere(OwnJob& job) {
   report.instructions = std::ssize(compiled.module->instructions());
   report.kernels = std::ssize(compiled.kernels);
   if (request.wants_module) answer.module = hlo::ModuleToImage(*compiled.module);
+  if (request.wants_plan) report.plan = PlanText(*module, compiled);
   if (request.dump.empty()) return answer;
   const Clock::time_point code_begin = Clock::now();
   HLOSCOPE_ASSIGN_OR_RETURN(const CodeTexts code, MakeCodeTexts(compiled));

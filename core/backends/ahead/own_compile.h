@@ -20,7 +20,7 @@ namespace hloscope::replay {
 struct OwnCompileRequest {
   std::string dump;     // a folder, which is made; empty: none is written, and no code
   bool passes = false;  // with the module behind every pass that changed it
-  bool wants_module = false;
+  bool wants_module = false, wants_plan = false;
   // As of the run whose compilation it is: of them the one that switches passes off is read.
   std::vector<std::pair<std::string, std::string>> xla_flags;
   Limits limits;  // its deadline and its share of memory are those of the child
@@ -33,6 +33,7 @@ struct OwnCompileReport {
   double code_ms = 0;     // for a dump: writing the code of all kernels
   int64_t dump_files = 0;
   std::shared_ptr<const hlo::Module> module;  // what runs; null unless it is wanted
+  std::string plan;                           // as text, or why there is none, where it is wanted
 };
 
 // Compiles as a run on our own compiler does and, where a folder is named, writes there what XLA

@@ -115,7 +115,7 @@ class Collection {
   Status Add(BundlePart arrays, std::optional<BundlePart> facts, Result<NamedArrays> values,
              std::string_view what) {
     if (!values) {
-      out_.notes.push_back(fmt::format("{} are not in: {}", what, values.error().ToString()));
+      Note(what, values.error());
       return {};
     }
     if (values->empty()) return {};
@@ -126,6 +126,9 @@ class Collection {
       out_.parts.emplace_back(*facts, FactsJson(*values, policy_));
     }
     return {};
+  }
+  void Note(std::string_view what, const Error& error) {
+    out_.notes.push_back(fmt::format("{} are not in: {}", what, error.ToString()));
   }
   void AddFile(BundlePart part, std::string bytes) { out_.parts.emplace_back(part, bytes); }
 
@@ -147,6 +150,8 @@ Result<BundleValues> CollectValues(const RunReport& report, const RunSpec& reque
                          Numbered(report.arguments, "in"), "inputs"));
   } else if (auto saved = FileView::Open(saved_inputs, request.limits); saved) {
     out.AddFile(BundlePart::kInputs, std::string(saved->bytes()));
+  } else if (!report.arguments.empty()) {
+    out.Note("inputs", saved.error());
   }
   HLOSCOPE_TRY(out.Add(BundlePart::kExpected, BundlePart::kExpectedFacts,
                        ExpectedOf(report, request), "expected results"));

@@ -294,7 +294,8 @@ class Check {
       return fmt::format("the run is {} here; recorded: {}", ToString(now.status),
                          ToString(recorded.status));
     }
-    if (now.status == RunStatus::kRan && recorded.results_hash != now.results_hash) {
+    if (now.status == RunStatus::kRan && !recorded.results_hash.empty() &&
+        recorded.results_hash != now.results_hash) {
       return "it ran, but its results are not bit-identical to the recorded ones";
     }
     return "";
@@ -313,9 +314,11 @@ class Check {
       check_.notes.push_back(fmt::format("the processor here lacks {}", fmt::join(lacking, ", ")));
     }
     if (plugins != manifest_.plugins) {
-      check_.notes.push_back(fmt::format("recorded with {}, here with {}",
-                                         fmt::join(manifest_.plugins, ", "),
-                                         fmt::join(plugins, ", ")));
+      const auto names = [](const std::vector<std::string>& all) {
+        return all.empty() ? std::string("no plugin") : fmt::format("{}", fmt::join(all, ", "));
+      };
+      check_.notes.push_back(
+          fmt::format("recorded with {}, here with {}", names(manifest_.plugins), names(plugins)));
     }
   }
 

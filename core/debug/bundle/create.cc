@@ -171,7 +171,7 @@ class Creation {
     if (source_.reduced != nullptr) LearnFrom(*source_.reduced, redactor_);
     for (const std::string* text :
          {&source_.file, &source_.stablehlo, &source_.ptx, &source_.debug_options,
-          &source_.verdict_json, &source_.profile_json, &source_.profile_comparison_json,
+          &source_.log, &source_.verdict_json, &source_.profile_json, &source_.profile_comparison_json,
           &source_.note}) {
       redactor_.Learn(*text);
     }
@@ -233,10 +233,19 @@ class Creation {
     manifest_.recorded.infeed_given = !request.inputs.infeed.empty();
     manifest_.recorded.against_expected =
         !request.compare.expect.empty() || report_.against_recorded;
+    WithoutGuessableHashes(manifest_.recorded);
     if (source_.reduced != nullptr) {
       manifest_.recorded.reduced_inputs_generated = source_.reduced_arguments.empty();
     }
     DescribeFailure();
+  }
+
+  // Of few values a hash can be guessed, and results give the values that they are made of away.
+  // Those that the seed gives anybody can make.
+  void WithoutGuessableHashes(RecordedRun& recorded) const {
+    if (source_.values >= ValuePolicy::kStatistics) return;
+    if (!recorded.inputs_generated) recorded.inputs_hash.clear();
+    if (!recorded.inputs_generated || recorded.infeed_given) recorded.results_hash.clear();
   }
 
   void Note(std::string note) { manifest_.notes.push_back(std::move(note)); }
@@ -302,6 +311,7 @@ class Creation {
     if (source_.redaction.text == FreeText::kAll) {
       Add(BundlePart::kStableHlo, redactor_.Text(source_.stablehlo));
       Add(BundlePart::kPtx, RedactCode(source_.ptx, "//", FreeText::kAll, redactor_));
+      Add(BundlePart::kLog, Spoken(source_.log));
     }
     Add(BundlePart::kVerdict, Report(source_.verdict_json));
     for (const auto& [part, text] :
@@ -314,6 +324,12 @@ class Creation {
     }
     Add(BundlePart::kNote, redactor_.Text(source_.note));
     Add(BundlePart::kEnvironment, EnvironmentJson());
+  }
+
+  // A text that may quote values.
+  std::string Spoken(std::string_view text) {
+    const std::string redacted = redactor_.Text(text);
+    return source_.values < ValuePolicy::kStatistics ? WithoutElements(redacted) : redacted;
   }
 
   std::string EnvironmentJson() {

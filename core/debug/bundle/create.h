@@ -35,6 +35,7 @@ struct BundleSource {
   std::string stablehlo;      // StableHLO or MHLO, text
   std::string ptx;            // of its kernels
   std::string debug_options;  // flags of XLA that are not the default, as the dump tells them
+  std::string log;            // what the program that was recorded wrote
   std::string verdict_json;   // the line of `diverge`
   std::string profile_json, profile_comparison_json;
   std::string note;

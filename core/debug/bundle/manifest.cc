@@ -245,16 +245,7 @@ std::optional<ValuePolicy> ValuePolicyFromText(std::string_view text) {
 std::string_view ErrorKindOfRecorded(const RecordedRun& recorded) {
   if (recorded.status != RunStatus::kDied) return {};
   if (!recorded.failure) return ErrorKindOf(ErrorClass::kCancelled);
-  switch (recorded.failure->kind) {
-    case FailureKind::kDeadline:
-      return ErrorKindOf(ErrorClass::kDeadlineExceeded);
-    case FailureKind::kMemory:
-      return ErrorKindOf(ErrorClass::kResourceExhausted);
-    case FailureKind::kDeadlock:
-      return ErrorKindOf(ErrorClass::kDeadlock);
-    default:
-      return ErrorKindOf(ErrorClass::kCrashed);
-  }
+  return ErrorKindOf(ErrorClassOf(recorded.failure->kind).value_or(ErrorClass::kCrashed));
 }
 
 std::string ManifestJson(const BundleManifest& manifest,

@@ -125,11 +125,16 @@ size_t LongAddressLength(std::string_view text, size_t at) {
 RedactionHit FindNamed(std::string_view text, size_t at,
                        std::initializer_list<std::string_view> names) {
   // "/host:CPU" is a plane of a trace.
-  if (at > 0 && (text[at - 1] == '_' || text[at - 1] == '-' || text[at - 1] == '/')) return {};
+  if (at > 0 && (text[at - 1] == '_' || text[at - 1] == '/')) return {};
+  if (at > 0 && text[at - 1] == '-' && !text.substr(0, at).ends_with("--")) return {};
   const size_t length = RunLength(text, at, [](char c) { return IsAlphanumeric(c) || c == '_'; });
   const std::string name = AsciiStrToLower(text.substr(at, length));
   if (std::ranges::find(names, name) == names.end()) return {};
-  return ValueAfter(text, at + length, {});
+  const size_t end = at + length;
+  const bool is_option = text.substr(0, at).ends_with("--");
+  if (!is_option || !text.substr(end).starts_with(' ')) return ValueAfter(text, end, {});
+  const size_t value = RunLength(text, end + 1, IsHostCharacter);
+  return value < 3 || text[end + 1] == '-' ? RedactionHit() : HitAt(text, end + 1, value);
 }
 
 // user@host, with or without a domain; the part before the @ may begin before `at`.
@@ -137,8 +142,11 @@ RedactionHit FindMail(std::string_view text, size_t at) {
   const size_t name = RunLength(text, at, IsMailCharacter);
   const size_t host = at + name + 1;
   if (host >= text.size() || text[host - 1] != '@') return {};
-  if (!IsLower(text[host]) && !IsUpper(text[host])) return {};
-  return HitAt(text, at, name + 1 + RunLength(text, host, IsHostCharacter));
+  if (!IsLower(text[host]) && !IsUpper(text[host]) && AddressLength(text, host) == 0) return {};
+  const size_t length = RunLength(text, host, IsHostCharacter);
+  // batch_norm@functional.py: a function and its file.
+  if (text.substr(host, length).ends_with(".py")) return {};
+  return HitAt(text, at, name + 1 + length);
 }
 
 }  // namespace
@@ -156,7 +164,7 @@ RedactionHit FindHost(const Redactor& redactor, std::string_view text, size_t at
   RedactionHit named =
       FindNamed(text, at,
                 {"host", "hostname", "host_name", "machine", "coordinator", "endpoint", "nodename",
-                 "coordinator_address", "master_addr", "server_name"});
+                 "coordinator_address", "master_addr", "server_name", "address", "addr", "server"});
   if (named.found()) return named;
   if (RedactionHit mail = FindMail(text, at); mail.found()) return mail;
   size_t run = RunLength(text, at, IsHostCharacter);

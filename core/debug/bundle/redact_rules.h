@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "core/debug/bundle/redactor.h"
 
@@ -59,6 +60,14 @@ PathParts PartsOfPath(std::string_view path);
 
 /// Whether `extension` is one of files that paths and messages name: "py", "cc", "npz".
 bool IsFileExtension(std::string_view extension);
+
+/// A text with its escapes (%2F, \\x2f, \\u002f) decoded, and where each character of it, and its
+/// end, is in the original. Empty: there are none.
+struct DecodedText {
+  std::string text;
+  std::vector<size_t> origins;
+};
+DecodedText DecodeEscapes(std::string_view text);
 
 // The name of the user whose home folder `path` begins with; empty: none.
 std::string_view HomeOwner(std::string_view path);

@@ -1,7 +1,9 @@
 // Keys and tokens, by their form and by the names before them; values of the environment.
 #include <algorithm>
+#include <array>
 #include <cctype>
 #include <initializer_list>
+#include <utility>
 
 #include "core/base/strings.h"
 #include "core/debug/bundle/redact_rules.h"
@@ -22,37 +24,59 @@ struct TokenForm {
   std::string_view prefix;
   size_t min_length;  // after the prefix
 };
-constexpr TokenForm kTokenForms[] = {{"ghp_", 16},        {"gho_", 16},    {"ghu_", 16},
-                                     {"ghs_", 16},        {"ghr_", 16},    {"hf_", 16},
-                                     {"github_pat_", 16}, {"glpat-", 12},  {"glrt-", 12},
-                                     {"sk-", 16},         {"sk_live_", 8}, {"sk_test_", 8},
-                                     {"rk_live_", 8},     {"rk_test_", 8}, {"pk_live_", 8},
-                                     {"whsec_", 8},       {"xoxb-", 8},    {"xoxp-", 8},
-                                     {"xoxa-", 8},        {"xoxr-", 8},    {"xoxs-", 8},
-                                     {"xoxe-", 8},        {"xapp-", 8},    {"AKIA", 16},
-                                     {"ASIA", 16},        {"AIza", 30},    {"ya29.", 16},
-                                     {"npm_", 16},        {"pypi-", 16},   {"dop_v1_", 16},
-                                     {"doo_v1_", 16},     {"SG.", 16},     {"eyJ", 20},
-                                     {"wandb_", 16},      {"glsa_", 16},   {"nvapi-", 16},
-                                     {"dckr_pat_", 8},    {"lin_api_", 8}, {"rpa_", 16},
-                                     {"key-", 24},        {"hvs.", 12},    {"hvb.", 12},
-                                     {"hvr.", 12},        {"dapi", 30},    {"AGE-SECRET-KEY-", 16},
-                                     {"shpat_", 16},      {"tskey-", 8},   {"r8_", 20},
-                                     {"gsk_", 20},        {"ATATT", 20},   {"AAAAB3NzaC", 8},
-                                     {"AAAAC3NzaC", 8},   {"sntrys_", 16}, {"pul-", 20},
-                                     {"figd_", 16}};
+constexpr TokenForm kTokenForms[] = {
+#define TOKEN_PREFIX(prefix, min_length) {prefix, min_length},
+#include "core/debug/bundle/token_prefixes.def"
+#undef TOKEN_PREFIX
+};
 
-// A run of letters and digits that no person wrote: hexadecimal, or of all three kinds.
-bool LooksRandom(std::string_view run) {
-  constexpr size_t kMin = 20, kMinSure = 32, kMax = 128;
+// The run without the widths of types, as in "ConvertF32ToS8".
+std::string WithoutTypes(std::string_view run) {
+  constexpr std::string_view kTypes = "SUFCsufc";
+  constexpr std::string_view kWidths[] = {"128", "64", "32", "16", "8"};
+  std::string out;
+  for (size_t i = 0; i < run.size();) {
+    const size_t digits = RunLength(run, i, IsDigit);
+    const bool is_width = !out.empty() && kTypes.find(out.back()) != kTypes.npos &&
+                          std::ranges::find(kWidths, run.substr(i, digits)) != std::end(kWidths);
+    out += is_width ? "" : run.substr(i, std::max<size_t>(digits, 1));
+    i += std::max<size_t>(digits, 1);
+  }
+  return out;
+}
+
+// Changes between digits and letters, but for the x of 16x8.
+size_t ChangesOfKind(std::string_view run) {
+  size_t changes = 0;
+  for (size_t i = 1; i < run.size(); ++i) {
+    const bool is_product = run[i] == 'x' && i + 1 < run.size() && IsDigit(run[i - 1]);
+    if (is_product && IsDigit(run[i + 1])) {
+      ++i;
+      continue;
+    }
+    changes += IsDigit(run[i]) != IsDigit(run[i - 1]) ? 1 : 0;
+  }
+  return changes;
+}
+
+// A run of letters and digits that no person wrote: hexadecimal, of all three kinds, or one in
+// which digits are everywhere.
+bool LooksRandom(std::string_view whole) {
+  const std::string plain = WithoutTypes(whole);
+  const std::string_view run = plain;
+  constexpr size_t kMin = 20, kMinSure = 32, kMax = 256;
+  // Every how many characters a short run, and a long one, changes at least.
+  const size_t change = run.size() < 30 ? 3 : 5;
   constexpr std::ptrdiff_t kOfEach = 3;
   if (run.size() < kMin || run.size() > kMax) return false;
   const auto is_hex = [](char c) {
     return IsDigit(c) || (c >= 'a' && c <= 'f') || (c >= 'A' && c <= 'F');
   };
-  if (run.size() >= kMinSure && std::ranges::all_of(run, is_hex)) {
-    return !std::ranges::all_of(run, IsDigit);
+  if (whole.size() >= kMinSure && std::ranges::all_of(whole, is_hex)) {
+    return !std::ranges::all_of(whole, IsDigit);
   }
+  const bool is_alphanumeric = std::ranges::all_of(run, IsAlphanumeric);
+  if (is_alphanumeric && ChangesOfKind(run) * change >= run.size()) return true;
   if (std::ranges::count_if(run, IsUpper) < kOfEach ||
       std::ranges::count_if(run, IsLower) < kOfEach ||
       std::ranges::count_if(run, IsDigit) < kOfEach) {
@@ -66,6 +90,53 @@ bool LooksRandom(std::string_view run) {
     unnatural += odd ? 1 : 0;
   }
   return run.size() >= kMinSure || unnatural > kOfEach;
+}
+
+// A long run of base 64, or of several such with dots between, in which all kinds of characters
+// follow one another: in "Layer12/SelfAttention0" a kind goes on for a word.
+bool LooksEncoded(std::string_view run) {
+  constexpr size_t kMin = 32, kPerHundred = 24;
+  constexpr std::ptrdiff_t kOfEach = 3;
+  const auto few = [&](auto test) { return std::ranges::count_if(run, test) < kOfEach; };
+  if (run.size() < kMin || few(IsUpper) || few(IsLower) || few(IsDigit)) return false;
+  size_t changes = 0;
+  for (size_t i = 1; i < run.size(); ++i) {
+    const char a = run[i - 1], b = run[i];
+    changes += IsDigit(a) ? IsLower(b) || IsUpper(b)
+                          : (IsUpper(a) && IsDigit(b)) || (IsLower(a) && IsUpper(b));
+  }
+  return changes * 100 >= kPerHundred * run.size();
+}
+
+// Base 64 of bytes that fill no group: it ends in =.
+bool IsPadded(std::string_view run) {
+  constexpr size_t kMin = 40;
+  return run.size() >= kMin && run.ends_with('=') && run.size() % 4 == 0 &&
+         std::ranges::any_of(run, IsUpper) && std::ranges::any_of(run, IsLower) &&
+         std::ranges::any_of(run, IsDigit);
+}
+
+// Three parts of base 64, as the tokens of Discord: the number of a user, a time, a signature.
+size_t DottedLength(std::string_view text, size_t at) {
+  constexpr std::array<std::pair<size_t, size_t>, 3> kParts = {{{23, 28}, {6, 7}, {27, 43}}};
+  size_t end = at;
+  for (const auto& [least, most] : kParts) {
+    if (end > at && !text.substr(end++).starts_with('.')) return 0;
+    const size_t length = RunLength(text, end, IsNameCharacter);
+    if (length < least || length > most) return 0;
+    end += length;
+  }
+  return std::ranges::any_of(text.substr(at, end - at), IsDigit) ? end - at : 0;
+}
+
+// The token of a bot of Telegram: 123456789:AA…
+size_t BotLength(std::string_view text, size_t at) {
+  constexpr size_t kMinDigits = 8, kMaxDigits = 10, kMin = 30;
+  const size_t digits = RunLength(text, at, IsDigit);
+  if (digits < kMinDigits || digits > kMaxDigits) return 0;
+  if (!text.substr(at + digits).starts_with(":AA")) return 0;
+  const size_t length = RunLength(text, at + digits + 1, IsNameCharacter);
+  return length < kMin ? 0 : digits + 1 + length;
 }
 
 // 40 characters of base 64 with a slash or a plus among them, as secret keys of AWS are.
@@ -157,7 +228,8 @@ RedactionHit FindOption(std::string_view text, size_t at) {
     const size_t value = RunLength(text, at + 2, [](char c) { return !EndsValue(c); });
     return HitAt(text, at + 2, value);
   }
-  const SecretName kind = SecretNameOf(name);
+  const bool is_letter = dashes == 1 && length == 1;  // -p X, -u NAME:X
+  const SecretName kind = is_letter ? SecretName::kPerhaps : SecretNameOf(name);
   if (kind == SecretName::kNo || end >= text.size() || text[end] != ' ') return {};
   size_t begin = SkipSpaces(text, end);
   begin += std::min<size_t>(RunLength(text, begin, IsQuote), 1);
@@ -168,13 +240,21 @@ RedactionHit FindOption(std::string_view text, size_t at) {
                                                         : RedactionHit();
 }
 
-// The value of `NAME=value` where the name is that of a secret.
+// The value of `NAME=value`, and of `NAME value` where that looks like a key; the name is that of a
+// secret.
 RedactionHit FindNamedSecret(std::string_view text, size_t at) {
   const size_t length = RunLength(text, at, IsNameCharacter);
-  if (AfterSeparator(text, at + length, {.after_spaces = true}) == 0) return {};
   const std::string_view name = text.substr(at, length);
   const SecretName kind = SecretNameOf(name);
   if (kind == SecretName::kNo) return {};
+  if (AfterSeparator(text, at + length, {.after_spaces = true}) == 0) {
+    const size_t begin = SkipSpaces(text, at + length);
+    const size_t value = RunLength(text, begin, [](char c) { return !EndsValue(c); });
+    const bool is_key = begin > at + length && LooksLikeKey(text.substr(begin, value));
+    const std::string lower = AsciiStrToLower(name);
+    const bool is_password = lower.contains("pass") || lower.contains("secret");
+    return is_key && is_password ? HitAt(text, begin, value) : RedactionHit();
+  }
   const std::string lower = AsciiStrToLower(name);
   const bool is_header = lower.ends_with("authorization") || lower.ends_with("cookie");
   const bool sure = kind == SecretName::kYes;
@@ -229,6 +309,11 @@ RedactionHit FindToken(const Redactor& /*redactor*/, std::string_view text, size
     const size_t length = RunLength(text, at + form.prefix.size(), IsTokenCharacter);
     if (length >= form.min_length) return HitAt(text, at, form.prefix.size() + length);
   }
+  if (rest.starts_with("AAAA")) {  // keys of SSH
+    constexpr size_t kMin = 48;
+    const size_t length = RunLength(text, at, IsBase64Character);
+    if (length >= kMin) return HitAt(text, at, length);
+  }
   if (rest.starts_with("1//0")) {  // refresh tokens of OAuth
     constexpr size_t kMin = 24;
     const size_t length =
@@ -242,6 +327,12 @@ RedactionHit FindToken(const Redactor& /*redactor*/, std::string_view text, size
   if (mangled) return {};
   const size_t wide = RunLength(text, at, IsBase64Character);
   if (LooksLikeSecretKey(text.substr(at, wide))) return HitAt(text, at, wide);
+  const size_t widest =
+      RunLength(text, at, [](char c) { return IsBase64Character(c) || IsTokenCharacter(c); });
+  if (LooksEncoded(text.substr(at, widest))) return HitAt(text, at, widest);
+  if (IsPadded(text.substr(at, wide))) return HitAt(text, at, wide);
+  if (const size_t length = DottedLength(text, at); length != 0) return HitAt(text, at, length);
+  if (const size_t length = BotLength(text, at); length != 0) return HitAt(text, at, length);
   for (const bool dashes : {false, true}) {
     const size_t run = RunLength(
         text, at, [&](char c) { return IsKeyCharacter(c) || (dashes && (c == '_' || c == '-')); });

@@ -199,7 +199,8 @@ void Redactor::Learn(std::string_view text) {
     while (begin > 0 && in_name(text[begin - 1])) --begin;
     while (end < text.size() && in_name(text[end])) ++end;
     const bool letter = at + 1 < text.size() && text[at + 1] >= 'a' && text[at + 1] <= 'z';
-    if (begin == at || !letter) continue;
+    const bool is_code = text.substr(at, end - at).ends_with(".py");  // batch_norm@functional.py
+    if (begin == at || !letter || is_code) continue;
     AddWord(RedactionKind::kUser, text.substr(begin, at - begin));
     AddWord(RedactionKind::kHost, text.substr(at + 1, end - at - 1));
   }
@@ -213,9 +214,8 @@ std::string Redactor::StandIn(RedactionKind kind, std::string_view key, bool as_
   return as_name ? "redacted_" + name : "<" + name + ">";
 }
 
-std::vector<Redactor::Span> Redactor::Find(std::string_view text, Kinds kinds) const {
+void Redactor::FindIn(std::string_view text, Kinds kinds, std::vector<Span>& found) const {
   constexpr size_t kLong = 4096;  // what is inside of a longer one is not looked at again
-  std::vector<Span> found;
   for (size_t at = 0; at < text.size(); ++at) {
     if (const size_t stand_in = StandInLength(text, at); stand_in != 0) {
       at += stand_in - 1;
@@ -230,6 +230,21 @@ std::vector<Redactor::Span> Redactor::Find(std::string_view text, Kinds kinds) c
       found.push_back({row.kind, std::move(hit)});
     }
     at = next;
+  }
+}
+
+std::vector<Redactor::Span> Redactor::Find(std::string_view text, Kinds kinds) const {
+  std::vector<Span> found;
+  FindIn(text, kinds, found);
+  // The same in what escapes stand for: "%2Fhome%2Fjane", "\\u0070assword".
+  if (const DecodedText decoded = DecodeEscapes(text); !decoded.text.empty()) {
+    std::vector<Span> inside;
+    FindIn(decoded.text, kinds, inside);
+    for (Span& span : inside) {
+      span.hit.begin = decoded.origins[span.hit.begin];
+      span.hit.end = decoded.origins[span.hit.end];
+      found.push_back(std::move(span));
+    }
   }
   std::ranges::stable_sort(found, {}, [](const Span& span) { return span.hit.begin; });
   std::vector<Span> merged;
@@ -296,7 +311,7 @@ std::string Redactor::Json(std::string_view json) {
   Result<OrderedJson> document = ParseOrderedJson(json);
   if (!document) return Text(json);
   Clean(*document, *this);
-  return document->dump(-1, ' ', false, OrderedJson::error_handler_t::replace);
+  return JsonText(*document);
 }
 
 std::vector<std::pair<std::string, int64_t>> Redactor::Counts() const {

@@ -73,6 +73,7 @@ class Redactor {
   // What is replaced: `kind` and a hit, in order and apart from one another.
   struct Span;
   using Kinds = uint8_t;  // bits by RedactionKind
+  void FindIn(std::string_view text, Kinds kinds, std::vector<Span>& found) const;
   std::vector<Span> Find(std::string_view text, Kinds kinds) const;
   std::string Redact(std::string_view text, Kinds kinds, bool as_name);
   std::string StandIn(RedactionKind kind, std::string_view key, bool as_name);

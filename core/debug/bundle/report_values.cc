@@ -177,7 +177,7 @@ std::string WithAllowedFields(const std::string& report_json, ValuePolicy policy
   const OrderedJson allowed = policy < ValuePolicy::kStatistics
                                   ? WithoutValues(json, FieldKind::kGroup)
                                   : WithKnownFields(json, FieldKind::kGroup);
-  return allowed.dump(-1, ' ', false, OrderedJson::error_handler_t::replace);
+  return JsonText(allowed);
 }
 
 std::string WithoutElements(std::string_view sentence) {

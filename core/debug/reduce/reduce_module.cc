@@ -124,7 +124,10 @@ class Reduction {
       if (request_.run.repeats.different_random_seeds)
         run_.repeats.rng_seed = static_cast<uint64_t>(i) + 1;
       RunReport ran = RunModule(module_, run_, stop_);
-      if (stop_.stop_requested()) return InputError("stopped before the module had failed");
+      if (stop_.stop_requested()) {
+        return std::unexpected(
+            Error{ErrorClass::kCancelled, "stopped before the module had failed", {}, {}});
+      }
       // What this machine lacks is no failure of the module.
       const bool lacks = ran.error && ran.error->error_class == ErrorClass::kEnvironment;
       if (lacks) return std::unexpected(*ran.error);
@@ -177,8 +180,10 @@ class Reduction {
         report_.notes.push_back("it does not fail each time: other reductions may be possible");
       return *again;
     }
-    return InputError("the failure does not repeat: " + failure.text,
-                      "it depends on more than module and inputs");
+    return std::unexpected(Error{ErrorClassOf(failure.kind).value_or(ErrorClass::kInput),
+                                 "the failure does not repeat: " + failure.text,
+                                 {},
+                                 "it depends on more than module and inputs"});
   }
 
   // Expected values are those of the whole module: of its parts somebody else has to say them.

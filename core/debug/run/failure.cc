@@ -74,6 +74,7 @@ std::optional<Failure> Difference(const RunReport& report) {
   }
   if (classes.empty() && report.first_divergent) {
     for (const LeafComparison& leaf : report.first_divergent->outputs) Add(leaf, classes, text);
+    if (!text.empty()) text = fmt::format("{}: {}", report.first_divergent->instruction, text);
   }
   if (classes.empty() && report.repeat && report.repeat->differing_run) {
     classes.insert("runs on the same inputs");
@@ -197,6 +198,21 @@ std::string_view ToString(FailureKind kind) {
       "differs", "nan", "check", "signal", "deadline", "memory", "deadlock", "error", "script"};
   static_assert(std::size(kTexts) == static_cast<size_t>(FailureKind::kScript) + 1);
   return kTexts[static_cast<size_t>(kind)];
+}
+
+std::optional<ErrorClass> ErrorClassOf(FailureKind kind) {
+  switch (kind) {
+    case FailureKind::kSignal:
+      return ErrorClass::kCrashed;
+    case FailureKind::kDeadline:
+      return ErrorClass::kDeadlineExceeded;
+    case FailureKind::kMemory:
+      return ErrorClass::kResourceExhausted;
+    case FailureKind::kDeadlock:
+      return ErrorClass::kDeadlock;
+    default:
+      return std::nullopt;
+  }
 }
 
 std::string Failure::fingerprint() const {

@@ -27,6 +27,8 @@ enum class FailureKind : uint8_t {
 };
 // "differs", "nan", "check", "signal", "deadline", "memory", "deadlock", "error", "script".
 std::string_view ToString(FailureKind kind);
+/// Of a run that was ended; absent: it failed otherwise.
+std::optional<ErrorClass> ErrorClassOf(FailureKind kind);
 
 struct Failure {
   FailureKind kind = FailureKind::kError;

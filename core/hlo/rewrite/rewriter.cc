@@ -128,9 +128,11 @@ std::string_view Rewriter::name(InstructionId id) const {
   return builder_.module()[added_[id.index - old].name];
 }
 
-const Shape& Rewriter::shape(InstructionId id) const {
+const Shape& Rewriter::shape(InstructionId id) const { return builder_.module()[shape_id(id)]; }
+
+ShapeId Rewriter::shape_id(InstructionId id) const {
   const size_t old = original_->instructions().size();
-  return builder_.module()[id.index < old ? (*original_)[id].shape : added_[id.index - old].shape];
+  return id.index < old ? (*original_)[id].shape : added_[id.index - old].shape;
 }
 
 ComputationId Rewriter::AddComputation(std::string_view name, ComputationId user) {

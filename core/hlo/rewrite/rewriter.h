@@ -41,6 +41,7 @@ class Rewriter {
   // the next edit.
   Opcode opcode(InstructionId id) const;
   const Shape& shape(InstructionId id) const;
+  ShapeId shape_id(InstructionId id) const;
   std::span<const Attribute> attributes(InstructionId id) const;
   std::string_view name(InstructionId id) const;
   // The instructions of a computation that are left, operands and control predecessors first, in

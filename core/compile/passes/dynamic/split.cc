@@ -6,6 +6,7 @@
 
 #include "core/compile/passes/dynamic/dynamic_arrays.h"
 #include "core/compile/passes/edit.h"
+#include "core/hlo/analysis/by_shape.h"
 #include "core/hlo/verify/verifier.h"
 
 namespace hloscope::compile {
@@ -56,6 +57,10 @@ class Splitter {
   // Before anything is written.
   static bool CanSplit(const Module& module) {
     bool any = false;
+    hlo::ByShape<bool> are_dynamic;
+    const auto is_of_dynamic_shape = [&](InstructionId id) {
+      return are_dynamic.Get(module[id].shape, [&] { return HasDynamicArray(module.shape(id)); });
+    };
     const std::vector<bool> runs = RunComputations(module);
     for (uint32_t k = 0; k < module.instructions().size(); ++k) {
       const InstructionId id(k);
@@ -64,10 +69,10 @@ class Splitter {
       if (std::ranges::any_of(operands, [&](InstructionId o) { return o.index >= k; })) {
         return false;
       }
-      bool is_dynamic = HasDynamicArray(module.shape(id));
+      bool is_dynamic = is_of_dynamic_shape(id);
       bool has_tuples = is_dynamic && module.shape(id).IsTuple();
       for (const InstructionId operand : operands) {
-        if (!HasDynamicArray(module.shape(operand))) continue;
+        if (!is_of_dynamic_shape(operand)) continue;
         is_dynamic = true;
         has_tuples |= module.shape(operand).IsTuple();
       }

@@ -3,6 +3,7 @@
 #include <vector>
 
 #include "core/compile/passes/simplify/rules.h"
+#include "core/hlo/analysis/by_shape.h"
 
 namespace hloscope::compile {
 
@@ -83,12 +84,16 @@ class Simplifier {
   }
 
   // Sizes that are known only when it runs follow rules of their own.
-  bool IsStatic(InstructionId id) const {
-    if (!edit_.shape(id).is_static()) return false;
+  bool IsStatic(InstructionId id) {
+    if (!HasStaticShape(id)) return false;
     for (size_t k = 0; k < edit_.rewriter().operand_count(id); ++k) {
-      if (!edit_.shape(edit_.operand(id, k)).is_static()) return false;
+      if (!HasStaticShape(edit_.operand(id, k))) return false;
     }
     return true;
+  }
+  bool HasStaticShape(InstructionId id) {
+    return are_static_.Get(edit_.rewriter().shape_id(id),
+                           [&] { return edit_.shape(id).is_static(); });
   }
 
   bool Fits(InstructionId id, InstructionId now) const {
@@ -115,6 +120,7 @@ class Simplifier {
   Edit edit_;
   std::vector<InstructionId> worklist_;
   std::vector<bool> is_waiting_;
+  hlo::ByShape<bool> are_static_;
 };
 
 }  // namespace

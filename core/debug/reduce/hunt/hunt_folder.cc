@@ -2,6 +2,7 @@
 
 #include <fcntl.h>
 #include <fmt/format.h>
+#include <sys/file.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -87,11 +88,24 @@ Result<FuzzFolder> FuzzFolder::Open(const std::string& path, int64_t rank, std::
   std::filesystem::create_directories(path, error);
   if (error) return EnvironmentError(path + ": " + error.message());
   FuzzFolder folder(path, rank, limits);
+  HLOSCOPE_TRY(folder.Lock());
   HLOSCOPE_TRY(folder.ReadProgress(what));
   HLOSCOPE_TRY(folder.DropUnfinishedLine(kFindingLines));
   HLOSCOPE_TRY(folder.DropUnfinishedLine(kUnstableLines));
   HLOSCOPE_TRY(folder.Reread());
   return folder;
+}
+
+// Held until the descriptor is closed, and so by no hunt that was killed. A file system without
+// locks has none.
+Status FuzzFolder::Lock() {
+  const std::string file = FileOf(".lock", "");
+  constexpr mode_t kMode = 0644;
+  lock_ = UniqueFd(open(file.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, kMode));
+  if (!lock_.valid()) return SystemError(file);
+  if (flock(lock_.get(), LOCK_EX | LOCK_NB) == 0 || errno != EWOULDBLOCK) return {};
+  return InputError(fmt::format("{}: another hunt of rank {} writes there now", path_, rank_),
+                    "name another folder with -o, or give each its own --rank of --ranks");
 }
 
 Status FuzzFolder::ReadProgress(const std::string& what) {

@@ -12,6 +12,7 @@
 
 #include "core/base/limits.h"
 #include "core/base/result.h"
+#include "core/base/unique_fd.h"
 #include "core/debug/reduce/hunt/finding.h"
 #include "core/debug/reduce/hunt/unstable.h"
 
@@ -34,8 +35,9 @@ struct FuzzProgress {
 
 class FuzzFolder {
  public:
-  // Makes the folder where it is not there. A line that was cut off is dropped. Errors: input where
-  // the folder's progress is of another hunt, or a file is none of ours; environment.
+  // Makes the folder where it is not there, and keeps other hunts of that rank out while it lives.
+  // A line that was cut off is dropped. Errors: input where one hunts there now, the folder's
+  // progress is of another hunt, or a file is none of ours; environment.
   static Result<FuzzFolder> Open(const std::string& path, int64_t rank, std::string what,
                                  const Limits& limits);
 
@@ -57,6 +59,7 @@ class FuzzFolder {
  private:
   FuzzFolder(std::string path, int64_t rank, Limits limits);
   std::string FileOf(std::string_view stem, std::string_view ending) const;
+  Status Lock();
   Status DropUnfinishedLine(std::string_view stem);
   Status ReadProgress(const std::string& what);
   template <typename Parse>
@@ -66,6 +69,7 @@ class FuzzFolder {
   void Take(UnstableProgram program);
 
   std::string path_;
+  UniqueFd lock_;
   int64_t rank_;
   Limits limits_;
   FuzzProgress progress_;

@@ -1,0 +1,195 @@
+#!/usr/bin/env python3
+"""What begins a run, what options mean, and what limits of the process do.
+
+  trust_test.py HLOSCOPE SAMPLES"""
+import json
+import os
+import resource
+import signal
+import subprocess
+import sys
+import unittest
+import zipfile
+
+from command_tests import FolderTest
+
+HLOSCOPE, SAMPLES = os.path.abspath(sys.argv[1]), os.path.abspath(sys.argv[2])
+TEXT = os.path.join(SAMPLES, 'mlp_train_step', 'module_0000.jit_mlp_train_step.before_optimizations.txt')
+SQUARE = 'HloModule m\nENTRY e {\n  x = f32[3] parameter(0)\n  ROOT y = f32[3] multiply(x, x)\n}\n'
+
+
+def run(*arguments):
+    done = subprocess.run([HLOSCOPE, *arguments], stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=100)
+    return done.returncode, done.stdout, done.stderr
+
+
+class Trust(FolderTest):
+    def test_profile_runs_what_it_was_asked_to_run(self):
+        """The name of a file or an option begins a run, never what is in the file."""
+        for name in ('t.xplane.pb', 't.trace.json', 't.pftrace', 't.hloprof', 't.sqlite'):
+            status, _, err = run('profile', self.path(name, SQUARE), '--platform', 'interpreter')
+            self.assertEqual(status, 2, name)
+            self.assertIn('has the name of a trace and is a module', err)
+        for name in ('m', 'm.pb', 'm.json'):
+            path = self.path(name, SQUARE)
+            status, _, err = run('profile', path)
+            self.assertEqual((status, '--platform PLATFORM runs it' in err), (2, True), err)
+            self.assertEqual(run('profile', path, '--platform', 'interpreter')[0], 0, name)
+        module = self.path('m.hlo', SQUARE)
+        self.assertEqual(run('profile', module)[0], 0)
+        self.assertIn('--module is for traces', run('profile', module, '--module', module)[2])
+        trace = self.path('t.hloprof')
+        self.assertEqual(run('profile', module, '-o', trace)[0], 0)
+        for option in (['--repeat', '3'], ['--platform', 'cpu'], ['--seed', '1'], ['--recordings', '2'], ['--xla_x=1']):
+            status, _, err = run('profile', trace, *option)
+            self.assertEqual((status, 'nothing is run' in err), (2, True), (option, err))
+
+    def test_an_option_of_another_action_is_refused(self):
+        for option in (['--platform', 'cpu'], ['--against', 'cpu'], ['--threads', '1'], ['--seed', '1'], ['--deadline', '2'], ['--fill-elided', '1']):
+            status, _, err = run('bench', 'parse', TEXT, *option)
+            self.assertEqual((status, 'parse does not take it (it is an option of run)' in err), (2, True), (option, err))
+        self.assertIn('--against-itself needs --against', run('bench', 'run', TEXT, '--against-itself')[2])
+        self.assertIn('run: seed of the generated inputs', ' '.join(run('help', 'bench')[1].split()))
+        for option in (['--python', 'x'], ['--debug_options_file', 'x'], ['--fill-elided', '1'], ['--xla_x=1']):
+            status, _, err = run('compile', TEXT, '--emit', 'hlo', '-o', os.path.join(self.folder, 'o.hlo'), *option)
+            self.assertEqual((status, 'need --with' in err), (2, True), (option, err))
+
+    def test_an_option_of_another_kind_of_extraction_is_refused(self):
+        out = self.path('k.hlo')
+        status, _, err = run('extract', self.path('square.hlo', SQUARE), 'y', '-o', out, '--target', 'h100')
+        self.assertEqual((status, 'compiles nothing for a device' in err), (2, True), err)
+        for option in (['--strip-metadata'], ['--computation', 'e'], ['--depth', '1']):
+            status, _, err = run('extract', self.path('square.hlo', SQUARE), 'y', '-o', out, '--platform', 'gpu-sim', '--target', 'h100', *option)
+            self.assertEqual((status, option[0] + ': kernels of a simulated GPU' in err), (2, True), err)
+
+    def test_a_reduction_whose_worker_is_killed(self):
+        """What was killed once does not fail again; that is no bad input."""
+        module = self.path('loop.hlo', '''HloModule loop
+c { i = s32[] parameter(0) n = s32[] constant(500000) ROOT t = pred[] compare(i, n), direction=LT }
+b { i = s32[] parameter(0) one = s32[] constant(1) ROOT n = s32[] add(i, one) }
+ENTRY e { z = s32[] constant(0) ROOT w = s32[] while(z), condition=c, body=b }
+''')
+        process = subprocess.Popen([HLOSCOPE, 'reduce', module, '--platform', 'interpreter', '-o', self.path('small.hlo')],
+                                   stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
+        killed = False
+        while process.poll() is None and not killed:
+            with open(f'/proc/{process.pid}/task/{process.pid}/children', encoding='ascii') as file:
+                children = file.read().split()
+            for child in children:
+                try:
+                    with open(f'/proc/{child}/stat', encoding='utf-8') as file:
+                        ticks = sum(int(field) for field in file.read().rsplit(')', 1)[1].split()[11:13])
+                    if ticks >= 10:
+                        os.kill(int(child), signal.SIGKILL)
+                        killed = True
+                except (FileNotFoundError, ProcessLookupError):
+                    pass
+        errors = process.communicate()[1]
+        self.assertTrue(killed, errors)
+        self.assertEqual((process.returncode, 'does not repeat' in errors), (4, True), errors)
+
+    def test_limits_of_the_process(self):
+        """A message and an exit status, where Mesa crashes or waits forever."""
+        picture = os.path.join(self.folder, 'a.png')
+        opening = [HLOSCOPE, 'open', TEXT, '--screenshot', picture, '--size', '320x320']
+        statuses = set()
+        for megabytes in (300, 450, 600, 6000):
+            space = (megabytes << 20, megabytes << 20)
+            done = subprocess.run(opening, capture_output=True, timeout=200, preexec_fn=lambda s=space: resource.setrlimit(resource.RLIMIT_AS, s))
+            self.assertIn(done.returncode, (0, 2), (megabytes, done.stderr))
+            self.assertEqual(done.returncode == 0, done.stderr == b'', (megabytes, done.stderr))
+            statuses.add(done.returncode)
+        self.assertEqual(statuses, {0, 2})
+        if os.getuid() != 0:
+            return
+        for processes in (1, 2):
+            for command in (opening, [HLOSCOPE, 'run', TEXT, '--platform', 'interpreter']):
+                done = subprocess.run(command, capture_output=True, timeout=200, user=65534, cwd='/', env={**os.environ, 'HOME': '/'},
+                                      preexec_fn=lambda n=processes: resource.setrlimit(resource.RLIMIT_NPROC, (n, n)))
+                if done.returncode == 126 or b'Permission denied' in done.stderr:
+                    self.skipTest('another user may not read the program')
+                self.assertEqual(done.returncode, 2 if command is opening or processes == 1 else done.returncode, done.stderr)
+                if command is opening or processes == 1:
+                    self.assertRegex(done.stderr.decode(), 'cannot start .*thread.*ulimit -u')
+
+
+class BundleActions(FolderTest):
+    """Each action takes its own options; what it does not read is no option of it."""
+
+    def create(self, *arguments):
+        out = self.path('bug.hlob')
+        code, text, errors = run('bundle', 'create', *arguments, '-o', out, '--json')
+        self.assertEqual(code, 0, errors)
+        return out, json.loads(text)
+
+    def check(self, path, *options):
+        code, text, _ = run('bundle', 'check', path, '--json', *options)
+        return code, json.loads(text)
+
+    def test_options_of_others_are_refused(self):
+        made, _ = self.create(self.path('square.hlo', SQUARE), '--platform', 'cpu')
+        of_create = (['--inputs', '/nonexistent'], ['--seed', '3'], ['--repeat', '2'], ['--iterations', '2'], ['--note', 'x'],
+                     ['--values', 'all'], ['--text', 'all'], ['--no-source'], ['--expect', 'x.npz'], ['--abs_error_bound', '1'], ['--edge-values'],
+                     ['--fallback', 'cpu'], ['--check', 'race'], ['--shuffle', '1'], ['--plan'], ['-o', 'x.hlob'], ['--infeed', 'x.npz'],
+                     ['--skip-callbacks'], ['--input_format', 'hlo'], ['--isolate_instructions'], ['--autotune'], ['--bits'], ['--verdict', 'v.json'])
+        for option in of_create:
+            for action in ('check', 'open'):
+                code, _, errors = run('bundle', action, made, *option)
+                self.assertEqual(code, 2, (action, option))
+                self.assertIn(f'{action} does not take it (it is an option of create)', errors)
+        for action, option in (('open', ['--deadline', '3']), ('open', ['--platform', 'cpu']), ('open', ['--xla_x=true']),
+                               ('create', ['--into', 'd']), ('check', ['--into', 'd'])):
+            code, _, errors = run('bundle', action, made, *option)
+            self.assertEqual((code, f'{action} does not take it' in errors), (2, True), (action, option, errors))
+        # What replays do take.
+        self.assertEqual(self.check(made, '--deadline', '30', '--memory', '4G', '--threads', '1', '--platform', 'interpreter')[0], 0)
+
+    def test_the_deadline_is_that_of_the_user(self):
+        endless = self.path('endless.hlo', '''HloModule endless
+c { i = s32[] parameter(0) n = s32[] constant(2147483647) ROOT t = pred[] compare(i, n), direction=LT }
+b { i = s32[] parameter(0) one = s32[] constant(1) ROOT n = s32[] add(i, one) }
+ENTRY e { z = s32[] constant(0) ROOT w = s32[] while(z), condition=c, body=b }
+''')
+        made, _ = self.create(endless, '--platform', 'interpreter', '--deadline', '2')
+        code, check = self.check(made, '--deadline', '1')
+        self.assertIn('deadline of 1 s passed', check['verdict'])
+        # A worker that does not answer is ended too.
+        process = subprocess.Popen([HLOSCOPE, 'bundle', 'check', made, '--deadline', '2', '--json'], stdout=subprocess.PIPE)
+        stopped = set()
+        while process.poll() is None:
+            with open(f'/proc/{process.pid}/task/{process.pid}/children', encoding='ascii') as file:
+                for child in set(file.read().split()) - stopped:
+                    stopped.add(child)
+                    os.kill(int(child), signal.SIGSTOP)
+        self.assertIn('deadline', json.loads(process.stdout.read())['verdict'])
+        process.stdout.close()
+        self.assertGreater(len(stopped), 0)
+
+    def test_a_failure_of_an_instruction_alone(self):
+        """The whole module agrees; the replay isolates its instructions too."""
+        module = self.path('isolated.hlo', '''HloModule isolated
+ENTRY e {
+  x = f32[4096] parameter(0)
+  a = f32[4096] cosine(x)
+  zero = f32[4096] subtract(x, x)
+  ROOT r = f32[4096] multiply(a, zero)
+}
+''')
+        out = self.path('i.hlob')
+        exact = [module, '--platform', 'cpu', '--reference_platform', 'interpreter', '--abs_error_bound', '0', '--rel_error_bound', '0',
+                 '--isolate_instructions']
+        code, text, errors = run('run', *exact, '--bundle', out, '--json')
+        self.assertEqual(code, 1, errors)
+        self.assertEqual(json.loads(text.splitlines()[-1])['bundle']['replayed'], 'reproduced')
+        with zipfile.ZipFile(out) as bundle:
+            manifest = json.loads(bundle.read('manifest.json'))
+        self.assertTrue(manifest['request']['isolate_instructions'])
+        self.assertIn('--isolate_instructions', manifest['options'])
+        self.assertIn('a: result {} differs in', manifest['recorded']['failure']['text'])
+        self.assertEqual(self.check(out)[1]['status'], 'reproduced')
+        self.assertIn('--isolate_instructions', run('run', *exact)[1])
+        self.assertEqual(self.create(*exact)[1]['replayed'], 'reproduced')
+
+
+if __name__ == '__main__':
+    unittest.main(argv=sys.argv[:1])

@@ -1,0 +1,13 @@
+// What the limits of this process leave for OpenGL, asked before it is loaded: drivers of Mesa
+// crash or wait forever where they get no memory or no thread.
+#pragma once
+
+#include "core/base/result.h"
+
+namespace hloscope::viewer {
+
+/// Environment errors: no more threads can be started; in a process of its own OpenGL does not draw
+/// a frame within the limit of address space, which is tried only where there is one.
+Status CheckProcessLimits();
+
+}  // namespace hloscope::viewer
