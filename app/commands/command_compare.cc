@@ -1,5 +1,5 @@
-// `hloscope compare A B`: two sets of values, two modules by meaning, two profiles, or what two
-// compilers fused.
+// `hloscope compare A B…`: two sets of values, two modules by meaning, two profiles, or all modules
+// of dumps.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -9,17 +9,19 @@
 #include <sstream>
 
 #include "app/command.h"
+#include "app/commands/compare_dumps.h"
 #include "app/fail.h"
 #include "app/inputs.h"
 #include "app/output.h"
 #include "app/reports/attributed_modules.h"
-#include "app/reports/fusion_comparison_report.h"
 #include "app/reports/profile_comparison_report.h"
 #include "app/reports/run_report.h"
 #include "app/shared_options.h"
+#include "core/base/counted.h"
 #include "core/base/json.h"
 #include "core/debug/compare/compare_modules.h"
 #include "core/dump/tensors/named_values.h"
+#include "core/hlo/analysis/summary.h"
 
 namespace hloscope::app {
 namespace {
@@ -28,7 +30,12 @@ namespace {
 struct ValuePair {
   std::string name;
   debug::LeafComparison comparison;
+  std::string_view note;  // may be empty
 };
+
+constexpr std::string_view kRawNote =
+    "compared bit by bit, as numbers of one byte: numpy writes V1 for the types of ml_dtypes, and "
+    "neither file names its type";
 
 class CompareCommand : public Command {
  public:
@@ -37,7 +44,7 @@ class CompareCommand : public Command {
         {.name = "a",
          .target = &a_,
          .help = "a module, values (.npy, .npz, literal .pb, folder of .npy), a trace, a folder of "
-                 "traces, several traces of the same (T1,T2,T3), or a dump of a compiled module",
+                 "traces, several traces of the same (T1,T2,T3), or a dump",
          .value = "A",
          .required = true},
         {.name = "b",
@@ -45,12 +52,17 @@ class CompareCommand : public Command {
          .help = "what to compare it with; of values, the expected ones",
          .value = "B",
          .required = true},
+        {.name = "more",
+         .target = &more_,
+         .help = "more dumps or modules: which of them are equal",
+         .value = "C"},
         RowOption("--abs_error_bound", &bounds_.absolute),
         RowOption("--rel_error_bound", &bounds_.relative),
         {.name = "--module",
          .target = &modules_,
-         .help = "of traces: the modules that ran, if they are not in the trace: files or dumps",
-         .value = "FILE"},
+         .help = "of dumps: only this module, by name or id; of traces: the modules that ran, if "
+                 "they are not in the trace: files or dumps",
+         .value = "MODULE"},
         {.name = "--top",
          .target = &top_,
          .help = "of traces and dumps: rows of the table",
@@ -59,11 +71,16 @@ class CompareCommand : public Command {
   }
 
   int Run(const Context& context) override {
+    if (!more_.empty()) return Dumps(context);
     Result<Side> a = OpenAll(a_, context.limits);
     Result<Side> b = OpenAll(b_, context.limits);
     if (!a || !b) return Refuse(!a ? a.error() : b.error(), context);
     if (a->repeated.size() + b->repeated.size() > 0) return Repeated(*a, *b, context);
-    if (!a->traces.empty() && !b->traces.empty()) return Profiles(*a, *b, context);
+    if (!a->traces.empty() && !b->traces.empty()) {
+      const int status = Profiles(*a, *b, context);
+      // Folders of a run that left both.
+      return a->has_modules && b->has_modules ? Worse(status, Dumps(context)) : status;
+    }
     if (a->values && b->values) return Values(*a->values, *b->values, context);
     if (a->values.has_value() != b->values.has_value()) {
       Error error{
@@ -83,6 +100,7 @@ class CompareCommand : public Command {
     std::optional<std::vector<dump::NamedValue>> values;
     std::map<std::string, std::string> traces;  // paths by file name
     std::vector<std::string> repeated;          // instead: several recordings of the same
+    bool has_modules = false;                   // of a folder
   };
 
   // Paths with commas between them are traces, one each.
@@ -113,6 +131,10 @@ class CompareCommand : public Command {
       if (auto traces = profiler::TracesBelow(path, limits)) {
         for (const std::string& trace : *traces)
           side.traces[std::filesystem::path(trace).filename().string()] = trace;
+      }
+      if (!side.traces.empty()) {
+        const auto model = dump::DumpModel::Open(path, limits);
+        side.has_modules = model && !(*model)->modules().empty();
       }
       return side;
     }
@@ -192,7 +214,7 @@ class CompareCommand : public Command {
   }
 
   int Modules(const Side& side_a, const Side& side_b, const Context& context) {
-    if (!side_a.file && !side_b.file) return Compilations(context);
+    if (!side_a.file && !side_b.file) return Dumps(context);
     if (!side_a.file || !side_b.file) {
       return Refuse({ErrorClass::kInput,
                      (side_a.file ? b_ : a_) + ": no .npy files and no traces in this folder",
@@ -201,20 +223,37 @@ class CompareCommand : public Command {
                     context);
     }
     Result<dump::LoadedModule> a = dump::LoadSoundModule(*side_a.file, context.limits);
-    Result<dump::LoadedModule> b = dump::LoadSoundModule(*side_b.file, context.limits);
-    if (!a || !b) return Refuse(!a ? a.error() : b.error(), context);
-    debug::ModuleComparison result = debug::CompareModules(*a->module, *b->module);
+    if (!a) return Refuse(a.error(), context);
+    debug::ModuleComparison result;
+    if (side_a.file->bytes() == side_b.file->bytes()) {
+      result.equal = true;
+      result.elided = std::ssize(hlo::ElidedConstants(*a->module));
+    } else {
+      Result<dump::LoadedModule> b = dump::LoadSoundModule(*side_b.file, context.limits);
+      if (!b) return Refuse(b.error(), context);
+      result = debug::CompareModules(*a->module, *b->module);
+    }
     context.json ? WriteOut(Json(result)) : PrintOut(Text(result));
-    return result.equal ? kGood : kDiffers;
+    return !result.equal ? kDiffers : result.elided > 0 ? kUnsupported : kGood;
   }
 
-  // Fusion is told, and makes no difference to the exit status: two compilers never fuse alike.
-  int Compilations(const Context& context) {
-    const Result<FusionReport> report = ReadFusionReport(a_, b_, context.limits);
-    if (!report) return Refuse(report.error(), context);
-    const auto top = static_cast<size_t>(std::max<int64_t>(top_, 0));
-    context.json ? WriteOut(FusionReportJson(*report)) : PrintOut(FusionReportText(*report, top));
-    return kGood;
+  int Dumps(const Context& context) {
+    std::vector<std::string> paths = {a_, b_};
+    paths.insert(paths.end(), more_.begin(), more_.end());
+    auto dumps = ProgramsOf(paths, context);
+    if (!dumps) return Refuse(dumps.error(), context);
+    for (const analysis::DumpPrograms& dump : *dumps) {
+      if (!dump.programs.empty()) continue;
+      return Refuse({ErrorClass::kInput,
+                     dump.path + ": no modules here, expected a dump",
+                     {},
+                     "compare folders of .npy files, of traces or of dumps, two of them; of dumps "
+                     "also more"},
+                    context);
+    }
+    const Result<int> status = CompareDumps(
+        *std::move(dumps), modules_, static_cast<size_t>(std::max<int64_t>(top_, 0)), context);
+    return status ? *status : Refuse(status.error(), context);
   }
 
   int Values(const std::vector<dump::NamedValue>& a, const std::vector<dump::NamedValue>& b,
@@ -226,9 +265,10 @@ class CompareCommand : public Command {
       if (other == b.end()) {
         only_a.push_back(value.name);
       } else {
-        const hlo::Literal left = dump::WithTypeOf(value.value, other->value);
-        const hlo::Literal right = dump::WithTypeOf(other->value, value.value);
-        pairs.push_back({value.name, debug::CompareArrays(left, right, bounds_)});
+        const hlo::Literal left = dump::WithTypeOf(value, *other);
+        const hlo::Literal right = dump::WithTypeOf(*other, value);
+        pairs.push_back({value.name, debug::CompareArrays(left, right, bounds_),
+                         value.is_raw && other->is_raw ? kRawNote : ""});
       }
     }
     for (const dump::NamedValue& value : b) {
@@ -250,7 +290,10 @@ class CompareCommand : public Command {
   std::string Text(const std::vector<ValuePair>& pairs, const std::vector<std::string>& only_a,
                    const std::vector<std::string>& only_b, bool equal) const {
     std::string out;
-    for (const ValuePair& pair : pairs) out += pair.name + LeafText(pair.comparison, true) + "\n";
+    for (const ValuePair& pair : pairs) {
+      out += pair.name + LeafText(pair.comparison, true) + "\n";
+      if (!pair.note.empty()) out += fmt::format("  {}\n", pair.note);
+    }
     for (const std::string& name : only_a) out += fmt::format("{} is only in {}\n", name, a_);
     for (const std::string& name : only_b) out += fmt::format("{} is only in {}\n", name, b_);
     return out + (equal ? "equal\n" : "differs\n");
@@ -268,6 +311,7 @@ class CompareCommand : public Command {
         .BeginArray();
     for (const ValuePair& pair : pairs) {
       json.BeginObject().Field("name", pair.name);
+      if (!pair.note.empty()) json.Field("note", pair.note);
       WriteLeafJson(json, pair.comparison, true);
       json.EndObject();
     }
@@ -282,6 +326,12 @@ class CompareCommand : public Command {
   }
 
   std::string Text(const debug::ModuleComparison& result) const {
+    if (result.equal && result.elided > 0) {
+      return fmt::format(
+          "{} and {}: nothing differs, but {}: not compared (the .hlo.pb of a dump has the "
+          "values)\n",
+          a_, b_, Counted(result.elided, "constant is elided", "constants are elided"));
+    }
     if (result.equal) return fmt::format("{} and {} are equal\n", a_, b_);
     std::string out = fmt::format("{} and {} differ\n", a_, b_);
     auto place = [](const std::string& computation, const std::string& instruction) {
@@ -302,9 +352,10 @@ class CompareCommand : public Command {
   std::string Json(const debug::ModuleComparison& result) const {
     std::string out;
     JsonWriter json(out);
-    json.BeginObject().Field("a", a_).Field("b", b_).Field("status",
-                                                           result.equal ? "equal" : "differs");
-    json.Key("changed").BeginArray();
+    const bool known = !result.equal || result.elided == 0;
+    json.BeginObject().Field("a", a_).Field("b", b_);
+    json.Field("status", !known ? "unsupported" : result.equal ? "equal" : "differs");
+    json.Field("elided", result.elided).Key("changed").BeginArray();
     for (const debug::InstructionChange& c : result.changed) {
       json.BeginObject().Field("computation", c.computation).Field("instruction", c.instruction);
       json.Field("instruction_b", c.instruction_b).Field("what", c.what).EndObject();
@@ -327,7 +378,7 @@ class CompareCommand : public Command {
 
   std::string a_, b_;
   debug::BoundsRequest bounds_;
-  std::vector<std::string> modules_;
+  std::vector<std::string> more_, modules_;
   int64_t top_ = 20;
 };
 

@@ -12,8 +12,10 @@
 #include "app/inputs.h"
 #include "app/module_form.h"
 #include "app/output.h"
+#include "core/base/counted.h"
 #include "core/base/jobs.h"
 #include "core/base/json.h"
+#include "core/hlo/analysis/summary.h"
 
 namespace hloscope::app {
 namespace {
@@ -119,9 +121,15 @@ class ConvertCommand : public Command {
       for (const std::string& name : LostInProto(*loaded->module)) {
         outcome.warnings.push_back(
             fmt::format("attribute {} has no field in HLO protos and is dropped", name));
-        std::lock_guard lock(mutex_);
-        PrintError(fmt::format("{}: warning: {}", in, outcome.warnings.back()));
       }
+      if (const size_t elided = hlo::ElidedConstants(*loaded->module).size()) {
+        outcome.warnings.push_back(
+            fmt::format("{}, so the proto has no values for them either",
+                        Counted(elided, "constant is elided", "constants are elided")));
+      }
+      std::lock_guard lock(mutex_);
+      for (const std::string& warning : outcome.warnings)
+        PrintError(fmt::format("{}: warning: {}", in, warning));
     }
     std::string bytes = RenderModule(loaded->proto, loaded->module, target);
     if (out == "-") {

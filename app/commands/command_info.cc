@@ -8,19 +8,17 @@
 #include "app/command.h"
 #include "app/commands/info_lineage.h"
 #include "app/commands/info_recompilations.h"
+#include "app/dump_cache.h"
 #include "app/fail.h"
 #include "app/inputs.h"
 #include "app/output.h"
 #include "app/reports/bundle_report.h"
 #include "app/reports/dump_report.h"
 #include "app/reports/profile_report.h"
-#include "app/version.h"
 #include "core/base/counted.h"
 #include "core/base/json.h"
 #include "core/dump/dump_model.h"
-#include "core/dump/listing/folder_table.h"
 #include "core/dump/listing/listing.h"
-#include "core/dump/listing/report_cache.h"
 #include "core/hlo/analysis/summary.h"
 #include "core/hlo/sharding/topology.h"
 
@@ -100,22 +98,10 @@ class InfoCommand : public Command {
     return kGood;
   }
 
-  // A report depends on the program, the limits, the form and the path as it was given.
-  static std::string CacheName(const std::string& path, const Context& context) {
-    std::error_code error;
-    std::string name = std::filesystem::absolute(path, error).string();
-    // So that a program just built does not show what an earlier one found.
-    auto built = std::filesystem::last_write_time("/proc/self/exe", error);
-    name += fmt::format("\n{}\n", built.time_since_epoch().count());
-    name += path + (context.json ? "\njson\n" : "\ntext\n") + VersionText();
-    for (const LimitRow& row : LimitRows()) name += fmt::format(" {}", context.limits.*row.field);
-    return name;
-  }
-
   int Directory(const std::string& path, const Context& context) {
     auto cache = no_cache_ || !module_.empty() ? std::nullopt : dump::ReportCache::OfUser();
-    const std::string name = CacheName(path, context);
-    auto listing = List(path, context, cache ? &*cache : nullptr, name);
+    const std::string name = ReportName(path, context.json ? "json" : "text", context);
+    auto listing = ListDump(path, name, context, cache ? &*cache : nullptr);
     if (!listing) return Fail(path, listing.error(), context);
     const dump::Fingerprint fingerprint = dump::FingerprintOf(*listing);
     std::optional<std::string> text;
@@ -129,23 +115,6 @@ class InfoCommand : public Command {
     }
     context.json ? WriteOut(*text) : PrintOut(*text);
     return kGood;
-  }
-
-  static Result<dump::Listing> List(const std::string& path, const Context& context,
-                                    const dump::ReportCache* cache, const std::string& name) {
-    if (cache == nullptr) return dump::ListFolder(path, context.limits);
-    constexpr dump::Fingerprint kAny;
-    const std::string folders_name = name + "\nfolders";
-    std::optional<dump::FolderTable> known;
-    if (auto bytes = cache->Load(folders_name, kAny))
-      known = dump::FolderTable::Read(*std::move(bytes));
-    dump::FolderTable next;
-    bool read_any = false;
-    HLOSCOPE_ASSIGN_OR_RETURN(
-        dump::Listing listing,
-        dump::ListFolder(path, context.limits, known ? &*known : nullptr, next, read_any));
-    if (read_any) cache->Store(folders_name, kAny, next.bytes());
-    return listing;
   }
 
   // The report, of what is known of unchanged files and what is read of the others.

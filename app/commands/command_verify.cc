@@ -14,6 +14,7 @@
 #include "core/base/jobs.h"
 #include "core/base/json.h"
 #include "core/base/text.h"
+#include "core/hlo/analysis/summary.h"
 #include "core/hlo/verify/verifier.h"
 
 namespace hloscope::app {
@@ -90,6 +91,7 @@ class VerifyCommand : public Command {
         }
       }
       Deduplicate(report.diagnostics);
+      AddElided(report);
     }
     report.time_ms =
         std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start).count();
@@ -99,6 +101,21 @@ class VerifyCommand : public Command {
   // What the reader only warns of is an error in --strict.
   static void Harden(std::vector<hlo::Diagnostic>& diagnostics) {
     for (hlo::Diagnostic& d : diagnostics) d.severity = hlo::Severity::kError;
+  }
+
+  // Sound, also in --strict, but not the whole program.
+  static void AddElided(FileReport& report) {
+    if (report.loaded->module == nullptr) return;
+    const hlo::Module& module = *report.loaded->module;
+    const std::vector<hlo::InstructionId> elided = hlo::ElidedConstants(module);
+    if (elided.empty()) return;
+    hlo::Diagnostic note{
+        hlo::Severity::kWarning, "elided-constants",
+        fmt::format("{}: the values are not in this file",
+                    Counted(elided.size(), "constant is elided", "constants are elided")),
+        "the .hlo.pb of a dump has them"};
+    if (const uint32_t offset = module.source_offset(elided.front())) note.offset = offset;
+    report.diagnostics.push_back(std::move(note));
   }
 
   // Reader and verifier both know of unknown attributes; one line is enough.

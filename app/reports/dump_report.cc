@@ -34,6 +34,30 @@ void Place(const dump::DumpModel& model, size_t at, DumpReport& report) {
       graph::MakeOverview(first ? **first : **module, **module, report.placements[at]);
 }
 
+// Fingerprints of all stages of the modules that are not `taken`, several stages at a time.
+Status AddPrograms(const dump::DumpModel& model, const std::vector<char>& taken, int jobs,
+                   const std::stop_token& stop, DumpReport& report) {
+  std::vector<std::pair<size_t, size_t>> stages;
+  report.programs.resize(model.modules().size());
+  for (size_t m = 0; m < report.programs.size(); ++m) {
+    if (taken[m] != 0) continue;
+    report.programs[m].resize(model.modules()[m].stages.size());
+    for (size_t s = 0; s < report.programs[m].size(); ++s) stages.emplace_back(m, s);
+  }
+  analysis::ProgramReader reader(model.limits());
+  const auto read = [&](int64_t k) {
+    const auto [m, s] = stages[static_cast<size_t>(k)];
+    const int32_t at = model.ModuleFile(static_cast<int32_t>(m), static_cast<int32_t>(s));
+    if (at < 0) return;
+    // That it cannot be read is among the warnings of the summary.
+    const Result<FileView> file = model.OpenFile(at);
+    const Result<analysis::ReadProgram> program =
+        file ? reader.Read(*file) : std::unexpected(file.error());
+    if (program) report.programs[m][s] = *program;
+  };
+  return ParallelFor(std::ssize(stages), jobs, read, stop);
+}
+
 }  // namespace
 
 Result<DumpReport> MakeDumpReport(const std::string& path, const Limits& limits,
@@ -61,6 +85,8 @@ Result<DumpReport> MakeDumpReport(const std::string& path, const Limits& limits,
   }
   HLOSCOPE_ASSIGN_OR_RETURN(report.summary, dump::Summarize(model, options, taken));
   int jobs = options.jobs > 0 ? options.jobs : AvailableCpus();
+  if (form == ReportForm::kJson)
+    HLOSCOPE_TRY(AddPrograms(model, taken, jobs, options.stop, report));
   auto finish = [&](int64_t k) {
     auto at = static_cast<size_t>(k);
     if (taken[at] != 0) return;

@@ -2,11 +2,13 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "app/reports/report_parts.h"
 #include "core/analysis/place/placement.h"
+#include "core/analysis/programs/dump_programs.h"
 #include "core/debug/recompile/recompilation.h"
 #include "core/dump/dump_summary.h"
 #include "core/graph/overview.h"
@@ -21,6 +23,8 @@ struct DumpReport {
   std::vector<std::shared_ptr<const hlo::Module>> compiled;
   std::vector<analysis::Placement> placements;
   std::vector<graph::Overview> overviews;
+  // By module and stage, nullopt where it cannot be read; only for JSON, of modules that were read.
+  std::vector<std::vector<std::optional<analysis::ReadProgram>>> programs;
   std::vector<ModulePart> parts;  // of each module
   debug::Recompilations recompilations;
   int32_t only = -1;  // the one module that was asked for; -1: all

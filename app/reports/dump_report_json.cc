@@ -5,6 +5,7 @@
 #include "core/base/checked.h"
 #include "core/base/json.h"
 #include "core/dump/logged_errors.h"
+#include "core/dump/processes.h"
 
 namespace hloscope::app {
 namespace {
@@ -93,6 +94,8 @@ class PartWriter {
     json_.Field("framework", entry.framework).Field("device", entry.device);
     json_.Field("target", entry.target).Field("folder", entry.folder);
     json_.Field("timestamp", entry.timestamp);
+    const int32_t final_stage = model_.FinalStage(static_cast<int32_t>(m));
+    WriteFingerprint(m, final_stage < 0 ? entry.stages.size() : static_cast<size_t>(final_stage));
     WriteStages(entry, module);
     json_.Key("kernels").BeginArray();
     for (const dump::Kernel& kernel : module.kernels->kernels) WriteKernel(kernel);
@@ -130,6 +133,18 @@ class PartWriter {
     json.Field("reason", KeyOf(transfer.reason)).EndObject();
   }
 
+  void WriteFingerprint(size_t module, size_t stage) {
+    const auto& programs = report_.programs[module];
+    json_.Key("fingerprint");
+    if (stage >= programs.size() || !programs[stage]) {
+      json_.Null();
+      return;
+    }
+    const analysis::ProgramFingerprint& fingerprint = programs[stage]->fingerprint;
+    json_.Value(ToString(fingerprint));
+    if (fingerprint.elided > 0) json_.Field("elided_constants", fingerprint.elided);
+  }
+
   void WriteStages(const dump::ModuleEntry& entry, const dump::ModuleSummary& module) {
     json_.Key("stages").BeginArray();
     for (size_t s = 0; s < entry.stages.size(); ++s) {
@@ -145,6 +160,7 @@ class PartWriter {
       } else {
         json_.Key("instructions").Null().Key("fusions").Null();
       }
+      WriteFingerprint(module_, s);
       json_.EndObject();
     }
     json_.EndArray();
@@ -219,6 +235,7 @@ class Writer {
     for (const ModulePart& part : report_.parts) bytes += part.text.size();
     out_.reserve(bytes + model_.files().size() * 256);
     json_.BeginObject().Field("file", model_.path());
+    json_.Field("processes", dump::ProcessesIn(model_));
     json_.Key("modules").BeginArray();
     for (const ModulePart& part : report_.parts) Append(part.text);
     json_.EndArray();

@@ -9,6 +9,7 @@
 #include "app/reports/recompilation_report.h"
 #include "core/base/counted.h"
 #include "core/dump/logged_errors.h"
+#include "core/dump/processes.h"
 
 namespace hloscope::app {
 namespace {
@@ -98,9 +99,10 @@ std::string NumberText(const dump::ModuleEntry& module) {
 
 std::string ModuleText(const DumpModel& model, size_t m, const dump::ModuleSummary& module) {
   const dump::ModuleEntry& entry = model.modules()[m];
-  std::string out = fmt::format("  {}{} ({}{}{})\n", NumberText(entry), entry.name, entry.framework,
-                                entry.device == "unknown" ? "" : ", " + entry.device,
-                                entry.target.empty() ? "" : " " + entry.target);
+  std::string out =
+      fmt::format("  {}{} ({}{}{}{})\n", NumberText(entry), entry.name, entry.framework,
+                  entry.device == "unknown" ? "" : ", " + entry.device,
+                  entry.target.empty() ? "" : " " + entry.target, dump::ProcessText(entry));
   if (!entry.folder.empty()) out += fmt::format("    in {}\n", entry.folder);
   const size_t width = NameWidth(entry.stages);
   for (size_t s = 0; s < entry.stages.size(); ++s)
@@ -232,8 +234,13 @@ std::string TensorFlowText(const dump::DumpModel& model, const dump::TensorFlowS
 }
 
 std::string HeadText(const DumpModel& model) {
-  return fmt::format("{}: {}, {}\n", model.path(), Counted(model.modules().size(), "module"),
-                     Counted(model.files().size(), "file"));
+  const int64_t processes = dump::ProcessesIn(model);
+  return fmt::format("{}: {}, {}{}\n", model.path(), Counted(model.modules().size(), "module"),
+                     Counted(model.files().size(), "file"),
+                     processes < 2 ? ""
+                                   : fmt::format(", written by {} processes into one folder: ids "
+                                                 "of modules repeat",
+                                                 processes));
 }
 
 std::string MissingText(const DumpReport& report) {
@@ -292,8 +299,9 @@ std::string DumpOverviewText(const DumpReport& report) {
   const auto& modules = report.model->modules();
   std::string out = HeadText(*report.model);
   for (size_t m = 0; m < modules.size() && m < kShown; ++m) {
-    out += fmt::format("  {}{} ({}), {}\n", NumberText(modules[m]), ShownName(modules[m].name),
-                       modules[m].framework, Counted(modules[m].stages.size(), "stage"));
+    out += fmt::format("  {}{} ({}{}), {}\n", NumberText(modules[m]), ShownName(modules[m].name),
+                       modules[m].framework, dump::ProcessText(modules[m]),
+                       Counted(modules[m].stages.size(), "stage"));
   }
   if (modules.size() > kShown)
     out += fmt::format("  and {} more modules\n", modules.size() - kShown);

@@ -24,23 +24,20 @@ struct Compiled {
   analysis::Placement placement;
 };
 
-// The module of that name, or the only one; empty name: the first that is compiled.
-Result<Compiled> Read(const std::string& path, const std::string& name, const Limits& limits) {
+// The first compiled module of that name.
+Result<Compiled> Read(const CompiledPlace& place, const Limits& limits) {
+  const auto& [path, name] = place;
   Compiled found;
   HLOSCOPE_ASSIGN_OR_RETURN(found.model, dump::DumpModel::Open(path, limits));
   const auto modules = found.model->modules();
   for (int32_t m = 0; m < std::ssize(modules) && found.module < 0; ++m) {
-    const bool is_wanted = name.empty() || modules[static_cast<size_t>(m)].name == name;
-    if (!is_wanted || found.model->FinalStage(m) < 1) continue;
+    if (modules[static_cast<size_t>(m)].name != name || found.model->FinalStage(m) < 1) continue;
     HLOSCOPE_ASSIGN_OR_RETURN(found.last, found.model->Module(m, found.model->FinalStage(m)));
     found.placement = analysis::PlacementIn(*found.model, m, *found.last);
     if (found.placement.compiled) found.module = m;
   }
   if (found.module < 0) {
-    return InputError(
-        fmt::format("{}: no compiled module{} in this folder", path,
-                    name.empty() ? "" : " " + name),
-        "give folders of .npy files, of traces, or two dumps of one module (compile --dump)");
+    return InputError(fmt::format("{}: no compiled module {} in this folder", path, name));
   }
   HLOSCOPE_ASSIGN_OR_RETURN(found.first, found.model->Module(found.module, 0));
   return found;
@@ -85,13 +82,12 @@ void WriteSide(const hlo::Module& module, const graph::KernelMap& map,
 
 }  // namespace
 
-Result<FusionReport> ReadFusionReport(const std::string& a, const std::string& b,
+Result<FusionReport> ReadFusionReport(const CompiledPlace& a, const CompiledPlace& b,
                                       const Limits& limits) {
-  HLOSCOPE_ASSIGN_OR_RETURN(const Compiled side_a, Read(a, "", limits));
-  HLOSCOPE_ASSIGN_OR_RETURN(const Compiled side_b,
-                            Read(b, std::string(side_a.first->name()), limits));
-  FusionReport report{.a = a,
-                      .b = b,
+  HLOSCOPE_ASSIGN_OR_RETURN(const Compiled side_a, Read(a, limits));
+  HLOSCOPE_ASSIGN_OR_RETURN(const Compiled side_b, Read(b, limits));
+  FusionReport report{.a = a.dump,
+                      .b = b.dump,
                       .given = side_a.first,
                       .compiled_a = side_a.last,
                       .compiled_b = side_b.last,
@@ -127,11 +123,8 @@ std::string FusionReportText(const FusionReport& report, size_t top) {
   return out;
 }
 
-std::string FusionReportJson(const FusionReport& report) {
+void WriteFusion(const FusionReport& report, JsonWriter& json) {
   const auto& [a, b, groups] = report.comparison;
-  std::string out;
-  JsonWriter json(out);
-  json.BeginObject().Field("a", report.a).Field("b", report.b).Field("status", "ok");
   const auto tell = [&](const char* key, const graph::CompiledSide& side) {
     json.Key(key).BeginObject().Field("kernels", side.map.kernels.size());
     WriteTraffic(side.all, json);
@@ -149,8 +142,7 @@ std::string FusionReportJson(const FusionReport& report) {
     WriteSide(*report.compiled_b, b.map, group.kernels_b, group.b, json);
     json.EndObject();
   }
-  json.EndArray().EndObject();
-  return out + "\n";
+  json.EndArray();
 }
 
 }  // namespace hloscope::app

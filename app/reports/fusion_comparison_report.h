@@ -4,6 +4,7 @@
 #include <memory>
 #include <string>
 
+#include "core/base/json.h"
 #include "core/base/limits.h"
 #include "core/base/result.h"
 #include "core/graph/fusion_comparison.h"
@@ -16,13 +17,17 @@ struct FusionReport {
   graph::FusionComparison comparison;
 };
 
-// Errors (input): a folder that is no dump of a compiled module; two that have no module of one
-// name.
-Result<FusionReport> ReadFusionReport(const std::string& a, const std::string& b,
+// A compiled module of a dump.
+struct CompiledPlace {
+  std::string dump, module;
+};
+// Errors (input): a dump that has no compiled module of that name, or it cannot be read.
+Result<FusionReport> ReadFusionReport(const CompiledPlace& a, const CompiledPlace& b,
                                       const Limits& limits);
 
 // `top` rows of what differs most.
 std::string FusionReportText(const FusionReport& report, size_t top);
-std::string FusionReportJson(const FusionReport& report);
+// Fields of the object that is open: `all_a`, `all_b`, `groups`.
+void WriteFusion(const FusionReport& report, JsonWriter& json);
 
 }  // namespace hloscope::app

@@ -133,7 +133,7 @@ class CommandLine(unittest.TestCase):
         for message, arguments in (
                 ('--format needs a value: FORM', ['show', TEXT, '--format']), ('FILE is missing', ['verify']), ('nothing to write: give --dump DIR', ['compile', TEXT]),
                 ('--radius: expected a whole number, got `x`', ['show', '--radius', 'x', TEXT]),
-                ('--scale: expected a number, got `x`', ['open', '--scale', 'x']), ('unexpected argument `c`', ['compare', 'a', 'b', 'c']),
+                ('--scale: expected a number, got `x`', ['open', '--scale', 'x']), ('unexpected argument `c`', ['extract', 'a', 'b', 'c']),
                 ('--jobs -1: expected 0 or more', ['verify', '--jobs', '-1', TEXT]), ('name a module file', ['show', MLP]),
                 ('--select: expected an instruction', ['info', '--select', '', MLP]), ('--denormals: expected keep, flush, got `drop`', ['run', '--denormals', 'drop', TEXT]),
                 ('cannot write: folder /no/such does not exist', ['convert', TEXT, '/no/such/x.hlo'])):

@@ -210,8 +210,8 @@ class Compile(FolderTest):
                 f.write(text.replace('HloModule m', 'HloModule m, is_scheduled=true'))
         done = subprocess.run([HLOSCOPE, 'compare', self.path('fused'), self.path('apart'), '--json'], capture_output=True, text=True, check=False,
                               timeout=300)
-        self.assertEqual(done.returncode, 0, done.stderr)
         told = json.loads(done.stdout)
+        self.assertEqual((done.returncode, told['status']), (1, 'differs'), done.stderr)
         self.assertEqual((told['all_a']['kernels'], told['all_b']['kernels']), tuple(kernels.values()))
         self.assertEqual((told['all_a']['bytes_read'], told['all_a']['bytes_written']), (4096, 4096))
         self.assertEqual((told['all_b']['bytes_read'], told['all_b']['bytes_written']), (5 * 4096, 3 * 4096))

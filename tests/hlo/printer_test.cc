@@ -303,6 +303,26 @@ ENTRY e {
   }
 }
 
+// As XLA's reader fills them: words that count on from leaf to leaf and from constant to constant.
+TEST(PrinterTest, FillsElidedConstantsAsXla) {
+  const std::string text = R"(HloModule m
+
+ENTRY e {
+  a = (f32[1], f32[2]) constant(({...}, {...}))
+  b = f32[1] constant({...})
+  c = f32[0] constant({...})
+  d = f32[2,0] constant({...})
+  ROOT t = ((f32[1], f32[2]), f32[1], f32[0], f32[2,0]) tuple(a, b, c, d)
+}
+)";
+  const std::string print = Print(text, TextFormat::kShort);
+  EXPECT_NE(print.find("constant(( {0}, {1.4013e-45, 2.8026e-45} ))"), std::string::npos) << print;
+  EXPECT_NE(print.find("b = f32[1]{0} constant({4.2039e-45})"), std::string::npos) << print;
+  EXPECT_NE(print.find("c = f32[0]{0} constant({})"), std::string::npos) << print;
+  EXPECT_NE(print.find("d = f32[2,0]{1,0} constant({ {}, {} })"), std::string::npos) << print;
+  EXPECT_NE(Print(text, TextFormat::kHlo).find("b = f32[1]{0} constant({...})"), std::string::npos);
+}
+
 TEST(PrinterTest, PrintsOneInstruction) {
   auto module = Read(Around("f32[8,8] add(x, y)"));
   ASSERT_NE(module, nullptr);

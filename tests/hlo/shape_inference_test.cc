@@ -139,6 +139,18 @@ constexpr Case kGood[] = {
      "operand_batching_dims={0}, start_indices_batching_dims={0}, index_vector_dim=2, "
      "slice_sizes={1,3}",
      "f32[9,2,3]"},
+    // a batching dimension among the indexed ones
+    {"f32[2,2] s32[2,1]",
+     "gather(p0, p1), offset_dims={}, collapsed_slice_dims={1}, start_index_map={0}, "
+     "operand_batching_dims={0}, start_indices_batching_dims={0}, index_vector_dim=2, "
+     "slice_sizes={1,1}",
+     "f32[2,1]"},
+    {"s32[2,3,4] s32[2,1] s32[2,3]",
+     "s32[2,3,4] scatter(p0, p1, p2), update_window_dims={1}, inserted_window_dims={2}, "
+     "scatter_dims_to_operand_dims={0}, input_batching_dims={0}, "
+     "scatter_indices_batching_dims={0}, "
+     "index_vector_dim=1, to_apply=add",
+     "s32[2,3,4]"},
     {"f32[5,4] s32[2] f32[2,3]",
      "scatter(p0, p1, p2), update_window_dims={1}, inserted_window_dims={0}, "
      "scatter_dims_to_operand_dims={0}, index_vector_dim=1, to_apply=add",
@@ -296,22 +308,11 @@ constexpr Case kBad[] = {
      "scatter_indices_batching_dims={0}, "
      "index_vector_dim=1, to_apply=add",
      "dimension 0 in inserted_window_dims= and in input_batching_dims="},
-    {"s32[2,3,4] s32[2,1] s32[2,3]",
-     "s32[2,3,4] scatter(p0, p1, p2), update_window_dims={1}, inserted_window_dims={2}, "
-     "scatter_dims_to_operand_dims={0}, input_batching_dims={0}, "
-     "scatter_indices_batching_dims={0}, "
-     "index_vector_dim=1, to_apply=add",
-     "dimension 0 in scatter_dims_to_operand_dims= and in input_batching_dims="},
     {"s32[1,2,1,1] s32[1,2]",
      "s32[1,2,1] gather(p0, p1), offset_dims={2}, collapsed_slice_dims={3}, start_index_map={0}, "
      "operand_batching_dims={1,3}, start_indices_batching_dims={1,0}, index_vector_dim=2, "
      "slice_sizes={1,1,1,1}",
      "dimension 3 in collapsed_slice_dims= and in operand_batching_dims="},
-    {"f32[2,2] s32[2,1]",
-     "f32[2,1] gather(p0, p1), offset_dims={}, collapsed_slice_dims={1}, start_index_map={0}, "
-     "operand_batching_dims={0}, start_indices_batching_dims={0}, index_vector_dim=2, "
-     "slice_sizes={1,1}",
-     "dimension 0 in start_index_map= and in operand_batching_dims="},
     {"f32[5,4] s32[2] f32[3,4]",
      "f32[5,4] scatter(p0, p1, p2), update_window_dims={1}, inserted_window_dims={0}, "
      "scatter_dims_to_operand_dims={0}, index_vector_dim=1, to_apply=add",

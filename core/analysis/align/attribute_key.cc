@@ -10,7 +10,9 @@
 #include "core/analysis/align/fingerprint.h"
 #include "core/analysis/denormals.h"
 #include "core/base/checked.h"
+#include "core/base/quick_hash.h"
 #include "core/hlo/comparison.h"
+#include "core/hlo/string_pool.h"
 #include "core/hlo/text/value_text.h"
 
 namespace hloscope::analysis {
@@ -193,6 +195,18 @@ std::string ShapeKey(const Module& module, const Instruction& i, const hlo::Shap
 }
 
 }  // namespace
+
+uint64_t LiteralHash(const hlo::Literal& literal) {
+  uint64_t h = hlo::HashBytes(hlo::ToString(literal.shape(), false));
+  if (literal.shape().IsTuple()) {
+    for (const hlo::Literal& element : literal.elements()) h = MixKeys(h, LiteralHash(element));
+    return h;
+  }
+  if (literal.elided()) return h;
+  const hlo::Literal value = FlushDenormals(literal, ZeroSign::kDropped);
+  const auto bytes = value.bytes();
+  return MixKeys(h, hlo::HashBytes({reinterpret_cast<const char*>(bytes.data()), bytes.size()}));
+}
 
 std::string AttributeKeyText(const Module& module, const Instruction& i, const Attribute& a) {
   std::string out;

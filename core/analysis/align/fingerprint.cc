@@ -1,6 +1,9 @@
 // Hashing instructions by meaning, computations callees first.
 #include "core/analysis/align/fingerprint.h"
 
+#include <optional>
+#include <string>
+#include <unordered_map>
 #include <unordered_set>
 
 #include "core/base/quick_hash.h"
@@ -17,8 +20,11 @@ using hlo::Module;
 
 class Hasher {
  public:
-  explicit Hasher(const Module& module)
-      : module_(module), unused_(UnusedElements(module)), shapes_(module.shape_count(), 0) {
+  Hasher(const Module& module, const FingerprintOptions& options)
+      : module_(module),
+        options_(options),
+        unused_(UnusedElements(module)),
+        shapes_(module.shape_count(), 0) {
     prints_.own.resize(module.instructions().size());
     prints_.local.resize(module.instructions().size());
     prints_.full.resize(module.instructions().size());
@@ -36,15 +42,33 @@ class Hasher {
     return shapes_[id.index];
   }
 
-  uint64_t Own(const Instruction& i) {
+  uint64_t Own(hlo::InstructionId id) {
+    const Instruction& i = module_[id];
     uint64_t h = MixKeys(static_cast<uint64_t>(i.opcode), ShapeOf(i.shape));
     for (const Attribute& a : module_.attributes(i)) {
-      std::string text = AttributeKeyText(module_, i, a);
-      if (!text.empty()) {
-        h = MixKeys(MixKeys(h, static_cast<uint64_t>(a.key)), hlo::HashBytes(text));
-      }
+      if (IsLeftOut(module_, id, a, options_)) continue;
+      if (const std::optional<uint64_t> value = ValueHash(i, a))
+        h = MixKeys(MixKeys(h, static_cast<uint64_t>(a.key)), *value);
     }
     return h;
+  }
+
+  // Nullopt where the value is what an absent attribute means.
+  std::optional<uint64_t> ValueHash(const Instruction& i, const Attribute& a) {
+    const hlo::ValueKind kind = hlo::Info(a.key).kind;
+    if (kind == hlo::ValueKind::kLiteral && options_.constants == ConstantValues::kAll)
+      return LiteralHash(module_.Of<hlo::Literal>(a));
+    if (kind != hlo::ValueKind::kBackendConfig) return TextHash(i, a);
+    // Many instructions have one configuration, whose JSON is read once.
+    const uint32_t text = module_.Of<hlo::BackendConfig>(a).text.index;
+    const auto [known, is_new] = configurations_.try_emplace(text);
+    if (is_new) known->second = TextHash(i, a);
+    return known->second;
+  }
+
+  std::optional<uint64_t> TextHash(const Instruction& i, const Attribute& a) const {
+    const std::string text = AttributeKeyText(module_, i, a);
+    return text.empty() ? std::nullopt : std::optional(hlo::HashBytes(text));
   }
 
   uint64_t Local(const Instruction& i, uint64_t own) const {
@@ -61,7 +85,7 @@ class Hasher {
     for (uint32_t k = 0; k < computation.instruction_count; ++k) {
       uint32_t id = computation.first_instruction + k;
       const Instruction& i = module_.instructions()[id];
-      prints_.own[id] = Own(i);
+      prints_.own[id] = Own(hlo::InstructionId(id));
       uint64_t h = prints_.local[id] = Local(i, prints_.own[id]);
       for (hlo::InstructionId operand : module_.operands(i))
         h = MixKeys(h, prints_.full[operand.index]);
@@ -78,8 +102,10 @@ class Hasher {
   }
 
   const Module& module_;
+  FingerprintOptions options_;
   std::vector<bool> unused_;
   std::vector<uint64_t> shapes_;
+  std::unordered_map<uint32_t, std::optional<uint64_t>> configurations_;  // by StringId
   Fingerprints prints_;
 };
 
@@ -118,6 +144,31 @@ std::vector<bool> UnusedElements(const Module& module) {
   return unused;
 }
 
-Fingerprints Fingerprint(const Module& module) { return Hasher(module).Run(); }
+bool HasCompactOperands(const Module& module) {
+  if (!module.proto_instruction_ids().empty()) return false;
+  for (uint32_t k = 0; k < module.instructions().size(); ++k) {
+    const Instruction& i = module.instructions()[k];
+    if (i.opcode != hlo::Opcode::kGetTupleElement || i.operand_count == 0) continue;
+    if (i.attribute_count > 1) continue;
+    const std::string_view name = module.name(hlo::InstructionId(k)),
+                           tuple = module.name(module.operands(i)[0]);
+    const std::string index = std::to_string(module.GetInt(i, AttributeKey::kIndex));
+    if (name.size() == tuple.size() + 1 + index.size() && name.starts_with(tuple) &&
+        name.ends_with(index) && name[tuple.size()] == '_')
+      return true;
+  }
+  return false;
+}
+
+bool IsLeftOut(const Module& module, hlo::InstructionId instruction, const Attribute& attribute,
+               const FingerprintOptions& options) {
+  const Instruction& i = module[instruction];
+  return !options.element_attributes && i.opcode == hlo::Opcode::kGetTupleElement &&
+         attribute.key != AttributeKey::kIndex && module[i.computation].root != instruction;
+}
+
+Fingerprints Fingerprint(const Module& module, const FingerprintOptions& options) {
+  return Hasher(module, options).Run();
+}
 
 }  // namespace hloscope::analysis

@@ -19,14 +19,35 @@ std::string AttributeKeyText(const hlo::Module& module, const hlo::Instruction& 
 // root. XLA's text with compact get-tuple-elements leaves those out, so they do not count.
 std::vector<bool> UnusedElements(const hlo::Module& module);
 
-// Hashes of a module's parts. Elided constants and constants of more than 10 elements count by
-// their shape only.
+// Which constants count by their values. XLA's text elides those of more than 10 elements, so a
+// text is aligned with its proto by the small ones; elided constants always count by their shape.
+enum class ConstantValues : uint8_t { kSmall, kAll };
+
+// A hash of the value of a constant, in which denormals and signs of zeros count as XLA's text
+// carries them: not at all.
+uint64_t LiteralHash(const hlo::Literal& literal);
+
+struct FingerprintOptions {
+  ConstantValues constants = ConstantValues::kSmall;
+  // Whether get-tuple-elements other than roots count with their attributes, which a text with
+  // compact operands (%t#0) leaves out.
+  bool element_attributes = true;
+};
+
+// True for a text with compact operands. XLA's reader and ours call what %t#0 stands for t_0.
+bool HasCompactOperands(const hlo::Module& module);
+
+// True for an attribute that `options` leave out.
+bool IsLeftOut(const hlo::Module& module, hlo::InstructionId instruction,
+               const hlo::Attribute& attribute, const FingerprintOptions& options);
+
+// Hashes of a module's parts.
 struct Fingerprints {
   std::vector<uint64_t> own;           // of an instruction: opcode, shape, attributes
   std::vector<uint64_t> local;         // … and called computations
   std::vector<uint64_t> full;          // with its operands' full ones and control predecessors
   std::vector<uint64_t> computations;  // root and everything inside
 };
-Fingerprints Fingerprint(const hlo::Module& module);
+Fingerprints Fingerprint(const hlo::Module& module, const FingerprintOptions& options = {});
 
 }  // namespace hloscope::analysis

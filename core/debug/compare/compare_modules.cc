@@ -10,7 +10,9 @@
 #include <unordered_map>
 
 #include "core/analysis/align/fingerprint.h"
+#include "core/analysis/align/program_fingerprint.h"
 #include "core/analysis/denormals.h"
+#include "core/hlo/analysis/summary.h"
 
 namespace hloscope::debug {
 namespace {
@@ -23,8 +25,10 @@ using hlo::InstructionId;
 using hlo::Module;
 
 struct Side {
-  explicit Side(const Module& m)
-      : module(m), prints(analysis::Fingerprint(m)), unused_elements(analysis::UnusedElements(m)) {}
+  Side(const Module& m, const analysis::FingerprintOptions& options)
+      : module(m),
+        prints(analysis::Fingerprint(m, options)),
+        unused_elements(analysis::UnusedElements(m)) {}
 
   const Module& module;
   analysis::Fingerprints prints;
@@ -39,36 +43,21 @@ struct Side {
 bool FromProto(const Module& m) { return !m.proto_instruction_ids().empty(); }
 
 // Values by attribute name, for saying which attribute differs.
-std::map<std::string, std::string> AttributeTexts(const Module& m, const Instruction& i) {
+std::map<std::string, std::string> AttributeTexts(const Module& m, InstructionId id,
+                                                  const analysis::FingerprintOptions& options) {
+  const Instruction& i = m[id];
   std::map<std::string, std::string> texts;
   for (const Attribute& a : m.attributes(i)) {
+    if (a.key == AttributeKey::kConstantValue) continue;  // CompareConstants
+    if (analysis::IsLeftOut(m, id, a, options)) continue;
     std::string text = analysis::AttributeKeyText(m, i, a);
     if (text.empty()) continue;
     std::string name(hlo::Info(a.key).text);
-    if (a.key == AttributeKey::kConstantValue) name = "constant value";
     if (a.key == AttributeKey::kParameterNumber) name = "parameter number";
     if (a.key == AttributeKey::kUnknown) name = m[m.Of<hlo::RawAttribute>(a).name];
     texts[name] += text;
   }
   return texts;
-}
-
-// The entry computation's program shape with layouts, from the header or from the computation.
-std::string LayoutText(const Module& m) {
-  std::string out;
-  auto add = [&](const hlo::Shape& shape) {
-    out += hlo::ToString(shape.WithDefaultLayouts()) + ";";
-  };
-  if (const auto& layout = m.header().entry_layout) {
-    for (hlo::ShapeId id : layout->parameters) add(m[id]);
-    add(m[layout->result]);
-    return out;
-  }
-  for (InstructionId id : m.Parameters(m.entry_id())) {
-    if (id.valid()) add(m.shape(id));
-  }
-  add(m.shape(m.entry().root));
-  return out;
 }
 
 std::vector<InstructionId> InstructionsOf(const Side& side, ComputationId c) {
@@ -80,15 +69,10 @@ std::vector<InstructionId> InstructionsOf(const Side& side, ComputationId c) {
   return ids;
 }
 
-template <typename T, typename KeyOf>
-std::vector<T> Sorted(std::vector<T> list, KeyOf key) {
-  std::ranges::sort(list, {}, key);
-  return list;
-}
-
 class Comparer {
  public:
-  Comparer(const Module& a, const Module& b) : a_(a), b_(b) {}
+  Comparer(const Module& a, const Module& b, const analysis::FingerprintOptions& options)
+      : options_(options), a_(a, options), b_(b, options) {}
 
   ModuleComparison Run() {
     CompareHeaders();
@@ -112,21 +96,10 @@ class Comparer {
   }
 
   void CompareHeaders() {
-    const hlo::ModuleHeader &a = a_.module.header(), &b = b_.module.header();
-    auto differ = [&](std::string_view what, const auto& x, const auto& y) {
-      if (!(x == y)) Change({}, {}, {}, fmt::format("module {} differs", what));
-    };
-    differ("is_scheduled", a.is_scheduled, b.is_scheduled);
-    differ("replica_count", a.replica_count, b.replica_count);
-    differ("num_partitions", a.num_partitions, b.num_partitions);
-    auto output = &hlo::InputOutputAlias::output_index;
-    differ("input_output_alias", Sorted(a.input_output_alias, output),
-           Sorted(b.input_output_alias, output));
-    auto donor = [](const hlo::BufferDonor& d) {
-      return std::pair(d.parameter, d.parameter_index);
-    };
-    differ("buffer_donor", Sorted(a.buffer_donors, donor), Sorted(b.buffer_donors, donor));
-    differ("entry_computation_layout", LayoutText(a_.module), LayoutText(b_.module));
+    const auto a = analysis::HeaderFacts(a_.module), b = analysis::HeaderFacts(b_.module);
+    for (size_t k = 0; k < a.size(); ++k) {
+      if (a[k].text != b[k].text) Change({}, {}, {}, fmt::format("module {} differs", a[k].what));
+    }
   }
 
   void Pair(ComputationId a, ComputationId b) {
@@ -205,6 +178,12 @@ class Comparer {
           [](const Side& s, InstructionId i) { return s.prints.local[i.index]; });
     Match(left_a, left_b, matched,
           [](const Side& s, InstructionId i) { return s.prints.own[i.index]; });
+    // Constants of other values.
+    Match(left_a, left_b, matched, [this](const Side& s, InstructionId i) {
+      const bool is_constant = s.module[i].opcode == hlo::Opcode::kConstant;
+      return is_constant ? s.module.shape(i).WithDefaultLayouts().Hash() | 1
+                         : uint64_t{i.index} << 2 | (&s == &a_ ? 0 : 2);
+    });
     // Not clear(), which takes as long as the largest computation did.
     partner_ = std::unordered_map<InstructionId, InstructionId>();
     for (auto [a, b] : matched) {
@@ -226,7 +205,12 @@ class Comparer {
   void CompareConstants(ComputationId c, InstructionId a, InstructionId b) {
     const auto* x = a_.module.Get<hlo::Literal>(a_.module[a], AttributeKey::kConstantValue);
     const auto* y = b_.module.Get<hlo::Literal>(b_.module[b], AttributeKey::kConstantValue);
-    if (x == nullptr || y == nullptr || x->elided() || y->elided() || *x == *y) return;
+    if (x == nullptr || y == nullptr) return;
+    if (x->elided() || y->elided()) {
+      ++result_.elided;
+      return;
+    }
+    if (*x == *y) return;
     // A text may have lost what XLA's printing loses; two protos have lost nothing.
     bool exact = FromProto(a_.module) && FromProto(b_.module);
     if (!exact && analysis::FlushDenormals(*x, analysis::ZeroSign::kDropped) ==
@@ -248,6 +232,7 @@ class Comparer {
     std::string shape_a = hlo::ToString(a_.module.shape(a).WithDefaultLayouts());
     std::string shape_b = hlo::ToString(b_.module.shape(b).WithDefaultLayouts());
     if (shape_a != shape_b) Change(c, a, b, fmt::format("shape {} became {}", shape_a, shape_b));
+    if (shape_a == shape_b) CompareConstants(c, a, b);
     ExplainAttributes(c, a, b);
     ExplainOperands(c, a, b);
     bool calls_differ =
@@ -257,8 +242,8 @@ class Comparer {
   }
 
   void ExplainAttributes(ComputationId c, InstructionId a, InstructionId b) {
-    auto texts_a = AttributeTexts(a_.module, a_.module[a]),
-         texts_b = AttributeTexts(b_.module, b_.module[b]);
+    auto texts_a = AttributeTexts(a_.module, a, options_),
+         texts_b = AttributeTexts(b_.module, b, options_);
     for (const auto& [name, text] : texts_a) {
       auto other = texts_b.find(name);
       if (other == texts_b.end()) {
@@ -287,6 +272,7 @@ class Comparer {
     }
   }
 
+  analysis::FingerprintOptions options_;
   Side a_, b_;
   std::vector<std::pair<ComputationId, ComputationId>> pairs_;
   size_t compared_ = 0;  // of pairs_
@@ -297,6 +283,15 @@ class Comparer {
 
 }  // namespace
 
-ModuleComparison CompareModules(const Module& a, const Module& b) { return Comparer(a, b).Run(); }
+ModuleComparison CompareModules(const Module& a, const Module& b) {
+  // Where a value is not known on one side, those of its kind are paired without values.
+  const bool all_known = hlo::ElidedConstants(a).empty() && hlo::ElidedConstants(b).empty();
+  const bool is_compact = analysis::HasCompactOperands(a) || analysis::HasCompactOperands(b);
+  return Comparer(a, b,
+                  {.constants = all_known ? analysis::ConstantValues::kAll
+                                          : analysis::ConstantValues::kSmall,
+                   .element_attributes = !is_compact})
+      .Run();
+}
 
 }  // namespace hloscope::debug

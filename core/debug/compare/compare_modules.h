@@ -2,6 +2,7 @@
 // differ.
 #pragma once
 
+#include <cstdint>
 #include <string>
 #include <vector>
 
@@ -21,13 +22,15 @@ struct InstructionName {
 
 struct ModuleComparison {
   bool equal = false;
+  int64_t elided = 0;  // constants not compared, as a side does not have their values
   std::vector<InstructionChange> changed;
   std::vector<InstructionName> added;    // only in b
   std::vector<InstructionName> removed;  // only in a
 };
 
 // Dead code counts, but for get-tuple-elements nobody uses, which XLA's compact text leaves out;
-// header attributes that protos do not hold do not. An elided constant equals any of its shape.
+// header attributes that protos do not hold do not. An elided constant equals any of its shape, and
+// is counted.
 ModuleComparison CompareModules(const hlo::Module& a, const hlo::Module& b);
 
 }  // namespace hloscope::debug

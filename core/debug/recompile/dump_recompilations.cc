@@ -11,6 +11,7 @@
 #include "core/base/parse_json.h"
 #include "core/debug/recompile/compile_log.h"
 #include "core/debug/recompile/module_change.h"
+#include "core/dump/processes.h"
 
 namespace hloscope::debug {
 namespace {
@@ -37,7 +38,9 @@ class Finder {
   Recompilations Run() {
     ReadBeside();
     std::map<std::string, std::vector<int32_t>> by_name;
+    const std::vector<int32_t> processes = dump::ProcessOfModules(model_);
     for (size_t m = 0; m < model_.modules().size(); ++m) {
+      if (processes[m] != 0) continue;  // compiled in another process, not again
       const dump::ModuleEntry& module = model_.modules()[m];
       by_name[ProgramKey(module.framework, module.name)].push_back(static_cast<int32_t>(m));
     }

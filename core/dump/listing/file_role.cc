@@ -182,6 +182,25 @@ std::string_view BareFileName(std::string_view path) {
   return path;
 }
 
+namespace {
+
+bool IsTimestamp(std::string_view word) { return word.size() >= 10 && IsDigits(word); }
+
+// "rank3", "host_01": what launchers put in front to keep the files of processes apart.
+bool IsRank(std::string_view word) {
+  constexpr std::string_view kWords[] = {"rank", "process", "proc", "host",
+                                         "task", "worker",  "node", "pid"};
+  for (std::string_view begin : kWords) {
+    if (!word.starts_with(begin)) continue;
+    std::string_view number = word.substr(begin.size());
+    if (number.starts_with('_') || number.starts_with('-')) number.remove_prefix(1);
+    if (!number.empty() && IsDigits(number)) return true;
+  }
+  return false;
+}
+
+}  // namespace
+
 std::optional<DumpFileName> ParseDumpFileName(std::string_view file_name) {
   constexpr std::string_view kWord = "module_";
   for (size_t at = 0; (at = file_name.find(kWord, at)) != std::string_view::npos; ++at) {
@@ -196,7 +215,7 @@ std::optional<DumpFileName> ParseDumpFileName(std::string_view file_name) {
     name.before = file_name.substr(0, at == 0 ? 0 : at - 1);
     size_t dot = name.before.rfind('.');
     size_t last = dot == std::string_view::npos ? 0 : dot + 1;
-    if (std::string_view word = name.before.substr(last); word.size() >= 10 && IsDigits(word)) {
+    if (std::string_view word = name.before.substr(last); IsTimestamp(word) || IsRank(word)) {
       name.timestamp = word;
       name.before = name.before.substr(0, last == 0 ? 0 : last - 1);
     }

@@ -29,21 +29,26 @@ Result<ElementType> ElementTypeOf(NpyType type, std::string_view name) {
                                          ElementType::kC64,  ElementType::kC128};
   if (type.extended != ElementType::kInvalid) return type.extended;
   if (type == NpyType{.kind = 'V', .bytes = 2}) return ElementType::kBF16;
-  if (type.kind == 'V') type.kind = 'u';
   for (ElementType candidate : kCandidates) {
     if (NpyTypeOf(candidate) == type) return candidate;
   }
   return InputError(fmt::format("{}: XLA has no element type {}", name, ToString(type)));
 }
 
-Result<hlo::Literal> FromNpy(std::string_view bytes, std::string_view name, const Limits& limits) {
-  HLOSCOPE_ASSIGN_OR_RETURN(NpyArray array, ReadNpy(bytes, name, limits));
-  HLOSCOPE_ASSIGN_OR_RETURN(ElementType type, ElementTypeOf(array.type, name));
+// `place` is for messages.
+Result<NamedValue> FromNpy(std::string name, std::string_view bytes, std::string_view place,
+                           const Limits& limits) {
+  HLOSCOPE_ASSIGN_OR_RETURN(NpyArray array, ReadNpy(bytes, place, limits));
+  const bool is_raw = array.type == NpyType{.kind = 'V', .bytes = 1};
+  if (is_raw) array.type.kind = 'u';
+  HLOSCOPE_ASSIGN_OR_RETURN(ElementType type, ElementTypeOf(array.type, place));
   if (static_cast<int64_t>(array.dimensions.size()) > limits.rank) {
     return InputError(
-        fmt::format("{}: {} dimensions, at most {}", name, array.dimensions.size(), limits.rank));
+        fmt::format("{}: {} dimensions, at most {}", place, array.dimensions.size(), limits.rank));
   }
-  return LiteralFromNpy(array, hlo::Shape::Array(type, array.dimensions), name);
+  HLOSCOPE_ASSIGN_OR_RETURN(
+      hlo::Literal value, LiteralFromNpy(array, hlo::Shape::Array(type, array.dimensions), place));
+  return NamedValue{std::move(name), std::move(value), is_raw};
 }
 
 Result<std::vector<NamedValue>> FromNpz(FileView file, const Limits& limits) {
@@ -52,9 +57,9 @@ Result<std::vector<NamedValue>> FromNpz(FileView file, const Limits& limits) {
   for (const std::string& name : archive.Names()) {
     if (name == "dtypes") continue;  // a description some writers add
     HLOSCOPE_ASSIGN_OR_RETURN(std::string bytes, archive.Read(name));
-    HLOSCOPE_ASSIGN_OR_RETURN(hlo::Literal value,
-                              FromNpy(bytes, archive.path() + ":" + name, limits));
-    values.push_back({name, std::move(value)});
+    HLOSCOPE_ASSIGN_OR_RETURN(NamedValue value,
+                              FromNpy(name, bytes, archive.path() + ":" + name, limits));
+    values.push_back(std::move(value));
   }
   return values;
 }
@@ -65,20 +70,21 @@ Result<std::vector<NamedValue>> FromFolder(const std::string& path, const Limits
   for (const auto& entry : fs::directory_iterator(path, error)) {
     if (entry.path().extension() != ".npy") continue;
     HLOSCOPE_ASSIGN_OR_RETURN(FileView file, FileView::Open(entry.path().string(), limits));
-    HLOSCOPE_ASSIGN_OR_RETURN(hlo::Literal value, FromNpy(file.bytes(), file.path(), limits));
-    values.push_back({entry.path().stem().string(), std::move(value)});
+    HLOSCOPE_ASSIGN_OR_RETURN(
+        NamedValue value, FromNpy(entry.path().stem().string(), file.bytes(), file.path(), limits));
+    values.push_back(std::move(value));
   }
   if (error) return EnvironmentError(path + ": " + error.message());
   return values;
 }
 
 std::vector<NamedValue> FromLiteral(const std::string& name, const hlo::Literal& literal) {
-  if (!literal.shape().IsTuple()) return {{name, literal}};
+  if (!literal.shape().IsTuple()) return {{name, literal, false}};
   std::vector<NamedValue> values;
   std::vector<hlo::Literal> leaves = FlattenLiteral(literal);
   values.reserve(leaves.size());
   for (size_t k = 0; k < leaves.size(); ++k)
-    values.push_back({fmt::format("{}[{}]", name, k), std::move(leaves[k])});
+    values.push_back({fmt::format("{}[{}]", name, k), std::move(leaves[k]), false});
   return values;
 }
 
@@ -89,14 +95,15 @@ std::vector<NamedValue> Sorted(std::vector<NamedValue> values) {
 
 }  // namespace
 
-hlo::Literal WithTypeOf(const hlo::Literal& value, const hlo::Literal& other) {
-  const ElementType own = value.shape().element_type(), wanted = other.shape().element_type();
-  if (!value.shape().IsArray() || !hlo::IsInteger(own) || !hlo::IsFloat(wanted)) return value;
-  if (MlDtypeName(wanted).empty() || hlo::StorageBytes(own) != hlo::StorageBytes(wanted)) {
-    return value;
-  }
-  const auto sizes = value.shape().dimensions();
-  const auto bytes = value.bytes();
+hlo::Literal WithTypeOf(const NamedValue& value, const NamedValue& other) {
+  const hlo::Shape &shape = value.value.shape(), &other_shape = other.value.shape();
+  if (!shape.IsArray() || !other_shape.IsArray() || other.is_raw) return value.value;
+  const ElementType own = shape.element_type(), wanted = other_shape.element_type();
+  const bool says_more =
+      value.is_raw || (hlo::IsInteger(own) && hlo::IsFloat(wanted) && !MlDtypeName(wanted).empty());
+  if (!says_more || hlo::StorageBytes(own) != hlo::StorageBytes(wanted)) return value.value;
+  const auto sizes = shape.dimensions();
+  const auto bytes = value.value.bytes();
   return hlo::Literal::Dense(hlo::Shape::Array(wanted, {sizes.begin(), sizes.end()}),
                              {bytes.begin(), bytes.end()});
 }
@@ -109,8 +116,9 @@ Result<std::optional<std::vector<NamedValue>>> NamedValuesIn(const FileView& fil
       return Sorted(std::move(values));
     }
     case FileKind::kNpy: {
-      HLOSCOPE_ASSIGN_OR_RETURN(hlo::Literal value, FromNpy(file.bytes(), file.path(), limits));
-      return std::vector<NamedValue>{{"value", std::move(value)}};
+      HLOSCOPE_ASSIGN_OR_RETURN(NamedValue value,
+                                FromNpy("value", file.bytes(), file.path(), limits));
+      return std::vector<NamedValue>{std::move(value)};
     }
     case FileKind::kUnknown: {
       auto value = hlo::LiteralFromProto(std::as_bytes(std::span(file.bytes())), limits);

@@ -16,6 +16,7 @@ struct NamedValue {
   std::string name;  // of the archive's member or the file in the folder; of tuples with the index
                      // of the leaf
   hlo::Literal value;
+  bool is_raw = false;  // bytes of a type of one byte that the file does not name, read as u8
 };
 
 // The arrays in an .npy file, an .npz archive or a binary LiteralProto, told by content, sorted by
@@ -27,8 +28,9 @@ Result<std::optional<std::vector<NamedValue>>> NamedValuesIn(const FileView& fil
 Result<std::optional<std::vector<NamedValue>>> NamedValuesInFolder(const std::string& path,
                                                                    const Limits& limits = {});
 
-// `value`, where it is integers and `other` is of a type that numpy does not know, as that type: so
-// files that say less than others can be compared with them.
-hlo::Literal WithTypeOf(const hlo::Literal& value, const hlo::Literal& other);
+// The value as one of the other's type, where that says more: of raw bytes any type of one byte, of
+// integers one that numpy does not know. So files that say less than others can be compared with
+// them.
+hlo::Literal WithTypeOf(const NamedValue& value, const NamedValue& other);
 
 }  // namespace hloscope::dump

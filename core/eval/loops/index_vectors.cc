@@ -65,6 +65,8 @@ IndexVectors::IndexVectors(const Value& indices, const IndexMap& how, const hlo:
     return Component{live[d] - extent[d], strides[d]};
   };
   for (size_t k = 0; k < how.map.size(); ++k) {
+    // The batch alone decides where a batching dimension begins.
+    if (std::ranges::find(how.operand_batching, how.map[k]) != how.operand_batching.end()) continue;
     read_.push_back(component(how.map[k]));
     read_.back().at = static_cast<int64_t>(k) * step;
   }

@@ -13,9 +13,8 @@ ModuleSummary Summarize(const Module& module) {
   std::array<size_t, kOpcodeCount> counts{};
   for (const Instruction& i : module.instructions()) {
     ++counts[static_cast<size_t>(i.opcode)];
-    const Literal* literal = module.Get<Literal>(i, AttributeKey::kConstantValue);
-    if (literal != nullptr && literal->elided()) ++summary.elided_constants;
   }
+  summary.elided_constants = ElidedConstants(module).size();
   for (size_t k = 0; k < counts.size(); ++k) {
     if (counts[k] != 0) summary.opcodes.emplace_back(ToString(static_cast<Opcode>(k)), counts[k]);
   }
@@ -30,6 +29,17 @@ ModuleSummary Summarize(const Module& module) {
   summary.result = ToString(result);
   summary.result_bytes = result.ByteSize().value_or(0);
   return summary;
+}
+
+std::vector<InstructionId> ElidedConstants(const Module& module) {
+  std::vector<InstructionId> elided;
+  for (uint32_t k = 0; k < module.instructions().size(); ++k) {
+    const InstructionId id(k);
+    if (module[id].opcode != Opcode::kConstant) continue;
+    const auto* literal = module.Get<Literal>(module[id], AttributeKey::kConstantValue);
+    if (literal != nullptr && literal->elided()) elided.push_back(id);
+  }
+  return elided;
 }
 
 }  // namespace hloscope::hlo

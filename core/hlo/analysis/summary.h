@@ -21,4 +21,7 @@ struct ModuleSummary {
 
 ModuleSummary Summarize(const Module& module);
 
+// The constants whose values the file does not have (`constant({...})`), in order.
+std::vector<InstructionId> ElidedConstants(const Module& module);
+
 }  // namespace hloscope::hlo

@@ -84,8 +84,8 @@ Status CheckGatherDims(const InferenceInput& input, const Indices& indices) {
       CheckAscending(input, kCollapsedSliceDims, IntsOr(input, kCollapsedSliceDims), rank));
   HLOSCOPE_TRY(
       CheckBatching(input, kOperandBatchingDims, kStartIndicesBatchingDims, rank, indices_rank));
-  HLOSCOPE_TRY(CheckApart(input, kCollapsedSliceDims, kOperandBatchingDims));
-  return CheckApart(input, kStartIndexMap, kOperandBatchingDims);
+  // start_index_map may name a batching dimension; the batch then decides the index.
+  return CheckApart(input, kCollapsedSliceDims, kOperandBatchingDims);
 }
 
 Status CheckSliceSizes(const InferenceInput& input, const GatherDims& dims) {
@@ -131,8 +131,8 @@ Status CheckScatterDims(const InferenceInput& input, const ScatterDims& dims, co
   HLOSCOPE_TRY(CheckIndexMap(input, kScatterDimsToOperandDims, indices, operand.rank()));
   HLOSCOPE_TRY(CheckBatching(input, kInputBatchingDims, kScatterIndicesBatchingDims, operand.rank(),
                              indices.shape.rank()));
-  HLOSCOPE_TRY(CheckApart(input, kInsertedWindowDims, kInputBatchingDims));
-  return CheckApart(input, kScatterDimsToOperandDims, kInputBatchingDims);
+  // As in a gather.
+  return CheckApart(input, kInsertedWindowDims, kInputBatchingDims);
 }
 
 // Updates fit the operand in their window dimensions and the indices in the others.

@@ -37,7 +37,8 @@ class ArrayReader {
     do {
       HLOSCOPE_TRY(ReadToken());
     } while (level_ > 0);
-    if (elided_) return Literal::Elided(shape_);
+    // Of no elements nothing is missing.
+    if (elided_ && total_bytes_ > 0) return Literal::Elided(shape_);
     bytes_.resize(used_);
     return Literal::Dense(shape_, std::move(bytes_));
   }

@@ -70,16 +70,21 @@ class AsyncFacts {
 // from one constant to the next.
 class InventedLiterals {
  public:
+  struct Counter {
+    uint32_t word = 0;
+    uint8_t byte = 0;
+  };
   explicit InventedLiterals(const Module& module);
-  // That of an elided constant; nullopt for a tuple, or one too large to be worth it.
+  // That of an elided constant; nullopt for a tuple without parts, or what is too large.
   std::optional<Literal> operator[](InstructionId id) const;
 
  private:
   struct Start {
     InstructionId constant;
-    uint32_t word;
-    uint8_t byte;
+    Counter counter;
   };
+  static Literal Invent(const Literal& literal, Counter& counter);
+
   const Module& module_;
   std::vector<Start> starts_;  // by instruction
 };

@@ -10,6 +10,7 @@
 #include "core/debug/compare/compare_modules.h"
 #include "core/debug/explain/passes/find_edit.h"
 #include "core/debug/explain/passes/meaning.h"
+#include "core/hlo/analysis/summary.h"
 #include "core/replay/capture/capture_plan.h"
 
 namespace hloscope::debug {
@@ -210,11 +211,7 @@ int64_t DrawsOf(const Module& module) {
 
 DivergeVerdict RefusedStart(const Module& module, Error error) {
   DivergeVerdict verdict = RefusedVerdict(std::move(error));
-  const bool elided = std::ranges::any_of(module.instructions(), [&](const auto& instruction) {
-    const auto* literal = module.Get<Literal>(instruction, AttributeKey::kConstantValue);
-    return literal != nullptr && literal->elided();
-  });
-  if (elided) verdict.cause = Cause::kElidedConstants;
+  if (!hlo::ElidedConstants(module).empty()) verdict.cause = Cause::kElidedConstants;
   return verdict;
 }
 

@@ -1,0 +1,118 @@
+// Programs are read once for each state of a folder; what differs is read again.
+#include "app/commands/compare_dumps.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <filesystem>
+
+#include "app/dump_cache.h"
+#include "app/output.h"
+#include "app/reports/dump_comparison_report.h"
+#include "core/base/closest_text.h"
+#include "core/base/jobs.h"
+
+namespace hloscope::app {
+namespace {
+
+using analysis::DumpProgram;
+using analysis::DumpPrograms;
+
+int DumpJobs(const Context& context) {
+  return context.jobs > 0 ? static_cast<int>(context.jobs) : AvailableCpus();
+}
+
+Result<DumpPrograms> ReadDumpPrograms(const std::string& path, analysis::ProgramReader& reader,
+                                      const Context& context) {
+  std::error_code error;
+  const bool is_folder = std::filesystem::is_directory(path, error);
+  const auto cache = is_folder ? dump::ReportCache::OfUser() : std::nullopt;
+  const std::string name = ReportName(path, "programs", context);
+  dump::OpenOptions options;
+  options.jobs = DumpJobs(context);
+  dump::Listing listing;
+  dump::Fingerprint state;
+  if (is_folder) {
+    HLOSCOPE_ASSIGN_OR_RETURN(listing, ListDump(path, name, context, cache ? &*cache : nullptr));
+    state = dump::FingerprintOf(listing);
+    options.listing = &listing;
+  }
+  if (cache) {
+    if (const auto bytes = cache->Load(name, state)) {
+      if (auto known = analysis::UnpackPrograms(*bytes)) return *std::move(known);
+    }
+  }
+  HLOSCOPE_ASSIGN_OR_RETURN(const auto model, dump::DumpModel::Open(path, context.limits, options));
+  HLOSCOPE_ASSIGN_OR_RETURN(DumpPrograms programs,
+                            analysis::ReadPrograms(*model, reader, DumpJobs(context)));
+  if (cache) cache->Store(name, state, Pack(programs));
+  return programs;
+}
+
+bool IsCalled(const DumpProgram& program, const std::string& name) {
+  return name == program.name || name == fmt::format("{}", program.id) ||
+         name == fmt::format("module_{:04}", program.id) ||
+         name == fmt::format("module_{:04}.{}", program.id, program.name);
+}
+
+// Leaves only the modules of these names.
+Status SelectModules(std::vector<DumpPrograms>& dumps, const std::vector<std::string>& modules) {
+  for (const std::string& name : modules) {
+    ClosestText closest(name);
+    bool found = false;
+    for (const DumpPrograms& dump : dumps) {
+      for (const DumpProgram& program : dump.programs) {
+        found = found || IsCalled(program, name);
+        closest.Offer(program.name);
+      }
+    }
+    if (!found) return InputError(fmt::format("no dump has a module {}", name), closest.Hint());
+  }
+  for (DumpPrograms& dump : dumps) {
+    std::erase_if(dump.programs, [&](const DumpProgram& program) {
+      return std::ranges::none_of(modules,
+                                  [&](const std::string& name) { return IsCalled(program, name); });
+    });
+  }
+  return {};
+}
+
+// Two compilers never fuse alike, so that is shown in addition to what differs.
+std::optional<FusionReport> FusionOfPair(const std::vector<DumpPrograms>& dumps,
+                                         const Context& context) {
+  const bool is_pair =
+      dumps.size() == 2 && dumps[0].programs.size() == 1 && dumps[1].programs.size() == 1;
+  if (!is_pair) return std::nullopt;
+  // Not where one is not compiled.
+  Result<FusionReport> report =
+      ReadFusionReport({dumps[0].path, dumps[0].programs[0].name},
+                       {dumps[1].path, dumps[1].programs[0].name}, context.limits);
+  return report ? std::optional(*std::move(report)) : std::nullopt;
+}
+
+}  // namespace
+
+Result<std::vector<DumpPrograms>> ProgramsOf(const std::vector<std::string>& paths,
+                                             const Context& context) {
+  analysis::ProgramReader reader(context.limits);
+  std::vector<DumpPrograms> dumps;
+  for (const std::string& path : paths) {
+    HLOSCOPE_ASSIGN_OR_RETURN(DumpPrograms programs, ReadDumpPrograms(path, reader, context));
+    dumps.push_back(std::move(programs));
+  }
+  return dumps;
+}
+
+Result<int> CompareDumps(std::vector<DumpPrograms> dumps, const std::vector<std::string>& modules,
+                         size_t top, const Context& context) {
+  if (!modules.empty()) HLOSCOPE_TRY(SelectModules(dumps, modules));
+  std::optional<FusionReport> fusion = FusionOfPair(dumps, context);
+  HLOSCOPE_ASSIGN_OR_RETURN(
+      debug::DumpComparison compared,
+      debug::CompareDumps(std::move(dumps), context.limits, DumpJobs(context)));
+  const DumpComparisonReport report{std::move(compared), std::move(fusion)};
+  context.json ? WriteOut(DumpComparisonJson(report)) : PrintOut(DumpComparisonText(report, top));
+  return StatusOf(report.comparison);
+}
+
+}  // namespace hloscope::app

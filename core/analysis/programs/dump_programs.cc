@@ -1,0 +1,146 @@
+// One job for each module: its first and its compiled stage, and the size of its buffers.
+#include "core/analysis/programs/dump_programs.h"
+
+#include <algorithm>
+
+#include "core/base/jobs.h"
+#include "core/base/quick_hash.h"
+#include "core/dump/listing/packed_bytes.h"
+#include "core/dump/load.h"
+
+namespace hloscope::analysis {
+namespace {
+
+using dump::DumpModel;
+using dump::PutPacked;
+using dump::PutPackedText;
+using dump::TakePacked;
+using dump::TakePackedText;
+
+std::vector<int32_t> ComparedStages(const DumpModel& model, int32_t module) {
+  const auto& stages = model.modules()[static_cast<size_t>(module)].stages;
+  std::vector<int32_t> out;
+  for (int32_t s = 0; s < std::ssize(stages) && out.empty(); ++s) {
+    const bool is_input =
+        dump::PhaseOf(stages[static_cast<size_t>(s)].name) == dump::StagePhase::kInput;
+    if (is_input && model.ModuleFile(module, s) >= 0) out.push_back(s);
+  }
+  const int32_t last = model.FinalStage(module);
+  const bool is_compiled = last >= 0 && dump::PhaseOf(stages[static_cast<size_t>(last)].name) ==
+                                            dump::StagePhase::kFinal;
+  if (last >= 0 && (is_compiled || out.empty())) out.push_back(last);
+  return out;
+}
+
+StageProgram ReadStage(const DumpModel& model, int32_t module, int32_t stage,
+                       ProgramReader& reader) {
+  StageProgram out{
+      .name = model.modules()[static_cast<size_t>(module)].stages[static_cast<size_t>(stage)].name,
+      .phase = dump::StagePhase::kOther,
+      .file = {},
+      .program = {},
+      .problem = {}};
+  out.phase = dump::PhaseOf(out.name);
+  const int32_t at = model.ModuleFile(module, stage);
+  out.file = model.FullPath(at);
+  const Result<FileView> file = model.OpenFile(at);
+  Result<ReadProgram> program = file ? reader.Read(*file) : std::unexpected(file.error());
+  if (program) {
+    out.program = *program;
+  } else {
+    out.problem = program.error().ToString();
+  }
+  return out;
+}
+
+void Put(std::string& out, const StageProgram& stage) {
+  PutPackedText(out, stage.name);
+  PutPackedText(out, stage.file);
+  PutPackedText(out, stage.problem);
+  PutPacked(out, stage.program.has_value());
+  PutPacked(out, stage.program.value_or(ReadProgram()));
+}
+
+bool Take(std::string_view& bytes, StageProgram& stage) {
+  bool is_read = false;
+  ReadProgram program;
+  const bool taken = TakePackedText(bytes, stage.name) && TakePackedText(bytes, stage.file) &&
+                     TakePackedText(bytes, stage.problem) && TakePacked(bytes, is_read) &&
+                     TakePacked(bytes, program);
+  if (is_read) stage.program = program;
+  stage.phase = dump::PhaseOf(stage.name);
+  return taken;
+}
+
+bool Take(std::string_view& bytes, DumpProgram& program) {
+  uint64_t stages = 0;
+  bool taken = TakePackedText(bytes, program.name) && TakePacked(bytes, program.id) &&
+               TakePackedText(bytes, program.folder) && TakePackedText(bytes, program.timestamp) &&
+               TakePacked(bytes, program.peak_bytes) && TakePacked(bytes, stages);
+  for (uint64_t s = 0; taken && s < stages; ++s) taken = Take(bytes, program.stages.emplace_back());
+  return taken;
+}
+
+}  // namespace
+
+Result<ReadProgram> ProgramReader::Read(const FileView& file) {
+  const dump::FileKey key = QuickHashes(file.bytes(), dump::FileKey{1, 2});
+  {
+    const std::scoped_lock lock(mutex_);
+    if (const auto at = known_.find(key); at != known_.end()) return at->second;
+  }
+  HLOSCOPE_ASSIGN_OR_RETURN(const dump::LoadedModule loaded, dump::LoadSoundModule(file, limits_));
+  const ReadProgram program{FingerprintProgram(*loaded.module),
+                            static_cast<int64_t>(loaded.module->instructions().size())};
+  const std::scoped_lock lock(mutex_);
+  known_.emplace(key, program);
+  return program;
+}
+
+Result<DumpPrograms> ReadPrograms(const DumpModel& model, ProgramReader& reader, int jobs,
+                                  const std::stop_token& stop) {
+  DumpPrograms out{.path = model.path(), .programs = {}};
+  out.programs.resize(model.modules().size());
+  const auto read = [&](int64_t k) {
+    const auto module = static_cast<int32_t>(k);
+    const dump::ModuleEntry& entry = model.modules()[static_cast<size_t>(k)];
+    DumpProgram& program = out.programs[static_cast<size_t>(k)];
+    program.name = entry.name;
+    program.id = entry.id;
+    program.folder = entry.folder;
+    program.timestamp = entry.timestamp;
+    const auto buffers = model.Buffers(module);
+    if (buffers && (*buffers)->source != dump::BufferSource::kNone)
+      program.peak_bytes = (*buffers)->total_bytes;
+    for (const int32_t stage : ComparedStages(model, module))
+      program.stages.push_back(ReadStage(model, module, stage, reader));
+  };
+  HLOSCOPE_TRY(ParallelFor(std::ssize(out.programs), jobs, read, stop));
+  return out;
+}
+
+std::string Pack(const DumpPrograms& programs) {
+  std::string out;
+  PutPackedText(out, programs.path);
+  PutPacked(out, static_cast<uint64_t>(programs.programs.size()));
+  for (const DumpProgram& program : programs.programs) {
+    PutPackedText(out, program.name);
+    PutPacked(out, program.id);
+    PutPackedText(out, program.folder);
+    PutPackedText(out, program.timestamp);
+    PutPacked(out, program.peak_bytes);
+    PutPacked(out, static_cast<uint64_t>(program.stages.size()));
+    for (const StageProgram& stage : program.stages) Put(out, stage);
+  }
+  return out;
+}
+
+std::optional<DumpPrograms> UnpackPrograms(std::string_view bytes) {
+  DumpPrograms out;
+  uint64_t count = 0;
+  bool taken = TakePackedText(bytes, out.path) && TakePacked(bytes, count);
+  for (uint64_t k = 0; taken && k < count; ++k) taken = Take(bytes, out.programs.emplace_back());
+  return taken && bytes.empty() ? std::optional(std::move(out)) : std::nullopt;
+}
+
+}  // namespace hloscope::analysis

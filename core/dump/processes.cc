@@ -1,0 +1,30 @@
+// Counting ids by folder.
+#include "core/dump/processes.h"
+
+#include <algorithm>
+#include <map>
+#include <string_view>
+#include <utility>
+
+namespace hloscope::dump {
+
+std::vector<int32_t> ProcessOfModules(const DumpModel& model) {
+  std::vector<int32_t> processes;
+  std::map<std::pair<std::string_view, int64_t>, int32_t> seen;
+  for (const ModuleEntry& module : model.modules())
+    processes.push_back(module.id < 0 ? 0 : seen[{module.folder, module.id}]++);
+  return processes;
+}
+
+std::string ProcessText(const ModuleEntry& module) {
+  if (module.timestamp.empty()) return {};
+  const bool is_time = module.timestamp.find_first_not_of("0123456789") == std::string::npos;
+  return (is_time ? ", timestamp " : ", ") + module.timestamp;
+}
+
+int64_t ProcessesIn(const DumpModel& model) {
+  const std::vector<int32_t> processes = ProcessOfModules(model);
+  return processes.empty() ? 1 : std::ranges::max(processes) + int64_t{1};
+}
+
+}  // namespace hloscope::dump

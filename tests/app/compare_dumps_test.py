@@ -1,0 +1,225 @@
+#!/usr/bin/env python3
+"""`compare` of dumps: all modules, of two dumps and of many; fingerprints in `info`; processes that share a folder; values that are not there.
+
+  compare_dumps_test.py HLOSCOPE SAMPLES"""
+import json
+import os
+import shutil
+import struct
+import subprocess
+import sys
+import tempfile
+import unittest
+
+HLOSCOPE, SAMPLES = sys.argv[1], sys.argv[2]
+SOFTMAX = os.path.join(SAMPLES, 'softmax_passes_a100')
+TAILS = ('before_optimizations.txt', 'sm_8.0_gpu_after_optimizations.txt', 'sm_8.0_gpu_after_optimizations-buffer-assignment.txt')
+LARGE = 'HloModule {name}\n\nENTRY e {{\n  x = f32[16] parameter(0)\n  c = f32[16] constant({value})\n  ROOT r = f32[16] add(x, c)\n}}\n'
+NUMBERS = '{1,2,3,4,5,6,7,8,9,10,11,12,13,14,15,16}'
+
+
+def run(*arguments, **environment):
+    done = subprocess.run([HLOSCOPE, *arguments], capture_output=True, text=True, check=False, timeout=120, env={**os.environ, **environment})
+    return done.returncode, done.stdout, done.stderr
+
+
+def record(*arguments):
+    status, out, err = run(*arguments, '--json')
+    assert out.count('\n') == 1, (status, out, err)
+    return status, json.loads(out)
+
+
+class CompareDumps(unittest.TestCase):
+    def setUp(self):
+        self.folder = tempfile.mkdtemp()
+        self.addCleanup(shutil.rmtree, self.folder)
+        self.texts = {}
+        for tail in TAILS:
+            with open(os.path.join(SOFTMAX, 'module_0000.jit_softmax.' + tail), encoding='utf-8') as file:
+                self.texts[tail] = file.read()
+
+    def write(self, dump, name, text):
+        os.makedirs(os.path.join(self.folder, dump), exist_ok=True)
+        path = os.path.join(self.folder, dump, name)
+        with open(path, 'w', encoding='utf-8') as file:
+            file.write(text)
+        return path
+
+    def dump(self, name, rows, prefix='', first_id=0, edit=lambda text: text):
+        """A dump of one module for each of `rows`, which has that many rows."""
+        for k, count in enumerate(rows):
+            for tail, text in self.texts.items():
+                text = text.replace('jit_softmax', f'jit_f{k}').replace('64,1000', f'{count},1000').replace('[64]', f'[{count}]')
+                text = text.replace('256000', str(count * 4000))
+                self.write(name, f'{prefix}module_{k + first_id:04}.jit_f{k}.{tail}', edit(text))
+        return os.path.join(self.folder, name)
+
+    def test_all_modules_are_compared(self):
+        a, b = self.dump('a', [64] * 5), self.dump('b', [64, 64, 65, 64, 4096])
+        status, found = record('compare', a, b)
+        self.assertEqual((status, found['status'], found['equal'], found['only_a'], found['only_b']), (1, 'differs', 3, [], []))
+        # What grew most comes first.
+        self.assertEqual([module['module'] for module in found['modules']], ['jit_f4', 'jit_f2'])
+        grown = found['modules'][0]
+        self.assertGreater(grown['peak_bytes'][1], grown['peak_bytes'][0])
+        self.assertRegex(grown['what'], 'sm_8.0_gpu_after_optimizations: [0-9]+ changed')
+        self.assertNotEqual(grown['classes'][0]['fingerprint'], grown['classes'][1]['fingerprint'])
+        status, text, _ = run('compare', a, b)
+        self.assertEqual(status, 1)
+        self.assertTrue(text.startswith('3 modules equal in 2 dumps, 2 differ\n'), text)
+        self.assertLess(text.index('jit_f4'), text.index('jit_f2'))
+        self.assertIn('and 1 more module (--top)', run('compare', a, b, '--top', '1')[1])
+        for module, expected in (('jit_f1', 0), ('jit_f4', 1), ('4', 1), ('module_0003', 0)):
+            self.assertEqual(run('compare', a, b, '--module', module)[0], expected, module)
+        self.assertEqual(run('compare', a, b, '--module', 'jit_g')[0], 2)
+
+    def test_names_ids_and_metadata_do_not_count(self):
+        a = self.dump('a', [64, 65, 66])
+        b = self.dump('b', [64, 65, 66], first_id=7, edit=lambda text: text.replace('source_line=', 'source_line=1').replace('jit(f', 'jit(g'))
+        status, found = record('compare', a, b)
+        self.assertEqual((status, found['status'], found['equal'], found['modules']), (0, 'equal', 3, []))
+        self.assertEqual(record('compare', a, a)[1]['status'], 'equal')
+
+    def test_modules_of_one_side_are_named(self):
+        a, b = self.dump('a', [64, 65]), self.dump('b', [64, 65, 66])
+        status, found = record('compare', a, b)
+        self.assertEqual((status, found['status'], found['equal'], found['only_a'], found['only_b']), (1, 'differs', 2, [], ['jit_f2']))
+        self.assertIn('jit_f2 is only in b\n', run('compare', a, b)[1])
+
+    def test_many_dumps_are_classes(self):
+        dumps = [self.dump(f'rank{rank}', [64, 65 if rank == 3 else 64, 64]) for rank in range(6)]
+        status, found = record('compare', *dumps)
+        self.assertEqual((status, found['status'], found['equal'], found['dumps']), (1, 'differs', 2, dumps))
+        module, = found['modules']
+        self.assertEqual([one['dumps'] for one in module['classes']], [[0, 1, 2, 4, 5], [3]])
+        text = run('compare', *dumps)[1]
+        self.assertTrue(text.startswith('2 modules equal in 6 dumps, 1 differs\n'), text)
+        self.assertIn('  jit_f1: 5 + rank3', text)
+        os.remove(os.path.join(dumps[5], 'module_0002.jit_f2.' + TAILS[0]))
+        self.assertEqual(run('compare', *dumps[:3], dumps[5])[0], 0)  # the compiled stage is enough
+        for tail in TAILS[1:]:
+            os.remove(os.path.join(dumps[5], 'module_0002.jit_f2.' + tail))
+        status, found = record('compare', *dumps[:3], dumps[5])
+        self.assertEqual((status, found['missing']), (1, [{'module': 'jit_f2', 'dumps': [3]}]))
+
+    def test_what_cannot_be_read_is_no_equal(self):
+        a, b = self.dump('a', [64, 64]), self.dump('b', [64, 64])
+        for dump in (a, b):
+            for tail in TAILS[:2]:
+                self.write(dump, 'module_0001.jit_f1.' + tail, 'HloModule jit_f1\n\nENTRY e {\n  broken\n}\n')
+        status, found = record('compare', a, b)
+        self.assertEqual((status, found['status'], found['equal']), (2, 'error', 1))
+        self.assertIn('cannot be read', found['modules'][0]['what'])
+        empty = os.path.join(self.folder, 'empty')
+        os.mkdir(empty)
+        status, _, err = run('compare', a, empty)
+        self.assertEqual(status, 2)
+        self.assertIn('no modules here', err)
+
+    def test_elided_constants_are_not_equal(self):
+        texts = {'a': '{...}', 'b': NUMBERS, 'c': NUMBERS.replace('1,', '9,', 1)}
+        files = {key: self.write('.', key + '.hlo', LARGE.format(name='m', value=value)) for key, value in texts.items()}
+        for pair, status, word, elided in (('ab', 3, 'unsupported', 1), ('ba', 3, 'unsupported', 1), ('aa', 3, 'unsupported', 1),
+                                           ('bb', 0, 'equal', 0), ('bc', 1, 'differs', 0)):
+            found = record('compare', files[pair[0]], files[pair[1]])
+            self.assertEqual((found[0], found[1]['status'], found[1]['elided']), (status, word, elided), pair)
+        self.assertIn('1 constant is elided', run('compare', files['a'], files['b'])[1])
+        for key, text in texts.items():
+            self.write('d' + key, 'module_0000.m.before_optimizations.txt', LARGE.format(name='m', value=text))
+        folder = os.path.join(self.folder, 'd')
+        self.assertEqual(record('compare', folder + 'a', folder + 'b')[1]['elided'], 1)
+        self.assertEqual([run('compare', folder + x, folder + y)[0] for x, y in ('ab', 'aa', 'bb', 'bc')], [3, 3, 0, 1])
+        status, checked = record('verify', files['a'])
+        self.assertEqual((status, checked['status'], [w['rule'] for w in checked['warnings']]), (0, 'ok', ['elided-constants']))
+        self.assertEqual(record('verify', files['b'])[1]['warnings'], [])
+        status, _, err = run('convert', files['a'], os.path.join(self.folder, 'a.hlo.pb'))
+        self.assertEqual(status, 0)
+        self.assertIn('1 constant is elided', err)
+
+    def test_large_constants_count_by_their_values(self):
+        # Of two constants of one shape the names do not say which is which: the values do.
+        def module(one, other, left, right):
+            return (f'HloModule m\n\nENTRY e {{\n  {one} = f32[16] constant({NUMBERS})\n'
+                    f'  {other} = f32[16] constant({NUMBERS.replace("1,", "9,", 1)})\n  ROOT r = f32[16] subtract({left}, {right})\n}}\n')
+        a = self.write('.', 'a.hlo', module('p', 'q', 'p', 'q'))
+        for names, status in (('xyxy', 0), ('xyyx', 1), ('qpqp', 0)):
+            self.assertEqual(run('compare', a, self.write('.', 'b.hlo', module(*names)))[0], status, names)
+
+    def test_info_has_fingerprints(self):
+        a = self.dump('a', [64, 65], edit=lambda text: text.replace('source_line=', 'source_line=1'))
+        b = self.dump('b', [64, 66], first_id=3)
+        of_a, of_b = (record('info', dump)[1]['modules'] for dump in (a, b))
+        self.assertEqual(of_a[0]['fingerprint'], of_b[0]['fingerprint'])
+        self.assertNotEqual(of_a[1]['fingerprint'], of_b[1]['fingerprint'])
+        self.assertRegex(of_a[0]['fingerprint'], '^[0-9a-f]{16}$')
+        self.assertEqual([s['fingerprint'] for s in of_a[0]['stages']], [s['fingerprint'] for s in of_b[0]['stages']])
+        self.assertEqual(len({s['fingerprint'] for s in of_a[0]['stages']}), 2)
+        self.assertEqual(of_a[0]['stages'][-1]['fingerprint'], of_a[0]['fingerprint'])
+
+    def test_processes_of_one_folder_do_not_recompile(self):
+        for prefixes in (('1700000001.', '1700000002.', '1700000003.'), ('rank0.', 'rank1.', 'rank2.')):
+            dump = 'ranks' + prefixes[0]
+            for prefix in prefixes:
+                self.dump(dump, [64, 65], prefix)
+            path = os.path.join(self.folder, dump)
+            _, found = record('info', path)
+            self.assertEqual((found['processes'], found['recompilations'], len(found['modules'])), (3, [], 6))
+            text = run('info', path)[1]
+            self.assertNotIn('compiled again', text)
+            self.assertIn('written by 3 processes', text)
+            for prefix in prefixes:
+                self.assertIn(prefix[:-1] + ')', text)
+        # The same with ids of their own is one process that compiles again.
+        for k in range(2):
+            self.write('again', f'module_{k:04}.jit_f.before_optimizations.txt', self.texts[TAILS[0]].replace('jit_softmax', 'jit_f'))
+        _, found = record('info', os.path.join(self.folder, 'again'))
+        self.assertEqual((found['processes'], len(found['recompilations'])), (1, 1))
+
+    def test_arrays_of_ml_dtypes_are_compared(self):
+        def npy(name, dtype, data):
+            header = f"{{'descr': '{dtype}', 'fortran_order': False, 'shape': ({len(data)},), }}".ljust(117) + '\n'
+            path = os.path.join(self.folder, name)
+            with open(path, 'wb') as file:
+                file.write(b'\x93NUMPY\1\0' + struct.pack('<H', len(header)) + header.encode() + data)
+            return path
+        a, same = npy('a.npy', '<V1', bytes(range(6))), npy('same.npy', '|V1', bytes(range(6)))
+        other, typed = npy('other.npy', '<V1', bytes(range(1, 7))), npy('typed.npy', 'float8_e4m3fn', bytes(range(6)))
+        for path in (a, same):
+            status, found = record('compare', a, path)
+            self.assertEqual((status, found['status']), (0, 'equal'))
+            self.assertIn('V1', found['outputs'][0]['note'])
+        self.assertEqual(run('compare', a, other)[0], 1)
+        status, found = record('compare', a, typed)
+        self.assertEqual((status, found['status'], 'note' in found['outputs'][0]), (0, 'equal', False))
+        self.assertEqual(found['outputs'][0]['shape'], 'f8e4m3fn[6]')
+
+    def test_compact_operands_lose_only_attributes_of_elements(self):
+        head = ('HloModule m\n\nf {\n  p = (f32[4], f32[4]) parameter(0)\n')
+        tail = '}\n\nENTRY e {\n  a = (f32[4], f32[4]) parameter(0)\n  ROOT c = f32[4] call(a), to_apply=f\n}\n'
+        element = '  {0} = f32[4] get-tuple-element(p), index={1}, frontend_attributes={{k="v"}}, sharding={{replicated}}\n'
+        long = head + element.format('x', 0) + element.format('y', 1) + '  ROOT s = f32[4] subtract(x, y)\n' + tail
+        proto = os.path.join(self.folder, 'long.hlo.pb')
+        self.assertEqual(run('convert', self.write('.', 'long.hlo', long), proto)[0], 0)
+        for root, status in (('p#0, p#1', 0), ('p#1, p#0', 1)):
+            short = self.write('.', 'short.hlo', head + f'  ROOT s = f32[4] subtract({root})\n' + tail)
+            self.assertEqual(run('compare', short, proto)[0], status, root)
+        # Where both sides have get-tuple-elements, their attributes count.
+        self.assertEqual(run('compare', self.write('.', 'plain.hlo', long.replace(', sharding={replicated}', '')), proto)[0], 1)
+        for dump, name, text in (('s', 'txt', head + '  ROOT s = f32[4] subtract(p#0, p#1)\n' + tail), ('l', 'txt', long)):
+            self.write(dump, 'module_0000.m.before_optimizations.' + name, text)
+        self.assertEqual(run('compare', os.path.join(self.folder, 's'), os.path.join(self.folder, 'l'))[0], 0)
+
+    def test_a_batching_dimension_may_be_indexed(self):
+        text = ('HloModule m\n\nENTRY e {\n  p = s32[2,3] constant({{1,2,3},{4,5,6}})\n  i = s32[2,1,2] constant({{{1,2}},{{1,0}}})\n'
+                '  ROOT g = s32[2,1] gather(p, i), offset_dims={}, collapsed_slice_dims={1}, start_index_map={0,1}, index_vector_dim=2, '
+                'slice_sizes={1,1}, operand_batching_dims={0}, start_indices_batching_dims={0}\n}\n')
+        path = self.write('.', 'gather.hlo', text)
+        self.assertEqual(record('verify', path)[1]['errors'], [])
+        for platform in ('interpreter', 'cpu'):  # row k for batch k, whatever the index says
+            status, out, err = run('run', path, '--platform', platform, '--print_literals', '--no-cache')
+            self.assertEqual(status, 0, err)
+            self.assertIn('{ {3}, {4} }', ' '.join(out.split()))
+
+
+if __name__ == '__main__':
+    unittest.main(argv=sys.argv[:1])
