@@ -67,9 +67,15 @@ class RunCommand : public Command {
 
  private:
   Result<int> RunAll(const Context& context) {
+    // First of all: the other ranks are told of what is refused from here on.
+    if (!ranks_folder_.empty()) {
+      HLOSCOPE_ASSIGN_OR_RETURN(replay::RankPlace place, replay::TakeRank(ranks_folder_));
+      is_silent_ = place.rank > 0;
+      ranks_.emplace(std::move(place));
+    }
     HLOSCOPE_TRY(Prepare(context));
     const Result<std::vector<std::string>> files = BeforeOptimization(context.limits);
-    if (!ranks_folder_.empty()) HLOSCOPE_TRY(PrepareRank(files ? files->size() : 1));
+    if (ranks_) HLOSCOPE_TRY(PrepareRank(files ? files->size() : 1));
     if (!files) return std::unexpected(files.error());
     if (bundle_.asked() && files->size() != 1) return InputError("--bundle takes one module");
     if (!profile_.empty()) {
@@ -145,7 +151,6 @@ class RunCommand : public Command {
 
   bool IsMeasured() const { return sinks_.record.kernel_metrics || sinks_.record.pc_sampling; }
 
-  // Takes the place of this process, after all that may be refused before.
   Status PrepareRank(size_t files) {
     const replay::PlatformRow* const row = replay::FindPlatform(request_.test.name);
     if (row == nullptr || !row->Has(replay::kNeedsDriver)) {
@@ -181,10 +186,7 @@ class RunCommand : public Command {
                       request_.reference.name),
           fmt::format("--reference_platform {}", replay::ReferencePlatform().name));
     }
-    HLOSCOPE_ASSIGN_OR_RETURN(const replay::RankPlace place, replay::TakeRank(ranks_folder_));
-    request_.execution.environment.push_back(replay::RankVariable(place));
-    ranks_.emplace(place);
-    is_silent_ = place.rank > 0;
+    request_.execution.environment.push_back(replay::RankVariable(ranks_->place()));
     if (!is_silent_) return {};
     // What rank 0 compares and writes.
     request_.reference.name.clear();

@@ -199,12 +199,14 @@ struct Power {
   }
 };
 
-// -i log((x + iy) / sqrt(x² + y²)), which is atan(y/x), or half a turn on.
+// -i log((x + iy) / sqrt(x² + y²)), which is atan(y/x), or half a turn on; 0 by 0 has none.
 struct Atan2 {
   template <typename W>
   static Pair<W> Of(Pair<W> y, Pair<W> x) {
     constexpr W kPi = std::numbers::pi_v<W>;
     if (x == Pair<W>()) {
+      constexpr W kNan = std::numeric_limits<W>::quiet_NaN();
+      if (y == Pair<W>()) return {kNan, kNan};
       const bool right = y.real() > 0 || (y.real() == 0 && y.imag() >= 0);
       return {right ? kPi / 2 : -kPi / 2, W(0)};
     }

@@ -7,6 +7,7 @@
 
 #include "core/compile/fusion/row_form.h"
 #include "core/compile/scalar_computation.h"
+#include "core/hlo/analysis/reducer.h"
 #include "core/hlo/dimension_numbers.h"
 #include "core/hlo/fallback_reasons.h"
 #include "core/hlo/grouping.h"
@@ -166,6 +167,12 @@ bool ReducesScalars(const Module& module, InstructionId id) {
   const auto values = operands.first(count), initial = operands.subspan(count);
   const auto is_array = [&](InstructionId operand) { return IsWholeArray(module.shape(operand)); };
   if (count == 0 || !std::ranges::all_of(operands, is_array)) return false;
+  // Windows are those of rounding-legalization, which does not run where all values are asked for.
+  if (hlo::RoundedFoldOf(module, id) &&
+      hlo::FoldWindows(module.shape(operands[0]).dimensions(),
+                       module.GetInts(module[id], AttributeKey::kDimensions))) {
+    return false;
+  }
   const std::span<const Shape> results = module.shape(id).results();
   const ComputationId applied = module.GetComputation(module[id], AttributeKey::kToApply);
   if (results.size() != count || !IsScalarComputation(module, applied, count) ||

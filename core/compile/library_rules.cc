@@ -19,26 +19,28 @@ namespace {
 
 // A call of oneDNN takes 2 us, in which a kernel computes about so many.
 constexpr double kFewProducts = 1 << 15;
+constexpr int64_t kMaxGaps = 1 << 14;  // in a dimension of a window
 
 // As convolution normalization leaves it, in up to three dimensions.
 bool IsPlainConvolution(const Module& module, InstructionId id) {
   const hlo::ConvDims dims = hlo::ConvDimsOf(module, id);
   const auto is_plain = [](const hlo::WindowDimension& w) {
-    return w.base_dilation == 1 && !w.window_reversal && w.padding_low >= 0 && w.padding_high >= 0;
+    // oneDNN takes time and memory for the gaps of a window.
+    const bool is_near = w.size <= 1 || w.window_dilation - 1 <= kMaxGaps / (w.size - 1);
+    return w.base_dilation == 1 && !w.window_reversal && w.padding_low >= 0 &&
+           w.padding_high >= 0 && is_near;
   };
   return dims.labels != nullptr && dims.labels->input_spatial.size() <= 3 &&
          dims.batch_groups == 1 &&
          (dims.window == nullptr || std::ranges::all_of(dims.window->dimensions, is_plain));
 }
 
-// True for the sizes that XLA declares: a real transform has half of the last dimension and one more
-// of complex numbers.
-bool HasTransformSizes(const Module& module, InstructionId id,
-                       std::span<const int64_t> lengths) {
+// True for the sizes that XLA declares: a real transform has half of the last dimension and one
+// more of complex numbers.
+bool HasTransformSizes(const Module& module, InstructionId id, std::span<const int64_t> lengths) {
   const auto in = module.shape(module.operands(id)[0]).dimensions();
   const auto out = module.shape(id).dimensions();
-  const auto type =
-      static_cast<hlo::FftType>(module.GetInt(module[id], AttributeKey::kFftType));
+  const auto type = static_cast<hlo::FftType>(module.GetInt(module[id], AttributeKey::kFftType));
   if (in.size() < lengths.size() || in.size() != out.size()) return false;
   const size_t before = in.size() - lengths.size();
   for (size_t i = 0; i < lengths.size(); ++i) {

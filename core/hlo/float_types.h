@@ -8,8 +8,10 @@
 #include <cstddef>
 #include <cstdint>
 #include <limits>
+#include <optional>
 #include <span>
 #include <type_traits>
+#include <utility>
 
 #include "core/hlo/element_type.h"
 
@@ -86,12 +88,38 @@ inline constexpr FloatFormat kFloatFormats[] = {
     {ElementType::kF4E2M1FN, 4, 2, 1, 1, FloatSpecials::kFinite, 2},
 };
 
+inline constexpr int kMaxMantissaBits = 10;  // of these
+
 // The format of `type`; null for f32, f64 and types that are no floats.
 constexpr const FloatFormat* FindFloatFormat(ElementType type) {
   for (const FloatFormat& format : kFloatFormats) {
     if (format.type == type) return &format;
   }
   return nullptr;
+}
+
+// Whether every finite number of `from`, which is narrower than f32, is one of the float `to`.
+constexpr bool HoldsNumbersOf(ElementType to, ElementType from) {
+  const FloatFormat *f = FindFloatFormat(from), *t = FindFloatFormat(to);
+  if (t == nullptr) return IsFloat(to);
+  const auto most = [](const FloatFormat& format) {
+    const auto bits = static_cast<int>(format.max_finite());
+    const int steps = bits & ((1 << format.mantissa_bits) - 1);
+    return std::pair((bits >> format.mantissa_bits) - format.bias,
+                     steps << (kMaxMantissaBits - format.mantissa_bits));
+  };
+  return t->mantissa_bits >= f->mantissa_bits && most(*t) >= most(*f) &&
+         t->bias + t->mantissa_bits >= f->bias + f->mantissa_bits;
+}
+
+// The type to which XLA rounds the products of two narrow floats of a type, where it does before it
+// converts them to `result`: their own, which `result` cannot hold.
+constexpr std::optional<ElementType> RoundedProduct(ElementType operands, ElementType result) {
+  if (FindFloatFormat(operands) == nullptr || IsComplex(result) || operands == result ||
+      HoldsNumbersOf(result, operands)) {
+    return std::nullopt;
+  }
+  return operands;
 }
 
 // The number that `value` stands for, exactly. A NaN keeps its sign and, in f16 and bf16, its

@@ -39,6 +39,7 @@ class Ranks {
   int64_t rank() const { return place_.rank; }
   int64_t ranks() const { return place_.ranks; }
   int64_t local() const { return place_.local; }
+  const RankPlace& place() const { return place_; }
 
   // Once for each rank: a process that comes after another died would take what is there for new.
   Status Begin() const;

@@ -217,6 +217,14 @@ ENTRY e { ROOT c = f32[2] custom-call(), custom_call_target="nobody_has_this" }
         self.assertEqual((made['status'], made['error_kind'], made['replayed']), ('died', 'deadline', 'reproduced'))
         self.assertEqual(json.loads(self.run_tool('info', out, '--json')[1])['bundle']['error_kind'], 'deadline')
 
+    def test_a_mistake_in_the_inputs_is_no_report(self):
+        write_npz(self.path('other.npz'), {'in0': ('<f4', (4,), struct.pack('<4f', 1, 2, 3, 4))})
+        module = self.path('square.hlo', SQUARE)
+        status, _, err = self.run_tool('bundle', 'create', module, '--inputs', self.path('other.npz'), '-o', self.path('b.hlob'))
+        self.assertEqual(status, 2)
+        self.assertIn('in0: the array is [4], expected f32[3]', err)
+        self.assertFalse(os.path.exists(self.path('b.hlob')))
+
     def test_commands_open_what_is_inside(self):
         out, _ = self.create(*self.wrong(), '--values', 'all')
         code, text, _ = self.run_tool('info', out)

@@ -149,12 +149,18 @@ class Ranks(unittest.TestCase):
         self.assertIn('no launcher says which rank this process is', refused(0, 2, ()))
         self.assertIn('PMI_RANK is set, but not PMI_SIZE and MPI_LOCALRANKID', refused(0, 2, INTEL[:1]))
         self.assertIn('OMPI_COMM_WORLD_RANK is 2, OMPI_COMM_WORLD_SIZE is 2: expected a smaller rank', refused(2, 2, OPEN_MPI))
-        self.assertIn('does not go with --bundle, --fallback cpu', refused(0, 2, OPEN_MPI, '--fallback', 'cpu'))
-        for flags in ('--metrics', '--profile', 'p.hloprof'), ('--pc_sampling', '--profile', 'p.hloprof'), ('--autotune',):
-            self.assertIn('--ranks-folder does not go with ', refused(0, 2, OPEN_MPI, *flags))
-        self.assertIn('the reference platform gpu would need ranks too', refused(0, 2, OPEN_MPI, '--reference_platform', 'gpu'))
-        self.assertIn('takes one module, these are 2', refused(0, 2, OPEN_MPI, os.path.join(self.scratch, 'four.hlo')))
         self.assertFalse(os.path.exists(self.folder))
+        for reason, *flags in (('does not go with --bundle, --fallback cpu', '--fallback', 'cpu'),
+                               ('--ranks-folder does not go with ', '--metrics', '--profile', 'p.hloprof'),
+                               ('--ranks-folder does not go with ', '--pc_sampling', '--profile', 'p.hloprof'),
+                               ('--ranks-folder does not go with ', '--autotune'),
+                               ('the reference platform gpu would need ranks too', '--reference_platform', 'gpu'),
+                               ('takes one module, these are 2', os.path.join(self.scratch, 'four.hlo'))):
+            # The others do not wait for one whose flags are refused.
+            shutil.rmtree(self.folder, ignore_errors=True)
+            self.assertIn(reason, refused(0, 2, OPEN_MPI, *flags))
+            self.assertIn('rank 0 failed: ', refused(1, 2, OPEN_MPI, '--deadline', '50'))
+        shutil.rmtree(self.folder)
         self.assertIn('the module has 2 devices, the launcher started 3 ranks', refused(0, 3, OPEN_MPI))
         self.assertIn('another run was or is here: rank-0 is there already', refused(0, 2, OPEN_MPI))
         os.chmod(self.folder, 0o770)

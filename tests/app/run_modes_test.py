@@ -305,6 +305,34 @@ class RunModes(FolderTest):
             self.assertIn(words, err)
         self.assertEqual(self.run_json(module, 'loop', '-o', self.path('no.what'), command='extract')[0], 2)
 
+    def test_an_input_for_one_device_goes_before_that_for_all(self):
+        module = self.path('own.hlo', 'HloModule m, replica_count=3\nENTRY e {\n  x = f32[2] parameter(0)\n'
+                                      '  ROOT g = f32[6] all-gather(x), replica_groups={}, dimensions={0}\n}\n')
+
+        def archive(**arrays):
+            path = self.path('own.npz', '')
+            header = b"{'descr': '<f4', 'fortran_order': False, 'shape': (2,), }"
+            header += b' ' * (-(10 + len(header) + 1) % 64) + b'\n'
+            with zipfile.ZipFile(path, 'w') as out:
+                for name, values in arrays.items():
+                    out.writestr(name.replace('_of_', '@') + '.npy',
+                                 b'\x93NUMPY\x01\x00' + struct.pack('<H', len(header)) + header + struct.pack('<2f', *values))
+            return path
+
+        status, out, err = self.run_text(module, '--inputs', archive(in0=(1, 2), in0_of_2=(5, 6)), '--print_literals')
+        self.assertEqual(status, 0, err)
+        self.assertIn('{1, 2, 1, 2, 5, 6}', out)
+        for arrays, words in (({'in0': (1, 2), 'in0_of_3': (5, 6)}, 'in0@3 is of no device'),
+                              ({'in0': (1, 2), 'in1_of_0': (5, 6)}, 'in1@0 is of no device'),
+                              ({'in0_of_2': (5, 6)}, 'not for device 0')):
+            status, _, err = self.run_text(module, '--inputs', archive(**arrays))
+            self.assertEqual(status, 2, arrays)
+            self.assertIn(words, err)
+        one = self.path('one.hlo', 'HloModule m\nENTRY e {\n  x = f32[2] parameter(0)\n  ROOT n = f32[2] negate(x)\n}\n')
+        status, _, err = self.run_text(one, '--inputs', archive(in0=(1, 2), in0_of_2=(5, 6)))
+        self.assertEqual(status, 2)
+        self.assertIn('in0@2 is of no device: the module takes one list', err)
+
     def run_text(self, *arguments, command='run'):
         p = subprocess.run([HLOSCOPE, command, *arguments], capture_output=True, text=True, timeout=100)
         return p.returncode, p.stdout, p.stderr

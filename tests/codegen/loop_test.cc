@@ -204,6 +204,13 @@ TEST(Loop, ConvertsBetweenAllTypes) {
   ExpectOpcode("bitcast-convert", {"u64"}, "f64");
   ExpectOpcode("bitcast-convert", {"s4"}, "u4");
   ExpectOpcode("bitcast-convert", {"u8"}, "f8e4m3fn");
+  const std::vector<std::vector<std::string>> narrow = {
+      {"s1", "u1"}, {"s2", "u2"}, {"s4", "u4", "f4e2m1fn"}, {"f6e2m3fn", "f6e3m2fn"}};
+  for (const std::vector<std::string>& types : narrow) {
+    for (const std::string& from : types) {
+      for (const std::string& to : types) ExpectOpcode("bitcast-convert", {from}, to);
+    }
+  }
 }
 
 TEST(Loop, ComputesFunctions) {

@@ -117,6 +117,42 @@ TEST(GpuFallback, ReasonsOfTheDeviceAreSaidOnce) {
   }
 }
 
+// The constant is what is missing, not a plan for the collective.
+TEST(GpuFallback, ElidedConstantsOfSeveralDevicesAreNamed) {
+  setenv("CUDA_FAKE", "devices=2", 1);
+  fake_cuda_restart();
+  const auto module = hlo::Parsed(R"(HloModule elided, replica_count=2
+sum {
+  a = f32[] parameter(0)
+  b = f32[] parameter(1)
+  ROOT s = f32[] add(a, b)
+}
+ENTRY e {
+  p = f32[4] parameter(0)
+  c = f32[4] constant({...})
+  q = f32[4] add(p, c)
+  ROOT r = f32[4] all-reduce(q), replica_groups={}, to_apply=sum
+}
+)");
+  const auto platform = WithFallback(
+      *replay::MakePlatform("gpu"), [] { return replay::MakePlatform("interpreter"); },
+      Fallback::kError);
+  const auto shape = hlo::Shape::Array(hlo::ElementType::kF32, {4});
+  const std::vector<std::vector<hlo::Literal>> inputs(
+      2, {hlo::Literal::Of<float>(shape, std::vector<float>(4, 2.0f))});
+  auto loaded = platform->Load(module, replay::RunOptions());
+  ASSERT_TRUE(loaded.has_value()) << loaded.error().ToString();
+  Events events;
+  const auto ran = (*loaded)->Run(inputs, replay::RunOptions(), events);
+  ASSERT_TRUE(ran.has_value()) << ran.error().ToString();
+  ASSERT_EQ(events.Of<replay::LeafResult>().size(), 2u);
+  for (const replay::LeafResult* each : events.Of<replay::LeafResult>()) {
+    ASSERT_FALSE(each->value.has_value());
+    EXPECT_EQ(each->value.error().error_class, ErrorClass::kInput);
+    EXPECT_TRUE(each->value.error().message.starts_with("c: the value of constant f32[4]"));
+  }
+}
+
 TEST(GpuFallback, WithoutReasonTakesOnlyTheReasonAway) {
   using hlo::FallbackReason;
   using hlo::WithoutReason;

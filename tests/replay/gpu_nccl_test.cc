@@ -275,7 +275,7 @@ ENTRY e {{
 
 TEST(GpuNccl, ReducesWhatItHas) {
   const auto inputs = EightFloats(2);
-  // By a gather: an all-reduce is that and a kernel of ours.
+  // By a gather and a kernel of ours.
   enum By : uint8_t { kNccl, kGather };
   const struct {
     const char *type, *reducer;
@@ -296,13 +296,12 @@ TEST(GpuNccl, ReducesWhatItHas) {
       const Outcome meant = RunOnDevices("interpreter", text.c_str(), inputs);
       const Outcome gpu = RunOnDevices("gpu", text.c_str(), inputs);
       ExpectSameBits(gpu, meant, of);
-      if (row.by == kGather && std::string_view(opcode) == "all-reduce") {
+      if (row.by == kGather) {
         EXPECT_EQ(ByNccl(gpu, "all-gather"), 2) << of;
         EXPECT_TRUE(gpu.fallbacks.empty()) << of;
         continue;
       }
-      EXPECT_EQ(ByNccl(gpu, opcode, "NCCL has no "), row.by == kNccl ? 2 : -1) << of;
-      if (row.by != kNccl) continue;
+      EXPECT_EQ(ByNccl(gpu, opcode, "NCCL has no "), 2) << of;
       // On one GPU the kernel of ours does.
       SetDevices("devices=1", "");
       const Outcome one = RunOnDevices("gpu", text.c_str(), inputs);

@@ -182,7 +182,7 @@ TEST(Gpu, AHostFallbackNamesTheInstructionWithoutCode) {
 ENTRY e {
   x = c128[17] parameter(0)
   y = f32[17] parameter(1)
-  r = c128[17] rsqrt(x)
+  r = c128[17] atan(x)
   s = f32[17] rsqrt(y)
   ROOT o = (c128[17], f32[17]) tuple(r, s)
 })";

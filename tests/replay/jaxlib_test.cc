@@ -1,5 +1,6 @@
 // The child Python of a jaxlib: what is made of its answers, whatever they are. The Python is real,
 // the jaxlib is not.
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 #include <sys/stat.h>
 
@@ -254,6 +255,71 @@ ENTRY e {
     if (channel > 0) channels.insert(channel);
   }
   EXPECT_EQ(channels, (std::set<int64_t>{1, 2}));
+}
+
+// As JAX writes it: the sharding of one parameter and of one result is left to XLA.
+constexpr const char* kOpen = R"(
+ENTRY e {
+  x = f32[8,16] parameter(0), sharding={devices=[2,1,2]<=[4] last_tile_dim_replicate}
+  w = f32[16,32] parameter(1)
+  d = f32[8,32] dot(x, w), lhs_contracting_dims={1}, rhs_contracting_dims={0}
+  n = f32[8,16] negate(x)
+  ROOT t = (f32[8,32], f32[8,16]) tuple(d, n)ROOT_SHARDING
+}
+)";
+
+TEST(AdaptForJaxlib, XlaMayChooseWhatTheHeaderLeavesOpen) {
+  const auto adapted = [](std::string_view header, std::string_view of_root) {
+    std::string text = fmt::format("HloModule m, num_partitions=4{}{}", header, kOpen);
+    const std::string_view place = "ROOT_SHARDING";
+    text.replace(text.find(place), place.size(), of_root);
+    const auto result = AdaptForJaxlib(hlo::Parsed(text), {});
+    EXPECT_TRUE(result.has_value()) << result.error().message;
+    return *result;
+  };
+  const auto sharding = [](const pjrt::Adapted& of, hlo::InstructionId id) {
+    return of.module->Get<hlo::Sharding>((*of.module)[id], hlo::AttributeKey::kSharding);
+  };
+  using Flags = std::vector<bool>;
+  const auto parameter = [](const pjrt::Adapted& of, size_t i) {
+    return of.module->Parameters(of.module->entry_id())[i];
+  };
+  const pjrt::Adapted open = adapted(
+      ", allow_spmd_sharding_propagation_to_parameters={false,true}, "
+      "allow_spmd_sharding_propagation_to_output={true,true}",
+      "");
+  EXPECT_TRUE(open.partitioning.spmd);
+  EXPECT_FALSE(open.partitioning.shardy);
+  EXPECT_EQ(open.partitioning.to_parameters, (Flags{false, true}));
+  EXPECT_EQ(open.partitioning.to_results, (Flags{true, true}));
+  EXPECT_NE(sharding(open, parameter(open, 0)), nullptr);
+  EXPECT_EQ(sharding(open, parameter(open, 1)), nullptr);
+  EXPECT_EQ(sharding(open, open.module->entry().root), nullptr);
+
+  const pjrt::Adapted mixed =
+      adapted(", allow_spmd_sharding_propagation_to_output={true,false}",
+              ", sharding={{replicated}, {devices=[2,1,2]<=[4] last_tile_dim_replicate}}");
+  EXPECT_EQ(mixed.partitioning.to_parameters, (Flags{false, false}));
+  EXPECT_EQ(mixed.partitioning.to_results, (Flags{true, false}));
+  ASSERT_NE(sharding(mixed, mixed.module->entry().root), nullptr);
+  EXPECT_EQ(sharding(mixed, mixed.module->entry().root)->elements.size(), 2U);
+  EXPECT_NE(sharding(mixed, parameter(mixed, 1)), nullptr);
+
+  const pjrt::Adapted closed = adapted("", "");
+  EXPECT_EQ(closed.partitioning.to_results, (Flags{false, false}));
+  EXPECT_FALSE(closed.partitioning.LeavesOpen());
+  ASSERT_NE(sharding(closed, closed.module->entry().root), nullptr);
+
+  // To Shardy nothing is said but what the module says.
+  const pjrt::Adapted shardy = adapted(
+      ", allow_spmd_sharding_propagation_to_output={true,false}, frontend_attributes="
+      "{xla.sdy.meshes={mesh = #sdy.mesh<[\"data\"=2, \"model\"=2]>}}",
+      "");
+  EXPECT_TRUE(shardy.partitioning.shardy);
+  EXPECT_EQ(shardy.partitioning.to_parameters, (Flags{false, false}));
+  EXPECT_EQ(shardy.partitioning.to_results, (Flags{true, false}));
+  EXPECT_EQ(sharding(shardy, parameter(shardy, 1)), nullptr);
+  EXPECT_EQ(sharding(shardy, shardy.module->entry().root), nullptr);
 }
 
 }  // namespace

@@ -53,6 +53,22 @@ TEST(XlaCpu, AgreesWithTheInterpreter) {
        "\nw {\n p = f32[4] parameter(0)\n ROOT q = f32[4] cosine(p)\n}\nENTRY e {\n a = f32[4] "
        "parameter(0)\n s = ((f32[4]), f32[4], u32[]) async-start(a), calls=w\n ROOT d = f32[4] "
        "async-done(s)\n}\n"},
+      {"asynchronous pairs in a call and in a loop",
+       "\nw {\n p = f32[4] parameter(0)\n ROOT q = f32[4] cosine(p)\n}\nbegins {\n p = f32[4] "
+       "parameter(0)\n ROOT s = ((f32[4]), f32[4], u32[]) async-start(p), calls=w\n}\nends {\n s = "
+       "((f32[4]), f32[4], u32[]) parameter(0)\n u = ((f32[4]), f32[4], u32[]) async-update(s)\n "
+       "ROOT d = f32[4] async-done(u)\n}\nbody {\n t = (((f32[4]), f32[4], u32[]), s32[]) "
+       "parameter(0)\n s = ((f32[4]), f32[4], u32[]) get-tuple-element(t), index=0\n i = s32[] "
+       "get-tuple-element(t), index=1\n o = s32[] constant(1)\n j = s32[] add(i, o)\n d = f32[4] "
+       "async-done(s)\n n = ((f32[4]), f32[4], u32[]) async-start(d), calls=w\n ROOT r = "
+       "(((f32[4]), f32[4], u32[]), s32[]) tuple(n, j)\n}\ncond {\n t = (((f32[4]), f32[4], "
+       "u32[]), "
+       "s32[]) parameter(0)\n i = s32[] get-tuple-element(t), index=1\n m = s32[] constant(3)\n "
+       "ROOT c = pred[] compare(i, m), direction=LT\n}\nENTRY e {\n a = f32[4] parameter(0)\n s = "
+       "((f32[4]), f32[4], u32[]) call(a), to_apply=begins\n z = s32[] constant(0)\n t = "
+       "(((f32[4]), f32[4], u32[]), s32[]) tuple(s, z)\n l = (((f32[4]), f32[4], u32[]), s32[]) "
+       "while(t), condition=cond, body=body\n g = ((f32[4]), f32[4], u32[]) get-tuple-element(l), "
+       "index=0\n ROOT d = f32[4] call(g), to_apply=ends\n}\n"},
       {"a schedule and a fusion",
        ", is_scheduled=true\nf {\n p = f32[4] parameter(0)\n ROOT q = f32[4] add(p, p)\n}\nENTRY e "
        "{\n a = f32[4] parameter(0)\n ROOT r = f32[4] fusion(a), kind=kLoop, calls=f, "
@@ -71,6 +87,11 @@ TEST(XlaCpu, AgreesWithTheInterpreter) {
        ", replica_count=4\ns {\n x = f32[] parameter(0)\n y = f32[] parameter(1)\n ROOT z = f32[] "
        "add(x, y)\n}\nENTRY e {\n a = f32[4] parameter(0)\n ROOT r = f32[4] all-reduce(a), "
        "replica_groups={{0,2},{1,3}}, to_apply=s\n}\n"},
+      {"partitions whose values are their own",
+       ", num_partitions=2, frontend_attributes={hloscope.own_values=\"true\"}\nENTRY e {\n a = "
+       "f32[4] parameter(0)\n i = u32[] partition-id()\n c = f32[] convert(i)\n b = f32[4] "
+       "broadcast(c), dimensions={}\n s = f32[4] add(a, b)\n ROOT r = f32[8] all-gather(s), "
+       "channel_id=1, replica_groups={{0,1}}, dimensions={0}, use_global_device_ids=true\n}\n"},
       {"partitions",
        ", num_partitions=2, is_scheduled=true\nENTRY e {\n a = f32[4] parameter(0)\n i = u32[] "
        "partition-id()\n c = f32[] convert(i)\n b = f32[4] broadcast(c), dimensions={}\n s = "

@@ -6,6 +6,7 @@
 #include <algorithm>
 
 #include "core/backends/pjrt/adapt_steps.h"
+#include "core/hlo/sharding/manual_region.h"
 
 namespace hloscope::replay::pjrt {
 
@@ -79,14 +80,22 @@ static bool IsForShardy(const Module& module) {
                              });
 }
 
+Partitioning PartitioningOf(const Module& module, const hlo::Topology& topology) {
+  const bool is_divided = topology.unpartitioned && !hlo::AreValuesOwn(module);
+  if (!is_divided || topology.counts.partitions == 1) return {};
+  const hlo::ModuleHeader& header = module.header();
+  return {true, IsForShardy(module), header.allow_spmd_sharding_propagation_to_parameters,
+          header.allow_spmd_sharding_propagation_to_output};
+}
+
 Result<Adapted> Adapt(std::shared_ptr<const Module> module, const RunOptions& options) {
   Adapted adapted;
   adapted.module = std::move(module);
   AdaptState state{options, adapted.module, adapted,
                    hlo::TopologyOf(*adapted.module, options.limits.devices)};
   adapted.counts = state.topology.counts;
-  adapted.partition = state.topology.unpartitioned && adapted.counts.partitions > 1;
-  adapted.shardy = adapted.partition && IsForShardy(*adapted.module);
+  adapted.partitioning = PartitioningOf(*adapted.module, state.topology);
+  if (state.topology.unpartitioned) adapted.devices_per_list = adapted.counts.partitions;
 #define ADAPTATION(function) HLOSCOPE_TRY(function(state));
 #include "core/backends/pjrt/adaptations.def"
 #undef ADAPTATION

@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "core/backends/pjrt/compile_options.h"
 #include "core/base/result.h"
 #include "core/hlo/module.h"
 #include "core/hlo/sharding/tiling.h"
@@ -34,13 +35,18 @@ struct OutputLeaf {
 
 struct Adapted {
   std::shared_ptr<const hlo::Module> module;
-  hlo::DeviceCounts counts;  // what the plugin is to compile for
-  bool partition = false;    // by SPMD: arrays are cut and put together here
-  bool shardy = false;       // by Shardy's notes
+  hlo::DeviceCounts counts;   // what the plugin is to compile for
+  Partitioning partitioning;  // by SPMD: arrays are cut and put together here
+  // That share a list of values: arrays are those of several devices together, or all have the
+  // same.
+  int64_t devices_per_list = 1;
   std::vector<InputLeaf> inputs;
   std::vector<OutputLeaf> outputs;
   std::vector<std::string> warnings;  // what was adapted, each thing once
 };
+
+// How XLA is to partition the module as it is: by what its header and its annotations say.
+Partitioning PartitioningOf(const hlo::Module& module, const hlo::Topology& topology);
 
 // Rewrites what XLA would abort on by the steps of adaptations.def. Unsupported: what nobody can
 // adapt, by name. Input error: elided constants without fill_elided.

@@ -31,7 +31,7 @@ bool IsIdentity(const AdaptState& state, InstructionId id) {
   if (module[id].opcode == Opcode::kDomain) return true;
   if (module[id].opcode != Opcode::kCustomCall || module.operands(id).size() != 1) return false;
   const auto target = module.GetString(module[id], AttributeKey::kCustomCallTarget);
-  if (state.adapted.partition && IsForPartitioner(target)) return false;
+  if (state.adapted.partitioning.spmd && IsForPartitioner(target)) return false;
   const auto* row = hlo::expand::FindCustomCall(target);
   if (row == nullptr || row->meaning != hlo::expand::CustomCall::kIdentity) return false;
   return hlo::Compatible(module.shape(id), module.shape(module.operands(id)[0]));

@@ -124,7 +124,7 @@ class PartitionFolder {
 
 Status FoldPartitions(AdaptState& state) {
   Adapted& adapted = state.adapted;
-  if (adapted.partition || adapted.counts.partitions == 1) return {};
+  if (adapted.partitioning.spmd || adapted.counts.partitions == 1) return {};
   const std::shared_ptr<const Module> keep = state.module;
   HLOSCOPE_TRY(PartitionFolder(state, adapted.counts).Run());
   state.Warn(fmt::format("{} partitions run as replicas: the module is already partitioned",

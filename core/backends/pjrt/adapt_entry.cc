@@ -67,7 +67,10 @@ class EntryFlattener {
       : state_(state),
         module_(*state.module),
         entry_(module_.entry_id()),
-        rewriter_(state.module) {}
+        rewriter_(state.module),
+        open_{std::exchange(state.adapted.partitioning.to_parameters, {}),
+              std::exchange(state.adapted.partitioning.to_results, {})},
+        partitioning_(state.adapted.partitioning) {}
 
   Status Run() {
     HLOSCOPE_TRY(CheckLeaves());
@@ -75,6 +78,7 @@ class EntryFlattener {
     ReplaceRoot();
     HLOSCOPE_ASSIGN_OR_RETURN(hlo::RewriteResult result, rewriter_.Finish());
     state_.module = std::move(result.module);
+    if (partitioning_.spmd) state_.adapted.partitioning = std::move(partitioning_);
     return {};
   }
 
@@ -111,24 +115,36 @@ class EntryFlattener {
                              const std::optional<Sharding>& sharding) {
     std::vector<Attribute> attributes = {
         rewriter_.builder().MakeInt(AttributeKey::kParameterNumber, next_parameter_++)};
-    if (sharding && state_.adapted.partition) {
+    if (sharding) {
       attributes.push_back(rewriter_.builder().Make(AttributeKey::kSharding, *sharding));
     }
     if (notes_ != nullptr) attributes.push_back(*notes_);
+    partitioning_.to_parameters.push_back(is_open_ && !sharding);
     return Add(name, Opcode::kParameter, shape, {}, attributes);
   }
 
   std::optional<hlo::Tiling> TilingFor(const std::optional<Sharding>& sharding,
                                        const Shape& shape) const {
-    if (!state_.adapted.partition || !sharding) return std::nullopt;
+    if (!partitioning_.spmd || !sharding) return std::nullopt;
     return hlo::TilingOf(*sharding, shape.rank(), state_.adapted.counts.partitions);
   }
 
-  // A sharding that says where the tiles are; replicated where there is none.
-  std::optional<Sharding> Known(std::optional<Sharding> sharding, const Shape& shape) const {
-    if (!state_.adapted.partition || !shape.IsArray()) return std::nullopt;
-    if (!sharding || !TilingFor(sharding, shape)) return Replicated();
-    return sharding;
+  // Whether XLA may choose the sharding of part `i` of those with these flags.
+  static bool IsOpen(const std::vector<bool>& flags, size_t i) {
+    return flags.size() == 1 ? flags[0] : i < flags.size() && flags[i];
+  }
+
+  // A sharding that says where the tiles are; where there is none, replicated, or none where XLA
+  // may choose. Shardy knows from its annotations what is replicated, and XLA takes a sharding
+  // without one for a reason to leave Shardy out.
+  std::optional<Sharding> Known(std::optional<Sharding> sharding, const Shape& shape,
+                                bool is_open = false) const {
+    if (!partitioning_.spmd || !shape.IsArray()) return std::nullopt;
+    // What frameworks write where they leave it open, beside what they do not.
+    if (is_open && sharding == Replicated()) sharding.reset();
+    if (sharding && TilingFor(sharding, shape)) return sharding;
+    const bool is_left_out = partitioning_.shardy || (is_open && !sharding);
+    return is_left_out ? std::nullopt : std::optional(Replicated());
   }
 
   // True if XLA's passes, which would see to layouts, do not run, and the array is not row-major.
@@ -144,7 +160,7 @@ class EntryFlattener {
       state_.adapted.inputs.push_back(std::move(leaf));
       return Add(name, Opcode::kAfterAll, shape, {});
     }
-    const std::optional<Sharding> sharding = Known(given, shape);
+    const std::optional<Sharding> sharding = Known(given, shape, is_open_);
     leaf.tiling = TilingFor(sharding, shape);
     Shape so_far = StaticOf(shape);
     const bool is_as_given = !LiesElsewhere(so_far);
@@ -180,10 +196,12 @@ class EntryFlattener {
 
   void ReplaceParameters() {
     bool has_tuples = false;
+    size_t number = 0;
     for (InstructionId old : module_.Parameters(entry_)) {
       if (!old.valid()) continue;
       const Sharding* sharding = module_.Get<Sharding>(module_[old], AttributeKey::kSharding);
       size_t leaf = 0;
+      is_open_ = IsOpen(open_.parameters, number++);
       has_tuples |= module_.shape(old).IsTuple();
       notes_ = module_.shape(old).IsArray() ? module_.Find(old, AttributeKey::kFrontendAttributes)
                                             : nullptr;
@@ -203,11 +221,12 @@ class EntryFlattener {
   }
 
   // A dynamic array goes out whole, with its live sizes behind it.
-  void EmitLeaf(InstructionId value, const Shape& shape, const std::optional<Sharding>& given) {
+  void EmitLeaf(InstructionId value, const Shape& shape, const Sharding* all, size_t number) {
     OutputLeaf leaf{shape, -1, DynamicDimensions(shape), std::nullopt};
     if (shape.IsToken()) return state_.adapted.outputs.push_back(std::move(leaf));
     leaf.output = std::ssize(results_);
-    const std::optional<Sharding> sharding = Known(given, shape);
+    const bool is_open = IsOpen(open_.results, number);
+    const std::optional<Sharding> sharding = Known(OfLeaf(all, number), shape, is_open);
     leaf.tiling = TilingFor(sharding, shape);
     std::vector<InstructionId> sizes;
     Shape so_far = shape;
@@ -223,18 +242,20 @@ class EntryFlattener {
       whole = Add(fmt::format("whole.{}", next_element_++), Opcode::kSetDimensionSize, so_far,
                   {{whole, AddInt(shape.dimension(d))}}, {{where}});
     }
-    Emit(whole, so_far, sharding);
+    Emit(whole, so_far, sharding, is_open);
     for (InstructionId size : sizes) {
       const Shape scalar = Shape::Scalar(ElementType::kS32).WithDefaultLayouts();
-      Emit(size, scalar, Known(std::nullopt, scalar));
+      Emit(size, scalar, Known(std::nullopt, scalar), false);
     }
     state_.adapted.outputs.push_back(std::move(leaf));
   }
 
-  void Emit(InstructionId value, Shape shape, const std::optional<Sharding>& sharding) {
+  void Emit(InstructionId value, Shape shape, const std::optional<Sharding>& sharding,
+            bool is_open) {
     results_.push_back(value);
+    partitioning_.to_results.push_back(is_open && !sharding);
     shapes_.push_back(std::move(shape));
-    if (sharding) shardings_.push_back(*sharding);
+    shardings_.push_back(sharding);
   }
 
   // Each result has memory of its own, which XLA's passes see to where they run. `source` is the
@@ -255,10 +276,10 @@ class EntryFlattener {
       const Shape plain = RowMajor(shape);
       return EmitLeaf(
           Add(fmt::format("row_major.{}", next_element_++), Opcode::kCopy, plain, {{value}}), plain,
-          OfLeaf(sharding, leaf++));
+          sharding, leaf++);
     }
     if (!shape.IsTuple()) {
-      return EmitLeaf(WithOwnMemory(value, source, shape), shape, OfLeaf(sharding, leaf++));
+      return EmitLeaf(WithOwnMemory(value, source, shape), shape, sharding, leaf++);
     }
     for (size_t i = 0; i < shape.elements().size(); ++i) {
       const Shape& element = shape.elements()[i];
@@ -275,10 +296,15 @@ class EntryFlattener {
     size_t leaf = 0;
     EmitLeaves(rewriter_.root(entry_), old_root, shape, sharding, leaf);
     std::vector<Attribute> attributes;
-    if (!shardings_.empty()) {
+    // As frameworks do: what XLA may choose is replicated where others are given. Shardy has
+    // annotations of its own at results.
+    if (!partitioning_.shardy &&
+        std::ranges::any_of(shardings_, &std::optional<Sharding>::has_value)) {
       Sharding all;
       all.kind = hlo::ShardingKind::kTuple;
-      all.elements = shardings_;
+      for (const auto& each : shardings_) {
+        all.elements.push_back(each.value_or(Replicated()));
+      }
       attributes.push_back(rewriter_.builder().Make(AttributeKey::kSharding, std::move(all)));
     }
     rewriter_.SetRoot(entry_, Add("results", Opcode::kTuple, Shape::Tuple(std::move(shapes_)),
@@ -289,13 +315,18 @@ class EntryFlattener {
   const Module& module_;
   ComputationId entry_;
   hlo::Rewriter rewriter_;
+  const struct {
+    std::vector<bool> parameters, results;
+  } open_;                     // of the given module: whose sharding XLA may choose
+  bool is_open_ = false;       // of the parameter at hand
+  Partitioning partitioning_;  // of the module that is made
   int64_t next_parameter_ = 0, next_element_ = 0;
   const Attribute* notes_ = nullptr;    // Shardy's, of the parameter at hand
   std::unordered_set<uint32_t> given_;  // instructions that a result was taken from
   bool copies_results_ = false;
   std::vector<InstructionId> results_;
   std::vector<Shape> shapes_;
-  std::vector<Sharding> shardings_;
+  std::vector<std::optional<Sharding>> shardings_;
 };
 
 }  // namespace

@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "core/backends/pjrt/adapt_steps.h"
+#include "core/hlo/literal.h"
 #include "core/hlo/opcode_traits.h"
 #include "core/hlo/rewrite/rewriter.h"
 
@@ -43,13 +44,18 @@ class PairJoiner {
 
   Status Run() {
     size_t pairs = 0;
+    std::vector<InstructionId> apart;  // dones whose start is not at hand
     for (uint32_t k = 0; k < module_.instructions().size(); ++k) {
       const InstructionId id(k);
       if (!hlo::HasFlag(module_[id].opcode, hlo::kFlagDone) || module_.operands(id).empty()) {
         continue;
       }
-      pairs += Join(id) ? 1 : 0;
+      const bool is_joined = Join(id);
+      pairs += is_joined ? 1 : 0;
+      if (!is_joined && !hlo::HasFlag(module_[id].opcode, hlo::kFlagSideEffect))
+        apart.push_back(id);
     }
+    if (!apart.empty()) pairs += PassValues(apart);
     if (pairs == 0) return {};
     for (InstructionId id : left_over_) {
       if (rewriter_.users(id).empty()) rewriter_.Remove(id);
@@ -73,7 +79,7 @@ class PairJoiner {
       const auto own = rewriter_.operands(chain[i]);
       operands.insert(operands.end(), own.begin() + 1, own.end());
     }
-    const auto made = Synchronous(start, done, operands);
+    const auto made = Synchronous(start, done, module_.shape(done), operands);
     if (!made) return false;
     rewriter_.ReplaceAllUses(done, *made);
     rewriter_.Remove(done);
@@ -81,14 +87,108 @@ class PairJoiner {
     return true;
   }
 
-  std::optional<InstructionId> Synchronous(InstructionId start, InstructionId done,
+  // Parts that go through other instructions (calls, loops): the start leaves all that it is said
+  // to, made at once, and the done takes the result out of it. The number of dones.
+  size_t PassValues(std::span<const InstructionId> dones) {
+    std::vector<InstructionId> starts, updates;
+    for (uint32_t k = 0; k < module_.instructions().size(); ++k) {
+      const InstructionId id(k);
+      const Opcode opcode = module_[id].opcode;
+      if (std::ranges::find(left_over_, id) != left_over_.end()) continue;
+      const bool has_effect = hlo::HasFlag(opcode, hlo::kFlagSideEffect);
+      if (hlo::HasFlag(opcode, hlo::kFlagStart) && !has_effect) starts.push_back(id);
+      if (opcode == Opcode::kAsyncUpdate) updates.push_back(id);
+    }
+    const auto binds_more = [&](InstructionId id) { return module_.operands(id).size() != 1; };
+    if (std::ranges::any_of(updates, binds_more) ||
+        !std::ranges::all_of(starts, [&](InstructionId id) { return LeavesKnown(id); })) {
+      return 0;  // XLA says what it does not take
+    }
+    for (const InstructionId id : starts) Replace(id, Left(id));
+    for (const InstructionId id : updates) Replace(id, rewriter_.operands(id)[0]);
+    for (const InstructionId id : dones) {
+      const InstructionId left = rewriter_.operands(id)[0];
+      const int place = PlaceOfResult(*hlo::StartOf(module_[id].opcode));
+      if (place < 0) {
+        Replace(id, left);
+        continue;
+      }
+      const Attribute index = rewriter_.builder().MakeInt(AttributeKey::kIndex, place);
+      Replace(id, rewriter_.Add(module_[id].computation, std::string(module_.name(id)) + ".sync",
+                                Opcode::kGetTupleElement, module_.shape(id), {{left}}, {{index}}));
+    }
+    return dones.size();
+  }
+
+  void Replace(InstructionId from, InstructionId to) {
+    rewriter_.ReplaceAllUses(from, to);
+    rewriter_.Remove(from);
+  }
+
+  // Where the result is in what a start leaves; -1: it is all of it.
+  static int PlaceOfResult(Opcode start) {
+    if (start == Opcode::kAllReduceStart) return -1;
+    return start == Opcode::kCopyStart ? 0 : 1;
+  }
+  // The place of the operand, or of the tuple of all operands.
+  static int PlaceOfOperands(Opcode start) { return start == Opcode::kCopyStart ? 1 : 0; }
+
+  // Results, operands and numbers of a context.
+  bool LeavesKnown(InstructionId start) const {
+    const Opcode opcode = module_[start].opcode;
+    const int place = PlaceOfResult(opcode);
+    if (place < 0) return true;
+    const Shape& shape = module_.shape(start);
+    if (!shape.IsTuple() || shape.elements().size() < 2) return false;
+    for (size_t i = 2; i < shape.elements().size(); ++i) {
+      const Shape& each = shape.elements()[i];
+      if (!each.IsScalar() || !hlo::IsInteger(each.element_type())) return false;
+    }
+    const Shape& operands = shape.elements()[static_cast<size_t>(PlaceOfOperands(opcode))];
+    return operands.IsTuple() || module_.operands(start).size() == 1;
+  }
+
+  InstructionId Left(InstructionId start) {
+    const Opcode opcode = module_[start].opcode;
+    const int place = PlaceOfResult(opcode);
+    const Shape& shape = module_.shape(start);
+    const std::vector<InstructionId> operands = rewriter_.operands(start);
+    const InstructionId result = *Synchronous(
+        start, start, place < 0 ? shape : shape.elements()[static_cast<size_t>(place)], operands);
+    if (place < 0) return result;
+    const std::string name(module_.name(start));
+    const ComputationId where = module_[start].computation;
+    std::vector<InstructionId> elements;
+    for (size_t i = 0; i < shape.elements().size(); ++i) {
+      const Shape& each = shape.elements()[i];
+      if (std::cmp_equal(i, place)) {
+        elements.push_back(result);
+      } else if (std::cmp_equal(i, PlaceOfOperands(opcode))) {
+        elements.push_back(
+            each.IsTuple() ? rewriter_.Add(where, name + ".given", Opcode::kTuple, each, operands)
+                           : operands[0]);
+      } else {
+        const std::vector<std::byte> zero(
+            static_cast<size_t>(hlo::StorageBytes(each.element_type())));
+        const Attribute value =
+            rewriter_.builder().Make(AttributeKey::kConstantValue, hlo::Literal::Dense(each, zero));
+        elements.push_back(rewriter_.Add(where, fmt::format("{}.context{}", name, i),
+                                         Opcode::kConstant, each, {}, {{value}}));
+      }
+    }
+    return rewriter_.Add(where, name + ".left", Opcode::kTuple, shape, elements);
+  }
+
+  // `at` is the part in whose place it is.
+  std::optional<InstructionId> Synchronous(InstructionId start, InstructionId at,
+                                           const Shape& shape,
                                            std::span<const InstructionId> operands) {
-    const ComputationId where = module_[done].computation;
-    const std::string name = std::string(module_.name(done)) + ".sync";
+    const ComputationId where = module_[at].computation;
+    const std::string name = std::string(module_.name(at)) + ".sync";
     if (module_[start].opcode != Opcode::kAsyncStart) {
       const auto opcode = SynchronousOf(module_[start].opcode);
       if (!opcode) return std::nullopt;
-      return rewriter_.Add(where, name, *opcode, module_.shape(done), operands,
+      return rewriter_.Add(where, name, *opcode, shape, operands,
                            AttributesFor(module_, start, *opcode));
     }
     const ComputationId callee = module_.GetComputation(module_[start], AttributeKey::kCalls);

@@ -65,7 +65,7 @@ bool HasElidedConstants(const hlo::Module& module) {
 struct ModuleForm {
   std::string proto;
   hlo::DeviceCounts counts;
-  bool partition = false, shardy = false;
+  pjrt::Partitioning partitioning;
   std::vector<std::string> warnings;
 };
 
@@ -75,24 +75,24 @@ Result<std::vector<ModuleForm>> FormsOf(const std::shared_ptr<const hlo::Module>
                                         const CompileModuleRequest& request) {
   const bool elided = HasElidedConstants(*module);
   const Result<pjrt::Adapted> adapted = pjrt::Adapt(module, request.options);
+  const hlo::Topology topology = hlo::TopologyOf(*module, request.options.limits.devices);
+  const auto as_it_is = [&](const hlo::DeviceCounts& counts) {
+    return ModuleForm{
+        hlo::ModuleToProto(*module), counts, pjrt::PartitioningOf(*module, topology), {}};
+  };
   std::vector<ModuleForm> forms;
   if (!adapted.has_value()) {
     // What cannot be run may still be compiled.
     if (elided || request.as_run || adapted.error().error_class != ErrorClass::kUnsupported) {
       return std::unexpected(adapted.error());
     }
-    const hlo::Topology topology = hlo::TopologyOf(*module, request.options.limits.devices);
-    forms.push_back(
-        {hlo::ModuleToProto(*module), topology.counts, topology.unpartitioned, false, {}});
+    forms.push_back(as_it_is(topology.counts));
     return forms;
   }
-  if (!elided && !request.as_run) {
-    forms.push_back(
-        {hlo::ModuleToProto(*module), adapted->counts, adapted->partition, adapted->shardy, {}});
-  }
+  if (!elided && !request.as_run) forms.push_back(as_it_is(adapted->counts));
   if (forms.empty() || !adapted->warnings.empty()) {
-    forms.push_back({hlo::ModuleToProto(*adapted->module), adapted->counts, adapted->partition,
-                     adapted->shardy, adapted->warnings});
+    forms.push_back({hlo::ModuleToProto(*adapted->module), adapted->counts, adapted->partitioning,
+                     adapted->warnings});
   }
   return forms;
 }
@@ -154,8 +154,7 @@ Result<XlaCompileAnswer> CompileForm(const ModuleForm& form, XlaCompileRequest& 
   compile.module = form.proto;
   compile.replicas = form.counts.replicas;
   compile.partitions = form.counts.partitions;
-  compile.spmd_partitioning = form.partition;
-  compile.shardy = form.shardy;
+  compile.partitioning = form.partitioning;
   const std::chrono::seconds deadline(request.options.limits.run_deadline_seconds);
   Result<XlaCompileAnswer> answer = CompileWithXla(compile, deadline, stop);
   while (!answer.has_value() &&

@@ -11,6 +11,7 @@ namespace field {
 constexpr uint32_t kBuildOptions = 3, kEnvOptionOverrides = 7;
 constexpr uint32_t kDeviceOrdinal = 1, kDebugOptions = 3, kNumReplicas = 4, kNumPartitions = 5,
                    kUseSpmdPartitioning = 6, kDeviceAssignment = 9, kRunBackendOnly = 11,
+                   kPropagateToResults = 12, kPropagateToParameters = 18,
                    kUseShardyPartitioner = 19;
 constexpr uint32_t kReplicaCount = 1, kComputationCount = 2, kComputationDevices = 3,
                    kReplicaDeviceIds = 1;
@@ -34,6 +35,11 @@ void WriteAssignment(const CompileOptions& options, hlo::WireWriter& out) {
   out.Close(assignment);
 }
 
+void WriteFlags(uint32_t number, const std::vector<bool>& flags, hlo::WireWriter& out) {
+  const std::vector<int64_t> values(flags.begin(), flags.end());
+  if (!values.empty()) out.PackedInts(number, values);
+}
+
 // Plugins read True and False where flags are true and false.
 std::string_view ForPlugin(std::string_view value) {
   if (value == "true") return "True";
@@ -49,10 +55,12 @@ std::string Serialize(const CompileOptions& options) {
   if (!options.debug_options.empty()) out.Bytes(field::kDebugOptions, options.debug_options);
   out.Int(field::kNumReplicas, options.replicas);
   out.Int(field::kNumPartitions, options.partitions);
-  out.BoolUnlessFalse(field::kUseSpmdPartitioning, options.spmd_partitioning);
+  out.BoolUnlessFalse(field::kUseSpmdPartitioning, options.partitioning.spmd);
   if (!options.devices.empty()) WriteAssignment(options, out);
   out.BoolUnlessFalse(field::kRunBackendOnly, options.backend_only);
-  out.BoolUnlessFalse(field::kUseShardyPartitioner, options.shardy);
+  WriteFlags(field::kPropagateToResults, options.partitioning.to_results, out);
+  WriteFlags(field::kPropagateToParameters, options.partitioning.to_parameters, out);
+  out.BoolUnlessFalse(field::kUseShardyPartitioner, options.partitioning.shardy);
   out.Close(build);
   for (const auto& [name, value] : options.flags) {
     const auto entry = out.Open(field::kEnvOptionOverrides);

@@ -1,6 +1,7 @@
 // CompileOptions: what a plugin is told beside the program.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <span>
 #include <string>
@@ -9,11 +10,23 @@
 
 namespace hloscope::replay::pjrt {
 
+// How XLA partitions a module.
+struct Partitioning {
+  bool spmd = false;
+  bool shardy = false;  // by Shardy's annotations
+  // Parameters and results whose sharding it may choose: one value for all, or one for each; empty:
+  // none. XLA reads these here and not in the module.
+  std::vector<bool> to_parameters, to_results;
+
+  bool LeavesOpen() const {
+    return std::ranges::count(to_parameters, true) + std::ranges::count(to_results, true) > 0;
+  }
+};
+
 struct CompileOptions {
   int64_t replicas = 1, partitions = 1;
   std::vector<int64_t> devices;  // by replica · partitions + partition; empty: the plugin's choice
-  bool spmd_partitioning = false;
-  bool shardy = false;        // partition by Shardy's notes
+  Partitioning partitioning;
   bool backend_only = false;  // the module is optimised: no passes
   // Flags of XLA by name, without dashes; the plugin reads each value by its flag's type.
   std::vector<std::pair<std::string, std::string>> flags;

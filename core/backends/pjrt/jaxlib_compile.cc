@@ -61,15 +61,15 @@ static std::string OptionsFor(const pjrt::Adapted& adapted) {
   pjrt::CompileOptions options;
   options.replicas = adapted.counts.replicas;
   options.partitions = adapted.counts.partitions;
-  options.spmd_partitioning = adapted.partition;
-  options.shardy = adapted.shardy;
+  options.partitioning = adapted.partitioning;
   for (int64_t id = 0; id < adapted.counts.devices(); ++id) options.devices.push_back(id);
   return pjrt::Serialize(options);
 }
 
 // What Shardy noted in HLO is no module of its dialect any more on the way through StableHLO.
 static Error ExplainShardy(const pjrt::Adapted& adapted, Error error) {
-  if (!adapted.shardy || error.message.find("xla.sdy") == std::string::npos) return error;
+  if (!adapted.partitioning.shardy || error.message.find("xla.sdy") == std::string::npos)
+    return error;
   error.error_class = ErrorClass::kUnsupported;
   error.hint = "its Shardy annotations are lost in StableHLO: run the module after partitioning";
   return error;

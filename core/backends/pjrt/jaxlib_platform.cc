@@ -89,8 +89,9 @@ class JaxlibExecutable : public Executable {
       return EnvironmentError(fmt::format("the module needs {} devices, jaxlib has {}",
                                           start.devices, child_->facts().devices));
     }
-    HLOSCOPE_ASSIGN_OR_RETURN(program_, CompileAdapted(*child_, adapted_, adapted_.partition,
-                                                       options.record.steps > 0, bounds));
+    HLOSCOPE_ASSIGN_OR_RETURN(program_,
+                              CompileAdapted(*child_, adapted_, adapted_.partitioning.spmd,
+                                             options.record.steps > 0, bounds));
     warnings_ = {fmt::format("ran with jaxlib {}, Python {}, on {}", child_->facts().version,
                              child_->facts().python, child_->facts().platform)};
     if (!child_->facts().note.empty()) warnings_.push_back(child_->facts().note);
@@ -98,8 +99,13 @@ class JaxlibExecutable : public Executable {
       warnings_.insert(warnings_.end(), more.begin(), more.end());
     }
     program_.taken.clear();
-    if (!adapted_.partition) return {};
-    return pjrt::FindTilings(program_.optimized_module, adapted_);
+    if (!adapted_.partitioning.spmd) return {};
+    HLOSCOPE_ASSIGN_OR_RETURN(const bool is_read,
+                              pjrt::FindTilings(program_.optimized_module, adapted_));
+    if (is_read || !adapted_.partitioning.LeavesOpen()) return {};
+    return UnsupportedError(
+        "XLA chose shardings of its own, and the optimised module that has them cannot be read",
+        "add shardings for all parameters and results to the module");
   }
 
   Result<RunResult> Run(std::span<const std::vector<Literal>> inputs, const RunOptions& options,

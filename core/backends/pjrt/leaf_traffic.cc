@@ -105,16 +105,15 @@ Status LeafTraffic::AddArguments(const InputLeaf& leaf, const Literal& value, in
 
 Result<std::vector<std::vector<Literal>>> LeafTraffic::Arguments(
     std::span<const std::vector<Literal>> lists) const {
-  const int64_t each = ListsPerReplica();
-  if (std::cmp_not_equal(lists.size(), adapted_.counts.replicas * each)) {
-    return InputError(fmt::format("the module needs {} lists of inputs, got {}",
-                                  adapted_.counts.replicas * each, lists.size()));
+  if (std::cmp_not_equal(lists.size(), Lists())) {
+    return InputError(
+        fmt::format("the module needs {} lists of inputs, got {}", Lists(), lists.size()));
   }
   std::vector<std::vector<Literal>> arguments;
   for (int64_t device = 0; device < adapted_.counts.devices(); ++device) {
     const int64_t partition = device % adapted_.counts.partitions;
-    const int64_t list = adapted_.partition ? device / adapted_.counts.partitions : device;
-    const std::vector<Literal>& leaves = lists[static_cast<size_t>(list)];
+    const std::vector<Literal>& leaves =
+        lists[static_cast<size_t>(device / adapted_.devices_per_list)];
     if (leaves.size() < adapted_.inputs.size()) {
       return InputError("fewer inputs than parameters");
     }
@@ -170,9 +169,8 @@ Status LeafTraffic::Emit(const DeviceOutputs& outputs, const CapturePlan& plan,
     return InternalError(
         fmt::format("the plugin returns {} results, expected {}", count, expected));
   }
-  const int64_t each = ListsPerReplica();
-  const int64_t step = adapted_.partition ? adapted_.counts.partitions : 1;
-  for (int64_t list = 0; list < adapted_.counts.replicas * each; ++list) {
+  const int64_t step = adapted_.devices_per_list;
+  for (int64_t list = 0; list < Lists(); ++list) {
     for (size_t i = 0; i < adapted_.outputs.size(); ++i) {
       if (plan.results == CaptureForm::kNone) continue;
       TellResult(

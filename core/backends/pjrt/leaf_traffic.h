@@ -33,8 +33,7 @@ class LeafTraffic {
               RunStream& stream) const;
 
  private:
-  // Lists of values per replica: one where arrays are those of all partitions together.
-  int64_t ListsPerReplica() const { return adapted_.partition ? 1 : adapted_.counts.partitions; }
+  int64_t Lists() const { return adapted_.counts.devices() / adapted_.devices_per_list; }
   Status AddArguments(const InputLeaf& leaf, const hlo::Literal& value, int64_t partition,
                       std::vector<hlo::Literal>& arguments) const;
   Result<hlo::Literal> TakeLeaf(const DeviceOutputs& outputs, const OutputLeaf& leaf,

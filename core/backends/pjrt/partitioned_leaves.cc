@@ -82,12 +82,13 @@ Status SettleOutputs(const Module& compiled, Adapted& adapted) {
 
 }  // namespace
 
-Status FindTilings(std::string_view optimized_module, Adapted& adapted) {
+Result<bool> FindTilings(std::string_view optimized_module, Adapted& adapted) {
   // Plugins leave out large constants; then what was asked for has to do.
   const auto file = hlo::ReadProto(std::as_bytes(std::span(optimized_module)));
-  if (!file.has_value()) return {};
+  if (!file.has_value()) return false;
   HLOSCOPE_TRY(SettleInputs(*file->module, adapted));
-  return SettleOutputs(*file->module, adapted);
+  HLOSCOPE_TRY(SettleOutputs(*file->module, adapted));
+  return true;
 }
 
 }  // namespace hloscope::replay::pjrt

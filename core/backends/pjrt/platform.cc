@@ -195,21 +195,26 @@ class PjrtPlatform : public Platform {
     pjrt::CompileOptions compile;
     compile.replicas = adapted.counts.replicas;
     compile.partitions = adapted.counts.partitions;
-    compile.spmd_partitioning = adapted.partition;
-    compile.shardy = adapted.shardy;
+    compile.partitioning = adapted.partitioning;
     compile.backend_only = !options.platform.run_passes;
     compile.flags = options.platform.xla_flags;
     const auto ids = client->device_ids().begin();
     compile.devices.assign(ids, ids + adapted.counts.devices());
-    HLOSCOPE_ASSIGN_OR_RETURN(
-        pjrt::LoadedProgram program,
-        client->Compile(hlo::ModuleToProto(*adapted.module), "hlo", pjrt::Serialize(compile)));
+    const std::string proto = hlo::ModuleToProto(*adapted.module);
+    HLOSCOPE_ASSIGN_OR_RETURN(pjrt::LoadedProgram program,
+                              client->Compile(proto, "hlo", pjrt::Serialize(compile)));
     if (std::cmp_not_equal(program.devices.size(), adapted.counts.devices())) {
       return InternalError("the plugin compiled for a different number of devices");
     }
-    if (adapted.partition) {
+    if (adapted.partitioning.spmd) {
       HLOSCOPE_ASSIGN_OR_RETURN(const std::string optimized, client->OptimizedProgram(program));
-      HLOSCOPE_TRY(pjrt::FindTilings(optimized, adapted));
+      HLOSCOPE_ASSIGN_OR_RETURN(const bool is_read, pjrt::FindTilings(optimized, adapted));
+      if (!is_read && adapted.partitioning.LeavesOpen()) {
+        // What XLA chose is not known (plugins leave out large constants): it may not choose.
+        compile.partitioning.to_parameters.clear();
+        compile.partitioning.to_results.clear();
+        HLOSCOPE_ASSIGN_OR_RETURN(program, client->Compile(proto, "hlo", pjrt::Serialize(compile)));
+      }
     }
     return std::make_unique<PjrtExecutable>(row_, root, client, std::move(adapted),
                                             std::move(program), std::move(captures));

@@ -22,7 +22,8 @@ namespace hloscope::replay {
 template <typename A>
 void Archive(A& archive, Archived<A, XlaCompileRequest>& value) {
   archive(value.plugin, value.module, value.format, value.target, value.replicas, value.partitions,
-          value.spmd_partitioning, value.shardy, value.dump, value.flags, value.optimized_module);
+          value.partitioning.spmd, value.partitioning.shardy, value.partitioning.to_parameters,
+          value.partitioning.to_results, value.dump, value.flags, value.optimized_module);
 }
 
 template <typename A>
@@ -225,8 +226,7 @@ std::string OptionsOf(const XlaCompileRequest& request) {
   pjrt::CompileOptions options;
   options.replicas = request.replicas;
   options.partitions = request.partitions;
-  options.spmd_partitioning = request.spmd_partitioning;
-  options.shardy = request.shardy;
+  options.partitioning = request.partitioning;
   options.flags = request.flags;
   // Relative, so that the dump says nothing of where it was made.
   if (!request.dump.empty()) options.flags.emplace_back("xla_dump_to", ".");

@@ -10,6 +10,7 @@
 #include <utility>
 #include <vector>
 
+#include "core/backends/pjrt/compile_options.h"
 #include "core/backends/pjrt/debug_options.h"
 #include "core/base/result.h"
 #include "core/replay/platform_table.h"
@@ -23,8 +24,7 @@ struct XlaCompileRequest {
   std::string target;          // a GpuTargetConfigProto as text; empty: the plugin's own devices
   int64_t replicas = 1;
   int64_t partitions = 1;
-  bool spmd_partitioning = false;
-  bool shardy = false;
+  pjrt::Partitioning partitioning;
   std::string dump;  // an existing folder, where the child works; empty: no dump
   pjrt::XlaFlags flags;
   bool optimized_module = false;  // answer with the optimised module

@@ -350,7 +350,10 @@ Value* Elementwise(Builder& b, const Module& module, InstructionId id,
       Value* bits = ToMemory(b, in[0], type);
       if (result == ElementType::kPred) return FromMemory(b, BitsOf(b, bits), result);
       bits = b.CreateBitCast(bits, LanesLike(bits, MemoryType(b, result)));
-      return hlo::IsFloat(result) ? bits : FromMemory(b, bits, result);
+      if (!hlo::IsFloat(result)) return FromMemory(b, bits, result);
+      // Of a float that is less than a byte the other bits are zeros.
+      const int width = hlo::BitWidth(result);
+      return width < 8 ? b.CreateAnd(bits, IntegerLike(bits, (1 << width) - 1)) : bits;
     }
     case Opcode::kSelect:
       return b.CreateSelect(in[0], in[1], in[2]);

@@ -3,6 +3,7 @@
 // the same identities.
 #include "core/codegen/math/device_complex.h"
 
+#include <limits>
 #include <numbers>
 
 #include "core/codegen/math/device_functions.h"
@@ -131,10 +132,26 @@ Pair Quotient(Pair z, Pair w) {
 
 // ---- Roots, exponentials, logarithms.
 
+// A power of two that takes huge and tiny numbers to where nothing is lost, and its root.
+struct Lift {
+  Expression scale, root;
+};
+Lift LiftOf(Pair z) {
+  const Expression larger = Select(z.y.Abs() < z.x.Abs(), z.x.Abs(), z.y.Abs());
+  const auto choose = [&](double up, double down) {
+    return Select(larger < 0x1p-900, larger.Number(up),
+                  Select(larger > 0x1p1000, larger.Number(down), larger.Number(1)));
+  };
+  return {choose(0x1p400, 0x1p-200), choose(0x1p200, 0x1p-100)};
+}
+
 Pair Sqrt(Pair z) {
-  const Expression half = z.x.Abs() * 0.5, t = Root(half + Size(z) * 0.5);
-  const Expression other = z.y / (t * 2);
+  const Lift lift = LiftOf(z);
+  const Pair near = z * lift.scale;
+  const Expression half = near.x.Abs() * 0.5, t = Root(half + Size(near) * 0.5);
+  const Expression other = near.y / (t * 2);
   Pair out = Choose(z.x < 0, {other.Abs(), t.WithSignOf(z.y)}, {t, other});
+  out = out * (t.Number(1) / lift.root);
   out = Choose((z.x == 0) & (z.y == 0), {z.x.Number(0), z.y}, out);
   const Expression infinity = z.x.Infinity();
   const Expression zero = z.x.Number(0);
@@ -144,10 +161,11 @@ Pair Sqrt(Pair z) {
 }
 
 Pair Rsqrt(Pair z) {
-  const Pair root = Sqrt(z);
-  const Expression size = Size(z);
+  const Lift lift = LiftOf(z);
+  const Pair near = z * lift.scale, root = Sqrt(near);
+  const Expression size = Size(near);
   return Choose((size == 0) | !IsFinite(size), Quotient(Number(z, 1), root),
-                {root.x / size, -root.y / size});
+                Pair{root.x / size, -root.y / size} * lift.root);
 }
 
 Pair Exp(Pair z) {
@@ -289,7 +307,11 @@ Pair Atan2(Pair y, Pair x) {
   const Pair out{Select(same.x < 0, angle.x - turn, angle.x), angle.y};
   const Expression is_right = (y.x > 0) | ((y.x == 0) & !(y.y < 0));
   const Expression quarter = y.x.Number(std::numbers::pi / 2);
-  return Choose((x.x == 0) & (x.y == 0), {Select(is_right, quarter, -quarter), y.x.Number(0)}, out);
+  const Expression none = y.x.Number(std::numeric_limits<double>::quiet_NaN());
+  const Expression is_zero = (y.x == 0) & (y.y == 0);
+  const Pair upright{Select(is_zero, none, Select(is_right, quarter, -quarter)),
+                     Select(is_zero, none, y.x.Number(0))};
+  return Choose((x.x == 0) & (x.y == 0), upright, out);
 }
 
 constexpr hlo::OpcodeTable<Pair (*)(Pair z)> kUnary = {
@@ -308,8 +330,8 @@ constexpr hlo::OpcodeTable<Pair (*)(Pair z, Pair w)> kBinary = {{Opcode::kAtan2,
 
 // Parts of infinite, huge or tiny numbers of doubles are not all right here; complex64 is computed
 // in doubles and has room.
-constexpr hlo::OpcodeSet kOpenFarOut = {Opcode::kAtan,  Opcode::kAtan2, Opcode::kAtanh,
-                                        Opcode::kPower, Opcode::kRsqrt, Opcode::kSqrt};
+constexpr hlo::OpcodeSet kOpenFarOut = {Opcode::kAtan, Opcode::kAtan2, Opcode::kAtanh,
+                                        Opcode::kPower};
 
 }  // namespace
 

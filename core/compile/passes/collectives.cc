@@ -1,5 +1,5 @@
 // Collectives that NCCL has no reduction for, as those that it has and a kernel: all devices get
-// everybody's array and reduce them themselves, in the order of the group.
+// the arrays of all members and reduce them, or their own part of each, in the order of the group.
 #include "core/compile/passes/collectives.h"
 
 #include <algorithm>
@@ -45,6 +45,7 @@ bool NcclReduces(Opcode opcode, hlo::ElementType type) {
 
 // The one instruction that the reducer applies to its parameters.
 // All operands are arrays of one type, which the reducer takes and makes, and NCCL does not do it.
+// A reduce-scatter has a part of each array as its result.
 bool IsToBeDecomposed(const Module& module, InstructionId id) {
   const auto reducer = module.GetComputation(module[id], AttributeKey::kToApply);
   if (!IsScalarComputation(module, reducer, 1) || module.Parameters(reducer).size() != 2) {
@@ -62,8 +63,10 @@ bool IsToBeDecomposed(const Module& module, InstructionId id) {
     return false;
   }
   for (size_t i = 0; i < operands.size(); ++i) {
-    if (!is_of_type(operands[i]) || !IsWholeArray(results[i]) ||
-        !SameArray(results[i], module.shape(operands[i]))) {
+    const Shape& operand = module.shape(operands[i]);
+    const bool scatters = module[id].opcode == Opcode::kReduceScatter;
+    if (!is_of_type(operands[i]) || !IsWholeArray(results[i]) || !IsWholeArray(operand) ||
+        (!scatters && !SameArray(results[i], operand))) {
       return false;
     }
   }
@@ -71,10 +74,11 @@ bool IsToBeDecomposed(const Module& module, InstructionId id) {
   return !plain || !NcclReduces(*plain, type);
 }
 
-int64_t BytesOf(const Shape& shape) {
-  int64_t bytes = 0;
-  for (const Shape& result : shape.results()) bytes += result.ByteSize().value_or(kMaxGathered);
-  return bytes;
+constexpr hlo::ElementType kPosition = hlo::ElementType::kS64;
+
+std::vector<std::byte> BytesOf(int64_t number) {
+  const auto bytes = std::as_bytes(std::span(&number, 1));
+  return {bytes.begin(), bytes.end()};
 }
 
 }  // namespace
@@ -106,56 +110,172 @@ InstructionId GatheredByAll(Edit& edit, InstructionId id, InstructionId own, siz
                   {one}, std::move(who));
 }
 
+InstructionId PositionInGroup(Edit& edit, InstructionId id, const hlo::DeviceCounts& counts,
+                              const std::vector<std::vector<int64_t>>& groups) {
+  std::vector<int64_t> positions(static_cast<size_t>(counts.devices()));
+  for (const auto& group : groups) {
+    for (size_t i = 0; i < group.size(); ++i) {
+      positions[static_cast<size_t>(group[i])] = static_cast<int64_t>(i);
+    }
+  }
+  hlo::ModuleBuilder& builder = edit.rewriter().builder();
+  const Shape scalar = Shape::Scalar(kPosition), one = Shape::Array(kPosition, {1});
+  const Shape list = Shape::Array(kPosition, {counts.devices()});
+  InstructionId device = edit.AddScalar(id, kPosition, BytesOf(0));
+  for (const bool of_replica : {true, false}) {
+    if ((of_replica ? counts.replicas : counts.partitions) == 1) continue;
+    const InstructionId own =
+        edit.Add(id, "device", of_replica ? Opcode::kReplicaId : Opcode::kPartitionId,
+                 Shape::Scalar(hlo::ElementType::kU32), {});
+    InstructionId number = edit.Add(id, "device", Opcode::kConvert, scalar, {own});
+    if (of_replica) {
+      number = edit.Add(id, "number", Opcode::kMultiply, scalar,
+                        {number, edit.AddScalar(id, kPosition, BytesOf(counts.partitions))});
+    }
+    device = edit.Add(id, "number", Opcode::kAdd, scalar, {device, number});
+  }
+  const InstructionId all = edit.Add(
+      id, "numbers", Opcode::kConstant, list, {},
+      {builder.Make(AttributeKey::kConstantValue, hlo::Literal::Of<int64_t>(list, positions))});
+  const int64_t size = 1;
+  const InstructionId part =
+      edit.Add(id, "part", Opcode::kDynamicSlice, one, {all, device},
+               {builder.MakeInts(AttributeKey::kDynamicSliceSizes, std::span(&size, 1))});
+  return edit.Add(id, "element", Opcode::kReshape, scalar, {part});
+}
+
 namespace {
 
-// In pairs, in the order of the group, as the evaluator does; from the left where the reducer may
-// not be regrouped.
-InstructionId GatherAndReduce(Edit& edit, InstructionId id, size_t operand, size_t members) {
-  if (members == 1) return edit.operand(id, operand);
-  hlo::ModuleBuilder& builder = edit.rewriter().builder();
-  const Shape& shape = edit.original().shape(id).results()[operand];
-  std::vector<int64_t> sizes = SizesOf(shape);
-  const Shape array = PlainArray(shape.element_type(), sizes);
-  sizes.insert(sizes.begin(), 1);
-  const Shape one = PlainArray(shape.element_type(), sizes);
-  std::vector<Attribute> who;
-  for (const AttributeKey key : {AttributeKey::kReplicaGroups, AttributeKey::kChannelId,
-                                 AttributeKey::kUseGlobalDeviceIds}) {
-    if (const Attribute* const a = edit.Find(id, key)) who.push_back(*a);
-  }
-  const InstructionId all =
-      GatheredByAll(edit, id, edit.operand(id, operand), members, std::move(who));
-  std::vector<int64_t> dimensions(array.rank());
-  std::iota(dimensions.begin(), dimensions.end(), 0);
-  const std::vector<Attribute> applied = {
-      builder.MakeComputation(
-          AttributeKey::kToApply,
-          edit.original().GetComputation(edit.original()[id], AttributeKey::kToApply)),
-      builder.MakeInts(AttributeKey::kDimensions, dimensions)};
-  const auto together = [&](InstructionId left, InstructionId right) {
-    return edit.Add(id, "reduced", Opcode::kMap, array, {left, right}, applied);
-  };
-  std::vector<InstructionId> each;
-  for (size_t member = 0; member < members; ++member) {
-    std::vector<int64_t> slices = {static_cast<int64_t>(member), static_cast<int64_t>(member) + 1,
-                                   1};
-    for (const int64_t size : array.dimensions()) slices.insert(slices.end(), {0, size, 1});
-    const InstructionId slice = edit.Add(id, "slice", Opcode::kSlice, one, {all},
-                                         {builder.MakeInts(AttributeKey::kSlice, slices)});
-    each.push_back(edit.Add(id, "array", Opcode::kReshape, array, {slice}));
-  }
-  if (!hlo::CombinesInAnyGrouping(hlo::BinaryReducerOf(edit.original(), id).value_or(Opcode::kMap),
-                                  array.element_type())) {
-    for (size_t member = 1; member < members; ++member) each[0] = together(each[0], each[member]);
+// The reductions of one collective.
+class GatherAndReduce {
+ public:
+  GatherAndReduce(Edit& edit, InstructionId id, const hlo::DeviceCounts& counts, size_t members)
+      : edit_(edit), id_(id), counts_(counts), members_(members) {}
+
+  // In pairs, in the order of the group, as the evaluator does; from the left where the reducer may
+  // not be regrouped.
+  InstructionId Reduced(size_t operand) {
+    const Shape& shape = edit_.original().shape(id_).results()[operand];
+    const Shape array = PlainArray(shape.element_type(), SizesOf(shape));
+    if (members_ == 1) return edit_.operand(id_, operand);
+    std::vector<InstructionId> each = Arrays(operand, array);
+    const auto reducer = hlo::BinaryReducerOf(edit_.original(), id_);
+    if (!hlo::CombinesInAnyGrouping(reducer.value_or(Opcode::kMap), array.element_type())) {
+      for (size_t member = 1; member < members_; ++member) {
+        each[0] = Together(array, each[0], each[member]);
+      }
+      return each[0];
+    }
+    while (each.size() > 1) {
+      std::vector<InstructionId> pairs;
+      for (size_t i = 0; i + 1 < each.size(); i += 2) {
+        pairs.push_back(Together(array, each[i], each[i + 1]));
+      }
+      if (each.size() % 2 == 1) pairs.push_back(each.back());
+      each = std::move(pairs);
+    }
     return each[0];
   }
-  while (each.size() > 1) {
-    std::vector<InstructionId> pairs;
-    for (size_t i = 0; i + 1 < each.size(); i += 2) pairs.push_back(together(each[i], each[i + 1]));
-    if (each.size() % 2 == 1) pairs.push_back(each.back());
-    each = std::move(pairs);
+
+ private:
+  hlo::ModuleBuilder& builder() { return edit_.rewriter().builder(); }
+
+  // What each member has of the result's array.
+  std::vector<InstructionId> Arrays(size_t operand, const Shape& array) {
+    std::vector<Attribute> who;
+    for (const AttributeKey key : {AttributeKey::kReplicaGroups, AttributeKey::kChannelId,
+                                   AttributeKey::kUseGlobalDeviceIds}) {
+      if (const Attribute* const a = edit_.Find(id_, key)) who.push_back(*a);
+    }
+    InstructionId all =
+        GatheredByAll(edit_, id_, edit_.operand(id_, operand), members_, std::move(who));
+    if (edit_.opcode(id_) == Opcode::kReduceScatter) all = OwnPart(all, array);
+    std::vector<int64_t> sizes = SizesOf(array);
+    sizes.insert(sizes.begin(), 1);
+    const Shape one = PlainArray(array.element_type(), sizes);
+    std::vector<InstructionId> each;
+    for (size_t member = 0; member < members_; ++member) {
+      std::vector<int64_t> slices = {static_cast<int64_t>(member), static_cast<int64_t>(member) + 1,
+                                     1};
+      for (const int64_t size : array.dimensions()) slices.insert(slices.end(), {0, size, 1});
+      const InstructionId slice = edit_.Add(id_, "slice", Opcode::kSlice, one, {all},
+                                            {builder().MakeInts(AttributeKey::kSlice, slices)});
+      each.push_back(edit_.Add(id_, "array", Opcode::kReshape, array, {slice}));
+    }
+    return each;
   }
-  return each[0];
+
+  // Of the arrays of all members, the part that this device gets.
+  InstructionId OwnPart(InstructionId all, const Shape& array) {
+    const int64_t cut = edit_.Ints(id_, AttributeKey::kDimensions)[0];
+    if (!position_.valid()) {
+      position_ = PositionInGroup(edit_, id_, counts_,
+                                  *hlo::CollectiveGroups(edit_.original(), id_, counts_));
+    }
+    std::vector<int64_t> sizes = SizesOf(array);
+    const InstructionId start = edit_.Add(
+        id_, "start", Opcode::kMultiply, Shape::Scalar(kPosition),
+        {position_, edit_.AddScalar(id_, kPosition, BytesOf(sizes[static_cast<size_t>(cut)]))});
+    const InstructionId zero = edit_.AddScalar(id_, kPosition, BytesOf(0));
+    std::vector<InstructionId> operands = {all, zero};
+    for (int64_t d = 0; std::cmp_less(d, sizes.size()); ++d) {
+      operands.push_back(d == cut ? start : zero);
+    }
+    sizes.insert(sizes.begin(), static_cast<int64_t>(members_));
+    return edit_.Add(id_, "own", Opcode::kDynamicSlice, PlainArray(array.element_type(), sizes),
+                     operands, {builder().MakeInts(AttributeKey::kDynamicSliceSizes, sizes)});
+  }
+
+  InstructionId Together(const Shape& array, InstructionId left, InstructionId right) {
+    std::vector<int64_t> dimensions(array.rank());
+    std::iota(dimensions.begin(), dimensions.end(), 0);
+    const hlo::ComputationId reducer =
+        edit_.original().GetComputation(edit_.original()[id_], AttributeKey::kToApply);
+    return edit_.Add(id_, "reduced", Opcode::kMap, array, {left, right},
+                     {builder().MakeComputation(AttributeKey::kToApply, reducer),
+                      builder().MakeInts(AttributeKey::kDimensions, dimensions)});
+  }
+
+  Edit& edit_;
+  InstructionId id_;
+  const hlo::DeviceCounts& counts_;
+  size_t members_;
+  InstructionId position_;  // of this device in its group
+};
+
+// The result is a part of the operand for each member.
+bool IsCutInto(const Module& module, InstructionId id, int64_t members) {
+  const auto dimensions = module.GetInts(module[id], AttributeKey::kDimensions);
+  const auto results = module.shape(id).results();
+  for (size_t i = 0; i < results.size(); ++i) {
+    std::vector<int64_t> sizes = SizesOf(results[i]);
+    if (dimensions.size() != 1 || dimensions[0] < 0 ||
+        std::cmp_greater_equal(dimensions[0], sizes.size())) {
+      return false;
+    }
+    sizes[static_cast<size_t>(dimensions[0])] *= members;
+    if (!std::ranges::equal(sizes, module.shape(module.operands(id)[i]).dimensions())) return false;
+  }
+  return true;
+}
+
+void Decompose(Edit& edit, InstructionId id, const hlo::DeviceCounts& counts) {
+  const Module& module = edit.original();
+  if (!IsToBeDecomposed(module, id)) return;
+  int64_t bytes = 0;
+  for (const InstructionId operand : module.operands(id)) {
+    bytes += module.shape(operand).ByteSize().value_or(kMaxGathered);
+  }
+  const size_t members = MembersOf(module, id, counts, bytes);
+  if (members == 0) return;
+  const bool scatters = module[id].opcode == Opcode::kReduceScatter;
+  if (scatters && !IsCutInto(module, id, static_cast<int64_t>(members))) return;
+  GatherAndReduce collective(edit, id, counts, members);
+  std::vector<InstructionId> reduced;
+  for (size_t i = 0; i < module.operands(id).size(); ++i) reduced.push_back(collective.Reduced(i));
+  edit.Replace(id, module.shape(id).IsTuple()
+                       ? edit.Add(id, "reduced", Opcode::kTuple, module.shape(id), reduced)
+                       : reduced[0]);
 }
 
 }  // namespace
@@ -163,21 +283,19 @@ InstructionId GatherAndReduce(Edit& edit, InstructionId id, size_t operand, size
 Result<PassResult> DecomposeCollectives(const std::shared_ptr<const Module>& module,
                                         Compilation& out) {
   if (!out.plan_collectives) return PassResult{};
+  if (!HasOpcode(*module, Opcode::kAllReduce) && !HasOpcode(*module, Opcode::kReduceScatter)) {
+    return PassResult{};
+  }
   const hlo::DeviceCounts counts =
       hlo::TopologyOf(*module, std::numeric_limits<int64_t>::max()).counts;
-  return EditEach(module, Opcode::kAllReduce, [&](Edit& edit, InstructionId id) {
-    const size_t members = IsToBeDecomposed(*module, id)
-                               ? MembersOf(*module, id, counts, BytesOf(module->shape(id)))
-                               : 0;
-    if (members == 0) return;
-    std::vector<InstructionId> reduced;
-    for (size_t i = 0; i < module->operands(id).size(); ++i) {
-      reduced.push_back(GatherAndReduce(edit, id, i, members));
+  Edit edit(module);
+  edit.ForEachRunning([&](InstructionId id) {
+    const Opcode opcode = (*module)[id].opcode;
+    if (opcode == Opcode::kAllReduce || opcode == Opcode::kReduceScatter) {
+      Decompose(edit, id, counts);
     }
-    edit.Replace(id, module->shape(id).IsTuple()
-                         ? edit.Add(id, "reduced", Opcode::kTuple, module->shape(id), reduced)
-                         : reduced[0]);
   });
+  return edit.Finish();
 }
 
 }  // namespace hloscope::compile

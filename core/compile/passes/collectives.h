@@ -15,4 +15,9 @@ size_t MembersOf(const hlo::Module& module, hlo::InstructionId id, const hlo::De
 hlo::InstructionId GatheredByAll(Edit& edit, hlo::InstructionId id, hlo::InstructionId own,
                                  size_t members, std::vector<hlo::Attribute> who);
 
+// Where this device is in its group of devices: an s64.
+hlo::InstructionId PositionInGroup(Edit& edit, hlo::InstructionId id,
+                                   const hlo::DeviceCounts& counts,
+                                   const std::vector<std::vector<int64_t>>& groups);
+
 }  // namespace hloscope::compile

@@ -22,6 +22,10 @@ namespace {
 
 constexpr ElementType kAccumulator = ElementType::kF32;
 constexpr int64_t kManyFeatures = 16;
+// A padded input of more elements than that, and than so many times the input's, is not made: the
+// kernel of ours steps over the holes.
+constexpr int64_t kManyElements = int64_t{1} << 22;
+constexpr int64_t kManyTimes = 64;
 
 // One convolution on its way to its plain form.
 class Convolution {
@@ -36,6 +40,7 @@ class Convolution {
   }
 
   void Normalize() {
+    if (GrowsTooLarge()) return;
     const Shape result = edit_.shape(id_);
     WidenOperands();
     PadInput();
@@ -83,16 +88,33 @@ class Convolution {
     }
   }
 
+  static bool NeedsPad(const WindowDimension& w) {
+    return w.base_dilation != 1 || w.padding_low < 0 || w.padding_high < 0;
+  }
+
+  bool GrowsTooLarge() const {
+    const std::vector<int64_t> sizes = SizesOf(edit_.shape(left_));
+    double before = 1, after = 1;
+    for (const int64_t size : sizes) before *= static_cast<double>(size);
+    after = before;
+    for (size_t s = 0; s < window_.dimensions.size(); ++s) {
+      const WindowDimension& w = window_.dimensions[s];
+      const auto size = static_cast<double>(sizes[static_cast<size_t>(dims_.input_spatial[s])]);
+      if (!NeedsPad(w) || size == 0) continue;
+      after *= ((size - 1) * static_cast<double>(w.base_dilation) + 1 +
+                static_cast<double>(w.padding_low) + static_cast<double>(w.padding_high)) /
+               size;
+    }
+    return after > kManyElements && after > before * kManyTimes;
+  }
+
   // Input dilation and padding that cuts off become a pad.
   void PadInput() {
-    const auto needs = [](const WindowDimension& w) {
-      return w.base_dilation != 1 || w.padding_low < 0 || w.padding_high < 0;
-    };
-    if (std::ranges::none_of(window_.dimensions, needs)) return;
+    if (std::ranges::none_of(window_.dimensions, NeedsPad)) return;
     std::vector<int64_t> sizes = SizesOf(edit_.shape(left_)), padding(sizes.size() * 3);
     for (size_t s = 0; s < window_.dimensions.size(); ++s) {
       WindowDimension& w = window_.dimensions[s];
-      if (!needs(w)) continue;
+      if (!NeedsPad(w)) continue;
       const auto d = static_cast<size_t>(dims_.input_spatial[s]);
       padding[d * 3] = w.padding_low;
       padding[d * 3 + 1] = w.padding_high;

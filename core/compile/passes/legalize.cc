@@ -151,13 +151,6 @@ class Expander {
     return Op(Opcode::kDivide, {sum, Number(Count(), edit_.shape(sum))});
   }
 
-  InstructionId Normalized(InstructionId deviation, InstructionId scale, InstructionId offset,
-                           InstructionId variance) {
-    const InstructionId factor = Op(Opcode::kMultiply, {RootOfVariance(variance), scale});
-    const InstructionId scaled = Op(Opcode::kMultiply, {deviation, ForAll(factor)});
-    return Op(Opcode::kAdd, {scaled, ForAll(offset)});
-  }
-
   void ReplaceByTuple(std::initializer_list<InstructionId> elements) {
     const Shape shape = edit_.shape(like_);
     std::vector<InstructionId> converted;
@@ -167,17 +160,25 @@ class Expander {
     edit_.Replace(like_, edit_.Add(like_, "tuple", Opcode::kTuple, shape, converted));
   }
 
+  // The operations of XLA in its order, which decides about infinities and zeros; the evaluator's
+  // kernels have the same.
   void ExpandInference() {
-    const InstructionId deviation = Op(Opcode::kSubtract, {Operand(0), ForAll(Operand(3))});
+    const InstructionId scale = Op(Opcode::kMultiply, {Operand(1), RootOfVariance(Operand(4))});
+    const InstructionId shift =
+        Op(Opcode::kSubtract, {Operand(2), Op(Opcode::kMultiply, {Operand(3), scale})});
+    const InstructionId scaled = Op(Opcode::kMultiply, {Operand(0), ForAll(scale)});
     const ElementType type = edit_.shape(like_).element_type();
-    edit_.Replace(like_, As(type, Normalized(deviation, Operand(1), Operand(2), Operand(4))));
+    edit_.Replace(like_, As(type, Op(Opcode::kAdd, {scaled, ForAll(shift)})));
   }
 
   void ExpandTraining() {
     const InstructionId mean = Mean(Operand(0));
     const InstructionId deviation = Op(Opcode::kSubtract, {Operand(0), ForAll(mean)});
     const InstructionId variance = Mean(Op(Opcode::kMultiply, {deviation, deviation}));
-    ReplaceByTuple({Normalized(deviation, Operand(1), Operand(2), variance), mean, variance});
+    const InstructionId normal =
+        Op(Opcode::kMultiply, {deviation, ForAll(RootOfVariance(variance))});
+    const InstructionId scaled = Op(Opcode::kMultiply, {normal, ForAll(Operand(1))});
+    ReplaceByTuple({Op(Opcode::kAdd, {scaled, ForAll(Operand(2))}), mean, variance});
   }
 
   void ExpandGrad() {

@@ -85,13 +85,6 @@ class RaggedExchange {
                           builder.MakeInt(AttributeKey::kChannelId, 1),
                           builder.MakeBool(AttributeKey::kUseGlobalDeviceIds, true)});
   }
-  InstructionId Array(const std::vector<int64_t>& numbers) {
-    const auto count = static_cast<int64_t>(numbers.size());
-    const Shape shape = PlainArray(kNumber, std::span(&count, 1));
-    return Add("numbers", Opcode::kConstant, shape, {},
-               {edit_.rewriter().builder().Make(AttributeKey::kConstantValue,
-                                                hlo::Literal::Of<int64_t>(shape, numbers))});
-  }
   InstructionId Constant(int64_t number) {
     const Shape shape = Shape::Scalar(kNumber);
     return Add(
@@ -115,28 +108,6 @@ class RaggedExchange {
   }
   InstructionId Scalars(Opcode opcode, InstructionId a, InstructionId b) {
     return Add("number", opcode, Shape::Scalar(kNumber), {a, b});
-  }
-
-  // Where this device stands in its group.
-  InstructionId Position() {
-    std::vector<int64_t> positions(static_cast<size_t>(counts_.devices()));
-    for (const auto& group : groups_) {
-      for (size_t i = 0; i < group.size(); ++i) {
-        positions[static_cast<size_t>(group[i])] = static_cast<int64_t>(i);
-      }
-    }
-    InstructionId device = Constant(0);
-    for (const bool of_replica : {true, false}) {
-      if ((of_replica ? counts_.replicas : counts_.partitions) == 1) continue;
-      const InstructionId number =
-          Add("device", of_replica ? Opcode::kReplicaId : Opcode::kPartitionId,
-              Shape::Scalar(ElementType::kU32), {});
-      const InstructionId wide = Add("device", Opcode::kConvert, Shape::Scalar(kNumber), {number});
-      device = Scalars(
-          Opcode::kAdd, device,
-          of_replica ? Scalars(Opcode::kMultiply, wide, Constant(counts_.partitions)) : wide);
-    }
-    return Element(Array(positions), {device}, {1});
   }
 
   // A part of an array, and as a scalar where it is one element.
@@ -165,7 +136,8 @@ class RaggedExchange {
         id_, "own", Opcode::kConcatenate, PlainArray(kNumber, std::span(&count, 1)), own,
         {edit_.rewriter().builder().MakeInts(AttributeKey::kDimensions, std::span(&first, 1))});
     const InstructionId all = Gathered(joined);
-    const InstructionId mine = Scalars(Opcode::kMultiply, Position(), Constant(pieces_));
+    const InstructionId mine = Scalars(
+        Opcode::kMultiply, PositionInGroup(edit_, id_, counts_, groups_), Constant(pieces_));
     for (int64_t k = 0; k < 3; ++k) {
       parts_[k] = Part(all, {Constant(0), Scalars(Opcode::kAdd, mine, Constant(k * numbers_))},
                        {members_, pieces_});

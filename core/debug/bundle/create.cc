@@ -61,6 +61,10 @@ class Creation {
     if (stop.stop_requested()) {
       return std::unexpected(Error{ErrorClass::kCancelled, "stopped; no bundle was made", {}, {}});
     }
+    // Nothing ran for a mistake in what was given, as inputs of another shape: nothing to report.
+    if (!source_.report && report_.error && report_.error->error_class == ErrorClass::kInput) {
+      return std::unexpected(*report_.error);
+    }
     run_json_ = source_.run_json ? source_.run_json(report_) : "";
     HLOSCOPE_TRY(AddParts(sinks.files.inputs));
     Record();

@@ -108,9 +108,15 @@ class HostFallbackWatch : public RunStream {
     }
     next_.Take(std::move(event));
   }
-  // Passes the results on, or names what was handed over.
+  // Passes the results on, or names what was handed over. Where a result is missing for want of an
+  // input (elided constants), that is the reason: without it the platform has no plan.
   Status Finish() {
-    if (found_.empty()) {
+    const bool lacks_input = std::ranges::any_of(results_, [](const replay::RunEvent& event) {
+      const auto* result = std::get_if<replay::LeafResult>(&event);
+      return result != nullptr && !result->value.has_value() &&
+             result->value.error().error_class == ErrorClass::kInput;
+    });
+    if (found_.empty() || lacks_input) {
       for (replay::RunEvent& result : results_) next_.Take(std::move(result));
       return {};
     }

@@ -35,21 +35,38 @@ Status CheckParameters(const hlo::Module& module) {
   return {};
 }
 
-// One value per list for leaf i, by its own name for each device.
-Result<std::optional<std::vector<Literal>>> ReadOwn(const dump::TensorFiles& files,
-                                                    const replay::Placement& placement, int64_t i,
-                                                    const Shape& shape) {
-  std::vector<Literal> values;
-  for (int64_t list = 0; list < placement.lists(); ++list) {
-    HLOSCOPE_ASSIGN_OR_RETURN(auto value, files.InputOf(list, i, shape));
-    if (!value && values.empty()) return std::nullopt;
-    if (!value) {
-      return InputError(fmt::format(
-          "input {} is given for device 0 but not for device {}: no in{}@{}", i, list, i, list));
-    }
-    values.push_back(*std::move(value));
+// One value per list for leaf i: what is given for the device alone, else its part of what is given
+// for all.
+Result<std::vector<Literal>> ReadLeaf(const dump::TensorFiles& files,
+                                      const replay::Placement& placement,
+                                      const replay::LeafPlacement& leaf, int64_t i) {
+  std::vector<std::optional<Literal>> own(static_cast<size_t>(placement.lists()));
+  for (size_t list = 0; own.size() > 1 && list < own.size(); ++list) {
+    HLOSCOPE_ASSIGN_OR_RETURN(own[list], files.InputOf(static_cast<int64_t>(list), i, leaf.shape));
   }
-  return std::optional(std::move(values));
+  const auto is_given = [](const std::optional<Literal>& value) { return value.has_value(); };
+  const auto missing = std::ranges::find_if_not(own, is_given);
+  std::vector<Literal> values;
+  if (missing != own.end()) {
+    const auto accepts = [&](std::span<const int64_t> d) { return placement.Accepts(leaf, d); };
+    HLOSCOPE_ASSIGN_OR_RETURN(auto given, files.Input(i, leaf.shape, accepts));
+    if (!given && std::ranges::any_of(own, is_given)) {
+      const auto device = missing - own.begin();
+      return InputError(
+          fmt::format("input {} is given for other devices but not for device {}", i, device),
+          fmt::format("add in{}@{}, or in{} for all that have none of their own", i, device, i));
+    }
+    if (!given) {
+      return InputError(fmt::format("input {} is missing: no in{}, input_{} or arr_{} for {}", i, i,
+                                    i, i, placement.Accepted(leaf)));
+    }
+    HLOSCOPE_ASSIGN_OR_RETURN(values, placement.Spread(leaf, *given));
+  }
+  values.resize(own.size(), Literal::Token());
+  for (size_t list = 0; list < own.size(); ++list) {
+    if (own[list]) values[list] = *std::move(own[list]);
+  }
+  return values;
 }
 
 // The whole array that Spread would turn into these values; nullopt if there is none.
@@ -100,28 +117,21 @@ Result<RunInputs> ReadInputs(const dump::TensorFiles& files, const hlo::Module& 
       Add(inputs, std::vector<Literal>(inputs.lists.size(), Literal::Token()));
       continue;
     }
-    if (placement.lists() > 1) {
-      HLOSCOPE_ASSIGN_OR_RETURN(auto own, ReadOwn(files, placement, i, leaf.shape));
-      if (own) {
-        Add(inputs, *std::move(own));
-        ++i;
-        continue;
-      }
-    }
-    const auto accepts = [&](std::span<const int64_t> d) { return placement.Accepts(leaf, d); };
-    HLOSCOPE_ASSIGN_OR_RETURN(auto given, files.Input(i, leaf.shape, accepts));
-    if (!given) {
-      return InputError(fmt::format("input {} is missing: no in{}, input_{} or arr_{} for {}", i, i,
-                                    i, i, placement.Accepted(leaf)));
-    }
-    HLOSCOPE_ASSIGN_OR_RETURN(auto values, placement.Spread(leaf, *given));
+    HLOSCOPE_ASSIGN_OR_RETURN(auto values, ReadLeaf(files, placement, leaf, i++));
     Add(inputs, std::move(values));
-    ++i;
   }
   if (files.file_count() > i) {
     return InputError(fmt::format("{} given for {}", Counted(files.file_count(), ".npy file"),
                                   Counted(i, "array")),
                       "one file for each array that the parameters have, in their order");
+  }
+  if (const auto unused = files.UnusedDeviceInput(i, placement.lists())) {
+    return InputError(
+        fmt::format("{} is of no device: the module takes {} of {}", *unused,
+                    placement.lists() == 1 ? "one list"
+                                           : fmt::format("lists 0 to {}", placement.lists() - 1),
+                    Counted(i, "array")),
+        placement.lists() == 1 ? "name it without @ and a number" : "");
   }
   NestArguments(inputs, module, placement);
   return inputs;

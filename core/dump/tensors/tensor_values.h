@@ -57,6 +57,9 @@ class TensorFiles {
   // The same for one device alone: in0@2, input_0@2 or arr_0@2.
   Result<std::optional<hlo::Literal>> InputOf(int64_t device, int64_t i,
                                               const hlo::Shape& shape) const;
+  // Such a name that no InputOf with an array below `arrays` and, of several, a device below
+  // `devices` asks for.
+  std::optional<std::string> UnusedDeviceInput(int64_t arrays, int64_t devices) const;
 
  private:
   struct Wanted {

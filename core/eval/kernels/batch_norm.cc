@@ -78,6 +78,16 @@ struct Statistics {
   std::vector<double> scale, offset, mean, variance;
 };
 
+// The operations of XLA in its order (BatchNormExpander), which decides about infinities and zeros.
+Status ScaleAndShift(KernelCall& call, const Features& f, const Statistics& s,
+                     std::vector<double>& x) {
+  std::vector<double> scale = InverseDeviations(s.variance, f.epsilon), shift = s.offset;
+  for (size_t c = 0; c < scale.size(); ++c) {
+    scale[c] *= s.scale[c];
+    shift[c] -= s.mean[c] * scale[c];
+  }
+  return f.ForEach(call.machine, [&](size_t c, size_t i) { x[i] = x[i] * scale[c] + shift[c]; });
+}
 Status Normalize(KernelCall& call, const Features& f, const Statistics& s, std::vector<double>& x) {
   const auto inverse = InverseDeviations(s.variance, f.epsilon);
   return f.ForEach(call.machine, [&](size_t c, size_t i) {
@@ -95,7 +105,7 @@ Result<Value> BatchNormInferenceKernel(KernelCall& call) {
   HLOSCOPE_ASSIGN_OR_RETURN(s.offset, Load(call, 2));
   HLOSCOPE_ASSIGN_OR_RETURN(s.mean, Load(call, 3));
   HLOSCOPE_ASSIGN_OR_RETURN(s.variance, Load(call, 4));
-  HLOSCOPE_TRY(Normalize(call, f, s, x));
+  HLOSCOPE_TRY(ScaleAndShift(call, f, s, x));
   return Store(call, call.shape(), x);
 }
 

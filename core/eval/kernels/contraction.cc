@@ -6,6 +6,7 @@
 #include <type_traits>
 
 #include "core/eval/loops/whole_arrays.h"
+#include "core/hlo/float_types.h"
 
 namespace hloscope::eval {
 
@@ -21,6 +22,19 @@ Accumulator AccumulatorOf(const KernelCall& call) {
     is_float |= hlo::IsFloat(type);
   }
   return is_float ? Accumulator::kFloat : Accumulator::kInteger;
+}
+
+std::optional<hlo::ElementType> ProductRounding(const KernelCall& call) {
+  const hlo::ElementType type = call.operand_shape(0).element_type();
+  if (type != call.operand_shape(1).element_type()) return std::nullopt;
+  return hlo::RoundedProduct(type, call.shape().element_type());
+}
+
+void RoundTo(hlo::ElementType type, std::span<double> values) {
+  const auto count = static_cast<int64_t>(values.size());
+  std::vector<std::byte> narrow(static_cast<size_t>(count * hlo::StorageBytes(type)));
+  StoreFrom<double>(type, values.data(), narrow.data(), count);
+  LoadAs<double>(type, narrow.data(), values.data(), count);
 }
 
 Result<Ordered> InOrder(KernelCall& call, size_t i, std::span<const int64_t> order) {

@@ -2,6 +2,7 @@
 // inner loops, and the inner loop itself.
 #pragma once
 
+#include <optional>
 #include <span>
 
 #include "core/eval/machine/machine.h"
@@ -15,6 +16,11 @@ enum class Accumulator { kInteger, kFloat, kComplex };
 Accumulator AccumulatorOf(const KernelCall& call);
 
 inline constexpr int64_t kRowsAtOnce = 4;
+
+// The type to which products of the first two operands are rounded before they are converted to the
+// result's.
+std::optional<hlo::ElementType> ProductRounding(const KernelCall& call);
+void RoundTo(hlo::ElementType type, std::span<double> values);
 
 // Operand i, its dimensions in `order`, outermost first: its own bytes or those of a copy.
 struct Ordered {

@@ -165,6 +165,7 @@ class FloatDot {
               right_.as<double>() + b * packed, panel, panel_end, block.data(), exact_});
     const hlo::ElementType type = call_.shape().element_type();
     const int64_t column = panel * kPanelColumns, stride = (panel_end - panel) * kPanelColumns;
+    if (rounded_) RoundTo(*rounded_, std::span(block.data(), static_cast<size_t>(rows * stride)));
     for (int64_t r = 0; r < rows; ++r) {
       const int64_t to = (b * s_.rows + row + r) * s_.columns + column;
       StoreFrom<double>(type, block.data() + r * stride, out_.data() + to * hlo::StorageBytes(type),
@@ -176,6 +177,7 @@ class FloatDot {
   Sides s_;
   bool swapped_ = false, exact_ = false;
   Buffer left_, right_, out_;
+  std::optional<hlo::ElementType> rounded_ = ProductRounding(call_);
 };
 
 }  // namespace

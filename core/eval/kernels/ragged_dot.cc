@@ -190,6 +190,10 @@ Result<Value> RaggedDot(KernelCall& call) {
                      : RaggedRows(call, roles, sides, sums.as<A>()));
   }
   HLOSCOPE_ASSIGN_OR_RETURN(Buffer out, call.machine.Allocate(call.shape()));
+  if constexpr (std::is_same_v<A, double>) {
+    const std::span values(sums.as<double>(), static_cast<size_t>(count));
+    if (const auto type = ProductRounding(call)) RoundTo(*type, values);
+  }
   StoreFrom<A>(call.shape().element_type(), sums.as<A>(), out.data(), count);
   return Value::Array(call.shape(), std::move(out));
 }

@@ -192,10 +192,9 @@ Status FoldLines(KernelCall& call, VectorizedComputation& reducer, const Reducti
 }
 
 Status FoldWindows(KernelCall& call, VectorizedComputation& reducer,
-                   const ReductionResults& results) {
+                   const ReductionResults& results, const hlo::Window* window) {
   const std::vector<int64_t> places = Dimensions(results.shapes[0]);
-  const WindowTaps taps(hlo::FindWindow(call.module(), call.id),
-                        call.operand_shape(0).dimensions());
+  const WindowTaps taps(window, call.operand_shape(0).dimensions());
   if (const auto d = taps.only_dimension(); d && reducer.IsAssociative() && reducer.RunsAsLoops() &&
                                             SlidingPays(taps.dimension(*d), places[*d])) {
     return FoldSliding(call, reducer, results, taps.dimension(*d), *d);
@@ -218,7 +217,19 @@ Result<Value> ReduceWindowKernel(KernelCall& call) {
   const auto reducer_id = call.module().GetComputation(call.instruction(), AttributeKey::kToApply);
   HLOSCOPE_ASSIGN_OR_RETURN(VectorizedComputation reducer, CompileReduction(call, reducer_id));
   HLOSCOPE_ASSIGN_OR_RETURN(ReductionResults results, ReductionResults::Make(call));
-  if (ElementCount(results.shapes[0]) != 0) HLOSCOPE_TRY(FoldWindows(call, reducer, results));
+  if (ElementCount(results.shapes[0]) != 0) {
+    HLOSCOPE_TRY(FoldWindows(call, reducer, results, hlo::FindWindow(call.module(), call.id)));
+  }
+  return std::move(results).Finish();
+}
+
+Result<Value> ReduceOverWindow(const KernelCall& call, VectorizedComputation& reducer,
+                               const hlo::Window& window, Value operand, Value initial,
+                               const Shape& shape) {
+  Value operands[] = {std::move(operand), std::move(initial)};
+  KernelCall part{call.machine, call.id, operands, {}, &shape};
+  HLOSCOPE_ASSIGN_OR_RETURN(ReductionResults results, ReductionResults::Make(part));
+  if (ElementCount(shape) != 0) HLOSCOPE_TRY(FoldWindows(part, reducer, results, &window));
   return std::move(results).Finish();
 }
 

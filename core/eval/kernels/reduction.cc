@@ -8,6 +8,7 @@
 #include "core/eval/machine/indices.h"
 #include "core/eval/machine/kernels.h"
 #include "core/eval/machine/strided_copy.h"
+#include "core/hlo/analysis/reducer.h"
 
 namespace hloscope::eval {
 
@@ -250,6 +251,30 @@ class Folder {
   std::vector<int> bytes_;
 };
 
+// What is rounded each time is folded in windows first: the operand becomes their results.
+Status FoldInWindows(KernelCall& call, VectorizedComputation& reducer) {
+  const auto fold = hlo::RoundedFoldOf(call.module(), call.id);
+  if (!fold) return {};
+  const auto reduced = call.module().GetInts(call.instruction(), AttributeKey::kDimensions);
+  for (;;) {
+    const Shape& shape = call.operand_shape(0);
+    const auto window = hlo::FoldWindows(shape.dimensions(), reduced);
+    if (!window) return {};
+    std::vector<int64_t> sizes;
+    for (size_t d = 0; d < shape.rank(); ++d) {
+      const int64_t each = window->dimensions[d].size;
+      sizes.push_back((shape.dimension(d) + each - 1) / each);
+    }
+    const Shape scalar = Shape::Scalar(shape.element_type());
+    const Shape result = Shape::Array(shape.element_type(), sizes);
+    HLOSCOPE_ASSIGN_OR_RETURN(Buffer neutral, call.machine.Allocate(scalar));
+    std::ranges::copy(fold->neutral, neutral.data());
+    HLOSCOPE_ASSIGN_OR_RETURN(call.operands[0],
+                              ReduceOverWindow(call, reducer, *window, call.operands[0],
+                                               Value::Array(scalar, std::move(neutral)), result));
+  }
+}
+
 }  // namespace
 
 std::vector<const std::byte*> InitialElements(const KernelCall& call) {
@@ -271,6 +296,7 @@ Result<Value> ReduceKernel(KernelCall& call) {
   const auto reducer_id = call.module().GetComputation(call.instruction(), AttributeKey::kToApply);
   const size_t arity = call.operands.size() / 2;
   HLOSCOPE_ASSIGN_OR_RETURN(VectorizedComputation reducer, CompileReduction(call, reducer_id));
+  HLOSCOPE_TRY(FoldInWindows(call, reducer));
   HLOSCOPE_ASSIGN_OR_RETURN(const Arranged arranged, Arrange(call, arity));
   HLOSCOPE_ASSIGN_OR_RETURN(ReductionResults results, ReductionResults::Make(call));
   if (arranged.kept != 0) HLOSCOPE_TRY(Folder(call, reducer, results).Fold(arranged));

@@ -23,6 +23,11 @@ struct ReductionResults {
 // The reducer of k arrays and k initial elements.
 Result<VectorizedComputation> CompileReduction(const KernelCall& call, hlo::ComputationId reducer);
 
+// `operand` folded under each place of the window, from `initial` on; an array of that shape.
+Result<Value> ReduceOverWindow(const KernelCall& call, VectorizedComputation& reducer,
+                               const hlo::Window& window, Value operand, Value initial,
+                               const hlo::Shape& shape);
+
 // The second half of the operands: one initial element per reduced array.
 std::vector<const std::byte*> InitialElements(const KernelCall& call);
 

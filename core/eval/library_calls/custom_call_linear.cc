@@ -1,5 +1,7 @@
 // Custom calls of linear algebra that are plain arithmetic: tridiagonal solves, permutations from
 // pivots.
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cmath>
 #include <numeric>
@@ -90,7 +92,69 @@ Result<Value> TridiagonalSolution(const MatrixCall& m) {
   return DeliverMatrices(m, std::move(results));
 }
 
+// Rows of a matrix in CSR: where each begins among the numbers, and the column of each number.
+struct SparseRows {
+  std::vector<int64_t> begins, columns;
+};
+
+template <typename T>
+Result<Value> SparseProduct(KernelCall& call, const SparseRows& sparse, int64_t width) {
+  const Shape &in = call.operand_shape(3), &shape = call.shape();
+  const auto load = [&](size_t i) {
+    std::vector<T> values(static_cast<size_t>(ElementCount(call.operand_shape(i))));
+    LoadAs<T>(call.operand_shape(i).element_type(), call.operands[i].data(), values.data(),
+              std::ssize(values));
+    return values;
+  };
+  const std::vector<T> numbers = load(0), dense = load(3);
+  std::vector<T> out(static_cast<size_t>(ElementCount(shape)));
+  for (int64_t row = 0; row < shape.dimension(0); ++row) {
+    const auto end = sparse.begins[static_cast<size_t>(row) + 1];
+    for (int64_t k = sparse.begins[static_cast<size_t>(row)]; k < end; ++k) {
+      const int64_t column = sparse.columns[static_cast<size_t>(k)];
+      if (column < 0 || column >= in.dimension(0)) {
+        return Unsupported(
+            call, fmt::format("number {} is in column {} of {}", k, column, in.dimension(0)));
+      }
+      for (int64_t c = 0; c < width; ++c) {
+        out[static_cast<size_t>(row * width + c)] +=
+            numbers[static_cast<size_t>(k)] * dense[static_cast<size_t>(column * width + c)];
+      }
+    }
+  }
+  HLOSCOPE_ASSIGN_OR_RETURN(Buffer buffer, call.machine.Allocate(shape));
+  StoreFrom<T>(shape.element_type(), out.data(), buffer.data(), std::ssize(out));
+  return Value::Array(shape, std::move(buffer));
+}
+
 }  // namespace
+
+// The numbers of a matrix in CSR, where its rows begin, their columns, and a dense matrix or
+// vector.
+Result<Value> SparseDenseProductCall(KernelCall& call) {
+  const auto is_array = [&](size_t i, size_t least, size_t most) {
+    const Shape& shape = call.operand_shape(i);
+    return shape.IsArray() && shape.rank() >= least && shape.rank() <= most;
+  };
+  const Shape& shape = call.shape();
+  if (call.operands.size() != 4 || !is_array(0, 1, 1) || !is_array(1, 1, 1) || !is_array(2, 1, 1) ||
+      !is_array(3, 1, 2) || !shape.IsArray() || shape.rank() != call.operand_shape(3).rank()) {
+    return Unsupported(call, "it does not multiply a sparse matrix by a dense one");
+  }
+  const SparseRows sparse{ReadIndices(call.operands[1]), ReadIndices(call.operands[2])};
+  const int64_t count = call.operand_shape(0).dimension(0);
+  const int64_t width = shape.rank() == 2 ? shape.dimension(1) : 1;
+  const bool is_fit = std::ssize(sparse.begins) == shape.dimension(0) + 1 &&
+                      std::ssize(sparse.columns) == count &&
+                      std::ranges::is_sorted(sparse.begins) && sparse.begins.front() >= 0 &&
+                      sparse.begins.back() <= count &&
+                      (shape.rank() == 1 || call.operand_shape(3).dimension(1) == width);
+  if (!is_fit) return Unsupported(call, "its rows do not match its numbers");
+  const hlo::ElementType type = shape.element_type();
+  if (hlo::IsComplex(type)) return SparseProduct<Complex>(call, sparse, width);
+  return hlo::IsFloat(type) ? SparseProduct<double>(call, sparse, width)
+                            : SparseProduct<int64_t>(call, sparse, width);
+}
 
 // Diagonals below, on and above, each as long as the matrix has rows, and the right side.
 Result<Value> TridiagonalSolveCall(KernelCall& call) {

@@ -37,13 +37,14 @@ bool KeepsAssociative(Opcode opcode) {
          opcode == Opcode::kReducePrecision;
 }
 
-// True if some scalar of the computation is of such a type.
-bool HasSmallRange(const hlo::Module& module, ComputationId id) {
+// True if a step of the computation is to be rounded by itself: one of its operations, for some
+// type of its scalars.
+bool RoundsEachStep(const hlo::Module& module, ComputationId id, Opcode opcode) {
   const hlo::Computation& computation = module[id];
   for (uint32_t i = 0; i < computation.instruction_count; ++i) {
     const hlo::Shape& shape = module.shape(InstructionId(computation.first_instruction + i));
-    if (std::ranges::any_of(shape.LeafShapes(), [](const hlo::Shape* leaf) {
-          return hlo::HasSmallRange(leaf->element_type());
+    if (std::ranges::any_of(shape.LeafShapes(), [&](const hlo::Shape* leaf) {
+          return hlo::RoundsEachStep(opcode, leaf->element_type());
         })) {
       return true;
     }
@@ -194,10 +195,10 @@ Result<VectorizedComputation> VectorizedComputation::Compile(Machine& machine,
   program->results = ElementTypesOf(module.shape(module[computation].root));
   program->compiled = compiler.Compile(computation, arguments, program->outputs) &&
                       program->outputs.size() == program->results.size();
-  const auto multiplies = [](const Step& step) { return step.opcode == Opcode::kMultiply; };
   program->associative =
-      IsAssociative(*program) &&
-      !(std::ranges::any_of(program->steps, multiplies) && HasSmallRange(module, computation));
+      IsAssociative(*program) && std::ranges::none_of(program->steps, [&](const Step& step) {
+        return RoundsEachStep(module, computation, step.opcode);
+      });
   return VectorizedComputation(machine, std::move(program));
 }
 

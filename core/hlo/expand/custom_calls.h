@@ -34,6 +34,7 @@ enum class CustomCall : uint8_t {
   kSchur,
   kSingularValues,
   kSliceToDynamic,
+  kSparseDenseProduct,
   kSymmetricEigen,
   kThreefry,
   kTridiagonal,
