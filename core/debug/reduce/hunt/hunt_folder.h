@@ -46,7 +46,7 @@ class FuzzFolder {
   const std::vector<Finding>& findings() const { return findings_; }
   // Likewise, each program once.
   const std::vector<UnstableProgram>& unstable() const { return unstable_; }
-  // Reads what other ranks have found since.
+  // Reads what other ranks have found since, and no line twice.
   Status Reread();
 
   // The line, on disk when this returns.
@@ -71,6 +71,7 @@ class FuzzFolder {
   FuzzProgress progress_;
   std::vector<Finding> findings_;
   std::vector<UnstableProgram> unstable_;
+  std::map<std::string, int64_t> read_;  // bytes of whole lines, by file
 };
 
 }  // namespace hloscope::debug
