@@ -24,6 +24,8 @@ ADDITIONS = {
     'view (memory)': r'\bMemoryView\b|VIEW\(memory|kMemoryView',
     'importer (Nsight)': r'\bNsightReader\b|nsight_reader|ReadNsight',
 }
+# Enumerators of hlo::Opcode, the rows of its table.
+OPCODES = set()
 STRUCT = re.compile(r'^\s*(?:struct|class) (?:\[\[\w+\]\] )?(\w+)(?: final)?(?: : [^{;]*)?\s*\{')
 MEMBER = re.compile(r'^\s+(?!using|return|static|friend|typedef|template|explicit|virtual|//|constexpr|enum|struct|class|public|private|protected|case|if|for)'
                     r'[\w:<>,&*\s\[\]()]+[\s&*>](\w+(?:\s*(?:=[^,;]*|\{[^,;]*\}))?(?:, \w+(?:\s*(?:=[^,;]*|\{[^,;]*\}))?)*);(?:\s*//.*)?$')
@@ -73,18 +75,23 @@ def members_of(body):
 
 
 def count_switches(lines):
-    """Switch statements whose first case is an opcode."""
-    count, waiting = 0, False
+    """Switch statements whose first case is an opcode, by its full name or, behind `using enum`, by its own."""
+    count, waiting, short = 0, False, False
+    everywhere = any(re.match(r'using enum (?:hlo::)?Opcode;', line) for line in lines)
     for line in lines:
+        # Said within a function, it is in force to the end of that.
+        short = everywhere or (short or re.search(r'\busing enum (?:hlo::)?Opcode;', line) is not None) and not line.startswith('}')
         waiting = waiting or re.search(r'\bswitch \(', line) is not None
         if waiting and re.search(r'\bcase\b', line):
-            count += 'Opcode::k' in line
+            name = re.search(r'\bcase (?:(?:hlo::)?(Opcode)::)?(k\w+)', line)
+            count += name is not None and (name[1] is not None or short and name[2] in OPCODES)
             waiting = False
     return count
 
 
 def main(root):
     files = read_files(root)
+    OPCODES.update(re.findall(r'^\s*OPCODE\((k\w+)', '\n'.join(files.get('core/hlo/opcodes.def', [])), re.M))
     rooms = collections.Counter()
     for name, lines in files.items():
         parts = name.split('/')

@@ -41,6 +41,7 @@ std::string ReduceReportJson(const ReduceFiles& files, const ReduceReport& repor
       .Field("instructions", report.instructions)
       .Field("seconds", report.seconds)
       .Field("tries", report.tries)
+      .Field("timed_out", report.timed_out)
       .Field("stopped", report.stopped);
   TextOrNull(json, "reference", report.reference_platform);
   TextOrNull(json, "output", files.output);

@@ -26,6 +26,8 @@ constexpr int kFirstDescriptor = 3;
 constexpr int kFirstFree = 16;
 constexpr std::chrono::milliseconds kKillTime{30};
 constexpr std::chrono::milliseconds kLastTime{30};
+// After a process has ended, for what others that it started still print.
+constexpr std::chrono::milliseconds kLastOutput{500};
 
 // Processes that were killed and had not ended yet when their owner went: reaped later, at the end
 // of this process at the latest. One that still gives back its memory then is left to init.
@@ -159,11 +161,15 @@ Result<ChildProcess> ChildProcess::Spawn(const ChildOptions& options) {
       posix_spawn(&pid, options.program.c_str(), actions.get(), attributes.get(),
                   Pointers(options.arguments).data(), Pointers(options.environment).data());
   if (code != 0) return SystemFailure("start " + options.program, code);
-  return ChildProcess(pid, std::move(output));
+  return ChildProcess(pid, std::move(output), !options.is_of_our_group);
 }
 
 ChildProcess::ChildProcess(ChildProcess&& other) noexcept
-    : pid_(std::exchange(other.pid_, -1)), output_(std::move(other.output_)), exit_(other.exit_) {}
+    : pid_(std::exchange(other.pid_, -1)),
+      output_(std::move(other.output_)),
+      leads_group_(other.leads_group_),
+      passed_deadline_(other.passed_deadline_),
+      exit_(other.exit_) {}
 
 ChildProcess::~ChildProcess() {
   if (pid_ < 0 || exit_) return;
@@ -172,19 +178,37 @@ ChildProcess::~ChildProcess() {
   if (!Wait(kKillTime)) Reaper().Add(pid_);
 }
 
+// Until it is reaped its number is that of its group and of no other.
 void ChildProcess::Kill() {
-  if (pid_ > 0 && !exit_) kill(pid_, SIGKILL);
+  if (pid_ <= 0 || exit_) return;
+  if (leads_group_) kill(-pid_, SIGKILL);
+  kill(pid_, SIGKILL);
 }
 
-std::string ChildProcess::ReadAll(const std::stop_token& stop) {
+bool ChildProcess::HasEnded() const {
+  siginfo_t ended{};
+  return exit_ ||
+         waitid(P_PID, static_cast<id_t>(pid_), &ended, WEXITED | WNOHANG | WNOWAIT) != 0 ||
+         ended.si_pid == pid_;
+}
+
+std::string ChildProcess::ReadAll(const std::stop_token& stop,
+                                  std::optional<std::chrono::steady_clock::time_point> deadline) {
+  using Clock = std::chrono::steady_clock;
   std::string out;
   std::array<char, 1 << 16> block;
   constexpr int kLook = 100;  // milliseconds
+  std::optional<Clock::time_point> last;
   while (true) {
-    if (stop.stop_requested()) Kill();
+    if (!last && HasEnded()) last = Clock::now() + kLastOutput;
+    if (!last && deadline && Clock::now() >= *deadline) passed_deadline_ = true;
+    if (stop.stop_requested() || passed_deadline_) Kill();
     pollfd waiting{output(), POLLIN, 0};
-    if (poll(&waiting, 1, kLook) <= 0) continue;
+    const int ready = poll(&waiting, 1, kLook);
+    if (last && Clock::now() >= *last) return out;
+    if (ready <= 0) continue;
     const ssize_t n = read(output(), block.data(), block.size());
+    if (n < 0 && (errno == EINTR || errno == EAGAIN)) continue;
     if (n <= 0) return out;
     out.append(block.data(), static_cast<size_t>(n));
   }
@@ -195,6 +219,7 @@ std::optional<ChildExit> ChildProcess::Wait(std::chrono::milliseconds most) {
   const auto end = std::chrono::steady_clock::now() + most;
   for (microseconds nap{20}; !exit_ && pid_ > 0; nap = std::min(nap * 2, microseconds{5000})) {
     int status = 0;
+    if (leads_group_ && HasEnded()) kill(-pid_, SIGKILL);
     const pid_t done = waitpid(pid_, &status, WNOHANG);
     if (done == pid_) {
       exit_ = WIFSIGNALED(status) ? ChildExit{true, WTERMSIG(status)}

@@ -39,7 +39,8 @@ struct ChildExit {
 };
 
 // Standard input is empty; standard output and standard error come through one pipe. The process
-// has a group of its own unless asked otherwise, so that keys pressed on a terminal reach only us.
+// has a group of its own unless asked otherwise, so that keys pressed on a terminal reach only us,
+// and so that the processes it started go with it: when it is killed, and when it has ended.
 // Destroying kills it.
 class ChildProcess {
  public:
@@ -54,19 +55,29 @@ class ChildProcess {
   // What it prints, to be read without blocking.
   int output() const { return output_.get(); }
 
-  // All that it prints until it closes its output; it is killed when `stop` asks it to end.
-  std::string ReadAll(const std::stop_token& stop);
+  // All that it prints until it closes its output; it is killed when `stop` asks it to end, and at
+  // the deadline. What processes of its own print after it has ended is not waited for.
+  std::string ReadAll(const std::stop_token& stop,
+                      std::optional<std::chrono::steady_clock::time_point> deadline = {});
+  // ReadAll killed it at the deadline.
+  bool passed_deadline() const { return passed_deadline_; }
 
-  // SIGKILL; does not wait.
+  // SIGKILL, to its whole group; does not wait.
   void Kill();
-  // How it ended, once it has, within that time; nullopt if it goes on.
+  // How it ended, once it has, within that time, and what is left of its group is killed; nullopt
+  // if it goes on.
   std::optional<ChildExit> Wait(std::chrono::milliseconds most);
 
  private:
-  ChildProcess(pid_t pid, UniqueFd output) : pid_(pid), output_(std::move(output)) {}
+  ChildProcess(pid_t pid, UniqueFd output, bool leads_group)
+      : pid_(pid), output_(std::move(output)), leads_group_(leads_group) {}
+
+  // True once it has, whether or not it was waited for.
+  bool HasEnded() const;
 
   pid_t pid_ = -1;
   UniqueFd output_;
+  bool leads_group_ = true, passed_deadline_ = false;
   std::optional<ChildExit> exit_;
 };
 

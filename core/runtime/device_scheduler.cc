@@ -3,7 +3,10 @@
 
 #include <fmt/format.h>
 
+#include <array>
 #include <new>
+#include <set>
+#include <utility>
 #include <vector>
 
 #include "core/runtime/fiber.h"
@@ -15,12 +18,15 @@ namespace {
 constexpr int64_t kMaxReasons = 8;  // of a deadlock's message
 // Who defers runs where nobody else can.
 enum class State : uint8_t { kReady, kDeferring, kWaiting, kEnded };
+constexpr size_t kStates = 4;
 
 }  // namespace
 
 class DeviceScheduler::Stage {
  public:
-  explicit Stage(int64_t devices) : places_(static_cast<size_t>(devices)) {}
+  explicit Stage(int64_t devices) : places_(static_cast<size_t>(devices)) {
+    for (int64_t d = 0; d < devices; ++d) In(State::kReady).insert(In(State::kReady).end(), d);
+  }
 
   int64_t devices() const { return static_cast<int64_t>(places_.size()); }
 
@@ -37,7 +43,7 @@ class DeviceScheduler::Stage {
 
   Status Wait(int64_t device, std::function<std::string()> reason) {
     if (failure_) return std::unexpected(*failure_);
-    At(device).state = State::kWaiting;
+    Enter(device, State::kWaiting);
     At(device).reason = std::move(reason);
     PassOn(device);
     if (failure_) return std::unexpected(*failure_);
@@ -52,16 +58,16 @@ class DeviceScheduler::Stage {
 
   Status Defer(int64_t device) {
     if (failure_) return std::unexpected(*failure_);
-    At(device).state = State::kDeferring;
+    Enter(device, State::kDeferring);
     PassOn(device);
-    At(device).state = State::kReady;
+    Enter(device, State::kReady);
     if (failure_) return std::unexpected(*failure_);
     return {};
   }
 
   void Wake(int64_t device) {
-    State& state = At(device).state;
-    if (state == State::kWaiting || state == State::kDeferring) state = State::kReady;
+    const State state = At(device).state;
+    if (state == State::kWaiting || state == State::kDeferring) Enter(device, State::kReady);
   }
 
   bool HasEnded(int64_t device) { return At(device).state == State::kEnded; }
@@ -80,6 +86,12 @@ class DeviceScheduler::Stage {
   };
 
   Place& At(int64_t device) { return places_[static_cast<size_t>(device)]; }
+  // The devices of a state: what a switch asks for is found without a look at all of them.
+  std::set<int64_t>& In(State state) { return in_[static_cast<size_t>(state)]; }
+  void Enter(int64_t device, State state) {
+    const State old = std::exchange(At(device).state, state);
+    if (old != state) In(state).insert(In(old).extract(device));
+  }
 
   Status RunFibers(int64_t stack_bytes) {
     std::vector<Performer> performers;
@@ -88,7 +100,7 @@ class DeviceScheduler::Stage {
       Place& place = At(performer.device);
       if (failure_ || !place.fiber.Make(stack_bytes, &Stage::Start, &performer)) {
         if (!failure_) NoteNoStacks(performer.device);
-        place.state = State::kEnded;
+        Enter(performer.device, State::kEnded);
       }
     }
     if (At(0).state != State::kEnded) Fiber::Switch(caller_, At(0).fiber);
@@ -119,30 +131,25 @@ class DeviceScheduler::Stage {
       status = EnvironmentError("out of memory while evaluating",
                                 "free memory, or use a smaller module");
     }
-    At(device).state = State::kEnded;
+    Enter(device, State::kEnded);
     if (!status.has_value() && !failure_) Fail(std::move(status).error());
   }
 
   // From here on every device that gets its turn ends.
   void Fail(Error error) {
     failure_ = std::move(error);
-    for (Place& place : places_) {
-      if (place.state == State::kWaiting) place.state = State::kReady;
-    }
+    while (!In(State::kWaiting).empty()) Enter(*In(State::kWaiting).begin(), State::kReady);
   }
 
   // The next device that can run after `device`, itself last; -1 if none can. Where some wait but
   // none can run, they are in deadlock and all fail.
   int64_t Next(int64_t device) {
     for (const State state : {State::kReady, State::kDeferring}) {
-      for (int64_t step = 1; step <= devices(); ++step) {
-        const int64_t next = (device + step) % devices();
-        if (At(next).state == state) return next;
-      }
+      if (In(state).empty()) continue;
+      const auto next = In(state).upper_bound(device);
+      return next == In(state).end() ? *In(state).begin() : *next;
     }
-    bool waits = false;
-    for (const Place& place : places_) waits |= place.state == State::kWaiting;
-    if (!waits) return -1;
+    if (In(State::kWaiting).empty()) return -1;
     Error deadlock;
     deadlock.error_class = ErrorClass::kDeadlock;
     deadlock.message = "deadlock: " + Reasons();
@@ -173,6 +180,7 @@ class DeviceScheduler::Stage {
   const std::function<Status(int64_t)>* body_ = nullptr;
   Fiber caller_;
   std::vector<Place> places_;
+  std::array<std::set<int64_t>, kStates> in_;
   std::optional<Error> failure_;
 };
 

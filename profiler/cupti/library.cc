@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 
 #include <array>
+#include <optional>
 
 #include "profiler/cupti/decode.h"
 
@@ -27,9 +28,16 @@ Result<std::shared_ptr<const Library>> Library::Open(const std::vector<std::stri
   }
   std::vector<std::string> all = files;
   all.insert(all.end(), kNames.begin(), kNames.end());
+  std::optional<Error> refused;  // the first that is of no use
   for (const std::string& file : all) {
-    if (void* library = dlopen(file.c_str(), RTLD_NOW | RTLD_LOCAL)) return Load(file, library);
+    void* const library = dlopen(file.c_str(), RTLD_NOW | RTLD_LOCAL);
+    if (library == nullptr) continue;
+    Result<std::shared_ptr<const Library>> loaded = Load(file, library);
+    if (loaded.has_value()) return loaded;
+    if (!refused) refused = loaded.error();
+    dlclose(library);  // not beside the next
   }
+  if (refused) return std::unexpected(*std::move(refused));
   if (state != nullptr) *state = CuptiState::kAbsent;
   return EnvironmentError("no libcupti: kernels on the GPU cannot be timed one by one",
                           std::string(kInstall));

@@ -31,9 +31,10 @@ enum class CuptiState : uint8_t {
 
 class Library {
  public:
-  // That of this process where one is loaded (a plugin's own), else the first of `files`, else by
-  // the names of its versions. It stays loaded. Environment errors, with the fix: none is there, it
-  // lacks functions, its version is one whose records cannot be read.
+  // That of this process where one is loaded (a plugin's own), else the first of `files`, and then
+  // of the names of its versions, that can be used. It stays loaded. Environment errors, with the
+  // fix, of the first that is there: it lacks functions, its version is one whose records cannot be
+  // read; none is there.
   // `state`, where not null, gets which of these.
   static Result<std::shared_ptr<const Library>> Open(const std::vector<std::string>& files,
                                                      CuptiState* state = nullptr);

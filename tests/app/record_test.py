@@ -130,6 +130,18 @@ class Record(RecordTest):
         self.assertIn('d: 1 module', out)
         self.assertTrue(json.loads(self.read('d/hloscope-record.json'))['interrupted'])
 
+    def test_a_broken_environment(self):
+        """Links that lead nowhere, a distribution without a version: the rest is listed."""
+        self.install('jax', '0.10.2')
+        self.install('jaxlib', '0.10.2')
+        os.makedirs(self.path('site/numpy-1.0.dist-info'))
+        self.path('site/numpy-1.0.dist-info/METADATA', 'Metadata-Version: 2.1\nName: numpy\n')
+        os.symlink('/nowhere/libjax.so', self.path('site/jaxlib/libjax.so'))
+        status, _, err = self.record('--dump', 'd')
+        self.assertEqual(status, 0, err)
+        self.assertNotIn('did not list', err)
+        self.assertIn('0.10.2', self.read('d/hloscope-record.json') if os.path.exists(self.path('d/hloscope-record.json')) else err)
+
     def test_what_cannot_be_run(self):
         for command, words in ((['no-such-program'], 'no-such-program: program not found or not executable'),
                                (['program.py'], 'fix: hloscope record -- python program.py')):

@@ -7,6 +7,8 @@
 #include <signal.h>
 #include <sys/wait.h>
 
+#include <fstream>
+#include <optional>
 #include <thread>
 
 #include "tests/base/paths.h"
@@ -86,6 +88,85 @@ TEST(ChildProcess, DestroyingKillsAndReaps) {
     ASSERT_TRUE(child.has_value());
     EXPECT_FALSE(child->Wait(milliseconds(1)).has_value());
   }
+  EXPECT_FALSE(HasChildren());
+}
+
+// The process of that number, which is not ours to wait for, is gone or a zombie.
+bool IsGone(const std::string& pid) {
+  for (int i = 0; i < 500; ++i) {
+    std::ifstream stat("/proc/" + pid + "/stat");
+    std::string text;
+    std::getline(stat, text);
+    if (text.empty() || text.find(") Z ") != std::string::npos) return true;
+    std::this_thread::sleep_for(milliseconds(10));
+  }
+  return false;
+}
+
+std::string FirstLine(const ChildProcess& child) {
+  std::string line;
+  for (char c = 0; c != '\n';) {
+    pollfd fd{child.output(), POLLIN, 0};
+    if (poll(&fd, 1, 10'000) <= 0 || read(child.output(), &c, 1) != 1) break;
+    if (c != '\n') line += c;
+  }
+  return line;
+}
+
+// A shell's own children go with it: killed, destroyed, or ended before them.
+TEST(ChildProcess, WhatItStartedGoesWithIt) {
+  for (const bool destroyed : {false, true}) {
+    std::optional<ChildProcess> child = *ChildProcess::Spawn(Shell("sleep 1000 & echo $!; wait"));
+    const std::string grandchild = FirstLine(*child);
+    ASSERT_FALSE(grandchild.empty());
+    if (destroyed) {
+      child.reset();
+    } else {
+      child->Kill();
+    }
+    EXPECT_TRUE(IsGone(grandchild)) << destroyed;
+  }
+  auto ended = *ChildProcess::Spawn(Shell("sleep 1000 & echo $!"));
+  const std::string grandchild = FirstLine(ended);
+  EXPECT_TRUE(ended.Wait(milliseconds(10'000)).has_value());
+  EXPECT_TRUE(IsGone(grandchild));
+  EXPECT_FALSE(HasChildren());
+}
+
+// The grandchild holds the pipe, in the group or outside of it.
+TEST(ChildProcess, ReadingEndsWithTheProcess) {
+  for (const std::string_view start : {"", "setsid "}) {
+    auto child = *ChildProcess::Spawn(Shell(std::string(start) + "sleep 1000 & echo $!; exit 3"));
+    const std::string output = child.ReadAll({});
+    EXPECT_FALSE(child.passed_deadline());
+    EXPECT_EQ(child.Wait(milliseconds(10'000))->code, 3);
+    if (start.empty()) {
+      EXPECT_TRUE(IsGone(output.substr(0, output.find('\n'))));
+    } else {
+      kill(std::stoi(output), SIGKILL);  // a daemon is not ours to end, but by this test
+    }
+  }
+  EXPECT_FALSE(HasChildren());
+}
+
+TEST(ChildProcess, ReadingEndsAtTheDeadlineAndWhenStopped) {
+  const auto spawn = [] { return *ChildProcess::Spawn(Shell("sleep 1000 & echo $!; sleep 1000")); };
+  auto late = spawn();
+  const std::string output = late.ReadAll({}, std::chrono::steady_clock::now() + milliseconds(50));
+  EXPECT_TRUE(late.passed_deadline());
+  EXPECT_TRUE(late.Wait(milliseconds(10'000))->by_signal);
+  if (!output.empty()) {
+    EXPECT_TRUE(IsGone(output.substr(0, output.find('\n'))));
+  }
+
+  auto stopped = spawn();
+  const std::string grandchild = FirstLine(stopped);
+  std::stop_source stop;
+  stop.request_stop();
+  stopped.ReadAll(stop.get_token());
+  EXPECT_FALSE(stopped.passed_deadline());
+  EXPECT_TRUE(stopped.Wait(milliseconds(10'000))->by_signal);
+  EXPECT_TRUE(IsGone(grandchild));
   EXPECT_FALSE(HasChildren());
 }
 

@@ -4,11 +4,15 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <limits>
 #include <vector>
 
+#include "core/debug/compare/compare_bits.h"
+#include "core/debug/run/run_module.h"
 #include "core/debug/run/run_ratio.h"
+#include "tests/hlo/parsed.h"
 
 namespace hloscope::debug {
 namespace {
@@ -121,6 +125,81 @@ TEST(CompareValues, OfDynamicArraysOnlyTheLivePartCounts) {
   EXPECT_EQ(result.first_mismatch->index, (std::vector<int64_t>{1, 1}));
   expected.set_dynamic_sizes({2, 1});
   EXPECT_FALSE(CompareArrays(actual, expected, {}).problem.empty());
+}
+
+// The one has bounds, the other the sizes that were met at run time: each by its own strides.
+TEST(CompareBits, OfABoundedAndAnExactArray) {
+  const float a[] = {1, 2, 9, 3, 4, 9, 9, 9, 9}, b[] = {1, 2, 3, -0.0f}, same[] = {1, 2, 3, 4};
+  Literal bounded = Literal::Of<float>(Shape::Array(ElementType::kF32, {3, 3}), a);
+  bounded.set_dynamic_sizes({2, 2});
+  const Shape exact = Shape::Array(ElementType::kF32, {2, 2});
+  EXPECT_TRUE(CompareBits(bounded, Literal::Of<float>(exact, same)).equal());
+  EXPECT_TRUE(CompareBits(Literal::Of<float>(exact, same), bounded).equal());
+  const Literal other = Literal::Of<float>(exact, b);
+  for (const LeafComparison& result : {CompareBits(bounded, other), CompareBits(other, bounded)}) {
+    EXPECT_EQ(result.mismatched, 1);
+    ASSERT_TRUE(result.first_mismatch.has_value());
+    EXPECT_EQ(result.first_mismatch->index, (std::vector<int64_t>{1, 1}));
+  }
+  // What is not live does not count.
+  Literal rest = bounded;
+  const float c[] = {1, 2, 7, 3, 4, 7, 7, 7, 7};
+  rest = Literal::Of<float>(Shape::Array(ElementType::kF32, {3, 3}), c);
+  rest.set_dynamic_sizes({2, 2});
+  EXPECT_TRUE(CompareBits(bounded, rest).equal());
+}
+
+TEST(CompareBits, SignsAndScalars) {
+  const auto scalar = [](float value) {
+    return Literal::Of<float>(Shape::Array(ElementType::kF32, {}), std::span(&value, 1));
+  };
+  EXPECT_TRUE(CompareBits(scalar(1), scalar(1)).equal());
+  EXPECT_EQ(CompareBits(scalar(0), scalar(-0.0f)).mismatched, 1);
+  EXPECT_EQ(CompareBits(Floats({1, 0, 3, 0}), Floats({1, -0.0f, 3, -0.0f})).mismatched, 2);
+}
+
+// Values that are missing are not the same; where all others are, it is not known.
+TEST(SameBits, OfMissingResultsIsNotKnown) {
+  using Lists = std::vector<std::vector<Result<Literal>>>;
+  const Shape root = Shape::Tuple(
+      {Shape::Array(ElementType::kF32, {1}), Shape::Token(), Shape::Array(ElementType::kF32, {1})});
+  const Result<Literal> missing = InternalError("missing"), token = Literal::Token();
+  const auto lists = [&](const Result<Literal>& first, const Result<Literal>& last) {
+    return Lists{{first, token, last}};
+  };
+  const Lists whole = lists(Floats({1}), Floats({2}));
+  EXPECT_EQ(SameBits(root, whole, whole), true);
+  EXPECT_EQ(SameBits(root, whole, lists(Floats({1}), Floats({3}))), false);
+  EXPECT_EQ(SameBits(root, whole, lists(Floats({1}), missing)), std::nullopt);
+  EXPECT_EQ(SameBits(root, lists(missing, Floats({2})), lists(missing, Floats({3}))), false);
+  EXPECT_EQ(SameBits(root, lists(missing, Floats({2})), lists(missing, Floats({2}))), std::nullopt);
+  EXPECT_EQ(SameBits(root, whole, {{Floats({1}), token}}), std::nullopt);  // a shorter list
+  EXPECT_EQ(SameBits(root, whole, {}), std::nullopt);
+  EXPECT_EQ(SameBits(Shape::Tuple({}), {}, {}), true);
+}
+
+// A leaf that the reference cannot compute is named, and the others are compared.
+TEST(CompareValues, OneMissingReferenceLosesNoOther) {
+  const auto module = hlo::Parsed(R"(HloModule m
+ENTRY e {
+  x = f32[4] parameter(0)
+  a = f32[4] add(x, x)
+  c = f32[4] custom-call(x), custom_call_target="nobody_knows_this"
+  n = f32[4] negate(x)
+  ROOT r = (f32[4], f32[4], f32[4]) tuple(a, c, n)
+})");
+  RunSpec request;
+  request.reference.name = request.test.name;
+  const RunReport report = RunModule(module, request);
+  ASSERT_TRUE(report.error.has_value());
+  EXPECT_NE(report.error->message.find("nobody_knows_this"), std::string::npos);
+  ASSERT_EQ(report.outputs.size(), 3u);
+  EXPECT_TRUE(report.outputs[0].compared);
+  EXPECT_FALSE(report.outputs[1].compared);
+  EXPECT_TRUE(report.outputs[2].compared);
+  EXPECT_TRUE(std::ranges::any_of(report.warnings, [](const std::string& warning) {
+    return warning.starts_with("out1 is not compared: the reference has no value of it: ");
+  }));
 }
 
 TEST(CompareValues, IntegersAreExactWhateverTheBounds) {

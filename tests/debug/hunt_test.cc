@@ -2,11 +2,13 @@
 // table of known faults is that of the pages.
 #include <gtest/gtest.h>
 
+#include <atomic>
 #include <filesystem>
 #include <fstream>
 #include <map>
 #include <set>
 #include <string>
+#include <thread>
 
 #include "core/debug/explain/diverge/open_meaning.h"
 #include "core/debug/reduce/hunt/hunt_folder.h"
@@ -354,6 +356,44 @@ TEST_F(HuntFolderTest, SurvivesACutOffLine) {
   EXPECT_EQ(again->findings()[2].fault, "three");
   EXPECT_EQ(again->findings()[0].signature, "line\nbreak \"quoted\"");
   EXPECT_EQ(again->findings()[0].instructions, 3);
+}
+
+// Another rank appends without end; what it has written whole is read, each line once.
+TEST_F(HuntFolderTest, ReadsFilesThatGrow) {
+  auto folder = FuzzFolder::Open(path_, 0, "a hunt", {});
+  ASSERT_TRUE(folder.has_value());
+  std::atomic<int> written = 0;
+  const std::jthread other([&](const std::stop_token& stop) {
+    std::ofstream file(path_ + "/findings-1.jsonl", std::ios::app);
+    for (int i = 0; i < 20'000 && !stop.stop_requested(); ++i) {
+      const std::string line = FindingLine(Named(std::to_string(i % 7)));
+      file << line.substr(0, 10) << std::flush << line.substr(10) << std::flush;
+      ++written;
+    }
+  });
+  while (written == 0) std::this_thread::yield();
+  for (int i = 0; i < 100; ++i) {
+    const Status read = folder->Reread();
+    ASSERT_TRUE(read.has_value()) << read.error().ToString();
+  }
+  EXPECT_LE(folder->findings().size(), 7u);
+}
+
+// What was read is not read again: an unreadable beginning is met once only.
+TEST_F(HuntFolderTest, ReadsOnFromWhereItWas) {
+  auto folder = FuzzFolder::Open(path_, 0, "a hunt", {});
+  ASSERT_TRUE(folder.has_value());
+  const std::string file = path_ + "/findings-1.jsonl";
+  const std::string one = FindingLine(Named("one"));
+  std::ofstream(file) << one << "{\"fault\":";
+  ASSERT_TRUE(folder->Reread().has_value());
+  ASSERT_EQ(folder->findings().size(), 1u);
+  std::fstream(file).write(std::string(one.size(), '.').c_str(), std::ssize(one));
+  std::ofstream(file, std::ios::app) << "\"two\"}\n";
+  const Status read = folder->Reread();
+  ASSERT_TRUE(read.has_value()) << read.error().ToString();
+  ASSERT_EQ(folder->findings().size(), 2u);
+  EXPECT_EQ(folder->findings()[1].fault, "two");
 }
 
 TEST_F(HuntFolderTest, KeepsWhatFailsInAnotherWayEachTime) {

@@ -1,6 +1,7 @@
 // CUPTI's records: decoded, collected from a fake libcupti, attributed, written as a trace.
 #include <dlfcn.h>
 #include <gtest/gtest.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <cstring>
@@ -523,6 +524,16 @@ TEST_F(CuptiTest, ALibraryWithoutTheFunctionsIsNamed) {
   ASSERT_FALSE(library.has_value());
   EXPECT_NE(library.error().message.find("libz.so.1 lacks cuptiGetVersion"), std::string::npos)
       << library.error().message;
+}
+
+// In a process of its own, where none is loaded.
+TEST(CuptiLibrary, OneOfNoUseHidesNoOther) {
+  GTEST_FLAG_SET(death_test_style, "threadsafe");
+  const auto open = [] {
+    const auto library = Library::Open({"libz.so.1", FakeCuptiPath()});
+    return library.has_value() && (*library)->path() == FakeCuptiPath() ? 0 : 1;
+  };
+  EXPECT_EXIT(_exit(open()), testing::ExitedWithCode(0), "");
 }
 
 // Raw buffers, without any library.

@@ -93,6 +93,36 @@ def check_refusals(folder, bad):
             bad.append(f'{options}: {done}')
 
 
+def check_deadlines(folder, bad):
+    """A script that needs too long is an error of the first try and is counted in the search; what it started goes with it."""
+    module, out, script, pids = (os.path.join(folder, name) for name in ('slow.hlo', 'slow.out.hlo', 'slow.sh', 'pids'))
+    with open(module, 'w') as f:
+        f.write('HloModule m\nENTRY e {\n  x = f32[4]{0} parameter(0)\n  t = f32[4]{0} tanh(x)\n  ROOT n = f32[4]{0} negate(t)\n}\n')
+
+    def run(body, *options):
+        with open(script, 'w') as f:
+            f.write(f'#!/bin/sh\n{body}\n')
+        os.chmod(script, 0o755)
+        return subprocess.run([HLOSCOPE, 'reduce', module, '-o', out, '--json', '--jobs', '1', '--script', script, *options],
+                              capture_output=True, text=True)
+
+    done = run(f'sleep 1000 & echo $! >> {pids}; wait', '--deadline', '0.2')
+    report = json.loads(done.stdout)
+    if report['status'] != 'error' or done.returncode != 4 or 'the deadline of 0.2 s' not in report['error'] or '--deadline' not in report['error']:
+        bad.append(f'a slow script: {done}')
+    with open(pids) as f:
+        for pid in f.read().split():
+            end = time.monotonic() + 30
+            while time.monotonic() < end and os.path.exists(f'/proc/{pid}') and ') Z ' not in open(f'/proc/{pid}/stat').read():
+                time.sleep(0.05)
+            if time.monotonic() >= end:
+                bad.append(f'a child of the script goes on: {pid}')
+    done = run('grep -q " tanh(" "$1" || sleep 1000', '--deadline', '2')
+    report = json.loads(done.stdout)
+    if report['status'] != 'reduced' or report['timed_out'] == 0 or not any('longer than the deadline of 2 s' in w for w in report['warnings']):
+        bad.append(f'a script slow on some: {done}')
+
+
 def main():
     plugin = plugin_of(HLOSCOPE, 'xla-cpu')
     bad, skipped = [], 0
@@ -122,6 +152,7 @@ def main():
         with tempfile.TemporaryDirectory() as folder:
             check_stop(folder, bad)
             check_refusals(folder, bad)
+            check_deadlines(folder, bad)
     for line in bad:
         print(line)
     if skipped:

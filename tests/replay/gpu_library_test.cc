@@ -197,6 +197,18 @@ TEST(GpuLibraries, FilesThatAreNoneAreNamed) {
       std::vector{scratch.Path("libcufft.so.12"), FakeDriverFolder() + "/libcufft.so.12"}, "");
   ASSERT_TRUE(loaded.has_value()) << loaded.error().message;
   EXPECT_EQ((*loaded)->version(), "12.0.0");
+  // Nor one that is another library or too old.
+  const std::string other = FakeDriverFolder() + "/libcupti.so.13";
+  const auto second =
+      Library::LoadFirst(libraries::RowOf(DeviceLibrary::kCufft),
+                         std::vector{other, FakeDriverFolder() + "/libcufft.so.12"}, "");
+  ASSERT_TRUE(second.has_value()) << second.error().message;
+  EXPECT_EQ((*second)->version(), "12.0.0");
+  // Where none can be used, the first says why.
+  const auto none = Library::LoadFirst(libraries::RowOf(DeviceLibrary::kCufft),
+                                       std::vector{other, std::string("libnowhere.so.99")}, "fix");
+  ASSERT_FALSE(none.has_value());
+  EXPECT_NE(none.error().message.find("it has no cufftCreate"), std::string::npos);
 }
 
 }  // namespace

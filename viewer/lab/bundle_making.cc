@@ -122,9 +122,7 @@ Computed<MadeFile> Pack(const Packing& packing, const std::stop_token& stop) {
   return made;
 }
 
-Computed<PlannedFile> ReadPlan(const std::string& output) {
-  const Json json = LastLine(output);
-  if (!json.is_object() || !json.contains("parts")) return EnvironmentError(WhatItSaid(output));
+std::shared_ptr<PlannedFile> PlanIn(const Json& json) {
   auto plan = std::make_shared<PlannedFile>();
   plan->bytes = json.value("bytes", int64_t{0});
   plan->packed_bytes = json.value("packed_bytes", int64_t{0});
@@ -143,6 +141,16 @@ Computed<PlannedFile> ReadPlan(const std::string& output) {
   }
   for (const Json& note : json.at("notes")) plan->notes.push_back(note.get<std::string>());
   return plan;
+}
+
+Computed<PlannedFile> ReadPlan(const std::string& output) {
+  const Json json = LastLine(output);
+  if (!json.is_object() || !json.contains("parts")) return EnvironmentError(WhatItSaid(output));
+  try {
+    return PlanIn(json);
+  } catch (const Json::exception&) {  // of another build
+    return EnvironmentError(WhatItSaid(output));
+  }
 }
 
 Computed<PlannedFile> AskForPlan(const Packing& packing, const std::stop_token& stop) {

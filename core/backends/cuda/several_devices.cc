@@ -90,6 +90,8 @@ std::unique_ptr<PlanRun> SeveralDevices::Start(const ModuleCode& code,
       const hlo::InstructionId id(i);
       kernel = other.kernels->Find(id);
       if (const auto* call = other.calls->Find(id); call != nullptr) kernel = call;
+      // What the first GPU has code for and this one has not, the host evaluates.
+      if (kernel == nullptr) continue;
       other.code->scratch_bytes = std::max(other.code->scratch_bytes, kernel->scratch_bytes);
     }
   }

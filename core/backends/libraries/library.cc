@@ -8,6 +8,7 @@
 #include <iterator>
 #include <map>
 #include <mutex>
+#include <optional>
 #include <vector>
 
 #include "core/backends/plugins/cuda_files.h"
@@ -115,6 +116,7 @@ Result<std::shared_ptr<const Library>> Library::LoadFirst(const DeviceLibraryRow
                                                           std::span<const std::string> files,
                                                           const std::string& install) {
   std::string why;
+  std::optional<Error> refused;  // the first that is of no use
   bool is_there = false;
   for (const std::string& file : files) {
     void* const handle = dlopen(file.c_str(), RTLD_NOW | RTLD_LOCAL);
@@ -126,9 +128,13 @@ Result<std::shared_ptr<const Library>> Library::LoadFirst(const DeviceLibraryRow
     }
     std::shared_ptr<Library> library(new Library(row));
     library->file_ = file;
-    HLOSCOPE_TRY(library->Take(handle, install));
-    return library;
+    const Status taken = library->Take(handle, install);
+    if (taken.has_value()) return library;
+    if (!refused) refused = taken.error();
+    // The next must not get libraries that this one needs.
+    dlclose(handle);
   }
+  if (refused) return std::unexpected(*std::move(refused));
   return UnsupportedError(
       fmt::format("{}: {}: {}", row.name, is_there ? "cannot be loaded" : "no library", why),
       install);

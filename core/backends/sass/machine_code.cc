@@ -4,10 +4,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <condition_variable>
-#include <mutex>
+#include <chrono>
 #include <span>
-#include <thread>
 
 #include "core/base/child_process.h"
 #include "core/base/counted.h"
@@ -28,22 +26,6 @@ struct ToolOutput {
   bool is_good = false;
 };
 
-// All that it prints; it is killed when `stop` asks for it, and at `last`.
-std::string ReadUntil(ChildProcess& child, std::chrono::steady_clock::time_point last,
-                      const std::stop_token& stop) {
-  std::stop_source end;
-  const std::stop_callback on_stop(stop, [&] { end.request_stop(); });
-  std::mutex mutex;
-  std::condition_variable_any over;
-  // Wakes up early when the reading is done.
-  const std::jthread watch([&](const std::stop_token& done) {
-    std::unique_lock lock(mutex);
-    if (!over.wait_until(lock, done, last, [&] { return done.stop_requested(); }))
-      end.request_stop();
-  });
-  return child.ReadAll(end.get_token());
-}
-
 // What a program prints, on both outputs.
 Result<ToolOutput> RunTool(const std::string& program, std::vector<std::string> arguments,
                            const MachineCodeRequest& request, const std::stop_token& stop) {
@@ -53,12 +35,11 @@ Result<ToolOutput> RunTool(const std::string& program, std::vector<std::string> 
   options.arguments.insert(options.arguments.begin(), program);
   options.environment = OwnEnvironment();
   HLOSCOPE_ASSIGN_OR_RETURN(ChildProcess child, ChildProcess::Spawn(options));
-  const auto last = std::chrono::steady_clock::now() + request.deadline;
-  ToolOutput out{ReadUntil(child, last, stop)};
+  ToolOutput out{child.ReadAll(stop, std::chrono::steady_clock::now() + request.deadline)};
   const std::optional<ChildExit> exit = child.Wait(std::chrono::milliseconds(5000));
   if (stop.stop_requested())
     return std::unexpected(Error{ErrorClass::kCancelled, "cancelled", {}, {}});
-  if (std::chrono::steady_clock::now() >= last) {
+  if (child.passed_deadline()) {
     return std::unexpected(
         Error{ErrorClass::kDeadlineExceeded,
               fmt::format("{} took longer than {} s", program, request.deadline.count() / 1000),

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <array>
+#include <chrono>
 #include <filesystem>
 #include <fstream>
 #include <nlohmann/json.hpp>
@@ -40,8 +41,9 @@ names = ('jax jaxlib jax-cuda12-plugin jax-cuda13-plugin jax-cuda12-pjrt jax-cud
          'numpy libtpu').split()
 found = {}
 for n in names:
-    try: found[n] = m.version(n)
-    except Exception: pass
+    try: version = m.version(n)
+    except Exception: continue
+    if isinstance(version, str): found[n] = version
 files = []
 for p in here:
     for d in ('jaxlib', 'jax_plugins', 'tensorflow', 'torch_xla', 'libtpu'):
@@ -49,7 +51,10 @@ for p in here:
             files += [os.path.join(root, f) for f in fs if '.so' in f]
     try: files += [os.path.join(p, f) for f in os.listdir(p) if f.startswith('_XLAC')]
     except OSError: pass
-files = [f for f in files if os.path.getsize(f) > 20000000]
+def size(f):
+    try: return os.path.getsize(f)
+    except OSError: return 0
+files = [f for f in files if size(f) > 20000000]
 print('\n' + json.dumps({'packages': found, 'files': files, 'version': sys.version.split()[0]}))
 )";
 
@@ -69,6 +74,7 @@ bool IsPython(const std::string& program) {
 }
 
 constexpr size_t kMaxScript = 4 << 20;
+constexpr std::chrono::seconds kMaxQuestionTime{60};  // of an environment on a slow file system
 
 // The interpreter of `#!/a/python` and `#!/usr/bin/env python3`.
 std::string OfFirstLine(const std::string& text, const Environment& environment) {
@@ -117,6 +123,27 @@ void FindPython(const std::vector<std::string>& command, const Environment& envi
   }
 }
 
+// False if the output has no answer in it. It comes from a Python of the user's: what is no string
+// is passed over.
+bool ReadAnswer(const std::string& output, RecordedProgram& found) {
+  const size_t line = output.rfind("\n{");
+  if (line == std::string::npos) return false;
+  const auto json = ParseJson(output.substr(line, output.find('\n', line + 1) - line));
+  if (!json || !json->is_object()) return false;
+  const auto add = [](const nlohmann::json& value, const auto& take) {
+    if (const auto* text = value.get_ptr<const std::string*>()) take(*text);
+  };
+  const nlohmann::json none = nlohmann::json::object();
+  const nlohmann::json packages = json->value("packages", none), files = json->value("files", none);
+  add(json->value("version", none),
+      [&](const std::string& version) { found.packages["python"] = version; });
+  for (const auto& [name, value] : packages.items())
+    add(value, [&](const std::string& version) { found.packages[name] = version; });
+  for (const auto& file : files)
+    add(file, [&](const std::string& path) { found.libraries.push_back(path); });
+  return true;
+}
+
 void AskPython(const Environment& environment, RecordedProgram& found) {
   if (found.python.empty()) return;
   ChildOptions options{.program = found.python,
@@ -128,18 +155,15 @@ void AskPython(const Environment& environment, RecordedProgram& found) {
     found.warnings.push_back(child.error().ToString());
     return;
   }
-  const std::string output = child->ReadAll({});
-  const size_t line = output.rfind("\n{");
-  const auto json = line == std::string::npos ? nlohmann::json()
-                                              : ParseJson(output.substr(line)).value_or(nullptr);
-  if (!json.is_object()) {
-    found.warnings.push_back(found.python + ": did not list its packages");
+  const std::string output =
+      child->ReadAll({}, std::chrono::steady_clock::now() + kMaxQuestionTime);
+  if (child->passed_deadline()) {
+    found.warnings.push_back(fmt::format("{}: did not list its packages within {} s", found.python,
+                                         kMaxQuestionTime.count()));
     return;
   }
-  found.packages["python"] = json.value("version", "");
-  for (const auto& [name, version] : json["packages"].items())
-    found.packages[name] = version.get<std::string>();
-  for (const auto& file : json["files"]) found.libraries.push_back(file.get<std::string>());
+  if (!ReadAnswer(output, found))
+    found.warnings.push_back(found.python + ": did not list its packages");
 }
 
 bool Imports(const std::string& script, const std::string& package) {

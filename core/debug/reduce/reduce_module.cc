@@ -4,8 +4,11 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <atomic>
 #include <chrono>
+#include <mutex>
 
+#include "core/base/counted.h"
 #include "core/debug/reduce/differing_results.h"
 #include "core/debug/reduce/reductions.h"
 #include "core/debug/reduce/script.h"
@@ -26,6 +29,10 @@ constexpr double kCaptureSeconds = 30;  // values of a run that does not end
 
 double SecondsSince(Clock::time_point start) {
   return std::chrono::duration<double>(Clock::now() - start).count();
+}
+
+double Seconds(std::chrono::milliseconds time) {
+  return std::chrono::duration<double>(time).count();
 }
 
 // What is run of a try: what the whole run compares, once.
@@ -106,9 +113,18 @@ class Reduction {
 
   Result<std::optional<Failure>> FirstOfScript() {
     report_.smallest.arguments.resize(module_->Parameters(module_->entry_id()).size());
-    HLOSCOPE_ASSIGN_OR_RETURN(const bool fails,
-                              StillFails(request_.script, *module_, ScriptTime(), stop_));
-    if (!fails) return std::nullopt;
+    HLOSCOPE_ASSIGN_OR_RETURN(const ScriptAnswer answer,
+                              AskScript(request_.script, *module_, ScriptTime(), stop_));
+    if (answer == ScriptAnswer::kTimedOut) {
+      return std::unexpected(
+          Error{ErrorClass::kDeadlineExceeded,
+                fmt::format("the script {} took longer than the deadline of {:g} s on the whole "
+                            "module",
+                            request_.script, Seconds(ScriptTime())),
+                {},
+                "raise --deadline, or let the script stop by itself"});
+    }
+    if (answer == ScriptAnswer::kDoesNotFail) return std::nullopt;
     return ScriptFailure(request_.script);
   }
 
@@ -215,13 +231,38 @@ class Reduction {
     attempt.budget.seconds = DeadlineOf(candidate);
     const RunReport ran = RunModule(candidate.module, attempt, stop);
     if (stop.stop_requested()) return std::nullopt;
-    return FailureOf(ran, candidate.module.get());
+    std::optional<Failure> failure = FailureOf(ran, candidate.module.get());
+    if (failure && failure->kind == FailureKind::kDeadline) ++timed_out_;
+    return failure;
   }
 
   std::optional<Failure> TryScript(const Candidate& candidate, const std::stop_token& stop) const {
-    const Result<bool> fails = StillFails(request_.script, *candidate.module, ScriptTime(), stop);
-    if (!fails.has_value() || !*fails) return std::nullopt;
-    return ScriptFailure(request_.script);
+    const Result<ScriptAnswer> answer =
+        AskScript(request_.script, *candidate.module, ScriptTime(), stop);
+    if (answer == ScriptAnswer::kFails) return ScriptFailure(request_.script);
+    if (answer == ScriptAnswer::kTimedOut) ++timed_out_;
+    if (!answer && answer.error().error_class != ErrorClass::kCancelled) {
+      const std::lock_guard lock(mutex_);
+      if (unanswered_++ == 0) first_error_ = answer.error();
+    }
+    return std::nullopt;
+  }
+
+  // What became of candidates that neither failed as the first one did nor passed.
+  void NoteUndecided(const Failure& failure) {
+    if (failure.kind != FailureKind::kDeadline) report_.timed_out = timed_out_;
+    if (report_.timed_out > 0) {
+      const double seconds = IsScripted() ? Seconds(ScriptTime()) : run_.budget.seconds.value_or(0);
+      report_.notes.push_back(
+          fmt::format("{} took longer than the deadline of {:g} s: counted as not failing{}",
+                      Counted(report_.timed_out, "candidate"), seconds,
+                      IsScripted() ? "; fix: raise --deadline" : ""));
+    }
+    if (unanswered_ > 0) {
+      report_.notes.push_back(fmt::format("{} could not be tried, counted as not failing: {}",
+                                          Counted(unanswered_, "candidate"),
+                                          first_error_.ToString()));
+    }
   }
 
   RunSpec ForCapture(const Candidate& candidate) const {
@@ -291,6 +332,7 @@ class Reduction {
     report_.instructions = search.size().instructions;
     report_.tries = search.tries();
     report_.stopped = search.stopped();
+    NoteUndecided(failure);
     report_.inputs_from_seed = IsScripted() || FailsFromSeed(search.failure());
     if (!report_.inputs_from_seed) report_.smallest.arguments = Complete(search.best(), run_);
   }
@@ -309,6 +351,10 @@ class Reduction {
   double least_seconds_ = 0;  // of the deadline of a try; 0: it is the same for all
   ReduceReport& report_;
   std::stop_token stop_;
+  mutable std::atomic<int64_t> timed_out_ = 0;
+  mutable std::mutex mutex_;  // of the next two
+  mutable int64_t unanswered_ = 0;
+  mutable Error first_error_;
 };
 
 }  // namespace

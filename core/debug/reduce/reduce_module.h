@@ -35,6 +35,9 @@ struct ReduceReport {
   std::optional<Failure> failure;                    // of the smallest module
   size_t instructions_before = 0, instructions = 0;  // of all computations
   int64_t tries = 0;
+  // Candidates that took longer than the deadline, which is not how the module fails: they count as
+  // not failing.
+  int64_t timed_out = 0;
   double seconds = 0;
   bool stopped = false;  // before nothing helped any more
   Candidate smallest;

@@ -28,8 +28,8 @@ std::string Absolute(const std::string& script) {
 
 }  // namespace
 
-Result<bool> StillFails(const std::string& script, const hlo::Module& module, milliseconds most,
-                        const std::stop_token& stop) {
+Result<ScriptAnswer> AskScript(const std::string& script, const hlo::Module& module,
+                               milliseconds most, const std::stop_token& stop) {
   HLOSCOPE_ASSIGN_OR_RETURN(const ScratchFolder folder, ScratchFolder::Make());
   std::string text;
   hlo::PrintText(module, hlo::TextFormat::kHlo, text);
@@ -55,10 +55,11 @@ Result<bool> StillFails(const std::string& script, const hlo::Module& module, mi
       return EnvironmentError("cannot start the script " + script,
                               "it has to be an executable file; its first line names what runs it");
     }
-    return !exit->by_signal && exit->code == 0;
+    return !exit->by_signal && exit->code == 0 ? ScriptAnswer::kFails : ScriptAnswer::kDoesNotFail;
   }
-  child.Kill();
-  return false;
+  if (stop.stop_requested())
+    return std::unexpected(Error{ErrorClass::kCancelled, "cancelled", {}, {}});
+  return ScriptAnswer::kTimedOut;
 }
 
 }  // namespace hloscope::debug

@@ -107,12 +107,20 @@ void OutputJudge::Compare(RunOutput& output, const Literal& expected) {
   output.compared = true;
 }
 
-Status OutputJudge::CompareWith(const Leaves& reference, std::vector<RunOutput>& outputs) {
-  for (size_t i = 0; i < std::min(reference.size(), outputs.size()); ++i) {
-    if (!reference[i].has_value()) return std::unexpected(reference[i].error());
-    if (!outputs[i].missing) Compare(outputs[i], *reference[i]);
+void OutputJudge::CompareWith(const Leaves& reference, std::vector<RunOutput>& outputs) {
+  for (size_t i = 0; i < outputs.size(); ++i) {
+    if (i < reference.size() && reference[i].has_value()) {
+      if (!outputs[i].missing) Compare(outputs[i], *reference[i]);
+      continue;
+    }
+    const Error missing =
+        i < reference.size() ? reference[i].error() : InternalError("a result is missing").error();
+    if (!report_.error) report_.error = missing;
+    report_.warnings.push_back(
+        fmt::format("out{} is not compared: the reference has no value of "
+                    "it: {}",
+                    i, missing.ToString()));
   }
-  return {};
 }
 
 void OutputJudge::CompareWithRecorded(const Literal& recorded, std::vector<RunOutput>& outputs) {

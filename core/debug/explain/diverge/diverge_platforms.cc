@@ -49,17 +49,6 @@ replay::CapturePlan Boundaries() {
   return plan;
 }
 
-bool SameBits(const std::vector<Leaves>& a, const std::vector<Leaves>& b) {
-  for (size_t d = 0; d < std::min(a.size(), b.size()); ++d) {
-    for (size_t i = 0; i < std::min(a[d].size(), b[d].size()); ++i) {
-      if (!a[d][i].has_value() || !b[d][i].has_value()) continue;
-      if (!a[d][i]->shape().IsArray() || !b[d][i]->shape().IsArray()) continue;
-      if (!CompareBits(*a[d][i], *b[d][i]).equal()) return false;
-    }
-  }
-  return true;
-}
-
 class PlatformDivergence {
  public:
   PlatformDivergence(const std::shared_ptr<const Module>& module, const RunSpec& request,
@@ -141,15 +130,17 @@ class PlatformDivergence {
                              {}, stop_));
     ResultLists again;
     HLOSCOPE_TRY(session.Run({}, again));
-    walk_.capture_keeps_bits = SameBits(lists, again.lists);
-    if (*walk_.capture_keeps_bits) {
+    walk_.capture_keeps_bits = SameBits(Root(), lists, again.lists);
+    if (!walk_.capture_keeps_bits) {
+      walk_.bits = "whether capture keeps every bit is not known: a result has no value";
+    } else if (*walk_.capture_keeps_bits) {
       walk_.bits = "with capture every bit of the results of the optimised module is the same";
       if (walk_.same_plain_bits != false) return {};
       walk_.bits += ", which without passes are not those of the plain run";
     } else {
       ResultLists once_more;
       HLOSCOPE_TRY(session.Run({}, once_more));
-      varies_ = !SameBits(again.lists, once_more.lists);
+      varies_ = SameBits(Root(), again.lists, once_more.lists) == false;
       walk_.bits = varies_ ? fmt::format("{} is not deterministic: every run gives other bits",
                                          request_.test.name)
                            : "capture changes bits of the results";
@@ -158,7 +149,9 @@ class PlatformDivergence {
     return {};
   }
 
-  // Absent where the results are not of one device, or not of the same form.
+  const hlo::Shape& Root() const { return optimized_->shape(optimized_->entry().root); }
+
+  // Absent where the results are not of one device, not of the same form, or not all there.
   std::optional<bool> SameAsPlain(const std::vector<Leaves>& lists) const {
     if (lists.size() != 1 || lists[0].size() != plain_.outputs.size()) return std::nullopt;
     Leaves plain;
@@ -166,7 +159,7 @@ class PlatformDivergence {
       plain.push_back(output.missing ? Result<Literal>(std::unexpected(*output.missing))
                                      : output.value);
     }
-    return SameBits(lists, {std::move(plain)});
+    return SameBits(Root(), lists, {std::move(plain)});
   }
 
   // Which results differ in the plain run, and whether those of the optimised module do.

@@ -175,6 +175,7 @@ ValueWalk WalkOf(const Json& json) {
   Take(json, "diverging", walk.diverging);
   Take(json, "untold", walk.untold);
   Take(json, "left_out", walk.left_out);
+  Take(json, "too_large", walk.too_large);
   Take(json, "capture_keeps_bits", walk.capture_keeps_bits);
   Take(json, "bits", walk.bits);
   Take(json, "passes_differ", walk.passes_differ);

@@ -53,7 +53,7 @@ void ResultLists::Take(replay::RunEvent event) {
 class ValueComparison::PlatformStream : public ResultLists {
  public:
   PlatformStream(const Module& module, int64_t keep_bytes, const std::set<ProgramPoint>* only)
-      : module_(module), left_(keep_bytes), only_(only) {}
+      : module_(module), most_(keep_bytes), left_(keep_bytes), only_(only) {}
 
   void Take(replay::RunEvent event) override {
     auto* captured = std::get_if<replay::CapturedValue>(&event);
@@ -62,6 +62,7 @@ class ValueComparison::PlatformStream : public ResultLists {
     if (only_ != nullptr && !only_->contains(point)) return;
     if (const auto* literal = std::get_if<Literal>(&captured->value)) {
       const auto bytes = static_cast<int64_t>(literal->bytes().size());
+      if (bytes > most_) too_large.insert(point);
       if (bytes > left_) {
         captured->value = replay::FormOf(*literal, CaptureForm::kHash);
       } else {
@@ -72,10 +73,11 @@ class ValueComparison::PlatformStream : public ResultLists {
   }
 
   std::map<ProgramPoint, CapturedForm> values;
+  std::set<ProgramPoint> too_large;  // to be kept in any round
 
  private:
   const Module& module_;
-  int64_t left_;
+  int64_t most_, left_;
   const std::set<ProgramPoint>* only_;
 };
 
@@ -104,7 +106,11 @@ class ValueComparison::ReferenceStream : public ResultLists {
                const Literal& expected) {
     if (const auto* hash = std::get_if<uint64_t>(&actual)) {
       const auto own = std::get<uint64_t>(replay::FormOf(expected, CaptureForm::kHash));
-      if (*hash != own) return void(owner_.pending_.insert(point));
+      if (*hash != own) {
+        (owner_.kept_->too_large.contains(point) ? owner_.too_large_ : owner_.pending_)
+            .insert(point);
+        return;
+      }
       ++owner_.compared_count_;
       ++owner_.same_bits_;
       return;
@@ -174,6 +180,7 @@ void ValueComparison::Summarise(ValueWalk& walk) const {
   walk.same_bits = same_bits_;
   walk.untold = untold_;
   walk.left_out = std::ssize(pending_);
+  walk.too_large = std::ssize(too_large_);
   std::map<uint32_t, size_t> places;
   for (const auto& [point, difference] : differences_) {
     const InstructionId id = difference.key.instruction;

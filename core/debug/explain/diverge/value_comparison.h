@@ -41,7 +41,7 @@ class ValueComparison {
   // Runs the platform, which keeps bytes as long as they fit and hashes behind that, then the
   // reference, whose values are compared with them. What differs by its hash is kept in further
   // rounds, in program order, until everything is compared or a divergence has been found that
-  // comes before all that is not.
+  // comes before all that is not. A value larger than what may be kept is never compared.
   Status Run();
 
   const std::map<ProgramPoint, ValueDifference>& differences() const { return differences_; }
@@ -72,6 +72,7 @@ class ValueComparison {
   std::unique_ptr<ReferenceStream> compared_;
   std::map<ProgramPoint, ValueDifference> differences_;
   std::set<ProgramPoint> pending_;          // differ by their hash
+  std::set<ProgramPoint> too_large_;        // differ by their hash, and cannot be kept
   std::map<uint32_t, int64_t> executions_;  // values told by both, by instruction
   int64_t compared_count_ = 0, same_bits_ = 0, untold_ = 0;
   double platform_us_ = 0;

@@ -38,6 +38,7 @@ struct ValueWalk {
   // Values that one side did not tell (a loop of known count does not run its condition), and those
   // that did not fit into memory and lie behind the first divergence.
   int64_t untold = 0, left_out = 0;
+  int64_t too_large = 0;  // that differ by their hash, and are too large to be kept and compared
   std::vector<WalkPoint> curve;  // in program order
   std::vector<int64_t> reached;  // results, by number, that differ beyond the bounds
   // The results with capture have the bits of those without, and of the plain run with all passes;

@@ -100,6 +100,7 @@ void WriteWalkJson(JsonWriter& json, const ValueWalk& walk) {
   walk.one_at_a_time ? json.Null() : json.Value(walk.same_bits);
   json.Field("diverging", walk.diverging);
   json.Field("untold", walk.untold).Field("left_out", walk.left_out);
+  json.Field("too_large", walk.too_large);
   json.Key("capture_keeps_bits");
   walk.capture_keeps_bits ? json.Value(*walk.capture_keeps_bits) : json.Null();
   json.Field("bits", walk.bits).Field("passes_differ", walk.passes_differ);

@@ -13,6 +13,8 @@
 #include "core/base/file.h"
 #include "core/base/json.h"
 #include "core/base/parse_json.h"
+#include "core/base/system_error.h"
+#include "core/base/unique_fd.h"
 
 namespace hloscope::debug {
 namespace {
@@ -70,6 +72,24 @@ Result<FuzzProgress> ParseProgress(std::string_view text, const std::string& pat
     return progress;
   } catch (const Json::exception&) {
     return fail();
+  }
+}
+
+// What the file has from there on; others may be appending to it, so that its size and time say
+// nothing.
+Result<std::string> ReadFrom(const std::string& file, int64_t from) {
+  const UniqueFd fd(open(file.c_str(), O_RDONLY | O_CLOEXEC));
+  if (!fd.valid()) return SystemFailure("read " + file);
+  std::string bytes;
+  for (;;) {
+    constexpr size_t kBlock = size_t{1} << 16;
+    const size_t size = bytes.size();
+    bytes.resize(size + kBlock);
+    const ssize_t n =
+        pread(fd.get(), bytes.data() + size, kBlock, from + static_cast<int64_t>(size));
+    bytes.resize(size + static_cast<size_t>(std::max<ssize_t>(n, 0)));
+    if (n == 0) return bytes;
+    if (n < 0 && errno != EINTR) return SystemFailure("read " + file);
   }
 }
 
@@ -156,14 +176,16 @@ Status FuzzFolder::ReadLines(std::string_view stem, const Parse& parse) {
   if (error) return EnvironmentError(path_ + ": " + error.message());
   std::ranges::sort(files);
   for (const std::string& file : files) {
-    HLOSCOPE_ASSIGN_OR_RETURN(const FileView view, FileView::Open(file, limits_));
-    std::string_view rest = view.bytes();
+    int64_t& read = read_[file];
+    HLOSCOPE_ASSIGN_OR_RETURN(const std::string bytes, ReadFrom(file, read));
+    std::string_view rest = bytes;
     // What has no end yet is being written.
     for (size_t end = rest.find('\n'); end != rest.npos; end = rest.find('\n')) {
       auto line = parse(rest.substr(0, end));
       if (!line.has_value()) return InputError(file + ": " + line.error().message);
       Take(*std::move(line));
       rest.remove_prefix(end + 1);
+      read += static_cast<int64_t>(end) + 1;
     }
   }
   return {};

@@ -48,7 +48,7 @@ class FuzzFolder {
   const std::vector<Finding>& findings() const { return findings_; }
   // Likewise, each program once.
   const std::vector<UnstableProgram>& unstable() const { return unstable_; }
-  // Reads what other ranks have found since.
+  // Reads what other ranks have found since, and no line twice.
   Status Reread();
 
   // The line, on disk when this returns.
@@ -75,6 +75,7 @@ class FuzzFolder {
   FuzzProgress progress_;
   std::vector<Finding> findings_;
   std::vector<UnstableProgram> unstable_;
+  std::map<std::string, int64_t> read_;  // bytes of whole lines, by file
 };
 
 }  // namespace hloscope::debug
