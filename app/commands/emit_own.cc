@@ -9,7 +9,6 @@
 
 #include "app/output.h"
 #include "core/backends/ahead/compile_ahead.h"
-#include "core/backends/pjrt/compile_module.h"
 #include "core/backends/pjrt/gpu_architecture.h"
 #include "core/backends/sass/machine_code.h"
 #include "core/base/counted.h"
@@ -17,6 +16,7 @@
 #include "core/base/machine_memory.h"
 #include "core/compile/compile.h"
 #include "core/dump/plan_file.h"
+#include "core/replay/gpu_targets.h"
 
 namespace hloscope::app {
 namespace {
