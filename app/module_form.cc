@@ -11,8 +11,9 @@ namespace hloscope::app {
 namespace {
 
 // The extensions of HLO files, longer ones first.
-constexpr std::array<std::string_view, 9> kExtensions = {
-    ".hlo.pbtxt", ".hlo.pb", ".hlo.txt", ".textproto", ".pbtxt", ".hlo", ".txt", ".pb", ".mlir"};
+constexpr std::array<std::string_view, 10> kExtensions = {
+    ".hlo.pbtxt", ".hlo.pb", ".hlo.txt", ".textproto", ".pbtxt",
+    ".hlo",       ".txt",    ".pb",      ".mlir",      ".export"};
 
 }  // namespace
 
