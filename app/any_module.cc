@@ -1,6 +1,6 @@
 #include "app/any_module.h"
 
-#include "core/backends/pjrt/mlir_module.h"
+#include <fmt/format.h>
 
 namespace hloscope::app {
 namespace {
@@ -10,23 +10,33 @@ bool IsMlirFormat(const std::string& format) {
 }
 
 bool IsMlir(dump::FileKind kind) {
-  return kind == dump::FileKind::kStableHloText || kind == dump::FileKind::kMlirBytecode;
+  return kind == dump::FileKind::kStableHloText || kind == dump::FileKind::kMlirBytecode ||
+         kind == dump::FileKind::kJaxExport;
 }
 
 using Loader = Result<dump::LoadedModule> (*)(const FileView&, const Limits&, dump::InputFormat);
 
 Result<dump::LoadedModule> Load(Loader load, const std::string& path, const Limits& limits,
-                                const std::string& format, const std::stop_token& stop) {
+                                const std::string& format, const std::stop_token& stop,
+                                const replay::MlirArguments& arguments) {
   HLOSCOPE_ASSIGN_OR_RETURN(const FileView file, FileView::Open(path, limits));
   const dump::FileKind kind = dump::Sniff(file.bytes());
   if (!IsMlirFormat(format) && !(format.empty() && IsMlir(kind))) {
+    if (!arguments.variables.empty()) {
+      Error error{
+          ErrorClass::kInput,
+          fmt::format("--shape {}: the shapes of HLO are fixed", arguments.variables.front().name),
+          {path, 0, 0},
+          "it is for programs of jax.export that have dimension variables"};
+      return std::unexpected(std::move(error));
+    }
     HLOSCOPE_ASSIGN_OR_RETURN(const dump::InputFormat known, dump::InputFormatFromName(format));
     return load(file, limits, known);
   }
-  auto translated = replay::TranslateMlir(path, file.bytes(), limits, stop);
+  auto translated = replay::TranslateMlir(path, file.bytes(), arguments, limits, stop);
   if (!translated.has_value()) {
     Error error = std::move(translated).error();
-    error.place.file = path;
+    if (error.place.file.empty()) error.place.file = path;
     return std::unexpected(std::move(error));
   }
   dump::LoadedModule loaded{path, file, kind, nullptr, {}, {}};
@@ -38,14 +48,16 @@ Result<dump::LoadedModule> Load(Loader load, const std::string& path, const Limi
 }  // namespace
 
 Result<dump::LoadedModule> LoadAnyModule(const std::string& path, const Limits& limits,
-                                         const std::string& format, const std::stop_token& stop) {
-  return Load(&dump::LoadModule, path, limits, format, stop);
+                                         const std::string& format, const std::stop_token& stop,
+                                         const replay::MlirArguments& arguments) {
+  return Load(&dump::LoadModule, path, limits, format, stop, arguments);
 }
 
 Result<dump::LoadedModule> LoadAnySoundModule(const std::string& path, const Limits& limits,
                                               const std::string& format,
-                                              const std::stop_token& stop) {
-  return Load(&dump::LoadSoundModule, path, limits, format, stop);
+                                              const std::stop_token& stop,
+                                              const replay::MlirArguments& arguments) {
+  return Load(&dump::LoadSoundModule, path, limits, format, stop, arguments);
 }
 
 }  // namespace hloscope::app

@@ -15,8 +15,9 @@ namespace hloscope::app {
 namespace {
 
 // The extensions of HLO files, longer ones first.
-constexpr std::array<std::string_view, 9> kExtensions = {
-    ".hlo.pbtxt", ".hlo.pb", ".hlo.txt", ".textproto", ".pbtxt", ".hlo", ".txt", ".pb", ".mlir"};
+constexpr std::array<std::string_view, 10> kExtensions = {
+    ".hlo.pbtxt", ".hlo.pb", ".hlo.txt", ".textproto", ".pbtxt",
+    ".hlo",       ".txt",    ".pb",      ".mlir",      ".export"};
 
 // Those that no trace has; `.pb` alone is that of an XSpace too.
 constexpr std::array<std::string_view, 8> kModuleEndings = {

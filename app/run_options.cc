@@ -13,6 +13,7 @@
 #include "core/base/escape.h"
 #include "core/debug/bundle/manifest.h"
 #include "core/debug/bundle/untrusted_request.h"
+#include "core/debug/run/recorded_arguments.h"
 #include "core/debug/run/skip_callbacks.h"
 #include "core/dump/complete_module.h"
 #include "core/hlo/verify/verifier.h"
@@ -177,6 +178,7 @@ Status RunOptionSet::Prepare(const Context& context) {
   request_.load.autotune_mode =
       autotune_ ? replay::AutotuneMode::kByTime : replay::AutotuneMode::kFromCache;
   request_.limits = context.limits;
+  HLOSCOPE_ASSIGN_OR_RETURN(variables_, ReadShapes(request_.inputs.shapes));
   HLOSCOPE_TRY(PrepareReference());
   HLOSCOPE_TRY(PrepareFlags(context.limits));
   HLOSCOPE_TRY(PrepareChecks());
@@ -308,13 +310,41 @@ Status RunOptionSet::Verify(const dump::LoadedModule& loaded, const Limits& limi
   return {};
 }
 
+replay::MlirArguments RunOptionSet::ProgramArguments(const Limits& limits) const {
+  return {.platform = replay::JaxPlatformOf(PlatformName()),
+          .variables = variables_,
+          .dimensions = [this, &limits] {
+            return debug::InputDimensions(request_.inputs.files, limits);
+          }};
+}
+
+namespace {
+
+// What of a program of jax.export is not as it was exported; empty: nothing.
+std::string ExportNote(const dump::LoadedModule& loaded, const std::string& platform) {
+  const auto exported = dump::ReadJaxExport(loaded.file.bytes());
+  if (!exported || std::ranges::find(exported->platforms, platform) != exported->platforms.end()) {
+    return {};
+  }
+  return fmt::format("{} was exported for {} and runs as it is for {}", loaded.path,
+                     fmt::join(exported->platforms, ", "), platform);
+}
+
+}  // namespace
+
 Result<LoadedRun> RunOptionSet::Load(const std::string& file, const Limits& limits,
                                      const std::stop_token& stop) const {
+  const replay::MlirArguments program = ProgramArguments(limits);
   HLOSCOPE_ASSIGN_OR_RETURN(dump::LoadedModule loaded,
-                            LoadAnySoundModule(file, limits, input_format_, stop));
+                            LoadAnySoundModule(file, limits, input_format_, stop, program));
   if (Status sound = Verify(loaded, limits); !sound) return std::unexpected(sound.error());
   dump::CompletedModule completed = dump::CompleteFromDump(loaded, limits);
   LoadedRun run{std::move(loaded), completed.module, request_, nullptr};
+  run.request.inputs.shapes.clear();  // the module has them
+  if (run.loaded.kind == dump::FileKind::kJaxExport) {
+    std::string note = ExportNote(run.loaded, program.platform);
+    if (!note.empty()) run.request.notes.push_back(std::move(note));
+  }
   HLOSCOPE_ASSIGN_OR_RETURN(run.kernels, debug::KernelsOfBundle(file, limits));
   run.request.load.module_file = run.kernels ? run.kernels->module_file : file;
   HLOSCOPE_ASSIGN_OR_RETURN(run.request.load.choices, debug::ChoicesOfBundle(file, limits));

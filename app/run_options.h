@@ -12,6 +12,7 @@
 #include "app/command.h"
 #include "app/option_kinds.h"
 #include "app/xla_options.h"
+#include "core/backends/pjrt/mlir_module.h"
 #include "core/base/result.h"
 #include "core/debug/bundle/dumped_kernels.h"
 #include "core/debug/run/run_module.h"
@@ -81,6 +82,7 @@ class RunOptionSet {
   Status PreparePythons();
   Status PrepareReference();
   Status CheckNeeds() const;
+  replay::MlirArguments ProgramArguments(const Limits& limits) const;
   Status Verify(const dump::LoadedModule& loaded, const Limits& limits) const;
 
   debug::RunSpec request_;
@@ -91,6 +93,7 @@ class RunOptionSet {
   std::string fallback_, input_format_, python_, target_, reference_target_;
   std::vector<std::string> pythons_;
   std::vector<std::string> reference_flags_;
+  std::vector<dump::DimensionVariable> variables_;  // of --shape
   XlaOptions xla_options_;
   bool as_dumped_ = false, autotune_ = false, several_pythons_ = false, skip_callbacks_ = false;
 };

@@ -1,6 +1,10 @@
 // The options that several commands have.
 #include "app/shared_options.h"
 
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <charconv>
 #include <utility>
 
 #include "core/replay/platform.h"
@@ -27,6 +31,7 @@ OptionSpec RowOption(std::string_view name, OptionSpec::Target target) {
   };
 #define RUN_OPTION(member, text, key, untrusted, group, value, help, kind, need) \
   take(text, value, help);
+#define LOCAL_OPTION(member, text, replay, group, value, help, kind, need) take(text, value, help);
 #include "core/debug/run/run_options.def"
   return spec;
 }
@@ -46,6 +51,31 @@ OptionSpec PythonOption(std::string* target) {
           .target = target,
           .help = "search this Python environment alone for XLA's plugins and jaxlib",
           .value = "PATH"};
+}
+
+Result<std::vector<dump::DimensionVariable>> ReadShapes(const std::vector<std::string>& texts) {
+  std::vector<dump::DimensionVariable> variables;
+  for (const std::string& text : texts) {
+    const size_t equals = text.find('=');
+    const std::string name = text.substr(0, equals);
+    int64_t value = -1;
+    if (equals != std::string::npos && equals > 0) {
+      const char* const end = text.data() + text.size();
+      const auto read = std::from_chars(text.data() + equals + 1, end, value);
+      if (read.ec != std::errc() || read.ptr != end) value = -1;
+    }
+    if (value < 0) {
+      return InputError(
+          fmt::format("--shape {}: expected NAME=N, a dimension variable and its value", text));
+    }
+    const auto known = std::ranges::find(variables, name, &dump::DimensionVariable::name);
+    if (known != variables.end() && known->value != value) {
+      return InputError(fmt::format("--shape {}={} and {}={} contradict one another", name,
+                                    known->value, name, value));
+    }
+    if (known == variables.end()) variables.push_back({name, value});
+  }
+  return variables;
 }
 
 OptionSpec SeveralPythonsOption(std::vector<std::string>* target) {

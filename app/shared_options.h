@@ -6,6 +6,8 @@
 #include <vector>
 
 #include "app/command.h"
+#include "core/base/result.h"
+#include "core/dump/readers/symbolic_shapes.h"
 
 namespace hloscope::app {
 
@@ -18,6 +20,8 @@ OptionSpec InputFormatOption(OptionSpec::Target target, std::vector<std::string>
 // --python PATH, and the same as a list of environments.
 OptionSpec PythonOption(std::string* target);
 OptionSpec SeveralPythonsOption(std::vector<std::string>* target);
+// The values of dimension variables that `--shape NAME=N` was given.
+Result<std::vector<dump::DimensionVariable>> ReadShapes(const std::vector<std::string>& texts);
 // --deadline S.
 OptionSpec DeadlineOption(OptionSpec::Target target, std::string_view what);
 

@@ -22,6 +22,7 @@
 #include "core/dump/complete_module.h"
 #include "core/dump/load.h"
 #include "core/hlo/verify/verifier.h"
+#include "core/replay/gpu_targets.h"
 #include "core/replay/platform_table.h"
 
 namespace hloscope::app {

@@ -1,5 +1,6 @@
 // `hloscope convert`: HLO text, protos and text protos into one another.
 #include <fmt/format.h>
+#include <stdlib.h>
 
 #include <algorithm>
 #include <filesystem>
@@ -13,6 +14,7 @@
 #include "app/module_form.h"
 #include "app/output.h"
 #include "core/base/counted.h"
+#include "app/shared_options.h"
 #include "core/base/jobs.h"
 #include "core/base/json.h"
 #include "core/hlo/analysis/summary.h"
@@ -44,10 +46,17 @@ class ConvertCommand : public Command {
          .help = "write STEM.hlo, STEM.hlo.pb, … into this folder; needs --to",
          .value = "DIR",
          .needs = {"--to"}},
+        RowOption("--shape", &shapes_),
+        PythonOption(&python_),
     };
   }
 
   int Run(const Context& context) override {
+    auto variables = ReadShapes(shapes_);
+    if (!variables) return FailEach("file", files_, variables.error(), context);
+    arguments_.variables = *std::move(variables);
+    // Before any thread is started.
+    if (!python_.empty()) setenv("HLOSCOPE_PYTHON", python_.c_str(), 1);
     if (out_dir_.empty()) return RunPair(context);
     Result<std::vector<std::string>> files = ExpandDirectories(files_, context.limits);
     if (!files) return FailEach("file", files_, files.error(), context);
@@ -109,7 +118,7 @@ class ConvertCommand : public Command {
 
   Outcome ConvertOne(const std::string& in, const std::string& out, ModuleForm target,
                      const Context& context) {
-    Result<dump::LoadedModule> loaded = LoadAnyModule(in, context.limits);
+    Result<dump::LoadedModule> loaded = LoadAnyModule(in, context.limits, "", {}, arguments_);
     if (!loaded) return Failed(loaded.error());
     if (loaded->module == nullptr) {
       std::lock_guard lock(mutex_);
@@ -162,7 +171,9 @@ class ConvertCommand : public Command {
   }
 
   std::vector<std::string> files_;
-  std::string to_, out_dir_;
+  std::string to_, out_dir_, python_;
+  std::vector<std::string> shapes_;
+  replay::MlirArguments arguments_;
   std::mutex mutex_;
 };
 

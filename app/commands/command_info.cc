@@ -14,6 +14,7 @@
 #include "app/output.h"
 #include "app/reports/bundle_report.h"
 #include "app/reports/dump_report.h"
+#include "app/reports/export_report.h"
 #include "app/reports/profile_report.h"
 #include "core/base/counted.h"
 #include "core/base/json.h"
@@ -151,6 +152,7 @@ class InfoCommand : public Command {
     bool other = !dump::IsModuleKind(kind) && kind != dump::FileKind::kText &&
                  kind != dump::FileKind::kUnknown && kind != dump::FileKind::kEmpty;
     if (!other) return false;
+    if (kind == dump::FileKind::kJaxExport) return false;
     auto bytes = static_cast<int64_t>(file.bytes().size());
     if (context.json) {
       std::string out;
@@ -183,6 +185,7 @@ class InfoCommand : public Command {
       return Trace(*file, context);
     if (ShowOtherKind(*file, context)) return kGood;
     const dump::FileKind kind = dump::Sniff(file->bytes());
+    if (kind == dump::FileKind::kJaxExport) return Export(*file, context);
     if (kind == dump::FileKind::kText || kind == dump::FileKind::kLog) {
       if (const auto status = ShowCompileLog(*file, context)) return *status;
     }
@@ -204,6 +207,13 @@ class InfoCommand : public Command {
     if (!context.json && bundle) PrintOut(BundleText(bundle->file, bundle->manifest));
     context.json ? WriteOut(FileJson(*loaded, summary, bundle ? &*bundle : nullptr))
                  : PrintOut(FileText(*loaded, summary));
+    return kGood;
+  }
+
+  static int Export(const FileView& file, const Context& context) {
+    const Result<dump::JaxExport> exported = dump::ReadJaxExport(file.bytes());
+    if (!exported) return Fail(file.path(), exported.error(), context);
+    context.json ? WriteOut(ExportJson(file, *exported)) : PrintOut(ExportText(file, *exported));
     return kGood;
   }
 

@@ -21,9 +21,9 @@
 #include "app/reports/run_report.h"
 #include "app/run_options.h"
 #include "app/workers.h"
-#include "core/backends/pjrt/compile_module.h"
 #include "core/base/json.h"
 #include "core/dump/load.h"
+#include "core/replay/gpu_targets.h"
 
 namespace hloscope::app {
 namespace {

@@ -17,6 +17,7 @@
 #include "core/base/file.h"
 #include "core/base/machine_memory.h"
 #include "core/dump/plan_file.h"
+#include "core/replay/gpu_targets.h"
 
 namespace hloscope::app {
 namespace {

@@ -84,6 +84,14 @@ Status GunzipMember(z_stream& stream, std::string_view& packed, size_t total_pac
 
 bool IsGzip(std::string_view bytes) { return bytes.starts_with("\x1f\x8b"); }
 
+bool IsZlib(std::string_view bytes) {
+  if (bytes.size() < 2) return false;
+  const auto method = static_cast<unsigned char>(bytes[0]);
+  const auto flags = static_cast<unsigned char>(bytes[1]);
+  // DEFLATE with a window of at most 32 KiB; the check bits make the two a multiple of 31.
+  return (method & 0x0f) == 8 && method >> 4 <= 7 && (method * 256 + flags) % 31 == 0;
+}
+
 Result<ByteBuffer> Gunzip(std::string_view packed, const Limits& limits) {
   const size_t total_packed = packed.size();
   Stream stream(new z_stream{});

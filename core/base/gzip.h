@@ -11,6 +11,8 @@ namespace hloscope {
 
 // True if `bytes` start as gzip data do.
 bool IsGzip(std::string_view bytes);
+// True if they start as data with a header of zlib do (RFC 1950).
+bool IsZlib(std::string_view bytes);
 
 // What the gzip members in `packed` hold, one after the other. An input error where the data are
 // broken or cut off, or unpack to more than `compression_ratio` times their size or more than

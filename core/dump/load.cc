@@ -26,7 +26,8 @@ Error NoModule(const std::string& path, FileKind kind) {
             {path, 0, 0},
             std::string(kUnfinished)};
   }
-  if (kind == FileKind::kStableHloText || kind == FileKind::kMlirBytecode) {
+  if (kind == FileKind::kStableHloText || kind == FileKind::kMlirBytecode ||
+      kind == FileKind::kJaxExport) {
     hint = "StableHLO is translated by an XLA plugin: `hloscope convert` with a plugin installed";
     error_class = ErrorClass::kUnsupported;
   } else if (kind == FileKind::kEmpty) {

@@ -75,6 +75,12 @@ def ready_platforms(hloscope):
     return {f['subject'] for f in doctor(hloscope) if f['section'] == 'plugins' and f['state'] == 'ready'}
 
 
+def jaxlib_pythons(hloscope):
+    """Interpreters with a jaxlib: those of HLOSCOPE_TEST_JAXLIB, separated by colons, and those that doctor lists."""
+    named = [path for path in os.environ.get('HLOSCOPE_TEST_JAXLIB', '').split(':') if path]
+    return named + [f['message'].rsplit(': ', 1)[1] for f in doctor(hloscope) if f['state'] == 'jaxlib-ready']
+
+
 def plugin_of(hloscope, platform):
     """Where doctor finds the platform's plugin; None if it does not."""
     for row in doctor(hloscope):

@@ -10,7 +10,7 @@ import subprocess
 import sys
 import unittest
 
-from command_tests import NESTED_SLICES, FolderTest, doctor
+from command_tests import NESTED_SLICES, FolderTest, jaxlib_pythons
 
 HLOSCOPE, SAMPLES = (os.path.abspath(path) for path in sys.argv[1:3])
 TYPES = '''HloModule types
@@ -138,15 +138,7 @@ ENTRY main {
 '''
 
 
-def pythons():
-    named = [path for path in os.environ.get('HLOSCOPE_TEST_JAXLIB', '').split(':') if path]
-    for finding in doctor(HLOSCOPE):
-        if finding['state'] == 'jaxlib-ready':
-            named.append(finding['message'].rsplit(': ', 1)[1])
-    return named
-
-
-PYTHONS = pythons()
+PYTHONS = jaxlib_pythons(HLOSCOPE)
 
 
 class Jaxlib(FolderTest):

@@ -7,16 +7,17 @@
 #include <unistd.h>
 #include <zlib.h>
 
+#include "core/base/gzip.h"
 #include "tests/base/faulty_file_calls.h"
 #include "tests/base/scratch.h"
 
 namespace hloscope {
 namespace {
 
-// `bytes` as one gzip member.
-std::string Gzip(std::string_view bytes) {
+// `bytes` as zlib writes them; `bits` as of deflateInit2.
+std::string Deflated(std::string_view bytes, int level, int bits) {
   z_stream stream = {};
-  deflateInit2(&stream, 9, Z_DEFLATED, 16 + MAX_WBITS, 9, Z_DEFAULT_STRATEGY);
+  deflateInit2(&stream, level, Z_DEFLATED, bits, 9, Z_DEFAULT_STRATEGY);
   std::string out(deflateBound(&stream, bytes.size()), '\0');
   stream.next_in = reinterpret_cast<Bytef*>(const_cast<char*>(bytes.data()));
   stream.avail_in = static_cast<uInt>(bytes.size());
@@ -27,6 +28,9 @@ std::string Gzip(std::string_view bytes) {
   deflateEnd(&stream);
   return out;
 }
+
+// `bytes` as one gzip member.
+std::string Gzip(std::string_view bytes) { return Deflated(bytes, 9, 16 + MAX_WBITS); }
 
 std::string ErrorOf(const std::string& path, const Limits& limits = {}) {
   const auto view = FileView::Open(path, limits);
@@ -155,6 +159,24 @@ TEST(FileViewTest, UnpacksGzipByContent) {
   for (const Case& c : bad) {
     const std::string error = ErrorOf(scratch.Write("any.name", c.bytes));
     EXPECT_NE(error.find(c.expected), std::string::npos) << error;
+  }
+}
+
+// Windows of every size and every level, as zlib itself writes them.
+TEST(GzipTest, TellsDataOfZlibByTheirHeader) {
+  for (int bits = 9; bits <= MAX_WBITS; ++bits) {
+    for (int level = 0; level <= 9; ++level) {
+      const std::string packed = Deflated("some text", level, bits);
+      EXPECT_TRUE(IsZlib(packed)) << bits << " " << level;
+      EXPECT_FALSE(IsGzip(packed));
+      const auto plain = Unzlib(packed, Limits());
+      ASSERT_TRUE(plain.has_value());
+      EXPECT_EQ(plain->bytes(), "some text");
+    }
+  }
+  EXPECT_FALSE(IsZlib(Deflated("some text", 9, 16 + MAX_WBITS)));  // gzip
+  for (const std::string_view other : {"", "x", "xx", "text", "\x78\x9d", "\x88\x1c"}) {
+    EXPECT_FALSE(IsZlib(other)) << other;
   }
 }
 

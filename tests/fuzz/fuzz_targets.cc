@@ -144,6 +144,8 @@ constexpr TargetRow kTargets[] = {
     {"message", FuzzMessage, "what a worker or its parent sends is read or refused", MessageSeed},
     {"bundle", FuzzBundle, "a bundle is read whole or refused with a reason", BundleSeed},
     {"device", FuzzDevice, "a dump of XLA:GPU runs or says why not, within its memory", DeviceSeed},
+    {"export", FuzzExport, "what jax.export wrote is read whole or refused with a reason",
+     ExportSeed},
     {"readers", FuzzReaders, "the readers of a dump's files take any bytes"},
 };
 

@@ -11,6 +11,7 @@
 #include "core/dump/readers/buffer_reader.h"
 #include "core/dump/readers/code_reader.h"
 #include "core/dump/readers/elf_reader.h"
+#include "core/dump/readers/symbolic_shapes.h"
 #include "core/dump/readers/thunk_reader.h"
 #include "core/dump/tensorflow/tensorflow_graph.h"
 #include "core/hlo/module_image.h"
@@ -127,6 +128,25 @@ void FuzzReaders(std::string_view input) {
   (void)dump::ReadThunkMetadata(input, true, warnings);
   (void)dump::ReadThunkMetadata(input, false, warnings);
   CheckError("tensorflow", dump::ReadTensorFlowGraph(input, limits));
+}
+
+std::string ExportSeed(std::string_view file) {
+  return dump::LooksLikeJaxExport(file) ? std::string(file) : std::string();
+}
+
+void FuzzExport(std::string_view input) {
+  (void)dump::LooksLikeJaxExport(input);
+  const Result<dump::JaxExport> read = dump::ReadJaxExport(input);
+  CheckError("export", read);
+  (void)dump::EvaluateDimension(input.substr(0, 64), {});
+  if (!read) return;
+  std::vector<dump::DimensionVariable> variables;
+  for (const std::string& name : dump::DimensionVariablesOf(*read)) variables.push_back({name, 3});
+  const auto shapes = dump::ResolveShapes(*read, variables, {});
+  CheckError("export", shapes);
+  if (shapes && shapes->size() != read->arguments.size()) {
+    Broken("export", "an argument without its shape");
+  }
 }
 
 }  // namespace hloscope::fuzz

@@ -14,6 +14,10 @@ void FuzzImage(std::string_view input);
 std::string TraceSeed(std::string_view file);
 void FuzzTrace(std::string_view input);
 
+// A file of jax.export; empty where the file is none.
+std::string ExportSeed(std::string_view file);
+void FuzzExport(std::string_view input);
+
 void FuzzReaders(std::string_view input);
 
 }  // namespace hloscope::fuzz

@@ -16,7 +16,7 @@ sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), '..'
 import run_tests  # noqa: E402
 
 ROOT = os.path.normpath(os.path.join(os.path.dirname(os.path.abspath(__file__)), '../..'))
-SEEDS = [os.path.join(ROOT, folder) for folder in ('samples', 'tests/golden', 'tests/corpus', 'tests/fuzz/seeds')]
+SEEDS = [os.path.join(ROOT, folder) for folder in ('samples', 'tests/golden', 'tests/corpus', 'tests/fuzz/seeds', 'tests/dump/exports')]
 SECONDS = int(os.environ.get('HLOSCOPE_FUZZ_SECONDS', '600'))
 # Of an input, with everything it may ask of a machine shared with others.
 INPUT_S, INPUT_MB, INPUT_BYTES = 60, 4096, 1 << 16

@@ -8,6 +8,7 @@
 
 #include "core/base/file.h"
 #include "core/debug/bundle/check.h"
+#include "core/debug/run/platforms_here.h"
 #include "core/dump/tensors/tensor_values.h"
 #include "core/replay/platform_table.h"
 #include "tests/viewer/guilty_dump.h"
@@ -389,7 +390,7 @@ TEST_F(LabTest, TwoPlatformsAreComparedInside) {
 
 // A NaN in the imaginary part counts for nothing there (known_xla_faults.md, abs).
 TEST_F(LabTest, AFaultOfTwoPlatformsIsFound) {
-  const std::vector<std::string> here = PlatformsHere();
+  const std::vector<std::string> here = debug::PlatformsHere();
   const std::string compiler(replay::PlatformWith(replay::kDumps)->name);
   if (std::ranges::find(here, compiler) == here.end()) GTEST_SKIP() << "no " << compiler;
   const std::string path = Scratch("abs.hlo");

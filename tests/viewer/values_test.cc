@@ -9,6 +9,7 @@
 #include <set>
 
 #include "core/base/file.h"
+#include "core/debug/run/platforms_here.h"
 #include "core/dump/tensors/tensor_values.h"
 #include "core/hlo/proto/proto.h"
 #include "tests/hlo/parsed.h"
@@ -206,7 +207,7 @@ TEST_F(ValuesTest, ThePointerShowsValuesOfEveryInstructionAfterARun) {
 
 // Inputs of the whole module are none of the part that is run for its values.
 TEST_F(ValuesTest, ValuesOfBothPlatformsOnRecordedInputs) {
-  const std::vector<std::string> here = PlatformsHere();
+  const std::vector<std::string> here = debug::PlatformsHere();
   if (std::ranges::find(here, "xla-cpu") == here.end()) GTEST_SKIP() << "no plugin of XLA:CPU";
   Start({Write(R"(HloModule held
 ENTRY e {

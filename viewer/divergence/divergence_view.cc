@@ -11,6 +11,7 @@
 #include <utility>
 
 #include "core/debug/run/finding_text.h"
+#include "core/debug/run/platforms_here.h"
 #include "core/replay/platform_table.h"
 #include "viewer/divergence/check_findings.h"
 #include "viewer/divergence/divergence_outcome.h"
@@ -132,7 +133,7 @@ class DivergenceView : public View {
  private:
   void DrawChoices(Frame& frame, int32_t module) {
     if (platforms_.empty()) {
-      platforms_ = PlatformsHere();
+      platforms_ = debug::PlatformsHere();
       if (platform_.empty()) platform_ = platforms_.size() > 1 ? platforms_[1] : platforms_[0];
     }
     const dump::ModuleEntry& entry =

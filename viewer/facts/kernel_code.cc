@@ -59,11 +59,11 @@ Computed<MachineCodeText> MakeText(const dump::DumpModel& dump, int32_t module, 
   HLOSCOPE_ASSIGN_OR_RETURN(const auto table, dump.Kernels(module));
   auto out = std::make_shared<MachineCodeText>();
   HLOSCOPE_ASSIGN_OR_RETURN(
-      out->code, replay::MachineCodeIn(dump, module, table->kernels[static_cast<size_t>(kernel)],
-                                       replay::FindCudaTools(), stop));
+      out->code,
+      debug::MachineCodeIn(dump, module, table->kernels[static_cast<size_t>(kernel)], stop));
   if (out->code.lines.empty()) return out;
   std::string text;
-  for (const replay::SassLine& line : out->code.lines) {
+  for (const debug::SassLine& line : out->code.lines) {
     if (line.offset < 0) {
       text += line.text + "\n";
     } else if (out->code.has_ptx_lines) {

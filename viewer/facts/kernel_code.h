@@ -10,7 +10,7 @@
 #include <utility>
 #include <vector>
 
-#include "core/backends/sass/machine_code.h"
+#include "core/debug/explain/kernels/machine_code.h"
 #include "viewer/model/anchor.h"
 #include "viewer/model/context.h"
 #include "viewer/model/pending.h"
@@ -32,7 +32,7 @@ struct AskedMachineCode {
 };
 
 struct MachineCodeText {
-  replay::MachineCode code;
+  debug::MachineCode code;
   std::shared_ptr<const TextDocument> text;  // null: no tool that prints it
   std::vector<int32_t> ptx_lines;            // by line of the text, counted from 1; 0: not known
 };

@@ -38,7 +38,7 @@ bool IsSelected(Context& context, const KernelSheet& sheet, const KernelRow& row
 }
 
 // By the registers that the assembler gave; -1: the device or the launch is not known.
-double MadeOccupancy(Context& context, const KernelRow& row, const replay::MachineCode& code) {
+double MadeOccupancy(Context& context, const KernelRow& row, const debug::MachineCode& code) {
   const Pending<KernelSheet>* sheet = KernelSheetOf(context);
   if (sheet == nullptr || !sheet->ready() || !row.launch.threads || !code.resources.registers)
     return -1;
@@ -71,7 +71,7 @@ const KernelRow* LinedRowOf(Context& context) {
 }
 
 std::string KernelFactsText(Context& context, const dump::Kernel& kernel, int32_t number,
-                            const replay::MachineCode* made) {
+                            const debug::MachineCode* made) {
   std::string text;
   auto add = [&](const std::string& part) { text += (text.empty() ? "" : "   ") + part; };
   if (kernel.launch.blocks) add("grid " + Joined(*kernel.launch.blocks));

@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <string>
 
-#include "core/backends/sass/machine_code.h"
+#include "core/debug/explain/kernels/machine_code.h"
 #include "core/dump/readers/kernels.h"
 #include "viewer/facts/kernel_sheet.h"
 
@@ -20,6 +20,6 @@ const KernelRow* LinedRowOf(Context& context);
 // One line: what is launched, and how much of a core it can fill. `made`: its machine code; null:
 // it was not made.
 std::string KernelFactsText(Context& context, const dump::Kernel& kernel, int32_t number,
-                            const replay::MachineCode* made);
+                            const debug::MachineCode* made);
 
 }  // namespace hloscope::viewer

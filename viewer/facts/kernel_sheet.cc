@@ -10,10 +10,10 @@
 #include <unordered_map>
 
 #include "core/analysis/place/placement.h"
-#include "core/backends/pjrt/compile_module.h"
 #include "core/base/jobs.h"
 #include "core/dump/own_compilation.h"
 #include "core/graph/lanes.h"
+#include "core/replay/gpu_targets.h"
 #include "profiler/profile_comparison.h"
 #include "profiler/what_if.h"
 #include "viewer/model/document.h"

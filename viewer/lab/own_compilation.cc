@@ -7,8 +7,7 @@
 #include <string>
 #include <utility>
 
-#include "core/backends/ahead/own_compile.h"
-#include "core/base/jobs.h"
+#include "core/debug/run/compile_and_record.h"
 #include "core/graph/count_text.h"
 #include "core/replay/platform_table.h"
 #include "viewer/model/document.h"
@@ -20,75 +19,48 @@
 namespace hloscope::viewer {
 namespace {
 
-// Runs of which the profile consists: the first finds nothing in the caches.
-constexpr int64_t kRecordedRuns = 3;
-
 struct Compiled {
   std::string folder;
-  Result<replay::OwnCompileReport> report = std::unexpected(Error{});
-  Status recorded;
+  Result<debug::RecordedCompilation> made = std::unexpected(Error{});
 };
 
-// The profile lies in the dump, where it is looked for.
-Status Record(const std::shared_ptr<const hlo::Module>& module, debug::RunSpec request,
-              const std::string& folder, const std::stop_token& stop) {
-  debug::RunRecorder recorder;
-  debug::RunSinks sinks;
-  sinks.recorder = &recorder;
-  request.repeats.runs = kRecordedRuns;
-  const debug::RunReport report = debug::RunModule(module, request, sinks, stop);
-  if (report.error) return std::unexpected(*report.error);
-  HLOSCOPE_ASSIGN_OR_RETURN(const auto profile, recorder.Finish(SharedJobs(AvailableCpus())));
-  HLOSCOPE_TRY(profiler::WriteProfile({*profile, nullptr, folder + "/run.hloprof"}));
-  return {};
-}
-
-Compiled CompileAndRecord(const std::shared_ptr<const hlo::Module>& module,
-                          const debug::RunSpec& request, const std::string& program,
-                          RetainedFiles& place, const std::stop_token& stop) {
+Compiled Compile(const std::shared_ptr<const hlo::Module>& module, const debug::RunSpec& request,
+                 const std::string& program, RetainedFiles& place, const std::stop_token& stop) {
   Compiled compiled;
   Result<std::string> folder = place.NewPath(module->name(), request.test.name);
   if (!folder) {
-    compiled.report = std::unexpected(std::move(folder).error());
+    compiled.made = std::unexpected(std::move(folder).error());
     return compiled;
   }
   compiled.folder = *std::move(folder);
-  replay::OwnCompileRequest own{.dump = compiled.folder,
-                                .passes = true,
-                                .wants_module = false,
-                                .xla_flags = request.test.xla_flags,
-                                .limits = request.limits,
-                                .program = program};
-  compiled.report = replay::OwnCompile(*module, own, stop);
-  if (!compiled.report) {
+  compiled.made = debug::CompileAndRecord(module, request, compiled.folder, program, stop);
+  if (!compiled.made) {
     std::error_code error;
     std::filesystem::remove_all(compiled.folder, error);
     return compiled;
   }
-  compiled.recorded = Record(module, request, compiled.folder, stop);
   place.RemoveOldest();
   return compiled;
 }
 
 void Report(Context& context, const Compiled& compiled, bool is_retained,
             std::string_view platform) {
-  if (!compiled.report) {
+  if (!compiled.made) {
     return context.messages.Post(Severity::kError,
-                                 "not compiled: " + compiled.report.error().ToString());
+                                 "not compiled: " + compiled.made.error().ToString());
   }
+  const auto& [report, recorded] = *compiled.made;
   const auto counted = [](int64_t count, std::string_view noun) {
     return graph::CountedText(static_cast<size_t>(count), noun);
   };
   std::string text =
       fmt::format("{0} compiled {3} to {1}, {2}: {4}", platform,
-                  counted(compiled.report->instructions, "instruction"),
-                  counted(compiled.report->kernels, "kernel"),
-                  counted(compiled.report->instructions_before, "instruction"), compiled.folder);
+                  counted(report.instructions, "instruction"), counted(report.kernels, "kernel"),
+                  counted(report.instructions_before, "instruction"), compiled.folder);
   if (!is_retained) text += " (temporary, deleted on exit)";
   context.messages.Post(Severity::kNote, std::move(text));
-  if (!compiled.recorded) {
-    context.messages.Post(Severity::kWarning,
-                          "not profiled: " + compiled.recorded.error().ToString());
+  if (!recorded) {
+    context.messages.Post(Severity::kWarning, "not profiled: " + recorded.error().ToString());
   }
   context.requests.Open({compiled.folder});
   context.requests.Show("graph");
@@ -107,8 +79,8 @@ void ShowOwnCompilation(Context& context, std::shared_ptr<const hlo::Module> mod
       [&context, module = std::move(module), run, program = context.experiment.program(),
        place = context.experiment.compilations(),
        life = context.document.life()](TaskControl& control) -> Tasks::Finish {
-        auto compiled = std::make_shared<Compiled>(
-            CompileAndRecord(module, run, program, *place, control.stop()));
+        auto compiled =
+            std::make_shared<Compiled>(Compile(module, run, program, *place, control.stop()));
         return [&context, compiled, place, platform = run.test.name, life] {
           if (life != context.document.life()) return;
           Report(context, *compiled, place->is_retained(), platform);

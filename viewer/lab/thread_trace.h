@@ -14,8 +14,8 @@
 #include <string_view>
 #include <vector>
 
+#include "core/debug/explain/kernels/trace_thread.h"
 #include "core/dump/dump_model.h"
-#include "core/ptx/trace/trace.h"
 #include "viewer/model/context.h"
 #include "viewer/model/pending.h"
 
@@ -40,24 +40,8 @@ struct ThreadMarks {
               std::vector<std::string>& lost);
 };
 
-struct TracedThread {
-  ptx::BlockTrace trace;  // of that one thread
-  // By step: the fused instruction whose value it makes, by its bits; empty: unknown.
-  std::vector<std::string> values_of;
-  std::string no_values;               // why none is known; empty: they were looked for
-  std::vector<std::string> arguments;  // whose bytes each argument of the kernel has
-  std::string inputs;                  // what the module ran on: "seed 0"
-  std::map<uint32_t, std::vector<int64_t>> steps_of;                // by line of the PTX, in order
-  std::map<std::string, std::set<uint32_t>, std::less<>> lines_of;  // by those instructions
-
-  const ptx::ThreadTrace& thread() const { return trace.threads.front(); }
-  const ptx::TracedInstruction& InstructionOf(int64_t step) const {
-    return trace.instructions[thread().at(step).instruction];
-  }
-  uint32_t LineOf(int64_t step) const { return InstructionOf(step).line; }
-  const std::string& ValueOf(int64_t step) const {
-    return values_of[static_cast<size_t>(step - thread().first)];
-  }
+struct TracedThread : debug::TracedThread {
+  std::string inputs;  // what the module ran on: "seed 0"
 };
 
 // Null: not requested, or the dump has changed since.
@@ -68,7 +52,6 @@ void AskThreadTrace(Context& context, const ThreadChoice& choice);
 
 // "1,0,2" or "7": three numbers, those left out 0; nullopt for anything else.
 std::optional<std::array<uint32_t, 3>> IndexOf(std::string_view text);
-// "7", "1,0,2": what IndexOf reads.
-std::string IndexText(const std::array<uint32_t, 3>& index);
+using debug::IndexText;  // writes what IndexOf reads
 
 }  // namespace hloscope::viewer

@@ -9,9 +9,6 @@
 #include <filesystem>
 #include <utility>
 
-#include "core/backends/jaxlib/find_jaxlib.h"
-#include "core/backends/plugins/cuda_files.h"
-#include "core/backends/plugins/plugins.h"
 #include "core/debug/pieces/pieces.h"
 #include "core/debug/run/extract.h"
 #include "core/replay/workers/worker_evidence.h"
@@ -478,20 +475,6 @@ const RunValues* Experiment::ValuesOf(int32_t module_index, int32_t stage) const
     return values.module_index == module_index && values.stage == stage;
   });
   return known == values_.end() ? nullptr : &*known;
-}
-
-std::vector<std::string> PlatformsHere() {
-  const replay::PluginFindings found = replay::FindPlugins({});
-  std::vector<std::string> names;
-  for (const replay::PlatformRow& row : replay::PlatformRows()) {
-    bool here = !row.Has(replay::kNeedsPlugin) ||
-                std::ranges::find(found.plugins, row.devices, &replay::PluginFile::devices) !=
-                    found.plugins.end();
-    if (row.Has(replay::kNeedsDriver)) here = replay::CudaDriverIsThere();
-    if (row.Has(replay::kNeedsPython)) here = !replay::FindJaxlibs({}).empty();
-    if (here) names.emplace_back(row.name);
-  }
-  return names;
 }
 
 }  // namespace hloscope::viewer

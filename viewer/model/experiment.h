@@ -168,7 +168,4 @@ class Experiment {
   Running now_;
 };
 
-// The platforms that can be chosen here: those of this build whose plugins are installed.
-std::vector<std::string> PlatformsHere();
-
 }  // namespace hloscope::viewer

@@ -253,7 +253,7 @@ class CodeView : public View {
   // Opening a dump runs nothing: the tools of CUDA are started by this button only.
   void DrawSassButton(Frame& frame, int32_t module, const dump::Kernel& kernel, int32_t number,
                       const Pending<MachineCodeText>* sass) {
-    offers_sass_ = replay::MayHaveMachineCode(*frame.context.document.dump(), module, kernel);
+    offers_sass_ = debug::MayHaveMachineCode(*frame.context.document.dump(), module, kernel);
     if (!offers_sass_ || (sass != nullptr && !sass->failed())) return;
     const char* text = sass != nullptr      ? "Try again"
                        : kernel.ptx.found() ? "Assemble PTX"
@@ -345,7 +345,7 @@ class CodeView : public View {
                         const Pending<MachineCodeText>* sass) {
     ImGui::SameLine(0, 12 * frame.scale);
     ImGui::PushStyleColor(ImGuiCol_Text, frame.theme[Color::kTextSecondary]);
-    const replay::MachineCode* const made =
+    const debug::MachineCode* const made =
         sass != nullptr && sass->ready() ? &(*sass)->code : nullptr;
     FittedLabel(KernelFactsText(frame.context, kernel, number, made));
     ImGui::PopStyleColor();

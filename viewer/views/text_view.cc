@@ -298,6 +298,7 @@ class TextView : public View {
       bool binary = file.kind == dump::FileKind::kObject || file.kind == dump::FileKind::kZip ||
                     file.kind == dump::FileKind::kHloProto || file.kind == dump::FileKind::kNpy ||
                     file.kind == dump::FileKind::kMlirBytecode ||
+                    file.kind == dump::FileKind::kJaxExport ||
                     file.kind == dump::FileKind::kUnknown;
       if (binary || (file.module >= 0 && file.module != module)) continue;
       if (Choice(fmt::format("{}   {}", file.path, BytesText(file.bytes)), fmt::to_string(i),

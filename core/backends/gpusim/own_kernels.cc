@@ -11,11 +11,11 @@
 #include "core/backends/compiled/gpu_launches.h"
 #include "core/backends/gpusim/own_launches.h"
 #include "core/backends/gpusim/run_checks.h"
-#include "core/backends/pjrt/compile_module.h"
 #include "core/backends/pjrt/gpu_architecture.h"
 #include "core/base/jobs.h"
 #include "core/compile/gpu_code.h"
 #include "core/ptx/ptx.h"
+#include "core/replay/gpu_targets.h"
 
 namespace hloscope::replay {
 namespace {

@@ -2,7 +2,7 @@
 # frames of core/base/frame_socket.h on descriptor 3; a job is JSON and arrays, as core/backends/jaxlib/jaxlib_process.h says.
 import sys
 sys.path[:] = [folder for folder in sys.path if folder]  # nothing is imported from the folder it is started in
-import ctypes, fcntl, importlib.util, json, mmap, os, socket, struct, time
+import ctypes, fcntl, importlib.util, io, json, mmap, os, socket, struct, time
 
 MAGIC, HEADER = 0x48534652, struct.Struct('<IIQQQ')  # magic, kind, bytes of the fields, of inline data, of shared memory
 READY, TASK, TASK_DONE = (int(kind) for kind in sys.argv[1].split(','))
@@ -270,6 +270,13 @@ class Jaxlib:
             result['warning'] = warning
         answer(result, [taken, optimized, trace])
 
+    def translate(self, job, data):
+        code, = (bytes(part) for part in take_parts(data, job['sizes']))
+        at('load')
+        refined = refined_module(code, job['dimensions'], job['platform'], self.xla.mlir)
+        answer_bytes = self.taken(refined)
+        answer({'bytes': len(answer_bytes)}, [answer_bytes])
+
     def memory(self, executable):
         try:
             stats = executable.get_compiled_memory_stats()
@@ -348,6 +355,113 @@ class Jaxlib:
         self.executables.pop(job['id'], None)
 
 
+def mlir_context(ir):
+    """A context with every dialect that a program of JAX may use."""
+    context = ir.Context()
+    try:
+        from jaxlib.mlir._mlir_libs import _jax_mlir_ext
+        registry = ir.DialectRegistry()
+        _jax_mlir_ext.register_dialects(registry)
+        context.append_dialect_registry(registry)
+        context.load_all_available_dialects()
+    except (ImportError, AttributeError):
+        pass
+    for name in ('stablehlo', 'chlo', 'mhlo', 'sdy'):
+        try:
+            importlib.import_module('jaxlib.mlir.dialects.' + name).register_dialect(context)
+        except (ImportError, AttributeError):
+            pass
+    return context
+
+
+def parsed(code, context, ir, stablehlo):
+    if not code.startswith(b'ML\xefR'):
+        return ir.Module.parse(code.decode('utf-8', 'replace'))
+    try:
+        return stablehlo.deserialize_portable_artifact(context, code)
+    except Exception as error:
+        try:
+            return ir.Module.parse(code)
+        except Exception:
+            raise error
+
+
+def argument_types(types, dimensions, ir):
+    """The types of the arguments with all their dimensions."""
+    static, given = [], list(dimensions)
+    for number, old in enumerate(types):
+        known = given[number] if number < len(given) else None
+        try:
+            old = ir.RankedTensorType(old)
+        except ValueError:  # a token
+            static.append(old)
+            continue
+        if known is None:
+            if not old.has_static_shape:
+                raise Refused('input', f'the shape of argument {number} is not set: it is {old}')
+            known = old.shape
+        fits = len(known) == old.rank and all(old.is_dynamic_dim(d) or old.get_dim_size(d) == known[d] for d in range(old.rank))
+        if not fits:
+            raise Refused('input', f'argument {number} is of the shape {list(known)}, expected {old}')
+        static.append(ir.RankedTensorType.get(known, old.element_type, old.encoding))
+    return static
+
+
+def call_with_shapes(module, dimensions, platform, ir, func, stablehlo):
+    """Makes the main function one of these shapes, that calls what was the main function."""
+    table = ir.SymbolTable(module.operation)
+    if 'main' not in table:
+        raise Refused('input', 'it has no function main')
+    callee = table['main']
+    types, results = list(callee.type.inputs), list(callee.type.results)
+    first = 0 if platform is None else 1
+    static = argument_types(types[first:], dimensions, ir)
+    attributes = list(callee.arg_attrs)[first:] if types and 'arg_attrs' in callee.attributes else None
+    result_attributes = callee.result_attrs if results and 'res_attrs' in callee.attributes else None
+    callee.attributes['sym_visibility'] = ir.StringAttr.get('private')
+    table.set_symbol_name(callee, 'main_of_any_shape')
+    main = func.FuncOp('main', ir.FunctionType.get(static, results), ip=ir.InsertionPoint.at_block_begin(module.body))
+    main.attributes['sym_visibility'] = ir.StringAttr.get('public')
+    if attributes is not None:
+        main.arg_attrs = ir.ArrayAttr.get(attributes)
+    if result_attributes is not None:
+        main.result_attrs = result_attributes
+    with ir.InsertionPoint(main.add_entry_block()):
+        passed = []
+        if platform is not None:
+            index = ir.IntegerAttr.get(ir.RankedTensorType(types[0]).element_type, platform)
+            passed.append(stablehlo.ConstantOp(ir.DenseElementsAttr.get_splat(types[0], index)).result)
+        for argument, wanted in zip(main.arguments, types[first:]):
+            passed.append(argument if argument.type == wanted else stablehlo.ConvertOp(wanted, argument).result)
+        call = func.CallOp(results, ir.FlatSymbolRefAttr.get('main_of_any_shape'), passed)
+        func.ReturnOp(list(call.results))
+
+
+def refined_module(code, dimensions, platform, tools):
+    """A program with the shapes of its arguments refined through all of it, as bytecode; JAX does the same before it compiles."""
+    try:
+        from jaxlib.mlir import ir
+        from jaxlib.mlir.dialects import func, stablehlo
+    except ImportError as error:
+        raise Refused('unsupported', f'it has no MLIR for Python: {error}')
+    with mlir_context(ir) as context, ir.Location.unknown():
+        try:
+            module = parsed(code, context, ir, stablehlo)
+        except Exception as error:
+            raise Refused('input', f'it cannot read the module: {error}')
+        call_with_shapes(module, dimensions, platform, ir, func, stablehlo)
+        out = io.BytesIO()
+        module.operation.write_bytecode(out)
+    more = {'enable_shardy': True} if b'sdy' in code else {}
+    try:
+        return tools.refine_polymorphic_shapes(out.getvalue(), enable_shape_assertions=True, validate_static_shapes=True, **more)
+    except Exception as error:
+        message, sign = str(error), 'Input shapes do not match'
+        if sign in message:  # JAX's own assertion, and not where in MLIR it is
+            message = sign + message.split(sign, 1)[1].split('\n')[0].split('Using the following polymorphic shapes')[0].rstrip()
+        raise Refused('input', f'these shapes do not fit the program: {message}')
+
+
 def serve():
     ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, SIGKILL)
     send(READY, text(PROTOCOL))
@@ -365,7 +479,7 @@ def serve():
                 answer({'version': jaxlib.version, 'python': sys.version.split()[0], 'platform': jaxlib.client.platform,
                         'devices': len(jaxlib.client.devices()), 'note': jaxlib.note or ''})
             else:
-                {'compile': jaxlib.compile, 'run': jaxlib.run, 'unload': jaxlib.unload}[job['do']](job, data)
+                {'compile': jaxlib.compile, 'run': jaxlib.run, 'translate': jaxlib.translate, 'unload': jaxlib.unload}[job['do']](job, data)
         except Refused as error:
             answer({'refused': error.args[0], 'message': error.args[1]})
         except ImportError as error:

@@ -81,6 +81,7 @@ ErrorClass ClassOfXla(std::string_view message) {
 ErrorClass ClassOf(std::string_view refused, std::string_view message) {
   if (refused == "xla") return ClassOfXla(message);
   if (refused == "unsupported") return ErrorClass::kUnsupported;
+  if (refused == "input") return ErrorClass::kInput;
   return refused == "environment" ? ErrorClass::kEnvironment : ErrorClass::kInternal;
 }
 
@@ -299,6 +300,25 @@ Result<JaxlibProgram> JaxlibProcess::Compile(const JaxlibCompileRequest& request
     HLOSCOPE_ASSIGN_OR_RETURN(program.trace, ReadTrace(answer, parts));
   }
   return program;
+}
+
+Result<std::string> JaxlibProcess::Translate(const JaxlibTranslateRequest& request,
+                                             const Budget& bounds) {
+  Json shapes = Json::array();
+  for (const auto& dimensions : request.dimensions) {
+    shapes.push_back(dimensions ? Json(*dimensions) : Json(nullptr));
+  }
+  Json job = {{"do", "translate"}, {"dimensions", std::move(shapes)}};
+  job["platform"] = request.platform_index ? Json(*request.platform_index) : Json(nullptr);
+  const std::span<const std::byte> data[] = {BytesOf(request.code)};
+  job["sizes"] = {request.code.size()};
+  HLOSCOPE_ASSIGN_OR_RETURN(const Answer answer, Ask(*worker_, facts_, job, data, bounds));
+  const auto bytes = answer.json.find("bytes");
+  const auto size = bytes == answer.json.end() ? std::nullopt : SizeOf(*bytes);
+  Parts parts(answer.frame);
+  const auto part = size ? parts.Next(*size) : std::nullopt;
+  if (!part) return MalformedMessage("a translation without its module");
+  return std::string(reinterpret_cast<const char*>(part->data()), part->size());
 }
 
 Result<JaxlibResults> JaxlibProcess::Run(uint64_t program,

@@ -63,6 +63,14 @@ struct JaxlibProgram {
   JaxlibTrace trace;
 };
 
+// A program in MLIR, text or bytecode, whose main function takes the index of a platform first
+// where `platform_index` is one, then arguments of these dimensions; nullopt: as its type says.
+struct JaxlibTranslateRequest {
+  std::string_view code;
+  std::vector<std::optional<std::vector<int64_t>>> dimensions;
+  std::optional<int32_t> platform_index;
+};
+
 // Row-major arrays of each device.
 using DeviceArrays = std::vector<std::vector<hlo::Literal>>;
 
@@ -81,6 +89,10 @@ class JaxlibProcess {
 
   // Errors: unsupported where this jaxlib cannot take the module as StableHLO; XLA's own; died.
   Result<JaxlibProgram> Compile(const JaxlibCompileRequest& request, const Budget& bounds);
+  // The HloModuleProto of a program with the shapes of its arguments refined through all of it, as
+  // JAX does before it compiles. Errors: input for shapes that the program does not allow;
+  // unsupported for one that this jaxlib cannot read.
+  Result<std::string> Translate(const JaxlibTranslateRequest& request, const Budget& bounds);
   // One list of arrays per device; with `trace` its profiler runs too. Errors: XLA's own; died;
   // internal for an answer without sense.
   Result<JaxlibResults> Run(uint64_t program, std::span<const std::vector<hlo::Literal>> arguments,

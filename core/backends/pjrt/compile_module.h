@@ -47,10 +47,4 @@ Result<CompileModuleReport> CompileModule(const std::shared_ptr<const hlo::Modul
                                           const CompileModuleRequest& request,
                                           const std::stop_token& stop = {});
 
-// The devices described in assets/gpu-targets, sorted.
-std::vector<std::string> GpuTargetNames();
-
-// The description of a device, as text: that of the name, or the file's.
-Result<std::string> ReadGpuTarget(const std::string& name_or_file, const Limits& limits);
-
 }  // namespace hloscope::replay

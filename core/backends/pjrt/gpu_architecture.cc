@@ -6,7 +6,7 @@
 
 #include <charconv>
 
-#include "core/backends/pjrt/compile_module.h"
+#include "core/replay/gpu_targets.h"
 
 namespace hloscope::replay {
 namespace {

@@ -1,12 +1,18 @@
 // Having a plugin translate MLIR, and finding the module in what it dumps.
 #include "core/backends/pjrt/mlir_module.h"
 
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
 #include <charconv>
 #include <cstring>
 #include <span>
 #include <string>
 
+#include "core/backends/jaxlib/jaxlib_process.h"
 #include "core/backends/pjrt/dump_folder.h"
+#include "core/backends/pjrt/exported_entry.h"
 #include "core/backends/pjrt/xla_compile.h"
 #include "core/backends/plugins/plugins.h"
 #include "core/base/file.h"
@@ -51,22 +57,26 @@ void NameSource(hlo::ProtoFile& file, std::string_view path) {
   file.module = builder.Build();
 }
 
-}  // namespace
+// A program in MLIR, and what is known of it from outside.
+struct Program {
+  std::string_view code;
+  int64_t replicas = 1, partitions = 1;
+};
 
-Result<hlo::ProtoFile> TranslateMlir(const std::string& name, std::string_view code,
-                                     const Limits& limits, const std::stop_token& stop) {
+Result<hlo::ProtoFile> TranslateByPlugin(const Program& program, const Limits& limits,
+                                         const std::stop_token& stop) {
   const PlatformRow* platform = PlatformWith(kReadsMlir);
   if (platform == nullptr) return UnsupportedError("no platform of this build reads StableHLO");
   HLOSCOPE_ASSIGN_OR_RETURN(const PluginFile plugin, ResolvePlugin(platform->name, {}));
   HLOSCOPE_ASSIGN_OR_RETURN(const ScratchFolder folder, ScratchFolder::Make());
   XlaCompileRequest request;
   request.plugin = plugin.path;
-  request.module = code;
+  request.module = program.code;
   request.format = "mlir";
   request.dump = folder.path();
   request.flags = {{"xla_dump_hlo_as_proto", "true"}};
-  request.replicas = CountIn(code, "mhlo.num_replicas");
-  request.partitions = CountIn(code, "mhlo.num_partitions");
+  request.replicas = program.replicas;
+  request.partitions = program.partitions;
   const auto compiled =
       CompileWithXla(request, std::chrono::seconds(limits.run_deadline_seconds), stop);
   // What cannot be compiled may have been translated all the same.
@@ -74,11 +84,138 @@ Result<hlo::ProtoFile> TranslateMlir(const std::string& name, std::string_view c
   if (path.empty() && !compiled.has_value()) return std::unexpected(compiled.error());
   if (path.empty()) return InternalError("the plugin dumped no module before optimizations");
   HLOSCOPE_ASSIGN_OR_RETURN(const FileView file, FileView::Open(path, limits));
+  return hlo::ReadProto(std::as_bytes(std::span(file.bytes())), limits,
+                        std::make_shared<FileView>(file));
+}
+
+using KnownDimensions = std::vector<std::optional<dump::Dimensions>>;
+
+// Symbolic shapes become those of the arguments.
+Result<hlo::ProtoFile> TranslateByJaxlib(const Program& program, const KnownDimensions& dimensions,
+                                         std::optional<int32_t> platform_index,
+                                         const Limits& limits, const std::stop_token& stop) {
+  auto place = ResolveJaxlib({});
+  if (!place.has_value()) {
+    Error error = std::move(place).error();
+    error.message = "its shapes are symbolic, which jaxlib refines: " + error.message;
+    return std::unexpected(std::move(error));
+  }
+  JaxlibStart start;
+  start.place = *std::move(place);
+  Budget bounds = BoundsOf({}, limits);
+  bounds.stop = stop;
+  HLOSCOPE_ASSIGN_OR_RETURN(const auto child, JaxlibProcess::Start(start, bounds));
+  HLOSCOPE_ASSIGN_OR_RETURN(std::string module,
+                            child->Translate({program.code, dimensions, platform_index}, bounds));
+  const auto owner = std::make_shared<std::string>(std::move(module));
   HLOSCOPE_ASSIGN_OR_RETURN(hlo::ProtoFile translated,
-                            hlo::ReadProto(std::as_bytes(std::span(file.bytes())), limits,
-                                           std::make_shared<FileView>(file)));
+                            hlo::ReadProto(std::as_bytes(std::span(*owner)), limits, owner));
+  hlo::ModuleBuilder builder = hlo::CopyModule(*translated.module);
+  builder.header().replica_count = program.replicas;
+  builder.header().num_partitions = program.partitions;
+  translated.module = builder.Build();
+  return translated;
+}
+
+// Whether types of the text have dimensions without a size. Of bytecode nothing is known.
+bool HasOpenDimension(std::string_view code) {
+  return code.find("tensor<?") != std::string_view::npos ||
+         code.find("x?x") != std::string_view::npos;
+}
+
+Result<hlo::ProtoFile> TranslatePlain(std::string_view code, const MlirArguments& arguments,
+                                      const Limits& limits, const std::stop_token& stop) {
+  if (!arguments.variables.empty()) {
+    return InputError(fmt::format("--shape {}: MLIR does not name its dimensions",
+                                  arguments.variables.front().name),
+                      "--inputs FILE sets the shapes of all arguments");
+  }
+  const Program program{code, CountIn(code, "mhlo.num_replicas"),
+                        CountIn(code, "mhlo.num_partitions")};
+  if (!HasOpenDimension(code)) return TranslateByPlugin(program, limits, stop);
+  KnownDimensions known;
+  if (arguments.dimensions) {
+    HLOSCOPE_ASSIGN_OR_RETURN(known, arguments.dimensions());
+  }
+  if (known.empty()) {
+    return InputError("shapes of its arguments are not set: their types have dimensions \"?\"",
+                      "`hloscope run FILE --inputs F.npz --python ENV` takes them from the arrays; "
+                      "ENV is a Python environment with jaxlib");
+  }
+  return TranslateByJaxlib(program, known, {}, limits, stop);
+}
+
+// The place of the platform among those that it was exported for.
+Result<std::optional<int32_t>> PlatformIndex(const dump::JaxExport& exported,
+                                             const std::string& wanted) {
+  if (!exported.takes_platform()) return std::nullopt;
+  const auto index_of = [&](std::string_view name) {
+    return std::ranges::find(exported.platforms, name) - exported.platforms.begin();
+  };
+  const auto count = std::ssize(exported.platforms);
+  if (wanted.empty()) {
+    const auto host = index_of("cpu");
+    return static_cast<int32_t>(host < count ? host : 0);
+  }
+  const auto index = index_of(wanted);
+  if (index < count) return static_cast<int32_t>(index);
+  return InputError(fmt::format("it was exported for {}, not for {}",
+                                fmt::join(exported.platforms, ", "), wanted),
+                    "run it on one of those, or export it with platforms=(…)");
+}
+
+Result<hlo::ProtoFile> TranslateExport(std::string_view bytes, const MlirArguments& arguments,
+                                       const Limits& limits, const std::stop_token& stop) {
+  HLOSCOPE_ASSIGN_OR_RETURN(const dump::JaxExport exported, dump::ReadJaxExport(bytes));
+  if (exported.ordered_effects > 0) {
+    return UnsupportedError("it has ordered side effects, whose tokens are arguments of its module",
+                            "export the function without them");
+  }
+  HLOSCOPE_ASSIGN_OR_RETURN(const auto platform, PlatformIndex(exported, arguments.platform));
+  const bool symbolic = exported.is_symbolic();
+  KnownDimensions known;
+  if (symbolic && arguments.dimensions) {
+    HLOSCOPE_ASSIGN_OR_RETURN(known, arguments.dimensions());
+  }
+  HLOSCOPE_ASSIGN_OR_RETURN(const auto shapes,
+                            dump::ResolveShapes(exported, arguments.variables, known));
+  const Program program{exported.module, 1, int64_t{exported.devices}};
+  const bool as_it_is = !platform && exported.kept.size() == exported.arguments.size();
+  if (!symbolic) {
+    HLOSCOPE_ASSIGN_OR_RETURN(hlo::ProtoFile file, TranslateByPlugin(program, limits, stop));
+    if (as_it_is) return file;
+    HLOSCOPE_ASSIGN_OR_RETURN(
+        file.module, WithExportedArguments(std::move(file.module), exported, platform, shapes));
+    return file;
+  }
+  KnownDimensions kept;
+  for (const uint32_t k : exported.kept) kept.emplace_back(shapes[k]);
+  HLOSCOPE_ASSIGN_OR_RETURN(hlo::ProtoFile file,
+                            TranslateByJaxlib(program, kept, platform, limits, stop));
+  if (exported.kept.size() == exported.arguments.size()) return file;
+  HLOSCOPE_ASSIGN_OR_RETURN(file.module,
+                            WithExportedArguments(std::move(file.module), exported, {}, shapes));
+  return file;
+}
+
+}  // namespace
+
+Result<hlo::ProtoFile> TranslateMlir(const std::string& name, std::string_view code,
+                                     const MlirArguments& arguments, const Limits& limits,
+                                     const std::stop_token& stop) {
+  const bool exported = dump::LooksLikeJaxExport(code);
+  HLOSCOPE_ASSIGN_OR_RETURN(hlo::ProtoFile translated,
+                            exported ? TranslateExport(code, arguments, limits, stop)
+                                     : TranslatePlain(code, arguments, limits, stop));
   NameSource(translated, name);
   return translated;
+}
+
+std::string JaxPlatformOf(std::string_view platform) {
+  const PlatformRow* const row = FindPlatform(platform);
+  const bool gpu = row != nullptr && (row->devices == Devices::kGpu || row->Has(kNeedsDriver) ||
+                                      row->Has(kSimulatesGpu));
+  return gpu ? "cuda" : "cpu";
 }
 
 }  // namespace hloscope::replay

@@ -10,10 +10,10 @@
 #include <map>
 #include <span>
 
-#include "core/backends/plugins/assets.h"
 #include "core/backends/plugins/file_kinds.h"
 #include "core/backends/plugins/python_environments.h"
 #include "core/base/counted.h"
+#include "core/replay/assets.h"
 
 namespace hloscope::replay {
 namespace {

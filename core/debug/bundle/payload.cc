@@ -91,10 +91,7 @@ bool BinaryHasSecret(std::string_view bytes, const Redactor& redactor, int depth
   if (StoresPlainStrings(bytes)) return StringsHaveSecret(bytes, redactor);
   Limits limits;
   limits.archive_member_bytes = int64_t{64} << 20;
-  const bool is_zlib =
-      bytes.size() > 2 && bytes[0] == 0x78 &&
-      (static_cast<unsigned char>(bytes[0]) * 256 + static_cast<unsigned char>(bytes[1])) % 31 == 0;
-  if (IsGzip(bytes) || is_zlib) {
+  if (IsGzip(bytes) || IsZlib(bytes)) {
     const auto inner = IsGzip(bytes) ? Gunzip(bytes, limits) : Unzlib(bytes, limits);
     if (!inner) return true;
     const std::string_view text = inner->bytes();

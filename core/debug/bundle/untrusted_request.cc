@@ -8,9 +8,9 @@
 #include <cmath>
 #include <utility>
 
-#include "core/backends/pjrt/compile_module.h"
 #include "core/base/jobs.h"
 #include "core/base/machine_memory.h"
+#include "core/replay/gpu_targets.h"
 #include "core/replay/platform_table.h"
 
 namespace hloscope::debug {

@@ -54,4 +54,25 @@ Result<dump::TensorFiles> OpenInputs(std::span<const std::string> paths, const L
   return dump::TensorFiles::Of(std::move(archive), limits);
 }
 
+Result<std::vector<std::optional<std::vector<int64_t>>>> InputDimensions(
+    std::span<const std::string> paths, const Limits& limits) {
+  std::vector<std::optional<std::vector<int64_t>>> dimensions;
+  if (paths.empty()) return dimensions;
+  if (NamesSnapshot(paths)) {
+    HLOSCOPE_ASSIGN_OR_RETURN(const RecordedArguments known,
+                              ReadSnapshotArguments(paths[0], limits));
+    for (const hlo::Literal& argument : known.arguments) {
+      const auto sizes = argument.shape().dimensions();
+      dimensions.emplace_back(std::in_place, sizes.begin(), sizes.end());
+    }
+    return dimensions;
+  }
+  HLOSCOPE_ASSIGN_OR_RETURN(const dump::TensorFiles files, OpenInputs(paths, limits));
+  for (int64_t i = 0;; ++i) {
+    HLOSCOPE_ASSIGN_OR_RETURN(auto array, files.InputDimensions(i));
+    if (!array) return dimensions;
+    dimensions.push_back(std::move(array));
+  }
+}
+
 }  // namespace hloscope::debug

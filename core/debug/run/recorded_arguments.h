@@ -26,6 +26,10 @@ Result<RecordedArguments> ReadSnapshotArguments(const std::string& path, const L
 
 // What --inputs names: arrays of numpy, or those in a bundle.
 Result<dump::TensorFiles> OpenInputs(std::span<const std::string> paths, const Limits& limits);
+// The dimensions of the arrays that --inputs names, by number, up to the first one that is not
+// there.
+Result<std::vector<std::optional<std::vector<int64_t>>>> InputDimensions(
+    std::span<const std::string> paths, const Limits& limits);
 // --inputs names a snapshot.
 bool NamesSnapshot(std::span<const std::string> paths);
 

@@ -7,6 +7,7 @@
 #include <span>
 
 #include "core/dump/readers/graph_sniff.h"
+#include "core/dump/readers/jax_export.h"
 #include "core/hlo/proto/proto.h"
 #include "core/hlo/text/text.h"
 
@@ -205,6 +206,7 @@ bool IsText(FileKind kind) {
     case FileKind::kHloProto:
     case FileKind::kTensorFlowGraphProto:
     case FileKind::kMlirBytecode:
+    case FileKind::kJaxExport:
     case FileKind::kObject:
     case FileKind::kNpy:
     case FileKind::kBundle:
@@ -231,6 +233,7 @@ FileKind Sniff(std::string_view bytes, bool complete) {
   } else if (hlo::LooksLikeHloText(bytes)) {
     return FileKind::kHloText;  // HLO text with a stray control byte: its reader says where
   }
+  if (!text && LooksLikeJaxExport(bytes)) return FileKind::kJaxExport;
   if (!text && LooksLikeGraphWire(bytes)) return FileKind::kTensorFlowGraphProto;
   if (complete && hlo::SniffProto(std::as_bytes(std::span(bytes)))) return FileKind::kHloProto;
   return text ? FileKind::kText : FileKind::kUnknown;

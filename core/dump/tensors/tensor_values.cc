@@ -207,51 +207,70 @@ Result<Literal> Accepted(const NpyArray& array, const Shape& shape,
   return LiteralFromNpy(array, Shape::Array(shape.element_type(), array.dimensions), name);
 }
 
+std::vector<std::string> InputNames(int64_t i) {
+  return {fmt::format("in{}", i), fmt::format("input_{}", i), fmt::format("arr_{}", i)};
+}
+
 }  // namespace
 
-Result<Literal> TensorFiles::ReadFile(const std::string& path, const Wanted& wanted) const {
-  HLOSCOPE_ASSIGN_OR_RETURN(const FileView view, FileView::Open(path, limits_));
-  HLOSCOPE_ASSIGN_OR_RETURN(const NpyArray array, ReadNpy(view.bytes(), path, limits_));
-  return Accepted(array, wanted.shape, wanted.accepts, path);
-}
-
-Result<Literal> TensorFiles::ReadMember(const NpzArchive& archive, const std::string& name,
-                                        const Wanted& wanted) const {
-  const std::string place = fmt::format("{}: {}", archive.path(), name);
-  HLOSCOPE_ASSIGN_OR_RETURN(const std::string bytes, archive.Read(name));
-  HLOSCOPE_ASSIGN_OR_RETURN(const NpyArray array, ReadNpy(bytes, place, limits_));
-  return Accepted(array, wanted.shape, wanted.accepts, place);
-}
-
-Result<std::optional<Literal>> TensorFiles::Find(std::span<const std::string> names,
-                                                 int64_t file_index, const Wanted& wanted) const {
+std::optional<TensorFiles::Source> TensorFiles::Locate(std::span<const std::string> names,
+                                                       int64_t file_index) const {
   for (const NpzArchive& archive : archives_) {
     for (const std::string& name : names) {
-      if (archive.Has(name)) return ReadMember(archive, name, wanted);
+      if (archive.Has(name)) return Source{&archive, name};
     }
   }
   for (const std::string& directory : directories_) {
     for (const std::string& name : names) {
-      const std::string path = (fs::path(directory) / (name + ".npy")).string();
+      std::string path = (fs::path(directory) / (name + ".npy")).string();
       std::error_code error;
-      if (fs::exists(path, error)) return ReadFile(path, wanted);
+      if (fs::exists(path, error)) return Source{nullptr, std::move(path)};
     }
   }
   if (file_index >= 0 && std::cmp_less(file_index, files_.size())) {
-    return ReadFile(files_[static_cast<size_t>(file_index)], wanted);
+    return Source{nullptr, files_[static_cast<size_t>(file_index)]};
   }
   if (file_index >= 0 && std::cmp_less(file_index, as_they_come_.size())) {
     const auto& [archive, name] = as_they_come_[static_cast<size_t>(file_index)];
-    return ReadMember(archives_[archive], name, wanted);
+    return Source{&archives_[archive], name};
   }
   return std::nullopt;
 }
 
+template <typename Take>
+auto TensorFiles::Read(const Source& source, Take&& take) const
+    -> decltype(take(NpyArray(), std::string())) {
+  if (source.archive == nullptr) {
+    HLOSCOPE_ASSIGN_OR_RETURN(const FileView view, FileView::Open(source.name, limits_));
+    HLOSCOPE_ASSIGN_OR_RETURN(const NpyArray array, ReadNpy(view.bytes(), source.name, limits_));
+    return take(array, source.name);
+  }
+  const std::string place = fmt::format("{}: {}", source.archive->path(), source.name);
+  HLOSCOPE_ASSIGN_OR_RETURN(const std::string bytes, source.archive->Read(source.name));
+  HLOSCOPE_ASSIGN_OR_RETURN(const NpyArray array, ReadNpy(bytes, place, limits_));
+  return take(array, place);
+}
+
+Result<std::optional<Literal>> TensorFiles::Find(std::span<const std::string> names,
+                                                 int64_t file_index, const Wanted& wanted) const {
+  const auto source = Locate(names, file_index);
+  if (!source) return std::nullopt;
+  return Read(*source, [&](const NpyArray& array, const std::string& place) {
+    return Accepted(array, wanted.shape, wanted.accepts, place);
+  });
+}
+
+Result<std::optional<std::vector<int64_t>>> TensorFiles::InputDimensions(int64_t i) const {
+  const auto source = Locate(InputNames(i), i);
+  if (!source) return std::nullopt;
+  return Read(*source, [](const NpyArray& array, const std::string&) {
+    return Result<std::vector<int64_t>>(array.dimensions);
+  });
+}
+
 Result<std::optional<Literal>> TensorFiles::Input(int64_t i, const Shape& shape,
                                                   const DimensionTest& accepts) const {
-  const std::string names[] = {fmt::format("in{}", i), fmt::format("input_{}", i),
-                               fmt::format("arr_{}", i)};
-  return Find(names, i, {shape, accepts});
+  return Find(InputNames(i), i, {shape, accepts});
 }
 
 Result<std::optional<Literal>> TensorFiles::InputOf(int64_t device, int64_t i,

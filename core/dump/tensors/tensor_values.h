@@ -54,7 +54,9 @@ class TensorFiles {
                                             const DimensionTest& accepts = {}) const;
   Result<std::optional<hlo::Literal>> Output(int64_t i, const hlo::Shape& shape,
                                              const DimensionTest& accepts = {}) const;
-  // The same for one device alone: in0@2, input_0@2 or arr_0@2.
+  // The dimensions of input number i alone, whatever its type.
+  Result<std::optional<std::vector<int64_t>>> InputDimensions(int64_t i) const;
+  // As Input, for one device alone: in0@2, input_0@2 or arr_0@2.
   Result<std::optional<hlo::Literal>> InputOf(int64_t device, int64_t i,
                                               const hlo::Shape& shape) const;
   // Such a name that no InputOf with an array below `arrays` and, of several, a device below
@@ -66,13 +68,18 @@ class TensorFiles {
     const hlo::Shape& shape;
     const DimensionTest& accepts;
   };
+  // A member of an archive, or a file.
+  struct Source {
+    const NpzArchive* archive;
+    std::string name;
+  };
+  std::optional<Source> Locate(std::span<const std::string> names, int64_t file_index) const;
+  template <typename Take>
+  auto Read(const Source& source, Take&& take) const -> decltype(take(NpyArray(), std::string()));
   Result<std::optional<hlo::Literal>> Find(std::span<const std::string> names, int64_t file_index,
                                            const Wanted& wanted) const;
-  Result<hlo::Literal> ReadFile(const std::string& path, const Wanted& wanted) const;
 
   void NumberAsTheyCome(size_t archive);
-  Result<hlo::Literal> ReadMember(const NpzArchive& archive, const std::string& name,
-                                  const Wanted& wanted) const;
 
   std::vector<NpzArchive> archives_;
   std::vector<std::pair<size_t, std::string>> as_they_come_;  // archive and member, by number

@@ -1,5 +1,5 @@
 // Files that come with the program, found from where it stands.
-#include "core/backends/plugins/assets.h"
+#include "core/replay/assets.h"
 
 #include <filesystem>
 

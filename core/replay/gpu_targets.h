@@ -1,0 +1,18 @@
+// GPU targets: devices that modules are compiled for without being here, as GpuTargetConfigProtos.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "core/base/limits.h"
+#include "core/base/result.h"
+
+namespace hloscope::replay {
+
+// The devices described in assets/gpu-targets, sorted.
+std::vector<std::string> GpuTargetNames();
+
+// The description of a device, as text: that of the name, or the file's.
+Result<std::string> ReadGpuTarget(const std::string& name_or_file, const Limits& limits);
+
+}  // namespace hloscope::replay
