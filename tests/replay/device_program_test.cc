@@ -63,6 +63,22 @@ TEST(DeviceProgramTest, NamesOfOtherValuesLieWhereTheseLie) {
   EXPECT_TRUE(std::ranges::all_of(program.results, &Slice::known));
 }
 
+// A step that only names values again has the slices of its result alone: of N elements of a loop's
+// state N, not N².
+TEST(DeviceProgramTest, NamesOfOtherValuesHoldNoOperands) {
+  const DeviceProgram program = ReadSample("gpt_train_step_h100");
+  size_t names = 0;
+  for (const auto& sequence : program.sequences) {
+    for (const DeviceStep& step : sequence) {
+      if (step.kind != DeviceStepKind::kNothing) continue;
+      ++names;
+      EXPECT_TRUE(step.operands.empty()) << program.module->name(step.id);
+      EXPECT_EQ(step.results.size(), program.module->shape(step.id).LeafCount());
+    }
+  }
+  EXPECT_GT(names, 10u);
+}
+
 TEST(DeviceProgramTest, ASliceThatTheDriverCopiesHasNoKernel) {
   const DeviceProgram program = ReadSample("gpt_train_step_h100");
   const DeviceStep* const step = Find(program, "wrapped_slice.1");

@@ -52,8 +52,10 @@ class ProgramCheck {
  private:
   Status Check(const DeviceStep& step) const {
     size_t next = 0;
-    for (const InstructionId operand : module_.operands(step.id)) {
-      HLOSCOPE_TRY(Check(step.id, module_.shape(operand), step.operands, next));
+    if (step.kind != DeviceStepKind::kNothing) {
+      for (const InstructionId operand : module_.operands(step.id)) {
+        HLOSCOPE_TRY(Check(step.id, module_.shape(operand), step.operands, next));
+      }
     }
     next = 0;
     HLOSCOPE_TRY(Check(step.id, module_.shape(step.id), step.results, next));

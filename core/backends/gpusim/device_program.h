@@ -49,7 +49,7 @@ enum class DeviceStepKind : uint8_t {
 struct DeviceStep {
   DeviceStepKind kind = DeviceStepKind::kEvaluate;
   hlo::InstructionId id;
-  std::vector<Slice> operands;  // the arrays of all operands, in order
+  std::vector<Slice> operands;  // the arrays of all operands, in order; none of kNothing
   Slice predicate;              // of kWhile: what its condition gives
   std::vector<Slice> results;   // the arrays of the result, in the order of their indices
   std::vector<std::pair<Slice, Slice>> copies;  // from, to

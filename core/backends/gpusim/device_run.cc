@@ -30,6 +30,12 @@ constexpr int64_t kPadding = 256;
 }  // namespace
 
 Result<Value> DeviceRun::Run(std::span<const Value> arguments) {
+  if (observer_ != nullptr) {
+    results_of_.resize(program_.module->instructions().size());
+    for (const auto& sequence : program_.sequences) {
+      for (const DeviceStep& step : sequence) results_of_[step.id.index] = &step.results;
+    }
+  }
   HLOSCOPE_TRY(Allocate());
   HLOSCOPE_TRY(WriteInputs(arguments));
   HLOSCOPE_TRY(RunSequence(0));
@@ -264,7 +270,12 @@ std::vector<Value> DeviceRun::OperandsOf(const DeviceStep& step) const {
   std::vector<Value> operands;
   size_t next = 0;
   for (const InstructionId operand : module.operands(step.id)) {
-    operands.push_back(ValueOf(module.shape(operand), step.operands, next));
+    if (step.kind == DeviceStepKind::kNothing) {  // where the step that made it has it
+      next = 0;
+      operands.push_back(ValueOf(module.shape(operand), *results_of_[operand.index], next));
+    } else {
+      operands.push_back(ValueOf(module.shape(operand), step.operands, next));
+    }
   }
   return operands;
 }

@@ -73,6 +73,7 @@ class DeviceRun {
   eval::Machine& machine_;
   StepObserver* observer_;
   LaunchRecorder* recorder_;
+  std::vector<const std::vector<Slice>*> results_of_;  // by instruction, of an observed run
   std::vector<runtime::Buffer> allocations_;
   std::vector<runtime::Frame> frames_;  // the loops, branches and calls around the step at hand
   DeviceCounts counts_;

@@ -6,10 +6,12 @@
 #include <algorithm>
 #include <chrono>
 #include <iterator>
+#include <ranges>
 #include <set>
 #include <span>
 #include <tuple>
 
+#include "core/backends/gpusim/earlier_memory.h"
 #include "core/backends/gpusim/line_suspicion.h"
 #include "core/ptx/reference/scalar_reference.h"
 #include "core/ptx/switches/roundings.h"
@@ -263,9 +265,16 @@ class Diagnosis {
   // What earlier launches wrote of what the steps read, nearest first: one thread of each.
   Status TraceEarlier(ByteDiagnosis& diagnosis, std::vector<MemoryRead> reads) {
     std::array<uint32_t, 3> block = diagnosis.block;
+    EarlierMemory memory = MemoryBefore(diagnosis.launch);
     for (uint64_t i = diagnosis.launch; i-- > 0 && !reads.empty();) {
       const CaseLaunch& launch = kernels_.launches[i];
-      HLOSCOPE_ASSIGN_OR_RETURN(const CaseMemory before, MemoryBefore(i));
+      // What it cannot write it has not written.
+      const auto writes = [&](const MemoryRead& read) {
+        return ArgumentWith(launch, read.region, read.at).has_value();
+      };
+      if (std::ranges::none_of(reads | std::views::take(kMaxReads), writes)) continue;
+      HLOSCOPE_ASSIGN_OR_RETURN(const CaseMemory* const state, memory.Before(i));
+      const CaseMemory& before = *state;
       for (const MemoryRead& read : std::span(reads).first(std::min(reads.size(), kMaxReads))) {
         ByteDiagnosis earlier;
         earlier.launch = i;
@@ -304,14 +313,15 @@ class Diagnosis {
     return true;
   }
 
-  Result<CaseMemory> MemoryBefore(uint64_t launch) const {
-    CaseMemory memory = kernels_.memory;
-    BeginKernelCase(kernels_, memory);
-    for (uint64_t i = 0; i < launch; ++i) {
-      const CaseLaunch& each = kernels_.launches[i];
-      HLOSCOPE_TRY(ptx::Launch(code_[each.code], RequestOf(kernels_, each, memory), options_));
-    }
-    return memory;
+  EarlierMemory MemoryBefore(uint64_t launches) const {
+    CaseMemory first = kernels_.memory;
+    BeginKernelCase(kernels_, first);
+    return {
+        std::move(first), launches, [this](uint64_t i, CaseMemory& memory) -> Status {
+          const CaseLaunch& each = kernels_.launches[i];
+          HLOSCOPE_TRY(ptx::Launch(code_[each.code], RequestOf(kernels_, each, memory), options_));
+          return {};
+        }};
   }
 
   // The last of `earlier` is the store of what `read` has read.

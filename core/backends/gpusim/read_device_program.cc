@@ -81,13 +81,14 @@ class ProgramReader {
     DeviceStep step;
     step.id = id;
     step.results = slices_.AllOf(id);
-    for (const InstructionId operand : module_.operands(id)) {
-      const std::vector<Slice> leaves = slices_.AllOf(operand);
-      step.operands.insert(step.operands.end(), leaves.begin(), leaves.end());
-    }
+    // Each element of a loop's state would have the slices of all.
     if (!HasWork(id)) {
       step.kind = DeviceStepKind::kNothing;
       return step;
+    }
+    for (const InstructionId operand : module_.operands(id)) {
+      const std::vector<Slice> leaves = slices_.AllOf(operand);
+      step.operands.insert(step.operands.end(), leaves.begin(), leaves.end());
     }
     HLOSCOPE_TRY(ReadCallees(step, depth));
     if (!MeetsOthers(id)) {

@@ -116,8 +116,9 @@ struct Minimum {
   }
 };
 
+// A square is rounded once, to the nearest, which pow of libm is not always.
 struct Power {
-  static double Of(double x, double y) { return std::pow(x, y); }
+  static double Of(double x, double y) { return y == 2 ? x * x : std::pow(x, y); }
 };
 
 // By repeated squaring; a negative exponent is 1/x^|y| rounded towards zero.
