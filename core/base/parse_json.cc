@@ -3,6 +3,8 @@
 
 #include <fmt/format.h>
 
+#include "core/base/memory_limit.h"
+
 namespace hloscope {
 namespace {
 
@@ -28,24 +30,27 @@ bool IsDeeper(std::string_view text, int64_t nesting) {
 }
 
 template <typename Tree>
-Result<Tree> Parse(std::string_view text, int64_t nesting) {
-  if (IsDeeper(text, nesting)) {
-    return InputError(fmt::format("JSON nested deeper than {} levels", nesting));
+Result<Tree> Parse(std::string_view text, const Limits& limits) {
+  if (IsDeeper(text, limits.nesting)) {
+    return InputError(fmt::format("JSON nested deeper than {} levels", limits.nesting),
+                      "raise it with --limit nesting=N");
   }
-  constexpr bool kThrows = false;
-  Tree tree = Tree::parse(text, nullptr, kThrows);
-  if (tree.is_discarded()) return InputError("not JSON");
-  return tree;
+  return WithinMemory(limits, "", [&]() -> Result<Tree> {
+    constexpr bool kThrows = false;
+    Tree tree = Tree::parse(text, nullptr, kThrows);
+    if (tree.is_discarded()) return InputError("not JSON");
+    return tree;
+  });
 }
 
 }  // namespace
 
-Result<nlohmann::json> ParseJson(std::string_view text, int64_t nesting) {
-  return Parse<nlohmann::json>(text, nesting);
+Result<nlohmann::json> ParseJson(std::string_view text, const Limits& limits) {
+  return Parse<nlohmann::json>(text, limits);
 }
 
-Result<nlohmann::ordered_json> ParseOrderedJson(std::string_view text, int64_t nesting) {
-  return Parse<nlohmann::ordered_json>(text, nesting);
+Result<nlohmann::ordered_json> ParseOrderedJson(std::string_view text, const Limits& limits) {
+  return Parse<nlohmann::ordered_json>(text, limits);
 }
 
 }  // namespace hloscope

@@ -10,6 +10,7 @@
 #include "core/backends/pjrt/xla_compile.h"
 #include "core/backends/plugins/plugins.h"
 #include "core/base/file.h"
+#include "core/base/memory_limit.h"
 #include "core/base/scratch_folder.h"
 #include "core/hlo/rewrite/copy_module.h"
 
@@ -74,9 +75,10 @@ Result<hlo::ProtoFile> TranslateMlir(const std::string& name, std::string_view c
   if (path.empty() && !compiled.has_value()) return std::unexpected(compiled.error());
   if (path.empty()) return InternalError("the plugin dumped no module before optimizations");
   HLOSCOPE_ASSIGN_OR_RETURN(const FileView file, FileView::Open(path, limits));
-  HLOSCOPE_ASSIGN_OR_RETURN(hlo::ProtoFile translated,
-                            hlo::ReadProto(std::as_bytes(std::span(file.bytes())), limits,
-                                           std::make_shared<FileView>(file)));
+  HLOSCOPE_ASSIGN_OR_RETURN(hlo::ProtoFile translated, WithinMemory(limits, path, [&] {
+                              return hlo::ReadProto(std::as_bytes(std::span(file.bytes())), limits,
+                                                    std::make_shared<FileView>(file));
+                            }));
   NameSource(translated, name);
   return translated;
 }

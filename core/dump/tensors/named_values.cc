@@ -7,6 +7,7 @@
 #include <filesystem>
 #include <span>
 
+#include "core/base/memory_limit.h"
 #include "core/dump/listing/sniff.h"
 #include "core/dump/tensors/npy.h"
 #include "core/dump/tensors/npz.h"
@@ -87,22 +88,8 @@ std::vector<NamedValue> Sorted(std::vector<NamedValue> values) {
   return values;
 }
 
-}  // namespace
-
-hlo::Literal WithTypeOf(const hlo::Literal& value, const hlo::Literal& other) {
-  const ElementType own = value.shape().element_type(), wanted = other.shape().element_type();
-  if (!value.shape().IsArray() || !hlo::IsInteger(own) || !hlo::IsFloat(wanted)) return value;
-  if (MlDtypeName(wanted).empty() || hlo::StorageBytes(own) != hlo::StorageBytes(wanted)) {
-    return value;
-  }
-  const auto sizes = value.shape().dimensions();
-  const auto bytes = value.bytes();
-  return hlo::Literal::Dense(hlo::Shape::Array(wanted, {sizes.begin(), sizes.end()}),
-                             {bytes.begin(), bytes.end()});
-}
-
-Result<std::optional<std::vector<NamedValue>>> NamedValuesIn(const FileView& file,
-                                                             const Limits& limits) {
+Result<std::optional<std::vector<NamedValue>>> ReadValues(const FileView& file,
+                                                          const Limits& limits) {
   switch (Sniff(file.bytes())) {
     case FileKind::kZip: {
       HLOSCOPE_ASSIGN_OR_RETURN(std::vector<NamedValue> values, FromNpz(file, limits));
@@ -120,6 +107,25 @@ Result<std::optional<std::vector<NamedValue>>> NamedValuesIn(const FileView& fil
     default:
       return std::nullopt;
   }
+}
+
+}  // namespace
+
+hlo::Literal WithTypeOf(const hlo::Literal& value, const hlo::Literal& other) {
+  const ElementType own = value.shape().element_type(), wanted = other.shape().element_type();
+  if (!value.shape().IsArray() || !hlo::IsInteger(own) || !hlo::IsFloat(wanted)) return value;
+  if (MlDtypeName(wanted).empty() || hlo::StorageBytes(own) != hlo::StorageBytes(wanted)) {
+    return value;
+  }
+  const auto sizes = value.shape().dimensions();
+  const auto bytes = value.bytes();
+  return hlo::Literal::Dense(hlo::Shape::Array(wanted, {sizes.begin(), sizes.end()}),
+                             {bytes.begin(), bytes.end()});
+}
+
+Result<std::optional<std::vector<NamedValue>>> NamedValuesIn(const FileView& file,
+                                                             const Limits& limits) {
+  return WithinMemory(limits, file.path(), [&] { return ReadValues(file, limits); });
 }
 
 Result<std::optional<std::vector<NamedValue>>> NamedValuesInFolder(const std::string& path,
