@@ -7,9 +7,11 @@
 #include <map>
 #include <set>
 
+#include "core/base/memory_limit.h"
 #include "core/hlo/proto/proto.h"
 #include "core/hlo/text/text.h"
 #include "profiler/operation_targets.h"
+#include "profiler/saturating_add.h"
 
 namespace hloscope::profiler {
 namespace {
@@ -150,8 +152,9 @@ Executions ExecutionsOf(const EventStore& store, EventId e) {
   Executions executions{1, duration, duration, duration};
   if (!store.text(store.name(e)).ends_with(kSummedSuffix)) return executions;
   for (const Argument& argument : store.Arguments(e)) {
-    const auto number = static_cast<int64_t>(NumberOf(argument).value_or(0));
-    if (number < 1 || number > kLongestTime / 1000) continue;
+    const double stated = NumberOf(argument).value_or(0);
+    if (!(stated >= 1 && stated <= static_cast<double>(kLongestTime / 1000))) continue;
+    const auto number = static_cast<int64_t>(stated);
     if (argument.name == kExecutionsArgument) executions.count = number;
     if (argument.name == kTotalArgument) executions.total = number * 1000;
     if (argument.name == kMinArgument) executions.min = number * 1000;
@@ -174,9 +177,9 @@ void AddTime(TimeOfTarget& target, const EventStore& store, const Piece& piece) 
     time.max = told.max;
     time.longest = piece.event;
   }
-  time.count += told.count;
-  time.total += told.total;
-  time.self += piece.self;
+  time.count = SaturatingAdd(time.count, told.count);
+  time.total = SaturatingAdd(time.total, told.total);
+  time.self = SaturatingAdd(time.self, piece.self);
 }
 
 // The duration that `share` of them do not exceed (nearest rank).
@@ -188,8 +191,8 @@ int64_t Percentile(std::vector<int64_t>& durations, double share) {
   return *at;
 }
 
-Result<std::shared_ptr<const hlo::Module>> ModuleOf(const EmbeddedModule& embedded,
-                                                    const Limits& limits) {
+Result<std::shared_ptr<const hlo::Module>> ReadModule(const EmbeddedModule& embedded,
+                                                      const Limits& limits) {
   if (embedded.hlo_proto.empty()) {
     hlo::ParseResult parsed = hlo::ParseText(embedded.hlo_text, limits);
     if (parsed.ok()) return parsed.module;
@@ -199,6 +202,11 @@ Result<std::shared_ptr<const hlo::Module>> ModuleOf(const EmbeddedModule& embedd
                             hlo::ReadProto(std::as_bytes(std::span(embedded.hlo_proto)), limits));
   if (read.module == nullptr) return InputError("its HloProto holds no module");
   return read.module;
+}
+
+Result<std::shared_ptr<const hlo::Module>> ModuleOf(const EmbeddedModule& embedded,
+                                                    const Limits& limits) {
+  return WithinMemory(limits, "", [&] { return ReadModule(embedded, limits); });
 }
 
 }  // namespace

@@ -7,6 +7,7 @@
 #include "core/base/strings.h"
 #include "core/hlo/analysis/call_graph.h"
 #include "core/hlo/analysis/source_line.h"
+#include "profiler/saturating_add.h"
 #include "profiler/typical_times.h"
 
 namespace hloscope::profiler {
@@ -58,8 +59,8 @@ void Add(const InstructionTime& time, const Estimate& typical, bool has_typical,
         item.has_typical ? std::min(typical.freedom, item.typical.freedom) : typical.freedom;
     item.has_typical = true;
   }
-  item.count += time.count;
-  item.self += time.self;
+  item.count = SaturatingAdd(item.count, time.count);
+  item.self = SaturatingAdd(item.self, time.self);
 }
 
 }  // namespace

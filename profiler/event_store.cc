@@ -5,16 +5,12 @@
 #include <algorithm>
 #include <utility>
 
+#include "profiler/saturating_add.h"
+
 namespace hloscope::profiler {
 namespace {
 
 constexpr uint32_t kFanoutBits = 3, kFanout = 1 << kFanoutBits;
-
-// The sum of two times, not beyond the largest: blocks may span rows that overlap.
-int64_t SaturatingAdd(int64_t a, int64_t b) {
-  int64_t sum;
-  return __builtin_add_overflow(a, b, &sum) ? std::numeric_limits<int64_t>::max() : sum;
-}
 
 }  // namespace
 

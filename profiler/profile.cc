@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <filesystem>
 
+#include "core/base/memory_limit.h"
+
 namespace hloscope::profiler {
 namespace {
 
@@ -156,7 +158,7 @@ Result<std::vector<std::string>> TracesBelow(const std::string& folder, const Li
   for (; !error && walk != std::filesystem::recursive_directory_iterator(); walk.increment(error)) {
     if (++entries > limits.directory_entries) {
       return InputError(folder + ": more entries than the limit directory-entries",
-                        "name the trace itself");
+                        "raise it with --limit directory-entries=N, or name the trace itself");
     }
     if (IsTraceName(walk->path().native())) paths.push_back(walk->path().string());
   }
@@ -170,7 +172,7 @@ Result<std::vector<std::string>> TracesBelow(const std::string& folder, const Li
 
 namespace {
 
-Result<std::shared_ptr<const Profile>> Read(const FileView& file, const TraceRequest& request) {
+Result<std::shared_ptr<const Profile>> ReadAny(const FileView& file, const TraceRequest& request) {
   const FormatRow* row = FormatOfBytes(file.bytes());
   if (row == nullptr) {
     return InputError(
@@ -183,6 +185,10 @@ Result<std::shared_ptr<const Profile>> Read(const FileView& file, const TraceReq
     TakeModulesBeside(*profile, {request.limits, request.jobs, request.stop, true});
   }
   return std::shared_ptr<const Profile>(std::move(profile));
+}
+
+Result<std::shared_ptr<const Profile>> Read(const FileView& file, const TraceRequest& request) {
+  return WithinMemory(request.limits, file.path(), [&] { return ReadAny(file, request); });
 }
 
 }  // namespace

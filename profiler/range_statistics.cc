@@ -2,16 +2,12 @@
 #include "profiler/range_statistics.h"
 
 #include <algorithm>
-#include <limits>
 #include <numeric>
+
+#include "profiler/saturating_add.h"
 
 namespace hloscope::profiler {
 namespace {
-
-int64_t AddClamped(int64_t a, int64_t b) {
-  int64_t sum;
-  return __builtin_add_overflow(a, b, &sum) ? std::numeric_limits<int64_t>::max() : sum;
-}
 
 // Where the events of one row lie that reach into the range.
 using EventSpan = std::pair<EventId, EventId>;
@@ -76,8 +72,8 @@ Result<std::vector<DurationStatistics>> Statistics(const EventStore& store,
     const int64_t duration = store.duration(e);
     const int64_t begin = std::max(store.start(e), query.range.begin);
     const int64_t end = std::min(store.end(e), query.range.end);
-    s.inside = AddClamped(s.inside, std::max<int64_t>(end - begin, 0));
-    s.total = AddClamped(s.total, duration);
+    s.inside = SaturatingAdd(s.inside, std::max<int64_t>(end - begin, 0));
+    s.total = SaturatingAdd(s.total, duration);
     s.min = s.count == 0 ? duration : std::min(s.min, duration);
     if (s.count == 0 || duration > s.max) {
       s.max = duration;

@@ -9,6 +9,7 @@
 #include "app/output.h"
 #include "app/reports/error_report.h"
 #include "core/base/file.h"
+#include "core/base/memory_limit.h"
 #include "core/debug/recompile/compile_log.h"
 #include "core/dump/dump_model.h"
 #include "core/dump/logged_errors.h"
@@ -48,8 +49,14 @@ class ExplainCommand : public Command {
     auto file = FileView::Open(path, context.limits);
     if (!file) return Fail(path, file.error(), context);
     int64_t left_out = 0;
-    auto errors = dump::ExplainErrors(file->bytes(), kMax, &left_out);
-    AddRecompilations(file->bytes(), path, errors);
+    const auto read =
+        WithinMemory(context.limits, path, [&]() -> Result<std::vector<dump::ExplainedError>> {
+          auto errors = dump::ExplainErrors(file->bytes(), kMax, &left_out);
+          AddRecompilations(file->bytes(), path, errors);
+          return errors;
+        });
+    if (!read) return Fail(path, read.error(), context);
+    const std::vector<dump::ExplainedError>& errors = *read;
     for (const dump::ExplainedError& error : errors) Print(error, path, context);
     if (left_out > 0) PrintError(fmt::format("{}: {} more errors are left out", path, left_out));
     found += static_cast<int64_t>(errors.size());

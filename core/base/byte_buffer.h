@@ -24,7 +24,7 @@ class ByteBuffer {
 
  private:
   struct Free {
-    void operator()(char* data) const { std::free(data); }
+    void operator()(char* data) const;
   };
   bool Resize(size_t capacity);
 

@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <limits>
 #include <memory>
+#include <utility>
 
 #include "core/base/checked.h"
 #include "core/base/counted.h"
@@ -36,8 +37,13 @@ std::unexpected<Error> TooLarge(std::string_view limit, int64_t value) {
 }
 
 Status CheckSize(size_t unpacked, size_t packed, const Limits& limits) {
-  if (std::cmp_greater(unpacked, limits.archive_member_bytes)) {
-    return TooLarge("archive-member", limits.archive_member_bytes);
+  const std::pair<std::string_view, int64_t> kSizes[] = {
+      {"archive-member", limits.archive_member_bytes},
+      {"archive", limits.archive_bytes},
+      {"file-memory", limits.file_memory_bytes},
+  };
+  for (const auto& [name, most] : kSizes) {
+    if (std::cmp_greater(unpacked, most)) return TooLarge(name, most);
   }
   const auto most = CheckedMul(static_cast<int64_t>(packed), limits.compression_ratio);
   if (most.has_value() && std::cmp_greater(unpacked, *most)) {

@@ -18,6 +18,8 @@
 #include <utility>
 #include <vector>
 
+#include "core/base/memory_limit.h"
+
 namespace hloscope {
 namespace {
 
@@ -47,6 +49,7 @@ class Loop {
   // every run.
   void Work() {
     const bool outer = std::exchange(inside_body, true);
+    const MemoryLimit::Joined joined(memory_);
     while (!stop_.stop_requested()) {
       const int64_t i = next_.fetch_add(1, std::memory_order_relaxed);
       if (i >= end_.load(std::memory_order_relaxed)) break;
@@ -82,6 +85,7 @@ class Loop {
 
   const std::function<void(int64_t)>& body_;
   const std::stop_token& stop_;
+  MemoryLimit* const memory_ = MemoryLimit::InForce();  // of the caller
   std::atomic<int64_t> next_ = 0;
   std::atomic<int64_t> done_ = 0;
   std::atomic<int64_t> end_;

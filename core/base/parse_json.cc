@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include "core/base/json.h"
+#include "core/base/memory_limit.h"
 
 namespace hloscope {
 namespace {
@@ -30,14 +31,17 @@ bool IsDeeper(std::string_view text, int64_t nesting) {
 }
 
 template <typename Tree>
-Result<Tree> Parse(std::string_view text, int64_t nesting) {
-  if (IsDeeper(text, nesting)) {
-    return InputError(fmt::format("JSON nested deeper than {} levels", nesting));
+Result<Tree> Parse(std::string_view text, const Limits& limits) {
+  if (IsDeeper(text, limits.nesting)) {
+    return InputError(fmt::format("JSON nested deeper than {} levels", limits.nesting),
+                      "raise it with --limit nesting=N");
   }
-  constexpr bool kThrows = false;
-  Tree tree = Tree::parse(text, nullptr, kThrows);
-  if (tree.is_discarded()) return InputError("not JSON");
-  return tree;
+  return WithinMemory(limits, "", [&]() -> Result<Tree> {
+    constexpr bool kThrows = false;
+    Tree tree = Tree::parse(text, nullptr, kThrows);
+    if (tree.is_discarded()) return InputError("not JSON");
+    return tree;
+  });
 }
 
 void AppendTree(std::string& out, const nlohmann::ordered_json& tree) {
@@ -65,12 +69,12 @@ std::string JsonText(const nlohmann::ordered_json& tree) {
   return out;
 }
 
-Result<nlohmann::json> ParseJson(std::string_view text, int64_t nesting) {
-  return Parse<nlohmann::json>(text, nesting);
+Result<nlohmann::json> ParseJson(std::string_view text, const Limits& limits) {
+  return Parse<nlohmann::json>(text, limits);
 }
 
-Result<nlohmann::ordered_json> ParseOrderedJson(std::string_view text, int64_t nesting) {
-  return Parse<nlohmann::ordered_json>(text, nesting);
+Result<nlohmann::ordered_json> ParseOrderedJson(std::string_view text, const Limits& limits) {
+  return Parse<nlohmann::ordered_json>(text, limits);
 }
 
 }  // namespace hloscope

@@ -12,12 +12,12 @@
 
 namespace hloscope {
 
-/// Returns the value in `text`. Fails where that is not JSON or is nested deeper than `nesting`.
-Result<nlohmann::json> ParseJson(std::string_view text, int64_t nesting = Limits().nesting);
+/// Returns the value in `text`. Fails where that is not JSON, is nested deeper than the limit
+/// nesting or takes more memory than the limit file-memory.
+Result<nlohmann::json> ParseJson(std::string_view text, const Limits& limits = {});
 
 /// Like ParseJson; objects keep the order of their members.
-Result<nlohmann::ordered_json> ParseOrderedJson(std::string_view text,
-                                                int64_t nesting = Limits().nesting);
+Result<nlohmann::ordered_json> ParseOrderedJson(std::string_view text, const Limits& limits = {});
 
 /// The tree in one line, its texts as JsonWriter writes them: nlohmann leaves C1 controls and marks
 /// of direction as they are.

@@ -57,6 +57,7 @@ class ZipArchive {
   Status CheckPlain(const Member& member, uint64_t made_by, uint64_t attributes) const;
   Status CheckNoGaps(const End& end) const;
   std::unexpected<Error> Bad(std::string_view what) const;
+  std::unexpected<Error> OverLimit(std::string_view what, std::string_view limit) const;
 
   FileView file_;
   Limits limits_;

@@ -78,9 +78,13 @@ class Assignment {
       return none;
     }
     if (bytes.empty()) return none;
-    auto table = ReadBufferProto(bytes, ProtoNames(stage));
+    const auto names = ProtoNames(stage);
+    auto table = WithinMemory(model_.limits(), opened->path(),
+                              [&] { return ReadBufferProto(bytes, names); });
     if (!table) {
-      none.warnings.push_back(fmt::format("{}: {}", PathOf(file), table.error().message));
+      Error error = table.error();
+      error.place.file = PathOf(file);
+      none.warnings.push_back(error.ToString());
       return none;
     }
     table->file = file;
@@ -102,14 +106,16 @@ class Assignment {
     BufferTable none;
     int32_t file = model_.FindFile(module_, FileRole::kBufferAssignment);
     if (file < 0) return none;
-    auto text = model_.OpenFile(file);
-    if (!text) {
-      none.warnings.push_back(text.error().ToString());
+    auto read = model_.ReadFile(file, [](std::string_view text) { return ReadBufferText(text); });
+    if (!read) {
+      none.warnings.push_back(read.error().ToString());
       return none;
     }
-    auto table = ReadBufferText(text->bytes());
+    auto& table = *read;
     if (!table) {
-      none.warnings.push_back(fmt::format("{}: {}", PathOf(file), table.error().message));
+      Error error = table.error();
+      error.place.file = PathOf(file);
+      none.warnings.push_back(error.ToString());
       return none;
     }
     for (std::string& warning : table->warnings) warning.insert(0, PathOf(file) + ": ");
@@ -161,13 +167,16 @@ class Assignment {
   void TakeLiveRanges(BufferTable& table) const {
     int32_t file = model_.FindFile(module_, FileRole::kLiveRange);
     if (file < 0) return;
-    auto text = model_.OpenFile(file);
-    if (!text) {
-      table.warnings.push_back(text.error().ToString());
+    bool says = false;
+    auto read = model_.ReadFile(file, [&](std::string_view text) {
+      says = text.find("HloLiveRange") != std::string_view::npos;
+      return ReadLiveRanges(text);
+    });
+    if (!read) {
+      table.warnings.push_back(read.error().ToString());
       return;
     }
-    LiveRanges live = ReadLiveRanges(text->bytes());
-    bool says = text->bytes().find("HloLiveRange") != std::string_view::npos;
+    const LiveRanges& live = *read;
     if (live.ranges.empty() || !live.complete)
       table.warnings.push_back(fmt::format(
           "{}: {}", PathOf(file), says ? "the live ranges are truncated" : "no live ranges in it"));
@@ -180,15 +189,16 @@ class Assignment {
          {FileRole::kBufferAssignment, FileRole::kBufferValues, FileRole::kMemoryReport}) {
       int32_t file = model_.FindFile(module_, role);
       if (file < 0 || file == table.file) continue;
-      auto text = model_.OpenFile(file);
-      if (!text) {
-        table.warnings.push_back(text.error().ToString());
+      int64_t total = 0;
+      const auto found = model_.ReadFile(file, [&](std::string_view text) {
+        return role == FileRole::kMemoryReport ? ReportTotal(file, text, total)
+                                               : TotalIn(role, text, total);
+      });
+      if (!found) {
+        table.warnings.push_back(found.error().ToString());
         continue;
       }
-      int64_t total = 0;
-      const bool found = role == FileRole::kMemoryReport ? ReportTotal(file, text->bytes(), total)
-                                                         : TotalIn(role, text->bytes(), total);
-      if (!found) {
+      if (!*found) {
         table.warnings.push_back(PathOf(file) + ": no total, the file is truncated");
       } else if (total != table.total_bytes) {
         table.warnings.push_back(fmt::format("{} says {} bytes in total, {} says {}", PathOf(file),

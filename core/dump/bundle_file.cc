@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
+#include "core/base/memory_limit.h"
 #include "core/base/parse_json.h"
 #include "core/base/text.h"
 #include "core/dump/listing/sniff.h"
@@ -57,8 +58,10 @@ Result<BundleFile> BundleFile::Open(FileView file, const Limits& limits) {
   HLOSCOPE_ASSIGN_OR_RETURN(ZipArchive zip,
                             ZipArchive::Open(std::move(file), limits, ZipRules::kStrict));
   BundleFile bundle(std::move(zip));
-  HLOSCOPE_TRY(bundle.ReadManifest());
-  HLOSCOPE_TRY(bundle.CheckParts());
+  HLOSCOPE_TRY(WithinMemory(limits, bundle.path(), [&]() -> Status {
+    HLOSCOPE_TRY(bundle.ReadManifest());
+    return bundle.CheckParts();
+  }));
   return bundle;
 }
 

@@ -10,6 +10,7 @@
 
 #include "core/base/file.h"
 #include "core/base/limits.h"
+#include "core/base/memory_limit.h"
 #include "core/base/result.h"
 #include "core/dump/instruction_lookup.h"
 #include "core/dump/listing/file_entry.h"
@@ -93,6 +94,13 @@ class DumpModel {
   Result<std::shared_ptr<const TensorFlowSummary>> TensorFlow() const;
   // The bytes, unpacked. Not kept.
   Result<FileView> OpenFile(int32_t file) const;
+  // What read(bytes) makes of the file, within the limit file-memory.
+  template <typename Read>
+  auto ReadFile(int32_t file, Read read) const -> Result<decltype(read(std::string_view()))> {
+    HLOSCOPE_ASSIGN_OR_RETURN(const FileView view, OpenFile(file));
+    using Made = decltype(read(view.bytes()));
+    return WithinMemory(limits_, view.path(), [&]() -> Result<Made> { return read(view.bytes()); });
+  }
 
  private:
   friend class DumpIndexer;

@@ -87,10 +87,17 @@ class Gather {
       table_->warnings.push_back(text.error().ToString());
       return;
     }
-    auto functions = is_ptx        ? ReadPtx(text->bytes())
-                     : is_assembly ? ReadAssembly(text->bytes())
-                                   : ReadLlvm(text->bytes(), for_gpu_);
-    for (const CodeFunction& function : functions) {
+    const auto functions =
+        WithinMemory(model_.limits(), text->path(), [&]() -> Result<std::vector<CodeFunction>> {
+          return is_ptx        ? ReadPtx(text->bytes())
+                 : is_assembly ? ReadAssembly(text->bytes())
+                               : ReadLlvm(text->bytes(), for_gpu_);
+        });
+    if (!functions) {
+      table_->warnings.push_back(functions.error().ToString());
+      return;
+    }
+    for (const CodeFunction& function : *functions) {
       if (!function.is_kernel) continue;
       if (function.is_cut) {
         table_->warnings.push_back(fmt::format("{}:{}: the text ends inside kernel {}", entry.path,
@@ -98,7 +105,7 @@ class Gather {
       }
       Take(file, entry.role, function);
     }
-    if (functions.empty() && is_ptx && text->bytes().find(".version") == std::string_view::npos)
+    if (functions->empty() && is_ptx && text->bytes().find(".version") == std::string_view::npos)
       table_->warnings.push_back(entry.path + ": no PTX in it");
   }
 
@@ -112,10 +119,13 @@ class Gather {
       table_->warnings.push_back(bytes.error().ToString());
       return;
     }
-    auto functions = ReadObjectFunctions(bytes->bytes());
+    auto functions = WithinMemory(model_.limits(), bytes->path(),
+                                  [&] { return ReadObjectFunctions(bytes->bytes()); });
     if (!functions) {
-      table_->warnings.push_back(
-          fmt::format("{}: cannot list its kernels: {}", entry.path, functions.error().message));
+      Error error = functions.error();
+      error.message.insert(0, "cannot list its kernels: ");
+      error.place.file = entry.path;
+      table_->warnings.push_back(error.ToString());
       return;
     }
     for (const ObjectFunction& function : *functions) Named(function.name).object = {file, 0, 0};

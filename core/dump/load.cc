@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <span>
 
+#include "core/base/memory_limit.h"
 #include "core/dump/bundle_file.h"
 #include "core/dump/plan_file.h"
 #include "core/hlo/text/text.h"
@@ -74,26 +75,7 @@ Result<LoadedModule> LoadFromBundle(const FileView& file, const Limits& limits) 
   return LoadModule(module, limits);
 }
 
-}  // namespace
-
-Result<InputFormat> InputFormatFromName(std::string_view name) {
-  if (name.empty() || name == "auto") return InputFormat::kAuto;
-  if (name == "hlo" || name == "txt") return InputFormat::kHlo;
-  if (name == "pb") return InputFormat::kProto;
-  if (name == "pbtxt" || name == "textproto") return InputFormat::kTextProto;
-  if (name == "stablehlo" || name == "mhlo" || name == "mlir" || name == "riegeli") {
-    return UnsupportedError(fmt::format("input format {} cannot be read by this build", name),
-                            "give HLO text or an HLO proto");
-  }
-  return InputError(fmt::format("unknown input format {}, expected hlo, pb or pbtxt", name));
-}
-
-Result<LoadedModule> LoadModule(const std::string& path, const Limits& limits, InputFormat format) {
-  HLOSCOPE_ASSIGN_OR_RETURN(const FileView file, FileView::Open(path, limits));
-  return LoadModule(file, limits, format);
-}
-
-Result<LoadedModule> LoadModule(const FileView& file, const Limits& limits, InputFormat format) {
+Result<LoadedModule> Read(const FileView& file, const Limits& limits, InputFormat format) {
   std::string_view bytes = file.bytes();
   FileKind kind = KindFor(format, bytes);
   LoadedModule loaded{file.path(), file, kind, nullptr, {}, {}};
@@ -122,6 +104,29 @@ Result<LoadedModule> LoadModule(const FileView& file, const Limits& limits, Inpu
     return loaded;
   }
   return std::unexpected(NoModule(file.path(), kind));
+}
+
+}  // namespace
+
+Result<InputFormat> InputFormatFromName(std::string_view name) {
+  if (name.empty() || name == "auto") return InputFormat::kAuto;
+  if (name == "hlo" || name == "txt") return InputFormat::kHlo;
+  if (name == "pb") return InputFormat::kProto;
+  if (name == "pbtxt" || name == "textproto") return InputFormat::kTextProto;
+  if (name == "stablehlo" || name == "mhlo" || name == "mlir" || name == "riegeli") {
+    return UnsupportedError(fmt::format("input format {} cannot be read by this build", name),
+                            "give HLO text or an HLO proto");
+  }
+  return InputError(fmt::format("unknown input format {}, expected hlo, pb or pbtxt", name));
+}
+
+Result<LoadedModule> LoadModule(const std::string& path, const Limits& limits, InputFormat format) {
+  HLOSCOPE_ASSIGN_OR_RETURN(const FileView file, FileView::Open(path, limits));
+  return LoadModule(file, limits, format);
+}
+
+Result<LoadedModule> LoadModule(const FileView& file, const Limits& limits, InputFormat format) {
+  return WithinMemory(limits, file.path(), [&] { return Read(file, limits, format); });
 }
 
 Result<LoadedModule> LoadSoundModule(const std::string& path, const Limits& limits,

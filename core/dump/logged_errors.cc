@@ -11,13 +11,15 @@ LoggedErrors ErrorsInLogs(const DumpModel& model) {
   for (size_t k = 0; k < model.files().size(); ++k) {
     const FileEntry& file = model.files()[k];
     if (file.role != FileRole::kRunLog) continue;
-    auto text = model.OpenFile(static_cast<int32_t>(k));
-    if (!text) {
-      logged.warnings.push_back(text.error().ToString());
+    int64_t left_out = 0;
+    auto errors = model.ReadFile(static_cast<int32_t>(k), [&](std::string_view text) {
+      return ExplainErrors(text, kMax, &left_out);
+    });
+    if (!errors) {
+      logged.warnings.push_back(errors.error().ToString());
       continue;
     }
-    int64_t left_out = 0;
-    for (ExplainedError& error : ExplainErrors(text->bytes(), kMax, &left_out))
+    for (ExplainedError& error : *errors)
       logged.errors.push_back({static_cast<int32_t>(k), std::move(error)});
     if (left_out > 0)
       logged.warnings.push_back(

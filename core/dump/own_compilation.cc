@@ -10,8 +10,9 @@ bool IsOwnCompilation(const DumpModel& model, int32_t module) {
 Result<FusionDecisions> FusionDecisionsOf(const DumpModel& model, int32_t module) {
   const int32_t file = model.FindFile(module, FileRole::kFusionDecisions);
   if (file < 0) return FusionDecisions();
-  HLOSCOPE_ASSIGN_OR_RETURN(const FileView view, model.OpenFile(file));
-  FusionDecisions decisions = ReadFusionDecisions(view.bytes());
+  HLOSCOPE_ASSIGN_OR_RETURN(
+      FusionDecisions decisions,
+      model.ReadFile(file, [](std::string_view text) { return ReadFusionDecisions(text); }));
   decisions.file = file;
   return decisions;
 }
@@ -19,8 +20,9 @@ Result<FusionDecisions> FusionDecisionsOf(const DumpModel& model, int32_t module
 Result<std::vector<StageProvenance>> ProvenanceOf(const DumpModel& model, int32_t module) {
   const int32_t file = model.FindFile(module, FileRole::kProvenance);
   if (file < 0) return std::vector<StageProvenance>();
-  HLOSCOPE_ASSIGN_OR_RETURN(const FileView view, model.OpenFile(file));
-  Result<std::vector<StageProvenance>> stages = ReadProvenance(view.bytes());
+  HLOSCOPE_ASSIGN_OR_RETURN(
+      Result<std::vector<StageProvenance>> stages,
+      model.ReadFile(file, [](std::string_view text) { return ReadProvenance(text); }));
   if (!stages) stages.error().place.file = model.FullPath(file);
   return stages;
 }

@@ -98,12 +98,13 @@ class Together {
   void ReadLogs() {
     for (size_t k = 0; k < model_.files().size(); ++k) {
       if (model_.files()[k].role != FileRole::kRunLog) continue;
-      auto text = model_.OpenFile(static_cast<int32_t>(k));
-      if (!text) {
-        summary_->warnings.push_back(text.error().ToString());
+      auto read = model_.ReadFile(static_cast<int32_t>(k),
+                                  [](std::string_view text) { return ReadMarkingLog(text); });
+      if (!read) {
+        summary_->warnings.push_back(read.error().ToString());
         continue;
       }
-      MarkingLog log = ReadMarkingLog(text->bytes());
+      MarkingLog& log = *read;
       constexpr size_t kMaxWarnings = 5;
       for (size_t w = 0; w < log.warnings.size() && w < kMaxWarnings; ++w)
         summary_->warnings.push_back(
@@ -243,8 +244,10 @@ class Together {
 
 Result<std::shared_ptr<const TensorFlowGraph>> MakeTensorFlowGraph(const DumpModel& model,
                                                                    int32_t file) {
-  HLOSCOPE_ASSIGN_OR_RETURN(const FileView text, model.OpenFile(file));
-  Result<TensorFlowGraph> graph = ReadTensorFlowGraph(text.bytes(), model.limits());
+  HLOSCOPE_ASSIGN_OR_RETURN(Result<TensorFlowGraph> graph,
+                            model.ReadFile(file, [&](std::string_view bytes) {
+                              return ReadTensorFlowGraph(bytes, model.limits());
+                            }));
   if (!graph) {
     Error error = std::move(graph).error();
     error.place.file = model.FullPath(file);

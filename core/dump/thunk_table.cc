@@ -38,17 +38,18 @@ class ThunkTable {
     for (int32_t k : model_.modules()[static_cast<size_t>(module_)].files) {
       const FileEntry& file = model_.files()[static_cast<size_t>(k)];
       if (file.role != FileRole::kThunkSequence) continue;
-      auto text = model_.OpenFile(k);
-      if (!text) {
-        sequence_->warnings.push_back(text.error().ToString());
-        continue;
-      }
       std::vector<std::string> problems;
       bool after = file.path.find("after_thunk_passes") != std::string::npos;
-      auto thunks = ReadThunkSequence(text->bytes(), model_.limits(), problems);
+      auto thunks = model_.ReadFile(k, [&](std::string_view text) {
+        return ReadThunkSequence(text, model_.limits(), problems);
+      });
+      if (!thunks) {
+        sequence_->warnings.push_back(thunks.error().ToString());
+        continue;
+      }
       for (const std::string& problem : problems)
         sequence_->warnings.push_back(fmt::format("{}: {}", file.path, problem));
-      (after ? sequence_->after_passes : sequence_->thunks) = std::move(thunks);
+      (after ? sequence_->after_passes : sequence_->thunks) = *std::move(thunks);
       (after ? sequence_->after_passes_file : sequence_->file) = k;
     }
   }
@@ -57,14 +58,15 @@ class ThunkTable {
     for (int32_t k : model_.modules()[static_cast<size_t>(module_)].files) {
       const FileEntry& file = model_.files()[static_cast<size_t>(k)];
       if (file.role != FileRole::kThunkMetadata) continue;
-      auto bytes = model_.OpenFile(k);
-      if (!bytes) {
-        sequence_->warnings.push_back(bytes.error().ToString());
-        continue;
-      }
       std::vector<std::string> problems;
       bool is_text = BareFileName(file.path).ends_with(".txt");
-      for (ThunkMetadata& entry : ReadThunkMetadata(bytes->bytes(), is_text, problems)) {
+      auto entries = model_.ReadFile(
+          k, [&](std::string_view bytes) { return ReadThunkMetadata(bytes, is_text, problems); });
+      if (!entries) {
+        sequence_->warnings.push_back(entries.error().ToString());
+        continue;
+      }
+      for (ThunkMetadata& entry : *entries) {
         if (!entry.instruction.empty())
           metadata_.try_emplace({entry.id, entry.kind}, std::move(entry.instruction));
       }

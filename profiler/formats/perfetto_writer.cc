@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <unordered_map>
 
+#include "core/base/checked.h"
 #include "core/hlo/proto/wire_writer.h"
 #include "profiler/formats/export.h"
 #include "profiler/formats/output_stream.h"
@@ -43,7 +44,7 @@ class PerfettoWriter {
       : profile_(request.profile), store_(*request.profile.store), file_(file) {}
 
   Result<std::vector<Loss>> Write() {
-    FindShift();
+    FindOrigin();
     WriteFirstPacket();
     next_uuid_ = store_.groups().size() + 1;
     for (uint32_t g = 0; g < store_.groups().size(); ++g) {
@@ -65,12 +66,17 @@ class PerfettoWriter {
   static constexpr uint32_t kSequence = 1;
 
   // Times are without a sign.
-  void FindShift() {
-    const int64_t first = store_.origin_ns() + FloorNanoseconds(store_.range().begin);
-    if (first >= 0) return;
-    shift_ns_ = -first;
-    losses_.Count("clock origins, moved so that no timestamp is negative",
-                  [&] { return "by " + std::to_string(shift_ns_) + " ns"; });
+  void FindOrigin() {
+    const int64_t begin = FloorNanoseconds(store_.range().begin);
+    const auto first = CheckedAdd(store_.origin_ns(), begin);
+    const auto last = CheckedAdd(store_.origin_ns(), FloorNanoseconds(store_.range().end));
+    origin_ns_ = store_.origin_ns();
+    if (first && *first >= 0 && last) return;
+    origin_ns_ = -begin;
+    losses_.Count("clock origins, moved so that no timestamp is negative or too large", [&] {
+      return "from " + std::to_string(store_.origin_ns()) + " to " + std::to_string(origin_ns_) +
+             " ns";
+    });
   }
   static int64_t FloorNanoseconds(int64_t ps) { return ps / 1000 - (ps % 1000 < 0 ? 1 : 0); }
   uint64_t TimeOf(int64_t ps) {
@@ -78,7 +84,7 @@ class PerfettoWriter {
       losses_.Count("timestamps rounded down to whole nanoseconds",
                     [&] { return std::to_string(ps) + " ps from the origin"; });
     }
-    return static_cast<uint64_t>(store_.origin_ns() + shift_ns_ + FloorNanoseconds(ps));
+    return static_cast<uint64_t>(origin_ns_ + FloorNanoseconds(ps));
   }
 
   // `fill` writes the fields of the packet.
@@ -252,7 +258,7 @@ class PerfettoWriter {
   Losses losses_;
   Interning event_names_, annotation_names_, texts_;
   uint64_t next_uuid_ = 1;
-  int64_t shift_ns_ = 0;
+  int64_t origin_ns_ = 0;
 };
 
 }  // namespace

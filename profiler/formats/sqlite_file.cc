@@ -12,15 +12,15 @@ namespace {
 constexpr std::string_view kSqliteMagic("SQLite format 3\0", 16);
 
 // CALL(name): each call that is made.
-#define SQLITE_CALLS(CALL)                                                            \
-  CALL(open_v2)                                                                       \
-  CALL(close_v2)                                                                      \
-  CALL(deserialize)                                                                   \
-  CALL(db_config)                                                                     \
-  CALL(limit) CALL(prepare_v2) CALL(step) CALL(finalize) CALL(reset) CALL(bind_int64) \
-      CALL(column_count) CALL(column_name) CALL(column_type) CALL(column_int64)       \
-          CALL(column_double) CALL(column_text) CALL(column_bytes) CALL(errmsg)       \
-              CALL(progress_handler)
+#define SQLITE_CALLS(CALL)                                                                         \
+  CALL(open_v2)                                                                                    \
+  CALL(close_v2)                                                                                   \
+  CALL(deserialize)                                                                                \
+  CALL(db_config)                                                                                  \
+  CALL(limit)                                                                                      \
+  CALL(prepare_v2) CALL(step) CALL(finalize) CALL(reset) CALL(bind_int64) CALL(column_count)       \
+      CALL(column_name) CALL(column_type) CALL(column_int64) CALL(column_double) CALL(column_text) \
+          CALL(column_bytes) CALL(errmsg) CALL(progress_handler)
 
 struct SqliteCalls {
 #define CALL(name) decltype(&sqlite3_##name) name = nullptr;
@@ -53,13 +53,13 @@ uint64_t BigEndian(std::string_view bytes, size_t at, size_t size) {
   return value;
 }
 
-std::string QuotedTable(const std::string& name) {
+}  // namespace
+
+std::string QuotedTable(std::string_view name) {
   std::string out = "\"";
   for (char c : name) out.append(c == '"' ? 2 : 1, c);
   return out + '"';
 }
-
-}  // namespace
 
 bool IsSqlite(std::string_view bytes) { return bytes.starts_with(kSqliteMagic); }
 
@@ -126,8 +126,9 @@ int SqliteFile::Progress(void* self) {
 Result<std::vector<std::string>> SqliteFile::Tables() const {
   std::vector<std::string> tables;
   Rows rows(*this,
-            "SELECT name FROM sqlite_schema WHERE type = 'table' AND sql NOT LIKE '%VIRTUAL%' AND "
-            "name NOT LIKE 'sqlite_%'");
+            // A virtual table has no page of its own.
+            "SELECT name FROM sqlite_schema WHERE type = 'table' AND rootpage > 0 AND "
+            "name NOT LIKE 'sqlite\\_%' ESCAPE '\\'");
   while (rows.Next()) tables.emplace_back(rows.Text(0));
   if (!rows.error().empty() && tables.empty())
     return InputError(file_.path() + ": " + rows.error());

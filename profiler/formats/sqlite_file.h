@@ -20,6 +20,8 @@ struct sqlite3_stmt;
 namespace hloscope::profiler {
 
 bool IsSqlite(std::string_view bytes);
+// The name as SQL takes it, whatever is in it.
+std::string QuotedTable(std::string_view name);
 
 class SqliteFile {
  public:

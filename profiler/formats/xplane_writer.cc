@@ -1,9 +1,11 @@
 // A profile as an XSpace, as xprof opens it: planes, lines, names of events and stats beside them,
 // modules in /host:metadata. One plane is in memory at a time.
 #include <algorithm>
+#include <limits>
 #include <set>
 #include <unordered_map>
 
+#include "core/base/checked.h"
 #include "core/hlo/proto/wire_writer.h"
 #include "profiler/formats/export.h"
 #include "profiler/formats/output_stream.h"
@@ -41,6 +43,11 @@ class XSpaceWriter {
     // Offsets are written from here; those of events before the origin would be negative.
     const int64_t before = std::min<int64_t>(store_.range().begin, 0);
     shift_ns_ = (before - (kPicosecondsPerNano - 1)) / kPicosecondsPerNano;
+    const auto begin = CheckedAdd(store_.origin_ns(), shift_ns_);
+    line_begin_ns_ = begin.value_or(0);
+    if (begin) return;
+    losses_.Count("clock origins that cannot be written, moved to 0",
+                  [&] { return std::to_string(store_.origin_ns()) + " ns"; });
   }
 
   Result<std::vector<Loss>> Write() {
@@ -76,7 +83,7 @@ class XSpaceWriter {
         continue;
       }
       int64_t id = std::max<int64_t>(module.program, 1);
-      while (!used.insert(id).second) ++id;
+      while (!used.insert(id).second) id = id == std::numeric_limits<int64_t>::max() ? 1 : id + 1;
       const auto entry = plane.Open(4);
       plane.Int(1, id);
       const auto metadata = plane.Open(2);
@@ -118,7 +125,7 @@ class XSpaceWriter {
   void BeginLine(std::string_view name, size_t place, WireWriter& plane) const {
     plane.Varint(1, place + 1);
     plane.Bytes(2, name);
-    plane.Int(3, store_.origin_ns() + shift_ns_);
+    plane.Int(3, line_begin_ns_);
     plane.Varint(10, place + 1);
   }
 
@@ -194,6 +201,7 @@ class XSpaceWriter {
   OutputStream& file_;
   Losses losses_;
   int64_t shift_ns_ = 0;
+  int64_t line_begin_ns_ = 0;
   std::vector<int64_t> event_ids_;  // by name; 0: not in this plane
   std::vector<NameId> event_names_;
 };

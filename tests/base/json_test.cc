@@ -53,6 +53,12 @@ TEST(JsonTest, EveryPairOfBytesGivesValidJson) {
   EXPECT_EQ(JsonString("\xe2\x80\xa8|\x7f"), R"("\u2028|\u007f")");
 }
 
+Limits Nesting(int64_t levels) {
+  Limits limits;
+  limits.nesting = levels;
+  return limits;
+}
+
 TEST(ParseJsonTest, NestingIsBounded) {
   const auto nested = [](size_t depth) {
     return std::string(depth, '[') + std::string(depth, ']');
@@ -64,10 +70,10 @@ TEST(ParseJsonTest, NestingIsBounded) {
     EXPECT_EQ(parsed.error().message, "JSON nested deeper than 512 levels");
     EXPECT_FALSE(ParseOrderedJson(nested(depth)).has_value());
   }
-  EXPECT_TRUE(ParseJson(nested(3), 3).has_value());
-  EXPECT_FALSE(ParseJson(nested(4), 3).has_value());
-  EXPECT_TRUE(ParseJson(R"([["[[[\"[[[", "\\"], []])", 2).has_value()) << "in strings";
-  EXPECT_TRUE(ParseJson(R"([[1],[2],[3]])", 2).has_value()) << "beside one another";
+  EXPECT_TRUE(ParseJson(nested(3), Nesting(3)).has_value());
+  EXPECT_FALSE(ParseJson(nested(4), Nesting(3)).has_value());
+  EXPECT_TRUE(ParseJson(R"([["[[[\"[[[", "\\"], []])", Nesting(2)).has_value()) << "in strings";
+  EXPECT_TRUE(ParseJson(R"([[1],[2],[3]])", Nesting(2)).has_value()) << "beside one another";
 }
 
 TEST(ParseJsonTest, TreesAreWrittenAsJsonWriterDoes) {

@@ -129,7 +129,7 @@ void AddRecords(std::vector<HostileBundle>& out) {
   add("crc in the directory", second + 16, 1, 4, "local header and directory differ");
   add("packed size", second + 20, 1, 4, "");
   add("size", second + 24, 1 << 20, 4, "");
-  add("4 GiB", second + 24, 0xfffffffe, 4, "more than the archive limits allow");
+  add("4 GiB", second + 24, 0xfffffffe, 4, "the limit compression-ratio");
   add("zip64 without a field", second + 24, 0xffffffff, 4, "");
   add("overlap", second + 42, 0, 4, "differ in the name");
   add("place behind the end", second + 42, 0x7fffffff, 4, "no local header");

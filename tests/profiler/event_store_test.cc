@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <functional>
+#include <limits>
 #include <map>
 #include <numeric>
 #include <random>
@@ -13,6 +14,7 @@
 
 #include "profiler/event_store_builder.h"
 #include "profiler/range_statistics.h"
+#include "profiler/saturating_add.h"
 
 namespace hloscope::profiler {
 namespace {
@@ -214,6 +216,16 @@ TEST(EventStoreTest, AnEmptyStoreAnswers) {
   EXPECT_EQ((*store)->range(), TimeRange{});
   EXPECT_TRUE((*store)->rows().empty());
   EXPECT_TRUE(Statistics(**store, {.range = {0, 1}, .lanes = {}}, jobs)->empty());
+}
+
+TEST(SaturatingAddTest, StaysAtTheEnds) {
+  constexpr int64_t kMax = std::numeric_limits<int64_t>::max();
+  constexpr int64_t kMin = std::numeric_limits<int64_t>::min();
+  EXPECT_EQ(SaturatingAdd<int64_t>(2, -5), -3);
+  EXPECT_EQ(SaturatingAdd<int64_t>(kMax - 1, 1), kMax);
+  EXPECT_EQ(SaturatingAdd<int64_t>(kMax, 1), kMax);
+  EXPECT_EQ(SaturatingAdd<int64_t>(kMin, -1), kMin);
+  EXPECT_EQ(SaturatingAdd<int64_t>(kMin, kMax), -1);
 }
 
 }  // namespace

@@ -56,6 +56,21 @@ TEST(NsightTest, OtherTablesAndOtherDatabasesAreNamed) {
   EXPECT_NE(other.error().message.find("not an Nsight Systems export"), std::string::npos);
 }
 
+// Newer exports have columns of such names: only a virtual table is none to be read.
+TEST(NsightTest, TablesWithColumnsCalledVirtualAreRead) {
+  const auto plain = ReadBytes(NsightExport(1));
+  const auto profile = ReadBytes(NsightExport(
+      1,
+      "ALTER TABLE CUPTI_ACTIVITY_KIND_MEMCPY ADD COLUMN virtualAddress INT;"
+      "CREATE TABLE GPU_METRICS (virtualAddress INT); INSERT INTO GPU_METRICS VALUES (1);"
+      "CREATE TABLE \"odd \"\"name\" (a); INSERT INTO \"odd \"\"name\" VALUES (1);"
+      "CREATE TABLE EMPTY_EVENTS (a);"));
+  ASSERT_TRUE(plain.has_value() && profile.has_value());
+  EXPECT_EQ((*profile)->store->size(), (*plain)->store->size());
+  EXPECT_EQ(LossesOf(**profile), Texts{"2 tables that are not read"});
+  EXPECT_EQ((*profile)->losses.back().first, "GPU_METRICS, odd \"name");
+}
+
 // A view in the place of a table would run what the file says.
 TEST(NsightTest, ViewsAreNotRead) {
   auto profile = ReadBytes(NsightExport(

@@ -1,6 +1,8 @@
 // What is written in a format and read again is the same, and what a format cannot hold is named.
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <limits>
 #include <random>
 
 #include "core/base/gzip.h"
@@ -96,6 +98,35 @@ TEST(RoundTripTest, KeepsFactsThatNamesDoNotEncode) {
   EXPECT_EQ((*read)->store->size(), 6u);
   EXPECT_EQ(InWords(lost), (Texts{"1 device planes whose name is not /device:…, and the reverse",
                                   "1 roles of lanes"}));
+}
+
+// Every sum of an origin and a time is checked: nothing overflows, and what moved is named.
+TEST(RoundTripTest, OriginsAtTheEndsOfTheClockAreWritten) {
+  constexpr int64_t kEarliest = std::numeric_limits<int64_t>::min();
+  constexpr int64_t kLatest = std::numeric_limits<int64_t>::max();
+  for (const int64_t origin : {kEarliest, kLatest}) {
+    EventStoreBuilder builder;
+    builder.set_origin_ns(origin);
+    const LaneId lane = builder.AddLane(builder.AddGroup("g", false), "l", LaneRole::kThread);
+    (void)builder.Add(lane, -2'000'000, 1'000'000, builder.Name("a"));
+    (void)builder.Add(lane, 3'000'000, 1'000'000, builder.Name("b"));
+    Profile profile(FileView::FromBytes("made", ""), ProfileFormat::kHloprof);
+    profile.store = builder.Finish(SharedJobs(2)).value();
+    for (const std::string name : {"t.hloprof", "t.xplane.pb", "t.trace.json", "t.pftrace"}) {
+      SCOPED_TRACE(name + " from " + std::to_string(origin));
+      std::vector<Loss> lost;
+      const auto read = ReadBytes(Written(profile, name, &lost));
+      ASSERT_TRUE(read.has_value()) << read.error().ToString();
+      const EventStore& store = *(*read)->store;
+      ASSERT_EQ(store.size(), 2u);
+      EXPECT_EQ(store.start(EventId(1u)) - store.start(EventId(0u)), 5'000'000);
+      const bool moves = name == "t.pftrace" || (name == "t.xplane.pb" && origin == kEarliest);
+      EXPECT_EQ(std::ranges::count_if(
+                    lost, [](const Loss& loss) { return loss.what.starts_with("clock origins"); }),
+                moves ? 1 : 0);
+    }
+    EXPECT_FALSE(Written(profile, "t.csv").empty());
+  }
 }
 
 TEST(RoundTripTest, ArgumentsAreKept) {

@@ -7,6 +7,7 @@
 #include <numeric>
 
 #include "core/base/strings.h"
+#include "profiler/saturating_add.h"
 #include "viewer/facts/answers.h"
 #include "viewer/facts/profile_model.h"
 #include "viewer/model/document.h"
@@ -95,7 +96,9 @@ const ModuleTimes* ModuleTimesOf(Context& context) {
              auto times = std::make_shared<ModuleTimes>(count, 0);
              for (const profiler::InstructionTime& time : model->attribution->times()) {
                const int32_t module = model->TimedModule(time.target);
-               if (module >= 0) (*times)[static_cast<size_t>(module)] += time.self;
+               if (module < 0) continue;
+               int64_t& own = (*times)[static_cast<size_t>(module)];
+               own = profiler::SaturatingAdd(own, time.self);
              }
              return Computed<ModuleTimes>(times);
            })

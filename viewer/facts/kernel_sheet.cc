@@ -15,6 +15,7 @@
 #include "core/graph/lanes.h"
 #include "core/replay/gpu_targets.h"
 #include "profiler/profile_comparison.h"
+#include "profiler/saturating_add.h"
 #include "profiler/what_if.h"
 #include "viewer/model/document.h"
 #include "viewer/model/dump_data.h"
@@ -144,7 +145,7 @@ class SheetMaker {
       row.min = time.min;
       row.max = time.max;
       row.longest = time.longest;
-      sheet_->work += time.self;
+      sheet_->work = profiler::SaturatingAdd(sheet_->work, time.self);
       const auto index = static_cast<size_t>(&time - attribution.times().data());
       if (!sums.empty()) {
         row.sums = sums[index];
@@ -273,9 +274,9 @@ class SheetMaker {
       row.verdict = time.verdict;
       row.ratio = time.ratio;
       row.other_count += time.after_count;
-      row.other_self += time.after;
+      row.other_self = profiler::SaturatingAdd(row.other_self, time.after);
       row.other_time += time.after_scaled;
-      sheet_->other_work += time.after;
+      sheet_->other_work = profiler::SaturatingAdd(sheet_->other_work, time.after);
       sheet_->has_others |= time.after_count > 0;
     }
     sheet_->other_path = in_.other->path;

@@ -10,6 +10,7 @@
 
 #include "core/base/byte_archive.h"
 #include "core/base/file.h"
+#include "core/base/memory_limit.h"
 #include "core/compile/plan/check_plan.h"
 #include "core/compile/plan/plan_archive.h"
 #include "core/dump/plan_file.h"
@@ -163,9 +164,11 @@ bool IsPlanFile(const std::string& path) {
          std::string_view(head.data(), head.size()) == dump::kPlanFileMark;
 }
 
-Result<PlanCode> ReadPlanFile(const std::string& path, std::shared_ptr<const hlo::Module> module,
-                              const Limits& limits) {
-  HLOSCOPE_ASSIGN_OR_RETURN(const FileView file, FileView::Open(path, limits));
+namespace {
+
+Result<PlanCode> ReadPlan(const FileView& file, std::shared_ptr<const hlo::Module> module,
+                          const Limits& limits) {
+  const std::string& path = file.path();
   HLOSCOPE_ASSIGN_OR_RETURN(const dump::PlanFile parts, dump::OpenPlanFile(file.bytes()));
   HLOSCOPE_ASSIGN_OR_RETURN(const hlo::ProtoFile proto, hlo::ReadProto(parts.module, limits));
   if (!IsSame(*proto.module, *module)) {
@@ -185,6 +188,14 @@ Result<PlanCode> ReadPlanFile(const std::string& path, std::shared_ptr<const hlo
   out.compilation.module = module;
   if (has_plan) out.compilation.plan = std::make_shared<const Plan>(std::move(plan));
   return out;
+}
+
+}  // namespace
+
+Result<PlanCode> ReadPlanFile(const std::string& path, std::shared_ptr<const hlo::Module> module,
+                              const Limits& limits) {
+  HLOSCOPE_ASSIGN_OR_RETURN(const FileView file, FileView::Open(path, limits));
+  return WithinMemory(limits, path, [&] { return ReadPlan(file, module, limits); });
 }
 
 }  // namespace hloscope::replay

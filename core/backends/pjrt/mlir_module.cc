@@ -16,6 +16,7 @@
 #include "core/backends/pjrt/xla_compile.h"
 #include "core/backends/plugins/plugins.h"
 #include "core/base/file.h"
+#include "core/base/memory_limit.h"
 #include "core/base/scratch_folder.h"
 #include "core/hlo/rewrite/copy_module.h"
 
@@ -84,8 +85,10 @@ Result<hlo::ProtoFile> TranslateByPlugin(const Program& program, const Limits& l
   if (path.empty() && !compiled.has_value()) return std::unexpected(compiled.error());
   if (path.empty()) return InternalError("the plugin dumped no module before optimizations");
   HLOSCOPE_ASSIGN_OR_RETURN(const FileView file, FileView::Open(path, limits));
-  return hlo::ReadProto(std::as_bytes(std::span(file.bytes())), limits,
-                        std::make_shared<FileView>(file));
+  return WithinMemory(limits, path, [&] {
+    return hlo::ReadProto(std::as_bytes(std::span(file.bytes())), limits,
+                          std::make_shared<FileView>(file));
+  });
 }
 
 using KnownDimensions = std::vector<std::optional<dump::Dimensions>>;
@@ -108,8 +111,10 @@ Result<hlo::ProtoFile> TranslateByJaxlib(const Program& program, const KnownDime
   HLOSCOPE_ASSIGN_OR_RETURN(std::string module,
                             child->Translate({program.code, dimensions, platform_index}, bounds));
   const auto owner = std::make_shared<std::string>(std::move(module));
-  HLOSCOPE_ASSIGN_OR_RETURN(hlo::ProtoFile translated,
-                            hlo::ReadProto(std::as_bytes(std::span(*owner)), limits, owner));
+  HLOSCOPE_ASSIGN_OR_RETURN(hlo::ProtoFile translated, WithinMemory(limits, "", [&] {
+                              return hlo::ReadProto(std::as_bytes(std::span(*owner)), limits,
+                                                    owner);
+                            }));
   hlo::ModuleBuilder builder = hlo::CopyModule(*translated.module);
   builder.header().replica_count = program.replicas;
   builder.header().num_partitions = program.partitions;

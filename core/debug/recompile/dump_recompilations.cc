@@ -81,15 +81,15 @@ class Finder {
       const FileEntry& file = model_.files()[f];
       const bool record = file.role == FileRole::kRunRecord;
       if (!record && file.role != FileRole::kRunLog) continue;
-      auto bytes = model_.OpenFile(static_cast<int32_t>(f));
-      if (!bytes) {
-        found_.warnings.push_back(bytes.error().ToString());
-      } else if (record) {
-        ReadVersion(file, bytes->bytes());
-      } else {
-        CompileLog read = ReadCompileLog(bytes->bytes(), file.path);
-        if (read.found()) logs_.emplace_back(FolderOf(file.path), std::move(read));
-      }
+      const auto read = model_.ReadFile(static_cast<int32_t>(f), [&](std::string_view bytes) {
+        if (record) {
+          ReadVersion(file, bytes);
+        } else if (CompileLog log = ReadCompileLog(bytes, file.path); log.found()) {
+          logs_.emplace_back(FolderOf(file.path), std::move(log));
+        }
+        return true;
+      });
+      if (!read) found_.warnings.push_back(read.error().ToString());
     }
   }
 

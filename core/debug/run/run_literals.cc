@@ -1,6 +1,7 @@
 #include "core/debug/run/run_literals.h"
 
 #include "core/base/file.h"
+#include "core/base/memory_limit.h"
 
 namespace hloscope::debug {
 
@@ -10,7 +11,8 @@ using hlo::Shape;
 Result<std::vector<hlo::IterationLiterals>> ReadLiteralsFile(const std::string& path,
                                                              const Limits& limits) {
   HLOSCOPE_ASSIGN_OR_RETURN(const FileView file, FileView::Open(path, limits));
-  auto iterations = hlo::ReadRunLiterals(file.bytes(), limits);
+  auto iterations =
+      WithinMemory(limits, path, [&] { return hlo::ReadRunLiterals(file.bytes(), limits); });
   if (!iterations.has_value()) iterations.error().place.file = path;
   return iterations;
 }

@@ -7,6 +7,7 @@
 #include <chrono>
 #include <ranges>
 
+#include "core/base/checked.h"
 #include "core/base/counted.h"
 #include "core/base/limits.h"
 #include "core/debug/pieces/split_run.h"
@@ -402,11 +403,16 @@ void RunRecorder::AddTrace(Program& program, replay::TraceFile file) {
   }
   // Times that are no time of day count from the start of the profiler; where nothing says when
   // that was, it ended just before now.
-  const bool is_time_of_day = store.origin_ns() > origin_epoch_ns_ / 2;
-  int64_t shift = (store.origin_ns() - origin_epoch_ns_) * kPicoseconds;
-  if (!is_time_of_day && file.start_ns > 0) {
-    shift = (file.start_ns + store.origin_ns() - origin_ns_) * kPicoseconds;
-  } else if (!is_time_of_day) {
+  std::optional<int64_t> begin_ns;
+  if (store.origin_ns() > origin_epoch_ns_ / 2) {
+    begin_ns = CheckedSub(store.origin_ns(), origin_epoch_ns_);
+  } else if (file.start_ns > 0) {
+    begin_ns = CheckedAdd(file.start_ns - origin_ns_, store.origin_ns());
+  }
+  constexpr int64_t kFarthest = profiler::kLongestTime / kPicoseconds;
+  if (begin_ns && (*begin_ns < -kFarthest || *begin_ns > kFarthest)) begin_ns.reset();
+  int64_t shift = begin_ns.value_or(0) * kPicoseconds;
+  if (!begin_ns) {
     shift = (runtime::SteadyNanoseconds() - origin_ns_) * kPicoseconds - store.range().end;
     if (program.runs == 1) {
       warnings_.push_back(program.label +

@@ -159,7 +159,7 @@ class Walk {
   Status CountEntry() {
     if (++count_ > limits_.directory_entries) {
       return InputError(fmt::format("{}: more than {} files", root_, limits_.directory_entries),
-                        "raise --limit directory-entries, or name a sub-folder");
+                        "raise it with --limit directory-entries=N, or name a sub-folder");
     }
     if ((count_ & 1023) == 0 && stop_.stop_requested())
       return std::unexpected(

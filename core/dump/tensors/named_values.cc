@@ -7,6 +7,7 @@
 #include <filesystem>
 #include <span>
 
+#include "core/base/memory_limit.h"
 #include "core/dump/listing/sniff.h"
 #include "core/dump/tensors/npy.h"
 #include "core/dump/tensors/npz.h"
@@ -93,23 +94,8 @@ std::vector<NamedValue> Sorted(std::vector<NamedValue> values) {
   return values;
 }
 
-}  // namespace
-
-hlo::Literal WithTypeOf(const NamedValue& value, const NamedValue& other) {
-  const hlo::Shape &shape = value.value.shape(), &other_shape = other.value.shape();
-  if (!shape.IsArray() || !other_shape.IsArray() || other.is_raw) return value.value;
-  const ElementType own = shape.element_type(), wanted = other_shape.element_type();
-  const bool says_more =
-      value.is_raw || (hlo::IsInteger(own) && hlo::IsFloat(wanted) && !MlDtypeName(wanted).empty());
-  if (!says_more || hlo::StorageBytes(own) != hlo::StorageBytes(wanted)) return value.value;
-  const auto sizes = shape.dimensions();
-  const auto bytes = value.value.bytes();
-  return hlo::Literal::Dense(hlo::Shape::Array(wanted, {sizes.begin(), sizes.end()}),
-                             {bytes.begin(), bytes.end()});
-}
-
-Result<std::optional<std::vector<NamedValue>>> NamedValuesIn(const FileView& file,
-                                                             const Limits& limits) {
+Result<std::optional<std::vector<NamedValue>>> ReadValues(const FileView& file,
+                                                          const Limits& limits) {
   switch (Sniff(file.bytes())) {
     case FileKind::kZip: {
       HLOSCOPE_ASSIGN_OR_RETURN(std::vector<NamedValue> values, FromNpz(file, limits));
@@ -128,6 +114,26 @@ Result<std::optional<std::vector<NamedValue>>> NamedValuesIn(const FileView& fil
     default:
       return std::nullopt;
   }
+}
+
+}  // namespace
+
+hlo::Literal WithTypeOf(const NamedValue& value, const NamedValue& other) {
+  const hlo::Shape &shape = value.value.shape(), &other_shape = other.value.shape();
+  if (!shape.IsArray() || !other_shape.IsArray() || other.is_raw) return value.value;
+  const ElementType own = shape.element_type(), wanted = other_shape.element_type();
+  const bool says_more =
+      value.is_raw || (hlo::IsInteger(own) && hlo::IsFloat(wanted) && !MlDtypeName(wanted).empty());
+  if (!says_more || hlo::StorageBytes(own) != hlo::StorageBytes(wanted)) return value.value;
+  const auto sizes = shape.dimensions();
+  const auto bytes = value.value.bytes();
+  return hlo::Literal::Dense(hlo::Shape::Array(wanted, {sizes.begin(), sizes.end()}),
+                             {bytes.begin(), bytes.end()});
+}
+
+Result<std::optional<std::vector<NamedValue>>> NamedValuesIn(const FileView& file,
+                                                             const Limits& limits) {
+  return WithinMemory(limits, file.path(), [&] { return ReadValues(file, limits); });
 }
 
 Result<std::optional<std::vector<NamedValue>>> NamedValuesInFolder(const std::string& path,

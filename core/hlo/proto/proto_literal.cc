@@ -256,6 +256,11 @@ Result<Literal> ReadLiteral(std::string_view bytes, const Limits& limits,
     return InputError(
         fmt::format("literal has shape {}, expected an array or tuple", ToString(parts.shape)));
   }
+  if (const auto size = parts.shape.ByteSize(); size && *size > limits.tensor_bytes) {
+    return InputError(
+        fmt::format("literal has {} bytes, the limit is {}", *size, limits.tensor_bytes),
+        "raise it with --limit tensor=N");
+  }
   size_t rank = parts.shape.rank();
   ArrayLiteralReader array(std::move(parts.shape), owner);
   WireReader reader(bytes);

@@ -293,6 +293,10 @@ Result<Shape> ReadShape(std::string_view bytes, const Limits& limits, int64_t de
   HLOSCOPE_ASSIGN_OR_RETURN(ShapeParts parts, ReadShapeParts(bytes, limits, depth));
   switch (parts.type) {
     case ElementType::kTuple:
+      if (depth >= limits.nesting) {
+        return InputError(fmt::format("tuple shapes are nested more than {} deep", limits.nesting),
+                          "raise it with --limit nesting=N");
+      }
       if (std::cmp_greater(parts.elements.size(), limits.tuple_arity)) {
         return InputError(fmt::format("tuple shape has {} elements, the limit is {}",
                                       parts.elements.size(), limits.tuple_arity),

@@ -184,9 +184,7 @@ bool TextParser::ReadStringId(StringId& id) {
   std::optional<TextCursor::RawString> raw = cursor_.ReadRawString();
   if (!raw) return Expected("a quoted string");
   if (raw->text.size() > static_cast<size_t>(limits_.token_bytes)) {
-    return Error("limit",
-                 "the string is longer than " + std::to_string(limits_.token_bytes) + " bytes",
-                 offset, "raise it with --limit token=N");
+    return OverLimit("bytes in a string", limits_.token_bytes, "token", offset);
   }
   if (!raw->has_escapes) {
     id = builder_.Intern(raw->text);

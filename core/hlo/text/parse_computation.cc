@@ -1,5 +1,6 @@
 // Computations: heads, bodies, and going on after an error.
 #include <string>
+#include <utility>
 
 #include "core/hlo/text/text_parser.h"
 #include "core/hlo/text/value_text.h"
@@ -157,11 +158,17 @@ bool TextParser::ParseBody(StringId name, Callee& callee) {
     return Error("nesting",
                  "computations are nested too deeply, expected at most " +
                      std::to_string(limits_.nesting) + " levels",
-                 cursor_.offset());
+                 cursor_.offset(), "raise it with --limit nesting=N");
   }
   if (cursor_.Peek() != '{') {
     --nesting_;
     return Expected("`{` before the instructions");
+  }
+  // Those that are open will be some too.
+  if (std::cmp_greater_equal(builder_.module().computations().size() + depth_,
+                             limits_.computations)) {
+    --nesting_;
+    return OverLimit("computations", limits_.computations, "computations", cursor_.offset());
   }
   cursor_.Consume('{');
   Scope& s = OpenScope();

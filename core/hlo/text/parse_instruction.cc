@@ -208,11 +208,7 @@ uint32_t TextParser::Append(Draft& draft) {
   auto index = static_cast<uint32_t>(s.instructions.size());
   uint64_t count = uint64_t{index} + builder_.NextInstruction().index;
   if (count >= static_cast<uint64_t>(limits_.instructions)) {
-    if (error_count_ == s.errors_before) {
-      Error("limit",
-            "the module has more than " + std::to_string(limits_.instructions) + " instructions",
-            draft.offset, "raise it with --limit instructions=N");
-    }
+    OverLimit("instructions", limits_.instructions, "instructions", draft.offset);
     return index == 0 ? kNone : index - 1;
   }
   std::span<const uint32_t> operands = OperandsOf(draft);

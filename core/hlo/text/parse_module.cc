@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <cstring>
 #include <string>
+#include <utility>
 
 #include "core/hlo/text/log_prefix.h"
 #include "core/hlo/text/name_uniquer.h"
@@ -12,9 +13,17 @@ namespace hloscope::hlo {
 
 bool TextParser::Error(Diagnostic diagnostic) {
   diagnostic.severity = Severity::kError;
+  const bool is_over_limit = diagnostic.rule == "limit";
   if (!Full()) diagnostics_.push_back(std::move(diagnostic));
+  is_over_limit_ |= is_over_limit;
   ++error_count_;
   return false;
+}
+
+bool TextParser::OverLimit(std::string_view what, int64_t limit, std::string_view name,
+                           uint64_t offset) {
+  return Error("limit", "more than " + std::to_string(limit) + " " + std::string(what), offset,
+               "raise it with --limit " + std::string(name) + "=N");
 }
 
 bool TextParser::Error(std::string_view rule, std::string message, uint64_t offset,
@@ -127,6 +136,14 @@ bool TextParser::ParseSingleInstruction() {
 }
 
 bool TextParser::FinishModule() {
+  // Those that short forms stand for are there now.
+  const Module& m = builder_.module();
+  if (std::cmp_greater(m.computations().size(), limits_.computations)) {
+    return OverLimit("computations", limits_.computations, "computations", 0);
+  }
+  if (std::cmp_greater(m.instructions().size(), limits_.instructions)) {
+    return OverLimit("instructions", limits_.instructions, "instructions", 0);
+  }
   if (!entry_.valid()) {
     entry_ = ComputationId(builder_.module().computations().size() - 1);
   }

@@ -1,6 +1,7 @@
 // Operands: names, with or without shapes, elements like %t#0, and nested instructions.
 #include <algorithm>
 #include <string>
+#include <utility>
 
 #include "core/base/closest_text.h"
 #include "core/base/work_count.h"
@@ -18,6 +19,9 @@ bool TextParser::ReadOperandList(Draft& draft) {
   if (!Need('(')) return false;
   if (cursor_.Consume(')')) return true;
   do {
+    if (std::cmp_greater_equal(operand_stack_.size() - draft.first_operand, limits_.operands)) {
+      return OverLimit("operands", limits_.operands, "operands", draft.offset);
+    }
     if (!ReadOperand(draft)) return false;
   } while (cursor_.Consume(','));
   return Need(')');
@@ -118,7 +122,7 @@ bool TextParser::ReadNestedOperand(Draft& draft, const char* start) {
     return Error("nesting",
                  "operands are nested too deeply, expected at most " +
                      std::to_string(limits_.nesting) + " levels",
-                 offset);
+                 offset, "raise it with --limit nesting=N");
   }
   uint32_t index = ParseRhs({}, offset, false);
   --nesting_;
@@ -141,7 +145,7 @@ uint32_t TextParser::ReadCompactElements(uint32_t index, std::string_view name, 
     }
     element_name += "_" + std::to_string(*element);
     if (element_name.size() > static_cast<size_t>(limits_.token_bytes)) {
-      ok = Error("limit", "the name of a compact operand is too long", offset);
+      ok = OverLimit("bytes in a name", limits_.token_bytes, "token", offset);
       return kNone;
     }
     if (index != kNone) index = ElementOf(index, *element, element_name, offset, ok);

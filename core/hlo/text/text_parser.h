@@ -103,7 +103,11 @@ class TextParser {
   bool Error(std::string_view rule, std::string message, uint64_t offset, std::string hint = {});
   bool Expected(std::string_view what) { return Error(cursor_.Expected(what)); }
   void Warn(std::string_view rule, std::string message, uint64_t offset, std::string hint);
-  bool Full() const { return error_count_ >= static_cast<size_t>(limits_.diagnostics); }
+  // After a limit nothing is worth a message: the rest of the text was not read as it is meant.
+  bool Full() const {
+    return is_over_limit_ || error_count_ >= static_cast<size_t>(limits_.diagnostics);
+  }
+  bool OverLimit(std::string_view what, int64_t limit, std::string_view name, uint64_t offset);
   std::string LineOf(uint64_t offset);
   template <typename T>
   bool Take(Parsed<T> parsed, T& value) {
@@ -309,6 +313,7 @@ class TextParser {
   ModuleBuilder builder_;
   std::vector<Diagnostic> diagnostics_;
   size_t error_count_ = 0;
+  bool is_over_limit_ = false;
   size_t warning_count_ = 0;
   std::unique_ptr<LineIndex> lines_;  // made when a message names a line
 

@@ -1,3 +1,4 @@
+// The directory of a zip archive and its members, checked as they are read.
 #include "core/base/zip.h"
 
 #include <fmt/format.h>
@@ -12,7 +13,7 @@
 #include "core/base/deflate.h"
 #include "core/base/strings.h"
 #include "core/base/text.h"
-#include "core/base/zip_format.h"
+#include "core/base/zip/zip_format.h"
 
 namespace hloscope {
 namespace {
@@ -105,6 +106,11 @@ std::unexpected<Error> ZipArchive::Bad(std::string_view what) const {
   return InputError(fmt::format("{}: {}", file_.path(), what));
 }
 
+std::unexpected<Error> ZipArchive::OverLimit(std::string_view what, std::string_view limit) const {
+  return InputError(fmt::format("{}: {}, the limit {}", file_.path(), what, limit),
+                    fmt::format("raise it with --limit {}=N", limit));
+}
+
 const ZipArchive::End* ZipArchive::FindEnd(std::string_view bytes, End& found) {
   if (bytes.size() < kEndRecordBytes) return nullptr;
   const size_t lowest = bytes.size() - std::min<size_t>(bytes.size(), kEndRecordBytes + 0xffff);
@@ -143,8 +149,8 @@ Status ZipArchive::ReadDirectory(const End& end) {
   auto directory = Window(file_.bytes(), end.offset, end.size);
   if (!directory) return Bad("the zip directory lies outside the file");
   if (std::cmp_greater(end.count, limits_.archive_members)) {
-    return Bad(
-        fmt::format("more than {} members (limit archive-members)", limits_.archive_members));
+    return OverLimit(fmt::format("more than {} members", limits_.archive_members),
+                     "archive-members");
   }
   for (uint64_t i = 0; i < end.count; ++i) HLOSCOPE_TRY(ReadEntry(*directory));
   if (rules_ == ZipRules::kStrict && !directory->empty()) {
@@ -203,10 +209,19 @@ Status ZipArchive::CheckMember(const Member& member, uint64_t flags) {
   }
   const auto ratio = static_cast<uint64_t>(limits_.compression_ratio);
   total_size_ += member.size;
-  if (std::cmp_greater(member.size, limits_.archive_member_bytes) ||
-      member.size / ratio > member.packed_size ||
-      std::cmp_greater(total_size_, limits_.archive_bytes)) {
-    return Bad(name + " unpacks to more than the archive limits allow");
+  const int64_t most = std::min(limits_.archive_member_bytes, limits_.file_memory_bytes);
+  if (std::cmp_greater(member.size, most)) {
+    return OverLimit(fmt::format("{} decompresses to more than {} bytes", name, most),
+                     most == limits_.archive_member_bytes ? "archive-member" : "file-memory");
+  }
+  if (member.size / ratio > member.packed_size) {
+    return OverLimit(fmt::format("{} decompresses to more than {} times its size", name, ratio),
+                     "compression-ratio");
+  }
+  if (std::cmp_greater(total_size_, limits_.archive_bytes)) {
+    return OverLimit(
+        fmt::format("its members decompress to more than {} bytes", limits_.archive_bytes),
+        "archive");
   }
   return {};
 }

@@ -5,7 +5,7 @@
 
 #include "core/base/deflate.h"
 #include "core/base/zip.h"
-#include "core/base/zip_format.h"
+#include "core/base/zip/zip_format.h"
 
 namespace hloscope {
 namespace {
