@@ -4,7 +4,6 @@
 #include "app/fail.h"
 #include "app/output.h"
 #include "app/shared_options.h"
-#include "core/replay/platform_table.h"
 
 namespace hloscope::app {
 namespace {
@@ -45,11 +44,6 @@ class BundleCommand : public Command {
   }
 
   int Run(const Context& context) override {
-    // A verdict names the platform.
-    const bool is_verdict = files_.size() == 1 && files_.front().ends_with(".json");
-    std::string& platform = run_.request().test.name;
-    if (action_ == "create" && !is_verdict && platform.empty())
-      platform = replay::ReferencePlatform().name;
     if (Status ready = run_.Prepare(context); !ready)
       return FailEach("file", files_, ready.error(), context);
     if (action_ == "check") return BundleCheck(files_, run_, context);

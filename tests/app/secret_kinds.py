@@ -117,7 +117,7 @@ def make(seed):
     for kind, value in (('german', f'+49 170 {text(7, DIGITS)}'), ('american', f'+1 (415) 555-{text(4, DIGITS)}'), ('dashes', f'415-{text(3, DIGITS)}-{text(4, DIGITS)}'),
                         ('plain', f'+4917{text(8, DIGITS)}')):
         for form in ('{}', 'call {}.', 'phone: {}'):
-            rows.append((f'phone {kind} in {form}', form.format(value), [value, value[-4:]] if kind != 'plain' else [value]))
+            rows.append((f'phone {kind} in {form}', form.format(value), [value]))
     uuid = '-'.join(text(n, HEX) for n in (8, 4, 4, 4, 12))
     for form in ('{}', 'run {} done', 'id={}'):
         rows.append((f'uuid in {form}', form.format(uuid), [uuid]))

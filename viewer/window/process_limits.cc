@@ -19,7 +19,7 @@ namespace hloscope::viewer {
 namespace {
 
 constexpr const char* kTrial = "HLOSCOPE_OPENGL_TRIAL";  // set in the process that only tries
-constexpr rlim_t kMargin = rlim_t{64} << 20;             // bytes for what is opened
+constexpr rlim_t kMargin = rlim_t{256} << 20;            // bytes for what is opened
 constexpr std::chrono::seconds kMost(60);
 
 // Starts as many threads as Mesa and we do at a time, and ends them.

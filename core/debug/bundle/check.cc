@@ -294,8 +294,7 @@ class Check {
       return fmt::format("the run is {} here; recorded: {}", ToString(now.status),
                          ToString(recorded.status));
     }
-    if (now.status == RunStatus::kRan && !recorded.results_hash.empty() &&
-        recorded.results_hash != now.results_hash) {
+    if (now.status == RunStatus::kRan && recorded.results_hash != now.results_hash) {
       return "it ran, but its results are not bit-identical to the recorded ones";
     }
     return "";

@@ -174,8 +174,8 @@ class Creation {
     LearnFrom(*source_.module, redactor_);
     if (source_.reduced != nullptr) LearnFrom(*source_.reduced, redactor_);
     for (const std::string* text :
-         {&source_.file, &source_.stablehlo, &source_.ptx, &source_.debug_options,
-          &source_.log, &source_.verdict_json, &source_.profile_json, &source_.profile_comparison_json,
+         {&source_.file, &source_.stablehlo, &source_.ptx, &source_.debug_options, &source_.log,
+          &source_.verdict_json, &source_.profile_json, &source_.profile_comparison_json,
           &source_.note}) {
       redactor_.Learn(*text);
     }

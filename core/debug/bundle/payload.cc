@@ -109,7 +109,8 @@ bool StringsOfJsonHaveSecret(const nlohmann::json& json, const Redactor& redacto
   for (const auto& [key, value] : json.items()) {
     if (json.is_object()) {
       if (redactor.HasSecret(key)) return true;
-      if (value.is_string() &&
+      // What is encoded is looked into below.
+      if (value.is_string() && !IsEncoded(value.get_ref<const std::string&>()) &&
           redactor.HasSecret(key + "=" + value.get_ref<const std::string&>())) {
         return true;
       }

@@ -124,13 +124,16 @@ size_t LongAddressLength(std::string_view text, size_t at) {
 // The value of `user=`, `hostname: ` and the like, where the name is one of those.
 RedactionHit FindNamed(std::string_view text, size_t at,
                        std::initializer_list<std::string_view> names) {
-  // "/host:CPU" is a plane of a trace.
-  if (at > 0 && (text[at - 1] == '_' || text[at - 1] == '/')) return {};
+  if (at > 0 && text[at - 1] == '_') return {};
   if (at > 0 && text[at - 1] == '-' && !text.substr(0, at).ends_with("--")) return {};
   const size_t length = RunLength(text, at, [](char c) { return IsAlphanumeric(c) || c == '_'; });
   const std::string name = AsciiStrToLower(text.substr(at, length));
   if (std::ranges::find(names, name) == names.end()) return {};
   const size_t end = at + length;
+  // "/host:CPU" is a plane of a trace.
+  const bool is_plane = at > 0 && text[at - 1] == '/' && text.substr(end).starts_with(':') &&
+                        !text.substr(end).starts_with(": ");
+  if (is_plane) return {};
   const bool is_option = text.substr(0, at).ends_with("--");
   if (!is_option || !text.substr(end).starts_with(' ')) return ValueAfter(text, end, {});
   const size_t value = RunLength(text, end + 1, IsHostCharacter);

@@ -121,7 +121,11 @@ bool GoesOn(char before) {
 
 RedactionHit FindAbsolute(std::string_view text, size_t at) {
   const bool goes_on = at > 0 && GoesOn(text[at - 1]);
-  const bool is_root = at > 0 && !IsAlphanumeric(text[at - 1]) && BeginsAtRoot(text.substr(at));
+  // "jit(f)//data/jane/x": an absolute path within a scope, and not an address.
+  const bool is_doubled = at > 1 && text[at - 1] == '/' && text[at - 2] != ':' &&
+                          text[at - 2] != '/' && text[at - 2] != '<';
+  const bool is_root =
+      is_doubled || (at > 0 && !IsAlphanumeric(text[at - 1]) && BeginsAtRoot(text.substr(at)));
   if (goes_on && !is_root) return {};
   if (at + 1 >= text.size() || !MayBegin(text[at + 1])) return {};
   const size_t length = PathLength(text, at);
@@ -194,7 +198,10 @@ RedactionHit FindPath(const Redactor& /*redactor*/, std::string_view text, size_
     const size_t length = at > 0 && text[at - 1] == '\\' ? 0 : ShareLength(text, at);
     return length == 0 ? RedactionHit() : PathHit(text, at, length);
   }
-  const bool home = c == '~' && at + 1 < text.size() && (at == 0 || EndsPath(text[at - 1]));
+  const auto begins = [](char before) {
+    return EndsPath(before) || before == '=' || before == '/';
+  };
+  const bool home = c == '~' && at + 1 < text.size() && (at == 0 || begins(text[at - 1]));
   if (home) {
     const size_t length = PathLength(text, at);
     const bool has_slash = text.substr(at, length).find('/') != std::string_view::npos;

@@ -129,6 +129,8 @@ Secrets SecretsOfThisProcess(SecretValues values) {
       secrets.users.emplace_back(value);
     } else if (name == "HOSTNAME" || name == "HOST") {
       secrets.hosts.emplace_back(value);
+    } else if (NamesMachines(name) && value.find_first_of("/{ ") == std::string_view::npos) {
+      secrets.hosts.emplace_back(value.substr(0, value.find(':')));
     } else if (values == SecretValues::kNamed ? NamesSecret(name) && value.front() != '/'
                                               : !IsHarmless(name, value)) {
       secrets.values.emplace_back(value);
@@ -297,10 +299,12 @@ std::string Redactor::WithoutTokens(std::string_view text) {
 
 bool Redactor::HasSecret(std::string_view text) const { return !Find(text, kAllKinds).empty(); }
 
-std::string Redactor::Path(std::string_view path) {
+std::string Redactor::Path(std::string_view given) {
+  // A secret may have what looks like a separator.
+  const std::string path = WithoutTokens(given);
   const size_t slash = path.find_last_of("/\\");
-  if (slash == std::string_view::npos || path.front() == '<') return Text(path);
-  std::string_view folder = path.substr(0, slash);
+  if (slash == std::string::npos || path.front() == '<') return Text(path);
+  std::string_view folder = std::string_view(path).substr(0, slash);
   while (folder.size() > 1 && (folder.back() == '/' || folder.back() == '\\')) {
     folder.remove_suffix(1);
   }
