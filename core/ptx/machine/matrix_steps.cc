@@ -71,12 +71,14 @@ using Matrices = uint16_t[4][8][8];
 // What .trans does to a matrix of eight rows.
 void Transpose(const void* from, void* into) {
   using Halves [[gnu::vector_size(64)]] = uint16_t;
-  constexpr Halves kPlaces = {0, 8,  16, 24, 32, 40, 48, 56, 1, 9,  17, 25, 33, 41, 49, 57,
-                              2, 10, 18, 26, 34, 42, 50, 58, 3, 11, 19, 27, 35, 43, 51, 59};
   Halves halves[2];
   std::memcpy(&halves, from, sizeof halves);
-  const Halves rows[2] = {__builtin_shuffle(halves[0], halves[1], kPlaces),
-                          __builtin_shuffle(halves[0], halves[1], kPlaces + 4)};
+  const Halves rows[2] = {__builtin_shufflevector(halves[0], halves[1], 0, 8, 16, 24, 32, 40, 48,
+                                                  56, 1, 9, 17, 25, 33, 41, 49, 57, 2, 10, 18, 26,
+                                                  34, 42, 50, 58, 3, 11, 19, 27, 35, 43, 51, 59),
+                          __builtin_shufflevector(halves[0], halves[1], 4, 12, 20, 28, 36, 44, 52,
+                                                  60, 5, 13, 21, 29, 37, 45, 53, 61, 6, 14, 22, 30,
+                                                  38, 46, 54, 62, 7, 15, 23, 31, 39, 47, 55, 63)};
   std::memcpy(into, &rows, sizeof rows);
 }
 

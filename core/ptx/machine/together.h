@@ -93,7 +93,8 @@ struct Together {
       Eight addresses = __builtin_convertvector(own, Eight);
       if (m != kAllLanes) {
         const Eight lanes = Eight{0, 1, 2, 3, 4, 5, 6, 7} + first;
-        addresses = (m >> lanes & 1) != 0 ? addresses : any;
+        const Eight chosen = -((Eight{} + m) >> lanes & 1);
+        addresses = (addresses & chosen) | (any & ~chosen);
       }
       addresses += offset;
       std::memcpy(found.addresses + first, &addresses, sizeof addresses);
