@@ -1,6 +1,7 @@
-// `hloscope bench`: the benchmarks behind the figures in the README.
+// `hloscope bench`: the benchmarks of the figures in docs/figures.md.
 #include "app/command.h"
 #include "app/commands/bench.h"
+#include "app/fail.h"
 #include "app/shared_options.h"
 
 namespace hloscope::app {
@@ -9,7 +10,7 @@ namespace {
 class BenchCommand : public Command {
  public:
   std::vector<OptionSpec> Options() override {
-    return {
+    std::vector<OptionSpec> all = {
         {.name = "benchmark",
          .target = &benchmark_,
          .help = "parse: measure reading and printing; run: measure compiling and running",
@@ -26,7 +27,8 @@ class BenchCommand : public Command {
          .help =
              "number of runs: parse reports the fastest (of 7), run the median (of as many as fit "
              "in 2 s)",
-         .value = "N"},
+         .value = "N",
+         .min = 1},
         PlatformOption("--platform", &run_.platform,
                        "run: the platform to measure; by default " + run_.platform),
         PlatformOption("--against", &run_.against,
@@ -38,25 +40,39 @@ class BenchCommand : public Command {
         {.name = "--threads",
          .target = &run_.threads,
          .help = "run: number of CPUs that both platforms are pinned to (all)",
-         .value = "N"},
+         .value = "N",
+         .min = 1},
         {.name = "--seed",
          .target = &run_.seed,
          .help = "run: seed of the generated inputs (0)",
          .value = "N"},
         RowOption("--fill-elided", &run_.fill_elided),
-        DeadlineOption(&run_.deadline_seconds, "run: a module"),
+        DeadlineOption(&run_.deadline_seconds, "a module"),
     };
+    for (OptionSpec& spec : all) {
+      const bool is_of_both = spec.positional() || spec.name == "--repeats";
+      if (is_of_both) continue;
+      spec.given = &of_run_;
+      if (!spec.help.starts_with("run: ")) spec.help.insert(0, "run: ");
+    }
+    return all;
   }
 
   int Run(const Context& context) override {
     constexpr int64_t kParses = 7;
     if (benchmark_ == "run") return BenchRun(files_, run_, context);
+    if (!of_run_.empty()) {
+      const auto misplaced = InputError(of_run_.front() + ": parse runs nothing",
+                                        "`bench run` measures compiling and running");
+      return FailEach("file", files_, misplaced.error(), context);
+    }
     return BenchParse(files_, run_.repeats.value_or(kParses), context);
   }
 
  private:
   std::string benchmark_;
   std::vector<std::string> files_;
+  std::vector<std::string> of_run_;  // options that were given and that parse does not have
   BenchRunOptions run_;
 };
 

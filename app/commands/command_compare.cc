@@ -54,7 +54,8 @@ class CompareCommand : public Command {
         {.name = "--top",
          .target = &top_,
          .help = "of traces and dumps: rows of the table",
-         .value = "N"},
+         .value = "N",
+         .min = 0},
     };
   }
 
@@ -161,7 +162,7 @@ class CompareCommand : public Command {
                   context);
   }
 
-  // What changed is told, and makes no difference to the exit status: times never are equal.
+  // What changed is reported, and makes no difference to the exit status: times never are equal.
   int Profiles(const std::vector<std::string>& paths_a, const std::vector<std::string>& paths_b,
                const Context& context) {
     Jobs jobs(context.jobs > 0 ? static_cast<int>(context.jobs) : AvailableCpus());
@@ -208,7 +209,7 @@ class CompareCommand : public Command {
     return result.equal ? kGood : kDiffers;
   }
 
-  // Fusion is told, and makes no difference to the exit status: two compilers never fuse alike.
+  // Fusion is reported, and makes no difference to the exit status: two compilers never fuse alike.
   int Compilations(const Context& context) {
     const Result<FusionReport> report = ReadFusionReport(a_, b_, context.limits);
     if (!report) return Refuse(report.error(), context);

@@ -8,6 +8,7 @@
 #include "app/fail.h"
 #include "app/output.h"
 #include "app/reports/error_report.h"
+#include "core/base/counted.h"
 #include "core/base/file.h"
 #include "core/debug/recompile/compile_log.h"
 #include "core/dump/dump_model.h"
@@ -51,7 +52,9 @@ class ExplainCommand : public Command {
     auto errors = dump::ExplainErrors(file->bytes(), kMax, &left_out);
     AddRecompilations(file->bytes(), path, errors);
     for (const dump::ExplainedError& error : errors) Print(error, path, context);
-    if (left_out > 0) PrintError(fmt::format("{}: {} more errors are left out", path, left_out));
+    if (left_out > 0)
+      PrintError(fmt::format("{}: {} left out", path,
+                             Counted(left_out, "more error is", "more errors are")));
     found += static_cast<int64_t>(errors.size());
     return kGood;
   }

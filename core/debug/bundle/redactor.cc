@@ -296,7 +296,8 @@ std::string Redactor::Json(std::string_view json) {
   Result<OrderedJson> document = ParseOrderedJson(json);
   if (!document) return Text(json);
   Clean(*document, *this);
-  return document->dump(-1, ' ', false, OrderedJson::error_handler_t::replace);
+  constexpr bool kAscii = true;  // C1 controls and direction overrides are escaped, with all else
+  return document->dump(-1, ' ', kAscii, OrderedJson::error_handler_t::replace);
 }
 
 std::vector<std::pair<std::string, int64_t>> Redactor::Counts() const {

@@ -80,6 +80,31 @@ void NestArguments(RunInputs& inputs, const hlo::Module& module,
   inputs.arguments = Nest(module, leaves);
 }
 
+// What is said of arrays that no parameter takes: the function may have more arguments than the
+// module has parameters.
+std::vector<std::string> UnusedInputs(const dump::TensorFiles& files,
+                                      const replay::Placement& placement) {
+  const int64_t arrays = std::ranges::count_if(
+      placement.parameters(), [](const auto& leaf) { return leaf.shape.IsArray(); });
+  std::vector<std::string> lines = files.Unused({.side = dump::TensorNames::kInputs,
+                                                 .leaves = arrays,
+                                                 .arrays = arrays,
+                                                 .devices = placement.lists()});
+  for (std::string& line : lines) {
+    line += fmt::format(
+        ": the parameters are {} (jax.jit drops arguments that the function does not use)",
+        Counted(arrays, "array"));
+  }
+  return lines;
+}
+
+// An array that does not fit may be one that an unused argument has moved.
+Error WithUnused(Error error, const dump::TensorFiles& files, const replay::Placement& placement) {
+  const std::vector<std::string> unused = UnusedInputs(files, placement);
+  if (error.hint.empty() && !unused.empty()) error.hint = unused.front();
+  return error;
+}
+
 void Add(RunInputs& inputs, std::vector<Literal> values) {
   inputs.lists.resize(values.size());
   for (size_t list = 0; list < values.size(); ++list) {
@@ -109,7 +134,9 @@ Result<RunInputs> ReadInputs(const dump::TensorFiles& files, const hlo::Module& 
       }
     }
     const auto accepts = [&](std::span<const int64_t> d) { return placement.Accepts(leaf, d); };
-    HLOSCOPE_ASSIGN_OR_RETURN(auto given, files.Input(i, leaf.shape, accepts));
+    Result<std::optional<Literal>> found = files.Input(i, leaf.shape, accepts);
+    if (!found) return std::unexpected(WithUnused(std::move(found).error(), files, placement));
+    const std::optional<Literal> given = *std::move(found);
     if (!given) {
       return InputError(fmt::format("input {} is missing: no in{}, input_{} or arr_{} for {}", i, i,
                                     i, i, placement.Accepted(leaf)));
@@ -123,6 +150,7 @@ Result<RunInputs> ReadInputs(const dump::TensorFiles& files, const hlo::Module& 
                                   Counted(i, "array")),
                       "one file for each array that the parameters have, in their order");
   }
+  inputs.warnings = UnusedInputs(files, placement);
   NestArguments(inputs, module, placement);
   return inputs;
 }
@@ -132,18 +160,24 @@ Result<RunInputs> SpreadArguments(std::vector<Literal> arguments, const hlo::Mod
   HLOSCOPE_TRY(CheckParameters(module));
   RunInputs inputs;
   inputs.lists.resize(static_cast<size_t>(placement.lists()));
-  size_t i = 0;
+  std::vector<Literal> leaves;
   for (const Literal& argument : arguments) {
-    for (const Literal& leaf : dump::FlattenLiteral(argument)) {
-      if (i >= placement.parameters().size()) {
-        return InputError("more arguments than parameters");
-      }
-      HLOSCOPE_ASSIGN_OR_RETURN(auto values, placement.Spread(placement.parameters()[i++], leaf));
-      Add(inputs, std::move(values));
-    }
+    for (Literal& leaf : dump::FlattenLiteral(argument)) leaves.push_back(std::move(leaf));
   }
-  if (i < placement.parameters().size()) {
-    return InputError("fewer arguments than parameters");
+  const auto& parameters = placement.parameters();
+  if (leaves.size() != parameters.size()) {
+    return InputError(
+        fmt::format("{} given, the parameters have {}", Counted(leaves.size(), "value"),
+                    Counted(parameters.size(), "array or token", "arrays or tokens")));
+  }
+  for (size_t i = 0; i < leaves.size(); ++i) {
+    Result<std::vector<Literal>> values = placement.Spread(parameters[i], leaves[i]);
+    if (!values) {
+      Error error = std::move(values).error();
+      error.message = fmt::format("input {}: {}", i, error.message);
+      return std::unexpected(std::move(error));
+    }
+    Add(inputs, *std::move(values));
   }
   inputs.arguments = std::move(arguments);
   return inputs;

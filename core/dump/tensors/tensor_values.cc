@@ -140,14 +140,8 @@ std::string NpyFromLiteral(const Literal& whole) {
 
 namespace {
 
-// "in3", "input_3@1", "out0": a prefix, a number, and perhaps a device.
-bool NumbersAnArray(std::string_view name) {
-  constexpr std::string_view kPrefixes[] = {"in", "input_", "arr_", "out", "output_"};
-  name = name.substr(0, name.find('@'));
-  return std::ranges::any_of(kPrefixes, [&](std::string_view prefix) {
-    const std::string_view number = name.starts_with(prefix) ? name.substr(prefix.size()) : "";
-    return !number.empty() && number.find_first_not_of("0123456789") == std::string_view::npos;
-  });
+bool NumbersAnArray(const std::string& name) {
+  return TensorNumberOf(name, TensorNames::kInputs) || TensorNumberOf(name, TensorNames::kOutputs);
 }
 
 }  // namespace
@@ -248,23 +242,19 @@ Result<std::optional<Literal>> TensorFiles::Find(std::span<const std::string> na
 
 Result<std::optional<Literal>> TensorFiles::Input(int64_t i, const Shape& shape,
                                                   const DimensionTest& accepts) const {
-  const std::string names[] = {fmt::format("in{}", i), fmt::format("input_{}", i),
-                               fmt::format("arr_{}", i)};
-  return Find(names, i, {shape, accepts});
+  return Find(NamesOfTensor(TensorNames::kInputs, i, i), i, {shape, accepts});
 }
 
 Result<std::optional<Literal>> TensorFiles::InputOf(int64_t device, int64_t i,
                                                     const Shape& shape) const {
-  const std::string names[] = {fmt::format("in{}@{}", i, device),
-                               fmt::format("input_{}@{}", i, device),
-                               fmt::format("arr_{}@{}", i, device)};
+  std::vector<std::string> names = NamesOfTensor(TensorNames::kInputs, i, i);
+  for (std::string& name : names) name += fmt::format("@{}", device);
   return Find(names, -1, {shape, {}});
 }
 
-Result<std::optional<Literal>> TensorFiles::Output(int64_t i, const Shape& shape,
+Result<std::optional<Literal>> TensorFiles::Output(int64_t leaf, int64_t array, const Shape& shape,
                                                    const DimensionTest& accepts) const {
-  const std::string names[] = {fmt::format("out{}", i), fmt::format("output_{}", i)};
-  return Find(names, i, {shape, accepts});
+  return Find(NamesOfTensor(TensorNames::kOutputs, leaf, array), array, {shape, accepts});
 }
 
 std::vector<Literal> FlattenLiteral(const Literal& literal) {
