@@ -16,7 +16,7 @@
 
 namespace hloscope::app {
 
-// Exit statuses of the program (PRODUCT: the worst of several wins in the order 4, 2, 3, 1, 0).
+// Exit statuses of the program (the worst of several wins, in the order 4, 2, 3, 1, 0).
 enum ExitStatus : int { kGood = 0, kDiffers = 1, kBadInput = 2, kUnsupported = 3, kDied = 4 };
 int Worse(int a, int b);
 int ExitStatusOf(const Error& error);
@@ -35,9 +35,8 @@ struct OptionSpec {
   Target target;
   std::string help;
   std::string value = {};  // what the value is called in help: FILE, N, …; of a flag none
-  std::vector<std::string> choices = {};  // allowed values; empty: any
-  std::vector<std::string> suggestions =
-      {};  // values that help and completions offer beside others
+  std::vector<std::string> choices = {};      // allowed values; empty: any
+  std::vector<std::string> suggestions = {};  // values that help and completions offer among others
   bool required = false;
   std::string letter = {};      // "-j": a short form
   std::string_view group = {};  // the heading in help; by default that of the option before

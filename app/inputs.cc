@@ -5,30 +5,53 @@
 
 #include <filesystem>
 
+#include "app/fail.h"
 #include "app/output.h"
-#include "core/dump/dump_model.h"
 
 namespace hloscope::app {
 
-Result<std::vector<std::string>> ExpandDirectories(const std::vector<std::string>& paths,
-                                                   const Limits& limits) {
-  std::vector<std::string> files;
+int ExpandedPaths::ReportFailed(std::string_view key, const Context& context) const {
+  int status = kGood;
+  for (const auto& [path, error] : failed) {
+    status = Worse(status, Fail({{key, path}}, error, context));
+  }
+  return status;
+}
+
+ExpandedPaths ExpandDirectories(const std::vector<std::string>& paths, const Limits& limits,
+                                const FilesIn& files_in, std::string_view none) {
+  ExpandedPaths expanded;
   for (const std::string& path : paths) {
     std::error_code error;
     if (!std::filesystem::is_directory(path, error)) {
-      files.push_back(path);
+      expanded.files.push_back(path);
       continue;
     }
-    HLOSCOPE_ASSIGN_OR_RETURN(const auto model, dump::DumpModel::Open(path, limits));
-    for (size_t k = 0; k < model->files().size(); ++k) {
-      const dump::FileEntry& file = model->files()[k];
-      // A file that is called a module and cannot be read is not left out.
-      const bool may_be_module = dump::IsModuleKind(file.kind) ||
-                                 file.kind == dump::FileKind::kUnknown ||
-                                 file.kind == dump::FileKind::kText;
-      if (dump::RowOf(file.role).reader == "Module" && may_be_module)
-        files.push_back(model->FullPath(static_cast<int32_t>(k)));
+    const auto model = dump::DumpModel::Open(path, limits);
+    if (!model) {
+      expanded.failed.emplace_back(path, model.error());
+      continue;
     }
+    const std::vector<std::string> files = files_in(**model);
+    expanded.files.insert(expanded.files.end(), files.begin(), files.end());
+    if (!files.empty()) continue;
+    expanded.failed.emplace_back(path, InputError(fmt::format("{}: {}", path, none),
+                                                  "`hloscope info` shows what it contains")
+                                           .error());
+  }
+  return expanded;
+}
+
+std::vector<std::string> ModuleFilesIn(const dump::DumpModel& model) {
+  std::vector<std::string> files;
+  for (size_t k = 0; k < model.files().size(); ++k) {
+    const dump::FileEntry& file = model.files()[k];
+    // A file that is called a module and cannot be read is not left out.
+    const bool may_be_module = dump::IsModuleKind(file.kind) ||
+                               file.kind == dump::FileKind::kUnknown ||
+                               file.kind == dump::FileKind::kText;
+    if (dump::RowOf(file.role).reader == "Module" && may_be_module)
+      files.push_back(model.FullPath(static_cast<int32_t>(k)));
   }
   return files;
 }

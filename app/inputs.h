@@ -1,22 +1,40 @@
 // The files a command works on: folders become their module files, problems become lines.
 #pragma once
 
+#include <functional>
 #include <map>
 #include <mutex>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
+#include "app/command.h"
 #include "core/base/limits.h"
 #include "core/base/result.h"
+#include "core/dump/dump_model.h"
 #include "core/dump/load.h"
 
 namespace hloscope::app {
 
-// `paths` with every directory replaced by the module files in it. Errors: a directory that cannot
-// be read.
-Result<std::vector<std::string>> ExpandDirectories(const std::vector<std::string>& paths,
-                                                   const Limits& limits);
+// Files to work on, and the paths that stand for none, with the reason.
+struct ExpandedPaths {
+  std::vector<std::string> files;
+  std::vector<std::pair<std::string, Error>> failed;
+
+  /// Reports those that failed, whose JSON objects name them as `key`; the exit status.
+  int ReportFailed(std::string_view key, const Context& context) const;
+};
+
+/// `paths` with every directory replaced by the files that `files_in` finds in it. One that cannot
+/// be read, or has none, which `none` says, failed.
+using FilesIn = std::function<std::vector<std::string>(const dump::DumpModel& model)>;
+ExpandedPaths ExpandDirectories(const std::vector<std::string>& paths, const Limits& limits,
+                                const FilesIn& files_in,
+                                std::string_view none = "no module in this folder");
+
+/// The module files of a dump, also those that are called modules and cannot be read.
+std::vector<std::string> ModuleFilesIn(const dump::DumpModel& model);
 
 // "file:line:column: error: message [rule] (hint)" lines for everything found in a file.
 std::string ProblemLines(const dump::LoadedModule& loaded,

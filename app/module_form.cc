@@ -9,6 +9,8 @@
 #include <filesystem>
 #include <utility>
 
+#include "core/base/deflate.h"
+#include "core/base/file.h"
 #include "core/hlo/text/text.h"
 
 namespace hloscope::app {
@@ -39,15 +41,18 @@ std::string ModuleStem(const std::string& path) {
   return WithoutModuleExtension(std::filesystem::path(path).filename().string());
 }
 
-Result<ModuleForm> ModuleFormFromPath(const std::string& path) {
+Result<ModuleForm> ModuleFormFromPath(const std::string& given) {
+  std::string_view path = given;
+  if (path.ends_with(".gz")) path.remove_suffix(3);
   for (std::string_view e : {".pbtxt", ".textproto"}) {
     if (path.ends_with(e)) return ModuleForm::kTextProto;
   }
   if (path.ends_with(".pb")) return ModuleForm::kProto;
   if (path.ends_with(".hlo") || path.ends_with(".txt") || path == "-") return ModuleForm::kHlo;
-  return InputError(
-      path + ": unknown extension, expected .hlo, .txt, .pb, .hlo.pb, .pbtxt or .textproto",
-      "or name the form with --to");
+  return InputError(given +
+                        ": unknown extension, expected .hlo, .txt, .pb, .hlo.pb, .pbtxt or "
+                        ".textproto, all also with .gz",
+                    "or name the form with --to");
 }
 
 bool IsModuleName(std::string_view path) {
@@ -92,6 +97,15 @@ std::string RenderModule(hlo::ProtoFile file, std::shared_ptr<const hlo::Module>
       out = form == ModuleForm::kProto ? hlo::HloToProto(file) : hlo::HloToTextProto(file);
   }
   return out;
+}
+
+Status WriteModuleFile(const std::string& path, std::string_view rendered) {
+  if (!path.ends_with(".gz")) return WriteFileAtomically(path, rendered);
+  std::string packed;
+  GzipStream stream;
+  stream.Append(rendered, packed);
+  stream.Finish(packed);
+  return WriteFileAtomically(path, packed);
 }
 
 }  // namespace hloscope::app

@@ -29,7 +29,7 @@ std::string WithoutModuleExtension(std::string path);
 // The same of the file name alone.
 std::string ModuleStem(const std::string& path);
 
-// The form that the extension of `path` names; an input error lists those there are.
+// The form that the extension of `path` names, but for `.gz`; an input error lists those there are.
 Result<ModuleForm> ModuleFormFromPath(const std::string& path);
 
 // Whether the file name is that of a module and of nothing else: it ends as one of ModuleNames().
@@ -42,5 +42,8 @@ std::set<std::string> LostInProto(const hlo::Module& module);
 // The module in that form; protos keep what else was in the file it came from.
 std::string RenderModule(hlo::ProtoFile file, std::shared_ptr<const hlo::Module> module,
                          ModuleForm form);
+
+// Writes a rendered module to `path`; packed where that ends in `.gz`.
+Status WriteModuleFile(const std::string& path, std::string_view rendered);
 
 }  // namespace hloscope::app

@@ -1,22 +1,41 @@
-// Buffered standard output, escaped standard error, progress.
+// Buffered standard output, escaped standard error, a line that is drawn over itself.
 #include "app/output.h"
 
+#include <fmt/format.h>
 #include <sys/ioctl.h>
 #include <unistd.h>
 
 #include <algorithm>
-#include <chrono>
+#include <atomic>
 #include <cstdio>
 #include <cstdlib>
+#include <optional>
+#include <utility>
 
 #include "core/base/text.h"
 
 namespace hloscope::app {
 namespace {
 
-int64_t NowMs() {
-  using namespace std::chrono;
-  return duration_cast<milliseconds>(steady_clock::now().time_since_epoch()).count();
+std::atomic<bool> is_line_shown = false;
+
+constexpr const char* kWipe = "\r\033[K";
+
+// Columns of the terminal that is open there.
+std::optional<size_t> ColumnsOf(int terminal) {
+  winsize size{};
+  if (ioctl(terminal, TIOCGWINSZ, &size) != 0 || size.ws_col == 0) return std::nullopt;
+  return size.ws_col;
+}
+
+// East Asian wide characters and emoji take two columns.
+size_t CharacterColumns(uint32_t code) {
+  constexpr std::pair<uint32_t, uint32_t> kWide[] = {
+      {0x1100, 0x115F}, {0x2E80, 0xA4CF}, {0xAC00, 0xD7A3},   {0xF900, 0xFAFF},  {0xFE30, 0xFE6F},
+      {0xFF00, 0xFF60}, {0xFFE0, 0xFFE6}, {0x1F300, 0x1FAFF}, {0x20000, 0x3FFFD}};
+  const bool is_wide = std::ranges::any_of(
+      kWide, [&](const auto& range) { return code >= range.first && code <= range.second; });
+  return is_wide ? 2 : 1;
 }
 
 }  // namespace
@@ -25,48 +44,63 @@ void WriteOut(std::string_view text) { std::fwrite(text.data(), 1, text.size(), 
 
 void PrintOut(std::string_view text) { WriteOut(EscapeForTerminal(text, LineBreaks::kKeep)); }
 
+// What was written before comes first where both go to one file.
 void PrintError(std::string_view line) {
-  std::string text = EscapeForTerminal(line, LineBreaks::kKeep) + '\n';
+  std::fflush(stdout);
+  std::string text = is_line_shown.exchange(false) ? kWipe : "";
+  text += EscapeForTerminal(line, LineBreaks::kKeep) + '\n';
   std::fwrite(text.data(), 1, text.size(), stderr);
 }
 
 size_t TerminalWidth() {
-  winsize size{};
   size_t columns = 100;
   const char* const variable = std::getenv("COLUMNS");
-  if (ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 0) {
-    columns = size.ws_col;
+  if (const std::optional<size_t> own = ColumnsOf(STDOUT_FILENO)) {
+    columns = *own;
   } else if (variable != nullptr && std::atol(variable) > 0) {
     columns = static_cast<size_t>(std::atol(variable));
   }
   return std::clamp<size_t>(columns, 40, 120);
 }
 
+std::string_view FirstColumns(std::string_view text, size_t columns) {
+  size_t length = 0;
+  while (length < text.size()) {
+    const Utf8Character next = DecodeUtf8(text.substr(length));
+    const size_t wide = CharacterColumns(next.code);
+    if (wide > columns) break;
+    columns -= wide;
+    length += std::max<size_t>(next.length, 1);
+  }
+  return text.substr(0, length);
+}
+
 bool FlushOut() { return std::fflush(stdout) == 0 && std::ferror(stdout) == 0; }
 
-Progress::Progress(std::string_view what, size_t total, bool enabled)
-    : what_(what), total_(total), enabled_(enabled && total > 1 && isatty(STDERR_FILENO) != 0) {}
+StatusLine::StatusLine(bool enabled) : enabled_(enabled && isatty(STDERR_FILENO) != 0) {}
 
-Progress::~Progress() {
-  if (enabled_ && last_drawn_ms_ != 0) std::fputs("\r\033[K", stderr);
+StatusLine::~StatusLine() {
+  if (enabled_ && is_line_shown.exchange(false)) std::fputs(kWipe, stderr);
+}
+
+void StatusLine::Show(std::string_view line) {
+  const auto now = std::chrono::steady_clock::now();
+  if (!enabled_ || now < next_) return;
+  next_ = now + std::chrono::milliseconds(100);
+  is_line_shown = true;
+  const std::string text = EscapeForTerminal(line);
+  const size_t columns = ColumnsOf(STDERR_FILENO).value_or(80);
+  const std::string_view shown = FirstColumns(text, columns - 1);
+  std::fprintf(stderr, "%s%.*s", kWipe, static_cast<int>(shown.size()), shown.data());
+  std::fflush(stderr);
 }
 
 void Progress::Step() {
-  if (!enabled_) return;
-  std::lock_guard lock(mutex_);
-  ++done_;
-  if (int64_t now = NowMs(); now - last_drawn_ms_ >= 100) {
-    last_drawn_ms_ = now;
-    Draw();
-  }
-}
-
-void Progress::Draw() {
   constexpr size_t kWidth = 24;
-  size_t filled = done_ * kWidth / total_;
-  std::string bar = std::string(filled, '#') + std::string(kWidth - filled, '.');
-  std::fprintf(stderr, "\r%s [%s] %zu/%zu", what_.c_str(), bar.c_str(), done_, total_);
-  std::fflush(stderr);
+  std::lock_guard lock(mutex_);
+  const size_t filled = ++done_ * kWidth / total_;
+  line_.Show(fmt::format("{} [{}{}] {}/{}", what_, std::string(filled, '#'),
+                         std::string(kWidth - filled, '.'), done_, total_));
 }
 
 }  // namespace hloscope::app

@@ -1,6 +1,8 @@
 // Standard output and standard error of the commands.
 #pragma once
 
+#include <chrono>
+#include <cstddef>
 #include <mutex>
 #include <string>
 #include <string_view>
@@ -18,25 +20,39 @@ void PrintError(std::string_view line);
 inline void PrintError(const Error& error) { PrintError(error.ToString()); }
 // Columns of the terminal that standard output is, else of $COLUMNS, else 100; from 40 to 120.
 size_t TerminalWidth();
+// As much of `text`, which holds no control characters, as `columns` of a terminal show.
+std::string_view FirstColumns(std::string_view text, size_t columns);
 // Flushes standard output; false if anything could not be written (disk full, closed pipe).
 bool FlushOut();
 
-// Progress on standard error where that is a terminal: "verify 120/4000". Nothing else.
+// How far long work is, as one line on standard error where that is a terminal; errors come in its
+// place.
+class StatusLine {
+ public:
+  explicit StatusLine(bool enabled = true);
+  ~StatusLine();  // wipes it
+  StatusLine(const StatusLine&) = delete;
+  StatusLine& operator=(const StatusLine&) = delete;
+  // Shows the line instead of the last one, at most every tenth of a second. One call at a time.
+  void Show(std::string_view line);
+
+ private:
+  bool enabled_;
+  std::chrono::steady_clock::time_point next_;
+};
+
+// "verify [####....] 120/4000" as a status line.
 class Progress {
  public:
-  Progress(std::string_view what, size_t total, bool enabled = true);
-  ~Progress();
-  Progress(const Progress&) = delete;
-  Progress& operator=(const Progress&) = delete;
+  Progress(std::string_view what, size_t total, bool enabled = true)
+      : what_(what), total_(total), line_(enabled && total > 1) {}
   void Step();
 
  private:
-  void Draw();
   std::string what_;
   size_t total_, done_ = 0;
-  bool enabled_;
   std::mutex mutex_;
-  int64_t last_drawn_ms_ = 0;
+  StatusLine line_;
 };
 
 }  // namespace hloscope::app

@@ -116,7 +116,8 @@ std::vector<OptionSpec> RunOptionSet::InputSpecs() {
       InputFormatOption(&input_format_, {"stablehlo", "mhlo"}),
       {.name = "--skip-callbacks",
        .target = &skip_callbacks_,
-       .help = "leave out host callbacks, such as jax.debug.callback, whose results are unused"}};
+       .help = "leave out host callbacks, such as jax.debug.callback, whose results are unused; "
+               "the others fail only where they are executed"}};
 }
 
 std::vector<OptionSpec> RunOptionSet::ComparisonSpecs() {
@@ -183,6 +184,9 @@ Status RunOptionSet::Prepare(const Context& context) {
   HLOSCOPE_TRY(PrepareFlags(context.limits));
   HLOSCOPE_TRY(PrepareChecks());
   HLOSCOPE_TRY(CheckNeeds());
+  if (request_.compare.same_bits && request_.repeats.runs < 2) {
+    return InputError("--bits: nothing is run twice", "add --repeat N, of at least 2");
+  }
   return PrepareTargets();
 }
 
@@ -352,6 +356,9 @@ Result<LoadedRun> RunOptionSet::Load(const std::string& file, const Limits& limi
     HLOSCOPE_ASSIGN_OR_RETURN(debug::WithoutCallbacks without, debug::SkipCallbacks(run.module));
     run.module = std::move(without.module);
     if (!without.skipped.empty()) run.request.notes.push_back(debug::SkippedText(without.skipped));
+    for (std::string& text : debug::KeptTexts(without.kept)) {
+      run.request.notes.push_back(std::move(text));
+    }
   }
   run.request.notes.insert(run.request.notes.end(), completed.notes.begin(), completed.notes.end());
   if (!run.loaded.proto.arguments.empty())

@@ -7,6 +7,7 @@
 #include <charconv>
 #include <utility>
 
+#include "app/option_kinds.h"
 #include "core/replay/platform.h"
 
 namespace hloscope::app {
@@ -24,14 +25,18 @@ OptionSpec PlatformOption(std::string name, OptionSpec::Target target, std::stri
 
 OptionSpec RowOption(std::string_view name, OptionSpec::Target target) {
   OptionSpec spec{.name = std::string(name), .target = std::move(target), .help = {}};
-  const auto take = [&](std::string_view text, std::string_view value, std::string help) {
+  const auto take = [&](std::string_view text, std::string_view value, std::string help,
+                        const OptionKind& kind) {
     if (text.substr(0, text.find_first_of(" =")) != name) return;
     spec.value = value;
     spec.help = std::move(help);
+    spec.min = kind.min;
+    spec.max = kind.max;
+    spec.positive = kind.positive;
   };
 #define RUN_OPTION(member, text, key, untrusted, group, value, help, kind, need) \
-  take(text, value, help);
-#define LOCAL_OPTION(member, text, replay, group, value, help, kind, need) take(text, value, help);
+  take(text, value, help, kind);
+#define LOCAL_OPTION(member, text, group, value, help, kind, need) take(text, value, help, kind);
 #include "core/debug/run/run_options.def"
   return spec;
 }
@@ -92,7 +97,8 @@ OptionSpec DeadlineOption(OptionSpec::Target target, std::string_view what) {
   return {.name = "--deadline",
           .target = target,
           .help = "end " + std::string(what) + " after S seconds, with exit status 4",
-          .value = "S"};
+          .value = "S",
+          .positive = true};
 }
 
 }  // namespace hloscope::app

@@ -1,5 +1,5 @@
 // How it is judged. With one recording a side an instruction's executions are the samples; how far
-// recordings differ besides is seen by how far most instructions do. With several, recordings are
+// recordings differ otherwise is seen by how far most instructions do. With several, recordings are
 // the samples. An interval is as wide as it has to be for all of them to hold together.
 #include "profiler/profile_comparison.h"
 
@@ -13,6 +13,7 @@
 #include <numeric>
 #include <sstream>
 
+#include "core/base/counted.h"
 #include "profiler/compared_items.h"
 #include "profiler/sample_statistics.h"
 #include "profiler/typical_times.h"
@@ -20,9 +21,9 @@
 namespace hloscope::profiler {
 namespace {
 
-constexpr double kUnknownShare = 0.02;  // of a group's time may be of members that tell no noise
-// What recordings differ by besides their noise has heavy tails: of recordings of one program, the
-// furthest instruction in a hundred is some ten times as far off as the middle one.
+constexpr double kUnknownShare = 0.02;  // of a group's time may be of members that show no noise
+// What recordings differ by apart from their noise has long tails: of recordings of one program,
+// the furthest instruction in a hundred is some ten times as far off as the middle one.
 constexpr double kSpreadFreedom = 3;
 constexpr double kGate = 3;  // standard deviations beyond which a spread is no chance
 constexpr double kMiddleOfNormal = 0.6745, kNinthOfNormal = 1.6449;  // of its absolute values
@@ -140,7 +141,7 @@ class Comparing {
     }
   }
 
-  // Whether the item tells how fast the machine was.
+  // Whether the item shows how fast the machine was.
   bool TellsSpeed(const ComparedItem& item) const {
     return std::ranges::all_of(item.recordings, [&](const RecordedItem& told) {
       return told.has_typical && (!is_single() || told.typical.freedom > 0);
@@ -301,13 +302,13 @@ class Comparing {
       (s == 0 ? out.before : out.after) = mean;
     }
     const double freedom = static_cast<double>(recordings() - 2);
-    // As within a recording, no clock tells less than a tick.
+    // As within a recording, no clock resolves less than a tick.
     const double tick = kClockTick * static_cast<double>(members.size()) /
                         std::exp(TogetherIn(members, 0, 0)) * counts_[0][members.front()];
     out.noise = {0, squares / freedom + tick * tick / 12, freedom};
   }
 
-  // Few recordings hardly tell how far one row scatters: what all do is told with it.
+  // Few recordings hardly show how far one row scatters: what all do is reported with it.
   void ShareVariances(Table& table) const {
     std::vector<Estimate> own;
     for (const Difference& difference : table.differences) own.push_back(difference.noise);
@@ -345,7 +346,7 @@ class Comparing {
     if (has_spread_) out_.spread = std::expm1(spread_);
   }
 
-  // The standard deviation that, beside their noise, makes a quantile of the differences what it is
+  // The standard deviation that, with their noise, makes a quantile of the differences what it is
   // of a normal distribution.
   static double SpreadBy(const std::vector<const Difference*>& known, double share,
                          double expected) {
@@ -421,9 +422,9 @@ class Comparing {
         "all: `compare A.1.hloprof,A.2.hloprof,… B.1.hloprof,…`";
     if (is_single() && !out_.speed && !items_.empty()) {
       out_.notes.push_back(fmt::format(
-          "{} instructions ran {} times or more in both: {} such are needed to distinguish a "
+          "{} ran {} times or more in both: {} such are needed to distinguish a "
           "change from the speed of the machine; run it more often, or {}",
-          speed_items_, kFewestSamples, kFewestForSpeed, kRecord));
+          Counted(speed_items_, "instruction"), kFewestSamples, kFewestForSpeed, kRecord));
     } else if (!is_single() && !are_enough()) {
       out_.notes.push_back(
           fmt::format("{} and {} recordings: {} of each side are needed to distinguish a change "

@@ -1,4 +1,4 @@
-// `hloscope bench run`: a module on one platform beside another.
+// `hloscope bench run`: a module on one platform against another.
 #include "core/debug/run/bench_run.h"
 
 #include <fmt/format.h>
@@ -66,7 +66,7 @@ void WriteRatio(JsonWriter& json, std::string_view name, const RunRatio& ratio) 
   json.Value(ratio.interval->low).Value(ratio.interval->high).EndArray();
 }
 
-// Of the platform to the other; nothing where one of them cannot tell.
+// Of the platform to the other; nothing where one of them does not know.
 struct PeakRatios {
   double compile = 0, run = 0;
 };
@@ -136,16 +136,26 @@ std::string Line(const std::string& file, const BenchReport& report) {
   return line + "  " + file + "\n";
 }
 
+// Two lines: whose columns they are, and what they hold.
 std::string Heading(const BenchRunOptions& options) {
-  const std::string memory = fmt::format(" {:>7} {:>7} {:>7}", "idle MB", "compile", "run");
-  std::string heading = fmt::format("{:>10} {:>11}", "compile ms", "run us");
+  std::string whose, what;
+  const auto add = [&](std::string of, const std::string& columns) {
+    if (of.size() > columns.size()) of = ".." + of.substr(of.size() - columns.size() + 2);
+    whose += (what.empty() ? "" : " ") + fmt::format("{:^{}}", of, columns.size());
+    what += (what.empty() ? "" : " ") + columns;
+  };
+  const std::string times = fmt::format("{:>10} {:>11}", "compile ms", "run us");
+  const std::string memory = fmt::format("{:>7} {:>7} {:>7}", "idle MB", "compile", "run");
+  add(options.platform, times);
   if (!options.against.empty()) {
-    heading += fmt::format(" {:>10} {:>11} {:>8} {:>8} {:>11}", "against ms", "against us",
-                           "compile", "run", "95 %");
-    if (options.against_itself) heading += fmt::format(" {:>11}", "itself 95 %");
-    heading += memory;
+    add(options.against, times);
+    add(fmt::format("{} / {}", options.platform, options.against),
+        fmt::format("{:>8} {:>8} {:>11}", "compile", "run", "run 95 %"));
+    if (options.against_itself) add("noise", fmt::format("{:>11}", "run 95 %"));
   }
-  return heading + memory + "  module\n";
+  add("memory of " + options.platform, memory);
+  if (!options.against.empty()) add("memory of " + options.against, memory);
+  return whose + "\n" + what + "  module\n";
 }
 
 // Names the file where the error does not.

@@ -1,4 +1,4 @@
-// `hloscope bench`: the benchmarks behind the figures in the README.
+// `hloscope bench`: the benchmarks of the figures in docs/figures.md.
 #include "app/command.h"
 #include "app/commands/bench.h"
 #include "app/shared_options.h"
@@ -26,7 +26,8 @@ class BenchCommand : public Command {
          .help =
              "number of runs: parse reports the fastest (of 7), run the median (of as many as fit "
              "in 2 s)",
-         .value = "N"},
+         .value = "N",
+         .min = 1},
     };
     // What `parse` does not read.
     for (OptionSpec& spec : RunSpecs()) {
@@ -57,7 +58,8 @@ class BenchCommand : public Command {
         {.name = "--threads",
          .target = &run_.threads,
          .help = "number of CPUs that both platforms are pinned to (all)",
-         .value = "N"},
+         .value = "N",
+         .min = 1},
         {.name = "--seed",
          .target = &run_.seed,
          .help = "seed of the generated inputs (0)",

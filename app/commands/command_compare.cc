@@ -66,7 +66,8 @@ class CompareCommand : public Command {
         {.name = "--top",
          .target = &top_,
          .help = "of traces and dumps: rows of the table",
-         .value = "N"},
+         .value = "N",
+         .min = 0},
     };
   }
 
@@ -183,7 +184,7 @@ class CompareCommand : public Command {
                   context);
   }
 
-  // What changed is told, and makes no difference to the exit status: times never are equal.
+  // What changed is reported, and makes no difference to the exit status: times never are equal.
   int Profiles(const std::vector<std::string>& paths_a, const std::vector<std::string>& paths_b,
                const Context& context) {
     Jobs jobs(context.jobs > 0 ? static_cast<int>(context.jobs) : AvailableCpus());

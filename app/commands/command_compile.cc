@@ -252,9 +252,8 @@ class CompileCommand : public Command {
     out += "\n";
     for (const auto& [path, what] : report.files) out += fmt::format("  {}: {}\n", path, what);
     if (report.object_bytes > 0) {
-      out += fmt::format(
-          "  {} bytes; a call takes {} bytes of scratch memory in addition to its arrays\n",
-          report.object_bytes, report.temp_bytes);
+      out += fmt::format("  {}; a call takes {} of scratch memory in addition to its arrays\n",
+                         Counted(report.object_bytes, "byte"), Counted(report.temp_bytes, "byte"));
     }
     return out + KernelsText(report.assembled);
   }
@@ -312,7 +311,7 @@ class CompileCommand : public Command {
 
   Status WriteOptimized(std::shared_ptr<const hlo::Module> module, ModuleForm form) const {
     const std::string text = RenderModule({}, std::move(module), form);
-    if (output_ != "-") return WriteFileAtomically(output_, text);
+    if (output_ != "-") return WriteModuleFile(output_, text);
     WriteOut(text);
     return {};
   }

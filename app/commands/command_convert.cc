@@ -13,8 +13,8 @@
 #include "app/inputs.h"
 #include "app/module_form.h"
 #include "app/output.h"
-#include "core/base/counted.h"
 #include "app/shared_options.h"
+#include "core/base/counted.h"
 #include "core/base/jobs.h"
 #include "core/base/json.h"
 #include "core/hlo/analysis/summary.h"
@@ -32,8 +32,9 @@ class ConvertCommand : public Command {
     return {
         {.name = "files",
          .target = &files_,
-         .help =
-             "IN and OUT (- is standard output); with --out-dir, any number of files and folders",
+         .help = "IN and OUT (- is standard output; packed where it ends in .gz); with --out-dir, "
+                 "any number of "
+                 "files and folders",
          .value = "FILE",
          .required = true},
         {.name = "--to",
@@ -58,8 +59,8 @@ class ConvertCommand : public Command {
     // Before any thread is started.
     if (!python_.empty()) setenv("HLOSCOPE_PYTHON", python_.c_str(), 1);
     if (out_dir_.empty()) return RunPair(context);
-    Result<std::vector<std::string>> files = ExpandDirectories(files_, context.limits);
-    if (!files) return FailEach("file", files_, files.error(), context);
+    const ExpandedPaths expanded = ExpandDirectories(files_, context.limits, ModuleFilesIn);
+    const std::vector<std::string>& files = expanded.files;
     std::error_code error;
     fs::create_directories(out_dir_, error);
     if (error) {
@@ -67,12 +68,12 @@ class ConvertCommand : public Command {
       return FailEach("file", files_, failed.error(), context);
     }
     int threads = context.jobs > 0 ? static_cast<int>(context.jobs) : AvailableCpus();
-    std::vector<int> statuses(files->size(), kGood);
+    std::vector<int> statuses(files.size(), kGood);
     OrderedOutput output;
-    Progress progress("convert", files->size());
+    Progress progress("convert", files.size());
     const ModuleFormRow& row = *std::ranges::find(kModuleForms, to_, &ModuleFormRow::name);
-    Status done = ParallelFor(static_cast<int64_t>(files->size()), threads, [&](int64_t i) {
-      const std::string& in = (*files)[static_cast<size_t>(i)];
+    Status done = ParallelFor(static_cast<int64_t>(files.size()), threads, [&](int64_t i) {
+      const std::string& in = files[static_cast<size_t>(i)];
       std::string out =
           (fs::path(out_dir_) / (ModuleStem(in) + std::string(row.extension))).string();
       const Outcome outcome = ConvertOne(in, out, row.target, context);
@@ -82,16 +83,16 @@ class ConvertCommand : public Command {
     });
     int status = done ? kGood : Fail(InputKeys(), done.error(), context);
     for (int s : statuses) status = Worse(status, s);
-    return status;
+    return Worse(status, expanded.ReportFailed("file", context));
   }
 
  private:
   int RunPair(const Context& context) {
     if (files_.size() == 1 && !to_.empty()) files_.push_back("-");
     if (files_.size() != 2) {
-      const auto wrong =
-          InputError(fmt::format("hloscope convert: expected IN OUT, got {} files", files_.size()),
-                     "`hloscope help convert` explains the options");
+      const auto wrong = InputError(
+          fmt::format("hloscope convert: expected IN OUT, got {}", Counted(files_.size(), "file")),
+          "`hloscope help convert` explains the options");
       return FailEach("file", files_, wrong.error(), context);
     }
     ModuleForm target = ModuleForm::kHlo;
@@ -145,7 +146,7 @@ class ConvertCommand : public Command {
       WriteOut(bytes);
       return outcome;
     }
-    Status written = WriteFileAtomically(out, bytes);
+    Status written = WriteModuleFile(out, bytes);
     return written ? outcome : Failed(written.error());
   }
 

@@ -16,6 +16,7 @@
 #include "app/run_options.h"
 #include "app/workers.h"
 #include "core/backends/plugins/plugins.h"
+#include "core/base/counted.h"
 #include "core/base/escape.h"
 #include "core/debug/explain/diverge/first_bad.h"
 #include "core/debug/explain/diverge/vote.h"
@@ -24,6 +25,7 @@
 #include "core/debug/explain/passes/find_pass.h"
 #include "core/debug/explain/passes/own_passes.h"
 #include "core/dump/dump_model.h"
+#include "core/replay/device_values.h"
 
 namespace hloscope::app {
 namespace {
@@ -129,7 +131,36 @@ class DivergeCommand : public Command {
     const auto b = shared_.Load(files_[1], context.limits, stop);
     if (!b) return debug::RefusedVerdict(b.error());
     debug::StageValues values(a.request, stop);
-    return debug::FindDifference(values, a.module, b->module, stop);
+    DivergeVerdict verdict = debug::FindDifference(values, a.module, b->module, stop);
+    if (verdict.status != RunStatus::kError) return verdict;
+    const Status same = CheckSameParameters(*a.module, *b->module, context.limits);
+    return same ? verdict : Refuse(same);
+  }
+
+  // Two modules run on the same inputs.
+  Status CheckSameParameters(const hlo::Module& a, const hlo::Module& b,
+                             const Limits& limits) const {
+    const replay::Placement of_a(a, limits), of_b(b, limits);
+    const auto differ = [&](const std::string& in_b, const std::string& in_a) {
+      return InputError(fmt::format("{}: {}, and {} in {}", files_[1], in_b, in_a, files_[0]),
+                        "two modules are compared on the same inputs: give them the same "
+                        "parameters");
+    };
+    const auto &leaves_a = of_a.parameters(), &leaves_b = of_b.parameters();
+    if (leaves_a.size() != leaves_b.size()) {
+      return differ("the parameters are " + Counted(leaves_b.size(), "array"),
+                    std::to_string(leaves_a.size()));
+    }
+    for (size_t i = 0; i < leaves_a.size(); ++i) {
+      const hlo::Shape &own = leaves_b[i].shape, &other = leaves_a[i].shape;
+      const bool fits = own.IsArray() == other.IsArray() &&
+                        own.element_type() == other.element_type() &&
+                        (!own.IsArray() || of_b.Accepts(leaves_b[i], other.dimensions()));
+      if (fits) continue;
+      return differ(fmt::format("parameter {} is {}", i, hlo::ToString(own, false)),
+                    hlo::ToString(other, false));
+    }
+    return {};
   }
 
   const std::string& Platform() const { return shared_.request().test.name; }

@@ -8,6 +8,7 @@
 #include "app/fail.h"
 #include "app/output.h"
 #include "app/reports/error_report.h"
+#include "core/base/counted.h"
 #include "core/base/file.h"
 #include "core/base/memory_limit.h"
 #include "core/debug/recompile/compile_log.h"
@@ -58,7 +59,9 @@ class ExplainCommand : public Command {
     if (!read) return Fail(path, read.error(), context);
     const std::vector<dump::ExplainedError>& errors = *read;
     for (const dump::ExplainedError& error : errors) Print(error, path, context);
-    if (left_out > 0) PrintError(fmt::format("{}: {} more errors are left out", path, left_out));
+    if (left_out > 0)
+      PrintError(fmt::format("{}: {} left out", path,
+                             Counted(left_out, "more error is", "more errors are")));
     found += static_cast<int64_t>(errors.size());
     return kGood;
   }

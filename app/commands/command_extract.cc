@@ -77,7 +77,8 @@ class ExtractCommand : public Command {
         {.name = "--seed",
          .target = &seed_,
          .help = "seed of the generated inputs (0)",
-         .value = "N"},
+         .value = "N",
+         .min = 0},
         PlatformOption("--platform", &platform_,
                        "take the expected value from this platform; operand values are always "
                        "those of the reference evaluator, which is the default"),
@@ -258,7 +259,7 @@ class ExtractCommand : public Command {
     if (output_ == "-") {
       WriteOut(text);
     } else {
-      HLOSCOPE_TRY(WriteFileAtomically(output_, text));
+      HLOSCOPE_TRY(WriteModuleFile(output_, text));
     }
     if (!arguments.empty()) {
       written.inputs = Stem() + ".inputs.npz";

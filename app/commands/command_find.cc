@@ -39,7 +39,7 @@ class Pattern {
   }
   bool Matches(std::string_view text) const {
     if (!regex_) return text.find(text_) != std::string_view::npos;
-    // std::regex recurses over its subject; long lines are searched in pieces that overlap.
+    // std::regex recurses over its subject; long lines are searched by parts that overlap.
     constexpr size_t kPiece = 4096, kStep = 3072;
     for (size_t at = 0;; at += kStep) {
       std::string_view piece = text.substr(at, kPiece);
@@ -66,7 +66,7 @@ struct Match {
   uint32_t line = 0;
 };
 
-// A file to search, and where it stands in its dump; or what was found in the index of a dump.
+// A file to search, and its place in its dump; or what was found in the index of a dump.
 struct Target {
   std::string path;
   std::string module, stage;
@@ -107,7 +107,8 @@ class FindCommand : public Command {
         {.name = "--max",
          .target = &max_,
          .help = "stop after N matches in each file (0: all)",
-         .value = "N"},
+         .value = "N",
+         .min = 0},
     };
   }
 

@@ -13,7 +13,7 @@
 #include "app/output.h"
 #include "app/reports/hunt_report.h"
 #include "app/run_options.h"
-#include "app/status_line.h"
+#include "core/base/counted.h"
 #include "core/base/jobs.h"
 #include "core/debug/explain/diverge/write_verdict.h"
 #include "core/debug/reduce/hunt/hunt.h"
@@ -90,7 +90,8 @@ class HuntCommand : public Command {
         {.name = "--ranks",
          .target = &ranks_,
          .help = "number of processes; each with the same folder, seed and modules",
-         .value = "N"}};
+         .value = "N",
+         .min = 1}};
     for (std::vector<OptionSpec> specs :
          {Chosen(shared_.Specs(RunGroup::kInputs), {"--platform", "--seed", "--input_format"}),
           Chosen(shared_.Specs(RunGroup::kComparison),
@@ -126,8 +127,8 @@ class HuntCommand : public Command {
       FlushOut();
     };
     request_.on_progress = [&](const debug::FuzzProgress& progress, size_t faults) {
-      line.Show(fmt::format("hunt: {} programs, {} differ, {} faults", progress.programs,
-                            progress.differing, faults));
+      line.Show(fmt::format("hunt: {}, {} differ, {}", Counted(progress.programs, "program"),
+                            progress.differing, Counted(faults, "fault")));
     };
     request_.make_bundle = [&](const debug::KeptFault& fault) {
       return MakeBundle(fault, context.limits, cancel.token());
@@ -192,7 +193,7 @@ class HuntCommand : public Command {
     return {};
   }
 
-  // The smallest module on its inputs, which go in whole: they are made up, or an engineer's own
+  // The smallest module on its inputs, which go in whole: they are generated, or an engineer's own
   // numbers made simple.
   Status MakeBundle(const debug::KeptFault& fault, const Limits& limits,
                     const std::stop_token& stop) const {

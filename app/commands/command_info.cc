@@ -122,7 +122,7 @@ class InfoCommand : public Command {
   Result<std::string> MakeText(const std::string& path, const Context& context,
                                dump::Listing& listing, const dump::ReportCache* cache,
                                const std::string& name) const {
-    // Parts say themselves what they are made of, so that any of this dump may be used.
+    // Parts name their own inputs, so that any of this dump may be used.
     constexpr dump::Fingerprint kAny;
     const std::string parts_name = name + "\nparts";
     std::optional<ReportParts> known;
@@ -206,7 +206,7 @@ class InfoCommand : public Command {
     }
     if (!context.json && bundle) PrintOut(BundleText(bundle->file, bundle->manifest));
     context.json ? WriteOut(FileJson(*loaded, summary, bundle ? &*bundle : nullptr))
-                 : PrintOut(FileText(*loaded, summary));
+                 : PrintOut(FileText(*loaded, summary, context.limits));
     return kGood;
   }
 
@@ -247,7 +247,8 @@ class InfoCommand : public Command {
     return out;
   }
 
-  static std::string FileText(const dump::LoadedModule& loaded, const hlo::ModuleSummary& s) {
+  static std::string FileText(const dump::LoadedModule& loaded, const hlo::ModuleSummary& s,
+                              const Limits& limits) {
     const hlo::Module& m = *loaded.module;
     std::string out =
         fmt::format("{}: module {} ({}, {})\n", loaded.path, m.name(), dump::Describe(loaded.kind),
@@ -255,7 +256,7 @@ class InfoCommand : public Command {
     out += fmt::format("  {} in {}, entry {}{}\n", Counted(s.instructions, "instruction"),
                        Counted(s.computations, "computation"), m[m.entry().name],
                        m.header().is_scheduled ? ", scheduled" : "");
-    const hlo::Topology topology = hlo::TopologyOf(m, Limits().devices);
+    const hlo::Topology topology = hlo::TopologyOf(m, limits.devices);
     out += fmt::format("  replica_count {}, num_partitions {}{}\n", m.header().replica_count,
                        m.header().num_partitions,
                        topology.unpartitioned ? ", not SPMD-partitioned yet" : "");

@@ -65,7 +65,7 @@ class ProfileCommand : public Command {
          .value = "DEVICE",
          .suggestions = replay::GpuTargetNames(),
          .commas = true},
-        {.name = "--top", .target = &top_, .help = "rows of each table", .value = "N"},
+        {.name = "--top", .target = &top_, .help = "rows of each table", .value = "N", .min = 0},
     };
     for (std::vector<OptionSpec> specs :
          {run_.Specs(RunGroup::kInputs), run_.Specs(RunGroup::kComparison),
@@ -188,7 +188,7 @@ class ProfileCommand : public Command {
     return fmt::format("{}.{}{}", out.substr(0, dot), recording, out.substr(dot));
   }
 
-  // Runs a module and tells what was recorded of it; with a reference, what differs.
+  // Runs a module and reports what was recorded of it; with a reference, what differs.
   int Record(const std::string& path, const Context& context) {
     std::string out = out_;
     if (!out.empty()) {
@@ -202,7 +202,7 @@ class ProfileCommand : public Command {
     for (int64_t recording = 1; recording <= recordings_; ++recording) {
       Result<Recorded> one = RecordOnce(path, FileOf(out, recording), context, cancel.token());
       if (!one) return Fail(path, one.error(), context);
-      // Of several the last is told in full.
+      // Of several the last is reported in full.
       if (context.json) {
         WriteOut(ProfileJson(one->report));
       } else {
@@ -260,7 +260,7 @@ class ProfileCommand : public Command {
     return Recorded{std::move(run), std::move(report)};
   }
 
-  // The platform against the reference, where both tell times of instructions.
+  // The platform against the reference, where both report times of instructions.
   int CompareSides(const std::string& path, std::span<const ProfileReport> reports,
                    const Context& context) {
     const debug::RunSpec& request = run_.request();

@@ -15,7 +15,7 @@
 #include "app/output.h"
 #include "app/reports/reduce_report.h"
 #include "app/run_options.h"
-#include "app/status_line.h"
+#include "core/base/counted.h"
 #include "core/base/escape.h"
 #include "core/base/file.h"
 #include "core/base/jobs.h"
@@ -94,11 +94,13 @@ class ReduceCommand : public Command {
       if (!platform.empty()) HLOSCOPE_TRY(replay::CheckPlatform(platform));
     }
     HLOSCOPE_ASSIGN_OR_RETURN(const ModuleForm form, ModuleFormFromPath(files_.output));
-    if (form != ModuleForm::kHlo) return InputError(files_.output + ": expected a name in .hlo");
+    if (form != ModuleForm::kHlo || files_.output.ends_with(".gz")) {
+      return InputError(files_.output + ": expected a name in .hlo");
+    }
     return {};
   }
 
-  // As StartWorkers, but the modules that workers die of here are nobody's evidence.
+  // As StartWorkers, but the modules that workers die of here are not kept as evidence.
   std::shared_ptr<replay::WorkerPool> Workers(const Limits& limits, int jobs) const {
     replay::WorkerPoolOptions options;
     options.most_frame_bytes = limits.worker_frame_bytes;
@@ -119,9 +121,9 @@ class ReduceCommand : public Command {
     request.script = script_;
     StatusLine line;
     request.on_progress = [&](const debug::SearchProgress& progress) {
-      line.Show(fmt::format("reduce: {} of {} instructions, {} tries, without {}",
-                            progress.instructions, loaded->module->instructions().size(),
-                            progress.tries, progress.reduction));
+      line.Show(fmt::format("reduce: {} of {}, {}, without {}", progress.instructions,
+                            Counted(loaded->module->instructions().size(), "instruction"),
+                            Counted(progress.tries, "try", "tries"), progress.reduction));
     };
     request.on_better = [&](const Candidate& candidate, const debug::Failure&) {
       const auto now = std::chrono::steady_clock::now();

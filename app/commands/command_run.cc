@@ -14,6 +14,7 @@
 #include "app/commands/record_profile.h"
 #include "app/commands/trace_kernel.h"
 #include "app/fail.h"
+#include "app/inputs.h"
 #include "app/module_form.h"
 #include "app/output.h"
 #include "app/reports/instruction_report.h"
@@ -38,6 +39,7 @@ class RunCommand : public Command {
   RunCommand() {
     shared_.request().test.name = replay::DefaultPlatform().name;
     shared_.request().execution.names_refused = true;
+    shared_.request().compare.hints = true;
   }
 
   std::vector<OptionSpec> Options() override {
@@ -74,12 +76,17 @@ class RunCommand : public Command {
       ranks_.emplace(std::move(place));
     }
     HLOSCOPE_TRY(Prepare(context));
-    const Result<std::vector<std::string>> files = BeforeOptimization(context.limits);
-    if (ranks_) HLOSCOPE_TRY(PrepareRank(files ? files->size() : 1));
-    if (!files) return std::unexpected(files.error());
-    if (bundle_.asked() && files->size() != 1) return InputError("--bundle takes one module");
+    const ExpandedPaths expanded =
+        ExpandDirectories(modules_, context.limits, BeforeOptimization,
+                          "no module before optimizations in this folder");
+    const std::vector<std::string>& files = expanded.files;
+    if (ranks_) {
+      HLOSCOPE_TRY(PrepareRank(files.size() + expanded.failed.size()));
+      if (!expanded.failed.empty()) return std::unexpected(expanded.failed.front().second);
+    }
+    if (bundle_.asked() && files.size() != 1) return InputError("--bundle takes one module");
     if (!profile_.empty()) {
-      HLOSCOPE_ASSIGN_OR_RETURN(profile_, ProfilePath(profile_, *files));
+      HLOSCOPE_ASSIGN_OR_RETURN(profile_, ProfilePath(profile_, files));
       sinks_.recorder = &recorder_.emplace();
     }
     if (IsMeasured() && profile_.empty()) {
@@ -91,11 +98,11 @@ class RunCommand : public Command {
     request_.execution.workers =
         StartWorkers(std::array{request_.test.name, request_.reference.name}, context.limits);
     int status = kGood;
-    modules_are_many_ = files->size() > 1;
-    Progress progress("run", files->size());
-    for (const std::string& file : *files) {
+    modules_are_many_ = files.size() > 1;
+    Progress progress("run", files.size());
+    for (const std::string& file : files) {
       RunReport report = Replay(file, context, cancel.token());
-      // One that could not begin, or whose process died, has not told the others.
+      // One that could not begin, or whose process died, has not informed the others.
       if (ranks_ && report.error) ranks_->Fail(*report.error);
       status = Worse(status, Tell(file, report, context, cancel.token()));
       FlushOut();  // what has finished is not lost with what comes
@@ -103,7 +110,7 @@ class RunCommand : public Command {
       progress.Step();
     }
     if (recorder_) status = Worse(status, WriteRecorded(context).first);
-    return status;
+    return Worse(status, expanded.ReportFailed("module", context));
   }
 
   // What is written.
@@ -196,28 +203,15 @@ class RunCommand : public Command {
     return {};
   }
 
-  // Folders replaced by the modules in them as they were before optimization.
-  Result<std::vector<std::string>> BeforeOptimization(const Limits& limits) const {
+  // The modules of a dump as they were before optimization.
+  static std::vector<std::string> BeforeOptimization(const dump::DumpModel& model) {
     std::vector<std::string> files;
-    for (const std::string& path : modules_) {
-      std::error_code error;
-      if (!std::filesystem::is_directory(path, error)) {
-        files.push_back(path);
+    for (size_t m = 0; m < model.modules().size(); ++m) {
+      const auto& stages = model.modules()[m].stages;
+      if (stages.empty() || dump::PhaseOf(stages.front().name) != dump::StagePhase::kInput)
         continue;
-      }
-      HLOSCOPE_ASSIGN_OR_RETURN(const auto model, dump::DumpModel::Open(path, limits));
-      size_t before = files.size();
-      for (size_t m = 0; m < model->modules().size(); ++m) {
-        const auto& stages = model->modules()[m].stages;
-        if (stages.empty() || dump::PhaseOf(stages.front().name) != dump::StagePhase::kInput)
-          continue;
-        int32_t file = model->ModuleFile(static_cast<int32_t>(m), 0);
-        if (file >= 0) files.push_back(model->FullPath(file));
-      }
-      if (files.size() == before) {
-        return InputError(path + ": no module before optimizations in this folder",
-                          "`hloscope info` shows what it contains");
-      }
+      int32_t file = model.ModuleFile(static_cast<int32_t>(m), 0);
+      if (file >= 0) files.push_back(model.FullPath(file));
     }
     return files;
   }

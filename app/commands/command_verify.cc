@@ -55,12 +55,8 @@ class VerifyCommand : public Command {
   }
 
   int Run(const Context& context) override {
-    Result<std::vector<std::string>> expanded = ExpandDirectories(files_, context.limits);
-    if (!expanded) return FailEach("file", files_, expanded.error(), context);
-    const std::vector<std::string>& files = *expanded;
-    if (files.empty()) {
-      return FailEach("file", files_, InputError("no module is in there").error(), context);
-    }
+    const ExpandedPaths expanded = ExpandDirectories(files_, context.limits, ModuleFilesIn);
+    const std::vector<std::string>& files = expanded.files;
     std::vector<int> statuses(files.size(), kGood);
     OrderedOutput output;
     Progress progress("verify", files.size());
@@ -74,7 +70,7 @@ class VerifyCommand : public Command {
     });
     int status = done ? kGood : Fail(InputKeys(), done.error(), context);
     for (int s : statuses) status = Worse(status, s);
-    return status;
+    return Worse(status, expanded.ReportFailed("file", context));
   }
 
  private:

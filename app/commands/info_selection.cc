@@ -109,7 +109,12 @@ class SelectionWriter {
       out += fmt::format("  {:<9}{} into {}: {}\n", d.is_fused ? "fused" : "apart", d.producer,
                          d.consumer, d.reason);
     }
-    out += ChainText("ancestors", facts.ancestors) + ChainText("became", facts.descendants);
+    out += facts.ancestors.steps.size() > 1 ? ChainText("ancestors", facts.ancestors)
+           : facts.ancestors.unbroken       ? "  ancestors: none, this is the first stage\n"
+                                            : "  ancestors: none in earlier stages\n";
+    out += facts.descendants.steps.size() > 1 ? ChainText("became", facts.descendants)
+           : facts.descendants.unbroken       ? "  became: nothing, this is the last stage\n"
+                                              : "  became: nothing in later stages\n";
     for (const std::string& note : facts.notes) out += "  warning: " + note + "\n";
     return out;
   }
@@ -131,9 +136,9 @@ class SelectionWriter {
     auto buffers = model.Buffers(provenance_.module());
     for (int32_t k : facts.buffers) {
       const dump::BufferValue& value = (*buffers)->values[static_cast<size_t>(k)];
-      out += fmt::format("  buffer   {} of allocation {}, offset {}, {} bytes\n", value.id,
+      out += fmt::format("  buffer   {} of allocation {}, offset {}, {}\n", value.id,
                          (*buffers)->allocations[static_cast<size_t>(value.allocation)].index,
-                         value.offset, value.size);
+                         value.offset, Counted(value.size, "byte"));
     }
     return out;
   }

@@ -7,6 +7,7 @@
 
 #include "app/reports/kernel_finding_report.h"
 #include "app/reports/walk_report.h"
+#include "core/base/counted.h"
 
 namespace hloscope::app {
 namespace {
@@ -63,7 +64,7 @@ std::string DivergeReportText(const std::vector<std::string>& files,
   for (const DivergeTry& attempt : verdict.tries) out += TryText(attempt);
   if (!verdict.kernel.empty()) out += "  in the compiled module: " + verdict.kernel + "\n";
   if (verdict.stages > 0) {
-    out += fmt::format("  {} stages, {} evaluated\n", verdict.stages, verdict.evaluated);
+    out += fmt::format("  {}, {} evaluated\n", Counted(verdict.stages, "stage"), verdict.evaluated);
   }
   out += SteppedOverText(verdict.stepped_over);
   for (const std::string& text : verdict.warnings) out += "  warning: " + text + "\n";

@@ -44,7 +44,7 @@ std::string KernelLine(const DumpModel& model, const dump::Kernel& kernel) {
   return out + "\n";
 }
 
-// The names of a module's stages stand in a column as wide as the longest.
+// The names of a module's stages are a column as wide as the longest.
 size_t NameWidth(std::span<const dump::StageEntry> stages) {
   size_t width = 20;
   for (const dump::StageEntry& stage : stages) width = std::max(width, stage.name.size());
@@ -121,7 +121,8 @@ std::string ModuleText(const DumpModel& model, size_t m, const dump::ModuleSumma
   for (size_t k = 0; k < module.source_files.size() && k < kShown; ++k)
     out += fmt::format("    source: {}\n", module.source_files[k]);
   if (module.source_files.size() > kShown)
-    out += fmt::format("    source: and {} more files\n", module.source_files.size() - kShown);
+    out += fmt::format("    source: and {}\n",
+                       Counted(module.source_files.size() - kShown, "more file"));
   return out;
 }
 
@@ -152,7 +153,8 @@ std::string PlacementText(const DumpReport& report, size_t m) {
                     Describe(t.reason));
   }
   if (placement.transfers.size() > kShown)
-    out += fmt::format("    and {} more transfers\n", placement.transfers.size() - kShown);
+    out +=
+        fmt::format("    and {}\n", Counted(placement.transfers.size() - kShown, "more transfer"));
   return out;
 }
 
@@ -258,7 +260,7 @@ std::string WarningsText(const DumpReport& report) {
   return out;
 }
 
-// What is said of the dump as a whole behind its modules.
+// What is said of the dump as a whole after its modules.
 std::string NotesText(const DumpReport& report) {
   const DumpModel& model = *report.model;
   std::string out = RecompilationsText(report.recompilations);
@@ -304,7 +306,7 @@ std::string DumpOverviewText(const DumpReport& report) {
                        Counted(modules[m].stages.size(), "stage"));
   }
   if (modules.size() > kShown)
-    out += fmt::format("  and {} more modules\n", modules.size() - kShown);
+    out += fmt::format("  and {}\n", Counted(modules.size() - kShown, "more module"));
   return out + NotesText(report) + WarningsText(report);
 }
 

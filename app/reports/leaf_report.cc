@@ -3,6 +3,10 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <cmath>
+#include <cstdlib>
+#include <string>
+
 #include "core/base/counted.h"
 #include "core/base/text.h"
 
@@ -43,11 +47,24 @@ std::string MismatchText(const debug::ElementMismatch& mismatch) {
 
 std::string LargestErrorText(const LeafComparison& leaf) {
   const hlo::ElementType type = leaf.shape.element_type();
-  std::string text =
-      fmt::format("; largest error {} absolute, {} relative", ShortestText(leaf.max_abs_error),
-                  ShortestText(leaf.max_rel_error));
+  std::string text = fmt::format("; largest error {:.3g} absolute, {:.3g} relative",
+                                 leaf.max_abs_error, leaf.max_rel_error);
   const bool has_ulp = hlo::IsFloat(type) || hlo::IsComplex(type);
   return has_ulp ? text + fmt::format(", {} ULP", leaf.max_ulp) : text;
+}
+
+// A bound in three digits that is no smaller: what passes with the exact one passes with it.
+std::string BoundText(double bound) {
+  std::string text = fmt::format("{:.2e}", bound);
+  if (!std::isfinite(bound) || bound == 0) return ShortestText(bound);
+  double shown = std::strtod(text.c_str(), nullptr);
+  if (shown < bound) {
+    const size_t exponent = text.find('e');
+    const double more = std::strtod(text.substr(0, exponent).c_str(), nullptr) + 0.01;
+    text = fmt::format("{:.2f}{}", more, text.substr(exponent));
+    shown = std::strtod(text.c_str(), nullptr);
+  }
+  return fmt::format("{:g}", shown);
 }
 
 }  // namespace
@@ -84,8 +101,7 @@ std::string LeafText(const LeafComparison& leaf, bool compared) {
   if (!leaf.passing_bounds.empty()) {
     text += "\n           would pass with bounds";
     for (const debug::BoundPair& pair : leaf.passing_bounds) {
-      text +=
-          fmt::format(" abs {} rel {};", ShortestText(pair.absolute), ShortestText(pair.relative));
+      text += fmt::format(" abs {} rel {};", BoundText(pair.absolute), BoundText(pair.relative));
     }
     text.pop_back();
   }

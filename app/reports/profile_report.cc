@@ -65,7 +65,8 @@ void AppendInstructions(const ProfileReport& report, std::string& out) {
     return;
   }
   out += fmt::format("{} busy, {:.1f} % attributed to instructions; {} outside of instructions",
-                     DurationText(totals.work), 100 * totals.share(), DurationText(totals.between));
+                     DurationText(totals.work), 100 * totals.share(),
+                     totals.between == 0 ? "nothing" : DurationText(totals.between));
   for (const profiler::UnattributedTime& part : attribution.between()) {
     out += fmt::format("{}{} {}", part.name == attribution.between().front().name ? ": " : ", ",
                        report.profile->store->text(part.name), DurationText(part.self));
@@ -371,8 +372,9 @@ std::string DurationText(int64_t picoseconds) {
 std::string ProfileText(const ProfileReport& report) {
   const profiler::Profile& profile = *report.profile;
   const EventStore& store = *profile.store;
-  std::string out = fmt::format("{}: {}, {} events in {}\n", report.path, ToString(profile.format),
-                                store.size(), DurationText(store.range().length()));
+  std::string out =
+      fmt::format("{}: {}, {} in {}\n", report.path, ToString(profile.format),
+                  Counted(store.size(), "event"), DurationText(store.range().length()));
   if (report.recorded) AppendRuns(*report.recorded, out);
   AppendLanes(report, out);
   AppendCounters(store, out);

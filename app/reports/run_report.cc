@@ -207,7 +207,7 @@ std::string PreciseText(const std::vector<debug::PreciseSide>& sides) {
   if (sides.size() < 2) return text;
   const std::string closer = CloserOf(sides);
   text.back() = ':';
-  return text + " " + (closer.empty() ? "undecided" : closer + " is right") + "\n";
+  return text + " " + (closer.empty() ? "undecided" : closer + " is nearer") + "\n";
 }
 
 std::string HeadText(const std::string& file, const RunReport& report) {
@@ -300,7 +300,7 @@ std::string RunReportJson(const std::string& file, const RunReport& report) {
   return out + "\n";
 }
 
-// Hand-overs of a platform on a device are told one by one, with what they moved.
+// Host fallbacks of a platform on a device are listed one by one, with what they moved.
 bool ListsEachHostFallback(const RunReport& report) {
   const replay::PlatformRow* const row = replay::FindPlatform(report.platform);
   return row != nullptr && row->Has(replay::kNeedsDriver);
@@ -322,14 +322,14 @@ std::string ExecutedText(const replay::RunExecuted& executed, bool tells_each) {
 // "  4 devices on 2 GPUs, of 2 there: device N on GPU N mod 2, those on one share it".
 std::string PlacementText(const replay::RunExecuted::Placement& placed) {
   if (placed.devices == 0) return {};
-  std::string out = fmt::format("  {} devices on {}, of {} there", placed.devices,
+  std::string out = fmt::format("  {} on {}, of {} there", Counted(placed.devices, "device"),
                                 Counted(placed.gpus, "GPU"), placed.gpus_there);
   if (placed.gpus == placed.devices) return out + ": one each\n";
   if (placed.gpus == 1) return out + ": they share it\n";
   return out + fmt::format(": device N on GPU N mod {}, those on one share it\n", placed.gpus);
 }
 
-// ", proposal 2 (…), 12.3 us (cache)", and lines behind it: what was tried, and what was not taken.
+// ", candidate 2 (…), 12.3 us (cache)", and lines after it: what was tried, and what was not taken.
 std::string WayText(const replay::AlgorithmRecord& way) {
   std::string out;
   if (way.time_us > 0) {

@@ -3,9 +3,11 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <array>
 #include <charconv>
 #include <cmath>
+#include <initializer_list>
 
 #include "core/base/escape.h"
 
@@ -159,14 +161,28 @@ std::string EscapeHtml(std::string_view text) {
 
 bool IsUnsafeCharacter(uint32_t code) { return IsControl(code) || IsDeceptive(code); }
 
+namespace {
+
+// Spreadsheets take the full-width forms of the signs as well.
+bool BeginsFormula(std::string_view text) {
+  return std::ranges::any_of(
+      std::initializer_list<std::string_view>{"=", "+", "-", "@", "＝", "＋", "－", "＠"},
+      [&](std::string_view sign) { return text.starts_with(sign); });
+}
+
+// "-1.5e3", "+2", "-3%", and what text forms have of numbers that are not finite; "-1+2" is none.
+bool IsNumber(std::string_view text) {
+  if (text.starts_with('+') && !text.starts_with("+-")) text.remove_prefix(1);
+  if (text.ends_with('%')) text.remove_suffix(1);
+  double number = 0;
+  const auto [after, problem] = std::from_chars(text.data(), text.data() + text.size(), number);
+  return problem != std::errc::invalid_argument && after == text.data() + text.size();
+}
+
+}  // namespace
+
 void AppendCsvCell(std::string& out, std::string_view text, CsvQuotes quotes) {
-  constexpr std::string_view kFormula = "=+-@", kNumber = "0123456789.eE+-%";
-  const bool may_be_formula =
-      !text.empty() && kFormula.find(text.front()) != std::string_view::npos;
-  const bool is_number = may_be_formula && text[0] != '=' && text[0] != '@' &&
-                         text.find_first_of("0123456789") != std::string_view::npos &&
-                         text.find_first_not_of(kNumber) == std::string_view::npos;
-  const bool is_formula = may_be_formula && !is_number;
+  const bool is_formula = BeginsFormula(text) && !IsNumber(text);
   const bool needs_quotes = text.find_first_of(",\"\r\n") != std::string_view::npos;
   if (quotes == CsvQuotes::kWhereNeeded && !needs_quotes && !is_formula &&
       PlainPrefix(text) == text.size()) {

@@ -44,7 +44,7 @@ bool IsKernel(const hlo::Module& module, hlo::InstructionId id);
 inline constexpr std::string_view kRefusingTarget = "__hloscope$refuse";
 bool IsRefusal(const hlo::Module& module, hlo::InstructionId id);
 
-// Why IsKernel says no, in one of PRODUCT's words for fallbacks: "unsupported opcode", "dynamic
+// Why IsKernel says no, in one of the reports' words for fallbacks: "unsupported opcode", "dynamic
 // shape"; empty where it says yes.
 std::string_view WhyNoKernel(const hlo::Module& module, hlo::InstructionId id);
 

@@ -117,7 +117,8 @@ class Finder {
           "the compilation cache was used, or only later stages were kept",
           "JAX_ENABLE_COMPILATION_CACHE=false"},
          always, [&](size_t m) { return Has(m, StagePhase::kInput); });
-    Name({-1, "after-optimization module", "the compilation did not finish or was not dumped", ""},
+    Name({-1, "after-optimization module",
+          "the compilation did not finish, or its last stage was not dumped", ""},
          always, [&](size_t m) { return Has(m, StagePhase::kFinal); });
     Name({-1, ".hlo.pb", "large constants are elided in text", "--xla_dump_hlo_as_proto"}, always,
          [&](size_t m) { return HasProto(m); });
@@ -138,7 +139,7 @@ class Finder {
     Name({-1, std::string(row.what), std::string(row.why), std::string(row.flag)}, should, has);
   }
 
-  // Graphs tell what TensorFlow left outside its clusters.
+  // Graphs show what TensorFlow left outside its clusters.
   void FindGraphs() {
     bool clusters = std::ranges::any_of(model_.modules(), [](const ModuleEntry& m) {
       return m.framework == "TensorFlow" && m.name.starts_with("cluster_");

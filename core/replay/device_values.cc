@@ -263,6 +263,10 @@ Result<std::vector<Literal>> Placement::Spread(const LeafPlacement& leaf,
                                                const Literal& given) const {
   const auto count = static_cast<size_t>(lists());
   if (!leaf.shape.IsArray()) return std::vector<Literal>(count, given);
+  if (given.shape().element_type() != leaf.shape.element_type()) {
+    return InputError(fmt::format("the array is {}, expected {}",
+                                  hlo::ToString(given.shape(), false), Accepted(leaf)));
+  }
   const auto dimensions = given.shape().dimensions();
   if (hlo::FitsWithin(dimensions, leaf.shape)) return std::vector<Literal>(count, given);
   if (!Accepts(leaf, dimensions)) {

@@ -1,5 +1,5 @@
 // How arrays given for a module become values of its devices, and how the devices' results become
-// arrays again (PRODUCT, "Values").
+// arrays again (docs/replay.md, "Values").
 #pragma once
 
 #include <cstdint>
@@ -44,7 +44,7 @@ class Placement {
   // "f32[4], f32[16] or f32[2,4]": what Accepts takes.
   std::string Accepted(const LeafPlacement& leaf) const;
   // The value of each list: an array of the leaf's own shape for all, a whole one cut up, and
-  // either behind a leading dimension of replicas. Input error for another shape.
+  // either after a leading dimension of replicas. Input error for another shape.
   Result<std::vector<hlo::Literal>> Spread(const LeafPlacement& leaf,
                                            const hlo::Literal& given) const;
 
@@ -54,7 +54,7 @@ class Placement {
   };
   // The other way: partitions put together, replicas stacked. Without a tiling, partitions that
   // agree give one array; others are put together to the dimensions of `wanted`, in the order that
-  // comes closest to it if the parameters do not tell, or stacked. `wanted` also cuts off padding.
+  // comes closest to it if the parameters do not say, or stacked. `wanted` also cuts off padding.
   // Remembers in `leaf` how it put partitions together.
   Gathered Gather(LeafPlacement& leaf, std::span<const hlo::Literal> values,
                   const hlo::Literal* wanted = nullptr) const;
@@ -70,8 +70,8 @@ class Placement {
   std::vector<LeafPlacement> parameters_, results_;
 };
 
-// The leaves of made-up arguments for each list: equal where devices hold the same, and always for
-// scalars and where the header says one device; `generate` makes all leaves from a seed.
+// The leaves of generated arguments for each list: equal where devices hold the same, and always
+// for scalars and where the header says one device; `generate` makes all leaves from a seed.
 using LeafGenerator = std::function<Result<std::vector<hlo::Literal>>(uint64_t seed)>;
 Result<std::vector<std::vector<hlo::Literal>>> GenerateInputLists(const Placement& placement,
                                                                   uint64_t seed,

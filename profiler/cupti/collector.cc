@@ -5,6 +5,7 @@
 
 #include <cstdlib>
 #include <map>
+#include <shared_mutex>
 #include <utility>
 
 namespace hloscope::profiler::cupti {
@@ -14,7 +15,8 @@ constexpr uint32_t kExternalKind = 3;  // CUPTI_EXTERNAL_CORRELATION_KIND_CUSTOM
 constexpr uint32_t kFlushForced = 1;   // CUPTI_ACTIVITY_FLAG_FLUSH_FORCED
 constexpr int kNotSupported = 27, kInvalidKind = 21, kMaxLimit = 12;
 
-std::mutex current_mutex;
+// Callbacks share it, so that a launch which needs a buffer does not wait while another is decoded.
+std::shared_mutex current_mutex;
 Collector* current = nullptr;
 
 // What this thread has pushed.
@@ -129,29 +131,29 @@ void Collector::Called(void* collector, int domain, uint32_t callback, const voi
 
 void Collector::NodeMade(const GraphCallback& graph, bool is_clone) {
   const uint64_t number = NodeNumber(graph.node);
+  const uint64_t original = is_clone ? NodeNumber(graph.original_node) : 0;
   if (number == 0) return;
-  const std::scoped_lock lock(mutex_);
-  std::map<uint64_t, uint64_t>& nodes = collected_.log.nodes;
+  const std::scoped_lock lock(nodes_mutex_);
   if (!is_clone) {
-    if (!pushed.empty()) nodes[number] = pushed.back();
-  } else if (const auto original = nodes.find(NodeNumber(graph.original_node));
-             original != nodes.end()) {
-    nodes[number] = original->second;
+    if (!pushed.empty()) nodes_[number] = pushed.back();
+  } else if (const auto found = nodes_.find(original); found != nodes_.end()) {
+    nodes_[number] = found->second;
   }
 }
 
 Result<Collected> Collector::Stop() {
   HLOSCOPE_TRY(library_->Check(library_->activity_flush_all(kFlushForced), "its last records"));
   End();
-  const std::scoped_lock lock(mutex_);
+  const std::scoped_lock lock(mutex_, nodes_mutex_);
   collected_.log.awaited = awaited_;
+  collected_.log.nodes = std::move(nodes_);
   return std::move(collected_);
 }
 
 void Collector::Requested(uint8_t** buffer, size_t* bytes, size_t* most_records) {
   *most_records = 0;  // as many as fit
   *bytes = 0;
-  const std::scoped_lock lock(current_mutex);
+  const std::shared_lock lock(current_mutex);
   const size_t wanted = current == nullptr ? 0 : current->options_.buffer_bytes;
   // CUPTI asks for multiples of 8, which is what malloc gives.
   *buffer = wanted == 0 ? nullptr : static_cast<uint8_t*>(std::malloc(wanted));
@@ -163,7 +165,7 @@ void Collector::Requested(uint8_t** buffer, size_t* bytes, size_t* most_records)
 void Collector::Completed(void* context, uint32_t stream, uint8_t* buffer, size_t,
                           size_t valid_bytes) {
   {
-    const std::scoped_lock lock(current_mutex);
+    const std::shared_lock lock(current_mutex);
     if (current != nullptr && buffer != nullptr) {
       current->Take(context, stream, buffer, valid_bytes);
     }
@@ -171,23 +173,25 @@ void Collector::Completed(void* context, uint32_t stream, uint8_t* buffer, size_
   std::free(buffer);
 }
 
+// CUPTI is asked under no lock of ours: it may hold its own while it calls back.
 void Collector::Take(void* context, uint32_t stream, uint8_t* buffer, size_t valid_bytes) {
-  const std::scoped_lock lock(mutex_);
+  std::vector<const void*> records;
   void* record = nullptr;
-  ActivityLog& log = collected_.log;
-  while (valid_bytes > 0) {
-    const int result = library_->activity_get_next_record(buffer, valid_bytes, &record);
-    if (result == kMaxLimit) break;  // the end of the buffer
-    if (result != 0) {
-      log.warnings.push_back(library_->Check(result, "reading records").error().message);
-      break;
-    }
-    DecodeRecord(record, &TextHere, log);
+  int result = valid_bytes > 0 ? 0 : kMaxLimit;  // kMaxLimit: the end of the buffer
+  while (result == 0) {
+    result = library_->activity_get_next_record(buffer, valid_bytes, &record);
+    if (result == 0) records.push_back(record);
   }
+  const Status read = library_->Check(result == kMaxLimit ? 0 : result, "reading records");
   size_t dropped = 0;
-  if (library_->activity_get_num_dropped_records(context, stream, &dropped) == 0) {
-    log.dropped += static_cast<int64_t>(dropped);
-  }
+  const bool counts_dropped =
+      library_->activity_get_num_dropped_records(context, stream, &dropped) == 0;
+
+  const std::scoped_lock lock(mutex_);
+  ActivityLog& log = collected_.log;
+  for (const void* const one : records) DecodeRecord(one, &TextHere, log);
+  if (!read) log.warnings.push_back(read.error().message);
+  if (counts_dropped) log.dropped += static_cast<int64_t>(dropped);
 }
 
 }  // namespace hloscope::profiler::cupti

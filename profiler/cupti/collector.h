@@ -4,6 +4,7 @@
 #include <atomic>
 #include <chrono>
 #include <cstdint>
+#include <map>
 #include <memory>
 #include <mutex>
 
@@ -20,12 +21,12 @@ struct CollectorOptions {
   ActivityBounds most = {
       .device = size_t{2} << 20, .host = size_t{2} << 20, .calls = size_t{2} << 20};
   bool calls = false;  // calls of the driver and the runtime, too
-  // NVTX ranges, too, which CUPTI is told of where the process was started for it
+  // NVTX ranges, too, which CUPTI sees where the process was started for it
   // (NVTX_INJECTION64_PATH), and calls, by which launches lie in them.
   bool ranges = false;
 };
 
-// What was collected, and what turns its times into those of the steady clock.
+// What was collected, and what converts its times to those of the steady clock.
 struct Collected {
   ActivityLog log;
   uint64_t origin_ns = 0;        // of CUPTI's clock, when it began
@@ -48,10 +49,10 @@ class Collector {
   Collector(const Collector&) = delete;
   Collector& operator=(const Collector&) = delete;
 
-  // Launches of this thread are told of that number until it is popped.
+  // Launches of this thread are recorded with that number until it is popped.
   void Push(uint64_t external);
   void Pop();
-  // So many kernels were launched: those without a record are told.
+  // So many kernels were launched: those without a record are reported.
   void Await(int64_t kernels) { awaited_ += kernels; }
 
   // All that was recorded; what the GPUs have yet to finish is not in it.
@@ -83,6 +84,10 @@ class Collector {
   std::vector<uint32_t> enabled_;
   std::mutex mutex_;
   Collected collected_;
+  // By node of a graph: what was pushed when it was made. A lock of its own: a program that builds
+  // a graph does not wait for the decoding of records.
+  std::mutex nodes_mutex_;
+  std::map<uint64_t, uint64_t> nodes_;
 };
 
 }  // namespace hloscope::profiler::cupti

@@ -8,6 +8,7 @@
 #include <utility>
 #include <variant>
 
+#include "core/base/counted.h"
 #include "core/hlo/proto/wire_writer.h"
 #include "profiler/numbered_texts.h"
 
@@ -162,7 +163,8 @@ std::pair<int64_t, std::string> HostLine(const Activity& activity) {
 std::vector<std::string> WarningsOf(const ActivityLog& log) {
   std::vector<std::string> all;
   if (log.dropped > 0) {
-    all.push_back(fmt::format("CUPTI dropped {} records: its buffers were full", log.dropped));
+    all.push_back(
+        fmt::format("CUPTI dropped {}: its buffers were full", Counted(log.dropped, "record")));
   }
   if (!log.left_out.empty()) {
     all.push_back(fmt::format("left out, more than a recording keeps: {}", log.LeftOutText()));
@@ -172,11 +174,13 @@ std::vector<std::string> WarningsOf(const ActivityLog& log) {
   const int64_t known =
       kernels + log.dropped + (left_out == log.left_out.end() ? 0 : left_out->second);
   if (known < log.awaited) {
-    all.push_back(fmt::format("{} of {} kernels have no record: CUPTI did not deliver them in time",
-                              log.awaited - known, log.awaited));
+    all.push_back(fmt::format("{} of {} no record: CUPTI did not deliver {} in time",
+                              log.awaited - known,
+                              Counted(log.awaited, "kernel has", "kernels have"),
+                              log.awaited - known == 1 ? "it" : "them"));
   }
   for (const auto& [kind, count] : log.unknown) {
-    all.push_back(fmt::format("{} records of CUPTI's kind {} are not shown", count, kind));
+    all.push_back(fmt::format("{} of CUPTI's kind {} not shown", Counted(count, "record"), kind));
   }
   all.insert(all.end(), log.warnings.begin(), log.warnings.end());
   return all;

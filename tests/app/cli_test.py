@@ -212,7 +212,7 @@ class CommandLine(unittest.TestCase):
 
     def test_flags_take_true_and_false(self):
         for word, status in (('--bits=true', 0), ('--bits=false', 0), ('--bits', 0), ('--bits=maybe', 2), ('--bits=', 2)):
-            self.assertEqual(run('run', word, self.small())[0], status, word)
+            self.assertEqual(run('run', word, '--repeat', '2', self.small())[0], status, word)
 
     def test_short_options(self):
         out = os.path.join(self.folder.name, 'o.hlo')
@@ -773,6 +773,10 @@ class CommandLine(unittest.TestCase):
         text = run('bench', 'run', '--repeats', '2', '--against', 'interpreter', large)[1]
         self.assertIn('few runs', text)
         self.assertIn('idle MB', text)
+        whose, columns = text.splitlines()[:2]
+        self.assertEqual(re.split(' {2,}', whose.strip()), ['cpu', 'interpreter', 'cpu / interpreter', 'memory of cpu', 'memory of interpreter'])
+        self.assertEqual(columns.split(), ('compile ms run us compile ms run us compile run run 95 % '
+                                           'idle MB compile run idle MB compile run module').split())
 
     def test_bench_parse(self):
         record = json_lines(run('bench', 'parse', '--json', '--repeats', '1', TEXT)[1])[0]

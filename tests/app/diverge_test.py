@@ -103,6 +103,29 @@ class TwoModules(FolderTest):
         status, verdict = diverge(a, self.path('b.hlo', MODULE))
         self.assertEqual((status, verdict['status'], verdict['instruction'], verdict['pass']), (0, 'equal', None, None))
 
+    def test_attributes_are_written_as_in_the_text(self):
+        text = """HloModule m, replica_count=2
+ENTRY e {
+  x = f32[8] parameter(0)
+  p = f32[8] collective-permute(x), source_target_pairs={{0,1},{1,0}}
+  ROOT s = f32[4] slice(p), slice={[0:4]}
+}
+"""
+        for old, new, what in (('{{0,1},{1,0}}', '{{0,0},{1,1}}', 'source_target_pairs was {{0,0},{1,1}} and became {{0,1},{1,0}}'),
+                               ('{[0:4]}', '{[4:8]}', 'slice was {[4:8]} and became {[0:4]}')):
+            a, b = self.path('a.hlo', text.replace(old, new)), self.path('b.hlo', text)
+            _, verdict = diverge(a, b)
+            self.assertIn(what, verdict['verdict'])
+            self.assertIn('; result {}: ', verdict['verdict'])  # the counts are not those of p
+
+    def test_other_parameters_are_named(self):
+        a = self.path('a.hlo', 'HloModule m\nENTRY e {\n  x = f32[3] parameter(0)\n  ROOT r = f32[3] negate(x)\n}\n')
+        for shape, said in (('f32[4]', 'parameter 0 is f32[4], and f32[3] in'), ('s32[3]', 'parameter 0 is s32[3], and f32[3] in')):
+            b = self.path('b.hlo', open(a).read().replace('f32[3]', shape))
+            status, verdict = diverge(a, b)
+            self.assertEqual((status, verdict['status']), (2, 'error'), verdict)
+            self.assertIn(f'{b}: {said} {a}', verdict['errors'][0])
+
     def test_refusals(self):
         a = self.path('a.hlo', MODULE)
         for arguments, code in (((a,), 2), ((a, '--passes', a), 2), ((a, self.path('none.hlo')), 2)):

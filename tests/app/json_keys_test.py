@@ -7,6 +7,7 @@ adds them to the file (it removes none)."""
 import glob
 import json
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -302,6 +303,17 @@ class JsonKeys(FolderTest):
         self.case('bench parse', 'bench', 'parse', '--repeats', '1', self.module, status=0)
         self.case('bench run', 'bench', 'run', '--repeats', '4', '--against', 'interpreter', '--against_itself', self.module, status=0)
         self.case('bench run: absent', 'bench', 'run', '--against', 'interpreter', self.path('absent.hlo'), status=2)
+
+
+class Documented(unittest.TestCase):
+    def test_fields_of_run_and_diverge(self):
+        with open(os.path.join(os.path.dirname(TESTS), 'docs', 'json.md'), encoding='utf-8') as file:
+            page = file.read()
+        for case, keys in read_list().items():
+            if re.split('[ :]', case)[0] not in ('run', 'diverge'):
+                continue
+            for key in {key.split('.')[0].removesuffix('[]') for key in keys}:
+                self.assertTrue(f'`{key}`' in page or f'`{key}[]`' in page, (case, key))
 
 
 if __name__ == '__main__':

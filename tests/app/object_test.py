@@ -187,7 +187,7 @@ int main(void) {
 
     def test_what_is_no_code_is_refused_by_name(self):
         body = {'evaluated': ('p = f32[3] parameter(0)\n  ROOT r = f32[3] custom-call(p), custom_call_target="system"',
-                              'the evaluator runs r (custom-call of system)'),
+                              'our compiler has no code for r (custom-call of system)'),
                 'waiting': ('p = f32[3] parameter(0)\n  t = token[] after-all()\n  o = token[] outfeed(p, t)\n  ROOT n = f32[3] negate(p)',
                             'cannot be compiled ahead of time: '),
                 'elided': ('p = f32[16] parameter(0)\n  c = f32[16] constant({...})\n  ROOT r = f32[16] add(p, c)', 'the values of c are not in the file')}

@@ -8,6 +8,7 @@
 #include <sstream>
 
 #include "app/command_line.h"
+#include "app/help.h"
 #include "core/debug/bundle/manifest.h"
 
 namespace hloscope::app {
@@ -99,6 +100,22 @@ TEST_F(RunOptionsTest, AnOptionWithoutEffectNamesThePlatformsThatHaveIt) {
   EXPECT_EQ(ready.error().ToString(),
             "--metrics: cpu has no GPU performance "
             "counters (platforms that do: gpu)");
+}
+
+// So that none takes -1, or 0 where that means nothing, and does something else than was asked for.
+TEST(Options, EveryNumberHasALeastValue) {
+  for (const CommandRow& row : CommandRows()) {
+    const std::unique_ptr<Command> command = row.make();
+    CommonOptions common;
+    for (const OptionSpec& spec : AllOptions(*command, common)) {
+      const bool is_number = std::holds_alternative<int*>(spec.target) ||
+                             std::holds_alternative<int64_t*>(spec.target) ||
+                             std::holds_alternative<std::optional<int64_t>*>(spec.target) ||
+                             std::holds_alternative<std::optional<double>*>(spec.target);
+      if (!is_number || spec.name == "--jobs") continue;  // checked with the limits
+      EXPECT_TRUE(spec.min || spec.positive) << row.name << " " << spec.name;
+    }
+  }
 }
 
 }  // namespace

@@ -51,6 +51,12 @@ TEST(EscapeTest, OfEachFormat) {
     EXPECT_EQ(DotString(row.text), row.dot) << row.json;
   }
   EXPECT_EQ(CsvCell("a"), "\"a\"");
+  for (const std::string_view text : {"-1+2", "+1-800", "--1", "＝A1", "＠SUM(1)", "-", "+-1"}) {
+    EXPECT_EQ(CsvCell(text), "\"'" + std::string(text) + "\"");
+  }
+  for (const std::string_view text : {"-1.5", "+2", "-3%", "-inf", "-nan", "1+2"}) {
+    EXPECT_EQ(CsvCell(text), "\"" + std::string(text) + "\"");
+  }
 }
 
 }  // namespace

@@ -56,7 +56,7 @@ class BundleTest : public testing::Test {
         refused = written.error().message;
       }
     }
-    // Nothing but parts of bundles, and nothing beside the folder.
+    // Nothing but parts of bundles, and nothing next to the folder.
     for (const auto& entry : fs::recursive_directory_iterator(folder_)) {
       const std::string name = entry.path().filename().string();
       EXPECT_TRUE(entry.path() == into || dump::BundlePartFromFile(name)) << entry.path();
@@ -331,6 +331,11 @@ TEST(Redaction, LeavesWhatSaysNothing) {
     EXPECT_EQ(redactor.Text(text), text);
   }
   EXPECT_TRUE(redactor.Counts().empty());
+}
+
+TEST(Redaction, JsonEscapesWhatMovesACursorOrReordersText) {
+  Redactor redactor = MakeRedactor();
+  EXPECT_EQ(redactor.Json("{\"a\":\"\xC2\x9B[2J\xE2\x80\xAE\"}"), R"({"a":"\u009b[2J\u202e"})");
 }
 
 TEST(Redaction, TakesOutNamesAndTokens) {

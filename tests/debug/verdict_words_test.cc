@@ -13,6 +13,7 @@ DivergeVerdict Differing(hlo::ElementType type, uint64_t max_ulp, Cause cause) {
   verdict.reference = "interpreter";
   verdict.place = DivergePlace{"dot.1", "main", ""};
   verdict.cause = cause;
+  verdict.worst_is_of_place = true;
   LeafComparison& worst = verdict.worst.emplace();
   worst.shape = hlo::Shape::Array(type, {4});
   worst.elements = 4;
@@ -33,6 +34,21 @@ TEST(VerdictWordsTest, OneStepIsARounding) {
   EXPECT_EQ(KeyOf(*verdict.cause), "library");
   EXPECT_EQ(CausePhrase(Differing(hlo::ElementType::kF16, 1, Cause::kCodeGeneration)),
             "a rounding of one step in f16 by the generated code");
+}
+
+// Where the counts are those of a result, and not of the instruction that the sentence names.
+TEST(VerdictWordsTest, CountsOfAResultSayWhichOne) {
+  DivergeVerdict verdict = Differing(hlo::ElementType::kF32, 9, Cause::kUnexplained);
+  verdict.worst_is_of_place = false;
+  verdict.worst->index = {0, 1};
+  WriteSentence(verdict);
+  EXPECT_TRUE(verdict.sentence.starts_with(
+      "first differs at dot.1 in main; result {0,1}: 1 of 4 elements differ, largest error 0.5"))
+      << verdict.sentence;
+  verdict.place.reset();
+  WriteSentence(verdict);
+  EXPECT_TRUE(verdict.sentence.starts_with("the results differ; 1 of 4 elements differ"))
+      << verdict.sentence;
 }
 
 TEST(VerdictWordsTest, MoreThanThatIsNot) {

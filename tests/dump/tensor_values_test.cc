@@ -201,10 +201,73 @@ TEST(TensorFiles, FindsValuesByName) {
   const auto files = TensorFiles::Open(paths);
   ASSERT_TRUE(files.has_value());
   EXPECT_EQ(**files->Input(1, shape), values[1]);
-  EXPECT_EQ(**files->Output(0, shape), values[0]);
-  EXPECT_FALSE(files->Output(2, shape)->has_value());
+  EXPECT_EQ(**files->Output(0, 0, shape), values[0]);
+  EXPECT_FALSE(files->Output(2, 2, shape)->has_value());
   std::filesystem::remove_all(directory);
   std::filesystem::remove(archive);
+}
+
+// As np.savez(f, *outs) names them; of leaves {token, f32[2], f32[2]} numpy writes the arrays
+// alone.
+TEST(TensorFiles, ResultsMayBeCalledAsNumpyCallsThem) {
+  const auto path = (std::filesystem::temp_directory_path() /
+                     ("hloscope_arr_" + std::to_string(::getpid()) + ".npz"))
+                        .string();
+  const Shape shape = Shape::Array(ElementType::kF32, {2});
+  const float first[] = {1, 2}, second[] = {3, 4};
+  const Literal a = Literal::Of<float>(shape, first), b = Literal::Of<float>(shape, second);
+  const std::pair<std::string, Literal> named[] = {{"arr_0", a}, {"arr_1", b}};
+  ASSERT_TRUE(WriteInputs(path, named).has_value());
+  const std::string paths[] = {path};
+  const auto files = TensorFiles::Open(paths);
+  ASSERT_TRUE(files.has_value());
+  EXPECT_EQ(**files->Output(1, 0, shape), a);
+  EXPECT_EQ(**files->Output(2, 1, shape), b);
+  EXPECT_EQ(**files->Input(1, shape), b);
+  EXPECT_TRUE(files->Unused({.side = TensorNames::kOutputs, .leaves = 3, .arrays = 2}).empty());
+  std::filesystem::remove(path);
+}
+
+TEST(TensorFiles, ArraysThatNobodyTakesAreNamed) {
+  const auto base =
+      (std::filesystem::temp_directory_path() / ("hloscope_unused_" + std::to_string(::getpid())))
+          .string();
+  const Shape shape = Shape::Array(ElementType::kF32, {2});
+  const float values[] = {1, 2};
+  const Literal a = Literal::Of<float>(shape, values);
+  const auto unused = [&](std::vector<std::string> names, const TensorFiles::Taken& taken) {
+    std::vector<std::pair<std::string, Literal>> named;
+    for (std::string& name : names) named.emplace_back(std::move(name), a);
+    const std::string path = base + ".npz";
+    EXPECT_TRUE(WriteInputs(path, named).has_value());
+    const std::string paths[] = {path};
+    std::string all;
+    for (const std::string& line : TensorFiles::Open(paths)->Unused(taken)) {
+      all += line.substr(path.size() + 2);
+    }
+    return all;
+  };
+  const TensorFiles::Taken two = {.leaves = 2, .arrays = 2};
+  EXPECT_EQ(unused({"arr_0", "arr_1"}, two), "");
+  EXPECT_EQ(unused({"arr_0", "arr_1", "arr_2"}, two), "arr_2 is not used");
+  EXPECT_EQ(unused({"in0", "in1", "out0", "dtypes"}, two), "");
+  EXPECT_EQ(unused({"in0", "in1", "label"}, two), "label is not used");
+  EXPECT_EQ(unused({"input_0", "in0", "in1"}, two), "input_0 is not used");  // in0 is read
+  EXPECT_EQ(unused({"x", "y", "z", "w"}, two), "z, w are not used");
+  EXPECT_EQ(unused({"in0", "in1@0", "in1@1"}, {.leaves = 2, .arrays = 2, .devices = 2}), "");
+  EXPECT_EQ(unused({"in0", "in1", "in1@1"}, two), "in1@1 is not used");
+  EXPECT_EQ(
+      unused({"out0", "out1", "in0"}, {.side = TensorNames::kOutputs, .leaves = 1, .arrays = 1}),
+      "out1 is not used");
+  ASSERT_TRUE(WriteTensors(base, TensorNames::kOutputs, std::vector<Literal>{a, a, a}).has_value());
+  const std::string folder[] = {base};
+  EXPECT_EQ(TensorFiles::Open(folder)->Unused({TensorNames::kOutputs, 1, 1}),
+            std::vector<std::string>{base + ": output_1, output_2 are not used"});
+  const std::string arrays[] = {base + "/output_0.npy", base + "/output_1.npy"};
+  EXPECT_EQ(TensorFiles::Open(arrays)->Unused({TensorNames::kOutputs, 1, 1}),
+            std::vector<std::string>{arrays[1] + " is not used"});
+  std::filesystem::remove_all(base);
+  std::filesystem::remove(base + ".npz");
 }
 
 TEST(TensorFiles, ArraysWithOtherNamesComeInTheFilesOrder) {

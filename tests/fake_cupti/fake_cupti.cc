@@ -1,4 +1,4 @@
-// A libcupti for tests: it records what a test tells it and what the made-up driver does, into the
+// A libcupti for tests: it records what a test asks for and what the fake driver does, into the
 // buffers of whoever collects, and refuses on command.
 #include "tests/fake_cupti/fake_cupti.h"
 
@@ -90,7 +90,7 @@ uint32_t Call() {
   return correlation;
 }
 
-// What the made-up driver tells.
+// What the fake driver reports.
 void DriverCalled(void*, const FakeCudaCall* call) {
   if (call->has_ended == 0) return;
   if (!external.empty()) {
@@ -256,6 +256,13 @@ void Mark(uint32_t id, const char* name) {
   Write(RecordKind::kMarker, record);
 }
 
+void Ask() {
+  uint8_t* own = nullptr;
+  size_t bytes = 0, most = 0;
+  requested(&own, &bytes, &most);
+  completed(nullptr, 0, own, bytes, 0);
+}
+
 // A kind that is not read, of the size of one that is.
 void Unknown() {
   enabled.insert(std::to_underlying(RecordKind::kGraphTrace));
@@ -294,6 +301,8 @@ Control* FakeCupti() {
   control.overhead = &Overhead;
   control.unknown = &Unknown;
   control.mark = &Mark;
+  control.ask = &Ask;
+  control.node = [](uint64_t node, uint64_t original) { NodeMade(nullptr, node, original); };
   return &control;
 }
 
@@ -359,6 +368,7 @@ int cuptiActivityFlushAll(uint32_t) {
   return faults.Next("cuptiActivityFlushAll");
 }
 int cuptiActivityGetNextRecord(uint8_t* from, size_t valid_bytes, void** record) {
+  if (control.on_next_record != nullptr) control.on_next_record();
   auto* next = static_cast<uint8_t*>(*record);
   if (next == nullptr) {
     next = from;

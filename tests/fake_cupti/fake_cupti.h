@@ -22,6 +22,12 @@ struct Control {
   void (*unknown)() = nullptr;
   // The beginning of an NVTX range, or its end (no name).
   void (*mark)(uint32_t id, const char* name) = nullptr;
+  // Asks for a buffer and gives it back empty; says that a node of a graph was made, or cloned from
+  // another (0: from none).
+  void (*ask)() = nullptr;
+  void (*node)(uint64_t node, uint64_t original) = nullptr;
+  // Where not null, called whenever the next record of a buffer is asked for.
+  void (*on_next_record)() = nullptr;
 };
 
 }  // namespace hloscope::fake_cupti

@@ -1,11 +1,13 @@
 #!/usr/bin/env python3
 """Faults of XLA:CPU by version of jaxlib: which version has which, and whether `diverge` says why.
 
-version_faults.py HLOSCOPE WORK PYTHON|PLATFORM… [--only NAME…] [--check] [options of diverge…]
+version_faults.py HLOSCOPE WORK PYTHON|PLATFORM… [--only NAME…] [--check] [--times] [options of diverge…]
+version_faults.py --page
 
 Each module of version_faults/ says above its text of which class it is, where it was found (`own`, or a public report), the
 values of its parameters, the bound that shows it, and what every version is known to do: `pass NAME`, `cause NAME`, `dies`,
-`refuses` or `right`. A row a fault, a column a version; --check fails where a version does something else.
+`refuses` or `right`. A row a fault, a column a version, as version_faults.md has them; --check fails where a version does
+something else, --page where a row of version_faults.md does.
 """
 import argparse
 import json
@@ -22,6 +24,7 @@ sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / 'app'))
 from command_tests import npy  # noqa: E402
 
 FAULTS = pathlib.Path(__file__).resolve().parent / 'version_faults'
+PAGE = FAULTS.with_suffix('.md')
 TYPES = {'pred': '|b1', 's8': '|i1', 'u8': '|u1', 's16': '<i2', 'u16': '<u2', 's32': '<i4', 'u32': '<u4', 's64': '<i8', 'u64': '<u8',
          'f16': '<f2', 'f32': '<f4', 'f64': '<f8', 's4': '|i1', 'u4': '|u1'}
 CODES = {'|b1': '?', '|i1': 'b', '|u1': 'B', '<i2': 'h', '<u2': 'H', '<i4': 'i', '<u4': 'I', '<i8': 'q', '<u8': 'Q', '<f2': 'e', '<f4': 'f',
@@ -91,7 +94,7 @@ def found(verdict):
     return {'died': 'dies', 'no answer': 'no answer'}.get(verdict['status'], 'refuses')
 
 
-def cell(verdict, seconds):
+def cell(verdict):
     text = found(verdict)
     if text == 'right':
         return 'not on this version'
@@ -102,16 +105,42 @@ def cell(verdict, seconds):
         text += ', fixed by ' + verdict['cured_by'][0]
     elif verdict.get('confirmed'):
         text += ', confirmed'
-    return f'{text} ({seconds:.1f} s)'
+    return text
+
+
+def said_by(cell_text):
+    """What a cell of the page says, in the words of the headers, without `pass` and `cause`."""
+    return {'not on this version': 'right'}.get(cell_text, cell_text.split(',')[0])
+
+
+def check_page():
+    rows = [[each.strip() for each in line.strip('|\n').split('|')] for line in PAGE.read_text().splitlines() if line.startswith('|')]
+    versions, by_name = rows[0][3:], {row[0]: row for row in rows[2:]}
+    wrong = []
+    for fault in map(Fault, sorted(FAULTS.glob('*.hlo'))):
+        row = by_name.pop(fault.name, None)
+        if row is None or tuple(row[1:3]) != fault.heading:
+            wrong.append(f'{fault.name}: the page has {row and row[1:3]}, the module says {list(fault.heading)}')
+            continue
+        for version, text in zip(versions, row[3:]):
+            known = fault.known.get(version)
+            if known is not None and known.split(' ', 1)[-1] != said_by(text):
+                wrong.append(f'{fault.name} on {version}: the page has {text}, known is {known}')
+    wrong += [f'{name}: no such module' for name in by_name]
+    print('\n'.join(wrong) or f'{len(rows) - 2} rows agree with the modules')
+    return 1 if wrong else 0
 
 
 def main():
+    if sys.argv[1:] == ['--page']:
+        return check_page()
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument('hloscope', type=pathlib.Path)
     parser.add_argument('work', type=pathlib.Path)
     parser.add_argument('python', nargs='+', help='interpreters with a jaxlib, and names of platforms')
     parser.add_argument('--only', nargs='*', default=[])
     parser.add_argument('--check', action='store_true')
+    parser.add_argument('--times', action='store_true', help='with the seconds that each verdict took')
     arguments, options = parser.parse_known_args()
     arguments.work.mkdir(parents=True, exist_ok=True)
     pythons = {python: version_of(python) for python in arguments.python}
@@ -125,7 +154,7 @@ def main():
         for python, version in pythons.items():
             verdict, seconds = judge(arguments.hloscope.resolve(), arguments.work, fault, python, options)
             (arguments.work / f'{fault.name}.{version}.json').write_text(json.dumps(verdict, indent=1))
-            cells.append(cell(verdict, seconds))
+            cells.append(cell(verdict) + (f' ({seconds:.1f} s)' if arguments.times else ''))
             if version in fault.known and found(verdict) != fault.known[version]:
                 wrong.append(f'{fault.name} on {version}: {found(verdict)}, known is {fault.known[version]}')
         print(f"| {fault.name} | {fault.heading[0]} | {fault.heading[1]} | {' | '.join(cells)} |", flush=True)

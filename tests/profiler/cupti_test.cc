@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <thread>
 
 #include "core/base/file.h"
 #include "core/base/jobs.h"
@@ -219,7 +220,7 @@ TEST_F(CuptiTest, EveryRecordIsAttributedOnTwoStreamsAndInGraphs) {
   fake_->fill(8, begin + 110, begin + 120, 64);
   collector->Pop();
   collector->Push(2);
-  fake_->kernel("k_dot", 0, 8, begin + 200, begin + 450, 0);  // beside the first
+  fake_->kernel("k_dot", 0, 8, begin + 200, begin + 450, 0);  // at the same time as the first
   fake_->copy(7, begin + 300, begin + 360, 4096);
   collector->Pop();
   collector->Push(9);  // the launch of a graph
@@ -307,8 +308,36 @@ TEST_F(CuptiTest, FullBuffersAreHandedOverAndNothingIsLost) {
   EXPECT_EQ(collected.log.dropped, 0);
 }
 
+// Both happen on threads that launch: neither waits for the decoding of a buffer.
+TEST_F(CuptiTest, BuffersAreGivenAndNodesNotedWhileAnotherIsDecoded) {
+  static fake_cupti::Control* fake = nullptr;
+  fake = fake_;
+  const auto collector = Start();
+  fake_->kernel("k", 0, 7, 1, 2, 0);
+  fake_->on_next_record = [] {
+    std::thread([] {
+      fake->ask();
+      fake->node(5, 0);
+      fake->node(6, 5);
+    }).join();
+  };
+  const Collected collected = Stop(*collector);
+  EXPECT_EQ(collected.log.activities.size(), 1u);
+  EXPECT_TRUE(collected.log.nodes.empty());  // nothing was pushed on that thread
+}
+
+TEST_F(CuptiTest, NodesAreOfWhatWasPushedWhenTheyWereMade) {
+  const auto collector = Start();
+  collector->Push(3);
+  fake_->node(5, 0);
+  collector->Pop();
+  fake_->node(6, 5);
+  fake_->node(7, 0);
+  EXPECT_EQ(Stop(*collector).log.nodes, (std::map<uint64_t, uint64_t>{{5, 3}, {6, 3}}));
+}
+
 TEST_F(CuptiTest, DroppedAndLeftOutRecordsAreCounted) {
-  auto collector = Start({.buffer_bytes = 100});  // no room for a kernel
+  auto collector = Start({.buffer_bytes = 100});  // a kernel does not fit
   for (int i = 0; i < 4; ++i) fake_->kernel("k", 0, 7, 1, 2, 0);
   Collected collected = Stop(*collector);
   EXPECT_EQ(collected.log.dropped, 4);
@@ -340,7 +369,8 @@ TEST_F(CuptiTest, DroppedAndLeftOutRecordsAreCounted) {
             "synchronisation, 1 record of overhead");
 }
 
-// CUPTI tells what was pushed for a call in a buffer of its own, before or after what that caused.
+// CUPTI reports what was pushed for a call in a buffer of its own, before or after what that
+// caused.
 TEST_F(CuptiTest, WhatIsKeptKeepsWhatWasPushedForIt) {
   ActivityLog log;
   log.most.device = 2;
@@ -572,7 +602,7 @@ TEST(CuptiBuffers, AreReadByTheSizesOfTheirVersion) {
     EXPECT_EQ(log.activities[0].name, "named");
     EXPECT_EQ(log.activities[0].end, 9u);
     EXPECT_EQ(log.activities[1].work, Work::kCopy);
-    // Cut off anywhere it says so, and reads nothing behind the end.
+    // Cut off anywhere it says so, and reads nothing past the end.
     for (size_t cut = 1; cut < buffer.bytes().size(); ++cut) {
       if (cut == size) continue;
       ActivityLog part;
@@ -585,7 +615,7 @@ TEST(CuptiBuffers, AreReadByTheSizesOfTheirVersion) {
   EXPECT_FALSE(DecodeBuffer(nonsense, 130000, &TextHere, log).has_value());
 }
 
-// Recorded as CUPTI tells it: calls and ranges of two threads, in no order of time.
+// Recorded as CUPTI reports it: calls and ranges of two threads, in no order of time.
 TEST(CuptiRanges, SayWhichInstructionALaunchIsOf) {
   Buffer buffer;
   const auto mark = [&](uint32_t thread, uint64_t time, uint32_t id, const char* name) {

@@ -93,10 +93,12 @@ class ValuesView : public View {
     std::string out =
         grid.has_actual() ? "index,reference,platform,ulp,difference\n" : "index,value\n";
     for (int64_t i = 0; i < elements; ++i) {
-      out += CsvCell(grid.IndexText(i)) + "," + grid.Text(ValueSide::kReference, i);
-      if (grid.has_actual()) {
-        for (ValueSide side : {ValueSide::kActual, ValueSide::kUlp, ValueSide::kError})
-          out += "," + grid.Text(side, i);
+      out += CsvCell(grid.IndexText(i));
+      for (ValueSide side :
+           {ValueSide::kReference, ValueSide::kActual, ValueSide::kUlp, ValueSide::kError}) {
+        if (side != ValueSide::kReference && !grid.has_actual()) break;
+        out += ',';
+        AppendCsvCell(out, grid.Text(side, i));  // a complex number has a comma
       }
       out += '\n';
     }

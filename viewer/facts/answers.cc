@@ -7,6 +7,7 @@
 #include <map>
 
 #include "core/debug/recompile/dump_recompilations.h"
+#include "core/graph/count_text.h"
 #include "viewer/facts/dump_facts.h"
 #include "viewer/facts/kernel_sheet.h"
 #include "viewer/facts/memory_plan.h"
@@ -60,8 +61,8 @@ std::string LeftOutText(const DumpFacts& facts) {
   int64_t unknown = facts.left_out;
   for (const auto& one : facts.modules) unknown += one != nullptr && !one->compiled ? 1 : 0;
   if (unknown == 0) return {};
-  return fmt::format("; unknown for {} of {} modules", CountText(unknown),
-                     CountText(std::ssize(facts.modules)));
+  return fmt::format("; unknown for {} of {}", CountText(unknown),
+                     graph::CountedText(facts.modules.size(), "module"));
 }
 
 bool AnyCompiled(const DumpFacts& facts) {
@@ -131,12 +132,12 @@ Answered LargestAnswer(const dump::DumpModel& dump, const DumpFacts& facts) {
   if (most < 0 || facts.modules[static_cast<size_t>(most)]->instructions < 0)
     return Unknown("no readable module", "home");
   const ModuleFacts& there = *facts.modules[static_cast<size_t>(most)];
-  std::string text =
-      fmt::format("{}: {} instructions", ModuleTitle(dump, most), CountText(there.instructions));
+  std::string text = fmt::format("{}: {}", ModuleTitle(dump, most),
+                                 graph::CountedText(there.instructions, "instruction"));
   if (there.memory_bytes >= 0) text += ", " + BytesText(there.memory_bytes) + " of memory";
   if (facts.modules.size() == 1) text += "; the only module";
   if (facts.left_out > 0)
-    text += fmt::format("; {} smaller files not read", CountText(facts.left_out));
+    text += fmt::format("; {} not read", graph::CountedText(facts.left_out, "smaller file"));
   return Known(text, Selection::OfModule(most), "home");
 }
 
@@ -352,8 +353,8 @@ const Answer* Difference(Context& context, int32_t module) {
       context, "difference", module, [](const ModuleFacts& facts, int32_t m, int32_t stage) {
         if (stage <= 0 || facts.instructions_before < 0 || facts.instructions < 0)
           return Unknown("only one readable stage", "changes");
-        return Known(fmt::format("{} instructions before; {} after, {} of them fusions",
-                                 CountText(facts.instructions_before),
+        return Known(fmt::format("{} before; {} after, {} of them fusions",
+                                 graph::CountedText(facts.instructions_before, "instruction"),
                                  CountText(facts.instructions), CountText(facts.fusions)),
                      Selection::OfStage(m, stage), "changes");
       });

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 
+#include "core/base/counted.h"
 #include "viewer/facts/profile_model.h"
 #include "viewer/model/navigation.h"
 #include "viewer/model/number_text.h"
@@ -77,13 +78,13 @@ std::string KernelFactsText(Context& context, const dump::Kernel& kernel, int32_
   if (kernel.launch.blocks) add("grid " + Joined(*kernel.launch.blocks));
   if (kernel.launch.threads) add("block " + Joined(*kernel.launch.threads));
   if (!kernel.launch.threads && kernel.max_threads) {
-    add(fmt::format("at most {} threads a block", *kernel.max_threads));
+    add(fmt::format("at most {} a block", Counted(*kernel.max_threads, "thread")));
   }
   if (made != nullptr) {
     if (const std::string resources = ResourcesText(made->resources); !resources.empty())
       add(resources);
   } else {
-    if (kernel.registers) add(fmt::format("{} registers", *kernel.registers));
+    if (kernel.registers) add(Counted(*kernel.registers, "register"));
     if (kernel.shared_bytes) add(BytesText(*kernel.shared_bytes) + " shared");
   }
   if (const KernelRow* row = KernelRowOf(context, number)) {

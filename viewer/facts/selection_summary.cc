@@ -8,6 +8,7 @@
 
 #include "core/analysis/align/fusion_facts.h"
 #include "core/dump/own_compilation.h"
+#include "core/graph/count_text.h"
 #include "viewer/facts/answers.h"
 #include "viewer/facts/comparison.h"
 #include "viewer/facts/host_runs.h"
@@ -168,9 +169,7 @@ class Teller {
                .view = "text"});
     }
     if (facts->decisions.size() <= kMax) return;
-    AddLine({.text = fmt::format(
-                 "{} more fusion decisions",
-                 CountText(std::ssize(facts->decisions) - static_cast<ptrdiff_t>(kMax))),
+    AddLine({.text = graph::CountedText(facts->decisions.size() - kMax, "more fusion decision"),
              .selection = Selection::OfTextLine(facts->file, facts->decisions[kMax].line),
              .view = "text"});
   }
@@ -260,11 +259,10 @@ std::vector<SummaryLine> SummarizeStage(Context& context) {
   }
   const Pending<hlo::Module>& read = context.data.Module(module, stage);
   if (read.ready()) {
-    lines.push_back(
-        {.text = fmt::format("{} instructions in {} computations",
-                             CountText(static_cast<int64_t>(read->instructions().size())),
-                             CountText(static_cast<int64_t>(read->computations().size()))),
-         .view = "graph"});
+    lines.push_back({.text = fmt::format(
+                         "{} in {}", graph::CountedText(read->instructions().size(), "instruction"),
+                         graph::CountedText(read->computations().size(), "computation")),
+                     .view = "graph"});
   }
   if (const int32_t file = dump.ModuleFile(module, stage); file >= 0) {
     lines.push_back({.text = "in " + dump.files()[static_cast<size_t>(file)].path, .view = "text"});

@@ -45,8 +45,8 @@ void DrawContent(Frame& frame, int32_t module) {
   const bool is_small = reduction != nullptr && reduction->report.ready() &&
                         reduction->report->status == debug::ReduceStatus::kReduced;
   Fact(frame, "reduced module",
-       is_small ? fmt::format("{} of {} instructions", reduction->report->instructions,
-                              reduction->report->instructions_before)
+       is_small ? fmt::format("{} of {}", reduction->report->instructions,
+                              Counted(reduction->report->instructions_before, "instruction"))
                 : "none yet");
 }
 

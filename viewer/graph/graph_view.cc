@@ -258,9 +258,8 @@ class GraphView : public View {
   // What is in the picture, as far as it fits.
   void Summary(Frame& frame) {
     if (fusions_.data() == nullptr) return ImGui::NewLine();
-    std::string text = fmt::format(
-        "{} instructions",
-        CountText(static_cast<int64_t>(fusions_.data()->module->instructions().size())));
+    std::string text =
+        graph::CountedText(fusions_.data()->module->instructions().size(), "instruction");
     if (part_.kind == GraphPart::Kind::kAround)
       text = fmt::format("{} around {}", part_.radius,
                          SafeText(fusions_.data()->module->name(part_.from.front()), 40));

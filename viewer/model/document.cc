@@ -144,6 +144,9 @@ uint64_t Document::Read(Tasks& tasks, Then then) {
         auto reading = std::make_shared<DumpReading>();
         reading->path = path;
         reading->verdict_json = VerdictIn(path, limits);
+        if (auto kept = debug::ReadVerdict(reading->verdict_json)) {
+          reading->verdict = std::make_shared<debug::KeptVerdict>(*std::move(kept));
+        }
         reading->model = Guarded<dump::DumpModel>(
             [&](TaskControl& c) -> Computed<dump::DumpModel> {
               HLOSCOPE_ASSIGN_OR_RETURN(reading->listing, ListPath(path, limits, c.stop()));
@@ -165,8 +168,8 @@ uint64_t Document::Read(Tasks& tasks, Then then) {
 
 void Document::Adopt(DumpReading reading) {
   ++generation_;
-  if (auto kept = debug::ReadVerdict(reading.verdict_json); kept && !verdict_.ready()) {
-    KeepVerdict(*std::move(kept), reading.verdict_json);
+  if (reading.verdict != nullptr && !verdict_.ready()) {
+    KeepVerdict(std::move(*reading.verdict), reading.verdict_json);
     verdict_is_own_ = true;
   }
   if (reading.listing) watch_.Follow(reading.path, *std::move(reading.listing), limits_);

@@ -30,8 +30,9 @@ struct SortedPaths;
 struct DumpReading {
   std::string path;
   Result<std::shared_ptr<const dump::DumpModel>> model = std::unexpected(Error{});
-  std::optional<dump::Listing> listing;  // what the watch compares with
-  std::string verdict_json;              // of a bundle; empty: none
+  std::optional<dump::Listing> listing;         // what the watch compares with
+  std::string verdict_json;                     // of a bundle; empty: none
+  std::shared_ptr<debug::KeptVerdict> verdict;  // the same, read
   bool stopped = false;
 };
 

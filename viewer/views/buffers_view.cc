@@ -6,6 +6,7 @@
 #include <array>
 #include <charconv>
 
+#include "core/graph/count_text.h"
 #include "viewer/facts/memory_plan.h"
 #include "viewer/model/document.h"
 #include "viewer/model/dump_data.h"
@@ -122,11 +123,10 @@ class BuffersView : public View {
   }
 
   std::string Summary(Context& context) const {
-    if (show_ == Show::kAll)
-      return fmt::format("{} values", CountText(static_cast<int64_t>(table_->values.size())));
+    if (show_ == Show::kAll) return graph::CountedText(table_->values.size(), "value");
     const int32_t point = Point(context);
     if (point < 0) return "all values: no live ranges in the dump";
-    return fmt::format("{} values live at {}", CountText(static_cast<int64_t>(values_.size())),
+    return fmt::format("{} live at {}", graph::CountedText(values_.size(), "value"),
                        SafeText(table_->program[static_cast<size_t>(point)], 60));
   }
 

@@ -125,7 +125,8 @@ std::string KernelCsv(const KernelSheet& sheet, bool swapped) {
   if (sheet.has_metrics) AddHeads(kMetrics, out);
   out += '\n';
   for (const KernelRow& row : sheet.rows) {
-    out += CsvCell(row.name) + "," + row.opcode;
+    out += CsvCell(row.name) + ",";
+    AppendCsvCell(out, row.opcode);
     if (sheet.has_others) {
       const double before = swapped ? row.after_time() : row.before_time();
       const double after = swapped ? row.before_time() : row.after_time();

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 
+#include "core/base/counted.h"
 #include "viewer/facts/dump_facts.h"
 #include "viewer/model/document.h"
 #include "viewer/model/navigation.h"
@@ -100,10 +101,10 @@ class ModulesView : public View {
       frame.context.navigation.Select(Selection::OfModule(m));
     if (ImGui::IsItemHovered()) {
       const std::string identity = IdentityText(dump, m, KnownFacts(frame.context, m));
-      Help(fmt::format("{}\n{}{}{}{}, {}, {} stages, {} files", entry.name,
+      Help(fmt::format("{}\n{}{}{}{}, {}, {}, {}", entry.name,
                        entry.folder.empty() ? "" : entry.folder + "/\n", identity,
                        identity.empty() ? "" : "\n", entry.framework, entry.device,
-                       entry.stages.size(), entry.files.size()));
+                       Counted(entry.stages.size(), "stage"), Counted(entry.files.size(), "file")));
     }
     if (open) {
       for (size_t s = 0; s < entry.stages.size(); ++s) {

@@ -11,6 +11,7 @@
 #include <sstream>
 
 #include "core/base/counted.h"
+#include "core/graph/count_text.h"
 #include "viewer/facts/comparison.h"
 #include "viewer/graph/graph_legend.h"
 #include "viewer/model/document.h"
@@ -342,8 +343,7 @@ class PassGraphView : public View {
     const std::string where =
         at_ > 0 ? fmt::format("change {} of {}", CountText(static_cast<int64_t>(at_)),
                               CountText(static_cast<int64_t>(count)))
-                : fmt::format("{} {}", CountText(static_cast<int64_t>(count)),
-                              count == 1 ? "change" : "changes");
+                : graph::CountedText(count, "change");
     SameLineIfRoom(ImGui::CalcTextSize(where.c_str()).x);
     ImGui::AlignTextToFramePadding();
     Label(where);
@@ -366,11 +366,11 @@ class PassGraphView : public View {
     std::string text;
     const auto all = static_cast<int64_t>(graph_->changes().size());
     if (drawing.picture.changes < all)
-      text = fmt::format("{} of {} changes are shown; ", CountText(drawing.picture.changes),
-                         CountText(all));
+      text = fmt::format("{} of {} shown; ", CountText(drawing.picture.changes),
+                         graph::CountedText(all, "change"));
     if (drawing.picture.hidden > 0)
-      text += fmt::format("{} unchanged {} not shown", CountText(drawing.picture.hidden),
-                          drawing.picture.hidden == 1 ? "instruction is" : "instructions are");
+      text += graph::CountedText(drawing.picture.hidden, "unchanged instruction is not shown",
+                                 "unchanged instructions are not shown");
     if (text.empty()) return;
     SameLineIfRoom(ImGui::CalcTextSize(text.c_str()).x);
     ImGui::AlignTextToFramePadding();

@@ -123,7 +123,7 @@ Status CheckIsAllCode(const compile::Compilation& compiled) {
   const std::string others =
       evaluated.size() == 1 ? "" : " and " + Counted(evaluated.size() - 1, "other");
   return UnsupportedError(
-      fmt::format("{} cannot be compiled ahead of time: the evaluator runs {} ({}){}",
+      fmt::format("{} cannot be compiled ahead of time: our compiler has no code for {} ({}){}",
                   module.name(), module.name(first), KindOf(module, first), others),
       hint);
 }

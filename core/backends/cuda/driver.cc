@@ -57,8 +57,12 @@ Error Driver::ErrorOf(Answer result, const std::string& doing) const {
 Status Driver::Load() {
   void* const library = dlopen(kLibrary, RTLD_NOW | RTLD_LOCAL);
   if (library == nullptr) {
-    const char* why = dlerror();
-    return EnvironmentError(fmt::format("no driver: {}", why == nullptr ? kLibrary : why), kDoctor);
+    const char* const said = dlerror();
+    const std::string_view why = said == nullptr ? kLibrary : said;
+    const bool is_absent = why.contains("cannot open shared object file");
+    return EnvironmentError(
+        fmt::format("{}: {}", is_absent ? "no driver" : "the driver cannot be loaded", why),
+        kDoctor);
   }
   std::string missing;
   const auto find = [&](auto& function, const char* symbol) {

@@ -257,7 +257,7 @@ Result<DeviceProgram> ReadDeviceProgram(const dump::DumpModel& dump, int32_t mod
   const int32_t stage = dump.FinalStage(module);
   // It has lost the shardings of what devices take and give.
   HLOSCOPE_ASSIGN_OR_RETURN(dump::CompletedModule completed,
-                            dump::CompleteStage(dump, module, stage, Limits()));
+                            dump::CompleteStage(dump, module, stage, dump.limits()));
   const std::shared_ptr<const hlo::Module> last = std::move(completed.module);
   for (const hlo::Diagnostic& diagnostic : hlo::Verify(*last)) {
     if (diagnostic.severity != hlo::Severity::kError) continue;

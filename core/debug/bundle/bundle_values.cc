@@ -87,10 +87,11 @@ Result<NamedArrays> ExpectedOf(const RunReport& report, const RunSpec& request) 
   HLOSCOPE_ASSIGN_OR_RETURN(const auto files,
                             dump::TensorFiles::Open(request.compare.expect, request.limits));
   NamedArrays arrays;
+  int64_t number = 0;
   for (size_t k = 0; k < report.outputs.size(); ++k) {
     const hlo::Shape& shape = report.outputs[k].comparison.shape;
     if (!shape.IsArray()) continue;
-    HLOSCOPE_ASSIGN_OR_RETURN(auto array, files.Output(static_cast<int64_t>(k), shape));
+    HLOSCOPE_ASSIGN_OR_RETURN(auto array, files.Output(static_cast<int64_t>(k), number++, shape));
     if (array) arrays.emplace_back(fmt::format("out{}", k), *std::move(array));
   }
   return arrays;

@@ -1,8 +1,9 @@
-// HostFeeds: arrays from files or made up, in the order they are asked for.
+// HostFeeds: arrays from files or generated, in the order they are asked for.
 #include "core/debug/run/host_feeds.h"
 
 #include <fmt/format.h>
 
+#include "core/base/counted.h"
 #include "core/eval/numbers/random_fill.h"
 
 namespace hloscope::debug {
@@ -21,6 +22,16 @@ Status HostFeeds::Open(std::span<const std::string> paths, uint64_t seed, const 
 void HostFeeds::Rewind() {
   next_ = generated_ = 0;
   given_.clear();
+}
+
+std::vector<std::string> HostFeeds::Unused() const {
+  std::vector<std::string> lines;
+  if (!files_) return lines;
+  lines = files_->Unused({.leaves = next_, .arrays = next_});
+  for (std::string& line : lines) {
+    line += fmt::format(": the run took {} of --infeed", Counted(next_, "array"));
+  }
+  return lines;
 }
 
 Result<Literal> HostFeeds::Take(const Shape& shape) {

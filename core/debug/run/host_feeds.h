@@ -18,7 +18,7 @@ namespace hloscope::debug {
 class HostFeeds {
  public:
   // Arrays come from `paths` (as --inputs has them: in0, in1, … or files in order), one for each
-  // array that an infeed takes; without paths they are made up from `seed`. An input error if a
+  // array that an infeed takes; without paths they are generated from `seed`. An input error if a
   // file cannot be read.
   Status Open(std::span<const std::string> paths, uint64_t seed, const Limits& limits);
   // Before each run: it takes the same arrays again.
@@ -29,9 +29,11 @@ class HostFeeds {
   Result<hlo::Literal> Take(const hlo::Shape& shape);
   Status Give(const hlo::Literal& array);
 
-  // What the last run gave, in order, and how many arrays were made up for it.
+  // What the last run gave, in order, and how many arrays were generated for it.
   const std::vector<hlo::Literal>& given() const { return given_; }
   int64_t generated() const { return generated_; }
+  // Arrays of the files that the last run did not take, a line per file.
+  std::vector<std::string> Unused() const;
 
  private:
   std::mutex mutex_;

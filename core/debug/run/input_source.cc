@@ -15,7 +15,7 @@ namespace hloscope::debug {
 using hlo::Literal;
 using Clock = std::chrono::steady_clock;
 
-// Iterations differ only where inputs are made up or a literals file has them.
+// Iterations differ only where inputs are generated or a literals file has them.
 Status InputSource::Prepare(int64_t iteration) {
   const bool always_the_same = !report_.generated_inputs && spec_.inputs.literals_file.empty();
   if (iteration > 0 && always_the_same) return {};
@@ -37,6 +37,20 @@ void InputSource::Flush() {
   }
 }
 
+std::optional<std::vector<std::vector<Literal>>> InputSource::FlushedLists() const {
+  std::vector<std::vector<Literal>> lists = inputs_.lists;
+  bool changed = false;
+  for (std::vector<Literal>& list : lists) {
+    for (Literal& leaf : list) {
+      Literal flushed = analysis::FlushDenormals(leaf);
+      changed |= !(flushed == leaf);
+      leaf = std::move(flushed);
+    }
+  }
+  if (!changed) return std::nullopt;
+  return lists;
+}
+
 Result<RunInputs> InputSource::Find(int64_t iteration) {
   if (NamesSnapshot(spec_.inputs.files)) {
     HLOSCOPE_ASSIGN_OR_RETURN(RecordedArguments known,
@@ -49,7 +63,11 @@ Result<RunInputs> InputSource::Find(int64_t iteration) {
     if (iteration == 0) {
       report_.warnings.insert(report_.warnings.end(), files.notes().begin(), files.notes().end());
     }
-    return ReadInputs(files, module_, placement_);
+    HLOSCOPE_ASSIGN_OR_RETURN(RunInputs read, ReadInputs(files, module_, placement_));
+    if (iteration == 0) {
+      report_.warnings.insert(report_.warnings.end(), read.warnings.begin(), read.warnings.end());
+    }
+    return read;
   }
   if (!spec_.inputs.literals_file.empty()) return TakeLiterals(iteration);
   if (!spec_.inputs.arguments.empty()) {
@@ -79,7 +97,7 @@ Result<RunInputs> InputSource::Generate(int64_t iteration) {
   return made;
 }
 
-// The arguments that a literals file has for an iteration, and the result beside them.
+// The arguments that a literals file has for an iteration, and the result next to them.
 Result<RunInputs> InputSource::TakeLiterals(int64_t iteration) {
   if (literals_.empty()) {
     HLOSCOPE_ASSIGN_OR_RETURN(literals_,
@@ -90,6 +108,11 @@ Result<RunInputs> InputSource::TakeLiterals(int64_t iteration) {
         fmt::format("{}: contains {} iterations, --iterations asks for {}",
                     spec_.inputs.literals_file, literals_.size(), spec_.repeats.iterations),
         "give fewer --iterations");
+  }
+  if (iteration == 0 && std::cmp_less(spec_.repeats.iterations, literals_.size())) {
+    report_.warnings.push_back(
+        fmt::format("{}: contains {} sets of inputs, --iterations asks for {}",
+                    spec_.inputs.literals_file, literals_.size(), spec_.repeats.iterations));
   }
   const hlo::IterationLiterals& taken = literals_[static_cast<size_t>(iteration)];
   recorded_ = taken.result;

@@ -27,17 +27,19 @@ class InputSource {
         report_(report),
         saved_(std::move(saved)) {}
 
-  // When making inputs up ends.
+  // When generating inputs ends.
   void set_bounds(std::chrono::steady_clock::time_point deadline, std::stop_token stop) {
     deadline_ = deadline;
     stop_ = std::move(stop);
   }
 
-  // Finds the inputs of an iteration: from files, a literals file, a snapshot, or made up. Errors:
-  // what the request names is not there or does not fit.
+  // Finds the inputs of an iteration: from files, a literals file, a snapshot, or generated.
+  // Errors: what the request names is not there or does not fit.
   Status Prepare(int64_t iteration);
 
   const RunInputs& inputs() const { return inputs_; }
+  // The lists with denormals as zeros; nullopt: there are none.
+  std::optional<std::vector<std::vector<hlo::Literal>>> FlushedLists() const;
   // The result known for them, if one is.
   const std::optional<hlo::Literal>& recorded() const { return recorded_; }
 

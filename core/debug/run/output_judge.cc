@@ -73,6 +73,7 @@ std::optional<LeafComparison> OutputJudge::FirstDifference(const Leaves& actual,
 std::vector<RunOutput> OutputJudge::OutputsOf(Leaves results, int64_t iteration) {
   const Shape& root = module_.shape(module_.entry().root);
   const auto shapes = root.Leaves();
+  differing_.clear();
   std::vector<RunOutput> outputs;
   for (size_t i = 0; i < results.size(); ++i) {
     RunOutput output;
@@ -98,19 +99,30 @@ std::vector<RunOutput> OutputJudge::OutputsOf(Leaves results, int64_t iteration)
   return outputs;
 }
 
-void OutputJudge::Compare(RunOutput& output, const Literal& expected) {
+void OutputJudge::Compare(std::vector<RunOutput>& outputs, size_t leaf, const Literal& expected) {
+  RunOutput& output = outputs[leaf];
   LeafComparison comparison = CompareArrays(
       output.value, spec_.inputs.flush_denormals ? analysis::FlushDenormals(expected) : expected,
       spec_.compare.bounds);
   comparison.index = std::move(output.comparison.index);
   output.comparison = std::move(comparison);
   output.compared = true;
+  if (spec_.compare.hints && !output.comparison.equal()) differing_.push_back({leaf, expected});
+}
+
+bool OutputJudge::AgreeFlushed(const Leaves& results) const {
+  return std::ranges::all_of(differing_, [&](const Differing& one) {
+    if (one.leaf >= results.size() || !results[one.leaf].has_value()) return false;
+    return CompareArrays(analysis::FlushDenormals(*results[one.leaf]),
+                         analysis::FlushDenormals(one.expected), spec_.compare.bounds)
+        .equal();
+  });
 }
 
 void OutputJudge::CompareWith(const Leaves& reference, std::vector<RunOutput>& outputs) {
   for (size_t i = 0; i < outputs.size(); ++i) {
     if (i < reference.size() && reference[i].has_value()) {
-      if (!outputs[i].missing) Compare(outputs[i], *reference[i]);
+      if (!outputs[i].missing) Compare(outputs, i, *reference[i]);
       continue;
     }
     const Error missing =
@@ -133,19 +145,19 @@ void OutputJudge::CompareWithRecorded(const Literal& recorded, std::vector<RunOu
   }
   report_.against_recorded = true;
   for (size_t i = 0; i < leaves.size(); ++i) {
-    if (!outputs[i].missing) Compare(outputs[i], leaves[i]);
+    if (!outputs[i].missing) Compare(outputs, i, leaves[i]);
   }
 }
 
 Status OutputJudge::CompareWithFiles(const dump::TensorFiles& files,
                                      std::vector<RunOutput>& outputs) {
-  size_t found = 0, arrays = 0;
+  int64_t found = 0, arrays = 0;
   for (size_t i = 0; i < outputs.size(); ++i) {
     RunOutput& output = outputs[i];
     if (!output.comparison.shape.IsArray()) continue;
-    ++arrays;
-    HLOSCOPE_ASSIGN_OR_RETURN(const std::optional<Literal> expected,
-                              files.Output(static_cast<int64_t>(i), output.comparison.shape));
+    HLOSCOPE_ASSIGN_OR_RETURN(
+        const std::optional<Literal> expected,
+        files.Output(static_cast<int64_t>(i), arrays++, output.comparison.shape));
     if (!expected) {
       report_.warnings.push_back(
           fmt::format("out{} is not among the expected values: not compared", i));
@@ -153,12 +165,12 @@ Status OutputJudge::CompareWithFiles(const dump::TensorFiles& files,
     }
     ++found;
     if (output.missing) continue;
-    Compare(output, *expected);
+    Compare(outputs, i, *expected);
     if (spec_.compare.precise) AddPreciseSide(output, i, "expected", *expected);
   }
   if (found == 0 && arrays != 0) {
     return InputError("none of the outputs is among the expected values",
-                      "name them out0, out1 … (or output_0 …)");
+                      "name them out0, out1 … (or output_0 …, arr_0 …)");
   }
   return {};
 }

@@ -27,7 +27,7 @@ class OutputJudge {
   // With the leaves of the reference. One that has no value is an error of the report, as one of
   // the test is, and the others are compared.
   void CompareWith(const Leaves& reference, std::vector<RunOutput>& outputs);
-  // With what was recorded beside the inputs, where it has the form of the result.
+  // With what was recorded with the inputs, where it has the form of the result.
   void CompareWithRecorded(const hlo::Literal& recorded, std::vector<RunOutput>& outputs);
   // With the expected values; those that are not there are named. Input error: none is.
   Status CompareWithFiles(const dump::TensorFiles& files, std::vector<RunOutput>& outputs);
@@ -44,8 +44,17 @@ class OutputJudge {
   // of the first that differs.
   void Keep(std::vector<RunOutput> outputs);
 
+  // Results of the last iteration that differ, with what was expected; where hints are asked for.
+  struct Differing {
+    size_t leaf = 0;
+    hlo::Literal expected;
+  };
+  const std::vector<Differing>& differing() const { return differing_; }
+  // Whether these results, all denormals as zeros, are what was expected of those that differ.
+  bool AgreeFlushed(const Leaves& results) const;
+
  private:
-  void Compare(RunOutput& output, const hlo::Literal& expected);
+  void Compare(std::vector<RunOutput>& outputs, size_t leaf, const hlo::Literal& expected);
   void AddPreciseSide(RunOutput& output, size_t leaf, const std::string& side,
                       const hlo::Literal& value);
 
@@ -54,6 +63,7 @@ class OutputJudge {
   const RunSpec& spec_;
   RunReport& report_;
   Leaves precise_;
+  std::vector<Differing> differing_;
 };
 
 }  // namespace hloscope::debug

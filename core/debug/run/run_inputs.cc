@@ -97,6 +97,31 @@ void NestArguments(RunInputs& inputs, const hlo::Module& module,
   inputs.arguments = Nest(module, leaves);
 }
 
+// What is said of arrays that no parameter takes: the function may have more arguments than the
+// module has parameters.
+std::vector<std::string> UnusedInputs(const dump::TensorFiles& files,
+                                      const replay::Placement& placement) {
+  const int64_t arrays = std::ranges::count_if(
+      placement.parameters(), [](const auto& leaf) { return leaf.shape.IsArray(); });
+  std::vector<std::string> lines = files.Unused({.side = dump::TensorNames::kInputs,
+                                                 .leaves = arrays,
+                                                 .arrays = arrays,
+                                                 .devices = placement.lists()});
+  for (std::string& line : lines) {
+    line += fmt::format(
+        ": the parameters are {} (jax.jit drops arguments that the function does not use)",
+        Counted(arrays, "array"));
+  }
+  return lines;
+}
+
+// An array that does not fit may be one that an unused argument has moved.
+Error WithUnused(Error error, const dump::TensorFiles& files, const replay::Placement& placement) {
+  const std::vector<std::string> unused = UnusedInputs(files, placement);
+  if (error.hint.empty() && !unused.empty()) error.hint = unused.front();
+  return error;
+}
+
 void Add(RunInputs& inputs, std::vector<Literal> values) {
   inputs.lists.resize(values.size());
   for (size_t list = 0; list < values.size(); ++list) {
@@ -117,8 +142,9 @@ Result<RunInputs> ReadInputs(const dump::TensorFiles& files, const hlo::Module& 
       Add(inputs, std::vector<Literal>(inputs.lists.size(), Literal::Token()));
       continue;
     }
-    HLOSCOPE_ASSIGN_OR_RETURN(auto values, ReadLeaf(files, placement, leaf, i++));
-    Add(inputs, std::move(values));
+    Result<std::vector<Literal>> values = ReadLeaf(files, placement, leaf, i++);
+    if (!values) return std::unexpected(WithUnused(std::move(values).error(), files, placement));
+    Add(inputs, *std::move(values));
   }
   if (files.file_count() > i) {
     return InputError(fmt::format("{} given for {}", Counted(files.file_count(), ".npy file"),
@@ -133,6 +159,7 @@ Result<RunInputs> ReadInputs(const dump::TensorFiles& files, const hlo::Module& 
                     Counted(i, "array")),
         placement.lists() == 1 ? "name it without @ and a number" : "");
   }
+  inputs.warnings = UnusedInputs(files, placement);
   NestArguments(inputs, module, placement);
   return inputs;
 }
@@ -142,18 +169,24 @@ Result<RunInputs> SpreadArguments(std::vector<Literal> arguments, const hlo::Mod
   HLOSCOPE_TRY(CheckParameters(module));
   RunInputs inputs;
   inputs.lists.resize(static_cast<size_t>(placement.lists()));
-  size_t i = 0;
+  std::vector<Literal> leaves;
   for (const Literal& argument : arguments) {
-    for (const Literal& leaf : dump::FlattenLiteral(argument)) {
-      if (i >= placement.parameters().size()) {
-        return InputError("more arguments than parameters");
-      }
-      HLOSCOPE_ASSIGN_OR_RETURN(auto values, placement.Spread(placement.parameters()[i++], leaf));
-      Add(inputs, std::move(values));
-    }
+    for (Literal& leaf : dump::FlattenLiteral(argument)) leaves.push_back(std::move(leaf));
   }
-  if (i < placement.parameters().size()) {
-    return InputError("fewer arguments than parameters");
+  const auto& parameters = placement.parameters();
+  if (leaves.size() != parameters.size()) {
+    return InputError(
+        fmt::format("{} given, the parameters have {}", Counted(leaves.size(), "value"),
+                    Counted(parameters.size(), "array or token", "arrays or tokens")));
+  }
+  for (size_t i = 0; i < leaves.size(); ++i) {
+    Result<std::vector<Literal>> values = placement.Spread(parameters[i], leaves[i]);
+    if (!values) {
+      Error error = std::move(values).error();
+      error.message = fmt::format("input {}: {}", i, error.message);
+      return std::unexpected(std::move(error));
+    }
+    Add(inputs, *std::move(values));
   }
   inputs.arguments = std::move(arguments);
   return inputs;

@@ -1,4 +1,5 @@
-// What a run gets on each device: from files, from arguments that came with the module, or made up.
+// What a run gets on each device: from files, from arguments that came with the module, or
+// generated.
 #pragma once
 
 #include <cstdint>
@@ -19,15 +20,17 @@ struct RunInputs {
   // One per parameter: as given, put together from the devices where that can be done; else what
   // the first device gets.
   std::vector<hlo::Literal> arguments;
+  std::vector<std::string> warnings;  // arrays of the files that are not used
 };
 
-// Arrays by PRODUCT's names; in0@2 before in0. Input error: one that is not there or does not fit.
+// Arrays by their names (docs/replay.md, "Values"); in0@2 before in0. Input error: one that is not
+// there or does not fit.
 Result<RunInputs> ReadInputs(const dump::TensorFiles& files, const hlo::Module& module,
                              const replay::Placement& placement);
 // Arguments in the forms Placement::Spread takes.
 Result<RunInputs> SpreadArguments(std::vector<hlo::Literal> arguments, const hlo::Module& module,
                                   const replay::Placement& placement);
-// Made-up arguments; `warnings` gets what the first device's are told with.
+// Generated arguments; `warnings` gets what is said of the first device's.
 Result<RunInputs> GenerateInputs(const hlo::Module& module, const replay::Placement& placement,
                                  const replay::InputOptions& options,
                                  std::vector<std::string>& warnings);

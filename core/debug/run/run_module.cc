@@ -8,7 +8,9 @@
 #include <utility>
 
 #include "core/backends/make_platform.h"
+#include "core/base/counted.h"
 #include "core/debug/pieces/fallback_platform.h"
+#include "core/debug/run/difference_hints.h"
 #include "core/debug/run/host_feeds.h"
 #include "core/debug/run/input_source.h"
 #include "core/debug/run/isolate_kernels.h"
@@ -127,8 +129,8 @@ class RunDriver {
     return {};
   }
 
-  // A death takes what it met along, not the rest of the replay. One for lack of time or on request
-  // ends it all, and so does any where other ranks would wait.
+  // A crash ends what it happened in, not the rest of the replay. One for lack of time or on
+  // request ends it all, and so does any where other ranks would wait.
   Status TolerateCrash(Status status, const std::string& what) {
     if (status.has_value() || !IsExecutionFailure(status.error().error_class)) return status;
     if (replay::HasRank(spec_.execution.environment)) return status;
@@ -169,7 +171,19 @@ class RunDriver {
                               dump::TensorFiles::Open(spec_.compare.expect, spec_.limits));
     const auto& notes = expected_->notes();
     report_.warnings.insert(report_.warnings.end(), notes.begin(), notes.end());
+    NoteUnusedExpected();
     return {};
+  }
+
+  void NoteUnusedExpected() {
+    const int64_t arrays =
+        std::ranges::count_if(results_, [](const auto& leaf) { return leaf.shape.IsArray(); });
+    for (const std::string& line : expected_->Unused({.side = dump::TensorNames::kOutputs,
+                                                      .leaves = std::ssize(results_),
+                                                      .arrays = arrays})) {
+      report_.warnings.push_back(
+          fmt::format("{}: the results are {}", line, Counted(arrays, "array")));
+    }
   }
 
   enum class Side : uint8_t { kTest, kReference };
@@ -204,7 +218,7 @@ class RunDriver {
   std::optional<uint32_t>& ProgramOf(Side side) {
     return side == Side::kTest ? test_program_ : reference_program_;
   }
-  // Of what is recorded; nullopt for all that runs beside.
+  // Of what is recorded; nullopt for all other runs.
   std::optional<uint32_t> ProgramOf(const replay::Executable& executable) const {
     if (&executable == test_.get()) return test_program_;
     if (&executable == reference_.get()) return reference_program_;
@@ -308,15 +322,19 @@ class RunDriver {
   Status ReportFeeds() {
     if (feeds_.generated() > 0) {
       report_.warnings.push_back(
-          fmt::format("infeed: {} arrays were generated from seed {}; --infeed supplies them",
-                      feeds_.generated(), spec_.inputs.seed));
+          fmt::format("infeed: {} generated from seed {}; --infeed supplies {}",
+                      Counted(feeds_.generated(), "array was", "arrays were"), spec_.inputs.seed,
+                      feeds_.generated() == 1 ? "it" : "them"));
     }
+    for (const std::string& line : feeds_.Unused()) report_.warnings.push_back(line);
     if (!sinks_.files.outfeed.empty()) {
       return dump::WriteTensors(sinks_.files.outfeed, dump::TensorNames::kOutputs, feeds_.given());
     }
     if (!feeds_.given().empty()) {
-      report_.warnings.push_back(fmt::format(
-          "outfeed: {} arrays were dropped; --outfeed writes them", feeds_.given().size()));
+      report_.warnings.push_back(
+          fmt::format("outfeed: {} dropped; --outfeed writes {}",
+                      Counted(feeds_.given().size(), "array was", "arrays were"),
+                      feeds_.given().size() == 1 ? "it" : "them"));
     }
     return {};
   }
@@ -336,6 +354,7 @@ class RunDriver {
     RecordLiterals(results);
     std::vector<RunOutput> outputs = judge_->OutputsOf(std::move(results), iteration);
     Status compared = CompareIteration(iteration, outputs);
+    if (compared.has_value() && !judge_->differing().empty()) Hint(iteration, outputs);
     if (compared.has_value() && iteration == 0) compared = GrowIsolated(outputs);
     isolation_.reset();
     judge_->Keep(std::move(outputs));
@@ -361,6 +380,34 @@ class RunDriver {
       judge_->CompareWithRecorded(*source_->recorded(), outputs);
     }
     return {};
+  }
+
+  // Names what explains the differences, once.
+  void Hint(int64_t iteration, const std::vector<RunOutput>& outputs) {
+    if (std::exchange(hinted_, true)) return;
+    std::optional<std::string> precision = PrecisionHint(*module_, spec_);
+    if (precision) report_.warnings.push_back(*std::move(precision));
+    if (spec_.inputs.flush_denormals) return;
+    Leaves results;
+    for (const RunOutput& output : outputs) {
+      output.missing ? results.emplace_back(std::unexpected(*output.missing))
+                     : results.emplace_back(output.value);
+    }
+    const auto flushed = source_->FlushedLists();
+    if (flushed && replay::HasRank(spec_.execution.environment)) return;
+    const Result<Leaves> again = flushed ? RunApart(iteration, *flushed) : std::move(results);
+    if (again && judge_->AgreeFlushed(*again)) report_.warnings.emplace_back(kDenormalsHint);
+  }
+
+  // A run of the tested platform of which nothing is reported.
+  Result<Leaves> RunApart(int64_t iteration, const std::vector<std::vector<Literal>>& lists) {
+    RunReport apart;
+    ResultCollector collector(apart, sinks_.on_progress);
+    replay::RunOptions options = OptionsFor(Side::kTest, iteration);
+    options.record = {};
+    feeds_.Rewind();
+    HLOSCOPE_TRY(test_->Run(lists, options, collector));
+    return collector.Gather(*placement_, results_, expected_ ? &*expected_ : nullptr);
   }
 
   // The kernels of the program as it was compiled, against the reference.
@@ -458,7 +505,7 @@ class RunDriver {
   }
 
   // Where the first NaN or infinity is made: on this platform if it looks at its values, else on
-  // the one that defines what is right.
+  // the reference.
   Status FindNonFiniteOrigin() {
     const replay::PlatformRow* own = replay::FindPlatform(spec_.test.name);
     std::unique_ptr<replay::Executable> other;
@@ -477,7 +524,7 @@ class RunDriver {
     return {};
   }
 
-  // What the run tells beside is known from the run itself.
+  // What else the run reports is known from the run itself.
   Result<SearchedRun> Search(replay::Executable& executable, const replay::SearchRequest& search) {
     replay::RunOptions options = OptionsFor(Side::kTest, 0);
     options.capture.search = search;
@@ -552,7 +599,8 @@ class RunDriver {
   static constexpr int64_t kMaxReportedCrashes = 20;
 
   Clock::time_point deadline_;  // of the whole replay
-  int64_t crashes_ = 0;         // survived
+  int64_t crashes_ = 0;
+  bool hinted_ = false;  // survived
   HostFeeds feeds_;
   std::unique_ptr<replay::Executable> test_, reference_;
   std::optional<uint32_t> test_program_, reference_program_;  // of the recorder

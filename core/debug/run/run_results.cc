@@ -15,9 +15,9 @@ using hlo::Literal;
 namespace {
 
 // The expected value of leaf i, whatever its dimensions.
-Result<std::optional<Literal>> Wanted(const dump::TensorFiles& expected, size_t i,
+Result<std::optional<Literal>> Wanted(const dump::TensorFiles& expected, size_t i, int64_t array,
                                       const hlo::Shape& shape) {
-  return expected.Output(static_cast<int64_t>(i), shape,
+  return expected.Output(static_cast<int64_t>(i), array, shape,
                          [](std::span<const int64_t>) { return true; });
 }
 
@@ -91,8 +91,10 @@ Result<Leaves> ResultCollector::Gather(const replay::Placement& placement,
     return InternalError("a result is missing");
   }
   Leaves results;
+  int64_t arrays = 0;
   for (size_t i = 0; i < leaves.size(); ++i) {
     replay::LeafPlacement leaf = leaves[i];
+    const int64_t array = leaf.shape.IsArray() ? arrays++ : arrays;
     if (i < shapes.size()) leaf.shape = shapes[i];
     std::vector<Literal> values;
     std::optional<Error> missing;
@@ -115,7 +117,7 @@ Result<Leaves> ResultCollector::Gather(const replay::Placement& placement,
     if (values.empty()) return InternalError("a result is missing");
     std::optional<Literal> wanted;
     if (expected != nullptr && leaves[i].shape.IsArray() && placement.lists() > 1) {
-      HLOSCOPE_ASSIGN_OR_RETURN(wanted, Wanted(*expected, i, leaves[i].shape));
+      HLOSCOPE_ASSIGN_OR_RETURN(wanted, Wanted(*expected, i, array, leaves[i].shape));
     }
     auto gathered = placement.Gather(leaf, values, wanted ? &*wanted : nullptr);
     leaves[i].tiling = leaf.tiling;

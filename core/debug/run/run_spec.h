@@ -52,6 +52,7 @@ struct CompareSpec {
   bool isolate = false;     // --isolate_instructions, before the module as a whole
   bool statistics = false;  // of values go into what isolate reports
   std::optional<NonFiniteKind> find = {};  // --find
+  bool hints = false;  // warnings name options that explain differences; may run once more
 };
 
 /// How often a module runs.

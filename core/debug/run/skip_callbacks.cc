@@ -1,13 +1,15 @@
-// Callbacks are custom calls; their tokens are bridged, other results are used by nobody.
+// Callbacks are custom calls; their tokens are bridged, other results are unused.
 #include "core/debug/run/skip_callbacks.h"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <optional>
 #include <utility>
 
 #include "core/analysis/place/placement.h"
+#include "core/base/counted.h"
 #include "core/hlo/rewrite/rewriter.h"
 
 namespace hloscope::debug {
@@ -41,15 +43,20 @@ class Skipper {
       : module_(std::move(module)), rewriter_(module_) {}
 
   Result<WithoutCallbacks> Run() {
-    WithoutCallbacks out{module_, {}};
-    for (uint32_t i = 0; i < module_->instructions().size(); ++i) {
-      const InstructionId id(i);
-      const hlo::Instruction& call = (*module_)[id];
-      if (call.opcode != Opcode::kCustomCall) continue;
-      if (!analysis::IsHostCallback(module_->GetString(call, hlo::AttributeKey::kCustomCallTarget)))
-        continue;
-      HLOSCOPE_TRY(Skip(id));
-      out.skipped.emplace_back(module_->name(id));
+    WithoutCallbacks out{module_, {}, {}};
+    std::vector<InstructionId> left = Callbacks();
+    // One may be used only by another that is skipped.
+    for (bool changed = true; changed;) {
+      const size_t skipped = std::erase_if(left, [&](InstructionId id) {
+        if (UserOf(id)) return false;
+        Skip(id);
+        out.skipped.emplace_back(module_->name(id));
+        return true;
+      });
+      changed = skipped > 0;
+    }
+    for (const InstructionId id : left) {
+      out.kept.push_back({std::string(module_->name(id)), *UserOf(id)});
     }
     if (out.skipped.empty()) return out;
     HLOSCOPE_ASSIGN_OR_RETURN(hlo::RewriteResult rewritten, rewriter_.Finish());
@@ -58,37 +65,56 @@ class Skipper {
   }
 
  private:
-  Status Skip(InstructionId id) {
-    const bool is_root = rewriter_.root(rewriter_.computation(id)) == id;
-    if (!CarriesValues(module_->shape(id))) {
-      if (is_root || rewriter_.has_users(id)) {
-        rewriter_.ReplaceAllUses(id, Nothing(id, module_->shape(id)));
+  std::vector<InstructionId> Callbacks() const {
+    std::vector<InstructionId> all;
+    for (uint32_t i = 0; i < module_->instructions().size(); ++i) {
+      const InstructionId id(i);
+      const hlo::Instruction& call = (*module_)[id];
+      if (call.opcode != Opcode::kCustomCall) continue;
+      if (analysis::IsHostCallback(
+              module_->GetString(call, hlo::AttributeKey::kCustomCallTarget))) {
+        all.push_back(id);
       }
-      rewriter_.Remove(id);
-      return {};
     }
-    if (is_root) return Used(id, "a result of " + ComputationName(id));
-    for (const InstructionId user : rewriter_.users(id)) {
-      if (rewriter_.removed(user)) continue;
-      if (rewriter_.opcode(user) != Opcode::kGetTupleElement) return Used(id, NameOf(user));
-      HLOSCOPE_TRY(SkipElement(id, user));
-    }
-    rewriter_.Remove(id);
-    return {};
+    return all;
   }
 
-  // An element of what the callback returns.
-  Status SkipElement(InstructionId id, InstructionId element) {
-    const bool is_root = rewriter_.root(rewriter_.computation(element)) == element;
-    if (CarriesValues(rewriter_.shape(element))) {
-      if (is_root) return Used(id, "a result of " + ComputationName(id));
-      if (rewriter_.has_users(element)) return Used(id, NameOf(rewriter_.users(element).front()));
-    } else if (is_root || rewriter_.has_users(element)) {
-      const Shape shape = rewriter_.shape(element);
-      rewriter_.ReplaceAllUses(element, Nothing(id, shape));
+  bool IsRoot(InstructionId id) const { return rewriter_.root(rewriter_.computation(id)) == id; }
+
+  // What uses a value that the callback returns; nullopt: nothing does.
+  std::optional<std::string> UserOf(InstructionId id) const {
+    if (!CarriesValues(module_->shape(id))) return std::nullopt;
+    const std::string result = "a result of " + ComputationName(id);
+    if (IsRoot(id)) return result;
+    for (const InstructionId user : rewriter_.users(id)) {
+      if (rewriter_.removed(user)) continue;
+      if (rewriter_.opcode(user) != Opcode::kGetTupleElement) return NameOf(user);
+      if (!CarriesValues(rewriter_.shape(user))) continue;
+      if (IsRoot(user)) return result;
+      if (rewriter_.has_users(user)) return NameOf(rewriter_.users(user).front());
     }
-    rewriter_.Remove(element);
-    return {};
+    return std::nullopt;
+  }
+
+  // Of a callback whose values nothing uses.
+  void Skip(InstructionId id) {
+    if (CarriesValues(module_->shape(id))) {
+      for (const InstructionId element : rewriter_.users(id)) {
+        if (!rewriter_.removed(element)) Bridge(id, element);
+      }
+      rewriter_.Remove(id);
+    } else {
+      Bridge(id, id);
+    }
+  }
+
+  // Drops the callback, or an element of what it returns.
+  void Bridge(InstructionId id, InstructionId value) {
+    const Shape shape = rewriter_.shape(value);
+    if (!CarriesValues(shape) && (IsRoot(value) || rewriter_.has_users(value))) {
+      rewriter_.ReplaceAllUses(value, Nothing(id, shape));
+    }
+    rewriter_.Remove(value);
   }
 
   // A value of a shape that carries none, made in the computation of `id`: the token that came in,
@@ -106,13 +132,6 @@ class Skipper {
     return rewriter_.Add(computation, "tuple", Opcode::kTuple, shape, elements);
   }
 
-  Status Used(InstructionId id, const std::string& user) const {
-    return UnsupportedError(
-        fmt::format("{}: a host callback whose result is used, by {}: it cannot be skipped, its "
-                    "function is not in the dump",
-                    module_->name(id), user),
-        "pass its results as inputs to the part after it, or run the program itself");
-  }
   std::string NameOf(InstructionId id) const { return std::string(rewriter_.name(id)); }
   std::string ComputationName(InstructionId id) const {
     return std::string((*module_)[(*module_)[(*module_)[id].computation].name]);
@@ -139,6 +158,23 @@ std::string SkippedText(const std::vector<std::string>& skipped) {
       fmt::join(skipped.begin(), skipped.begin() + static_cast<ptrdiff_t>(named), ", "));
   if (named < skipped.size()) text += fmt::format(" and {} more", skipped.size() - named);
   return text + (is_one ? "; its result is unused" : "; their results are unused");
+}
+
+std::vector<std::string> KeptTexts(const std::vector<KeptCallback>& kept) {
+  constexpr size_t kMaxNamed = 5;
+  std::vector<std::string> texts;
+  for (const KeptCallback& one : kept) {
+    if (texts.size() == kMaxNamed) break;
+    texts.push_back(fmt::format(
+        "{}: a host callback whose result is used, by {}: it is not skipped, and an error where it "
+        "is executed, for its function is not in the dump",
+        one.name, one.user));
+  }
+  if (kept.size() > kMaxNamed) {
+    texts.push_back(fmt::format("{} are not skipped either: their results are used",
+                                Counted(kept.size() - kMaxNamed, "more host callback")));
+  }
+  return texts;
 }
 
 }  // namespace hloscope::debug

@@ -141,14 +141,8 @@ std::string NpyFromLiteral(const Literal& whole) {
 
 namespace {
 
-// "in3", "input_3@1", "out0": a prefix, a number, and perhaps a device.
-bool NumbersAnArray(std::string_view name) {
-  constexpr std::string_view kPrefixes[] = {"in", "input_", "arr_", "out", "output_"};
-  name = name.substr(0, name.find('@'));
-  return std::ranges::any_of(kPrefixes, [&](std::string_view prefix) {
-    const std::string_view number = name.starts_with(prefix) ? name.substr(prefix.size()) : "";
-    return !number.empty() && number.find_first_not_of("0123456789") == std::string_view::npos;
-  });
+bool NumbersAnArray(const std::string& name) {
+  return TensorNumberOf(name, TensorNames::kInputs) || TensorNumberOf(name, TensorNames::kOutputs);
 }
 
 }  // namespace
@@ -207,10 +201,6 @@ Result<Literal> Accepted(const NpyArray& array, const Shape& shape,
   return LiteralFromNpy(array, Shape::Array(shape.element_type(), array.dimensions), name);
 }
 
-std::vector<std::string> InputNames(int64_t i) {
-  return {fmt::format("in{}", i), fmt::format("input_{}", i), fmt::format("arr_{}", i)};
-}
-
 }  // namespace
 
 std::optional<TensorFiles::Source> TensorFiles::Locate(std::span<const std::string> names,
@@ -261,7 +251,7 @@ Result<std::optional<Literal>> TensorFiles::Find(std::span<const std::string> na
 }
 
 Result<std::optional<std::vector<int64_t>>> TensorFiles::InputDimensions(int64_t i) const {
-  const auto source = Locate(InputNames(i), i);
+  const auto source = Locate(NamesOfTensor(TensorNames::kInputs, i, i), i);
   if (!source) return std::nullopt;
   return Read(*source, [](const NpyArray& array, const std::string&) {
     return Result<std::vector<int64_t>>(array.dimensions);
@@ -270,14 +260,13 @@ Result<std::optional<std::vector<int64_t>>> TensorFiles::InputDimensions(int64_t
 
 Result<std::optional<Literal>> TensorFiles::Input(int64_t i, const Shape& shape,
                                                   const DimensionTest& accepts) const {
-  return Find(InputNames(i), i, {shape, accepts});
+  return Find(NamesOfTensor(TensorNames::kInputs, i, i), i, {shape, accepts});
 }
 
 Result<std::optional<Literal>> TensorFiles::InputOf(int64_t device, int64_t i,
                                                     const Shape& shape) const {
-  const std::string names[] = {fmt::format("in{}@{}", i, device),
-                               fmt::format("input_{}@{}", i, device),
-                               fmt::format("arr_{}@{}", i, device)};
+  std::vector<std::string> names = NamesOfTensor(TensorNames::kInputs, i, i);
+  for (std::string& name : names) name += fmt::format("@{}", device);
   return Find(names, -1, {shape, {}});
 }
 
@@ -310,10 +299,9 @@ std::optional<std::string> TensorFiles::UnusedDeviceInput(int64_t arrays, int64_
   return std::nullopt;
 }
 
-Result<std::optional<Literal>> TensorFiles::Output(int64_t i, const Shape& shape,
+Result<std::optional<Literal>> TensorFiles::Output(int64_t leaf, int64_t array, const Shape& shape,
                                                    const DimensionTest& accepts) const {
-  const std::string names[] = {fmt::format("out{}", i), fmt::format("output_{}", i)};
-  return Find(names, i, {shape, accepts});
+  return Find(NamesOfTensor(TensorNames::kOutputs, leaf, array), array, {shape, accepts});
 }
 
 std::vector<Literal> FlattenLiteral(const Literal& literal) {

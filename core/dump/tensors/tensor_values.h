@@ -1,5 +1,5 @@
-// Values on disk: literals from and to .npy files, .npz archives and directories, by the names of
-// PRODUCT ("Values").
+// Values on disk: literals from and to .npy files, .npz archives and directories, by their names
+// (docs/replay.md, "Values").
 #pragma once
 
 #include <functional>
@@ -12,6 +12,7 @@
 #include "core/base/result.h"
 #include "core/dump/tensors/npy.h"
 #include "core/dump/tensors/npz.h"
+#include "core/dump/tensors/tensor_names.h"
 #include "core/hlo/literal.h"
 
 namespace hloscope::dump {
@@ -45,14 +46,15 @@ class TensorFiles {
   // How many .npy files were given, which are numbered in that order.
   int64_t file_count() const { return std::ssize(files_); }
 
-  // Array number i: in0, input_0 or arr_0 of inputs; out0, output_0 or output_0.npy of results.
-  // nullopt: there is none. Input errors as LiteralFromNpy.
+  // Array number i of inputs; leaf `leaf` of results, which is their array number `array` (tokens
+  // are leaves): by its names (tensor_names.h), else by its place. nullopt: there is none. Input
+  // errors as LiteralFromNpy.
   // With `accepts`, dimensions other than the shape's that it says yes to are taken too; then the
   // literal has those.
   using DimensionTest = std::function<bool(std::span<const int64_t>)>;
   Result<std::optional<hlo::Literal>> Input(int64_t i, const hlo::Shape& shape,
                                             const DimensionTest& accepts = {}) const;
-  Result<std::optional<hlo::Literal>> Output(int64_t i, const hlo::Shape& shape,
+  Result<std::optional<hlo::Literal>> Output(int64_t leaf, int64_t array, const hlo::Shape& shape,
                                              const DimensionTest& accepts = {}) const;
   // The dimensions of input number i alone, whatever its type.
   Result<std::optional<std::vector<int64_t>>> InputDimensions(int64_t i) const;
@@ -62,6 +64,15 @@ class TensorFiles {
   // Such a name that no InputOf with an array below `arrays` and, of several, a device below
   // `devices` asks for.
   std::optional<std::string> UnusedDeviceInput(int64_t arrays, int64_t devices) const;
+
+  // What a reader of so many inputs (arrays) or results (leaves, of which `arrays` are arrays) of
+  // so many devices leaves: a line per file that names its arrays. Arrays named as those of the
+  // other side are left out.
+  struct Taken {
+    TensorNames side = TensorNames::kInputs;
+    int64_t leaves = 0, arrays = 0, devices = 1;
+  };
+  std::vector<std::string> Unused(const Taken& taken) const;
 
  private:
   struct Wanted {
@@ -89,9 +100,8 @@ class TensorFiles {
   Limits limits_;
 };
 
-// Writes the flattened leaves of `values` as PREFIX0, PREFIX1 … of an .npz (path ends in .npz), or
-// as PREFIX_0.npy … in a directory, which is made. Tokens are left out but counted.
-enum class TensorNames { kInputs, kOutputs };  // in0 / input_0.npy, out0 / output_0.npy
+// Writes the flattened leaves of `values` as in0, in1 … or out0 … of an .npz (path ends in .npz),
+// or as input_0.npy … in a directory, which is made. Tokens are left out but counted.
 Status WriteTensors(const std::string& path, TensorNames names,
                     std::span<const hlo::Literal> values);
 // The same for inputs under names of their own, "in0@2" for one.

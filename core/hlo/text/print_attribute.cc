@@ -80,6 +80,13 @@ void TextPrinter::PrintAttribute(const Instruction& i, const Attribute& a) {
   (this->*kValuePrinters[static_cast<size_t>(kind)])(i, a);
 }
 
+std::string_view TextPrinter::ValueTextOf(const Instruction& i, const Attribute& a) {
+  sink_.Clear();
+  const ValuePrinter print = kValuePrinters[static_cast<size_t>(Info(a.key).kind)];
+  if (print != nullptr) (this->*print)(i, a);
+  return sink_.From(0);
+}
+
 // What XLA prints where the text had nothing.
 void TextPrinter::PrintAbsent(const Instruction& i, AttributeKey key) {
   sink_.Append(kPrefixes[static_cast<size_t>(key)]);

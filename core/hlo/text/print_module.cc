@@ -66,6 +66,10 @@ InstructionPrinter::InstructionPrinter(const Module& module, TextFormat format)
 InstructionPrinter::~InstructionPrinter() = default;
 
 std::string_view InstructionPrinter::Text(InstructionId id) { return printer_->TextOf(id); }
+std::string_view InstructionPrinter::ValueText(const Instruction& instruction,
+                                               const Attribute& attribute) {
+  return printer_->ValueTextOf(instruction, attribute);
+}
 
 TextPrinter::TextPrinter(const Module& module, TextFormat format, std::string& out)
     : module_(module), options_(OptionsOf(format)), sink_(out) {}

@@ -15,7 +15,7 @@ namespace hloscope::hlo {
 struct ParseResult {
   std::shared_ptr<const Module> module;  // null if there is an error
   std::vector<Diagnostic>
-      diagnostics;  // at most limits.diagnostics errors; warnings for attributes nobody knows
+      diagnostics;  // at most limits.diagnostics errors; warnings for unknown attributes
   bool ok() const { return module != nullptr; }
 };
 
@@ -49,6 +49,8 @@ class InstructionPrinter {
   ~InstructionPrinter();
   // Valid until the next call.
   std::string_view Text(InstructionId id);
+  // The value of an attribute that is no computation, "{{0,1},{1,0}}". Valid until the next call.
+  std::string_view ValueText(const Instruction& instruction, const Attribute& attribute);
 
  private:
   std::string text_;

@@ -99,6 +99,7 @@ class TextPrinter {
   void PrintInstruction(InstructionId id);
   // The instruction alone, valid until the next call.
   std::string_view TextOf(InstructionId id);
+  std::string_view ValueTextOf(const Instruction& i, const Attribute& a);
   // Texts of shapes and metadata are made anew each time: cheaper for one instruction.
   void KeepNoTexts() { keeps_texts_ = false; }
 

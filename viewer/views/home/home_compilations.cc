@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "core/base/counted.h"
+#include "core/graph/count_text.h"
 #include "viewer/facts/answers.h"
 #include "viewer/facts/dump_facts.h"
 #include "viewer/model/document.h"
@@ -99,9 +100,8 @@ void DrawTensorFlow(Frame& frame) {
   Section(frame, "TensorFlow: nodes outside all clusters", kHomeGap);
   if (!ShowPending(frame, *graphs, "TensorFlow graphs")) return;
   const dump::TensorFlowSummary& summary = **graphs;
-  Label(fmt::format("{} clusters, {} nodes outside",
-                    CountText(static_cast<int64_t>(summary.clusters.size())),
-                    CountText(static_cast<int64_t>(summary.unclustered.size()))));
+  Label(fmt::format("{}, {} outside", graph::CountedText(summary.clusters.size(), "cluster"),
+                    graph::CountedText(summary.unclustered.size(), "node")));
   const std::vector<OutsideNodes> rows = OutsideTable(summary);
   constexpr size_t kMax = 40;
   if (rows.empty() ||
@@ -118,8 +118,8 @@ void DrawTensorFlow(Frame& frame) {
   for (size_t i = 0; i < std::min(kMax, rows.size()); ++i) DrawOutside(frame, rows[i]);
   ImGui::EndTable();
   if (rows.size() > kMax)
-    Sentence(frame, fmt::format("and {} more operations: `hloscope info` lists all nodes",
-                                CountText(std::ssize(rows) - static_cast<int64_t>(kMax))));
+    Sentence(frame, fmt::format("and {}: `hloscope info` lists all nodes",
+                                graph::CountedText(rows.size() - kMax, "more operation")));
 }
 
 }  // namespace hloscope::viewer

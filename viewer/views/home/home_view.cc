@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "core/base/counted.h"
+#include "core/graph/count_text.h"
 #include "viewer/facts/answers.h"
 #include "viewer/facts/dump_facts.h"
 #include "viewer/model/document.h"
@@ -164,11 +165,9 @@ class HomeView : public View {
     };
     std::string what = frameworks.empty() ? "a dump" : "a dump of " + joined(frameworks);
     if (!devices.empty()) what += " for " + joined(devices);
-    auto modules = static_cast<int64_t>(dump.modules().size());
-    Sentence(frame,
-             fmt::format("{}: {} {}, {} files, {}", what, CountText(modules),
-                         modules == 1 ? "module" : "modules",
-                         CountText(static_cast<int64_t>(dump.files().size())), BytesText(bytes)));
+    Sentence(frame, fmt::format("{}: {}, {}, {}", what,
+                                graph::CountedText(dump.modules().size(), "module"),
+                                graph::CountedText(dump.files().size(), "file"), BytesText(bytes)));
   }
 
   struct Column {

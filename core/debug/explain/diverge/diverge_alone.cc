@@ -102,6 +102,7 @@ class LoneDivergence {
     verdict_.place = kernels.place;
     verdict_.kernel = kernels.place->instruction;
     verdict_.worst = kernels.worst;
+    verdict_.worst_is_of_place = true;
     if (!kernels.together.empty()) {
       verdict_.warnings.push_back(fmt::format("{} differs only together with {}",
                                               kernels.place->instruction,

@@ -233,6 +233,7 @@ class PlatformDivergence {
     } else if (differs && first_ != nullptr && !walk_.passes_differ) {
       verdict_.place = PlaceOf(first_->key);
       verdict_.worst = first_->comparison;
+      verdict_.worst_is_of_place = true;
       verdict_.cause = all_checked_ ? Cause::kIllConditioned : Cause::kUnexplained;
     }
     if (differs && varies_ && guilty_ == nullptr) verdict_.cause = Cause::kUninitialised;
@@ -245,6 +246,7 @@ class PlatformDivergence {
     verdict_.place = PlaceOf(guilty_->key);
     verdict_.worst = *std::ranges::find_if(
         check_.leaves, [](const LeafComparison& leaf) { return !leaf.equal(); });
+    verdict_.worst_is_of_place = true;
     if (Status measured = MeasureDistances(check_, request_, walk_, stop_); !measured) {
       verdict_.warnings.push_back("no value in double precision: " + measured.error().message);
     }

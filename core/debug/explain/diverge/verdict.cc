@@ -5,6 +5,8 @@
 
 #include <utility>
 
+#include "core/base/counted.h"
+
 namespace hloscope::debug {
 namespace {
 
@@ -71,7 +73,12 @@ std::string DifferenceSentence(const DivergeVerdict& verdict) {
     out += fmt::format(", inside it at {} ({})", verdict.walk->inner->instruction,
                        verdict.walk->inner->opcode);
   }
-  if (verdict.worst && !verdict.worst->equal()) out += "; " + ErrorPhrase(*verdict.worst);
+  if (verdict.worst && !verdict.worst->equal()) {
+    const bool names_result = verdict.place && !verdict.worst_is_of_place;
+    out += names_result ? fmt::format("; result {{{}}}: ", fmt::join(verdict.worst->index, ","))
+                        : "; ";
+    out += ErrorPhrase(*verdict.worst);
+  }
   out += NearerPhrase(verdict);
   if (verdict.cause) out += fmt::format("; the cause is {}", CausePhrase(verdict));
   return out;
@@ -102,8 +109,9 @@ std::string EqualSentence(const DivergeVerdict& verdict) {
                        Describe(*verdict.cause));
   }
   if (verdict.stages > 0) {
-    return fmt::format("no pass changed the numbers: {} stages are equivalent",
-                       verdict.stages - static_cast<int64_t>(verdict.stepped_over.size()));
+    const auto stages = verdict.stages - static_cast<int64_t>(verdict.stepped_over.size());
+    return fmt::format("no pass changed the numbers: {} equivalent",
+                       Counted(stages, "stage is", "stages are"));
   }
   return "both agree within the bounds";
 }

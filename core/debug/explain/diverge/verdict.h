@@ -75,9 +75,10 @@ struct DivergeVerdict {
   std::vector<DivergeTry> tries;
   std::string first_bad;  // of several versions; empty: none or not asked
 
-  std::optional<ValueWalk> walk;          // of two platforms
-  std::optional<KernelFinding> finding;   // of kernels on a simulated GPU
-  std::optional<LeafComparison> worst;    // of what differs most: results or instruction
+  std::optional<ValueWalk> walk;         // of two platforms
+  std::optional<KernelFinding> finding;  // of kernels on a simulated GPU
+  std::optional<LeafComparison> worst;   // of what differs most: of `place`, or a result
+  bool worst_is_of_place = false;
   int64_t stages = 0, evaluated = 0;      // of the pipeline; the others mean the same by their text
   std::vector<std::string> stepped_over;  // stages that could not be evaluated, with the reason
   std::vector<std::string> warnings;

@@ -105,7 +105,7 @@ class KernelDivergence {
     for (const KernelOutcome* outcome :
          std::span(beyond_).first(std::min(beyond_.size(), kMaxExplained))) {
       Explained explained{outcome, std::nullopt, ""};
-      // What differs is told, also where there was no time to say why.
+      // What differs is reported, also where there was no time to say why.
       if (Status looked = Explain(explained, KernelDemand::kBounds); !looked) {
         if (stop_.stop_requested()) return looked;
         explained.why_none = "the cause of the difference is unknown: " + looked.error().ToString();
@@ -113,7 +113,8 @@ class KernelDivergence {
         break;
       }
       const bool is_explained = explained.explanation && IsExplained(*explained.explanation);
-      // What a switch of its arithmetic explains is held to its roundings with that switch thrown.
+      // What a switch of its arithmetic explains is checked against its roundings with that switch
+      // thrown.
       if (is_explained && IsSwitched(explained.explanation->cause)) within_.push_back(outcome);
       if (!chosen || !is_explained) chosen = std::move(explained);
       if (!is_explained) break;
@@ -264,6 +265,7 @@ class KernelDivergence {
     verdict_.cause = explained.cause;
     verdict_.confirmed = explained.confirmed;
     verdict_.worst = std::move(explained.worst);
+    verdict_.worst_is_of_place = true;
     verdict_.tries = std::move(explained.tries);
     if (!finding_.kernel.empty()) verdict_.kernel = finding_.kernel;
     if (finding_.line > 0) verdict_.ptx_line = finding_.line;

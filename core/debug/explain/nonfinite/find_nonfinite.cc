@@ -29,9 +29,14 @@ std::string_view NameOf(NonFiniteKind kind) {
   return kind == NonFiniteKind::kNan ? "NaN" : "infinite";
 }
 
+// What a NaN's sign and payload are says nothing here, and in JSON a NaN is "nan".
 std::string ElementText(const Literal& array, int64_t at) {
   std::string text;
   hlo::AppendElement(text, array, at);
+  for (size_t nan = text.find("nan"); nan != std::string::npos; nan = text.find("nan", nan + 3)) {
+    if (text.substr(nan + 3).starts_with("(0x")) text.erase(nan + 3, text.find(')', nan) - nan - 2);
+    if (nan > 0 && text[nan - 1] == '-') text.erase(--nan, 1);
+  }
   return text;
 }
 

@@ -61,7 +61,7 @@ class Finder {
     return {before, computing, {}};
   }
 
-  // What callers hand over as a parameter of a fusion or call.
+  // What callers pass as a parameter of a fusion or call.
   static InstructionId Resolved(const Module& module, InstructionId id) {
     while (module[id].opcode == Opcode::kParameter) {
       const InstructionId caller = hlo::CallGraphOf(module).OnlyCaller(module[id].computation);
@@ -130,7 +130,7 @@ class Finder {
     return Rewired(before, after, {});
   }
 
-  // `operand` stands where `was` stood.
+  // `operand` is where `was` was.
   Culprit Rewired(InstructionId was, InstructionId operand, const Culprit& user) {
     const InstructionId partner = pairing_.Before(operand);
     if (pairing_.IsGone(was)) {
@@ -188,7 +188,7 @@ class Finder {
     return pairing_.Before(a[0]) == b[1] && pairing_.Before(a[1]) == b[0] && b[0] != b[1];
   }
 
-  // Parameters of fusions and calls: what the callers hand over.
+  // Parameters of fusions and calls: what the callers pass.
   std::optional<Culprit> CallerOf(InstructionId before, InstructionId after) {
     if (a_[after].opcode != Opcode::kParameter || b_[before].opcode != Opcode::kParameter) {
       return std::nullopt;
@@ -220,8 +220,16 @@ std::string TextOf(const Module& module, InstructionId id) {
 std::string ChangedTexts(const Module& b, const Module& a, const Culprit& culprit) {
   const auto before = OperationTexts(b, culprit.before);
   const auto after = OperationTexts(a, culprit.after);
+  const auto before_shown = ShownTexts(b, culprit.before);
+  const auto after_shown = ShownTexts(a, culprit.after);
+  const auto shown = [](const auto& texts, const std::string& name) {
+    const auto text = texts.find(name);
+    return text == texts.end() ? std::string() : text->second;
+  };
   std::string out;
-  auto add = [&](const std::string& name, const std::string& was, const std::string& is) {
+  auto add = [&](const std::string& name) {
+    std::string was = shown(before_shown, name), is = shown(after_shown, name);
+    if (was == is) was = shown(before, name), is = shown(after, name);
     if (!out.empty()) out += ", ";
     out += fmt::format("{} was {} and became {}", name, was.empty() ? "absent" : was,
                        is.empty() ? "absent" : is);
@@ -229,10 +237,10 @@ std::string ChangedTexts(const Module& b, const Module& a, const Culprit& culpri
   for (const auto& [name, text] : before) {
     const auto other = after.find(name);
     const std::string is = other == after.end() ? "" : other->second;
-    if (is != text) add(name, text, is);
+    if (is != text) add(name);
   }
   for (const auto& [name, text] : after) {
-    if (!before.contains(name)) add(name, "", text);
+    if (!before.contains(name)) add(name);
   }
   return out;
 }

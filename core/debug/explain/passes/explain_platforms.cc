@@ -29,7 +29,9 @@ DivergeVerdict VerdictOfIsolated(const RunReport& report) {
   if (const auto& first = report.first_divergent) {
     verdict.place = {first->instruction, first->computation, ""};
     for (const LeafComparison& leaf : first->outputs) {
-      if (!leaf.equal()) verdict.worst = leaf;
+      if (leaf.equal()) continue;
+      verdict.worst = leaf;
+      verdict.worst_is_of_place = true;
     }
   }
   WriteSentence(verdict);

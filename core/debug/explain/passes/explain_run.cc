@@ -50,7 +50,7 @@ const Hazard* HazardOf(const Module& module) {
   return nullptr;
 }
 
-// Passes that can be switched off: those behind which the module is another one, each once.
+// Passes that can be switched off: those after which the module is another one, each once.
 std::vector<std::string> ChangingPasses(const Pipeline& pipeline) {
   std::vector<std::string> passes;
   for (size_t s = 1; s < pipeline.stages.size(); ++s) {
@@ -286,7 +286,9 @@ class Explainer {
     if (!first) return;
     verdict_.place = {first->instruction, first->computation, ""};
     for (const LeafComparison& leaf : first->outputs) {
-      if (!leaf.equal()) verdict_.worst = leaf;
+      if (leaf.equal()) continue;
+      verdict_.worst = leaf;
+      verdict_.worst_is_of_place = true;
     }
     const Module& module = *tries_.module();
     const hlo::InstructionId id = hlo::FindInstruction(module, first->instruction);

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "core/hlo/text/text.h"
 #include "core/hlo/text/value_text.h"
 #include "core/replay/capture/capture_plan.h"
 
@@ -97,6 +98,18 @@ std::map<std::string, std::string> OperationTexts(const Module& module, Instruct
       text = literal.elided() ? "" : ConstantText(literal);
     }
     if (!text.empty()) texts[NameOf(attribute.key)] = std::move(text);
+  }
+  return texts;
+}
+
+std::map<std::string, std::string> ShownTexts(const Module& module, InstructionId id) {
+  std::map<std::string, std::string> texts = OperationTexts(module, id);
+  hlo::InstructionPrinter printer(module, hlo::TextFormat::kElided);
+  for (const hlo::Attribute& attribute : module.attributes(module[id])) {
+    const auto text = texts.find(NameOf(attribute.key));
+    if (text == texts.end() || attribute.key == AttributeKey::kConstantValue) continue;
+    const std::string_view shown = printer.ValueText(module[id], attribute);
+    if (!shown.empty()) text->second = shown;
   }
   return texts;
 }

@@ -1,4 +1,4 @@
-// Pairing: which instruction before a pass has the value that one behind it should have.
+// Pairing: which instruction before a pass has the value that one after it should have.
 #pragma once
 
 #include <map>
@@ -44,5 +44,7 @@ class Pairing {
 // What an instruction does, by the names of its attributes ("dimensions", "value" of constants) and
 // "shape" without layouts: all that takes part in its meaning but operands and called computations.
 std::map<std::string, std::string> OperationTexts(const hlo::Module& module, hlo::InstructionId id);
+// The same for people: as HLO text has the attributes.
+std::map<std::string, std::string> ShownTexts(const hlo::Module& module, hlo::InstructionId id);
 
 }  // namespace hloscope::debug

@@ -1,0 +1,58 @@
+// Prefixes and numbers.
+#include "core/dump/tensors/tensor_names.h"
+
+#include <fmt/format.h>
+
+#include <array>
+#include <charconv>
+#include <span>
+
+namespace hloscope::dump {
+namespace {
+
+constexpr std::array<std::string_view, 3> kInputs = {"in", "input_", "arr_"};
+constexpr std::array<std::string_view, 3> kOutputs = {"out", "output_", "arr_"};
+
+std::span<const std::string_view> PrefixesOf(TensorNames side) {
+  return side == TensorNames::kInputs ? kInputs : kOutputs;
+}
+
+std::optional<int64_t> NumberFrom(std::string_view text) {
+  int64_t number = 0;
+  const char* const end = text.data() + text.size();
+  const auto [after, problem] = std::from_chars(text.data(), end, number);
+  if (text.empty() || text[0] == '-' || after != end || problem != std::errc()) return std::nullopt;
+  return number;
+}
+
+}  // namespace
+
+std::optional<TensorNumber> TensorNumberOf(std::string_view name, TensorNames side) {
+  TensorNumber found;
+  if (const size_t at = name.find('@'); at != std::string_view::npos) {
+    const std::optional<int64_t> device = NumberFrom(name.substr(at + 1));
+    if (!device) return std::nullopt;
+    found.device = *device;
+    name = name.substr(0, at);
+  }
+  for (const std::string_view prefix : PrefixesOf(side)) {
+    if (name.starts_with(prefix)) {
+      if (const auto number = NumberFrom(name.substr(prefix.size()))) {
+        found.number = *number;
+        return found;
+      }
+    }
+    ++found.rank;
+  }
+  return std::nullopt;
+}
+
+std::vector<std::string> NamesOfTensor(TensorNames side, int64_t leaf, int64_t array) {
+  std::vector<std::string> names;
+  for (const std::string_view prefix : PrefixesOf(side)) {
+    names.push_back(fmt::format("{}{}", prefix, prefix == "arr_" ? array : leaf));
+  }
+  return names;
+}
+
+}  // namespace hloscope::dump

@@ -1,0 +1,211 @@
+#!/usr/bin/env python3
+"""What is given and not used is said, options without an effect are errors, output stays in order: ignored_input_test.py HLOSCOPE."""
+import gzip
+import json
+import os
+import pty
+import struct
+import subprocess
+import sys
+import termios
+import unittest
+
+from command_tests import FolderTest, write_npz
+
+HLOSCOPE = os.path.abspath(sys.argv[1])
+SUBTRACT = """HloModule m
+ENTRY e {
+  x = f32[2] parameter(0)
+  y = f32[3] parameter(1)
+  s = f32[2] slice(y), slice={[0:2]}
+  ROOT r = (f32[2], f32[2]) tuple(x, s)
+}
+"""
+# A debug print, and a callback whose result is used in the branch that index 0 takes.
+CALLBACKS = """HloModule m
+f {
+  p = f32[2] parameter(0)
+  ROOT c = f32[2] custom-call(p), custom_call_target="xla_ffi_python_cpu_callback"
+}
+g {
+  q = f32[2] parameter(0)
+  ROOT n = f32[2] negate(q)
+}
+ENTRY e {
+  i = s32[] parameter(0)
+  x = f32[2] constant({1, 2})
+  print = () custom-call(x), custom_call_target="xla_ffi_python_cpu_callback", custom_call_has_side_effect=true
+  ROOT y = f32[2] conditional(i, x, x), branch_computations={f, g}
+}
+"""
+
+
+def run(*arguments, **environment):
+    done = subprocess.run([HLOSCOPE, *map(str, arguments)], capture_output=True, text=True, timeout=120, env=os.environ | environment)
+    return done.returncode, done.stdout, done.stderr
+
+
+def floats(*values):
+    return '<f4', (len(values),), struct.pack(f'<{len(values)}f', *values)
+
+
+class IgnoredInput(FolderTest):
+    def setUp(self):
+        super().setUp()
+        self.module = self.path('m.hlo', SUBTRACT)
+
+    def npz(self, name, **arrays):
+        write_npz(self.path(name), arrays)
+        return self.path(name)
+
+    def report(self, *arguments):
+        status, out, err = run('run', '--json', *arguments)
+        return status, json.loads(out.splitlines()[-1]), err
+
+    def test_arrays_that_no_parameter_takes_are_named(self):
+        two = {'arr_0': floats(1, 2), 'arr_1': floats(3, 4, 5)}
+        status, report, err = self.report(self.module, '--inputs', self.npz('two.npz', **two))
+        self.assertEqual((status, report['warnings']), (0, []), err)
+        three = self.npz('three.npz', **two, arr_2=floats(6))
+        status, report, _ = self.report(self.module, '--inputs', three)
+        self.assertEqual((status, report['warnings']), (0, [
+            f'{three}: arr_2 is not used: the parameters are 2 arrays (jax.jit drops arguments that the function does not use)']))
+        self.assertIn('warning: ' + report['warnings'][0], run('run', self.module, '--inputs', three)[1])
+
+    def test_an_array_moved_by_an_unused_argument_does_not_fit_and_the_surplus_is_named(self):
+        moved = self.npz('moved.npz', arr_0=floats(1, 2), arr_1=floats(9), arr_2=floats(3, 4, 5))
+        status, report, err = self.report(self.module, '--inputs', moved)
+        self.assertEqual(status, 2)
+        self.assertIn('arr_1: the array is [1], expected f32[3]', report['error'])
+        self.assertIn('arr_2 is not used: the parameters are 2 arrays', err)
+
+    def test_expected_results_are_called_as_numpy_calls_them(self):
+        inputs = self.npz('in.npz', arr_0=floats(1, 2), arr_1=floats(3, 4, 5))
+        good = self.npz('good.npz', arr_0=floats(1, 2), arr_1=floats(3, 4))
+        status, report, err = self.report(self.module, '--inputs', inputs, '--expect', good)
+        self.assertEqual((status, report['status'], report['warnings']), (0, 'equal', []), err)
+        more = self.npz('more.npz', out0=floats(1, 2), out1=floats(3, 4), out2=floats(5), in0=floats(1, 2))
+        status, report, err = self.report(self.module, '--inputs', inputs, '--expect', more)
+        self.assertEqual((status, report['warnings']), (0, [f'{more}: out2 is not used: the results are 2 arrays']), err)
+
+    def test_callbacks_that_are_not_reached_do_not_stop_a_run(self):
+        module = self.path('c.hlo', CALLBACKS)
+        for index, code, status in ((1, 0, 'ran'), (0, 3, 'unsupported')):
+            inputs = self.npz('i.npz', in0=('<i4', (), struct.pack('<i', index)))
+            for flags in ((), ('--skip-callbacks',)):
+                found, report, err = self.report(module, '--inputs', inputs, *flags, '--platform', 'interpreter')
+                self.assertEqual((found, report['status']), (code, status) if flags else (3, 'unsupported'), err)
+            self.assertEqual(report['warnings'][0], 'skipped a host callback: print; its result is unused')
+            self.assertTrue(report['warnings'][1].startswith('c: a host callback whose result is used, by a result of f:'))
+
+    def test_a_folder_without_modules_is_an_error_and_stops_nothing(self):
+        empty = self.path('empty')
+        os.mkdir(empty)
+        with open(os.path.join(empty, 'a.o'), 'wb') as file:
+            file.write(b'\x7fELF')
+        for command, more in (('verify', ()), ('run', ()), ('convert', ('--to', 'pb', '--out-dir', self.path('out')))):
+            status, out, err = run(command, empty, *more)
+            self.assertEqual(status, 2, command)
+            self.assertIn(f'{empty}: no module', err)
+            status, out, err = run(command, empty, self.module, *more, '--json')
+            self.assertEqual(status, 2, command)
+            of_module, of_folder = map(json.loads, out.splitlines())
+            self.assertEqual((of_module['status'], of_folder['status']), ('ran' if command == 'run' else 'ok', 'error'), command)
+            self.assertIn('no module', of_folder['error'])
+
+    def test_options_without_an_effect_are_errors(self):
+        for words, said in ((['--bits'], '--bits: nothing is run twice'), (['--bits', '--repeat', '1'], '--bits: nothing is run twice'),
+                            (['--abs_error_bound', '-1'], '--abs_error_bound: expected at least 0, got -1'),
+                            (['--rel_error_bound', '-0.5'], '--rel_error_bound: expected at least 0, got -0.5'),
+                            (['--abs_error_bound', 'nan'], '--abs_error_bound: expected a number, got `nan`')):
+            status, out, err = run('run', self.module, *words)
+            self.assertEqual((status, out), (2, ''), words)
+            self.assertIn(said, err)
+        for option in (['--platform', 'cpu'], ['--threads', '1'], ['--seed', '1'], ['--deadline', '5'], ['--against-itself']):
+            status, _, err = run('bench', 'parse', self.module, *option)
+            self.assertEqual(status, 2, option)
+            self.assertIn(f'{option[0]}: parse runs nothing', err)
+        for arguments in (['compare', 'a.npz', 'b.npz', '--abs_error_bound', '-1'], ['compare', 'a', 'b', '--top', '-1'],
+                          ['show', self.module, '--around', 's', '--radius', '-1'], ['find', 'x', self.module, '--max', '-1'],
+                          ['extract', self.module, 's', '-o', '-', '--seed', '-1'], ['bench', 'parse', self.module, '--repeats', '0'],
+                          ['compile', self.module, '--emit', 'hlo', '-o', '-', '--deadline', '0'], ['profile', 'a', '--top', '-1']):
+            status, _, err = run(*arguments)
+            self.assertEqual(status, 2)
+            self.assertRegex(err, '--[a-z_]+: expected (at least [01]|more than 0), got', arguments)
+
+    def test_denormals_are_named_where_they_are_all_that_differs(self):
+        module = self.path('d.hlo', 'HloModule m\nENTRY e {\n  x = f32[2] parameter(0)\n  s = f32[] constant(1e38)\n'
+                           '  b = f32[2] broadcast(s), dimensions={}\n  ROOT r = f32[2] multiply(x, b)\n}\n')
+        inputs = self.npz('in.npz', in0=floats(1e-40, 2))
+        flushed, wrong = self.npz('flushed.npz', out0=floats(0, 2e38)), self.npz('wrong.npz', out0=floats(0, 3e38))
+        hint = 'whatever differs is equal where denormals are zeros, as XLA:CPU treats them: --denormals flush'
+        for expected, flags, code, warnings in ((flushed, (), 1, [hint]), (wrong, (), 1, []), (flushed, ('--denormals', 'flush'), 0, []),
+                                                (wrong, ('--denormals', 'flush'), 1, [])):
+            status, report, err = self.report(module, '--inputs', inputs, '--expect', expected, *flags)
+            self.assertEqual((status, report['warnings']), (code, warnings), err)
+
+    def test_bounds_that_would_pass_have_three_digits_and_pass(self):
+        inputs = self.npz('in.npz', in0=floats(0.3, 1), in1=floats(0, 0, 0))
+        expected = self.npz('out.npz', out0=floats(0, 1), out1=floats(0, 0))
+        status, out, _ = run('run', self.module, '--inputs', inputs, '--expect', expected)
+        self.assertEqual(status, 1)
+        self.assertIn('largest error 0.3 absolute', out)
+        self.assertIn('would pass with bounds abs 0.301 rel 0', out)
+        self.assertEqual(run('run', self.module, '--inputs', inputs, '--expect', expected, '--abs_error_bound', '0.301')[0], 0)
+
+    def test_modules_are_written_packed(self):
+        for name in ('m.hlo.gz', 'm.hlo.pb.gz', 'm.pbtxt.gz'):
+            status, _, err = run('convert', self.module, self.path(name))
+            self.assertEqual(status, 0, err)
+            with gzip.open(self.path(name)) as file:
+                self.assertTrue(file.read())
+            self.assertEqual(run('compare', self.module, self.path(name))[0], 0, name)
+        self.assertEqual(run('extract', self.module, 's', '-o', self.path('s.hlo.gz'))[0], 0)
+        self.assertEqual(run('verify', '-j', '1', self.path('s.hlo.gz'))[0], 0)
+        status, _, err = run('reduce', self.module, '-o', self.path('r.hlo.gz'), '--find', 'nan')
+        self.assertEqual(status, 2)
+        self.assertIn('expected a name in .hlo', err)
+
+    def test_one_of_anything_is_singular(self):
+        module = self.path('one.hlo', 'HloModule m\nENTRY e {\n  ROOT x = f32[] parameter(0)\n}\n')
+        for arguments in (['info', module], ['run', module], ['verify', module], ['show', '--format', 'dot', module]):
+            self.assertNotRegex(run(*arguments)[1], r'\b1 (instruction|element|computation|constant|argument|module|stage|warning|error)s\b', arguments)
+
+
+class Order(FolderTest):
+    def test_errors_come_after_what_was_printed_before(self):
+        good, bad = self.path('good.hlo', SUBTRACT), self.path('bad.hlo', 'HloModule')
+        log = self.path('log')
+        with open(log, 'wb') as both:
+            subprocess.run([HLOSCOPE, 'info', good, bad, good], stdout=both, stderr=both, timeout=60, check=False)
+        with open(log, encoding='utf-8') as file:
+            lines = file.read().splitlines()
+        starts = [k for k, line in enumerate(lines) if line.startswith((good, bad))]
+        self.assertEqual([lines[k].split(':')[0] for k in starts], [good, bad, good], lines)
+
+    def test_a_status_line_has_the_width_of_the_terminal_it_is_drawn_on(self):
+        # Standard error is a terminal of 20 columns, standard output a file.
+        modules = [self.path(f'm{k}.hlo', SUBTRACT) for k in range(3)]
+        leader, follower = pty.openpty()
+        termios.tcsetwinsize(follower, (24, 20)) if hasattr(termios, 'tcsetwinsize') else os.system(f'stty cols 20 < {os.ttyname(follower)}')
+        with open(self.path('out'), 'wb') as out:
+            done = subprocess.run([HLOSCOPE, 'verify', '-j', '1', *modules], stdout=out, stderr=follower, timeout=60, check=False)
+        os.close(follower)
+        drawn = b''
+        while True:
+            try:
+                piece = os.read(leader, 4096)
+            except OSError:
+                break
+            if not piece:
+                break
+            drawn += piece
+        os.close(leader)
+        self.assertEqual(done.returncode, 0)
+        for line in drawn.decode('utf-8').split('\r\x1b[K'):
+            self.assertLess(len(line), 20, drawn)
+        self.assertIn('verify [', drawn.decode('utf-8'))
+
+
+if __name__ == '__main__':
+    unittest.main(argv=sys.argv[:1], verbosity=0)
