@@ -186,7 +186,7 @@ def _(path):
     save(path, module(computation(1, parameter(0, 1))) + field(17, field(1, b"") * 1_000_000 + field(4, b"") * 1_000_000))
 
 
-@bomb("HLO proto", "fields that nobody knows", "verify FILE", "m.hlo.pb")
+@bomb("HLO proto", "unknown fields", "verify FILE", "m.hlo.pb")
 def _(path):
     copies = [field(1, f"a{i}") + field(2, "copy") + field(3, SCALAR) + field(35, i) + field(36, 1) + field(900, b"x")
               for i in range(2, 100_000)]
@@ -329,7 +329,7 @@ def _(path):
     chrome(path, '{"ph":"C","ts":0,"name":"c","args":{' + ",".join(f'"{i}":1' for i in range(375_000)) + "}}")
 
 
-@bomb("Chrome JSON", "events without an end", "profile FILE", "a.trace.json")
+@bomb("Chrome JSON", "unterminated events", "profile FILE", "a.trace.json")
 def _(path):
     chrome(path, *('{"ph":"B","ts":%d,"tid":1}' % i for i in range(375_000)))
 
