@@ -30,4 +30,7 @@ struct ModuleComparison {
 // header attributes that protos do not hold do not. An elided constant equals any of its shape.
 ModuleComparison CompareModules(const hlo::Module& a, const hlo::Module& b);
 
+// Of modules that are not equal: "add.1 in main: constant value differs (and 2 more)".
+std::string FirstDifference(const ModuleComparison& comparison);
+
 }  // namespace hloscope::debug
