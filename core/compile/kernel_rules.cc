@@ -474,10 +474,17 @@ std::string_view WhyNoKernel(const Module& module, InstructionId id) {
   };
   using hlo::FallbackReason;
   const bool is_dynamic = any([](const Shape& s) { return s.IsArray() && !s.is_static(); });
-  const bool is_call = module[id].opcode == Opcode::kCustomCall;
-  return Describe(is_dynamic ? FallbackReason::kDynamicShape
-                  : is_call  ? FallbackReason::kCustomCall
-                             : FallbackReason::kUnsupportedOpcode);
+  const Opcode opcode = module[id].opcode;
+  const bool is_too_large =
+      IsTooLarge(module, module.GetComputation(module[id], AttributeKey::kToApply)) &&
+      (RulesOf(opcode).alone != nullptr || RulesOf(opcode).root != nullptr ||
+       RulesOf(opcode).elemental != nullptr);
+  const bool is_mixed = ElementalCondition(opcode) == &TypesAgree && !TypesAgree(module, id);
+  return Describe(is_dynamic                      ? FallbackReason::kDynamicShape
+                  : opcode == Opcode::kCustomCall ? FallbackReason::kCustomCall
+                  : is_too_large                  ? FallbackReason::kAppliedTooLarge
+                  : is_mixed                      ? FallbackReason::kUnsupportedElementType
+                                                  : FallbackReason::kUnsupportedOpcode);
 }
 
 }  // namespace hloscope::compile

@@ -17,8 +17,6 @@ using hlo::Shape;
 
 namespace {
 
-// A computation of more instructions is not applied inside a kernel.
-constexpr uint32_t kMaxApplied = 64;
 constexpr int kMaxNested = 8;  // of calls in it
 
 // True for a scalar, or a tuple of some.
@@ -68,6 +66,16 @@ bool IsScalarComputation(const Module& module, ComputationId id, size_t results)
   if (!AppliesToScalars(module, id, 0)) return false;
   const Shape& result = module.shape(module[id].root);
   return results == 1 ? result.IsScalar() : result.IsTuple() && result.elements().size() == results;
+}
+
+bool IsTooLarge(const Module& module, ComputationId id) {
+  if (!id.valid()) return false;
+  if (module[id].instruction_count > kMaxApplied) return true;
+  return std::ranges::any_of(module.instructions(module[id]), [&](const hlo::Instruction& each) {
+    return std::ranges::any_of(module.CalledComputations(each), [&](ComputationId callee) {
+      return module[callee].instruction_count > kMaxApplied;
+    });
+  });
 }
 
 bool TakesTypesOf(const Module& module, ComputationId id, std::span<const InstructionId> values,

@@ -16,6 +16,7 @@
 #include "core/dump/listing/file_head.h"
 #include "core/dump/listing/listing.h"
 #include "core/dump/load.h"
+#include "core/dump/stage_files.h"
 #include "core/dump/stage_order.h"
 #include "core/dump/tensorflow_table.h"
 #include "core/dump/thunk_table.h"
@@ -26,11 +27,6 @@ namespace {
 bool IsFolder(const std::string& path) {
   struct stat status;
   return stat(path.c_str(), &status) == 0 && S_ISDIR(status.st_mode);
-}
-
-bool HoldsModule(const FileEntry& file) {
-  bool by_role = RowOf(file.role).reader == "Module" || file.role == FileRole::kUnoptimizedSnapshot;
-  return by_role && IsModuleKind(file.kind);
 }
 
 Error NoSuch(std::string message, const std::string& path) {
@@ -140,17 +136,8 @@ int32_t DumpModel::FinalStage(int32_t module) const {
 }
 
 int32_t DumpModel::ModuleFile(int32_t module, int32_t stage) const {
-  int32_t best = -1;
-  int best_rank = 0;
-  for (int32_t k : modules_[static_cast<size_t>(module)].stages[static_cast<size_t>(stage)].files) {
-    const FileEntry& file = files_[static_cast<size_t>(k)];
-    if (!HoldsModule(file)) continue;
-    bool is_snapshot = file.role == FileRole::kUnoptimizedSnapshot;
-    int rank = is_snapshot ? 1 : file.kind == FileKind::kHloProto ? 3 : 2;
-    if (rank > best_rank) best = k;
-    best_rank = std::max(best_rank, rank);
-  }
-  return best;
+  const std::vector<int32_t> files = ModuleFiles(*this, module, stage);
+  return files.empty() ? -1 : files.front();
 }
 
 const StageCounts* DumpModel::StageCountsOf(int32_t file) const {
@@ -196,24 +183,21 @@ Result<std::shared_ptr<const hlo::Module>> DumpModel::Module(int32_t module, int
   }
   auto& slot = slots_->modules[static_cast<size_t>(module)].stages[static_cast<size_t>(stage)];
   return slot.Get([&]() -> Result<std::shared_ptr<const hlo::Module>> {
-    int32_t first = ModuleFile(module, stage);
-    if (first < 0) {
+    const std::vector<int32_t> files = ModuleFiles(*this, module, stage);
+    if (files.empty()) {
       return std::unexpected(
           NoSuch(fmt::format("module {}: no readable file for stage {}", entry.name,
                              entry.stages[static_cast<size_t>(stage)].name),
                  path_));
     }
-    Result<LoadedModule> loaded = slots_->Load(FullPath(first), limits_);
-    if (loaded) return loaded->module;
-    Warn(loaded.error().ToString());
-    for (int32_t k : entry.stages[static_cast<size_t>(stage)].files) {
-      const FileEntry& file = files_[static_cast<size_t>(k)];
-      if (k == first || !HoldsModule(file)) continue;
-      Result<LoadedModule> other = slots_->Load(FullPath(k), limits_);
-      if (other) return other->module;
-      Warn(other.error().ToString());
+    std::optional<Error> first;
+    for (const int32_t k : files) {
+      Result<LoadedModule> loaded = slots_->Load(FullPath(k), limits_);
+      if (loaded) return loaded->module;
+      Warn(loaded.error().ToString());
+      if (!first) first = std::move(loaded).error();
     }
-    return std::unexpected(std::move(loaded).error());
+    return std::unexpected(*std::move(first));
   });
 }
 

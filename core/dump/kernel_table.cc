@@ -28,6 +28,13 @@ std::string_view WithoutNumber(std::string_view name) {
   return end == 0 ? name : name.substr(0, end);
 }
 
+// `fusion_3` of `k12_fusion_3`, as hloscope's own compiler names kernels; else as it is.
+std::string_view WithoutKernelNumber(std::string_view name) {
+  const size_t end = name.starts_with('k') ? name.find_first_not_of("0123456789", 1) : 0;
+  const bool is_numbered = end != std::string_view::npos && end > 1 && name[end] == '_';
+  return is_numbered ? name.substr(end + 1) : name;
+}
+
 std::string_view WithoutSuffix(std::string_view name, std::string_view suffix) {
   if (name.size() > suffix.size() && name.ends_with(suffix)) name.remove_suffix(suffix.size());
   return name;
@@ -215,14 +222,16 @@ class Gather {
     if (kernel.tie != KernelTie::kNone) return;
     std::string_view name = kernel.name, plain = WithoutSuffix(name, "_kernel");
     std::string_view unnumbered = WithoutNumber(name);
-    bool tied = TieTo(kernel, KernelTie::kName, lookup_->ByKernelName(name)) ||
-                TieTo(kernel, KernelTie::kName, lookup_->ByKernelName(plain)) ||
-                TieTo(kernel, KernelTie::kComputation, lookup_->ByComputationName(name)) ||
-                TieTo(kernel, KernelTie::kComputation, lookup_->ByComputationName(plain)) ||
-                TieTo(kernel, KernelTie::kNumberedName, lookup_->ByKernelName(unnumbered)) ||
-                TieTo(kernel, KernelTie::kComputation, lookup_->ByComputationName(unnumbered)) ||
-                TieToCollective(kernel, name) || TieToCollective(kernel, unnumbered) ||
-                TieTo(kernel, KernelTie::kTarget, lookup_->ByTarget(name));
+    bool tied =
+        TieTo(kernel, KernelTie::kName, lookup_->ByKernelName(name)) ||
+        TieTo(kernel, KernelTie::kName, lookup_->ByKernelName(plain)) ||
+        TieTo(kernel, KernelTie::kComputation, lookup_->ByComputationName(name)) ||
+        TieTo(kernel, KernelTie::kComputation, lookup_->ByComputationName(plain)) ||
+        TieTo(kernel, KernelTie::kNumberedName, lookup_->ByKernelName(unnumbered)) ||
+        TieTo(kernel, KernelTie::kComputation, lookup_->ByComputationName(unnumbered)) ||
+        TieToCollective(kernel, name) || TieToCollective(kernel, unnumbered) ||
+        TieTo(kernel, KernelTie::kNumberedName, lookup_->ByKernelName(WithoutKernelNumber(name))) ||
+        TieTo(kernel, KernelTie::kTarget, lookup_->ByTarget(name));
     if (!tied) kernel.note = "no instruction or computation has its name";
   }
 

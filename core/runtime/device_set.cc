@@ -34,7 +34,12 @@ Result<DeviceGroup> DeviceSet::GroupOf(InstructionId id, int64_t device) {
   const auto [at, is_new] = groups_.try_emplace(id.index);
   Groups& groups = at->second;
   if (is_new) {
-    HLOSCOPE_ASSIGN_OR_RETURN(groups.lists, hlo::CollectiveGroups(module_, id, counts_));
+    auto lists = hlo::CollectiveGroups(module_, id, counts_);
+    if (!lists) {
+      groups_.erase(at);  // every device is given the reason
+      return std::unexpected(std::move(lists).error());
+    }
+    groups.lists = *std::move(lists);
     groups.of_device.assign(static_cast<size_t>(counts_.devices()), {-1, 0});
     for (size_t g = 0; g < groups.lists.size(); ++g) {
       for (size_t i = 0; i < groups.lists[g].size(); ++i) {
@@ -42,7 +47,6 @@ Result<DeviceGroup> DeviceSet::GroupOf(InstructionId id, int64_t device) {
       }
     }
   }
-  if (groups.of_device.empty()) return InputError("its replica groups are malformed");
   const auto [list, position] = groups.of_device[static_cast<size_t>(device)];
   if (list < 0) return DeviceGroup{};
   return DeviceGroup{groups.lists[static_cast<size_t>(list)], position};

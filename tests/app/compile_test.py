@@ -120,6 +120,58 @@ class Compile(FolderTest):
         self.expect_error('give --dump DIR, or --emit hlo -o OUT', module)
         self.expect_error('--target is for code', module, '--dump', dump, '--target', 'h100')
 
+
+    def test_kernels_of_loops_belong_to_their_instructions(self):
+        """Those of a loop that is one function too, and one kernel to all equal instructions."""
+        body = ''.join(f"""
+  a{k} = f32[64] sine(x{k})
+  r{k} = f32[] reduce(a{k}, zero), dimensions={{0}}, to_apply=sum
+  b{k} = f32[64] broadcast(r{k}), dimensions={{}}
+  x{k + 1} = f32[64] add(b{k}, a{k})""" for k in range(3))
+        module = self.path('loop.hlo', f"""HloModule loop
+sum {{
+  p = f32[] parameter(0)
+  q = f32[] parameter(1)
+  ROOT s = f32[] add(p, q)
+}}
+body {{
+  state = (s32[], f32[64]) parameter(0)
+  i = s32[] get-tuple-element(state), index=0
+  one = s32[] constant(1)
+  j = s32[] add(i, one)
+  zero = f32[] constant(0)
+  x0 = f32[64] get-tuple-element(state), index=1{body}
+  ROOT t = (s32[], f32[64]) tuple(j, x3)
+}}
+condition {{
+  state = (s32[], f32[64]) parameter(0)
+  i = s32[] get-tuple-element(state), index=0
+  n = s32[] constant(5)
+  ROOT less = pred[] compare(i, n), direction=LT
+}}
+ENTRY e {{
+  i = s32[] constant(0)
+  x = f32[64] parameter(0)
+  t = (s32[], f32[64]) tuple(i, x)
+  w = (s32[], f32[64]) while(t), condition=condition, body=body
+  ROOT g = f32[64] get-tuple-element(w), index=1
+}}
+""")
+        dump = self.path('loops')
+        self.assertEqual(self.run_it(module, '--dump', dump, '--passes').returncode, 0)
+        done = subprocess.run([HLOSCOPE, 'info', dump, '--json'], capture_output=True, text=True, check=False, timeout=300)
+        told = json.loads(done.stdout)
+        self.assertEqual(told['warnings'], [])
+        (own,) = told['modules']
+        inside = [k for k in own['kernels'] if 'sine' in k['name'] or 'reduce' in k['name']]
+        self.assertTrue(inside, own['kernels'])
+        for kernel in own['kernels']:
+            self.assertTrue(kernel['instruction'], kernel)
+            done = subprocess.run([HLOSCOPE, 'info', dump, '--select', f'kernel={kernel["name"]}', '--json'], capture_output=True, text=True, check=False,
+                                  timeout=300)
+            self.assertEqual(done.returncode, 0, done.stderr)
+            self.assertIn(kernel['instruction'], done.stdout)
+
     def test_why_an_instruction_was_fused(self):
         module = self.path('m.hlo', 'HloModule m\nENTRY e {\n  x = f32[512,512] parameter(0)\n  t = f32[512,512] tanh(x)\n'
                                     '  n = f32[512,512] negate(t)\n  a = f32[512,1024] concatenate(t, n), dimensions={1}\n'

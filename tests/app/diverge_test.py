@@ -42,6 +42,20 @@ ENTRY e {
   ROOT r = f32[] reduce(x, low), dimensions={0}, to_apply=max
 }
 '''
+NESTED_RESULT = '''HloModule m
+add {
+  a = s32[] parameter(0)
+  b = s32[] parameter(1)
+  ROOT c = s32[] add(a, b)
+}
+ENTRY e {
+  p = s32[1,4] parameter(0)
+  k = s32[] constant(7)
+  r = s32[4] reduce(p, k), dimensions={0}, to_apply=add
+  t = (s32[4]) tuple(r)
+  ROOT u = ((s32[4]), s32[1,4]) tuple(t, p)
+}
+'''
 DIVIDED_BY_ITSELF = '''HloModule zero_by_itself
 ENTRY e {
   x = s32[3] parameter(0)
@@ -132,6 +146,86 @@ ENTRY e {
             status, verdict = diverge(*arguments)
             self.assertEqual((status, verdict['status']), (code, 'error'), verdict)
             self.assertTrue(verdict['errors'])
+
+
+ROUNDED = '''HloModule m
+ENTRY e {
+  x = f32[64] parameter(0)
+  w = f32[64,64] parameter(1)
+  a = f32[64] tanh(x)
+  r = f32[64] reduce-precision(a), exponent_bits=8, mantissa_bits=5
+  h = bf16[64] convert(a)
+  b = f32[64] convert(h)
+  k = f32[] constant(1e-3)
+  s = f32[64] broadcast(k), dimensions={}
+  m = f32[64] multiply(r, s)
+  n = f32[64] multiply(b, s)
+  d = f32[64] dot(w, a), lhs_contracting_dims={1}, rhs_contracting_dims={0}, operand_precision={highest,highest}
+  ROOT t = (f32[64], f32[64], f32[64]) tuple(m, n, d)
+}
+'''
+
+
+class Roundings(FolderTest):
+    """What the bounds of the results' type hide: the results are smaller than their absolute bound, or double precision hides it."""
+
+    def series(self, edited, after):
+        folder = pathlib.Path(self.path('series'))
+        folder.mkdir()
+        (folder / 'module_0000.m.before_optimizations.txt').write_text(ROUNDED)
+        (folder / f'module_0000.m.0001.simplification.after_{after}.before_dce.txt').write_text(edited)
+        return diverge('--passes', folder)
+
+    def edit(self, old, new, after='reshape-mover'):
+        self.assertIn(old, ROUNDED)
+        return self.series(ROUNDED.replace(old, new), after)
+
+    def test_dropped_reduce_precision(self):
+        status, verdict = self.edit('reduce-precision(a), exponent_bits=8, mantissa_bits=5', 'copy(a)')
+        self.assertEqual((status, verdict['pass'], verdict['instruction']), (1, 'reshape-mover', 'r'), verdict)
+
+    def test_bits_of_reduce_precision(self):
+        status, verdict = self.edit('mantissa_bits=5', 'mantissa_bits=23')
+        self.assertEqual((status, verdict['pass'], verdict['instruction']), (1, 'reshape-mover', 'r'), verdict)
+        self.assertIn('mantissa_bits', verdict['edit']['what'])
+
+    def test_exponent_bits(self):
+        _, verdict = self.edit('exponent_bits=8', 'exponent_bits=3')
+        self.assertIn('r: exponent_bits 8 became 3', ' '.join(verdict['warnings']))
+
+    def test_dropped_conversions(self):
+        status, verdict = self.edit('multiply(b, s)', 'multiply(a, s)')
+        self.assertEqual((status, verdict['pass'], verdict['instruction']), (1, 'reshape-mover', 'n'), verdict)
+
+    def test_conversions_that_a_pass_may_drop(self):
+        status, verdict = self.edit('multiply(b, s)', 'multiply(a, s)', 'simplify-fp-conversions')
+        self.assertEqual(status, 0, verdict)
+        self.assertIn('simplify-fp-conversions changed where values are rounded', ' '.join(verdict['warnings']))
+
+    def test_no_pass_may_drop_reduce_precision(self):
+        status, verdict = self.edit('reduce-precision(a), exponent_bits=8, mantissa_bits=5', 'copy(a)', 'simplify-fp-conversions')
+        self.assertEqual((status, verdict['pass']), (1, 'simplify-fp-conversions'), verdict)
+
+    def test_precision_of_a_dot(self):
+        status, verdict = self.edit('operand_precision={highest,highest}', 'operand_precision={default,default}')
+        self.assertEqual(status, 0, verdict)
+        self.assertIn('d: operand_precision', ' '.join(verdict['warnings']))
+
+    def test_order_of_sums_is_no_rounding(self):
+        status, verdict = self.edit('n = f32[64] multiply(b, s)', 'n = f32[64] multiply(s, b)')
+        self.assertEqual((status, verdict['warnings'][1:]), (0, []), verdict)
+
+    def test_text_that_is_not_its_proto(self):
+        folder = pathlib.Path(self.path('both'))
+        folder.mkdir()
+        name = 'module_0000.m.before_optimizations'
+        (folder / f'{name}.txt').write_text(ROUNDED)
+        self.assertEqual(run('convert', folder / f'{name}.txt', folder / f'{name}.hlo.pb')[0], 0)
+        told = ' '.join(diverge('--passes', folder)[1]['warnings'])
+        self.assertNotIn('differs from', told)
+        (folder / f'{name}.txt').write_text(ROUNDED.replace('constant(1e-3)', 'constant(2e-3)'))
+        told = ' '.join(diverge('--passes', folder)[1]['warnings'])
+        self.assertIn(f'{name}.txt: differs from {name}.hlo.pb, which is used: k in e: attribute constant value differs', told)
 
 
 class OwnCompiler(FolderTest):
@@ -235,6 +329,14 @@ class OnXla(FolderTest):
         if verdict['status'] == 'equal':
             self.skipTest('this XLA does not have the fault')
         self.assertEqual((status, verdict['pass'], verdict['instruction'], verdict['confirmed']), (1, 'algsimp', 'b', True))
+        self.assertIn('algsimp', verdict['cured_by'])
+
+    def test_nested_tuples_of_the_result(self):
+        """XLA takes none: its stages are those of the form that runs, not of one that it refuses."""
+        module = NESTED_RESULT
+        status, verdict = diverge(self.path('m.hlo', module), '--platform', 'xla-cpu', '--reference_platform', 'interpreter')
+        self.assertEqual((status, verdict['pass']), (1, 'algsimp'), verdict)
+        self.assertIn('became reshape', verdict['verdict'])
         self.assertIn('algsimp', verdict['cured_by'])
 
     def test_the_pass_that_kills_the_compiler(self):

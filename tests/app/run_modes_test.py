@@ -206,6 +206,14 @@ class RunModes(FolderTest):
         self.assertEqual((status, report['status'], report['error_kind']), (4, 'died', 'deadlock'), report)
         self.assertIn('deadlock: device 0 waits', report['error'])
 
+    def test_groups_that_do_not_fit_the_devices_are_named_on_each(self):
+        module = self.path('g.hlo', 'HloModule g, num_partitions=2\nENTRY e {\n  x = f32[4] parameter(0)\n'
+                                    '  ROOT all = f32[8] all-gather(x), replica_groups={{0,1}}, dimensions={0}\n}\n')
+        _, (report,), errors = self.run_json(module, '--platform', 'interpreter')
+        told = json.dumps(report) + errors
+        self.assertIn('all: its replica groups name device 1 of 1', told)
+        self.assertNotIn('malformed', told)
+
     def test_worst_status_wins_and_nothing_stops_the_others(self):
         wrong = self.path('wrong.npz', '')
         good, bad = self.path('m.hlo', SQUARE), self.path('bad.hlo', 'HloModule')

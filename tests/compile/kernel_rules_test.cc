@@ -2,6 +2,7 @@
 #include "core/compile/kernel_rules.h"
 
 #include <fmt/format.h>
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include <string>
@@ -101,6 +102,27 @@ TEST(KernelRules, Kernels) {
        {"x", "few", "flat", "sum_n", "f_two_ways", "f_custom", "f_update_read"}) {
     EXPECT_FALSE(IsKernel(*module, Named(*module, name))) << name;
   }
+}
+
+// Not every refusal is one of the opcode.
+TEST(KernelRules, SayWhyThereIsNoKernel) {
+  std::string comparator = "compare {\n", arrays, parameters, shapes;
+  for (int k = 0; k < 32; ++k) {
+    for (const char* side : {"a", "b"}) {
+      comparator += fmt::format("  {}{} = f32[] parameter({})\n", side, k, 2 * k + (*side == 'b'));
+    }
+    arrays += fmt::format("{}x{}", k == 0 ? "" : ", ", k);
+    shapes += fmt::format("{}f32[8]", k == 0 ? "" : ", ");
+    parameters += fmt::format("  x{} = f32[8] parameter({})\n", k, k);
+  }
+  const auto module = Parsed(fmt::format(
+      "HloModule m\n{}  ROOT c = pred[] compare(a0, b0), direction=LT\n}}\nENTRY e {{\n{}"
+      "  h = bf16[8] parameter(32)\n  mixed = f32[8] add(x0, h)\n"
+      "  ROOT s = ({}) sort({}), dimensions={{0}}, to_apply=compare\n}}\n",
+      comparator, parameters, shapes, arrays));
+  EXPECT_EQ(WhyNoKernel(*module, Named(*module, "s")),
+            "the computation that it applies has more than 64 instructions");
+  EXPECT_EQ(WhyNoKernel(*module, Named(*module, "mixed")), "unsupported element type");
 }
 
 // By what each chooses: the value, then its number.

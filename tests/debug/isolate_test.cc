@@ -1,11 +1,11 @@
 // Isolated instructions: a platform that is wrong about one opcode is found out at that opcode.
-#include "core/backends/make_platform.h"
 #include "core/debug/run/isolate.h"
 
 #include <gtest/gtest.h>
 
 #include <algorithm>
 
+#include "core/backends/make_platform.h"
 #include "core/hlo/text/text.h"
 #include "core/replay/inputs/inputs.h"
 
@@ -125,6 +125,72 @@ TEST(Isolate, OnlyTheGuiltyInstructionDiffers) {
   request.reference = &wrong;
   ASSERT_TRUE(Isolation(*parsed.module, request).Run(made->literals, note).has_value());
   EXPECT_EQ(differing, std::vector<std::string>{"wrong"});
+}
+
+// Wrong only where a tanh and an exponential are compiled together.
+class WrongAboutPairs : public replay::Platform {
+ public:
+  std::string_view name() const override { return "wrong"; }
+  Result<std::unique_ptr<replay::Executable>> Load(std::shared_ptr<const hlo::Module> module,
+                                                   const replay::RunOptions& options) override {
+    const auto has = [&](hlo::Opcode opcode) {
+      return std::ranges::find(module->instructions(), opcode, &hlo::Instruction::opcode) !=
+             module->instructions().end();
+    };
+    const bool is_wrong =
+        has(hlo::Opcode::kTanh) && has(hlo::Opcode::kExp) && module->computations().size() == 1;
+    ++loads;
+    auto right = right_->Load(std::move(module), options);
+    if (right.has_value() && is_wrong) return std::make_unique<WrongExecutable>(*std::move(right));
+    return right;
+  }
+  int loads = 0;
+
+ private:
+  std::unique_ptr<replay::Platform> right_ = *replay::MakePlatform("interpreter");
+};
+
+// A chain that begins with an exponential; `tanh_at`: with a tanh so far behind, 0: with none.
+std::string ChainOf(int length, int tanh_at) {
+  std::string text =
+      "HloModule m\nENTRY e {\n  p = f32[8] parameter(0)\n  x0 = f32[8] exponential(p)\n";
+  for (int k = 1; k <= length; ++k) {
+    text += "  " + std::string(k == length ? "ROOT " : "") + "x" + std::to_string(k) +
+            " = f32[8] " + (k == tanh_at ? "tanh" : "negate") + "(x" + std::to_string(k - 1) +
+            ")\n";
+  }
+  return text + "}\n";
+}
+
+TEST(Isolate, PiecesGrowUntilTheyDifferAndNoFurther) {
+  const auto right = *replay::MakePlatform("interpreter");
+  const auto grow = [&](const std::string& text) {
+    const auto parsed = hlo::ParseText(text);
+    EXPECT_TRUE(parsed.ok());
+    WrongAboutPairs wrong;
+    IsolateRequest request;
+    request.platform = &wrong;
+    request.reference = right.get();
+    Isolation isolation(*parsed.module, request);
+    const std::vector<Literal> inputs = {
+        Literal::Dense(hlo::Shape::Array(hlo::ElementType::kF32, {8}), std::vector<std::byte>(32))};
+    // Joined with others they may differ: what counts is what each does alone.
+    EXPECT_TRUE(isolation
+                    .Run(inputs,
+                         [](const InstructionReport& report) {
+                           EXPECT_FALSE(report.differs()) << report.instruction;
+                         })
+                    .has_value());
+    return isolation.GrowPieces();
+  };
+  const auto found = grow(ChainOf(12, 3));
+  ASSERT_TRUE(found.has_value() && found->has_value());
+  EXPECT_EQ((*found)->instruction, "x3");
+  EXPECT_EQ((*found)->together_with, (std::vector<std::string>{"x0", "x1", "x2"}));
+  // What grows too large is an error, and no answer that all was tried.
+  const auto large = grow(ChainOf(1500, 0));
+  ASSERT_FALSE(large.has_value());
+  EXPECT_EQ(large.error().message, "their parts are many times the module");
 }
 
 class DeadExecutable : public replay::Executable {

@@ -160,6 +160,67 @@ def looped(p):
     p.value = p.add('joined', f'f32[16,16] call({p.value}), to_apply=called')
 
 
+def loop(p, name, body, iterations, value):
+    """A loop over a counter `i` and a matrix `v`, which the lines of its body make `after`."""
+    p.computations.append(f'''{name}.body {{
+  state = (s32[], f32[16,16]) parameter(0)
+  i = s32[] get-tuple-element(state), index=0
+  v = f32[16,16] get-tuple-element(state), index=1
+  step = s32[] constant(1)
+  next = s32[] add(i, step)
+{body}
+  ROOT all = (s32[], f32[16,16]) tuple(next, after)
+}}''')
+    p.computations.append(f'''{name}.condition {{
+  state = (s32[], f32[16,16]) parameter(0)
+  i = s32[] get-tuple-element(state), index=0
+  most = s32[] constant({iterations})
+  ROOT goes = pred[] compare(i, most), direction=LT
+}}''')
+    p.computations.append(f'''{name} {{
+  given = f32[16,16] parameter(0)
+  begin = s32[] constant(0)
+  init = (s32[], f32[16,16]) tuple(begin, given)
+  turns = (s32[], f32[16,16]) while(init), condition={name}.condition, body={name}.body
+  ROOT got = f32[16,16] get-tuple-element(turns), index=1
+}}''')
+    return f'f32[16,16] call({value}), to_apply={name}'
+
+
+def grown(p):
+    """An infinity: the product overflows in the thirteenth iteration."""
+    body = '''  large = f32[] constant(1000)
+  factors = f32[16,16] broadcast(large), dimensions={}
+  size = f32[16,16] abs(v)
+  more = f32[16,16] add(size, factors)
+  after = f32[16,16] multiply(more, factors)'''
+    p.value = p.add('joined', loop(p, 'growing', body, 40, p.value))
+
+
+def switched(p):
+    """A NaN: the branch that is taken in the last iteration takes the logarithm of what is below zero."""
+    p.computations.append('ahead {\n  g = f32[16,16] parameter(0)\n  h = f32[16,16] abs(g)\n  k = f32[16,16] negate(h)\n'
+                          '  two = f32[] constant(2)\n  twos = f32[16,16] broadcast(two), dimensions={}\n'
+                          '  m = f32[16,16] subtract(k, twos)\n  ROOT l = f32[16,16] log(m)\n}')
+    p.computations.append('same {\n  ROOT g = f32[16,16] parameter(0)\n}')
+    body = '''  last = s32[] constant(9)
+  is_last = pred[] compare(i, last), direction=EQ
+  after = f32[16,16] conditional(is_last, v, v), true_computation=ahead, false_computation=same'''
+    p.value = p.add('joined', loop(p, 'switching', body, 10, p.value))
+
+
+def nested(p):
+    """A loop in a loop, in whose second iteration an integer is divided by itself that is zero."""
+    inner = '''  one = s32[] constant(1)
+  left = s32[] subtract(one, i)
+  whole = s32[16,16] broadcast(left), dimensions={}
+  ratio = s32[16,16] divide(whole, whole)
+  wide = f32[16,16] convert(ratio)
+  after = f32[16,16] add(v, wide)'''
+    inside = loop(p, 'inner', inner, 4, 'v')
+    p.value = p.add('joined', loop(p, 'outer', f'  after = {inside}', 3, p.value))
+
+
 def logged(p):
     """A NaN: the logarithm of what is below zero."""
     p.add('below', f'f32[16,16] abs({p.value})')
@@ -230,6 +291,9 @@ CASES = [
     Case('single', around('single', single), AGAINST, 6, 'differs', 'xla-cpu'),
     Case('summed', around('summed', summed), AGAINST, 6, 'differs', 'xla-cpu'),
     Case('looped', around('looped', looped), AGAINST, 2, 'differs', 'xla-cpu'),
+    Case('grown', around('grown', grown), ['--find', 'inf'], 2, 'nan'),
+    Case('switched', around('switched', switched), ['--find', 'nan'], 2, 'nan'),
+    Case('nested', around('nested', nested), AGAINST, 2, 'differs', 'xla-cpu'),
     Case('logged', around('logged', logged), ['--find', 'nan'], 2, 'nan'),
     Case('crashing', around('crashing', crashing), [], 2, 'signal', 'fault', '', {'HLOSCOPE_FAULT': 'erf=abort'}),
     Case('endless', around('endless', endless, 16, 15), ['--deadline', '1'], 8, 'deadline'),

@@ -16,7 +16,7 @@ from command_tests import plugin_of
 from reduce_cases import CASES
 
 HLOSCOPE, FAULT_PLUGIN, NAMED = sys.argv[1], sys.argv[2], sys.argv[3:]
-SLOW = ('sliced', 'single', 'summed', 'looped', 'endless')  # of the table alone
+SLOW = ('sliced', 'single', 'summed', 'looped', 'nested', 'endless')  # of the table alone
 
 
 def reduce(case, folder, plugin, jobs):

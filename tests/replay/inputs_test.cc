@@ -300,5 +300,42 @@ TEST(MakeInputs, EqualBoundsGetEqualLiveSizes) {
   EXPECT_EQ(inputs.literals[0].dynamic_sizes()[0], inputs.literals[1].dynamic_sizes()[0]);
 }
 
+// Which use stands first does not matter, and the warning names what is satisfied.
+TEST(Inputs, DoNotDependOnTheOrderOfInstructions) {
+  const std::string reducers =
+      "add {\n a = f32[] parameter(0)\n b = f32[] parameter(1)\n ROOT c = f32[] add(a, b)\n}\n"
+      "mul {\n a = f32[] parameter(0)\n b = f32[] parameter(1)\n ROOT c = f32[] multiply(a, b)\n}\n";
+  const std::string sum = "  s = f32[] reduce(p, z), dimensions={0}, to_apply=add\n";
+  const std::string product = "  m = f32[] reduce(p, z), dimensions={0}, to_apply=mul\n";
+  const auto module = [&](const std::string& first, const std::string& second) {
+    return reducers + "ENTRY e {\n  p = f32[4] parameter(0)\n  z = f32[] parameter(1)\n" + first +
+           second + "  ROOT t = (f32[], f32[]) tuple(s, m)\n}\n";
+  };
+  const GeneratedInputs a = Make(module(sum, product)), b = Make(module(product, sum));
+  ASSERT_EQ(a.literals.size(), 2u);
+  EXPECT_EQ(Values(a.literals[1]), Values(b.literals[1]));
+  EXPECT_EQ(Values(a.literals[0]), Values(b.literals[0]));
+  EXPECT_EQ(a.warnings, b.warnings);
+  EXPECT_EQ(a.warnings, std::vector<std::string>{"constraints on generated inputs conflict: z: "
+                                                 "[0, 0] and [1, 1]; [0, 0] is satisfied"});
+}
+
+// Three uses that exclude one another in pairs, in every order.
+TEST(Inputs, OfThreeUsesTheSameAreSatisfied) {
+  std::vector<std::string> uses = {"  a = f32[4] dynamic-slice(x, i), dynamic_slice_sizes={4}\n",
+                                   "  b = f32[2] dynamic-slice(y, i), dynamic_slice_sizes={2}\n",
+                                   "  c = s32[] divide(one, i)\n"};
+  std::ranges::sort(uses);
+  std::set<std::vector<double>> seen;
+  do {
+    seen.insert(Values(Make("  x = f32[8] parameter(0)\n  y = f32[4] parameter(1)\n  i = s32[] "
+                            "parameter(2)\n  one = s32[] constant(1)\n" +
+                            uses[0] + uses[1] + uses[2] +
+                            "  ROOT t = (f32[4], f32[2], s32[]) tuple(a, b, c)")
+                           .literals[2]));
+  } while (std::ranges::next_permutation(uses).found);
+  EXPECT_EQ(seen.size(), 1u);
+}
+
 }  // namespace
 }  // namespace hloscope::replay

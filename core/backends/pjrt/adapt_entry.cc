@@ -1,6 +1,8 @@
 // FlattenEntry: a plugin takes and gives a flat list of static arrays.
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <span>
 #include <unordered_set>
 #include <utility>
 
@@ -293,6 +295,10 @@ class EntryFlattener {
     const InstructionId old_root = module_.entry().root;
     const Shape shape = module_.shape(old_root);
     const Sharding* sharding = module_.Get<Sharding>(module_[old_root], AttributeKey::kSharding);
+    if (std::ranges::any_of(shape.IsTuple() ? shape.elements() : std::span<const Shape>(),
+                            &Shape::IsTuple)) {
+      state_.Warn("nested tuples of the result were flattened");
+    }
     size_t leaf = 0;
     EmitLeaves(rewriter_.root(entry_), old_root, shape, sharding, leaf);
     std::vector<Attribute> attributes;

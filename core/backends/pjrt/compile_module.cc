@@ -61,7 +61,7 @@ bool HasElidedConstants(const hlo::Module& module) {
 
 // The module in a form that XLA may take.
 struct ModuleForm {
-  std::string proto;
+  std::shared_ptr<const hlo::Module> module;
   hlo::DeviceCounts counts;
   pjrt::Partitioning partitioning;
   std::vector<std::string> warnings;
@@ -75,8 +75,7 @@ Result<std::vector<ModuleForm>> FormsOf(const std::shared_ptr<const hlo::Module>
   const Result<pjrt::Adapted> adapted = pjrt::Adapt(module, request.options);
   const hlo::Topology topology = hlo::TopologyOf(*module, request.options.limits.devices);
   const auto as_it_is = [&](const hlo::DeviceCounts& counts) {
-    return ModuleForm{
-        hlo::ModuleToProto(*module), counts, pjrt::PartitioningOf(*module, topology), {}};
+    return ModuleForm{module, counts, pjrt::PartitioningOf(*module, topology), {}};
   };
   std::vector<ModuleForm> forms;
   if (!adapted.has_value()) {
@@ -89,8 +88,7 @@ Result<std::vector<ModuleForm>> FormsOf(const std::shared_ptr<const hlo::Module>
   }
   if (!elided && !request.as_run) forms.push_back(as_it_is(adapted->counts));
   if (forms.empty() || !adapted->warnings.empty()) {
-    forms.push_back({hlo::ModuleToProto(*adapted->module), adapted->counts, adapted->partitioning,
-                     adapted->warnings});
+    forms.push_back({adapted->module, adapted->counts, adapted->partitioning, adapted->warnings});
   }
   return forms;
 }
@@ -149,7 +147,7 @@ Result<XlaCompileAnswer> CompileForm(const ModuleForm& form, XlaCompileRequest& 
                                      const CompileModuleRequest& request,
                                      std::vector<std::string>& warnings,
                                      const std::stop_token& stop) {
-  compile.module = form.proto;
+  compile.module = hlo::ModuleToProto(*form.module);
   compile.replicas = form.counts.replicas;
   compile.partitions = form.counts.partitions;
   compile.partitioning = form.partitioning;
@@ -166,8 +164,9 @@ Result<XlaCompileAnswer> CompileForm(const ModuleForm& form, XlaCompileRequest& 
 Result<XlaCompileAnswer> CompileForms(const std::vector<ModuleForm>& forms,
                                       XlaCompileRequest& compile,
                                       const CompileModuleRequest& request,
-                                      std::vector<std::string>& warnings,
-                                      const std::stop_token& stop) {
+                                      CompileModuleReport& report, const std::stop_token& stop) {
+  std::vector<std::string>& warnings = report.warnings;
+  report.form = forms[0].module;
   Result<XlaCompileAnswer> first = CompileForm(forms[0], compile, request, warnings, stop);
   if (first.has_value() || forms.size() == 1 || stop.stop_requested()) {
     warnings.insert(warnings.end(), forms[0].warnings.begin(), forms[0].warnings.end());
@@ -176,6 +175,7 @@ Result<XlaCompileAnswer> CompileForms(const std::vector<ModuleForm>& forms,
   if (!compile.dump.empty()) ClearDump(compile.dump);
   Result<XlaCompileAnswer> second = CompileForm(forms[1], compile, request, warnings, stop);
   if (!second.has_value()) return first;
+  report.form = forms[1].module;
   warnings.push_back("XLA rejected the module as it is: " + first.error().message);
   warnings.insert(warnings.end(), forms[1].warnings.begin(), forms[1].warnings.end());
   return second;
@@ -202,7 +202,7 @@ Result<CompileModuleReport> CompileModule(const std::shared_ptr<const hlo::Modul
   std::optional<ScratchFolder> scratch;
   HLOSCOPE_ASSIGN_OR_RETURN(compile.dump, DumpFolder(request, scratch));
   if (scratch) compile.flags.emplace_back("xla_dump_hlo_as_proto", "true");
-  Result<XlaCompileAnswer> answer = CompileForms(forms, compile, request, report.warnings, stop);
+  Result<XlaCompileAnswer> answer = CompileForms(forms, compile, request, report, stop);
   if (!answer.has_value()) {
     // Nothing came of it: no folder either, unless XLA has left something in it.
     if (std::error_code ignored; !request.dump.empty()) fs::remove(compile.dump, ignored);

@@ -37,6 +37,7 @@ struct CompileModuleReport {
   int64_t dump_files = 0, dump_bytes = 0;
   std::vector<std::pair<std::string, int64_t>> memory;  // bytes by name
   std::string optimized_module;                         // HloModuleProto, where it was asked for
+  std::shared_ptr<const hlo::Module> form;  // what was compiled: the module, or as it was adapted
   std::vector<std::string> warnings;
 };
 

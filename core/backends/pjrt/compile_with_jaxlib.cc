@@ -63,6 +63,7 @@ Result<CompileModuleReport> CompileWithJaxlib(const std::shared_ptr<const hlo::M
 
   CompileModuleReport report;
   report.device = "this machine";
+  report.form = adapted.module;
   report.plugin.path = start.place.python;
   report.plugin.distribution = request.platform;
   Budget bounds = BoundsOf(request.options, request.options.limits);

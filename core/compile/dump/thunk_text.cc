@@ -63,11 +63,6 @@ class ThunkText {
     const auto found = codes_.find(step.number);
     return found == codes_.end() ? nullptr : &found->second;
   }
-  // Loops that are one function run no steps of their own.
-  bool RunsSteps(const PlannedStep& step) const {
-    return !step.sequences.empty() && (step.kind != StepKind::kWhile || CodeOf(step) == nullptr);
-  }
-
   void Write(SequenceNumber s, size_t depth) {
     const Sequence& steps = plan_.sequences[s];
     std::vector<Uses> uses(steps.size());
@@ -97,7 +92,7 @@ class ThunkText {
     const StepCode* code = CodeOf(step);
     fmt::format_to(out, "{:{}}{:03}: {} [{} | {}] {}\n", "", 2 * depth, step.number,
                    KindOf(*plan_.module, step, code), before, behind, Description(step, code));
-    if (!RunsSteps(step)) return;
+    // Those of a loop that is one function too: their kernels are in its code.
     for (size_t i = 0; i < step.sequences.size(); ++i) {
       fmt::format_to(out, "{:{}}{}:\n", "", 2 * depth + 1, NameOfSequence(step, i));
       if (plan_.sequences[step.sequences[i]].empty()) {
@@ -151,7 +146,6 @@ class ThunkText {
                      "    thunk_id: {}\n  }}\n  thunk_kind: \"{}\"\n}}\n",
                      plan_.module->name(step.id), step.number,
                      KindOf(*plan_.module, step, CodeOf(step)));
-      if (!RunsSteps(step)) continue;
       for (const SequenceNumber inner : step.sequences) WriteMetadata(inner);
     }
   }

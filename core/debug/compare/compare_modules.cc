@@ -283,6 +283,28 @@ class Comparer {
 
 }  // namespace
 
+std::string FirstDifference(const ModuleComparison& comparison) {
+  const auto place = [](const std::string& instruction, const std::string& computation) {
+    if (instruction.empty()) return computation.empty() ? std::string("module") : computation;
+    return computation.empty() ? instruction : instruction + " in " + computation;
+  };
+  const size_t count =
+      comparison.changed.size() + comparison.added.size() + comparison.removed.size();
+  std::string text;
+  if (!comparison.changed.empty()) {
+    const InstructionChange& first = comparison.changed.front();
+    text = fmt::format("{}: {}", place(first.instruction, first.computation), first.what);
+  } else if (!comparison.removed.empty()) {
+    const InstructionName& first = comparison.removed.front();
+    text = fmt::format("{}: missing", place(first.instruction, first.computation));
+  } else if (!comparison.added.empty()) {
+    const InstructionName& first = comparison.added.front();
+    text = fmt::format("{}: added", place(first.instruction, first.computation));
+  }
+  if (count > 1) text += fmt::format(" (and {} more)", count - 1);
+  return text;
+}
+
 ModuleComparison CompareModules(const Module& a, const Module& b) {
   // Where a value is not known on one side, those of its kind are paired without values.
   const bool all_known = hlo::ElidedConstants(a).empty() && hlo::ElidedConstants(b).empty();

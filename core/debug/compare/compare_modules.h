@@ -33,4 +33,7 @@ struct ModuleComparison {
 // is counted.
 ModuleComparison CompareModules(const hlo::Module& a, const hlo::Module& b);
 
+// Of modules that are not equal: "add.1 in main: constant value differs (and 2 more)".
+std::string FirstDifference(const ModuleComparison& comparison);
+
 }  // namespace hloscope::debug

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <atomic>
 #include <chrono>
+#include <limits>
 #include <mutex>
 
 #include "core/base/counted.h"
@@ -14,6 +15,7 @@
 #include "core/debug/reduce/script.h"
 #include "core/debug/run/capture_collector.h"
 #include "core/debug/run/extract.h"
+#include "core/hlo/analysis/find_instruction.h"
 #include "core/replay/inputs/inputs.h"
 
 namespace hloscope::debug {
@@ -292,16 +294,46 @@ class Reduction {
     return values;
   }
 
-  std::vector<hlo::Literal> ArgumentsOf(const Candidate& candidate,
-                                        hlo::ComputationId computation) const {
+  std::vector<hlo::Literal> ArgumentsOf(const Candidate& candidate, hlo::ComputationId computation,
+                                        int64_t execution) const {
     const hlo::Module& module = *candidate.module;
     if (HasDevices(module)) return {};
     const auto run = [&](const replay::CapturePlan& plan, replay::RunStream& stream) {
       return RunCapturing(candidate.module, ForCapture(candidate), plan, stream, stop_);
     };
-    Result<CapturedValues> values =
-        CaptureValues(module, module[computation].root, module.Parameters(computation), 0, run);
+    Result<CapturedValues> values = CaptureValues(module, module[computation].root,
+                                                  module.Parameters(computation), execution, run);
     return values.has_value() ? std::move(values->arguments) : std::vector<hlo::Literal>();
+  }
+
+  // What made the first NaN; of a mismatch the first instruction that differs on the operands that
+  // the reference gives it.
+  hlo::InstructionId SuspectOf(const Candidate& candidate, const Failure& failure) const {
+    const hlo::Module& module = *candidate.module;
+    std::string name = failure.instruction;
+    if (failure.kind == FailureKind::kDiffers && !HasDevices(module) &&
+        !run_.reference.name.empty() && run_.repeats.runs == 1) {
+      RunSpec isolating = run_;
+      isolating.inputs.arguments = Complete(candidate, run_);
+      isolating.budget.seconds = DeadlineOf(candidate);
+      isolating.compare.isolate = true;
+      const RunReport report = RunModule(candidate.module, isolating, stop_);
+      if (report.first_divergent) name = report.first_divergent->instruction;
+    }
+    const hlo::InstructionId id = hlo::FindInstruction(module, name);
+    return id.valid() && module[id].computation == module.entry_id() ? id : hlo::InstructionId();
+  }
+
+  // On the reference evaluator; 1 where its run does not end.
+  int64_t ExecutionsOf(const Candidate& candidate, hlo::ComputationId computation) const {
+    const hlo::Module& module = *candidate.module;
+    if (HasDevices(module)) return 1;
+    constexpr int64_t kNone = std::numeric_limits<int64_t>::max();
+    CaptureCollector nothing;
+    const auto ran =
+        RunCapturing(candidate.module, ForCapture(candidate),
+                     OperandsPlan(module[computation].root, {}, kNone), nothing, stop_);
+    return ran.has_value() ? ran->executions : 1;
   }
 
   void RunSearch(const Failure& failure) {
@@ -321,8 +353,12 @@ class Reduction {
       source.values = [this](const Candidate& c, std::span<const hlo::InstructionId> wanted) {
         return ValuesOf(c, wanted);
       };
-      source.arguments = [this](const Candidate& c, hlo::ComputationId id) {
-        return ArgumentsOf(c, id);
+      source.arguments = [this](const Candidate& c, hlo::ComputationId id, int64_t execution) {
+        return ArgumentsOf(c, id, execution);
+      };
+      source.suspect = [this](const Candidate& c, const Failure& f) { return SuspectOf(c, f); };
+      source.executions = [this](const Candidate& c, hlo::ComputationId id) {
+        return ExecutionsOf(c, id);
       };
     }
     Search search(report_.smallest, failure, attempt, source, options);

@@ -197,9 +197,18 @@ KnownValues Search::ValuesOf(const Candidate& candidate,
   return values;
 }
 
-std::vector<hlo::Literal> Search::ArgumentsOf(hlo::ComputationId computation) const {
+std::vector<hlo::Literal> Search::ArgumentsOf(hlo::ComputationId computation,
+                                              int64_t execution) const {
   if (!source_.arguments) return {};
-  return source_.arguments(best_, computation);
+  return source_.arguments(best_, computation, execution);
+}
+
+hlo::InstructionId Search::Suspect() const {
+  return source_.suspect ? source_.suspect(best_, failure_) : hlo::InstructionId();
+}
+
+int64_t Search::ExecutionsOf(hlo::ComputationId computation) const {
+  return source_.executions ? source_.executions(best_, computation) : 1;
 }
 
 }  // namespace hloscope::debug

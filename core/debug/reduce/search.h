@@ -33,8 +33,13 @@ using KnownValues = std::map<uint32_t, hlo::Literal>;
 struct RunValues {
   // Of these instructions of the entry, as far as they are known.
   std::function<KnownValues(const Candidate&, std::span<const hlo::InstructionId>)> values;
-  // Of the parameters of a computation when it is called first; empty where it is not.
-  std::function<std::vector<hlo::Literal>(const Candidate&, hlo::ComputationId)> arguments;
+  // Of the parameters of a computation in its execution of that number, from 0; empty where there
+  // is none.
+  std::function<std::vector<hlo::Literal>(const Candidate&, hlo::ComputationId, int64_t)> arguments;
+  // The instruction of the entry that fails by itself, as far as it is known; invalid: it is not.
+  std::function<hlo::InstructionId(const Candidate&, const Failure&)> suspect;
+  // How often it is executed.
+  std::function<int64_t(const Candidate&, hlo::ComputationId)> executions;
 };
 
 struct SearchProgress {
@@ -95,7 +100,10 @@ class Search {
   // Values of these instructions of a candidate's entry, as far as they are known. Of the best
   // candidate all are kept where they are not too many; from any thread.
   KnownValues ValuesOf(const Candidate& candidate, std::span<const hlo::InstructionId> wanted);
-  std::vector<hlo::Literal> ArgumentsOf(hlo::ComputationId computation) const;
+  std::vector<hlo::Literal> ArgumentsOf(hlo::ComputationId computation, int64_t execution) const;
+  int64_t ExecutionsOf(hlo::ComputationId computation) const;
+  // Of the best candidate.
+  hlo::InstructionId Suspect() const;
 
  private:
   struct Outcome;

@@ -89,9 +89,12 @@ std::optional<Failure> NonFiniteFailure(const RunReport& report) {
   const NonFinite& found = *report.first_nonfinite;
   const std::string_view what = found.kind == NonFiniteKind::kNan ? "nan" : "infinity";
   const std::string maker = found.on_arrival ? "on arrival" : found.opcode;
+  const bool is_inside = !found.path.empty();
   return Failure{FailureKind::kNan,
                  {fmt::format("{} of {}", what, maker)},
-                 fmt::format("{} holds {}", found.instruction, found.value)};
+                 fmt::format("{} holds {}", found.instruction, found.value),
+                 is_inside ? found.path.front().instruction : found.instruction,
+                 is_inside ? found.path.front().iteration : std::nullopt};
 }
 
 std::optional<Failure> CheckFailure(const RunReport& report) {

@@ -37,6 +37,10 @@ struct Failure {
   // that names no instruction, number or shape.
   std::vector<std::string> classes;
   std::string text;  // a sentence for people: the first difference, or the error as it came
+  // Of a NaN or an infinity: the instruction of the entry that made it, or ran what did, and of a
+  // loop in which iteration, from 0.
+  std::string instruction = {};
+  std::optional<int64_t> iteration = {};
 
   // "differs: float gross; integer".
   std::string fingerprint() const;

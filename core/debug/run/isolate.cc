@@ -8,6 +8,7 @@
 
 #include "core/debug/pieces/pieces.h"
 #include "core/dump/tensors/tensor_values.h"
+#include "core/hlo/analysis/find_instruction.h"
 #include "core/hlo/analysis/source_line.h"
 
 namespace hloscope::debug {
@@ -26,6 +27,8 @@ constexpr size_t kMaxPieces = 64;                  // of one module
 constexpr int64_t kMaxBytes = int64_t{256} << 20;  // that its parameters take
 constexpr int64_t kTimedRuns = 5;                  // of an instruction alone
 constexpr int64_t kDeepest = 16;                   // to which pieces grow
+// All pieces that are grown together have no more instructions than that many times the entry.
+constexpr size_t kMaxGrown = 16, kMinGrown = 2048;
 
 class Collector : public replay::RunStream {
  public:
@@ -88,12 +91,16 @@ class Isolation::Runner {
     return {};
   }
 
+  // Unsupported error: all pieces together grew to many times the module.
   Result<std::optional<InstructionReport>> Grow() {
     if (request_.reference == nullptr || !keeps_all_) return std::nullopt;
-    for (int64_t depth = 1; depth <= kDeepest; ++depth) {
+    left_to_grow_ = std::max(kMaxGrown * count_, kMinGrown);
+    for (int64_t depth = 1; depth <= kDeepest && left_to_grow_ > 0; depth *= 2) {
       HLOSCOPE_ASSIGN_OR_RETURN(auto found, GrowTo(depth));
-      if (found || !grew_) return found;
+      if (found) return Smallest(*std::move(found), depth);
+      if (!grew_) return std::nullopt;
     }
+    if (left_to_grow_ == 0) return UnsupportedError("their parts are many times the module");
     return std::nullopt;
   }
 
@@ -402,6 +409,21 @@ class Isolation::Runner {
     return {};
   }
 
+  // Of the instruction whose piece of this depth differs, and that of half of it does not, the
+  // smallest that does.
+  Result<InstructionReport> Smallest(InstructionReport found, int64_t depth) {
+    const InstructionId id = hlo::FindInstruction(module_, found.instruction);
+    for (int64_t less = depth / 2 + 1; less < depth; ++less) {
+      std::vector<Job> jobs;
+      jobs.push_back({CutPiece(module_, id, less), {}, 0});
+      std::vector<Literal> untold;
+      if (!AddInputs(jobs[0].piece, untold).has_value()) continue;
+      HLOSCOPE_ASSIGN_OR_RETURN(auto smaller, FirstDifferent(jobs));
+      if (smaller) return *std::move(smaller);
+    }
+    return found;
+  }
+
   // The first piece of this depth that differs.
   Result<std::optional<InstructionReport>> GrowTo(int64_t depth) {
     grew_ = false;
@@ -409,21 +431,23 @@ class Isolation::Runner {
     int64_t bytes = 0;
     for (uint32_t i = 0; i <= count_; ++i) {
       const bool is_full = jobs.size() >= kMaxPieces || bytes >= kMaxBytes;
-      if (i == count_ || is_full) {
+      if (i == count_ || is_full || left_to_grow_ == 0) {
         HLOSCOPE_ASSIGN_OR_RETURN(auto found, FirstDifferent(jobs));
         if (found) return found;
         jobs.clear();
         bytes = 0;
       }
+      if (left_to_grow_ == 0) break;
       if (i == count_ || !Computes(i)) continue;
       const InstructionId id(first_ + i);
       Job job{CutPiece(module_, id, depth), {}, 0};
-      if (job.piece.taken.size() == CutPiece(module_, id, depth - 1).taken.size()) continue;
+      if (job.piece.taken.size() == CutPiece(module_, id, depth / 2).taken.size()) continue;
       std::vector<Literal> untold;
       if (!AddInputs(job.piece, untold).has_value()) continue;
       for (InstructionId taken : job.piece.taken) bytes += BytesOf(module_.shape(taken));
       for (InstructionId outside : job.piece.frontier) bytes += BytesOf(module_.shape(outside));
       grew_ = true;
+      left_to_grow_ -= std::min(left_to_grow_, job.piece.taken.size());
       jobs.push_back(std::move(job));
     }
     return std::nullopt;
@@ -451,7 +475,8 @@ class Isolation::Runner {
   std::vector<Leaves> values_;      // of the entry's instructions, by position
   std::vector<uint32_t> last_use_;  // the position of the last user
   bool keeps_all_ = false;
-  bool grew_ = false;  // some piece of this depth is larger than that of the last
+  bool grew_ = false;        // some piece of this depth is larger than that of the last
+  size_t left_to_grow_ = 0;  // instructions
 };
 
 bool InstructionReport::differs() const {

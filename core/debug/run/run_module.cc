@@ -474,7 +474,16 @@ class RunDriver {
           "instruction without a kernel");
     }
     if (!isolation_ || report_.first_divergent || !differs) return {};
-    HLOSCOPE_ASSIGN_OR_RETURN(report_.first_divergent, isolation_->GrowPieces());
+    auto grown = isolation_->GrowPieces();
+    if (!grown && stop_.stop_requested()) return std::unexpected(std::move(grown).error());
+    if (!grown) {
+      // All that was compared before holds.
+      report_.warnings.push_back(
+          "no instruction differs alone; not all were tried together with their producers: " +
+          grown.error().message);
+      return {};
+    }
+    report_.first_divergent = *std::move(grown);
     if (report_.first_divergent && sinks_.on_instruction) {
       sinks_.on_instruction(*report_.first_divergent);
     }

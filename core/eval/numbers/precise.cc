@@ -8,6 +8,7 @@
 
 #include "core/eval/numbers/wide.h"
 #include "core/hlo/analysis/call_graph.h"
+#include "core/hlo/float_types.h"
 #include "core/hlo/module_builder.h"
 #include "core/hlo/opcode_traits.h"
 
@@ -72,12 +73,51 @@ bool IsNarrow(const Shape& shape) {
   return !hlo::Compatible(shape, WidenedShape(shape), {.dynamic_dimensions = false});
 }
 
+constexpr int kBitsOfF32 = 23, kExponentOfF64 = 11;
+
+// 0 of what is no float.
+int MantissaBits(ElementType type) {
+  if (type == ElementType::kF64) return 52;
+  if (type == ElementType::kF32) return kBitsOfF32;
+  const hlo::FloatFormat* format = hlo::IsFloat(type) ? hlo::FindFloatFormat(type) : nullptr;
+  return format == nullptr ? 0 : format->mantissa_bits;
+}
+
+int ExponentBits(ElementType type) {
+  if (type == ElementType::kF64) return kExponentOfF64;
+  if (type == ElementType::kF32) return 8;
+  const hlo::FloatFormat* format = hlo::FindFloatFormat(type);
+  return format == nullptr ? 0 : format->exponent_bits;
+}
+
+// The bits of mantissa to which an instruction asks its result to be rounded; nullopt: by nothing
+// but its type, if that is f32 or wider.
+std::optional<int> RoundedTo(const Module& module, InstructionId id) {
+  const Instruction& instruction = module[id];
+  const ElementType type = module.shape(id).element_type();
+  if (!module.shape(id).IsArray() || !hlo::IsFloat(type)) return std::nullopt;
+  const int bits = MantissaBits(type);
+  if (instruction.opcode == Opcode::kConvert) {
+    const int from = MantissaBits(module.shape(module.operands(id)[0]).element_type());
+    return bits < from || (from == 0 && bits < kBitsOfF32) ? std::optional(bits) : std::nullopt;
+  }
+  using enum hlo::Category;
+  const hlo::Category category = hlo::Info(instruction.opcode).category;
+  const bool computes = category == kElementwise || category == kContraction ||
+                        category == kReduction || category == kNormalization ||
+                        category == kLinearAlgebra;
+  const bool is_rounding = instruction.opcode == Opcode::kReducePrecision;
+  return computes && !is_rounding && bits < kBitsOfF32 ? std::optional(bits) : std::nullopt;
+}
+
 class Widener {
  public:
-  explicit Widener(const Module& module)
+  Widener(const Module& module, Roundings roundings)
       : module_(module),
+        roundings_(roundings),
         builder_(module),
         kept_(ComputationsOfKeptCalls()),
+        applied_(AppliedComputations()),
         new_ids_(module.instructions().size()) {
     for (const hlo::Computation& c : module.computations()) builder_.DeclareComputation(c.name);
   }
@@ -109,6 +149,19 @@ class Widener {
       }
     }
     return kept;
+  }
+
+  // What is applied element by element: in which order is open, and how often it rounds with it.
+  std::vector<bool> AppliedComputations() const {
+    std::vector<bool> applied(module_.computations().size(), false);
+    const hlo::CallGraph& graph = hlo::CallGraphOf(module_);
+    for (ComputationId c : graph.callers_first()) {
+      for (const hlo::Call& call : graph.calls(c)) {
+        const bool applies = hlo::HasTrait(module_[call.caller].opcode, hlo::kTraitAppliesScalar);
+        if (applied[c.index] || applies) applied[call.callee.index] = true;
+      }
+    }
+    return applied;
   }
 
   void WidenComputation(ComputationId id) {
@@ -157,12 +210,20 @@ class Widener {
     if (opcode == Opcode::kParameter && of_entry) return Converted(Keep(old), shape, true);
     if (KeepsItsTypes(module_, instruction)) return WidenAround(old);
     if (opcode == Opcode::kConstant) return WidenConstant(old);
+    const bool rounds = roundings_ == Roundings::kAsked && !applied_[instruction.computation.index];
     if (opcode == Opcode::kReducePrecision) {
-      return Add(old, Opcode::kCopy, WidenedShape(shape), Operands(old), {});
+      const bool stays = rounds && IsCoarseRounding(module_, old);
+      return Add(old, stays ? opcode : Opcode::kCopy, WidenedShape(shape), Operands(old),
+                 stays ? Attributes(old) : std::vector<Attribute>());
     }
     // A dot's algorithm may ask for narrower products.
-    return Add(old, opcode, WidenedShape(shape), Operands(old),
-               Attributes(old, AttributeKey::kAlgorithm));
+    const std::vector<Attribute> attributes = Attributes(old, AttributeKey::kAlgorithm);
+    const std::optional<int> bits = rounds ? RoundedTo(module_, old) : std::nullopt;
+    if (!bits) return Add(old, opcode, WidenedShape(shape), Operands(old), attributes);
+    const InstructionId exact = AddHelper(opcode, WidenedShape(shape), Operands(old), attributes);
+    return Add(old, Opcode::kReducePrecision, WidenedShape(shape), {&exact, 1},
+               std::array{builder_.MakeInt(AttributeKey::kExponentBits, kExponentOfF64),
+                          builder_.MakeInt(AttributeKey::kMantissaBits, *bits)});
   }
 
   // The instruction as it was, on operands of its types.
@@ -213,8 +274,10 @@ class Widener {
   }
 
   const Module& module_;
+  Roundings roundings_;
   hlo::ModuleBuilder builder_;
-  std::vector<bool> kept_;  // computations that stay as they are
+  std::vector<bool> kept_;     // computations that stay as they are
+  std::vector<bool> applied_;  // computations that round nowhere
   std::vector<InstructionId> new_ids_;
   int64_t helpers_ = 0;
 };
@@ -236,7 +299,26 @@ Shape WidenedShape(const Shape& shape) {
   return wide;
 }
 
-std::shared_ptr<const Module> WidenModule(const Module& module) { return Widener(module).Run(); }
+std::shared_ptr<const Module> WidenModule(const Module& module, Roundings roundings) {
+  return Widener(module, roundings).Run();
+}
+
+bool AsksForRounding(const Module& module) {
+  for (uint32_t i = 0; i < module.instructions().size(); ++i) {
+    const InstructionId id(i);
+    if (RoundedTo(module, id) || IsCoarseRounding(module, id)) return true;
+  }
+  return false;
+}
+
+bool IsCoarseRounding(const Module& module, InstructionId id) {
+  constexpr int kLastBits = 3;
+  const Instruction& instruction = module[id];
+  if (instruction.opcode != Opcode::kReducePrecision) return false;
+  const ElementType type = module.shape(id).element_type();
+  return module.GetInt(instruction, AttributeKey::kMantissaBits) + kLastBits < MantissaBits(type) ||
+         module.GetInt(instruction, AttributeKey::kExponentBits) < ExponentBits(type);
+}
 
 Literal ConvertLiteral(const Literal& literal, const Shape& shape) {
   if (shape.IsTuple()) {

@@ -1,6 +1,7 @@
 // Precise: the same module with all floating point in double precision.
 #pragma once
 
+#include <cstdint>
 #include <memory>
 
 #include "core/base/result.h"
@@ -19,7 +20,18 @@ hlo::Shape WidenedShape(const hlo::Shape& shape);
 // type (bitcast-convert, random numbers, infeed and send, scaled dots, custom calls whose kernels
 // know only given types) keeps its types, with conversions around it. Control dependencies are left
 // out: the order of instructions is kept.
-std::shared_ptr<const hlo::Module> WidenModule(const hlo::Module& module);
+//
+// With Roundings::kAsked, what the module asks for is rounded all the same, in its mantissa: by
+// reduce-precision to some bits fewer than its type has (and to fewer bits of exponent), by
+// conversions to narrower types, and by what is computed in types narrower than f32.
+enum class Roundings : uint8_t { kNone, kAsked };
+std::shared_ptr<const hlo::Module> WidenModule(const hlo::Module& module,
+                                               Roundings roundings = Roundings::kNone);
+
+// True if the module asks for any of these.
+bool AsksForRounding(const hlo::Module& module);
+// True of a reduce-precision that rounds more than the last bits of its type.
+bool IsCoarseRounding(const hlo::Module& module, hlo::InstructionId id);
 
 // The literal with elements of another type, each rounded once; dynamic sizes are kept. Tuples leaf
 // by leaf, `shape` being the target's.

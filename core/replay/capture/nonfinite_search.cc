@@ -163,7 +163,9 @@ Status NonFiniteSearch::OnValue(const runtime::Site& site, std::span<const Value
   }
   if (first_) return {};
   if (!HandsOn(site.instruction)) Look(site, operands, value);
-  if (kind_ == NonFiniteKind::kNan) NoteInfinities(site, operands, value);
+  if (kind_ == NonFiniteKind::kNan) {
+    infinities_.Note(site, operands, value, HandsOn(site.instruction));
+  }
   return {};
 }
 
@@ -203,41 +205,19 @@ void NonFiniteSearch::Look(const runtime::Site& site, std::span<const Value> ope
                              part.index,
                              *at,
                              executions_[site.instruction.index] - 1};
-    if (kind_ == NonFiniteKind::kNan) infinity_from_ = SourceOfInfinity(*first_);
+    if (kind_ == NonFiniteKind::kNan) infinity_from_ = SourceOfInfinity(site);
     return;
   }
 }
 
-// Until a NaN is found, of every value that holds an infinity what made it.
-void NonFiniteSearch::NoteInfinities(const runtime::Site& site, std::span<const Value> operands,
-                                     const Value& value) {
-  const Opcode opcode = module_[site.instruction].opcode;
-  std::vector<bool> made;
-  std::vector<const Value*> pending = {&value};
-  while (!HandsOn(site.instruction) && !pending.empty()) {
-    const Value& part = *pending.back();
-    pending.pop_back();
-    if (!part.is_tuple()) {
-      made.push_back(part.is_array() &&
-                     MadeIn(opcode, operands, part, NonFiniteKind::kInfinity).has_value());
-      continue;
-    }
-    for (size_t i = part.elements().size(); i-- > 0;) pending.push_back(&part.elements()[i]);
-  }
-  infinities_.Note(site, value, made);
-}
-
-// Of an elementwise instruction only operands that are infinite at the element count.
-InstructionId NonFiniteSearch::SourceOfInfinity(const NonFiniteOrigin& origin) const {
-  const auto ids = module_.operands(origin.instruction);
-  const bool elementwise = hlo::HasFlag(module_[origin.instruction].opcode, hlo::kFlagElementwise);
-  for (size_t i = 0; i < std::min(ids.size(), origin.operands.size()); ++i) {
-    const Value& operand = origin.operands[i];
-    if (!operand.is_array()) continue;
-    const bool same = elementwise && SameDimensions(operand, origin.leaf);
-    const auto at =
-        FindNonFinite(operand.literal(), NonFiniteKind::kInfinity, same ? origin.element : 0);
-    if (at && (!same || *at == origin.element)) return infinities_.Of(origin.device, ids[i]);
+// Of the first operand with an infinity that the element of the first NaN is computed from.
+InstructionId NonFiniteSearch::SourceOfInfinity(const runtime::Site& site) const {
+  const size_t count = module_.operands(first_->instruction).size();
+  for (size_t i = 0; i < std::min(count, first_->operands.size()); ++i) {
+    if (!first_->operands[i].is_array()) continue;
+    const InstructionId source =
+        infinities_.OfOperand(site, first_->operands, first_->leaf.shape(), i, first_->element);
+    if (source.valid()) return source;
   }
   return {};
 }

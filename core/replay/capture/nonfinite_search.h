@@ -59,9 +59,7 @@ class NonFiniteSearch : public Search {
   bool HandsOn(hlo::InstructionId id) const;
   void Look(const runtime::Site& site, std::span<const runtime::Value> operands,
             const runtime::Value& value);
-  void NoteInfinities(const runtime::Site& site, std::span<const runtime::Value> operands,
-                      const runtime::Value& value);
-  hlo::InstructionId SourceOfInfinity(const NonFiniteOrigin& origin) const;
+  hlo::InstructionId SourceOfInfinity(const runtime::Site& site) const;
 
   const hlo::Module& module_;
   NonFiniteKind kind_;

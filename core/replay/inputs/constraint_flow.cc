@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <iterator>
 
 #include "core/hlo/analysis/async_chain.h"
 #include "core/hlo/opcode_table.h"
@@ -120,23 +121,34 @@ void ConstraintFlow::Ask(InstructionId id, const TuplePath& path, InputConstrain
   Asked& asked = asked_[position];
   if (asked.changes >= kMaxChanges) return;
   const InputConstraints before = asked.constraints;
-  const std::string conflict = Tighten(asked.constraints, constraints);
-  if (!conflict.empty()) {
-    const bool known = std::ranges::any_of(
-        conflicts_, [&](const std::string& text) { return text.ends_with(conflict); });
-    if (!known) conflicts_.push_back(fmt::format("{}: {}", module_.name(id), conflict));
+  NoteConflict(id, Tighten(asked.constraints, constraints));
+  if (asked.ranges.insert(constraints.range).second) {
+    const std::vector<Interval> ranges(asked.ranges.begin(), asked.ranges.end());
+    std::string conflict;
+    asked.constraints.range = IntersectAll(ranges, conflict);
+    NoteConflict(id, conflict);
   }
   if (asked.constraints == before) return;
   ++asked.changes;
   if (asked.waiting) return;
   asked.waiting = true;
-  waiting_.push_back(std::move(position));
+  waiting_.insert(std::move(position));
 }
 
+// The first time a conflict is met: what it carries back meets it again.
+void ConstraintFlow::NoteConflict(InstructionId id, const std::string& conflict) {
+  const bool is_known = std::ranges::any_of(
+      conflicts_, [&](const std::string& text) { return text.ends_with(conflict); });
+  if (conflict.empty() || is_known) return;
+  conflicts_.push_back(fmt::format("{}: {}", module_.name(id), conflict));
+}
+
+// Users before what they use, so that all that is asked of a value is known when it is carried on,
+// in whatever order the users are.
 void ConstraintFlow::Settle() {
   while (!waiting_.empty()) {
-    const Position position = std::move(waiting_.back());
-    waiting_.pop_back();
+    const Position position = *std::prev(waiting_.end());
+    waiting_.erase(position);
     Asked& asked = asked_[position];
     asked.waiting = false;
     Carry(position, InputConstraints(asked.constraints));

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <map>
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
@@ -43,9 +44,9 @@ class ConstraintFlow {
   };
   struct Asked {
     InputConstraints constraints;
+    std::set<Interval, decltype(&IsPreferred)> ranges{&IsPreferred};
     int changes = 0;
     bool waiting = false;
-    bool conflict = false;
   };
   // A computation's parameter number p is operand p + shift of the caller, or operand `only`.
   struct Caller {
@@ -55,6 +56,7 @@ class ConstraintFlow {
   };
 
   void IndexCallers();
+  void NoteConflict(hlo::InstructionId id, const std::string& conflict);
   void Carry(const Position& from, const InputConstraints& constraints);
   bool CarryStructure(hlo::InstructionId id, const TuplePath& path,
                       const InputConstraints& constraints);
@@ -74,7 +76,7 @@ class ConstraintFlow {
   const ValueRanges ranges_;
   std::vector<std::vector<Caller>> callers_;  // by computation
   std::map<Position, Asked> asked_;
-  std::vector<Position> waiting_;
+  std::set<Position> waiting_;
   std::vector<std::string> conflicts_;
 };
 

@@ -4,6 +4,8 @@
 
 #include <algorithm>
 #include <cmath>
+#include <tuple>
+#include <utility>
 
 #include "core/base/text.h"
 
@@ -14,20 +16,6 @@ std::string Text(const Interval& interval) {
   return fmt::format("[{}, {}]", ShortestText(interval.low), ShortestText(interval.high));
 }
 
-// Of two intervals without a common element the narrower, the first if neither is.
-Interval Tighter(const Interval& a, const Interval& b) { return b.Width() < a.Width() ? b : a; }
-
-std::string TightenRange(InputConstraints& constraints, const Interval& with) {
-  const Interval both = Intersect(constraints.range, with);
-  if (!both.empty()) {
-    constraints.range = both;
-    return {};
-  }
-  std::string conflict = fmt::format("{} and {}", Text(constraints.range), Text(with));
-  constraints.range = Tighter(constraints.range, with);
-  return conflict;
-}
-
 std::string TightenColumns(InputConstraints& constraints, const InputConstraints& with) {
   if (with.columns.empty()) return {};
   if (constraints.columns.empty()) {
@@ -36,7 +24,15 @@ std::string TightenColumns(InputConstraints& constraints, const InputConstraints
     return {};
   }
   if (constraints.columns.size() != with.columns.size() || constraints.inner != with.inner) {
-    return "index vectors of two forms";
+    const auto form = [](const InputConstraints& c) {
+      return std::pair(c.columns.size(), c.inner);
+    };
+    if (form(with) < form(constraints)) {
+      constraints.columns = with.columns;
+      constraints.inner = with.inner;
+    }
+    return fmt::format("index vectors of two forms; those of {} components are satisfied",
+                       constraints.columns.size());
   }
   for (size_t c = 0; c < constraints.columns.size(); ++c) {
     IndexColumn& mine = constraints.columns[c];
@@ -77,9 +73,25 @@ InputConstraints InputConstraints::Unordered() const {
   return loose;
 }
 
+bool IsPreferred(const Interval& a, const Interval& b) {
+  return std::tuple(a.Width(), a.low) < std::tuple(b.Width(), b.low);
+}
+
+Interval IntersectAll(std::span<const Interval> intervals, std::string& conflict) {
+  Interval all;
+  for (const Interval& each : intervals) {
+    const Interval both = Intersect(all, each);
+    if (both.empty()) {
+      conflict = fmt::format("{0} and {1}; {0} is satisfied", Text(all), Text(each));
+    } else {
+      all = both;
+    }
+  }
+  return all;
+}
+
 std::string Tighten(InputConstraints& constraints, const InputConstraints& with) {
-  std::string conflict = TightenRange(constraints, with.range);
-  if (std::string columns = TightenColumns(constraints, with); !columns.empty()) conflict = columns;
+  std::string conflict = TightenColumns(constraints, with);
   constraints.nonzero |= with.nonzero;
   constraints.sorted |= with.sorted;
   constraints.distinct |= with.distinct;
@@ -90,8 +102,13 @@ std::string Tighten(InputConstraints& constraints, const InputConstraints& with)
     if (other && constraints.structure == with.structure) {
       constraints.total = std::min(constraints.total, with.total);
     } else if (other) {
-      constraints.structure = std::min(constraints.structure, with.structure);
-      if (constraints.structure > Structure::kDominantDiagonal) conflict = "two kinds of sizes";
+      if (with.structure < constraints.structure) {
+        constraints.structure = with.structure;
+        constraints.total = with.total;
+      }
+      if (constraints.structure > Structure::kDominantDiagonal) {
+        conflict = "two kinds of sizes; one is satisfied";
+      }
     } else {
       constraints.structure = with.structure;
       constraints.total = with.total;

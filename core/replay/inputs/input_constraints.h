@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <limits>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -25,7 +26,7 @@ struct Interval {
   bool empty() const { return !(low <= high); }
   bool Contains(double value) const { return low <= value && value <= high; }
   bool Inside(const Interval& other) const { return other.low <= low && high <= other.high; }
-  double Width() const { return high - low; }
+  double Width() const { return low == high ? 0 : high - low; }
   bool operator==(const Interval&) const = default;
 };
 Interval Intersect(const Interval& a, const Interval& b);
@@ -67,8 +68,14 @@ struct InputConstraints {
   bool operator==(const InputConstraints&) const = default;
 };
 
-// Adds what another use asks. Where the two exclude one another the tighter stays and the answer
-// says so; empty: all could be kept.
+// The elements that all of the intervals have, which are in order of preference: those that exclude
+// what was taken before them are left out, and `conflict` says so.
+Interval IntersectAll(std::span<const Interval> intervals, std::string& conflict);
+// The narrower first; of equals the lower.
+bool IsPreferred(const Interval& a, const Interval& b);
+
+// Adds what another use asks, but for its range. Where the two exclude one another one stays,
+// whichever came first, and the answer says which; empty: all could be kept.
 std::string Tighten(InputConstraints& constraints, const InputConstraints& with);
 
 }  // namespace hloscope::replay

@@ -59,8 +59,7 @@ class Generator {
   std::vector<std::string> Warnings() const {
     std::vector<std::string> warnings;
     for (const std::string& conflict : flow_.conflicts()) {
-      warnings.push_back(
-          "constraints on generated inputs conflict, the tighter one is satisfied: " + conflict);
+      warnings.push_back("constraints on generated inputs conflict: " + conflict);
     }
     return warnings;
   }

@@ -47,8 +47,10 @@ Result<bool> RepeatsAlone(const PassBlame& blame, const RunSpec& run, const Stag
   // Code may not be generated for what one pass alone leaves.
   HLOSCOPE_ASSIGN_OR_RETURN(const OwnPipeline own, CompilePipeline(before->module, request, stop));
   HLOSCOPE_ASSIGN_OR_RETURN(const Leaves was, values.Plain(before->module));
-  HLOSCOPE_ASSIGN_OR_RETURN(const Leaves is, values.Plain(own.pipeline.stages.back().module));
-  return WorstDifference(is, was, values.request().compare.bounds).has_value();
+  const auto& after = own.pipeline.stages.back().module;
+  HLOSCOPE_ASSIGN_OR_RETURN(const Leaves is, values.Plain(after));
+  return WorstDifference(is, was, values.request().compare.bounds).has_value() ||
+         ChangeOfRounding(values, before->module, was, after, is).has_value();
 }
 
 // What the compiler was given for the module of the tries.

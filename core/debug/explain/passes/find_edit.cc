@@ -142,7 +142,8 @@ class Search {
  private:
   Result<ValueTrace> Trace(const std::shared_ptr<const Module>& module, CaptureForm form,
                            std::span<const InstructionId> wanted) {
-    return TraceValues(module, precision_, form, wanted, values_.request(), stop_);
+    return TraceValues(module, precision_, form, wanted,
+                       StageValues::RequestFor(*module, values_.request()), stop_);
   }
 
   void HashBefore() {
@@ -280,6 +281,7 @@ class Search {
     if (precision_ == TracePrecision::kDouble) {
       return CompareDoubles(after, before, std::max(ToleranceOf(type_a), ToleranceOf(type_b)));
     }
+    if (precision_ == TracePrecision::kRounded) return CompareRounded(after, before, type_b);
     const auto worst = WorstDifference({after}, {before}, values_.request().compare.bounds);
     return worst ? *worst : LeafComparison{};
   }
@@ -356,8 +358,9 @@ Result<std::optional<FoundEdit>> FindEdit(const StageValues& values,
                                           const std::shared_ptr<const Module>& after,
                                           analysis::Alignment alignment,
                                           std::span<const size_t> leaves,
-                                          const std::stop_token& stop) {
+                                          const std::stop_token& stop, Sought sought) {
   Search search(values, before, after, std::move(alignment), leaves, stop);
+  if (sought == Sought::kRoundings) return search.Run(TracePrecision::kRounded);
   auto found = search.Run(TracePrecision::kDouble);
   if (found.has_value() && found->has_value()) return found;
   return search.Run(TracePrecision::kOwn);

@@ -26,11 +26,11 @@ struct FoundEdit {
 // is gone. Looks into fusions and called computations, in double precision first, where rounding
 // hides nothing. Only what the given leaves of the results need is looked at; everything where none
 // is given. Nullopt: no paired values differ. Fails as the evaluation does.
-Result<std::optional<FoundEdit>> FindEdit(const StageValues& values,
-                                          const std::shared_ptr<const hlo::Module>& before,
-                                          const std::shared_ptr<const hlo::Module>& after,
-                                          analysis::Alignment alignment,
-                                          std::span<const size_t> leaves,
-                                          const std::stop_token& stop);
+// `kRoundings`: what differs is where values are rounded (see ChangeOfRounding).
+enum class Sought : uint8_t { kMeaning, kRoundings };
+Result<std::optional<FoundEdit>> FindEdit(
+    const StageValues& values, const std::shared_ptr<const hlo::Module>& before,
+    const std::shared_ptr<const hlo::Module>& after, analysis::Alignment alignment,
+    std::span<const size_t> leaves, const std::stop_token& stop, Sought sought = Sought::kMeaning);
 
 }  // namespace hloscope::debug

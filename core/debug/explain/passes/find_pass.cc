@@ -4,12 +4,16 @@
 
 #include <algorithm>
 #include <array>
+#include <map>
 #include <span>
+#include <string_view>
+#include <utility>
 
 #include "core/analysis/align/noted_alignment.h"
 #include "core/debug/compare/compare_modules.h"
 #include "core/debug/explain/passes/find_edit.h"
 #include "core/debug/explain/passes/meaning.h"
+#include "core/eval/numbers/precise.h"
 #include "core/hlo/analysis/summary.h"
 #include "core/replay/capture/capture_plan.h"
 
@@ -47,6 +51,39 @@ std::array<int64_t, 3> DrawsByKind(const Module& module) {
     if (module.GetString(instruction, AttributeKey::kCustomCallTarget) == "GetRngSeed") ++draws[2];
   }
   return draws;
+}
+
+// XLA's passes that may drop or add conversions between floats: names, or how they begin.
+bool MayChangeRounding(std::string_view pass) {
+  constexpr std::string_view kPasses[] = {"simplify-fp-conversions",
+                                          "float-normalization",
+                                          "bfloat16",
+                                          "change-op-data-type",
+                                          "convert-mover",
+                                          "cublas-gemm-rewriter",
+                                          "cudnn",
+                                          "operand_upcaster",
+                                          "result_caster"};
+  return std::ranges::any_of(kPasses, [&](std::string_view row) { return pass.starts_with(row); });
+}
+
+// True if a reduce-precision is gone or rounds to more bits, which no pass may do.
+bool LosesRounding(const Module& before, const Module& after) {
+  const auto coarse_of = [](const Module& module) {
+    std::map<std::pair<int64_t, int64_t>, int64_t> coarse;
+    for (uint32_t i = 0; i < module.instructions().size(); ++i) {
+      const hlo::InstructionId id(i);
+      if (!eval::IsCoarseRounding(module, id)) continue;
+      ++coarse[{module.GetInt(module[id], AttributeKey::kExponentBits),
+                module.GetInt(module[id], AttributeKey::kMantissaBits)}];
+    }
+    return coarse;
+  };
+  const auto left = coarse_of(after);
+  return std::ranges::any_of(coarse_of(before), [&](const auto& was) {
+    const auto found = left.find(was.first);
+    return found == left.end();
+  });
 }
 
 // A stage that was evaluated, or means the same as one that was.
@@ -101,8 +138,13 @@ class Sweep {
       Excuse(stage, Cause::kRandomNumbers);
       return;
     }
+    for (const std::string& edit : PrecisionAttributeChanges(*last_.module, *stage.module)) {
+      verdict_.warnings.push_back(fmt::format("{}: {}", stage.file, edit));
+    }
     const auto change =
         ChangeOfMeaning(values_, last_.module, last_.results, stage.module, results);
+    const bool may_hide = !change || change->excuse == Cause::kRounding;
+    if (may_hide && JudgeRounding(stage, results)) return;
     if (!change) return;
     if (change->excuse) {
       Excuse(stage, *change->excuse);
@@ -126,6 +168,32 @@ class Sweep {
       blame.edit = (*edit)->edit;
     }
     verdict_.passes.push_back(std::move(blame));
+  }
+
+  // True if the pass is blamed because it does not round what it should.
+  bool JudgeRounding(const PassStage& stage, const Leaves& results) {
+    const auto worst =
+        ChangeOfRounding(values_, last_.module, last_.results, stage.module, results);
+    if (!worst || IsGiven(stage)) return false;
+    // A stage without a pipeline stands for many passes.
+    const bool may_change = stage.pipeline.empty() || MayChangeRounding(stage.pass);
+    if (may_change && !LosesRounding(*last_.module, *stage.module)) {
+      verdict_.warnings.push_back(fmt::format(
+          "{}: {} changed where values are rounded, which XLA allows it (excess precision): {}",
+          stage.file, stage.pass, ErrorPhrase(*worst)));
+      return false;
+    }
+    PassBlame blame{stage.pass, stage.pipeline, last_.file, stage.file, false, {}, {}, *worst};
+    const std::array<size_t, 1> leaf = {static_cast<size_t>(worst->index.front())};
+    auto edit = FindEdit(values_, last_.module, stage.module, AlignmentWith(stage), leaf, stop_,
+                         Sought::kRoundings);
+    if (edit && *edit) {
+      blame.place = (*edit)->place;
+      blame.edit = (*edit)->edit;
+    }
+    meant_ = last_.results;
+    verdict_.passes.push_back(std::move(blame));
+    return true;
   }
 
   // Of the stage before with this one: as the compiler noted it, or guessed where it did not.
@@ -234,6 +302,10 @@ DivergeVerdict FindDifference(StageValues& values, const std::shared_ptr<const M
   if (!meant) return RefusedVerdict(meant.error());
   DivergeVerdict verdict;
   verdict.status = RunStatus::kEqual;
+  verdict.warnings = PrecisionAttributeChanges(*second, *first);
+  if (const auto rounds = ChangeOfRounding(values, second, *meant, first, *results)) {
+    verdict.warnings.push_back("the modules round at different places: " + ErrorPhrase(*rounds));
+  }
   if (const auto change = ChangeOfMeaning(values, second, *meant, first, *results)) {
     verdict.status = RunStatus::kDiffers;
     verdict.worst = change->worst;

@@ -1,8 +1,14 @@
 #include "core/debug/explain/passes/meaning.h"
 
-#include <algorithm>
-#include <cmath>
+#include <fmt/format.h>
 
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <map>
+#include <string_view>
+
+#include "core/analysis/align/fingerprint.h"
 #include "core/eval/numbers/precise.h"
 #include "core/replay/capture/nonfinite_scan.h"
 
@@ -96,7 +102,98 @@ bool IsIllConditioned(const StageValues& values, const std::shared_ptr<const Mod
   return moves && BadnessOf(*moves) >= kAsMuch * BadnessOf(worst);
 }
 
+// True if every leaf that both have has the same bits.
+bool HaveSameBits(const Leaves& a, const Leaves& b) {
+  for (size_t i = 0; i < std::min(a.size(), b.size()); ++i) {
+    if (a[i].has_value() && b[i].has_value() && !CompareArrays(*a[i], *b[i], {}).same_bits) {
+      return false;
+    }
+  }
+  return true;
+}
+
 }  // namespace
+
+LeafComparison CompareRounded(const Literal& actual, const Literal& expected,
+                              hlo::ElementType type) {
+  constexpr double kOfF32 = 8 * 0x1p-23, kOfF64 = 1e-9;
+  const bool is_wide = hlo::RealPart(type) == hlo::ElementType::kF64;
+  const double tolerance = is_wide ? kOfF64 : kOfF32;
+  return CompareArrays(actual, expected, {tolerance * ScaleOf(expected), tolerance});
+}
+
+std::optional<LeafComparison> ChangeOfRounding(const StageValues& values,
+                                               const std::shared_ptr<const Module>& before,
+                                               const Leaves& results_before,
+                                               const std::shared_ptr<const Module>& after,
+                                               const Leaves& results_after) {
+  constexpr double kAsMuch = 0.25;
+  constexpr BoundsRequest kExactly{0, 0};
+  const BoundsRequest& bounds = values.request().compare.bounds;
+  if (bounds.absolute || bounds.relative) return std::nullopt;  // the user has said what counts
+  if (!eval::AsksForRounding(*before) && !eval::AsksForRounding(*after)) return std::nullopt;
+  if (HaveSameBits(results_before, results_after)) return std::nullopt;
+  const Result<Leaves> b = values.Rounded(before);
+  if (!b) return std::nullopt;
+  const Result<Leaves> a = values.Rounded(after);
+  if (!a) return std::nullopt;
+  std::optional<LeafComparison> worst;
+  for (size_t i = 0; i < std::min({a->size(), b->size(), results_before.size()}); ++i) {
+    if (!(*a)[i].has_value() || !(*b)[i].has_value() || !results_before[i].has_value() ||
+        !results_after[i].has_value()) {
+      continue;
+    }
+    const hlo::ElementType type = results_before[i]->shape().element_type();
+    if (CompareRounded(*(*a)[i], *(*b)[i], type).equal()) continue;
+    // What is said is how the results themselves move.
+    LeafComparison leaf = CompareArrays(*results_after[i], *results_before[i], kExactly);
+    if (leaf.equal()) continue;
+    leaf.index = {static_cast<int64_t>(i)};
+    if (!worst || BadnessOf(leaf) > BadnessOf(*worst)) worst = std::move(leaf);
+  }
+  if (!worst) return std::nullopt;
+  const Result<Leaves> moved = values.Moved(before);
+  if (!moved) return worst;
+  const auto moves = WorstDifference(*moved, results_before, kExactly);
+  const bool is_ill = moves && BadnessOf(*moves) >= kAsMuch * BadnessOf(*worst);
+  return is_ill ? std::nullopt : worst;
+}
+
+std::vector<std::string> PrecisionAttributeChanges(const Module& before, const Module& after) {
+  using hlo::AttributeKey;
+  constexpr std::array kAsked = {AttributeKey::kOperandPrecision, AttributeKey::kAlgorithm,
+                                 AttributeKey::kExponentBits, AttributeKey::kMantissaBits};
+  const auto asked_of = [&](const Module& module) {
+    std::map<std::string_view, const hlo::Instruction*> asked;
+    for (const hlo::Instruction& i : module.instructions()) {
+      const bool may_ask = hlo::Info(i.opcode).category == hlo::Category::kContraction ||
+                           i.opcode == hlo::Opcode::kReducePrecision;
+      if (may_ask) asked.emplace(module[i.name], &i);
+    }
+    return asked;
+  };
+  const auto text_of = [](const Module& module, const hlo::Instruction& i, AttributeKey key) {
+    for (const hlo::Attribute& a : module.attributes(i)) {
+      if (a.key == key) return analysis::AttributeKeyText(module, i, a);
+    }
+    return std::string();
+  };
+  std::vector<std::string> changes;
+  const auto was = asked_of(before);
+  for (const auto& [name, instruction] : asked_of(after)) {
+    const auto old = was.find(name);
+    if (old == was.end() || old->second->opcode != instruction->opcode) continue;
+    for (const AttributeKey key : kAsked) {
+      const std::string a = text_of(before, *old->second, key);
+      const std::string b = text_of(after, *instruction, key);
+      const auto shown = [](const std::string& text) { return text.empty() ? "default" : text; };
+      if (a == b) continue;
+      changes.push_back(
+          fmt::format("{}: {} {} became {}", name, hlo::Info(key).text, shown(a), shown(b)));
+    }
+  }
+  return changes;
+}
 
 std::optional<LeafComparison> WorstDifference(const Leaves& actual, const Leaves& expected,
                                               const BoundsRequest& bounds) {

@@ -3,6 +3,8 @@
 
 #include <memory>
 #include <optional>
+#include <string>
+#include <vector>
 
 #include "core/base/result.h"
 #include "core/debug/compare/compare_values.h"
@@ -36,5 +38,26 @@ std::optional<MeaningChange> ChangeOfMeaning(const StageValues& values,
                                              const Leaves& results_before,
                                              const std::shared_ptr<const hlo::Module>& after,
                                              const Leaves& results_after);
+
+// How the results move where `after` does not round as `before` asks: by reduce-precision, by
+// conversions or by types narrower than f32, which bounds of the results' type may hide. Of values
+// in double precision that are rounded where the modules ask for it and nowhere else, so that the
+// order of sums and the like do not count; the last bits of the results' type do not either.
+// Nullopt: they round alike, the results have the same bits or move as much when the inputs move
+// by one ULP, or the user gave bounds.
+std::optional<LeafComparison> ChangeOfRounding(const StageValues& values,
+                                               const std::shared_ptr<const hlo::Module>& before,
+                                               const Leaves& results_before,
+                                               const std::shared_ptr<const hlo::Module>& after,
+                                               const Leaves& results_after);
+
+// Values that were rounded so, by the bounds of a value of `type`.
+LeafComparison CompareRounded(const hlo::Literal& actual, const hlo::Literal& expected,
+                              hlo::ElementType type);
+
+// "FILE: dot.3: operand_precision={highest,highest} became {default,default}": what instructions of
+// one name ask of precision in both, which the reference does not show.
+std::vector<std::string> PrecisionAttributeChanges(const hlo::Module& before,
+                                                   const hlo::Module& after);
 
 }  // namespace hloscope::debug

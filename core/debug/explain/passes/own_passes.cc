@@ -18,7 +18,10 @@ DivergeVerdict ExplainByPasses(const std::shared_ptr<const Module>& module,
   StageValues values(request, stop);
   const Result<Leaves> results = values.Begin(module);
   if (!results) return RefusedStart(*module, results.error());
-  DivergeVerdict verdict = FindGuiltyPass(values, *results, module, pipeline, stop);
+  const auto& first = pipeline.form ? pipeline.form : module;
+  const Result<Leaves> meant = pipeline.form ? values.Plain(first) : results;
+  if (!meant) return RefusedStart(*first, meant.error());
+  DivergeVerdict verdict = FindGuiltyPass(values, *meant, first, pipeline, stop);
   const replay::PlatformRow* const row = replay::FindPlatform(request.test.name);
   const bool has_passes = replay::ReadsFlag(request.test.name, replay::kDisablePassesFlag);
   if (row != nullptr && has_passes && !stop.stop_requested()) {

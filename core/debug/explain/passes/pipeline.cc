@@ -1,15 +1,20 @@
 // Reading every stage that is there.
 #include "core/debug/explain/passes/pipeline.h"
 
+#include <fmt/format.h>
+
 #include <optional>
 #include <set>
+#include <span>
 #include <utility>
 
 #include "core/backends/ahead/own_compile.h"
 #include "core/backends/pjrt/compile_module.h"
 #include "core/base/scratch_folder.h"
+#include "core/debug/compare/compare_modules.h"
 #include "core/dump/complete_module.h"
 #include "core/dump/load.h"
+#include "core/dump/stage_files.h"
 #include "core/hlo/comparison.h"
 #include "core/hlo/rewrite/copy_module.h"
 #include "core/hlo/sharding/topology.h"
@@ -27,6 +32,27 @@ Result<std::shared_ptr<const hlo::Module>> ReadStage(const dump::DumpModel& mode
   const dump::CompletedModule completed = dump::CompleteFromDump(loaded, limits);
   notes.insert(completed.notes.begin(), completed.notes.end());
   return completed.module;
+}
+
+// Of a stage that has texts next to its proto: what they have otherwise, for an edit of one that is
+// not read would go unnoticed.
+void CompareFiles(const dump::DumpModel& model, std::span<const int32_t> files,
+                  const hlo::Module& used, const Limits& limits, std::vector<std::string>& notes) {
+  const auto path = [&](int32_t file) { return model.files()[static_cast<size_t>(file)].path; };
+  for (const int32_t other : files.subspan(1)) {
+    if (model.files()[static_cast<size_t>(other)].kind != dump::FileKind::kHloText) continue;
+    const auto loaded = dump::LoadSoundModule(model.FullPath(other), limits);
+    if (!loaded) {
+      notes.push_back(fmt::format("{}: not compared with {}: {}", path(other), path(files[0]),
+                                  loaded.error().message));
+      continue;
+    }
+    const dump::CompletedModule text = dump::CompleteFromDump(*loaded, limits);
+    const ModuleComparison compared = CompareModules(used, *text.module);
+    if (compared.equal) continue;
+    notes.push_back(fmt::format("{}: differs from {}, which is used: {}", path(other),
+                                path(files[0]), FirstDifference(compared)));
+  }
 }
 
 // How the results of partitioned stages lie on devices, which their texts do not say: as the last
@@ -61,9 +87,10 @@ class ResultSharding {
   std::optional<hlo::Sharding> sharding_;
 };
 
-// The compiler of the request's platform writes its dump to `folder`.
-Status WriteStages(const std::shared_ptr<const hlo::Module>& module, const RunSpec& request,
-                   const std::string& folder, const std::stop_token& stop) {
+// The compiler of the request's platform writes its dump to `folder`. The form that it was given.
+Result<std::shared_ptr<const hlo::Module>> WriteStages(
+    const std::shared_ptr<const hlo::Module>& module, const RunSpec& request,
+    const std::string& folder, const std::stop_token& stop) {
   if (replay::IsOwnCompiler(request.test.name)) {
     replay::OwnCompileRequest own;
     own.dump = folder;
@@ -71,7 +98,7 @@ Status WriteStages(const std::shared_ptr<const hlo::Module>& module, const RunSp
     own.xla_flags = request.test.xla_flags;
     own.limits = request.limits;
     HLOSCOPE_TRY(replay::OwnCompile(*module, own, stop));
-    return {};
+    return module;
   }
   replay::CompileModuleRequest compile;
   compile.options = TestOptions(request);
@@ -83,8 +110,9 @@ Status WriteStages(const std::shared_ptr<const hlo::Module>& module, const RunSp
   }
   compile.passes = true;
   compile.dump = folder;
-  HLOSCOPE_TRY(replay::CompileModule(module, compile, stop));
-  return {};
+  HLOSCOPE_ASSIGN_OR_RETURN(const replay::CompileModuleReport report,
+                            replay::CompileModule(module, compile, stop));
+  return report.form;
 }
 
 }  // namespace
@@ -92,18 +120,21 @@ Status WriteStages(const std::shared_ptr<const hlo::Module>& module, const RunSp
 Result<Pipeline> ReadPipeline(const dump::DumpModel& model, int32_t module, const Limits& limits) {
   Pipeline pipeline;
   std::set<std::string> notes;
+  std::vector<std::string> differing;
   ResultSharding results(limits);
   const dump::ModuleEntry& entry = model.modules()[static_cast<size_t>(module)];
   for (size_t s = 0; s < entry.stages.size(); ++s) {
     const dump::StageEntry& stage = entry.stages[s];
-    const int32_t file = model.ModuleFile(module, static_cast<int32_t>(s));
-    if (file < 0) continue;
+    const std::vector<int32_t> files = dump::ModuleFiles(model, module, static_cast<int32_t>(s));
+    if (files.empty()) continue;
+    const int32_t file = files.front();
     const std::string& path = model.files()[static_cast<size_t>(file)].path;
     auto read = ReadStage(model, file, limits, notes);
     if (!read) {
       pipeline.stepped_over.push_back(path + ": " + read.error().message);
       continue;
     }
+    CompareFiles(model, files, **read, limits, differing);
     auto complete = results.Complete(*std::move(read));
     if (complete == nullptr) {
       pipeline.stepped_over.push_back(
@@ -114,6 +145,7 @@ Result<Pipeline> ReadPipeline(const dump::DumpModel& model, int32_t module, cons
                                stage.pipeline, path, std::move(complete)});
   }
   pipeline.notes.assign(notes.begin(), notes.end());
+  pipeline.notes.insert(pipeline.notes.end(), differing.begin(), differing.end());
   if (auto noted = dump::ProvenanceOf(model, module)) {
     pipeline.provenance = *std::move(noted);
   } else {
@@ -131,9 +163,8 @@ Result<OwnPipeline> CompilePipeline(const std::shared_ptr<const hlo::Module>& mo
                                     const RunSpec& request, const std::stop_token& stop) {
   HLOSCOPE_ASSIGN_OR_RETURN(const auto folder, ScratchFolder::Make());
   OwnPipeline own;
-  if (const Status written = WriteStages(module, request, folder.path(), stop); !written) {
-    own.failed = written.error();
-  }
+  const auto form = WriteStages(module, request, folder.path(), stop);
+  if (!form) own.failed = form.error();
   const auto model = dump::DumpModel::Open(folder.path(), request.limits);
   if (!model || (*model)->modules().empty()) {
     return std::unexpected(
@@ -142,6 +173,7 @@ Result<OwnPipeline> CompilePipeline(const std::shared_ptr<const hlo::Module>& mo
   auto pipeline = ReadPipeline(**model, 0, request.limits);
   if (!pipeline) return std::unexpected(own.failed.value_or(pipeline.error()));
   own.pipeline = *std::move(pipeline);
+  if (form && *form != module) own.pipeline.form = *form;
   return own;
 }
 

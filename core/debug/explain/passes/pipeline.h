@@ -31,6 +31,8 @@ struct Pipeline {
   std::vector<std::string> notes;         // what was completed from where, and what is not used
   // Where the compiler says that the instructions of its stages come from; empty: it does not.
   std::vector<dump::StageProvenance> provenance;
+  // What was compiled where that is another form than the module given: its first stage means this.
+  std::shared_ptr<const hlo::Module> form;
 };
 
 // What a platform's compiler makes of a module.

@@ -1,11 +1,14 @@
 // Evaluating stages on shared inputs.
 #include "core/debug/explain/passes/stage_values.h"
 
+#include <algorithm>
 #include <cstring>
+#include <span>
 #include <utility>
 
 #include "core/analysis/align/alignment_side.h"
 #include "core/base/quick_hash.h"
+#include "core/debug/explain/diverge/optimised_module.h"
 #include "core/eval/numbers/precise.h"
 #include "core/replay/platform_table.h"
 
@@ -65,6 +68,14 @@ Literal Moved(const Literal& literal, uint64_t argument) {
   return moved;
 }
 
+// Whether its parameters are tuples where the arguments are.
+bool TakesTuples(const Module& module, std::span<const Literal> arguments) {
+  const std::vector<hlo::InstructionId> parameters = module.Parameters(module.entry_id());
+  return std::ranges::equal(parameters, arguments, [&](hlo::InstructionId id, const Literal& a) {
+    return module.shape(id).IsTuple() == a.shape().IsTuple();
+  });
+}
+
 }  // namespace
 
 std::vector<Literal> MovedByOneUlp(const std::vector<Literal>& arguments) {
@@ -108,7 +119,14 @@ StageValues StageValues::On(std::vector<Literal> arguments) const {
 
 Result<Leaves> StageValues::Run(const std::shared_ptr<const Module>& module,
                                 const RunSpec& request) const {
-  return LeavesOf(RunModule(module, request, stop_));
+  return LeavesOf(RunModule(module, RequestFor(*module, request), stop_));
+}
+
+RunSpec StageValues::RequestFor(const Module& module, RunSpec request) {
+  if (!TakesTuples(module, request.inputs.arguments)) {
+    request.inputs.arguments = LeafArguments(request.inputs.arguments);
+  }
+  return request;
 }
 
 Result<Leaves> StageValues::Plain(const std::shared_ptr<const Module>& module) const {
@@ -117,6 +135,10 @@ Result<Leaves> StageValues::Plain(const std::shared_ptr<const Module>& module) c
 
 Result<Leaves> StageValues::Wide(const std::shared_ptr<const Module>& module) const {
   return Run(eval::WidenModule(*module), request_);
+}
+
+Result<Leaves> StageValues::Rounded(const std::shared_ptr<const Module>& module) const {
+  return Run(eval::WidenModule(*module, eval::Roundings::kAsked), request_);
 }
 
 Result<Leaves> StageValues::Moved(const std::shared_ptr<const Module>& module) const {

@@ -25,9 +25,15 @@ class StageValues {
   Result<Leaves> Plain(const std::shared_ptr<const hlo::Module>& module) const;
   Result<Leaves> Wide(const std::shared_ptr<const hlo::Module>& module) const;
   Result<Leaves> Moved(const std::shared_ptr<const hlo::Module>& module) const;
+  // In double precision, but rounded where the module asks for it (eval::Roundings::kAsked).
+  Result<Leaves> Rounded(const std::shared_ptr<const hlo::Module>& module) const;
 
   // The same on other inputs, one of each parameter.
   StageValues On(std::vector<hlo::Literal> arguments) const;
+
+  // The request on those inputs in the form that the module's parameters have: where it takes no
+  // tuples, as plugins want it (see pjrt/adapt.h), their leaves.
+  static RunSpec RequestFor(const hlo::Module& module, RunSpec request);
 
   // A request that runs a module on those inputs on the reference platform, and nothing else.
   const RunSpec& request() const { return request_; }

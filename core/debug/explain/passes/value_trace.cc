@@ -117,8 +117,10 @@ Result<ValueTrace> TraceValues(const std::shared_ptr<const Module>& module,
                                const std::stop_token& stop) {
   std::shared_ptr<const Module> run = module;
   IdMap map;
-  if (precision == TracePrecision::kDouble) {
-    run = eval::WidenModule(*module);
+  if (precision != TracePrecision::kOwn) {
+    run =
+        eval::WidenModule(*module, precision == TracePrecision::kRounded ? eval::Roundings::kAsked
+                                                                         : eval::Roundings::kNone);
     HLOSCOPE_ASSIGN_OR_RETURN(map, MapWidened(*module, *run));
   } else {
     map = MapSame(*module);

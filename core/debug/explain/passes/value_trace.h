@@ -31,9 +31,9 @@ struct ValueTrace {
   const TraceEvent* Find(hlo::InstructionId id, int64_t device, int64_t execution) const;
 };
 
-// As the module stands, or with all floating point in double precision; ids are those of the module
-// as it stands either way.
-enum class TracePrecision : uint8_t { kDouble, kOwn };
+// As the module stands, with all floating point in double precision, or so but rounded where the
+// module asks for it; ids are those of the module as it stands either way.
+enum class TracePrecision : uint8_t { kDouble, kOwn, kRounded };
 
 // Instructions whose values are made one by one: not those of reducers, comparators and the like.
 std::vector<hlo::InstructionId> TracedInstructions(const hlo::Module& module);
