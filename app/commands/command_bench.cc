@@ -63,7 +63,8 @@ class BenchCommand : public Command {
         {.name = "--seed",
          .target = &run_.seed,
          .help = "seed of the generated inputs (0)",
-         .value = "N"},
+         .value = "N",
+         .min = 0},
         RowOption("--fill-elided", &run_.fill_elided),
         DeadlineOption(&run_.deadline_seconds, "a module"),
     };

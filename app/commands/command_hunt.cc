@@ -86,7 +86,8 @@ class HuntCommand : public Command {
          .target = &rank_,
          .help = "index of this process among those that share the work, from 0; by default from "
                  "mpirun or srun",
-         .value = "R"},
+         .value = "R",
+         .min = 0},
         {.name = "--ranks",
          .target = &ranks_,
          .help = "number of processes; each with the same folder, seed and modules",

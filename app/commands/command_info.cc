@@ -211,8 +211,11 @@ class InfoCommand : public Command {
   }
 
   static int Export(const FileView& file, const Context& context) {
-    const Result<dump::JaxExport> exported = dump::ReadJaxExport(file.bytes());
-    if (!exported) return Fail(file.path(), exported.error(), context);
+    Result<dump::JaxExport> exported = dump::ReadJaxExport(file.bytes());
+    if (!exported) {
+      exported.error().place.file = file.path();
+      return Fail(file.path(), exported.error(), context);
+    }
     context.json ? WriteOut(ExportJson(file, *exported)) : PrintOut(ExportText(file, *exported));
     return kGood;
   }

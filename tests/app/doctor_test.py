@@ -99,6 +99,10 @@ class Doctor(unittest.TestCase):
             self.assertEqual(finding['state'], state, finding)
             self.assertIn(message, finding['message'])
 
+    def copy_cupti(self):
+        for name in ('libcupti.so.13', 'libcupti.so.12', 'libcupti.so'):
+            shutil.copy(os.path.join(MADE_UP, 'fake_driver', name), os.path.join(self.folder, 'driver'))
+
     def test_cupti(self):
         for settings, state, message, command in (
                 ('', 'ready', 'CUDA 13.0: kernels on the GPU can be timed one by one', ''),
@@ -108,7 +112,7 @@ class Doctor(unittest.TestCase):
                 ('cuptiSubscribe=43', 'mig', 'MIG', 'nvidia-smi -mig 0'),
                 ('cuptiSubscribe=15', 'refused', 'could not be initialised', '')):
             driver = self.driver()
-            shutil.copy(os.path.join(MADE_UP, 'fake_driver', 'libcupti.so.13'), os.path.join(self.folder, 'driver'))
+            self.copy_cupti()
             finding = self.doctor(**driver, CUDA_FAKE_CUPTI=settings)['permissions', 'CUPTI'][0]
             self.assertEqual(finding['state'], state, finding)
             self.assertIn(message, finding['message'])
@@ -120,7 +124,7 @@ class Doctor(unittest.TestCase):
                 ('cuptiProfilerGetCounterAvailability=35', 'not-permitted', 'ERR_NVGPUCTRPERM', 'NVreg_RestrictProfilingToAdminUsers=0'),
                 ('cuptiProfilerHostInitialize=46', 'refused', 'the definition of its metrics', '')):
             driver = self.driver()
-            shutil.copy(os.path.join(MADE_UP, 'fake_driver', 'libcupti.so.13'), os.path.join(self.folder, 'driver'))
+            self.copy_cupti()
             finding = self.doctor(**driver, CUDA_FAKE_CUPTI=settings)['permissions', 'GPU counters'][0]
             self.assertEqual(finding['state'], state, finding)
             self.assertIn(message, finding['message'])
@@ -132,7 +136,7 @@ class Doctor(unittest.TestCase):
                 ('cuptiPCSamplingEnable=35', 'not-permitted', 'ERR_NVGPUCTRPERM', 'NVreg_RestrictProfilingToAdminUsers=0'),
                 ('cuptiPCSamplingEnable=27', 'refused', 'does not support it', '')):
             driver = self.driver()
-            shutil.copy(os.path.join(MADE_UP, 'fake_driver', 'libcupti.so.13'), os.path.join(self.folder, 'driver'))
+            self.copy_cupti()
             finding = self.doctor(**driver, CUDA_FAKE_CUPTI=settings)['permissions', 'PC sampling'][0]
             self.assertEqual(finding['state'], state, finding)
             self.assertIn(message, finding['message'])

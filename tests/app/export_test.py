@@ -130,8 +130,10 @@ class Export(FolderTest):
         self.need_plugin()
         # Rows k of x are k, so sums of columns of x @ y are 28 times the sums of y's columns.
         inputs = {'in0': floats((8, 4), [k for k in range(8) for _ in range(4)]), 'in1': floats((4, 2), [1, 2, 3, 4, 5, 6, 7, 8])}
-        for report in self.expect('devices', inputs, {'out0': floats((2,), [28 * 16, 28 * 20])}):
-            self.assertEqual(report['num_partitions'], 4, report)
+        list(self.expect('devices', inputs, {'out0': floats((2,), [28 * 16, 28 * 20])}))
+        out = self.path('devices.hlo')
+        self.assertEqual(self.call('convert', os.path.join(EXPORTS, 'devices.export'), out).returncode, 0)
+        self.assertEqual(json.loads(self.call('info', '--json', out).stdout)['num_partitions'], 4)
 
     def test_symbolic_without_shapes(self):
         name = os.path.join(EXPORTS, 'symbolic.export')

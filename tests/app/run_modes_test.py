@@ -329,7 +329,7 @@ class RunModes(FolderTest):
 
         status, out, err = self.run_text(module, '--inputs', archive(in0=(1, 2), in0_of_2=(5, 6)), '--print_literals')
         self.assertEqual(status, 0, err)
-        self.assertIn('{1, 2, 1, 2, 5, 6}', out)
+        self.assertIn('{ 1, 2, 1, 2, 5, 6 }', out)
         for arrays, words in (({'in0': (1, 2), 'in0_of_3': (5, 6)}, 'in0@3 is of no device'),
                               ({'in0': (1, 2), 'in1_of_0': (5, 6)}, 'in1@0 is of no device'),
                               ({'in0_of_2': (5, 6)}, 'not for device 0')):

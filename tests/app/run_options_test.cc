@@ -26,7 +26,8 @@ void Change(T& value, std::string_view text) {
   } else if constexpr (std::same_as<T, std::string>) {
     value = text == "--target {}" ? "h100" : text.ends_with("platform {}") ? "gpu-sim" : "a path";
   } else if constexpr (std::same_as<T, std::vector<std::string>>) {
-    value = {"one.npz", "another.npz"};
+    const bool is_shape = text.starts_with("--shape");
+    value = is_shape ? T{"a=1", "b=2"} : T{"one.npz", "another.npz"};
   } else if constexpr (std::same_as<T, std::optional<NonFiniteKind>>) {
     value = NonFiniteKind::kInfinity;
   } else {

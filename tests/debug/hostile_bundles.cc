@@ -169,7 +169,7 @@ void AddBombs(std::vector<HostileBundle>& out) {
   for (const size_t at : {packed.find("PK\x03\x04") + 22, packed.find("PK\x01\x02") + 24}) {
     Put(packed, at, uint64_t{3} << 30, 4);
   }
-  out.push_back({"a ratio that deflate cannot reach", packed, "more than the archive limits"});
+  out.push_back({"a ratio that deflate cannot reach", packed, "the limit compression-ratio"});
   std::string lying = *WriteZip(entries);
   for (const size_t at : {lying.find("PK\x03\x04") + 22, lying.find("PK\x01\x02") + 24}) {
     Put(lying, at, 10, 4);

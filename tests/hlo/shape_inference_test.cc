@@ -145,12 +145,12 @@ constexpr Case kGood[] = {
      "operand_batching_dims={0}, start_indices_batching_dims={0}, index_vector_dim=2, "
      "slice_sizes={1,1}",
      "f32[2,1]"},
-    {"s32[2,3,4] s32[2,1] s32[2,3]",
-     "s32[2,3,4] scatter(p0, p1, p2), update_window_dims={1}, inserted_window_dims={2}, "
+    {"f32[2,3,4] s32[2,1] f32[2,3]",
+     "f32[2,3,4] scatter(p0, p1, p2), update_window_dims={1}, inserted_window_dims={2}, "
      "scatter_dims_to_operand_dims={0}, input_batching_dims={0}, "
      "scatter_indices_batching_dims={0}, "
      "index_vector_dim=1, to_apply=add",
-     "s32[2,3,4]"},
+     "f32[2,3,4]"},
     {"f32[5,4] s32[2] f32[2,3]",
      "scatter(p0, p1, p2), update_window_dims={1}, inserted_window_dims={0}, "
      "scatter_dims_to_operand_dims={0}, index_vector_dim=1, to_apply=add",

@@ -479,7 +479,8 @@ def serve():
                 answer({'version': jaxlib.version, 'python': sys.version.split()[0], 'platform': jaxlib.client.platform,
                         'devices': len(jaxlib.client.devices()), 'note': jaxlib.note or ''})
             else:
-                {'compile': jaxlib.compile, 'run': jaxlib.run, 'translate': jaxlib.translate, 'unload': jaxlib.unload}[job['do']](job, data)
+                assert job['do'] in ('compile', 'run', 'translate', 'unload'), job['do']
+                getattr(jaxlib, job['do'])(job, data)
         except Refused as error:
             answer({'refused': error.args[0], 'message': error.args[1]})
         except ImportError as error:

@@ -65,6 +65,10 @@ class Creation {
     if (!source_.report && report_.error && report_.error->error_class == ErrorClass::kInput) {
       return std::unexpected(*report_.error);
     }
+    // The replay has the arrays that are used, and the names of others stay with the user.
+    std::erase_if(report_.warnings, [&](const std::string& line) {
+      return std::ranges::find(report_.unused_arrays, line) != report_.unused_arrays.end();
+    });
     run_json_ = source_.run_json ? source_.run_json(report_) : "";
     HLOSCOPE_TRY(AddParts(sinks.files.inputs));
     Record();

@@ -65,7 +65,7 @@ Result<RunInputs> InputSource::Find(int64_t iteration) {
     }
     HLOSCOPE_ASSIGN_OR_RETURN(RunInputs read, ReadInputs(files, module_, placement_));
     if (iteration == 0) {
-      report_.warnings.insert(report_.warnings.end(), read.warnings.begin(), read.warnings.end());
+      for (const std::string& line : read.warnings) report_.WarnOfUnusedArray(line);
     }
     return read;
   }

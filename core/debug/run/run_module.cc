@@ -181,7 +181,7 @@ class RunDriver {
     for (const std::string& line : expected_->Unused({.side = dump::TensorNames::kOutputs,
                                                       .leaves = std::ssize(results_),
                                                       .arrays = arrays})) {
-      report_.warnings.push_back(
+      report_.WarnOfUnusedArray(
           fmt::format("{}: the results are {}", line, Counted(arrays, "array")));
     }
   }
@@ -326,7 +326,7 @@ class RunDriver {
                       Counted(feeds_.generated(), "array was", "arrays were"), spec_.inputs.seed,
                       feeds_.generated() == 1 ? "it" : "them"));
     }
-    for (const std::string& line : feeds_.Unused()) report_.warnings.push_back(line);
+    for (const std::string& line : feeds_.Unused()) report_.WarnOfUnusedArray(line);
     if (!sinks_.files.outfeed.empty()) {
       return dump::WriteTensors(sinks_.files.outfeed, dump::TensorNames::kOutputs, feeds_.given());
     }

@@ -80,10 +80,16 @@ struct RunReport {
   std::vector<replay::RunFallback> fallbacks;        // each as often as it happened
   std::vector<replay::RunFinding> checks;            // what checks of a simulated GPU found
   std::optional<replay::RunExecuted> executed;       // of platforms that tell it: the last run's
-  std::vector<std::string> warnings;    // "out3 is not among the expected values: not compared" …
-  std::optional<Error> error;           // for kUnsupported, kError and kDied: the first
-  bool recording_changed_bits = false;  // of a result, which would be a fault of ours
-  std::vector<hlo::Literal> arguments;  // what it ran on, one per parameter, devices together
+  std::vector<std::string> warnings;  // "out3 is not among the expected values: not compared" …
+  std::vector<std::string> unused_arrays;  // those of the warnings that have names of the user's
+  std::optional<Error> error;              // for kUnsupported, kError and kDied: the first
+  bool recording_changed_bits = false;     // of a result, which would be a fault of ours
+  std::vector<hlo::Literal> arguments;     // what it ran on, one per parameter, devices together
+
+  void WarnOfUnusedArray(std::string line) {
+    warnings.push_back(line);
+    unused_arrays.push_back(std::move(line));
+  }
 };
 
 /// The status in words; of kDied with its cause: "died (deadline exceeded)".

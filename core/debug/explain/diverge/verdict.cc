@@ -61,6 +61,12 @@ std::string NearerPhrase(const DivergeVerdict& verdict) {
   return out;
 }
 
+// A result by its number, as everywhere, or by its place in a tuple of tuples.
+std::string ResultName(const std::vector<int64_t>& index) {
+  return index.size() == 1 ? fmt::format("out{}", index.front())
+                           : fmt::format("result {{{}}}", fmt::join(index, ","));
+}
+
 std::string DifferenceSentence(const DivergeVerdict& verdict) {
   std::string out;
   if (verdict.place) {
@@ -75,8 +81,8 @@ std::string DifferenceSentence(const DivergeVerdict& verdict) {
   }
   if (verdict.worst && !verdict.worst->equal()) {
     const bool names_result = verdict.place && !verdict.worst_is_of_place;
-    out += names_result ? fmt::format("; result {{{}}}: ", fmt::join(verdict.worst->index, ","))
-                        : "; ";
+    out += "; ";
+    if (names_result) out += ResultName(verdict.worst->index) + ": ";
     out += ErrorPhrase(*verdict.worst);
   }
   out += NearerPhrase(verdict);
