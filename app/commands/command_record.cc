@@ -181,10 +181,9 @@ class RecordCommand : public Command {
     if (!first) return Fail(InputKeys(), first.error(), context);
     const debug::RecordedFramework framework = FrameworkOf(program, **first);
     if ((*first)->modules().empty()) Warn("the program left no module: " + WhyEmpty(program, run));
-    if (Status kept = WriteFileAtomically(plan.dump + "/" + debug::kRecordFile,
-                                          RecordJson(program, plan, run, framework));
-        !kept)
-      Warn(kept.error().ToString());
+    const Status kept = WriteFileAtomically(plan.dump + "/" + debug::kRecordFile,
+                                            RecordJson(program, plan, run, framework));
+    if (!kept) Warn(kept.error().ToString());
     dump::OpenOptions open;
     open.jobs = static_cast<int>(context.jobs);
     open.count_stages = true;
@@ -208,7 +207,8 @@ class RecordCommand : public Command {
                            "redacted; {1} is not\n",
                            Quoted(plan.dump), std::filesystem::path(log_).filename().string()));
     }
-    return ExitOf(run) == 0 ? kGood : kDied;
+    if (ExitOf(run) != 0) return kDied;
+    return kept ? kGood : ExitStatusOf(kept.error());
   }
 
   static void OrNull(JsonWriter& json, std::string_view key, const std::string& text) {

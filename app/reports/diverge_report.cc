@@ -19,8 +19,10 @@ using debug::InstructionEdit;
 using debug::PassBlame;
 using debug::RunStatus;
 
-std::string TryText(const DivergeTry& attempt) {
-  const char* const closes = !attempt.closes ? "not run" : *attempt.closes ? "explains it" : "no";
+std::string TryText(const DivergeTry& attempt, RunStatus status) {
+  const char* const closed = status == RunStatus::kEqual ? "agrees" : "explains it";
+  const char* const closes = !attempt.closes ? "not run" : *attempt.closes ? closed : "no";
+  if (attempt.detail.empty()) return fmt::format("    {:<56} {}\n", attempt.what, closes);
   return fmt::format("    {:<56} {:<12}{}\n", attempt.what, closes, attempt.detail);
 }
 
@@ -61,7 +63,7 @@ std::string DivergeReportText(const std::vector<std::string>& files,
   out += EditText(verdict.edit) + PassesText(verdict) + WalkText(verdict);
   if (verdict.finding) out += KernelFindingText(*verdict.finding);
   if (!verdict.tries.empty()) out += "  tried:\n";
-  for (const DivergeTry& attempt : verdict.tries) out += TryText(attempt);
+  for (const DivergeTry& attempt : verdict.tries) out += TryText(attempt, verdict.status);
   if (!verdict.kernel.empty()) out += "  in the compiled module: " + verdict.kernel + "\n";
   if (verdict.stages > 0) {
     out += fmt::format("  {}, {} evaluated\n", Counted(verdict.stages, "stage"), verdict.evaluated);

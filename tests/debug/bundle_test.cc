@@ -376,10 +376,31 @@ TEST(Redaction, MergesWhatOverlaps) {
 }
 
 TEST(Redaction, FindsSecretsByTheirNames) {
-  for (const std::string_view text :
-       {"token=S", "\"token\": \"S\"", "pwd: S", "--password S", "run --hf-token 'S' x",
-        "sessionid=S", "AccountKey=S;", "password%3DS", "client_secret = S", "mysql -pS", "key=S",
-        "Basic S", "/x?sig=S"}) {
+  for (const std::string_view text : {"token=S",
+                                      "\"token\": \"S\"",
+                                      "pwd: S",
+                                      "--password S",
+                                      "run --hf-token 'S' x",
+                                      "sessionid=S",
+                                      "AccountKey=S;",
+                                      "password%3DS",
+                                      "client_secret = S",
+                                      "mysql -pS",
+                                      "key=S",
+                                      "Basic S",
+                                      "/x?sig=S",
+                                      "password%20=%20S",
+                                      "{%22password%22:%20%22S%22}",
+                                      "--password%20S",
+                                      "password=b'S'",
+                                      "password=rb\"S\"",
+                                      "password=a,S",
+                                      "password=a\\ S",
+                                      "password==S",
+                                      "--password \"Zk81 S\"",
+                                      "<password>S</password>",
+                                      "<ns:token>S</ns:token>",
+                                      "&lt;password&gt;S&lt;/password&gt;"}) {
     Redactor redactor = MakeRedactor();
     std::string planted(text);
     planted.replace(planted.find('S'), 1, "q1w2e3r4t5");

@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
+#include "core/base/counted.h"
 #include "core/base/parse_json.h"
 #include "core/debug/bundle/report_values.h"
 #include "core/replay/platform_table.h"
@@ -42,7 +43,8 @@ ReportSection FactsSection(const ReportFacts& facts) {
                            ? (manifest.recorded.against_expected ? "expected results" : "")
                            : manifest.request.reference.name);
   add("Plugin", fmt::format("{}", fmt::join(manifest.plugins, ", ")));
-  add("Module", fmt::format("{}, {} instructions", manifest.module, manifest.instructions));
+  add("Module",
+      fmt::format("{}, {}", manifest.module, Counted(manifest.instructions, "instruction")));
   add("Stage", manifest.stage);
   add("Framework", manifest.framework);
   add("Compiled for", manifest.target);

@@ -28,8 +28,9 @@ Escape EscapeAt(std::string_view text, size_t at) {
   unsigned code = 0;
   constexpr int kHex = 16;
   const auto read = std::from_chars(number.data(), number.data() + digits, code, kHex);
-  const bool is_ascii = read.ptr == number.data() + digits && code > ' ' && code < 0x7F;
-  if (!is_ascii) return {};
+  const bool is_space = code == ' ' || code == '\t' || code == '\n';
+  const bool is_ascii = is_space || (code > ' ' && code < 0x7F);
+  if (read.ptr != number.data() + digits || !is_ascii) return {};
   return {prefix + digits, static_cast<char>(code)};
 }
 

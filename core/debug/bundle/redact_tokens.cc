@@ -176,15 +176,57 @@ size_t AfterSeparator(std::string_view text, size_t at, const ValueForm& form) {
   at += std::min<size_t>(RunLength(text, at, is_close), 4);
   if (form.after_spaces) at = SkipSpaces(text, at);
   const std::string_view rest = text.substr(at);
-  const auto encoded = [&](std::string_view code) {
-    return rest.size() >= 3 && AsciiStrToLower(rest.substr(0, 3)) == code;
-  };
-  if (encoded("%3d") || encoded("%3a")) return at + 3;
   const bool is_colon = form.after_colon && rest.starts_with(':') && !rest.starts_with("::") &&
                         !rest.starts_with("://");
-  if (!is_colon && (!rest.starts_with('=') || rest.starts_with("=="))) return 0;
-  at += rest.starts_with(":=") || rest.starts_with("=>") ? 2 : 1;
+  const bool is_double = rest.starts_with("==");
+  if (is_double && (!form.after_spaces || rest.size() < 3 || rest[2] == ' ')) return 0;
+  if (!is_colon && !rest.starts_with('=')) return 0;
+  at += is_double || rest.starts_with(":=") || rest.starts_with("=>") ? 2 : 1;
   return is_colon || form.after_spaces ? SkipSpaces(text, at) : at;
+}
+
+// The length of a value without quotes. An escaped space is part of it, and so is what follows a
+// comma or a semicolon at once, unless that names something else.
+size_t BareLength(std::string_view text, size_t at) {
+  size_t end = at;
+  while (end < text.size()) {
+    end += RunLength(text, end, [](char c) { return !EndsValue(c); });
+    const std::string_view rest = text.substr(end);
+    if (rest.starts_with("\\ ")) {
+      end += 2;
+      continue;
+    }
+    if (end == at || !(rest.starts_with(',') || rest.starts_with(';'))) break;
+    const size_t more = RunLength(text, end + 1, [](char c) { return !EndsValue(c); });
+    if (more == 0 || rest.substr(1, more).find_first_of("=:") != std::string_view::npos) break;
+    end += 1 + more;
+  }
+  return end - at;
+}
+
+// The prefix of a string literal of Python: b, f, r, u or two of them, before a quote.
+size_t LiteralPrefix(std::string_view text, size_t at) {
+  constexpr size_t kMax = 2;
+  const size_t length = RunLength(text, at, [](char c) {
+    return std::string_view("bfruBFRU").find(c) != std::string_view::npos;
+  });
+  return length <= kMax && at + length < text.size() && IsQuote(text[at + length]) ? length : 0;
+}
+
+// The text of an XML element whose name ends at `end`: <password>X</password>.
+RedactionHit FindElementText(std::string_view text, size_t at, size_t end) {
+  constexpr size_t kMin = 3;
+  const bool is_element = at > 0 && (text[at - 1] == '<' || text[at - 1] == ':' ||
+                                     text.substr(0, at).ends_with("&lt;"));
+  if (!is_element) return {};
+  size_t begin = end;
+  for (const std::string_view close : {std::string_view(">"), std::string_view("&gt;")}) {
+    if (text.substr(end).starts_with(close)) begin = end + close.size();
+  }
+  if (begin == end) return {};
+  const size_t length = std::min(text.substr(begin).find_first_of("<\n"), text.size() - begin);
+  const size_t escaped = std::min(text.substr(begin, length).find("&lt;"), length);
+  return escaped < kMin ? RedactionHit() : HitAt(text, begin, escaped);
 }
 
 bool IsScheme(std::string_view word) {
@@ -232,8 +274,11 @@ RedactionHit FindOption(std::string_view text, size_t at) {
   const SecretName kind = is_letter ? SecretName::kPerhaps : SecretNameOf(name);
   if (kind == SecretName::kNo || end >= text.size() || text[end] != ' ') return {};
   size_t begin = SkipSpaces(text, end);
-  begin += std::min<size_t>(RunLength(text, begin, IsQuote), 1);
-  const size_t value = RunLength(text, begin, [](char c) { return !EndsValue(c); });
+  const bool is_quoted = begin < text.size() && IsQuote(text[begin]);
+  const char quote = is_quoted ? text[begin++] : '\0';
+  const size_t value = is_quoted
+                           ? RunLength(text, begin, [&](char c) { return c != quote && c != '\n'; })
+                           : BareLength(text, begin);
   const std::string_view word = text.substr(begin, value);
   if (value < 3 || word.starts_with('-')) return {};
   return kind == SecretName::kYes || LooksLikeKey(word) ? HitAt(text, begin, value)
@@ -247,6 +292,10 @@ RedactionHit FindNamedSecret(std::string_view text, size_t at) {
   const std::string_view name = text.substr(at, length);
   const SecretName kind = SecretNameOf(name);
   if (kind == SecretName::kNo) return {};
+  if (kind == SecretName::kYes) {
+    const RedactionHit element = FindElementText(text, at, at + length);
+    if (element.found()) return element;
+  }
   if (AfterSeparator(text, at + length, {.after_spaces = true}) == 0) {
     const size_t begin = SkipSpaces(text, at + length);
     const size_t value = RunLength(text, begin, [](char c) { return !EndsValue(c); });
@@ -267,6 +316,7 @@ RedactionHit FindNamedSecret(std::string_view text, size_t at) {
 RedactionHit ValueAfter(std::string_view text, size_t end, ValueForm form) {
   size_t begin = AfterSeparator(text, end, form);
   if (begin == 0) return {};
+  begin += LiteralPrefix(text, begin);
   char quote = 0;
   while (begin < text.size() && (text[begin] == '\\' || (IsQuote(text[begin]) && quote == 0))) {
     if (IsQuote(text[begin])) quote = text[begin];
@@ -279,7 +329,7 @@ RedactionHit ValueAfter(std::string_view text, size_t end, ValueForm form) {
     });
     while (length > 0 && text[begin + length - 1] == '\\') --length;
   } else {
-    length = RunLength(text, begin, [](char c) { return !EndsValue(c); });
+    length = BareLength(text, begin);
     const size_t after = begin + length;
     if (IsScheme(text.substr(begin, length)) && after < text.size() && text[after] == ' ') {
       const size_t more = SkipSpaces(text, after);

@@ -303,13 +303,12 @@ DivergeVerdict FindDifference(StageValues& values, const std::shared_ptr<const M
   DivergeVerdict verdict;
   verdict.status = RunStatus::kEqual;
   verdict.warnings = PrecisionAttributeChanges(*second, *first);
-  if (const auto rounds = ChangeOfRounding(values, second, *meant, first, *results)) {
-    verdict.warnings.push_back("the modules round at different places: " + ErrorPhrase(*rounds));
-  }
   if (const auto change = ChangeOfMeaning(values, second, *meant, first, *results)) {
     verdict.status = RunStatus::kDiffers;
     verdict.worst = change->worst;
     verdict.cause = change->excuse;
+  } else if (const auto bits = ChangeOfRounding(values, second, *meant, first, *results)) {
+    verdict.warnings.push_back("within the bounds, but no rounding alone: " + ErrorPhrase(*bits));
   }
   auto edit = FindEdit(values, second, first, analysis::Align(*second, *first),
                        DifferingLeaves(*results, *meant, values.request().compare.bounds), stop);
