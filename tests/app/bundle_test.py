@@ -315,6 +315,14 @@ ENTRY e { ROOT c = f32[2] custom-call(), custom_call_target="nobody_has_this" }
         self.assertTrue(environment['plugins'][0]['version'])
         self.assertIn('run_hlo_module', parts_of(out)['report.md'].decode())
 
+    def test_what_xla_refuses_goes_into_a_bundle(self):
+        if self.run_tool('run', self.path('abs.hlo', ABS), '--platform', 'xla-cpu')[0] != 0:
+            self.skipTest('no plugin for xla-cpu')
+        module = self.path('narrow.hlo', 'HloModule m\nENTRY e {\n  x = u4[1,1] parameter(0)\n'
+                           '  ROOT r = (u4[1,1], s32[1,1]) topk(x), k=1, largest=false\n}\n')
+        out, made = self.create(module, '--platform', 'xla-cpu')
+        self.assertEqual((made['status'], made['replayed']), ('error', 'reproduced'), made)
+
     def test_no_secret_leaves(self):
         secrets, module, environment = planted()
         path = self.path('leaky.hlo', module)

@@ -85,6 +85,8 @@ def make(hloscope, fault, out):
         (pathlib.Path(folder) / verdict).write_text(json.dumps(found) + '\n')
         made = lines_of([hloscope, 'bundle', 'create', module, *options, '--values', 'all', '--verdict', verdict, '--note',
                          fault.heading, '-o', out, '--json'], folder)[-1]
+    if 'bytes' not in made:
+        sys.exit(f'{fault.name}: {made}')
     who = found.get('pass') or found.get('cause') or 'not named'
     cured = ', '.join(found.get('cured_by') or []) or '-'
     return f"| {fault.heading} | `{fault.name}.hlob` | {made['bytes']} | {who} | {cured} | {made['replayed']} |"

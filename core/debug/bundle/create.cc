@@ -61,9 +61,10 @@ class Creation {
     if (stop.stop_requested()) {
       return std::unexpected(Error{ErrorClass::kCancelled, "stopped; no bundle was made", {}, {}});
     }
-    // Nothing ran for a mistake in what was given, as inputs of another shape: nothing to report.
+    // Nothing ran for a mistake in the inputs, as another shape: nothing to report. What XLA
+    // refuses is of that class too, and goes into the bundle.
     if (!source_.report && report_.error && report_.error->error_class == ErrorClass::kInput) {
-      return std::unexpected(*report_.error);
+      HLOSCOPE_TRY(CheckInputs(stop));
     }
     // The replay has the arrays that are used, and the names of others stay with the user.
     std::erase_if(report_.warnings, [&](const std::string& line) {
@@ -127,6 +128,15 @@ class Creation {
     Describe();
     AddTexts();
     return {};
+  }
+
+  Status CheckInputs(const std::stop_token& stop) const {
+    const RunSpec& request = source_.request;
+    const replay::Placement placement(*source_.module, request.limits);
+    RunReport report;
+    InputSource inputs(*source_.module, placement, request, report, {});
+    inputs.set_bounds(std::chrono::steady_clock::time_point::max(), stop);
+    return inputs.Prepare(0);
   }
 
   // What the report of the run will say of inputs and of the form of results; the values of results
