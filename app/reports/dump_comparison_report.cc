@@ -254,7 +254,7 @@ std::string DumpComparisonText(const DumpComparisonReport& report, size_t top) {
     out += fmt::format("  and {} (--top)\n",
                        Counted(comparison.modules.size() - shown, "more module"));
   out += MissingProgramsText(comparison, labels, top);
-  if (report.fusion && comparison.differs) out += FusionReportText(*report.fusion, top);
+  if (report.fusion) out += FusionReportText(*report.fusion, top);
   return out;
 }
 
