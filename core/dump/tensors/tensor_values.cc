@@ -4,7 +4,6 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
-#include <charconv>
 #include <cstring>
 #include <filesystem>
 #include <functional>
@@ -268,35 +267,6 @@ Result<std::optional<Literal>> TensorFiles::InputOf(int64_t device, int64_t i,
   std::vector<std::string> names = NamesOfTensor(TensorNames::kInputs, i, i);
   for (std::string& name : names) name += fmt::format("@{}", device);
   return Find(names, -1, {shape, {}});
-}
-
-std::optional<std::string> TensorFiles::UnusedDeviceInput(int64_t arrays, int64_t devices) const {
-  std::vector<std::string> names;
-  for (const NpzArchive& archive : archives_) {
-    const auto more = archive.Names();
-    names.insert(names.end(), more.begin(), more.end());
-  }
-  for (const std::string& directory : directories_) {
-    std::error_code error;
-    for (fs::directory_iterator it(directory, error), end; !error && it != end;
-         it.increment(error)) {
-      if (it->path().extension() == ".npy") names.push_back(it->path().stem().string());
-    }
-  }
-  std::ranges::sort(names);
-  for (const std::string& name : names) {
-    for (const std::string_view prefix : {"in", "input_", "arr_"}) {
-      int64_t array = 0, device = 0;
-      const char *const end = name.data() + name.size(), *at = name.data() + prefix.size();
-      if (!name.starts_with(prefix)) continue;
-      const auto first = std::from_chars(at, end, array);
-      if (first.ec != std::errc() || first.ptr == end || *first.ptr != '@') continue;
-      const auto second = std::from_chars(first.ptr + 1, end, device);
-      if (second.ec != std::errc() || second.ptr != end) continue;
-      if (array >= arrays || device >= devices || devices == 1) return name;
-    }
-  }
-  return std::nullopt;
 }
 
 Result<std::optional<Literal>> TensorFiles::Output(int64_t leaf, int64_t array, const Shape& shape,

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <iterator>
 #include <set>
 #include <system_error>
 #include <tuple>
@@ -88,6 +89,22 @@ std::vector<std::string> NpyFilesIn(const std::string& directory) {
 }
 
 }  // namespace
+
+std::optional<std::string> TensorFiles::UnusedDeviceInput(int64_t arrays, int64_t devices) const {
+  std::vector<std::string> names;
+  for (const NpzArchive& archive : archives_)
+    std::ranges::copy(archive.Names(), std::back_inserter(names));
+  for (const std::string& directory : directories_) {
+    std::ranges::copy(NpyFilesIn(directory), std::back_inserter(names));
+  }
+  std::ranges::sort(names);
+  for (const std::string& name : names) {
+    const auto number = TensorNumberOf(name, TensorNames::kInputs);
+    if (!number || number->device < 0) continue;
+    if (number->number >= arrays || number->device >= devices || devices == 1) return name;
+  }
+  return std::nullopt;
+}
 
 std::vector<std::string> TensorFiles::Unused(const Taken& taken) const {
   UnusedFinder finder(taken);

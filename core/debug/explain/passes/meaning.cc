@@ -94,11 +94,12 @@ bool IsRounding(const StageValues& values, const std::shared_ptr<const Module>& 
 
 // True if the results before move as much when the inputs move by one ULP.
 bool IsIllConditioned(const StageValues& values, const std::shared_ptr<const Module>& before,
-                      const Leaves& results_before, const LeafComparison& worst) {
+                      const Leaves& results_before, const LeafComparison& worst,
+                      const BoundsRequest& bounds) {
   constexpr double kAsMuch = 0.25;
   const Result<Leaves> moved = values.Moved(before);
   if (!moved) return false;
-  const auto moves = WorstDifference(*moved, results_before, values.request().compare.bounds);
+  const auto moves = WorstDifference(*moved, results_before, bounds);
   return moves && BadnessOf(*moves) >= kAsMuch * BadnessOf(worst);
 }
 
@@ -127,7 +128,6 @@ std::optional<LeafComparison> ChangeOfRounding(const StageValues& values,
                                                const Leaves& results_before,
                                                const std::shared_ptr<const Module>& after,
                                                const Leaves& results_after) {
-  constexpr double kAsMuch = 0.25;
   constexpr BoundsRequest kExactly{0, 0};
   const BoundsRequest& bounds = values.request().compare.bounds;
   if (bounds.absolute || bounds.relative) return std::nullopt;  // the user has said what counts
@@ -151,12 +151,10 @@ std::optional<LeafComparison> ChangeOfRounding(const StageValues& values,
     leaf.index = {static_cast<int64_t>(i)};
     if (!worst || BadnessOf(leaf) > BadnessOf(*worst)) worst = std::move(leaf);
   }
-  if (!worst) return std::nullopt;
-  const Result<Leaves> moved = values.Moved(before);
-  if (!moved) return worst;
-  const auto moves = WorstDifference(*moved, results_before, kExactly);
-  const bool is_ill = moves && BadnessOf(*moves) >= kAsMuch * BadnessOf(*worst);
-  return is_ill ? std::nullopt : worst;
+  if (worst && IsIllConditioned(values, before, results_before, *worst, kExactly)) {
+    return std::nullopt;
+  }
+  return worst;
 }
 
 std::vector<std::string> PrecisionAttributeChanges(const Module& before, const Module& after) {
@@ -228,7 +226,8 @@ std::optional<MeaningChange> ChangeOfMeaning(const StageValues& values,
   if (!HasLostNumbers(change.worst) &&
       IsRounding(values, before, results_before, after, results_after)) {
     change.excuse = Cause::kRounding;
-  } else if (IsIllConditioned(values, before, results_before, change.worst)) {
+  } else if (IsIllConditioned(values, before, results_before, change.worst,
+                              values.request().compare.bounds)) {
     change.excuse = Cause::kIllConditioned;
   }
   return change;
