@@ -79,7 +79,9 @@ void Emit(const hlo::Module& module, llvm::Module& code, Batch& batch) {
     const std::string name = SymbolName(module, id, batch.first + i);
     if (const int64_t bytes = ParameterBytes(module, id);
         bytes > compile::kLargeGpuParameterBytes) {
-      batch.written.emplace_back().name = name;
+      GpuKernel& left_out = batch.written.emplace_back();
+      left_out.name = name;
+      left_out.passes = {0};
       batch.missing.push_back(
           fmt::format("its parameters take {} bytes, and PTX has no more than {}", bytes,
                       compile::kLargeGpuParameterBytes));

@@ -12,6 +12,7 @@
 #include "core/backends/cuda/handles.h"
 #include "core/backends/make_platform.h"
 #include "core/backends/pjrt/plugin_recorder.h"
+#include "core/backends/plugins/library_files.h"
 #include "core/base/file.h"
 #include "core/base/jobs.h"
 #include "core/replay/host_fallbacks.h"
@@ -709,6 +710,15 @@ TEST(GpuProfile, CountersAreReadInTime) {
                      static_cast<double>(i + 1) / 64);
   }
   EXPECT_TRUE((*counters)->warnings().empty());
+}
+
+TEST(GpuProfile, CuptiOfTheCudaOfTheDriverIsTriedFirst) {
+  for (const auto& [driver, name] :
+       {std::pair(12040, "libcupti.so.12"), std::pair(13000, "libcupti.so.13")}) {
+    const std::vector<std::string> files = CuptiFiles(driver);
+    ASSERT_GE(files.size(), 2u);
+    EXPECT_TRUE(files[0].ends_with(name)) << files[0];
+  }
 }
 
 TEST(GpuProfile, WithoutGraphNodesKernelsAreNotAttributed) {
