@@ -140,6 +140,7 @@ void WriteRepeat(JsonWriter& json, const debug::RepeatReport& repeat) {
 }
 
 std::string RepeatText(const debug::RepeatReport& repeat) {
+  if (repeat.runs < 2) return {};  // there was nothing to compare
   if (!repeat.differing_run) {
     return fmt::format("  {} runs on the same inputs agree{}\n", repeat.runs,
                        repeat.same_bits ? " bit for bit" : "");

@@ -43,6 +43,24 @@ std::string RuntimeCallIn(const llvm::Function& function) {
   return {};
 }
 
+int64_t ParameterBytes(const hlo::Module& module, InstructionId id) {
+  constexpr int64_t kEach = 8, kOthers = 4;  // scratch, grains, each, pass
+  return kEach * (std::ssize(module.operands(id)) +
+                  static_cast<int64_t>(module.shape(id).LeafCount()) + kOthers);
+}
+
+bool IsLarge(const hlo::Module& module, InstructionId id) {
+  return ParameterBytes(module, id) > compile::kGpuParameterBytes;
+}
+
+// LLVM writes the oldest version that an architecture has.
+void AllowLargeParameters(std::string& ptx) {
+  constexpr std::string_view kVersion = ".version ";
+  const size_t at = ptx.find(kVersion);
+  if (at == std::string::npos || ptx.substr(at + kVersion.size(), 1) > "7") return;
+  ptx.replace(at, ptx.find('\n', at) + 1 - at, compile::kLargeParametersPtx);
+}
+
 std::string WhyNotWritten(const llvm::Module& code, const EmittedKernel& kernel) {
   if (!kernel.is_complete) return "our compiler does not generate GPU code for it yet";
   for (const llvm::Function& function : code) {
@@ -59,6 +77,16 @@ void Emit(const hlo::Module& module, llvm::Module& code, Batch& batch) {
   for (size_t i = 0; i < batch.kernels.size(); ++i) {
     const InstructionId id = batch.kernels[i];
     const std::string name = SymbolName(module, id, batch.first + i);
+    if (const int64_t bytes = ParameterBytes(module, id);
+        bytes > compile::kLargeGpuParameterBytes) {
+      GpuKernel& left_out = batch.written.emplace_back();
+      left_out.name = name;
+      left_out.passes = {0};
+      batch.missing.push_back(
+          fmt::format("its parameters take {} bytes, and PTX has no more than {}", bytes,
+                      compile::kLargeGpuParameterBytes));
+      continue;
+    }
     const EmittedKernel emitted = EmitKernel(code, Kernel(module, id, Machine::kGpu), name);
     batch.missing.push_back(WhyNotWritten(code, emitted));
     GpuKernel& kernel = batch.written.emplace_back();
@@ -93,19 +121,32 @@ Status CompileBatch(const hlo::Module& module, const compile::GpuCodeOptions& op
   if (options.verify) HLOSCOPE_TRY(CheckSound(code));
   target->Optimize(code);
   HLOSCOPE_ASSIGN_OR_RETURN(batch.ptx, target->ToAssembly(code));
+  if (std::ranges::any_of(batch.kernels, [&](InstructionId id) { return IsLarge(module, id); })) {
+    AllowLargeParameters(batch.ptx);
+  }
   return {};
 }
 
-std::vector<Batch> Cut(const DifferentKernels& different, int threads, bool one_text) {
+// A kernel of many parameters has a text of its own: not every driver takes it.
+std::vector<Batch> Cut(const hlo::Module& module, const DifferentKernels& different, int threads,
+                       bool one_text) {
   std::vector<Batch> batches;
   const std::span<const InstructionId> all = different.kernels;
   const auto share = static_cast<int64_t>(all.size()) / threads + 1;
   const auto size = one_text ? all.size() : static_cast<size_t>(std::min(share, kMaxInModule));
   // One text is there for no kernels too.
-  for (size_t i = 0; i < all.size() || (one_text && batches.empty()); i += size) {
+  for (size_t i = 0; i < all.size() || (one_text && batches.empty());) {
     Batch& batch = batches.emplace_back();
-    batch.kernels = all.subspan(i, std::min(size, all.size() - i));
     batch.first = i;
+    size_t count = std::min(size, all.size() - i);
+    if (!one_text) {
+      const auto large = std::ranges::find_if(
+          all.subspan(i, count), [&](InstructionId id) { return IsLarge(module, id); });
+      const auto before = static_cast<size_t>(large - all.subspan(i, count).begin());
+      if (before < count) count = std::max<size_t>(before, 1);
+    }
+    batch.kernels = all.subspan(i, count);
+    i += count;
   }
   return batches;
 }
@@ -117,7 +158,7 @@ Result<GpuCode> GenerateGpuCode(std::shared_ptr<const hlo::Module> module,
                                 const compile::GpuCodeOptions& options) {
   const DifferentKernels different = FindDifferent(*module, kernels, compile::Effort::kUsual);
   const int threads = options.threads > 0 ? options.threads : AvailableCpus();
-  std::vector<Batch> batches = Cut(different, threads, options.one_text);
+  std::vector<Batch> batches = Cut(*module, different, threads, options.one_text);
   HLOSCOPE_TRY(ParallelFor(std::ssize(batches), threads, [&](int64_t i) {
     Batch& batch = batches[static_cast<size_t>(i)];
     batch.status = CompileBatch(*module, options, batch);

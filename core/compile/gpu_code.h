@@ -5,6 +5,7 @@
 #include <memory>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "core/base/result.h"
@@ -21,6 +22,12 @@ namespace hloscope::compile {
 // last grain do nothing. Where it is more, each grain is computed by a block of so many threads
 // along x, and `each` is 1. `finish` is always of the first kind.
 inline constexpr int64_t kGpuAlignment = 16, kMaxGpuThreads = 128;
+
+// So many bytes of parameters an entry of any PTX may have, and so many one of 8.1, in which texts
+// are that need it. The driver takes that from CUDA 12.1 on (1000 · major + 10 · minor).
+inline constexpr int64_t kGpuParameterBytes = 4352, kLargeGpuParameterBytes = 32764;
+inline constexpr std::string_view kLargeParametersPtx = ".version 8.1\n";
+inline constexpr int kLargeParametersCuda = 12010;
 
 struct GpuKernel {
   std::string name;    // of the entry

@@ -8,6 +8,9 @@
 #include <shared_mutex>
 #include <utility>
 
+#include "core/base/counted.h"
+#include "profiler/cupti/buffer_log.h"
+
 namespace hloscope::profiler::cupti {
 namespace {
 
@@ -21,6 +24,13 @@ Collector* current = nullptr;
 
 // What this thread has pushed.
 thread_local std::vector<uint64_t> pushed;
+
+// What this thread captures: all that was pushed, and nodes that nothing was pushed for.
+struct Capture {
+  bool is_active = false;
+  std::vector<uint64_t> order, nodes;
+};
+thread_local Capture capture;
 
 }  // namespace
 
@@ -107,6 +117,7 @@ void Collector::End() {
 
 void Collector::Push(uint64_t external) {
   pushed.push_back(external);
+  if (capture.is_active) capture.order.push_back(external);
   library_->activity_push_external(kExternalKind, external);
 }
 
@@ -114,6 +125,22 @@ void Collector::Pop() {
   uint64_t last = 0;
   if (!pushed.empty()) pushed.pop_back();
   library_->activity_pop_external(kExternalKind, &last);
+}
+
+void Collector::BeginCapture() { capture = {.is_active = true, .order = {}, .nodes = {}}; }
+
+void Collector::EndCapture() {
+  const Capture ended = std::exchange(capture, {});
+  if (ended.nodes.empty()) return;
+  const std::scoped_lock lock(mutex_, nodes_mutex_);
+  if (ended.nodes.size() != ended.order.size()) {
+    collected_.log.warnings.push_back(
+        fmt::format("a CUDA graph of {} was made of {}: its kernels are attributed by name alone",
+                    Counted(std::ssize(ended.nodes), "node"),
+                    Counted(std::ssize(ended.order), "launch", "launches")));
+    return;
+  }
+  for (size_t i = 0; i < ended.nodes.size(); ++i) nodes_[ended.nodes[i]] = ended.order[i];
 }
 
 uint64_t Collector::NodeNumber(void* graph_node) const {
@@ -135,7 +162,11 @@ void Collector::NodeMade(const GraphCallback& graph, bool is_clone) {
   if (number == 0) return;
   const std::scoped_lock lock(nodes_mutex_);
   if (!is_clone) {
-    if (!pushed.empty()) nodes_[number] = pushed.back();
+    if (!pushed.empty()) {
+      nodes_[number] = pushed.back();
+    } else if (capture.is_active) {
+      capture.nodes.push_back(number);
+    }
   } else if (const auto found = nodes_.find(original); found != nodes_.end()) {
     nodes_[number] = found->second;
   }
@@ -187,9 +218,20 @@ void Collector::Take(void* context, uint32_t stream, uint8_t* buffer, size_t val
   const bool counts_dropped =
       library_->activity_get_num_dropped_records(context, stream, &dropped) == 0;
 
+  RecordedTexts texts;
+  TextAt text_at = &TextHere;
+  if (LogsBuffers()) {
+    text_at = [&](const char* address) {
+      return texts[reinterpret_cast<uintptr_t>(address)] = TextHere(address);
+    };
+  }
+
   const std::scoped_lock lock(mutex_);
   ActivityLog& log = collected_.log;
-  for (const void* const one : records) DecodeRecord(one, &TextHere, log);
+  for (const void* const one : records) DecodeRecord(one, text_at, log);
+  if (LogsBuffers()) {
+    AppendBuffer(library_->version(), std::as_bytes(std::span(buffer, valid_bytes)), texts);
+  }
   if (!read) log.warnings.push_back(read.error().message);
   if (counts_dropped) log.dropped += static_cast<int64_t>(dropped);
 }

@@ -52,6 +52,10 @@ class Collector {
   // Launches of this thread are recorded with that number until it is popped.
   void Push(uint64_t external);
   void Pop();
+  // What this thread pushes in between is captured into a graph. Its nodes are of what was pushed
+  // when each was made or, where all are made at the end, of what was pushed, in that order.
+  void BeginCapture();
+  void EndCapture();
   // So many kernels were launched: those without a record are reported.
   void Await(int64_t kernels) { awaited_ += kernels; }
 

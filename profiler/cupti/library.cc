@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 
 #include <array>
+#include <filesystem>
 #include <optional>
 
 #include "profiler/cupti/decode.h"
@@ -16,6 +17,17 @@ constexpr std::array kNames = {"libcupti.so.13", "libcupti.so.12", "libcupti.so"
 constexpr std::string_view kInstall =
     "`pip install nvidia-cuda-cupti` (CUDA 13) or nvidia-cuda-cupti-cu12, or the CUDA toolkit, has "
     "libcupti";
+
+// CUPTI_ERROR_NOT_INITIALIZED: what one that is newer than the driver answers.
+constexpr int kNotInitialized = 15;
+
+// CUPTI loads it by name for its metrics and has no path to its own folder, so that one in a wheel
+// finds none: whichever has that name in the process is the one that it gets.
+void* OpenHostLibraryBeside(const std::string& cupti) {
+  const std::filesystem::path folder = std::filesystem::path(cupti).parent_path();
+  if (folder.empty()) return nullptr;  // where the loader looks by itself
+  return dlopen((folder / "libnvperf_host.so").c_str(), RTLD_NOW | RTLD_LOCAL);
+}
 
 }  // namespace
 
@@ -30,12 +42,17 @@ Result<std::shared_ptr<const Library>> Library::Open(const std::vector<std::stri
   all.insert(all.end(), kNames.begin(), kNames.end());
   std::optional<Error> refused;  // the first that is of no use
   for (const std::string& file : all) {
+    void* const host = OpenHostLibraryBeside(file);
     void* const library = dlopen(file.c_str(), RTLD_NOW | RTLD_LOCAL);
-    if (library == nullptr) continue;
-    Result<std::shared_ptr<const Library>> loaded = Load(file, library);
-    if (loaded.has_value()) return loaded;
-    if (!refused) refused = loaded.error();
-    dlclose(library);  // not beside the next
+    if (library != nullptr) {
+      Result<std::shared_ptr<const Library>> loaded = Load(file, library);
+      const Status started = loaded.has_value() ? (*loaded)->TryToStart(state)
+                                                : Status(std::unexpected(loaded.error()));
+      if (started.has_value()) return loaded;
+      if (!refused) refused = started.error();
+      dlclose(library);  // not together with the next
+    }
+    if (host != nullptr) dlclose(host);
   }
   if (refused) return std::unexpected(*std::move(refused));
   if (state != nullptr) *state = CuptiState::kAbsent;
@@ -43,8 +60,20 @@ Result<std::shared_ptr<const Library>> Library::Open(const std::vector<std::stri
                           std::string(kInstall));
 }
 
+Status Library::TryToStart(CuptiState* state) const {
+  void* subscriber = nullptr;
+  const int result = subscribe(&subscriber, [](void*, int, uint32_t, const void*) {}, nullptr);
+  if (result == 0) unsubscribe(subscriber);
+  if (result != kNotInitialized) return {};  // other refusals may be gone when it is asked again
+  if (state != nullptr) *state = StateOf(result);
+  return Check(result, fmt::format("starting {}", path_));
+}
+
 Result<std::shared_ptr<const Library>> Library::Load(const std::string& path, void* library) {
-  if (library == nullptr) library = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
+  if (library == nullptr) {
+    OpenHostLibraryBeside(path);
+    library = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
+  }
   if (library == nullptr) {
     return EnvironmentError(fmt::format("{} cannot be loaded", path), std::string(kInstall));
   }

@@ -32,9 +32,10 @@ enum class CuptiState : uint8_t {
 class Library {
  public:
   // That of this process where one is loaded (a plugin's own), else the first of `files`, and then
-  // of the names of its versions, that can be used. It stays loaded. Environment errors, with the
-  // fix, of the first that is there: it lacks functions, its version is one whose records cannot be
-  // read; none is there.
+  // of the names of its versions, that can be used. It stays loaded, with the library of its
+  // metrics from the same folder. Environment errors, with the fix, of the first that is there: it
+  // lacks functions, its version is one whose records cannot be read, it cannot be started with
+  // this driver; none is there.
   // `state`, where not null, gets which of these.
   static Result<std::shared_ptr<const Library>> Open(const std::vector<std::string>& files,
                                                      CuptiState* state = nullptr);
@@ -67,6 +68,8 @@ class Library {
   Library() = default;
   // `library`: of dlopen; null: it is opened.
   static Result<std::shared_ptr<const Library>> Load(const std::string& path, void* library);
+  // Whether it works with this driver.
+  Status TryToStart(CuptiState* state) const;
   uint32_t version_ = 0;
   std::string path_;
   RangeFunctions range_;

@@ -4,9 +4,11 @@
 #include <fmt/format.h>
 
 #include <array>
+#include <chrono>
 #include <cstdlib>
 #include <numeric>
 #include <ranges>
+#include <thread>
 #include <utility>
 
 #include "core/base/counted.h"
@@ -18,6 +20,12 @@ namespace {
 // and of those in which the scheduler issued nothing; the second are among the first.
 constexpr std::string_view kPrefix = "smsp__pcsamp_", kStalled = "warps_issue_stalled_",
                            kNotIssued = "_not_issued";
+
+// CUPTI's thread wakes so often to decode what the device has told; the answer of a read is what it
+// has decoded by then.
+constexpr uint32_t kWorkerMilliseconds = 1;
+constexpr std::chrono::milliseconds kBetweenReads{2 * kWorkerMilliseconds};
+constexpr int kEmptyReads = 4;  // before it counts as one without samples
 
 std::string WordOf(std::string_view name) {
   for (const std::string_view prefix : {kPrefix, kStalled}) {
@@ -134,6 +142,12 @@ Status PcSampler::Configure() {
     HLOSCOPE_TRY(
         Check(attribute.status, fmt::format("attribute {} of sampling", attribute.attribute)));
   }
+  SamplingAttribute worker{};
+  worker.attribute = kWorkerPeriod;
+  worker.number = kWorkerMilliseconds;
+  config.count = 1;
+  config.attributes = &worker;
+  api_.configure(&config);  // an older one has its own
   SamplingAttribute period{};
   period.attribute = kSamplingPeriod;
   config.count = 1;
@@ -172,12 +186,13 @@ Result<std::vector<PcSamples>> PcSampler::End() {
   is_running_ = false;
   HLOSCOPE_TRY(Check(api_.stop(&params), "ending to sample"));
   std::vector<PcSamples> out;
-  do {
+  uint64_t known = 0;  // samples of the last read, dropped ones among them
+  for (int empty = 0;;) {
     auto get = ParamsTo(&SamplingDataParams::data);
     get.context = options_.context;
     get.data = &told_.data;
     told_.data.pcs = told_.data.remaining_pcs = 0;
-    told_.data.dropped_samples = 0;
+    told_.data.total_samples = told_.data.dropped_samples = 0;
     told_.data.is_device_full = 0;
     const int result = api_.get_data(&get);
     if (result == kSamplesOverflow || told_.data.is_device_full != 0) {
@@ -185,8 +200,13 @@ Result<std::vector<PcSamples>> PcSampler::End() {
       return std::vector<PcSamples>();
     }
     HLOSCOPE_TRY(Check(result, "reading samples"));
-    Take(told_, out);
-  } while (told_.data.pcs > 0 && told_.data.remaining_pcs > 0);
+    const uint64_t samples = told_.data.total_samples + told_.data.dropped_samples;
+    const bool is_new = told_.data.pcs > 0 || (samples > 0 && samples != known);
+    known = samples;
+    if (is_new) Take(told_, out);
+    if (!is_new && (!out.empty() || ++empty >= kEmptyReads)) break;
+    if (told_.data.remaining_pcs == 0) std::this_thread::sleep_for(kBetweenReads);
+  }
   return out;
 }
 

@@ -16,7 +16,8 @@ inline constexpr int kContinuousSampling = 1;   // kernels are not made to wait 
 inline constexpr int kParsedSamples = 1;        // CUPTI_PC_SAMPLING_OUTPUT_DATA_FORMAT_PARSED
 // Attributes: what is configured.
 inline constexpr int kSamplingPeriod = 1, kStallReasons = 2, kCollectionMode = 5,
-                     kStartStopControl = 6, kOutputFormat = 7, kSamplingBuffer = 8;
+                     kStartStopControl = 6, kOutputFormat = 7, kSamplingBuffer = 8,
+                     kWorkerPeriod = 9;  // in milliseconds; 100 where it is not set
 
 struct SamplingParams {
   size_t bytes;
@@ -56,7 +57,7 @@ struct SamplingAttribute {
   int attribute, status;
   union {
     uint64_t room[3];
-    uint32_t number;  // a period, 2 to the power of it; control of start and stop
+    uint32_t number;  // a period, 2 to the power of it; control of start and stop, milliseconds
     int choice;       // of a mode, of a format
     struct {
       size_t count;

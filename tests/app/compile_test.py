@@ -231,6 +231,13 @@ ENTRY e {{
             with open(cubin, 'rb') as f:
                 self.assertEqual(f.read(4), b'\x7fELF')
             self.assertIn('nothing spilled', done.stdout)
+            # More parameters than the version of PTX that the architecture begins with allows.
+            count = 545
+            many = self.path('many.hlo', 'HloModule many\nENTRY e {\n' + ''.join(f'  p{i} = f32[2] parameter({i})\n' for i in range(count)) +
+                             f'  ROOT c = f32[{2 * count}] concatenate(' + ', '.join(f'p{i}' for i in range(count)) + '), dimensions={0}\n}\n')
+            for target in ('sm_80', 'sm_90'):
+                assembled = self.run_it(many, '--emit', 'cubin', '-o', cubin, '--target', target)
+                self.assertEqual(assembled.returncode, 0, assembled.stderr)
             self.assertNotIn(' on NVIDIA', done.stdout)  # an architecture is no device
             told = json.loads(self.run_it(module, '--emit', 'cubin', '-o', cubin, '--target', 'l4', '--json').stdout)
             self.assertEqual(told['device'], 'NVIDIA L4')

@@ -303,6 +303,39 @@ class Gpu(unittest.TestCase):
             # A worker that had lost its device before could not even make a context.
             self.assertIn('launch failure: waiting for the kernels of m failed with CUDA_ERROR_LAUNCH_FAILED', line['error'])
 
+    def test_kernels_of_many_arrays_need_a_newer_driver(self):
+        for count, driver, reason in ((535, 12000, ''), (545, 13000, ''), (545, 12010, ''),
+                                      (4092, 13000, 'its parameters take 32776 bytes, and PTX has no more than 32764'),
+                                      (545, 12000, 'its parameters take more than 4352 bytes, for which NVIDIA\'s driver has to be 530 or newer')):
+            names = ', '.join(f'p{i}' for i in range(count))
+            module = self.file(f'many.{count}.hlo', 'HloModule many\nENTRY e {\n' + ''.join(f'  p{i} = f32[2] parameter({i})\n' for i in range(count)) +
+                               f'  n = f32[2] negate(p0)\n  c = f32[{2 * count}] concatenate({names}), dimensions={{0}}\n'
+                               f'  ROOT t = (f32[{2 * count}], f32[2]) tuple(c, n)\n}}\n')
+            run = ('run', module, '--platform', 'gpu', '--reference_platform', 'interpreter', '--json')
+            status, lines, error = self.run_it(*run, fake=f'version={driver}')
+            if reason:
+                self.assertEqual((status, lines[0]['status']), (3, 'unsupported'), (lines, error))
+                self.assertIn(reason, lines[0]['error'])
+                status, lines, error = self.run_it(*run, '--fallback', 'cpu', fake=f'version={driver}')
+            self.assertEqual((status, lines[0]['status']), (0, 'equal'), (lines, error))
+            self.assertEqual([fallback['opcode'] for fallback in lines[0]['fallbacks']], ['concatenate'] if reason else [], lines)
+
+    def test_the_deadline_is_of_what_comes_after_first_contact(self):
+        # What starts the driver takes most of it, and so does a run.
+        slow = 'cuInit_ms=4000,cuMemcpyDtoHAsync_ms=4000'
+        status, lines, error = self.run_it('run', self.module, '--platform', 'gpu', '--deadline', '7', '--json', fake=slow)
+        self.assertEqual((status, lines[0]['status']), (0, 'ran'), (lines, error))
+
+    def test_repeats_are_those_that_were_made(self):
+        module = self.file('ew.hlo', 'HloModule ew\nENTRY e { x = f32[128] parameter(0)\n ROOT r = f32[128] sine(x) }\n')
+        # The second run ends its worker, the third has another.
+        for asked, made in ('2', 1), ('3', 2):
+            told = self.run_text('run', module, '--platform', 'gpu', '--repeat', asked, fake='kernel:2=700')
+            _, lines, _ = self.run_it('run', module, '--platform', 'gpu', '--repeat', asked, '--json', fake='kernel:2=700')
+            self.assertEqual(told.returncode, 4, told)
+            self.assertEqual('runs on the same inputs agree' in told.stdout, made == 2, told.stdout)
+            self.assertEqual((lines[0]['repeat']['runs'], lines[0]['repeat']['differing_run']), (made, None))
+
     def test_a_fault_of_the_second_run(self):
         status, lines, error = self.run_it('run', self.module, '--platform', 'gpu', '--iterations', '3', '--json', fake='kernel:2=700')
         self.assertEqual(status, 4, error)

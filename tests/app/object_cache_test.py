@@ -51,9 +51,9 @@ class ObjectCacheTest(unittest.TestCase):
         self.expected = self.run_module('--no-cache')
         self.assertEqual(self.entries(), {})
 
-    def run_module(self, *options, before=(), program=HLOSCOPE, status=0):
+    def run_module(self, *options, before=(), program=HLOSCOPE, status=0, platform='cpu'):
         done = subprocess.run(
-            [*before, program, 'run', self.module, '--platform', 'cpu', '--print_literals', '--threads', '1', *options],
+            [*before, program, 'run', self.module, '--platform', platform, '--print_literals', '--threads', '1', *options],
             env={**os.environ, 'XDG_CACHE_HOME': self.cache}, capture_output=True, timeout=300)
         self.assertEqual(done.returncode, status, done.stderr.decode())
         if status != 0:
@@ -68,6 +68,22 @@ class ObjectCacheTest(unittest.TestCase):
         folder = os.path.join(self.cache, 'hloscope', 'objects')
         names = os.listdir(folder) if os.path.isdir(folder) else []
         return {os.path.join(folder, name): os.stat(os.path.join(folder, name)).st_ino for name in names}
+
+    def test_kernels_for_a_gpu_are_kept(self):
+        meant = self.run_module('--no-cache', platform='gpu-sim')
+        self.assertEqual(self.run_module(platform='gpu-sim'), meant)
+        first = self.entries()
+        self.assertEqual(len(first), 1)
+        self.assertEqual(self.run_module(platform='gpu-sim'), meant)
+        self.assertEqual(self.entries(), first)  # it was not written again
+        self.assertEqual(self.run_module('--target', 'a100', platform='gpu-sim'), meant)
+        self.assertEqual(len(self.entries()), 2)  # other code
+        path, = first
+        with open(path, 'r+b') as file:
+            file.seek(os.stat(path).st_size // 2)
+            file.write(b'damage')
+        self.assertEqual(self.run_module(platform='gpu-sim'), meant)
+        self.assertNotEqual(self.entries()[path], first[path])
 
     def test_the_second_start_takes_what_the_first_left(self):
         self.assertEqual(self.run_module(), self.expected)

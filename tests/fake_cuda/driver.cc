@@ -4,7 +4,9 @@
 #include <signal.h>
 #include <string.h>
 
+#include <chrono>
 #include <span>
+#include <thread>
 
 #include "tests/fake_cuda/queues.h"
 #include "tests/fake_cuda/state.h"
@@ -26,6 +28,9 @@ int Do(const char* name, bool needs_context, const char* kernel, const Body& bod
   };
   tell();
   state.correlation = correlation;
+  if (const int64_t ms = state.faults.Property(fmt::format("{}_ms", name), 0); ms > 0) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(ms));
+  }
   int result = state.faults.Next(name);
   if (result == 0 && current != nullptr) {
     result = state.faults.Next(fmt::format("{}@{}", name, current->device));
@@ -357,6 +362,7 @@ int cuCtxSynchronize() {
 int cuModuleLoadDataEx(CUmod_st** module, const void* image, unsigned count, int* options,
                        void** values) {
   return Do("cuModuleLoadDataEx", [&](State& state) {
+    if (state.IsTooNew(static_cast<const char*>(image))) return 222;
     auto parsed = hloscope::ptx::Module::Parse(static_cast<const char*>(image), "our.ptx");
     if (!parsed.has_value()) {
       fake_cuda::Log(parsed.error().ToString(), count, options, values);
@@ -392,6 +398,7 @@ int cuLinkAddData_v2(CUlinkState_st* link, int type, void* data, size_t size, co
     if (!state.links.contains(link)) return fake_cuda::kInvalidHandle;
     const auto* const text = static_cast<const char*>(data);
     if (type != 1 || size == 0 || text[size - 1] != '\0') return fake_cuda::kInvalidValue;
+    if (state.IsTooNew(text)) return 222;
     const auto parsed = hloscope::ptx::Module::Parse(text, "our.ptx");
     if (!parsed.has_value()) {
       fake_cuda::Log(parsed.error().ToString(), static_cast<unsigned>(link->options.size()),
@@ -595,15 +602,27 @@ int cuStreamBeginCapture_v2(CUstream_st* stream, int) {
   });
 }
 int cuStreamEndCapture(CUstream_st* stream, CUgraph_st** graph) {
-  return Do("cuStreamEndCapture", [&](State& state) {
+  const int result = Do("cuStreamEndCapture", [&](State& state) {
     if (!state.streams.contains(stream) || stream->capture == nullptr) {
       return fake_cuda::kInvalidValue;
     }
     *graph = std::exchange(stream->capture, nullptr);
-    if (!stream->capture_failed) return 0;
+    if (!stream->capture_failed) {
+      for (GraphNode& node : (*graph)->nodes) {
+        if (node.number == 0) node.number = state.NewNode(0);
+      }
+      return 0;
+    }
     state.graphs.erase(std::exchange(*graph, nullptr));
     return fake_cuda::kCaptureInvalidated;
   });
+  State& state = State::Get();
+  const std::lock_guard lock(state.mutex);
+  // However it ends, nothing is recorded any more.
+  if (result != 0 && state.streams.contains(stream) && stream->capture != nullptr) {
+    state.graphs.erase(std::exchange(stream->capture, nullptr));
+  }
+  return result;
 }
 
 int cuEventCreate(CUevent_st** event, unsigned) {

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <cstdio>
 #include <cstring>
 #include <set>
 #include <span>
@@ -56,6 +57,18 @@ bool State::IsPinned(const void* host, size_t size) const {
 void State::Tell(FakeCudaActivity activity) const {
   activity.context = activity.device + 1;
   if (listener.activity != nullptr) listener.activity(listener.user, &activity);
+}
+
+bool State::IsTooNew(const char* ptx) const {
+  const char* const found = std::strstr(ptx, ".version ");
+  int major = 0, minor = 0;
+  if (found == nullptr || std::sscanf(found, ".version %d.%d", &major, &minor) != 2) return false;
+  const auto version = static_cast<int>(faults.Property("version", 13000));
+  const int cuda_minor = version % 1000 / 10;
+  // One came with each CUDA, but none with 12.6.
+  const int newest =
+      version >= 13000 ? 90 + cuda_minor : 80 + cuda_minor - (cuda_minor > 5 ? 1 : 0);
+  return 10 * major + minor > newest;
 }
 
 uint64_t State::NewNode(uint64_t original) {

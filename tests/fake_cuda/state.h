@@ -123,6 +123,8 @@ struct State {
   void Tell(FakeCudaActivity activity) const;
   // Of a node that is new, or a copy of another.
   uint64_t NewNode(uint64_t original);
+  // Whether the driver's CUDA takes no PTX of that version.
+  bool IsTooNew(const char* ptx) const;
   // A kernel of ours ("kernel"), or a library's by its name, takes the time that CUDA_FAKE says.
   void Spend(std::string_view kernel);
   // Of an event that is recorded.

@@ -2,9 +2,13 @@
 // buffers of whoever collects, and refuses on command.
 #include "tests/fake_cupti/fake_cupti.h"
 
+#include <dlfcn.h>
+
 #include <cstring>
 #include <mutex>
 #include <set>
+#include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -319,6 +323,11 @@ int cuptiGetTimestamp(uint64_t* nanoseconds) {
   return 0;
 }
 int cuptiSubscribe(void** subscriber, CallbackFunction* function, void* data) {
+  if (const int64_t major = faults.Property("refuses", 0); major != 0) {
+    Dl_info own{};
+    dladdr(&is_subscribed, &own);
+    if (std::string_view(own.dli_fname).ends_with(".so." + std::to_string(major))) return 15;
+  }
   if (const int refused = faults.Next("cuptiSubscribe"); refused != 0) return refused;
   if (control.subscribe_result != 0) return control.subscribe_result;
   if (std::exchange(is_subscribed, true)) return 12;

@@ -42,6 +42,7 @@ struct {
   std::set<uint32_t> stalls;
   SamplingData* late = nullptr;
   std::vector<Sampled> samples;
+  int64_t reads = 0;  // since it was stopped
 } sampling;
 
 // Whoever gets a name may keep it.
@@ -154,6 +155,8 @@ int cuptiPCSamplingSetConfigurationAttribute(SamplingConfigParams* p) {
                   is_good = attribute.number == 1;
                 } else if (attribute.attribute == kOutputFormat) {
                   is_good = attribute.choice == kParsedSamples;
+                } else if (attribute.attribute == kWorkerPeriod) {
+                  is_good = attribute.number > 0 && PropertyOf("old_sampling", 0) == 0;
                 } else if (attribute.attribute == kStallReasons) {
                   const auto& [count, indices] = attribute.stalls;
                   sampling.stalls.insert(indices, indices + count);
@@ -192,6 +195,7 @@ int cuptiPCSamplingStop(SamplingParams* p) {
   return Do("cuptiPCSamplingStop", p, &SamplingParams::context, sampling.is_running, [] {
     sampling.is_running = false;
     if (PropertyOf("no_samples", 0) != 0) sampling.samples.clear();
+    sampling.reads = 0;
     return 0;
   });
 }
@@ -205,10 +209,14 @@ int cuptiPCSamplingGetData(SamplingDataParams* p) {
       data->pcs = 0;
       return kSamplesOverflow;
     }
-    const auto most = static_cast<size_t>(PropertyOf("pcs", 1 << 20));
+    // Its thread has decoded nothing yet.
+    const int64_t early = PropertyOf("slow_samples", 0), read = sampling.reads++;
+    const bool is_early = read < early;
+    const auto most = is_early ? size_t{0} : static_cast<size_t>(PropertyOf("pcs", 1 << 20));
     const size_t count = std::min({sampling.samples.size(), data->most_pcs, most});
     data->total_samples = 0;
-    data->dropped_samples = static_cast<uint64_t>(PropertyOf("dropped_samples", 0));
+    data->dropped_samples =
+        read == early ? static_cast<uint64_t>(PropertyOf("dropped_samples", 0)) : 0;
     for (size_t i = 0; i < count; ++i) {
       Write(sampling.samples[i], data->data[i]);
       data->total_samples += sampling.samples[i].count;
@@ -216,7 +224,7 @@ int cuptiPCSamplingGetData(SamplingDataParams* p) {
     sampling.samples.erase(sampling.samples.begin(),
                            sampling.samples.begin() + static_cast<std::ptrdiff_t>(count));
     data->pcs = count;
-    data->remaining_pcs = sampling.samples.size();
+    data->remaining_pcs = is_early ? 0 : sampling.samples.size();
     sampling.is_read = sampling.samples.empty();
     return 0;
   });

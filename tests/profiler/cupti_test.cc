@@ -4,18 +4,22 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cstdlib>
 #include <cstring>
+#include <filesystem>
 #include <thread>
 
 #include "core/base/file.h"
 #include "core/base/jobs.h"
 #include "profiler/cupti/attach_metrics.h"
+#include "profiler/cupti/buffer_log.h"
 #include "profiler/cupti/collector.h"
 #include "profiler/cupti/launch_ranges.h"
 #include "profiler/cupti/to_xspace.h"
 #include "profiler/profile.h"
 #include "profiler/ptx_lines.h"
 #include "tests/base/paths.h"
+#include "tests/base/scratch.h"
 #include "tests/fake_cupti/fake_cupti.h"
 
 #if __has_include(<cupti.h>)
@@ -162,6 +166,8 @@ static_assert(hloscope::profiler::cupti::kSamplesOverflow == CUPTI_ERROR_OUT_OF_
                   CUPTI_PC_SAMPLING_CONFIGURATION_ATTR_TYPE_ENABLE_START_STOP_CONTROL &&
               hloscope::profiler::cupti::kOutputFormat ==
                   CUPTI_PC_SAMPLING_CONFIGURATION_ATTR_TYPE_OUTPUT_DATA_FORMAT &&
+              hloscope::profiler::cupti::kWorkerPeriod ==
+                  CUPTI_PC_SAMPLING_CONFIGURATION_ATTR_TYPE_WORKER_THREAD_PERIODIC_SLEEP_SPAN &&
               hloscope::profiler::cupti::kSamplingBuffer ==
                   CUPTI_PC_SAMPLING_CONFIGURATION_ATTR_TYPE_SAMPLING_DATA_BUFFER);
 #endif
@@ -195,6 +201,23 @@ class CuptiTest : public testing::Test {
     return *std::move(collected);
   }
 
+  // What is recorded on a machine with a GPU is read again anywhere.
+  static void ExpectLogged(const std::string& path, const Collected& collected) {
+    const auto file = FileView::Open(path, Limits());
+    ASSERT_TRUE(file.has_value()) << file.error().ToString();
+    ActivityLog begun;
+    begun.takes_calls = collected.log.takes_calls;
+    const auto log = ReadBufferLog(std::as_bytes(std::span(file->bytes())), std::move(begun));
+    ASSERT_TRUE(log.has_value()) << log.error().ToString();
+    EXPECT_EQ(log->records, collected.log.records);
+    EXPECT_EQ(log->external, collected.log.external);
+    ASSERT_EQ(log->activities.size(), collected.log.activities.size());
+    for (size_t i = 0; i < log->activities.size(); ++i) {
+      EXPECT_EQ(log->activities[i].name, collected.log.activities[i].name);
+      EXPECT_EQ(log->activities[i].start, collected.log.activities[i].start);
+    }
+  }
+
   static Origins KnownOrigins() {
     return {[](uint64_t external) -> std::optional<Origin> {
       constexpr std::array kNames = {"add", "dot", "in_graph"};
@@ -213,6 +236,8 @@ class CuptiTest : public testing::Test {
 };
 
 TEST_F(CuptiTest, EveryRecordIsAttributedOnTwoStreamsAndInGraphs) {
+  const Scratch scratch;
+  setenv("HLOSCOPE_CUPTI_LOG", scratch.Path("cupti.bin").c_str(), 1);
   const auto collector = Start();
   const uint64_t begin = fake_->now;
   collector->Push(1);
@@ -229,6 +254,8 @@ TEST_F(CuptiTest, EveryRecordIsAttributedOnTwoStreamsAndInGraphs) {
   fake_->synchronize(begin + 50, begin + 700);
   fake_->overhead(begin + 10, begin + 20);
   Collected collected = Stop(*collector);
+  unsetenv("HLOSCOPE_CUPTI_LOG");
+  ExpectLogged(scratch.Path("cupti.bin"), collected);
   EXPECT_EQ(collected.log.dropped, 0);
   EXPECT_TRUE(collected.log.unknown.empty());
   collected.log.nodes[77] = 3;
@@ -565,6 +592,71 @@ TEST(CuptiLibrary, OneOfNoUseHidesNoOther) {
   };
   EXPECT_EXIT(_exit(open()), testing::ExitedWithCode(0), "");
 }
+
+// Copies: what the loader has once, it has under one name.
+std::string CopyInto(const Scratch& scratch, const std::string& file, const std::string& name) {
+  std::filesystem::copy_file(file, scratch.Path(name),
+                             std::filesystem::copy_options::overwrite_existing);
+  return scratch.Path(name);
+}
+
+TEST(CuptiLibrary, TheNextIsTakenWhereOneRefusesTheDriver) {
+  GTEST_FLAG_SET(death_test_style, "threadsafe");
+  const auto open = [](const char* refuses, const char* taken) {
+    setenv("CUDA_FAKE_CUPTI", refuses, 1);
+    const Scratch scratch;
+    const std::vector<std::string> files = {CopyInto(scratch, FakeCuptiPath(), "libcupti.so.13"),
+                                            CopyInto(scratch, FakeCuptiPath(), "libcupti.so.12")};
+    const auto library = Library::Open(files);
+    return library.has_value() && (*library)->path() == scratch.Path(taken) ? 0 : 1;
+  };
+  EXPECT_EXIT(_exit(open("refuses=13", "libcupti.so.12")), testing::ExitedWithCode(0), "");
+  EXPECT_EXIT(_exit(open("refuses=12", "libcupti.so.13")), testing::ExitedWithCode(0), "");
+}
+
+TEST(CuptiLibrary, TheLibraryOfItsMetricsIsTakenFromItsFolder) {
+  GTEST_FLAG_SET(death_test_style, "threadsafe");
+  const auto open = [] {
+    const Scratch scratch;
+    const std::string cupti = CopyInto(scratch, FakeCuptiPath(), "libcupti.so.13");
+    CopyInto(scratch, FakeDriverFolder() + "/../fake_nvperf/libnvperf_host.so",
+             "libnvperf_host.so");
+    const auto is_there = [] {
+      return dlopen("libnvperf_host.so", RTLD_NOW | RTLD_NOLOAD) != nullptr;
+    };
+    const bool was_there = is_there();
+    const auto library = Library::Open({cupti});
+    return library.has_value() && !was_there && is_there() ? 0 : 1;
+  };
+  EXPECT_EXIT(_exit(open()), testing::ExitedWithCode(0), "");
+}
+
+#ifdef REAL_CUPTI_FOLDER
+// NVIDIA's own, in a folder of their own as in a wheel, by a loader that has no other place to look
+// at. No GPU is needed.
+TEST(RealCupti, DISABLED_InAProcessOfItsOwn) {
+  const auto library = Library::OpenFile(std::string(getenv("WHEEL")) + "/libcupti.so.13");
+  ASSERT_TRUE(library.has_value()) << library.error().ToString();
+  ASSERT_NE((*library)->range(), nullptr);
+  auto host = ParamsTo(&HostInitializeParams::host);
+  host.profiler_type = kRangeProfilerType;
+  host.chip_name = "GH100";
+  EXPECT_EQ((*library)->range()->host_initialize(&host), 0);
+}
+
+TEST(RealCupti, KnowsItsMetricsFromAWheel) {
+  const Scratch scratch;
+  for (const char* name : {"libcupti.so.13", "libnvperf_host.so"}) {
+    std::filesystem::create_symlink(std::string(REAL_CUPTI_FOLDER "/") + name, scratch.Path(name));
+  }
+  const std::string command =
+      "WHEEL=" + scratch.Path("") +
+      " LD_LIBRARY_PATH= /lib64/ld-linux-x86-64.so.2 --inhibit-cache " +
+      std::filesystem::read_symlink("/proc/self/exe").string() +
+      " --gtest_also_run_disabled_tests --gtest_filter=RealCupti.DISABLED_InAProcessOfItsOwn";
+  EXPECT_EQ(std::system(command.c_str()), 0);
+}
+#endif
 
 // Raw buffers, without any library.
 class Buffer {

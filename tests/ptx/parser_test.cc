@@ -1,6 +1,7 @@
 // PTX text: what is read, and what is said about text that is malformed.
 #include "core/ptx/text/parser.h"
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 namespace hloscope::ptx {
@@ -79,6 +80,24 @@ TEST(PtxParser, NamesWhatIsWrong) {
             "k.ptx:6:2: `%q` is not a predicate register (declare it with .reg .pred)");
   EXPECT_EQ(ErrorOf(std::string(kHead) + ".func f() {} .func f() {}"),
             "k.ptx:4:20: function `f` has two bodies (rename one of them)");
+}
+
+// As ptxas does.
+TEST(PtxParser, ParametersTakeNoMoreThanTheVersionAllows) {
+  const auto module = [](const char* version, int bytes) {
+    return fmt::format(
+        ".version {}\n.target sm_90\n.address_size 64\n.entry k(.param .b8 a, .param .align 8 .b8 "
+        "b[{}]) {{ ret; }}\n",
+        version, bytes - 8);
+  };
+  EXPECT_EQ(ErrorOf(module("7.8", 4352)), "no error");
+  EXPECT_EQ(
+      ErrorOf(module("7.8", 4353)),
+      "k.ptx:4:8: entry `k` has 4353 bytes of parameters, 4352 are the most (`.version 8.1` or "
+      "newer allows 32764)");
+  EXPECT_EQ(ErrorOf(module("8.1", 32764)), "no error");
+  EXPECT_EQ(ErrorOf(module("8.1", 32765)),
+            "k.ptx:4:8: entry `k` has 32765 bytes of parameters, 32764 are the most");
 }
 
 TEST(PtxParser, HostileSizesAreRefused) {

@@ -195,7 +195,7 @@ const StateRow kStates[] = {
      "setup --plugins --gpu"},
     {DoctorState::kLibraryFound, {}, "/cuda/lib/libcublasLt.so.13", ""},
     {DoctorState::kLibraryMissing, [](auto& f) { f.libraries[0].path.clear(); },
-     "not found; matrix products on a GPU need it", "pip install --no-deps nvidia-cublas"},
+     "not found; XLA:GPU needs it for matrix products", "pip install --no-deps nvidia-cublas"},
     {DoctorState::kDeviceLibraryReady,
      {},
      "Fourier transforms of our own compiler on a GPU: 12.0.0, /cuda/libcufft.so.12",

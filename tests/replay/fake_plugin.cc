@@ -1,10 +1,11 @@
 // A plugin of PJRT's shape for tests: it compiles nothing, and can be built to be wrong in one way.
 // FAKE_MAJOR and FAKE_MINOR: the version it says. FAKE_SIZES: it insists on sizes of its own.
-// FAKE_PROFILER: it has a profiler.
+// FAKE_PROFILER: it has a profiler. FAKE_GPU: it makes no client and says what was asked for.
 // FAKE_FFI: it takes a function of the caller's, and calls it for the program "f PROGRAM ID".
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <span>
 #include <string>
 
 #include "core/backends/pjrt/c_api.h"
@@ -75,6 +76,18 @@ PluginError* CreateClient(ClientCreateArgs* args) {
   if (args->header.struct_size != kOldCreateSize) {
     return Refuse("PJRT_Client_Create_Args", kOldCreateSize, args->header.struct_size);
   }
+#endif
+#ifdef FAKE_GPU
+  std::string said = "asked for";
+  for (const NamedValue& option : std::span(args->create_options, args->num_options)) {
+    said += " " + std::string(option.name, option.name_size) + "=";
+    if (option.type == NamedValueType::kBool) said += option.bool_value ? "true" : "false";
+    if (option.type != NamedValueType::kInt64List) continue;
+    for (size_t i = 0; i < option.value_size; ++i) {
+      said += (i == 0 ? "" : ",") + std::to_string(option.int64_array_value[i]);
+    }
+  }
+  return new PluginError{3, said};
 #endif
   static int client = 0;
   args->client = reinterpret_cast<Client*>(&client);

@@ -42,6 +42,31 @@ TEST(GpuLibraries, OurOwnKernelConvolvesWhereCudnnRefuses) {
   }
 }
 
+// A handle takes long to make and keeps memory: a second one is not asked for.
+TEST(GpuLibraries, InstructionsShareTheHandleOfTheirLibrary) {
+  const ConvolutionCase each = ConvolutionCases()[0];
+  std::string text = ConvolutionText(each);
+  const size_t root = text.find("  ROOT r");
+  std::string again = text.substr(root, text.find('\n', root) - root);
+  const auto replace = [](std::string& in, std::string_view from, std::string_view to) {
+    in.replace(in.find(from), from.size(), to);
+  };
+  replace(text, "  ROOT r", "  r");
+  replace(again, "  ROOT r", "  s");
+  replace(again, "(a, b)", "(n, b)");
+  replace(
+      text, "\n}",
+      fmt::format("\n  n = {} negate(a)\n{}\n  ROOT t = ({}, {}) tuple(r, s)\n}}",
+                  text.substr(text.find("a = ") + 4, text.find(" convert") - text.find("a = ") - 4),
+                  again, each.out, each.out));
+  const std::vector<Literal> inputs = {Numbers(each.input), Numbers(each.filter)};
+  SetLibraryFaults("cudnnCreate:2=1001");
+  const Outcome gpu = RunOn("gpu", text.c_str(), inputs, 2);
+  ASSERT_FALSE(gpu.error.has_value()) << gpu.error->ToString() << text;
+  EXPECT_EQ(gpu.executed.library_calls, 2);
+  ExpectNothingLeft("two convolutions");
+}
+
 struct RefusalRow {
   bool is_dot;
   const char *faults, *reason;

@@ -12,6 +12,7 @@
 #include "core/backends/cuda/handles.h"
 #include "core/backends/make_platform.h"
 #include "core/backends/pjrt/plugin_recorder.h"
+#include "core/backends/plugins/library_files.h"
 #include "core/base/file.h"
 #include "core/base/jobs.h"
 #include "core/replay/host_fallbacks.h"
@@ -227,17 +228,19 @@ TEST(GpuProfile, EveryRecordIsAnInstructions) {
 }
 
 TEST(GpuProfile, KernelsInGraphsAreTheirInstructions) {
-  SetFaults("", "");
-  const auto runs = Record(kStraight, 3);
-  ASSERT_EQ(runs.size(), 3u);
-  const Counts first = CountsOf(runs[0]);
-  EXPECT_EQ(first.in_graphs, 0);
-  for (size_t i = 1; i < 3; ++i) {
-    const Counts again = CountsOf(runs[i]);
-    EXPECT_EQ(again.in_graphs, again.kernels);
-    EXPECT_EQ(again.by_instruction, first.by_instruction);
+  for (const char* driver : {"", "nodes_at_end=1"}) {
+    SetFaults(driver, "");
+    const auto runs = Record(kStraight, 3);
+    ASSERT_EQ(runs.size(), 3u);
+    const Counts first = CountsOf(runs[0]);
+    EXPECT_EQ(first.in_graphs, 0);
+    for (size_t i = 1; i < 3; ++i) {
+      const Counts again = CountsOf(runs[i]);
+      EXPECT_EQ(again.in_graphs, again.kernels);
+      EXPECT_EQ(again.by_instruction, first.by_instruction) << driver;
+    }
+    EXPECT_TRUE(first.by_instruction.contains("d"));
   }
-  EXPECT_TRUE(first.by_instruction.contains("d"));
 }
 
 // Launches, a copy and a memset of two instructions on two streams, while kernels last longer than
@@ -658,6 +661,8 @@ TEST(GpuProfile, SamplesThatAreLostAreCounted) {
       {"dropped_samples=5", "the GPU dropped 10 samples of program counters: ", 2},
       {"device_full=1", "2 kernels without samples: the GPU's buffer for them was full", 0},
       {"late_samples=7", "7 samples of program counters came too late", 2},
+      {"slow_samples=3,dropped_samples=5", "the GPU dropped 10 samples of program counters: ", 2},
+      {"old_sampling=1,dropped_samples=5", "the GPU dropped 10 samples of program counters: ", 2},
       {"no_samples=1", "2 instructions without samples: they ran shorter than 1024 clocks", 0},
   };
   for (const auto& row : rows) {
@@ -705,6 +710,15 @@ TEST(GpuProfile, CountersAreReadInTime) {
                      static_cast<double>(i + 1) / 64);
   }
   EXPECT_TRUE((*counters)->warnings().empty());
+}
+
+TEST(GpuProfile, CuptiOfTheCudaOfTheDriverIsTriedFirst) {
+  for (const auto& [driver, name] :
+       {std::pair(12040, "libcupti.so.12"), std::pair(13000, "libcupti.so.13")}) {
+    const std::vector<std::string> files = CuptiFiles(driver);
+    ASSERT_GE(files.size(), 2u);
+    EXPECT_TRUE(files[0].ends_with(name)) << files[0];
+  }
 }
 
 TEST(GpuProfile, WithoutGraphNodesKernelsAreNotAttributed) {

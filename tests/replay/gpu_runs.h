@@ -36,6 +36,7 @@ struct Outcome {
   RunExecuted executed;
   std::vector<RunFallback> fallbacks;
   std::vector<RunFinding> findings;
+  std::vector<std::string> warnings;  // of all runs
 };
 
 // `inputs`: by device.
@@ -60,6 +61,7 @@ inline Outcome RunOnDevices(std::string_view platform, const char* text,
     for (const LeafResult* leaf : events.Of<LeafResult>()) out.results.push_back(*leaf->value);
     for (const RunExecuted* each : events.Of<RunExecuted>()) out.executed = *each;
     for (const RunFallback* each : events.Of<RunFallback>()) out.fallbacks.push_back(*each);
+    for (const RunWarning* each : events.Of<RunWarning>()) out.warnings.push_back(each->text);
     for (const RunFinding* each : events.Of<RunFinding>()) out.findings.push_back(*each);
   }
   return out;

@@ -5,6 +5,7 @@
 #include <fstream>
 
 #include "core/backends/pjrt/api.h"
+#include "core/backends/pjrt/client.h"
 #include "core/backends/pjrt/ffi.h"
 #include "core/backends/pjrt/plugin_profiler.h"
 
@@ -130,6 +131,20 @@ std::string CallOf(const Plugin& plugin, int64_t number, int64_t id) {
   Block<ClientCompileArgs> compile;
   compile->program = program.get();
   return plugin.Call(compile, program).error().message;
+}
+
+TEST(OpenClient, TakesNoMoreOfGpusThanTheModuleNeeds) {
+  const auto plugin = OpenPlugin(Fake("fake_plugin_gpu"));
+  ASSERT_TRUE(plugin.has_value()) << plugin.error().ToString();
+  const auto asked = [&](int64_t devices, bool is_gpu) {
+    const auto client = OpenClient(*plugin, devices, is_gpu);
+    return client.has_value() ? std::string() : client.error().message;
+  };
+  EXPECT_NE(asked(1, true).find("asked for preallocate=false visible_devices=0"), std::string::npos)
+      << asked(1, true);
+  // Where there are not so many, all are asked for, so that it can be said how many there are.
+  EXPECT_TRUE(asked(2, true).ends_with("asked for preallocate=false")) << asked(2, true);
+  EXPECT_TRUE(asked(1, false).ends_with("asked for")) << asked(1, false);
 }
 
 TEST(Capture, CallsReachTheSinkOfTheirProgram) {

@@ -571,10 +571,27 @@ TEST(Worker, AnotherProgramIsNotAWorker) {
 TEST(WorkerEnvironment, HasWhatTheUserSetForTheWorker) {
   setenv("NVTX_INJECTION64_PATH", "/a/tool.so", 1);
   setenv("UNKNOWN_TO_WORKERS", "1", 1);
+  // What profilers and NVIDIA's libraries are set up by.
+  const std::vector<std::string> of_tools = {"NV_COMPUTE_SANITIZER_PROCESS_TREE",
+                                             "NSYS_PROFILING_SESSION_ID",
+                                             "QUADD_INJECTION_PROXY",
+                                             "CUBLASLT_LOG_LEVEL",
+                                             "CUBLAS_WORKSPACE_CONFIG",
+                                             "CUDNN_LOGLEVEL_DBG",
+                                             "FI_PROVIDER",
+                                             "UCX_TLS"};
+  for (const std::string& name : of_tools) setenv(name.c_str(), "1", 1);
+  setenv("LD_PRELOAD", "", 1);
   const std::vector<std::string> environment = CleanEnvironment({"OWN=1"});
   const std::set<std::string> all(environment.begin(), environment.end());
   unsetenv("NVTX_INJECTION64_PATH");
   unsetenv("UNKNOWN_TO_WORKERS");
+  for (const std::string& name : of_tools) {
+    unsetenv(name.c_str());
+    EXPECT_TRUE(all.contains(name + "=1")) << name;
+  }
+  unsetenv("LD_PRELOAD");
+  EXPECT_TRUE(all.contains("LD_PRELOAD="));
   EXPECT_TRUE(all.contains("NVTX_INJECTION64_PATH=/a/tool.so"));
   EXPECT_TRUE(all.contains("OWN=1"));
   EXPECT_FALSE(all.contains("UNKNOWN_TO_WORKERS=1"));

@@ -52,15 +52,15 @@ class Backend {
   virtual void AdjustOptions(compile::CompileOptions& how) const = 0;
   // Whether runs of plans are recorded, by a listener of its own; else instruction by instruction.
   virtual bool records_plans() const { return false; }
-  // The processor and build that the code is for; empty: what is written is not kept.
-  virtual std::string CacheTarget() const = 0;
-  // `image`, where not null, gets what Keep makes the same code of.
+  // The processor or GPU, and the build, that the code is for; empty: what is written is not kept.
+  virtual std::string CacheTarget(const RunOptions& options) const = 0;
+  // `image`, where not null, gets what LoadFromCache makes the same code of.
   virtual Result<CompiledCode> Compile(const compile::Compilation& compilation,
                                        const RunOptions& options, std::string* image) const = 0;
-  // Of a compilation whose kernels came from the cache.
-  virtual Result<CompiledCode> LoadFromCache(
-      const compile::Compilation& compilation,
-      std::unique_ptr<compile::KernelLibrary> kernels) const = 0;
+  // Of a compilation from the cache. Errors: the image is none, too.
+  virtual Result<CompiledCode> LoadFromCache(const compile::Compilation& compilation,
+                                             const std::string& image,
+                                             const RunOptions& options) const = 0;
   // Whether it runs what a .hloplan holds, by Link, without compiling anything.
   virtual bool TakesPlanFiles() const { return false; }
   virtual Result<CompiledCode> Link(PlanCode planned, const RunOptions& options) const;

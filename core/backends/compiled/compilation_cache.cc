@@ -9,7 +9,6 @@
 #include "core/compile/plan/check_plan.h"
 #include "core/compile/plan/plan_archive.h"
 #include "core/hlo/module_image.h"
-#include "core/linking/kernel_objects.h"
 
 namespace hloscope::compile {
 
@@ -100,13 +99,12 @@ std::optional<CachedCompilation> CompilationCache::Load() const {
   const auto image = in.Raw(size);
   if (!in.ok()) return std::nullopt;
   auto module = hlo::ModuleFromImage(image, bytes);
-  auto kernels = linking::LoadKernels(std::as_bytes(std::span(parts.kernel_image)));
-  if (!module.has_value() || !kernels.has_value()) return std::nullopt;
+  if (!module.has_value()) return std::nullopt;
   const bool fits = parts.new_id.size() == instructions_ && LeadInto(**module, parts.new_id) &&
                     LeadInto(**module, parts.kernels);
   if (!fits) return std::nullopt;
   CachedCompilation out;
-  out.kernels = *std::move(kernels);
+  out.kernels = std::move(parts.kernel_image);
   out.compilation.module = *std::move(module);
   out.compilation.kernels = std::move(parts.kernels);
   out.compilation.new_id = std::move(parts.new_id);

@@ -13,10 +13,10 @@
 
 namespace hloscope::replay {
 
-// What runs a module, before oneDNN has prepared its calls.
+// What runs a module.
 struct CachedCompilation {
   compile::Compilation compilation;  // module, kernels, plan and new ids
-  std::unique_ptr<compile::KernelLibrary> kernels;
+  std::string kernels;               // what Backend::Compile made of them
 };
 
 // The place of one module in the cache.

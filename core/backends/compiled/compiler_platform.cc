@@ -201,23 +201,24 @@ Result<std::unique_ptr<CompiledForm>> CompileAndLink(std::shared_ptr<const hlo::
   }
   compile::CompileOptions how = HowToCompile(*module, options, FormFor(options) == Form::kValues);
   backend.AdjustOptions(how);
-  const CompilationCache cache(*module, how, IsKept(options) ? backend.CacheTarget() : "", options);
+  const CompilationCache cache(*module, how, IsKept(options) ? backend.CacheTarget(options) : "",
+                               options);
   compile::Compilation compilation;
-  CompiledCode written;
+  Result<CompiledCode> written = InternalError("nothing is kept");
   if (auto kept = cache.Load()) {
     compilation = std::move(kept->compilation);
-    HLOSCOPE_ASSIGN_OR_RETURN(written,
-                              backend.LoadFromCache(compilation, std::move(kept->kernels)));
-  } else {
+    written = backend.LoadFromCache(compilation, kept->kernels, options);
+  }
+  if (!written.has_value()) {
     HLOSCOPE_ASSIGN_OR_RETURN(compilation, compile::Compile(module, how));
     if (FormFor(options) == Form::kSteps && !backend.records_plans()) compilation.plan = nullptr;
     std::string image;
-    HLOSCOPE_ASSIGN_OR_RETURN(
-        written, backend.Compile(compilation, options, IsKept(options) ? &image : nullptr));
+    written = backend.Compile(compilation, options, IsKept(options) ? &image : nullptr);
+    if (!written.has_value()) return std::unexpected(std::move(written).error());
     cache.Store(compilation, image);
   }
   return std::make_unique<CompiledForm>(std::move(module), options, compilation,
-                                        std::move(written));
+                                        *std::move(written));
 }
 
 // A module in the forms that its runs ask for, each made when it is first asked for.

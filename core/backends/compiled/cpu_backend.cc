@@ -2,6 +2,7 @@
 #include "core/backends/compiled/backend.h"
 #include "core/backends/compiled/codegen_entry.h"
 #include "core/base/own_library.h"
+#include "core/linking/kernel_objects.h"
 #include "core/linking/processor.h"
 
 namespace hloscope::replay {
@@ -13,7 +14,7 @@ class CpuBackend : public Backend {
  public:
   void AdjustOptions(compile::CompileOptions&) const override {}
 
-  std::string CacheTarget() const override {
+  std::string CacheTarget(const RunOptions&) const override {
     const std::string codegen = BuildIdOfOwnLibrary(kCodegenLibrary),
                       calls = BuildIdOfOwnLibrary(kCallsLibrary);
     if (codegen.empty() || calls.empty()) return {};
@@ -40,10 +41,10 @@ class CpuBackend : public Backend {
     return code;
   }
 
-  Result<CompiledCode> LoadFromCache(
-      const compile::Compilation& compilation,
-      std::unique_ptr<compile::KernelLibrary> kernels) const override {
+  Result<CompiledCode> LoadFromCache(const compile::Compilation& compilation,
+                                     const std::string& image, const RunOptions&) const override {
     CompiledCode code;
+    HLOSCOPE_ASSIGN_OR_RETURN(auto kernels, linking::LoadKernels(std::as_bytes(std::span(image))));
     std::vector<InstructionId> refused;  // have code in the other library
     HLOSCOPE_ASSIGN_OR_RETURN(code.libraries.emplace_back(),
                               MakeLibraryCalls(compilation, refused));

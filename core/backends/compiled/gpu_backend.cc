@@ -9,6 +9,7 @@
 
 #include "core/backends/compiled/codegen_entry.h"
 #include "core/backends/compiled/plan_code.h"
+#include "core/base/own_library.h"
 
 namespace hloscope::replay {
 namespace {
@@ -31,7 +32,7 @@ void GpuBackend::AdjustOptions(compile::CompileOptions& how) const {
 }
 
 Result<CompiledCode> GpuBackend::Compile(const compile::Compilation& compilation,
-                                         const RunOptions& options, std::string*) const {
+                                         const RunOptions& options, std::string* image) const {
   CompiledCode out;
   HLOSCOPE_ASSIGN_OR_RETURN(const std::string target, Begin(options, out));
   HLOSCOPE_ASSIGN_OR_RETURN(const auto generate, CodegenEntry<compile::GenerateGpuCodeFunction>(
@@ -39,12 +40,26 @@ Result<CompiledCode> GpuBackend::Compile(const compile::Compilation& compilation
   HLOSCOPE_ASSIGN_OR_RETURN(compile::GpuCode code,
                             generate(compilation.module, compilation.kernels,
                                      {.threads = options.budget.threads, .target = target}));
+  if (image != nullptr) *image = ToImage(code);
   return Launchable(compilation.module, std::move(code), options, std::move(out));
 }
 
-Result<CompiledCode> GpuBackend::LoadFromCache(const compile::Compilation&,
-                                               std::unique_ptr<compile::KernelLibrary>) const {
-  return InternalError("GPU code is not cached");
+// PTX: the driver itself keeps what it makes of it.
+std::string GpuBackend::CacheTarget(const RunOptions& options) const {
+  const std::string codegen = BuildIdOfOwnLibrary(kCodegenLibrary);
+  CompiledCode unused;
+  const auto target = Begin(options, unused);
+  // What is wrong is said where the code is asked for.
+  return codegen.empty() || !target.has_value() ? std::string() : codegen + *target;
+}
+
+Result<CompiledCode> GpuBackend::LoadFromCache(const compile::Compilation& compilation,
+                                               const std::string& image,
+                                               const RunOptions& options) const {
+  CompiledCode out;
+  HLOSCOPE_TRY(Begin(options, out));
+  HLOSCOPE_ASSIGN_OR_RETURN(compile::GpuCode code, GpuCodeOf(image, compilation));
+  return Launchable(compilation.module, std::move(code), options, std::move(out));
 }
 
 Result<CompiledCode> GpuBackend::Link(PlanCode planned, const RunOptions& options) const {

@@ -11,13 +11,12 @@ namespace hloscope::replay {
 class GpuBackend : public Backend {
  public:
   void AdjustOptions(compile::CompileOptions& how) const override;
-  std::string CacheTarget() const override { return {}; }
+  std::string CacheTarget(const RunOptions& options) const override;
   Result<CompiledCode> Compile(const compile::Compilation& compilation, const RunOptions& options,
                                std::string* image) const override;
-  // Internal error: what is written is not kept.
-  Result<CompiledCode> LoadFromCache(
-      const compile::Compilation& compilation,
-      std::unique_ptr<compile::KernelLibrary> kernels) const override;
+  Result<CompiledCode> LoadFromCache(const compile::Compilation& compilation,
+                                     const std::string& image,
+                                     const RunOptions& options) const override;
   bool TakesPlanFiles() const override { return true; }
   Result<CompiledCode> Link(PlanCode planned, const RunOptions& options) const override;
 

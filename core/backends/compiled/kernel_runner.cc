@@ -64,8 +64,10 @@ bool IsDrawn(const hlo::Module& module, InstructionId id) {
 
 Result<Value> KernelRunner::Run(eval::KernelCall& call) const {
   const KernelCode& code = *code_.kernels[call.id.index];
-  HLOSCOPE_TRY(
-      call.machine.Charge(compile::WrittenBytes(module_, call.id) / compile::kBytesPerElement));
+  if (code_.device == nullptr) {
+    HLOSCOPE_TRY(
+        call.machine.Charge(compile::WrittenBytes(module_, call.id) / compile::kBytesPerElement));
+  }
   std::vector<const std::byte*> operands;
   for (const Value& operand : call.operands) operands.push_back(operand.data());
   std::vector<Buffer> buffers;

@@ -142,6 +142,23 @@ std::unexpected<Error> Damaged(const std::string& path) {
 
 }  // namespace
 
+std::string ToImage(const GpuCode& code) {
+  ByteWriter out;
+  out(code);
+  return std::move(out).Take();
+}
+
+Result<GpuCode> GpuCodeOf(const std::string& image, const compile::Compilation& compilation) {
+  GpuCode code;
+  ByteReader in(std::as_bytes(std::span(image)));
+  in(code);
+  if (!in.ok() || !in.empty() || !compile::CheckGpuCode(*compilation.module, code) ||
+      (compilation.plan != nullptr && !compile::CheckPlan(*compilation.plan, code))) {
+    return InternalError("what the cache has is no code of this module");
+  }
+  return code;
+}
+
 Result<std::string> ToPlanFile(const compile::Compilation& compilation, const std::string& target,
                                const GpuCode& code) {
   hlo::ProtoFile file;

@@ -20,6 +20,11 @@ struct PlanCode {
   compile::GpuCode code;
 };
 
+// The code alone, for the cache. Internal error: the image is none, or does not fit.
+std::string ToImage(const compile::GpuCode& code);
+Result<compile::GpuCode> GpuCodeOf(const std::string& image,
+                                   const compile::Compilation& compilation);
+
 // The bytes of the file.
 Result<std::string> ToPlanFile(const compile::Compilation& compilation, const std::string& target,
                                const compile::GpuCode& code);

@@ -172,7 +172,7 @@ Status PlanRun::RunKernel(const PlannedStep& step) {
     bytes += plan_.buffers[b].bytes;
   }
   if (!code.in_place.empty()) bytes = compile::WrittenBytes(*plan_.module, step.id);
-  HLOSCOPE_TRY(machine_.Charge(1 + bytes / compile::kBytesPerElement));
+  HLOSCOPE_TRY(Charge(1 + bytes / compile::kBytesPerElement));
   counts_.Add(code);
   return RunCode(code, machine_, pointers_.data(), pointers_.data() + step.operands.size(),
                  scratch_.data());
@@ -204,7 +204,7 @@ Result<bool> PlanRun::RunLoop(const PlannedStep& step) {
 
 // A run that has to end says how far its loops were.
 Status PlanRun::LookAtLoop(const PlannedStep& step, int64_t ran, int64_t iterations) {
-  Status status = machine_.Charge(iterations);
+  Status status = Charge(iterations);
   if (status.has_value()) status = machine_.run().Look();
   if (status.has_value()) return status;
   Error error = std::move(status).error();
@@ -280,7 +280,7 @@ Result<bool> PlanRun::RunBranch(const PlannedStep& step) {
   HLOSCOPE_ASSIGN_OR_RETURN(const Value decision, ValueOf(step.operands[0], shape));
   const int64_t branch = eval::TakenBranch(decision, count);
   if (branch >= count) return false;
-  HLOSCOPE_TRY(machine_.Charge(1));
+  HLOSCOPE_TRY(Charge(1));
   return RunSequence(step.sequences[static_cast<size_t>(branch)]);
 }
 

@@ -75,6 +75,8 @@ class PlanRun {
   const CodeCounts& counts() const { return counts_; }
 
  protected:
+  // Counts work against the limit of the run, where the host does it; looks at the deadline.
+  virtual Status Charge(int64_t steps) { return machine_.Charge(steps); }
   // Gives every buffer of the plan but parameters and those of hand-overs its memory.
   virtual Status Allocate();
   // All steps of the entry; false: give up.

@@ -106,6 +106,10 @@ Result<std::unique_ptr<DeviceKernels>> DeviceKernels::Load(const hlo::Module& mo
   std::unique_ptr<DeviceKernels> out(new DeviceKernels);
   const Driver& driver = device->driver();
   for (const std::string& text : code.modules) {
+    if (text.empty()) {  // left out
+      out->modules_.emplace_back();
+      continue;
+    }
     if (!with_lines) {
       HLOSCOPE_ASSIGN_OR_RETURN(out->modules_.emplace_back(), LoadPtx(device, text));
       continue;

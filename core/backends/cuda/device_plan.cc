@@ -6,7 +6,6 @@
 #include <thread>
 
 #include "core/backends/cuda/device_kernels.h"
-#include "core/compile/plan/written_bytes.h"
 #include "core/replay/device_lost.h"
 #include "core/runtime/recording.h"
 
@@ -68,6 +67,9 @@ class DevicePlanRun : public PlanRun {
   }
 
  protected:
+  // The limit is of what the host evaluates: a device does that much in a moment.
+  Status Charge(int64_t) override { return machine_.run().Look(); }
+
   Status Allocate() override {
     HLOSCOPE_TRY(plans_.device()->Enter());
     HLOSCOPE_ASSIGN_OR_RETURN(state_, plans_.Take(code_));
@@ -81,7 +83,7 @@ class DevicePlanRun : public PlanRun {
     }
     if (!state_->graph) HLOSCOPE_TRY(MakeGraph());
     if (!state_->graph) return RunSequence(0);
-    HLOSCOPE_TRY(machine_.Charge(1 + plan_.arena_bytes / compile::kBytesPerElement));
+    HLOSCOPE_TRY(Charge(1));
     HLOSCOPE_TRY(driver_.Check(driver_->GraphLaunch(state_->graph.get(), state_->stream.get()),
                                "launching the graph of {}", plan_.module->name()));
     counts_ = state_->graph_counts;
@@ -95,8 +97,7 @@ class DevicePlanRun : public PlanRun {
     for (const BufferNumber b : step.operands) addresses.push_back(state_->addresses[b]);
     for (const BufferNumber b : step.results) addresses.push_back(state_->addresses[b]);
     addresses.push_back(state_->scratch);
-    const int64_t bytes = compile::WrittenBytes(*plan_.module, step.id);
-    HLOSCOPE_TRY(machine_.Charge(1 + bytes / compile::kBytesPerElement));
+    HLOSCOPE_TRY(Charge(1));
     const DeviceCode& launched = CodeOf(code);
     HLOSCOPE_TRY(launched.Launch(state_->stream.get(), addresses));
     // A library that refuses is no library call from then on.
@@ -279,28 +280,34 @@ class DevicePlanRun : public PlanRun {
   }
 
   // Of all launches and copies of the plan, on the addresses that they always have. None is made
-  // where a library can run some and they cannot be recorded.
+  // where that is refused: launches one by one do the same.
   Status MakeGraph() {
+    const Status made = TryGraph();
+    if (made.has_value() || IsDeviceLost()) return made;
+    HLOSCOPE_TRY(machine_.run().Look());
+    state_->can_be_graph = false;
+    recorder_.Warn(fmt::format("{} is launched kernel by kernel, not as a CUDA graph: {}",
+                               plan_.module->name(), made.error().message));
+    return {};
+  }
+
+  Status TryGraph() {
     StreamHandle const stream = state_->stream.get();
     HLOSCOPE_TRY(driver_.Check(driver_->StreamBeginCapture(stream, kCaptureThread),
                                "recording the launches of {}", plan_.module->name()));
     const CodeCounts before = counts_;
     counts_ = {};
     launches_ = 0;
+    recorder_.BeginCapture();
     const Result<bool> recorded = RunSequence(0);
     GraphHandle handle = nullptr;
     const Answer ended = driver_->StreamEndCapture(stream, &handle);
+    recorder_.EndCapture();
     const Graph graph(plans_.device(), handle);
     state_->graph_counts = std::exchange(counts_, before);
     state_->graph_launches = std::exchange(launches_, 0);
-    const Status status =
-        driver_.Check(ended, "recording the launches of {}", plan_.module->name());
-    if (!recorded.has_value() || !status.has_value()) {
-      // A library may do what cannot be recorded; its launches can be made one by one then.
-      state_->can_be_graph = false;
-      if (code_.choices != nullptr && !IsDeviceLost()) return {};
-      return std::unexpected(recorded.has_value() ? status.error() : recorded.error());
-    }
+    if (!recorded.has_value()) return std::unexpected(recorded.error());
+    HLOSCOPE_TRY(driver_.Check(ended, "recording the launches of {}", plan_.module->name()));
     GraphExecHandle exec = nullptr;
     HLOSCOPE_TRY(driver_.Check(driver_->GraphInstantiate(&exec, graph.get(), 0),
                                "making a graph of the launches of {}", plan_.module->name()));

@@ -50,8 +50,8 @@ void DeviceRecorder::Begin(const RunOptions& options) {
   most_timed_ = static_cast<size_t>(options.record.steps);
   // Asked again in each run: whoever was in the way may be gone.
   why_not_cupti_.clear();
-  auto started =
-      Collector::Start(CuptiFiles(), {.most = {.device = most_timed_, .host = most_timed_}});
+  auto started = Collector::Start(CuptiFiles(device_->driver().version()),
+                                  {.most = {.device = most_timed_, .host = most_timed_}});
   if (started.has_value()) {
     collector_ = *std::move(started);
     return;
@@ -100,6 +100,13 @@ void DeviceRecorder::Launched(int64_t kernels) {
   if (collector_ != nullptr) collector_->Await(kernels);
 }
 
+void DeviceRecorder::BeginCapture() {
+  if (collector_ != nullptr) collector_->BeginCapture();
+}
+void DeviceRecorder::EndCapture() {
+  if (collector_ != nullptr) collector_->EndCapture();
+}
+
 // 0 is no number of CUPTI's.
 void DeviceRecorder::Push(InstructionId id) {
   if (collector_ != nullptr) collector_->Push(uint64_t{id.index} + 1);
@@ -112,6 +119,13 @@ void DeviceRecorder::Note(const Error& error, std::string_view what) {
   std::string note = what.empty() ? error.message : fmt::format("{}: {}", what, error.ToString());
   const std::lock_guard lock(mutex_);
   if (std::ranges::find(notes_, note) == notes_.end()) notes_.push_back(std::move(note));
+}
+
+void DeviceRecorder::Warn(std::string warning) {
+  const std::lock_guard lock(mutex_);
+  if (std::ranges::find(warnings_, warning) == warnings_.end()) {
+    warnings_.push_back(std::move(warning));
+  }
 }
 
 Status DeviceRecorder::BeginTimed(StreamHandle stream, Timed& timed) {
@@ -210,7 +224,8 @@ std::string AllWords() {
 
 Result<std::unique_ptr<RangeProfiler>> DeviceRecorder::StartCounters() {
   HLOSCOPE_TRY(device_->Enter());
-  HLOSCOPE_ASSIGN_OR_RETURN(auto library, profiler::cupti::Library::Open(CuptiFiles()));
+  HLOSCOPE_ASSIGN_OR_RETURN(
+      auto library, profiler::cupti::Library::Open(CuptiFiles(device_->driver().version())));
   return RangeProfiler::Start(
       std::move(library),
       {.context = device_->context(), .device = static_cast<size_t>(device_->number())});
@@ -219,7 +234,8 @@ Result<std::unique_ptr<RangeProfiler>> DeviceRecorder::StartCounters() {
 Result<std::unique_ptr<LineSampler>> DeviceRecorder::StartLines() {
   if (code_.empty()) return UnsupportedError("the module has no kernel of ours");
   HLOSCOPE_TRY(device_->Enter());
-  HLOSCOPE_ASSIGN_OR_RETURN(auto library, profiler::cupti::Library::Open(CuptiFiles()));
+  HLOSCOPE_ASSIGN_OR_RETURN(
+      auto library, profiler::cupti::Library::Open(CuptiFiles(device_->driver().version())));
   HLOSCOPE_ASSIGN_OR_RETURN(auto sampler, profiler::cupti::PcSampler::Start(
                                               std::move(library), {.context = device_->context()}));
   return std::make_unique<LineSampler>(code_, std::move(sampler));
@@ -327,6 +343,9 @@ void DeviceRecorder::EndLines(const Status& ran) {
 }
 
 void DeviceRecorder::End(RunStream& stream) {
+  for (std::string& warning : std::exchange(warnings_, {})) {
+    stream.Take(RunWarning{std::move(warning)});
+  }
   if (!std::exchange(has_begun_, false)) return;
   device_->Enter();
   Collected collected = collected_ ? *std::exchange(collected_, std::nullopt) : Collect();

@@ -68,6 +68,11 @@ class DeviceRecorder : public RunListener {
   void OthersLaunch() { others_launch_ = true; }
   // So many kernels were launched.
   void Launched(int64_t kernels);
+  // Around what this thread captures into a graph.
+  void BeginCapture();
+  void EndCapture();
+  // What whoever runs the module is told at the end of the run, recorded or not.
+  void Warn(std::string warning);
 
  private:
   friend class DeviceScope;
@@ -125,7 +130,7 @@ class DeviceRecorder : public RunListener {
   std::multiset<hlo::InstructionId> handed_over_;  // at the moment, by all devices
   std::vector<TraceSlice> on_host_;
   int64_t on_host_left_out_ = 0;
-  std::vector<std::string> notes_;
+  std::vector<std::string> notes_, warnings_;
 };
 
 // What is asked of the device while it lives is an instruction's.

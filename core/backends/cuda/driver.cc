@@ -7,6 +7,7 @@
 #include <iterator>
 #include <mutex>
 
+#include "core/backends/cuda/call_log.h"
 #include "core/replay/device_lost.h"
 
 namespace hloscope::replay::cuda {
@@ -73,7 +74,10 @@ Status Driver::Load() {
 #define CUDA_FUNCTION(name, symbol, ...) find(functions_.name, #symbol);
 #include "core/backends/cuda/driver_functions.def"
 #undef CUDA_FUNCTION
-  if (missing.empty()) return {};
+  if (missing.empty()) {
+    LogCalls(functions_);
+    return {};
+  }
   return EnvironmentError(
       fmt::format("version mismatch: NVIDIA's driver has no {}, CUDA {} is needed", missing,
                   VersionText(kMinVersion)),

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <array>
+#include <bit>
 #include <string_view>
 
 #include "core/backends/cuda/line_marks.h"
@@ -104,7 +105,7 @@ constexpr const char* kReorder =
   .reg .pred %p<2>;
   .reg .b32 %r<4>;
   .reg .b64 %l<12>;
-  .reg .@TYPE@ %x<2>;
+  .reg .@REGISTER@ %x<2>;
 @INDEX@  ld.param.u64 %l3, [count];
   setp.ge.u64 %p1, %l1, %l3;
   @%p1 bra DONE;
@@ -262,14 +263,12 @@ std::string TidyCode(bool is_double) {
 std::string ReorderCode(int64_t bytes) {
   std::string divide;
   for (const char* const d : {"4", "3", "2", "1"}) divide += Filled(kDivide, {{"@D@", d}});
-  return Filled(kReorder, {{"@INDEX@", kIndex},
-                           {"@DIVIDE@", divide},
-                           {"@TYPE@", bytes == 2   ? "b16"
-                                      : bytes == 4 ? "b32"
-                                                   : "b64"},
-                           {"@SHIFT@", bytes == 2   ? "1"
-                                       : bytes == 4 ? "2"
-                                                    : "3"}});
+  return Filled(kReorder,
+                {{"@INDEX@", kIndex},
+                 {"@DIVIDE@", divide},
+                 {"@REGISTER@", fmt::format("b{}", std::max<int64_t>(8 * bytes, 16))},
+                 {"@TYPE@", fmt::format("b{}", 8 * bytes)},
+                 {"@SHIFT@", std::to_string(std::countr_zero(static_cast<uint64_t>(bytes)))}});
 }
 
 std::string AccumulateEntry(int type, int reduction) {

@@ -37,9 +37,9 @@ class DnnPlan::Builder {
       : out_(plan), dnn_(*plan.library_), what_(what) {}
 
   Status Build(std::string_view way) {
-    void* handle = nullptr;
-    HLOSCOPE_TRY(dnn_.Check(dnn_->DnnCreate(&handle), "starting it"));
-    out_.handle_ = LibraryHandle(out_.device_, handle, dnn_->DnnDestroy);
+    HLOSCOPE_ASSIGN_OR_RETURN(out_.handle_, SharedHandle::Of(out_.device_, out_.library_,
+                                                             dnn_->DnnCreate, dnn_->DnnDestroy));
+    const std::lock_guard lock(out_.handle_->mutex());
     HLOSCOPE_ASSIGN_OR_RETURN(void* const graph, Graph());
     std::vector<AlgorithmCandidate>& proposals = out_.proposals_;
     for (const int32_t mode : {kDnnBest, kDnnFallback}) {
@@ -131,7 +131,7 @@ class DnnPlan::Builder {
     }
     HLOSCOPE_TRY(Finish(operation, "describing a convolution"));
     HLOSCOPE_ASSIGN_OR_RETURN(void* const graph, Make(kDnnGraph));
-    HLOSCOPE_TRY(Set(graph, kDnnGraphHandle, kDnnHandle, out_.handle_.get()));
+    HLOSCOPE_TRY(Set(graph, kDnnGraphHandle, kDnnHandle, out_.handle_->get()));
     HLOSCOPE_TRY(Set(graph, kDnnGraphOperations, kDnnDescriptor, operation));
     HLOSCOPE_TRY(Finish(graph, "making a graph"));
     return graph;
@@ -183,7 +183,7 @@ class DnnPlan::Builder {
 
   Status Plan(void* configuration) {
     HLOSCOPE_ASSIGN_OR_RETURN(void* const plan, Make(kDnnPlan));
-    HLOSCOPE_TRY(Set(plan, kDnnPlanHandle, kDnnHandle, out_.handle_.get()));
+    HLOSCOPE_TRY(Set(plan, kDnnPlanHandle, kDnnHandle, out_.handle_->get()));
     HLOSCOPE_TRY(Set(plan, kDnnPlanConfiguration, kDnnDescriptor, configuration));
     HLOSCOPE_TRY(Finish(plan, "planning a convolution"));
     int64_t bytes = 0, count = 0;
@@ -218,8 +218,8 @@ Status DnnPlan::Enqueue(StreamHandle stream, const std::array<Address, 3>& array
                         Address workspace) const {
   const Library& dnn = *library_;
   // The stream is the handle's until the plan is launched.
-  const std::lock_guard lock(mutex_);
-  HLOSCOPE_TRY(dnn.Check(dnn->DnnSetStream(handle_.get(), stream), "taking a stream"));
+  const std::lock_guard lock(handle_->mutex());
+  HLOSCOPE_TRY(dnn.Check(dnn->DnnSetStream(handle_->get(), stream), "taking a stream"));
   void* pack = nullptr;
   HLOSCOPE_TRY(dnn.Check(dnn->DnnMake(kDnnPack, &pack), "naming arrays"));
   const LibraryHandle kept(device_, pack, dnn->DnnDrop);
@@ -233,7 +233,7 @@ Status DnnPlan::Enqueue(StreamHandle stream, const std::array<Address, 3>& array
   HLOSCOPE_TRY(
       dnn.Check(dnn->DnnSet(pack, kDnnPackWorkspace, kDnnPointer, 1, &room), "naming arrays"));
   HLOSCOPE_TRY(dnn.Check(dnn->DnnFinish(pack), "naming arrays"));
-  return dnn.Check(dnn->DnnExecute(handle_.get(), plan_, pack), "convolving");
+  return dnn.Check(dnn->DnnExecute(handle_->get(), plan_, pack), "convolving");
 }
 
 }  // namespace hloscope::replay::cuda

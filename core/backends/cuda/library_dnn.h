@@ -53,13 +53,12 @@ class DnnPlan {
 
   std::shared_ptr<const Device> device_;
   std::shared_ptr<const Library> library_;
-  LibraryHandle handle_;
+  std::shared_ptr<const SharedHandle> handle_;
   std::vector<LibraryHandle> parts_;  // descriptors that the plan was made of
   std::vector<AlgorithmCandidate> proposals_;
   size_t taken_ = 0;
   void* plan_ = nullptr;
   int64_t workspace_bytes_ = 0;
-  mutable std::mutex mutex_;
 };
 
 }  // namespace hloscope::replay::cuda

@@ -53,8 +53,8 @@ class FactorByCall : public LibraryWork {
     const Driver& driver = device_->driver();
     const std::span<const Address> results = addresses.subspan(operands_);
     const Pieces pieces = CutScratch(addresses.back());
-    const std::lock_guard lock(mutex_);
-    HLOSCOPE_TRY(solver.Check(solver->SolverSetStream(handle_.get(), stream), "taking a stream"));
+    const std::lock_guard lock(handle_->mutex());
+    HLOSCOPE_TRY(solver.Check(solver->SolverSetStream(handle_->get(), stream), "taking a stream"));
     for (int64_t i = 0; i < call_.matrices; ++i) {
       const Address from = addresses[call_.operand] + At(i, MatrixBytes());
       const Address to = results[0] + At(i, MatrixBytes());
@@ -121,9 +121,9 @@ class FactorByCall : public LibraryWork {
 
   Status Prepare() {
     const Library& solver = *library_;
+    HLOSCOPE_ASSIGN_OR_RETURN(
+        handle_, SharedHandle::Of(device_, library_, solver->SolverCreate, solver->SolverDestroy));
     void* made = nullptr;
-    HLOSCOPE_TRY(solver.Check(solver->SolverCreate(&made), "starting it"));
-    handle_ = LibraryHandle(device_, made, solver->SolverDestroy);
     HLOSCOPE_TRY(solver.Check(solver->SolverOptionsCreate(&made), "starting it"));
     options_ = LibraryHandle(device_, made, solver->SolverOptionsDestroy);
     HLOSCOPE_TRY(solver.Check(Plan(), "planning {}", compile::NameOf(call_.work)));
@@ -142,25 +142,25 @@ class FactorByCall : public LibraryWork {
     int answer = 0;
     switch (call_.work) {
       case FactorWork::kLu:
-        answer = solver.LuBytes(handle_.get(), options_.get(), m, n, type, nullptr, m, type,
+        answer = solver.LuBytes(handle_->get(), options_.get(), m, n, type, nullptr, m, type,
                                 &work_bytes_, &host_bytes);
         break;
       case FactorWork::kCholesky:
-        answer = solver.FactorBytes(handle_.get(), options_.get(), Triangle(), n, type, nullptr, n,
+        answer = solver.FactorBytes(handle_->get(), options_.get(), Triangle(), n, type, nullptr, n,
                                     type, &work_bytes_, &host_bytes);
         break;
       case FactorWork::kQr:
-        answer = solver.QrBytes(handle_.get(), options_.get(), m, n, type, nullptr, m, type,
+        answer = solver.QrBytes(handle_->get(), options_.get(), m, n, type, nullptr, m, type,
                                 nullptr, type, &work_bytes_, &host_bytes);
         break;
       case FactorWork::kSymmetricEigen:
         answer = solver.EigenBytes(
-            handle_.get(), options_.get(), libraries::kEigenVectors, Triangle(), n, type, nullptr,
+            handle_->get(), options_.get(), libraries::kEigenVectors, Triangle(), n, type, nullptr,
             n, SolverTypeOf(hlo::RealPart(type_)), nullptr, type, &work_bytes_, &host_bytes);
         break;
       case FactorWork::kFormQ: {
         answer = OfType(solver.FormQBytesS, solver.FormQBytesD, solver.FormQBytesC,
-                        solver.FormQBytesZ)(handle_.get(), Int(m), Int(n), Int(call_.vectors),
+                        solver.FormQBytesZ)(handle_->get(), Int(m), Int(n), Int(call_.vectors),
                                             nullptr, Int(m), nullptr, &work_elements_);
         work_bytes_ = static_cast<size_t>(work_elements_ * hlo::StorageBytes(type_));
         break;
@@ -179,24 +179,24 @@ class FactorByCall : public LibraryWork {
     auto* const info = static_cast<int*>(Pointer(pieces.info));
     switch (call_.work) {
       case FactorWork::kLu:
-        return solver.Lu(handle_.get(), options_.get(), m, n, type, matrix, m,
+        return solver.Lu(handle_->get(), options_.get(), m, n, type, matrix, m,
                          static_cast<int64_t*>(Pointer(pieces.pivots)), type, work, work_bytes_,
                          host_work_.data(), host_work_.size(), info);
       case FactorWork::kCholesky:
-        return solver.Factor(handle_.get(), options_.get(), Triangle(), n, type, Pointer(in_place),
+        return solver.Factor(handle_->get(), options_.get(), Triangle(), n, type, Pointer(in_place),
                              n, type, work, work_bytes_, host_work_.data(), host_work_.size(),
                              info);
       case FactorWork::kQr:
-        return solver.Qr(handle_.get(), options_.get(), m, n, type, matrix, m, type,
+        return solver.Qr(handle_->get(), options_.get(), m, n, type, matrix, m, type,
                          Pointer(beside), type, work, work_bytes_, host_work_.data(),
                          host_work_.size(), info);
       case FactorWork::kSymmetricEigen:
-        return solver.Eigen(handle_.get(), options_.get(), libraries::kEigenVectors, Triangle(), n,
+        return solver.Eigen(handle_->get(), options_.get(), libraries::kEigenVectors, Triangle(), n,
                             type, matrix, n, SolverTypeOf(hlo::RealPart(type_)), Pointer(beside),
                             type, work, work_bytes_, host_work_.data(), host_work_.size(), info);
       case FactorWork::kFormQ:
         return OfType(solver.FormQS, solver.FormQD, solver.FormQC, solver.FormQZ)(
-            handle_.get(), Int(m), Int(n), Int(call_.vectors), matrix, Int(m), Pointer(beside),
+            handle_->get(), Int(m), Int(n), Int(call_.vectors), matrix, Int(m), Pointer(beside),
             work, work_elements_, info);
     }
     return 0;
@@ -249,12 +249,12 @@ class FactorByCall : public LibraryWork {
   ElementType type_{};
   size_t operands_ = 0;
   std::vector<int64_t> result_bytes_;
-  LibraryHandle handle_, options_;
+  std::shared_ptr<const SharedHandle> handle_;
+  LibraryHandle options_;
   size_t work_bytes_ = 0;
   int work_elements_ = 0;
   mutable std::vector<std::byte> host_work_;
   HelperKernel reorder_, narrow_;
-  mutable std::mutex mutex_;
 };
 
 }  // namespace

@@ -5,6 +5,7 @@
 #include <cstring>
 #include <numeric>
 
+#include "core/backends/cuda/helper_kernel.h"
 #include "core/backends/cuda/library_work.h"
 #include "core/base/quick_hash.h"
 #include "core/compile/dot_form.h"
@@ -104,6 +105,7 @@ class Product : public LibraryWork {
       return UnsupportedError(fmt::format("it would be {} calls", form.products()));
     }
     out->form_ = std::move(form);
+    if (numbers.in == ElementType::kS8) HLOSCOPE_TRY(out->PutDepthsInnermost(order.device));
     HLOSCOPE_TRY(out->Prepare(order.device));
     HLOSCOPE_ASSIGN_OR_RETURN(out->taken_, TakeCandidate(*order.library, out->proposals_, way));
     out->choice_ = out->choices_[out->taken_];
@@ -113,20 +115,32 @@ class Product : public LibraryWork {
   std::vector<AlgorithmCandidate> proposals() const override { return proposals_; }
   size_t taken() const override { return taken_; }
   int64_t scratch_bytes() const override {
-    return static_cast<int64_t>(choice_.workspace_bytes + kWorkspaceAlignment);
+    auto bytes = static_cast<int64_t>(choice_.workspace_bytes + kWorkspaceAlignment);
+    for (const Copy& copy : copies_) {
+      bytes += static_cast<int64_t>(copy.bytes + kWorkspaceAlignment);
+    }
+    return bytes;
   }
 
   Status Enqueue(StreamHandle stream, std::span<const Address> addresses) const override {
     const Library& lt = *library_;
     const std::array<std::byte, 16> one = One(numbers_.scale), zero{};
     const Address workspace = AlignedWorkspace(addresses[3]);
+    std::array<Address, 3> arrays = {addresses[0], addresses[1], addresses[2]};
+    Address free = workspace + choice_.workspace_bytes;
+    for (const Copy& copy : copies_) {
+      free = AlignedWorkspace(free);
+      HLOSCOPE_TRY(copy.Launch(reorder_, stream, arrays[copy.operand], free));
+      arrays[copy.operand] = free;
+      free += copy.bytes;
+    }
     for (int64_t turn = 0; turn < form_.products(); ++turn) {
       const std::array<int64_t, 3> at = BytesBefore(turn);
       const auto address = [&](size_t i) {
-        return Pointer(addresses[i] + static_cast<Address>(at[i]));
+        return Pointer(arrays[i] + static_cast<Address>(at[i]));
       };
       HLOSCOPE_TRY(
-          lt.Check(lt->LtMultiply(handle_.get(), product_.get(), one.data(), address(1),
+          lt.Check(lt->LtMultiply(handle_->get(), product_.get(), one.data(), address(1),
                                   right_.get(), address(0), left_.get(), zero.data(), address(2),
                                   out_.get(), address(2), out_.get(), &choice_.algorithm,
                                   Pointer(workspace), choice_.workspace_bytes, stream),
@@ -136,6 +150,59 @@ class Product : public LibraryWork {
   }
 
  private:
+  // An operand in another order: dense, with these dimensions.
+  struct Copy {
+    size_t operand = 0;  // 0: the left one
+    uint64_t bytes = 1;  // of which each is an element
+    std::array<uint64_t, 5> sizes{1, 1, 1, 1, 1}, strides{};
+
+    Status Launch(const HelperKernel& kernel, StreamHandle stream, Address from, Address to) const {
+      uint64_t count = bytes;
+      std::array<uint64_t, 5> n = sizes, s = strides;
+      std::vector<void*> parameters = {&from, &to, &count};
+      for (size_t i = 1; i < n.size(); ++i) parameters.push_back(&n[i]);
+      for (uint64_t& stride : s) parameters.push_back(&stride);
+      return kernel.Launch(stream, count, parameters);
+    }
+  };
+
+  // Of bytes cuBLASLt has algorithms only where what is summed over is without gaps in both
+  // operands: one that has it otherwise is copied first.
+  Status PutDepthsInnermost(const std::shared_ptr<const Device>& device) {
+    for (const bool is_right : {false, true}) {
+      int64_t& depth_stride = is_right ? form_.right_depth : form_.left_depth;
+      if (depth_stride == 1) continue;
+      const auto stride_of = [&](DotForm::Loop& loop) -> int64_t& {
+        return is_right ? loop.right : loop.left;
+      };
+      // From the innermost on.
+      std::vector<std::pair<int64_t, int64_t*>> dimensions = {
+          {form_.depth, &depth_stride},
+          {is_right ? form_.columns : form_.rows, is_right ? &form_.right_column : &form_.left_row},
+          {batch_.size, &stride_of(batch_)}};
+      for (size_t i = form_.loops.size(); i-- > 0;) {
+        dimensions.emplace_back(form_.loops[i].size, &stride_of(form_.loops[i]));
+      }
+      // What an operand has once for all turns of a loop stays so.
+      std::erase_if(dimensions, [](const auto& each) { return *each.second == 0; });
+      Copy& copy = copies_.emplace_back();
+      copy.operand = is_right ? 1 : 0;
+      if (dimensions.size() > copy.sizes.size()) {
+        return UnsupportedError("a matrix of s8 in it has too many dimensions to be reordered");
+      }
+      for (size_t i = 0; i < dimensions.size(); ++i) {
+        const auto [size, stride] = dimensions[i];
+        copy.sizes[copy.sizes.size() - 1 - i] = static_cast<uint64_t>(size);
+        copy.strides[copy.sizes.size() - 1 - i] = static_cast<uint64_t>(*stride);
+        *stride = static_cast<int64_t>(copy.bytes);
+        copy.bytes *= static_cast<uint64_t>(size);
+      }
+    }
+    if (copies_.empty()) return {};
+    HLOSCOPE_ASSIGN_OR_RETURN(reorder_, HelperKernel::Load(device, "reorder", ReorderCode(1)));
+    return {};
+  }
+
   Status Prepare(const std::shared_ptr<const Device>& device) {
     const Library& lt = *library_;
     const auto right = MatrixOf(form_.columns, form_.depth, form_.right_column, form_.right_depth);
@@ -147,9 +214,9 @@ class Product : public LibraryWork {
     const auto keep = [&](LibraryHandle& to, void* handle, LibraryHandle::GiveBack give_back) {
       to = LibraryHandle(device, handle, give_back);
     };
+    HLOSCOPE_ASSIGN_OR_RETURN(handle_,
+                              SharedHandle::Of(device, library_, lt->LtCreate, lt->LtDestroy));
     void* made = nullptr;
-    HLOSCOPE_TRY(lt.Check(lt->LtCreate(&made), "starting it"));
-    keep(handle_, made, lt->LtDestroy);
     HLOSCOPE_TRY(
         lt.Check(lt->LtProductCreate(&made, numbers_.sum, numbers_.scale), "describing a product"));
     keep(product_, made, lt->LtProductDestroy);
@@ -205,7 +272,7 @@ class Product : public LibraryWork {
     int found = 0;
     choices_.resize(kMaxCandidates);
     HLOSCOPE_TRY(lt.Check(
-        lt->LtChoose(handle_.get(), product_.get(), right_.get(), left_.get(), out_.get(),
+        lt->LtChoose(handle_->get(), product_.get(), right_.get(), left_.get(), out_.get(),
                      out_.get(), preference.get(), int{kMaxCandidates}, choices_.data(), &found),
         "choosing an algorithm"));
     choices_.resize(static_cast<size_t>(std::clamp<int>(found, 0, kMaxCandidates)));
@@ -253,7 +320,10 @@ class Product : public LibraryWork {
   std::array<int64_t, 3> bytes_{};
   DotForm form_;           // without the innermost loop
   DotForm::Loop batch_{};  // that one
-  LibraryHandle handle_, product_, left_, right_, out_;
+  std::vector<Copy> copies_;
+  HelperKernel reorder_;
+  std::shared_ptr<const SharedHandle> handle_;
+  LibraryHandle product_, left_, right_, out_;
   std::vector<libraries::LtChoice> choices_;
   std::vector<AlgorithmCandidate> proposals_;  // the same by name
   size_t taken_ = 0;

@@ -55,12 +55,12 @@ class Factor : public LibraryWork {
     HLOSCOPE_TRY(driver.Check(driver->CopyOnDevice(addresses[1], addresses[0],
                                                    bytes * static_cast<size_t>(matrices_), stream),
                               "copying a matrix on the device"));
-    const std::lock_guard lock(mutex_);
-    HLOSCOPE_TRY(solver.Check(solver->SolverSetStream(handle_.get(), stream), "taking a stream"));
+    const std::lock_guard lock(handle_->mutex());
+    HLOSCOPE_TRY(solver.Check(solver->SolverSetStream(handle_->get(), stream), "taking a stream"));
     for (int64_t i = 0; i < matrices_; ++i) {
       const Address matrix = addresses[1] + bytes * static_cast<size_t>(i);
       HLOSCOPE_TRY(solver.Check(
-          solver->Factor(handle_.get(), options_.get(), Triangle(), side_, SolverTypeOf(type_),
+          solver->Factor(handle_->get(), options_.get(), Triangle(), side_, SolverTypeOf(type_),
                          Pointer(matrix), side_, SolverTypeOf(type_), Pointer(work), work_bytes_,
                          host_work_.data(), host_work_.size(), static_cast<int*>(Pointer(info))),
           "factoring"));
@@ -75,14 +75,14 @@ class Factor : public LibraryWork {
 
   Status Prepare() {
     const Library& solver = *library_;
+    HLOSCOPE_ASSIGN_OR_RETURN(
+        handle_, SharedHandle::Of(device_, library_, solver->SolverCreate, solver->SolverDestroy));
     void* made = nullptr;
-    HLOSCOPE_TRY(solver.Check(solver->SolverCreate(&made), "starting it"));
-    handle_ = LibraryHandle(device_, made, solver->SolverDestroy);
     HLOSCOPE_TRY(solver.Check(solver->SolverOptionsCreate(&made), "starting it"));
     options_ = LibraryHandle(device_, made, solver->SolverOptionsDestroy);
     size_t host_bytes = 0;
     HLOSCOPE_TRY(solver.Check(
-        solver->FactorBytes(handle_.get(), options_.get(), Triangle(), side_, SolverTypeOf(type_),
+        solver->FactorBytes(handle_->get(), options_.get(), Triangle(), side_, SolverTypeOf(type_),
                             nullptr, side_, SolverTypeOf(type_), &work_bytes_, &host_bytes),
         "planning a factor"));
     host_work_.resize(host_bytes);
@@ -103,11 +103,11 @@ class Factor : public LibraryWork {
   ElementType type_{};
   int64_t side_ = 0, matrices_ = 0;
   bool is_lower_ = false;
-  LibraryHandle handle_, options_;
+  std::shared_ptr<const SharedHandle> handle_;
+  LibraryHandle options_;
   size_t work_bytes_ = 0;
   mutable std::vector<std::byte> host_work_;
   HelperKernel tidy_;
-  mutable std::mutex mutex_;
 };
 
 // op(A)·X = B as rows is Xᵀ·op(A)ᵀ = Bᵀ as columns: the other side, the other triangle, the same
@@ -146,10 +146,9 @@ class Solve : public LibraryWork {
     if (std::max(out->rows_, out->columns_) > INT_MAX) {
       return UnsupportedError("a side is more than 2147483647");
     }
-    void* made = nullptr;
     const Library& blas = *order.library;
-    HLOSCOPE_TRY(blas.Check(blas->BlasCreate(&made), "starting it"));
-    out->handle_ = LibraryHandle(order.device, made, blas->BlasDestroy);
+    HLOSCOPE_ASSIGN_OR_RETURN(out->handle_, SharedHandle::Of(order.device, order.library,
+                                                             blas->BlasCreate, blas->BlasDestroy));
     return out;
   }
 
@@ -165,10 +164,10 @@ class Solve : public LibraryWork {
         driver.Check(driver->CopyOnDevice(addresses[2], addresses[1],
                                           b_bytes * static_cast<size_t>(matrices_), stream),
                      "copying right sides on the device"));
-    const std::lock_guard lock(mutex_);
-    HLOSCOPE_TRY(blas.Check(blas->BlasSetStream(handle_.get(), stream), "taking a stream"));
+    const std::lock_guard lock(handle_->mutex());
+    HLOSCOPE_TRY(blas.Check(blas->BlasSetStream(handle_->get(), stream), "taking a stream"));
     HLOSCOPE_TRY(
-        blas.Check(blas->BlasSetWorkspace(handle_.get(), Pointer(AlignedWorkspace(addresses[3])),
+        blas.Check(blas->BlasSetWorkspace(handle_->get(), Pointer(AlignedWorkspace(addresses[3])),
                                           size_t{kBlasWorkspace}),
                    "taking memory"));
     for (int64_t i = 0; i < matrices_; ++i) {
@@ -190,7 +189,7 @@ class Solve : public LibraryWork {
     const auto solve = hlo::IsComplex(type_) ? (is_wide ? blas.SolveZ : blas.SolveC)
                                              : (is_wide ? blas.SolveD : blas.SolveS);
     const auto rows = static_cast<int>(rows_), columns = static_cast<int>(columns_);
-    return solve(handle_.get(), side_of_a_, triangle_, op_, diagonal_, columns, rows, factor, a,
+    return solve(handle_->get(), side_of_a_, triangle_, op_, diagonal_, columns, rows, factor, a,
                  static_cast<int>(side_), b, columns);
   }
 
@@ -199,8 +198,7 @@ class Solve : public LibraryWork {
   ElementType type_{};
   int64_t side_ = 0, rows_ = 0, columns_ = 0, matrices_ = 0;
   int side_of_a_ = 0, triangle_ = 0, op_ = libraries::kAsIs, diagonal_ = 0;
-  LibraryHandle handle_;
-  mutable std::mutex mutex_;
+  std::shared_ptr<const SharedHandle> handle_;
 };
 
 }  // namespace

@@ -5,6 +5,7 @@
 
 #include <functional>
 #include <memory>
+#include <mutex>
 #include <span>
 #include <string>
 #include <vector>
@@ -100,6 +101,24 @@ class LibraryHandle {
   std::shared_ptr<const Device> device_;
   void* handle_ = nullptr;
   GiveBack give_back_ = nullptr;
+};
+
+// The handle of a library, one for a device as long as something uses it: making one takes long and
+// keeps memory. What is set on it holds for the next call, so both are made under its lock.
+class SharedHandle {
+ public:
+  using Create = int (*)(void**);
+  // The device is the thread's. Unsupported error: the library refuses.
+  static Result<std::shared_ptr<const SharedHandle>> Of(
+      const std::shared_ptr<const Device>& device, const std::shared_ptr<const Library>& library,
+      Create create, LibraryHandle::GiveBack give_back);
+  void* get() const { return handle_.get(); }
+  std::mutex& mutex() const { return mutex_; }
+
+ private:
+  explicit SharedHandle(LibraryHandle handle) : handle_(std::move(handle)) {}
+  LibraryHandle handle_;
+  mutable std::mutex mutex_;
 };
 
 // The one that is asked for, or the first that is not refused; an unsupported error where it is not

@@ -28,6 +28,26 @@ Result<std::shared_ptr<const cuda::Device>> OpenOwn() {
   return cuda::Device::Open(static_cast<int>(ranks->local() % driver->devices()));
 }
 
+// What the driver is too old for is left to the host.
+void LeaveOutNewer(const cuda::Driver& driver, compile::GpuCode& code, CompiledCode& out) {
+  if (driver.version() >= compile::kLargeParametersCuda) return;
+  const auto is_newer = [&](const compile::GpuCode::Use& use) {
+    return code.modules[code.kernels[use.kernel].module].contains(compile::kLargeParametersPtx);
+  };
+  for (const compile::GpuCode::Use& use : code.uses) {
+    if (!is_newer(use)) continue;
+    out.missing.emplace(
+        use.instruction,
+        fmt::format("its parameters take more than {} bytes, for which NVIDIA's "
+                    "driver has to be 530 or newer: this one is of CUDA {}",
+                    compile::kGpuParameterBytes, cuda::VersionText(driver.version())));
+  }
+  std::erase_if(code.uses, is_newer);
+  for (std::string& text : code.modules) {
+    if (text.contains(compile::kLargeParametersPtx)) text.clear();
+  }
+}
+
 class DeviceBackend : public GpuBackend {
  public:
   bool records_plans() const override { return true; }
@@ -57,6 +77,7 @@ class DeviceBackend : public GpuBackend {
   Status Load(std::shared_ptr<const hlo::Module> module, compile::GpuCode code,
               const RunOptions& options, CompiledCode& out) const override {
     HLOSCOPE_ASSIGN_OR_RETURN(const auto device, OpenOwn());
+    LeaveOutNewer(device->driver(), code, out);
     auto recorder = std::make_shared<cuda::DeviceRecorder>(device, module);
     HLOSCOPE_ASSIGN_OR_RETURN(
         auto kernels,

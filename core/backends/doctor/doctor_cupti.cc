@@ -47,7 +47,8 @@ CuptiState StateOf(uint8_t number) {
 
 // The task "cupti".
 Result<std::string> QueryCuptiTask(std::string_view) {
-  const std::vector<std::string> files = CuptiFiles();
+  const auto driver = cuda::Driver::Open();
+  const std::vector<std::string> files = CuptiFiles(driver.has_value() ? (*driver)->version() : 0);
   const profiler::cupti::Probe probe = profiler::cupti::ProbeCupti(files);
   CuptiState counters = CuptiState::kRefused, sampling = CuptiState::kRefused;
   Error why, why_not_sampled;

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cstdlib>
+#include <filesystem>
 
 #include "core/backends/libraries/autotune_cache.h"
 #include "core/backends/plugins/python_environments.h"
@@ -20,6 +21,15 @@ void FindJaxlib(DoctorInfo& info) {
       if (!info.jaxlib_version.empty()) return;
     }
   }
+}
+
+// Where the system's loader found it for our own compiler, as it does for a plugin.
+std::string FoundByLoader(const CudaLibrary& library,
+                          const std::vector<DeviceLibraryInfo>& opened) {
+  const auto found = std::ranges::find_if(opened, [&](const DeviceLibraryInfo& each) {
+    return std::filesystem::path(each.file).filename() == library.soname;
+  });
+  return found == opened.end() ? std::string() : found->file;
 }
 
 }  // namespace
@@ -41,7 +51,9 @@ DoctorInfo GatherDoctorInfo(const PluginSearch& search, const Limits& limits) {
   if (gpu != info.findings.plugins.end()) {
     info.toolkit = FindCudaToolkit(*gpu);
     for (const CudaLibrary& library : CudaLibraries(gpu->cuda_major)) {
-      info.libraries.push_back({library, FindCudaLibrary(library, *gpu, info.toolkit)});
+      std::string file = FindCudaLibrary(library, *gpu, info.toolkit);
+      if (file.empty()) file = FoundByLoader(library, info.device_libraries);
+      info.libraries.push_back({library, std::move(file)});
     }
   }
   info.visible_devices_set = std::getenv("CUDA_VISIBLE_DEVICES") != nullptr;

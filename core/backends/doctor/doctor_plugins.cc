@@ -5,6 +5,7 @@
 
 #include "core/backends/doctor/doctor_info.h"
 #include "core/backends/pjrt/api.h"
+#include "core/backends/pjrt/client.h"
 #include "core/base/byte_archive.h"
 #include "core/replay/workers/isolated_task.h"
 
@@ -15,19 +16,6 @@ using pjrt::Block;
 
 std::string PlainText(const Error& error) {
   return error.hint.empty() ? error.message : fmt::format("{} ({})", error.message, error.hint);
-}
-
-// One that takes no memory of a device beyond what it uses.
-pjrt::NamedValue NoPreallocation() {
-  constexpr std::string_view kName = "preallocate";
-  pjrt::NamedValue value{};
-  value.header.struct_size = pjrt::NamedValue::kSize;
-  value.name = kName.data();
-  value.name_size = kName.size();
-  value.type = pjrt::NamedValueType::kBool;
-  value.bool_value = false;
-  value.value_size = 1;
-  return value;
 }
 
 Result<std::string> KindOf(const pjrt::Plugin& plugin, pjrt::Device* device) {
@@ -43,7 +31,7 @@ Result<std::string> KindOf(const pjrt::Plugin& plugin, pjrt::Device* device) {
 Result<std::vector<std::string>> ListDevices(const std::string& path, bool is_gpu) {
   HLOSCOPE_ASSIGN_OR_RETURN(const std::shared_ptr<const pjrt::Plugin> plugin,
                             pjrt::OpenPlugin(path));
-  const pjrt::NamedValue option = NoPreallocation();
+  const pjrt::NamedValue option = pjrt::NoPreallocation();
   Block<pjrt::ClientCreateArgs> client;
   client->create_options = &option;
   client->num_options = is_gpu ? 1 : 0;

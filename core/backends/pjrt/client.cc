@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <numeric>
 
 namespace hloscope::replay::pjrt {
@@ -23,14 +24,19 @@ constexpr TypeNumber kTypeNumbers[] = {
 #undef BUFFER_TYPE
 };
 
-NamedValue IntOption(std::string_view name, int64_t value) {
+NamedValue OptionOf(std::string_view name, NamedValueType type, size_t elements = 1) {
   NamedValue option{};
   option.header.struct_size = NamedValue::kSize;
   option.name = name.data();
   option.name_size = name.size();
-  option.type = NamedValueType::kInt64;
+  option.type = type;
+  option.value_size = elements;
+  return option;
+}
+
+NamedValue IntOption(std::string_view name, int64_t value) {
+  NamedValue option = OptionOf(name, NamedValueType::kInt64);
   option.int64_value = value;
-  option.value_size = 1;
   return option;
 }
 
@@ -47,6 +53,12 @@ struct HostLayout {
 };
 
 }  // namespace
+
+NamedValue NoPreallocation() {
+  NamedValue option = OptionOf("preallocate", NamedValueType::kBool);
+  option.bool_value = false;
+  return option;
+}
 
 void NarrowElements(ElementType type, std::span<std::byte> bytes) {
   if (hlo::BitWidth(type) >= 8) return;
@@ -86,6 +98,20 @@ Status ClientHandle::Create(std::span<const NamedValue> options) {
   return ReadDevices();
 }
 
+// Of no more GPUs than the module is for, and of no more of their memory than it uses: our own
+// platform may be on the same, and others on the rest.
+Status ClientHandle::CreateOnGpus(int64_t devices) {
+  std::vector<int64_t> visible(static_cast<size_t>(devices));
+  std::iota(visible.begin(), visible.end(), 0);
+  std::array options = {NoPreallocation(),
+                        OptionOf("visible_devices", NamedValueType::kInt64List, visible.size())};
+  options[1].int64_array_value = visible.data();
+  Status created = Create(options);
+  // Where there are fewer, how many is to be said.
+  if (!created.has_value() && devices > 1) created = Create({options.data(), 1});
+  return created;
+}
+
 Status ClientHandle::ReadDevices() {
   Block<ClientAddressableDevicesArgs> list;
   list->client = client_.get();
@@ -104,14 +130,14 @@ Status ClientHandle::ReadDevices() {
 }
 
 Result<std::shared_ptr<const ClientHandle>> OpenClient(const std::shared_ptr<const Plugin>& plugin,
-                                                       int64_t devices) {
+                                                       int64_t devices, bool is_gpu) {
   static std::mutex mutex;
   static std::map<std::pair<const Plugin*, int64_t>, std::shared_ptr<const ClientHandle>> open;
   const std::scoped_lock lock(mutex);
   std::shared_ptr<const ClientHandle>& known = open[{plugin.get(), devices}];
   if (known != nullptr) return known;
   std::shared_ptr<ClientHandle> client(new ClientHandle(plugin));
-  HLOSCOPE_TRY(client->Create({}));
+  HLOSCOPE_TRY(is_gpu ? client->CreateOnGpus(devices) : client->Create({}));
   if (std::cmp_less(client->device_ids().size(), devices) && client->platform_name() == "cpu") {
     client.reset(new ClientHandle(plugin));
     const NamedValue count = IntOption("cpu_device_count", devices);

@@ -48,9 +48,10 @@ class ClientHandle {
 
  private:
   friend Result<std::shared_ptr<const ClientHandle>> OpenClient(
-      const std::shared_ptr<const Plugin>& plugin, int64_t devices);
+      const std::shared_ptr<const Plugin>& plugin, int64_t devices, bool is_gpu);
   explicit ClientHandle(std::shared_ptr<const Plugin> plugin) : plugin_(std::move(plugin)) {}
   Status Create(std::span<const NamedValue> options);
+  Status CreateOnGpus(int64_t devices);
   Status ReadDevices();
 
   std::shared_ptr<const Plugin> plugin_;
@@ -61,9 +62,12 @@ class ClientHandle {
 };
 
 // A client of at least `devices` devices; virtual ones where the plugin's platform is the CPU.
+// `is_gpu`: it is of XLA:GPU, whose client is made without preallocation and sees no other GPUs.
 // Clients are kept for the life of the process. Environment error: there are fewer.
 Result<std::shared_ptr<const ClientHandle>> OpenClient(const std::shared_ptr<const Plugin>& plugin,
-                                                       int64_t devices);
+                                                       int64_t devices, bool is_gpu);
+// The option of XLA:GPU's client with which it takes no memory of a device beyond what it uses.
+NamedValue NoPreallocation();
 
 // Elements of a type narrower than a byte, a byte each, come with anything in their upper bits:
 // sets those as a Literal has them.

@@ -246,7 +246,7 @@ class PjrtPlatform : public Platform {
     if (records && row_.devices == Devices::kGpu && !pjrt::PluginProfiler::IsIn(*plugin)) {
       pjrt::LetNvtxTellCupti();
     }
-    auto client = pjrt::OpenClient(plugin, devices);
+    auto client = pjrt::OpenClient(plugin, devices, row_.devices == Devices::kGpu);
     if (!client.has_value() && client.error().hint.empty()) {
       client.error().hint = "`hloscope doctor` shows what is missing";
     }

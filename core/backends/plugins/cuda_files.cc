@@ -81,7 +81,10 @@ std::string FindCudaLibrary(const CudaLibrary& library, const PluginFile& plugin
   for (std::string& folder : SplitPathList(EnvironmentVariable("LD_LIBRARY_PATH"))) {
     folders.push_back(std::move(folder));
   }
-  if (!toolkit.folder.empty()) folders.push_back(toolkit.folder + "/lib64");
+  if (!toolkit.folder.empty()) {
+    folders.push_back(toolkit.folder + "/lib64");
+    folders.push_back(toolkit.folder + "/lib");
+  }
   for (const std::string& folder : folders) {
     std::string file = fmt::format("{}/{}", folder, library.soname);
     if (IsFile(file)) return file;

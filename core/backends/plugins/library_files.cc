@@ -40,9 +40,9 @@ std::vector<std::string> CudaLibraryFiles(std::string_view beginning, std::span<
   return FilesBeside(GpuPlugin(), beginning, majors);
 }
 
-std::vector<std::string> CuptiFiles() {
+std::vector<std::string> CuptiFiles(int driver) {
   const PluginFile plugin = GpuPlugin();
-  const bool is_12 = plugin.cuda_major == 12;
+  const bool is_12 = driver > 0 ? driver < 13000 : plugin.cuda_major == 12;
   return FilesBeside(plugin, "libcupti.", std::array{is_12 ? 12 : 13, is_12 ? 13 : 12});
 }
 

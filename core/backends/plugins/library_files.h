@@ -13,7 +13,8 @@ namespace hloscope::replay {
 // finds by name are not among them.
 std::vector<std::string> CudaLibraryFiles(std::string_view beginning, std::span<const int> majors);
 
-// Those of libcupti.
-std::vector<std::string> CuptiFiles();
+// Those of libcupti: of the driver's CUDA first (1000 · major + 10 · minor), or, where that is 0,
+// of the plugin's.
+std::vector<std::string> CuptiFiles(int driver = 0);
 
 }  // namespace hloscope::replay

@@ -54,7 +54,7 @@ struct RunOutput {
 
 // How runs on the same inputs compare.
 struct RepeatReport {
-  int64_t runs = 0;
+  int64_t runs = 0;                      // that have results, of each iteration at least
   bool same_bits = false;                // what was asked for
   std::optional<int64_t> differing_run;  // the first, counted from 0, that differs from run 0
   int64_t iteration = 0;                 // where that was

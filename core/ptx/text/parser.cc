@@ -1,6 +1,8 @@
 // Modules: directives, variables, entries.
 #include "core/ptx/text/parser.h"
 
+#include <fmt/format.h>
+
 #include <unordered_map>
 #include <unordered_set>
 
@@ -10,6 +12,10 @@
 
 namespace hloscope::ptx {
 namespace {
+
+// What ptxas takes: more from PTX 8.1 on.
+constexpr uint32_t kVersionOfLargeParameters = 81;
+constexpr uint64_t kParameterBytes = 4352, kLargeParameterBytes = 32764;
 
 class ModuleParser {
  public:
@@ -132,12 +138,28 @@ class ModuleParser {
     entry.name = name.text;
     entry.position = name.position;
     if (tokens_.TakeIf('(')) HLOSCOPE_TRY(ParseParameters(entry));
+    HLOSCOPE_TRY(CheckParameterSpace(entry));
     while (tokens_.token().kind == TokenKind::kDirective) HLOSCOPE_TRY(ParseTuning(entry));
     HLOSCOPE_TRY(tokens_.Expect('{', "before the body of an entry"));
     BodyParser body(tokens_, syntax_, names_, entry, limits_, statements_, bytes_);
     HLOSCOPE_TRY(body.Parse());
     syntax_.entries.push_back(std::move(entry));
     return {};
+  }
+
+  Status CheckParameterSpace(const Entry& entry) {
+    uint64_t bytes = 0;
+    for (const Variable& variable : entry.parameters) {
+      bytes = (bytes + variable.align - 1) / variable.align * variable.align + variable.bytes;
+    }
+    const bool is_large = syntax_.version == 0 || syntax_.version >= kVersionOfLargeParameters;
+    const uint64_t most = is_large ? kLargeParameterBytes : kParameterBytes;
+    if (bytes <= most) return {};
+    return tokens_.Fail(
+        entry.position,
+        fmt::format("entry `{}` has {} bytes of parameters, {} are the most", entry.name, bytes,
+                    most),
+        bytes <= kLargeParameterBytes ? "`.version 8.1` or newer allows 32764" : "");
   }
 
   // A function is declared before it is used, and may be again with its body.
