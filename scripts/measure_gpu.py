@@ -61,8 +61,9 @@ class Parts:
                         self.wait(running[0], part, start + seconds)
             except OSError as error:
                 part['outcome'] = str(error)
-            for process in running:
-                self.kill(process)
+            finally:  # also where this process is ended
+                for process in running:
+                    self.kill(process)
         part['seconds'] = round(time.monotonic() - start, 2)
         with open(path.replace('.jsonl', '.err'), encoding='utf-8', errors='replace') as words:
             part['words'] = words.read()[-WORDS:]
