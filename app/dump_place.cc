@@ -6,6 +6,7 @@
 #include <algorithm>
 
 #include "core/base/closest_text.h"
+#include "core/base/counted.h"
 
 namespace hloscope::app {
 namespace {
@@ -57,8 +58,9 @@ Result<int32_t> FindModule(const dump::DumpModel& model, std::string_view name) 
   }
   if (found.size() == 1) return found.front();
   if (found.size() > 1) {
-    return InputError(fmt::format("{}: {} modules are called {}", model.path(), found.size(), name),
-                      "name one by its id");
+    return InputError(
+        fmt::format("{}: {} are called {}", model.path(), Counted(found.size(), "module"), name),
+        "name one by its id");
   }
   ClosestText closest(name);
   std::string known;

@@ -16,6 +16,11 @@ std::string FailureJson(const InputKeys& keys, const Error& error) {
   return out + "\n";
 }
 
+Error InFile(Error error, const std::string& file) {
+  if (error.place.file.empty() && !error.message.starts_with(file)) error.place.file = file;
+  return error;
+}
+
 int Fail(const InputKeys& keys, const Error& error, const Context& context) {
   if (context.json) WriteOut(FailureJson(keys, error));
   PrintError(error);

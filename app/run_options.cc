@@ -355,6 +355,7 @@ Result<LoadedRun> RunOptionSet::Load(const std::string& file, const Limits& limi
   if (skip_callbacks_) {
     HLOSCOPE_ASSIGN_OR_RETURN(debug::WithoutCallbacks without, debug::SkipCallbacks(run.module));
     run.module = std::move(without.module);
+    run.request.execution.late_callbacks = !without.kept.empty();
     if (!without.skipped.empty()) run.request.notes.push_back(debug::SkippedText(without.skipped));
     for (std::string& text : debug::KeptTexts(without.kept)) {
       run.request.notes.push_back(std::move(text));

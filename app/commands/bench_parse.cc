@@ -98,6 +98,10 @@ std::string Json(const std::string& file, const Figures& f) {
   json.Field("from_proto_ms", f.from_proto_ms).Field("rss_bytes", f.rss_bytes).EndObject();
   return out + "\n";
 }
+std::string Heading() {
+  return fmt::format("{:>10} {:>12} {:>9} {:>9} {:>9} {:>10} {:>9}  file\n", "bytes",
+                     "instructions", "parse ms", "print ms", "to pb ms", "from pb ms", "MiB");
+}
 std::string Line(const std::string& file, const Figures& f) {
   return fmt::format("{:>10} {:>12} {:>9.2f} {:>9.2f} {:>9.2f} {:>10.2f} {:>9.1f}  {}\n", f.bytes,
                      f.instructions, f.parse_ms, f.print_ms, f.to_proto_ms, f.from_proto_ms,
@@ -108,16 +112,15 @@ std::string Line(const std::string& file, const Figures& f) {
 
 int BenchParse(std::span<const std::string> files, int64_t repeats, const Context& context) {
   int status = kGood;
-  if (!context.json) {
-    WriteOut(fmt::format("{:>10} {:>12} {:>9} {:>9} {:>9} {:>10} {:>9}  file\n", "bytes",
-                         "instructions", "parse ms", "print ms", "to pb ms", "from pb ms", "MiB"));
-  }
+  bool is_first = true;
   for (const std::string& file : files) {
     Result<Figures> figures = Measure(file, std::max<int64_t>(repeats, 1), context.limits);
     if (!figures) {
       status = Worse(status, Fail(file, figures.error(), context));
       continue;
     }
+    if (!context.json && is_first) PrintOut(Heading());
+    is_first = false;
     context.json ? WriteOut(Json(file, *figures)) : PrintOut(Line(file, *figures));
   }
   return status;

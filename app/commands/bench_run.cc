@@ -158,12 +158,6 @@ std::string Heading(const BenchRunOptions& options) {
   return whose + "\n" + what + "  module\n";
 }
 
-// Names the file where the error does not.
-Error InFile(Error error, const std::string& file) {
-  if (error.place.file.empty() && !error.message.starts_with(file)) error.place.file = file;
-  return error;
-}
-
 Result<BenchReport> Measure(const std::string& file, debug::BenchRequest request,
                             const BenchRunOptions& options, const std::stop_token& stop) {
   using Clock = std::chrono::steady_clock;
@@ -199,13 +193,15 @@ int BenchRun(std::span<const std::string> files, const BenchRunOptions& options,
   request.repeats = options.repeats.value_or(0);
   request.options.limits = context.limits;
   request.workers = WorkerOptions(context.limits);
-  if (!context.json) PrintOut(Heading(options));
+  bool is_first = true;
   int status = kGood;
   for (const std::string& file : files) {
     const Result<BenchReport> report = Measure(file, request, options, cancel.token());
     if (!report) {
       status = Worse(status, Fail({{"module", file}}, InFile(report.error(), file), context));
     } else {
+      if (!context.json && is_first) PrintOut(Heading(options));
+      is_first = false;
       context.json ? WriteOut(Json(file, options, *report)) : PrintOut(Line(file, *report));
     }
     FlushOut();

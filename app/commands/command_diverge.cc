@@ -9,6 +9,7 @@
 #include "app/command.h"
 #include "app/commands/pack_bundle.h"
 #include "app/dump_place.h"
+#include "app/fail.h"
 #include "app/module_form.h"
 #include "app/output.h"
 #include "app/reports/diverge_report.h"
@@ -231,7 +232,7 @@ class DivergeCommand : public Command {
                             verdict.passes.empty() && !verdict.place && !verdict.cause;
     std::string line = debug::VerdictJson(files_, verdict);
     if (!context.json && !is_refused) PrintOut(DivergeReportText(files_, verdict));
-    for (const Error& error : verdict.errors) PrintError(error);
+    for (const Error& error : verdict.errors) PrintError(InFile(error, files_[0]));
     int made = kGood;
     if (bundle_.asked() && !is_refused) {
       FlushOut();

@@ -23,6 +23,7 @@
 #include "core/dump/load.h"
 #include "core/dump/tensors/tensor_values.h"
 #include "core/hlo/analysis/find_instruction.h"
+#include "core/hlo/sharding/topology.h"
 #include "core/replay/platform_table.h"
 
 namespace hloscope::app {
@@ -132,9 +133,8 @@ class ExtractCommand : public Command {
     request_.execution.workers =
         StartWorkers(std::array<std::string, 1>{request_.test.name}, context.limits);
     if (!loaded.proto.arguments.empty()) request_.inputs.arguments = loaded.proto.arguments.front();
-    const bool has_devices = extracted.module->header().replica_count > 1 ||
-                             extracted.module->header().num_partitions > 1;
-    if (has_devices) {
+    const hlo::Topology topology = hlo::TopologyOf(*extracted.module, context.limits.devices);
+    if (topology.counts.devices() > 1 && !topology.unpartitioned) {
       HLOSCOPE_ASSIGN_OR_RETURN(Written written,
                                 WriteDevices(loaded.module, root, extracted, form, stop));
       written.warnings = std::move(completed.notes);

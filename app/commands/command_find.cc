@@ -71,6 +71,8 @@ struct Target {
   std::string path;
   std::string module, stage;
   std::vector<Match> found;
+  std::string folder = {};  // empty: the file was named
+  bool searched = false;
 };
 
 class FindCommand : public Command {
@@ -130,7 +132,8 @@ class FindCommand : public Command {
       auto k = static_cast<size_t>(i);
       std::vector<Match> matches = std::move(files[k].found);
       Status searched;
-      if (matches.empty()) searched = Search(files[k].path, *pattern, context, matches);
+      files[k].searched = !matches.empty();
+      if (matches.empty()) searched = Search(files[k], *pattern, context, matches);
       counts[k] = matches.size();
       std::string text = Text(files[k], matches, context);
       if (!searched) {
@@ -142,6 +145,17 @@ class FindCommand : public Command {
       progress.Step();
     });
     if (!done) status = Worse(status, Fail(InputKeys(), done.error(), context));
+    for (const std::string& path : paths_) {
+      std::error_code error;
+      if (!std::filesystem::is_directory(path, error) || !stage_.empty()) continue;
+      const bool searched = std::ranges::any_of(
+          files, [&](const Target& it) { return it.folder == path && it.searched; });
+      if (!searched) {
+        const std::unexpected<Error> nothing = InputError(
+            path + ": nothing to search in this folder", "`hloscope info` shows what it contains");
+        status = Worse(status, Fail(path, nothing.error(), context));
+      }
+    }
     size_t total = 0;
     for (size_t k = 0; k < files.size(); ++k) {
       status = Worse(status, statuses[k]);
@@ -183,13 +197,13 @@ class FindCommand : public Command {
     }
     HLOSCOPE_ASSIGN_OR_RETURN(const auto model, dump::DumpModel::Open(path, context.limits));
     if (!stage_.empty()) return AddStage(*model, files);
-    Target index{path, "", "", IndexMatches(*model, pattern)};
+    Target index{path, "", "", IndexMatches(*model, pattern), path};
     if (!index.found.empty()) files.push_back(std::move(index));
     for (size_t k = 0; k < model->files().size(); ++k) {
       auto file = static_cast<int32_t>(k);
       if (HasText(*model, file)) continue;
       const dump::FileEntry& entry = model->files()[k];
-      Target target{model->FullPath(file), "", "", {}};
+      Target target{model->FullPath(file), "", "", {}, path};
       if (entry.module >= 0) {
         const dump::ModuleEntry& module = model->modules()[static_cast<size_t>(entry.module)];
         target.module = module.name;
@@ -251,12 +265,18 @@ class FindCommand : public Command {
     });
   }
 
-  Status Search(const std::string& path, const Pattern& pattern, const Context& context,
+  // A file of a folder that is neither text nor a module is passed over, one that was named is not.
+  Status Search(Target& target, const Pattern& pattern, const Context& context,
                 std::vector<Match>& matches) const {
+    const std::string& path = target.path;
     HLOSCOPE_ASSIGN_OR_RETURN(const FileView file, FileView::Open(path, context.limits));
     dump::FileKind kind = dump::Sniff(file.bytes());
+    const bool is_text = dump::IsText(kind);
+    target.searched = true;
     if (kind == dump::FileKind::kHloProto || kind == dump::FileKind::kHloTextProto)
       return SearchModule(path, pattern, context, matches);
+    if (!is_text && target.folder.empty()) return SearchModule(path, pattern, context, matches);
+    target.searched = is_text;
     if (kind == dump::FileKind::kHloText) {
       Result<dump::LoadedModule> loaded = dump::LoadModule(path, context.limits);
       if (loaded && loaded->module != nullptr) {
@@ -264,7 +284,7 @@ class FindCommand : public Command {
         return {};
       }
     }
-    if (dump::IsText(kind)) SearchLines(path, file.bytes(), pattern, matches);
+    if (is_text) SearchLines(path, file.bytes(), pattern, matches);
     return {};
   }
 

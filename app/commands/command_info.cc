@@ -241,7 +241,7 @@ class InfoCommand : public Command {
       if (is_new) counts.emplace_back(shape, 0);
       ++counts[found->second].second;
     }
-    std::string out = fmt::format("{} arrays:", shapes.size());
+    std::string out = fmt::format("{}:", Counted(shapes.size(), "array"));
     for (size_t k = 0; k < std::min(counts.size(), kMaxShapes); ++k)
       out += fmt::format("{} {} × {}", k > 0 ? "," : "", counts[k].second, counts[k].first);
     if (counts.size() > kMaxShapes)

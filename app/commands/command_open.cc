@@ -106,6 +106,12 @@ class OpenCommand : public Command {
     }
     if (scale_ && (*scale_ < 0.5 || *scale_ > 4))
       return Report(InputError("--scale: expected a number from 0.5 to 4").error(), context);
+    if (!request_.screenshot.empty() && !request_.screenshot.ends_with(".png")) {
+      return Report(InputError(fmt::format("--screenshot {}: expected a name that ends in .png",
+                                           request_.screenshot))
+                        .error(),
+                    context);
+    }
     return Show(context);
   }
 

@@ -201,7 +201,7 @@ class ProfileCommand : public Command {
     int status = kGood;
     for (int64_t recording = 1; recording <= recordings_; ++recording) {
       Result<Recorded> one = RecordOnce(path, FileOf(out, recording), context, cancel.token());
-      if (!one) return Fail(path, one.error(), context);
+      if (!one) return Fail(path, InFile(one.error(), path), context);
       // Of several the last is reported in full.
       if (context.json) {
         WriteOut(ProfileJson(one->report));

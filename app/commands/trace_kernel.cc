@@ -8,6 +8,7 @@
 
 #include "app/output.h"
 #include "core/backends/gpusim/kernel_diagnosis.h"
+#include "core/base/counted.h"
 #include "core/base/json.h"
 #include "core/base/strings.h"
 #include "core/debug/explain/kernels/case_of_run.h"
@@ -164,8 +165,8 @@ Status TraceKernel(const TraceSpec& spec, const std::shared_ptr<const hlo::Modul
     if (trace.fault && !json) PrintOut("the block ends with " + trace.fault->ToString() + "\n");
     if (first + kWindow >= traced.executed) return {};
     if (first + kWindow >= kMaxSteps) {
-      PrintError(
-          fmt::format("--trace: {} of {} steps were printed", first + kWindow, traced.executed));
+      PrintError(fmt::format("--trace: {} of {} were printed", first + kWindow,
+                             Counted(traced.executed, "step")));
       return {};
     }
   }

@@ -91,7 +91,7 @@ std::string GrowthText(const ComparedModule& module) {
                        more > 0 ? "+" : "-", BytesText(std::abs(more)));
   }
   if (a.instructions >= 0 && b.instructions >= 0 && a.instructions != b.instructions)
-    out += fmt::format(", {} → {} instructions", a.instructions, b.instructions);
+    out += fmt::format(", {} → {}", a.instructions, Counted(b.instructions, "instruction"));
   return out;
 }
 
@@ -100,8 +100,7 @@ std::string ComparedModuleText(const ComparedModule& module, const ProgramLabels
   std::string out = "  " + labels.Of(module.group);
   if (!module.differs) {
     return out + fmt::format(": nothing differs, but {} elided and not compared\n",
-                             module.elided == 1 ? "1 constant is"
-                                                : fmt::format("{} constants are", module.elided));
+                             Counted(module.elided, "constant is", "constants are"));
   }
   if (dumps > 2) {
     std::string_view separator = ": ";
@@ -119,7 +118,8 @@ std::string ComparisonCountsText(const DumpComparison& comparison) {
   const auto unknown = static_cast<int64_t>(comparison.modules.size()) - differing;
   std::string out = fmt::format("{} equal in {} dumps", Counted(comparison.equal, "module"),
                                 comparison.dumps.size());
-  if (differing > 0) out += fmt::format(", {} differ{}", differing, differing == 1 ? "s" : "");
+  if (differing > 0)
+    out += fmt::format(", {} {}", differing, VerbFor(differing, "differs", "differ"));
   if (unknown > 0) out += fmt::format(", {} with elided constants", unknown);
   if (!comparison.missing.empty())
     out += fmt::format(", {} not in all dumps", comparison.missing.size());

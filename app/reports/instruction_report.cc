@@ -8,6 +8,7 @@
 
 #include "app/error_status.h"
 #include "app/reports/run_report.h"
+#include "core/base/counted.h"
 #include "core/base/text.h"
 
 namespace hloscope::app {
@@ -114,7 +115,8 @@ std::string InstructionReportText(const InstructionReport& report) {
   if (!report.compared) return text + "\n";
   const LeafComparison worst = Worst(report);
   if (worst.max_abs_error == 0 && worst.mismatched == 0) return text + "\n";
-  text += fmt::format(": {} of {} differ", worst.mismatched, worst.elements);
+  text += fmt::format(": {} of {} {}", worst.mismatched, worst.elements,
+                      VerbFor(worst.mismatched, "differs", "differ"));
   return text + ErrorsText(worst) + "\n";
 }
 

@@ -91,7 +91,9 @@ std::string LeafText(const LeafComparison& leaf, bool compared) {
       fmt::format("  {:<8} {:<24}", IndexText(leaf.index), hlo::ToString(leaf.shape, false));
   if (!compared) return text + fmt::format(" {}, no reference", Counted(leaf.elements, "element"));
   if (!leaf.problem.empty()) return text + " " + leaf.problem;
-  text += fmt::format(" {} of {} differ", leaf.mismatched, leaf.elements) + ErrorsText(leaf);
+  text += fmt::format(" {} of {} {}", leaf.mismatched, leaf.elements,
+                      VerbFor(leaf.mismatched, "differs", "differ")) +
+          ErrorsText(leaf);
   if (!leaf.first_mismatch) return text;
   text += "; first at " + MismatchText(*leaf.first_mismatch);
   if (leaf.worst_mismatch && leaf.worst_mismatch->index != leaf.first_mismatch->index) {

@@ -65,7 +65,11 @@ std::string ReduceReportText(const ReduceFiles& files, const ReduceReport& repor
       "{}: {} of {}, {}, {:.1f} s{}\n", files.output, Counted(report.instructions, "instruction"),
       report.instructions_before, Counted(static_cast<size_t>(report.tries), "try", "tries"),
       report.seconds, report.stopped ? " (stopped: the smallest so far)" : "");
-  text += fmt::format("fails with {}\n  {}\n", report.failure->fingerprint(), report.failure->text);
+  // Classes of what was found are for people; a text without its names and numbers is not.
+  const std::string found = report.failure->fingerprint();
+  text += fmt::format("fails with {}\n  {}\n",
+                      found.contains('#') ? std::string(ToString(report.failure->kind)) : found,
+                      report.failure->text);
   for (const std::string& note : report.notes) text += "note: " + note + "\n";
   if (!files.inputs.empty()) text += "inputs: " + files.inputs + "\n";
   if (!files.command.empty()) text += "run it with\n  " + files.command + "\n";

@@ -142,7 +142,8 @@ void WriteRepeat(JsonWriter& json, const debug::RepeatReport& repeat) {
 std::string RepeatText(const debug::RepeatReport& repeat) {
   if (repeat.runs < 2) return {};  // there was nothing to compare
   if (!repeat.differing_run) {
-    return fmt::format("  {} runs on the same inputs agree{}\n", repeat.runs,
+    return fmt::format("  {} on the same inputs {}{}\n", Counted(repeat.runs, "run"),
+                       VerbFor(repeat.runs, "agrees", "agree"),
                        repeat.same_bits ? " bit for bit" : "");
   }
   return fmt::format("  run {} of {} on the same inputs differs from the first:\n{}\n",
@@ -207,8 +208,17 @@ std::string PreciseText(const std::vector<debug::PreciseSide>& sides) {
   text.back() = '\n';
   if (sides.size() < 2) return text;
   const std::string closer = CloserOf(sides);
+  const auto& first = sides[0].distance;
+  const bool is_even = std::ranges::all_of(sides, [&](const debug::PreciseSide& side) {
+    return side.distance.max_ulp == first.max_ulp &&
+           side.distance.class_mismatched == first.class_mismatched;
+  });
   text.back() = ':';
-  return text + " " + (closer.empty() ? "undecided" : closer + " is nearer") + "\n";
+  return text + " " +
+         (!closer.empty() ? closer + " is nearer"
+          : is_even       ? "equally near"
+                          : "undecided") +
+         "\n";
 }
 
 std::string HeadText(const std::string& file, const RunReport& report) {

@@ -45,12 +45,12 @@ std::string WalkText(const debug::DivergeVerdict& verdict) {
   out += fmt::format("{} beyond the bounds\n", walk.diverging);
   if (walk.left_out > 0) {
     out += fmt::format("  {} after the first divergence {} not compared\n",
-                       Counted(walk.left_out, "value"), walk.left_out == 1 ? "was" : "were");
+                       Counted(walk.left_out, "value"), VerbFor(walk.left_out, "was", "were"));
   }
   if (walk.too_large > 0) {
     out += fmt::format("  {} in some bit and {} too large to be kept: not compared\n",
                        Counted(walk.too_large, "value differs", "values differ"),
-                       walk.too_large == 1 ? "is" : "are");
+                       VerbFor(walk.too_large, "is", "are"));
   }
   out += fmt::format("  {}\n", walk.bits);
   if (walk.inner) {

@@ -49,7 +49,7 @@ std::string WhatIfText(const ProfileReport& report) {
     }
     out += fmt::format("what if: {} {} at least {} on {}\n",
                        Counted(what_if.estimates.size(), "instruction"),
-                       what_if.estimates.size() == 1 ? "takes" : "take", TimeText(what_if.us),
+                       VerbFor(what_if.estimates.size(), "takes", "take"), TimeText(what_if.us),
                        DeviceText(what_if.device));
     out += fmt::format("{:>6} {:>10} {:<12} {:>9} {:>6} {:>9}  instruction\n", "share", "model",
                        "bound by", "occupancy", "SMs", "launches");

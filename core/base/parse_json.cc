@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include "core/base/counted.h"
 #include "core/base/json.h"
 #include "core/base/memory_limit.h"
 
@@ -33,7 +34,7 @@ bool IsDeeper(std::string_view text, int64_t nesting) {
 template <typename Tree>
 Result<Tree> Parse(std::string_view text, const Limits& limits) {
   if (IsDeeper(text, limits.nesting)) {
-    return InputError(fmt::format("JSON nested deeper than {} levels", limits.nesting),
+    return InputError(fmt::format("JSON nested deeper than {}", Counted(limits.nesting, "level")),
                       "raise it with --limit nesting=N");
   }
   return WithinMemory(limits, "", [&]() -> Result<Tree> {

@@ -68,7 +68,8 @@ class SameModule {
   // What differs first; empty: nothing.
   std::string Difference() const {
     const int64_t count = CountNamed(module_), other_count = CountNamed(other_);
-    if (count != other_count) return fmt::format("{} instructions, not {}", other_count, count);
+    if (count != other_count)
+      return fmt::format("{}, not {}", Counted(other_count, "instruction"), count);
     for (size_t i = 0; i < module_.instructions().size(); ++i) {
       if (!IsElement(module_, InstructionId(i)) && !Agrees(InstructionId(i)))
         return std::string(module_.name(InstructionId(i)));

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <set>
 
+#include "core/base/counted.h"
 #include "core/dump/stage_order.h"
 
 namespace hloscope::dump {
@@ -151,10 +152,10 @@ void DumpIndexer::Resolve(const Key& key, Group& group) {
     if (!named.module.empty() || named.in_module_folder) continue;
     named.module = group.names.back();
     if (sure) continue;
-    model_.warnings_.push_back(fmt::format(
-        "{}: no module name in the file name, and {} modules have id {}; assigned to {}",
-        model_.files_[static_cast<size_t>(named.file)].path, group.names.size(), key.id,
-        named.module));
+    model_.warnings_.push_back(
+        fmt::format("{}: no module name in the file name, and {} have id {}; assigned to {}",
+                    model_.files_[static_cast<size_t>(named.file)].path,
+                    Counted(group.names.size(), "module"), key.id, named.module));
   }
 }
 
@@ -223,9 +224,9 @@ void DumpIndexer::JoinUntimed() {
       }
       if (latest == nullptr) return false;
       if (candidates > 1) {
-        model_.warnings_.push_back(
-            fmt::format("{}: {} runs wrote this module; assigned to the latest",
-                        model_.files_[static_cast<size_t>(named.file)].path, candidates));
+        model_.warnings_.push_back(fmt::format("{}: {} wrote this module; assigned to the latest",
+                                               model_.files_[static_cast<size_t>(named.file)].path,
+                                               Counted(candidates, "run")));
       }
       latest->files.push_back(std::move(named));
       return true;
@@ -465,7 +466,7 @@ void DumpIndexer::CheckKinds() {
   }
   if (unknown > kUnknownFilesNamed) {
     model_.warnings_.push_back(
-        fmt::format("{} more files not recognised", unknown - kUnknownFilesNamed));
+        fmt::format("{} not recognised", Counted(unknown - kUnknownFilesNamed, "more file")));
   }
 }
 

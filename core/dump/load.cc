@@ -75,6 +75,15 @@ Result<LoadedModule> LoadFromBundle(const FileView& file, const Limits& limits) 
   return LoadModule(module, limits);
 }
 
+// Of text that does not begin like HLO: the first error says that it is none.
+void SayWhatItIs(FileKind kind, std::vector<hlo::Diagnostic>& diagnostics) {
+  const auto first =
+      std::ranges::find(diagnostics, hlo::Severity::kError, &hlo::Diagnostic::severity);
+  if (first == diagnostics.end() || !first->hint.empty()) return;
+  first->hint =
+      fmt::format("this is {}: expected HLO text, an HLO proto or its text form", Describe(kind));
+}
+
 Result<LoadedModule> Read(const FileView& file, const Limits& limits, InputFormat format) {
   std::string_view bytes = file.bytes();
   FileKind kind = KindFor(format, bytes);
@@ -86,6 +95,8 @@ Result<LoadedModule> Read(const FileView& file, const Limits& limits, InputForma
     hlo::ParseResult parsed = hlo::ParseText(bytes, limits);
     loaded.module = std::move(parsed.module);
     loaded.diagnostics = std::move(parsed.diagnostics);
+    if (loaded.module == nullptr && kind != FileKind::kHloText && format == InputFormat::kAuto)
+      SayWhatItIs(kind, loaded.diagnostics);
     return loaded;
   }
   if (kind == FileKind::kHloProto) {

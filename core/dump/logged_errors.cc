@@ -3,6 +3,8 @@
 
 #include <fmt/format.h>
 
+#include "core/base/counted.h"
+
 namespace hloscope::dump {
 
 LoggedErrors ErrorsInLogs(const DumpModel& model) {
@@ -22,8 +24,8 @@ LoggedErrors ErrorsInLogs(const DumpModel& model) {
     for (ExplainedError& error : *errors)
       logged.errors.push_back({static_cast<int32_t>(k), std::move(error)});
     if (left_out > 0)
-      logged.warnings.push_back(
-          fmt::format("{}: {} more errors, see `hloscope explain`", file.path, left_out));
+      logged.warnings.push_back(fmt::format("{}: {}, see `hloscope explain`", file.path,
+                                            Counted(left_out, "more error")));
   }
   return logged;
 }

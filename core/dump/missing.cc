@@ -21,10 +21,10 @@ struct PieceRow {
 };
 // A piece that some module has and others of the same device lack is named for those modules.
 constexpr PieceRow kPieces[] = {
-    {"PTX", "ptx cubin", "gpu", When::kCompiled, "--xla_dump_emitter_re=.*",
+    {"PTX", "ptx cubin", "gpu", When::kCompiled, "--xla_dump_emitter_re=^(llvm|ptx|triton-fusion)$",
      "every instruction is a library call, or this XLA writes it only on request"},
     {"LLVM IR", "llvm-optimized llvm-unoptimized", "cpu gpu", When::kCompiled,
-     "--xla_dump_emitter_re=.*",
+     "--xla_dump_emitter_re=^(llvm|ptx|triton-fusion)$",
      "nothing was compiled to kernels, or this XLA writes it only on request"},
     {"thunk sequence", "thunk-sequence", "gpu", When::kCompiled, "--xla_dump_to=DIR",
      "XLA:GPU writes it after every successful compilation"},

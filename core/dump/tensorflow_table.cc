@@ -8,6 +8,7 @@
 #include <map>
 #include <set>
 
+#include "core/base/counted.h"
 #include "core/dump/tensorflow/marking.h"
 #include "core/dump/tensorflow/marking_log.h"
 #include "core/dump/tensorflow_borders.h"
@@ -110,9 +111,9 @@ class Together {
         summary_->warnings.push_back(
             fmt::format("{}: {}", model_.files()[k].path, log.warnings[w]));
       if (log.warnings.size() > kMaxWarnings)
-        summary_->warnings.push_back(fmt::format("{}: and {} more lines cut off",
-                                                 model_.files()[k].path,
-                                                 log.warnings.size() - kMaxWarnings));
+        summary_->warnings.push_back(
+            fmt::format("{}: and {} cut off", model_.files()[k].path,
+                        Counted(log.warnings.size() - kMaxWarnings, "more line")));
       for (MarkingRun& run : log.runs) {
         if (!run.graph.empty()) runs_.try_emplace(run.graph, std::move(run));
       }

@@ -48,9 +48,9 @@ class Page {
     out_ += "</div>\n<main>\n";
     if (shown_.size() > kMaxLines) {
       out_ += fmt::format(
-          "<p>The texts of {} instructions are not on this page: show one computation of them "
+          "<p>The texts of {} are not on this page: show one computation of them "
           "(--computation), or what is around one instruction (--around).</p>\n",
-          shown_.size());
+          Counted(shown_.size(), "instruction"));
     } else {
       AddTexts();
     }

@@ -9,6 +9,7 @@
 #include <utility>
 #include <vector>
 
+#include "core/base/counted.h"
 #include "core/runtime/fiber.h"
 #include "core/runtime/recording.h"
 
@@ -108,11 +109,10 @@ class DeviceScheduler::Stage {
   }
 
   void NoteNoStacks(int64_t made) {
-    failure_ =
-        EnvironmentError(
-            fmt::format("there is memory for the stacks of only {} of {} devices", made, devices()),
-            "raise the process's limit of memory")
-            .error();
+    failure_ = EnvironmentError(fmt::format("there is memory for the stacks of only {} of {}", made,
+                                            Counted(devices(), "device")),
+                                "raise the process's limit of memory")
+                   .error();
   }
 
   static void Start(void* performer) {

@@ -6,6 +6,8 @@
 
 #include <algorithm>
 
+#include "core/base/counted.h"
+
 namespace hloscope::runtime {
 
 using hlo::InstructionId;
@@ -16,10 +18,10 @@ constexpr size_t kMaxNamed = 8;  // devices in a message
 
 std::string Names(std::span<const int64_t> devices) {
   const auto shown = devices.first(std::min(devices.size(), kMaxNamed));
-  return fmt::format("device{} {}{}", devices.size() == 1 ? "" : "s", fmt::join(shown, ", "),
-                     devices.size() > shown.size()
-                         ? fmt::format(" and {} more", devices.size() - shown.size())
-                         : "");
+  return fmt::format(
+      "{} {}{}", VerbFor(devices.size(), "device", "devices"), fmt::join(shown, ", "),
+      devices.size() > shown.size() ? fmt::format(" and {} more", devices.size() - shown.size())
+                                    : "");
 }
 
 }  // namespace
@@ -63,8 +65,8 @@ std::string DeviceSet::DescribeRendezvous(InstructionId id,
       fmt::format("at {} {} for ", hlo::ToString(module_[id].opcode), module_.name(id));
   if (!absent.empty()) text += Names(absent);
   if (!ended.empty()) {
-    text += fmt::format("{}{}, which ha{} ended", absent.empty() ? "" : " and ", Names(ended),
-                        ended.size() == 1 ? "s" : "ve");
+    text += fmt::format("{}{}, which {} ended", absent.empty() ? "" : " and ", Names(ended),
+                        VerbFor(ended.size(), "has", "have"));
   }
   return text;
 }

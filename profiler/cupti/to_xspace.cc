@@ -174,10 +174,10 @@ std::vector<std::string> WarningsOf(const ActivityLog& log) {
   const int64_t known =
       kernels + log.dropped + (left_out == log.left_out.end() ? 0 : left_out->second);
   if (known < log.awaited) {
-    all.push_back(fmt::format("{} of {} no record: CUPTI did not deliver {} in time",
-                              log.awaited - known,
-                              Counted(log.awaited, "kernel has", "kernels have"),
-                              log.awaited - known == 1 ? "it" : "them"));
+    all.push_back(fmt::format("{} of {} {} no record: CUPTI did not deliver {} in time",
+                              log.awaited - known, Counted(log.awaited, "kernel"),
+                              VerbFor(log.awaited - known, "has", "have"),
+                              VerbFor(log.awaited - known, "it", "them")));
   }
   for (const auto& [kind, count] : log.unknown) {
     all.push_back(fmt::format("{} of CUPTI's kind {} not shown", Counted(count, "record"), kind));

@@ -98,6 +98,36 @@ class IgnoredInput(FolderTest):
             self.assertEqual(report['warnings'][0], 'skipped a host callback: print; its result is unused')
             self.assertTrue(report['warnings'][1].startswith('c: a host callback whose result is used, by a result of f:'))
 
+    def test_callbacks_that_xla_refuses_fail_where_they_are_executed(self):
+        module = self.path('c.hlo', CALLBACKS)
+        inputs = self.npz('i.npz', in0=('<i4', (), struct.pack('<i', 1)))
+        status, report, err = self.report(module, '--inputs', inputs, '--platform', 'xla-cpu')
+        if 'no plugin' in err:
+            self.skipTest('no XLA:CPU plugin')
+        self.assertEqual(status, 3)
+        self.assertIn('(--skip-callbacks leaves it out where its result is unused', err)
+        for index, code, status in ((1, 0, 'ran'), (0, 3, 'unsupported')):
+            inputs = self.npz('i.npz', in0=('<i4', (), struct.pack('<i', index)))
+            found, report, err = self.report(module, '--inputs', inputs, '--skip-callbacks', '--platform', 'xla-cpu')
+            self.assertEqual((found, report['status']), (code, status), err)
+
+    def test_what_the_evaluator_cannot_run_it_did_not_run(self):
+        module = self.path('u.hlo', 'HloModule u\nENTRY e {\n  p = f32[2] parameter(0)\n'
+                           '  c = f32[2] custom-call(p), custom_call_target="unknown"\n  a = f32[2] add(p, p)\n'
+                           '  ROOT t = (f32[2], f32[2]) tuple(a, c)\n}\n')
+        for platform in ('cpu', 'gpu-sim'):
+            status, report, err = self.report(module, '--platform', platform)
+            self.assertEqual((status, report['executed']['evaluated'], report['fallbacks']), (3, 0, []), err)
+
+    def test_missing_inputs_name_what_the_file_has(self):
+        given = self.npz('given.npz', out0=floats(1, 2), out1=floats(3))
+        _, _, err = self.report(self.module, '--inputs', given)
+        self.assertIn('input 0 is missing: no in0, input_0 or arr_0', err)
+        self.assertIn(f'({given} has out0, out1)', err)
+        inputs = self.npz('in.npz', arr_0=floats(1, 2), arr_1=floats(3, 4, 5))
+        _, _, err = self.report(self.module, '--inputs', inputs, '--expect', self.npz('e.npz', in0=floats(1, 2)))
+        self.assertIn('e.npz has in0; name them out0, out1', err)
+
     def test_a_folder_without_modules_is_an_error_and_stops_nothing(self):
         empty = self.path('empty')
         os.mkdir(empty)

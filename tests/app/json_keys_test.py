@@ -53,10 +53,13 @@ ENTRY e {
   ROOT d = f32[4] divide(z, z)
 }
 '''
+# One instruction runs on the host, and one nowhere.
 UNSUPPORTED = '''HloModule u
 ENTRY e {
-  x = f32[4] parameter(0)
-  ROOT c = f32[4] custom-call(x), custom_call_target="nobody_knows_this"
+  x = f32[3,3] parameter(0)
+  h = (f32[3,3], f32[3]) custom-call(x), custom_call_target="lapack_sgeqrf_ffi", api_version=API_VERSION_TYPED_FFI
+  c = f32[3,3] custom-call(x), custom_call_target="nobody_knows_this"
+  ROOT r = ((f32[3,3], f32[3]), f32[3,3]) tuple(h, c)
 }
 '''
 FALLBACK = '''HloModule h

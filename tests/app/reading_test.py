@@ -125,6 +125,33 @@ class Reading(unittest.TestCase):
         self.assertEqual([r['stage'] for r in records('find', 'multiply', dump, '--stage', '0001')], ['0001.simplify.after_one.before_two'])
         self.assertEqual(run('find', 'x', dump, '--stage', 'no_such')[0], 2)
 
+    def test_find_says_where_there_is_nothing_to_search(self):
+        elf = self.file('objects/a.o', b'\x7fELF' + bytes(60))
+        os.mkdir(os.path.join(self.folder, 'empty'))
+        for name in ('empty', 'objects'):
+            folder = os.path.join(self.folder, name)
+            status, out, err = run('find', 'add', folder)
+            self.assertEqual((status, out), (2, ''))
+            self.assertEqual(err, f'{folder}: nothing to search in this folder (`hloscope info` shows what it contains)\n')
+            self.assertEqual(records('find', 'add', folder)[0]['status'], 'error')
+            # What there is elsewhere is searched all the same.
+            status, out, err = run('find', '-l', 'multiply', folder, self.dump())
+            self.assertEqual((status, len(out.splitlines())), (2, 3), err)
+        status, _, err = run('find', 'add', elf)
+        self.assertEqual(status, 2)
+        self.assertIn('not an HLO module: this is an ELF object or CUDA binary', err)
+        self.assertEqual(run('find', 'add', self.file('a.txt', 'nothing\n'))[0], 1)
+
+    def test_text_that_is_no_hlo_is_called_what_it_is(self):
+        for name, text, what in (('a.py', 'import jax\nprint(jax)\n', 'other text'), ('a.json', '{"a": 1}', 'JSON')):
+            path = self.file(name, text)
+            for command in ('show', 'verify', 'run', 'info'):
+                status, out, err = run(command, path)
+                if command == 'info' and what == 'JSON':
+                    continue
+                self.assertEqual(status, 2)
+                self.assertIn(f'this is {what}: expected HLO text, an HLO proto or its text form', out + err)
+
     def test_info_of_one_module_and_of_changed_passes(self):
         dump = self.dump()
         whole, one = records('info', dump, '--no-cache')[0], records('info', dump, '--no-cache', '--module', 'jit_g')[0]

@@ -84,6 +84,8 @@ class Record(RecordTest):
         self.assertEqual(flags[:3], self.environment['XLA_FLAGS'].split())
         self.assertIn(f'--xla_dump_to={os.path.realpath(self.path("d"))}', flags)
         self.assertIn('--xla_dump_hlo_pass_re=.*', flags)
+        # Not of mlir-fusion: XLA:CPU crashes where it dumps those.
+        self.assertIn('--xla_dump_emitter_re=^(llvm|ptx|triton-fusion)$', flags)
         self.assertEqual(sum('xla_dump_hlo_as_text' in flag for flag in flags), 1)
         self.assertIn('--xla_dump_hlo_module_re=step: only modules whose name matches are dumped; fix:', err)
 

@@ -544,7 +544,7 @@ ENTRY e {
         self.npz('out.npz', out0=('<f4', (3,), struct.pack('<3f', 1, 0, 2)))
         status, out, _ = self.run_text('--inputs', self.path('in.npz'), '--expect', self.path('out.npz'), module)
         self.assertEqual(status, 1)
-        self.assertIn('1 of 3 differ; 1 NaN on one side (actual 1, expected 0)', out)
+        self.assertIn('1 of 3 differs; 1 NaN on one side (actual 1, expected 0)', out)
         self.assertNotIn('ULP', out)
         self.npz('in.npz', in0=('<i4', (3,), struct.pack('<3i', 1, -1, 4)))
         self.npz('out.npz', out0=('<i4', (3,), struct.pack('<3i', -1, 1, 4)))

@@ -28,7 +28,7 @@ TEST(VerdictWordsTest, OneStepIsARounding) {
   DivergeVerdict verdict = Differing(hlo::ElementType::kBF16, 1, Cause::kLibrary);
   WriteSentence(verdict);
   EXPECT_EQ(verdict.sentence,
-            "first differs at dot.1 in main; 1 of 4 elements differ, largest error 0.5 absolute, "
+            "first differs at dot.1 in main; 1 of 4 elements differs, largest error 0.5 absolute, "
             "0.004 relative; the cause is a rounding of one step in bf16 by a library call or "
             "library fusion");
   EXPECT_EQ(KeyOf(*verdict.cause), "library");
@@ -43,11 +43,11 @@ TEST(VerdictWordsTest, CountsOfAResultSayWhichOne) {
   verdict.worst->index = {0, 1};
   WriteSentence(verdict);
   EXPECT_TRUE(verdict.sentence.starts_with(
-      "first differs at dot.1 in main; result {0,1}: 1 of 4 elements differ, largest error 0.5"))
+      "first differs at dot.1 in main; result {0,1}: 1 of 4 elements differs, largest error 0.5"))
       << verdict.sentence;
   verdict.place.reset();
   WriteSentence(verdict);
-  EXPECT_TRUE(verdict.sentence.starts_with("the results differ; 1 of 4 elements differ"))
+  EXPECT_TRUE(verdict.sentence.starts_with("the results differ; 1 of 4 elements differs"))
       << verdict.sentence;
 }
 

@@ -34,8 +34,8 @@ std::string PointText(const WalkPoint& point) {
     if (point.max_ulp > 0) text += fmt::format(", {} ULP", UlpText(point.max_ulp));
   }
   if (point.diverging > 0) {
-    text += fmt::format("\n{} of {} executions beyond tolerance", CountText(point.diverging),
-                        CountText(point.executions));
+    text += fmt::format("\n{} of {} beyond tolerance", CountText(point.diverging),
+                        CountedText(point.executions, "execution"));
   }
   if (!point.worst_calls.empty()) text += "\n" + SafeText(point.worst_calls, 120);
   return text;
@@ -157,12 +157,13 @@ class CurveView : public View {
 
   void DrawHead(Frame& frame) {
     Label(frame.theme, Color::kTextSecondary,
-          fmt::format("{}: {}, {} instructions differ", curve_.source,
-                      curve_.same_bits
-                          ? fmt::format("{} of {} values are bit-identical",
-                                        CountText(*curve_.same_bits), CountText(curve_.compared))
-                          : CountText(curve_.compared) + " kernels compared one at a time",
-                      CountText(static_cast<int64_t>(curve_.points.size()))));
+          fmt::format(
+              "{}: {}, {}", curve_.source,
+              curve_.same_bits
+                  ? fmt::format("{} of {} are bit-identical", CountText(*curve_.same_bits),
+                                CountedText(curve_.compared, "value"))
+                  : CountText(curve_.compared) + " kernels compared one at a time",
+              CountedText(curve_.points.size(), "instruction differs", "instructions differ")));
     if (first_ >= 0) {
       const WalkPoint& first = curve_.points[static_cast<size_t>(first_)];
       ImGui::PushFont(frame.strong, 0);

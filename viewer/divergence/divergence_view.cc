@@ -239,8 +239,8 @@ class DivergenceView : public View {
       const auto done = std::ssize(experiment.findings());
       std::string text = fmt::format("{}, {:.1f} s", experiment.doing(), experiment.seconds());
       if (experiment.expected_findings() > 0) {
-        text += fmt::format(", {} of {} instructions", CountText(done),
-                            CountText(experiment.expected_findings()));
+        text += fmt::format(", {} of {}", CountText(done),
+                            CountedText(experiment.expected_findings(), "instruction"));
       }
       const float part =
           experiment.expected_findings() > 0

@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <filesystem>
 
+#include "core/base/counted.h"
 #include "core/hlo/text/text.h"
 #include "viewer/divergence/shrinking_graph.h"
 #include "viewer/lab/hover_values.h"
@@ -28,9 +29,10 @@ using debug::ReduceStatus;
 
 std::string ResultText(const ReduceReport& report) {
   if (report.status != ReduceStatus::kReduced) return "the module does not fail on this machine";
-  std::string text = fmt::format("{} of {} instructions still fail",
-                                 CountText(static_cast<int64_t>(report.instructions)),
-                                 CountText(static_cast<int64_t>(report.instructions_before)));
+  std::string text =
+      fmt::format("{} of {} still {}", CountText(static_cast<int64_t>(report.instructions)),
+                  CountedText(report.instructions_before, "instruction"),
+                  VerbFor(report.instructions, "fails", "fail"));
   if (report.stopped) text += " (stopped early: smallest so far)";
   return report.failure ? text + ": " + report.failure->text : text;
 }
@@ -124,10 +126,11 @@ class ReducerView : public View {
     const std::string text =
         progress.before == 0
             ? "running the original module"
-            : fmt::format("{} of {} instructions, {} tries, without {}",
+            : fmt::format("{} of {}, {}, without {}",
                           CountText(static_cast<int64_t>(progress.instructions)),
-                          CountText(static_cast<int64_t>(progress.before)),
-                          CountText(static_cast<int64_t>(progress.tries)), progress.reduction);
+                          CountedText(static_cast<int64_t>(progress.before), "instruction"),
+                          CountedText(static_cast<int64_t>(progress.tries), "try", "tries"),
+                          progress.reduction);
     const float gone = progress.before == 0 ? 0
                                             : 1 - static_cast<float>(progress.instructions) /
                                                       static_cast<float>(progress.before);

@@ -352,8 +352,8 @@ class ValuesView : public View {
   void DrawHistogram(Frame& frame, ValueGrid& grid) {
     const ValueSummary& all = grid.summary(side());
     Label(frame.theme, Color::kTextSecondary,
-          fmt::format("{}{} elements: {} NaN, {} infinite, {} zero; {:.6g} to {:.6g}, mean {:.6g}",
-                      grid.sampled() ? "a sample of " : "", CountText(all.elements),
+          fmt::format("{}{}: {} NaN, {} infinite, {} zero; {:.6g} to {:.6g}, mean {:.6g}",
+                      grid.sampled() ? "a sample of " : "", CountedText(all.elements, "element"),
                       CountText(all.nans), CountText(all.infinities), CountText(all.zeros),
                       all.least, all.largest, all.mean));
     const auto& bins = grid.histogram(side());

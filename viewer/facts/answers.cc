@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <map>
 
+#include "core/base/counted.h"
 #include "core/debug/recompile/dump_recompilations.h"
 #include "core/graph/count_text.h"
 #include "viewer/facts/dump_facts.h"
@@ -103,10 +104,10 @@ Answered HostAnswer(const dump::DumpModel& dump, const DumpFacts& facts,
   std::string text = InModule(dump, most) + fmt::format("{}: {}", Named(worst.name), worst.reason);
   const Spread spread = SpreadOf(facts, &ModuleFacts::fallback_count);
   if (spread.modules > 1) {
-    text = fmt::format("{} instructions in {} modules; most {}", CountText(spread.instructions),
-                       CountText(spread.modules), text);
+    text = fmt::format("{} in {}; most {}", CountedText(spread.instructions, "instruction"),
+                       CountedText(spread.modules, "module"), text);
   } else if (spread.instructions > 1) {
-    text = fmt::format("{} instructions; {}", CountText(spread.instructions), text);
+    text = fmt::format("{}; {}", CountedText(spread.instructions, "instruction"), text);
   }
   return Known(text, Selection::OfInstruction(most, dump.FinalStage(most), worst.instruction),
                "selection");
@@ -301,11 +302,11 @@ std::optional<const Answer*> SlowestElsewhere(Context& context, int32_t module) 
   return Find(context, "slowest elsewhere in " + model.path, there,
               [name = std::string(read->name(first->target.instruction)), time = *first, there,
                stage, where = InModule(*context.document.dump(), there)] {
-                return Known(
-                    fmt::format("{}{}: {} in {} {}", where, Named(name),
-                                NanosecondsText(static_cast<double>(time.self) / 1e3),
-                                CountText(time.count), time.count == 1 ? "event" : "events"),
-                    Selection::OfInstruction(there, stage, time.target.instruction), "kernels");
+                return Known(fmt::format("{}{}: {} in {}", where, Named(name),
+                                         NanosecondsText(static_cast<double>(time.self) / 1e3),
+                                         CountedText(time.count, "event")),
+                             Selection::OfInstruction(there, stage, time.target.instruction),
+                             "kernels");
               });
 }
 
@@ -334,7 +335,7 @@ const Answer* Passes(Context& context, int32_t module, bool asked) {
   if (!MayReadAllStages(context, module)) {
     if (FactsOf(context, module).waiting()) return nullptr;
     return Find(context, "many-passes", module, [count = entry.stages.size()] {
-      return Unknown(fmt::format("compares all {} stages (slow)", count), "passes");
+      return Unknown(fmt::format("compares all {} (slow)", Counted(count, "stage")), "passes");
     });
   }
   const Pending<PassRanking>& ranking = RankingOf(context, module);
@@ -468,8 +469,8 @@ std::vector<dump::MissingPiece> MissingFor(const dump::DumpModel& dump, int32_t 
 std::string OutsideText(const dump::TensorFlowSummary& summary) {
   const auto count = static_cast<int64_t>(summary.unclustered.size());
   if (count == 0) return {};
-  return fmt::format("{} TensorFlow {} outside all clusters", CountText(count),
-                     count == 1 ? "node runs" : "nodes run");
+  return CountedText(count, "TensorFlow node runs", "TensorFlow nodes run") +
+         " outside all clusters";
 }
 
 std::vector<OutsideNodes> OutsideTable(const dump::TensorFlowSummary& summary) {

@@ -468,16 +468,14 @@ std::string ElsewhereText(const KernelRow& row) {
 std::string TimeShareText(const KernelSheet& sheet, const KernelRow& row) {
   if (row.count == 0) return {};
   if (sheet.is_simulated && row.model_us() > 0) {
-    return fmt::format("{:.1f} % of modelled time: {} in {} {}",
+    return fmt::format("{:.1f} % of modelled time: {} in {}",
                        100 * row.sums.model_us / sheet.model_us, TimeText(1e6 * row.sums.model_us),
-                       CountText(row.sums.launches),
-                       row.sums.launches == 1 ? "launch" : "launches");
+                       CountedText(row.sums.launches, "launch", "launches"));
   }
   const double share =
       static_cast<double>(row.self) / static_cast<double>(std::max<int64_t>(sheet.work, 1));
-  return fmt::format("{:.1f} % of the time: {} in {} {}", 100 * share,
-                     TimeText(static_cast<double>(row.self)), CountText(row.count),
-                     row.count == 1 ? "event" : "events");
+  return fmt::format("{:.1f} % of the time: {} in {}", 100 * share,
+                     TimeText(static_cast<double>(row.self)), CountedText(row.count, "event"));
 }
 
 namespace {

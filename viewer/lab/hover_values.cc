@@ -57,8 +57,8 @@ std::string DifferenceText(const Context& context, int32_t module, int32_t stage
   if (finding == nullptr || !IsCompared(finding->verdict)) return {};
   std::string text = "\n" + std::string(ToString(finding->verdict));
   if (finding->mismatched > 0) {
-    text += fmt::format(", {} of {} elements", CountText(finding->mismatched),
-                        CountText(finding->elements));
+    text += fmt::format(", {} of {}", CountText(finding->mismatched),
+                        CountedText(finding->elements, "element"));
   }
   if (finding->max_abs_error > 0) {
     text +=
@@ -113,7 +113,7 @@ std::string HoverValues(Context& context, int32_t module, int32_t stage, const h
   std::string text = "values";
   if (!known->inputs.empty()) text += " of the last run, " + known->inputs;
   if (known->held.executions > 1) {
-    text += fmt::format("; the last of {} executions", CountText(known->held.executions));
+    text += fmt::format("; the last of {}", CountedText(known->held.executions, "execution"));
     if (known->held.executions_with_nan > 0) {
       text += fmt::format(", NaN in {}", CountText(known->held.executions_with_nan));
     }

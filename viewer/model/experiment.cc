@@ -169,8 +169,8 @@ void AddInner(const std::shared_ptr<const hlo::Module>& module, const debug::Run
   const auto ran = debug::RunCapturing(module, inner, plan, collector, stop);
   if (!ran) values.note = "values are missing: " + ran.error().ToString();
   if (collector.is_full) {
-    values.note = fmt::format("only the first {} instructions have values",
-                              CountText(static_cast<int64_t>(kMaxCapturedValues)));
+    values.note = fmt::format("only the first {} have values",
+                              CountedText(static_cast<int64_t>(kMaxCapturedValues), "instruction"));
   }
   for (auto& [index, held] : collector.values) values.of.try_emplace(index, std::move(held));
 }

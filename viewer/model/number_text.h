@@ -12,6 +12,7 @@ namespace hloscope::viewer {
 std::string BytesText(int64_t bytes);
 // "120k": three digits at most, for columns; the whole belongs into a tooltip.
 std::string ShortCountText(int64_t count);
+using graph::CountedText;
 using graph::CountText;  // "120,345"
 // "1.25 ms".
 std::string NanosecondsText(double nanoseconds);

@@ -147,8 +147,8 @@ void DrawCounterHover(Frame& frame, const TimelineScene& scene, const TimelineSt
   secondary(*at + 1 < times.size()
                 ? fmt::format("from {} to {}", moment(times[*at]), moment(times[*at + 1]))
                 : fmt::format("since {} (last sample)", moment(times[*at])));
-  secondary(fmt::format("{} of {} samples", CountText(static_cast<int64_t>(*at) + 1),
-                        CountText(std::ssize(times))));
+  secondary(fmt::format("{} of {}", CountText(static_cast<int64_t>(*at) + 1),
+                        CountedText(std::ssize(times), "sample")));
   ImGui::EndTooltip();
   if (const auto whole = curve->whole()) {
     const float x = scene.XOf(time), y = CounterScale(scene, strip, *whole).YOf(value);

@@ -67,8 +67,7 @@ void DrawTimelineLegend(Frame& frame, const TimelineFacts& facts) {
                        : "time during which an event of this kind runs");
   }
   if (!facts.steps.empty()) {
-    line.Words(fmt::format("{} {}{}", CountText(std::ssize(facts.steps)), facts.step_word,
-                           facts.steps.size() == 1 ? "" : "s"));
+    line.Words(CountedText(facts.steps.size(), facts.step_word));
     if (ImGui::IsItemHovered()) ImGui::SetTooltip("click a name above the lanes to select it");
   }
   if (facts.has_overlap()) {

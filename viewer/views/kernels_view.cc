@@ -8,6 +8,7 @@
 #include <optional>
 #include <set>
 
+#include "core/base/counted.h"
 #include "viewer/facts/kernel_sheet.h"
 #include "viewer/facts/path_facts.h"
 #include "viewer/model/document.h"
@@ -98,9 +99,8 @@ class KernelsView : public View {
   // "3 columns with one value hidden", and back.
   void DrawSame() {
     if (same_.empty()) return;
-    const char* word = same_.size() == 1 ? "column" : "columns";
-    const std::string text = shows_same_ ? fmt::format("Hide {} constant {}", same_.size(), word)
-                                         : fmt::format("{} constant {} hidden", same_.size(), word);
+    const std::string columns = Counted(same_.size(), "constant column");
+    const std::string text = shows_same_ ? "Hide " + columns : columns + " hidden";
     SameLineIfRoom(ButtonWidth(text.c_str()));
     if (ImGui::Button((text + "###same").c_str())) {
       shows_same_ = !shows_same_;

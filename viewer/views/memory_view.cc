@@ -148,8 +148,8 @@ class MemoryView : public View {
                           NameAt(plan_->peak_point));
     }
     if (plan_->unplaced > 0) {
-      text +=
-          fmt::format("; {} values without known live range or offset", CountText(plan_->unplaced));
+      text += fmt::format("; {} without known live range or offset",
+                          CountedText(plan_->unplaced, "value"));
     }
     FittedLabel(text);
     DrawLegend(frame);

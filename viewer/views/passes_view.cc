@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <array>
 
+#include "core/base/counted.h"
 #include "core/dump/own_compilation.h"
 #include "viewer/facts/answers.h"
 #include "viewer/facts/comparison.h"
@@ -144,7 +145,7 @@ class PassesView : public View {
     if (!MayReadAllStages(context, module)) {
       if (FactsOf(context, module).waiting()) return nullptr;
       if (ImGui::Button("Estimate all passes")) context.marks.Of<PassMarks>().asked.insert(module);
-      Help(fmt::format("compare all {} stages (slow)", entry.stages.size()));
+      Help(fmt::format("compare all {} (slow)", Counted(entry.stages.size(), "stage")));
       return nullptr;
     }
     const Pending<StageCosts>& costs = StageCostsOf(context, module);

@@ -118,7 +118,7 @@ class TextView : public View {
     constexpr int64_t kMax = 200'000;
     if (document->lines() > kMax) {
       return UnsupportedError(
-          fmt::format("too large for a table ({} lines)", CountText(document->lines())),
+          fmt::format("too large for a table ({})", CountedText(document->lines(), "line")),
           "the text is already a file: " + document->path());
     }
     std::string out = "line,is_highlighted,text\n";

@@ -8,6 +8,7 @@
 #include <span>
 #include <utility>
 
+#include "core/base/counted.h"
 #include "viewer/widgets/widgets.h"
 
 namespace hloscope::viewer {
@@ -143,8 +144,7 @@ class StepPainter {
     const std::string end = access.held < access.bytes ? ", beyond its end" : "";
     ImGui::Spacing();
     FittedLabel(fmt::format("{} {} of {} at {}{}", access.writes ? "writes" : "reads",
-                            access.bytes == 1 ? "1 byte" : fmt::format("{} bytes", access.bytes),
-                            PlaceOf(access), access.offset, end));
+                            Counted(access.bytes, "byte"), PlaceOf(access), access.offset, end));
     if (!bytes.empty()) {
       ImGui::PushFont(frame_.mono, 0);
       Quiet(bytes.substr(1));

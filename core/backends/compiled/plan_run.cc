@@ -8,6 +8,7 @@
 #include <functional>
 #include <utility>
 
+#include "core/base/counted.h"
 #include "core/compile/plan/written_bytes.h"
 #include "core/eval/machine/indices.h"
 #include "core/eval/machine/loop_watch.h"
@@ -208,7 +209,8 @@ Status PlanRun::LookAtLoop(const PlannedStep& step, int64_t ran, int64_t iterati
   if (status.has_value()) status = machine_.run().Look();
   if (status.has_value()) return status;
   Error error = std::move(status).error();
-  error.message += fmt::format("; {} had run {} iterations", plan_.module->name(step.id), ran);
+  error.message +=
+      fmt::format("; {} had run {}", plan_.module->name(step.id), Counted(ran, "iteration"));
   return std::unexpected(std::move(error));
 }
 

@@ -75,7 +75,7 @@ Result<LineSampler::Found> LineSampler::Finish() {
                                                             ", the time between two samples";
     found.warnings.push_back(fmt::format("{} without samples: {} shorter than {}",
                                          Counted(missed, "instruction"),
-                                         missed == 1 ? "it ran" : "they ran", every));
+                                         VerbFor(missed, "it ran", "they ran"), every));
   }
   if (others_ > 0) {
     found.warnings.push_back(

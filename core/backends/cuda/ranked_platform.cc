@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "core/base/byte_archive.h"
+#include "core/base/counted.h"
 #include "core/hlo/sharding/topology.h"
 
 namespace hloscope::replay::cuda {
@@ -167,9 +168,9 @@ class RankedPlatform : public Platform {
     const int64_t devices = topology.counts.devices();
     if (devices != ranks_->ranks()) {
       return InputError(
-          fmt::format("the module has {} devices, the launcher started {} ranks: expected one each",
-                      devices, ranks_->ranks()),
-          fmt::format("start {} ranks, or leave --ranks-folder out", devices));
+          fmt::format("the module has {}, the launcher started {}: expected one each",
+                      Counted(devices, "device"), Counted(ranks_->ranks(), "rank")),
+          fmt::format("start {}, or leave --ranks-folder out", Counted(devices, "rank")));
     }
     if (topology.unpartitioned && topology.counts.partitions > 1) {
       return UnsupportedError("ranks run partitioned modules: this one is not SPMD-partitioned yet",

@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "core/backends/gpusim/device_arrays.h"
+#include "core/base/counted.h"
 #include "core/base/scope_exit.h"
 #include "core/eval/machine/indices.h"
 
@@ -63,7 +64,8 @@ Status DeviceRun::Allocate() {
     auto allocated = machine_.Allocate(padded);
     if (!allocated.has_value()) {
       allocated.error().message.insert(
-          0, fmt::format("allocation {} of the buffer assignment takes {} bytes: ", i, bytes));
+          0, fmt::format("allocation {} of the buffer assignment takes {}: ", i,
+                         Counted(bytes, "byte")));
       return std::unexpected(std::move(allocated).error());
     }
     runtime::Buffer buffer = *std::move(allocated);
@@ -222,8 +224,8 @@ Status DeviceRun::RunLoop(const DeviceStep& step) {
     if (status.has_value()) status = machine_.Charge(1);
     if (!status.has_value()) {
       Error error = std::move(status).error();
-      error.message +=
-          fmt::format("; {} had run {} iterations", program_.module->name(step.id), turn);
+      error.message += fmt::format("; {} had run {}", program_.module->name(step.id),
+                                   Counted(turn, "iteration"));
       return std::unexpected(std::move(error));
     }
     HLOSCOPE_TRY(RunCallee(step, 0, turn));
@@ -258,7 +260,7 @@ Status DeviceRun::Evaluate(const DeviceStep& step) {
   }
   if (step.kind == DeviceStepKind::kCopy) {
     ++counts_.library_calls;
-  } else {
+  } else if (!value.is_missing()) {
     counts_.evaluated.Add(step.id, runtime::SteadyNanoseconds() - start);
   }
   size_t next = 0;

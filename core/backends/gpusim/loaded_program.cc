@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "core/backends/gpusim/tensor_maps.h"
+#include "core/base/counted.h"
 
 namespace hloscope::replay {
 namespace {
@@ -37,8 +38,8 @@ Status CheckEntry(const ptx::EntryInfo& entry) {
   for (const ptx::EntryParameter& parameter : entry.parameters) {
     if (parameter.bytes == sizeof(uint64_t) || parameter.bytes == ptx::kTensorMapBytes) continue;
     return UnsupportedError(
-        fmt::format("kernel {} takes {}, {} bytes that are not a pointer", entry.name,
-                    parameter.name, parameter.bytes),
+        fmt::format("kernel {} takes {}, {} that are not a pointer", entry.name, parameter.name,
+                    Counted(parameter.bytes, "byte")),
         "compile without tensor memory accelerators: --xla_gpu_enable_triton_tma=false");
   }
   return {};
@@ -111,7 +112,8 @@ Result<std::vector<Slice>> ArgumentsOf(const DeviceStep& step, size_t count) {
   if (std::vector<Slice> once = EachOnce(all); once.size() == count) return once;
   if (step.results.size() == count) return step.results;
   return InputError(
-      fmt::format("it takes {} arguments, its instruction has {} arrays", count, all.size()),
+      fmt::format("it takes {}, its instruction has {}", Counted(count, "argument"),
+                  Counted(all.size(), "array")),
       "keep the files of one compilation together: code and module are not of the same one");
 }
 

@@ -16,6 +16,7 @@
 #include "core/backends/gpusim/switched_kernels.h"
 #include "core/backends/interpreter/module_runs.h"
 #include "core/backends/pjrt/compile_module.h"
+#include "core/base/counted.h"
 #include "core/base/scratch_folder.h"
 #include "core/hlo/sharding/topology.h"
 
@@ -185,8 +186,8 @@ class SimulatedPlatform : public Platform {
   static Status CheckSameModule(const hlo::Module& given, const hlo::Topology& its,
                                 const hlo::Module& compiled, const hlo::Topology& own) {
     if (its.counts.devices() != own.counts.devices()) {
-      return InputError(fmt::format("the module is for {} devices, its kernels are for {}",
-                                    its.counts.devices(), own.counts.devices()),
+      return InputError(fmt::format("the module is for {}, its kernels are for {}",
+                                    Counted(its.counts.devices(), "device"), own.counts.devices()),
                         "keep the files of one compilation together");
     }
     const auto a = ParameterShapes(given), b = ParameterShapes(compiled);

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "core/backends/gpusim/lines_behind.h"
+#include "core/base/counted.h"
 
 namespace hloscope::replay {
 namespace {
@@ -168,8 +169,8 @@ void RunChecks::Tell(RunStream& stream) const {
   if (shuffle_) {
     stream.Take(
         RunWarning{fmt::format("blocks, warps and lanes of atomics ran in the order of seed {} in "
-                               "{} launches, each also in its default order",
-                               *shuffle_, shuffled_)});
+                               "{}, each also in its default order",
+                               *shuffle_, Counted(shuffled_, "launch", "launches"))});
   }
   for (const RunFinding& finding : findings_) stream.Take(finding);
 }

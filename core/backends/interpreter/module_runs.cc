@@ -7,6 +7,7 @@
 #include <atomic>
 #include <utility>
 
+#include "core/base/counted.h"
 #include "core/base/scope_exit.h"
 #include "core/replay/capture/plan_observer.h"
 #include "core/runtime/buffer_pool.h"
@@ -87,8 +88,8 @@ Result<RunResult> ModuleRuns::Run(std::span<const std::vector<Literal>> inputs,
   const int64_t lists =
       topology_.counts.replicas * (topology_.unpartitioned ? 1 : topology_.counts.partitions);
   if (std::cmp_not_equal(inputs.size(), lists)) {
-    return InputError(
-        fmt::format("the module needs {} lists of inputs, got {}", lists, inputs.size()));
+    return InputError(fmt::format("the module needs {} of inputs, got {}", Counted(lists, "list"),
+                                  inputs.size()));
   }
   std::vector<std::vector<Literal>> arguments;
   for (const auto& list : inputs) {

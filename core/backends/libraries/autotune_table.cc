@@ -7,6 +7,7 @@
 #include <charconv>
 #include <cmath>
 
+#include "core/base/counted.h"
 #include "core/base/strings.h"
 
 namespace hloscope::replay::libraries {
@@ -58,8 +59,8 @@ Result<std::vector<AutotuneResult>> ReadTable(std::string_view text, std::string
     const std::vector<std::string_view> fields = StrSplit(lines[i], '\t');
     AutotuneResult choice;
     if (fields.size() != kFields) {
-      return InputError(fmt::format("{}:{}: {} fields with tabs between them, expected {}", name,
-                                    i + 1, fields.size(), kFields));
+      return InputError(fmt::format("{}:{}: {} with tabs between them, expected {}", name, i + 1,
+                                    Counted(fields.size(), "field"), kFields));
     }
     const bool is_read = Read(fields[1], choice.key.capability) && Read(fields[2], choice.driver) &&
                          Read(fields[9], choice.time_us) && std::isfinite(choice.time_us);

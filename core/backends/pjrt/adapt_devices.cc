@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include "core/backends/pjrt/adapt_steps.h"
+#include "core/base/counted.h"
 #include "core/hlo/rewrite/rewriter.h"
 #include "core/hlo/sharding/device_groups.h"
 
@@ -127,8 +128,8 @@ Status FoldPartitions(AdaptState& state) {
   if (adapted.partitioning.spmd || adapted.counts.partitions == 1) return {};
   const std::shared_ptr<const Module> keep = state.module;
   HLOSCOPE_TRY(PartitionFolder(state, adapted.counts).Run());
-  state.Warn(fmt::format("{} partitions run as replicas: the module is already partitioned",
-                         adapted.counts.partitions));
+  state.Warn(fmt::format("{} run as replicas: the module is already partitioned",
+                         Counted(adapted.counts.partitions, "partition")));
   adapted.counts = {adapted.counts.devices(), 1};
   return {};
 }

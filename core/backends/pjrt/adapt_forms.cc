@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "core/backends/pjrt/adapt_steps.h"
+#include "core/base/counted.h"
 #include "core/hlo/literal.h"
 #include "core/hlo/opcode_traits.h"
 #include "core/hlo/rewrite/rewriter.h"
@@ -62,7 +63,8 @@ class PairJoiner {
     }
     HLOSCOPE_ASSIGN_OR_RETURN(hlo::RewriteResult result, rewriter_.Finish());
     state_.module = std::move(result.module);
-    state_.Warn(fmt::format("{} asynchronous pairs were made synchronous", pairs));
+    state_.Warn(fmt::format("{} made synchronous",
+                            Counted(pairs, "asynchronous pair was", "asynchronous pairs were")));
     return {};
   }
 

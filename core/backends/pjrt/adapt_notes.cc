@@ -6,6 +6,7 @@
 #include <unordered_set>
 
 #include "core/backends/pjrt/adapt_steps.h"
+#include "core/base/counted.h"
 #include "core/eval/numbers/random_fill.h"
 #include "core/hlo/analysis/call_graph.h"
 
@@ -102,7 +103,8 @@ Status StripForeignNotes(AdaptState& state) {
   };
   state.module = EditModule(module, edit, StripHeader);
   if (configs > 0) {
-    state.Warn(fmt::format("the backend_config of {} instructions was dropped", configs));
+    state.Warn(
+        fmt::format("the backend_config of {} was dropped", Counted(configs, "instruction")));
   }
   return {};
 }

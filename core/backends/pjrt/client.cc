@@ -21,6 +21,7 @@ struct TypeNumber {
 constexpr TypeNumber kTypeNumbers[] = {
 #define BUFFER_TYPE(type, number) {ElementType::type, number},
 #include "core/backends/pjrt/buffer_types.def"
+#include "core/base/counted.h"
 #undef BUFFER_TYPE
 };
 
@@ -144,9 +145,10 @@ Result<std::shared_ptr<const ClientHandle>> OpenClient(const std::shared_ptr<con
     HLOSCOPE_TRY(client->Create({&count, 1}));
   }
   if (std::cmp_less(client->device_ids().size(), devices)) {
-    return EnvironmentError(fmt::format("the module is for {} devices, {} has {}", devices,
-                                        client->platform_name(), client->device_ids().size()),
-                            "extract a part, or use another platform");
+    return EnvironmentError(
+        fmt::format("the module is for {}, {} has {}", Counted(devices, "device"),
+                    client->platform_name(), client->device_ids().size()),
+        "extract a part, or use another platform");
   }
   known = client;
   return client;

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <vector>
 
+#include "core/base/counted.h"
 #include "core/hlo/rewrite/rewriter.h"
 
 namespace hloscope::replay {
@@ -29,8 +30,8 @@ class EntryRewriter {
     const std::vector<InstructionId> old = module_->Parameters(module_->entry_id());
     const size_t first = platform_index ? 1 : 0;
     if (old.size() != first + exported_.kept.size()) {
-      return InputError(fmt::format("the module takes {} arguments, its export says {}", old.size(),
-                                    first + exported_.kept.size()),
+      return InputError(fmt::format("the module takes {}, its export says {}",
+                                    Counted(old.size(), "argument"), first + exported_.kept.size()),
                         "export it again with a jax of another version");
     }
     if (platform_index) HLOSCOPE_TRY(FixPlatform(old.front(), *platform_index));

@@ -14,6 +14,7 @@
 #include "core/backends/pjrt/leaf_traffic.h"
 #include "core/backends/pjrt/partitioned_leaves.h"
 #include "core/backends/pjrt/stablehlo_changes.h"
+#include "core/base/counted.h"
 #include "core/hlo/proto/proto.h"
 #include "core/replay/platform.h"
 
@@ -86,8 +87,9 @@ class JaxlibExecutable : public Executable {
     start.devices = adapted_.counts.devices();
     HLOSCOPE_ASSIGN_OR_RETURN(child_, children_->Get(start, bounds));
     if (child_->facts().devices < start.devices) {
-      return EnvironmentError(fmt::format("the module needs {} devices, jaxlib has {}",
-                                          start.devices, child_->facts().devices));
+      return EnvironmentError(fmt::format("the module needs {}, jaxlib has {}",
+                                          Counted(start.devices, "device"),
+                                          child_->facts().devices));
     }
     HLOSCOPE_ASSIGN_OR_RETURN(program_,
                               CompileAdapted(*child_, adapted_, adapted_.partitioning.spmd,

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "core/base/counted.h"
 #include "core/eval/loops/blocks.h"
 
 namespace hloscope::replay::pjrt {
@@ -106,8 +107,8 @@ Status LeafTraffic::AddArguments(const InputLeaf& leaf, const Literal& value, in
 Result<std::vector<std::vector<Literal>>> LeafTraffic::Arguments(
     std::span<const std::vector<Literal>> lists) const {
   if (std::cmp_not_equal(lists.size(), Lists())) {
-    return InputError(
-        fmt::format("the module needs {} lists of inputs, got {}", Lists(), lists.size()));
+    return InputError(fmt::format("the module needs {} of inputs, got {}", Counted(Lists(), "list"),
+                                  lists.size()));
   }
   std::vector<std::vector<Literal>> arguments;
   for (int64_t device = 0; device < adapted_.counts.devices(); ++device) {
@@ -167,7 +168,7 @@ Status LeafTraffic::Emit(const DeviceOutputs& outputs, const CapturePlan& plan,
     const size_t count = outputs.CountOf(static_cast<size_t>(d));
     if (count == expected) continue;
     return InternalError(
-        fmt::format("the plugin returns {} results, expected {}", count, expected));
+        fmt::format("the plugin returns {}, expected {}", Counted(count, "result"), expected));
   }
   const int64_t step = adapted_.devices_per_list;
   for (int64_t list = 0; list < Lists(); ++list) {

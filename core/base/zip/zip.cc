@@ -10,6 +10,7 @@
 #include <set>
 #include <utility>
 
+#include "core/base/counted.h"
 #include "core/base/deflate.h"
 #include "core/base/strings.h"
 #include "core/base/text.h"
@@ -149,7 +150,7 @@ Status ZipArchive::ReadDirectory(const End& end) {
   auto directory = Window(file_.bytes(), end.offset, end.size);
   if (!directory) return Bad("the zip directory lies outside the file");
   if (std::cmp_greater(end.count, limits_.archive_members)) {
-    return OverLimit(fmt::format("more than {} members", limits_.archive_members),
+    return OverLimit(fmt::format("more than {}", Counted(limits_.archive_members, "member")),
                      "archive-members");
   }
   for (uint64_t i = 0; i < end.count; ++i) HLOSCOPE_TRY(ReadEntry(*directory));

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "core/base/counted.h"
 #include "core/base/deflate.h"
 #include "core/base/zip.h"
 #include "core/base/zip/zip_format.h"
@@ -92,8 +93,9 @@ void AppendEnd(std::string& out, const std::string& directory, uint64_t count, u
 
 Result<std::string> WriteZip(std::span<const ZipEntry> entries, uint64_t wide_from) {
   if (entries.size() >= kMaxMembers) {
-    return InputError(fmt::format("{} members are too many for a zip file", entries.size()),
-                      "write them to a directory");
+    return InputError(
+        fmt::format("{} are too many for a zip file", Counted(entries.size(), "member")),
+        "write them to a directory");
   }
   std::string out, directory;
   for (const ZipEntry& entry : entries) AppendMember(out, directory, entry, wide_from);

@@ -7,6 +7,7 @@
 
 #include <algorithm>
 
+#include "core/base/counted.h"
 #include "core/compile/kernel_rules.h"
 #include "core/hlo/opcode_traits.h"
 
@@ -133,10 +134,10 @@ std::string FusionGraph::Obstacle(Position p, const std::vector<Position>& kerne
   for (const Position kernel : kernels) {
     const Node& root = nodes_[kernel];
     if (root.size + 1 > kMaxInKernel) {
-      return fmt::format("{} has {} instructions", module_.name(id(kernel)), root.size);
+      return fmt::format("{} has {}", module_.name(id(kernel)), Counted(root.size, "instruction"));
     }
     if (root.operands + operands.size() > kMaxOperands + 1) {
-      return fmt::format("{} reads {} values", module_.name(id(kernel)), root.operands);
+      return fmt::format("{} reads {}", module_.name(id(kernel)), Counted(root.operands, "value"));
     }
     const std::string update = ObstacleOfUpdate(p, id(kernel));
     if (!update.empty()) return update;
@@ -172,9 +173,8 @@ FusionGraph::Verdict FusionGraph::Judge(Position p, const std::vector<Position>&
   double count = 0;
   for (const Reader& reader : nodes_[p].readers) count += reader.reads.count;
   const double again = std::max(0.0, count - elements);
-  const std::string recomputed =
-      fmt::format("{} user{}, {:.6g} of {:.6g} elements computed again", kernels.size(),
-                  kernels.size() == 1 ? "" : "s", again, elements);
+  const std::string recomputed = fmt::format("{}, {:.6g} of {:.6g} elements computed again",
+                                             Counted(kernels.size(), "user"), again, elements);
   if (cost == 0) return {true, "costs nothing"};
   if (elements > 1 && cost >= kExpensiveOpCost && again > 0.05 * elements)
     return {false, recomputed};
@@ -188,7 +188,7 @@ FusionGraph::Verdict FusionGraph::Judge(Position p, const std::vector<Position>&
     return {false, fmt::format("rearranges {}", BytesText(bytes))};
   }
   if (elements == 1 && users > kMaxOfScalar) {
-    return {false, fmt::format("{} users of a scalar", kernels.size())};
+    return {false, fmt::format("{} of a scalar", Counted(kernels.size(), "user"))};
   }
   // Further kernels that read what it reads.
   double read_more = 0;

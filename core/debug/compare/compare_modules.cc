@@ -12,6 +12,7 @@
 #include "core/analysis/align/fingerprint.h"
 #include "core/analysis/align/program_fingerprint.h"
 #include "core/analysis/denormals.h"
+#include "core/base/counted.h"
 #include "core/hlo/analysis/summary.h"
 
 namespace hloscope::debug {
@@ -260,7 +261,7 @@ class Comparer {
   void ExplainOperands(ComputationId c, InstructionId a, InstructionId b) {
     auto xs = a_.module.operands(a), ys = b_.module.operands(b);
     if (xs.size() != ys.size()) {
-      Change(c, a, b, fmt::format("{} operands became {}", xs.size(), ys.size()));
+      Change(c, a, b, fmt::format("{} became {}", Counted(xs.size(), "operand"), ys.size()));
       return;
     }
     for (size_t k = 0; k < xs.size(); ++k) {

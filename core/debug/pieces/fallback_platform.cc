@@ -8,7 +8,9 @@
 #include <map>
 #include <utility>
 
+#include "core/analysis/place/placement.h"
 #include "core/backends/compiled/plan_code.h"
+#include "core/base/counted.h"
 #include "core/debug/pieces/refusals.h"
 #include "core/debug/pieces/split_run.h"
 #include "core/hlo/expand/custom_calls.h"
@@ -42,9 +44,19 @@ bool HostRuns(const Module& module, InstructionId id) {
   return row != nullptr && row->runs();
 }
 
+bool IsCallback(const Module& module, InstructionId id) {
+  const hlo::Instruction& call = module[id];
+  return call.opcode == hlo::Opcode::kCustomCall &&
+         analysis::IsHostCallback(module.GetString(call, hlo::AttributeKey::kCustomCallTarget));
+}
+
+// The detail may begin with the name of the instruction, as messages of ours do.
 std::string What(const Module& module, const Refusal& refusal) {
-  return fmt::format("{} ({}): {}", module.name(refusal.instruction),
-                     hlo::ToString(module[refusal.instruction].opcode), Describe(refusal.reason));
+  const std::string_view name = module.name(refusal.instruction);
+  std::string_view detail = refusal.detail;
+  if (detail.starts_with(fmt::format("{}: ", name))) detail.remove_prefix(name.size() + 2);
+  return fmt::format("{} ({}): {}: {}", name, hlo::ToString(module[refusal.instruction].opcode),
+                     Describe(refusal.reason), detail);
 }
 
 // "; and 5 more, a, b, c", of what stands behind the first.
@@ -59,18 +71,24 @@ std::string AndMore(const std::vector<T>& all, const NameOf& name_of) {
   return text;
 }
 std::string HostRunsThem(size_t count) {
-  return fmt::format("--fallback cpu runs {} on the host", count > 1 ? "them" : "it");
+  return fmt::format("--fallback cpu runs {} on the host", VerbFor(count, "it", "them"));
 }
 
 // The error that names what is refused; `all` is not empty.
 Error Named(const Module& module, const std::vector<Refusal>& all, Error error) {
-  std::string text = What(module, all[0]) + ": " + all[0].detail;
+  std::string text = What(module, all[0]);
   text += AndMore(all, [&](const Refusal& it) { return module.name(it.instruction); });
   error.message = std::move(text);
-  const bool host_runs =
-      std::ranges::all_of(all, [&](const Refusal& it) { return HostRuns(module, it.instruction); });
-  error.hint =
-      host_runs ? HostRunsThem(all.size()) : "its semantics are unknown; extract a part without it";
+  const auto unknown = std::ranges::find_if(
+      all, [&](const Refusal& it) { return !HostRuns(module, it.instruction); });
+  if (unknown == all.end()) {
+    error.hint = HostRunsThem(all.size());
+  } else {
+    const auto* const row = hlo::expand::FindCustomCall(module, unknown->instruction);
+    error.hint = row != nullptr && !row->fix.empty()
+                     ? std::string(row->fix)
+                     : "its semantics are unknown; extract a part without it";
+  }
   return error;
 }
 
@@ -288,7 +306,7 @@ class FallbackPlatform : public replay::Platform {
           reason == hlo::FallbackReason::kNone ? hlo::FallbackReason::kCompileFailure : reason;
       return AllOnHost(std::move(module), options, why, std::move(error));
     }
-    if (fallback_ == Fallback::kError) {
+    if (IsAnError(*module, search.found())) {
       return std::unexpected(Named(*module, search.found(), std::move(error)));
     }
     return SplitAround(std::move(module), options, search);
@@ -310,8 +328,7 @@ class FallbackPlatform : public replay::Platform {
       refusals[id] = all.back();
     }
     if (all.empty()) return AllOnHost(std::move(module), options, reason, std::move(error));
-    if (fallback_ == Fallback::kError)
-      return std::unexpected(Named(*module, all, std::move(error)));
+    if (IsAnError(*module, all)) return std::unexpected(Named(*module, all, std::move(error)));
     HLOSCOPE_ASSIGN_OR_RETURN(auto host, make_host_());
     auto split = std::make_unique<SplitModule>(*module, std::move(refusals));
     if (auto failure = split->Load({*platform_, *host, options})) {
@@ -329,6 +346,13 @@ class FallbackPlatform : public replay::Platform {
  private:
   Result<std::unique_ptr<Executable>> Watched(std::shared_ptr<const Module> module,
                                               std::unique_ptr<Executable> whole);
+
+  // Whether what is refused is named, and not left to the host.
+  bool IsAnError(const Module& module, const std::vector<Refusal>& refused) const {
+    if (fallback_ != Fallback::kCallbacks) return fallback_ != Fallback::kHost;
+    return !std::ranges::all_of(
+        refused, [&](const Refusal& it) { return IsCallback(module, it.instruction); });
+  }
 
   // Parts of a module whose partitions XLA has yet to make would not be cut as the whole.
   static bool IsUnpartitioned(const Module& module, const RunOptions& options) {

@@ -5,6 +5,8 @@
 #include <queue>
 
 #include "core/hlo/rewrite/module_copier.h"
+#include "core/hlo/sharding/manual_region.h"
+#include "core/hlo/sharding/topology.h"
 
 namespace hloscope::debug {
 
@@ -36,7 +38,9 @@ bool IsConstant(const Module& module, InstructionId id) {
 // Takes instructions over and finds what they need.
 class Cutter {
  public:
-  explicit Cutter(const Module& module) : module_(module) {}
+  Cutter(const Module& module, const OwnValues& own) : module_(module), own_(own) {}
+
+  bool is_own(InstructionId id) const { return !own_.empty() && own_[id.index]; }
 
   struct Visit {
     InstructionId id;
@@ -62,7 +66,8 @@ class Cutter {
           continue;
         }
         taken_[operand] = true;
-        pending.push({operand, is_free || constant ? visit.depth : visit.depth - 1});
+        const bool costs_nothing = is_free || constant || is_own(operand);
+        pending.push({operand, costs_nothing ? visit.depth : visit.depth - 1});
       }
     }
   }
@@ -76,13 +81,14 @@ class Cutter {
 
  private:
   bool IsWanted(InstructionId user, InstructionId operand, int64_t depth) const {
-    if (NeedsItsStart(module_[user].opcode)) return true;
+    if (NeedsItsStart(module_[user].opcode) || is_own(operand)) return true;
     const Opcode opcode = module_[operand].opcode;
     if (opcode == Opcode::kParameter || opcode == Opcode::kConstant) return false;
     return depth > 0;
   }
 
   const Module& module_;
+  const OwnValues& own_;
   std::map<InstructionId, bool> taken_;  // false: on the frontier
 };
 
@@ -100,6 +106,28 @@ InstructionId AddFrontier(const Module& module, InstructionId id, hlo::ModuleCop
                                 {}, attributes);
 }
 
+// A result as the root's tuple takes it: XLA finds nothing but elements at what returns a tuple.
+InstructionId AddResult(InstructionId id, const hlo::Shape& shape, Opcode opcode,
+                        hlo::ModuleBuilder& builder) {
+  if (!shape.IsTuple() || opcode == Opcode::kTuple) return id;
+  std::vector<InstructionId> elements;
+  for (size_t i = 0; i < shape.elements().size(); ++i) {
+    const hlo::Attribute index = builder.MakeInt(AttributeKey::kIndex, static_cast<int64_t>(i));
+    elements.push_back(builder.AddInstruction(builder.Intern("element"), Opcode::kGetTupleElement,
+                                              builder.InternShape(shape.elements()[i]), {{id}},
+                                              {{index}}));
+  }
+  return builder.AddInstruction(builder.Intern("result"), Opcode::kTuple,
+                                builder.InternShape(shape), elements, {});
+}
+
+bool HasDeviceWork(const Module& module) {
+  for (uint32_t i = 0; i < module.instructions().size(); ++i) {
+    if (hlo::IsDeviceWork(module, InstructionId(i))) return true;
+  }
+  return false;
+}
+
 }  // namespace
 
 bool NeedsItsStart(Opcode opcode) {
@@ -115,20 +143,21 @@ bool ForwardsOperand(Opcode opcode) {
   return opcode == Opcode::kTuple || opcode == Opcode::kGetTupleElement || RunsWithItsDone(opcode);
 }
 
-Piece CutPiece(const Module& module, InstructionId root, int64_t depth) {
-  Cutter cutter(module);
+Piece CutPiece(const Module& module, InstructionId root, int64_t depth, const OwnValues& own) {
+  Cutter cutter(module, own);
   cutter.Take(root, depth);
   return cutter.Finish({root});
 }
 
 Piece CutRange(const Module& module, InstructionId begin, InstructionId end,
-               std::span<const InstructionId> results) {
-  Cutter cutter(module);
+               std::span<const InstructionId> results, const OwnValues& own) {
+  Cutter cutter(module, own);
   for (uint32_t i = end.index; i-- > begin.index;) {
     const Opcode opcode = module[InstructionId(i)].opcode;
     // A constant without elements is computed too: a platform may make them up. Starts come along
-    // with their dones.
+    // with their dones, manual regions with what leaves them.
     if (opcode == Opcode::kParameter || RunsWithItsDone(opcode)) continue;
+    if (cutter.is_own(InstructionId(i))) continue;
     cutter.Take(InstructionId(i), 0);
   }
   return cutter.Finish({results.begin(), results.end()});
@@ -140,10 +169,6 @@ JoinedPieces JoinPieces(const Module& module, std::span<const Piece> pieces, Pie
   hlo::ModuleCopier copier(module, builder);
   builder.header().name = builder.Intern(module.name());
   copier.CopyHeader();
-  if (devices == PieceDevices::kAll) {
-    builder.header().replica_count = module.header().replica_count;
-    builder.header().num_partitions = module.header().num_partitions;
-  }
   for (const Piece& piece : pieces) copier.CopyCallees(piece.taken);
   const hlo::ComputationId entry = builder.DeclareComputation(builder.Intern("pieces"));
   builder.BeginComputation(entry);
@@ -160,7 +185,7 @@ JoinedPieces JoinPieces(const Module& module, std::span<const Piece> pieces, Pie
       new_ids[id.index] = copier.CopyInstruction(id, operands);
     }
     for (InstructionId id : piece.results) {
-      results.push_back(new_ids[id.index]);
+      results.push_back(AddResult(new_ids[id.index], module.shape(id), module[id].opcode, builder));
       shapes.push_back(module.shape(id));
     }
   }
@@ -169,6 +194,11 @@ JoinedPieces JoinPieces(const Module& module, std::span<const Piece> pieces, Pie
       builder.InternShape(hlo::Shape::Tuple(std::move(shapes))), results, {});
   builder.EndComputation(root);
   builder.SetEntry(entry);
+  if (devices == PieceDevices::kAll ||
+      (devices == PieceDevices::kIfNeeded && HasDeviceWork(builder.module()))) {
+    builder.header().replica_count = module.header().replica_count;
+    builder.header().num_partitions = module.header().num_partitions;
+  }
   joined.module = builder.Build();
   return joined;
 }

@@ -8,6 +8,7 @@
 #include <chrono>
 #include <set>
 
+#include "core/base/counted.h"
 #include "core/runtime/recording.h"
 
 namespace hloscope::debug {
@@ -368,7 +369,8 @@ void SplitRun::Tell() {
   for (const auto& [id, refusal] : split_.refusals()) {
     const Tally tally = tallies_[id];
     std::string detail = refusal.detail;
-    if (tally.executions != 1) detail += fmt::format("; it ran {} times", tally.executions);
+    if (tally.executions != 1)
+      detail += fmt::format("; it ran {}", Counted(tally.executions, "time"));
     stream_.Take(replay::RunFallback{.instruction = std::string(module_.name(id)),
                                      .opcode = std::string(hlo::ToString(module_[id].opcode)),
                                      .reason = std::string(Describe(refusal.reason)),

@@ -8,6 +8,7 @@
 #include <map>
 #include <nlohmann/json.hpp>
 
+#include "core/base/counted.h"
 #include "core/base/parse_json.h"
 #include "core/debug/recompile/compile_log.h"
 #include "core/debug/recompile/module_change.h"
@@ -123,10 +124,10 @@ class Finder {
       if (logged.size() == modules.size()) {
         for (size_t k = 0; k < modules.size(); ++k) logged_[modules[k]] = logged[k];
       } else {
-        found_.warnings.push_back(
-            fmt::format("the log has {} compilations of `{}` and the dump {}: its times and "
-                        "reasons are left out",
-                        logged.size(), logged.front()->program, modules.size()));
+        found_.warnings.push_back(fmt::format(
+            "the log has {} of `{}` and the dump {}: its times and "
+            "reasons are left out",
+            Counted(logged.size(), "compilation"), logged.front()->program, modules.size()));
       }
     }
   }

@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include "core/base/counted.h"
 #include "core/debug/recompile/log_line.h"
 
 namespace hloscope::debug {
@@ -73,7 +74,7 @@ void TorchLog::End() {
   one.series = one.key + " " + frame;
   one.line = block.line;
   one.note = block.cause;
-  if (block.inputs >= 0) one.note += fmt::format(", a graph of {} inputs", block.inputs);
+  if (block.inputs >= 0) one.note += fmt::format(", a graph of {}", Counted(block.inputs, "input"));
   log_.compilations.push_back(std::move(one));
 }
 

@@ -28,7 +28,8 @@ constexpr DumpFlag kDumpFlags[] = {
     {"xla_dump_to", "{dump}", When::kAlways},
     {"xla_dump_hlo_as_text", "true", When::kAlways},
     {"xla_dump_hlo_as_proto", "true", When::kAlways},
-    {"xla_dump_emitter_re", ".*", When::kAlways},
+    // Not mlir-fusion: XLA:CPU compiles fusions on several threads and crashes where it dumps them.
+    {"xla_dump_emitter_re", "^(llvm|ptx|triton-fusion)$", When::kAlways},
     {"xla_dump_module_metadata", "true", When::kAlways},
     {"xla_dump_hlo_pass_re", ".*", When::kPasses},
     {"xla_dump_hlo_snapshots", "true", When::kSnapshots},

@@ -43,7 +43,7 @@ std::optional<std::string> PrecisionHint(const hlo::Module& module, const RunSpe
       "mantissa) on GPUs since the A100: relative errors near 1e-3 are expected; "
       "operand_precision={{highest,highest}}, in JAX jax.default_matmul_precision('highest'), "
       "computes {} in f32",
-      Counted(products, "product"), products == 1 ? "it" : "them");
+      Counted(products, "product"), VerbFor(products, "it", "them"));
 }
 
 }  // namespace hloscope::debug

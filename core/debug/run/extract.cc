@@ -5,8 +5,11 @@
 #include <algorithm>
 #include <queue>
 
+#include "core/base/counted.h"
 #include "core/debug/run/capture_collector.h"
 #include "core/hlo/rewrite/module_copier.h"
+#include "core/hlo/sharding/manual_region.h"
+#include "core/hlo/sharding/topology.h"
 
 namespace hloscope::debug {
 namespace {
@@ -18,8 +21,10 @@ using hlo::Opcode;
 // The part of a computation that is taken over; by position in it.
 class Cut {
  public:
-  Cut(const Module& module, InstructionId root, int64_t depth)
+  Cut(const Module& module, InstructionId root, int64_t depth, const std::vector<bool>& own)
       : module_(module),
+        own_(own),
+        is_own_(own[root.index]),
         first_(module[module[root].computation].first_instruction),
         taken_(module[module[root].computation].instruction_count, false),
         frontier_(taken_.size(), false) {
@@ -51,7 +56,9 @@ class Cut {
       const Opcode opcode = module_[visit.id].opcode;
       for (InstructionId operand : module_.operands(visit.id)) {
         if (taken_[operand.index - first_]) continue;
-        const bool pair = NeedsItsStart(opcode);
+        // A manual region cannot be cut either: its values are each device's own.
+        const bool region = !is_own_ && own_[operand.index];
+        const bool pair = NeedsItsStart(opcode) || region;
         if (!pair && !IsWanted(operand, visit.depth)) {
           frontier_[operand.index - first_] = true;
           continue;
@@ -66,6 +73,7 @@ class Cut {
   bool IsWanted(InstructionId operand, int64_t depth) const {
     const hlo::Instruction& instruction = module_[operand];
     if (instruction.opcode == Opcode::kParameter) return false;
+    if (is_own_ && hlo::IsManualBorder(module_, operand)) return false;
     if (instruction.opcode != Opcode::kConstant) return depth > 0;
     const auto* value = module_.Get<hlo::Literal>(instruction, hlo::AttributeKey::kConstantValue);
     return value != nullptr && !value->elided();
@@ -80,14 +88,46 @@ class Cut {
   }
 
   const Module& module_;
+  const std::vector<bool>& own_;
+  bool is_own_;  // the root's value: all that is taken is of one device
   uint32_t first_;
   std::vector<bool> taken_, frontier_;
 };
 
-bool TellsDevicesApart(Opcode opcode) {
-  return hlo::Info(opcode).category == hlo::Category::kCollective ||
-         hlo::Info(opcode).category == hlo::Category::kHostTransfer ||
-         opcode == Opcode::kPartitionId || opcode == Opcode::kReplicaId;
+bool TellsDevicesApart(const Module& module, InstructionId id) {
+  const hlo::Category category = hlo::Info(module[id].opcode).category;
+  return category == hlo::Category::kCollective || category == hlo::Category::kHostTransfer ||
+         hlo::IsDeviceWork(module, id);
+}
+
+// A value on one side of a shard boundary alone: the whole array goes in, or comes out.
+Status CanBeExtracted(const Module& module, InstructionId root, bool is_own) {
+  const Opcode opcode = module[root].opcode;
+  if (opcode == Opcode::kParameter) {
+    return InputError(fmt::format("{} is a parameter: nothing to run", module.name(root)));
+  }
+  if (hlo::HasFlag(opcode, hlo::kFlagStart)) {
+    return InputError(fmt::format("{} is the start of an asynchronous pair", module.name(root)),
+                      "extract its done instruction, which includes the start");
+  }
+  if (hlo::IsManualBorder(module, root) && is_own) {
+    return InputError(
+        fmt::format("{} is a shard boundary: it takes another form of array than it gives",
+                    module.name(root)),
+        "extract an instruction inside the manual region, or the one that leaves it, which "
+        "includes "
+        "the region");
+  }
+  return {};
+}
+
+// Of what each device has on its own nothing says that it is yet to be partitioned.
+void MakePartitioned(hlo::ModuleBuilder& builder) {
+  std::erase_if(builder.header().frontend_attributes.entries,
+                [&](const hlo::FrontendAttribute& entry) {
+                  const std::string_view key = builder.module()[entry.key];
+                  return key == hlo::kOwnValues || key == "xla.sdy.meshes";
+                });
 }
 
 std::string EntryName(const Module& module, InstructionId root) {
@@ -98,7 +138,7 @@ std::string EntryName(const Module& module, InstructionId root) {
 }
 
 // A value at the cut: a parameter, or a token made anew.
-InstructionId AddFrontier(const Module& module, InstructionId id, int64_t& number,
+InstructionId AddFrontier(const Module& module, InstructionId id, int64_t& number, bool is_own,
                           Metadata metadata, hlo::ModuleCopier& copier,
                           hlo::ModuleBuilder& builder) {
   const hlo::Instruction& instruction = module[id];
@@ -110,7 +150,8 @@ InstructionId AddFrontier(const Module& module, InstructionId id, int64_t& numbe
   }
   for (const hlo::AttributeKey key : {hlo::AttributeKey::kSharding, hlo::AttributeKey::kMetadata}) {
     const hlo::Attribute* a = module.Find(id, key);
-    const bool is_left_out = key == hlo::AttributeKey::kMetadata && metadata == Metadata::kStripped;
+    const bool is_left_out =
+        key == hlo::AttributeKey::kMetadata ? metadata == Metadata::kStripped : is_own;
     if (a != nullptr && !is_left_out) attributes.push_back(copier.Copy(*a));
   }
   return builder.AddInstruction(copier.Copy(instruction.name), opcode,
@@ -119,38 +160,34 @@ InstructionId AddFrontier(const Module& module, InstructionId id, int64_t& numbe
 
 std::unexpected<Error> NoSuchExecution(const Module& module, InstructionId root, int64_t executions,
                                        int64_t iteration) {
-  return InputError(
-      fmt::format("{} runs {} times: no execution {}", module.name(root), executions, iteration),
-      executions == 0 ? "no result depends on it, or its computation is never called"
-                      : "--iteration counts from 0");
+  return InputError(fmt::format("{} runs {}: no execution {}", module.name(root),
+                                Counted(executions, "time"), iteration),
+                    executions == 0 ? "no result depends on it, or its computation is never called"
+                                    : "--iteration counts from 0");
 }
 
 }  // namespace
 
 Result<ExtractedModule> ExtractModule(const Module& module, InstructionId root, int64_t depth,
                                       Metadata metadata) {
-  const Opcode opcode = module[root].opcode;
-  if (opcode == Opcode::kParameter) {
-    return InputError(fmt::format("{} is a parameter: nothing to run", module.name(root)));
-  }
-  if (hlo::HasFlag(opcode, hlo::kFlagStart)) {
-    return InputError(fmt::format("{} is the start of an asynchronous pair", module.name(root)),
-                      "extract its done instruction, which includes the start");
-  }
-  const Cut cut(module, root, depth);
+  const std::vector<bool> own = hlo::OwnValues(module);
+  const bool is_own = own[root.index];
+  HLOSCOPE_TRY(CanBeExtracted(module, root, is_own));
+  const Cut cut(module, root, depth, own);
   const std::vector<InstructionId> taken = cut.taken();
   hlo::ModuleBuilder builder;
   hlo::ModuleCopier copier(module, builder);
   if (metadata == Metadata::kStripped) copier.DropMetadata();
   copier.CopyHeader();
+  if (is_own) MakePartitioned(builder);
   builder.header().name = builder.Intern(fmt::format("{}.{}", module.name(), module.name(root)));
   copier.CopyCallees(taken);
-  const bool devices = std::ranges::any_of(
-      taken, [&](InstructionId id) { return TellsDevicesApart(module[id].opcode); });
-  const bool devices_inside =
-      std::ranges::any_of(builder.module().instructions(),
-                          [](const hlo::Instruction& i) { return TellsDevicesApart(i.opcode); });
-  if (devices || devices_inside) {
+  bool devices =
+      std::ranges::any_of(taken, [&](InstructionId id) { return TellsDevicesApart(module, id); });
+  for (uint32_t i = 0; i < builder.module().instructions().size() && !devices; ++i) {
+    devices = TellsDevicesApart(builder.module(), InstructionId(i));
+  }
+  if (devices) {
     builder.header().replica_count = module.header().replica_count;
     builder.header().num_partitions = module.header().num_partitions;
   }
@@ -161,7 +198,7 @@ Result<ExtractedModule> ExtractModule(const Module& module, InstructionId root, 
   std::vector<InstructionId> new_ids(module.instructions().size());
   int64_t parameters = 0;
   for (InstructionId id : cut.frontier()) {
-    new_ids[id.index] = AddFrontier(module, id, parameters, metadata, copier, builder);
+    new_ids[id.index] = AddFrontier(module, id, parameters, is_own, metadata, copier, builder);
     if (!module.shape(id).IsToken()) extracted.parameters.push_back(id);
   }
   for (InstructionId id : taken) {

@@ -26,8 +26,10 @@ struct ExtractedModule {
 // The instruction and what lies at most `depth` operand edges before it in its computation, called
 // computations cloned, names kept; the values at the cut become parameters, constants stay
 // constants unless their elements are not in the file. The done of an asynchronous pair brings its
-// start along. Partitions and replicas are kept only where something in it tells devices apart.
-// Input error: a parameter, or the start of a pair without its done.
+// start along, what leaves a manual region (shard_map) the region. An instruction inside one, or of
+// a module whose values are own, becomes a module that is partitioned already. Partitions and
+// replicas are kept only where something in it tells devices apart.
+// Input error: a parameter, the start of a pair without its done, what enters a manual region.
 // Without metadata: nothing in it says which program it came from.
 enum class Metadata : uint8_t { kKept, kStripped };
 Result<ExtractedModule> ExtractModule(const hlo::Module& module, hlo::InstructionId root,

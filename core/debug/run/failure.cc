@@ -8,6 +8,8 @@
 #include <cmath>
 #include <set>
 
+#include "core/base/counted.h"
+
 namespace hloscope::debug {
 namespace {
 
@@ -50,8 +52,8 @@ std::string ClassOf(const LeafComparison& leaf) {
 }
 
 std::string Describe(const LeafComparison& leaf) {
-  std::string text = fmt::format("result {{{}}} differs in {} of {} elements",
-                                 fmt::join(leaf.index, ","), leaf.mismatched, leaf.elements);
+  std::string text = fmt::format("result {{{}}} differs in {} of {}", fmt::join(leaf.index, ","),
+                                 leaf.mismatched, Counted(leaf.elements, "element"));
   if (!leaf.problem.empty()) text = leaf.problem;
   if (leaf.first_mismatch) {
     text += fmt::format(": {} at [{}], expected {}", leaf.first_mismatch->actual,

@@ -4,13 +4,15 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "core/base/counted.h"
+
 namespace hloscope::debug {
 
 std::string HeadText(const replay::RunFinding& finding) {
   std::string out = fmt::format("{} in {}", finding.kind, finding.instruction);
   if (!finding.kernel.empty()) out += ", kernel " + finding.kernel;
   if (!finding.memory.empty()) out += fmt::format(", byte {} of {}", finding.byte, finding.memory);
-  if (finding.count > 1) out += fmt::format(", {} times", finding.count);
+  if (finding.count > 1) out += fmt::format(", {}", Counted(finding.count, "time"));
   return out;
 }
 

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "core/analysis/denormals.h"
+#include "core/base/counted.h"
 #include "core/debug/run/recorded_arguments.h"
 #include "core/debug/run/run_literals.h"
 #include "core/dump/tensors/tensor_values.h"
@@ -105,8 +106,8 @@ Result<RunInputs> InputSource::TakeLiterals(int64_t iteration) {
   }
   if (std::cmp_greater_equal(iteration, literals_.size())) {
     return InputError(
-        fmt::format("{}: contains {} iterations, --iterations asks for {}",
-                    spec_.inputs.literals_file, literals_.size(), spec_.repeats.iterations),
+        fmt::format("{}: contains {}, --iterations asks for {}", spec_.inputs.literals_file,
+                    Counted(literals_.size(), "iteration"), spec_.repeats.iterations),
         "give fewer --iterations");
   }
   if (iteration == 0 && std::cmp_less(spec_.repeats.iterations, literals_.size())) {

@@ -10,6 +10,7 @@
 #include "core/dump/tensors/tensor_values.h"
 #include "core/hlo/analysis/find_instruction.h"
 #include "core/hlo/analysis/source_line.h"
+#include "core/hlo/sharding/manual_region.h"
 
 namespace hloscope::debug {
 
@@ -57,6 +58,7 @@ class Isolation::Runner {
         request_(std::move(request)),
         first_(module.entry().first_instruction),
         count_(module.entry().instruction_count),
+        own_(hlo::OwnValues(module)),
         values_(count_),
         last_use_(count_, 0) {
     int64_t bytes = 0;
@@ -66,10 +68,11 @@ class Isolation::Runner {
         last_use_[operand.index - first_] = std::max(last_use_[operand.index - first_], i);
       }
     }
-    // The operands of a pair's start are needed until its done.
+    // The operands of a pair's start are needed until its done, those of a manual region until what
+    // leaves it.
     for (uint32_t i = count_; i-- > 0;) {
       const InstructionId id(first_ + i);
-      if (!RunsWithItsDone(module[id].opcode)) continue;
+      if (!RunsWithItsDone(module[id].opcode) && !own_[id.index]) continue;
       for (InstructionId operand : module.operands(id)) {
         uint32_t& last = last_use_[operand.index - first_];
         last = std::max(last, last_use_[i]);
@@ -115,7 +118,9 @@ class Isolation::Runner {
   const Leaves& ValueOf(InstructionId id) const { return values_[id.index - first_]; }
 
   bool Computes(uint32_t position) const {
-    const Opcode opcode = module_[InstructionId(first_ + position)].opcode;
+    const InstructionId id(first_ + position);
+    const Opcode opcode = module_[id].opcode;
+    if (own_[id.index] || module_.shape(id).LeafCount() == 0) return false;
     return opcode != Opcode::kParameter && opcode != Opcode::kConstant && !ForwardsOperand(opcode);
   }
 
@@ -202,7 +207,7 @@ class Isolation::Runner {
                            std::span<const Piece> pieces, double& run_us) const {
     std::vector<Literal> inputs;
     for (const Piece& piece : pieces) HLOSCOPE_TRY(AddInputs(piece, inputs));
-    const JoinedPieces joined = JoinPieces(module_, pieces);
+    const JoinedPieces joined = JoinPieces(module_, pieces, PieceDevices::kIfNeeded);
     HLOSCOPE_ASSIGN_OR_RETURN(const auto executable, platform.Load(joined.module, options));
     Collector collector;
     HLOSCOPE_ASSIGN_OR_RETURN(const replay::RunResult run,
@@ -222,15 +227,15 @@ class Isolation::Runner {
     std::vector<InstructionId> results;
     for (uint32_t i = begin; i < end; ++i) {
       const InstructionId id(first_ + i);
-      const bool constant = module_[id].opcode == Opcode::kConstant;
+      const bool constant = module_[id].opcode == Opcode::kConstant && !own_[id.index];
       if (Computes(i) || constant) results.push_back(id);
     }
     if (results.empty()) {
       for (uint32_t i = begin; i < end; ++i) HandOn(InstructionId(first_ + i));
       return {};
     }
-    const Piece piece =
-        CutRange(module_, InstructionId(first_ + begin), InstructionId(first_ + end), results);
+    const Piece piece = CutRange(module_, InstructionId(first_ + begin),
+                                 InstructionId(first_ + end), results, own_);
     const bool referred = request_.reference != nullptr;
     double run_us = 0;
     Result<Leaves> leaves = RunJoined(referred ? *request_.reference : *request_.platform,
@@ -285,7 +290,7 @@ class Isolation::Runner {
     std::vector<std::optional<Error>> refused(end - begin);
     for (uint32_t i = begin; i < end; ++i) {
       if (!Computes(i)) continue;
-      Job job{CutPiece(module_, InstructionId(first_ + i), 0), {}, 0};
+      Job job{CutPiece(module_, InstructionId(first_ + i), 0, own_), {}, 0};
       std::vector<Literal> untold;
       const Status inputs = AddInputs(job.piece, untold);
       if (!inputs.has_value()) refused[i - begin] = inputs.error();
@@ -299,6 +304,7 @@ class Isolation::Runner {
       if (refused[i - begin]) {
         report.error = refused[i - begin];
       } else {
+        NameOthers(jobs[next].piece, /*only_own=*/true, report);
         HLOSCOPE_TRY(Judge(jobs[next++], report));
       }
       HLOSCOPE_TRY(TimeAlone(InstructionId(first_ + i), report));
@@ -346,6 +352,16 @@ class Isolation::Runner {
     }
   }
 
+  // What runs in a piece with its result; only_own: of manual regions alone.
+  void NameOthers(const Piece& piece, bool only_own, InstructionReport& report) const {
+    for (const InstructionId id : piece.taken) {
+      const Opcode opcode = module_[id].opcode;
+      const bool computes = opcode != Opcode::kConstant && !ForwardsOperand(opcode);
+      if (!computes || id == piece.results[0] || (only_own && !own_[id.index])) continue;
+      report.together_with.emplace_back(module_.name(id));
+    }
+  }
+
   static std::vector<replay::ValueStatistics> Describe(const Leaves& leaves) {
     std::vector<replay::ValueStatistics> all;
     for (const Result<Literal>& leaf : leaves) {
@@ -389,10 +405,10 @@ class Isolation::Runner {
   // What does not run alone has no such time.
   Status TimeAlone(InstructionId id, InstructionReport& report) const {
     if (!request_.time_alone || report.error) return {};
-    const Piece piece = CutPiece(module_, id, 0);
+    const Piece piece = CutPiece(module_, id, 0, own_);
     std::vector<Literal> inputs;
     if (!AddInputs(piece, inputs).has_value()) return {};
-    const JoinedPieces joined = JoinPieces(module_, std::span(&piece, 1));
+    const JoinedPieces joined = JoinPieces(module_, std::span(&piece, 1), PieceDevices::kIfNeeded);
     const auto executable = request_.platform->Load(joined.module, request_.options);
     if (!executable.has_value()) {
       return EndsTheRun(executable.error()) ? std::unexpected(executable.error()) : Status();
@@ -415,7 +431,7 @@ class Isolation::Runner {
     const InstructionId id = hlo::FindInstruction(module_, found.instruction);
     for (int64_t less = depth / 2 + 1; less < depth; ++less) {
       std::vector<Job> jobs;
-      jobs.push_back({CutPiece(module_, id, less), {}, 0});
+      jobs.push_back({CutPiece(module_, id, less, own_), {}, 0});
       std::vector<Literal> untold;
       if (!AddInputs(jobs[0].piece, untold).has_value()) continue;
       HLOSCOPE_ASSIGN_OR_RETURN(auto smaller, FirstDifferent(jobs));
@@ -440,8 +456,8 @@ class Isolation::Runner {
       if (left_to_grow_ == 0) break;
       if (i == count_ || !Computes(i)) continue;
       const InstructionId id(first_ + i);
-      Job job{CutPiece(module_, id, depth), {}, 0};
-      if (job.piece.taken.size() == CutPiece(module_, id, depth / 2).taken.size()) continue;
+      Job job{CutPiece(module_, id, depth, own_), {}, 0};
+      if (job.piece.taken.size() == CutPiece(module_, id, depth / 2, own_).taken.size()) continue;
       std::vector<Literal> untold;
       if (!AddInputs(job.piece, untold).has_value()) continue;
       for (InstructionId taken : job.piece.taken) bytes += BytesOf(module_.shape(taken));
@@ -459,11 +475,8 @@ class Isolation::Runner {
       InstructionReport report = Blank(job.piece.results[0]);
       HLOSCOPE_TRY(Judge(job, report));
       if (!report.differs()) continue;
-      for (InstructionId id : job.piece.taken) {
-        if (id != job.piece.results[0] && Computes(id.index - first_)) {
-          report.together_with.emplace_back(module_.name(id));
-        }
-      }
+      report.together_with.clear();
+      NameOthers(job.piece, /*only_own=*/false, report);
       return report;
     }
     return std::nullopt;
@@ -472,6 +485,7 @@ class Isolation::Runner {
   const Module& module_;
   IsolateRequest request_;
   uint32_t first_, count_;
+  std::vector<bool> own_;           // by instruction: inside a manual region
   std::vector<Leaves> values_;      // of the entry's instructions, by position
   std::vector<uint32_t> last_use_;  // the position of the last user
   bool keeps_all_ = false;

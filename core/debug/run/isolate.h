@@ -30,7 +30,8 @@ struct InstructionReport {
   // Of one that kernels of a compiled program computed: their names, and the loops and calls around
   // it; else empty.
   std::string kernels, path;
-  // Where it took others beside it for a difference: their names, in order.
+  // What ran with it: a manual region with what leaves it; where it took others for a difference,
+  // those. Names, in order.
   std::vector<std::string> together_with;
   bool differs() const;
 };
@@ -52,11 +53,12 @@ class Isolation {
   ~Isolation();
 
   // Makes a module of each instruction of the entry but parameters, constants, tuples and their
-  // elements, and of the starts of asynchronous pairs, which run with their dones; many such are
-  // compiled as one. Runs them with the values that the reference gave for their operands (without
-  // one: the platform itself), and compares; what differs is run again alone, so that a difference
-  // is the instruction's own. What cannot run is reported by name, and what depends on it, as is
-  // what dies; everything else runs. Fails where it is stopped or the deadline is over.
+  // elements, what gives no value, and of the starts of asynchronous pairs, which run with their
+  // dones; many such are compiled as one. Runs them with the values that the reference gave for
+  // their operands (without one: the platform itself), and compares; what differs is run again
+  // alone, so that a difference is the instruction's own. What cannot run is reported by name, and
+  // what depends on it, as is what dies; everything else runs. Fails where it is stopped or the
+  // deadline is over.
   Status Run(std::span<const hlo::Literal> arguments,
              const std::function<void(const InstructionReport&)>& on_instruction);
 

@@ -169,8 +169,9 @@ Status OutputJudge::CompareWithFiles(const dump::TensorFiles& files,
     if (spec_.compare.precise) AddPreciseSide(output, i, "expected", *expected);
   }
   if (found == 0 && arrays != 0) {
-    return InputError("none of the outputs is among the expected values",
-                      "name them out0, out1 … (or output_0 …, arr_0 …)");
+    return InputError(
+        "none of the outputs is among the expected values",
+        fmt::format("{}; name them out0, out1 … (or output_0 …, arr_0 …)", files.Contents()));
   }
   return {};
 }

@@ -118,7 +118,9 @@ std::vector<std::string> UnusedInputs(const dump::TensorFiles& files,
 // An array that does not fit may be one that an unused argument has moved.
 Error WithUnused(Error error, const dump::TensorFiles& files, const replay::Placement& placement) {
   const std::vector<std::string> unused = UnusedInputs(files, placement);
-  if (error.hint.empty() && !unused.empty()) error.hint = unused.front();
+  if (!error.hint.empty()) return error;
+  if (!unused.empty()) error.hint = unused.front();
+  if (unused.empty() && error.message.contains(" is missing: ")) error.hint = files.Contents();
   return error;
 }
 

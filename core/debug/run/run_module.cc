@@ -20,6 +20,7 @@
 #include "core/debug/run/run_results.h"
 #include "core/dump/tensors/tensor_values.h"
 #include "core/eval/numbers/precise.h"
+#include "core/hlo/sharding/manual_region.h"
 #include "core/hlo/verify/verifier.h"
 #include "core/replay/device_values.h"
 #include "core/replay/ranks.h"
@@ -93,8 +94,8 @@ class RunDriver {
       error.message.insert(kDeadline.size(), fmt::format(" of {:g} s", SecondsOf(spec_)));
     }
     if (spec_.repeats.iterations > 1) {
-      error.message += fmt::format("; {} of {} iterations ran", report_.iterations_ran,
-                                   spec_.repeats.iterations);
+      error.message += fmt::format("; {} of {} ran", report_.iterations_ran,
+                                   Counted(spec_.repeats.iterations, "iteration"));
     }
   }
 
@@ -240,6 +241,7 @@ class RunDriver {
 
   Fallback HowToFallBack() const {
     if (spec_.execution.host_fallback) return Fallback::kHost;
+    if (spec_.execution.late_callbacks) return Fallback::kCallbacks;
     return spec_.execution.names_refused ? Fallback::kError : Fallback::kNone;
   }
 
@@ -333,7 +335,7 @@ class RunDriver {
       report_.warnings.push_back(
           fmt::format("infeed: {} generated from seed {}; --infeed supplies {}",
                       Counted(feeds_.generated(), "array was", "arrays were"), spec_.inputs.seed,
-                      feeds_.generated() == 1 ? "it" : "them"));
+                      VerbFor(feeds_.generated(), "it", "them")));
     }
     for (const std::string& line : feeds_.Unused()) report_.WarnOfUnusedArray(line);
     if (!sinks_.files.outfeed.empty()) {
@@ -343,7 +345,7 @@ class RunDriver {
       report_.warnings.push_back(
           fmt::format("outfeed: {} dropped; --outfeed writes {}",
                       Counted(feeds_.given().size(), "array was", "arrays were"),
-                      feeds_.given().size() == 1 ? "it" : "them"));
+                      VerbFor(feeds_.given().size(), "it", "them")));
     }
     return {};
   }
@@ -430,9 +432,10 @@ class RunDriver {
                        spec_.compare.bounds, spec_.compare.statistics, tell));
     report_.first_divergent = std::move(kernels.first_divergent);
     report_.warnings.push_back(
-        fmt::format("isolated: {} of {} instructions computed by kernels differ from the evaluator "
+        fmt::format("isolated: {} of {} computed by kernels {} from the evaluator "
                     "on the same operands ({})",
-                    kernels.differing, kernels.instructions, Reference()));
+                    kernels.differing, Counted(kernels.instructions, "instruction"),
+                    VerbFor(kernels.differing, "differs", "differ"), Reference()));
     isolated_kernels_ = true;
     return {};
   }
@@ -440,7 +443,7 @@ class RunDriver {
   Status IsolateInstructions() {
     const replay::PlatformRow* const row = replay::FindPlatform(spec_.test.name);
     if (row != nullptr && row->Has(replay::kRunsDumps)) return IsolateCompiled();
-    if (placement_->lists() > 1) {
+    if (placement_->lists() > 1 || hlo::AreValuesOwn(*module_)) {
       return UnsupportedError(
           "--isolate_instructions supports one device, the module is for several",
           "extract a part");

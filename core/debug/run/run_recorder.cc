@@ -201,7 +201,8 @@ bool RunRecorder::Take(uint32_t program, replay::RunEvent& event) {
 void RunRecorder::AddFallback(const Program& program, const replay::RunFallback& fallback) {
   if (program.runs > 1) return;
   std::string text = fmt::format("{}: {}", fallback.opcode, fallback.reason);
-  if (fallback.bytes_moved > 0) text += fmt::format(", {} bytes moved", fallback.bytes_moved);
+  if (fallback.bytes_moved > 0)
+    text += fmt::format(", {} moved", Counted(fallback.bytes_moved, "byte"));
   if (fallback.time_us > 0) text += fmt::format(", {:.1f} us", fallback.time_us);
   if (!fallback.detail.empty()) text += ": " + fallback.detail;
   AddFact(fmt::format("{}{} of program {}", kFallbackFact, fallback.instruction, program.number),
@@ -487,9 +488,10 @@ void RunRecorder::CountSums(const Program& program, const runtime::DeviceRecordi
   for (const runtime::SummedSteps& sum : told.sums) executions += sum.count;
   if (executions > 0) {
     warnings_.push_back(
-        fmt::format("{}: {} executions of instructions are summed by instruction (`{}` after the "
+        fmt::format("{}: {} of instructions are summed by instruction (`{}` after the "
                     "name), since more than {} ran",
-                    program.label, executions, profiler::kSummedSuffix.substr(1), most_steps_));
+                    program.label, Counted(executions, "execution"),
+                    profiler::kSummedSuffix.substr(1), most_steps_));
   }
   if (told.lost == 0) return;
   losses_.push_back({"executions of instructions that were too many even to be summed", told.lost,

@@ -65,9 +65,10 @@ struct RepeatSpec {
 
 /// How it runs; what it may take is its Budget.
 struct ExecutionSpec {
-  bool verify = true;          // false: --no-verify
-  bool host_fallback = false;  // --fallback cpu: what a platform refuses runs on the host
-  bool names_refused = false;  // what a platform refuses is named; trying parts takes time
+  bool verify = true;           // false: --no-verify
+  bool host_fallback = false;   // --fallback cpu: what a platform refuses runs on the host
+  bool late_callbacks = false;  // --skip-callbacks: those left fail only where they are executed
+  bool names_refused = false;   // what a platform refuses is named; trying parts takes time
   std::vector<std::string> environment;         // NAME=value for the processes that run it
   std::shared_ptr<replay::WorkerPool> workers;  // null: everything in this process
 };

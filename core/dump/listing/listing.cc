@@ -10,6 +10,7 @@
 #include <cerrno>
 #include <system_error>
 
+#include "core/base/counted.h"
 #include "core/base/jobs.h"
 #include "core/base/unique_fd.h"
 #include "core/dump/listing/folder_table.h"
@@ -158,8 +159,9 @@ class Walk {
 
   Status CountEntry() {
     if (++count_ > limits_.directory_entries) {
-      return InputError(fmt::format("{}: more than {} files", root_, limits_.directory_entries),
-                        "raise it with --limit directory-entries=N, or name a sub-folder");
+      return InputError(
+          fmt::format("{}: more than {}", root_, Counted(limits_.directory_entries, "file")),
+          "raise it with --limit directory-entries=N, or name a sub-folder");
     }
     if ((count_ & 1023) == 0 && stop_.stop_requested())
       return std::unexpected(

@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <array>
 
+#include "core/base/counted.h"
 #include "core/base/limits.h"
 #include "core/dump/readers/flat_table.h"
 
@@ -95,8 +96,8 @@ class Reader {
     out_.devices =
         std::max<uint32_t>(*devices, static_cast<uint32_t>(std::max<int>(*few_devices, 0)));
     if (out_.devices < 1 || out_.devices > limits_.devices) {
-      return InputError(fmt::format("it was exported for {} devices, expected 1 to {}",
-                                    out_.devices, limits_.devices));
+      return InputError(fmt::format("it was exported for {}, expected 1 to {}",
+                                    Counted(out_.devices, "device"), limits_.devices));
     }
     out_.calling_convention = *convention;
     out_.ordered_effects = effects->size() / sizeof(uint32_t);

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <ranges>
 
+#include "core/base/counted.h"
 #include "core/base/text.h"
 #include "core/dump/readers/line_reader.h"
 #include "core/dump/tensorflow/log_damage.h"
@@ -53,8 +54,10 @@ class LogReader {
       }
       if (suspects_.size() > kMaxReported) {
         log_.warnings.push_back(
-            fmt::format("{} more lines cannot be read, or are cut off, the last is line {}",
-                        suspects_.size() - kMaxReported, suspects_.back().first));
+            fmt::format("{} cut off, the last is line {}",
+                        Counted(suspects_.size() - kMaxReported, "more line cannot be read, or is",
+                                "more lines cannot be read, or are"),
+                        suspects_.back().first));
       }
     }
     return std::move(log_);
@@ -151,8 +154,8 @@ class LogReader {
     begun_ = false;
     const auto told = std::ssize(run().assigned);
     if (told != *size)
-      Say(fmt::format("the pass put {} nodes into clusters, the lines before name {}", *size,
-                      told));
+      Say(fmt::format("the pass put {} into clusters, the lines before name {}",
+                      Counted(*size, "node"), told));
     return true;
   }
 

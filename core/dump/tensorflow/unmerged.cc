@@ -11,6 +11,7 @@
 #include <set>
 #include <string>
 
+#include "core/base/counted.h"
 #include "core/dump/tensorflow/joint_devices.h"
 
 namespace hloscope::dump {
@@ -213,11 +214,11 @@ class Unmerged {
       });
       if (!fits || WayAround(from, to, true) || WayAround(to, from, true) || steps_ > kMaxSteps)
         return std::nullopt;
-      return OutsideVerdict{
-          kMaxSize, fmt::format("{} -> {}: nothing but size speaks against it, {} has {} nodes, "
-                                "the largest cluster {}",
-                                At(from).name, At(to).name, At(other).cluster,
-                                cluster->members.size(), largest)};
+      return OutsideVerdict{kMaxSize,
+                            fmt::format("{} -> {}: nothing but size speaks against it, {} has {}, "
+                                        "the largest cluster {}",
+                                        At(from).name, At(to).name, At(other).cluster,
+                                        Counted(cluster->members.size(), "node"), largest)};
     };
     for (const GraphEdge& edge : edges_.inputs(n)) {
       if (edge.node < 0) continue;

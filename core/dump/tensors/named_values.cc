@@ -7,6 +7,7 @@
 #include <filesystem>
 #include <span>
 
+#include "core/base/counted.h"
 #include "core/base/memory_limit.h"
 #include "core/dump/listing/sniff.h"
 #include "core/dump/tensors/npy.h"
@@ -44,8 +45,8 @@ Result<NamedValue> FromNpy(std::string name, std::string_view bytes, std::string
   if (is_raw) array.type.kind = 'u';
   HLOSCOPE_ASSIGN_OR_RETURN(ElementType type, ElementTypeOf(array.type, place));
   if (static_cast<int64_t>(array.dimensions.size()) > limits.rank) {
-    return InputError(
-        fmt::format("{}: {} dimensions, at most {}", place, array.dimensions.size(), limits.rank));
+    return InputError(fmt::format("{}: {}, at most {}", place,
+                                  Counted(array.dimensions.size(), "dimension"), limits.rank));
   }
   HLOSCOPE_ASSIGN_OR_RETURN(
       hlo::Literal value, LiteralFromNpy(array, hlo::Shape::Array(type, array.dimensions), place));

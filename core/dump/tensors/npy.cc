@@ -21,6 +21,7 @@ struct MlDtype {
 };
 constexpr MlDtype kMlDtypes[] = {
 #define ML_DTYPE(type, name) {hlo::ElementType::type, name},
+#include "core/base/counted.h"
 #include "core/dump/tensors/ml_dtypes.def"
 #undef ML_DTYPE
 };
@@ -192,13 +193,13 @@ Result<NpyArray> ReadNpy(std::string_view bytes, std::string_view name, const Li
   NpyArray array;
   HLOSCOPE_TRY(ReadHeader(bytes.substr(8 + length_bytes, header_bytes), name, array));
   if (static_cast<int64_t>(array.dimensions.size()) > limits.rank) {
-    return Bad(name, fmt::format("more than {} dimensions", limits.rank));
+    return Bad(name, fmt::format("more than {}", Counted(limits.rank, "dimension")));
   }
   const auto count = CheckedProduct(array.dimensions);
   const auto size = count ? CheckedMul(*count, int64_t{array.type.bytes}) : std::nullopt;
   if (!size || std::cmp_greater(*size, bytes.size() - data_at)) {
-    return Bad(name, fmt::format("{} bytes of data are less than the shape needs",
-                                 bytes.size() - data_at));
+    return Bad(name, fmt::format("{} of data are less than the shape needs",
+                                 Counted(bytes.size() - data_at, "byte")));
   }
   array.data = bytes.substr(data_at, static_cast<size_t>(*size));
   return array;

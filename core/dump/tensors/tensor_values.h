@@ -73,6 +73,8 @@ class TensorFiles {
     int64_t leaves = 0, arrays = 0, devices = 1;
   };
   std::vector<std::string> Unused(const Taken& taken) const;
+  // For an error where an array is missing: "F.npz has x, y and 3 more"; empty: no file is given.
+  std::string Contents() const;
 
  private:
   struct Wanted {

@@ -10,6 +10,7 @@
 #include <tuple>
 #include <utility>
 
+#include "core/base/counted.h"
 #include "core/dump/tensors/tensor_values.h"
 
 namespace hloscope::dump {
@@ -53,7 +54,7 @@ class UnusedFinder {
     line += fmt::format(
         "{}", fmt::join(unused.begin(), unused.begin() + static_cast<ptrdiff_t>(named), ", "));
     if (named < unused.size()) line += fmt::format(" and {} more", unused.size() - named);
-    lines_.push_back(line + (unused.size() == 1 ? " is not used" : " are not used"));
+    lines_.push_back(fmt::format("{} {} not used", line, VerbFor(unused.size(), "is", "are")));
   }
 
   std::vector<std::string> Take() { return std::move(lines_); }
@@ -131,6 +132,26 @@ std::vector<std::string> TensorFiles::Unused(const Taken& taken) const {
     finder.Add({}, {files_.begin() + static_cast<ptrdiff_t>(taken.arrays), files_.end()});
   }
   return finder.Take();
+}
+
+std::string TensorFiles::Contents() const {
+  constexpr size_t kMaxNamed = 5;
+  std::vector<std::string> lines;
+  const auto add = [&](const std::string& path, std::vector<std::string> names) {
+    std::erase(names, kDescription);
+    const size_t named = std::min(names.size(), kMaxNamed);
+    std::string line =
+        fmt::format("{} has {}", path,
+                    fmt::join(names.begin(), names.begin() + static_cast<ptrdiff_t>(named), ", "));
+    if (names.empty()) line = path + " has no array";
+    if (named < names.size()) line += fmt::format(" and {} more", names.size() - named);
+    lines.push_back(std::move(line));
+  };
+  for (const NpzArchive& archive : archives_) add(archive.path(), archive.Names());
+  for (const std::string& directory : directories_) add(directory, NpyFilesIn(directory));
+  if (!files_.empty())
+    lines.push_back(Counted(files_.size(), ".npy file is", ".npy files are") + " given");
+  return fmt::format("{}", fmt::join(lines, "; "));
 }
 
 }  // namespace hloscope::dump

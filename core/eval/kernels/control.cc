@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <optional>
 
+#include "core/base/counted.h"
 #include "core/eval/machine/indices.h"
 #include "core/eval/machine/kernels.h"
 #include "core/eval/machine/loop_watch.h"
@@ -103,8 +104,8 @@ namespace {
 // A run that has to end says how far its loops were, the innermost first.
 Result<Value> InLoop(const KernelCall& call, int64_t iteration, Result<Value> value) {
   if (!value.has_value() && IsExecutionFailure(value.error().error_class)) {
-    value.error().message +=
-        fmt::format("; {} had run {} iterations", call.module().name(call.id), iteration);
+    value.error().message += fmt::format("; {} had run {}", call.module().name(call.id),
+                                         Counted(iteration, "iteration"));
   }
   return value;
 }

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <new>
 
+#include "core/base/counted.h"
 #include "core/eval/machine/indices.h"
 #include "core/eval/machine/machine.h"
 #include "core/hlo/sharding/manual_region.h"
@@ -46,8 +47,9 @@ Result<Value> Bind(Machine& machine, const hlo::Literal& literal, const hlo::Sha
 Status CheckArguments(const hlo::Module& module, std::span<const hlo::InstructionId> parameters,
                       std::span<const hlo::Literal> arguments) {
   if (parameters.size() != arguments.size()) {
-    return InputError(fmt::format("{} has {} parameters, got {} arguments", module.name(),
-                                  parameters.size(), arguments.size()));
+    return InputError(fmt::format("{} has {}, got {}", module.name(),
+                                  Counted(parameters.size(), "parameter"),
+                                  Counted(arguments.size(), "argument")));
   }
   for (size_t i = 0; i < parameters.size(); ++i) {
     if (!parameters[i].valid()) return InputError(fmt::format("there is no parameter {}", i));
@@ -111,14 +113,14 @@ Result<DeviceEvaluation> Run(const hlo::Module& module, const hlo::Topology& top
   const auto limit = options.limits.devices;
   if (counts.replicas > limit || counts.partitions > limit || counts.devices() > limit) {
     return EnvironmentError(
-        fmt::format("{} replicas of {} partitions exceed the limit devices of {}", counts.replicas,
-                    counts.partitions, limit),
+        fmt::format("{} of {} exceed the limit devices of {}", Counted(counts.replicas, "replica"),
+                    Counted(counts.partitions, "partition"), limit),
         "raise --limit devices");
   }
   const int64_t per_list = topology.unpartitioned ? counts.partitions : 1;
   if (std::cmp_not_equal(arguments.size(), counts.devices() / per_list)) {
-    return InputError(fmt::format("expected {} lists of arguments, got {}",
-                                  counts.devices() / per_list, arguments.size()));
+    return InputError(fmt::format("expected {} of arguments, got {}",
+                                  Counted(counts.devices() / per_list, "list"), arguments.size()));
   }
   const auto parameters = module.Parameters(module.entry_id());
   for (const auto& each : arguments) HLOSCOPE_TRY(CheckArguments(module, parameters, each));

@@ -8,6 +8,7 @@
 #include <optional>
 #include <utility>
 
+#include "core/base/counted.h"
 #include "core/base/scope_exit.h"
 #include "core/eval/machine/kernels.h"
 #include "core/hlo/analysis/effects.h"
@@ -231,7 +232,8 @@ Result<Value> Machine::ApplyBesideCompiled(KernelCall& call, const KernelRow& ro
   if (TakesNoWork(call.opcode()) || SharesBytes(call)) return Apply(call, row);
   const int64_t start = SteadyNanoseconds();
   Result<Value> value = Apply(call, row);
-  compiled_->Evaluated(call.id, SteadyNanoseconds() - start);
+  const bool computed = value.has_value() && !value->is_missing();
+  if (computed) compiled_->Evaluated(call.id, SteadyNanoseconds() - start);
   return value;
 }
 
@@ -319,9 +321,9 @@ Status Machine::RunAll(ComputationId id, std::span<Value> arguments, std::span<V
 Result<Value> Machine::Call(ComputationId id, std::vector<Value> arguments, LoopMemory* memory) {
   // Calls nest as deep as the file likes; each level here is a few frames of our own stack.
   if (std::cmp_greater_equal(frames_.size(), options_.limits.nesting)) {
-    return InputError(
-        fmt::format("calls are nested more than {} levels deep", options_.limits.nesting),
-        "raise --limit nesting");
+    return InputError(fmt::format("calls are nested more than {} deep",
+                                  Counted(options_.limits.nesting, "level")),
+                      "raise --limit nesting");
   }
   const hlo::Computation& computation = module_[id];
   std::vector<Value> values(computation.instruction_count);

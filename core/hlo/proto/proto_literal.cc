@@ -188,8 +188,8 @@ Result<LiteralParts> ReadLiteralParts(std::string_view bytes, const Limits& limi
 Result<Literal> TupleOf(const Shape& shape, std::vector<Literal> elements) {
   if (elements.empty() && !shape.elements().empty()) return Literal::Elided(shape);
   if (elements.size() != shape.elements().size()) {
-    return InputError(fmt::format("tuple literal has {} elements, but its shape has {}",
-                                  elements.size(), shape.elements().size()));
+    return InputError(fmt::format("tuple literal has {}, but its shape has {}",
+                                  Counted(elements.size(), "element"), shape.elements().size()));
   }
   for (size_t i = 0; i < elements.size(); ++i) {
     if (!Compatible(elements[i].shape(), shape.elements()[i])) {
@@ -258,7 +258,7 @@ Result<Literal> ReadLiteral(std::string_view bytes, const Limits& limits,
   }
   if (const auto size = parts.shape.ByteSize(); size && *size > limits.tensor_bytes) {
     return InputError(
-        fmt::format("literal has {} bytes, the limit is {}", *size, limits.tensor_bytes),
+        fmt::format("literal has {}, the limit is {}", Counted(*size, "byte"), limits.tensor_bytes),
         "raise it with --limit tensor=N");
   }
   size_t rank = parts.shape.rank();

@@ -5,6 +5,7 @@
 #include <numeric>
 #include <string>
 
+#include "core/base/counted.h"
 #include "core/hlo/comparison.h"
 #include "core/hlo/proto/proto_computation.h"
 
@@ -112,8 +113,8 @@ Status ComputationReader::OrderBySchedule(const std::vector<int64_t>& schedule) 
     order_.push_back(position);
   }
   if (order_.size() != place_.size()) {
-    return InputError(
-        fmt::format("the schedule has {} of {} instructions", order_.size(), place_.size()));
+    return InputError(fmt::format("the schedule has {} of {}", order_.size(),
+                                  Counted(place_.size(), "instruction")));
   }
   for (uint32_t k = 0; k < place_.size(); ++k) {
     for (uint32_t operand : OperandsOf(k)) {

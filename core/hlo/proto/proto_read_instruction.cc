@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "core/base/counted.h"
 #include "core/hlo/proto/proto_metadata.h"
 #include "core/hlo/proto/proto_reader.h"
 #include "core/hlo/proto/proto_values.h"
@@ -59,7 +60,7 @@ Status InstructionReader::Read(std::string_view bytes, InstructionBatch& batch) 
   if (!fields_.TakeInts(kOperandIds, batch.operands)) return Malformed("operand_ids");
   instruction.operands.count = Size(batch.operands) - instruction.operands.first;
   if (instruction.operands.count > scope_.limits.operands) {
-    return InputError(fmt::format("more than {} operands", scope_.limits.operands),
+    return InputError(fmt::format("more than {}", Counted(scope_.limits.operands, "operand")),
                       "raise it with --limit operands=N");
   }
   attributes_ = &batch.attributes;

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "core/base/counted.h"
 #include "core/hlo/proto/proto_computation.h"
 #include "core/hlo/proto/proto_header.h"
 #include "core/hlo/proto/proto_values.h"
@@ -110,12 +111,14 @@ class ModuleReader {
 
   Status CheckLimits() const {
     if (std::cmp_greater(slices_.size(), scope_.limits.computations)) {
-      return InputError(fmt::format("more than {} computations", scope_.limits.computations),
-                        "raise it with --limit computations=N");
+      return InputError(
+          fmt::format("more than {}", Counted(scope_.limits.computations, "computation")),
+          "raise it with --limit computations=N");
     }
     if (std::cmp_greater(instruction_bytes_.size(), scope_.limits.instructions)) {
-      return InputError(fmt::format("more than {} instructions", scope_.limits.instructions),
-                        "raise it with --limit instructions=N");
+      return InputError(
+          fmt::format("more than {}", Counted(scope_.limits.instructions, "instruction")),
+          "raise it with --limit instructions=N");
     }
     return {};
   }

@@ -5,6 +5,7 @@
 #include <limits>
 #include <numeric>
 
+#include "core/base/counted.h"
 #include "core/hlo/proto/proto_fields.h"
 #include "core/hlo/proto/proto_values.h"
 
@@ -262,8 +263,8 @@ Result<ShapeParts> ReadShapeParts(std::string_view bytes, const Limits& limits, 
 
 Result<Shape> ArrayOf(ShapeParts parts, const Limits& limits) {
   if (std::cmp_greater(parts.dimensions.size(), limits.rank)) {
-    return InputError(fmt::format("array shape has {} dimensions, the limit is {}",
-                                  parts.dimensions.size(), limits.rank),
+    return InputError(fmt::format("array shape has {}, the limit is {}",
+                                  Counted(parts.dimensions.size(), "dimension"), limits.rank),
                       "raise it with --limit rank=N");
   }
   Shape shape = Shape::Array(parts.type, parts.dimensions);
@@ -278,8 +279,9 @@ Result<Shape> ArrayOf(ShapeParts parts, const Limits& limits) {
   if (parts.layout) {
     if (!parts.layout->minor_to_major.empty() &&
         parts.layout->minor_to_major.size() != parts.dimensions.size()) {
-      return InputError(fmt::format("layout has {} dimensions, but the shape has {}",
-                                    parts.layout->minor_to_major.size(), parts.dimensions.size()));
+      return InputError(fmt::format("layout has {}, but the shape has {}",
+                                    Counted(parts.layout->minor_to_major.size(), "dimension"),
+                                    parts.dimensions.size()));
     }
     shape.set_layout(*std::move(parts.layout));
   }
@@ -298,9 +300,10 @@ Result<Shape> ReadShape(std::string_view bytes, const Limits& limits, int64_t de
                           "raise it with --limit nesting=N");
       }
       if (std::cmp_greater(parts.elements.size(), limits.tuple_arity)) {
-        return InputError(fmt::format("tuple shape has {} elements, the limit is {}",
-                                      parts.elements.size(), limits.tuple_arity),
-                          "raise it with --limit tuple-arity=N");
+        return InputError(
+            fmt::format("tuple shape has {}, the limit is {}",
+                        Counted(parts.elements.size(), "element"), limits.tuple_arity),
+            "raise it with --limit tuple-arity=N");
       }
       return Shape::Tuple(std::move(parts.elements));
     case ElementType::kToken:
@@ -309,8 +312,8 @@ Result<Shape> ReadShape(std::string_view bytes, const Limits& limits, int64_t de
       return Shape::Opaque();
     case ElementType::kBuffer:
       if (parts.elements.size() != 1) {
-        return InputError(
-            fmt::format("buffer shape has {} elements, expected 1", parts.elements.size()));
+        return InputError(fmt::format("buffer shape has {}, expected 1",
+                                      Counted(parts.elements.size(), "element")));
       }
       return Shape::Buffer(std::move(parts.elements[0]));
     case ElementType::kInvalid:

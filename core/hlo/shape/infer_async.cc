@@ -17,8 +17,8 @@ Status CheckToken(const InferenceInput& input, size_t operand) {
 Result<const Shape*> TupleElement(const InferenceInput& input, std::string_view what,
                                   const Shape& shape, size_t i, size_t count) {
   if (shape.IsTuple() && shape.elements().size() >= count) return &shape.elements()[i];
-  return Fail(input, fmt::format("has {} {}, expected a tuple of at least {} elements", what,
-                                 Text(shape), count));
+  return Fail(input, fmt::format("has {} {}, expected a tuple of at least {}", what, Text(shape),
+                                 Counted(count, "element")));
 }
 
 // ((operands…), result, state…)

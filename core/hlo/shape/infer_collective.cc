@@ -2,6 +2,7 @@
 // InferAllToAllShape, InferCollectivePermuteStartShape …). How many devices take part follows from
 // the declared shape, as in XLA's verifier, which compares it with the replica groups.
 #include "core/base/checked.h"
+#include "core/base/counted.h"
 #include "core/hlo/shape/infer.h"
 #include "fmt/format.h"
 
@@ -28,8 +29,8 @@ Result<size_t> CommonDimension(const InferenceInput& input) {
 Result<int64_t> DeclaredSize(const InferenceInput& input, const Shape& result, size_t dimension) {
   size_t count = input.operands.size();
   if (count > 1 && !(result.IsTuple() && result.elements().size() == count)) {
-    return Fail(input,
-                fmt::format("has result {}, expected a tuple of {} arrays", Text(result), count));
+    return Fail(input, fmt::format("has result {}, expected a tuple of {}", Text(result),
+                                   Counted(count, "array")));
   }
   const Shape& first = count > 1 ? result.elements()[0] : result;
   if (!first.IsArray() || dimension >= first.rank()) {

@@ -5,6 +5,7 @@
 #include <charconv>
 
 #include "core/base/checked.h"
+#include "core/base/counted.h"
 #include "core/hlo/dimension_numbers.h"
 #include "core/hlo/shape/infer.h"
 #include "core/hlo/window.h"
@@ -25,7 +26,8 @@ struct Convolution {
 
 Result<Convolution> ReadConvolution(const InferenceInput& input) {
   if (input.operands.size() < 2) {
-    return Fail(input, fmt::format("has {} operands, expected at least 2", input.operands.size()));
+    return Fail(input, fmt::format("has {}, expected at least 2",
+                                   Counted(input.operands.size(), "operand")));
   }
   const ConvDims dims = ConvDimsOf(input.module, input.attributes);
   if (dims.labels == nullptr) return Fail(input, "needs the attribute dim_labels=");
@@ -128,12 +130,14 @@ Status CheckGroups(const InferenceInput& input, const Convolution& c) {
   HLOSCOPE_ASSIGN_OR_RETURN(int64_t kernel_features, KernelInputFeatures(input, c));
   if (!Divides(c.feature_groups, features) ||
       (!IsUnbounded(features) && !SizesAgree(features / c.feature_groups, kernel_features))) {
-    return Fail(input, fmt::format("has {} features left in {} groups, {} per group right",
-                                   features, c.feature_groups, kernel_features));
+    return Fail(input,
+                fmt::format("has {} left in {}, {} per group right", Counted(features, "feature"),
+                            Counted(c.feature_groups, "group"), kernel_features));
   }
   if (!Divides(c.feature_groups, out_features) || !Divides(c.batch_groups, out_features)) {
-    return Fail(input, fmt::format("has {} output features, expected a multiple of {} groups",
-                                   out_features, std::max(c.feature_groups, c.batch_groups)));
+    return Fail(input, fmt::format("has {}, expected a multiple of {}",
+                                   Counted(out_features, "output feature"),
+                                   Counted(std::max(c.feature_groups, c.batch_groups), "group")));
   }
   if (!Divides(c.batch_groups, SizeAt(*c.lhs, c.dims->input_batch))) {
     return Fail(input, fmt::format("has batch size {}, expected a multiple of batch_group_count={}",

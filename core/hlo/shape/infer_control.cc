@@ -49,13 +49,13 @@ Status CheckBranchIndex(const InferenceInput& input, size_t branches) {
     return Fail(input, fmt::format("has branch index {}, expected pred[] or s32[]", Text(index)));
   }
   if (by_pred ? branches != 2 : branches == 0) {
-    return Fail(input, fmt::format("has {} branches, expected {}", branches,
+    return Fail(input, fmt::format("has {}, expected {}", Counted(branches, "branch", "branches"),
                                    by_pred ? "2 for a pred index" : "at least 1"));
   }
   if (input.operands.size() != branches + 1) {
-    return Fail(input, fmt::format("has {} operands, expected the index and one for each of {} "
-                                   "branches",
-                                   input.operands.size(), branches));
+    return Fail(input, fmt::format("has {}, expected the index and one for each of {}",
+                                   Counted(input.operands.size(), "operand"),
+                                   Counted(branches, "branch", "branches")));
   }
   return {};
 }
@@ -99,8 +99,8 @@ Result<Shape> InferGetTupleElement(const InferenceInput& input) {
     return Fail(input, fmt::format("has operand {}, expected a tuple", Text(operand)));
   }
   if (index < 0 || std::cmp_greater_equal(index, operand.elements().size())) {
-    return Fail(input, fmt::format("has index={}, operand {} has {} elements", index, Text(operand),
-                                   operand.elements().size()));
+    return Fail(input, fmt::format("has index={}, operand {} has {}", index, Text(operand),
+                                   Counted(operand.elements().size(), "element")));
   }
   return operand.elements()[static_cast<size_t>(index)];
 }

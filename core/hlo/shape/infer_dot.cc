@@ -2,6 +2,7 @@
 // InferRaggedDotOpShape; ShapeVerifier::HandleScaledDot).
 #include <algorithm>
 
+#include "core/base/counted.h"
 #include "core/hlo/dimension_numbers.h"
 #include "core/hlo/shape/infer.h"
 #include "fmt/format.h"
@@ -126,9 +127,9 @@ Status CheckGroupDims(const InferenceInput& input, const DotDims& dims, RaggedMo
   const Shape& rhs = *input.operands[1];
   size_t expected = mode == RaggedMode::kNonContracting ? 1 : 0;
   if (dims.rhs.group.size() != expected) {
-    return Fail(input, fmt::format("has rhs_group_dims={}, expected {} dimensions where the ragged "
+    return Fail(input, fmt::format("has rhs_group_dims={}, expected {} where the ragged "
                                    "dimension is {}",
-                                   Text(dims.rhs.group), expected,
+                                   Text(dims.rhs.group), Counted(expected, "dimension"),
                                    expected == 1 ? "neither batch nor contracting"
                                                  : "batch or contracting"));
   }
@@ -141,8 +142,8 @@ Status CheckGroupDims(const InferenceInput& input, const DotDims& dims, RaggedMo
     }
     int64_t size = rhs.dimension(static_cast<size_t>(d));
     if (SizesAgree(size, groups)) continue;
-    return Fail(input, fmt::format("has group dimension {} of size {}, expected {} groups", d, size,
-                                   groups));
+    return Fail(input, fmt::format("has group dimension {} of size {}, expected {}", d, size,
+                                   Counted(groups, "group")));
   }
   return {};
 }
@@ -197,7 +198,8 @@ Result<Shape> InferRaggedDot(const InferenceInput& input) {
 // are scalars.
 Result<Shape> InferScaledDot(const InferenceInput& input) {
   if (input.operands.size() != 4 && input.operands.size() != 6) {
-    return Fail(input, fmt::format("has {} operands, expected 4 or 6", input.operands.size()));
+    return Fail(input,
+                fmt::format("has {}, expected 4 or 6", Counted(input.operands.size(), "operand")));
   }
   HLOSCOPE_TRY(CheckArrays(input));
   HLOSCOPE_TRY(CheckScale(input, 0));

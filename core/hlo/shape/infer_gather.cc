@@ -1,6 +1,7 @@
 // Shape rules of gather and scatter (XLA: ShapeInference::InferGatherShape, InferScatterShape).
 #include <algorithm>
 
+#include "core/base/counted.h"
 #include "core/hlo/dimension_numbers.h"
 #include "core/hlo/shape/infer.h"
 #include "fmt/format.h"
@@ -42,7 +43,7 @@ Status CheckBatching(const InferenceInput& input, AttributeKey operand_key,
   std::span<const int64_t> of_indices = IntsOr(input, indices_key);
   if (of_operand.size() != of_indices.size()) {
     return Fail(input,
-                fmt::format("has {} dimensions in {}=, {} in {}=", of_operand.size(),
+                fmt::format("has {} in {}=, {} in {}=", Counted(of_operand.size(), "dimension"),
                             Info(operand_key).text, of_indices.size(), Info(indices_key).text));
   }
   HLOSCOPE_TRY(CheckAscending(input, operand_key, of_operand, operand_rank));
@@ -194,9 +195,9 @@ Result<Shape> InferGather(const InferenceInput& input) {
 Result<Shape> InferScatter(const InferenceInput& input) {
   size_t count = input.operands.size() / 2;
   if (count == 0 || input.operands.size() % 2 == 0) {
-    return Fail(input, fmt::format("has {} operands, expected operands, indices and as many "
+    return Fail(input, fmt::format("has {}, expected operands, indices and as many "
                                    "updates",
-                                   input.operands.size()));
+                                   Counted(input.operands.size(), "operand")));
   }
   HLOSCOPE_TRY(CheckArrays(input));
   HLOSCOPE_ASSIGN_OR_RETURN(Indices indices, ReadIndices(input, count));

@@ -5,6 +5,7 @@
 #include <limits>
 
 #include "core/base/checked.h"
+#include "core/base/counted.h"
 #include "core/hlo/shape/infer.h"
 #include "fmt/format.h"
 
@@ -96,8 +97,9 @@ Result<Shape> InferBroadcast(const InferenceInput& input) {
     return Fail(input, fmt::format("has result {}, expected an array", Text(declared)));
   }
   if (dimensions.size() != operand.rank()) {
-    return Fail(input, fmt::format("has dimensions={} for operand {}, expected {} dimensions",
-                                   Text(dimensions), Text(operand), operand.rank()));
+    return Fail(input,
+                fmt::format("has dimensions={} for operand {}, expected {}", Text(dimensions),
+                            Text(operand), Counted(operand.rank(), "dimension")));
   }
   HLOSCOPE_TRY(CheckInRange(input, AttributeKey::kDimensions, dimensions, declared.rank()));
   HLOSCOPE_TRY(CheckUnique(input, AttributeKey::kDimensions, dimensions));
@@ -139,8 +141,9 @@ Result<Shape> InferTranspose(const InferenceInput& input) {
   const Shape& operand = *input.operands[0];
   HLOSCOPE_ASSIGN_OR_RETURN(auto dimensions, NeedInts(input, AttributeKey::kDimensions));
   if (dimensions.size() != operand.rank()) {
-    return Fail(input, fmt::format("has dimensions={} for operand {}, expected {} dimensions",
-                                   Text(dimensions), Text(operand), operand.rank()));
+    return Fail(input,
+                fmt::format("has dimensions={} for operand {}, expected {}", Text(dimensions),
+                            Text(operand), Counted(operand.rank(), "dimension")));
   }
   HLOSCOPE_TRY(CheckInRange(input, AttributeKey::kDimensions, dimensions, operand.rank()));
   HLOSCOPE_TRY(CheckUnique(input, AttributeKey::kDimensions, dimensions));
@@ -180,8 +183,8 @@ Result<Shape> InferPad(const InferenceInput& input) {
                                    ToString(operand.element_type())));
   }
   if (padding.size() != 3 * operand.rank()) {
-    return Fail(input, fmt::format("has padding for {} dimensions, but operand {}",
-                                   padding.size() / 3, Text(operand)));
+    return Fail(input, fmt::format("has padding for {}, but operand {}",
+                                   Counted(padding.size() / 3, "dimension"), Text(operand)));
   }
   Shape result = Shape::Array(HigherPrecision(operand.element_type(), value.element_type()), {});
   for (size_t i = 0; i < operand.rank(); ++i) {

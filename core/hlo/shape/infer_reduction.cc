@@ -1,5 +1,6 @@
 // Shape rules of reductions (XLA: ShapeInference::InferReduceShape, InferReduceWindowShape,
 // InferSelectAndScatterShape, InferMapShape).
+#include "core/base/counted.h"
 #include "core/hlo/shape/infer.h"
 #include "core/hlo/window.h"
 #include "fmt/format.h"
@@ -17,8 +18,8 @@ struct Reduced {
 Result<Reduced> SplitOperands(const InferenceInput& input) {
   size_t count = input.operands.size();
   if (count == 0 || count % 2 != 0) {
-    return Fail(input,
-                fmt::format("has {} operands, expected inputs and as many initial values", count));
+    return Fail(input, fmt::format("has {}, expected inputs and as many initial values",
+                                   Counted(count, "operand")));
   }
   HLOSCOPE_TRY(CheckArrays(input));
   Reduced reduced{.inputs = input.operands.first(count / 2), .types = {}, .init_values = {}};
@@ -44,8 +45,8 @@ Result<Shape> WindowShape(const InferenceInput& input, const Shape& base, Elemen
   static const Window kNone;
   if (window == nullptr) window = &kNone;
   if (window->dimensions.size() != base.rank()) {
-    return Fail(input, fmt::format("has a window of {} dimensions, but operand {}",
-                                   window->dimensions.size(), Text(base)));
+    return Fail(input, fmt::format("has a window of {}, but operand {}",
+                                   Counted(window->dimensions.size(), "dimension"), Text(base)));
   }
   Shape result = Shape::Array(type, {});
   for (size_t i = 0; i < base.rank(); ++i) {
@@ -63,8 +64,8 @@ Result<Shape> WindowShape(const InferenceInput& input, const Shape& base, Elemen
 // The select computation of select-and-scatter: (T, T) -> pred[].
 Status CheckSelect(const InferenceInput& input, const ProgramShape& select, ElementType type) {
   if (select.parameters.size() != 2) {
-    return Fail(input, fmt::format("has a select computation of {} parameters, expected 2",
-                                   select.parameters.size()));
+    return Fail(input, fmt::format("has a select computation of {}, expected 2",
+                                   Counted(select.parameters.size(), "parameter")));
   }
   if (!IsPredScalar(input.module[select.result])) {
     return Fail(input, fmt::format("has a select computation with result {}, expected pred[]",
@@ -95,8 +96,9 @@ Result<const Shape*> MapShape(const InferenceInput& input) {
 
 Status CheckMapComputation(const InferenceInput& input, const ProgramShape& program) {
   if (program.parameters.size() != input.operands.size()) {
-    return Fail(input, fmt::format("has {} operands, but a computation with {} parameters",
-                                   input.operands.size(), program.parameters.size()));
+    return Fail(input, fmt::format("has {}, but a computation with {}",
+                                   Counted(input.operands.size(), "operand"),
+                                   Counted(program.parameters.size(), "parameter")));
   }
   if (!input.module[program.result].IsScalar()) {
     return Fail(input, fmt::format("has a computation with result {}, expected a scalar",

@@ -1,5 +1,6 @@
 // Shape rule of scan (XLA: ShapeVerifier::HandleScan): the computation takes one slice of every
 // input and the carries, and answers one slice of every output and the new carries.
+#include "core/base/counted.h"
 #include "core/hlo/shape/infer.h"
 #include "fmt/format.h"
 
@@ -20,8 +21,9 @@ Result<Scan> ReadScan(const InferenceInput& input, const ProgramShape& program) 
   size_t operands = input.operands.size();
   if (carries < 0 || std::cmp_greater(carries, operands) ||
       std::cmp_greater(carries, scan.roots.size())) {
-    return Fail(input, fmt::format("has num_carries={}, {} operands and {} results", carries,
-                                   operands, scan.roots.size()));
+    return Fail(input,
+                fmt::format("has num_carries={}, {} and {}", carries, Counted(operands, "operand"),
+                            Counted(scan.roots.size(), "result")));
   }
   scan.carries = static_cast<size_t>(carries);
   scan.inputs = operands - scan.carries;
@@ -30,8 +32,9 @@ Result<Scan> ReadScan(const InferenceInput& input, const ProgramShape& program) 
     return Fail(input, "has only carries, expected an input or an output");
   }
   if (program.parameters.size() != operands) {
-    return Fail(input, fmt::format("has {} operands, but a computation with {} parameters",
-                                   operands, program.parameters.size()));
+    return Fail(input,
+                fmt::format("has {}, but a computation with {}", Counted(operands, "operand"),
+                            Counted(program.parameters.size(), "parameter")));
   }
   HLOSCOPE_ASSIGN_OR_RETURN(auto dimensions, NeedInts(input, AttributeKey::kDimensions));
   if (dimensions.size() != 1 || dimensions[0] < 0) {

@@ -3,6 +3,7 @@
 #include <tuple>
 
 #include "core/base/checked.h"
+#include "core/base/counted.h"
 #include "core/hlo/shape/infer.h"
 #include "fmt/format.h"
 #include "fmt/ranges.h"
@@ -127,8 +128,8 @@ Result<std::span<const int64_t>> NeedInts(const InferenceInput& input, Attribute
 Result<size_t> NeedDimension(const InferenceInput& input, AttributeKey key, size_t rank) {
   HLOSCOPE_ASSIGN_OR_RETURN(auto list, NeedInts(input, key));
   if (list.size() != 1) {
-    return Fail(input, fmt::format("{}={} has {} dimensions, expected 1", Name(key), Text(list),
-                                   list.size()));
+    return Fail(input, fmt::format("{}={} has {}, expected 1", Name(key), Text(list),
+                                   Counted(list.size(), "dimension")));
   }
   HLOSCOPE_TRY(CheckInRange(input, key, list, rank));
   return static_cast<size_t>(list[0]);
@@ -151,7 +152,8 @@ Result<const ProgramShape*> NeedProgram(const InferenceInput& input, Computation
 
 Status CheckCount(const InferenceInput& input, size_t expected) {
   if (input.operands.size() == expected) return {};
-  return Fail(input, fmt::format("has {} operands, expected {}", input.operands.size(), expected));
+  return Fail(input, fmt::format("has {}, expected {}", Counted(input.operands.size(), "operand"),
+                                 expected));
 }
 
 Status CheckArray(const InferenceInput& input, size_t operand) {
@@ -206,8 +208,8 @@ Result<std::span<const Shape>> ReducerResults(const InferenceInput& input, const
                                               size_t n) {
   const std::span<const Shape> results = result.results();
   if (results.size() != n) {
-    return Fail(input, fmt::format("has a computation with result {}, expected {} scalar{}",
-                                   Text(result), n, n == 1 ? "" : "s in a tuple"));
+    return Fail(input, fmt::format("has a computation with result {}, expected {}", Text(result),
+                                   Counted(n, "scalar", "scalars in a tuple")));
   }
   for (const Shape& shape : results) {
     if (shape.IsScalar()) continue;
@@ -223,8 +225,8 @@ Status CheckReducer(const InferenceInput& input, const ProgramShape& reducer,
                     std::span<const ElementType> elements, std::span<const Shape> init_values) {
   size_t n = elements.size();
   if (reducer.parameters.size() != 2 * n) {
-    return Fail(input, fmt::format("has a computation of {} parameters, expected {}",
-                                   reducer.parameters.size(), 2 * n));
+    return Fail(input, fmt::format("has a computation of {}, expected {}",
+                                   Counted(reducer.parameters.size(), "parameter"), 2 * n));
   }
   HLOSCOPE_ASSIGN_OR_RETURN(std::span<const Shape> results,
                             ReducerResults(input, input.module[reducer.result], n));
@@ -299,7 +301,8 @@ Result<std::vector<Shape>> OperandShapes(const InferenceInput& input) {
   for (const Shape* shape : input.operands) {
     elements += TupleElementCount(*shape);
     if (elements <= kMaxElements) continue;
-    return Fail(input, fmt::format("has operands of more than {} elements in all", kMaxElements));
+    return Fail(input, fmt::format("has operands of more than {} in all",
+                                   Counted(kMaxElements, "element")));
   }
   std::vector<Shape> shapes;
   shapes.reserve(input.operands.size());

@@ -2,6 +2,7 @@
 // InferDynamicUpdateSliceShape).
 #include <limits>
 
+#include "core/base/counted.h"
 #include "core/hlo/shape/infer.h"
 #include "fmt/format.h"
 
@@ -57,8 +58,8 @@ Result<Shape> InferSlice(const InferenceInput& input) {
   const Shape& operand = *input.operands[0];
   HLOSCOPE_ASSIGN_OR_RETURN(auto slices, NeedInts(input, AttributeKey::kSlice));
   if (slices.size() != 3 * operand.rank()) {
-    return Fail(input, fmt::format("has slice= for {} dimensions, but operand {}",
-                                   slices.size() / 3, Text(operand)));
+    return Fail(input, fmt::format("has slice= for {}, but operand {}",
+                                   Counted(slices.size() / 3, "dimension"), Text(operand)));
   }
   Shape result = Shape::Array(operand.element_type(), {});
   for (size_t i = 0; i < operand.rank(); ++i) {
@@ -97,7 +98,8 @@ Result<Shape> InferDynamicSlice(const InferenceInput& input) {
 // The operand may be a buffer, which is updated in place.
 Result<Shape> InferDynamicUpdateSlice(const InferenceInput& input) {
   if (input.operands.size() < 2) {
-    return Fail(input, fmt::format("has {} operands, expected at least 2", input.operands.size()));
+    return Fail(input, fmt::format("has {}, expected at least 2",
+                                   Counted(input.operands.size(), "operand")));
   }
   HLOSCOPE_TRY(CheckArray(input, 1));
   Shape result = *input.operands[0];

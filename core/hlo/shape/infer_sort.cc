@@ -1,4 +1,5 @@
 // Shape rules of sort and topk (XLA: ShapeVerifier::HandleSort, ShapeInference::InferTopKShape).
+#include "core/base/counted.h"
 #include "core/hlo/shape/infer.h"
 #include "fmt/format.h"
 
@@ -15,8 +16,9 @@ Status CheckComparator(const InferenceInput& input) {
                 fmt::format("has a comparator with result {}, expected pred[]", Text(result)));
   }
   if (compare->parameters.size() != 2 * input.operands.size()) {
-    return Fail(input, fmt::format("has a comparator of {} parameters, expected {}",
-                                   compare->parameters.size(), 2 * input.operands.size()));
+    return Fail(input, fmt::format("has a comparator of {}, expected {}",
+                                   Counted(compare->parameters.size(), "parameter"),
+                                   2 * input.operands.size()));
   }
   for (size_t i = 0; i < compare->parameters.size(); ++i) {
     const Shape& parameter = input.module[compare->parameters[i]];

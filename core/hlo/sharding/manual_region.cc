@@ -2,14 +2,18 @@
 #include "core/hlo/sharding/manual_region.h"
 
 #include <algorithm>
+#include <limits>
 #include <map>
 #include <numeric>
 #include <optional>
 #include <string>
 #include <utility>
 
+#include "core/hlo/analysis/call_graph.h"
 #include "core/hlo/comparison.h"
+#include "core/hlo/opcode_traits.h"
 #include "core/hlo/sharding/device_groups.h"
+#include "core/hlo/sharding/topology.h"
 #include "core/hlo/text/sdy_text.h"
 #include "core/hlo/tile_assignment.h"
 
@@ -104,6 +108,33 @@ bool LeavesManualRegion(const Module& module, InstructionId id) {
 bool IsShardyAnnotation(const Module& module, InstructionId id) {
   const std::string_view target = TargetOf(module, id);
   return target == "xla.sdy.FuncResultSharding" || target == "xla.sdy.PropagationBarrier";
+}
+
+std::vector<bool> OwnValues(const Module& module) {
+  const size_t count = module.instructions().size();
+  constexpr int64_t kAnyDevices = std::numeric_limits<int64_t>::max();
+  if (!TopologyOf(module, kAnyDevices).unpartitioned) return std::vector<bool>(count, false);
+  if (AreValuesOwn(module)) return std::vector<bool>(count, true);
+  std::vector<uint32_t> depth(count, 0);  // of regions around the value
+  std::vector<bool> inside(module.computations().size(), false);
+  const CallGraph& calls = CallGraphOf(module);
+  for (const ComputationId c : calls.callers_first()) {
+    for (uint32_t i = 0; i < module[c].instruction_count; ++i) {
+      const InstructionId id(module[c].first_instruction + i);
+      uint32_t& own = depth[id.index];
+      own = inside[c.index] || HasTrait(module[id].opcode, kTraitOwnDevice) ? 1 : 0;
+      for (const InstructionId operand : module.operands(id)) {
+        own = std::max(own, depth[operand.index]);
+      }
+      if (EntersManualRegion(module, id)) ++own;
+      if (LeavesManualRegion(module, id) && own > (inside[c.index] ? 1 : 0)) --own;
+      if (own == 0) continue;
+      for (const Call& call : calls.calls(id)) inside[call.callee.index] = true;
+    }
+  }
+  std::vector<bool> out(count);
+  for (size_t i = 0; i < count; ++i) out[i] = depth[i] > 0;
+  return out;
 }
 
 bool AreValuesOwn(const Module& module) {

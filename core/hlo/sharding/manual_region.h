@@ -32,6 +32,9 @@ bool IsShardyAnnotation(const Module& module, InstructionId id);
 // inputs and results are still the whole arrays, and each partition computes all values by itself.
 inline constexpr std::string_view kOwnValues = "hloscope.own_values";
 bool AreValuesOwn(const Module& module);
+// By instruction of a module that is not partitioned yet: its value is one device's own, not the
+// whole array. So are those of manual regions, and all where AreValuesOwn.
+std::vector<bool> OwnValues(const Module& module);
 
 // The shardings of the whole arrays of a border's operands, in order, or why there are none: of
 // Shardy's only the manual axes.

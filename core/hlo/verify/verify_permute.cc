@@ -84,8 +84,7 @@ bool CheckMentions(VerifyContext& context, InstructionId id, std::span<const int
   for (size_t d = 0; d + repeats < devices.size(); ++d) {
     if (devices[d] != devices[d + repeats]) continue;
     ReportDevices(context, id, true, "source-target-pairs",
-                  what + to_string(devices[d]) + " more than " + to_string(allowed) +
-                      (allowed == 1 ? " time" : " times"));
+                  what + to_string(devices[d]) + " more than " + Counted(allowed, "time"));
     return false;
   }
   return true;

@@ -7,6 +7,7 @@
 #include <tuple>
 #include <utility>
 
+#include "core/base/counted.h"
 #include "core/base/text.h"
 
 namespace hloscope::replay {
@@ -31,8 +32,8 @@ std::string TightenColumns(InputConstraints& constraints, const InputConstraints
       constraints.columns = with.columns;
       constraints.inner = with.inner;
     }
-    return fmt::format("index vectors of two forms; those of {} components are satisfied",
-                       constraints.columns.size());
+    return fmt::format("index vectors of two forms; those of {} are satisfied",
+                       Counted(constraints.columns.size(), "component"));
   }
   for (size_t c = 0; c < constraints.columns.size(); ++c) {
     IndexColumn& mine = constraints.columns[c];

@@ -141,7 +141,8 @@ std::string CausePhrase(const DivergeVerdict& verdict) {
 
 std::string ErrorPhrase(const LeafComparison& leaf) {
   if (!leaf.problem.empty()) return leaf.problem;
-  std::string out = fmt::format("{} of {} elements differ", leaf.mismatched, leaf.elements);
+  std::string out = fmt::format("{} of {} {}", leaf.mismatched, Counted(leaf.elements, "element"),
+                                VerbFor(leaf.mismatched, "differs", "differ"));
   if (leaf.max_abs_error > 0) {
     out += fmt::format(", largest error {:.3g} absolute, {:.3g} relative", leaf.max_abs_error,
                        leaf.max_rel_error);

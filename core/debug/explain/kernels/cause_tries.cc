@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include "core/base/counted.h"
 #include "core/debug/explain/diverge/initial_values.h"
 #include "core/debug/explain/diverge/other_rounding.h"
 #include "core/debug/explain/kernels/switch_causes.h"
@@ -86,7 +87,8 @@ void CauseTries::TryInitialValues(const std::string& where, const ModulePtr& mod
     if (CompareArrays(actual_[i], expected_[i], bounds_).equal()) continue;
     for (const int64_t more : FurtherInitialValues(actual_[i], once[i], (*twice)[i])) {
       if (cause_) return;
-      Attempt(fmt::format("the reference's initial values taken {} times{}", more + 1, where),
+      Attempt(fmt::format("the reference's initial values taken {}{}", Counted(more + 1, "time"),
+                          where),
               InitialValuesAgain(module, more), Cause::kInitialValue, evaluate);
     }
   }

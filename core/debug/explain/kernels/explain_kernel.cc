@@ -411,7 +411,8 @@ class Explainer {
       if (Compare(i, actual_[i], expected_[i]).equal()) continue;
       for (const int64_t more : FurtherInitialValues(actual_[i], once[i], (*twice)[i])) {
         if (closed_) return;
-        attempt(fmt::format("the reference's initial values taken {} times{}", more + 1, where),
+        attempt(fmt::format("the reference's initial values taken {}{}", Counted(more + 1, "time"),
+                            where),
                 InitialValuesAgain(module, more), Cause::kInitialValue);
       }
     }

@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "core/backends/pjrt/api.h"
+#include "core/base/counted.h"
 #include "core/debug/explain/diverge/diverge_alone.h"
 #include "core/debug/explain/diverge/lone_kernels.h"
 #include "core/debug/explain/diverge/optimised_module.h"
@@ -84,10 +85,10 @@ class Explainer {
       verdict_.status = RunStatus::kDiffers;
       if (!verdict_.worst) verdict_.worst = **differs;
       if (tries_.is_cut()) {
-        verdict_.warnings.push_back(fmt::format(
-            "tries and kernel are of the {} instructions, of {}, that the results that differ need",
-            tries_.module()->instructions().size(),
-            pipeline_.stages.front().module->instructions().size()));
+        verdict_.warnings.push_back(
+            fmt::format("tries and kernel are of the {}, of {}, that the results that differ need",
+                        Counted(tries_.module()->instructions().size(), "instruction"),
+                        pipeline_.stages.front().module->instructions().size()));
       }
       if (verdict_.cause == Cause::kBeforeXla) {
         ConfirmFrontEnd(verdict_, tries_, pipeline_, stop_);
