@@ -7,6 +7,7 @@
 #include "app/error_status.h"
 #include "app/reports/dump_report.h"
 #include "core/base/counted.h"
+#include "core/debug/bundle/bounded_text.h"
 
 namespace hloscope::app {
 namespace {
@@ -155,10 +156,12 @@ std::string BundleCheckText(const std::string& file, const debug::BundleCheck& c
 
 std::string BundleText(const dump::BundleFile& bundle, const debug::BundleManifest& manifest) {
   std::string out = fmt::format("{}: a bug bundle of {}, format version {}\n  {}\n", bundle.path(),
-                                manifest.tool, bundle.version(), manifest.sentence);
-  out += fmt::format("  run with: {}\n", debug::RunOptionsText(manifest.request));
+                                debug::BoundedText(manifest.tool), bundle.version(),
+                                debug::BoundedText(manifest.sentence));
+  out +=
+      fmt::format("  run with: {}\n", debug::BoundedText(debug::RunOptionsText(manifest.request)));
   out += fmt::format("  values: {}; redacted: {}\n  parts:", ToString(manifest.values),
-                     RedactedText(manifest.redacted));
+                     debug::BoundedText(RedactedText(manifest.redacted)));
   for (const dump::BundlePart part : bundle.Parts()) {
     out += " " + std::string(dump::FileOf(part));
   }

@@ -12,7 +12,11 @@
 
 #include <algorithm>
 #include <array>
+#include <condition_variable>
+#include <fstream>
+#include <iterator>
 #include <mutex>
+#include <system_error>
 #include <thread>
 #include <utility>
 
@@ -24,6 +28,7 @@ namespace {
 constexpr int kFirstDescriptor = 3;
 // Descriptors to be handed over lie above all numbers they may get, so that none is overwritten.
 constexpr int kFirstFree = 16;
+constexpr std::chrono::seconds kStartTime{10};
 constexpr std::chrono::milliseconds kKillTime{30};
 constexpr std::chrono::milliseconds kLastTime{30};
 // After a process has ended, for what others that it started still print.
@@ -107,6 +112,60 @@ class Attributes {
   posix_spawnattr_t attributes_;
 };
 
+// posix_spawn returns once the child runs its program. One that is stopped before, or waits for a
+// file system, would hold us forever: at the deadline it is killed.
+class StartWatch {
+ public:
+  using Clock = std::chrono::steady_clock;
+  explicit StartWatch(Clock::time_point deadline)
+      : list_(fmt::format("/proc/self/task/{}/children", gettid())), before_(Children()) {
+    try {
+      thread_ = std::thread([this, deadline] { Watch(deadline); });
+    } catch (const std::system_error&) {
+      // Where no thread can be started, the one that spawns waits as long as it takes.
+    }
+  }
+  ~StartWatch() { End(); }
+  StartWatch(const StartWatch&) = delete;
+  StartWatch& operator=(const StartWatch&) = delete;
+
+  // The child runs; false: it was killed.
+  bool End() {
+    {
+      const std::lock_guard lock(mutex_);
+      has_started_ = true;
+    }
+    changed_.notify_one();
+    if (thread_.joinable()) thread_.join();
+    return !killed_;
+  }
+
+ private:
+  std::vector<pid_t> Children() const {
+    std::ifstream list(list_);
+    return {std::istream_iterator<pid_t>(list), {}};
+  }
+  void Watch(Clock::time_point deadline) {
+    std::unique_lock lock(mutex_);
+    const auto has_started = [this] { return has_started_; };
+    constexpr std::chrono::milliseconds kBetween{10};
+    for (bool over = changed_.wait_until(lock, deadline, has_started); !over;
+         over = changed_.wait_for(lock, kBetween, has_started)) {
+      for (const pid_t pid : Children()) {
+        const bool is_new = std::ranges::find(before_, pid) == before_.end();
+        killed_ |= is_new && kill(pid, SIGKILL) == 0;
+      }
+    }
+  }
+
+  const std::string list_;  // of the children of the thread that spawns
+  const std::vector<pid_t> before_;
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  bool has_started_ = false, killed_ = false;
+  std::thread thread_;
+};
+
 std::vector<char*> Pointers(const std::vector<std::string>& texts) {
   std::vector<char*> pointers;
   pointers.reserve(texts.size() + 1);
@@ -157,11 +216,20 @@ Result<ChildProcess> ChildProcess::Spawn(const ChildOptions& options) {
   if (!actions.ok()) return SystemFailure("start a process", ENOMEM);
   const Attributes attributes(options.is_of_our_group);
   pid_t pid = -1;
+  StartWatch watch(options.start_deadline.value_or(StartWatch::Clock::now() + kStartTime));
   const int code =
       posix_spawn(&pid, options.program.c_str(), actions.get(), attributes.get(),
                   Pointers(options.arguments).data(), Pointers(options.environment).data());
+  const bool started = watch.End();
   if (code != 0) return SystemFailure("start " + options.program, code);
-  return ChildProcess(pid, std::move(output), !options.is_of_our_group);
+  ChildProcess child(pid, std::move(output), !options.is_of_our_group);
+  if (!started) {
+    return std::unexpected(Error{ErrorClass::kDeadlineExceeded,
+                                 "the deadline passed before a process started: " + options.program,
+                                 {},
+                                 {}});
+  }
+  return child;
 }
 
 ChildProcess::ChildProcess(ChildProcess&& other) noexcept

@@ -23,6 +23,8 @@ struct ChildOptions {
   // Of our process group, so that keys pressed on a terminal reach it as they reach us; what we
   // ignore of hang-up, interrupt, quit and termination it ignores too.
   bool is_of_our_group = false;
+  // When it must run the program, at the latest; absent: in 10 s.
+  std::optional<std::chrono::steady_clock::time_point> start_deadline = {};
 };
 inline constexpr const char* kThisProgram = "/proc/self/exe";
 
@@ -45,7 +47,7 @@ struct ChildExit {
 class ChildProcess {
  public:
   // Starts the program (never a bare fork). Environment errors: no such program, no more processes,
-  // memory or descriptors.
+  // memory or descriptors. Deadline exceeded: it was stopped or held up before it ran.
   static Result<ChildProcess> Spawn(const ChildOptions& options);
   ~ChildProcess();
   ChildProcess(ChildProcess&&) noexcept;

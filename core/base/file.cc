@@ -26,6 +26,8 @@ namespace {
 constexpr int kReadAttempts = 3;
 constexpr int kNameAttempts = 10'000;
 constexpr size_t kLargestStep = size_t{1} << 30;
+// Of a file, when a header of gzip that has not ended yet is one that has no end.
+constexpr size_t kGzipHeader = size_t{256} << 10;
 constexpr int64_t kNoEnd = std::numeric_limits<int64_t>::max();
 constexpr mode_t kPermissionBits = 07777;
 
@@ -119,7 +121,11 @@ Result<ByteBuffer> ReadAll(int fd, int64_t expected, const Limits& limits, const
       return EnvironmentError("cannot read: " + std::generic_category().message(errno));
     }
     if (count == 0) break;
+    const bool had_header = buffer.size() >= kGzipHeader;
     buffer.Commit(static_cast<size_t>(count));
+    if (!had_header && buffer.size() >= kGzipHeader && IsGzip(buffer.bytes())) {
+      HLOSCOPE_TRY(CheckGzipHeader(buffer.bytes()));
+    }
     if (std::cmp_greater(buffer.size(), limits.input_file_bytes))
       return OverLimit(limits.input_file_bytes);
   }

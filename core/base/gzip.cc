@@ -88,6 +88,32 @@ Status GunzipMember(z_stream& stream, std::string_view& packed, size_t total_pac
 
 }  // namespace
 
+Status CheckGzipHeader(std::string_view bytes) {
+  constexpr size_t kFixed = 10, kMost = size_t{1} << 16;
+  constexpr unsigned kExtra = 4, kName = 8, kComment = 16;
+  if (bytes.size() < kFixed) return {};
+  const auto byte = [&](size_t at) { return static_cast<unsigned char>(bytes[at]); };
+  const unsigned flags = byte(3);
+  size_t at = kFixed;
+  if ((flags & kExtra) != 0) {
+    if (bytes.size() < at + 2) return {};
+    at += 2 + byte(at) + 256 * byte(at + 1);
+  }
+  for (const unsigned text : {kName, kComment}) {
+    if ((flags & text) == 0 || at > bytes.size()) continue;
+    const std::string_view rest = bytes.substr(at, kMost + 1);
+    const size_t end = rest.find('\0');
+    if (end != rest.npos) {
+      at += end + 1;
+    } else if (rest.size() > kMost) {
+      return InputError(fmt::format("gzip data whose header has a {} of more than {} bytes",
+                                    text == kName ? "name" : "comment", kMost),
+                        "pack it again with gzip --no-name");
+    }
+  }
+  return {};
+}
+
 bool IsGzip(std::string_view bytes) { return bytes.starts_with("\x1f\x8b"); }
 
 bool IsZlib(std::string_view bytes) {
@@ -105,6 +131,7 @@ Result<ByteBuffer> Gunzip(std::string_view packed, const Limits& limits) {
     return EnvironmentError("cannot initialise zlib");
   ByteBuffer out;
   do {
+    HLOSCOPE_TRY(CheckGzipHeader(packed));
     HLOSCOPE_TRY(GunzipMember(*stream, packed, total_packed, limits, out));
     inflateReset(stream.get());
   } while (IsGzip(packed));

@@ -11,6 +11,9 @@ namespace hloscope {
 
 // True if `bytes` start as gzip data do.
 bool IsGzip(std::string_view bytes);
+// Input error: the header of the gzip data at the start of `bytes` has a name or a comment that is
+// longer than any. Of data that are cut off it is what is there.
+Status CheckGzipHeader(std::string_view bytes);
 // True if they start as data with a header of zlib do (RFC 1950).
 bool IsZlib(std::string_view bytes);
 

@@ -13,7 +13,7 @@ URLSAFE = ALNUM + '-_'
 # Tokens that are known by how they begin: (kind, prefix, length, alphabet). Each is written in all of WRAPPED.
 PREFIXED = [
     ('aws id', 'AKIA', 16, UPPER + '234567'), ('gcp key', 'AIza', 35, URLSAFE), ('gcp token', 'ya29.', 60, URLSAFE),
-    ('gcp client', 'GOCSPX-', 28, URLSAFE), ('hugging face', 'hf_', 34, LETTERS), ('github', 'ghp_', 36, ALNUM),
+    ('gcp client', 'GOCSPX-', 28, URLSAFE), ('hugging face', 'hf_', 34, LETTERS), ('hugging face group', 'api_org_', 34, LETTERS), ('github', 'ghp_', 36, ALNUM),
     ('github fine', 'github_pat_', 60, ALNUM + '_'), ('gitlab', 'glpat-', 20, URLSAFE), ('slack bot', 'xoxb-', 40, DIGITS + LETTERS + '-'),
     ('slack app', 'xapp-1-A', 40, ALNUM + '-'), ('stripe', 'sk_live_', 24, ALNUM), ('stripe restricted', 'rk_live_', 24, ALNUM),
     ('twilio key', 'SK', 32, HEX), ('databricks', 'dapi', 32, HEX), ('vault', 'hvs.', 90, URLSAFE),
@@ -40,7 +40,21 @@ NAMED = [
     'https://user:{}@host.example.com/x', 'postgresql://app:{}@db.example.com:5432/x', 'password%3D{}', 'password%3A%20{}', '\\u0070assword\\u003d{}',
     '"\\u0070assword": "{}"', 'access_token={}', 'refresh_token: {}', 'AccountKey={};EndpointSuffix=core', 'sig={}&se=2030', 'private_key={}',
     'HF_TOKEN={}', 'WANDB_API_KEY={}', 'export MY_AUTH={}', 'credentials={}', 'login_password: {}', 'Signature={}', 'DB_PASS={}', 'db.password={}',
-    'spring.datasource.password: {}', 'passwd {}', 'encryption_key={}', 'signing-key: {}',
+    'spring.datasource.password: {}', 'passwd {}', 'encryption_key={}', 'signing-key: {}', 'setx API_TOKEN {}', 'the password is {} today',
+    'passphrase was {}', 'Passwort: {}', 'mot de passe: {}', 'secret pin: {}', 'password%253D{}', 'password%25253A{}', 'password&#61;{}', 'password&#x3d;&quot;{}&quot;',
+    '\\160assword={}', '"{{\\"password\\": \\"{}\\"}}"', '"{{\\\\\\"password\\\\\\": \\\\\\"{}\\\\\\"}}"', 'p=61=73sword: {}',
+]
+
+# Encodings of a text that holds a secret: (name, encoder). One that stands for characters one by one leaves nothing of the secret's own.
+ENCODINGS = [
+    ('base 64', base64.b64encode), ('base 64 for URLs', lambda b: base64.urlsafe_b64encode(b'>>?' + b)), ('base 64 twice', lambda b: base64.b64encode(base64.b64encode(b))),
+    ('base 64 of UTF-16', lambda b: base64.b64encode(b.decode().encode('utf-16le'))), ('base 32', base64.b32encode), ('base 32, small', lambda b: base64.b32encode(b).lower()),
+    ('base 32 hex', base64.b32hexencode), ('base 85', base64.b85encode), ('ascii 85', base64.a85encode), ('ascii 85, framed', lambda b: base64.a85encode(b, adobe=True)), ('hex', lambda b: b.hex().encode()),
+]
+BY_CHARACTER = [
+    ('hex bytes', lambda b: b.hex(' ')), ('hex list', lambda b: ','.join(f'0x{c:02x}' for c in b)), ('decimal list', lambda b: ', '.join(str(c) for c in b)),
+    ('percent', lambda b: ''.join(f'%{c:02X}' for c in b)), ('XML', lambda b: ''.join(f'&#{c};' for c in b)), ('JSON', lambda b: ''.join(f'\\u{c:04x}' for c in b)),
+    ('octal', lambda b: ''.join(f'\\{c:03o}' for c in b)), ('mail', lambda b: ''.join(f'={c:02X}' for c in b)),
 ]
 
 
@@ -118,6 +132,34 @@ def make(seed):
                         ('plain', f'+4917{text(8, DIGITS)}')):
         for form in ('{}', 'call {}.', 'phone: {}'):
             rows.append((f'phone {kind} in {form}', form.format(value), [value]))
+    for name, encode in ENCODINGS:
+        hidden = encode(f'loc("/home/{text(9, LOWER)}/k.py") password={password()[0]} end'.encode()).decode()
+        for form in ('{}', 'see {} there', '"body": "{}"'):
+            rows.append((f'{name} in {form}', form.format(hidden), [hidden[12:28], hidden[len(hidden) // 2:][:12]]))
+    for name, encode in BY_CHARACTER:
+        secret, core = password()
+        hidden = encode(f'loc("/home/x/k.py") password={secret} end'.encode())
+        rows.append((f'{name} of characters', hidden, [encode(core.encode())]))
+    for form in ('{}:8476', 'peer {}:1234 is lost', 'tcp://{}:9000', 'workers {}-1:2222,{}-2:2222', '({}3:2222)', '"{}:1234"', 'grpc://{}:8470/x', 'on ip-10-3-{}-17 now'):
+        name = text(8, 'abcdefghkmnprstuvw') if 'ip-' not in form else text(1, '123') + text(2, '4567890')
+        rows.append((f'first name in {form}', form.replace('{}', name), [name]))
+    for form in ('arn:aws:iam::123456789012:user/{}', 'git@github.com:{}/private.git', 'whoami: {}', 'projects/{}-prod/locations/us', '{}abcdefghijklmnopqrstuvwxyz234567abcdefgh.onion'):
+        name = text(9, 'abcdefghkmnprstuvw')
+        rows.append((form, form.format(name), [name]))
+    for kind, value in (('mac with dashes', '0a-' + '-'.join(text(2, HEX) for _ in range(4)) + '-b1'), ('mac in threes', f'0a{text(2, HEX)}.{text(4, HEX)}.{text(3, HEX)}1')):
+        rows.append((kind, f'link {value} up', [value]))
+    bban = text(18, DIGITS)
+    iban = f"DE{98 - int(bban + '131400') % 97:02}{bban}"
+    for form in ('{}', 'IBAN {}.'):
+        rows.append((f'account in {form}', form.format(iban), [iban[4:]]))
+        spaced = ' '.join(iban[i:i + 4] for i in range(0, 22, 4))
+        rows.append((f'account with blanks in {form}', form.format(spaced), [spaced[5:]]))
+    local = f'0170/{text(7, DIGITS)}'
+    rows.append(('local phone', f'Tel.: {local}', [local]))
+    pair = 'pat' + text(13) + '7.' + text(64, HEX)
+    rows.append(('pair', f'use {pair}', [pair[:12], pair[-12:]]))
+    login = text(39, HEX) + '7'
+    rows.append(('login', f'wandb login {login}', [login[:12]]))
     uuid = '-'.join(text(n, HEX) for n in (8, 4, 4, 4, 12))
     for form in ('{}', 'run {} done', 'id={}'):
         rows.append((f'uuid in {form}', form.format(uuid), [uuid]))

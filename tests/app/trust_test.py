@@ -155,6 +155,57 @@ ENTRY e { z = s32[] constant(0) ROOT w = s32[] while(z), condition=c, body=b }
         self.assertIn('deadline of 1 s passed', check['verdict'])
 
 
+    def changed(self, change):
+        """A bundle whose manifest a stranger changed."""
+        made, _ = self.create(self.path('square.hlo', SQUARE), '--platform', 'interpreter')
+        with zipfile.ZipFile(made) as bundle:
+            parts = {name: bundle.read(name) for name in bundle.namelist()}
+        manifest = json.loads(parts['manifest.json'])
+        change(manifest)
+        parts['manifest.json'] = json.dumps(manifest).encode()
+        path = self.path('changed.hlob')
+        with zipfile.ZipFile(path, 'w', zipfile.ZIP_DEFLATED) as bundle:
+            for name, data in parts.items():
+                info = zipfile.ZipInfo(name)
+                info.create_system, info.external_attr = 3, 0o100644 << 16
+                bundle.writestr(info, data, zipfile.ZIP_DEFLATED)
+        return path
+
+    def test_what_a_stranger_wrote_is_printed_in_part(self):
+        many = {f'xla_flag_{k}': 'true' for k in range(20_000)}
+        dumps = {f'xla_dump_{k}': 'true' for k in range(20_000)}
+        for change, status, more in (
+                (lambda m: m['request'].update(xla_flags=many), 3, 'and 19980 more'),
+                (lambda m: m['request'].update(reference_flags=many), 3, 'and 19980 more'),
+                (lambda m: m['request'].update(xla_flags=dumps), 0, 'and 19980 more'),
+                (lambda m: m['request'].update(xla_flags={'xla_' + 'x' * 1_000_000: '1'}), 3, 'more bytes'),
+                (lambda m: m['request'].update(platform='x' * 1_000_000), 3, 'more bytes'),
+                (lambda m: m['recorded'].update(status='differs', failure={'kind': 'differs', 'classes': [], 'text': 'x' * 1_000_000}), None, 'more bytes')):
+            path = self.changed(change)
+            for command in (['bundle', 'check', path], ['bundle', 'check', path, '--json'], ['info', path]):
+                code, out, errors = run(*command)
+                self.assertLess(len(out) + len(errors), 200_000, (command[:2], out[:100]))
+                if command[:2] == ['bundle', 'check']:
+                    self.assertIn(more, out + errors, (out + errors)[:500])
+                    if status is not None:
+                        self.assertEqual(code, status, (out + errors)[:500])
+
+    def test_nothing_is_left_of_what_cannot_be_unpacked(self):
+        made, _ = self.create(self.path('square.hlo', SQUARE), '--platform', 'interpreter')
+        with zipfile.ZipFile(made) as bundle:
+            last = bundle.infolist()[-1]
+        with open(made, 'rb') as file:
+            data = bytearray(file.read())
+        data[last.header_offset + 30 + len(last.filename) + last.compress_size // 2] ^= 0xFF
+        broken, into = self.path('broken.hlob', ''), self.path('new')
+        with open(broken, 'wb') as file:
+            file.write(data)
+        self.assertEqual(run('bundle', 'open', broken, '--into', into)[0], 2)
+        self.assertFalse(os.path.exists(into))
+        os.mkdir(into)
+        self.assertEqual(run('bundle', 'open', broken, '--into', into)[0], 2)
+        self.assertEqual(os.listdir(into), [])
+
     def test_a_failure_of_an_instruction_alone(self):
         """The whole module agrees; the replay isolates its instructions too."""
         module = self.path('isolated.hlo', '''HloModule isolated

@@ -6,7 +6,9 @@
 #include <poll.h>
 #include <signal.h>
 #include <sys/wait.h>
+#include <unistd.h>
 
+#include <atomic>
 #include <fstream>
 #include <optional>
 #include <thread>
@@ -175,6 +177,33 @@ TEST(ChildProcess, WhatCannotStartIsAnError) {
   ASSERT_FALSE(child.has_value());
   EXPECT_EQ(child.error().error_class, ErrorClass::kEnvironment);
   EXPECT_NE(child.error().message.find("/no/such/program"), std::string::npos);
+  EXPECT_FALSE(HasChildren());
+}
+
+// A child that is stopped before it runs its program: whoever starts it goes on.
+TEST(ChildProcess, WhatIsStoppedAsItStartsEndsAtTheDeadline) {
+  std::atomic<bool> over = false;
+  const pid_t spawning = gettid();
+  std::jthread stopping([&] {
+    const std::string list = "/proc/self/task/" + std::to_string(spawning) + "/children";
+    while (!over) {
+      std::ifstream children(list);
+      for (pid_t pid = 0; children >> pid;) kill(pid, SIGSTOP);
+    }
+  });
+  int late = 0;
+  constexpr int kMaxTries = 500;
+  for (int i = 0; i < kMaxTries && late == 0; ++i) {
+    ChildOptions options = Shell("exit 0");
+    options.start_deadline = std::chrono::steady_clock::now() + milliseconds(200);
+    const auto child = ChildProcess::Spawn(options);
+    if (child.has_value()) continue;
+    EXPECT_EQ(child.error().error_class, ErrorClass::kDeadlineExceeded) << child.error().ToString();
+    ++late;
+  }
+  over = true;
+  stopping.join();
+  EXPECT_EQ(late, 1);
   EXPECT_FALSE(HasChildren());
 }
 

@@ -180,6 +180,47 @@ TEST(GzipTest, TellsDataOfZlibByTheirHeader) {
   }
 }
 
+// A name, a comment and an extra field before the data of a member, and what is read of them.
+TEST(FileViewTest, HeadersOfGzipHaveAnEnd) {
+  const Scratch scratch;
+  const std::string packed = Gzip("HloModule m"), head = packed.substr(0, 3),
+                    rest = packed.substr(4);
+  const auto with = [&](char flags, const std::string& fields) {
+    return head + flags + rest.substr(0, 6) + fields + rest.substr(6);
+  };
+  const std::string end(1, '\0'), few(1000, 'x'), most(1 << 16, 'x'), many(70'000, 'x');
+  const std::string extra = std::string("\xff\xff", 2) + std::string(65535, 'x');
+  for (const std::string& sound : {with(8, few + end), with(16, most + end), with(4, extra),
+                                   with(28, extra + few + end + most + end)}) {
+    const auto view = FileView::Open(scratch.Write("f", sound), {});
+    ASSERT_TRUE(view.has_value()) << view.error().ToString();
+    EXPECT_EQ(view->bytes(), "HloModule m");
+  }
+  const std::string endless(size_t{4} << 20, 'x');
+  for (const std::string& bad :
+       {with(8, many + end), with(8, endless), packed + with(8, many + end)}) {
+    EXPECT_NE(ErrorOf(scratch.Write("f", bad)).find("header has a name of more"),
+              std::string::npos);
+  }
+  for (const std::string& bad :
+       {with(16, many + end), with(24, end + endless), with(20, extra + endless)}) {
+    EXPECT_NE(ErrorOf(scratch.Write("f", bad)).find("header has a comment of more"),
+              std::string::npos);
+  }
+  // What follows is not read.
+  Limits limits;
+  limits.input_file_bytes = size_t{64} << 20;
+  FaultyFileCalls calls;
+  calls.call = "read";
+  calls.n = 16;
+  calls.error = EIO;
+  calls.step = size_t{64} << 10;
+  const auto view = FileView::Open(scratch.Write("f", with(8, endless)), limits, calls);
+  ASSERT_FALSE(view.has_value());
+  EXPECT_NE(view.error().ToString().find("header has a name"), std::string::npos)
+      << view.error().ToString();
+}
+
 TEST(FileViewTest, EveryPrefixOfGzipIsAnErrorAndNothingWorse) {
   const Scratch scratch;
   const std::string packed = Gzip("HloModule m");

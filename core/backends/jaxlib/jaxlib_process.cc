@@ -224,7 +224,9 @@ std::span<const std::byte> BytesOf(std::string_view text) { return std::as_bytes
 
 Result<std::unique_ptr<JaxlibProcess>> JaxlibProcess::Start(const JaxlibStart& start,
                                                             const Budget& bounds) {
-  HLOSCOPE_ASSIGN_OR_RETURN(auto worker, WorkerProcess::Start(ChildOf(start)));
+  WorkerStart child = ChildOf(start);
+  child.deadline = bounds.deadline;
+  HLOSCOPE_ASSIGN_OR_RETURN(auto worker, WorkerProcess::Start(child));
   std::unique_ptr<JaxlibProcess> process(new JaxlibProcess(std::move(worker)));
   if (const Status opened = process->Open(start.folder, bounds); !opened) {
     Error error = Explain(opened.error());

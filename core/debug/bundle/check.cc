@@ -10,6 +10,7 @@
 #include "core/backends/plugins/cuda_files.h"
 #include "core/backends/plugins/plugins.h"
 #include "core/base/scratch_folder.h"
+#include "core/debug/bundle/bounded_text.h"
 #include "core/debug/bundle/bundle_values.h"
 #include "core/debug/bundle/dumped_kernels.h"
 #include "core/debug/bundle/machine.h"
@@ -52,13 +53,19 @@ class Check {
     HLOSCOPE_TRY(Prepare(scratch.path()));
     HLOSCOPE_TRY(FindChanges());
     HLOSCOPE_TRY(VerifyWhole(*loaded.module));
+    BoundTexts(check_.missing);
+    BoundTexts(check_.refused);
     if (!check_.missing.empty()) {
+      BoundTexts(check_.notes);
       check_.verdict = fmt::format("cannot be replayed here: {}", fmt::join(check_.missing, "; "));
       return check_;
     }
     check_.report = RunModule(loaded.module, request_, stop);
     Judge(*check_.report, *loaded.module);
     if (check_.missing.empty()) HLOSCOPE_TRY(CheckReduced(scratch.path(), stop));
+    BoundTexts(check_.missing);
+    BoundTexts(check_.notes);
+    check_.verdict = BoundedText(check_.verdict);
     return std::move(check_);
   }
 
@@ -207,6 +214,7 @@ class Check {
     const std::string what = now.failure ? now.failure->text : "nothing fails, as recorded";
     check_.verdict = why.empty() ? "reproduced: " + what : "not reproduced: " + why;
     if (!why.empty()) {
+      BoundTexts(check_.notes);
       for (const std::string& note : check_.notes) check_.verdict += "; " + note;
     }
   }

@@ -87,7 +87,23 @@ bool StoresPlainStrings(std::string_view bytes) {
   return bytes.starts_with(kMlir) || bytes.starts_with(kElf) || bytes.starts_with(kLlvm);
 }
 
+// UTF-16 of ASCII: every second byte is zero.
+bool IsWide(std::string_view bytes) {
+  constexpr size_t kMin = 16;
+  for (const size_t first : {size_t{0}, size_t{1}}) {
+    bool is_wide = bytes.size() >= kMin;
+    for (size_t k = first; is_wide && k < bytes.size(); k += 2) is_wide = bytes[k] == '\0';
+    if (is_wide) return true;
+  }
+  return false;
+}
+
 bool BinaryHasSecret(std::string_view bytes, const Redactor& redactor, int depth) {
+  if (IsWide(bytes)) {
+    std::string text(bytes);
+    std::erase(text, '\0');
+    return HasSecretAt(text, redactor, depth + 1);
+  }
   if (StoresPlainStrings(bytes)) return StringsHaveSecret(bytes, redactor);
   Limits limits;
   limits.archive_member_bytes = int64_t{64} << 20;

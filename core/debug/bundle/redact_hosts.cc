@@ -17,9 +17,9 @@ constexpr std::string_view kWellKnownHosts[] = {"github.com", "openxla.org", "te
 // Last parts of names of hosts. Of two-letter ones those that are words or extensions of files are
 // left out; a port shows them.
 constexpr std::string_view kHostEndings[] = {
-    "internal", "local", "corp", "lan", "intra", "localdomain", "intranet", "home", "com",
-    "net",      "edu",   "gov",  "org", "io",    "cloud",       "ai",       "dev",  "app",
-    "info",     "tech",  "mil",  "int", "biz",   "xyz",         "arpa",     "svc",  "cluster"};
+    "internal", "local", "corp", "lan", "intra", "localdomain", "intranet", "home", "com",  "net",
+    "edu",      "gov",   "org",  "io",  "cloud", "ai",          "dev",      "app",  "info", "tech",
+    "mil",      "int",   "biz",  "xyz", "arpa",  "svc",         "cluster",  "onion"};
 constexpr std::string_view kCountryEndings[] = {
     "de", "uk", "fr", "jp", "cn", "kr", "nl", "se", "ch", "es", "pl", "ru", "br", "ca",
     "au", "nz", "sg", "hk", "tw", "ie", "dk", "fi", "cz", "eu", "us", "il", "be", "at",
@@ -27,6 +27,7 @@ constexpr std::string_view kCountryEndings[] = {
     "th", "vn", "id", "my", "ph", "lu", "sk", "si", "hr", "bg", "lt", "lv", "ee", "is"};
 
 bool IsHostCharacter(char c) { return IsAlphanumeric(c) || c == '_' || c == '-' || c == '.'; }
+bool IsLetter(char c) { return IsAlphanumeric(c) && !IsDigit(c); }
 bool IsMailCharacter(char c) { return IsHostCharacter(c) || c == '+' || c == '%'; }
 
 bool IsWellKnown(std::string_view host) {
@@ -57,6 +58,58 @@ bool IsHostName(std::string_view run, bool has_port) {
   }
   return has_port && last.size() >= 2 && std::ranges::all_of(last, IsLower) &&
          !IsFileExtension(last);
+}
+
+// Words before a colon and a number that are no machines: keys of values, and what is counted.
+bool IsKeyOfNumber(std::string_view name) {
+  constexpr std::string_view kKeys[] = {
+      "line",      "step",    "steps",      "epoch",      "epochs",  "size",   "id",
+      "pid",       "tid",     "offset",     "batch",      "seed",    "count",  "bytes",
+      "iter",      "iters",   "col",        "column",     "row",     "rows",   "port",
+      "len",       "length",  "dim",        "dims",       "width",   "height", "index",
+      "idx",       "rank",    "version",    "time",       "at",      "to",     "value",
+      "values",    "max",     "min",        "sum",        "total",   "loss",   "arg",
+      "args",      "param",   "params",     "input",      "output",  "axis",   "layer",
+      "layers",    "block",   "blocks",     "thread",     "threads", "warp",   "warps",
+      "stage",     "stages",  "tile",       "tiles",      "shape",   "stride", "strides",
+      "alignment", "align",   "iteration",  "iterations", "stream",  "device", "grid",
+      "fp",        "bf",      "sm",         "si",         "ui",      "pred",   "add",
+      "fusion",    "call",    "while",      "copy",       "num",     "year",   "lr",
+      "node",      "nodes",   "task",       "job",        "level",   "memory", "kernel",
+      "launch",    "cluster", "ms",         "us",         "ns",      "mb",     "kb",
+      "gb",        "buffer",  "allocation", "program",    "module",  "thunk",  "replica",
+      "partition", "channel"};
+  while (!name.empty() && IsDigit(name.back())) name.remove_suffix(1);
+  return name.size() < 2 || std::ranges::find(kKeys, name) != std::end(kKeys);
+}
+
+// A machine by its first name, as those of a cluster call one another: trainer:8476, gn-03:2222.
+bool IsFirstName(std::string_view text, size_t at, size_t length, size_t port) {
+  constexpr size_t kMin = 3, kMinPort = 5;  // the colon and four digits
+  const std::string_view name = text.substr(at, length);
+  if (length < kMin || port < kMinPort || !IsLower(name.front()) || name.back() == '-')
+    return false;
+  const auto fits = [](char c) { return IsLower(c) || IsDigit(c) || c == '-'; };
+  if (!std::ranges::all_of(name, fits) || text[at + length + 1] == '0') return false;
+  constexpr std::string_view kBefore = " \"'=,;/([@\t\n", kAfter = " \"',;/)].\\\t\n";
+  const size_t end = at + length + port;
+  const bool is_apart = (at == 0 || kBefore.contains(text[at - 1])) &&
+                        (end == text.size() || kAfter.contains(text[end]));
+  return is_apart && !IsKeyOfNumber(name);
+}
+
+// ip-10-0-3-17, as machines of AWS are called.
+size_t DashedAddressLength(std::string_view text, size_t at) {
+  constexpr std::string_view kBegin = "ip-";
+  if (!text.substr(at).starts_with(kBegin)) return 0;
+  size_t end = at + kBegin.size();
+  for (int part = 0; part < 4; ++part) {
+    if (part > 0 && (end >= text.size() || text[end++] != '-')) return 0;
+    const size_t digits = RunLength(text, end, IsDigit);
+    if (digits == 0 || digits > 3) return 0;
+    end += digits;
+  }
+  return end < text.size() && IsAlphanumeric(text[end]) ? 0 : end - at;
 }
 
 // "cuDNN 9.1.0.70", "version 1.2.3.4": four numbers, but not an address.
@@ -96,16 +149,23 @@ size_t AddressLength(std::string_view text, size_t at) {
   return says_nothing || FollowsVersionName(text, at) ? 0 : end - at;
 }
 
-// 02:42:ac:11:00:02
+// 02:42:ac:11:00:02, 02-42-ac-11-00-02, 0242.ac11.0002
 size_t MacLength(std::string_view text, size_t at) {
-  constexpr size_t kLength = 17;
-  if (text.size() - at < kLength) return 0;
-  for (size_t i = 0; i < kLength; ++i) {
-    const char c = text[at + i];
-    if (i % 3 == 2 ? c != ':' : std::isxdigit(static_cast<unsigned char>(c)) == 0) return 0;
+  for (const std::string_view form : {"xx:xx:xx:xx:xx:xx", "xx-xx-xx-xx-xx-xx", "xxxx.xxxx.xxxx"}) {
+    if (text.size() - at < form.size()) continue;
+    const std::string_view run = text.substr(at, form.size());
+    const bool fits = std::ranges::equal(run, form, [](char c, char f) {
+      return f == 'x' ? std::isxdigit(static_cast<unsigned char>(c)) != 0 : c == f;
+    });
+    const size_t end = at + form.size();
+    const bool is_apart = (end == text.size() || !IsHostCharacter(text[end])) &&
+                          (at == 0 || !IsHostCharacter(text[at - 1]));
+    // Other numbers have such forms too.
+    const bool is_sure =
+        form[2] == ':' || (std::ranges::any_of(run, IsDigit) && std::ranges::any_of(run, IsLetter));
+    if (fits && is_apart && is_sure) return form.size();
   }
-  const bool ends = at + kLength == text.size() || !IsAlphanumeric(text[at + kLength]);
-  return ends ? kLength : 0;
+  return 0;
 }
 
 // fe80::1ff:fe23:4567:890a
@@ -149,7 +209,27 @@ RedactionHit FindMail(std::string_view text, size_t at) {
   const size_t length = RunLength(text, host, IsHostCharacter);
   // batch_norm@functional.py: a function and its file.
   if (text.substr(host, length).ends_with(".py")) return {};
-  return HitAt(text, at, name + 1 + length);
+  const size_t whole = name + 1 + length;
+  // git@github.com:jane/project.git
+  constexpr std::string_view kEnds = " \t\n\"',;<>()\\";
+  const size_t path = RunLength(text, at + whole, [&](char c) { return !kEnds.contains(c); });
+  const bool has_path = path > 1 && text[at + whole] == ':' && !IsDigit(text[at + whole + 1]) &&
+                        text[at + whole + 1] != '/';
+  return HitAt(text, at, whole + (has_path ? path : 0));
+}
+
+// arn:aws:iam::123456789012:user/jane; projects/acme/locations/x
+size_t ResourceLength(std::string_view text, size_t at) {
+  constexpr std::string_view kEnds = " \t\n\"',;<>()[]{}\\";
+  const auto in_name = [&](char c) { return !kEnds.contains(c); };
+  const std::string_view rest = text.substr(at);
+  if (rest.starts_with("arn:aws")) return RunLength(text, at, in_name);
+  for (const std::string_view folder :
+       {"projects/", "tenants/", "subscriptions/", "organizations/", "workspaces/"}) {
+    if (!rest.starts_with(folder) || (at > 0 && text[at - 1] == '_')) continue;
+    return RunLength(text, at, in_name);
+  }
+  return 0;
 }
 
 }  // namespace
@@ -164,6 +244,10 @@ RedactionHit FindHost(const Redactor& redactor, std::string_view text, size_t at
   if (const size_t length = LongAddressLength(text, at); length != 0) {
     return HitAt(text, at, length);
   }
+  if (const size_t length = DashedAddressLength(text, at); length != 0) {
+    return HitAt(text, at, length);
+  }
+  if (const size_t length = ResourceLength(text, at); length != 0) return HitAt(text, at, length);
   RedactionHit named =
       FindNamed(text, at,
                 {"host", "hostname", "host_name", "machine", "coordinator", "endpoint", "nodename",
@@ -174,14 +258,18 @@ RedactionHit FindHost(const Redactor& redactor, std::string_view text, size_t at
   while (run > 0 && (text[at + run - 1] == '.' || text[at + run - 1] == '-')) --run;
   if (at > 0 && (text[at - 1] == '.' || text[at - 1] == '_')) return {};
   const size_t port = PortLength(text, at + run);
-  return IsHostName(text.substr(at, run), port != 0) ? HitAt(text, at, run) : RedactionHit();
+  const bool is_host =
+      IsHostName(text.substr(at, run), port != 0) || IsFirstName(text, at, run, port);
+  return is_host ? HitAt(text, at, run) : RedactionHit();
 }
 
 RedactionHit FindUser(const Redactor& redactor, std::string_view text, size_t at) {
   if (!IsWordStart(text, at)) return {};
   const size_t word = redactor.WordAt(RedactionKind::kUser, text, at);
   if (word != 0) return HitAt(text, at, word);
-  return FindNamed(text, at, {"user", "username", "user_name", "login", "owner", "author"});
+  return FindNamed(text, at,
+                   {"user", "username", "user_name", "login", "owner", "author", "logname",
+                    "whoami", "account"});
 }
 
 }  // namespace hloscope::debug

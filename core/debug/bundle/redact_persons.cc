@@ -1,6 +1,8 @@
-// Numbers of persons: of social security, of cards, of telephones.
+// Numbers of persons: of social security, of cards and accounts, of telephones.
 #include <algorithm>
+#include <string>
 
+#include "core/base/strings.h"
 #include "core/debug/bundle/redact_rules.h"
 #include "core/debug/bundle/secret_names.h"
 
@@ -76,12 +78,66 @@ size_t InternationalLength(std::string_view text, size_t at) {
   return is_one && IsDigit(text[at + 1]) ? last - at : 0;
 }
 
+// DE89 3704 0044 0532 0130 00, whose check digits fit.
+size_t AccountLength(std::string_view text, size_t at) {
+  constexpr size_t kMin = 15, kMax = 34;
+  if (!IsUpper(text[at]) || at + 4 > text.size() || !IsUpper(text[at + 1])) return 0;
+  std::string plain;
+  size_t last = at;
+  for (size_t end = at; end < text.size() && plain.size() <= kMax; ++end) {
+    const char c = text[end];
+    if (c == ' ' && end - last == 0 && plain.size() % 4 == 0) {
+      ++last;
+      continue;
+    }
+    if (!IsUpper(c) && !IsDigit(c)) break;
+    plain += c;
+    last = end + 1;
+  }
+  while (last > at && text[last - 1] == ' ') --last;
+  if (plain.size() < kMin || plain.size() > kMax || !IsDigit(plain[2]) || !IsDigit(plain[3])) {
+    return 0;
+  }
+  constexpr int kCheck = 97, kHundred = 100, kTen = 10;
+  int rest = 0;
+  for (size_t i = 0; i < plain.size(); ++i) {
+    const char c = plain[(i + 4) % plain.size()];
+    rest = IsDigit(c) ? rest * kTen + (c - '0') : rest * kHundred + (c - 'A' + kTen);
+    rest %= kCheck;
+  }
+  return rest == 1 && EndsApart(text, last) ? last - at : 0;
+}
+
+// A number behind "tel." and the like: 0170/1234567, 555 0100.
+size_t TelephoneLength(std::string_view text, size_t at) {
+  constexpr std::string_view kNames[] = {"tel", "phone", "telephone", "mobile", "fax", "cell"};
+  constexpr std::string_view kBetween = ".:= ", kWithin = " /-()";
+  constexpr size_t kMinDigits = 6;
+  size_t end = at;
+  while (end > 0 && kBetween.contains(text[end - 1])) --end;
+  size_t begin = end;
+  while (begin > 0 && IsAlphanumeric(text[begin - 1])) --begin;
+  const std::string name = AsciiStrToLower(text.substr(begin, end - begin));
+  if (end == at || std::ranges::find(kNames, name) == std::end(kNames)) return 0;
+  size_t digits = 0, last = at;
+  for (size_t i = at; i < text.size() && (IsDigit(text[i]) || kWithin.contains(text[i])); ++i) {
+    if (!IsDigit(text[i])) continue;
+    ++digits;
+    last = i + 1;
+  }
+  return digits >= kMinDigits ? last - at : 0;
+}
+
 }  // namespace
 
 RedactionHit FindPerson(const Redactor& /*redactor*/, std::string_view text, size_t at) {
   const char c = text[at];
-  if (!IsDigit(c) && c != '+' && c != '(') return {};
+  if (!IsDigit(c) && !IsUpper(c) && c != '+' && c != '(') return {};
   if (at > 0 && !IsApart(text[at - 1])) return {};
+  if (IsUpper(c)) return HitAt(text, at, AccountLength(text, at));
+  if (const size_t length = TelephoneLength(text, at); length != 0) {
+    return HitAt(text, at, length);
+  }
   if (c == '+') return HitAt(text, at, InternationalLength(text, at));
   if (c == '(') return HitAt(text, at, FormLength(text, at, "(999) 999-9999"));
   for (const std::string_view form : {"999-99-9999", "999-999-9999"}) {

@@ -30,6 +30,15 @@ struct RedactionHit {
 // True at the first character of a word.
 bool IsWordStart(std::string_view text, size_t at);
 bool IsAlphanumeric(char c);  // a letter or digit
+// The characters of names, of tokens, and of base 64.
+bool IsNameCharacter(char c);
+bool IsTokenCharacter(char c);
+bool IsKeyCharacter(char c);
+bool IsBase64Character(char c);
+
+/// The length of the run of characters at `at` that no person wrote, as those of keys and their
+/// hashes; 0: there is none.
+size_t RandomLength(std::string_view text, size_t at);
 
 /// The length of the run at `at` whose characters pass `test`, at most 8192.
 template <typename Test>
@@ -61,8 +70,8 @@ PathParts PartsOfPath(std::string_view path);
 /// Whether `extension` is one of files that paths and messages name: "py", "cc", "npz".
 bool IsFileExtension(std::string_view extension);
 
-/// A text with its escapes (%2F, \\x2f, \\u002f) decoded, and where each character of it, and its
-/// end, is in the original. Empty: there are none.
+/// A text with its escapes (%2F, \\x2f, \\u002f, \\057, &#47;, =2F) decoded, and where each
+/// character of it, and its end, is in the original. Empty: there are none.
 struct DecodedText {
   std::string text;
   std::vector<size_t> origins;

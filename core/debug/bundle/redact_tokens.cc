@@ -1,9 +1,7 @@
 // Keys and tokens, by their form and by the names before them; values of the environment.
 #include <algorithm>
-#include <array>
 #include <cctype>
 #include <initializer_list>
-#include <utility>
 
 #include "core/base/strings.h"
 #include "core/debug/bundle/redact_rules.h"
@@ -12,13 +10,7 @@
 namespace hloscope::debug {
 namespace {
 
-bool IsNameCharacter(char c) { return IsAlphanumeric(c) || c == '_' || c == '-'; }
 bool IsQuote(char c) { return c == '"' || c == '\'' || c == '`'; }
-
-// The characters of tokens.
-bool IsTokenCharacter(char c) { return IsNameCharacter(c) || c == '.'; }
-bool IsKeyCharacter(char c) { return IsAlphanumeric(c) || c == '+' || c == '='; }
-bool IsBase64Character(char c) { return IsKeyCharacter(c) || c == '/'; }
 
 struct TokenForm {
   std::string_view prefix;
@@ -29,137 +21,6 @@ constexpr TokenForm kTokenForms[] = {
 #include "core/debug/bundle/token_prefixes.def"
 #undef TOKEN_PREFIX
 };
-
-// The run without the widths of types, as in "ConvertF32ToS8".
-std::string WithoutTypes(std::string_view run) {
-  constexpr std::string_view kTypes = "SUFCsufc";
-  constexpr std::string_view kWidths[] = {"128", "64", "32", "16", "8"};
-  std::string out;
-  for (size_t i = 0; i < run.size();) {
-    const size_t digits = RunLength(run, i, IsDigit);
-    const bool is_width = !out.empty() && kTypes.find(out.back()) != kTypes.npos &&
-                          std::ranges::find(kWidths, run.substr(i, digits)) != std::end(kWidths);
-    out += is_width ? "" : run.substr(i, std::max<size_t>(digits, 1));
-    i += std::max<size_t>(digits, 1);
-  }
-  return out;
-}
-
-// Changes between digits and letters, but for the x of 16x8.
-size_t ChangesOfKind(std::string_view run) {
-  size_t changes = 0;
-  for (size_t i = 1; i < run.size(); ++i) {
-    const bool is_product = run[i] == 'x' && i + 1 < run.size() && IsDigit(run[i - 1]);
-    if (is_product && IsDigit(run[i + 1])) {
-      ++i;
-      continue;
-    }
-    changes += IsDigit(run[i]) != IsDigit(run[i - 1]) ? 1 : 0;
-  }
-  return changes;
-}
-
-// A run of letters and digits that no person wrote: hexadecimal, of all three kinds, or one in
-// which digits are everywhere.
-bool LooksRandom(std::string_view whole) {
-  const std::string plain = WithoutTypes(whole);
-  const std::string_view run = plain;
-  constexpr size_t kMin = 20, kMinSure = 32, kMax = 256;
-  // Every how many characters a short run, and a long one, changes at least.
-  const size_t change = run.size() < 30 ? 3 : 5;
-  constexpr std::ptrdiff_t kOfEach = 3;
-  if (run.size() < kMin || run.size() > kMax) return false;
-  const auto is_hex = [](char c) {
-    return IsDigit(c) || (c >= 'a' && c <= 'f') || (c >= 'A' && c <= 'F');
-  };
-  if (whole.size() >= kMinSure && std::ranges::all_of(whole, is_hex)) {
-    return !std::ranges::all_of(whole, IsDigit);
-  }
-  const bool is_alphanumeric = std::ranges::all_of(run, IsAlphanumeric);
-  if (is_alphanumeric && ChangesOfKind(run) * change >= run.size()) return true;
-  if (std::ranges::count_if(run, IsUpper) < kOfEach ||
-      std::ranges::count_if(run, IsLower) < kOfEach ||
-      std::ranges::count_if(run, IsDigit) < kOfEach) {
-    return false;
-  }
-  // "Conv2dRelu" changes its kinds where a word begins; a random run also elsewhere.
-  std::ptrdiff_t unnatural = 0;
-  for (size_t i = 1; i < run.size(); ++i) {
-    const bool odd =
-        (IsDigit(run[i - 1]) && IsLower(run[i])) || (IsUpper(run[i - 1]) && IsDigit(run[i]));
-    unnatural += odd ? 1 : 0;
-  }
-  return run.size() >= kMinSure || unnatural > kOfEach;
-}
-
-// A long run of base 64, or of several such with dots between, in which all kinds of characters
-// follow one another: in "Layer12/SelfAttention0" a kind goes on for a word.
-bool LooksEncoded(std::string_view run) {
-  constexpr size_t kMin = 32, kPerHundred = 24;
-  constexpr std::ptrdiff_t kOfEach = 3;
-  const auto few = [&](auto test) { return std::ranges::count_if(run, test) < kOfEach; };
-  if (run.size() < kMin || few(IsUpper) || few(IsLower) || few(IsDigit)) return false;
-  size_t changes = 0;
-  for (size_t i = 1; i < run.size(); ++i) {
-    const char a = run[i - 1], b = run[i];
-    changes += IsDigit(a) ? IsLower(b) || IsUpper(b)
-                          : (IsUpper(a) && IsDigit(b)) || (IsLower(a) && IsUpper(b));
-  }
-  return changes * 100 >= kPerHundred * run.size();
-}
-
-// Base 64 of bytes that fill no group: it ends in =.
-bool IsPadded(std::string_view run) {
-  constexpr size_t kMin = 40;
-  return run.size() >= kMin && run.ends_with('=') && run.size() % 4 == 0 &&
-         std::ranges::any_of(run, IsUpper) && std::ranges::any_of(run, IsLower) &&
-         std::ranges::any_of(run, IsDigit);
-}
-
-// Three parts of base 64, as the tokens of Discord: the number of a user, a time, a signature.
-size_t DottedLength(std::string_view text, size_t at) {
-  constexpr std::array<std::pair<size_t, size_t>, 3> kParts = {{{23, 28}, {6, 7}, {27, 43}}};
-  size_t end = at;
-  for (const auto& [least, most] : kParts) {
-    if (end > at && !text.substr(end++).starts_with('.')) return 0;
-    const size_t length = RunLength(text, end, IsNameCharacter);
-    if (length < least || length > most) return 0;
-    end += length;
-  }
-  return std::ranges::any_of(text.substr(at, end - at), IsDigit) ? end - at : 0;
-}
-
-// The token of a bot of Telegram: 123456789:AA…
-size_t BotLength(std::string_view text, size_t at) {
-  constexpr size_t kMinDigits = 8, kMaxDigits = 10, kMin = 30;
-  const size_t digits = RunLength(text, at, IsDigit);
-  if (digits < kMinDigits || digits > kMaxDigits) return 0;
-  if (!text.substr(at + digits).starts_with(":AA")) return 0;
-  const size_t length = RunLength(text, at + digits + 1, IsNameCharacter);
-  return length < kMin ? 0 : digits + 1 + length;
-}
-
-// 40 characters of base 64 with a slash or a plus among them, as secret keys of AWS are.
-bool LooksLikeSecretKey(std::string_view run) {
-  constexpr size_t kLength = 40;
-  if (run.size() != kLength || run.find_first_of("/+") == std::string_view::npos) return false;
-  constexpr std::ptrdiff_t kOfEach = 3;
-  return std::ranges::count_if(run, IsUpper) >= kOfEach &&
-         std::ranges::count_if(run, IsLower) >= kOfEach &&
-         std::ranges::count_if(run, IsDigit) >= kOfEach;
-}
-
-// 550e8400-e29b-41d4-a716-446655440000
-size_t UuidLength(std::string_view text, size_t at) {
-  constexpr size_t kLength = 36;
-  if (text.size() - at < kLength) return 0;
-  for (size_t i = 0; i < kLength; ++i) {
-    const bool dash = i == 8 || i == 13 || i == 18 || i == 23;
-    const char c = text[at + i];
-    if (dash ? c != '-' : std::isxdigit(static_cast<unsigned char>(c)) == 0) return 0;
-  }
-  return at + kLength < text.size() && IsAlphanumeric(text[at + kLength]) ? 0 : kLength;
-}
 
 bool EndsValue(char c) {
   return std::isspace(static_cast<unsigned char>(c)) != 0 || IsQuote(c) || c == ',' || c == ';' ||
@@ -285,6 +146,17 @@ RedactionHit FindOption(std::string_view text, size_t at) {
                                                         : RedactionHit();
 }
 
+// "the password is X", where X looks like a key.
+RedactionHit FindTold(std::string_view text, size_t at) {
+  for (const std::string_view verb : {std::string_view("is "), std::string_view("was ")}) {
+    if (!text.substr(at).starts_with(verb)) continue;
+    const size_t begin = SkipSpaces(text, at + verb.size());
+    const size_t value = RunLength(text, begin, [](char c) { return !EndsValue(c); });
+    if (LooksLikeKey(text.substr(begin, value))) return HitAt(text, begin, value);
+  }
+  return {};
+}
+
 // The value of `NAME=value`, and of `NAME value` where that looks like a key; the name is that of a
 // secret.
 RedactionHit FindNamedSecret(std::string_view text, size_t at) {
@@ -302,13 +174,28 @@ RedactionHit FindNamedSecret(std::string_view text, size_t at) {
     const bool is_key = begin > at + length && LooksLikeKey(text.substr(begin, value));
     const std::string lower = AsciiStrToLower(name);
     const bool is_password = lower.contains("pass") || lower.contains("secret");
-    return is_key && is_password ? HitAt(text, begin, value) : RedactionHit();
+    // `setx API_TOKEN X`
+    const bool is_variable =
+        kind == SecretName::kYes && name.contains('_') && std::ranges::none_of(name, IsLower);
+    if (is_key && (is_password || is_variable)) return HitAt(text, begin, value);
+    return is_password && value > 0 ? FindTold(text, begin) : RedactionHit();
   }
   const std::string lower = AsciiStrToLower(name);
   const bool is_header = lower.ends_with("authorization") || lower.ends_with("cookie");
   const bool sure = kind == SecretName::kYes;
   RedactionHit hit = ValueAfter(text, at + length, {.after_spaces = sure, .is_line = is_header});
   return sure || LooksLikeKey(text.substr(hit.begin, hit.size())) ? hit : RedactionHit();
+}
+
+// `wandb login X`
+RedactionHit FindLogin(std::string_view text, size_t at) {
+  constexpr std::string_view kLogin = "login ";
+  constexpr size_t kMin = 20;
+  if (!text.substr(at).starts_with(kLogin)) return {};
+  const size_t begin = at + kLogin.size();
+  const size_t value = RunLength(text, begin, IsTokenCharacter);
+  return value >= kMin && LooksLikeKey(text.substr(begin, value)) ? HitAt(text, begin, value)
+                                                                  : RedactionHit();
 }
 
 }  // namespace
@@ -372,23 +259,8 @@ RedactionHit FindToken(const Redactor& /*redactor*/, std::string_view text, size
   }
   if (RedactionHit hit = FindBearer(text, at); hit.found()) return hit;
   if (RedactionHit hit = FindNamedSecret(text, at); hit.found()) return hit;
-  if (const size_t length = UuidLength(text, at); length != 0) return HitAt(text, at, length);
-  const bool mangled = at >= 1 && text[at - 1] == '_' && rest.starts_with('Z');
-  if (mangled) return {};
-  const size_t wide = RunLength(text, at, IsBase64Character);
-  if (LooksLikeSecretKey(text.substr(at, wide))) return HitAt(text, at, wide);
-  const size_t widest =
-      RunLength(text, at, [](char c) { return IsBase64Character(c) || IsTokenCharacter(c); });
-  if (LooksEncoded(text.substr(at, widest))) return HitAt(text, at, widest);
-  if (IsPadded(text.substr(at, wide))) return HitAt(text, at, wide);
-  if (const size_t length = DottedLength(text, at); length != 0) return HitAt(text, at, length);
-  if (const size_t length = BotLength(text, at); length != 0) return HitAt(text, at, length);
-  for (const bool dashes : {false, true}) {
-    const size_t run = RunLength(
-        text, at, [&](char c) { return IsKeyCharacter(c) || (dashes && (c == '_' || c == '-')); });
-    if (LooksRandom(text.substr(at, run))) return HitAt(text, at, run);
-  }
-  return {};
+  if (RedactionHit hit = FindLogin(text, at); hit.found()) return hit;
+  return HitAt(text, at, RandomLength(text, at));
 }
 
 RedactionHit FindEnvironment(const Redactor& redactor, std::string_view text, size_t at) {

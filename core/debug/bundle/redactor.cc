@@ -238,8 +238,10 @@ void Redactor::FindIn(std::string_view text, Kinds kinds, std::vector<Span>& fou
 std::vector<Redactor::Span> Redactor::Find(std::string_view text, Kinds kinds) const {
   std::vector<Span> found;
   FindIn(text, kinds, found);
-  // The same in what escapes stand for: "%2Fhome%2Fjane", "\\u0070assword".
-  if (const DecodedText decoded = DecodeEscapes(text); !decoded.text.empty()) {
+  // The same in what escapes stand for: "%2Fhome%2Fjane", "\\u0070assword"; some are escaped again.
+  constexpr int kMaxTimes = 3;
+  DecodedText decoded = DecodeEscapes(text);
+  for (int times = 1; times <= kMaxTimes && !decoded.text.empty(); ++times) {
     std::vector<Span> inside;
     FindIn(decoded.text, kinds, inside);
     for (Span& span : inside) {
@@ -247,6 +249,9 @@ std::vector<Redactor::Span> Redactor::Find(std::string_view text, Kinds kinds) c
       span.hit.end = decoded.origins[span.hit.end];
       found.push_back(std::move(span));
     }
+    DecodedText again = DecodeEscapes(decoded.text);
+    for (size_t& origin : again.origins) origin = decoded.origins[origin];
+    decoded = std::move(again);
   }
   std::ranges::stable_sort(found, {}, [](const Span& span) { return span.hit.begin; });
   std::vector<Span> merged;
@@ -294,7 +299,9 @@ std::string Redactor::Name(std::string_view name) {
 std::string Redactor::Code(std::string_view code) { return Redact(code, kAllKinds, true); }
 
 std::string Redactor::WithoutTokens(std::string_view text) {
-  return Redact(text, Bit(RedactionKind::kToken) | Bit(RedactionKind::kEnvironment), false);
+  constexpr Kinds kTokens =
+      Bit(RedactionKind::kToken) | Bit(RedactionKind::kEnvironment) | Bit(RedactionKind::kEncoded);
+  return Redact(text, kTokens, false);
 }
 
 bool Redactor::HasSecret(std::string_view text) const { return !Find(text, kAllKinds).empty(); }

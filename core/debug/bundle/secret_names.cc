@@ -16,10 +16,11 @@ constexpr std::string_view kAnywhere[] = {
     "api_key",    "api-key",     "access_key",   "accesskey",     "access-key",    "private_key",
     "privatekey", "private-key", "account_key",  "accountkey",    "account-key",   "credential",
     "auth_token", "authtoken",   "access_token", "refresh_token", "authorization", "sessionid",
-    "session_id", "session-id",  "cookie",       "sharedkey",     "signingkey",    "pwd"};
-constexpr std::string_view kSecretWords[] = {"token", "session", "bearer", "sas"};
-constexpr std::string_view kShortWords[] = {"key", "keys", "pass", "auth",     "sig",
-                                            "sid", "otp",  "hash", "signature"};
+    "session_id", "session-id",  "cookie",       "sharedkey",     "signingkey",    "pwd",
+    "passwort",   "kennwort",    "contrasena",   "wachtwoord"};
+constexpr std::string_view kSecretWords[] = {"token", "session", "bearer", "sas", "passe"};
+constexpr std::string_view kShortWords[] = {"key", "keys", "pass", "auth",      "sig",
+                                            "sid", "otp",  "hash", "signature", "pin"};
 constexpr std::string_view kUpper[] = {"TOKEN", "KEY", "PASS", "AUTH", "COOKIE", "PWD"};
 constexpr std::string_view kMachines[] = {"ADDRESS", "HOST",    "COORDINATOR", "ENDPOINT",
                                           "SERVER",  "CLUSTER", "URL",         "NODE",

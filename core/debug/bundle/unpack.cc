@@ -19,9 +19,11 @@ std::unexpected<Error> Failed(const std::string& path) {
   return EnvironmentError(fmt::format("{}: {}", path, std::generic_category().message(errno)));
 }
 
-Result<UniqueFd> OpenFolder(const std::string& folder) {
+// `is_new`: it was not there.
+Result<UniqueFd> OpenFolder(const std::string& folder, bool& is_new) {
   constexpr mode_t kOwnerOnly = 0700;
-  if (mkdir(folder.c_str(), kOwnerOnly) != 0) {
+  is_new = mkdir(folder.c_str(), kOwnerOnly) == 0;
+  if (!is_new) {
     if (errno != EEXIST) return Failed(folder);
     std::error_code error;
     const bool is_folder = std::filesystem::is_directory(std::filesystem::symlink_status(folder));
@@ -59,12 +61,14 @@ Status WritePart(const dump::BundleFile& bundle, dump::BundlePart part, int fold
 
 Result<std::vector<std::string>> UnpackBundle(const dump::BundleFile& bundle,
                                               const std::string& folder) {
-  HLOSCOPE_ASSIGN_OR_RETURN(const UniqueFd fd, OpenFolder(folder));
+  bool is_new = false;
+  HLOSCOPE_ASSIGN_OR_RETURN(const UniqueFd fd, OpenFolder(folder, is_new));
   std::vector<std::string> written;
   for (const dump::BundlePart part : bundle.Parts()) {
     const Status status = WritePart(bundle, part, fd.get(), written);
     if (status) continue;
     for (const std::string& name : written) unlinkat(fd.get(), name.c_str(), 0);
+    if (is_new) rmdir(folder.c_str());
     return std::unexpected(status.error());
   }
   for (std::string& name : written) name = folder + "/" + name;

@@ -26,14 +26,13 @@ Result<std::string> RunIsolatedTask(const IsolatedTaskRequest& request,
   // Only errors, not how the plugin is getting on.
   start.environment = {"TF_CPP_MIN_LOG_LEVEL=1", "TZ=UTC"};
   start.most_frame_bytes = kMaxFrameBytes;
+  start.deadline = Clock::now() + std::min<std::chrono::milliseconds>(request.deadline, kLongest);
   HLOSCOPE_ASSIGN_OR_RETURN(const auto worker, WorkerProcess::Start(start));
   ValueWriter job(FrameKind::kTask);
   job.Put(request.name, uint64_t{request.bytes.size()});
   job.PutData(std::as_bytes(std::span(request.bytes)));
   const Budget bounds{
-      .memory_bytes = request.memory_bytes,
-      .deadline = Clock::now() + std::min<std::chrono::milliseconds>(request.deadline, kLongest),
-      .stop = stop};
+      .memory_bytes = request.memory_bytes, .deadline = start.deadline, .stop = stop};
   Result<std::string> answer;
   const auto take = [&](const Frame& frame) -> Result<bool> {
     ValueReader in(frame);

@@ -59,7 +59,7 @@ class WorkerExecutable : public Executable {
     WorkerPool::Lease lease = pool_->Take({platform_, options_.environment});
     seat_ = lease.seat;
     const Budget bounds = BoundsOf(options_, options_.limits);
-    HLOSCOPE_ASSIGN_OR_RETURN(WorkerProcess* const worker, seat_->Worker());
+    HLOSCOPE_ASSIGN_OR_RETURN(WorkerProcess* const worker, seat_->Worker(bounds.deadline));
     return LoadInto(*worker, bounds);
   }
 
@@ -67,7 +67,7 @@ class WorkerExecutable : public Executable {
                         RunStream& stream) override {
     const std::lock_guard lock(seat_->mutex());
     const Budget bounds = BoundsOf(options, options_.limits);
-    HLOSCOPE_ASSIGN_OR_RETURN(WorkerProcess* const worker, seat_->Worker());
+    HLOSCOPE_ASSIGN_OR_RETURN(WorkerProcess* const worker, seat_->Worker(bounds.deadline));
     if (seat_->generation() != generation_) HLOSCOPE_TRY(LoadInto(*worker, bounds));
     return RunIn(*worker, bounds, inputs, options, stream);
   }

@@ -8,12 +8,14 @@
 
 namespace hloscope::replay {
 
-Result<WorkerProcess*> WorkerPool::Seat::Worker() {
+Result<WorkerProcess*> WorkerPool::Seat::Worker(
+    std::optional<std::chrono::steady_clock::time_point> deadline) {
   if (worker_ == nullptr || !worker_->IsUsable()) {
     worker_.reset();
     ++generation_;
     WorkerStart start{options_.program, kind_.platform, kind_.environment,
                       options_.most_frame_bytes};
+    start.deadline = deadline;
     HLOSCOPE_ASSIGN_OR_RETURN(worker_, WorkerProcess::Start(start));
   }
   TellUnloaded();
@@ -58,8 +60,10 @@ WorkerPool::Lease WorkerPool::Take(const Kind& kind) {
 }
 
 void WorkerPool::Prestart(const Kind& kind) {
+  constexpr std::chrono::seconds kMost(1);
   const Lease lease = Take(kind);
-  [[maybe_unused]] const auto started = lease.seat->Worker();
+  [[maybe_unused]] const auto started =
+      lease.seat->Worker(std::chrono::steady_clock::now() + kMost);
 }
 
 }  // namespace hloscope::replay

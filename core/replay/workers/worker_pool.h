@@ -1,11 +1,13 @@
 // WorkerPool: warm workers, kept as long as the pool, one job at a time each.
 #pragma once
 
+#include <chrono>
 #include <condition_variable>
 #include <cstdint>
 #include <map>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -39,8 +41,10 @@ class WorkerPool {
   class Seat {
    public:
     Seat(const WorkerPoolOptions& options, Kind kind) : options_(options), kind_(std::move(kind)) {}
-    // A worker that lives, the present one if it does. Only while locked, as are the next two.
-    Result<WorkerProcess*> Worker();
+    // A worker that lives, the present one if it does; a new one starts by the deadline. Only while
+    // locked, as are the next two.
+    Result<WorkerProcess*> Worker(
+        std::optional<std::chrono::steady_clock::time_point> deadline = {});
     uint64_t generation() const { return generation_; }
     uint64_t NextId() { return next_id_++; }
     // What is loaded under that id is no longer wanted; any time.

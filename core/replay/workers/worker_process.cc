@@ -64,6 +64,7 @@ Result<std::unique_ptr<WorkerProcess>> WorkerProcess::Start(const WorkerStart& s
   }
   options.environment = CleanEnvironment(start.environment);
   options.descriptors = {ends.second.get(), page.get()};
+  options.start_deadline = start.deadline;
   HLOSCOPE_ASSIGN_OR_RETURN(ChildProcess process, ChildProcess::Spawn(options));
   return std::unique_ptr<WorkerProcess>(new WorkerProcess(
       std::move(process), FrameSocket(std::move(ends.first), start.most_frame_bytes),

@@ -26,6 +26,7 @@ struct WorkerStart {
   int64_t most_frame_bytes = int64_t{1} << 30;
   std::vector<std::string> arguments =
       {};  // of a program that is not ours; empty: as ours has them
+  std::optional<std::chrono::steady_clock::time_point> deadline = {};  // of its process, to start
 };
 
 // What a job may take: what the options allow, and where they say nothing, what the limits do. The
