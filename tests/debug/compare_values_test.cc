@@ -12,6 +12,7 @@
 #include "core/debug/compare/compare_bits.h"
 #include "core/debug/run/run_module.h"
 #include "core/debug/run/run_ratio.h"
+#include "core/hlo/float_types.h"
 #include "tests/hlo/parsed.h"
 
 namespace hloscope::debug {
@@ -218,6 +219,26 @@ TEST(CompareValues, NarrowFloatsMayBeOneStepApart) {
       CompareArrays(Literal::Of<uint8_t>(shape, a), Literal::Of<uint8_t>(shape, b), {});
   EXPECT_EQ(result.mismatched, 1);
   EXPECT_EQ(result.max_ulp, 2u);
+}
+
+// The NaN of fnuz types has the bits that are a negative zero elsewhere.
+TEST(CompareValues, NanIsNoZeroInAnyNarrowFloat) {
+  for (int k = 0; k < hlo::kElementTypeCount; ++k) {
+    const auto type = static_cast<ElementType>(k);
+    const hlo::FloatFormat* const format = hlo::FindFloatFormat(type);
+    if (format == nullptr || hlo::StorageBytes(type) != 1) continue;
+    const auto array = [&](uint32_t bits) {
+      return Literal::Dense(Shape::Array(type, {1}), {static_cast<std::byte>(bits)});
+    };
+    for (uint32_t bits = 0; bits < 1u << format->bits; ++bits) {
+      const bool is_nan = format->IsNan(bits);
+      const Literal nan = array(format->nan()), value = array(bits);
+      if (format->has_nan()) {
+        EXPECT_EQ(CompareArrays(value, nan, {}).equal(), is_nan) << bits;
+      }
+      EXPECT_TRUE(CompareArrays(value, value, {}).equal()) << bits;
+    }
+  }
 }
 
 TEST(CompareValues, DistanceCountsRepresentableNumbers) {

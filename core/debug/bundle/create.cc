@@ -64,7 +64,9 @@ class Creation {
     // Nothing ran for a mistake in the inputs, as another shape: nothing to report. What XLA
     // refuses is of that class too, and goes into the bundle.
     if (!source_.report && report_.error && report_.error->error_class == ErrorClass::kInput) {
-      HLOSCOPE_TRY(CheckInputs(stop));
+      RunReport report;
+      const replay::Placement placement(*source_.module, source_.request.limits);
+      HLOSCOPE_TRY(PrepareInputs(placement, "", report, stop));
     }
     // The replay has the arrays that are used, and the names of others stay with the user.
     std::erase_if(report_.warnings, [&](const std::string& line) {
@@ -130,29 +132,28 @@ class Creation {
     return {};
   }
 
-  Status CheckInputs(const std::stop_token& stop) const {
-    const RunSpec& request = source_.request;
-    const replay::Placement placement(*source_.module, request.limits);
-    RunReport report;
-    InputSource inputs(*source_.module, placement, request, report, {});
+  // The inputs of the first iteration; gives whether a run recorded them. `report` gets what that
+  // of the run would say of them.
+  Result<bool> PrepareInputs(const replay::Placement& placement, const std::string& saved_inputs,
+                             RunReport& report, const std::stop_token& stop) const {
+    InputSource inputs(*source_.module, placement, source_.request, report, saved_inputs);
     inputs.set_bounds(std::chrono::steady_clock::time_point::max(), stop);
-    return inputs.Prepare(0);
+    HLOSCOPE_TRY(inputs.Prepare(0));
+    return inputs.recorded().has_value();
   }
 
   // What the report of the run will say of inputs and of the form of results; the values of results
   // are zeros.
   void Foresee(const std::string& saved_inputs, const std::stop_token& stop) {
     if (source_.values == ValuePolicy::kNone) return;
-    const hlo::Module& module = *source_.module;
     const RunSpec& request = source_.request;
-    const replay::Placement placement(module, request.limits);
-    InputSource inputs(module, placement, request, report_,
-                       source_.values == ValuePolicy::kAll ? saved_inputs : std::string());
-    inputs.set_bounds(std::chrono::steady_clock::time_point::max(), stop);
+    const replay::Placement placement(*source_.module, request.limits);
+    const Result<bool> recorded = PrepareInputs(
+        placement, source_.values == ValuePolicy::kAll ? saved_inputs : "", report_, stop);
     // Without inputs the run fails, which is what the bundle will show.
-    if (!inputs.Prepare(0).has_value()) return;
+    if (!recorded) return;
     report_.against_recorded =
-        request.compare.expect.empty() && request.reference.name.empty() && inputs.recorded();
+        request.compare.expect.empty() && request.reference.name.empty() && *recorded;
     knows_results_ = KnowsResults(placement);
     for (const replay::LeafPlacement& leaf : placement.results()) {
       RunOutput& output = report_.outputs.emplace_back();

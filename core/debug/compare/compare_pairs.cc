@@ -35,12 +35,14 @@ void LoadKeys(const std::byte* in, int64_t* out, int64_t count) {
   }
 }
 
-// Floats of fewer than eight bits have their sign at the top of those; scales have none.
+// Floats of fewer than eight bits have their sign at the top of those; scales have none. The NaN of
+// fnuz types has the bits of a negative zero: it lies beyond all numbers.
 void LoadNarrowKeys(const hlo::FloatFormat& format, const std::byte* in, int64_t* out,
                     int64_t count) {
   for (int64_t i = 0; i < count; ++i) {
     const auto bits = static_cast<uint32_t>(in[i]);
-    const auto magnitude = static_cast<int64_t>(bits & format.magnitude_mask());
+    const int64_t magnitude = format.IsNan(bits) ? int64_t{format.magnitude_mask()} + 1
+                                                 : int64_t{bits & format.magnitude_mask()};
     out[i] = (bits & format.sign_mask()) != 0 ? -magnitude : magnitude;
   }
 }
