@@ -17,9 +17,10 @@
 #include "app/reports/profile_comparison_report.h"
 #include "app/reports/run_report.h"
 #include "app/shared_options.h"
+#include "core/analysis/align/compare_modules.h"
+#include "core/analysis/align/metadata_difference.h"
 #include "core/base/counted.h"
 #include "core/base/json.h"
-#include "core/debug/compare/compare_modules.h"
 #include "core/dump/tensors/named_values.h"
 #include "core/hlo/analysis/summary.h"
 
@@ -225,16 +226,24 @@ class CompareCommand : public Command {
     }
     Result<dump::LoadedModule> a = dump::LoadSoundModule(*side_a.file, context.limits);
     if (!a) return Refuse(a.error(), context);
-    debug::ModuleComparison result;
+    analysis::ModuleComparison result;
+    std::string metadata;  // that differs where nothing else does
+    analysis::FirstChange first;
     if (side_a.file->bytes() == side_b.file->bytes()) {
       result.equal = true;
       result.elided = std::ssize(hlo::ElidedConstants(*a->module));
     } else {
       Result<dump::LoadedModule> b = dump::LoadSoundModule(*side_b.file, context.limits);
       if (!b) return Refuse(b.error(), context);
-      result = debug::CompareModules(*a->module, *b->module);
+      result = analysis::CompareModules(*a->module, *b->module);
+      if (result.equal) {
+        metadata = analysis::MetadataDifference(*a->module, *b->module);
+      } else {
+        first = analysis::FirstChangeOf(*a->module, *b->module, result);
+      }
     }
-    context.json ? WriteOut(Json(result)) : PrintOut(Text(result));
+    context.json ? WriteOut(Json(result, first, metadata))
+                 : PrintOut(Text(result, first, metadata));
     return !result.equal ? kDiffers : result.elided > 0 ? kUnsupported : kGood;
   }
 
@@ -326,38 +335,53 @@ class CompareCommand : public Command {
     return out + "\n";
   }
 
-  std::string Text(const debug::ModuleComparison& result) const {
-    if (result.equal && result.elided > 0) {
-      return fmt::format(
-          "{} and {}: nothing differs, but {}: not compared (the .hlo.pb of a dump has the "
-          "values)\n",
-          a_, b_, Counted(result.elided, "constant is elided", "constants are elided"));
+  std::string Text(const analysis::ModuleComparison& result, const analysis::FirstChange& first,
+                   const std::string& metadata) const {
+    if (result.equal) {
+      std::string out = fmt::format("{} and {} are equal\n", a_, b_);
+      if (result.elided > 0) {
+        out = fmt::format(
+            "{} and {}: nothing differs, but {}: not compared (the .hlo.pb of a dump has the "
+            "values)\n",
+            a_, b_, Counted(result.elided, "constant is elided", "constants are elided"));
+      }
+      return metadata.empty() ? out : out + "  only names or metadata differ: " + metadata + "\n";
     }
-    if (result.equal) return fmt::format("{} and {} are equal\n", a_, b_);
-    std::string out = fmt::format("{} and {} differ\n", a_, b_);
+    std::string out = fmt::format("{} and {} differ, first {}\n", a_, b_, first.what);
+    if (!first.text_a.empty()) out += "  - " + first.text_a + "\n";
+    if (!first.text_b.empty()) out += "  + " + first.text_b + "\n";
     auto place = [](const std::string& computation, const std::string& instruction) {
       return instruction.empty() ? computation : computation + ":" + instruction;
     };
-    for (const debug::InstructionChange& c : result.changed) {
+    for (const analysis::InstructionChange& c : result.changed) {
       std::string where = place(c.computation, c.instruction);
       if (c.instruction_b != c.instruction) where += " -> " + c.instruction_b;
       out += fmt::format("  changed {}{}{}\n", where, where.empty() ? "" : ": ", c.what);
     }
-    for (const debug::InstructionName& n : result.added)
+    for (const analysis::InstructionName& n : result.added)
       out += "  added " + place(n.computation, n.instruction) + "\n";
-    for (const debug::InstructionName& n : result.removed)
+    for (const analysis::InstructionName& n : result.removed)
       out += "  removed " + place(n.computation, n.instruction) + "\n";
     return out;
   }
 
-  std::string Json(const debug::ModuleComparison& result) const {
+  std::string Json(const analysis::ModuleComparison& result, const analysis::FirstChange& first,
+                   const std::string& metadata) const {
     std::string out;
     JsonWriter json(out);
     const bool known = !result.equal || result.elided == 0;
     json.BeginObject().Field("a", a_).Field("b", b_);
     json.Field("status", !known ? "unsupported" : result.equal ? "equal" : "differs");
-    json.Field("elided", result.elided).Key("changed").BeginArray();
-    for (const debug::InstructionChange& c : result.changed) {
+    json.Field("elided", result.elided);
+    json.Key("first");
+    if (result.equal) {
+      json.Null();
+    } else {
+      json.BeginObject().Field("what", first.what);
+      json.Field("a", first.text_a).Field("b", first.text_b).EndObject();
+    }
+    json.Field("metadata", metadata).Key("changed").BeginArray();
+    for (const analysis::InstructionChange& c : result.changed) {
       json.BeginObject().Field("computation", c.computation).Field("instruction", c.instruction);
       json.Field("instruction_b", c.instruction_b).Field("what", c.what).EndObject();
     }
@@ -365,7 +389,7 @@ class CompareCommand : public Command {
     for (auto [key, list] :
          {std::pair("added", &result.added), std::pair("removed", &result.removed)}) {
       json.Key(key).BeginArray();
-      for (const debug::InstructionName& n : *list) {
+      for (const analysis::InstructionName& n : *list) {
         json.BeginObject()
             .Field("computation", n.computation)
             .Field("instruction", n.instruction)

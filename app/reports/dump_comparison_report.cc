@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <filesystem>
 #include <map>
+#include <span>
 
 #include "app/command.h"
 #include "app/reports/dump_report.h"
@@ -20,6 +21,7 @@ using analysis::ProgramGroup;
 using debug::ComparedModule;
 using debug::DumpComparison;
 using debug::ProgramClass;
+using debug::StageDifference;
 
 constexpr size_t kMaxListed = 3;  // dumps or modules of a list in text
 
@@ -95,6 +97,27 @@ std::string GrowthText(const ComparedModule& module) {
   return out;
 }
 
+std::string OneLine(const StageDifference& difference) {
+  return difference.stage.empty() ? difference.what : difference.stage + ": " + difference.what;
+}
+
+std::string DifferenceText(const StageDifference& difference, const std::string& dump) {
+  std::string out = "    " + (dump.empty() ? "" : dump + ": ") + OneLine(difference) + "\n";
+  if (!difference.text_a.empty()) out += "      - " + difference.text_a + "\n";
+  if (!difference.text_b.empty()) out += "      + " + difference.text_b + "\n";
+  return out;
+}
+
+// All in one line.
+std::string WhatText(const ComparedModule& module) {
+  std::string out;
+  for (const ProgramClass& one : module.classes) {
+    for (const StageDifference& difference : one.differences)
+      out += (out.empty() ? "" : "; ") + OneLine(difference);
+  }
+  return out;
+}
+
 std::string ComparedModuleText(const ComparedModule& module, const ProgramLabels& labels,
                                size_t dumps) {
   std::string out = "  " + labels.Of(module.group);
@@ -110,7 +133,35 @@ std::string ComparedModuleText(const ComparedModule& module, const ProgramLabels
       separator = " + ";
     }
   }
-  return out + GrowthText(module) + "\n    " + module.what + "\n";
+  out += GrowthText(module) + "\n";
+  for (const ProgramClass& one : module.classes) {
+    const std::string dump = dumps > 2 ? labels.OfDump(one.dumps.front()) : "";
+    for (const StageDifference& difference : one.differences)
+      out += DifferenceText(difference, dump);
+  }
+  return out;
+}
+
+std::string MetadataText(const DumpComparison& comparison, const ProgramLabels& labels,
+                         size_t top) {
+  std::string out;
+  const size_t shown = std::min(top, comparison.metadata.size());
+  for (const debug::MetadataChange& change : std::span(comparison.metadata).first(shown)) {
+    out += fmt::format("  {} is equal{}; {}: {}\n", labels.Of(change.group),
+                       comparison.dumps.size() > 2 ? " in " + labels.OfDump(change.dump) : "",
+                       change.stage, change.what);
+  }
+  if (shown < comparison.metadata.size()) {
+    out += fmt::format("  and {} of other names or metadata (--top)\n",
+                       Counted(comparison.metadata.size() - shown, "more module"));
+  }
+  return out;
+}
+
+// A note begins with the path of a file in the dump.
+std::string NoteText(const DumpComparison& comparison, const debug::DumpNote& note) {
+  return (std::filesystem::path(comparison.dumps[static_cast<size_t>(note.dump)].path) / note.text)
+      .string();
 }
 
 std::string ComparisonCountsText(const DumpComparison& comparison) {
@@ -123,6 +174,9 @@ std::string ComparisonCountsText(const DumpComparison& comparison) {
   if (unknown > 0) out += fmt::format(", {} with elided constants", unknown);
   if (!comparison.missing.empty())
     out += fmt::format(", {} not in all dumps", comparison.missing.size());
+  if (!comparison.metadata.empty())
+    out += fmt::format("; of the equal, {} in names or metadata only",
+                       Counted(comparison.metadata.size(), "differs", "differ"));
   return out + "\n";
 }
 
@@ -175,6 +229,14 @@ class DumpComparisonWriter {
       WriteOnly("only_b", 1);
     }
     WriteMissing();
+    json_.Key("metadata").BeginArray();
+    for (const debug::MetadataChange& change : comparison_.metadata) {
+      json_.BeginObject().Field("module", labels_.Of(change.group)).Field("dump", change.dump);
+      json_.Field("stage", change.stage).Field("what", change.what).EndObject();
+    }
+    json_.EndArray().Key("notes").BeginArray();
+    for (const debug::DumpNote& note : comparison_.notes) json_.Value(NoteText(comparison_, note));
+    json_.EndArray();
     if (report_.fusion) WriteFusion(*report_.fusion, json_);
     json_.EndObject();
     return out_ + "\n";
@@ -186,7 +248,7 @@ class DumpComparisonWriter {
     const std::vector<int32_t> dumps = DumpsWith(module.group);
     if (comparison_.dumps.size() == 2)
       json_.Field("module_b", labels_.Of(module.group, static_cast<size_t>(dumps.back())));
-    json_.Field("what", module.what).Field("elided", module.elided);
+    json_.Field("what", WhatText(module)).Field("elided", module.elided);
     WriteFigure("instructions", module, &ProgramClass::instructions);
     WriteFigure("peak_bytes", module, &ProgramClass::peak_bytes);
     json_.Key("classes").BeginArray();
@@ -195,7 +257,12 @@ class DumpComparisonWriter {
       for (const int32_t d : one.dumps) json_.Value(d);
       json_.EndArray().Key("fingerprint");
       one.fingerprint.empty() ? json_.Null() : json_.Value(one.fingerprint);
-      json_.EndObject();
+      json_.Key("differences").BeginArray();
+      for (const StageDifference& difference : one.differences) {
+        json_.BeginObject().Field("stage", difference.stage).Field("what", difference.what);
+        json_.Field("a", difference.text_a).Field("b", difference.text_b).EndObject();
+      }
+      json_.EndArray().EndObject();
     }
     json_.EndArray().EndObject();
   }
@@ -254,6 +321,9 @@ std::string DumpComparisonText(const DumpComparisonReport& report, size_t top) {
     out += fmt::format("  and {} (--top)\n",
                        Counted(comparison.modules.size() - shown, "more module"));
   out += MissingProgramsText(comparison, labels, top);
+  out += MetadataText(comparison, labels, top);
+  for (const debug::DumpNote& note : comparison.notes)
+    out += "  note: " + NoteText(comparison, note) + "\n";
   if (report.fusion) out += FusionReportText(*report.fusion, top);
   return out;
 }

@@ -1,7 +1,10 @@
 // Gathering a report: the model, its figures, and where each compiled module runs.
 #include "app/reports/dump_report.h"
 
+#include <algorithm>
+
 #include "app/dump_place.h"
+#include "core/analysis/programs/stage_texts.h"
 #include "core/base/jobs.h"
 #include "core/debug/recompile/dump_recompilations.h"
 #include "core/dump/listing/listing.h"
@@ -34,29 +37,72 @@ void Place(const dump::DumpModel& model, size_t at, DumpReport& report) {
       graph::MakeOverview(first ? **first : **module, **module, report.placements[at]);
 }
 
-// Fingerprints of all stages of the modules that are not `taken`, several stages at a time.
-Status AddPrograms(const dump::DumpModel& model, const std::vector<char>& taken, int jobs,
-                   const std::stop_token& stop, DumpReport& report) {
-  std::vector<std::pair<size_t, size_t>> stages;
-  report.programs.resize(model.modules().size());
-  for (size_t m = 0; m < report.programs.size(); ++m) {
-    if (taken[m] != 0) continue;
-    report.programs[m].resize(model.modules()[m].stages.size());
-    for (size_t s = 0; s < report.programs[m].size(); ++s) stages.emplace_back(m, s);
+// Of the modules that are not `taken`, several stages at a time: the fingerprints of all stages
+// where JSON has them, and what texts have otherwise than the protos next to them.
+class ProgramTask {
+ public:
+  ProgramTask(const dump::DumpModel& model, ReportForm form, DumpReport& report)
+      : model_(model), form_(form), report_(report), reader_(model.limits()) {}
+
+  Status Run(const std::vector<char>& taken, int jobs, const std::stop_token& stop) {
+    report_.programs.resize(model_.modules().size());
+    for (size_t m = 0; m < report_.programs.size(); ++m) {
+      if (taken[m] == 0) AddStages(m);
+    }
+    HLOSCOPE_TRY(ParallelFor(
+        std::ssize(stages_), jobs, [&](int64_t k) { Read(stages_[static_cast<size_t>(k)]); },
+        stop));
+    for (const Stage& stage : stages_) {
+      if (stage.notes.empty()) continue;
+      // That is read again, so that it is said again.
+      report_.summary.lossy[static_cast<size_t>(stage.module)] = 1;
+      report_.summary.warnings.insert(report_.summary.warnings.end(), stage.notes.begin(),
+                                      stage.notes.end());
+    }
+    std::ranges::sort(report_.summary.warnings);
+    return {};
   }
-  analysis::ProgramReader reader(model.limits());
-  const auto read = [&](int64_t k) {
-    const auto [m, s] = stages[static_cast<size_t>(k)];
-    const int32_t at = model.ModuleFile(static_cast<int32_t>(m), static_cast<int32_t>(s));
-    if (at < 0) return;
-    // That it cannot be read is among the warnings of the summary.
-    const Result<FileView> file = model.OpenFile(at);
-    const Result<analysis::ReadProgram> program =
-        file ? reader.Read(*file) : std::unexpected(file.error());
-    if (program) report.programs[m][s] = *program;
+
+ private:
+  struct Stage {
+    int32_t module, stage;
+    std::vector<std::string> notes;
   };
-  return ParallelFor(std::ssize(stages), jobs, read, stop);
-}
+
+  void AddStages(size_t m) {
+    const auto module = static_cast<int32_t>(m);
+    const int32_t count = static_cast<int32_t>(model_.modules()[m].stages.size());
+    if (form_ == ReportForm::kJson) {
+      report_.programs[m].resize(static_cast<size_t>(count));
+      for (int32_t s = 0; s < count; ++s) stages_.push_back({module, s, {}});
+    } else {
+      for (const int32_t s : analysis::ComparedStages(model_, module))
+        stages_.push_back({module, s, {}});
+    }
+  }
+
+  void Read(Stage& stage) {
+    const int32_t at = model_.ModuleFile(stage.module, stage.stage);
+    if (at < 0) return;
+    if (form_ == ReportForm::kJson) {
+      // That it cannot be read is among the warnings of the summary.
+      const Result<FileView> file = model_.OpenFile(at);
+      const Result<analysis::ReadProgram> program =
+          file ? reader_.Read(*file) : std::unexpected(file.error());
+      if (program) {
+        report_.programs[static_cast<size_t>(stage.module)][static_cast<size_t>(stage.stage)] =
+            *program;
+      }
+    }
+    stage.notes = analysis::CompareStageTexts(model_, stage.module, stage.stage, reader_).notes;
+  }
+
+  const dump::DumpModel& model_;
+  ReportForm form_;
+  DumpReport& report_;
+  analysis::ProgramReader reader_;
+  std::vector<Stage> stages_;
+};
 
 }  // namespace
 
@@ -85,8 +131,7 @@ Result<DumpReport> MakeDumpReport(const std::string& path, const Limits& limits,
   }
   HLOSCOPE_ASSIGN_OR_RETURN(report.summary, dump::Summarize(model, options, taken));
   int jobs = options.jobs > 0 ? options.jobs : AvailableCpus();
-  if (form == ReportForm::kJson)
-    HLOSCOPE_TRY(AddPrograms(model, taken, jobs, options.stop, report));
+  HLOSCOPE_TRY(ProgramTask(model, form, report).Run(taken, jobs, options.stop));
   auto finish = [&](int64_t k) {
     auto at = static_cast<size_t>(k);
     if (taken[at] != 0) return;

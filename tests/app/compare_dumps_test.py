@@ -95,6 +95,11 @@ class CompareDumps(unittest.TestCase):
         text = run('compare', *dumps)[1]
         self.assertTrue(text.startswith('2 modules equal in 6 dumps, 1 differs\n'), text)
         self.assertIn('  jit_f1: 5 + rank3', text)
+        # A line for each class and stage.
+        three = [dumps[0], dumps[3], self.dump('more', [64, 4096, 64])]
+        lines = run('compare', *three)[1].splitlines()
+        self.assertEqual([line.split(':')[0] for line in lines if ' first ' in line],
+                         ['    rank3', '    rank3', '    more', '    more'], lines)
         os.remove(os.path.join(dumps[5], 'module_0002.jit_f2.' + TAILS[0]))
         self.assertEqual(run('compare', *dumps[:3], dumps[5])[0], 0)  # the compiled stage is enough
         for tail in TAILS[1:]:
@@ -144,6 +149,58 @@ class CompareDumps(unittest.TestCase):
         a = self.write('.', 'a.hlo', module('p', 'q', 'p', 'q'))
         for names, status in (('xyxy', 0), ('xyyx', 1), ('qpqp', 0)):
             self.assertEqual(run('compare', a, self.write('.', 'b.hlo', module(*names)))[0], status, names)
+
+    def test_the_first_instruction_is_named_before_the_header(self):
+        text = ('HloModule m\n\nf {{\n  p = f32[{0}] parameter(0)\n  k = f32[] constant({1})\n  b = f32[{0}] broadcast(k), dimensions={{}}\n'
+                '  ROOT a = f32[{0}] add(p, b)\n}}\n\nENTRY e {{\n  x = f32[{0}] parameter(0)\n  ROOT c = f32[{0}] fusion(x), kind=kLoop, calls=f\n}}\n')
+        a = self.write('.', 'a.hlo', text.format(4, 1))
+        # The entry's layout differs as well: it follows from the parameter.
+        status, found = record('compare', a, self.write('.', 'b.hlo', text.format(5, 1)))
+        self.assertEqual(status, 1)
+        self.assertTrue(found['first']['what'].startswith('x in e: shape f32[4]{0} became f32[5]{0}'), found)
+        self.assertEqual((found['first']['a'], found['first']['b']), ('x = f32[4]{0} parameter(0)', 'x = f32[5]{0} parameter(0)'))
+        self.assertTrue(found['changed'][-1]['what'].startswith('module entry_computation_layout differs: '), found)
+        # The constant, not the fusion that calls it.
+        status, found = record('compare', a, self.write('.', 'c.hlo', text.format(4, 2)))
+        self.assertEqual(found['first'], {'what': 'k in f: constant value differs: 1 became 2', 'a': 'k = f32[] constant(1)', 'b': 'k = f32[] constant(2)'})
+        # The header where nothing else differs.
+        status, found = record('compare', a, self.write('.', 'd.hlo', text.format(4, 1).replace('HloModule m', 'HloModule m, replica_count=2')))
+        self.assertEqual((status, found['first']['what']), (1, 'module: module replica_count differs: 1 became 2'))
+        large = LARGE.format(name='m', value=NUMBERS)
+        status, found = record('compare', self.write('.', 'e.hlo', large), self.write('.', 'f.hlo', large.replace('7,', '70,')))
+        self.assertEqual(found['first']['what'], 'c in e: constant value differs: element {6}: 7 became 70')
+
+    def test_parameters_belong_together_by_number(self):
+        text = 'HloModule m\n\nENTRY e {{\n  {0}.1 = f32[4] parameter(0){1}\n  {0}.2 = f32[4] parameter(1){1}\n  ROOT r = f32[4] subtract({0}.1, {0}.2)\n}}\n'
+        a = self.write('.', 'a.hlo', text.format('x', ''))
+        status, found = record('compare', a, self.write('.', 'b.hlo', text.format('Arg', ', sharding={replicated}')))
+        self.assertEqual([(c['instruction'], c['instruction_b'], c['what']) for c in found['changed']],
+                         [(f'x.{k}', f'Arg.{k}', 'attribute sharding added: {replicated}') for k in (1, 2)])
+        self.assertEqual((found['added'], found['removed']), ([], []))
+        status, found = record('compare', a, self.write('.', 'c.hlo', text.format('Arg', '')))
+        self.assertEqual((status, found['metadata']), (0, 'names of 2 instructions, first x.1 became Arg.1 in e'))
+
+    def test_control_predecessors_and_stable_topk_count(self):
+        text = 'HloModule m\n\nENTRY e {{\n  x = f32[8] parameter(0)\n  n = f32[8] negate(x)\n  t = (f32[2], s32[2]) topk(x), k=2, largest=true{}\n  ROOT r = (f32[8], (f32[2], s32[2])) tuple(n, t)\n}}\n'
+        plain = self.write('.', 'a.hlo', text.format(''))
+        for more, what in ((', control-predecessors={n}', 'control predecessors differ: nothing became n'), (', is_stable=true', 'attribute is_stable added: true')):
+            status, found = record('compare', plain, self.write('.', 'b.hlo', text.format(more)))
+            self.assertEqual((status, found['first']['what']), (1, 't in e: ' + what))
+        # A proto does not tell false from absent.
+        unstable, proto = self.write('.', 'c.hlo', text.format(', is_stable=false')), os.path.join(self.folder, 'c.hlo.pb')
+        self.assertEqual(run('convert', unstable, proto)[0], 0)
+        self.assertEqual([run('compare', unstable, other)[0] for other in (proto, plain)], [0, 0])
+        stable, proto_of_stable = self.write('.', 'd.hlo', text.format(', is_stable=true')), os.path.join(self.folder, 'd.hlo.pb')
+        self.assertEqual(run('convert', stable, proto_of_stable)[0], 0)
+        self.assertEqual([run('compare', proto_of_stable, other)[0] for other in (proto, stable)], [1, 0])
+
+    def test_a_dump_has_the_kernels_of_itself(self):
+        # Kernels of which no operation of the given module is known.
+        for name in ('softmax_passes_a100', 'attention_block_h100', 'conv_net'):
+            a = os.path.join(self.folder, name)
+            shutil.copytree(os.path.join(SAMPLES, name), a, ignore=shutil.ignore_patterns('*.gz', '*.npz'))
+            status, found = record('compare', a, a)
+            self.assertEqual((status, [g for g in found['groups'] if g['a'] != g['b']]), (0, []), name)
 
     def test_info_has_fingerprints(self):
         a = self.dump('a', [64, 65], edit=lambda text: text.replace('source_line=', 'source_line=1'))

@@ -5,7 +5,7 @@
 #include <cstdlib>
 #include <string>
 
-#include "core/debug/compare/compare_modules.h"
+#include "core/analysis/align/compare_modules.h"
 #include "core/debug/run/run_module.h"
 #include "core/dump/listing/sniff.h"
 #include "core/dump/tensors/npy.h"
@@ -60,7 +60,7 @@ void FuzzText(std::string_view input) {
   if (!sound) return;
   hlo::ParseResult again = hlo::ParseText(printed);
   if (!again.ok()) Broken("text: its print does not parse", again.diagnostics.front().message);
-  debug::ModuleComparison same = debug::CompareModules(*parsed.module, *again.module);
+  analysis::ModuleComparison same = analysis::CompareModules(*parsed.module, *again.module);
   if (same.equal) return;
   std::string what =
       same.changed.empty() ? "instructions added or removed" : same.changed.front().what;
@@ -81,7 +81,7 @@ void FuzzProto(std::string_view input) {
   if (!sound) return;
   Result<hlo::ProtoFile> again = hlo::ReadProto(std::as_bytes(std::span(written)));
   if (!again) Broken("proto: what was written does not read", again.error().message);
-  debug::ModuleComparison same = debug::CompareModules(*read->module, *again->module);
+  analysis::ModuleComparison same = analysis::CompareModules(*read->module, *again->module);
   if (!same.equal)
     Broken("proto: write and read give another module",
            same.changed.empty() ? "" : same.changed.front().what);

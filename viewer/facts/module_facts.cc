@@ -8,6 +8,7 @@
 #include <map>
 
 #include "core/analysis/align/fingerprint.h"
+#include "core/analysis/programs/stage_texts.h"
 #include "core/base/checked.h"
 #include "viewer/model/number_text.h"
 
@@ -179,6 +180,11 @@ std::shared_ptr<const ModuleFacts> FindModuleFacts(const dump::DumpModel& dump, 
         problem(read.error());
       }
     }
+  }
+  analysis::ProgramReader reader(dump.limits());
+  for (const int32_t stage : analysis::ComparedStages(dump, module)) {
+    for (std::string& note : analysis::CompareStageTexts(dump, module, stage, reader).notes)
+      facts->problems.push_back(std::move(note));
   }
   if (auto kernels = dump.Kernels(module)) {
     facts->kernels = static_cast<int64_t>((*kernels)->kernels.size());

@@ -147,9 +147,9 @@ int64_t DefaultInt(AttributeKey key) {
   return key == AttributeKey::kFeatureGroupCount || key == AttributeKey::kBatchGroupCount ? 1 : 0;
 }
 
+// Protos do not tell false from absent.
 bool DefaultBool(hlo::Opcode opcode, AttributeKey key) {
-  return opcode == hlo::Opcode::kTopK &&
-         (key == AttributeKey::kLargest || key == AttributeKey::kIsStable);
+  return opcode == hlo::Opcode::kTopK && key == AttributeKey::kLargest;
 }
 
 // The comparison type XLA assumes: by the element type of the operands.
@@ -196,14 +196,15 @@ std::string ShapeKey(const Module& module, const Instruction& i, const hlo::Shap
 
 }  // namespace
 
-uint64_t LiteralHash(const hlo::Literal& literal) {
+uint64_t LiteralHash(const hlo::Literal& literal, bool exact) {
   uint64_t h = hlo::HashBytes(hlo::ToString(literal.shape(), false));
   if (literal.shape().IsTuple()) {
-    for (const hlo::Literal& element : literal.elements()) h = MixKeys(h, LiteralHash(element));
+    for (const hlo::Literal& element : literal.elements())
+      h = MixKeys(h, LiteralHash(element, exact));
     return h;
   }
   if (literal.elided()) return h;
-  const hlo::Literal value = FlushDenormals(literal, ZeroSign::kDropped);
+  const hlo::Literal value = exact ? literal : FlushDenormals(literal, ZeroSign::kDropped);
   const auto bytes = value.bytes();
   return MixKeys(h, hlo::HashBytes({reinterpret_cast<const char*>(bytes.data()), bytes.size()}));
 }

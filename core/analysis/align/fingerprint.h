@@ -23,9 +23,9 @@ std::vector<bool> UnusedElements(const hlo::Module& module);
 // text is aligned with its proto by the small ones; elided constants always count by their shape.
 enum class ConstantValues : uint8_t { kSmall, kAll };
 
-// A hash of the value of a constant, in which denormals and signs of zeros count as XLA's text
-// carries them: not at all.
-uint64_t LiteralHash(const hlo::Literal& literal);
+// A hash of the value of a constant. Denormals and signs of zeros count where it is `exact`;
+// otherwise as XLA's text carries them: not at all.
+uint64_t LiteralHash(const hlo::Literal& literal, bool exact = false);
 
 struct FingerprintOptions {
   ConstantValues constants = ConstantValues::kSmall;

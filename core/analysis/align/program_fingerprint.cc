@@ -5,8 +5,11 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <unordered_map>
+#include <vector>
 
 #include "core/analysis/align/fingerprint.h"
+#include "core/analysis/align/metadata_difference.h"
 #include "core/analysis/denormals.h"
 #include "core/base/quick_hash.h"
 #include "core/hlo/literal.h"
@@ -56,12 +59,53 @@ std::string DonorText(const hlo::ModuleHeader& header) {
   return Joined(std::move(entries));
 }
 
-uint64_t ExactHash(const hlo::Literal& literal) {
-  uint64_t h = 1;
-  for (const hlo::Literal& element : literal.elements()) h = MixKeys(h, ExactHash(element));
-  const auto bytes = literal.bytes();
-  return MixKeys(h, hlo::HashBytes({reinterpret_cast<const char*>(bytes.data()), bytes.size()}));
-}
+// Names and metadata, in any order of instructions.
+class AnnotationHasher {
+ public:
+  AnnotationHasher(const Module& module, const Fingerprints& prints)
+      : module_(module), prints_(prints), unused_(UnusedElements(module)) {}
+
+  void Run(ProgramFingerprint& out) {
+    out.names = hlo::HashBytes(module_.name());
+    for (uint32_t c = 0; c < module_.computations().size(); ++c)
+      out.names += Named(prints_.computations[c], module_[module_.computations()[c].name]);
+    for (uint32_t k = 0; k < module_.instructions().size(); ++k) {
+      if (unused_[k]) continue;
+      out.names += Named(prints_.full[k], module_.name(hlo::InstructionId(k)));
+      if (const uint64_t metadata = MetadataOf(hlo::InstructionId(k)))
+        out.metadata += MixKeys(prints_.full[k], metadata);
+    }
+  }
+
+ private:
+  static uint64_t Named(uint64_t print, std::string_view name) {
+    return MixKeys(print, hlo::HashBytes(name));
+  }
+
+  // Many instructions have the same.
+  uint64_t MetadataOf(hlo::InstructionId id) {
+    uint64_t values = 0;
+    for (const hlo::AttributeKey key :
+         {hlo::AttributeKey::kMetadata, hlo::AttributeKey::kStatistics,
+          hlo::AttributeKey::kOrigin}) {
+      const hlo::Attribute* const attribute = module_.Find(id, key);
+      if (attribute != nullptr)
+        values = MixKeys(MixKeys(values, attribute->value), static_cast<uint64_t>(key));
+    }
+    if (values == 0) return 0;
+    const auto [known, is_new] = known_.try_emplace(values);
+    if (is_new) {
+      for (const auto& [name, text] : MetadataFields(module_, id))
+        known->second = MixKeys(MixKeys(known->second, hlo::HashBytes(name)), hlo::HashBytes(text));
+    }
+    return known->second;
+  }
+
+  const Module& module_;
+  const Fingerprints& prints_;
+  std::vector<bool> unused_;
+  std::unordered_map<uint64_t, uint64_t> known_;
+};
 
 }  // namespace
 
@@ -84,6 +128,7 @@ ProgramFingerprint FingerprintProgram(const Module& module) {
   uint64_t all = 0;
   for (const uint64_t computation : prints.computations) all += MixKeys(computation, 3);
   out.program = MixKeys(MixKeys(out.program, all), prints.computations[module.entry_id().index]);
+  AnnotationHasher(module, prints).Run(out);
   for (size_t k = 0; k < module.instructions().size(); ++k) {
     const auto* literal =
         module.Get<hlo::Literal>(module.instructions()[k], hlo::AttributeKey::kConstantValue);
@@ -91,7 +136,7 @@ ProgramFingerprint FingerprintProgram(const Module& module) {
     out.elided += literal->elided() ? 1 : 0;
     if (literal->elided() || out.is_text) continue;
     if (FlushDenormals(*literal, ZeroSign::kDropped) == *literal) continue;
-    out.lost_in_text += MixKeys(prints.full[k], ExactHash(*literal)) | 1;
+    out.lost_in_text += MixKeys(prints.full[k], LiteralHash(*literal, /*exact=*/true)) | 1;
   }
   return out;
 }

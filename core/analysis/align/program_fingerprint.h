@@ -24,7 +24,8 @@ std::vector<HeaderFact> HeaderFacts(const hlo::Module& module);
 // operands, control predecessors, called computations, constants and every attribute, sharding,
 // frontend attributes and backend configuration included; and the header's facts. Leaves out names,
 // ids, the order of instructions and computations, metadata (source lines, op_name, stack frames),
-// statistics, original values and unused get-tuple-elements. JSON counts by its value.
+// statistics, original values and unused get-tuple-elements: these have hashes of their own, but
+// for ids and order. JSON counts by its value.
 // Two programs have the same exactly where CompareModules finds them equal, but for what one file
 // does not have: values of elided constants, attributes of compact operands (CanCompare). By chance
 // once in 2^64. Comparable between outputs of one version of this program.
@@ -32,6 +33,9 @@ struct ProgramFingerprint {
   uint64_t program = 0;
   // Of what XLA's text loses in constants, denormals and signs of zeros; 0: of a text, or nothing.
   uint64_t lost_in_text = 0;
+  // What does not count otherwise: names of the module, computations and instructions; metadata,
+  // statistics and original values. By these a file is another though its program is the same.
+  uint64_t names = 0, metadata = 0;
   int64_t elided = 0;  // constants without values, which count by their shapes
   bool is_text = false, has_compact_operands = false;
 };

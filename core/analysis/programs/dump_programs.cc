@@ -3,19 +3,43 @@
 
 #include <algorithm>
 
+#include "core/analysis/programs/stage_texts.h"
+#include "core/base/byte_archive.h"
 #include "core/base/jobs.h"
 #include "core/base/quick_hash.h"
-#include "core/dump/listing/packed_bytes.h"
 #include "core/dump/load.h"
 
 namespace hloscope::analysis {
 namespace {
 
 using dump::DumpModel;
-using dump::PutPacked;
-using dump::PutPackedText;
-using dump::TakePacked;
-using dump::TakePackedText;
+
+StageProgram ReadStage(const DumpModel& model, int32_t module, int32_t stage,
+                       ProgramReader& reader) {
+  StageProgram out{
+      .name = model.modules()[static_cast<size_t>(module)].stages[static_cast<size_t>(stage)].name,
+      .phase = dump::StagePhase::kOther,
+      .file = {},
+      .program = {},
+      .problem = {},
+      .notes = {}};
+  out.phase = dump::PhaseOf(out.name);
+  const int32_t at = model.ModuleFile(module, stage);
+  out.file = model.FullPath(at);
+  const Result<FileView> file = model.OpenFile(at);
+  Result<ReadProgram> program = file ? reader.Read(*file) : std::unexpected(file.error());
+  if (program) {
+    out.program = *program;
+  } else {
+    out.problem = program.error().ToString();
+  }
+  StageTexts texts = CompareStageTexts(model, module, stage, reader);
+  out.notes = std::move(texts.notes);
+  out.other_texts = texts.programs;
+  return out;
+}
+
+}  // namespace
 
 std::vector<int32_t> ComparedStages(const DumpModel& model, int32_t module) {
   const auto& stages = model.modules()[static_cast<size_t>(module)].stages;
@@ -31,57 +55,6 @@ std::vector<int32_t> ComparedStages(const DumpModel& model, int32_t module) {
   if (last >= 0 && (is_compiled || out.empty())) out.push_back(last);
   return out;
 }
-
-StageProgram ReadStage(const DumpModel& model, int32_t module, int32_t stage,
-                       ProgramReader& reader) {
-  StageProgram out{
-      .name = model.modules()[static_cast<size_t>(module)].stages[static_cast<size_t>(stage)].name,
-      .phase = dump::StagePhase::kOther,
-      .file = {},
-      .program = {},
-      .problem = {}};
-  out.phase = dump::PhaseOf(out.name);
-  const int32_t at = model.ModuleFile(module, stage);
-  out.file = model.FullPath(at);
-  const Result<FileView> file = model.OpenFile(at);
-  Result<ReadProgram> program = file ? reader.Read(*file) : std::unexpected(file.error());
-  if (program) {
-    out.program = *program;
-  } else {
-    out.problem = program.error().ToString();
-  }
-  return out;
-}
-
-void Put(std::string& out, const StageProgram& stage) {
-  PutPackedText(out, stage.name);
-  PutPackedText(out, stage.file);
-  PutPackedText(out, stage.problem);
-  PutPacked(out, stage.program.has_value());
-  PutPacked(out, stage.program.value_or(ReadProgram()));
-}
-
-bool Take(std::string_view& bytes, StageProgram& stage) {
-  bool is_read = false;
-  ReadProgram program;
-  const bool taken = TakePackedText(bytes, stage.name) && TakePackedText(bytes, stage.file) &&
-                     TakePackedText(bytes, stage.problem) && TakePacked(bytes, is_read) &&
-                     TakePacked(bytes, program);
-  if (is_read) stage.program = program;
-  stage.phase = dump::PhaseOf(stage.name);
-  return taken;
-}
-
-bool Take(std::string_view& bytes, DumpProgram& program) {
-  uint64_t stages = 0;
-  bool taken = TakePackedText(bytes, program.name) && TakePacked(bytes, program.id) &&
-               TakePackedText(bytes, program.folder) && TakePackedText(bytes, program.timestamp) &&
-               TakePacked(bytes, program.peak_bytes) && TakePacked(bytes, stages);
-  for (uint64_t s = 0; taken && s < stages; ++s) taken = Take(bytes, program.stages.emplace_back());
-  return taken;
-}
-
-}  // namespace
 
 Result<ReadProgram> ProgramReader::Read(const FileView& file) {
   const dump::FileKey key = QuickHashes(file.bytes(), dump::FileKey{1, 2});
@@ -119,28 +92,32 @@ Result<DumpPrograms> ReadPrograms(const DumpModel& model, ProgramReader& reader,
   return out;
 }
 
+template <typename A>
+void Archive(A& a, Archived<A, StageProgram>& stage) {
+  a(stage.name, stage.phase, stage.file, stage.program, stage.problem, stage.notes,
+    stage.other_texts);
+}
+template <typename A>
+void Archive(A& a, Archived<A, DumpProgram>& program) {
+  a(program.name, program.id, program.folder, program.timestamp, program.peak_bytes,
+    program.stages);
+}
+template <typename A>
+void Archive(A& a, Archived<A, DumpPrograms>& programs) {
+  a(programs.path, programs.programs);
+}
+
 std::string Pack(const DumpPrograms& programs) {
-  std::string out;
-  PutPackedText(out, programs.path);
-  PutPacked(out, static_cast<uint64_t>(programs.programs.size()));
-  for (const DumpProgram& program : programs.programs) {
-    PutPackedText(out, program.name);
-    PutPacked(out, program.id);
-    PutPackedText(out, program.folder);
-    PutPackedText(out, program.timestamp);
-    PutPacked(out, program.peak_bytes);
-    PutPacked(out, static_cast<uint64_t>(program.stages.size()));
-    for (const StageProgram& stage : program.stages) Put(out, stage);
-  }
-  return out;
+  ByteWriter writer;
+  writer(programs);
+  return std::move(writer).Take();
 }
 
 std::optional<DumpPrograms> UnpackPrograms(std::string_view bytes) {
   DumpPrograms out;
-  uint64_t count = 0;
-  bool taken = TakePackedText(bytes, out.path) && TakePacked(bytes, count);
-  for (uint64_t k = 0; taken && k < count; ++k) taken = Take(bytes, out.programs.emplace_back());
-  return taken && bytes.empty() ? std::optional(std::move(out)) : std::nullopt;
+  ByteReader reader(std::as_bytes(std::span(bytes)));
+  reader(out);
+  return reader.ok() && reader.empty() ? std::optional(std::move(out)) : std::nullopt;
 }
 
 }  // namespace hloscope::analysis

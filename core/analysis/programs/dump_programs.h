@@ -35,12 +35,17 @@ class ProgramReader {
   std::map<dump::FileKey, ReadProgram> known_;  // by the hash of the bytes
 };
 
+// The stages of a module that comparisons read: as given and as compiled, or else the last one.
+std::vector<int32_t> ComparedStages(const dump::DumpModel& model, int32_t module);
+
 struct StageProgram {
   std::string name;
   dump::StagePhase phase = dump::StagePhase::kOther;
   std::string file;  // that it was read from, with the dump's path
   std::optional<ReadProgram> program;
-  std::string problem;  // why there is none
+  std::string problem;             // why there is none
+  std::vector<std::string> notes;  // as StageTexts
+  uint64_t other_texts = 0;        // as StageTexts::programs
 };
 
 struct DumpProgram {
@@ -48,7 +53,7 @@ struct DumpProgram {
   int64_t id = -1;  // as in dump::ModuleEntry
   std::string folder, timestamp;
   int64_t peak_bytes = -1;           // of all allocations; -1: no buffer assignment was dumped
-  std::vector<StageProgram> stages;  // the module as given and as compiled, or else the last one
+  std::vector<StageProgram> stages;  // as ComparedStages
 };
 
 struct DumpPrograms {

@@ -91,7 +91,8 @@ std::vector<StagePair> CommonStages(const DumpProgram& a, const DumpProgram& b) 
 ProgramVerdict CompareStage(const StagePair& pair) {
   if (!pair.a->program || !pair.b->program) return ProgramVerdict::kUnreadable;
   const ProgramFingerprint &a = pair.a->program->fingerprint, &b = pair.b->program->fingerprint;
-  if (!IsSameProgram(a, b)) return ProgramVerdict::kDiffers;
+  if (!IsSameProgram(a, b) || pair.a->other_texts != pair.b->other_texts)
+    return ProgramVerdict::kDiffers;
   return a.elided > 0 ? ProgramVerdict::kElided : ProgramVerdict::kEqual;
 }
 

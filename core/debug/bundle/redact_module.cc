@@ -11,9 +11,9 @@
 #include <tuple>
 #include <unordered_set>
 
+#include "core/analysis/align/compare_modules.h"
 #include "core/base/counted.h"
 #include "core/debug/bundle/payload.h"
-#include "core/debug/compare/compare_modules.h"
 #include "core/hlo/module_builder.h"
 #include "core/hlo/rewrite/copy_module.h"
 #include "core/hlo/text/text.h"
@@ -322,11 +322,13 @@ Result<RedactedModule> RedactModule(const Module& module, Redactor& redactor,
     RedactedModule out{nullptr, RedactHloText(text, redactor), redaction.notes()};
     hlo::ParseResult parsed = hlo::ParseText(out.text, limits);
     if (!parsed.ok()) continue;
-    const ModuleComparison compared = CompareModules(*renamed, *parsed.module);
+    const analysis::ModuleComparison compared = analysis::CompareModules(*renamed, *parsed.module);
     if (!compared.equal) {
+      // What stands after the colon are values, which may be secrets.
+      const std::string what = compared.changed.empty() ? "" : compared.changed.front().what;
       out.notes.push_back(
           fmt::format("redaction changed more than names and metadata: {}",
-                      compared.changed.empty() ? "an instruction" : compared.changed.front().what));
+                      what.empty() ? "an instruction" : what.substr(0, what.find(':'))));
     }
     if (drop_raw) out.notes.emplace_back("unknown attributes were left out");
     out.module = WithProtoFacts(module, std::move(parsed.module));

@@ -2,14 +2,17 @@
 #include "core/debug/compare/compare_dumps.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <functional>
+#include <optional>
+#include <span>
 #include <tuple>
 
-#include "core/base/counted.h"
+#include "core/analysis/align/compare_modules.h"
+#include "core/analysis/align/metadata_difference.h"
 #include "core/base/jobs.h"
-#include "core/debug/compare/compare_modules.h"
 #include "core/dump/load.h"
 
 namespace hloscope::debug {
@@ -17,23 +20,26 @@ namespace {
 
 using analysis::DumpProgram;
 using analysis::DumpPrograms;
+using analysis::ModuleComparison;
 using analysis::ProgramGroup;
 using analysis::ProgramVerdict;
 using analysis::StagePair;
 
 // What one class has against another.
+struct ProgramResult {
+  bool unreadable = false;
+  std::vector<StageDifference> differences;
+};
 struct StageResult {
-  bool equal = true, unreadable = false;
+  bool equal = false, unreadable = false;
   int64_t elided = 0;
-  std::string what;
+  StageDifference difference;
 };
 
-void Add(StageResult& result, const std::string& text) {
-  result.what += (result.what.empty() ? "" : "; ") + text;
-}
+constexpr size_t kMaxMetadata = 20;  // modules of which other metadata is described
 
-// "2 changed, 1 added; first add.3: shape f32[8] became f32[9]".
-std::string DescribeChanges(const ModuleComparison& found) {
+// "2 changed, 1 added, first add.3 in main: shape f32[8] became f32[9]".
+std::string CountsText(const ModuleComparison& found) {
   std::string out;
   const auto add = [&](size_t count, const char* what) {
     if (count > 0) out += fmt::format("{}{} {}", out.empty() ? "" : ", ", count, what);
@@ -41,20 +47,11 @@ std::string DescribeChanges(const ModuleComparison& found) {
   add(found.changed.size(), "changed");
   add(found.added.size(), "added");
   add(found.removed.size(), "removed");
-  const auto first = [&](const std::string& computation, const std::string& instruction,
-                         const std::string& what) {
-    const std::string& name = instruction.empty() ? computation : instruction;
-    out += fmt::format(", first {}{}{}", name, name.empty() || what.empty() ? "" : ": ", what);
-  };
-  if (!found.changed.empty()) {
-    const InstructionChange& c = found.changed.front();
-    first(c.computation, c.instruction, c.what);
-  } else if (!found.added.empty()) {
-    first(found.added.front().computation, found.added.front().instruction, "");
-  } else if (!found.removed.empty()) {
-    first(found.removed.front().computation, found.removed.front().instruction, "");
-  }
   return out;
+}
+
+std::string Joined(const std::vector<std::string>& texts) {
+  return fmt::format("{}", fmt::join(texts, "; "));
 }
 
 class DumpComparer {
@@ -63,7 +60,7 @@ class DumpComparer {
       : dumps_(dumps), limits_(limits) {}
 
   ComparedModule Run(ProgramGroup group) const {
-    ComparedModule out{.group = std::move(group), .classes = {}, .what = {}};
+    ComparedModule out{.group = std::move(group), .classes = {}};
     std::vector<std::vector<int32_t>> classes;  // of dumps
     for (int32_t d = 0; d < std::ssize(dumps_); ++d) {
       if (out.group.members[static_cast<size_t>(d)] >= 0) Classify(d, out, classes);
@@ -72,15 +69,42 @@ class DumpComparer {
     out.classes.push_back(ClassOf(out.group, std::move(classes.front())));
     for (size_t c = 1; c < classes.size(); ++c) {
       const std::vector<int32_t>& most = out.classes.front().dumps;
-      const StageResult found =
-          Compare(At(out.group, most.front()), At(out.group, classes[c].front()));
+      ProgramResult found = Compare(At(out.group, most.front()), At(out.group, classes[c].front()));
       out.classes.push_back(ClassOf(out.group, std::move(classes[c])));
+      out.classes.back().differences = std::move(found.differences);
       out.unreadable |= found.unreadable;
-      out.what += (out.what.empty() ? "" : "; ") + found.what;
     }
     out.differs = out.classes.size() > 1;
     Measure(out);
     return out;
+  }
+
+  // Whether dumps have equal modules of other names or metadata; not what differs.
+  std::optional<MetadataChange> FindMetadataChange(const ComparedModule& module) const {
+    const std::vector<int32_t>& dumps = module.classes.front().dumps;
+    for (const int32_t dump : std::span(dumps).subspan(1)) {
+      for (const StagePair& pair :
+           CommonStages(At(module.group, dumps.front()), At(module.group, dump))) {
+        if (!HasOtherMetadata(pair)) continue;
+        // A text has less than a proto: only the modules show whether what it has is the same.
+        const bool is_known =
+            pair.a->program->fingerprint.is_text == pair.b->program->fingerprint.is_text;
+        return MetadataChange{module.group, dump, pair.b->name,
+                              is_known ? "names or metadata differ" : ""};
+      }
+    }
+    return std::nullopt;
+  }
+  void Describe(MetadataChange& change) const {
+    const auto first = std::ranges::find_if(change.group.members, [](int32_t m) { return m >= 0; });
+    const auto dump = static_cast<int32_t>(first - change.group.members.begin());
+    for (const StagePair& pair :
+         CommonStages(At(change.group, dump), At(change.group, change.dump))) {
+      if (pair.b->name != change.stage) continue;
+      const auto a = dump::LoadSoundModule(pair.a->file, limits_),
+                 b = dump::LoadSoundModule(pair.b->file, limits_);
+      if (a && b) change.what = analysis::MetadataDifference(*a->module, *b->module);
+    }
   }
 
  private:
@@ -113,7 +137,7 @@ class DumpComparer {
       const auto &of_a = pair.a->program->fingerprint, &of_b = pair.b->program->fingerprint;
       if (verdict == ProgramVerdict::kElided) elided += of_a.elided;
       if (verdict != ProgramVerdict::kDiffers) continue;
-      if (CanCompare(of_a, of_b)) return false;
+      if (pair.a->other_texts != pair.b->other_texts || CanCompare(of_a, of_b)) return false;
       // Only the modules show whether all else is equal.
       const StageResult found = CompareStages(pair);
       if (!found.equal) return false;
@@ -122,48 +146,73 @@ class DumpComparer {
     return true;
   }
 
-  StageResult Compare(const DumpProgram& a, const DumpProgram& b) const {
-    StageResult result;
+  ProgramResult Compare(const DumpProgram& a, const DumpProgram& b) const {
+    ProgramResult result;
     const std::vector<StagePair> pairs = CommonStages(a, b);
     if (pairs.empty()) {
       result.unreadable = true;
-      result.what = "no stage that both have";
+      result.differences.push_back({"", "no stage that both have", {}, {}});
     }
     for (const StagePair& pair : pairs) {
       if (CompareStage(pair) == ProgramVerdict::kEqual) continue;
-      const StageResult found = CompareStages(pair);
+      StageResult found = CompareStages(pair);
       result.unreadable |= found.unreadable;
-      if (!found.equal) Add(result, pair.b->name + ": " + found.what);
+      if (!found.equal) result.differences.push_back(std::move(found.difference));
+      if (pair.a->other_texts != pair.b->other_texts) AddTexts(pair, result);
     }
-    if (result.what.empty()) result.what = "the fingerprints differ, and no instruction does";
+    if (result.differences.empty()) {
+      result.differences.push_back(
+          {"", "the fingerprints differ, and no instruction does", {}, {}});
+    }
     return result;
+  }
+
+  // Texts that are not those of the protos, of which the other dump has not the same.
+  static void AddTexts(const StagePair& pair, ProgramResult& result) {
+    for (const auto* stage : {pair.a, pair.b}) {
+      for (const std::string& note : stage->notes)
+        result.differences.push_back({stage->name, note, {}, {}});
+    }
   }
 
   StageResult CompareStages(const StagePair& pair) const {
     StageResult result;
+    result.difference.stage = pair.b->name;
+    std::vector<std::string> problems;
     for (const auto* stage : {pair.a, pair.b}) {
-      if (!stage->program) Add(result, "cannot be read: " + stage->problem);
+      if (!stage->program) problems.push_back("cannot be read: " + stage->problem);
     }
     const auto a = dump::LoadSoundModule(pair.a->file, limits_),
                b = dump::LoadSoundModule(pair.b->file, limits_);
     for (const auto* side : {&a, &b}) {
-      if (!*side && result.what.empty()) Add(result, "cannot be read: " + side->error().ToString());
+      if (!*side && problems.empty())
+        problems.push_back("cannot be read: " + side->error().ToString());
     }
-    if (!result.what.empty()) {
-      result.equal = false;
+    if (!problems.empty()) {
       result.unreadable = true;
+      result.difference.what = Joined(problems);
       return result;
     }
-    const ModuleComparison found = CompareModules(*a->module, *b->module);
+    const ModuleComparison found = analysis::CompareModules(*a->module, *b->module);
     result.equal = found.equal;
     result.elided = found.elided;
-    result.what = DescribeChanges(found);
+    analysis::FirstChange first = FirstChangeOf(*a->module, *b->module, found);
+    result.difference.what = fmt::format("{}, first {}", CountsText(found), first.what);
+    result.difference.text_a = std::move(first.text_a);
+    result.difference.text_b = std::move(first.text_b);
     return result;
+  }
+
+  // A stage of which a file of one class has other names or metadata than the first.
+  static bool HasOtherMetadata(const StagePair& pair) {
+    if (!pair.a->program || !pair.b->program) return false;
+    const auto &a = pair.a->program->fingerprint, &b = pair.b->program->fingerprint;
+    return a.names != b.names || a.metadata != b.metadata;
   }
 
   ProgramClass ClassOf(const ProgramGroup& group, std::vector<int32_t> dumps) const {
     const DumpProgram& program = At(group, dumps.front());
-    ProgramClass out{.dumps = std::move(dumps), .fingerprint = {}};
+    ProgramClass out{.dumps = std::move(dumps), .fingerprint = {}, .differences = {}};
     if (const analysis::ReadProgram* compiled = CompiledProgram(program)) {
       out.fingerprint = ToString(compiled->fingerprint);
       out.instructions = compiled->instructions;
@@ -193,11 +242,24 @@ class DumpComparer {
   const Limits& limits_;
 };
 
+std::vector<DumpNote> NotesOf(const std::vector<DumpPrograms>& dumps) {
+  std::vector<DumpNote> notes;
+  for (int32_t d = 0; d < std::ssize(dumps); ++d) {
+    for (const DumpProgram& program : dumps[static_cast<size_t>(d)].programs) {
+      for (const analysis::StageProgram& stage : program.stages) {
+        for (const std::string& note : stage.notes) notes.push_back({d, note});
+      }
+    }
+  }
+  return notes;
+}
+
 }  // namespace
 
 Result<DumpComparison> CompareDumps(std::vector<DumpPrograms> dumps, const Limits& limits, int jobs,
                                     const std::stop_token& stop) {
-  DumpComparison out{.dumps = std::move(dumps), .modules = {}, .missing = {}};
+  DumpComparison out{
+      .dumps = std::move(dumps), .modules = {}, .missing = {}, .metadata = {}, .notes = {}};
   std::vector<ProgramGroup> groups = analysis::PairPrograms(out.dumps);
   std::vector<ComparedModule> compared(groups.size());
   const DumpComparer dump_comparer(out.dumps, limits);
@@ -206,6 +268,18 @@ Result<DumpComparison> CompareDumps(std::vector<DumpPrograms> dumps, const Limit
     compared[at] = dump_comparer.Run(groups[at]);
   };
   HLOSCOPE_TRY(ParallelFor(std::ssize(groups), jobs, compare, stop));
+  for (const ComparedModule& module : compared) {
+    if (module.differs || module.elided > 0) continue;
+    if (auto change = dump_comparer.FindMetadataChange(module))
+      out.metadata.push_back(*std::move(change));
+  }
+  const auto describe = [&](int64_t k) {
+    dump_comparer.Describe(out.metadata[static_cast<size_t>(k)]);
+  };
+  const auto described = static_cast<int64_t>(std::min(kMaxMetadata, out.metadata.size()));
+  HLOSCOPE_TRY(ParallelFor(described, jobs, describe, stop));
+  std::erase_if(out.metadata, [](const MetadataChange& change) { return change.what.empty(); });
+  out.notes = NotesOf(out.dumps);
   for (ComparedModule& module : compared) {
     const bool in_all = std::ranges::find(module.group.members, -1) == module.group.members.end();
     if (!in_all) out.missing.push_back(module.group);

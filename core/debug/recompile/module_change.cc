@@ -7,8 +7,8 @@
 #include <numeric>
 #include <set>
 
+#include "core/analysis/align/compare_modules.h"
 #include "core/base/counted.h"
-#include "core/debug/compare/compare_modules.h"
 #include "core/debug/recompile/log_line.h"
 #include "core/debug/recompile/type_change.h"
 #include "core/hlo/analysis/find_instruction.h"
@@ -19,6 +19,8 @@
 namespace hloscope::debug {
 namespace {
 
+using analysis::InstructionChange;
+using analysis::InstructionName;
 using hlo::AttributeKey;
 using hlo::InstructionId;
 using hlo::Module;
@@ -126,7 +128,7 @@ RecompileCause DeviceCause(const CompilationFacts& a, const CompilationFacts& b)
 
 // Of the bodies, where parameters are the same.
 std::optional<RecompileCause> BodyCause(const Module& x, const Module& y) {
-  const ModuleComparison found = CompareModules(x, y);
+  const analysis::ModuleComparison found = analysis::CompareModules(x, y);
   if (found.equal) return std::nullopt;
   std::vector<const InstructionChange*> changes;
   for (const InstructionChange& change : found.changed) {

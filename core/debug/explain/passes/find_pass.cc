@@ -10,7 +10,7 @@
 #include <utility>
 
 #include "core/analysis/align/noted_alignment.h"
-#include "core/debug/compare/compare_modules.h"
+#include "core/analysis/align/compare_modules.h"
 #include "core/debug/explain/passes/find_edit.h"
 #include "core/debug/explain/passes/meaning.h"
 #include "core/eval/numbers/precise.h"
@@ -284,7 +284,7 @@ DivergeVerdict RefusedStart(const Module& module, Error error) {
 }
 
 bool HasSameText(const Module& a, const Module& b) {
-  return CompareModules(a, b).equal && LargeConstants(a) == LargeConstants(b);
+  return analysis::CompareModules(a, b).equal && LargeConstants(a) == LargeConstants(b);
 }
 
 DivergeVerdict FindGuiltyPass(const StageValues& values, const Leaves& results,

@@ -5,13 +5,12 @@
 
 #include <optional>
 #include <set>
-#include <span>
 #include <utility>
 
+#include "core/analysis/programs/stage_texts.h"
 #include "core/backends/ahead/own_compile.h"
 #include "core/backends/pjrt/compile_module.h"
 #include "core/base/scratch_folder.h"
-#include "core/debug/compare/compare_modules.h"
 #include "core/dump/complete_module.h"
 #include "core/dump/load.h"
 #include "core/dump/stage_files.h"
@@ -32,27 +31,6 @@ Result<std::shared_ptr<const hlo::Module>> ReadStage(const dump::DumpModel& mode
   const dump::CompletedModule completed = dump::CompleteFromDump(loaded, limits);
   notes.insert(completed.notes.begin(), completed.notes.end());
   return completed.module;
-}
-
-// Of a stage that has texts next to its proto: what they have otherwise, for an edit of one that is
-// not read would go unnoticed.
-void CompareFiles(const dump::DumpModel& model, std::span<const int32_t> files,
-                  const hlo::Module& used, const Limits& limits, std::vector<std::string>& notes) {
-  const auto path = [&](int32_t file) { return model.files()[static_cast<size_t>(file)].path; };
-  for (const int32_t other : files.subspan(1)) {
-    if (model.files()[static_cast<size_t>(other)].kind != dump::FileKind::kHloText) continue;
-    const auto loaded = dump::LoadSoundModule(model.FullPath(other), limits);
-    if (!loaded) {
-      notes.push_back(fmt::format("{}: not compared with {}: {}", path(other), path(files[0]),
-                                  loaded.error().message));
-      continue;
-    }
-    const dump::CompletedModule text = dump::CompleteFromDump(*loaded, limits);
-    const ModuleComparison compared = CompareModules(used, *text.module);
-    if (compared.equal) continue;
-    notes.push_back(fmt::format("{}: differs from {}, which is used: {}", path(other),
-                                path(files[0]), FirstDifference(compared)));
-  }
 }
 
 // How the results of partitioned stages lie on devices, which their texts do not say: as the last
@@ -121,6 +99,7 @@ Result<Pipeline> ReadPipeline(const dump::DumpModel& model, int32_t module, cons
   Pipeline pipeline;
   std::set<std::string> notes;
   std::vector<std::string> differing;
+  analysis::ProgramReader reader(limits);
   ResultSharding results(limits);
   const dump::ModuleEntry& entry = model.modules()[static_cast<size_t>(module)];
   for (size_t s = 0; s < entry.stages.size(); ++s) {
@@ -134,7 +113,9 @@ Result<Pipeline> ReadPipeline(const dump::DumpModel& model, int32_t module, cons
       pipeline.stepped_over.push_back(path + ": " + read.error().message);
       continue;
     }
-    CompareFiles(model, files, **read, limits, differing);
+    for (std::string& note :
+         analysis::CompareStageTexts(model, module, static_cast<int32_t>(s), reader).notes)
+      differing.push_back(std::move(note));
     auto complete = results.Complete(*std::move(read));
     if (complete == nullptr) {
       pipeline.stepped_over.push_back(

@@ -1,20 +1,20 @@
 // Matching instructions of two modules by fingerprint, then by name.
-#include "core/debug/compare/compare_modules.h"
+#include "core/analysis/align/compare_modules.h"
 
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <map>
+#include <iterator>
 #include <ranges>
 #include <set>
 #include <unordered_map>
 
+#include "core/analysis/align/change_text.h"
 #include "core/analysis/align/fingerprint.h"
 #include "core/analysis/align/program_fingerprint.h"
-#include "core/analysis/denormals.h"
 #include "core/hlo/analysis/summary.h"
 
-namespace hloscope::debug {
+namespace hloscope::analysis {
 namespace {
 
 using hlo::Attribute;
@@ -25,13 +25,11 @@ using hlo::InstructionId;
 using hlo::Module;
 
 struct Side {
-  Side(const Module& m, const analysis::FingerprintOptions& options)
-      : module(m),
-        prints(analysis::Fingerprint(m, options)),
-        unused_elements(analysis::UnusedElements(m)) {}
+  Side(const Module& m, const FingerprintOptions& options)
+      : module(m), prints(Fingerprint(m, options)), unused_elements(UnusedElements(m)) {}
 
   const Module& module;
-  analysis::Fingerprints prints;
+  Fingerprints prints;
   std::vector<bool> unused_elements;
 
   std::string ComputationName(ComputationId id) const {
@@ -42,22 +40,12 @@ struct Side {
 
 bool FromProto(const Module& m) { return !m.proto_instruction_ids().empty(); }
 
-// Values by attribute name, for saying which attribute differs.
-std::map<std::string, std::string> AttributeTexts(const Module& m, InstructionId id,
-                                                  const analysis::FingerprintOptions& options) {
-  const Instruction& i = m[id];
-  std::map<std::string, std::string> texts;
-  for (const Attribute& a : m.attributes(i)) {
-    if (a.key == AttributeKey::kConstantValue) continue;  // CompareConstants
-    if (analysis::IsLeftOut(m, id, a, options)) continue;
-    std::string text = analysis::AttributeKeyText(m, i, a);
-    if (text.empty()) continue;
-    std::string name(hlo::Info(a.key).text);
-    if (a.key == AttributeKey::kParameterNumber) name = "parameter number";
-    if (a.key == AttributeKey::kUnknown) name = m[m.Of<hlo::RawAttribute>(a).name];
-    texts[name] += text;
-  }
-  return texts;
+std::vector<InstructionId> ControlOf(const Module& module, InstructionId id) {
+  std::vector<InstructionId> ids;
+  const hlo::Attribute* const control = module.Find(id, AttributeKey::kControlPredecessors);
+  if (control == nullptr) return ids;
+  for (const uint32_t before : module.IdsOf(*control)) ids.emplace_back(before);
+  return ids;
 }
 
 std::vector<InstructionId> InstructionsOf(const Side& side, ComputationId c) {
@@ -71,11 +59,10 @@ std::vector<InstructionId> InstructionsOf(const Side& side, ComputationId c) {
 
 class Comparer {
  public:
-  Comparer(const Module& a, const Module& b, const analysis::FingerprintOptions& options)
+  Comparer(const Module& a, const Module& b, const FingerprintOptions& options)
       : options_(options), a_(a, options), b_(b, options) {}
 
   ModuleComparison Run() {
-    CompareHeaders();
     paired_a_.resize(a_.module.computations().size());
     paired_b_.resize(b_.module.computations().size());
     Pair(a_.module.entry_id(), b_.module.entry_id());
@@ -83,22 +70,44 @@ class Comparer {
     // What no pair of callers leads to: computations of equal meaning, then those of equal name.
     PairLeft([](const Side& s, ComputationId c) { return s.prints.computations[c.index]; });
     PairLeft([](const Side& s, ComputationId c) { return s.ComputationName(c); });
-    for (ComputationId c : Left(paired_a_)) result_.removed.push_back({a_.ComputationName(c), ""});
-    for (ComputationId c : Left(paired_b_)) result_.added.push_back({b_.ComputationName(c), ""});
+    for (ComputationId c : Left(paired_a_))
+      result_.removed.push_back({a_.ComputationName(c), "", {}});
+    for (ComputationId c : Left(paired_b_))
+      result_.added.push_back({b_.ComputationName(c), "", {}});
+    std::ranges::move(following_, std::back_inserter(result_.changed));
+    CompareHeaders();
     result_.equal = result_.changed.empty() && result_.added.empty() && result_.removed.empty();
     return std::move(result_);
   }
+  std::vector<std::pair<InstructionId, InstructionId>> TakeEqual() { return std::move(equal_); }
 
  private:
+  InstructionChange ChangeOf(ComputationId c, InstructionId a, InstructionId b,
+                             std::string what) const {
+    return {c.valid() ? a_.ComputationName(c) : "",
+            a.valid() ? a_.Name(a) : "",
+            b.valid() ? b_.Name(b) : "",
+            std::move(what),
+            a,
+            b,
+            false};
+  }
   void Change(ComputationId c, InstructionId a, InstructionId b, std::string what) {
-    result_.changed.push_back({c.valid() ? a_.ComputationName(c) : "", a.valid() ? a_.Name(a) : "",
-                               b.valid() ? b_.Name(b) : "", std::move(what)});
+    result_.changed.push_back(ChangeOf(c, a, b, std::move(what)));
+  }
+
+  void AddFollowing(ComputationId c, InstructionId a, InstructionId b, std::string what) {
+    following_.push_back(ChangeOf(c, a, b, std::move(what)));
+    following_.back().follows = true;
   }
 
   void CompareHeaders() {
-    const auto a = analysis::HeaderFacts(a_.module), b = analysis::HeaderFacts(b_.module);
+    const auto a = HeaderFacts(a_.module), b = HeaderFacts(b_.module);
     for (size_t k = 0; k < a.size(); ++k) {
-      if (a[k].text != b[k].text) Change({}, {}, {}, fmt::format("module {} differs", a[k].what));
+      if (a[k].text != b[k].text) {
+        Change({}, {}, {},
+               fmt::format("module {} differs: {}", a[k].what, BecameText(a[k].text, b[k].text)));
+      }
     }
   }
 
@@ -161,7 +170,13 @@ class Comparer {
     std::erase_if(left_b, [&](T b) { return used.contains(b); });
   }
 
+  // A negative key that no other instruction has.
+  int64_t Alone(const Side& side, InstructionId id) const {
+    return -2 * int64_t{id.index} - (&side == &a_ ? 1 : 2);
+  }
+
   void CompareComputations(ComputationId ca, ComputationId cb) {
+    const auto before = static_cast<ptrdiff_t>(result_.changed.size());
     std::vector<std::pair<InstructionId, InstructionId>> matched;
     std::vector<InstructionId> left_a = InstructionsOf(a_, ca), left_b = InstructionsOf(b_, cb);
     // Of several equal ones those of one name belong together.
@@ -172,8 +187,14 @@ class Comparer {
           [](const Side& s, InstructionId i) { return s.prints.full[i.index]; });
     for (auto [a, b] : matched) CompareConstants(ca, a, b);
     // What is left changed itself or depends on a change. By name first, then by what it does.
-    size_t exact = matched.size();
+    const size_t exact = matched.size();
+    equal_.insert(equal_.end(), matched.begin(), matched.end());
     Match(left_a, left_b, matched, [](const Side& s, InstructionId i) { return s.Name(i); });
+    Match(left_a, left_b, matched, [this](const Side& s, InstructionId i) {
+      const bool is_parameter = s.module[i].opcode == hlo::Opcode::kParameter;
+      return is_parameter ? int64_t{s.module.GetInt(s.module[i], AttributeKey::kParameterNumber)}
+                          : Alone(s, i);
+    });
     Match(left_a, left_b, matched,
           [](const Side& s, InstructionId i) { return s.prints.local[i.index]; });
     Match(left_a, left_b, matched,
@@ -182,7 +203,7 @@ class Comparer {
     Match(left_a, left_b, matched, [this](const Side& s, InstructionId i) {
       const bool is_constant = s.module[i].opcode == hlo::Opcode::kConstant;
       return is_constant ? s.module.shape(i).WithDefaultLayouts().Hash() | 1
-                         : uint64_t{i.index} << 2 | (&s == &a_ ? 0 : 2);
+                         : static_cast<uint64_t>(-2 * Alone(s, i));
     });
     // Not clear(), which takes as long as the largest computation did.
     partner_ = std::unordered_map<InstructionId, InstructionId>();
@@ -193,13 +214,16 @@ class Comparer {
     for (size_t k = exact; k < matched.size(); ++k) {
       Explain(ca, matched[k].first, matched[k].second);
     }
-    for (InstructionId a : left_a) result_.removed.push_back({a_.ComputationName(ca), a_.Name(a)});
-    for (InstructionId b : left_b) result_.added.push_back({b_.ComputationName(cb), b_.Name(b)});
+    std::stable_sort(result_.changed.begin() + before, result_.changed.end(),
+                     [](const auto& x, const auto& y) { return x.a < y.a; });
+    for (InstructionId a : left_a)
+      result_.removed.push_back({a_.ComputationName(ca), a_.Name(a), a});
+    for (InstructionId b : left_b) result_.added.push_back({b_.ComputationName(cb), b_.Name(b), b});
     InstructionId root_a = a_.module[ca].root, root_b = b_.module[cb].root;
     // Instructions of equal meaning may be matched crosswise.
     bool same_root = a_.prints.full[root_a.index] == b_.prints.full[root_b.index] ||
                      std::ranges::find(matched, std::pair(root_a, root_b)) != matched.end();
-    if (!same_root) Change(ca, root_a, root_b, "different root");
+    if (!same_root) AddFollowing(ca, root_a, root_b, "different root");
   }
 
   void CompareConstants(ComputationId c, InstructionId a, InstructionId b) {
@@ -210,13 +234,10 @@ class Comparer {
       ++result_.elided;
       return;
     }
-    if (*x == *y) return;
     // A text may have lost what XLA's printing loses; two protos have lost nothing.
-    bool exact = FromProto(a_.module) && FromProto(b_.module);
-    if (!exact && analysis::FlushDenormals(*x, analysis::ZeroSign::kDropped) ==
-                      analysis::FlushDenormals(*y, analysis::ZeroSign::kDropped))
-      return;
-    Change(c, a, b, "constant value differs");
+    const bool exact = FromProto(a_.module) && FromProto(b_.module);
+    const std::string text = ConstantChangeText(*x, *y, exact);
+    if (!text.empty()) Change(c, a, b, "constant value differs: " + text);
   }
 
   // Why two instructions that belong together are not the same; nothing where only their operands'
@@ -228,17 +249,18 @@ class Comparer {
              fmt::format("opcode {} became {}", hlo::ToString(x.opcode), hlo::ToString(y.opcode)));
       return;
     }
-    size_t before = result_.changed.size();
+    const size_t before = result_.changed.size();
     std::string shape_a = hlo::ToString(a_.module.shape(a).WithDefaultLayouts());
     std::string shape_b = hlo::ToString(b_.module.shape(b).WithDefaultLayouts());
     if (shape_a != shape_b) Change(c, a, b, fmt::format("shape {} became {}", shape_a, shape_b));
     if (shape_a == shape_b) CompareConstants(c, a, b);
     ExplainAttributes(c, a, b);
     ExplainOperands(c, a, b);
-    bool calls_differ =
+    ExplainControl(c, a, b);
+    const bool calls_differ =
         a_.prints.local[a.index] != b_.prints.local[b.index] && result_.changed.size() == before;
     if (calls_differ && !a_.module.CalledComputations(x).empty())
-      Change(c, a, b, "called computation differs");
+      AddFollowing(c, a, b, "called computation differs");
   }
 
   void ExplainAttributes(ComputationId c, InstructionId a, InstructionId b) {
@@ -247,13 +269,21 @@ class Comparer {
     for (const auto& [name, text] : texts_a) {
       auto other = texts_b.find(name);
       if (other == texts_b.end()) {
-        Change(c, a, b, fmt::format("attribute {} removed", name));
+        Change(c, a, b,
+               fmt::format("attribute {} removed: {}", name,
+                           ShortText(AttributeValueText(a_.module, a, name))));
       } else if (other->second != text) {
-        Change(c, a, b, fmt::format("attribute {} differs", name));
+        Change(c, a, b,
+               fmt::format("attribute {} differs: {}", name,
+                           BecameText(AttributeValueText(a_.module, a, name),
+                                      AttributeValueText(b_.module, b, name))));
       }
     }
     for (const auto& [name, text] : texts_b) {
-      if (!texts_a.contains(name)) Change(c, a, b, fmt::format("attribute {} added", name));
+      if (!texts_a.contains(name))
+        Change(c, a, b,
+               fmt::format("attribute {} added: {}", name,
+                           ShortText(AttributeValueText(b_.module, b, name))));
     }
   }
 
@@ -264,56 +294,94 @@ class Comparer {
       return;
     }
     for (size_t k = 0; k < xs.size(); ++k) {
-      auto partner = partner_.find(xs[k]);
-      bool same = a_.prints.full[xs[k].index] == b_.prints.full[ys[k].index] ||
-                  (partner != partner_.end() && partner->second == ys[k]);
-      if (!same)
+      if (!AreSame(xs[k], ys[k]))
         Change(c, a, b, fmt::format("operand {}: {} became {}", k, a_.Name(xs[k]), b_.Name(ys[k])));
     }
   }
 
-  analysis::FingerprintOptions options_;
+  void ExplainControl(ComputationId c, InstructionId a, InstructionId b) {
+    std::vector<InstructionId> xs = ControlOf(a_.module, a), ys = ControlOf(b_.module, b);
+    const auto names = [](const Side& side, const std::vector<InstructionId>& ids) {
+      std::string out;
+      for (const InstructionId id : ids) out += (out.empty() ? "" : ", ") + side.Name(id);
+      return out;
+    };
+    const std::string became = BecameText(names(a_, xs), names(b_, ys));
+    std::erase_if(xs, [&](InstructionId x) {
+      const auto y = std::ranges::find_if(ys, [&](InstructionId id) { return AreSame(x, id); });
+      if (y == ys.end()) return false;
+      ys.erase(y);
+      return true;
+    });
+    if (!xs.empty() || !ys.empty()) Change(c, a, b, "control predecessors differ: " + became);
+  }
+
+  bool AreSame(InstructionId a, InstructionId b) const {
+    const auto partner = partner_.find(a);
+    return a_.prints.full[a.index] == b_.prints.full[b.index] ||
+           (partner != partner_.end() && partner->second == b);
+  }
+
+  FingerprintOptions options_;
   Side a_, b_;
   std::vector<std::pair<ComputationId, ComputationId>> pairs_;
   size_t compared_ = 0;  // of pairs_
   std::vector<bool> paired_a_, paired_b_;
   std::unordered_map<InstructionId, InstructionId> partner_;  // in the computations at hand
+  std::vector<InstructionChange> following_;  // that follow from those of other instructions
+  std::vector<std::pair<InstructionId, InstructionId>> equal_;
   ModuleComparison result_;
 };
 
+Comparer ComparerOf(const Module& a, const Module& b) {
+  // Where a value is not known on one side, those of its kind are paired without values.
+  const bool all_known = hlo::ElidedConstants(a).empty() && hlo::ElidedConstants(b).empty();
+  const bool is_compact = HasCompactOperands(a) || HasCompactOperands(b);
+  return {a,
+          b,
+          {.constants = all_known ? ConstantValues::kAll : ConstantValues::kSmall,
+           .element_attributes = !is_compact}};
+}
+
 }  // namespace
 
-std::string FirstDifference(const ModuleComparison& comparison) {
+std::string FirstChange::ToString() const {
+  return text_a.empty() || text_b.empty() ? what
+                                          : fmt::format("{}: {} became {}", what, text_a, text_b);
+}
+
+FirstChange FirstChangeOf(const Module& a, const Module& b, const ModuleComparison& comparison) {
+  const auto& [equal, elided, changed, added, removed] = comparison;
   const auto place = [](const std::string& instruction, const std::string& computation) {
     if (instruction.empty()) return computation.empty() ? std::string("module") : computation;
     return computation.empty() ? instruction : instruction + " in " + computation;
   };
-  const size_t count =
-      comparison.changed.size() + comparison.added.size() + comparison.removed.size();
-  std::string text;
-  if (!comparison.changed.empty()) {
-    const InstructionChange& first = comparison.changed.front();
-    text = fmt::format("{}: {}", place(first.instruction, first.computation), first.what);
-  } else if (!comparison.removed.empty()) {
-    const InstructionName& first = comparison.removed.front();
-    text = fmt::format("{}: missing", place(first.instruction, first.computation));
-  } else if (!comparison.added.empty()) {
-    const InstructionName& first = comparison.added.front();
-    text = fmt::format("{}: added", place(first.instruction, first.computation));
+  const auto text = [](const Module& module, InstructionId id) {
+    return id.valid() ? PlainText(module, id) : "";
+  };
+  const bool is_change =
+      !changed.empty() && (changed.front().is_cause() || (added.empty() && removed.empty()));
+  if (is_change) {
+    const InstructionChange& c = changed.front();
+    return {fmt::format("{}: {}", place(c.instruction, c.computation), c.what), text(a, c.a),
+            text(b, c.b)};
   }
-  if (count > 1) text += fmt::format(" (and {} more)", count - 1);
-  return text;
+  if (!removed.empty()) {
+    const InstructionName& r = removed.front();
+    return {place(r.instruction, r.computation) + ": removed", text(a, r.id), {}};
+  }
+  if (added.empty()) return {};
+  const InstructionName& n = added.front();
+  return {place(n.instruction, n.computation) + ": added", {}, text(b, n.id)};
 }
 
-ModuleComparison CompareModules(const Module& a, const Module& b) {
-  // Where a value is not known on one side, those of its kind are paired without values.
-  const bool all_known = hlo::ElidedConstants(a).empty() && hlo::ElidedConstants(b).empty();
-  const bool is_compact = analysis::HasCompactOperands(a) || analysis::HasCompactOperands(b);
-  return Comparer(a, b,
-                  {.constants = all_known ? analysis::ConstantValues::kAll
-                                          : analysis::ConstantValues::kSmall,
-                   .element_attributes = !is_compact})
-      .Run();
+ModuleComparison CompareModules(const Module& a, const Module& b) { return ComparerOf(a, b).Run(); }
+
+std::vector<std::pair<InstructionId, InstructionId>> EqualInstructions(const Module& a,
+                                                                       const Module& b) {
+  Comparer comparer = ComparerOf(a, b);
+  comparer.Run();
+  return comparer.TakeEqual();
 }
 
-}  // namespace hloscope::debug
+}  // namespace hloscope::analysis
