@@ -9,8 +9,8 @@
 #include <string_view>
 #include <utility>
 
-#include "core/analysis/align/noted_alignment.h"
 #include "core/analysis/align/compare_modules.h"
+#include "core/analysis/align/noted_alignment.h"
 #include "core/debug/explain/passes/find_edit.h"
 #include "core/debug/explain/passes/meaning.h"
 #include "core/eval/numbers/precise.h"
@@ -54,16 +54,12 @@ std::array<int64_t, 3> DrawsByKind(const Module& module) {
 }
 
 // XLA's passes that may drop or add conversions between floats: names, or how they begin.
+// docs/divergence.md has what each was seen to do.
 bool MayChangeRounding(std::string_view pass) {
-  constexpr std::string_view kPasses[] = {"simplify-fp-conversions",
-                                          "float-normalization",
-                                          "bfloat16",
-                                          "change-op-data-type",
-                                          "convert-mover",
-                                          "cublas-gemm-rewriter",
-                                          "cudnn",
-                                          "operand_upcaster",
-                                          "result_caster"};
+  constexpr std::string_view kPasses[] = {
+      "simplify-fp-conversions", "float-normalization", "float_normalization",  "bfloat16",
+      "change-op-data-type",     "convert-mover",       "cublas-gemm-rewriter", "cudnn-fused",
+      "operand_upcaster",        "result_caster"};
   return std::ranges::any_of(kPasses, [&](std::string_view row) { return pass.starts_with(row); });
 }
 
