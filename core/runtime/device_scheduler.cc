@@ -9,6 +9,7 @@
 #include <utility>
 #include <vector>
 
+#include "core/base/work_count.h"
 #include "core/runtime/fiber.h"
 #include "core/runtime/recording.h"
 
@@ -85,7 +86,10 @@ class DeviceScheduler::Stage {
     int64_t device;
   };
 
-  Place& At(int64_t device) { return places_[static_cast<size_t>(device)]; }
+  Place& At(int64_t device) {
+    CountWork(1);
+    return places_[static_cast<size_t>(device)];
+  }
   // The devices of a state: what a switch asks for is found without a look at all of them.
   std::set<int64_t>& In(State state) { return in_[static_cast<size_t>(state)]; }
   void Enter(int64_t device, State state) {

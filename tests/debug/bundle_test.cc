@@ -7,6 +7,7 @@
 #include <random>
 #include <set>
 
+#include "core/debug/bundle/bundle_values.h"
 #include "core/debug/bundle/check.h"
 #include "core/debug/bundle/document.h"
 #include "core/debug/bundle/payload.h"
@@ -25,6 +26,30 @@ namespace {
 namespace fs = std::filesystem;
 using dump::BundleFile;
 using dump::BundlePart;
+
+// Inputs that were saved and cannot be read again were left out without a word.
+TEST(BundleValues, InputsThatCannotBeReadAgainAreNamed) {
+  RunReport report;
+  report.arguments = {hlo::Literal::Of<float>(hlo::Shape::Array(hlo::ElementType::kF32, {2}),
+                                              std::vector<float>{1, 2})};
+  RunSpec request;
+  const auto missing = CollectValues(report, request, ValuePolicy::kAll, "/nowhere/inputs.npz");
+  ASSERT_TRUE(missing.has_value());
+  EXPECT_TRUE(missing->parts.empty());
+  ASSERT_EQ(missing->notes.size(), 1u);
+  EXPECT_NE(missing->notes[0].find("inputs"), std::string::npos) << missing->notes[0];
+  EXPECT_NE(missing->notes[0].find("no such file"), std::string::npos) << missing->notes[0];
+  // A file larger than the limit is one of those.
+  const fs::path path = fs::temp_directory_path() / ("saved_" + std::to_string(getpid()));
+  std::ofstream(path) << std::string(100, 'x');
+  request.limits.input_file_bytes = 10;
+  const auto large = CollectValues(report, request, ValuePolicy::kAll, path.string());
+  fs::remove(path);
+  ASSERT_TRUE(large.has_value());
+  EXPECT_TRUE(large->parts.empty());
+  ASSERT_EQ(large->notes.size(), 1u);
+  EXPECT_NE(large->notes[0].find("input-file"), std::string::npos) << large->notes[0];
+}
 
 class BundleTest : public testing::Test {
  protected:

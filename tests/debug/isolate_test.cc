@@ -6,6 +6,7 @@
 #include <algorithm>
 
 #include "core/backends/make_platform.h"
+#include "core/base/work_count.h"
 #include "core/hlo/text/text.h"
 #include "core/replay/inputs/inputs.h"
 
@@ -125,6 +126,37 @@ TEST(Isolate, OnlyTheGuiltyInstructionDiffers) {
   request.reference = &wrong;
   ASSERT_TRUE(Isolation(*parsed.module, request).Run(made->literals, note).has_value());
   EXPECT_EQ(differing, std::vector<std::string>{"wrong"});
+}
+
+// Each element that is taken out of a tuple counted the leaves of those before it. Allocations
+// count as well.
+TEST(Isolate, WorkGrowsAsTheElementsOfATuple) {
+  const auto right = *replay::MakePlatform("interpreter");
+  const auto work = [&](int elements) {
+    std::string shape, taken, names;
+    for (int k = 0; k < elements; ++k) {
+      const std::string at = std::to_string(k);
+      shape += k == 0 ? "f32[]" : ", f32[]";
+      taken += "  g" + at + " = f32[] get-tuple-element(p), index=" + at + "\n";
+      names += (k == 0 ? "g" : ", g") + at;
+    }
+    const auto parsed = hlo::ParseText(
+        "HloModule m\nENTRY e {\n  p = (" + shape + ") parameter(0)\n" + taken +
+        "  n = f32[] negate(g0)\n  ROOT r = (f32[], " + shape + ") tuple(n, " + names + ")\n}\n");
+    EXPECT_TRUE(parsed.ok());
+    const auto made = replay::MakeInputs(*parsed.module, {});
+    EXPECT_TRUE(made.has_value());
+    IsolateRequest request;
+    request.platform = request.reference = right.get();
+    const uint64_t before = WorkCount();
+    EXPECT_TRUE(Isolation(*parsed.module, request)
+                    .Run(made->literals, [](const InstructionReport&) {})
+                    .has_value());
+    return static_cast<double>(WorkCount() - before);
+  };
+  const double one = work(200), two = work(400), four = work(800);
+  EXPECT_GT(one, 200);
+  EXPECT_LT(four - two, 2.7 * (two - one));
 }
 
 // Wrong only where a tanh and an exponential are compiled together.

@@ -6,6 +6,8 @@
 #include <atomic>
 #include <vector>
 
+#include "core/base/work_count.h"
+
 namespace hloscope::runtime {
 namespace {
 
@@ -111,6 +113,25 @@ TEST(DeviceScheduler, AThousandDevicesAreScheduled) {
   });
   EXPECT_TRUE(status.has_value());
   EXPECT_EQ(sum, kDevices * (kDevices - 1) / 2 + kDevices);
+}
+
+// Each switch looked at all devices twice. A collective: all but the last wait, which wakes them.
+TEST(DeviceScheduler, LooksAtDevicesGrowAsTheDevices) {
+  const auto looks = [](int64_t devices) {
+    DeviceScheduler turns(devices);
+    const uint64_t before = WorkCount();
+    const Status status = turns.Run(kStack, [&](int64_t device) -> Status {
+      HLOSCOPE_TRY(turns.Yield(device));
+      if (device + 1 < devices) return turns.Wait(device, [] { return "for the last"; });
+      for (int64_t d = 0; d + 1 < devices; ++d) turns.Wake(d);
+      return {};
+    });
+    EXPECT_TRUE(status.has_value());
+    return WorkCount() - before;
+  };
+  const uint64_t one = looks(256), two = looks(512);
+  EXPECT_GT(one, 256u);
+  EXPECT_LT(two, one * 5 / 2);
 }
 
 }  // namespace

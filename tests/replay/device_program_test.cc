@@ -12,6 +12,7 @@
 #include "core/backends/gpusim/check_program.h"
 #include "core/backends/gpusim/loaded_program.h"
 #include "core/backends/gpusim/tensor_maps.h"
+#include "core/base/work_count.h"
 #include "tests/base/paths.h"
 
 namespace hloscope::replay {
@@ -123,6 +124,42 @@ TEST(DeviceProgramTest, CallsThatComeToTooManyStepsAreRefused) {
   ASSERT_FALSE(program.has_value());
   EXPECT_EQ(program.error().error_class, ErrorClass::kUnsupported);
   EXPECT_EQ(program.error().message, "calls, loops and branches have too many steps");
+}
+
+// Of a tuple of n elements each element that is taken had the slices of all.
+TEST(DeviceProgramTest, WorkGrowsAsTheElementsOfATuple) {
+  namespace fs = std::filesystem;
+  const auto work = [](int elements) {
+    std::string shape, taken, names;
+    std::string assignment = "BufferAssignment:\n";
+    for (int k = 0; k < elements; ++k) {
+      shape += k == 0 ? "f32[4]{0}" : ", f32[4]{0}";
+      taken += fmt::format("  g{0} = f32[4]{{0}} get-tuple-element(p), index={0}\n", k);
+      names += fmt::format("{}g{}", k == 0 ? "" : ", ", k);
+      assignment += fmt::format(
+          "allocation {0}: size 16, parameter 0, shape |f32[4]| at ShapeIndex {{{0}}}:\n"
+          " value: <{0} p{{{0}}} @0> (size=16,offset=0): f32[4]{{0}}\n",
+          k);
+    }
+    const fs::path folder = fs::path(testing::TempDir()) / fmt::format("elements_{}", getpid());
+    fs::create_directories(folder);
+    const std::string name = "module_0000.m.sm_8.0_gpu_after_optimizations";
+    std::ofstream(folder / (name + "-buffer-assignment.txt")) << assignment;
+    std::ofstream(folder / (name + ".txt")) << fmt::format(
+        "HloModule m, is_scheduled=true\n\nENTRY e {{\n  p = ({0}) parameter(0)\n{1}"
+        "  ROOT r = ({0}) tuple({2})\n}}\n",
+        shape, taken, names);
+    const auto dump = dump::DumpModel::Open(folder, Limits());
+    EXPECT_TRUE(dump.has_value());
+    const uint64_t before = WorkCount();
+    const auto program = ReadDeviceProgram(**dump, 0);
+    EXPECT_TRUE(program.has_value()) << program.error().ToString();
+    fs::remove_all(folder);
+    return static_cast<double>(WorkCount() - before);
+  };
+  const double one = work(100), two = work(200), four = work(400);
+  EXPECT_GE(one, 300);
+  EXPECT_LT(four - two, 2.7 * (two - one));
 }
 
 TEST(DeviceProgramTest, KernelsTakeOperandsAndResultsOrEachSliceOnceOrResultsAlone) {

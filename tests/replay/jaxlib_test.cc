@@ -11,6 +11,7 @@
 
 #include "core/backends/jaxlib/find_jaxlib.h"
 #include "core/backends/jaxlib/jaxlib_process.h"
+#include "core/backends/pjrt/compile_options.h"
 #include "core/backends/pjrt/jaxlib_compile.h"
 #include "core/backends/pjrt/stablehlo_changes.h"
 #include "tests/hlo/parsed.h"
@@ -267,6 +268,26 @@ ENTRY e {
   ROOT t = (f32[8,32], f32[8,16]) tuple(d, n)ROOT_SHARDING
 }
 )";
+
+// `use_shardy_partitioner` is field 19 of ExecutableBuildOptionsProto, as jaxlib's CompileOptions
+// writes it.
+TEST(AdaptForJaxlib, ShardyPartitionsWhatItAnnotated) {
+  const std::string_view use_shardy("\x98\x01\x01", 3);
+  for (const bool shardy : {false, true}) {
+    const auto adapted = AdaptForJaxlib(
+        hlo::Parsed(fmt::format(
+            "HloModule m, num_partitions=2{}\nENTRY e {{\n  x = f32[4] parameter(0)\n"
+            "  ROOT n = f32[4] negate(x)\n}}\n",
+            shardy ? ", frontend_attributes={xla.sdy.meshes={mesh = #sdy.mesh<[\"x\"=2]>}}" : "")),
+        {});
+    ASSERT_TRUE(adapted.has_value()) << adapted.error().message;
+    EXPECT_EQ(adapted->partitioning.shardy, shardy);
+    pjrt::CompileOptions options;
+    options.partitions = 2;
+    options.partitioning = adapted->partitioning;
+    EXPECT_EQ(pjrt::Serialize(options).find(use_shardy) != std::string::npos, shardy);
+  }
+}
 
 TEST(AdaptForJaxlib, XlaMayChooseWhatTheHeaderLeavesOpen) {
   const auto adapted = [](std::string_view header, std::string_view of_root) {

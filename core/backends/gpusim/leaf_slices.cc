@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "core/base/work_count.h"
 #include "core/hlo/opcode_table.h"
 
 namespace hloscope::replay {
@@ -33,6 +34,7 @@ Slice LeafSlices::Of(InstructionId id, std::span<const int64_t> index) const {
   // Every step leads to an operand, into a computation or out of it; a module whose assignment
   // names nothing on the way must not be gone through for ever.
   for (size_t steps = 4 * module_.instructions().size() + 64; steps > 0; --steps) {
+    CountWork(1);
     const auto found = slices_.find({std::string(module_.name(leaf.id)), leaf.index});
     if (found != slices_.end()) return found->second;
     if (!Follow(leaf)) break;
