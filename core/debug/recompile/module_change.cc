@@ -142,9 +142,7 @@ std::optional<RecompileCause> BodyCause(const Module& x, const Module& y) {
   const bool same_code = found.added.empty() && found.removed.empty();
   if (changes.empty() && same_code) return std::nullopt;
   auto all = [&](auto holds) { return same_code && std::ranges::all_of(changes, holds); };
-  if (all([](const auto* c) {
-        return c->what.find("constant value differs") != std::string::npos;
-      })) {
+  if (all([](const auto* c) { return c->what.starts_with("constant value differs"); })) {
     const InstructionChange& first = *changes.front();
     RecompileCause cause{RecompileReason::kConstant, "", ConstantText(x, first.instruction),
                          ConstantText(y, first.instruction_b), ""};
@@ -153,8 +151,8 @@ std::optional<RecompileCause> BodyCause(const Module& x, const Module& y) {
     return cause;
   }
   auto is_precision = [](const auto* c) {
-    return c->what.find("precision") != std::string::npos ||
-           c->what.find("attribute algorithm") != std::string::npos;
+    return c->what.starts_with("attribute operand_precision") ||
+           c->what.starts_with("attribute algorithm");
   };
   if (all(is_precision)) {
     auto precision = [](const Module& m, const std::string& name) {
