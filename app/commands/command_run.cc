@@ -1,6 +1,7 @@
 // `hloscope run`: runs modules.
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <array>
 #include <chrono>
 #include <filesystem>
@@ -12,6 +13,7 @@
 #include "app/command.h"
 #include "app/commands/pack_bundle.h"
 #include "app/commands/record_profile.h"
+#include "app/commands/run_ptx.h"
 #include "app/commands/trace_kernel.h"
 #include "app/fail.h"
 #include "app/inputs.h"
@@ -54,7 +56,7 @@ class RunCommand : public Command {
          {shared_.Specs(RunGroup::kInputs), shared_.Specs(RunGroup::kOutputs), OutputOptions(),
           shared_.Specs(RunGroup::kComparison), shared_.Specs(RunGroup::kIsolation),
           shared_.Specs(RunGroup::kMetrics), shared_.Specs(RunGroup::kRepeats),
-          shared_.Specs(RunGroup::kExecution), bundle_.Specs()}) {
+          shared_.Specs(RunGroup::kExecution), bundle_.Specs(), ptx_.Specs()}) {
       for (OptionSpec& spec : specs) all.push_back(std::move(spec));
     }
     return all;
@@ -75,7 +77,15 @@ class RunCommand : public Command {
       is_silent_ = place.rank > 0;
       ranks_.emplace(std::move(place));
     }
+    const std::vector<std::string>& given = shared_.given();
+    if (PtxRun::IsPtx(modules_.front()) && std::ranges::find(given, "--platform") == given.end())
+      request_.test.name = PtxRun::DefaultPlatform();
     HLOSCOPE_TRY(Prepare(context));
+    HLOSCOPE_TRY(ptx_.Check(modules_));
+    if (PtxRun::IsPtx(modules_.front())) {
+      const CancelOnSignals cancel;
+      return ptx_.Run(modules_.front(), request_, print_literals_, context, cancel.token());
+    }
     const ExpandedPaths expanded =
         ExpandDirectories(modules_, context.limits, BeforeOptimization,
                           "no module before optimizations in this folder");
@@ -325,6 +335,7 @@ class RunCommand : public Command {
   RunSpec& request_ = shared_.request();
   debug::RunSinks& sinks_ = shared_.sinks();
   BundleStep bundle_;
+  PtxRun ptx_;
   std::string profile_, trace_text_;
   std::optional<TraceSpec> trace_;
   std::optional<debug::RunRecorder> recorder_;

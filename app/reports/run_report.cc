@@ -112,6 +112,8 @@ void WriteSide(JsonWriter& json, std::string_view key, const replay::RunFinding:
   json.EndObject();
 }
 
+}  // namespace
+
 void WriteChecks(JsonWriter& json, const std::vector<replay::RunFinding>& findings) {
   json.Key("checks").BeginArray();
   for (const replay::RunFinding& finding : findings) {
@@ -126,6 +128,8 @@ void WriteChecks(JsonWriter& json, const std::vector<replay::RunFinding>& findin
   }
   json.EndArray();
 }
+
+namespace {
 
 void WriteRepeat(JsonWriter& json, const debug::RepeatReport& repeat) {
   json.Key("repeat").BeginObject().Field("runs", repeat.runs).Field("bits", repeat.same_bits);

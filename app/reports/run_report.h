@@ -5,6 +5,7 @@
 #include <string>
 
 #include "app/reports/leaf_report.h"
+#include "core/base/json.h"
 #include "core/debug/run/run_module.h"
 
 namespace hloscope::app {
@@ -15,6 +16,8 @@ std::string RunReportJson(const std::string& file, const debug::RunReport& repor
 std::string RunReportText(const std::string& file, const debug::RunReport& report);
 // Its error, which names at least `file`.
 std::optional<Error> RunReportError(const std::string& file, const debug::RunReport& report);
+// What checks of a simulated GPU found: the key "checks".
+void WriteChecks(JsonWriter& json, const std::vector<replay::RunFinding>& findings);
 int ExitStatusOf(debug::RunStatus status);
 // That of its status, or kDiffers where all is well but checks found something.
 int ExitStatusOf(const debug::RunReport& report);

@@ -48,6 +48,14 @@ struct Context {
       : executions(instructions), traffic(arguments, watching), observer(watching) {}
 };
 
+// How many warps a multiprocessor holds (CUDA C++ Programming Guide, compute capabilities).
+uint32_t MostWarps(uint32_t sm) {
+  if (sm == 75) return 32;
+  return sm == 86 || sm == 87 || sm == 89 || sm >= 120 ? 48 : 64;
+}
+
+uint64_t RoundUp(uint64_t value, uint64_t align) { return (value + align - 1) / align * align; }
+
 uint32_t SpecialValue(Special special, uint32_t thread, const std::array<uint32_t, 3>& block,
                       const LaunchPlan& plan) {
   const auto at = Unflattened(thread, plan.block);
@@ -66,16 +74,22 @@ uint32_t SpecialValue(Special special, uint32_t thread, const std::array<uint32_
     case Special::kNtidZ:
       return plan.block[2];
     case Special::kCtaidX:
+    case Special::kClusterIdX:
       return block[0];
     case Special::kCtaidY:
+    case Special::kClusterIdY:
       return block[1];
     case Special::kCtaidZ:
+    case Special::kClusterIdZ:
       return block[2];
     case Special::kNctaidX:
+    case Special::kClusterCountX:
       return plan.grid[0];
     case Special::kNctaidY:
+    case Special::kClusterCountY:
       return plan.grid[1];
     case Special::kNctaidZ:
+    case Special::kClusterCountZ:
       return plan.grid[2];
     case Special::kLaneid:
       return lane;
@@ -91,6 +105,23 @@ uint32_t SpecialValue(Special special, uint32_t thread, const std::array<uint32_
       return ~((2u << lane) - 1);
     case Special::kLanemaskGe:
       return ~((1u << lane) - 1);
+    // A cluster is one block.
+    case Special::kInClusterX:
+    case Special::kInClusterY:
+    case Special::kInClusterZ:
+    case Special::kClusterRank:
+      return 0;
+    case Special::kClusterSizeX:
+    case Special::kClusterSizeY:
+    case Special::kClusterSizeZ:
+    case Special::kClusterBlocks:
+      return 1;
+    case Special::kNwarpid:
+      return MostWarps(plan.target);
+    case Special::kDynamicSharedSize:
+      return static_cast<uint32_t>(plan.shared_bytes - plan.kernel->static_shared_bytes);
+    case Special::kTotalSharedSize:
+      return static_cast<uint32_t>(RoundUp(plan.shared_bytes, plan.target < 80 ? 256 : 128));
   }
   return 0;
 }
@@ -146,9 +177,7 @@ class Runner {
   // Those that depend on the block, or the others.
   void WriteSpecials(Warp& warp, const std::array<uint32_t, 3>& block_at, bool of_block) {
     for (const auto& [special, offset] : plan_.kernel->specials) {
-      const bool depends =
-          special == Special::kCtaidX || special == Special::kCtaidY || special == Special::kCtaidZ;
-      if (depends != of_block) continue;
+      if (DependsOnBlock(special) != of_block) continue;
       uint32_t value = 0;
       for (uint32_t l = 0; l < kLanes; ++l) {
         if (l == 0 || !of_block)

@@ -270,9 +270,7 @@ TEST(PtxBarrier, WhatIsNotExecutedIsNamed) {
         "tcgen05.shift.cta_group::1.down [%r2];",
         "cp.async.bulk.tensor.4d.shared::cluster.global.im2col.mbarrier::complete_tx::bytes [%r2], "
         "[%rd5, {%r3, %r3, %r3, %r3}], [%r4], {%rs1, %rs2};",
-        "cp.async.bulk.shared::cluster.shared::cta.mbarrier::complete_tx::bytes [%r2], [%r3], 16, "
-        "[%r4];",
-        "mbarrier.arrive_drop.shared::cta.b64 %rd5, [%r2];"}) {
+        "cp.reduce.async.bulk.global.shared::cta.bulk_group.add.u32 [%rd5], [%r3], 16;"}) {
     EXPECT_NE(why(form).find("kernels with it are not executed"), std::string::npos) << form;
   }
 }

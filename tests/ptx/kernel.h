@@ -5,6 +5,7 @@
 
 #include <bit>
 #include <cstring>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -12,19 +13,28 @@
 
 namespace hloscope::ptx {
 
+// Every text is among SeenTexts, of which docs/ptx-forms.md is made.
+inline std::set<std::string>& SeenTexts() {
+  static std::set<std::string> texts;
+  return texts;
+}
+
 // An entry `k` of three pointers with registers of every width; %rd1, %rd2, %rd3 are the arguments,
 // %rd4 is 4 * %tid.x, %r1 %tid.x.
 inline std::string KernelText(const std::string& body, const std::string& target = "sm_90a") {
-  return ".version 8.7\n.target " + target +
-         "\n.address_size 64\n.extern .shared .align 16 .b8 dyn[];\n"
-         ".visible .entry k(.param .u64 .ptr .align 256 k_0, .param .u64 .ptr .align 256 k_1, "
-         ".param .u64 .ptr .align 256 k_2)\n{\n"
-         ".reg .pred %p<9>;\n.reg .b16 %rs<99>;\n.reg .b32 %r<99>;\n.reg .b64 %rd<99>;\n.shared "
-         ".align 16 .b8 sh[4096];\n"
-         "ld.param.b64 %rd1, [k_0];\nld.param.b64 %rd2, [k_1];\nld.param.b64 %rd3, [k_2];\nmov.u32 "
-         "%r1, %tid.x;\n"
-         "mul.wide.u32 %rd4, %r1, 4;\n" +
-         body + "\nret;\n}\n";
+  const std::string text =
+      ".version 8.7\n.target " + target +
+      "\n.address_size 64\n.extern .shared .align 16 .b8 dyn[];\n"
+      ".visible .entry k(.param .u64 .ptr .align 256 k_0, .param .u64 .ptr .align 256 k_1, "
+      ".param .u64 .ptr .align 256 k_2)\n{\n"
+      ".reg .pred %p<9>;\n.reg .b16 %rs<99>;\n.reg .b32 %r<99>;\n.reg .b64 %rd<99>;\n.shared "
+      ".align 16 .b8 sh[4096];\n"
+      "ld.param.b64 %rd1, [k_0];\nld.param.b64 %rd2, [k_1];\nld.param.b64 %rd3, [k_2];\nmov.u32 "
+      "%r1, %tid.x;\n"
+      "mul.wide.u32 %rd4, %r1, 4;\n" +
+      body + "\nret;\n}\n";
+  SeenTexts().insert(text);
+  return text;
 }
 
 struct Ran {

@@ -226,7 +226,8 @@ std::vector<MmaForm> Forms() {
       {16, 8, 8, kF16, kF16, kF16, kF16},   {16, 8, 16, kF16, kF16, kF16, kF16},
       {16, 8, 8, kBf16, kBf16, kF32, kF32}, {16, 8, 16, kBf16, kBf16, kF32, kF32},
       {16, 8, 4, kTf32, kTf32, kF32, kF32}, {16, 8, 8, kTf32, kTf32, kF32, kF32},
-      {8, 8, 4, kF64, kF64, kF64, kF64}};
+      {8, 8, 4, kF64, kF64, kF64, kF64},    {16, 8, 4, kF64, kF64, kF64, kF64},
+      {16, 8, 8, kF64, kF64, kF64, kF64},   {16, 8, 16, kF64, kF64, kF64, kF64}};
   for (const int k : {16, 32}) {
     for (const auto& [a, b] : {std::pair{kE4m3, kE4m3}, {kE5m2, kE4m3}, {kE5m2, kE5m2}}) {
       for (const Element d : {kF16, kF32}) forms.push_back({16, 8, k, a, b, d, d});
@@ -260,9 +261,12 @@ int CompareMma(std::mt19937_64& random, const MmaForm& form, Spread spread) {
   for (int i = 0; i < form.m; ++i) {
     for (int j = 0; j < form.n; ++j) {
       const auto at = static_cast<size_t>(i * form.n + j);
+      const bool is_f8 = form.a == kE4m3 || form.a == kE5m2;
       const uint64_t expected =
-          ReferenceSum(a, b, c[at], i, j, form.n, form.k, form.a, form.b, form.d, form.saturate,
-                       RuleFor(form.sm, form.a, form.k));
+          is_f8 && form.sm >= 90 && form.sm < 120
+              ? ReferenceWidened(a, b, c[at], i, j, form.n, form.k, form.a, form.b, form.d)
+              : ReferenceSum(a, b, c[at], i, j, form.n, form.k, form.a, form.b, form.d,
+                             form.saturate, RuleFor(form.sm, form.a, form.k));
       EXPECT_EQ(d[at], expected) << std::hex << NameOfForm(form) << " spread "
                                  << static_cast<int>(spread) << " c " << c[at];
       if (d[at] != expected) return 1;
@@ -414,6 +418,19 @@ TEST(Tensor, F8OnAdaKeepsThirteenBits) {
   EXPECT_EQ(FirstSum(form, {1}, F32(0x1p-14)), F32(1 + 0x1p-14));
 }
 
+// By hand: the first two of each four along k are added up, the others to them, that to C.
+TEST(Tensor, F8OnHopperIsWidened) {
+  const MmaForm form = {16, 8, 32, kE4m3, kE4m3, kF32, kF32, false, 90};
+  // 1 and C are rounded to nearest in the last sum: a tie goes to even, one bit more goes up.
+  EXPECT_EQ(FirstSum(form, {1}, F32(0x1p-24)), F32(1));
+  EXPECT_EQ(FirstSum(form, {1}, F32(0x1p-24 + 0x1p-40)), F32(1 + 0x1p-23));
+  // 448 is in the second product: -448 in the first cancels it, what is below 25 bits is lost
+  // first.
+  EXPECT_EQ(FirstSum(form, {-448, 0, 448, 0x1p-9}, 0), F32(0x1p-9));
+  const MmaForm halves = {16, 8, 32, kE4m3, kE4m3, kF16, kF16, false, 90};
+  EXPECT_EQ(FirstSum(halves, {1}, 0x3c00), 0x4000u);
+}
+
 TEST(Tensor, IntegersSaturateOnceAtTheEnd) {
   MmaForm form = {16, 8, 32, kS8, kS8, kS32, kS32, true, 80};
   EXPECT_EQ(FirstSum(form, {100, 27}, INT32_MAX - 126), static_cast<uint32_t>(INT32_MAX));
@@ -439,8 +456,8 @@ TEST(Tensor, WhatIsNotSupportedIsNamed) {
             "mma.sync with c in f16 and d in f32, expected one type");
   EXPECT_EQ(message({8, 8, 4, kF16, kF16, kF32, kF32, false, 80}),
             "mma.sync.m8n8k4 of f16, expected m16n8k8 m16n8k16");
-  EXPECT_EQ(message({16, 8, 32, kE4m3, kE4m3, kF32, kF32, false, 90}),
-            "products of e4m3 on sm_90: how its tensor cores add them up is not known");
+  EXPECT_EQ(message({16, 8, 32, kE4m3, kE4m3, kF32, kF32, false, 80}),
+            "products of e4m3 on sm_80: how its tensor cores add them up is not known");
   EXPECT_EQ(message({16, 8, 8, kTf32, kTf32, kF32, kF32, true, 80}),
             ".satfinite on products of tf32, expected integers");
   EXPECT_FALSE(CheckTile({TensorUnit::kWgmma, 64, 8, 16, kF16, kF16, kF32, false, 100}));

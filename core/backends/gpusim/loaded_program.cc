@@ -38,9 +38,10 @@ Status CheckEntry(const ptx::EntryInfo& entry) {
   for (const ptx::EntryParameter& parameter : entry.parameters) {
     if (parameter.bytes == sizeof(uint64_t) || parameter.bytes == ptx::kTensorMapBytes) continue;
     return UnsupportedError(
-        fmt::format("kernel {} takes {}, {} that are not a pointer", entry.name, parameter.name,
-                    Counted(parameter.bytes, "byte")),
-        "compile without tensor memory accelerators: --xla_gpu_enable_triton_tma=false");
+        fmt::format("kernel {} takes {}, {} that are not an array of its instruction: what XLA's "
+                    "runtime passes there is in no dump",
+                    entry.name, parameter.name, Counted(parameter.bytes, "byte")),
+        "--fallback cpu has the evaluator compute the instruction");
   }
   return {};
 }

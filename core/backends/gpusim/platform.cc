@@ -17,6 +17,7 @@
 #include "core/backends/interpreter/module_runs.h"
 #include "core/backends/pjrt/compile_module.h"
 #include "core/base/counted.h"
+#include "core/base/file.h"
 #include "core/base/scratch_folder.h"
 #include "core/hlo/sharding/topology.h"
 
@@ -53,8 +54,52 @@ Result<DeviceProgram> ProgramBeside(const std::string& file, const Limits& limit
   return ReadDeviceProgram(*dump, module);
 }
 
+// Code that was compiled for a run: lines are told by where its files were. What is told of can be
+// opened: then they are written there again.
+class KeptCode {
+ public:
+  KeptCode() = default;
+  KeptCode(std::string folder, const DeviceProgram& program) : folder_(std::move(folder)) {
+    for (const DeviceCode& code : program.code) files_.emplace_back(code.file, code.text);
+  }
+
+  // Whether the error is of a line of it.
+  bool Has(const Error& error) const {
+    return !folder_.empty() && error.place.file.starts_with(folder_);
+  }
+  // What to say of it; nullopt: nothing was compiled, or nothing can be written there.
+  std::optional<std::string> Keep() const {
+    if (folder_.empty()) return std::nullopt;
+    std::error_code failed;
+    std::filesystem::create_directories(folder_, failed);
+    for (const auto& [path, text] : files_) {
+      if (failed || !WriteFileAtomically(path, text)) return std::nullopt;
+    }
+    return fmt::format("the PTX of these lines is kept in {}", folder_);
+  }
+
+ private:
+  std::string folder_;
+  std::vector<std::pair<std::string, std::string>> files_;  // path, text
+};
+
+// Knows whether findings went through it.
+class FindingStream : public RunStream {
+ public:
+  explicit FindingStream(RunStream& stream) : stream_(stream) {}
+  void Take(RunEvent event) override {
+    found_ |= std::holds_alternative<RunFinding>(event);
+    stream_.Take(std::move(event));
+  }
+  bool found() const { return found_; }
+
+ private:
+  RunStream& stream_;
+  bool found_ = false;
+};
+
 Result<DeviceProgram> CompiledProgram(const std::shared_ptr<const hlo::Module>& module,
-                                      const RunOptions& options) {
+                                      const RunOptions& options, KeptCode& kept) {
   HLOSCOPE_ASSIGN_OR_RETURN(const ScratchFolder folder, ScratchFolder::Make());
   CompileModuleRequest request;
   request.options = options;
@@ -73,7 +118,9 @@ Result<DeviceProgram> CompiledProgram(const std::shared_ptr<const hlo::Module>& 
   }
   HLOSCOPE_ASSIGN_OR_RETURN(const auto dump, dump::DumpModel::Open(folder.path(), options.limits));
   if (dump->modules().empty()) return EnvironmentError("XLA left no dump of what it compiled");
-  return ReadDeviceProgram(*dump, 0);
+  HLOSCOPE_ASSIGN_OR_RETURN(DeviceProgram program, ReadDeviceProgram(*dump, 0));
+  kept = KeptCode(folder.path(), program);
+  return program;
 }
 
 class SimulatedExecutable : public Executable {
@@ -81,14 +128,25 @@ class SimulatedExecutable : public Executable {
   // `spread`: where the program was partitioned and the module was not.
   SimulatedExecutable(std::shared_ptr<const hlo::Module> module, const RunOptions& options,
                       std::unique_ptr<const LoadedProgram> loaded,
-                      std::optional<SpreadLeaves> spread)
+                      std::optional<SpreadLeaves> spread, KeptCode kept)
       : runs_(spread ? loaded->program.module : module, options, loaded->program.module),
         given_(std::move(module)),
         loaded_(std::move(loaded)),
-        spread_(std::move(spread)) {}
+        spread_(std::move(spread)),
+        kept_(std::move(kept)) {}
 
   Result<RunResult> Run(std::span<const std::vector<hlo::Literal>> inputs,
-                        const RunOptions& options, RunStream& stream) override {
+                        const RunOptions& options, RunStream& told) override {
+    FindingStream stream(told);
+    auto result = RunAll(inputs, options, stream);
+    if (!stream.found() && (result.has_value() || !kept_.Has(result.error()))) return result;
+    if (auto text = kept_.Keep()) stream.Take(RunWarning{*std::move(text)});
+    return result;
+  }
+
+ private:
+  Result<RunResult> RunAll(std::span<const std::vector<hlo::Literal>> inputs,
+                           const RunOptions& options, RunStream& stream) {
     if (!spread_) return RunDevices(inputs, options, options.capture.results, stream);
     HLOSCOPE_ASSIGN_OR_RETURN(const auto devices, spread_->Inputs(inputs));
     SpreadLeaves::Results results(*spread_, stream);
@@ -98,7 +156,6 @@ class SimulatedExecutable : public Executable {
     return run;
   }
 
- private:
   Result<RunResult> RunDevices(std::span<const std::vector<hlo::Literal>> inputs,
                                const RunOptions& options, CaptureForm results, RunStream& stream) {
     for (const std::string& warning : loaded_->program.warnings) stream.Take(RunWarning{warning});
@@ -152,6 +209,7 @@ class SimulatedExecutable : public Executable {
   std::shared_ptr<const hlo::Module> given_;
   std::unique_ptr<const LoadedProgram> loaded_;
   std::optional<SpreadLeaves> spread_;
+  KeptCode kept_;
 };
 
 class SimulatedPlatform : public Platform {
@@ -161,10 +219,11 @@ class SimulatedPlatform : public Platform {
 
   Result<std::unique_ptr<Executable>> Load(std::shared_ptr<const hlo::Module> module,
                                            const RunOptions& options) override {
+    KeptCode kept;
     HLOSCOPE_ASSIGN_OR_RETURN(DeviceProgram program,
                               options.load.gpu_target.empty()
                                   ? ProgramBeside(options.load.module_file, options.limits)
-                                  : CompiledProgram(module, options));
+                                  : CompiledProgram(module, options, kept));
     const hlo::Topology given = hlo::TopologyOf(*module, options.limits.devices);
     const hlo::Topology compiled = hlo::TopologyOf(*program.module, options.limits.devices);
     std::optional<SpreadLeaves> spread;
@@ -175,11 +234,15 @@ class SimulatedPlatform : public Platform {
       HLOSCOPE_TRY(CheckSameModule(*module, given, *program.module, compiled));
     }
     const hlo::Module& whose = spread ? *program.module : *module;
-    HLOSCOPE_ASSIGN_OR_RETURN(LoadedProgram loaded,
-                              LoadProgram(std::move(program), whose.shape(whose.entry().root)));
+    auto loaded = LoadProgram(std::move(program), whose.shape(whose.entry().root));
+    if (!loaded) {
+      const auto text = kept.Has(loaded.error()) ? kept.Keep() : std::nullopt;
+      if (text) loaded.error().hint += (loaded.error().hint.empty() ? "" : "; ") + *text;
+      return std::unexpected(std::move(loaded).error());
+    }
     return std::make_unique<SimulatedExecutable>(
-        std::move(module), options, std::make_unique<const LoadedProgram>(std::move(loaded)),
-        std::move(spread));
+        std::move(module), options, std::make_unique<const LoadedProgram>(*std::move(loaded)),
+        std::move(spread), std::move(kept));
   }
 
  private:

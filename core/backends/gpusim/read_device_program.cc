@@ -106,8 +106,10 @@ class ProgramReader {
     return step;
   }
 
-  // True of a fusion with a collective in it, whose kernel works on the memory of other devices.
+  // True of a collective, and of a fusion with one in it: where XLA has a kernel for it, that works
+  // on the memory of other devices.
   bool MeetsOthers(InstructionId id) const {
+    if (HasFlag(module_[id].opcode, hlo::kFlagCollective)) return true;
     const ComputationId fused = module_.GetComputation(module_[id], AttributeKey::kCalls);
     if (module_[id].opcode != Opcode::kFusion || !fused.valid()) return false;
     return std::ranges::any_of(module_.instructions(module_[fused]), [](const auto& inner) {

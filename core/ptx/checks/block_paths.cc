@@ -19,8 +19,7 @@ class Paths {
  public:
   explicit Paths(const Kernel& kernel) : kernel_(kernel) {
     for (const auto& [special, offset] : kernel.specials) {
-      if (special == Special::kCtaidX || special == Special::kCtaidY || special == Special::kCtaidZ)
-        differing_.insert(offset);
+      if (DependsOnBlock(special)) differing_.insert(offset);
     }
     for (bool changed = true; changed;) {
       changed = false;

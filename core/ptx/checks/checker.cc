@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <bit>
 #include <numeric>
+#include <tuple>
 #include <utility>
 
 #include "core/ptx/machine/access.h"
@@ -17,6 +18,21 @@ constexpr size_t kMaxFindings = 100;
 
 // Shared addresses may be generic.
 uint64_t BarrierAt(uint64_t address) { return address & ((uint64_t{1} << kWindowShift) - 1); }
+bool IsBarrier(Operation operation) {
+  return operation == Operation::kBar || operation == Operation::kBarReduce;
+}
+
+// Barriers of bar.sync among the mbarriers: no address is as high.
+uint64_t NamedBarrier(uint64_t number) { return uint64_t{1} << kWindowShift | number; }
+
+// Whether a shuffle may take values of lanes that do not take part.
+bool TakesFromOthers(const Warp& warp, const Slot* slots, uint32_t mask) {
+  const Slot& members = slots[5];
+  if (mask != kAllLanes) return true;
+  for (uint32_t l = 0; l < kLanes; ++l)
+    if (ReadLane(warp, members, l) != kAllLanes) return true;
+  return false;
+}
 
 bool IsKnown(const Instruction& in) {
   switch (in.operation) {
@@ -89,7 +105,9 @@ void Checker::Starts(Block& block, uint64_t index) {
       facts_.paths.are_the_same && (launch_.race || facts_.paths.may_skip.empty());
   is_clean_ = is_first ? can_repeat : is_clean_ && findings_.empty();
   repeats_ = !is_first && is_clean_;
-  shared_poisoned_ = false;
+  absent_.fill(0);
+  worked_.fill(0);
+  shared_poisoned_ = read_unwritten_ = took_from_others_ = false;
   if (is_first) watched_.assign(launch_.kernel->instructions.size(), false);
   strict_cells_ = is_first && can_repeat && launch_.race && blocks_ > 1
                       ? std::make_unique<CellTable>(cells)
@@ -100,10 +118,30 @@ void Checker::Starts(Block& block, uint64_t index) {
   if (block.local_bytes > 0)
     local_unwritten_.Assign(block.local_bytes * block.warps.size() * kLanes, true);
   poison_.resize(block.warps.size());
-  for (RegisterPoison& poison : poison_) poison.Assign(launch_.kernel->register_bytes);
+  for (RegisterPoison& poison : poison_) {
+    poison.Assign(launch_.kernel->register_bytes);
+    for (const ByteRange& range : launch_.kernel->read_first) poison.Spoil(range);
+    for (const ByteRange& range : launch_.kernel->sums_first) poison.Spoil(range);
+  }
+  if (facts_.has_tensor_memory) tensor_unwritten_.Assign(kTensorCells, true);
+}
+
+// At a barrier: who is elsewhere. Else: who does something that others may see.
+void Checker::NoteWork(const Warp& warp, const Instruction& in, uint32_t mask) {
+  const uint32_t number = warp.first_thread / kLanes;
+  if (IsBarrier(in.operation)) {
+    absent_[number] |= warp.live & ~mask;
+    worked_[number] &= ~absent_[number];
+  } else {
+    const InstructionClass kind = ClassOf(in.operation);
+    const bool works = kind == InstructionClass::kMemory || kind == InstructionClass::kWarp ||
+                       kind == InstructionClass::kTensor;
+    if (works) worked_[number] |= mask;
+  }
 }
 
 void Checker::Before(Warp& warp, const Instruction& in, const Slot* slots, uint32_t mask) {
+  NoteWork(warp, in, mask);
   switch (in.operation) {
     case Operation::kLd:
       known_ = true;
@@ -130,21 +168,36 @@ void Checker::Before(Warp& warp, const Instruction& in, const Slot* slots, uint3
       break;
   }
   known_ = false;
-  is_async_ = in.operation == Operation::kBulkLoad || in.operation == Operation::kTensorMapLoad;
+  is_async_ = in.operation == Operation::kBulkLoad || in.operation == Operation::kBulkShared ||
+              in.operation == Operation::kTensorMapLoad;
   if (launch_.race && facts_.has_barriers) Synchronise(warp, in, slots, mask);
-  if (ClassOf(in.operation) == InstructionClass::kControl) return Control(warp, in, slots, mask);
+  if (in.group_wide || in.operation == Operation::kTensorMultiply ||
+      in.operation == Operation::kTensorMultiplyFromMemory)
+    StartProduct();
+  if (in.operation == Operation::kTensorLoad || in.operation == Operation::kTensorStore)
+    StartTensorAccess(in, slots);
+  if (ClassOf(in.operation) == InstructionClass::kControl) Control(warp, in, slots, mask);
   if (!launch_.uninitialised) return;
   RegisterPoison& poison = PoisonOf(warp);
-  if (poison.any()) poison.Follow(warp, in, slots, mask);
+  const bool takes = in.operation == Operation::kShfl && TakesFromOthers(warp, slots, mask);
+  took_from_others_ |= takes;
+  const bool gives = ClassOf(in.operation) != InstructionClass::kControl ||
+                     (in.slot_count > 0 && slots[0].written);
+  if ((poison.any() || takes) && gives) poison.Follow(warp, in, slots, mask);
 }
 
 // What a bulk copy wrote is there for those who wait for its barrier; the next copy is another. A
 // warp that asked for a phase knows only then whether it has ended.
 void Checker::After(Warp& warp, const Instruction& in, const Slot* slots, uint32_t mask) {
-  if (!launch_.race || !facts_.has_barriers) return;
+  if (launch_.uninitialised && in.group_wide) FollowWarpGroup(warp, in, slots);
+  if (in.operation == Operation::kTensorLoad) FinishTensorLoad(warp, in, slots);
   const uint32_t number = warp.first_thread / kLanes;
+  if (launch_.race && in.operation == Operation::kClusterWait)
+    clocks_.Leave(number, kClusterBarrier);
+  if (!launch_.race || !facts_.has_barriers) return;
   switch (in.operation) {
     case Operation::kBulkLoad:
+    case Operation::kBulkShared:
     case Operation::kTensorMapLoad:
       return clocks_.Advance(kLanes + number, shadow_.interval);
     case Operation::kBarrierWait:
@@ -176,7 +229,9 @@ void Checker::NoteSkipped(const Warp& warp, uint32_t pc, uint32_t mask) {
   block_->pc = before;
 }
 
-void Checker::PhaseEnds(Block&, uint64_t address) { clocks_.EndPhase(BarrierAt(address)); }
+void Checker::PhaseEnds(Block&, uint64_t address) {
+  clocks_.EndPhase(address == kClusterBarrier ? address : BarrierAt(address));
+}
 
 void Checker::Arrive(const Warp& warp, const Instruction& in, const Slot& slot, uint32_t which,
                      uint32_t mask, bool copies) {
@@ -196,11 +251,14 @@ void Checker::Synchronise(Warp& warp, const Instruction& in, const Slot* s, uint
       }
       return;
     case Operation::kBulkLoad:
+    case Operation::kBulkShared:
       return Arrive(warp, in, s[3], 2, mask, true);
     case Operation::kTensorMapLoad:
       return Arrive(warp, in, s[2 + in.value], 1, mask, true);
     case Operation::kBarrierArrive:
     case Operation::kBarrierArriveExpect:
+    case Operation::kBarrierDrop:
+    case Operation::kBarrierDropExpect:
     case Operation::kTensorCommit: {
       // cp.async.mbarrier.arrive has no state: it arrives for the warp's copies.
       const bool copies = in.operation == Operation::kBarrierArrive && in.slot_count == 1;
@@ -213,9 +271,22 @@ void Checker::Synchronise(Warp& warp, const Instruction& in, const Slot* s, uint
   }
 }
 
-void Checker::Control(Warp& warp, const Instruction& in, const Slot*, uint32_t mask) {
+void Checker::Control(Warp& warp, const Instruction& in, const Slot* s, uint32_t mask) {
   if (in.operation == Operation::kBra && MaySkip(block_->pc)) {
     for (uint32_t pc = block_->pc + 1; pc < in.target; ++pc) NoteSkipped(warp, pc, mask);
+  }
+  const bool arrives =
+      in.operation == Operation::kBarArrive || in.operation == Operation::kClusterArrive;
+  if (arrives && launch_.race) {
+    const uint32_t number = warp.first_thread / kLanes;
+    const auto lane = static_cast<uint32_t>(std::countr_zero(mask));
+    const uint64_t barrier = in.operation == Operation::kClusterArrive
+                                 ? kClusterBarrier
+                                 : NamedBarrier(ReadLane(warp, s[0], lane));
+    clocks_.MakeBarrier(barrier);
+    clocks_.Arrive(number, barrier);
+    clocks_.Advance(number, shadow_.interval);
+    return;
   }
   if (in.operation == Operation::kNop && launch_.race && !facts_.copy_groups.empty()) {
     const uint32_t number = warp.first_thread / kLanes;
@@ -236,9 +307,11 @@ void Checker::BarrierOpens(Block& block, uint32_t barrier) {
   uint32_t participants = 0;
   for (const Warp& warp : block.warps) {
     const Group* first = nullptr;
+    uint32_t waiting = 0;
     for (const Group& group : warp.groups) {
       if (group.state != GroupState::kWaitsAtBarrier || group.barrier != barrier) continue;
       participants |= 1u << (warp.first_thread / kLanes);
+      waiting |= group.mask;
       if (first == nullptr) {
         first = &group;
       } else if (first->pc != group.pc) {
@@ -251,8 +324,34 @@ void Checker::BarrierOpens(Block& block, uint32_t barrier) {
                          warp.first_thread + static_cast<uint32_t>(std::countr_zero(first->mask))));
       }
     }
+    if (first != nullptr) CheckAligned(warp, *first, waiting);
+    absent_[warp.first_thread / kLanes] = 0;
   }
   clocks_.Meet(participants, shadow_.interval);
+  // Those that arrived and went on.
+  const uint64_t named = NamedBarrier(barrier);
+  if (!clocks_.IsBarrier(named)) return;
+  clocks_.EndPhase(named);
+  for (uint32_t w = 0; w < block.warps.size(); ++w) {
+    if ((participants >> w & 1) != 0) clocks_.Leave(w, named);
+  }
+}
+
+// bar and barrier.aligned want all threads of a warp but those that have nothing more to do than
+// return.
+void Checker::CheckAligned(const Warp& warp, const Group& group, uint32_t waiting) {
+  const uint32_t number = warp.first_thread / kLanes;
+  const uint32_t missing = (warp.live | (absent_[number] & worked_[number])) & ~waiting;
+  const Instruction& in = launch_.kernel->instructions[group.pc];
+  const bool is_aligned =
+      ModifierAligned(in) == Aligned::kOn || launch_.kernel->forms[group.pc].starts_with("bar.");
+  if (missing == 0 || !is_aligned) return;
+  block_->pc = group.pc;
+  Report(FindingKind::kBarrier,
+         "is executed by " + std::to_string(std::popcount(waiting)) + " of the " +
+             std::to_string(std::popcount(waiting | missing)) +
+             " threads of a warp: what it does then is undefined",
+         warp.first_thread + static_cast<uint32_t>(std::countr_zero(waiting)), nullptr);
 }
 
 Checker::Addresses Checker::AddressesOf(const Warp& warp, const Instruction& in, StateSpace space,
@@ -395,23 +494,30 @@ void Checker::CheckOperand(Warp& warp, const Slot& slot, uint32_t mask, const ch
 
 // Warps come to the two accesses in any order, so that the earlier one may be further down; unless
 // there is a barrier between them, it is there that one is missing.
-std::string Checker::MissingBarrier(uint32_t other) const {
-  const auto [first, last] = std::minmax(block_->pc, other);
+std::pair<BarrierGap, std::string> Checker::MissingBarrier(uint32_t other) const {
+  const uint32_t first = std::min(block_->pc, other), last = std::max(block_->pc, other);
   const std::vector<Instruction>& code = launch_.kernel->instructions;
   const std::string from = std::to_string(code[first].position.line),
                     to = std::to_string(code[last].position.line);
-  if (from == to) return ", with no barrier between two executions of line " + to;
+  // In a loop: up to the branch that goes back.
+  uint32_t end = last + 1;
+  while (end + 1 < code.size() &&
+         !(code[end].operation == Operation::kBra && code[end].target <= first))
+    ++end;
+  const BarrierGap behind{last, end};
+  if (from == to) return {behind, ", with no barrier between two executions of line " + to};
   const bool has_one = std::any_of(code.begin() + first, code.begin() + last,
-                                   [](const auto& in) { return in.operation == Operation::kBar; });
-  if (!has_one) return ", with no barrier between lines " + from + " and " + to;
-  return ", with no barrier after line " + to + " before a loop reaches line " + from + " again";
+                                   [](const auto& in) { return IsBarrier(in.operation); });
+  if (!has_one) return {{first, last}, ", with no barrier between lines " + from + " and " + to};
+  return {behind,
+          ", with no barrier after line " + to + " before a loop reaches line " + from + " again"};
 }
 
 // A thread's wait makes its copies visible to others only with a barrier behind it.
 std::string Checker::MissingBarrierBehindWait() const {
   const std::vector<Instruction>& code = launch_.kernel->instructions;
   const bool has_groups = !facts_.copy_groups.empty();
-  for (uint32_t pc = block_->pc; has_groups && pc-- > 0 && code[pc].operation != Operation::kBar;) {
+  for (uint32_t pc = block_->pc; has_groups && pc-- > 0 && !IsBarrier(code[pc].operation);) {
     const CopyGroup group = facts_.copy_groups[pc];
     if (group != CopyGroup::kWait && group != CopyGroup::kWaitAll) continue;
     return ", with no barrier between lines " + std::to_string(code[pc].position.line) +
@@ -424,18 +530,25 @@ void Checker::ReportRace(const Collision& found, bool writes, uint32_t thread, c
   std::string what = writes ? "writes what " : "reads what ";
   what += found.other_block ? "a thread of another block " : "a thread of another warp ";
   const bool copies = found.earlier.agent() >= kLanes;
-  std::string lacks = copies ? MissingBarrierBehindWait() : MissingBarrier(found.earlier.pc());
+  std::optional<BarrierGap> gap;
+  std::string lacks;
+  if (copies) {
+    lacks = MissingBarrierBehindWait();
+  } else {
+    std::tie(gap, lacks) = MissingBarrier(found.earlier.pc());
+  }
   if (copies && !found.other_block && found.earlier.thread() / kLanes == thread / kLanes) {
     lacks = ", with no barrier between them";
     what = std::string(writes ? "writes" : "reads") + " what a copy without a wait ";
   }
   what += found.earlier_writes ? "wrote" : "read";
   what += found.other_block ? ", and blocks have no order" : lacks;
-  Report(FindingKind::kRace, std::move(what), thread, &spot, found.earlier);
+  if (found.other_block) gap.reset();
+  Report(FindingKind::kRace, std::move(what), thread, &spot, found.earlier, gap);
 }
 
 void Checker::Report(FindingKind kind, std::string what, uint32_t thread, const Spot* spot,
-                     std::optional<Stamp> other) {
+                     std::optional<Stamp> other, std::optional<BarrierGap> gap) {
   const std::array<uint64_t, 4> key{static_cast<uint64_t>(kind), block_->pc,
                                     other ? other->pc() : ~uint64_t{0},
                                     spot != nullptr ? spot->window : 0};
@@ -450,6 +563,7 @@ void Checker::Report(FindingKind kind, std::string what, uint32_t thread, const 
   finding.kind = kind;
   finding.what = std::move(what);
   finding.kernel = launch_.kernel->name;
+  finding.gap = gap;
   finding.at = SideOf(block_->pc, thread, block_index_);
   if (other) finding.other = SideOf(other->pc(), other->thread(), BlockOf(other->interval));
   if (spot == nullptr) return;

@@ -1,12 +1,14 @@
 // Checker: watches the blocks of a launch for races, and for what nobody wrote.
 #pragma once
 
+#include <array>
 #include <map>
 #include <memory>
 #include <stop_token>
 #include <string>
 #include <vector>
 
+#include "core/ptx/checks/causes.h"
 #include "core/ptx/checks/cell_lanes.h"
 #include "core/ptx/checks/clocks.h"
 #include "core/ptx/checks/findings.h"
@@ -44,11 +46,13 @@ class Checker final : public Observer {
   void After(Warp& warp, const Instruction& in, const Slot* slots, uint32_t mask) override;
   void Skips(Warp& warp, const Instruction& in, const Slot* slots, uint32_t mask) override;
   void Accesses(Warp& warp, uint32_t lane, const MemoryAccess& access) override;
+  void TileChunk(Warp& warp, const TileChunkPlace& place) override;
+  void TensorCells(Warp& warp, const TensorCellsUse& use) override;
   void BarrierOpens(Block& block, uint32_t barrier) override;
   void PhaseEnds(Block& block, uint64_t address) override;
 
   // In the order in which they were found.
-  std::vector<Finding> Take() { return std::move(findings_); }
+  std::vector<Finding> Take() { return GroupedByCause(std::move(findings_), *launch_.kernel); }
   bool found_any() const { return !findings_.empty(); }
   // Whether a block of one accessed memory of an argument that a block of the other wrote: both
   // check the same launch.
@@ -127,6 +131,15 @@ class Checker final : public Observer {
               uint32_t mask, bool copies);
   void Synchronise(Warp& warp, const Instruction& in, const Slot* slots, uint32_t mask);
   void Control(Warp& warp, const Instruction& in, const Slot* slots, uint32_t mask);
+  void CheckAligned(const Warp& warp, const Group& group, uint32_t waiting);
+  void NoteWork(const Warp& warp, const Instruction& in, uint32_t mask);
+
+  // Products of tensor cores out of shared and tensor memory.
+  void StartProduct();
+  void NoteTileRead(const Spot& spot, uint32_t bytes);
+  void FollowWarpGroup(Warp& warp, const Instruction& in, const Slot* slots);
+  void StartTensorAccess(const Instruction& in, const Slot* slots);
+  void FinishTensorLoad(Warp& warp, const Instruction& in, const Slot* slots);
 
   // Whether all lanes read only written bytes of memory that nobody races for.
   bool IsPlain(const Addresses& addresses) const;
@@ -134,7 +147,9 @@ class Checker final : public Observer {
   void CheckWrite(const Warp& warp, uint32_t lane, const Spot& spot, const std::byte* values,
                   uint32_t bytes, bool is_async);
   // The bytes of a read that nobody wrote.
-  uint64_t PoisonOf(const Spot& spot, uint32_t bytes) const;
+  uint64_t PoisonOf(const Spot& spot, uint32_t bytes);
+  // What a poisoned value may be computed from, by what the block has met.
+  std::string PoisonSource() const;
   void Poison(const Warp& warp, uint32_t lane, const Spot& spot, uint32_t bytes, uint64_t poison);
   void CheckOperand(Warp& warp, const Slot& slot, uint32_t mask, const char* what);
 
@@ -154,8 +169,9 @@ class Checker final : public Observer {
 
   RegisterPoison& PoisonOf(const Warp& warp) { return poison_[warp.first_thread / kLanes]; }
   void Report(FindingKind kind, std::string what, uint32_t thread, const Spot* spot,
-              std::optional<Stamp> other = {});
-  std::string MissingBarrier(uint32_t other) const;
+              std::optional<Stamp> other = {}, std::optional<BarrierGap> gap = {});
+  // Where a barrier is missing between this instruction and `other`, in words too.
+  std::pair<BarrierGap, std::string> MissingBarrier(uint32_t other) const;
   std::string MissingBarrierBehindWait() const;
   void ReportRace(const Collision& found, bool writes, uint32_t thread, const Spot& spot);
   FindingSide SideOf(uint32_t pc, uint32_t thread, uint64_t block) const;
@@ -184,10 +200,23 @@ class Checker final : public Observer {
   std::unique_ptr<CellTable> strict_cells_;
   ByteSet maybe_unwritten_;    // what no store has written that all blocks make
   std::vector<bool> watched_;  // by instruction: it had one, which is none where the values agree
-  bool is_clean_ = false;      // it read only what was written, and nothing was found
-  bool repeats_ = false;       // this block does what the first did, which was clean
+  // By warp: lanes that were elsewhere when others came to a barrier; what of them did something
+  // since.
+  std::array<uint32_t, kLanes> absent_{}, worked_{};
+  bool read_unwritten_ = false, took_from_others_ = false;  // of the block: memory, lanes
+  bool is_clean_ = false;               // it read only what was written, and nothing was found
+  bool repeats_ = false;                // this block does what the first did, which was clean
   bool shared_poisoned_ = false;        // of this block
   std::vector<RegisterPoison> poison_;  // by warp
+  // Of the product in execution: rows of A and columns of B that nobody wrote all of; the chunk
+  // that is read next; what tcgen05.ld has got.
+  static constexpr size_t kTileRows = 128, kTileColumns = 256, kTensorCells = 128 * 512;
+  std::vector<bool> tile_rows_, tile_columns_;
+  bool tile_spoiled_ = false, any_loaded_ = false;
+  TileChunkPlace chunk_;
+  const Slot* product_slots_ = nullptr;
+  std::vector<PoisonedLanes> loaded_cells_;
+  ByteSet tensor_unwritten_;  // a bit for each cell; of the block
   // Of the instruction in execution: its accesses are known and those told are not wanted, or they
   // are those of a copy that goes on beside the warp.
   bool known_ = false, is_async_ = false;

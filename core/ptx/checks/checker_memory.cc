@@ -115,14 +115,25 @@ void Checker::CheckWrite(const Warp& warp, uint32_t lane, const Spot& spot, cons
   }
 }
 
-uint64_t Checker::PoisonOf(const Spot& spot, uint32_t bytes) const {
+uint64_t Checker::PoisonOf(const Spot& spot, uint32_t bytes) {
   if (!launch_.uninitialised) return 0;
   const auto held = static_cast<uint32_t>(std::min<uint64_t>(bytes, spot.held));
   uint64_t poison = Low(bytes) & ~Low(held);
   // The word around the last narrow element may end behind the argument.
   if (facts_.has_swaps && bytes <= 4 && held > 0) poison = 0;
   if (held > 0 && spot.unwritten != nullptr) poison |= spot.unwritten->Get(spot.at, held);
+  read_unwritten_ |= poison != 0;
   return poison;
+}
+
+std::string Checker::PoisonSource() const {
+  std::string text = read_unwritten_ ? "uninitialised memory" : "";
+  const auto add = [&](const char* source) {
+    text += (text.empty() ? "" : " or ") + std::string(source);
+  };
+  if (!launch_.kernel->read_first.empty()) add("a register that nothing has written");
+  if (took_from_others_) add("a lane that takes no part in its shuffle");
+  return text.empty() ? "uninitialised memory" : text;
 }
 
 // A store to an argument is where poison has arrived: it is reported once, and then counts as
@@ -134,7 +145,7 @@ void Checker::Poison(const Warp& warp, uint32_t lane, const Spot& spot, uint32_t
   if (!own && poison != 0) {
     Spot at = spot;
     at.offset += static_cast<uint64_t>(std::countr_zero(poison));
-    Report(FindingKind::kUninitialised, "stores a value computed from uninitialised memory",
+    Report(FindingKind::kUninitialised, "stores a value computed from " + PoisonSource(),
            warp.first_thread + lane, &at);
     poison = 0;
   }
@@ -224,25 +235,28 @@ void Checker::Atomic(Warp& warp, const Instruction& in, const Slot* s, uint32_t 
   if (facts_.orders_blocks) ordered_ = true;
   if (!launch_.uninitialised) return;
   const bool returns = in.operation != Operation::kRed;
-  const Slot* const from = returns ? s + 1 : s;
-  const uint32_t bytes = BytesOf(in.type);
+  const uint32_t width = in.vector_width(), bytes = BytesOf(in.type);
+  const Slot* const from = returns ? s + width : s;
   RegisterPoison& registers = PoisonOf(warp);
   CheckOperand(warp, from[0], mask, "updates an uninitialised address");
-  PoisonedLanes result{};
-  const PoisonedLanes value = registers.Get(from[1]);
-  for (uint32_t l = 0; l < kLanes; ++l) {
-    if ((mask >> l & 1) == 0) continue;
-    const Spot spot = SpotOf(warp, ModifierStateSpace(in), AddressOf(warp, in, from[0], l), l);
-    if (!spot.inside) continue;
-    const uint64_t held = PoisonOf(spot, bytes);
-    result[l] = held != 0 ? 0xff : 0;
-    const bool replaces =
-        in.operation != Operation::kAtomCas && ModifierAtomic(in) == Atomic::kExch;
-    const bool left = value[l] != 0 || (held != 0 && !replaces);
-    Poison(warp, l, spot, bytes, left ? Low(bytes) : 0);
+  for (uint32_t v = 0; v < width; ++v) {
+    PoisonedLanes result{};
+    const PoisonedLanes value = registers.Get(from[1 + v]);
+    for (uint32_t l = 0; l < kLanes; ++l) {
+      if ((mask >> l & 1) == 0) continue;
+      const uint64_t address = AddressOf(warp, in, from[0], l) + v * bytes;
+      const Spot spot = SpotOf(warp, ModifierStateSpace(in), address, l);
+      if (!spot.inside) continue;
+      const uint64_t held = PoisonOf(spot, bytes);
+      result[l] = held != 0 ? 0xff : 0;
+      const bool replaces =
+          in.operation != Operation::kAtomCas && ModifierAtomic(in) == Atomic::kExch;
+      const bool left = value[l] != 0 || (held != 0 && !replaces);
+      Poison(warp, l, spot, bytes, left ? Low(bytes) : 0);
+    }
+    if (returns && (registers.any() || std::ranges::any_of(result, [](auto p) { return p != 0; })))
+      registers.Put(s[v], result, mask);
   }
-  if (returns && (registers.any() || std::ranges::any_of(result, [](auto p) { return p != 0; })))
-    registers.Put(s[0], result, mask);
 }
 
 // A copy reads when it starts; what it brings is there when its group was waited for.
@@ -371,6 +385,7 @@ void Checker::Accesses(Warp& warp, uint32_t lane, const MemoryAccess& access) {
   const bool barrier =
       access.window == kSharedWindow && access.bytes == 8 && clocks_.IsBarrier(access.offset);
   if (!access.writes) {
+    NoteTileRead(spot, access.bytes);
     if (!barrier) CheckRead(warp, lane, spot, access.bytes);
     return;
   }

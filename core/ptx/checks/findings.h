@@ -26,6 +26,11 @@ struct FindingSide {
   std::array<uint32_t, 3> thread{};
 };
 
+// Instructions between which a barrier is missing.
+struct BarrierGap {
+  uint32_t first = 0, last = 0;
+};
+
 struct Finding {
   FindingKind kind = FindingKind::kRace;
   std::string what;  // "writes what a thread of another block read"
@@ -34,8 +39,9 @@ struct Finding {
   std::optional<FindingSide> other;  // of a race: the earlier access
   std::string memory;                // "shared memory", "argument 2"; empty: none
   std::optional<uint32_t> argument;
-  uint64_t byte = 0;   // in it
-  uint64_t count = 1;  // how often the same instructions did the same
+  uint64_t byte = 0;              // in it
+  uint64_t count = 1;             // how often the same instructions did the same
+  std::optional<BarrierGap> gap;  // of a race that a barrier orders
 
   std::string ToString() const;
 };

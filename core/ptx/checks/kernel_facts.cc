@@ -92,12 +92,14 @@ std::vector<Access> AccessesOf(const Kernel& kernel, const Instruction& in) {
   switch (in.operation) {
     case Operation::kLd:
       return {{s[in.vector_width()], space, bytes, false}};
+    case Operation::kStoreAsync:
+      return {{s[0], StateSpace::kSharedCluster, bytes, true}};
     case Operation::kSt:
     case Operation::kRed:
       return {{s[0], space, bytes, true}};
     case Operation::kAtom:
     case Operation::kAtomCas:
-      return {{s[1], space, bytes, true}};
+      return {{s[in.vector_width()], space, bytes, true}};
     case Operation::kCpAsync:
     case Operation::kCpAsyncIgnore:
       return {{s[0], space, in.value, true}, {s[1], StateSpace::kGlobal, in.value, false}};
@@ -132,6 +134,7 @@ KernelFacts FactsOf(const Kernel& kernel) {
     facts.stores_in_bulk |=
         in.operation == Operation::kBulkStore || in.operation == Operation::kTensorMapStore;
     facts.has_swaps |= in.operation == Operation::kAtomCas;
+    facts.has_tensor_memory |= in.operation == Operation::kTensorAllocate;
     facts.has_barriers |= in.operation == Operation::kBarrierInit;
     const CopyGroup group =
         in.operation == Operation::kNop ? GroupOf(kernel.forms[pc]) : CopyGroup::kNone;

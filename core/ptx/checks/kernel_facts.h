@@ -23,7 +23,8 @@ struct KernelFacts {
   // It has loads that watch for what other blocks write: blocks order one another.
   bool orders_blocks = false;
   bool has_barriers = false;  // mbarriers
-  bool has_swaps = false;     // compare-and-swap, as of words around narrower elements
+  bool has_tensor_memory = false;
+  bool has_swaps = false;  // compare-and-swap, as of words around narrower elements
   BlockPaths paths;
   std::vector<CopyGroup> copy_groups;  // by instruction; empty where the kernel has none
 };

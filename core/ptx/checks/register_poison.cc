@@ -139,6 +139,13 @@ void RegisterPoison::Put(const Slot& slot, const PoisonedLanes& lanes, uint32_t 
   }
 }
 
+// Laid out as the registers are, so that what lies between their lanes is no matter.
+void RegisterPoison::Spoil(const ByteRange& registers) {
+  if (!any_) shadow_.assign(register_bytes_, 0);
+  any_ = true;
+  std::fill_n(shadow_.begin() + registers.offset, registers.bytes, uint8_t{0xff});
+}
+
 uint32_t RegisterPoison::Guard(uint32_t offset) const {
   uint32_t mask = 0;
   if (any_ && offset != Slot::kAbsent) std::memcpy(&mask, shadow_.data() + offset, 4);
@@ -148,6 +155,7 @@ uint32_t RegisterPoison::Guard(uint32_t offset) const {
 void RegisterPoison::Follow(const Warp& warp, const Instruction& in, const Slot* slots,
                             uint32_t mask) {
   const uint32_t guard = Guard(in.guard);
+  if (in.group_wide) return;  // the checker does, when all of its warps have come
   if (IsMma(in.operation)) return Multiply(warp, in, slots, mask);
   // All are worked out before the first is put: a source may be a target too.
   std::array<PoisonedLanes, 8> results;
@@ -242,7 +250,7 @@ PoisonedLanes RegisterPoison::Computed(const Warp& w, const Instruction& in, con
       return each([&](uint32_t l) { return Converted(in, a[l]); });
     }
     case Operation::kShfl:
-      return Shuffled(w, in, s);
+      return Shuffled(w, in, s, mask);
     default:
       break;
   }
@@ -252,17 +260,24 @@ PoisonedLanes RegisterPoison::Computed(const Warp& w, const Instruction& in, con
     for (uint32_t l = 0; l < kLanes; ++l) d[l] |= WholeIf(a[l]);
   }
   const InstructionClass kind = ClassOf(in.operation);
-  const bool together = kind == InstructionClass::kWarp || kind == InstructionClass::kTensor;
+  const bool together = kind == InstructionClass::kWarp || kind == InstructionClass::kTensor ||
+                        in.operation == Operation::kMovmatrix ||
+                        in.operation == Operation::kBarReduce;
   return together ? Together(d, mask) : d;
 }
 
-PoisonedLanes RegisterPoison::Shuffled(const Warp& w, const Instruction& in, const Slot* s) const {
+// What a lane gives that does not take part, or that the reader's members do not name, is
+// undefined.
+PoisonedLanes RegisterPoison::Shuffled(const Warp& w, const Instruction& in, const Slot* s,
+                                       uint32_t mask) const {
   const PoisonedLanes a = Get(s[2]), b = Get(s[3]), c = Get(s[4]);
   PoisonedLanes d{};
   for (uint32_t l = 0; l < kLanes; ++l) {
     const uint32_t from =
         SourceOfShuffle(in, static_cast<int>(l), ReadLane(w, s[3], l), ReadLane(w, s[4], l));
-    d[l] = (b[l] | c[l]) != 0 ? 0xff : a[from];
+    const auto members = static_cast<uint32_t>(ReadLane(w, s[5], l));
+    const bool takes_part = (mask & members) >> from & 1;
+    d[l] = (b[l] | c[l]) != 0 || !takes_part ? 0xff : a[from];
   }
   return d;
 }
@@ -278,7 +293,7 @@ void RegisterPoison::Multiply(const Warp& w, const Instruction& in, const Slot* 
   const uint32_t d = count(MmaOperand::kD), a = count(MmaOperand::kA), b = count(MmaOperand::kB);
   const uint32_t c = count(MmaOperand::kC);
   // With narrow sums two columns share a register.
-  const uint32_t columns = d == 4 || parts == 2 ? 1 : 2;
+  const uint32_t columns = form.d == Element::kF16 ? 2 : 1;
   bool rows[16] = {}, by_column[8] = {};
   for (uint32_t r = 0; r < a + b; ++r) {
     const PoisonedLanes lanes = Get(s[d + r]);
@@ -288,7 +303,7 @@ void RegisterPoison::Multiply(const Warp& w, const Instruction& in, const Slot* 
   }
   std::array<PoisonedLanes, 8> results{};
   for (uint32_t r = 0; r < d; ++r) {
-    const uint32_t row = parts == 2 ? 0 : columns == 1 ? r / 2 * 8 : r * 8;
+    const uint32_t row = columns == 1 ? r / 2 * 8 : r * 8;
     const PoisonedLanes sum = r < c ? Get(s[d + a + b + r]) : PoisonedLanes{};
     for (uint32_t l = 0; l < kLanes; ++l) {
       const uint32_t column = l % 4 * 2;

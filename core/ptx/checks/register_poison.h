@@ -27,6 +27,8 @@ class RegisterPoison {
   PoisonedLanes Get(const Slot& slot) const;
   // Of the lanes in `mask`; poison that a guard holds goes to whatever stands under it.
   void Put(const Slot& slot, const PoisonedLanes& lanes, uint32_t mask);
+  // All of the registers there.
+  void Spoil(const ByteRange& registers);
   // The lanes whose predicate at that offset (Slot::kAbsent: none) is poisoned.
   uint32_t Guard(uint32_t offset) const;
 
@@ -38,7 +40,8 @@ class RegisterPoison {
   PoisonedLanes Computed(const Warp& warp, const Instruction& in, const Slot* slots, uint32_t mask,
                          uint32_t number) const;
   void Multiply(const Warp& warp, const Instruction& in, const Slot* slots, uint32_t mask);
-  PoisonedLanes Shuffled(const Warp& warp, const Instruction& in, const Slot* slots) const;
+  PoisonedLanes Shuffled(const Warp& warp, const Instruction& in, const Slot* slots,
+                         uint32_t mask) const;
 
   // Laid out as the registers are: a byte for each lane from the register's offset on, a mask of
   // lanes for a predicate.

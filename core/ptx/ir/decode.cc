@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <bit>
 #include <string>
+#include <utility>
 
 #include "core/ptx/ir/first_reads.h"
 #include "core/ptx/ir/forms.h"
@@ -19,6 +20,9 @@ bool IsWarpWide(Operation operation) {
     case Operation::kShfl:
     case Operation::kVote:
     case Operation::kBallot:
+    case Operation::kMatchAny:
+    case Operation::kMatchAll:
+    case Operation::kMovmatrix:
     case Operation::kElect:
     case Operation::kRedux:
     case Operation::kLdmatrix:
@@ -106,6 +110,10 @@ class Decoder {
     size_t next = 0;
     addresses_ = 0;
     for (const OperandPattern& pattern : form.operands) {
+      if (pattern.kind == OperandPattern::Kind::kLeftOut) {
+        kernel_.slots.push_back({});
+        continue;
+      }
       if (next == statement.operands.size()) {
         if (!pattern.optional) return Refuse("it has fewer operands than its form");
         kernel_.slots.push_back({});
@@ -133,6 +141,8 @@ class Decoder {
         return true;
       case OperandPattern::Kind::kLabel:
         return MatchLabel(pattern, operand, instruction);
+      case OperandPattern::Kind::kLeftOut:
+        break;
       case OperandPattern::Kind::kRead:
       case OperandPattern::Kind::kWrite:
         return MatchValues(pattern, operand, instruction);
@@ -353,7 +363,10 @@ Program Decode(Syntax syntax) {
               kernel.required_threads);
     Decoder(program.syntax, entry, kernel).Decode();
     kernel.wants_block_order = WantsBlockOrder(kernel);
-    kernel.cleared = FirstReads(kernel);
+    FirstReads reads = FindFirstReads(kernel);
+    kernel.cleared = std::move(reads.cleared);
+    kernel.read_first = std::move(reads.read);
+    kernel.sums_first = std::move(reads.sums);
     kernel.kept_accesses = KeepAddresses(kernel);
   }
   return program;

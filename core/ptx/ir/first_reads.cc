@@ -21,8 +21,9 @@ class FirstReadAnalysis {
     for (const auto& [special, offset] : kernel.specials) end_ = std::min<uint64_t>(end_, offset);
   }
 
-  std::vector<ByteRange> Find() {
-    const std::vector<ByteRange> all = {{0, static_cast<uint32_t>(end_)}};
+  FirstReads Find() {
+    const std::vector<ByteRange> whole = {{0, static_cast<uint32_t>(end_)}};
+    const FirstReads all = {whole, {}, whole};
     auto blocks = BasicBlocksOf(kernel_);
     if (!blocks) return all;
     blocks_ = *std::move(blocks);
@@ -36,8 +37,15 @@ class FirstReadAnalysis {
     while (Spread()) {
     }
     read_first_.assign(words, 0);
+    shuffled_.assign(words, 0);
+    sums_.assign(words, 0);
     for (size_t b = 0; b < blocks_.size(); ++b) Walk(b, true);
-    return Ranges();
+    FirstReads found;
+    found.read = Ranges(read_first_);
+    found.sums = Ranges(sums_);
+    for (size_t i = 0; i < words; ++i) shuffled_[i] |= read_first_[i] | sums_[i];
+    found.cleared = Ranges(shuffled_);
+    return found;
   }
 
  private:
@@ -81,22 +89,24 @@ class FirstReadAnalysis {
   // What is written where a block ends; notes, when asked, what it reads first.
   RegisterBits Walk(size_t block, bool notes) {
     RegisterBits written = written_[block];
-    const auto reads = [&](uint32_t offset) {
+    const auto reads = [&](RegisterBits& registers, uint32_t offset) {
       const size_t at = IndexOf(offset);
-      if ((written[at / 64] >> at % 64 & 1) == 0) Note(at);
+      if ((written[at / 64] >> at % 64 & 1) == 0) Note(registers, at);
     };
     for (uint32_t i = blocks_[block].first; i < blocks_[block].end; ++i) {
       const Instruction& in = kernel_.instructions[i];
       const Slot* const slots = kernel_.slots.data() + in.first_slot;
       if (notes) {
-        if (in.guard != Slot::kAbsent) reads(in.guard);
+        if (in.guard != Slot::kAbsent) reads(read_first_, in.guard);
         for (uint32_t s = 0; s < in.slot_count; ++s) {
+          if (!IsRegister(slots[s])) continue;
           // Sums of a warp group are read where they are written.
-          if (IsRegister(slots[s]) && (!slots[s].written || in.group_wide)) reads(slots[s].offset);
+          if (!slots[s].written) reads(read_first_, slots[s].offset);
+          if (slots[s].written && in.group_wide) reads(sums_, slots[s].offset);
         }
         // Lanes that take no part may be asked for their values.
         if (in.operation == Operation::kShfl && IsRegister(slots[2]))
-          Note(IndexOf(slots[2].offset));
+          Note(shuffled_, IndexOf(slots[2].offset));
       }
       if (in.guard != Slot::kAbsent) continue;
       for (uint32_t s = 0; s < in.slot_count; ++s) {
@@ -108,7 +118,9 @@ class FirstReadAnalysis {
     return written;
   }
 
-  void Note(size_t at) { read_first_[at / 64] |= uint64_t{1} << at % 64; }
+  static void Note(RegisterBits& registers, size_t at) {
+    registers[at / 64] |= uint64_t{1} << at % 64;
+  }
 
   bool Spread() {
     bool changed = false;
@@ -125,10 +137,10 @@ class FirstReadAnalysis {
     return changed;
   }
 
-  std::vector<ByteRange> Ranges() const {
+  std::vector<ByteRange> Ranges(const RegisterBits& of) const {
     std::vector<ByteRange> single, ranges;
     for (size_t at = 0; at < registers_.size(); ++at) {
-      if ((read_first_[at / 64] >> at % 64 & 1) != 0) single.push_back(registers_[at]);
+      if ((of[at / 64] >> at % 64 & 1) != 0) single.push_back(registers_[at]);
     }
     std::ranges::sort(single, {}, &ByteRange::offset);
     for (const auto [offset, bytes] : single) {
@@ -151,10 +163,12 @@ class FirstReadAnalysis {
   std::vector<RegisterBits> written_;  // for certain, where a block begins
   std::vector<RegisterBits> writes_;   // of a block
   RegisterBits read_first_;
+  RegisterBits shuffled_;  // sources of shuffles
+  RegisterBits sums_;      // of warp groups
 };
 
 }  // namespace
 
-std::vector<ByteRange> FirstReads(const Kernel& kernel) { return FirstReadAnalysis(kernel).Find(); }
+FirstReads FindFirstReads(const Kernel& kernel) { return FirstReadAnalysis(kernel).Find(); }
 
 }  // namespace hloscope::ptx

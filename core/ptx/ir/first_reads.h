@@ -8,10 +8,16 @@
 
 namespace hloscope::ptx {
 
-// Bytes of the registers of a warp that have to be cleared before a block starts, in ascending
-// order; the others are written before they are read on every way through the code. What another
-// lane may read, and everything in code that is too large to look at, is cleared. Special registers
-// are not among them.
-std::vector<ByteRange> FirstReads(const Kernel& kernel);
+// Bytes of the registers of a warp, in ascending order. Special registers are not among them.
+struct FirstReads {
+  // Not on every way through the code written before they are read; everything in code that is too
+  // large to look at.
+  std::vector<ByteRange> read;
+  // Sums of a warp group that may be added to before they are written, if they are added to.
+  std::vector<ByteRange> sums;
+  // Those, and what another lane may read: what has to be cleared before a block starts.
+  std::vector<ByteRange> cleared;
+};
+FirstReads FindFirstReads(const Kernel& kernel);
 
 }  // namespace hloscope::ptx

@@ -82,10 +82,11 @@ OperandPattern ParseOperandPattern(std::string_view word) {
     pattern.repeated = pattern.optional = true;
     word.remove_suffix(1);
   }
-  if (word == "m" || word == "t" || word == "i" || word == "L") {
+  if (word == "m" || word == "t" || word == "i" || word == "L" || word == "-") {
     pattern.kind = word == "m"   ? Kind::kAddress
                    : word == "t" ? Kind::kTensorAddress
                    : word == "i" ? Kind::kInteger
+                   : word == "-" ? Kind::kLeftOut
                                  : Kind::kLabel;
     return pattern;
   }
@@ -128,6 +129,7 @@ Form ParseForm(Operation operation, std::string_view modifiers, std::string_view
                std::string_view sources, std::string_view operands) {
   Form form;
   form.operation = operation;
+  form.any_order = TakePrefix(modifiers, "~ ");
   for (const std::string_view word : Words(modifiers))
     form.modifiers.push_back(ParseModifier(word));
   for (const std::string_view word : Words(types)) form.types.push_back(*TypeOf(word));
@@ -194,6 +196,23 @@ bool MatchOne(const Form& form, const ModifierPattern& pattern, std::string_view
   return true;
 }
 
+// Each modifier by the first pattern that takes it and has not taken one.
+bool MatchInAnyOrder(const Form& form, const Statement& statement, Instruction& instruction) {
+  std::vector<bool> taken(form.modifiers.size());
+  for (const std::string_view text : statement.modifiers) {
+    size_t at = 0;
+    while (at < taken.size() &&
+           (taken[at] || !MatchOne(form, form.modifiers[at], text, instruction)))
+      ++at;
+    if (at == taken.size()) return false;
+    taken[at] = !form.modifiers[at].repeated;
+  }
+  for (size_t i = 0; i < taken.size(); ++i) {
+    if (!taken[i] && !form.modifiers[i].optional) return false;
+  }
+  return true;
+}
+
 }  // namespace
 
 std::span<const Form> FormsOf(std::string_view opcode) {
@@ -206,6 +225,7 @@ std::span<const Form> FormsOf(std::string_view opcode) {
 bool MatchModifiers(const Form& form, const Statement& statement, Instruction& instruction) {
   instruction = {};
   instruction.operation = form.operation;
+  if (form.any_order) return MatchInAnyOrder(form, statement, instruction);
   size_t next = 0;
   for (const ModifierPattern& pattern : form.modifiers) {
     bool any = false;

@@ -25,7 +25,8 @@ struct OperandPattern {
     kAddress,
     kTensorAddress,
     kInteger,
-    kLabel
+    kLabel,
+    kLeftOut
   } kind = Kind::kRead;
   enum class Width : uint8_t {
     kType,
@@ -48,6 +49,7 @@ struct OperandPattern {
 struct Form {
   Operation operation;
   std::vector<ModifierPattern> modifiers;
+  bool any_order = false;  // of modifiers
   std::vector<Type> types;
   std::vector<Type> sources;
   std::vector<OperandPattern> operands;

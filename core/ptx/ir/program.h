@@ -60,6 +60,11 @@ enum class Special : uint8_t {
 #undef SPECIAL
 };
 
+constexpr bool DependsOnBlock(Special special) {
+  return (special >= Special::kCtaidX && special <= Special::kCtaidZ) ||
+         (special >= Special::kClusterIdX && special <= Special::kClusterIdZ);
+}
+
 // mma.sync: what a warp multiplies out of its registers.
 constexpr bool IsMma(Operation operation) {
   return operation >= Operation::kMmaK16 && operation <= Operation::kMmaF64;
@@ -151,6 +156,8 @@ struct Kernel {
   uint64_t register_bytes = 0;           // of one warp
   uint32_t kept_accesses = 0;            // see ir/kept_addresses.h
   std::vector<ByteRange> cleared;        // registers that start at 0: see ir/first_reads.h
+  std::vector<ByteRange> read_first;  // those of them that it may read before it has written them
+  std::vector<ByteRange> sums_first;  // the same of sums of wgmma, where it adds to them
   std::vector<uint8_t> constants;
   std::vector<std::pair<Special, uint32_t>> specials;  // and the offsets they are wanted at
   uint64_t static_shared_bytes = 0;                    // dynamic shared memory follows

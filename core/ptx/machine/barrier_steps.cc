@@ -128,6 +128,29 @@ void ArriveLanes(Warp& w, const Instruction& in, const Slot* s, uint32_t m) {
   });
 }
 
+// arrive_drop: later phases wait for so many arrivals less. With expect_tx the count is of bytes.
+void DropArrivals(Warp& w, const Instruction& in, const Slot* s, uint32_t m) {
+  const bool expects = in.operation == Operation::kBarrierDropExpect;
+  ForLanes(w, m, [&](uint32_t l) {
+    const auto given = s[2].present() ? static_cast<uint32_t>(ReadLane(w, s[2], l)) : 1;
+    const uint32_t count = expects ? 1 : given;
+    uint64_t before = 0;
+    Change(w, ModifierStateSpace(in), AddressOf(w, in, s[1], l), l, before, [&](Barrier& b) {
+      const char* wrong = expects ? AddBytes(b, given) : nullptr;
+      if (wrong == nullptr) wrong = Take(b, count);
+      if (wrong == nullptr) b.arrivals -= count;
+      return wrong;
+    });
+    WriteLane(w, s[0], l, before);
+  });
+}
+
+// How many arrivals were missing before the one that gave the state.
+void CountPending(Warp& w, const Instruction&, const Slot* s, uint32_t m) {
+  ForLanes(w, m,
+           [&](uint32_t l) { WriteLane(w, s[0], l, BarrierOf(ReadLane(w, s[1], l)).missing); });
+}
+
 void ArriveExpecting(Warp& w, const Instruction& in, const Slot* s, uint32_t m) {
   ForLanes(w, m, [&](uint32_t l) {
     const auto bytes = static_cast<uint32_t>(ReadLane(w, s[2], l));
@@ -191,6 +214,11 @@ Step BarrierStep(const Instruction& i) {
       return Invalidate;
     case Operation::kBarrierArrive:
       return ArriveLanes;
+    case Operation::kBarrierDrop:
+    case Operation::kBarrierDropExpect:
+      return DropArrivals;
+    case Operation::kBarrierPending:
+      return CountPending;
     case Operation::kBarrierArriveExpect:
       return ArriveExpecting;
     case Operation::kBarrierExpect:

@@ -1,6 +1,7 @@
 // cp.async.bulk between global and shared memory, with and without a tensor map. They are done when
 // they are issued; a load then tells its mbarrier how many bytes have come.
 #include <algorithm>
+#include <cstring>
 #include <vector>
 
 #include "core/ptx/machine/access.h"
@@ -15,9 +16,9 @@ constexpr uint32_t kChunk = 16;
 
 bool IsMultiple(Warp& w, uint32_t lane, uint64_t address, uint32_t bytes) {
   if (address % bytes == 0) return true;
-  w.block->Fail(
-      "a bulk copy at an address that is not a multiple of " + std::to_string(bytes) + " bytes",
-      w.first_thread + lane, address);
+  w.block->Fail("an asynchronous copy at an address that is not a multiple of " +
+                    std::to_string(bytes) + " bytes",
+                w.first_thread + lane, address);
   return false;
 }
 
@@ -38,18 +39,47 @@ bool CopyPlain(Warp& w, uint32_t lane, StateSpace from_space, uint64_t from, Sta
   return true;
 }
 
+// .multicast::cluster has a mask of blocks as operand `number`; the cluster is one block.
+bool IsForThisBlock(const Warp& w, const Instruction& in, const Slot* s, uint32_t number,
+                    uint32_t lane) {
+  if (in.slot_count <= number || s[number].bytes != 2) return true;
+  return (ReadLane(w, s[number], lane) & 1) != 0;
+}
+
 // to, from, bytes, barrier.
 void LoadBulk(Warp& w, const Instruction& in, const Slot* s, uint32_t m) {
   const StateSpace space = ModifierStateSpace(in);
   for (uint32_t l = 0; l < kLanes; ++l) {
     if ((m >> l & 1) == 0) continue;
     const auto bytes = static_cast<uint32_t>(ReadLane(w, s[2], l));
-    if (!CopyPlain(w, l, StateSpace::kGlobal, AddressOf(w, in, s[1], l, 1), space,
-                   AddressOf(w, in, s[0], l), bytes) ||
+    const bool is_shared = in.operation == Operation::kBulkShared;
+    if (!is_shared && !IsForThisBlock(w, in, s, 4, l)) continue;
+    if (!CopyPlain(w, l, is_shared ? StateSpace::kSharedCta : StateSpace::kGlobal,
+                   AddressOf(w, in, s[1], l, 1), space, AddressOf(w, in, s[0], l), bytes) ||
         !CompleteBytes(w, space, AddressOf(w, in, s[3], l, 2), l, bytes)) {
       return;
     }
-    w.block->late_counts.bulk_read_bytes += bytes;
+    if (!is_shared) w.block->late_counts.bulk_read_bytes += bytes;
+  }
+}
+
+// st.async: address, values, barrier, which is told of the bytes.
+void StoreAsync(Warp& w, const Instruction& in, const Slot* s, uint32_t m) {
+  const StateSpace space =
+      ModifierStateSpace(in) == StateSpace::kNone ? StateSpace::kNone : StateSpace::kSharedCluster;
+  const uint32_t width = in.vector_width(), bytes = BytesOf(in.type);
+  for (uint32_t l = 0; l < kLanes; ++l) {
+    if ((m >> l & 1) == 0) continue;
+    std::byte values[64];
+    for (uint32_t v = 0; v < width; ++v) {
+      const uint64_t bits = ReadLane(w, s[1 + v], l);
+      std::memcpy(values + v * bytes, &bits, bytes);
+    }
+    const uint64_t address = AddressOf(w, in, s[0], l);
+    if (!IsMultiple(w, l, address, bytes * width) ||
+        !Store(w, space, address, l, values, bytes * width) ||
+        !CompleteBytes(w, space, AddressOf(w, in, s[1 + width], l, 1), l, bytes * width))
+      return;
   }
 }
 
@@ -172,6 +202,7 @@ void LoadBox(Warp& w, const Instruction& in, const Slot* s, uint32_t m) {
   const uint32_t dimensions = in.value;
   for (uint32_t l = 0; l < kLanes; ++l) {
     if ((m >> l & 1) == 0) continue;
+    if (!IsForThisBlock(w, in, s, 3 + dimensions, l)) continue;
     BoxCopy copy(w, l, space, AddressOf(w, in, s[0], l));
     if (!copy.Prepare(ReadLane(w, s[1], l), s + 2, dimensions) || !copy.ToShared() ||
         !CompleteBytes(w, space, AddressOf(w, in, s[2 + dimensions], l, 1), l, copy.bytes())) {
@@ -193,15 +224,19 @@ void StoreBox(Warp& w, const Instruction& in, const Slot* s, uint32_t m) {
 }  // namespace
 
 Step BulkStep(const Instruction& i) {
-  const bool loads =
-      i.operation == Operation::kBulkLoad || i.operation == Operation::kTensorMapLoad;
+  const bool loads = i.operation == Operation::kBulkLoad ||
+                     i.operation == Operation::kTensorMapLoad ||
+                     i.operation == Operation::kBulkShared;
   if (loads && !IsShared(ModifierStateSpace(i))) return nullptr;
   const bool has_map =
       i.operation == Operation::kTensorMapLoad || i.operation == Operation::kTensorMapStore;
   if (has_map && i.value > kMaxTensorDimensions) return nullptr;
   switch (i.operation) {
     case Operation::kBulkLoad:
+    case Operation::kBulkShared:
       return LoadBulk;
+    case Operation::kStoreAsync:
+      return StoreAsync;
     case Operation::kBulkStore:
       return StoreBulk;
     case Operation::kTensorMapLoad:

@@ -49,6 +49,16 @@ MmaForm MmaFormOf(const Instruction& in, uint32_t target) {
     case Operation::kMmaF16K16:
       form.c = form.d = Element::kF16;
       break;
+    case Operation::kMmaShape: {
+      constexpr int kShapes[][2] = {{8, 16},  {8, 32},  {16, 4}, {16, 8},
+                                    {16, 16}, {16, 32}, {16, 64}};
+      const auto& [m, k] = kShapes[static_cast<size_t>(ModifierMmaShape(in)) - 1];
+      form.m = m;
+      form.k = k;
+      constexpr Element kSums[] = {Element::kF32, Element::kF16, Element::kS32, Element::kF64};
+      form.c = form.d = kSums[static_cast<size_t>(ModifierSums(in)) - 1];
+      break;
+    }
     case Operation::kMmaF64:
       form.m = 8;
       form.k = 4;

@@ -50,7 +50,7 @@ void Multiply(Warp& w, const Instruction& in, const Slot* s, uint32_t m) {
     registers[i] = RegistersOf(form, kOperands[i]);
     if (i < 3) slots[i + 1] = slots[i] + static_cast<uint32_t>(registers[i]) / parts;
   }
-  uint32_t a[4][kLanes], b[4][kLanes], c[4][kLanes], d[4][kLanes];
+  uint32_t a[16][kLanes], b[8][kLanes], c[8][kLanes], d[8][kLanes];
   Gather(w, slots[1], registers[1], a);
   Gather(w, slots[2], registers[2], b);
   Gather(w, slots[3], registers[3], c);
@@ -158,6 +158,12 @@ void StoreMatrices(Warp& w, const Instruction& in, const Slot* s, uint32_t m) {
   MoveRows<true>(w, in, s[0], matrices, values);
 }
 
+// The matrix of ldmatrix.x1, its rows in place of its columns.
+void MoveMatrix(Warp& w, const Instruction&, const Slot* s, uint32_t m) {
+  if (m != kAllLanes) return w.block->Fail("movmatrix without all 32 lanes", w.first_thread);
+  Transpose(SourceOf(w, s[1]), TargetOf(w, s[0]));
+}
+
 }  // namespace
 
 Step MatrixStep(const Instruction& i) {
@@ -167,6 +173,8 @@ Step MatrixStep(const Instruction& i) {
       return LoadMatrices;
     case Operation::kStmatrix:
       return StoreMatrices;
+    case Operation::kMovmatrix:
+      return MoveMatrix;
     default:
       return nullptr;
   }

@@ -210,15 +210,32 @@ T Changed(Atomic atomic, T old, T value) {
   }
 }
 
+uint16_t SumOfHalves(bool half, uint16_t a, uint16_t b) {
+  const double sum = half ? double{HalfToFloat(a)} + double{HalfToFloat(b)}
+                          : SumToOdd(Bf16ToFloat(a), Bf16ToFloat(b));
+  return static_cast<uint16_t>(ToNarrow(sum, half ? kFormatF16 : kFormatBf16));
+}
+
+// As min and max without .NaN: -0 is less than +0, and a number is taken before a NaN.
+uint16_t ExtremeOfHalves(bool half, Atomic atomic, uint16_t a, uint16_t b) {
+  const auto value = [&](uint16_t bits) { return half ? HalfToFloat(bits) : Bf16ToFloat(bits); };
+  const float x = value(a), y = value(b);
+  if (x != x || y != y) return x == x ? a : y == y ? b : kNan16;
+  const bool takes_b =
+      x != y ? (x < y) == (atomic == Atomic::kMax) : (a >> 15 != 0) == (atomic == Atomic::kMax);
+  return takes_b ? b : a;
+}
+
 uint64_t ChangedHalves(const Instruction& in, uint64_t old, uint64_t value) {
   const bool half = in.type == Type::kF16 || in.type == Type::kF16x2;
   uint64_t result = 0;
   for (uint32_t p = 0; p < BytesOf(in.type) / 2; ++p) {
     const auto a = static_cast<uint16_t>(old >> (16 * p)),
                b = static_cast<uint16_t>(value >> (16 * p));
-    const double sum = half ? double{HalfToFloat(a)} + double{HalfToFloat(b)}
-                            : SumToOdd(Bf16ToFloat(a), Bf16ToFloat(b));
-    result |= uint64_t{ToNarrow(sum, half ? kFormatF16 : kFormatBf16)} << (16 * p);
+    const uint64_t changed = ModifierAtomic(in) == Atomic::kAdd
+                                 ? SumOfHalves(half, a, b)
+                                 : ExtremeOfHalves(half, ModifierAtomic(in), a, b);
+    result |= changed << (16 * p);
   }
   return result;
 }
@@ -267,24 +284,30 @@ uint32_t KeptBehind(Warp& w, StateSpace space, uint64_t address, uint32_t lane, 
   return kept;
 }
 
-// Lanes take turns. atom: d, address, value, other; red: address, value.
+// Lanes take turns. atom: d, address, value, other; red: address, value. Of a vector as many d and
+// values, each changed by itself.
 void AtomicLanes(Warp& w, const Instruction& in, const Slot* s, uint32_t m) {
   const bool returns = in.operation != Operation::kRed;
-  const Slot* from = returns ? s + 1 : s;
+  const uint32_t width = in.vector_width();
+  const Slot* from = returns ? s + width : s;
   const uint32_t bytes = BytesOf(in.type);
   const StateSpace space = ModifierStateSpace(in);
   const uint8_t* const order = w.block->lane_order;
   for (uint32_t i = 0; i < kLanes; ++i) {
     const uint32_t l = order != nullptr ? order[i] : i;
     if ((m >> l & 1) == 0) continue;
-    const uint64_t address = AddressOf(w, in, from[0], l);
-    uint64_t old = 0;
-    if (Misaligned(w, address, l, bytes) || !Load(w, space, address, l, &old, bytes)) return;
+    const uint64_t first = AddressOf(w, in, from[0], l);
+    if (Misaligned(w, first, l, bytes * width)) return;
     const uint64_t other = in.operation == Operation::kAtomCas ? ReadLane(w, s[3], l) : 0;
-    const uint64_t changed = ChangedBits(in, old, ReadLane(w, from[1], l), other);
-    const uint32_t kept = KeptBehind(w, space, address, l, old ^ changed, bytes);
-    if (kept < bytes && !Store(w, space, address, l, &changed, bytes - kept)) return;
-    if (returns) WriteLane(w, s[0], l, old);
+    for (uint32_t v = 0; v < width; ++v) {
+      const uint64_t address = first + v * bytes;
+      uint64_t old = 0;
+      if (!Load(w, space, address, l, &old, bytes)) return;
+      const uint64_t changed = ChangedBits(in, old, ReadLane(w, from[1 + v], l), other);
+      const uint32_t kept = KeptBehind(w, space, address, l, old ^ changed, bytes);
+      if (kept < bytes && !Store(w, space, address, l, &changed, bytes - kept)) return;
+      if (returns) WriteLane(w, s[v], l, old);
+    }
   }
 }
 
@@ -292,6 +315,16 @@ Step AtomicStep(const Instruction& i) {
   const Atomic atomic = ModifierAtomic(i);
   const TypeKind kind = RowOf(i.type).kind;
   const bool floating = kind == TypeKind::kFloat || kind == TypeKind::kPacked;
+  const uint32_t width = i.vector_width();
+  if (width > 1) {
+    const bool halves = floating && BytesOf(i.type) < 8 && i.type != Type::kF32;
+    const StateSpace space = ModifierStateSpace(i);
+    // Up to 16 bytes of global memory: sums of f32; sums, minimum and maximum of halves.
+    if ((!halves && i.type != Type::kF32) || BytesOf(i.type) * width > 16 ||
+        (space != StateSpace::kNone && space != StateSpace::kGlobal))
+      return nullptr;
+    if (halves && (atomic == Atomic::kMin || atomic == Atomic::kMax)) return AtomicLanes;
+  }
   if (floating && atomic != Atomic::kAdd) return nullptr;
   return AtomicLanes;
 }

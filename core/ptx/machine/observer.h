@@ -15,6 +15,25 @@ struct MemoryAccess {
   const std::byte* held = nullptr;   // what is there before a write
 };
 
+// What PhaseEnds calls the barrier of a cluster: no address of shared memory is as high.
+inline constexpr uint64_t kClusterBarrier = uint64_t{1} << (kWindowShift + 1);
+
+// The rows of A, or columns of B, that the next read of a chunk of a matrix in shared memory is of.
+struct TileChunkPlace {
+  bool of_b = false;
+  uint32_t first = 0, count = 0;
+  uint32_t element_bytes = 0;
+};
+
+// Cells of tensor memory side by side: lane · 512 + column. Of loads and stores `row` is the lane
+// of the warp and `slot` the register among the operands, of products `row` is that of A and D.
+enum class TensorUse : uint8_t { kLoad, kStore, kFactor, kSums, kSumsAdded };
+struct TensorCellsUse {
+  TensorUse kind = TensorUse::kLoad;
+  uint32_t row = 0, slot = 0;
+  uint32_t first = 0, count = 0;
+};
+
 class Observer {
  public:
   virtual ~Observer() = default;
@@ -30,6 +49,9 @@ class Observer {
   // Whether every access is to be told; else those of all lanes may go together, untold.
   virtual bool WantsAccesses() const { return true; }
   virtual void Accesses(Warp&, uint32_t /*lane*/, const MemoryAccess&) {}
+  // Of wgmma and tcgen05: before each read of a chunk, and for each use of tensor memory.
+  virtual void TileChunk(Warp&, const TileChunkPlace&) {}
+  virtual void TensorCells(Warp&, const TensorCellsUse&) {}
   // All threads that it waits for have come.
   virtual void BarrierOpens(Block&, uint32_t /*barrier*/) {}
   // The phase of the mbarrier at that address of shared memory is complete.

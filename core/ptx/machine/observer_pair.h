@@ -30,6 +30,14 @@ class ObserverPair final : public Observer {
     a_.Accesses(warp, lane, access);
     b_.Accesses(warp, lane, access);
   }
+  void TileChunk(Warp& warp, const TileChunkPlace& place) override {
+    a_.TileChunk(warp, place);
+    b_.TileChunk(warp, place);
+  }
+  void TensorCells(Warp& warp, const TensorCellsUse& use) override {
+    a_.TensorCells(warp, use);
+    b_.TensorCells(warp, use);
+  }
   void BarrierOpens(Block& block, uint32_t barrier) override {
     a_.BarrierOpens(block, barrier);
     b_.BarrierOpens(block, barrier);

@@ -1,6 +1,7 @@
 // The order of floating-point numbers: comparisons, the smaller and the larger.
 #include <algorithm>
 #include <bit>
+#include <cmath>
 #include <type_traits>
 
 #include "core/ptx/machine/float_lanes.h"
@@ -42,6 +43,7 @@ float Extreme32(const Instruction& in, float a, float b) {
 
 template <typename N, uint32_t kParts>
 Step ExtremeNarrow(const Instruction& i) {
+  if (ModifierFtz(i) == Ftz::kOn) return nullptr;
   return ForExtreme(i, [](auto largest, auto keeps) -> Step {
     return [](Warp& w, const Instruction&, const Slot* s, uint32_t m) {
       MapParts<N, kParts, 2>(w, s, m, [](auto a, auto b, auto) {
@@ -88,7 +90,13 @@ Step ExtremeStep(const Instruction& i) {
 Step ExtremeOfThree(const Instruction& i) {
   return ForExtreme(i, [](auto largest, auto keeps) -> Step {
     return [](Warp& w, const Instruction& in, const Slot* s, uint32_t m) {
+      const bool magnitudes = ModifierAbs(in) == Abs::kOn;
       Map<float, float, float, float>(w, s, m, [&](float a, float b, float c) {
+        if (magnitudes) {
+          a = std::fabs(a);
+          b = std::fabs(b);
+          c = std::fabs(c);
+        }
         constexpr bool kLargest = decltype(largest)::value, kKeeps = decltype(keeps)::value;
         return Extreme32<kLargest, kKeeps>(in, Extreme32<kLargest, kKeeps>(in, a, b), c);
       });
@@ -189,7 +197,7 @@ Step CompareStep(const Instruction& i) {
     case Type::kF64:
       return CompareOf<F64>(compare);
     case Type::kF16:
-      return CompareOf<F16>(compare);
+      return ModifierFtz(i) == Ftz::kOn ? nullptr : CompareOf<F16>(compare);
     case Type::kBf16:
       return CompareOf<Bf16>(compare);
     default:

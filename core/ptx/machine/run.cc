@@ -3,6 +3,7 @@
 #include "core/ptx/machine/run.h"
 
 #include <algorithm>
+#include <array>
 #include <bit>
 #include <numeric>
 
@@ -64,7 +65,10 @@ class BlockLoop {
         idle_rounds_ = idle ? idle_rounds_ + 1 : 0;
         if (idle_rounds_ < kIdleRounds) continue;
         block_.pc = failed_pc_;
-        block_.Fail("waits for a phase of an mbarrier that never completes", failed_thread_);
+        block_.Fail(kernel_.instructions[failed_pc_].operation == Operation::kClusterWait
+                        ? "a barrier that not all threads of the cluster reach"
+                        : "waits for a phase of an mbarrier that never completes",
+                    failed_thread_);
         return true;
       }
       Stuck();
@@ -250,7 +254,18 @@ class BlockLoop {
         ++pc;
         return mask != 0;
       case Operation::kBar:
+      case Operation::kBarReduce:
         return active == 0 ? (++pc, true) : Barrier(warp, in, pc, mask, active);
+      case Operation::kClusterArrive:
+        if (active != 0) ArriveAtCluster(warp, active);
+        ++pc;
+        return true;
+      case Operation::kClusterWait:
+        return active == 0 ? (++pc, true) : WaitForCluster(warp, in, pc, mask, active, spins);
+      case Operation::kBarArrive:
+        if (active != 0) ArriveAtBarrier(warp, in, active);
+        ++pc;
+        return !block_.fault.has_value();
       case Operation::kWarpBar:
         if (active != 0 && active != kAllLanes && Waits(warp, in, active, {pc, mask})) return false;
         ++pc;
@@ -299,14 +314,74 @@ class BlockLoop {
   }
 
   bool Barrier(Warp& warp, const Instruction& in, uint32_t pc, uint32_t mask, uint32_t active) {
-    const Slot* s = kernel_.slots.data() + in.first_slot;
+    // bar.red gives something back first.
+    const Slot* s =
+        kernel_.slots.data() + in.first_slot + (in.operation == Operation::kBarReduce ? 1 : 0);
     const uint32_t lane = static_cast<uint32_t>(std::countr_zero(active));
     Group group{pc, active, GroupState::kWaitsAtBarrier,
                 static_cast<uint32_t>(ReadLane(warp, s[0], lane)), 0};
     if (s[1].present()) group.threads = static_cast<uint32_t>(ReadLane(warp, s[1], lane));
+    if (group.barrier >= kBarriers) {
+      block_.Fail("a block has the barriers 0 to 15", warp.first_thread + lane);
+      return false;
+    }
     if ((mask & ~active) != 0) Insert(warp, {pc + 1, mask & ~active});
     Insert(warp, group);
     return false;
+  }
+
+  // bar.arrive does not wait; who waits at the barrier counts it.
+  void ArriveAtBarrier(Warp& warp, const Instruction& in, uint32_t active) {
+    const Slot* s = kernel_.slots.data() + in.first_slot;
+    const uint32_t lane = static_cast<uint32_t>(std::countr_zero(active));
+    const uint64_t barrier = ReadLane(warp, s[0], lane);
+    if (barrier >= kBarriers)
+      return block_.Fail("a block has the barriers 0 to 15", warp.first_thread + lane);
+    arrived_[barrier] += static_cast<uint32_t>(std::popcount(active));
+    // Where nobody waits for the last to arrive the barrier is complete at once.
+    const uint64_t threads = ReadLane(warp, s[1], lane);
+    if (arrived_[barrier] >= threads && WaitingAt(static_cast<uint32_t>(barrier)) == 0)
+      arrived_[barrier] = 0;
+  }
+
+  // barrier.cluster of a cluster of one block: a phase ends when all threads that live have
+  // arrived.
+  void ArriveAtCluster(Warp& warp, uint32_t active) {
+    if (cluster_phases_.empty()) cluster_phases_.resize(block_.warps.size() * kLanes);
+    for (uint32_t l = 0; l < kLanes; ++l) {
+      if ((active >> l & 1) != 0) cluster_phases_[warp.first_thread + l] = cluster_phase_ + 1;
+    }
+    cluster_arrived_ += CountOf(active);
+    EndClusterPhase();
+  }
+
+  void EndClusterPhase() {
+    if (cluster_arrived_ == 0 || cluster_arrived_ < block_.live_threads) return;
+    cluster_arrived_ = 0;
+    ++cluster_phase_;
+    ++block_.barrier_changes;
+    if constexpr (kObserved) block_.observer->PhaseEnds(block_, kClusterBarrier);
+  }
+
+  // Threads whose phase has not ended let the other warps run.
+  bool WaitForCluster(Warp& warp, const Instruction& in, uint32_t& pc, uint32_t mask,
+                      uint32_t active, uint32_t& spins) {
+    EndClusterPhase();  // threads may have returned
+    cluster_phases_.resize(block_.warps.size() * kLanes);
+    for (uint32_t l = 0; l < kLanes; ++l) {
+      if ((active >> l & 1) == 0 || cluster_phases_[warp.first_thread + l] <= cluster_phase_)
+        continue;
+      spins = kPatience;
+      failed_pc_ = pc;
+      failed_thread_ = warp.first_thread + l;
+      failed_ = true;
+      Insert(warp, {pc, mask});
+      return false;
+    }
+    if constexpr (kObserved)
+      block_.observer->After(warp, in, kernel_.slots.data() + in.first_slot, active);
+    ++pc;
+    return true;
   }
 
   // brx.idx: each lane goes where the list of its label says.
@@ -386,7 +461,9 @@ class BlockLoop {
       for (const Group& group : warp.groups) {
         if (group.state != GroupState::kWaitsAtBarrier) continue;
         const uint32_t wanted = group.threads == 0 ? block_.live_threads : group.threads;
-        if (WaitingAt(group.barrier) < wanted) continue;
+        if (WaitingAt(group.barrier) + arrived_[group.barrier] < wanted) continue;
+        Reduce(group.barrier);
+        arrived_[group.barrier] = 0;
         Release(group.barrier);
         released = true;
         break;
@@ -404,6 +481,36 @@ class BlockLoop {
       }
     }
     return threads;
+  }
+
+  // What bar.red gives to those that wait: how many, whether all, whether any of their predicates
+  // are true.
+  void Reduce(uint32_t barrier) {
+    uint32_t yes = 0, all = 0;
+    const auto for_groups = [&](auto f) {
+      for (Warp& warp : block_.warps) {
+        for (const Group& group : warp.groups) {
+          if (group.state != GroupState::kWaitsAtBarrier || group.barrier != barrier) continue;
+          const Instruction& in = kernel_.instructions[group.pc];
+          if (in.operation == Operation::kBarReduce)
+            f(warp, in, kernel_.slots.data() + in.first_slot, group.mask);
+        }
+      }
+    };
+    for_groups([&](Warp& warp, const Instruction&, const Slot* s, uint32_t mask) {
+      yes += CountOf(ReadMask(warp, s[3]) & mask);
+      all += CountOf(mask);
+    });
+    if (all == 0) return;
+    for_groups([&](Warp& warp, const Instruction& in, const Slot* s, uint32_t mask) {
+      if (s[0].bytes == 0) {
+        const bool holds = ModifierBool(in) == Bool::kAnd ? yes == all : yes != 0;
+        return WriteMask(warp, s[0], holds ? kAllLanes : 0, mask);
+      }
+      for (uint32_t l = 0; l < kLanes; ++l) {
+        if ((mask >> l & 1) != 0) WriteLane(warp, s[0], l, yes);
+      }
+    });
   }
 
   void Release(uint32_t barrier) {
@@ -451,6 +558,12 @@ class BlockLoop {
   uint64_t since_question_ = 0;
   bool stopped_ = false;
   uint32_t idle_rounds_ = 0;
+  static constexpr uint32_t kBarriers = 16;
+  std::array<uint32_t, kBarriers> arrived_{};  // threads that have come and do not wait
+  // barrier.cluster: the phases that have ended, by thread the one that it waits for.
+  uint64_t cluster_phase_ = 0;
+  uint32_t cluster_arrived_ = 0;
+  std::vector<uint64_t> cluster_phases_;
   bool failed_ = false;  // the warp has asked for a phase that is not complete
   uint32_t failed_pc_ = 0, failed_thread_ = 0;
 };

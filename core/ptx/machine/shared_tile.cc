@@ -5,6 +5,7 @@
 #include <cstring>
 
 #include "core/ptx/machine/access.h"
+#include "core/ptx/machine/observer.h"
 
 namespace hloscope::ptx {
 namespace {
@@ -42,10 +43,12 @@ bool ReadElements(Warp& w, uint32_t lane, const SharedTile& t, bool transposed, 
     for (uint32_t k = 0; k < kDepth; k += k_step) {
       T chunk[kPer];
       const uint64_t address = AddressOfChunk(t, transposed, row, k, kPer);
+      const uint32_t count = transposed ? std::min(kPer, rows - row) : kPer;
+      if (Observer* const observer = w.block->observer)
+        observer->TileChunk(w, {by_k, row, transposed ? count : 1, sizeof(T)});
       if (!Load(w, StateSpace::kSharedCta, address, lane, chunk, kChunk)) return false;
       const uint32_t first = by_k ? k * rows + row : row * kDepth + k;
       const uint32_t step = transposed == by_k ? 1 : by_k ? rows : kDepth;
-      const uint32_t count = transposed ? std::min(kPer, rows - row) : kPer;
       for (uint32_t i = 0; i < count; ++i)
         std::memcpy(into + (first + i * step) * sizeof(T), &chunk[i], sizeof(T));
     }

@@ -18,11 +18,11 @@ std::optional<SharedTile> WgmmaTile(uint64_t descriptor, const char*& refused);
 std::optional<SharedTile> Tcgen05Tile(uint64_t descriptor, const char*& refused);
 
 // Reads `rows` (of M or N, a multiple of 8) times 32 bytes of k with elements of 1, 2 or 4 bytes:
-// as [row][k] or, with `by_k`, as [k][row]. `transposed`: elements next to each other in memory are
-// those of one k. The layouts are those of the PTX ISA, in chunks of 16 bytes: eight rows (or, if
-// transposed, eight k) of the width of the swizzle make an atom; `stride` lies between atoms along
-// the rows (transposed: along k), `leading` between those along k where there is no swizzle
-// (transposed: along the rows). False and a fault of thread `lane` for an access outside.
+// as [row][k] (A) or, with `by_k` (B), as [k][row]. `transposed`: elements next to each other in
+// memory are those of one k. The layouts are those of the PTX ISA, in chunks of 16 bytes: eight
+// rows (or, if transposed, eight k) of the width of the swizzle make an atom; `stride` lies between
+// atoms along the rows (transposed: along k), `leading` between those along k where there is no
+// swizzle (transposed: along the rows). False and a fault of thread `lane` for an access outside.
 bool ReadTile(Warp& warp, uint32_t lane, const SharedTile& tile, bool transposed, uint32_t rows,
               uint32_t element_bytes, bool by_k, std::byte* into);
 

@@ -46,8 +46,8 @@ std::span<const VectorUnit> VectorUnits() {
 }
 
 Step StepOf(const Instruction& instruction) {
-  for (const auto of : {VectorUnits().back().step_of, BarrierStep, BulkStep, WarpGroupStep,
-                        TensorMemoryStep, TensorMultiplyStep}) {
+  for (const auto of : {VectorUnits().back().step_of, RareStep, BarrierStep, BulkStep,
+                        WarpGroupStep, TensorMemoryStep, TensorMultiplyStep}) {
     if (const Step step = of(instruction); step != nullptr) return step;
   }
   return nullptr;
@@ -57,6 +57,10 @@ bool IsControl(Operation operation) {
   switch (operation) {
     case Operation::kNop:
     case Operation::kBar:
+    case Operation::kBarArrive:
+    case Operation::kBarReduce:
+    case Operation::kClusterArrive:
+    case Operation::kClusterWait:
     case Operation::kWarpBar:
     case Operation::kBra:
     case Operation::kRet:

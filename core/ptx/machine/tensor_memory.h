@@ -20,7 +20,10 @@ class TensorMemory {
   // Whether `columns` from `first` on were given out.
   bool Holds(uint32_t first, uint32_t columns) const;
 
-  uint32_t& At(uint32_t lane, uint32_t column) { return cells_[lane * kColumns + column]; }
+  static constexpr uint32_t CellAt(uint32_t lane, uint32_t column) {
+    return lane * kColumns + column;
+  }
+  uint32_t& At(uint32_t lane, uint32_t column) { return cells_[CellAt(lane, column)]; }
 
  private:
   std::array<uint32_t, kColumns / kUnit> owners_{};  // 0: free; else 1 + the first unit of a call

@@ -1,5 +1,6 @@
 // tcgen05: columns of tensor memory given out and taken back, and its copies to and from registers.
 #include "core/ptx/machine/access.h"
+#include "core/ptx/machine/observer.h"
 #include "core/ptx/machine/steps.h"
 #include "core/ptx/machine/tensor_memory.h"
 
@@ -87,12 +88,26 @@ class Quarter {
   }
 
   uint32_t& At(uint32_t l, uint32_t r, uint32_t half = 0) {
-    const Cell cell = CellOf(shape_, l, r);
-    return warp_.block->tensor_memory->At(
-        lane_ + cell.lane, column_ + scale_ * cell.column + half + (l < 16 ? 0 : split_));
+    const Cell cell = PlaceOf(l, r);
+    return warp_.block->tensor_memory->At(cell.lane, cell.column + half);
+  }
+
+  // Tells who watches of the cells of register `r`, which is operand `slot`, of all lanes.
+  void Tell(TensorUse kind, uint32_t r, uint32_t slot) const {
+    Observer* const observer = warp_.block->observer;
+    for (uint32_t l = 0; l < kLanes && observer != nullptr; ++l) {
+      const Cell cell = PlaceOf(l, r);
+      observer->TensorCells(warp_,
+                            {kind, l, slot, TensorMemory::CellAt(cell.lane, cell.column), scale_});
+    }
   }
 
  private:
+  Cell PlaceOf(uint32_t l, uint32_t r) const {
+    const Cell cell = CellOf(shape_, l, r);
+    return {lane_ + cell.lane, column_ + scale_ * cell.column + (l < 16 ? 0 : split_)};
+  }
+
   Warp& warp_;
   uint32_t lane_, column_, split_;
   Lanes shape_;
@@ -115,6 +130,7 @@ void LoadColumns(Warp& w, const Instruction& in, const Slot* s, uint32_t m) {
       values.v[l] =
           packs ? (quarter.At(l, r) & 0xffff) | quarter.At(l, r, 1) << 16 : quarter.At(l, r);
     }
+    quarter.Tell(TensorUse::kLoad, r, r);
     Write(w, s[r], values, m);
   }
 }
@@ -130,6 +146,7 @@ void StoreColumns(Warp& w, const Instruction& in, const Slot* s, uint32_t m) {
   Quarter quarter(w, in, static_cast<uint32_t>(AddressOf(w, in, s[0], 0)), split);
   if (!quarter.Check(registers)) return;
   for (uint32_t r = 0; r < registers; ++r) {
+    quarter.Tell(TensorUse::kStore, r, static_cast<uint32_t>(from - s) + r);
     const auto values = Read<uint32_t>(w, from[r]);
     for (uint32_t l = 0; l < kLanes; ++l) {
       if (unpacks) {

@@ -5,6 +5,7 @@
 
 #include "core/ptx/machine/access.h"
 #include "core/ptx/machine/matrix_form.h"
+#include "core/ptx/machine/observer.h"
 #include "core/ptx/machine/shared_tile.h"
 #include "core/ptx/machine/steps.h"
 #include "core/ptx/machine/tensor_memory.h"
@@ -103,6 +104,7 @@ class Multiplication {
   // Elements of a row of A lie packed in eight columns.
   bool ReadA(uint32_t address) {
     if (!Check(address, kRowColumns)) return false;
+    Tell(TensorUse::kFactor, address, kRowColumns);
     ForRows(address, [&](uint32_t row, const uint32_t* cells) {
       std::memcpy(a_ + row * kRowBytes, cells, kRowBytes);
     });
@@ -114,6 +116,7 @@ class Multiplication {
     const auto n = static_cast<uint32_t>(p_.form.n);
     const auto width = static_cast<uint32_t>(BytesOf(p_.form.d));
     if (!Check(address, n)) return false;
+    Tell(adds ? TensorUse::kSumsAdded : TensorUse::kSums, address, n);
     if (p_.a_negative) NegateElements(p_.form.a, a_, static_cast<size_t>(p_.form.m) * kRowBytes);
     if (p_.b_negative) NegateElements(p_.form.b, b_, n * kRowBytes);
     if (adds) {
@@ -146,6 +149,15 @@ class Multiplication {
     return Fail(fits ? "columns of tensor memory that were not allocated"
                      : "a matrix in tensor memory that starts at another lane than 0, or 16 of 64 "
                        "rows");
+  }
+
+  void Tell(TensorUse kind, uint32_t address, uint32_t columns) const {
+    Observer* const observer = w_.block->observer;
+    for (uint32_t row = 0; row < static_cast<uint32_t>(p_.form.m) && observer != nullptr; ++row) {
+      const uint32_t lane = (address >> 16) + LaneOf(p_.form.m, row);
+      observer->TensorCells(w_,
+                            {kind, row, 0, TensorMemory::CellAt(lane, address & 0xffff), columns});
+    }
   }
 
   template <typename F>

@@ -82,9 +82,9 @@ void TrafficCounter::CountAccesses(const Warp& warp, const Instruction& in, cons
       return Count(warp, in, {space, s[0], 0, bytes, false, true}, mask);
     case Operation::kAtom:
     case Operation::kAtomCas:
-      return Count(warp, in, {space, s[1], 0, BytesOf(in.type), true, true}, mask);
+      return Count(warp, in, {space, s[width], 0, bytes, true, true}, mask);
     case Operation::kRed:
-      return Count(warp, in, {space, s[0], 0, BytesOf(in.type), true, true}, mask);
+      return Count(warp, in, {space, s[0], 0, bytes, true, true}, mask);
     case Operation::kCpAsync:
     case Operation::kCpAsyncIgnore:
       Count(warp, in, {StateSpace::kGlobal, s[1], 1, in.value, true, false}, mask);

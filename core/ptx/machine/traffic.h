@@ -34,6 +34,12 @@ class TrafficCounter final : public Observer {
   void Accesses(Warp& warp, uint32_t lane, const MemoryAccess& access) override {
     if (next_ != nullptr) next_->Accesses(warp, lane, access);
   }
+  void TileChunk(Warp& warp, const TileChunkPlace& place) override {
+    if (next_ != nullptr) next_->TileChunk(warp, place);
+  }
+  void TensorCells(Warp& warp, const TensorCellsUse& use) override {
+    if (next_ != nullptr) next_->TensorCells(warp, use);
+  }
   void BarrierOpens(Block& block, uint32_t barrier) override {
     if (next_ != nullptr) next_->BarrierOpens(block, barrier);
   }

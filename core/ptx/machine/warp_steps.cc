@@ -119,6 +119,27 @@ Step ReduceStep(const Instruction& i) {
   return extreme || atomic == Atomic::kAdd ? ReduceLanes : nullptr;
 }
 
+// The lanes whose value is the lane's own.
+void MatchLanes(Warp& w, const Instruction&, const Slot* s, uint32_t m) {
+  Values<uint32_t> d{};
+  for (uint32_t l = 0; l < kLanes; ++l) {
+    for (uint32_t other = 0; other < kLanes; ++other) {
+      if ((m >> other & 1) != 0 && ReadLane(w, s[1], l) == ReadLane(w, s[1], other))
+        d.v[l] |= 1u << other;
+    }
+  }
+  Write(w, s[0], d, m);
+}
+
+// All of them, and true, where their values are one; else none, and false.
+void MatchAllLanes(Warp& w, const Instruction&, const Slot* s, uint32_t m) {
+  const uint64_t first = ReadLane(w, s[2], static_cast<uint32_t>(std::countr_zero(m)));
+  bool equal = true;
+  for (uint32_t l = 0; l < kLanes; ++l) equal &= (m >> l & 1) == 0 || ReadLane(w, s[2], l) == first;
+  SetAll(w, s[0], equal ? m : 0, m);
+  WriteMask(w, s[1], equal ? kAllLanes : 0, m);
+}
+
 }  // namespace
 
 Step WarpStep(const Instruction& i) {
@@ -139,6 +160,10 @@ Step WarpStep(const Instruction& i) {
         SetAll(w, s[0], leader, m);
         WriteMask(w, s[1], 1u << leader, m);
       };
+    case Operation::kMatchAny:
+      return MatchLanes;
+    case Operation::kMatchAll:
+      return MatchAllLanes;
     case Operation::kRedux:
       return ReduceStep(i);
     default:

@@ -77,28 +77,53 @@ bool CompareIntegers(Compare compare, Integer a, Integer b) {
   }
 }
 
-bool Comparison(const Instruction& in, std::span<uint64_t> v) {
+bool Compared(const Instruction& in, Type type, uint64_t a, uint64_t b) {
   const Compare compare = ModifierCompare(in);
-  bool holds;
-  if (IsFloatType(in.type)) {
-    holds = Ordered(compare, Flushed(in, NumberOf(in.type, v[2])),
-                    Flushed(in, NumberOf(in.type, v[3])));
-  } else {
-    holds = CompareIntegers(compare, IntegerOf(in.type, v[2]), IntegerOf(in.type, v[3]));
+  if (!IsFloatType(type)) return CompareIntegers(compare, IntegerOf(type, a), IntegerOf(type, b));
+  return Ordered(compare, Flushed(in, NumberOf(type, a)), Flushed(in, NumberOf(type, b)));
+}
+
+bool With(const Instruction& in, bool holds, bool c) {
+  switch (ModifierBool(in)) {
+    case Bool::kAnd:
+      return holds && c;
+    case Bool::kOr:
+      return holds || c;
+    case Bool::kXor:
+      return holds != c;
+    default:
+      return holds;
   }
-  bool other = !holds;
-  if (ModifierBool(in) != Bool::kNone) {
-    const bool c = v[4] != 0;
-    const auto with = [&](bool x) {
-      return ModifierBool(in) == Bool::kAnd  ? x && c
-             : ModifierBool(in) == Bool::kOr ? x || c
-                                             : x != c;
-    };
-    holds = with(holds);
-    other = with(other);
+}
+
+// setp of both halves, and set.
+bool HalvesComparison(const Instruction& in, std::span<uint64_t> v) {
+  const Parts parts = PartsOf(in.type);
+  for (uint32_t p = 0; p < 2; ++p) {
+    const bool holds = Compared(in, parts.type, OnePart(v[2], parts, p), OnePart(v[3], parts, p));
+    v[p] = With(in, holds, v.size() > 4 && v[4] != 0) ? 1 : 0;
   }
-  v[0] = holds ? 1 : 0;
-  v[1] = other ? 1 : 0;
+  return true;
+}
+
+bool ComparisonToValue(const Instruction& in, std::span<uint64_t> v) {
+  const Parts parts = PartsOf(in.source);
+  const bool c = v.size() > 3 && v[3] != 0;
+  const Type result = PartsOf(in.type).type;
+  v[0] = EachPart(parts, [&](uint32_t p) -> uint64_t {
+    if (!With(in, Compared(in, parts.type, OnePart(v[1], parts, p), OnePart(v[2], parts, p)), c))
+      return 0;
+    if (IsFloatType(result)) return BitsOf(result, 1, Round::kRn);
+    const uint32_t width = parts.count == 2 ? 16 : RowOf(result).bits;
+    return (uint64_t{1} << width) - 1;
+  });
+  return true;
+}
+
+bool Comparison(const Instruction& in, std::span<uint64_t> v) {
+  const bool holds = Compared(in, in.type, v[2], v[3]), c = v.size() > 4 && v[4] != 0;
+  v[0] = With(in, holds, c) ? 1 : 0;
+  v[1] = With(in, !holds, c) ? 1 : 0;
   return true;
 }
 
@@ -132,6 +157,28 @@ bool ComputeScalar(const Instruction& in, std::span<const Slot> slots, std::span
       return Address(in, v);
     case Operation::kSetp:
       return Comparison(in, v);
+    case Operation::kSetpHalves:
+      return HalvesComparison(in, v);
+    case Operation::kSet:
+      return ComparisonToValue(in, v);
+    case Operation::kBfind:
+    case Operation::kBmsk:
+    case Operation::kFns:
+    case Operation::kSzext:
+    case Operation::kSad:
+    case Operation::kDp4a:
+    case Operation::kDp2a:
+    case Operation::kPrmtMode:
+    case Operation::kLop3Bool:
+    case Operation::kSlct:
+    case Operation::kTestp:
+    case Operation::kMinSigned:
+    case Operation::kMaxSigned:
+    case Operation::kPolicy:
+    case Operation::kCvtIntegers:
+    case Operation::kClusterAddress:
+    case Operation::kClusterRank:
+      return RareOperation(in, v);
     case Operation::kCvt:
       return Conversion(in, slots, v);
     case Operation::kCvtTf32:
@@ -205,11 +252,22 @@ bool ComputeAtomic(const Instruction& in, uint64_t old, uint64_t value, uint64_t
       return true;
     }
     case Atomic::kMin:
-      changed = Cut(std::min(a, b), width);
+    case Atomic::kMax: {
+      const bool largest = ModifierAtomic(in) == Atomic::kMax;
+      if (const Parts parts = PartsOf(in.type); IsFloatType(parts.type)) {
+        changed = EachPart(parts, [&](uint32_t p) {
+          const uint64_t x = OnePart(old, parts, p), y = OnePart(value, parts, p);
+          const double m = NumberOf(parts.type, x), n = NumberOf(parts.type, y);
+          if (std::isnan(m) && std::isnan(n)) return BitsOf(parts.type, NAN, Round::kRn);
+          if (std::isnan(m) || std::isnan(n)) return std::isnan(m) ? y : x;
+          if (m == n) return std::signbit(m) == largest ? y : x;
+          return (m > n) == largest ? x : y;
+        });
+        return true;
+      }
+      changed = Cut(largest ? std::max(a, b) : std::min(a, b), width);
       return true;
-    case Atomic::kMax:
-      changed = Cut(std::max(a, b), width);
-      return true;
+    }
     case Atomic::kAnd:
       changed = old & value;
       return true;

@@ -50,8 +50,11 @@ bool FloatChoice(const Instruction& in, std::span<uint64_t> v) {
     const auto take = [&](size_t i) {
       return Flushed(in, NumberOf(parts.type, OnePart(v[i], parts, p)));
     };
-    double r = Chosen(in, take(1), take(2));
-    if (three) r = Chosen(in, r, take(3));
+    const auto magnitude = [&](double x) {
+      return three && ModifierAbs(in) == Abs::kOn ? std::fabs(x) : x;
+    };
+    double r = Chosen(in, magnitude(take(1)), magnitude(take(2)));
+    if (three) r = Chosen(in, r, magnitude(take(3)));
     if (parts.type == Type::kF64 && std::isnan(r)) return uint64_t{0x7ff8000000000000};
     return BitsOf(parts.type, r, Round::kRn);
   });

@@ -22,7 +22,11 @@ inline uint64_t Cut(Integer value, uint32_t bits) {
 
 // Of a float type whose subnormals count as zero where the instruction says so.
 inline double Flushed(const Instruction& in, double value) {
-  const bool flushes = ModifierFtz(in) == Ftz::kOn && std::fabs(value) < 0x1p-126;
+  const Type type =
+      RowOf(in.source).bits == 16 && in.operation == Operation::kSet ? in.source : in.type;
+  const bool half = type == Type::kF16 || type == Type::kF16x2;
+  const bool flushes =
+      ModifierFtz(in) == Ftz::kOn && std::fabs(value) < (half ? 0x1p-14 : 0x1p-126);
   return flushes ? std::copysign(0.0, value) : value;
 }
 
@@ -93,6 +97,7 @@ bool BorrowArithmetic(const Instruction& in, std::span<uint64_t> v, bool& borrow
 bool IntegerArithmetic(const Instruction& in, std::span<const Slot> slots, std::span<uint64_t> v);
 bool BitwiseOperation(const Instruction& in, std::span<const Slot> slots, std::span<uint64_t> v);
 bool Repack(const Instruction& in, std::span<const Slot> slots, std::span<uint64_t> v);
+bool RareOperation(const Instruction& in, std::span<uint64_t> v);
 bool Address(const Instruction& in, std::span<uint64_t> v);
 
 }  // namespace hloscope::ptx::reference

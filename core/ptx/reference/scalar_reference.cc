@@ -95,6 +95,8 @@ class ScalarReference : public Observer {
   void Before(Warp& warp, const Instruction& in, const Slot*, uint32_t mask) override {
     if (Stopped()) return;
     const uint32_t pc = warp.block->pc;
+    // What it gives back is known when the last thread has come.
+    if (in.operation == Operation::kBarReduce) return Miss(pc);
     for (uint32_t lane = 0; lane < kLanes; ++lane) {
       if ((mask >> lane & 1) == 0) continue;
       const uint32_t thread = warp.first_thread + lane;
@@ -112,14 +114,7 @@ class ScalarReference : public Observer {
     const std::span<const Slot> operands(slots, in.slot_count);
     Lanes values;
     for (uint32_t lane = 0; lane < kLanes; ++lane) values[lane] = ReadAll(warp, in, operands, lane);
-    if (!Compute(warp, in, operands, mask, values)) {
-      const Position at = in.position;
-      report_.missing =
-          UnsupportedError("`" + kernel_.forms[pc] + "` is not covered by the scalar reference")
-              .error();
-      report_.missing->place = {program_.syntax.file, at.line, at.column};
-      return;
-    }
+    if (!Compute(warp, in, operands, mask, values)) return Miss(pc);
     for (uint32_t lane = 0; lane < kLanes; ++lane) {
       if ((mask >> lane & 1) == 0) continue;
       ++report_.checked;
@@ -143,6 +138,14 @@ class ScalarReference : public Observer {
 
  private:
   bool Stopped() const { return report_.missing.has_value() || report_.first.has_value(); }
+
+  void Miss(uint32_t pc) {
+    const Position at = kernel_.instructions[pc].position;
+    report_.missing =
+        UnsupportedError("`" + kernel_.forms[pc] + "` is not covered by the scalar reference")
+            .error();
+    report_.missing->place = {program_.syntax.file, at.line, at.column};
+  }
 
   void Differ(uint32_t pc, uint32_t thread, std::string what) {
     const Position at = kernel_.instructions[pc].position;
@@ -217,9 +220,13 @@ class ScalarReference : public Observer {
       case Operation::kLdmatrix:
       case Operation::kStmatrix:
         return mask == kAllLanes && Matrices(warp, in, slots, values);
+      case Operation::kMovmatrix:
+        return mask == kAllLanes && Transposed(values);
       case Operation::kShfl:
       case Operation::kVote:
       case Operation::kBallot:
+      case Operation::kMatchAny:
+      case Operation::kMatchAll:
       case Operation::kActivemask:
       case Operation::kElect:
       case Operation::kRedux:
@@ -288,13 +295,19 @@ class ScalarReference : public Observer {
       default:
         break;
     }
-    const size_t at = in.operation == Operation::kRed ? 0 : 1;
-    uint64_t old = 0, changed = 0;
-    if (!memory_->Read(thread, space, address(at), bytes, &old)) return false;
+    const bool returns = in.operation != Operation::kRed;
+    const size_t at = returns ? width : 0;
     const uint64_t other = in.operation == Operation::kAtomCas ? v[3] : 0;
-    if (!ComputeAtomic(in, old, v[at + 1], other, changed)) return false;
-    if (at == 1) v[0] = old;
-    return memory_->Write(thread, space, address(at), bytes, &changed);
+    for (size_t i = 0; i < width; ++i) {
+      const uint64_t where = address(at) + i * bytes;
+      uint64_t old = 0, changed = 0;
+      if (!memory_->Read(thread, space, where, bytes, &old) ||
+          !ComputeAtomic(in, old, v[at + 1 + i], other, changed) ||
+          !memory_->Write(thread, space, where, bytes, &changed))
+        return false;
+      if (returns) v[i] = old;
+    }
+    return true;
   }
 
   bool Matrices(const Warp& warp, const Instruction& in, std::span<const Slot> slots,
@@ -323,6 +336,18 @@ class ScalarReference : public Observer {
         }
         if (loads) value = bits;
       }
+    }
+    return true;
+  }
+
+  // Element (i, j) of eight rows of eight halves comes from (j, i).
+  static bool Transposed(Lanes& values) {
+    const auto half = [&](uint32_t row, uint32_t column) {
+      return values[4 * row + column / 2][1] >> (16 * (column % 2)) & 0xffff;
+    };
+    for (uint32_t lane = 0; lane < kLanes; ++lane) {
+      const uint32_t row = lane / 4, column = lane % 4 * 2;
+      values[lane][0] = half(column, row) | half(column + 1, row) << 16;
     }
     return true;
   }
@@ -356,6 +381,18 @@ class ScalarReference : public Observer {
         case Operation::kActivemask:
           v[0] = mask;
           break;
+        case Operation::kMatchAny:
+        case Operation::kMatchAll: {
+          const size_t a = in.operation == Operation::kMatchAny ? 1 : 2;
+          uint32_t same = 0;
+          for (uint32_t other = 0; other < kLanes; ++other) {
+            if ((mask >> other & 1) != 0 && before[other][a] == before[lane][a])
+              same |= uint32_t{1} << other;
+          }
+          v[0] = a == 1 || same == mask ? same : 0;
+          if (a == 2) v[1] = same == mask ? 1 : 0;
+          break;
+        }
         case Operation::kElect: {
           uint32_t leader = 0;
           while ((mask >> leader & 1) == 0) ++leader;
@@ -414,11 +451,16 @@ class ScalarReference : public Observer {
     visit(d + a + b, c, form.c, PlaceInC, form.n, into(dense_c));
     for (uint32_t lane = 0; lane < kLanes; ++lane) std::fill_n(values[lane].begin(), d, 0);
     const ReferenceRule rule = RuleOfMma(form);
+    const bool is_f8 = form.a == Element::kE4m3 || form.a == Element::kE5m2;
+    const bool is_widened = is_f8 && form.sm >= 90 && form.sm < 120;
     visit(0, d, form.d, PlaceInC, form.n, [&](uint64_t& value, int at, int, size_t index) {
       const int row = static_cast<int>(index) / form.n, column = static_cast<int>(index) % form.n;
-      value |= ReferenceSum(dense_a, dense_b, dense_c[index], row, column, form.n, form.k, form.a,
-                            form.b, form.d, form.saturate, rule)
-               << at;
+      const uint64_t sum = is_widened
+                               ? ReferenceWidened(dense_a, dense_b, dense_c[index], row, column,
+                                                  form.n, form.k, form.a, form.b, form.d)
+                               : ReferenceSum(dense_a, dense_b, dense_c[index], row, column, form.n,
+                                              form.k, form.a, form.b, form.d, form.saturate, rule);
+      value |= sum << at;
     });
     return true;
   }

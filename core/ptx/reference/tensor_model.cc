@@ -7,6 +7,8 @@
 #include <cmath>
 #include <optional>
 
+#include "core/ptx/reference/numbers.h"
+
 namespace hloscope::ptx {
 namespace {
 
@@ -186,11 +188,34 @@ uint64_t ReferenceSum(const Bits& a, const Bits& b, uint64_t c, int i, int j, in
   return sum;
 }
 
+uint64_t ReferenceWidened(const Bits& a, const Bits& b, uint64_t c, int i, int j, int n, int k,
+                          Element a_type, Element b_type, Element d_type) {
+  // As f16: a number that is subnormal in eight bits is not there.
+  const auto wide = [](uint64_t bits, Element type) {
+    return BitsOf(Type::kF16, NumberOf(type == Element::kE4m3 ? Type::kE4m3 : Type::kE5m2, bits),
+                  Round::kRn);
+  };
+  uint64_t sum = 0;
+  for (const int half : {0, 2}) {
+    Bits row, column;
+    for (int l = 0; l < k; ++l) {
+      if (l % 4 / 2 * 2 != half) continue;
+      row.push_back(wide(a[static_cast<size_t>(i * k + l)], a_type));
+      column.push_back(wide(b[static_cast<size_t>(l * n + j)], b_type));
+    }
+    sum = ReferenceSum(row, column, sum, 0, 0, 1, k / 2, Element::kF16, Element::kF16, d_type,
+                       false, {k / 2, 25, 23});
+  }
+  const Type type = d_type == Element::kF32 ? Type::kF32 : Type::kF16;
+  return RoundedOnce(Sum::kAdd, type, NumberOf(type, c), NumberOf(type, sum), 0, Round::kRn);
+}
+
 std::pair<int, int> PlaceInA(const MmaForm& form, int lane, int i) {
   const int group = lane >> 2, thread = lane % 4;
   switch (form.a) {
     case Element::kF64:
-      return {group, thread};
+      if (form.m == 8) return {group, thread};
+      return {i % 2 == 0 ? group : group + 8, thread + i / 2 * 4};
     case Element::kTf32:
       return {i == 0 || i == 2 ? group : group + 8, i < 2 ? thread : thread + 4};
     case Element::kF16:
@@ -216,7 +241,7 @@ std::pair<int, int> PlaceInB(const MmaForm& form, int lane, int i) {
   const int group = lane >> 2, thread = lane % 4;
   switch (form.a) {
     case Element::kF64:
-      return {thread, group};
+      return {thread + i * 4, group};
     case Element::kTf32:
       return {i == 0 ? thread : thread + 4, group};
     case Element::kF16:

@@ -23,6 +23,12 @@ uint64_t ReferenceSum(const Bits& a, const Bits& b, uint64_t c, int i, int j, in
                       Element a_type, Element b_type, Element d_type, bool saturate,
                       ReferenceRule rule);
 
+// The same of f8 on sm_90 to sm_119, whose cores have no such products: ptxas widens them to f16,
+// multiplies the first two of each four along k, adds the product of the others to that, and the
+// sum to C.
+uint64_t ReferenceWidened(const Bits& a, const Bits& b, uint64_t c, int i, int j, int n, int k,
+                          Element a_type, Element b_type, Element d_type);
+
 // Row and column of element `i` of a lane in the fragments of A, B, and C and D, as the PTX ISA
 // gives them.
 std::pair<int, int> PlaceInA(const MmaForm& form, int lane, int i);

@@ -27,7 +27,7 @@ struct RuleRow {
 };
 
 // arXiv 2511.10909. There is no row for f8 of mma.sync on sm_90 to sm_119: their cores have no such
-// products, and in which order the wider ones that stand for them go is not published.
+// products (IsWidened).
 constexpr RuleRow kRules[] = {
     {TensorUnit::kMma, 80, 89, false, {24, 16, 23}},
     {TensorUnit::kMma, 89, 89, true, {13, 16, 13}},
@@ -50,7 +50,7 @@ constexpr Family kFamilies[] = {
     {"f16", "f16 f32", "m16n8k8 m16n8k16"},
     {"bf16", "f32", "m16n8k8 m16n8k16"},
     {"tf32", "f32", "m16n8k4 m16n8k8"},
-    {"f64", "f64", "m8n8k4"},
+    {"f64", "f64", "m8n8k4 m16n8k4 m16n8k8 m16n8k16"},
     {"e4m3 e5m2", "f16 f32", "m16n8k16 m16n8k32"},
     {"s8 u8", "s32", "m8n8k16 m16n8k16 m16n8k32"},
     {"s4 u4", "s32", "m8n8k32 m16n8k32 m16n8k64"},
@@ -88,7 +88,8 @@ Status CheckTypes(TensorUnit unit, int sm, Element a, Element b, Element d, bool
     return UnsupportedError(
         fmt::format(".satfinite on products of {}, expected integers", NameOf(a)));
   }
-  if (!IsInteger(a) && a != Element::kF64 && !RuleOf(unit, sm, a)) {
+  const bool widened = unit == TensorUnit::kMma && IsWidened(a, sm);
+  if (!IsInteger(a) && a != Element::kF64 && !widened && !RuleOf(unit, sm, a)) {
     return UnsupportedError(
         fmt::format("products of {} on sm_{}: how its tensor cores add them up is not known",
                     NameOf(a), sm),
@@ -116,6 +117,8 @@ std::optional<StepRule> RuleOf(TensorUnit unit, int sm, Element a) {
   }
   return std::nullopt;
 }
+
+bool IsWidened(Element a, int sm) { return IsF8(a) && sm >= 90 && sm <= 119; }
 
 Status CheckMma(const MmaForm& form) {
   if (form.sm < 80 || form.sm > 129) {

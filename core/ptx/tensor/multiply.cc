@@ -154,13 +154,13 @@ void Transpose(const std::byte* from, int rows, int columns, std::byte* to) {
 
 // Each sum is a chain of fused multiply-adds in order of k. The payload of a NaN is not documented;
 // this one is the quiet one.
-void MultiplyDoubles(const double* a, const double* b_columns, const double* c, double* d) {
-  constexpr int kRows = 8, kDepth = 4;
-  for (int i = 0; i < kRows; ++i) {
+void MultiplyDoubles(int rows, int depth, const double* a, const double* b_columns, const double* c,
+                     double* d) {
+  for (int i = 0; i < rows; ++i) {
     for (int j = 0; j < kPanelColumns; ++j) {
       double sum = c[i * kPanelColumns + j];
-      for (int k = 0; k < kDepth; ++k) {
-        sum = std::fma(a[i * kDepth + k], b_columns[j * kDepth + k], sum);
+      for (int k = 0; k < depth; ++k) {
+        sum = std::fma(a[i * depth + k], b_columns[j * depth + k], sum);
       }
       d[i * kPanelColumns + j] =
           std::isnan(sum) ? std::bit_cast<double>(uint64_t{0x7ff8} << 48) : sum;
@@ -168,21 +168,81 @@ void MultiplyDoubles(const double* a, const double* b_columns, const double* c, 
   }
 }
 
-// The f64 of each lane, its halves in two registers.
-void GatherDoubles(const uint32_t (*registers)[32], double* out) {
-  for (int lane = 0; lane < 32; ++lane) {
-    out[lane] = std::bit_cast<double>(registers[0][lane] | uint64_t{registers[1][lane]} << 32);
+// Rows of f64 from registers whose halves are two: lane 4g + t has element t of every four of row
+// g, then of row g + 8.
+void GatherDoubles(const uint32_t (*registers)[32], int rows, int depth, double* out) {
+  const int halves = rows / 8;
+  for (int i = 0; i < depth / 4 * halves; ++i) {
+    for (int lane = 0; lane < 32; ++lane) {
+      const int row = lane / 4 + i % halves * 8, k = i / halves * 4 + lane % 4;
+      out[row * depth + k] = std::bit_cast<double>(registers[2 * i][lane] |
+                                                   uint64_t{registers[2 * i + 1][lane]} << 32);
+    }
   }
 }
 
-void MmaOfDoubles(const uint32_t (*a)[32], const uint32_t (*b)[32], const uint32_t (*c)[32],
-                  uint32_t (*d)[32]) {
-  double a_rows[32], b_columns[32], sums[64];
-  GatherDoubles(a, a_rows);
-  GatherDoubles(b, b_columns);
-  GatherSums(c, 8, sizeof(double), reinterpret_cast<std::byte*>(sums));
-  MultiplyDoubles(a_rows, b_columns, sums, sums);
-  ScatterSums(reinterpret_cast<const std::byte*>(sums), 8, sizeof(double), d);
+void MmaOfDoubles(const MmaForm& form, const uint32_t (*a)[32], const uint32_t (*b)[32],
+                  const uint32_t (*c)[32], uint32_t (*d)[32]) {
+  double a_rows[16 * 16], b_columns[8 * 16], sums[16 * kPanelColumns];
+  GatherDoubles(a, form.m, form.k, a_rows);
+  GatherDoubles(b, form.n, form.k, b_columns);
+  GatherSums(c, form.m, sizeof(double), reinterpret_cast<std::byte*>(sums));
+  MultiplyDoubles(form.m, form.k, a_rows, b_columns, sums, sums);
+  ScatterSums(reinterpret_cast<const std::byte*>(sums), form.m, sizeof(double), d);
+}
+
+// Of each four f8 of a register two as f16, exactly.
+void WidenHalf(Element element, const uint32_t (*registers)[32], int count, int half,
+               uint32_t (*out)[32]) {
+  for (int r = 0; r < count; ++r) {
+    float values[128];
+    alignas(32) int32_t exponents[128];
+    StepsOfProcessor().decode(RowOf(element), reinterpret_cast<const std::byte*>(registers[r]), 128,
+                              values, exponents);
+    for (int lane = 0; lane < 32; ++lane) {
+      const float* const two = values + 4 * lane + 2 * half;
+      out[r][lane] = F16Bits(two[0]) | uint32_t{F16Bits(two[1])} << 16;
+    }
+  }
+}
+
+// Two f16 added and rounded once.
+uint16_t SumOfHalves(uint32_t a, uint32_t b) {
+  alignas(32) float values[8] = {};
+  alignas(32) int32_t exponents[8];
+  const uint16_t halves[8] = {static_cast<uint16_t>(a), static_cast<uint16_t>(b)};
+  StepsOfProcessor().decode(RowOf(Element::kF16), reinterpret_cast<const std::byte*>(halves), 8,
+                            values, exponents);
+  const double sum = static_cast<double>(values[0]) + static_cast<double>(values[1]);  // exact
+  if (sum == 0 || !std::isfinite(sum)) return F16Bits(static_cast<float>(sum));
+  const int unit = std::max(std::ilogb(sum), -14) - 10;
+  const double rounded = std::ldexp(std::nearbyint(std::ldexp(sum, -unit)), unit);
+  return F16Bits(static_cast<float>(std::fabs(rounded) < 65536 ? rounded : rounded * HUGE_VAL));
+}
+
+void MmaOfWidened(const MmaForm& form, const uint32_t (*a)[32], const uint32_t (*b)[32],
+                  const uint32_t (*c)[32], uint32_t (*d)[32]) {
+  const MmaForm narrow{form.m, form.n, form.k / 2, Element::kF16, Element::kF16,
+                       form.c, form.d, false,      form.sm};
+  const int a_count = RegistersOf(form, MmaOperand::kA),
+            b_count = RegistersOf(form, MmaOperand::kB), sums = RegistersOf(form, MmaOperand::kD);
+  uint32_t half_a[4][32], half_b[2][32], sum[4][32] = {};
+  for (int half = 0; half < 2; ++half) {
+    WidenHalf(form.a, a, a_count, half, half_a);
+    WidenHalf(form.b, b, b_count, half, half_b);
+    Mma(narrow, half_a, half_b, sum, sum);
+  }
+  for (int r = 0; r < sums; ++r) {
+    for (int lane = 0; lane < 32; ++lane) {
+      if (form.d == Element::kF32) {
+        const float x = std::bit_cast<float>(c[r][lane]) + std::bit_cast<float>(sum[r][lane]);
+        d[r][lane] = x != x ? 0x7fffffff : std::bit_cast<uint32_t>(x);
+      } else {
+        d[r][lane] = SumOfHalves(c[r][lane], sum[r][lane]) |
+                     uint32_t{SumOfHalves(c[r][lane] >> 16, sum[r][lane] >> 16)} << 16;
+      }
+    }
+  }
 }
 
 // Mma by MmaInPlace; sums of f32 have four registers.
@@ -205,14 +265,15 @@ bool MultiplyFragments(const MmaForm& form, const uint32_t (*a)[32], const uint3
 bool MmaInPlace(const MmaForm& form, const uint32_t* const* a, const uint32_t* const* b,
                 const uint32_t* const* c, uint32_t* const* d) {
   const auto multiply = StepsOfProcessor().multiply_fragments;
-  if (multiply == nullptr || form.d != Element::kF32) return false;
+  if (multiply == nullptr || form.d != Element::kF32 || IsWidened(form.a, form.sm)) return false;
   return multiply({*RuleOf(TensorUnit::kMma, form.sm, form.a), RowOf(form.a), RowOf(form.b),
                    form.k * RowOf(form.a).bits / 128, a, b, c, d});
 }
 
 void Mma(const MmaForm& form, const uint32_t (*a)[32], const uint32_t (*b)[32],
          const uint32_t (*c)[32], uint32_t (*d)[32]) {
-  if (form.a == Element::kF64) return MmaOfDoubles(a, b, c, d);
+  if (form.a == Element::kF64) return MmaOfDoubles(form, a, b, c, d);
+  if (IsWidened(form.a, form.sm)) return MmaOfWidened(form, a, b, c, d);
   if (MultiplyFragments(form, a, b, c, d)) return;
   const int row_bytes = form.k * RowOf(form.a).bits / 8, sum_bytes = BytesOf(form.d);
   // Twice the operands' bytes, for those of four bits.

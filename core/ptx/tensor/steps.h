@@ -41,6 +41,11 @@ struct StepRule {
 // whose bits are known.
 std::optional<StepRule> RuleOf(TensorUnit unit, int sm, Element a);
 
+// f8 of mma.sync on sm_90 to sm_119 is widened to f16, which is exact: a product of the first two
+// of each four elements along k, one of the others added to it, and their sum rounded once more
+// into C (so ptxas 13.0 writes it).
+bool IsWidened(Element a, int sm);
+
 // One row of A (depth elements) or eight columns of B (depth rows of them), taken apart. An
 // exponent is that of the leading bit as the element's own format has it: a subnormal has the
 // smallest.
