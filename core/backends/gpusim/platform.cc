@@ -72,7 +72,11 @@ Result<DeviceProgram> CompiledProgram(const std::shared_ptr<const hlo::Module>& 
   }
   HLOSCOPE_ASSIGN_OR_RETURN(const auto dump, dump::DumpModel::Open(folder.path(), options.limits));
   if (dump->modules().empty()) return EnvironmentError("XLA left no dump of what it compiled");
-  return ReadDeviceProgram(*dump, 0);
+  HLOSCOPE_ASSIGN_OR_RETURN(DeviceProgram program, ReadDeviceProgram(*dump, 0));
+  // The folder goes.
+  for (DeviceCode& code : program.code)
+    code.file = std::filesystem::path(code.file).filename().string();
+  return program;
 }
 
 class SimulatedExecutable : public Executable {
