@@ -3,7 +3,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include <map>
+#include <algorithm>
 
 #include "core/base/counted.h"
 
@@ -11,7 +11,7 @@ namespace hloscope::app {
 namespace {
 
 constexpr size_t kSliceSteps = 32;  // of the slice; JSON has them all
-constexpr uint32_t kFirstLines = 5;
+constexpr size_t kFirstLines = 5;
 
 std::string SliceStepText(const debug::KernelLine& line) {
   std::string out = fmt::format("    thread {:<4} line {:<5} {} {:<48} {}", line.thread, line.line,
@@ -23,14 +23,12 @@ std::string SliceStepText(const debug::KernelLine& line) {
   return out + "\n";
 }
 
-// The lines of the best ranks.
-std::string FirstLines(const std::vector<debug::KernelLine>& slice) {
-  std::map<uint32_t, const debug::KernelLine*> ranked;
-  for (const debug::KernelLine& line : slice) ranked.try_emplace(line.rank, &line);
+// The first of them, each with the reason.
+std::string FirstLines(const std::vector<debug::LookFirst>& lines) {
   std::string out;
-  for (const auto& [rank, line] : ranked) {
-    if (rank > kFirstLines) break;
-    out += fmt::format("{}{} `{}`", out.empty() ? "" : ", ", line->line, line->text);
+  for (size_t i = 0; i < std::min(lines.size(), kFirstLines); ++i) {
+    const debug::LookFirst& first = lines[i];
+    out += fmt::format("      {}:{} `{}`: {}\n", first.file, first.line, first.text, first.why);
   }
   return out;
 }
@@ -50,6 +48,7 @@ std::string KernelFindingText(const debug::KernelFinding& finding) {
     out += fmt::format("    element [{}] is {}, expected {}\n", fmt::join(finding.index, ","),
                        finding.value, finding.expected);
   }
+  if (!finding.patterns.empty()) out += fmt::format("    {}\n", fmt::join(finding.patterns, "; "));
   if (finding.line > 0) {
     out += fmt::format("    stored by block ({}), thread ({}) at {}:{}\n",
                        fmt::join(finding.block, ", "), fmt::join(finding.thread, ", "),
@@ -75,11 +74,11 @@ std::string KernelFindingText(const debug::KernelFinding& finding) {
   if (finding.slice.empty()) return out;
   const size_t first = finding.slice.size() > kSliceSteps ? finding.slice.size() - kSliceSteps : 0;
   out += fmt::format(
-      "    where to look first: line {}\n"
+      "    where to look first:\n{}"
       "    what it comes from ({}{}; ?: what decides that a step is done, or which value reaches "
       "it; "
       "= and ≈: the fused instruction that has the value, bit for bit or nearly):\n",
-      FirstLines(finding.slice), first > 0 ? fmt::format("the last {} of ", kSliceSteps) : "",
+      FirstLines(finding.look_first), first > 0 ? fmt::format("the last {} of ", kSliceSteps) : "",
       Counted(static_cast<int64_t>(finding.slice.size()), "step"));
   for (size_t i = first; i < finding.slice.size(); ++i) out += SliceStepText(finding.slice[i]);
   return out;

@@ -439,6 +439,58 @@ TEST(ExplainKernel, ARoundingTowardsZeroIsNamedByItsLine) {
                    .has_value());
 }
 
+struct Slip {
+  std::string hlo, ptx;
+  std::vector<uint32_t> lines;  // any of them
+  std::string why;              // what the reason says
+};
+
+TEST(ExplainKernel, LooksFirstAtTheLineThatMakesTheResultsRight) {
+  const std::string reversed = "  ROOT r = f32[64] reverse(p0), dimensions={0}\n";
+  const std::string scaled =
+      "  c = f32[] constant(2.5)\n  b = f32[64] broadcast(c), dimensions={}\n"
+      "  ROOT r = f32[64] multiply(p0, b)\n";
+  const std::string swap =
+      "xor.b32 %r5, %r1, 31;\nand.b32 %r5, %r5, 31;\nshfl.sync.idx.b32 %r6, %r2, %r5, 31, -1;\n"
+      "mov.b32 %r7, sh;\nshl.b32 %r8, %r1, 2;\nxor.b32 %r9, %r8, 64;\nadd.s32 %r10, %r7, %r9;\n"
+      "st.shared.b32 [%r10], %r6;\nbar.sync 0;\nadd.s32 %r11, %r7, %r8;\n"
+      "ld.shared.b32 %r4, [%r11];";
+  const std::string unordered =
+      "mov.b32 %r5, sh;\nshl.b32 %r6, %r1, 2;\nadd.s32 %r7, %r5, %r6;\n"
+      "st.shared.b32 [%r7], %r2;\nsub.s32 %r8, 252, %r6;\nadd.s32 %r9, %r5, %r8;\n"
+      "ld.shared.b32 %r4, [%r9];";
+  const std::vector<Slip> slips = {
+      {"  ROOT r = f32[64] add(p0, p1)\n", "sub.rn.f32 %r4, %r2, %r3;", {21}, "`add.rn.f32"},
+      {"  ROOT r = f32[64] maximum(p0, p1)\n", "min.NaN.f32 %r4, %r2, %r3;", {21}, "`max.NaN"},
+      {scaled, "mul.rn.f32 %r4, %r2, 0f40400000;", {21}, "`mul.rn.f32 %r4, %r2, 0f"},
+      {reversed, swap, {26}, "`xor.b32 %r9, %r8, 128` instead"},
+      {reversed, unordered, {25, 26, 27}, "with `bar.sync 0` before it"},
+      {"  ROOT r = f32[64] subtract(p0, p1)\n",
+       "sub.rn.f32 %r4, %r3, %r2;",
+       {21},
+       "%r2, %r3` instead"},
+  };
+  for (const Slip& slip : slips) {
+    SCOPED_TRACE(slip.ptx);
+    const auto found = Explained(QuestionOf({"f32", slip.hlo, slip.ptx}));
+    ASSERT_TRUE(found.has_value());
+    ASSERT_FALSE(found->finding.look_first.empty());
+    const LookFirst& first = found->finding.look_first[0];
+    EXPECT_NE(std::ranges::find(slip.lines, first.line), slip.lines.end()) << first.line;
+    EXPECT_NE(first.why.find(slip.why), std::string::npos) << first.why;
+    EXPECT_NE(first.why.find("all elements are as expected"), std::string::npos) << first.why;
+    EXPECT_EQ(first.file, "k.ptx");
+    EXPECT_EQ(first.kernel, "k");
+  }
+}
+
+TEST(ExplainKernel, NamesAPatternOfTheWholeResult) {
+  const auto found =
+      Explained(QuestionOf({"f32", "  ROOT r = f32[64] copy(p0)\n", "add.rn.f32 %r4, %r2, %r2;"}));
+  ASSERT_TRUE(found.has_value());
+  EXPECT_EQ(found->finding.patterns, std::vector<std::string>{"every value is 2 × the expected"});
+}
+
 TEST(ValueSignaturesTest, BitsAtTheElementThenAnywhere) {
   const auto module = hlo::Parsed(
       ModuleOf("f32", "  s = f32[64] add(p0, p1)\n  ROOT r = f32[64] multiply(s, p1)\n"));

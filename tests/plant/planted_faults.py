@@ -353,5 +353,6 @@ parser.add_argument('--untouched', action='store_true')
 parser.add_argument('--piece')
 parser.add_argument('--deadline', type=int, default=30)
 parser.add_argument('-v', '--verbose', action='store_true')
-OPTIONS = parser.parse_args()
-sys.exit(main())
+if __name__ == '__main__':
+    OPTIONS = parser.parse_args()
+    sys.exit(main())

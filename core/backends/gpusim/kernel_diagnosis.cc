@@ -31,8 +31,22 @@ void Archive(A& a, Archived<A, StudiedByte>& v) {
   a(v.result, v.byte, v.states);
 }
 template <typename A>
+void Archive(A& a, Archived<A, EditTrials>& v) {
+  a(v.launch, v.block, v.result, v.element, v.expected, v.type, v.is_missing, v.absolute,
+    v.relative, v.sizes, v.lines);
+}
+template <typename A>
+void Archive(A& a, Archived<A, TriedEdit>& v) {
+  a(v.kernel, v.line, v.now, v.inserts, v.wrong, v.was_wrong, v.of_block);
+}
+template <typename A>
+void Archive(A& a, Archived<A, EditAnswer>& v) {
+  a(v.edits, v.is_only_block);
+}
+template <typename A>
 void Archive(A& a, Archived<A, KernelDiagnosis>& v) {
-  a(v.kernels, v.switches, v.roundings, v.directed, v.byte, v.reference, v.trace, v.threads);
+  a(v.kernels, v.switches, v.roundings, v.directed, v.byte, v.reference, v.trace, v.edits,
+    v.threads);
 }
 template <typename A>
 void Archive(A& a, Archived<A, SwitchedRun>& v) {
@@ -58,7 +72,7 @@ void Archive(A& a, Archived<A, ScalarReferenceAnswer>& v) {
 }
 template <typename A>
 void Archive(A& a, Archived<A, KernelDiagnosisAnswer>& v) {
-  a(v.memory, v.switches, v.rounded, v.directed, v.byte, v.reference, v.trace);
+  a(v.memory, v.switches, v.rounded, v.directed, v.byte, v.reference, v.trace, v.edits);
 }
 
 namespace {
@@ -99,6 +113,11 @@ class Diagnosis {
   Result<KernelDiagnosisAnswer> Run() {
     if (diagnosis_.trace) {
       HLOSCOPE_TRY(TraceThreads());
+      return std::move(answer_);
+    }
+    if (diagnosis_.edits) {
+      HLOSCOPE_ASSIGN_OR_RETURN(answer_.edits,
+                                TryEdits(kernels_, code_, *diagnosis_.edits, options_));
       return std::move(answer_);
     }
     HLOSCOPE_ASSIGN_OR_RETURN(answer_.memory, RunKernelCase(kernels_, code_, options_));

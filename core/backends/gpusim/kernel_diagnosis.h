@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "core/backends/gpusim/edit_trials.h"
 #include "core/backends/gpusim/kernel_case.h"
 #include "core/ptx/switches/switches.h"
 #include "core/ptx/trace/trace.h"
@@ -37,6 +38,7 @@ struct KernelDiagnosis {
   std::optional<StudiedByte> byte;  // find who wrote it, and where its value came from
   bool reference = false;           // with `byte`: run its block beside the second implementation
   std::optional<StudiedThreads> trace;  // instead
+  std::optional<EditTrials> edits;      // instead
   int64_t threads = 1;
   // Of a test, and in this process only: what the simulated GPU gets wrong.
   const ptx::StepChanger* fault = nullptr;
@@ -102,6 +104,7 @@ struct KernelDiagnosisAnswer {
   std::optional<ByteDiagnosis> byte;
   std::optional<ScalarReferenceAnswer> reference;
   std::optional<ptx::BlockTrace> trace;
+  EditAnswer edits;
 };
 
 // Does it in a child process. Errors: those of the kernels; died, beyond deadline or memory.

@@ -27,6 +27,14 @@ struct KernelLine {
   uint32_t rank = 0;
 };
 
+// A line of the PTX where a fault is likely to be.
+struct LookFirst {
+  std::string kernel, file;
+  uint32_t line = 0;
+  std::string text;  // as written
+  std::string why;   // in words
+};
+
 struct KernelFinding {
   // How many kernels of the run (the first execution of each, and the worst ones of loops) gave the
   // bits of the reference, others within the bounds, and others yet.
@@ -45,7 +53,11 @@ struct KernelFinding {
   // place of storing there.
   std::vector<KernelLine> slice;
   bool slice_complete = true;
-  bool slice_shortened = false;  // of what is done again and again it has the nearest
+  // What holds of all elements of that array that differ, and of no other, in words
+  // (compare/difference_patterns.h).
+  std::vector<std::string> patterns;
+  std::vector<LookFirst> look_first;  // the most likely first; one for each line
+  bool slice_shortened = false;       // of what is done again and again it has the nearest
   // The second implementation of the simulated GPU ran that block: it gave the same bits, or
   // `reference_difference` says where it did not.
   bool reference_agrees = false;

@@ -141,6 +141,15 @@ void WriteFinding(JsonWriter& json, const KernelFinding& finding) {
     WriteTriple(json, "block", finding.block);
     WriteTriple(json, "thread", finding.thread);
     json.Field("line", finding.line).Field("stores", finding.stores);
+    json.Key("patterns").BeginArray();
+    for (const std::string& pattern : finding.patterns) json.Value(pattern);
+    json.EndArray().Key("look_first").BeginArray();
+    for (const LookFirst& first : finding.look_first) {
+      json.BeginObject().Field("line", first.line).Field("text", first.text);
+      json.Field("file", first.file).Field("kernel", first.kernel);
+      json.Field("why", first.why).EndObject();
+    }
+    json.EndArray();
     json.Field("slice_complete", finding.slice_complete);
     json.Field("slice_shortened", finding.slice_shortened).Key("slice").BeginArray();
     for (const KernelLine& line : finding.slice) {

@@ -269,8 +269,19 @@ class KernelDivergence {
     verdict_.tries = std::move(explained.tries);
     if (!finding_.kernel.empty()) verdict_.kernel = finding_.kernel;
     if (finding_.line > 0) verdict_.ptx_line = finding_.line;
+    if (!finding_.file.empty() && !request_.load.gpu_target.empty())
+      verdict_.warnings.push_back(HowToKeep(finding_.file));
     verdict_.warnings.insert(verdict_.warnings.end(), explained.warnings.begin(),
                              explained.warnings.end());
+  }
+
+  // The PTX was compiled for this run and is gone with it.
+  std::string HowToKeep(const std::string& file) const {
+    const std::string& target = request_.load.gpu_target;
+    return fmt::format(
+        "{} was compiled for this run; `hloscope compile MODULE --with xla-gpu --target {} --dump "
+        "DIR` keeps it",
+        file, target);
   }
 
   struct Compilation {

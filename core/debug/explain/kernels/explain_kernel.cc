@@ -11,11 +11,13 @@
 #include "core/backends/gpusim/kernel_diagnosis.h"
 #include "core/backends/pjrt/device_bytes.h"
 #include "core/base/counted.h"
+#include "core/debug/compare/difference_patterns.h"
 #include "core/debug/explain/diverge/initial_values.h"
 #include "core/debug/explain/diverge/kernel_check.h"
 #include "core/debug/explain/diverge/open_meaning.h"
 #include "core/debug/explain/diverge/other_rounding.h"
 #include "core/debug/explain/kernels/case_of_run.h"
+#include "core/debug/explain/kernels/look_first.h"
 #include "core/debug/explain/kernels/rank_lines.h"
 #include "core/debug/explain/kernels/rounding_budget.h"
 #include "core/debug/explain/kernels/split_products.h"
@@ -75,6 +77,7 @@ class Explainer {
     TrySwitches(answer.switches);
     TryPartSums("", actual_);
     TryReferences();
+    LookFirstAt(worst);
     Decide();
     return std::move(out_);
   }
@@ -250,6 +253,17 @@ class Explainer {
     finding.thread = byte.thread;
     finding.line = byte.line;
     finding.stores = static_cast<int64_t>(byte.stores);
+    const hlo::ElementType type = shape.element_type();
+    const ErrorBounds bounds = BoundsFor(type, request_.compare.bounds);
+    place_ = replay::EditTrials{};
+    place_->launch = byte.launch;
+    place_->block = byte.block;
+    place_->result = array;
+    place_->element = diagnosis.byte->byte / static_cast<uint64_t>(hlo::StorageBytes(type));
+    place_->type = type;
+    place_->is_missing = byte.stores == 0;
+    place_->absolute = bounds.absolute;
+    place_->relative = bounds.relative;
     if (!byte.trace_error.empty()) out_.warnings.push_back(byte.trace_error);
     if (answer.reference) {
       finding.reference_agrees = answer.reference->agrees;
@@ -281,6 +295,46 @@ class Explainer {
       out_.finding.slice.push_back(std::move(line));
     }
     RankLines(byte.steps, is_right, out_.finding.slice);
+  }
+
+  // The lines of the slice, and, where nothing explains the difference, those that make the results
+  // right when they are written otherwise.
+  void LookFirstAt(size_t array) {
+    KernelFinding& finding = out_.finding;
+    if (question_.demand == KernelDemand::kBounds) {
+      finding.patterns = DifferencePatterns(
+          actual_[array], expected_[array],
+          BoundsFor(actual_[array].shape().element_type(), request_.compare.bounds));
+    }
+    replay::EditAnswer tried;
+    if (!closed_ && place_) {
+      place_->expected = BytesOf(array);
+      place_->lines = RankedLines(finding);
+      place_->sizes = SizesIn(*question_.alone);
+      replay::KernelDiagnosis diagnosis = DiagnosisOf();
+      diagnosis.edits = std::move(place_);
+      auto answer = Diagnose(diagnosis);
+      if (answer.has_value()) {
+        tried = std::move(answer->edits);
+      } else {
+        out_.warnings.push_back("no line was written otherwise: " + answer.error().ToString());
+      }
+    }
+    if (tried.is_only_block) {
+      finding.patterns.push_back(fmt::format("only block ({}, {}, {})", finding.block[0],
+                                             finding.block[1], finding.block[2]));
+    }
+    finding.look_first = LinesToLookAt(finding, question_.kernels, tried.edits);
+  }
+
+  // Of an array of what is expected, as it lies on the device.
+  std::vector<std::byte> BytesOf(size_t array) const {
+    const replay::CaseSlice& slice = question_.kernels.results[array];
+    std::vector<std::byte> bytes(slice.bytes);
+    if (!replay::pjrt::ToDeviceBytes(expected_[array], question_.results[array], false,
+                                     bytes.data()))
+      return {};
+    return bytes;
   }
 
   static SignatureMatch MatchOf(const ValueSignatures& signatures,
@@ -480,6 +534,7 @@ class Explainer {
 
   Arrays expected_, actual_;
   std::optional<RoundingBudget> budget_;
+  std::optional<replay::EditTrials> place_;  // of the worst element
   std::optional<Cause> closed_;
   KernelExplanation out_;
 };
