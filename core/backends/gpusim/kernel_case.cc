@@ -5,11 +5,19 @@
 
 #include <algorithm>
 #include <cstring>
+#include <filesystem>
 
 #include "core/backends/pjrt/device_bytes.h"
 
 namespace hloscope::replay {
 namespace {
+
+// The folder of what was compiled for a run goes with it: its files are told by name alone.
+std::string LastingName(const std::string& file) {
+  std::error_code failed;
+  if (std::filesystem::exists(file, failed)) return file;
+  return std::filesystem::path(file).filename().string();
+}
 
 // Pieces of allocations that belong together, in the order of where they lie.
 class Regions {
@@ -88,7 +96,7 @@ Result<KernelCase> MakeKernelCase(const LoadedProgram& loaded, const DeviceStep&
     if (file == files.end()) {
       file = files.insert(files.end(), launch.code);
       const ptx::Module& code = loaded.code[static_cast<size_t>(launch.code)];
-      made.code.push_back({code.file(), code.text()});
+      made.code.push_back({LastingName(code.file()), code.text()});
     }
     CaseLaunch own;
     own.code = static_cast<uint64_t>(file - files.begin());
