@@ -98,7 +98,7 @@ class Samples(unittest.TestCase):
         status, records, errors = hloscope('run', module, '--platform', 'xla-gpu-sim', '--check', 'race,uninitialised', '--shuffle', '3')
         self.assertEqual((status, errors), (0, ''), records)
         self.assertEqual((records[-1]['status'], records[-1]['checks']), ('ran', []))
-        self.assertIn('in the order of seed 3 in 1 launches', records[-1]['warnings'][0])
+        self.assertIn('in the order of seed 3 in 1 launch,', records[-1]['warnings'][0])
 
     def test_checks_are_for_simulated_gpus(self):
         for option in (('--check', 'race'), ('--shuffle', '1')):

@@ -4,9 +4,15 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <tuple>
 
 #include "core/backends/make_platform.h"
 #include "core/base/work_count.h"
+#include "core/debug/pieces/pieces.h"
+#include "core/debug/run/extract.h"
+#include "core/hlo/analysis/find_instruction.h"
+#include "core/hlo/sharding/manual_region.h"
+#include "core/hlo/sharding/topology.h"
 #include "core/hlo/text/text.h"
 #include "core/replay/inputs/inputs.h"
 
@@ -223,6 +229,158 @@ TEST(Isolate, PiecesGrowUntilTheyDifferAndNoFurther) {
   const auto large = grow(ChainOf(1500, 0));
   ASSERT_FALSE(large.has_value());
   EXPECT_EQ(large.error().message, "their parts are many times the module");
+}
+
+// A manual region (shard_map) as the partitioner writes it, and as Shardy does.
+constexpr std::string_view kRegion = R"(HloModule m, num_partitions=4
+
+add {
+  a = f32[] parameter(0)
+  b = f32[] parameter(1)
+  ROOT s = f32[] add(a, b)
+}
+
+ENTRY e {
+  x = f32[8] parameter(0)
+  y = f32[8] negate(x)
+  whole = f32[8] custom-call(y), custom_call_target="Sharding", sharding={devices=[4]<=[4]}
+  in = f32[2] custom-call(whole), custom_call_target="SPMDFullToShardShape", sharding={manual}
+  square = f32[2] multiply(in, in)
+  sum = f32[2] all-reduce(square), replica_groups={{0,1,2,3}}, channel_id=1, use_global_device_ids=true, to_apply=add
+  own = f32[2] custom-call(sum), custom_call_target="Sharding", sharding={manual}
+  out = f32[8] custom-call(own), custom_call_target="SPMDShardToFullShape", sharding={devices=[4]<=[4]}
+  ROOT n = f32[8] negate(out)
+}
+)";
+constexpr std::string_view kShardyRegion =
+    R"(HloModule m, num_partitions=4, frontend_attributes={xla.sdy.meshes={mesh = #sdy.mesh<["i"=4]>}}
+
+body {
+  p = f32[2] parameter(0)
+  ROOT next = f32[2] collective-permute(p), channel_id=1, source_target_pairs={{0,1},{1,2},{2,3},{3,0}}
+}
+
+ENTRY e {
+  x = f32[8] parameter(0)
+  in = f32[2] custom-call(x), custom_call_target="xla.sdy.GlobalToLocalShape", custom_call_has_side_effect=true, frontend_attributes={xla.sdy.in_shardings="#sdy.sharding_per_value<[<@mesh, [{\"i\"}]>]>",xla.sdy.manual_axes="#sdy<manual_axes{\"i\"}>"}
+  local = f32[2] call(in), to_apply=body
+  out = f32[8] custom-call(local), custom_call_target="xla.sdy.LocalToGlobalShape", custom_call_has_side_effect=true, frontend_attributes={xla.sdy.manual_axes="#sdy<manual_axes{\"i\"}>",xla.sdy.out_shardings="#sdy.sharding_per_value<[<@mesh, [{\"i\"}]>]>"}
+  ROOT n = f32[8] negate(out)
+}
+)";
+
+// Its values are each device's own, and no platform takes its shard boundaries apart.
+TEST(Isolate, AManualRegionRunsWithWhatLeavesIt) {
+  using Names = std::vector<std::string>;
+  for (const auto& [text, names, inside] :
+       {std::tuple{kRegion, Names{"y", "whole", "out", "n"}, Names{"in", "square", "sum", "own"}},
+        std::tuple{kShardyRegion, Names{"out", "n"}, Names{"in", "local"}}}) {
+    const auto parsed = hlo::ParseText(text);
+    ASSERT_TRUE(parsed.ok());
+    const auto made = replay::MakeInputs(*parsed.module, {});
+    ASSERT_TRUE(made.has_value());
+    const auto right = *replay::MakePlatform("interpreter"), cpu = *replay::MakePlatform("cpu");
+    IsolateRequest request;
+    request.platform = cpu.get();
+    request.reference = right.get();
+    Names all;
+    const auto note = [&](const InstructionReport& report) {
+      all.push_back(report.instruction);
+      EXPECT_FALSE(report.error) << report.error->message;
+      EXPECT_TRUE(report.compared && !report.differs()) << report.instruction;
+      const bool is_region = report.instruction == "out";
+      EXPECT_EQ(report.together_with, is_region ? inside : Names());
+    };
+    ASSERT_TRUE(Isolation(*parsed.module, request).Run(made->literals, note).has_value());
+    EXPECT_EQ(all, names);
+  }
+}
+
+// A piece of it is for all devices and takes whole arrays; one inside is partitioned already.
+TEST(Extract, OfAManualRegion) {
+  const auto parsed = hlo::ParseText(kRegion);
+  ASSERT_TRUE(parsed.ok());
+  const auto extract = [&](std::string_view name) {
+    return ExtractModule(*parsed.module, hlo::FindInstruction(*parsed.module, name), 0);
+  };
+  const auto whole = extract("out");
+  ASSERT_TRUE(whole.has_value());
+  EXPECT_EQ(whole->instructions, 6u);
+  ASSERT_EQ(whole->parameters.size(), 1u);
+  EXPECT_EQ(parsed.module->name(whole->parameters[0]), "y");
+  EXPECT_TRUE(hlo::TopologyOf(*whole->module, 64).unpartitioned);
+  const auto inside = extract("sum");
+  ASSERT_TRUE(inside.has_value());
+  EXPECT_FALSE(hlo::TopologyOf(*inside->module, 64).unpartitioned);
+  EXPECT_EQ(inside->module->header().num_partitions, 4);
+  const auto boundary = extract("in");
+  ASSERT_FALSE(boundary.has_value());
+  EXPECT_EQ(boundary.error().message,
+            "in is a shard boundary: it takes another form of array than it gives");
+}
+
+// As our own compiler leaves it: each partition computes all values by itself.
+TEST(Extract, OfAModuleWhoseValuesAreOwn) {
+  const auto parsed = hlo::ParseText(
+      R"(HloModule m, num_partitions=2, frontend_attributes={hloscope.own_values="true"}
+
+ENTRY e {
+  x = f32[4] parameter(0)
+  y = f32[4] negate(x)
+  p = f32[4] collective-permute(y), channel_id=1, source_target_pairs={{0,1},{1,0}}
+  ROOT n = f32[4] negate(p)
+}
+)");
+  ASSERT_TRUE(parsed.ok());
+  ASSERT_TRUE(hlo::TopologyOf(*parsed.module, 64).unpartitioned);
+  const auto out = ExtractModule(*parsed.module, hlo::FindInstruction(*parsed.module, "p"), 0);
+  ASSERT_TRUE(out.has_value());
+  EXPECT_FALSE(hlo::AreValuesOwn(*out->module));
+  EXPECT_FALSE(hlo::TopologyOf(*out->module, 64).unpartitioned);
+  EXPECT_EQ(out->module->header().num_partitions, 2);
+}
+
+// XLA wants nothing but elements of what returns a tuple, such as its top-k.
+TEST(Isolate, ResultsThatAreTuplesAreTakenByElements) {
+  const auto parsed = hlo::ParseText(R"(HloModule m
+ENTRY e {
+  x = f32[8] parameter(0)
+  ROOT k = (f32[2], s32[2]) topk(x), k=2, largest=true
+}
+)");
+  ASSERT_TRUE(parsed.ok());
+  const Piece piece = CutPiece(*parsed.module, hlo::FindInstruction(*parsed.module, "k"), 0);
+  const JoinedPieces joined = JoinPieces(*parsed.module, {&piece, 1});
+  const hlo::InstructionId k = hlo::FindInstruction(*joined.module, "k");
+  for (uint32_t i = 0; i < joined.module->instructions().size(); ++i) {
+    const hlo::InstructionId id(i);
+    for (const hlo::InstructionId operand : joined.module->operands(id)) {
+      if (operand != k) continue;
+      EXPECT_EQ((*joined.module)[id].opcode, hlo::Opcode::kGetTupleElement);
+    }
+  }
+}
+
+// A callback has no value: nothing says that it ran, or was equal.
+TEST(Isolate, WhatGivesNoValueIsNotCompared) {
+  const auto parsed = hlo::ParseText(R"(HloModule m
+ENTRY e {
+  x = f32[8] parameter(0)
+  c = () custom-call(x), custom_call_target="xla_ffi_python_cpu_callback", custom_call_has_side_effect=true
+  ROOT n = f32[8] negate(x)
+}
+)");
+  ASSERT_TRUE(parsed.ok());
+  const auto made = replay::MakeInputs(*parsed.module, {});
+  ASSERT_TRUE(made.has_value());
+  const auto right = *replay::MakePlatform("interpreter"), same = *replay::MakePlatform("cpu");
+  IsolateRequest request;
+  request.platform = same.get();
+  request.reference = right.get();
+  std::vector<std::string> all;
+  const auto note = [&](const InstructionReport& report) { all.push_back(report.instruction); };
+  ASSERT_TRUE(Isolation(*parsed.module, request).Run(made->literals, note).has_value());
+  EXPECT_EQ(all, std::vector<std::string>{"n"});
 }
 
 class DeadExecutable : public replay::Executable {

@@ -82,6 +82,7 @@ class Cutter {
  private:
   bool IsWanted(InstructionId user, InstructionId operand, int64_t depth) const {
     if (NeedsItsStart(module_[user].opcode) || is_own(operand)) return true;
+    if (is_own(user) && hlo::IsShardingAt(module_, user, operand)) return true;
     const Opcode opcode = module_[operand].opcode;
     if (opcode == Opcode::kParameter || opcode == Opcode::kConstant) return false;
     return depth > 0;

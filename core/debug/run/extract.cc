@@ -57,7 +57,8 @@ class Cut {
       for (InstructionId operand : module_.operands(visit.id)) {
         if (taken_[operand.index - first_]) continue;
         // A manual region cannot be cut either: its values are each device's own.
-        const bool region = !is_own_ && own_[operand.index];
+        const bool region =
+            !is_own_ && (own_[operand.index] || hlo::IsShardingAt(module_, visit.id, operand));
         const bool pair = NeedsItsStart(opcode) || region;
         if (!pair && !IsWanted(operand, visit.depth)) {
           frontier_[operand.index - first_] = true;

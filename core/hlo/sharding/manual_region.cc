@@ -110,6 +110,9 @@ bool IsShardyAnnotation(const Module& module, InstructionId id) {
   return target == "xla.sdy.FuncResultSharding" || target == "xla.sdy.PropagationBarrier";
 }
 
+bool IsShardingAt(const Module& module, InstructionId border, InstructionId operand) {
+  return EntersManualRegion(module, border) && TargetOf(module, operand) == "Sharding";
+}
 std::vector<bool> OwnValues(const Module& module) {
   const size_t count = module.instructions().size();
   constexpr int64_t kAnyDevices = std::numeric_limits<int64_t>::max();

@@ -24,6 +24,8 @@ bool LeavesManualRegion(const Module& module, InstructionId id);
 inline bool IsManualBorder(const Module& module, InstructionId id) {
   return EntersManualRegion(module, id) || LeavesManualRegion(module, id);
 }
+// What says how the array is sharded that enters a region: the partitioner wants it there.
+bool IsShardingAt(const Module& module, InstructionId border, InstructionId operand);
 // Values that stand for their operand and hold something for Shardy: they say that they have an
 // effect, so that nothing drops them before it, and have none.
 bool IsShardyAnnotation(const Module& module, InstructionId id);
