@@ -41,7 +41,7 @@ NAMED = [
     '"\\u0070assword": "{}"', 'access_token={}', 'refresh_token: {}', 'AccountKey={};EndpointSuffix=core', 'sig={}&se=2030', 'private_key={}',
     'HF_TOKEN={}', 'WANDB_API_KEY={}', 'export MY_AUTH={}', 'credentials={}', 'login_password: {}', 'Signature={}', 'DB_PASS={}', 'db.password={}',
     'spring.datasource.password: {}', 'passwd {}', 'encryption_key={}', 'signing-key: {}', 'setx API_TOKEN {}', 'the password is {} today',
-    'passphrase was {}', 'Passwort: {}', 'mot de passe: {}', 'secret pin: {}', 'password%253D{}', 'password%25253A{}', 'password&#61;{}', 'password&#x3d;&quot;{}&quot;',
+    'passphrase was {}', 'Passwort: {}', 'mot de passe: {}', 'contraseña: {}', 'secret pin: {}', 'password%253D{}', 'password%25253A{}', 'password&#61;{}', 'password&#x3d;&quot;{}&quot;',
     '\\160assword={}', '"{{\\"password\\": \\"{}\\"}}"', '"{{\\\\\\"password\\\\\\": \\\\\\"{}\\\\\\"}}"', 'p=61=73sword: {}',
 ]
 
@@ -142,7 +142,7 @@ def make(seed):
         rows.append((f'{name} of characters', hidden, [encode(core.encode())]))
     for form in ('{}:8476', 'peer {}:1234 is lost', 'tcp://{}:9000', 'workers {}-1:2222,{}-2:2222', '({}3:2222)', '"{}:1234"', 'grpc://{}:8470/x', 'on ip-10-3-{}-17 now'):
         name = text(8, 'abcdefghkmnprstuvw') if 'ip-' not in form else text(1, '123') + text(2, '4567890')
-        rows.append((f'first name in {form}', form.replace('{}', name), [name]))
+        rows.append((f'first name in {form}', form.replace('{}', name), [f'3-{name}-17' if 'ip-' in form else name]))
     for form in ('arn:aws:iam::123456789012:user/{}', 'git@github.com:{}/private.git', 'whoami: {}', 'projects/{}-prod/locations/us', '{}abcdefghijklmnopqrstuvwxyz234567abcdefgh.onion'):
         name = text(9, 'abcdefghkmnprstuvw')
         rows.append((form, form.format(name), [name]))

@@ -98,7 +98,18 @@ bool IsWide(std::string_view bytes) {
   return false;
 }
 
+// A key of SSH: the length of the name of its kind, and the name.
+bool IsSshKey(std::string_view bytes) {
+  constexpr size_t kLength = 4;
+  if (bytes.size() < 2 * kLength || bytes[0] != '\0' || bytes[1] != '\0' || bytes[2] != '\0') {
+    return false;
+  }
+  const std::string_view name = bytes.substr(kLength);
+  return name.starts_with("ssh-") || name.starts_with("ecdsa-") || name.starts_with("sk-");
+}
+
 bool BinaryHasSecret(std::string_view bytes, const Redactor& redactor, int depth) {
+  if (IsSshKey(bytes)) return true;
   if (IsWide(bytes)) {
     std::string text(bytes);
     std::erase(text, '\0');

@@ -155,7 +155,9 @@ size_t UuidLength(std::string_view text, size_t at) {
 
 }  // namespace
 
-bool IsNameCharacter(char c) { return IsAlphanumeric(c) || c == '_' || c == '-'; }
+bool IsNameCharacter(char c) {
+  return IsAlphanumeric(c) || c == '_' || c == '-' || static_cast<unsigned char>(c) >= 0x80;
+}
 bool IsTokenCharacter(char c) { return IsNameCharacter(c) || c == '.'; }
 bool IsKeyCharacter(char c) { return IsAlphanumeric(c) || c == '+' || c == '='; }
 bool IsBase64Character(char c) { return IsKeyCharacter(c) || c == '/'; }

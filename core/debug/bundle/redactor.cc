@@ -315,6 +315,8 @@ std::string Redactor::Path(std::string_view given) {
   while (folder.size() > 1 && (folder.back() == '/' || folder.back() == '\\')) {
     folder.remove_suffix(1);
   }
+  // Only the name of a file says nothing of who has it.
+  if (PartsOfPath(path).base.empty()) return StandIn(RedactionKind::kPath, path, false);
   return StandIn(RedactionKind::kPath, folder, false) + "/" + Text(path.substr(slash + 1));
 }
 

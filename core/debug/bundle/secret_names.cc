@@ -17,7 +17,7 @@ constexpr std::string_view kAnywhere[] = {
     "privatekey", "private-key", "account_key",  "accountkey",    "account-key",   "credential",
     "auth_token", "authtoken",   "access_token", "refresh_token", "authorization", "sessionid",
     "session_id", "session-id",  "cookie",       "sharedkey",     "signingkey",    "pwd",
-    "passwort",   "kennwort",    "contrasena",   "wachtwoord"};
+    "passwort",   "kennwort",    "contrase",     "wachtwoord"};
 constexpr std::string_view kSecretWords[] = {"token", "session", "bearer", "sas", "passe"};
 constexpr std::string_view kShortWords[] = {"key", "keys", "pass", "auth",      "sig",
                                             "sid", "otp",  "hash", "signature", "pin"};
