@@ -118,27 +118,6 @@ std::string WhatText(const ComparedModule& module) {
   return out;
 }
 
-std::string OneLine(const StageDifference& difference) {
-  return difference.stage.empty() ? difference.what : difference.stage + ": " + difference.what;
-}
-
-std::string DifferenceText(const StageDifference& difference, const std::string& dump) {
-  std::string out = "    " + (dump.empty() ? "" : dump + ": ") + OneLine(difference) + "\n";
-  if (!difference.text_a.empty()) out += "      - " + difference.text_a + "\n";
-  if (!difference.text_b.empty()) out += "      + " + difference.text_b + "\n";
-  return out;
-}
-
-// All in one line.
-std::string WhatText(const ComparedModule& module) {
-  std::string out;
-  for (const ProgramClass& one : module.classes) {
-    for (const StageDifference& difference : one.differences)
-      out += (out.empty() ? "" : "; ") + OneLine(difference);
-  }
-  return out;
-}
-
 std::string ComparedModuleText(const ComparedModule& module, const ProgramLabels& labels,
                                size_t dumps) {
   std::string out = "  " + labels.Of(module.group);
