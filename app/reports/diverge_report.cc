@@ -23,7 +23,7 @@ std::string TryText(const DivergeTry& attempt, RunStatus status) {
   const char* const closed = status == RunStatus::kEqual ? "agrees" : "explains it";
   const char* const closes = !attempt.closes ? "not run" : *attempt.closes ? closed : "no";
   if (attempt.detail.empty()) return fmt::format("    {:<56} {}\n", attempt.what, closes);
-  return fmt::format("    {:<56} {:<12}{}\n", attempt.what, closes, attempt.detail);
+  return fmt::format("    {:<56} {}; {}\n", attempt.what, closes, attempt.detail);
 }
 
 std::string EditText(const InstructionEdit& edit) {

@@ -6,6 +6,7 @@
 #include <algorithm>
 
 #include "core/base/counted.h"
+#include "core/debug/run/finding_text.h"
 
 namespace hloscope::app {
 namespace {
@@ -71,6 +72,7 @@ std::string KernelFindingText(const debug::KernelFinding& finding) {
                      "{}\n",
                      finding.reference_difference);
   }
+  for (const replay::RunFinding& found : finding.checks) out += debug::FindingText(found, "    ");
   if (finding.slice.empty()) return out;
   const size_t first = finding.slice.size() > kSliceSteps ? finding.slice.size() - kSliceSteps : 0;
   out += fmt::format(

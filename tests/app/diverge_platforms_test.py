@@ -87,8 +87,9 @@ ENTRY e {
 # What rounds in one kernel is a phase in the next.
 ILL = '''HloModule ill
 ENTRY e {
-  x = f32[64,64] parameter(0)
-  d = f32[64,64] dot(x, x), lhs_contracting_dims={1}, rhs_contracting_dims={0}
+  x = f32[64,4] parameter(0)
+  y = f32[4,64] parameter(1)
+  d = f32[64,64] dot(x, y), lhs_contracting_dims={1}, rhs_contracting_dims={0}
   k = f32[] constant(1e5)
   b = f32[64,64] broadcast(k), dimensions={}
   m = f32[64,64] multiply(d, b)

@@ -228,6 +228,74 @@ class Roundings(FolderTest):
         self.assertIn(f'{name}.txt: differs from {name}.hlo.pb, which is used: k in e: constant value differs', told)
 
 
+SMALL_TANH = '''HloModule m
+ENTRY e {
+  x = f32[64] parameter(0)
+  y = bf16[64] convert(x)
+  ROOT t = bf16[64] tanh(y)
+}
+'''
+SCALED = '''HloModule m
+ENTRY e {
+  x = f32[64] parameter(0)
+  k = f32[] constant(0.7)
+  b = f32[64] broadcast(k), dimensions={}
+  y = f32[64] multiply(x, b)
+  m = f32[] constant(1.3)
+  c = f32[64] broadcast(m), dimensions={}
+  ROOT z = f32[64] multiply(y, c)
+}
+'''
+FOLDED = '''HloModule m
+ENTRY e {
+  x = f32[64] parameter(0)
+  n = f32[] constant(0.91)
+  d = f32[64] broadcast(n), dimensions={}
+  ROOT z = f32[64] multiply(x, d)
+}
+'''
+
+
+class WithinTheBounds(FolderTest):
+    """Another function is one, whatever the values of these inputs allow; rounding is none."""
+
+    def series(self, before, after):
+        folder = pathlib.Path(self.path('series'))
+        folder.mkdir()
+        (folder / 'module_0000.m.before_optimizations.txt').write_text(before)
+        (folder / 'module_0000.m.0001.simplification.after_reshape-mover.before_dce.txt').write_text(after)
+        return folder
+
+    def inputs(self):
+        return self.npy_inputs(('<f4', [64], [0.005 * n for n in range(64)]))
+
+    def test_the_pass_is_blamed(self):
+        folder = self.series(SMALL_TANH, SMALL_TANH.replace('tanh(', 'sine('))
+        for bounds in ((), ('--abs_error_bound', '0', '--rel_error_bound', '0')):
+            status, verdict = diverge('--passes', folder, *self.inputs(), *bounds)
+            self.assertEqual((status, verdict['pass'], verdict['instruction'], verdict['cause']), (1, 'reshape-mover', 't', None), verdict)
+            self.assertIn('tanh became sine', verdict['verdict'])
+            self.assertEqual('agree within the bounds' in verdict['verdict'], not bounds, verdict['verdict'])
+            self.assertIs(verdict['passes'][0]['within_bounds'], not bounds)
+
+    def test_two_modules(self):
+        a, b = self.path('a.hlo', SMALL_TANH.replace('tanh(', 'sine(')), self.path('b.hlo', SMALL_TANH)
+        status, verdict = diverge(b, a, *self.inputs())
+        self.assertEqual((status, verdict['status'], verdict['instruction']), (0, 'equal', 't'), verdict)
+        self.assertIn('the values agree within the bounds: ', verdict['verdict'])
+        self.assertIn('; the operations differ at t in e: tanh became sine', verdict['verdict'])
+
+    def test_folded_constants_are_rounding(self):
+        for before, after in ((SCALED, FOLDED), (SCALED.replace('f32', 'bf16'), FOLDED.replace('f32', 'bf16'))):
+            folder = self.series(before, after)
+            status, verdict = diverge('--passes', folder)
+            self.assertEqual((status, verdict['pass']), (0, None), verdict)
+            self.assertIn('2 stages agree on these inputs, 1 within the bounds and with other bits', verdict['verdict'])
+            for file in folder.iterdir():
+                file.unlink()
+            folder.rmdir()
+
+
 class OwnCompiler(FolderTest):
     """What is tried is tried on the platform that differs, with flags that it reads."""
     SINES = '''HloModule sines

@@ -52,6 +52,8 @@ class Backend {
   virtual void AdjustOptions(compile::CompileOptions& how) const = 0;
   // Whether runs of plans are recorded, by a listener of its own; else instruction by instruction.
   virtual bool records_plans() const { return false; }
+  // Whether the listener answers that search by how it runs kernels: no value is asked for.
+  virtual bool AnswersSearch(const SearchRequest&) const { return false; }
   // The processor or GPU, and the build, that the code is for; empty: what is written is not kept.
   virtual std::string CacheTarget(const RunOptions& options) const = 0;
   // `image`, where not null, gets what LoadFromCache makes the same code of.

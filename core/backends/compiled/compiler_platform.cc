@@ -57,9 +57,10 @@ class CompiledForm {
     }
   }
 
+  // `asked`: with the search that the listener answers.
   Result<RunResult> Run(std::span<const std::vector<hlo::Literal>> inputs,
-                        const RunOptions& options, RunStream& stream) {
-    if (listener_ != nullptr) listener_->Begin(options);
+                        const RunOptions& options, const RunOptions& asked, RunStream& stream) {
+    if (listener_ != nullptr) listener_->Begin(asked);
     const bool records =
         options.record.steps > 0 && listener_ != nullptr && listener_->records_by_itself();
     const KernelRunner kernels(*compiled_, code_,
@@ -227,7 +228,8 @@ class PlanExecutable : public Executable {
   PlanExecutable(std::shared_ptr<const hlo::Module> module, std::shared_ptr<const Backend> backend)
       : module_(std::move(module)), backend_(std::move(backend)) {}
 
-  Result<CompiledForm*> Make(const RunOptions& options) {
+  Result<CompiledForm*> Make(const RunOptions& asked) {
+    const RunOptions options = WithoutAnswered(asked);
     std::unique_ptr<CompiledForm>& form = forms_[static_cast<size_t>(FormFor(options))];
     if (form == nullptr) {
       HLOSCOPE_ASSIGN_OR_RETURN(form, CompileAndLink(module_, *backend_, options));
@@ -237,10 +239,16 @@ class PlanExecutable : public Executable {
   Result<RunResult> Run(std::span<const std::vector<hlo::Literal>> inputs,
                         const RunOptions& options, RunStream& stream) override {
     HLOSCOPE_ASSIGN_OR_RETURN(CompiledForm* const form, Make(options));
-    return form->Run(inputs, options, stream);
+    return form->Run(inputs, WithoutAnswered(options), options, stream);
   }
 
  private:
+  RunOptions WithoutAnswered(RunOptions options) const {
+    const auto& search = options.capture.search;
+    if (search && backend_->AnswersSearch(*search)) options.capture.search.reset();
+    return options;
+  }
+
   std::shared_ptr<const hlo::Module> module_;
   std::shared_ptr<const Backend> backend_;
   std::array<std::unique_ptr<CompiledForm>, kForms> forms_;

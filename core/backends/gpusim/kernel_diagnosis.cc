@@ -13,12 +13,14 @@
 
 #include "core/backends/gpusim/earlier_memory.h"
 #include "core/backends/gpusim/line_suspicion.h"
+#include "core/backends/gpusim/run_checks.h"
 #include "core/ptx/reference/scalar_reference.h"
 #include "core/ptx/switches/roundings.h"
 #include "core/ptx/trace/doubled_terms.h"
 #include "core/ptx/trace/slice.h"
 #include "core/ptx/trace/trace_archive.h"
 #include "core/replay/workers/typed_task.h"
+#include "core/replay/workers/worker_protocol.h"
 
 namespace hloscope::replay {
 
@@ -45,7 +47,7 @@ void Archive(A& a, Archived<A, EditAnswer>& v) {
 }
 template <typename A>
 void Archive(A& a, Archived<A, KernelDiagnosis>& v) {
-  a(v.kernels, v.switches, v.roundings, v.directed, v.byte, v.reference, v.trace, v.edits,
+  a(v.kernels, v.switches, v.roundings, v.directed, v.checks, v.byte, v.reference, v.trace, v.edits,
     v.threads);
 }
 template <typename A>
@@ -72,7 +74,7 @@ void Archive(A& a, Archived<A, ScalarReferenceAnswer>& v) {
 }
 template <typename A>
 void Archive(A& a, Archived<A, KernelDiagnosisAnswer>& v) {
-  a(v.memory, v.switches, v.rounded, v.directed, v.byte, v.reference, v.trace, v.edits);
+  a(v.memory, v.switches, v.rounded, v.directed, v.findings, v.byte, v.reference, v.trace, v.edits);
 }
 
 namespace {
@@ -124,6 +126,7 @@ class Diagnosis {
     if (diagnosis_.switches) RunSwitches();
     if (diagnosis_.roundings) HLOSCOPE_TRY(RunRoundings());
     if (diagnosis_.directed) HLOSCOPE_TRY(RunToNearest());
+    if (diagnosis_.checks) HLOSCOPE_TRY(Check());
     if (diagnosis_.byte) HLOSCOPE_TRY(DiagnoseByte());
     return std::move(answer_);
   }
@@ -178,6 +181,51 @@ class Diagnosis {
             {kernels_.code[launch.code].file, at.form, at.position.line, std::move(memory)});
       }
     }
+    return {};
+  }
+
+  static std::span<const std::byte> BytesOf(const CaseMemory& memory, const CaseSlice& slice) {
+    return std::span(memory[slice.region]).subspan(slice.offset, slice.bytes);
+  }
+
+  std::string NameOf(const CaseSlice& argument) const {
+    const auto holds = [&](const CaseSlice& slice) {
+      return slice.region == argument.region && slice.offset == argument.offset;
+    };
+    const auto operand = std::ranges::find_if(kernels_.operands, holds);
+    if (operand != kernels_.operands.end())
+      return fmt::format("operand {}", operand - kernels_.operands.begin());
+    const auto result = std::ranges::find_if(kernels_.results, holds);
+    if (result != kernels_.results.end())
+      return fmt::format("result {}", result - kernels_.results.begin());
+    return "an array";
+  }
+
+  // Everything is uninitialised but operands and what is copied from them.
+  Status Check() {
+    RunOptions asked;
+    asked.checks = {.races = true, .uninitialised = true};
+    RunChecks checks(asked);
+    CaseMemory memory = kernels_.memory;
+    for (const std::vector<std::byte>& region : memory) checks.Allocated(region);
+    for (const CaseSlice& operand : kernels_.operands) checks.Written(BytesOf(memory, operand));
+    BeginKernelCase(kernels_, memory);
+    for (const auto& [from, to] : kernels_.copies) {
+      checks.Copied(BytesOf(memory, from).data(), BytesOf(memory, to).data(),
+                    std::min(from.bytes, to.bytes));
+    }
+    for (const CaseLaunch& launch : kernels_.launches) {
+      const LaunchedFor launched{kernels_.instruction,
+                                 [&](size_t i) { return NameOf(launch.arguments[i]); }};
+      HLOSCOPE_ASSIGN_OR_RETURN(const ptx::LaunchResult result,
+                                checks.Launch(launched, code_[launch.code],
+                                              RequestOf(kernels_, launch, memory), options_));
+      if (result.fault) break;
+    }
+    for (size_t i = 0; i < kernels_.results.size(); ++i) {
+      checks.CheckResult(kernels_.instruction, i, BytesOf(memory, kernels_.results[i]));
+    }
+    answer_.findings = checks.Findings();
     return {};
   }
 

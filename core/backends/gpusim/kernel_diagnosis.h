@@ -11,6 +11,7 @@
 #include "core/backends/gpusim/kernel_case.h"
 #include "core/ptx/switches/switches.h"
 #include "core/ptx/trace/trace.h"
+#include "core/replay/capture/run_stream.h"
 #include "core/replay/run_options.h"
 
 namespace hloscope::replay {
@@ -35,6 +36,7 @@ struct KernelDiagnosis {
   bool switches = false;            // run with each switch that changes something
   bool roundings = false;           // run with roundings drawn by chance
   bool directed = false;            // run with roundings to nearest where it rounds otherwise
+  bool checks = false;              // run with the checks for races and uninitialised memory
   std::optional<StudiedByte> byte;  // find who wrote it, and where its value came from
   bool reference = false;           // with `byte`: run its block beside the second implementation
   std::optional<StudiedThreads> trace;  // instead
@@ -101,6 +103,7 @@ struct KernelDiagnosisAnswer {
   // Behind the launches, a draw of roundings each; none where not all roundings can be drawn.
   std::vector<CaseMemory> rounded;
   std::vector<DirectedRun> directed;  // those that change something
+  std::vector<RunFinding> findings;   // of the checks, those of one cause as one
   std::optional<ByteDiagnosis> byte;
   std::optional<ScalarReferenceAnswer> reference;
   std::optional<ptx::BlockTrace> trace;

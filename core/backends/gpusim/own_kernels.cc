@@ -11,6 +11,7 @@
 #include "core/backends/compiled/gpu_launches.h"
 #include "core/backends/gpusim/own_launches.h"
 #include "core/backends/gpusim/run_checks.h"
+#include "core/backends/gpusim/switched_kernels.h"
 #include "core/backends/pjrt/gpu_architecture.h"
 #include "core/base/jobs.h"
 #include "core/compile/gpu_code.h"
@@ -37,6 +38,11 @@ class RunOfLaunches : public RunListener {
   void Begin(const RunOptions& options) override {
     options_ = options;
     found_.emplace(options);
+    switched_.reset();
+    if (options.capture.search) {
+      auto switched = SwitchedKernels::Make(*options.capture.search);
+      if (switched.has_value()) switched_ = *std::move(switched);
+    }
     recorded_.reset();
     if (options.record.steps > 0) recorded_.emplace(device_);
   }
@@ -57,6 +63,7 @@ class RunOfLaunches : public RunListener {
     how.deadline = options_.budget.deadline;
     how.stop = options_.budget.stop;
     how.count_traffic = recorded_.has_value();
+    how.changer = switched_ == nullptr ? nullptr : switched_->changer();
     how.count_lines = recorded_.has_value() && options_.record.pc_sampling;
     return how;
   }
@@ -69,7 +76,8 @@ class RunOfLaunches : public RunListener {
   profiler::DeviceFacts device_;
   RunOptions options_;
   std::optional<OwnLaunches> recorded_;
-  std::mutex mutex_;  // devices run at the same time
+  std::unique_ptr<SwitchedKernels> switched_;  // null: nothing is switched
+  std::mutex mutex_;                           // devices run at the same time
   std::optional<RunChecks> found_;
 };
 
@@ -211,6 +219,11 @@ class SimulatedKernels : public compile::KernelLibrary {
 };
 
 class SimulatedGpuBackend : public GpuBackend {
+ public:
+  bool AnswersSearch(const SearchRequest& search) const override {
+    return search.name == kSwitchedKernelsSearch;
+  }
+
  protected:
   Result<std::string> Begin(const RunOptions& options, CompiledCode& out) const override {
     const std::string device = options.load.gpu_target.empty() ? "h100" : options.load.gpu_target;

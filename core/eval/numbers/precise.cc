@@ -112,9 +112,10 @@ std::optional<int> RoundedTo(const Module& module, InstructionId id) {
 
 class Widener {
  public:
-  Widener(const Module& module, Roundings roundings)
+  Widener(const Module& module, Roundings roundings, EntryTypes entry)
       : module_(module),
         roundings_(roundings),
+        entry_(entry),
         builder_(module),
         kept_(ComputationsOfKeptCalls()),
         applied_(AppliedComputations()),
@@ -207,7 +208,9 @@ class Widener {
     const Opcode opcode = instruction.opcode;
     const Shape& shape = module_.shape(old);
     const bool of_entry = instruction.computation == module_.entry_id();
-    if (opcode == Opcode::kParameter && of_entry) return Converted(Keep(old), shape, true);
+    if (opcode == Opcode::kParameter && of_entry && entry_ == EntryTypes::kKept) {
+      return Converted(Keep(old), shape, true);
+    }
     if (KeepsItsTypes(module_, instruction)) return WidenAround(old);
     if (opcode == Opcode::kConstant) return WidenConstant(old);
     const bool rounds = roundings_ == Roundings::kAsked && !applied_[instruction.computation.index];
@@ -275,6 +278,7 @@ class Widener {
 
   const Module& module_;
   Roundings roundings_;
+  EntryTypes entry_;
   hlo::ModuleBuilder builder_;
   std::vector<bool> kept_;     // computations that stay as they are
   std::vector<bool> applied_;  // computations that round nowhere
@@ -299,8 +303,9 @@ Shape WidenedShape(const Shape& shape) {
   return wide;
 }
 
-std::shared_ptr<const Module> WidenModule(const Module& module, Roundings roundings) {
-  return Widener(module, roundings).Run();
+std::shared_ptr<const Module> WidenModule(const Module& module, Roundings roundings,
+                                          EntryTypes entry) {
+  return Widener(module, roundings, entry).Run();
 }
 
 bool AsksForRounding(const Module& module) {

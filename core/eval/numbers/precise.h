@@ -24,9 +24,13 @@ hlo::Shape WidenedShape(const hlo::Shape& shape);
 // With Roundings::kAsked, what the module asks for is rounded all the same, in its mantissa: by
 // reduce-precision to some bits fewer than its type has (and to fewer bits of exponent), by
 // conversions to narrower types, and by what is computed in types narrower than f32.
+//
+// With EntryTypes::kWide the entry takes its parameters as WidenedShape has them.
 enum class Roundings : uint8_t { kNone, kAsked };
+enum class EntryTypes : uint8_t { kKept, kWide };
 std::shared_ptr<const hlo::Module> WidenModule(const hlo::Module& module,
-                                               Roundings roundings = Roundings::kNone);
+                                               Roundings roundings = Roundings::kNone,
+                                               EntryTypes entry = EntryTypes::kKept);
 
 // True if the module asks for any of these.
 bool AsksForRounding(const hlo::Module& module);

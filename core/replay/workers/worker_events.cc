@@ -101,12 +101,6 @@ void Archive(A& a, Archived<A, RunExecuted::Choice>& choice) {
   a(opcode, library, reason, count, way);
 }
 
-template <typename A>
-void Archive(A& a, Archived<A, RunFinding::Side>& side) {
-  auto& [file, form, line, column, block, thread] = side;
-  a(file, form, line, column, block, thread);
-}
-
 namespace {
 
 template <typename A>
@@ -197,12 +191,6 @@ template <typename A>
 void Archive(A& a, Archived<A, RunFault>& event) {
   auto& [key, error] = event;
   a(key, error);
-}
-
-template <typename A>
-void Archive(A& a, Archived<A, RunFinding>& event) {
-  auto& [kind, what, instruction, kernel, at, other, memory, byte, count] = event;
-  a(kind, what, instruction, kernel, at, other, memory, byte, count);
 }
 
 // A reader for each alternative of RunEvent, by its number.

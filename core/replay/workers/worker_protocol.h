@@ -163,6 +163,18 @@ void PutOptions(ValueWriter& out, const RunOptions& options);
 RunOptions GetOptions(ValueReader& in);
 
 template <typename A>
+void Archive(A& a, Archived<A, RunFinding::Side>& side) {
+  auto& [file, form, line, column, block, thread] = side;
+  a(file, form, line, column, block, thread);
+}
+
+template <typename A>
+void Archive(A& a, Archived<A, RunFinding>& event) {
+  auto& [kind, what, instruction, kernel, at, other, memory, byte, count] = event;
+  a(kind, what, instruction, kernel, at, other, memory, byte, count);
+}
+
+template <typename A>
 void Archive(A& a, Archived<A, TraceSlice>& slice) {
   auto& [name, lane, start_ns, duration_ns] = slice;
   a(name, lane, start_ns, duration_ns);

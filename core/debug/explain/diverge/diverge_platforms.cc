@@ -15,6 +15,7 @@
 #include "core/debug/explain/diverge/optimised_module.h"
 #include "core/debug/explain/diverge/plain_run.h"
 #include "core/debug/explain/diverge/value_comparison.h"
+#include "core/debug/run/finding_text.h"
 
 namespace hloscope::debug {
 
@@ -260,7 +261,22 @@ class PlatformDivergence {
                                   inside->together_agree, std::move(inside->together)});
       }
     }
-    verdict_.cause = CauseOf(guilty_->key.instruction);
+    verdict_.cause = CheckMemory().value_or(CauseOf(guilty_->key.instruction));
+  }
+
+  // What the kernel does wrong with memory, where the GPU is a simulated one.
+  std::optional<Cause> CheckMemory() {
+    if (!replay::FindPlatform(request_.test.name)->Has(replay::kSimulatesGpu)) return std::nullopt;
+    RunSpec checked = AloneSpec(request_, request_.test.name, check_.arguments);
+    checked.checks = {.races = true, .uninitialised = true};
+    const RunReport report = RunModule(check_.alone, checked, stop_);
+    std::optional<Cause> cause;
+    for (const replay::RunFinding& finding : report.checks) {
+      verdict_.warnings.push_back(FindingText(finding));
+      if (finding.kind == "race") cause = Cause::kRace;
+      if (finding.kind == "uninitialised" && !cause) cause = Cause::kUninitialised;
+    }
+    return cause;
   }
 
   // A function, some ULP away from the value in double precision.

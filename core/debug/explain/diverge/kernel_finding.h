@@ -7,6 +7,8 @@
 #include <string>
 #include <vector>
 
+#include "core/replay/capture/run_stream.h"
+
 namespace hloscope::debug {
 
 // One step of a thread, of those that the worst element comes from.
@@ -63,6 +65,8 @@ struct KernelFinding {
   bool reference_agrees = false;
   int64_t reference_checked = 0;  // instructions of lanes
   std::string reference_difference;
+  // Races and uninitialised memory that the checks of the simulated GPU find in the kernel alone.
+  std::vector<replay::RunFinding> checks;
 };
 
 }  // namespace hloscope::debug

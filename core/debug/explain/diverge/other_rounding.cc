@@ -39,7 +39,9 @@ std::vector<SummedOperand> SummedBy(const Module& module, InstructionId id) {
   const hlo::Instruction& instruction = module[id];
   if (instruction.opcode == Opcode::kReduce) {
     const auto callees = module.CalledComputations(instruction);
-    const bool adds = callees.size() == 1 && module[module[callees[0]].root].opcode == Opcode::kAdd;
+    // Two parameters and their sum.
+    const bool adds = callees.size() == 1 && module[callees[0]].instruction_count == 3 &&
+                      module[module[callees[0]].root].opcode == Opcode::kAdd;
     const auto dimensions = module.GetInts(instruction, AttributeKey::kDimensions);
     if (!adds || dimensions.empty() || module.operands(id).size() != 2) return {};
     const Shape& shape = module.shape(module.operands(id)[0]);
@@ -61,10 +63,12 @@ std::vector<SummedOperand> SummedBy(const Module& module, InstructionId id) {
   return {};
 }
 
+enum class SumOrder : uint8_t { kBlocks, kTree };
+
 class SumCutter {
  public:
-  explicit SumCutter(const std::shared_ptr<const Module>& module)
-      : module_(*module), rewriter_(module) {}
+  SumCutter(const std::shared_ptr<const Module>& module, SumOrder order)
+      : module_(*module), order_(order), rewriter_(module) {}
 
   ModuleResult Run() {
     for (uint32_t i = 0; i < module_.instructions().size(); ++i) Cut(InstructionId(i));
@@ -75,23 +79,76 @@ class SumCutter {
 
  private:
   void Cut(InstructionId id) {
-    constexpr int64_t kBlocks = 64;
     const std::vector<SummedOperand> summed = SummedBy(module_, id);
     if (summed.empty() || !IsFloatArray(module_.shape(id))) return;
     for (const SummedOperand& operand : summed) {
       if (!IsFloatArray(OperandShape(id, operand.slot))) return;
     }
     const int64_t size = SizeOf(id, summed[0]);
-    if (size < 2) return;
-    const int64_t block = (size + kBlocks - 1) / kBlocks;
-    InstructionId sum;
-    for (int64_t begin = 0; begin < size; begin += block) {
-      const InstructionId part = Block(id, summed, begin, std::min(begin + block, size));
-      sum = sum.valid() ? AddUp(id, sum, part) : part;
+    const bool fits = order_ == SumOrder::kBlocks || module_[id].opcode == Opcode::kReduce;
+    if (size < 2 || !fits) return;
+    InstructionId sum =
+        order_ == SumOrder::kTree ? Tree(id, summed[0], size) : Blocks(id, summed, size);
+    if (PartShape(id).element_type() != module_.shape(id).element_type()) {
+      sum = rewriter_.Add(module_[id].computation, NewName(), Opcode::kConvert, module_.shape(id),
+                          {&sum, 1});
     }
     rewriter_.ReplaceAllUses(id, sum);
     rewriter_.Remove(id);
     ++cuts_;
+  }
+
+  InstructionId Blocks(InstructionId id, const std::vector<SummedOperand>& summed, int64_t size) {
+    constexpr int64_t kBlocks = 64;
+    const int64_t block = (size + kBlocks - 1) / kBlocks;
+    InstructionId sum;
+    for (int64_t begin = 0; begin < size; begin += block) {
+      const InstructionId part = Block(id, summed, begin, std::min(begin + block, size));
+      sum = sum.valid() ? AddUp(id, PartShape(id), sum, part) : part;
+    }
+    return sum;
+  }
+
+  // One half upon the other, again and again, as lanes of a warp do; what is left is one.
+  InstructionId Tree(InstructionId id, const SummedOperand& summed, int64_t size) {
+    std::vector<InstructionId> operands = rewriter_.operands(id);
+    InstructionId values = operands[summed.slot];
+    Shape shape = OperandShape(id, summed.slot);
+    const auto dimension = static_cast<size_t>(summed.dimension);
+    while (size > 1) {
+      const int64_t upper = size / 2, lower = size - upper;
+      const auto part = [&](int64_t begin, int64_t end) {
+        return SliceOf(id, values, shape, dimension, begin, end);
+      };
+      const InstructionId high = part(lower, size), low = part(0, upper);
+      const InstructionId rest = lower > upper ? part(upper, lower) : InstructionId();
+      shape.set_dimension(dimension, upper);
+      values = AddUp(id, shape, low, high);
+      shape.set_dimension(dimension, lower);
+      if (rest.valid()) {
+        const std::array halves = {values, rest};
+        const std::array attributes = {
+            rewriter_.builder().MakeInts(AttributeKey::kDimensions, std::array{summed.dimension})};
+        values = rewriter_.Add(module_[id].computation, NewName(), Opcode::kConcatenate, shape,
+                               halves, attributes);
+      }
+      size = lower;
+    }
+    operands[summed.slot] = values;
+    return rewriter_.Add(module_[id].computation, NewName(), module_[id].opcode, module_.shape(id),
+                         operands, AttributesOf(id));
+  }
+
+  // Sums of products are kept in f32, whatever they are rounded to in the end; a reducer rounds to
+  // its own type.
+  Shape PartShape(InstructionId id) const {
+    Shape shape = module_.shape(id);
+    if (module_[id].opcode == Opcode::kReduce || hlo::Info(shape.element_type()).bits >= 32) {
+      return shape;
+    }
+    shape = shape.WithoutLayouts();
+    shape.set_element_type(ElementType::kF32);
+    return shape;
   }
 
   const Shape& OperandShape(InstructionId id, uint32_t slot) const {
@@ -105,26 +162,31 @@ class SumCutter {
                       int64_t end) {
     std::vector<InstructionId> operands = rewriter_.operands(id);
     for (const SummedOperand& each : summed) {
-      operands[each.slot] = SliceOf(id, operands[each.slot], each, begin, end);
+      operands[each.slot] = SliceOf(id, operands[each.slot], OperandShape(id, each.slot),
+                                    static_cast<size_t>(each.dimension), begin, end);
     }
     if (module_[id].opcode == Opcode::kReduce && begin > 0) operands[1] = Zero(id);
+    return rewriter_.Add(module_[id].computation, NewName(), module_[id].opcode, PartShape(id),
+                         operands, AttributesOf(id));
+  }
+
+  std::vector<Attribute> AttributesOf(InstructionId id) const {
     std::vector<Attribute> attributes;
     for (const Attribute& attribute : module_.attributes(module_[id])) {
       if (attribute.key != AttributeKey::kControlPredecessors) attributes.push_back(attribute);
     }
-    return rewriter_.Add(module_[id].computation, NewName(), module_[id].opcode, module_.shape(id),
-                         operands, attributes);
+    return attributes;
   }
 
-  InstructionId SliceOf(InstructionId id, InstructionId operand, const SummedOperand& summed,
+  // Of `operand`, which has that shape.
+  InstructionId SliceOf(InstructionId id, InstructionId operand, Shape shape, size_t dimension,
                         int64_t begin, int64_t end) {
-    Shape shape = OperandShape(id, summed.slot);
     std::vector<int64_t> bounds;
     for (size_t d = 0; d < shape.rank(); ++d) {
-      const bool is_summed = static_cast<int64_t>(d) == summed.dimension;
-      bounds.insert(bounds.end(), {is_summed ? begin : 0, is_summed ? end : shape.dimension(d), 1});
+      bounds.insert(bounds.end(),
+                    {d == dimension ? begin : 0, d == dimension ? end : shape.dimension(d), 1});
     }
-    shape.set_dimension(static_cast<size_t>(summed.dimension), end - begin);
+    shape.set_dimension(dimension, end - begin);
     const std::array attributes = {rewriter_.builder().MakeInts(AttributeKey::kSlice, bounds)};
     return rewriter_.Add(module_[id].computation, NewName(), Opcode::kSlice, std::move(shape),
                          {&operand, 1}, attributes);
@@ -139,15 +201,15 @@ class SumCutter {
                          attributes);
   }
 
-  InstructionId AddUp(InstructionId id, InstructionId sum, InstructionId part) {
+  InstructionId AddUp(InstructionId id, const Shape& shape, InstructionId sum, InstructionId part) {
     const std::array operands = {sum, part};
-    return rewriter_.Add(module_[id].computation, NewName(), Opcode::kAdd, module_.shape(id),
-                         operands);
+    return rewriter_.Add(module_[id].computation, NewName(), Opcode::kAdd, shape, operands);
   }
 
   std::string NewName() { return "block." + std::to_string(names_++); }
 
   const Module& module_;
+  SumOrder order_;
   Rewriter rewriter_;
   int64_t cuts_ = 0, names_ = 0;
 };
@@ -210,7 +272,11 @@ class Contracter {
 }  // namespace
 
 ModuleResult SumsInBlocks(const std::shared_ptr<const Module>& module) {
-  return SumCutter(module).Run();
+  return SumCutter(module, SumOrder::kBlocks).Run();
+}
+
+ModuleResult SumsInTree(const std::shared_ptr<const Module>& module) {
+  return SumCutter(module, SumOrder::kTree).Run();
 }
 
 ModuleResult ProductsContracted(const std::shared_ptr<const Module>& module) {

@@ -9,9 +9,14 @@
 
 namespace hloscope::debug {
 
-// Every sum of a reduction, dot or convolution of floats taken in blocks that are rounded and added
-// up one by one. Null: there is none.
+// Every sum of a reduction, dot or convolution of floats taken in blocks that are rounded, those of
+// products to f32 at least, and added up one by one. Null: there is none.
 Result<std::shared_ptr<const hlo::Module>> SumsInBlocks(
+    const std::shared_ptr<const hlo::Module>& module);
+
+// Every sum of a reduction of floats taken as a tree, one half of the elements upon the other, each
+// sum rounded to the type of the reducer. Null: there is none.
+Result<std::shared_ptr<const hlo::Module>> SumsInTree(
     const std::shared_ptr<const hlo::Module>& module);
 
 // Every product of f32 or a narrower float that is added or subtracted in the same computation, one

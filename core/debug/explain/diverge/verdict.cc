@@ -27,10 +27,14 @@ std::string PlacePhrase(const DivergePlace& place) {
 
 std::string PassSentence(const DivergeVerdict& verdict) {
   const PassBlame& blame = verdict.passes.front();
-  std::string out = fmt::format("pass {} of {} changed the numbers", blame.pass,
-                                blame.pipeline.empty() ? "the pipeline" : blame.pipeline);
+  std::string out = fmt::format("pass {} of {} changed {}", blame.pass,
+                                blame.pipeline.empty() ? "the pipeline" : blame.pipeline,
+                                blame.within_bounds ? "what is computed" : "the numbers");
   if (verdict.place) out += " at " + PlacePhrase(*verdict.place);
   if (!verdict.edit.what.empty()) out += ": " + verdict.edit.what;
+  if (blame.within_bounds) {
+    out += "; on these inputs the results agree within the bounds: " + ErrorPhrase(blame.worst);
+  }
   for (const PassBlame& other : verdict.passes) {
     if (&other == &blame) continue;
     out += other.restores
@@ -109,17 +113,30 @@ std::string FailureSentence(const DivergeVerdict& verdict) {
                      error);
 }
 
+// What holds, and no more: values were compared on one set of inputs.
 std::string EqualSentence(const DivergeVerdict& verdict) {
-  if (verdict.cause) {
-    return fmt::format("no pass changed the numbers and the results agree; what differs is {}",
-                       Describe(*verdict.cause));
-  }
   if (verdict.stages > 0) {
     const auto stages = verdict.stages - static_cast<int64_t>(verdict.stepped_over.size());
-    return fmt::format("no pass changed the numbers: {} equivalent",
-                       Counted(stages, "stage is", "stages are"));
+    if (verdict.cause) {
+      return fmt::format(
+          "no pass changed the meaning: of {} some differ beyond the bounds on these inputs, and "
+          "the cause is {}",
+          Counted(stages, "stage"), Describe(*verdict.cause));
+    }
+    std::string out = fmt::format("no pass changed the numbers: {} on these inputs",
+                                  Counted(stages, "stage agrees", "stages agree"));
+    if (verdict.within_bounds > 0) {
+      out += fmt::format(", {} within the bounds and with other bits", verdict.within_bounds);
+    }
+    return out;
   }
-  return "both agree within the bounds";
+  if (!verdict.worst) return "both agree within the bounds";
+  std::string out = "the values agree within the bounds: " + ErrorPhrase(*verdict.worst);
+  if (verdict.place) {
+    out += fmt::format("; the operations differ at {}: {}", PlacePhrase(*verdict.place),
+                       verdict.edit.what);
+  }
+  return out;
 }
 
 }  // namespace

@@ -50,6 +50,7 @@ struct DivergePlace {
 struct PassBlame {
   std::string pass, pipeline, file_before, file_after;  // files as the dump names them
   bool restores = false;  // the results are again what they were before an earlier one of these
+  bool within_bounds = false;  // on these inputs
   std::optional<DivergePlace> place;
   InstructionEdit edit;
   LeafComparison worst;  // of the results, after against before
@@ -80,6 +81,7 @@ struct DivergeVerdict {
   std::optional<LeafComparison> worst;   // of what differs most: of `place`, or a result
   bool worst_is_of_place = false;
   int64_t stages = 0, evaluated = 0;      // of the pipeline; the others mean the same by their text
+  int64_t within_bounds = 0;              // of those evaluated: with other bits, by rounding alone
   std::vector<std::string> stepped_over;  // stages that could not be evaluated, with the reason
   std::vector<std::string> warnings;
   std::vector<Error> errors;

@@ -37,7 +37,7 @@ void WriteEdit(JsonWriter& json, const InstructionEdit& edit) {
 void WriteBlame(JsonWriter& json, const PassBlame& blame) {
   json.BeginObject().Field("pass", blame.pass).Field("pipeline", blame.pipeline);
   json.Field("file_before", blame.file_before).Field("file_after", blame.file_after);
-  json.Field("restores", blame.restores);
+  json.Field("restores", blame.restores).Field("within_bounds", blame.within_bounds);
   WritePlace(json, blame.place);
   WriteEdit(json, blame.edit);
   json.Key("worst").BeginObject();
@@ -163,6 +163,14 @@ void WriteFinding(JsonWriter& json, const KernelFinding& finding) {
     json.EndArray().Field("twin_agrees", finding.reference_agrees);
     json.Field("twin_checked", finding.reference_checked);
     OptionalField(json, "twin_difference", finding.reference_difference);
+    json.Key("checks").BeginArray();
+    for (const replay::RunFinding& found : finding.checks) {
+      json.BeginObject().Field("kind", found.kind).Field("what", found.what);
+      json.Field("line", found.at ? found.at->line : 0);
+      json.Field("other_line", found.other ? found.other->line : 0);
+      json.Field("memory", found.memory).Field("count", found.count).EndObject();
+    }
+    json.EndArray();
   }
   json.EndObject();
 }

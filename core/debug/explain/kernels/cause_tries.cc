@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include "core/base/counted.h"
+#include "core/debug/explain/diverge/conditioning.h"
 #include "core/debug/explain/diverge/initial_values.h"
 #include "core/debug/explain/diverge/other_rounding.h"
 #include "core/debug/explain/kernels/switch_causes.h"
@@ -27,13 +28,26 @@ bool HasNarrowFloats(const Module& module) {
 
 }  // namespace
 
+CauseTries::CauseTries(Arrays actual, Arrays expected, const BoundsRequest& bounds)
+    : CauseTries(std::move(actual), std::move(expected),
+                 [bounds](size_t, const hlo::Literal& a, const hlo::Literal& e) {
+                   return CompareArrays(a, e, bounds);
+                 }) {}
+
+// Says how the first array differs that does.
+bool CauseTries::Agrees(const Arrays& arrays, const Arrays& expected, std::string& how) const {
+  for (size_t i = 0; i < arrays.size(); ++i) {
+    const LeafComparison leaf = compare_(i, arrays[i], expected[i]);
+    if (leaf.equal()) continue;
+    how = ErrorPhrase(leaf);
+    return false;
+  }
+  return true;
+}
+
 void CauseTries::Note(std::string what, const Arrays& arrays, const Arrays& expected, Cause cause) {
   std::string detail;
-  for (size_t i = 0; i < arrays.size() && detail.empty(); ++i) {
-    const LeafComparison leaf = CompareArrays(arrays[i], expected[i], bounds_);
-    if (!leaf.equal()) detail = ErrorPhrase(leaf);
-  }
-  const bool closes = detail.empty();
+  const bool closes = Agrees(arrays, expected, detail);
   tries_.push_back({std::move(what), closes, std::move(detail)});
   if (closes) Close(cause);
 }
@@ -46,8 +60,8 @@ void CauseTries::NoteApproximations(const std::string& which, const Arrays& up,
                                     const Arrays& down) {
   bool closes = true;
   for (size_t i = 0; i < actual_.size(); ++i) {
-    const Literal settled = SettledBySpread(actual_[i], expected_[i], up[i], down[i]);
-    closes &= CompareArrays(settled, expected_[i], bounds_).equal();
+    const hlo::Literal settled = SettledBySpread(actual_[i], expected_[i], up[i], down[i]);
+    closes &= compare_(i, settled, expected_[i]).equal();
   }
   tries_.push_back(
       {fmt::format("approximate functions pushed to both ends of their documented bounds ({})",
@@ -63,7 +77,7 @@ void CauseTries::Close(Cause cause) {
 }
 
 void CauseTries::Attempt(const std::string& what, const Result<ModulePtr>& made, Cause cause,
-                         const Evaluate& evaluate) {
+                         const EvaluateModule& evaluate) {
   if (!made.has_value()) return NoteFailure(what, made.error());
   if (*made == nullptr) return;
   auto arrays = evaluate(*made);
@@ -76,7 +90,7 @@ void CauseTries::Attempt(const std::string& what, const Result<ModulePtr>& made,
 
 // XLA begins each partial result with it: as many as one more says.
 void CauseTries::TryInitialValues(const std::string& where, const ModulePtr& module,
-                                  const Arrays& once, const Evaluate& evaluate) {
+                                  const Arrays& once, const EvaluateModule& evaluate) {
   if (cause_) return;
   auto made = InitialValuesAgain(module, 1);
   if (made.has_value() && *made == nullptr) return;
@@ -84,7 +98,7 @@ void CauseTries::TryInitialValues(const std::string& where, const ModulePtr& mod
   if (!twice.has_value())
     return NoteFailure("the reference's initial values taken twice" + where, twice.error());
   for (size_t i = 0; i < actual_.size(); ++i) {
-    if (CompareArrays(actual_[i], expected_[i], bounds_).equal()) continue;
+    if (compare_(i, actual_[i], expected_[i]).equal()) continue;
     for (const int64_t more : FurtherInitialValues(actual_[i], once[i], (*twice)[i])) {
       if (cause_) return;
       Attempt(fmt::format("the reference's initial values taken {}{}", Counted(more + 1, "time"),
@@ -94,8 +108,14 @@ void CauseTries::TryInitialValues(const std::string& where, const ModulePtr& mod
   }
 }
 
-void CauseTries::TryReferences(const ModulePtr& module, const Evaluate& evaluate) {
+void CauseTries::TryReferences(const ModulePtr& module, const std::vector<hlo::Literal>& arguments,
+                               const Evaluate& evaluate_on) {
+  const EvaluateModule evaluate = [&](const ModulePtr& other) {
+    return evaluate_on(other, arguments);
+  };
   Attempt("the reference's sums taken in blocks", SumsInBlocks(module), Cause::kReductionOrder,
+          evaluate);
+  Attempt("the reference's sums taken in a tree", SumsInTree(module), Cause::kReductionOrder,
           evaluate);
   Attempt("the reference's products rounded with their sums", ProductsContracted(module),
           Cause::kFma, evaluate);
@@ -107,6 +127,21 @@ void CauseTries::TryReferences(const ModulePtr& module, const Evaluate& evaluate
   // Where narrow sums drop what one more adds.
   const auto precise = evaluate(wide);
   if (precise.has_value()) TryInitialValues(", in double precision", wide, *precise, evaluate);
+}
+
+void CauseTries::TryConditioning(const ModulePtr& module,
+                                 const std::vector<hlo::Literal>& arguments,
+                                 const BoundsRequest& bounds, const Evaluate& evaluate) {
+  if (cause_) return;
+  const auto leaves_of = [](const Arrays& arrays) { return Leaves(arrays.begin(), arrays.end()); };
+  const auto on = [&](const ModulePtr& other,
+                      const std::vector<hlo::Literal>& others) -> Result<Leaves> {
+    HLOSCOPE_ASSIGN_OR_RETURN(const Arrays arrays, evaluate(other, others));
+    return leaves_of(arrays);
+  };
+  tries_.push_back(debug::TryConditioning(module, arguments, leaves_of(actual_),
+                                          leaves_of(expected_), bounds, on));
+  if (tries_.back().closes == true) Close(Cause::kIllConditioned);
 }
 
 }  // namespace hloscope::debug

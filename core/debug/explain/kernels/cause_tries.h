@@ -18,17 +18,21 @@ using Arrays = std::vector<hlo::Literal>;
 
 class CauseTries {
  public:
-  // The results of a module, array by array, on the reference.
-  using Evaluate = std::function<Result<Arrays>(const std::shared_ptr<const hlo::Module>&)>;
+  // The results of a module on arguments, array by array, on the reference.
+  using Evaluate = std::function<Result<Arrays>(const std::shared_ptr<const hlo::Module>&,
+                                                const std::vector<hlo::Literal>&)>;
+  // How an array of the results compares, by its number.
+  using Compare = std::function<LeafComparison(size_t, const hlo::Literal&, const hlo::Literal&)>;
 
-  // `actual` and `expected` are as many arrays of the same shapes.
-  CauseTries(Arrays actual, Arrays expected, const BoundsRequest& bounds)
-      : actual_(std::move(actual)), expected_(std::move(expected)), bounds_(bounds) {}
+  // `actual` and `expected` are as many arrays of the same shapes, which differ.
+  CauseTries(Arrays actual, Arrays expected, Compare compare)
+      : actual_(std::move(actual)), expected_(std::move(expected)), compare_(std::move(compare)) {}
+  CauseTries(Arrays actual, Arrays expected, const BoundsRequest& bounds);
 
   const Arrays& actual() const { return actual_; }
   const Arrays& expected() const { return expected_; }
 
-  // Whether `arrays` agree with `expected`, the bounds being those of each element type.
+  // Whether `arrays` agree with `expected`.
   void Note(std::string what, const Arrays& arrays, const Arrays& expected, Cause cause);
   // It could not be tried.
   void NoteFailure(std::string what, const Error& error);
@@ -39,21 +43,29 @@ class CauseTries {
   // The first that closes the gap is the cause.
   void Close(Cause cause);
 
-  // `module`, whose results are `expected`, done otherwise: sums in blocks, products rounded with
-  // their sums, initial values taken more often, double precision.
-  void TryReferences(const std::shared_ptr<const hlo::Module>& module, const Evaluate& evaluate);
+  // `module`, whose results on `arguments` are `expected`, done otherwise: sums in blocks and in a
+  // tree, products rounded with their sums, initial values taken more often, double precision.
+  void TryReferences(const std::shared_ptr<const hlo::Module>& module,
+                     const std::vector<hlo::Literal>& arguments, const Evaluate& evaluate);
+  // Its arguments moved by one ULP (diverge/conditioning.h), unless a cause is known.
+  void TryConditioning(const std::shared_ptr<const hlo::Module>& module,
+                       const std::vector<hlo::Literal>& arguments, const BoundsRequest& bounds,
+                       const Evaluate& evaluate);
 
   const std::optional<Cause>& cause() const { return cause_; }
   std::vector<DivergeTry> Take() { return std::move(tries_); }
 
  private:
+  using EvaluateModule = std::function<Result<Arrays>(const std::shared_ptr<const hlo::Module>&)>;
+
   void Attempt(const std::string& what, const Result<std::shared_ptr<const hlo::Module>>& made,
-               Cause cause, const Evaluate& evaluate);
+               Cause cause, const EvaluateModule& evaluate);
   void TryInitialValues(const std::string& where, const std::shared_ptr<const hlo::Module>& module,
-                        const Arrays& once, const Evaluate& evaluate);
+                        const Arrays& once, const EvaluateModule& evaluate);
+  bool Agrees(const Arrays& arrays, const Arrays& expected, std::string& how) const;
 
   Arrays actual_, expected_;
-  BoundsRequest bounds_;
+  Compare compare_;
   std::optional<Cause> cause_;
   std::vector<DivergeTry> tries_;
 };

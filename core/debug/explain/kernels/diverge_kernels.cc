@@ -132,10 +132,15 @@ class KernelDivergence {
       verdict_.cause = Cause::kUnexplained;
       return {};
     }
+    Leaves actual;
+    for (const RunOutput& output : plain_.outputs) {
+      actual.push_back(output.missing ? Result<hlo::Literal>(std::unexpected(*output.missing))
+                                      : output.value);
+    }
     HLOSCOPE_ASSIGN_OR_RETURN(ProgramExplanation explained,
-                              ExplainProgram(module_, request_, plain_, stop_));
+                              ExplainProgram(module_, request_, actual, plain_.arguments, stop_));
     verdict_.tries = std::move(explained.tries);
-    // Whether it is, is measured afterwards (passes/conditioning.h).
+    // Whether it is, is measured afterwards (passes/explain_platforms.cc).
     verdict_.cause = explained.cause.value_or(Cause::kIllConditioned);
     if (explained.cause) verdict_.confirmed = true;
     verdict_.warnings.push_back(
@@ -151,8 +156,9 @@ class KernelDivergence {
   };
 
   static bool IsExplained(const KernelExplanation& explanation) {
-    return explanation.confirmed && explanation.cause != Cause::kMiscompile &&
-           explanation.cause != Cause::kDirectedRounding;
+    constexpr std::array kFaults = {Cause::kMiscompile, Cause::kDirectedRounding, Cause::kRace,
+                                    Cause::kUninitialised};
+    return explanation.confirmed && std::ranges::find(kFaults, explanation.cause) == kFaults.end();
   }
 
   static bool IsSwitched(Cause cause) {

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <functional>
 #include <numeric>
 #include <utility>
 
@@ -12,11 +13,10 @@
 #include "core/backends/pjrt/device_bytes.h"
 #include "core/base/counted.h"
 #include "core/debug/compare/difference_patterns.h"
-#include "core/debug/explain/diverge/initial_values.h"
 #include "core/debug/explain/diverge/kernel_check.h"
 #include "core/debug/explain/diverge/open_meaning.h"
-#include "core/debug/explain/diverge/other_rounding.h"
 #include "core/debug/explain/kernels/case_of_run.h"
+#include "core/debug/explain/kernels/cause_tries.h"
 #include "core/debug/explain/kernels/look_first.h"
 #include "core/debug/explain/kernels/rank_lines.h"
 #include "core/debug/explain/kernels/rounding_budget.h"
@@ -74,11 +74,17 @@ class Explainer {
       out_.warnings.push_back("the thread that stored the worst element was not found: " +
                               found.error().ToString());
     }
+    tries_.emplace(actual_, expected_, [this](size_t i, const Literal& a, const Literal& e) {
+      return Compare(i, a, e);
+    });
     TrySwitches(answer.switches);
     TryPartSums("", actual_);
     TryReferences();
+    if (!tries_->cause()) Check();
     LookFirstAt(worst);
     Decide();
+    const std::vector<DivergeTry> tries = tries_->Take();
+    out_.tries.insert(out_.tries.begin(), tries.begin(), tries.end());
     return std::move(out_);
   }
 
@@ -178,8 +184,13 @@ class Explainer {
   }
 
   Result<Arrays> Evaluated(const std::shared_ptr<const Module>& module) const {
+    return Evaluated(module, question_.arguments);
+  }
+
+  Result<Arrays> Evaluated(const std::shared_ptr<const Module>& module,
+                           const std::vector<Literal>& arguments) const {
     const RunReport report =
-        RunModule(module, AloneSpec(request_, request_.reference.name, question_.arguments), stop_);
+        RunModule(module, AloneSpec(request_, request_.reference.name, arguments), stop_);
     if (report.error) return std::unexpected(*report.error);
     Arrays arrays;
     for (const RunOutput& output : report.outputs) {
@@ -307,7 +318,7 @@ class Explainer {
           BoundsFor(actual_[array].shape().element_type(), request_.compare.bounds));
     }
     replay::EditAnswer tried;
-    if (!closed_ && place_) {
+    if (!tries_->cause() && place_) {
       place_->expected = BytesOf(array);
       place_->lines = RankedLines(finding);
       place_->sizes = SizesIn(*question_.alone);
@@ -356,18 +367,6 @@ class Explainer {
     return true;
   }
 
-  void Note(std::string what, const Arrays& arrays, const Arrays& expected, Cause cause) {
-    LeafComparison worst;
-    const bool closes = Agrees(arrays, expected, worst);
-    out_.tries.push_back({std::move(what), closes, closes ? "" : ErrorPhrase(worst)});
-    if (closes) Close(cause);
-  }
-
-  // The first that closes the gap is the cause.
-  void Close(Cause cause) {
-    if (!closed_) closed_ = cause;
-  }
-
   void TrySwitches(const std::vector<replay::SwitchedRun>& runs) {
     std::vector<Arrays> pushed;
     int64_t approximations = 0;
@@ -378,108 +377,60 @@ class Explainer {
           fmt::format("{} ({})", row.text, Counted(run.instructions, "instruction"));
       auto arrays = run.error.empty() ? ArraysIn(run.memory) : InternalError(run.error);
       if (!arrays.has_value()) {
-        out_.tries.push_back({what, std::nullopt, arrays.error().message});
+        tries_->NoteFailure(what, arrays.error());
       } else if (const auto cause = CauseOf(which)) {
-        Note(what, *arrays, expected_, *cause);
+        tries_->Note(what, *arrays, expected_, *cause);
         TryPartSums(", " + std::string(row.text), *arrays);
       } else {
         pushed.push_back(*std::move(arrays));
         approximations = run.instructions;
       }
     }
-    if (pushed.size() == 2) TryApproximations(pushed, approximations);
+    if (pushed.size() == 2) {
+      tries_->NoteApproximations(Counted(approximations, "instruction"), pushed[0], pushed[1]);
+    }
   }
 
   // Partial products mean what they add up to.
   void TryPartSums(const std::string& switched, const Arrays& arrays) {
-    if (closed_ || arrays.size() != 1 || !MayBeSplitProduct(*question_.alone, arrays[0].shape()))
+    if (tries_->cause() || arrays.size() != 1 ||
+        !MayBeSplitProduct(*question_.alone, arrays[0].shape()))
       return;
     const ErrorBounds bounds = BoundsFor(arrays[0].shape().element_type(), request_.compare.bounds);
     if (!SameSums(arrays[0], expected_[0], bounds)) return;
-    out_.tries.push_back(
+    tries_->Add(
         {"partial products added up: how the kernel splits k is unspecified" + switched, true, ""});
-    Close(Cause::kReductionOrder);
-  }
-
-  // What their bounds allow reaches the reference, element by element.
-  void TryApproximations(const std::vector<Arrays>& pushed, int64_t instructions) {
-    bool closes = true;
-    for (size_t i = 0; i < actual_.size(); ++i) {
-      Literal settled = SettledBySpread(actual_[i], expected_[i], pushed[0][i], pushed[1][i]);
-      closes &= Compare(i, settled, expected_[i]).equal();
-    }
-    out_.tries.push_back(
-        {fmt::format("approximate functions pushed to both ends of their documented bounds ({})",
-                     Counted(instructions, "instruction")),
-         closes,
-         closes ? "their range includes the reference"
-                : "their range does not include the reference"});
-    if (closes) Close(Cause::kApproximation);
+    tries_->Close(Cause::kReductionOrder);
   }
 
   // The reference otherwise: what the kernel is then close to.
   void TryReferences() {
-    const auto attempt = [&](const std::string& what, auto made, Cause cause) {
-      if (!made.has_value()) {
-        out_.tries.push_back({what, std::nullopt, made.error().message});
-        return;
-      }
-      if (*made == nullptr) return;
-      auto arrays = Evaluated(*made);
-      if (!arrays.has_value()) {
-        out_.tries.push_back({what, std::nullopt, arrays.error().message});
-        return;
-      }
-      for (size_t i = 0; i < arrays->size(); ++i) {
-        (*arrays)[i] = eval::ConvertLiteral((*arrays)[i], actual_[i].shape());
-      }
-      Note(what, actual_, *arrays, cause);
+    const CauseTries::Evaluate evaluate = [this](const auto& module, const auto& arguments) {
+      return Evaluated(module, arguments);
     };
-    attempt("the reference's sums taken in blocks", SumsInBlocks(question_.alone),
-            Cause::kReductionOrder);
-    attempt("the reference's products rounded with their sums", ProductsContracted(question_.alone),
-            Cause::kFma);
-    TryInitialValues(attempt, question_.alone, expected_, "");
-    const std::shared_ptr<const Module> wide = eval::WidenModule(*question_.alone);
-    attempt("the reference in double precision", Result<std::shared_ptr<const Module>>(wide),
-            HasNarrowFloats() ? Cause::kExcessPrecision : Cause::kRounding);
-    if (closed_) return;
-    // Where narrow sums drop what one more adds.
-    const auto precise = Evaluated(wide);
-    if (precise.has_value()) TryInitialValues(attempt, wide, *precise, ", in double precision");
+    tries_->TryReferences(question_.alone, question_.arguments, evaluate);
+    if (question_.demand == KernelDemand::kBounds) {
+      tries_->TryConditioning(question_.alone, question_.arguments, request_.compare.bounds,
+                              evaluate);
+    }
   }
 
-  // XLA begins each partial result with it: as many as one more says.
-  void TryInitialValues(const auto& attempt, const std::shared_ptr<const Module>& module,
-                        const Arrays& once, const std::string& where) {
-    if (closed_) return;
-    const auto made = InitialValuesAgain(module, 1);
-    if (!made.has_value() || *made == nullptr) return;
-    const auto twice = Evaluated(*made);
-    if (!twice.has_value()) {
-      out_.tries.push_back({"the reference's initial values taken twice" + where, std::nullopt,
-                            twice.error().message});
+  // What the kernel does wrong with memory, whatever it computes.
+  void Check() {
+    replay::KernelDiagnosis diagnosis = DiagnosisOf();
+    diagnosis.checks = true;
+    auto answer = Diagnose(diagnosis);
+    if (!answer.has_value()) {
+      out_.warnings.push_back("the kernel was not checked for races: " + answer.error().ToString());
       return;
     }
-    for (size_t i = 0; i < actual_.size(); ++i) {
-      if (Compare(i, actual_[i], expected_[i]).equal()) continue;
-      for (const int64_t more : FurtherInitialValues(actual_[i], once[i], (*twice)[i])) {
-        if (closed_) return;
-        attempt(fmt::format("the reference's initial values taken {}{}", Counted(more + 1, "time"),
-                            where),
-                InitialValuesAgain(module, more), Cause::kInitialValue);
-      }
-    }
-  }
-
-  bool HasNarrowFloats() const {
-    const Module& module = *question_.alone;
-    for (uint32_t i = 0; i < module.instructions().size(); ++i) {
-      const hlo::Shape& shape = module.shape(hlo::InstructionId(i));
-      if (!shape.IsArray() || !hlo::IsFloat(shape.element_type())) continue;
-      if (hlo::Info(shape.element_type()).bits < 32) return true;
-    }
-    return false;
+    std::vector<replay::RunFinding>& found = out_.finding.checks;
+    found = std::move(answer->findings);
+    // What a race leaves uninitialised follows from it.
+    const auto is_race = [](const replay::RunFinding& each) { return each.kind == "race"; };
+    if (std::ranges::any_of(found, is_race)) std::erase_if(found, std::not_fn(is_race));
+    constexpr size_t kMaxFindings = 10;
+    if (found.size() > kMaxFindings) found.resize(kMaxFindings);
   }
 
   void Decide() {
@@ -492,8 +443,17 @@ class Explainer {
     }
     // A fault of the simulated GPU explains nothing about XLA.
     if (!finding.reference_agrees && finding.reference_checked > 0 && IsContradicted()) return;
-    if (closed_) {
-      out_.cause = *closed_;
+    if (const auto& closed = tries_->cause()) {
+      out_.cause = *closed;
+      out_.confirmed = true;
+      return;
+    }
+    const auto has = [&](std::string_view kind) {
+      return std::ranges::find(finding.checks, kind, &replay::RunFinding::kind) !=
+             finding.checks.end();
+    };
+    if (has("race") || has("uninitialised")) {
+      out_.cause = has("race") ? Cause::kRace : Cause::kUninitialised;
       out_.confirmed = true;
       return;
     }
@@ -535,7 +495,7 @@ class Explainer {
   Arrays expected_, actual_;
   std::optional<RoundingBudget> budget_;
   std::optional<replay::EditTrials> place_;  // of the worst element
-  std::optional<Cause> closed_;
+  std::optional<CauseTries> tries_;
   KernelExplanation out_;
 };
 

@@ -26,6 +26,15 @@ class ResultsStream : public replay::RunStream {
   std::map<int64_t, Result<hlo::Literal>> leaves;
 };
 
+Result<Arrays> ArraysOf(const Leaves& leaves) {
+  Arrays arrays;
+  for (const Result<hlo::Literal>& leaf : leaves) {
+    if (!leaf.has_value()) return std::unexpected(leaf.error());
+    if (leaf->shape().IsArray()) arrays.push_back(*leaf);
+  }
+  return arrays;
+}
+
 Result<Arrays> OutputsOf(const RunReport& report) {
   if (report.error) return std::unexpected(*report.error);
   Arrays arrays;
@@ -38,33 +47,49 @@ Result<Arrays> OutputsOf(const RunReport& report) {
 
 class ProgramExplainer {
  public:
-  ProgramExplainer(const ModulePtr& module, const RunSpec& request, const RunReport& plain,
-                   const std::stop_token& stop)
-      : module_(module), request_(request), plain_(plain), stop_(stop) {}
+  ProgramExplainer(const ModulePtr& module, const RunSpec& request,
+                   const std::vector<hlo::Literal>& arguments, const std::stop_token& stop)
+      : module_(module), request_(request), arguments_(arguments), stop_(stop) {}
 
-  Result<ProgramExplanation> Run() {
-    HLOSCOPE_ASSIGN_OR_RETURN(Arrays actual, OutputsOf(plain_));
-    HLOSCOPE_ASSIGN_OR_RETURN(Arrays expected, Evaluated(module_));
-    if (actual.size() != expected.size())
-      return InternalError("the reference has another number of results");
-    tries_.emplace(std::move(actual), std::move(expected), request_.compare.bounds);
+  Result<ProgramExplanation> Run(const Leaves& leaves) {
+    HLOSCOPE_ASSIGN_OR_RETURN(Arrays actual, ArraysOf(leaves));
+    HLOSCOPE_ASSIGN_OR_RETURN(Arrays expected, Evaluated(module_, arguments_));
+    HLOSCOPE_TRY(Begin(std::move(actual), std::move(expected)));
     TrySwitches();
-    tries_->TryReferences(module_, [this](const ModulePtr& module) { return Evaluated(module); });
+    tries_->TryReferences(module_, arguments_, [this](const auto& module, const auto& arguments) {
+      return Evaluated(module, arguments);
+    });
+    return ProgramExplanation{tries_->cause(), tries_->Take()};
+  }
+
+  Result<ProgramExplanation> RunSwitches(const Leaves& leaves, const Leaves& right) {
+    HLOSCOPE_ASSIGN_OR_RETURN(Arrays actual, ArraysOf(leaves));
+    HLOSCOPE_ASSIGN_OR_RETURN(Arrays expected, ArraysOf(right));
+    HLOSCOPE_TRY(Begin(std::move(actual), std::move(expected)));
+    TrySwitches();
     return ProgramExplanation{tries_->cause(), tries_->Take()};
   }
 
  private:
-  Result<Arrays> Evaluated(const ModulePtr& module) const {
+  Status Begin(Arrays actual, Arrays expected) {
+    if (actual.size() != expected.size())
+      return InternalError("the reference has another number of results");
+    tries_.emplace(std::move(actual), std::move(expected), request_.compare.bounds);
+    return {};
+  }
+
+  Result<Arrays> Evaluated(const ModulePtr& module,
+                           const std::vector<hlo::Literal>& arguments) const {
     return OutputsOf(
-        RunModule(module, AloneSpec(request_, request_.reference.name, plain_.arguments), stop_));
+        RunModule(module, AloneSpec(request_, request_.reference.name, arguments), stop_));
   }
 
   Result<Arrays> Switched(ptx::Switch which) const {
     replay::CapturePlan plan;
     plan.search = replay::SwitchedKernelsRequest(which);
     ResultsStream stream;
-    HLOSCOPE_TRY(RunCapturing(module_, AloneSpec(request_, request_.test.name, plain_.arguments),
-                              plan, stream, stop_));
+    HLOSCOPE_TRY(RunCapturing(module_, AloneSpec(request_, request_.test.name, arguments_), plan,
+                              stream, stop_));
     Arrays arrays;
     for (auto& [number, leaf] : stream.leaves) {
       if (!leaf.has_value()) return std::unexpected(leaf.error());
@@ -99,7 +124,7 @@ class ProgramExplainer {
 
   const ModulePtr& module_;
   const RunSpec& request_;
-  const RunReport& plain_;
+  const std::vector<hlo::Literal>& arguments_;
   const std::stop_token& stop_;
   std::optional<CauseTries> tries_;
 };
@@ -107,8 +132,17 @@ class ProgramExplainer {
 }  // namespace
 
 Result<ProgramExplanation> ExplainProgram(const ModulePtr& module, const RunSpec& request,
-                                          const RunReport& plain, const std::stop_token& stop) {
-  return ProgramExplainer(module, request, plain, stop).Run();
+                                          const Leaves& actual,
+                                          const std::vector<hlo::Literal>& arguments,
+                                          const std::stop_token& stop) {
+  return ProgramExplainer(module, request, arguments, stop).Run(actual);
+}
+
+Result<ProgramExplanation> ExplainBySwitches(const ModulePtr& module, const RunSpec& request,
+                                             const Leaves& actual, const Leaves& expected,
+                                             const std::vector<hlo::Literal>& arguments,
+                                             const std::stop_token& stop) {
+  return ProgramExplainer(module, request, arguments, stop).RunSwitches(actual, expected);
 }
 
 }  // namespace hloscope::debug

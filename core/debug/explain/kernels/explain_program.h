@@ -9,6 +9,7 @@
 #include "core/base/result.h"
 #include "core/debug/explain/diverge/verdict.h"
 #include "core/debug/run/run_module.h"
+#include "core/debug/run/run_results.h"
 
 namespace hloscope::debug {
 
@@ -17,10 +18,19 @@ struct ProgramExplanation {
   std::vector<DivergeTry> tries;
 };
 
-// `plain`: the run of `module` that differs from the reference of `request`, on one device. One
-// thing is switched at a time, in all kernels or in the reference. Errors: those of running either.
+// The results of `module` on one device, which differ from the reference of `request` on those
+// arguments. One thing is switched at a time, in all kernels or in the reference. Errors: those of
+// running either.
 Result<ProgramExplanation> ExplainProgram(const std::shared_ptr<const hlo::Module>& module,
-                                          const RunSpec& request, const RunReport& plain,
+                                          const RunSpec& request, const Leaves& actual,
+                                          const std::vector<hlo::Literal>& arguments,
                                           const std::stop_token& stop);
+
+// The same of the kernels alone: the results as they should be are given.
+Result<ProgramExplanation> ExplainBySwitches(const std::shared_ptr<const hlo::Module>& module,
+                                             const RunSpec& request, const Leaves& actual,
+                                             const Leaves& expected,
+                                             const std::vector<hlo::Literal>& arguments,
+                                             const std::stop_token& stop);
 
 }  // namespace hloscope::debug

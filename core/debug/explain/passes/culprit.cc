@@ -21,6 +21,8 @@ bool Holds(std::span<const InstructionId> list, InstructionId id) {
   return std::ranges::find(list, id) != list.end();
 }
 
+bool PassesOn(Opcode opcode) { return opcode == Opcode::kFusion || opcode == Opcode::kCall; }
+
 class Finder {
  public:
   Finder(const Pairing& pairing, const SameValue& same_value)
@@ -59,22 +61,6 @@ class Finder {
       if (auto inside = InsideOf(before, computing)) return *inside;
     }
     return {before, computing, {}};
-  }
-
-  // What callers pass as a parameter of a fusion or call.
-  static InstructionId Resolved(const Module& module, InstructionId id) {
-    while (module[id].opcode == Opcode::kParameter) {
-      const InstructionId caller = hlo::CallGraphOf(module).OnlyCaller(module[id].computation);
-      if (!caller.valid() || !HandsOver(module[caller].opcode)) return id;
-      const auto number =
-          static_cast<size_t>(module.GetInt(module[id], hlo::AttributeKey::kParameterNumber));
-      if (number >= module.operands(caller).size()) return id;
-      id = module.operands(caller)[number];
-    }
-    return id;
-  }
-  static bool HandsOver(Opcode opcode) {
-    return opcode == Opcode::kFusion || opcode == Opcode::kCall;
   }
 
   // Where elements are only moved, and what computes them is as new: that.
@@ -119,7 +105,7 @@ class Finder {
       const InstructionId partner = pairing_.Before(id);
       if (a_[id].opcode == Opcode::kParameter || !partner.valid()) continue;
       if (!pairing_.IsSameOperation(partner, id)) return Culprit{partner, id, {}};
-      if (HandsOver(a_[id].opcode)) continue;
+      if (PassesOn(a_[id].opcode)) continue;
       if (auto operand = OtherOperandOf(partner, id)) return operand;
     }
     return RootOf(b_[before].root, computation.root);
@@ -196,7 +182,7 @@ class Finder {
     const InstructionId ca = hlo::CallGraphOf(a_).OnlyCaller(a_[after].computation);
     const InstructionId cb = hlo::CallGraphOf(b_).OnlyCaller(b_[before].computation);
     if (!ca.valid() || !cb.valid() || a_[ca].opcode != b_[cb].opcode) return std::nullopt;
-    if (!HandsOver(a_[ca].opcode)) return std::nullopt;
+    if (!PassesOn(a_[ca].opcode)) return std::nullopt;
     const auto na = static_cast<size_t>(a_.GetInt(a_[after], hlo::AttributeKey::kParameterNumber));
     const auto nb = static_cast<size_t>(b_.GetInt(b_[before], hlo::AttributeKey::kParameterNumber));
     if (na >= a_.operands(ca).size() || nb >= b_.operands(cb).size()) return std::nullopt;
@@ -276,6 +262,18 @@ InstructionEdit Described(const Module& b, const Module& a, const Culprit& culpr
 }
 
 }  // namespace
+
+InstructionId Resolved(const Module& module, InstructionId id) {
+  while (module[id].opcode == Opcode::kParameter) {
+    const InstructionId caller = hlo::CallGraphOf(module).OnlyCaller(module[id].computation);
+    if (!caller.valid() || !PassesOn(module[caller].opcode)) return id;
+    const auto number =
+        static_cast<size_t>(module.GetInt(module[id], hlo::AttributeKey::kParameterNumber));
+    if (number >= module.operands(caller).size()) return id;
+    id = module.operands(caller)[number];
+  }
+  return id;
+}
 
 Culprit FindCulprit(const Pairing& pairing, InstructionId after, const SameValue& same_value) {
   return Finder(pairing, same_value).Find(after);

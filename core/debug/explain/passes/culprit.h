@@ -18,6 +18,9 @@ struct Culprit {
 // Whether an operand of each had the same value when it was used.
 using SameValue = std::function<bool(hlo::InstructionId before, hlo::InstructionId after)>;
 
+// What the callers pass as a parameter of a fusion or call; other instructions as they are.
+hlo::InstructionId Resolved(const hlo::Module& module, hlo::InstructionId id);
+
 // `after` is the first instruction whose value differs from its partner's: itself where it is
 // another operation; what is inside of what it applies; what was removed or put in before it; what
 // hands it another operand.

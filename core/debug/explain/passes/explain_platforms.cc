@@ -1,14 +1,15 @@
 // Two platforms: where they diverge, then which pass or cause.
 #include "core/debug/explain/passes/explain_platforms.h"
 
+#include <algorithm>
 #include <optional>
 #include <utility>
 
 #include "core/debug/explain/diverge/diverge_alone.h"
 #include "core/debug/explain/diverge/diverge_platforms.h"
 #include "core/debug/explain/kernels/diverge_kernels.h"
-#include "core/debug/explain/passes/conditioning.h"
 #include "core/debug/explain/passes/own_passes.h"
+#include "core/debug/explain/passes/stage_values.h"
 #include "core/replay/platform_table.h"
 #include "core/replay/run_targets.h"
 
@@ -40,12 +41,18 @@ DivergeVerdict VerdictOfIsolated(const RunReport& report) {
 
 // What switching things off showed, to a place that is known already.
 void AddPlatformTries(DivergeVerdict tried, DivergeVerdict& verdict) {
-  verdict.tries.insert(verdict.tries.end(), tried.tries.begin(), tried.tries.end());
+  for (DivergeTry& attempt : tried.tries) {
+    const auto same = std::ranges::find(verdict.tries, attempt.what, &DivergeTry::what);
+    if (same == verdict.tries.end()) verdict.tries.push_back(std::move(attempt));
+  }
   verdict.cured_by = std::move(tried.cured_by);
   if (verdict.kernel.empty()) verdict.kernel = std::move(tried.kernel);
   const bool is_vague = !verdict.cause || verdict.cause == Cause::kUnexplained ||
                         verdict.cause == Cause::kCodeGeneration;
-  if (tried.cause && is_vague) verdict.cause = tried.cause;
+  if (tried.cause && is_vague) {
+    verdict.cause = tried.cause;
+    verdict.confirmed = tried.confirmed;
+  }
   WriteSentence(verdict);
 }
 
@@ -94,6 +101,29 @@ DivergeVerdict WithPasses(DivergeVerdict verdict, const std::shared_ptr<const hl
   return verdict;
 }
 
+// To a verdict on two platforms whose kernels all give what the reference makes of the same
+// operands: whether the results are as uncertain as they differ.
+void MeasureConditioning(DivergeVerdict& verdict, const std::shared_ptr<const hlo::Module>& module,
+                         const RunSpec& request, const std::stop_token& stop) {
+  RunSpec both = request;
+  both.compare.isolate = false;
+  StageValues values(request, stop);
+  const Result<Leaves> expected = values.Begin(module);
+  const Result<Leaves> actual = expected ? LeavesOf(RunModule(module, both, stop)) : expected;
+  DivergeTry attempt{"inputs moved by one ULP, on the reference", {}, ""};
+  if (actual) {
+    attempt = values.TryConditioning(module, *actual, *expected);
+  } else {
+    attempt.detail = actual.error().message;
+  }
+  const bool closes = attempt.closes == true;
+  if (closes) verdict.confirmed = true;
+  // What is measured leaves room for other causes.
+  if (!closes) verdict.cause = Cause::kUnexplained;
+  verdict.tries.push_back(std::move(attempt));
+  WriteSentence(verdict);
+}
+
 }  // namespace
 
 std::string CompilerOf(std::string_view platform) {
@@ -130,7 +160,7 @@ DivergeVerdict ExplainPlatforms(const std::shared_ptr<const hlo::Module>& module
   // Nothing computes anything else than the reference does on the same operands.
   if (verdict.cause == Cause::kIllConditioned) {
     MeasureConditioning(verdict, module, request, stop);
-    return verdict;
+    if (verdict.cause == Cause::kIllConditioned) return verdict;
   }
   return WithPasses(std::move(verdict), module, request, stop);
 }

@@ -10,6 +10,7 @@
 #include "core/debug/explain/diverge/lone_kernels.h"
 #include "core/debug/explain/diverge/optimised_module.h"
 #include "core/debug/explain/diverge/other_rounding.h"
+#include "core/debug/explain/kernels/explain_program.h"
 #include "core/debug/explain/passes/confirm.h"
 #include "core/debug/explain/passes/find_pass.h"
 #include "core/debug/explain/passes/meaning.h"
@@ -172,11 +173,12 @@ class Explainer {
                                 *changes ? "repeated runs differ" : "repeated runs agree"});
     }
     const bool varies = changes && *changes;
-    const bool moves = IsIllConditioned(worst);
+    const std::optional<Cause> switched = TrySwitches();
+    const bool moves = IsIllConditioned();
     FindPlace();
     FindKernel();
     const bool contracted = IsContracted();
-    const bool in_blocks = !contracted && MovesWithOrder(worst);
+    const bool reordered = !contracted && MovesWithOrder();
     const bool hazard = NoteHazard();
     const bool is_flag = closing_ && closing_ != Cause::kCodeGeneration;
     const bool may_contract = closing_ && multiplies_and_adds_ && IsSmall(worst);
@@ -184,10 +186,11 @@ class Explainer {
     const Belief beliefs[] = {
         {hazard || varies, Cause::kUninitialised, varies || closing_},
         {flushed.closes == true, Cause::kDenormals, true},
+        {switched.has_value(), switched.value_or(Cause::kUnexplained), true},
         {is_flag, closing_.value_or(Cause::kUnexplained), true},
         {contracted || may_contract, Cause::kFma, contracted},
         {IsApproximation(moves), Cause::kApproximation, reference_is_nearer_},
-        {in_blocks, Cause::kReductionOrder, true},
+        {reordered, Cause::kReductionOrder, true},
         {moves, Cause::kIllConditioned, true},
         {is_library_, Cause::kLibrary, repeats},
         // Every stage means the right thing.
@@ -208,18 +211,26 @@ class Explainer {
     return hazard != nullptr;
   }
 
-  bool IsIllConditioned(const LeafComparison& worst) {
-    const auto moved = tries_.values().Moved(tries_.module());
-    return moved && MovesAsMuch("inputs moved by one ULP, on the reference", *moved, worst);
+  // On a simulated GPU: arithmetic of its kernels done otherwise.
+  std::optional<Cause> TrySwitches() {
+    const replay::PlatformRow* const row = replay::FindPlatform(verdict_.platform);
+    if (row == nullptr || !row->Has(replay::kSimulatesGpu)) return std::nullopt;
+    const RunSpec& request = tries_.request();
+    auto explained = ExplainBySwitches(tries_.module(), request, tries_.actual(), tries_.expected(),
+                                       request.inputs.arguments, stop_);
+    if (!explained.has_value()) {
+      verdict_.warnings.push_back("no arithmetic of the kernels was switched: " +
+                                  explained.error().message);
+      return std::nullopt;
+    }
+    verdict_.tries.insert(verdict_.tries.end(), explained->tries.begin(), explained->tries.end());
+    return explained->cause;
   }
 
-  bool MovesAsMuch(std::string what, const Leaves& moved, const LeafComparison& worst) {
-    const auto moves = WorstDifference(moved, tries_.expected(), values_.request().compare.bounds);
-    const bool is_finite = worst.nan_mismatched + worst.inf_mismatched == 0;
-    const bool as_much = moves && is_finite && moves->max_abs_error >= 0.25 * worst.max_abs_error;
-    verdict_.tries.push_back({std::move(what), as_much,
-                              moves ? ErrorPhrase(*moves) : "the results stay within the bounds"});
-    return as_much;
+  bool IsIllConditioned() {
+    verdict_.tries.push_back(
+        tries_.values().TryConditioning(tries_.module(), tries_.actual(), tries_.expected()));
+    return verdict_.tries.back().closes == true;
   }
 
   // What the reference makes of another form of the module; nullopt where there is none, and where
@@ -234,24 +245,47 @@ class Explainer {
     return std::nullopt;
   }
 
-  // The results move as much where the reference adds up in another order.
-  bool MovesWithOrder(const LeafComparison& worst) {
-    const std::string what = "sums taken in blocks, on the reference";
-    const auto moved = ResultsOf(what, SumsInBlocks(tries_.module()));
-    return moved && MovesAsMuch(what, *moved, worst);
+  // How the platform's results differ from those of the reference done otherwise.
+  std::optional<LeafComparison> DifferFrom(const Leaves& results) const {
+    return WorstDifference(tries_.actual(), results, values_.request().compare.bounds);
   }
 
-  // The reference gives the platform's results where it rounds as FMA does.
+  // The reference that adds up in another order gives the platform's results, or moves by about as
+  // much as the two differ.
+  bool MovesWithOrder() {
+    const Gaps gaps(tries_.actual(), tries_.expected(), values_.request().compare.bounds);
+    for (const auto& [what, module] : {std::pair("sums taken in blocks", &SumsInBlocks),
+                                       std::pair("sums taken in a tree", &SumsInTree)}) {
+      const std::string on_reference = fmt::format("{}, on the reference", what);
+      const auto moved = ResultsOf(on_reference, module(tries_.module()));
+      if (!moved) continue;
+      const auto left = DifferFrom(*moved);
+      const bool explains = !left || MovesByAsMuch(gaps, *moved, tries_.expected());
+      verdict_.tries.push_back(
+          {on_reference, explains,
+           fmt::format("moves by {:.3g} on average, {:.3g} to explain",
+                       gaps.MeanSquareIn(*moved, tries_.expected()), gaps.mean_square())});
+      if (explains) return true;
+    }
+    return false;
+  }
+
+  // The reference gives the platform's results where it rounds as FMA does, and does not where the
+  // compiled module runs as it is.
   bool IsContracted() {
     const auto compiled = CompiledModule();
     if (!compiled) return false;
     const std::string what = "products rounded with the sums, on the reference";
     const auto results = ResultsOf(what, ProductsContracted(compiled));
     if (!results) return false;
-    const auto differ =
-        WorstDifference(tries_.actual(), *results, values_.request().compare.bounds);
-    verdict_.tries.push_back({what, !differ, differ ? ErrorPhrase(*differ) : ""});
-    return !differ;
+    auto differ = DifferFrom(*results);
+    const auto control = differ ? std::nullopt : ResultsOf(what, compiled);
+    const bool needs_it = !differ && control && DifferFrom(*control);
+    verdict_.tries.push_back({what, needs_it,
+                              differ     ? ErrorPhrase(*differ)
+                              : needs_it ? ""
+                                         : "the compiled module agrees without that, too"});
+    return needs_it;
   }
 
   // A function that is some ULP off; how far each side is from the value in double precision is

@@ -114,12 +114,13 @@ class Search {
  public:
   Search(const StageValues& values, std::shared_ptr<const Module> before,
          std::shared_ptr<const Module> after, analysis::Alignment alignment,
-         std::span<const size_t> leaves, std::stop_token stop)
+         std::span<const size_t> leaves, Sought sought, std::stop_token stop)
       : values_(values),
         before_(std::move(before)),
         after_(std::move(after)),
         pairing_(*before_, *after_, std::move(alignment)),
         needed_(NeededBy(*after_, leaves)),
+        sought_(sought),
         stop_(std::move(stop)) {}
 
   Result<std::optional<FoundEdit>> Run(TracePrecision precision) {
@@ -136,7 +137,7 @@ class Search {
       if (found) return found;
       begin = end;
     }
-    return AtRoot();
+    return sought_ == Sought::kOperations ? std::nullopt : AtRoot();
   }
 
  private:
@@ -164,9 +165,29 @@ class Search {
       if (hash == HashOf(*before)) continue;
       const bool doubtful = !pairing_.IsSure(event.instruction) && IsTelling(event.instruction);
       if (doubtful && known_.contains(hash)) continue;
+      if (sought_ == Sought::kOperations && !TakesKnownValues(event)) continue;
       suspects.push_back({before, &event});
     }
     return suspects;
+  }
+
+  // All that it takes some instruction before had with the same bits, and what it calls is not
+  // looked into.
+  bool TakesKnownValues(const TraceEvent& event) const {
+    const hlo::Instruction& instruction = (*after_)[event.instruction];
+    const bool is_control = hlo::Info(instruction.opcode).category == hlo::Category::kControl;
+    const bool is_whole = instruction.opcode == hlo::Opcode::kFusion || is_control ||
+                          instruction.opcode == hlo::Opcode::kTuple;
+    if (is_whole) return false;
+    const auto operands = after_->operands(event.instruction);
+    return std::ranges::all_of(operands, [&](InstructionId operand) {
+      const InstructionId given = Resolved(*after_, operand);
+      if ((*after_)[given].opcode == hlo::Opcode::kParameter) {
+        return (*after_)[given].computation == after_->entry_id();
+      }
+      const TraceEvent* const newest = Newest(trace_after_, given, event.device, &event);
+      return newest != nullptr && known_.contains(HashOf(*newest));
+    });
   }
 
   // Values of which no two instructions have the same by chance.
@@ -263,6 +284,8 @@ class Search {
   std::optional<LeafComparison> Difference(const TraceEvent& before, const TraceEvent& after) {
     const auto types_b = before_->shape(before.instruction).LeafShapes();
     const auto types_a = after_->shape(after.instruction).LeafShapes();
+    // What a pass has folded is rounded to its type.
+    const bool is_constant = (*after_)[after.instruction].opcode == hlo::Opcode::kConstant;
     for (size_t i = 0; i < std::min(before.leaves.size(), after.leaves.size()); ++i) {
       const auto* b = std::get_if<Literal>(&before.leaves[i]);
       const auto* a = std::get_if<Literal>(&after.leaves[i]);
@@ -270,14 +293,20 @@ class Search {
       if (i >= types_a.size() || i >= types_b.size()) break;
       // In their own precision, values of several types differ by rounding.
       if (a->shape().element_type() != b->shape().element_type()) continue;
-      LeafComparison leaf = Compare(*a, *b, types_a[i]->element_type(), types_b[i]->element_type());
+      LeafComparison leaf =
+          Compare(*a, *b, types_a[i]->element_type(), types_b[i]->element_type(), is_constant);
       if (!leaf.equal()) return leaf;
     }
     return std::nullopt;
   }
 
   LeafComparison Compare(const Literal& after, const Literal& before, ElementType type_a,
-                         ElementType type_b) const {
+                         ElementType type_b, bool is_constant) const {
+    if (sought_ == Sought::kOperations && !is_constant) {
+      // Functions of narrower types are computed in f32.
+      return CompareDoubles(after, before,
+                            std::min(ToleranceOf(type_a), ToleranceOf(ElementType::kF32)));
+    }
     if (precision_ == TracePrecision::kDouble) {
       return CompareDoubles(after, before, std::max(ToleranceOf(type_a), ToleranceOf(type_b)));
     }
@@ -345,6 +374,7 @@ class Search {
   std::shared_ptr<const Module> before_, after_;
   Pairing pairing_;
   std::vector<bool> needed_;  // by instruction of the later module: the results that differ do
+  Sought sought_;
   std::stop_token stop_;
   TracePrecision precision_ = TracePrecision::kDouble;
   ValueTrace trace_before_, trace_after_;
@@ -359,8 +389,9 @@ Result<std::optional<FoundEdit>> FindEdit(const StageValues& values,
                                           analysis::Alignment alignment,
                                           std::span<const size_t> leaves,
                                           const std::stop_token& stop, Sought sought) {
-  Search search(values, before, after, std::move(alignment), leaves, stop);
+  Search search(values, before, after, std::move(alignment), leaves, sought, stop);
   if (sought == Sought::kRoundings) return search.Run(TracePrecision::kRounded);
+  if (sought == Sought::kOperations) return search.Run(TracePrecision::kDouble);
   auto found = search.Run(TracePrecision::kDouble);
   if (found.has_value() && found->has_value()) return found;
   return search.Run(TracePrecision::kOwn);

@@ -26,8 +26,10 @@ struct FoundEdit {
 // is gone. Looks into fusions and called computations, in double precision first, where rounding
 // hides nothing. Only what the given leaves of the results need is looked at; everything where none
 // is given. Nullopt: no paired values differ. Fails as the evaluation does.
-// `kRoundings`: what differs is where values are rounded (see ChangeOfRounding).
-enum class Sought : uint8_t { kMeaning, kRoundings };
+// `kRoundings`: what differs is where values are rounded (see ChangeOfRounding). `kOperations`: in
+// double precision, and only an instruction that makes something else than its partner of operands
+// that had the same bits before: no rounding does that, wherever it happens.
+enum class Sought : uint8_t { kMeaning, kRoundings, kOperations };
 Result<std::optional<FoundEdit>> FindEdit(
     const StageValues& values, const std::shared_ptr<const hlo::Module>& before,
     const std::shared_ptr<const hlo::Module>& after, analysis::Alignment alignment,

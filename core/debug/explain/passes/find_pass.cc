@@ -13,6 +13,7 @@
 #include "core/analysis/align/noted_alignment.h"
 #include "core/debug/explain/passes/find_edit.h"
 #include "core/debug/explain/passes/meaning.h"
+#include "core/debug/explain/passes/other_operation.h"
 #include "core/eval/numbers/precise.h"
 #include "core/hlo/analysis/summary.h"
 #include "core/replay/capture/capture_plan.h"
@@ -139,9 +140,13 @@ class Sweep {
     }
     const auto change =
         ChangeOfMeaning(values_, last_.module, last_.results, stage.module, results);
+    if ((!change || change->excuse) && JudgeOperation(stage, results, !change)) return;
     const bool may_hide = !change || change->excuse == Cause::kRounding;
     if (may_hide && JudgeRounding(stage, results)) return;
-    if (!change) return;
+    if (!change) {
+      if (!HaveSameBits(results, last_.results)) ++verdict_.within_bounds;
+      return;
+    }
     if (change->excuse) {
       Excuse(stage, *change->excuse);
       return;
@@ -150,8 +155,8 @@ class Sweep {
       BlameFrontEnd(stage, results, change->worst);
       return;
     }
-    PassBlame blame{stage.pass, stage.pipeline, last_.file, stage.file, Restores(results), {},
-                    {},         change->worst};
+    PassBlame blame = BlameOf(stage, change->worst);
+    blame.restores = Restores(results);
     if (!blame.restores) meant_ = last_.results;
     auto edit =
         FindEdit(values_, last_.module, stage.module, AlignmentWith(stage),
@@ -164,6 +169,33 @@ class Sweep {
       blame.edit = (*edit)->edit;
     }
     verdict_.passes.push_back(std::move(blame));
+  }
+
+  PassBlame BlameOf(const PassStage& stage, const LeafComparison& worst) const {
+    return {.pass = stage.pass,
+            .pipeline = stage.pipeline,
+            .file_before = last_.file,
+            .file_after = stage.file,
+            .place = {},
+            .edit = {},
+            .worst = worst};
+  }
+
+  // True if the pass is blamed for an operation that it made another one of, though the values of
+  // these inputs do not tell it from rounding.
+  bool JudgeOperation(const PassStage& stage, const Leaves& results, bool within_bounds) {
+    if (IsGiven(stage)) return false;
+    auto other = FindOtherOperation(
+        values_, last_.module, last_.results, stage.module, results,
+        [&] { return AlignmentWith(stage); }, stop_);
+    if (!other) return false;
+    PassBlame blame = BlameOf(stage, other->worst);
+    blame.within_bounds = within_bounds;
+    blame.place = std::move(other->edit.place);
+    blame.edit = std::move(other->edit.edit);
+    meant_ = last_.results;
+    verdict_.passes.push_back(std::move(blame));
+    return true;
   }
 
   // True if the pass is blamed because it does not round what it should.
@@ -179,7 +211,9 @@ class Sweep {
           stage.file, stage.pass, ErrorPhrase(*worst)));
       return false;
     }
-    PassBlame blame{stage.pass, stage.pipeline, last_.file, stage.file, false, {}, {}, *worst};
+    PassBlame blame = BlameOf(stage, *worst);
+    blame.within_bounds =
+        !WorstDifference(results, last_.results, values_.request().compare.bounds);
     const std::array<size_t, 1> leaf = {static_cast<size_t>(worst->index.front())};
     auto edit = FindEdit(values_, last_.module, stage.module, AlignmentWith(stage), leaf, stop_,
                          Sought::kRoundings);
@@ -299,18 +333,35 @@ DivergeVerdict FindDifference(StageValues& values, const std::shared_ptr<const M
   DivergeVerdict verdict;
   verdict.status = RunStatus::kEqual;
   verdict.warnings = PrecisionAttributeChanges(*second, *first);
-  if (const auto change = ChangeOfMeaning(values, second, *meant, first, *results)) {
+  const auto change = ChangeOfMeaning(values, second, *meant, first, *results);
+  if (change) {
     verdict.status = RunStatus::kDiffers;
     verdict.worst = change->worst;
     verdict.cause = change->excuse;
-  } else if (const auto bits = ChangeOfRounding(values, second, *meant, first, *results)) {
-    verdict.warnings.push_back("within the bounds, but no rounding alone: " + ErrorPhrase(*bits));
   }
-  auto edit = FindEdit(values, second, first, analysis::Align(*second, *first),
+  const auto align = [&] { return analysis::Align(*second, *first); };
+  if (!change || change->excuse) {
+    if (auto other = FindOtherOperation(values, second, *meant, first, *results, align, stop)) {
+      verdict.cause.reset();
+      verdict.worst = other->worst;
+      verdict.place = std::move(other->edit.place);
+      verdict.edit = std::move(other->edit.backwards);
+      WriteSentence(verdict);
+      return verdict;
+    }
+  }
+  if (!change) {
+    if (const auto bits = ChangeOfRounding(values, second, *meant, first, *results)) {
+      verdict.warnings.push_back("within the bounds, but no rounding alone: " + ErrorPhrase(*bits));
+    }
+    WriteSentence(verdict);
+    return verdict;
+  }
+  auto edit = FindEdit(values, second, first, align(),
                        DifferingLeaves(*results, *meant, values.request().compare.bounds), stop);
   if (!edit) {
     verdict.warnings.push_back("the instruction was not found: " + edit.error().message);
-  } else if (*edit && verdict.status == RunStatus::kDiffers) {
+  } else if (*edit) {
     verdict.place = (*edit)->place;
     verdict.edit = (*edit)->backwards;
   }

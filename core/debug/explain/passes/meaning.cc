@@ -92,18 +92,8 @@ bool IsRounding(const StageValues& values, const std::shared_ptr<const Module>& 
   return !was_right || !WorstDifference(results_after, truth, bounds);
 }
 
-// True if the results before move as much when the inputs move by one ULP.
-bool IsIllConditioned(const StageValues& values, const std::shared_ptr<const Module>& before,
-                      const Leaves& results_before, const LeafComparison& worst,
-                      const BoundsRequest& bounds) {
-  constexpr double kAsMuch = 0.25;
-  const Result<Leaves> moved = values.Moved(before);
-  if (!moved) return false;
-  const auto moves = WorstDifference(*moved, results_before, bounds);
-  return moves && BadnessOf(*moves) >= kAsMuch * BadnessOf(worst);
-}
+}  // namespace
 
-// True if every leaf that both have has the same bits.
 bool HaveSameBits(const Leaves& a, const Leaves& b) {
   for (size_t i = 0; i < std::min(a.size(), b.size()); ++i) {
     if (a[i].has_value() && b[i].has_value() && !CompareArrays(*a[i], *b[i], {}).same_bits) {
@@ -113,7 +103,23 @@ bool HaveSameBits(const Leaves& a, const Leaves& b) {
   return true;
 }
 
-}  // namespace
+std::vector<size_t> LeavesOfOtherMeaning(const StageValues& values,
+                                         const std::shared_ptr<const Module>& before,
+                                         const std::shared_ptr<const Module>& after,
+                                         const Leaves& results_before) {
+  std::vector<size_t> leaves;
+  const auto wide = EvaluateWide(values, before, after);
+  if (!wide) return leaves;
+  const size_t count = std::min({wide->before.size(), wide->after.size(), results_before.size()});
+  for (size_t i = 0; i < count; ++i) {
+    const auto &b = wide->before[i], &a = wide->after[i];
+    if (!a.has_value() || !b.has_value() || !results_before[i].has_value()) continue;
+    if (!CompareRounded(*a, *b, results_before[i]->shape().element_type()).equal()) {
+      leaves.push_back(i);
+    }
+  }
+  return leaves;
+}
 
 LeafComparison CompareRounded(const Literal& actual, const Literal& expected,
                               hlo::ElementType type) {
@@ -151,10 +157,10 @@ std::optional<LeafComparison> ChangeOfRounding(const StageValues& values,
     leaf.index = {static_cast<int64_t>(i)};
     if (!worst || BadnessOf(leaf) > BadnessOf(*worst)) worst = std::move(leaf);
   }
-  if (worst && IsIllConditioned(values, before, results_before, *worst, kExactly)) {
-    return std::nullopt;
-  }
-  return worst;
+  // Another place to round at moves by no more than one ULP of the inputs does.
+  const bool is_noise =
+      worst && values.TryConditioning(before, results_after, results_before, 0).closes == true;
+  return is_noise ? std::nullopt : worst;
 }
 
 std::vector<std::string> PrecisionAttributeChanges(const Module& before, const Module& after) {
@@ -226,8 +232,7 @@ std::optional<MeaningChange> ChangeOfMeaning(const StageValues& values,
   if (!HasLostNumbers(change.worst) &&
       IsRounding(values, before, results_before, after, results_after)) {
     change.excuse = Cause::kRounding;
-  } else if (IsIllConditioned(values, before, results_before, change.worst,
-                              values.request().compare.bounds)) {
+  } else if (values.TryConditioning(before, results_after, results_before).closes == true) {
     change.excuse = Cause::kIllConditioned;
   }
   return change;

@@ -27,7 +27,7 @@ std::vector<size_t> DifferingLeaves(const Leaves& actual, const Leaves& expected
 struct MeaningChange {
   LeafComparison worst;
   // Why that is no change of meaning: rounding (in double precision both agree) or an
-  // ill-conditioned result (it moves as much when the inputs move by one ULP). Absent: it is one.
+  // ill-conditioned result (diverge/conditioning.h). Absent: it is one.
   std::optional<Cause> excuse;
 };
 
@@ -50,6 +50,16 @@ std::optional<LeafComparison> ChangeOfRounding(const StageValues& values,
                                                const Leaves& results_before,
                                                const std::shared_ptr<const hlo::Module>& after,
                                                const Leaves& results_after);
+
+// True if every leaf that both have has the same bits.
+bool HaveSameBits(const Leaves& a, const Leaves& b);
+
+// The leaves that differ in double precision by more than constants that a pass has folded may be
+// rounded by; none where one of the two cannot be evaluated so.
+std::vector<size_t> LeavesOfOtherMeaning(const StageValues& values,
+                                         const std::shared_ptr<const hlo::Module>& before,
+                                         const std::shared_ptr<const hlo::Module>& after,
+                                         const Leaves& results_before);
 
 // Values that were rounded so, by the bounds of a value of `type`.
 LeafComparison CompareRounded(const hlo::Literal& actual, const hlo::Literal& expected,

@@ -2,71 +2,20 @@
 #include "core/debug/explain/passes/stage_values.h"
 
 #include <algorithm>
-#include <cstring>
 #include <span>
 #include <utility>
 
 #include "core/analysis/align/alignment_side.h"
-#include "core/base/quick_hash.h"
 #include "core/debug/explain/diverge/optimised_module.h"
 #include "core/eval/numbers/precise.h"
 #include "core/replay/platform_table.h"
 
 namespace hloscope::debug {
 
-using hlo::ElementType;
 using hlo::Literal;
 using hlo::Module;
 
 namespace {
-
-// The bits of a finite number one step further from zero or nearer, in a pseudo-random order.
-// Arguments 2n and 2n + 1 move in opposite ways: what one subtracts from the other moves too.
-template <typename Bits>
-void MoveAll(std::vector<std::byte>& bytes, Bits exponent, uint64_t argument) {
-  const size_t count = bytes.size() / sizeof(Bits);
-  for (size_t i = 0; i < count; ++i) {
-    Bits bits;
-    std::memcpy(&bits, bytes.data() + i * sizeof(Bits), sizeof(Bits));
-    const auto magnitude = static_cast<Bits>(bits & static_cast<Bits>(~Bits{0} >> 1));
-    if (magnitude == 0 || magnitude >= static_cast<Bits>(exponent - 1)) continue;
-    const bool away = (MixKeys(argument / 2, i) + argument) % 2 == 0;
-    bits = static_cast<Bits>(away ? bits + 1 : bits - 1);
-    std::memcpy(bytes.data() + i * sizeof(Bits), &bits, sizeof(Bits));
-  }
-}
-
-Literal Moved(const Literal& literal, uint64_t argument) {
-  if (literal.shape().IsTuple()) {
-    std::vector<Literal> elements;
-    for (const Literal& element : literal.elements()) {
-      elements.push_back(Moved(element, MixKeys(argument, elements.size())));
-    }
-    return Literal::Tuple(std::move(elements));
-  }
-  if (!literal.shape().IsArray() || literal.elided()) return literal;
-  std::vector<std::byte> bytes(literal.bytes().begin(), literal.bytes().end());
-  switch (hlo::RealPart(literal.shape().element_type())) {
-    case ElementType::kF64:
-      MoveAll<uint64_t>(bytes, uint64_t{0x7ff} << 52, argument);
-      break;
-    case ElementType::kF32:
-      MoveAll<uint32_t>(bytes, uint32_t{0xff} << 23, argument);
-      break;
-    case ElementType::kF16:
-      MoveAll<uint16_t>(bytes, uint16_t{0x7c00}, argument);
-      break;
-    case ElementType::kBF16:
-      MoveAll<uint16_t>(bytes, uint16_t{0x7f80}, argument);
-      break;
-    default:
-      return literal;
-  }
-  Literal moved = Literal::Dense(literal.shape(), std::move(bytes));
-  const auto sizes = literal.dynamic_sizes();
-  moved.set_dynamic_sizes({sizes.begin(), sizes.end()});
-  return moved;
-}
 
 // Whether its parameters are tuples where the arguments are.
 bool TakesTuples(const Module& module, std::span<const Literal> arguments) {
@@ -77,12 +26,6 @@ bool TakesTuples(const Module& module, std::span<const Literal> arguments) {
 }
 
 }  // namespace
-
-std::vector<Literal> MovedByOneUlp(const std::vector<Literal>& arguments) {
-  std::vector<Literal> moved;
-  for (const Literal& argument : arguments) moved.push_back(Moved(argument, moved.size()));
-  return moved;
-}
 
 Result<Leaves> LeavesOf(const RunReport& report) {
   if (report.outputs.empty() && report.error) return std::unexpected(*report.error);
@@ -141,10 +84,15 @@ Result<Leaves> StageValues::Rounded(const std::shared_ptr<const Module>& module)
   return Run(eval::WidenModule(*module, eval::Roundings::kAsked), request_);
 }
 
-Result<Leaves> StageValues::Moved(const std::shared_ptr<const Module>& module) const {
-  RunSpec moved = request_;
-  moved.inputs.arguments = MovedByOneUlp(moved.inputs.arguments);
-  return Run(module, moved);
+DivergeTry StageValues::TryConditioning(const std::shared_ptr<const Module>& module,
+                                        const Leaves& actual, const Leaves& expected,
+                                        double steps) const {
+  const auto evaluate = [this](const std::shared_ptr<const Module>& other,
+                               const std::vector<Literal>& arguments) {
+    return On(arguments).Plain(other);
+  };
+  return debug::TryConditioning(module, request_.inputs.arguments, actual, expected,
+                                request_.compare.bounds, evaluate, steps);
 }
 
 }  // namespace hloscope::debug

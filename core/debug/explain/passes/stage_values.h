@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "core/base/result.h"
+#include "core/debug/explain/diverge/conditioning.h"
 #include "core/debug/run/run_module.h"
 #include "core/debug/run/run_results.h"
 #include "core/hlo/module.h"
@@ -20,13 +21,16 @@ class StageValues {
 
   // The results of the module whose parameters the inputs are given or made up for; first, once.
   Result<Leaves> Begin(const std::shared_ptr<const hlo::Module>& module);
-  // Of any module on those inputs: as it is; with all floating point in double precision; as it is
-  // on inputs whose floats are moved by one ULP, up and down in turn. Fails as the run does.
+  // Of any module on those inputs: as it is; with all floating point in double precision. Fails as
+  // the run does.
   Result<Leaves> Plain(const std::shared_ptr<const hlo::Module>& module) const;
   Result<Leaves> Wide(const std::shared_ptr<const hlo::Module>& module) const;
-  Result<Leaves> Moved(const std::shared_ptr<const hlo::Module>& module) const;
   // In double precision, but rounded where the module asks for it (eval::Roundings::kAsked).
   Result<Leaves> Rounded(const std::shared_ptr<const hlo::Module>& module) const;
+
+  // Whether `module`, whose results are `expected`, is ill-conditioned where `actual` differs.
+  DivergeTry TryConditioning(const std::shared_ptr<const hlo::Module>& module, const Leaves& actual,
+                             const Leaves& expected, double steps = kIllConditionedSteps) const;
 
   // The same on other inputs, one of each parameter.
   StageValues On(std::vector<hlo::Literal> arguments) const;
@@ -50,9 +54,5 @@ class StageValues {
 
 // The leaves of a report's results; its error where it has none.
 Result<Leaves> LeavesOf(const RunReport& report);
-
-// Every float moved to its neighbour away from zero or towards it, in an order that no two
-// arguments share, so that what one subtracts from the other moves too; others as they are.
-std::vector<hlo::Literal> MovedByOneUlp(const std::vector<hlo::Literal>& arguments);
 
 }  // namespace hloscope::debug

@@ -178,23 +178,14 @@ std::string ExplanationByTerms(const SmallFailure& small, double error) {
   return is_within ? std::string(KeyOf(Cause::kIllConditioned)) : "";
 }
 
-// True if the reference itself changes as much, or to a number of another class, when floats move
-// by one ULP.
-bool IsIllConditioned(const SmallFailure& small, const RunSpec& request, double error,
+// True if the reference itself is as uncertain.
+bool IsIllConditioned(const SmallFailure& small, const RunSpec& request, const RunReport& run,
                       const std::stop_token& stop) {
-  constexpr double kShare = 0.1;
-  RunSpec reference = DerivedSpec(request, TestOn(request, request.reference.name), request.inputs);
-  const RunReport plain = RunModule(small.smallest.module, reference, stop);
-  reference.inputs.arguments = MovedByOneUlp(request.inputs.arguments);
-  const RunReport moved = RunModule(small.smallest.module, reference, stop);
-  for (size_t i = 0; i < std::min(plain.outputs.size(), moved.outputs.size()); ++i) {
-    const Literal &a = plain.outputs[i].value, &b = moved.outputs[i].value;
-    if (!a.shape().IsArray() || !b.shape().IsArray() || !(a.shape() == b.shape())) continue;
-    const LeafComparison leaf = CompareArrays(b, a, request.compare.bounds);
-    if (leaf.nan_mismatched + leaf.inf_mismatched > 0) return true;
-    if (leaf.mismatched > 0 && leaf.max_abs_error >= kShare * error) return true;
-  }
-  return false;
+  const StageValues values(request, stop);
+  const Result<Leaves> actual = LeavesOf(run);
+  const Result<Leaves> expected = values.Plain(small.smallest.module);
+  return actual && expected &&
+         values.TryConditioning(small.smallest.module, *actual, *expected).closes == true;
 }
 
 }  // namespace
@@ -220,10 +211,9 @@ std::string NumericalExplanation(const SmallFailure& small, const PreciseSides& 
   }
   RunSpec own = request;
   own.inputs.arguments = small.smallest.arguments;
-  const double error = LargestError(RunModule(small.smallest.module, own, stop));
-  if (std::string why = ExplanationByTerms(small, error); !why.empty()) return why;
-  return IsIllConditioned(small, own, error, stop) ? std::string(KeyOf(Cause::kIllConditioned))
-                                                   : "";
+  const RunReport run = RunModule(small.smallest.module, own, stop);
+  if (std::string why = ExplanationByTerms(small, LargestError(run)); !why.empty()) return why;
+  return IsIllConditioned(small, own, run, stop) ? std::string(KeyOf(Cause::kIllConditioned)) : "";
 }
 
 }  // namespace hloscope::debug

@@ -1,0 +1,231 @@
+#include "core/debug/explain/diverge/conditioning.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+#include <limits>
+#include <span>
+#include <utility>
+
+#include "core/base/quick_hash.h"
+#include "core/eval/numbers/precise.h"
+#include "core/eval/numbers/wide.h"
+#include "core/hlo/float_types.h"
+
+namespace hloscope::debug {
+
+using hlo::ElementType;
+using hlo::Literal;
+using hlo::Module;
+using hlo::Opcode;
+
+namespace {
+
+// The distance of 1 and the next number, relative to numbers of the type; 0 of what is no float.
+double StepOf(ElementType type) {
+  type = hlo::RealPart(type);
+  if (type == ElementType::kF64) return std::numeric_limits<double>::epsilon();
+  if (type == ElementType::kF32) return std::numeric_limits<float>::epsilon();
+  const hlo::FloatFormat* const format = hlo::IsFloat(type) ? hlo::FindFloatFormat(type) : nullptr;
+  return format == nullptr ? 0 : std::ldexp(1.0, -format->mantissa_bits);
+}
+
+// The step of the finest type in which the module computes; 0: in none.
+double FinestStep(const Module& module) {
+  double finest = 0;
+  for (const hlo::Instruction& instruction : module.instructions()) {
+    const bool computes = instruction.opcode != Opcode::kParameter &&
+                          instruction.opcode != Opcode::kConstant &&
+                          instruction.opcode != Opcode::kConvert &&
+                          hlo::Info(instruction.opcode).category != hlo::Category::kDataMovement;
+    if (!computes || !module[instruction.shape].IsArray()) continue;
+    const double step = StepOf(module[instruction.shape].element_type());
+    if (step > 0 && (finest == 0 || step < finest)) finest = step;
+  }
+  return finest;
+}
+
+// Arguments 2n and 2n + 1 move in opposite ways: what one subtracts from the other moves too.
+bool MovesAway(uint64_t argument, uint64_t element, bool up) {
+  return ((MixKeys(argument / 2, element) + argument) % 2 == 0) == up;
+}
+
+// The finite numbers of `bytes`, by what they are moved: to their neighbours, where `step` is that
+// of the type.
+template <typename T>
+void MoveNumbers(std::vector<std::byte>& bytes, ElementType type, uint64_t argument, bool up,
+                 double step) {
+  const size_t width = sizeof(T);
+  for (size_t i = 0; i < bytes.size() / width; ++i) {
+    std::byte* const at = bytes.data() + i * width;
+    T bits;
+    std::memcpy(&bits, at, width);
+    const auto magnitude = static_cast<T>(bits & static_cast<T>(~T{0} >> 1));
+    double value = 0;
+    eval::LoadAs(type, at, &value, 1);
+    if (magnitude == 0 || !std::isfinite(value)) continue;
+    const bool away = MovesAway(argument, i, up);
+    if (step > 0) {
+      value *= away ? 1 + step : 1 - step;
+      eval::StoreFrom(type, &value, at, 1);
+      continue;
+    }
+    bits = static_cast<T>(away ? bits + 1 : bits - 1);
+    eval::LoadAs(type, reinterpret_cast<const std::byte*>(&bits), &value, 1);
+    if (std::isfinite(value)) std::memcpy(at, &bits, width);
+  }
+}
+
+// `step` 0: each to its neighbour.
+Literal Moved(const Literal& literal, uint64_t argument, bool up, double coarsest, double step) {
+  if (literal.shape().IsTuple()) {
+    std::vector<Literal> elements;
+    for (const Literal& element : literal.elements()) {
+      elements.push_back(Moved(element, MixKeys(argument, elements.size()), up, coarsest, step));
+    }
+    return Literal::Tuple(std::move(elements));
+  }
+  if (!literal.shape().IsArray() || literal.elided()) return literal;
+  const ElementType type = hlo::RealPart(literal.shape().element_type());
+  const double own = StepOf(type);
+  if (own == 0 || own > coarsest) return literal;
+  std::vector<std::byte> bytes(literal.bytes().begin(), literal.bytes().end());
+  switch (hlo::StorageBytes(type)) {
+    case 8:
+      MoveNumbers<uint64_t>(bytes, type, argument, up, step);
+      break;
+    case 4:
+      MoveNumbers<uint32_t>(bytes, type, argument, up, step);
+      break;
+    case 2:
+      MoveNumbers<uint16_t>(bytes, type, argument, up, step);
+      break;
+    default:
+      return literal;
+  }
+  Literal moved = Literal::Dense(literal.shape(), std::move(bytes));
+  const auto sizes = literal.dynamic_sizes();
+  moved.set_dynamic_sizes({sizes.begin(), sizes.end()});
+  return moved;
+}
+
+std::vector<Literal> AllMoved(const std::vector<Literal>& arguments, bool up, double coarsest,
+                              double step) {
+  std::vector<Literal> moved;
+  for (const Literal& argument : arguments) {
+    moved.push_back(Moved(argument, moved.size(), up, coarsest, step));
+  }
+  return moved;
+}
+
+// Whether some float is of a type with a step in that range.
+bool HasSteps(std::span<const Literal> arguments, double above, double most) {
+  return std::ranges::any_of(arguments, [&](const Literal& argument) {
+    const auto leaves = argument.shape().LeafShapes();
+    return std::ranges::any_of(leaves, [&](const hlo::Shape* shape) {
+      const double step = shape->IsArray() ? StepOf(shape->element_type()) : 0;
+      return step > above && step <= most;
+    });
+  });
+}
+
+// How far each element of the gaps may be off.
+class Uncertainty {
+ public:
+  Uncertainty(const std::shared_ptr<const Module>& module, const std::vector<Literal>& arguments,
+              const Leaves& expected, const Gaps& gaps, const EvaluateOn& evaluate)
+      : module_(module),
+        arguments_(arguments),
+        expected_(expected),
+        gaps_(gaps),
+        evaluate_(evaluate),
+        step_(FinestStep(*module)),
+        moves_(gaps.elements().size(), 0) {}
+
+  double step() const { return step_; }
+  const std::vector<double>& moves() const { return moves_; }
+
+  // The error of the first run that fails, if all do.
+  Status Measure() {
+    if (step_ == 0) return {};
+    if (HasSteps(arguments_, 0, step_)) {
+      for (const bool up : {true, false}) {
+        Take(evaluate_(module_, AllMoved(arguments_, up, step_, 0)), expected_);
+      }
+    }
+    // What is coarser than the module computes moves by less than its own step in double precision
+    // alone. Values are rounded there where the module asks for it.
+    const auto wide = eval::WidenModule(*module_, eval::Roundings::kAsked, eval::EntryTypes::kWide);
+    std::vector<Literal> widened;
+    for (const Literal& argument : arguments_) {
+      widened.push_back(eval::ConvertLiteral(argument, eval::WidenedShape(argument.shape())));
+    }
+    const Result<Leaves> base = evaluate_(wide, widened);
+    Take(base, expected_);
+    if (base.has_value() && HasSteps(arguments_, step_, 1)) {
+      for (const bool up : {true, false}) {
+        Take(evaluate_(wide, AllMoved(widened, up, 1, step_)), *base);
+      }
+    }
+    return taken_ > 0 || !failed_ ? Status() : std::unexpected(*failed_);
+  }
+
+ private:
+  void Take(const Result<Leaves>& moved, const Leaves& base) {
+    if (!moved.has_value()) {
+      if (!failed_) failed_ = moved.error();
+      return;
+    }
+    ++taken_;
+    const std::vector<double> moves = gaps_.MovesIn(*moved, base);
+    for (size_t i = 0; i < moves.size(); ++i) moves_[i] = std::max(moves_[i], moves[i]);
+  }
+
+  const std::shared_ptr<const Module>& module_;
+  const std::vector<Literal>& arguments_;
+  const Leaves& expected_;
+  const Gaps& gaps_;
+  const EvaluateOn& evaluate_;
+  double step_;
+  std::vector<double> moves_;
+  int taken_ = 0;
+  std::optional<Error> failed_;
+};
+
+}  // namespace
+
+DivergeTry TryConditioning(const std::shared_ptr<const Module>& module,
+                           const std::vector<Literal>& arguments, const Leaves& actual,
+                           const Leaves& expected, const BoundsRequest& bounds,
+                           const EvaluateOn& evaluate, double steps) {
+  DivergeTry attempt{"inputs moved by one ULP, on the reference", {}, ""};
+  const Gaps gaps(actual, expected, bounds);
+  Uncertainty uncertainty(module, arguments, expected, gaps, evaluate);
+  if (const Status measured = uncertainty.Measure(); !measured) {
+    attempt.detail = measured.error().message;
+    return attempt;
+  }
+  size_t reached = 0, amplified = 0;
+  double to_explain = 0, moved = 0, most = 0;
+  for (size_t i = 0; i < gaps.elements().size(); ++i) {
+    const Gaps::Element& element = gaps.elements()[i];
+    const double move = uncertainty.moves()[i];
+    most = std::max(most, move);
+    // Each side may be off by that much.
+    if (2 * move >= element.distance) ++reached;
+    if (move > steps * uncertainty.step() * element.magnitude) ++amplified;
+    if (std::isinf(element.distance)) continue;
+    to_explain += element.distance;
+    moved += std::isinf(move) ? element.distance : move;
+  }
+  const size_t half = (gaps.elements().size() + 1) / 2;
+  attempt.closes =
+      !gaps.elements().empty() && reached >= half && amplified >= half && moved >= to_explain;
+  attempt.detail =
+      fmt::format("what differs by up to {:.3g} moves by up to {:.3g}", gaps.largest(), most);
+  return attempt;
+}
+
+}  // namespace hloscope::debug
