@@ -6,7 +6,6 @@
 #include <algorithm>
 #include <utility>
 
-#include "core/backends/gpusim/group_findings.h"
 #include "core/backends/gpusim/lines_behind.h"
 #include "core/base/counted.h"
 
@@ -173,13 +172,7 @@ void RunChecks::Tell(RunStream& stream) const {
                                "{}, each also in its default order",
                                *shuffle_, Counted(shuffled_, "launch", "launches"))});
   }
-  const std::vector<RunFinding> grouped = Findings();
-  for (size_t i = 0; i < std::min(grouped.size(), kMaxFindings); ++i) stream.Take(grouped[i]);
-  if (grouped.size() <= kMaxFindings) return;
-  stream.Take(RunWarning{
-      fmt::format("{} more findings of --check are not listed", grouped.size() - kMaxFindings)});
+  for (const RunFinding& finding : findings_) stream.Take(finding);
 }
-
-std::vector<RunFinding> RunChecks::Findings() const { return GroupedByCause(findings_); }
 
 }  // namespace hloscope::replay

@@ -44,9 +44,9 @@ class RunChecks {
   void CheckResult(const std::string& instruction, size_t number,
                    std::span<const std::byte> memory);
 
-  // The findings, those of one cause as one.
-  std::vector<RunFinding> Findings() const;
-  // The first of them, and what was shuffled.
+  // Each once.
+  const std::vector<RunFinding>& Findings() const { return findings_; }
+  // The findings, and what was shuffled.
   void Tell(RunStream& stream) const;
   // Those of another device too.
   void Add(const RunChecks& other);
@@ -69,7 +69,6 @@ class RunChecks {
   // Findings whose lines were looked for: a block runs again for each.
   static constexpr int kMaxReported = 8;
   int lines_told_ = 0;
-  static constexpr size_t kMaxFindings = 10;
 };
 
 }  // namespace hloscope::replay
