@@ -399,9 +399,10 @@ class SheetMaker {
       for (const std::string& note : sheet_->comparison->notes) sheet_->notes.push_back(note);
     }
     if (in_.dump != nullptr && !HasCode()) {
-      sheet_->notes.emplace_back(IsOwn() ? dump::kNoOwnCode
-                                         : "no code in this dump: --xla_dump_hlo_as_text "
-                                           "--xla_dump_emitter_re=.* write LLVM IR and PTX");
+      sheet_->notes.emplace_back(
+          IsOwn() ? dump::kNoOwnCode
+                  : "no code in this dump: --xla_dump_hlo_as_text "
+                    "--xla_dump_emitter_re=^(llvm|ptx|triton-fusion)$ write LLVM IR and PTX");
     }
   }
 

@@ -72,7 +72,8 @@ class CodeView : public View {
                dump::IsOwnCompilation(*context.document.dump(), module)
                    ? dump::kNoOwnCode
                    : "no code in this dump: XLA_FLAGS=\"--xla_dump_to=FOLDER "
-                     "--xla_dump_hlo_as_text --xla_dump_emitter_re=.*\" writes LLVM IR and PTX");
+                     "--xla_dump_hlo_as_text --xla_dump_emitter_re=^(llvm|ptx|triton-fusion)$\" "
+                     "writes LLVM IR and PTX");
       return;
     }
     if (chosen < 0) {
@@ -134,9 +135,9 @@ class CodeView : public View {
     }
     highlighted_.clear();
     if (forms.empty() && sass == nullptr && lined_ == nullptr) {
-      Sentence(
-          frame,
-          "no code of this kernel in the dump: --xla_dump_emitter_re=.* writes LLVM IR and PTX");
+      Sentence(frame,
+               "no code of this kernel in the dump: "
+               "--xla_dump_emitter_re=^(llvm|ptx|triton-fusion)$ writes LLVM IR and PTX");
       return;
     }
     // Three side by side are readable; what ran comes last.

@@ -190,7 +190,7 @@ Result<MachineCode> MakeMachineCode(const MachineCodeRequest& request, const Cud
                                     const std::stop_token& stop) {
   if (request.ptx.empty() && request.object.empty())
     return InputError("the kernel has neither PTX nor machine code in this dump",
-                      "--xla_dump_emitter_re=.* writes PTX");
+                      "--xla_dump_emitter_re=^(llvm|ptx|triton-fusion)$ writes PTX");
   HLOSCOPE_ASSIGN_OR_RETURN(const ScratchFolder folder, ScratchFolder::Make());
   return CodeMaker(request, tools, stop, folder.path()).Run();
 }

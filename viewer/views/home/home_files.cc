@@ -111,7 +111,10 @@ void DrawMissing(Frame& frame, const dump::DumpModel& dump) {
       ImGui::PushFont(frame.mono, 15);
       Label(frame.theme, Color::kAccent, piece.flag);
       ImGui::PopFont();
+      const float button =
+          ImGui::CalcTextSize("Copy flag").x + 2 * ImGui::GetStyle().FramePadding.x;
       ImGui::SameLine();
+      if (ImGui::GetContentRegionAvail().x < button) ImGui::NewLine();
       if (ImGui::SmallButton("Copy flag")) ImGui::SetClipboardText(piece.flag.c_str());
       Help("copy this flag");
     }

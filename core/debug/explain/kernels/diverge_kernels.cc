@@ -15,6 +15,7 @@
 #include "core/debug/explain/kernels/exact_meaning.h"
 #include "core/debug/explain/kernels/explain_program.h"
 #include "core/debug/explain/kernels/telling_operands.h"
+#include "core/replay/platform_table.h"
 
 namespace hloscope::debug {
 
@@ -285,9 +286,9 @@ class KernelDivergence {
   std::string HowToKeep(const std::string& file) const {
     const std::string& target = request_.load.gpu_target;
     return fmt::format(
-        "{} was compiled for this run; `hloscope compile MODULE --with xla-gpu --target {} --dump "
-        "DIR` keeps it",
-        file, target);
+        "{} was compiled for this run; `hloscope compile MODULE --with {} --target {} --dump DIR` "
+        "keeps it",
+        file, replay::PluginPlatform(replay::Devices::kGpu)->name, target);
   }
 
   struct Compilation {
