@@ -117,6 +117,7 @@ TEST(PtxTrace, AnUnknownThreadIsAnErrorWithTheRange) {
 
 TEST(PtxTrace, ValuesInTheirTypes) {
   EXPECT_EQ(ValueText(0x3fc00000, 4, "f32"), "1.5 (0x3fc00000)");
+  EXPECT_EQ(ValueText(0xffffffff, 4, "f32"), "nan (0xffffffff)");
   EXPECT_EQ(ValueText(0xfffffffd, 4, "s32"), "-3 (0xfffffffd)");
   EXPECT_EQ(ValueText(0x3fc0, 2, "bf16"), "1.5 (0x3fc0)");
   EXPECT_EQ(ValueText(0x3c003e00, 4, "f16x2"), "{1.5, 1} (0x3c003e00)");

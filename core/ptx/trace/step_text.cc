@@ -1,14 +1,18 @@
 // Steps in words.
 #include <bit>
 #include <charconv>
+#include <cmath>
 
+#include "core/base/counted.h"
 #include "core/ptx/machine/rounding.h"
 #include "core/ptx/trace/trace.h"
 
 namespace hloscope::ptx {
 namespace {
 
+// The bits that follow say the sign and the payload of a NaN.
 std::string Number(double value, bool is_single) {
+  if (std::isnan(value)) return "nan";
   char text[40];
   const auto end = is_single ? std::to_chars(text, text + sizeof text, static_cast<float>(value))
                              : std::to_chars(text, text + sizeof text, value);
@@ -96,7 +100,7 @@ std::string StepText(const BlockTrace& trace, const ThreadTrace& thread, const T
   for (const TracedAccess& access : thread.AccessesOf(step)) {
     out += out.empty() ? "" : "; ";
     out += access.writes ? "writes " : "reads ";
-    out += std::to_string(access.bytes) + " bytes of " + std::string(NameOf(access.space));
+    out += Counted(access.bytes, "byte") + " of " + std::string(NameOf(access.space));
     if (access.space == TracedSpace::kArgument || access.space == TracedSpace::kVariable) {
       out += " " + std::to_string(access.number);
     }
