@@ -22,7 +22,7 @@ PREFIXED = [
     ('sendgrid', 'SG.', 66, URLSAFE), ('jwt', 'eyJ', 60, URLSAFE), ('digital ocean', 'dop_v1_', 64, HEX), ('docker', 'dckr_pat_', 27, URLSAFE),
     ('grafana', 'glsa_', 41, ALNUM + '_'), ('grafana cloud', 'glc_', 60, ALNUM), ('new relic', 'NRAK-', 27, UPPER + DIGITS),
     ('postman', 'PMAK-', 59, HEX + '-'), ('doppler', 'dp.pt.', 43, ALNUM), ('shopify', 'shpat_', 32, HEX), ('linear', 'lin_api_', 40, ALNUM),
-    ('replicate', 'r8_', 37, ALNUM), ('groq', 'gsk_', 52, ALNUM), ('xai', 'xai-', 80, ALNUM), ('perplexity', 'pplx-', 48, HEX),
+    ('replicate', 'r8_', 37, ALNUM), ('fireworks', 'fw_', 24, ALNUM), ('groq', 'gsk_', 52, ALNUM), ('xai', 'xai-', 80, ALNUM), ('perplexity', 'pplx-', 48, HEX),
     ('langsmith', 'lsv2_pt_', 43, HEX + '_'), ('supabase', 'sbp_', 40, HEX), ('notion', 'ntn_', 46, ALNUM), ('nvidia', 'nvapi-', 64, URLSAFE),
     ('alibaba', 'LTAI', 20, ALNUM), ('tencent', 'AKID', 32, ALNUM), ('planetscale', 'pscale_tkn_', 43, URLSAFE), ('mailgun', 'key-', 32, HEX),
     ('square', 'sq0atp-', 22, URLSAFE), ('facebook', 'EAACEdEose0cBA', 60, ALNUM), ('tailscale', 'tskey-auth-', 40, ALNUM + '-'),

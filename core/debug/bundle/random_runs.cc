@@ -63,12 +63,14 @@ bool LooksRandom(std::string_view whole) {
       std::ranges::count_if(run, IsDigit) < kOfEach) {
     return false;
   }
-  // "Conv2dRelu" changes its kinds where a word begins; a random run also elsewhere.
+  // "Conv2dRelu" changes its kinds where a word begins; a random run also elsewhere, and has words
+  // of two letters.
   std::ptrdiff_t unnatural = 0;
   for (size_t i = 1; i < run.size(); ++i) {
     const bool odd =
         (IsDigit(run[i - 1]) && IsLower(run[i])) || (IsUpper(run[i - 1]) && IsDigit(run[i]));
-    unnatural += odd ? 1 : 0;
+    const bool is_short = i >= 2 && IsUpper(run[i - 2]) && IsLower(run[i - 1]) && IsUpper(run[i]);
+    unnatural += odd || is_short ? 1 : 0;
   }
   return run.size() >= kMinSure || unnatural > kOfEach;
 }
