@@ -52,7 +52,7 @@ Result<ModuleForm> ModuleFormFromPath(const std::string& given) {
   return InputError(given +
                         ": unknown extension, expected .hlo, .txt, .pb, .hlo.pb, .pbtxt or "
                         ".textproto, all also with .gz",
-                    "or name the form with --to");
+                    "the end of its name says which form is written");
 }
 
 bool IsModuleName(std::string_view path) {

@@ -59,6 +59,9 @@ class RunCommand : public Command {
           shared_.Specs(RunGroup::kExecution), bundle_.Specs(), ptx_.Specs()}) {
       for (OptionSpec& spec : specs) all.push_back(std::move(spec));
     }
+    for (OptionSpec& spec : all) {
+      if (spec.given == nullptr && !spec.positional()) spec.given = &given_;
+    }
     return all;
   }
 
@@ -81,7 +84,8 @@ class RunCommand : public Command {
     if (PtxRun::IsPtx(modules_.front()) && std::ranges::find(given, "--platform") == given.end())
       request_.test.name = PtxRun::DefaultPlatform();
     HLOSCOPE_TRY(Prepare(context));
-    HLOSCOPE_TRY(ptx_.Check(modules_));
+    given_.insert(given_.end(), given.begin(), given.end());
+    HLOSCOPE_TRY(ptx_.Check(modules_, given_));
     if (PtxRun::IsPtx(modules_.front())) {
       const CancelOnSignals cancel;
       return ptx_.Run(modules_.front(), request_, print_literals_, context, cancel.token());
@@ -336,6 +340,7 @@ class RunCommand : public Command {
   debug::RunSinks& sinks_ = shared_.sinks();
   BundleStep bundle_;
   PtxRun ptx_;
+  std::vector<std::string> given_;  // names of options
   std::string profile_, trace_text_;
   std::optional<TraceSpec> trace_;
   std::optional<debug::RunRecorder> recorder_;

@@ -145,14 +145,26 @@ std::string PtxRun::DefaultPlatform() {
   return {};
 }
 
-Status PtxRun::Check(const std::vector<std::string>& files) const {
+Status PtxRun::Check(const std::vector<std::string>& files,
+                     const std::vector<std::string>& given) const {
   const auto ptx = std::ranges::count_if(files, IsPtx);
   if (ptx > 0 && files.size() > 1)
     return InputError("a PTX text runs alone, these are " + std::to_string(files.size()) + " files",
                       "run them one after the other");
   const bool asked = !entry_.empty() || !grid_.empty() || !block_.empty() || shared_bytes_ != 0 ||
                      !arguments_.empty();
-  if (ptx > 0 || !asked) return {};
+  if (ptx > 0) {
+    constexpr std::string_view kTaken[] = {
+        "--entry",   "--grid",     "--block",   "--shared",   "--args",          "--check",
+        "--shuffle", "--deadline", "--threads", "--platform", "--print_literals"};
+    for (const std::string& option : given) {
+      if (std::ranges::find(kTaken, option) == std::end(kTaken))
+        return InputError(option + ": not read where a PTX text runs alone",
+                          fmt::format("options that are: {}", fmt::join(kTaken, ", ")));
+    }
+    return {};
+  }
+  if (!asked) return {};
   return InputError("--entry, --grid, --block, --shared and --args are of a PTX text",
                     "name one: hloscope run K.ptx --args in.npy,out:f32[64]");
 }

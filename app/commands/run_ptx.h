@@ -17,8 +17,9 @@ class PtxRun {
   static bool IsPtx(const std::string& file) { return file.ends_with(".ptx"); }
   // The first that simulates a GPU.
   static std::string DefaultPlatform();
-  // Input error: an option that is of PTX alone, without one; `files` are what is run.
-  Status Check(const std::vector<std::string>& files) const;
+  // Input error: an option that is of PTX alone, without one; with one, an option that it does not
+  // read. `files` are what is run, `given` the names of options.
+  Status Check(const std::vector<std::string>& files, const std::vector<std::string>& given) const;
   // Runs it on the platform of `run`, whole `print`: every element of results; the exit status.
   int Run(const std::string& file, const debug::RunSpec& run, bool print, const Context& context,
           const std::stop_token& stop) const;

@@ -54,8 +54,11 @@ size_t NameWidth(std::span<const dump::StageEntry> stages) {
 std::string StageLine(const dump::StageEntry& stage, const dump::StageSummary& counts,
                       size_t width) {
   if (!counts.read) return fmt::format("    {:<{}} unreadable\n", stage.name, width);
-  return fmt::format("    {:<{}} {:>7} instructions {:>5} fusions\n", stage.name, width,
-                     counts.counts.instructions, counts.counts.fusions);
+  const auto& [instructions, fusions] =
+      std::pair(counts.counts.instructions, counts.counts.fusions);
+  return fmt::format("    {:<{}} {:>7} {:<12} {:>5} {}\n", stage.name, width, instructions,
+                     VerbFor(instructions, "instruction", "instructions"), fusions,
+                     VerbFor(fusions, "fusion", "fusions"));
 }
 
 std::string BuffersText(const dump::BufferTable& buffers) {

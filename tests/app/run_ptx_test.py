@@ -108,6 +108,10 @@ def main():
             (['--args', 'x.npy,out:f32[70],f64:0.5,u32:5'], '8 bytes, parameter factor of scale has 4'),
             (['--args', 'x.npy,out:f32[70],f32:half,u32:5'], 'half is not a number'),
             (['--args', 'x.npy,out:f32[70],f32:1,u8:300'], '300 does not fit into u8'),
+            (['--args', 'x.npy,out:f32[70],f32:1e40,u32:5'], '1e40 does not fit into f32'),
+            (['--expect', 'x.npy'], '--expect: not read where a PTX text runs alone'),
+            (['--profile', 'p.hloprof'], '--profile: not read where a PTX text runs alone'),
+            (['--seed', '3'], '--seed: not read where a PTX text runs alone'),
             (['--args', 'x.npy,out:q32[70],f32:1,u32:3'], 'q32 is not a type of whole bytes'),
             (['--args', 'x.txt,out:f32[70],f32:1,u32:3'], 'neither an array nor a number'),
             (['--entry', 'skale'], 'k.ptx has no entry skale (name one with --entry: scale)'),
@@ -121,6 +125,11 @@ def main():
         # Beyond an array: the line of the store.
         status, out, err = run('k.ptx', '--args', 'x.npy,out:f32[4],f32:0.5,u32:70')
         assert status == 4 and 'k.ptx:26:1' in err and 'argument 1' in err, (status, out, err)
+
+        # Reads beyond an array within its padding are none on a device; they are told.
+        save('s.npy', [1.0] * 5)
+        status, out, err = run('k.ptx', '--args', 's.npy,out:f32[6],f32:0.5,u32:6')
+        assert status == 1 and '4 bytes are read beyond the end of an argument' in out, (status, out, err)
 
         # Options of a text without one.
         with open('m.hlo', 'w') as file:

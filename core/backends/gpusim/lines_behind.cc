@@ -92,7 +92,8 @@ class LinesOfAccesses {
     for (size_t i = 0; i < std::min(order.size(), kMaxLines); ++i) lines.push_back(order[i].second);
     const std::string all =
         lines.size() == order.size() ? "" : fmt::format(", of {} the nearest", order.size());
-    return fmt::format("; comes from lines {}{}", fmt::join(lines, ", "), all);
+    return fmt::format("; comes from {} {}{}", lines.size() == 1 ? "line" : "lines",
+                       fmt::join(lines, ", "), all);
   }
 
  private:

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <charconv>
+#include <cmath>
 #include <concepts>
 #include <cstring>
 #include <utility>
@@ -108,6 +109,11 @@ Status TakeNumberText(PtxArgument& argument, std::string_view type_text, std::st
       std::memcpy(argument.memory.data(), &value, 8);
     } else {
       hlo::EncodeFloats(type, std::span(&std::as_const(value), 1), argument.memory);
+      double stored = 0;
+      hlo::DecodeFloats(type, argument.memory, std::span(&stored, 1));
+      if (std::isfinite(value) && !std::isfinite(stored))
+        return RefusedArgument(argument.text,
+                               fmt::format("{} does not fit into {}", text, type_text));
     }
     return {};
   }

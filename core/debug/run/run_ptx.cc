@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "core/backends/gpusim/run_checks.h"
+#include "core/base/counted.h"
 #include "core/base/file.h"
 #include "core/base/jobs.h"
 #include "core/debug/run/ptx_arguments.h"
@@ -121,10 +122,20 @@ Result<PtxRunReport> RunPtx(const PtxRunSpec& spec) {
   if (result.fault) {
     std::string text = result.fault->ToString();
     text.erase(0, result.fault->place.ToString().size() + 2);  // the error has it too
-    return std::unexpected(Error{ErrorClass::kCrashed, std::move(text), result.fault->place,
-                                 "a real device would go on with damaged memory, or stop"});
+    return std::unexpected(Error{ErrorClass::kCrashed, std::move(text), result.fault->place, {}});
   }
   report.warp_instructions = result.counters.warp_instructions;
+  if (const uint64_t beyond = result.counters.padding_bytes; beyond > 0) {
+    replay::RunFinding found;
+    found.kind = "memory";
+    found.instruction = entry->name;
+    found.what = fmt::format(
+        "{} read beyond the end of an argument, within its padding to 256 bytes: poison (0xff) "
+        "here, "
+        "what lies there on a device",
+        Counted(beyond, "byte is", "bytes are"));
+    report.findings.push_back(std::move(found));
+  }
   for (size_t i = 0; i < arguments.size(); ++i) {
     PtxArgument& argument = arguments[i];
     if (argument.kind == PtxArgument::Kind::kIn && argument.memory != before[i]) {
