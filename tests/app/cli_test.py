@@ -611,16 +611,16 @@ class CommandLine(unittest.TestCase):
                        '  ROOT h = f32[2] custom-call(x), custom_call_target="SPMDFullToShardShape", sharding={manual}\n}\n')
         out = run('info', path)[1]
         self.assertIn('num_partitions 1, not SPMD-partitioned yet', out)
-        self.assertIn('need 1 replicas and 2 partitions', out)
+        self.assertIn('need 1 replica and 2 partitions', out)
 
     def test_info_shows_stages_in_columns(self):
         long = 'module_0001.m.0001.p.after_' + 'a' * 90 + '.before_b.txt'
         for name in ('module_0001.m.before_optimizations.txt', long):
             with open(os.path.join(self.folder.name, name), 'w', encoding='utf-8') as f:
                 f.write('HloModule m\nENTRY e {\n  ROOT a = f32[4] parameter(0)\n}\n')
-        stages = [line for line in run('info', self.folder.name)[1].splitlines() if ' instructions ' in line]
+        stages = [line for line in run('info', self.folder.name)[1].splitlines() if ' instruction ' in line]
         self.assertEqual(len(stages), 2)
-        self.assertEqual(*[line.index(' instructions ') for line in stages])
+        self.assertEqual(*[line.index(' instruction ') for line in stages])
 
     def test_info_and_find(self):
         status, out, _ = run('info', MLP)

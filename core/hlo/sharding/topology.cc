@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "core/base/checked.h"
+#include "core/base/counted.h"
 #include "core/hlo/opcode_traits.h"
 #include "core/hlo/sharding/manual_region.h"
 
@@ -125,8 +126,8 @@ Topology TopologyOf(const Module& module, int64_t limit) {
   if (says_one && survey.device_work && devices && *devices > 1 && *devices <= limit) {
     topology.counts = needed;
     topology.note = "the header says one device; replica groups, pairs or shardings need " +
-                    std::to_string(needed.replicas) + " replicas and " +
-                    std::to_string(needed.partitions) + " partitions";
+                    Counted(needed.replicas, "replica") + " and " +
+                    Counted(needed.partitions, "partition");
   }
   topology.unpartitioned = topology.counts.partitions > 1 && !header.is_scheduled &&
                            !header.is_partitioned &&
