@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <cstdlib>
+#include <exception>
 
 namespace hloscope {
 namespace {
@@ -101,7 +102,9 @@ void* Allocate(std::size_t size) noexcept {
   if (in_force == nullptr) return std::malloc(wanted);
   // Before a large block is touched; the rest of what malloc gives is counted with the next.
   if (!MemoryLimit::TryCharge(static_cast<int64_t>(std::min<std::size_t>(wanted, INT64_MAX / 2)))) {
-    return nullptr;
+    // A destructor on the way out may need some, as that of a JSON tree does; a second exception
+    // would end the program.
+    return std::uncaught_exceptions() > 0 ? std::malloc(wanted) : nullptr;
   }
   void* const memory = std::malloc(wanted);
   if (memory == nullptr) {

@@ -3,6 +3,8 @@
 
 #include <fmt/format.h>
 
+#include <new>
+
 #include "core/base/counted.h"
 #include "core/base/json.h"
 #include "core/base/memory_limit.h"
@@ -10,10 +12,11 @@
 namespace hloscope {
 namespace {
 
-// Counts brackets outside of strings. In a text that is not JSON the count may be off only behind
-// the place where parsing stops.
-bool IsDeeper(std::string_view text, int64_t nesting) {
+// Counts brackets, and into `values` what they and commas separate, outside of strings. In a text
+// that is not JSON the counts may be off only behind the place where parsing stops.
+bool IsDeeper(std::string_view text, int64_t nesting, size_t& values) {
   int64_t depth = 0;
+  values = 1;
   bool in_string = false;
   for (size_t i = 0; i < text.size(); ++i) {
     const char c = text[i];
@@ -23,9 +26,12 @@ bool IsDeeper(std::string_view text, int64_t nesting) {
     } else if (c == '"') {
       in_string = true;
     } else if (c == '[' || c == '{') {
+      ++values;
       if (++depth > nesting) return true;
     } else if (c == ']' || c == '}') {
       --depth;
+    } else if (c == ',') {
+      ++values;
     }
   }
   return false;
@@ -33,7 +39,8 @@ bool IsDeeper(std::string_view text, int64_t nesting) {
 
 template <typename Tree>
 Result<Tree> Parse(std::string_view text, const Limits& limits) {
-  if (IsDeeper(text, limits.nesting)) {
+  size_t values = 0;
+  if (IsDeeper(text, limits.nesting, values)) {
     return InputError(fmt::format("JSON nested deeper than {}", Counted(limits.nesting, "level")),
                       "raise it with --limit nesting=N");
   }
@@ -41,6 +48,10 @@ Result<Tree> Parse(std::string_view text, const Limits& limits) {
     constexpr bool kThrows = false;
     Tree tree = Tree::parse(text, nullptr, kThrows);
     if (tree.is_discarded()) return InputError("not JSON");
+    // Its destructor, which must not fail, lists what is inside: there has to be room for that.
+    const auto room = static_cast<int64_t>(2 * values * sizeof(Tree));
+    if (!MemoryLimit::Charge(room)) throw std::bad_alloc();
+    MemoryLimit::TryCharge(-room);
     return tree;
   });
 }

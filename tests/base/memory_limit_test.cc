@@ -114,5 +114,22 @@ TEST(MemoryLimitTest, HoldsForJson) {
   EXPECT_TRUE(ParseJson(text));
 }
 
+// The destructor of a tree takes memory, on the way out and after.
+TEST(MemoryLimitTest, HoldsForTheEndOfJson) {
+  std::string text = "[0";
+  for (int i = 0; i < 500'000; ++i) text += ",0";
+  text += ']';
+  int read = 0, refused = 0;
+  for (int64_t limit = 1; limit <= 64; ++limit) {
+    const auto size = WithinMemory(LimitsOf(limit * kMiB), "f", [&]() -> Result<size_t> {
+      HLOSCOPE_ASSIGN_OR_RETURN(const auto tree, ParseJson(text));
+      return tree.size();
+    });
+    ++(size ? read : refused);
+  }
+  EXPECT_GT(read, 0);
+  EXPECT_GT(refused, 0);
+}
+
 }  // namespace
 }  // namespace hloscope
