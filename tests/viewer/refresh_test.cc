@@ -274,6 +274,7 @@ TEST_F(RefreshTest, HitsAreOfTheDumpInView) {
   Press("Escape");
   WriteDump();
   app().Open({Scratch("dump")});
+  Settle();
   Press("Ctrl+P");
   for (const SearchHit& hit : app().popups().hits()) EXPECT_LE(hit.selection.module, 0) << hit.text;
   Type("a");
