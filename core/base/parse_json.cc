@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <new>
 
 #include "core/base/counted.h"
@@ -12,11 +13,16 @@
 namespace hloscope {
 namespace {
 
-// Counts brackets, and into `values` what they and commas separate, outside of strings. In a text
-// that is not JSON the counts may be off only behind the place where parsing stops.
-bool IsDeeper(std::string_view text, int64_t nesting, size_t& values) {
+struct Extent {
   int64_t depth = 0;
-  values = 1;
+  size_t values = 1;  // at most
+};
+
+// Counts brackets and commas outside of strings. In a text that is not JSON the counts may be off
+// only behind the place where parsing stops.
+Extent ExtentOf(std::string_view text) {
+  Extent extent;
+  int64_t depth = 0;
   bool in_string = false;
   for (size_t i = 0; i < text.size(); ++i) {
     const char c = text[i];
@@ -26,21 +32,21 @@ bool IsDeeper(std::string_view text, int64_t nesting, size_t& values) {
     } else if (c == '"') {
       in_string = true;
     } else if (c == '[' || c == '{') {
-      ++values;
-      if (++depth > nesting) return true;
+      extent.depth = std::max(extent.depth, ++depth);
+      ++extent.values;
     } else if (c == ']' || c == '}') {
       --depth;
     } else if (c == ',') {
-      ++values;
+      ++extent.values;
     }
   }
-  return false;
+  return extent;
 }
 
 template <typename Tree>
 Result<Tree> Parse(std::string_view text, const Limits& limits) {
-  size_t values = 0;
-  if (IsDeeper(text, limits.nesting, values)) {
+  const Extent extent = ExtentOf(text);
+  if (extent.depth > limits.nesting) {
     return InputError(fmt::format("JSON nested deeper than {}", Counted(limits.nesting, "level")),
                       "raise it with --limit nesting=N");
   }
@@ -49,7 +55,7 @@ Result<Tree> Parse(std::string_view text, const Limits& limits) {
     Tree tree = Tree::parse(text, nullptr, kThrows);
     if (tree.is_discarded()) return InputError("not JSON");
     // Its destructor, which must not fail, lists what is inside: there has to be room for that.
-    const auto room = static_cast<int64_t>(2 * values * sizeof(Tree));
+    const auto room = static_cast<int64_t>(2 * extent.values * sizeof(Tree));
     if (!MemoryLimit::Charge(room)) throw std::bad_alloc();
     MemoryLimit::TryCharge(-room);
     return tree;

@@ -21,6 +21,45 @@ inline T Clamped(T x) {
   return x > 0 ? std::min(x, T{1}) : T{0};  // NaN gives 0
 }
 
+// Whether the comparison of setp holds. Without branches where `compare` is a constant: loops over
+// lanes become vector code.
+template <typename T>
+[[gnu::always_inline]] inline bool FloatsCompare(Compare compare, T a, T b) {
+  const bool unordered = (a != a) | (b != b);
+  switch (compare) {
+    case Compare::kEq:
+      return a == b;
+    case Compare::kNe:
+      return (a < b) | (a > b);
+    case Compare::kLt:
+      return a < b;
+    case Compare::kLe:
+      return a <= b;
+    case Compare::kGt:
+      return a > b;
+    case Compare::kGe:
+      return a >= b;
+    case Compare::kEqu:
+      return unordered | (a == b);
+    case Compare::kNeu:
+      return a != b;
+    case Compare::kLtu:
+      return unordered | (a < b);
+    case Compare::kLeu:
+      return unordered | (a <= b);
+    case Compare::kGtu:
+      return unordered | (a > b);
+    case Compare::kGeu:
+      return unordered | (a >= b);
+    case Compare::kNum:
+      return !unordered;
+    case Compare::kNan:
+      return unordered;
+    default:
+      return false;
+  }
+}
+
 // Numbers of one type as the steps compute with them: read, computed, written back. Store rounds
 // what is exact or rounded to odd; StoreFloat takes what the type has.
 struct F16 {

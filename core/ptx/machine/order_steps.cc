@@ -104,44 +104,6 @@ Step ExtremeOfThree(const Instruction& i) {
   });
 }
 
-// Without branches: loops over lanes become vector code.
-template <Compare kCompare, typename T>
-bool Holds(T a, T b) {
-  const bool unordered = (a != a) | (b != b);
-  switch (kCompare) {
-    case Compare::kEq:
-      return a == b;
-    case Compare::kNe:
-      return (a < b) | (a > b);
-    case Compare::kLt:
-      return a < b;
-    case Compare::kLe:
-      return a <= b;
-    case Compare::kGt:
-      return a > b;
-    case Compare::kGe:
-      return a >= b;
-    case Compare::kEqu:
-      return unordered | (a == b);
-    case Compare::kNeu:
-      return a != b;
-    case Compare::kLtu:
-      return unordered | (a < b);
-    case Compare::kLeu:
-      return unordered | (a <= b);
-    case Compare::kGtu:
-      return unordered | (a > b);
-    case Compare::kGeu:
-      return unordered | (a >= b);
-    case Compare::kNum:
-      return !unordered;
-    case Compare::kNan:
-      return unordered;
-    default:
-      return false;
-  }
-}
-
 struct F32 {
   using Stored = float;
   static float Load(float x) { return x; }
@@ -159,7 +121,7 @@ template <typename N, Compare kCompare>
 void CompareLanes(Warp& w, const Instruction& in, const Slot* s, uint32_t m) {
   using S = typename N::Stored;
   const uint32_t result = LanesWhere<S>(
-      w, s[2], s[3], [](S a, S b) { return Holds<kCompare>(N::Load(a), N::Load(b)); });
+      w, s[2], s[3], [](S a, S b) { return FloatsCompare(kCompare, N::Load(a), N::Load(b)); });
   WriteComparison(w, in, s, result, m);
 }
 

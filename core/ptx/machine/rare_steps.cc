@@ -5,6 +5,7 @@
 #include <cstdlib>
 #include <limits>
 
+#include "core/ptx/machine/float_lanes.h"
 #include "core/ptx/machine/lanes.h"
 #include "core/ptx/machine/rounding.h"
 #include "core/ptx/machine/steps.h"
@@ -221,40 +222,6 @@ bool IsFloat(Type type) {
   return RowOf(type).kind == TypeKind::kFloat || RowOf(type).kind == TypeKind::kPacked;
 }
 
-bool Ordered(Compare compare, double a, double b) {
-  const bool unordered = a != a || b != b;
-  switch (compare) {
-    case Compare::kEq:
-      return a == b;
-    case Compare::kNe:
-      return !unordered && a != b;
-    case Compare::kLt:
-      return a < b;
-    case Compare::kLe:
-      return a <= b;
-    case Compare::kGt:
-      return a > b;
-    case Compare::kGe:
-      return a >= b;
-    case Compare::kEqu:
-      return unordered || a == b;
-    case Compare::kNeu:
-      return unordered || a != b;
-    case Compare::kLtu:
-      return unordered || a < b;
-    case Compare::kLeu:
-      return unordered || a <= b;
-    case Compare::kGtu:
-      return unordered || a > b;
-    case Compare::kGeu:
-      return unordered || a >= b;
-    case Compare::kNum:
-      return !unordered;
-    default:
-      return unordered;
-  }
-}
-
 bool OrderedIntegers(const Instruction& in, Type type, uint64_t x, uint64_t y) {
   const uint32_t width = RowOf(type).bits;
   const bool is_signed = IsSigned(type);
@@ -281,7 +248,7 @@ bool OrderedIntegers(const Instruction& in, Type type, uint64_t x, uint64_t y) {
 
 bool Holds(const Instruction& in, Type type, uint64_t a, uint64_t b) {
   if (!IsFloat(type)) return OrderedIntegers(in, type, a, b);
-  return Ordered(ModifierCompare(in), NumberOf(in, type, a), NumberOf(in, type, b));
+  return FloatsCompare(ModifierCompare(in), NumberOf(in, type, a), NumberOf(in, type, b));
 }
 
 // p|q, a, b, c: p of the low halves, q of the high ones.
