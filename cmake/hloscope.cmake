@@ -14,8 +14,10 @@ target_compile_options(hloscope_flags INTERFACE
   -fstack-protector-strong $<$<CONFIG:Release>:-D_FORTIFY_SOURCE=2>
   # A tenth of a compile is looking for memory to give back; what batches need is given back at their end.
   $<$<CXX_COMPILER_ID:GNU>:--param=ggc-min-heapsize=1048576>)
-# The list of its own addresses, which a program reads first, is 4 kB instead of 400.
-target_link_options(hloscope_flags INTERFACE -Wl,-z,pack-relative-relocs)
+# The list of its own addresses, which a program reads first, is 4 kB instead of 400. glibc reads it from 2.36 on.
+if(NOT HLOSCOPE_PORTABLE)
+  target_link_options(hloscope_flags INTERFACE -Wl,-z,pack-relative-relocs)
+endif()
 if(HLOSCOPE_SANITIZE)
   # g++ 12 takes what the sanitizers insert for uses of uninitialized values. Red zones around globals would go around each of
   # the million notes of -fsanitize=undefined too (half of a program of 800 MB); that sanitizer and the assertions of the
@@ -140,6 +142,10 @@ function(hloscope_test name)
   add_executable(${name} ${ARG_SOURCES} ${ARG_UNPARSED_ARGUMENTS})
   target_link_libraries(${name} PRIVATE hloscope_flags ${ARG_LIBS} test_paths GTest::gtest GTest::gtest_main)
   hloscope_precompile(${name} FROM tests_precompiled)
+  # Programs with platforms load the libraries of our own compiler.
+  if("hloscope_backends" IN_LIST ARG_LIBS OR "hloscope_debug" IN_LIST ARG_LIBS)
+    hloscope_loads(${name} hloscope_codegen hloscope_library_calls)
+  endif()
   if(NOT ARG_SHARDS)
     add_test(NAME ${name} COMMAND ${name} --gtest_output=json:${CMAKE_CURRENT_BINARY_DIR}/results/${name}.json)
     return()

@@ -6,8 +6,11 @@
 #include <exception>
 
 #include "core/base/file.h"
+#include "core/base/own_library_entry.h"
 #include "viewer/frame/application.h"
 #include "viewer/window/process_limits.h"
+
+HLOSCOPE_OWN_LIBRARY
 
 namespace hloscope::viewer {
 namespace {

@@ -1,10 +1,11 @@
 // `hloscope find`: a pattern in the names, opcodes, metadata and texts of modules, in the names of
 // passes, and in the other text files of a dump.
 #include <fmt/format.h>
+#include <re2/re2.h>
 
 #include <algorithm>
 #include <filesystem>
-#include <regex>
+#include <memory>
 
 #include "app/command.h"
 #include "app/dump_place.h"
@@ -21,44 +22,33 @@
 namespace hloscope::app {
 namespace {
 
-// A plain text, or with --regex an ECMAScript expression.
+// A plain text, or with --regex an expression of RE2, which takes time and memory that grow with
+// the text alone, whatever the expression.
 class Pattern {
  public:
   static Result<Pattern> Make(const std::string& text, bool is_regex, bool ignore_case) {
     Pattern pattern;
     pattern.text_ = text;
     if (!is_regex && !ignore_case) return pattern;
-    auto flags = std::regex::ECMAScript | std::regex::optimize;
-    if (ignore_case) flags |= std::regex::icase;
-    try {
-      pattern.regex_ = std::regex(is_regex ? text : Quoted(text), flags);
-    } catch (const std::regex_error& error) {
-      return InputError(fmt::format("{}: not a regular expression: {}", text, error.what()));
+    RE2::Options options(RE2::Quiet);
+    options.set_literal(!is_regex);
+    options.set_case_sensitive(!ignore_case);
+    pattern.regex_ = std::make_unique<const RE2>(text, options);
+    if (!pattern.regex_->ok()) {
+      return InputError(
+          fmt::format("{}: not a regular expression: {}", text, pattern.regex_->error()),
+          "the syntax is RE2's, without look-around and references to groups");
     }
     return pattern;
   }
   bool Matches(std::string_view text) const {
-    if (!regex_) return text.find(text_) != std::string_view::npos;
-    // std::regex recurses over its subject; long lines are searched by parts that overlap.
-    constexpr size_t kPiece = 4096, kStep = 3072;
-    for (size_t at = 0;; at += kStep) {
-      std::string_view piece = text.substr(at, kPiece);
-      if (std::regex_search(piece.begin(), piece.end(), *regex_)) return true;
-      if (at + kPiece >= text.size()) return false;
-    }
+    if (regex_ == nullptr) return text.find(text_) != std::string_view::npos;
+    return RE2::PartialMatch({text.data(), text.size()}, *regex_);
   }
 
  private:
-  static std::string Quoted(const std::string& text) {
-    std::string out;
-    for (char c : text) {
-      if (std::string_view("\\^$.|?*+()[]{}").find(c) != std::string_view::npos) out += '\\';
-      out += c;
-    }
-    return out;
-  }
   std::string text_;
-  std::optional<std::regex> regex_;
+  std::unique_ptr<const RE2> regex_;
 };
 
 struct Match {
@@ -91,7 +81,7 @@ class FindCommand : public Command {
          .required = true},
         {.name = "--regex",
          .target = &regex_,
-         .help = "PATTERN is a regular expression (ECMAScript)"},
+         .help = "PATTERN is a regular expression (syntax of RE2)"},
         {.name = "--ignore-case", .target = &ignore_case_, .help = "ignore case", .letter = "-i"},
         {.name = "--files-with-matches",
          .target = &names_only_,

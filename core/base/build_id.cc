@@ -5,6 +5,7 @@
 #include <link.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstdint>
 #include <cstring>
 #include <string_view>
@@ -14,8 +15,7 @@
 namespace hloscope {
 namespace {
 
-// Of a file: where linkers put its headers and notes.
-constexpr size_t kHeadBytes = size_t{16} << 10;
+constexpr size_t kMaxNoteBytes = size_t{64} << 10;
 
 struct Search {
   uintptr_t address = 0;
@@ -36,6 +36,15 @@ std::string IdIn(std::string_view notes) {
     notes.remove_prefix(end);
   }
   return {};
+}
+
+// Fewer bytes where the file ends.
+std::string ReadAt(const UniqueFd& file, uint64_t offset, size_t size) {
+  std::string bytes(size, '\0');
+  const ssize_t read =
+      file.valid() ? pread(file.get(), bytes.data(), size, static_cast<off_t>(offset)) : 0;
+  bytes.resize(static_cast<size_t>(std::max<ssize_t>(read, 0)));
+  return bytes;
 }
 
 int Visit(dl_phdr_info* file, size_t, void* data) {
@@ -64,21 +73,19 @@ std::string BuildIdAt(const void* address) {
 
 std::string BuildIdOfFile(const std::string& path) {
   const UniqueFd file(open(path.c_str(), O_RDONLY | O_CLOEXEC));
-  std::string head(kHeadBytes, '\0');
-  const ssize_t read = file.valid() ? pread(file.get(), head.data(), head.size(), 0) : 0;
-  head.resize(read < 0 ? 0 : static_cast<size_t>(read));
   ElfW(Ehdr) header;
+  const std::string head = ReadAt(file, 0, sizeof header);
   if (head.size() < sizeof header) return {};
   std::memcpy(&header, head.data(), sizeof header);
-  const bool is_elf = std::memcmp(header.e_ident, ELFMAG, SELFMAG) == 0 &&
-                      header.e_phentsize == sizeof(ElfW(Phdr)) && header.e_phoff < head.size();
-  for (size_t i = 0; is_elf && i < header.e_phnum; ++i) {
-    const size_t at = header.e_phoff + i * sizeof(ElfW(Phdr));
+  const bool is_elf =
+      std::memcmp(header.e_ident, ELFMAG, SELFMAG) == 0 && header.e_phentsize == sizeof(ElfW(Phdr));
+  if (!is_elf) return {};
+  const std::string parts = ReadAt(file, header.e_phoff, header.e_phnum * sizeof(ElfW(Phdr)));
+  for (size_t at = 0; at + sizeof(ElfW(Phdr)) <= parts.size(); at += sizeof(ElfW(Phdr))) {
     ElfW(Phdr) part;
-    if (at + sizeof part > head.size()) break;
-    std::memcpy(&part, head.data() + at, sizeof part);
-    if (part.p_type != PT_NOTE || part.p_offset > head.size()) continue;
-    std::string id = IdIn(std::string_view(head).substr(part.p_offset, part.p_filesz));
+    std::memcpy(&part, parts.data() + at, sizeof part);
+    if (part.p_type != PT_NOTE || part.p_filesz > kMaxNoteBytes) continue;
+    std::string id = IdIn(ReadAt(file, part.p_offset, part.p_filesz));
     if (!id.empty()) return id;
   }
   return {};

@@ -68,9 +68,8 @@ int ForgetPages(dl_phdr_info* object, size_t, void* loaded_before) {
   return 0;
 }
 
-// As dlopen. What the loader read of the files (relocations and symbols: 36 MB of LLVM's) and
-// nobody needs again does not stay in this process's memory; what is needed comes back from the
-// files.
+// As dlopen. What the loader read of the files (relocations and symbols) and nobody needs again
+// does not stay in this process's memory; what is needed comes back from the files.
 void* Load(const std::string& path) {
   Addresses before;
   dl_iterate_phdr(&NoteAddress, &before);

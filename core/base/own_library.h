@@ -8,6 +8,9 @@
 
 namespace hloscope {
 
+// A function `bool()` of each: whether exceptions work in it (own_library_entry.h).
+inline constexpr const char* kCatchesExceptions = "hloscope_catches_exceptions";
+
 // The address of `symbol` in libhloscope_NAME.so, which is loaded and stays so: beside the program
 // in a build, in ../lib/hloscope once installed. An environment error, whose fix is `hint`, where
 // there is none or it cannot be loaded.

@@ -1,7 +1,10 @@
 // The library's entries.
+#include "core/base/own_library_entry.h"
 #include "core/codegen/generate.h"
 #include "core/codegen/gpu_code.h"
 #include "core/codegen/object.h"
+
+HLOSCOPE_OWN_LIBRARY
 
 // As C++: both sides are of one build.
 extern "C" const hloscope::compile::GenerateKernelsFunction hloscope_generate_kernels =

@@ -1,7 +1,6 @@
-// The calls of SQLite, looked up in its library.
+// The calls of SQLite.
 #include "profiler/formats/sqlite_file.h"
 
-#include <dlfcn.h>
 #include <sqlite3.h>
 
 #include <algorithm>
@@ -10,42 +9,6 @@ namespace hloscope::profiler {
 namespace {
 
 constexpr std::string_view kSqliteMagic("SQLite format 3\0", 16);
-
-// CALL(name): each call that is made.
-#define SQLITE_CALLS(CALL)                                                                         \
-  CALL(open_v2)                                                                                    \
-  CALL(close_v2)                                                                                   \
-  CALL(deserialize)                                                                                \
-  CALL(db_config)                                                                                  \
-  CALL(limit)                                                                                      \
-  CALL(prepare_v2) CALL(step) CALL(finalize) CALL(reset) CALL(bind_int64) CALL(column_count)       \
-      CALL(column_name) CALL(column_type) CALL(column_int64) CALL(column_double) CALL(column_text) \
-          CALL(column_bytes) CALL(errmsg) CALL(progress_handler)
-
-struct SqliteCalls {
-#define CALL(name) decltype(&sqlite3_##name) name = nullptr;
-  SQLITE_CALLS(CALL)
-#undef CALL
-  bool is_there = false;
-};
-
-SqliteCalls LoadSqlite() {
-  SqliteCalls calls;
-  void* library = dlopen("libsqlite3.so.0", RTLD_NOW | RTLD_LOCAL);
-  if (library == nullptr) return calls;
-  calls.is_there = true;
-#define CALL(name)                                                                       \
-  calls.name = reinterpret_cast<decltype(calls.name)>(dlsym(library, "sqlite3_" #name)); \
-  calls.is_there &= calls.name != nullptr;
-  SQLITE_CALLS(CALL)
-#undef CALL
-  return calls;
-}
-
-const SqliteCalls& Calls() {
-  static const SqliteCalls calls = LoadSqlite();
-  return calls;
-}
 
 uint64_t BigEndian(std::string_view bytes, size_t at, size_t size) {
   uint64_t value = 0;
@@ -65,12 +28,6 @@ bool IsSqlite(std::string_view bytes) { return bytes.starts_with(kSqliteMagic); 
 
 Result<std::unique_ptr<SqliteFile>> SqliteFile::Open(const FileView& file,
                                                      const std::stop_token& stop) {
-  if (!Calls().is_there) {
-    return EnvironmentError(file.path() +
-                                ": reading it takes SQLite 3.36 or later, which is not "
-                                "installed",
-                            "apt-get install libsqlite3-0");
-  }
   auto opened = std::unique_ptr<SqliteFile>(new SqliteFile(file, stop));
   HLOSCOPE_TRY(opened->OpenDatabase());
   return opened;
@@ -94,29 +51,28 @@ Status SqliteFile::OpenDatabase() {
     for (size_t i = 0; i < 4; ++i) patched_[28 + i] = static_cast<char>(whole >> (8 * (3 - i)));
     bytes = patched_;
   }
-  const SqliteCalls& call = Calls();
   const int flags = SQLITE_OPEN_READONLY | SQLITE_OPEN_MEMORY | SQLITE_OPEN_FULLMUTEX;
-  if (call.open_v2(":memory:", &database_, flags, nullptr) != SQLITE_OK)
+  if (sqlite3_open_v2(":memory:", &database_, flags, nullptr) != SQLITE_OK)
     return EnvironmentError(file_.path() + ": SQLite cannot open a database in memory");
-  for (int on : {SQLITE_DBCONFIG_DEFENSIVE}) call.db_config(database_, on, 1, nullptr);
+  for (int on : {SQLITE_DBCONFIG_DEFENSIVE}) sqlite3_db_config(database_, on, 1, nullptr);
   for (int off : {SQLITE_DBCONFIG_TRUSTED_SCHEMA, SQLITE_DBCONFIG_ENABLE_VIEW,
                   SQLITE_DBCONFIG_ENABLE_TRIGGER, SQLITE_DBCONFIG_ENABLE_LOAD_EXTENSION}) {
-    call.db_config(database_, off, 0, nullptr);
+    sqlite3_db_config(database_, off, 0, nullptr);
   }
-  call.limit(database_, SQLITE_LIMIT_LENGTH, 64 << 20);
+  sqlite3_limit(database_, SQLITE_LIMIT_LENGTH, 64 << 20);
   constexpr int kSteps = 100'000;
-  call.progress_handler(database_, kSteps, &SqliteFile::Progress, this);
+  sqlite3_progress_handler(database_, kSteps, &SqliteFile::Progress, this);
   auto* data = reinterpret_cast<unsigned char*>(const_cast<char*>(bytes.data()));
   const auto size = static_cast<sqlite3_int64>(bytes.size());
-  if (call.deserialize(database_, "main", data, size, size, SQLITE_DESERIALIZE_READONLY) !=
+  if (sqlite3_deserialize(database_, "main", data, size, size, SQLITE_DESERIALIZE_READONLY) !=
       SQLITE_OK) {
-    return InputError(file_.path() + ": " + call.errmsg(database_));
+    return InputError(file_.path() + ": " + sqlite3_errmsg(database_));
   }
   return {};
 }
 
 SqliteFile::~SqliteFile() {
-  if (database_ != nullptr) Calls().close_v2(database_);
+  if (database_ != nullptr) sqlite3_close_v2(database_);
 }
 
 int SqliteFile::Progress(void* self) {
@@ -143,18 +99,18 @@ std::vector<std::string> SqliteFile::Columns(const std::string& table) const {
 }
 
 SqliteFile::Rows::Rows(const SqliteFile& file, const std::string& sql) : file_(file) {
-  const int result = Calls().prepare_v2(file_.database_, sql.c_str(), static_cast<int>(sql.size()),
+  const int result = sqlite3_prepare_v2(file_.database_, sql.c_str(), static_cast<int>(sql.size()),
                                         &statement_, nullptr);
-  if (result != SQLITE_OK) error_ = Calls().errmsg(file_.database_);
+  if (result != SQLITE_OK) error_ = sqlite3_errmsg(file_.database_);
 }
 
-SqliteFile::Rows::~Rows() { Calls().finalize(statement_); }
+SqliteFile::Rows::~Rows() { sqlite3_finalize(statement_); }
 
 void SqliteFile::Rows::Bind(int64_t value) {
   if (statement_ == nullptr) return;
-  Calls().reset(statement_);
+  sqlite3_reset(statement_);
   count_ = 0;
-  Calls().bind_int64(statement_, 1, value);
+  sqlite3_bind_int64(statement_, 1, value);
 }
 
 bool SqliteFile::Rows::Next() {
@@ -164,41 +120,39 @@ bool SqliteFile::Rows::Next() {
     error_ = "more rows than its bytes can hold";
     return false;
   }
-  const int result = Calls().step(statement_);
+  const int result = sqlite3_step(statement_);
   if (result == SQLITE_ROW) return true;
-  if (result != SQLITE_DONE) error_ = Calls().errmsg(file_.database_);
+  if (result != SQLITE_DONE) error_ = sqlite3_errmsg(file_.database_);
   return false;
 }
 
 int SqliteFile::Rows::columns() const {
-  return statement_ == nullptr ? 0 : Calls().column_count(statement_);
+  return statement_ == nullptr ? 0 : sqlite3_column_count(statement_);
 }
 std::string_view SqliteFile::Rows::name(int column) const {
-  const char* text = Calls().column_name(statement_, column);
+  const char* text = sqlite3_column_name(statement_, column);
   return text == nullptr ? std::string_view() : std::string_view(text);
 }
 bool SqliteFile::Rows::IsNull(int column) const {
-  return Calls().column_type(statement_, column) == SQLITE_NULL;
+  return sqlite3_column_type(statement_, column) == SQLITE_NULL;
 }
 bool SqliteFile::Rows::IsText(int column) const {
-  const int type = Calls().column_type(statement_, column);
+  const int type = sqlite3_column_type(statement_, column);
   return type == SQLITE_TEXT || type == SQLITE_BLOB;
 }
 bool SqliteFile::Rows::IsReal(int column) const {
-  return Calls().column_type(statement_, column) == SQLITE_FLOAT;
+  return sqlite3_column_type(statement_, column) == SQLITE_FLOAT;
 }
 int64_t SqliteFile::Rows::Integer(int column) const {
-  return Calls().column_int64(statement_, column);
+  return sqlite3_column_int64(statement_, column);
 }
 double SqliteFile::Rows::Real(int column) const {
-  return Calls().column_double(statement_, column);
+  return sqlite3_column_double(statement_, column);
 }
 std::string_view SqliteFile::Rows::Text(int column) const {
-  const auto* text = reinterpret_cast<const char*>(Calls().column_text(statement_, column));
+  const auto* text = reinterpret_cast<const char*>(sqlite3_column_text(statement_, column));
   if (text == nullptr) return {};
-  return {text, static_cast<size_t>(Calls().column_bytes(statement_, column))};
+  return {text, static_cast<size_t>(sqlite3_column_bytes(statement_, column))};
 }
-
-#undef SQLITE_CALLS
 
 }  // namespace hloscope::profiler

@@ -41,6 +41,7 @@ PluginInfo Gpu() {
 // A machine where everything is there: one GPU that XLA sees.
 DoctorInfo Healthy() {
   DoctorInfo info;
+  info.own_libraries = {{"libhloscope_codegen.so", ""}};
   info.plugins = {Cpu(), Gpu()};
   info.plugins[1].devices = {"Made-up GPU"};
   info.jaxlibs = {{"/env/bin/python3", "0.10.2", "/env/lib/python3/p", "VIRTUAL_ENV"},
@@ -81,6 +82,10 @@ struct StateRow {
 };
 
 const StateRow kStates[] = {
+    {DoctorState::kOwnLibraryReady, {}, "loads", ""},
+    {DoctorState::kOwnLibraryUnusable,
+     [](auto& f) { f.own_libraries[0].error = "libfoo.so.1: cannot open shared object file"; },
+     "libfoo.so.1: cannot open shared object file", ""},
     {DoctorState::kPluginReady,
      {},
      "cpu-wheel 1.2, PJRT interface 0.115 without profiler extension, from VIRTUAL_ENV",
@@ -286,6 +291,14 @@ const StateRow kStates[] = {
        f.choice_cache = {.folder = "/home/u/.cache", .files = 3, .bytes = int64_t{5} << 10};
      },
      "/home/u/.cache: 3 autotune results of NVIDIA's libraries (--autotune)", ""},
+    {DoctorState::kNoBuildId,
+     [](auto& f) {
+       f.object_cache = {.folder = "/home/u/.cache",
+                         .library_without_id = "libhloscope_codegen.so"};
+     },
+     "libhloscope_codegen.so has no build id", "install hloscope again"},
+    {DoctorState::kNoLibraryCalls, [](auto& f) { f.has_library_calls = false; },
+     "not in this build", ""},
     {DoctorState::kNoObjectCache, {}, "neither XDG_CACHE_HOME nor HOME is set", ""},
     {DoctorState::kVariableSet, {}, "--xla_dump_to (of others)", ""},
 };

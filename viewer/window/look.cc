@@ -4,25 +4,40 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <optional>
+#include <string>
+
+#include "core/replay/assets.h"
 
 namespace hloscope::viewer {
 namespace {
 
+// `folder` is where Debian's package has it.
 struct FontFile {
-  const char *name, *path, *package;
+  const char *name, *folder, *file, *package;
 };
-constexpr FontFile kText = {"Inter", "/usr/share/fonts/opentype/inter/Inter-Regular.otf",
+constexpr FontFile kText = {"Inter", "/usr/share/fonts/opentype/inter", "Inter-Regular.otf",
                             "fonts-inter"};
-constexpr FontFile kStrong = {"Inter SemiBold",
-                              "/usr/share/fonts/opentype/inter/Inter-SemiBold.otf", "fonts-inter"};
-constexpr FontFile kMono = {"JetBrains Mono",
-                            "/usr/share/fonts/truetype/jetbrains-mono/JetBrainsMono-Regular.ttf",
-                            "fonts-jetbrains-mono"};
+constexpr FontFile kStrong = {"Inter SemiBold", "/usr/share/fonts/opentype/inter",
+                              "Inter-SemiBold.otf", "fonts-inter"};
+constexpr FontFile kMono = {"JetBrains Mono", "/usr/share/fonts/truetype/jetbrains-mono",
+                            "JetBrainsMono-Regular.ttf", "fonts-jetbrains-mono"};
+
+// The program's own, else the system's; empty where there is neither.
+std::string PathOf(const FontFile& font) {
+  const std::optional<std::string> own = replay::FindAsset("fonts", "assets");
+  for (const std::string& folder : {own.value_or(""), std::string(font.folder)}) {
+    std::string path = folder + "/" + font.file;
+    if (!folder.empty() && access(path.c_str(), R_OK) == 0) return path;
+  }
+  return {};
+}
 
 ImFont* Load(const FontFile& file, Fonts& fonts) {
   ImFontAtlas* atlas = ImGui::GetIO().Fonts;
   ImFont* font = nullptr;
-  if (access(file.path, R_OK) == 0) font = atlas->AddFontFromFileTTF(file.path, kTextSize);
+  if (const std::string path = PathOf(file); !path.empty())
+    font = atlas->AddFontFromFileTTF(path.c_str(), kTextSize);
   if (font == nullptr) {
     font = atlas->AddFontDefault();
     fonts.missing.push_back(std::string(file.name) + ": install " + file.package);
@@ -33,7 +48,8 @@ ImFont* Load(const FontFile& file, Fonts& fonts) {
   const FontFile& other = &file == &kMono ? kText : kMono;
   ImFontConfig merge;
   merge.MergeMode = true;
-  if (access(other.path, R_OK) == 0) atlas->AddFontFromFileTTF(other.path, kTextSize, &merge);
+  if (const std::string path = PathOf(other); !path.empty())
+    atlas->AddFontFromFileTTF(path.c_str(), kTextSize, &merge);
   return font;
 }
 

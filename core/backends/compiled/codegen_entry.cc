@@ -18,10 +18,16 @@ class NoCalls : public compile::KernelLibrary {
 
 }  // namespace
 
+bool HasLibraryCalls() { return !BuildIdOfOwnLibrary(kCallsLibrary).empty(); }
+
 Result<std::unique_ptr<compile::KernelLibrary>> MakeLibraryCalls(
     const compile::Compilation& compilation, std::vector<hlo::InstructionId>& kernels) {
   const auto calls = compile::LibraryCallsOf(*compilation.module);
   if (calls.empty()) return std::make_unique<NoCalls>();
+  if (!HasLibraryCalls()) {
+    std::ranges::copy(calls, std::back_inserter(kernels));
+    return std::make_unique<NoCalls>();
+  }
   HLOSCOPE_ASSIGN_OR_RETURN(const auto make_calls, CodegenEntry<compile::MakeLibraryCallsFunction>(
                                                        compile::kMakeLibraryCalls, kCallsLibrary));
   HLOSCOPE_ASSIGN_OR_RETURN(auto made, make_calls(compilation.module, calls));

@@ -24,8 +24,11 @@ Result<Function> CodegenEntry(const char* name, const char* library = kCodegenLi
   return *static_cast<const Function*>(entry);
 }
 
+// False in a build without oneDNN: every dot, convolution and transform is a kernel of our own.
+bool HasLibraryCalls();
+
 // The calls of libraries in a compiled module; those that the library refuses are added to
-// `kernels`.
+// `kernels`, all where there is none.
 Result<std::unique_ptr<compile::KernelLibrary>> MakeLibraryCalls(
     const compile::Compilation& compilation, std::vector<hlo::InstructionId>& kernels);
 

@@ -61,6 +61,7 @@ class Doctor {
   explicit Doctor(const DoctorInfo& info) : info_(info) {}
 
   std::vector<DoctorFinding> Diagnose() && {
+    CheckProgram();
     CheckPlugins();
     CheckDevices();
     CheckDriver();
@@ -82,6 +83,13 @@ class Doctor {
         {state, std::string(subject),
          fmt::vformat(fmt::string_view(row.message.data(), row.message.size()), store),
          fmt::vformat(fmt::string_view(row.command.data(), row.command.size()), store)});
+  }
+
+  void CheckProgram() {
+    for (const OwnLibraryInfo& library : info_.own_libraries) {
+      library.error.empty() ? Add(DoctorState::kOwnLibraryReady, library.name)
+                            : Add(DoctorState::kOwnLibraryUnusable, library.name, library.error);
+    }
   }
 
   void CheckPlugins() {
@@ -383,6 +391,8 @@ class Doctor {
   void CheckCache() {
     if (const auto& cache = info_.object_cache; cache.folder.empty()) {
       Add(DoctorState::kNoObjectCache, "compiled modules");
+    } else if (!cache.library_without_id.empty()) {
+      Add(DoctorState::kNoBuildId, "compiled modules", cache.library_without_id);
     } else {
       Add(DoctorState::kObjectCache, "compiled modules", cache.folder, cache.files,
           cache.bytes >> 20, info_.limits.object_cache_bytes >> 20);
@@ -395,6 +405,7 @@ class Doctor {
   }
 
   void CheckEnvironment() {
+    if (!info_.has_library_calls) Add(DoctorState::kNoLibraryCalls, "oneDNN");
     for (const VariableInfo& variable : info_.variables) {
       Add(DoctorState::kVariableSet, variable.name, variable.shown, variable.purpose);
     }

@@ -5,9 +5,11 @@
 #include <cstdlib>
 #include <filesystem>
 
+#include "core/backends/compiled/codegen_entry.h"
 #include "core/backends/libraries/autotune_cache.h"
 #include "core/backends/plugins/python_environments.h"
 #include "core/base/disk_cache.h"
+#include "core/base/own_library.h"
 #include "core/replay/run_options.h"
 
 namespace hloscope::replay {
@@ -32,11 +34,34 @@ std::string FoundByLoader(const CudaLibrary& library,
   return found == opened.end() ? std::string() : found->file;
 }
 
+// A library that was linked wrongly ends the process at the first exception.
+std::vector<OwnLibraryInfo> LoadOwnLibraries() {
+  std::vector<OwnLibraryInfo> libraries;
+  for (const char* const name : {kCodegenLibrary, kCallsLibrary, "viewer"}) {
+    if (BuildIdOfOwnLibrary(name).empty()) continue;
+    const Result<void*> found = FindInOwnLibrary(name, kCatchesExceptions, {});
+    OwnLibraryInfo& info = libraries.emplace_back(fmt::format("libhloscope_{}.so", name));
+    if (!found) {
+      info.error = found.error().message;
+    } else if (!reinterpret_cast<bool (*)()>(*found)()) {
+      info.error = "does not catch its own exceptions";
+    }
+  }
+  return libraries;
+}
+
+std::string LibraryWithoutId() {
+  return BuildIdOfOwnLibrary(kCodegenLibrary).empty()
+             ? fmt::format("libhloscope_{}.so", kCodegenLibrary)
+             : std::string();
+}
+
 }  // namespace
 
 DoctorInfo GatherDoctorInfo(const PluginSearch& search, const Limits& limits) {
   DoctorInfo info;
   info.limits = limits;
+  info.own_libraries = LoadOwnLibraries();
   info.findings = FindPlugins(search);
   FindJaxlib(info);
   info.jaxlibs = FindJaxlibs(search);
@@ -62,10 +87,11 @@ DoctorInfo GatherDoctorInfo(const PluginSearch& search, const Limits& limits) {
   info.variables = ReadVariables();
   const DiskCache cache(DiskCache::FolderOfUser(kObjectCacheFolder), limits.object_cache_bytes);
   const DiskCache::Use use = cache.Used();
-  info.object_cache = {cache.folder(), use.files, use.bytes};
+  info.has_library_calls = HasLibraryCalls();
+  info.object_cache = {cache.folder(), use.files, use.bytes, LibraryWithoutId()};
   const libraries::AutotuneCache choices;
   const DiskCache::Use kept = choices.files().Used();
-  info.choice_cache = {choices.files().folder(), kept.files, kept.bytes};
+  info.choice_cache = {choices.files().folder(), kept.files, kept.bytes, {}};
   return info;
 }
 

@@ -97,9 +97,16 @@ struct VariableInfo {
 struct ObjectCacheInfo {
   std::string folder;  // empty: there is none
   int64_t files = 0, bytes = 0;
+  std::string library_without_id;  // by which compiled modules would be known; empty: none
+};
+
+// A library of the program's own that is there.
+struct OwnLibraryInfo {
+  std::string name, error;  // why it does not load; empty: it does, and catches exceptions
 };
 
 struct DoctorInfo {
+  std::vector<OwnLibraryInfo> own_libraries;
   PluginFindings findings;
   std::vector<PluginInfo> plugins;
   std::string jaxlib_version, jaxlib_folder;  // of the first jaxlib in a searched environment
@@ -114,6 +121,7 @@ struct DoctorInfo {
   bool visible_devices_set = false;
   std::string container_devices;  // NVIDIA_VISIBLE_DEVICES
   std::vector<VariableInfo> variables;
+  bool has_library_calls = true;  // of oneDNN, for the platform cpu
   ObjectCacheInfo object_cache;
   ObjectCacheInfo choice_cache;  // choices between ways of NVIDIA's libraries
   Limits limits;
