@@ -19,7 +19,6 @@ _Float16 FloatToHalf(float x) { return static_cast<_Float16>(x); }
 #define UNARY(opcode, function) SYMBOL(hloscope_##opcode##_f32) SYMBOL(hloscope_##opcode##_f64)
 #define BINARY UNARY
 #define COMPLEX(opcode, function) SYMBOL(hloscope_##opcode##_c64) SYMBOL(hloscope_##opcode##_c128)
-#define QUAD COMPLEX
 #define RUNTIME(name, type, function) {#name, reinterpret_cast<void*>(static_cast<type>(function))},
 const Symbol kSymbols[] = {
 #include "core/linking/runtime/symbols.def"
@@ -28,7 +27,6 @@ const Symbol kSymbols[] = {
 #undef UNARY
 #undef BINARY
 #undef COMPLEX
-#undef QUAD
 #undef RUNTIME
 
 }  // namespace

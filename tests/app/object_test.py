@@ -63,7 +63,7 @@ class Objects(FolderTest):
     def libraries_of(self, name):
         """What the CMake file says the object needs beside the runtime and libm."""
         needed = re.findall(r'[;"](\w[\w+]*)', self.text(name + '.cmake'))
-        return ['-l' + library for library in ('quadmath', 'stdc++') if library in needed]
+        return ['-l' + library for library in ('stdc++',) if library in needed]
 
     def text(self, name):
         with open(self.path(name), encoding='utf-8') as f:

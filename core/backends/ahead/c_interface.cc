@@ -188,8 +188,6 @@ struct NeededLibrary {
 };
 constexpr NeededLibrary kNeeded[] = {
     {"hloscope_fft", "stdc++"},
-    {"hloscope_kPower_c64", "quadmath"},
-    {"hloscope_kPower_c128", "quadmath"},
 };
 
 }  // namespace

@@ -1,5 +1,5 @@
 // By the functions of their parts. What a function is made of is textbook, and for the inverse ones
-// Kahan's (Branch Cuts for Complex Elementary Functions, 1987); core/base/complex_functions.h has
+// Kahan's (Branch Cuts for Complex Elementary Functions, 1987); core/base/complex/complex_functions.h has
 // the same identities.
 #include "core/codegen/math/device_complex.h"
 

@@ -28,7 +28,6 @@ struct Row {
 #define BINARY UNARY
 #define COMPLEX(opcode, function) \
   {Opcode::opcode, "hloscope_" #opcode "_c64", "hloscope_" #opcode "_c128", true},
-#define QUAD COMPLEX
 #define RUNTIME(name, type, function)
 constexpr Row kRows[] = {
 #include "core/linking/runtime/symbols.def"
@@ -36,7 +35,6 @@ constexpr Row kRows[] = {
 #undef UNARY
 #undef BINARY
 #undef COMPLEX
-#undef QUAD
 #undef RUNTIME
 
 constexpr const char* kSignedPower = "hloscope_kPower_s64";

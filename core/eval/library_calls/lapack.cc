@@ -2,6 +2,7 @@
 #include "core/eval/library_calls/lapack.h"
 
 #include <algorithm>
+#include <string_view>
 #include <type_traits>
 
 using hloscope::eval::lapack::Real;
@@ -12,6 +13,19 @@ extern "C" {
 // A wrong argument is our own mistake and shows as a negative info; the library's own handler would
 // end the process.
 void xerbla_(const char*, const int*, size_t) {}
+
+// All that these routines call of gfortran's runtime: `a // b` of option letters, with blanks up to
+// the length. Its library would bring a whole system of input and output.
+void _gfortran_concat_string(size_t size, char* out, size_t a_size, const char* a, size_t b_size,
+                             const char* b) {
+  const std::string_view parts[] = {{a, a_size}, {b, b_size}};
+  for (const std::string_view part : parts) {
+    const size_t copied = part.copy(out, size);
+    out += copied;
+    size -= copied;
+  }
+  std::fill_n(out, size, ' ');
+}
 
 // Lengths of character arguments follow at the end, as gfortran passes them.
 #define HLOSCOPE_DECLARE_WIDE(p, T, or_name, sy_name)                                          \

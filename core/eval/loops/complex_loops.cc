@@ -1,5 +1,5 @@
 // Loops over complex numbers: which function each opcode is.
-#include "core/base/complex_functions.h"
+#include "core/base/complex/complex_functions.h"
 #include "core/eval/loops/lane_templates.h"
 
 namespace hloscope::eval {

@@ -11,7 +11,6 @@ extern "C" {
 #define BINARY(opcode, function)
 #define RUNTIME(name, type, function)
 #define COMPLEX HLOSCOPE_COMPLEX
-#define QUAD(opcode, function)
 #include "core/linking/runtime/symbols.def"
 
 }  // extern "C"

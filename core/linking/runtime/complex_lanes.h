@@ -4,7 +4,7 @@
 #include <complex>
 #include <cstdint>
 
-#include "core/base/complex_functions.h"
+#include "core/base/complex/complex_functions.h"
 
 namespace hloscope::linking {
 

@@ -48,7 +48,6 @@ extern "C" {
   LANES(opcode##_f32, float, function) LANES(opcode##_f64, double, function)
 #define BINARY UNARY
 #define COMPLEX(opcode, function)
-#define QUAD COMPLEX
 #define RUNTIME(name, type, function)
 #include "core/linking/runtime/symbols.def"
 

@@ -1,6 +1,5 @@
 // The functions of numbers of symbols.def, as plain functions of arrays: y is null for those of one
-// number. They need libm and, powers of complex numbers, libquadmath: each
-// kind is a file of its own, so that a program links what it uses.
+// number. They need libm. Each kind is a file of its own, so that a program links what it uses.
 #pragma once
 
 #include <complex>
@@ -14,7 +13,6 @@ extern "C" {
 #define BINARY UNARY
 #define COMPLEX(opcode, function) \
   LANES(opcode##_c64, std::complex<float>) LANES(opcode##_c128, std::complex<double>)
-#define QUAD COMPLEX
 #define RUNTIME(name, type, function)
 #include "core/linking/runtime/symbols.def"
 // x to the power of y modulo 2^64.
@@ -24,7 +22,6 @@ LANES(kPower_u64, uint64_t)
 #undef UNARY
 #undef BINARY
 #undef COMPLEX
-#undef QUAD
 #undef RUNTIME
 
 }  // extern "C"

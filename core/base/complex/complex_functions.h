@@ -177,7 +177,7 @@ struct Divide {
 
 // exp(y log x): what y log x is off by is what the angle is off by, so a large one needs more bits
 // than the result.
-Pair<long double> PowerInQuad(Pair<long double> x, Pair<long double> y);
+Pair<long double> PowerInDoubleDouble(Pair<long double> x, Pair<long double> y);
 
 // As XLA: 1 to anything, and anything to 0, is 1; infinity to a real number is infinity or 0.
 struct Power {
@@ -195,7 +195,7 @@ struct Power {
  private:
   static Pair<double> Usual(Pair<double> x, Pair<double> y) { return std::pow(x, y); }
   static Pair<long double> Usual(Pair<long double> x, Pair<long double> y) {
-    return PowerInQuad(x, y);
+    return PowerInDoubleDouble(x, y);
   }
 };
 
