@@ -96,6 +96,54 @@ TEST(PtxLaunch, CallsThatCannotBePutInAreNamed) {
   EXPECT_NE(other.error().message.find("another number of parameters"), std::string::npos);
 }
 
+// `count` functions, each of which calls the one before it `times` times; the first adds 1.
+std::string ChainOfCalls(int count, int times) {
+  std::string text = ".version 8.7\n.target sm_90a\n.address_size 64\n";
+  for (int i = 0; i < count; ++i) {
+    text += fmt::format(".func (.param .b32 back) f{0}(.param .b32 x)\n{{\n.reg .b32 %r<3>;\n", i);
+    text += ".reg .pred %p<2>;\nld.param.b32 %r1, [x];\n";
+    if (i == 0) text += "add.s32 %r1, %r1, 1;\n";
+    for (int call = 0; i > 0 && call < times; ++call) {
+      text += "setp.eq.s32 %p1, %r1, 5;\n";
+      text += "{ .param .b32 a; .param .b32 b;\nst.param.b32 [a], %r1;\nst.param.b32 [b], 7;\n";
+      text += fmt::format("@!%p1 call (b), f{}, (a);\nld.param.b32 %r1, [b]; }}\n", i - 1);
+    }
+    text += "st.param.b32 [back], %r1;\nret;\n}\n";
+  }
+  return text + fmt::format(
+                    ".visible .entry k(.param .u64 .ptr .align 16 k_0)\n{{\n.reg .b32 %r<9>;\n"
+                    ".reg .b64 %rd<2>;\nld.param.b64 %rd1, [k_0];\nld.global.b32 %r1, [%rd1];\n"
+                    "{{ .param .b32 a; .param .b32 b;\nst.param.b32 [a], %r1;\n"
+                    "call (b), f{}, (a);\nld.param.b32 %r2, [b]; }}\nst.global.b32 [%rd1], %r2;\n"
+                    "ret;\n}}\n",
+                    count - 1);
+}
+
+TEST(PtxLaunch, CallsInsideCalls) {
+  const auto module = Module::Parse(ChainOfCalls(3, 2), "k.ptx");
+  ASSERT_TRUE(module.has_value()) << module.error().ToString();
+  // From 0: 1, 2, 3, 4. From 2: 3, 4, 5, which is not called with and becomes 7.
+  for (const auto& [in, expected] : {std::pair(0, 4), std::pair(10, 14), std::pair(3, 7)}) {
+    std::vector<int32_t> memory = {in};
+    LaunchRequest request;
+    request.entry = "k";
+    request.arguments.push_back({std::as_writable_bytes(std::span(memory)), {}});
+    const auto ran = Launch(*module, request);
+    ASSERT_TRUE(ran.has_value() && !ran->fault) << (ran ? ran->fault->ToString() : "");
+    EXPECT_EQ(memory[0], expected) << in;
+  }
+}
+
+TEST(PtxLaunch, CallsThatBecomeTooMuchAreRefusedBeforeTheyAreCopied) {
+  const auto deep = Module::Parse(ChainOfCalls(10'000, 1), "k.ptx");
+  ASSERT_FALSE(deep.has_value());
+  EXPECT_NE(deep.error().message.find("calls inside 256 calls"), std::string::npos);
+  EXPECT_GT(deep.error().where.line, 0);
+  const auto doubled = Module::Parse(ChainOfCalls(100, 2), "k.ptx");
+  ASSERT_FALSE(doubled.has_value());
+  EXPECT_NE(doubled.error().message.find("too many statements"), std::string::npos);
+}
+
 TEST(PtxLaunch, AWordThatEndsPastAnArgumentMayBeSwappedIfItKeepsItsBytes) {
   const auto ran = [](const char* mask) {
     return RunKernel("ld.global.b32 %r3, [%rd3+4];\nxor.b32 %r4, %r3, " + std::string(mask) +

@@ -8,40 +8,75 @@
 namespace hloscope::ptx {
 namespace {
 
+// Calls inside calls: XLA's kernels and those of CUDA's libraries have a few.
+constexpr int kMaxDepth = 256;
+// What a text may become beside its own statements: 120 MB.
+constexpr uint64_t kFreeStatements = 1 << 18;
+constexpr uint64_t kMaxGrowth = 8;
+
 class Inliner {
  public:
   Inliner(Syntax& syntax, const TextLimits& limits) : syntax_(syntax), limits_(limits) {
     for (size_t i = 0; i < syntax.functions.size(); ++i) {
       if (syntax.functions[i].has_body) functions_.emplace(syntax.functions[i].name, i);
+      own_ += syntax.functions[i].statements.size();
     }
-    states_.resize(syntax.functions.size(), State::kUntouched);
-    for (const Entry& entry : syntax.entries) statements_ += entry.statements.size();
+    sizes_.resize(syntax.functions.size());
+    for (const Entry& entry : syntax.entries) own_ += entry.statements.size();
   }
 
   Status Run() {
-    for (Entry& entry : syntax_.entries) HLOSCOPE_TRY(Flatten(entry));
+    uint64_t statements = 0;
+    for (Entry& entry : syntax_.entries) {
+      if (std::ranges::none_of(entry.statements, IsCall)) continue;
+      HLOSCOPE_ASSIGN_OR_RETURN(const Size size, SizeOf(entry, 0));
+      statements += size.statements;
+      HLOSCOPE_TRY(Check(size, statements, entry.position));
+    }
+    for (Entry& entry : syntax_.entries) {
+      if (std::ranges::any_of(entry.statements, IsCall)) Flatten(entry);
+    }
     return {};
   }
 
  private:
-  enum class State : uint8_t { kUntouched, kAtWork, kDone };
+  // Of a body with those of all that it calls.
+  struct Size {
+    uint64_t statements = 0, registers = 0, variables = 0;
+    bool is_at_work = false, is_known = false;
+  };
 
   static bool IsCall(const Statement& statement) { return statement.opcode == "call"; }
 
-  // The function that a statement calls; null: it is no call, or of something without a body.
-  Result<const Entry*> Callee(const Statement& call) {
-    const auto found = IsCall(call) ? functions_.find(call.operands[1].name) : functions_.end();
-    if (found == functions_.end()) return nullptr;
-    const size_t which = found->second;
-    Entry& function = syntax_.functions[which];
-    if (states_[which] == State::kAtWork) {
+  // Null: it is no call, or of something without a body.
+  const Entry* Callee(const Statement& statement) const {
+    if (!IsCall(statement)) return nullptr;
+    const auto found = functions_.find(statement.operands[1].name);
+    return found == functions_.end() ? nullptr : &syntax_.functions[found->second];
+  }
+
+  // Sums saturate at more than any limit.
+  static uint64_t Sum(uint64_t a, uint64_t b) { return std::min(a + b, uint64_t{1} << 62); }
+
+  Result<Size> SizeOf(const Entry& body, int depth) {
+    Size size{body.statements.size(), body.registers.size(), body.variables.size()};
+    for (const Statement& statement : body.statements) {
+      const Entry* const function = Callee(statement);
+      if (function == nullptr) continue;
+      HLOSCOPE_ASSIGN_OR_RETURN(const Size of_it, SizeOfCall(statement, *function, depth + 1));
+      // A branch around a call with a guard.
+      size.statements = Sum(size.statements, Sum(of_it.statements, 1));
+      size.registers = Sum(size.registers, of_it.registers);
+      size.variables = Sum(size.variables, of_it.variables);
+    }
+    return size;
+  }
+
+  Result<Size> SizeOfCall(const Statement& call, const Entry& function, int depth) {
+    Size& known = sizes_[static_cast<size_t>(&function - syntax_.functions.data())];
+    if (known.is_at_work) {
       return Fail(call.position, "`" + std::string(function.name) + "` calls itself",
                   "kernels of XLA have no recursion");
-    }
-    if (states_[which] == State::kUntouched) {
-      states_[which] = State::kAtWork;
-      HLOSCOPE_TRY(Flatten(function));
-      states_[which] = State::kDone;
     }
     if (call.operands[0].parts.size() + call.operands[2].parts.size() !=
         function.parameters.size()) {
@@ -50,43 +85,53 @@ class Inliner {
           "a call of `" + std::string(function.name) + "` with another number of parameters",
           "it is declared with as many as it takes");
     }
-    return &function;
+    if (known.is_known) return known;
+    if (depth > kMaxDepth) {
+      return Fail(call.position, "calls inside " + std::to_string(kMaxDepth) + " calls",
+                  "the limit guards against malicious files");
+    }
+    known.is_at_work = true;
+    HLOSCOPE_ASSIGN_OR_RETURN(Size size, SizeOf(function, depth));
+    size.is_known = true;
+    return known = size;
   }
 
-  Status Flatten(Entry& entry) {
-    if (std::ranges::none_of(entry.statements, IsCall)) return {};
+  Status Check(const Size& size, uint64_t statements, Position position) const {
+    const uint64_t most =
+        std::min<uint64_t>(limits_.statements, std::max(kFreeStatements, own_ * kMaxGrowth));
+    if (statements <= most && size.registers <= limits_.registers &&
+        size.variables <= limits_.variables) {
+      return {};
+    }
+    return Fail(position, "calls that become too many statements, registers or variables",
+                "the limit guards against malicious files");
+  }
+
+  void Flatten(Entry& entry) {
     const std::vector<Statement> before = std::exchange(entry.statements, {});
     const size_t labels = entry.labels.size();
     std::vector<uint32_t> moved;  // by statement before: where it is now
     for (const Statement& statement : before) {
       moved.push_back(static_cast<uint32_t>(entry.statements.size()));
-      HLOSCOPE_ASSIGN_OR_RETURN(const Entry* const function, Callee(statement));
-      if (function == nullptr) {
-        entry.statements.push_back(statement);
+      if (const Entry* const function = Callee(statement)) {
+        Expand(entry, *function, statement);
       } else {
-        HLOSCOPE_TRY(Expand(entry, *function, statement));
+        entry.statements.push_back(statement);
       }
     }
     moved.push_back(static_cast<uint32_t>(entry.statements.size()));
     for (size_t i = 0; i < labels; ++i)
       entry.labels[i].statement = moved[entry.labels[i].statement];
-    // Here, where callers' frames are variables, and not in functions, where they are parameters.
     for (Statement& statement : entry.statements) MakeLocal(statement);
-    return {};
   }
 
   struct Bases {
     uint32_t registers, variables, labels;
   };
 
-  Status Expand(Entry& entry, const Entry& function, const Statement& call) {
-    statements_ += function.statements.size() + 1;
-    if (statements_ > limits_.statements ||
-        entry.registers.size() + function.registers.size() > limits_.registers ||
-        entry.variables.size() + function.variables.size() > limits_.variables) {
-      return Fail(call.position, "calls that become too many statements, registers or variables",
-                  "the limit guards against malicious files");
-    }
+  // The body of what a statement of the entry calls, with those of what that calls. SizeOf bounds
+  // how deep this goes.
+  void Expand(Entry& entry, const Entry& function, const Statement& call) {
     const Bases bases{static_cast<uint32_t>(entry.registers.size()),
                       static_cast<uint32_t>(entry.variables.size()),
                       static_cast<uint32_t>(entry.labels.size())};
@@ -95,23 +140,33 @@ class Inliner {
                            function.registers.end());
     entry.variables.insert(entry.variables.end(), function.variables.begin(),
                            function.variables.end());
+    entry.labels.insert(entry.labels.end(), function.labels.begin(), function.labels.end());
+    entry.labels.emplace_back();
     if (call.guard >= 0) entry.statements.push_back(BranchTo(end_label, call, !call.guard_negated));
-    const auto start = static_cast<uint32_t>(entry.statements.size());
-    for (const Label& label : function.labels) {
-      entry.labels.push_back({label.name, start + label.statement});
-    }
-    entry.labels.push_back({{}, start + static_cast<uint32_t>(function.statements.size())});
     std::vector<Operand> actual = call.operands[0].parts;
     actual.insert(actual.end(), call.operands[2].parts.begin(), call.operands[2].parts.end());
+    std::vector<uint32_t> moved;  // by statement of the function: where it is now
     for (const Statement& statement : function.statements) {
-      Statement copy = statement.opcode == "ret"
-                           ? BranchTo(end_label - bases.labels, statement, statement.guard_negated)
-                           : statement;
+      moved.push_back(static_cast<uint32_t>(entry.statements.size()));
+      if (statement.opcode == "ret") {
+        Statement branch = BranchTo(end_label, statement, statement.guard_negated);
+        if (branch.guard >= 0) branch.guard += bases.registers;
+        entry.statements.push_back(std::move(branch));
+        continue;
+      }
+      Statement copy = statement;
       if (copy.guard >= 0) copy.guard += bases.registers;
       for (Operand& operand : copy.operands) Move(operand, bases, actual);
-      entry.statements.push_back(std::move(copy));
+      if (const Entry* const inner = Callee(statement)) {
+        Expand(entry, *inner, copy);
+      } else {
+        entry.statements.push_back(std::move(copy));
+      }
     }
-    return {};
+    moved.push_back(static_cast<uint32_t>(entry.statements.size()));
+    for (size_t i = 0; i < function.labels.size(); ++i)
+      entry.labels[bases.labels + i].statement = moved[function.labels[i].statement];
+    entry.labels[end_label].statement = moved.back();
   }
 
   static Statement BranchTo(uint32_t label, const Statement& from, bool negated) {
@@ -167,8 +222,8 @@ class Inliner {
   Syntax& syntax_;
   const TextLimits& limits_;
   std::unordered_map<std::string_view, size_t> functions_;
-  std::vector<State> states_;
-  uint64_t statements_ = 0;
+  std::vector<Size> sizes_;  // by function
+  uint64_t own_ = 0;         // statements of the text
 };
 
 }  // namespace
