@@ -303,6 +303,40 @@ ENTRY e {
   }
 }
 
+// A name of a frontend attribute, statistic, thread or original instruction is a string of the
+// module's author: printed, it must not end its attribute and begin an instruction.
+TEST(PrinterTest, NamesThatAreNoIdentifiersAreQuoted) {
+  const std::string name = R"("x={k=\"v\"}\n  s = f32[] sine(p), a={z")";
+  const std::string text = R"(HloModule m
+
+callee {
+  q = f32[] parameter(0)
+  ROOT r = f32[] negate(q)
+}, execution_thread=)" + name +
+                           R"(
+
+ENTRY e {
+  p = f32[] parameter(0), frontend_attributes={)" +
+                           name + R"(="1",plain.name-2="2"}
+  n = f32[] negate(p), statistics={visualizing_index=0,)" +
+                           name + R"(=1}
+  o = f32[] negate(n), origin={{)" +
+                           name + R"( {}}}
+  st = ((f32[]), f32[], s32[]) call-start(o), to_apply=callee, async_execution_thread=)" +
+                           name + R"(
+  ROOT d = f32[] call-done(st)
+}
+)";
+  auto module = Read(text);
+  ASSERT_NE(module, nullptr);
+  for (const TextFormat format : {TextFormat::kHlo, TextFormat::kElided, TextFormat::kShort}) {
+    const std::string printed = Print(text, format);
+    EXPECT_EQ(printed.find("\n  s = "), std::string::npos) << printed;
+    EXPECT_EQ(Print(printed, format), printed);
+  }
+  EXPECT_NE(Print(text, TextFormat::kHlo).find("plain.name-2=\"2\""), std::string::npos);
+}
+
 // As XLA's reader fills them: words that count on from leaf to leaf and from constant to constant.
 TEST(PrinterTest, FillsElidedConstantsAsXla) {
   const std::string text = R"(HloModule m

@@ -240,19 +240,21 @@ bool TextParser::ReadDomain(Draft&, AttributeKey key) {
   return Need('}');
 }
 
+bool TextParser::ReadNameOrString(StringId& text, const char* what) {
+  if (cursor_.Peek() == '"') return ReadStringId(text);
+  const std::string_view name = cursor_.ReadIdentifier();
+  if (name.empty()) return Expected(what);
+  text = builder_.Intern(name);
+  return true;
+}
+
 // {name="value", other={json}}; sorted by name, the last of one name holds.
 bool TextParser::ReadFrontendMap(FrontendAttributes& map) {
   if (!Need('{')) return false;
   if (cursor_.Consume('}')) return true;
   do {
     FrontendAttribute entry;
-    if (cursor_.Peek() == '"') {
-      if (!ReadStringId(entry.key)) return false;
-    } else {
-      std::string_view name = cursor_.ReadIdentifier();
-      if (name.empty()) return Expected("the name of a frontend attribute");
-      entry.key = builder_.Intern(name);
-    }
+    if (!ReadNameOrString(entry.key, "the name of a frontend attribute")) return false;
     if (!Need('=') || !ReadJsonOrString(entry.value, entry.json)) return false;
     map.entries.push_back(entry);
   } while (cursor_.Consume(','));
@@ -300,11 +302,11 @@ bool TextParser::ReadStatistics(Draft&, AttributeKey key) {
     if (!cursor_.ConsumeAttributeName("visualizing_index")) return Expected("visualizing_index=");
     if (!ReadIntValue(statistics.visualizing_index)) return false;
     while (cursor_.Consume(',')) {
-      std::string_view name = cursor_.ReadIdentifier();
+      StringId name;
       double value = 0;
-      if (name.empty()) return Expected("the name of a statistic");
+      if (!ReadNameOrString(name, "the name of a statistic")) return false;
       if (!Need('=') || !ReadDoubleValue(value)) return false;
-      statistics.values.emplace_back(std::string(name), value);
+      statistics.values.emplace_back(std::string(builder_.module()[name]), value);
     }
   }
   Push(builder_.Make(key, std::move(statistics)));

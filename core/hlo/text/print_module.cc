@@ -185,9 +185,8 @@ void TextPrinter::PrintBody(const Computation& computation, std::span<const Inst
 void TextPrinter::PrintThread(ComputationId id) {
   std::string_view thread = module_[async().thread(id)];
   if (thread.empty() || thread == "main") return;
-  sink_.Append(", execution_thread=\"");
-  sink_.Append(thread);
-  sink_.Append('"');
+  sink_.Append(", execution_thread=");
+  PrintQuoted(thread);
 }
 
 // Makes the texts of called computations, callees before callers, so that nothing has to recurse.

@@ -58,6 +58,11 @@ void TextPrinter::PrintQuoted(std::string_view text) {
   sink_.Append('"');
 }
 
+// XLA prints them without quotes whatever they are, and then does not read its own text.
+void TextPrinter::PrintNameOrString(std::string_view text) {
+  TextCursor::IsIdentifier(text) ? sink_.Append(text) : PrintQuoted(text);
+}
+
 // XLA prints six digits of numbers in attributes, which need not read back as they were.
 template <typename Number>
 void TextPrinter::PrintNumber(Number value) {
@@ -183,7 +188,7 @@ void TextPrinter::PrintFrontendMap(const FrontendAttributes& map) {
   for (const FrontendAttribute& entry : map.entries) {
     if (!first) sink_.Append(',');
     first = false;
-    sink_.Append(module_[entry.key]);
+    PrintNameOrString(module_[entry.key]);
     sink_.Append('=');
     PrintJsonOrString(module_[entry.value], entry.json);
   }
@@ -212,7 +217,7 @@ void TextPrinter::PrintStatistics(const Instruction&, const Attribute& a) {
   sink_.Append(statistics.visualizing_index);
   for (const auto& [name, value] : statistics.values) {
     sink_.Append(',');
-    sink_.Append(name);
+    PrintNameOrString(name);
     sink_.Append('=');
     PrintNumber(value);
   }
@@ -258,9 +263,7 @@ void TextPrinter::PrintOriginalValue(const Instruction&, const Attribute& a) {
 void TextPrinter::PrintOriginalArray(const OriginalValue::Node& node) {
   sink_.Append('{');
   if (node.array) {
-    sink_.Append('"');
-    sink_.Append(node.array->instruction);
-    sink_.Append('"');
+    PrintQuoted(node.array->instruction);
     if (!node.array->index.empty()) {
       sink_.Append(' ');
       PrintIntList(node.array->index);

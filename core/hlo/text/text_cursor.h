@@ -3,6 +3,7 @@
 // one, so that they can be combined freely.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <expected>
 #include <optional>
@@ -123,6 +124,11 @@ class TextCursor {
   static bool IsDigit(char c) { return c >= '0' && c <= '9'; }
   static bool IsIdentifierStart(char c) { return (kClass[static_cast<uint8_t>(c)] & 1) != 0; }
   static bool IsIdentifierPart(char c) { return (kClass[static_cast<uint8_t>(c)] & 2) != 0; }
+  // What ReadIdentifier would take whole.
+  static bool IsIdentifier(std::string_view text) {
+    return !text.empty() && IsIdentifierStart(text[0]) &&
+           std::ranges::all_of(text, &TextCursor::IsIdentifierPart);
+  }
 
  private:
   // Bit 0: begins an identifier; bit 1: continues one; bit 2: a bracket or a quote.

@@ -304,6 +304,7 @@ class TextParser {
   bool ReadDoubleValue(double& value);
   bool ReadIntList(char open, char close, char separator, std::vector<int64_t>& values);
   bool ReadStringId(StringId& id);
+  bool ReadNameOrString(StringId& text, const char* what);
   bool ReadJsonOrString(StringId& id, bool& json);
   bool ReadCallee(AttributeKey key, Callee& callee);
   static bool IsKeyword(std::string_view word);

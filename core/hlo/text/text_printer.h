@@ -200,6 +200,7 @@ class TextPrinter {
 
   // Pieces of values.
   void PrintQuoted(std::string_view text);
+  void PrintNameOrString(std::string_view text);
   void PrintJsonOrString(std::string_view text, bool json);
   void PrintEscaped(std::string_view text);
   template <typename Number>
