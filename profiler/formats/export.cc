@@ -2,6 +2,12 @@
 #include "profiler/formats/export.h"
 
 #include <algorithm>
+#include <bit>
+#include <functional>
+#include <limits>
+#include <queue>
+#include <utility>
+#include <vector>
 
 namespace hloscope::profiler {
 
@@ -67,6 +73,44 @@ std::vector<Argument> ArgumentsToWrite(const EventStore& store, EventId e) {
   return arguments;
 }
 
+namespace {
+
+// Numbers by index, and the first index whose number is at least another: a tree whose nodes have
+// the largest number below them.
+class FirstAtLeast {
+ public:
+  void Set(size_t index, int64_t value) {
+    if (index >= leaves_) Grow(index);
+    size_t node = leaves_ + index;
+    nodes_[node] = value;
+    while ((node /= 2) > 0) nodes_[node] = std::max(nodes_[2 * node], nodes_[2 * node + 1]);
+  }
+  // Behind the last one if there is none.
+  size_t Find(int64_t value) const {
+    if (nodes_[1] < value) return leaves_;
+    size_t node = 1;
+    while (node < leaves_) node = 2 * node + (nodes_[2 * node] < value ? 1 : 0);
+    return node - leaves_;
+  }
+
+ private:
+  static constexpr int64_t kNone = std::numeric_limits<int64_t>::min();
+  void Grow(size_t index) {
+    const std::vector<int64_t> before(nodes_.begin() + static_cast<ptrdiff_t>(leaves_),
+                                      nodes_.end());
+    leaves_ = std::bit_ceil(index + 1);
+    nodes_.assign(2 * leaves_, kNone);
+    std::ranges::copy(before, nodes_.begin() + static_cast<ptrdiff_t>(leaves_));
+    for (size_t node = leaves_ - 1; node > 0; --node)
+      nodes_[node] = std::max(nodes_[2 * node], nodes_[2 * node + 1]);
+  }
+
+  size_t leaves_ = 1;
+  std::vector<int64_t> nodes_ = {kNone, kNone};
+};
+
+}  // namespace
+
 Stacks::Stacks(const EventStore& store, const Lane& lane) {
   events_.reserve(lane.event_count);
   for (uint32_t i = 0; i < lane.event_count; ++i) {
@@ -78,16 +122,26 @@ Stacks::Stacks(const EventStore& store, const Lane& lane) {
                               : store.duration(a.event) > store.duration(b.event);
   });
   std::vector<std::vector<int64_t>> open;  // of each stack the ends, the innermost last
+  // The end that an event in each stack may have at most.
+  FirstAtLeast room;
+  using EndOfStack = std::pair<int64_t, uint32_t>;
+  std::priority_queue<EndOfStack, std::vector<EndOfStack>, std::greater<>> ends;
+  const auto set_room = [&](uint32_t s) {
+    room.Set(s, open[s].empty() ? std::numeric_limits<int64_t>::max() : open[s].back());
+  };
   for (Placed& placed : events_) {
     const int64_t start = store.start(placed.event), end = store.end(placed.event);
-    size_t s = 0;
-    for (; s < open.size(); ++s) {
+    for (; !ends.empty() && ends.top().first <= start; ends.pop()) {
+      const uint32_t s = ends.top().second;
       while (!open[s].empty() && open[s].back() <= start) open[s].pop_back();
-      if (open[s].empty() || end <= open[s].back()) break;
+      set_room(s);
     }
+    const auto s = static_cast<uint32_t>(std::min(room.Find(end), open.size()));
     if (s == open.size()) open.emplace_back();
     open[s].push_back(end);
-    placed.stack = static_cast<uint32_t>(s);
+    set_room(s);
+    ends.emplace(end, s);
+    placed.stack = s;
   }
   count_ = static_cast<uint32_t>(open.size());
 }

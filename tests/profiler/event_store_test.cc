@@ -13,6 +13,7 @@
 #include <set>
 
 #include "profiler/event_store_builder.h"
+#include "profiler/formats/export.h"
 #include "profiler/range_statistics.h"
 #include "profiler/saturating_add.h"
 
@@ -226,6 +227,36 @@ TEST(SaturatingAddTest, StaysAtTheEnds) {
   EXPECT_EQ(SaturatingAdd<int64_t>(kMax, 1), kMax);
   EXPECT_EQ(SaturatingAdd<int64_t>(kMin, -1), kMin);
   EXPECT_EQ(SaturatingAdd<int64_t>(kMin, kMax), -1);
+}
+
+// Each event of a lane to the first stack whose innermost open event holds it.
+TEST(EventStoreTest, OverlappingEventsGoToTheFirstStackThatHoldsThem) {
+  for (uint64_t seed = 1; seed <= 30; ++seed) {
+    const auto store = StoreOf(RandomEvents(seed, 300, 200, seed < 10 ? 3 : 80));
+    const Stacks stacks(*store, store->lanes()[0]);
+    std::vector<std::vector<int64_t>> open;
+    for (const auto& [event, stack] : stacks.events()) {
+      size_t expected = 0;
+      for (; expected < open.size(); ++expected) {
+        auto& ends = open[expected];
+        while (!ends.empty() && ends.back() <= store->start(event)) ends.pop_back();
+        if (ends.empty() || store->end(event) <= ends.back()) break;
+      }
+      if (expected == open.size()) open.emplace_back();
+      open[expected].push_back(store->end(event));
+      ASSERT_EQ(stack, expected) << "seed " << seed;
+    }
+    EXPECT_EQ(stacks.count(), open.size());
+  }
+}
+
+// As many stacks as events, none of which ends before all have begun.
+TEST(EventStoreTest, AStaircaseOfEvents) {
+  constexpr int kEvents = 50'000;
+  std::vector<Made> events;
+  for (int i = 0; i < kEvents; ++i) events.push_back({i, kEvents});
+  const auto store = StoreOf(events);
+  EXPECT_EQ(Stacks(*store, store->lanes()[0]).count(), static_cast<uint32_t>(kEvents));
 }
 
 }  // namespace
