@@ -14,7 +14,7 @@ TAG = 'py3-none-manylinux_2_28_x86_64'
 METADATA = """Metadata-Version: 2.1
 Name: hloscope
 Version: {version}
-Summary: Replay, compare and debug what the XLA compiler leaves behind
+Summary: Replay, compare and debug what the XLA compiler writes
 License-Expression: Apache-2.0
 Requires-Python: >=3.9
 Classifier: Operating System :: POSIX :: Linux

@@ -1,4 +1,4 @@
-"""Replay, compare and debug what the XLA compiler leaves behind.
+"""Replay, compare and debug what the XLA compiler writes.
 
 The package holds the program `hloscope`: the command of that name, and `python -m hloscope`, are the same.
 """
