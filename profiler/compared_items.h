@@ -9,6 +9,7 @@
 
 #include "core/base/jobs.h"
 #include "core/base/result.h"
+#include "profiler/module_runs.h"
 #include "profiler/profile_comparison.h"
 #include "profiler/sample_statistics.h"
 
@@ -22,13 +23,26 @@ struct RecordedItem {
 };
 
 struct ComparedItem {
-  std::string module, instruction, opcode;
+  size_t module = 0;  // index into the modules
+  std::string instruction, opcode;
   std::string fusion, category, source_line;  // empty: none
   std::vector<RecordedItem> recordings;       // as given
 };
 
-// In order of modules and names. kCancelled where `stop` was requested.
-Result<std::vector<ComparedItem>> ComparedItems(std::span<const ComparedRecording> recordings,
-                                                Jobs& jobs, const std::stop_token& stop);
+// All programs of one name.
+struct ItemModule {
+  std::string name;
+  std::vector<ModuleRuns> recordings;  // as given
+  std::vector<double> scales;          // of each, its runs over those of the first that has any
+};
+
+struct ComparedItems {
+  std::vector<ItemModule> modules;  // sorted by name
+  std::vector<ComparedItem> items;  // in order of modules and names
+};
+
+// kCancelled where `stop` was requested.
+Result<ComparedItems> FindItems(std::span<const ComparedRecording> recordings, Jobs& jobs,
+                                const std::stop_token& stop);
 
 }  // namespace hloscope::profiler

@@ -4,6 +4,7 @@
 #include "profiler/profile_comparison.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <array>
@@ -45,13 +46,16 @@ struct Table {
 
 class Comparing {
  public:
-  Comparing(std::vector<ComparedItem> items, size_t before, size_t after)
-      : items_(std::move(items)), sides_{{{0, before}, {before, before + after}}} {
+  Comparing(ComparedItems found, size_t before, size_t after)
+      : modules_(std::move(found.modules)),
+        items_(std::move(found.items)),
+        sides_{{{0, before}, {before, before + after}}} {
     out_.before_recordings = before;
     out_.after_recordings = after;
   }
 
   ProfileComparison Compare() {
+    CountRuns();
     ScaleCounts();
     FillGaps();
     TakeOutSpeed();
@@ -77,44 +81,55 @@ class Comparing {
     return std::min(sides_[0].size(), sides_[1].size()) >= kFewestRecordings;
   }
 
+  void CountRuns() {
+    for (const ItemModule& module : modules_) {
+      std::array<double, 2> means{};
+      for (size_t s = 0; s < 2; ++s) {
+        double sum = 0, known = 0;
+        for (size_t r = sides_[s].first; r < sides_[s].last; ++r) {
+          sum += static_cast<double>(module.recordings[r].count);
+          known += module.recordings[r].count > 0 ? 1 : 0;
+        }
+        means[s] = known > 0 ? sum / known : 0;
+      }
+      out_.modules.push_back({module.name, means[0], means[1]});
+    }
+    std::vector<double> before(modules_.size(), 0);
+    for (const ComparedItem& item : items_) {
+      for (size_t r = 0; r < sides_[0].last; ++r)
+        before[item.module] += static_cast<double>(item.recordings[r].self);
+    }
+    const auto longest = std::ranges::max_element(before);
+    if (longest == before.end()) return;
+    out_.runs = out_.modules[static_cast<size_t>(longest - before.begin())].ratio();
+  }
+  double ScaleOf(const ComparedItem& item, size_t recording) const {
+    return modules_[item.module].scales[recording];
+  }
+
   // Counts of every recording for as many runs as the first has.
   void ScaleCounts() {
-    runs_.assign(recordings(), 1);
-    for (size_t r = 1; r < recordings(); ++r) {
-      std::vector<std::pair<int64_t, int64_t>> counts;
-      for (const ComparedItem& item : items_)
-        counts.emplace_back(item.recordings[0].count, item.recordings[r].count);
-      runs_[r] = RunsRatio(counts);
-    }
     for (const Side& side : sides_) {
       std::vector<double>& counts = counts_.emplace_back(items_.size(), 0);
       for (size_t i = 0; i < items_.size(); ++i) {
-        for (size_t r = side.first; r < side.last; ++r)
-          counts[i] +=
-              static_cast<double>(items_[i].recordings[r].count) / runs_[r] / side.weight();
+        for (size_t r = side.first; r < side.last; ++r) {
+          counts[i] += static_cast<double>(items_[i].recordings[r].count) / ScaleOf(items_[i], r) /
+                       side.weight();
+        }
       }
     }
-    double before = 0, after = 0;
-    for (size_t r = 0; r < recordings(); ++r) (r < sides_[0].last ? before : after) += runs_[r];
-    out_.runs = after / sides_[1].weight() / (before / sides_[0].weight());
     IgnoreCutRuns();
   }
 
   // A trace may begin and end within a run: one execution more or less in as many runs is none.
   void IgnoreCutRuns() {
-    double fewest = 0;
-    for (size_t r = 0; r < recordings(); ++r) {
-      std::vector<double> counts;
-      for (const ComparedItem& item : items_) {
-        if (item.recordings[r].count > 0)
-          counts.push_back(static_cast<double>(item.recordings[r].count));
-      }
-      const double few = QuantileOf(std::move(counts), 0.1);
-      fewest = r == 0 ? few : std::min(fewest, few);
-    }
     constexpr double kCut = 1.5, kMaxCut = 0.3;
-    const double slack = fewest < 2 ? 0 : std::min(kCut / fewest, kMaxCut);
     for (size_t i = 0; i < items_.size(); ++i) {
+      const auto& recordings = modules_[items_[i].module].recordings;
+      if (std::ranges::none_of(recordings, &ModuleRuns::is_cut)) continue;
+      int64_t fewest = std::ranges::min(recordings, {}, &ModuleRuns::count).count;
+      if (fewest < 2) continue;
+      const double slack = std::min(kCut / static_cast<double>(fewest), kMaxCut);
       const double before = counts_[0][i], after = counts_[1][i];
       if (std::abs(after - before) <= slack * std::max(before, after)) counts_[1][i] = before;
     }
@@ -179,15 +194,15 @@ class Comparing {
     Table& instructions = tables_.emplace_back(&out_.rows);
     for (size_t i = 0; i < items_.size(); ++i) {
       const ComparedItem& item = items_[i];
-      out_.rows.push_back({.module = item.module,
+      out_.rows.push_back({.module = modules_[item.module].name,
                            .instruction = item.instruction,
                            .opcode = item.opcode,
                            .source_line = item.source_line});
       instructions.members.push_back({i});
     }
-    const auto by_module = [](const std::string ComparedItem::* field) {
-      return [field](const ComparedItem& item) {
-        return (item.*field).empty() ? "" : item.module + ":" + item.*field;
+    const auto by_module = [this](const std::string ComparedItem::* field) {
+      return [this, field](const ComparedItem& item) {
+        return (item.*field).empty() ? "" : modules_[item.module].name + ":" + item.*field;
       };
     };
     Group(out_.fusions, by_module(&ComparedItem::fusion), 2);
@@ -220,12 +235,15 @@ class Comparing {
 
   void Sum(const std::vector<size_t>& members, ComparedTime& row) const {
     std::array<double, 2> selfs{}, counts{};
+    double recorded = 0;
     for (const size_t i : members) {
       for (size_t s = 0; s < 2; ++s) {
         const double size = sides_[s].weight();
         for (size_t r = sides_[s].first; r < sides_[s].last; ++r) {
           const RecordedItem& told = items_[i].recordings[r];
-          selfs[s] += static_cast<double>(told.self) / runs_[r] / size;
+          const double self = static_cast<double>(told.self) / size;
+          selfs[s] += self / ScaleOf(items_[i], r);
+          recorded += s == 1 ? self : 0;
           (s == 0 ? row.before_count : row.after_count) += told.count;
         }
         counts[s] += counts_[s][i];
@@ -233,7 +251,7 @@ class Comparing {
     }
     row.before = std::llround(selfs[0]);
     row.after_scaled = selfs[1];
-    row.after = std::llround(selfs[1] * out_.runs);
+    row.after = std::llround(recorded);
     if (members.size() == 1 && counts[0] > 0 && counts[1] > 0) row.often = counts[1] / counts[0];
   }
 
@@ -324,14 +342,18 @@ class Comparing {
     }
   }
 
-  // What the two recordings differ by that the noise inside them does not explain.
+  // What single executions in the two recordings differ by that the noise inside them does not
+  // explain. How often they ran is counted, not measured: it has no noise.
   void FindSpread() {
     std::vector<double> sizes;  // of differences, as many of their standard deviations
-    std::vector<const Difference*> known;
-    for (const Difference& difference : tables_.front().differences) {
+    std::vector<Difference> known;
+    for (size_t i = 0; i < items_.size(); ++i) {
+      Difference difference = tables_.front().differences[i];
       const Estimate& noise = difference.noise;
       if (noise.freedom <= 0) continue;
-      known.push_back(&difference);
+      difference.before -= std::log(counts_[0][i]);
+      difference.after -= std::log(counts_[1][i]);
+      known.push_back(difference);
       sizes.push_back(
           std::abs(NormalOf(difference.value() / std::sqrt(noise.variance), noise.freedom)));
     }
@@ -348,14 +370,13 @@ class Comparing {
 
   // The standard deviation that, with their noise, makes a quantile of the differences what it is
   // of a normal distribution.
-  static double SpreadBy(const std::vector<const Difference*>& known, double share,
-                         double expected) {
+  static double SpreadBy(const std::vector<Difference>& known, double share, double expected) {
     double low = 0, high = 10;
     for (int i = 0; i < 60; ++i) {
       const double middle = (low + high) / 2;
       std::vector<double> sizes;
-      for (const Difference* d : known)
-        sizes.push_back(std::abs(d->value()) / std::sqrt(d->noise.variance + middle * middle));
+      for (const Difference& d : known)
+        sizes.push_back(std::abs(d.value()) / std::sqrt(d.noise.variance + middle * middle));
       (QuantileOf(std::move(sizes), share) > expected ? low : high) = middle;
     }
     return low;
@@ -416,7 +437,26 @@ class Comparing {
     });
   }
 
+  // Modules that both sides ran, but nothing says how often.
+  void ExplainUnknownRuns() {
+    for (size_t m = 0; m < modules_.size(); ++m) {
+      const ComparedRuns& runs = out_.modules[m];
+      if (runs.before > 0 && runs.after > 0) continue;
+      std::array<bool, 2> ran{};
+      for (const ComparedItem& item : items_) {
+        for (size_t r = 0; r < recordings() && item.module == m; ++r)
+          ran[r < sides_[0].last ? 0 : 1] |= item.recordings[r].count > 0;
+      }
+      if (!ran[0] || !ran[1]) continue;
+      out_.notes.push_back(fmt::format(
+          "how often {} ran is not known: no event is of an instruction that runs once in a run, "
+          "outside of loops and branches; its times are compared as recorded",
+          runs.module));
+    }
+  }
+
   void Explain() {
+    ExplainUnknownRuns();
     constexpr std::string_view kRecord =
         "record each side several times (`profile MODULE --recordings 5 -o A.hloprof`) and compare "
         "all: `compare A.1.hloprof,A.2.hloprof,… B.1.hloprof,…`";
@@ -438,9 +478,9 @@ class Comparing {
     }
   }
 
+  std::vector<ItemModule> modules_;
   std::vector<ComparedItem> items_;
   std::array<Side, 2> sides_;
-  std::vector<double> runs_;                 // by recording
   std::vector<std::vector<double>> counts_;  // by side and item, in runs of the first recording
   std::vector<std::vector<double>> logs_;    // by item and recording
   std::vector<std::vector<bool>> is_known_;  // by side and item
@@ -493,16 +533,27 @@ Verdict Inverse(Verdict verdict) {
   return verdict;
 }
 
-double RunsRatio(std::span<const std::pair<int64_t, int64_t>> counts) {
-  std::vector<double> ratios;
-  for (const auto& [before, after] : counts) {
-    if (before > 0 && after > 0)
-      ratios.push_back(static_cast<double>(after) / static_cast<double>(before));
+std::string RunsText(const ProfileComparison& comparison, std::string_view second) {
+  const auto has_ratio = [](const ComparedRuns& runs, double ratio) {
+    return std::abs(runs.ratio() / ratio - 1) < 1e-9;
+  };
+  const auto have_ratio = [&](double ratio) {
+    return std::ranges::all_of(comparison.modules,
+                               [&](const ComparedRuns& runs) { return has_ratio(runs, ratio); });
+  };
+  if (have_ratio(1)) return {};
+  if (have_ratio(comparison.runs)) {
+    return fmt::format("{} ran {:.2f} times as often; its times are divided by that", second,
+                       comparison.runs);
   }
-  if (ratios.empty()) return 1;
-  const auto middle = ratios.begin() + std::ssize(ratios) / 2;
-  std::ranges::nth_element(ratios, middle);
-  return *middle;
+  std::vector<std::string> texts;
+  for (const ComparedRuns& runs : comparison.modules) {
+    if (has_ratio(runs, 1)) continue;
+    texts.push_back(
+        fmt::format("{} ran {:g} and {:g} times", runs.module, runs.before, runs.after));
+  }
+  return fmt::format("times of {} are of as many runs of each module as the other has: {}", second,
+                     fmt::join(texts, "; "));
 }
 
 ComparedRecording RecordingOf(const Profile& profile,
@@ -526,8 +577,8 @@ Result<ProfileComparison> CompareProfiles(std::span<const ComparedRecording> bef
                                           const std::stop_token& stop) {
   std::vector<ComparedRecording> all(before.begin(), before.end());
   all.insert(all.end(), after.begin(), after.end());
-  HLOSCOPE_ASSIGN_OR_RETURN(auto items, ComparedItems(all, jobs, stop));
-  return Comparing(std::move(items), before.size(), after.size()).Compare();
+  HLOSCOPE_ASSIGN_OR_RETURN(auto found, FindItems(all, jobs, stop));
+  return Comparing(std::move(found), before.size(), after.size()).Compare();
 }
 
 }  // namespace hloscope::profiler

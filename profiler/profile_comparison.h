@@ -10,7 +10,6 @@
 #include <stop_token>
 #include <string>
 #include <string_view>
-#include <utility>
 #include <vector>
 
 #include "core/base/jobs.h"
@@ -26,10 +25,6 @@ inline constexpr size_t kFewestRecordings = 3;
 // sides in that many names something.
 inline constexpr double kComparisonError = 0.01;
 
-// How often the second of two traces ran what the first ran once, from counts of the same things
-// in both: their median ratio; 1 where nothing is in both.
-double RunsRatio(std::span<const std::pair<int64_t, int64_t>> counts);
-
 enum class Verdict : uint8_t {
 #define CHANGE_VERDICT(verdict, key, text) verdict,
 #include "profiler/change_verdicts.def"
@@ -42,8 +37,8 @@ std::string_view ToString(Verdict verdict);
 Verdict Inverse(Verdict verdict);
 
 // The typical time after over that before, and what it may be. Typical times are of all executions
-// in as many runs as the first recording has, spikes left out, in picoseconds; what the machine was
-// slower by on the second side is taken out.
+// in as many runs of its module (ModuleRuns) as the first recording has, spikes left out, in
+// picoseconds; what the machine was slower by on the second side is taken out.
 struct ChangeRatio {
   double ratio = 1, low = 1, high = 1;
   double before = 0, after = 0;
@@ -53,12 +48,13 @@ struct ChangeRatio {
 };
 
 // One instruction, known by the names of its module and itself, or what several of them have in
-// common. Times are `self`, in picoseconds, and of as many runs as the first recording has.
+// common. Times are `self`, in picoseconds, and of as many runs of its module as the first
+// recording has.
 struct ComparedTime {
   std::string module = {}, instruction = {}, opcode = {};  // of a group: its name alone
   std::string source_line = {};  // of an instruction; empty: none is known
   int64_t before_count = 0, after_count = 0;
-  int64_t before = 0, after = 0;  // `after` of as many runs as the second side has
+  int64_t before = 0, after = 0;  // `after` as the second side recorded it
   double after_scaled = 0;
   double change() const { return after_scaled - static_cast<double>(before); }
 
@@ -69,14 +65,23 @@ struct ComparedTime {
   bool is_named() const { return verdict == Verdict::kSlower || verdict == Verdict::kFaster; }
 };
 
+// How often the programs of one name ran, on the mean of a side's recordings; 0: not known.
+struct ComparedRuns {
+  std::string module;
+  double before = 0, after = 0;
+  // How often the second side ran it for once of the first; 1 where that is not known.
+  double ratio() const { return before > 0 && after > 0 ? after / before : 1; }
+};
+
 struct ProfileComparison {
   // Those that are named first, then the largest change, whatever its sign, of typical times where
   // they are known.
   std::vector<ComparedTime> rows;  // instructions
   std::vector<ComparedTime> fusions, categories, source_lines;
   ComparedTime total;
-  double runs = 1;                // RunsRatio of the rows
-  int64_t before = 0, after = 0;  // sums over the rows; `after` not scaled
+  std::vector<ComparedRuns> modules;  // sorted by name
+  double runs = 1;                    // ratio() of the module that took most time before
+  int64_t before = 0, after = 0;      // sums over the rows; `after` not scaled
 
   size_t before_recordings = 0, after_recordings = 0;
   // How much longer instructions took on the second side, in the median of them: taken for the
@@ -90,10 +95,17 @@ struct ProfileComparison {
   std::vector<std::string> notes;  // why something could not be told, and what helps
 };
 
+// Where a side ran a module more often, what is done about it; empty where none did. `second` is
+// what the second side is called.
+std::string RunsText(const ProfileComparison& comparison, std::string_view second);
+
 // A recording of one side. `programs`: which of its programs count; empty: all.
 struct ComparedRecording {
   std::shared_ptr<const Attribution> attribution;
   std::set<int64_t> programs = {};
+  bool Counts(const AttributedModule& m) const {
+    return programs.empty() || programs.contains(m.program);
+  }
 };
 
 // The fact by which a recorder says which of its programs ran on the reference platform: "2 5".

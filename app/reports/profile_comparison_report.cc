@@ -31,13 +31,14 @@ std::string Times(double ratio) {
   return fmt::format("{:.2f}x", ratio);
 }
 
+bool IsOne(double ratio) { return std::abs(ratio - 1) < 1e-9; }
+
 // "jit_f:dot.3 (dot)", or what a group is called.
 std::string NameOf(const ComparedTime& row) {
   if (row.opcode.empty())
     return fmt::format("{} ({})", row.instruction, Counted(row.members, "instruction"));
   std::string text = fmt::format("{}:{} ({})", row.module, row.instruction, row.opcode);
-  if (std::abs(row.often - 1) > 1e-9)
-    text += fmt::format(", ran {:.2f} times as often a run", row.often);
+  if (!IsOne(row.often)) text += fmt::format(", ran {:.2f} times as often a run", row.often);
   if (!row.source_line.empty()) text += "  " + row.source_line;
   return text;
 }
@@ -66,10 +67,8 @@ size_t NamedIn(const std::vector<ComparedTime>& rows) {
 
 // What holds of all that follows.
 void AppendSummary(const ProfileComparison& c, std::string& out) {
-  if (c.runs != 1) {
-    out += fmt::format("the second ran {:.2f} times as often; its times are divided by that\n",
-                       c.runs);
-  }
+  if (const std::string runs = profiler::RunsText(c, "the second"); !runs.empty())
+    out += runs + '\n';
   if (c.speed) {
     out += fmt::format(
         "instructions of the second took {:.2f} times as long in the median: taken for the speed "
@@ -201,6 +200,17 @@ std::string ProfileComparisonJson(const ComparedReports& compared) {
       .Field("b", compared.b)
       .Field("status", "ok")
       .Field("runs", c.runs)
+      .Key("modules")
+      .BeginArray();
+  for (const profiler::ComparedRuns& runs : c.modules) {
+    json.BeginObject().Field("module", runs.module);
+    for (const auto& [key, count] : {std::pair("a_runs", runs.before), {"b_runs", runs.after}}) {
+      json.Key(key);
+      count > 0 ? json.Value(count) : json.Null();
+    }
+    json.EndObject();
+  }
+  json.EndArray()
       .Field("a_recordings", c.before_recordings)
       .Field("b_recordings", c.after_recordings)
       .Field("a_ns", Nanoseconds(c.before))

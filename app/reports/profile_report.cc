@@ -13,6 +13,7 @@
 #include "core/base/counted.h"
 #include "core/base/json.h"
 #include "core/hlo/analysis/source_line.h"
+#include "profiler/module_runs.h"
 
 namespace hloscope::app {
 namespace {
@@ -72,6 +73,12 @@ void AppendInstructions(const ProfileReport& report, std::string& out) {
                        report.profile->store->text(part.name), DurationText(part.self));
   }
   out += '\n';
+  const std::vector<profiler::ModuleRuns> runs = profiler::ModuleRunsOf(attribution);
+  for (size_t m = 0; m < runs.size(); ++m) {
+    if (runs[m].count == 0) continue;
+    out +=
+        fmt::format("{} ran {}\n", attribution.modules()[m].name, Counted(runs[m].count, "time"));
+  }
   if (!attribution.times().empty()) {
     out += fmt::format("{:>7} {:>10} {:>8} {:>10} {:>10} {:>10} {:>10}  instruction\n", "share",
                        "self", "count", "min", "median", "p90", "max");
@@ -218,7 +225,15 @@ void AppendAttribution(const ProfileReport& report, JsonWriter& json) {
       .Field("attributed_ns", Nanoseconds(totals.attributed))
       .Field("between_ns", Nanoseconds(totals.between))
       .Field("share", totals.share());
-  json.Key("instructions").BeginArray();
+  json.Key("module_runs").BeginArray();
+  const std::vector<profiler::ModuleRuns> runs = profiler::ModuleRunsOf(attribution);
+  for (size_t m = 0; m < runs.size(); ++m) {
+    const profiler::AttributedModule& module = attribution.modules()[m];
+    json.BeginObject().Field("module", module.name).Field("program", module.program).Key("runs");
+    runs[m].count > 0 ? json.Value(runs[m].count) : json.Null();
+    json.EndObject();
+  }
+  json.EndArray().Key("instructions").BeginArray();
   for (const InstructionTime& time : attribution.times()) AppendInstruction(report, time, json);
   json.EndArray();
   const auto names = [&](std::string_view key, std::span<const profiler::UnattributedTime> times) {

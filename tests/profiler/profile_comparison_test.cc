@@ -212,6 +212,154 @@ TEST(ProfileComparisonTest, GroupsAreOfTheirMembers) {
   EXPECT_EQ(rows, c.before);
 }
 
+// An entry with a loop around a loop: what a run executes once, and so many times.
+std::shared_ptr<const hlo::Module> LoopModule(const std::string& name) {
+  const std::string text = "HloModule " + name + R"(
+inner_body {
+  ip = f32[4] parameter(0)
+  ROOT inner = f32[4] tanh(ip)
+}
+inner_cond {
+  icp = f32[4] parameter(0)
+  ROOT ic = pred[] constant(false)
+}
+body {
+  bp = f32[4] parameter(0)
+  b = f32[4] cosine(bp)
+  ROOT w2 = f32[4] while(b), condition=inner_cond, body=inner_body
+}
+cond {
+  cp = f32[4] parameter(0)
+  ROOT c = pred[] constant(false)
+}
+ENTRY main {
+  x = f32[4] parameter(0)
+  w = f32[4] while(x), condition=cond, body=body
+  ROOT r = f32[4] negate(w)
+}
+)";
+  return hlo::ParseText(text, Limits()).module;
+}
+
+struct LoopRecipe {
+  std::string module = "loop";
+  int runs = 10, iterations = 20, inner = 1, devices = 1;
+  bool has_entry = true;       // else what an entry executes has no event
+  bool is_cut = false;         // the trace begins after the first instruction of the first run
+  int module_line_events = 0;  // of a line "XLA Modules"
+};
+
+std::shared_ptr<const Attribution> LoopRecorded(const std::vector<LoopRecipe>& recipes) {
+  EventStoreBuilder builder;
+  std::vector<AttributedModule> modules;
+  std::mt19937_64 random(3);
+  std::normal_distribution<double> normal;
+  for (const LoopRecipe& recipe : recipes) {
+    modules.push_back({-1, recipe.module, LoopModule(recipe.module), {}});
+    for (int device = 0; device < recipe.devices; ++device) {
+      const LaneId lane =
+          builder.AddLane(builder.AddGroup("/device:GPU", true), "Stream #1", LaneRole::kStream);
+      int64_t now = 0;
+      const auto add = [&](const std::string& name, int64_t ns) {
+        const OperationId operation =
+            builder.AddOperation({builder.Name(recipe.module), builder.Name(name), -1});
+        const auto took =
+            static_cast<int64_t>(static_cast<double>(ns * 1000) * std::exp(0.01 * normal(random)));
+        EXPECT_TRUE(builder.Add(lane, now, took, builder.Name(name), operation));
+        now += took + 5000;
+      };
+      for (int run = 0; run < recipe.runs; ++run) {
+        if (recipe.has_entry && !(recipe.is_cut && run == 0)) add("x", 200);
+        for (int i = 0; i < recipe.iterations; ++i) {
+          add("b", 1000);
+          for (int k = 0; k < recipe.inner; ++k) add("inner", 500);
+        }
+        if (recipe.has_entry) add("w", 300);
+        if (recipe.has_entry) add("r", 250);
+      }
+    }
+    if (recipe.module_line_events == 0) continue;
+    const LaneId line =
+        builder.AddLane(builder.AddGroup("/device:GPU", true), "XLA Modules", LaneRole::kModules);
+    for (int run = 0; run < recipe.module_line_events; ++run)
+      EXPECT_TRUE(builder.Add(line, run * 1'000'000, 900'000, builder.Name(recipe.module + "(7)"),
+                              OperationId()));
+  }
+  return *Attribution::Make(*builder.Finish(SharedJobs(2)), std::move(modules), SharedJobs(2));
+}
+
+ProfileComparison CompareLoops(const std::vector<LoopRecipe>& a, const std::vector<LoopRecipe>& b) {
+  return Compare({{LoopRecorded(a)}}, {{LoopRecorded(b)}});
+}
+
+TEST(ProfileComparisonTest, MoreIterationsAreMoreTimeOfARun) {
+  const ProfileComparison c = CompareLoops({{.iterations = 20}}, {{.iterations = 100}});
+  EXPECT_EQ(c.runs, 1);
+  EXPECT_EQ(RowOf(c, "b").often, 5);
+  EXPECT_EQ(RowOf(c, "r").often, 1);
+  EXPECT_NEAR(RowOf(c, "b").after_scaled / static_cast<double>(RowOf(c, "b").before), 5, 0.05);
+  EXPECT_NEAR(RowOf(c, "r").after_scaled / static_cast<double>(RowOf(c, "r").before), 1, 0.05);
+  // 10 runs of 750 ns and 20, or 100, times 1,500 ns.
+  EXPECT_NEAR(c.total.after_scaled / static_cast<double>(c.total.before),
+              (750 + 100 * 1500.0) / (750 + 20 * 1500.0), 0.05);
+}
+
+TEST(ProfileComparisonTest, RunsAreThoseOfTheEntry) {
+  // Twice the runs, on two devices, of a loop in a loop that iterates three times as often.
+  const ProfileComparison c =
+      CompareLoops({{.iterations = 4, .inner = 2, .devices = 2}},
+                   {{.runs = 20, .iterations = 4, .inner = 6, .devices = 2}});
+  EXPECT_EQ(c.runs, 2);
+  ASSERT_EQ(c.modules.size(), 1u);
+  EXPECT_EQ(c.modules[0].before, 20);  // 10 on each device
+  EXPECT_EQ(c.modules[0].after, 40);
+  EXPECT_EQ(RowOf(c, "inner").often, 3);
+  EXPECT_EQ(RowOf(c, "b").often, 1);
+  EXPECT_EQ(RunsText(c, "the second"),
+            "the second ran 2.00 times as often; its times are divided by that");
+}
+
+TEST(ProfileComparisonTest, EachModuleHasItsRuns) {
+  const ProfileComparison c =
+      CompareLoops({{.module = "f", .runs = 10}, {.module = "g", .runs = 10, .iterations = 10}},
+                   {{.module = "f", .runs = 30}, {.module = "g", .runs = 10, .iterations = 40}});
+  EXPECT_EQ(c.runs, 3) << "f took most time";
+  ASSERT_EQ(c.modules.size(), 2u);
+  EXPECT_EQ(c.modules[0].ratio(), 3);
+  EXPECT_EQ(c.modules[1].ratio(), 1);
+  for (const ComparedTime& row : c.rows) {
+    const double expected =
+        row.module == "g" && (row.instruction == "b" || row.instruction == "inner") ? 4 : 1;
+    EXPECT_EQ(row.often, expected) << row.module << ' ' << row.instruction;
+  }
+  EXPECT_EQ(RunsText(c, "the second"),
+            "times of the second are of as many runs of each module as the other has: f ran 10 and "
+            "30 times");
+}
+
+TEST(ProfileComparisonTest, RunsWithoutTheEntryAreOfTheLineOfModulesOrUnknown) {
+  const LoopRecipe once{.runs = 10, .has_entry = false}, twice{.runs = 20, .has_entry = false};
+  LoopRecipe once_line = once, twice_line = twice;
+  once_line.module_line_events = 10;
+  twice_line.module_line_events = 20;
+  const ProfileComparison known = CompareLoops({once_line}, {twice_line});
+  EXPECT_EQ(known.runs, 2);
+  EXPECT_EQ(RowOf(known, "b").often, 1);
+  const ProfileComparison unknown = CompareLoops({once}, {twice});
+  EXPECT_EQ(unknown.runs, 1);
+  EXPECT_EQ(RowOf(unknown, "b").often, 2);
+  ASSERT_FALSE(unknown.notes.empty());
+  EXPECT_NE(unknown.notes[0].find("how often loop ran is not known"), std::string::npos);
+}
+
+TEST(ProfileComparisonTest, ACutRunIsNoChangeButAnIterationMoreIs) {
+  EXPECT_EQ(RowOf(CompareLoops({{}}, {{.is_cut = true}}), "x").often, 1);
+  EXPECT_NEAR(
+      RowOf(CompareLoops({{.runs = 5, .iterations = 20}}, {{.runs = 5, .iterations = 25}}), "b")
+          .often,
+      1.25, 1e-9);
+}
+
 // Values by R: pt, qt, mean(trim = 0.2).
 TEST(SampleStatisticsTest, AgreesWithTables) {
   EXPECT_NEAR(StudentTail(2.0, 10), 0.07338803, 1e-8);

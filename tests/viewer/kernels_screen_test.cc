@@ -234,7 +234,7 @@ TEST_F(ViewerTest, ASecondProfileIsChosenAndSortedByTheLargestChange) {
   const Pending<KernelSheet>* sheet = KernelSheetOf(session());
   ASSERT_TRUE(sheet != nullptr && sheet->ready());
   ASSERT_TRUE((*sheet)->has_others) << Messages();
-  EXPECT_EQ((*sheet)->other_runs, 1);
+  EXPECT_EQ((*sheet)->comparison->runs, 1);
   const auto line = [&](const std::string& name) {
     const std::string all = csv(), start = "\n\"" + name + "\",";
     const size_t at = all.find(start);

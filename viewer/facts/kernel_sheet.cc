@@ -265,6 +265,10 @@ class SheetMaker {
     HLOSCOPE_ASSIGN_OR_RETURN(
         auto comparison,
         profiler::CompareProfiles(before, {&after, 1}, SharedJobs(AvailableCpus()), stop));
+    if (!name.empty()) {
+      std::erase_if(comparison.modules, [&](const auto& runs) { return runs.module != name; });
+      if (!comparison.modules.empty()) comparison.runs = comparison.modules.front().ratio();
+    }
     for (const profiler::ComparedTime& time : comparison.rows) {
       if (!name.empty() && time.module != name) continue;
       if (time.after_count > 0 && !rows_.contains(time.instruction)) AddOther(time);
@@ -276,11 +280,11 @@ class SheetMaker {
       row.other_count += time.after_count;
       row.other_self = profiler::SaturatingAdd(row.other_self, time.after);
       row.other_time += time.after_scaled;
+      sheet_->other_time += time.after_scaled;
       sheet_->other_work = profiler::SaturatingAdd(sheet_->other_work, time.after);
       sheet_->has_others |= time.after_count > 0;
     }
     sheet_->other_path = in_.other->path;
-    sheet_->other_runs = comparison.runs;
     sheet_->comparison = std::make_shared<const profiler::ProfileComparison>(std::move(comparison));
     return {};
   }

@@ -78,8 +78,7 @@ struct KernelSheet {
   // No trace has times of it: work is estimated by shapes. Without kernels rows are what would run
   // by itself.
   bool is_estimate = false;
-  // How often the second profile ran what the first ran once: the median over the rows.
-  double other_runs = 1;
+  double other_time = 0;  // picoseconds of the second for as many runs as the first has
   // What holds of the comparison with the second profile as a whole; its rows are in `rows`. Null:
   // there is none.
   std::shared_ptr<const profiler::ProfileComparison> comparison;

@@ -236,14 +236,14 @@ const std::vector<Column>& WorkColumns() {
          return r.instruction.valid() ? SiText(r.cost.flops + r.cost.transcendentals, "") : "";
        },
        [](const auto& r) { return r.cost.flops + r.cost.transcendentals; },
-       "FLOPs per run by XLA's cost analysis"},
+       "FLOPs of one execution by XLA's cost analysis"},
       {"bytes", 64, true,
        [](const auto&, const auto& r) {
          return r.instruction.valid()
                     ? BytesText(static_cast<int64_t>(std::min(r.cost.bytes(), 9e18)))
                     : "";
        },
-       [](const auto& r) { return r.cost.bytes(); }, "bytes read and written per run"},
+       [](const auto& r) { return r.cost.bytes(); }, "bytes read and written by one execution"},
   };
   return kColumns;
 }

@@ -163,7 +163,7 @@ class KernelsView : public View {
   // Which profiles are compared, and their totals.
   void DrawComparison(Frame& frame) {
     double before = static_cast<double>(sheet_->work);
-    double after = static_cast<double>(sheet_->other_work) / sheet_->other_runs;
+    double after = sheet_->other_time;
     if (swapped_) std::swap(before, after);
     ImGui::SameLine();
     CommandButton(frame, Command::kSwapProfiles, "Swap");
@@ -176,10 +176,9 @@ class KernelsView : public View {
                                    swapped_ ? "before is " + other : "after is " + other,
                                    TimeText(before), TimeText(after));
     if (before > 0) text += fmt::format(", {:.2f}×", after / before);
-    if (std::abs(sheet_->other_runs - 1) > 0.005)
-      text += fmt::format("; {} ran {:.2f} times as often: times are scaled", other,
-                          sheet_->other_runs);
     const profiler::ProfileComparison& comparison = *sheet_->comparison;
+    if (const std::string runs = profiler::RunsText(comparison, other); !runs.empty())
+      text += "; " + runs;
     const auto named = std::ranges::count_if(comparison.rows, &profiler::ComparedTime::is_named);
     if (comparison.judged > 0)
       text += fmt::format("; {} of {} changed beyond noise", named, comparison.rows.size());

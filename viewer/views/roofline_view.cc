@@ -240,7 +240,7 @@ class RooflineView : public View {
         (sheet.is_simulated
              ? fmt::format("{} ({})\n{}\n{:.3g} flop/B", SafeText(row.name, 80), row.opcode,
                            LaunchText(row), nearest->intensity)
-             : fmt::format("{} ({})\n{} a run, {:.3g} flop/s, {:.3g} B/s, {:.3g} flop/B",
+             : fmt::format("{} ({})\n{} an execution, {:.3g} flop/s, {:.3g} B/s, {:.3g} flop/B",
                            SafeText(row.name, 80), row.opcode, TimeText(row.mean()),
                            row.flops_per_second(), row.bytes_per_second(), row.cost.intensity()))
             .c_str());
