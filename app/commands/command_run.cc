@@ -257,7 +257,8 @@ class RunCommand : public Command {
     span.reset();
     const double load_ms =
         std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start).count();
-    const RunSpec& request = loaded->request;
+    RunSpec& request = loaded->request;
+    request.budget.deadline = loaded->translated_by;
     debug::RunSinks sinks = sinks_;
     if (modules_are_many_) sinks.files = OwnFiles(file);
     sinks.on_instruction = [&](const debug::InstructionReport& instruction) {

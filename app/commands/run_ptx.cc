@@ -192,11 +192,7 @@ int PtxRun::Run(const std::string& file, const debug::RunSpec& run, bool print,
     spec.limits = context.limits;
     spec.budget = run.budget;
     spec.budget.stop = stop;
-    if (run.budget.seconds) {
-      spec.budget.deadline = std::chrono::steady_clock::now() +
-                             std::chrono::duration_cast<std::chrono::steady_clock::duration>(
-                                 std::chrono::duration<double>(*run.budget.seconds));
-    }
+    spec.budget.deadline = debug::DeadlineOf(run);
     return debug::RunPtx(spec);
   }();
   if (context.json) WriteOut(PtxReportJson(file, ran));

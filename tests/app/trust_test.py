@@ -23,6 +23,24 @@ def run(*arguments):
     return done.returncode, done.stdout, done.stderr
 
 
+def stop_child(process, *words):
+    """Stops the child of `process` whose command line has the words, once it runs its program; its id."""
+    while process.poll() is None:
+        for task in os.listdir(f'/proc/{process.pid}/task'):
+            try:
+                with open(f'/proc/{process.pid}/task/{task}/children', encoding='ascii') as file:
+                    children = file.read().split()
+                for child in children:
+                    with open(f'/proc/{child}/cmdline', 'rb') as file:
+                        found = file.read().split(b'\0')
+                    if all(word.encode() in found for word in words):
+                        os.kill(int(child), signal.SIGSTOP)
+                        return int(child)
+            except OSError:
+                pass
+    return None
+
+
 class Trust(FolderTest):
     def test_profile_runs_what_it_was_asked_to_run(self):
         """The name of a file or an option begins a run, never what is in the file."""
@@ -205,6 +223,26 @@ ENTRY e { z = s32[] constant(0) ROOT w = s32[] while(z), condition=c, body=b }
         os.mkdir(into)
         self.assertEqual(run('bundle', 'open', broken, '--into', into)[0], 2)
         self.assertEqual(os.listdir(into), [])
+
+    def test_a_replay_that_stands_still_ends_at_its_deadline(self):
+        out = self.path('bug.hlob')
+        command = [HLOSCOPE, 'bundle', 'create', self.path('square.hlo', SQUARE), '-o', out, '--json', '--deadline', '0.5']
+        with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
+            self.assertIsNotNone(stop_child(process, 'bundle', 'check'))
+            text, errors = process.communicate(timeout=120)
+        self.assertEqual(process.returncode, 0, errors)
+        self.assertEqual(json.loads(text)['file'], out)
+        with zipfile.ZipFile(out) as bundle:
+            manifest = json.loads(bundle.read('manifest.json'))
+        self.assertEqual(manifest['replayed'], 'cannot')
+        self.assertIn('the replay did not end within', manifest['replay_verdict'])
+
+    def test_the_replay_has_the_limits_of_the_command(self):
+        """No bundle records them, and under others the replay would be refused."""
+        deep = '(' * 600 + 'f32[]' + ')' * 600
+        module = self.path('deep.hlo', f'HloModule m\nENTRY e {{\n x = {deep} parameter(0)\n ROOT y = {deep} copy(x)\n}}\n')
+        _, made = self.create(module, '--platform', 'interpreter', '--limit', 'nesting=1000')
+        self.assertEqual(made['replayed'], 'reproduced')
 
     def test_a_failure_of_an_instruction_alone(self):
         """The whole module agrees; the replay isolates its instructions too."""
