@@ -196,6 +196,7 @@ class FindCommand : public Command {
       return {};
     }
     HLOSCOPE_ASSIGN_OR_RETURN(const auto model, dump::DumpModel::Open(path, context.limits));
+    if (!model->left_out().empty()) PrintError("warning: " + path + ": " + model->left_out());
     if (!stage_.empty()) return AddStage(*model, files);
     Target index{path, "", "", IndexMatches(*model, pattern), path};
     if (!index.found.empty()) files.push_back(std::move(index));

@@ -110,8 +110,13 @@ class RecordCommand : public Command {
   }
   static size_t FilesIn(const std::string& folder) {
     std::error_code error;
-    const std::filesystem::recursive_directory_iterator files(folder, error);
-    return error ? 0 : static_cast<size_t>(std::ranges::distance(files));
+    size_t files = 0;
+    std::filesystem::recursive_directory_iterator it(folder, error);
+    for (const std::filesystem::recursive_directory_iterator end; !error && it != end;
+         it.increment(error)) {
+      ++files;
+    }
+    return files;
   }
 
   static std::string Frameworks(const debug::RecordedProgram& program) {
