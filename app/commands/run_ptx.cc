@@ -7,6 +7,7 @@
 #include <chrono>
 #include <cmath>
 
+#include "app/error_status.h"
 #include "app/output.h"
 #include "app/reports/run_report.h"
 #include "core/base/json.h"
@@ -63,7 +64,7 @@ std::string PtxReportJson(const std::string& file, const Result<PtxRunReport>& r
   json.BeginObject().Field("file", file);
   if (!ran) {
     const Error& error = ran.error();
-    json.Field("status", error.error_class == ErrorClass::kCrashed ? "died" : "error");
+    WriteErrorStatus(json, error);
     json.Key("error").BeginObject().Field("message", error.message).Field("fix", error.hint);
     json.Field("line", error.place.line).EndObject().EndObject();
     return out + "\n";
