@@ -21,7 +21,8 @@ Result<dump::LoadedModule> Load(Loader load, const std::string& path, const Limi
           "it is for programs of jax.export that have dimension variables"};
       return std::unexpected(std::move(error));
     }
-    HLOSCOPE_ASSIGN_OR_RETURN(const dump::InputFormat known, dump::InputFormatFromName(format));
+    HLOSCOPE_ASSIGN_OR_RETURN(const dump::InputFormat known,
+                              dump::InputFormatFromName(format, ", stablehlo, mhlo"));
     return load(file, limits, known);
   }
   auto translated = replay::TranslateMlir(path, file.bytes(), arguments, limits, budget);

@@ -47,14 +47,16 @@ class ExtractCommand : public Command {
          .required = true},
         {.name = "instruction",
          .target = &instruction_,
-         .help = "the instruction to extract, of any computation; with a simulated GPU as the "
-                 "platform, of the compiled module, or one of its kernels",
+         .help = "the instruction to extract, of any computation; with --platform " +
+                 replay::PlatformNames(replay::kRunsDumps) +
+                 ", of the compiled module, or one of its kernels",
          .value = "INSTR",
          .required = true},
         {.name = "-o",
          .target = &output_,
          .help = "the new module, text or proto by its extension; STEM.inputs.npz and "
-                 "STEM.expected.npz are written next to it. With a simulated GPU: a folder",
+                 "STEM.expected.npz are written next to it. With --platform " +
+                 replay::PlatformNames(replay::kRunsDumps) + ": a folder",
          .value = "OUT",
          .required = true},
         {.name = "--depth",
@@ -88,7 +90,8 @@ class ExtractCommand : public Command {
          .help = "leave out op names, source files and stack frames"},
         {.name = "--target",
          .target = &request_.load.gpu_target,
-         .help = "simulated GPU: compile for this device; without it the kernels of the dump",
+         .help = replay::PlatformNames(replay::kRunsDumps) +
+                 ": compile for this device; without it the kernels of the dump",
          .value = "T"},
         RowOption("--fill-elided", &fill_elided_),
         InputFormatOption(&input_format_),

@@ -245,9 +245,11 @@ class ProfileCommand : public Command {
                        run.platform,
                        run.reference,
                        out,
+                       std::move(lost),
                        run.timing.run_us,
                        run.timing.unrecorded_us,
-                       !run.recording_changed_bits};
+                       !run.recording_changed_bits,
+                       run.error};
     // Each run says its own again.
     for (const std::string& warning : run.warnings) {
       if (std::ranges::find(report.warnings, warning) == report.warnings.end())

@@ -5,6 +5,7 @@
 #include <array>
 #include <chrono>
 #include <filesystem>
+#include <mutex>
 #include <optional>
 #include <set>
 #include <utility>
@@ -261,7 +262,15 @@ class RunCommand : public Command {
     request.budget.deadline = loaded->translated_by;
     debug::RunSinks sinks = sinks_;
     if (modules_are_many_) sinks.files = OwnFiles(file);
+    StatusLine line;
+    std::mutex mutex;
+    sinks.on_progress = [&](const replay::RunProgress& progress) {
+      const std::lock_guard lock(mutex);
+      line.Show(fmt::format("run: {} of {} {}", progress.done, progress.total, progress.what));
+    };
     sinks.on_instruction = [&](const debug::InstructionReport& instruction) {
+      const std::lock_guard lock(mutex);
+      StatusLine::Wipe();
       context.json ? WriteOut(InstructionReportJson(file, instruction))
                    : PrintOut(InstructionReportText(instruction));
       FlushOut();

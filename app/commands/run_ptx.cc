@@ -136,7 +136,7 @@ std::vector<OptionSpec> PtxRun::Specs() {
        .target = &arguments_,
        .help = "K.ptx: its arguments in order, A,B or each after its own --args: IN.npy is read, "
                "out:f32[4,8] is printed, inout:F.npy both, =OUT.npy after these two writes it, "
-               "u32:5 or f32:0.5 is a number",
+               "u32:5 or f32:0.5 is a number, bf16:IN.npy names a type that numpy does not",
        .value = "ARGUMENTS"}};
 }
 

@@ -449,6 +449,7 @@ class RunDriver {
     request.bounds = spec_.compare.bounds;
     request.statistics = spec_.compare.statistics;
     request.time_alone = sinks_.recorder != nullptr;
+    request.on_progress = sinks_.on_progress;
     isolation_.emplace(*module_, std::move(request));
     return isolation_->Run(source_->inputs().arguments, [&](const InstructionReport& instruction) {
       if (sinks_.on_instruction) sinks_.on_instruction(instruction);
