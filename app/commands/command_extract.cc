@@ -12,6 +12,7 @@
 #include "app/output.h"
 #include "app/shared_options.h"
 #include "app/workers.h"
+#include "app/written_files.h"
 #include "core/base/counted.h"
 #include "core/base/escape.h"
 #include "core/base/file.h"
@@ -114,6 +115,8 @@ class ExtractCommand : public Command {
   Result<Written> Extract(const Context& context, const std::stop_token& stop) {
     HLOSCOPE_ASSIGN_OR_RETURN(const ModuleForm form,
                               takes_kernels_ ? Result<ModuleForm>() : ModuleFormFromPath(output_));
+    HLOSCOPE_TRY(CheckFilesToWrite(std::vector<FileToWrite>{{"-o", output_}},
+                                   {std::span(&module_, 1), request_.inputs.files}));
     HLOSCOPE_ASSIGN_OR_RETURN(const dump::InputFormat format,
                               dump::InputFormatFromName(input_format_));
     HLOSCOPE_ASSIGN_OR_RETURN(dump::LoadedModule loaded,

@@ -24,6 +24,7 @@
 #include "app/reports/run_report.h"
 #include "app/run_options.h"
 #include "app/workers.h"
+#include "app/written_files.h"
 #include "core/debug/run/failure.h"
 #include "core/dump/dump_model.h"
 #include "core/dump/stage_order.h"
@@ -109,6 +110,15 @@ class RunCommand : public Command {
                                     sinks_.record.pc_sampling ? "pc_sampling" : "metrics"),
                         "add --profile OUT, or use `hloscope profile`");
     }
+    const debug::OutputFiles& out = sinks_.files;
+    HLOSCOPE_TRY(
+        CheckFilesToWrite(std::vector<FileToWrite>{{"--outputs", out.outputs},
+                                                   {"--save_inputs", out.inputs},
+                                                   {"--outfeed", out.outfeed},
+                                                   {"--output_literals_file", out.literals},
+                                                   {"--profile", profile_}},
+                          {files, request_.inputs.files, request_.inputs.infeed,
+                           request_.compare.expect, std::span(&request_.inputs.literals_file, 1)}));
     const CancelOnSignals cancel;
     request_.execution.workers =
         StartWorkers(std::array{request_.test.name, request_.reference.name}, context.limits);

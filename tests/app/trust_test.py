@@ -23,6 +23,11 @@ def run(*arguments):
     return done.returncode, done.stdout, done.stderr
 
 
+def contents(path):
+    with open(path, 'rb') as file:
+        return file.read()
+
+
 def stop_child(process, *words):
     """Stops the child of `process` whose command line has the words, once it runs its program; its id."""
     while process.poll() is None:
@@ -61,6 +66,39 @@ class Trust(FolderTest):
         for option in (['--repeat', '3'], ['--platform', 'cpu'], ['--seed', '1'], ['--recordings', '2']):
             status, _, err = run('profile', trace, *option)
             self.assertEqual((status, 'nothing is run' in err), (2, True), (option, err))
+
+    def test_nothing_is_written_over_what_is_read(self):
+        """Whatever it is called in the second place; nor are two results written into one file."""
+        module, trace = self.path('m.hlo', SQUARE), self.path('t.trace.json', '{"traceEvents":[{"ph":"X","pid":1,"tid":1,"ts":1,"dur":2,"name":"a"}]}')
+        link, inputs = self.path('link.hlo'), self.path('in.npz')
+        os.symlink(module, link)
+        self.assertEqual(run('run', module, '--save_inputs', inputs)[0], 0)
+        kept = {path: contents(path) for path in (module, trace, inputs)}
+        both = self.path('both.npz')
+        for arguments, said in (
+                (['reduce', module, '-o', module, '--platform', 'cpu', '--find', 'nan'], f'-o {module}: that is an input'),
+                (['reduce', module, '-o', link, '--platform', 'cpu', '--find', 'nan'], f'-o {link}: that is an input'),
+                (['reduce', module, '-o', self.path('in.hlo'), '--inputs', inputs, '--find', 'nan'], f'-o {inputs}: that is an input'),
+                (['profile', trace, '-o', trace], f'-o {trace}: that is an input'),
+                (['extract', module, 'y', '-o', os.path.join(self.folder, '.', 'm.hlo')], 'that is an input'),
+                (['compile', module, '--emit', 'hlo', '-o', module], f'-o {module}: that is an input'),
+                (['run', module, '--inputs', inputs, '--outputs', inputs], f'--outputs {inputs}: that is an input'),
+                (['run', module, '--output_literals_file', module], f'--output_literals_file {module}: that is an input'),
+                (['run', module, '--save_inputs', both, '--outputs', both], f'--save_inputs writes the same file')):
+            status, _, err = run(*arguments)
+            self.assertEqual((status, said in err), (2, True), (arguments, err))
+        self.assertEqual({path: contents(path) for path in kept}, kept)
+        self.assertFalse(os.path.exists(both))
+
+    def test_a_record_follows_no_link(self):
+        dump, victim = self.path('dump'), self.path('victim', 'keep\n')
+        os.mkdir(dump)
+        os.symlink(victim, os.path.join(dump, 'hloscope-record.json'))
+        status, out, err = run('record', '--dump', dump, '--', '/bin/true')
+        self.assertIn(status, (0, 1, 2, 3), err)
+        with open(victim, encoding='utf-8') as file:
+            self.assertEqual(file.read(), 'keep\n')
+        self.assertFalse(os.path.islink(os.path.join(dump, 'hloscope-record.json')))
 
     def test_an_option_of_another_action_is_refused(self):
         for option in (['--platform', 'cpu'], ['--against', 'cpu'], ['--threads', '1'], ['--seed', '1'], ['--deadline', '2'], ['--fill-elided', '1']):
