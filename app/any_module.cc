@@ -5,23 +5,14 @@
 namespace hloscope::app {
 namespace {
 
-bool IsMlirFormat(const std::string& format) {
-  return format == "stablehlo" || format == "mhlo" || format == "mlir";
-}
-
-bool IsMlir(dump::FileKind kind) {
-  return kind == dump::FileKind::kStableHloText || kind == dump::FileKind::kMlirBytecode ||
-         kind == dump::FileKind::kJaxExport;
-}
-
 using Loader = Result<dump::LoadedModule> (*)(const FileView&, const Limits&, dump::InputFormat);
 
 Result<dump::LoadedModule> Load(Loader load, const std::string& path, const Limits& limits,
-                                const std::string& format, const std::stop_token& stop,
+                                const std::string& format, const Budget& budget,
                                 const replay::MlirArguments& arguments) {
   HLOSCOPE_ASSIGN_OR_RETURN(const FileView file, FileView::Open(path, limits));
   const dump::FileKind kind = dump::Sniff(file.bytes());
-  if (!IsMlirFormat(format) && !(format.empty() && IsMlir(kind))) {
+  if (!IsMlir(format, kind)) {
     if (!arguments.variables.empty()) {
       Error error{
           ErrorClass::kInput,
@@ -30,10 +21,11 @@ Result<dump::LoadedModule> Load(Loader load, const std::string& path, const Limi
           "it is for programs of jax.export that have dimension variables"};
       return std::unexpected(std::move(error));
     }
-    HLOSCOPE_ASSIGN_OR_RETURN(const dump::InputFormat known, dump::InputFormatFromName(format));
+    HLOSCOPE_ASSIGN_OR_RETURN(const dump::InputFormat known,
+                              dump::InputFormatFromName(format, ", stablehlo, mhlo"));
     return load(file, limits, known);
   }
-  auto translated = replay::TranslateMlir(path, file.bytes(), arguments, limits, stop);
+  auto translated = replay::TranslateMlir(path, file.bytes(), arguments, limits, budget);
   if (!translated.has_value()) {
     Error error = std::move(translated).error();
     if (error.place.file.empty()) error.place.file = path;
@@ -47,17 +39,22 @@ Result<dump::LoadedModule> Load(Loader load, const std::string& path, const Limi
 
 }  // namespace
 
+bool IsMlir(const std::string& format, dump::FileKind kind) {
+  if (!format.empty()) return format == "stablehlo" || format == "mhlo" || format == "mlir";
+  return kind == dump::FileKind::kStableHloText || kind == dump::FileKind::kMlirBytecode ||
+         kind == dump::FileKind::kJaxExport;
+}
+
 Result<dump::LoadedModule> LoadAnyModule(const std::string& path, const Limits& limits,
-                                         const std::string& format, const std::stop_token& stop,
+                                         const std::string& format, const Budget& budget,
                                          const replay::MlirArguments& arguments) {
-  return Load(&dump::LoadModule, path, limits, format, stop, arguments);
+  return Load(&dump::LoadModule, path, limits, format, budget, arguments);
 }
 
 Result<dump::LoadedModule> LoadAnySoundModule(const std::string& path, const Limits& limits,
-                                              const std::string& format,
-                                              const std::stop_token& stop,
+                                              const std::string& format, const Budget& budget,
                                               const replay::MlirArguments& arguments) {
-  return Load(&dump::LoadSoundModule, path, limits, format, stop, arguments);
+  return Load(&dump::LoadSoundModule, path, limits, format, budget, arguments);
 }
 
 }  // namespace hloscope::app

@@ -2,7 +2,6 @@
 // wrote.
 #pragma once
 
-#include <stop_token>
 #include <string>
 
 #include "core/backends/pjrt/mlir_module.h"
@@ -12,17 +11,19 @@
 
 namespace hloscope::app {
 
-// As dump::LoadModule; MLIR (recognised by its bytes, or named by `format`) is translated by a
-// plugin, or by jaxlib where `arguments` set its shapes.
+// Whether `format`, or the bytes where it is empty, say that the file is MLIR.
+bool IsMlir(const std::string& format, dump::FileKind kind);
+
+// As dump::LoadModule; MLIR is translated by a plugin, or by jaxlib where `arguments` set its
+// shapes, within the budget.
 Result<dump::LoadedModule> LoadAnyModule(const std::string& path, const Limits& limits,
-                                         const std::string& format = "",
-                                         const std::stop_token& stop = {},
+                                         const std::string& format = "", const Budget& budget = {},
                                          const replay::MlirArguments& arguments = {});
 
 // The same; every error of reading becomes the error, placed in the file.
 Result<dump::LoadedModule> LoadAnySoundModule(const std::string& path, const Limits& limits,
                                               const std::string& format = "",
-                                              const std::stop_token& stop = {},
+                                              const Budget& budget = {},
                                               const replay::MlirArguments& arguments = {});
 
 }  // namespace hloscope::app

@@ -80,7 +80,11 @@ bool FlushOut() { return std::fflush(stdout) == 0 && std::ferror(stdout) == 0; }
 StatusLine::StatusLine(bool enabled) : enabled_(enabled && isatty(STDERR_FILENO) != 0) {}
 
 StatusLine::~StatusLine() {
-  if (enabled_ && is_line_shown.exchange(false)) std::fputs(kWipe, stderr);
+  if (enabled_) Wipe();
+}
+
+void StatusLine::Wipe() {
+  if (is_line_shown.exchange(false)) std::fputs(kWipe, stderr);
 }
 
 void StatusLine::Show(std::string_view line) {

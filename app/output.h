@@ -35,6 +35,8 @@ class StatusLine {
   StatusLine& operator=(const StatusLine&) = delete;
   // Shows the line instead of the last one, at most every tenth of a second. One call at a time.
   void Show(std::string_view line);
+  // Before something else is printed on the terminal.
+  static void Wipe();
 
  private:
   bool enabled_;

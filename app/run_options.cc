@@ -339,11 +339,13 @@ std::string ExportNote(const dump::LoadedModule& loaded, const std::string& plat
 Result<LoadedRun> RunOptionSet::Load(const std::string& file, const Limits& limits,
                                      const std::stop_token& stop) const {
   const replay::MlirArguments program = ProgramArguments(limits);
+  const Budget budget{.deadline = debug::DeadlineOf(request_), .stop = stop};
   HLOSCOPE_ASSIGN_OR_RETURN(dump::LoadedModule loaded,
-                            LoadAnySoundModule(file, limits, input_format_, stop, program));
+                            LoadAnySoundModule(file, limits, input_format_, budget, program));
   if (Status sound = Verify(loaded, limits); !sound) return std::unexpected(sound.error());
   dump::CompletedModule completed = dump::CompleteFromDump(loaded, limits);
   LoadedRun run{std::move(loaded), completed.module, request_, nullptr};
+  if (IsMlir(input_format_, run.loaded.kind)) run.translated_by = budget.deadline;
   run.request.inputs.shapes.clear();  // the module has them
   if (run.loaded.kind == dump::FileKind::kJaxExport) {
     std::string note = ExportNote(run.loaded, program.platform);

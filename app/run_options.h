@@ -1,6 +1,7 @@
 // RunOptionSet: the options that say on what and how a module runs, which several commands have.
 #pragma once
 
+#include <chrono>
 #include <cstdint>
 #include <memory>
 #include <optional>
@@ -27,6 +28,9 @@ struct LoadedRun {
   debug::RunSpec request;
   // Of a bundle with kernels: those that the request runs.
   std::shared_ptr<const debug::BundledKernels> kernels;
+  // Of MLIR: when it had to be translated, and when a run has to end that is to take no longer
+  // with its translation than without.
+  std::optional<std::chrono::steady_clock::time_point> translated_by = {};
 };
 
 // Where help shows an option of a run; kNone: not by its row of run_options.def.

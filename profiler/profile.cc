@@ -1,9 +1,14 @@
 // Opening of traces by the rows of trace_formats.def.
 #include "profiler/profile.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
+#include <deque>
 #include <filesystem>
 
+#include "core/base/counted.h"
+#include "core/base/kernel_file_system.h"
 #include "core/base/memory_limit.h"
 
 namespace hloscope::profiler {
@@ -151,18 +156,36 @@ std::vector<std::string> PreferredTraces(const std::vector<std::string>& paths) 
 }
 
 Result<std::vector<std::string>> TracesBelow(const std::string& folder, const Limits& limits) {
+  namespace fs = std::filesystem;
+  // Folders of profiles hold little else.
+  const int64_t most = std::max<int64_t>(limits.directory_entries / 50, 1000);
   std::vector<std::string> paths;
   std::error_code error;
-  int64_t entries = 0;
-  auto walk = std::filesystem::recursive_directory_iterator(folder, error);
-  for (; !error && walk != std::filesystem::recursive_directory_iterator(); walk.increment(error)) {
-    if (++entries > limits.directory_entries) {
-      return InputError(folder + ": more entries than the limit directory-entries",
-                        "raise it with --limit directory-entries=N, or name the trace itself");
+  int64_t others = 0;
+  std::deque<fs::path> folders = {folder};
+  for (bool at_top = true; !folders.empty(); at_top = false) {
+    const fs::path at = std::move(folders.front());
+    folders.pop_front();
+    if (const std::string_view kind = KernelFileSystemAt(at.string()); !kind.empty()) {
+      if (at_top)
+        return InputError(
+            fmt::format("{}: is in the kernel's file system {}, where no trace is", folder, kind));
+      continue;
     }
-    if (IsTraceName(walk->path().native())) paths.push_back(walk->path().string());
+    fs::directory_iterator it(at, fs::directory_options::skip_permission_denied, error);
+    for (const fs::directory_iterator end; !error && it != end; it.increment(error)) {
+      const bool is_trace = IsTraceName(it->path().native());
+      if (is_trace) paths.push_back(it->path().string());
+      if (!is_trace && ++others > most) {
+        return InputError(fmt::format("{}: more than {} that are not traces", folder,
+                                      Counted(most, "entry", "entries")),
+                          "raise it with --limit directory-entries=N, or name the trace itself");
+      }
+      std::error_code none;
+      if (it->is_directory(none) && !it->is_symlink(none)) folders.push_back(it->path());
+    }
+    if (error) return EnvironmentError(at.string() + ": " + error.message());
   }
-  if (error) return EnvironmentError(folder + ": " + error.message());
   if (paths.empty()) {
     return InputError(folder + ": no trace in this folder, expected " + TraceNames(),
                       "jax.profiler.trace(FOLDER) leaves them in FOLDER/plugins/profile");

@@ -23,17 +23,19 @@ int WriteScreenshot(Application& application, const OpenRequest& request, std::s
     if (!application.session().idle()) application.surface().Wait(0.02);
   }
   application.DrawFrame();
+  // What was asked for is not on the picture then: none is written.
+  const Pending<dump::DumpModel>& dump = application.session().document.dump();
+  if (dump.failed()) error = dump.error.ToString();
+  for (const Message& message : application.session().messages.all()) {
+    if (error.empty() && message.severity == Severity::kError) error = message.text;
+  }
+  if (!error.empty()) return kBadInput;
   Result<Picture> picture = application.surface().Pixels();
   Result<std::string> png =
       picture ? ToPng(*picture) : Result<std::string>(std::unexpected(picture.error()));
   Status written =
       png ? WriteFileAtomically(request.screenshot, *png) : Status(std::unexpected(png.error()));
   if (!written) error = written.error().ToString();
-  const Pending<dump::DumpModel>& dump = application.session().document.dump();
-  if (written && dump.failed()) error = dump.error.ToString();
-  for (const Message& message : application.session().messages.all()) {
-    if (error.empty() && message.severity == Severity::kError) error = message.text;
-  }
   return error.empty() ? kGood : kBadInput;
 }
 

@@ -166,8 +166,10 @@ Result<BenchReport> Measure(const std::string& file, debug::BenchRequest request
         Clock::now() + std::chrono::duration_cast<Clock::duration>(
                            std::chrono::duration<double>(*options.deadline_seconds));
   }
-  HLOSCOPE_ASSIGN_OR_RETURN(const dump::LoadedModule loaded,
-                            LoadAnySoundModule(file, request.options.limits, "", stop));
+  request.options.budget.stop = stop;
+  HLOSCOPE_ASSIGN_OR_RETURN(
+      const dump::LoadedModule loaded,
+      LoadAnySoundModule(file, request.options.limits, "", request.options.budget));
   request.options.load.module_file = file;
   return debug::BenchRun(loaded.module, request, stop);
 }

@@ -5,6 +5,7 @@
 
 #include "app/cancel.h"
 #include "app/commands/bundle.h"
+#include "app/error_status.h"
 #include "app/output.h"
 #include "app/reports/bundle_report.h"
 #include "app/workers.h"
@@ -76,6 +77,7 @@ int BundleOpen(const std::string& file, const std::string& into, const Context& 
       for (const std::string& path : *written) json.Value(path);
       json.EndArray();
     } else {
+      WriteErrorStatus(json, written.error());
       json.Field("error", written.error().ToString());
     }
     json.EndObject();

@@ -12,6 +12,7 @@
 #include "app/module_form.h"
 #include "app/output.h"
 #include "app/shared_options.h"
+#include "app/written_files.h"
 #include "app/xla_options.h"
 #include "core/backends/ahead/own_compile.h"
 #include "core/backends/pjrt/compile_module.h"
@@ -111,6 +112,8 @@ class CompileCommand : public Command {
   }
 
   Status CheckWhatToWrite() const {
+    HLOSCOPE_TRY(
+        CheckFilesToWrite(std::vector<FileToWrite>{{"-o", output_}}, {std::span(&module_, 1)}));
     if (emit_.empty() != output_.empty()) return InputError("--emit and -o need each other");
     if (request_.dump.empty() && emit_.empty()) {
       return InputError("nothing to write: give --dump DIR, or --emit hlo -o OUT");

@@ -198,8 +198,9 @@ class DivergeCommand : public Command {
                                                              const std::stop_token& stop) {
     const int32_t file = model.StableHloFile(module);
     if (file < 0) return nullptr;
-    HLOSCOPE_ASSIGN_OR_RETURN(const auto loaded,
-                              LoadAnySoundModule(model.FullPath(file), context.limits, "", stop));
+    HLOSCOPE_ASSIGN_OR_RETURN(
+        const auto loaded,
+        LoadAnySoundModule(model.FullPath(file), context.limits, "", {.stop = stop}));
     return loaded.module;
   }
 

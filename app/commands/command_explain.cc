@@ -31,22 +31,16 @@ class ExplainCommand : public Command {
 
   int Run(const Context& context) override {
     int status = kGood;
-    int64_t found = 0;
     for (const std::string& path : files_) {
       std::error_code none;
       const bool folder = path != "-" && std::filesystem::is_directory(path, none);
-      status = Worse(status, folder ? Folder(path, context, found) : File(path, context, found));
+      status = Worse(status, folder ? Folder(path, context) : File(path, context));
     }
-    if (status != kGood || found > 0) return status;
-    PrintError(
-        fmt::format("explain: no error text in {} that hloscope knows (with the whole "
-                    "traceback or log it may find more)",
-                    files_.size() == 1 ? files_.front() : "these files"));
-    return kDiffers;
+    return status;
   }
 
  private:
-  static int File(const std::string& path, const Context& context, int64_t& found) {
+  static int File(const std::string& path, const Context& context) {
     auto file = FileView::Open(path, context.limits);
     if (!file) return Fail(path, file.error(), context);
     int64_t left_out = 0;
@@ -62,8 +56,7 @@ class ExplainCommand : public Command {
     if (left_out > 0)
       PrintError(fmt::format("{}: {} left out", path,
                              Counted(left_out, "more error is", "more errors are")));
-    found += static_cast<int64_t>(errors.size());
-    return kGood;
+    return errors.empty() ? NothingIn(path, context) : kGood;
   }
 
   // Programs of a log that were compiled again are explained as errors are.
@@ -87,15 +80,23 @@ class ExplainCommand : public Command {
     for (const std::string& warning : found.warnings) PrintError("warning: " + warning);
   }
 
-  static int Folder(const std::string& path, const Context& context, int64_t& found) {
+  static int Folder(const std::string& path, const Context& context) {
     auto model = dump::DumpModel::Open(path, context.limits);
     if (!model) return Fail(path, model.error(), context);
     const dump::LoggedErrors logged = dump::ErrorsInLogs(**model);
     for (const dump::LoggedError& error : logged.errors)
       Print(error.error, (*model)->FullPath(error.file), context);
     for (const std::string& warning : logged.warnings) PrintError("warning: " + warning);
-    found += static_cast<int64_t>(logged.errors.size());
-    return kGood;
+    return logged.errors.empty() ? NothingIn(path, context) : kGood;
+  }
+
+  // An input without an error is answered too: none of several is passed over.
+  static int NothingIn(const std::string& path, const Context& context) {
+    const std::string text =
+        "no error text that hloscope knows (with the whole traceback or log it may find more)";
+    if (context.json) WriteOut(NothingExplainedJson(path, text));
+    PrintError(fmt::format("{}: {}", path, text));
+    return kDiffers;
   }
 
   static void Print(const dump::ExplainedError& error, const std::string& path,

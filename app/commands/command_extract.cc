@@ -12,6 +12,7 @@
 #include "app/output.h"
 #include "app/shared_options.h"
 #include "app/workers.h"
+#include "app/written_files.h"
 #include "core/base/counted.h"
 #include "core/base/escape.h"
 #include "core/base/file.h"
@@ -47,14 +48,16 @@ class ExtractCommand : public Command {
          .required = true},
         {.name = "instruction",
          .target = &instruction_,
-         .help = "the instruction to extract, of any computation; with a simulated GPU as the "
-                 "platform, of the compiled module, or one of its kernels",
+         .help = "the instruction to extract, of any computation; with --platform " +
+                 replay::PlatformNames(replay::kRunsDumps) +
+                 ", of the compiled module, or one of its kernels",
          .value = "INSTR",
          .required = true},
         {.name = "-o",
          .target = &output_,
          .help = "the new module, text or proto by its extension; STEM.inputs.npz and "
-                 "STEM.expected.npz are written next to it. With a simulated GPU: a folder",
+                 "STEM.expected.npz are written next to it. With --platform " +
+                 replay::PlatformNames(replay::kRunsDumps) + ": a folder",
          .value = "OUT",
          .required = true},
         {.name = "--depth",
@@ -88,7 +91,8 @@ class ExtractCommand : public Command {
          .help = "leave out op names, source files and stack frames"},
         {.name = "--target",
          .target = &request_.load.gpu_target,
-         .help = "simulated GPU: compile for this device; without it the kernels of the dump",
+         .help = replay::PlatformNames(replay::kRunsDumps) +
+                 ": compile for this device; without it the kernels of the dump",
          .value = "T"},
         RowOption("--fill-elided", &fill_elided_),
         InputFormatOption(&input_format_),
@@ -111,6 +115,8 @@ class ExtractCommand : public Command {
   Result<Written> Extract(const Context& context, const std::stop_token& stop) {
     HLOSCOPE_ASSIGN_OR_RETURN(const ModuleForm form,
                               takes_kernels_ ? Result<ModuleForm>() : ModuleFormFromPath(output_));
+    HLOSCOPE_TRY(CheckFilesToWrite(std::vector<FileToWrite>{{"-o", output_}},
+                                   {std::span(&module_, 1), request_.inputs.files}));
     HLOSCOPE_ASSIGN_OR_RETURN(const dump::InputFormat format,
                               dump::InputFormatFromName(input_format_));
     HLOSCOPE_ASSIGN_OR_RETURN(dump::LoadedModule loaded,

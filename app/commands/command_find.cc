@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <filesystem>
 #include <memory>
+#include <set>
 
 #include "app/command.h"
 #include "app/dump_place.h"
@@ -109,9 +110,12 @@ class FindCommand : public Command {
     if (!pattern) return FailEach("file", paths_, pattern.error(), context);
     std::vector<Target> files;
     int status = kGood;
+    std::set<std::string> failed;
     for (const std::string& path : paths_) {
       const Status added = AddFiles(path, *pattern, context, files);
-      if (!added) status = Worse(status, Fail(path, added.error(), context));
+      if (added) continue;
+      status = Worse(status, Fail(path, added.error(), context));
+      failed.insert(path);
     }
     std::vector<int> statuses(files.size(), kGood);
     std::vector<size_t> counts(files.size(), 0);
@@ -137,7 +141,8 @@ class FindCommand : public Command {
     if (!done) status = Worse(status, Fail(InputKeys(), done.error(), context));
     for (const std::string& path : paths_) {
       std::error_code error;
-      if (!std::filesystem::is_directory(path, error) || !stage_.empty()) continue;
+      if (failed.contains(path) || !stage_.empty()) continue;
+      if (!std::filesystem::is_directory(path, error)) continue;
       const bool searched = std::ranges::any_of(
           files, [&](const Target& it) { return it.folder == path && it.searched; });
       if (!searched) {
@@ -186,6 +191,7 @@ class FindCommand : public Command {
       return {};
     }
     HLOSCOPE_ASSIGN_OR_RETURN(const auto model, dump::DumpModel::Open(path, context.limits));
+    if (!model->left_out().empty()) PrintError("warning: " + path + ": " + model->left_out());
     if (!stage_.empty()) return AddStage(*model, files);
     Target index{path, "", "", IndexMatches(*model, pattern), path};
     if (!index.found.empty()) files.push_back(std::move(index));

@@ -21,6 +21,7 @@
 #include "app/reports/run_report.h"
 #include "app/run_options.h"
 #include "app/workers.h"
+#include "app/written_files.h"
 #include "core/base/json.h"
 #include "core/dump/load.h"
 #include "core/replay/gpu_targets.h"
@@ -100,6 +101,9 @@ class ProfileCommand : public Command {
       return Refuse(InputError("one trace can be written to " + out_ + ", not several").error(),
                     context);
     }
+    const Status free = CheckFilesToWrite(std::vector<FileToWrite>{{"-o", out_}},
+                                          {traces_, modules_, run_.request().inputs.files});
+    if (!free) return Refuse(free.error(), context);
     int status = kGood;
     const int threads = context.jobs > 0 ? static_cast<int>(context.jobs) : AvailableCpus();
     Jobs jobs(threads);
@@ -245,9 +249,11 @@ class ProfileCommand : public Command {
                        run.platform,
                        run.reference,
                        out,
+                       std::move(lost),
                        run.timing.run_us,
                        run.timing.unrecorded_us,
-                       !run.recording_changed_bits};
+                       !run.recording_changed_bits,
+                       run.error};
     // Each run says its own again.
     for (const std::string& warning : run.warnings) {
       if (std::ranges::find(report.warnings, warning) == report.warnings.end())

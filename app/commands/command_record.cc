@@ -110,8 +110,13 @@ class RecordCommand : public Command {
   }
   static size_t FilesIn(const std::string& folder) {
     std::error_code error;
-    const std::filesystem::recursive_directory_iterator files(folder, error);
-    return error ? 0 : static_cast<size_t>(std::ranges::distance(files));
+    size_t files = 0;
+    std::filesystem::recursive_directory_iterator it(folder, error);
+    for (const std::filesystem::recursive_directory_iterator end; !error && it != end;
+         it.increment(error)) {
+      ++files;
+    }
+    return files;
   }
 
   static std::string Frameworks(const debug::RecordedProgram& program) {
@@ -181,8 +186,11 @@ class RecordCommand : public Command {
     if (!first) return Fail(InputKeys(), first.error(), context);
     const debug::RecordedFramework framework = FrameworkOf(program, **first);
     if ((*first)->modules().empty()) Warn("the program left no module: " + WhyEmpty(program, run));
-    const Status kept = WriteFileAtomically(plan.dump + "/" + debug::kRecordFile,
-                                            RecordJson(program, plan, run, framework));
+    // A folder that others may write to: what a link there leads to is not ours to write.
+    const std::string record = plan.dump + "/" + debug::kRecordFile;
+    std::error_code error;
+    if (std::filesystem::is_symlink(record, error)) std::filesystem::remove(record, error);
+    const Status kept = WriteFileAtomically(record, RecordJson(program, plan, run, framework));
     if (!kept) Warn(kept.error().ToString());
     dump::OpenOptions open;
     open.jobs = static_cast<int>(context.jobs);

@@ -15,6 +15,7 @@
 #include "app/output.h"
 #include "app/reports/reduce_report.h"
 #include "app/run_options.h"
+#include "app/written_files.h"
 #include "core/base/counted.h"
 #include "core/base/escape.h"
 #include "core/base/file.h"
@@ -97,6 +98,12 @@ class ReduceCommand : public Command {
     if (form != ModuleForm::kHlo || files_.output.ends_with(".gz")) {
       return InputError(files_.output + ": expected a name in .hlo");
     }
+    const debug::RunSpec& request = shared_.request();
+    std::string inputs = files_.output;  // those of the reduced module
+    inputs.replace(inputs.rfind('.'), std::string::npos, ".npz");
+    HLOSCOPE_TRY(CheckFilesToWrite(std::vector<FileToWrite>{{"-o", files_.output}, {"-o", inputs}},
+                                   {std::span(&files_.module, 1), request.inputs.files,
+                                    request.compare.expect, request.inputs.infeed}));
     return {};
   }
 

@@ -5,6 +5,7 @@
 #include <array>
 #include <chrono>
 #include <filesystem>
+#include <mutex>
 #include <optional>
 #include <set>
 #include <utility>
@@ -23,6 +24,7 @@
 #include "app/reports/run_report.h"
 #include "app/run_options.h"
 #include "app/workers.h"
+#include "app/written_files.h"
 #include "core/debug/run/failure.h"
 #include "core/dump/dump_model.h"
 #include "core/dump/stage_order.h"
@@ -108,6 +110,15 @@ class RunCommand : public Command {
                                     sinks_.record.pc_sampling ? "pc_sampling" : "metrics"),
                         "add --profile OUT, or use `hloscope profile`");
     }
+    const debug::OutputFiles& out = sinks_.files;
+    HLOSCOPE_TRY(
+        CheckFilesToWrite(std::vector<FileToWrite>{{"--outputs", out.outputs},
+                                                   {"--save_inputs", out.inputs},
+                                                   {"--outfeed", out.outfeed},
+                                                   {"--output_literals_file", out.literals},
+                                                   {"--profile", profile_}},
+                          {files, request_.inputs.files, request_.inputs.infeed,
+                           request_.compare.expect, std::span(&request_.inputs.literals_file, 1)}));
     const CancelOnSignals cancel;
     request_.execution.workers =
         StartWorkers(std::array{request_.test.name, request_.reference.name}, context.limits);
@@ -257,10 +268,19 @@ class RunCommand : public Command {
     span.reset();
     const double load_ms =
         std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start).count();
-    const RunSpec& request = loaded->request;
+    RunSpec& request = loaded->request;
+    request.budget.deadline = loaded->translated_by;
     debug::RunSinks sinks = sinks_;
     if (modules_are_many_) sinks.files = OwnFiles(file);
+    StatusLine line;
+    std::mutex mutex;
+    sinks.on_progress = [&](const replay::RunProgress& progress) {
+      const std::lock_guard lock(mutex);
+      line.Show(fmt::format("run: {} of {} {}", progress.done, progress.total, progress.what));
+    };
     sinks.on_instruction = [&](const debug::InstructionReport& instruction) {
+      const std::lock_guard lock(mutex);
+      StatusLine::Wipe();
       context.json ? WriteOut(InstructionReportJson(file, instruction))
                    : PrintOut(InstructionReportText(instruction));
       FlushOut();

@@ -34,6 +34,10 @@ Result<DumpPrograms> ReadDumpPrograms(const std::string& path, analysis::Program
   dump::Fingerprint state;
   if (is_folder) {
     HLOSCOPE_ASSIGN_OR_RETURN(listing, ListDump(path, name, context, cache ? &*cache : nullptr));
+    if (!listing.left_out.empty()) {
+      return InputError(fmt::format("{}: {}", path, listing.left_out),
+                        "name the folder of the dump, or raise --limit directory-entries=N");
+    }
     state = dump::FingerprintOf(listing);
     options.listing = &listing;
   }

@@ -15,6 +15,7 @@
 #include "core/base/child_process.h"
 #include "core/base/escape.h"
 #include "core/base/parse_json.h"
+#include "core/debug/bundle/check.h"
 #include "core/replay/workers/worker_environment.h"
 
 namespace hloscope::app {
@@ -27,9 +28,27 @@ std::string Field(const ParsedJson& json, std::string_view key) {
   return found != json.end() && found->is_string() ? found->get<std::string>() : "";
 }
 
+// The replay is bounded as we are.
+void AddBounds(const debug::RunSpec& request, std::vector<std::string>& arguments) {
+  const auto add = [&](std::string option, std::string value) {
+    arguments.push_back(std::move(option));
+    arguments.push_back(std::move(value));
+  };
+  const Limits usual;
+  for (const LimitRow& row : LimitRows()) {
+    const int64_t value = request.limits.*row.field;
+    if (value != usual.*row.field) add("--limit", fmt::format("{}={}", row.name, value));
+  }
+  if (request.budget.seconds) add("--deadline", fmt::format("{}", *request.budget.seconds));
+  if (request.budget.memory_bytes > 0) {
+    add("--memory", fmt::format("{}", request.budget.memory_bytes));
+  }
+}
+
 // Status and verdict of `bundle check` in a process of its own.
 Result<std::pair<std::string, std::string>> ReplayInCleanProcess(const std::string& path,
                                                                  const debug::RunSpec& request,
+                                                                 bool reduced,
                                                                  const std::stop_token& stop) {
   ChildOptions options{
       .program = kThisProgram,
@@ -48,10 +67,20 @@ Result<std::pair<std::string, std::string>> ReplayInCleanProcess(const std::stri
                              {"--reference_platform", request.reference.name, "--reference-python",
                               request.reference.python});
   }
+  AddBounds(request, options.arguments);
+  const auto begin = std::chrono::steady_clock::now();
   HLOSCOPE_ASSIGN_OR_RETURN(ChildProcess child, ChildProcess::Spawn(options));
-  const std::string output = child.ReadAll(stop);
+  const std::string output = child.ReadAll(stop, begin + debug::LongestReplay(request, reduced));
   constexpr std::chrono::seconds kToEnd(10);
   const auto exit = child.Wait(kToEnd);
+  if (child.passed_deadline()) {
+    const std::chrono::duration<double> took = std::chrono::steady_clock::now() - begin;
+    return std::unexpected(
+        Error{ErrorClass::kDeadlineExceeded,
+              fmt::format("the replay did not end within {:.0f} s", took.count()),
+              {},
+              "raise --deadline; `hloscope bundle check` replays the bundle"});
+  }
   const size_t line = output.rfind("{\"file\"");
   const ParsedJson json =
       line == std::string::npos
@@ -158,8 +187,8 @@ Result<debug::MadeBundle> PackBundle(const BundleInput& input, BundleFindings fi
   HLOSCOPE_ASSIGN_OR_RETURN(
       debug::BundleSource source,
       ReadSource(input, std::move(findings), options, run, out, limits, stop));
-  source.replay = [&](const std::string& path) {
-    return ReplayInCleanProcess(path, request, stop);
+  source.replay = [&, reduced = source.reduced != nullptr](const std::string& path) {
+    return ReplayInCleanProcess(path, request, reduced, stop);
   };
   HLOSCOPE_ASSIGN_OR_RETURN(debug::MadeBundle made, debug::CreateBundle(source, stop));
   HLOSCOPE_TRY(WriteFileAtomically(out, made.bytes));

@@ -7,6 +7,7 @@
 #include <chrono>
 #include <cmath>
 
+#include "app/error_status.h"
 #include "app/output.h"
 #include "app/reports/run_report.h"
 #include "core/base/json.h"
@@ -63,7 +64,7 @@ std::string PtxReportJson(const std::string& file, const Result<PtxRunReport>& r
   json.BeginObject().Field("file", file);
   if (!ran) {
     const Error& error = ran.error();
-    json.Field("status", error.error_class == ErrorClass::kCrashed ? "died" : "error");
+    WriteErrorStatus(json, error);
     json.Key("error").BeginObject().Field("message", error.message).Field("fix", error.hint);
     json.Field("line", error.place.line).EndObject().EndObject();
     return out + "\n";
@@ -135,7 +136,7 @@ std::vector<OptionSpec> PtxRun::Specs() {
        .target = &arguments_,
        .help = "K.ptx: its arguments in order, A,B or each after its own --args: IN.npy is read, "
                "out:f32[4,8] is printed, inout:F.npy both, =OUT.npy after these two writes it, "
-               "u32:5 or f32:0.5 is a number",
+               "u32:5 or f32:0.5 is a number, bf16:IN.npy names a type that numpy does not",
        .value = "ARGUMENTS"}};
 }
 
@@ -192,11 +193,7 @@ int PtxRun::Run(const std::string& file, const debug::RunSpec& run, bool print,
     spec.limits = context.limits;
     spec.budget = run.budget;
     spec.budget.stop = stop;
-    if (run.budget.seconds) {
-      spec.budget.deadline = std::chrono::steady_clock::now() +
-                             std::chrono::duration_cast<std::chrono::steady_clock::duration>(
-                                 std::chrono::duration<double>(*run.budget.seconds));
-    }
+    spec.budget.deadline = debug::DeadlineOf(run);
     return debug::RunPtx(spec);
   }();
   if (context.json) WriteOut(PtxReportJson(file, ran));

@@ -41,7 +41,7 @@ std::string BundleMadeJson(const std::string& file, const Result<debug::MadeBund
   JsonWriter json(out);
   json.BeginObject().Field("file", file);
   if (!made) {
-    WriteErrorKind(json, ErrorKindOf(made.error().error_class));
+    WriteErrorStatus(json, made.error());
     json.Field("error", made.error().ToString()).EndObject();
     return out + "\n";
   }
@@ -65,7 +65,7 @@ std::string BundleMadeJson(const std::string& file, const Result<debug::BundlePl
   JsonWriter json(out);
   json.BeginObject().Field("file", file);
   if (!plan) {
-    WriteErrorKind(json, ErrorKindOf(plan.error().error_class));
+    WriteErrorStatus(json, plan.error());
     json.Field("error", plan.error().ToString()).EndObject();
     return out + "\n";
   }

@@ -31,6 +31,18 @@ std::string ErrorJson(const dump::ExplainedError& error, std::string_view from) 
   return out;
 }
 
+std::string NothingExplainedJson(std::string_view from, std::string_view why) {
+  std::string out;
+  JsonWriter json(out);
+  json.BeginObject()
+      .Field("file", from)
+      .Field("in", from)
+      .Field("status", "nothing_found")
+      .Field("error", why)
+      .EndObject();
+  return out + "\n";
+}
+
 void WriteError(JsonWriter& json, const dump::ExplainedError& error, std::string_view from) {
   auto text = [&](std::string_view key, std::string_view value) {
     json.Key(key);

@@ -13,6 +13,8 @@ namespace hloscope::app {
 std::string ErrorText(const dump::ExplainedError& error, std::string_view from,
                       std::string_view indent);
 // One object: kind, node, op, device, file, line, reason, fix, buffers, in, in_line.
+// Of an input without one, as a line.
+std::string NothingExplainedJson(std::string_view from, std::string_view why);
 std::string ErrorJson(const dump::ExplainedError& error, std::string_view from);
 void WriteError(JsonWriter& json, const dump::ExplainedError& error, std::string_view from);
 

@@ -86,10 +86,13 @@ std::string ErrorsText(const LeafComparison& leaf) {
   return text;
 }
 
-std::string LeafText(const LeafComparison& leaf, bool compared) {
+std::string LeafText(const LeafComparison& leaf, bool compared, std::string_view why_not) {
   std::string text =
       fmt::format("  {:<8} {:<24}", IndexText(leaf.index), hlo::ToString(leaf.shape, false));
-  if (!compared) return text + fmt::format(" {}, no reference", Counted(leaf.elements, "element"));
+  if (!compared) {
+    return text + " " + Counted(leaf.elements, "element") +
+           (why_not.empty() ? ", no reference" : fmt::format(", not compared: {}", why_not));
+  }
   if (!leaf.problem.empty()) return text + " " + leaf.problem;
   text += fmt::format(" {} of {} {}", leaf.mismatched, leaf.elements,
                       VerbFor(leaf.mismatched, "differs", "differ")) +

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "app/error_status.h"
 #include "app/reports/attributed_modules.h"
 #include "app/reports/critical_path_report.h"
 #include "app/reports/launch_report.h"
@@ -282,6 +283,7 @@ double Median(std::vector<double> values) {
 
 void AppendRuns(const RecordedRuns& runs, std::string& out) {
   if (!runs.written.empty()) out += "written to " + runs.written + "\n";
+  for (const Loss& loss : runs.lost) out += LossText("has no place in this format", loss);
   if (!runs.run_us.empty()) {
     out += fmt::format("{} on {}{}{}: {}, median {}\n", runs.module, runs.platform,
                        runs.reference.empty() ? "" : " and on ", runs.reference,
@@ -310,6 +312,7 @@ void AppendRuns(const RecordedRuns& runs, JsonWriter& json) {
   runs.reference.empty() ? json.Null() : json.Value(runs.reference);
   json.Key("written");
   runs.written.empty() ? json.Null() : json.Value(runs.written);
+  AppendLosses(json, "lost", runs.lost);
   const auto times = [&](std::string_view key, const std::vector<double>& values) {
     json.Key(key).BeginArray();
     for (const double us : values) json.Value(us);
@@ -417,10 +420,14 @@ std::string ProfileJson(const ProfileReport& report) {
   const EventStore& store = *profile.store;
   std::string out;
   JsonWriter json(out);
-  json.BeginObject()
-      .Field("file", report.path)
-      .Field("status", "ok")
-      .Field("format", ToString(profile.format))
+  json.BeginObject().Field("file", report.path);
+  if (report.recorded && report.recorded->error) {
+    WriteErrorStatus(json, *report.recorded->error);
+    json.Field("error", report.recorded->error->ToString());
+  } else {
+    json.Field("status", "ok");
+  }
+  json.Field("format", ToString(profile.format))
       .Field("events", store.size())
       .Field("lanes", store.lanes().size())
       .Field("attributed", report.attribution->totals().share())

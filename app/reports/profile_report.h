@@ -23,8 +23,10 @@ namespace hloscope::app {
 struct RecordedRuns {
   std::string module, platform, reference;  // the latter empty: none
   std::string written;                      // the file it went to; empty: none
+  std::vector<profiler::Loss> lost = {};    // what its format has no place for
   std::vector<double> run_us, unrecorded_us;
-  bool same_bits = true;  // with and without recording
+  bool same_bits = true;            // with and without recording
+  std::optional<Error> error = {};  // of runs of which some was recorded
   // How much longer recorded runs behind the first took in the median; nullopt: not measured.
   std::optional<double> overhead() const;
 };

@@ -228,7 +228,12 @@ std::string PreciseText(const std::vector<debug::PreciseSide>& sides) {
 std::string HeadText(const std::string& file, const RunReport& report) {
   std::string out = fmt::format("{}: module {} on {}", file, report.module, report.platform);
   if (!report.reference.empty()) out += " against " + report.reference;
-  if (report.generated_inputs) out += fmt::format(", inputs generated from seed {}", report.seed);
+  if (report.generated_inputs && report.iterations_ran > 1) {
+    out += fmt::format(", inputs generated from seeds {} to {}", report.seed,
+                       report.seed + static_cast<uint64_t>(report.iterations_ran - 1));
+  } else if (report.generated_inputs) {
+    out += fmt::format(", inputs generated from seed {}", report.seed);
+  }
   if (report.against_recorded) out += ", compared with the recorded result";
   return out + '\n';
 }
@@ -265,6 +270,7 @@ std::string RunReportJson(const std::string& file, const RunReport& report) {
     if (output.iteration != 0) json.Field("iteration", output.iteration);
     if (!output.precise.empty()) WritePrecise(json, output.precise);
     if (output.missing) json.Field("error", output.missing->ToString());
+    if (!output.not_compared.empty()) json.Field("not_compared", output.not_compared);
     json.EndObject();
   }
   json.EndArray();
@@ -402,7 +408,7 @@ std::string RunReportText(const std::string& file, const RunReport& report) {
   for (const RunOutput& output : report.outputs) {
     out += output.missing ? fmt::format("  {:<8} no value: {}", IndexText(output.comparison.index),
                                         output.missing->ToString())
-                          : LeafText(output.comparison, output.compared);
+                          : LeafText(output.comparison, output.compared, output.not_compared);
     out += '\n';
     if (!output.precise.empty()) out += PreciseText(output.precise);
   }

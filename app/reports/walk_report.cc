@@ -42,7 +42,10 @@ std::string WalkText(const debug::DivergeVerdict& verdict) {
   std::string out = fmt::format("  {} at {} compared: ", Counted(walk.compared, "value"),
                                 Counted(walk.boundaries, "boundary", "boundaries"));
   if (!walk.one_at_a_time) out += fmt::format("{} bit-identical, ", walk.same_bits);
-  out += fmt::format("{} beyond the bounds\n", walk.diverging);
+  // Values inside may differ by more than results may, and cancel out.
+  const bool is_inside = walk.diverging > 0 && verdict.status == debug::RunStatus::kEqual;
+  out += fmt::format("{} beyond the bounds{}\n", walk.diverging,
+                     is_inside ? ", none of them a result" : "");
   if (walk.left_out > 0) {
     out += fmt::format("  {} after the first divergence {} not compared\n",
                        Counted(walk.left_out, "value"), VerbFor(walk.left_out, "was", "were"));

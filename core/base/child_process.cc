@@ -261,7 +261,7 @@ bool ChildProcess::HasEnded() const {
 }
 
 std::string ChildProcess::ReadAll(const std::stop_token& stop,
-                                  std::optional<std::chrono::steady_clock::time_point> deadline) {
+                                  std::chrono::steady_clock::time_point deadline) {
   using Clock = std::chrono::steady_clock;
   std::string out;
   std::array<char, 1 << 16> block;
@@ -269,7 +269,7 @@ std::string ChildProcess::ReadAll(const std::stop_token& stop,
   std::optional<Clock::time_point> last;
   while (true) {
     if (!last && HasEnded()) last = Clock::now() + kLastOutput;
-    if (!last && deadline && Clock::now() >= *deadline) passed_deadline_ = true;
+    if (!last && Clock::now() >= deadline) passed_deadline_ = true;
     if (stop.stop_requested() || passed_deadline_) Kill();
     pollfd waiting{output(), POLLIN, 0};
     const int ready = poll(&waiting, 1, kLook);

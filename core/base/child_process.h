@@ -59,8 +59,7 @@ class ChildProcess {
 
   // All that it prints until it closes its output; it is killed when `stop` asks it to end, and at
   // the deadline. What processes of its own print after it has ended is not waited for.
-  std::string ReadAll(const std::stop_token& stop,
-                      std::optional<std::chrono::steady_clock::time_point> deadline = {});
+  std::string ReadAll(const std::stop_token& stop, std::chrono::steady_clock::time_point deadline);
   // ReadAll killed it at the deadline.
   bool passed_deadline() const { return passed_deadline_; }
 

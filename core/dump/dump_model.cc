@@ -87,6 +87,10 @@ Result<std::shared_ptr<const DumpModel>> DumpModel::Open(const std::string& path
     Listing& listing = options.listing == nullptr ? own : *options.listing;
     std::ranges::sort(listing.files, {}, &ListedFile::path);
     model->warnings_ = std::move(listing.warnings);
+    model->left_out_ = std::move(listing.left_out);
+    if (!model->left_out_.empty()) {
+      model->warnings_.insert(model->warnings_.begin(), model->left_out_);
+    }
     HLOSCOPE_ASSIGN_OR_RETURN(
         heads, ReadHeads(path, listing, limits, options, model->files_, model->warnings_));
     model->counts_ = std::move(heads.counts);

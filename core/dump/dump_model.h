@@ -61,6 +61,8 @@ class DumpModel {
   std::span<const ModuleEntry> modules() const { return modules_; }  // by folder, time, id, name
   std::span<const MissingPiece> missing() const { return missing_; }
   std::span<const std::string> warnings() const { return warnings_; }  // of the index
+  // How much of the folder was looked at, and that the rest was not; empty: all of it was.
+  const std::string& left_out() const { return left_out_; }
   // What reading lost so far, beyond warnings(): files that could not be read or used.
   std::vector<std::string> LateWarnings() const;
 
@@ -117,6 +119,7 @@ class DumpModel {
   std::vector<ModuleEntry> modules_;
   std::vector<MissingPiece> missing_;
   std::vector<std::string> warnings_;
+  std::string left_out_;
   std::vector<std::optional<StageCounts>> counts_;  // by file, or empty
   std::unique_ptr<Slots> slots_;
 };

@@ -119,7 +119,7 @@ Result<LoadedModule> Read(const FileView& file, const Limits& limits, InputForma
 
 }  // namespace
 
-Result<InputFormat> InputFormatFromName(std::string_view name) {
+Result<InputFormat> InputFormatFromName(std::string_view name, std::string_view more) {
   if (name.empty() || name == "auto") return InputFormat::kAuto;
   if (name == "hlo" || name == "txt") return InputFormat::kHlo;
   if (name == "pb") return InputFormat::kProto;
@@ -128,7 +128,8 @@ Result<InputFormat> InputFormatFromName(std::string_view name) {
     return UnsupportedError(fmt::format("input format {} cannot be read by this build", name),
                             "give HLO text or an HLO proto");
   }
-  return InputError(fmt::format("unknown input format {}, expected hlo, pb or pbtxt", name));
+  return InputError(
+      fmt::format("unknown input format {}, expected one of hlo, pb, pbtxt{}", name, more));
 }
 
 Result<LoadedModule> LoadModule(const std::string& path, const Limits& limits, InputFormat format) {

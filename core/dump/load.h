@@ -18,8 +18,8 @@ namespace hloscope::dump {
 // What `--input_format` names; kAuto decides by content.
 enum class InputFormat : uint8_t { kAuto, kHlo, kProto, kTextProto };
 // The format called `name` as run_hlo_module calls them (hlo, txt, pb, pbtxt, stablehlo, mhlo,
-// riegeli; empty is kAuto).
-Result<InputFormat> InputFormatFromName(std::string_view name);
+// riegeli; empty is kAuto). `more` are those that the caller takes as well, each after a comma.
+Result<InputFormat> InputFormatFromName(std::string_view name, std::string_view more = "");
 
 struct LoadedModule {
   std::string path;  // as given

@@ -9,6 +9,7 @@ namespace hloscope::dump {
 
 LoggedErrors ErrorsInLogs(const DumpModel& model) {
   LoggedErrors logged;
+  if (!model.left_out().empty()) logged.warnings.push_back(model.path() + ": " + model.left_out());
   constexpr size_t kMax = 50;  // of one file
   for (size_t k = 0; k < model.files().size(); ++k) {
     const FileEntry& file = model.files()[k];

@@ -389,6 +389,18 @@ ENTRY e {{
         self.assertEqual(done.returncode, 2, done.stdout)
         self.assertIn('stablehlo.nothing', done.stdout + done.stderr)
 
+    def test_the_deadline_of_a_run_holds_for_its_translation(self):
+        """XLA takes long for many instructions, and the run itself would take no time."""
+        if not READY & {'xla-cpu', 'xla-gpu'}:
+            self.skipTest('no plugin translates StableHLO here')
+        adds = ''.join(f'    %{k} = stablehlo.add %{k - 1 if k else "arg0"}, %arg0 : tensor<4xf32>\n' for k in range(8000))
+        module = self.path('many.mlir', 'module @m {\n  func.func public @main(%arg0: tensor<4xf32>) -> tensor<4xf32> {\n' + adds +
+                           '    return %7999 : tensor<4xf32>\n  }\n}\n')
+        done = subprocess.run([HLOSCOPE, 'run', '--json', module, '--platform', 'interpreter', '--deadline', '1'], capture_output=True, text=True,
+                              check=False, timeout=300)
+        told = json.loads(done.stdout)
+        self.assertEqual((done.returncode, told['status'], told['error_kind']), (4, 'died', 'deadline'), done.stderr)
+
     def test_elided_constants(self):
         self.need('xla-cpu')
         module, dump = self.path('elided.hlo', ELIDED), ('--dump', self.path('dump'))

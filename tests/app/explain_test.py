@@ -55,9 +55,22 @@ class Explain(unittest.TestCase):
 
     def test_nothing_known(self):
         status, out, err = run('explain', '--json', '-', text='all is well\n')
-        self.assertEqual((status, out), (1, ''))
+        self.assertEqual((status, objects(out)[0]['status'], objects(out)[0]['file']), (1, 'nothing_found', '-'))
         self.assertIn('no error text', err)
         self.assertEqual(run('explain', 'no/such/file')[0], 2)
+        # Of several none is passed over, and the worst status is that of all.
+        known = os.path.join(ERRORS, 'string_type.txt')
+        with tempfile.TemporaryDirectory() as folder:
+            well, empty = os.path.join(folder, 'well.txt'), os.path.join(folder, 'empty')
+            os.mkdir(empty)
+            with open(well, 'w', encoding='utf-8') as file:
+                file.write('all is well\n')
+            status, out, err = run('explain', '--json', well, known, empty)
+            self.assertEqual((status, [one['in'] for one in objects(out)]), (1, [well, known, empty]))
+            status, out, err = run('explain', well, known, 'no/such/file')
+            self.assertEqual(status, 2)
+            self.assertIn(f'{well}: no error text', err)
+            self.assertIn('AsString', out)
 
     def test_folder_and_info(self):
         with tempfile.TemporaryDirectory() as folder:

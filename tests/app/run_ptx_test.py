@@ -40,6 +40,31 @@ ret;
 """
 
 
+# Copies four bytes.
+NARROW = """.version 8.7
+.target sm_90
+.address_size 64
+.visible .entry four(.param .u64 .ptr x, .param .u64 .ptr y)
+{
+.reg .b32 %r<2>;
+.reg .b64 %rd<3>;
+ld.param.u64 %rd1, [x];
+ld.param.u64 %rd2, [y];
+ld.global.u32 %r1, [%rd1];
+st.global.u32 [%rd2], %r1;
+ret;
+}
+"""
+
+
+def save_raw(path, descr, data):
+    count = len(data) // int(descr[-1])
+    header = "{'descr': '%s', 'fortran_order': False, 'shape': (%d,), }" % (descr, count)
+    header += ' ' * (-(len(header) + 11) % 64) + '\n'
+    with open(path, 'wb') as file:
+        file.write(b'\x93NUMPY\x01\x00' + len(header).to_bytes(2, 'little') + header.encode() + data)
+
+
 def save(path, values):
     header = "{'descr': '<f4', 'fortran_order': False, 'shape': (%d,), }" % len(values)
     header += ' ' * (-(len(header) + 11) % 64) + '\n'
@@ -130,6 +155,22 @@ def main():
         save('s.npy', [1.0] * 5)
         status, out, err = run('k.ptx', '--args', 's.npy,out:f32[6],f32:0.5,u32:6')
         assert status == 1 and '4 bytes are read beyond the end of an argument' in out, (status, out, err)
+
+        # bfloat16 and 8-bit floats, which are raw bytes to numpy: the file, or the command, says which.
+        save_raw('b.npy', '<V2', bytes.fromhex('803f') * 70)  # 1.0 of bf16
+        with open('n.ptx', 'w') as file:
+            file.write(NARROW)
+        for given in ('b.npy', 'bf16:b.npy', 'u16:u.npy'):
+            save_raw('u.npy', '<u2', bytes.fromhex('803f') * 70)
+            status, out, err = run('n.ptx', '--block', '1', '--args', f'{given},out:bf16[2]')
+            assert status == 0 and 'y bf16[2] {1, 1}' in out, (given, out, err)
+        status, out, err = run('n.ptx', '--block', '1', '--args', 'bf16:b.npy,inout:b.npy')
+        assert status == 0 and 'y bf16[70]' in out, (out, err)
+        save_raw('f8.npy', '|V1', bytes([0x38]) * 4)  # 1.0 of f8e4m3fn
+        status, out, err = run('n.ptx', '--block', '1', '--args', 'f8e4m3fn:f8.npy,inout:f8e4m3fn:f8.npy')
+        assert status == 0 and 'y f8e4m3fn[4] {1, 1, 1, 1}' in out, (out, err)
+        status, out, err = run('n.ptx', '--block', '1', '--args', 'f32:b.npy,inout:b.npy')
+        assert status == 2 and 'b.npy' in err, (out, err)
 
         # Options of a text without one.
         with open('m.hlo', 'w') as file:

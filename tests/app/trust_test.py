@@ -23,6 +23,29 @@ def run(*arguments):
     return done.returncode, done.stdout, done.stderr
 
 
+def contents(path):
+    with open(path, 'rb') as file:
+        return file.read()
+
+
+def stop_child(process, *words):
+    """Stops the child of `process` whose command line has the words, once it runs its program; its id."""
+    while process.poll() is None:
+        for task in os.listdir(f'/proc/{process.pid}/task'):
+            try:
+                with open(f'/proc/{process.pid}/task/{task}/children', encoding='ascii') as file:
+                    children = file.read().split()
+                for child in children:
+                    with open(f'/proc/{child}/cmdline', 'rb') as file:
+                        found = file.read().split(b'\0')
+                    if all(word.encode() in found for word in words):
+                        os.kill(int(child), signal.SIGSTOP)
+                        return int(child)
+            except OSError:
+                pass
+    return None
+
+
 class Trust(FolderTest):
     def test_profile_runs_what_it_was_asked_to_run(self):
         """The name of a file or an option begins a run, never what is in the file."""
@@ -43,6 +66,39 @@ class Trust(FolderTest):
         for option in (['--repeat', '3'], ['--platform', 'cpu'], ['--seed', '1'], ['--recordings', '2']):
             status, _, err = run('profile', trace, *option)
             self.assertEqual((status, 'nothing is run' in err), (2, True), (option, err))
+
+    def test_nothing_is_written_over_what_is_read(self):
+        """Whatever it is called in the second place; nor are two results written into one file."""
+        module, trace = self.path('m.hlo', SQUARE), self.path('t.trace.json', '{"traceEvents":[{"ph":"X","pid":1,"tid":1,"ts":1,"dur":2,"name":"a"}]}')
+        link, inputs = self.path('link.hlo'), self.path('in.npz')
+        os.symlink(module, link)
+        self.assertEqual(run('run', module, '--save_inputs', inputs)[0], 0)
+        kept = {path: contents(path) for path in (module, trace, inputs)}
+        both = self.path('both.npz')
+        for arguments, said in (
+                (['reduce', module, '-o', module, '--platform', 'cpu', '--find', 'nan'], f'-o {module}: that is an input'),
+                (['reduce', module, '-o', link, '--platform', 'cpu', '--find', 'nan'], f'-o {link}: that is an input'),
+                (['reduce', module, '-o', self.path('in.hlo'), '--inputs', inputs, '--find', 'nan'], f'-o {inputs}: that is an input'),
+                (['profile', trace, '-o', trace], f'-o {trace}: that is an input'),
+                (['extract', module, 'y', '-o', os.path.join(self.folder, '.', 'm.hlo')], 'that is an input'),
+                (['compile', module, '--emit', 'hlo', '-o', module], f'-o {module}: that is an input'),
+                (['run', module, '--inputs', inputs, '--outputs', inputs], f'--outputs {inputs}: that is an input'),
+                (['run', module, '--output_literals_file', module], f'--output_literals_file {module}: that is an input'),
+                (['run', module, '--save_inputs', both, '--outputs', both], f'--save_inputs writes the same file')):
+            status, _, err = run(*arguments)
+            self.assertEqual((status, said in err), (2, True), (arguments, err))
+        self.assertEqual({path: contents(path) for path in kept}, kept)
+        self.assertFalse(os.path.exists(both))
+
+    def test_a_record_follows_no_link(self):
+        dump, victim = self.path('dump'), self.path('victim', 'keep\n')
+        os.mkdir(dump)
+        os.symlink(victim, os.path.join(dump, 'hloscope-record.json'))
+        status, out, err = run('record', '--dump', dump, '--', '/bin/true')
+        self.assertIn(status, (0, 1, 2, 3), err)
+        with open(victim, encoding='utf-8') as file:
+            self.assertEqual(file.read(), 'keep\n')
+        self.assertFalse(os.path.islink(os.path.join(dump, 'hloscope-record.json')))
 
     def test_an_option_of_another_action_is_refused(self):
         for option in (['--platform', 'cpu'], ['--against', 'cpu'], ['--threads', '1'], ['--seed', '1'], ['--deadline', '2'], ['--fill-elided', '1']):
@@ -205,6 +261,26 @@ ENTRY e { z = s32[] constant(0) ROOT w = s32[] while(z), condition=c, body=b }
         os.mkdir(into)
         self.assertEqual(run('bundle', 'open', broken, '--into', into)[0], 2)
         self.assertEqual(os.listdir(into), [])
+
+    def test_a_replay_that_stands_still_ends_at_its_deadline(self):
+        out = self.path('bug.hlob')
+        command = [HLOSCOPE, 'bundle', 'create', self.path('square.hlo', SQUARE), '-o', out, '--json', '--deadline', '0.5']
+        with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
+            self.assertIsNotNone(stop_child(process, 'bundle', 'check'))
+            text, errors = process.communicate(timeout=120)
+        self.assertEqual(process.returncode, 0, errors)
+        self.assertEqual(json.loads(text)['file'], out)
+        with zipfile.ZipFile(out) as bundle:
+            manifest = json.loads(bundle.read('manifest.json'))
+        self.assertEqual(manifest['replayed'], 'cannot')
+        self.assertIn('the replay did not end within', manifest['replay_verdict'])
+
+    def test_the_replay_has_the_limits_of_the_command(self):
+        """No bundle records them, and under others the replay would be refused."""
+        deep = '(' * 600 + 'f32[]' + ')' * 600
+        module = self.path('deep.hlo', f'HloModule m\nENTRY e {{\n x = {deep} parameter(0)\n ROOT y = {deep} copy(x)\n}}\n')
+        _, made = self.create(module, '--platform', 'interpreter', '--limit', 'nesting=1000')
+        self.assertEqual(made['replayed'], 'reproduced')
 
     def test_a_failure_of_an_instruction_alone(self):
         """The whole module agrees; the replay isolates its instructions too."""

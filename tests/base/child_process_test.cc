@@ -139,7 +139,8 @@ TEST(ChildProcess, WhatItStartedGoesWithIt) {
 TEST(ChildProcess, ReadingEndsWithTheProcess) {
   for (const std::string_view start : {"", "setsid "}) {
     auto child = *ChildProcess::Spawn(Shell(std::string(start) + "sleep 1000 & echo $!; exit 3"));
-    const std::string output = child.ReadAll({});
+    const std::string output =
+        child.ReadAll({}, std::chrono::steady_clock::now() + std::chrono::minutes(1));
     EXPECT_FALSE(child.passed_deadline());
     EXPECT_EQ(child.Wait(milliseconds(10'000))->code, 3);
     if (start.empty()) {
@@ -165,7 +166,7 @@ TEST(ChildProcess, ReadingEndsAtTheDeadlineAndWhenStopped) {
   const std::string grandchild = FirstLine(stopped);
   std::stop_source stop;
   stop.request_stop();
-  stopped.ReadAll(stop.get_token());
+  stopped.ReadAll(stop.get_token(), std::chrono::steady_clock::now() + std::chrono::minutes(1));
   EXPECT_FALSE(stopped.passed_deadline());
   EXPECT_TRUE(stopped.Wait(milliseconds(10'000))->by_signal);
   EXPECT_TRUE(IsGone(grandchild));

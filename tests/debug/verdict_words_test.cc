@@ -51,6 +51,24 @@ TEST(VerdictWordsTest, CountsOfAResultSayWhichOne) {
       << verdict.sentence;
 }
 
+// Compilers that name no pipeline have one all the same.
+TEST(VerdictWordsTest, APassIsOfAPipelineWithAName) {
+  DivergeVerdict verdict = Differing(hlo::ElementType::kF32, 9, Cause::kUnexplained);
+  verdict.cause.reset();
+  for (const char* pass : {"first", "second", "third"}) verdict.passes.emplace_back().pass = pass;
+  verdict.passes[1].restores = true;
+  verdict.passes[2].pipeline = "simplification";
+  WriteSentence(verdict);
+  EXPECT_NE(verdict.sentence.find("pass first of the pipeline changed"), std::string::npos)
+      << verdict.sentence;
+  EXPECT_NE(verdict.sentence.find("; pass second of the pipeline hides it again"),
+            std::string::npos)
+      << verdict.sentence;
+  EXPECT_NE(verdict.sentence.find("; pass third of simplification changed them once more"),
+            std::string::npos)
+      << verdict.sentence;
+}
+
 TEST(VerdictWordsTest, MoreThanThatIsNot) {
   const std::string library(Describe(Cause::kLibrary));
   EXPECT_EQ(CausePhrase(Differing(hlo::ElementType::kBF16, 2, Cause::kLibrary)), library);

@@ -354,5 +354,69 @@ TEST_F(DumpModelTest, TooManyFilesAndNoFolderAreErrors) {
   EXPECT_FALSE(DumpModel::Open((folder_ / "d").string(), Limits{}));
 }
 
+// A folder that is of no dump is an error soon, whatever is in it; next to a dump it is left out,
+// which is said; and a dump itself has no such bound.
+TEST_F(DumpModelTest, WhatIsOfNoDumpIsBounded) {
+  Limits limits;
+  limits.directory_entries = 10'000;  // of other files kMinOthers
+  const auto fill = [&](const std::string& folder, const char* ending) {
+    fs::create_directories(folder_ / folder);
+    for (int64_t k = 0; k <= kMinOthers; ++k)
+      Write(folder + "/f" + std::to_string(k) + ending, "x");
+  };
+  fill("a", ".rs");
+  fs::create_directories(folder_ / "a/deep/deeper");
+  fs::create_directories(folder_ / "b");
+  const auto none = DumpModel::Open(folder_.string(), limits);
+  ASSERT_FALSE(none);
+  EXPECT_EQ(none.error().error_class, ErrorClass::kInput);
+  EXPECT_NE(none.error().message.find("not a dump: looked at 1001 entries in 2 folders"),
+            std::string::npos)
+      << none.error().message;
+  EXPECT_NE(none.error().message.find("what is left out is"), std::string::npos)
+      << none.error().message;
+
+  Write("module_0001.jit_f.before_optimizations.txt", kText);
+  const auto some = DumpModel::Open(folder_.string(), limits);
+  ASSERT_TRUE(some) << some.error().ToString();
+  EXPECT_EQ((*some)->modules().size(), 1u);
+  EXPECT_FALSE((*some)->left_out().empty());
+  EXPECT_EQ((*some)->warnings().front(), (*some)->left_out());
+
+  limits.directory_entries = 100'000;
+  const auto whole = DumpModel::Open(folder_.string(), limits);
+  ASSERT_TRUE(whole) << whole.error().ToString();
+  EXPECT_TRUE((*whole)->left_out().empty());
+
+  fs::remove_all(folder_ / "a");
+  fill("c", ".hlo");
+  limits.directory_entries = 10'000;
+  const auto loose = DumpModel::Open(folder_.string(), limits);
+  ASSERT_TRUE(loose) << loose.error().ToString();
+  EXPECT_TRUE((*loose)->left_out().empty());
+}
+
+TEST_F(DumpModelTest, FileSystemsOfTheKernelAreNotEntered) {
+  const auto model = DumpModel::Open("/proc", Limits{});
+  ASSERT_FALSE(model);
+  EXPECT_NE(model.error().message.find("kernel's file system proc"), std::string::npos)
+      << model.error().message;
+}
+
+// Links, pipes and folders that may not be read are named up to a number.
+TEST_F(DumpModelTest, WhatIsSkippedIsNamedUpToANumber) {
+  constexpr int kLinks = 50;
+  for (int k = 0; k < kLinks; ++k) {
+    fs::create_symlink("m.hlo", folder_ / ("link" + std::to_string(k)));
+  }
+  Write("m.hlo", kText);
+  const auto model = DumpModel::Open(folder_.string(), Limits{});
+  ASSERT_TRUE(model) << model.error().ToString();
+  EXPECT_EQ((*model)->warnings().size(), 21u);
+  EXPECT_EQ(std::ranges::count((*model)->warnings(),
+                               "30 more entries: skipped, a symbolic link is not followed"),
+            1);
+}
+
 }  // namespace
 }  // namespace hloscope::dump

@@ -104,6 +104,7 @@ def faults_of_opcodes():
     """Lists of a heading's faults, one a row of another type, at most six."""
     page = (PAGES / 'known_xla_faults.md').read_text()
     for heading, body in re.findall(r'\n## ([^\n]+)\n(.*?)(?=\n## |\Z)', page, re.S):
+        body = body.split('\n### ')[0]  # rows of other modules follow
         module = re.search(r'```\n(HloModule.*?)```', body, re.S)
         rows = re.findall(r'^\| (?!types)(\w[^|]*) \| (.*?) \| .* \| ([^|]*) \| \d+ \| ([^|]*) \|$', body, re.M)
         faults = [fault_of_row(heading, module[1], row) for row in rows] if module else []

@@ -216,7 +216,8 @@ class VerdictView : public View {
 
   static void DrawBlame(Frame& frame, int32_t module, const PassBlame& blame, bool shown) {
     const std::string title =
-        fmt::format("{}  in {}{}", SafeText(blame.pass, 60), SafeText(blame.pipeline, 60),
+        fmt::format("{}  in {}{}", SafeText(blame.pass, 60),
+                    blame.pipeline.empty() ? "the pipeline" : SafeText(blame.pipeline, 60),
                     blame.restores ? "  (restores the results)" : "");
     if (ImGui::Selectable(title.c_str(), shown)) SelectBlame(frame.context, module, blame);
     Help("go to this stage, also on the screen Passes");

@@ -13,6 +13,7 @@
 #include "core/base/counted.h"
 #include "core/base/parse_json.h"
 #include "core/base/scratch_folder.h"
+#include "core/debug/bundle/check.h"
 #include "core/debug/explain/diverge/write_verdict.h"
 #include "core/debug/reduce/write_candidate.h"
 #include "core/replay/workers/worker_environment.h"
@@ -102,10 +103,20 @@ Result<std::string> RunPacker(const Packing& packing, const std::vector<std::str
                        .environment = replay::CleanEnvironment({}),
                        .descriptors = {}};
   HLOSCOPE_ASSIGN_OR_RETURN(ChildProcess child, ChildProcess::Spawn(options));
-  std::string output = child.ReadAll(stop);
+  // It runs the module and has it replayed.
+  const auto most = 2 * debug::LongestReplay(packing.request, packing.reduced != nullptr);
+  std::string output = child.ReadAll(stop, std::chrono::steady_clock::now() + most);
   constexpr std::chrono::seconds kToEnd(10);
   const auto exit = child.Wait(kToEnd);
   if (stop.stop_requested()) return EnvironmentError("stopped");
+  if (child.passed_deadline()) {
+    return std::unexpected(
+        Error{ErrorClass::kDeadlineExceeded,
+              fmt::format("it did not end within {} s",
+                          std::chrono::duration_cast<std::chrono::seconds>(most).count()),
+              {},
+              "give the run more time"});
+  }
   if (!exit || exit->by_signal || exit->code != 0) return EnvironmentError(WhatItSaid(output));
   return output;
 }

@@ -145,17 +145,15 @@ void ClearDump(const std::string& folder) {
 
 Result<XlaCompileAnswer> CompileForm(const ModuleForm& form, XlaCompileRequest& compile,
                                      const CompileModuleRequest& request,
-                                     std::vector<std::string>& warnings,
-                                     const std::stop_token& stop) {
+                                     std::vector<std::string>& warnings, const Budget& bounds) {
   compile.module = hlo::ModuleToProto(*form.module);
   compile.replicas = form.counts.replicas;
   compile.partitions = form.counts.partitions;
   compile.partitioning = form.partitioning;
-  const std::chrono::seconds deadline(request.options.limits.run_deadline_seconds);
-  Result<XlaCompileAnswer> answer = CompileWithXla(compile, deadline, stop);
+  Result<XlaCompileAnswer> answer = CompileWithXla(compile, *bounds.deadline, bounds.stop);
   while (!answer.has_value() &&
          DropUnknownFlag(answer.error(), request.options.platform.xla_flags, compile, warnings)) {
-    answer = CompileWithXla(compile, deadline, stop);
+    answer = CompileWithXla(compile, *bounds.deadline, bounds.stop);
   }
   return answer;
 }
@@ -164,16 +162,17 @@ Result<XlaCompileAnswer> CompileForm(const ModuleForm& form, XlaCompileRequest& 
 Result<XlaCompileAnswer> CompileForms(const std::vector<ModuleForm>& forms,
                                       XlaCompileRequest& compile,
                                       const CompileModuleRequest& request,
-                                      CompileModuleReport& report, const std::stop_token& stop) {
+                                      CompileModuleReport& report, const Budget& bounds) {
   std::vector<std::string>& warnings = report.warnings;
   report.form = forms[0].module;
-  Result<XlaCompileAnswer> first = CompileForm(forms[0], compile, request, warnings, stop);
-  if (first.has_value() || forms.size() == 1 || stop.stop_requested()) {
+  Result<XlaCompileAnswer> first = CompileForm(forms[0], compile, request, warnings, bounds);
+  if (first.has_value() || forms.size() == 1 || bounds.stop.stop_requested() ||
+      first.error().error_class == ErrorClass::kDeadlineExceeded) {
     warnings.insert(warnings.end(), forms[0].warnings.begin(), forms[0].warnings.end());
     return first;
   }
   if (!compile.dump.empty()) ClearDump(compile.dump);
-  Result<XlaCompileAnswer> second = CompileForm(forms[1], compile, request, warnings, stop);
+  Result<XlaCompileAnswer> second = CompileForm(forms[1], compile, request, warnings, bounds);
   if (!second.has_value()) return first;
   report.form = forms[1].module;
   warnings.push_back("XLA rejected the module as it is: " + first.error().message);
@@ -190,6 +189,8 @@ Result<CompileModuleReport> CompileModule(const std::shared_ptr<const hlo::Modul
   if (platform != nullptr && platform->Has(kNeedsPython)) {
     return CompileWithJaxlib(module, request, stop);
   }
+  Budget bounds = BoundsOf(request.options, request.options.limits);
+  bounds.stop = stop;
   CompileModuleReport report;
   HLOSCOPE_ASSIGN_OR_RETURN(report.plugin, ResolvePlugin(request.platform, request.search));
   XlaCompileRequest compile;
@@ -202,7 +203,7 @@ Result<CompileModuleReport> CompileModule(const std::shared_ptr<const hlo::Modul
   std::optional<ScratchFolder> scratch;
   HLOSCOPE_ASSIGN_OR_RETURN(compile.dump, DumpFolder(request, scratch));
   if (scratch) compile.flags.emplace_back("xla_dump_hlo_as_proto", "true");
-  Result<XlaCompileAnswer> answer = CompileForms(forms, compile, request, report, stop);
+  Result<XlaCompileAnswer> answer = CompileForms(forms, compile, request, report, bounds);
   if (!answer.has_value()) {
     // Nothing came of it: no folder either, unless XLA has left something in it.
     if (std::error_code ignored; !request.dump.empty()) fs::remove(compile.dump, ignored);

@@ -65,7 +65,7 @@ struct Program {
 };
 
 Result<hlo::ProtoFile> TranslateByPlugin(const Program& program, const Limits& limits,
-                                         const std::stop_token& stop) {
+                                         const Budget& bounds) {
   const PlatformRow* platform = PlatformWith(kReadsMlir);
   if (platform == nullptr) return UnsupportedError("no platform of this build reads StableHLO");
   HLOSCOPE_ASSIGN_OR_RETURN(const PluginFile plugin, ResolvePlugin(platform->name, {}));
@@ -78,8 +78,7 @@ Result<hlo::ProtoFile> TranslateByPlugin(const Program& program, const Limits& l
   request.flags = {{"xla_dump_hlo_as_proto", "true"}};
   request.replicas = program.replicas;
   request.partitions = program.partitions;
-  const auto compiled =
-      CompileWithXla(request, std::chrono::seconds(limits.run_deadline_seconds), stop);
+  const auto compiled = CompileWithXla(request, *bounds.deadline, bounds.stop);
   // What cannot be compiled may have been translated all the same.
   const std::string path = FileEndingIn(folder.path(), ".before_optimizations.hlo.pb");
   if (path.empty() && !compiled.has_value()) return std::unexpected(compiled.error());
@@ -96,7 +95,7 @@ using KnownDimensions = std::vector<std::optional<dump::Dimensions>>;
 // Symbolic shapes become those of the arguments.
 Result<hlo::ProtoFile> TranslateByJaxlib(const Program& program, const KnownDimensions& dimensions,
                                          std::optional<int32_t> platform_index,
-                                         const Limits& limits, const std::stop_token& stop) {
+                                         const Limits& limits, const Budget& bounds) {
   auto place = ResolveJaxlib({});
   if (!place.has_value()) {
     Error error = std::move(place).error();
@@ -105,8 +104,6 @@ Result<hlo::ProtoFile> TranslateByJaxlib(const Program& program, const KnownDime
   }
   JaxlibStart start;
   start.place = *std::move(place);
-  Budget bounds = BoundsOf({}, limits);
-  bounds.stop = stop;
   HLOSCOPE_ASSIGN_OR_RETURN(const auto child, JaxlibProcess::Start(start, bounds));
   HLOSCOPE_ASSIGN_OR_RETURN(std::string module,
                             child->Translate({program.code, dimensions, platform_index}, bounds));
@@ -129,7 +126,7 @@ bool HasOpenDimension(std::string_view code) {
 }
 
 Result<hlo::ProtoFile> TranslatePlain(std::string_view code, const MlirArguments& arguments,
-                                      const Limits& limits, const std::stop_token& stop) {
+                                      const Limits& limits, const Budget& bounds) {
   if (!arguments.variables.empty()) {
     return InputError(fmt::format("--shape {}: MLIR does not name its dimensions",
                                   arguments.variables.front().name),
@@ -137,7 +134,7 @@ Result<hlo::ProtoFile> TranslatePlain(std::string_view code, const MlirArguments
   }
   const Program program{code, CountIn(code, "mhlo.num_replicas"),
                         CountIn(code, "mhlo.num_partitions")};
-  if (!HasOpenDimension(code)) return TranslateByPlugin(program, limits, stop);
+  if (!HasOpenDimension(code)) return TranslateByPlugin(program, limits, bounds);
   KnownDimensions known;
   if (arguments.dimensions) {
     HLOSCOPE_ASSIGN_OR_RETURN(known, arguments.dimensions());
@@ -147,7 +144,7 @@ Result<hlo::ProtoFile> TranslatePlain(std::string_view code, const MlirArguments
                       "`hloscope run FILE --inputs F.npz --python ENV` takes them from the arrays; "
                       "ENV is a Python environment with jaxlib");
   }
-  return TranslateByJaxlib(program, known, {}, limits, stop);
+  return TranslateByJaxlib(program, known, {}, limits, bounds);
 }
 
 // The place of the platform among those that it was exported for.
@@ -170,7 +167,7 @@ Result<std::optional<int32_t>> PlatformIndex(const dump::JaxExport& exported,
 }
 
 Result<hlo::ProtoFile> TranslateExport(std::string_view bytes, const MlirArguments& arguments,
-                                       const Limits& limits, const std::stop_token& stop) {
+                                       const Limits& limits, const Budget& bounds) {
   HLOSCOPE_ASSIGN_OR_RETURN(const dump::JaxExport exported, dump::ReadJaxExport(bytes));
   if (exported.ordered_effects > 0) {
     return UnsupportedError("it has ordered side effects, whose tokens are arguments of its module",
@@ -187,7 +184,7 @@ Result<hlo::ProtoFile> TranslateExport(std::string_view bytes, const MlirArgumen
   const Program program{exported.module, 1, int64_t{exported.devices}};
   const bool as_it_is = !platform && exported.kept.size() == exported.arguments.size();
   if (!symbolic) {
-    HLOSCOPE_ASSIGN_OR_RETURN(hlo::ProtoFile file, TranslateByPlugin(program, limits, stop));
+    HLOSCOPE_ASSIGN_OR_RETURN(hlo::ProtoFile file, TranslateByPlugin(program, limits, bounds));
     if (as_it_is) return file;
     HLOSCOPE_ASSIGN_OR_RETURN(
         file.module, WithExportedArguments(std::move(file.module), exported, platform, shapes));
@@ -196,7 +193,7 @@ Result<hlo::ProtoFile> TranslateExport(std::string_view bytes, const MlirArgumen
   KnownDimensions kept;
   for (const uint32_t k : exported.kept) kept.emplace_back(shapes[k]);
   HLOSCOPE_ASSIGN_OR_RETURN(hlo::ProtoFile file,
-                            TranslateByJaxlib(program, kept, platform, limits, stop));
+                            TranslateByJaxlib(program, kept, platform, limits, bounds));
   if (exported.kept.size() == exported.arguments.size()) return file;
   HLOSCOPE_ASSIGN_OR_RETURN(file.module,
                             WithExportedArguments(std::move(file.module), exported, {}, shapes));
@@ -207,11 +204,12 @@ Result<hlo::ProtoFile> TranslateExport(std::string_view bytes, const MlirArgumen
 
 Result<hlo::ProtoFile> TranslateMlir(const std::string& name, std::string_view code,
                                      const MlirArguments& arguments, const Limits& limits,
-                                     const std::stop_token& stop) {
+                                     const Budget& budget) {
+  const Budget bounds = BoundsOf({.budget = budget}, limits);
   const bool exported = dump::LooksLikeJaxExport(code);
   HLOSCOPE_ASSIGN_OR_RETURN(hlo::ProtoFile translated,
-                            exported ? TranslateExport(code, arguments, limits, stop)
-                                     : TranslatePlain(code, arguments, limits, stop));
+                            exported ? TranslateExport(code, arguments, limits, bounds)
+                                     : TranslatePlain(code, arguments, limits, bounds));
   NameSource(translated, name);
   return translated;
 }

@@ -3,11 +3,11 @@
 
 #include <functional>
 #include <optional>
-#include <stop_token>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "core/base/budget.h"
 #include "core/base/limits.h"
 #include "core/base/result.h"
 #include "core/dump/readers/symbolic_shapes.h"
@@ -29,10 +29,10 @@ struct MlirArguments {
 // compiles it in a child, and the module as it was before all passes is taken. Where shapes of
 // arguments are symbolic, they are refined by jaxlib in a child Python. `name` is the file that
 // source lines are in where the module does not say. Errors: no plugin, no jaxlib, XLA's words
-// about the module, shapes that are not set, died.
+// about the module, shapes that are not set, died; at the budget's deadline, or the limit's.
 Result<hlo::ProtoFile> TranslateMlir(const std::string& name, std::string_view code,
                                      const MlirArguments& arguments, const Limits& limits,
-                                     const std::stop_token& stop = {});
+                                     const Budget& budget = {});
 
 // What JAX calls the devices of a platform of ours.
 std::string JaxPlatformOf(std::string_view platform);

@@ -273,11 +273,12 @@ Result<std::string> CompileWithPlugin(std::string_view request) {
 }
 
 Result<XlaCompileAnswer> CompileWithXla(const XlaCompileRequest& request,
-                                        std::chrono::milliseconds deadline,
+                                        std::chrono::steady_clock::time_point deadline,
                                         const std::stop_token& stop) {
   IsolatedTaskRequest task;
   task.name = "compile";
-  task.deadline = deadline;
+  task.deadline =
+      std::chrono::ceil<std::chrono::milliseconds>(deadline - std::chrono::steady_clock::now());
   task.memory_bytes = request.memory_bytes > 0 ? request.memory_bytes : MachineMemoryBytes() / 2;
   return RunTypedTask<XlaCompileAnswer>(std::move(task), request, stop);
 }

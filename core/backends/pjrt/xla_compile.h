@@ -41,7 +41,7 @@ struct XlaCompileAnswer {
 // Compiles in a child. Errors: XLA's own; died, where XLA killed the child, it met the deadline or
 // took more memory than it may.
 Result<XlaCompileAnswer> CompileWithXla(const XlaCompileRequest& request,
-                                        std::chrono::milliseconds deadline,
+                                        std::chrono::steady_clock::time_point deadline,
                                         const std::stop_token& stop = {});
 
 // The flags that make XLA dump all it can write without slowing down: texts and protos of the

@@ -344,6 +344,15 @@ std::string_view ToString(CheckStatus status) {
   return kTexts[static_cast<size_t>(status)];
 }
 
+std::chrono::milliseconds LongestReplay(const RunSpec& run, bool reduced) {
+  constexpr std::chrono::seconds kToStartAndRead(10);
+  constexpr double kLongest = 1e9;  // seconds
+  const double steps =
+      1 + (LoadsApart(run.test.name) ? 1 : 0) + (LoadsApart(run.reference.name) ? 1 : 0);
+  const double seconds = std::min(SecondsOf(run) * steps * (reduced ? 2 : 1), kLongest);
+  return kToStartAndRead + std::chrono::milliseconds(static_cast<int64_t>(seconds * 1000));
+}
+
 RecordedRun RecordOf(const RunReport& report, const hlo::Module& module) {
   RecordedRun recorded;
   recorded.status = report.status;

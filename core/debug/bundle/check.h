@@ -1,6 +1,7 @@
 // CheckBundle: replays what a bundle records, and says whether it happens here too.
 #pragma once
 
+#include <chrono>
 #include <memory>
 #include <optional>
 #include <stop_token>
@@ -34,6 +35,10 @@ struct BundleCheck {
 /// module or values cannot be read.
 Result<BundleCheck> CheckBundle(const dump::BundleFile& bundle, const RunSpec& own,
                                 const std::stop_token& stop = {});
+
+/// The longest that the replay of such a run takes, and of its reduced module where there is one:
+/// each its deadline, and starting and reading as well.
+std::chrono::milliseconds LongestReplay(const RunSpec& run, bool reduced);
 
 // How a run went, as a bundle records it; names of `module` do not count.
 RecordedRun RecordOf(const RunReport& report, const hlo::Module& module);

@@ -108,9 +108,7 @@ class Reduction {
   bool IsScripted() const { return !request_.script.empty(); }
 
   std::chrono::milliseconds ScriptTime() const {
-    const double seconds =
-        run_.budget.seconds.value_or(static_cast<double>(run_.limits.run_deadline_seconds));
-    return std::chrono::milliseconds(static_cast<int64_t>(std::min(seconds, 1e6) * 1000));
+    return std::chrono::milliseconds(static_cast<int64_t>(std::min(SecondsOf(run_), 1e6) * 1000));
   }
 
   Result<std::optional<Failure>> FirstOfScript() {
@@ -169,9 +167,7 @@ class Reduction {
       run_.budget.seconds = request_.try_seconds;
     } else if (failure->kind != FailureKind::kDeadline) {
       least_seconds_ = std::max(kSlower * run_seconds, kMinSmallSeconds);
-      run_.budget.seconds = std::min(
-          std::max(kSlower * seconds, kMinSeconds),
-          run_.budget.seconds.value_or(static_cast<double>(run_.limits.run_deadline_seconds)));
+      run_.budget.seconds = std::min(std::max(kSlower * seconds, kMinSeconds), SecondsOf(run_));
     }
     return again;
   }

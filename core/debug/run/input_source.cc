@@ -19,7 +19,14 @@ using Clock = std::chrono::steady_clock;
 // Iterations differ only where inputs are generated or a literals file has them.
 Status InputSource::Prepare(int64_t iteration) {
   const bool always_the_same = !report_.generated_inputs && spec_.inputs.literals_file.empty();
-  if (iteration > 0 && always_the_same) return {};
+  if (iteration > 0 && always_the_same) {
+    if (iteration == 1) {
+      report_.warnings.push_back(fmt::format("all {} have the same inputs: {}",
+                                             Counted(spec_.repeats.iterations, "iteration"),
+                                             WhyTheSame()));
+    }
+    return {};
+  }
   const Clock::time_point start = Clock::now();
   HLOSCOPE_ASSIGN_OR_RETURN(inputs_, Find(iteration));
   if (spec_.inputs.flush_denormals) Flush();
@@ -29,6 +36,13 @@ Status InputSource::Prepare(int64_t iteration) {
     HLOSCOPE_TRY(WriteRunInputs(saved_, inputs_, placement_));
   }
   return {};
+}
+
+std::string_view InputSource::WhyTheSame() const {
+  if (!spec_.inputs.files.empty()) return "those of --inputs";
+  if (!spec_.inputs.arguments.empty()) return "those recorded with the module";
+  return spec_.inputs.random ? "the module has no parameters"
+                             : "zeros, as --random_init_input_literals=false asks";
 }
 
 void InputSource::Flush() {

@@ -45,6 +45,8 @@ class InputSource {
 
  private:
   void Flush();
+  // Of iterations.
+  std::string_view WhyTheSame() const;
   Result<RunInputs> Find(int64_t iteration);
   Result<RunInputs> Generate(int64_t iteration);
   Result<RunInputs> TakeLiterals(int64_t iteration);

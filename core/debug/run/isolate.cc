@@ -83,8 +83,12 @@ class Isolation::Runner {
 
   Status Run(std::span<const Literal> arguments,
              const std::function<void(const InstructionReport&)>& on_instruction) {
+    int64_t total = 0, done = 0;
+    for (uint32_t i = 0; i < count_; ++i) total += Computes(i) ? 1 : 0;
     for (uint32_t begin = 0; begin < count_;) {
+      if (request_.on_progress) request_.on_progress({"instructions alone", done, total});
       const uint32_t end = EndOfWindow(begin);
+      for (uint32_t i = begin; i < end; ++i) done += Computes(i) ? 1 : 0;
       TakeArguments(begin, end, arguments);
       HLOSCOPE_TRY(Evaluate(begin, end));
       HLOSCOPE_TRY(RunWindow(begin, end, on_instruction));
@@ -99,6 +103,9 @@ class Isolation::Runner {
     if (request_.reference == nullptr || !keeps_all_) return std::nullopt;
     left_to_grow_ = std::max(kMaxGrown * count_, kMinGrown);
     for (int64_t depth = 1; depth <= kDeepest && left_to_grow_ > 0; depth *= 2) {
+      if (request_.on_progress) {
+        request_.on_progress({"levels of operands with each instruction", depth, kDeepest});
+      }
       HLOSCOPE_ASSIGN_OR_RETURN(auto found, GrowTo(depth));
       if (found) return Smallest(*std::move(found), depth);
       if (!grew_) return std::nullopt;

@@ -13,6 +13,7 @@
 #include "core/base/result.h"
 #include "core/debug/compare/compare_values.h"
 #include "core/hlo/module.h"
+#include "core/replay/capture/run_stream.h"
 #include "core/replay/platform.h"
 
 namespace hloscope::debug {
@@ -44,6 +45,8 @@ struct IsolateRequest {
   bool statistics = false;                // of values go into the reports
   bool time_alone = false;                // each is compiled and run by itself for alone_us
   int64_t keep_bytes = int64_t{1} << 31;  // values are kept for GrowPieces up to this
+  // Of the instructions, and of the pieces that GrowPieces tries.
+  std::function<void(const replay::RunProgress&)> on_progress = {};
 };
 
 class Isolation {

@@ -155,18 +155,24 @@ Status OutputJudge::CompareWithFiles(const dump::TensorFiles& files,
   for (size_t i = 0; i < outputs.size(); ++i) {
     RunOutput& output = outputs[i];
     if (!output.comparison.shape.IsArray()) continue;
-    HLOSCOPE_ASSIGN_OR_RETURN(
-        const std::optional<Literal> expected,
-        files.Output(static_cast<int64_t>(i), arrays++, output.comparison.shape));
-    if (!expected) {
+    const Result<std::optional<Literal>> expected =
+        files.Output(static_cast<int64_t>(i), arrays++, output.comparison.shape);
+    if (expected && !*expected) {
+      output.not_compared = "it is not among the expected values";
       report_.warnings.push_back(
           fmt::format("out{} is not among the expected values: not compared", i));
       continue;
     }
     ++found;
+    if (!expected) {
+      // The others are compared all the same.
+      output.not_compared = expected.error().message;
+      if (!report_.error) report_.error = expected.error();
+      continue;
+    }
     if (output.missing) continue;
-    Compare(outputs, i, *expected);
-    if (spec_.compare.precise) AddPreciseSide(output, i, "expected", *expected);
+    Compare(outputs, i, **expected);
+    if (spec_.compare.precise) AddPreciseSide(output, i, "expected", **expected);
   }
   if (found == 0 && arrays != 0) {
     return InputError(

@@ -29,7 +29,8 @@ class OutputJudge {
   void CompareWith(const Leaves& reference, std::vector<RunOutput>& outputs);
   // With what was recorded with the inputs, where it has the form of the result.
   void CompareWithRecorded(const hlo::Literal& recorded, std::vector<RunOutput>& outputs);
-  // With the expected values; those that are not there are named. Input error: none is.
+  // With the expected values; those that are not there are named, those that cannot be read are an
+  // error of the report. Input error: none is there.
   Status CompareWithFiles(const dump::TensorFiles& files, std::vector<RunOutput>& outputs);
   // Of runs on the same inputs: the first leaf that differs.
   std::optional<LeafComparison> FirstDifference(const Leaves& actual, const Leaves& expected) const;

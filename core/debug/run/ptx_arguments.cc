@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "core/base/file.h"
+#include "core/dump/tensors/named_values.h"
 #include "core/dump/tensors/npy.h"
 #include "core/dump/tensors/tensor_values.h"
 #include "core/hlo/float_types.h"
@@ -21,8 +22,7 @@ using hlo::ElementType;
 
 constexpr std::string_view kArgumentForms =
     "an argument is IN.npy, out:f32[4,8], out:f32[4,8]=OUT.npy, inout:F.npy, inout:F.npy=OUT.npy "
-    "or "
-    "a number such as u32:5 or f32:0.5";
+    "or a number such as u32:5 or f32:0.5; bf16:IN.npy names a type that numpy does not";
 
 std::unexpected<Error> RefusedArgument(const std::string& text, const std::string& why) {
   return InputError(fmt::format("--args {}: {}", text, why), std::string(kArgumentForms));
@@ -52,26 +52,39 @@ Result<hlo::Shape> ArgumentShape(const std::string& whole, std::string_view text
   return hlo::Shape::Array(type, std::move(sizes));
 }
 
-Status TakeArrayFile(PtxArgument& argument, const std::string& path, const Limits& limits) {
+// `type` where numpy does not name it; kInvalid: what the file says.
+Status TakeArrayFile(PtxArgument& argument, const std::string& path, ElementType type,
+                     const Limits& limits) {
   HLOSCOPE_ASSIGN_OR_RETURN(const FileView file, FileView::Open(path, limits));
-  HLOSCOPE_ASSIGN_OR_RETURN(const dump::NpyArray array, dump::ReadNpy(file.bytes(), path, limits));
-  ElementType type = array.type.extended;
-  for (const hlo::ElementTypeInfo& info : hlo::kElementTypes) {
-    if (type == ElementType::kInvalid && hlo::IsArrayType(info.type) && info.bits % 8 == 0 &&
-        dump::NpyTypeOf(info.type) == array.type)
-      type = info.type;
-    if (array.type.kind == 'b' && info.type == ElementType::kPred) type = info.type;
-  }
+  hlo::Literal value;
   if (type == ElementType::kInvalid) {
-    return InputError(fmt::format("{}: arrays of {} are not taken", path,
-                                  dump::ToString(array.type, array.big_endian)),
-                      "save it as a type that HLO has");
+    HLOSCOPE_ASSIGN_OR_RETURN(const auto values, dump::NamedValuesIn(file, limits));
+    if (!values || values->size() != 1) return InputError(path + ": not a .npy array");
+    value = values->front().value;
+  } else {
+    HLOSCOPE_ASSIGN_OR_RETURN(const dump::NpyArray array,
+                              dump::ReadNpy(file.bytes(), path, limits));
+    HLOSCOPE_ASSIGN_OR_RETURN(
+        value, dump::LiteralFromNpy(array, hlo::Shape::Array(type, array.dimensions), path));
   }
-  const hlo::Shape shape = hlo::Shape::Array(type, array.dimensions);
-  HLOSCOPE_ASSIGN_OR_RETURN(const hlo::Literal value, dump::LiteralFromNpy(array, shape, path));
-  argument.shape = shape;
+  if (hlo::BitWidth(value.shape().element_type()) % 8 != 0) {
+    return InputError(fmt::format("{}: arrays of {} are not taken", path,
+                                  hlo::ToString(value.shape().element_type())),
+                      "save it as a type of whole bytes");
+  }
+  argument.shape = value.shape();
   argument.memory.assign(value.bytes().begin(), value.bytes().end());
   return {};
+}
+
+// The type in front of "bf16:IN.npy", which is taken off; kInvalid: there is none.
+ElementType TakeTypeOff(std::string& path) {
+  const size_t colon = path.find(':');
+  if (colon == std::string::npos) return ElementType::kInvalid;
+  const ElementType type = hlo::ElementTypeFromText(path.substr(0, colon));
+  if (!hlo::IsArrayType(type)) return ElementType::kInvalid;
+  path.erase(0, colon + 1);
+  return type;
 }
 
 template <typename T>
@@ -154,7 +167,9 @@ Result<PtxArgument> ReadPtxArgument(const std::string& text, const Limits& limit
       (before != "out" && before != "inout" && text.ends_with(".npy"))) {
     if (!text.ends_with(".npy"))
       return RefusedArgument(text, "it is neither an array nor a number");
-    HLOSCOPE_TRY(TakeArrayFile(argument, text, limits));
+    std::string path = text;
+    const ElementType type = TakeTypeOff(path);
+    HLOSCOPE_TRY(TakeArrayFile(argument, path, type, limits));
     return argument;
   }
   std::string rest = text.substr(colon + 1);
@@ -170,7 +185,8 @@ Result<PtxArgument> ReadPtxArgument(const std::string& text, const Limits& limit
   }
   if (before == "inout") {
     argument.kind = PtxArgument::Kind::kInOut;
-    HLOSCOPE_TRY(TakeArrayFile(argument, rest, limits));
+    const ElementType type = TakeTypeOff(rest);
+    HLOSCOPE_TRY(TakeArrayFile(argument, rest, type, limits));
     return argument;
   }
   argument.kind = PtxArgument::Kind::kOut;

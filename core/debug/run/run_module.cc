@@ -35,16 +35,6 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-double SecondsOf(const RunSpec& spec) {
-  return spec.budget.seconds.value_or(static_cast<double>(spec.limits.run_deadline_seconds));
-}
-
-Clock::time_point DeadlineOf(const RunSpec& spec) {
-  constexpr double kLongest = 1e9;  // seconds; more would overflow the clock
-  return Clock::now() + std::chrono::duration_cast<Clock::duration>(
-                            std::chrono::duration<double>(std::min(SecondsOf(spec), kLongest)));
-}
-
 // Whose values are right.
 std::string Reference() { return std::string(replay::ReferencePlatform().name); }
 
@@ -207,11 +197,7 @@ class RunDriver {
     auto executable = platform->Load(module_, options);
     const Clock::duration took = Clock::now() - start;
     timing.compile_ms = std::chrono::duration<double, std::milli>(took).count();
-    // Starting a GPU's driver, compiler and libraries takes what no run does. It has the time of a
-    // run to itself, and runs have theirs.
-    const replay::PlatformRow* const row = replay::FindPlatform(name);
-    if (row != nullptr &&
-        (row->devices == replay::Devices::kGpu || row->Has(replay::kNeedsDriver))) {
+    if (LoadsApart(name)) {
       deadline_ += took;
       source_->set_bounds(deadline_, stop_);
     }
@@ -463,6 +449,7 @@ class RunDriver {
     request.bounds = spec_.compare.bounds;
     request.statistics = spec_.compare.statistics;
     request.time_alone = sinks_.recorder != nullptr;
+    request.on_progress = sinks_.on_progress;
     isolation_.emplace(*module_, std::move(request));
     return isolation_->Run(source_->inputs().arguments, [&](const InstructionReport& instruction) {
       if (sinks_.on_instruction) sinks_.on_instruction(instruction);

@@ -46,6 +46,7 @@ struct PreciseSide {
 struct RunOutput {
   LeafComparison comparison;
   bool compared = false;
+  std::string not_compared;          // why not, where there are values to compare with
   std::optional<Error> missing;      // why there is no value
   hlo::Literal value;                // of the first iteration
   std::vector<PreciseSide> precise;  // --precise: the platform, then what it is compared with

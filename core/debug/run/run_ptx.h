@@ -25,7 +25,7 @@ struct PtxRunSpec {
   std::array<uint32_t, 3> block{0, 0, 0};  // zeros: those of .reqntid
   uint64_t shared_bytes = 0;               // beyond what the entry declares
   // In the order of the parameters: IN.npy, out:f32[4,8], out:f32[4,8]=OUT.npy, inout:F.npy,
-  // inout:F.npy=OUT.npy, u32:5, f32:0.5.
+  // inout:F.npy=OUT.npy, u32:5, f32:0.5; bf16:IN.npy and inout:bf16:F.npy name the type.
   std::vector<std::string> arguments;
   replay::GpuChecks checks;
   Budget budget;

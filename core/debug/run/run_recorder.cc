@@ -451,7 +451,10 @@ void RunRecorder::AddSteps(Program& program, replay::TraceSteps steps) {
   for (const runtime::LiveBytes& sample : steps.steps.live) {
     live.samples.emplace_back(sample.time_ns, static_cast<double>(sample.bytes));
   }
-  AddSamples(program, live);
+  // Zeros alone: the platform does not count them.
+  const bool are_counted =
+      std::ranges::any_of(live.samples, [](const auto& sample) { return sample.second != 0; });
+  if (are_counted) AddSamples(program, live);
   if (steps.module != nullptr && steps.module != program.module) {
     program.module = steps.module;  // what ran
     program.operations.assign(program.module->instructions().size(), {});

@@ -1,6 +1,8 @@
 // Runs derived from a run, and the options of each of its platforms.
 #include "core/debug/run/run_spec.h"
 
+#include <algorithm>
+#include <chrono>
 #include <string_view>
 
 namespace hloscope::debug {
@@ -35,7 +37,27 @@ InputSpec InputSpec::With(std::vector<hlo::Literal> values) const {
           .flush_denormals = flush_denormals};
 }
 
+double SecondsOf(const RunSpec& run) {
+  return run.budget.seconds.value_or(static_cast<double>(run.limits.run_deadline_seconds));
+}
+
+std::chrono::steady_clock::time_point DeadlineOf(const RunSpec& run) {
+  using Clock = std::chrono::steady_clock;
+  constexpr double kLongest = 1e9;  // seconds; more would overflow the clock
+  const std::chrono::duration<double> most(std::min(SecondsOf(run), kLongest));
+  return run.budget.deadline.value_or(Clock::now() +
+                                      std::chrono::duration_cast<Clock::duration>(most));
+}
+
+bool LoadsApart(std::string_view platform) {
+  const replay::PlatformRow* const row = replay::FindPlatform(platform);
+  return row != nullptr &&
+         (row->devices == replay::Devices::kGpu || row->Has(replay::kNeedsDriver));
+}
+
 RunSpec DerivedSpec(const RunSpec& run, replay::PlatformSpec test, InputSpec inputs) {
+  Budget budget = run.budget;
+  budget.deadline.reset();  // that of `run` itself
   return {.test = std::move(test),
           .reference = {},
           .load = run.load,
@@ -44,7 +66,7 @@ RunSpec DerivedSpec(const RunSpec& run, replay::PlatformSpec test, InputSpec inp
           .compare = {.bounds = run.compare.bounds},
           .repeats = {.rng_seed = run.repeats.rng_seed,
                       .different_random_seeds = run.repeats.different_random_seeds},
-          .budget = run.budget,
+          .budget = std::move(budget),
           .limits = run.limits,
           .execution = run.execution,
           .notes = {}};

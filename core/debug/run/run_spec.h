@@ -1,11 +1,13 @@
 // RunSpec: what runs on what, as a value; runs derived from another are made of its parts.
 #pragma once
 
+#include <chrono>
 #include <cstdint>
 #include <functional>
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -81,11 +83,18 @@ struct RunSpec {
   InputSpec inputs;
   CompareSpec compare;
   RepeatSpec repeats;
-  Budget budget;  // `seconds` of the whole; the run sets the deadline
+  Budget budget;  // `seconds` of the whole, from its start unless there is a deadline
   Limits limits;
   ExecutionSpec execution;
   std::vector<std::string> notes;  // go into the report's warnings
 };
+
+/// How long it may take, and when one that starts now has to end.
+double SecondsOf(const RunSpec& run);
+std::chrono::steady_clock::time_point DeadlineOf(const RunSpec& run);
+/// Starting a GPU's driver, compiler and libraries takes what no run does. Loading a module there
+/// has the time of a run to itself, and runs have theirs.
+bool LoadsApart(std::string_view platform);
 
 /// Files that a run writes; empty: not asked.
 struct OutputFiles {

@@ -8,11 +8,15 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <deque>
+#include <map>
 #include <system_error>
 
 #include "core/base/counted.h"
 #include "core/base/jobs.h"
+#include "core/base/kernel_file_system.h"
 #include "core/base/unique_fd.h"
+#include "core/dump/listing/file_role.h"
 #include "core/dump/listing/folder_table.h"
 #include "core/dump/listing/head_table.h"
 
@@ -26,6 +30,15 @@ int64_t Nanoseconds(const timespec& t) { return t.tv_sec * 1'000'000'000 + t.tv_
 
 int64_t ChangedNs(const struct stat& status) {
   return std::max(Nanoseconds(status.st_mtim), Nanoseconds(status.st_ctim));
+}
+
+// A name that files of a dump may have, and modules, arrays and logs next to it.
+bool MayBeOfDump(std::string_view name) {
+  constexpr std::string_view kEndings[] = {".txt", ".hlo", ".pb",  ".pbtxt", ".mlir",  ".hlob",
+                                           ".npy", ".npz", ".log", ".jaxpr", ".export"};
+  const std::string_view bare = BareFileName(name);
+  return std::ranges::any_of(kEndings, [&](std::string_view e) { return bare.ends_with(e); }) ||
+         MatchRole(bare).has_value();
 }
 
 class Walk {
@@ -45,12 +58,20 @@ class Walk {
       if (error == ENOENT || error == ENOTDIR) return InputError(root_ + ": not a directory");
       return EnvironmentError(fmt::format("{}: {}", root_, Reason(error)));
     }
+    if (const std::string_view kind = KernelFileSystemOf(root_fd_.get()); !kind.empty()) {
+      return InputError(
+          fmt::format("{}: is in the kernel's file system {}, where no dump is", root_, kind),
+          "name the folder of a dump");
+    }
     folders_.emplace_back();
-    while (!folders_.empty()) {
-      std::string folder = std::move(folders_.back());
-      folders_.pop_back();
+    // Nearest first: a dump that is meant is at the top, not in the depths of what is around it.
+    for (; !folders_.empty() && others_ <= most_others_; ++visited_) {
+      const std::string folder = std::move(folders_.front());
+      folders_.pop_front();
       HLOSCOPE_TRY(Visit(folder));
     }
+    HLOSCOPE_TRY(TellOfRest());
+    TellSkipped();
     std::ranges::sort(listing_.warnings);
     return std::move(listing_);
   }
@@ -68,6 +89,45 @@ class Walk {
     mode_t mode = 0;
   };
 
+  // What was not looked at.
+  Status TellOfRest() {
+    if (folders_.empty() && left_ == 0) return {};
+    const int64_t looked_at = count_ - left_;
+    std::string looked = fmt::format(
+        "looked at {} in {}; {} not called as files of a dump are, and what is left out is",
+        Counted(looked_at, "entry", "entries"), Counted(visited_, "folder"),
+        Counted(others_, "is", "are"));
+    if (left_ > 0) looked += " " + Counted(left_, "more entry", "more entries");
+    if (!folders_.empty()) {
+      looked +=
+          fmt::format("{}{}", left_ > 0 ? " and " : " ", Counted(folders_.size(), "more folder"));
+    }
+    if (!has_dump_) {
+      return InputError(fmt::format("{}: not a dump: {}", root_, looked),
+                        "name the folder of the dump, or raise --limit directory-entries=N");
+    }
+    listing_.left_out = looked;
+    return {};
+  }
+
+  // Of each reason the first few, and how many more there are.
+  void TellSkipped() {
+    constexpr size_t kNamed = 20;
+    for (auto& [reason, paths] : skipped_) {
+      const size_t named = std::min(paths.size(), kNamed);
+      std::ranges::partial_sort(paths, paths.begin() + static_cast<ptrdiff_t>(named));
+      for (size_t k = 0; k < named; ++k) {
+        listing_.warnings.push_back(fmt::format("{}: {}", paths[k], reason));
+      }
+      if (paths.size() == named) continue;
+      listing_.warnings.push_back(fmt::format(
+          "{}: {}", Counted(paths.size() - named, "more entry", "more entries"), reason));
+    }
+  }
+  void Skip(std::string path, std::string reason) {
+    skipped_[std::move(reason)].push_back(std::move(path));
+  }
+
   Status Visit(const std::string& folder) {
     names_.clear();
     entries_.clear();
@@ -80,7 +140,11 @@ class Walk {
         own = UniqueFd(openat(root_fd_.get(), folder.c_str(),
                               O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW));
         if (!own.valid()) {
-          listing_.warnings.push_back(fmt::format("{}: folder skipped, {}", folder, Reason(errno)));
+          Skip(folder, "folder skipped, " + Reason(errno));
+          return {};
+        }
+        if (const std::string_view kind = KernelFileSystemOf(own.get()); !kind.empty()) {
+          Skip(folder, fmt::format("folder skipped, it is the kernel's file system {}", kind));
           return {};
         }
       }
@@ -108,7 +172,8 @@ class Walk {
       const auto type = static_cast<unsigned char>(rest.front());
       std::string_view name = rest.substr(1, rest.find('\0', 1) - 1);
       rest.remove_prefix(name.size() + 2);
-      HLOSCOPE_TRY(CountEntry());
+      HLOSCOPE_ASSIGN_OR_RETURN(const bool is_taken, CountEntry(name, type));
+      if (!is_taken) continue;
       entries_.push_back({0, names_.size(), type});
       names_.append(prefix_).append(name).push_back('\0');
     }
@@ -136,9 +201,10 @@ class Walk {
     return {};
   }
 
-  // False where not all could be read.
+  // False where not all could be read, or were taken.
   Result<bool> ReadEntries(int fd, const std::string& folder) {
     buffer_.resize(kListedAtOnce);
+    bool whole = true;
     ssize_t got = 0;
     while ((got = getdents64(fd, buffer_.data(), buffer_.size())) > 0) {
       for (size_t at = 0; at < static_cast<size_t>(got);) {
@@ -146,18 +212,21 @@ class Walk {
         at += entry->d_reclen;
         std::string_view name = entry->d_name;
         if (name == "." || name == "..") continue;
-        HLOSCOPE_TRY(CountEntry());
+        HLOSCOPE_ASSIGN_OR_RETURN(const bool is_taken, CountEntry(name, entry->d_type));
+        whole = whole && is_taken;
+        if (!is_taken) continue;
         entries_.push_back({entry->d_ino, names_.size(), entry->d_type});
         names_.append(name).push_back('\0');
       }
     }
-    if (got == 0) return true;
+    if (got == 0) return whole;
     listing_.warnings.push_back(
         fmt::format("{}: listing stopped, {}", folder.empty() ? root_ : folder, Reason(errno)));
     return false;
   }
 
-  Status CountEntry() {
+  // False: it is left out.
+  Result<bool> CountEntry(std::string_view name, unsigned char type) {
     if (++count_ > limits_.directory_entries) {
       return InputError(
           fmt::format("{}: more than {}", root_, Counted(limits_.directory_entries, "file")),
@@ -166,7 +235,12 @@ class Walk {
     if ((count_ & 1023) == 0 && stop_.stop_requested())
       return std::unexpected(
           Error{ErrorClass::kCancelled, "stopped while listing", {root_, 0, 0}, {}});
-    return {};
+    const bool is_named = ParseDumpFileName(name).has_value();
+    has_dump_ |= is_named;
+    if (is_named || (type != DT_DIR && MayBeOfDump(name))) return true;
+    if (others_ <= most_others_) return ++others_ > 0;
+    ++left_;
+    return false;
   }
 
   // Looks at the entries on several threads where there are many. Folders and links are known
@@ -203,13 +277,13 @@ class Walk {
 
   void Take(std::string path, const Entry& entry) {
     if (entry.error != 0) {
-      listing_.warnings.push_back(fmt::format("{}: skipped, {}", path, Reason(entry.error)));
+      Skip(std::move(path), "skipped, " + Reason(entry.error));
     } else if (S_ISDIR(entry.mode)) {
       folders_.push_back(std::move(path));
     } else if (S_ISLNK(entry.mode)) {
-      listing_.warnings.push_back(path + ": skipped, a symbolic link is not followed");
+      Skip(std::move(path), "skipped, a symbolic link is not followed");
     } else if (!S_ISREG(entry.mode)) {
-      listing_.warnings.push_back(path + ": skipped, not a regular file");
+      Skip(std::move(path), "skipped, not a regular file");
     } else {
       listing_.files.push_back({std::move(path), entry.bytes, entry.changed_ns, entry.inode});
     }
@@ -218,14 +292,18 @@ class Walk {
   std::string root_;
   const Limits& limits_;
   std::stop_token stop_;
-  std::vector<std::string> folders_;
+  std::deque<std::string> folders_;
   UniqueFd root_fd_;
   const FolderTable* known_ = nullptr;
   FolderTable* next_ = nullptr;
   bool read_any_ = false;
   std::string prefix_, buffer_, names_;  // of the folder that is read
   std::vector<Entry> entries_;
-  int64_t count_ = 0;
+  const int64_t most_others_ = std::max(limits_.directory_entries / 50, kMinOthers);
+  // Entries; of them not called as those of a dump, and left out; folders.
+  int64_t count_ = 0, others_ = 0, left_ = 0, visited_ = 0;
+  bool has_dump_ = false;
+  std::map<std::string, std::vector<std::string>> skipped_;  // paths by reason
   Listing listing_;
 };
 

@@ -25,10 +25,15 @@ std::string PlacePhrase(const DivergePlace& place) {
   return out;
 }
 
+// "pass dce of simplification"; passes of a compiler that names none are of the pipeline.
+std::string PassPhrase(const PassBlame& blame) {
+  return fmt::format("pass {} of {}", blame.pass,
+                     blame.pipeline.empty() ? "the pipeline" : blame.pipeline);
+}
+
 std::string PassSentence(const DivergeVerdict& verdict) {
   const PassBlame& blame = verdict.passes.front();
-  std::string out = fmt::format("pass {} of {} changed {}", blame.pass,
-                                blame.pipeline.empty() ? "the pipeline" : blame.pipeline,
+  std::string out = fmt::format("{} changed {}", PassPhrase(blame),
                                 blame.within_bounds ? "what is computed" : "the numbers");
   if (verdict.place) out += " at " + PlacePhrase(*verdict.place);
   if (!verdict.edit.what.empty()) out += ": " + verdict.edit.what;
@@ -37,9 +42,8 @@ std::string PassSentence(const DivergeVerdict& verdict) {
   }
   for (const PassBlame& other : verdict.passes) {
     if (&other == &blame) continue;
-    out += other.restores
-               ? fmt::format("; pass {} of {} hides it again", other.pass, other.pipeline)
-               : fmt::format("; pass {} of {} changed them once more", other.pass, other.pipeline);
+    out += fmt::format("; {} {}", PassPhrase(other),
+                       other.restores ? "hides it again" : "changed them once more");
   }
   return out;
 }
