@@ -46,7 +46,7 @@ std::span<const VectorUnit> VectorUnits() {
 }
 
 Step StepOf(const Instruction& instruction) {
-  for (const auto of : {VectorUnits().back().step_of, RareStep, BarrierStep, BulkStep,
+  for (const auto of : {VectorUnits().back().step_of, RareStep, NarrowStep, BarrierStep, BulkStep,
                         WarpGroupStep, TensorMemoryStep, TensorMultiplyStep}) {
     if (const Step step = of(instruction); step != nullptr) return step;
   }

@@ -186,6 +186,9 @@ bool ComputeScalar(const Instruction& in, std::span<const Slot> slots, std::span
     case Operation::kCvtPack:
     case Operation::kCvtFromF8:
     case Operation::kCvtToF8:
+    case Operation::kCvtExponents:
+    case Operation::kCvtFromExponents:
+    case Operation::kCvtStochastic:
       return PackedConversion(in, v);
     case Operation::kAddCarry:
     case Operation::kAddWithCarry:
