@@ -242,17 +242,6 @@ TEST(PtxBranch, AnIndexBeyondTheListIsAFault) {
   EXPECT_EQ(ran.result.fault->what, "an index beyond the list of branch targets");
 }
 
-TEST(PtxBarrier, ClustersAreRefused) {
-  const auto module = Module::Parse(
-      ".version 8.7\n.target sm_90a\n.address_size 64\n.visible .entry k()\n.reqnctapercluster 2, "
-      "1, 1\n{\nret;\n}\n",
-      "k.ptx");
-  ASSERT_TRUE(module.has_value());
-  ASSERT_EQ(module->entries()[0].unsupported.size(), 1u);
-  EXPECT_EQ(module->entries()[0].unsupported[0].message,
-            "`.reqnctapercluster`: clusters of several blocks are not executed");
-}
-
 TEST(PtxBarrier, WhatIsNotExecutedIsNamed) {
   const auto why = [](const std::string& body) {
     const auto module = Module::Parse(KernelText(body, "sm_100a"), "k.ptx");

@@ -46,13 +46,6 @@ class Decoder {
       : syntax_(syntax), entry_(entry), kernel_(kernel), layout_(syntax, entry, kernel) {}
 
   void Decode() {
-    if (entry_.cluster_blocks != 1) {
-      kernel_.unsupported.push_back(
-          Error{ErrorClass::kUnsupported,
-                "`.reqnctapercluster`: clusters of several blocks are not executed",
-                {syntax_.file, entry_.position.line, entry_.position.column},
-                "compile with num_ctas:1"});
-    }
     for (const Statement& statement : entry_.statements) {
       Instruction instruction;
       if (!DecodeStatement(statement, instruction)) {
@@ -361,6 +354,8 @@ Program Decode(Syntax syntax) {
     kernel.position = entry.position;
     std::copy(std::begin(entry.required_threads), std::end(entry.required_threads),
               kernel.required_threads);
+    std::copy(std::begin(entry.required_cluster), std::end(entry.required_cluster),
+              kernel.required_cluster);
     Decoder(program.syntax, entry, kernel).Decode();
     kernel.wants_block_order = WantsBlockOrder(kernel);
     FirstReads reads = FindFirstReads(kernel);

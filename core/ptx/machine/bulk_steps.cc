@@ -2,6 +2,7 @@
 // they are issued; a load then tells its mbarrier how many bytes have come.
 #include <algorithm>
 #include <cstring>
+#include <optional>
 #include <vector>
 
 #include "core/ptx/machine/access.h"
@@ -39,26 +40,41 @@ bool CopyPlain(Warp& w, uint32_t lane, StateSpace from_space, uint64_t from, Sta
   return true;
 }
 
-// .multicast::cluster has a mask of blocks as operand `number`; the cluster is one block.
-bool IsForThisBlock(const Warp& w, const Instruction& in, const Slot* s, uint32_t number,
-                    uint32_t lane) {
-  if (in.slot_count <= number || s[number].bytes != 2) return true;
-  return (ReadLane(w, s[number], lane) & 1) != 0;
+// .multicast::cluster has a mask of blocks as operand `number`: f(rank) for each that is in it.
+// Else f(nullopt) once; false where one of them gave false or there is no such block.
+template <typename F>
+bool ForTargets(Warp& w, const Instruction& in, const Slot* s, uint32_t number, uint32_t lane,
+                F f) {
+  if (in.slot_count <= number || s[number].bytes != 2) return f(std::optional<uint32_t>());
+  const uint64_t mask = ReadLane(w, s[number], lane);
+  if (mask >> w.block->cluster->blocks.size() != 0) {
+    w.block->Fail("a multicast to a block that its cluster does not have", w.first_thread + lane);
+    return false;
+  }
+  for (uint32_t rank = 0; mask >> rank != 0; ++rank) {
+    if ((mask >> rank & 1) != 0 && !f(std::optional(rank))) return false;
+  }
+  return true;
 }
 
-// to, from, bytes, barrier.
+uint64_t AddressIn(uint64_t address, std::optional<uint32_t> rank) {
+  return rank ? InBlock(address, *rank) : address;
+}
+
+// to, from, bytes, barrier. What is written and the barrier lie in one block.
 void LoadBulk(Warp& w, const Instruction& in, const Slot* s, uint32_t m) {
   const StateSpace space = ModifierStateSpace(in);
+  const bool is_shared = in.operation == Operation::kBulkShared;
   for (uint32_t l = 0; l < kLanes; ++l) {
     if ((m >> l & 1) == 0) continue;
     const auto bytes = static_cast<uint32_t>(ReadLane(w, s[2], l));
-    const bool is_shared = in.operation == Operation::kBulkShared;
-    if (!is_shared && !IsForThisBlock(w, in, s, 4, l)) continue;
-    if (!CopyPlain(w, l, is_shared ? StateSpace::kSharedCta : StateSpace::kGlobal,
-                   AddressOf(w, in, s[1], l, 1), space, AddressOf(w, in, s[0], l), bytes) ||
-        !CompleteBytes(w, space, AddressOf(w, in, s[3], l, 2), l, bytes)) {
-      return;
-    }
+    const bool done = ForTargets(w, in, s, 4, l, [&](std::optional<uint32_t> rank) {
+      return CopyPlain(w, l, is_shared ? StateSpace::kSharedCta : StateSpace::kGlobal,
+                       AddressOf(w, in, s[1], l, 1), space,
+                       AddressIn(AddressOf(w, in, s[0], l), rank), bytes) &&
+             CompleteBytes(w, space, AddressIn(AddressOf(w, in, s[3], l, 2), rank), l, bytes);
+    });
+    if (!done) return;
     if (!is_shared) w.block->late_counts.bulk_read_bytes += bytes;
   }
 }
@@ -202,12 +218,13 @@ void LoadBox(Warp& w, const Instruction& in, const Slot* s, uint32_t m) {
   const uint32_t dimensions = in.value;
   for (uint32_t l = 0; l < kLanes; ++l) {
     if ((m >> l & 1) == 0) continue;
-    if (!IsForThisBlock(w, in, s, 3 + dimensions, l)) continue;
-    BoxCopy copy(w, l, space, AddressOf(w, in, s[0], l));
-    if (!copy.Prepare(ReadLane(w, s[1], l), s + 2, dimensions) || !copy.ToShared() ||
-        !CompleteBytes(w, space, AddressOf(w, in, s[2 + dimensions], l, 1), l, copy.bytes())) {
-      return;
-    }
+    const bool done = ForTargets(w, in, s, 3 + dimensions, l, [&](std::optional<uint32_t> rank) {
+      const uint64_t barrier = AddressOf(w, in, s[2 + dimensions], l, 1);
+      BoxCopy copy(w, l, space, AddressIn(AddressOf(w, in, s[0], l), rank));
+      return copy.Prepare(ReadLane(w, s[1], l), s + 2, dimensions) && copy.ToShared() &&
+             CompleteBytes(w, space, AddressIn(barrier, rank), l, copy.bytes());
+    });
+    if (!done) return;
   }
 }
 

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <type_traits>
 
+#include "core/ptx/machine/barrier.h"
 #include "core/ptx/machine/rounding.h"
 #include "core/ptx/machine/steps.h"
 #include "core/ptx/machine/together.h"
@@ -311,6 +312,22 @@ void AtomicLanes(Warp& w, const Instruction& in, const Slot* s, uint32_t m) {
   }
 }
 
+// red.async: address, value, barrier, which is told of the bytes.
+void ReduceAsync(Warp& w, const Instruction& in, const Slot* s, uint32_t m) {
+  const StateSpace space = ModifierStateSpace(in);
+  const uint32_t bytes = BytesOf(in.type);
+  for (uint32_t l = 0; l < kLanes; ++l) {
+    if ((m >> l & 1) == 0) continue;
+    const uint64_t address = AddressOf(w, in, s[0], l);
+    uint64_t old = 0;
+    if (Misaligned(w, address, l, bytes) || !Load(w, space, address, l, &old, bytes)) return;
+    const uint64_t changed = ChangedBits(in, old, ReadLane(w, s[1], l), 0);
+    if (!Store(w, space, address, l, &changed, bytes) ||
+        !CompleteBytes(w, space, AddressOf(w, in, s[2], l, 1), l, bytes))
+      return;
+  }
+}
+
 Step AtomicStep(const Instruction& i) {
   const Atomic atomic = ModifierAtomic(i);
   const TypeKind kind = RowOf(i.type).kind;
@@ -403,6 +420,8 @@ Step MemoryStep(const Instruction& i) {
       return AtomicStep(i);
     case Operation::kAtomCas:
       return AtomicLanes;
+    case Operation::kRedAsync:
+      return ReduceAsync;
     case Operation::kCpAsync:
     case Operation::kCpAsyncIgnore:
       return CopyStep(i);

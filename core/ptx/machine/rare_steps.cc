@@ -4,7 +4,9 @@
 #include <cmath>
 #include <cstdlib>
 #include <limits>
+#include <string>
 
+#include "core/ptx/machine/access.h"
 #include "core/ptx/machine/each_lane.h"
 #include "core/ptx/machine/float_lanes.h"
 #include "core/ptx/machine/rounding.h"
@@ -321,7 +323,8 @@ void TestSpace(Warp& w, const Instruction& in, const Slot* s, uint32_t m) {
   uint32_t result = 0;
   for (uint32_t l = 0; l < kLanes; ++l) {
     if ((m >> l & 1) == 0) continue;
-    const uint64_t window = ReadLane(w, s[1], l) >> kWindowShift;
+    const uint64_t address = ReadLane(w, s[1], l), window = address >> kWindowShift;
+    const bool own = RankOf(*w.block, address) == w.block->rank;
     const auto& variables = w.block->memory->variables;
     const uint64_t number = window - kFirstVariableWindow;
     const bool constant =
@@ -330,6 +333,8 @@ void TestSpace(Warp& w, const Instruction& in, const Slot* s, uint32_t m) {
     switch (ModifierStateSpace(in)) {
       case StateSpace::kShared:
       case StateSpace::kSharedCta:
+        inside = window == kSharedWindow && own;
+        break;
       case StateSpace::kSharedCluster:
         inside = window == kSharedWindow;
         break;
@@ -351,19 +356,32 @@ void TestSpace(Warp& w, const Instruction& in, const Slot* s, uint32_t m) {
   WriteMask(w, s[0], result, m);
 }
 
-// mapa: the address of the same place in another block of the cluster, which is one block.
+// mapa: the address of the same place in another block of the cluster. In a cluster of one block it
+// stays as it is.
 void MapAddress(Warp& w, const Instruction&, const Slot* s, uint32_t m) {
+  const size_t blocks = w.block->cluster->blocks.size();
   for (uint32_t l = 0; l < kLanes; ++l) {
     if ((m >> l & 1) == 0) continue;
-    if (ReadLane(w, s[2], l) != 0)
-      return w.block->Fail("a block that the cluster, which is one block, does not have",
-                           w.first_thread + l);
-    WriteLane(w, s[0], l, ReadLane(w, s[1], l));
+    const uint64_t address = ReadLane(w, s[1], l), rank = ReadLane(w, s[2], l);
+    if (rank >= blocks) {
+      return w.block->Fail(
+          "block " + std::to_string(rank) + " of a cluster of " + std::to_string(blocks),
+          w.first_thread + l);
+    }
+    WriteLane(w, s[0], l, blocks == 1 ? address : InBlock(address, rank));
   }
 }
 
-// A policy, which is a number that nobody looks at: what a cache is told changes no values. The
-// rank of a block in its cluster, which is one block.
+// getctarank: which block of the cluster has an address.
+void FindRank(Warp& w, const Instruction&, const Slot* s, uint32_t m) {
+  const bool alone = w.block->cluster->blocks.size() == 1;
+  for (uint32_t l = 0; l < kLanes; ++l) {
+    if ((m >> l & 1) == 0) continue;
+    WriteLane(w, s[0], l, alone ? 0 : RankOf(*w.block, ReadLane(w, s[1], l)));
+  }
+}
+
+// A policy, which is a number that nobody looks at: what a cache is told changes no values.
 void WriteZero(Warp& w, const Instruction&, const Slot* s, uint32_t m) {
   for (uint32_t l = 0; l < kLanes; ++l) {
     if ((m >> l & 1) != 0) WriteLane(w, s[0], l, 0);
@@ -421,8 +439,9 @@ Step RareStep(const Instruction& i) {
     case Operation::kIsspacep:
       return TestSpace;
     case Operation::kPolicy:
-    case Operation::kClusterRank:
       return WriteZero;
+    case Operation::kClusterRank:
+      return FindRank;
     case Operation::kClusterAddress:
       return MapAddress;
     default:
