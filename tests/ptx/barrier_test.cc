@@ -259,7 +259,8 @@ TEST(PtxBarrier, WhatIsNotExecutedIsNamed) {
         "tcgen05.shift.cta_group::1.down [%r2];",
         "cp.async.bulk.tensor.4d.shared::cluster.global.im2col.mbarrier::complete_tx::bytes [%r2], "
         "[%rd5, {%r3, %r3, %r3, %r3}], [%r4], {%rs1, %rs2};",
-        "cp.reduce.async.bulk.global.shared::cta.bulk_group.add.u32 [%rd5], [%r3], 16;"}) {
+        "cp.reduce.async.bulk.tensor.1d.global.shared::cta.add.tile.bulk_group [%rd5, {%r3}], "
+        "[%r3];"}) {
     EXPECT_NE(why(form).find("kernels with it are not executed"), std::string::npos) << form;
   }
 }

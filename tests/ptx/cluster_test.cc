@@ -21,8 +21,9 @@ const std::string kStart =
     "add.s64 %rd7, %rd3, %rd4;\n";
 const std::string kMeet = "barrier.cluster.arrive.release;\nbarrier.cluster.wait.acquire;\n";
 
-std::string ClusterText(const std::string& body, const std::string& cluster = "2, 1, 1") {
-  std::string text = KernelText(kStart + body);
+std::string ClusterText(const std::string& body, const std::string& cluster = "2, 1, 1",
+                        const std::string& target = "sm_90a") {
+  std::string text = KernelText(kStart + body, target);
   SeenTexts().insert(text);
   return text.replace(text.find(")\n{"), 3, ")\n.reqnctapercluster " + cluster + "\n{");
 }
@@ -34,9 +35,10 @@ struct ClusterRun {
 };
 
 ClusterRun RunClusters(const std::string& body, uint32_t blocks = 4, uint32_t threads = 64,
-                       const std::string& cluster = "2, 1, 1", LaunchOptions options = {}) {
+                       const std::string& cluster = "2, 1, 1", LaunchOptions options = {},
+                       const std::string& target = "sm_90a") {
   ClusterRun run;
-  const auto module = Module::Parse(ClusterText(body, cluster), "k.ptx");
+  const auto module = Module::Parse(ClusterText(body, cluster, target), "k.ptx");
   EXPECT_TRUE(module.has_value()) << (module ? "" : module.error().ToString());
   if (!module) return run;
   std::vector<std::byte> memory[3];
@@ -245,6 +247,38 @@ TEST(PtxClusters, BulkCopiesToOthers) {
       "256, [%r9+2048];\n" +
       wait + "ld.shared.b32 %r11, [%r5];\nst.global.b32 [%rd7], %r11;\n" + kMeet);
   ExpectResults(on, [](uint32_t block, uint32_t thread) { return (block ^ 1) * 64 + thread; });
+}
+
+// No cluster is canceled: each block asks, is told so, and does its own work.
+TEST(PtxClusters, NoLaunchIsCanceled) {
+  for (const std::string form : {"", ".multicast::cluster::all"}) {
+    const bool all = !form.empty();
+    const std::string body =
+        ".reg .b128 %rq<2>;\n@%p1 mbarrier.init.shared::cta.b64 [%r2+2048], 1;\n"
+        "@%p1 mbarrier.arrive.expect_tx.shared::cta.b64 _, [%r2+2048], 16;\n" +
+        kMeet + (all ? "setp.eq.and.u32 %p3, %r3, 0, %p1;\n" : "and.pred %p3, %p1, %p1;\n") +
+        "add.u32 %r6, %r2, 2048;\n"
+        "@%p3 clusterlaunchcontrol.try_cancel.async.shared::cta.mbarrier::complete_tx::bytes" +
+        form +
+        ".b128 [%r2], [%r6];\nwait:\n"
+        "mbarrier.try_wait.parity.acquire.cluster.shared::cta.b64 %p2, [%r2+2048], 0;\n"
+        "@!%p2 bra wait;\nld.shared.b128 %rq0, [%r2];\n"
+        "clusterlaunchcontrol.query_cancel.is_canceled.pred.b128 %p4, %rq0;\n"
+        "@%p4 clusterlaunchcontrol.query_cancel.get_first_ctaid.v4.b32.b128 {%r10, %r11, %r12, "
+        "%r13}, %rq0;\n@%p4 clusterlaunchcontrol.query_cancel.get_first_ctaid::x.b32.b128 %r10, "
+        "%rq0;\nselp.b32 %r11, 1000, 0, %p4;\nadd.u32 %r11, %r11, %r20;\n"
+        "st.global.b32 [%rd7], %r11;\n" +
+        kMeet;
+    ExpectResults(RunClusters(body, 4, 64, "2, 1, 1", {}, "sm_100a"),
+                  [](uint32_t block, uint32_t thread) { return block * 64 + thread; });
+    if (std::system("ptxas --version > /dev/null 2>&1") != 0) continue;
+    const auto path =
+        std::filesystem::temp_directory_path() /
+        ("hloscope_cancel_" + std::to_string(reinterpret_cast<uintptr_t>(&body)) + ".ptx");
+    std::ofstream(path) << ClusterText(body, "2, 1, 1", "sm_100a");
+    EXPECT_EQ(std::system(("ptxas -arch=sm_100a " + path.string() + " -o /dev/null").c_str()), 0);
+    std::filesystem::remove(path);
+  }
 }
 
 TEST(PtxClusters, WhatASpaceHolds) {

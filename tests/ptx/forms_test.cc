@@ -134,6 +134,23 @@ std::vector<FormCase> ScalarForms() {
     add("bfind.shiftamt." + type + " %r4, %rd10;");
     add("sad." + type + " %rd13, %rd10, %rd11, %rd12;");
   }
+  for (const std::string type : {"u32", "s32"}) {
+    for (const std::string half : {"lo", "hi"}) {
+      add("mul24." + half + "." + type + " %r4, %r2, %r3;");
+      add("mad24." + half + "." + type + " %r4, %r2, %r3, %r5;");
+    }
+  }
+  add("mad24.hi.sat.s32 %r4, %r2, %r3, %r5;");
+  add("mad.hi.sat.s32 %r4, %r2, %r3, %r5;");
+  for (const std::string operation : {"min", "max"}) {
+    add(operation + ".relu.s32 %r4, %r2, %r3;");
+    add(operation + ".relu.s16x2 %r4, %r2, %r3;");
+  }
+  add("cnot.b16 %rs5, %rs1;");
+  add("cnot.b32 %r4, %r2;");
+  add("cnot.b64 %rd13, %rd10;");
+  add("ldu.global.b32 %r4, [%rd5];");
+  add("ldu.global.v4.f32 {%r4, %r10, %r11, %r12}, [%rd1];");
   add("sad.u16 %rs5, %rs1, %rs2, %rs3;");
   add("sad.s16 %rs5, %rs1, %rs2, %rs3;");
   for (const std::string mode : {"clamp", "wrap"}) {

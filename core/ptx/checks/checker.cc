@@ -46,6 +46,9 @@ bool CopiesBeside(Operation operation) {
     case Operation::kTensorMapLoad:
     case Operation::kStoreAsync:
     case Operation::kRedAsync:
+    case Operation::kBulkReduce:
+    case Operation::kTryCancel:
+    case Operation::kTryCancelAll:
       return true;
     default:
       return false;
@@ -53,6 +56,7 @@ bool CopiesBeside(Operation operation) {
 }
 
 bool IsKnown(const Instruction& in) {
+  if (in.type == Type::kB128) return ClassOf(in.operation) != InstructionClass::kMemory;
   switch (in.operation) {
     case Operation::kLd:
     case Operation::kSt:
@@ -164,7 +168,7 @@ void Checker::NoteWork(const Warp& warp, const Instruction& in, uint32_t mask) {
 void Checker::Before(Warp& warp, const Instruction& in, const Slot* slots, uint32_t mask) {
   block_ = warp.block;
   NoteWork(warp, in, mask);
-  switch (in.operation) {
+  switch (in.type == Type::kB128 ? Operation::kNop : in.operation) {
     case Operation::kLd:
       known_ = true;
       return Load(warp, in, slots, mask);
@@ -223,6 +227,9 @@ void Checker::After(Warp& warp, const Instruction& in, const Slot* slots, uint32
     case Operation::kTensorMapLoad:
     case Operation::kStoreAsync:
     case Operation::kRedAsync:
+    case Operation::kBulkReduce:
+    case Operation::kTryCancel:
+    case Operation::kTryCancelAll:
       return clocks_.Advance(kLanes + number, shadow_.interval);
     case Operation::kBarrierWait:
     case Operation::kBarrierWaitParity: {
@@ -297,6 +304,20 @@ void Checker::Synchronise(Warp& warp, const Instruction& in, const Slot* s, uint
       return Arrive(warp, in, s[1 + in.vector_width()], 1, mask, true);
     case Operation::kRedAsync:
       return Arrive(warp, in, s[2], 1, mask, true);
+    case Operation::kTryCancel:
+      return Arrive(warp, in, s[1], 1, mask, true);
+    case Operation::kTryCancelAll:
+      for (uint32_t rank = 0; rank < block_->cluster->blocks.size(); ++rank) {
+        for (uint32_t l = 0; l < kLanes; ++l) {
+          if ((mask >> l & 1) == 0) continue;
+          const uint64_t barrier = InBlock(AddressOf(warp, in, s[1], l, 1), rank);
+          clocks_.Arrive(kLanes + number, BarrierAt(*block_, barrier));
+        }
+      }
+      return;
+    case Operation::kBulkReduce:
+      if (IsShared(ModifierStateSpace(in))) Arrive(warp, in, s[3], 2, mask, true);
+      return;
     case Operation::kBarrierArrive:
     case Operation::kBarrierArriveExpect:
     case Operation::kBarrierDrop:

@@ -386,9 +386,13 @@ void Checker::Accesses(Warp& warp, uint32_t lane, const MemoryAccess& access) {
   const Spot spot = SpotIn(warp, access.window, offset, lane);
   if (!spot.inside) return;
   const bool barrier = shared && access.bytes == 8 && clocks_.IsBarrier(offset);
-  // red.async is atomic.
-  const bool reduces = launch_.kernel->instructions[block_->pc].operation == Operation::kRedAsync;
-  if (reduces && !barrier) {
+  // Atomics and copies that reduce race with nobody; what they read beside it is read.
+  const Instruction& in = launch_.kernel->instructions[block_->pc];
+  const bool updates = in.operation == Operation::kRedAsync ||
+                       in.operation == Operation::kBulkReduce || in.operation == Operation::kAtom ||
+                       in.operation == Operation::kAtomCas;
+  const bool is_target = access.writes || in.operation != Operation::kBulkReduce || !shared;
+  if (updates && is_target && !barrier) {
     if (access.writes && spot.unwritten != nullptr) spot.unwritten->Put(spot.at, access.bytes, 0);
     return;
   }

@@ -27,6 +27,10 @@ bool IsWarpWide(Operation operation) {
     case Operation::kRedux:
     case Operation::kLdmatrix:
     case Operation::kStmatrix:
+    case Operation::kLdmatrixBytes:
+    case Operation::kStmatrixBytes:
+    case Operation::kWmmaLoad:
+    case Operation::kWmmaStore:
     case Operation::kTensorAllocate:
     case Operation::kTensorFree:
     case Operation::kTensorLoad:
@@ -333,9 +337,9 @@ bool WantsBlockOrder(const Kernel& kernel) {
   for (const Instruction& instruction : kernel.instructions) {
     const StateSpace space = ModifierStateSpace(instruction);
     const bool shared = IsShared(space);
-    const bool atomic = instruction.operation == Operation::kAtom ||
-                        instruction.operation == Operation::kAtomCas ||
-                        instruction.operation == Operation::kRed;
+    const bool atomic =
+        instruction.operation == Operation::kAtom || instruction.operation == Operation::kAtomCas ||
+        instruction.operation == Operation::kRed || instruction.operation == Operation::kBulkReduce;
     const Order order = ModifierOrder(instruction);
     const bool watches = order != Order::kNone && order != Order::kWeak;
     if (!shared && (atomic || watches)) return true;

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "core/ptx/machine/access.h"
+#include "core/ptx/machine/atomic.h"
 #include "core/ptx/machine/barrier.h"
 #include "core/ptx/machine/steps.h"
 #include "core/ptx/tensor/tensor_map.h"
@@ -15,7 +16,7 @@ namespace {
 
 constexpr uint32_t kChunk = 16;
 
-bool IsMultiple(Warp& w, uint32_t lane, uint64_t address, uint32_t bytes) {
+bool IsMultiple(Warp& w, uint32_t lane, uint64_t address, uint64_t bytes) {
   if (address % bytes == 0) return true;
   w.block->Fail("an asynchronous copy at an address that is not a multiple of " +
                     std::to_string(bytes) + " bytes",
@@ -108,6 +109,79 @@ void StoreBulk(Warp& w, const Instruction& in, const Slot* s, uint32_t m) {
       return;
     }
     w.block->late_counts.bulk_written_bytes += bytes;
+  }
+}
+
+// cp.reduce.async.bulk: to, from, bytes and, to shared memory, a barrier. Element by element.
+void ReduceBulk(Warp& w, const Instruction& in, const Slot* s, uint32_t m) {
+  const StateSpace space = ModifierStateSpace(in);
+  const bool is_global = space == StateSpace::kGlobal;
+  const uint32_t each = BytesOf(in.type);
+  for (uint32_t l = 0; l < kLanes; ++l) {
+    if ((m >> l & 1) == 0) continue;
+    const uint64_t to = AddressOf(w, in, s[0], l), from = AddressOf(w, in, s[1], l, 1);
+    const auto bytes = static_cast<uint32_t>(ReadLane(w, s[2], l));
+    if (!IsMultiple(w, l, from, kChunk) || !IsMultiple(w, l, to, kChunk) ||
+        !IsMultiple(w, l, bytes, kChunk))
+      return;
+    for (uint32_t at = 0; at < bytes; at += each) {
+      uint64_t value = 0, old = 0;
+      if (!Load(w, StateSpace::kSharedCta, from + at, l, &value, each) ||
+          !Load(w, space, to + at, l, &old, each))
+        return;
+      const uint64_t changed = AtomicResult(in, old, value, 0);
+      if (!Store(w, space, to + at, l, &changed, each)) return;
+    }
+    if (is_global) {
+      w.block->late_counts.bulk_written_bytes += bytes;
+    } else if (!CompleteBytes(w, space, AddressOf(w, in, s[3], l, 2), l, bytes)) {
+      return;
+    }
+  }
+}
+
+// clusterlaunchcontrol.try_cancel: where the answer goes, barrier. No cluster is canceled, as where
+// none is left to start: sixteen zeros.
+void TryCancel(Warp& w, const Instruction& in, const Slot* s, uint32_t m) {
+  const StateSpace space =
+      ModifierStateSpace(in) == StateSpace::kNone ? StateSpace::kNone : StateSpace::kSharedCluster;
+  const std::byte answer[kChunk] = {};
+  const bool all = in.operation == Operation::kTryCancelAll;
+  const auto blocks = static_cast<uint32_t>(w.block->cluster->blocks.size());
+  for (uint32_t l = 0; l < kLanes; ++l) {
+    if ((m >> l & 1) == 0) continue;
+    const uint64_t to = AddressOf(w, in, s[0], l), barrier = AddressOf(w, in, s[1], l, 1);
+    if (!IsMultiple(w, l, to, kChunk)) return;
+    for (uint32_t rank = 0; rank < (all ? blocks : 1); ++rank) {
+      const auto target = all ? std::optional(rank) : std::nullopt;
+      if (!Store(w, space, AddressIn(to, target), l, answer, kChunk) ||
+          !CompleteBytes(w, space, AddressIn(barrier, target), l, kChunk))
+        return;
+    }
+  }
+}
+
+// query_cancel: whether a cluster was canceled, and its first block.
+void QueryCancel(Warp& w, const Instruction& in, const Slot* s, uint32_t m) {
+  for (uint32_t i = 0; i < in.slot_count && s[i].written; ++i) {
+    if (s[i].bytes == 0) WriteMask(w, s[i], 0, m);
+    for (uint32_t l = 0; l < kLanes && s[i].bytes != 0; ++l) {
+      if ((m >> l & 1) != 0) WriteLane(w, s[i], l, 0);
+    }
+  }
+}
+
+// st.bulk: address, bytes, and the number 0, which is known.
+void StoreZeros(Warp& w, const Instruction& in, const Slot* s, uint32_t m) {
+  const StateSpace space =
+      ModifierStateSpace(in) == StateSpace::kNone ? StateSpace::kNone : StateSpace::kSharedCta;
+  for (uint32_t l = 0; l < kLanes; ++l) {
+    if ((m >> l & 1) == 0) continue;
+    const uint64_t address = AddressOf(w, in, s[0], l), bytes = ReadLane(w, s[1], l), zero = 0;
+    if (!IsMultiple(w, l, address, 8) || !IsMultiple(w, l, bytes, 8)) return;
+    for (uint64_t at = 0; at < bytes; at += 8) {
+      if (!Store(w, space, address + at, l, &zero, 8)) return;
+    }
   }
 }
 
@@ -254,6 +328,15 @@ Step BulkStep(const Instruction& i) {
       return LoadBulk;
     case Operation::kStoreAsync:
       return StoreAsync;
+    case Operation::kBulkReduce:
+      return ReduceBulk;
+    case Operation::kTryCancel:
+    case Operation::kTryCancelAll:
+      return TryCancel;
+    case Operation::kQueryCancel:
+      return QueryCancel;
+    case Operation::kStoreZeros:
+      return i.value == 0 ? StoreZeros : nullptr;
     case Operation::kBulkStore:
       return StoreBulk;
     case Operation::kTensorMapLoad:

@@ -34,6 +34,38 @@ void FindBit(const Instruction& in, LaneValues& v) {
   v[0] = a == 0 ? 0xffffffffu : ModifierShiftAmount(in) == ShiftAmount::kOn ? width - 1 - at : at;
 }
 
+// 1 of 0, else 0.
+void IsZero(const Instruction&, LaneValues& v) { v[0] = v[1] == 0 ? 1 : 0; }
+
+// Products of 24 bits, and sums with their lower or upper 32 of 48 bits.
+void MultiplyHalves(const Instruction& in, LaneValues& v) {
+  const bool is_signed = IsSigned(in.type);
+  const uint32_t width = in.operation == Operation::kMadSat ? 32 : 24;
+  const int64_t product = Extended(v[1], width, is_signed) * Extended(v[2], width, is_signed);
+  const bool high = ModifierHalf(in) == Half::kHi;
+  // Of 32 bits the upper half, of 24 what is above the lowest 16 of 48.
+  const int64_t part = high ? product >> (width == 32 ? 32 : 16) : product;
+  const bool adds = in.operation != Operation::kMul24;
+  if (ModifierSat(in) == Sat::kOn) {
+    const int64_t sum = Extended(static_cast<uint64_t>(part), 32, true) + Extended(v[3], 32, true);
+    v[0] = static_cast<uint32_t>(std::clamp<int64_t>(sum, INT32_MIN, INT32_MAX));
+  } else {
+    v[0] = static_cast<uint32_t>(part) + (adds ? static_cast<uint32_t>(v[3]) : 0);
+  }
+}
+
+// min and max that are not below 0.
+void TakeExtremeAboveZero(const Instruction& in, LaneValues& v) {
+  const uint32_t width = in.type == Type::kS32 ? 32 : 16;
+  uint64_t result = 0;
+  for (uint32_t at = 0; at < 32; at += width) {
+    const int64_t a = Extended(v[1] >> at, width, true), b = Extended(v[2] >> at, width, true);
+    const int64_t chosen = in.operation == Operation::kMinRelu ? std::min(a, b) : std::max(a, b);
+    result |= static_cast<uint64_t>(std::max<int64_t>(chosen, 0)) << at;
+  }
+  v[0] = result;
+}
+
 void MakeMask(const Instruction& in, LaneValues& v) {
   const bool clamps = ModifierShift(in) == Shift::kClamp;
   const auto first = static_cast<uint32_t>(v[1] & 31), length = static_cast<uint32_t>(v[2] & 31);
@@ -401,6 +433,15 @@ Step RareStep(const Instruction& i) {
   switch (i.operation) {
     case Operation::kBfind:
       return EachLane<FindBit>;
+    case Operation::kCnot:
+      return EachLane<IsZero>;
+    case Operation::kMadSat:
+    case Operation::kMul24:
+    case Operation::kMad24:
+      return EachLane<MultiplyHalves>;
+    case Operation::kMinRelu:
+    case Operation::kMaxRelu:
+      return EachLane<TakeExtremeAboveZero>;
     case Operation::kBmsk:
       return EachLane<MakeMask>;
     case Operation::kFns:
