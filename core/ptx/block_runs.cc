@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <atomic>
 #include <cstring>
+#include <memory>
 #include <mutex>
 
 #include "core/base/jobs.h"
@@ -34,7 +35,7 @@ class AlignedBytes {
   size_t skipped_ = 0;
 };
 
-// The memory of one block in flight; used again for the next.
+// The memory of one block in flight; used again for the next of its rank.
 struct Context {
   AlignedBytes registers, constants;
   std::vector<std::byte> shared, local;
@@ -56,6 +57,10 @@ uint32_t MostWarps(uint32_t sm) {
 
 uint64_t RoundUp(uint64_t value, uint64_t align) { return (value + align - 1) / align * align; }
 
+size_t Dimension(Special special, Special of_x) {
+  return static_cast<size_t>(special) - static_cast<size_t>(of_x);
+}
+
 uint32_t SpecialValue(Special special, uint32_t thread, const std::array<uint32_t, 3>& block,
                       const LaunchPlan& plan) {
   const auto at = Unflattened(thread, plan.block);
@@ -74,23 +79,41 @@ uint32_t SpecialValue(Special special, uint32_t thread, const std::array<uint32_
     case Special::kNtidZ:
       return plan.block[2];
     case Special::kCtaidX:
-    case Special::kClusterIdX:
-      return block[0];
     case Special::kCtaidY:
-    case Special::kClusterIdY:
-      return block[1];
     case Special::kCtaidZ:
-    case Special::kClusterIdZ:
-      return block[2];
+      return block[Dimension(special, Special::kCtaidX)];
     case Special::kNctaidX:
-    case Special::kClusterCountX:
-      return plan.grid[0];
     case Special::kNctaidY:
-    case Special::kClusterCountY:
-      return plan.grid[1];
     case Special::kNctaidZ:
-    case Special::kClusterCountZ:
-      return plan.grid[2];
+      return plan.grid[Dimension(special, Special::kNctaidX)];
+    case Special::kClusterIdX:
+    case Special::kClusterIdY:
+    case Special::kClusterIdZ: {
+      const size_t i = Dimension(special, Special::kClusterIdX);
+      return block[i] / plan.cluster[i];
+    }
+    case Special::kClusterCountX:
+    case Special::kClusterCountY:
+    case Special::kClusterCountZ: {
+      const size_t i = Dimension(special, Special::kClusterCountX);
+      return plan.grid[i] / plan.cluster[i];
+    }
+    case Special::kInClusterX:
+    case Special::kInClusterY:
+    case Special::kInClusterZ: {
+      const size_t i = Dimension(special, Special::kInClusterX);
+      return block[i] % plan.cluster[i];
+    }
+    case Special::kClusterSizeX:
+    case Special::kClusterSizeY:
+    case Special::kClusterSizeZ:
+      return plan.cluster[Dimension(special, Special::kClusterSizeX)];
+    case Special::kClusterRank:
+      return block[0] % plan.cluster[0] +
+             plan.cluster[0] *
+                 (block[1] % plan.cluster[1] + plan.cluster[1] * (block[2] % plan.cluster[2]));
+    case Special::kClusterBlocks:
+      return static_cast<uint32_t>(plan.cluster_blocks);
     case Special::kLaneid:
       return lane;
     case Special::kWarpid:
@@ -105,17 +128,6 @@ uint32_t SpecialValue(Special special, uint32_t thread, const std::array<uint32_
       return ~((2u << lane) - 1);
     case Special::kLanemaskGe:
       return ~((1u << lane) - 1);
-    // A cluster is one block.
-    case Special::kInClusterX:
-    case Special::kInClusterY:
-    case Special::kInClusterZ:
-    case Special::kClusterRank:
-      return 0;
-    case Special::kClusterSizeX:
-    case Special::kClusterSizeY:
-    case Special::kClusterSizeZ:
-    case Special::kClusterBlocks:
-      return 1;
     case Special::kNwarpid:
       return MostWarps(plan.target);
     case Special::kDynamicSharedSize:
@@ -143,7 +155,7 @@ class Runner {
   }
 
  private:
-  void Prepare(Context& context) {
+  void Prepare(Context& context, Cluster& cluster) {
     const Kernel& kernel = *plan_.kernel;
     context.registers.Resize(kernel.register_bytes * plan_.warps, std::byte{0xff});
     context.constants.Resize(kernel.constants.size(), std::byte{0});
@@ -152,6 +164,9 @@ class Runner {
     context.shared.assign(plan_.shared_bytes, std::byte{0xff});
     context.local.resize(kernel.local_bytes * plan_.threads);
     Block& block = context.block;
+    block.cluster = &cluster;
+    block.rank = static_cast<uint32_t>(cluster.blocks.size());
+    cluster.blocks.push_back(&block);
     block.memory = &plan_.memory;
     block.shared = context.shared;
     block.local = context.local.data();
@@ -165,6 +180,7 @@ class Runner {
       warp.constants = context.constants.data();
       warp.block = &block;
       warp.first_thread = static_cast<uint32_t>(i * kLanes);
+      warp.first_in_cluster = static_cast<uint32_t>((block.rank * plan_.warps + i) * kLanes);
       warp.kept.resize(kernel.kept_accesses);
       WriteSpecials(warp, {}, false);
     }
@@ -201,9 +217,10 @@ class Runner {
       std::memset(warp.registers + range.offset, 0, range.bytes);
   }
 
-  void Start(Context& context, uint64_t block_index) {
-    const std::array<uint32_t, 3> block_at = Unflattened(block_index, plan_.grid);
+  void Start(Context& context, uint64_t cluster_index) {
     Block& block = context.block;
+    const std::array<uint32_t, 3> block_at = plan_.BlockAt(cluster_index, block.rank);
+    const uint64_t block_index = block.index = plan_.IndexOf(block_at);
     std::fill_n(context.shared.begin(), block.shared_written, std::byte{0xff});
     block.shared_written = 0;
     std::ranges::fill(context.local, std::byte{0xff});
@@ -235,62 +252,89 @@ class Runner {
     return stopped_by_ == 0;
   }
 
-  // Blocks of the next of so many parts; who watches them has watched none of later ones.
+  // Clusters of the next of so many parts; who watches them has watched none of later ones.
   void RunNextPart(int64_t parts) {
     std::unique_lock lock(mutex_);
     const int64_t part = next_part_++;
     Observer* const observer = observers_.back();
     observers_.pop_back();
     lock.unlock();
-    RunRange(PartOf(static_cast<int64_t>(plan_.blocks), parts, part), observer);
+    RunRange(PartOf(static_cast<int64_t>(plan_.clusters()), parts, part), observer);
+  }
+
+  // Who watches one block alone is told of no other of its cluster.
+  bool IsWatched(const Block& block, uint64_t cluster_index) const {
+    return !options_.only_block.has_value() ||
+           plan_.BlockAt(cluster_index, block.rank) == *options_.only_block;
   }
 
   void RunRange(IndexRange range, Observer* observer) {
-    Context context(plan_.kernel->instructions.size(), plan_.memory.arguments.size(), observer);
-    Prepare(context);
+    Cluster cluster;
+    std::vector<std::unique_ptr<Context>> contexts;
+    std::vector<Executions*> executions;
+    for (uint64_t rank = 0; rank < plan_.cluster_blocks; ++rank) {
+      contexts.push_back(std::make_unique<Context>(plan_.kernel->instructions.size(),
+                                                   plan_.memory.arguments.size(), observer));
+      Prepare(*contexts.back(), cluster);
+      executions.push_back(&contexts.back()->executions);
+    }
     const Continue go_on = [this](uint64_t steps) { return GoOn(steps); };
     for (int64_t i = range.begin; i < range.end; ++i) {
       auto index = static_cast<uint64_t>(i);
       if (stopped_by_ != 0 || index > first_fault_) break;
-      if (shuffles_blocks_) index = ShuffledIndex(index, plan_.blocks, *options_.shuffle);
-      Start(context, index);
-      if (context.observer != nullptr) context.observer->Starts(context.block, index);
-      if (!RunBlock(*plan_.executable, context.block, context.executions, go_on)) {
-        NoteStop(index, context.block.pc);
+      if (shuffles_blocks_) index = ShuffledIndex(index, plan_.clusters(), *options_.shuffle);
+      cluster.phase = cluster.arrived = 0;
+      for (const auto& context : contexts) {
+        Start(*context, index);
+        if (plan_.cluster_blocks > 1 && !IsWatched(context->block, index))
+          context->block.observer = nullptr;
+      }
+      for (const auto& context : contexts) {
+        if (context->observer != nullptr && context->block.observer != nullptr)
+          context->observer->Starts(context->block, context->block.index);
+      }
+      const Block* const stopped = RunCluster(*plan_.executable, cluster, executions, go_on);
+      if (stopped != nullptr) {
+        NoteStop(index, *stopped);
         break;
       }
-      if (context.block.fault.has_value()) {
-        NoteFault(index, *context.block.fault);
+      const auto faulty = std::ranges::find_if(
+          cluster.blocks, [](const Block* block) { return block->fault.has_value(); });
+      if (faulty != cluster.blocks.end()) {
+        NoteFault(index, **faulty);
         break;
       }
     }
     const std::scoped_lock lock(mutex_);
-    observers_.push_back(context.observer);
-    result_.executions.Add(context.executions);
-    result_.padding_reads += context.block.padding_reads;
-    result_.late_counts.Add(context.block.late_counts);
-    result_.traffic.Add(context.traffic.traffic());
+    observers_.push_back(observer);
+    for (const auto& context : contexts) {
+      result_.executions.Add(context->executions);
+      result_.padding_reads += context->block.padding_reads;
+      result_.late_counts.Add(context->block.late_counts);
+      result_.traffic.Add(context->traffic.traffic());
+    }
   }
 
-  void NoteFault(uint64_t block, const RawFault& fault) {
+  void NoteFault(uint64_t cluster, const Block& block) {
     const std::scoped_lock lock(mutex_);
-    if (block >= first_fault_) return;
-    first_fault_ = block;
-    result_.fault = fault;
-    result_.fault_block = block;
+    if (cluster >= first_fault_) return;
+    first_fault_ = cluster;
+    result_.fault = block.fault;
+    result_.fault_block = block.index;
   }
 
-  void NoteStop(uint64_t block, uint32_t pc) {
+  void NoteStop(uint64_t cluster, const Block& block) {
     const std::scoped_lock lock(mutex_);
-    if (block >= stopped_block_) return;
-    stopped_block_ = block;
-    stopped_pc_ = pc;
+    if (cluster >= stopped_cluster_) return;
+    stopped_cluster_ = cluster;
+    stopped_block_ = block.index;
+    stopped_pc_ = block.pc;
   }
 
   // Where the first block stood that was not finished, and the loops around it by the lines of the
   // branches that end them, and of what these decide by.
   std::string WhereStopped() const {
-    if (stopped_block_ == kNoBlock) return "";
+    if (stopped_cluster_ == kNoBlock) return "";
     const std::vector<Instruction>& code = plan_.kernel->instructions;
     std::string loops;
     for (uint32_t pc = stopped_pc_; pc < code.size(); ++pc) {
@@ -314,13 +358,16 @@ class Runner {
     result_.traffic = Traffic(plan_.memory.arguments.size());
     if (options_.only_block.has_value()) {
       const auto& at = *options_.only_block;
+      const auto& size = plan_.cluster;
       const auto index = static_cast<int64_t>(
-          at[0] + uint64_t{plan_.grid[0]} * (at[1] + uint64_t{plan_.grid[1]} * at[2]));
+          at[0] / size[0] +
+          uint64_t{plan_.grid[0] / size[0]} *
+              (at[1] / size[1] + uint64_t{plan_.grid[1] / size[1]} * (at[2] / size[2])));
       RunRange({index, index + 1}, observers_.back());
     } else if (plan_.in_flight == 1) {
       RunNextPart(1);
     } else {
-      const auto parts = static_cast<int64_t>(std::min(plan_.blocks, plan_.in_flight * 4));
+      const auto parts = static_cast<int64_t>(std::min(plan_.clusters(), plan_.in_flight * 4));
       HLOSCOPE_TRY(SharedJobs(static_cast<int>(plan_.in_flight)).ParallelFor(parts, [&](int64_t) {
         RunNextPart(parts);
       }));
@@ -343,8 +390,8 @@ class Runner {
   bool shuffles_blocks_;
   std::atomic<uint64_t> steps_ = 0;
   std::atomic<int> stopped_by_ = 0;
-  std::atomic<uint64_t> first_fault_ = kNoBlock;
-  uint64_t stopped_block_ = kNoBlock;
+  std::atomic<uint64_t> first_fault_ = kNoBlock;  // its cluster
+  uint64_t stopped_cluster_ = kNoBlock, stopped_block_ = 0;
   uint32_t stopped_pc_ = 0;
   std::mutex mutex_;
   BlockRuns result_;

@@ -14,8 +14,6 @@ class WatchesNeighbours : public Observer {
   explicit WatchesNeighbours(const std::byte* byte, uint32_t argument, uint64_t offset)
       : byte_(byte), window_(kFirstArgumentWindow + argument), offset_(offset) {}
 
-  void Starts(Block&, uint64_t index) override { block_ = index; }
-
   void Accesses(Warp& warp, uint32_t lane, const MemoryAccess& access) override {
     if (!access.writes || access.window < kFirstArgumentWindow) return;
     if (access.window != window_ && !Meets(access)) return;
@@ -56,7 +54,7 @@ class WatchesNeighbours : public Observer {
   void Note(const Warp& warp, uint32_t lane, uint64_t distance) {
     if (distance >= nearest_) return;
     nearest_ = distance;
-    block = block_;
+    block = warp.block->index;
     thread = warp.first_thread + lane;
   }
 

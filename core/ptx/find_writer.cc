@@ -9,11 +9,10 @@ class WatchesByte : public Observer {
  public:
   explicit WatchesByte(const std::byte* byte) : byte_(byte) {}
 
-  void Starts(Block&, uint64_t index) override { block_ = index; }
   void Accesses(Warp& warp, uint32_t lane, const MemoryAccess& access) override {
     if (!access.writes || byte_ < access.held || byte_ >= access.held + access.bytes) return;
     ++stores;
-    block = block_;
+    block = warp.block->index;
     thread = warp.first_thread + lane;
     pc = warp.block->pc;
   }
@@ -23,7 +22,6 @@ class WatchesByte : public Observer {
 
  private:
   const std::byte* byte_;
-  uint64_t block_ = 0;
 };
 
 }  // namespace

@@ -45,9 +45,10 @@ std::vector<LineCount> LinesOf(const Kernel& kernel, const Executions::Counts& c
 }
 
 CheckedLaunch CheckedOf(const Module& module, const LaunchPlan& plan, const CheckOptions& checks) {
-  return {plan.kernel, module.contents().program.syntax.file,
-          plan.grid,   plan.block,
-          checks.race, checks.uninitialised};
+  return {plan.kernel,         module.contents().program.syntax.file,
+          plan.grid,           plan.block,
+          plan.cluster,        checks.race,
+          checks.uninitialised};
 }
 
 // On several threads, where that finds nothing: else nothing, and memory is as it was.

@@ -72,6 +72,7 @@ class Planner {
                           "pass those of .reqntid");
       }
     }
+    HLOSCOPE_TRY(CheckCluster());
     if (!options_.only_block.has_value()) return {};
     for (int i = 0; i < 3; ++i) {
       if ((*options_.only_block)[i] >= request_.grid[i])
@@ -80,9 +81,42 @@ class Planner {
     return {};
   }
 
+  Status CheckCluster() {
+    for (size_t i = 0; i < 3; ++i) {
+      const uint32_t required = plan_.kernel->required_cluster[i], asked = request_.cluster[i];
+      if (required != 0 && asked != 0 && required != asked) {
+        return InputError(Name() + ": launched with another cluster than its .reqnctapercluster",
+                          "pass that of .reqnctapercluster");
+      }
+      plan_.cluster[i] = std::max({required, asked, 1u});
+      plan_.cluster_blocks *= plan_.cluster[i];
+      if (plan_.grid[i] % plan_.cluster[i] != 0) {
+        return InputError(Name() + ": " + std::to_string(plan_.grid[i]) +
+                              " blocks, which is not a multiple of the " +
+                              std::to_string(plan_.cluster[i]) + " of its cluster",
+                          "a real device would not launch it");
+      }
+    }
+    if (plan_.cluster_blocks == 1) return {};
+    if (plan_.cluster_blocks > kMaxClusterBlocks) {
+      return InputError(Name() + ": a cluster of " + std::to_string(plan_.cluster_blocks) +
+                            " blocks, the most are 16",
+                        "a real device would not launch it");
+    }
+    const uint64_t warps = (plan_.threads + kLanes - 1) / kLanes * plan_.cluster_blocks;
+    if (options_.checks.any() && warps > kLanes) {
+      return UnsupportedError(
+          Name() + ": checks of clusters of more than 32 warps, this has " + std::to_string(warps),
+          "run it without --check");
+    }
+    return {};
+  }
+
   Status CheckTarget() {
     plan_.target = request_.target;
     if (plan_.target == 0) plan_.target = SmOf(contents_.target);
+    if (plan_.cluster_blocks > 1 && plan_.target < 90)
+      return InputError(Name() + ": clusters of blocks before sm_90", "no GPU runs it");
     for (const Instruction& instruction : plan_.kernel->instructions) {
       if (ClassOf(instruction.operation) != InstructionClass::kTensor) continue;
       if (Status status = CheckProduct(instruction, plan_.target); !status.has_value()) {
@@ -184,16 +218,17 @@ class Planner {
     const bool in_order = plan_.kernel->wants_block_order || options_.observer != nullptr ||
                           options_.shuffle.has_value() || options_.only_block.has_value();
     plan_.in_flight = in_order ? 1 : static_cast<uint64_t>(std::clamp(options_.threads, 1, 256));
-    const uint64_t each = plan_.kernel->register_bytes * plan_.warps + plan_.shared_bytes +
-                          plan_.kernel->local_bytes * plan_.threads;
+    const uint64_t each =
+        plan_.cluster_blocks * (plan_.kernel->register_bytes * plan_.warps + plan_.shared_bytes +
+                                plan_.kernel->local_bytes * plan_.threads);
     if (each > options_.memory_bytes) {
-      return InputError(Name() + ": a block needs " + std::to_string(each) +
+      return InputError(Name() + ": a block or cluster needs " + std::to_string(each) +
                             " bytes of registers, shared and local memory, allowed are " +
                             std::to_string(options_.memory_bytes),
                         "raise the memory limit of the launch");
     }
     plan_.in_flight =
-        std::min({plan_.in_flight, plan_.blocks,
+        std::min({plan_.in_flight, plan_.clusters(),
                   std::max<uint64_t>(1, options_.memory_bytes / std::max<uint64_t>(each, 1))});
     return {};
   }

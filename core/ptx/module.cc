@@ -14,6 +14,8 @@ EntryInfo InfoOf(const Kernel& kernel) {
   }
   std::copy(std::begin(kernel.required_threads), std::end(kernel.required_threads),
             info.required_threads.begin());
+  std::copy(std::begin(kernel.required_cluster), std::end(kernel.required_cluster),
+            info.required_cluster.begin());
   info.static_shared_bytes = kernel.static_shared_bytes;
   info.instructions = kernel.instructions.size();
   info.unsupported = kernel.unsupported;

@@ -36,6 +36,7 @@ struct EntryInfo {
   uint32_t line = 0;
   std::vector<EntryParameter> parameters;
   std::array<uint32_t, 3> required_threads{};  // .reqntid; zeros where it is not said
+  std::array<uint32_t, 3> required_cluster{};  // .reqnctapercluster; the same
   uint64_t static_shared_bytes = 0;
   uint64_t instructions = 0;
   std::vector<Error> unsupported;  // each instruction that is not executed, with its place; empty
@@ -77,6 +78,7 @@ struct LaunchRequest {
   std::vector<Argument> arguments;
   uint32_t target =
       0;  // sm number whose tensor cores are followed, such as 90; 0: that of the module
+  std::array<uint32_t, 3> cluster = {};  // blocks; zeros: as .reqnctapercluster says, or one
 };
 
 class ShadowMemory;

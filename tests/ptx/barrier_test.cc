@@ -242,17 +242,6 @@ TEST(PtxBranch, AnIndexBeyondTheListIsAFault) {
   EXPECT_EQ(ran.result.fault->what, "an index beyond the list of branch targets");
 }
 
-TEST(PtxBarrier, ClustersAreRefused) {
-  const auto module = Module::Parse(
-      ".version 8.7\n.target sm_90a\n.address_size 64\n.visible .entry k()\n.reqnctapercluster 2, "
-      "1, 1\n{\nret;\n}\n",
-      "k.ptx");
-  ASSERT_TRUE(module.has_value());
-  ASSERT_EQ(module->entries()[0].unsupported.size(), 1u);
-  EXPECT_EQ(module->entries()[0].unsupported[0].message,
-            "`.reqnctapercluster`: clusters of several blocks are not executed");
-}
-
 TEST(PtxBarrier, WhatIsNotExecutedIsNamed) {
   const auto why = [](const std::string& body) {
     const auto module = Module::Parse(KernelText(body, "sm_100a"), "k.ptx");
@@ -270,7 +259,8 @@ TEST(PtxBarrier, WhatIsNotExecutedIsNamed) {
         "tcgen05.shift.cta_group::1.down [%r2];",
         "cp.async.bulk.tensor.4d.shared::cluster.global.im2col.mbarrier::complete_tx::bytes [%r2], "
         "[%rd5, {%r3, %r3, %r3, %r3}], [%r4], {%rs1, %rs2};",
-        "cp.reduce.async.bulk.global.shared::cta.bulk_group.add.u32 [%rd5], [%r3], 16;"}) {
+        "cp.reduce.async.bulk.tensor.1d.global.shared::cta.add.tile.bulk_group [%rd5, {%r3}], "
+        "[%r3];"}) {
     EXPECT_NE(why(form).find("kernels with it are not executed"), std::string::npos) << form;
   }
 }

@@ -30,15 +30,13 @@ const std::vector<Row>& Rows() {
 
 // What of the PTX ISA no row has.
 constexpr const char* kNotExecuted =
-    "* clusters of several blocks (`.reqnctapercluster` of more than one): a cluster is one block\n"
     "* `mma.sp`, `wgmma.mma_async.sp`, `tcgen05.mma` with `.sp`, `.ws`, `.block_scale`, "
     "`cta_group::2`; "
-    "block-scaled and\n  4- and 6-bit floats; `mma` of `b1`; `mma.m8n8k4` of f16; `wmma`\n"
-    "* `tcgen05.cp`, `tcgen05.shift`; `ldmatrix` and `stmatrix` of other shapes than `m8n8`\n"
-    "* `cp.reduce.async.bulk`, `multimem`, `red.async`, `tensormap.replace`, im2col copies, "
-    "`clusterlaunchcontrol`\n"
-    "* values of 128 bits (`.b128`), `cvt` to and from `e2m1`, `e2m3`, `e3m2` and `ue8m0`, "
-    "`cvt.rs`\n"
+    "block-scaled and\n  4- and 6-bit floats; `mma` of `b1`; `mma.m8n8k4` of f16;\n  `wmma` of "
+    "f64, s4 and b1, and of f16 with c and d of different types\n"
+    "* `tcgen05.cp`, `tcgen05.shift`\n"
+    "* `cp.reduce.async.bulk.tensor`, `multimem`, `tensormap.replace`, im2col copies\n"
+    "* `fma.oob`, `cvt` to and from `s2f6`\n"
     "* `alloca`, `stacksave`, `stackrestore`, calls through registers, textures and surfaces, "
     "video "
     "instructions\n"

@@ -30,6 +30,90 @@ struct FormCase {
   std::string text;
 };
 
+// Floats of 16 bits and fewer.
+std::vector<FormCase> NarrowForms() {
+  std::vector<FormCase> forms;
+  const auto add = [&](const std::string& text) { forms.push_back({"sm_100a", text}); };
+  for (const std::string modifier : {".ftz", ".ftz.sat"}) {
+    for (const std::string operation : {"add", "sub", "mul", "add.rn"}) {
+      add(operation + modifier + ".f16 %rs5, %rs1, %rs3;");
+      add(operation + modifier + ".f16x2 %r4, %r2, %r3;");
+    }
+    add("fma.rn" + modifier + ".f16 %rs5, %rs1, %rs3, %rs4;");
+    add("fma.rn" + modifier + ".f16x2 %r4, %r2, %r3, %r5;");
+  }
+  for (const std::string relu : {".relu", ".ftz.relu"}) {
+    add("fma.rn" + relu + ".f16 %rs5, %rs1, %rs3, %rs4;");
+    add("fma.rn" + relu + ".f16x2 %r4, %r2, %r3, %r5;");
+  }
+  add("fma.rn.relu.bf16x2 %r4, %r2, %r3, %r5;");
+  for (const std::string operation : {"neg", "abs"}) {
+    add(operation + ".ftz.f16 %rs5, %rs1;");
+    add(operation + ".ftz.f16x2 %r4, %r2;");
+  }
+  for (const std::string mode : {"rn", "rz", "rm", "rp"}) {
+    for (const std::string type : {"f16", "bf16"}) {
+      add("cvt." + mode + "." + type + ".f32 %rs5, %r2;");
+      add("cvt." + mode + "." + type + ".f64 %rs5, %rd10;");
+    }
+    add("cvt." + mode + ".f16.bf16 %rs5, %rs1;");
+    add("cvt." + mode + ".bf16.f16 %rs5, %rs1;");
+    add("shr.s32 %r4, %r2, 8;\ncvt." + mode + ".bf16.s32 %rs5, %r4;");
+    add("cvt." + mode + "i.s32.f64 %r4, %rd10;");
+    add("cvt." + mode + "i.u16.f64 %rs5, %rd10;");
+    add("cvt." + mode + "i.s64.f32 %rd13, %r2;");
+  }
+  for (const std::string limit :
+       {"", ".satfinite", ".relu", ".satfinite.relu", ".relu.satfinite"}) {
+    for (const std::string mode : {"rn", "rz"}) {
+      for (const std::string type : {"f16", "bf16"}) {
+        add("cvt." + mode + limit + "." + type + ".f32 %rs5, %r2;");
+        add("cvt." + mode + limit + "." + type + "x2.f32 %r4, %r2, %r3;");
+      }
+    }
+    for (const std::string type : {"f16x2", "bf16x2"})
+      add("cvt.rs" + limit + "." + type + ".f32 %r4, %r2, %r3, %r5;");
+    if (limit.find("satfinite") == std::string::npos) continue;
+    for (const std::string type : {"e4m3", "e5m2", "e2m3", "e3m2"}) {
+      add("cvt.rn" + limit + "." + type + "x2.f32 %rs5, %r2, %r3;");
+      add("cvt.rs" + limit + "." + type + "x4.f32 %r4, {%r2, %r3, %r5, %r6}, %r5;");
+      // Values that are within the bounds.
+      add("and.b32 %r8, %r2, 0x81ffffff;\nor.b32 %r8, %r8, 0x3e000000;\n"
+          "and.b32 %r9, %r3, 0x81ffffff;\nor.b32 %r9, %r9, 0x3c000000;\n"
+          "cvt.rs" +
+          limit + "." + type +
+          "x4.f32 %r4, {%r8, %r9, %r9, %r8}, %r5;\n"
+          "cvt.rn" +
+          limit + "." + type + "x2.f32 %rs5, %r8, %r9;");
+    }
+    for (const std::string type : {"e4m3x2", "e5m2x2"})
+      add("cvt.rn" + limit + "." + type + ".f16x2 %rs5, %r2;");
+    add("cvt.rs" + limit + ".e2m1x4.f32 %rs5, {%r2, %r3, %r5, %r6}, %r5;");
+    add("and.b32 %r8, %r2, 0x81ffffff;\nor.b32 %r8, %r8, 0x3e000000;\ncvt.rs" + limit +
+        ".e2m1x4.f32 %rs5, {%r8, %r3, %r8, %r8}, %r5;");
+    add(".reg .b8 %rb<2>;\ncvt.rn" + limit +
+        ".e2m1x2.f32 %rb0, %r2, %r3;\n"
+        "and.b32 %r8, %r2, 0x81ffffff;\nor.b32 %r8, %r8, 0x3e000000;\n"
+        "cvt.rn" +
+        limit + ".e2m1x2.f32 %rb1, %r8, %r8;");
+    add(".reg .b8 %rb<2>;\ncvt.rn" + limit + ".e2m1x2.f16x2 %rb0, %r2;");
+  }
+  for (const std::string relu : {"", ".relu"}) {
+    for (const std::string type : {"e4m3x2", "e5m2x2"})
+      add("cvt.rn" + relu + ".f16x2." + type + " %r4, %rs1;");
+    for (const std::string type : {"e2m3x2", "e3m2x2"})
+      add("and.b16 %rs5, %rs1, 0x3f3f;\ncvt.rn" + relu + ".f16x2." + type + " %r4, %rs5;");
+    add(".reg .b8 %rb<2>;\nmov.b16 {%rb0, %rb1}, %rs1;\ncvt.rn" + relu +
+        ".f16x2.e2m1x2 %r4, %rb1;");
+  }
+  for (const std::string mode : {"rz", "rp", "rz.satfinite", "rp.satfinite"}) {
+    add("cvt." + mode + ".ue8m0x2.f32 %rs5, %r2, %r3;");
+    add("cvt." + mode + ".ue8m0x2.bf16x2 %rs5, %r2;");
+  }
+  add("cvt.rn.bf16x2.ue8m0x2 %r4, %rs1;");
+  return forms;
+}
+
 std::vector<FormCase> ScalarForms() {
   std::vector<FormCase> forms;
   const auto add = [&](const std::string& text) { forms.push_back({"sm_90a", text}); };
@@ -50,6 +134,23 @@ std::vector<FormCase> ScalarForms() {
     add("bfind.shiftamt." + type + " %r4, %rd10;");
     add("sad." + type + " %rd13, %rd10, %rd11, %rd12;");
   }
+  for (const std::string type : {"u32", "s32"}) {
+    for (const std::string half : {"lo", "hi"}) {
+      add("mul24." + half + "." + type + " %r4, %r2, %r3;");
+      add("mad24." + half + "." + type + " %r4, %r2, %r3, %r5;");
+    }
+  }
+  add("mad24.hi.sat.s32 %r4, %r2, %r3, %r5;");
+  add("mad.hi.sat.s32 %r4, %r2, %r3, %r5;");
+  for (const std::string operation : {"min", "max"}) {
+    add(operation + ".relu.s32 %r4, %r2, %r3;");
+    add(operation + ".relu.s16x2 %r4, %r2, %r3;");
+  }
+  add("cnot.b16 %rs5, %rs1;");
+  add("cnot.b32 %r4, %r2;");
+  add("cnot.b64 %rd13, %rd10;");
+  add("ldu.global.b32 %r4, [%rd5];");
+  add("ldu.global.v4.f32 {%r4, %r10, %r11, %r12}, [%rd1];");
   add("sad.u16 %rs5, %rs1, %rs2, %rs3;");
   add("sad.s16 %rs5, %rs1, %rs2, %rs3;");
   for (const std::string mode : {"clamp", "wrap"}) {
@@ -190,6 +291,7 @@ std::vector<FormCase> ScalarForms() {
   add("shr.u32 %r8, %r1, 5;\nmatch.all.sync.b32 %r4|%p1, %r8, -1;");
   add("mov.b64 %rd13, 77;\nmatch.all.sync.b64 %r4, %rd13, -1;");
   add("movmatrix.sync.aligned.m8n8.trans.b16 %r4, %r2;");
+  for (FormCase& form : NarrowForms()) forms.push_back(std::move(form));
   // Vectors that each element of is changed by itself; all threads change the same ones.
   const std::string quads = "and.b64 %rd13, %rd4, 16;\nadd.s64 %rd13, %rd3, %rd13;\n";
   const std::string f32 = "{%r2, %r3, %r5, %r6}", d32 = "{%r10, %r11, %r12, %r13}";
@@ -282,6 +384,25 @@ TEST(PtxForms, ExamplesOfTheManual) {
   EXPECT_EQ(One("set.lt.f32.s32 %r4, %r2, %r3;", 0, 1), 0x3f800000u);
   EXPECT_EQ(One("slct.b32.f32 %r4, 1, 2, %r2;", 0x80000000), 1u);  // -0 counts as 0
   EXPECT_EQ(One("slct.b32.f32 %r4, 1, 2, %r2;", 0x7fc00000), 2u);
+  // Four and six bits: 1.25 is a tie of e2m1, 100 and a NaN are the largest.
+  const auto bits = [](float value) { return std::bit_cast<uint32_t>(value); };
+  const auto narrow = [&](const std::string& form, float a, float b) {
+    return One(".reg .b8 %rb<2>;\n" + form, bits(a), bits(b));
+  };
+  const std::string to_e2m1 = "cvt.rn.satfinite.e2m1x2.f32 %rb0, %r2, %r3;\ncvt.u32.u8 %r4, %rb0;";
+  EXPECT_EQ(narrow(to_e2m1, 1.25f, -100.0f), 0x2fu);
+  EXPECT_EQ(narrow(to_e2m1, NAN, -0.3f), 0x79u);
+  const std::string to_e2m3 = "cvt.rn.satfinite.e2m3x2.f32 %rs5, %r2, %r3;\ncvt.u32.u16 %r4, %rs5;";
+  EXPECT_EQ(narrow(to_e2m3, 7.5f, -0.125f), 0x1f21u);
+  EXPECT_EQ(narrow("cvt.rp.ue8m0x2.f32 %rs5, %r2, %r3;\ncvt.u32.u16 %r4, %rs5;", 3.0f, 0.0f),
+            0x8100u);
+  EXPECT_EQ(narrow("cvt.rz.ue8m0x2.f32 %rs5, %r2, %r3;\ncvt.u32.u16 %r4, %rs5;", 3.0f, -1.0f),
+            0x807fu);
+  // A bf16 goes up where the random bits and the sixteen cut off carry.
+  EXPECT_EQ(One("cvt.rs.bf16x2.f32 %r4, %r2, %r3, 0x7fff8000;", 0x3f808000, 0x3f808000),
+            0x3f803f81u);
+  EXPECT_EQ(One("mov.b64 %rd10, {0, %r2};\ncvt.rzi.s32.f64 %r4, %rd10;", 0x7ff80000), 0x80000000u);
+  EXPECT_EQ(One("cvt.rzi.s32.f32 %r4, %r2;", 0x7fc00000), 0u);
   EXPECT_EQ(One("mov.u32 %r4, %nwarpid;"), 64u);
   EXPECT_EQ(One("mov.u32 %r4, %dynamic_smem_size;"), 1024u);
   EXPECT_EQ(One("mov.u32 %r4, %total_smem_size;"), 4096u + 1024u);

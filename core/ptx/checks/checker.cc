@@ -16,14 +16,18 @@ namespace {
 // Findings of a launch beyond so many different ones say nothing new.
 constexpr size_t kMaxFindings = 100;
 
-// Shared addresses may be generic.
-uint64_t BarrierAt(uint64_t address) { return address & ((uint64_t{1} << kWindowShift) - 1); }
+// Shared addresses may be generic, and name the block of the cluster or not.
+uint64_t BarrierAt(const Block& block, uint64_t address) {
+  return InBlock(address & ((uint64_t{1} << kWindowShift) - 1), RankOf(block, address));
+}
 bool IsBarrier(Operation operation) {
   return operation == Operation::kBar || operation == Operation::kBarReduce;
 }
 
 // Barriers of bar.sync among the mbarriers: no address is as high.
-uint64_t NamedBarrier(uint64_t number) { return uint64_t{1} << kWindowShift | number; }
+uint64_t NamedBarrier(const Block& block, uint64_t number) {
+  return uint64_t{1} << kWindowShift | block.rank << 8 | number;
+}
 
 // Whether a shuffle may take values of lanes that do not take part.
 bool TakesFromOthers(const Warp& warp, const Slot* slots, uint32_t mask) {
@@ -34,7 +38,25 @@ bool TakesFromOthers(const Warp& warp, const Slot* slots, uint32_t mask) {
   return false;
 }
 
+// Writes that go on beside the warp and then arrive at an mbarrier.
+bool CopiesBeside(Operation operation) {
+  switch (operation) {
+    case Operation::kBulkLoad:
+    case Operation::kBulkShared:
+    case Operation::kTensorMapLoad:
+    case Operation::kStoreAsync:
+    case Operation::kRedAsync:
+    case Operation::kBulkReduce:
+    case Operation::kTryCancel:
+    case Operation::kTryCancelAll:
+      return true;
+    default:
+      return false;
+  }
+}
+
 bool IsKnown(const Instruction& in) {
+  if (in.type == Type::kB128) return ClassOf(in.operation) != InstructionClass::kMemory;
   switch (in.operation) {
     case Operation::kLd:
     case Operation::kSt:
@@ -91,18 +113,22 @@ Checker::Checker(CheckedLaunch launch, const LaunchMemory& memory, ShadowMemory&
   }
 }
 
+// The blocks of a cluster are looked at as one block of all their warps, whose shared memories lie
+// one behind the other.
 void Checker::Starts(Block& block, uint64_t index) {
+  if (block.rank > 0) return;
   block_ = &block;
-  block_index_ = index;
   ordered_ = false;
-  clocks_.Start(static_cast<uint32_t>(block.warps.size()), shadow_.interval);
+  const size_t blocks = block.cluster->blocks.size(), warps = blocks * block.warps.size();
+  shared_bytes_ = (block.shared.size() + kSharedStep - 1) / kSharedStep * kSharedStep;
+  clocks_.Start(static_cast<uint32_t>(warps), shadow_.interval);
   block_starts_.emplace_back(clocks_.first(), index);
-  const auto cells = static_cast<uint32_t>(block.shared.size() / facts_.shared_grain + 1);
+  const auto cells = static_cast<uint32_t>(blocks * shared_bytes_ / facts_.shared_grain + 1);
   if (shared_cells_.page_cells() < cells) shared_cells_ = CellTable(cells);
   const bool is_first = block_starts_.size() == 1;
   // Which blocks make a store is no matter where races are looked for as if all did.
   const bool can_repeat =
-      facts_.paths.are_the_same && (launch_.race || facts_.paths.may_skip.empty());
+      blocks == 1 && facts_.paths.are_the_same && (launch_.race || facts_.paths.may_skip.empty());
   is_clean_ = is_first ? can_repeat : is_clean_ && findings_.empty();
   repeats_ = !is_first && is_clean_;
   absent_.fill(0);
@@ -114,21 +140,20 @@ void Checker::Starts(Block& block, uint64_t index) {
                       : nullptr;
   if (strict_cells_ != nullptr) maybe_unwritten_.Assign(block.shared.size(), true);
   if (!launch_.uninitialised) return;
-  shared_unwritten_.Assign(block.shared.size(), !repeats_);
-  if (block.local_bytes > 0)
-    local_unwritten_.Assign(block.local_bytes * block.warps.size() * kLanes, true);
-  poison_.resize(block.warps.size());
+  shared_unwritten_.Assign(blocks * shared_bytes_, !repeats_);
+  if (block.local_bytes > 0) local_unwritten_.Assign(block.local_bytes * warps * kLanes, true);
+  poison_.resize(warps);
   for (RegisterPoison& poison : poison_) {
     poison.Assign(launch_.kernel->register_bytes);
     for (const ByteRange& range : launch_.kernel->read_first) poison.Spoil(range);
     for (const ByteRange& range : launch_.kernel->sums_first) poison.Spoil(range);
   }
-  if (facts_.has_tensor_memory) tensor_unwritten_.Assign(kTensorCells, true);
+  if (facts_.has_tensor_memory) tensor_unwritten_.Assign(blocks * kTensorCells, true);
 }
 
 // At a barrier: who is elsewhere. Else: who does something that others may see.
 void Checker::NoteWork(const Warp& warp, const Instruction& in, uint32_t mask) {
-  const uint32_t number = warp.first_thread / kLanes;
+  const uint32_t number = warp.first_in_cluster / kLanes;
   if (IsBarrier(in.operation)) {
     absent_[number] |= warp.live & ~mask;
     worked_[number] &= ~absent_[number];
@@ -141,8 +166,9 @@ void Checker::NoteWork(const Warp& warp, const Instruction& in, uint32_t mask) {
 }
 
 void Checker::Before(Warp& warp, const Instruction& in, const Slot* slots, uint32_t mask) {
+  block_ = warp.block;
   NoteWork(warp, in, mask);
-  switch (in.operation) {
+  switch (in.type == Type::kB128 ? Operation::kNop : in.operation) {
     case Operation::kLd:
       known_ = true;
       return Load(warp, in, slots, mask);
@@ -168,8 +194,7 @@ void Checker::Before(Warp& warp, const Instruction& in, const Slot* slots, uint3
       break;
   }
   known_ = false;
-  is_async_ = in.operation == Operation::kBulkLoad || in.operation == Operation::kBulkShared ||
-              in.operation == Operation::kTensorMapLoad;
+  is_async_ = CopiesBeside(in.operation);
   if (launch_.race && facts_.has_barriers) Synchronise(warp, in, slots, mask);
   if (in.group_wide || in.operation == Operation::kTensorMultiply ||
       in.operation == Operation::kTensorMultiplyFromMemory)
@@ -189,9 +214,10 @@ void Checker::Before(Warp& warp, const Instruction& in, const Slot* slots, uint3
 // What a bulk copy wrote is there for those who wait for its barrier; the next copy is another. A
 // warp that asked for a phase knows only then whether it has ended.
 void Checker::After(Warp& warp, const Instruction& in, const Slot* slots, uint32_t mask) {
+  block_ = warp.block;
   if (launch_.uninitialised && in.group_wide) FollowWarpGroup(warp, in, slots);
   if (in.operation == Operation::kTensorLoad) FinishTensorLoad(warp, in, slots);
-  const uint32_t number = warp.first_thread / kLanes;
+  const uint32_t number = warp.first_in_cluster / kLanes;
   if (launch_.race && in.operation == Operation::kClusterWait)
     clocks_.Leave(number, kClusterBarrier);
   if (!launch_.race || !facts_.has_barriers) return;
@@ -199,13 +225,18 @@ void Checker::After(Warp& warp, const Instruction& in, const Slot* slots, uint32
     case Operation::kBulkLoad:
     case Operation::kBulkShared:
     case Operation::kTensorMapLoad:
+    case Operation::kStoreAsync:
+    case Operation::kRedAsync:
+    case Operation::kBulkReduce:
+    case Operation::kTryCancel:
+    case Operation::kTryCancelAll:
       return clocks_.Advance(kLanes + number, shadow_.interval);
     case Operation::kBarrierWait:
     case Operation::kBarrierWaitParity: {
       const uint32_t ended = ReadMask(warp, slots[0]) & mask;
       if (ended == 0) return;
       const auto lane = static_cast<uint32_t>(std::countr_zero(ended));
-      return clocks_.Leave(number, BarrierAt(AddressOf(warp, in, slots[1], lane)));
+      return clocks_.Leave(number, BarrierAt(*block_, AddressOf(warp, in, slots[1], lane)));
     }
     default:
       return;
@@ -213,6 +244,7 @@ void Checker::After(Warp& warp, const Instruction& in, const Slot* slots, uint32
 }
 
 void Checker::Skips(Warp& warp, const Instruction& in, const Slot*, uint32_t mask) {
+  block_ = warp.block;
   if (in.operation == Operation::kSt && MaySkip(block_->pc)) NoteSkipped(warp, block_->pc, mask);
 }
 
@@ -229,32 +261,63 @@ void Checker::NoteSkipped(const Warp& warp, uint32_t pc, uint32_t mask) {
   block_->pc = before;
 }
 
-void Checker::PhaseEnds(Block&, uint64_t address) {
-  clocks_.EndPhase(address == kClusterBarrier ? address : BarrierAt(address));
+void Checker::PhaseEnds(Block& block, uint64_t address) {
+  clocks_.EndPhase(address == kClusterBarrier ? address : BarrierAt(block, address));
 }
 
 void Checker::Arrive(const Warp& warp, const Instruction& in, const Slot& slot, uint32_t which,
-                     uint32_t mask, bool copies) {
-  const uint32_t number = warp.first_thread / kLanes + (copies ? kLanes : 0);
+                     uint32_t mask, bool copies, const Slot* targets) {
+  const uint32_t number = warp.first_in_cluster / kLanes + (copies ? kLanes : 0);
   for (uint32_t l = 0; l < kLanes; ++l) {
-    if ((mask >> l & 1) != 0)
-      clocks_.Arrive(number, BarrierAt(AddressOf(warp, in, slot, l, which)));
+    if ((mask >> l & 1) == 0) continue;
+    const uint64_t address = AddressOf(warp, in, slot, l, which);
+    if (targets == nullptr || targets->bytes != 2) {
+      clocks_.Arrive(number, BarrierAt(*block_, address));
+      continue;
+    }
+    const uint64_t ranks = ReadLane(warp, *targets, l);
+    for (uint32_t rank = 0; rank < block_->cluster->blocks.size(); ++rank) {
+      if ((ranks >> rank & 1) != 0)
+        clocks_.Arrive(number, BarrierAt(*block_, InBlock(address, rank)));
+    }
   }
 }
 
 void Checker::Synchronise(Warp& warp, const Instruction& in, const Slot* s, uint32_t mask) {
-  const uint32_t number = warp.first_thread / kLanes;
+  const uint32_t number = warp.first_in_cluster / kLanes;
   switch (in.operation) {
     case Operation::kBarrierInit:
       for (uint32_t l = 0; l < kLanes; ++l) {
-        if ((mask >> l & 1) != 0) clocks_.MakeBarrier(BarrierAt(AddressOf(warp, in, s[0], l)));
+        if ((mask >> l & 1) != 0)
+          clocks_.MakeBarrier(BarrierAt(*block_, AddressOf(warp, in, s[0], l)));
       }
       return;
     case Operation::kBulkLoad:
     case Operation::kBulkShared:
-      return Arrive(warp, in, s[3], 2, mask, true);
-    case Operation::kTensorMapLoad:
-      return Arrive(warp, in, s[2 + in.value], 1, mask, true);
+      return Arrive(warp, in, s[3], 2, mask, true, in.slot_count > 4 ? s + 4 : nullptr);
+    case Operation::kTensorMapLoad: {
+      const uint32_t barrier = 2 + in.value;
+      return Arrive(warp, in, s[barrier], 1, mask, true,
+                    in.slot_count > barrier + 1 ? s + barrier + 1 : nullptr);
+    }
+    case Operation::kStoreAsync:
+      return Arrive(warp, in, s[1 + in.vector_width()], 1, mask, true);
+    case Operation::kRedAsync:
+      return Arrive(warp, in, s[2], 1, mask, true);
+    case Operation::kTryCancel:
+      return Arrive(warp, in, s[1], 1, mask, true);
+    case Operation::kTryCancelAll:
+      for (uint32_t rank = 0; rank < block_->cluster->blocks.size(); ++rank) {
+        for (uint32_t l = 0; l < kLanes; ++l) {
+          if ((mask >> l & 1) == 0) continue;
+          const uint64_t barrier = InBlock(AddressOf(warp, in, s[1], l, 1), rank);
+          clocks_.Arrive(kLanes + number, BarrierAt(*block_, barrier));
+        }
+      }
+      return;
+    case Operation::kBulkReduce:
+      if (IsShared(ModifierStateSpace(in))) Arrive(warp, in, s[3], 2, mask, true);
+      return;
     case Operation::kBarrierArrive:
     case Operation::kBarrierArriveExpect:
     case Operation::kBarrierDrop:
@@ -278,18 +341,18 @@ void Checker::Control(Warp& warp, const Instruction& in, const Slot* s, uint32_t
   const bool arrives =
       in.operation == Operation::kBarArrive || in.operation == Operation::kClusterArrive;
   if (arrives && launch_.race) {
-    const uint32_t number = warp.first_thread / kLanes;
+    const uint32_t number = warp.first_in_cluster / kLanes;
     const auto lane = static_cast<uint32_t>(std::countr_zero(mask));
     const uint64_t barrier = in.operation == Operation::kClusterArrive
                                  ? kClusterBarrier
-                                 : NamedBarrier(ReadLane(warp, s[0], lane));
+                                 : NamedBarrier(*block_, ReadLane(warp, s[0], lane));
     clocks_.MakeBarrier(barrier);
     clocks_.Arrive(number, barrier);
     clocks_.Advance(number, shadow_.interval);
     return;
   }
   if (in.operation == Operation::kNop && launch_.race && !facts_.copy_groups.empty()) {
-    const uint32_t number = warp.first_thread / kLanes;
+    const uint32_t number = warp.first_in_cluster / kLanes;
     const CopyGroup group = facts_.copy_groups[block_->pc];
     if (group == CopyGroup::kCommit || group == CopyGroup::kWaitAll)
       clocks_.Commit(number, shadow_.interval);
@@ -304,35 +367,37 @@ void Checker::Control(Warp& warp, const Instruction& in, const Slot* s, uint32_t
 }
 
 void Checker::BarrierOpens(Block& block, uint32_t barrier) {
+  block_ = &block;
   uint32_t participants = 0;
   for (const Warp& warp : block.warps) {
     const Group* first = nullptr;
     uint32_t waiting = 0;
     for (const Group& group : warp.groups) {
       if (group.state != GroupState::kWaitsAtBarrier || group.barrier != barrier) continue;
-      participants |= 1u << (warp.first_thread / kLanes);
+      participants |= 1u << (warp.first_in_cluster / kLanes);
       waiting |= group.mask;
       if (first == nullptr) {
         first = &group;
       } else if (first->pc != group.pc) {
         block.pc = group.pc;
         const uint32_t thread =
-            warp.first_thread + static_cast<uint32_t>(std::countr_zero(group.mask));
+            warp.first_in_cluster + static_cast<uint32_t>(std::countr_zero(group.mask));
         Report(FindingKind::kBarrier,
                "is where some threads of a warp wait while others wait elsewhere", thread, nullptr,
-               Stamp::Of(clocks_.first(), first->pc, false,
-                         warp.first_thread + static_cast<uint32_t>(std::countr_zero(first->mask))));
+               Stamp::Of(
+                   clocks_.first(), first->pc, false,
+                   warp.first_in_cluster + static_cast<uint32_t>(std::countr_zero(first->mask))));
       }
     }
     if (first != nullptr) CheckAligned(warp, *first, waiting);
-    absent_[warp.first_thread / kLanes] = 0;
+    absent_[warp.first_in_cluster / kLanes] = 0;
   }
   clocks_.Meet(participants, shadow_.interval);
   // Those that arrived and went on.
-  const uint64_t named = NamedBarrier(barrier);
+  const uint64_t named = NamedBarrier(block, barrier);
   if (!clocks_.IsBarrier(named)) return;
   clocks_.EndPhase(named);
-  for (uint32_t w = 0; w < block.warps.size(); ++w) {
+  for (uint32_t w = 0; w < kLanes; ++w) {
     if ((participants >> w & 1) != 0) clocks_.Leave(w, named);
   }
 }
@@ -340,7 +405,7 @@ void Checker::BarrierOpens(Block& block, uint32_t barrier) {
 // bar and barrier.aligned want all threads of a warp but those that have nothing more to do than
 // return.
 void Checker::CheckAligned(const Warp& warp, const Group& group, uint32_t waiting) {
-  const uint32_t number = warp.first_thread / kLanes;
+  const uint32_t number = warp.first_in_cluster / kLanes;
   const uint32_t missing = (warp.live | (absent_[number] & worked_[number])) & ~waiting;
   const Instruction& in = launch_.kernel->instructions[group.pc];
   const bool is_aligned =
@@ -351,7 +416,7 @@ void Checker::CheckAligned(const Warp& warp, const Group& group, uint32_t waitin
          "is executed by " + std::to_string(std::popcount(waiting)) + " of the " +
              std::to_string(std::popcount(waiting | missing)) +
              " threads of a warp: what it does then is undefined",
-         warp.first_thread + static_cast<uint32_t>(std::countr_zero(waiting)), nullptr);
+         warp.first_in_cluster + static_cast<uint32_t>(std::countr_zero(waiting)), nullptr);
 }
 
 Checker::Addresses Checker::AddressesOf(const Warp& warp, const Instruction& in, StateSpace space,
@@ -383,7 +448,7 @@ Checker::Spot Checker::SpotOf(const Warp& warp, StateSpace space, uint64_t addre
 void Checker::Move(Spot& spot, const Warp& warp, StateSpace space, uint64_t address,
                    uint32_t lane) {
   const uint64_t size = block_->shared.size();
-  if (!IsShared(space) || !spot.inside || address > size) {
+  if (!IsShared(space) || !spot.inside || address > size || block_->cluster->blocks.size() > 1) {
     spot = SpotOf(warp, space, address, lane);
     return;
   }
@@ -397,12 +462,19 @@ Checker::Spot Checker::SpotIn(const Warp& warp, uint64_t window, uint64_t offset
   spot.window = window;
   spot.offset = offset;
   if (window == kSharedWindow) {
-    if (offset > block_->shared.size()) return spot;
+    const Block* owner = block_;
+    if ((offset & kRankMask) != 0) {
+      const uint64_t rank = RankOf(*block_, offset);
+      if (rank >= block_->cluster->blocks.size()) return spot;
+      owner = block_->cluster->blocks[rank];
+      spot.offset = offset &= ~kRankMask;
+    }
+    if (offset > owner->shared.size()) return spot;
     spot.unwritten = launch_.uninitialised ? &shared_unwritten_ : nullptr;
     spot.cells = launch_.race && (!repeats_ || watched_[block_->pc]) ? &shared_cells_ : nullptr;
-    spot.at = offset;
-    spot.held = block_->shared.size() - offset;
-    spot.data = block_->shared.data() + offset;
+    spot.at = owner->rank * shared_bytes_ + offset;
+    spot.held = owner->shared.size() - offset;
+    spot.data = owner->shared.data() + offset;
     spot.grain = facts_.shared_grain;
     spot.inside = true;
     return spot;
@@ -410,9 +482,9 @@ Checker::Spot Checker::SpotIn(const Warp& warp, uint64_t window, uint64_t offset
   if (window == kLocalWindow) {
     if (offset > block_->local_bytes) return spot;
     spot.unwritten = launch_.uninitialised ? &local_unwritten_ : nullptr;
-    spot.at = block_->local_bytes * (warp.first_thread + lane) + offset;
+    spot.at = block_->local_bytes * (warp.first_in_cluster + lane) + offset;
     spot.held = block_->local_bytes - offset;
-    spot.data = block_->local + spot.at;
+    spot.data = block_->local + block_->local_bytes * (warp.first_thread + lane) + offset;
     spot.inside = true;
     return spot;
   }
@@ -457,7 +529,7 @@ bool Checker::MeetsBlocksOf(const Checker& other) const {
 // By RaceSearch alone, cell by cell: it is one block.
 void Checker::NoteStrictly(const Warp& warp, const Addresses& a, bool writes, bool is_async) {
   if (strict_cells_ == nullptr || !is_clean_ || !IsShared(a.space)) return;
-  const RaceSearch search(clocks_, clocks_.first(), warp.first_thread / kLanes);
+  const RaceSearch search(clocks_, clocks_.first(), warp.first_in_cluster / kLanes);
   const uint32_t grain = facts_.shared_grain;
   CellPage& page = strict_cells_->PageOf(0);
   for (uint32_t l = 0; l < kLanes; ++l) {
@@ -488,13 +560,13 @@ void Checker::CheckOperand(Warp& warp, const Slot& slot, uint32_t mask, const ch
   const PoisonedLanes lanes = poison.Get(slot);
   for (uint32_t l = 0; l < kLanes; ++l) {
     if ((mask >> l & 1) == 0 || lanes[l] == 0) continue;
-    return Report(FindingKind::kUninitialised, what, warp.first_thread + l, nullptr);
+    return Report(FindingKind::kUninitialised, what, warp.first_in_cluster + l, nullptr);
   }
 }
 
 // Warps come to the two accesses in any order, so that the earlier one may be further down; unless
 // there is a barrier between them, it is there that one is missing.
-std::pair<BarrierGap, std::string> Checker::MissingBarrier(uint32_t other) const {
+std::pair<BarrierGap, std::string> Checker::MissingBarrier(uint32_t other, bool in_cluster) const {
   const uint32_t first = std::min(block_->pc, other), last = std::max(block_->pc, other);
   const std::vector<Instruction>& code = launch_.kernel->instructions;
   const std::string from = std::to_string(code[first].position.line),
@@ -505,12 +577,13 @@ std::pair<BarrierGap, std::string> Checker::MissingBarrier(uint32_t other) const
          !(code[end].operation == Operation::kBra && code[end].target <= first))
     ++end;
   const BarrierGap behind{last, end};
-  if (from == to) return {behind, ", with no barrier between two executions of line " + to};
-  const bool has_one = std::any_of(code.begin() + first, code.begin() + last,
-                                   [](const auto& in) { return IsBarrier(in.operation); });
-  if (!has_one) return {{first, last}, ", with no barrier between lines " + from + " and " + to};
-  return {behind,
-          ", with no barrier after line " + to + " before a loop reaches line " + from + " again"};
+  const std::string none = in_cluster ? ", with no barrier.cluster " : ", with no barrier ";
+  if (from == to) return {behind, none + "between two executions of line " + to};
+  const bool has_one = std::any_of(code.begin() + first, code.begin() + last, [&](const auto& in) {
+    return in_cluster ? in.operation == Operation::kClusterWait : IsBarrier(in.operation);
+  });
+  if (!has_one) return {{first, last}, none + "between lines " + from + " and " + to};
+  return {behind, none + "after line " + to + " before a loop reaches line " + from + " again"};
 }
 
 // A thread's wait makes its copies visible to others only with a barrier behind it.
@@ -528,14 +601,17 @@ std::string Checker::MissingBarrierBehindWait() const {
 
 void Checker::ReportRace(const Collision& found, bool writes, uint32_t thread, const Spot& spot) {
   std::string what = writes ? "writes what " : "reads what ";
-  what += found.other_block ? "a thread of another block " : "a thread of another warp ";
+  const bool in_cluster = RankOfThread(found.earlier.thread()) != RankOfThread(thread);
+  what += found.other_block ? "a thread of another block "
+          : in_cluster      ? "a thread of another block of its cluster "
+                            : "a thread of another warp ";
   const bool copies = found.earlier.agent() >= kLanes;
   std::optional<BarrierGap> gap;
   std::string lacks;
   if (copies) {
     lacks = MissingBarrierBehindWait();
   } else {
-    std::tie(gap, lacks) = MissingBarrier(found.earlier.pc());
+    std::tie(gap, lacks) = MissingBarrier(found.earlier.pc(), in_cluster);
   }
   if (copies && !found.other_block && found.earlier.thread() / kLanes == thread / kLanes) {
     lacks = ", with no barrier between them";
@@ -564,7 +640,7 @@ void Checker::Report(FindingKind kind, std::string what, uint32_t thread, const 
   finding.what = std::move(what);
   finding.kernel = launch_.kernel->name;
   finding.gap = gap;
-  finding.at = SideOf(block_->pc, thread, block_index_);
+  finding.at = SideOf(block_->pc, thread, block_starts_.back().second);
   if (other) finding.other = SideOf(other->pc(), other->thread(), BlockOf(other->interval));
   if (spot == nullptr) return;
   finding.byte = spot->offset;
@@ -578,19 +654,32 @@ void Checker::Report(FindingKind kind, std::string what, uint32_t thread, const 
   }
 }
 
+// `block` is the first of its cluster, whose threads are counted through.
 FindingSide Checker::SideOf(uint32_t pc, uint32_t thread, uint64_t block) const {
+  const uint32_t threads = static_cast<uint32_t>(block_->warps.size()) * kLanes;
   const Kernel& kernel = *launch_.kernel;
   const Instruction& in = kernel.instructions[pc];
   return {{launch_.file, in.position.line, in.position.column},
           kernel.forms[pc],
-          Unflattened(block, launch_.grid),
-          Unflattened(thread, launch_.block)};
+          BlockOfRank(block, thread / threads),
+          Unflattened(thread % threads, launch_.block)};
 }
 
 uint64_t Checker::BlockOf(uint32_t interval) const {
   const auto after =
       std::ranges::upper_bound(block_starts_, interval, {}, &std::pair<uint32_t, uint64_t>::first);
-  return after == block_starts_.begin() ? block_index_ : std::prev(after)->second;
+  return after == block_starts_.begin() ? block_starts_.back().second : std::prev(after)->second;
+}
+
+uint32_t Checker::RankOfThread(uint32_t thread) const {
+  return thread / kLanes / static_cast<uint32_t>(block_->warps.size());
+}
+
+std::array<uint32_t, 3> Checker::BlockOfRank(uint64_t first, uint32_t rank) const {
+  auto block = Unflattened(first, launch_.grid);
+  const auto inside = Unflattened(rank, launch_.cluster);
+  for (size_t i = 0; i < 3; ++i) block[i] += inside[i];
+  return block;
 }
 
 }  // namespace hloscope::ptx

@@ -23,7 +23,7 @@ namespace hloscope::ptx {
 struct CheckedLaunch {
   const Kernel* kernel = nullptr;
   std::string file;  // of the PTX
-  std::array<uint32_t, 3> grid{}, block{};
+  std::array<uint32_t, 3> grid{}, block{}, cluster{1, 1, 1};
   bool race = false, uninitialised = false;
   std::stop_source* found = nullptr;  // is asked to stop at the first finding
 };
@@ -128,7 +128,7 @@ class Checker final : public Observer {
   void StoreMatrices(Warp& warp, const Instruction& in, const Slot* slots, uint32_t mask);
   // mbarriers and the copies that arrive at them.
   void Arrive(const Warp& warp, const Instruction& in, const Slot& slot, uint32_t which,
-              uint32_t mask, bool copies);
+              uint32_t mask, bool copies, const Slot* targets = nullptr);
   void Synchronise(Warp& warp, const Instruction& in, const Slot* slots, uint32_t mask);
   void Control(Warp& warp, const Instruction& in, const Slot* slots, uint32_t mask);
   void CheckAligned(const Warp& warp, const Group& group, uint32_t waiting);
@@ -164,18 +164,20 @@ class Checker final : public Observer {
   // Whether shared memory needs no look: no poison is in it, and none goes in.
   bool Repeats(const Warp& warp) const {
     return repeats_ && !watched_[block_->pc] && !shared_poisoned_ &&
-           !(launch_.uninitialised && poison_[warp.first_thread / kLanes].any());
+           !(launch_.uninitialised && poison_[warp.first_in_cluster / kLanes].any());
   }
 
-  RegisterPoison& PoisonOf(const Warp& warp) { return poison_[warp.first_thread / kLanes]; }
+  RegisterPoison& PoisonOf(const Warp& warp) { return poison_[warp.first_in_cluster / kLanes]; }
   void Report(FindingKind kind, std::string what, uint32_t thread, const Spot* spot,
               std::optional<Stamp> other = {}, std::optional<BarrierGap> gap = {});
   // Where a barrier is missing between this instruction and `other`, in words too.
-  std::pair<BarrierGap, std::string> MissingBarrier(uint32_t other) const;
+  std::pair<BarrierGap, std::string> MissingBarrier(uint32_t other, bool in_cluster) const;
   std::string MissingBarrierBehindWait() const;
   void ReportRace(const Collision& found, bool writes, uint32_t thread, const Spot& spot);
   FindingSide SideOf(uint32_t pc, uint32_t thread, uint64_t block) const;
   uint64_t BlockOf(uint32_t interval) const;
+  uint32_t RankOfThread(uint32_t thread) const;
+  std::array<uint32_t, 3> BlockOfRank(uint64_t first, uint32_t rank) const;
 
   CheckedLaunch launch_;
   const LaunchMemory& memory_;
@@ -188,9 +190,10 @@ class Checker final : public Observer {
   uint32_t grain_ = 1;  // of arguments: bytes of a cell
 
   Block* block_ = nullptr;
-  uint64_t block_index_ = 0;
-  bool ordered_ = false;  // the block has watched what others write
-  std::vector<std::pair<uint32_t, uint64_t>> block_starts_;  // first interval, block
+  static constexpr uint64_t kSharedStep = 1024;
+  uint64_t shared_bytes_ = 0;  // of each block of a cluster, in multiples of that
+  bool ordered_ = false;       // the block has watched what others write
+  std::vector<std::pair<uint32_t, uint64_t>> block_starts_;  // first interval, first block
   Clocks clocks_;
   CellTable shared_cells_;  // one page
   const CellSteps& cell_steps_ = VectorUnits().back().cell_steps();

@@ -51,7 +51,7 @@ bool Checker::FindCells(const Warp& warp, const Addresses& a, const Area& area, 
   CellTable& table = *spot.cells;
   cells.access.each = a.bytes >> shift;
   cells.access.mask = a.mask;
-  cells.access.warp = warp.first_thread / kLanes;
+  cells.access.warp = warp.first_in_cluster / kLanes;
   // What else was written is not known of a block that repeats the first.
   cells.access.floor = repeats_ ? 0 : clocks_.first();
   cells.access.known = clocks_.KnownTo(cells.access.warp);
@@ -103,7 +103,7 @@ bool Checker::CheckReadOfAll(const Warp& warp, const Addresses& a) {
     for (uint32_t k = 0; k < access.each; ++k) {
       const auto found =
           search.Read(page, access.cell[l] + k, {access.me.interval, access.me.who + l});
-      if (found) ReportRace(*found, false, warp.first_thread + l, area.SpotOf(l, k));
+      if (found) ReportRace(*found, false, warp.first_in_cluster + l, area.SpotOf(l, k));
     }
   }
   return true;
@@ -155,7 +155,7 @@ bool Checker::CheckWrittenCells(const Warp& warp, const Addresses& a, const Area
     for (uint32_t k = 0; k < access.each; ++k) {
       const auto found = search.Write(page, access.cell[l] + k,
                                       {access.me.interval, access.me.who + l}, changed[k] >> l & 1);
-      if (found) ReportRace(*found, true, warp.first_thread + l, area.SpotOf(l, k));
+      if (found) ReportRace(*found, true, warp.first_in_cluster + l, area.SpotOf(l, k));
     }
   }
   return true;

@@ -70,18 +70,18 @@ bool Checker::IsPlain(const Addresses& a) const {
 
 RaceSearch Checker::SearchIn(const Spot& spot, const Warp& warp) const {
   return {clocks_, spot.window == kSharedWindow ? clocks_.first() : floor_,
-          warp.first_thread / kLanes};
+          warp.first_in_cluster / kLanes};
 }
 Stamp Checker::StampOf(const Warp& warp, uint32_t lane, bool is_async) const {
-  const uint32_t number = warp.first_thread / kLanes;
+  const uint32_t number = warp.first_in_cluster / kLanes;
   return Stamp::Of(clocks_.Now(is_async ? kLanes + number : number), block_->pc, is_async,
-                   warp.first_thread + lane);
+                   warp.first_in_cluster + lane);
 }
 
 void Checker::CheckRead(const Warp& warp, uint32_t lane, const Spot& spot, uint32_t bytes) {
   if (spot.cells == nullptr) return;
   const auto end = static_cast<uint32_t>(std::min<uint64_t>(bytes, spot.held));
-  const uint32_t thread = warp.first_thread + lane;
+  const uint32_t thread = warp.first_in_cluster + lane;
   const RaceSearch search = SearchIn(spot, warp);
   const Stamp me = StampOf(warp, lane, false);
   for (uint32_t i = 0; i < end; i += spot.grain) {
@@ -97,7 +97,7 @@ void Checker::CheckRead(const Warp& warp, uint32_t lane, const Spot& spot, uint3
 void Checker::CheckWrite(const Warp& warp, uint32_t lane, const Spot& spot, const std::byte* values,
                          uint32_t bytes, bool is_async) {
   if (spot.cells == nullptr || bytes > spot.held) return;
-  const uint32_t thread = warp.first_thread + lane;
+  const uint32_t thread = warp.first_in_cluster + lane;
   const RaceSearch search = SearchIn(spot, warp);
   const Stamp me = StampOf(warp, lane, is_async);
   for (uint32_t i = 0; i < bytes; i += spot.grain) {
@@ -146,7 +146,7 @@ void Checker::Poison(const Warp& warp, uint32_t lane, const Spot& spot, uint32_t
     Spot at = spot;
     at.offset += static_cast<uint64_t>(std::countr_zero(poison));
     Report(FindingKind::kUninitialised, "stores a value computed from " + PoisonSource(),
-           warp.first_thread + lane, &at);
+           warp.first_in_cluster + lane, &at);
     poison = 0;
   }
   if (poison != 0 && spot.window == kSharedWindow) shared_poisoned_ = true;
@@ -380,10 +380,22 @@ void Checker::StoreMatrices(Warp& warp, const Instruction& in, const Slot* s, ui
 // Of instructions that Before does not know.
 void Checker::Accesses(Warp& warp, uint32_t lane, const MemoryAccess& access) {
   if (known_) return;
-  const Spot spot = SpotIn(warp, access.window, access.offset, lane);
+  block_ = warp.block;
+  const bool shared = access.window == kSharedWindow && access.owner != nullptr;
+  const uint64_t offset = shared ? InBlock(access.offset, access.owner->rank) : access.offset;
+  const Spot spot = SpotIn(warp, access.window, offset, lane);
   if (!spot.inside) return;
-  const bool barrier =
-      access.window == kSharedWindow && access.bytes == 8 && clocks_.IsBarrier(access.offset);
+  const bool barrier = shared && access.bytes == 8 && clocks_.IsBarrier(offset);
+  // Atomics and copies that reduce race with nobody; what they read beside it is read.
+  const Instruction& in = launch_.kernel->instructions[block_->pc];
+  const bool updates = in.operation == Operation::kRedAsync ||
+                       in.operation == Operation::kBulkReduce || in.operation == Operation::kAtom ||
+                       in.operation == Operation::kAtomCas;
+  const bool is_target = access.writes || in.operation != Operation::kBulkReduce || !shared;
+  if (updates && is_target && !barrier) {
+    if (access.writes && spot.unwritten != nullptr) spot.unwritten->Put(spot.at, access.bytes, 0);
+    return;
+  }
   if (!access.writes) {
     NoteTileRead(spot, access.bytes);
     if (!barrier) CheckRead(warp, lane, spot, access.bytes);

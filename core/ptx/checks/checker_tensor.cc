@@ -62,8 +62,10 @@ void Checker::FollowWarpGroup(Warp& warp, const Instruction& in, const Slot* s) 
   }
 }
 
-void Checker::TensorCells(Warp& warp, const TensorCellsUse& use) {
+void Checker::TensorCells(Warp& warp, const TensorCellsUse& of_block) {
   if (!launch_.uninitialised) return;
+  TensorCellsUse use = of_block;
+  use.first += warp.block->rank * static_cast<uint32_t>(kTensorCells);
   const auto each = [&](auto f) {
     for (uint32_t i = 0; i < use.count; ++i) f(i, use.first + i);
   };

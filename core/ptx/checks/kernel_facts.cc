@@ -92,7 +92,12 @@ std::vector<Access> AccessesOf(const Kernel& kernel, const Instruction& in) {
   switch (in.operation) {
     case Operation::kLd:
       return {{s[in.vector_width()], space, bytes, false}};
+    case Operation::kStoreZeros:
+      return {{s[0], StateSpace::kSharedCta, 8, true}};
+    case Operation::kBulkReduce:
+      return {{s[0], space, bytes, true}, {s[1], StateSpace::kSharedCta, bytes, false}};
     case Operation::kStoreAsync:
+    case Operation::kRedAsync:
       return {{s[0], StateSpace::kSharedCluster, bytes, true}};
     case Operation::kSt:
     case Operation::kRed:

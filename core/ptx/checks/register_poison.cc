@@ -178,7 +178,9 @@ PoisonedLanes RegisterPoison::Computed(const Warp& w, const Instruction& in, con
     for (uint32_t l = 0; l < kLanes; ++l) d[l] = f(l);
     return d;
   };
-  switch (in.operation) {
+  // Of 128 bits by the whole.
+  const bool is_wide = in.type == Type::kB128 && in.operation != Operation::kMov;
+  switch (is_wide ? Operation::kNop : in.operation) {
     case Operation::kMov:
     case Operation::kCvta:
       return Get(s[1]);

@@ -27,6 +27,10 @@ bool IsWarpWide(Operation operation) {
     case Operation::kRedux:
     case Operation::kLdmatrix:
     case Operation::kStmatrix:
+    case Operation::kLdmatrixBytes:
+    case Operation::kStmatrixBytes:
+    case Operation::kWmmaLoad:
+    case Operation::kWmmaStore:
     case Operation::kTensorAllocate:
     case Operation::kTensorFree:
     case Operation::kTensorLoad:
@@ -46,13 +50,6 @@ class Decoder {
       : syntax_(syntax), entry_(entry), kernel_(kernel), layout_(syntax, entry, kernel) {}
 
   void Decode() {
-    if (entry_.cluster_blocks != 1) {
-      kernel_.unsupported.push_back(
-          Error{ErrorClass::kUnsupported,
-                "`.reqnctapercluster`: clusters of several blocks are not executed",
-                {syntax_.file, entry_.position.line, entry_.position.column},
-                "compile with num_ctas:1"});
-    }
     for (const Statement& statement : entry_.statements) {
       Instruction instruction;
       if (!DecodeStatement(statement, instruction)) {
@@ -340,9 +337,9 @@ bool WantsBlockOrder(const Kernel& kernel) {
   for (const Instruction& instruction : kernel.instructions) {
     const StateSpace space = ModifierStateSpace(instruction);
     const bool shared = IsShared(space);
-    const bool atomic = instruction.operation == Operation::kAtom ||
-                        instruction.operation == Operation::kAtomCas ||
-                        instruction.operation == Operation::kRed;
+    const bool atomic =
+        instruction.operation == Operation::kAtom || instruction.operation == Operation::kAtomCas ||
+        instruction.operation == Operation::kRed || instruction.operation == Operation::kBulkReduce;
     const Order order = ModifierOrder(instruction);
     const bool watches = order != Order::kNone && order != Order::kWeak;
     if (!shared && (atomic || watches)) return true;
@@ -361,6 +358,8 @@ Program Decode(Syntax syntax) {
     kernel.position = entry.position;
     std::copy(std::begin(entry.required_threads), std::end(entry.required_threads),
               kernel.required_threads);
+    std::copy(std::begin(entry.required_cluster), std::end(entry.required_cluster),
+              kernel.required_cluster);
     Decoder(program.syntax, entry, kernel).Decode();
     kernel.wants_block_order = WantsBlockOrder(kernel);
     FirstReads reads = FindFirstReads(kernel);

@@ -62,7 +62,9 @@ enum class Special : uint8_t {
 
 constexpr bool DependsOnBlock(Special special) {
   return (special >= Special::kCtaidX && special <= Special::kCtaidZ) ||
-         (special >= Special::kClusterIdX && special <= Special::kClusterIdZ);
+         (special >= Special::kClusterIdX && special <= Special::kClusterIdZ) ||
+         (special >= Special::kInClusterX && special <= Special::kInClusterZ) ||
+         special == Special::kClusterRank;
 }
 
 // mma.sync: what a warp multiplies out of its registers.
@@ -72,7 +74,7 @@ constexpr bool IsMma(Operation operation) {
 
 inline bool IsShared(StateSpace space) {
   return space == StateSpace::kShared || space == StateSpace::kSharedCta ||
-         space == StateSpace::kSharedCluster;  // a cluster is one block
+         space == StateSpace::kSharedCluster;
 }
 
 // The place of an operand: an offset into the registers of a warp or, with kConstant, into the
@@ -150,6 +152,7 @@ struct Kernel {
   std::vector<Parameter> parameters;
   uint64_t parameter_bytes = 0;
   uint32_t required_threads[3] = {0, 0, 0};
+  uint32_t required_cluster[3] = {0, 0, 0};  // blocks
   std::vector<Instruction> instructions;
   std::vector<Slot> slots;
   std::vector<uint32_t> branch_targets;  // of .branchtargets: `target` of them from `value` on

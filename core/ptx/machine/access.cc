@@ -18,7 +18,14 @@ std::string_view NameOf(uint64_t window) {
 bool Refuse(Warp& warp, const char* verb, const Place& place, uint64_t window, uint64_t address,
             uint32_t lane, uint32_t bytes) {
   std::string what = std::string(verb) + " " + std::to_string(bytes) + " bytes ";
-  if (place.window == nullptr) {
+  const uint64_t rank = RankOf(*warp.block, address);
+  const bool is_shared = window == kSharedWindow && rank < warp.block->cluster->blocks.size();
+  if (place.window == nullptr && is_shared) {
+    what += "of the shared memory of block " + std::to_string(rank) + " of its cluster, which " +
+            (warp.block->cluster->blocks[rank]->live_threads == 0
+                 ? "has ended"
+                 : "only .shared::cluster and generic addresses reach");
+  } else if (place.window == nullptr) {
     what += "at an address that belongs to no argument, variable or memory of the block";
   } else {
     what += "at byte " + std::to_string(place.offset) + " of " + std::string(NameOf(window));
@@ -39,8 +46,17 @@ Place Locate(Warp& warp, StateSpace space, uint64_t address, uint32_t lane, Wind
   const LaunchMemory& memory = *block.memory;
   if (space == StateSpace::kGlobal && window < kFirstArgumentWindow) return {};
   if (window == kSharedWindow) {
-    scratch = {block.shared.data(), block.shared.size(), block.shared.size(), true};
-    return {&scratch, offset};
+    Block* owner = &block;
+    if ((offset & kRankMask) != 0) {
+      // .shared and .shared::cta are the block's own; what has ended has no memory.
+      const uint64_t rank = RankOf(block, offset);
+      const bool own = space == StateSpace::kShared || space == StateSpace::kSharedCta;
+      if (rank >= block.cluster->blocks.size() || (own && rank != block.rank)) return {};
+      owner = block.cluster->blocks[rank];
+      if (owner->live_threads == 0) return {};
+    }
+    scratch = {owner->shared.data(), owner->shared.size(), owner->shared.size(), true};
+    return {&scratch, offset & ~kRankMask, owner};
   }
   if (window == kLocalWindow) {
     scratch = {block.local + block.local_bytes * (warp.first_thread + lane), block.local_bytes,
@@ -70,8 +86,9 @@ bool Load(Warp& warp, StateSpace space, uint64_t address, uint32_t lane, void* i
                             : std::min<uint64_t>(bytes, place.window->bytes - place.offset);
   const std::byte* from = place.window->data + place.offset;
   if (Observer* observer = warp.block->observer)
-    observer->Accesses(warp, lane,
-                       {WindowOf(space, address), place.offset, bytes, false, from, from});
+    observer->Accesses(
+        warp, lane,
+        {WindowOf(space, address), place.offset, bytes, false, from, from, place.owner});
   std::memcpy(into, from, held);
   if (held < bytes) {
     std::memset(static_cast<std::byte*>(into) + held, 0xff, bytes - held);
@@ -89,11 +106,11 @@ bool Store(Warp& warp, StateSpace space, uint64_t address, uint32_t lane, const 
     return Refuse(warp, "writes", place, WindowOf(space, address), address, lane, bytes);
   }
   std::byte* to = place.window->data + place.offset;
-  NoteStore(*warp.block, *place.window, place.offset + bytes);
+  NoteStore(place, place.offset + bytes);
   if (Observer* observer = warp.block->observer) {
     const auto* value = static_cast<const std::byte*>(from);
-    observer->Accesses(warp, lane,
-                       {WindowOf(space, address), place.offset, bytes, true, value, to});
+    observer->Accesses(
+        warp, lane, {WindowOf(space, address), place.offset, bytes, true, value, to, place.owner});
   }
   std::memcpy(to, from, bytes);
   return true;

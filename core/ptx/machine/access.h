@@ -33,6 +33,7 @@ inline uint64_t OffsetOf(StateSpace space, uint64_t address) {
 struct Place {
   const Window* window = nullptr;
   uint64_t offset = 0;
+  Block* owner = nullptr;  // of shared memory
 };
 
 // Where `address` of `space` points to for lane `lane`; a null window where there is none.
@@ -47,9 +48,19 @@ bool Store(Warp& warp, StateSpace space, uint64_t address, uint32_t lane, const 
 
 // Every write goes through Store or is noted here: up to `end` of its window. What was written of
 // shared memory is poison again when the next block starts.
-inline void NoteStore(Block& block, const Window& window, uint64_t end) {
-  if (window.data == block.shared.data())
-    block.shared_written = std::max(block.shared_written, end);
+inline void NoteStore(const Place& place, uint64_t end) {
+  if (place.owner != nullptr)
+    place.owner->shared_written = std::max(place.owner->shared_written, end);
+}
+
+// An address of shared memory as the block of that rank has it.
+inline uint64_t InBlock(uint64_t address, uint64_t rank) {
+  return (address & ~kRankMask) | (rank + 1) << kRankShift;
+}
+// The rank that an address of shared memory names, or that of `block` where it names none.
+inline uint64_t RankOf(const Block& block, uint64_t address) {
+  const uint64_t rank = (address & kRankMask) >> kRankShift;
+  return rank == 0 ? block.rank : rank - 1;
 }
 
 // The address operand of one lane, its offset added.

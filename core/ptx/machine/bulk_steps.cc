@@ -2,9 +2,11 @@
 // they are issued; a load then tells its mbarrier how many bytes have come.
 #include <algorithm>
 #include <cstring>
+#include <optional>
 #include <vector>
 
 #include "core/ptx/machine/access.h"
+#include "core/ptx/machine/atomic.h"
 #include "core/ptx/machine/barrier.h"
 #include "core/ptx/machine/steps.h"
 #include "core/ptx/tensor/tensor_map.h"
@@ -14,7 +16,7 @@ namespace {
 
 constexpr uint32_t kChunk = 16;
 
-bool IsMultiple(Warp& w, uint32_t lane, uint64_t address, uint32_t bytes) {
+bool IsMultiple(Warp& w, uint32_t lane, uint64_t address, uint64_t bytes) {
   if (address % bytes == 0) return true;
   w.block->Fail("an asynchronous copy at an address that is not a multiple of " +
                     std::to_string(bytes) + " bytes",
@@ -39,26 +41,41 @@ bool CopyPlain(Warp& w, uint32_t lane, StateSpace from_space, uint64_t from, Sta
   return true;
 }
 
-// .multicast::cluster has a mask of blocks as operand `number`; the cluster is one block.
-bool IsForThisBlock(const Warp& w, const Instruction& in, const Slot* s, uint32_t number,
-                    uint32_t lane) {
-  if (in.slot_count <= number || s[number].bytes != 2) return true;
-  return (ReadLane(w, s[number], lane) & 1) != 0;
+// .multicast::cluster has a mask of blocks as operand `number`: f(rank) for each that is in it.
+// Else f(nullopt) once; false where one of them gave false or there is no such block.
+template <typename F>
+bool ForTargets(Warp& w, const Instruction& in, const Slot* s, uint32_t number, uint32_t lane,
+                F f) {
+  if (in.slot_count <= number || s[number].bytes != 2) return f(std::optional<uint32_t>());
+  const uint64_t mask = ReadLane(w, s[number], lane);
+  if (mask >> w.block->cluster->blocks.size() != 0) {
+    w.block->Fail("a multicast to a block that its cluster does not have", w.first_thread + lane);
+    return false;
+  }
+  for (uint32_t rank = 0; mask >> rank != 0; ++rank) {
+    if ((mask >> rank & 1) != 0 && !f(std::optional(rank))) return false;
+  }
+  return true;
 }
 
-// to, from, bytes, barrier.
+uint64_t AddressIn(uint64_t address, std::optional<uint32_t> rank) {
+  return rank ? InBlock(address, *rank) : address;
+}
+
+// to, from, bytes, barrier. What is written and the barrier lie in one block.
 void LoadBulk(Warp& w, const Instruction& in, const Slot* s, uint32_t m) {
   const StateSpace space = ModifierStateSpace(in);
+  const bool is_shared = in.operation == Operation::kBulkShared;
   for (uint32_t l = 0; l < kLanes; ++l) {
     if ((m >> l & 1) == 0) continue;
     const auto bytes = static_cast<uint32_t>(ReadLane(w, s[2], l));
-    const bool is_shared = in.operation == Operation::kBulkShared;
-    if (!is_shared && !IsForThisBlock(w, in, s, 4, l)) continue;
-    if (!CopyPlain(w, l, is_shared ? StateSpace::kSharedCta : StateSpace::kGlobal,
-                   AddressOf(w, in, s[1], l, 1), space, AddressOf(w, in, s[0], l), bytes) ||
-        !CompleteBytes(w, space, AddressOf(w, in, s[3], l, 2), l, bytes)) {
-      return;
-    }
+    const bool done = ForTargets(w, in, s, 4, l, [&](std::optional<uint32_t> rank) {
+      return CopyPlain(w, l, is_shared ? StateSpace::kSharedCta : StateSpace::kGlobal,
+                       AddressOf(w, in, s[1], l, 1), space,
+                       AddressIn(AddressOf(w, in, s[0], l), rank), bytes) &&
+             CompleteBytes(w, space, AddressIn(AddressOf(w, in, s[3], l, 2), rank), l, bytes);
+    });
+    if (!done) return;
     if (!is_shared) w.block->late_counts.bulk_read_bytes += bytes;
   }
 }
@@ -92,6 +109,79 @@ void StoreBulk(Warp& w, const Instruction& in, const Slot* s, uint32_t m) {
       return;
     }
     w.block->late_counts.bulk_written_bytes += bytes;
+  }
+}
+
+// cp.reduce.async.bulk: to, from, bytes and, to shared memory, a barrier. Element by element.
+void ReduceBulk(Warp& w, const Instruction& in, const Slot* s, uint32_t m) {
+  const StateSpace space = ModifierStateSpace(in);
+  const bool is_global = space == StateSpace::kGlobal;
+  const uint32_t each = BytesOf(in.type);
+  for (uint32_t l = 0; l < kLanes; ++l) {
+    if ((m >> l & 1) == 0) continue;
+    const uint64_t to = AddressOf(w, in, s[0], l), from = AddressOf(w, in, s[1], l, 1);
+    const auto bytes = static_cast<uint32_t>(ReadLane(w, s[2], l));
+    if (!IsMultiple(w, l, from, kChunk) || !IsMultiple(w, l, to, kChunk) ||
+        !IsMultiple(w, l, bytes, kChunk))
+      return;
+    for (uint32_t at = 0; at < bytes; at += each) {
+      uint64_t value = 0, old = 0;
+      if (!Load(w, StateSpace::kSharedCta, from + at, l, &value, each) ||
+          !Load(w, space, to + at, l, &old, each))
+        return;
+      const uint64_t changed = AtomicResult(in, old, value, 0);
+      if (!Store(w, space, to + at, l, &changed, each)) return;
+    }
+    if (is_global) {
+      w.block->late_counts.bulk_written_bytes += bytes;
+    } else if (!CompleteBytes(w, space, AddressOf(w, in, s[3], l, 2), l, bytes)) {
+      return;
+    }
+  }
+}
+
+// clusterlaunchcontrol.try_cancel: where the answer goes, barrier. No cluster is canceled, as where
+// none is left to start: sixteen zeros.
+void TryCancel(Warp& w, const Instruction& in, const Slot* s, uint32_t m) {
+  const StateSpace space =
+      ModifierStateSpace(in) == StateSpace::kNone ? StateSpace::kNone : StateSpace::kSharedCluster;
+  const std::byte answer[kChunk] = {};
+  const bool all = in.operation == Operation::kTryCancelAll;
+  const auto blocks = static_cast<uint32_t>(w.block->cluster->blocks.size());
+  for (uint32_t l = 0; l < kLanes; ++l) {
+    if ((m >> l & 1) == 0) continue;
+    const uint64_t to = AddressOf(w, in, s[0], l), barrier = AddressOf(w, in, s[1], l, 1);
+    if (!IsMultiple(w, l, to, kChunk)) return;
+    for (uint32_t rank = 0; rank < (all ? blocks : 1); ++rank) {
+      const auto target = all ? std::optional(rank) : std::nullopt;
+      if (!Store(w, space, AddressIn(to, target), l, answer, kChunk) ||
+          !CompleteBytes(w, space, AddressIn(barrier, target), l, kChunk))
+        return;
+    }
+  }
+}
+
+// query_cancel: whether a cluster was canceled, and its first block.
+void QueryCancel(Warp& w, const Instruction& in, const Slot* s, uint32_t m) {
+  for (uint32_t i = 0; i < in.slot_count && s[i].written; ++i) {
+    if (s[i].bytes == 0) WriteMask(w, s[i], 0, m);
+    for (uint32_t l = 0; l < kLanes && s[i].bytes != 0; ++l) {
+      if ((m >> l & 1) != 0) WriteLane(w, s[i], l, 0);
+    }
+  }
+}
+
+// st.bulk: address, bytes, and the number 0, which is known.
+void StoreZeros(Warp& w, const Instruction& in, const Slot* s, uint32_t m) {
+  const StateSpace space =
+      ModifierStateSpace(in) == StateSpace::kNone ? StateSpace::kNone : StateSpace::kSharedCta;
+  for (uint32_t l = 0; l < kLanes; ++l) {
+    if ((m >> l & 1) == 0) continue;
+    const uint64_t address = AddressOf(w, in, s[0], l), bytes = ReadLane(w, s[1], l), zero = 0;
+    if (!IsMultiple(w, l, address, 8) || !IsMultiple(w, l, bytes, 8)) return;
+    for (uint64_t at = 0; at < bytes; at += 8) {
+      if (!Store(w, space, address + at, l, &zero, 8)) return;
+    }
   }
 }
 
@@ -202,12 +292,13 @@ void LoadBox(Warp& w, const Instruction& in, const Slot* s, uint32_t m) {
   const uint32_t dimensions = in.value;
   for (uint32_t l = 0; l < kLanes; ++l) {
     if ((m >> l & 1) == 0) continue;
-    if (!IsForThisBlock(w, in, s, 3 + dimensions, l)) continue;
-    BoxCopy copy(w, l, space, AddressOf(w, in, s[0], l));
-    if (!copy.Prepare(ReadLane(w, s[1], l), s + 2, dimensions) || !copy.ToShared() ||
-        !CompleteBytes(w, space, AddressOf(w, in, s[2 + dimensions], l, 1), l, copy.bytes())) {
-      return;
-    }
+    const bool done = ForTargets(w, in, s, 3 + dimensions, l, [&](std::optional<uint32_t> rank) {
+      const uint64_t barrier = AddressOf(w, in, s[2 + dimensions], l, 1);
+      BoxCopy copy(w, l, space, AddressIn(AddressOf(w, in, s[0], l), rank));
+      return copy.Prepare(ReadLane(w, s[1], l), s + 2, dimensions) && copy.ToShared() &&
+             CompleteBytes(w, space, AddressIn(barrier, rank), l, copy.bytes());
+    });
+    if (!done) return;
   }
 }
 
@@ -237,6 +328,15 @@ Step BulkStep(const Instruction& i) {
       return LoadBulk;
     case Operation::kStoreAsync:
       return StoreAsync;
+    case Operation::kBulkReduce:
+      return ReduceBulk;
+    case Operation::kTryCancel:
+    case Operation::kTryCancelAll:
+      return TryCancel;
+    case Operation::kQueryCancel:
+      return QueryCancel;
+    case Operation::kStoreZeros:
+      return i.value == 0 ? StoreZeros : nullptr;
     case Operation::kBulkStore:
       return StoreBulk;
     case Operation::kTensorMapLoad:

@@ -1,4 +1,4 @@
-// Conversions between all types. Integers saturate, NaN becomes 0, as cvt says.
+// Conversions between all types. Integers saturate, NaN becomes what cvt says.
 #include <algorithm>
 #include <bit>
 #include <cmath>
@@ -77,7 +77,9 @@ double ToIntegral(double value, IntegerRound round) {
 uint64_t FloatToInteger(const Instruction& in, double value) {
   const uint32_t width = RowOf(in.type).bits;
   value = ToIntegral(value, ModifierIntegerRound(in));
-  if (value != value) return 0;
+  // Of an f64, or to 64 bits, the top bit alone.
+  const bool is_long = in.source == Type::kF64 || width == 64;
+  if (value != value) return is_long ? uint64_t{1} << (width - 1) : 0;
   const bool is_signed = IsSigned(in.type);
   const double top = std::ldexp(1.0, static_cast<int>(is_signed ? width - 1 : width));
   const uint64_t ones = width == 64 ? ~uint64_t{0} : (uint64_t{1} << width) - 1;
@@ -252,12 +254,20 @@ Step Tf32Step(const Instruction& i) {
 
 NarrowFormat FormatOf(Type type) {
   switch (type) {
+    case Type::kF16:
     case Type::kF16x2:
       return kFormatF16;
+    case Type::kBf16:
     case Type::kBf16x2:
       return kFormatBf16;
     case Type::kE4m3x2:
       return kFormatE4m3;
+    case Type::kE2m3x2:
+      return kFormatE2m3;
+    case Type::kE3m2x2:
+      return kFormatE3m2;
+    case Type::kE2m1x2:
+      return kFormatE2m1;
     default:
       return kFormatE5m2;
   }
@@ -265,9 +275,17 @@ NarrowFormat FormatOf(Type type) {
 
 uint32_t ToPart(const Instruction& in, double value) {
   const NarrowFormat format = FormatOf(in.type);
-  if (ModifierRelu(in) == Relu::kOn && value < 0) value = 0;
+  if (ModifierRelu(in) == Relu::kOn && value <= 0) value = 0;  // -0 too
   // e5m2 of NaN is 0x7f like e4m3's; a saturated NaN stays a NaN.
   return ToNarrow(value, format, ModifierRound(in), ModifierSatfinite(in) == Satfinite::kOn);
+}
+
+// One number.
+void ConvertPart(Warp& w, const Instruction& in, const Slot* s, uint32_t m) {
+  const auto a = Read<float>(w, s[1]);
+  for (uint32_t l = 0; l < kLanes; ++l) {
+    if ((m >> l & 1) != 0) WriteLane(w, s[0], l, ToPart(in, a.v[l]));
+  }
 }
 
 // d = {a in the upper half, b in the lower}.
@@ -288,7 +306,10 @@ void PackLanes(Warp& w, const Instruction&, const Slot* s, uint32_t m) {
 }
 
 Step PackStep(const Instruction& i) {
-  if (ModifierRound(i) != Round::kRn && ModifierRound(i) != Round::kRz) return nullptr;
+  const bool is_small = RowOf(i.type).bits < 32 && RowOf(i.type).kind == TypeKind::kPacked;
+  if (ModifierRound(i) != Round::kRn && (is_small || ModifierRound(i) != Round::kRz))
+    return nullptr;
+  if (RowOf(i.type).kind == TypeKind::kFloat) return ConvertPart;
   const bool plain = ModifierRound(i) == Round::kRn && ModifierRelu(i) == Relu::kNone &&
                      ModifierSatfinite(i) == Satfinite::kNone;
   if (plain && i.type == Type::kBf16x2) return PackLanes<FloatToBf16>;
@@ -296,28 +317,30 @@ Step PackStep(const Instruction& i) {
   return Pack;
 }
 
-void FromF8(Warp& w, const Instruction& in, const Slot* s, uint32_t m) {
+void UnpackSmall(Warp& w, const Instruction& in, const Slot* s, uint32_t m) {
+  const uint32_t width = RowOf(in.source).bits / 2;
   for (uint32_t l = 0; l < kLanes; ++l) {
     if ((m >> l & 1) == 0) continue;
     const uint64_t bits = ReadLane(w, s[1], l);
     uint64_t result = 0;
     for (uint32_t p = 0; p < 2; ++p) {
-      double value = FromNarrow(static_cast<uint32_t>(bits >> (8 * p) & 0xff), FormatOf(in.source));
-      if (ModifierRelu(in) == Relu::kOn && value < 0) value = 0;
+      const auto part = static_cast<uint32_t>(bits >> (width * p) & ((1u << width) - 1));
+      double value = FromNarrow(part, FormatOf(in.source));
+      if (ModifierRelu(in) == Relu::kOn && value <= 0) value = 0;
       result |= uint64_t{value != value ? kNan16 : ToNarrow(value, kFormatF16)} << (16 * p);
     }
     WriteLane(w, s[0], l, result);
   }
 }
 
-void ToF8(Warp& w, const Instruction& in, const Slot* s, uint32_t m) {
+void PackSmall(Warp& w, const Instruction& in, const Slot* s, uint32_t m) {
   for (uint32_t l = 0; l < kLanes; ++l) {
     if ((m >> l & 1) == 0) continue;
     const uint64_t bits = ReadLane(w, s[1], l);
     const auto part = [&](uint32_t p) {
       return ToPart(in, HalfToFloat(static_cast<uint16_t>(bits >> (16 * p))));
     };
-    WriteLane(w, s[0], l, uint64_t{part(1)} << 8 | part(0));
+    WriteLane(w, s[0], l, uint64_t{part(1)} << (RowOf(in.type).bits / 2) | part(0));
   }
 }
 
@@ -327,9 +350,6 @@ Step ConvertStep(const Instruction& i) {
   switch (i.operation) {
     case Operation::kCvt: {
       if (ModifierRound(i) == Round::kRna) return nullptr;
-      const bool narrows = i.type == Type::kF16 || i.type == Type::kBf16;
-      if (narrows && (ModifierRound(i) == Round::kRm || ModifierRound(i) == Round::kRp))
-        return nullptr;
       // What is no integer needs a rounding on its way to one.
       if (IsFloat(i.source) && !IsFloat(i.type) && ModifierIntegerRound(i) == IntegerRound::kNone)
         return nullptr;
@@ -341,9 +361,9 @@ Step ConvertStep(const Instruction& i) {
     case Operation::kCvtPack:
       return PackStep(i);
     case Operation::kCvtFromF8:
-      return ModifierRound(i) == Round::kRn ? FromF8 : nullptr;
+      return ModifierRound(i) == Round::kRn ? UnpackSmall : nullptr;
     case Operation::kCvtToF8:
-      return ModifierRound(i) == Round::kRn ? ToF8 : nullptr;
+      return ModifierRound(i) == Round::kRn ? PackSmall : nullptr;
     default:
       return nullptr;
   }

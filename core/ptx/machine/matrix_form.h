@@ -11,6 +11,13 @@ MmaForm MmaFormOf(const Instruction& instruction, uint32_t target);
 // The same of wgmma.mma_async and CheckTile.
 TileForm WgmmaFormOf(const Instruction& instruction, uint32_t target);
 
+// The types of a wmma.mma, and the mma.sync whose sums it makes.
+struct WmmaTypes {
+  Type factors, d, c;
+};
+WmmaTypes WmmaTypesOf(const Instruction& instruction);
+MmaForm WmmaFormOf(const Instruction& instruction, uint32_t target);
+
 // Adds the products of a tile.
 void CountProduct(const TileForm& form, LateCounts& counts);
 

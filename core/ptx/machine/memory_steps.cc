@@ -4,6 +4,8 @@
 #include <cmath>
 #include <type_traits>
 
+#include "core/ptx/machine/atomic.h"
+#include "core/ptx/machine/barrier.h"
 #include "core/ptx/machine/rounding.h"
 #include "core/ptx/machine/steps.h"
 #include "core/ptx/machine/together.h"
@@ -190,87 +192,6 @@ Step StoreStep(const Instruction& i) {
   return together != nullptr ? together : StoreLanes;
 }
 
-template <typename T>
-T Changed(Atomic atomic, T old, T value) {
-  switch (atomic) {
-    case Atomic::kAdd:
-      return static_cast<T>(old + value);
-    case Atomic::kMin:
-      return std::min(old, value);
-    case Atomic::kMax:
-      return std::max(old, value);
-    case Atomic::kExch:
-      return value;
-    case Atomic::kInc:
-      return old >= value ? T{0} : static_cast<T>(old + 1);
-    case Atomic::kDec:
-      return old == 0 || old > value ? value : static_cast<T>(old - 1);
-    default:
-      return old;
-  }
-}
-
-uint16_t SumOfHalves(bool half, uint16_t a, uint16_t b) {
-  const double sum = half ? double{HalfToFloat(a)} + double{HalfToFloat(b)}
-                          : SumToOdd(Bf16ToFloat(a), Bf16ToFloat(b));
-  return static_cast<uint16_t>(ToNarrow(sum, half ? kFormatF16 : kFormatBf16));
-}
-
-// As min and max without .NaN: -0 is less than +0, and a number is taken before a NaN.
-uint16_t ExtremeOfHalves(bool half, Atomic atomic, uint16_t a, uint16_t b) {
-  const auto value = [&](uint16_t bits) { return half ? HalfToFloat(bits) : Bf16ToFloat(bits); };
-  const float x = value(a), y = value(b);
-  if (x != x || y != y) return x == x ? a : y == y ? b : kNan16;
-  const bool takes_b =
-      x != y ? (x < y) == (atomic == Atomic::kMax) : (a >> 15 != 0) == (atomic == Atomic::kMax);
-  return takes_b ? b : a;
-}
-
-uint64_t ChangedHalves(const Instruction& in, uint64_t old, uint64_t value) {
-  const bool half = in.type == Type::kF16 || in.type == Type::kF16x2;
-  uint64_t result = 0;
-  for (uint32_t p = 0; p < BytesOf(in.type) / 2; ++p) {
-    const auto a = static_cast<uint16_t>(old >> (16 * p)),
-               b = static_cast<uint16_t>(value >> (16 * p));
-    const uint64_t changed = ModifierAtomic(in) == Atomic::kAdd
-                                 ? SumOfHalves(half, a, b)
-                                 : ExtremeOfHalves(half, ModifierAtomic(in), a, b);
-    result |= changed << (16 * p);
-  }
-  return result;
-}
-
-uint64_t ChangedBits(const Instruction& in, uint64_t old, uint64_t value, uint64_t other) {
-  if (in.operation == Operation::kAtomCas) return old == value ? other : old;
-  const Atomic atomic = ModifierAtomic(in);
-  if (atomic == Atomic::kAnd) return old & value;
-  if (atomic == Atomic::kOr) return old | value;
-  if (atomic == Atomic::kXor) return old ^ value;
-  const auto as = [&]<typename T>(Tag<T>) {
-    return static_cast<uint64_t>(Changed(atomic, static_cast<T>(old), static_cast<T>(value)));
-  };
-  switch (in.type) {
-    case Type::kS32:
-      return as(Tag<int32_t>{});
-    case Type::kS64:
-      return as(Tag<int64_t>{});
-    case Type::kB32:
-    case Type::kU32:
-      return as(Tag<uint32_t>{});
-    case Type::kB64:
-    case Type::kU64:
-      return as(Tag<uint64_t>{});
-    case Type::kF32:
-      return std::bit_cast<uint32_t>(
-          Compute32(Arithmetic::kAdd, std::bit_cast<float>(static_cast<uint32_t>(old)),
-                    std::bit_cast<float>(static_cast<uint32_t>(value)), 0, Round::kRn));
-    case Type::kF64:
-      return std::bit_cast<uint64_t>(std::bit_cast<double>(old) + std::bit_cast<double>(value));
-    default:
-      return ChangedHalves(in, old, value);
-  }
-}
-
 // Narrow elements are changed by compare-and-swap of the word around them, which may end behind the
 // argument: how many of its last bytes lie there and stay as they are.
 uint32_t KeptBehind(Warp& w, StateSpace space, uint64_t address, uint32_t lane, uint64_t changed,
@@ -303,11 +224,27 @@ void AtomicLanes(Warp& w, const Instruction& in, const Slot* s, uint32_t m) {
       const uint64_t address = first + v * bytes;
       uint64_t old = 0;
       if (!Load(w, space, address, l, &old, bytes)) return;
-      const uint64_t changed = ChangedBits(in, old, ReadLane(w, from[1 + v], l), other);
+      const uint64_t changed = AtomicResult(in, old, ReadLane(w, from[1 + v], l), other);
       const uint32_t kept = KeptBehind(w, space, address, l, old ^ changed, bytes);
       if (kept < bytes && !Store(w, space, address, l, &changed, bytes - kept)) return;
       if (returns) WriteLane(w, s[v], l, old);
     }
+  }
+}
+
+// red.async: address, value, barrier, which is told of the bytes.
+void ReduceAsync(Warp& w, const Instruction& in, const Slot* s, uint32_t m) {
+  const StateSpace space = ModifierStateSpace(in);
+  const uint32_t bytes = BytesOf(in.type);
+  for (uint32_t l = 0; l < kLanes; ++l) {
+    if ((m >> l & 1) == 0) continue;
+    const uint64_t address = AddressOf(w, in, s[0], l);
+    uint64_t old = 0;
+    if (Misaligned(w, address, l, bytes) || !Load(w, space, address, l, &old, bytes)) return;
+    const uint64_t changed = AtomicResult(in, old, ReadLane(w, s[1], l), 0);
+    if (!Store(w, space, address, l, &changed, bytes) ||
+        !CompleteBytes(w, space, AddressOf(w, in, s[2], l, 1), l, bytes))
+      return;
   }
 }
 
@@ -403,6 +340,8 @@ Step MemoryStep(const Instruction& i) {
       return AtomicStep(i);
     case Operation::kAtomCas:
       return AtomicLanes;
+    case Operation::kRedAsync:
+      return ReduceAsync;
     case Operation::kCpAsync:
     case Operation::kCpAsyncIgnore:
       return CopyStep(i);

@@ -13,6 +13,7 @@ struct MemoryAccess {
   bool writes = false;
   const std::byte* value = nullptr;  // what is written; reads: what is there
   const std::byte* held = nullptr;   // what is there before a write
+  const Block* owner = nullptr;      // of shared memory: the block of the cluster that has it
 };
 
 // What PhaseEnds calls the barrier of a cluster: no address of shared memory is as high.

@@ -4,40 +4,16 @@
 #include <cmath>
 #include <cstdlib>
 #include <limits>
+#include <string>
 
+#include "core/ptx/machine/access.h"
+#include "core/ptx/machine/each_lane.h"
 #include "core/ptx/machine/float_lanes.h"
-#include "core/ptx/machine/lanes.h"
 #include "core/ptx/machine/rounding.h"
 #include "core/ptx/machine/steps.h"
 
 namespace hloscope::ptx {
 namespace {
-
-constexpr uint32_t kMaxSlots = 6;
-
-// What a lane reads, by slot, and what it is to write; a predicate is 0 or 1.
-using LaneValues = uint64_t[kMaxSlots];
-
-template <void (*kCompute)(const Instruction&, LaneValues&)>
-void EachLane(Warp& w, const Instruction& in, const Slot* s, uint32_t m) {
-  for (uint32_t l = 0; l < kLanes; ++l) {
-    if ((m >> l & 1) == 0) continue;
-    LaneValues v = {};
-    for (uint32_t i = 0; i < in.slot_count; ++i) {
-      if (!s[i].written && s[i].present())
-        v[i] = s[i].bytes == 0 ? ReadMask(w, s[i]) >> l & 1 : ReadLane(w, s[i], l);
-    }
-    kCompute(in, v);
-    for (uint32_t i = 0; i < in.slot_count; ++i) {
-      if (!s[i].written) continue;
-      if (s[i].bytes == 0) {
-        WriteMask(w, s[i], v[i] != 0 ? kAllLanes : 0, 1u << l);
-      } else {
-        WriteLane(w, s[i], l, v[i]);
-      }
-    }
-  }
-}
 
 bool IsSigned(Type type) { return RowOf(type).kind == TypeKind::kSigned; }
 
@@ -56,6 +32,38 @@ void FindBit(const Instruction& in, LaneValues& v) {
   a = a << (64 - width) >> (64 - width);
   const auto at = static_cast<uint32_t>(63 - std::countl_zero(a | 1));
   v[0] = a == 0 ? 0xffffffffu : ModifierShiftAmount(in) == ShiftAmount::kOn ? width - 1 - at : at;
+}
+
+// 1 of 0, else 0.
+void IsZero(const Instruction&, LaneValues& v) { v[0] = v[1] == 0 ? 1 : 0; }
+
+// Products of 24 bits, and sums with their lower or upper 32 of 48 bits.
+void MultiplyHalves(const Instruction& in, LaneValues& v) {
+  const bool is_signed = IsSigned(in.type);
+  const uint32_t width = in.operation == Operation::kMadSat ? 32 : 24;
+  const int64_t product = Extended(v[1], width, is_signed) * Extended(v[2], width, is_signed);
+  const bool high = ModifierHalf(in) == Half::kHi;
+  // Of 32 bits the upper half, of 24 what is above the lowest 16 of 48.
+  const int64_t part = high ? product >> (width == 32 ? 32 : 16) : product;
+  const bool adds = in.operation != Operation::kMul24;
+  if (ModifierSat(in) == Sat::kOn) {
+    const int64_t sum = Extended(static_cast<uint64_t>(part), 32, true) + Extended(v[3], 32, true);
+    v[0] = static_cast<uint32_t>(std::clamp<int64_t>(sum, INT32_MIN, INT32_MAX));
+  } else {
+    v[0] = static_cast<uint32_t>(part) + (adds ? static_cast<uint32_t>(v[3]) : 0);
+  }
+}
+
+// min and max that are not below 0.
+void TakeExtremeAboveZero(const Instruction& in, LaneValues& v) {
+  const uint32_t width = in.type == Type::kS32 ? 32 : 16;
+  uint64_t result = 0;
+  for (uint32_t at = 0; at < 32; at += width) {
+    const int64_t a = Extended(v[1] >> at, width, true), b = Extended(v[2] >> at, width, true);
+    const int64_t chosen = in.operation == Operation::kMinRelu ? std::min(a, b) : std::max(a, b);
+    result |= static_cast<uint64_t>(std::max<int64_t>(chosen, 0)) << at;
+  }
+  v[0] = result;
 }
 
 void MakeMask(const Instruction& in, LaneValues& v) {
@@ -347,7 +355,8 @@ void TestSpace(Warp& w, const Instruction& in, const Slot* s, uint32_t m) {
   uint32_t result = 0;
   for (uint32_t l = 0; l < kLanes; ++l) {
     if ((m >> l & 1) == 0) continue;
-    const uint64_t window = ReadLane(w, s[1], l) >> kWindowShift;
+    const uint64_t address = ReadLane(w, s[1], l), window = address >> kWindowShift;
+    const bool own = RankOf(*w.block, address) == w.block->rank;
     const auto& variables = w.block->memory->variables;
     const uint64_t number = window - kFirstVariableWindow;
     const bool constant =
@@ -356,6 +365,8 @@ void TestSpace(Warp& w, const Instruction& in, const Slot* s, uint32_t m) {
     switch (ModifierStateSpace(in)) {
       case StateSpace::kShared:
       case StateSpace::kSharedCta:
+        inside = window == kSharedWindow && own;
+        break;
       case StateSpace::kSharedCluster:
         inside = window == kSharedWindow;
         break;
@@ -377,19 +388,32 @@ void TestSpace(Warp& w, const Instruction& in, const Slot* s, uint32_t m) {
   WriteMask(w, s[0], result, m);
 }
 
-// mapa: the address of the same place in another block of the cluster, which is one block.
+// mapa: the address of the same place in another block of the cluster. In a cluster of one block it
+// stays as it is.
 void MapAddress(Warp& w, const Instruction&, const Slot* s, uint32_t m) {
+  const size_t blocks = w.block->cluster->blocks.size();
   for (uint32_t l = 0; l < kLanes; ++l) {
     if ((m >> l & 1) == 0) continue;
-    if (ReadLane(w, s[2], l) != 0)
-      return w.block->Fail("a block that the cluster, which is one block, does not have",
-                           w.first_thread + l);
-    WriteLane(w, s[0], l, ReadLane(w, s[1], l));
+    const uint64_t address = ReadLane(w, s[1], l), rank = ReadLane(w, s[2], l);
+    if (rank >= blocks) {
+      return w.block->Fail(
+          "block " + std::to_string(rank) + " of a cluster of " + std::to_string(blocks),
+          w.first_thread + l);
+    }
+    WriteLane(w, s[0], l, blocks == 1 ? address : InBlock(address, rank));
   }
 }
 
-// A policy, which is a number that nobody looks at: what a cache is told changes no values. The
-// rank of a block in its cluster, which is one block.
+// getctarank: which block of the cluster has an address.
+void FindRank(Warp& w, const Instruction&, const Slot* s, uint32_t m) {
+  const bool alone = w.block->cluster->blocks.size() == 1;
+  for (uint32_t l = 0; l < kLanes; ++l) {
+    if ((m >> l & 1) == 0) continue;
+    WriteLane(w, s[0], l, alone ? 0 : RankOf(*w.block, ReadLane(w, s[1], l)));
+  }
+}
+
+// A policy, which is a number that nobody looks at: what a cache is told changes no values.
 void WriteZero(Warp& w, const Instruction&, const Slot* s, uint32_t m) {
   for (uint32_t l = 0; l < kLanes; ++l) {
     if ((m >> l & 1) != 0) WriteLane(w, s[0], l, 0);
@@ -409,6 +433,15 @@ Step RareStep(const Instruction& i) {
   switch (i.operation) {
     case Operation::kBfind:
       return EachLane<FindBit>;
+    case Operation::kCnot:
+      return EachLane<IsZero>;
+    case Operation::kMadSat:
+    case Operation::kMul24:
+    case Operation::kMad24:
+      return EachLane<MultiplyHalves>;
+    case Operation::kMinRelu:
+    case Operation::kMaxRelu:
+      return EachLane<TakeExtremeAboveZero>;
     case Operation::kBmsk:
       return EachLane<MakeMask>;
     case Operation::kFns:
@@ -447,8 +480,9 @@ Step RareStep(const Instruction& i) {
     case Operation::kIsspacep:
       return TestSpace;
     case Operation::kPolicy:
-    case Operation::kClusterRank:
       return WriteZero;
+    case Operation::kClusterRank:
+      return FindRank;
     case Operation::kClusterAddress:
       return MapAddress;
     default:

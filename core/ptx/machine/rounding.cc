@@ -16,7 +16,8 @@ double FromNarrow(uint32_t bits, NarrowFormat format) {
   const bool negative = (bits >> (format.mantissa + format.exponent) & 1) != 0;
   const int bias = (1 << (format.exponent - 1)) - 1;
   double value;
-  if (exponent == exponent_mask && (format.has_infinity || mantissa == mantissa_mask)) {
+  const bool is_special = format.has_infinity || (format.has_nan && mantissa == mantissa_mask);
+  if (exponent == exponent_mask && is_special) {
     value = mantissa != 0 ? std::numeric_limits<double>::quiet_NaN()
                           : std::numeric_limits<double>::infinity();
   } else if (exponent == 0) {
@@ -37,7 +38,8 @@ uint32_t ToNarrow(double value, NarrowFormat format, Round round, bool saturate)
   const uint32_t sign = std::signbit(value) ? 1u << (format.mantissa + format.exponent) : 0;
   const uint32_t largest = format.has_infinity
                                ? ((exponent_mask - 1) << format.mantissa | mantissa_mask)
-                               : not_a_number - 1;
+                           : format.has_nan ? not_a_number - 1
+                                            : not_a_number;
   const uint32_t beyond = sign | (saturate              ? largest
                                   : format.has_infinity ? exponent_mask << format.mantissa
                                                         : not_a_number);
@@ -46,11 +48,14 @@ uint32_t ToNarrow(double value, NarrowFormat format, Round round, bool saturate)
   if (magnitude == 0) return sign;
   const int exponent = std::max(std::ilogb(magnitude), 1 - bias);
   const double scaled = std::ldexp(magnitude, format.mantissa - exponent);
-  const auto rounded =
-      static_cast<uint64_t>(round == Round::kRz ? std::trunc(scaled) : std::nearbyint(scaled));
+  const bool away = round == (sign == 0 ? Round::kRp : Round::kRm);
+  const bool down = round == Round::kRz || round == (sign == 0 ? Round::kRm : Round::kRp);
+  const auto rounded = static_cast<uint64_t>(away   ? std::ceil(scaled)
+                                             : down ? std::trunc(scaled)
+                                                    : std::nearbyint(scaled));
   // A carry out of the mantissa moves the exponent on by itself; subnormals have exponent field 0.
   const uint64_t bits = (static_cast<uint64_t>(exponent + bias - 1) << format.mantissa) + rounded;
-  if (bits > largest) return round == Round::kRz ? sign | largest : beyond;
+  if (bits > largest) return down ? sign | largest : beyond;
   return sign | static_cast<uint32_t>(bits);
 }
 

@@ -13,21 +13,27 @@ namespace hloscope::ptx {
 inline constexpr uint32_t kNan32 = 0x7fffffff;  // what every f32 operation gives for NaN
 inline constexpr uint16_t kNan16 = 0x7fff;
 
-// Formats narrower than f32 by their bits; e4m3 has no infinity and reaches 448.
+// Formats narrower than f32 by their bits. Those without infinity have a NaN of all ones (e4m3
+// reaches 448) or none.
 struct NarrowFormat {
   int mantissa;
   int exponent;
   bool has_infinity;
+  bool has_nan = true;
 };
 inline constexpr NarrowFormat kFormatF16{10, 5, true};
 inline constexpr NarrowFormat kFormatBf16{7, 8, true};
 inline constexpr NarrowFormat kFormatE4m3{3, 4, false};
 inline constexpr NarrowFormat kFormatE5m2{2, 5, true};
+inline constexpr NarrowFormat kFormatE2m3{3, 2, false, false};
+inline constexpr NarrowFormat kFormatE3m2{2, 3, false, false};
+inline constexpr NarrowFormat kFormatE2m1{1, 2, false, false};
 
 // The value of the bits of a narrow format.
 double FromNarrow(uint32_t bits, NarrowFormat format);
-// The bits that are nearest to `value` (ties to even) or, for kRz, next towards zero. Beyond the
-// largest: infinity (NaN without one), or the largest with `saturate`.
+// The bits that are nearest to `value` (ties to even), or next to it to the side of another mode.
+// Beyond the largest: infinity (NaN without one), or the largest with `saturate`. A NaN is the
+// largest where the format has none.
 uint32_t ToNarrow(double value, NarrowFormat format, Round round = Round::kRn,
                   bool saturate = false);
 

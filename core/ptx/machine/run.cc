@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <array>
 #include <bit>
+#include <memory>
 #include <numeric>
 
 #include "core/ptx/ir/known_guards.h"
@@ -28,8 +29,20 @@ uint32_t CountOf(uint32_t mask) {
   return mask == kAllLanes ? kLanes : static_cast<uint32_t>(std::popcount(mask));
 }
 
+// What a turn of a block came to: all its threads have returned or one had a fault; all its warps
+// only asked for phases; they did more; or it was told to stop.
+enum class Turn : uint8_t { kEnded, kIdle, kGoesOn, kStopped };
+
+class Loop {
+ public:
+  virtual ~Loop() = default;
+  virtual Turn Take() = 0;
+  virtual bool Finish() = 0;
+  virtual void GiveUp() = 0;
+};
+
 template <bool kObserved>
-class BlockLoop {
+class BlockLoop final : public Loop {
  public:
   BlockLoop(const Executable& executable, Block& block, Executions& executions,
             const Continue& go_on)
@@ -38,45 +51,45 @@ class BlockLoop {
         straight_ends_(executable.straight_ends),
         block_(block),
         executions_(executions),
-        go_on_(go_on) {}
+        go_on_(go_on),
+        cluster_(*block.cluster) {}
 
-  bool Run() {
-    const bool finished = RunWarps();
-    return (since_question_ == 0 || Ask(block_.pc)) && finished;
+  // One turn of every warp.
+  Turn Take() override {
+    if (block_.live_threads == 0) return Turn::kEnded;
+    bool ran = false, waits = true;
+    const uint64_t changes = block_.barrier_changes;
+    for (size_t i = 0; i < block_.warps.size(); ++i) {
+      Warp& warp = block_.warps[block_.warp_order != nullptr ? block_.warp_order[i] : i];
+      failed_ = false;
+      const bool this_ran = RunWarp(warp);
+      ran |= this_ran;
+      waits &= failed_ || !this_ran;
+      if (stopped_) return Turn::kStopped;
+      if (block_.fault.has_value()) return Turn::kEnded;
+    }
+    const bool released = ReleaseBarriers();
+    if (!released && !ran) {
+      Stuck();
+      return Turn::kEnded;
+    }
+    const bool idle = waits && !released && changes == block_.barrier_changes;
+    return idle ? Turn::kIdle : Turn::kGoesOn;
+  }
+
+  // Tells of the steps since the last question; false: to stop.
+  bool Finish() override { return since_question_ == 0 || Ask(block_.pc); }
+
+  // After so many turns in which all blocks only asked.
+  void GiveUp() override {
+    block_.pc = failed_pc_;
+    block_.Fail(kernel_.instructions[failed_pc_].operation == Operation::kClusterWait
+                    ? "a barrier that not all threads of the cluster reach"
+                    : "waits for a phase of an mbarrier that never completes",
+                failed_thread_);
   }
 
  private:
-  bool RunWarps() {
-    while (block_.live_threads > 0) {
-      bool ran = false, waits = true;
-      const uint64_t changes = block_.barrier_changes;
-      for (size_t i = 0; i < block_.warps.size(); ++i) {
-        Warp& warp = block_.warps[block_.warp_order != nullptr ? block_.warp_order[i] : i];
-        failed_ = false;
-        const bool this_ran = RunWarp(warp);
-        ran |= this_ran;
-        waits &= failed_ || !this_ran;
-        if (stopped_) return false;
-        if (block_.fault.has_value()) return true;
-      }
-      const bool released = ReleaseBarriers();
-      if (released || ran) {
-        const bool idle = waits && !released && changes == block_.barrier_changes;
-        idle_rounds_ = idle ? idle_rounds_ + 1 : 0;
-        if (idle_rounds_ < kIdleRounds) continue;
-        block_.pc = failed_pc_;
-        block_.Fail(kernel_.instructions[failed_pc_].operation == Operation::kClusterWait
-                        ? "a barrier that not all threads of the cluster reach"
-                        : "waits for a phase of an mbarrier that never completes",
-                    failed_thread_);
-        return true;
-      }
-      Stuck();
-      return true;
-    }
-    return true;
-  }
-
   // The running group with the lowest pc, or the highest where that has spun for long; nullptr
   // where none runs.
   Group* Choose(Warp& warp, uint32_t spins) {
@@ -344,21 +357,22 @@ class BlockLoop {
       arrived_[barrier] = 0;
   }
 
-  // barrier.cluster of a cluster of one block: a phase ends when all threads that live have
-  // arrived.
+  // barrier.cluster: a phase ends when all threads of the cluster that live have arrived.
   void ArriveAtCluster(Warp& warp, uint32_t active) {
     if (cluster_phases_.empty()) cluster_phases_.resize(block_.warps.size() * kLanes);
     for (uint32_t l = 0; l < kLanes; ++l) {
-      if ((active >> l & 1) != 0) cluster_phases_[warp.first_thread + l] = cluster_phase_ + 1;
+      if ((active >> l & 1) != 0) cluster_phases_[warp.first_thread + l] = cluster_.phase + 1;
     }
-    cluster_arrived_ += CountOf(active);
+    cluster_.arrived += CountOf(active);
     EndClusterPhase();
   }
 
   void EndClusterPhase() {
-    if (cluster_arrived_ == 0 || cluster_arrived_ < block_.live_threads) return;
-    cluster_arrived_ = 0;
-    ++cluster_phase_;
+    uint32_t live = 0;
+    for (const Block* block : cluster_.blocks) live += block->live_threads;
+    if (cluster_.arrived == 0 || cluster_.arrived < live) return;
+    cluster_.arrived = 0;
+    ++cluster_.phase;
     ++block_.barrier_changes;
     if constexpr (kObserved) block_.observer->PhaseEnds(block_, kClusterBarrier);
   }
@@ -369,7 +383,7 @@ class BlockLoop {
     EndClusterPhase();  // threads may have returned
     cluster_phases_.resize(block_.warps.size() * kLanes);
     for (uint32_t l = 0; l < kLanes; ++l) {
-      if ((active >> l & 1) == 0 || cluster_phases_[warp.first_thread + l] <= cluster_phase_)
+      if ((active >> l & 1) == 0 || cluster_phases_[warp.first_thread + l] <= cluster_.phase)
         continue;
       spins = kPatience;
       failed_pc_ = pc;
@@ -557,14 +571,11 @@ class BlockLoop {
   const Continue& go_on_;
   uint64_t since_question_ = 0;
   bool stopped_ = false;
-  uint32_t idle_rounds_ = 0;
   static constexpr uint32_t kBarriers = 16;
   std::array<uint32_t, kBarriers> arrived_{};  // threads that have come and do not wait
-  // barrier.cluster: the phases that have ended, by thread the one that it waits for.
-  uint64_t cluster_phase_ = 0;
-  uint32_t cluster_arrived_ = 0;
-  std::vector<uint64_t> cluster_phases_;
-  bool failed_ = false;  // the warp has asked for a phase that is not complete
+  Cluster& cluster_;
+  std::vector<uint64_t> cluster_phases_;  // by thread: the phase that it waits for
+  bool failed_ = false;                   // the warp has asked for a phase that is not complete
   uint32_t failed_pc_ = 0, failed_thread_ = 0;
 };
 
@@ -602,10 +613,41 @@ Executions::Counts Executions::Sum() const {
   return counts;
 }
 
-bool RunBlock(const Executable& executable, Block& block, Executions& executions,
-              const Continue& go_on) {
-  return block.observer != nullptr ? BlockLoop<true>(executable, block, executions, go_on).Run()
-                                   : BlockLoop<false>(executable, block, executions, go_on).Run();
+Block* RunCluster(const Executable& executable, Cluster& cluster,
+                  std::span<Executions* const> executions, const Continue& go_on) {
+  const size_t count = cluster.blocks.size();
+  std::vector<std::unique_ptr<Loop>> loops;
+  for (size_t i = 0; i < count; ++i) {
+    Block& block = *cluster.blocks[i];
+    if (block.observer != nullptr) {
+      loops.push_back(std::make_unique<BlockLoop<true>>(executable, block, *executions[i], go_on));
+    } else {
+      loops.push_back(std::make_unique<BlockLoop<false>>(executable, block, *executions[i], go_on));
+    }
+  }
+  uint32_t idle_turns = 0;
+  for (bool any = true, faulty = false; any && !faulty;) {
+    any = false;
+    bool idle = true;
+    size_t asks = count;  // a block that only asks
+    for (size_t i = 0; i < count && !faulty; ++i) {
+      const Turn turn = loops[i]->Take();
+      if (turn == Turn::kStopped) return cluster.blocks[i];
+      faulty = cluster.blocks[i]->fault.has_value();
+      if (turn == Turn::kEnded) continue;
+      any = true;
+      idle &= turn == Turn::kIdle;
+      if (turn == Turn::kIdle && asks == count) asks = i;
+    }
+    idle_turns = any && idle ? idle_turns + 1 : 0;
+    if (idle_turns < kIdleRounds || faulty) continue;
+    loops[asks]->GiveUp();
+    break;
+  }
+  for (size_t i = 0; i < count; ++i) {
+    if (!loops[i]->Finish()) return cluster.blocks[i];
+  }
+  return nullptr;
 }
 
 }  // namespace hloscope::ptx

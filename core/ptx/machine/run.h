@@ -3,6 +3,7 @@
 
 #include <atomic>
 #include <functional>
+#include <span>
 
 #include "core/ptx/machine/steps.h"
 
@@ -13,7 +14,7 @@ struct Executable {
   Executable(const Kernel& kernel, std::vector<Step> steps);
 
   const Kernel* kernel = nullptr;
-  std::vector<Step> steps;  // aligned with the instructions; nullptr for control
+  std::vector<Step> steps;        // aligned with the instructions; nullptr for control
   std::vector<Step> quick_steps;  // the same where nobody looks: without moves that nobody reads
   // For each instruction the next one, itself included, that takes more than its step: it has a
   // guard that may not hold, branches or waits for lanes.
@@ -55,9 +56,10 @@ class Executions {
 // Takes note of steps and answers whether to go on; called every few thousand steps.
 using Continue = std::function<bool(uint64_t steps)>;
 
-// Runs the warps of `block` from their first instruction until all have returned, a fault, or a
-// `go_on` of false. False for the latter; `block.pc` is then where it stood.
-bool RunBlock(const Executable& executable, Block& block, Executions& executions,
-              const Continue& go_on);
+// Runs the warps of all blocks of `cluster` from their first instruction until all have returned, a
+// fault in one of them, or a `go_on` of false. Null but for the latter: then the block that stood
+// at its `pc`. `executions` has one for each block.
+Block* RunCluster(const Executable& executable, Cluster& cluster,
+                  std::span<Executions* const> executions, const Continue& go_on);
 
 }  // namespace hloscope::ptx

@@ -73,6 +73,7 @@ struct LaneBytes {
 };
 
 struct Block;
+struct Cluster;
 class Observer;
 class TensorMemory;
 
@@ -80,17 +81,33 @@ struct Warp {
   std::byte* registers = nullptr;
   const std::byte* constants = nullptr;
   Block* block = nullptr;
-  uint32_t first_thread = 0;  // in its block
-  uint32_t live = 0;          // lanes that have not returned
-  uint32_t carry = 0;         // the carry flag of each lane
-  std::vector<Group> groups;  // sorted by pc
+  uint32_t first_thread = 0;      // in its block
+  uint32_t first_in_cluster = 0;  // the same where the warps of all blocks of a cluster are counted
+  uint32_t live = 0;              // lanes that have not returned
+  uint32_t carry = 0;             // the carry flag of each lane
+  std::vector<Group> groups;      // sorted by pc
   // What accesses whose addresses stay the same have found in this block: Instruction::kept.
   std::vector<LaneBytes> kept;
   std::byte sink[512];  // what is written to `_`
 };
 
+// Blocks that run together. Addresses of .shared::cluster have the rank of a block, and one, from
+// bit kRankShift on; those without it are of the block that uses them.
+inline constexpr uint32_t kRankShift = 24;
+inline constexpr uint64_t kRankMask = uint64_t{0xff} << kRankShift;
+inline constexpr uint32_t kMaxClusterBlocks = 16;
+struct Cluster {
+  std::vector<Block*> blocks;  // by rank
+  // barrier.cluster: the phases that have ended, and the threads that have arrived for the next.
+  uint64_t phase = 0;
+  uint32_t arrived = 0;
+};
+
 struct Block {
   const LaunchMemory* memory = nullptr;
+  Cluster* cluster = nullptr;
+  uint32_t rank = 0;   // in it
+  uint64_t index = 0;  // in the grid
   std::span<std::byte> shared;
   uint64_t shared_written = 0;  // bytes from its start that may have been written
   std::byte* local = nullptr;   // local_bytes for each thread

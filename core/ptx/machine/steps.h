@@ -31,6 +31,10 @@ const CellSteps& UnitCellSteps();  // the search for races
 }  // namespace HLOSCOPE_UNIT
 
 Step RareStep(const Instruction& instruction);          // what few kernels have
+Step NarrowStep(const Instruction& instruction);        // conversions and .ftz of narrow floats
+Step WideStep(const Instruction& instruction);          // values of 128 bits
+Step ByteMatrixStep(const Instruction& instruction);    // ldmatrix and stmatrix of bytes
+Step WmmaStep(const Instruction& instruction);          // wmma
 Step BarrierStep(const Instruction& instruction);       // mbarrier
 Step BulkStep(const Instruction& instruction);          // bulk copies, with tensor maps and without
 Step WarpGroupStep(const Instruction& instruction);     // wgmma, given the first warp of the group

@@ -227,6 +227,7 @@ void NegateElements(Element element, std::byte* bytes, size_t size) {
 }
 
 Status CheckProduct(const Instruction& in, uint32_t target) {
+  if (in.operation == Operation::kWmmaMultiply) return CheckMma(WmmaFormOf(in, target));
   if (IsTensorMultiply(in)) {
     const Kind kind = ModifierKind(in);
     const Element a = kind == Kind::kF16      ? Element::kF16

@@ -46,7 +46,7 @@ struct Together {
     if (high - low > left || size > left - (high - low)) return false;
     found.base = place.window->data + place.offset;
     found.low = low;
-    if (writes) NoteStore(*w.block, *place.window, place.offset + (high - low) + size);
+    if (writes) NoteStore(place, place.offset + (high - low) + size);
     return true;
   }
 

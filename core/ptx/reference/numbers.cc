@@ -1,6 +1,7 @@
 // The processor's rounding modes do what the machine's steps do with sums rounded to odd.
 #include "core/ptx/reference/numbers.h"
 
+#include <algorithm>
 #include <bit>
 #include <cfenv>
 #include <cmath>
@@ -83,7 +84,7 @@ uint64_t Narrowed(double value, Format format, Round round, bool saturates) {
   const uint64_t beyond = saturates ? infinity - 1 : infinity;
   if (std::isinf(value)) return sign | beyond;
   const int exponent = static_cast<int>(bits >> 52 & 0x7ff) - 1023;
-  if (exponent < -1000) return sign;
+  if (value == 0) return sign;
   uint64_t significand = (bits & ((uint64_t{1} << 52) - 1)) | uint64_t{1} << 52;
   int drop = 52 - format.fraction;
   int field = exponent + bias;
@@ -91,14 +92,16 @@ uint64_t Narrowed(double value, Format format, Round round, bool saturates) {
     drop += 1 - field;
     field = 1;
   }
-  if (drop > 62) return sign;
+  drop = std::min(drop, 62);
   const uint64_t rest = significand & ((uint64_t{1} << drop) - 1), half = uint64_t{1} << (drop - 1);
   significand >>= drop;
-  if (round != Round::kRz && (rest > half || (rest == half && (significand & 1) != 0)))
+  const bool away = round == (sign == 0 ? Round::kRp : Round::kRm);
+  const bool cuts = round == Round::kRz || round == (sign == 0 ? Round::kRm : Round::kRp);
+  if (!cuts && (away ? rest != 0 : rest > half || (rest == half && (significand & 1) != 0)))
     ++significand;
   const uint64_t magnitude = (static_cast<uint64_t>(field - 1) << format.fraction) + significand;
   if (magnitude < infinity) return sign | magnitude;
-  return sign | (round == Round::kRz ? infinity - 1 : beyond);
+  return sign | (cuts ? infinity - 1 : beyond);
 }
 
 }  // namespace

@@ -161,6 +161,12 @@ bool ComputeScalar(const Instruction& in, std::span<const Slot> slots, std::span
       return HalvesComparison(in, v);
     case Operation::kSet:
       return ComparisonToValue(in, v);
+    case Operation::kCnot:
+    case Operation::kMul24:
+    case Operation::kMad24:
+    case Operation::kMadSat:
+    case Operation::kMinRelu:
+    case Operation::kMaxRelu:
     case Operation::kBfind:
     case Operation::kBmsk:
     case Operation::kFns:
@@ -186,6 +192,9 @@ bool ComputeScalar(const Instruction& in, std::span<const Slot> slots, std::span
     case Operation::kCvtPack:
     case Operation::kCvtFromF8:
     case Operation::kCvtToF8:
+    case Operation::kCvtExponents:
+    case Operation::kCvtFromExponents:
+    case Operation::kCvtStochastic:
       return PackedConversion(in, v);
     case Operation::kAddCarry:
     case Operation::kAddWithCarry:

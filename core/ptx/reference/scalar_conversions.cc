@@ -32,7 +32,9 @@ bool Conversion(const Instruction& in, std::span<const Slot> slots, std::span<ui
       return true;
     }
     if (std::isnan(value)) {
-      v[0] = 0;
+      const uint32_t width = RowOf(in.type).bits;
+      const uint64_t bits = in.source == Type::kF64 || width == 64 ? uint64_t{1} << (width - 1) : 0;
+      v[0] = Cut(IntegerOf(in.type, bits), to_bits);
     } else {
       const double held = std::clamp(value, -0x1p100, 0x1p100);
       v[0] = Cut(Clamped(static_cast<Integer>(held), in.type), to_bits);
@@ -41,7 +43,8 @@ bool Conversion(const Instruction& in, std::span<const Slot> slots, std::span<ui
   }
   const Integer value = IntegerOf(in.source, v[1]);
   if (IsFloatType(in.type)) {
-    if (round != Round::kRn) return false;
+    const bool is_wide = in.type == Type::kF32 || in.type == Type::kF64;
+    if (is_wide && round != Round::kRn) return false;
     if (in.type == Type::kF32) {
       v[0] = std::bit_cast<uint32_t>(static_cast<float>(value));
     } else if (in.type == Type::kF64) {
@@ -59,18 +62,23 @@ bool Conversion(const Instruction& in, std::span<const Slot> slots, std::span<ui
 }
 
 bool PackedConversion(const Instruction& in, std::span<uint64_t> v) {
+  if (SmallConversion(in, v)) return true;
   Type part = Type::kF16;
-  if (in.type == Type::kBf16x2) part = Type::kBf16;
+  if (in.type == Type::kBf16x2 || in.type == Type::kBf16) part = Type::kBf16;
   if (in.type == Type::kE4m3x2) part = Type::kE4m3;
   if (in.type == Type::kE5m2x2) part = Type::kE5m2;
   const uint32_t bits = RowOf(part).bits;
   const bool saturates = ModifierSatfinite(in) == Satfinite::kOn;
   const auto round = [&](double value) {
-    if (ModifierRelu(in) == Relu::kOn && value < 0) value = 0;
+    if (ModifierRelu(in) == Relu::kOn && value <= 0) value = 0;
     return BitsOf(part, value, ModifierRound(in), saturates);
   };
   switch (in.operation) {
     case Operation::kCvtPack:
+      if (IsFloatType(in.type)) {
+        v[0] = round(NumberOf(Type::kF32, v[1]));
+        return true;
+      }
       v[0] = round(NumberOf(Type::kF32, v[1])) << bits | round(NumberOf(Type::kF32, v[2]));
       return true;
     case Operation::kCvtFromF8: {

@@ -68,7 +68,8 @@ bool FloatSign(const Instruction& in, std::span<uint64_t> v) {
     uint64_t bits = OnePart(v[1], parts, p);
     bits = in.operation == Operation::kNeg ? bits ^ sign : bits & ~sign;
     if (ModifierFtz(in) != Ftz::kOn) return bits;
-    return std::fabs(NumberOf(parts.type, bits)) < 0x1p-126 ? bits & sign : bits;
+    const double least = parts.type == Type::kF16 ? 0x1p-14 : 0x1p-126;
+    return std::fabs(NumberOf(parts.type, bits)) < least ? bits & sign : bits;
   });
   return true;
 }

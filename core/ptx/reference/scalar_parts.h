@@ -71,6 +71,9 @@ inline uint64_t Finish(const Instruction& in, Type type, uint64_t bits) {
   }
   if (type == Type::kF32 && ModifierFtz(in) == Ftz::kOn && std::fabs(value) < 0x1p-126)
     return bits & 0x80000000;
+  if (type == Type::kF16 && in.type != Type::kF32 && ModifierFtz(in) == Ftz::kOn &&
+      in.operation != Operation::kCvt && std::fabs(value) < 0x1p-14)
+    return bits & 0x8000;
   return bits;
 }
 
@@ -90,6 +93,7 @@ bool FloatFunction(const Instruction& in, std::span<uint64_t> v);
 // Conversions.
 bool Conversion(const Instruction& in, std::span<const Slot> slots, std::span<uint64_t> v);
 bool PackedConversion(const Instruction& in, std::span<uint64_t> v);
+bool SmallConversion(const Instruction& in, std::span<uint64_t> v);
 bool ToTf32(const Instruction& in, std::span<uint64_t> v);
 // Integers, bits, addresses.
 bool CarryArithmetic(const Instruction& in, std::span<uint64_t> v, bool& carry);

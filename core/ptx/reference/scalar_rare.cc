@@ -186,6 +186,44 @@ bool RareOperation(const Instruction& in, std::span<uint64_t> v) {
       v[0] = Cut(static_cast<Integer>(v[0]), 32);
       return true;
     }
+    case Operation::kCnot:
+      v[0] = v[1] == 0 ? 1 : 0;
+      return true;
+    case Operation::kMul24:
+    case Operation::kMad24:
+    case Operation::kMadSat: {
+      // Of 24 bits as digits below 2^48, of 32 below 2^64.
+      const bool whole = in.operation == Operation::kMadSat;
+      const Integer wrap = Integer{1} << (whole ? 32 : 24);
+      const auto factor = [&](uint64_t bits) {
+        Integer value = static_cast<Integer>(bits) % wrap;
+        if (in.type == Type::kS32 && value >= wrap / 2) value -= wrap;
+        return value;
+      };
+      const Integer product = factor(v[1]) * factor(v[2]);
+      const Integer unit = ModifierHalf(in) != Half::kHi ? 1 : Integer{1} << (whole ? 32 : 16);
+      Integer part = product / unit;
+      if (part * unit > product) part -= 1;
+      if (ModifierSat(in) == Sat::kOn) {
+        const Integer sum = IntegerOf(Type::kS32, Cut(part, 32)) + IntegerOf(Type::kS32, v[3]);
+        v[0] = Cut(Clamped(sum, Type::kS32), 32);
+      } else {
+        v[0] = Cut(part + (in.operation == Operation::kMul24 ? 0 : static_cast<Integer>(v[3])), 32);
+      }
+      return true;
+    }
+    case Operation::kMinRelu:
+    case Operation::kMaxRelu: {
+      const Parts parts =
+          in.type == Type::kS32 ? Parts{Type::kS32, 1, 32} : Parts{Type::kS16, 2, 16};
+      v[0] = EachPart(parts, [&](uint32_t p) -> uint64_t {
+        const Integer a = IntegerOf(parts.type, OnePart(v[1], parts, p)),
+                      b = IntegerOf(parts.type, OnePart(v[2], parts, p));
+        const Integer chosen = (in.operation == Operation::kMinRelu) == (a < b) ? a : b;
+        return chosen < 0 ? 0 : Cut(chosen, parts.bits);
+      });
+      return true;
+    }
     case Operation::kClusterAddress:
       v[0] = v[1];
       return true;

@@ -206,7 +206,12 @@ class ScalarReference : public Observer {
 
   bool Compute(Warp& warp, const Instruction& in, std::span<const Slot> slots, uint32_t mask,
                Lanes& values) {
+    if (std::ranges::any_of(slots, [](const Slot& slot) { return slot.bytes > 8; })) return false;
     switch (in.operation) {
+      case Operation::kClusterAddress:
+      case Operation::kClusterRank:
+        if (warp.block->cluster->blocks.size() > 1) return false;
+        break;
       case Operation::kLd:
       case Operation::kSt:
       case Operation::kAtom:

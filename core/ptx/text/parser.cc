@@ -234,10 +234,18 @@ class ModuleParser {
         }
         entry.required_threads[count] = static_cast<uint32_t>(number.value);
       }
-      if (text == ".reqnctapercluster")
-        entry.cluster_blocks *= std::min(number.value, uint64_t{1024});
+      if (text == ".reqnctapercluster") {
+        if (number.value == 0 || number.value > 16) {
+          return tokens_.Fail(number.position, "blocks of a cluster outside 1 … 16",
+                              "no GPU runs it");
+        }
+        entry.required_cluster[count] = static_cast<uint32_t>(number.value);
+      }
       ++count;
       if (!tokens_.TakeIf(',')) break;
+    }
+    if (text == ".reqnctapercluster") {
+      for (uint32_t& blocks : entry.required_cluster) blocks = std::max(blocks, 1u);
     }
     if (text == ".reqntid") {
       for (uint32_t& threads : entry.required_threads) threads = std::max(threads, 1u);

@@ -97,7 +97,7 @@ struct Entry {
   std::vector<Statement> statements;
   uint32_t required_threads[3] = {0, 0, 0};  // .reqntid; 0: not said
   bool has_body = true;                      // false of a function that is only declared
-  uint64_t cluster_blocks = 1;               // of .reqnctapercluster
+  uint32_t required_cluster[3] = {0, 0, 0};  // .reqnctapercluster; 0: not said
 };
 
 struct Syntax {

@@ -60,6 +60,7 @@ std::string_view NameOf(TracedSpace space) {
 
 std::string ValueText(uint64_t bits, uint8_t bytes, std::string_view type) {
   if (bytes == 0) return bits != 0 ? "true" : "false";
+  if (bytes > 8) return Hex(bits, 16) + " (its lower half)";
   const std::string hex = Hex(bits, 2 * bytes);
   if (type == "f32" && bytes == 4) {
     return Number(std::bit_cast<float>(static_cast<uint32_t>(bits)), true) + " (" + hex + ")";

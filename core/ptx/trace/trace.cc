@@ -66,7 +66,9 @@ class Recorder : public Observer {
     const uint32_t thread = warp.first_thread + lane;
     Noted noted{lane, access, {}, {}, {}, {}, {}};
     const auto state = threads_.find(thread);
-    if (access.window == kSharedWindow) {
+    if (access.window == kSharedWindow && access.owner != warp.block) {
+      // Of another block of the cluster, which is not traced.
+    } else if (access.window == kSharedWindow) {
       noted.from = shared_[access.offset].step;
       noted.writer = shared_[access.offset];
       const uint64_t behind = access.offset + access.bytes;
