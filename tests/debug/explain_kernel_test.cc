@@ -374,6 +374,26 @@ TEST(SplitProducts, SharesOfKMayDifferPartsMayNotChangePlaces) {
   EXPECT_FALSE(SameSums(literal({10, 20, 30, 1, 2, 3}), meant, bounds));
 }
 
+TEST(SplitProducts, OnlyPartsThatWereCutFromK) {
+  const auto is_split = [](const std::string& parameters, const std::string& body) {
+    const auto module = hlo::Parsed("HloModule m\nENTRY e {\n" + parameters + body + "}\n");
+    return MayBeSplitProduct(*module, module->shape(module->entry().root));
+  };
+  const std::string plain = "  a = f32[8,32] parameter(0)\n  b = f32[32,6] parameter(1)\n";
+  EXPECT_FALSE(is_split(plain,
+                        "  ROOT d = f32[8,6] dot(a, b), lhs_contracting_dims={1}, "
+                        "rhs_contracting_dims={0}\n"));
+  const std::string dot =
+      "  ROOT d = f32[4,8,6] dot(x, y), lhs_batch_dims={1}, lhs_contracting_dims={2}, "
+      "rhs_batch_dims={0}, rhs_contracting_dims={1}\n";
+  EXPECT_TRUE(is_split(plain, "  x = f32[8,4,8] reshape(a)\n  y = f32[4,8,6] reshape(b)\n" + dot));
+  EXPECT_TRUE(is_split(plain,
+                       "  r = f32[8,4,8] reshape(a)\n  x = f32[8,4,8] negate(r)\n"
+                       "  y = f32[4,8,6] reshape(b)\n" +
+                           dot));
+  EXPECT_FALSE(is_split("  x = f32[8,4,8] parameter(0)\n  y = f32[4,8,6] parameter(1)\n", dot));
+}
+
 std::optional<KernelExplanation> Held(const Meaning& meaning, KernelDemand demand) {
   KernelQuestion question = QuestionOf(meaning);
   question.demand = demand;
