@@ -19,6 +19,20 @@ namespace {
 // more are run only where no block stores anything wrong.
 constexpr uint64_t kMaxOfAll = 1'000'000;
 
+// Elements of the array that have other bytes.
+template <typename F>
+void ForChanged(const EditJudge& judge, const std::byte* was, const std::byte* is, F f) {
+  constexpr size_t kChunk = 256;
+  const size_t width = judge.width(), count = judge.count();
+  for (size_t begin = 0; begin < count; begin += kChunk) {
+    const size_t end = std::min(count, begin + kChunk);
+    if (std::memcmp(was + begin * width, is + begin * width, (end - begin) * width) == 0) continue;
+    for (size_t i = begin; i < end; ++i) {
+      if (std::memcmp(was + i * width, is + i * width, width) != 0) f(i);
+    }
+  }
+}
+
 }  // namespace
 
 Status EditBench::Begin() {
@@ -37,7 +51,7 @@ Status EditBench::Begin() {
   HLOSCOPE_TRY(Execute(memory, nullptr, is_of_block_, &work_, &warp_work_));
   const std::byte* const is = ResultIn(memory);
   std::vector<size_t> stored;
-  ForChanged(ResultIn(before_), is, [&](size_t i) { stored.push_back(i); });
+  ForChanged(judge_, ResultIn(before_), is, [&](size_t i) { stored.push_back(i); });
   is_worst_stored_ = std::ranges::binary_search(stored, element_);
   if (!is_of_block_) {
     stored.resize(judge_.count());
@@ -47,7 +61,8 @@ Status EditBench::Begin() {
   stored_ = stored.size();
   std::ranges::copy_if(stored, std::back_inserter(right_),
                        [&](size_t i) { return judge_.IsRight(is, i); });
-  was_wrong_ = WrongIn(memory, kNever);
+  target_was_wrong_ = WrongInTarget(memory, kNever);
+  was_wrong_ = target_was_wrong_ + WrongInOthers(memory);
   worst_value_ = judge_.ValueAt(is, element_);
   FindWritten();
   return MakeSubjects();
@@ -72,7 +87,7 @@ Status EditBench::FindBlock() {
   uint64_t work = 0;
   HLOSCOPE_TRY(Execute(memory, nullptr, false, &work));
   std::vector<size_t> wrong;
-  ForChanged(ResultIn(before_), ResultIn(memory), [&](size_t i) {
+  ForChanged(judge_, ResultIn(before_), ResultIn(memory), [&](size_t i) {
     if (!judge_.IsRight(ResultIn(memory), i)) wrong.push_back(i);
   });
   is_of_block_ = work > kMaxOfAll && !wrong.empty();
@@ -133,22 +148,9 @@ Status EditBench::MakeSubjects() {
   return {};
 }
 
-template <typename F>
-void EditBench::ForChanged(const std::byte* was, const std::byte* is, F f) const {
-  constexpr size_t kChunk = 256;
-  const size_t width = judge_.width(), count = judge_.count();
-  for (size_t begin = 0; begin < count; begin += kChunk) {
-    const size_t end = std::min(count, begin + kChunk);
-    if (std::memcmp(was + begin * width, is + begin * width, (end - begin) * width) == 0) continue;
-    for (size_t i = begin; i < end; ++i) {
-      if (std::memcmp(was + i * width, is + i * width, width) != 0) f(i);
-    }
-  }
-}
-
 // Of one block: what it writes and should not have, elements that it no longer writes, and the
 // worst one where it is not written. Else of all elements; no more are counted than `most`.
-uint64_t EditBench::WrongIn(const CaseMemory& memory, uint64_t most) const {
+uint64_t EditBench::WrongInTarget(const CaseMemory& memory, uint64_t most) const {
   const std::byte *was = ResultIn(before_), *is = ResultIn(memory);
   uint64_t wrong = 0;
   if (!is_of_block_) {
@@ -158,7 +160,7 @@ uint64_t EditBench::WrongIn(const CaseMemory& memory, uint64_t most) const {
   }
   uint64_t stored = 0, lost = 0;
   bool is_worst_stored = false;
-  ForChanged(was, is, [&](size_t i) {
+  ForChanged(judge_, was, is, [&](size_t i) {
     ++stored;
     is_worst_stored |= i == element_;
     if (wrong <= most) wrong += judge_.IsRight(is, i) ? 0 : 1;
@@ -168,6 +170,21 @@ uint64_t EditBench::WrongIn(const CaseMemory& memory, uint64_t most) const {
     lost += std::memcmp(was + i * width, is + i * width, width) == 0 ? 1 : 0;
   wrong += std::max(lost, stored_ > stored ? stored_ - stored : 0);
   return wrong + (!is_worst_stored && !is_worst_stored_ ? 1 : 0);
+}
+
+// Of one block only what it writes.
+uint64_t EditBench::WrongInOthers(const CaseMemory& memory) const {
+  uint64_t wrong = 0;
+  for (const auto& [result, judge] : others_) {
+    const std::byte *was = ArrayIn(before_, result), *is = ArrayIn(memory, result);
+    const auto count = [&](size_t i) { wrong += judge.IsRight(is, i) ? 0 : 1; };
+    if (is_of_block_) {
+      ForChanged(judge, was, is, count);
+    } else {
+      for (size_t i = 0; i < judge.count(); ++i) count(i);
+    }
+  }
+  return wrong;
 }
 
 // From `first_` on, with `changed` in place of its kernel.
@@ -204,7 +221,7 @@ uint64_t EditBench::WrongWith(size_t subject, const ptx::LineEdit& edit, CaseMem
   if (!changed) return kNever;
   uint64_t wrong = kNever;
   if (Execute(memory, &*changed, is_of_block_)) {
-    wrong = WrongIn(memory, was_wrong_);
+    wrong = WrongInTarget(memory, was_wrong_) + WrongInOthers(memory);
     if (worst != nullptr) *worst = judge_.ValueAt(ResultIn(memory), element_);
   }
   // Another register may be another pointer.
@@ -225,11 +242,12 @@ Result<bool> EditBench::UseAllBlocks(int threads) {
   CaseMemory memory = before_;
   work_ = warp_work_ = 0;
   HLOSCOPE_TRY(Execute(memory, nullptr, false, &work_, &warp_work_));
-  const uint64_t of_block = was_wrong_;
+  const uint64_t of_block = target_was_wrong_;
   const bool is_whole = right_.empty() && of_block == stored_ && of_block < judge_.count();
   is_of_block_ = false;
-  was_wrong_ = WrongIn(memory, kNever);
-  return is_whole && was_wrong_ == of_block;
+  target_was_wrong_ = WrongInTarget(memory, kNever);
+  was_wrong_ = target_was_wrong_ + WrongInOthers(memory);
+  return is_whole && target_was_wrong_ == of_block;
 }
 
 }  // namespace hloscope::replay

@@ -8,6 +8,7 @@
 #include <limits>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "core/backends/gpusim/edit_judge.h"
@@ -31,7 +32,9 @@ class EditBench {
   // All must outlive it.
   EditBench(const KernelCase& kernels, const std::vector<ptx::Module>& code,
             const EditTrials& trials, const ptx::LaunchOptions& options)
-      : kernels_(kernels), code_(code), trials_(trials), options_(options), judge_(trials) {}
+      : kernels_(kernels), code_(code), trials_(trials), options_(options), judge_(trials) {
+    for (const EditTarget& other : trials.others) others_.emplace_back(other.result, other);
+  }
 
   // Runs the case as it is. Errors: those of running it.
   Status Begin();
@@ -58,16 +61,19 @@ class EditBench {
 
  private:
   const CaseSlice& result() const { return kernels_.results[trials_.result]; }
+  const std::byte* ArrayIn(const CaseMemory& memory, uint64_t result) const {
+    const CaseSlice& slice = kernels_.results[result];
+    return memory[slice.region].data() + slice.offset;
+  }
   const std::byte* ResultIn(const CaseMemory& memory) const {
-    return memory[result().region].data() + result().offset;
+    return ArrayIn(memory, trials_.result);
   }
   bool MayBeOneBlock() const;
   Status FindBlock();
   void FindWritten();
   Status MakeSubjects();
-  template <typename F>
-  void ForChanged(const std::byte* was, const std::byte* is, F f) const;
-  uint64_t WrongIn(const CaseMemory& memory, uint64_t most) const;
+  uint64_t WrongInTarget(const CaseMemory& memory, uint64_t most) const;
+  uint64_t WrongInOthers(const CaseMemory& memory) const;
   Status Execute(CaseMemory& memory, const Subject* changed, bool of_block,
                  uint64_t* work = nullptr, uint64_t* warp_work = nullptr) const;
   std::optional<Subject> With(size_t subject, const ptx::LineEdit& edit) const;
@@ -77,6 +83,7 @@ class EditBench {
   const EditTrials& trials_;
   ptx::LaunchOptions options_;
   EditJudge judge_;
+  std::vector<std::pair<uint64_t, EditJudge>> others_;  // by result
   bool is_of_block_ = false;
   uint64_t first_ = 0;  // launch that runs again
   CaseMemory before_;   // it
@@ -85,7 +92,7 @@ class EditBench {
   uint64_t stored_ = 0;        // elements that the block stores
   std::vector<size_t> right_;  // those of them that are right
   bool is_worst_stored_ = false;
-  uint64_t was_wrong_ = 0;
+  uint64_t was_wrong_ = 0, target_was_wrong_ = 0;
   double worst_value_ = 0;
   uint64_t work_ = 0, warp_work_ = 0;
   std::vector<uint64_t> written_, all_;  // regions

@@ -11,13 +11,13 @@ namespace hloscope::replay {
 // What is there and what is meant, element by element.
 class EditJudge {
  public:
-  // `trials` must outlive it.
-  explicit EditJudge(const EditTrials& trials);
+  // `target` must outlive it.
+  explicit EditJudge(const EditTarget& target);
 
   size_t width() const { return width_; }
-  size_t count() const { return trials_.expected.size() / width_; }
+  size_t count() const { return target_.expected.size() / width_; }
   double ValueAt(const std::byte* array, size_t i) const;
-  double Meant(size_t i) const { return ValueAt(trials_.expected.data(), i); }
+  double Meant(size_t i) const { return ValueAt(target_.expected.data(), i); }
 
   // One of the kernel as it is: what is far below the largest is none, unless some are infinite,
   // as where nothing is stored.
@@ -27,7 +27,7 @@ class EditJudge {
   bool IsRight(const std::byte* array, size_t i) const;
 
  private:
-  const EditTrials& trials_;
+  const EditTarget& target_;
   const size_t width_;
   bool is_float_;
   double ulp_, largest_ = 0;

@@ -107,6 +107,9 @@ class Explainer {
     replay::EditAnswer tried;
     if (!tries_->cause() && place_) {
       place_->expected = runs_.BytesOf(array, expected_[array]);
+      for (size_t other = 0; other < expected_.size(); ++other) {
+        if (other != array) AddTarget(other);
+      }
       place_->lines = RankedLines(finding);
       place_->sizes = SizesIn(*question_.alone);
       replay::KernelDiagnosis diagnosis = runs_.DiagnosisOf();
@@ -123,6 +126,14 @@ class Explainer {
                                              finding.block[1], finding.block[2]));
     }
     finding.look_first = LinesToLookAt(finding, question_.kernels, tried.edits);
+  }
+
+  void AddTarget(size_t array) {
+    const hlo::ElementType type = expected_[array].shape().element_type();
+    std::vector<std::byte> bytes = runs_.BytesOf(array, expected_[array]);
+    if (hlo::Info(type).bits < 8 || bytes.empty()) return;
+    const ErrorBounds bounds = BoundsFor(type, request_.compare.bounds);
+    place_->others.push_back({array, std::move(bytes), type, bounds.absolute, bounds.relative});
   }
 
   bool Agrees(const Arrays& arrays, const Arrays& expected, LeafComparison& worst) const {
