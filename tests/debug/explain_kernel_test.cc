@@ -374,6 +374,49 @@ TEST(SplitProducts, SharesOfKMayDifferPartsMayNotChangePlaces) {
   EXPECT_FALSE(SameSums(literal({10, 20, 30, 1, 2, 3}), meant, bounds));
 }
 
+TEST(ExplainKernel, NamesTheLineThatLeavesElementsUnwritten) {
+  // Two blocks of 32 threads; the second begins 16 elements too early, and what it stores is right.
+  KernelQuestion question =
+      QuestionOf({"f32", "  ROOT r = f32[64] add(p0, p1)\n", "add.rn.f32 %r4, %r2, %r3;"});
+  std::string& text = question.kernels.code[0].text;
+  const auto replace = [&](const std::string& from, const std::string& to) {
+    text.replace(text.find(from), from.size(), to);
+  };
+  replace(".reqntid 64", ".reqntid 32");
+  replace("mov.u32 %r1, %tid.x;",
+          "mov.u32 %r20, %ctaid.x; shl.b32 %r21, %r20, 4; mov.u32 %r22, %tid.x; "
+          "add.s32 %r1, %r21, %r22;");
+  question.kernels.launches[0].blocks = {2, 1, 1};
+  question.kernels.launches[0].threads = {32, 1, 1};
+  const auto found = Explained(question);
+  ASSERT_TRUE(found.has_value());
+  EXPECT_EQ(found->finding.stores, 0);
+  ASSERT_FALSE(found->finding.look_first.empty());
+  const LookFirst& first = found->finding.look_first[0];
+  EXPECT_NE(first.why.find("all elements are as expected"), std::string::npos) << first.why;
+  EXPECT_NE(first.text.find("shl.b32 %r21, %r20, 4"), std::string::npos) << first.text;
+}
+
+TEST(SplitProducts, OnlyPartsThatWereCutFromK) {
+  const auto is_split = [](const std::string& parameters, const std::string& body) {
+    const auto module = hlo::Parsed("HloModule m\nENTRY e {\n" + parameters + body + "}\n");
+    return MayBeSplitProduct(*module, module->shape(module->entry().root));
+  };
+  const std::string plain = "  a = f32[8,32] parameter(0)\n  b = f32[32,6] parameter(1)\n";
+  EXPECT_FALSE(is_split(plain,
+                        "  ROOT d = f32[8,6] dot(a, b), lhs_contracting_dims={1}, "
+                        "rhs_contracting_dims={0}\n"));
+  const std::string dot =
+      "  ROOT d = f32[4,8,6] dot(x, y), lhs_batch_dims={1}, lhs_contracting_dims={2}, "
+      "rhs_batch_dims={0}, rhs_contracting_dims={1}\n";
+  EXPECT_TRUE(is_split(plain, "  x = f32[8,4,8] reshape(a)\n  y = f32[4,8,6] reshape(b)\n" + dot));
+  EXPECT_TRUE(is_split(plain,
+                       "  r = f32[8,4,8] reshape(a)\n  x = f32[8,4,8] negate(r)\n"
+                       "  y = f32[4,8,6] reshape(b)\n" +
+                           dot));
+  EXPECT_FALSE(is_split("  x = f32[8,4,8] parameter(0)\n  y = f32[4,8,6] parameter(1)\n", dot));
+}
+
 std::optional<KernelExplanation> Held(const Meaning& meaning, KernelDemand demand) {
   KernelQuestion question = QuestionOf(meaning);
   question.demand = demand;

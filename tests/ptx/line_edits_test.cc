@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <set>
 
+#include "core/ptx/switches/statement_text.h"
 #include "tests/ptx/kernel.h"
 
 namespace hloscope::ptx {
@@ -48,6 +49,11 @@ TEST(LineEdits, OfEachKind) {
       "mma.sync.aligned.m16n8k8.row.col.f32.tf32.tf32.f32 {%r4, %r5, %r6, %r7}, "
       "{%r8, %r9, %r10, %r11}, {%r3, %r2}, {%r4, %r5, %r6, %r7}");
   EXPECT_TRUE(EditsOf("mov.b32 %r4, %r2;", 2).contains("mov.b32 %r4, %r3"));
+  // A constant with one bit otherwise, or another of the kernel.
+  EXPECT_TRUE(
+      EditsOf("add.rn.f32 %r4, %r2, 0fCB50007F;", 2).contains("add.rn.f32 %r4, %r2, 0fCB40007F"));
+  EXPECT_TRUE(EditsOf("fma.rn.f32 %r4, %r2, 0f3F800001, 0f40490FDB;", 2)
+                  .contains("fma.rn.f32 %r4, %r2, 0f40490FDB, 0f40490FDB"));
   // Where and whether threads wait stays.
   EXPECT_TRUE(EditsOf("bar.sync 0;").empty());
 }

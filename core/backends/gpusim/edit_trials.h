@@ -14,16 +14,22 @@
 
 namespace hloscope::replay {
 
-struct EditTrials {
+// An array of the results, and what it should be.
+struct EditTarget {
+  uint64_t result = 0;
+  std::vector<std::byte> expected;  // as it lies in memory
+  hlo::ElementType type = hlo::ElementType::kF32;
+  double absolute = 0, relative = 0;  // bounds
+};
+
+// The target is the array that is wrong.
+struct EditTrials : EditTarget {
   uint64_t launch = 0;              // position in KernelCase::launches: it stores the worst element
   std::array<uint32_t, 3> block{};  // of it
-  uint64_t result = 0;              // the array that is wrong
-  uint64_t element = 0;             // its worst element, as they lie in memory
-  std::vector<std::byte> expected;  // of the array, as it lies there
-  hlo::ElementType type = hlo::ElementType::kF32;
-  bool is_missing = false;            // no thread stores it; the block is that of the nearest store
-  double absolute = 0, relative = 0;  // bounds
-  std::vector<int64_t> sizes;         // numbers that may be meant (ptx/switches/line_edits.h)
+  uint64_t element = 0;             // the worst element, as they lie in memory
+  bool is_missing = false;          // no thread stores it; the block is that of the nearest store
+  std::vector<EditTarget> others;   // of the same kernels: an edit has to make them right as well
+  std::vector<int64_t> sizes;       // numbers that may be meant (ptx/switches/line_edits.h)
   // Kernel and line, the most suspect first; others of these kernels follow in their order.
   std::vector<std::pair<std::string, uint32_t>> lines;
 };
@@ -34,7 +40,7 @@ struct TriedEdit {
   uint32_t line = 0;
   std::string now;  // what the line then says; of one that is put before it, that
   bool inserts = false;
-  uint64_t wrong = 0;  // elements that stay wrong, of the whole array
+  uint64_t wrong = 0;  // elements that stay wrong, of all arrays
   uint64_t was_wrong = 0;
   bool of_block = false;  // only the block ran, since all would take too long
 };

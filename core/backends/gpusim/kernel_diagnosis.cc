@@ -33,9 +33,13 @@ void Archive(A& a, Archived<A, StudiedByte>& v) {
   a(v.result, v.byte, v.states);
 }
 template <typename A>
+void Archive(A& a, Archived<A, EditTarget>& v) {
+  a(v.result, v.expected, v.type, v.absolute, v.relative);
+}
+template <typename A>
 void Archive(A& a, Archived<A, EditTrials>& v) {
-  a(v.launch, v.block, v.result, v.element, v.expected, v.type, v.is_missing, v.absolute,
-    v.relative, v.sizes, v.lines);
+  a(v.result, v.expected, v.type, v.absolute, v.relative, v.launch, v.block, v.element,
+    v.is_missing, v.others, v.sizes, v.lines);
 }
 template <typename A>
 void Archive(A& a, Archived<A, TriedEdit>& v) {

@@ -13,66 +13,13 @@
 #include <utility>
 
 #include "core/ptx/module.h"
+#include "core/ptx/switches/statement_text.h"
 
 namespace hloscope::ptx {
 namespace {
 
-bool IsName(char c) {
-  return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_' || c == '$' || c == '%' ||
-         c == '.' || c == ':' || c == '@' || c == '!';
-}
-
-struct Token {
-  enum class Kind : uint8_t { kName, kInteger, kFloat, kMark };
-  Kind kind = Kind::kMark;
-  size_t at = 0, length = 0;
-  int64_t value = 0;  // of an integer
-};
-
-std::string_view TextAt(std::string_view text, const Token& token) {
+std::string_view TextAt(std::string_view text, const TextToken& token) {
   return text.substr(token.at, token.length);
-}
-
-// From `at` to the end of the statement, or of a text that has none.
-std::vector<Token> TokensOf(std::string_view text, size_t at) {
-  std::vector<Token> tokens;
-  while (at < text.size() && text[at] != ';') {
-    const char c = text[at];
-    if (std::isspace(static_cast<unsigned char>(c)) != 0) {
-      ++at;
-      continue;
-    }
-    Token token;
-    token.at = at;
-    const bool is_negative = c == '-' && at + 1 < text.size() &&
-                             std::isdigit(static_cast<unsigned char>(text[at + 1])) != 0;
-    if (IsName(c) || is_negative) {
-      size_t end = at + 1;
-      while (end < text.size() && IsName(text[end])) ++end;
-      token.length = end - at;
-      token.kind = Token::Kind::kName;
-      const std::string_view word = text.substr(at, token.length);
-      if (word.starts_with("0f") || word.starts_with("0F") || word.starts_with("0d") ||
-          word.starts_with("0D")) {
-        token.kind = Token::Kind::kFloat;
-      } else if (is_negative || std::isdigit(static_cast<unsigned char>(c)) != 0) {
-        const std::string_view digits =
-            word.ends_with("U") ? word.substr(0, word.size() - 1) : word;
-        const bool is_hex = digits.starts_with("0x");
-        const auto parsed =
-            std::from_chars(digits.data() + (is_hex ? 2 : 0), digits.data() + digits.size(),
-                            token.value, is_hex ? 16 : 10);
-        if (parsed.ec == std::errc() && parsed.ptr == digits.data() + digits.size())
-          token.kind = Token::Kind::kInteger;
-      }
-      at = end;
-    } else {
-      token.length = 1;
-      ++at;
-    }
-    tokens.push_back(token);
-  }
-  return tokens;
 }
 
 // Parts of an opcode of which one may be meant where another is written.
@@ -96,6 +43,7 @@ constexpr std::string_view kLeft[] = {
 constexpr size_t kMaxRegisters = 12;  // tried in place of one
 constexpr size_t kMaxPool = 24;       // numbers of the kernel
 constexpr int64_t kMaxNumber = 1 << 24;
+constexpr int kFlippedBits = 24;  // of a floating-point constant, from its sign down
 
 class EditMaker {
  public:
@@ -116,9 +64,11 @@ class EditMaker {
     pool_.insert(sizes.begin(), sizes.end());
     for (Statement& statement : statements_) {
       statement.tokens = TokensOf(text_, statement.at);
-      for (const Token& token : statement.tokens) {
-        if (token.kind == Token::Kind::kInteger && token.value > 4 && pool_.size() < kMaxPool)
+      for (const TextToken& token : statement.tokens) {
+        if (token.kind == TextToken::Kind::kInteger && token.value > 4 && pool_.size() < kMaxPool)
           pool_.insert(token.value);
+        if (token.kind == TextToken::Kind::kFloat && floats_.size() < kMaxPool)
+          floats_.insert(TextAt(text_, token).substr(2));
       }
     }
   }
@@ -135,7 +85,7 @@ class EditMaker {
   struct Statement {
     uint32_t line = 0;
     size_t at = 0, line_at = 0;
-    std::vector<Token> tokens;
+    std::vector<TextToken> tokens;
   };
 
   void Add(const Statement& statement, size_t at, size_t length, std::string text,
@@ -192,7 +142,7 @@ class EditMaker {
     while (at > statement.line_at && std::isspace(static_cast<unsigned char>(text_[at - 1])) != 0)
       --at;
     size_t guard = at;
-    while (guard > statement.line_at && IsName(text_[guard - 1])) --guard;
+    while (guard > statement.line_at && IsNameCharacter(text_[guard - 1])) --guard;
     return guard < at && text_[guard] == '@' ? guard : statement.at;
   }
 
@@ -226,12 +176,12 @@ class EditMaker {
     const bool is_shuffle = form.starts_with("shfl");
     int depth = 0;
     for (size_t i = 1; i < statement.tokens.size(); ++i) {
-      const Token& token = statement.tokens[i];
-      if (token.kind == Token::Kind::kMark) {
+      const TextToken& token = statement.tokens[i];
+      if (token.kind == TextToken::Kind::kMark) {
         depth += text_[token.at] == '[' ? 1 : text_[token.at] == ']' ? -1 : 0;
-      } else if (token.kind == Token::Kind::kFloat) {
+      } else if (token.kind == TextToken::Kind::kFloat) {
         MakeFloat(statement, token);
-      } else if (token.kind == Token::Kind::kInteger && depth == 0 &&
+      } else if (token.kind == TextToken::Kind::kInteger && depth == 0 &&
                  std::abs(token.value) < kMaxNumber) {
         const std::set<int64_t> near = NumbersNear(token.value);
         for (const int64_t value : near) {
@@ -249,7 +199,7 @@ class EditMaker {
     }
   }
 
-  void MakeFloat(const Statement& statement, const Token& token) {
+  void MakeFloat(const Statement& statement, const TextToken& token) {
     const std::string_view digits = TextAt(text_, token).substr(2);
     uint64_t bits = 0;
     const auto parsed = std::from_chars(digits.data(), digits.data() + digits.size(), bits, 16);
@@ -264,6 +214,24 @@ class EditMaker {
                      ? static_cast<double>(std::bit_cast<float>(static_cast<uint32_t>(bits)))
                      : std::bit_cast<double>(bits);
     edits_.push_back(std::move(edit));
+    // What goes with it in jumps, as a number that is added to round, cannot be solved for: one bit
+    // otherwise, or another constant of the kernel.
+    const std::string_view prefix = TextAt(text_, token).substr(0, 2);
+    const auto width = static_cast<int>(4 * digits.size());
+    for (int bit = width - 1; bit >= 0 && bit >= width - kFlippedBits; --bit) {
+      AddFloat(statement, token, prefix, bits ^ (uint64_t{1} << bit));
+    }
+    for (const std::string_view other : floats_) {
+      uint64_t value = 0;
+      std::from_chars(other.data(), other.data() + other.size(), value, 16);
+      if (other.size() == digits.size() && value != bits) AddFloat(statement, token, prefix, value);
+    }
+  }
+
+  void AddFloat(const Statement& statement, const TextToken& token, std::string_view prefix,
+                uint64_t bits) {
+    Add(statement, token.at, token.length,
+        fmt::format("{}{:0{}X}", prefix, bits, token.length - prefix.size()), 2);
   }
 
   // Addresses: steps of what is accessed.
@@ -283,12 +251,13 @@ class EditMaker {
     }
     for (size_t i = 1; i + 2 < statement.tokens.size(); ++i) {
       if (text_[statement.tokens[i].at] != '[') continue;
-      const Token& base = statement.tokens[i + 1];
-      if (base.kind != Token::Kind::kName) continue;
+      const TextToken& base = statement.tokens[i + 1];
+      if (base.kind != TextToken::Kind::kName) continue;
       size_t j = i + 2;
       int64_t offset = 0;
       while (j < statement.tokens.size() && text_[statement.tokens[j].at] != ']') {
-        if (statement.tokens[j].kind == Token::Kind::kInteger) offset = statement.tokens[j].value;
+        if (statement.tokens[j].kind == TextToken::Kind::kInteger)
+          offset = statement.tokens[j].value;
         ++j;
       }
       if (j == statement.tokens.size()) return;
@@ -317,13 +286,13 @@ class EditMaker {
     int depth = 0;
     bool is_open = false;
     for (size_t i = 1; i < statement.tokens.size(); ++i) {
-      const Token& token = statement.tokens[i];
+      const TextToken& token = statement.tokens[i];
       const char c = text_[token.at];
-      if (c == ',' && depth == 0 && token.kind == Token::Kind::kMark) {
+      if (c == ',' && depth == 0 && token.kind == TextToken::Kind::kMark) {
         is_open = false;
         continue;
       }
-      if (token.kind == Token::Kind::kMark)
+      if (token.kind == TextToken::Kind::kMark)
         depth += c == '{' || c == '[' ? 1 : c == '}' || c == ']' ? -1 : 0;
       if (is_open)
         operands.back().second = i;
@@ -335,7 +304,8 @@ class EditMaker {
   }
 
   std::string_view SpanOf(const Statement& statement, std::pair<size_t, size_t> operand) const {
-    const Token &first = statement.tokens[operand.first], &last = statement.tokens[operand.second];
+    const TextToken &first = statement.tokens[operand.first],
+                    &last = statement.tokens[operand.second];
     return text_.substr(first.at, last.at + last.length - first.at);
   }
 
@@ -358,7 +328,7 @@ class EditMaker {
       vectors.push_back(span);
       std::vector<std::string_view> names;
       for (size_t i = operand.first; i <= operand.second; ++i) {
-        if (statement.tokens[i].kind == Token::Kind::kName)
+        if (statement.tokens[i].kind == TextToken::Kind::kName)
           names.push_back(TextAt(text_, statement.tokens[i]));
       }
       if (names.size() > 8) continue;
@@ -402,8 +372,8 @@ class EditMaker {
     for (size_t back = 0; back < 64 && next != statements_.begin(); ++back) {
       --next;
       for (size_t i = 1; i < next->tokens.size(); ++i) {
-        const Token& token = next->tokens[i];
-        if (token.kind != Token::Kind::kName) continue;
+        const TextToken& token = next->tokens[i];
+        if (token.kind != TextToken::Kind::kName) continue;
         const std::string_view name = TextAt(text_, token);
         if (PrefixOf(name) != prefix || name == prefix) continue;
         if (std::ranges::find(names, name) == names.end()) names.emplace_back(name);
@@ -418,9 +388,9 @@ class EditMaker {
     const auto operands = OperandsOf(statement);
     for (size_t o = 1; o < operands.size(); ++o) {
       for (size_t i = operands[o].first; i <= operands[o].second; ++i) {
-        const Token& token = statement.tokens[i];
+        const TextToken& token = statement.tokens[i];
         const std::string_view name = TextAt(text_, token);
-        if (token.kind != Token::Kind::kName || !name.starts_with('%')) continue;
+        if (token.kind != TextToken::Kind::kName || !name.starts_with('%')) continue;
         const std::string_view prefix = PrefixOf(name);
         if (prefix == name) continue;  // a special register
         for (const std::string& other : Near(statement.at, prefix)) {
@@ -433,38 +403,11 @@ class EditMaker {
   std::string_view text_;
   std::vector<Statement> statements_;
   std::set<int64_t> pool_;
+  std::set<std::string_view> floats_;  // their digits
   std::vector<LineEdit> edits_;
 };
 
 }  // namespace
-
-Result<std::string> TextOfEntry(const Module& module, const std::string& entry) {
-  HLOSCOPE_TRY(KernelOf(module, entry));
-  std::string text = module.text();
-  size_t at = 0;
-  while ((at = text.find(".entry", at)) != std::string::npos) {
-    const size_t name = text.find_first_not_of(" \t\r\n", at + 6);
-    const size_t end_of_name = text.find_first_of(" \t\r\n(", name);
-    const size_t open = text.find('{', at);
-    if (name == std::string::npos || open == std::string::npos) break;
-    int depth = 0;
-    size_t end = open;
-    for (; end < text.size(); ++end) {
-      depth += text[end] == '{' ? 1 : text[end] == '}' ? -1 : 0;
-      if (depth == 0) break;
-    }
-    if (end == text.size()) break;
-    if (text.compare(name, end_of_name - name, entry) != 0) {
-      size_t begin = text.rfind('\n', at);
-      begin = begin == std::string::npos ? 0 : begin + 1;
-      for (size_t i = begin; i <= end; ++i) {
-        if (text[i] != '\n') text[i] = ' ';
-      }
-    }
-    at = end + 1;
-  }
-  return text;
-}
 
 std::vector<LineEdit> LineEditsOf(const Module& module, const std::string& entry,
                                   std::span<const int64_t> sizes) {

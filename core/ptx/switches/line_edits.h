@@ -8,7 +8,6 @@
 #include <string_view>
 #include <vector>
 
-#include "core/base/result.h"
 #include "core/ptx/ptx.h"
 
 namespace hloscope::ptx {
@@ -28,10 +27,6 @@ struct LineEdit {
   // numbers near it; 2: another register, another number of the kernel or of `sizes`.
   uint32_t level = 0;
 };
-
-// The text of the module without its other entries; lines keep their numbers. Errors: input where
-// there is no such entry.
-Result<std::string> TextOfEntry(const Module& module, const std::string& entry);
 
 // Of an entry, in the order of its lines. `sizes`: numbers that may be meant, such as dimensions.
 // Loads of parameters, branches and what only waits stay as they are.

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "core/eval/numbers/wide.h"
+#include "core/hlo/dimension_numbers.h"
 
 namespace hloscope::debug {
 namespace {
@@ -54,14 +55,32 @@ bool ChangedPlaces(Part actual, Part expected, size_t parts, const ErrorBounds& 
   return false;
 }
 
+// A batch dimension of so many parts that no operand of the kernel has: it was cut from k.
+bool IsSplit(const hlo::Module& alone, hlo::InstructionId id, int64_t parts) {
+  if (alone[id].opcode != hlo::Opcode::kDot) return false;
+  const hlo::DotDims dims = hlo::DotDimsOf(alone, id);
+  for (const size_t side : {size_t{0}, size_t{1}}) {
+    hlo::InstructionId from = alone.operands(id)[side];
+    const auto has_parts = [&](int64_t d) { return alone.shape(from).dimension(d) == parts; };
+    if (std::ranges::none_of(dims.side(side).batch, has_parts)) return false;
+    const size_t rank = alone.shape(from).rank();
+    while (alone[from].opcode != hlo::Opcode::kParameter && !alone.operands(from).empty() &&
+           alone.shape(from).rank() == rank)
+      from = alone.operands(from)[0];
+    if (alone.shape(from).rank() < rank) return true;
+  }
+  return false;
+}
+
 }  // namespace
 
 bool MayBeSplitProduct(const hlo::Module& alone, const hlo::Shape& array) {
   if (!hlo::IsFloat(array.element_type()) || array.rank() < 2) return false;
   if (array.dimension(0) < 2 || array.dimension(0) > kMaxParts) return false;
-  return std::ranges::any_of(alone.instructions(), [](const hlo::Instruction& instruction) {
-    return instruction.opcode == hlo::Opcode::kDot;
-  });
+  for (uint32_t i = 0; i < alone.instructions().size(); ++i) {
+    if (IsSplit(alone, hlo::InstructionId(i), array.dimension(0))) return true;
+  }
+  return false;
 }
 
 bool SameSums(const hlo::Literal& actual, const hlo::Literal& expected, const ErrorBounds& bounds) {

@@ -7,7 +7,8 @@
 
 namespace hloscope::debug {
 
-// True where the array may be the partial products of a dot in `alone`, by its first dimension.
+// True where the array may be the partial products of a dot in `alone`, by its first dimension: it
+// is a batch dimension that was cut from another of the operands.
 bool MayBeSplitProduct(const hlo::Module& alone, const hlo::Shape& array);
 
 // The sums over the first dimension agree within the bounds, and no part stands where another
