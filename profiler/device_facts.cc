@@ -103,8 +103,8 @@ DeviceFacts FactsFromTrace(const EventStore& store) {
   return facts;
 }
 
-double Occupancy(const DeviceFacts& device, double threads_per_block, double registers_per_thread,
-                 double shared_bytes_per_block) {
+double ResidentBlocks(const DeviceFacts& device, double threads_per_block,
+                      double registers_per_thread, double shared_bytes_per_block) {
   if (device.threads_per_core <= 0 || threads_per_block <= 0) return -1;
   constexpr double kWarp = 32, kUnit = 256;
   const double warps = std::ceil(threads_per_block / kWarp);
@@ -115,6 +115,14 @@ double Occupancy(const DeviceFacts& device, double threads_per_block, double reg
   limit(device.blocks_per_core, 1);
   limit(device.shared_bytes_per_core, shared_bytes_per_block + device.reserved_shared_bytes);
   limit(device.registers_per_core, std::ceil(registers_per_thread * kWarp / kUnit) * kUnit * warps);
+  return blocks;
+}
+
+double Occupancy(const DeviceFacts& device, double threads_per_block, double registers_per_thread,
+                 double shared_bytes_per_block) {
+  const double blocks =
+      ResidentBlocks(device, threads_per_block, registers_per_thread, shared_bytes_per_block);
+  if (blocks < 0) return -1;
   return std::clamp(blocks * threads_per_block / device.threads_per_core, 0.0, 1.0);
 }
 

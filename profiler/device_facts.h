@@ -28,9 +28,13 @@ DeviceFacts FactsFromTarget(std::string_view config);
 // From the stats of the device planes of a trace.
 DeviceFacts FactsFromTrace(const EventStore& store);
 
+// How many blocks of a kernel a core has at once; less than 0 where it cannot be told. What is not
+// known (0) of the kernel does not limit it. Registers are given to warps in units of 256 (CUDA's
+// occupancy calculator).
+double ResidentBlocks(const DeviceFacts& device, double threads_per_block,
+                      double registers_per_thread, double shared_bytes_per_block);
 // The share of a core's threads that a kernel can have at once, 0 to 1; less than 0 where it cannot
-// be told. What is not known (0) of the kernel does not limit it. Registers are given to warps in
-// units of 256 (CUDA's occupancy calculator).
+// be told.
 double Occupancy(const DeviceFacts& device, double threads_per_block, double registers_per_thread,
                  double shared_bytes_per_block);
 

@@ -1,5 +1,5 @@
 // LaunchFigures: what a launch of a kernel was counted to do, as arguments of its event, and what
-// it would take on a device at least.
+// a model says it takes on a device.
 #pragma once
 
 #include <cstdint>
@@ -47,23 +47,32 @@ enum class ModelBound : uint8_t {
 };
 std::string_view ToString(ModelBound bound);
 
-// What keeps a kernel from being faster on a device that does nothing but this, each part at its
-// peak: bytes touched at the bandwidth of memory, operations at the peak of their unit,
-// instructions at four a clock in every multiprocessor that has a block. No launch, no latency,
-// caches cold.
+// How a kernel was launched; 0 where it is not known.
+struct KernelDetails {
+  double registers = 0, shared_bytes = 0;  // of a thread, of a block
+  uint64_t blocks = 0, threads = 0;        // of the grid, of a block
+};
+
+// What a launch would take on a device: the longest of what its counts say, as if all else were
+// free, and the launch itself. docs/gpu-model.md says how, and what it leaves out.
 struct LaunchModel {
   double seconds = 0;  // 0: the device is not known
+  // With all units at their peaks: no launch, no latency, no uneven waves of blocks.
+  double peak_seconds = 0;
   ModelBound bound = ModelBound::kNone;
 };
-LaunchModel ModelOf(const LaunchFigures& figures, uint64_t blocks, const DeviceFacts& device);
+LaunchModel ModelOf(const LaunchFigures& figures, const KernelDetails& details,
+                    const DeviceFacts& device);
 
 // What a profile says where launches ran on a simulated device.
 inline constexpr std::string_view kSimulatedTimes =
     "times are those of the simulation on this machine, not of a GPU; counts are exact; what a "
     "device takes is a model's (model_us)";
 
-// Arguments beside the figures: microseconds by the model, what bounds it, and of which device.
+// Arguments beside the figures: microseconds by the model, those at peak rates alone, what bounds
+// it, and of which device.
 inline constexpr std::string_view kModelTimeArgument = "model_us";
+inline constexpr std::string_view kModelPeakArgument = "model_peak_us";
 inline constexpr std::string_view kModelBoundArgument = "model_bound";
 inline constexpr std::string_view kModelDeviceArgument = "model_device";
 // The figures as arguments, those that are 0 left out; and back, nullopt where there are none.

@@ -10,6 +10,7 @@ void AddEvent(std::span<const Argument> arguments, const LaunchFigures& figures,
   sums.figures.Add(figures);
   for (const Argument& argument : arguments) {
     if (argument.name == kModelTimeArgument) sums.model_us += NumberOf(argument).value_or(0);
+    if (argument.name == kModelPeakArgument) sums.model_peak_us += NumberOf(argument).value_or(0);
     const auto* text = std::get_if<std::string>(&argument.value);
     if (text == nullptr) continue;
     if (argument.name == kModelBoundArgument) sums.bound = *text;

@@ -18,6 +18,7 @@ struct LaunchSums {
   int64_t launches = 0;  // that were counted
   LaunchFigures figures;
   double model_us = 0;              // of all; 0: not known
+  double model_peak_us = 0;         // of it with all units at their peaks
   std::string bound, model_device;  // of the last that has them
   MetricSums metrics;
   PtxLines lines;

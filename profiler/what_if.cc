@@ -52,7 +52,7 @@ struct Sums {
   std::array<double, kBounds> by_bound = {};
 
   void Add(const LaunchFigures& figures, const KernelDetails& details, const DeviceFacts& device) {
-    const LaunchModel model = ModelOf(figures, details.blocks, device);
+    const LaunchModel model = ModelOf(figures, details, device);
     ++estimate.launches;
     estimate.us += 1e6 * model.seconds;
     by_bound[static_cast<size_t>(model.bound)] += model.seconds;

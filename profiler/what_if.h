@@ -10,11 +10,7 @@
 
 namespace hloscope::profiler {
 
-// How a kernel was launched, as `kernel_details` of an event says it; 0 where it does not.
-struct KernelDetails {
-  double registers = 0, shared_bytes = 0;
-  uint64_t blocks = 0, threads = 0;  // of the grid, of a block
-};
+// As `kernel_details` of an event says it.
 KernelDetails DetailsOf(std::span<const Argument> arguments);
 
 // All launches of an instruction on one device.

@@ -4,7 +4,8 @@
   gpu_kernels.py HLOSCOPE MODULE... [--target h100] [--ptxas PATH] [--seconds 120] [--threads N]
 
 For each module: launches, registers of a thread, spills, shared memory and the occupancy that follows (ptxas -v, of the kernel that
-has the most), and bytes between the processors and memory, by the counters of the simulated GPU: what was touched at least, and sectors.
+has the most), and bytes between the processors and memory, by the counters of the simulated GPU: what was touched at least, and sectors;
+the time of all launches by the model (docs/gpu-model.md), and that with all units at their peaks alone, which was the model before.
 Both sides run on the simulated GPU; what libraries do (cuBLAS, cuDNN, cuFFT, CUB) it does not count, so modules where either side leaves
 work to a library or to the evaluator are marked and left out of the geometric mean. XLA's side needs its CUDA plugin, but no device."""
 import argparse
@@ -22,6 +23,7 @@ REGISTERS, THREADS, BLOCKS, SHARED = 65536, 2048, 32, {"sm_80": 164 << 10, "sm_9
 FIGURES = ("touched_bytes", "global_load_sectors", "global_store_sectors",
            "shared_load_bank_conflicts", "shared_store_bank_conflicts", "instructions_executed")
 SECTOR = 32
+MODELS = ("model_us", "model_peak_us")
 
 
 def occupancy(registers, shared, threads, arch):
@@ -67,6 +69,10 @@ def counters(hloscope, module, platform, folder, options):
     executed = last.get("executed") or {}
     subprocess.run([hloscope, "profile", out + ".hloprof", "--out", out + ".json"], check=True,
                    capture_output=True)
+    read = subprocess.run([hloscope, "profile", out + ".hloprof", "--json"], check=True,
+                          capture_output=True, text=True)
+    rows = [r for r in json.loads(read.stdout)["instructions"] if r.get("model_us")]
+    times = [sum(r[key] for r in rows) for key in MODELS]
     with open(out + ".json") as file:
         trace = json.load(file)
     events = trace["traceEvents"] if isinstance(trace, dict) else trace
@@ -83,7 +89,7 @@ def counters(hloscope, module, platform, folder, options):
                 sums[name] += float(args.get(name, 0))
             launches += 1
     elsewhere = executed.get("library_calls", 0) + executed.get("evaluated", 0)
-    return sums, launches, elsewhere
+    return sums, launches, elsewhere, times
 
 
 def ours(hloscope, module, folder, options):
@@ -123,8 +129,8 @@ def row(hloscope, module, options):
                     "spills": sum(k[2] for k in kernels),
                     "shared": max((k[3] for k in kernels), default=0),
                     "occupancy": min((occupancy(k[1], k[3], k[4], arch) for k in kernels), default=1)}
-            sums, launches, elsewhere = counters(hloscope, module, platform, folder, options)
-            side.update(sums, launches=launches, elsewhere=elsewhere,
+            sums, launches, elsewhere, times = counters(hloscope, module, platform, folder, options)
+            side.update(sums, launches=launches, elsewhere=elsewhere, times=times,
                         traffic=SECTOR * (sums["global_load_sectors"] + sums["global_store_sectors"]))
             sides.append(side)
         return sides
@@ -139,6 +145,22 @@ def size(count):
         count /= 1000
 
 
+def of(path):
+    """A module's name: of a dump that of its folder."""
+    parts = path.split("/")
+    if "dump" in parts:
+        return parts[parts.index("dump") - 1]
+    return re.sub(r"\.(hlo|hlo\.pb|txt)$", "", parts[-1])
+
+
+def ratio(a, b):
+    return f"{a / b:.2f}" if b else ""
+
+
+def geometric_mean(numbers):
+    return math.exp(sum(map(math.log, numbers)) / len(numbers))
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("hloscope")
@@ -149,34 +171,34 @@ def main():
     parser.add_argument("--seconds", type=float, default=120)
     parser.add_argument("--threads", type=int, default=1)
     options = parser.parse_args()
-    print("| module | launches | registers | spills | shared | occupancy | touched | through L1 | ratio of touched | ratio through L1 |")
-    print("|---|---|---|---|---|---|---|---|---|---|")
-    touched, traffic, spills = [], [], 0
+    titles = ("module", "launches", "registers", "spills", "shared", "occupancy", "touched", "asked for", "instructions", "model, us",
+              "peaks, us", "touched", "asked for", "instructions", "model", "peaks")
+    print("| " + " | ".join(titles) + " |\n|" + "---|" * len(titles))
+    ratios, spills = [], 0
     for module in options.modules:
-        path = module.split("/")
-        name = path[-3] if "dump" in path else path[-1].removesuffix(".hlo")
         try:
             a, b = row(options.hloscope, module, options)
         except (RuntimeError, subprocess.SubprocessError, AttributeError) as error:
-            print(f"| `{name}` | {str(error)[:160]} |", flush=True)
+            print(f"| `{of(module)}` | {str(error)[:160]} |", flush=True)
             continue
         pair = [f"{a[k]} / {b[k]}" for k in ("launches", "registers", "spills")]
         pair.append(f"{size(a['shared'])} / {size(b['shared'])}")
         pair.append(f"{100 * a['occupancy']:.0f} / {100 * b['occupancy']:.0f} %")
         pair += [f"{size(a[k])} / {size(b[k])}" for k in ("touched_bytes", "traffic")]
-        counts = not a["elsewhere"] and not b["elsewhere"] and a["touched_bytes"] and b["touched_bytes"]
-        if counts:
-            touched.append(a["touched_bytes"] / b["touched_bytes"])
-            traffic.append(a["traffic"] / b["traffic"])
-            pair += [f"{touched[-1]:.2f}", f"{traffic[-1]:.2f}"]
+        pair.append(f"{a['instructions_executed']:.3g} / {b['instructions_executed']:.3g}")
+        pair += [f"{x:.3g} / {y:.3g}" for x, y in zip(a["times"], b["times"])]
+        sides = [[side[k] for k in ("touched_bytes", "traffic", "instructions_executed")] + side["times"] for side in (a, b)]
+        if not a["elsewhere"] and not b["elsewhere"] and all(sides[0]) and all(sides[1]):
+            ratios.append([x / y for x, y in zip(*sides)])
+            pair += [f"{x:.2f}" for x in ratios[-1]]
         else:
-            pair += [f"elsewhere: {a['elsewhere']} / {b['elsewhere']}", ""]
+            pair += [ratio(x, y) + "*" for x, y in zip(*sides)]
         spills += a["spills"] > 0 and b["spills"] == 0
-        print(f"| `{name}` | " + " | ".join(pair) + " |", flush=True)
-    if touched:
-        mean = [math.exp(sum(map(math.log, x)) / len(x)) for x in (touched, traffic)]
-        print(f"\n{len(touched)} modules: touched {mean[0]:.2f}, through L1 {mean[1]:.2f} of XLA's in the "
-              f"geometric mean; spills where XLA has none: {spills}")
+        print(f"| `{of(module)}` | " + " | ".join(pair) + " |", flush=True)
+    if ratios:
+        means = ", ".join(f"{title} {geometric_mean(column):.2f} (most {max(column):.2f})"
+                          for title, column in zip(titles[-5:], zip(*ratios)))
+        print(f"\n{len(ratios)} modules without work elsewhere (*), in the geometric mean: {means}; spills where XLA has none: {spills}")
 
 
 if __name__ == "__main__":

@@ -60,7 +60,7 @@ class ProfileCommand : public Command {
          .min = 1},
         {.name = "--what-if",
          .target = &devices_,
-         .help = "what the launches would take on these devices at least, by the model, and why: "
+         .help = "what the launches would take on these devices by the model, and why: "
                  "names and files with a GpuTargetConfigProto, as h100,l4; of launches counted on "
                  "a simulated GPU",
          .value = "DEVICE",

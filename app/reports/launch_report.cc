@@ -47,7 +47,7 @@ std::string LaunchesText(const ProfileReport& report) {
     out = fmt::format("{} on a simulated device; by the model {} on {}; means per kernel:\n",
                       Counted(launches, "launch", "launches"), MicrosecondsText(model_us), device);
   }
-  out += fmt::format("{:>10} {:<12} {:>8} {:>9} {:>7} {:>9} {:>7} {:>9} {:>9}  instruction\n",
+  out += fmt::format("{:>10} {:<20} {:>8} {:>9} {:>7} {:>9} {:>7} {:>9} {:>9}  instruction\n",
                      "model", "bound by", "launches", "instr.", "lanes", "sectors", "used",
                      "conflicts", "products");
   const auto attribution = report.attribution->times();
@@ -60,7 +60,7 @@ std::string LaunchesText(const ProfileReport& report) {
     const profiler::Target& target = attribution[i].target;
     const profiler::AttributedModule& module = report.attribution->modules()[target.module];
     out += fmt::format(
-        "{:>10} {:<12} {:>8} {:>9} {:>5.1f} % {:>9} {:>5.1f} % {:>9} {:>9}  {}:{}\n",
+        "{:>10} {:<20} {:>8} {:>9} {:>5.1f} % {:>9} {:>5.1f} % {:>9} {:>9}  {}:{}\n",
         sums.model_us > 0 ? MicrosecondsText(sums.model_us / static_cast<double>(sums.launches))
                           : "",
         sums.bound, sums.launches, mean(figures.warp_instructions), 100 * figures.active_lanes(),
@@ -131,6 +131,8 @@ void AppendLaunches(const LaunchSums& sums, JsonWriter& json) {
       .Field("coalesced", sums.figures.coalesced());
   json.Key("model_us");
   sums.model_us > 0 ? json.Value(sums.model_us) : json.Null();
+  json.Key("model_peak_us");
+  sums.model_us > 0 ? json.Value(sums.model_peak_us) : json.Null();
   json.Field("model_bound", sums.bound).Field("model_device", sums.model_device);
 }
 

@@ -47,14 +47,14 @@ std::string WhatIfText(const ProfileReport& report) {
                          what_if.device.name);
       continue;
     }
-    out += fmt::format("what if: {} {} at least {} on {}\n",
+    out += fmt::format("what if: by the model {} {} {} on {}\n",
                        Counted(what_if.estimates.size(), "instruction"),
                        VerbFor(what_if.estimates.size(), "takes", "take"), TimeText(what_if.us),
                        DeviceText(what_if.device));
-    out += fmt::format("{:>6} {:>10} {:<12} {:>9} {:>6} {:>9}  instruction\n", "share", "model",
+    out += fmt::format("{:>6} {:>10} {:<20} {:>9} {:>6} {:>9}  instruction\n", "share", "model",
                        "bound by", "occupancy", "SMs", "launches");
     for (const DeviceEstimate& estimate : what_if.estimates | std::views::take(report.top)) {
-      out += fmt::format("{:>4.1f} % {:>10} {:<12} {:>9} {:>6.0f} {:>9}  {}\n",
+      out += fmt::format("{:>4.1f} % {:>10} {:<20} {:>9} {:>6.0f} {:>9}  {}\n",
                          100 * ShareOf(estimate, what_if), TimeText(estimate.us),
                          ToString(estimate.bound), OccupancyText(estimate),
                          estimate.multiprocessors, estimate.launches, NameOf(report, estimate));

@@ -60,6 +60,23 @@ void CountProducts(const MmaForm& form, uint64_t warps, Counters& counters) {
   }
 }
 
+// Whether a warp that needs the value waits for global memory.
+bool LoadsGlobal(const Instruction& in) {
+  switch (in.operation) {
+    case Operation::kCpAsync:
+    case Operation::kCpAsyncIgnore:
+      return true;
+    case Operation::kLd:
+    case Operation::kAtom:
+    case Operation::kAtomCas: {
+      const StateSpace space = ModifierStateSpace(in);
+      return space == StateSpace::kNone || space == StateSpace::kGlobal;
+    }
+    default:
+      return false;
+  }
+}
+
 void CountBytes(const Instruction& in, uint64_t lanes, Counters& counters) {
   const StateSpace space = ModifierStateSpace(in);
   const bool shared = IsShared(space);
@@ -106,6 +123,7 @@ void CountBytes(const Instruction& in, uint64_t lanes, Counters& counters) {
 void Count(const Instruction& in, uint32_t target, uint64_t warps, uint64_t lanes,
            Counters& counters) {
   counters.warp_instructions += warps;
+  if (LoadsGlobal(in)) counters.global_loads += warps;
   uint64_t* const classes[] = {&counters.arithmetic, &counters.bitwise, &counters.move,
                                &counters.compare,    &counters.convert, &counters.function,
                                &counters.memory,     &counters.control, &counters.warp,

@@ -141,6 +141,7 @@ struct Counters {
   uint64_t arithmetic = 0, bitwise = 0, move = 0, compare = 0, convert = 0, function = 0,
            memory = 0, control = 0, warp = 0, tensor = 0;
   uint64_t warp_instructions = 0;  // of warps, whatever their masks
+  uint64_t global_loads = 0;  // of them those that wait for global memory, copies of cp.async too
   uint64_t global_read_bytes = 0, global_written_bytes = 0;
   uint64_t shared_read_bytes = 0, shared_written_bytes = 0;
   uint64_t local_bytes = 0;

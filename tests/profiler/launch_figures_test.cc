@@ -65,6 +65,10 @@ device_description_str: "A device"
 )");
 }
 
+KernelDetails Blocks(uint64_t blocks, uint64_t threads = 128) {
+  return {.blocks = blocks, .threads = threads};
+}
+
 TEST(LaunchFiguresTest, TheModelTakesWhatTakesLongest) {
   const DeviceFacts device = Device();
   EXPECT_EQ(device.name, "A device");
@@ -73,22 +77,63 @@ TEST(LaunchFiguresTest, TheModelTakesWhatTakesLongest) {
   EXPECT_EQ(device.products_tf32, 1e12);
   EXPECT_EQ(device.products_16bit, 2e12);
   EXPECT_EQ(device.products_8bit, 0) << "not said";
+  constexpr double kLaunch = 1e-6;
+  const KernelDetails ten = Blocks(10);
   LaunchFigures figures;
-  EXPECT_EQ(ModelOf(figures, 1, device).bound, ModelBound::kNone);
+  EXPECT_EQ(ModelOf(figures, ten, device).seconds, kLaunch);
+  EXPECT_EQ(ToString(ModelOf(figures, ten, device).bound), "launch");
   figures.touched_bytes = 1'000'000;
-  EXPECT_EQ(ModelOf(figures, 1, device).seconds, 1e-3);
-  EXPECT_EQ(ModelOf(figures, 1, device).bound, ModelBound::kMemory);
+  EXPECT_DOUBLE_EQ(ModelOf(figures, ten, device).seconds, kLaunch + 1e-3);
+  EXPECT_EQ(ModelOf(figures, ten, device).peak_seconds, 1e-3);
+  EXPECT_EQ(ModelOf(figures, ten, device).bound, ModelBound::kMemory);
   figures.products_tf32 = 1'000'000'000;
   figures.products_16bit = 2'000'000'000;
-  EXPECT_EQ(ModelOf(figures, 1, device).seconds, 2e-3) << "one type after the other";
-  EXPECT_EQ(ToString(ModelOf(figures, 1, device).bound), "tensor cores");
+  EXPECT_DOUBLE_EQ(ModelOf(figures, ten, device).seconds, kLaunch + 2e-3)
+      << "one type after the other";
+  EXPECT_EQ(ToString(ModelOf(figures, ten, device).bound), "tensor cores");
   figures.float_operations = 6'000'000'000;
-  EXPECT_EQ(ModelOf(figures, 1, device).bound, ModelBound::kArithmetic);
+  EXPECT_EQ(ModelOf(figures, ten, device).bound, ModelBound::kArithmetic);
   figures.warp_instructions = 40'000'000;
-  EXPECT_EQ(ModelOf(figures, 1, device).seconds, 1e-2) << "one block is on one multiprocessor";
-  EXPECT_EQ(ModelOf(figures, 1, device).bound, ModelBound::kInstructions);
-  EXPECT_EQ(ModelOf(figures, 1000, device).bound, ModelBound::kArithmetic);
-  EXPECT_EQ(ModelOf(figures, 1000, {}).seconds, 0) << "of a device that is not known";
+  EXPECT_DOUBLE_EQ(ModelOf(figures, Blocks(1), device).peak_seconds, 1e-2)
+      << "one block is on one multiprocessor";
+  EXPECT_EQ(ModelOf(figures, Blocks(1000), device).bound, ModelBound::kArithmetic);
+  EXPECT_EQ(ModelOf(figures, Blocks(1000), {}).seconds, 0) << "of a device that is not known";
+}
+
+TEST(LaunchFiguresTest, TheModelCountsWavesAndLatency) {
+  DeviceFacts device = Device();
+  device.threads_per_core = 256;  // two blocks of 128
+  const auto beyond_launch = [&](const LaunchFigures& figures, const KernelDetails& details) {
+    return 1e9 * ModelOf(figures, details, device).seconds - 1000;  // in clocks
+  };
+  LaunchFigures figures;
+  figures.warp_instructions = 11 * 4 * 100;
+  // Eleven blocks: one multiprocessor has two of them, at four instructions a clock; a warp's 100
+  // take two clocks each.
+  EXPECT_NEAR(beyond_launch(figures, Blocks(11)), 200, 1e-6);
+  EXPECT_NEAR(1e9 * ModelOf(figures, Blocks(11), device).peak_seconds, 110, 1e-6);
+  // A wave of one block each, then one of the eleventh alone.
+  device.threads_per_core = 128;
+  EXPECT_NEAR(beyond_launch(figures, Blocks(11)), 400, 1e-6);
+  // Seven loads of each warp: six at once and one.
+  device.threads_per_core = 256;
+  figures.global_loads = 11 * 4 * 7;
+  EXPECT_NEAR(beyond_launch(figures, Blocks(11)), 200 + 2 * 478.8, 1e-6);
+  EXPECT_EQ(ToString(ModelOf(figures, Blocks(11), device).bound), "latency");
+  EXPECT_EQ(ModelOf(figures, {}, device).bound, ModelBound::kLaunch) << "nothing is known of waves";
+  // One warp cannot keep four schedulers busy; its instructions wait for one another.
+  LaunchFigures one;
+  one.warp_instructions = 1000;
+  EXPECT_NEAR(beyond_launch(one, Blocks(1, 32)), 2000, 1e-6);
+  EXPECT_NEAR(beyond_launch(one, Blocks(1, 256)), 250, 1e-6);
+  // L1 and shared memory: 128 bytes a clock, a conflict is a clock.
+  LaunchFigures data;
+  data.global_read_sectors = 40'000;
+  data.shared_read_bytes = 128 * 10'000;
+  data.shared_written_conflicts = 10'000;
+  EXPECT_NEAR(beyond_launch(data, Blocks(10)), 3000, 1e-6);
+  EXPECT_EQ(ModelOf(data, Blocks(10), device).bound, ModelBound::kData);
+  EXPECT_NEAR(beyond_launch(data, Blocks(5)), 6000, 1e-6) << "half of the multiprocessors idle";
 }
 
 class Arguments : public ArgumentSource {
@@ -100,6 +145,7 @@ class Arguments : public ArgumentSource {
     std::vector<Argument> all;
     AppendFigures(figures, all);
     all.push_back({std::string(kModelTimeArgument), 0.5});
+    all.push_back({std::string(kModelPeakArgument), 0.25});
     all.push_back({std::string(kModelBoundArgument), std::string("memory")});
     return all;
   }
@@ -133,6 +179,7 @@ ENTRY e {
     launches += sums[i].launches;
     EXPECT_EQ(sums[i].figures.warp_instructions, name == "b" ? 7u : 0u) << name;
     EXPECT_EQ(sums[i].model_us, name == "b" ? 1.0 : 0.0);
+    EXPECT_EQ(sums[i].model_peak_us, name == "b" ? 0.5 : 0.0);
     EXPECT_EQ(sums[i].bound, name == "b" ? "memory" : "");
   }
   EXPECT_EQ(launches, 2);

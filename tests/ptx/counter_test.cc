@@ -52,6 +52,13 @@ TEST(PtxCounters, OnlyActiveLanesTouchSectors) {
   EXPECT_EQ(counters.touched_bytes, 32u);
 }
 
+TEST(PtxCounters, LoadsOfGlobalMemoryAreCountedByWarp) {
+  EXPECT_EQ(
+      Counted("ld.global.b32 %r2, [%rd1];\nld.global.v2.b32 {%r3, %r4}, [%rd1];").global_loads, 2u);
+  EXPECT_EQ(Counted("st.global.b32 [%rd3], %r1;").global_loads, 0u);
+  EXPECT_EQ(Counted("atom.global.add.u32 %r2, [%rd3], 1;").global_loads, 1u);
+}
+
 TEST(PtxCounters, TouchedBytesAreAtMostThoseOfTheArgument) {
   LaunchOptions options;
   options.count_traffic = true;

@@ -60,11 +60,18 @@ void LaunchRecorder::Launched(hlo::InstructionId id, const KernelLaunch& launch,
   if (steps.size() == before) return;
   const profiler::LaunchFigures figures = LaunchFiguresOf(result.counters);
   const uint32_t kernel = KernelOf(launch);
-  const auto& [x, y, z] = told_.kernels[kernel].blocks;
-  const profiler::LaunchModel model =
-      profiler::ModelOf(figures, uint64_t{x} * y * z, loaded_.device);
+  const TracedKernel& traced = told_.kernels[kernel];
+  const auto count = [](const std::array<uint32_t, 3>& extent) {
+    return uint64_t{extent[0]} * extent[1] * extent[2];
+  };
+  const profiler::KernelDetails details = {
+      .shared_bytes = static_cast<double>(traced.static_shared_bytes + traced.dynamic_shared_bytes),
+      .blocks = count(traced.blocks),
+      .threads = count(traced.threads)};
+  const profiler::LaunchModel model = profiler::ModelOf(figures, details, loaded_.device);
   first_launch_.emplace(id, told_.launches.size());
-  told_.launches.push_back({steps.size() - 1, kernel, model.bound, 1e6 * model.seconds, figures});
+  told_.launches.push_back({steps.size() - 1, kernel, model.bound, 1e6 * model.seconds,
+                            1e6 * model.peak_seconds, figures});
 }
 
 uint32_t LaunchRecorder::KernelOf(const KernelLaunch& launch) {

@@ -28,9 +28,12 @@ void OwnLaunches::Add(hlo::InstructionId id, const ptx::Module& code,
     }
     kernels_.push_back(std::move(kernel));
   }
-  const uint64_t blocks = uint64_t{request.grid[0]} * request.grid[1] * request.grid[2];
+  const profiler::KernelDetails details = {
+      .shared_bytes = static_cast<double>(kernels_[entry->second].static_shared_bytes),
+      .blocks = uint64_t{request.grid[0]} * request.grid[1] * request.grid[2],
+      .threads = uint64_t{request.block[0]} * request.block[1] * request.block[2]};
   launches_[id].push_back(
-      {runtime::SteadyNanoseconds(), entry->second, blocks, LaunchFiguresOf(result.counters)});
+      {runtime::SteadyNanoseconds(), entry->second, details, LaunchFiguresOf(result.counters)});
   lines_.Add(id, code, request.entry, result.lines);
 }
 
@@ -53,8 +56,9 @@ void OwnLaunches::GiveTo(TraceSteps& steps) const {
     TracedLaunch told{.step = i, .kernel = launch->kernel, .figures = {}};
     double most_seconds = 0;
     for (; launch != launches.end() && launch->ended_ns <= end; ++launch) {
-      const auto model = profiler::ModelOf(launch->figures, launch->blocks, device_);
+      const auto model = profiler::ModelOf(launch->figures, launch->details, device_);
       told.model_us += 1e6 * model.seconds;
+      told.model_peak_us += 1e6 * model.peak_seconds;
       if (model.seconds > most_seconds) told.bound = model.bound;
       most_seconds = std::max(most_seconds, model.seconds);
       told.figures.Add(launch->figures);

@@ -35,7 +35,7 @@ class OwnLaunches {
   struct Launch {
     int64_t ended_ns = 0;
     uint32_t kernel = 0;  // of kernels_
-    uint64_t blocks = 0;
+    profiler::KernelDetails details;
     profiler::LaunchFigures figures;
   };
 

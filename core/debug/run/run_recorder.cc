@@ -135,6 +135,7 @@ class RunRecorder::Arguments : public profiler::ArgumentSource {
     }
     if (launch->bound == profiler::ModelBound::kNone) return;
     all.push_back({std::string(profiler::kModelTimeArgument), launch->model_us});
+    all.push_back({std::string(profiler::kModelPeakArgument), launch->model_peak_us});
     all.push_back(
         {std::string(profiler::kModelBoundArgument), std::string(ToString(launch->bound))});
     all.push_back({std::string(profiler::kModelDeviceArgument), told.model_device});

@@ -112,7 +112,8 @@ struct TracedLaunch {
   uint64_t step = 0;    // of the recording
   uint32_t kernel = 0;  // of TraceSteps::kernels
   profiler::ModelBound bound = profiler::ModelBound::kNone;
-  double model_us = 0;  // by the model of TraceSteps::model_device
+  // By the model of TraceSteps::model_device, and with all units at their peaks.
+  double model_us = 0, model_peak_us = 0;
   profiler::LaunchFigures figures;
   // Of all launches of the step's instruction in the run, told with one of them: how often which
   // line was executed, as an argument of profiler/ptx_lines.h; empty: not counted.

@@ -73,8 +73,8 @@ void Archive(A& a, Archived<A, TracedKernel>& kernel) {
 
 template <typename A>
 void Archive(A& a, Archived<A, TracedLaunch>& launch) {
-  auto& [step, kernel, bound, model_us, figures, lines] = launch;
-  a(step, kernel, bound, model_us, figures, lines);
+  auto& [step, kernel, bound, model_us, peak_us, figures, lines] = launch;
+  a(step, kernel, bound, model_us, peak_us, figures, lines);
 }
 
 template <typename A>
