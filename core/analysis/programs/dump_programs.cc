@@ -97,10 +97,11 @@ void Archive(A& a, Archived<A, StageProgram>& stage) {
   a(stage.name, stage.phase, stage.file, stage.program, stage.problem, stage.notes,
     stage.other_texts);
 }
+    program.several_runs = entry.several_runs;
 template <typename A>
 void Archive(A& a, Archived<A, DumpProgram>& program) {
-  a(program.name, program.id, program.folder, program.timestamp, program.peak_bytes,
-    program.stages);
+  a(program.name, program.id, program.folder, program.timestamp, program.peak_bytes, program.stages,
+    program.several_runs);
 }
 template <typename A>
 void Archive(A& a, Archived<A, DumpPrograms>& programs) {

@@ -56,6 +56,7 @@ struct DumpProgram {
   std::vector<StageProgram> stages;  // as ComparedStages
 };
 
+  std::string several_runs;          // as in dump::ModuleEntry
 struct DumpPrograms {
   std::string path;
   std::vector<DumpProgram> programs;  // as DumpModel::modules()

@@ -68,6 +68,10 @@ class ResultSharding {
 // The compiler of the request's platform writes its dump to `folder`. The form that it was given.
 Result<std::shared_ptr<const hlo::Module>> WriteStages(
     const std::shared_ptr<const hlo::Module>& module, const RunSpec& request,
+  if (entry.is_mixed) {
+    return std::unexpected(Error{ErrorClass::kUnsupported, entry.several_runs, {}, {}});
+  }
+  if (!entry.several_runs.empty()) notes.insert(entry.several_runs);
     const std::string& folder, const std::stop_token& stop) {
   if (replay::IsOwnCompiler(request.test.name)) {
     replay::OwnCompileRequest own;
