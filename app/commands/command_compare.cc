@@ -387,10 +387,20 @@ class CompareCommand : public Command {
       if (c.instruction_b != c.instruction) where += " -> " + c.instruction_b;
       out += fmt::format("  changed {}{}{}\n", where, where.empty() ? "" : ": ", c.what);
     }
-    for (const analysis::InstructionName& n : result.added)
-      out += "  added " + place(n.computation, n.instruction) + "\n";
-    for (const analysis::InstructionName& n : result.removed)
-      out += "  removed " + place(n.computation, n.instruction) + "\n";
+    for (const auto& [verb, names] :
+         {std::pair("added", &result.added), {"removed", &result.removed}}) {
+      for (auto n = names->begin(); n != names->end();) {
+        auto end = std::next(n);
+        while (n->of_whole_computation && end != names->end() && end->of_whole_computation &&
+               end->computation == n->computation)
+          ++end;
+        out += n->of_whole_computation
+                   ? fmt::format("  {} computation {} of {}\n", verb, n->computation,
+                                 Counted(end - n, "instruction"))
+                   : fmt::format("  {} {}\n", verb, place(n->computation, n->instruction));
+        n = end;
+      }
+    }
     return out;
   }
 
